@@ -19,8 +19,8 @@ struct line {
 static int
 take_command(struct line *line, const char *word)
 {
-	line->command = strcmp(cmd_complete.name, word) == 0 ? &cmd_complete :
-	    command_in(commands, word);
+	line->command = strcmp(cmd_complete.name, word) == 0 ? &cmd_complete
+							     : command_in(commands, word);
 	if (line->command == NULL)
 		return command_unknown(word);
 	report_command(line->command->name);
@@ -58,8 +58,8 @@ read_line(int argc, char **argv, struct line *line)
 
 	for (int at = 1; at < argc;) {
 		char *word = argv[at];
-		struct opt *tables[] = { global_options, line->command ?
-		    line->command->options : NULL, NULL };
+		struct opt *tables[] = { global_options,
+			line->command ? line->command->options : NULL, NULL };
 		if (options && strcmp(word, "--") == 0) {
 			options = false;
 			at++;
@@ -85,8 +85,7 @@ read_surroundings(const struct command *command)
 
 	if (!opt_environment(global_options, NULL, why, sizeof(why)) ||
 	    !opt_environment(command->options, command->name, why, sizeof(why)) ||
-	    !config_read(why, sizeof(why)) ||
-	    !settings_check_epoch(why, sizeof(why)) ||
+	    !config_read(why, sizeof(why)) || !settings_check_epoch(why, sizeof(why)) ||
 	    !settings_writer_rank(&rank, why, sizeof(why)) ||
 	    !settings_default_root(why, sizeof(why)))
 		return report_usage("%s", why);
@@ -99,8 +98,8 @@ check_count(const struct line *line)
 	const struct command *command = line->command;
 
 	if (line->count < command->least)
-		return report_usage("an operand is missing: cachex %s %s",
-		    command->name, command->operands);
+		return report_usage("an operand is missing: cachex %s %s", command->name,
+		    command->operands);
 	if (command->most >= 0 && line->count > command->most)
 		return report_usage("too many operands: %s",
 		    line->operands[command->most]);
@@ -146,8 +145,8 @@ static void
 take_closed_descriptors(void)
 {
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) == -1 && open("/dev/null",
-		    fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+		if (fcntl(fd, F_GETFD) == -1 &&
+		    open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
 			_exit(EXIT_SYSTEM);
 }
 

@@ -55,8 +55,8 @@ pack_tokens(msgpack_packer *pk, const char *text, uint32_t size)
 	pack_text(pk, "data");
 	msgpack_pack_bin(pk, bytes);
 	for (uint32_t i = 0; i <= size; i++) {
-		const uint16_t token = htole16(i < size ? (unsigned char)text[i] :
-		    END_OF_TEXT);
+		const uint16_t token = htole16(
+		    i < size ? (unsigned char)text[i] : END_OF_TEXT);
 		msgpack_pack_bin_body(pk, &token, sizeof(token));
 	}
 }

@@ -25,10 +25,10 @@
 
 static struct {
 	lc_cache *cache;
-	char **files;         /* sorted; file i belongs to input i % inputs */
+	char **files; /* sorted; file i belongs to input i % inputs */
 	size_t nfiles;
 	unsigned inputs;
-	atomic_uint next;     /* input that no thread has taken */
+	atomic_uint next;        /* input that no thread has taken */
 	atomic_ullong documents; /* stored by this run */
 } job;
 
@@ -108,7 +108,7 @@ fingerprint(unsigned input)
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 
 	for (size_t i = input; i < job.nfiles; i += job.inputs)
-		for (const char *p = job.files[i]; ; p++) {
+		for (const char *p = job.files[i];; p++) {
 			hash = (hash ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
 			if (*p == '\0')
 				break;
@@ -127,7 +127,7 @@ static void
 declare(void)
 {
 	lc_input *inputs = calloc(job.inputs, sizeof(*inputs));
-	char (*names)[32] = calloc(job.inputs, sizeof(*names));
+	char(*names)[32] = calloc(job.inputs, sizeof(*names));
 	uint64_t *prints = calloc(job.inputs, sizeof(*prints));
 
 	if (inputs == NULL || names == NULL || prints == NULL)
@@ -135,9 +135,7 @@ declare(void)
 	for (unsigned i = 0; i < job.inputs; i++) {
 		input_name(names[i], i);
 		prints[i] = fingerprint(i);
-		inputs[i] = (lc_input) {
-			names[i], { &prints[i], sizeof(prints[i]) }
-		};
+		inputs[i] = (lc_input){ names[i], { &prints[i], sizeof(prints[i]) } };
 	}
 	if (lc_inputs_declare(job.cache, job.inputs, inputs) != LC_OK)
 		fail("declare");
@@ -262,8 +260,9 @@ report(void)
 	if (lc_fill_get(job.cache, &fill) != LC_OK)
 		fail("fill");
 	printf("%" PRIu64 " documents, %" PRIu64 " tokens in %" PRIu64
-	    " published chunks of %" PRIu32 " inputs%s\n", fill.records, fill.length,
-	    fill.published, fill.inputs, fill.final ? ", final" : "");
+	       " published chunks of %" PRIu32 " inputs%s\n",
+	    fill.records, fill.length, fill.published, fill.inputs,
+	    fill.final ? ", final" : "");
 }
 
 int
@@ -277,13 +276,14 @@ main(int argc, char **argv)
 		const long number = optarg == NULL ? 0 : strtol(optarg, NULL, 10);
 
 		if (number < 1 || number > (option == 'j' ? 64 : 65536))
-			errx(2, "usage: text_cache [-k INPUTS] [-j WRITERS] ROOT "
+			errx(2,
+			    "usage: text_cache [-k INPUTS] [-j WRITERS] ROOT "
 			    "MODULE DIRECTORY");
 		*(option == 'j' ? &writers : &job.inputs) = (unsigned)number;
 	}
 	if (argc - optind != 3)
-		errx(2, "usage: text_cache [-k INPUTS] [-j WRITERS] ROOT MODULE "
-		    "DIRECTORY");
+		errx(2,
+		    "usage: text_cache [-k INPUTS] [-j WRITERS] ROOT MODULE DIRECTORY");
 	list_files(argv[optind + 2]);
 	open_module(argv[optind], argv[optind + 1]);
 	declare();

@@ -22,8 +22,8 @@
 
 #include <lmdbcache.h>
 
-#define WINDOW 256    /* tokens an example */
-#define BATCH 48      /* examples a batch, over all readers */
+#define WINDOW 256 /* tokens an example */
+#define BATCH 48   /* examples a batch, over all readers */
 #define SEED 42
 #define MAX_READERS 64
 
@@ -35,7 +35,7 @@ struct checkpoint {
 
 /* What a reader sends for each batch, followed by `filled` results. */
 struct share {
-	uint64_t batch;   /* UINT64_MAX: there are no more */
+	uint64_t batch; /* UINT64_MAX: there are no more */
 	uint64_t filled;
 	unsigned char token[LC_TOKEN_SIZE]; /* behind this batch */
 };
@@ -93,14 +93,11 @@ send_batch(int fd, lc_reader *reader, const lc_batch *batch)
 {
 	struct share share = { .batch = batch->number, .filled = batch->filled };
 	struct result results[BATCH];
-	const unsigned char *tokens = batch->n_fields > 0 ?
-	    batch->fields[0].data : NULL;
+	const unsigned char *tokens = batch->n_fields > 0 ? batch->fields[0].data : NULL;
 
 	for (size_t i = 0; i < batch->filled; i++)
-		results[i] = (struct result) {
-			batch->examples[i],
-			hash_tokens(tokens + i * WINDOW, batch->lengths[i])
-		};
+		results[i] = (struct result){ batch->examples[i],
+			hash_tokens(tokens + i * WINDOW, batch->lengths[i]) };
 	if (lc_reader_token(reader, share.token) != LC_OK)
 		fail("token");
 	if (!transfer(fd, &share, sizeof(share), 1) ||
@@ -192,8 +189,7 @@ start_reader(uint32_t number)
 	if (pipe2(fds, O_CLOEXEC) == -1)
 		err(1, "pipe");
 	switch (fork()) {
-	case -1:
-		err(1, "fork");
+	case -1: err(1, "fork");
 	case 0:
 		close(fds[0]);
 		read_share(number, fds[1]);
@@ -262,8 +258,7 @@ collect(const int *pipes, struct result *results, struct share *share)
 		    memcmp(share->token, first.token, LC_TOKEN_SIZE) != 0)
 			errx(1, "reader %" PRIu32 " is at another place", r);
 		if (share->batch != UINT64_MAX &&
-		    !transfer(pipes[r], results + n,
-		    share->filled * sizeof(*results), 0))
+		    !transfer(pipes[r], results + n, share->filled * sizeof(*results), 0))
 			errx(1, "reader %" PRIu32 " is gone", r);
 		n += share->filled;
 	}
@@ -276,13 +271,13 @@ step(uint64_t model, const struct result *results, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		model = (model ^ results[i].hash ^ results[i].example) *
-		    UINT64_C(0x9E3779B97F4A7C15) + 1;
+			UINT64_C(0x9E3779B97F4A7C15) +
+		    1;
 	return model;
 }
 
 static void
-train(const int *pipes, struct checkpoint *at, const char *path, long steps,
-    int quiet)
+train(const int *pipes, struct checkpoint *at, const char *path, long steps, int quiet)
 {
 	struct result results[BATCH];
 	struct share share;
@@ -292,8 +287,8 @@ train(const int *pipes, struct checkpoint *at, const char *path, long steps,
 		at->model = step(at->model, results, n);
 		memcpy(at->token, share.token, LC_TOKEN_SIZE);
 		if (!quiet)
-			printf("batch %" PRIu64 ": %zu examples, model %016" PRIx64
-			    "\n", share.batch, n, at->model);
+			printf("batch %" PRIu64 ": %zu examples, model %016" PRIx64 "\n",
+			    share.batch, n, at->model);
 		if (path != NULL)
 			save(path, at);
 	}
@@ -302,8 +297,7 @@ train(const int *pipes, struct checkpoint *at, const char *path, long steps,
 static void
 usage(void)
 {
-	errx(2, "usage: train [-r READERS] [-s STEPS] [-c CHECKPOINT] [-q] ROOT "
-	    "MODULE");
+	errx(2, "usage: train [-r READERS] [-s STEPS] [-c CHECKPOINT] [-q] ROOT MODULE");
 }
 
 int

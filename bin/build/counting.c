@@ -9,11 +9,9 @@
 #include "labels/label.h"
 
 enum lc__reject
-lc__counting_fate(const struct lc__recipe *recipe,
-    const struct lc__sample *sample)
+lc__counting_fate(const struct lc__recipe *recipe, const struct lc__sample *sample)
 {
-	if (sample->reason == LC__REJECT_NONE && sample->n == 0 &&
-	    recipe->skip_empty)
+	if (sample->reason == LC__REJECT_NONE && sample->n == 0 && recipe->skip_empty)
 		return LC__REJECT_NO_LABELS;
 	return sample->reason;
 }
@@ -21,15 +19,14 @@ lc__counting_fate(const struct lc__recipe *recipe,
 const char *
 lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
 {
-	const char *file = sample->label.path != NULL ? sample->label.path :
-	    sample->image.path;
+	const char *file = sample->label.path != NULL ? sample->label.path
+						      : sample->image.path;
 
 	if (sample->reason != LC__REJECT_NONE || file == NULL)
 		return sample->detail;
 	*label = (struct lc__label){ .n = 0 };
 	if (sample->boxes_total == 0)
-		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
-		    "has no boxes");
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file, "has no boxes");
 	else if (sample->filtered == sample->boxes_total)
 		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
 		    "has no boxes of the classes that are kept, but %llu of others",
@@ -50,7 +47,8 @@ counts_of(struct lc__summary *summary, const char *run)
 
 	if (n > 0 && strcmp(summary->runs[n - 1].run_id, run) == 0)
 		return &summary->runs[n - 1].counts;
-	if (lc__array_reserve(&summary->runs, &summary->runs_room, n + 1, "build") != LC_OK)
+	if (lc__array_reserve(&summary->runs, &summary->runs_room, n + 1, "build") !=
+	    LC_OK)
 		return NULL;
 	new = &summary->runs[n];
 	*new = (struct lc__run_summary){ .run_id = strdup(run) };
@@ -145,7 +143,6 @@ lc__counting_end(struct lc__counting *counting)
 		tally->count = counting->reasons[i];
 		summary->n_reasons++;
 	}
-	qsort(summary->reasons, summary->n_reasons, sizeof(*summary->reasons),
-	    by_name);
+	qsort(summary->reasons, summary->n_reasons, sizeof(*summary->reasons), by_name);
 	return LC_OK;
 }

@@ -26,7 +26,7 @@
 
 /* The list being written, line by line. */
 struct reject_list {
-	FILE *out;              /* NULL: nowhere */
+	FILE *out; /* NULL: nowhere */
 	struct lc__sha256 *sha;
 	struct lc__buf key;
 };
@@ -53,8 +53,10 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 	put_member(out, "run", frame->run);
 	put_member(out, "name", frame->name);
 	put_member(out, "label", frame->label_path);
-	put_member(out, "image", s->image.path != NULL ? s->image.path :
-	    s->wanted != NULL ? s->wanted : frame->image_path);
+	put_member(out, "image",
+	    s->image.path != NULL   ? s->image.path
+		: s->wanted != NULL ? s->wanted
+				    : frame->image_path);
 	put_member(out, "reason", lc__reject_name(reason));
 	put_member(out, "detail", lc__counting_detail(s, &label));
 	fputs("}\n", out);
@@ -90,14 +92,14 @@ put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t 
 	lc__dataset_frame(samples->dataset, i, &frame);
 	if (!lc__store_key(samples->store, frame.run, frame.name, &list->key))
 		return lc__no_memory("build");
-	return_if_error(lc__store_get(samples->store,
-	    (const char *)list->key.data, &about));
+	return_if_error(
+	    lc__store_get(samples->store, (const char *)list->key.data, &about));
 	if (about != NULL && lc__sample_read(about, &s))
 		status = put_line(list, &frame, &s,
 		    lc__counting_fate(samples->recipe, &s));
 	else
-		status = lc__error(LC_CORRUPT, 0, "key %s: was stored and is not "
-		    "there", lc__quote_id(list->key.data, list->key.size - 1));
+		status = lc__error(LC_CORRUPT, 0, "key %s: was stored and is not there",
+		    lc__quote_id(list->key.data, list->key.size - 1));
 	lc_value_free(about);
 	return status;
 }
@@ -129,8 +131,7 @@ finish(struct reject_list *list, const char *path)
 }
 
 lc_status
-lc__rejected_write(const struct lc__samples *samples, const char *path,
-    char sha256[65])
+lc__rejected_write(const struct lc__samples *samples, const char *path, char sha256[65])
 {
 	struct reject_list list = { .out = NULL };
 	lc_status status = lc__sha256_new(&list.sha);
@@ -139,7 +140,7 @@ lc__rejected_write(const struct lc__samples *samples, const char *path,
 		status = lc__error_prefix("build");
 	if (status == LC_OK && path != NULL &&
 	    ((unlink(path) == -1 && errno != ENOENT) ||
-	        (list.out = lc__fopen(path, "wxe")) == NULL))
+		(list.out = lc__fopen(path, "wxe")) == NULL))
 		status = lc__error_sys(errno, "%s: create", path);
 	if (status == LC_OK)
 		status = put_all(&list, samples);
@@ -215,8 +216,7 @@ make_about(struct lc__ingesting *b, struct texts *t)
 	about->layout = strdup(lc__layout_name(b->recipe->layout));
 	about->sources_root = strdup(b->root_path);
 	about->series = calloc(samples->n_series + 1, sizeof(*about->series));
-	if (about->layout == NULL || about->sources_root == NULL ||
-	    about->series == NULL)
+	if (about->layout == NULL || about->sources_root == NULL || about->series == NULL)
 		return lc__no_memory("build");
 	return_if_error(copy_classes(b->dataset, about));
 	memcpy(about->fingerprint, b->edition.fingerprint, 65);
@@ -227,7 +227,8 @@ make_about(struct lc__ingesting *b, struct texts *t)
 			.path = strdup(series->path),
 			.width = series->form->width,
 			.height = series->form->height,
-			.samples = series->samples };
+			.samples = series->samples,
+		};
 		if (about->series[about->n_series].path == NULL)
 			return lc__no_memory("build");
 	}
@@ -241,8 +242,7 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 	return_if_error(end_text(&t->recipe));
 	return_if_error(lc__recipe_transform(b->recipe, &t->transform));
 	return_if_error(end_text(&t->transform));
-	return_if_error(lc__thresholds_format(&b->ingest->thresholds,
-	    &t->thresholds));
+	return_if_error(lc__thresholds_format(&b->ingest->thresholds, &t->thresholds));
 	return_if_error(end_text(&t->thresholds));
 	return_if_error(lc__summary_format(&b->out->summary, &t->summary));
 	return_if_error(end_text(&t->summary));
@@ -250,8 +250,8 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 	if (t->sources.failed)
 		return lc__no_memory("build");
 	return_if_error(make_about(b, t));
-	return_if_error(lc__sha256_of(t->sources.data, t->sources.size,
-	    t->about.sources_sha256));
+	return_if_error(
+	    lc__sha256_of(t->sources.data, t->sources.size, t->about.sources_sha256));
 	return_if_error(lc__warehouse_about_format(&t->about, &t->warehouse));
 	return_if_error(end_text(&t->warehouse));
 	t->manifest = (struct lc__manifest){
@@ -262,7 +262,8 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 		.code_version = (char *)b->recipe->code_version,
 		.thresholds = (char *)t->thresholds.data,
 		.summary = (char *)t->summary.data,
-		.warehouse = (char *)t->warehouse.data };
+		.warehouse = (char *)t->warehouse.data,
+	};
 	return LC_OK;
 }
 
@@ -304,8 +305,8 @@ refresh_manifest(struct lc__ingesting *b, struct lc__built_version *standing,
 		status = lc__manifest_format(&manifest, &text);
 	if (status == LC_OK)
 		status = lc__manifest_format(&standing->manifest, &old);
-	*changed = status == LC_OK && (old.size != text.size ||
-	    memcmp(old.data, text.data, text.size) != 0);
+	*changed = status == LC_OK &&
+	    (old.size != text.size || memcmp(old.data, text.data, text.size) != 0);
 	if (*changed)
 		status = lc__publish_tidy(standing->dir);
 	if (*changed && status == LC_OK)
@@ -374,12 +375,11 @@ write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
 	char *sources = lc__path_join(place, LC__SOURCES_NAME);
 	char *rejected = lc__path_join(place, LC__WAREHOUSE_REJECTED);
 	char sha256[65];
-	lc_status status = sources != NULL && rejected != NULL ? LC_OK :
-	    lc__no_memory("build");
+	lc_status status = sources != NULL && rejected != NULL ? LC_OK
+							       : lc__no_memory("build");
 
 	if (status == LC_OK)
-		status = lc__write_file_atomic(sources, t->sources.data,
-		    t->sources.size);
+		status = lc__write_file_atomic(sources, t->sources.data, t->sources.size);
 	if (status == LC_OK)
 		status = lc__rejected_write(&b->samples, rejected, sha256);
 	free(sources);
@@ -409,12 +409,17 @@ static lc_status
 build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
 	const lc_progress progress = { .step = step, .ctx = b };
-	struct lc__build build = { .dir = place, .series = b->samples.series,
+	struct lc__build build = {
+		.dir = place,
+		.series = b->samples.series,
 		.n_series = b->samples.n_series,
 		.metadata = b->recipe->metadata && b->recipe->shard_version > 1,
-		.shard_bytes = b->recipe->shard_bytes, .threads = b->threads,
-		.progress = &progress, .about = &t->manifest,
-		.recipe = (const char *)t->recipe.data };
+		.shard_bytes = b->recipe->shard_bytes,
+		.threads = b->threads,
+		.progress = &progress,
+		.about = &t->manifest,
+		.recipe = (const char *)t->recipe.data,
+	};
 	lc_export_result result = { .shards = 0 };
 	struct lc__buf state = { 0 };
 	char *reuse = NULL;
@@ -456,8 +461,8 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 		status = lc__rebuild_note(warehouse, false);
 	if (status == LC_OK)
 		b->out->version_dir = lc__path_join(warehouse, b->edition.name);
-	return status == LC_OK && b->out->version_dir == NULL ? lc__no_memory("build") :
-	    status;
+	return status == LC_OK && b->out->version_dir == NULL ? lc__no_memory("build")
+							      : status;
 }
 
 /* ---- one or the other --------------------------------------------------------------------- */
@@ -468,11 +473,10 @@ find_edition(struct lc__ingesting *b)
 	lc__sources_sort(&b->sources);
 	b->edition.sources = &b->sources;
 	b->edition.summary = &b->out->summary;
-	return_if_error(lc__sources_fingerprint(&b->sources,
-	    b->edition.fingerprint));
+	return_if_error(lc__sources_fingerprint(&b->sources, b->edition.fingerprint));
 	memcpy(b->out->fingerprint, b->edition.fingerprint, 65);
-	return_if_error(lc__version_name(b->edition.version,
-	    b->edition.fingerprint, lc__clock_wall_ms(), b->edition.name));
+	return_if_error(lc__version_name(b->edition.version, b->edition.fingerprint,
+	    lc__clock_wall_ms(), b->edition.name));
 	if (b->store.cache == NULL)
 		return LC_OK;
 	return lc__rejected_write(&b->samples, NULL, b->edition.rejected_sha256);
@@ -483,9 +487,9 @@ take_or_build(struct lc__ingesting *b, const struct texts *t)
 {
 	struct lc__built_version standing = { .dir = NULL };
 	bool is_current = false;
-	lc_status status = b->rebuild ? LC_NOT_FOUND :
-	    lc__built_version_find(b->ingest->warehouse, &b->edition, &standing,
-	        &is_current);
+	lc_status status = b->rebuild ? LC_NOT_FOUND
+				      : lc__built_version_find(b->ingest->warehouse,
+					    &b->edition, &standing, &is_current);
 
 	if (status == LC_OK)
 		status = take_standing(b, &standing, is_current, t);
@@ -496,7 +500,7 @@ take_or_build(struct lc__ingesting *b, const struct texts *t)
 }
 
 static lc_status
-export(struct lc__ingesting *b)
+export_edition(struct lc__ingesting *b)
 {
 	struct texts texts = { .about = { .layout = NULL } };
 	lc_status status = find_edition(b);
@@ -523,7 +527,7 @@ lc__ingesting_export(struct lc__ingesting *b)
 	lc_status status;
 
 	b->state->phase = LC__PHASE_EXPORT;
-	status = export(b);
+	status = export_edition(b);
 	lc__ingesting_spent(b, LC__PHASE_EXPORT, &start);
 	return status;
 }

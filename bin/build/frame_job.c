@@ -15,12 +15,13 @@
 #include "build/store.h"
 #include "labels/dataset.h"
 
-static lc_status lc__frame_job_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
-    const struct lc__frame *frame);
+static lc_status lc__frame_job_image(struct lc__frame_worker *worker,
+    struct lc__frame_job *job, const struct lc__frame *frame);
 
 /* Note why a frame is no sample; @p detail is copied. */
 static void
-lc__frame_job_reject(struct lc__frame_job *job, enum lc__reject reason, const char *detail)
+lc__frame_job_reject(struct lc__frame_job *job, enum lc__reject reason,
+    const char *detail)
 {
 	job->sample.reason = reason;
 	if (detail != job->detail)
@@ -63,8 +64,10 @@ lc__frame_job_label(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc__frame_worker_let_go(worker);
 	return_if_error(status);
 	if (fate != LC__INFILE_GOOD) {
-		lc__frame_job_reject(job, fate == LC__INFILE_BAD ?
-		    LC__REJECT_UNPARSABLE : LC__REJECT_UNREADABLE, job->detail);
+		lc__frame_job_reject(job,
+		    fate == LC__INFILE_BAD ? LC__REJECT_UNPARSABLE
+					   : LC__REJECT_UNREADABLE,
+		    job->detail);
 		return LC_OK;
 	}
 	if (job->label.reason == LC__REJECT_NONE)
@@ -107,8 +110,7 @@ differs(const struct lc__frame_job *job)
 	if (job->kept.about == NULL || job->sample.reason == LC__REJECT_NONE)
 		return true;
 	value = lc__sample_value(&job->sample);
-	same = lc_value_equal(lc_value_find(value, LC__SAMPLE_ABOUT),
-	    job->kept.about);
+	same = lc_value_equal(lc_value_find(value, LC__SAMPLE_ABOUT), job->kept.about);
 	lc_value_free(value);
 	return !same;
 }
@@ -142,9 +144,14 @@ lc__frame_job_run(struct lc__frame_worker *worker, struct lc__frame_job *job)
 void
 lc__frame_job_clear(struct lc__frame_job *job)
 {
-	const struct lc__frame_job kept = { .key = job->key, .planes = job->planes,
-		.planes_room = job->planes_room, .boxes = job->boxes,
-		.class_ids = job->class_ids, .clipped = job->clipped };
+	const struct lc__frame_job kept = {
+		.key = job->key,
+		.planes = job->planes,
+		.planes_room = job->planes_room,
+		.boxes = job->boxes,
+		.class_ids = job->class_ids,
+		.clipped = job->clipped,
+	};
 
 	lc_value_free(job->kept.about);
 	lc__label_free(&job->label);
@@ -197,16 +204,16 @@ lc__frame_worker_let_go(struct lc__frame_worker *worker)
 static lc_status
 hold(struct lc__frame_worker *worker, const struct lc__frame_job *job, uint64_t bytes)
 {
-	if (bytes > 0 &&
-	    !lc__team_hold(worker->how->team, job->number, bytes))
+	if (bytes > 0 && !lc__team_hold(worker->how->team, job->number, bytes))
 		return lc__error(LC_CANCELLED, 0, "build: cancelled");
 	worker->held += bytes;
 	return LC_OK;
 }
 
 lc_status
-lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job, const char *path,
-    uint64_t limit, struct lc__source_note *note, enum lc__infile_fate *fate)
+lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job,
+    const char *path, uint64_t limit, struct lc__source_note *note,
+    enum lc__infile_fate *fate)
 {
 	const uint64_t start = lc__clock_ns();
 	struct lc__infile file;
@@ -276,8 +283,7 @@ make_room(struct lc__frame_job *job, size_t size)
 static lc_status
 undecodable(struct lc__frame_job *job, lc_status status)
 {
-	if (status != LC_CORRUPT && status != LC_INVALID &&
-	    status != LC_UNSUPPORTED)
+	if (status != LC_CORRUPT && status != LC_INVALID && status != LC_UNSUPPORTED)
 		return status;
 	lc__frame_job_reject(job, LC__REJECT_UNDECODABLE, lc_last_error()->text);
 	return LC_OK;
@@ -321,14 +327,12 @@ move_boxes(const struct lc__recipe *recipe, struct lc__frame_job *job,
 		if (recipe->boxes_stored)
 			lc__geometry_turn(seen->orientation, seen->stored_width,
 			    seen->stored_height, from);
-		fate = lc__geometry_box(&seen->geometry, from,
-		    recipe->min_visible, to);
+		fate = lc__geometry_box(&seen->geometry, from, recipe->min_visible, to);
 		s->dropped += fate == LC__BOX_DROPPED;
 		if (fate == LC__BOX_DROPPED)
 			continue;
 		lc__buf_append(&job->boxes, to, sizeof(to));
-		lc__buf_append(&job->class_ids, &box->class_id,
-		    sizeof(box->class_id));
+		lc__buf_append(&job->class_ids, &box->class_id, sizeof(box->class_id));
 		cut = fate == LC__BOX_CLIPPED;
 		any |= cut;
 		lc__buf_append(&job->clipped, &cut, 1);
@@ -339,8 +343,9 @@ move_boxes(const struct lc__recipe *recipe, struct lc__frame_job *job,
 	s->class_ids = (const int64_t *)(const void *)job->class_ids.data;
 	if (any)
 		s->clipped = (lc_id){ job->clipped.data, job->clipped.size };
-	return job->boxes.failed || job->class_ids.failed ||
-	    job->clipped.failed ? lc__no_memory("build") : LC_OK;
+	return job->boxes.failed || job->class_ids.failed || job->clipped.failed
+	    ? lc__no_memory("build")
+	    : LC_OK;
 }
 
 /* The size of the target that a picture becomes. */
@@ -352,10 +357,9 @@ target_of(const struct lc__recipe *recipe, const struct lc__transformed *seen)
 	const uint32_t height = turned ? seen->stored_width : seen->stored_height;
 
 	if (recipe->n_buckets == 0)
-		return (lc_bucket){ recipe->transform.width,
-			recipe->transform.height };
-	return recipe->buckets[lc_bucket_nearest(recipe->buckets,
-	    recipe->n_buckets, width, height)];
+		return (lc_bucket){ recipe->transform.width, recipe->transform.height };
+	return recipe->buckets[lc_bucket_nearest(recipe->buckets, recipe->n_buckets,
+	    width, height)];
 }
 
 static lc_status
@@ -391,10 +395,11 @@ transform(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	how.width = target.width;
 	how.height = target.height;
 	how.wide = lc__recipe_stored(recipe) == LC_U16;
-	return_if_error(make_room(job, (size_t)3 * how.width * how.height *
-	    lc_dtype_size(lc__recipe_stored(recipe))));
-	status = lc__transform_image(&how, worker->file.data, worker->file.size,
-	    path, worker->workspace, job->planes, &seen);
+	return_if_error(make_room(job,
+	    (size_t)3 * how.width * how.height *
+		lc_dtype_size(lc__recipe_stored(recipe))));
+	status = lc__transform_image(&how, worker->file.data, worker->file.size, path,
+	    worker->workspace, job->planes, &seen);
 	job->ns[LC__PHASE_DECODE] += seen.decode_ns;
 	job->ns[LC__PHASE_RESIZE] += seen.resize_ns;
 	if (status != LC_OK)
@@ -409,24 +414,26 @@ take_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
 {
 	const struct lc__sample *old = &job->kept.sample;
 	const bool turned = old->orientation > 4;
-	struct lc__transformed seen = { .orientation = old->orientation,
+	struct lc__transformed seen = {
+		.orientation = old->orientation,
 		.deep = old->deep,
 		.stored_width = turned ? old->height : old->width,
-		.stored_height = turned ? old->width : old->height };
+		.stored_height = turned ? old->width : old->height,
+	};
 	const lc_dtype pixels = lc__recipe_stored(worker->how->recipe);
 	const size_t size = (size_t)3 * old->target_width * old->target_height *
 	    lc_dtype_size(pixels);
 
 	return_if_error(make_room(job, size));
-	return_if_error(lc__store_pixels(worker->how->store,
-	    (const char *)job->key.data, pixels, size, job->planes, taken));
+	return_if_error(lc__store_pixels(worker->how->store, (const char *)job->key.data,
+	    pixels, size, job->planes, taken));
 	if (!*taken)
 		return LC_OK;
 	job->sample.image = old->image;
-	lc__geometry_plan(worker->how->recipe->transform.fit, old->width,
-	    old->height, old->target_width, old->target_height, &seen.geometry);
-	return check_label(worker, job, frame, &seen) ?
-	    finish_image(worker, job, &seen) : LC_OK;
+	lc__geometry_plan(worker->how->recipe->transform.fit, old->width, old->height,
+	    old->target_width, old->target_height, &seen.geometry);
+	return check_label(worker, job, frame, &seen) ? finish_image(worker, job, &seen)
+						      : LC_OK;
 }
 
 /* Pixels that the module has are not made again. */
@@ -453,7 +460,8 @@ lc__frame_job_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc_status status;
 
 	if (path == NULL) {
-		lc__frame_job_reject(job, LC__REJECT_BLANK_IMAGE, "its label names no image");
+		lc__frame_job_reject(job, LC__REJECT_BLANK_IMAGE,
+		    "its label names no image");
 		return LC_OK;
 	}
 	return_if_error(try_pixels(worker, job, frame, path, &taken));

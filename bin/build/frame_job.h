@@ -20,18 +20,18 @@ struct lc__frame_how {
 	const struct lc__recipe *recipe;
 	const struct lc__dataset *dataset;
 	const struct lc__store *store;
-	int root;                 /* the dataset's directory */
-	bool rehash;              /* sizes and times are not trusted */
-	bool keep_going;          /* a file that the system refuses does not end it */
-	struct lc__team *team;    /* grants memory for files */
+	int root;              /* the dataset's directory */
+	bool rehash;           /* sizes and times are not trusted */
+	bool keep_going;       /* a file that the system refuses does not end it */
+	struct lc__team *team; /* grants memory for files */
 };
 
 /** A thread's own. */
 struct lc__frame_worker {
 	const struct lc__frame_how *how;
 	struct lc__workspace *workspace;
-	struct lc__buf file;      /* the file that is being read */
-	uint64_t held;            /* bytes of it that the team granted */
+	struct lc__buf file; /* the file that is being read */
+	uint64_t held;       /* bytes of it that the team granted */
 };
 
 /** What the module has of a frame. */
@@ -46,17 +46,17 @@ struct lc__reused {
 /** What became of a frame. Zero it before its first use; its memory is used again
  *  for another frame. */
 struct lc__frame_job {
-	uint64_t number;          /* of the frame, and of the team's job */
+	uint64_t number; /* of the frame, and of the team's job */
 	struct lc__sample sample;
-	bool reused;              /* `sample` is what the module has */
-	bool put;                 /* it is to be stored */
-	bool touched;             /* `kept.seen` is */
+	bool reused;  /* `sample` is what the module has */
+	bool put;     /* it is to be stored */
+	bool touched; /* `kept.seen` is */
 	uint64_t ns[LC__PHASES];
 	uint64_t bytes_read;
 
-	struct lc__buf key;       /* its cache_id, ended by a NUL */
-	struct lc__reused kept;     /* of `reused`: what `sample` borrows */
-	struct lc__label label;   /* of a new one: the same */
+	struct lc__buf key;     /* its cache_id, ended by a NUL */
+	struct lc__reused kept; /* of `reused`: what `sample` borrows */
+	struct lc__label label; /* of a new one: the same */
 	char detail[600];
 	uint8_t *planes;
 	size_t planes_room;
@@ -86,7 +86,8 @@ LC_CHECKED lc_status lc__reused_image(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const char *path, bool *same);
 
 /** Make frame made->number. A failure stops the build. */
-LC_CHECKED lc_status lc__frame_job_run(struct lc__frame_worker *worker, struct lc__frame_job *job);
+LC_CHECKED lc_status lc__frame_job_run(struct lc__frame_worker *worker,
+    struct lc__frame_job *job);
 
 /** Forget the frame, keep the memory. */
 void lc__frame_job_clear(struct lc__frame_job *job);
@@ -98,7 +99,6 @@ LC_CHECKED lc_status lc__frame_job_label(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const struct lc__frame *frame);
 
 /** Where the image of a frame is, if its label has been read. */
-const char *lc__frame_image(const struct lc__frame *frame,
-    const struct lc__label *label);
+const char *lc__frame_image(const struct lc__frame *frame, const struct lc__label *label);
 
 #endif

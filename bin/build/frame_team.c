@@ -62,9 +62,14 @@ start(struct lc__frame_team *pool)
 	if (pool->slots == NULL || pool->workers == NULL)
 		return lc__no_memory("build");
 	return_if_error(make_workers(pool));
-	pool->team = (struct lc__team){ .work = work, .ctx = pool,
-		.jobs = lc__dataset_frames(pool->how.dataset), .threads = pool->n_workers,
-		.window = window, .budget = FILE_BUDGET };
+	pool->team = (struct lc__team){
+		.work = work,
+		.ctx = pool,
+		.jobs = lc__dataset_frames(pool->how.dataset),
+		.threads = pool->n_workers,
+		.window = window,
+		.budget = FILE_BUDGET,
+	};
 	return lc__team_start(&pool->team) == LC_OK ? LC_OK : lc__error_prefix("build");
 }
 

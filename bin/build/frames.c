@@ -48,8 +48,8 @@ standing_bytes(const struct lc__ingesting *b)
 	struct lc__built_version standing = { .dir = NULL };
 	uint64_t bytes = 0;
 
-	if (b->rebuild || lc__built_version_current(b->ingest->warehouse, &standing) !=
-	    LC_OK)
+	if (b->rebuild ||
+	    lc__built_version_current(b->ingest->warehouse, &standing) != LC_OK)
 		return 0;
 	bytes = lc__built_version_bytes(&standing);
 	lc__built_version_free(&standing);
@@ -90,7 +90,8 @@ watch_space(struct lc__ingesting *b)
 		return LC_OK;
 	return lc__error(LC_NO_SPACE, 0,
 	    "%s: stopped before the disk is full: %llu bytes are free, %llu "
-	    "samples are stored", b->ingest->warehouse, (unsigned long long)left,
+	    "samples are stored",
+	    b->ingest->warehouse, (unsigned long long)left,
 	    (unsigned long long)b->state->samples);
 }
 
@@ -99,9 +100,12 @@ watch_space(struct lc__ingesting *b)
 static lc_status
 add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 {
-	const struct lc__source_file file = { .path = note->path,
-		.size = note->size, .mtime_ns = note->mtime_ns,
-		.hash = { note->hash[0], note->hash[1] } };
+	const struct lc__source_file file = {
+		.path = note->path,
+		.size = note->size,
+		.mtime_ns = note->mtime_ns,
+		.hash = { note->hash[0], note->hash[1] },
+	};
 
 	return note->path != NULL ? lc__sources_add(&b->sources, &file) : LC_OK;
 }
@@ -110,13 +114,16 @@ add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 static lc_status
 add_sources(struct lc__ingesting *b, const struct lc__sample *s)
 {
-	const struct lc__source_file missing = { .path = s->wanted,
-		.missing = true };
+	const struct lc__source_file missing = {
+		.path = s->wanted,
+		.missing = true,
+	};
 
 	return_if_error(add_source(b, &s->label));
 	return_if_error(add_source(b, &s->image));
-	return s->reason == LC__REJECT_NO_FILE && s->wanted != NULL ?
-	    lc__sources_add(&b->sources, &missing) : LC_OK;
+	return s->reason == LC__REJECT_NO_FILE && s->wanted != NULL
+	    ? lc__sources_add(&b->sources, &missing)
+	    : LC_OK;
 }
 
 static lc_status
@@ -213,8 +220,7 @@ is_frame(void *ctx, const char *name, size_t size)
 	const struct names *names = ctx;
 	const uint64_t hash = lc__hash64(name, size);
 
-	return bsearch(&hash, names->hashes, names->n, sizeof(hash), by_number) !=
-	    NULL;
+	return bsearch(&hash, names->hashes, names->n, sizeof(hash), by_number) != NULL;
 }
 
 static lc_status
@@ -230,8 +236,7 @@ hash_names(const struct lc__ingesting *b, struct names *names)
 		lc__dataset_frame(b->dataset, i, &frame);
 		if (!lc__store_key(&b->store, frame.run, frame.name, &key))
 			break;
-		names->hashes[i] = lc__hash64(key.data + prefix,
-		    key.size - 1 - prefix);
+		names->hashes[i] = lc__hash64(key.data + prefix, key.size - 1 - prefix);
 	}
 	const bool failed = names->hashes == NULL || key.failed;
 	lc__buf_free(&key);
@@ -249,8 +254,7 @@ forget_gone(struct lc__ingesting *b)
 	lc_status status = hash_names(b, &names);
 
 	if (status == LC_OK)
-		status = lc__store_sweep(&b->store, is_frame, &names,
-		    &b->out->forgotten);
+		status = lc__store_sweep(&b->store, is_frame, &names, &b->out->forgotten);
 	free(names.hashes);
 	return status;
 }
@@ -290,10 +294,10 @@ lc__ingesting_frames(struct lc__ingesting *b)
 	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.rehash = b->ingest->rehash,
-		.keep_going = b->ingest->keep_going }, .work = lc__frame_job_run,
+		.keep_going = b->ingest->keep_going, }, .work = lc__frame_job_run,
 		.threads = b->threads,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
-		.take = take, .idle = idle, .ctx = b };
+		.take = take, .idle = idle, .ctx = b, };
 
 	if (b->store.cache != NULL)
 		return_if_error(check_space(b));

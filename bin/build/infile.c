@@ -52,20 +52,14 @@ refused(struct lc__infile *file, int sys)
 	case ENOENT:
 	case ENOTDIR:
 	case ENAMETOOLONG:
-	case ELOOP:
-		return LC__INFILE_MISSING;
+	case ELOOP: return LC__INFILE_MISSING;
 	case ENXIO:
 	case ENODEV:
-	case EISDIR:
-		return LC__INFILE_BAD;
+	case EISDIR: return LC__INFILE_BAD;
 	case ENOMEM:
 	case EMFILE:
-	case ENFILE:
-		(void)lc__error_sys(sys, "%s", file->path);
-		return LC__INFILE_FATAL;
-	default:
-		(void)lc__error_sys(sys, "%s", file->path);
-		return LC__INFILE_REFUSED;
+	case ENFILE: (void)lc__error_sys(sys, "%s", file->path); return LC__INFILE_FATAL;
+	default: (void)lc__error_sys(sys, "%s", file->path); return LC__INFILE_REFUSED;
 	}
 }
 
@@ -80,8 +74,7 @@ look(struct lc__infile *file)
 }
 
 enum lc__infile_fate
-lc__infile_open(struct lc__infile *file, int root, const char *path,
-    uint64_t limit)
+lc__infile_open(struct lc__infile *file, int root, const char *path, uint64_t limit)
 {
 	char why[64];
 	enum lc__infile_fate fate;
@@ -93,8 +86,7 @@ lc__infile_open(struct lc__infile *file, int root, const char *path,
 	fate = look(file);
 	if (fate != LC__INFILE_GOOD || (uint64_t)file->st.st_size <= limit)
 		return fate;
-	snprintf(why, sizeof(why), "larger than %llu bytes",
-	    (unsigned long long)limit);
+	snprintf(why, sizeof(why), "larger than %llu bytes", (unsigned long long)limit);
 	return bad(file, why);
 }
 

@@ -15,24 +15,24 @@
 
 enum lc__infile_fate {
 	LC__INFILE_GOOD,
-	LC__INFILE_MISSING,  /* there is no such file */
-	LC__INFILE_BAD,      /* no regular file, too large, changing */
-	LC__INFILE_REFUSED,  /* the system does not let it be read (EIO, EACCES …), which
+	LC__INFILE_MISSING, /* there is no such file */
+	LC__INFILE_BAD,     /* no regular file, too large, changing */
+	LC__INFILE_REFUSED, /* the system does not let it be read (EIO, EACCES …), which
 	                        says nothing about its content: lc_last_error() */
-	LC__INFILE_FATAL     /* out of memory or descriptors: lc_last_error() */
+	LC__INFILE_FATAL    /* out of memory or descriptors: lc_last_error() */
 };
 
 /** A file that is open. */
 struct lc__infile {
 	int fd;
-	const char *path;    /* from the root; borrowed */
+	const char *path; /* from the root; borrowed */
 	struct stat st;
-	char detail[512];    /* of MISSING, BAD and REFUSED: one line that names the file */
+	char detail[512]; /* of MISSING, BAD and REFUSED: one line that names the file */
 };
 
 /** Open @p path below the directory @p root; never waits for a pipe or a device. */
-enum lc__infile_fate lc__infile_open(struct lc__infile *file, int root,
-    const char *path, uint64_t limit);
+enum lc__infile_fate lc__infile_open(struct lc__infile *file, int root, const char *path,
+    uint64_t limit);
 
 /** Append its bytes, and describe them. */
 enum lc__infile_fate lc__infile_read(struct lc__infile *file, struct lc__buf *out,
@@ -54,7 +54,7 @@ struct lc__header {
  * @param buf  scratch memory, used again for the next file
  * @return LC_OK; as lc__image_probe(); LC_IO.
  */
-LC_CHECKED lc_status lc__header_read(const struct lc__infile *file,
-    struct lc__buf *buf, struct lc__header *out);
+LC_CHECKED lc_status lc__header_read(const struct lc__infile *file, struct lc__buf *buf,
+    struct lc__header *out);
 
 #endif

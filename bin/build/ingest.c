@@ -19,9 +19,8 @@
 const char *
 lc__phase_name(enum lc__phase phase)
 {
-	static const char *const names[LC__PHASES] = {
-		"scan", "read", "label", "decode", "resize", "store", "export"
-	};
+	static const char *const names[LC__PHASES] = { "scan", "read", "label", "decode",
+		"resize", "store", "export" };
 
 	return phase < LC__PHASES ? names[phase] : NULL;
 }
@@ -35,8 +34,7 @@ lc__ingesting_step(struct lc__ingesting *b)
 	if (watch == NULL || watch->step == NULL ||
 	    watch->step(watch->ctx, b->state) == 0)
 		return LC_OK;
-	return lc__error(LC_CANCELLED, 0, "%s: build cancelled",
-	    b->ingest->warehouse);
+	return lc__error(LC_CANCELLED, 0, "%s: build cancelled", b->ingest->warehouse);
 }
 
 void
@@ -66,8 +64,8 @@ real_beginning(const char *path)
 {
 	char *copy = strdup(path), *real = NULL, *slash;
 
-	while (copy != NULL && (real = realpath(copy, NULL)) == NULL &&
-	    errno == ENOENT && strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0) {
+	while (copy != NULL && (real = realpath(copy, NULL)) == NULL && errno == ENOENT &&
+	    strcmp(copy, ".") != 0 && strcmp(copy, "/") != 0) {
 		slash = strrchr(copy, '/');
 		if (slash == NULL)
 			strcpy(copy, ".");
@@ -156,8 +154,8 @@ open_store(struct lc__ingesting *b)
 	if (ingest->dry_run)
 		return LC_OK;
 	return_if_error(lc__recipe_sample_key(b->recipe, key));
-	status = ingest->clear ? forget_store(b, key) :
-	    lc__store_open(&b->store, ingest, key);
+	status = ingest->clear ? forget_store(b, key)
+			       : lc__store_open(&b->store, ingest, key);
 	b->rebuild = lc__rebuild_noted(ingest->warehouse);
 	return status;
 }
@@ -169,8 +167,7 @@ check_limits(struct lc__ingesting *b)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
 	const struct lc__thresholds *limits = &b->ingest->thresholds;
-	const lc_status status = lc__thresholds_check(limits,
-	    &b->out->summary.totals);
+	const lc_status status = lc__thresholds_check(limits, &b->out->summary.totals);
 	char text[sizeof(lc_last_error()->text)];
 
 	if (status != LC_INVALID)
@@ -257,15 +254,26 @@ end(struct lc__ingesting *b, lc_status status)
 lc_status
 lc__ingest_run(const struct lc__ingest *ingest, struct lc__ingest_result *out)
 {
-	struct lc__ingesting b = { .ingest = ingest, .recipe = ingest->recipe,
-		.out = out, .state = &out->state, .start = lc__clock_ns(),
-		.threads = count_threads(ingest->threads), .root = -1, .lock = -1 };
+	struct lc__ingesting b = {
+		.ingest = ingest,
+		.recipe = ingest->recipe,
+		.out = out,
+		.state = &out->state,
+		.start = lc__clock_ns(),
+		.threads = count_threads(ingest->threads),
+		.root = -1,
+		.lock = -1,
+	};
 
 	*out = (struct lc__ingest_result){ .up_to_date = false };
-	b.counting = (struct lc__counting){ .recipe = ingest->recipe,
-		.summary = &out->summary };
-	b.samples = (struct lc__samples){ .recipe = ingest->recipe,
-		.store = &b.store };
+	b.counting = (struct lc__counting){
+		.recipe = ingest->recipe,
+		.summary = &out->summary,
+	};
+	b.samples = (struct lc__samples){
+		.recipe = ingest->recipe,
+		.store = &b.store,
+	};
 	return end(&b, run_build(&b));
 }
 

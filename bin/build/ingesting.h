@@ -13,30 +13,29 @@
 
 struct lc__ingesting {
 	const struct lc__ingest *ingest;
-	struct lc__recipe *recipe;       /* ingest's */
+	struct lc__recipe *recipe; /* ingest's */
 	struct lc__ingest_result *out;
-	struct lc__ingest_state *state;  /* out's */
-	uint64_t start;                  /* ns, monotonic */
+	struct lc__ingest_state *state; /* out's */
+	uint64_t start;                 /* ns, monotonic */
 	unsigned threads;
 
 	struct lc__dataset *dataset;
-	int root;                        /* its directory */
-	char *root_path;                 /* the same, absolute */
-	int lock;                        /* the file that is locked, -1 if none */
+	int root;        /* its directory */
+	char *root_path; /* the same, absolute */
+	int lock;        /* the file that is locked, -1 if none */
 	struct lc__store store;
 	struct lc__counting counting;
 	struct lc__samples samples;
 	struct lc__sources sources;
-	uint64_t space_next;             /* bytes_stored at the next look at the disk */
-	bool rebuild;                    /* nothing that stands there counts */
+	uint64_t space_next; /* bytes_stored at the next look at the disk */
+	bool rebuild;        /* nothing that stands there counts */
 	struct lc__edition edition;
 };
 
 /** Tell the watch where the build stands; LC_CANCELLED if it says so. */
 LC_CHECKED lc_status lc__ingesting_step(struct lc__ingesting *b);
 /** Count what was spent since @p start, which becomes now. */
-void lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase,
-    uint64_t *start);
+void lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase, uint64_t *start);
 
 /** List the frames, learn buckets, find the keys. */
 LC_CHECKED lc_status lc__ingesting_scan(struct lc__ingesting *b);

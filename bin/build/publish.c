@@ -29,8 +29,8 @@ has_file(const char *dir, const char *name, bool sized, uint64_t size)
 {
 	char *path = lc__path_join(dir, name);
 	struct stat st;
-	const bool there = path != NULL && stat(path, &st) == 0 &&
-	    S_ISREG(st.st_mode) && (!sized || (uint64_t)st.st_size == size);
+	const bool there = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	    (!sized || (uint64_t)st.st_size == size);
 
 	free(path);
 	return there;
@@ -50,8 +50,8 @@ parse(struct lc__built_version *standing)
 		status = lc__manifest_parse(text.data, text.size, path,
 		    &standing->manifest);
 	if (status == LC_OK)
-		status = lc__warehouse_about_parse(standing->manifest.warehouse,
-		    path, &standing->about);
+		status = lc__warehouse_about_parse(standing->manifest.warehouse, path,
+		    &standing->about);
 	lc__buf_free(&text);
 	free(path);
 	return status;
@@ -59,32 +59,31 @@ parse(struct lc__built_version *standing)
 
 /* A list of the version, if it is the one that the manifest means. */
 static bool
-read_list(const struct lc__built_version *standing, const char *name,
-    const char *sha256, struct lc__buf *out)
+read_list(const struct lc__built_version *standing, const char *name, const char *sha256,
+    struct lc__buf *out)
 {
 	char *path = lc__path_join(standing->dir, name);
 	char got[65];
 	const bool same = path != NULL &&
 	    lc__read_regular(path, UINT64_MAX, out) == LC_OK &&
-	    lc__sha256_of(out->data, out->size, got) == LC_OK &&
-	    strcmp(got, sha256) == 0;
+	    lc__sha256_of(out->data, out->size, got) == LC_OK && strcmp(got, sha256) == 0;
 
 	free(path);
 	return same;
 }
 
 static bool
-has_lists(const struct lc__built_version *standing,
-    const struct lc__edition *edition)
+has_lists(const struct lc__built_version *standing, const struct lc__edition *edition)
 {
 	struct lc__buf text = { 0 };
 	struct lc__sources sources = { 0 };
-	bool same = read_list(standing, LC__WAREHOUSE_REJECTED,
-	    edition->rejected_sha256, &text);
+	bool same = read_list(standing, LC__WAREHOUSE_REJECTED, edition->rejected_sha256,
+	    &text);
 
 	lc__buf_free(&text);
-	same = same && read_list(standing, LC__SOURCES_NAME,
-	    standing->about.sources_sha256, &text) &&
+	same = same &&
+	    read_list(standing, LC__SOURCES_NAME, standing->about.sources_sha256,
+		&text) &&
 	    lc__sources_parse(&text, LC__SOURCES_NAME, &sources) == LC_OK &&
 	    lc__sources_equal(&sources, edition->sources);
 	lc__buf_free(&text);
@@ -94,18 +93,15 @@ has_lists(const struct lc__built_version *standing,
 
 /* Both as text: the same summary has the same. */
 static bool
-has_summary(const struct lc__built_version *standing,
-    const struct lc__edition *edition)
+has_summary(const struct lc__built_version *standing, const struct lc__edition *edition)
 {
 	struct lc__summary summary = { .n_runs = 0 };
 	struct lc__buf there = { 0 }, now = { 0 };
-	const bool same =
-	    lc__summary_parse(standing->manifest.summary, LC__MANIFEST_NAME,
-	        &summary) == LC_OK &&
+	const bool same = lc__summary_parse(standing->manifest.summary, LC__MANIFEST_NAME,
+			      &summary) == LC_OK &&
 	    lc__summary_format(&summary, &there) == LC_OK &&
 	    lc__summary_format(edition->summary, &now) == LC_OK &&
-	    there.size == now.size &&
-	    memcmp(there.data, now.data, now.size) == 0;
+	    there.size == now.size && memcmp(there.data, now.data, now.size) == 0;
 
 	lc__summary_free(&summary);
 	lc__buf_free(&there);
@@ -114,8 +110,7 @@ has_summary(const struct lc__built_version *standing,
 }
 
 static bool
-is_edition(const struct lc__built_version *standing,
-    const struct lc__edition *edition)
+is_edition(const struct lc__built_version *standing, const struct lc__edition *edition)
 {
 	const struct lc__manifest *m = &standing->manifest;
 
@@ -125,7 +120,7 @@ is_edition(const struct lc__built_version *standing,
 		return false;
 	for (size_t i = 0; i < m->n; i++)
 		if (!has_file(standing->dir, m->shards[i].relative_path,
-		        m->shards[i].has_bytes, m->shards[i].bytes))
+			m->shards[i].has_bytes, m->shards[i].bytes))
 			return false;
 	return has_summary(standing, edition) && has_lists(standing, edition);
 }
@@ -139,16 +134,17 @@ read_standing(const char *dir, const struct lc__edition *edition,
     struct lc__built_version *out)
 {
 	struct lc__built_version standing = { .dir = strdup(dir) };
-	const lc_status status = standing.dir != NULL ? parse(&standing) :
-	    lc__no_memory("build");
+	const lc_status status = standing.dir != NULL ? parse(&standing)
+						      : lc__no_memory("build");
 
 	if (status == LC_OK && is_edition(&standing, edition)) {
 		*out = standing;
 		return LC_OK;
 	}
 	lc__built_version_free(&standing);
-	return status == LC_NO_MEMORY ? status :
-	    lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
+	return status == LC_NO_MEMORY
+	    ? status
+	    : lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
 }
 
 lc_status
@@ -210,8 +206,8 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 		if (found == LC_NOT_FOUND &&
 		    strcmp(digits(name), digits(edition->name)) == 0) {
 			dir = lc__path_join(warehouse, name);
-			found = dir != NULL ?
-			    read_standing(dir, edition, out) : lc__no_memory("build");
+			found = dir != NULL ? read_standing(dir, edition, out)
+					    : lc__no_memory("build");
 		}
 		free(dir);
 	}
@@ -246,8 +242,7 @@ lc__built_version_find(const char *warehouse, const struct lc__edition *edition,
 /* ---- a new one ------------------------------------------------------------------- */
 
 static void
-hidden_name(const struct lc__edition *edition,
-    char out[sizeof(HIDDEN) + HASH_DIGITS])
+hidden_name(const struct lc__edition *edition, char out[sizeof(HIDDEN) + HASH_DIGITS])
 {
 	snprintf(out, sizeof(HIDDEN) + HASH_DIGITS, HIDDEN "%.*s", HASH_DIGITS,
 	    digits(edition->name));
@@ -309,8 +304,10 @@ lc__publish_tidy(const char *place)
 
 	return_if_error(lc__dir_open(place, &dir));
 	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
-		if (is_leftover(entry->d_name) && unlinkat(dir.fd, entry->d_name, 0) == -1) {
-			status = lc__error_sys(errno, "%s/%s: remove", place, entry->d_name);
+		if (is_leftover(entry->d_name) &&
+		    unlinkat(dir.fd, entry->d_name, 0) == -1) {
+			status = lc__error_sys(errno, "%s/%s: remove", place,
+			    entry->d_name);
 			break;
 		}
 	lc__dir_close(&dir);
@@ -370,8 +367,7 @@ move(const char *warehouse, const char *place, const char *final)
 }
 
 lc_status
-lc__publish(const char *warehouse, const char *place,
-    const struct lc__edition *edition)
+lc__publish(const char *warehouse, const char *place, const struct lc__edition *edition)
 {
 	char *final = lc__path_join(warehouse, edition->name);
 	lc_status status;

@@ -27,7 +27,7 @@ struct lc__edition {
 
 /** A version that stands there. Zeroed is none. */
 struct lc__built_version {
-	char *dir;                     /* malloc'ed */
+	char *dir; /* malloc'ed */
 	struct lc__manifest manifest;
 	struct lc__warehouse_about about;
 };
@@ -44,8 +44,7 @@ void lc__built_version_free(struct lc__built_version *standing);
  * that is whole but still has its hidden name.
  */
 LC_CHECKED lc_status lc__built_version_find(const char *warehouse,
-    const struct lc__edition *edition, struct lc__built_version *out,
-    bool *is_current);
+    const struct lc__edition *edition, struct lc__built_version *out, bool *is_current);
 
 /** The hidden directory to build an edition in; malloc'ed, NULL without memory. */
 char *lc__publish_place(const char *warehouse, const struct lc__edition *edition);

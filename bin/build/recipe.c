@@ -15,7 +15,7 @@ lc__recipe_init(struct lc__recipe *recipe)
 {
 	*recipe = (struct lc__recipe) {
 		.transform = { .width = 640, .height = 640,
-			.fit = LC__FIT_LETTERBOX },
+			.fit = LC__FIT_LETTERBOX, },
 		.max_boxes = 16,
 		.skip_empty = true,
 		.code_version = LC__RECIPE_CODE_VERSION,
@@ -137,9 +137,9 @@ put_form_changes(struct lc__buf *out, const struct lc__recipe *r)
 		put_sizes(out, r->buckets, r->n_buckets);
 	/* Letters, digits and signs that need no escapes. */
 	if (r->split != NULL)
-		lc__buf_printf(out, ",\"split\":\"%s\",\"split_by\":\"%s\","
-		    "\"split_seed\":%llu", r->split, r->split_by_run ? "run" : "id",
-		    (unsigned long long)r->split_seed);
+		lc__buf_printf(out,
+		    ",\"split\":\"%s\",\"split_by\":\"%s\",\"split_seed\":%llu", r->split,
+		    r->split_by_run ? "run" : "id", (unsigned long long)r->split_seed);
 }
 
 static lc_status
@@ -164,8 +164,7 @@ static lc_status
 finish(struct lc__buf *out)
 {
 	lc__buf_printf(out, "}");
-	return out->failed ? lc__no_memory("recipe") :
-	    LC_OK;
+	return out->failed ? lc__no_memory("recipe") : LC_OK;
 }
 
 /* ---- texts ----------------------------------------------------------------- */
@@ -179,14 +178,14 @@ lc__recipe_format(const struct lc__recipe *recipe, struct lc__buf *out)
 	lc__buf_printf(out, "{\"dataset_root\":");
 	if (lc__manifest_quote(recipe->dataset_root, out) != LC_OK)
 		return lc__error_prefix("recipe: dataset_root");
-	lc__buf_printf(out, ",\"target_size\":[%u,%u],\"resize_mode\":\"%s\","
-	    "\"max_boxes\":%u,\"skip_empty\":%s", t->width, t->height,
-	    lc__fit_recipe_name(t->fit), recipe->max_boxes,
+	lc__buf_printf(out,
+	    ",\"target_size\":[%u,%u],\"resize_mode\":\"%s\","
+	    "\"max_boxes\":%u,\"skip_empty\":%s",
+	    t->width, t->height, lc__fit_recipe_name(t->fit), recipe->max_boxes,
 	    recipe->skip_empty ? "true" : "false");
 	return_if_error(put_text(out, "code_version", recipe->code_version));
 	if (recipe->dtype != LC_F16)
-		return_if_error(put_text(out, "dtype",
-		    lc_dtype_name(recipe->dtype)));
+		return_if_error(put_text(out, "dtype", lc_dtype_name(recipe->dtype)));
 	return_if_error(put_changes(out, recipe));
 	put_form_changes(out, recipe);
 	return_if_error(put_classes(out, recipe));
@@ -243,15 +242,16 @@ lc__recipe_transform(const struct lc__recipe *recipe, struct lc__buf *out)
 	const struct lc__transform *t = &recipe->transform;
 
 	return_if_error(check(recipe));
-	lc__buf_printf(out, "{\"target_size\":[%u,%u],\"resize_mode\":\"%s\","
-	    "\"max_boxes\":%u", t->width, t->height, lc__fit_recipe_name(t->fit),
-	    recipe->max_boxes);
+	lc__buf_printf(out,
+	    "{\"target_size\":[%u,%u],\"resize_mode\":\"%s\",\"max_boxes\":%u", t->width,
+	    t->height, lc__fit_recipe_name(t->fit), recipe->max_boxes);
 	put_pad(out, t);
-	lc__buf_printf(out, ",\"alpha\":\"%s\",\"orientation\":\"%s\","
+	lc__buf_printf(out,
+	    ",\"alpha\":\"%s\",\"orientation\":\"%s\","
 	    "\"dct_scale\":%s,\"max_pixels\":%llu",
 	    t->alpha == LC__ALPHA_OVER ? "over" : "drop",
-	    t->ignore_orientation ? "ignore" : "apply",
-	    t->dct_scale ? "true" : "false", (unsigned long long)max_pixels(t));
+	    t->ignore_orientation ? "ignore" : "apply", t->dct_scale ? "true" : "false",
+	    (unsigned long long)max_pixels(t));
 	put_min_visible(out, recipe);
 	lc__buf_printf(out, ",\"boxes\":\"%s\"",
 	    recipe->boxes_stored ? "stored" : "upright");

@@ -23,24 +23,25 @@ struct lc__recipe {
 	bool skip_empty;
 	const char *code_version;
 	/* From here on left out of the text where at its default. */
-	lc_dtype dtype;          /* LC_F16 */
-	enum lc__label_layout layout;  /* LC__LAYOUT_AUTO is not allowed here: found out */
-	const struct lc__class_map *class_map; /* that the labels' classes go through, NULL
+	lc_dtype dtype;               /* LC_F16 */
+	enum lc__label_layout layout; /* LC__LAYOUT_AUTO is not allowed here: found out */
+	const struct lc__class_map
+	    *class_map;             /* that the labels' classes go through, NULL
 	                            for none */
 	const char *const *classes; /* names that were learned from the labels, by id;
 	                            else NULL: others are a part of the sources */
 	size_t n_classes;
-	double min_visible;      /* 0.1: least share of a box's area that must be left */
-	bool boxes_stored;       /* boxes are of the picture before EXIF's orientation */
-	uint32_t shard_version;  /* 2 */
-	bool metadata;           /* true */
-	uint64_t shard_bytes;    /* 192 MiB */
-	const char *split;       /* parts that readers take by default, as in
+	double min_visible;     /* 0.1: least share of a box's area that must be left */
+	bool boxes_stored;      /* boxes are of the picture before EXIF's orientation */
+	uint32_t shard_version; /* 2 */
+	bool metadata;          /* true */
+	uint64_t shard_bytes;   /* 192 MiB */
+	const char *split;      /* parts that readers take by default, as in
 	                            lc_source_options; NULL for none */
 	bool split_by_run;
 	uint64_t split_seed;
 	lc_bucket buckets[LC_BUCKETS_MAX];
-	size_t n_buckets;        /* 0: one size */
+	size_t n_buckets; /* 0: one size */
 };
 
 void lc__recipe_init(struct lc__recipe *recipe);
@@ -59,14 +60,12 @@ lc_dtype lc__recipe_stored(const struct lc__recipe *recipe);
 LC_CHECKED lc_status lc__recipe_format(const struct lc__recipe *recipe,
     struct lc__buf *out);
 /** The SHA-256 of that text in hex: the version key. */
-LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe,
-    char out[65]);
+LC_CHECKED lc_status lc__recipe_version(const struct lc__recipe *recipe, char out[65]);
 /** The SHA-256 of what decides one stored sample (pixels, boxes and metadata
  *  before max_boxes, dtype, unless it is u16, and shards do): under it samples are found again.
  *  skip_empty has no part in it: a frame without boxes is stored in either case. Nor
  *  have classes: they are in each frame's label_hash, so that pixels are kept. */
-LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe,
-    char out[65]);
+LC_CHECKED lc_status lc__recipe_sample_key(const struct lc__recipe *recipe, char out[65]);
 /** The manifest's transform, as JSON text. */
 LC_CHECKED lc_status lc__recipe_transform(const struct lc__recipe *recipe,
     struct lc__buf *out);

@@ -29,8 +29,7 @@ lc__half_of(double number)
 	if (number == 0 || exponent < -13)
 		exponent = -13;
 	/* Units of the last place: 10 bits behind the leading one. */
-	const unsigned units = (unsigned)nearbyint(ldexp(fabs(number),
-	    11 - exponent));
+	const unsigned units = (unsigned)nearbyint(ldexp(fabs(number), 11 - exponent));
 	/* The leading one, if there is, counts the exponent up by itself. */
 	return (uint16_t)(sign + ((unsigned)(exponent + 13) << 10) + units);
 }
@@ -73,8 +72,7 @@ lc__boxes_pad(const double *pixels, uint64_t n, const lc_shard_info *form,
 	for (size_t i = 0; i < most && i < n; i++) {
 		for (size_t k = 0; k < 4; k++)
 			put(at + (4 * i + k) * step, form->boxes_dtype,
-			    share(pixels[4 * i + k],
-			        k % 2 ? form->height : form->width));
+			    share(pixels[4 * i + k], k % 2 ? form->height : form->width));
 		put(at + (4 * most + i) * step, form->boxes_dtype, 1);
 	}
 	*boxes = at;
@@ -92,8 +90,7 @@ lc__sample_is_passing(const struct lc__sample *sample)
 {
 	return sample->reason == LC__REJECT_NO_FILE ||
 	    sample->reason == LC__REJECT_UNREADABLE ||
-	    (sample->reason == LC__REJECT_UNDECODABLE &&
-	        sample->image.path == NULL);
+	    (sample->reason == LC__REJECT_UNDECODABLE && sample->image.path == NULL);
 }
 
 size_t
@@ -121,11 +118,9 @@ add_part(struct parts *parts, const void *data, size_t size)
 void
 lc__sample_seal(struct lc__sample *s, const char *key)
 {
-	const uint64_t numbers[] = { s->has_frame_id, s->frame_id, s->width,
-		s->height, s->orientation, s->target_width, s->target_height,
-		s->boxes_total, s->n };
-	const double map[] = { s->scale[0], s->scale[1], s->offset[0],
-		s->offset[1] };
+	const uint64_t numbers[] = { s->has_frame_id, s->frame_id, s->width, s->height,
+		s->orientation, s->target_width, s->target_height, s->boxes_total, s->n };
+	const double map[] = { s->scale[0], s->scale[1], s->offset[0], s->offset[1] };
 	struct parts parts = { .n = 0 };
 
 	add_part(&parts, key, strlen(key));
@@ -134,8 +129,7 @@ lc__sample_seal(struct lc__sample *s, const char *key)
 	add_part(&parts, s->extra.data, s->extra.size);
 	add_part(&parts, s->boxes, s->n * 4 * sizeof(*s->boxes));
 	add_part(&parts, s->class_ids, s->n * sizeof(*s->class_ids));
-	add_part(&parts, s->planes,
-	    lc__sample_planes(s));
+	add_part(&parts, s->planes, lc__sample_planes(s));
 	lc__hash128(parts.hash, parts.n * sizeof(parts.hash[0]), s->content);
 }
 
@@ -194,8 +188,7 @@ set_geometry(lc_value *about, const struct lc__sample *s)
 	set_number(about, "orientation", s->orientation);
 	if (s->deep)
 		set_number(about, "bits", 16);
-	set_pair(about, "target",
-	    (uint64_t[2]){ s->target_width, s->target_height });
+	set_pair(about, "target", (uint64_t[2]){ s->target_width, s->target_height });
 	set_floats(about, "scale", s->scale);
 	set_floats(about, "offset", s->offset);
 }
@@ -243,8 +236,7 @@ lc__sample_value(const struct lc__sample *s)
 	about = lc_value_set(value, LC__SAMPLE_ABOUT, lc_value_map());
 	set_number(about, "format", FORMAT);
 	if (s->reason != LC__REJECT_NONE) {
-		lc_value_set(about, "reason",
-		    lc_value_str(lc__reject_name(s->reason)));
+		lc_value_set(about, "reason", lc_value_str(lc__reject_name(s->reason)));
 		lc_value_set(about, "detail", lc_value_str(s->detail));
 	}
 	set_note(about, "label", &s->label);
@@ -303,8 +295,7 @@ bytes_at(struct reading *in, const char *name)
 	const lc_value *part = lc_value_find(in->map, name);
 	lc_id bytes = { NULL, 0 };
 
-	if (part != NULL &&
-	    lc_value_as_bytes(part, &bytes.data, &bytes.size) != LC_OK)
+	if (part != NULL && lc_value_as_bytes(part, &bytes.data, &bytes.size) != LC_OK)
 		in->bad = true;
 	return bytes;
 }
@@ -331,10 +322,9 @@ read_note(struct reading *about, const char *name, struct lc__source_note *out)
 		return;
 	out->path = text_at(&in, "path");
 	out->size = number_at(&in, "size");
-	if (lc_value_as_integer(lc_value_find(in.map, "mtime_ns"),
-	        &out->mtime_ns) != LC_OK ||
-	    lc_value_as_boolean(lc_value_find(in.map, "settled"), &settled) !=
-	        LC_OK)
+	if (lc_value_as_integer(lc_value_find(in.map, "mtime_ns"), &out->mtime_ns) !=
+		LC_OK ||
+	    lc_value_as_boolean(lc_value_find(in.map, "settled"), &settled) != LC_OK)
 		in.bad = true;
 	out->settled = settled;
 	out->hash[0] = number_at(&in, "hash.0");
@@ -391,6 +381,5 @@ lc__sample_read(const lc_value *about, struct lc__sample *out)
 	}
 	out->reason = lc__reject_parse(text_at(&in, "reason"));
 	out->detail = text_at(&in, "detail");
-	return !in.bad && out->reason != LC__REJECT_NONE &&
-	    out->reason != LC__REJECTS;
+	return !in.bad && out->reason != LC__REJECT_NONE && out->reason != LC__REJECTS;
 }

@@ -29,41 +29,41 @@ uint16_t lc__half_of(double number);
 
 /** A file that a frame was made of, as it was when it was read. */
 struct lc__source_note {
-	const char *path;  /* from the root of the dataset; NULL: there is none */
+	const char *path; /* from the root of the dataset; NULL: there is none */
 	uint64_t size;
 	int64_t mtime_ns;
-	bool settled;      /* it had stood so for a while: as long as size and time are
+	bool settled;     /* it had stood so for a while: as long as size and time are
 	                      the same, so is the content */
-	uint64_t hash[2];  /* XXH3-128 of its bytes, as of lc__hash128() */
+	uint64_t hash[2]; /* XXH3-128 of its bytes, as of lc__hash128() */
 };
 
 /** Everything that is known of one frame. */
 struct lc__sample {
-	enum lc__reject reason;  /* NONE: it is a sample, and what is below counts */
-	const char *detail;      /* of a reason; one line */
+	enum lc__reject reason; /* NONE: it is a sample, and what is below counts */
+	const char *detail;     /* of a reason; one line */
 	struct lc__source_note label, image;
-	const char *wanted;      /* path of an image that could not be read, or NULL */
-	uint64_t label_hash;     /* of the frame's part of a shared label file; else 0 */
+	const char *wanted;  /* path of an image that could not be read, or NULL */
+	uint64_t label_hash; /* of the frame's part of a shared label file; else 0 */
 
 	bool has_frame_id;
 	uint64_t frame_id;
-	uint32_t width, height;  /* of the upright source image */
-	unsigned orientation;    /* that made it upright, EXIF's */
-	bool deep;               /* the image has 16 bits a sample, of which 8 were used */
+	uint32_t width, height; /* of the upright source image */
+	unsigned orientation;   /* that made it upright, EXIF's */
+	bool deep;              /* the image has 16 bits a sample, of which 8 were used */
 	uint32_t target_width, target_height;
 	double scale[2], offset[2]; /* target = source * scale + offset, x and y */
-	uint64_t boxes_total;    /* in the label */
-	uint64_t dropped;        /* of them: too little was left in the frame */
-	uint64_t filtered;       /* of them: of classes that the map of classes drops */
-	uint64_t n;              /* boxes that are left */
-	lc_id clipped;           /* n bytes, 1 where a box was cut at the edge of the
+	uint64_t boxes_total;       /* in the label */
+	uint64_t dropped;           /* of them: too little was left in the frame */
+	uint64_t filtered;   /* of them: of classes that the map of classes drops */
+	uint64_t n;          /* boxes that are left */
+	lc_id clipped;       /* n bytes, 1 where a box was cut at the edge of the
 	                            frame; empty if none was */
-	lc_id extra;             /* MessagePack map of the label's other fields, or empty */
-	uint64_t content[2];     /* XXH3-128 of all that its bytes in a shard are made of */
+	lc_id extra;         /* MessagePack map of the label's other fields, or empty */
+	uint64_t content[2]; /* XXH3-128 of all that its bytes in a shard are made of */
 
-	lc_dtype pixels;         /* of planes: LC_U8 or LC_U16 */
-	const void *planes;      /* 3 x target_height x target_width */
-	const double *boxes;     /* n times x0, y0, x1, y1 in pixels of the target */
+	lc_dtype pixels;          /* of planes: LC_U8 or LC_U16 */
+	const void *planes;       /* 3 x target_height x target_width */
+	const double *boxes;      /* n times x0, y0, x1, y1 in pixels of the target */
 	const int64_t *class_ids; /* n, -1 for none */
 };
 

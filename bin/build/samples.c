@@ -60,8 +60,7 @@ scratch_of(struct lc__samples *samples)
 	if (scratch != NULL)
 		return scratch;
 	scratch = calloc(1, sizeof(*scratch));
-	if (scratch != NULL &&
-	    pthread_setspecific(samples->scratch, scratch) != 0) {
+	if (scratch != NULL && pthread_setspecific(samples->scratch, scratch) != 0) {
 		free(scratch);
 		scratch = NULL;
 	}
@@ -86,8 +85,7 @@ damaged(struct lc__samples *samples, const struct scratch *scratch)
 
 	if (lc_delete(samples->store->cache, key, strlen(key)) != LC_OK)
 		return lc__error_raise(&error);
-	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again",
-	    error.text);
+	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again", error.text);
 }
 
 /* Hold the record of sample @p i of a series. */
@@ -106,8 +104,7 @@ hold(struct lc__samples_series *group, uint64_t i, struct lc__frame *frame,
 	if (!make_key(samples, group->rows[i], frame, &scratch->key))
 		return lc__no_memory("build");
 	key = (const char *)scratch->key.data;
-	status = lc_get(samples->store->cache, key, strlen(key),
-	    &scratch->view);
+	status = lc_get(samples->store->cache, key, strlen(key), &scratch->view);
 	if (status == LC_CORRUPT)
 		return damaged(samples, scratch);
 	return_if_error(status);
@@ -133,10 +130,9 @@ tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
 	const lc_value *value;
 
 	return_if_error(part(samples, scratch, path, &value));
-	if (lc_value_as_tensor(value, out) == LC_OK &&
-	    out->dtype == like->dtype && out->ndim == like->ndim &&
-	    memcmp(out->shape, like->shape,
-	        like->ndim * sizeof(like->shape[0])) == 0)
+	if (lc_value_as_tensor(value, out) == LC_OK && out->dtype == like->dtype &&
+	    out->ndim == like->ndim &&
+	    memcmp(out->shape, like->shape, like->ndim * sizeof(like->shape[0])) == 0)
 		return LC_OK;
 	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
 	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
@@ -144,8 +140,7 @@ tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
 }
 
 static lc_status
-about(struct lc__samples *samples, struct scratch *scratch,
-    struct lc__sample *out)
+about(struct lc__samples *samples, struct scratch *scratch, struct lc__sample *out)
 {
 	const lc_value *value;
 
@@ -196,8 +191,7 @@ set_classes(struct lc__samples *samples, struct scratch *scratch, uint64_t n,
 	const uint32_t most = samples->recipe->max_boxes;
 	lc_tensor classes;
 
-	return_if_error(tensor(samples, scratch, LC__SAMPLE_CLASSES, &like,
-	    &classes));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_CLASSES, &like, &classes));
 	row->n_classes = n < most ? (uint32_t)n : most;
 	row->class_ids = classes.data;
 	row->has_classes = has_class(row->class_ids, row->n_classes);
@@ -224,8 +218,7 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	out->original_height = s.height;
 	out->labels = s.extra;
 	describe_transform(&s, &scratch->transform);
-	out->transform = (lc_id){ scratch->transform.data,
-		scratch->transform.size };
+	out->transform = (lc_id){ scratch->transform.data, scratch->transform.size };
 	if (scratch->transform.failed)
 		return lc__no_memory("build");
 	if (s.n > 0)
@@ -262,8 +255,11 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 	struct lc__samples_series *group = ctx;
 	struct lc__samples *samples = group->samples;
 	const lc_dtype kept = lc__recipe_stored(samples->recipe);
-	const lc_tensor like = { .dtype = kept, .ndim = 3,
-		.shape = { 3, group->form.height, group->form.width } };
+	const lc_tensor like = {
+		.dtype = kept,
+		.ndim = 3,
+		.shape = { 3, group->form.height, group->form.width },
+	};
 	struct scratch *scratch;
 	struct lc__frame frame;
 	lc_tensor pixels;
@@ -272,13 +268,11 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 	if (i % AHEAD == 0)
 		ask_ahead(group, i + AHEAD);
 	return_if_error(hold(group, i, &frame, &scratch));
-	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like,
-	    &pixels));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like, &pixels));
 	*out = pixels.data;
 	if (group->form.dtype == kept)
 		return LC_OK;
-	status = lc__planes_convert(pixels.data, pixels.nbytes,
-	    group->form.dtype, room);
+	status = lc__planes_convert(pixels.data, pixels.nbytes, group->form.dtype, room);
 	let_go(scratch);
 	*out = room;
 	return status;
@@ -296,10 +290,9 @@ source_boxes(void *ctx, uint64_t i, const void **boxes, const void **mask)
 	lc_tensor stored;
 
 	return_if_error(hold(group, i, &frame, &scratch));
-	return_if_error(tensor(samples, scratch, LC__SAMPLE_BOXES, &like,
-	    &stored));
-	return_if_error(lc__boxes_pad(stored.data, n, &group->form,
-	    &scratch->boxes, boxes, mask));
+	return_if_error(tensor(samples, scratch, LC__SAMPLE_BOXES, &like, &stored));
+	return_if_error(
+	    lc__boxes_pad(stored.data, n, &group->form, &scratch->boxes, boxes, mask));
 	let_go(scratch);
 	return LC_OK;
 }
@@ -318,9 +311,13 @@ source_hash(void *ctx, uint64_t i, uint64_t hash[2])
 static void
 lc__samples_source(struct lc__samples_series *group)
 {
-	group->source = (struct lc__shard_source){ .ctx = group,
-		.row = source_row, .image = source_image,
-		.boxes = source_boxes, .hash = source_hash };
+	group->source = (struct lc__shard_source){
+		.ctx = group,
+		.row = source_row,
+		.image = source_image,
+		.boxes = source_boxes,
+		.hash = source_hash,
+	};
 }
 
 /* Let threads read: each holds the record that it has read last. */
@@ -365,11 +362,14 @@ lc_status
 lc__samples_add(struct lc__samples *samples, uint64_t frame,
     const struct lc__sample *sample)
 {
-	return_if_error(lc__array_reserve(&samples->rows, &samples->room, samples->n + 1, "build"));
-	samples->rows[samples->n++] = (struct lc__row){ .frame = frame,
+	return_if_error(
+	    lc__array_reserve(&samples->rows, &samples->room, samples->n + 1, "build"));
+	samples->rows[samples->n++] = (struct lc__row){
+		.frame = frame,
 		.content = { sample->content[0], sample->content[1] },
 		.boxes = (uint32_t)sample->n,
-		.series = series_of(samples->recipe, sample) };
+		.series = series_of(samples->recipe, sample),
+	};
 	return LC_OK;
 }
 
@@ -377,16 +377,19 @@ static void
 set_form(const struct lc__recipe *recipe, uint32_t width, uint32_t height,
     lc_shard_info *form)
 {
-	*form = (lc_shard_info){ .version = recipe->shard_version,
+	*form = (lc_shard_info){
+		.version = recipe->shard_version,
 		.dtype = recipe->dtype,
 		.boxes_dtype = recipe->shard_version > 1 ? LC_F32 : recipe->dtype,
-		.channels = 3, .height = height, .width = width,
-		.max_boxes = recipe->max_boxes };
+		.channels = 3,
+		.height = height,
+		.width = width,
+		.max_boxes = recipe->max_boxes,
+	};
 }
 
 uint64_t
-lc__samples_bytes(const struct lc__recipe *recipe, uint32_t width,
-    uint32_t height)
+lc__samples_bytes(const struct lc__recipe *recipe, uint32_t width, uint32_t height)
 {
 	lc_shard_info form;
 
@@ -396,13 +399,11 @@ lc__samples_bytes(const struct lc__recipe *recipe, uint32_t width,
 }
 
 static void
-add_series(struct lc__samples *samples, size_t bucket, uint64_t first,
-    uint64_t n)
+add_series(struct lc__samples *samples, size_t bucket, uint64_t first, uint64_t n)
 {
 	const struct lc__recipe *recipe = samples->recipe;
 	struct lc__samples_series *group = &samples->groups[samples->n_series];
-	lc_bucket size = { recipe->transform.width,
-		recipe->transform.height };
+	lc_bucket size = { recipe->transform.width, recipe->transform.height };
 
 	if (recipe->n_buckets > 0) {
 		size = recipe->buckets[bucket];
@@ -421,15 +422,14 @@ add_series(struct lc__samples *samples, size_t bucket, uint64_t first,
 lc_status
 lc__samples_group(struct lc__samples *samples)
 {
-	const size_t buckets = samples->recipe->n_buckets > 0 ?
-	    samples->recipe->n_buckets : 1;
+	const size_t buckets = samples->recipe->n_buckets > 0 ? samples->recipe->n_buckets
+							      : 1;
 	uint64_t at = 0;
 
 	samples->order = malloc(samples->n * sizeof(*samples->order) + 1);
 	samples->groups = calloc(buckets, sizeof(*samples->groups));
 	samples->series = calloc(buckets, sizeof(*samples->series));
-	if (samples->order == NULL || samples->groups == NULL ||
-	    samples->series == NULL)
+	if (samples->order == NULL || samples->groups == NULL || samples->series == NULL)
 		return lc__no_memory("build");
 	return_if_error(lc__samples_reading(samples));
 	for (size_t b = 0; b < buckets; b++) {

@@ -12,20 +12,20 @@
 
 /** A sample to be exported: all that is kept of it in memory. */
 struct lc__row {
-	uint64_t frame;    /* its number in the dataset */
+	uint64_t frame; /* its number in the dataset */
 	uint64_t content[2];
-	uint32_t boxes;    /* that are stored */
-	uint32_t series;   /* the bucket */
+	uint32_t boxes;  /* that are stored */
+	uint32_t series; /* the bucket */
 };
 
 /** Samples of one size. */
 struct lc__samples_series {
 	struct lc__samples *samples;
-	const uint64_t *rows;   /* its samples, numbers of rows */
+	const uint64_t *rows;    /* its samples, numbers of rows */
 	uint64_t source_samples; /* how many */
 	lc_shard_info form;
 	struct lc__shard_source source;
-	char path[24];          /* "" or "832x1216" */
+	char path[24]; /* "" or "832x1216" */
 };
 
 /** All of them. Zeroed is empty. */
@@ -33,21 +33,21 @@ struct lc__samples {
 	const struct lc__recipe *recipe;
 	const struct lc__dataset *dataset;
 	const struct lc__store *store;
-	struct lc__row *rows;   /* malloc'ed, in the order of the frames */
+	struct lc__row *rows; /* malloc'ed, in the order of the frames */
 	uint64_t n;
 	size_t room;
 
-	uint64_t *order;        /* rows by series, in order */
+	uint64_t *order; /* rows by series, in order */
 	struct lc__samples_series *groups;
 	struct lc__shard_series *series; /* for the build: those that have samples */
 	size_t n_series;
-	pthread_key_t scratch;  /* what a thread has read */
+	pthread_key_t scratch; /* what a thread has read */
 	bool has_scratch;
 };
 
 /** Add the next sample. */
-LC_CHECKED lc_status lc__samples_add(struct lc__samples *samples,
-    uint64_t frame, const struct lc__sample *sample);
+LC_CHECKED lc_status lc__samples_add(struct lc__samples *samples, uint64_t frame,
+    const struct lc__sample *sample);
 
 /** Make the series. To be followed by lc__samples_free() in the same thread. */
 LC_CHECKED lc_status lc__samples_group(struct lc__samples *samples);

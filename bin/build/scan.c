@@ -33,17 +33,17 @@ struct lc__shapes {
 /* The size is left 0 x 0 if it cannot be found: what is wrong with the file is told
  * when its frame's turn comes. */
 static lc_status
-probe(struct lc__frame_worker *worker, struct lc__frame_job *job, const struct lc__infile *file)
+probe(struct lc__frame_worker *worker, struct lc__frame_job *job,
+    const struct lc__infile *file)
 {
 	struct lc__header header = {
-		.ignore_orientation = worker->how->recipe->transform.ignore_orientation
+		.ignore_orientation = worker->how->recipe->transform.ignore_orientation,
 	};
 	const lc_status status = lc__header_read(file, &worker->file, &header);
 
 	job->bytes_read += header.bytes_read;
 	/* The build finds what is wrong with the image. */
-	if (status == LC_CORRUPT || status == LC_INVALID ||
-	    status == LC_UNSUPPORTED ||
+	if (status == LC_CORRUPT || status == LC_INVALID || status == LC_UNSUPPORTED ||
 	    (status == LC_IO && worker->how->keep_going))
 		return LC_OK;
 	return_if_error(status);
@@ -67,8 +67,7 @@ scan_frame(struct lc__frame_worker *worker, struct lc__frame_job *job)
 		return_if_error(lc__frame_job_label(worker, job, &frame));
 	path = lc__frame_image(&frame, &job->label);
 	if (path != NULL)
-		fate = lc__infile_open(&file, worker->how->root, path,
-		    LC__IMAGE_LIMIT);
+		fate = lc__infile_open(&file, worker->how->root, path, LC__IMAGE_LIMIT);
 	if (fate == LC__INFILE_GOOD)
 		status = probe(worker, job, &file);
 	else if (fate == LC__INFILE_FATAL ||
@@ -94,15 +93,15 @@ lc__shapes_add(struct lc__shapes *shapes, const struct lc__sample *sample)
 {
 	if (sample->width == 0)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&shapes->ratios, &shapes->room, shapes->n + 1, "build"));
+	return_if_error(
+	    lc__array_reserve(&shapes->ratios, &shapes->room, shapes->n + 1, "build"));
 	shapes->ratios[shapes->n++] = (double)sample->width / sample->height;
 	return LC_OK;
 }
 
 /* Choose @p k buckets of the recipe's area, and leave them there. */
 static lc_status
-lc__shapes_choose(struct lc__shapes *shapes, size_t k,
-    struct lc__recipe *recipe)
+lc__shapes_choose(struct lc__shapes *shapes, size_t k, struct lc__recipe *recipe)
 {
 	const uint64_t area = (uint64_t)recipe->transform.width *
 	    recipe->transform.height;
@@ -132,8 +131,7 @@ open_root(struct lc__ingesting *b)
 	if (b->root == -1)
 		return lc__error_sys(errno, "%s: open", path);
 	b->root_path = realpath(path, NULL);
-	return b->root_path != NULL ? LC_OK :
-	    lc__error_sys(errno, "%s", path);
+	return b->root_path != NULL ? LC_OK : lc__error_sys(errno, "%s", path);
 }
 
 /* ---- buckets ------------------------------------------------------------------ */
@@ -150,8 +148,8 @@ take_shape(void *ctx, struct lc__frame_job *job)
 	struct learning *learning = ctx;
 	struct lc__ingest_state *state = learning->b->state;
 
-	state->ns[LC__PHASE_SCAN] += job->ns[LC__PHASE_SCAN] +
-	    job->ns[LC__PHASE_READ] + job->ns[LC__PHASE_LABEL];
+	state->ns[LC__PHASE_SCAN] += job->ns[LC__PHASE_SCAN] + job->ns[LC__PHASE_READ] +
+	    job->ns[LC__PHASE_LABEL];
 	state->bytes_read += job->bytes_read;
 	return_if_error(lc__shapes_add(&learning->shapes, &job->sample));
 	return lc__ingesting_step(learning->b);
@@ -169,14 +167,14 @@ learn_buckets(struct lc__ingesting *b)
 	struct learning learning = { .b = b };
 	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
-		.keep_going = b->ingest->keep_going },
+		.keep_going = b->ingest->keep_going, },
 		.work = lc__learn_probe, .threads = b->threads,
-		.take = take_shape, .idle = still_learning, .ctx = &learning };
+		.take = take_shape, .idle = still_learning, .ctx = &learning, };
 	lc_status status = lc__frame_team_walk(&pool);
 
 	if (status == LC_OK)
-		status = lc__shapes_choose(&learning.shapes,
-		    b->ingest->learn_buckets, b->recipe);
+		status = lc__shapes_choose(&learning.shapes, b->ingest->learn_buckets,
+		    b->recipe);
 	lc__shapes_free(&learning.shapes);
 	return status;
 }
@@ -187,9 +185,9 @@ static lc_status
 add_source(struct lc__ingesting *b, const char *path, bool directory)
 {
 	struct lc__source_file file = { .path = path, .directory = directory };
-	char *full = *path == '/' ? strdup(path) :
-	    *path == '\0' ? strdup(b->root_path) :
-	    lc__path_join(b->root_path, path);
+	char *full = *path == '/' ? strdup(path)
+	    : *path == '\0'       ? strdup(b->root_path)
+				  : lc__path_join(b->root_path, path);
 	struct stat st;
 	lc_status status = LC_OK;
 
@@ -201,8 +199,8 @@ add_source(struct lc__ingesting *b, const char *path, bool directory)
 	else
 		file.mtime_ns = lc__sources_mtime(&st);
 	if (status == LC_OK)
-		status = directory ? lc__sources_hash_dir(full, file.hash) :
-		    lc__sources_hash_file(full, file.hash, &file.size);
+		status = directory ? lc__sources_hash_dir(full, file.hash)
+				   : lc__sources_hash_file(full, file.hash, &file.size);
 	if (status == LC_OK)
 		status = lc__sources_add(&b->sources, &file);
 	free(full);
@@ -251,9 +249,10 @@ warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old
 	if (others == 0 || n == 0)
 		return;
 	const char *now = name_of(names, n, first);
-	snprintf(line, sizeof(line), "class ids are not those of the current version: "
-	    "%zu was '%.100s' and is now %s%.100s%s%s", first,
-	    name_of(before, old->n_classes, first), *now != '\0' ? "'" : "",
+	snprintf(line, sizeof(line),
+	    "class ids are not those of the current version: "
+	    "%zu was '%.100s' and is now %s%.100s%s%s",
+	    first, name_of(before, old->n_classes, first), *now != '\0' ? "'" : "",
 	    *now != '\0' ? now : "none", *now != '\0' ? "'" : "",
 	    others > 1 ? "; others have changed too" : "");
 	watch->warn(watch->ctx, line);
@@ -270,8 +269,8 @@ compare_ids(const struct lc__ingesting *b)
 	if (watch == NULL || watch->warn == NULL)
 		return LC_OK;
 	status = lc__built_version_current(b->ingest->warehouse, &standing);
-	if (status == LC_OK && strcmp(standing.manifest.dataset_root,
-	    b->recipe->dataset_root) == 0)
+	if (status == LC_OK &&
+	    strcmp(standing.manifest.dataset_root, b->recipe->dataset_root) == 0)
 		warn_of_ids(b, &standing.about);
 	if (status == LC_OK)
 		lc__built_version_free(&standing);

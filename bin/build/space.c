@@ -25,6 +25,6 @@ lc__space_check(const char *path, uint64_t needed, const char *what)
 	return_if_error(lc__space_left(path, &left));
 	if (needed <= left)
 		return LC_OK;
-	return lc__error(LC_NO_SPACE, 0, "%s: %s need %llu bytes, %llu are free",
-	    path, what, (unsigned long long)needed, (unsigned long long)left);
+	return lc__error(LC_NO_SPACE, 0, "%s: %s need %llu bytes, %llu are free", path,
+	    what, (unsigned long long)needed, (unsigned long long)left);
 }

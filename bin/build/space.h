@@ -12,7 +12,6 @@ LC_CHECKED lc_status lc__space_left(const char *path, uint64_t *out);
 
 /** LC_NO_SPACE, with both numbers, unless @p needed bytes are free. @p what needs
  *  them: "12 frames". */
-LC_CHECKED lc_status lc__space_check(const char *path, uint64_t needed,
-    const char *what);
+LC_CHECKED lc_status lc__space_check(const char *path, uint64_t needed, const char *what);
 
 #endif

@@ -83,8 +83,7 @@ copy_part(lc_view *view, const char *path, lc_value **out)
 }
 
 static lc_status
-get_part(const struct lc__store *store, const char *key, const char *path,
-    lc_value **out)
+get_part(const struct lc__store *store, const char *key, const char *path, lc_value **out)
 {
 	lc_view view;
 	lc_status status;
@@ -135,8 +134,7 @@ lc__store_put(const struct lc__store *store, const char *key,
     const struct lc__sample *sample)
 {
 	lc_value *value = lc__sample_value(sample);
-	const lc_status status = lc_put_value(store->cache, key, strlen(key),
-	    value);
+	const lc_status status = lc_put_value(store->cache, key, strlen(key), value);
 
 	lc_value_free(value);
 	return status;
@@ -158,15 +156,14 @@ seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
 static bool
 read_seen(const lc_value *value, struct lc__seen *out)
 {
-	return lc_value_as_integer(lc_value_find(value, "label_ns"),
-	        &out->label_ns) == LC_OK &&
-	    lc_value_as_integer(lc_value_find(value, "image_ns"),
-	        &out->image_ns) == LC_OK;
+	return lc_value_as_integer(lc_value_find(value, "label_ns"), &out->label_ns) ==
+	    LC_OK &&
+	    lc_value_as_integer(lc_value_find(value, "image_ns"), &out->image_ns) ==
+	    LC_OK;
 }
 
 static lc_status
-lc__store_seen(const struct lc__store *store, const char *key,
-    struct lc__seen *out)
+lc__store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
 {
 	struct lc__buf id = { 0 };
 	lc_value *value = NULL;
@@ -194,9 +191,9 @@ lc__store_note_seen(const struct lc__store *store, const char *key,
 
 	lc_value_set(value, "label_ns", lc_value_integer(seen->label_ns));
 	lc_value_set(value, "image_ns", lc_value_integer(seen->image_ns));
-	status = seen_key(store, key, &id) ?
-	    lc_put_value(store->cache, id.data, id.size - 1, value) :
-	    lc__no_memory("build");
+	status = seen_key(store, key, &id)
+	    ? lc_put_value(store->cache, id.data, id.size - 1, value)
+	    : lc__no_memory("build");
 	lc_value_free(value);
 	lc__buf_free(&id);
 	return status;
@@ -219,8 +216,8 @@ step(struct walk *walk, const lc_id *id)
 	const size_t prefix = strlen(walk->prefix);
 
 	walk->all++;
-	if (walk->keeps == NULL || walk->keeps(walk->ctx,
-	        (const char *)id->data + prefix, id->size - prefix))
+	if (walk->keeps == NULL ||
+	    walk->keeps(walk->ctx, (const char *)id->data + prefix, id->size - prefix))
 		return LC_OK;
 	walk->gone++;
 	return lc_delete(walk->store->cache, id->data, id->size);
@@ -235,9 +232,8 @@ walk_all(struct walk *walk)
 
 	if (walk->store->cache == NULL)
 		return LC_OK;
-	return_if_error(lc_iter_open(walk->store->cache,
-	    LC_BY_KEY | LC_ITER_LISTED, walk->prefix, strlen(walk->prefix),
-	    &iter));
+	return_if_error(lc_iter_open(walk->store->cache, LC_BY_KEY | LC_ITER_LISTED,
+	    walk->prefix, strlen(walk->prefix), &iter));
 	do {
 		status = lc_iter_next(iter, &item);
 		if (status == LC_OK)
@@ -251,13 +247,16 @@ walk_all(struct walk *walk)
 
 lc_status
 lc__store_sweep(const struct lc__store *store,
-    bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx,
-    uint64_t *gone)
+    bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx, uint64_t *gone)
 {
 	char samples[sizeof(store->prefix) + 1];
 	char seen[sizeof(store->prefix) + sizeof(SEEN_MARK)];
-	struct walk walk = { .store = store, .keeps = keeps, .ctx = ctx,
-		.prefix = seen };
+	struct walk walk = {
+		.store = store,
+		.keeps = keeps,
+		.ctx = ctx,
+		.prefix = seen,
+	};
 
 	snprintf(samples, sizeof(samples), "%s/", store->prefix);
 	snprintf(seen, sizeof(seen), "%s" SEEN_MARK "/", store->prefix);
@@ -316,9 +315,8 @@ same_content(struct lc__frame_worker *worker, struct lc__frame_job *job,
 
 	status = lc__frame_worker_read(worker, job, path, size, note, &fate);
 	lc__frame_worker_let_go(worker);
-	*same = status == LC_OK && fate == LC__INFILE_GOOD &&
-	    note->size == size && note->hash[0] == hash[0] &&
-	    note->hash[1] == hash[1];
+	*same = status == LC_OK && fate == LC__INFILE_GOOD && note->size == size &&
+	    note->hash[0] == hash[0] && note->hash[1] == hash[1];
 	return status;
 }
 
@@ -338,8 +336,9 @@ stands(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	if (!*same)
 		return LC_OK;
 	mtime = lc__sources_mtime(&st);
-	if (!worker->how->rehash && ((note->settled && mtime == note->mtime_ns) ||
-	        (*seen_ns != 0 && mtime == *seen_ns))) {
+	if (!worker->how->rehash &&
+	    ((note->settled && mtime == note->mtime_ns) ||
+		(*seen_ns != 0 && mtime == *seen_ns))) {
 		note->mtime_ns = mtime;
 		note->settled = true;
 		return LC_OK;
@@ -353,8 +352,8 @@ stands(struct lc__frame_worker *worker, struct lc__frame_job *job,
 }
 
 lc_status
-lc__reused_image(struct lc__frame_worker *worker, struct lc__frame_job *job, const char *path,
-    bool *same)
+lc__reused_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
+    const char *path, bool *same)
 {
 	struct lc__reused *kept = &job->kept;
 
@@ -382,8 +381,7 @@ same_label(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	if (!*same || note->path == NULL)
 		return LC_OK;
 	*same = strcmp(note->path, frame->label_path) == 0;
-	return *same ? stands(worker, job, note, &job->kept.seen.label_ns, same) :
-	    LC_OK;
+	return *same ? stands(worker, job, note, &job->kept.seen.label_ns, same) : LC_OK;
 }
 
 /* The frame's image is where it was, as far as that is not the label's to say, and
@@ -411,8 +409,7 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	bool same = false;
 
 	return_if_error(lc__store_get(store, key, &kept->about));
-	kept->any = kept->about != NULL &&
-	    lc__sample_read(kept->about, &kept->sample) &&
+	kept->any = kept->about != NULL && lc__sample_read(kept->about, &kept->sample) &&
 	    !lc__sample_is_passing(&kept->sample);
 	if (!kept->any)
 		return LC_OK;

@@ -11,8 +11,8 @@
 #include "lmdbcache.h"
 
 struct lc__store {
-	lc_cache *cache;  /* NULL: nothing is stored, and nothing is there */
-	char prefix[13];  /* of the cache_ids: the sample key's first digits */
+	lc_cache *cache; /* NULL: nothing is stored, and nothing is there */
+	char prefix[13]; /* of the cache_ids: the sample key's first digits */
 };
 
 /** Open the module of a build's warehouse, made if it is missing. */
@@ -24,24 +24,24 @@ lc_status lc__store_close(struct lc__store *store);
 
 /** "0123456789ab/RUN/NAME", the cache_id of a frame, or "0123456789ab/NAME" where it
  *  has no run; ended by a NUL. False without memory. */
-bool lc__store_key(const struct lc__store *store, const char *run,
-    const char *name, struct lc__buf *out);
+bool lc__store_key(const struct lc__store *store, const char *run, const char *name,
+    struct lc__buf *out);
 
 /**
  * What is stored of a frame, without its tensors.
  * @param out  the part LC__SAMPLE_ABOUT, to be freed with lc_value_free(); NULL if
  *             there is nothing, or it is damaged
  */
-LC_CHECKED lc_status lc__store_get(const struct lc__store *store,
-    const char *key, lc_value **out);
+LC_CHECKED lc_status lc__store_get(const struct lc__store *store, const char *key,
+    lc_value **out);
 
 /** Copy the pixels of a sample, which must have this dtype and @p size bytes. *found is false if
  *  they are not there, or damaged. */
-LC_CHECKED lc_status lc__store_pixels(const struct lc__store *store,
-    const char *key, lc_dtype dtype, size_t size, void *out, bool *found);
+LC_CHECKED lc_status lc__store_pixels(const struct lc__store *store, const char *key,
+    lc_dtype dtype, size_t size, void *out, bool *found);
 
-LC_CHECKED lc_status lc__store_put(const struct lc__store *store,
-    const char *key, const struct lc__sample *sample);
+LC_CHECKED lc_status lc__store_put(const struct lc__store *store, const char *key,
+    const struct lc__sample *sample);
 
 /**
  * Times at which a frame's files were seen with the content that is stored, later
@@ -53,8 +53,8 @@ struct lc__seen {
 	int64_t label_ns, image_ns; /* times; sizes have not changed */
 };
 
-LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store,
-    const char *key, const struct lc__seen *seen);
+LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store, const char *key,
+    const struct lc__seen *seen);
 
 /**
  * Delete the records of this sample key for which @p keeps says no.
@@ -62,16 +62,13 @@ LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store,
  * @param gone  gets how many frames
  */
 LC_CHECKED lc_status lc__store_sweep(const struct lc__store *store,
-    bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx,
-    uint64_t *gone);
+    bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx, uint64_t *gone);
 
 /** How many frames are stored under this sample key. */
-LC_CHECKED lc_status lc__store_count(const struct lc__store *store,
-    uint64_t *out);
+LC_CHECKED lc_status lc__store_count(const struct lc__store *store, uint64_t *out);
 
 /** Bytes that can be stored without the module's file growing. */
-LC_CHECKED lc_status lc__store_room(const struct lc__store *store,
-    uint64_t *out);
+LC_CHECKED lc_status lc__store_room(const struct lc__store *store, uint64_t *out);
 
 /** Take dead records out if they are most of what is there. */
 LC_CHECKED lc_status lc__store_tidy(const struct lc__store *store);

@@ -22,12 +22,11 @@
 static lc_status
 failed(int sys, const char *where, const char *name)
 {
-	return lc__error_sys(sys, "%s%s%s: remove", where,
-	    *where != '\0' ? "/" : "", name);
+	return lc__error_sys(sys, "%s%s%s: remove", where, *where != '\0' ? "/" : "",
+	    name);
 }
 
-static lc_status remove_at(int parent, const char *name, const char *where,
-    int depth);
+static lc_status remove_at(int parent, const char *name, const char *where, int depth);
 
 static lc_status
 empty(int fd, const char *name, int depth)
@@ -55,8 +54,7 @@ remove_at(int parent, const char *name, const char *where, int depth)
 		return LC_OK;
 	if (errno != EISDIR && errno != EPERM)
 		return failed(errno, where, name);
-	fd = lc__openat(parent, name,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	fd = lc__openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
 	if (fd == -1 || depth > MAX_DEPTH) {
 		const int sys = fd == -1 ? errno : ELOOP;
 		if (fd != -1)
@@ -87,8 +85,8 @@ busy(int fd, const char *warehouse)
 	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? strspn(text, "0123456789") : 0] = '\0';
-	return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s",
-	    warehouse, *text != '\0' ? ", process " : "", text);
+	return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s", warehouse,
+	    *text != '\0' ? ", process " : "", text);
 }
 
 static lc_status
@@ -98,8 +96,8 @@ lock(int fd, const char *warehouse, const char *path)
 	int n;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) == -1)
-		return errno == EWOULDBLOCK ? busy(fd, warehouse) :
-		    lc__error_sys(errno, "%s: lock", path);
+		return errno == EWOULDBLOCK ? busy(fd, warehouse)
+					    : lc__error_sys(errno, "%s: lock", path);
 	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	/* The number only names the process: a full disk does not stop the build, but half
 	 * a number must not stay. */
@@ -118,8 +116,8 @@ lc__lock_take(const char *warehouse, int *fd)
 	if (path == NULL)
 		return lc__no_memory("build");
 	*fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
-	status = *fd == -1 ? lc__error_sys(errno, "%s: open", path) :
-	    lock(*fd, warehouse, path);
+	status = *fd == -1 ? lc__error_sys(errno, "%s: open", path)
+			   : lock(*fd, warehouse, path);
 	if (status != LC_OK && *fd != -1) {
 		close(*fd);
 		*fd = -1;

@@ -10,8 +10,7 @@
  * it, links themselves and not what they lead to. It is fine if it is not there.
  * @param where  for messages: the parent's path
  */
-LC_CHECKED lc_status lc__tree_remove(int parent, const char *name,
-    const char *where);
+LC_CHECKED lc_status lc__tree_remove(int parent, const char *name, const char *where);
 
 /** Lock; the lock is gone when @p fd is closed, or the process ends. LC_BUSY names
  *  the process that has it. */

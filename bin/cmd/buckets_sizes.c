@@ -122,8 +122,8 @@ tell_object(struct image_sizes *sizes, const struct lc__lines *lines,
 	}
 	snprintf(place, sizeof(place), "%s:%llu", lines->path,
 	    (unsigned long long)lines->number);
-	return tell(sizes, got.named ? (const char *)sizes->name.data : place,
-	    got.width, got.height);
+	return tell(sizes, got.named ? (const char *)sizes->name.data : place, got.width,
+	    got.height);
 }
 
 /* Takes the descriptor over. */
@@ -185,8 +185,7 @@ read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
 	start = text + lc__utf8_mark(text, got);
 	if (start[strspn(start, " \t\r\n")] == '{')
 		return open_objects(sizes, file);
-	(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines",
-	    file->path);
+	(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines", file->path);
 	return pass_over(sizes);
 }
 
@@ -227,8 +226,9 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	for (size_t i = 0; i < listing->n; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
 		char *below, *path;
-		if (entry->dir || lc__images_ignored_add(&walk->sizes->ignored,
-		    entry->name) || !lc__name_is_image(entry->name))
+		if (entry->dir ||
+		    lc__images_ignored_add(&walk->sizes->ignored, entry->name) ||
+		    !lc__name_is_image(entry->name))
 			continue;
 		below = lc__name_join(dir, entry->name);
 		path = below != NULL ? lc__path_join(walk->root, below) : NULL;
@@ -272,15 +272,18 @@ read_item(struct image_sizes *sizes, const char *item)
 int
 image_sizes_operand(struct image_sizes *sizes, const char *operand)
 {
-	return strcmp(operand, "-") == 0 ? image_sizes_list(sizes, operand) :
-	    read_item(sizes, operand);
+	return strcmp(operand, "-") == 0 ? image_sizes_list(sizes, operand)
+					 : read_item(sizes, operand);
 }
 
 int
 image_sizes_list(struct image_sizes *sizes, const char *path)
 {
-	struct lc__lines lines = { .path = input_name(path), .null = sizes->null,
-		.skip_mark = true };
+	struct lc__lines lines = {
+		.path = input_name(path),
+		.null = sizes->null,
+		.skip_mark = true,
+	};
 	struct lc__text_line line;
 	lc_status ended = LC_OK;
 	int status = EXIT_DONE;
@@ -289,8 +292,9 @@ image_sizes_list(struct image_sizes *sizes, const char *path)
 	if (lines.fd == -1)
 		return report_errno(path);
 	while (status == EXIT_DONE && (ended = next_line(sizes, &lines, &line)) == LC_OK)
-		status = line.text[strspn(line.text, " \t")] == '{' ?
-		    tell_object(sizes, &lines, &line) : read_item(sizes, line.text);
+		status = line.text[strspn(line.text, " \t")] == '{'
+		    ? tell_object(sizes, &lines, &line)
+		    : read_item(sizes, line.text);
 	return end_lines(&lines, ended, status);
 }
 

@@ -15,21 +15,21 @@
 #include "ui/jsonsize.h"
 
 /** Called for each image; an exit status: anything but EXIT_DONE ends the reading. */
-typedef int image_size_fn(void *ctx, const char *name, uint32_t width,
-    uint32_t height);
+typedef int image_size_fn(void *ctx, const char *name, uint32_t width, uint32_t height);
 
 /** Zeros but for what the caller sets. */
 struct image_sizes {
-	struct jsonsize_fields fields;  /* set by the caller */
-	bool ignore_orientation, null;  /* and lists end their items with a NUL byte */
-	bool keep_going;                /* after files that the system refuses */
+	struct jsonsize_fields fields; /* set by the caller */
+	bool ignore_orientation, null; /* and lists end their items with a NUL byte */
+	bool keep_going;               /* after files that the system refuses */
 	image_size_fn *fn;
 	void *ctx;
-	uint64_t good, bad; /* images; files and lines that are none, which are reported */
-	uint64_t unreadable; /* files that the system did not let be read */
+	uint64_t good,
+	    bad; /* images; files and lines that are none, which are reported */
+	uint64_t unreadable;               /* files that the system did not let be read */
 	struct lc__images_ignored ignored; /* in directories */
-	uint64_t bytes;     /* that were read */
-	struct lc__buf head, name; /* scratch */
+	uint64_t bytes;                    /* that were read */
+	struct lc__buf head, name;         /* scratch */
 };
 
 /**

@@ -24,8 +24,8 @@ static struct {
 static void
 head(FILE *out, const char *name, const char *type, const char *help)
 {
-	fprintf(out, "# HELP cachex_build_%s %s\n# TYPE cachex_build_%s %s\n", name,
-	    help, name, type);
+	fprintf(out, "# HELP cachex_build_%s %s\n# TYPE cachex_build_%s %s\n", name, help,
+	    name, type);
 }
 
 /* A label's value: the three characters that are special are escaped. */
@@ -81,8 +81,7 @@ put_frames(FILE *out, const struct lc__ingest_state *state)
 	put_count(out, "frames_total", NULL, NULL, state->frames_done);
 	head(out, "samples_total", "counter", "Frames that are samples.");
 	put_count(out, "samples_total", NULL, NULL, state->samples);
-	head(out, "reused_total", "counter",
-	    "Frames that an earlier build had stored.");
+	head(out, "reused_total", "counter", "Frames that an earlier build had stored.");
 	put_count(out, "reused_total", NULL, NULL, state->reused);
 	head(out, "rejected_total", "counter", "Frames that are no samples.");
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
@@ -125,8 +124,8 @@ put_end(FILE *out, const struct lc__ingest_result *result, bool success)
 /* ---- the file ------------------------------------------------------------------ */
 
 static lc_status
-put_file(const struct lc__ingest_state *state,
-    const struct lc__ingest_result *result, bool success)
+put_file(const struct lc__ingest_state *state, const struct lc__ingest_result *result,
+    bool success)
 {
 	struct lc__buf text = { 0 };
 	FILE *out = lc__buf_stream(&text);
@@ -140,9 +139,9 @@ put_file(const struct lc__ingest_state *state,
 		if (result != NULL)
 			put_end(out, result, success);
 	}
-	status = lc__buf_stream_end(out, &text) ?
-	    lc__write_file_atomic(metrics.path, text.data, text.size) :
-	    lc__no_memory(metrics.path);
+	status = lc__buf_stream_end(out, &text)
+	    ? lc__write_file_atomic(metrics.path, text.data, text.size)
+	    : lc__no_memory(metrics.path);
 	lc__buf_free(&text);
 	return status;
 }
@@ -175,8 +174,9 @@ build_metrics_progress(const struct lc__ingest_state *state)
 int
 build_metrics_end(const struct lc__ingest_result *result, bool success)
 {
-	const lc_status status = metrics.path != NULL ?
-	    put_file(&result->state, result, success) : LC_OK;
+	const lc_status status = metrics.path != NULL
+	    ? put_file(&result->state, result, success)
+	    : LC_OK;
 
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

@@ -54,8 +54,7 @@ print_frames(const struct lc__ingest_result *result)
 	putchar('\n');
 	print_some("  16 bits made 8", state->reduced);
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
-		snprintf(name, sizeof(name), "  %s",
-		    lc__reject_name((enum lc__reject)i));
+		snprintf(name, sizeof(name), "  %s", lc__reject_name((enum lc__reject)i));
 		print_some(name, state->rejected[i]);
 	}
 	print_some("gone since then", result->forgotten);
@@ -83,34 +82,33 @@ print_shards(const struct lc__ingest_result *result)
 	print_count("shards", result->shards);
 	printf("  %s", size_human((double)result->bytes, size, sizeof(size)));
 	if (result->shards_reused > 0)
-		printf(" (%llu as they were)",
-		    (unsigned long long)result->shards_reused);
+		printf(" (%llu as they were)", (unsigned long long)result->shards_reused);
 	putchar('\n');
 }
 
 /* What a phase's work is counted in, for its rate by a thread's second. */
 static void
-print_rate(const struct lc__ingest_state *state, enum lc__phase phase,
-    double seconds)
+print_rate(const struct lc__ingest_state *state, enum lc__phase phase, double seconds)
 {
 	const uint64_t done[LC__PHASES] = {
 		[LC__PHASE_READ] = state->bytes_read,
 		[LC__PHASE_STORE] = state->bytes_stored,
-		[LC__PHASE_EXPORT] = state->bytes_exported
+		[LC__PHASE_EXPORT] = state->bytes_exported,
 	};
 	char size[SIZE_TEXT];
 
 	if (seconds <= 0)
 		return;
 	if (done[phase] > 0)
-		printf("  %10s/s", size_human((double)done[phase] / seconds, size,
-		    sizeof(size)));
+		printf("  %10s/s",
+		    size_human((double)done[phase] / seconds, size, sizeof(size)));
 	else if (phase == LC__PHASE_SCAN || phase == LC__PHASE_LABEL)
 		printf("  %10.0f frames/s", (double)state->frames_done / seconds);
 	else if (phase == LC__PHASE_DECODE || phase == LC__PHASE_RESIZE)
 		printf("  %10.1f images/s",
 		    (double)(state->samples + state->rejected[LC__REJECT_NO_LABELS] -
-		        state->reused) / seconds);
+			state->reused) /
+			seconds);
 }
 
 static void
@@ -121,13 +119,12 @@ print_phases(const struct lc__ingest_state *state)
 
 	for (int i = 0; i < LC__PHASES; i++)
 		all += (double)state->ns[i] / 1e9;
-	printf("  %s%-10s %9s %7s%s\n", report_bold(stdout), "phase", "seconds",
-	    "share", report_plain(stdout));
+	printf("  %s%-10s %9s %7s%s\n", report_bold(stdout), "phase", "seconds", "share",
+	    report_plain(stdout));
 	for (int i = 0; i < LC__PHASES; i++) {
 		const double seconds = (double)state->ns[i] / 1e9;
-		printf("  %-10s %9.2f %6.1f%%",
-		    lc__phase_name((enum lc__phase)i), seconds,
-		    all > 0 ? 100 * seconds / all : 0);
+		printf("  %-10s %9.2f %6.1f%%", lc__phase_name((enum lc__phase)i),
+		    seconds, all > 0 ? 100 * seconds / all : 0);
 		print_rate(state, (enum lc__phase)i, seconds);
 		putchar('\n');
 	}
@@ -236,8 +233,7 @@ result_members(struct json *json, const struct lc__ingest_result *result)
 #define SECOND UINT64_C(1000000000)
 
 void
-build_trace_begin(const char *dataset, const char *warehouse,
-    const struct opt *options)
+build_trace_begin(const char *dataset, const char *warehouse, const struct opt *options)
 {
 	struct json json;
 
@@ -253,8 +249,7 @@ build_trace_begin(const char *dataset, const char *warehouse,
 }
 
 static void
-trace_rejected(const struct lc__frame *frame, const char *reason,
-    const char *detail)
+trace_rejected(const struct lc__frame *frame, const char *reason, const char *detail)
 {
 	struct json json;
 
@@ -324,8 +319,8 @@ build_trace_end(const struct lc__ingest_result *result, const char *status,
 /* ---- while it runs ------------------------------------------------------------------ */
 
 static struct {
-	uint64_t named, unnamed;  /* frames that are no samples */
-	enum lc__phase phase;   /* of the last step */
+	uint64_t named, unnamed; /* frames that are no samples */
+	enum lc__phase phase;    /* of the last step */
 } watch;
 
 static int
@@ -338,8 +333,7 @@ step(void *ctx, const struct lc__ingest_state *state)
 	trace_progress(state);
 	build_metrics_progress(state);
 	if (state->phase == LC__PHASE_EXPORT)
-		return progress_step(NULL, state->bytes_exported,
-		    state->bytes_to_export);
+		return progress_step(NULL, state->bytes_exported, state->bytes_to_export);
 	progress_items(state->frames_done, state->frames);
 	return progress_step(NULL, state->bytes_read, 0);
 }
@@ -396,9 +390,10 @@ show_text(const struct lc__ingest *in, const struct lc__ingest_result *result)
 	if (result->up_to_date || result->limits_changed)
 		printf("%s: up to date, %s in %s%s\n", result->version_dir,
 		    count_human(result->state.samples, "sample", samples,
-		    sizeof(samples)), count_human(result->shards, "shard", shards,
-		    sizeof(shards)), result->limits_changed ?
-		    "; its limits and sources are noted anew" : "");
+			sizeof(samples)),
+		    count_human(result->shards, "shard", shards, sizeof(shards)),
+		    result->limits_changed ? "; its limits and sources are noted anew"
+					   : "");
 	else
 		print_table(result, in->dry_run);
 }
@@ -412,8 +407,8 @@ report_unnamed(const struct lc__ingest_result *result)
 		report_note("and %llu more: see %s/rejected.jsonl",
 		    (unsigned long long)watch.unnamed, result->version_dir);
 	else if (result->rejected_list != NULL)
-		report_note("and %llu more: see %s",
-		    (unsigned long long)watch.unnamed, result->rejected_list);
+		report_note("and %llu more: see %s", (unsigned long long)watch.unnamed,
+		    result->rejected_list);
 	else
 		report_note("and %llu more", (unsigned long long)watch.unnamed);
 }

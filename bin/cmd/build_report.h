@@ -19,7 +19,8 @@ int build_report(lc_status status, const struct lc__ingest *in,
     const struct lc__ingest_result *result);
 
 /** The trace's event "begin": what is built, with the value of every option. */
-void build_trace_begin(const char *dataset, const char *warehouse, const struct opt *options);
+void build_trace_begin(const char *dataset, const char *warehouse,
+    const struct opt *options);
 /** A "phase" for each, then "end". @p error is NULL if there was none. */
 void build_trace_end(const struct lc__ingest_result *result, const char *status,
     const char *error);

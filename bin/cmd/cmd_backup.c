@@ -12,11 +12,10 @@ static int compact;
 static int dry_run;
 
 static struct opt options[] = {
-	{ "c", "compact", OPT_FLAG, &compact,
-	    .help = "leave out free pages; slower" },
+	{ "c", "compact", OPT_FLAG, &compact, .help = "leave out free pages; slower" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be copied, write nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static void
@@ -58,18 +57,16 @@ const struct command cmd_backup = {
 	.name = "backup",
 	.operands = "MODULE DIR",
 	.summary = "copy a module while it is in use",
-	.text =
-	    "Writes a consistent copy of the module's newest commit to "
-	    "DIR/MODULE, so that DIR is a root for --root. Readers and writers "
-	    "go on meanwhile. A module that stands there is never replaced; a "
-	    "copy that was interrupted is not there.",
-	.examples =
-	    "cachex backup faces /backup\n"
-	    "cachex --root /backup verify faces",
+	.text = "Writes a consistent copy of the module's newest commit to "
+		"DIR/MODULE, so that DIR is a root for --root. Readers and writers "
+		"go on meanwhile. A module that stands there is never replaced; a "
+		"copy that was interrupted is not there.",
+	.examples = "cachex backup faces /backup\n"
+		    "cachex --root /backup verify faces",
 	.completes = "md",
 	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_backup
+	.run = run_backup,
 };

@@ -59,10 +59,10 @@ static struct opt options[] = {
 	    .help = "these buckets; unless said otherwise, seven of about a megapixel" },
 	{ "", "area", OPT_TEXT, &area, .value = "WxH|PIXELS",
 	    .help = "size of the buckets that are learned; 1024x1024 unless said "
-	    "otherwise" },
+		    "otherwise" },
 	{ "", "quantum", OPT_COUNT, &quantum, .value = "PIXELS", .least = 1,
-	    .most = 65535, .help = "their sides are multiples of this; 64 unless said "
-	    "otherwise" },
+	    .most = 65535,
+	    .help = "their sides are multiples of this; 64 unless said otherwise" },
 	{ "", "width-field", OPT_TEXT, &width_field, .value = "NAME",
 	    .help = "the field of a JSON line that has the width" },
 	{ "", "height-field", OPT_TEXT, &height_field, .value = "NAME",
@@ -77,7 +77,7 @@ static struct opt options[] = {
 	    .help = "lists of items end them with a NUL byte" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
 	    .help = "go on after files that the system does not let be read" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- the table: how many images each bucket has, and how well they fit ------------- */
@@ -136,8 +136,9 @@ print_text_row(const struct table *table, size_t at, uint64_t most)
 	const lc_bucket *bucket = &table->buckets[at];
 	const struct table_row *row = &table->rows[at];
 	/* A bucket with one image has a bar too. */
-	const int bar = row->images == 0 ? 0 : (int)(1 + (double)(BAR - 1) *
-	    (double)row->images / (double)most);
+	const int bar = row->images == 0
+	    ? 0
+	    : (int)(1 + (double)(BAR - 1) * (double)row->images / (double)most);
 	char name[24], cut[16] = "-";
 
 	snprintf(name, sizeof(name), "%ux%u", bucket->width, bucket->height);
@@ -249,8 +250,9 @@ print_table(const struct table *table)
 
 	for (size_t i = 0; i < table->n; i++) {
 		size_t at = i;
-		for (; at > 0 && ratio_less(&table->buckets[i],
-		    &table->buckets[order[at - 1]]); at--)
+		for (; at > 0 &&
+		     ratio_less(&table->buckets[i], &table->buckets[order[at - 1]]);
+		     at--)
 			order[at] = order[at - 1];
 		order[at] = i;
 	}
@@ -269,10 +271,10 @@ struct size {
 struct bucket_job {
 	struct table table;
 	lc_bucket buckets[LC_BUCKETS_MAX];
-	uint64_t pixels;        /* of what is learned */
+	uint64_t pixels; /* of what is learned */
 	uint64_t warned;
-	bool on_terminal;       /* what is printed shares it with the progress line */
-	struct size *seen;      /* to learn from */
+	bool on_terminal;  /* what is printed shares it with the progress line */
+	struct size *seen; /* to learn from */
 	size_t n, room;
 };
 
@@ -291,7 +293,8 @@ read_area(uint64_t *pixels)
 	if (strchr(area, 'x') == NULL || !picture_size(area, &size))
 		return report_usage("%s: '%s' is neither a size nor a number of pixels",
 		    opt_spelling(options, &area, cmd_buckets.name, spelling,
-		    sizeof(spelling)), area);
+			sizeof(spelling)),
+		    area);
 	*pixels = (uint64_t)size.width * size.height;
 	return EXIT_DONE;
 }
@@ -306,8 +309,9 @@ choose_buckets(struct bucket_job *job)
 		const lc_bucket *all = lc_buckets_default(&n);
 		memcpy(job->buckets, all, n * sizeof(*all));
 	} else if (!picture_sizes(list_of_buckets, job->buckets, LC_BUCKETS_MAX, &n)) {
-		return report_usage("%s: '%s' is no list of sizes", opt_spelling(options,
-		    &list_of_buckets, cmd_buckets.name, spelling, sizeof(spelling)),
+		return report_usage("%s: '%s' is no list of sizes",
+		    opt_spelling(options, &list_of_buckets, cmd_buckets.name, spelling,
+			sizeof(spelling)),
 		    list_of_buckets);
 	}
 	table_init(&job->table, job->buckets, n);
@@ -323,7 +327,7 @@ check_options(int argc)
 		return report_usage("an image, a directory or a size is missing");
 	if (learns && assign)
 		return report_usage("--assign knows the buckets: give --buckets what "
-		    "--analyze learned");
+				    "--analyze learned");
 	if (learns && list_of_buckets != NULL)
 		return report_usage("--analyze learns what --buckets tells");
 	if (!learns && (area != NULL || quantum != OPT_UNSET))
@@ -346,14 +350,16 @@ warn_of_ratio(struct bucket_job *job, const char *name, uint32_t width, uint32_t
 }
 
 static void
-print_image_text(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+print_image_text(const char *name, uint32_t width, uint32_t height,
+    const lc_bucket *bucket)
 {
 	ident_print(stdout, lc_id_of(name));
 	printf("\t%ux%u\t%ux%u\n", width, height, bucket->width, bucket->height);
 }
 
 static void
-print_image_json(const char *name, uint32_t width, uint32_t height, const lc_bucket *bucket)
+print_image_json(const char *name, uint32_t width, uint32_t height,
+    const lc_bucket *bucket)
 {
 	struct json json = { stdout, false };
 	char text[24];
@@ -474,9 +480,11 @@ run_buckets(int argc, char **argv)
 	struct bucket_job job = { .on_terminal = isatty(STDOUT_FILENO) };
 	struct image_sizes sizes = {
 		.fields = { width_field, height_field, name_field },
-		.ignore_orientation = ignore_orientation, .null = null,
+		.ignore_orientation = ignore_orientation,
+		.null = null,
 		.keep_going = keep_going,
-		.fn = analyze != OPT_UNSET ? keep_image : count_image, .ctx = &job
+		.fn = analyze != OPT_UNSET ? keep_image : count_image,
+		.ctx = &job,
 	};
 	int status = check_options(argc);
 
@@ -509,14 +517,13 @@ const struct command cmd_buckets = {
 	    "A bad file or line is reported and the others are counted; then the exit "
 	    "status is 3. A file that the system does not let be read ends it with exit "
 	    "status 4; with --keep-going the others are counted.",
-	.examples =
-	    "cachex buckets photos/\n"
-	    "cachex buckets records.jsonl --assign --name-field image_id\n"
-	    "cachex buckets photos/ --analyze 5 --area 512x512",
+	.examples = "cachex buckets photos/\n"
+		    "cachex buckets records.jsonl --assign --name-field image_id\n"
+		    "cachex buckets photos/ --analyze 5 --area 512x512",
 	.completes = "f",
 	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run_buckets
+	.run = run_buckets,
 };

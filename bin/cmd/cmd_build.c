@@ -63,16 +63,15 @@ static struct opt options[] = {
 	    .help = "COCO: the file of annotations, from DATASET or absolute" },
 	{ "", "classes", OPT_FILE, &classes, .value = "FILE",
 	    .help = "rename, merge and choose classes: a line NEW: OLD, OLD for each; "
-	    "others are dropped" },
+		    "others are dropped" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the recipe; default DATASET" },
 	{ "", "size", OPT_TEXT, &size, .value = "WxH",
 	    .help = "pixels of a sample, 640 for a square" },
 	{ "", "fit", OPT_CHOICE, &fit, .value = "letterbox|stretch|cover",
 	    .help = "all of the picture and padding, all of it out of shape, or as "
-	    "much as fills the sample" },
-	{ "", "pad", OPT_TEXT, &pad, .value = "RRGGBB",
-	    .help = "colour of the padding" },
+		    "much as fills the sample" },
+	{ "", "pad", OPT_TEXT, &pad, .value = "RRGGBB", .help = "colour of the padding" },
 	{ "", "alpha", OPT_CHOICE, &alpha, .value = "drop|over",
 	    .help = "transparency: ignored, or blended over the padding's colour" },
 	{ "", "dtype", OPT_CHOICE, &dtype, .value = "f16|f32|u8|u16",
@@ -93,9 +92,9 @@ static struct opt options[] = {
 	    .help = "refuse pictures of more pixels" },
 	{ "", "buckets", OPT_TEXT, &buckets, .value = "default|K|WxH,...",
 	    .help = "several sizes, of which each picture gets the nearest: seven of "
-	    "a megapixel, K of the data's shapes, or these" },
-	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
-	    .least = 4ull << 10, .most = 1ull << 40,
+		    "a megapixel, K of the data's shapes, or these" },
+	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
+	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "1|2",
 	    .help = "1 has no metadata, and boxes in the dtype of the pixels" },
@@ -107,8 +106,7 @@ static struct opt options[] = {
 	    .help = "note a split for readers (--part): train=0.9,val=0.1" },
 	{ "", "split-by", OPT_CHOICE, &split_by, .value = "id|run",
 	    .help = "by a hash of the cache_id, or of the run" },
-	{ "", "split-seed", OPT_COUNT, &split_seed, .value = "N",
-	    .help = "of the hash" },
+	{ "", "split-seed", OPT_COUNT, &split_seed, .value = "N", .help = "of the hash" },
 	{ "", "max-invalid", OPT_TEXT, &max_invalid, .value = "N|P%",
 	    .help = "limit on invalid frames: 12, 5% or 12,5%" },
 	{ "", "max-missing", OPT_TEXT, &max_missing, .value = "N|P%",
@@ -123,14 +121,14 @@ static struct opt options[] = {
 	    .help = "read every source, do not trust its size and time" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
 	    .help = "go on after files that the system does not let be read; their "
-	    "frames are left out, as unreadable" },
+		    "frames are left out, as unreadable" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, write nothing" },
 	{ "", "trace", OPT_FILE, &trace_file, .value = "FILE",
 	    .help = "write what happens as JSON lines" },
 	{ "", "metrics", OPT_FILE, &metrics_file, .value = "FILE",
 	    .help = "write counts for Prometheus, some times a minute" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- limits on bad frames, from options and from the environment ------------------- */
@@ -155,8 +153,7 @@ read_limit_part(const char *text, size_t n, struct lc__limit *out)
 	double percent;
 
 	if (n > 0 && text[n - 1] == '%') {
-		if (out->has_ratio ||
-		    !read_number(text, text + n - 1, &percent) ||
+		if (out->has_ratio || !read_number(text, text + n - 1, &percent) ||
 		    !(percent <= 100))
 			return false;
 		out->has_ratio = true;
@@ -212,8 +209,7 @@ limit_variable(const char *name, const char *end, char *out, size_t room)
  * as it is where neither is set.
  */
 static bool
-limit_environment(const char *name, struct lc__limit *out, char *why,
-    size_t room)
+limit_environment(const char *name, struct lc__limit *out, char *why, size_t room)
 {
 	struct lc__limit limit = { .has_count = false };
 	char what[64];
@@ -231,8 +227,7 @@ limit_environment(const char *name, struct lc__limit *out, char *why,
 		limit.has_ratio = true;
 		if (!read_number(text, text + strlen(text), &limit.ratio) ||
 		    !(limit.ratio <= 1)) {
-			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what,
-			    text);
+			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what, text);
 			return false;
 		}
 	}
@@ -249,8 +244,8 @@ bad_option(const void *target, const char *why)
 {
 	char spelling[80];
 
-	return report_usage("%s: %s", opt_spelling(options, target,
-	    "build", spelling, sizeof(spelling)), why);
+	return report_usage("%s: %s",
+	    opt_spelling(options, target, "build", spelling, sizeof(spelling)), why);
 }
 
 static int
@@ -296,8 +291,8 @@ fill_mode(bool *warn)
 		return EXIT_DONE;
 	*warn = strcmp(text, "warn") == 0;
 	if (!*warn && strcmp(text, "fail") != 0)
-		return report_usage("WAREHOUSE_THRESHOLDS: '%s' is none of "
-		    "fail|warn", text);
+		return report_usage("WAREHOUSE_THRESHOLDS: '%s' is none of fail|warn",
+		    text);
 	return EXIT_DONE;
 }
 
@@ -312,8 +307,7 @@ fill_clear(bool *out)
 		return EXIT_DONE;
 	*out = strcmp(text, "1") == 0;
 	if (!*out && strcmp(text, "0") != 0)
-		return report_usage("WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)",
-		    text);
+		return report_usage("WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)", text);
 	return EXIT_DONE;
 }
 
@@ -354,8 +348,7 @@ fill_buckets(struct lc__ingest *in)
 		in->learn_buckets = (size_t)k;
 		return EXIT_DONE;
 	}
-	if (!picture_sizes(buckets, recipe->buckets, LC_BUCKETS_MAX,
-	    &recipe->n_buckets))
+	if (!picture_sizes(buckets, recipe->buckets, LC_BUCKETS_MAX, &recipe->n_buckets))
 		return bad_value(&buckets, "list of sizes", buckets);
 	return EXIT_DONE;
 }
@@ -396,11 +389,10 @@ fill_recipe(struct lc__recipe *recipe)
 {
 	static const lc_dtype dtypes[] = { LC_F16, LC_F32, LC_U8, LC_U16 };
 
-	if (unlabelled && layout != LC__LAYOUT_AUTO &&
-	    layout != LC__LAYOUT_UNLABELLED)
+	if (unlabelled && layout != LC__LAYOUT_AUTO && layout != LC__LAYOUT_UNLABELLED)
 		return report_usage("--unlabelled and another --layout");
-	recipe->layout = unlabelled ? LC__LAYOUT_UNLABELLED :
-	    (enum lc__label_layout)layout;
+	recipe->layout = unlabelled ? LC__LAYOUT_UNLABELLED
+				    : (enum lc__label_layout)layout;
 	recipe->dtype = dtypes[dtype];
 	recipe->shard_version = (uint32_t)shard_version + 1;
 	recipe->metadata = metadata && recipe->shard_version > 1;
@@ -459,10 +451,17 @@ static int
 run_build(int argc, char **argv)
 {
 	struct lc__recipe recipe;
-	struct lc__ingest in = { .dataset = argv[0], .warehouse = argv[1],
-		.labels = labels, .recipe = &recipe, .watch = &build_watch,
-		.rehash = rehash, .keep_going = keep_going, .force_fs = settings.force_fs,
-		.dry_run = dry_run };
+	struct lc__ingest in = {
+		.dataset = argv[0],
+		.warehouse = argv[1],
+		.labels = labels,
+		.recipe = &recipe,
+		.watch = &build_watch,
+		.rehash = rehash,
+		.keep_going = keep_going,
+		.force_fs = settings.force_fs,
+		.dry_run = dry_run,
+	};
 	struct lc__class_map class_map = { .n = 0 };
 	char *root = root_text(argv[0]);
 	int status;
@@ -515,14 +514,13 @@ const struct command cmd_build = {
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
 	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",
-	.examples =
-	    "cachex build photos warehouse --layout yolo --size 384\n"
-	    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
-	    "cachex build photos warehouse --buckets 5 --trace trace.jsonl",
+	.examples = "cachex build photos warehouse --layout yolo --size 384\n"
+		    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
+		    "cachex build photos warehouse --buckets 5 --trace trace.jsonl",
 	.completes = "dd",
 	.resume = "the same command goes on from there",
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_build
+	.run = run_build,
 };

@@ -10,11 +10,10 @@ static int force;
 static int dry_run;
 
 static struct opt options[] = {
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "do not ask" },
+	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be forgotten, change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static void
@@ -60,8 +59,8 @@ static int
 run_clear(int argc, char **argv)
 {
 	lc_cache *cache;
-	const int status = dry_run ? module_open(argv[0], &cache) :
-	    module_change(argv[0], &cache);
+	const int status = dry_run ? module_open(argv[0], &cache)
+				   : module_change(argv[0], &cache);
 
 	(void)argc;
 	if (status != EXIT_DONE)
@@ -73,17 +72,15 @@ const struct command cmd_clear = {
 	.name = "clear",
 	.operands = "MODULE",
 	.summary = "forget all records of a module",
-	.text =
-	    "Forgets every record at once; the module with its settings, schemas and "
-	    "counters stays. On a terminal it asks first; elsewhere it needs -f. The "
-	    "file keeps its size, and later records use the space; cachex compact "
-	    "--shrink gives it back.",
-	.examples =
-	    "cachex clear faces\n"
-	    "cachex clear -f faces && cachex compact --shrink faces",
+	.text = "Forgets every record at once; the module with its settings, schemas and "
+		"counters stays. On a terminal it asks first; elsewhere it needs -f. The "
+		"file keeps its size, and later records use the space; cachex compact "
+		"--shrink gives it back.",
+	.examples = "cachex clear faces\n"
+		    "cachex clear -f faces && cachex compact --shrink faces",
 	.completes = "m",
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_clear
+	.run = run_clear,
 };

@@ -20,20 +20,21 @@ static int dry_run;
 static struct opt options[] = {
 	{ "", "live-ratio", OPT_RATIO, &live_ratio, .value = "R",
 	    .help = "rewrite chunks with a smaller share of live bytes; 1 takes every "
-	    "one with a dead record" },
+		    "one with a dead record" },
 	{ "", "chunk-bytes", OPT_SIZE, &chunk_bytes, .value = "SIZE",
 	    .least = UINT64_C(64) << 10, .most = UINT64_C(64) << 20,
 	    .help = "join neighbouring chunks up to this size" },
 	{ "", "recode", OPT_CHOICE, &recode, .value = "keep|" CODEC_WORDS,
 	    .help = "store all tensors anew with this codec" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help = "of --recode: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	    .help =
+		"of --recode: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
 	{ "", "shrink", OPT_FLAG, &shrink,
 	    .help = "then give the file's free space back; nobody else may use the "
-	    "module" },
+		    "module" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be rewritten, change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* File sizes, where --shrink changed them. */
@@ -42,8 +43,7 @@ struct sizes {
 };
 
 static void
-show_json(const char *module, const lc_compact_result *result,
-    const struct sizes *file)
+show_json(const char *module, const lc_compact_result *result, const struct sizes *file)
 {
 	struct json json = { stdout, false };
 
@@ -66,15 +66,13 @@ show_json(const char *module, const lc_compact_result *result,
 
 /* "faces: 12 chunks became 3, 40 dead records dropped; 12.0 MiB, was 20.0 MiB" */
 static void
-show_text(const char *module, const lc_compact_result *result,
-    const struct sizes *file)
+show_text(const char *module, const lc_compact_result *result, const struct sizes *file)
 {
 	char before[SIZE_TEXT], after[SIZE_TEXT], chunks[SIZE_TEXT], dead[SIZE_TEXT];
 
 	printf("%s: %s %s %llu, %s dropped; %s, was %s", module,
 	    count_human(result->chunks_before, "chunk", chunks, sizeof(chunks)),
-	    dry_run ? "would become" : "became",
-	    (unsigned long long)result->chunks_after,
+	    dry_run ? "would become" : "became", (unsigned long long)result->chunks_after,
 	    count_human(result->dropped, "dead record", dead, sizeof(dead)),
 	    size_human((double)result->bytes_after, after, sizeof(after)),
 	    size_human((double)result->bytes_before, before, sizeof(before)));
@@ -101,8 +99,8 @@ compact(const char *module, lc_compact_result *result)
 	lc_compact_options how;
 	lc_cache *cache;
 	lc_status done;
-	int status = dry_run ? module_open(module, &cache) :
-	    module_change(module, &cache);
+	int status = dry_run ? module_open(module, &cache)
+			     : module_change(module, &cache);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -150,8 +148,7 @@ run_compact(int argc, char **argv)
 		show_json(argv[0], &result, sizes && shrunk == LC_OK ? &file : NULL);
 	else if (!settings.quiet)
 		show_text(argv[0], &result, sizes && shrunk == LC_OK ? &file : NULL);
-	return shrunk == LC_OK ? status :
-	    report_worse(status, report_status(shrunk));
+	return shrunk == LC_OK ? status : report_worse(status, report_status(shrunk));
 }
 
 const struct command cmd_compact = {
@@ -166,14 +163,13 @@ const struct command cmd_compact = {
 	    "else may have the module open.\n"
 	    "With --recode every tensor is stored anew with that codec; the values "
 	    "stay the same bit for bit.",
-	.examples =
-	    "cachex compact faces\n"
-	    "cachex compact faces --live-ratio 1 --shrink\n"
-	    "cachex compact faces --recode auto",
+	.examples = "cachex compact faces\n"
+		    "cachex compact faces --live-ratio 1 --shrink\n"
+		    "cachex compact faces --recode auto",
 	.completes = "m",
 	.resume = "what it rewrote stays; the same command goes on",
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_compact
+	.run = run_compact,
 };

@@ -46,15 +46,15 @@ offer(const char *word, const char *meaning, const char *typed)
 static struct opt *
 find_option(const struct written *written, const char *word, bool *waits)
 {
-	struct opt *tables[] = { global_options, written->command ?
-	    written->command->options : NULL };
+	struct opt *tables[] = { global_options,
+		written->command ? written->command->options : NULL };
 	struct opt *opt = NULL;
 	bool negated = false;
 
 	for (size_t i = 0; i < 2 && tables[i] != NULL && opt == NULL; i++)
-		opt = word[1] == '-' ? opt_by_name(tables[i], word + 2,
-		    strcspn(word + 2, "="), &negated) :
-		    opt_by_letter(tables[i], word[strlen(word) - 1]);
+		opt = word[1] == '-'
+		    ? opt_by_name(tables[i], word + 2, strcspn(word + 2, "="), &negated)
+		    : opt_by_letter(tables[i], word[strlen(word) - 1]);
 	*waits = opt != NULL && opt->kind != OPT_FLAG &&
 	    (word[1] != '-' || strchr(word, '=') == NULL);
 	return opt;
@@ -271,7 +271,8 @@ offer_settings(const char *typed)
 	puts("words");
 	for (size_t i = 0; module_setting_name(i) != NULL; i++) {
 		if (module_setting_words(i) != NULL) {
-			offer_words_of(module_setting_name(i), module_setting_words(i), typed);
+			offer_words_of(module_setting_name(i), module_setting_words(i),
+			    typed);
 			continue;
 		}
 		snprintf(word, sizeof(word), "%s=", module_setting_name(i));
@@ -290,27 +291,15 @@ offer_operand(const struct written *written, const char *typed)
 	    written->operands >= written->command->most;
 
 	switch (n == 0 || over ? '\0' : kinds[at < n ? at : n - 1]) {
-	case 'm':
-		return offer_modules(typed);
-	case 's':
-		return offer_sources(typed);
-	case 'i':
-		return offer_ids(written->module, typed);
-	case 'c':
-		return offer_commands(commands, typed);
-	case 'w':
-		return offer_words(written->module, typed);
-	case 'n':
-		return offer_settings(typed);
-	case 'f':
-		puts("files");
-		return EXIT_DONE;
-	case 'd':
-		puts("dirs");
-		return EXIT_DONE;
-	default:
-		puts("words");
-		return EXIT_DONE;
+	case 'm': return offer_modules(typed);
+	case 's': return offer_sources(typed);
+	case 'i': return offer_ids(written->module, typed);
+	case 'c': return offer_commands(commands, typed);
+	case 'w': return offer_words(written->module, typed);
+	case 'n': return offer_settings(typed);
+	case 'f': puts("files"); return EXIT_DONE;
+	case 'd': puts("dirs"); return EXIT_DONE;
+	default: puts("words"); return EXIT_DONE;
 	}
 }
 
@@ -348,5 +337,5 @@ const struct command cmd_complete = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_complete
+	.run = run_complete,
 };

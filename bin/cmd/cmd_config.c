@@ -98,8 +98,8 @@ explain_unknown(const char *key, char *why, size_t room)
 			suggest_word(&suggest, opt->name);
 	for (size_t i = 0; (command = command_at(i)) != NULL; i++)
 		for (struct opt *opt = command->options; opt->kind != OPT_END; opt++)
-			suggest_word(&suggest, opt_key(opt, command->name, known,
-			    sizeof(known)));
+			suggest_word(&suggest,
+			    opt_key(opt, command->name, known, sizeof(known)));
 	if (suggest_best(&suggest) != NULL)
 		snprintf(why, room, "unknown key %s; did you mean %s?", key,
 		    suggest_best(&suggest));
@@ -114,7 +114,7 @@ keep(const char *text)
 	static struct kept {
 		struct kept *next;
 		char text[];
-	} *all;
+	} * all;
 	struct kept *kept = malloc(sizeof(*kept) + strlen(text) + 1);
 
 	if (kept == NULL)
@@ -148,8 +148,7 @@ apply(char *line, char *why, size_t room)
 		return false;
 	}
 	text = keep(trim(value));
-	if (text != NULL && opt_assign(opt, FROM_CONFIG, text, reason,
-	    sizeof(reason)))
+	if (text != NULL && opt_assign(opt, FROM_CONFIG, text, reason, sizeof(reason)))
 		return true;
 	snprintf(why, room, "%s: %s", key, text ? reason : "out of memory");
 	return false;
@@ -193,8 +192,8 @@ open_bounded(const char *path, char *why, size_t room)
 	if (fd == -1 || fstat(fd, &st) == -1)
 		snprintf(why, room, "%s: %s", path, strerror(errno));
 	else if (!S_ISREG(st.st_mode))
-		snprintf(why, room, "%s: %s", path, S_ISDIR(st.st_mode) ?
-		    strerror(EISDIR) : "not a regular file");
+		snprintf(why, room, "%s: %s", path,
+		    S_ISDIR(st.st_mode) ? strerror(EISDIR) : "not a regular file");
 	else if (st.st_size > MOST)
 		snprintf(why, room, "%s: larger than 1 MiB", path);
 	else
@@ -225,9 +224,7 @@ config_read(char *why, size_t room)
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-static const char *const sources[] = {
-	"default", "config", "environment", "option"
-};
+static const char *const sources[] = { "default", "config", "environment", "option" };
 
 /* The name of the variable or file that set it; "" for others. */
 static const char *
@@ -291,20 +288,18 @@ const struct command cmd_config = {
 	.name = "config",
 	.operands = "",
 	.summary = "show every setting and where it comes from",
-	.text =
-	    "Prints each setting with its value and its source: an option, an "
-	    "environment variable, the configuration file, or the default. The "
-	    "strongest comes first in this list.\n"
-	    "The configuration file is $XDG_CONFIG_HOME/cachex/config, or "
-	    "~/.config/cachex/config. Its lines are key = value; # begins a "
-	    "comment. The keys are the names that this command prints.",
-	.examples =
-	    "cachex config\n"
-	    "CACHEX_ROOT=/srv/cache cachex config --json | jq -r "
-	    "'select(.name == \"root\").source'",
+	.text = "Prints each setting with its value and its source: an option, an "
+		"environment variable, the configuration file, or the default. The "
+		"strongest comes first in this list.\n"
+		"The configuration file is $XDG_CONFIG_HOME/cachex/config, or "
+		"~/.config/cachex/config. Its lines are key = value; # begins a "
+		"comment. The keys are the names that this command prints.",
+	.examples = "cachex config\n"
+		    "CACHEX_ROOT=/srv/cache cachex config --json | jq -r "
+		    "'select(.name == \"root\").source'",
 	.completes = "",
 	.least = 0,
 	.most = 0,
 	.options = options,
-	.run = run_config
+	.run = run_config,
 };

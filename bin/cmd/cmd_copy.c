@@ -32,12 +32,13 @@ struct opt copy_options[] = {
 	    .help = "only records whose cache_id starts so" },
 	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */
 	    .value = "keep|replace|same|fail",
-	    .help = "where DST has the cache_id: keep its record, replace it, stop unless "
-	    "both are the same, or fail" },
+	    .help =
+		"where DST has the cache_id: keep its record, replace it, stop unless "
+		"both are the same, or fail" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be copied, write nothing" },
 	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 struct copy_job
@@ -47,8 +48,9 @@ copy_job_of_options(const char *verb)
 		.verb = verb,
 		.from_root = from_root ? from_root : settings.root,
 		.to_root = to_root ? to_root : settings.root,
-		.prefix = prefix, .conflict = (lc_conflict)conflict,
-		.dry_run = dry_run
+		.prefix = prefix,
+		.conflict = (lc_conflict)conflict,
+		.dry_run = dry_run,
 	};
 }
 
@@ -81,8 +83,7 @@ count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
 	    how->prefix_size, &iter);
 	if (status != LC_OK)
 		return status;
-	while ((status = lc_iter_next(iter, &item)) == LC_OK ||
-	    status == LC_CORRUPT) {
+	while ((status = lc_iter_next(iter, &item)) == LC_OK || status == LC_CORRUPT) {
 		result->copied += status == LC_OK;
 		result->damaged += status != LC_OK;
 		result->bytes += status == LC_OK ? item.stored_size : 0;
@@ -112,8 +113,7 @@ copy(struct copy_job *copy_job, lc_cache *from, lc_cache *to)
 	else if (copy_job->conflict == LC_REPLACE)
 		interrupt_resume("what it copied stays; the same command begins again");
 	progress_begin(copy_job->verb);
-	status = to ? lc_copy(from, to, &how, &result) :
-	    count_all(from, &how, &result);
+	status = to ? lc_copy(from, to, &how, &result) : count_all(from, &how, &result);
 	progress_end();
 	add_result(&copy_job->total, &result);
 	/* Each damaged record has had its line. */
@@ -127,20 +127,19 @@ int
 copy_job_add(struct copy_job *copy_job, const char *from, lc_cache *to)
 {
 	lc_cache *cache;
-	const int status = module_open_in(copy_job->from_root, from, LC_RDONLY,
-	    &cache);
+	const int status = module_open_in(copy_job->from_root, from, LC_RDONLY, &cache);
 
 	copy_job->stopped = status != EXIT_DONE;
-	return status == EXIT_DONE ? module_close(cache, copy(copy_job, cache, to)) :
-	    status;
+	return status == EXIT_DONE ? module_close(cache, copy(copy_job, cache, to))
+				   : status;
 }
 
 int
 copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache **out)
 {
 	if (!copy_job->dry_run)
-		return module_open_in(copy_job->to_root, to,
-		    module_makes ? LC_CREATE : 0, out);
+		return module_open_in(copy_job->to_root, to, module_makes ? LC_CREATE : 0,
+		    out);
 	return module_open_if_there_in(copy_job->to_root, to, out);
 }
 
@@ -179,8 +178,7 @@ copy_job_show(const struct copy_job *copy_job, const char *to)
 	    (unsigned long long)total->replaced, (unsigned long long)total->kept,
 	    size_human((double)total->bytes, bytes, sizeof(bytes)));
 	if (total->damaged > 0)
-		printf("; %llu damaged passed over",
-		    (unsigned long long)total->damaged);
+		printf("; %llu damaged passed over", (unsigned long long)total->damaged);
 	putchar('\n');
 }
 
@@ -212,19 +210,17 @@ const struct command cmd_copy = {
 	.name = "copy",
 	.operands = "SRC DST",
 	.summary = "copy records into another module",
-	.text =
-	    "Copies the records of module SRC into module DST, which is made if it "
-	    "does not exist. Tensors stay coded as they are. --conflict says what "
-	    "happens to cache_ids that DST has already; with fail, the default, and "
-	    "same a conflict stops the command before anything is written. Damaged "
-	    "records of SRC are named and left out; then the exit status is 3.",
-	.examples =
-	    "cachex copy faces faces-2 --prefix img-0000\n"
-	    "cachex copy faces faces --to-root /backup --conflict replace",
+	.text = "Copies the records of module SRC into module DST, which is made if it "
+		"does not exist. Tensors stay coded as they are. --conflict says what "
+		"happens to cache_ids that DST has already; with fail, the default, and "
+		"same a conflict stops the command before anything is written. Damaged "
+		"records of SRC are named and left out; then the exit status is 3.",
+	.examples = "cachex copy faces faces-2 --prefix img-0000\n"
+		    "cachex copy faces faces --to-root /backup --conflict replace",
 	.completes = "mm",
 	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = 2,
 	.options = copy_options,
-	.run = run_copy
+	.run = run_copy,
 };

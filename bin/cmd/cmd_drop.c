@@ -9,11 +9,10 @@ static int force;
 static int dry_run;
 
 static struct opt options[] = {
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "do not ask" },
+	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be dropped, change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static int
@@ -27,7 +26,8 @@ drop(const char *module)
 	if (dry_run)
 		status = module_must_exist(settings.root, module);
 	else
-		status = force ? EXIT_DONE : ask("drop %s with all of its records?", module);
+		status = force ? EXIT_DONE
+			       : ask("drop %s with all of its records?", module);
 	if (status != EXIT_DONE)
 		return status;
 	dropped = dry_run ? LC_OK : lc_drop(settings.root, module);
@@ -64,12 +64,11 @@ const struct command cmd_drop = {
 	    "Removes each MODULE: its directory with all files in it. It is gone at "
 	    "once. Nobody may have it open. On a terminal it asks first; elsewhere it "
 	    "needs -f. cachex clear forgets the records and keeps the module.",
-	.examples =
-	    "cachex drop faces\n"
-	    "cachex drop -f faces photos",
+	.examples = "cachex drop faces\n"
+		    "cachex drop -f faces photos",
 	.completes = "m",
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_drop
+	.run = run_drop,
 };

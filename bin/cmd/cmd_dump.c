@@ -15,12 +15,11 @@ static int dry_run;
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
 	    .help = "write here, to a file that appears when all is written; - is "
-	    "standard output" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace a file that exists" },
+		    "standard output" },
+	{ "f", "force", OPT_FLAG, &force, .help = "replace a file that exists" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check every record, write nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static lc_status
@@ -34,8 +33,7 @@ dump_record(lc_iter *iter, const lc_item *item, FILE *out)
 		return LC_OK;
 	}
 	status = lc_iter_value(iter, NULL, &value);
-	return status == LC_OK ? jsonrecord_write_value(out, item->id, value) :
-	    status;
+	return status == LC_OK ? jsonrecord_write_value(out, item->id, value) : status;
 }
 
 static int
@@ -62,8 +60,9 @@ dump_records(lc_iter *iter, struct output *out, uint64_t total)
 			return report_status(LC_CANCELLED);
 	}
 	if (dry_run && status == EXIT_DONE)
-		report_note("would write %s to %s", count_human(records, "record",
-		    text, sizeof(text)), output_name(output));
+		report_note("would write %s to %s",
+		    count_human(records, "record", text, sizeof(text)),
+		    output_name(output));
 	return status;
 }
 
@@ -106,21 +105,19 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.operands = "MODULE",
 	.summary = "write a module as JSON lines",
-	.text =
-	    "Writes every record, ordered by cache_id, as one JSON object a "
-	    "line: id (id_base64 if it is not UTF-8), dtype, shape, and data: "
-	    "the elements' bytes in row-major order, little-endian, in base64. "
-	    "A structured value has format, id and value instead, as cachex-put(1) "
-	    "explains it. Coded tensors are decoded. cachex load reads it.\n"
-	    "A damaged record is reported and left out; then the exit status is "
-	    "3 and FILE is not written.",
-	.examples =
-	    "cachex dump faces -o faces.jsonl\n"
-	    "cachex dump faces | ssh other cachex load faces",
+	.text = "Writes every record, ordered by cache_id, as one JSON object a "
+		"line: id (id_base64 if it is not UTF-8), dtype, shape, and data: "
+		"the elements' bytes in row-major order, little-endian, in base64. "
+		"A structured value has format, id and value instead, as cachex-put(1) "
+		"explains it. Coded tensors are decoded. cachex load reads it.\n"
+		"A damaged record is reported and left out; then the exit status is "
+		"3 and FILE is not written.",
+	.examples = "cachex dump faces -o faces.jsonl\n"
+		    "cachex dump faces | ssh other cachex load faces",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_dump
+	.run = run_dump,
 };

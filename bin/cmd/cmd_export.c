@@ -43,23 +43,26 @@ static struct opt options[] = {
 	    .help = "one part of each record: names and positions separated by dots" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help = "write bf16 and f8, where they have no name, as raw bits (V2, V1)" },
-	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE",
-	    .least = 4ull << 10, .most = 1ull << 40,
+	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
+	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
 	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
-	    .help = "records of a shard of webdataset or mds; default 0, as many as fit" },
+	    .help =
+		"records of a shard of webdataset or mds; default 0, as many as fit" },
 	{ "", "by-bucket", OPT_FLAG, &by_bucket,
 	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
 	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
 	    .most = 65535,
-	    .help = "take the bucket from a tensor's sides, with so many pixels an element, 8 "
-	    "for latents" },
+	    .help =
+		"take the bucket from a tensor's sides, with so many pixels an element, 8 "
+		"for latents" },
 	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
-	    .help = "the part that has the bucket, as \"1024x1024\"; default: "
-	    "aspect_bucket, or width and height, or the sides of the first tensor" },
+	    .help =
+		"the part that has the bucket, as \"1024x1024\"; default: "
+		"aspect_bucket, or width and height, or the sides of the first tensor" },
 	{ "", "missing", OPT_CHOICE, &missing, .value = "refuse|drop",
 	    .help = "what becomes of records that lack a partner in a join: an error, or "
-	    "they are left out and counted" },
+		    "they are left out and counted" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_LIST, &metadata, .value = "NAME=TEXT",
@@ -76,9 +79,8 @@ static struct opt options[] = {
 	    .help = "dataset_root in the manifest; default MODULE" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace what TARGET is, or an export of something else" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "plan and report, write nothing" },
-	{ .kind = OPT_END }
+	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "plan and report, write nothing" },
+	{ .kind = OPT_END },
 };
 
 /* ---- the format that the target's name says ---------------------------------------- */
@@ -121,7 +123,7 @@ static const struct {
 	{ "txz", "a compressed file" },
 	{ "zst", "a compressed file" },
 	{ "lz4", "a compressed file" },
-	{ "7z", "a compressed file" }
+	{ "7z", "a compressed file" },
 };
 
 /* What follows the last dot of the last part, NULL if there is no name before it. */
@@ -149,7 +151,8 @@ check_ending(const char *target)
 		return EXIT_DONE;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
 		if (strcasecmp(ending, foreign[i].ending) == 0)
-			return report_usage("%s: looks like %s; cachex writes lmdb, mds, npy, "
+			return report_usage(
+			    "%s: looks like %s; cachex writes lmdb, mds, npy, "
 			    "npz, safetensors, twh1 and webdataset; --format says which",
 			    target, foreign[i].what);
 	for (size = 0; ending[size] != '\0'; size++)
@@ -162,8 +165,8 @@ check_ending(const char *target)
 	if (suggest_best(&suggest) == NULL)
 		return EXIT_DONE;
 	return report_usage("%s: no format has this ending; did you mean %.*s%s? "
-	    "With --format twh1 it is a directory of shards", target,
-	    (int)(ending - target), target, suggest_best(&suggest));
+			    "With --format twh1 it is a directory of shards",
+	    target, (int)(ending - target), target, suggest_best(&suggest));
 }
 
 /*
@@ -177,7 +180,7 @@ export_target_format(const char *target, const struct lc__outgoing_format **out)
 	*out = NULL;
 	if (lc__out_is_stdout(target))
 		return report_usage("-: standard output needs --format npz or "
-		    "webdataset");
+				    "webdataset");
 	*out = lc__outgoing_of(target);
 	return *out != NULL ? EXIT_DONE : check_ending(target);
 }
@@ -191,21 +194,29 @@ export_target_check(const char *target, const struct lc__outgoing_format *chosen
 		return EXIT_DONE;
 	if (chosen == NULL || !chosen->streams)
 		return report_usage("-: %s cannot be written to standard output; npz "
-		    "and webdataset can", chosen ? chosen->name : "twh1");
+				    "and webdataset can",
+		    chosen ? chosen->name : "twh1");
 	if (isatty(STDOUT_FILENO))
 		return report_usage("standard output is a terminal; use a pipe, or "
-		    "name a file");
+				    "name a file");
 	return EXIT_DONE;
 }
 
 /* ---- the command ------------------------------------------------------------------- */
 
-enum { FORMAT_AUTO, FORMAT_LMDB, FORMAT_MDS, FORMAT_NPY, FORMAT_NPZ, FORMAT_SAFETENSORS,
-	FORMAT_TWH1, FORMAT_WEBDATASET };
-
-static const char *const formats[] = {
-	"", "lmdb", "mds", "npy", "npz", "safetensors", "twh1", "webdataset"
+enum {
+	FORMAT_AUTO,
+	FORMAT_LMDB,
+	FORMAT_MDS,
+	FORMAT_NPY,
+	FORMAT_NPZ,
+	FORMAT_SAFETENSORS,
+	FORMAT_TWH1,
+	FORMAT_WEBDATASET
 };
+
+static const char *const formats[] = { "", "lmdb", "mds", "npy", "npz", "safetensors",
+	"twh1", "webdataset" };
 
 #define BIT(format) (1u << (format))
 #define OTHERS (~BIT(FORMAT_TWH1))
@@ -227,7 +238,7 @@ static const struct {
 	{ &bits, OTHERS & ~BIT(FORMAT_SAFETENSORS) },
 	{ &by_bucket, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
 	{ &bucket_scale, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
-	{ &bucket_field, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) }
+	{ &bucket_field, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
 };
 
 static enum opt_source
@@ -252,15 +263,18 @@ check_fits(int chosen)
 		    (fits[i].formats & BIT(chosen)) == 0)
 			return report_usage("%s: %s has no such option",
 			    opt_spelling(options, fits[i].target, cmd_export.name,
-			    spelling, sizeof(spelling)), formats[chosen]);
+				spelling, sizeof(spelling)),
+			    formats[chosen]);
 	for (size_t i = 0; i < metadata.count; i++)
 		if (strchr(metadata.items[i], '=') == NULL)
-			return report_usage("--metadata %s: not NAME=TEXT", metadata.items[i]);
-	if (!by_bucket && (source_of(&bucket_scale) == FROM_OPTION ||
-	    source_of(&bucket_field) == FROM_OPTION))
+			return report_usage("--metadata %s: not NAME=TEXT",
+			    metadata.items[i]);
+	if (!by_bucket &&
+	    (source_of(&bucket_scale) == FROM_OPTION ||
+		source_of(&bucket_field) == FROM_OPTION))
 		return report_usage("%s needs --by-bucket",
-		    source_of(&bucket_scale) == FROM_OPTION ? "--bucket-scale" :
-		    "--bucket-field");
+		    source_of(&bucket_scale) == FROM_OPTION ? "--bucket-scale"
+							    : "--bucket-field");
 	return EXIT_DONE;
 }
 
@@ -279,8 +293,9 @@ choose(const char *target, int *out)
 	for (int i = 1; found != NULL && i <= FORMAT_WEBDATASET; i++)
 		if (strcmp(formats[i], found->name) == 0)
 			*out = i;
-	return status == EXIT_DONE ? export_target_check(target,
-	    lc__outgoing_named(formats[*out])) : status;
+	return status == EXIT_DONE
+	    ? export_target_check(target, lc__outgoing_named(formats[*out]))
+	    : status;
 }
 
 static void
@@ -307,7 +322,7 @@ fill_choice(int chosen, struct export_choice *out)
 		.how = { .bits = bits, .force = force, .dry_run = dry_run,
 		    .shard_bytes = shard_size, .shard_records = shard_records,
 		    .metadata = chosen == FORMAT_SAFETENSORS ? metadata.items : NULL,
-		    .n_metadata = chosen == FORMAT_SAFETENSORS ? metadata.count : 0 },
+		    .n_metadata = chosen == FORMAT_SAFETENSORS ? metadata.count : 0, },
 		.order = order ? LC_BY_KEY : LC_BY_COMMIT, .field = field,
 		.by_bucket = by_bucket, .bucket_scale =
 		    source_of(&bucket_scale) == FROM_DEFAULT ? 0 : bucket_scale,
@@ -316,7 +331,7 @@ fill_choice(int chosen, struct export_choice *out)
 }
 
 static int
-export(lc_cache *cache, char **argv, int chosen)
+export_module(lc_cache *cache, char **argv, int chosen)
 {
 	lc_export_options shards;
 	struct export_choice choice;
@@ -343,14 +358,13 @@ export_joined(char **argv, int chosen)
 	if (chosen == FORMAT_TWH1) {
 		free(source.name);
 		return report_usage("TWH1 shards have the records of one module; "
-		    "--format webdataset and others take joins");
+				    "--format webdataset and others take joins");
 	}
 	lc_source_options_init(&how);
 	fill_choice(chosen, &choice);
 	status = stream_source_open_join(&source, &how, (lc_missing)missing);
 	if (status == EXIT_DONE)
-		status = export_join_new(&source, (lc_missing)missing,
-		    &choice.join);
+		status = export_join_new(&source, (lc_missing)missing, &choice.join);
 	if (status == EXIT_DONE)
 		status = export_records(source.cache, argv[1], &choice);
 	export_join_free(choice.join);
@@ -373,7 +387,7 @@ run_export(int argc, char **argv)
 		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
 		return status;
-	status = export(cache, argv, chosen);
+	status = export_module(cache, argv, chosen);
 	return module_close(cache, status);
 }
 
@@ -409,5 +423,5 @@ const struct command cmd_export = {
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_export
+	.run = run_export,
 };

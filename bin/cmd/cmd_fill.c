@@ -54,8 +54,7 @@ static struct opt options[] = {
 	    .help = "make an item of each line of this file, in order" },
 	{ "z0", "null", OPT_FLAG, &null,
 	    .help = "lists end their items with a NUL byte" },
-	{ "j", "children", OPT_COUNT, &children, .value = "N", .least = 1,
-	    .most = 1024,
+	{ "j", "children", OPT_COUNT, &children, .value = "N", .least = 1, .most = 1024,
 	    .help = "run N producers at once; default the number of processors" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "N", .most = 64,
 	    .help = "batches a producer has beyond the one it works on; default 1" },
@@ -63,8 +62,8 @@ static struct opt options[] = {
 	    .help = "items a batch, at most; default 64" },
 	{ "", "batch-bytes", OPT_SIZE, &batch_bytes, .value = "SIZE", .least = 1,
 	    .help = "bytes of input a batch, at most; default 64M" },
-	{ "", "chunk", OPT_COUNT, &chunk, .value = "N", .least = 1,
-	    .most = 1u << 24, .help = "records a chunk, with --from; default 2048" },
+	{ "", "chunk", OPT_COUNT, &chunk, .value = "N", .least = 1, .most = 1u << 24,
+	    .help = "records a chunk, with --from; default 2048" },
 	{ "", "expect", OPT_LIST, &expects, .value = "[PATH=]DTYPE[DIMS]",
 	    .help = "demand this of each value, such as f16[16,*,*]" },
 	{ "", "nan", OPT_CHOICE, &nan_policy, .value = "fail|keep",
@@ -75,7 +74,7 @@ static struct opt options[] = {
 	    .help = "read what is stored in full, with --ids: checksums, NaN, infinity" },
 	{ "t", "timeout", OPT_COUNT, &timeout, .value = "SECONDS", .most = 1u << 24,
 	    .help = "kill a producer that takes longer for a batch; 0 never, "
-	        "default 600" },
+		    "default 600" },
 	{ "", "start-timeout", OPT_COUNT, &start_timeout, .value = "SECONDS",
 	    .most = 1u << 24, .help = "the same for a producer's first batch" },
 	{ "", "retries", OPT_COUNT, &retries, .value = "N", .most = 1000,
@@ -101,7 +100,7 @@ static struct opt options[] = {
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "count what is missing, run nothing" },
 	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- options for both --ids and --from ---------------------------------------------- */
@@ -112,13 +111,20 @@ producers_of(const char *module)
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
 
 	return (struct lc__producers){
-		.command = exec_command, .module = module,
-		.children = children != OPT_UNSET ? (unsigned)children :
-		    online < 1 ? 1 : online > 1024 ? 1024 : (unsigned)online,
-		.ahead = (unsigned)ahead, .retries = (unsigned)retries,
-		.give_up = (unsigned)give_up, .timeout_ms = timeout * 1000,
-		.start_timeout_ms = start_timeout * 1000, .frame_max = frame_max,
-		.isolate = isolate, .line = fill_report_line
+		.command = exec_command,
+		.module = module,
+		.children = children != OPT_UNSET ? (unsigned)children
+		    : online < 1                  ? 1
+		    : online > 1024               ? 1024
+						  : (unsigned)online,
+		.ahead = (unsigned)ahead,
+		.retries = (unsigned)retries,
+		.give_up = (unsigned)give_up,
+		.timeout_ms = timeout * 1000,
+		.start_timeout_ms = start_timeout * 1000,
+		.frame_max = frame_max,
+		.isolate = isolate,
+		.line = fill_report_line,
 	};
 }
 
@@ -126,8 +132,10 @@ static struct lc__demands
 demands_of(const struct lc__expect *expect)
 {
 	return (struct lc__demands){
-		.expect = expect, .n_expect = expects.count, .deep = deep,
-		.finite = { .nan = nan_policy == 1, .inf = inf_policy == 1 }
+		.expect = expect,
+		.n_expect = expects.count,
+		.deep = deep,
+		.finite = { .nan = nan_policy == 1, .inf = inf_policy == 1 },
 	};
 }
 
@@ -147,12 +155,18 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 	struct lc__filled filled;
 	struct idlist list;
 	const struct lc__fill fill = {
-		.cache = cache, .producers = &producers,
-		.demands = demands_of(expect), .next = next_id,
-		.back = fill_report_batch, .over = fill_report_item,
-		.idle = fill_report_progress, .ctx = &list, .batch = batch,
-		.batch_bytes = batch_bytes, .failures = failures,
-		.dry_run = dry_run
+		.cache = cache,
+		.producers = &producers,
+		.demands = demands_of(expect),
+		.next = next_id,
+		.back = fill_report_batch,
+		.over = fill_report_item,
+		.idle = fill_report_progress,
+		.ctx = &list,
+		.batch = batch,
+		.batch_bytes = batch_bytes,
+		.failures = failures,
+		.dry_run = dry_run,
 	};
 	lc_status status;
 	int code = idlist_open(&list, ids, null);
@@ -172,8 +186,8 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 /* ---- input shards ------------------------------------------------------------------- */
 
 static lc_status
-name_line(void *ctx, const struct lc__inputs_shard *shard,
-    const struct lc__line *line, struct lc__buf *out)
+name_line(void *ctx, const struct lc__inputs_shard *shard, const struct lc__line *line,
+    struct lc__buf *out)
 {
 	(void)ctx;
 	return linename_append(&naming, shard, line, out);
@@ -186,13 +200,22 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 	const struct lc__producers producers = producers_of(module);
 	const bool named = naming.field != NULL || naming.pattern != NULL;
 	const struct lc__inputs_fill fill = {
-		.cache = cache, .producers = &producers,
-		.demands = demands_of(expect), .shards = shards, .n = n,
-		.batch = batch, .batch_bytes = batch_bytes, .chunk = chunk,
-		.skip_failed = skip_failed, .dry_run = dry_run,
-		.name = named ? name_line : NULL, .back = fill_report_batch,
-		.failed = fill_report_failed, .stopped = fill_report_stopped,
-		.idle = fill_report_inputs_progress, .failures = failures
+		.cache = cache,
+		.producers = &producers,
+		.demands = demands_of(expect),
+		.shards = shards,
+		.n = n,
+		.batch = batch,
+		.batch_bytes = batch_bytes,
+		.chunk = chunk,
+		.skip_failed = skip_failed,
+		.dry_run = dry_run,
+		.name = named ? name_line : NULL,
+		.back = fill_report_batch,
+		.failed = fill_report_failed,
+		.stopped = fill_report_stopped,
+		.idle = fill_report_inputs_progress,
+		.failures = failures,
 	};
 	struct lc__inputs_filled filled;
 	lc_status status;
@@ -209,8 +232,9 @@ static enum lc__shard_kind
 kind_of(const char *path)
 {
 	static const enum lc__shard_kind kinds[] = {
-		[KIND_JSONL] = LC__SHARD_JSONL, [KIND_TEXT] = LC__SHARD_TEXT,
-		[KIND_FILES] = LC__SHARD_FILES
+		[KIND_JSONL] = LC__SHARD_JSONL,
+		[KIND_TEXT] = LC__SHARD_TEXT,
+		[KIND_FILES] = LC__SHARD_FILES,
 	};
 
 	return kind == KIND_AUTO ? lc__shard_kind_of(path) : kinds[kind];
@@ -219,8 +243,8 @@ kind_of(const char *path)
 static int
 add_shard(struct list *list, const char *text)
 {
-	return text[0] == '@' ? list_read(list, text + 1, null) :
-	    list_add(list, text, strlen(text));
+	return text[0] == '@' ? list_read(list, text + 1, null)
+			      : list_add(list, text, strlen(text));
 }
 
 /* The shards of the options, and the operands. */
@@ -253,11 +277,12 @@ check_filled(const char *module, lc_cache *cache)
 	if (status != LC_OK)
 		return report_status(status);
 	if (ids != NULL && fill.inputs > 0)
-		return report_error(EXIT_DATA, "%s is filled by its inputs: --from goes "
-		    "on with them, --ids cannot", module);
+		return report_error(EXIT_DATA,
+		    "%s is filled by its inputs: --from goes on with them, --ids cannot",
+		    module);
 	if (ids == NULL && fill.inputs == 0 && fill.records > 0)
-		return report_error(EXIT_DATA, "%s has records of plain puts, which do "
-		    "not mix with --from", module);
+		return report_error(EXIT_DATA,
+		    "%s has records of plain puts, which do not mix with --from", module);
 	return EXIT_DONE;
 }
 
@@ -285,7 +310,8 @@ is_missing(const char *module)
 	char path[4096];
 
 	return snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root, module) <
-	    (int)sizeof(path) && access(path, F_OK) == -1 && errno == ENOENT;
+	    (int)sizeof(path) &&
+	    access(path, F_OK) == -1 && errno == ENOENT;
 }
 
 /* No records and, beside them, no list of failures: nothing to keep. */
@@ -308,16 +334,17 @@ fill_module(const char *module, const struct lc__expect *expect,
 	lc_status closed;
 	const bool made = is_missing(module);
 	bool empty;
-	int status = dry_run ? module_open_if_there(module, &cache) :
-	    module_create(module, &cache);
+	int status = dry_run ? module_open_if_there(module, &cache)
+			     : module_create(module, &cache);
 
 	if (status == EXIT_DONE && cache != NULL)
 		status = check_filled(module, cache);
 	if (status == EXIT_DONE)
 		status = open_failures(module, &failures);
 	if (status == EXIT_DONE)
-		status = ids != NULL ? fill_ids(module, cache, expect, failures) :
-		    fill_inputs(module, cache, expect, failures, shards, n);
+		status = ids != NULL
+		    ? fill_ids(module, cache, expect, failures)
+		    : fill_inputs(module, cache, expect, failures, shards, n);
 	closed = lc__failures_close(failures);
 	if (closed != LC_OK)
 		status = report_worse(status, report_status(closed));
@@ -350,10 +377,11 @@ check_options(int argc)
 		return report_usage("--exec names the producer");
 	if (ids != NULL && argc > 1)
 		return report_usage("shards belong to --from");
-	if (ids != NULL && (naming.field != NULL || naming.pattern != NULL ||
-	    kind != KIND_AUTO || skip_failed))
+	if (ids != NULL &&
+	    (naming.field != NULL || naming.pattern != NULL || kind != KIND_AUTO ||
+		skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "
-		    "belong to --from");
+				    "belong to --from");
 	if (ids == NULL && deep)
 		return report_usage("--deep belongs to --ids");
 	if (naming.field != NULL && naming.pattern != NULL)
@@ -375,8 +403,7 @@ parse_expects(struct lc__expect *out)
 }
 
 static int
-fill_list(const char *module, const struct lc__expect *expect,
-    const struct list *list)
+fill_list(const char *module, const struct lc__expect *expect, const struct list *list)
 {
 	struct lc__inputs_shard *shards = calloc(list->count + 1, sizeof(*shards));
 	int status;
@@ -446,5 +473,5 @@ const struct command cmd_fill = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_fill
+	.run = run_fill,
 };

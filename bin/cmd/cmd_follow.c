@@ -30,7 +30,7 @@ static struct opt options[] = {
 	STREAM_ORDER_OPTIONS(order),
 	READ_FORM_OPTIONS(opts),
 	READ_READER_OPTIONS(opts),
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- the inputs of a module -------------------------------------------------------- */
@@ -118,12 +118,13 @@ show_input(void *ctx, const lc_input_info *info)
 	}
 	columns_text(&columns, info->name);
 	columns_text(&columns, count_human(info->chunks, "chunk", text, sizeof(text)));
-	columns_text(&columns, count_human(info->records, "record", text,
-	    sizeof(text)));
+	columns_text(&columns, count_human(info->records, "record", text, sizeof(text)));
 	snprintf(text, sizeof(text), "length %llu", (unsigned long long)info->length);
 	columns_text(&columns, text);
-	columns_text(&columns, info->finished ? "finished" : info->held ? "held" :
-	    "open");
+	columns_text(&columns,
+	    info->finished   ? "finished"
+		: info->held ? "held"
+			     : "open");
 	cursor_cell(info->cursor);
 	return 0;
 }
@@ -142,10 +143,10 @@ stream_inputs_line(const lc_fill *fill, char *out, size_t room)
 		snprintf(out, room, "%s, %s; filled by puts, never final", chunks,
 		    records);
 	else
-		snprintf(out, room, "%llu of %s published, %s; %u of %u input%s "
-		    "finished, %u held%s", (unsigned long long)fill->published,
-		    chunks, records, fill->finished, fill->inputs,
-		    fill->inputs == 1 ? "" : "s", fill->held,
+		snprintf(out, room,
+		    "%llu of %s published, %s; %u of %u input%s finished, %u held%s",
+		    (unsigned long long)fill->published, chunks, records, fill->finished,
+		    fill->inputs, fill->inputs == 1 ? "" : "s", fill->held,
 		    fill->final ? "; final" : "");
 	return out;
 }
@@ -157,8 +158,7 @@ show_fill(const char *module, const lc_fill *fill)
 	char text[STREAM_INPUTS_LINE];
 
 	if (!settings.json) {
-		printf("%s: %s\n", module, stream_inputs_line(fill, text,
-		    sizeof(text)));
+		printf("%s: %s\n", module, stream_inputs_line(fill, text, sizeof(text)));
 		return;
 	}
 	jw_open(&json, NULL, '{');
@@ -234,9 +234,15 @@ static int
 follow(struct stream_sources *sources)
 {
 	const struct read_job job = {
-		.source = last.module, .opts = &opts, .order = &order,
-		.readers = 1, .follow = true, .first = UINT64_MAX,
-		.last = UINT64_MAX, .count = UINT64_MAX, .idle = idle
+		.source = last.module,
+		.opts = &opts,
+		.order = &order,
+		.readers = 1,
+		.follow = true,
+		.first = UINT64_MAX,
+		.last = UINT64_MAX,
+		.count = UINT64_MAX,
+		.idle = idle,
 	};
 	int status;
 
@@ -280,13 +286,12 @@ const struct command cmd_follow = {
 	    "It prints what cachex read does, in batches of one example unless said "
 	    "otherwise. --status prints a line an input instead, with the cursor that "
 	    "its writer committed last, and ends with status 0 if the module is final.",
-	.examples =
-	    "cachex follow tokens\n"
-	    "cachex follow tokens --status\n"
-	    "cachex follow tokens --json --timeout 60 --token-file seen.token",
+	.examples = "cachex follow tokens\n"
+		    "cachex follow tokens --status\n"
+		    "cachex follow tokens --json --timeout 60 --token-file seen.token",
 	.completes = "m",
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_follow
+	.run = run_follow,
 };

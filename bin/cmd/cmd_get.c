@@ -32,23 +32,23 @@ static int dry_run;
 static struct opt options[] = {
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one part of a structured value: names and positions separated by "
-	    "dots" },
+		    "dots" },
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
 	    .help = "write here, replacing the file at once when all is written; DIR/ "
-	    "or FILE.npz hold all tensors; - is standard output" },
+		    "or FILE.npz hold all tensors; - is standard output" },
 	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
 	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
-	    "JSON" },
+		    "JSON" },
 	{ "", "data", OPT_FLAG, &data,
 	    .help = "JSON of a structured value with the bytes of its tensors, as put "
-	    "takes it" },
+		    "takes it" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace what exists; write binary data to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check the value, write nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- a tensor's elements as JSON --------------------------------------------------- */
@@ -60,14 +60,16 @@ put_real(FILE *out, double value, int least, int most)
 	char text[40];
 
 	if (isnan(value) || isinf(value)) {
-		fputs(isnan(value) ? "\"NaN\"" : value < 0 ? "\"-Infinity\"" :
-		    "\"Infinity\"", out);
+		fputs(isnan(value)  ? "\"NaN\""
+			: value < 0 ? "\"-Infinity\""
+				    : "\"Infinity\"",
+		    out);
 		return;
 	}
 	for (int digits = least; digits <= most; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (most == 9 ? (double)strtof(text, NULL) == value :
-		    strtod(text, NULL) == value)
+		if (most == 9 ? (double)strtof(text, NULL) == value
+			      : strtod(text, NULL) == value)
 			break;
 	}
 	fputs(text, out);
@@ -112,11 +114,8 @@ put_integer(FILE *out, lc_dtype dtype, const unsigned char *p)
 	case LC_I16: fprintf(out, "%d", (int16_t)lc__get16(p)); break;
 	case LC_U32: fprintf(out, "%u", lc__get32(p)); break;
 	case LC_I32: fprintf(out, "%d", (int32_t)lc__get32(p)); break;
-	case LC_U64:
-		fprintf(out, "%llu", (unsigned long long)lc__get64(p));
-		break;
-	default:
-		fprintf(out, "%lld", (long long)lc__get64(p));
+	case LC_U64: fprintf(out, "%llu", (unsigned long long)lc__get64(p)); break;
+	default: fprintf(out, "%lld", (long long)lc__get64(p));
 	}
 }
 
@@ -210,7 +209,7 @@ static int
 write_value_json(FILE *out, const struct found *found)
 {
 	const struct lc__json_tensors tensors = {
-		.data = data ? LC__JSON_DATA : LC__JSON_SUMMARY
+		.data = data ? LC__JSON_DATA : LC__JSON_SUMMARY,
 	};
 	const lc_status written = lc__value_json_write(out, found->value, &tensors);
 
@@ -241,9 +240,10 @@ write_json(FILE *out, const struct found *found)
 static int
 no_tensor(const struct found *found)
 {
-	return report_error(EXIT_DATA, "%s%s%s is no tensor but a %s; -o DIR/ "
-	    "writes all of it, --field a part", lc__quote_id(found->id.data, found->id.size),
-	    field ? ": " : "", field ? field : "", lc_kind_name(found->kind));
+	return report_error(EXIT_DATA,
+	    "%s%s%s is no tensor but a %s; -o DIR/ writes all of it, --field a part",
+	    lc__quote_id(found->id.data, found->id.size), field ? ": " : "",
+	    field ? field : "", lc_kind_name(found->kind));
 }
 
 /* The bytes of a tensor, a string or bytes. */
@@ -273,8 +273,7 @@ write_npz(FILE *out, const struct found *found)
 
 	if (status == LC_UNSUPPORTED)
 		return report_error(EXIT_DATA, "%s: %s; -o DIR/ holds everything",
-		    lc__quote_id(found->id.data, found->id.size),
-		    lc_last_error()->text);
+		    lc__quote_id(found->id.data, found->id.size), lc_last_error()->text);
 	if (status == LC_OK)
 		status = lc__npz_write(out, found->value, bits);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
@@ -287,14 +286,11 @@ write_format(FILE *out, const struct found *found, int chosen)
 
 	switch (chosen) {
 	case FORMAT_NPY:
-		return found->kind == LC_TENSOR ?
-		    npy_write(out, &found->tensor, bits) : no_tensor(found);
-	case FORMAT_RAW:
-		return write_raw(out, found);
-	case FORMAT_JSON:
-		return write_json(out, found);
-	case FORMAT_NPZ:
-		return write_npz(out, found);
+		return found->kind == LC_TENSOR ? npy_write(out, &found->tensor, bits)
+						: no_tensor(found);
+	case FORMAT_RAW: return write_raw(out, found);
+	case FORMAT_JSON: return write_json(out, found);
+	case FORMAT_NPZ: return write_npz(out, found);
 	default:
 		status = write_value_json(out, found);
 		putc('\n', out);
@@ -328,7 +324,7 @@ write_found(const struct found *found)
 	if (!text && !force && output_is_terminal(&out)) {
 		output_discard(&out);
 		return report_usage("standard output is a terminal; use -o FILE, "
-		    "a pipe, --format json, or -f");
+				    "a pipe, --format json, or -f");
 	}
 	status = write_format(out.stream, found, chosen);
 	output_failed(&out);
@@ -343,8 +339,9 @@ say_dry(const struct found *found)
 
 	if (found->kind != LC_TENSOR)
 		text = describe_value(found->value);
-	report_note("would write %s to %s", text ? text : lc__tensor_describe(
-	    &found->tensor, type, sizeof(type)), output_name(output));
+	report_note("would write %s to %s",
+	    text ? text : lc__tensor_describe(&found->tensor, type, sizeof(type)),
+	    output_name(output));
 	free(text);
 }
 
@@ -363,8 +360,8 @@ find_part(lc_view *view, struct found *found)
 		return EXIT_DONE;
 	status = lc_view_value(view, field, &found->value);
 	if (status == LC_NOT_FOUND)
-		return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(found->id.data,
-		    found->id.size), field);
+		return report_error(EXIT_NO, "%s has no part %s",
+		    lc__quote_id(found->id.data, found->id.size), field);
 	if (status == LC_OK) {
 		found->kind = lc_value_kind(found->value);
 		if (found->kind == LC_TENSOR)
@@ -407,8 +404,8 @@ run_get(int argc, char **argv)
 		status = write_view(id, &view);
 		lc_view_release(&view);
 	} else if (got == LC_NOT_FOUND) {
-		status = report_error(EXIT_NO, "%s is not in %s", lc__quote_id(id.data, id.size),
-		    argv[0]);
+		status = report_error(EXIT_NO, "%s is not in %s",
+		    lc__quote_id(id.data, id.size), argv[0]);
 	} else {
 		status = report_argument(got);
 	}
@@ -419,27 +416,25 @@ const struct command cmd_get = {
 	.name = "get",
 	.operands = "MODULE CACHE_ID",
 	.summary = "write a tensor, or a structured value",
-	.text =
-	    "Writes the tensor stored under CACHE_ID to standard output or to "
-	    "FILE: as .npy, as raw bytes in row-major order, little-endian, or "
-	    "as one JSON object with the cache_id, the dtype, the shape and the "
-	    "elements. --json is short for --format json.\n"
-	    "A structured value is written as JSON, with the type of a tensor in its "
-	    "place; -o DIR/ makes a directory with a .npy file for each tensor and "
-	    "value.json, -o FILE.npz an archive. --field takes one part of it.\n"
-	    "Exit status 1 says that there is no such cache_id, part or module, 3 "
-	    "that the record is damaged; then nothing is written. A file that exists "
-	    "is replaced only with -f.",
-	.examples =
-	    "cachex get faces img-000001 -o feature.npy\n"
-	    "cachex get faces img-000001 --json | jq .shape\n"
-	    "cachex get faces img-000004 --field boxes.0 -o box.npy\n"
-	    "cachex get faces img-000004 -o img-000004/\n"
-	    "cachex get faces img-000001 --format raw | xxd | head",
+	.text = "Writes the tensor stored under CACHE_ID to standard output or to "
+		"FILE: as .npy, as raw bytes in row-major order, little-endian, or "
+		"as one JSON object with the cache_id, the dtype, the shape and the "
+		"elements. --json is short for --format json.\n"
+		"A structured value is written as JSON, with the type of a tensor in its "
+		"place; -o DIR/ makes a directory with a .npy file for each tensor and "
+		"value.json, -o FILE.npz an archive. --field takes one part of it.\n"
+		"Exit status 1 says that there is no such cache_id, part or module, 3 "
+		"that the record is damaged; then nothing is written. A file that exists "
+		"is replaced only with -f.",
+	.examples = "cachex get faces img-000001 -o feature.npy\n"
+		    "cachex get faces img-000001 --json | jq .shape\n"
+		    "cachex get faces img-000004 --field boxes.0 -o box.npy\n"
+		    "cachex get faces img-000004 -o img-000004/\n"
+		    "cachex get faces img-000001 --format raw | xxd | head",
 	.completes = "mi",
 	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_get
+	.run = run_get,
 };

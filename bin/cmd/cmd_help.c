@@ -100,9 +100,16 @@ print_list(const struct command *const *list)
 /* ---- the same as JSON ------------------------------------------------------------- */
 
 static const char *const kinds[] = {
-	[OPT_FLAG] = "flag", [OPT_TEXT] = "text", [OPT_FILE] = "file", [OPT_DIR] = "directory",
-	[OPT_COUNT] = "count", [OPT_SIZE] = "size", [OPT_NUMBER] = "number",
-	[OPT_RATIO] = "ratio", [OPT_LIST] = "list", [OPT_CHOICE] = "choice"
+	[OPT_FLAG] = "flag",
+	[OPT_TEXT] = "text",
+	[OPT_FILE] = "file",
+	[OPT_DIR] = "directory",
+	[OPT_COUNT] = "count",
+	[OPT_SIZE] = "size",
+	[OPT_NUMBER] = "number",
+	[OPT_RATIO] = "ratio",
+	[OPT_LIST] = "list",
+	[OPT_CHOICE] = "choice",
 };
 
 static void
@@ -189,7 +196,8 @@ usage_overview(void)
 	heading("Options of every command");
 	print_options(global_options);
 	heading("Exit status");
-	printf("  0 done, or yes; 1 not found, or no; 2 wrong usage; 3 bad input data, or "
+	printf(
+	    "  0 done, or yes; 1 not found, or no; 2 wrong usage; 3 bad input data, or "
 	    "damage\n  found; 4 the system refused; 128 and the signal's number when "
 	    "interrupted\n");
 	printf("\ncachex help COMMAND explains a command; so does cachex(1).\n");
@@ -207,8 +215,8 @@ usage_short(const struct command *command)
 		print_list(command->subcommands);
 	if (command->options[0].kind != OPT_END)
 		print_options(command->options);
-	printf("cachex help %s says more; cachex -h lists the options of every "
-	    "command\n", command->name);
+	printf("cachex help %s says more; cachex -h lists the options of every command\n",
+	    command->name);
 	return EXIT_DONE;
 }
 
@@ -233,9 +241,9 @@ print_variables(const struct command *command)
 
 	heading("Environment and configuration");
 	for (const struct opt *opt = command->options; opt->kind != OPT_END; opt++)
-		printf("  %-30s  %s\n", opt_variable(opt, command->name, variable,
-		    sizeof(variable)), opt_key(opt, command->name, key,
-		    sizeof(key)));
+		printf("  %-30s  %s\n",
+		    opt_variable(opt, command->name, variable, sizeof(variable)),
+		    opt_key(opt, command->name, key, sizeof(key)));
 }
 
 static void
@@ -271,8 +279,7 @@ usage_full(const struct command *command)
 		print_variables(command);
 	print_examples(command->examples);
 	if (command->subcommands != NULL)
-		printf("\ncachex help %s WORD explains a subcommand.\n",
-		    command->name);
+		printf("\ncachex help %s WORD explains a subcommand.\n", command->name);
 	printf("\nSee also cachex-%.*s(1).\n", (int)strcspn(command->name, " "),
 	    command->name);
 	return EXIT_DONE;
@@ -340,15 +347,13 @@ const struct command cmd_help = {
 	.name = "help",
 	.operands = "[COMMAND [WORD]]",
 	.summary = "explain a command",
-	.text =
-	    "Explains COMMAND, or its subcommand WORD; without them, lists the "
-	    "commands.",
-	.examples =
-	    "cachex help put\n"
-	    "cachex help shard extract",
+	.text = "Explains COMMAND, or its subcommand WORD; without them, lists the "
+		"commands.",
+	.examples = "cachex help put\n"
+		    "cachex help shard extract",
 	.completes = "cw",
 	.least = 0,
 	.most = 2,
 	.options = options,
-	.run = run_help
+	.run = run_help,
 };

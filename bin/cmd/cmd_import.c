@@ -38,15 +38,14 @@ static int dry_run;
 /* Images of 16 bits that became u8; the threads that decode count them. */
 static _Atomic uint64_t reduced;
 
-static const char *const formats[] = {
-	NULL, "lmdb", "mds", "npy", "npz", "safetensors", "webdataset"
-};
+static const char *const formats[] = { NULL, "lmdb", "mds", "npy", "npz", "safetensors",
+	"webdataset" };
 
 static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format,
 	    .value = "auto|lmdb|mds|npy|npz|safetensors|webdataset",
 	    .help = "what every PATH is; auto: what its content tells. npy is .npy files "
-	    "and images, and directories of them" },
+		    "and images, and directories of them" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a .npy file or image; default {stem}" },
 	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
@@ -58,14 +57,14 @@ static struct opt options[] = {
 	{ "", "max-record", OPT_SIZE, &max_record, .value = "SIZE", .least = 1,
 	    .most = 2ull << 30,
 	    .help = "refuse records that inflate to more; default 2G, the most that a "
-	    "record can have" },
+		    "record can have" },
 	{ "", "layout", OPT_CHOICE, &layout, .value = "chw|hwc",
 	    .help = "shape of an image: channels first (what export wants) or last" },
 	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,
 	    .help = "keep an image's transparency as a channel" },
 	{ "", "dtype", OPT_CHOICE, &elements, .value = "u8|u16|f32",
 	    .help = "of an image's samples: u8 keeps the upper 8 of 16 bits, u16 all of "
-	    "them and v * 257 of 8, f32 is from 0 to 1" },
+		    "them and v * 257 of 8, f32 is from 0 to 1" },
 	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
 	    .help = "refuse images of more pixels" },
 	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
@@ -74,19 +73,19 @@ static struct opt options[] = {
 	    .help = "lists of paths end their items with a NUL byte" },
 	{ "", "skip-key", OPT_LIST, &skip_keys, .value = "KEY",
 	    .help = "leave out this record of a container, as a count of an LMDB "
-	    "environment" },
+		    "environment" },
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
-	{ "", "strict", OPT_FLAG, &strict,
-	    .help = "stop at the first bad file" },
+	{ "", "strict", OPT_FLAG, &strict, .help = "stop at the first bad file" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
 	    .help = "go on after files that the system does not let be read" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
-	    .help = "decode with N threads; default the number of processors, 8 at most" },
+	    .help =
+		"decode with N threads; default the number of processors, 8 at most" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, store nothing" },
 	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static unsigned
@@ -128,15 +127,12 @@ show_tally(const struct import *import, double seconds)
 		snprintf(ignored, sizeof(ignored), ", %llu ignored",
 		    (unsigned long long)import->ignored);
 		printf("%llu %s, %llu skipped, %llu bad%s%s; %s, %s/s\n",
-		    (unsigned long long)import->stored,
-		    dry_run ? "good" : "stored",
-		    (unsigned long long)import->skipped,
-		    (unsigned long long)import->bad,
+		    (unsigned long long)import->stored, dry_run ? "good" : "stored",
+		    (unsigned long long)import->skipped, (unsigned long long)import->bad,
 		    import->unreadable > 0 ? unreadable : "",
 		    import->ignored > 0 ? ignored : "",
 		    size_human((double)import->bytes, bytes, sizeof(bytes)),
-		    size_human((double)import->bytes / seconds, rate,
-		    sizeof(rate)));
+		    size_human((double)import->bytes / seconds, rate, sizeof(rate)));
 	}
 }
 
@@ -162,7 +158,8 @@ add_standard_input(struct operands *operands)
 	const struct lc__incoming_format *tar = lc__incoming_named("webdataset");
 
 	if (format == 0 || strcmp(formats[format], tar->name) != 0)
-		return report_usage("-: standard input is read as a tar archive only, "
+		return report_usage(
+		    "-: standard input is read as a tar archive only, "
 		    "with --format webdataset; cachex put stores one value from it");
 	return containers_add(&operands->containers, "/dev/stdin", tar);
 }
@@ -178,16 +175,17 @@ add_operand(struct operands *operands, const char *path)
 	if (strcmp(path, "-") == 0)
 		return add_standard_input(operands);
 	if (formats[format] != NULL)
-		found = access(path, F_OK) == 0 || (errno != ENOENT &&
-		    errno != ENOTDIR) ? lc__incoming_named(formats[format]) : NULL;
+		found = access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)
+		    ? lc__incoming_named(formats[format])
+		    : NULL;
 	else
 		status = lc__incoming_of(path, &found);
 	if (status != LC_OK && status != LC_NO_FILE && !keep_going)
 		return report_status(status);
 	if (status != LC_OK)
 		found = NULL;
-	return found != NULL ? containers_add(&operands->containers, path, found) :
-	    sources_add(&operands->sources, path);
+	return found != NULL ? containers_add(&operands->containers, path, found)
+			     : sources_add(&operands->sources, path);
 }
 
 static int
@@ -197,14 +195,14 @@ collect(struct operands *operands, int argc, char **argv)
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < argc && status == EXIT_DONE; i++)
-		status = argv[i][0] == '@' ? list_read(lists, argv[i] + 1, null) :
-		    list_add(lists, argv[i], strlen(argv[i]));
+		status = argv[i][0] == '@' ? list_read(lists, argv[i] + 1, null)
+					   : list_add(lists, argv[i], strlen(argv[i]));
 	if (status == EXIT_DONE && files_from != NULL)
 		status = list_read(lists, files_from, null);
 	for (size_t i = 0; i < lists->count && status == EXIT_DONE; i++)
 		status = add_operand(operands, lists->items[i].data);
-	return status == EXIT_DONE ? sources_name(&operands->sources, id_pattern) :
-	    status;
+	return status == EXIT_DONE ? sources_name(&operands->sources, id_pattern)
+				   : status;
 }
 
 /* A column that nothing has was meant for something else. */
@@ -216,9 +214,10 @@ check_id_field(const struct containers *containers)
 	for (size_t i = 0; i < containers->count; i++)
 		if (strcmp(containers->items[i].format->name, "mds") == 0)
 			return EXIT_DONE;
-	return id_field == NULL ? EXIT_DONE : report_usage("%s is for mds",
-	    opt_spelling(options, &id_field, cmd_import.name, spelling,
-	    sizeof(spelling)));
+	return id_field == NULL ? EXIT_DONE
+				: report_usage("%s is for mds",
+				      opt_spelling(options, &id_field, cmd_import.name,
+					  spelling, sizeof(spelling)));
 }
 
 static void
@@ -228,8 +227,9 @@ tell_reduced(void)
 
 	if (reduced > 0)
 		report_note("%s of 16 bits became u8; %s u16 keeps all bits",
-		    count_human(reduced, "image", images, sizeof(images)), opt_spelling(options, &elements,
-		    cmd_import.name, spelling, sizeof(spelling)));
+		    count_human(reduced, "image", images, sizeof(images)),
+		    opt_spelling(options, &elements, cmd_import.name, spelling,
+			sizeof(spelling)));
 }
 
 static int
@@ -239,8 +239,9 @@ import_all(struct import *import, const struct operands *operands)
 	double seconds;
 
 	if (skip_existing || dry_run)
-		interrupt_resume(dry_run ? INTERRUPT_AGAIN :
-		    "what it stored stays; the same command goes on");
+		interrupt_resume(dry_run
+			? INTERRUPT_AGAIN
+			: "what it stored stays; the same command goes on");
 	progress_begin("import");
 	progress_phase(NULL, "files");
 	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
@@ -248,12 +249,13 @@ import_all(struct import *import, const struct operands *operands)
 	if (import_goes_on(import, status) && operands->containers.count > 0)
 		progress_phase(NULL, "records");
 	if (import_goes_on(import, status))
-		status = report_worse(status, import_containers(import,
-		    &operands->containers, &operands->sources));
+		status = report_worse(status,
+		    import_containers(import, &operands->containers, &operands->sources));
 	if (import->unreadable > 0)
 		status = report_worse(status, EXIT_SYSTEM);
-	status = report_worse(status, report_ignored(&operands->sources.ignored,
-	    import->stored + import->skipped + import->bad == 0));
+	status = report_worse(status,
+	    report_ignored(&operands->sources.ignored,
+		import->stored + import->skipped + import->bad == 0));
 	/* Also when interrupted: what has been put is good, and stays. */
 	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
@@ -272,15 +274,16 @@ fill_how(struct lc__incoming_how *how)
 	*how = (struct lc__incoming_how) {
 		.images = { .layout = layout ? LC__IMAGE_HWC : LC__IMAGE_CHW,
 		    .keep_alpha = keep_alpha, .max_pixels = max_pixels,
-		    .elements = (enum lc__image_elements)elements, .reduced = &reduced },
+		    .elements = (enum lc__image_elements)elements, .reduced = &reduced, },
 		.raw = raw, .raw_dtype = LC__NPY_ANY_DTYPE, .id = id_field,
 		.limit = max_record
 	};
 	if (bits == NULL)
 		return EXIT_DONE;
 	if (lc_dtype_parse(bits, &dtype) != LC_OK)
-		return report_usage("%s: %s", opt_spelling(options, &bits,
-		    cmd_import.name, spelling, sizeof(spelling)),
+		return report_usage("%s: %s",
+		    opt_spelling(options, &bits, cmd_import.name, spelling,
+			sizeof(spelling)),
 		    lc_last_error()->text);
 	how->raw_dtype = (int)dtype;
 	return EXIT_DONE;
@@ -294,17 +297,23 @@ check_options(int operands)
 	if (operands == 0 && files_from == NULL)
 		return report_usage("a file or a directory is missing");
 	if (!pattern_check(id_pattern, why, sizeof(why)))
-		return report_usage("%s: %s", opt_spelling(options, &id_pattern,
-		    cmd_import.name, spelling, sizeof(spelling)), why);
+		return report_usage("%s: %s",
+		    opt_spelling(options, &id_pattern, cmd_import.name, spelling,
+			sizeof(spelling)),
+		    why);
 	return EXIT_DONE;
 }
 
 static int
 run_import(int argc, char **argv)
 {
-	struct import import = { .module = argv[0],
-	    .strict = strict, .keep_going = keep_going, .dry_run = dry_run,
-	    .skip_keys = &skip_keys };
+	struct import import = {
+		.module = argv[0],
+		.strict = strict,
+		.keep_going = keep_going,
+		.dry_run = dry_run,
+		.skip_keys = &skip_keys,
+	};
 	struct operands operands = { 0 };
 	int status = check_options(argc - 1);
 
@@ -316,8 +325,8 @@ run_import(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = check_id_field(&operands.containers);
 	if (status == EXIT_DONE && skip_existing)
-		status = dry_run ? module_open_if_there(argv[0], &import.there) :
-		    module_open_to_skip(argv[0], &import.there);
+		status = dry_run ? module_open_if_there(argv[0], &import.there)
+				 : module_open_to_skip(argv[0], &import.there);
 	import.unreadable = operands.sources.unreadable;
 	import.ignored = operands.sources.ignored.n;
 	if (status == EXIT_DONE) {
@@ -365,5 +374,5 @@ const struct command cmd_import = {
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_import
+	.run = run_import,
 };

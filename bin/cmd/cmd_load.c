@@ -30,27 +30,29 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
-	    .help = "take any JSON objects, each a record whose cache_id is this member" },
+	    .help =
+		"take any JSON objects, each a record whose cache_id is this member" },
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
 	    .help = "how to store the tensors; default is what the module's settings "
-	    "say" },
+		    "say" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	    .help =
+		"of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, store nothing" },
 	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* A file of JSON lines on its way into a module. */
 struct loading {
 	struct lc__lines lines;
-	const char *name;    /* for messages */
+	const char *name; /* for messages */
 	const char *module;
-	uint64_t size;       /* of the file, 0 if unknown */
-	lc_cache *cache;     /* NULL while nothing has been stored */
+	uint64_t size;   /* of the file, 0 if unknown */
+	lc_cache *cache; /* NULL while nothing has been stored */
 	uint64_t stored, skipped;
 };
 
@@ -95,8 +97,9 @@ take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 
 	if (line->size == 0)
 		return EXIT_DONE;
-	status = id_field != NULL ? jsonline_read(line->text, line->size, id_field, &record) :
-	    jsonrecord_read(line->text, line->size, &record);
+	status = id_field != NULL
+	    ? jsonline_read(line->text, line->size, id_field, &record)
+	    : jsonrecord_read(line->text, line->size, &record);
 	if (status != LC_OK)
 		return bad_line(loading, status);
 	if (keep)
@@ -111,7 +114,10 @@ take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 static lc_status
 wait_readable(void *ctx)
 {
-	struct pollfd poller = { .fd = ((struct loading *)ctx)->lines.fd, .events = POLLIN };
+	struct pollfd poller = {
+		.fd = ((struct loading *)ctx)->lines.fd,
+		.events = POLLIN,
+	};
 
 	interrupt_defer(false);
 	if (!interrupt_pending())
@@ -170,17 +176,18 @@ load(struct loading *loading)
 	if (status != EXIT_DONE || (dry_run && twice))
 		return status;
 	if (!dry_run)
-		interrupt_resume(skip_existing ?
-		    "what it stored stays; the same command goes on" : cmd_load.resume);
+		interrupt_resume(skip_existing
+			? "what it stored stays; the same command goes on"
+			: cmd_load.resume);
 	progress_begin("load");
 	progress_phase(NULL, dry_run ? "check" : "store");
 	status = pass(loading, !dry_run);
 	status = module_close(loading->cache, status);
 	progress_end();
-	if (status != EXIT_DONE && !interrupt_pending() && loading->stored > 0 && !dry_run)
+	if (status != EXIT_DONE && !interrupt_pending() && loading->stored > 0 &&
+	    !dry_run)
 		report_note("%s: stored %s before that", loading->name,
-		    count_human(loading->stored, "record", records,
-		    sizeof(records)));
+		    count_human(loading->stored, "record", records, sizeof(records)));
 	return status;
 }
 
@@ -210,20 +217,22 @@ run_load(int argc, char **argv)
 		return status;
 	if (from_stdin && isatty(STDIN_FILENO))
 		return report_usage("standard input is a terminal; name a file "
-		    "or use a pipe");
-	loading.lines = (struct lc__lines){ .path = loading.name, .wait = wait_readable,
+				    "or use a pipe");
+	loading.lines = (struct lc__lines){
+		.path = loading.name,
+		.wait = wait_readable,
 		.ctx = &loading,
-		.fd = from_stdin ? STDIN_FILENO : lc__open(path, O_RDONLY) };
+		.fd = from_stdin ? STDIN_FILENO : lc__open(path, O_RDONLY),
+	};
 	if (loading.lines.fd == -1)
 		return report_errno(path);
 	status = load(&loading);
 	if (status == EXIT_DONE && settings.json)
 		show_json(&loading);
 	else if (status == EXIT_DONE && (dry_run || settings.verbose))
-		report_note("%s %s, %llu skipped", count_human(loading.stored,
-		    "record", records, sizeof(records)),
-		    dry_run ? "good" : "stored",
-		    (unsigned long long)loading.skipped);
+		report_note("%s %s, %llu skipped",
+		    count_human(loading.stored, "record", records, sizeof(records)),
+		    dry_run ? "good" : "stored", (unsigned long long)loading.skipped);
 	lc__lines_free(&loading.lines);
 	if (!from_stdin)
 		close(loading.lines.fd);
@@ -242,14 +251,13 @@ const struct command cmd_load = {
 	    "With --id-field the lines are anybody's JSON objects: each becomes a map, "
 	    "its lists of numbers become tensors (i64, or f64 with a fraction), and one "
 	    "member is the cache_id.",
-	.examples =
-	    "cachex load faces faces.jsonl\n"
-	    "xzcat faces.jsonl.xz | cachex load faces --skip-existing\n"
-	    "cachex load captions dataset.jsonl --id-field image_id",
+	.examples = "cachex load faces faces.jsonl\n"
+		    "xzcat faces.jsonl.xz | cachex load faces --skip-existing\n"
+		    "cachex load captions dataset.jsonl --id-field image_id",
 	.completes = "mf",
 	.resume = "what it stored stays; with --skip-existing the same command goes on",
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run_load
+	.run = run_load,
 };

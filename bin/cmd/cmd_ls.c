@@ -21,14 +21,13 @@ static int order;
 static struct opt options[] = {
 	{ "l", "long", OPT_FLAG, &longer,
 	    .help = "say also the bytes on disk, the codec and the chunk, and all of a "
-	    "structure; for modules, more of their sizes" },
-	{ "1", "ids", OPT_FLAG, &ids_only,
-	    .help = "cache_ids only, one a line" },
+		    "structure; for modules, more of their sizes" },
+	{ "1", "ids", OPT_FLAG, &ids_only, .help = "cache_ids only, one a line" },
 	{ "z", "null", OPT_FLAG, &null,
 	    .help = "cache_ids only, each ended by a NUL byte" },
 	{ "", "order", OPT_CHOICE, &order, .value = "key|commit",
 	    .help = "order of the records: by cache_id, or as they were written" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static struct columns columns;
@@ -169,8 +168,8 @@ find_row(lc_iter *iter, const lc_item *item, struct row *out)
 
 	out->item = item;
 	if (item->kind == LC_TENSOR) {
-		out->type = strdup(lc__tensor_describe(&item->tensor, type,
-		    sizeof(type)));
+		out->type = strdup(
+		    lc__tensor_describe(&item->tensor, type, sizeof(type)));
 		out->bytes = item->tensor.nbytes;
 	} else {
 		return_if_error(lc_iter_value(iter, NULL, &value));
@@ -236,9 +235,9 @@ list_records(const char *module, const char *prefix)
 		status = walk(iter, &any);
 		status = report_worse(status, columns_end(&columns));
 		if (!any && *prefix != '\0') {
-			status = report_worse(status, report_error(EXIT_NO,
-			    "no cache_id of %s begins with %s", module,
-			    lc__quote_id(prefix, strlen(prefix))));
+			status = report_worse(status,
+			    report_error(EXIT_NO, "no cache_id of %s begins with %s",
+				module, lc__quote_id(prefix, strlen(prefix))));
 		}
 		lc_iter_close(iter);
 	} else {
@@ -268,14 +267,13 @@ const struct command cmd_ls = {
 	    "UTF-8 stands in id_base64 and not in id. Without --json, -1 and -z "
 	    "control characters are written as \\xNN; -1 writes them as they "
 	    "are, but not to a terminal.",
-	.examples =
-	    "cachex ls\n"
-	    "cachex ls faces img-0000\n"
-	    "cachex ls faces --json | jq -r .id\n"
-	    "cachex ls faces -z | xargs -0 -n 1 printf '%s\\n'",
+	.examples = "cachex ls\n"
+		    "cachex ls faces img-0000\n"
+		    "cachex ls faces --json | jq -r .id\n"
+		    "cachex ls faces -z | xargs -0 -n 1 printf '%s\\n'",
 	.completes = "mi",
 	.least = 0,
 	.most = 2,
 	.options = options,
-	.run = run_ls
+	.run = run_ls,
 };

@@ -8,8 +8,7 @@
 #include "ui/report.h"
 
 static int
-check_sources(const struct copy_job *copy_job, int n, char **sources,
-    const char *to)
+check_sources(const struct copy_job *copy_job, int n, char **sources, const char *to)
 {
 	int status = EXIT_DONE;
 
@@ -28,10 +27,12 @@ add_sources(struct copy_job *copy_job, int n, char **sources, lc_cache *to)
 {
 	int status = EXIT_DONE;
 
-	for (int i = 0; i < n && (status == EXIT_DONE ||
-	    (status == EXIT_DATA && !copy_job->stopped)); i++)
-		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    copy_job_add(copy_job, sources[i], to));
+	for (int i = 0; i < n &&
+	     (status == EXIT_DONE || (status == EXIT_DATA && !copy_job->stopped));
+	     i++)
+		status = report_worse(status,
+		    interrupt_pending() ? interrupt_status()
+					: copy_job_add(copy_job, sources[i], to));
 	return status;
 }
 
@@ -57,18 +58,16 @@ const struct command cmd_merge = {
 	.name = "merge",
 	.operands = "SRC... DST",
 	.summary = "copy the records of modules into one",
-	.text =
-	    "Copies the records of every SRC into module DST, one after the other; "
-	    "DST is made if it does not exist. --conflict says what happens to "
-	    "cache_ids that are there already, from DST or from an earlier SRC. A "
-	    "conflict stops it with the sources before that one merged.",
-	.examples =
-	    "cachex merge part-0 part-1 part-2 all\n"
-	    "cachex merge new all --conflict replace -n",
+	.text = "Copies the records of every SRC into module DST, one after the other; "
+		"DST is made if it does not exist. --conflict says what happens to "
+		"cache_ids that are there already, from DST or from an earlier SRC. A "
+		"conflict stops it with the sources before that one merged.",
+	.examples = "cachex merge part-0 part-1 part-2 all\n"
+		    "cachex merge new all --conflict replace -n",
 	.completes = "m",
 	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = -1,
 	.options = copy_options,
-	.run = run_merge
+	.run = run_merge,
 };

@@ -42,7 +42,7 @@ static struct opt options[] = {
 	    .help = "that it must have" },
 	{ "", "module", OPT_LIST, &modules, .value = "[PASS=]MODULE",
 	    .help = "the module of a pass, without PASS= of dinov3; default dinov3, "
-	    "vae_latents, t5_hidden" },
+		    "vae_latents, t5_hidden" },
 	{ "", "pass", OPT_LIST, &passes, .value = "PASS",
 	    .help = "only this one: dinov3, vae, t5, migrate; may be given again" },
 	{ "", "encoder", OPT_LIST, &encoders, .value = "PASS=COMMAND",
@@ -64,7 +64,7 @@ static struct opt options[] = {
 	    .help = "wait so long for a producer's first batch; 0 for ever" },
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "change nothing: list what is missing, of another shape, not finite, "
-	    "damaged or bad" },
+		    "damaged or bad" },
 	{ "", "repair", OPT_FLAG, &repair,
 	    .help = "migrate, make anew what --verify finds, and verify" },
 	{ "", "rollback", OPT_FLAG, &rollback,
@@ -73,18 +73,16 @@ static struct opt options[] = {
 	    .help = "migrate N records, and leave the others to later runs" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace tensors that differ, and image_ids of others; go on with "
-	    "another file" },
+		    "another file" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "count, and estimate what is needed; change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
-static const char *const default_modules[LC__PASS_MODULES] = {
-	"dinov3", "vae_latents", "t5_hidden"
-};
-static const char *const default_expects[LC__PASS_MODULES] = {
-	NULL, "f16[16,*,*]", "f16[77,1024]"
-};
+static const char *const default_modules[LC__PASS_MODULES] = { "dinov3", "vae_latents",
+	"t5_hidden" };
+static const char *const default_expects[LC__PASS_MODULES] = { NULL, "f16[16,*,*]",
+	"f16[77,1024]" };
 
 /* ---- options --------------------------------------------------------------------------- */
 
@@ -97,9 +95,11 @@ split(const char *option, const char *text, unsigned *pass, const char **rest)
 
 	if (equals != NULL && (size_t)(equals - text) < sizeof(name))
 		memcpy(name, text, (size_t)(equals - text));
-	if (*name == '\0' || lc__word_parse("pass", lc__stage2_passes, name, pass) != LC_OK ||
+	if (*name == '\0' ||
+	    lc__word_parse("pass", lc__stage2_passes, name, pass) != LC_OK ||
 	    *pass >= LC__PASS_MODULES) {
-		report_usage("--%s %s: not dinov3=, vae= or t5= and a value", option, text);
+		report_usage("--%s %s: not dinov3=, vae= or t5= and a value", option,
+		    text);
 		return false;
 	}
 	*rest = equals + 1;
@@ -156,8 +156,8 @@ take_passes(struct lc__stage2 *how)
 		}
 		if ((pass == LC__PASS_VAE || pass == LC__PASS_T5) && !verify && !repair &&
 		    how->encoder[pass] == NULL) {
-			report_usage("--pass %s needs --encoder %s=COMMAND", passes.items[i],
-			    passes.items[i]);
+			report_usage("--pass %s needs --encoder %s=COMMAND",
+			    passes.items[i], passes.items[i]);
 			return false;
 		}
 		how->pass[pass] = true;
@@ -175,8 +175,8 @@ take_expect(struct lc__stage2 *how, unsigned pass, const char *text)
 	if (lc__expect_parse(text, &how->expect[pass]) == LC_OK &&
 	    how->expect[pass].path_size == 0)
 		return true;
-	report_usage("--expect %s=%s: no DTYPE[DIMS] of a tensor", lc__stage2_passes[pass],
-	    text);
+	report_usage("--expect %s=%s: no DTYPE[DIMS] of a tensor",
+	    lc__stage2_passes[pass], text);
 	return false;
 }
 
@@ -216,7 +216,10 @@ take_array(struct lc__stage2 *how, uint64_t dims[LC_MAX_NDIM])
 	}
 	how->shape = dims;
 	*expect = (struct lc__expect){
-		.path = "", .dtype = how->dtype, .ndim = how->ndim, .ellipsis = UINT32_MAX
+		.path = "",
+		.dtype = how->dtype,
+		.ndim = how->ndim,
+		.ellipsis = UINT32_MAX,
 	};
 	memcpy(expect->shape, dims, sizeof(expect->shape));
 	return true;
@@ -246,11 +249,11 @@ make_how(const char *file)
 			.give_up = 10, .timeout_ms = timeout * 1000,
 			.start_timeout_ms = start_timeout * 1000,
 			.frame_max = (uint64_t)1 << 30, .isolate = true,
-			.line = producer_line
+			.line = producer_line,
 		},
 		.bad = migrate_report_bad, .warn = migrate_report_warning,
 		.finding = migrate_report_finding, .step = migrate_report_progress,
-		.filling = migrate_report_filling
+		.filling = migrate_report_filling,
 	};
 }
 
@@ -350,8 +353,8 @@ run_migrate_stage2(int argc, char **argv)
 	(void)argc;
 	if (out_dir == NULL)
 		return report_usage("stage2 needs --out DIR");
-	if (!take_modes() || !take_modules(&how) || !take_encoders(&how) || !take_passes(&how) ||
-	    !take_array(&how, dims) || !take_expects(&how))
+	if (!take_modes() || !take_modules(&how) || !take_encoders(&how) ||
+	    !take_passes(&how) || !take_array(&how, dims) || !take_expects(&how))
 		return EXIT_USAGE;
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
@@ -388,7 +391,7 @@ static const struct command migrate_stage2 = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_migrate_stage2
+	.run = run_migrate_stage2,
 };
 
 static struct opt no_options[] = { { .kind = OPT_END } };
@@ -399,13 +402,11 @@ const struct command cmd_migrate = {
 	.name = "migrate",
 	.operands = "stage2 RECORDS --out DIR",
 	.summary = "move data sets of other layouts into modules",
-	.text =
-	    "stage2 takes arrays out of a file of JSON lines.",
-	.examples =
-	    "cachex migrate stage2 records.jsonl --out derived",
+	.text = "stage2 takes arrays out of a file of JSON lines.",
+	.examples = "cachex migrate stage2 records.jsonl --out derived",
 	.completes = "",
 	.least = 1,
 	.most = -1,
 	.subcommands = subcommands,
-	.options = no_options
+	.options = no_options,
 };

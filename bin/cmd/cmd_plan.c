@@ -15,14 +15,14 @@
 
 /** A disk, for predictions. */
 struct plan_disk {
-	double mbps;  /* 10^6 bytes a second; 0: none was given */
-	double seek;  /* seconds for each place gone to */
+	double mbps; /* 10^6 bytes a second; 0: none was given */
+	double seek; /* seconds for each place gone to */
 };
 
 /** An order and its cost. */
 struct plan_order {
-	const char *name;     /* "block" */
-	uint64_t idealised;   /* of "R*", else 0 */
+	const char *name;   /* "block" */
+	uint64_t idealised; /* of "R*", else 0 */
 	const struct plan_cost *cost;
 };
 
@@ -50,8 +50,8 @@ static struct opt options[] = {
 	    .help = "the cost of several orders, a line each" },
 	{ "", "over", OPT_COUNT, &over, .value = "N", .least = 1, .most = 1u << 24,
 	    .help = "look at so many batches; up to 1000 unless said otherwise" },
-	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1,
-	    .most = 65536, .help = "how many share a batch" },
+	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1, .most = 65536,
+	    .help = "how many share a batch" },
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
@@ -62,17 +62,17 @@ static struct opt options[] = {
 	    .help = "predict an epoch on a disk that reads N MB a second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
 	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
-	{ "1", "ids", OPT_FLAG, &ids,
-	    .help = "count what is read for cache_ids only" },
+	{ "1", "ids", OPT_FLAG, &ids, .help = "count what is read for cache_ids only" },
 	{ "", "field", OPT_LIST, &fields, .value = "PATH",
-	    .help = "count what is read for this tensor; given again, one more; all of "
-	    "the first record unless said otherwise, of windows the length field" },
+	    .help =
+		"count what is read for this tensor; given again, one more; all of "
+		"the first record unless said otherwise, of windows the length field" },
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "count what is read without comparing checksums" },
 	STREAM_ORDER_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
 	STREAM_WAREHOUSE_OPTIONS(order),
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- what orders cost, as text or JSON --------------------------------------------- */
@@ -83,8 +83,8 @@ predict(const struct plan_cost *cost, const struct plan_disk *disk)
 {
 	if (disk->mbps <= 0 || cost->epoch_batches <= 0)
 		return -1;
-	return cost->epoch_batches * (cost->bytes / (disk->mbps * 1e6) +
-	    cost->runs * disk->seek);
+	return cost->epoch_batches *
+	    (cost->bytes / (disk->mbps * 1e6) + cost->runs * disk->seek);
 }
 
 /* Hundredths of a second count only for small modules. */
@@ -122,8 +122,7 @@ imbalance(const struct plan *plan, const struct plan_cost *cost)
 /* ---- JSON --------------------------------------------------------------------------------- */
 
 static void
-json_readers(struct json *json, const struct plan *plan,
-    const struct plan_cost *cost)
+json_readers(struct json *json, const struct plan *plan, const struct plan_cost *cost)
 {
 	jw_open(json, "readers", '[');
 	for (uint32_t r = 0; r < plan->readers; r++) {
@@ -179,8 +178,8 @@ show_readers(const struct plan *plan, const struct plan_cost *cost)
 
 	for (uint32_t r = 0; r < plan->readers && plan->readers > 1; r++)
 		printf("  reader %-13u %.1f chunks, %s a batch\n", r,
-		    cost->readers[r].chunks, size_human(cost->readers[r].bytes, text,
-		    sizeof(text)));
+		    cost->readers[r].chunks,
+		    size_human(cost->readers[r].bytes, text, sizeof(text)));
 	if (plan->readers > 1)
 		printf("  imbalance            %.3f\n", imbalance(plan, cost));
 }
@@ -193,8 +192,8 @@ show_seconds(const struct plan_cost *cost, const struct plan_disk *disk)
 
 	if (seconds >= 0)
 		printf("  an epoch             %s, at %g MB/s and %g ms a place, nothing "
-		    "in memory\n", seconds_text(seconds, text),
-		    disk->mbps, disk->seek * 1e3);
+		       "in memory\n",
+		    seconds_text(seconds, text), disk->mbps, disk->seek * 1e3);
 }
 
 /* All of one order. */
@@ -209,20 +208,19 @@ plan_table_one(const struct plan *plan, const struct plan_order *named,
 		show_json(plan, named, disk);
 		return;
 	}
-	printf("%s: order %s\n", plan->sources->all[0].name,
-	    order_name(named, text));
+	printf("%s: order %s\n", plan->sources->all[0].name, order_name(named, text));
 	printf("  batches looked at    %llu, with %s\n",
-	    (unsigned long long)cost->batches, count_human(cost->examples,
-	    "example", text, sizeof(text)));
+	    (unsigned long long)cost->batches,
+	    count_human(cost->examples, "example", text, sizeof(text)));
 	printf("  chunks a batch       mean %.1f, p50 %llu, p99 %llu, max %llu\n",
-	    cost->chunks, (unsigned long long)cost->p50,
-	    (unsigned long long)cost->p99, (unsigned long long)cost->most);
+	    cost->chunks, (unsigned long long)cost->p50, (unsigned long long)cost->p99,
+	    (unsigned long long)cost->most);
 	printf("  places a batch       %.1f\n", cost->runs);
-	printf("  bytes a batch        %s\n", size_human(cost->bytes, text,
-	    sizeof(text)));
+	printf("  bytes a batch        %s\n",
+	    size_human(cost->bytes, text, sizeof(text)));
 	printf("  examples a visit     %.1f\n", cost->visit);
-	printf("  visited again        %.1f %% within %llu batches\n",
-	    100 * cost->again, (unsigned long long)plan->within);
+	printf("  visited again        %.1f %% within %llu batches\n", 100 * cost->again,
+	    (unsigned long long)plan->within);
 	printf("  read whole           %.2f times the bytes\n", cost->whole);
 	printf("  with %-5llu in memory %.2f times the bytes\n",
 	    (unsigned long long)plan->kept, cost->cached);
@@ -245,12 +243,12 @@ plan_table_row(const struct plan *plan, const struct plan_order *named,
 	}
 	if (first)
 		printf("order       chunks   p99   max   places       bytes  again   "
-		    "whole  cached%s\n", seconds >= 0 ? "  an epoch" : "");
+		       "whole  cached%s\n",
+		    seconds >= 0 ? "  an epoch" : "");
 	printf("%-10s %7.1f %5llu %5llu %8.1f", order_name(named, text), cost->chunks,
-	    (unsigned long long)cost->p99, (unsigned long long)cost->most,
-	    cost->runs);
-	printf(" %11s %5.1f%% %7.2f %7.2f", size_human(cost->bytes, text,
-	    sizeof(text)), 100 * cost->again, cost->whole, cost->cached);
+	    (unsigned long long)cost->p99, (unsigned long long)cost->most, cost->runs);
+	printf(" %11s %5.1f%% %7.2f %7.2f", size_human(cost->bytes, text, sizeof(text)),
+	    100 * cost->again, cost->whole, cost->cached);
 	if (seconds >= 0)
 		printf("  %s", seconds_text(seconds, text));
 	putchar('\n');
@@ -286,8 +284,9 @@ read_show(uint64_t *first, uint64_t *last)
 		memcpy(text, show, n);
 	*last = 0;
 	if (!count_parse(text, first) || *first >= UINT64_MAX / order.batch ||
-	    (dash != NULL && (!count_parse(dash + 1, last) || *last < *first ||
-	    *last >= UINT64_MAX / order.batch)))
+	    (dash != NULL &&
+		(!count_parse(dash + 1, last) || *last < *first ||
+		    *last >= UINT64_MAX / order.batch)))
 		return report_usage("--show: '%s' is neither BATCH nor BATCH-LAST", show);
 	if (dash == NULL)
 		*last = *first;
@@ -330,8 +329,8 @@ show_batches(const struct plan *plan)
 		status = report_error(EXIT_NO, "there is no batch %llu: there are %llu",
 		    (unsigned long long)first, (unsigned long long)info.batches);
 	} else {
-		status = plan_show(plan, stream, first, last < info.batches ? last :
-		    info.batches - 1);
+		status = plan_show(plan, stream, first,
+		    last < info.batches ? last : info.batches - 1);
 	}
 	lc_stream_close(stream);
 	return status;
@@ -341,8 +340,9 @@ show_batches(const struct plan *plan)
 static double
 epoch_batches(const struct plan *plan, const struct stream_order *opts)
 {
-	const uint64_t stride = opts->window == 0 ? 1 : opts->stride ? opts->stride :
-	    opts->window;
+	const uint64_t stride = opts->window == 0 ? 1
+	    : opts->stride                        ? opts->stride
+						  : opts->window;
 
 	return (opts->window == 0 ? plan->chunks->records : plan->chunks->units) /
 	    (double)stride / (double)plan->batch;
@@ -355,13 +355,12 @@ bound(const struct plan *plan, const struct stream_order *opts,
 {
 	const double epoch = epoch_batches(plan, opts) + 1;
 
-	return info->batches == UINT64_MAX && epoch < (double)plan->over ?
-	    (uint64_t)epoch : plan->over;
+	return info->batches == UINT64_MAX && epoch < (double)plan->over ? (uint64_t)epoch
+									 : plan->over;
 }
 
 static int
-find_cost(const struct plan *plan, const struct stream_order *opts,
-    struct plan_cost *out)
+find_cost(const struct plan *plan, const struct stream_order *opts, struct plan_cost *out)
 {
 	lc_stream_info info = { .struct_size = sizeof(info) };
 	struct plan bounded = *plan;
@@ -386,8 +385,10 @@ find_cost(const struct plan *plan, const struct stream_order *opts,
 static struct plan_order
 name_of(const struct stream_order *opts, const struct plan_cost *cost)
 {
-	return (struct plan_order){ opts->idealised ? "R*" :
-	    lc_shuffle_name((lc_shuffle)opts->shuffle), opts->idealised, cost };
+	return (struct plan_order){ opts->idealised
+		    ? "R*"
+		    : lc_shuffle_name((lc_shuffle)opts->shuffle),
+		opts->idealised, cost };
 }
 
 static int
@@ -419,8 +420,10 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 		struct plan_cost cost;
 		struct plan_order named;
 		each.shuffle = (int)shuffles[i];
-		each.idealised = i < 4 ? 0 : order.idealised ? order.idealised :
-		    readers > 1 ? readers : 16;
+		each.idealised = i < 4 ? 0
+		    : order.idealised  ? order.idealised
+		    : readers > 1      ? readers
+				       : 16;
 		each.epochs = i < 4 ? order.epochs : NULL;
 		named = name_of(&each, &cost);
 		status = find_cost(plan, &each, &cost);
@@ -440,13 +443,20 @@ plan_sources(const struct stream_sources *sources, const struct plan_disk *disk)
 	const uint64_t most = MOST_EXAMPLES / order.batch;
 	struct plan_chunks chunks;
 	const struct plan plan = {
-		.sources = sources, .chunks = &chunks,
-		.readers = (uint32_t)readers, .split = (lc_split)share,
-		.windows = order.window > 0, .batch = order.batch,
-		.fields = ids ? none : fields.items, .n_fields = fields.count,
-		.within = within, .kept = kept,
-		.over = over != OPT_UNSET ? over : most < 8 ? 8 : most < 1000 ? most :
-		    1000
+		.sources = sources,
+		.chunks = &chunks,
+		.readers = (uint32_t)readers,
+		.split = (lc_split)share,
+		.windows = order.window > 0,
+		.batch = order.batch,
+		.fields = ids ? none : fields.items,
+		.n_fields = fields.count,
+		.within = within,
+		.kept = kept,
+		.over = over != OPT_UNSET ? over
+		    : most < 8            ? 8
+		    : most < 1000         ? most
+					  : 1000,
 	};
 	const lc_status loaded = plan_chunks_load(sources, &chunks);
 	int status;
@@ -510,5 +520,5 @@ const struct command cmd_plan = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_plan
+	.run = run_plan,
 };

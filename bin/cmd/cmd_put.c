@@ -32,23 +32,23 @@ static int dry_run;
 static struct opt options[] = {
 	{ "", "field", OPT_LIST, &fields, .value = "NAME=FILE",
 	    .help = "a part of a structured value: NAME=FILE.npy, NAME=@FILE.json or "
-	    "NAME:=JSON; once for each part" },
+		    "NAME:=JSON; once for each part" },
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
 	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
-	    "the dtype that it must have, or that its raw bits (V2, V1) are" },
+		    "the dtype that it must have, or that its raw bits (V2, V1) are" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
-	    "element" },
+		    "element" },
 	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
 	    .help = "what FILE holds; auto looks at it" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
 	    .help = "how to store tensors; default is what the module's settings say" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help = "of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "check the input, store nothing" },
+	    .help =
+		"of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "check the input, store nothing" },
 	MODULE_NO_CREATE,
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- --field: parts of a value on the command line --------------------------------- */
@@ -69,7 +69,8 @@ split_field(const char *text, struct field *out)
 
 	if (sign == NULL)
 		return report_usage("--field: '%s' is none of NAME=FILE.npy, "
-		    "NAME=@FILE.json, NAME:=JSON", text);
+				    "NAME=@FILE.json, NAME:=JSON",
+		    text);
 	size = (size_t)(sign - text);
 	out->rest = sign + 1;
 	if (size > 0 && sign[-1] == ':') {
@@ -106,8 +107,7 @@ take_over(struct lc__loaded *to, struct lc__loaded *from, lc_value **out)
 }
 
 static lc_status
-read_json_field(const void *text, size_t size, struct lc__loaded *loaded,
-    lc_value **out)
+read_json_field(const void *text, size_t size, struct lc__loaded *loaded, lc_value **out)
 {
 	struct lc__loaded part = { 0 };
 	lc_status status = lc__value_json_read(text, size, NULL, NULL, &part);
@@ -125,8 +125,8 @@ read_npy_field(struct lc__buf *file, int raw_dtype, struct lc__loaded *loaded,
 	lc_tensor tensor;
 
 	if (!npy_is(file))
-		return lc__error(LC_INVALID, 0, "not a .npy file; JSON is "
-		    "NAME=@FILE or NAME:=JSON");
+		return lc__error(LC_INVALID, 0,
+		    "not a .npy file; JSON is NAME=@FILE or NAME:=JSON");
 	return_if_error(lc__loaded_npy(loaded, file, raw_dtype, &tensor));
 	*out = lc_value_tensor(&tensor);
 	return LC_OK;
@@ -138,8 +138,8 @@ read_field(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
     lc_value **out)
 {
 	struct lc__buf file = { 0 };
-	const char *name = field->from == FROM_JSON ? field->path :
-	    input_name(field->rest);
+	const char *name = field->from == FROM_JSON ? field->path
+						    : input_name(field->rest);
 	lc_status status = LC_OK;
 	int result = EXIT_DONE;
 
@@ -168,11 +168,11 @@ add_field(const char *text, int raw_dtype, struct lc__parts *parts,
 
 	if (status == EXIT_DONE)
 		status = read_field(&field, raw_dtype, loaded, &part);
-	if (status == EXIT_DONE &&
-	    lc__parts_add(parts, field.path, part) != LC_OK) {
-		status = report_error(lc_last_error()->status == LC_NO_MEMORY ?
-		    EXIT_SYSTEM : EXIT_USAGE, "--field: %s: %s", field.path,
-		    lc_last_error()->text);
+	if (status == EXIT_DONE && lc__parts_add(parts, field.path, part) != LC_OK) {
+		status = report_error(lc_last_error()->status == LC_NO_MEMORY
+			? EXIT_SYSTEM
+			: EXIT_USAGE,
+		    "--field: %s: %s", field.path, lc_last_error()->text);
 	}
 	free(field.path);
 	return status;
@@ -214,8 +214,9 @@ bad_value(const void *target, const char *remedy)
 {
 	char spelling[80];
 
-	return report_usage("%s: %s%s", opt_spelling(options, target, cmd_put.name,
-	    spelling, sizeof(spelling)), lc_last_error()->text, remedy);
+	return report_usage("%s: %s%s",
+	    opt_spelling(options, target, cmd_put.name, spelling, sizeof(spelling)),
+	    lc_last_error()->text, remedy);
 }
 
 static int
@@ -246,8 +247,8 @@ decode_raw(struct decoded *in, const char *name)
 	    lc_tensor_init(&in->tensor, dtype, ndim, shape, in->file.data) != LC_OK)
 		return bad_value(&shape_text, "");
 	if (in->tensor.nbytes != in->file.size)
-		return report_error(EXIT_DATA, "%s: %s, but %s takes %zu", name, count_human(
-		    in->file.size, "byte", bytes, sizeof(bytes)),
+		return report_error(EXIT_DATA, "%s: %s, but %s takes %zu", name,
+		    count_human(in->file.size, "byte", bytes, sizeof(bytes)),
 		    lc__tensor_describe(&in->tensor, text, sizeof(text)),
 		    in->tensor.nbytes);
 	return EXIT_DONE;
@@ -262,7 +263,8 @@ decode_npy(struct decoded *in, const char *name)
 
 	if (shape_text != NULL)
 		return report_usage("%s: a .npy file has its own shape; --format "
-		    "raw stores its bytes as they are", name);
+				    "raw stores its bytes as they are",
+		    name);
 	if (dtype_name != NULL && lc_dtype_parse(dtype_name, &dtype) != LC_OK)
 		return bad_dtype();
 	if (dtype_name != NULL)
@@ -310,8 +312,9 @@ find_format(const struct lc__buf *file, const char *name)
 	if (npy_is(file))
 		return FORMAT_NPY;
 	if (dtype_name != NULL || shape_text != NULL)
-		return lc__npz_is(file->data, file->size) && shape_text == NULL ?
-		    FORMAT_NPZ : FORMAT_RAW;
+		return lc__npz_is(file->data, file->size) && shape_text == NULL
+		    ? FORMAT_NPZ
+		    : FORMAT_RAW;
 	if (lc__npz_is(file->data, file->size))
 		return FORMAT_NPZ;
 	return looks_like_json(file, name) ? FORMAT_JSON : FORMAT_AUTO;
@@ -320,8 +323,8 @@ find_format(const struct lc__buf *file, const char *name)
 static int
 decode_tensor(struct input *in, const char *name, int holds)
 {
-	const int status = holds == FORMAT_RAW ? decode_raw(&in->file, name) :
-	    decode_npy(&in->file, name);
+	const int status = holds == FORMAT_RAW ? decode_raw(&in->file, name)
+					       : decode_npy(&in->file, name);
 
 	if (status == EXIT_DONE)
 		in->loaded.value = lc_value_tensor(&in->file.tensor);
@@ -338,9 +341,9 @@ decode_value(struct input *in, const char *name, int holds)
 
 	if (status != EXIT_DONE)
 		return status;
-	read = holds == FORMAT_JSON ?
-	    lc__value_json_read(file->data, file->size, NULL, NULL, &in->loaded) :
-	    lc__npz_read(file->data, file->size, raw_dtype, LIMIT, &in->loaded);
+	read = holds == FORMAT_JSON
+	    ? lc__value_json_read(file->data, file->size, NULL, NULL, &in->loaded)
+	    : lc__npz_read(file->data, file->size, raw_dtype, LIMIT, &in->loaded);
 	if (read == LC_OK)
 		return EXIT_DONE;
 	lc__error_prefix("%s", name);
@@ -358,14 +361,14 @@ decode_file(struct input *in, const char *path)
 	holds = find_format(&in->file.file, name);
 	switch (holds) {
 	case FORMAT_NPY:
-	case FORMAT_RAW:
-		return decode_tensor(in, name, holds);
+	case FORMAT_RAW: return decode_tensor(in, name, holds);
 	case FORMAT_JSON:
-	case FORMAT_NPZ:
-		return decode_value(in, name, holds);
+	case FORMAT_NPZ: return decode_value(in, name, holds);
 	default:
-		return report_error(EXIT_DATA, "%s: not a .npy file; raw bytes need --dtype and "
-		    "--shape, images cachex import", name);
+		return report_error(EXIT_DATA,
+		    "%s: not a .npy file; raw bytes need --dtype and "
+		    "--shape, images cachex import",
+		    name);
 	}
 }
 
@@ -387,8 +390,7 @@ decode_fields(struct input *in)
 	int raw_dtype;
 	const int status = find_raw_dtype(&raw_dtype);
 
-	return status == EXIT_DONE ? read_fields(raw_dtype, &in->loaded) :
-	    status;
+	return status == EXIT_DONE ? read_fields(raw_dtype, &in->loaded) : status;
 }
 
 static int
@@ -410,8 +412,8 @@ store_value(const char *module, lc_id id, const lc_value *value)
 {
 	lc_cache *cache;
 	lc_status stored;
-	int status = dry_run ? module_open_if_there(module, &cache) :
-	    module_create(module, &cache);
+	int status = dry_run ? module_open_if_there(module, &cache)
+			     : module_create(module, &cache);
 
 	if (status != EXIT_DONE)
 		return status;
@@ -476,8 +478,10 @@ run_put(int argc, char **argv)
 	if (status == EXIT_DONE && settings.json)
 		show_json(argv[0], id, in.loaded.value);
 	else if (status == EXIT_DONE && (dry_run || settings.verbose))
-		say_stored(argc == 3 ? input_name(argv[2]) : fields.count > 0 ?
-		    "fields" : input_name("-"), id, in.loaded.value);
+		say_stored(argc == 3       ? input_name(argv[2])
+			: fields.count > 0 ? "fields"
+					   : input_name("-"),
+		    id, in.loaded.value);
 	lc__loaded_free(&in.loaded);
 	decoded_free(&in.file);
 	return status;
@@ -487,27 +491,24 @@ const struct command cmd_put = {
 	.name = "put",
 	.operands = "MODULE CACHE_ID [FILE]",
 	.summary = "store a tensor, or a structured value",
-	.text =
-	    "Stores the value in FILE, or on standard input if FILE is - or "
-	    "missing, under CACHE_ID and replaces what stood there. The module "
-	    "is made if it does not exist. On exit status 0 the record is on "
-	    "disk.\n"
-	    "FILE is a .npy file, or raw bytes in row-major order, little-"
-	    "endian, described by --dtype and --shape. A Fortran-ordered or "
-	    "big-endian .npy is stored in row-major order, little-endian.\n"
-	    "A structured value is a .npz file, a directory of .npy files, JSON, or "
-	    "given part by part with --field. The dots in names part the steps of a "
-	    "path; names that are 0, 1 and so on make a list.",
-	.examples =
-	    "cachex put faces img-000001 feature.npy\n"
-	    "cachex put faces img-000002 --dtype f32 --shape 512 <feature.raw\n"
-	    "python3 make-feature.py | cachex put faces img-000003 -\n"
-	    "cachex put faces img-000004 --field features=feature.npy --field "
-	    "boxes.0=box.npy --field 'label:=\"cat\"'\n"
-	    "cachex put faces img-000005 outputs.npz --codec auto",
+	.text = "Stores the value in FILE, or on standard input if FILE is - or "
+		"missing, under CACHE_ID and replaces what stood there. The module "
+		"is made if it does not exist. On exit status 0 the record is on disk.\n"
+		"FILE is a .npy file, or raw bytes in row-major order, little-"
+		"endian, described by --dtype and --shape. A Fortran-ordered or "
+		"big-endian .npy is stored in row-major order, little-endian.\n"
+		"A structured value is a .npz file, a directory of .npy files, JSON, or "
+		"given part by part with --field. The dots in names part the steps of a "
+		"path; names that are 0, 1 and so on make a list.",
+	.examples = "cachex put faces img-000001 feature.npy\n"
+		    "cachex put faces img-000002 --dtype f32 --shape 512 <feature.raw\n"
+		    "python3 make-feature.py | cachex put faces img-000003 -\n"
+		    "cachex put faces img-000004 --field features=feature.npy --field "
+		    "boxes.0=box.npy --field 'label:=\"cat\"'\n"
+		    "cachex put faces img-000005 outputs.npz --codec auto",
 	.completes = "mif",
 	.least = 2,
 	.most = 3,
 	.options = options,
-	.run = run_put
+	.run = run_put,
 };

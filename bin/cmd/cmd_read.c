@@ -17,7 +17,7 @@ static int follow;
 static struct opt options[] = {
 	{ "r", "reader", OPT_TEXT, &reader, .value = "r/R",
 	    .help = "read the share of reader r of R, counted from 0; 0/1 unless said "
-	    "otherwise" },
+		    "otherwise" },
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	STREAM_ORDER_OPTIONS(order),
@@ -35,7 +35,7 @@ static struct opt options[] = {
 	{ "", "follow", OPT_FLAG, &follow,
 	    .help = "go on while SOURCE grows, until it is final" },
 	READ_READER_OPTIONS(opts),
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* "1/4": the second of four. */
@@ -48,12 +48,12 @@ read_share(struct read_job *out)
 
 	if (slash != NULL && (size_t)(slash - reader) < sizeof(first))
 		memcpy(first, reader, (size_t)(slash - reader));
-	if (slash == NULL || !count_parse(first, &r) ||
-	    !count_parse(slash + 1, &readers))
+	if (slash == NULL || !count_parse(first, &r) || !count_parse(slash + 1, &readers))
 		return report_usage("--reader: '%s' is not r/R, as 0/4", reader);
 	if (r >= readers || readers > UINT32_MAX)
 		return report_usage("--reader: '%s': the readers of %s are counted from "
-		    "0", reader, slash + 1);
+				    "0",
+		    reader, slash + 1);
 	out->reader = (uint32_t)r;
 	out->readers = (uint32_t)readers;
 	return EXIT_DONE;
@@ -72,17 +72,18 @@ read_batches(struct read_job *out)
 	} else {
 		if ((size_t)(dash - batches) < sizeof(first))
 			memcpy(first, batches, (size_t)(dash - batches));
-		good = count_parse(first, &out->first) &&
-		    out->first < UINT64_MAX && (dash[1] == '\0' ||
-		    (count_parse(dash + 1, &out->last) &&
-		    out->last >= out->first && out->last < UINT64_MAX));
+		good = count_parse(first, &out->first) && out->first < UINT64_MAX &&
+		    (dash[1] == '\0' ||
+			(count_parse(dash + 1, &out->last) && out->last >= out->first &&
+			    out->last < UINT64_MAX));
 	}
 	if (!good)
-		return report_usage("--batches: '%s' is neither FIRST-LAST nor FIRST- nor "
-		    "a COUNT", batches);
+		return report_usage(
+		    "--batches: '%s' is neither FIRST-LAST nor FIRST- nor a COUNT",
+		    batches);
 	if (dash != NULL && opts.token_file != NULL)
 		return report_usage("--batches FIRST- and --token-file both say where to "
-		    "begin");
+				    "begin");
 	return EXIT_DONE;
 }
 
@@ -90,9 +91,15 @@ static int
 run_read(int argc, char **argv)
 {
 	struct read_job job = {
-		.source = argv[0], .opts = &opts, .order = &order,
-		.readers = 1, .split = (lc_split)share, .follow = follow,
-		.first = UINT64_MAX, .last = UINT64_MAX, .count = UINT64_MAX
+		.source = argv[0],
+		.opts = &opts,
+		.order = &order,
+		.readers = 1,
+		.split = (lc_split)share,
+		.follow = follow,
+		.first = UINT64_MAX,
+		.last = UINT64_MAX,
+		.count = UINT64_MAX,
 	};
 	struct stream_sources sources;
 	int status = EXIT_DONE;
@@ -101,7 +108,8 @@ run_read(int argc, char **argv)
 	if (reader != NULL)
 		status = read_share(&job);
 	if (opts.token_file != NULL)
-		interrupt_resume("the token file has what was read; the same command goes on");
+		interrupt_resume(
+		    "the token file has what was read; the same command goes on");
 	else if (opts.npy != NULL && !opts.force)
 		interrupt_resume("with -f the same command begins again");
 	if (status == EXIT_DONE && batches != NULL)
@@ -141,5 +149,5 @@ const struct command cmd_read = {
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_read
+	.run = run_read,
 };

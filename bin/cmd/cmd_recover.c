@@ -21,7 +21,7 @@ static struct opt options[] = {
 	    .help = "read the pages of FROM without its trees into the new module TO" },
 	{ "", "stale", OPT_FLAG, &stale,
 	    .help = "with --salvage: take old versions where the newest is lost" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static void
@@ -56,13 +56,15 @@ show_text(const char *module, const lc_recover_result *result)
 	char records[SIZE_TEXT];
 
 	if (result->rescued + result->lost + result->unknown + result->runs +
-	    result->rows + result->kept == 0) {
-		printf("%s: no damage; %s\n", module, count_human(result->records,
-		    "record", records, sizeof(records)));
+		result->rows + result->kept ==
+	    0) {
+		printf("%s: no damage; %s\n", module,
+		    count_human(result->records, "record", records, sizeof(records)));
 		return;
 	}
 	printf("%s: %s%s, %llu rescued, %llu lost; %llu index runs and %llu rows "
-	    "%srebuilt\n", module, dry_run ? "would have " : "",
+	       "%srebuilt\n",
+	    module, dry_run ? "would have " : "",
 	    count_human(result->records, "record", records, sizeof(records)),
 	    (unsigned long long)result->rescued, (unsigned long long)result->lost,
 	    (unsigned long long)result->runs, (unsigned long long)result->rows,
@@ -78,8 +80,12 @@ show_text(const char *module, const lc_recover_result *result)
 static int
 recover_module(const char *module)
 {
-	lc_progress progress = { .step = progress_step, .damage = show_line,
-		.ctx = (void *)(uintptr_t)module, .phase = progress_phase };
+	lc_progress progress = {
+		.step = progress_step,
+		.damage = show_line,
+		.ctx = (void *)(uintptr_t)module,
+		.phase = progress_phase,
+	};
 	lc_recover_result result = { 0 };
 	lc_status status;
 
@@ -156,8 +162,9 @@ show_salvage_text(const char *module, const lc_salvage_result *result)
 static bool
 is_everything(const lc_salvage_result *result)
 {
-	return result->stale + result->undecided + result->lost +
-	    result->unreadable + result->schemas + result->inputs == 0 &&
+	return result->stale + result->undecided + result->lost + result->unreadable +
+		result->schemas + result->inputs ==
+	    0 &&
 	    !result->settings_lost && !result->uncertain;
 }
 
@@ -189,15 +196,18 @@ salvage_module(const char *from, const char *to)
 	lc_salvage_options_init(&how);
 	how.dry_run = dry_run;
 	how.stale = stale;
-	how.progress = (lc_progress){ .step = progress_step, .damage = show_line,
-		.ctx = (void *)(uintptr_t)from };
+	how.progress = (lc_progress){
+		.step = progress_step,
+		.damage = show_line,
+		.ctx = (void *)(uintptr_t)from,
+	};
 	progress_begin("salvage");
 	status = lc_salvage(path, settings.root, to, &how, &result);
 	progress_end();
 	free(path);
 	if (status != LC_OK)
-		return status == LC_NO_FILE ? report_library(EXIT_NO) :
-		    report_argument(status);
+		return status == LC_NO_FILE ? report_library(EXIT_NO)
+					    : report_argument(status);
 	if (settings.json)
 		show_salvage_json(to, &result);
 	else
@@ -211,10 +221,10 @@ run_recover(int argc, char **argv)
 	if (!salvage && stale)
 		return report_usage("--stale needs --salvage");
 	if (!salvage)
-		return argc == 1 ? recover_module(argv[0]) :
-		    report_usage("too many operands: %s", argv[1]);
-	return argc == 2 ? salvage_module(argv[0], argv[1]) :
-	    report_usage("--salvage needs the name of a new module");
+		return argc == 1 ? recover_module(argv[0])
+				 : report_usage("too many operands: %s", argv[1]);
+	return argc == 2 ? salvage_module(argv[0], argv[1])
+			 : report_usage("--salvage needs the name of a new module");
 }
 
 const struct command cmd_recover = {
@@ -236,14 +246,13 @@ const struct command cmd_recover = {
 	    "directory or a data file, the last two with a slash in their names; it "
 	    "is never written to. Exit status 3 says that something is lost, or that "
 	    "nobody knows whether it is.",
-	.examples =
-	    "cachex recover -n faces\n"
-	    "cachex backup faces /backup; cachex recover faces\n"
-	    "cachex recover --salvage faces faces-2",
+	.examples = "cachex recover -n faces\n"
+		    "cachex backup faces /backup; cachex recover faces\n"
+		    "cachex recover --salvage faces faces-2",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run_recover
+	.run = run_recover,
 };

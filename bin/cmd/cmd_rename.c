@@ -17,8 +17,9 @@ run_rename(int argc, char **argv)
 	if (renamed == LC_NO_FILE)
 		return module_missing(settings.root, argv[0]);
 	if (renamed == LC_EXISTS)
-		return report_usage("%s; cachex drop removes a module, cachex merge joins "
-		    "two", lc_last_error()->text);
+		return report_usage(
+		    "%s; cachex drop removes a module, cachex merge joins two",
+		    lc_last_error()->text);
 	if (renamed != LC_OK)
 		return report_argument(renamed);
 	if (settings.json) {
@@ -38,11 +39,10 @@ const struct command cmd_rename = {
 	    "Gives MODULE the name NEW in the same root, at once and durably. Nothing "
 	    "that is called NEW is replaced, and nobody may have MODULE open. Its uuid "
 	    "stays, so that token files of cachex read go on with the new name.",
-	.examples =
-	    "cachex rename faces faces-2026",
+	.examples = "cachex rename faces faces-2026",
 	.completes = "mw",
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_rename
+	.run = run_rename,
 };

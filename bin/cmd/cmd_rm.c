@@ -15,15 +15,14 @@ static int from_stdin;
 static int null;
 
 static struct opt options[] = {
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "do not ask" },
+	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be forgotten, change nothing" },
 	{ "", "stdin", OPT_FLAG, &from_stdin,
 	    .help = "read cache_ids from standard input too, one a line" },
 	{ "z", "null", OPT_FLAG, &null,
 	    .help = "the list on standard input ends its items with a NUL byte" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* An exit status: EXIT_DONE to go on. */
@@ -35,8 +34,8 @@ ask_first(const char *module, const struct list *ids, bool listed)
 	if (listed)
 		return ask_nobody();
 	if (ids->count == 1)
-		return ask("forget %s of %s?", lc__quote_id(ids->items[0].data,
-		    ids->items[0].size), module);
+		return ask("forget %s of %s?",
+		    lc__quote_id(ids->items[0].data, ids->items[0].size), module);
 	return ask("forget %zu cache_ids of %s?", ids->count, module);
 }
 
@@ -67,14 +66,15 @@ forget_all(lc_cache *cache, const char *module, const struct list *ids,
 
 	for (size_t i = 0; i < ids->count; i++) {
 		const lc_id id = ids->items[i];
-		const lc_status found = dry_run ? lc_contains(cache, id.data, id.size) :
-		    lc_delete(cache, id.data, id.size);
+		const lc_status found = dry_run ? lc_contains(cache, id.data, id.size)
+						: lc_delete(cache, id.data, id.size);
 
 		tally->forgotten += found == LC_OK;
 		tally->missing += found == LC_NOT_FOUND;
 		if (found == LC_NOT_FOUND) {
-			status = report_worse(status, report_error(EXIT_NO,
-			    "%s is not in %s", lc__quote_id(id.data, id.size), module));
+			status = report_worse(status,
+			    report_error(EXIT_NO, "%s is not in %s",
+				lc__quote_id(id.data, id.size), module));
 		} else if (found != LC_OK) {
 			return report_worse(status, report_status(found));
 		} else if (dry_run || settings.verbose) {
@@ -97,8 +97,8 @@ run_rm(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = ask_first(argv[0], &ids, listed);
 	if (status == EXIT_DONE)
-		status = dry_run ? module_open(argv[0], &cache) :
-		    module_change(argv[0], &cache);
+		status = dry_run ? module_open(argv[0], &cache)
+				 : module_change(argv[0], &cache);
 	if (status == EXIT_DONE) {
 		status = module_close(cache, forget_all(cache, argv[0], &ids, &tally));
 		if (status <= EXIT_NO && settings.json)
@@ -112,18 +112,15 @@ const struct command cmd_rm = {
 	.name = "rm",
 	.operands = "MODULE CACHE_ID...",
 	.summary = "forget cache_ids",
-	.text =
-	    "Forgets the records under these cache_ids. On a terminal it asks "
-	    "first; elsewhere, and with a list on standard input, it needs -f. "
-	    "Exit status 1 says that one or more were not there; the others are "
-	    "forgotten all the same. A single - for CACHE_ID is the same as "
-	    "--stdin.",
-	.examples =
-	    "cachex rm faces img-000001\n"
-	    "cachex ls faces tmp/ -z | cachex rm faces -f -z --stdin",
+	.text = "Forgets the records under these cache_ids. On a terminal it asks "
+		"first; elsewhere, and with a list on standard input, it needs -f. "
+		"Exit status 1 says that one or more were not there; the others are "
+		"forgotten all the same. A single - for CACHE_ID is the same as --stdin.",
+	.examples = "cachex rm faces img-000001\n"
+		    "cachex ls faces tmp/ -z | cachex rm faces -f -z --stdin",
 	.completes = "mi",
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_rm
+	.run = run_rm,
 };

@@ -20,8 +20,9 @@
 static double
 ratio_of(const lc_schema_stats *stats)
 {
-	return stats->stored_bytes ? (double)stats->raw_bytes /
-	    (double)stats->stored_bytes : 1;
+	return stats->stored_bytes
+	    ? (double)stats->raw_bytes / (double)stats->stored_bytes
+	    : 1;
 }
 
 /* "lz4", "u8pack 10, none 2": how many tensors, where it is not all of them. */
@@ -189,19 +190,17 @@ const struct command cmd_schema = {
 	.name = "schema",
 	.operands = "MODULE",
 	.summary = "list the structures of a module's values",
-	.text =
-	    "Lists every structure that the module's values have: names, dtypes and "
-	    "ranks, where f32[*,*] has two dimensions of any size and plain stands "
-	    "for data that is no tensor. Behind it, how many records have it, the "
-	    "bytes of their tensors as they are and as they are stored, how many "
-	    "times smaller that is, and the codecs. Dead records count until "
-	    "compact takes them away.",
-	.examples =
-	    "cachex schema faces\n"
-	    "cachex schema faces --json | jq '[.structure, .ratio]'",
+	.text = "Lists every structure that the module's values have: names, dtypes and "
+		"ranks, where f32[*,*] has two dimensions of any size and plain stands "
+		"for data that is no tensor. Behind it, how many records have it, the "
+		"bytes of their tensors as they are and as they are stored, how many "
+		"times smaller that is, and the codecs. Dead records count until "
+		"compact takes them away.",
+	.examples = "cachex schema faces\n"
+		    "cachex schema faces --json | jq '[.structure, .ratio]'",
 	.completes = "m",
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_schema
+	.run = run_schema,
 };

@@ -15,7 +15,7 @@ static struct opt options[] = {
 	    .help = "make the module if it does not exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what the settings would be, change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static void
@@ -32,13 +32,14 @@ show(const char *module, const struct module_settings *is)
 		return;
 	}
 	for (size_t i = 0; module_setting_name(i) != NULL; i++)
-		printf("%s=%s\n", module_setting_name(i), module_setting_value(is, i, text,
-		    sizeof(text)));
+		printf("%s=%s\n", module_setting_name(i),
+		    module_setting_value(is, i, text, sizeof(text)));
 }
 
 /* All of them are read before any is changed. */
 static int
-change(const char *module, lc_cache *cache, struct module_settings *is, int argc, char **argv)
+change(const char *module, lc_cache *cache, struct module_settings *is, int argc,
+    char **argv)
 {
 	char why[OPT_TEXT_ROOM];
 	lc_status status;
@@ -91,10 +92,9 @@ run_set(int argc, char **argv)
 	if (argc == 1 || dry_run)
 		status = module_open(argv[0], &cache);
 	else
-		status = create ? module_create(argv[0], &cache) :
-		    module_change(argv[0], &cache);
-	return status == EXIT_DONE ? module_close(cache, set(cache, argc, argv)) :
-	    status;
+		status = create ? module_create(argv[0], &cache)
+				: module_change(argv[0], &cache);
+	return status == EXIT_DONE ? module_close(cache, set(cache, argc, argv)) : status;
 }
 
 const struct command cmd_set = {
@@ -113,15 +113,14 @@ const struct command cmd_set = {
 	    "that is a tensor, none for no lengths; only in a module without records. "
 	    "share: who may use the module, by the modes of its files: its owner; its "
 	    "group; or its group and, to read, all others.",
-	.examples =
-	    "cachex set faces\n"
-	    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
-	    "cachex set -c outputs policy=strict\n"
-	    "cachex set -c corpus length=tokens\n"
-	    "cachex set faces share=group",
+	.examples = "cachex set faces\n"
+		    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
+		    "cachex set -c outputs policy=strict\n"
+		    "cachex set -c corpus length=tokens\n"
+		    "cachex set faces share=group",
 	.completes = "mn",
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_set
+	.run = run_set,
 };

@@ -30,11 +30,12 @@ each_file(int argc, char **argv, int (*look)(const char *path))
 
 	for (int i = 0; i < argc; i++)
 		if (strcmp(argv[i], "-") == 0)
-			return report_usage("-: a shard is a file that is mapped, "
+			return report_usage(
+			    "-: a shard is a file that is mapped, "
 			    "standard input is none; ./- is the file of that name");
 	for (int i = 0; i < argc; i++)
-		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    look(argv[i]));
+		status = report_worse(status,
+		    interrupt_pending() ? interrupt_status() : look(argv[i]));
 	return status;
 }
 
@@ -46,9 +47,8 @@ static uint64_t ids = 5;
 static struct opt inspect_options[] = {
 	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
 	    .help = "only this sample, counted from 0" },
-	{ "", "ids", OPT_COUNT, &ids, .value = "N",
-	    .help = "show this many cache_ids" },
-	{ .kind = OPT_END }
+	{ "", "ids", OPT_COUNT, &ids, .value = "N", .help = "show this many cache_ids" },
+	{ .kind = OPT_END },
 };
 
 static void
@@ -75,8 +75,12 @@ show_header_json(struct json *json, const char *path, const lc_shard_info *info)
 static void
 show_header_text(const char *path, const lc_shard_info *info)
 {
-	const struct { const char *label; uint64_t value; } rows[] = {
-		{ "samples", info->samples }, { "max_boxes", info->max_boxes },
+	const struct {
+		const char *label;
+		uint64_t value;
+	} rows[] = {
+		{ "samples", info->samples },
+		{ "max_boxes", info->max_boxes },
 		{ "image_offset", info->image_offset },
 		{ "boxes_offset", info->boxes_offset },
 		{ "mask_offset", info->mask_offset },
@@ -90,8 +94,8 @@ show_header_text(const char *path, const lc_shard_info *info)
 	printf("  %-16s %s[%u,%u,%u]\n", "image", lc_dtype_name(info->dtype),
 	    info->channels, info->height, info->width);
 	if (info->max_boxes > 0)
-		printf("  %-16s %s[%u,4]\n", "boxes",
-		    lc_dtype_name(info->boxes_dtype), info->max_boxes);
+		printf("  %-16s %s[%u,4]\n", "boxes", lc_dtype_name(info->boxes_dtype),
+		    info->max_boxes);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		printf("  %-16s %llu\n", rows[i].label,
 		    (unsigned long long)rows[i].value);
@@ -100,14 +104,12 @@ show_header_text(const char *path, const lc_shard_info *info)
 #define MOST_CLASSES 4096 /* of a sample that are shown */
 
 static void
-show_classes(struct json *json, const lc_sample_origin *origin,
-    const int64_t *class_ids)
+show_classes(struct json *json, const lc_sample_origin *origin, const int64_t *class_ids)
 {
 	jw_key(json, "class_ids");
 	putc('[', json->out);
 	for (uint32_t i = 0; i < origin->n_classes && i < MOST_CLASSES; i++)
-		fprintf(json->out, "%s%lld", i ? "," : "",
-		    (long long)class_ids[i]);
+		fprintf(json->out, "%s%lld", i ? "," : "", (long long)class_ids[i]);
 	putc(']', json->out);
 }
 
@@ -138,8 +140,7 @@ static void
 show_origin_text(const lc_sample_origin *origin)
 {
 	if (origin->original_width > 0)
-		printf("  of %ux%u", origin->original_width,
-		    origin->original_height);
+		printf("  of %ux%u", origin->original_width, origin->original_height);
 	if (origin->boxes_total > 0)
 		printf("  boxes %llu", (unsigned long long)origin->boxes_total);
 }
@@ -228,15 +229,13 @@ static const struct command shard_inspect = {
 	.name = "shard inspect",
 	.operands = "FILE...",
 	.summary = "show the header and the first cache_ids",
-	.text =
-	    "Shows the header of each shard and its first cache_ids.",
-	.examples =
-	    "cachex shard inspect shards/*.twh1",
+	.text = "Shows the header of each shard and its first cache_ids.",
+	.examples = "cachex shard inspect shards/*.twh1",
 	.completes = "f",
 	.least = 1,
 	.most = -1,
 	.options = inspect_options,
-	.run = run_shard_inspect
+	.run = run_shard_inspect,
 };
 
 /* ---- verify ------------------------------------------------------------------------ */
@@ -310,8 +309,8 @@ static int
 conclude(const char *path, bool directory, lc_status status, const char *note)
 {
 	if (status == LC_NO_FILE && directory)
-		return report_error(EXIT_NO, "%s: no manifest.json: no export, or one that has not "
-		    "ended", path);
+		return report_error(EXIT_NO,
+		    "%s: no manifest.json: no export, or one that has not ended", path);
 	if (status != LC_OK && status != LC_CORRUPT)
 		return report_status(status);
 	show_verdict(path, status == LC_OK, note);
@@ -322,7 +321,11 @@ static int
 verify(const char *path)
 {
 	struct damage damage = { path, 0 };
-	lc_progress progress = { .step = progress_step, .damage = show_damage, .ctx = &damage };
+	lc_progress progress = {
+		.step = progress_step,
+		.damage = show_damage,
+		.ctx = &damage,
+	};
 	const bool directory = is_directory(path);
 	const char *note = "";
 	lc_status status;
@@ -348,18 +351,16 @@ static const struct command shard_verify = {
 	.name = "shard verify",
 	.operands = "FILE...",
 	.summary = "compare with checksums",
-	.text =
-	    "Compares each shard with its checksums. A directory is compared with "
-	    "its manifest.json: every shard, its size and its SHA-256. Exit status "
-	    "3 says that damage was found.",
-	.examples =
-	    "cachex shard verify shards",
+	.text = "Compares each shard with its checksums. A directory is compared with "
+		"its manifest.json: every shard, its size and its SHA-256. Exit status "
+		"3 says that damage was found.",
+	.examples = "cachex shard verify shards",
 	.completes = "f",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = -1,
 	.options = no_options,
-	.run = run_shard_verify
+	.run = run_shard_verify,
 };
 
 /* ---- extract ----------------------------------------------------------------------- */
@@ -381,16 +382,13 @@ static struct opt extract_options[] = {
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "what to write" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, "
-	    "V1)" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace files that exist" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "name the files, write nothing" },
-	{ .kind = OPT_END }
+	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	{ "f", "force", OPT_FLAG, &force, .help = "replace files that exist" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "name the files, write nothing" },
+	{ .kind = OPT_END },
 };
 
-#define NAME_ROOM 256 /* what a file system takes, with a NUL */
+#define NAME_ROOM 256  /* what a file system takes, with a NUL */
 #define SUFFIX_ROOM 24 /* ".boxes.npy" and the temporary file's ending */
 
 /* The cache_id with %XX for bytes that mean something in file names; false if too long. */
@@ -401,9 +399,8 @@ name_of_id(lc_id id, char out[NAME_ROOM])
 	size_t used = 0;
 
 	for (size_t i = 0; i < id.size; i++) {
-		const bool plain = isalnum(bytes[i]) ||
-		    bytes[i] == '-' || bytes[i] == '_' ||
-		    (bytes[i] == '.' && i > 0);
+		const bool plain = isalnum(bytes[i]) || bytes[i] == '-' ||
+		    bytes[i] == '_' || (bytes[i] == '.' && i > 0);
 		if (used + 3 + SUFFIX_ROOM >= NAME_ROOM)
 			return false;
 		used += (size_t)snprintf(out + used, NAME_ROOM - used,
@@ -525,7 +522,7 @@ extract_samples(const char *path, const lc_shard *shard)
 			break;
 		progress_items(i + 1, info->samples);
 		if (progress_step(NULL, (i + 1) * info->file_size / info->samples,
-		    info->file_size) != 0)
+			info->file_size) != 0)
 			return report_status(LC_CANCELLED);
 	}
 	return status;
@@ -566,37 +563,32 @@ static const struct command shard_extract = {
 	.name = "shard extract",
 	.operands = "FILE... -o DIR",
 	.summary = "write every sample to a file",
-	.text =
-	    "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy where "
-	    "there are no cache_ids; boxes and masks go to NAME.boxes.npy and "
-	    "NAME.mask.npy. In file names, bytes other than letters, digits, dot, "
-	    "minus and underscore are written as %XX.",
-	.examples =
-	    "cachex shard extract shards/*.twh1 -o samples --sample 0",
+	.text = "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy where "
+		"there are no cache_ids; boxes and masks go to NAME.boxes.npy and "
+		"NAME.mask.npy. In file names, bytes other than letters, digits, dot, "
+		"minus and underscore are written as %XX.",
+	.examples = "cachex shard extract shards/*.twh1 -o samples --sample 0",
 	.completes = "f",
 	.resume = "what it wrote stays; with -f the same command begins again",
 	.least = 1,
 	.most = -1,
 	.options = extract_options,
-	.run = run_shard_extract
+	.run = run_shard_extract,
 };
 
 /* ---- the command ------------------------------------------------------------------- */
 
-static const struct command *const subcommands[] = {
-	&shard_inspect, &shard_verify, &shard_extract, NULL
-};
+static const struct command *const subcommands[] = { &shard_inspect, &shard_verify,
+	&shard_extract, NULL };
 
 const struct command cmd_shard = {
 	.name = "shard",
 	.operands = "inspect|verify|extract FILE...",
 	.summary = "look into TWH1 shards",
-	.text =
-	    "Nothing in a shard is trusted, and no module is needed.",
-	.examples =
-	    "cachex shard inspect shards/*.twh1\n"
-	    "cachex shard verify shards\n"
-	    "cachex shard extract shards/*.twh1 -o samples --sample 0",
+	.text = "Nothing in a shard is trusted, and no module is needed.",
+	.examples = "cachex shard inspect shards/*.twh1\n"
+		    "cachex shard verify shards\n"
+		    "cachex shard extract shards/*.twh1 -o samples --sample 0",
 	.completes = "",
 	.least = 1,
 	.most = -1,

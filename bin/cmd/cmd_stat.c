@@ -28,10 +28,11 @@ static struct opt options[] = {
 	    .help = "with --values: a part of each record; of samples image or boxes" },
 	{ "", "axis", OPT_TEXT, &axis, .value = "N|none",
 	    .help = "with --values: the dimension of the channels, from the end below 0; "
-	    "default the first of three" },
+		    "default the first of three" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .most = 1024,
-	    .help = "with --values: run so many threads; default the number of processors" },
-	{ .kind = OPT_END }
+	    .help =
+		"with --values: run so many threads; default the number of processors" },
+	{ .kind = OPT_END },
 };
 
 /* What a row of the table is, and so how it prints. */
@@ -53,8 +54,8 @@ show_rows(const struct row *rows, size_t n, struct json *json)
 		if (json != NULL)
 			jw_count(json, rows[i].key, rows[i].value);
 		else if (rows[i].unit == BYTES)
-			printf("  %-16s %12s\n", rows[i].label, size_human(
-			    (double)rows[i].value, size, sizeof(size)));
+			printf("  %-16s %12s\n", rows[i].label,
+			    size_human((double)rows[i].value, size, sizeof(size)));
 		else if (rows[i].unit == AT_MOST && rows[i].value == 0)
 			printf("  %-16s %12s\n", rows[i].label, "-");
 		else if (rows[i].unit == AT_MOST)
@@ -96,8 +97,8 @@ uuid_text(const uint8_t uuid[16], char out[37])
 	char *p = out;
 
 	for (int i = 0; i < 16; i++)
-		p += sprintf(p, "%s%02x", i == 4 || i == 6 || i == 8 || i == 10 ?
-		    "-" : "", uuid[i]);
+		p += sprintf(p, "%s%02x",
+		    i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "", uuid[i]);
 }
 
 static void
@@ -144,8 +145,7 @@ show_fill(const lc_fill *fill, struct json *json)
 		jw_flag(json, "final", fill->final);
 		jw_close(json, '}');
 	} else {
-		printf("  %-16s %12s\n", "order", fill->final ? "final" :
-		    "growing");
+		printf("  %-16s %12s\n", "order", fill->final ? "final" : "growing");
 	}
 }
 
@@ -155,8 +155,8 @@ show_settings(const struct module_settings *is)
 	char text[MODULE_SETTING_TEXT];
 
 	for (size_t i = 0; module_setting_name(i) != NULL; i++)
-		printf("  %-16s %12s\n", module_setting_name(i), module_setting_value(is, i,
-		    text, sizeof(text)));
+		printf("  %-16s %12s\n", module_setting_name(i),
+		    module_setting_value(is, i, text, sizeof(text)));
 }
 
 /* What the library says of a module. */
@@ -214,7 +214,7 @@ show_module(const char *module)
 	struct facts facts = {
 		.stats.struct_size = sizeof(facts.stats),
 		.counters.struct_size = sizeof(facts.counters),
-		.fill.struct_size = sizeof(facts.fill)
+		.fill.struct_size = sizeof(facts.fill),
 	};
 	lc_cache *cache;
 	lc_status read;
@@ -263,8 +263,10 @@ show_values(int argc, char **argv)
 {
 	const long online = sysconf(_SC_NPROCESSORS_ONLN);
 	struct stat_values how = {
-		.field = field, .threads = threads > 0 ? (unsigned)threads :
-		    online > 0 ? (unsigned)online : 1
+		.field = field,
+		.threads = threads > 0 ? (unsigned)threads
+		    : online > 0       ? (unsigned)online
+				       : 1,
 	};
 	struct list modules = { 0 };
 	int status = EXIT_DONE;
@@ -311,14 +313,13 @@ const struct command cmd_stat = {
 	    "for each module.\n"
 	    "--values reads all tensors and shows mean, deviation, least and largest value of each "
 	    "channel; of a module, or of a path of a warehouse, a directory of shards or a shard.",
-	.examples =
-	    "cachex stat faces\n"
-	    "cachex stat --json | jq '[.module, .records]'\n"
-	    "cachex stat --values vae_latents",
+	.examples = "cachex stat faces\n"
+		    "cachex stat --json | jq '[.module, .records]'\n"
+		    "cachex stat --values vae_latents",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run_stat
+	.run = run_stat,
 };

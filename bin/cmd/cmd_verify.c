@@ -47,16 +47,19 @@ show_result(const char *module, const lc_verify_result *result, double seconds)
 	    (unsigned long long)result->live,
 	    size_human((double)result->bytes, size, sizeof(size)));
 	if (seconds >= 1)
-		printf(", %s/s", size_human((double)result->bytes / seconds, size,
-		    sizeof(size)));
+		printf(", %s/s",
+		    size_human((double)result->bytes / seconds, size, sizeof(size)));
 	putchar('\n');
 }
 
 static int
 verify_module(const char *module)
 {
-	lc_progress progress = { .step = progress_step, .damage = show_damage,
-		.phase = progress_phase };
+	lc_progress progress = {
+		.step = progress_step,
+		.damage = show_damage,
+		.phase = progress_phase,
+	};
 	lc_verify_result result = { 0 };
 	lc_cache *cache;
 	lc_status verified;
@@ -86,8 +89,9 @@ run_verify(int argc, char **argv)
 	int status = module_list(&modules, argc, argv);
 
 	for (size_t i = 0; i < modules.count; i++)
-		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    verify_module(modules.items[i].data));
+		status = report_worse(status,
+		    interrupt_pending() ? interrupt_status()
+					: verify_module(modules.items[i].data));
 	list_free(&modules);
 	return status;
 }
@@ -96,19 +100,16 @@ const struct command cmd_verify = {
 	.name = "verify",
 	.operands = "[MODULE...]",
 	.summary = "read everything and report damage",
-	.text =
-	    "Reads all pages, records, indexes and counters of the modules, of "
-	    "all if none is named, compares them with their checksums and with "
-	    "one another, and prints a line for each damage and one for each "
-	    "module. Nothing is changed. Exit status 3 says that damage was "
-	    "found.",
-	.examples =
-	    "cachex verify\n"
-	    "cachex verify faces || echo damaged",
+	.text = "Reads all pages, records, indexes and counters of the modules, of "
+		"all if none is named, compares them with their checksums and with "
+		"one another, and prints a line for each damage and one for each "
+		"module. Nothing is changed. Exit status 3 says that damage was found.",
+	.examples = "cachex verify\n"
+		    "cachex verify faces || echo damaged",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,
 	.least = 0,
 	.most = -1,
 	.options = options,
-	.run = run_verify
+	.run = run_verify,
 };

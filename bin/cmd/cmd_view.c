@@ -48,23 +48,22 @@ static struct opt options[] = {
 	    .help = "a sheet with this sample; given again, with more" },
 	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
 	    .help = "samples beside each other on a sheet" },
-	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS",
-	    .least = LC__SHEET_LEAST_CELL, .most = LC__SHEET_MOST_CELL,
+	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS", .least = LC__SHEET_LEAST_CELL,
+	    .most = LC__SHEET_MOST_CELL,
 	    .help = "the longer side of a sample on a sheet; 192 unless said otherwise" },
 	{ "", "histogram", OPT_FLAG, &histogram,
 	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
-	    "dots" },
+		    "dots" },
 	{ "", "heat", OPT_FLAG, &heat,
 	    .help = "a heat map also of a tensor that looks like an image" },
 	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
 	    .help = "the longer side of the picture of a tensor, at most" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace a file that exists; write to a terminal" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "draw, write nothing" },
-	{ .kind = OPT_END }
+	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "draw, write nothing" },
+	{ .kind = OPT_END },
 };
 
 /* ---- which samples are looked at --------------------------------------------------- */
@@ -171,8 +170,7 @@ note_id(const struct select *how, lc_id id, uint64_t i, struct selected *out)
 }
 
 static int
-select_ids(const struct select *how, const struct samples *set,
-    struct selected *out)
+select_ids(const struct select *how, const struct samples *set, struct selected *out)
 {
 	lc_sample sample;
 
@@ -190,8 +188,7 @@ select_ids(const struct select *how, const struct samples *set,
 }
 
 int
-select_samples(const struct select *how, const struct samples *set,
-    struct selected *out)
+select_samples(const struct select *how, const struct samples *set, struct selected *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (how->ids->count > 0)
@@ -246,7 +243,7 @@ check_ways(void)
 {
 	if ((from != OPT_UNSET) + (seed != OPT_UNSET) + (ids.count > 0) > 1)
 		return report_usage("only one of --from, --random and --id chooses the "
-		    "samples");
+				    "samples");
 	if (samples != OPT_UNSET && ids.count > 0)
 		return report_usage("--samples counts what --id names already");
 	return EXIT_DONE;
@@ -261,7 +258,7 @@ check_options(enum subject subject)
 
 	if (subject != OF_SAMPLES && (sheet || histogram))
 		return report_usage("a tensor is neither a sheet nor a histogram: only "
-		    "--field, --heat and --side are for it");
+				    "--field, --heat and --side are for it");
 	if (subject == OF_SAMPLES && (field != NULL || heat))
 		return report_usage("--field and --heat are for a tensor of a module");
 	if (subject == OF_NPY && field != NULL)
@@ -270,7 +267,7 @@ check_options(enum subject subject)
 		return report_usage("--histogram counts all samples and is no sheet");
 	if (settings.json && !dry_run && (output == NULL || strcmp(output, "-") == 0))
 		return report_usage("--json and the picture would both go to standard "
-		    "output; use -o FILE");
+				    "output; use -o FILE");
 	return check_ways();
 }
 
@@ -281,7 +278,8 @@ draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *
 	const struct select select = {
 		.most = samples == OPT_UNSET ? 24 : samples,
 		.from = from == OPT_UNSET ? 0 : from,
-		.random = seed, .ids = &ids
+		.random = seed,
+		.ids = &ids,
 	};
 
 	if (subject == OF_RECORD)
@@ -340,8 +338,7 @@ write_png(const struct lc__canvas *canvas)
 {
 	struct lc__buf png = { 0 };
 	const lc_status encoded = lc__canvas_png(canvas, &png);
-	const int status = encoded == LC_OK ? write_bytes(&png) :
-	    report_status(encoded);
+	const int status = encoded == LC_OK ? write_bytes(&png) : report_status(encoded);
 
 	lc__buf_free(&png);
 	return status;
@@ -434,5 +431,5 @@ const struct command cmd_view = {
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run_view
+	.run = run_view,
 };

@@ -65,8 +65,8 @@ take_facts(const struct lc_warehouse *w, struct version *v)
 	v->shards = w->manifest.n;
 	for (size_t i = 0; i < w->manifest.n; i++) {
 		v->samples += w->manifest.shards[i].samples;
-		status = report_worse(status, add_size(w, &w->manifest.shards[i],
-		    &v->bytes));
+		status = report_worse(status,
+		    add_size(w, &w->manifest.shards[i], &v->bytes));
 	}
 	return status;
 }
@@ -101,8 +101,7 @@ read_version(const char *warehouse, struct version *v)
 		lc_warehouse_close(w);
 	} else {
 		v->damaged = true;
-		status = report_worse(EXIT_DATA, report_status(
-		    lc_last_error()->status));
+		status = report_worse(EXIT_DATA, report_status(lc_last_error()->status));
 	}
 	free(dir);
 	return status;
@@ -188,8 +187,9 @@ begins(const struct version *v, const char *text)
 	const size_t n = strlen(text);
 	const char *dash = strchr(v->name, '-');
 
-	return n >= 4 && v->finished && (strncmp(v->key, text, n) == 0 ||
-	    (dash != NULL && strncmp(dash + 1, text, n) == 0));
+	return n >= 4 && v->finished &&
+	    (strncmp(v->key, text, n) == 0 ||
+		(dash != NULL && strncmp(dash + 1, text, n) == 0));
 }
 
 /*
@@ -208,7 +208,8 @@ versions_find(const struct versions *versions, const char *name)
 		if (!begins(&versions->all[i], name))
 			continue;
 		if (found != NULL) {
-			report_error(EXIT_NO, "%s: is the beginning of several versions", name);
+			report_error(EXIT_NO, "%s: is the beginning of several versions",
+			    name);
 			return NULL;
 		}
 		found = &versions->all[i];
@@ -249,12 +250,12 @@ list_text(const struct version *v)
 
 	columns_text(&columns, v->current ? "*" : " ");
 	columns_text(&columns, v->name);
-	columns_text(&columns, !v->finished ? v->damaged ? "damaged" : "no manifest" :
-	    count_human(v->samples, "sample", text, sizeof(text)));
-	columns_text(&columns, !v->finished ? "" :
-	    size_human((double)v->bytes, text, sizeof(text)));
-	columns_text(&columns, !v->finished ? "" :
-	    date_text(v->created_at_ms, date));
+	columns_text(&columns,
+	    !v->finished ? v->damaged ? "damaged" : "no manifest"
+			 : count_human(v->samples, "sample", text, sizeof(text)));
+	columns_text(&columns,
+	    !v->finished ? "" : size_human((double)v->bytes, text, sizeof(text)));
+	columns_text(&columns, !v->finished ? "" : date_text(v->created_at_ms, date));
 }
 
 static int
@@ -280,11 +281,10 @@ const struct command warehouse_list = {
 	.name = "warehouse list",
 	.operands = "WAREHOUSE",
 	.summary = "list the versions of a warehouse",
-	.text =
-	    "Lists the versions, oldest first, with their samples, the size of their "
-	    "shards and when they were made. A star marks the one that `current` "
-	    "points to. One without a manifest is what a prune that was stopped has "
-	    "left.",
+	.text = "Lists the versions, oldest first, with their samples, the size of their "
+		"shards and when they were made. A star marks the one that `current` "
+		"points to. One without a manifest is what a prune that was stopped has "
+		"left.",
 	.examples =
 	    "cachex warehouse list warehouse\n"
 	    "cachex warehouse list warehouse --json | jq -r 'select(.current).name'",
@@ -292,7 +292,7 @@ const struct command warehouse_list = {
 	.least = 1,
 	.most = 1,
 	.options = list_options,
-	.run = run_warehouse_list
+	.run = run_warehouse_list,
 };
 
 /* ---- use --------------------------------------------------------------------------- */
@@ -303,9 +303,8 @@ static int force;
 static struct opt use_options[] = {
 	{ "", "full", OPT_FLAG, &full,
 	    .help = "compare the SHA-256 of every file before" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "also if it exceeds its thresholds" },
-	{ .kind = OPT_END }
+	{ "f", "force", OPT_FLAG, &force, .help = "also if it exceeds its thresholds" },
+	{ .kind = OPT_END },
 };
 
 /* Whether a reader would open it. Its sources may have changed: they often have
@@ -369,46 +368,41 @@ const struct command warehouse_use = {
 	.name = "warehouse use",
 	.operands = "WAREHOUSE VERSION",
 	.summary = "point `current` to another version",
-	.text =
-	    "Points `current` to VERSION, atomically, after checking that a reader "
-	    "would open it; its sources may have changed. VERSION is its name, or "
-	    "four digits at least of its hash or its version key. Readers that have "
-	    "another version open go on with that.",
-	.examples =
-	    "cachex warehouse use warehouse v20261101-0123456789ab\n"
-	    "cachex warehouse use warehouse 0123 --full",
+	.text = "Points `current` to VERSION, atomically, after checking that a reader "
+		"would open it; its sources may have changed. VERSION is its name, or "
+		"four digits at least of its hash or its version key. Readers that have "
+		"another version open go on with that.",
+	.examples = "cachex warehouse use warehouse v20261101-0123456789ab\n"
+		    "cachex warehouse use warehouse 0123 --full",
 	.completes = "d",
 	.resume = INTERRUPT_AGAIN,
 	.least = 2,
 	.most = 2,
 	.options = use_options,
-	.run = run_warehouse_use
+	.run = run_warehouse_use,
 };
 
 /* ---- the command ------------------------------------------------------------------- */
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-static const struct command *const subcommands[] = {
-	&warehouse_inspect, &warehouse_verify, &warehouse_list, &warehouse_compare,
-	&warehouse_use, &warehouse_prune, &warehouse_report, NULL
-};
+static const struct command *const subcommands[] = { &warehouse_inspect,
+	&warehouse_verify, &warehouse_list, &warehouse_compare, &warehouse_use,
+	&warehouse_prune, &warehouse_report, NULL };
 
 const struct command cmd_warehouse = {
 	.name = "warehouse",
 	.operands = "WORD WAREHOUSE...",
 	.summary = "look into, verify and compare warehouses",
-	.text =
-	    "A warehouse holds versions of a labelled dataset as TWH1 shards; cachex "
-	    "build makes them. WAREHOUSE is its directory, which stands for the "
-	    "version that its `current` points to, or the directory of one version. "
-	    "A directory that cachex export has written will do as well.",
-	.examples =
-	    "cachex warehouse inspect warehouse\n"
-	    "cachex warehouse verify warehouse && echo good",
+	.text = "A warehouse holds versions of a labelled dataset as TWH1 shards; cachex "
+		"build makes them. WAREHOUSE is its directory, which stands for the "
+		"version that its `current` points to, or the directory of one version. "
+		"A directory that cachex export has written will do as well.",
+	.examples = "cachex warehouse inspect warehouse\n"
+		    "cachex warehouse verify warehouse && echo good",
 	.completes = "",
 	.least = 1,
 	.most = -1,
 	.subcommands = subcommands,
-	.options = options
+	.options = options,
 };

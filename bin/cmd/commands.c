@@ -7,13 +7,12 @@
 #include "ui/report.h"
 #include "ui/suggest.h"
 
-const struct command *const commands[] = {
-	&cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls, &cmd_stat, &cmd_schema,
-	&cmd_set, &cmd_verify, &cmd_backup, &cmd_copy, &cmd_merge, &cmd_compact,
-	&cmd_clear, &cmd_drop, &cmd_rename, &cmd_recover, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump,
-	&cmd_load, &cmd_fill, &cmd_buckets, &cmd_migrate, &cmd_build, &cmd_warehouse,
-	&cmd_view, &cmd_read, &cmd_plan, &cmd_follow, &cmd_config, &cmd_help, NULL
-};
+const struct command *const commands[] = { &cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls,
+	&cmd_stat, &cmd_schema, &cmd_set, &cmd_verify, &cmd_backup, &cmd_copy, &cmd_merge,
+	&cmd_compact, &cmd_clear, &cmd_drop, &cmd_rename, &cmd_recover, &cmd_import,
+	&cmd_export, &cmd_shard, &cmd_dump, &cmd_load, &cmd_fill, &cmd_buckets,
+	&cmd_migrate, &cmd_build, &cmd_warehouse, &cmd_view, &cmd_read, &cmd_plan,
+	&cmd_follow, &cmd_config, &cmd_help, NULL };
 
 const struct command *
 command_at(size_t i)
@@ -22,7 +21,7 @@ command_at(size_t i)
 		if (i-- == 0)
 			return *c;
 		for (const struct command *const *s = (*c)->subcommands;
-		    s != NULL && *s != NULL; s++)
+		     s != NULL && *s != NULL; s++)
 			if (i-- == 0)
 				return *s;
 	}
@@ -62,16 +61,37 @@ static const struct {
 	const char *word;
 	const char *command;
 } synonyms[] = {
-	{ "add", "put" }, { "cat", "get" }, { "check", "verify" }, { "cp", "copy" },
-	{ "del", "rm" }, { "delete", "rm" }, { "destroy", "drop" }, { "df", "stat" },
-	{ "diff", "compare" }, { "dir", "ls" }, { "du", "stat" }, { "exists", "has" },
-	{ "fsck", "verify" }, { "info", "stat" },
-	{ "join", "merge" }, { "list", "ls" }, { "man", "help" }, { "move", "rename" },
-	{ "mv", "rename" }, { "remove", "rm" }, { "repair", "recover" },
-	{ "restore", "load" }, { "rmdir", "drop" }, { "save", "backup" },
-	{ "show", "stat" }, { "stats", "stat" },
-	{ "store", "put" }, { "tail", "follow" }, { "truncate", "clear" },
-	{ "vacuum", "compact" }, { "watch", "follow" }
+	{ "add", "put" },
+	{ "cat", "get" },
+	{ "check", "verify" },
+	{ "cp", "copy" },
+	{ "del", "rm" },
+	{ "delete", "rm" },
+	{ "destroy", "drop" },
+	{ "df", "stat" },
+	{ "diff", "compare" },
+	{ "dir", "ls" },
+	{ "du", "stat" },
+	{ "exists", "has" },
+	{ "fsck", "verify" },
+	{ "info", "stat" },
+	{ "join", "merge" },
+	{ "list", "ls" },
+	{ "man", "help" },
+	{ "move", "rename" },
+	{ "mv", "rename" },
+	{ "remove", "rm" },
+	{ "repair", "recover" },
+	{ "restore", "load" },
+	{ "rmdir", "drop" },
+	{ "save", "backup" },
+	{ "show", "stat" },
+	{ "stats", "stat" },
+	{ "store", "put" },
+	{ "tail", "follow" },
+	{ "truncate", "clear" },
+	{ "vacuum", "compact" },
+	{ "watch", "follow" },
 };
 
 /* The command that another program calls so, where this list has it. */
@@ -87,8 +107,7 @@ synonym(const struct command *const *list, const char *word)
 
 /* What a word of a list was meant, in a suggest of the caller's. */
 static const char *
-nearest(struct suggest *suggest, const struct command *const *list,
-    const char *word)
+nearest(struct suggest *suggest, const struct command *const *list, const char *word)
 {
 	const char *meant = synonym(list, word);
 
@@ -119,8 +138,10 @@ enumerate(const struct command *const *list, char *out, size_t room)
 
 	for (; *list != NULL && size < room; list++)
 		size += (size_t)snprintf(out + size, room - size, "%s%s",
-		    command_word(*list), list[1] == NULL ? "" :
-		    list[2] == NULL ? " and " : ", ");
+		    command_word(*list),
+		    list[1] == NULL       ? ""
+			: list[2] == NULL ? " and "
+					  : ", ");
 }
 
 int

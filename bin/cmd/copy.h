@@ -11,13 +11,13 @@ extern struct opt copy_options[];
 
 /** How to copy, and the result. */
 struct copy_job {
-	const char *verb;     /* "copy", for messages and progress */
+	const char *verb;                /* "copy", for messages and progress */
 	const char *from_root, *to_root; /* where the modules are */
-	const char *prefix;   /* of the cache_ids, NULL for all */
-	lc_conflict conflict; /* what to do with keys that are there */
-	int dry_run;          /* count only */
-	lc_copy_result total; /* of all sources */
-	bool stopped;         /* by something else than damaged records, which are left out */
+	const char *prefix;              /* of the cache_ids, NULL for all */
+	lc_conflict conflict;            /* what to do with keys that are there */
+	int dry_run;                     /* count only */
+	lc_copy_result total;            /* of all sources */
+	bool stopped; /* by something else than damaged records, which are left out */
 };
 
 /** As the options say. */

@@ -19,12 +19,12 @@
 #include "ui/size.h"
 
 struct bucket_of_record {
-	lc_iter *iter;     /* at the record */
+	lc_iter *iter;          /* at the record */
 	const lc_value *record; /* of a join; NULL: the iterator has it */
-	const char *field; /* the part that names the bucket; or NULL */
-	uint64_t scale;    /* pixels for each element of a side: the sides tell; 0 for what
+	const char *field;      /* the part that names the bucket; or NULL */
+	uint64_t scale; /* pixels for each element of a side: the sides tell; 0 for what
 	                      the record says, and else 1 */
-	char name[64];     /* of the directory */
+	char name[64];  /* of the directory */
 };
 
 /* ---- the directory of a record's bucket -------------------------------------------- */
@@ -47,8 +47,8 @@ find_sides(const lc_value *value, uint64_t *height, uint64_t *width)
 }
 
 static lc_status
-name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width,
-    uint64_t height, uint64_t scale)
+name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width, uint64_t height,
+    uint64_t scale)
 {
 	const lc_bucket *buckets;
 	size_t n, i;
@@ -62,8 +62,8 @@ name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width,
 	buckets = lc_buckets_default(&n);
 	i = lc_bucket_nearest(buckets, n, (uint32_t)(width * scale),
 	    (uint32_t)(height * scale));
-	snprintf(bucket->name, sizeof(bucket->name), "bucket_%ux%u",
-	    buckets[i].width, buckets[i].height);
+	snprintf(bucket->name, sizeof(bucket->name), "bucket_%ux%u", buckets[i].width,
+	    buckets[i].height);
 	return LC_OK;
 }
 
@@ -95,8 +95,7 @@ is_size(const char *text, size_t size)
 
 /* A part of the whole record, LC_NOT_FOUND without one. */
 static lc_status
-find_record(const struct bucket_of_record *bucket, const char *path,
-    const lc_value **out)
+find_record(const struct bucket_of_record *bucket, const char *path, const lc_value **out)
 {
 	if (bucket->record == NULL)
 		return lc_iter_value(bucket->iter, path, out);
@@ -162,8 +161,8 @@ name_by_record(struct bucket_of_record *bucket, lc_id id, bool *named)
 		return status;
 	*named = true;
 	part = member(record, "aspect_bucket");
-	for (size_t i = 0; bucket->record != NULL && part == NULL &&
-	    i < lc_value_count(record); i++)
+	for (size_t i = 0;
+	     bucket->record != NULL && part == NULL && i < lc_value_count(record); i++)
 		part = member(lc_value_at(record, i), "aspect_bucket");
 	if (part != NULL)
 		return name_by_text(bucket, id, part, "aspect_bucket");
@@ -206,7 +205,7 @@ struct walked {
 struct exporting {
 	const struct export_choice *choice;
 	lc_cache *cache;
-	void *file;          /* that records are put into */
+	void *file; /* that records are put into */
 	struct bucket_of_record bucket;
 	uint64_t total;      /* bytes of all records, as they are stored */
 	struct walked first; /* by the walk that plans */
@@ -238,8 +237,8 @@ find_part(const struct exporting *exporting, lc_iter *iter, const lc_item *item,
 /* Of a join: the record with its partners, or the part of it. *out stays NULL for a
  * record that is left out. */
 static lc_status
-find_joined(struct exporting *exporting, lc_iter *iter, const lc_item *item,
-    bool listed, lc_value **own, const lc_value **out)
+find_joined(struct exporting *exporting, lc_iter *iter, const lc_item *item, bool listed,
+    lc_value **own, const lc_value **out)
 {
 	const char *field = exporting->choice->field;
 	lc_value *alone = NULL;
@@ -252,8 +251,8 @@ find_joined(struct exporting *exporting, lc_iter *iter, const lc_item *item,
 	else
 		status = lc_iter_value(iter, NULL, &first);
 	if (status == LC_OK)
-		status = export_join_record(exporting->choice->join, item->id,
-		    first, listed, own);
+		status = export_join_record(exporting->choice->join, item->id, first,
+		    listed, own);
 	lc_value_free(alone);
 	exporting->bucket.record = *own;
 	*out = field == NULL || *own == NULL ? *own : lc_value_find(*own, field);
@@ -278,9 +277,9 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 		const bool listed = (flags & LC_ITER_LISTED) != 0;
 		const lc_value *value = NULL;
 		lc_value *own = NULL;
-		status = exporting->choice->join != NULL ?
-		    find_joined(exporting, iter, &item, listed, &own, &value) :
-		    find_part(exporting, iter, &item, &own, &value);
+		status = exporting->choice->join != NULL
+		    ? find_joined(exporting, iter, &item, listed, &own, &value)
+		    : find_part(exporting, iter, &item, &own, &value);
 		if (status == LC_OK && value != NULL) {
 			walked->records++;
 			walked->hash = lc__hash64_seed(item.id.data, item.id.size,
@@ -289,8 +288,9 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 		}
 		lc_value_free(own);
 		done += item.stored_size;
-		if (status == LC_OK && progress_step(NULL, flags & LC_ITER_LISTED ? 0 :
-		    done, exporting->total) != 0)
+		if (status == LC_OK &&
+		    progress_step(NULL, flags & LC_ITER_LISTED ? 0 : done,
+			exporting->total) != 0)
 			status = LC_CANCELLED;
 		if (status != LC_OK)
 			break;
@@ -308,14 +308,14 @@ write_records(struct exporting *exporting)
 
 	progress_phase(NULL, format->plan != NULL ? "plan" : "write");
 	if (format->plan != NULL) {
-		return_if_error(walk(exporting, LC_ITER_LISTED, format->plan,
-		    &exporting->first));
+		return_if_error(
+		    walk(exporting, LC_ITER_LISTED, format->plan, &exporting->first));
 		progress_phase(NULL, "write");
 	}
 	return_if_error(walk(exporting, 0, format->put, &exporting->last));
 	if (format->plan != NULL &&
 	    (exporting->first.records != exporting->last.records ||
-	    exporting->first.hash != exporting->last.hash))
+		exporting->first.hash != exporting->last.hash))
 		return lc__error(LC_CHANGED, 0,
 		    "the module was changed while it was exported");
 	return LC_OK;
@@ -353,8 +353,7 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 	    count_human(exporting->last.records, "record", records, sizeof(records)),
 	    target, size_human((double)bytes, size, sizeof(size)));
 	if (!dry_run)
-		printf(", %s/s", size_human((double)bytes / seconds, size,
-		    sizeof(size)));
+		printf(", %s/s", size_human((double)bytes / seconds, size, sizeof(size)));
 	putchar('\n');
 }
 
@@ -382,11 +381,14 @@ export_all(struct exporting *exporting, const char *target)
 }
 
 int
-export_records(lc_cache *cache, const char *target,
-    const struct export_choice *choice)
+export_records(lc_cache *cache, const char *target, const struct export_choice *choice)
 {
-	struct exporting exporting = { .choice = choice, .cache = cache,
-	    .bucket = { .field = choice->bucket_field, .scale = choice->bucket_scale } };
+	struct exporting exporting = {
+		.choice = choice,
+		.cache = cache,
+		.bucket = { .field = choice->bucket_field,
+		    .scale = choice->bucket_scale, },
+	};
 	struct lc__outgoing_how how = choice->how;
 	lc_stats stats = { .struct_size = sizeof(stats) };
 	lc_status status = lc_stat(cache, &stats);
@@ -406,6 +408,6 @@ export_records(lc_cache *cache, const char *target,
 	progress_end();
 	if (status == LC_EXISTS)
 		return report_usage("%s; -f replaces it", lc_last_error()->text);
-	return status == LC_INVALID ? report_usage("%s", lc_last_error()->text) :
-	    report_status(status);
+	return status == LC_INVALID ? report_usage("%s", lc_last_error()->text)
+				    : report_status(status);
 }

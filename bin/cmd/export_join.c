@@ -32,7 +32,7 @@ export_join_new(const struct stream_source *source, lc_missing missing,
 	}
 	if (join == NULL || join->text == NULL || join->names == NULL ||
 	    lc__join_records_new(source->source, source->partners, n, &join->records) !=
-	    LC_OK) {
+		LC_OK) {
 		export_join_free(join);
 		return report_no_memory();
 	}
@@ -83,36 +83,34 @@ reference(const lc_value *value)
 
 	switch (lc_value_kind(value)) {
 	case LC_TENSOR:
-		return lc_value_as_tensor(value, &tensor) == LC_OK ?
-		    export_join_tensor(&tensor) : NULL;
-	case LC_NIL:
-		return lc_value_nil();
+		return lc_value_as_tensor(value, &tensor) == LC_OK
+		    ? export_join_tensor(&tensor)
+		    : NULL;
+	case LC_NIL: return lc_value_nil();
 	case LC_BOOLEAN:
-		return lc_value_as_boolean(value, &truth) == LC_OK ?
-		    lc_value_boolean(truth) : NULL;
+		return lc_value_as_boolean(value, &truth) == LC_OK
+		    ? lc_value_boolean(truth)
+		    : NULL;
 	case LC_INTEGER:
 		if (lc_value_as_integer(value, &integer) == LC_OK)
 			return lc_value_integer(integer);
-		return lc_value_as_unsigned(value, &number) == LC_OK ?
-		    lc_value_unsigned(number) : NULL;
+		return lc_value_as_unsigned(value, &number) == LC_OK
+		    ? lc_value_unsigned(number)
+		    : NULL;
 	case LC_FLOAT:
-		return lc_value_as_float(value, &real) == LC_OK ?
-		    lc_value_float(real) : NULL;
+		return lc_value_as_float(value, &real) == LC_OK ? lc_value_float(real)
+								: NULL;
 	case LC_STRING:
-		return lc_value_as_str(value, &text, &size) == LC_OK ?
-		    lc_value_strn(text, size) : NULL;
+		return lc_value_as_str(value, &text, &size) == LC_OK
+		    ? lc_value_strn(text, size)
+		    : NULL;
 	case LC_BYTES:
-		return lc_value_as_bytes(value, &data, &size) == LC_OK ?
-		    lc_value_bytes(data, size) : NULL;
-	case LC_MAP:
-		out = lc_value_map();
-		break;
-	case LC_LIST:
-		out = lc_value_list();
-		break;
-	case LC_TUPLE:
-		out = lc_value_tuple();
-		break;
+		return lc_value_as_bytes(value, &data, &size) == LC_OK
+		    ? lc_value_bytes(data, size)
+		    : NULL;
+	case LC_MAP: out = lc_value_map(); break;
+	case LC_LIST: out = lc_value_list(); break;
+	case LC_TUPLE: out = lc_value_tuple(); break;
 	}
 	for (size_t i = 0; out != NULL && i < lc_value_count(value); i++) {
 		lc_value *child = reference(lc_value_at(value, i));
@@ -131,15 +129,16 @@ add_partners(struct export_join *join, lc_id id, bool listed, lc_value *map)
 	for (size_t i = 0; i < join->opened->n_partners; i++) {
 		const lc_value *value;
 
-		return_if_error(lc__join_records_read(join->records, i, id, listed, &value));
+		return_if_error(
+		    lc__join_records_read(join->records, i, id, listed, &value));
 		lc_value_set(map, join->names[i + 1], reference(value));
 	}
 	return lc_value_check(map);
 }
 
 lc_status
-export_join_record(struct export_join *join, lc_id id, const lc_value *first,
-    bool listed, lc_value **out)
+export_join_record(struct export_join *join, lc_id id, const lc_value *first, bool listed,
+    lc_value **out)
 {
 	lc_value *map = lc_value_map();
 	lc_status status;
@@ -155,7 +154,8 @@ export_join_record(struct export_join *join, lc_id id, const lc_value *first,
 	if (status != LC_NOT_FOUND)
 		return status;
 	*out = NULL;
-	return join->drop ? LC_OK : lc__error(LC_CHANGED, 0, "%s: %s was added while "
-	    "the modules were joined", join->opened->name,
-	    lc__quote_id(id.data, id.size));
+	return join->drop
+	    ? LC_OK
+	    : lc__error(LC_CHANGED, 0, "%s: %s was added while the modules were joined",
+		  join->opened->name, lc__quote_id(id.data, id.size));
 }

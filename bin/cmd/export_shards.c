@@ -31,8 +31,8 @@ show_shard(const char *path, const lc_shard_info *info)
 		jw_count(&json, "bytes", info->file_size);
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
-		printf("%s  %s  %s\n", path, count_human(info->samples, "sample",
-		    samples, sizeof(samples)),
+		printf("%s  %s  %s\n", path,
+		    count_human(info->samples, "sample", samples, sizeof(samples)),
 		    size_human((double)info->file_size, size, sizeof(size)));
 	}
 }
@@ -79,11 +79,11 @@ show_result(const lc_export_result *result, bool dry_run, double seconds)
 	    count_human(result->shards, "shard", shards, sizeof(shards)),
 	    size_human((double)result->bytes, size, sizeof(size)));
 	if (result->reused > 0)
-		printf(", %s stood already", count_human(result->reused, "shard",
-		    shards, sizeof(shards)));
+		printf(", %s stood already",
+		    count_human(result->reused, "shard", shards, sizeof(shards)));
 	if (!dry_run)
-		printf(", %s/s", size_human((double)result->bytes / seconds, size,
-		    sizeof(size)));
+		printf(", %s/s",
+		    size_human((double)result->bytes / seconds, size, sizeof(size)));
 	putchar('\n');
 }
 
@@ -96,8 +96,7 @@ dataset_in(const char *dir)
 	char *path = lc__path_join(dir, MANIFEST);
 	char *dataset = NULL;
 
-	if (path != NULL &&
-	    lc__read_regular(path, MOST_MANIFEST, &text) == LC_OK &&
+	if (path != NULL && lc__read_regular(path, MOST_MANIFEST, &text) == LC_OK &&
 	    lc__manifest_parse(text.data, text.size, path, &manifest) == LC_OK) {
 		dataset = manifest.dataset_root;
 		manifest.dataset_root = NULL;
@@ -116,8 +115,8 @@ check_dir(const char *dir, const char *ours)
 	int status = EXIT_DONE;
 
 	if (theirs != NULL && strcmp(theirs, ours) != 0)
-		status = report_usage("%s: holds an export of %s; -f replaces it",
-		    dir, lc__quote_id(theirs, strlen(theirs)));
+		status = report_usage("%s: holds an export of %s; -f replaces it", dir,
+		    lc__quote_id(theirs, strlen(theirs)));
 	free(theirs);
 	return status;
 }
@@ -136,7 +135,8 @@ export_shards(lc_cache *cache, const char *module, const char *dir,
 	if (status != EXIT_DONE)
 		return status;
 	if (!how->dry_run)
-		interrupt_resume("the same command goes on with the shards that are whole");
+		interrupt_resume(
+		    "the same command goes on with the shards that are whole");
 	progress_begin("export");
 	exported = lc_export(cache, dir, how, &result);
 	seconds = progress_end();

@@ -32,8 +32,8 @@ idlist_open(struct idlist *list, const char *path, bool null)
 	memset(list, 0, sizeof(*list));
 	list->name = input_name(path);
 	list->null = null;
-	list->fd = strcmp(path, "-") == 0 ? STDIN_FILENO :
-	    open(path, O_RDONLY | O_CLOEXEC);
+	list->fd = strcmp(path, "-") == 0 ? STDIN_FILENO
+					  : open(path, O_RDONLY | O_CLOEXEC);
 	return list->fd != -1 ? EXIT_DONE : report_errno(list->name);
 }
 
@@ -54,8 +54,7 @@ count_items(const char *text, size_t size, char separator, bool *open)
 
 	for (size_t at = 0; at < size;) {
 		const char *end = memchr(text + at, separator, size - at);
-		const size_t length = end != NULL ? (size_t)(end - text) - at :
-		    size - at;
+		const size_t length = end != NULL ? (size_t)(end - text) - at : size - at;
 		n += length > 0 && !*open;
 		*open = end == NULL && (length > 0 || *open);
 		at += length + 1;
@@ -145,12 +144,13 @@ take(struct idlist *list, lc_id *out)
 		return LC_END;
 	list->line++;
 	out->data = list->buf.data + list->at;
-	out->size = end != NULL ? (size_t)(end - (const unsigned char *)out->data) :
-	    looked;
+	out->size = end != NULL ? (size_t)(end - (const unsigned char *)out->data)
+				: looked;
 	list->at += out->size + (end != NULL);
-	return out->size <= LC_MAX_ID ? LC_OK : lc__error(LC_INVALID, 0,
-	    "%s: item %llu has more than %d bytes", list->name,
-	    (unsigned long long)list->line, LC_MAX_ID);
+	return out->size <= LC_MAX_ID
+	    ? LC_OK
+	    : lc__error(LC_INVALID, 0, "%s: item %llu has more than %d bytes", list->name,
+		  (unsigned long long)list->line, LC_MAX_ID);
 }
 
 lc_status
@@ -174,14 +174,15 @@ linename_check(const struct linename *how, const struct lc__inputs_shard *shards
 			    shards[i].path);
 		if (how->pattern != NULL && shards[i].kind != LC__SHARD_FILES)
 			return report_usage("--id is of lists of files, and %s is not "
-			    "(--kind files)", shards[i].path);
+					    "(--kind files)",
+			    shards[i].path);
 	}
 	return EXIT_DONE;
 }
 
 static lc_status
-bad(const struct lc__inputs_shard *shard, const struct lc__line *line,
-    const char *field, const char *what)
+bad(const struct lc__inputs_shard *shard, const struct lc__line *line, const char *field,
+    const char *what)
 {
 	return lc__error(LC_INVALID, 0, "%s: line %llu: %s '%s'", shard->path,
 	    (unsigned long long)line->number + 1, what, field);
@@ -203,8 +204,7 @@ is_integer(const struct lc__json_member *member)
 /* Of two members with one name the last one counts, as with other readers. The line is
  * known to be an object. */
 static lc_status
-find_field(const char *field, const struct lc__line *line,
-    struct lc__json_member *out)
+find_field(const char *field, const struct lc__line *line, struct lc__json_member *out)
 {
 	struct lc__json_members members;
 	struct lc__json_member member;
@@ -230,8 +230,9 @@ append_field(const char *field, const struct lc__inputs_shard *shard,
 	if (find_field(field, line, &member) != LC_OK)
 		return bad(shard, line, field, "has no member");
 	if (member.kind == LC__JSON_STRING)
-		return lc__json_unescape(member.value, out) == LC_OK ? LC_OK :
-		    bad(shard, line, field, "no text is");
+		return lc__json_unescape(member.value, out) == LC_OK
+		    ? LC_OK
+		    : bad(shard, line, field, "no text is");
 	if (!is_integer(&member))
 		return bad(shard, line, field, "neither a string nor an integer is");
 	lc__buf_append(out, member.value.text, member.value.size);
@@ -255,6 +256,6 @@ lc_status
 linename_append(const struct linename *how, const struct lc__inputs_shard *shard,
     const struct lc__line *line, struct lc__buf *out)
 {
-	return how->field != NULL ? append_field(how->field, shard, line, out) :
-	    append_pattern(how->pattern, line, out);
+	return how->field != NULL ? append_field(how->field, shard, line, out)
+				  : append_pattern(how->pattern, line, out);
 }

@@ -10,13 +10,13 @@
 #include "lmdbcache.h"
 
 struct idlist {
-	const char *name;   /* for messages */
-	int fd;             /* -1: not open */
-	bool null;          /* items end with a NUL byte, else with a newline */
-	bool ended;         /* there is nothing more to read */
-	uint64_t line;      /* items so far, empty ones included */
+	const char *name; /* for messages */
+	int fd;           /* -1: not open */
+	bool null;        /* items end with a NUL byte, else with a newline */
+	bool ended;       /* there is nothing more to read */
+	uint64_t line;    /* items so far, empty ones included */
 	struct lc__buf buf;
-	size_t at;          /* what of it was given out */
+	size_t at; /* what of it was given out */
 };
 
 /** Open a file, or standard input for "-"; reports; an exit status. */

@@ -16,9 +16,9 @@
 #define NAMED 10
 
 static struct {
-	const char *failures;   /* the file, NULL for none */
-	uint64_t total;         /* items, 0: not known */
-	uint64_t over;          /* of them */
+	const char *failures;    /* the file, NULL for none */
+	uint64_t total;          /* items, 0: not known */
+	uint64_t over;           /* of them */
 	uint64_t named, unnamed; /* failed items */
 } report;
 
@@ -169,8 +169,9 @@ put_inputs(struct json *json, const struct lc__inputs_filled *filled)
 static lc_status
 show_progress(uint64_t done, uint64_t total)
 {
-	return progress_step(NULL, done, total) == 0 ? LC_OK :
-	    lc__error(LC_CANCELLED, 0, "stopped");
+	return progress_step(NULL, done, total) == 0
+	    ? LC_OK
+	    : lc__error(LC_CANCELLED, 0, "stopped");
 }
 
 lc_status
@@ -222,7 +223,7 @@ static void
 show_filled(const struct lc__filled *filled, double seconds, bool dry_run)
 {
 	const unsigned long long stored = filled->stored, there = filled->there,
-	    wrong = filled->wrong, failed = filled->failed;
+				 wrong = filled->wrong, failed = filled->failed;
 	struct json json = { stdout, false };
 
 	if (settings.json) {
@@ -233,11 +234,11 @@ show_filled(const struct lc__filled *filled, double seconds, bool dry_run)
 		jw_end_line(&json);
 	} else if (!settings.quiet && dry_run) {
 		printf("%llu missing, %llu there, %llu wrong\n",
-		    (unsigned long long)(filled->items - filled->there -
-		    filled->wrong), there, wrong);
+		    (unsigned long long)(filled->items - filled->there - filled->wrong),
+		    there, wrong);
 	} else if (!settings.quiet) {
-		printf("%llu stored, %llu there, %llu wrong, %llu failed", stored,
-		    there, wrong, failed);
+		printf("%llu stored, %llu there, %llu wrong, %llu failed", stored, there,
+		    wrong, failed);
 		print_rate(filled->bytes, filled->stored, seconds);
 	}
 }
@@ -250,8 +251,7 @@ print_inputs(const struct lc__inputs_filled *filled)
 
 	printf("%s: %llu finished, %llu stopped, %llu left to others",
 	    count_human(filled->inputs, "input", inputs, sizeof(inputs)),
-	    (unsigned long long)filled->finished,
-	    (unsigned long long)filled->stopped,
+	    (unsigned long long)filled->finished, (unsigned long long)filled->stopped,
 	    (unsigned long long)filled->left);
 	if (over < filled->inputs)
 		printf(", %llu to go on with",
@@ -272,15 +272,13 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds, bool dry_run
 		jw_end_line(&json);
 	} else if (!settings.quiet && dry_run) {
 		printf("%llu missing, %llu bad; %llu of %llu inputs finished\n",
-		    (unsigned long long)filled->items,
-		    (unsigned long long)filled->bad,
+		    (unsigned long long)filled->items, (unsigned long long)filled->bad,
 		    (unsigned long long)filled->finished,
 		    (unsigned long long)filled->inputs);
 	} else if (!settings.quiet) {
 		printf("%llu stored, %llu failed, %llu bad",
 		    (unsigned long long)filled->stored,
-		    (unsigned long long)filled->failed,
-		    (unsigned long long)filled->bad);
+		    (unsigned long long)filled->failed, (unsigned long long)filled->bad);
 		print_rate(filled->bytes, filled->stored, seconds);
 		print_inputs(filled);
 	}
@@ -292,8 +290,8 @@ static void
 report_unnamed(void)
 {
 	if (report.unnamed > 0 && report.failures != NULL)
-		report_note("and %llu more: see %s",
-		    (unsigned long long)report.unnamed, report.failures);
+		report_note("and %llu more: see %s", (unsigned long long)report.unnamed,
+		    report.failures);
 	else if (report.unnamed > 0)
 		report_note("and %llu more", (unsigned long long)report.unnamed);
 }
@@ -352,6 +350,5 @@ fill_report_inputs_end(lc_status status, const struct lc__inputs_filled *filled,
 		return report_failure(lc__error_raise(&error));
 	if (filled->unread > 0 || (dry_run && filled->bad > 0))
 		return EXIT_DATA;
-	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO :
-	    EXIT_DONE;
+	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO : EXIT_DONE;
 }

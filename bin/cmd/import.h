@@ -15,12 +15,12 @@
 /* ---- The files of an import: found, named, and free of duplicates ------------------ */
 
 struct source {
-	char *path;    /* to open */
-	size_t below;  /* where in it the part below the given directory begins */
-	char *id;      /* its cache_id */
+	char *path;   /* to open */
+	size_t below; /* where in it the part below the given directory begins */
+	char *id;     /* its cache_id */
 	size_t id_size;
-	size_t order;  /* position in the import */
-	bool named;    /* by the user: it may be a pipe or a device, unlike what a
+	size_t order; /* position in the import */
+	bool named;   /* by the user: it may be a pipe or a device, unlike what a
 	                  directory has */
 };
 
@@ -53,20 +53,21 @@ void sources_free(struct sources *sources);
 struct import {
 	const char *module;
 	struct lc__incoming_how how;
-	bool strict;              /* stop at the first bad file or record */
-	bool keep_going;          /* go on after files that cannot be read */
-	bool dry_run;             /* store nothing */
+	bool strict;                      /* stop at the first bad file or record */
+	bool keep_going;                  /* go on after files that cannot be read */
+	bool dry_run;                     /* store nothing */
 	const struct opt_list *skip_keys; /* records of containers that are left out */
-	lc_cache *cache;          /* NULL until the first good record comes */
+	lc_cache *cache;                  /* NULL until the first good record comes */
 	lc_cache *there;          /* the module as it was, for --skip-existing; NULL if it
 	                             does not exist or nothing is skipped */
 	uint64_t stored, skipped; /* records */
 	uint64_t bad;             /* records, and files that are none */
 	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t ignored;         /* images of kinds that are not read */
-	struct lc__buf metadata;  /* of containers: "PATH":{...}, and so on, without brackets */
-	uint64_t bytes;           /* of tensors and bytes stored */
-	uint64_t done, all;       /* records seen, and all of them; 0: not known */
+	struct lc__buf
+	    metadata;       /* of containers: "PATH":{...}, and so on, without brackets */
+	uint64_t bytes;     /* of tensors and bytes stored */
+	uint64_t done, all; /* records seen, and all of them; 0: not known */
 };
 
 /** Is it stored already, and to be skipped? */
@@ -121,7 +122,6 @@ struct decode;
 void import_drop_files(struct import *import, struct sources *sources);
 
 /** Store them; an exit status. */
-int import_files(struct import *import, const struct sources *sources,
-    unsigned threads);
+int import_files(struct import *import, const struct sources *sources, unsigned threads);
 
 #endif

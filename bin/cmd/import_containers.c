@@ -75,8 +75,7 @@ say(const char *path, lc_id id, const lc_value *value)
 }
 
 int
-import_store(struct import *import, const char *path, lc_id id,
-    const lc_value *value)
+import_store(struct import *import, const char *path, lc_id id, const lc_value *value)
 {
 	const int status = put_record(import, id, value);
 
@@ -103,8 +102,8 @@ int
 import_bad(struct import *import, lc_status status)
 {
 	const int sys = lc_last_error()->sys;
-	const int code = status == LC_NO_FILE ? report_library(EXIT_DATA) :
-	    report_status(status);
+	const int code = status == LC_NO_FILE ? report_library(EXIT_DATA)
+					      : report_status(status);
 
 	if (code != EXIT_SYSTEM) {
 		import->bad++;
@@ -130,8 +129,8 @@ import_step(struct import *import)
 		progress_items(import->done, import->all);
 	else
 		progress_rate("records", import->done);
-	return progress_step(NULL, import->bytes, 0) == 0 ? EXIT_DONE :
-	    interrupt_status();
+	return progress_step(NULL, import->bytes, 0) == 0 ? EXIT_DONE
+							  : interrupt_status();
 }
 
 /* ---- containers -------------------------------------------------------------------- */
@@ -140,10 +139,10 @@ int
 containers_add(struct containers *containers, const char *path,
     const struct lc__incoming_format *format)
 {
-	if (lc__array_reserve(&containers->items, &containers->room, containers->count + 1,
-	    NULL) != LC_OK)
+	if (lc__array_reserve(&containers->items, &containers->room,
+		containers->count + 1, NULL) != LC_OK)
 		return report_no_memory();
-	containers->items[containers->count++] = (struct container) { path, format };
+	containers->items[containers->count++] = (struct container){ path, format };
 	return EXIT_DONE;
 }
 
@@ -169,8 +168,8 @@ path_of(const struct taken *taken, uint32_t number)
 {
 	const size_t n = taken->containers->count;
 
-	return number < n ? taken->containers->items[number].path :
-	    taken->sources->items[number - n].path;
+	return number < n ? taken->containers->items[number].path
+			  : taken->sources->items[number - n].path;
 }
 
 static lc_status
@@ -179,10 +178,13 @@ take(struct taken *taken, lc_id id, size_t number)
 	uint32_t first;
 	bool added;
 
-	return_if_error(lc__idset_add(&taken->seen, id, (uint32_t)number, &added, &first));
-	return added ? LC_OK : lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
-	    path_of(taken, (uint32_t)number), lc__quote_id(id.data, id.size),
-	    first == number ? "before in it" : path_of(taken, first));
+	return_if_error(
+	    lc__idset_add(&taken->seen, id, (uint32_t)number, &added, &first));
+	return added
+	    ? LC_OK
+	    : lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
+		  path_of(taken, (uint32_t)number), lc__quote_id(id.data, id.size),
+		  first == number ? "before in it" : path_of(taken, first));
 }
 
 static lc_status
@@ -191,8 +193,9 @@ take_sources(struct taken *taken)
 	const struct sources *sources = taken->sources;
 
 	for (size_t i = 0; i < sources->count; i++)
-		return_if_error(take(taken, (lc_id) { sources->items[i].id,
-		    sources->items[i].id_size }, taken->containers->count + i));
+		return_if_error(take(taken,
+		    (lc_id){ sources->items[i].id, sources->items[i].id_size },
+		    taken->containers->count + i));
 	return LC_OK;
 }
 
@@ -201,8 +204,9 @@ check_id(const char *path, lc_id id)
 {
 	if (id.size > 0 && id.size <= LC_MAX_ID)
 		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: the name %s of %zu bytes is no cache_id, "
-	    "which has 1 to %d", path, lc__quote_id(id.data, id.size), id.size, LC_MAX_ID);
+	return lc__error(LC_INVALID, 0,
+	    "%s: the name %s of %zu bytes is no cache_id, which has 1 to %d", path,
+	    lc__quote_id(id.data, id.size), id.size, LC_MAX_ID);
 }
 
 /* Of two records of one cache_id the first that is good is stored. */
@@ -217,9 +221,8 @@ store_record(struct import *import, struct taken *taken, size_t number, void *fi
 
 	if (status == LC_OK)
 		status = take(taken, id, number);
-	result = status == LC_OK ?
-	    import_store(import, container->path, id, loaded.value) :
-	    import_bad(import, status);
+	result = status == LC_OK ? import_store(import, container->path, id, loaded.value)
+				 : import_bad(import, status);
 	lc__loaded_free(&loaded);
 	return result;
 }
@@ -265,9 +268,8 @@ take_records(struct import *import, struct taken *taken, size_t number, void *fi
 	lc_id id;
 
 	while ((step = format->next(file, &id)) != LC_END) {
-		int status = step == LC_OK ?
-		    take_record(import, taken, number, file, id) :
-		    import_bad(import, step);
+		int status = step == LC_OK ? take_record(import, taken, number, file, id)
+					   : import_bad(import, step);
 		worst = report_worse(worst, status);
 		if (!import_goes_on(import, status))
 			return worst;
@@ -301,11 +303,11 @@ keep_metadata(struct import *import, const char *path, lc_id members)
 
 /* It does not go into the module, whose records may come from many files. */
 static void
-tell_metadata(struct import *import, const struct container *container,
-    const void *file)
+tell_metadata(struct import *import, const struct container *container, const void *file)
 {
-	const lc_id members = container->format->metadata == NULL ? (lc_id){ NULL, 0 } :
-	    container->format->metadata(file);
+	const lc_id members = container->format->metadata == NULL
+	    ? (lc_id){ NULL, 0 }
+	    : container->format->metadata(file);
 
 	if (members.size == 0)
 		return;
@@ -329,7 +331,9 @@ take_container(struct import *import, struct taken *taken, size_t number)
 		return import_bad(import, opened);
 	tell_metadata(import, container, file);
 	import->all = taken->containers->count == 1 && taken->sources->count == 0 &&
-	    format->count != NULL ? format->count(file) : 0;
+		format->count != NULL
+	    ? format->count(file)
+	    : 0;
 	status = take_records(import, taken, number, file);
 	format->close(file);
 	return status;
@@ -348,8 +352,7 @@ import_containers(struct import *import, const struct containers *containers,
 	status = take_sources(&taken);
 	if (status != LC_OK)
 		worst = report_status(status);
-	for (size_t i = 0; i < containers->count &&
-	    import_goes_on(import, worst); i++)
+	for (size_t i = 0; i < containers->count && import_goes_on(import, worst); i++)
 		worst = report_worse(worst, take_container(import, &taken, i));
 	lc__idset_free(&taken.seen);
 	return worst;

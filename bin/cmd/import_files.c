@@ -24,7 +24,7 @@ struct ahead {
 static bool
 is_stored(void *ctx, const struct source *source)
 {
-	return import_passes(ctx, (lc_id) { source->id, source->id_size });
+	return import_passes(ctx, (lc_id){ source->id, source->id_size });
 }
 
 void
@@ -42,8 +42,9 @@ decode_file(struct lc__team *team, unsigned thread, uint64_t job)
 	const struct source *source = &ahead->sources->items[job];
 	struct lc__loaded *out = &ahead->slots[job % team->window];
 	struct lc__buf file = { 0 };
-	lc_status status = source->named ? lc__read_file(source->path, MAX_FILE, &file) :
-	    lc__read_regular(source->path, MAX_FILE, &file);
+	lc_status status = source->named
+	    ? lc__read_file(source->path, MAX_FILE, &file)
+	    : lc__read_regular(source->path, MAX_FILE, &file);
 
 	(void)thread;
 	if (status != LC_OK) {
@@ -68,7 +69,7 @@ take_next(struct import *import, struct ahead *ahead)
 	if (status != LC_OK)
 		return import_bad(import, status);
 	result = import_store(import, source->path,
-	    (lc_id) { source->id, source->id_size }, loaded->value);
+	    (lc_id){ source->id, source->id_size }, loaded->value);
 	lc__loaded_free(loaded);
 	return result;
 }
@@ -91,12 +92,11 @@ take_all(struct import *import, struct ahead *ahead)
 }
 
 int
-import_files(struct import *import, const struct sources *sources,
-    unsigned threads)
+import_files(struct import *import, const struct sources *sources, unsigned threads)
 {
 	struct ahead ahead = { .sources = sources, .how = &import->how,
 		.team = { .work = decode_file, .jobs = sources->count,
-		    .threads = threads < MAX_THREADS ? threads : MAX_THREADS } };
+		    .threads = threads < MAX_THREADS ? threads : MAX_THREADS, }, };
 	int status;
 
 	if (sources->count == 0)
@@ -107,8 +107,8 @@ import_files(struct import *import, const struct sources *sources,
 	ahead.slots = calloc(ahead.team.window, sizeof(*ahead.slots));
 	if (ahead.slots == NULL)
 		return report_no_memory();
-	status = lc__team_start(&ahead.team) == LC_OK ? take_all(import, &ahead) :
-	    report_library(EXIT_SYSTEM);
+	status = lc__team_start(&ahead.team) == LC_OK ? take_all(import, &ahead)
+						      : report_library(EXIT_SYSTEM);
 	lc__team_end(&ahead.team);
 	for (size_t i = 0; i < ahead.team.window; i++)
 		lc__loaded_free(&ahead.slots[i]);

@@ -19,13 +19,18 @@
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
 {
-	if (path == NULL || lc__array_reserve(&sources->items, &sources->room,
-	    sources->count + 1, NULL) != LC_OK) {
+	if (path == NULL ||
+	    lc__array_reserve(&sources->items, &sources->room, sources->count + 1,
+		NULL) != LC_OK) {
 		free(path);
 		return report_no_memory();
 	}
-	sources->items[sources->count] = (struct source) { .path = path,
-	    .below = below, .named = named, .order = sources->count };
+	sources->items[sources->count] = (struct source){
+		.path = path,
+		.below = below,
+		.named = named,
+		.order = sources->count,
+	};
 	sources->count++;
 	return EXIT_DONE;
 }
@@ -153,15 +158,15 @@ check_duplicates(const struct sources *sources)
 			continue;
 		if (++same > MOST_SAME)
 			continue;
-		report_error(EXIT_DATA, "%s: same cache_id %s as %s",
-		    sorted[i]->path, lc__quote_id(sorted[i]->id,
-		    sorted[i]->id_size), sorted[i - 1]->path);
+		report_error(EXIT_DATA, "%s: same cache_id %s as %s", sorted[i]->path,
+		    lc__quote_id(sorted[i]->id, sorted[i]->id_size), sorted[i - 1]->path);
 	}
 	free(sorted);
 	if (same > 0)
-		report_error(EXIT_DATA, "%zu %s a cache_id that another one has%s; --id "
-		    "'{path}' makes it of the whole path", same,
-		    same == 1 ? "file has" : "files have",
+		report_error(EXIT_DATA,
+		    "%zu %s a cache_id that another one has%s; --id "
+		    "'{path}' makes it of the whole path",
+		    same, same == 1 ? "file has" : "files have",
 		    same > MOST_SAME ? ", of which ten are named" : "");
 	return same > 0 ? EXIT_DATA : EXIT_DONE;
 }
@@ -172,8 +177,7 @@ sources_name(struct sources *sources, const char *pattern)
 	int status = EXIT_DONE;
 
 	for (size_t i = 0; i < sources->count && status != EXIT_SYSTEM; i++)
-		status = report_worse(status, name_source(&sources->items[i],
-		    pattern));
+		status = report_worse(status, name_source(&sources->items[i], pattern));
 	return status == EXIT_DONE ? check_duplicates(sources) : status;
 }
 
@@ -185,8 +189,8 @@ free_source(struct source *source)
 }
 
 size_t
-sources_drop(struct sources *sources,
-    bool (*fn)(void *ctx, const struct source *source), void *ctx)
+sources_drop(struct sources *sources, bool (*fn)(void *ctx, const struct source *source),
+    void *ctx)
 {
 	const size_t before = sources->count;
 	size_t kept = 0;

@@ -17,11 +17,11 @@
 
 static struct {
 	const struct lc__stage2 *how;
-	const char *what;      /* "verify", NULL for migrating, which counts records */
+	const char *what; /* "verify", NULL for migrating, which counts records */
 	bool terminal, shown;
-	uint64_t start, next;  /* ns: begun, time of the next line */
-	uint64_t before;       /* records of interrupted runs */
-	bool begun;            /* before is known */
+	uint64_t start, next;   /* ns: begun, time of the next line */
+	uint64_t before;        /* records of interrupted runs */
+	bool begun;             /* before is known */
 	uint64_t bad, findings; /* so many were listed, or would have been */
 } report;
 
@@ -79,7 +79,8 @@ print_counts(FILE *out, const struct lc__stage2_counts *counts)
 	const uint64_t total = total_of(counts), now = total - report.before;
 	const double seconds = (double)(lc__clock_ns() - report.start) / (double)SECOND;
 
-	fprintf(out, "progress: %" PRIu64 " migrated, %" PRIu64 " enriched, %" PRIu64
+	fprintf(out,
+	    "progress: %" PRIu64 " migrated, %" PRIu64 " enriched, %" PRIu64
 	    " extracted, %" PRIu64 " skipped (total: %" PRIu64 ") rate=%.1f/s",
 	    counts->migrated, counts->enriched, counts->extracted, counts->skipped, total,
 	    seconds > 0 ? (double)now / seconds : 0);
@@ -91,8 +92,9 @@ print_bytes(uint64_t done, uint64_t total)
 {
 	char now[SIZE_TEXT], all[SIZE_TEXT];
 
-	fprintf(stderr, "%s: %s of %s", report.what, size_human((double)done, now,
-	    sizeof(now)), size_human((double)total, all, sizeof(all)));
+	fprintf(stderr, "%s: %s of %s", report.what,
+	    size_human((double)done, now, sizeof(now)),
+	    size_human((double)total, all, sizeof(all)));
 }
 
 static void
@@ -123,13 +125,15 @@ migrate_report_progress(void *ctx, const struct lc__stage2_counts *counts, uint6
 }
 
 int
-migrate_report_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far)
+migrate_report_filling(void *ctx, enum lc__stage2_pass pass,
+    const struct lc__filled *so_far)
 {
 	(void)ctx;
 	if (is_due()) {
 		clear_progress();
-		fprintf(stderr, "%s: %" PRIu64 " stored, %" PRIu64 " there, %" PRIu64
-		    " failed", report.how->module[pass], so_far->stored, so_far->there,
+		fprintf(stderr,
+		    "%s: %" PRIu64 " stored, %" PRIu64 " there, %" PRIu64 " failed",
+		    report.how->module[pass], so_far->stored, so_far->there,
 		    so_far->failed);
 		end_line();
 	}
@@ -149,8 +153,8 @@ migrate_report_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 	if (!settings.json && report.bad > LISTED)
 		return;
 	if (!settings.json) {
-		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s", report.how->file, number,
-		    column, why);
+		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s",
+		    report.how->file, number, column, why);
 		return;
 	}
 	jw_open(&json, NULL, '{');
@@ -168,8 +172,8 @@ show_more(uint64_t listed, const char *noun)
 	char text[SIZE_TEXT];
 
 	if (!settings.json && listed > LISTED)
-		printf("... and %s more; --json lists all\n", count_human(listed - LISTED, noun,
-		    text, sizeof(text)));
+		printf("... and %s more; --json lists all\n",
+		    count_human(listed - LISTED, noun, text, sizeof(text)));
 }
 
 void
@@ -219,9 +223,10 @@ show_encoders(const struct lc__stage2_done *done)
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
 		const struct lc__filled *f = &done->filled[p];
 		if (has_encoder(p) && !report.how->dry_run)
-			printf("%s: %" PRIu64 " stored, %" PRIu64 " of them again, %" PRIu64
-			    " there, %" PRIu64 " failed\n", report.how->module[p], f->stored,
-			    f->wrong, f->there, f->failed);
+			printf("%s: %" PRIu64 " stored, %" PRIu64
+			       " of them again, %" PRIu64 " there, %" PRIu64 " failed\n",
+			    report.how->module[p], f->stored, f->wrong, f->there,
+			    f->failed);
 	}
 	if (!report.how->dry_run)
 		return;
@@ -229,8 +234,10 @@ show_encoders(const struct lc__stage2_done *done)
 	    size_human((double)done->needs.lines, text, sizeof(text)));
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (done->needs.modules[p] > 0)
-			printf(", %s for %s", size_human((double)done->needs.modules[p], text,
-			    sizeof(text)), report.how->module[p]);
+			printf(", %s for %s",
+			    size_human((double)done->needs.modules[p], text,
+				sizeof(text)),
+			    report.how->module[p]);
 	putchar('\n');
 }
 
@@ -251,16 +258,19 @@ show_text(const struct lc__stage2_done *done)
 
 	print_counts(stdout, counts);
 	putchar('\n');
-	show_count(counts->bad, "bad line", report.bad > LISTED ?
-	    "unchanged, the first ten of them listed; --json lists all" : "unchanged");
+	show_count(counts->bad, "bad line",
+	    report.bad > LISTED
+		? "unchanged, the first ten of them listed; --json lists all"
+		: "unchanged");
 	show_count(counts->left, "line", "left to later runs, as --limit is reached");
 	show_count(done->restored, "tensor", "restored from the original lines");
 	show_count(counts->newer, "record", "of a newer version, unchanged");
-	show_count(counts->foreign, "record", report.how->force ?
-	    "with an image_id that was not of their image_path, replaced" :
-	    "with an image_id that is not of their image_path, unchanged");
-	show_count(counts->shared, "record", "with a longer image_id, as simpler ones are "
-	    "those of others");
+	show_count(counts->foreign, "record",
+	    report.how->force
+		? "with an image_id that was not of their image_path, replaced"
+		: "with an image_id that is not of their image_path, unchanged");
+	show_count(counts->shared, "record",
+	    "with a longer image_id, as simpler ones are those of others");
 	show_count(counts->extreme, "record", "with a ratio outside of 0.4 to 2.5");
 	if (done->rewritten)
 		printf("the original is %s\n", done->backup);
@@ -349,8 +359,8 @@ migrate_report_verified(const struct lc__stage2_verified *v)
 	clear_progress();
 	show_more(report.findings, "finding");
 	if (!settings.json) {
-		printf("%s: %s", report.how->file, count_human(v->records, "record", text,
-		    sizeof(text)));
+		printf("%s: %s", report.how->file,
+		    count_human(v->records, "record", text, sizeof(text)));
 		for (int p = 0; p < LC__PASS_MODULES; p++)
 			if (v->asked[p])
 				printf(", %" PRIu64 " good in %s", v->tensors[p],
@@ -382,10 +392,11 @@ migrate_report_rolled(const struct lc__stage2_rolled *r)
 	if (settings.quiet && !settings.json)
 		return;
 	if (!settings.json) {
-		printf("%s: %s rolled back", report.how->file, count_human(r->back, "line", text,
-		    sizeof(text)));
-		printf(", %" PRIu64 " without an array, %" PRIu64 " left as they are, %" PRIu64
-		    " not of version 2\n", r->without, r->kept, r->other);
+		printf("%s: %s rolled back", report.how->file,
+		    count_human(r->back, "line", text, sizeof(text)));
+		printf(", %" PRIu64 " without an array, %" PRIu64
+		       " left as they are, %" PRIu64 " not of version 2\n",
+		    r->without, r->kept, r->other);
 		if (r->rewritten)
 			printf("the file as it was is %s\n", r->backup);
 		return;

@@ -14,8 +14,8 @@ void migrate_report_end(void);
 void migrate_report_bad(void *ctx, uint64_t line, uint64_t column, const char *why);
 void migrate_report_warning(void *ctx, const char *text);
 void migrate_report_finding(void *ctx, uint64_t line, const char *id, const char *what);
-int migrate_report_progress(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
-    uint64_t total);
+int migrate_report_progress(void *ctx, const struct lc__stage2_counts *counts,
+    uint64_t done, uint64_t total);
 int migrate_report_filling(void *ctx, enum lc__stage2_pass pass,
     const struct lc__filled *so_far);
 

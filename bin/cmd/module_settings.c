@@ -13,10 +13,10 @@
 
 /* The row of a setting is an option whose target is this copy. */
 static struct {
-	int codec;          /* position in CODEC_WORDS */
+	int codec; /* position in CODEC_WORDS */
 	int level;
-	int policy;         /* enum lc_policy */
-	int evict;          /* enum lc_evict */
+	int policy; /* enum lc_policy */
+	int evict;  /* enum lc_evict */
 	uint64_t max_bytes;
 	const char *length; /* a path, or NO_LENGTH */
 	int share;          /* enum lc_share */
@@ -32,7 +32,7 @@ static struct opt rows[] = {
 	{ "", "evict", OPT_CHOICE, &current.evict, .value = "oldest|unread" },
 	{ "", "length", OPT_TEXT, &current.length, .value = NULL },
 	{ "", "share", OPT_CHOICE, &current.share, .value = "owner|group|all" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 static void
@@ -46,8 +46,7 @@ to_rows(const struct module_settings *set)
 	current.policy = (int)is->policy;
 	current.evict = (int)is->evict;
 	current.max_bytes = is->max_bytes;
-	current.length = is->length_field[0] == '\0' ? NO_LENGTH :
-	    is->length_field;
+	current.length = is->length_field[0] == '\0' ? NO_LENGTH : is->length_field;
 }
 
 static void
@@ -115,7 +114,8 @@ explain_unknown(const char *name, char *why, size_t room)
 }
 
 bool
-module_setting_assign(struct module_settings *set, const char *text, char *why, size_t room)
+module_setting_assign(struct module_settings *set, const char *text, char *why,
+    size_t room)
 {
 	const size_t size = strcspn(text, "=");
 	char name[32], reason[OPT_TEXT_ROOM];

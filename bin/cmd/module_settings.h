@@ -17,7 +17,8 @@ struct module_settings {
 };
 
 /** Read both; reports; an exit status. */
-int module_settings_read(const char *module, lc_cache *cache, struct module_settings *out);
+int module_settings_read(const char *module, lc_cache *cache,
+    struct module_settings *out);
 
 /** The name of setting @p i, "codec", "max-bytes"; NULL after the last. */
 const char *module_setting_name(size_t i);

@@ -8,13 +8,13 @@
 
 /** Every chunk of all sources, numbered on from one source to the next. */
 struct plan_chunks {
-	uint64_t n;           /* how many */
-	uint64_t *first;      /* of each source, the number of its first chunk */
-	double *bytes;        /* of each chunk's records */
-	size_t room;          /* of bytes */
-	double units;         /* of all chunks of all sources */
-	double records;       /* likewise */
-	bool has_lengths;     /* a unit is one of the first axis, not a record */
+	uint64_t n;                  /* how many */
+	uint64_t *first;             /* of each source, the number of its first chunk */
+	double *bytes;               /* of each chunk's records */
+	size_t room;                 /* of bytes */
+	double units;                /* of all chunks of all sources */
+	double records;              /* likewise */
+	bool has_lengths;            /* a unit is one of the first axis, not a record */
 	struct lc__cursor **cursors; /* of each source: where records are in its chunks */
 	size_t n_sources;
 };
@@ -31,13 +31,13 @@ struct plan {
 	const struct plan_chunks *chunks;
 	uint32_t readers;
 	lc_split split;
-	bool windows;          /* examples are windows, not records */
+	bool windows;              /* examples are windows, not records */
 	const char *const *fields; /* that are read, n_fields of them; NULL: as */
-	size_t n_fields;       /* lc_reader_options says */
-	uint64_t batch;        /* examples, over all readers */
-	uint64_t over;         /* batches that are looked at, at most */
-	uint64_t within;       /* K: batches in which a chunk comes again */
-	uint64_t kept;         /* M: chunks in memory */
+	size_t n_fields;           /* lc_reader_options says */
+	uint64_t batch;            /* examples, over all readers */
+	uint64_t over;             /* batches that are looked at, at most */
+	uint64_t within;           /* K: batches in which a chunk comes again */
+	uint64_t kept;             /* M: chunks in memory */
 };
 
 /** What one reader reads a batch, on average. */
@@ -47,18 +47,18 @@ struct plan_reader {
 
 /** What an order costs. Means are of a batch. */
 struct plan_cost {
-	uint64_t batches;      /* looked at */
-	uint64_t examples;     /* in them */
-	double chunks;         /* touched by a batch, over all readers */
+	uint64_t batches;        /* looked at */
+	uint64_t examples;       /* in them */
+	double chunks;           /* touched by a batch, over all readers */
 	uint64_t p50, p99, most; /* of the same */
-	double runs;           /* places gone to */
-	double bytes;          /* of records, that are read for its examples */
-	double all_bytes;      /* the same of all batches looked at */
-	double visit;          /* examples a chunk that a batch touches */
-	double again;          /* share of the chunks that were touched within K batches */
-	double whole;          /* bytes read for each byte needed, if whole chunks are read */
-	double cached;         /* the same if the last M chunks are still there */
-	double epoch_batches;  /* batches an epoch; 0 for a mixture, which has none */
+	double runs;             /* places gone to */
+	double bytes;            /* of records, that are read for its examples */
+	double all_bytes;        /* the same of all batches looked at */
+	double visit;            /* examples a chunk that a batch touches */
+	double again;  /* share of the chunks that were touched within K batches */
+	double whole;  /* bytes read for each byte needed, if whole chunks are read */
+	double cached; /* the same if the last M chunks are still there */
+	double epoch_batches; /* batches an epoch; 0 for a mixture, which has none */
 	struct plan_reader *readers; /* plan.readers of them */
 };
 
@@ -79,7 +79,6 @@ LC_CHECKED lc_status plan_locate(lc_stream *stream, uint64_t example,
     struct plan_pieces *pieces);
 
 /** Print what batches @p first to @p last ask of each reader; an exit status. */
-int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first,
-    uint64_t last);
+int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first, uint64_t last);
 
 #endif

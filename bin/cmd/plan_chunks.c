@@ -28,8 +28,10 @@ compare_chunks(const void *a, const void *b)
 static double
 chunk_bytes(const struct lc__chunk_bytes *chunks, size_t n, uint64_t id)
 {
-	const struct lc__chunk_bytes key = { id, 0 }, *found = n == 0 ? NULL :
-	    bsearch(&key, chunks, n, sizeof(key), compare_chunks);
+	const struct lc__chunk_bytes key = { id, 0 },
+				     *found = n == 0
+	    ? NULL
+	    : bsearch(&key, chunks, n, sizeof(key), compare_chunks);
 
 	return found ? (double)found->bytes : 0;
 }
@@ -91,8 +93,9 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
-		out->bytes[out->n++] = chunks != NULL ? chunk_bytes(chunks, n_chunks,
-		    row.id) : sample * (double)row.records;
+		out->bytes[out->n++] = chunks != NULL
+		    ? chunk_bytes(chunks, n_chunks, row.id)
+		    : sample * (double)row.records;
 		out->units += (double)row.units;
 		out->records += (double)row.records;
 	}
@@ -106,8 +109,8 @@ take_source(struct plan_chunks *out, const struct stream_source *s)
 	struct lc__chunk_bytes *chunks = NULL;
 	size_t n = 0;
 	double sample = 0;
-	lc_status status = s->cache != NULL ? lc__cache_chunks(s->cache, &chunks, &n) :
-	    sample_bytes(s->name, &sample);
+	lc_status status = s->cache != NULL ? lc__cache_chunks(s->cache, &chunks, &n)
+					    : sample_bytes(s->name, &sample);
 
 	if (status == LC_OK) {
 		layout = lc__source_layout(s->source);
@@ -130,7 +133,7 @@ plan_chunks_load(const struct stream_sources *sources, struct plan_chunks *out)
 {
 	*out = (struct plan_chunks){
 		.first = calloc(sources->n, sizeof(*out->first)),
-		.cursors = calloc(sources->n, sizeof(struct lc__cursor *))
+		.cursors = calloc(sources->n, sizeof(struct lc__cursor *)),
 	};
 	if (out->first == NULL || out->cursors == NULL)
 		return lc__no_memory(NULL);
@@ -160,11 +163,12 @@ plan_locate(lc_stream *stream, uint64_t example, struct plan_pieces *pieces)
 	size_t n = 0;
 
 	for (;;) {
-		status = lc_stream_locate(stream, example, pieces->items,
-		    pieces->room, &n);
+		status = lc_stream_locate(stream, example, pieces->items, pieces->room,
+		    &n);
 		if (status != LC_INVALID || n <= pieces->room)
 			break;
-		return_if_error(lc__array_reserve(&pieces->items, &pieces->room, n, NULL));
+		return_if_error(
+		    lc__array_reserve(&pieces->items, &pieces->room, n, NULL));
 	}
 	pieces->count = n;
 	return status;
@@ -180,11 +184,10 @@ static void
 show_text(const struct plan *plan, const struct place *at, const lc_piece *piece)
 {
 	printf("%5llu %6u %7llu %5llu %6llu %7llu %7llu %7llu  %s\n",
-	    (unsigned long long)at->batch, at->reader,
-	    (unsigned long long)at->example, (unsigned long long)piece->epoch,
-	    (unsigned long long)piece->chunk, (unsigned long long)piece->chunk_id,
-	    (unsigned long long)piece->first, (unsigned long long)piece->units,
-	    plan->sources->all[piece->source].name);
+	    (unsigned long long)at->batch, at->reader, (unsigned long long)at->example,
+	    (unsigned long long)piece->epoch, (unsigned long long)piece->chunk,
+	    (unsigned long long)piece->chunk_id, (unsigned long long)piece->first,
+	    (unsigned long long)piece->units, plan->sources->all[piece->source].name);
 }
 
 static void
@@ -202,8 +205,7 @@ show_json(const struct plan *plan, const struct place *at,
 	for (size_t i = 0; i < pieces->count; i++) {
 		const lc_piece *piece = &pieces->items[i];
 		jw_open(&json, NULL, '{');
-		jw_text(&json, "source",
-		    plan->sources->all[piece->source].name);
+		jw_text(&json, "source", plan->sources->all[piece->source].name);
 		jw_count(&json, "epoch", piece->epoch);
 		jw_count(&json, "chunk", piece->chunk);
 		jw_count(&json, "chunk_id", piece->chunk_id);
@@ -233,8 +235,8 @@ show_row(const struct plan *plan, lc_stream *stream, const struct place *at,
 }
 
 static lc_status
-show_share(const struct plan *plan, lc_stream *stream, uint64_t batch,
-    uint32_t reader, struct plan_pieces *pieces)
+show_share(const struct plan *plan, lc_stream *stream, uint64_t batch, uint32_t reader,
+    struct plan_pieces *pieces)
 {
 	const struct lc__share share = { plan->split, reader, plan->readers,
 		plan->batch };
@@ -257,10 +259,10 @@ plan_show(const struct plan *plan, lc_stream *stream, uint64_t first, uint64_t l
 
 	if (!settings.json)
 		printf("batch reader example epoch  chunk      id   first   units  "
-		    "source\n");
+		       "source\n");
 	for (uint64_t b = first; b <= last && status == LC_OK; b++)
-		for (uint32_t r = 0; r < plan->readers && status == LC_OK &&
-		    !report_output_failed(); r++)
+		for (uint32_t r = 0;
+		     r < plan->readers && status == LC_OK && !report_output_failed(); r++)
 			status = show_share(plan, stream, b, r, &pieces);
 	free(pieces.items);
 	return status == LC_OK ? EXIT_DONE : report_status(status);

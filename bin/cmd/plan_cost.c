@@ -17,18 +17,18 @@
 
 /* A piece of an example, as far as it counts. */
 struct touch {
-	uint64_t chunk;        /* its number among all */
+	uint64_t chunk; /* its number among all */
 	uint64_t first, units;
 	uint32_t source, reader;
 	uint64_t start_chunk, start_first; /* of the whole example */
-	size_t order;          /* in which they were located */
+	size_t order;                      /* in which they were located */
 };
 
 /* Chunks in memory, the one that was used last in front. */
 struct kept {
-	uint64_t n, room;      /* in it, and at most */
+	uint64_t n, room;          /* in it, and at most */
 	uint64_t *before, *behind; /* of each chunk; NONE */
-	bool *there;           /* of each chunk */
+	bool *there;               /* of each chunk */
 	uint64_t front, back;
 };
 #define NONE UINT64_MAX
@@ -40,15 +40,15 @@ struct work {
 	struct plan_pieces pieces;
 	struct touch *touches;
 	size_t n, room;
-	uint64_t *seen;        /* of each chunk: 1 + the batch that touched it last */
-	uint64_t *counts;      /* chunks of each batch that was looked at */
+	uint64_t *seen;   /* of each chunk: 1 + the batch that touched it last */
+	uint64_t *counts; /* chunks of each batch that was looked at */
 	struct kept kept;
-	char **names;          /* of the fields that are read; malloc'ed, and each too */
+	char **names; /* of the fields that are read; malloc'ed, and each too */
 	size_t n_names;
 	struct lc__requests requests; /* of a reader's share */
-	struct lc__extents extents; /* of a request */
-	double visits, again;  /* chunks touched, and those within K batches */
-	double used, whole, cached; /* bytes */
+	struct lc__extents extents;   /* of a request */
+	double visits, again;         /* chunks touched, and those within K batches */
+	double used, whole, cached;   /* bytes */
 	double runs;
 };
 
@@ -98,16 +98,19 @@ add_touches(struct work *w, uint32_t reader)
 {
 	const struct plan_pieces *pieces = &w->pieces;
 
-	return_if_error(lc__array_reserve(&w->touches, &w->room, w->n + pieces->count, NULL));
+	return_if_error(
+	    lc__array_reserve(&w->touches, &w->room, w->n + pieces->count, NULL));
 	for (size_t i = 0; i < pieces->count; i++) {
 		const lc_piece *piece = &pieces->items[i];
 		w->touches[w->n] = (struct touch){
-			.chunk = w->plan->chunks->first[piece->source] +
-			    piece->chunk,
-			.first = piece->first, .units = piece->units,
-			.source = piece->source, .reader = reader,
+			.chunk = w->plan->chunks->first[piece->source] + piece->chunk,
+			.first = piece->first,
+			.units = piece->units,
+			.source = piece->source,
+			.reader = reader,
 			.start_chunk = pieces->items[0].chunk,
-			.start_first = pieces->items[0].first, .order = w->n
+			.start_first = pieces->items[0].first,
+			.order = w->n,
 		};
 		w->n++;
 	}
@@ -177,7 +180,9 @@ add_request(struct work *w, const struct touch *t, uint64_t record, uint64_t fro
 	*r = (struct lc__request){
 		.source = t->source,
 		.position = t->chunk - w->plan->chunks->first[t->source],
-		.record = record, .from = from, .units = units
+		.record = record,
+		.from = from,
+		.units = units,
 	};
 	return LC_OK;
 }
@@ -189,8 +194,8 @@ add_window(struct work *w, const struct touch *t)
 	struct lc__cursor *cursor = w->plan->chunks->cursors[t->source];
 	uint64_t record, before, from, left = t->units;
 
-	return_if_error(lc__cursor_go(cursor,
-	    t->chunk - w->plan->chunks->first[t->source]));
+	return_if_error(
+	    lc__cursor_go(cursor, t->chunk - w->plan->chunks->first[t->source]));
 	return_if_error(lc__cursor_find(cursor, t->first, &record, &before));
 	for (from = t->first - before; left > 0; record++, from = 0) {
 		const uint64_t there = lc__cursor_units(cursor, record) - from;
@@ -219,8 +224,7 @@ request_bytes(struct work *w, size_t i, double *out)
 	w->extents.n = 0;
 	return_if_error(lc__cursor_go(cursor, r->position));
 	return_if_error(lc__cursor_extents(cursor, r->record,
-	    (const char *const *)w->names, w->n_names, rows ? &span : NULL,
-	    &w->extents));
+	    (const char *const *)w->names, w->n_names, rows ? &span : NULL, &w->extents));
 	*out += (double)lc__extents_bytes(&w->extents);
 	return LC_OK;
 }
@@ -236,8 +240,9 @@ count_reader(struct work *w, const struct touch *t, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || t[i - 1].chunk != t[i].chunk)
 			reader->chunks++;
-		return_if_error(w->plan->windows ? add_window(w, &t[i]) :
-		    add_request(w, &t[i], t[i].first, 0, 1));
+		return_if_error(w->plan->windows
+			? add_window(w, &t[i])
+			: add_request(w, &t[i], t[i].first, 0, 1));
 	}
 	return_if_error(lc__requests_sort(&w->requests));
 	for (size_t i = 0; i < w->requests.n; i++)
@@ -308,8 +313,9 @@ look_at(struct work *w, uint64_t batch)
 		return_if_error(locate_share(w, batch, r));
 	return_if_error(count_batch(w, batch));
 	progress_items(w->cost->batches, w->plan->over);
-	return progress_step(NULL, (uint64_t)w->used, 0) ?
-	    lc__error(LC_CANCELLED, 0, "interrupted") : LC_OK;
+	return progress_step(NULL, (uint64_t)w->used, 0)
+	    ? lc__error(LC_CANCELLED, 0, "interrupted")
+	    : LC_OK;
 }
 
 /* ---- what is read of a record ---------------------------------------------------------------- */
@@ -330,8 +336,8 @@ first_names(struct work *w)
 	return_if_error(plan_locate(w->stream, 0, &w->pieces));
 	cursor = w->plan->chunks->cursors[w->pieces.items[0].source];
 	return_if_error(lc__cursor_go(cursor, w->pieces.items[0].chunk));
-	return_if_error(lc__cursor_find(cursor, w->pieces.items[0].first, &record,
-	    &before));
+	return_if_error(
+	    lc__cursor_find(cursor, w->pieces.items[0].first, &record, &before));
 	return lc__cursor_fields(cursor, record, &w->names, &w->n_names);
 }
 
@@ -339,8 +345,7 @@ static lc_status
 find_names(struct work *w)
 {
 	const struct plan *plan = w->plan;
-	const char *length_field =
-	    lc__source_length_field(plan->sources->all[0].source);
+	const char *length_field = lc__source_length_field(plan->sources->all[0].source);
 
 	if (plan->fields != NULL)
 		return take_names(w, plan->fields, plan->n_fields);
@@ -366,8 +371,10 @@ look_over(struct work *w, uint64_t batches)
 	}
 	for (uint64_t i = 0; i < over; i++) {
 		/* Where so few batches follow, parts would overlap: one part. */
-		const uint64_t b = last < over ? i : (uint64_t)((double)last *
-		    (double)(i / part) / (PLACES - 1)) + i % part;
+		const uint64_t b = last < over
+		    ? i
+		    : (uint64_t)((double)last * (double)(i / part) / (PLACES - 1)) +
+			i % part;
 		return_if_error(look_at(w, b));
 	}
 	return LC_OK;
@@ -414,14 +421,17 @@ make_room(struct work *w)
 
 	w->seen = calloc(n, sizeof(*w->seen));
 	w->counts = calloc(w->plan->over, sizeof(*w->counts));
-	w->kept = (struct kept){ .room = w->plan->kept, .front = NONE, .back = NONE,
+	w->kept = (struct kept){
+		.room = w->plan->kept,
+		.front = NONE,
+		.back = NONE,
 		.before = calloc(n, sizeof(uint64_t)),
 		.behind = calloc(n, sizeof(uint64_t)),
-		.there = calloc(n, sizeof(bool)) };
+		.there = calloc(n, sizeof(bool)),
+	};
 	w->cost->readers = calloc(w->plan->readers, sizeof(*w->cost->readers));
 	if (w->seen == NULL || w->counts == NULL || w->kept.before == NULL ||
-	    w->kept.behind == NULL || w->kept.there == NULL ||
-	    w->cost->readers == NULL)
+	    w->kept.behind == NULL || w->kept.there == NULL || w->cost->readers == NULL)
 		return lc__no_memory(NULL);
 	return LC_OK;
 }

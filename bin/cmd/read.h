@@ -14,11 +14,11 @@ struct read_output {
 	const struct read_options *opts;
 	const struct stream_sources *sources; /* the names of sources */
 	lc_stream *stream;
-	lc_stream_info info;  /* of it, when it was opened */
-	bool windows;         /* examples are windows, */
-	uint64_t window;      /* of so many units */
-	bool resumed;         /* files of batches may stand there already */
-	int widths[4];        /* of the columns of a list */
+	lc_stream_info info; /* of it, when it was opened */
+	bool windows;        /* examples are windows, */
+	uint64_t window;     /* of so many units */
+	bool resumed;        /* files of batches may stand there already */
+	int widths[4];       /* of the columns of a list */
 };
 
 /** The batch on standard output, or in files; an exit status, reported. */
@@ -35,14 +35,14 @@ int read_frames_end(void);
 /* ---- Reading a stream from batch to batch and writing it out: what read and follow do - */
 
 struct read_job {
-	const char *source;            /* its name, for messages */
+	const char *source; /* its name, for messages */
 	const struct read_options *opts;
 	const struct stream_order *order;
-	uint32_t reader, readers;      /* r of R */
+	uint32_t reader, readers; /* r of R */
 	lc_split split;
-	bool follow;                   /* the source may grow */
-	uint64_t first, last;          /* batches; UINT64_MAX: from where the token is, all */
-	uint64_t count;                /* batches at most */
+	bool follow;          /* the source may grow */
+	uint64_t first, last; /* batches; UINT64_MAX: from where the token is, all */
+	uint64_t count;       /* batches at most */
 	/** Tells how far the source is, whenever nothing is left to read; may be
 	 *  NULL. */
 	void (*idle)(struct stream_sources *sources);

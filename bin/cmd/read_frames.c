@@ -26,7 +26,7 @@ struct array {
 /* A frame on its way: what the map says, and the payload so far. */
 struct frame {
 	struct lc__buf map;
-	uint64_t at;   /* bytes of the payload that the map describes */
+	uint64_t at; /* bytes of the payload that the map describes */
 };
 
 /* ---- the map ---------------------------------------------------------------------- */
@@ -78,7 +78,7 @@ each_row_array(struct frame *frame, const lc_batch *batch, uint64_t window,
 		{ "sources", "u32", shape, 1, batch->sources, 4 * n },
 		{ "lengths", "u64", shape, 1, batch->lengths, 8 * n },
 		{ "documents", "u32", shape, 2, batch->documents, 4 * n * window },
-		{ "positions", "u32", shape, 2, batch->positions, 4 * n * window }
+		{ "positions", "u32", shape, 2, batch->positions, 4 * n * window },
 	};
 
 	for (size_t i = 0; i < (batch->documents != NULL ? 7 : 5); i++)
@@ -91,9 +91,8 @@ each_field(struct frame *frame, const lc_batch *batch,
 {
 	for (size_t i = 0; i < batch->n_fields; i++) {
 		const lc_batch_field *field = &batch->fields[i];
-		const struct array array = { field->name,
-			lc_dtype_name(field->dtype), field->shape, field->ndim,
-			field->data, field->nbytes };
+		const struct array array = { field->name, lc_dtype_name(field->dtype),
+			field->shape, field->ndim, field->data, field->nbytes };
 		use(frame, &array);
 	}
 }
@@ -107,8 +106,8 @@ each_offsets(struct frame *frame, const lc_batch *batch,
 
 	for (size_t i = 0; i < batch->n_fields; i++) {
 		const lc_batch_field *field = &batch->fields[i];
-		const struct array array = { field->name, "u64", &n, 1,
-			field->offsets, 8 * n };
+		const struct array array = { field->name, "u64", &n, 1, field->offsets,
+			8 * n };
 		if (field->offsets != NULL)
 			use(frame, &array);
 	}
@@ -143,8 +142,7 @@ tell_number(struct lc__buf *map, const char *key, uint64_t number)
 }
 
 static void
-tell_batch(struct frame *frame, const lc_batch *batch, const void *token,
-    uint64_t window)
+tell_batch(struct frame *frame, const lc_batch *batch, const void *token, uint64_t window)
 {
 	struct lc__buf *map = &frame->map;
 

@@ -103,13 +103,11 @@ read_ids(struct read_output *out, const lc_batch *batch)
 
 /* The bytes of a row; a ragged field says where they begin. */
 static const void *
-row_of(const lc_batch *batch, const lc_batch_field *field, size_t row,
-    uint64_t *size)
+row_of(const lc_batch *batch, const lc_batch_field *field, size_t row, uint64_t *size)
 {
 	const uint64_t first = field->offsets ? field->offsets[row] : row;
 	const uint64_t end = field->offsets ? field->offsets[row + 1] : row + 1;
-	const uint64_t all = field->offsets ? field->offsets[batch->rows] :
-	    batch->rows;
+	const uint64_t all = field->offsets ? field->offsets[batch->rows] : batch->rows;
 	const uint64_t inner = all > 0 ? field->nbytes / all : 0;
 
 	*size = (end - first) * inner;
@@ -129,8 +127,7 @@ add_numbers(const uint64_t *numbers, size_t n, uint64_t hash)
 /* Name, dtype and the record's own shape, which does not depend on whether others in
  * the batch differ from it, then the bytes. */
 static uint64_t
-add_field(const lc_batch *batch, const lc_batch_field *field, size_t row,
-    uint64_t hash)
+add_field(const lc_batch *batch, const lc_batch_field *field, size_t row, uint64_t hash)
 {
 	uint64_t numbers[LC_MAX_NDIM + 2], size;
 	const void *data = row_of(batch, field, row, &size);

@@ -76,8 +76,8 @@ write_array(const struct read_output *out, struct lc__buf *name, lc_dtype dtype,
 	const lc_status made = lc_tensor_init(&tensor, dtype, ndim, shape, data);
 	int status;
 
-	status = made == LC_OK ? write_tensor(out, end_name(name), &tensor) :
-	    report_status(made);
+	status = made == LC_OK ? write_tensor(out, end_name(name), &tensor)
+			       : report_status(made);
 	lc__buf_free(name);
 	return status;
 }
@@ -104,8 +104,7 @@ write_rows(const struct read_output *out, const lc_batch *batch)
 	int status = EXIT_DONE;
 
 	if (batch->filled < batch->rows)
-		status = write_beside(out, batch, "mask", LC_U8, 1, shape,
-		    batch->mask);
+		status = write_beside(out, batch, "mask", LC_U8, 1, shape, batch->mask);
 	if (status == EXIT_DONE && out->windows)
 		status = write_beside(out, batch, "lengths", LC_U64, 1, shape,
 		    batch->lengths);
@@ -154,8 +153,8 @@ make_dir(const struct read_output *out, const lc_batch *batch)
 
 	lc__buf_printf(&name, "%s/batch-%08llu", out->opts->npy,
 	    (unsigned long long)batch->number);
-	made = end_name(&name) == NULL ? lc__no_memory(NULL) :
-	    lc__make_dirs((const char *)name.data);
+	made = end_name(&name) == NULL ? lc__no_memory(NULL)
+				       : lc__make_dirs((const char *)name.data);
 	lc__buf_free(&name);
 	return made == LC_OK ? EXIT_DONE : report_status(made);
 }

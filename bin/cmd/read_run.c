@@ -24,10 +24,10 @@
 #include "ui/size.h"
 
 struct tokenfile {
-	const char *path;          /* NULL: none is kept */
-	uint64_t every;            /* batches from one save to the next */
-	uint64_t since;            /* batches delivered and not saved */
-	bool loaded;               /* bytes are those of the file */
+	const char *path; /* NULL: none is kept */
+	uint64_t every;   /* batches from one save to the next */
+	uint64_t since;   /* batches delivered and not saved */
+	bool loaded;      /* bytes are those of the file */
 	unsigned char bytes[LC_TOKEN_SIZE];
 };
 
@@ -45,9 +45,11 @@ check_token(struct tokenfile *file, const struct lc__buf *bytes)
 	if (bytes->size == LC_TOKEN_SIZE)
 		status = lc__stream_token_decode(bytes->data, &token);
 	if (status == LC_VERSION)
-		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY, file->path);
+		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY,
+		    file->path);
 	if (status != LC_OK)
-		return report_error(EXIT_DATA, "%s: is no token, or is damaged" REMEDY, file->path);
+		return report_error(EXIT_DATA, "%s: is no token, or is damaged" REMEDY,
+		    file->path);
 	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
 	file->loaded = true;
 	return EXIT_DONE;
@@ -58,10 +60,11 @@ static int
 tokenfile_check(const struct tokenfile *file)
 {
 	const char *slash = strrchr(file->path, '/');
-	char *dir = slash == NULL ? strdup(".") :
-	    strndup(file->path, (size_t)(slash - file->path) + 1);
-	const int status = dir != NULL && access(dir, W_OK | X_OK) == 0 ?
-	    EXIT_DONE : report_errno(file->path);
+	char *dir = slash == NULL ? strdup(".")
+				  : strndup(file->path, (size_t)(slash - file->path) + 1);
+	const int status = dir != NULL && access(dir, W_OK | X_OK) == 0
+	    ? EXIT_DONE
+	    : report_errno(file->path);
 
 	free(dir);
 	return status;
@@ -89,23 +92,25 @@ tokenfile_load(struct tokenfile *file)
 /* The message for a token that lc_stream_open() of @p source refused with
  *  @p status; an exit status. */
 static int
-tokenfile_refused(const struct tokenfile *file, lc_status status,
-    const char *source)
+tokenfile_refused(const struct tokenfile *file, lc_status status, const char *source)
 {
 	switch (status) {
 	case LC_OTHER_CACHE:
-		return report_error(EXIT_DATA, "%s: is not of %s: name its own source" REMEDY,
-		    file->path, source);
+		return report_error(EXIT_DATA,
+		    "%s: is not of %s: name its own source" REMEDY, file->path, source);
 	case LC_OTHER_ORDER:
-		return report_error(EXIT_DATA, "%s: is of another order or seed: give the "
-		    "options that it was made with" REMEDY, file->path);
+		return report_error(EXIT_DATA,
+		    "%s: is of another order or seed: give the "
+		    "options that it was made with" REMEDY,
+		    file->path);
 	case LC_CHANGED:
-		return report_error(EXIT_NO, "%s: what was read has changed in %s since" REMEDY,
-		    file->path, source);
+		return report_error(EXIT_NO,
+		    "%s: what was read has changed in %s since" REMEDY, file->path,
+		    source);
 	case LC_INVALID:
-		return report_error(EXIT_USAGE, "%s: %s", file->path, lc_last_error()->text);
-	default:
-		return report_status(status);
+		return report_error(EXIT_USAGE, "%s: %s", file->path,
+		    lc_last_error()->text);
+	default: return report_status(status);
 	}
 }
 
@@ -192,8 +197,8 @@ show_bytes(const char *name, uint64_t bytes)
 {
 	char text[SIZE_TEXT];
 
-	fprintf(stderr, "  %-18s %s\n", name, size_human((double)bytes, text,
-	    sizeof(text)));
+	fprintf(stderr, "  %-18s %s\n", name,
+	    size_human((double)bytes, text, sizeof(text)));
 }
 
 static void
@@ -250,11 +255,11 @@ struct read_run {
 	struct tokenfile token;
 	struct read_output out;
 	read_output_fn *write;
-	uint64_t next, end;      /* batches: the one to come, the first not to be read */
-	uint64_t begin;          /* the first one */
+	uint64_t next, end;       /* batches: the one to come, the first not to be read */
+	uint64_t begin;           /* the first one */
 	uint64_t examples, bytes; /* delivered */
-	bool ended;              /* all batches are out */
-	bool on_terminal;        /* what is written shares it with the progress line */
+	bool ended;               /* all batches are out */
+	bool on_terminal;         /* what is written shares it with the progress line */
 };
 
 /* ---- waiting ---------------------------------------------------------------------- */
@@ -269,8 +274,7 @@ may_wait(const struct read_run *r, lc_status status, uint64_t since)
 		return false;
 	if (r->job->idle != NULL)
 		r->job->idle(r->sources);
-	return seconds == OPT_UNSET ||
-	    (lc__clock_ns() - since) / 1000000000 < seconds;
+	return seconds == OPT_UNSET || (lc__clock_ns() - since) / 1000000000 < seconds;
 }
 
 /* The next batch, waiting in slices so that a signal is noticed. */
@@ -344,19 +348,17 @@ static int
 conclude(struct read_run *r, lc_status status)
 {
 	switch (status) {
-	case LC_END:
-		r->ended = true;
-		return EXIT_DONE;
-	case LC_CANCELLED:
-		return interrupt_status();
+	case LC_END: r->ended = true; return EXIT_DONE;
+	case LC_CANCELLED: return interrupt_status();
 	case LC_TIMEOUT:
 		return report_error(EXIT_NO, "%s: nothing new in %llu s", r->job->source,
 		    (unsigned long long)r->job->opts->timeout);
 	case LC_ABANDONED:
-		return report_error(EXIT_NO, "%s: its inputs are not finished, and nobody "
-		    "writes them; --wait waits for a writer", r->job->source);
-	default:
-		return -1;
+		return report_error(EXIT_NO,
+		    "%s: its inputs are not finished, and nobody "
+		    "writes them; --wait waits for a writer",
+		    r->job->source);
+	default: return -1;
 	}
 }
 
@@ -441,9 +443,9 @@ find_range(struct read_run *r)
 		r->end = all;
 	r->begin = r->next;
 	if (first != UINT64_MAX && first >= all)
-		return report_error(EXIT_NO, "there is no batch %llu: %s has %llu of them",
-		    (unsigned long long)first, r->job->source,
-		    (unsigned long long)all);
+		return report_error(EXIT_NO,
+		    "there is no batch %llu: %s has %llu of them",
+		    (unsigned long long)first, r->job->source, (unsigned long long)all);
 	return EXIT_DONE;
 }
 
@@ -454,9 +456,8 @@ tell_of_token(const struct read_run *r)
 	if (!r->token.loaded)
 		return true;
 	if (r->next >= r->out.info.batches) {
-		report_note("%s: all %llu batches have been read; --restart begins "
-		    "anew", r->token.path,
-		    (unsigned long long)r->out.info.batches);
+		report_note("%s: all %llu batches have been read; --restart begins anew",
+		    r->token.path, (unsigned long long)r->out.info.batches);
 		return false;
 	}
 	report_note("%s: going on with batch %llu", r->token.path,
@@ -467,9 +468,13 @@ tell_of_token(const struct read_run *r)
 static int
 set_up(struct read_run *r)
 {
-	static read_output_fn *const forms[] = { [READ_LIST] = read_list,
-		[READ_IDS] = read_ids, [READ_SUM] = read_sum,
-		[READ_FRAMES] = read_frames, [READ_NPY] = read_npy_files };
+	static read_output_fn *const forms[] = {
+		[READ_LIST] = read_list,
+		[READ_IDS] = read_ids,
+		[READ_SUM] = read_sum,
+		[READ_FRAMES] = read_frames,
+		[READ_NPY] = read_npy_files,
+	};
 	enum read_form form;
 	int status = read_options_form(r->job->opts, &form);
 
@@ -503,12 +508,11 @@ read_all(struct read_run *r)
 	status = read_batches(r);
 	if (r->write == read_frames && r->ended && status == EXIT_DONE)
 		status = report_worse(read_frames_end(), report_finish(EXIT_DONE));
-	status = report_worse(status, tokenfile_finish(&r->token, r->stream,
-	    r->next));
+	status = report_worse(status, tokenfile_finish(&r->token, r->stream, r->next));
 	progress_end();
 	if (r->job->opts->stats)
-		status = report_worse(status, stream_stats_show(r->reader,
-		    lc__clock_ns() - begun));
+		status = report_worse(status,
+		    stream_stats_show(r->reader, lc__clock_ns() - begun));
 	return status;
 }
 
@@ -519,9 +523,9 @@ read_run(const struct read_job *job, struct stream_sources *sources)
 	struct read_run r = {
 		.job = job, .sources = sources,
 		.token = { .path = job->opts->token_file,
-		    .every = job->opts->token_every },
+		    .every = job->opts->token_every, },
 		.out = { .opts = job->opts, .sources = sources,
-		    .windows = order->window > 0, .window = order->window }
+		    .windows = order->window > 0, .window = order->window, },
 	};
 	int status;
 

@@ -35,14 +35,18 @@ add_shard(struct samples *samples, char *path)
 {
 	struct samples_shard *shard;
 
-	if (path == NULL || lc__array_reserve(&samples->shards, &samples->room,
-	    samples->n_shards + 1, NULL) != LC_OK) {
+	if (path == NULL ||
+	    lc__array_reserve(&samples->shards, &samples->room, samples->n_shards + 1,
+		NULL) != LC_OK) {
 		free(path);
 		return report_no_memory();
 	}
 	shard = &samples->shards[samples->n_shards++];
-	*shard = (struct samples_shard) { .path = path, .first = samples->count,
-	    .count = 1 };
+	*shard = (struct samples_shard){
+		.path = path,
+		.first = samples->count,
+		.count = 1,
+	};
 	if (lc_shard_open(path, &shard->shard) == LC_OK) {
 		const lc_shard_info *info = lc_shard_info_of(shard->shard);
 		shard->count = info->samples;
@@ -120,8 +124,8 @@ open_shards(const char *dir, struct samples *samples)
 		return status;
 	if (samples->damaged)
 		return EXIT_DATA;
-	return report_error(EXIT_DATA, "%s: neither a warehouse nor a directory with "
-	    "shards", dir);
+	return report_error(EXIT_DATA,
+	    "%s: neither a warehouse nor a directory with shards", dir);
 }
 
 /* ---- either --------------------------------------------------------------------- */

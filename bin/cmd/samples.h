@@ -11,20 +11,20 @@
 /** A shard among them; one that cannot be opened counts as one sample. */
 struct samples_shard {
 	char *path;
-	lc_shard *shard;     /* NULL if it cannot be opened, */
-	lc_error error;      /* for this reason */
-	uint64_t first;      /* number of its first sample */
-	uint64_t count;      /* how many */
+	lc_shard *shard; /* NULL if it cannot be opened, */
+	lc_error error;  /* for this reason */
+	uint64_t first;  /* number of its first sample */
+	uint64_t count;  /* how many */
 };
 
 struct samples {
 	lc_warehouse *warehouse;      /* or */
 	struct samples_shard *shards; /* in the order of their names */
 	size_t n_shards, room;
-	uint64_t count;               /* all samples */
-	uint32_t max_boxes;           /* the most rows of boxes of any */
-	bool verify;                  /* compare checksums before a sample is given */
-	bool damaged;                 /* a warehouse that does not open, which has been
+	uint64_t count;     /* all samples */
+	uint32_t max_boxes; /* the most rows of boxes of any */
+	bool verify;        /* compare checksums before a sample is given */
+	bool damaged;       /* a warehouse that does not open, which has been
 	                                 reported: what shards there are */
 };
 

@@ -10,7 +10,6 @@
 LC_CHECKED lc_status schemas_text(lc_cache *cache, const char *indent);
 
 /** The members of an object for each schema, in an array under @p key. */
-LC_CHECKED lc_status schemas_json(lc_cache *cache, struct json *json,
-    const char *key);
+LC_CHECKED lc_status schemas_json(lc_cache *cache, struct json *json, const char *key);
 
 #endif

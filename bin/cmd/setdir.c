@@ -43,7 +43,7 @@ struct setdir {
 	const char *path;
 	struct lc__dir_list list;
 	size_t count;
-	bool *used;              /* of each entry: it belongs to the value */
+	bool *used; /* of each entry: it belongs to the value */
 };
 
 static lc_status
@@ -87,8 +87,7 @@ find_entry(const struct setdir *set, const char *name, size_t *out)
 
 /* The file that value.json names for a tensor. */
 static lc_status
-open_file(void *ctx, const char *file, lc_tensor *tensor,
-    struct lc__loaded *loaded)
+open_file(void *ctx, const char *file, lc_tensor *tensor, struct lc__loaded *loaded)
 {
 	struct setdir *set = ctx;
 	char is[LC__TENSOR_TEXT], says[LC__TENSOR_TEXT];
@@ -115,8 +114,7 @@ read_index(struct setdir *set, struct lc__loaded *out)
 	lc_status status = read_entry(set, INDEX, &text);
 
 	if (status == LC_OK) {
-		status = lc__value_json_read(text.data, text.size, open_file, set,
-		    out);
+		status = lc__value_json_read(text.data, text.size, open_file, set, out);
 		if (status != LC_OK)
 			lc__error_prefix("%s/%s", set->path, INDEX);
 	}
@@ -259,8 +257,7 @@ write_npy(const char *path, const lc_tensor *tensor)
 }
 
 static lc_status
-write_tensor(void *ctx, const char *path, const lc_tensor *tensor,
-    struct lc__buf *name)
+write_tensor(void *ctx, const char *path, const lc_tensor *tensor, struct lc__buf *name)
 {
 	struct writing *writing = ctx;
 	struct lc__buf file = { 0 };
@@ -272,8 +269,8 @@ write_tensor(void *ctx, const char *path, const lc_tensor *tensor,
 	lc__buf_printf(&file, "%s/%.*s", writing->dir, (int)name->size,
 	    (const char *)name->data);
 	lc__buf_append(&file, "", 1);
-	status = file.failed || name->failed ? lc__no_memory(NULL) :
-	    write_npy((const char *)file.data, tensor);
+	status = file.failed || name->failed ? lc__no_memory(NULL)
+					     : write_npy((const char *)file.data, tensor);
 	lc__buf_free(&file);
 	return status;
 }
@@ -282,8 +279,7 @@ static lc_status
 write_all(const char *dir, const lc_value *value)
 {
 	struct writing writing = { dir, 0 };
-	const struct lc__json_tensors files = { LC__JSON_FILE, write_tensor,
-		&writing };
+	const struct lc__json_tensors files = { LC__JSON_FILE, write_tensor, &writing };
 	char *path = lc__path_join(dir, "value.json");
 	FILE *out = path ? fopen(path, "wxe") : NULL;
 	lc_status status, closed;

@@ -13,7 +13,14 @@
 
 /** The words of --format, of get and of put. */
 #define VALUE_FORMATS "auto|npy|raw|json|npz|set"
-enum value_format { FORMAT_AUTO, FORMAT_NPY, FORMAT_RAW, FORMAT_JSON, FORMAT_NPZ, FORMAT_SET };
+enum value_format {
+	FORMAT_AUTO,
+	FORMAT_NPY,
+	FORMAT_RAW,
+	FORMAT_JSON,
+	FORMAT_NPZ,
+	FORMAT_SET
+};
 
 /** True if the path is a directory, or is written as one. */
 bool setdir_is(const char *path);
@@ -25,8 +32,7 @@ bool setdir_is(const char *path);
  *                   describe
  * @param out        all zero; to be freed with lc__loaded_free(), also on failure
  */
-LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype,
-    struct lc__loaded *out);
+LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out);
 
 /**
  * Write a value into a directory. The directory must not exist or be empty; with

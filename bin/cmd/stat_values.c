@@ -27,18 +27,18 @@
 #include "ui/size.h"
 #include "value/moments.h"
 
-#define ROUND 256                        /* records, at most */
-#define ROUND_BYTES ((size_t)64 << 20)   /* of moments */
+#define ROUND 256                      /* records, at most */
+#define ROUND_BYTES ((size_t)64 << 20) /* of moments */
 #define MOST_CHANNELS ((uint64_t)1 << 20)
 
 enum outcome { COUNTED, SKIPPED, DAMAGED, GONE };
 
 /* A record of a round, and what came of it. */
 struct record {
-	void *id;            /* of a module's record */
+	void *id; /* of a module's record */
 	size_t id_size;
 	enum outcome outcome;
-	char *why;           /* of one that is not counted */
+	char *why; /* of one that is not counted */
 	bool integers;
 	struct lc__moments *channels;
 	size_t n;
@@ -47,9 +47,9 @@ struct record {
 struct work {
 	const char *name;
 	const struct stat_values *how;
-	lc_cache *cache;          /* or */
+	lc_cache *cache; /* or */
 	struct samples samples;
-	uint64_t first;           /* the number of the round's first sample */
+	uint64_t first; /* the number of the round's first sample */
 	struct record records[ROUND];
 	struct lc__moments *channels; /* of all */
 	size_t n, room;
@@ -61,7 +61,8 @@ struct work {
 
 /* LC_UNSUPPORTED if the tensor has no such dimension. */
 static lc_status
-find_axis(const struct stat_values *how, const lc_tensor *tensor, bool boxes, uint32_t *out)
+find_axis(const struct stat_values *how, const lc_tensor *tensor, bool boxes,
+    uint32_t *out)
 {
 	const int64_t ndim = tensor->ndim;
 	const int64_t axis = how->axis < 0 ? how->axis + ndim : how->axis;
@@ -74,8 +75,8 @@ find_axis(const struct stat_values *how, const lc_tensor *tensor, bool boxes, ui
 		return LC_OK;
 	}
 	if (axis < 0 || axis >= ndim)
-		return lc__error(LC_UNSUPPORTED, 0, "its %" PRId64 " dimensions have no axis %"
-		    PRId64, ndim, how->axis);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "its %" PRId64 " dimensions have no axis %" PRId64, ndim, how->axis);
 	*out = (uint32_t)axis;
 	return LC_OK;
 }
@@ -89,8 +90,9 @@ take_tensor(const struct work *w, const lc_tensor *tensor, bool boxes, struct re
 	return_if_error(find_axis(w->how, tensor, boxes, &axis));
 	n = lc__moments_channels(tensor, axis);
 	if (n > MOST_CHANNELS)
-		return lc__error(LC_UNSUPPORTED, 0, "%" PRIu64 " channels are too many; --axis "
-		    "names another dimension", n);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%" PRIu64 " channels are too many; --axis names another dimension",
+		    n);
 	r->channels = calloc(n > 0 ? n : 1, sizeof(*r->channels));
 	if (r->channels == NULL)
 		return lc__no_memory(NULL);
@@ -110,15 +112,17 @@ take_view(const struct work *w, lc_view *view, struct record *r)
 	if (w->how->field == NULL && view->kind == LC_TENSOR)
 		return take_tensor(w, &view->tensor, false, r);
 	if (w->how->field == NULL)
-		return lc__error(LC_UNSUPPORTED, 0, "it is not a tensor but a %s; --field names "
-		    "a part of it", lc_kind_name(view->kind));
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "it is not a tensor but a %s; --field names a part of it",
+		    lc_kind_name(view->kind));
 	status = lc_view_value(view, w->how->field, &value);
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_UNSUPPORTED, 0, "it has no part %s", w->how->field);
 	return_if_error(status);
 	if (lc_value_kind(value) != LC_TENSOR)
-		return lc__error(LC_UNSUPPORTED, 0, "its part %s is not a tensor but a %s",
-		    w->how->field, lc_kind_name(lc_value_kind(value)));
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "its part %s is not a tensor but a %s", w->how->field,
+		    lc_kind_name(lc_value_kind(value)));
 	return_if_error(lc_value_as_tensor(value, &tensor));
 	return take_tensor(w, &tensor, false, r);
 }
@@ -135,8 +139,9 @@ take_boxes(const struct work *w, const lc_sample *sample, struct record *r)
 	lc__moments_add(&there, sample->mask.dtype, sample->mask.data,
 	    sample->mask.ndim == 1 ? sample->mask.shape[0] : 0,
 	    lc_dtype_size(sample->mask.dtype));
-	boxes.nbytes = boxes.shape[0] == 0 ? 0 : boxes.nbytes / boxes.shape[0] *
-	    (size_t)there.sum.high;
+	boxes.nbytes = boxes.shape[0] == 0
+	    ? 0
+	    : boxes.nbytes / boxes.shape[0] * (size_t)there.sum.high;
 	boxes.shape[0] = (uint64_t)there.sum.high;
 	return take_tensor(w, &boxes, true, r);
 }
@@ -179,7 +184,8 @@ job(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	struct work *w = team->ctx;
 	struct record *r = &w->records[i];
-	const lc_status status = w->cache != NULL ? read_record(w, r) : read_sample(w, i, r);
+	const lc_status status = w->cache != NULL ? read_record(w, r)
+						  : read_sample(w, i, r);
 
 	(void)thread;
 	if (status == LC_OK)
@@ -244,8 +250,12 @@ tell(struct work *w, const struct record *r, uint64_t number)
 static lc_status
 do_round(struct work *w, size_t n)
 {
-	struct lc__team team = { .work = job, .ctx = w, .jobs = n,
-		.threads = w->how->threads };
+	struct lc__team team = {
+		.work = job,
+		.ctx = w,
+		.jobs = n,
+		.threads = w->how->threads,
+	};
 	lc_status status = lc__team_run(&team);
 
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
@@ -273,7 +283,8 @@ static lc_status
 go_on(uint64_t done, uint64_t total)
 {
 	progress_items(done, total);
-	return progress_step(NULL, 0, 0) == 0 ? LC_OK : lc__error(LC_CANCELLED, 0, "stopped");
+	return progress_step(NULL, 0, 0) == 0 ? LC_OK
+					      : lc__error(LC_CANCELLED, 0, "stopped");
 }
 
 static lc_status
@@ -310,7 +321,8 @@ read_module(struct work *w)
 	size_t n = 0;
 
 	return_if_error(lc_count(w->cache, &total));
-	return_if_error(lc_iter_open(w->cache, LC_BY_KEY | LC_ITER_LISTED, NULL, 0, &iter));
+	return_if_error(
+	    lc_iter_open(w->cache, LC_BY_KEY | LC_ITER_LISTED, NULL, 0, &iter));
 	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
 		status = take_id(&w->records[n++], item.id);
 		if (status == LC_OK && n >= round_size(w)) {
@@ -339,7 +351,10 @@ number_text(struct lc__double2 x, bool integer, char *out, size_t room)
 	char text[LC__SHORTEST];
 
 	if (isnan(x.high) || isinf(x.high)) {
-		snprintf(out, room, "%s", isnan(x.high) ? "nan" : x.high > 0 ? "inf" : "-inf");
+		snprintf(out, room, "%s",
+		    isnan(x.high)    ? "nan"
+			: x.high > 0 ? "inf"
+				     : "-inf");
 	} else if (integer && x.high >= 0x1p63) {
 		/* Up to 2^64 - 1, as 2^64 and less than nothing. */
 		const uint64_t high = (uint64_t)(x.high - 0x1p63) + (UINT64_C(1) << 63);
@@ -366,8 +381,11 @@ put_number(struct json *json, const char *key, struct lc__double2 x, bool intege
 
 	number_text(x, integer, text, sizeof(text));
 	jw_key(json, key);
-	fputs(isnan(x.high) ? "null" : !isinf(x.high) ? text : x.high > 0 ?
-	    "\"Infinity\"" : "\"-Infinity\"", json->out);
+	fputs(isnan(x.high)      ? "null"
+		: !isinf(x.high) ? text
+		: x.high > 0     ? "\"Infinity\""
+				 : "\"-Infinity\"",
+	    json->out);
 }
 
 static void
@@ -413,19 +431,21 @@ show_text(const struct work *w)
 		printf("; %" PRIu64 " records are left out", w->skipped);
 	if (w->damaged > 0)
 		printf("; %" PRIu64 " are damaged", w->damaged);
-	printf("\n  %7s %14s %9s %22s %22s %22s %22s\n", "channel", "values", "NaN", "mean",
-	    "deviation", "min", "max");
+	printf("\n  %7s %14s %9s %22s %22s %22s %22s\n", "channel", "values", "NaN",
+	    "mean", "deviation", "min", "max");
 	for (size_t c = 0; c < w->n; c++) {
 		const struct lc__moments *m = &w->channels[c];
 		char mean[40], deviation[40], min[40] = "-", max[40] = "-";
 		number_text(one(lc__moments_mean(m)), false, mean, sizeof(mean));
-		number_text(one(lc__moments_deviation(m)), false, deviation, sizeof(deviation));
+		number_text(one(lc__moments_deviation(m)), false, deviation,
+		    sizeof(deviation));
 		if (m->count > 0) {
 			number_text(m->min, w->integers, min, sizeof(min));
 			number_text(m->max, w->integers, max, sizeof(max));
 		}
-		printf("  %7zu %14" PRIu64 " %9" PRIu64 " %22s %22s %22s %22s\n", c, m->count,
-		    m->nan, m->count > 0 ? mean : "-", m->count > 0 ? deviation : "-", min, max);
+		printf("  %7zu %14" PRIu64 " %9" PRIu64 " %22s %22s %22s %22s\n", c,
+		    m->count, m->nan, m->count > 0 ? mean : "-",
+		    m->count > 0 ? deviation : "-", min, max);
 	}
 }
 
@@ -461,7 +481,8 @@ open_operand(struct work *w)
 	}
 	if (w->how->field != NULL && strcmp(w->how->field, "image") != 0 &&
 	    strcmp(w->how->field, "boxes") != 0)
-		return report_usage("--field %s: samples have image and boxes", w->how->field);
+		return report_usage("--field %s: samples have image and boxes",
+		    w->how->field);
 	return samples_open(w->name, true, &w->samples);
 }
 

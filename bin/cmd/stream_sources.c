@@ -40,8 +40,8 @@ read_epochs(const struct stream_order *opts, uint64_t *out)
 		    opts->epochs);
 	if (endless)
 		return report_usage("--epochs: %s runs for ever; --limit says how many "
-		    "examples to read", opts->mix.count > 0 ? "a mixture" :
-		    "an order of idealised readers");
+				    "examples to read",
+		    opts->mix.count > 0 ? "a mixture" : "an order of idealised readers");
 	return EXIT_DONE;
 }
 
@@ -74,16 +74,19 @@ read_options_form(const struct read_options *opts, enum read_form *out)
 
 	if (ids + opts->sum + opts->frames + (opts->npy != NULL) > 1)
 		return report_usage("only one of --ids or --null, --sum, --frames and "
-		    "--npy says what is written");
+				    "--npy says what is written");
 	if (opts->bits && opts->npy == NULL)
 		return report_usage("--bits is for --npy");
 	if (opts->restart && opts->token_file == NULL)
 		return report_usage("--restart is for --token-file");
 	if (opts->frames && !opts->force && isatty(STDOUT_FILENO))
 		return report_usage("standard output is a terminal; --frames needs a "
-		    "pipe, a file, or -f");
-	*out = opts->npy != NULL ? READ_NPY : opts->frames ? READ_FRAMES :
-	    opts->sum ? READ_SUM : ids && !settings.json ? READ_IDS : READ_LIST;
+				    "pipe, a file, or -f");
+	*out = opts->npy != NULL    ? READ_NPY
+	    : opts->frames          ? READ_FRAMES
+	    : opts->sum             ? READ_SUM
+	    : ids && !settings.json ? READ_IDS
+				    : READ_LIST;
 	return EXIT_DONE;
 }
 
@@ -130,8 +133,9 @@ look_up(struct stream_source *s)
 		return EXIT_DONE;
 	if (errno != ENOENT && errno != ENOTDIR)
 		return report_errno(s->name);
-	return report_error(EXIT_NO, "there is no module %s in %s, and no file or directory "
-	    "of that name", s->name, settings.root);
+	return report_error(EXIT_NO,
+	    "there is no module %s in %s, and no file or directory of that name", s->name,
+	    settings.root);
 }
 
 /* A warehouse that is refused may be read all the same: say how. */
@@ -150,8 +154,9 @@ open_shards(struct stream_source *s, const lc_source_options *how)
 		(void)lc__error(opened, 0, "%s; --sources ignore reads it as it is",
 		    strdupa(error->text));
 	else if (opened == LC_FAILED)
-		(void)lc__error(opened, 0, "%s; --ignore-thresholds reads it all the "
-		    "same", strdupa(error->text));
+		(void)lc__error(opened, 0,
+		    "%s; --ignore-thresholds reads it all the same",
+		    strdupa(error->text));
 	return report_status(opened);
 }
 
@@ -198,14 +203,14 @@ tell_dropped(const struct stream_source *s, const lc_join *modules)
 		status = lc_source_missing(s->source, i, &missing);
 		if (status == LC_OK && missing > 0)
 			lc__buf_printf(&text, "%s%llu missing in %s",
-			    text.size > 0 ? ", " : "",
-			    (unsigned long long)missing, modules[i].name);
+			    text.size > 0 ? ", " : "", (unsigned long long)missing,
+			    modules[i].name);
 	}
 	if (status == LC_OK && info.dropped > 0)
 		report_note("%s: %llu of %llu records are left out: %.*s", s->name,
 		    (unsigned long long)info.dropped,
-		    (unsigned long long)(info.dropped + info.records),
-		    (int)text.size, text.size > 0 ? (const char *)text.data : "");
+		    (unsigned long long)(info.dropped + info.records), (int)text.size,
+		    text.size > 0 ? (const char *)text.data : "");
 	lc__buf_free(&text);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
@@ -235,8 +240,9 @@ stream_source_open_join(struct stream_source *s, const lc_source_options *how,
 		if (opened == LC_OK)
 			status = tell_dropped(s, modules);
 		else if (opened == LC_SCHEMA)
-			status = report_error(EXIT_DATA, "%s; --missing drop leaves such "
-			    "records out", lc_last_error()->text);
+			status = report_error(EXIT_DATA,
+			    "%s; --missing drop leaves such records out",
+			    lc_last_error()->text);
 		else
 			status = report_argument(opened);
 	}
@@ -248,8 +254,7 @@ stream_source_open_join(struct stream_source *s, const lc_source_options *how,
 /* ---- any source -------------------------------------------------------------------- */
 
 static int
-open_source(struct stream_source *s, const lc_source_options *how,
-    lc_missing missing)
+open_source(struct stream_source *s, const lc_source_options *how, lc_missing missing)
 {
 	lc_status opened;
 	int status;
@@ -278,7 +283,8 @@ read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 		sign = NULL;
 	if (*weight == 0 || sign == text || *text == '\0')
 		return report_usage("--mix: '%s' is not SOURCE[=WEIGHT], a weight being "
-		    "1 or more", text);
+				    "1 or more",
+		    text);
 	s->name = sign != NULL ? strndup(text, (size_t)(sign - text)) : strdup(text);
 	return s->name != NULL ? EXIT_DONE : report_errno(text);
 }
@@ -298,8 +304,7 @@ read_names(struct stream_sources *out, const char *first, const struct stream_or
 	if (out->all[0].name == NULL)
 		return report_errno("memory");
 	for (size_t i = 1; i < out->n && status == EXIT_DONE; i++)
-		status = read_mix(opts->mix.items[i - 1], &out->all[i],
-		    &out->weights[i]);
+		status = read_mix(opts->mix.items[i - 1], &out->all[i], &out->weights[i]);
 	return status;
 }
 
@@ -324,11 +329,10 @@ stream_sources_open(struct stream_sources *out, const char *first,
 	how.split_seed = opts->split_seed;
 	if (opts->split != NULL && opts->part == NULL)
 		return report_usage("--split needs --part, the part to be read; --share "
-		    "says how readers share a batch");
+				    "says how readers share a batch");
 	status = read_names(out, first, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
-		status = open_source(&out->all[i], &how,
-		    (lc_missing)opts->missing);
+		status = open_source(&out->all[i], &how, (lc_missing)opts->missing);
 	if (status != EXIT_DONE)
 		return stream_sources_close(out, status);
 	return EXIT_DONE;

@@ -10,30 +10,31 @@
 #include "ui/opt.h"
 
 struct stream_order {
-	uint64_t batch;         /* examples a batch, over all readers */
-	uint64_t window, stride; /* units; 0 window: records; 0 stride: the window */
-	int drop_short;         /* leave out a last window that is not full */
-	uint64_t idealised;     /* R*, 0 for the flat order */
-	int shuffle;            /* lc_shuffle */
-	uint64_t block, spread; /* of block and era */
+	uint64_t batch;              /* examples a batch, over all readers */
+	uint64_t window, stride;     /* units; 0 window: records; 0 stride: the window */
+	int drop_short;              /* leave out a last window that is not full */
+	uint64_t idealised;          /* R*, 0 for the flat order */
+	int shuffle;                 /* lc_shuffle */
+	uint64_t block, spread;      /* of block and era */
 	uint64_t era_first, era_max; /* of era */
 	uint64_t seed;
-	const char *epochs;     /* a number or "inf"; NULL: what the order has */
-	uint64_t limit;         /* examples in all, 0 for no limit */
-	const char *length;     /* path of the length field; NULL: the module's own */
-	int missing;            /* lc_missing, of joins */
+	const char *epochs;       /* a number or "inf"; NULL: what the order has */
+	uint64_t limit;           /* examples in all, 0 for no limit */
+	const char *length;       /* path of the length field; NULL: the module's own */
+	int missing;              /* lc_missing, of joins */
 	const char *split, *part; /* a split, and the part of it that is read; or NULL */
-	int split_by;           /* 1: by run */
+	int split_by;             /* 1: by run */
 	uint64_t split_seed;
 	struct opt_list mix;    /* "SOURCE[=WEIGHT]", after the first source */
 	uint64_t weight;        /* of the first source */
 	uint64_t mixture_block; /* examples in which the shares are exact */
-	int sources;            /* lc_warehouse_sources: how to compare a warehouse's sources */
-	const char *dataset;    /* where the sources are now; NULL: where they were */
-	int ignore_thresholds;  /* read a warehouse that exceeds its limits */
+	int sources; /* lc_warehouse_sources: how to compare a warehouse's sources */
+	const char *dataset;   /* where the sources are now; NULL: where they were */
+	int ignore_thresholds; /* read a warehouse that exceeds its limits */
 };
 
 /** The defaults, with @p b examples a batch. */
+/* clang-format off */
 #define STREAM_ORDER_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
 	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024 }
 
@@ -109,6 +110,7 @@ struct stream_order {
 	    .help = "where that stands now" }, \
 	{ "", "ignore-thresholds", OPT_FLAG, &(o).ignore_thresholds, \
 	    .help = "read a warehouse although it exceeds its validation limits" }
+/* clang-format on */
 
 /**
  * Fill @p out with this order; the caller sets weights and follow.
@@ -126,7 +128,7 @@ enum read_form {
 };
 
 struct read_options {
-	int ids, null;          /* cache_ids only: a line each, NUL-ended */
+	int ids, null; /* cache_ids only: a line each, NUL-ended */
 	int sum, frames;
 	const char *npy;        /* directory, or NULL */
 	int bits;               /* bf16 and f8 in .npy as raw bits */
@@ -135,16 +137,17 @@ struct read_options {
 	int documents;          /* tell where documents begin in windows */
 	uint64_t threads, ahead, memory;
 	int verify;
-	uint64_t timeout;       /* seconds without anything new; OPT_UNSET: for ever */
-	int wait;               /* for a source that grows, also while nobody writes it */
+	uint64_t timeout; /* seconds without anything new; OPT_UNSET: for ever */
+	int wait;         /* for a source that grows, also while nobody writes it */
 	const char *token_file;
-	uint64_t token_every;   /* batches */
-	int restart;            /* do not look at what the token file says */
-	int keep_going;         /* pass over batches that are damaged */
-	int stats;              /* say at the end what it cost */
+	uint64_t token_every; /* batches */
+	int restart;          /* do not look at what the token file says */
+	int keep_going;       /* pass over batches that are damaged */
+	int stats;            /* say at the end what it cost */
 };
 
 /** The defaults, with @p j threads. */
+/* clang-format off */
 #define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
 	.verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
 
@@ -191,6 +194,7 @@ struct read_options {
 	    .help = "say at the end what reading cost" }, \
 	{ "f", "force", OPT_FLAG, &(o).force, \
 	    .help = "replace files of batches; frames also to a terminal" }
+/* clang-format on */
 
 /** The form that the options name; reports options that exclude one another; an exit
  *  status. */
@@ -203,8 +207,8 @@ void read_options_fill(const struct read_options *opts, enum read_form form,
 
 /** One source. */
 struct stream_source {
-	char *name;       /* as it was given */
-	lc_cache *cache;  /* NULL for shards; of a join, the first module's */
+	char *name;          /* as it was given */
+	lc_cache *cache;     /* NULL for shards; of a join, the first module's */
 	lc_cache **partners; /* of a join: the handles of the others */
 	size_t n_partners;
 	lc_source *source;
@@ -213,7 +217,7 @@ struct stream_source {
 struct stream_sources {
 	size_t n;
 	struct stream_source *all;
-	uint64_t *weights;    /* of them */
+	uint64_t *weights; /* of them */
 };
 
 /** Is it a path outright, and no name of a module? */

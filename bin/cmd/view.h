@@ -54,11 +54,11 @@ struct view_tensor {
 };
 
 /** A tensor of a module. */
-int view_record(const char *module, const char *cache_id,
-    const struct view_tensor *how, struct lc__canvas *out, struct json *json);
+int view_record(const char *module, const char *cache_id, const struct view_tensor *how,
+    struct lc__canvas *out, struct json *json);
 
 /** A .npy file, "-" for standard input. */
-int view_npy(const char *path, const struct view_tensor *how,
-    struct lc__canvas *out, struct json *json);
+int view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out,
+    struct json *json);
 
 #endif

@@ -18,8 +18,8 @@
 #define CHART_HEIGHT 300
 #define GAP 24
 #define HEAD 52
-#define BINS 40          /* about, where values are not whole */
-#define ASPECTS 4.0      /* from 1:16 to 16:1 */
+#define BINS 40     /* about, where values are not whole */
+#define ASPECTS 4.0 /* from 1:16 to 16:1 */
 
 enum { SIDE, NUMBER, ASPECT, CLASS, CHARTS };
 
@@ -42,8 +42,8 @@ side_of(const struct lc__observation *seen, uint32_t i)
 {
 	const struct lc__box *box = &seen->boxes[i];
 
-	return sqrt((box->x1 - box->x0) * seen->width *
-	    ((box->y1 - box->y0) * seen->height));
+	return sqrt(
+	    (box->x1 - box->x0) * seen->width * ((box->y1 - box->y0) * seen->height));
 }
 
 /* ---- first: how far ------------------------------------------------------------- */
@@ -66,8 +66,7 @@ find_reach(struct counting *counting, const struct lc__observation *seen)
 
 /* Bins of a round width that begin at 0. */
 static void
-set_up_reals(struct lc__histogram *out, const char *name, const char *title,
-    double most)
+set_up_reals(struct lc__histogram *out, const char *name, const char *title, double most)
 {
 	const struct lc__ticks ticks = lc__ticks_of(0, most > 0 ? most : 1, BINS, 0);
 	const uint32_t bins = (uint32_t)(most / ticks.step) + 1;
@@ -174,10 +173,10 @@ names_of(const struct counting *counting)
 	const struct lc__histogram *of = &counting->histograms[CLASS];
 	const lc_warehouse *warehouse = counting->samples->warehouse;
 	const bool named = warehouse != NULL &&
-	    lc_warehouse_info_of(warehouse)->classes > 0 && of->high - of->low == of->bins;
+	    lc_warehouse_info_of(warehouse)->classes > 0 &&
+	    of->high - of->low == of->bins;
 
-	return (struct lc__class_names){ named ? class_name : NULL,
-		warehouse };
+	return (struct lc__class_names){ named ? class_name : NULL, warehouse };
 }
 
 /* ---- the page ------------------------------------------------------------------- */
@@ -272,20 +271,19 @@ draw_charts(struct counting *counting, const char *path, struct lc__canvas *out,
 		return report_status(status);
 	draw_head(counting, path, &canvas);
 	for (int i = 0; i < charts; i++) {
-		const struct lc__area area = {
-			LC__MARGIN + i % 2 * (CHART_WIDTH + GAP),
-			LC__MARGIN + HEAD + i / 2 * (CHART_HEIGHT + GAP),
-			CHART_WIDTH, CHART_HEIGHT
-		};
+		const struct lc__area area = { LC__MARGIN + i % 2 * (CHART_WIDTH + GAP),
+			LC__MARGIN + HEAD + i / 2 * (CHART_HEIGHT + GAP), CHART_WIDTH,
+			CHART_HEIGHT };
 		const struct lc__chart chart = { &counting->histograms[i], i == ASPECT,
-		    i == NUMBER || i == CLASS, i == CLASS, i == CLASS ?
-		    names_of(counting) : (struct lc__class_names){ NULL, NULL } };
+			i == NUMBER || i == CLASS, i == CLASS,
+			i == CLASS ? names_of(counting)
+				   : (struct lc__class_names){ NULL, NULL } };
 		lc__chart_draw(&chart, &canvas, area);
 	}
 	write_json(counting, path, charts, json);
 	*out = canvas;
-	return counting->damaged > 0 || counting->samples->damaged ? EXIT_DATA :
-	    EXIT_DONE;
+	return counting->damaged > 0 || counting->samples->damaged ? EXIT_DATA
+								   : EXIT_DONE;
 }
 
 static int

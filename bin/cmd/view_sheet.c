@@ -17,9 +17,9 @@
 #include "ui/report.h"
 #include "value/tensor.h"
 
-#define WIDE 1600      /* pixels of a sheet whose columns are chosen */
-#define KEY 12         /* digits that begin the cache_ids of a warehouse */
-#define NAME_ROOM 40   /* of "sample 18446744073709551615" */
+#define WIDE 1600    /* pixels of a sheet whose columns are chosen */
+#define KEY 12       /* digits that begin the cache_ids of a warehouse */
+#define NAME_ROOM 40 /* of "sample 18446744073709551615" */
 #define NOTE_ROOM 120
 
 /* The sheet on its way. */
@@ -30,8 +30,8 @@ struct making {
 	struct lc__observer observer;
 	struct lc__sheet sheet;
 	struct json *json;
-	uint64_t boxes;  /* drawn so far */
-	int status;      /* EXIT_NO once a sample is missing, EXIT_DATA once one is damaged */
+	uint64_t boxes; /* drawn so far */
+	int status; /* EXIT_NO once a sample is missing, EXIT_DATA once one is damaged */
 };
 
 /* ---- captions ------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ short_name(lc_id id)
 	for (size_t i = 0; i < KEY; i++)
 		if (!isxdigit((unsigned char)text[i]))
 			return id;
-	return (lc_id) { text + KEY + 1, id.size - KEY - 1 };
+	return (lc_id){ text + KEY + 1, id.size - KEY - 1 };
 }
 
 static lc_id
@@ -87,8 +87,7 @@ class_name(const void *warehouse, int64_t class_id)
 
 /* An image, or else a small heat map. */
 static lc_status
-draw_tensor(const struct making *making, const lc_tensor *tensor,
-    struct lc__canvas *out)
+draw_tensor(const struct making *making, const lc_tensor *tensor, struct lc__canvas *out)
 {
 	struct lc__image_form form;
 	struct lc__heat_map map;
@@ -132,15 +131,15 @@ draw_missing(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
 	begin_json(making, sample, id);
 	jw_text(making->json, "error", reason);
 	jw_close(making->json, '}');
-	making->status = report_worse(making->status, report_error(
-	    sample == SELECT_NONE ? EXIT_NO : EXIT_DATA, "%s", reason));
+	making->status = report_worse(making->status,
+	    report_error(sample == SELECT_NONE ? EXIT_NO : EXIT_DATA, "%s", reason));
 }
 
 static void
 write_place(struct making *making, uint32_t cell, const struct lc__canvas *picture)
 {
-	const struct lc__area at = lc__sheet_place(&making->sheet, cell,
-	    picture->width, picture->height);
+	const struct lc__area at = lc__sheet_place(&making->sheet, cell, picture->width,
+	    picture->height);
 
 	jw_count(making->json, "x", (uint64_t)at.x);
 	jw_count(making->json, "y", (uint64_t)at.y);
@@ -157,7 +156,7 @@ draw_picture(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
 
 	write_note(sample, seen, boxed, note);
 	lc__sheet_picture(&making->sheet, cell, picture, seen->boxes, seen->n,
-	    (struct lc__caption) { name_of(sample, id, room), lc_id_of(note) });
+	    (struct lc__caption){ name_of(sample, id, room), lc_id_of(note) });
 	begin_json(making, sample, id);
 	write_place(making, cell, picture);
 	jw_count(making->json, "boxes", seen->n);
@@ -200,7 +199,7 @@ draw_cell(struct making *making, uint32_t cell)
 			draw_missing(making, cell, i, sample.id, lc_last_error()->text);
 		samples_release(making->samples, &sample);
 	} else {
-		draw_missing(making, cell, i, (lc_id) { 0 }, lc_last_error()->text);
+		draw_missing(making, cell, i, (lc_id){ 0 }, lc_last_error()->text);
 	}
 }
 
@@ -230,8 +229,8 @@ make_sheet(struct making *making, const char *path, uint64_t columns, uint32_t c
 
 	snprintf(line, sizeof(line), "%zu of %s samples", n,
 	    lc__ticks_text((double)making->samples->count, all, sizeof(all)));
-	status = lc__sheet_new(lc_id_of(path), lc_id_of(line), (uint32_t)n, across,
-	    cell, &making->sheet);
+	status = lc__sheet_new(lc_id_of(path), lc_id_of(line), (uint32_t)n, across, cell,
+	    &making->sheet);
 	if (status != LC_OK)
 		return report_argument(status);
 	if (making->samples->warehouse != NULL)
@@ -267,8 +266,8 @@ fill_sheet(struct making *making)
 }
 
 static int
-draw_selected(const char *path, struct making *making, uint64_t columns,
-    uint32_t cell, struct lc__canvas *out)
+draw_selected(const char *path, struct making *making, uint64_t columns, uint32_t cell,
+    struct lc__canvas *out)
 {
 	const lc_status ready = lc__observer_init(&making->observer,
 	    making->samples->max_boxes);
@@ -302,13 +301,17 @@ select_by_name(const char *path, const struct select *how, struct selected *out)
 }
 
 int
-view_sheet(const char *path, const struct select *how, uint64_t columns,
-    uint32_t cell, struct lc__canvas *out, struct json *json)
+view_sheet(const char *path, const struct select *how, uint64_t columns, uint32_t cell,
+    struct lc__canvas *out, struct json *json)
 {
 	struct samples samples = { 0 };
 	struct selected selected = { 0 };
-	struct making making = { .samples = &samples, .selected = &selected,
-	    .ids = how->ids, .json = json };
+	struct making making = {
+		.samples = &samples,
+		.selected = &selected,
+		.ids = how->ids,
+		.json = json,
+	};
 	int status = EXIT_DONE;
 
 	if (how->ids->count > 0)

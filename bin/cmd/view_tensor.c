@@ -51,7 +51,8 @@ draw_tensor(const lc_tensor *tensor, lc_id title, const struct view_tensor *how,
 static int
 no_tensor(lc_id id, const char *field, lc_kind kind)
 {
-	return report_error(EXIT_DATA, "%s%s%s is no tensor but a %s; --field takes a part of it",
+	return report_error(EXIT_DATA,
+	    "%s%s%s is no tensor but a %s; --field takes a part of it",
 	    lc__quote_id(id.data, id.size), field ? ": " : "", field ? field : "",
 	    lc_kind_name(kind));
 }
@@ -70,8 +71,8 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 	}
 	status = lc_view_value(view, field, &value);
 	if (status == LC_NOT_FOUND)
-		return report_error(EXIT_NO, "%s has no part %s", lc__quote_id(id.data, id.size),
-		    field);
+		return report_error(EXIT_NO, "%s has no part %s",
+		    lc__quote_id(id.data, id.size), field);
 	if (status == LC_OK && lc_value_kind(value) != LC_TENSOR)
 		return no_tensor(id, field, lc_value_kind(value));
 	if (status == LC_OK)
@@ -81,8 +82,8 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 
 /* The title is the cache_id and the field. */
 static int
-draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
-    struct lc__canvas *out, struct json *json)
+draw_part(lc_id id, lc_view *view, const struct view_tensor *how, struct lc__canvas *out,
+    struct json *json)
 {
 	const bool part = how->field != NULL && *how->field != '\0';
 	struct lc__buf title = { 0 };
@@ -100,8 +101,8 @@ draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
 		jw_id(json, id);
 		if (part)
 			jw_text(json, "field", how->field);
-		status = draw_tensor(&tensor, (lc_id) { title.data, title.size }, how,
-		    out, json);
+		status = draw_tensor(&tensor, (lc_id){ title.data, title.size }, how, out,
+		    json);
 	}
 	lc__buf_free(&title);
 	return status;

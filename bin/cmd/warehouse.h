@@ -18,12 +18,12 @@ extern const struct command warehouse_inspect, warehouse_verify, warehouse_list,
 /* ---- The versions in a warehouse --------------------------------------------------- */
 
 struct version {
-	char *name;      /* "v20261121-0123456789ab", malloc'ed */
-	bool current;    /* `current` points to it */
-	bool finished;   /* it has a manifest, which could be read; without one, and not
+	char *name;    /* "v20261121-0123456789ab", malloc'ed */
+	bool current;  /* `current` points to it */
+	bool finished; /* it has a manifest, which could be read; without one, and not
 	                    damaged, it is what a removal that was stopped has left */
-	bool damaged;    /* it has one, which could not */
-	char key[65];    /* the version key, as far as that is one */
+	bool damaged;  /* it has one, which could not */
+	char key[65];  /* the version key, as far as that is one */
 	uint64_t samples, shards, bytes; /* bytes of the shards */
 	uint64_t created_at_ms;
 };
@@ -46,12 +46,14 @@ void versions_free(struct versions *versions);
 
 /** The options that say how sources are compared; their values go to an int and to a
  *  const char *. */
+/* clang-format off */
 #define WAREHOUSE_SOURCES_OPTIONS(sources, dataset) \
 	{ "", "sources", OPT_CHOICE, &(sources), .value = WAREHOUSE_SOURCES, \
 	    .help = "compare sizes and times of the sources, or read them all, or do " \
 	    "not look at them" }, \
 	{ "", "dataset", OPT_DIR, &(dataset), .value = "DIR", \
 	    .help = "where the sources stand now" }
+/* clang-format on */
 
 struct warehouse_sources {
 	bool listed;     /* the warehouse has a list of them */

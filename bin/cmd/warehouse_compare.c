@@ -24,9 +24,8 @@ enum sample_change { SAMPLE_SAME, SAMPLE_CHANGED, SAMPLE_ADDED, SAMPLE_REMOVED }
 static int list;
 
 static struct opt options[] = {
-	{ "l", "list", OPT_FLAG, &list,
-	    .help = "name every sample that differs" },
-	{ .kind = OPT_END }
+	{ "l", "list", OPT_FLAG, &list, .help = "name every sample that differs" },
+	{ .kind = OPT_END },
 };
 
 /* ---- samples, found again by their names ------------------------------------------- */
@@ -117,8 +116,8 @@ read_entries(lc_warehouse *w, const lc_progress *progress, struct entries *out)
 		return_if_error(lc_warehouse_sample(w, out->n, &sample));
 		make_entry(&sample, out->n, &out->all[out->n]);
 		out->done += sample.image.nbytes;
-		if (progress->step != NULL && progress->step(progress->ctx,
-		    out->done, out->total) != 0)
+		if (progress->step != NULL &&
+		    progress->step(progress->ctx, out->done, out->total) != 0)
 			return lc__error(LC_CANCELLED, 0, "cancelled");
 		lc_warehouse_release(w, &sample);
 	}
@@ -145,8 +144,10 @@ merge(const struct entries *old, const struct entries *new,
 		else if (order > 0)
 			seen(ctx, b->name, SAMPLE_ADDED);
 		else
-			seen(ctx, a->name, memcmp(a->hash, b->hash,
-			    sizeof(a->hash)) == 0 ? SAMPLE_SAME : SAMPLE_CHANGED);
+			seen(ctx, a->name,
+			    memcmp(a->hash, b->hash, sizeof(a->hash)) == 0
+				? SAMPLE_SAME
+				: SAMPLE_CHANGED);
 	}
 }
 
@@ -158,8 +159,7 @@ merge(const struct entries *old, const struct entries *new,
  * LC_NO_MEMORY, LC_IO.
  */
 static lc_status
-compare_samples(lc_warehouse *old, lc_warehouse *new,
-    const lc_progress *progress,
+compare_samples(lc_warehouse *old, lc_warehouse *new, const lc_progress *progress,
     void (*seen)(void *ctx, lc_id name, enum sample_change change), void *ctx)
 {
 	const uint64_t total = lc_warehouse_info_of(old)->bytes +
@@ -181,14 +181,13 @@ compare_samples(lc_warehouse *old, lc_warehouse *new,
 
 /* What was found so far. */
 struct comparison {
-	const char *part;   /* whose fields are compared: "recipe" */
-	uint64_t fields;    /* that differ */
+	const char *part; /* whose fields are compared: "recipe" */
+	uint64_t fields;  /* that differ */
 	uint64_t samples[SAMPLE_CHANGES];
 };
 
-static const char *const words[SAMPLE_CHANGES] = {
-	"same", "changed", "added", "removed"
-};
+static const char *const words[SAMPLE_CHANGES] = { "same", "changed", "added",
+	"removed" };
 
 /* ---- fields -------------------------------------------------------------------- */
 
@@ -223,8 +222,7 @@ show_field(void *ctx, const char *path, const char *old, const char *new)
 }
 
 static int
-compare_fields(struct comparison *c, const char *part, const char *old,
-    const char *new)
+compare_fields(struct comparison *c, const char *part, const char *old, const char *new)
 {
 	c->part = part;
 	return jsonfields_compare(old, new, show_field, c);
@@ -236,16 +234,16 @@ compare_manifests(struct comparison *c, const lc_warehouse_info *old,
 {
 	int status = compare_fields(c, "recipe", old->recipe, new->recipe);
 
-	status = report_worse(status, compare_fields(c, "transform",
-	    old->transform, new->transform));
+	status = report_worse(status,
+	    compare_fields(c, "transform", old->transform, new->transform));
 	/* Text, which need not be JSON. */
 	if (strcmp(old->fingerprint, new->fingerprint) != 0)
-		status = report_worse(status, compare_fields(c, "fingerprint",
-		    old->fingerprint, new->fingerprint));
-	status = report_worse(status, compare_fields(c, "summary", old->summary,
-	    new->summary));
-	return report_worse(status, compare_fields(c, "thresholds",
-	    old->thresholds, new->thresholds));
+		status = report_worse(status,
+		    compare_fields(c, "fingerprint", old->fingerprint, new->fingerprint));
+	status = report_worse(status,
+	    compare_fields(c, "summary", old->summary, new->summary));
+	return report_worse(status,
+	    compare_fields(c, "thresholds", old->thresholds, new->thresholds));
 }
 
 /* ---- samples ------------------------------------------------------------------- */
@@ -365,5 +363,5 @@ const struct command warehouse_compare = {
 	.least = 2,
 	.most = 2,
 	.options = options,
-	.run = run_warehouse_compare
+	.run = run_warehouse_compare,
 };

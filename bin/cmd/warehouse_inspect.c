@@ -20,17 +20,16 @@ static int sources;
 static int shards;
 
 static struct opt options[] = {
-	{ "", "shards", OPT_FLAG, &shards,
-	    .help = "list the shards" },
+	{ "", "shards", OPT_FLAG, &shards, .help = "list the shards" },
 	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- the sources ------------------------------------------------------------------- */
 
 lc_status
-warehouse_sources_look(lc_warehouse *warehouse,
-    const lc_warehouse_options *how, struct warehouse_sources *out)
+warehouse_sources_look(lc_warehouse *warehouse, const lc_warehouse_options *how,
+    struct warehouse_sources *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->listed = warehouse->has_about;
@@ -40,7 +39,9 @@ warehouse_sources_look(lc_warehouse *warehouse,
 		return LC_OK;
 	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
 	return out->found == LC_STALE || out->found == LC_NOT_FOUND ||
-	    out->found == LC_NO_FILE ||	    out->found == LC_CORRUPT ? LC_OK : out->found;
+		out->found == LC_NO_FILE || out->found == LC_CORRUPT
+	    ? LC_OK
+	    : out->found;
 }
 
 /* "not changed", "changed", "not compared", "not listed" or "not known". */
@@ -65,8 +66,8 @@ struct view {
 	const struct lc__manifest *manifest;
 	struct warehouse_sources sources;
 	struct lc__summary summary;
-	bool exceeded;       /* the thresholds, also where they only warn */
-	char verdict[1100];  /* what is exceeded */
+	bool exceeded;      /* the thresholds, also where they only warn */
+	char verdict[1100]; /* what is exceeded */
 };
 
 /* ---- text -------------------------------------------------------------------- */
@@ -83,14 +84,14 @@ show_counts(const struct lc__summary *s)
 	const struct lc__counts *c = &s->totals;
 
 	printf("  %-16s %llu: %llu with boxes, %llu without, %llu missing, %llu "
-	    "invalid\n", "frames", (unsigned long long)c->total,
-	    (unsigned long long)c->non_empty, (unsigned long long)c->empty,
+	       "invalid\n",
+	    "frames", (unsigned long long)c->total, (unsigned long long)c->non_empty,
+	    (unsigned long long)c->empty,
 	    (unsigned long long)(c->missing_image + c->missing_file),
 	    (unsigned long long)c->invalid);
-	printf("  %-16s %llu: %llu clipped, %llu dropped, %llu above max_boxes",
-	    "boxes", (unsigned long long)s->boxes, (unsigned long long)s->clipped,
-	    (unsigned long long)s->dropped,
-	    (unsigned long long)s->overflow_boxes);
+	printf("  %-16s %llu: %llu clipped, %llu dropped, %llu above max_boxes", "boxes",
+	    (unsigned long long)s->boxes, (unsigned long long)s->clipped,
+	    (unsigned long long)s->dropped, (unsigned long long)s->overflow_boxes);
 	if (s->filtered > 0)
 		printf(", %llu of classes that are not kept",
 		    (unsigned long long)s->filtered);
@@ -147,8 +148,8 @@ show_shards(const struct view *v)
 
 		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
 		    s->relative_path, (unsigned long long)s->samples,
-		    size_human((double)v->warehouse->set.shards[i].twh1.info
-		        .file_size, size, sizeof(size)));
+		    size_human((double)v->warehouse->set.shards[i].twh1.info.file_size,
+			size, sizeof(size)));
 	}
 }
 
@@ -170,10 +171,9 @@ show_text(const struct view *v)
 		row("layout", v->warehouse->about.layout);
 		row("sources_root", v->warehouse->about.sources_root);
 	}
-	snprintf(line, sizeof(line), "%llu in %s, %s",
-	    (unsigned long long)info->samples, count_human(info->shards, "shard",
-	    number, sizeof(number)), size_human((double)info->bytes, size,
-	    sizeof(size)));
+	snprintf(line, sizeof(line), "%llu in %s, %s", (unsigned long long)info->samples,
+	    count_human(info->shards, "shard", number, sizeof(number)),
+	    size_human((double)info->bytes, size, sizeof(size)));
 	row("samples", line);
 	show_series(v);
 	snprintf(line, sizeof(line), "%u of %s", info->max_boxes,
@@ -228,8 +228,7 @@ json_shards(struct json *json, const struct view *v)
 		jw_open(json, NULL, '{');
 		jw_text(json, "path", v->manifest->shards[i].relative_path);
 		jw_count(json, "samples", v->manifest->shards[i].samples);
-		jw_count(json, "bytes",
-		    v->warehouse->set.shards[i].twh1.info.file_size);
+		jw_count(json, "bytes", v->warehouse->set.shards[i].twh1.info.file_size);
 		jw_close(json, '}');
 	}
 	jw_close(json, ']');
@@ -356,18 +355,16 @@ const struct command warehouse_inspect = {
 	.name = "warehouse inspect",
 	.operands = "WAREHOUSE...",
 	.summary = "show what a warehouse is",
-	.text =
-	    "Shows the version, recipe and fingerprint, the samples, series and "
-	    "shards, the summary, the thresholds and whether they hold, and whether "
-	    "the sources have changed since. Sizes and headers of the shards are "
-	    "compared with the manifest, their bytes are not: that is what verify is "
-	    "for.",
-	.examples =
-	    "cachex warehouse inspect warehouse\n"
-	    "cachex warehouse inspect warehouse --json | jq .samples",
+	.text = "Shows the version, recipe and fingerprint, the samples, series and "
+		"shards, the summary, the thresholds and whether they hold, and whether "
+		"the sources have changed since. Sizes and headers of the shards are "
+		"compared with the manifest, their bytes are not: that is what verify is "
+		"for.",
+	.examples = "cachex warehouse inspect warehouse\n"
+		    "cachex warehouse inspect warehouse --json | jq .samples",
 	.completes = "d",
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_warehouse_inspect
+	.run = run_warehouse_inspect,
 };

@@ -23,11 +23,10 @@ static int dry_run;
 static struct opt options[] = {
 	{ "", "keep", OPT_COUNT, &keep, .value = "N", .least = 1,
 	    .help = "so many of the newest versions stay" },
-	{ "f", "force", OPT_FLAG, &force,
-	    .help = "do not ask" },
+	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "say what would be removed, change nothing" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- removing ----------------------------------------------------------------- */
@@ -43,8 +42,8 @@ remove_manifest(const char *warehouse, const char *name)
 	if (path == NULL)
 		return lc__no_memory(NULL);
 	parent = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	status = parent == -1 ? lc__error_sys(errno, "%s", path) :
-	    lc__tree_remove(parent, LC__MANIFEST_NAME, path);
+	status = parent == -1 ? lc__error_sys(errno, "%s", path)
+			      : lc__tree_remove(parent, LC__MANIFEST_NAME, path);
 	if (parent != -1)
 		close(parent);
 	free(path);
@@ -79,10 +78,9 @@ show(const char *warehouse, const struct version *v)
 		jw_flag(&json, "dry_run", dry_run);
 		jw_end_line(&json);
 	} else if (!settings.quiet) {
-		printf("%s%s  %s  %s\n", dry_run ? "would remove " : "removed ",
-		    v->name, count_human(v->samples, "sample", samples,
-		    sizeof(samples)), size_human((double)v->bytes, size,
-		    sizeof(size)));
+		printf("%s%s  %s  %s\n", dry_run ? "would remove " : "removed ", v->name,
+		    count_human(v->samples, "sample", samples, sizeof(samples)),
+		    size_human((double)v->bytes, size, sizeof(size)));
 	}
 }
 
@@ -150,8 +148,8 @@ remove_chosen(const char *warehouse, const struct version **chosen, size_t n)
 	if (n == 0)
 		return EXIT_DONE;
 	if (!force && !dry_run)
-		status = ask("remove %s of %s?", count_human(n, "version", text,
-		    sizeof(text)), warehouse);
+		status = ask("remove %s of %s?",
+		    count_human(n, "version", text, sizeof(text)), warehouse);
 	return status == EXIT_DONE ? remove_locked(warehouse, chosen, n) : status;
 }
 
@@ -170,8 +168,8 @@ run_warehouse_prune(int argc, char **argv)
 	if (chosen == NULL) {
 		status = report_no_memory();
 	} else if (status <= EXIT_DATA) {
-		status = report_worse(status, remove_chosen(argv[0], chosen,
-		    choose(&versions, chosen)));
+		status = report_worse(status,
+		    remove_chosen(argv[0], chosen, choose(&versions, chosen)));
 	}
 	free(chosen);
 	versions_free(&versions);
@@ -182,19 +180,17 @@ const struct command warehouse_prune = {
 	.name = "warehouse prune",
 	.operands = "WAREHOUSE --keep N",
 	.summary = "remove old versions",
-	.text =
-	    "Removes all but the N newest versions, and never the one that `current` "
-	    "points to, nor one that is damaged; and what a removal that was stopped "
-	    "has left. Waits for no build: while one runs nothing is removed. On a "
-	    "terminal it asks first; elsewhere it needs -f. Readers that have a "
-	    "removed version mapped or in memory go on; streams cannot.",
-	.examples =
-	    "cachex warehouse prune warehouse --keep 3 -n\n"
-	    "cachex warehouse prune warehouse --keep 3 -f",
+	.text = "Removes all but the N newest versions, and never the one that `current` "
+		"points to, nor one that is damaged; and what a removal that was stopped "
+		"has left. Waits for no build: while one runs nothing is removed. On a "
+		"terminal it asks first; elsewhere it needs -f. Readers that have a "
+		"removed version mapped or in memory go on; streams cannot.",
+	.examples = "cachex warehouse prune warehouse --keep 3 -n\n"
+		    "cachex warehouse prune warehouse --keep 3 -f",
 	.completes = "d",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 1,
 	.options = options,
-	.run = run_warehouse_prune
+	.run = run_warehouse_prune,
 };

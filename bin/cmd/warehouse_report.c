@@ -38,15 +38,14 @@ static int spreadsheet;
 static int force;
 static int drift;
 static uint64_t thumbnails = LC__FACTS_THUMBNAILS;
-static double drift_threshold = 0.1;    /* the limit of every metric */
-static struct opt_list drift_limits;    /* "NAME=LIMIT", for one each */
+static double drift_threshold = 0.1; /* the limit of every metric */
+static struct opt_list drift_limits; /* "NAME=LIMIT", for one each */
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &page, .value = "FILE",
 	    .help = "write an HTML page; - is standard output" },
 	{ "", "thumbnails", OPT_COUNT, &thumbnails, .value = "N",
-	    .most = LC__FACTS_THUMBNAILS,
-	    .help = "show so many samples in it" },
+	    .most = LC__FACTS_THUMBNAILS, .help = "show so many samples in it" },
 	{ "", "csv", OPT_FILE, &csv, .value = "FILE",
 	    .help = "write the counts of every run as CSV; - is standard output" },
 	{ "", "spreadsheet", OPT_FLAG, &spreadsheet,
@@ -56,15 +55,16 @@ static struct opt options[] = {
 	{ "", "parquet", OPT_TEXT, &parquet, .value = "DIR",
 	    .help = "write runs, samples, boxes and rejected frames as Parquet files" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace files that exist; a database or tables only if a report could "
-	    "have made them" },
+	    .help =
+		"replace files that exist; a database or tables only if a report could "
+		"have made them" },
 	{ "", "drift", OPT_FLAG, &drift,
 	    .help = "compare two warehouses; exit status 1 if they differ" },
 	{ "", "drift-threshold", OPT_RATIO, &drift_threshold, .value = "LIMIT",
 	    .help = "the distance that is still no drift, 0 to 1" },
 	{ "", "drift-limit", OPT_LIST, &drift_limits, .value = "NAME=LIMIT",
 	    .help = "the same for one metric" },
-	{ .kind = OPT_END }
+	{ .kind = OPT_END },
 };
 
 /* ---- a warehouse, and all that a report says of it --------------------------------- */
@@ -88,8 +88,7 @@ warehouse_facts_open(struct warehouse_facts *facts, const char *path)
 }
 
 static lc_status
-take_sample(void *ctx, const struct lc__observation *observation,
-    const lc_sample *sample)
+take_sample(void *ctx, const struct lc__observation *observation, const lc_sample *sample)
 {
 	struct warehouse_facts *facts = ctx;
 	const uint64_t n = facts->facts.info->samples;
@@ -112,8 +111,9 @@ step(void *ctx, uint64_t done, uint64_t total)
 	const uint64_t bytes = *(const uint64_t *)ctx;
 
 	progress_items(done, total);
-	return progress_step(NULL, total == 0 ? 0 :
-	    (uint64_t)((double)bytes / (double)total * (double)done), bytes);
+	return progress_step(NULL,
+	    total == 0 ? 0 : (uint64_t)((double)bytes / (double)total * (double)done),
+	    bytes);
 }
 
 /* Look at every sample. Reports; an exit status. */
@@ -123,8 +123,10 @@ warehouse_facts_survey(struct warehouse_facts *facts)
 	uint64_t bytes = facts->facts.info->bytes;
 	const lc_progress progress = { .step = step, .ctx = &bytes };
 	const struct lc__survey survey = {
-		.lit = LC__SURVEY_LIT, .sample = take_sample, .ctx = facts,
-		.progress = &progress
+		.lit = LC__SURVEY_LIT,
+		.sample = take_sample,
+		.ctx = facts,
+		.progress = &progress,
 	};
 	lc_status status;
 
@@ -225,8 +227,7 @@ show_row(struct columns *columns, const struct lc__drift_row *row)
 		cell(columns, "%.3g %% to %.3g %%", 100 * row->old_value,
 		    100 * row->new_value);
 	else
-		cell(columns, "%llu and %llu values",
-		    (unsigned long long)row->old_n,
+		cell(columns, "%llu and %llu values", (unsigned long long)row->old_n,
 		    (unsigned long long)row->new_n);
 }
 
@@ -310,16 +311,14 @@ write_drift_page(const struct lc__facts *old, const struct lc__facts *new,
 	if (status != EXIT_DONE)
 		return status;
 	written = lc__html_drift(output.stream, old, new, found);
-	return output_end(&output, written == LC_OK ? EXIT_DONE :
-	    report_status(written));
+	return output_end(&output, written == LC_OK ? EXIT_DONE : report_status(written));
 }
 
 static int
 show_drift(const struct lc__facts *old, const struct lc__facts *new,
     const struct lc__drift *found)
 {
-	const bool page_only = page != NULL &&
-	    strcmp(page, "-") == 0;
+	const bool page_only = page != NULL && strcmp(page, "-") == 0;
 	int status = EXIT_DONE;
 
 	if (page != NULL)
@@ -332,12 +331,11 @@ show_drift(const struct lc__facts *old, const struct lc__facts *new,
 }
 
 static int
-compare_facts(struct warehouse_facts *old,
-    struct warehouse_facts *new)
+compare_facts(struct warehouse_facts *old, struct warehouse_facts *new)
 {
 	const struct lc__drift_side sides[2] = {
 		{ &old->facts.summary, &old->facts.seen },
-		{ &new->facts.summary, &new->facts.seen }
+		{ &new->facts.summary, &new->facts.seen },
 	};
 	double limits[LC__DRIFT_METRICS];
 	struct lc__drift found;
@@ -390,8 +388,7 @@ write_report_page(const struct lc__facts *facts)
 	if (status != EXIT_DONE)
 		return status;
 	written = lc__html_write(output.stream, facts);
-	return output_end(&output, written == LC_OK ? EXIT_DONE :
-	    report_status(written));
+	return output_end(&output, written == LC_OK ? EXIT_DONE : report_status(written));
 }
 
 static int
@@ -426,15 +423,15 @@ open_database(struct output *output, struct lc__sqlite **db)
 static int
 report_tables(lc_status failed)
 {
-	return failed == LC_EXISTS ? report_usage("%s", lc_last_error()->text) :
-	    report_status(failed);
+	return failed == LC_EXISTS ? report_usage("%s", lc_last_error()->text)
+				   : report_status(failed);
 }
 
 static int
 open_tables(const lc_warehouse *warehouse, struct lc__parquet_tables **tables)
 {
-	const lc_status begun = lc__parquet_tables_begin(parquet, force,
-	    warehouse, tables);
+	const lc_status begun = lc__parquet_tables_begin(parquet, force, warehouse,
+	    tables);
 
 	return begun == LC_OK ? EXIT_DONE : report_tables(begun);
 }
@@ -514,7 +511,8 @@ static int
 run_warehouse_report(int argc, char **argv)
 {
 	if (drift && (csv != NULL || sqlite != NULL || parquet != NULL))
-		return report_usage("--drift goes with none of --csv, --sqlite, --parquet");
+		return report_usage(
+		    "--drift goes with none of --csv, --sqlite, --parquet");
 	if (drift && argc != 2)
 		return report_usage("--drift needs two warehouses, OLD NEW");
 	if (drift)
@@ -522,13 +520,13 @@ run_warehouse_report(int argc, char **argv)
 	if (argc != 1)
 		return report_usage("one warehouse only; --drift compares two");
 	if (page == NULL && csv == NULL && sqlite == NULL && parquet == NULL)
-		return report_usage("what to write? -o FILE, --csv FILE, --sqlite FILE or "
-		    "--parquet DIR");
+		return report_usage(
+		    "what to write? -o FILE, --csv FILE, --sqlite FILE or --parquet DIR");
 	if (is_stdout(page) && is_stdout(csv))
 		return report_usage("-o and --csv cannot both go to standard output");
 	if (settings.json && (is_stdout(page) || is_stdout(csv)))
 		return report_usage("--json and the report would both go to standard "
-		    "output; name a file");
+				    "output; name a file");
 	if (is_stdout(sqlite))
 		return report_usage("--sqlite needs the name of a file");
 	if (is_stdout(parquet))
@@ -564,5 +562,5 @@ const struct command warehouse_report = {
 	.least = 1,
 	.most = 2,
 	.options = options,
-	.run = run_warehouse_report
+	.run = run_warehouse_report,
 };

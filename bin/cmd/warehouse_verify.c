@@ -24,10 +24,8 @@
 static const char *dataset;
 static int sources;
 
-static struct opt options[] = {
-	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
-	{ .kind = OPT_END }
-};
+static struct opt options[] = { WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
+	{ .kind = OPT_END } };
 
 /* ---- boxes and masks --------------------------------------------------------------- */
 
@@ -38,8 +36,8 @@ static struct opt options[] = {
 static double
 element_at(const lc_tensor *tensor, uint64_t i)
 {
-	return lc__element_real(tensor->dtype, (const char *)tensor->data +
-	    i * lc_dtype_size(tensor->dtype));
+	return lc__element_real(tensor->dtype,
+	    (const char *)tensor->data + i * lc_dtype_size(tensor->dtype));
 }
 
 /* Ones, then zeros: how many ones, or -1. */
@@ -90,8 +88,8 @@ check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 		return "its mask is not ones and then zeros";
 	}
 	for (*box = 0; *box < sample->mask.shape[0]; ++*box) {
-		wrong = *box < (uint64_t)n ? check_box(&sample->boxes, *box) :
-		    check_padding(&sample->boxes, *box);
+		wrong = *box < (uint64_t)n ? check_box(&sample->boxes, *box)
+					   : check_padding(&sample->boxes, *box);
 		if (wrong != NULL)
 			return wrong;
 	}
@@ -120,8 +118,8 @@ tell_of_box(const lc_progress *progress, const char *path, uint64_t sample, uint
  * @return LC_OK whatever is found; LC_CANCELLED if progress->step or a signal asks.
  */
 static lc_status
-check_boxes(const lc_shard *shard, const char *path,
-    const lc_progress *progress, uint64_t *boxes)
+check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress,
+    uint64_t *boxes)
 {
 	const lc_shard_info *info = lc_shard_info_of(shard);
 	unsigned findings = 0;
@@ -150,14 +148,14 @@ check_boxes(const lc_shard *shard, const char *path,
 
 /* A verification on its way. */
 struct check {
-	lc_warehouse *warehouse;  /* its manifest only */
-	lc_progress progress;     /* its callbacks; the context is this */
+	lc_warehouse *warehouse; /* its manifest only */
+	lc_progress progress;    /* its callbacks; the context is this */
 	unsigned findings;
-	bool refusing;            /* findings are reasons for readers to refuse it, not damage */
-	int status;               /* an exit status for the findings */
+	bool refusing; /* findings are reasons for readers to refuse it, not damage */
+	int status;    /* an exit status for the findings */
 	bool stale;
-	uint64_t samples, boxes;  /* found in the shards */
-	bool counted;             /* in all of them */
+	uint64_t samples, boxes; /* found in the shards */
+	bool counted;            /* in all of them */
 };
 
 /* ---- findings ----------------------------------------------------------------- */
@@ -232,7 +230,8 @@ check_shard(struct check *c, const struct lc__manifest_shard *said, bool damaged
 {
 	char *path = lc__path_join(c->warehouse->dir, said->relative_path);
 	lc_shard *shard;
-	lc_status status = path != NULL ? lc_shard_open(path, &shard) : lc__no_memory(NULL);
+	lc_status status = path != NULL ? lc_shard_open(path, &shard)
+					: lc__no_memory(NULL);
 
 	if (status == LC_OK) {
 		status = check_open_shard(c, shard, path);
@@ -280,8 +279,8 @@ static void
 compare_count(struct check *c, const char *what, uint64_t said, uint64_t has)
 {
 	if (said != has)
-		say(c, "%s is %llu, its shards have %llu", what,
-		    (unsigned long long)said, (unsigned long long)has);
+		say(c, "%s is %llu, its shards have %llu", what, (unsigned long long)said,
+		    (unsigned long long)has);
 }
 
 /* The list has a line for each frame that was left out. The check of checksums reports a
@@ -298,9 +297,8 @@ check_rejected(struct check *c, const struct lc__summary *summary)
 		lines += byte == '\n';
 	if (file != NULL && lines != summary->totals.total - summary->written)
 		say(c, "%llu frames were left out, %s has %llu",
-		    (unsigned long long)(summary->totals.total -
-		    summary->written), LC__WAREHOUSE_REJECTED,
-		    (unsigned long long)lines);
+		    (unsigned long long)(summary->totals.total - summary->written),
+		    LC__WAREHOUSE_REJECTED, (unsigned long long)lines);
 	if (file != NULL)
 		fclose(file);
 	free(path);
@@ -390,8 +388,8 @@ check_sources(struct check *c)
 	c->refusing = false;
 	if (status == LC_OK)
 		status = find(c, lc__admit_texts(c->warehouse, &how));
-	if (status == LC_OK && !seen.seen && seen.found == LC_OK &&
-	    seen.listed && sources != LC_SOURCES_IGNORE)
+	if (status == LC_OK && !seen.seen && seen.found == LC_OK && seen.listed &&
+	    sources != LC_SOURCES_IGNORE)
 		report_note("%s: its sources are not here; not compared",
 		    c->warehouse->dir);
 	return status;
@@ -415,11 +413,11 @@ show_verdict(const struct check *c)
 		jw_count(&json, "boxes", c->boxes);
 		jw_end_line(&json);
 	} else if (c->findings > 0) {
-		printf("%s: %s\n", c->warehouse->dir, count_human(c->findings,
-		    "finding", text, sizeof(text)));
+		printf("%s: %s\n", c->warehouse->dir,
+		    count_human(c->findings, "finding", text, sizeof(text)));
 	} else if (!settings.quiet) {
-		printf("%s: good, %s\n", c->warehouse->dir, count_human(c->samples,
-		    "sample", text, sizeof(text)));
+		printf("%s: good, %s\n", c->warehouse->dir,
+		    count_human(c->samples, "sample", text, sizeof(text)));
 	}
 }
 
@@ -431,7 +429,11 @@ verify(const char *path)
 
 	if (status != LC_OK)
 		return report_status(status);
-	c.progress = (lc_progress){ .step = progress_step, .damage = show_finding, .ctx = &c };
+	c.progress = (lc_progress){
+		.step = progress_step,
+		.damage = show_finding,
+		.ctx = &c,
+	};
 	progress_begin("verify");
 	status = check_shards(&c);
 	if (status == LC_OK)
@@ -453,8 +455,8 @@ run_warehouse_verify(int argc, char **argv)
 	int status = EXIT_DONE;
 
 	for (int i = 0; i < argc; i++)
-		status = report_worse(status, interrupt_pending() ? interrupt_status() :
-		    verify(argv[i]));
+		status = report_worse(status,
+		    interrupt_pending() ? interrupt_status() : verify(argv[i]));
 	return status;
 }
 
@@ -472,14 +474,13 @@ const struct command warehouse_verify = {
 	    "is damage, 1 that readers would refuse it for its sources or thresholds.\n"
 	    "Sources that are not on this machine are passed over unless "
 	    "--sources=content asks for them.",
-	.examples =
-	    "cachex warehouse verify warehouse\n"
-	    "cachex warehouse verify warehouse --sources content --dataset "
-	    "/mnt/captures",
+	.examples = "cachex warehouse verify warehouse\n"
+		    "cachex warehouse verify warehouse --sources content --dataset "
+		    "/mnt/captures",
 	.completes = "d",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = -1,
 	.options = options,
-	.run = run_warehouse_verify
+	.run = run_warehouse_verify,
 };

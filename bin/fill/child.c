@@ -24,9 +24,8 @@
 /* ---- the start --------------------------------------------------------------------- */
 
 /* The variables that are ours, NULL-terminated. */
-static const char *const variables[] = {
-	"CACHEX_PROTOCOL=", "CACHEX_MODULE=", "CACHEX_WORKER=", "CACHEX_FRAME_MAX=", NULL
-};
+static const char *const variables[] = { "CACHEX_PROTOCOL=", "CACHEX_MODULE=",
+	"CACHEX_WORKER=", "CACHEX_FRAME_MAX=", NULL };
 
 static bool
 is_ours(const char *entry)
@@ -79,7 +78,8 @@ set_guard(struct lc__child *child, char *const *environment)
 {
 	const struct lc__command guard = {
 		.text = ": ends a producer when cachex is gone; read x; kill -KILL 0",
-		.environment = environment, .group = child->process.pid
+		.environment = environment,
+		.group = child->process.pid,
 	};
 
 	return_if_error(lc__spawn(&guard, &child->guard));
@@ -92,7 +92,8 @@ static lc_status
 start(struct lc__child *child, char *const *environment)
 {
 	const struct lc__command command = {
-		.text = child->how->command, .environment = environment
+		.text = child->how->command,
+		.environment = environment,
 	};
 
 	return_if_error(lc__spawn(&command, &child->process));
@@ -104,8 +105,9 @@ begin(struct lc__child *child)
 {
 	child->status = -1;
 	child->messages = (struct lc__messages){
-		.line = child->how->line, .ctx = child->how->line_ctx,
-		.child = child->number
+		.line = child->how->line,
+		.ctx = child->how->line_ctx,
+		.child = child->number,
 	};
 	child->requests.size = child->sent = 0;
 	child->sys = 0;
@@ -129,8 +131,10 @@ lc__child_start(struct lc__child *child)
 		status = start(child, environment);
 	free(environment);
 	lc__buf_free(&text);
-	return status == LC_OK ? LC_OK : lc__error_prefix("producer %s",
-	    lc__quote_id(child->how->command, strlen(child->how->command)));
+	return status == LC_OK
+	    ? LC_OK
+	    : lc__error_prefix("producer %s",
+		  lc__quote_id(child->how->command, strlen(child->how->command)));
 }
 
 /* What is read at once, and what an answer's first memory is at most. */
@@ -248,8 +252,9 @@ lc__child_check(const struct lc__child *child)
 {
 	const char *command = child->how->command;
 
-	return child->sys == 0 ? LC_OK : lc__error_sys(child->sys, "producer %s: pipe",
-	    lc__quote_id(command, strlen(command)));
+	return child->sys == 0 ? LC_OK
+			       : lc__error_sys(child->sys, "producer %s: pipe",
+				     lc__quote_id(command, strlen(command)));
 }
 
 /* read(2) without a signal in between: -1 is EAGAIN, 0 the end or a failure. */
@@ -344,7 +349,8 @@ lc__child_listen(struct lc__child *child)
 	/* A producer that writes without an end must not keep us from the others. */
 	for (int pieces = 0; pieces < 32 && child->process.err != -1; pieces++) {
 		char piece[PIECE];
-		const ssize_t n = read_some(child, child->process.err, piece, sizeof(piece));
+		const ssize_t n = read_some(child, child->process.err, piece,
+		    sizeof(piece));
 		if (n < 0)
 			return;
 		if (n > 0)
@@ -381,8 +387,7 @@ lc__child_untouched(const struct lc__child *child)
 		return false;
 	for (portion = child->work.first; portion != NULL; portion = portion->next)
 		asked += portion->bytes;
-	return asked > 0 &&
-	    (size_t)unread + child->requests.size - child->sent >= asked;
+	return asked > 0 && (size_t)unread + child->requests.size - child->sent >= asked;
 }
 
 bool
@@ -390,7 +395,8 @@ lc__child_ended(const struct lc__child *child)
 {
 	siginfo_t info = { 0 };
 
-	if (waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+	if (waitid(P_PID, (id_t)child->process.pid, &info, WEXITED | WNOHANG | WNOWAIT) !=
+	    0)
 		return errno == ECHILD;
 	return info.si_pid != 0;
 }

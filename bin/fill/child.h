@@ -13,36 +13,36 @@
 /** All zero but for how, number and count: no process. */
 struct lc__child {
 	const struct lc__producers *how;
-	unsigned number;             /* CACHEX_WORKER */
-	struct lc__produced *count;  /* bytes are counted here */
-	struct lc__spawned process;  /* pid 0: none; a pipe that is closed is -1 */
-	struct lc__spawned guard;    /* kills its group when we are gone */
-	int status;                  /* of wait(2), when it has been stopped; -1: unknown */
+	unsigned number;            /* CACHEX_WORKER */
+	struct lc__produced *count; /* bytes are counted here */
+	struct lc__spawned process; /* pid 0: none; a pipe that is closed is -1 */
+	struct lc__spawned guard;   /* kills its group when we are gone */
+	int status; /* of wait(2), when it has been stopped; -1: unknown */
 	struct lc__messages messages;
 
-	struct lc__portions work;    /* requests without an answer, the oldest first */
-	struct lc__buf requests;     /* bytes on their way */
-	size_t sent;                 /* of them */
+	struct lc__portions work; /* requests without an answer, the oldest first */
+	struct lc__buf requests;  /* bytes on their way */
+	size_t sent;              /* of them */
 	unsigned char head[LC__FRAME_HEAD]; /* of the answer that comes */
-	size_t head_size;            /* bytes of it that have come */
-	struct lc__buf frame;        /* the answer so far */
-	uint32_t frame_size;         /* what its head claims */
+	size_t head_size;                   /* bytes of it that have come */
+	struct lc__buf frame;               /* the answer so far */
+	uint32_t frame_size;                /* what its head claims */
 
-	int sys;                     /* errno of a pipe that the system refused, else 0 */
-	bool broken;                 /* nobody reads its standard input any more */
-	bool answered;               /* it has given an answer */
-	bool retiring;               /* it gets no more work */
-	bool leaving;                /* it should end by itself now */
-	uint64_t since_ns;           /* when the oldest request became that */
-	uint64_t left_ns;            /* when it should have begun to end */
+	int sys;           /* errno of a pipe that the system refused, else 0 */
+	bool broken;       /* nobody reads its standard input any more */
+	bool answered;     /* it has given an answer */
+	bool retiring;     /* it gets no more work */
+	bool leaving;      /* it should end by itself now */
+	uint64_t since_ns; /* when the oldest request became that */
+	uint64_t left_ns;  /* when it should have begun to end */
 };
 
 enum lc__received {
-	LC__NOTHING, /* not yet */
-	LC__FRAME,   /* child->frame is an answer */
+	LC__NOTHING,  /* not yet */
+	LC__FRAME,    /* child->frame is an answer */
 	LC__TOO_LONG, /* child->frame_size is more than may be, or 0 */
-	LC__END,     /* there will be no more, or child->sys says why it cannot be read */
-	LC__NO_ROOM  /* out of memory */
+	LC__END,    /* there will be no more, or child->sys says why it cannot be read */
+	LC__NO_ROOM /* out of memory */
 };
 
 /** In child_start.c. */
@@ -58,13 +58,13 @@ lc__child_runs(const struct lc__child *child)
 static inline uint32_t
 lc__child_frame_max(const struct lc__child *child)
 {
-	return child->how->frame_max < UINT32_MAX ? (uint32_t)child->how->frame_max :
-	    UINT32_MAX;
+	return child->how->frame_max < UINT32_MAX ? (uint32_t)child->how->frame_max
+						  : UINT32_MAX;
 }
 
 /** Add the request for a portion, which is the child's then. As lc__request_write(). */
-LC_CHECKED lc_status lc__child_ask(struct lc__child *child,
-    struct lc__portion *portion, uint64_t number);
+LC_CHECKED lc_status lc__child_ask(struct lc__child *child, struct lc__portion *portion,
+    uint64_t number);
 
 /** Write what its pipe takes. */
 void lc__child_send(struct lc__child *child);

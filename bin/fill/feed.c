@@ -19,8 +19,7 @@
 uint64_t
 lc__feed_chunk(const struct lc__feed *feed)
 {
-	return feed->chunks + (feed->records + feed->items) /
-	    feed->feeding->fill->chunk;
+	return feed->chunks + (feed->records + feed->items) / feed->feeding->fill->chunk;
 }
 
 bool
@@ -93,8 +92,7 @@ stop(struct lc__feed *feed, bool unread)
 	forget_sent(feed, false);
 	let_go(feed, LC__FEED_STOPPED);
 	if (feeding->fill->stopped != NULL)
-		feeding->fill->stopped(feeding->fill->ctx, feed->source->path,
-		    why.text);
+		feeding->fill->stopped(feeding->fill->ctx, feed->source->path, why.text);
 }
 
 static lc_status
@@ -106,8 +104,9 @@ open_stash(struct lc__feed *feed)
 
 	if (path == NULL)
 		return lc__no_memory(NULL);
-	status = lc__stash_open(path, lc__stashed_source(info->fingerprint,
-	    lc__shard_key(feed->source->kind)), feed->done.line, &feed->stash);
+	status = lc__stash_open(path,
+	    lc__stashed_source(info->fingerprint, lc__shard_key(feed->source->kind)),
+	    feed->done.line, &feed->stash);
 	free(path);
 	return status;
 }
@@ -138,8 +137,8 @@ found_finished(struct lc__feed *feed)
 lc_status
 lc__feed_open(struct lc__feed *feed)
 {
-	lc_status status = lc_writer_open(feed->feeding->fill->cache,
-	    feed->source->path, &feed->writer);
+	lc_status status = lc_writer_open(feed->feeding->fill->cache, feed->source->path,
+	    &feed->writer);
 
 	if (status == LC_BUSY)
 		feed->state = LC__FEED_HELD;
@@ -148,8 +147,7 @@ lc__feed_open(struct lc__feed *feed)
 	feed->state = LC__FEED_OPEN;
 	feed->feeding->open++;
 	if (lc_writer_info(feed->writer)->finished) {
-		lc__stash_remove(feed->feeding->dir,
-		    lc_writer_info(feed->writer)->index);
+		lc__stash_remove(feed->feeding->dir, lc_writer_info(feed->writer)->index);
 		found_finished(feed);
 		return LC_OK;
 	}
@@ -262,8 +260,7 @@ tell_failed(struct lc__feed *feed, const struct lc__items *batch,
 	feeding->filled.failed += !bad;
 	feeding->filled.bad += bad;
 	if (feeding->fill->failures != NULL)
-		return_if_error(lc__failures_add(feeding->fill->failures, batch,
-		    item));
+		return_if_error(lc__failures_add(feeding->fill->failures, batch, item));
 	if (feeding->fill->failed != NULL)
 		feeding->fill->failed(feeding->fill->ctx, item);
 	return LC_OK;
@@ -302,8 +299,8 @@ put(struct lc__feed *feed, const struct lc__item *item)
 	if (fill->name != NULL) {
 		status = lc_contains(fill->cache, item->id.data, item->id.size);
 		if (status == LC_OK)
-			return lc__error(LC_EXISTS, 0, "the module has this "
-			    "cache_id already");
+			return lc__error(LC_EXISTS, 0,
+			    "the module has this cache_id already");
 		if (status != LC_NOT_FOUND)
 			return status;
 	}
@@ -352,8 +349,8 @@ take_one(struct lc__feed *feed, struct lc__sent *sent)
 {
 	struct lc__item *item = &sent->batch->items[sent->taken];
 
-	return_if_error(item->outcome == LC__ITEM_DONE ?
-	    take_good(feed, sent, item) : take_failed(feed, sent, item));
+	return_if_error(item->outcome == LC__ITEM_DONE ? take_good(feed, sent, item)
+						       : take_failed(feed, sent, item));
 	if (feed->state != LC__FEED_OPEN)
 		return LC_OK;
 	feed->done = sent->behind[item->tag];

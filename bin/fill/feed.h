@@ -10,20 +10,20 @@
 #include "fill/stash.h"
 
 enum lc__feed_state {
-	LC__FEED_CLOSED,   /* not open: not yet, or its turn is over */
+	LC__FEED_CLOSED, /* not open: not yet, or its turn is over */
 	LC__FEED_OPEN,
-	LC__FEED_HELD,     /* another writer has it */
+	LC__FEED_HELD, /* another writer has it */
 	LC__FEED_FINISHED,
-	LC__FEED_STOPPED   /* before its end */
+	LC__FEED_STOPPED /* before its end */
 };
 
 /** What a run has for all of its inputs. */
 struct lc__feeding {
 	const struct lc__inputs_fill *fill;
-	const char *dir;    /* of the module */
+	const char *dir; /* of the module */
 	struct lc__inputs_filled filled;
-	size_t open;        /* inputs */
-	uint64_t out;       /* batches that are not back */
+	size_t open;  /* inputs */
+	uint64_t out; /* batches that are not back */
 };
 
 struct lc__sent; /* a batch that was given out, or a bad line */
@@ -32,19 +32,19 @@ struct lc__feed {
 	struct lc__feeding *feeding;
 	const struct lc__inputs_shard *source;
 	enum lc__feed_state state;
-	lc_writer *writer;         /* while it is open */
+	lc_writer *writer; /* while it is open */
 	struct lc__shard *shard;
-	struct lc__stash *stash;   /* what came back and is not committed */
-	struct lc__line line;      /* read and not in a batch */
+	struct lc__stash *stash; /* what came back and is not committed */
+	struct lc__line line;    /* read and not in a batch */
 	bool has_line;
-	bool ended;                /* nothing more of the shard is to be read */
-	uint64_t chunks;           /* committed */
-	struct lc__line_place done;     /* behind the last line whose result was taken */
-	uint64_t offset;           /* committed */
+	bool ended;                    /* nothing more of the shard is to be read */
+	uint64_t chunks;               /* committed */
+	struct lc__line_place done;    /* behind the last line whose result was taken */
+	uint64_t offset;               /* committed */
 	struct lc__sent *first, *last; /* in the order of their lines */
-	uint64_t sent;             /* how many */
-	uint64_t items;            /* in batches of them, not taken yet */
-	uint64_t records, bytes;   /* of the next chunk, so far; of its tensors */
+	uint64_t sent;                 /* how many */
+	uint64_t items;                /* in batches of them, not taken yet */
+	uint64_t records, bytes;       /* of the next chunk, so far; of its tensors */
 };
 
 /** Which chunk the next line will be in, as far as can be told. */

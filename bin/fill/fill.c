@@ -37,7 +37,8 @@ check_value(void *ctx, size_t i, const lc_value *value)
 	return_if_error(lc__expect_value(demands->expect, demands->n_expect, value));
 	if (demands->deep)
 		return_if_error(lc__finite_value(value, demands->finite));
-	return look->check != NULL ? look->check(look->ctx, &look->items[i], value) : LC_OK;
+	return look->check != NULL ? look->check(look->ctx, &look->items[i], value)
+				   : LC_OK;
 }
 
 lc_status
@@ -47,7 +48,8 @@ lc__done_look(lc_cache *cache, const struct lc__demands *demands,
 {
 	struct look look = { demands, check, ctx, items };
 	const bool checks = demands->deep || demands->n_expect > 0 || check != NULL;
-	const struct lc__stored_check how = { demands->deep, checks ? check_value : NULL, &look };
+	const struct lc__stored_check how = { demands->deep, checks ? check_value : NULL,
+		&look };
 	lc_id *ids = calloc(n > 0 ? n : 1, sizeof(*ids));
 	lc_status status;
 
@@ -61,7 +63,8 @@ lc__done_look(lc_cache *cache, const struct lc__demands *demands,
 }
 
 lc_status
-lc__demands_value(lc_cache *cache, const struct lc__demands *demands, const lc_value *value)
+lc__demands_value(lc_cache *cache, const struct lc__demands *demands,
+    const lc_value *value)
 {
 	return_if_error(lc__expect_value(demands->expect, demands->n_expect, value));
 	return_if_error(lc__finite_value(value, demands->finite));
@@ -112,7 +115,8 @@ make_room(struct lc__fill_uncommitted *a)
 }
 
 lc_status
-lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes, uint64_t pending)
+lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes,
+    uint64_t pending)
 {
 	return_if_error(make_room(afloat));
 	afloat->bytes[afloat->end++] = bytes;
@@ -121,7 +125,8 @@ lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes, ui
 }
 
 size_t
-lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending, uint64_t *bytes)
+lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending,
+    uint64_t *bytes)
 {
 	forget_committed(afloat, pending);
 	*bytes = 0;
@@ -148,18 +153,19 @@ lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat)
 struct run {
 	const struct lc__fill *fill;
 	struct lc__filled filled;
-	struct lc__idset asked;     /* given to a producer and not stored: also what failed */
+	struct lc__idset asked; /* given to a producer and not stored: also what failed */
 	struct lc__item look[LOOK]; /* items in memory of their own */
 	enum lc__stored stored[LOOK];
-	struct lc__item *missing;   /* to be made, in the same memory */
+	struct lc__item *missing; /* to be made, in the same memory */
 	size_t n_missing, room;
-	uint64_t missing_bytes;     /* of their payloads */
-	struct lc__fill_uncommitted afloat;   /* counted as stored before they are durable */
-	bool ended;                 /* there are no more items */
-	bool waits;                 /* there are none now */
-	uint64_t out;               /* batches that are not back */
-	bool pending;               /* something was stored since the last commit */
-	struct lc__throttle pace;       /* of commits */
+	uint64_t missing_bytes; /* of their payloads */
+	struct lc__fill_uncommitted
+	    afloat;               /* counted as stored before they are durable */
+	bool ended;               /* there are no more items */
+	bool waits;               /* there are none now */
+	uint64_t out;             /* batches that are not back */
+	bool pending;             /* something was stored since the last commit */
+	struct lc__throttle pace; /* of commits */
 };
 
 /* ---- what is missing -------------------------------------------------------- */
@@ -174,8 +180,7 @@ own(struct lc__item *item)
 		return lc__no_memory(NULL);
 	memcpy(block, item->id.data, item->id.size);
 	if (item->payload.size > 0)
-		memcpy(block + item->id.size, item->payload.data,
-		    item->payload.size);
+		memcpy(block + item->id.size, item->payload.data, item->payload.size);
 	item->payload.data = block + item->id.size;
 	item->id.data = block;
 	return LC_OK;
@@ -215,14 +220,14 @@ take_items(struct run *run, size_t *n)
 static lc_status
 tell_over(struct run *run, const struct lc__item *item)
 {
-	return run->fill->over == NULL ? LC_OK :
-	    run->fill->over(run->fill->ctx, item);
+	return run->fill->over == NULL ? LC_OK : run->fill->over(run->fill->ctx, item);
 }
 
 static lc_status
 add_missing(struct run *run, struct lc__item *item)
 {
-	return_if_error(lc__array_reserve(&run->missing, &run->room, run->n_missing + 1, NULL));
+	return_if_error(
+	    lc__array_reserve(&run->missing, &run->room, run->n_missing + 1, NULL));
 	run->missing[run->n_missing++] = *item;
 	run->missing_bytes += item->payload.size;
 	item->id.data = NULL;
@@ -294,8 +299,8 @@ idle(void *ctx)
 	struct run *run = ctx;
 
 	return_if_error(commit_if_due(run));
-	return run->fill->idle == NULL ? LC_OK :
-	    run->fill->idle(run->fill->ctx, &run->filled);
+	return run->fill->idle == NULL ? LC_OK
+				       : run->fill->idle(run->fill->ctx, &run->filled);
 }
 
 /* Take some more items, and keep those that are missing. */
@@ -367,8 +372,7 @@ make_batch(struct run *run, struct lc__items **out)
 		at = move_item(&batch->items[i], &run->missing[i], at);
 	}
 	run->n_missing -= n;
-	memmove(run->missing, run->missing + n,
-	    run->n_missing * sizeof(*run->missing));
+	memmove(run->missing, run->missing + n, run->n_missing * sizeof(*run->missing));
 	*out = batch;
 	return LC_OK;
 }
@@ -451,9 +455,9 @@ done(void *ctx, struct lc__items *batch)
 	if (run->fill->back != NULL)
 		run->fill->back(run->fill->ctx, batch);
 	for (size_t i = 0; i < batch->count && status == LC_OK; i++)
-		status = batch->items[i].outcome == LC__ITEM_DONE ?
-		    store(run, batch, &batch->items[i]) :
-		    fail(run, batch, &batch->items[i]);
+		status = batch->items[i].outcome == LC__ITEM_DONE
+		    ? store(run, batch, &batch->items[i])
+		    : fail(run, batch, &batch->items[i]);
 	lc__items_free(batch);
 	return status == LC_OK ? commit_if_due(run) : status;
 }

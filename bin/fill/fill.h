@@ -17,19 +17,19 @@
 struct lc__demands {
 	const struct lc__expect *expect; /* NULL for none */
 	size_t n_expect;
-	struct lc__finite finite;        /* of what producers return, and with `deep` of
+	struct lc__finite finite; /* of what producers return, and with `deep` of
 	                                    what is stored */
-	bool deep;                       /* read what is stored in full: checksums too */
+	bool deep;                /* read what is stored in full: checksums too */
 };
 
 /** What was done. */
 struct lc__filled {
-	uint64_t items;    /* looked at */
-	uint64_t there;    /* of them, stored already, or the same id came before */
-	uint64_t wrong;    /* stored, but not as demanded, or damaged: made anew */
-	uint64_t stored;   /* new, or anew */
+	uint64_t items;  /* looked at */
+	uint64_t there;  /* of them, stored already, or the same id came before */
+	uint64_t wrong;  /* stored, but not as demanded, or damaged: made anew */
+	uint64_t stored; /* new, or anew */
 	uint64_t failed;
-	uint64_t bytes;    /* of the tensors stored */
+	uint64_t bytes; /* of the tensors stored */
 	struct lc__produced produced;
 };
 
@@ -52,11 +52,12 @@ struct lc__fill {
 	/** Called several times a second; another status than LC_OK stops. */
 	lc_status (*idle)(void *ctx, const struct lc__filled *so_far);
 	void *ctx;
-	uint64_t batch;                  /* items a batch, at most */
-	uint64_t batch_bytes;            /* of payloads in a batch, at most, once it has one */
-	struct lc__failures *failures;   /* where failed items are written; NULL for nowhere */
-	uint64_t (*clock_ns)(void);      /* that commits follow; NULL for lc__clock_ns() */
-	bool dry_run;                    /* only look: what is neither there nor ends up
+	uint64_t batch;       /* items a batch, at most */
+	uint64_t batch_bytes; /* of payloads in a batch, at most, once it has one */
+	struct lc__failures
+	    *failures;              /* where failed items are written; NULL for nowhere */
+	uint64_t (*clock_ns)(void); /* that commits follow; NULL for lc__clock_ns() */
+	bool dry_run;               /* only look: what is neither there nor ends up
 	                                    stored or failed is missing */
 };
 
@@ -85,8 +86,8 @@ LC_CHECKED lc_status lc__done_look(lc_cache *cache, const struct lc__demands *de
  * Is a value that a producer made as demanded, and of the structure that a strict
  * module holds? LC_SCHEMA or LC_INVALID with what is wrong.
  */
-LC_CHECKED lc_status lc__demands_value(lc_cache *cache,
-    const struct lc__demands *demands, const lc_value *value);
+LC_CHECKED lc_status lc__demands_value(lc_cache *cache, const struct lc__demands *demands,
+    const lc_value *value);
 
 /** All zero is new, and due. */
 struct lc__throttle {
@@ -107,11 +108,12 @@ struct lc__fill_uncommitted {
 };
 
 /** One more record was put; @p pending are not committed of all puts so far. */
-LC_CHECKED lc_status lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes,
-    uint64_t pending);
+LC_CHECKED lc_status lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat,
+    uint64_t bytes, uint64_t pending);
 
 /** How many there are when @p pending are not committed, and the bytes of all. */
-size_t lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending, uint64_t *bytes);
+size_t lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending,
+    uint64_t *bytes);
 
 void lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat);
 

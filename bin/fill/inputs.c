@@ -44,8 +44,8 @@ add(struct print *p, uint64_t offset)
 		return lc__error_sys(errno, "%s: seek", p->path);
 	return_if_error(lc__read_full(p->fd, p->room, wanted, &got, p->path));
 	if (got != wanted)
-		return lc__error(LC_CHANGED, 0, "%s: became shorter while it was "
-		    "read", p->path);
+		return lc__error(LC_CHANGED, 0, "%s: became shorter while it was read",
+		    p->path);
 	lc__hash128_update(p->hash, p->room, got);
 	return LC_OK;
 }
@@ -72,12 +72,12 @@ hash_all(struct print *p, unsigned char out[LC__FINGERPRINT])
 }
 
 lc_status
-lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT],
-    uint64_t *size)
+lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT], uint64_t *size)
 {
 	/* A pipe would wait for its writer, and could be read once only. */
 	struct print p = {
-		.path = path, .fd = lc__open(path, O_RDONLY | O_NONBLOCK)
+		.path = path,
+		.fd = lc__open(path, O_RDONLY | O_NONBLOCK),
 	};
 	struct stat st;
 	lc_status status;
@@ -129,8 +129,8 @@ read_fingerprints(struct run *run, unsigned char (*prints)[LC__FINGERPRINT],
 		run->feeding.filled.shard_bytes += size;
 		inputs[i] = (lc_input){ path, { prints[i], LC__FINGERPRINT } };
 		if (run->fill->idle != NULL)
-			return_if_error(run->fill->idle(run->fill->ctx,
-			    &run->feeding.filled));
+			return_if_error(
+			    run->fill->idle(run->fill->ctx, &run->feeding.filled));
 	}
 	return LC_OK;
 }
@@ -139,7 +139,7 @@ static lc_status
 declare(struct run *run)
 {
 	const size_t n = run->fill->n;
-	unsigned char (*prints)[LC__FINGERPRINT] = calloc(n, sizeof(*prints));
+	unsigned char(*prints)[LC__FINGERPRINT] = calloc(n, sizeof(*prints));
 	lc_input *inputs = calloc(n, sizeof(*inputs));
 	lc_status status = LC_OK;
 
@@ -161,8 +161,7 @@ learn(void *ctx, const lc_input_info *info)
 	struct run *run = ctx;
 	struct lc__feed *feed = &run->feeds[info->index];
 
-	if (info->index >= run->fill->n ||
-	    strcmp(info->name, feed->source->path) != 0)
+	if (info->index >= run->fill->n || strcmp(info->name, feed->source->path) != 0)
 		return 1;
 	feed->chunks = info->chunks;
 	if (lc__cursor_decode(info->cursor, &feed->done) == LC_OK)
@@ -198,8 +197,9 @@ prepare(struct run *run)
 	run->feeding.dir = lc__cache_dir(fill->cache);
 	status = lc_inputs(fill->cache, learn, run);
 	run->feeding.filled.shard_done = run->feeding.filled.shard_before;
-	return status == LC_CANCELLED ? lc__error(LC_INVALID, 0, "the module has "
-	    "other inputs than these") : status;
+	return status == LC_CANCELLED
+	    ? lc__error(LC_INVALID, 0, "the module has other inputs than these")
+	    : status;
 }
 
 /* ---- whose turn it is ------------------------------------------------------------ */
@@ -236,8 +236,7 @@ find_first(const struct run *run, bool open_only)
 	for (size_t i = 0; i < run->fill->n; i++) {
 		struct lc__feed *feed = &run->feeds[i];
 
-		if (!is_ready(run, feed) ||
-		    (open_only && feed->state != LC__FEED_OPEN))
+		if (!is_ready(run, feed) || (open_only && feed->state != LC__FEED_OPEN))
 			continue;
 		if (found == NULL || lc__feed_chunk(feed) < lc__feed_chunk(found))
 			found = feed;
@@ -341,8 +340,9 @@ idle(void *ctx)
 {
 	const struct run *run = ctx;
 
-	return run->fill->idle == NULL ? LC_OK :
-	    run->fill->idle(run->fill->ctx, &run->feeding.filled);
+	return run->fill->idle == NULL
+	    ? LC_OK
+	    : run->fill->idle(run->fill->ctx, &run->feeding.filled);
 }
 
 /* ---- what is left ------------------------------------------------------------------- */

@@ -21,8 +21,8 @@
 #define LC__FINGERPRINT 16 /* bytes: the hash's canonical form, big-endian */
 
 /** @param size  gets the file's size; LC_INVALID if it is no regular file. */
-LC_CHECKED lc_status lc__fingerprint(const char *path,
-    unsigned char out[LC__FINGERPRINT], uint64_t *size);
+LC_CHECKED lc_status lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT],
+    uint64_t *size);
 
 /** Bytes of the tensors of a chunk. */
 #define LC__CHUNK_TENSORS ((uint64_t)64 << 20)
@@ -38,34 +38,35 @@ struct lc__inputs_shard {
 /** What was done. Failed items and bad lines that come again, because their input
  *  stopped before them and the run was repeated, count again. */
 struct lc__inputs_filled {
-	uint64_t items;    /* given to producers */
-	uint64_t recalled; /* that came back before a run was killed, and were not stored */
-	uint64_t stored;   /* records that were committed */
-	uint64_t failed;   /* items */
-	uint64_t bad;      /* lines that are none of their kind or have no good id */
-	uint64_t bytes;    /* of the tensors stored */
-	uint64_t chunks;   /* committed */
-	uint64_t shard_bytes;  /* of all shards */
-	uint64_t shard_before; /* of them, those that were done before */
-	uint64_t shard_done;   /* of them, those that are done now */
+	uint64_t items; /* given to producers */
+	uint64_t
+	    recalled;    /* that came back before a run was killed, and were not stored */
+	uint64_t stored; /* records that were committed */
+	uint64_t failed; /* items */
+	uint64_t bad;    /* lines that are none of their kind or have no good id */
+	uint64_t bytes;  /* of the tensors stored */
+	uint64_t chunks; /* committed */
+	uint64_t shard_bytes;      /* of all shards */
+	uint64_t shard_before;     /* of them, those that were done before */
+	uint64_t shard_done;       /* of them, those that are done now */
 	uint64_t inputs, finished; /* now, also by others or before */
-	uint64_t stopped;  /* inputs that stopped before their end */
-	uint64_t unread;   /* of them, for a line or file that is bad */
-	uint64_t left;     /* inputs that others hold */
+	uint64_t stopped;          /* inputs that stopped before their end */
+	uint64_t unread;           /* of them, for a line or file that is bad */
+	uint64_t left;             /* inputs that others hold */
 	struct lc__produced produced;
 };
 
 struct lc__inputs_fill {
-	lc_cache *cache;                 /* NULL with dry_run: a module that is not there */
+	lc_cache *cache; /* NULL with dry_run: a module that is not there */
 	const struct lc__producers *producers;
-	struct lc__demands demands;      /* of new values */
+	struct lc__demands demands; /* of new values */
 	const struct lc__inputs_shard *shards;
 	size_t n;
-	uint64_t batch, batch_bytes;     /* as in struct lc__fill */
-	uint64_t chunk;                  /* records */
-	bool skip_failed;                /* go on behind what fails and bad lines, for good;
+	uint64_t batch, batch_bytes; /* as in struct lc__fill */
+	uint64_t chunk;              /* records */
+	bool skip_failed;            /* go on behind what fails and bad lines, for good;
 	                                    else their input stops */
-	bool dry_run;                    /* count what is left in items and bad */
+	bool dry_run;                /* count what is left in items and bad */
 	/** Append the id of a line, which may be in use already. LC_INVALID: the line is bad.
 	 *  NULL: "SHARD:LINE", and ids are taken to be new. */
 	lc_status (*name)(void *ctx, const struct lc__inputs_shard *shard,

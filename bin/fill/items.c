@@ -103,8 +103,8 @@ lc__items_stderr(struct lc__items *batch, const char *text, size_t size)
 static struct lc__portion *
 make(struct lc__items *batch, size_t count)
 {
-	struct lc__portion *portion = malloc(sizeof(*portion) +
-	    count * sizeof(portion->item[0]));
+	struct lc__portion *portion = malloc(
+	    sizeof(*portion) + count * sizeof(portion->item[0]));
 
 	if (portion != NULL) {
 		memset(portion, 0, sizeof(*portion));

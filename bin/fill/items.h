@@ -10,23 +10,23 @@
 
 /** What became of an item. */
 enum lc__item_outcome {
-	LC__ITEM_OPEN,   /* nothing yet */
-	LC__ITEM_DONE,   /* value is set and was found to be good */
-	LC__ITEM_FAILED  /* why is set */
+	LC__ITEM_OPEN,  /* nothing yet */
+	LC__ITEM_DONE,  /* value is set and was found to be good */
+	LC__ITEM_FAILED /* why is set */
 };
 
 /** One input of a producer, and its result. */
 struct lc__item {
-	lc_id id;             /* cache_id of the result */
-	const char *key;      /* what the payload is called: "text", "json", "path"; NULL for
+	lc_id id;        /* cache_id of the result */
+	const char *key; /* what the payload is called: "text", "json", "path"; NULL for
 	                         none */
-	lc_id payload;        /* bytes; text where they are UTF-8 */
-	uint64_t tag;         /* whatever the maker of the batch wants to know again */
+	lc_id payload;   /* bytes; text where they are UTF-8 */
+	uint64_t tag;    /* whatever the maker of the batch wants to know again */
 
 	enum lc__item_outcome outcome;
-	lc_value *value;      /* owned; its tensors' data lie in the batch, at any address */
-	char *why;            /* malloc'ed: one line of UTF-8 */
-	unsigned attempts;    /* how often a producer was given it */
+	lc_value *value;   /* owned; its tensors' data lie in the batch, at any address */
+	char *why;         /* malloc'ed: one line of UTF-8 */
+	unsigned attempts; /* how often a producer was given it */
 };
 
 /**
@@ -40,9 +40,10 @@ struct lc__items {
 	void *memory;           /* freed with free(): of ids and payloads */
 	struct lc__buf *frames; /* answers that values lie in */
 	size_t n_frames, frames_room;
-	struct lc__buf standard_error; /* the last that the producer of a failed item wrote */
+	struct lc__buf
+	    standard_error; /* the last that the producer of a failed item wrote */
 
-	size_t open;            /* lc__produce()'s: items that producers have */
+	size_t open; /* lc__produce()'s: items that producers have */
 	struct lc__items *before, *behind; /* lc__produce()'s: among those it has */
 };
 
@@ -53,8 +54,7 @@ struct lc__items *lc__items_new(size_t count);
 void lc__items_free(struct lc__items *batch);
 
 /** The item failed; @p why is made one line of UTF-8. */
-LC_CHECKED lc_status lc__item_fail(struct lc__item *item, const char *why,
-    size_t size);
+LC_CHECKED lc_status lc__item_fail(struct lc__item *item, const char *why, size_t size);
 
 /** Values of the batch lie in @p frame: it is the batch's then. */
 LC_CHECKED lc_status lc__items_keep(struct lc__items *batch, struct lc__buf *frame);
@@ -74,7 +74,7 @@ struct lc__portion {
 	bool twin_failed;         /* so did the other half */
 	struct lc__portion *twin; /* the other half, until it has come to its end */
 	size_t count;
-	uint32_t item[];          /* positions in the batch */
+	uint32_t item[]; /* positions in the batch */
 };
 
 /** First in, first out. All zero is empty. */

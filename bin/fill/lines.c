@@ -51,8 +51,9 @@ static lc_status
 add_line(const struct lc__feed *feed, struct draft *draft)
 {
 	struct piece piece = {
-		.id = draft->bytes.size, .payload_size = feed->line.size,
-		.behind = feed->line.behind
+		.id = draft->bytes.size,
+		.payload_size = feed->line.size,
+		.behind = feed->line.behind,
 	};
 	const lc_status status = name_line(feed, &draft->bytes);
 
@@ -98,7 +99,7 @@ static lc_status
 make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **out)
 {
 	const struct piece *pieces = (const struct piece *)(const void *)
-	    draft->pieces.data;
+					 draft->pieces.data;
 	struct lc__sent *sent = new_sent(draft->count);
 	const unsigned char *bytes = draft->bytes.data;
 
@@ -165,8 +166,7 @@ static lc_status
 collect(struct lc__feed *feed, struct draft *draft)
 {
 	const struct lc__inputs_fill *fill = feed->feeding->fill;
-	const uint64_t to_end = fill->chunk -
-	    (feed->records + feed->items) % fill->chunk;
+	const uint64_t to_end = fill->chunk - (feed->records + feed->items) % fill->chunk;
 	const uint64_t most = to_end < fill->batch ? to_end : fill->batch;
 	uint64_t bytes = 0;
 	lc_status status = LC_OK;

@@ -9,12 +9,12 @@
 struct lc__sent {
 	struct lc__sent *next;
 	struct lc__feed *feed;
-	struct lc__items *batch;   /* NULL while it is out */
-	bool bad;                  /* a line that is bad: one item that failed */
-	size_t taken;              /* items whose result was taken */
-	size_t asked;              /* items that a producer was asked for */
-	size_t recalled;           /* frames of the batch that the stash has already */
-	struct lc__line_place *behind;  /* the line of each item; by the items' tags */
+	struct lc__items *batch; /* NULL while it is out */
+	bool bad;                /* a line that is bad: one item that failed */
+	size_t taken;            /* items whose result was taken */
+	size_t asked;            /* items that a producer was asked for */
+	size_t recalled;         /* frames of the batch that the stash has already */
+	struct lc__line_place *behind; /* the line of each item; by the items' tags */
 };
 
 /** With its batch. NULL is harmless. */

@@ -38,10 +38,14 @@ fill_poll(struct lc__producing *run)
 		const int in = sends ? child->process.in : -1;
 		const bool runs = lc__child_runs(child);
 		p[0] = (struct pollfd){ .fd = runs ? in : -1, .events = POLLOUT };
-		p[1] = (struct pollfd){ .fd = runs ? child->process.out : -1,
-		    .events = POLLIN };
-		p[2] = (struct pollfd){ .fd = runs ? child->process.err : -1,
-		    .events = POLLIN };
+		p[1] = (struct pollfd){
+			.fd = runs ? child->process.out : -1,
+			.events = POLLIN,
+		};
+		p[2] = (struct pollfd){
+			.fd = runs ? child->process.err : -1,
+			.events = POLLIN,
+		};
 	}
 }
 
@@ -164,8 +168,10 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
     struct lc__produced *out)
 {
 	struct lc__producing run = {
-		.how = how, .work = work, .count = out,
-		.retry = { .how = how, .count = out }
+		.how = how,
+		.work = work,
+		.count = out,
+		.retry = { .how = how, .count = out },
 	};
 	lc_status status;
 
@@ -262,8 +268,8 @@ find_child(struct lc__producing *run)
 
 	for (unsigned i = 0; i < run->how->children; i++) {
 		struct lc__child *child = &run->child[i];
-		if (!lc__child_runs(child) || child->retiring ||
-		    child->broken || child->process.out == -1)
+		if (!lc__child_runs(child) || child->retiring || child->broken ||
+		    child->process.out == -1)
 			continue;
 		if (best == NULL || child->work.count < best->work.count)
 			best = child;
@@ -350,8 +356,8 @@ feed_queue(struct lc__producing *run)
 
 	memset(&run->retry.queue, 0, sizeof(run->retry.queue));
 	while ((portion = lc__portions_take(&waiting)) != NULL) {
-		struct lc__child *child = status == LC_OK ?
-		    choose(run, portion->fresh) : NULL;
+		struct lc__child *child = status == LC_OK ? choose(run, portion->fresh)
+							  : NULL;
 		if (child != NULL) {
 			status = give(run, child, portion);
 			continue;

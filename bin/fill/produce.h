@@ -13,19 +13,19 @@
 
 /** How producers are run. */
 struct lc__producers {
-	const char *command;   /* for /bin/sh -c */
-	const char *module;    /* told to them in CACHEX_MODULE; NULL for none */
-	unsigned children;     /* at most so many at once, 1 at least */
-	unsigned ahead;        /* batches given to one beyond the one it works on */
-	unsigned retries;      /* fresh producers that a failed batch is given to */
-	unsigned give_up;      /* stop after so many batches in a row of which no value could
+	const char *command; /* for /bin/sh -c */
+	const char *module;  /* told to them in CACHEX_MODULE; NULL for none */
+	unsigned children;   /* at most so many at once, 1 at least */
+	unsigned ahead;      /* batches given to one beyond the one it works on */
+	unsigned retries;    /* fresh producers that a failed batch is given to */
+	unsigned give_up; /* stop after so many batches in a row of which no value could
 	                          be taken, all retries counted as one; 0 never */
-	uint64_t timeout_ms;   /* for one batch, from when the producer could begin on it;
+	uint64_t timeout_ms; /* for one batch, from when the producer could begin on it;
 	                          0 for none */
 	uint64_t start_timeout_ms; /* for the first batch of a producer; 0 for none */
 	uint64_t end_timeout_ms; /* to end when there is nothing more to do; 0 for 5 s */
-	uint64_t frame_max;    /* bytes of an answer */
-	bool isolate;          /* give a batch that fails again in halves, until it is known
+	uint64_t frame_max;      /* bytes of an answer */
+	bool isolate; /* give a batch that fails again in halves, until it is known
 	                          which items do it */
 	/** Told of each line that producer @p child writes to its standard error;
 	 *  NULL: the lines are only kept for failures. */

@@ -12,8 +12,8 @@ struct lc__retry {
 	const struct lc__producers *how;
 	struct lc__portions queue;  /* to be given to a producer before anything new */
 	struct lc__produced *count; /* what is given out again is counted here */
-	unsigned in_vain;           /* requests that came to nothing since a value was taken */
-	char last[600];             /* why the last one did */
+	unsigned in_vain; /* requests that came to nothing since a value was taken */
+	char last[600];   /* why the last one did */
 };
 
 /** A call of lc__produce(). */
@@ -21,17 +21,17 @@ struct lc__producing {
 	const struct lc__producers *how;
 	const struct lc__work *work;
 	struct lc__produced *count;
-	struct lc__child *child;    /* how->children of them */
-	struct pollfd *poll;        /* three of each: in, out, err */
-	struct lc__items *batches;  /* those that have not been taken back */
+	struct lc__child *child;   /* how->children of them */
+	struct pollfd *poll;       /* three of each: in, out, err */
+	struct lc__items *batches; /* those that have not been taken back */
 	struct lc__retry retry;
-	struct lc__answer answer;   /* memory for reading */
-	uint64_t requests;          /* the number of the last one */
-	bool over;                  /* there is no more work to come */
-	bool busy;                  /* there is none now */
-	bool answered;              /* some producer has answered something */
-	bool interrupted;           /* by a signal */
-	uint64_t clock_ns;          /* what counts for time-outs */
+	struct lc__answer answer;     /* memory for reading */
+	uint64_t requests;            /* the number of the last one */
+	bool over;                    /* there is no more work to come */
+	bool busy;                    /* there is none now */
+	bool answered;                /* some producer has answered something */
+	bool interrupted;             /* by a signal */
+	uint64_t clock_ns;            /* what counts for time-outs */
 	uint64_t turned_ns, idled_ns; /* when the clock was moved, idle() called */
 };
 

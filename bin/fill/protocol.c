@@ -70,16 +70,16 @@ fits(const struct lc__portion *portion)
 }
 
 lc_status
-lc__request_write(const struct lc__portion *portion, uint64_t number,
-    struct lc__buf *out)
+lc__request_write(const struct lc__portion *portion, uint64_t number, struct lc__buf *out)
 {
 	const size_t start = out->size;
 
 	if (!fits(portion))
-		return lc__error(LC_UNSUPPORTED, 0, "%zu items from %s on are too large "
-		    "for a request of 4 GiB", portion->count,
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%zu items from %s on are too large for a request of 4 GiB",
+		    portion->count,
 		    lc__quote_id(lc__portion_item(portion, 0)->id.data,
-		    lc__portion_item(portion, 0)->id.size));
+			lc__portion_item(portion, 0)->id.size));
 	lc__buf_append(out, NULL, LC__FRAME_HEAD);
 	lc__mpack_map(out, 2);
 	lc__mpack_strn(out, "batch", 5);
@@ -235,8 +235,9 @@ search(struct lc__answer *a, const struct lc__portion *portion,
 			return LC_OK;
 		}
 	}
-	return lc__error(LC_INVALID, 0, seen ? "it has %s twice" :
-	    "it has %s, which was not asked for", lc__quote_id(id->bytes, id->size));
+	return lc__error(LC_INVALID, 0,
+	    seen ? "it has %s twice" : "it has %s, which was not asked for",
+	    lc__quote_id(id->bytes, id->size));
 }
 
 /* Results mostly come in the order of the items. */
@@ -306,7 +307,8 @@ set_error(struct lc__tokens value, struct lc__answer_item *out)
 
 /* One member of "results". */
 static lc_status
-read_result(struct lc__tokens *in, struct lc__mpack_token *id, struct lc__answer_item *out)
+read_result(struct lc__tokens *in, struct lc__mpack_token *id,
+    struct lc__answer_item *out)
 {
 	struct lc__mpack_token map, name;
 	struct lc__tokens value;
@@ -330,8 +332,9 @@ read_result(struct lc__tokens *in, struct lc__mpack_token *id, struct lc__answer
 			id->bytes = NULL;
 		}
 	}
-	return id->bytes != NULL ? LC_OK :
-	    lc__error(LC_INVALID, 0, "it has a result without an id");
+	return id->bytes != NULL
+	    ? LC_OK
+	    : lc__error(LC_INVALID, 0, "it has a result without an id");
 }
 
 static lc_status
@@ -447,8 +450,8 @@ read_value(struct lc__answer *a, const struct lc__answer_item *result, lc_value 
 		    (int)(result->error_size < 1000 ? result->error_size : 1000),
 		    (const char *)result->error);
 	if (result->value == NULL)
-		return lc__error(LC_INVALID, 0, "the producer gave neither a value nor "
-		    "an error");
+		return lc__error(LC_INVALID, 0,
+		    "the producer gave neither a value nor an error");
 	if (lc__value_mpack_read(&a->reader, result->value, result->value_size, out) !=
 	    LC_OK)
 		return lc__error_prefix("value");

@@ -20,8 +20,8 @@
  * Append the frame that asks for the items of a portion.
  * @return LC_OK; LC_UNSUPPORTED if they do not fit into a frame; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__request_write(const struct lc__portion *portion,
-    uint64_t number, struct lc__buf *out);
+LC_CHECKED lc_status lc__request_write(const struct lc__portion *portion, uint64_t number,
+    struct lc__buf *out);
 
 /** So much of the end is kept. */
 #define LC__MESSAGES_KEPT 4096
@@ -34,7 +34,7 @@ struct lc__messages {
 	unsigned child;
 	char last[LC__MESSAGES_KEPT]; /* the end of what was written */
 	size_t last_size;
-	char open[1001];              /* a line without its end */
+	char open[1001]; /* a line without its end */
 	size_t open_size;
 };
 
@@ -50,20 +50,20 @@ void lc__messages_last_line(const struct lc__messages *messages, char *out, size
 /** What an answer has for an item; borrowed from it. */
 struct lc__answer_item {
 	bool there;
-	const void *value;        /* an object; NULL if it has none */
+	const void *value; /* an object; NULL if it has none */
 	size_t value_size;
-	const void *error;        /* text; NULL if it has none */
+	const void *error; /* text; NULL if it has none */
 	size_t error_size;
 };
 
 /** The present answer, and memory for the next ones; all zero is new. */
 struct lc__answer {
 	struct lc__answer_item *result; /* of each item of the portion */
-	size_t room;               /* results that fit */
-	uint32_t *slot;            /* positions in the portion plus 1 by the hash of the id,
+	size_t room;                    /* results that fit */
+	uint32_t *slot; /* positions in the portion plus 1 by the hash of the id,
 	                              0 for none; used for what comes out of order */
-	size_t slots;              /* a power of two, at least half of them free */
-	bool indexed;              /* the slots are those of this portion */
+	size_t slots;   /* a power of two, at least half of them free */
+	bool indexed;   /* the slots are those of this portion */
 	struct lc__value_reader reader;
 };
 

@@ -102,8 +102,7 @@ lc__retry_lost(struct lc__retry *retry, struct lc__portion *portion, const char 
 
 /* The same of items that a producer has left out: they are known, and not halved. */
 static lc_status
-lc__retry_left_out(struct lc__retry *retry, struct lc__portion *portion,
-    const char *why)
+lc__retry_left_out(struct lc__retry *retry, struct lc__portion *portion, const char *why)
 {
 	if (portion->failures++ < retry->how->retries)
 		return give_again(retry, portion);
@@ -112,8 +111,7 @@ lc__retry_left_out(struct lc__retry *retry, struct lc__portion *portion,
 }
 
 lc_status
-lc__retry_too_large(struct lc__retry *retry, struct lc__portion *portion,
-    const char *why)
+lc__retry_too_large(struct lc__retry *retry, struct lc__portion *portion, const char *why)
 {
 	if (portion->count > 1)
 		return give_halves(retry, portion);
@@ -126,8 +124,9 @@ lc__retry_check(const struct lc__retry *retry)
 {
 	if (retry->how->give_up == 0 || retry->in_vain < retry->how->give_up)
 		return LC_OK;
-	return lc__error(LC_FAILED, 0, "%u batches in a row came to nothing, the last "
-	    "one because: %s", retry->in_vain, retry->last);
+	return lc__error(LC_FAILED, 0,
+	    "%u batches in a row came to nothing, the last one because: %s",
+	    retry->in_vain, retry->last);
 }
 
 /* ---- responses --------------------------------------------------------------------- */
@@ -178,8 +177,9 @@ lose_too_long(struct lc__producing *run, struct lc__child *child)
 {
 	char text[400];
 
-	snprintf(text, sizeof(text), "its length is %u bytes, of %llu at most; its first "
-	    "bytes are %s", child->frame_size, (unsigned long long)run->how->frame_max,
+	snprintf(text, sizeof(text),
+	    "its length is %u bytes, of %llu at most; its first bytes are %s",
+	    child->frame_size, (unsigned long long)run->how->frame_max,
 	    lc__quote_id(child->head, sizeof(child->head)));
 	return lose_garbage(run, child, text);
 }
@@ -282,16 +282,11 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 {
 	do {
 		switch (lc__child_receive(child)) {
-		case LC__FRAME:
-			return_if_error(take_frame(run, child));
-			break;
-		case LC__TOO_LONG:
-			return lose_too_long(run, child);
-		case LC__NO_ROOM:
-			return lc__no_memory(NULL);
+		case LC__FRAME: return_if_error(take_frame(run, child)); break;
+		case LC__TOO_LONG: return lose_too_long(run, child);
+		case LC__NO_ROOM: return lc__no_memory(NULL);
 		case LC__END:
-		case LC__NOTHING:
-			return lc__child_check(child);
+		case LC__NOTHING: return lc__child_check(child);
 		}
 	} while (all && lc__child_runs(child));
 	return LC_OK;
@@ -366,10 +361,10 @@ bury(struct lc__producing *run, struct lc__child *child)
 static lc_status
 put_down(struct lc__producing *run, struct lc__child *child)
 {
-	const char *what = child->retiring && child->work.count == 0 ?
-	    "did not end when it had nothing more to do, and was killed" :
-	    child->process.out == -1 ? "closed its standard output" :
-	    "closed its standard input";
+	const char *what = child->retiring && child->work.count == 0
+	    ? "did not end when it had nothing more to do, and was killed"
+	    : child->process.out == -1 ? "closed its standard output"
+				       : "closed its standard input";
 
 	lc__child_stop(child);
 	run->count->died += child->work.count > 0;
@@ -404,8 +399,7 @@ end_limit(const struct lc__producing *run)
 static bool
 is_leaving(const struct lc__child *child)
 {
-	return child->process.out == -1 ||
-	    child->broken ||
+	return child->process.out == -1 || child->broken ||
 	    (child->retiring && child->work.count == 0);
 }
 
@@ -432,8 +426,9 @@ lc__producing_look_after(struct lc__producing *run, struct lc__child *child, boo
 	if ((tick || child->leaving) && lc__child_ended(child))
 		return bury(run, child);
 	if (child->leaving)
-		return left_of(run, child->left_ns, end_limit(run)) > 0 ? LC_OK :
-		    put_down(run, child);
+		return left_of(run, child->left_ns, end_limit(run)) > 0
+		    ? LC_OK
+		    : put_down(run, child);
 	if (child->work.count > 0 && limit > 0 &&
 	    left_of(run, child->since_ns, limit) == 0)
 		return time_out(run, child, limit);

@@ -35,8 +35,7 @@ take_member(struct lc__tokens *in, const char *name, uint64_t *out)
 {
 	struct lc__mpack_token token;
 
-	if (!lc__token_expect(in, LC__TOKEN_STR, &token) ||
-	    token.size != strlen(name) ||
+	if (!lc__token_expect(in, LC__TOKEN_STR, &token) || token.size != strlen(name) ||
 	    memcmp(token.bytes, name, token.size) != 0 ||
 	    !lc__token_expect(in, LC__TOKEN_UINT, &token))
 		return false;
@@ -47,17 +46,17 @@ take_member(struct lc__tokens *in, const char *name, uint64_t *out)
 lc_status
 lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 {
-	struct lc__tokens in = {
-		cursor.data, (const unsigned char *)cursor.data + cursor.size
-	};
+	struct lc__tokens in = { cursor.data,
+		(const unsigned char *)cursor.data + cursor.size };
 	struct lc__line_place place = { 0, 0 };
 	struct lc__mpack_token token;
 
 	/* Each line takes a byte at least. */
-	if (cursor.size > 0 && (!lc__token_expect(&in, LC__TOKEN_MAP, &token) ||
-	    token.size != 2 || !take_member(&in, "offset", &place.offset) ||
-	    !take_member(&in, "line", &place.line) || in.at != in.end ||
-	    place.line > place.offset || place.offset > INT64_MAX))
+	if (cursor.size > 0 &&
+	    (!lc__token_expect(&in, LC__TOKEN_MAP, &token) || token.size != 2 ||
+		!take_member(&in, "offset", &place.offset) ||
+		!take_member(&in, "line", &place.line) || in.at != in.end ||
+		place.line > place.offset || place.offset > INT64_MAX))
 		return lc__error(LC_CORRUPT, 0, "its cursor is none of cachex fill");
 	*out = place;
 	return LC_OK;
@@ -68,7 +67,7 @@ lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 struct lc__shard {
 	char *path;
 	enum lc__shard_kind kind;
-	uint64_t size;          /* of the file when it was opened: it is read so far */
+	uint64_t size; /* of the file when it was opened: it is read so far */
 	struct lc__lines lines;
 };
 
@@ -77,15 +76,17 @@ lc__shard_kind_of(const char *path)
 {
 	const char *dot = strrchr(path, '.');
 
-	return dot != NULL && (strcmp(dot, ".jsonl") == 0 ||
-	    strcmp(dot, ".ndjson") == 0) ? LC__SHARD_JSONL : LC__SHARD_TEXT;
+	return dot != NULL && (strcmp(dot, ".jsonl") == 0 || strcmp(dot, ".ndjson") == 0)
+	    ? LC__SHARD_JSONL
+	    : LC__SHARD_TEXT;
 }
 
 const char *
 lc__shard_key(enum lc__shard_kind kind)
 {
-	return kind == LC__SHARD_JSONL ? "json" : kind == LC__SHARD_FILES ? "path" :
-	    "text";
+	return kind == LC__SHARD_JSONL ? "json"
+	    : kind == LC__SHARD_FILES  ? "path"
+				       : "text";
 }
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -97,15 +98,16 @@ check_place(const struct lc__shard *s, const struct lc__line_place *at)
 	char before = '\n';
 
 	if (at->offset > s->size)
-		return lc__error(LC_STALE, 0, "%s: has %llu bytes, and %llu of them "
-		    "are done", s->path, (unsigned long long)s->size,
-		    (unsigned long long)at->offset);
+		return lc__error(LC_STALE, 0,
+		    "%s: has %llu bytes, and %llu of them are done", s->path,
+		    (unsigned long long)s->size, (unsigned long long)at->offset);
 	if (at->offset > 0 && at->offset < s->size &&
 	    pread(s->lines.fd, &before, 1, (off_t)at->offset - 1) == -1)
 		return lc__error_sys(errno, "%s: read", s->path);
-	return before == '\n' ? LC_OK : lc__error(LC_STALE, 0,
-	    "%s: no line begins at byte %llu, where to go on", s->path,
-	    (unsigned long long)at->offset);
+	return before == '\n'
+	    ? LC_OK
+	    : lc__error(LC_STALE, 0, "%s: no line begins at byte %llu, where to go on",
+		  s->path, (unsigned long long)at->offset);
 }
 
 static lc_status
@@ -191,8 +193,8 @@ is_blank(const struct lc__line *line)
 {
 	size_t i = 0;
 
-	while (i < line->size && (line->data[i] == ' ' || line->data[i] == '\t' ||
-	    line->data[i] == '\r'))
+	while (i < line->size &&
+	    (line->data[i] == ' ' || line->data[i] == '\t' || line->data[i] == '\r'))
 		i++;
 	return i == line->size;
 }
@@ -217,13 +219,12 @@ check_kind(const struct lc__shard *s, const struct lc__line *line)
 	lc_error why;
 
 	if (s->kind == LC__SHARD_FILES && memchr(line->data, '\0', line->size))
-		return lc__error(LC_INVALID, 0, "%s: line %llu has a NUL byte, "
-		    "which no path has", s->path, number);
+		return lc__error(LC_INVALID, 0,
+		    "%s: line %llu has a NUL byte, which no path has", s->path, number);
 	if (s->kind != LC__SHARD_JSONL || check_json(line) == LC_OK)
 		return LC_OK;
 	why = *lc_last_error();
-	return lc__error(LC_INVALID, 0, "%s: line %llu: %s", s->path, number,
-	    why.text);
+	return lc__error(LC_INVALID, 0, "%s: line %llu: %s", s->path, number, why.text);
 }
 
 lc_status

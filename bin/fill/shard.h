@@ -49,7 +49,7 @@ const char *lc__shard_key(enum lc__shard_kind kind);
 struct lc__line {
 	const unsigned char *data;
 	size_t size;
-	uint64_t number;         /* from 0, those that are passed over included */
+	uint64_t number;              /* from 0, those that are passed over included */
 	struct lc__line_place behind; /* where the next one begins */
 };
 

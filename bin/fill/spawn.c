@@ -22,14 +22,12 @@
 /* ---- is a shell needed? ------------------------------------------------------------ */
 
 /* Words that the shell itself knows, and no program is called by. */
-static const char *const own_words[] = {
-	"!", ".", ":", "[[", "alias", "bg", "break", "builtin", "case", "cd", "command",
-	"continue", "do", "done", "elif", "else", "esac", "eval", "exec", "exit", "export",
-	"fg", "fi", "for", "function", "getopts", "hash", "if", "in", "jobs", "local",
-	"read", "readonly", "return", "select", "set", "shift", "source", "then", "time",
-	"times", "trap", "type", "ulimit", "umask", "unalias", "unset", "until", "wait",
-	"while", "{", "}", NULL
-};
+static const char *const own_words[] = { "!", ".", ":", "[[", "alias", "bg", "break",
+	"builtin", "case", "cd", "command", "continue", "do", "done", "elif", "else",
+	"esac", "eval", "exec", "exit", "export", "fg", "fi", "for", "function",
+	"getopts", "hash", "if", "in", "jobs", "local", "read", "readonly", "return",
+	"select", "set", "shift", "source", "then", "time", "times", "trap", "type",
+	"ulimit", "umask", "unalias", "unset", "until", "wait", "while", "{", "}", NULL };
 
 static bool
 is_own(const char *word, size_t size)
@@ -160,7 +158,7 @@ reset_signals(void)
 	for (int number = 1; number < NSIG; number++)
 		if (sigaction(number, NULL, &action) == 0 &&
 		    (action.sa_handler != SIG_IGN || number == SIGPIPE ||
-		    number == SIGXFSZ))
+			number == SIGXFSZ))
 			(void)sigaction(number, &fresh, NULL);
 	sigemptyset(&fresh.sa_mask);
 	sigprocmask(SIG_SETMASK, &fresh.sa_mask, NULL);
@@ -184,13 +182,12 @@ close_others(void)
 }
 
 /* In the child, which does not return. */
-static void __attribute__((noreturn))
-become(struct start *start)
+static void __attribute__((noreturn)) become(struct start *start)
 {
 	if (setpgid(0, start->group) != 0)
 		goto failed;
-	if (start->group == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
-	    getppid() != start->parent))
+	if (start->group == 0 &&
+	    (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != start->parent))
 		goto failed;
 	for (int i = 0; i < 3; i++)
 		if (dup2(start->ends[i], i) == -1)
@@ -204,8 +201,7 @@ failed:
 }
 
 /* Not inlined: what the child changes of a frame would be changed for us. */
-static pid_t __attribute__((noinline))
-run_start(struct start *start)
+static pid_t __attribute__((noinline)) run_start(struct start *start)
 {
 	pid_t pid = vfork();
 
@@ -265,8 +261,10 @@ spawn(const struct lc__command *command, const char *script, struct lc__spawned 
 	const char *arguments[] = { "sh", "-c", script, NULL };
 	struct start start = {
 		.arguments = (char *const *)arguments,
-		.environment = command->environment, .group = command->group,
-		.parent = getpid(), .ends = { -1, -1, -1 }
+		.environment = command->environment,
+		.group = command->group,
+		.parent = getpid(),
+		.ends = { -1, -1, -1 },
 	};
 	int ours[3] = { -1, -1, -1 };
 	lc_status status = LC_OK;
@@ -296,8 +294,8 @@ lc__spawn(const struct lc__command *command, struct lc__spawned *out)
 	lc_status status;
 
 	lc__shell_script(command->text, &script);
-	status = script.failed ? lc__no_memory(NULL) :
-	    spawn(command, (const char *)script.data, out);
+	status = script.failed ? lc__no_memory(NULL)
+			       : spawn(command, (const char *)script.data, out);
 	lc__buf_free(&script);
 	return status;
 }

@@ -11,16 +11,16 @@
 /** A process and our ends of its pipes, which never block. */
 struct lc__spawned {
 	pid_t pid;
-	int in;    /* written to: its standard input */
-	int out;   /* read from: its standard output */
-	int err;   /* and its standard error */
+	int in;  /* written to: its standard input */
+	int out; /* read from: its standard output */
+	int err; /* and its standard error */
 };
 
 /** What is to be run. */
 struct lc__command {
-	const char *text;         /* for /bin/sh -c */
+	const char *text; /* for /bin/sh -c */
 	char *const *environment;
-	pid_t group;              /* process group to join; 0: one of its own, and the
+	pid_t group; /* process group to join; 0: one of its own, and the
 	                             process is killed when the calling thread ends */
 };
 

@@ -30,10 +30,10 @@ struct row {
 
 struct lc__stash {
 	char *path;
-	int fd;                   /* -1: there is no file */
+	int fd; /* -1: there is no file */
 	uint64_t source;
-	uint64_t size;            /* of the file */
-	struct row *rows;         /* those of use; first those that were there before, by
+	uint64_t size;    /* of the file */
+	struct row *rows; /* those of use; first those that were there before, by
 	                             their first lines */
 	size_t count, room;
 	size_t before;            /* how many were there before */
@@ -67,8 +67,9 @@ size_at(const struct lc__stash *s, uint64_t offset)
 	unsigned char head[LC__STASHED_HEAD];
 
 	return s->size - offset < sizeof(head) ||
-	    pread(s->fd, head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head) ? 0 :
-	    lc__stashed_size(head, s->size - offset);
+		pread(s->fd, head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head)
+	    ? 0
+	    : lc__stashed_size(head, s->size - offset);
 }
 
 /* Read an entry; LC_CORRUPT if it is none. */
@@ -86,8 +87,9 @@ read_entry(const struct lc__stash *s, uint64_t offset, uint64_t size,
 			return lc__error(LC_CORRUPT, 0, "%s: read", s->path);
 		at += n > 0 ? (size_t)n : 0;
 	}
-	return lc__stashed_read(bytes->data, (size_t)size, out) ? LC_OK :
-	    lc__error(LC_CORRUPT, 0, "%s: damaged", s->path);
+	return lc__stashed_read(bytes->data, (size_t)size, out)
+	    ? LC_OK
+	    : lc__error(LC_CORRUPT, 0, "%s: damaged", s->path);
 }
 
 static int
@@ -109,8 +111,8 @@ scan(struct lc__stash *s, uint64_t line)
 	while (status == LC_OK && (size = size_at(s, offset)) > 0) {
 		status = read_entry(s, offset, size, &s->bytes, &entry);
 		if (status == LC_OK && entry.source == s->source && entry.last >= line)
-			status = add_row(s, &(struct row){ offset, size, entry.first,
-			    entry.last });
+			status = add_row(s,
+			    &(struct row){ offset, size, entry.first, entry.last });
 		if (status == LC_OK)
 			offset += size;
 	}
@@ -143,7 +145,8 @@ start(struct lc__stash *s, uint64_t line)
 
 	s->fd = open_file(s->path, 0);
 	if (s->fd == -1)
-		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: open", s->path);
+		return errno == ENOENT ? LC_OK
+				       : lc__error_sys(errno, "%s: open", s->path);
 	if (fstat(s->fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", s->path);
 	if (!S_ISREG(st.st_mode))
@@ -276,14 +279,15 @@ lc__stash_add(struct lc__stash *s, const struct lc__items *batch,
 {
 	const struct lc__item *items = batch->items;
 	struct row row = {
-		.offset = s->size, .first = behind[items[0].tag].line - 1,
-		.last = behind[items[batch->count - 1].tag].line - 1
+		.offset = s->size,
+		.first = behind[items[0].tag].line - 1,
+		.last = behind[items[batch->count - 1].tag].line - 1,
 	};
 	lc_status status;
 
 	s->bytes.size = 0;
-	return_if_error(lc__stashed_write(s->source, batch, behind, first_frame,
-	    &s->bytes));
+	return_if_error(
+	    lc__stashed_write(s->source, batch, behind, first_frame, &s->bytes));
 	return_if_error(create(s));
 	status = write_entry(s, batch, first_frame, &row.size);
 	if (status == LC_OK)
@@ -323,7 +327,8 @@ lc__stash_recall(struct lc__stash *s,
     void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
     size_t *found)
 {
-	const uint64_t first = behind[0].line - 1, last = behind[batch->count - 1].line - 1;
+	const uint64_t first = behind[0].line - 1,
+		       last = behind[batch->count - 1].line - 1;
 
 	*found = 0;
 	while (s->next < s->before && s->rows[s->next].last < first)
@@ -332,8 +337,8 @@ lc__stash_recall(struct lc__stash *s,
 		size_t n = 0;
 
 		if (s->rows[i].last >= first)
-			return_if_error(recall_row(s, &s->rows[i], check, ctx, batch,
-			    behind, &n));
+			return_if_error(
+			    recall_row(s, &s->rows[i], check, ctx, batch, behind, &n));
 		*found += n;
 	}
 	return LC_OK;

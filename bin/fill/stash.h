@@ -22,9 +22,8 @@ LC_CHECKED lc_status lc__stash_open(const char *path, uint64_t source, uint64_t 
     struct lc__stash **out);
 
 /** Add a batch that came back, with its frames from @p first_frame on. */
-LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash,
-    const struct lc__items *batch, const struct lc__line_place *behind,
-    size_t first_frame);
+LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame);
 
 /**
  * Give items of a batch the values that were in the file when it was opened; frames that

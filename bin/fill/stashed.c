@@ -9,8 +9,8 @@
 #include "base/hash.h"
 
 #define MAGIC "cxstash1"
-#define SUMMED 16      /* where what the checksum is of begins */
-#define ITEM_HEAD 20   /* bytes of an item in front of its id */
+#define SUMMED 16    /* where what the checksum is of begins */
+#define ITEM_HEAD 20 /* bytes of an item in front of its id */
 #define FRAME_ROW 16
 
 uint64_t
@@ -81,8 +81,8 @@ lc__stashed_write(uint64_t source, const struct lc__items *batch,
 	if (out->failed)
 		return lc__no_memory(NULL);
 	lc__set64(out->data + start + 16, out->size - start + bytes);
-	lc__set64(out->data + start + 8, lc__hash64(out->data + start + SUMMED,
-	    out->size - start - SUMMED));
+	lc__set64(out->data + start + 8,
+	    lc__hash64(out->data + start + SUMMED, out->size - start - SUMMED));
 	return LC_OK;
 }
 
@@ -93,8 +93,9 @@ lc__stashed_size(const unsigned char *head, uint64_t most)
 {
 	const uint64_t size = lc__get64(head + 16);
 
-	return memcmp(head, MAGIC, 8) == 0 && size >= LC__STASHED_HEAD && size <= most ?
-	    size : 0;
+	return memcmp(head, MAGIC, 8) == 0 && size >= LC__STASHED_HEAD && size <= most
+	    ? size
+	    : 0;
 }
 
 /* Pass over the items, whose lines must grow; where they end, NULL if they are none. */
@@ -153,12 +154,12 @@ lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *ou
 	if (out->items == 0 || out->frames == 0)
 		return false;
 	out->table = read_items(out->item_at, end, out);
-	if (out->table == NULL ||
-	    out->frames > (size_t)(end - out->table) / FRAME_ROW)
+	if (out->table == NULL || out->frames > (size_t)(end - out->table) / FRAME_ROW)
 		return false;
 	out->data = out->table + (size_t)out->frames * FRAME_ROW;
 	return lc__hash64(bytes + SUMMED, (size_t)(out->data - bytes) - SUMMED) ==
-	    lc__get64(bytes + 8) && check_frames(out, end);
+	    lc__get64(bytes + 8) &&
+	    check_frames(out, end);
 }
 
 /* ---- giving -------------------------------------------------------------------- */
@@ -210,10 +211,10 @@ answer_all(const struct lc__stashed *entry, struct lc__answer *answer,
 
 	if (portion == NULL)
 		return lc__no_memory(NULL);
-	for (uint32_t i = 0; i < entry->frames && portion->count > 0 &&
-	    status == LC_OK; i++) {
-		const size_t size = (size_t)lc__get64(entry->table +
-		    (size_t)i * FRAME_ROW);
+	for (uint32_t i = 0; i < entry->frames && portion->count > 0 && status == LC_OK;
+	     i++) {
+		const size_t size = (size_t)lc__get64(
+		    entry->table + (size_t)i * FRAME_ROW);
 
 		status = answer_frame(answer, portion, at, size, check, ctx);
 		at += size;
@@ -243,8 +244,8 @@ move_values(struct lc__items *batch, const struct lc__line_place *behind,
 	for (size_t i = 0, k = 0; i < batch->count && k < kept->count;) {
 		struct lc__item *item = &batch->items[i], *from = &kept->items[k];
 		const uint64_t line = line_of(item, behind);
-		const uint64_t other =
-		    lc__get64((const unsigned char *)(uintptr_t)from->tag);
+		const uint64_t other = lc__get64(
+		    (const unsigned char *)(uintptr_t)from->tag);
 
 		i += line <= other;
 		k += other <= line;

@@ -19,11 +19,11 @@ cut_short(void)
 
 /* What stands in a map of one or two pairs; nil for what does not. */
 struct special {
-	struct lc__mpack_token type;   /* of "$tensor" */
-	struct lc__mpack_token data;   /* of "data" */
-	struct lc__mpack_token tuple;  /* of "$tuple" */
-	struct lc__tokens inner; /* members of the tuple */
-	struct lc__tokens behind; /* all of the map */
+	struct lc__mpack_token type;  /* of "$tensor" */
+	struct lc__mpack_token data;  /* of "data" */
+	struct lc__mpack_token tuple; /* of "$tuple" */
+	struct lc__tokens inner;      /* members of the tuple */
+	struct lc__tokens behind;     /* all of the map */
 };
 
 static bool
@@ -141,8 +141,8 @@ read_name(struct lc__value_reader *r)
 		return cut_short();
 	if (name.kind != LC__TOKEN_STR || name.size == 0 ||
 	    memchr(name.bytes, '\0', name.size) != NULL)
-		return lc__error(LC_INVALID, 0, "a name that is no text, empty or holds "
-		    "a NUL");
+		return lc__error(LC_INVALID, 0,
+		    "a name that is no text, empty or holds a NUL");
 	if (*(const char *)name.bytes == '$')
 		return lc__error(LC_INVALID, 0, "a map with %s has no meaning here",
 		    lc__quote_id(name.bytes, name.size));
@@ -181,7 +181,8 @@ read_map(struct lc__value_reader *r, uint32_t pairs, lc_value **out)
 		if (s.type.kind == LC__TOKEN_STR && s.data.kind == LC__TOKEN_BIN)
 			return read_tensor(r, &s, out);
 		if (s.type.kind == LC__TOKEN_STR)
-			return lc__error(LC_INVALID, 0, "a tensor has $tensor, a text, "
+			return lc__error(LC_INVALID, 0,
+			    "a tensor has $tensor, a text, "
 			    "and data, bytes, and nothing else");
 		if (pairs == 1 && s.tuple.kind == LC__TOKEN_ARRAY)
 			return read_tuple(r, &s, out);
@@ -198,15 +199,9 @@ read_kind(struct lc__value_reader *r, const struct lc__mpack_token *token, lc_va
 	double number;
 
 	switch (token->kind) {
-	case LC__TOKEN_NIL:
-		*out = lc_value_nil();
-		return LC_OK;
-	case LC__TOKEN_BOOLEAN:
-		*out = lc_value_boolean(token->number != 0);
-		return LC_OK;
-	case LC__TOKEN_UINT:
-		*out = lc_value_unsigned(token->number);
-		return LC_OK;
+	case LC__TOKEN_NIL: *out = lc_value_nil(); return LC_OK;
+	case LC__TOKEN_BOOLEAN: *out = lc_value_boolean(token->number != 0); return LC_OK;
+	case LC__TOKEN_UINT: *out = lc_value_unsigned(token->number); return LC_OK;
 	case LC__TOKEN_NEGATIVE:
 		*out = lc_value_integer((int64_t)token->number);
 		return LC_OK;
@@ -214,18 +209,13 @@ read_kind(struct lc__value_reader *r, const struct lc__mpack_token *token, lc_va
 		memcpy(&number, &token->number, sizeof(number));
 		*out = lc_value_float(number);
 		return LC_OK;
-	case LC__TOKEN_STR:
-		*out = lc_value_strn(token->bytes, token->size);
-		return LC_OK;
+	case LC__TOKEN_STR: *out = lc_value_strn(token->bytes, token->size); return LC_OK;
 	case LC__TOKEN_BIN:
 		*out = lc_value_bytes(token->bytes, token->size);
 		return LC_OK;
-	case LC__TOKEN_ARRAY:
-		return read_list(r, token->size, out);
-	case LC__TOKEN_MAP:
-		return read_map(r, token->size, out);
-	case LC__TOKEN_EXT:
-		break;
+	case LC__TOKEN_ARRAY: return read_list(r, token->size, out);
+	case LC__TOKEN_MAP: return read_map(r, token->size, out);
+	case LC__TOKEN_EXT: break;
 	}
 	return lc__error(LC_INVALID, 0, "an extension, of type %d, has no meaning here",
 	    token->ext);

@@ -13,11 +13,11 @@
 
 /** Reads many values; all zero is new. */
 struct lc__value_reader {
-	struct lc__tokens in;   /* what is left of the present value */
+	struct lc__tokens in; /* what is left of the present value */
 	unsigned depth;
-	struct lc__buf names;   /* of the maps that are being read, each with a NUL */
-	lc_tensor type;         /* what type_text says: values mostly have one type */
-	const char *type_text;  /* borrowed; NULL for none */
+	struct lc__buf names;  /* of the maps that are being read, each with a NUL */
+	lc_tensor type;        /* what type_text says: values mostly have one type */
+	const char *type_text; /* borrowed; NULL for none */
 	size_t type_size;
 };
 

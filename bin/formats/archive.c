@@ -21,6 +21,7 @@
 #include "base/lazy.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(archive_entry_clear) X(archive_entry_filetype) X(archive_entry_free) \
 	X(archive_entry_hardlink) X(archive_entry_is_encrypted) X(archive_entry_new) \
 	X(archive_entry_new2) X(archive_entry_pathname) X(archive_entry_set_filetype) \
@@ -40,6 +41,7 @@
 	X(archive_write_set_bytes_per_block) X(archive_write_set_format_pax_restricted) \
 	X(archive_write_set_format_zip) X(archive_write_set_options) \
 	X(archive_write_zip_set_compression_store)
+/* clang-format on */
 LC__LAZY(lib, "libarchive", LIBARCHIVE_FILE, CALLS)
 
 #define BLOCK ((size_t)1 << 20)  /* bytes read from a file at once */
@@ -50,14 +52,14 @@ struct lc__archive {
 	struct archive *archive;
 	struct archive_entry *entry; /* of all members, one after another */
 	enum lc__archive_kind kind;
-	locale_t charset; /* of names */
-	int fd;           /* -1 for bytes */
-	bool seekable;    /* a regular file */
+	locale_t charset;     /* of names */
+	int fd;               /* -1 for bytes */
+	bool seekable;        /* a regular file */
 	unsigned char *block; /* what was read last */
-	int sys;          /* errno of a read that failed: libarchive may call what it
+	int sys;              /* errno of a read that failed: libarchive may call what it
 	                     did not get a truncated file */
-	bool empty;       /* a zip archive without members, which libarchive does not know */
-	bool sized;       /* as in the current member */
+	bool empty; /* a zip archive without members, which libarchive does not know */
+	bool sized; /* as in the current member */
 	uint64_t size;
 };
 
@@ -175,7 +177,7 @@ open_archive(struct lc__archive *archive)
 	return lib.archive_read_set_read_callback(a, read_block) == ARCHIVE_OK &&
 	    lib.archive_read_set_skip_callback(a, skip_over) == ARCHIVE_OK &&
 	    (!archive->seekable ||
-	        lib.archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
+		lib.archive_read_set_seek_callback(a, seek_to) == ARCHIVE_OK) &&
 	    lib.archive_read_set_callback_data(a, archive) == ARCHIVE_OK &&
 	    lib.archive_read_open1(a) == ARCHIVE_OK;
 }
@@ -246,8 +248,10 @@ lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes, size_t siz
 	return_if_error(make(kind, &archive));
 	archive->empty = kind == LC__ARCHIVE_ZIP && is_empty_zip(bytes, size, size);
 	old = charset_enter(archive->charset);
-	if (!archive->empty && (!support(archive) ||
-	    lib.archive_read_open_memory(archive->archive, bytes, size) != ARCHIVE_OK))
+	if (!archive->empty &&
+	    (!support(archive) ||
+		lib.archive_read_open_memory(archive->archive, bytes, size) !=
+		    ARCHIVE_OK))
 		status = failed(archive);
 	charset_leave(old);
 	if (status == LC_OK)
@@ -292,8 +296,8 @@ open_path(enum lc__archive_kind kind, const char *path, bool pipe,
 	return_if_error(make(kind, &archive));
 	status = open_fd(archive, path, pipe);
 	old = charset_enter(archive->charset);
-	if (status == LC_OK && !archive->empty && (!support(archive) ||
-	    !open_archive(archive)))
+	if (status == LC_OK && !archive->empty &&
+	    (!support(archive) || !open_archive(archive)))
 		status = failed(archive);
 	charset_leave(old);
 	if (status == LC_OK)
@@ -339,7 +343,7 @@ at_end(const struct lc__archive *archive)
 {
 	if (archive->kind == LC__ARCHIVE_TAR &&
 	    lib.archive_filter_bytes(archive->archive, 0) ==
-	    lib.archive_read_header_position(archive->archive))
+		lib.archive_read_header_position(archive->archive))
 		return lc__error(LC_CORRUPT, 0, "the end of the archive is missing");
 	return LC_END;
 }
@@ -351,17 +355,16 @@ describe(struct lc__archive *archive, struct lc__archive_member *out)
 	const char *name = lib.archive_entry_pathname(entry);
 
 	if (name == NULL)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "the name of a member is not UTF-8");
+		return lc__error(LC_UNSUPPORTED, 0, "the name of a member is not UTF-8");
 	archive->sized = lib.archive_entry_size_is_set(entry);
 	archive->size = archive->sized ? (uint64_t)lib.archive_entry_size(entry) : 0;
-	*out = (struct lc__archive_member) {
+	*out = (struct lc__archive_member){
 		.name = name,
 		.regular = lib.archive_entry_filetype(entry) == AE_IFREG &&
 		    lib.archive_entry_hardlink(entry) == NULL,
 		.encrypted = lib.archive_entry_is_encrypted(entry),
 		.sized = archive->sized,
-		.size = archive->size
+		.size = archive->size,
 	};
 	return LC_OK;
 }
@@ -448,7 +451,7 @@ struct lc__archive_writer {
 	locale_t charset;            /* of names */
 	lc__archive_sink sink;
 	void *ctx;
-	lc_status status;            /* the sink's first failure, LC_CANCELLED once given up:
+	lc_status status; /* the sink's first failure, LC_CANCELLED once given up:
 	                                nothing more is passed on */
 };
 
@@ -461,7 +464,8 @@ result(const struct lc__archive_writer *writer, bool done)
 	if (writer->status != LC_OK || done)
 		return writer->status;
 	/* It gives a reason for everything but, in places, a lack of memory. */
-	if (text == NULL || lib.archive_errno(writer->archive) == ENOMEM || errno == ENOMEM)
+	if (text == NULL || lib.archive_errno(writer->archive) == ENOMEM ||
+	    errno == ENOMEM)
 		return lc__no_memory(NULL);
 	return lc__error(LC_IO, 0, "%s", text);
 }
@@ -543,8 +547,8 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 	lib.archive_entry_set_filetype(entry, AE_IFREG);
 	lib.archive_entry_set_perm(entry, writer->mode);
 	lib.archive_entry_set_size(entry, (la_int64_t)size);
-	status = result(writer, lib.archive_write_header(writer->archive, entry) ==
-	    ARCHIVE_OK);
+	status = result(writer,
+	    lib.archive_write_header(writer->archive, entry) == ARCHIVE_OK);
 	charset_leave(old);
 	return status;
 }
@@ -553,15 +557,17 @@ lc_status
 lc__archive_append(struct lc__archive_writer *writer, const void *data, size_t size)
 {
 	errno = 0;
-	return result(writer, size == 0 || lib.archive_write_data(writer->archive, data,
-	    size) == (la_ssize_t)size);
+	return result(writer,
+	    size == 0 ||
+		lib.archive_write_data(writer->archive, data, size) == (la_ssize_t)size);
 }
 
 lc_status
 lc__archive_finish(struct lc__archive_writer *writer)
 {
 	const locale_t old = charset_enter(writer->charset);
-	const bool done = (errno = 0, lib.archive_write_close(writer->archive)) == ARCHIVE_OK;
+	const bool done = (errno = 0, lib.archive_write_close(writer->archive)) ==
+	    ARCHIVE_OK;
 	const lc_status status = result(writer, done);
 
 	charset_leave(old);

@@ -17,26 +17,27 @@
 enum lc__archive_kind {
 	LC__ARCHIVE_ZIP, /* stored and deflated, zip64 */
 	LC__ARCHIVE_TAR, /* ustar, pax and GNU; plain, or compressed by gzip, xz, bzip2, zstd */
-	LC__ARCHIVE_RAW  /* one file that is compressed by one of those: the only member */
+	LC__ARCHIVE_RAW /* one file that is compressed by one of those: the only member */
 };
 
 struct lc__archive;
 
 /** A member of an archive. Borrowed until the next call. */
 struct lc__archive_member {
-	const char *name;  /* as in the archive: UTF-8 or any other bytes, ended by a NUL */
-	bool regular;      /* a file, no directory, link or device */
+	const char
+	    *name;    /* as in the archive: UTF-8 or any other bytes, ended by a NUL */
+	bool regular; /* a file, no directory, link or device */
 	bool encrypted;
-	bool sized;        /* size is known before it is read */
-	uint64_t size;     /* bytes, inflated */
+	bool sized;    /* size is known before it is read */
+	uint64_t size; /* bytes, inflated */
 };
 
 /** Open; errors do not name the archive. The bytes must stay, and a file must be a
  *  regular one, or LC_INVALID. */
-LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind,
-    const void *bytes, size_t size, struct lc__archive **out);
-LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind,
-    const char *path, struct lc__archive **out);
+LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind, const void *bytes,
+    size_t size, struct lc__archive **out);
+LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind, const char *path,
+    struct lc__archive **out);
 /** Open a tar archive that may also be a pipe or a device, which is waited for. */
 LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
 
@@ -70,12 +71,12 @@ typedef lc_status (*lc__archive_sink)(void *ctx, const void *data, size_t size);
 /** Begin. Members of a zip archive are stored as they are, with their checksums after
  *  them as nothing is written twice; zip64 where it is needed. A tar archive is ustar,
  *  with pax records for names and sizes that need them. */
-LC_CHECKED lc_status lc__archive_create(enum lc__archive_kind kind,
-    lc__archive_sink sink, void *ctx, struct lc__archive_writer **out);
+LC_CHECKED lc_status lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink,
+    void *ctx, struct lc__archive_writer **out);
 
 /** Begin a member of exactly @p size bytes, which follow. */
-LC_CHECKED lc_status lc__archive_add(struct lc__archive_writer *writer,
-    const char *name, uint64_t size);
+LC_CHECKED lc_status lc__archive_add(struct lc__archive_writer *writer, const char *name,
+    uint64_t size);
 LC_CHECKED lc_status lc__archive_append(struct lc__archive_writer *writer,
     const void *data, size_t size);
 

@@ -11,14 +11,9 @@
 
 #define FIRST 4096 /* bytes by which a file is recognised */
 
-const struct lc__incoming_format *const lc__incoming_formats[] = {
-	&lc__incoming_lmdb,
-	&lc__incoming_mds,
-	&lc__incoming_npz,
-	&lc__incoming_safetensors,
-	&lc__incoming_webdataset,
-	NULL
-};
+const struct lc__incoming_format *const lc__incoming_formats[] = { &lc__incoming_lmdb,
+	&lc__incoming_mds, &lc__incoming_npz, &lc__incoming_safetensors,
+	&lc__incoming_webdataset, NULL };
 
 const struct lc__incoming_format *
 lc__incoming_named(const char *name)
@@ -83,8 +78,8 @@ lc__payload_kind_of(const void *bytes, size_t size)
 {
 	if (size >= sizeof(MAGIC) - 1 && memcmp(bytes, MAGIC, sizeof(MAGIC) - 1) == 0)
 		return LC__PAYLOAD_NPY;
-	return lc__image_sniff(bytes, size) != LC__IMAGE_NONE ? LC__PAYLOAD_IMAGE :
-	    LC__PAYLOAD_OTHER;
+	return lc__image_sniff(bytes, size) != LC__IMAGE_NONE ? LC__PAYLOAD_IMAGE
+							      : LC__PAYLOAD_OTHER;
 }
 
 static lc_status
@@ -110,8 +105,7 @@ lc_status
 lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
     struct lc__loaded *out, lc_value **part)
 {
-	const enum lc__payload_kind kind = lc__payload_kind_of(bytes->data,
-	    bytes->size);
+	const enum lc__payload_kind kind = lc__payload_kind_of(bytes->data, bytes->size);
 	lc_tensor tensor;
 
 	if (kind == LC__PAYLOAD_NPY) {

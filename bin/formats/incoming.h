@@ -12,16 +12,16 @@
 /** How files become values. */
 struct lc__incoming_how {
 	struct lc__image_options images; /* how they are decoded */
-	bool raw;          /* keep images and unknown members as bytes, not as tensors */
-	int raw_dtype;     /* what raw bits in .npy files are; LC__NPY_ANY_DTYPE */
-	const char *id;    /* the field that has the cache_id (MDS); NULL for the format's
+	bool raw;       /* keep images and unknown members as bytes, not as tensors */
+	int raw_dtype;  /* what raw bits in .npy files are; LC__NPY_ANY_DTYPE */
+	const char *id; /* the field that has the cache_id (MDS); NULL for the format's
 	                      own way */
-	uint64_t limit;    /* bytes of one record, inflated and decoded */
+	uint64_t limit; /* bytes of one record, inflated and decoded */
 };
 
 struct lc__incoming_format {
-	const char *name;  /* "safetensors", as --format has it */
-	const char *what;  /* "safetensors files", for messages and --help */
+	const char *name; /* "safetensors", as --format has it */
+	const char *what; /* "safetensors files", for messages and --help */
 
 	/** Is it one, by its name and its first bytes? A directory has none: first is
 	 *  NULL, and the format looks into it. Of a file these are 4,096 bytes, or all
@@ -29,7 +29,8 @@ struct lc__incoming_format {
 	lc_status (*is)(const char *path, const void *first, size_t size, bool *is);
 	/** Open; checks what can be checked before records are read. Errors name the
 	 *  file or directory, as those of next() and load() do. */
-	lc_status (*open)(const char *path, const struct lc__incoming_how *how, void **out);
+	lc_status (
+	    *open)(const char *path, const struct lc__incoming_how *how, void **out);
 	/** Go to the next record: its cache_id, borrowed until the next call.
 	 *  LC_END after the last one. Another failure concerns a part of the file
 	 *  (a shard, the id of a record): the next call goes to what follows it, and
@@ -47,9 +48,8 @@ struct lc__incoming_format {
 };
 
 /** The formats. */
-extern const struct lc__incoming_format
-    lc__incoming_lmdb, lc__incoming_mds, lc__incoming_npz,
-    lc__incoming_safetensors, lc__incoming_webdataset;
+extern const struct lc__incoming_format lc__incoming_lmdb, lc__incoming_mds,
+    lc__incoming_npz, lc__incoming_safetensors, lc__incoming_webdataset;
 
 /** Every format, NULL at the end. */
 extern const struct lc__incoming_format *const lc__incoming_formats[];

@@ -15,18 +15,22 @@
 /* What a dtype takes of numbers. */
 struct form {
 	enum { NONE, REAL, INTEGER, BOOLEAN } kind;
-	bool minus;           /* INTEGER: has negative numbers */
-	bool infinite;        /* REAL: has infinity */
+	bool minus;             /* INTEGER: has negative numbers */
+	bool infinite;          /* REAL: has infinity */
 	int exponent, fraction; /* REAL below 32 bits: how many bits it has for each */
-	double large;         /* REAL: amounts from here on become infinite */
+	double large;           /* REAL: amounts from here on become infinite */
 };
 
 static const struct form forms[LC_DTYPE_COUNT] = {
 	[LC_BOOL] = { .kind = BOOLEAN },
-	[LC_U8] = { .kind = INTEGER }, [LC_I8] = { .kind = INTEGER, .minus = true },
-	[LC_U16] = { .kind = INTEGER }, [LC_I16] = { .kind = INTEGER, .minus = true },
-	[LC_U32] = { .kind = INTEGER }, [LC_I32] = { .kind = INTEGER, .minus = true },
-	[LC_U64] = { .kind = INTEGER }, [LC_I64] = { .kind = INTEGER, .minus = true },
+	[LC_U8] = { .kind = INTEGER },
+	[LC_I8] = { .kind = INTEGER, .minus = true },
+	[LC_U16] = { .kind = INTEGER },
+	[LC_I16] = { .kind = INTEGER, .minus = true },
+	[LC_U32] = { .kind = INTEGER },
+	[LC_I32] = { .kind = INTEGER, .minus = true },
+	[LC_U64] = { .kind = INTEGER },
+	[LC_I64] = { .kind = INTEGER, .minus = true },
 	[LC_F16] = { REAL, .infinite = true, .exponent = 5, .fraction = 10,
 	    .large = 0x1.ffep15 },
 	[LC_BF16] = { REAL, .infinite = true, .exponent = 8, .fraction = 7,
@@ -86,8 +90,10 @@ small_bits(const struct form *form, double number)
 	exponent = (int)(bits >> 52 & 0x7ff) - 1023;
 	bits &= (UINT64_C(1) << 52) - 1;
 	if (exponent == 1024)
-		return (unsigned)sign | top | (bits == 0 ? 0 : form->infinite ?
-		    1u << (form->fraction - 1) : (1u << form->fraction) - 1);
+		return (unsigned)sign | top |
+		    (bits == 0               ? 0
+			    : form->infinite ? 1u << (form->fraction - 1)
+					     : (1u << form->fraction) - 1);
 	bits |= UINT64_C(1) << 52;
 	lost = 52 - form->fraction + (exponent < least ? least - exponent : 0);
 	if (lost > 54)
@@ -189,8 +195,9 @@ static lc_status
 integer(struct elements *e, const struct lc__json_number *number)
 {
 	const unsigned bits = (unsigned)lc_dtype_size(e->dtype) * 8;
-	const uint64_t most = e->form->kind == BOOLEAN ? 1 :
-	    UINT64_MAX >> (64 - bits + e->form->minus);
+	const uint64_t most = e->form->kind == BOOLEAN
+	    ? 1
+	    : UINT64_MAX >> (64 - bits + e->form->minus);
 	uint64_t amount;
 
 	if (!lc__json_number_integer(number, &amount))
@@ -225,8 +232,8 @@ number(struct elements *e)
 static void
 skip_blanks(struct elements *e)
 {
-	while (e->at < e->end && (*e->at == ' ' || *e->at == '\t' || *e->at == '\r' ||
-	    *e->at == '\n'))
+	while (e->at < e->end &&
+	    (*e->at == ' ' || *e->at == '\t' || *e->at == '\r' || *e->at == '\n'))
 		e->at++;
 }
 
@@ -264,7 +271,8 @@ begin(struct elements *e, bool *within)
 {
 	*within = false;
 	if (take(e, '[')) {
-		if (e->depth == LC_MAX_NDIM || (e->ndim != UINT32_MAX && e->depth >= e->ndim))
+		if (e->depth == LC_MAX_NDIM ||
+		    (e->ndim != UINT32_MAX && e->depth >= e->ndim))
 			return bad(e, "nested deeper than what is before it");
 		e->count[e->depth++] = 0;
 		skip_blanks(e);

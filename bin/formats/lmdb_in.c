@@ -45,8 +45,8 @@ open_env(const char *path, const struct lc__incoming_how *how, void **out)
 		return lc__no_memory(path);
 	in->how = *how;
 	in->path = strdup(path);
-	status = in->path == NULL ? lc__no_memory(path) :
-	    lc__foreign_open(path, &in->env);
+	status = in->path == NULL ? lc__no_memory(path)
+				  : lc__foreign_open(path, &in->env);
 	if (status == LC_OK)
 		*out = in;
 	else
@@ -59,8 +59,8 @@ next(void *ctx, lc_id *id)
 {
 	struct lmdb_in *in = ctx;
 
-	const lc_status status = in->ended ? LC_END :
-	    lc__foreign_next(in->env, &in->entry);
+	const lc_status status = in->ended ? LC_END
+					   : lc__foreign_next(in->env, &in->entry);
 
 	in->ended = status != LC_OK;
 	if (status == LC_OK)
@@ -104,8 +104,10 @@ load(void *ctx, struct lc__loaded *out)
 
 	/* The bytes count only if the entry is still the same. */
 	return_if_error(lc__foreign_check(in->env));
-	return status == LC_OK ? LC_OK : lc__error_prefix("%s: %s", in->path,
-	    lc__quote_id(in->entry.key.data, in->entry.key.size));
+	return status == LC_OK
+	    ? LC_OK
+	    : lc__error_prefix("%s: %s", in->path,
+		  lc__quote_id(in->entry.key.data, in->entry.key.size));
 }
 
 static uint64_t
@@ -124,5 +126,5 @@ const struct lc__incoming_format lc__incoming_lmdb = {
 	.next = next,
 	.load = load,
 	.count = count,
-	.close = close_env
+	.close = close_env,
 };

@@ -16,13 +16,13 @@
 #include "formats/outtree.h"
 
 struct lmdb_out {
-	struct lc__out_tree tree;   /* the directory */
-	struct lc__newfile file;    /* data.mdb in it */
+	struct lc__out_tree tree;          /* the directory */
+	struct lc__newfile file;           /* data.mdb in it */
 	struct lc__foreign_writer *writer; /* NULL in a dry run */
-	struct lc__npy_file npy;    /* the value that is written */
-	char *data, *lock;          /* paths of data.mdb and lock.mdb */
+	struct lc__npy_file npy;           /* the value that is written */
+	char *data, *lock;                 /* paths of data.mdb and lock.mdb */
 	bool force;
-	uint64_t bytes;             /* of values */
+	uint64_t bytes; /* of values */
 };
 
 static void
@@ -47,13 +47,13 @@ check_old(const struct lmdb_out *out, const char *path)
 	lc_status status;
 
 	if (access(out->data, F_OK) == -1)
-		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: look at",
-		    out->data);
+		return errno == ENOENT ? LC_OK
+				       : lc__error_sys(errno, "%s: look at", out->data);
 	status = lc__foreign_open(path, &old);
 	lc__foreign_close(old);
 	if (status == LC_INVALID)
-		return lc__error(LC_INVALID, 0, "%s: a module of cachex, which is never "
-		    "replaced", path);
+		return lc__error(LC_INVALID, 0,
+		    "%s: a module of cachex, which is never replaced", path);
 	return status;
 }
 
@@ -78,8 +78,9 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	out->force = how->force;
 	out->data = lc__path_join(path, "data.mdb");
 	out->lock = lc__path_join(path, "lock.mdb");
-	status = out->data == NULL || out->lock == NULL ? lc__no_memory(path) :
-	    lc__out_tree_begin(path, how, &out->tree);
+	status = out->data == NULL || out->lock == NULL
+	    ? lc__no_memory(path)
+	    : lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		status = check_old(out, path);
 	if (status == LC_OK && !how->dry_run)
@@ -106,13 +107,15 @@ put_value(struct lmdb_out *out, lc_id id, const lc_value *value)
 	lc_id bytes;
 
 	if (id.size > LC__FOREIGN_KEY_MAX)
-		return lc__error(LC_UNSUPPORTED, 0, "%zu bytes are no key of LMDB, which "
-		    "has %d at most", id.size, LC__FOREIGN_KEY_MAX);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%zu bytes are no key of LMDB, which has %d at most", id.size,
+		    LC__FOREIGN_KEY_MAX);
 	if (lc_value_as_bytes(value, &bytes.data, &bytes.size) == LC_OK)
 		return put_bytes(out, id, none, bytes);
 	if (lc_value_as_tensor(value, &tensor) != LC_OK)
-		return lc__error(LC_UNSUPPORTED, 0, "a %s, neither a tensor nor bytes; a "
-		    "field can be taken out", lc_kind_name(lc_value_kind(value)));
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "a %s, neither a tensor nor bytes; a field can be taken out",
+		    lc_kind_name(lc_value_kind(value)));
 	return_if_error(lc__npy_file_begin(&out->npy, "value", &tensor));
 	return put_bytes(out, id, (lc_id){ out->npy.header.data, out->npy.header.size },
 	    (lc_id){ tensor.data, tensor.nbytes });
@@ -123,8 +126,8 @@ put(void *ctx, lc_id id, const lc_value *value)
 {
 	const lc_status status = put_value(ctx, id, value);
 
-	return status == LC_OK ? LC_OK : lc__error_prefix("%s",
-	    lc__quote_id(id.data, id.size));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 /* A lock file of the old environment says nothing of this one. */
@@ -170,5 +173,5 @@ const struct lc__outgoing_format lc__outgoing_lmdb = {
 	.begin = begin,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

@@ -20,7 +20,8 @@ lc__loaded_own(struct lc__loaded *loaded, void *block)
 
 	if (block == NULL)
 		return LC_OK;
-	status = lc__array_reserve(&loaded->blocks, &loaded->room, loaded->count + 1, NULL);
+	status = lc__array_reserve(&loaded->blocks, &loaded->room, loaded->count + 1,
+	    NULL);
 	if (status == LC_OK)
 		loaded->blocks[loaded->count++] = block;
 	else
@@ -58,11 +59,11 @@ lc__loaded_free(struct lc__loaded *loaded)
 
 /* A node of the tree: a part, or a map or list of others. */
 struct lc__part_node {
-	char *name;                /* its last step, NULL for the root */
-	uint64_t hash;             /* of the name */
-	lc_value *value;           /* NULL if it holds others */
+	char *name;                     /* its last step, NULL for the root */
+	uint64_t hash;                  /* of the name */
+	lc_value *value;                /* NULL if it holds others */
 	struct lc__part_node *children; /* in the order in which they came */
-	size_t count, room;        /* of children */
+	size_t count, room;             /* of children */
 };
 
 /* Equal names often come one after another, or as rising positions: look there first. */
@@ -90,10 +91,11 @@ add_child(struct lc__part_node *parent, const char *name, uint64_t hash)
 {
 	struct lc__part_node *child;
 
-	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1, NULL) != LC_OK)
+	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1,
+		NULL) != LC_OK)
 		return NULL;
 	child = &parent->children[parent->count];
-	*child = (struct lc__part_node) { .name = strdup(name), .hash = hash };
+	*child = (struct lc__part_node){ .name = strdup(name), .hash = hash };
 	if (child->name == NULL)
 		return NULL;
 	parent->count++;
@@ -113,16 +115,15 @@ reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
 		const uint64_t hash = lc__hash64(text, name->size);
 		struct lc__part_node *child = find_child(part, text, hash);
 		if (++depth > LC_MAX_DEPTH)
-			return lc__error(LC_INVALID, 0, "deeper than %d",
-			    LC_MAX_DEPTH);
+			return lc__error(LC_INVALID, 0, "deeper than %d", LC_MAX_DEPTH);
 		if (child == NULL)
 			child = add_child(part, text, hash);
 		if (child == NULL)
 			return lc__no_memory(NULL);
 		if (child->value != NULL)
 			return lc__error(LC_INVALID, 0, "%s",
-			    path == NULL ? "is there twice" :
-			    "leads through a part that holds no others");
+			    path == NULL ? "is there twice"
+					 : "leads through a part that holds no others");
 		part = child;
 	}
 	if (status != LC_END)
@@ -142,8 +143,8 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 
 	if (parts->root == NULL)
 		parts->root = calloc(1, sizeof(*parts->root));
-	status = parts->root && part ? reach(parts->root, path, &name, &place) :
-	    lc__no_memory(NULL);
+	status = parts->root && part ? reach(parts->root, path, &name, &place)
+				     : lc__no_memory(NULL);
 	if (status == LC_OK)
 		place->value = part;
 	else
@@ -196,8 +197,7 @@ build(struct lc__part_node *part)
 		return build_list(part);
 	value = lc_value_map();
 	for (size_t i = 0; i < part->count; i++)
-		lc_value_set(value, part->children[i].name,
-		    build(&part->children[i]));
+		lc_value_set(value, part->children[i].name, build(&part->children[i]));
 	return value;
 }
 

@@ -8,8 +8,8 @@
 
 /** A value, and the memory that its tensors lie in. */
 struct lc__loaded {
-	lc_value *value; /* the root, NULL while there is none */
-	void **blocks;   /* malloc'ed memory of tensors */
+	lc_value *value;    /* the root, NULL while there is none */
+	void **blocks;      /* malloc'ed memory of tensors */
 	size_t count, room; /* how many; allocated */
 };
 
@@ -22,8 +22,8 @@ LC_CHECKED lc_status lc__loaded_own(struct lc__loaded *loaded, void *block);
  *                   not matter to a file that names its own
  * @return as lc__npy_read(). @p file is empty afterwards in any case.
  */
-LC_CHECKED lc_status lc__loaded_npy(struct lc__loaded *loaded,
-    struct lc__buf *file, int raw_dtype, lc_tensor *out);
+LC_CHECKED lc_status lc__loaded_npy(struct lc__loaded *loaded, struct lc__buf *file,
+    int raw_dtype, lc_tensor *out);
 
 /** Free the value and the memory. */
 void lc__loaded_free(struct lc__loaded *loaded);

@@ -46,20 +46,24 @@ lc__mds_check_head(const void *head, uint32_t samples, uint64_t file_size)
 	uint64_t begin = 0, end = lc__get32((const unsigned char *)head + 4);
 
 	if (lc__get32(head) != samples)
-		return lc__error(LC_CORRUPT, 0, "%" PRIu32 " samples, of which the index "
-		    "has %" PRIu32, lc__get32(head), samples);
+		return lc__error(LC_CORRUPT, 0,
+		    "%" PRIu32 " samples, of which the index has %" PRIu32,
+		    lc__get32(head), samples);
 	if (end < lc__mds_head_size(samples))
-		return lc__error(LC_CORRUPT, 0, "the first sample begins at %" PRIu64
-		    ", among the places", end);
+		return lc__error(LC_CORRUPT, 0,
+		    "the first sample begins at %" PRIu64 ", among the places", end);
 	for (uint32_t i = 0; i < samples; i++) {
 		lc__mds_place(head, i, &begin, &end);
 		if (begin > end)
-			return lc__error(LC_CORRUPT, 0, "sample %" PRIu32 " ends at %"
-			    PRIu64 ", before it begins at %" PRIu64, i, end, begin);
+			return lc__error(LC_CORRUPT, 0,
+			    "sample %" PRIu32 " ends at %" PRIu64
+			    ", before it begins at %" PRIu64,
+			    i, end, begin);
 	}
 	if (end != file_size)
-		return lc__error(LC_CORRUPT, 0, "the samples end at %" PRIu64 " of %"
-		    PRIu64 " bytes", end, file_size);
+		return lc__error(LC_CORRUPT, 0,
+		    "the samples end at %" PRIu64 " of %" PRIu64 " bytes", end,
+		    file_size);
 	return LC_OK;
 }
 
@@ -79,7 +83,8 @@ lc__mds_split(const struct lc__mds_columns *columns, const void *sizes, size_t s
 			next += 4;
 		}
 		if (bytes > size - at)
-			return lc__error(LC_CORRUPT, 0, "column %s: %" PRIu64 " bytes, of "
+			return lc__error(LC_CORRUPT, 0,
+			    "column %s: %" PRIu64 " bytes, of "
 			    "which %" PRIu64 " are there",
 			    lc__quote_id(column->name, strlen(column->name)), bytes,
 			    size - at);
@@ -145,14 +150,16 @@ put_config(struct lc__buf *out, const struct lc__mds_columns *columns,
 	put_list(out, "column_encodings", columns, put_encoding);
 	put_list(out, "column_names", columns, put_name);
 	put_list(out, "column_sizes", columns, put_size);
-	lc__buf_printf(out, "\"compression\": null, \"format\": \"mds\", \"hashes\": [], ");
+	lc__buf_printf(out,
+	    "\"compression\": null, \"format\": \"mds\", \"hashes\": [], ");
 	if (file != NULL)
 		lc__buf_append(out, file->data, file->size);
 	if (size_limit > 0)
 		lc__buf_printf(out, "\"size_limit\": %" PRIu64 ", ", size_limit);
 	else
 		lc__buf_printf(out, "\"size_limit\": null, ");
-	lc__buf_printf(out, "\"version\": 2%s}", file != NULL ? ", \"zip_data\": null" : "");
+	lc__buf_printf(out, "\"version\": 2%s}",
+	    file != NULL ? ", \"zip_data\": null" : "");
 }
 
 void
@@ -170,8 +177,9 @@ lc__mds_index_entry(const struct lc__mds_columns *columns, uint64_t size_limit,
 
 	lc__buf_printf(&file, "\"raw_data\": {\"basename\": ");
 	put_string(&file, basename);
-	lc__buf_printf(&file, ", \"bytes\": %" PRIu64 ", \"hashes\": {}}, \"samples\": %"
-	    PRIu32 ", ", bytes, samples);
+	lc__buf_printf(&file,
+	    ", \"bytes\": %" PRIu64 ", \"hashes\": {}}, \"samples\": %" PRIu32 ", ",
+	    bytes, samples);
 	put_config(out, columns, size_limit, &file);
 	out->failed |= file.failed;
 	lc__buf_free(&file);

@@ -15,13 +15,22 @@ static const struct {
 	const char *name;
 	enum lc__mds_kind kind;
 } kinds[] = {
-	{ "bytes", LC__MDS_BYTES }, { "str", LC__MDS_STR }, { "int", LC__MDS_INT },
-	{ "json", LC__MDS_JSON }, { "str_int", LC__MDS_STR_INT },
-	{ "str_float", LC__MDS_STR_FLOAT }, { "str_decimal", LC__MDS_STR_DECIMAL },
-	{ "jpeg", LC__MDS_IMAGE }, { "png", LC__MDS_IMAGE }, { "pil", LC__MDS_PIXELS },
-	{ "list[jpeg]", LC__MDS_IMAGES }, { "list[png]", LC__MDS_IMAGES },
-	{ "list[pil]", LC__MDS_PIXELS_LIST }, { "jpeg_array", LC__MDS_JPEGS },
-	{ "jpegarray", LC__MDS_JPEGS }, { "pkl", LC__MDS_PICKLE }
+	{ "bytes", LC__MDS_BYTES },
+	{ "str", LC__MDS_STR },
+	{ "int", LC__MDS_INT },
+	{ "json", LC__MDS_JSON },
+	{ "str_int", LC__MDS_STR_INT },
+	{ "str_float", LC__MDS_STR_FLOAT },
+	{ "str_decimal", LC__MDS_STR_DECIMAL },
+	{ "jpeg", LC__MDS_IMAGE },
+	{ "png", LC__MDS_IMAGE },
+	{ "pil", LC__MDS_PIXELS },
+	{ "list[jpeg]", LC__MDS_IMAGES },
+	{ "list[png]", LC__MDS_IMAGES },
+	{ "list[pil]", LC__MDS_PIXELS_LIST },
+	{ "jpeg_array", LC__MDS_JPEGS },
+	{ "jpegarray", LC__MDS_JPEGS },
+	{ "pkl", LC__MDS_PICKLE },
 };
 
 /* Numbers and elements of arrays; the code comes before an array of any dtype. */
@@ -30,10 +39,17 @@ static const struct {
 	lc_dtype dtype;
 	unsigned char code;
 } dtypes[] = {
-	{ "uint8", LC_U8, 8 }, { "int8", LC_I8, 9 }, { "uint16", LC_U16, 16 },
-	{ "int16", LC_I16, 17 }, { "float16", LC_F16, 18 }, { "uint32", LC_U32, 32 },
-	{ "int32", LC_I32, 33 }, { "float32", LC_F32, 34 }, { "uint64", LC_U64, 64 },
-	{ "int64", LC_I64, 65 }, { "float64", LC_F64, 66 }
+	{ "uint8", LC_U8, 8 },
+	{ "int8", LC_I8, 9 },
+	{ "uint16", LC_U16, 16 },
+	{ "int16", LC_I16, 17 },
+	{ "float16", LC_F16, 18 },
+	{ "uint32", LC_U32, 32 },
+	{ "int32", LC_I32, 33 },
+	{ "float32", LC_F32, 34 },
+	{ "uint64", LC_U64, 64 },
+	{ "int64", LC_I64, 65 },
+	{ "float64", LC_F64, 66 },
 };
 
 #define COUNT(rows) (sizeof(rows) / sizeof((rows)[0]))
@@ -111,13 +127,13 @@ parse_array(const char *text, const char *whole, struct lc__mds_encoding *out)
 	out->has_dtype = true;
 	out->has_shape = shape != NULL;
 	if (!dtype_named(text, shape != NULL ? (size_t)(shape - text) : strlen(text),
-	    &out->type.dtype))
+		&out->type.dtype))
 		return bad_encoding(whole);
 	if (shape == NULL)
 		return LC_OK;
 	return_if_error(parse_shape(shape + 1, whole, &out->type));
 	if (lc_tensor_init(&type, out->type.dtype, out->type.ndim, out->type.shape,
-	    NULL) != LC_OK)
+		NULL) != LC_OK)
 		return bad_encoding(whole);
 	out->type = type;
 	return LC_OK;
@@ -174,14 +190,10 @@ uint64_t
 lc__mds_encoding_size(const struct lc__mds_encoding *encoding)
 {
 	switch (encoding->kind) {
-	case LC__MDS_INT:
-		return 8;
-	case LC__MDS_NUMBER:
-		return lc_dtype_size(encoding->type.dtype);
-	case LC__MDS_ARRAY:
-		return encoding->has_shape ? encoding->type.nbytes : 0;
-	default:
-		return 0;
+	case LC__MDS_INT: return 8;
+	case LC__MDS_NUMBER: return lc_dtype_size(encoding->type.dtype);
+	case LC__MDS_ARRAY: return encoding->has_shape ? encoding->type.nbytes : 0;
+	default: return 0;
 	}
 }
 
@@ -241,8 +253,9 @@ lc__mds_array(const struct lc__mds_encoding *encoding, const void *bytes, size_t
 	if (lc_tensor_init(&tensor, type.dtype, type.ndim, type.shape, at) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "an array whose shape overflows");
 	if ((size_t)(end - at) != tensor.nbytes)
-		return lc__error(LC_CORRUPT, 0, "an array of %zu bytes, of which its "
-		    "shape makes %zu", (size_t)(end - at), tensor.nbytes);
+		return lc__error(LC_CORRUPT, 0,
+		    "an array of %zu bytes, of which its shape makes %zu",
+		    (size_t)(end - at), tensor.nbytes);
 	*out = tensor;
 	return LC_OK;
 }
@@ -307,8 +320,9 @@ lc__mds_pixels(const void *bytes, size_t size, struct lc__mds_pixels *out)
 		    lc__quote_id(at + 12, mode));
 	if (!lc__mul64((uint64_t)out->width * out->height, out->channels, &pixels) ||
 	    pixels != size - 12 - mode)
-		return lc__error(LC_CORRUPT, 0, "an image of %" PRIu32 " x %" PRIu32
-		    " with %zu bytes", out->width, out->height, (size_t)(size - 12 - mode));
+		return lc__error(LC_CORRUPT, 0,
+		    "an image of %" PRIu32 " x %" PRIu32 " with %zu bytes", out->width,
+		    out->height, (size_t)(size - 12 - mode));
 	return LC_OK;
 }
 

@@ -18,19 +18,19 @@
 enum lc__mds_kind {
 	LC__MDS_BYTES,
 	LC__MDS_STR,
-	LC__MDS_INT,         /* 64 bits */
-	LC__MDS_NUMBER,      /* of a dtype */
-	LC__MDS_ARRAY,       /* dtype and shape in the encoding or in each sample */
-	LC__MDS_STR_INT,     /* digits */
+	LC__MDS_INT,     /* 64 bits */
+	LC__MDS_NUMBER,  /* of a dtype */
+	LC__MDS_ARRAY,   /* dtype and shape in the encoding or in each sample */
+	LC__MDS_STR_INT, /* digits */
 	LC__MDS_STR_FLOAT,
 	LC__MDS_STR_DECIMAL,
 	LC__MDS_JSON,
-	LC__MDS_IMAGE,       /* JPEG or PNG */
-	LC__MDS_PIXELS,      /* width, height, mode and pixels */
-	LC__MDS_IMAGES,      /* a list of them */
+	LC__MDS_IMAGE,  /* JPEG or PNG */
+	LC__MDS_PIXELS, /* width, height, mode and pixels */
+	LC__MDS_IMAGES, /* a list of them */
 	LC__MDS_PIXELS_LIST,
-	LC__MDS_JPEGS,       /* such a list without the word before it */
-	LC__MDS_PICKLE       /* programs of Python's: never read */
+	LC__MDS_JPEGS, /* such a list without the word before it */
+	LC__MDS_PICKLE /* programs of Python's: never read */
 };
 
 struct lc__mds_encoding {
@@ -71,14 +71,14 @@ LC_CHECKED lc_status lc__mds_decode(const struct lc__mds_encoding *encoding,
 LC_CHECKED lc_status lc__mds_array(const struct lc__mds_encoding *encoding,
     const void *bytes, size_t size, lc_tensor *out);
 /** Append what comes before a tensor's data. */
-void lc__mds_array_head(const struct lc__mds_encoding *encoding,
-    const lc_tensor *tensor, struct lc__buf *out);
+void lc__mds_array_head(const struct lc__mds_encoding *encoding, const lc_tensor *tensor,
+    struct lc__buf *out);
 
 /** An image without a format of its own. */
 struct lc__mds_pixels {
 	uint32_t width, height;
-	uint32_t channels;   /* one byte each: L, LA, RGB, RGBA */
-	const void *data;    /* row by row */
+	uint32_t channels; /* one byte each: L, LA, RGB, RGBA */
+	const void *data;  /* row by row */
 };
 /** LC_UNSUPPORTED for another mode. */
 LC_CHECKED lc_status lc__mds_pixels(const void *bytes, size_t size,
@@ -100,8 +100,7 @@ bool lc__mds_list_next(struct lc__mds_list *list, const void **out, size_t *size
  * @param loaded  for the memory of tensors
  * @param out     owned by the caller
  */
-LC_CHECKED lc_status lc__mds_image(enum lc__mds_kind kind, const void *bytes,
-    size_t size, const struct lc__incoming_how *how, struct lc__loaded *loaded,
-    lc_value **out);
+LC_CHECKED lc_status lc__mds_image(enum lc__mds_kind kind, const void *bytes, size_t size,
+    const struct lc__incoming_how *how, struct lc__loaded *loaded, lc_value **out);
 
 #endif

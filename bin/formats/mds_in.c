@@ -21,15 +21,15 @@
 struct mds_in {
 	char *dir;
 	struct lc__incoming_how how;
-	char *id_name;                 /* the column of cache_ids; NULL for places */
+	char *id_name; /* the column of cache_ids; NULL for places */
 	struct lc__mds_index index;
-	bool nested;                   /* names of columns are paths */
-	size_t shard, next_shard;      /* where it stands */
+	bool nested;              /* names of columns are paths */
+	size_t shard, next_shard; /* where it stands */
 	uint32_t sample, next_sample;
 	struct lc__mds_shard_file file;
-	struct lc__mds_piece *pieces;  /* of the sample, if the flag says so */
+	struct lc__mds_piece *pieces; /* of the sample, if the flag says so */
 	bool split;
-	struct lc__buf id;             /* of the sample */
+	struct lc__buf id; /* of the sample */
 };
 
 /* The columns of the current shard. */
@@ -125,8 +125,9 @@ find_dir(struct mds_in *in, const char *path)
 	if (S_ISDIR(st.st_mode))
 		in->dir = strdup(path);
 	else
-		in->dir = slash == NULL ? strdup(".") : slash == path ? strdup("/") :
-		    strndup(path, (size_t)(slash - path));
+		in->dir = slash == NULL ? strdup(".")
+		    : slash == path     ? strdup("/")
+					: strndup(path, (size_t)(slash - path));
 	return in->dir != NULL ? LC_OK : lc__no_memory(path);
 }
 
@@ -140,8 +141,8 @@ read_index(struct mds_in *in)
 	if (path == NULL)
 		return lc__no_memory(in->dir);
 	status = lc__read_regular(path, MAX_INDEX, &text);
-	if (status == LC_OK && lc__mds_index_read(text.data, text.size,
-	    &in->index) != LC_OK)
+	if (status == LC_OK &&
+	    lc__mds_index_read(text.data, text.size, &in->index) != LC_OK)
 		status = lc__error_prefix("%s", in->dir);
 	lc__buf_free(&text);
 	free(path);
@@ -155,13 +156,11 @@ can_be_id(const struct lc__mds_encoding *encoding)
 	case LC__MDS_STR:
 	case LC__MDS_BYTES:
 	case LC__MDS_INT:
-	case LC__MDS_STR_INT:
-		return true;
+	case LC__MDS_STR_INT: return true;
 	case LC__MDS_NUMBER:
 		return encoding->type.dtype != LC_F16 && encoding->type.dtype != LC_F32 &&
 		    encoding->type.dtype != LC_F64;
-	default:
-		return false;
+	default: return false;
 	}
 }
 
@@ -184,9 +183,11 @@ choose_id(struct mds_in *in)
 	const char *name = in->how.id != NULL ? in->how.id : ID;
 
 	if (!has_id(in, name))
-		return in->how.id == NULL ? LC_OK : lc__error(LC_INVALID, 0,
-		    "%s: no column %s of text, bytes or integers in every shard", in->dir,
-		    lc__quote_id(name, strlen(name)));
+		return in->how.id == NULL
+		    ? LC_OK
+		    : lc__error(LC_INVALID, 0,
+			  "%s: no column %s of text, bytes or integers in every shard",
+			  in->dir, lc__quote_id(name, strlen(name)));
 	in->id_name = strdup(name);
 	return in->id_name != NULL ? LC_OK : lc__no_memory(in->dir);
 }
@@ -274,8 +275,8 @@ step(struct mds_in *in)
 			return LC_END;
 		in->shard = in->next_shard++;
 		in->next_sample = 0;
-		return_if_error(lc__mds_shard_open(in->dir,
-		    &in->index.shard[in->shard], &in->file));
+		return_if_error(
+		    lc__mds_shard_open(in->dir, &in->index.shard[in->shard], &in->file));
 	}
 	in->sample = in->next_sample++;
 	in->split = false;
@@ -293,15 +294,15 @@ split(struct mds_in *in)
 	if (in->split)
 		return LC_OK;
 	if (size < columns->sizes * 4)
-		return lc__error(LC_CORRUPT, 0, "%s: sample %" PRIu32 ": %" PRIu64
-		    " bytes are no %zu sizes", in->file.path, in->sample, size,
-		    columns->sizes);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: sample %" PRIu32 ": %" PRIu64 " bytes are no %zu sizes",
+		    in->file.path, in->sample, size, columns->sizes);
 	sizes = malloc(columns->sizes * 4 + 1);
 	if (sizes == NULL)
 		return lc__no_memory(in->dir);
 	status = lc__mds_shard_read(&in->file, in->sample, 0, sizes, columns->sizes * 4);
-	if (status == LC_OK && lc__mds_split(columns, sizes, (size_t)size,
-	    in->pieces) != LC_OK)
+	if (status == LC_OK &&
+	    lc__mds_split(columns, sizes, (size_t)size, in->pieces) != LC_OK)
 		status = at_sample(in);
 	free(sizes);
 	in->split = status == LC_OK;
@@ -341,16 +342,18 @@ read_id(struct mds_in *in)
 	return_if_error(split(in));
 	(void)lc__mds_find(columns, in->id_name, &i);
 	if (in->pieces[i].size == 0 || in->pieces[i].size > LC_MAX_ID)
-		return lc__error(LC_UNSUPPORTED, 0, "%s: sample %" PRIu32 ": %s of %zu "
-		    "bytes is no cache_id, which has 1 to %d", in->file.path, in->sample,
-		    in->id_name, in->pieces[i].size, LC_MAX_ID);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: sample %" PRIu32 ": %s of %zu "
+		    "bytes is no cache_id, which has 1 to %d",
+		    in->file.path, in->sample, in->id_name, in->pieces[i].size,
+		    LC_MAX_ID);
 	bytes = malloc(in->pieces[i].size);
 	if (bytes == NULL)
 		return lc__no_memory(in->dir);
 	status = lc__mds_shard_read(&in->file, in->sample, in->pieces[i].at, bytes,
 	    in->pieces[i].size);
-	if (status == LC_OK && id_text(in, &columns->column[i].encoding, bytes,
-	    in->pieces[i].size) != LC_OK)
+	if (status == LC_OK &&
+	    id_text(in, &columns->column[i].encoding, bytes, in->pieces[i].size) != LC_OK)
 		status = at_sample(in);
 	free(bytes);
 	return status;
@@ -386,12 +389,13 @@ static lc_status
 decode(struct mds_in *in, const struct lc__mds_column *column, const void *bytes,
     size_t size, struct lc__loaded *loaded, lc_value **out)
 {
-	const lc_status status = lc__mds_is_image(column->encoding.kind) ?
-	    lc__mds_image(column->encoding.kind, bytes, size, &in->how, loaded, out) :
-	    lc__mds_decode(&column->encoding, bytes, size, loaded, out);
+	const lc_status status = lc__mds_is_image(column->encoding.kind)
+	    ? lc__mds_image(column->encoding.kind, bytes, size, &in->how, loaded, out)
+	    : lc__mds_decode(&column->encoding, bytes, size, loaded, out);
 
-	return status == LC_OK ? LC_OK : lc__error_prefix("column %s",
-	    lc__quote_id(column->name, strlen(column->name)));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("column %s",
+				     lc__quote_id(column->name, strlen(column->name)));
 }
 
 /* A column that is alone is the value; several are a map. */
@@ -436,9 +440,10 @@ load_sample(void *file, struct lc__loaded *out)
 
 	size = lc__mds_shard_size(&in->file, in->sample);
 	if (size > in->how.limit)
-		return lc__error(LC_INVALID, 0, "%s: sample %" PRIu32 ": %" PRIu64
-		    " bytes, more than the limit of %" PRIu64, in->file.path, in->sample,
-		    size, in->how.limit);
+		return lc__error(LC_INVALID, 0,
+		    "%s: sample %" PRIu32 ": %" PRIu64
+		    " bytes, more than the limit of %" PRIu64,
+		    in->file.path, in->sample, size, in->how.limit);
 	return_if_error(split(in));
 	sample = malloc((size_t)size + 1);
 	if (sample == NULL)
@@ -464,5 +469,5 @@ const struct lc__incoming_format lc__incoming_mds = {
 	.next = next_sample,
 	.load = load_sample,
 	.count = count_samples,
-	.close = close_mds
+	.close = close_mds,
 };

@@ -36,12 +36,14 @@ find_lists(const struct reader *r, struct lists *out)
 {
 	memset(out, 0, sizeof(*out));
 	return_if_error(lc__member_array(&r->members, "column_names", &out->names));
-	return_if_error(lc__member_array(&r->members, "column_encodings",
-	    &out->encodings));
+	return_if_error(
+	    lc__member_array(&r->members, "column_encodings", &out->encodings));
 	return_if_error(lc__member_array(&r->members, "column_sizes", &out->sizes));
 	if (out->names == NULL || out->encodings == NULL || out->sizes == NULL)
-		return missing(r, out->names == NULL ? "column_names" :
-		    out->encodings == NULL ? "column_encodings" : "column_sizes");
+		return missing(r,
+		    out->names == NULL           ? "column_names"
+			: out->encodings == NULL ? "column_encodings"
+						 : "column_sizes");
 	if (out->names->count != out->encodings->count ||
 	    out->names->count != out->sizes->count)
 		return lc__member_bad(&r->members, "column_names",
@@ -80,8 +82,9 @@ read_column(const struct reader *r, const struct lists *lists, size_t i,
 	size_t other;
 
 	if (name == NULL || encoding == NULL)
-		return lc__member_bad(&r->members, name == NULL ? "column_names" :
-		    "column_encodings", "has what is no string");
+		return lc__member_bad(&r->members,
+		    name == NULL ? "column_names" : "column_encodings",
+		    "has what is no string");
 	if (lc__mds_find(out, name, &other))
 		return lc__member_bad(&r->members, "column_names", "has a name twice");
 	column->name = strdup(name);
@@ -92,8 +95,9 @@ read_column(const struct reader *r, const struct lists *lists, size_t i,
 		return lc__error_prefix("%s: column %s", NAME,
 		    lc__quote_id(name, strlen(name)));
 	if (column->encoding.kind == LC__MDS_PICKLE)
-		return lc__error(LC_UNSUPPORTED, 0, "%s: column %s is pickled: to read "
-		    "it could run any program", NAME, lc__quote_id(name, strlen(name)));
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: column %s is pickled: to read it could run any program", NAME,
+		    lc__quote_id(name, strlen(name)));
 	return_if_error(read_size(r, lists->sizes, column));
 	out->sizes += column->size == 0;
 	return LC_OK;
@@ -104,8 +108,9 @@ same_encoding(const struct lc__mds_encoding *a, const struct lc__mds_encoding *b
 {
 	return a->kind == b->kind && a->has_dtype == b->has_dtype &&
 	    a->has_shape == b->has_shape && a->type.dtype == b->type.dtype &&
-	    a->type.ndim == b->type.ndim && memcmp(a->type.shape, b->type.shape,
-	    a->type.ndim * sizeof(a->type.shape[0])) == 0;
+	    a->type.ndim == b->type.ndim &&
+	    memcmp(a->type.shape, b->type.shape,
+		a->type.ndim * sizeof(a->type.shape[0])) == 0;
 }
 
 static bool
@@ -148,8 +153,8 @@ read_columns(struct reader *r, struct lc__mds_shard *shard)
 	columns.column = calloc((size_t)lists.names->count + 1, sizeof(*columns.column));
 	if (columns.column == NULL)
 		return lc__no_memory(NAME);
-	item = (struct lists){ lc__json_first(lists.names), lc__json_first(lists.encodings),
-	    lc__json_first(lists.sizes) };
+	item = (struct lists){ lc__json_first(lists.names),
+		lc__json_first(lists.encodings), lc__json_first(lists.sizes) };
 	for (size_t i = 0; status == LC_OK && item.names != NULL; i++) {
 		status = read_column(r, &item, i, &columns);
 		item.names = lc__json_after(lists.names, item.names);
@@ -187,11 +192,13 @@ read_hashes(const struct reader *r, const struct lc__json *json, struct lc__mds_
 	out->hash = calloc((size_t)json->count + 1, sizeof(*out->hash));
 	if (out->hash == NULL)
 		return lc__no_memory(NAME);
-	lc__json_each(hex, json) {
+	lc__json_each(hex, json)
+	{
 		struct lc__mds_hash *hash = &out->hash[out->hashes];
 
 		if (!lc__json_is(hex, LC__JSON_STRING))
-			return lc__member_bad(&r->members, "hashes", "has what is no string");
+			return lc__member_bad(&r->members, "hashes",
+			    "has what is no string");
 		out->hashes++;
 		hash->algorithm = strdup(hex->name);
 		hash->hex = strdup(hex->string);
@@ -234,12 +241,14 @@ check_format(const struct reader *r)
 
 	return_if_error(lc__member_number(&r->members, "version", UINT32_MAX, &version));
 	if (version != 2)
-		return lc__error(LC_VERSION, 0, "%s: a shard of version %llu, not 2", NAME,
-		    (unsigned long long)version);
+		return lc__error(LC_VERSION, 0, "%s: a shard of version %llu, not 2",
+		    NAME, (unsigned long long)version);
 	return_if_error(lc__member_text(&r->members, "format", &format));
-	status = format == NULL ? missing(r, "format") : strcmp(format, "mds") == 0 ?
-	    LC_OK : lc__error(LC_UNSUPPORTED, 0, "%s: shards of format %s, not mds", NAME,
-	    lc__quote_id(format, strlen(format)));
+	status = format == NULL ? missing(r, "format")
+	    : strcmp(format, "mds") == 0
+	    ? LC_OK
+	    : lc__error(LC_UNSUPPORTED, 0, "%s: shards of format %s, not mds", NAME,
+		  lc__quote_id(format, strlen(format)));
 	free(format);
 	return status;
 }
@@ -251,8 +260,8 @@ read_shard(struct reader *r, struct lc__mds_shard *out)
 
 	return_if_error(check_format(r));
 	return_if_error(read_columns(r, out));
-	return_if_error(lc__member_number(&r->members, "samples", UINT32_MAX - 2,
-	    &samples));
+	return_if_error(
+	    lc__member_number(&r->members, "samples", UINT32_MAX - 2, &samples));
 	if (samples == UINT64_MAX)
 		return missing(r, "samples");
 	out->samples = (uint32_t)samples;
@@ -272,12 +281,16 @@ add_shard(struct reader *r, const struct lc__json *json)
 {
 	struct lc__mds_index *index = r->index;
 
-	return_if_error(lc__array_reserve(&index->shard, &index->shards_room, index->shards + 1,
-	    NAME));
+	return_if_error(lc__array_reserve(&index->shard, &index->shards_room,
+	    index->shards + 1, NAME));
 	memset(&index->shard[index->shards], 0, sizeof(*index->shard));
 	index->shards++;
-	r->members = (struct lc__members){ .name = NAME, .of = "shards",
-	    .place = index->shards, .json = json };
+	r->members = (struct lc__members){
+		.name = NAME,
+		.of = "shards",
+		.place = index->shards,
+		.json = json,
+	};
 	if (json->kind != LC__JSON_OBJECT)
 		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu] is no object", NAME,
 		    index->shards - 1);
@@ -288,8 +301,11 @@ add_shard(struct reader *r, const struct lc__json *json)
 static lc_status
 read_shards(struct reader *r, struct lc__json_slice array)
 {
-	struct lc__json_scan scan = { .at = array.text, .begin = array.text,
-		.end = array.text + array.size };
+	struct lc__json_scan scan = {
+		.at = array.text,
+		.begin = array.text,
+		.end = array.text + array.size,
+	};
 	struct lc__json_tree tree = { 0 };
 	lc_status status = LC_OK;
 	bool more = lc__json_accept(&scan, '[') && lc__json_peek(&scan) != ']';

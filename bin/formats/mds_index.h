@@ -20,7 +20,7 @@ struct lc__mds_file {
 };
 
 struct lc__mds_shard {
-	size_t columns;          /* which of lc__mds_index.columns */
+	size_t columns; /* which of lc__mds_index.columns */
 	uint32_t samples;
 	struct lc__mds_file raw; /* as it is */
 	struct lc__mds_file zip; /* compressed */

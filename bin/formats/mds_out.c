@@ -25,20 +25,21 @@
 
 struct mds_set {
 	struct lc__out_tree *tree; /* the tree that holds it */
-	char *name;              /* "" or "bucket_1024x1024" */
+	char *name;                /* "" or "bucket_1024x1024" */
 	struct lc__mds_plan plan;
-	bool planned;            /* completely */
-	struct lc__buf config;   /* JSON in each shard */
-	struct lc__buf index;    /* the entries of shards that are written, one after another */
+	bool planned;          /* completely */
+	struct lc__buf config; /* JSON in each shard */
+	struct lc__buf
+	    index; /* the entries of shards that are written, one after another */
 	size_t shards;
-	struct lc__spill spill;  /* samples of the next shard */
-	struct lc__buf sizes;    /* of each, 32 bits */
-	uint32_t samples;        /* how many */
-	uint64_t size;           /* of the shard as it would be now */
-	const lc_value **parts;  /* of the record that is written */
-	struct lc__buf *heads;   /* of each column: what comes before a tensor's data,
+	struct lc__spill spill; /* samples of the next shard */
+	struct lc__buf sizes;   /* of each, 32 bits */
+	uint32_t samples;       /* how many */
+	uint64_t size;          /* of the shard as it would be now */
+	const lc_value **parts; /* of the record that is written */
+	struct lc__buf *heads;  /* of each column: what comes before a tensor's data,
 	                            or all there is */
-	uint64_t bytes;          /* of files in place */
+	uint64_t bytes;         /* of files in place */
 };
 
 /* The most bytes of a shard: places in it have 32 bits. */
@@ -58,8 +59,7 @@ written_limit(const struct mds_set *set)
 }
 
 static lc_status
-begin_set(struct lc__out_tree *tree, const char *name,
-    struct mds_set *out)
+begin_set(struct lc__out_tree *tree, const char *name, struct mds_set *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->tree = tree;
@@ -106,8 +106,8 @@ remove_old(const struct mds_set *set, const char *name)
 	if (path == NULL)
 		status = lc__no_memory(NULL);
 	else if (unlink(path) == -1)
-		status = errno == ENOENT ? LC_NO_FILE :
-		    lc__error_sys(errno, "%s: remove", path);
+		status = errno == ENOENT ? LC_NO_FILE
+					 : lc__error_sys(errno, "%s: remove", path);
 	free(path);
 	free(below);
 	return status;
@@ -156,8 +156,9 @@ write_head(const struct mds_set *set, struct lc__out_file *file)
 	}
 	status = lc__out_file_write(file, head.data, head.size);
 	lc__buf_free(&head);
-	return status == LC_OK ? lc__out_file_write(file, set->config.data,
-	    set->config.size) : status;
+	return status == LC_OK
+	    ? lc__out_file_write(file, set->config.data, set->config.size)
+	    : status;
 }
 
 /* A dry run has only its size. */
@@ -196,8 +197,8 @@ write_shard(struct mds_set *set, const char *name)
 		return status;
 	if (set->shards > 0)
 		lc__buf_append(&set->index, ", ", 2);
-	lc__mds_index_entry(&set->plan.columns, written_limit(set), name, size, set->samples,
-	    &set->index);
+	lc__mds_index_entry(&set->plan.columns, written_limit(set), name, size,
+	    set->samples, &set->index);
 	return set->index.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
@@ -236,7 +237,8 @@ end_plan(struct mds_set *set)
 	if (set->config.failed || set->parts == NULL || set->heads == NULL)
 		return lc__no_memory(NULL);
 	set->size = lc__mds_head_size(0) + set->config.size;
-	return set->tree->how.dry_run ? LC_OK : lc__spill_open(set->tree->path, &set->spill);
+	return set->tree->how.dry_run ? LC_OK
+				      : lc__spill_open(set->tree->path, &set->spill);
 }
 
 static lc_status
@@ -279,8 +281,7 @@ encode_plain(enum lc__mds_kind kind, const lc_value *part, struct lc__buf *out)
 		memcpy(&bits, &real, sizeof(bits));
 		lc__buf_append64(out, bits);
 		return LC_OK;
-	default:
-		return encode_json(part, out);
+	default: return encode_json(part, out);
 	}
 }
 
@@ -317,8 +318,9 @@ write_part(struct mds_set *set, const void *data, size_t size)
 static uint64_t
 data_size(const struct mds_set *set, size_t i)
 {
-	return set->parts[i] != NULL && lc_value_kind(set->parts[i]) == LC_TENSOR ?
-	    lc__mds_plan_tensor(&set->plan, set->parts[i]).nbytes : 0;
+	return set->parts[i] != NULL && lc_value_kind(set->parts[i]) == LC_TENSOR
+	    ? lc__mds_plan_tensor(&set->plan, set->parts[i]).nbytes
+	    : 0;
 }
 
 /* Sizes of those columns that have none of their own, and then all of them. */
@@ -357,12 +359,13 @@ put_sample(struct mds_set *set, lc_id id)
 		return_if_error(encode(set, i, id, &tensor));
 		size += set->heads[i].size + tensor.nbytes;
 	}
-	if (set->samples > 0 && (set->size + size + 4 > size_limit(set) ||
-	    set->samples == set->tree->how.shard_records))
+	if (set->samples > 0 &&
+	    (set->size + size + 4 > size_limit(set) ||
+		set->samples == set->tree->how.shard_records))
 		return_if_error(end_shard(set));
 	if (set->size + size + 4 > UINT32_MAX)
-		return lc__error(LC_UNSUPPORTED, 0, "%" PRIu64 " bytes, and MDS has shards "
-		    "below 4 GiB", size);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%" PRIu64 " bytes, and MDS has shards below 4 GiB", size);
 	return_if_error(write_sample(set));
 	lc__set32(word, (uint32_t)size);
 	if (lc__buf_append(&set->sizes, word, sizeof(word)) == NULL)
@@ -381,8 +384,8 @@ put_in_set(struct mds_set *set, lc_id id, const lc_value *value)
 		return lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 	return_if_error(lc__mds_plan_parts(&set->plan, id, value, set->parts));
 	status = put_sample(set, id);
-	return status == LC_OK ? LC_OK :
-	    lc__error_prefix("%s", lc__quote_id(id.data, id.size));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 /* ---- the end ------------------------------------------------------------------- */
@@ -565,5 +568,5 @@ const struct lc__outgoing_format lc__outgoing_mds = {
 	.plan = plan,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

@@ -29,8 +29,7 @@ lc__mds_plan_tensor(const struct lc__mds_plan *plan, const lc_value *part)
 
 	if (plan->bits && tensor.dtype == LC_BF16)
 		tensor.dtype = LC_U16;
-	else if (plan->bits &&
-	    (tensor.dtype == LC_F8_E4M3 || tensor.dtype == LC_F8_E5M2))
+	else if (plan->bits && (tensor.dtype == LC_F8_E4M3 || tensor.dtype == LC_F8_E5M2))
 		tensor.dtype = LC_U8;
 	return tensor;
 }
@@ -63,8 +62,7 @@ is_utf8(const lc_value *part)
 	const char *text;
 	size_t size;
 
-	return lc_value_as_str(part, &text, &size) == LC_OK &&
-	    lc__utf8_valid(text, size);
+	return lc_value_as_str(part, &text, &size) == LC_OK && lc__utf8_valid(text, size);
 }
 
 static lc_status
@@ -76,14 +74,9 @@ encoding_of(const struct lc__mds_plan *plan, const lc_value *part,
 	memset(out, 0, sizeof(*out));
 	out->kind = LC__MDS_JSON;
 	switch (lc_value_kind(part)) {
-	case LC_TENSOR:
-		return tensor_encoding(plan, part, out);
-	case LC_STRING:
-		out->kind = is_utf8(part) ? LC__MDS_STR : LC__MDS_JSON;
-		break;
-	case LC_BYTES:
-		out->kind = LC__MDS_BYTES;
-		break;
+	case LC_TENSOR: return tensor_encoding(plan, part, out);
+	case LC_STRING: out->kind = is_utf8(part) ? LC__MDS_STR : LC__MDS_JSON; break;
+	case LC_BYTES: out->kind = LC__MDS_BYTES; break;
 	case LC_INTEGER:
 		if (lc_value_as_integer(part, &number) == LC_OK)
 			out->kind = LC__MDS_INT;
@@ -92,8 +85,7 @@ encoding_of(const struct lc__mds_plan *plan, const lc_value *part,
 		out->kind = LC__MDS_NUMBER;
 		out->type.dtype = LC_F64;
 		break;
-	default:
-		break;
+	default: break;
 	}
 	return LC_OK;
 }
@@ -115,11 +107,13 @@ widen(struct lc__mds_encoding *encoding, const struct lc__mds_encoding *other,
 		encoding->has_dtype &= encoding->type.dtype == other->type.dtype;
 		encoding->has_shape &= encoding->has_dtype &&
 		    same_shape(&encoding->type, &other->type);
-	} else if (tensors && (encoding->kind != other->kind ||
-	    encoding->type.dtype != other->type.dtype)) {
-		return lc__error(LC_UNSUPPORTED, 0, "a tensor of another %s than in other "
-		    "records", encoding->kind != other->kind ? "rank, 0 or not," :
-		    "dtype, with rank 0,");
+	} else if (tensors &&
+	    (encoding->kind != other->kind ||
+		encoding->type.dtype != other->type.dtype)) {
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "a tensor of another %s than in other records",
+		    encoding->kind != other->kind ? "rank, 0 or not,"
+						  : "dtype, with rank 0,");
 	} else if (encoding->kind != other->kind) {
 		encoding->kind = LC__MDS_JSON;
 	}
@@ -156,7 +150,8 @@ grow(struct lc__mds_plan *plan)
 {
 	const size_t room = plan->columns.count + 1;
 
-	return_if_error(lc__array_reserve(&plan->columns.column, &plan->columns_room, room, NULL));
+	return_if_error(
+	    lc__array_reserve(&plan->columns.column, &plan->columns_room, room, NULL));
 	return_if_error(lc__array_reserve(&plan->seen, &plan->seen_room, room, NULL));
 	return lc__array_reserve(&plan->tensor, &plan->tensor_room, room, NULL);
 }
@@ -221,14 +216,14 @@ plan_part(struct walk *walk, const char *name, const lc_value *part)
 	if (find(&plan->columns, name, &i) && strcmp(name, ID) != 0) {
 		plan->seen[i] = plan->records;
 		if (plan->tensor[i] != tensor)
-			return lc__error(LC_UNSUPPORTED, 0, "a tensor in some records, "
-			    "plain data in others");
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "a tensor in some records, plain data in others");
 		return widen(&plan->columns.column[i].encoding, &encoding, tensor);
 	}
 	return_if_error(check_name(name));
 	if (plan->records > 1)
-		return lc__error(LC_UNSUPPORTED, 0, "other records have no such part, and "
-		    "in MDS all have the same");
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "other records have no such part, and in MDS all have the same");
 	return insert(plan, i, name, &encoding, tensor);
 }
 
@@ -245,10 +240,11 @@ take_part(struct walk *walk, const char *name, const lc_value *part)
 		return lc__error(LC_INVALID, 0, "came after the files were planned");
 	wide = plan->columns.column[i].encoding;
 	if (plan->tensor[i] != (lc_value_kind(part) == LC_TENSOR) ||
-	    (wide.kind != LC__MDS_JSON && (widen(&wide, &encoding, plan->tensor[i]) !=
-	    LC_OK || wide.kind != plan->columns.column[i].encoding.kind ||
-	    wide.has_dtype != plan->columns.column[i].encoding.has_dtype ||
-	    wide.has_shape != plan->columns.column[i].encoding.has_shape)))
+	    (wide.kind != LC__MDS_JSON &&
+		(widen(&wide, &encoding, plan->tensor[i]) != LC_OK ||
+		    wide.kind != plan->columns.column[i].encoding.kind ||
+		    wide.has_dtype != plan->columns.column[i].encoding.has_dtype ||
+		    wide.has_shape != plan->columns.column[i].encoding.has_shape)))
 		return lc__error(LC_INVALID, 0, "changed after the files were planned");
 	walk->parts[i] = part;
 	return LC_OK;
@@ -258,10 +254,11 @@ static lc_status
 meet_part(struct walk *walk, const lc_value *part)
 {
 	const char *path = lc__path_text(&walk->path);
-	const char *name = *path != '\0' ? path :
-	    lc_value_kind(part) == LC_TENSOR ? "tensor" : "value";
-	const lc_status status = walk->parts != NULL ? take_part(walk, name, part) :
-	    plan_part(walk, name, part);
+	const char *name = *path != '\0'       ? path
+	    : lc_value_kind(part) == LC_TENSOR ? "tensor"
+					       : "value";
+	const lc_status status = walk->parts != NULL ? take_part(walk, name, part)
+						     : plan_part(walk, name, part);
 
 	walk->found++;
 	if (status == LC_OK || *path == '\0')
@@ -275,8 +272,8 @@ meet(struct walk *walk, const lc_value *value)
 	const size_t size = walk->path.size;
 	const bool root = size == 0;
 
-	if (!lc__is_group(value) || ((value->flags & LC__HAS_TENSOR) == 0 &&
-	    !(root && value->kind == LC_MAP)))
+	if (!lc__is_group(value) ||
+	    ((value->flags & LC__HAS_TENSOR) == 0 && !(root && value->kind == LC_MAP)))
 		return meet_part(walk, value);
 	for (size_t i = 0; i < lc_value_count(value); i++) {
 		const char *name = lc_value_name(value, i);
@@ -305,10 +302,11 @@ check_all_met(const struct walk *walk)
 		return lc__error(LC_INVALID, 0, "changed after the files were planned");
 	for (size_t i = 0; i < plan->columns.count; i++)
 		if (plan->seen[i] != plan->records)
-			return lc__error(LC_UNSUPPORTED, 0, "it has no part %s as other "
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "it has no part %s as other "
 			    "records have, and in MDS all have the same",
 			    lc__quote_id(plan->columns.column[i].name,
-			    strlen(plan->columns.column[i].name)));
+				strlen(plan->columns.column[i].name)));
 	return LC_OK;
 }
 
@@ -316,8 +314,9 @@ check_all_met(const struct walk *walk)
 static lc_status
 plan_id(struct lc__mds_plan *plan, lc_id id)
 {
-	struct lc__mds_encoding encoding = { .kind = lc__utf8_valid(id.data, id.size) ?
-	    LC__MDS_STR : LC__MDS_BYTES };
+	struct lc__mds_encoding encoding = {
+		.kind = lc__utf8_valid(id.data, id.size) ? LC__MDS_STR : LC__MDS_BYTES,
+	};
 	size_t i;
 
 	if (!find(&plan->columns, ID, &i))
@@ -336,8 +335,8 @@ look_through(struct walk *walk, lc_id id, const lc_value *value)
 	if (status == LC_OK)
 		status = check_all_met(walk);
 	lc__buf_free(&walk->path);
-	return status == LC_OK ? LC_OK :
-	    lc__error_prefix("%s", lc__quote_id(id.data, id.size));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 lc_status

@@ -13,11 +13,11 @@
 /** All zero but bits is empty. */
 struct lc__mds_plan {
 	struct lc__mds_columns columns; /* by name */
-	uint64_t *seen;  /* of each column: the last record that had it, from 1 */
-	bool *tensor;    /* of each: a tensor, not plain data */
+	uint64_t *seen; /* of each column: the last record that had it, from 1 */
+	bool *tensor;   /* of each: a tensor, not plain data */
 	size_t columns_room, seen_room, tensor_room; /* allocated */
 	uint64_t records;
-	bool bits;       /* bf16 and f8 as raw bits */
+	bool bits; /* bf16 and f8 as raw bits */
 };
 
 /** Take a record into account. LC_UNSUPPORTED, with the cache_id and the path, for what

@@ -62,8 +62,9 @@ check_hash(int fd, const struct lc__mds_hash *hash, const char *path)
 	if (status == LC_OK)
 		status = lc__checksum_hex(sum, hex);
 	if (status == LC_OK && strcasecmp(hex, hash->hex) != 0)
-		status = lc__error(LC_CORRUPT, 0, "%s: %s is %s, not %s as the index has it",
-		    path, hash->algorithm, hex, hash->hex);
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: %s is %s, not %s as the index has it", path, hash->algorithm,
+		    hex, hash->hex);
 	lc__checksum_free(sum);
 	return status;
 }
@@ -76,8 +77,9 @@ check_file(int fd, const struct lc__mds_file *file, const char *path)
 	if (fstat(fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", path);
 	if ((uint64_t)st.st_size != file->bytes)
-		return lc__error(LC_CORRUPT, 0, "%s: %jd bytes, of which the index has %"
-		    PRIu64, path, (intmax_t)st.st_size, file->bytes);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %jd bytes, of which the index has %" PRIu64, path,
+		    (intmax_t)st.st_size, file->bytes);
 	for (size_t i = 0; i < file->hashes; i++)
 		return_if_error(check_hash(fd, &file->hash[i], path));
 	return LC_OK;
@@ -104,8 +106,9 @@ inflate_into(struct lc__spill *spill, struct lc__archive *archive, uint64_t limi
 	}
 	lc__buf_free(&bytes);
 	if (status == LC_OK && spill->size != limit)
-		status = lc__error(LC_CORRUPT, 0, "inflated it is not of the %" PRIu64
-		    " bytes that the index has", limit);
+		status = lc__error(LC_CORRUPT, 0,
+		    "inflated it is not of the %" PRIu64 " bytes that the index has",
+		    limit);
 	return status == LC_OK ? lc__spill_flush(spill) : status;
 }
 
@@ -113,14 +116,16 @@ static lc_status
 check_compression(const struct lc__mds_shard *shard, const char *path)
 {
 	static const char *const known[] = { "gz", "bz2", "zstd" };
-	const size_t size = strcspn(shard->compression, ":"); /* the level comes after it */
+	const size_t size = strcspn(shard->compression,
+	    ":"); /* the level comes after it */
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
 		if (strlen(known[i]) == size &&
 		    memcmp(known[i], shard->compression, size) == 0)
 			return LC_OK;
-	return lc__error(LC_UNSUPPORTED, 0, "%s: compressed by %s, which is not read here",
-	    path, lc__quote_id(shard->compression, strlen(shard->compression)));
+	return lc__error(LC_UNSUPPORTED, 0,
+	    "%s: compressed by %s, which is not read here", path,
+	    lc__quote_id(shard->compression, strlen(shard->compression)));
 }
 
 static lc_status
@@ -185,8 +190,9 @@ read_head(const struct lc__mds_shard *shard, struct lc__mds_shard_file *file)
 	const uint64_t size = lc__mds_head_size(shard->samples);
 
 	if (size > shard->raw.bytes)
-		return lc__error(LC_CORRUPT, 0, "%s: %" PRIu64 " bytes cannot have %" PRIu32
-		    " samples", file->path, shard->raw.bytes, shard->samples);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %" PRIu64 " bytes cannot have %" PRIu32 " samples", file->path,
+		    shard->raw.bytes, shard->samples);
 	file->samples = shard->samples;
 	file->head = malloc(size);
 	if (file->head == NULL)

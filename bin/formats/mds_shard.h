@@ -14,7 +14,10 @@ struct lc__mds_shard_file {
 	unsigned char *head; /* where they are */
 };
 
-#define LC__MDS_FILE_NONE { .fd = -1 }
+#define LC__MDS_FILE_NONE \
+	{ \
+		.fd = -1 \
+	}
 
 /** LC_CORRUPT, also if it is missing, LC_IO … with the file; LC_UNSUPPORTED for a
  *  compression that is not read here. */

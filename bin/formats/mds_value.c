@@ -26,8 +26,9 @@ made(lc_value *value, lc_value **out)
 static lc_status
 check_size(size_t size, size_t want)
 {
-	return size == want ? LC_OK : lc__error(LC_CORRUPT, 0,
-	    "a number of %zu bytes, which has %zu", size, want);
+	return size == want ? LC_OK
+			    : lc__error(LC_CORRUPT, 0,
+				  "a number of %zu bytes, which has %zu", size, want);
 }
 
 static lc_status
@@ -45,12 +46,16 @@ read_number(lc_dtype dtype, const void *bytes, size_t size, lc_value **out)
 	const unsigned unused = 64 - 8 * (unsigned)size;
 
 	switch (dtype) {
-	case LC_U8: case LC_U16: case LC_U32: case LC_U64:
-		return made(lc_value_unsigned(bits), out);
-	case LC_I8: case LC_I16: case LC_I32: case LC_I64:
+	case LC_U8:
+	case LC_U16:
+	case LC_U32:
+	case LC_U64: return made(lc_value_unsigned(bits), out);
+	case LC_I8:
+	case LC_I16:
+	case LC_I32:
+	case LC_I64:
 		return made(lc_value_integer((int64_t)(bits << unused) >> unused), out);
-	default:
-		return made(lc_value_float(lc__element_real(dtype, bytes)), out);
+	default: return made(lc_value_float(lc__element_real(dtype, bytes)), out);
 	}
 }
 
@@ -83,12 +88,14 @@ read_digits(const char *bytes, size_t size, lc_value **out)
 		return made(lc_value_strn(bytes, size), out);
 	if (sign) {
 		const long long number = strtoll(text, NULL, 10);
-		return made(errno == 0 ? lc_value_integer(number) :
-		    lc_value_strn(bytes, size), out);
+		return made(errno == 0 ? lc_value_integer(number)
+				       : lc_value_strn(bytes, size),
+		    out);
 	} else {
 		const unsigned long long number = strtoull(text, NULL, 10);
-		return made(errno == 0 ? lc_value_unsigned(number) :
-		    lc_value_strn(bytes, size), out);
+		return made(errno == 0 ? lc_value_unsigned(number)
+				       : lc_value_strn(bytes, size),
+		    out);
 	}
 }
 
@@ -164,26 +171,21 @@ lc__mds_decode(const struct lc__mds_encoding *encoding, const void *bytes, size_
 
 	switch (encoding->kind) {
 	case LC__MDS_STR:
-	case LC__MDS_STR_DECIMAL:
-		return read_text(bytes, size, out);
+	case LC__MDS_STR_DECIMAL: return read_text(bytes, size, out);
 	case LC__MDS_INT:
 		return_if_error(check_size(size, 8));
 		return read_number(LC_I64, bytes, size, out);
 	case LC__MDS_NUMBER:
 		return_if_error(check_size(size, item));
 		return read_number(encoding->type.dtype, bytes, size, out);
-	case LC__MDS_ARRAY:
-		return read_array(encoding, bytes, size, loaded, out);
-	case LC__MDS_STR_INT:
-		return read_digits(bytes, size, out);
-	case LC__MDS_STR_FLOAT:
-		return read_real(bytes, size, out);
-	case LC__MDS_JSON:
-		return read_json(bytes, size, loaded, out);
-	case LC__MDS_BYTES:
-		return made(lc_value_bytes(bytes, size), out);
+	case LC__MDS_ARRAY: return read_array(encoding, bytes, size, loaded, out);
+	case LC__MDS_STR_INT: return read_digits(bytes, size, out);
+	case LC__MDS_STR_FLOAT: return read_real(bytes, size, out);
+	case LC__MDS_JSON: return read_json(bytes, size, loaded, out);
+	case LC__MDS_BYTES: return made(lc_value_bytes(bytes, size), out);
 	default:
-		return lc__error(LC_UNSUPPORTED, 0, "pickled, which could run any program");
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "pickled, which could run any program");
 	}
 }
 
@@ -207,8 +209,9 @@ check_pixels(const struct lc__mds_pixels *pixels, const struct lc__image_options
 	const uint64_t most = how->max_pixels ? how->max_pixels : LC__IMAGE_MAX_PIXELS;
 
 	if ((uint64_t)pixels->width * pixels->height > most)
-		return lc__error(LC_INVALID, 0, "an image of %" PRIu32 " x %" PRIu32
-		    " has more pixels than %" PRIu64, pixels->width, pixels->height, most);
+		return lc__error(LC_INVALID, 0,
+		    "an image of %" PRIu32 " x %" PRIu32 " has more pixels than %" PRIu64,
+		    pixels->width, pixels->height, most);
 	return LC_OK;
 }
 
@@ -223,8 +226,11 @@ arrange(const struct lc__mds_pixels *pixels, uint32_t kept,
 
 	for (size_t i = 0; i < count; i++, from += pixels->channels)
 		for (uint32_t c = 0; c < kept; c++)
-			lc__image_put(how->elements, from[c], 255, out + element *
-			    (how->layout == LC__IMAGE_CHW ? c * count + i : i * kept + c));
+			lc__image_put(how->elements, from[c], 255,
+			    out +
+				element *
+				    (how->layout == LC__IMAGE_CHW ? c * count + i
+								  : i * kept + c));
 }
 
 static lc_status
@@ -249,7 +255,8 @@ load_pixels(const void *bytes, size_t size, const struct lc__incoming_how *how,
 		return lc__no_memory(NULL);
 	return_if_error(lc__loaded_own(loaded, data));
 	arrange(&pixels, kept, &how->images, data);
-	return_if_error(lc_tensor_init(&tensor, lc__image_dtype(how->images.elements), 3, shape, data));
+	return_if_error(lc_tensor_init(&tensor, lc__image_dtype(how->images.elements), 3,
+	    shape, data));
 	*out = lc_value_tensor(&tensor);
 	return *out != NULL ? LC_OK : lc__no_memory(NULL);
 }
@@ -258,9 +265,9 @@ static lc_status
 load_one(enum lc__mds_kind kind, const void *bytes, size_t size,
     const struct lc__incoming_how *how, struct lc__loaded *loaded, lc_value **out)
 {
-	return kind == LC__MDS_PIXELS || kind == LC__MDS_PIXELS_LIST ?
-	    load_pixels(bytes, size, how, loaded, out) :
-	    load_file(bytes, size, how, loaded, out);
+	return kind == LC__MDS_PIXELS || kind == LC__MDS_PIXELS_LIST
+	    ? load_pixels(bytes, size, how, loaded, out)
+	    : load_file(bytes, size, how, loaded, out);
 }
 
 static lc_status
@@ -277,7 +284,7 @@ load_list(enum lc__mds_kind kind, const void *bytes, size_t size,
 	if (value == NULL)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; status == LC_OK && lc__mds_list_next(&list, &element, &size);
-	    i++) {
+	     i++) {
 		status = load_one(kind, element, size, how, loaded, &one);
 		if (status != LC_OK)
 			status = lc__error_prefix("image %zu", i);
@@ -299,7 +306,7 @@ lc__mds_image(enum lc__mds_kind kind, const void *bytes, size_t size,
 		*out = lc_value_bytes(bytes, size);
 		return *out != NULL ? LC_OK : lc__no_memory(NULL);
 	}
-	return kind == LC__MDS_IMAGE || kind == LC__MDS_PIXELS ?
-	    load_one(kind, bytes, size, how, loaded, out) :
-	    load_list(kind, bytes, size, how, loaded, out);
+	return kind == LC__MDS_IMAGE || kind == LC__MDS_PIXELS
+	    ? load_one(kind, bytes, size, how, loaded, out)
+	    : load_list(kind, bytes, size, how, loaded, out);
 }

@@ -42,15 +42,14 @@ path_fault(enum lc__name_rule rule, const char *name, size_t size, size_t suffix
 }
 
 const char *
-lc__name_fault(enum lc__name_rule rule, const void *name, size_t size,
-    const char *suffix)
+lc__name_fault(enum lc__name_rule rule, const void *name, size_t size, const char *suffix)
 {
 	if (memchr(name, '\0', size) != NULL)
 		return "it has a NUL byte";
 	if (rule != LC__NAME_FILE && !lc__utf8_valid(name, size))
 		return "it is not UTF-8";
-	return rule == LC__NAME_TEXT ? NULL :
-	    path_fault(rule, name, size, strlen(suffix));
+	return rule == LC__NAME_TEXT ? NULL
+				     : path_fault(rule, name, size, strlen(suffix));
 }
 
 /* ---- giving names ----------------------------------------------------------------- */
@@ -93,8 +92,7 @@ give_name(struct naming *naming, const lc_tensor *tensor)
 	if (!added)
 		return named_twice(naming, other);
 	status = naming->fn(naming->ctx, name, tensor);
-	return status == LC_OK ? LC_OK :
-	    lc__error_prefix("%s", lc__quote_id(name, size));
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s", lc__quote_id(name, size));
 }
 
 static lc_status
@@ -107,7 +105,8 @@ refuse(const struct naming *naming, lc_kind kind)
 	return lc__error(LC_UNSUPPORTED, 0, "%s%s%s%s %s: only tensors can be written",
 	    lc__quote_id(name, naming->id.size), part ? ": " : "",
 	    part ? name + naming->id.size + 1 : "",
-	    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty" : " is a",
+	    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty"
+								  : " is a",
 	    lc_kind_name(kind));
 }
 
@@ -149,8 +148,7 @@ lc__names_each(struct lc__flat_names *names, lc_id id, const lc_value *value,
 		    lc__quote_id(id.data, id.size), "it has a NUL byte");
 	lc__buf_append(&naming.name, id.data, id.size);
 	lc__buf_append(&naming.name, "", 1);
-	status = naming.name.failed ? lc__no_memory(NULL) :
-	    name_parts(&naming, value);
+	status = naming.name.failed ? lc__no_memory(NULL) : name_parts(&naming, value);
 	lc__buf_free(&naming.name);
 	return status;
 }

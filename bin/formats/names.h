@@ -28,13 +28,12 @@ const char *lc__name_fault(enum lc__name_rule rule, const void *name, size_t siz
 /** Names that are given to tensors, each once. */
 struct lc__flat_names {
 	enum lc__name_rule rule;
-	const char *suffix;         /* as for lc__name_fault() */
+	const char *suffix;    /* as for lc__name_fault() */
 	struct lc__idset seen; /* those given; numbers are sizes of cache_ids */
 };
 
 /** Called with each tensor of a record, in order. */
-typedef lc_status (*lc__named_fn)(void *ctx, const char *name,
-    const lc_tensor *tensor);
+typedef lc_status (*lc__named_fn)(void *ctx, const char *name, const lc_tensor *tensor);
 
 /**
  * Name the tensors of a record.

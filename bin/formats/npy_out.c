@@ -50,7 +50,8 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	lc_status status;
 
 	return_if_error(lc__npy_file_begin(&out->npy, name, tensor));
-	return_if_error(lc__out_tree_open(&out->tree, lc__npy_file_name(&out->npy), &file));
+	return_if_error(
+	    lc__out_tree_open(&out->tree, lc__npy_file_name(&out->npy), &file));
 	status = lc__out_file_write(&file, out->npy.header.data, out->npy.header.size);
 	if (status == LC_OK)
 		status = lc__out_file_write(&file, tensor->data, tensor->nbytes);
@@ -93,5 +94,5 @@ const struct lc__outgoing_format lc__outgoing_npy = {
 	.begin = begin,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

@@ -20,8 +20,8 @@
 bool
 lc__npz_is(const void *bytes, size_t size)
 {
-	return size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 ||
-	    memcmp(bytes, "PK\5\6", 4) == 0);
+	return size >= 4 &&
+	    (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
 /* Append up to @p size bytes of the member, of which @p left may come. */
@@ -45,16 +45,17 @@ lc__npz_member(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
 	struct lc__npy_info info;
 	size_t before = 0, want;
 
-	return_if_error(inflate_some(archive, left, LC__NPY_MAX_HEADER + 16 < *left ?
-	    LC__NPY_MAX_HEADER + 16 : (size_t)*left, out));
+	return_if_error(inflate_some(archive, left,
+	    LC__NPY_MAX_HEADER + 16 < *left ? LC__NPY_MAX_HEADER + 16 : (size_t)*left,
+	    out));
 	return_if_error(lc__npy_decode_header(out->data, out->size, &info));
 	if (info.nbytes > *left + out->size)
 		return lc__error(LC_UNSUPPORTED, 0, "larger than the limit");
 	want = info.data_offset + info.nbytes;
 	while (out->size < want && out->size > before) {
 		before = out->size;
-		return_if_error(inflate_some(archive, left, want - before < STEP ?
-		    want - before : STEP, out));
+		return_if_error(inflate_some(archive, left,
+		    want - before < STEP ? want - before : STEP, out));
 	}
 	/* The checksum is compared at the end, which must be looked for. */
 	if (out->size == want && *left > 0)
@@ -66,9 +67,9 @@ lc__npz_member(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
 
 struct unpacking {
 	struct lc__archive *archive;
-	int raw_dtype;            /* of raw bits */
-	uint64_t left;            /* bytes that may still be inflated */
-	struct lc__parts parts;   /* what has been read */
+	int raw_dtype;          /* of raw bits */
+	uint64_t left;          /* bytes that may still be inflated */
+	struct lc__parts parts; /* what has been read */
 	struct lc__loaded *loaded;
 };
 
@@ -97,8 +98,7 @@ read_member(struct unpacking *u, const struct lc__archive_member *member)
 		return lc__error(LC_UNSUPPORTED, 0, "not a file");
 	if (member->encrypted)
 		return lc__error(LC_UNSUPPORTED, 0, "encrypted");
-	if (size <= SUFFIX_SIZE ||
-	    strcmp(member->name + size - SUFFIX_SIZE, SUFFIX) != 0)
+	if (size <= SUFFIX_SIZE || strcmp(member->name + size - SUFFIX_SIZE, SUFFIX) != 0)
 		return lc__error(LC_UNSUPPORTED, 0, "not a .npy file");
 	return_if_error(read_tensor(u, &tensor));
 	path = strndup(member->name, size - SUFFIX_SIZE);
@@ -123,8 +123,7 @@ read_members(struct unpacking *u)
 		if (status != LC_OK)
 			return lc__error_prefix("%s", member.name);
 	}
-	return status == LC_END ?
-	    lc__parts_build(&u->parts, &u->loaded->value) : status;
+	return status == LC_END ? lc__parts_build(&u->parts, &u->loaded->value) : status;
 }
 
 lc_status
@@ -145,8 +144,7 @@ lc__npz_read(const void *bytes, size_t size, int raw_dtype, uint64_t limit,
 /* ---- walking ---------------------------------------------------------------- */
 
 /* Called with every tensor of a value in order and the path to it. */
-typedef lc_status (*tensor_fn)(void *ctx, const char *path,
-    const lc_tensor *tensor);
+typedef lc_status (*tensor_fn)(void *ctx, const char *path, const lc_tensor *tensor);
 
 static lc_status
 cannot_hold(const struct lc__buf *path, const char *what)
@@ -175,8 +173,7 @@ reads_as_list(const lc_value *map)
 	size_t position;
 
 	for (size_t i = 0; i < n; i++)
-		if (!lc__path_position(lc_value_name(map, i), &position) ||
-		    position >= n)
+		if (!lc__path_position(lc_value_name(map, i), &position) || position >= n)
 			return false;
 	return true;
 }
@@ -298,8 +295,8 @@ lc__npz_write(FILE *out, const lc_value *value, bool bits)
 	struct packing p = { NULL, bits };
 	lc_status status;
 
-	return_if_error(lc__archive_create(LC__ARCHIVE_ZIP, write_bytes, out,
-	    &p.archive));
+	return_if_error(
+	    lc__archive_create(LC__ARCHIVE_ZIP, write_bytes, out, &p.archive));
 	status = walk_all(value, write_tensor, &p);
 	if (status == LC_OK)
 		return lc__archive_finish(p.archive);

@@ -89,7 +89,7 @@ next(void *ctx, lc_id *id)
 	if (size > SUFFIX_SIZE &&
 	    memcmp(in->member.name + size - SUFFIX_SIZE, SUFFIX, SUFFIX_SIZE) == 0)
 		size -= SUFFIX_SIZE;
-	*id = (lc_id) { in->member.name, size };
+	*id = (lc_id){ in->member.name, size };
 	return LC_OK;
 }
 
@@ -121,8 +121,8 @@ load(void *ctx, struct lc__loaded *out)
 	struct npz_in *in = ctx;
 	const lc_status status = load_member(in, out);
 
-	return status == LC_OK ? LC_OK :
-	    lc__error_prefix("%s: %s", in->path, in->member.name);
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s: %s", in->path, in->member.name);
 }
 
 const struct lc__incoming_format lc__incoming_npz = {
@@ -132,5 +132,5 @@ const struct lc__incoming_format lc__incoming_npz = {
 	.open = open_file,
 	.next = next,
 	.load = load,
-	.close = close_file
+	.close = close_file,
 };

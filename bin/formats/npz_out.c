@@ -70,8 +70,8 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	return_if_error(lc__npy_file_begin(&out->npy, name, tensor));
 	return_if_error(lc__archive_add(out->archive, lc__npy_file_name(&out->npy),
 	    out->npy.header.size + tensor->nbytes));
-	return_if_error(lc__archive_append(out->archive, out->npy.header.data,
-	    out->npy.header.size));
+	return_if_error(
+	    lc__archive_append(out->archive, out->npy.header.data, out->npy.header.size));
 	return lc__archive_append(out->archive, tensor->data, tensor->nbytes);
 }
 
@@ -110,5 +110,5 @@ const struct lc__outgoing_format lc__outgoing_npz = {
 	.begin = begin,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

@@ -95,8 +95,8 @@ flush(struct lc__out_file *file)
 	const size_t used = file->used;
 
 	file->used = 0;
-	return used > 0 ? lc__write_full(file->fd, file->buffer, used, file->path) :
-	    LC_OK;
+	return used > 0 ? lc__write_full(file->fd, file->buffer, used, file->path)
+			: LC_OK;
 }
 
 /* Large files reach the disk while they are written, not all in the end. */
@@ -172,7 +172,8 @@ put_in_place(struct lc__out_file *file)
 	if (file->force)
 		return lc__newfile_replace(&file->new);
 	status = lc__newfile_add(&file->new);
-	return status == LC_EXISTS ? lc__error(LC_EXISTS, 0, "%s: exists", file->path) : status;
+	return status == LC_EXISTS ? lc__error(LC_EXISTS, 0, "%s: exists", file->path)
+				   : status;
 }
 
 static lc_status

@@ -12,18 +12,21 @@
 
 /** A file on its way. LC__OUT_FILE_NONE is closed. */
 struct lc__out_file {
-	char *path;            /* where it will be */
+	char *path;             /* where it will be */
 	struct lc__newfile new; /* closed if it is standard output, and in a dry run */
-	int fd;                /* where bytes go; -1 if it is not open, and in a dry run */
-	bool stream;           /* it is standard output */
-	bool force;            /* may replace an existing file */
+	int fd;      /* where bytes go; -1 if it is not open, and in a dry run */
+	bool stream; /* it is standard output */
+	bool force;  /* may replace an existing file */
 	unsigned char *buffer; /* small writes wait here */
 	size_t used;           /* bytes that wait */
 	uint64_t size;         /* bytes in all */
 	uint64_t started;      /* of them, those whose writing to disk has begun */
 };
 
-#define LC__OUT_FILE_NONE { .new = LC__NEWFILE_NONE, .fd = -1 }
+#define LC__OUT_FILE_NONE \
+	{ \
+		.new = LC__NEWFILE_NONE, .fd = -1 \
+	}
 
 /** Does this path mean standard output? */
 bool lc__out_is_stdout(const char *path);

@@ -3,15 +3,9 @@
 
 #include <string.h>
 
-const struct lc__outgoing_format *const lc__outgoing_formats[] = {
-	&lc__outgoing_lmdb,
-	&lc__outgoing_mds,
-	&lc__outgoing_npy,
-	&lc__outgoing_npz,
-	&lc__outgoing_safetensors,
-	&lc__outgoing_webdataset,
-	NULL
-};
+const struct lc__outgoing_format *const lc__outgoing_formats[] = { &lc__outgoing_lmdb,
+	&lc__outgoing_mds, &lc__outgoing_npy, &lc__outgoing_npz,
+	&lc__outgoing_safetensors, &lc__outgoing_webdataset, NULL };
 
 const struct lc__outgoing_format *
 lc__outgoing_named(const char *name)

@@ -9,9 +9,9 @@
 
 /** Where and how files are written. */
 struct lc__outgoing_how {
-	bool bits;              /* bf16 and f8 as raw bits where the format cannot name them */
-	bool force;             /* replace existing files */
-	bool dry_run;           /* check and count everything, write nothing */
+	bool bits;    /* bf16 and f8 as raw bits where the format cannot name them */
+	bool force;   /* replace existing files */
+	bool dry_run; /* check and count everything, write nothing */
 	uint64_t shard_bytes;   /* of a file in a series */
 	uint64_t shard_records; /* and records in it; 0 for any number */
 	/** The directory below the target that a record goes to, "bucket_1024x1024";
@@ -31,7 +31,8 @@ struct lc__outgoing_format {
 	/** Begin; nothing is seen at the target before finish(), or, in a directory,
 	 *  before a file is whole. LC_EXISTS if something is there and how->force is
 	 *  not set. */
-	lc_status (*begin)(const char *path, const struct lc__outgoing_how *how, void **out);
+	lc_status (
+	    *begin)(const char *path, const struct lc__outgoing_how *how, void **out);
 	/** If not NULL, called with all records once before the first put(), with tensors'
 	 *  data not to be touched. */
 	lc_status (*plan)(void *file, lc_id id, const lc_value *value);
@@ -46,9 +47,8 @@ struct lc__outgoing_format {
 };
 
 /** The formats. */
-extern const struct lc__outgoing_format
-    lc__outgoing_lmdb, lc__outgoing_mds, lc__outgoing_npy, lc__outgoing_npz,
-    lc__outgoing_safetensors, lc__outgoing_webdataset;
+extern const struct lc__outgoing_format lc__outgoing_lmdb, lc__outgoing_mds,
+    lc__outgoing_npy, lc__outgoing_npz, lc__outgoing_safetensors, lc__outgoing_webdataset;
 
 /** Every format, NULL at the end. */
 extern const struct lc__outgoing_format *const lc__outgoing_formats[];

@@ -24,8 +24,7 @@ check_empty(const char *path)
 	return_if_error(lc__dir_open(path, &dir));
 	status = lc__dir_next(&dir, &entry);
 	if (status == LC_OK && entry != NULL)
-		status = lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
-		    path);
+		status = lc__error(LC_EXISTS, 0, "%s: exists, and is not empty", path);
 	lc__dir_close(&dir);
 	return status;
 }
@@ -78,13 +77,17 @@ make_one(const struct lc__out_tree *tree, const char *path)
 			return lc__error_sys(errno, "%s: mkdir", path);
 	}
 	if (lstat(path, &st) == -1)
-		return tree->how.dry_run && errno == ENOENT ? LC_OK :
-		    lc__error_sys(errno, "%s: stat", path);
+		return tree->how.dry_run && errno == ENOENT
+		    ? LC_OK
+		    : lc__error_sys(errno, "%s: stat", path);
 	if (S_ISLNK(st.st_mode))
-		return lc__error(LC_IO, 0, "%s: exists, and is a symbolic link, through "
-		    "which nothing is written", path);
-	return S_ISDIR(st.st_mode) ? LC_OK :
-	    lc__error(LC_IO, 0, "%s: exists, and is no directory", path);
+		return lc__error(LC_IO, 0,
+		    "%s: exists, and is a symbolic link, through "
+		    "which nothing is written",
+		    path);
+	return S_ISDIR(st.st_mode)
+	    ? LC_OK
+	    : lc__error(LC_IO, 0, "%s: exists, and is no directory", path);
 }
 
 /* The directories of a path below the tree, which need no sync of their own. */
@@ -128,8 +131,7 @@ make_dir_of(struct lc__out_tree *tree, const char *path)
 }
 
 lc_status
-lc__out_tree_open(struct lc__out_tree *tree, const char *name,
-    struct lc__out_file *out)
+lc__out_tree_open(struct lc__out_tree *tree, const char *name, struct lc__out_file *out)
 {
 	char *path = lc__path_join(tree->path, name);
 	lc_status status;

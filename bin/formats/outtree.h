@@ -7,12 +7,12 @@
 #include "formats/outfile.h"
 
 struct lc__out_tree {
-	char *path;     /* the directory */
-	char *made;     /* below it: the one that was made last; NULL if none was */
+	char *path; /* the directory */
+	char *made; /* below it: the one that was made last; NULL if none was */
 	struct lc__outgoing_how how; /* for files */
-	bool new;       /* the directory was not there */
-	uint64_t files; /* put in place */
-	uint64_t bytes; /* in them */
+	bool new;                    /* the directory was not there */
+	uint64_t files;              /* put in place */
+	uint64_t bytes;              /* in them */
 };
 
 /** Begin: the directory is made, with those above it. LC_EXISTS if it has something

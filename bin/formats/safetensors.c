@@ -17,11 +17,22 @@ static const struct {
 	const char *name;
 	lc_dtype dtype;
 } dtypes[] = {
-	{ "BOOL", LC_BOOL }, { "U8", LC_U8 }, { "I8", LC_I8 },
-	{ "F8_E5M2", LC_F8_E5M2 }, { "F8_E4M3", LC_F8_E4M3 }, { "I16", LC_I16 },
-	{ "U16", LC_U16 }, { "F16", LC_F16 }, { "BF16", LC_BF16 }, { "I32", LC_I32 },
-	{ "U32", LC_U32 }, { "F32", LC_F32 }, { "C64", LC_C64 }, { "F64", LC_F64 },
-	{ "I64", LC_I64 }, { "U64", LC_U64 }
+	{ "BOOL", LC_BOOL },
+	{ "U8", LC_U8 },
+	{ "I8", LC_I8 },
+	{ "F8_E5M2", LC_F8_E5M2 },
+	{ "F8_E4M3", LC_F8_E4M3 },
+	{ "I16", LC_I16 },
+	{ "U16", LC_U16 },
+	{ "F16", LC_F16 },
+	{ "BF16", LC_BF16 },
+	{ "I32", LC_I32 },
+	{ "U32", LC_U32 },
+	{ "F32", LC_F32 },
+	{ "C64", LC_C64 },
+	{ "F64", LC_F64 },
+	{ "I64", LC_I64 },
+	{ "U64", LC_U64 },
 };
 #define DTYPES (sizeof(dtypes) / sizeof(dtypes[0]))
 
@@ -71,12 +82,14 @@ lc__safetensors_header_size(const void *prefix, uint64_t file_size, size_t *out)
 	const uint64_t size = lc__get64(prefix);
 
 	if (size > LC__SAFETENSORS_MAX_HEADER)
-		return lc__error(LC_CORRUPT, 0, "a header of %" PRIu64 " bytes, of "
-		    "which %d are allowed", size, LC__SAFETENSORS_MAX_HEADER);
+		return lc__error(LC_CORRUPT, 0,
+		    "a header of %" PRIu64 " bytes, of which %d are allowed", size,
+		    LC__SAFETENSORS_MAX_HEADER);
 	if (file_size < LC__SAFETENSORS_PREFIX ||
 	    size > file_size - LC__SAFETENSORS_PREFIX)
-		return lc__error(LC_CORRUPT, 0, "a header of %" PRIu64 " bytes in a "
-		    "file of %" PRIu64, size, file_size);
+		return lc__error(LC_CORRUPT, 0,
+		    "a header of %" PRIu64 " bytes in a file of %" PRIu64, size,
+		    file_size);
 	*out = (size_t)size;
 	return LC_OK;
 }
@@ -84,8 +97,8 @@ lc__safetensors_header_size(const void *prefix, uint64_t file_size, size_t *out)
 /* ---- the table -------------------------------------------------------------- */
 
 lc_status
-lc__safetensors_append(struct lc__safetensors *table, lc_id name,
-    const lc_tensor *type, struct lc__safetensors_row **out)
+lc__safetensors_append(struct lc__safetensors *table, lc_id name, const lc_tensor *type,
+    struct lc__safetensors_row **out)
 {
 	struct lc__safetensors_row *row;
 
@@ -93,7 +106,8 @@ lc__safetensors_append(struct lc__safetensors *table, lc_id name,
 		return lc__error(LC_UNSUPPORTED, 0, "a name of %zu bytes", name.size);
 	if (table->count >= UINT32_MAX)
 		return lc__error(LC_UNSUPPORTED, 0, "more than %u tensors", UINT32_MAX);
-	return_if_error(lc__array_reserve(&table->rows, &table->room, table->count + 1, NULL));
+	return_if_error(
+	    lc__array_reserve(&table->rows, &table->room, table->count + 1, NULL));
 	row = &table->rows[table->count];
 	*row = (struct lc__safetensors_row){
 		.end = type->nbytes,
@@ -101,7 +115,7 @@ lc__safetensors_append(struct lc__safetensors *table, lc_id name,
 		.dims = table->dims.size / sizeof(uint64_t),
 		.name_size = (uint32_t)name.size,
 		.dtype = (uint8_t)type->dtype,
-		.ndim = (uint8_t)type->ndim
+		.ndim = (uint8_t)type->ndim,
 	};
 	lc__buf_append(&table->names, name.data, name.size);
 	lc__buf_append(&table->dims, type->shape, type->ndim * sizeof(uint64_t));
@@ -123,7 +137,8 @@ lc__safetensors_at(const struct lc__safetensors *table, size_t i)
 {
 	const struct lc__safetensors_row *row = &table->rows[i];
 	struct lc__safetensor out = {
-		.name = name_of(table, row), .begin = row->begin
+		.name = name_of(table, row),
+		.begin = row->begin,
 	};
 
 	out.type.dtype = (lc_dtype)row->dtype;
@@ -157,8 +172,8 @@ lc__safetensors_index(struct lc__safetensors *table)
 {
 	if (table->count == 0)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&table->by_name, &table->by_name_room, table->count,
-	    NULL));
+	return_if_error(
+	    lc__array_reserve(&table->by_name, &table->by_name_room, table->count, NULL));
 	for (size_t i = 0; i < table->count; i++)
 		table->by_name[i] = (uint32_t)i;
 	qsort_r(table->by_name, table->count, sizeof(*table->by_name), by_name, table);
@@ -170,8 +185,8 @@ lc__safetensors_twice(const struct lc__safetensors *table, lc_id *out)
 {
 	for (size_t i = 1; i < table->count; i++) {
 		*out = name_of(table, &table->rows[table->by_name[i]]);
-		if (compare_names(name_of(table,
-		    &table->rows[table->by_name[i - 1]]), *out) == 0)
+		if (compare_names(name_of(table, &table->rows[table->by_name[i - 1]]),
+			*out) == 0)
 			return true;
 	}
 	return false;
@@ -222,12 +237,13 @@ lc__safetensors_add(struct lc__safetensors *table, lc_id name, const lc_tensor *
 		return lc__error(LC_UNSUPPORTED, 0, "safetensors has no dtype %s",
 		    lc_dtype_name(type->dtype));
 	if (!lc__utf8_valid(name.data, name.size))
-		return lc__error(LC_UNSUPPORTED, 0, "safetensors cannot have the name "
-		    "%s, which is not UTF-8", lc__quote_id(name.data, name.size));
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "safetensors cannot have the name %s, which is not UTF-8",
+		    lc__quote_id(name.data, name.size));
 	if (name.size == sizeof(reserved) - 1 &&
 	    memcmp(name.data, reserved, name.size) == 0)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "safetensors has no tensor named %s", reserved);
+		return lc__error(LC_UNSUPPORTED, 0, "safetensors has no tensor named %s",
+		    reserved);
 	return lc__safetensors_append(table, name, type, &row);
 }
 
@@ -296,12 +312,15 @@ lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
 	struct lc__buf member = { 0 };
 	lc_status status = LC_OK;
 
-	if (!lc__utf8_valid(name.data, name.size) || !lc__utf8_valid(text.data, text.size))
-		return lc__error(LC_UNSUPPORTED, 0, "safetensors cannot have the metadata "
-		    "%s, which is not UTF-8", lc__quote_id(name.data, name.size));
+	if (!lc__utf8_valid(name.data, name.size) ||
+	    !lc__utf8_valid(text.data, text.size))
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "safetensors cannot have the metadata %s, which is not UTF-8",
+		    lc__quote_id(name.data, name.size));
 	put_string(&member, name);
 	lc__buf_append(&member, ":", 1);
-	if (!member.failed && table->metadata.size > 0 && is_noted(&table->metadata, &member))
+	if (!member.failed && table->metadata.size > 0 &&
+	    is_noted(&table->metadata, &member))
 		status = lc__error(LC_INVALID, 0, "two metadata have the name %s",
 		    lc__quote_id(name.data, name.size));
 	put_string(&member, text);
@@ -350,7 +369,8 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 		if (!out->failed)
 			size = out->size - start - LC__SAFETENSORS_PREFIX;
 		if (size >= LC__SAFETENSORS_MAX_HEADER)
-			return lc__error(LC_UNSUPPORTED, 0, "%zu tensors need a header "
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "%zu tensors need a header "
 			    "of more than the %d bytes that safetensors allows",
 			    table->count, LC__SAFETENSORS_MAX_HEADER);
 	}

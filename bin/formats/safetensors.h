@@ -33,10 +33,10 @@ struct lc__safetensors_row;
 struct lc__safetensors {
 	struct lc__safetensors_row *rows;
 	size_t count, room;
-	uint32_t *by_name;   /* positions in the order of names, once they are placed */
+	uint32_t *by_name; /* positions in the order of names, once they are placed */
 	size_t by_name_room;
 	struct lc__buf names, dims;
-	uint64_t data_size;  /* bytes of all tensors, once they are placed */
+	uint64_t data_size;      /* bytes of all tensors, once they are placed */
 	struct lc__buf metadata; /* the members of __metadata__ as JSON, without brackets:
 	                            "a":"b","c":"d" */
 };
@@ -48,8 +48,8 @@ bool lc__safetensors_is(const void *bytes, size_t size);
  * The size of the header by the 8 bytes before it.
  * @return LC_OK; LC_CORRUPT if it is above the limit or does not fit in the file.
  */
-LC_CHECKED lc_status lc__safetensors_header_size(const void *prefix,
-    uint64_t file_size, size_t *out);
+LC_CHECKED lc_status lc__safetensors_header_size(const void *prefix, uint64_t file_size,
+    size_t *out);
 
 /**
  * Read a header, which @p data_size bytes follow. Tensors are in the order of their
@@ -103,8 +103,8 @@ struct lc__safetensors_row {
 	size_t name;         /* where it begins in table->names */
 	size_t dims;         /* and its shape in table->dims, in elements */
 	uint32_t name_size;
-	uint8_t dtype;       /* lc_dtype */
-	uint8_t ndim;        /* rank */
+	uint8_t dtype; /* lc_dtype */
+	uint8_t ndim;  /* rank */
 };
 
 /** "F32", NULL if the format has no name for it. */

@@ -25,8 +25,11 @@ struct entry {
 static bool
 numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
 {
-	struct lc__json_scan scan = { .at = array.text, .begin = array.text,
-		.end = array.text + array.size };
+	struct lc__json_scan scan = {
+		.at = array.text,
+		.begin = array.text,
+		.end = array.text + array.size,
+	};
 	struct lc__json_number number;
 	uint64_t amount;
 
@@ -55,8 +58,9 @@ read_dtype(const struct lc__json_member *member, struct entry *entry)
 	if (member->kind != LC__JSON_STRING)
 		return lc__error(LC_CORRUPT, 0, "its dtype is no string");
 	status = lc__json_unescape(member->value, &name);
-	if (status == LC_OK && !lc__safetensors_dtype_of((const char *)name.data, name.size,
-	    &entry->type.dtype))
+	if (status == LC_OK &&
+	    !lc__safetensors_dtype_of((const char *)name.data, name.size,
+		&entry->type.dtype))
 		status = lc__error(LC_UNSUPPORTED, 0,
 		    "dtype %s is none that modules have",
 		    lc__quote_id(name.data, name.size));
@@ -67,8 +71,8 @@ read_dtype(const struct lc__json_member *member, struct entry *entry)
 static lc_status
 read_shape(const struct lc__json_member *member, struct entry *entry)
 {
-	if (member->kind != LC__JSON_ARRAY || !numbers(member->value,
-	    entry->type.shape, LC_MAX_NDIM, &entry->type.ndim))
+	if (member->kind != LC__JSON_ARRAY ||
+	    !numbers(member->value, entry->type.shape, LC_MAX_NDIM, &entry->type.ndim))
 		return lc__error(LC_CORRUPT, 0, "its shape is no list of sizes");
 	if (entry->type.ndim > LC_MAX_NDIM)
 		return lc__error(LC_UNSUPPORTED, 0, "rank %" PRIu32 " is above %d",
@@ -82,8 +86,8 @@ read_offsets(const struct lc__json_member *member, struct entry *entry)
 	uint64_t pair[2];
 	uint32_t count;
 
-	if (member->kind != LC__JSON_ARRAY ||
-	    !numbers(member->value, pair, 2, &count) || count != 2)
+	if (member->kind != LC__JSON_ARRAY || !numbers(member->value, pair, 2, &count) ||
+	    count != 2)
 		return lc__error(LC_CORRUPT, 0, "its data_offsets are not two offsets");
 	entry->begin = pair[0];
 	entry->end = pair[1];
@@ -98,8 +102,9 @@ read_field(const struct lc__json_member *member, struct entry *entry)
 		const char *name;
 		lc_status (*read)(const struct lc__json_member *, struct entry *);
 	} fields[] = {
-		{ "dtype", read_dtype }, { "shape", read_shape },
-		{ "data_offsets", read_offsets }
+		{ "dtype", read_dtype },
+		{ "shape", read_shape },
+		{ "data_offsets", read_offsets },
 	};
 	bool *const there[] = { &entry->dtype, &entry->shape, &entry->offsets };
 
@@ -120,26 +125,28 @@ check_entry(struct entry *entry, uint64_t data_size)
 	lc_tensor type;
 
 	if (!entry->dtype || !entry->shape || !entry->offsets)
-		return lc__error(LC_CORRUPT, 0, "it has no %s", !entry->dtype ? "dtype" :
-		    !entry->shape ? "shape" : "data_offsets");
-	if (lc_tensor_init(&type, entry->type.dtype, entry->type.ndim,
-	    entry->type.shape, NULL) != LC_OK)
+		return lc__error(LC_CORRUPT, 0, "it has no %s",
+		    !entry->dtype       ? "dtype"
+			: !entry->shape ? "shape"
+					: "data_offsets");
+	if (lc_tensor_init(&type, entry->type.dtype, entry->type.ndim, entry->type.shape,
+		NULL) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "its shape overflows");
 	if (entry->begin > entry->end || entry->end > data_size)
-		return lc__error(LC_CORRUPT, 0, "its data_offsets %" PRIu64 " to %" PRIu64
-		    " are not in the %" PRIu64 " bytes of data", entry->begin,
-		    entry->end, data_size);
+		return lc__error(LC_CORRUPT, 0,
+		    "its data_offsets %" PRIu64 " to %" PRIu64 " are not in the %" PRIu64
+		    " bytes of data",
+		    entry->begin, entry->end, data_size);
 	if (entry->end - entry->begin != type.nbytes)
-		return lc__error(LC_CORRUPT, 0, "dtype and shape make %zu bytes, "
-		    "its data_offsets %" PRIu64, type.nbytes,
-		    entry->end - entry->begin);
+		return lc__error(LC_CORRUPT, 0,
+		    "dtype and shape make %zu bytes, its data_offsets %" PRIu64,
+		    type.nbytes, entry->end - entry->begin);
 	entry->type = type;
 	return LC_OK;
 }
 
 static lc_status
-read_entry(const struct lc__json_member *tensor, uint64_t data_size,
-    struct entry *entry)
+read_entry(const struct lc__json_member *tensor, uint64_t data_size, struct entry *entry)
 {
 	struct lc__json_members members;
 	struct lc__json_member member;
@@ -147,8 +154,8 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size,
 
 	if (tensor->kind != LC__JSON_OBJECT)
 		return lc__error(LC_CORRUPT, 0, "what it is told is no object");
-	return_if_error(lc__json_object(tensor->value.text, tensor->value.size,
-	    &members));
+	return_if_error(
+	    lc__json_object(tensor->value.text, tensor->value.size, &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
 		return_if_error(read_field(&member, entry));
 	return status == LC_END ? check_entry(entry, data_size) : status;
@@ -186,8 +193,8 @@ read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
 		return LC_OK;
 	if (metadata->kind != LC__JSON_OBJECT)
 		return lc__error(LC_CORRUPT, 0, "__metadata__ is no object");
-	return_if_error(lc__json_object(metadata->value.text, metadata->value.size,
-	    &members));
+	return_if_error(
+	    lc__json_object(metadata->value.text, metadata->value.size, &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
 		if (read_note(&member, text, out) != LC_OK)
 			return lc__error_prefix("__metadata__");
@@ -205,16 +212,16 @@ read_tensor(const struct lc__json_member *member, uint64_t data_size,
 	return_if_error(lc__json_unescape(member->name, name));
 	if (read_entry(member, data_size, &entry) != LC_OK)
 		return lc__error_prefix("%s", lc__quote_id(name->data, name->size));
-	return_if_error(lc__safetensors_append(out,
-	    (lc_id){ name->data, name->size }, &entry.type, &row));
+	return_if_error(lc__safetensors_append(out, (lc_id){ name->data, name->size },
+	    &entry.type, &row));
 	row->begin = entry.begin;
 	row->end = entry.end;
 	return LC_OK;
 }
 
 static lc_status
-read_members(struct lc__json_members *members, uint64_t data_size,
-    struct lc__buf *name, struct lc__safetensors *out)
+read_members(struct lc__json_members *members, uint64_t data_size, struct lc__buf *name,
+    struct lc__safetensors *out)
 {
 	struct lc__json_member member;
 	bool metadata = false;
@@ -256,15 +263,17 @@ check_places(const struct lc__safetensors *table, uint64_t data_size)
 		const struct lc__safetensor tensor = lc__safetensors_at(table, i);
 
 		if (tensor.begin != at)
-			return lc__error(LC_CORRUPT, 0, "%s: it begins at %" PRIu64
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: it begins at %" PRIu64
 			    " of the data, the one before it ends at %" PRIu64,
 			    lc__quote_id(tensor.name.data, tensor.name.size),
 			    tensor.begin, at);
 		at = tensor.begin + tensor.type.nbytes;
 	}
 	if (at != data_size)
-		return lc__error(LC_CORRUPT, 0, "the tensors end at %" PRIu64
-		    " of %" PRIu64 " bytes of data", at, data_size);
+		return lc__error(LC_CORRUPT, 0,
+		    "the tensors end at %" PRIu64 " of %" PRIu64 " bytes of data", at,
+		    data_size);
 	return LC_OK;
 }
 
@@ -297,6 +306,5 @@ lc__safetensors_decode(const void *header, size_t size, uint64_t data_size,
 	if (status == LC_OK)
 		status = read_members(&members, data_size, &name, out);
 	lc__buf_free(&name);
-	return status == LC_OK ? check_table(out, data_size) :
-	    lc__error_prefix("header");
+	return status == LC_OK ? check_table(out, data_size) : lc__error_prefix("header");
 }

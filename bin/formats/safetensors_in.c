@@ -14,11 +14,11 @@
 
 struct infile {
 	char *path;
-	int fd;                       /* -1 if it is not open */
-	uint64_t size, data;          /* of the file; where the tensors begin */
-	uint64_t limit;               /* bytes of one tensor */
+	int fd;              /* -1 if it is not open */
+	uint64_t size, data; /* of the file; where the tensors begin */
+	uint64_t limit;      /* bytes of one tensor */
 	struct lc__safetensors table;
-	size_t next;                  /* the record that next() goes to */
+	size_t next; /* the record that next() goes to */
 };
 
 static bool
@@ -33,8 +33,7 @@ has_suffix(const char *path)
 static lc_status
 is_safetensors(const char *path, const void *first, size_t size, bool *is)
 {
-	*is = first != NULL &&
-	    (has_suffix(path) || lc__safetensors_is(first, size));
+	*is = first != NULL && (has_suffix(path) || lc__safetensors_is(first, size));
 	return LC_OK;
 }
 
@@ -86,8 +85,8 @@ read_header(struct infile *in)
 	lc_status status;
 
 	if (in->size < sizeof(prefix))
-		return lc__error(LC_CORRUPT, 0, "%s: %" PRIu64 " bytes are no "
-		    "safetensors file", in->path, in->size);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %" PRIu64 " bytes are no safetensors file", in->path, in->size);
 	return_if_error(read_at(in, 0, prefix, sizeof(prefix)));
 	if (lc__safetensors_header_size(prefix, in->size, &size) != LC_OK)
 		return lc__error_prefix("%s", in->path);
@@ -96,8 +95,9 @@ read_header(struct infile *in)
 		return lc__no_memory(in->path);
 	in->data = sizeof(prefix) + size;
 	status = read_at(in, sizeof(prefix), header, size);
-	if (status == LC_OK && lc__safetensors_decode(header, size,
-	    in->size - in->data, &in->table) != LC_OK)
+	if (status == LC_OK &&
+	    lc__safetensors_decode(header, size, in->size - in->data, &in->table) !=
+		LC_OK)
 		status = lc__error_prefix("%s", in->path);
 	free(header);
 	return status;
@@ -111,9 +111,11 @@ check_names(const struct infile *in)
 		const lc_id name = lc__safetensors_at(&in->table, i).name;
 
 		if (name.size == 0 || name.size > LC_MAX_ID)
-			return lc__error(LC_UNSUPPORTED, 0, "%s: the name %s of %zu "
-			    "bytes is no cache_id, which has 1 to %d", in->path,
-			    lc__quote_id(name.data, name.size), name.size, LC_MAX_ID);
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "%s: the name %s of %zu "
+			    "bytes is no cache_id, which has 1 to %d",
+			    in->path, lc__quote_id(name.data, name.size), name.size,
+			    LC_MAX_ID);
 	}
 	return LC_OK;
 }
@@ -161,16 +163,15 @@ load_tensor(void *file, struct lc__loaded *out)
 	void *data;
 
 	if (tensor.type.nbytes > in->limit)
-		return lc__error(LC_INVALID, 0, "%s: %s: %zu bytes, more than the limit "
-		    "of %" PRIu64, in->path,
-		    lc__quote_id(tensor.name.data, tensor.name.size),
-		    tensor.type.nbytes, in->limit);
+		return lc__error(LC_INVALID, 0,
+		    "%s: %s: %zu bytes, more than the limit of %" PRIu64, in->path,
+		    lc__quote_id(tensor.name.data, tensor.name.size), tensor.type.nbytes,
+		    in->limit);
 	data = malloc(tensor.type.nbytes + 1);
 	if (data == NULL)
 		return lc__no_memory(in->path);
 	return_if_error(lc__loaded_own(out, data));
-	return_if_error(read_at(in, in->data + tensor.begin, data,
-	    tensor.type.nbytes));
+	return_if_error(read_at(in, in->data + tensor.begin, data, tensor.type.nbytes));
 	tensor.type.data = data;
 	out->value = lc_value_tensor(&tensor.type);
 	return out->value != NULL ? LC_OK : lc__no_memory(in->path);
@@ -199,5 +200,5 @@ const struct lc__incoming_format lc__incoming_safetensors = {
 	.load = load_tensor,
 	.count = count_tensors,
 	.metadata = metadata_of,
-	.close = close_infile
+	.close = close_infile,
 };

@@ -15,8 +15,8 @@ struct outfile {
 	struct lc__out_file file;
 	struct lc__flat_names planned, written;
 	struct lc__safetensors table;
-	uint64_t data;   /* where the tensors begin; 0 before the header is written */
-	size_t count;    /* tensors written */
+	uint64_t data; /* where the tensors begin; 0 before the header is written */
+	size_t count;  /* tensors written */
 };
 
 static void
@@ -33,10 +33,11 @@ note_all(struct outfile *out, const struct lc__outgoing_how *how)
 {
 	for (size_t i = 0; i < how->n_metadata; i++) {
 		const char *text = strchr(how->metadata[i], '=');
-		const lc_id name = { how->metadata[i], (size_t)(text - how->metadata[i]) };
+		const lc_id name = { how->metadata[i],
+			(size_t)(text - how->metadata[i]) };
 
-		return_if_error(lc__safetensors_note(&out->table, name,
-		    lc_id_of(text + 1)));
+		return_if_error(
+		    lc__safetensors_note(&out->table, name, lc_id_of(text + 1)));
 	}
 	return LC_OK;
 }
@@ -49,8 +50,8 @@ begin(const char *path, const struct lc__outgoing_how *how, void **file)
 	lc_status status;
 
 	if (how->group != NULL)
-		return lc__error(LC_INVALID, 0, "%s: one file cannot be divided into "
-		    "buckets", path);
+		return lc__error(LC_INVALID, 0,
+		    "%s: one file cannot be divided into buckets", path);
 	out = calloc(1, sizeof(*out));
 	if (out == NULL)
 		return lc__no_memory(path);
@@ -125,7 +126,7 @@ put_tensor(void *ctx, const char *name, const lc_tensor *tensor)
 	planned = lc__safetensors_at(&out->table, i);
 	if (planned.type.dtype != tensor->dtype || planned.type.ndim != tensor->ndim ||
 	    memcmp(planned.type.shape, tensor->shape,
-	    tensor->ndim * sizeof(*tensor->shape)) != 0)
+		tensor->ndim * sizeof(*tensor->shape)) != 0)
 		return lc__error(LC_INVALID, 0, "changed after the file was planned");
 	out->count++;
 	return lc__out_file_rewrite(&out->file, out->data + planned.begin, tensor->data,
@@ -177,5 +178,5 @@ const struct lc__outgoing_format lc__outgoing_safetensors = {
 	.plan = plan,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

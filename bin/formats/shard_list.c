@@ -43,8 +43,9 @@ lc__is_tar_name(const char *name)
 static lc_status
 append(struct lc__shard_list *list, char *path)
 {
-	const lc_status status = path == NULL ? lc__no_memory(NULL) :
-	    lc__array_reserve(&list->paths, &list->room, list->count + 1, NULL);
+	const lc_status status = path == NULL
+	    ? lc__no_memory(NULL)
+	    : lc__array_reserve(&list->paths, &list->room, list->count + 1, NULL);
 
 	if (status == LC_OK)
 		list->paths[list->count++] = path;
@@ -80,7 +81,8 @@ path_of_kind(const char *dir, const char *name, bool want, char **out)
 }
 
 static lc_status
-add_archives(struct lc__shard_list *list, const char *dir, const struct lc__dir_list *entries)
+add_archives(struct lc__shard_list *list, const char *dir,
+    const struct lc__dir_list *entries)
 {
 	for (size_t i = 0; i < entries->n; i++) {
 		const char *name = entries->entries[i].name;
@@ -99,7 +101,8 @@ static lc_status read_directory(struct lc__shard_list *list, const char *dir,
     bool groups);
 
 static lc_status
-add_groups(struct lc__shard_list *list, const char *dir, const struct lc__dir_list *entries)
+add_groups(struct lc__shard_list *list, const char *dir,
+    const struct lc__dir_list *entries)
 {
 	lc_status status = LC_OK;
 
@@ -159,8 +162,9 @@ has_single_files(const char *path, bool *out)
 	return_if_error(lc__dir_open(path, &dir));
 	*out = false;
 	while (!*out && (status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
-		*out = entry->d_name[0] != '.' && (ends_with(entry->d_name, suffixes) ||
-		    lc__is_image_name(entry->d_name, strlen(entry->d_name)));
+		*out = entry->d_name[0] != '.' &&
+		    (ends_with(entry->d_name, suffixes) ||
+			lc__is_image_name(entry->d_name, strlen(entry->d_name)));
 	lc__dir_close(&dir);
 	return status;
 }

@@ -14,7 +14,10 @@ struct lc__spill {
 	uint64_t size;       /* bytes in all */
 };
 
-#define LC__SPILL_NONE { .fd = -1 }
+#define LC__SPILL_NONE \
+	{ \
+		.fd = -1 \
+	}
 
 /** @param dir  where the file is; NULL for where temporary files go */
 LC_CHECKED lc_status lc__spill_open(const char *dir, struct lc__spill *out);

@@ -18,23 +18,23 @@
 
 /* The archives of one group; the last may be open. */
 struct group {
-	char *name;              /* "" for none */
-	uint64_t next;           /* number of the next archive */
-	uint64_t turn;           /* when it got its last record */
-	uint64_t records, bytes; /* in the archive that is open */
+	char *name;                         /* "" for none */
+	uint64_t next;                      /* number of the next archive */
+	uint64_t turn;                      /* when it got its last record */
+	uint64_t records, bytes;            /* in the archive that is open */
 	struct lc__archive_writer *archive; /* NULL if none is */
 	struct lc__out_file file;
 };
 
 struct lc__tar_series {
 	struct lc__outgoing_how how;
-	char *path;              /* of a single archive; NULL for a directory */
+	char *path;               /* of a single archive; NULL for a directory */
 	struct lc__out_tree tree; /* of a directory */
 	struct group **groups;
 	size_t count, room;
-	size_t open;             /* groups with an open archive */
+	size_t open; /* groups with an open archive */
 	uint64_t turns;
-	uint64_t bytes;          /* in archives that are in place */
+	uint64_t bytes; /* in archives that are in place */
 };
 
 /* ---- groups --------------------------------------------------------------------- */
@@ -53,7 +53,8 @@ add_group(struct lc__tar_series *series, const char *name)
 {
 	struct group *group;
 
-	if (lc__array_reserve(&series->groups, &series->room, series->count + 1, NULL) != LC_OK)
+	if (lc__array_reserve(&series->groups, &series->room, series->count + 1, NULL) !=
+	    LC_OK)
 		return NULL;
 	group = calloc(1, sizeof(*group));
 	if (group != NULL)
@@ -84,7 +85,7 @@ open_file(struct lc__tar_series *series, struct group *group)
 	if (series->path != NULL)
 		return lc__out_file_open(series->path, &series->how, &group->file);
 	if (asprintf(&name, "%s%sshard-%06llu" SUFFIX, group->name,
-	    *group->name != '\0' ? "/" : "", (unsigned long long)group->next) < 0)
+		*group->name != '\0' ? "/" : "", (unsigned long long)group->next) < 0)
 		return lc__no_memory(NULL);
 	status = lc__out_tree_open(&series->tree, name, &group->file);
 	free(name);
@@ -95,8 +96,8 @@ static lc_status
 open_archive(struct lc__tar_series *series, struct group *group)
 {
 	return_if_error(open_file(series, group));
-	if (lc__archive_create(LC__ARCHIVE_TAR, take, &group->file,
-	    &group->archive) != LC_OK) {
+	if (lc__archive_create(LC__ARCHIVE_TAR, take, &group->file, &group->archive) !=
+	    LC_OK) {
 		lc__out_file_discard(&group->file);
 		return lc_last_error()->status;
 	}
@@ -193,8 +194,8 @@ begin_single(struct lc__tar_series *series, const char *path)
 	struct group *group;
 
 	if (series->how.group != NULL || series->how.shard_records != 0)
-		return lc__error(LC_INVALID, 0, "%s: a series of archives needs a "
-		    "directory, not %s", path,
+		return lc__error(LC_INVALID, 0,
+		    "%s: a series of archives needs a directory, not %s", path,
 		    lc__out_is_stdout(path) ? "standard output" : "one file");
 	series->path = strdup(path);
 	group = add_group(series, "");
@@ -213,8 +214,8 @@ lc__tar_series_begin(const char *path, const struct lc__outgoing_how *how,
 	if (series == NULL)
 		return lc__no_memory(NULL);
 	series->how = *how;
-	status = is_single(path) ? begin_single(series, path) :
-	    lc__out_tree_begin(path, how, &series->tree);
+	status = is_single(path) ? begin_single(series, path)
+				 : lc__out_tree_begin(path, how, &series->tree);
 	if (status == LC_OK)
 		*out = series;
 	else

@@ -24,8 +24,8 @@ LC_CHECKED lc_status lc__tar_series_begin(const char *path,
  * @param group  "bucket_64x64", or "" for none
  * @param bytes  that the record will take
  */
-LC_CHECKED lc_status lc__tar_series_at(struct lc__tar_series *series,
-    const char *group, uint64_t bytes, struct lc__archive_writer **out);
+LC_CHECKED lc_status lc__tar_series_at(struct lc__tar_series *series, const char *group,
+    uint64_t bytes, struct lc__archive_writer **out);
 
 /** Have everything in place and on disk; where files may be replaced, those that are
  *  left of a longer series go. Frees it, also on failure. */

@@ -177,8 +177,8 @@ read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 	else if (lc__json_is(file, LC__JSON_STRING) && r->open != NULL)
 		return_if_error(r->open(r->ctx, file->string, &tensor, r->loaded));
 	else if (file != NULL)
-		return bad(r, "a tensor in a file stands only in a directory's "
-		    "value.json");
+		return bad(r,
+		    "a tensor in a file stands only in a directory's value.json");
 	else
 		return bad(r, "the data of the tensor %.60s is not here", type->string);
 	*out = lc_value_tensor(&tensor);
@@ -197,7 +197,8 @@ read_items(struct reader *r, const struct lc__json *array, lc_value *into)
 
 	if (array->kind != LC__JSON_ARRAY)
 		return bad(r, "no list");
-	lc__json_each(json, array) {
+	lc__json_each(json, array)
+	{
 		lc_value *item = NULL;
 		lc__path_index(&r->path, i++);
 		return_if_error(read_part(r, json, &item));
@@ -240,8 +241,9 @@ set_name(struct reader *r, lc_value *map, const char *name, const struct lc__jso
 static lc_status
 read_pair(struct reader *r, const struct lc__json *pair, lc_value *map)
 {
-	const struct lc__json *name = pair->kind == LC__JSON_ARRAY && pair->count == 2 ?
-	    lc__json_first(pair) : NULL;
+	const struct lc__json *name = pair->kind == LC__JSON_ARRAY && pair->count == 2
+	    ? lc__json_first(pair)
+	    : NULL;
 	const struct lc__json *coded = lc__json_get(name, "$str");
 	char *bytes = NULL;
 	size_t size;
@@ -273,8 +275,7 @@ read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
 	*out = lc_value_map();
 	if (array->kind != LC__JSON_ARRAY)
 		return bad(r, "$map is no list of pairs of a name and a value");
-	lc__json_each(pair, array)
-		return_if_error(read_pair(r, pair, *out));
+	lc__json_each(pair, array) return_if_error(read_pair(r, pair, *out));
 	return LC_OK;
 }
 
@@ -282,8 +283,12 @@ static const struct {
 	const char *name;
 	lc_status (*read)(struct reader *r, const struct lc__json *json, lc_value **out);
 } specials[] = {
-	{ "$tuple", read_tuple }, { "$bytes", read_bytes }, { "$str", read_str },
-	{ "$u64", read_u64 }, { "$float", read_float }, { "$map", read_pairs },
+	{ "$tuple", read_tuple },
+	{ "$bytes", read_bytes },
+	{ "$str", read_str },
+	{ "$u64", read_u64 },
+	{ "$float", read_float },
+	{ "$map", read_pairs },
 };
 
 static lc_status
@@ -295,8 +300,10 @@ read_special(struct reader *r, const struct lc__json *object, const char *name,
 	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
 		if (strcmp(name, specials[i].name) == 0 && object->count == 1)
 			return specials[i].read(r, lc__json_first(object), out);
-	return bad(r, "an object with '%.60s' has no meaning here; a map with such "
-	    "a name is {\"$map\": [[name, value], ...]}", name);
+	return bad(r,
+	    "an object with '%.60s' has no meaning here; a map with such "
+	    "a name is {\"$map\": [[name, value], ...]}",
+	    name);
 }
 
 /* The members of an object but for one, which may be NULL. */
@@ -306,13 +313,11 @@ read_object(struct reader *r, const struct lc__json *object, const struct lc__js
 {
 	const struct lc__json *item;
 
-	lc__json_each(item, object)
-		if (*item->name == '$' && item != but)
-			return read_special(r, object, item->name, out);
+	lc__json_each(item, object) if (*item->name == '$' &&
+	    item != but) return read_special(r, object, item->name, out);
 	*out = lc_value_map();
-	lc__json_each(item, object)
-		if (item != but)
-			return_if_error(set_name(r, *out, item->name, item));
+	lc__json_each(item, object) if (item != but)
+	    return_if_error(set_name(r, *out, item->name, item));
 	return LC_OK;
 }
 
@@ -329,8 +334,10 @@ read_number(struct reader *r, const struct lc__json *json, lc_value **out)
 		return LC_OK;
 	}
 	if (lc__json_is_integer(json))
-		return bad(r, "the integer %.*s is outside of -2^63 to 2^63 - 1; to 2^64 - 1 "
-		    "it is {\"$u64\": \"decimal\"}", size, json->source.text);
+		return bad(r,
+		    "the integer %.*s is outside of -2^63 to 2^63 - 1; to 2^64 - 1 "
+		    "it is {\"$u64\": \"decimal\"}",
+		    size, json->source.text);
 	if (!lc__json_double(json, &real) || isinf(real))
 		return bad(r, "%.*s is too large for a float", size, json->source.text);
 	*out = lc_value_float(real);
@@ -341,21 +348,14 @@ static lc_status
 read_kind(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	switch (json->kind) {
-	case LC__JSON_OBJECT:
-		return read_object(r, json, NULL, out);
-	case LC__JSON_ARRAY:
-		return read_list(r, json, out);
+	case LC__JSON_OBJECT: return read_object(r, json, NULL, out);
+	case LC__JSON_ARRAY: return read_list(r, json, out);
 	case LC__JSON_STRING:
 		*out = lc_value_strn(json->string, json->string_size);
 		return LC_OK;
-	case LC__JSON_NUMBER:
-		return read_number(r, json, out);
-	case LC__JSON_NULL:
-		*out = lc_value_nil();
-		return LC_OK;
-	default:
-		*out = lc_value_boolean(json->kind == LC__JSON_TRUE);
-		return LC_OK;
+	case LC__JSON_NUMBER: return read_number(r, json, out);
+	case LC__JSON_NULL: *out = lc_value_nil(); return LC_OK;
+	default: *out = lc_value_boolean(json->kind == LC__JSON_TRUE); return LC_OK;
 	}
 }
 
@@ -366,8 +366,7 @@ read_part(struct reader *r, const struct lc__json *json, lc_value **out)
 	lc_status status;
 
 	if (++r->depth > LC_MAX_DEPTH)
-		return lc__error(LC_INVALID, 0, "nested deeper than %d",
-		    LC_MAX_DEPTH);
+		return lc__error(LC_INVALID, 0, "nested deeper than %d", LC_MAX_DEPTH);
 	status = read_kind(r, json, &value);
 	r->depth--;
 	if (status == LC_OK)
@@ -393,9 +392,14 @@ static lc_status
 read_root(const struct lc__json *json, const struct lc__json *but, lc__json_open open,
     void *ctx, struct lc__loaded *out)
 {
-	struct reader r = { .open = open, .ctx = ctx, .loaded = out, .depth = but != NULL };
-	lc_status status = but != NULL ? read_object(&r, json, but, &out->value) :
-	    read_part(&r, json, &out->value);
+	struct reader r = {
+		.open = open,
+		.ctx = ctx,
+		.loaded = out,
+		.depth = but != NULL,
+	};
+	lc_status status = but != NULL ? read_object(&r, json, but, &out->value)
+				       : read_part(&r, json, &out->value);
 
 	if (status == LC_OK)
 		status = lc_value_check(out->value);

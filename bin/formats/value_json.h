@@ -55,8 +55,8 @@ char *lc__value_json_text(const lc_value *value);
  * @param tensor  its type; the data is to be set
  * @param loaded  for memory that must stay
  */
-typedef lc_status (*lc__json_open)(void *ctx, const char *file,
-    lc_tensor *tensor, struct lc__loaded *loaded);
+typedef lc_status (*lc__json_open)(void *ctx, const char *file, lc_tensor *tensor,
+    struct lc__loaded *loaded);
 
 /**
  * Read a value.
@@ -72,7 +72,7 @@ LC_CHECKED lc_status lc__value_json_read(const void *text, size_t size,
  * Read an object and apart from it one of its members, which may be as deep as a
  * value can be. member->value stays NULL if there is none of that name.
  */
-LC_CHECKED lc_status lc__value_json_split(const void *text, size_t size,
-    const char *name, struct lc__loaded *rest, struct lc__loaded *member);
+LC_CHECKED lc_status lc__value_json_split(const void *text, size_t size, const char *name,
+    struct lc__loaded *rest, struct lc__loaded *member);
 
 #endif

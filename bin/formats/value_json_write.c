@@ -65,8 +65,7 @@ write_float(struct writer *w, const lc_value *value)
 	return_if_error(lc_value_as_float(value, &number));
 	memcpy(&bits, &number, sizeof(bits));
 	if (isnan(number) && bits != PLAIN_NAN)
-		fprintf(w->out, "{\"$float\":\"nan:%016llx\"}",
-		    (unsigned long long)bits);
+		fprintf(w->out, "{\"$float\":\"nan:%016llx\"}", (unsigned long long)bits);
 	else if (isnan(number))
 		fputs("{\"$float\":\"nan\"}", w->out);
 	else if (isinf(number))
@@ -89,10 +88,8 @@ write_plain(struct writer *w, const lc_value *value)
 		return_if_error(lc_value_as_boolean(value, &truth));
 		fputs(truth ? "true" : "false", w->out);
 		return LC_OK;
-	case LC_INTEGER:
-		return write_integer(w, value);
-	case LC_FLOAT:
-		return write_float(w, value);
+	case LC_INTEGER: return write_integer(w, value);
+	case LC_FLOAT: return write_float(w, value);
 	case LC_STRING:
 		return_if_error(lc_value_as_str(value, &text, &size));
 		put_text(w->out, text, size);
@@ -101,9 +98,7 @@ write_plain(struct writer *w, const lc_value *value)
 		return_if_error(lc_value_as_bytes(value, &bytes, &size));
 		put_base64(w->out, "$bytes", bytes, size);
 		return LC_OK;
-	default:
-		fputs("null", w->out);
-		return LC_OK;
+	default: fputs("null", w->out); return LC_OK;
 	}
 }
 
@@ -111,8 +106,8 @@ static lc_status
 write_file(struct writer *w, const lc_tensor *tensor)
 {
 	struct lc__buf name = { 0 };
-	lc_status status = w->tensors->file(w->tensors->ctx,
-	    lc__path_text(&w->path), tensor, &name);
+	lc_status status = w->tensors->file(w->tensors->ctx, lc__path_text(&w->path),
+	    tensor, &name);
 
 	if (status == LC_OK && name.failed)
 		status = lc__no_memory(NULL);
@@ -131,8 +126,8 @@ write_tensor(struct writer *w, const lc_value *value)
 	lc_tensor tensor;
 
 	return_if_error(lc_value_as_tensor(value, &tensor));
-	fprintf(w->out, "{\"$tensor\":\"%s\"", lc__tensor_describe(&tensor, type,
-	    sizeof(type)));
+	fprintf(w->out, "{\"$tensor\":\"%s\"",
+	    lc__tensor_describe(&tensor, type, sizeof(type)));
 	if (w->tensors->data == LC__JSON_DATA) {
 		fputs(",\"data\":\"", w->out);
 		lc__base64_write(w->out, tensor.data, tensor.nbytes);
@@ -208,16 +203,11 @@ static lc_status
 write_part(struct writer *w, const lc_value *value)
 {
 	switch (lc_value_kind(value)) {
-	case LC_TENSOR:
-		return write_tensor(w, value);
-	case LC_MAP:
-		return write_map(w, value);
-	case LC_LIST:
-		return write_list(w, value);
-	case LC_TUPLE:
-		return write_tuple(w, value);
-	default:
-		return write_plain(w, value);
+	case LC_TENSOR: return write_tensor(w, value);
+	case LC_MAP: return write_map(w, value);
+	case LC_LIST: return write_list(w, value);
+	case LC_TUPLE: return write_tuple(w, value);
+	default: return write_plain(w, value);
 	}
 }
 

@@ -16,15 +16,15 @@
 struct wds_in {
 	struct lc__incoming_how how;
 	struct lc__shard_list shards;
-	size_t shard;               /* the one being read */
+	size_t shard;                /* the one being read */
 	struct lc__archive *archive; /* that one, open; NULL after the last */
-	struct lc__buf name;        /* of the current member, ended by a NUL */
-	size_t key_size;            /* how much of the name is the key */
-	bool first;                 /* it is the first of its archive */
-	struct lc__buf key;         /* of the record that next() went to */
-	bool unread;                /* its members may still follow */
-	bool ended;                 /* there is no further member */
-	lc_error broken;            /* why this archive cannot be read on, until that is reported */
+	struct lc__buf name;         /* of the current member, ended by a NUL */
+	size_t key_size;             /* how much of the name is the key */
+	bool first;                  /* it is the first of its archive */
+	struct lc__buf key;          /* of the record that next() went to */
+	bool unread;                 /* its members may still follow */
+	bool ended;                  /* there is no further member */
+	lc_error broken; /* why this archive cannot be read on, until that is reported */
 };
 
 static const char *
@@ -65,8 +65,9 @@ open_shard(struct wds_in *in)
 {
 	const char *path = path_of(in);
 
-	return in->shards.named ? lc__archive_open_pipe(path, &in->archive) :
-	    lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
+	return in->shards.named
+	    ? lc__archive_open_pipe(path, &in->archive)
+	    : lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
 }
 
 static void
@@ -141,7 +142,7 @@ next(void *ctx, lc_id *id)
 	if (lc__buf_append(&in->key, in->name.data, in->key_size) == NULL)
 		return lc__no_memory(path_of(in));
 	in->unread = true;
-	*id = (lc_id) { in->key.data, in->key.size };
+	*id = (lc_id){ in->key.data, in->key.size };
 	return LC_OK;
 }
 
@@ -162,8 +163,9 @@ load_member(struct wds_in *in, uint64_t *left, struct lc__wds_sample *sample,
 	if (status == LC_OK)
 		status = lc__wds_sample_add(sample, extension, value);
 	lc__buf_free(&bytes);
-	return status == LC_OK ? LC_OK : lc__error_prefix("%s: %s", path_of(in),
-	    lc__quote_id(in->name.data, in->name.size - 1));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s: %s", path_of(in),
+				     lc__quote_id(in->name.data, in->name.size - 1));
 }
 
 /* A record that the archive breaks off after may lack members. */
@@ -196,14 +198,15 @@ load(void *ctx, struct lc__loaded *out)
 
 	status = load_members(in, &sample, out);
 	/* A failure of the system is not damage of the archive; it is reported once. */
-	if (status == LC_OK && !is_whole(in) && (in->broken.status == LC_IO ||
-	    in->broken.status == LC_NO_MEMORY)) {
+	if (status == LC_OK && !is_whole(in) &&
+	    (in->broken.status == LC_IO || in->broken.status == LC_NO_MEMORY)) {
 		lc__wds_sample_free(&sample);
 		return report_broken(in);
 	}
 	if (status == LC_OK) {
-		status = is_whole(in) ? lc__wds_sample_build(&sample, &out->value) :
-		    lc__error(LC_CORRUPT, 0, "the archive breaks off behind it");
+		status = is_whole(in)
+		    ? lc__wds_sample_build(&sample, &out->value)
+		    : lc__error(LC_CORRUPT, 0, "the archive breaks off behind it");
 		if (status != LC_OK)
 			lc__error_prefix("%s: %s", path,
 			    lc__quote_id(in->key.data, in->key.size));
@@ -224,7 +227,7 @@ is(const char *path, const void *first, size_t size, bool *is)
 		return lc__shard_list_is(path, is);
 	*is = (size >= 512 && memcmp(bytes + 257, "ustar", 5) == 0) ||
 	    (lc__is_tar_name(path) &&
-	    lc__payload_kind_of(first, size) == LC__PAYLOAD_OTHER);
+		lc__payload_kind_of(first, size) == LC__PAYLOAD_OTHER);
 	return LC_OK;
 }
 
@@ -247,8 +250,9 @@ open_all(struct wds_in *in, const char *path)
 	if (in->shards.count == 0)
 		return lc__error(LC_NOT_MODULE, 0, "%s: no tar archive in it", path);
 	advance(in);
-	return in->broken.status == LC_OK || in->shards.count > 1 ? LC_OK :
-	    lc__error_raise(&in->broken);
+	return in->broken.status == LC_OK || in->shards.count > 1
+	    ? LC_OK
+	    : lc__error_raise(&in->broken);
 }
 
 static lc_status
@@ -275,5 +279,5 @@ const struct lc__incoming_format lc__incoming_webdataset = {
 	.open = open_path,
 	.next = next,
 	.load = load,
-	.close = close_all
+	.close = close_all,
 };

@@ -108,17 +108,14 @@ form_of(const lc_value *value)
 	size_t size;
 
 	switch (lc_value_kind(value)) {
-	case LC_TENSOR:
-		return LC__WDS_AS_NPY;
-	case LC_BYTES:
-		return LC__WDS_AS_BYTES;
+	case LC_TENSOR: return LC__WDS_AS_NPY;
+	case LC_BYTES: return LC__WDS_AS_BYTES;
 	case LC_STRING:
 		if (lc_value_as_str(value, &text, &size) == LC_OK &&
 		    lc__utf8_valid(text, size))
 			return LC__WDS_AS_TEXT;
 		return LC__WDS_AS_JSON;
-	default:
-		return LC__WDS_AS_JSON;
+	default: return LC__WDS_AS_JSON;
 	}
 }
 
@@ -132,11 +129,14 @@ add_file(struct layout *l, const lc_value *value)
 	if (out->count == LC__WDS_MEMBERS)
 		return refuse(l, "more parts than a sample has members");
 	return_if_error(lc__array_reserve(&out->files, &out->room, out->count + 1, NULL));
-	out->files[out->count++] = (struct lc__wds_file) {
-		.name = out->names.size, .form = form_of(value), .value = value
+	out->files[out->count++] = (struct lc__wds_file){
+		.name = out->names.size,
+		.form = form_of(value),
+		.value = value,
 	};
-	return lc__buf_append(&out->names, path, strlen(path) + 1) != NULL ? LC_OK :
-	    lc__no_memory(NULL);
+	return lc__buf_append(&out->names, path, strlen(path) + 1) != NULL
+	    ? LC_OK
+	    : lc__no_memory(NULL);
 }
 
 static lc_status
@@ -158,8 +158,9 @@ enter(struct layout *l, const lc_value *group, size_t i)
 		lc__buf_printf(&l->path, "%zu", i);
 	if (lc__buf_append(&l->path, "", 1) == NULL)
 		return lc__no_memory(NULL);
-	return *text_of(&l->path) != '_' ? LC_OK :
-	    refuse(l, "names that begin with _ are WebDataset's own");
+	return *text_of(&l->path) != '_'
+	    ? LC_OK
+	    : refuse(l, "names that begin with _ are WebDataset's own");
 }
 
 static lc_status
@@ -193,15 +194,12 @@ names_its_type(const struct lc__wds_file *file, const char *path)
 		if (*p == '.' || (*p >= 'A' && *p <= 'Z'))
 			return false;
 	switch (file->form) {
-	case LC__WDS_AS_NPY:
-		return type == LC__WDS_NPY;
-	case LC__WDS_AS_TEXT:
-		return type == LC__WDS_TEXT;
+	case LC__WDS_AS_NPY: return type == LC__WDS_NPY;
+	case LC__WDS_AS_TEXT: return type == LC__WDS_TEXT;
 	case LC__WDS_AS_JSON:
-		return type == LC__WDS_JSON || (type == LC__WDS_INTEGER &&
-		    lc_value_kind(file->value) == LC_INTEGER);
-	default:
-		return false;
+		return type == LC__WDS_JSON ||
+		    (type == LC__WDS_INTEGER && lc_value_kind(file->value) == LC_INTEGER);
+	default: return false;
 	}
 }
 
@@ -216,7 +214,9 @@ extension_of_bytes(const struct lc__wds_file *file, const char *path)
 	/* Readers can be asked to keep these as bytes, whatever the name. */
 	if (*path != '\0')
 		return type == LC__WDS_OTHER || type == LC__WDS_IMAGE ||
-		    type == LC__WDS_PICKLE ? "" : "bin";
+			type == LC__WDS_PICKLE
+		    ? ""
+		    : "bin";
 	if (lc_value_as_bytes(file->value, &bytes, &size) != LC_OK)
 		return "bin";
 	image = lc__image_sniff(bytes, size);
@@ -231,14 +231,10 @@ extension_of(const struct lc__wds_files *files, const struct lc__wds_file *file,
 	if (files->count > 1 && names_its_type(file, path))
 		return "";
 	switch (file->form) {
-	case LC__WDS_AS_NPY:
-		return "npy";
-	case LC__WDS_AS_TEXT:
-		return "txt";
-	case LC__WDS_AS_JSON:
-		return "json";
-	default:
-		return extension_of_bytes(file, path);
+	case LC__WDS_AS_NPY: return "npy";
+	case LC__WDS_AS_TEXT: return "txt";
+	case LC__WDS_AS_JSON: return "json";
+	default: return extension_of_bytes(file, path);
 	}
 }
 
@@ -299,8 +295,9 @@ check_id(lc_id id, const struct lc__wds_files *files)
 	const char *fault = lc__name_fault(LC__NAME_MEMBER, id.data, id.size, "");
 	size_t size = 0;
 
-	if (fault == NULL && (memchr(id.data, '\n', id.size) != NULL ||
-	    memchr(id.data, '\r', id.size) != NULL))
+	if (fault == NULL &&
+	    (memchr(id.data, '\n', id.size) != NULL ||
+		memchr(id.data, '\r', id.size) != NULL))
 		fault = "it has a line break";
 	for (size_t i = 0; i < files->count && fault == NULL; i++) {
 		const char *name = lc__wds_file_name(files, i);
@@ -312,8 +309,9 @@ check_id(lc_id id, const struct lc__wds_files *files)
 		else if (lc__wds_is_meta(name))
 			fault = "names between double underscores are passed over";
 	}
-	return fault == NULL ? LC_OK : lc__error(LC_UNSUPPORTED, 0,
-	    "WebDataset cannot have this key: %s", fault);
+	return fault == NULL
+	    ? LC_OK
+	    : lc__error(LC_UNSUPPORTED, 0, "WebDataset cannot have this key: %s", fault);
 }
 
 static lc_status
@@ -334,8 +332,9 @@ lc__wds_layout(lc_id id, const lc_value *value, struct lc__wds_files *out)
 {
 	out->count = 0;
 	out->names.size = 0;
-	return lay_out(id, value, out) == LC_OK ? LC_OK :
-	    lc__error_prefix("%s", lc__quote_id(id.data, id.size));
+	return lay_out(id, value, out) == LC_OK
+	    ? LC_OK
+	    : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 const char *
@@ -381,9 +380,7 @@ lc__wds_file_bytes(const struct lc__wds_file *file, bool bits, struct lc__buf *h
 		return lc__npy_encode_header(&tensor, bits, head);
 	case LC__WDS_AS_TEXT:
 		return lc_value_as_str(file->value, (const char **)data, size);
-	case LC__WDS_AS_BYTES:
-		return lc_value_as_bytes(file->value, data, size);
-	default:
-		return json_bytes(file->value, head);
+	case LC__WDS_AS_BYTES: return lc_value_as_bytes(file->value, data, size);
+	default: return json_bytes(file->value, head);
 	}
 }

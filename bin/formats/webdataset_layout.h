@@ -21,13 +21,11 @@
 #include "lmdbcache.h"
 
 /** How a part is written. */
-enum lc__wds_form {
-	LC__WDS_AS_NPY, LC__WDS_AS_TEXT, LC__WDS_AS_BYTES, LC__WDS_AS_JSON
-};
+enum lc__wds_form { LC__WDS_AS_NPY, LC__WDS_AS_TEXT, LC__WDS_AS_BYTES, LC__WDS_AS_JSON };
 
 /** One file of a record. */
 struct lc__wds_file {
-	size_t name;           /* where its name begins in the names */
+	size_t name; /* where its name begins in the names */
 	enum lc__wds_form form;
 	const lc_value *value; /* borrowed from the record */
 };
@@ -36,7 +34,7 @@ struct lc__wds_file {
 struct lc__wds_files {
 	struct lc__wds_file *files;
 	size_t count, room;
-	struct lc__buf names;  /* each ended by a NUL */
+	struct lc__buf names; /* each ended by a NUL */
 };
 
 /**

@@ -60,7 +60,8 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 static lc_status
 collect(struct wds_out *out, uint64_t *bytes)
 {
-	return_if_error(lc__array_reserve(&out->contents, &out->room, out->files.count, NULL));
+	return_if_error(
+	    lc__array_reserve(&out->contents, &out->room, out->files.count, NULL));
 	out->heads.size = 0;
 	*bytes = 0;
 	if (lc__buf_append(&out->heads, NULL, 0) == NULL)
@@ -70,7 +71,7 @@ collect(struct wds_out *out, uint64_t *bytes)
 
 		content->head = out->heads.size;
 		if (lc__wds_file_bytes(&out->files.files[i], out->how.bits, &out->heads,
-		    &content->data, &content->size) != LC_OK) {
+			&content->data, &content->size) != LC_OK) {
 			const char *name = lc__wds_file_name(&out->files, i);
 			return lc__error_prefix("%s", lc__quote_id(name, strlen(name)));
 		}
@@ -137,5 +138,5 @@ const struct lc__outgoing_format lc__outgoing_webdataset = {
 	.begin = begin,
 	.put = put,
 	.finish = finish,
-	.discard = discard
+	.discard = discard,
 };

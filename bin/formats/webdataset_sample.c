@@ -22,19 +22,31 @@ static const struct {
 	const char *extension;
 	enum lc__wds_type type;
 } types[] = {
-	{ "npy", LC__WDS_NPY }, { "npz", LC__WDS_NPZ },
-	{ "jpg", LC__WDS_IMAGE }, { "jpeg", LC__WDS_IMAGE }, { "png", LC__WDS_IMAGE },
-	{ "webp", LC__WDS_IMAGE }, { "tif", LC__WDS_IMAGE }, { "tiff", LC__WDS_IMAGE },
-	{ "txt", LC__WDS_TEXT }, { "text", LC__WDS_TEXT },
+	{ "npy", LC__WDS_NPY },
+	{ "npz", LC__WDS_NPZ },
+	{ "jpg", LC__WDS_IMAGE },
+	{ "jpeg", LC__WDS_IMAGE },
+	{ "png", LC__WDS_IMAGE },
+	{ "webp", LC__WDS_IMAGE },
+	{ "tif", LC__WDS_IMAGE },
+	{ "tiff", LC__WDS_IMAGE },
+	{ "txt", LC__WDS_TEXT },
+	{ "text", LC__WDS_TEXT },
 	{ "transcript", LC__WDS_TEXT },
-	{ "json", LC__WDS_JSON }, { "jsn", LC__WDS_JSON },
-	{ "cls", LC__WDS_INTEGER }, { "cls2", LC__WDS_INTEGER },
-	{ "class", LC__WDS_INTEGER }, { "count", LC__WDS_INTEGER },
-	{ "index", LC__WDS_INTEGER }, { "inx", LC__WDS_INTEGER },
+	{ "json", LC__WDS_JSON },
+	{ "jsn", LC__WDS_JSON },
+	{ "cls", LC__WDS_INTEGER },
+	{ "cls2", LC__WDS_INTEGER },
+	{ "class", LC__WDS_INTEGER },
+	{ "count", LC__WDS_INTEGER },
+	{ "index", LC__WDS_INTEGER },
+	{ "inx", LC__WDS_INTEGER },
 	{ "id", LC__WDS_INTEGER },
 	{ "bin", LC__WDS_BYTES },
-	{ "pyd", LC__WDS_PICKLE }, { "pickle", LC__WDS_PICKLE },
-	{ "pkl", LC__WDS_PICKLE }, { "pth", LC__WDS_PICKLE },
+	{ "pyd", LC__WDS_PICKLE },
+	{ "pickle", LC__WDS_PICKLE },
+	{ "pkl", LC__WDS_PICKLE },
+	{ "pth", LC__WDS_PICKLE },
 };
 
 enum lc__wds_type
@@ -107,8 +119,8 @@ static lc_status
 load_json(const struct lc__buf *bytes, struct lc__loaded *out, lc_value **part)
 {
 	struct lc__loaded loaded = { 0 };
-	const lc_status status = lc__value_json_read(bytes->data, bytes->size, NULL,
-	    NULL, &loaded);
+	const lc_status status = lc__value_json_read(bytes->data, bytes->size, NULL, NULL,
+	    &loaded);
 
 	if (status == LC_OK)
 		return take_over(&loaded, out, part);
@@ -172,8 +184,8 @@ load_integer(const struct lc__buf *bytes, lc_value **part)
 		negative = *at++ == '-';
 	if (!read_digits(at, end, negative ? (uint64_t)1 << 63 : UINT64_MAX, &number))
 		return lc__error(LC_CORRUPT, 0, "not an integer from -2^63 to 2^64-1");
-	*part = negative ? lc_value_integer((int64_t)(0 - number)) :
-	    lc_value_unsigned(number);
+	*part = negative ? lc_value_integer((int64_t)(0 - number))
+			 : lc_value_unsigned(number);
 	return LC_OK;
 }
 
@@ -250,8 +262,7 @@ lower_type(char *extension)
 }
 
 lc_status
-lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension,
-    lc_value *value)
+lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension, lc_value *value)
 {
 	char *copy = NULL;
 
@@ -260,15 +271,18 @@ lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension,
 		return lc__error(LC_INVALID, 0, "more than %d members of one sample",
 		    LC__WDS_MEMBERS);
 	}
-	if (lc__array_reserve(&sample->members, &sample->room, sample->count + 1, NULL) == LC_OK)
+	if (lc__array_reserve(&sample->members, &sample->room, sample->count + 1, NULL) ==
+	    LC_OK)
 		copy = strdup(extension);
 	if (copy == NULL) {
 		lc_value_free(value);
 		return lc__no_memory(NULL);
 	}
 	lower_type(copy);
-	sample->members[sample->count++] = (struct lc__wds_member) {
-		.extension = copy, .name = name_size(copy, value), .value = value
+	sample->members[sample->count++] = (struct lc__wds_member){
+		.extension = copy,
+		.name = name_size(copy, value),
+		.value = value,
 	};
 	return LC_OK;
 }
@@ -339,7 +353,7 @@ check_twice(const struct lc__wds_sample *sample, const struct lc__wds_member **s
 		if (strcasecmp(sorted[i - 1]->extension, sorted[i]->extension) == 0)
 			return lc__error(LC_INVALID, 0, "%s is there twice",
 			    lc__quote_id(sorted[i]->extension,
-			    strlen(sorted[i]->extension)));
+				strlen(sorted[i]->extension)));
 	return LC_OK;
 }
 
@@ -408,8 +422,7 @@ build_flat(struct lc__wds_sample *sample, lc_value **out)
 	lc_status status;
 
 	for (size_t i = 0; i < sample->count; i++) {
-		lc_value_set(map, sample->members[i].extension,
-		    sample->members[i].value);
+		lc_value_set(map, sample->members[i].extension, sample->members[i].value);
 		sample->members[i].value = NULL;
 	}
 	status = lc_value_check(map);
@@ -432,8 +445,8 @@ lc__wds_sample_build(struct lc__wds_sample *sample, lc_value **out)
 	} else {
 		status = check_names(sample, &paths);
 		if (status == LC_OK)
-			status = paths ? build_parts(sample, out) :
-			    build_flat(sample, out);
+			status = paths ? build_parts(sample, out)
+				       : build_flat(sample, out);
 	}
 	lc__wds_sample_free(sample);
 	return status;

@@ -30,8 +30,8 @@ enum lc__wds_type {
 	LC__WDS_JSON,    /* json, jsn */
 	LC__WDS_INTEGER, /* cls, cls2, class, count, index, inx, id */
 	LC__WDS_NPZ,
-	LC__WDS_BYTES,   /* bin */
-	LC__WDS_PICKLE   /* pyd, pickle, pkl, pth: a program, not data */
+	LC__WDS_BYTES, /* bin */
+	LC__WDS_PICKLE /* pyd, pickle, pkl, pth: a program, not data */
 };
 
 /** By the last extension of "seg.PNG", whatever its case. */
@@ -77,8 +77,7 @@ LC_CHECKED lc_status lc__wds_sample_add(struct lc__wds_sample *sample,
 
 /** Make the value. LC_INVALID for an extension that is there twice, whatever its
  *  case. Empties @p sample. */
-LC_CHECKED lc_status lc__wds_sample_build(struct lc__wds_sample *sample,
-    lc_value **out);
+LC_CHECKED lc_status lc__wds_sample_build(struct lc__wds_sample *sample, lc_value **out);
 
 void lc__wds_sample_free(struct lc__wds_sample *sample);
 

@@ -16,25 +16,23 @@
 static double
 element(const lc_tensor *tensor, size_t i)
 {
-	return lc__element_real(tensor->dtype, (const char *)tensor->data +
-	    i * lc_dtype_size(tensor->dtype));
+	return lc__element_real(tensor->dtype,
+	    (const char *)tensor->data + i * lc_dtype_size(tensor->dtype));
 }
 
 static struct lc__box
 read_box(const lc_sample *sample, size_t i, int64_t class_id)
 {
-	const struct lc__box box = {
-		element(&sample->boxes, 4 * i), element(&sample->boxes, 4 * i + 1),
-		element(&sample->boxes, 4 * i + 2), element(&sample->boxes, 4 * i + 3),
-		class_id
-	};
+	const struct lc__box box = { element(&sample->boxes, 4 * i),
+		element(&sample->boxes, 4 * i + 1), element(&sample->boxes, 4 * i + 2),
+		element(&sample->boxes, 4 * i + 3), class_id };
 
 	return box;
 }
 
 size_t
-lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
-    struct lc__box *out, size_t room)
+lc__boxes_read(const lc_sample *sample, const int64_t *class_ids, struct lc__box *out,
+    size_t room)
 {
 	const size_t all = sample->mask.ndim == 1 ? sample->mask.shape[0] : 0;
 	size_t n = 0;
@@ -57,9 +55,9 @@ lc__box_area(const struct lc__box *box, struct lc__area area)
 {
 	const int64_t left = edge(box->x0, area.width), top = edge(box->y0, area.height);
 	const int64_t right = edge(box->x1, area.width),
-	    bottom = edge(box->y1, area.height);
+		      bottom = edge(box->y1, area.height);
 	const struct lc__area out = { area.x + left, area.y + top,
-	    right > left ? right - left : 1, bottom > top ? bottom - top : 1 };
+		right > left ? right - left : 1, bottom > top ? bottom - top : 1 };
 
 	return out;
 }
@@ -91,8 +89,9 @@ draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
 		text = number;
 	tag.width = tag_width(text);
 	if (tag.y < area.y)
-		tag.y = box.y + box.height + TAG_HEIGHT <= area.y + area.height ?
-		    box.y + box.height : box.y;
+		tag.y = box.y + box.height + TAG_HEIGHT <= area.y + area.height
+		    ? box.y + box.height
+		    : box.y;
 	if (tag.x + tag.width > area.x + area.width)
 		tag.x = area.x + area.width - tag.width;
 	if (tag.x < area.x)
@@ -107,7 +106,7 @@ draw_shade(struct lc__canvas *canvas, struct lc__area area, const struct lc__box
 {
 	const struct lc__area at = lc__box_area(box, area);
 	const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
-	    at.height + 2 };
+		at.height + 2 };
 
 	lc__canvas_frame(canvas, around, line + 2, SHADE);
 }

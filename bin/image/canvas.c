@@ -8,21 +8,20 @@
 #include "base/error.h"
 
 lc_status
-lc__canvas_new(uint32_t width, uint32_t height, uint32_t colour,
-    struct lc__canvas *out)
+lc__canvas_new(uint32_t width, uint32_t height, uint32_t colour, struct lc__canvas *out)
 {
 	const uint64_t pixels = (uint64_t)width * height;
 	const struct lc__area all = { 0, 0, width, height };
 	struct lc__canvas canvas = { .width = width, .height = height };
 
 	if (pixels == 0 || pixels > LC__CANVAS_PIXELS)
-		return lc__error(LC_INVALID, 0, "a picture of %u x %u pixels: there "
-		    "may be 1 to %llu", width, height,
+		return lc__error(LC_INVALID, 0,
+		    "a picture of %u x %u pixels: there may be 1 to %llu", width, height,
 		    (unsigned long long)LC__CANVAS_PIXELS);
 	canvas.pixels = malloc(pixels * 3);
 	if (canvas.pixels == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory for a picture of %u x %u "
-		    "pixels", width, height);
+		return lc__error(LC_NO_MEMORY, 0,
+		    "out of memory for a picture of %u x %u pixels", width, height);
 	lc__canvas_fill(&canvas, all, colour);
 	*out = canvas;
 	return LC_OK;
@@ -114,8 +113,11 @@ struct span {
 static struct span
 find_span(uint64_t at, uint64_t size, uint64_t source)
 {
-	struct span span = { .from = at * source, .to = (at + 1) * source,
-	    .unit = size };
+	struct span span = {
+		.from = at * source,
+		.to = (at + 1) * source,
+		.unit = size,
+	};
 
 	if (size >= source) {
 		span.first = (2 * at + 1) * source / (2 * size);
@@ -139,8 +141,7 @@ weight(const struct span *span, uint64_t i)
 }
 
 static uint32_t
-mean_colour(const struct lc__canvas *source, const struct span *x,
-    const struct span *y)
+mean_colour(const struct lc__canvas *source, const struct span *x, const struct span *y)
 {
 	const uint64_t total = (x->to - x->from) * (y->to - y->from);
 	uint64_t sums[3] = { 0 };
@@ -187,8 +188,8 @@ lc__canvas_blit(struct lc__canvas *canvas, struct lc__area area,
 static uint32_t
 encode(double linear)
 {
-	const double value = linear <= 0.0031308 ? 12.92 * linear :
-	    1.055 * pow(linear, 1 / 2.4) - 0.055;
+	const double value = linear <= 0.0031308 ? 12.92 * linear
+						 : 1.055 * pow(linear, 1 / 2.4) - 0.055;
 
 	return (uint32_t)lround(255 * fmin(fmax(value, 0), 1));
 }
@@ -206,12 +207,12 @@ lc__colour_of(struct lc__oklab c)
 	const double l = cube(c.l + 0.3963377774 * c.a + 0.2158037573 * c.b);
 	const double m = cube(c.l - 0.1055613458 * c.a - 0.0638541728 * c.b);
 	const double s = cube(c.l - 0.0894841775 * c.a - 1.2914855480 * c.b);
-	const uint32_t red = encode(4.0767416621 * l - 3.3077115913 * m +
-	    0.2309699292 * s);
-	const uint32_t green = encode(-1.2684380046 * l + 2.6097574011 * m -
-	    0.3413193965 * s);
-	const uint32_t blue = encode(-0.0041960863 * l - 0.7034186147 * m +
-	    1.7076147010 * s);
+	const uint32_t red = encode(
+	    4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s);
+	const uint32_t green = encode(
+	    -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s);
+	const uint32_t blue = encode(
+	    -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s);
 
 	return red << 16 | green << 8 | blue;
 }
@@ -219,8 +220,8 @@ lc__colour_of(struct lc__oklab c)
 static uint32_t
 colour_at(double lightness, double chroma, double degrees)
 {
-	const struct lc__oklab colour = { lightness,
-	    chroma * cos(degrees * DEGREE), chroma * sin(degrees * DEGREE) };
+	const struct lc__oklab colour = { lightness, chroma * cos(degrees * DEGREE),
+		chroma * sin(degrees * DEGREE) };
 
 	return lc__colour_of(colour);
 }

@@ -28,19 +28,17 @@ struct lc__area {
  * @return LC_OK; LC_INVALID if a side is 0 or there are more than
  * LC__CANVAS_PIXELS; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__canvas_new(uint32_t width, uint32_t height,
-    uint32_t colour, struct lc__canvas *out);
+LC_CHECKED lc_status lc__canvas_new(uint32_t width, uint32_t height, uint32_t colour,
+    struct lc__canvas *out);
 void lc__canvas_free(struct lc__canvas *canvas);
 
 /** Fill an area; lines along the axes are areas, too. */
-void lc__canvas_fill(struct lc__canvas *canvas, struct lc__area area,
-    uint32_t colour);
+void lc__canvas_fill(struct lc__canvas *canvas, struct lc__area area, uint32_t colour);
 /** The outline of an area, @p line pixels wide, inside of it. */
-void lc__canvas_frame(struct lc__canvas *canvas, struct lc__area area,
-    uint32_t line, uint32_t colour);
-/** Both diagonals of an area, one pixel wide. */
-void lc__canvas_cross(struct lc__canvas *canvas, struct lc__area area,
+void lc__canvas_frame(struct lc__canvas *canvas, struct lc__area area, uint32_t line,
     uint32_t colour);
+/** Both diagonals of an area, one pixel wide. */
+void lc__canvas_cross(struct lc__canvas *canvas, struct lc__area area, uint32_t colour);
 /**
  * Draw another picture over an area. Along an axis where the area is smaller, a
  * pixel becomes the mean of what it covers, rounded to nearest; where it is
@@ -50,8 +48,7 @@ void lc__canvas_blit(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__canvas *source);
 
 /** Append the picture as a PNG file. The same picture gives the same bytes. */
-LC_CHECKED lc_status lc__canvas_png(const struct lc__canvas *canvas,
-    struct lc__buf *out);
+LC_CHECKED lc_status lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out);
 
 /* ---- colours by lightness and hue, in OKLab (Björn Ottosson, 2020) ------------- */
 
@@ -86,6 +83,6 @@ uint32_t lc__colour_class(int64_t class_id);
 #define LC__WASH 0xeeeeeeu    /* an area without a picture */
 #define LC__ALARM 0xb3261eu   /* what is missing or damaged */
 
-#define LC__MARGIN 16         /* around a page, in pixels */
+#define LC__MARGIN 16 /* around a page, in pixels */
 
 #endif

@@ -5,10 +5,10 @@
 
 #include "base/utf8.h"
 
-#define A_BAND 8    /* glyphs beside each other below */
-#define OTHER 95    /* the last glyph */
-#define DOTS 3      /* characters of "..." */
-#define SHORT 12    /* a text cut to fewer characters keeps only its end */
+#define A_BAND 8 /* glyphs beside each other below */
+#define OTHER 95 /* the last glyph */
+#define DOTS 3   /* characters of "..." */
+#define SHORT 12 /* a text cut to fewer characters keeps only its end */
 
 /* Every glyph as it looks: capitals are 7 pixels high, 2 more go below the line. */
 static const char *const glyphs[] = {
@@ -138,7 +138,7 @@ static bool
 is_set(size_t glyph, uint32_t x, uint32_t y)
 {
 	return glyphs[glyph / A_BAND * LC__GLYPH_HEIGHT + y]
-	    [glyph % A_BAND * LC__GLYPH_STEP + x] == '#';
+		     [glyph % A_BAND * LC__GLYPH_STEP + x] == '#';
 }
 
 /* The glyph of the first character, which is taken off. */
@@ -151,8 +151,8 @@ next_glyph(lc_id *text)
 
 	text->data = bytes + step;
 	text->size -= step;
-	return length == 1 && *bytes >= ' ' && *bytes <= '~' ? *bytes - (size_t)' ' :
-	    OTHER;
+	return length == 1 && *bytes >= ' ' && *bytes <= '~' ? *bytes - (size_t)' '
+							     : OTHER;
 }
 
 size_t
@@ -180,7 +180,7 @@ draw_glyph(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
 	for (uint32_t j = 0; j < LC__GLYPH_HEIGHT; j++)
 		for (uint32_t i = 0; i < LC__GLYPH_WIDTH; i++) {
 			const struct lc__area dot = { x + i * pen.scale,
-			    y + j * pen.scale, pen.scale, pen.scale };
+				y + j * pen.scale, pen.scale, pen.scale };
 			if (is_set(glyph, i, j))
 				lc__canvas_fill(canvas, dot, pen.colour);
 		}
@@ -188,8 +188,8 @@ draw_glyph(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
 
 /* The first @p n characters; returns where the next one would be. */
 static int64_t
-draw_run(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
-    lc_id text, size_t n)
+draw_run(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen, lc_id text,
+    size_t n)
 {
 	for (; n > 0 && text.size > 0; n--) {
 		draw_glyph(canvas, x, y, pen, next_glyph(&text));
@@ -206,8 +206,8 @@ lc__text_draw(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pe
 }
 
 void
-lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y,
-    struct lc__pen pen, lc_id text, size_t most)
+lc__text_draw_cut(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
+    lc_id text, size_t most)
 {
 	const size_t length = lc__text_length(text);
 	const size_t kept = most > DOTS ? most - DOTS : 0;
@@ -252,8 +252,8 @@ lc__text_lines(lc_id text, size_t most)
 
 /* The last line that there is room for, with dots for what follows. */
 static void
-draw_last(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
-    lc_id text, size_t most)
+draw_last(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen, lc_id text,
+    size_t most)
 {
 	if (lc__text_length(text) > most) {
 		x = draw_run(canvas, x, y, pen, text, most > DOTS ? most - DOTS : 0);
@@ -263,8 +263,8 @@ draw_last(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
 }
 
 void
-lc__text_draw_lines(struct lc__canvas *canvas, int64_t x, int64_t y,
-    struct lc__pen pen, lc_id text, size_t most, size_t lines)
+lc__text_draw_lines(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
+    lc_id text, size_t most, size_t lines)
 {
 	for (size_t i = 1; i < lines; i++, y += LC__TEXT_LINE * (int64_t)pen.scale) {
 		const size_t n = line_length(text, most);

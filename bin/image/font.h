@@ -26,8 +26,8 @@ size_t lc__text_length(lc_id text);
 /** Width in pixels of a text of @p length characters, without the gap after the last. */
 uint32_t lc__text_width(size_t length, uint32_t scale);
 /** Draw a line whose capitals begin at (x, y). */
-void lc__text_draw(struct lc__canvas *canvas, int64_t x, int64_t y,
-    struct lc__pen pen, lc_id text);
+void lc__text_draw(struct lc__canvas *canvas, int64_t x, int64_t y, struct lc__pen pen,
+    lc_id text);
 /**
  * The same with "..." in the middle if it has more than @p most characters; more of
  * its end stays than of its beginning.

@@ -7,8 +7,9 @@ const char *
 lc__fit_recipe_name(enum lc__fit fit)
 {
 	static const char *const names[] = {
-		[LC__FIT_LETTERBOX] = "Letterbox", [LC__FIT_STRETCH] = "Stretch",
-		[LC__FIT_COVER] = "Cover"
+		[LC__FIT_LETTERBOX] = "Letterbox",
+		[LC__FIT_STRETCH] = "Stretch",
+		[LC__FIT_COVER] = "Cover",
 	};
 
 	return names[fit];
@@ -28,11 +29,11 @@ static void
 plan_letterbox(struct lc__geometry *g, bool wider)
 {
 	if (wider)
-		g->to_height = scaled(g->source_height, g->target_width,
-		    g->source_width, g->target_height);
+		g->to_height = scaled(g->source_height, g->target_width, g->source_width,
+		    g->target_height);
 	else
-		g->to_width = scaled(g->source_width, g->target_height,
-		    g->source_height, g->target_width);
+		g->to_width = scaled(g->source_width, g->target_height, g->source_height,
+		    g->target_width);
 	g->to_x = (g->target_width - g->to_width) / 2;
 	g->to_y = (g->target_height - g->to_height) / 2;
 }
@@ -58,10 +59,14 @@ lc__geometry_plan(enum lc__fit fit, uint32_t source_width, uint32_t source_heigh
 	    (uint64_t)source_height * target_width;
 
 	*out = (struct lc__geometry){
-		.source_width = source_width, .source_height = source_height,
-		.target_width = target_width, .target_height = target_height,
-		.from_width = source_width, .from_height = source_height,
-		.to_width = target_width, .to_height = target_height,
+		.source_width = source_width,
+		.source_height = source_height,
+		.target_width = target_width,
+		.target_height = target_height,
+		.from_width = source_width,
+		.from_height = source_height,
+		.to_width = target_width,
+		.to_height = target_height,
 	};
 	if (fit == LC__FIT_LETTERBOX)
 		plan_letterbox(out, wider);
@@ -88,8 +93,8 @@ lc__geometry_box(const struct lc__geometry *g, const double box[4], double least
 
 	for (int i = 0; i < 4; i++) {
 		const int axis = i % 2;
-		whole[i] = low[axis] + (box[i] - from[axis]) * size[axis] /
-		    from_size[axis];
+		whole[i] = low[axis] +
+		    (box[i] - from[axis]) * size[axis] / from_size[axis];
 		out[i] = clamp(whole[i], low[axis], low[axis] + size[axis]);
 		clipped |= out[i] != whole[i];
 	}
@@ -102,8 +107,7 @@ lc__geometry_box(const struct lc__geometry *g, const double box[4], double least
 }
 
 void
-lc__geometry_turn(unsigned orientation, uint32_t width, uint32_t height,
-    double box[4])
+lc__geometry_turn(unsigned orientation, uint32_t width, uint32_t height, double box[4])
 {
 	const struct lc__orientation *turn = &lc__orientations[orientation];
 	double x0 = box[0], y0 = box[1], x1 = box[2], y1 = box[3];

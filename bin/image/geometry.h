@@ -31,9 +31,8 @@ struct lc__geometry {
  * left, rounded down. Cover: from is the centred part of the source with the
  * target's aspect; to is all. All sizes are 1 at least.
  */
-void lc__geometry_plan(enum lc__fit fit, uint32_t source_width,
-    uint32_t source_height, uint32_t target_width, uint32_t target_height,
-    struct lc__geometry *out);
+void lc__geometry_plan(enum lc__fit fit, uint32_t source_width, uint32_t source_height,
+    uint32_t target_width, uint32_t target_height, struct lc__geometry *out);
 
 /** What became of a box. */
 enum lc__box_fate { LC__BOX_WHOLE, LC__BOX_CLIPPED, LC__BOX_DROPPED };

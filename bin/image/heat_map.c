@@ -27,7 +27,7 @@ fold_vector(uint64_t n, struct lc__heat_map *map)
 {
 	map->columns = n;
 	if (n > ONE_ROW)
-		for (map->columns = 1; map->columns < divide_up(n, map->columns); )
+		for (map->columns = 1; map->columns < divide_up(n, map->columns);)
 			map->columns *= 2;
 	map->rows = divide_up(n, map->columns);
 }
@@ -139,12 +139,11 @@ struct lc__area
 lc__heat_map_slice(const struct lc__heat_map *map, int64_t x, int64_t y, uint32_t i)
 {
 	const uint32_t label = label_height(map);
-	const struct lc__area area = {
-		x + (i % map->across) * (map->slice_width + LC__HEAT_GAP),
+	const struct lc__area area = { x +
+		    (i % map->across) * (map->slice_width + LC__HEAT_GAP),
 		y + (i / map->across) * (label + map->slice_height + LC__HEAT_GAP) +
 		    label,
-		map->slice_width, map->slice_height
-	};
+		map->slice_width, map->slice_height };
 
 	return area;
 }
@@ -194,15 +193,16 @@ draw_slice(const struct lc__heat_map *map, const struct lc__value_range *range,
 	for (uint32_t y = 0; y < map->slice_height / map->zoom_y; y++)
 		for (uint32_t x = 0; x < map->slice_width / map->zoom_x; x++) {
 			const struct lc__area dot = { area.x + x * map->zoom_x,
-			    area.y + y * map->zoom_y, map->zoom_x, map->zoom_y };
-			const struct patch patch = read_patch(map, slice,
-			    x * map->mean_x, y * map->mean_y);
+				area.y + y * map->zoom_y, map->zoom_x, map->zoom_y };
+			const struct patch patch = read_patch(map, slice, x * map->mean_x,
+			    y * map->mean_y);
 			if (patch.not_finite)
 				lc__canvas_fill(canvas, dot, LC__COLOUR_NOT_FINITE);
 			else if (patch.n > 0)
-				lc__canvas_fill(canvas, dot, colours[lround(
-				    lc__value_range_share(range, patch.mean) *
-				    (LC__HEAT_COLOURS - 1))]);
+				lc__canvas_fill(canvas, dot,
+				    colours[lround(
+					lc__value_range_share(range, patch.mean) *
+					(LC__HEAT_COLOURS - 1))]);
 		}
 }
 
@@ -214,11 +214,10 @@ name_slice(const lc_tensor *tensor, uint64_t slice, char *out, size_t room)
 	size_t at = sizeof(text) - 1;
 
 	text[at] = '\0';
-	for (uint32_t i = tensor->ndim - 2; i-- > 0; ) {
+	for (uint32_t i = tensor->ndim - 2; i-- > 0;) {
 		char part[24];
 		const int n = snprintf(part, sizeof(part), "%llu%s",
-		    (unsigned long long)(slice % tensor->shape[i]),
-		    text[at] ? "," : "");
+		    (unsigned long long)(slice % tensor->shape[i]), text[at] ? "," : "");
 		at -= (size_t)n;
 		memcpy(text + at, part, (size_t)n);
 		slice /= tensor->shape[i];

@@ -40,8 +40,9 @@ lc__image_sniff(const void *bytes, size_t size)
 	    memcmp((const char *)bytes + 8, "WEBP", 4) == 0)
 		return LC__IMAGE_WEBP;
 	/* TIFF and BigTIFF, in either order of bytes. */
-	if (size >= 4 && (memcmp(bytes, "II*", 4) == 0 || memcmp(bytes, "MM\0*", 4) == 0 ||
-	    memcmp(bytes, "II+", 4) == 0 || memcmp(bytes, "MM\0+", 4) == 0))
+	if (size >= 4 &&
+	    (memcmp(bytes, "II*", 4) == 0 || memcmp(bytes, "MM\0*", 4) == 0 ||
+		memcmp(bytes, "II+", 4) == 0 || memcmp(bytes, "MM\0+", 4) == 0))
 		return LC__IMAGE_TIFF;
 	return LC__IMAGE_NONE;
 }
@@ -49,8 +50,11 @@ lc__image_sniff(const void *bytes, size_t size)
 lc_dtype
 lc__image_dtype(enum lc__image_elements elements)
 {
-	static const lc_dtype dtypes[] = { [LC__IMAGE_U8] = LC_U8,
-		[LC__IMAGE_U16] = LC_U16, [LC__IMAGE_F32] = LC_F32 };
+	static const lc_dtype dtypes[] = {
+		[LC__IMAGE_U8] = LC_U8,
+		[LC__IMAGE_U16] = LC_U16,
+		[LC__IMAGE_F32] = LC_F32,
+	};
 
 	return dtypes[elements];
 }
@@ -72,12 +76,10 @@ lc__image_put(enum lc__image_elements elements, unsigned value, unsigned white, 
 lc_status
 lc__sink_check(const struct lc__sink *sink, uint32_t width, uint32_t height)
 {
-	const uint64_t limit =
-	    sink->max_pixels ? sink->max_pixels : LC__IMAGE_MAX_PIXELS;
+	const uint64_t limit = sink->max_pixels ? sink->max_pixels : LC__IMAGE_MAX_PIXELS;
 
 	if (width == 0 || height == 0)
-		return lc__error(LC_CORRUPT, 0, "image of %u x %u pixels", width,
-		    height);
+		return lc__error(LC_CORRUPT, 0, "image of %u x %u pixels", width, height);
 	if ((uint64_t)width * height > limit)
 		return lc__error(LC_INVALID, 0,
 		    "%u x %u pixels are above the limit of %llu", width, height,
@@ -89,16 +91,11 @@ lc_status
 lc__image_read(const void *bytes, size_t size, struct lc__sink *sink)
 {
 	switch (lc__image_sniff(bytes, size)) {
-	case LC__IMAGE_JPEG:
-		return lc__image_read_jpeg(bytes, size, sink);
-	case LC__IMAGE_PNG:
-		return lc__image_read_png(bytes, size, sink);
-	case LC__IMAGE_WEBP:
-		return lc__image_read_webp(bytes, size, sink);
-	case LC__IMAGE_TIFF:
-		return lc__image_read_tiff(bytes, size, sink);
-	default:
-		return lc__error(LC_INVALID, 0, "neither JPEG, PNG, WebP nor TIFF");
+	case LC__IMAGE_JPEG: return lc__image_read_jpeg(bytes, size, sink);
+	case LC__IMAGE_PNG: return lc__image_read_png(bytes, size, sink);
+	case LC__IMAGE_WEBP: return lc__image_read_webp(bytes, size, sink);
+	case LC__IMAGE_TIFF: return lc__image_read_tiff(bytes, size, sink);
+	default: return lc__error(LC_INVALID, 0, "neither JPEG, PNG, WebP nor TIFF");
 	}
 }
 
@@ -131,7 +128,7 @@ lc__scratch_free(struct lc__scratch *scratch)
 
 /* The sink that writes rows as elements of a tensor. */
 struct raster {
-	struct lc__sink sink;   /* first: for the decoders */
+	struct lc__sink sink; /* first: for the decoders */
 	const struct lc__image_options *options;
 	uint32_t width, height; /* as the file has them, before turning */
 	unsigned channels;      /* 1 to 4 */
@@ -179,8 +176,8 @@ allocate(struct raster *r, unsigned orientation)
 	const uint64_t hwc[3] = { height, width, r->channels };
 	const uint64_t chw[3] = { r->channels, height, width };
 
-	return_if_error(lc_tensor_init(&r->tensor, lc__image_dtype(r->options->elements), 3,
-	    r->options->layout == LC__IMAGE_CHW ? chw : hwc, NULL));
+	return_if_error(lc_tensor_init(&r->tensor, lc__image_dtype(r->options->elements),
+	    3, r->options->layout == LC__IMAGE_CHW ? chw : hwc, NULL));
 	r->tensor.data = aligned_alloc(64, lc__round_up(r->tensor.nbytes, 64));
 	if (r->tensor.data == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
@@ -192,22 +189,24 @@ static lc_status
 begin(struct lc__sink *sink, const struct lc__image_header *picture)
 {
 	struct raster *raster = (struct raster *)sink;
-	const unsigned orientation =
-	    raster->options->ignore_orientation ? 1 : picture->orientation;
+	const unsigned orientation = raster->options->ignore_orientation
+	    ? 1
+	    : picture->orientation;
 
 	raster->width = picture->width;
 	raster->height = picture->height;
 	raster->channels = picture->channels;
 	raster->deep = picture->deep && sink->keep_deep;
 	raster->reduced = picture->deep && !sink->keep_deep;
-	raster->element = (unsigned)lc_dtype_size(lc__image_dtype(raster->options->elements));
+	raster->element = (unsigned)lc_dtype_size(
+	    lc__image_dtype(raster->options->elements));
 	plan_steps(raster, orientation);
 	return allocate(raster, orientation);
 }
 
 static inline __attribute__((always_inline)) void
-split_channels(uint8_t *restrict to, ptrdiff_t plane,
-    const uint8_t *restrict from, uint32_t width, unsigned channels)
+split_channels(uint8_t *restrict to, ptrdiff_t plane, const uint8_t *restrict from,
+    uint32_t width, unsigned channels)
 {
 	for (unsigned c = 0; c < channels; c++)
 		for (uint32_t x = 0; x < width; x++)
@@ -220,25 +219,17 @@ static void
 store_row(const struct raster *r, uint8_t *to, const uint8_t *from)
 {
 	switch (r->step_c == 1 ? 1 : r->channels) {
-	case 1:
-		memcpy(to, from, (size_t)r->width * r->channels);
-		break;
-	case 2:
-		split_channels(to, r->step_c, from, r->width, 2);
-		break;
-	case 3:
-		split_channels(to, r->step_c, from, r->width, 3);
-		break;
-	default:
-		split_channels(to, r->step_c, from, r->width, 4);
-		break;
+	case 1: memcpy(to, from, (size_t)r->width * r->channels); break;
+	case 2: split_channels(to, r->step_c, from, r->width, 2); break;
+	case 3: split_channels(to, r->step_c, from, r->width, 3); break;
+	default: split_channels(to, r->step_c, from, r->width, 4); break;
 	}
 }
 
 /* Pixels of a few rows and columns, in any direction. */
 static void
-store_tile(const struct raster *r, uint8_t *to, const uint8_t *from,
-    size_t stride, uint32_t columns, uint32_t rows)
+store_tile(const struct raster *r, uint8_t *to, const uint8_t *from, size_t stride,
+    uint32_t columns, uint32_t rows)
 {
 	for (uint32_t y = 0; y < rows; y++) {
 		uint8_t *place = to + (ptrdiff_t)y * r->step_y;
@@ -253,8 +244,8 @@ store_tile(const struct raster *r, uint8_t *to, const uint8_t *from,
 
 /* By tiles, so that writing columns touches few cache lines and pages at a time. */
 static void
-store_band(const struct raster *r, uint8_t *to, const uint8_t *from,
-    size_t stride, uint32_t rows)
+store_band(const struct raster *r, uint8_t *to, const uint8_t *from, size_t stride,
+    uint32_t rows)
 {
 	const uint32_t side = 32;
 

@@ -48,9 +48,9 @@ struct lc__image_options {
 	enum lc__image_layout layout; /* default HWC */
 	bool keep_alpha;              /* default: alpha is dropped, not blended */
 	bool ignore_orientation;      /* default: turned as its EXIF data says */
-	uint64_t max_pixels;          /* larger ones are refused; 0 means LC__IMAGE_MAX_PIXELS */
+	uint64_t max_pixels; /* larger ones are refused; 0 means LC__IMAGE_MAX_PIXELS */
 	enum lc__image_elements elements; /* default u8 */
-	_Atomic uint64_t *reduced;    /* if not NULL, counts images of 16 bits that became
+	_Atomic uint64_t *reduced; /* if not NULL, counts images of 16 bits that became
 	                                 u8; threads may share it */
 };
 
@@ -83,7 +83,7 @@ enum lc__image_type lc__image_sniff(const void *bytes, size_t size);
  * many pixels; LC_UNSUPPORTED for a kind that the library does not decode, and for a
  * format that this build lacks; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__image_decode(const void *bytes, size_t size,
-    const char *name, const struct lc__image_options *options, lc_tensor *out);
+LC_CHECKED lc_status lc__image_decode(const void *bytes, size_t size, const char *name,
+    const struct lc__image_options *options, lc_tensor *out);
 
 #endif

@@ -22,10 +22,12 @@
 #define MAX_SCANS 500
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(jpeg_CreateDecompress) X(jpeg_calc_output_dimensions) \
 	X(jpeg_destroy_decompress) X(jpeg_finish_decompress) X(jpeg_mem_src) \
 	X(jpeg_read_header) X(jpeg_read_scanlines) X(jpeg_save_markers) \
 	X(jpeg_start_decompress) X(jpeg_std_error)
+/* clang-format on */
 LC__LAZY(lib, "libjpeg", LIBJPEG_FILE, CALLS)
 
 /* Everything that must outlive a longjmp, so that no local variable has to. */
@@ -33,9 +35,9 @@ struct reader {
 	struct jpeg_error_mgr errors; /* first: libjpeg hands back this address */
 	struct jpeg_progress_mgr progress;
 	struct jpeg_decompress_struct info;
-	jmp_buf escape;    /* out of a failing call of libjpeg */
-	bool header_done;  /* what comes now are pixels */
-	lc_status status;  /* why it escaped */
+	jmp_buf escape;   /* out of a failing call of libjpeg */
+	bool header_done; /* what comes now are pixels */
+	lc_status status; /* why it escaped */
 	struct lc__sink *sink;
 };
 
@@ -43,15 +45,12 @@ static lc_status
 status_of_message(int code)
 {
 	switch (code) {
-	case JERR_OUT_OF_MEMORY:
-		return LC_NO_MEMORY;
+	case JERR_OUT_OF_MEMORY: return LC_NO_MEMORY;
 	case JERR_ARITH_NOTIMPL:
 	case JERR_BAD_PRECISION:
 	case JERR_CONVERSION_NOTIMPL:
-	case JERR_SOF_UNSUPPORTED:
-		return LC_UNSUPPORTED;
-	default:
-		return LC_CORRUPT;
+	case JERR_SOF_UNSUPPORTED: return LC_UNSUPPORTED;
+	default: return LC_CORRUPT;
 	}
 }
 
@@ -66,8 +65,8 @@ on_error(j_common_ptr info)
 		snprintf(text, sizeof(text), "out of memory");
 	else
 		info->err->format_message(info, text);
-	reader->status = lc__error(status_of_message(info->err->msg_code), 0,
-	    "JPEG: %s", text);
+	reader->status = lc__error(status_of_message(info->err->msg_code), 0, "JPEG: %s",
+	    text);
 	longjmp(reader->escape, 1);
 }
 
@@ -99,8 +98,8 @@ on_progress(j_common_ptr info)
 	struct reader *reader = (struct reader *)info->err;
 
 	if (reader->info.input_scan_number > MAX_SCANS) {
-		reader->status = lc__error(LC_INVALID, 0,
-		    "JPEG: more than %d scans", MAX_SCANS);
+		reader->status = lc__error(LC_INVALID, 0, "JPEG: more than %d scans",
+		    MAX_SCANS);
 		longjmp(reader->escape, 1);
 	}
 }
@@ -120,17 +119,11 @@ static lc_status
 choose_colours(struct jpeg_decompress_struct *info)
 {
 	switch (info->jpeg_color_space) {
-	case JCS_GRAYSCALE:
-		info->out_color_space = JCS_GRAYSCALE;
-		return LC_OK;
+	case JCS_GRAYSCALE: info->out_color_space = JCS_GRAYSCALE; return LC_OK;
 	case JCS_RGB:
-	case JCS_YCbCr:
-		info->out_color_space = JCS_RGB;
-		return LC_OK;
+	case JCS_YCbCr: info->out_color_space = JCS_RGB; return LC_OK;
 	case JCS_CMYK:
-	case JCS_YCCK:
-		info->out_color_space = JCS_CMYK;
-		return LC_OK;
+	case JCS_YCCK: info->out_color_space = JCS_CMYK; return LC_OK;
 	default:
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "JPEG: %d components of unknown meaning", info->num_components);
@@ -161,7 +154,8 @@ read_rows(struct reader *reader)
 {
 	struct jpeg_decompress_struct *info = &reader->info;
 	const size_t stride = lc__round_up((size_t)info->output_width *
-	    (unsigned)info->output_components, 64);
+		(unsigned)info->output_components,
+	    64);
 	uint8_t *band = lc__scratch_get(reader->sink->band, LC__BAND + 1, stride);
 	JSAMPROW rows[LC__BAND];
 
@@ -177,8 +171,7 @@ read_rows(struct reader *reader)
 		while (n < left)
 			n += lib.jpeg_read_scanlines(info, rows + n, left - n);
 		for (JDIMENSION i = 0; i < n && info->out_color_space == JCS_CMYK; i++)
-			convert_cmyk(rows[i], info->output_width,
-			    info->saw_Adobe_marker);
+			convert_cmyk(rows[i], info->output_width, info->saw_Adobe_marker);
 		reader->sink->rows(reader->sink, y, n, rows[0], stride);
 	}
 	return LC_OK;

@@ -16,6 +16,7 @@
 #include "image/sink.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(png_create_info_struct) X(png_create_read_struct_2) \
 	X(png_create_write_struct_2) X(png_destroy_read_struct) \
 	X(png_destroy_write_struct) X(png_error) X(png_get_bit_depth) X(png_get_channels) \
@@ -29,6 +30,7 @@
 	X(png_set_strip_alpha) X(png_set_swap) X(png_set_tRNS_to_alpha) \
 	X(png_set_user_limits) X(png_set_write_fn) X(png_write_end) X(png_write_info) \
 	X(png_write_row)
+/* clang-format on */
 LC__LAZY(lib, "libpng", LIBPNG_FILE, CALLS)
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -39,9 +41,9 @@ struct reader {
 	png_infop info;
 	const unsigned char *at; /* what libpng has not seen yet */
 	size_t left;
-	bool no_memory;          /* an allocation failed */
-	lc_status status;        /* why libpng escaped */
-	uint8_t *whole;          /* the pixels of an interlaced image */
+	bool no_memory;   /* an allocation failed */
+	lc_status status; /* why libpng escaped */
+	uint8_t *whole;   /* the pixels of an interlaced image */
 	struct lc__sink *sink;
 };
 
@@ -152,8 +154,7 @@ read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 /* Rows come in seven passes over the whole image. It is too large to be kept for
  * the next one. */
 static lc_status
-read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
-    int passes)
+read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes, int passes)
 {
 	if (row_bytes <= SIZE_MAX / height)
 		reader->whole = malloc(height * row_bytes);
@@ -161,7 +162,8 @@ read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes,
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 	for (int pass = 0; pass < passes; pass++)
 		for (uint32_t y = 0; y < height; y++)
-			lib.png_read_row(reader->png, reader->whole + y * row_bytes, NULL);
+			lib.png_read_row(reader->png, reader->whole + y * row_bytes,
+			    NULL);
 	for (uint32_t y = 0; y < height; y += LC__BAND)
 		reader->sink->rows(reader->sink, y,
 		    height - y < LC__BAND ? height - y : LC__BAND,
@@ -202,8 +204,8 @@ read_image(struct reader *reader, unsigned orientation)
 	set_up(reader);
 	lib.png_read_info(png, reader->info);
 	picture.width = picture.stored_width = lib.png_get_image_width(png, reader->info);
-	picture.height = picture.stored_height =
-	    lib.png_get_image_height(png, reader->info);
+	picture.height = picture.stored_height = lib.png_get_image_height(png,
+	    reader->info);
 	picture.deep = lib.png_get_bit_depth(png, reader->info) == 16;
 	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
 	/* For the channels that come out libpng would make room for a row: 6 GiB of
@@ -341,8 +343,8 @@ lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
 	if (writer == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
 	writer->out = out;
-	writer->png = lib.png_create_write_struct_2(PNG_LIBPNG_VER_STRING, writer, writer_on_error,
-	    on_warning, writer, writer_on_malloc, on_free);
+	writer->png = lib.png_create_write_struct_2(PNG_LIBPNG_VER_STRING, writer,
+	    writer_on_error, on_warning, writer, writer_on_malloc, on_free);
 	if (writer->png != NULL)
 		writer->info = lib.png_create_info_struct(writer->png);
 	if (writer->info != NULL)

@@ -19,6 +19,7 @@
 #include "image/image.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(TIFFClientOpenExt) X(TIFFClose) X(TIFFComputeStrip) X(TIFFComputeTile) \
 	X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFIsCODECConfigured) X(TIFFIsTiled) \
 	X(TIFFOpenOptionsAlloc) X(TIFFOpenOptionsFree) \
@@ -26,6 +27,7 @@
 	X(TIFFOpenOptionsSetWarningHandlerExtR) X(TIFFReadEncodedStrip) \
 	X(TIFFReadEncodedTile) X(TIFFScanlineSize64) X(TIFFSetField) X(TIFFTileRowSize64) \
 	X(TIFFTileSize64) X(TIFFVStripSize64)
+/* clang-format on */
 LC__LAZY(lib, "libtiff", LIBTIFF_FILE, CALLS)
 
 /* What libtiff may take at a time: for its tables, which grow from the file's bytes, and
@@ -34,30 +36,30 @@ LC__LAZY(lib, "libtiff", LIBTIFF_FILE, CALLS)
 
 struct reader {
 	const unsigned char *bytes;
-	uint64_t size, at;       /* of the file, and where libtiff reads */
-	bool pixels;             /* what comes now are pixels */
+	uint64_t size, at; /* of the file, and where libtiff reads */
+	bool pixels;       /* what comes now are pixels */
 	bool failed;
-	char text[300];          /* of the first error */
+	char text[300]; /* of the first error */
 	TIFF *tiff;
 	struct lc__sink *sink;
 	struct lc__image_header picture;
 
-	uint16_t bits, samples;  /* of a sample, of a pixel */
+	uint16_t bits, samples; /* of a sample, of a pixel */
 	uint16_t photometric;
-	bool separate;           /* each sample has its own blocks */
-	unsigned colours;        /* 1 or 3 that come out */
-	unsigned inks;           /* samples that they are made of */
-	bool alpha;              /* the sample after the inks is alpha, */
-	bool premultiplied;      /* which the colours were multiplied with */
+	bool separate;      /* each sample has its own blocks */
+	unsigned colours;   /* 1 or 3 that come out */
+	unsigned inks;      /* samples that they are made of */
+	bool alpha;         /* the sample after the inks is alpha, */
+	bool premultiplied; /* which the colours were multiplied with */
 	const uint16_t *palette[3];
-	unsigned palette_shift;  /* from its numbers to 8 bits */
+	unsigned palette_shift; /* from its numbers to 8 bits */
 
 	/* Strips and tiles are blocks: one strip, or a row of tiles, is a band. */
 	bool tiled;
 	uint32_t block_width, block_height, columns;
 	uint64_t block_size, row_size;
-	uint8_t *blocks;         /* of a band: those of sample 0, of sample 1, ... */
-	uint16_t *row;           /* inks and alpha of one row */
+	uint8_t *blocks; /* of a band: those of sample 0, of sample 1, ... */
+	uint16_t *row;   /* inks and alpha of one row */
 };
 
 /* ---- what libtiff calls ------------------------------------------------------------- */
@@ -88,8 +90,10 @@ on_seek(thandle_t handle, toff_t offset, int whence)
 {
 	struct reader *reader = (struct reader *)handle;
 
-	reader->at = offset + (whence == SEEK_CUR ? reader->at :
-	    whence == SEEK_END ? reader->size : 0);
+	reader->at = offset +
+	    (whence == SEEK_CUR          ? reader->at
+		    : whence == SEEK_END ? reader->size
+					 : 0);
 	return reader->at;
 }
 
@@ -146,8 +150,10 @@ on_warning(TIFF *tiff, void *context, const char *module, const char *format,
 static lc_status
 failure(const struct reader *reader)
 {
-	static const char *const words[] = { "memory", "no space", "malloc", "insertion in" };
-	static const char *const others[] = { "is beyond the", "than filesize", "(0 elements" };
+	static const char *const words[] = { "memory", "no space", "malloc",
+		"insertion in" };
+	static const char *const others[] = { "is beyond the", "than filesize",
+		"(0 elements" };
 	bool memory = false;
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -156,8 +162,8 @@ failure(const struct reader *reader)
 		memory &= strstr(reader->text, others[i]) == NULL;
 	if (memory)
 		return lc__no_memory("TIFF");
-	return lc__error(LC_CORRUPT, 0, "TIFF: %s", reader->failed ? reader->text :
-	    "the data is damaged");
+	return lc__error(LC_CORRUPT, 0, "TIFF: %s",
+	    reader->failed ? reader->text : "the data is damaged");
 }
 
 /* ---- the header --------------------------------------------------------------------- */
@@ -175,7 +181,8 @@ read_colours(struct reader *reader)
 	uint16_t compression, inks;
 
 	if (!lib.TIFFGetField(reader->tiff, TIFFTAG_PHOTOMETRIC, &reader->photometric))
-		return lc__error(LC_CORRUPT, 0, "TIFF: it does not say what its samples are");
+		return lc__error(LC_CORRUPT, 0,
+		    "TIFF: it does not say what its samples are");
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_COMPRESSION, &compression);
 	if (compression == COMPRESSION_OJPEG || !lib.TIFFIsCODECConfigured(compression))
 		return unsupported("compression", compression);
@@ -188,20 +195,14 @@ read_colours(struct reader *reader)
 	reader->inks = 3;
 	switch (reader->photometric) {
 	case PHOTOMETRIC_MINISBLACK:
-	case PHOTOMETRIC_MINISWHITE:
-		reader->colours = reader->inks = 1;
-		return LC_OK;
-	case PHOTOMETRIC_PALETTE:
-		reader->inks = 1;
-		return LC_OK;
-	case PHOTOMETRIC_RGB:
-		return LC_OK;
+	case PHOTOMETRIC_MINISWHITE: reader->colours = reader->inks = 1; return LC_OK;
+	case PHOTOMETRIC_PALETTE: reader->inks = 1; return LC_OK;
+	case PHOTOMETRIC_RGB: return LC_OK;
 	case PHOTOMETRIC_SEPARATED:
 		reader->inks = 4;
 		lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_INKSET, &inks);
 		return inks == INKSET_CMYK ? LC_OK : unsupported("ink set", inks);
-	default:
-		return unsupported("photometric interpretation", reader->photometric);
+	default: return unsupported("photometric interpretation", reader->photometric);
 	}
 }
 
@@ -217,8 +218,10 @@ read_alpha(struct reader *reader)
 	if (reader->samples != reader->inks + 1 || count != 1 ||
 	    (kinds[0] != EXTRASAMPLE_ASSOCALPHA && kinds[0] != EXTRASAMPLE_UNASSALPHA) ||
 	    reader->photometric == PHOTOMETRIC_PALETTE)
-		return lc__error(LC_UNSUPPORTED, 0, "TIFF: %u samples a pixel, of which %u "
-		    "are colours and the others not alpha", reader->samples, reader->inks);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "TIFF: %u samples a pixel, of which %u "
+		    "are colours and the others not alpha",
+		    reader->samples, reader->inks);
 	reader->alpha = true;
 	reader->premultiplied = kinds[0] == EXTRASAMPLE_ASSOCALPHA;
 	return LC_OK;
@@ -231,7 +234,8 @@ read_samples(struct reader *reader)
 	bool good;
 
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &reader->bits);
-	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLESPERPIXEL, &reader->samples);
+	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLESPERPIXEL,
+	    &reader->samples);
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_SAMPLEFORMAT, &format);
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_PLANARCONFIG, &planes);
 	if (format != SAMPLEFORMAT_UINT && format != SAMPLEFORMAT_VOID)
@@ -242,7 +246,7 @@ read_samples(struct reader *reader)
 	good = reader->bits == 8 ||
 	    (reader->bits == 16 && reader->photometric != PHOTOMETRIC_PALETTE) ||
 	    (reader->samples == 1 &&
-	    (reader->bits == 1 || reader->bits == 2 || reader->bits == 4));
+		(reader->bits == 1 || reader->bits == 2 || reader->bits == 4));
 	return good ? LC_OK : unsupported("a sample of bits", reader->bits);
 }
 
@@ -254,7 +258,8 @@ read_palette(struct reader *reader)
 
 	if (reader->photometric != PHOTOMETRIC_PALETTE)
 		return LC_OK;
-	if (!lib.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &tables[0], &tables[1], &tables[2]))
+	if (!lib.TIFFGetField(reader->tiff, TIFFTAG_COLORMAP, &tables[0], &tables[1],
+		&tables[2]))
 		return lc__error(LC_CORRUPT, 0, "TIFF: its palette is missing");
 	for (int c = 0; c < 3; c++) {
 		reader->palette[c] = tables[c];
@@ -278,8 +283,8 @@ read_size(struct reader *reader)
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_ORIENTATION, &orientation);
 	lib.TIFFGetFieldDefaulted(reader->tiff, TIFFTAG_BITSPERSAMPLE, &bits);
 	if ((kind & (FILETYPE_REDUCEDIMAGE | FILETYPE_MASK)) != 0)
-		return lc__error(LC_UNSUPPORTED, 0, "TIFF: its first page is a preview or a "
-		    "mask");
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "TIFF: its first page is a preview or a mask");
 	picture->width = picture->stored_width = width;
 	picture->height = picture->stored_height = height;
 	picture->shrink = 1;
@@ -299,7 +304,8 @@ plan_strips(struct reader *reader)
 	if (rows == 0)
 		return lc__error(LC_CORRUPT, 0, "TIFF: strips of 0 rows");
 	reader->block_width = reader->picture.width;
-	reader->block_height = rows < reader->picture.height ? rows : reader->picture.height;
+	reader->block_height = rows < reader->picture.height ? rows
+							     : reader->picture.height;
 	reader->columns = 1;
 	reader->block_size = lib.TIFFVStripSize64(reader->tiff, reader->block_height);
 	reader->row_size = lib.TIFFScanlineSize64(reader->tiff);
@@ -315,13 +321,14 @@ plan_tiles(struct reader *reader)
 	lib.TIFFGetField(reader->tiff, TIFFTAG_TILEWIDTH, &width);
 	lib.TIFFGetField(reader->tiff, TIFFTAG_TILELENGTH, &height);
 	if (width == 0 || height == 0)
-		return lc__error(LC_CORRUPT, 0, "TIFF: tiles of %u x %u pixels", width, height);
+		return lc__error(LC_CORRUPT, 0, "TIFF: tiles of %u x %u pixels", width,
+		    height);
 	columns = ((uint64_t)reader->picture.width + width - 1) / width;
 	/* Tiles may be much larger than the picture. */
 	if (columns * width > UINT32_MAX ||
 	    lc__sink_check(reader->sink, (uint32_t)(columns * width), height) != LC_OK)
-		return lc__error(LC_INVALID, 0, "TIFF: tiles of %u x %u pixels are above the "
-		    "limit", width, height);
+		return lc__error(LC_INVALID, 0,
+		    "TIFF: tiles of %u x %u pixels are above the limit", width, height);
 	reader->block_width = width;
 	reader->block_height = height;
 	reader->columns = (uint32_t)columns;
@@ -343,10 +350,12 @@ plan_blocks(struct reader *reader)
 	if (reader->row_size != least ||
 	    !lc__mul64(reader->row_size, reader->block_height, &size) ||
 	    reader->block_size != size)
-		return lc__error(LC_UNSUPPORTED, 0, "TIFF: samples of colours at less than "
-		    "the full size are not read");
-	if (!lc__mul64(size, (uint64_t)reader->columns *
-	    (reader->separate ? reader->samples : 1), &size) || size > PTRDIFF_MAX)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "TIFF: samples of colours at less than the full size are not read");
+	if (!lc__mul64(size,
+		(uint64_t)reader->columns * (reader->separate ? reader->samples : 1),
+		&size) ||
+	    size > PTRDIFF_MAX)
 		return lc__no_memory("TIFF");
 	reader->blocks = malloc(size);
 	reader->row = malloc(sizeof(*reader->row) * reader->picture.width *
@@ -360,13 +369,15 @@ static lc_status
 read_block(struct reader *reader, uint32_t y, uint32_t column, uint16_t sample)
 {
 	const uint32_t left = reader->picture.height - y;
-	uint8_t *block = reader->blocks + ((uint64_t)sample * reader->columns + column) *
-	    reader->block_size;
+	uint8_t *block = reader->blocks +
+	    ((uint64_t)sample * reader->columns + column) * reader->block_size;
 	tmsize_t want = (tmsize_t)reader->block_size, got;
 
 	if (reader->tiled) {
-		got = lib.TIFFReadEncodedTile(reader->tiff, lib.TIFFComputeTile(reader->tiff,
-		    column * reader->block_width, y, 0, sample), block, want);
+		got = lib.TIFFReadEncodedTile(reader->tiff,
+		    lib.TIFFComputeTile(reader->tiff, column * reader->block_width, y, 0,
+			sample),
+		    block, want);
 	} else {
 		if (left < reader->block_height)
 			want = (tmsize_t)(left * reader->row_size);
@@ -408,13 +419,17 @@ gather_row(struct reader *reader, uint32_t y)
 	for (unsigned s = 0; s < used; s++) {
 		const unsigned first = reader->separate ? 0 : s;
 		const uint8_t *from = reader->blocks + y * reader->row_size +
-		    (reader->separate ? (uint64_t)s * reader->columns : 0) * reader->block_size;
+		    (reader->separate ? (uint64_t)s * reader->columns : 0) *
+			reader->block_size;
 		uint16_t *to = reader->row + s;
-		for (uint64_t x = 0; x < reader->picture.width; x += reader->block_width) {
+		for (uint64_t x = 0; x < reader->picture.width;
+		     x += reader->block_width) {
 			const uint64_t left = reader->picture.width - x;
-			const size_t n = left < reader->block_width ? left : reader->block_width;
+			const size_t n = left < reader->block_width ? left
+								    : reader->block_width;
 			for (size_t i = 0; i < n; i++, to += used)
-				*to = (uint16_t)sample_at(from, i * step + first, reader->bits);
+				*to = (uint16_t)sample_at(from, i * step + first,
+				    reader->bits);
 			from += reader->block_size;
 		}
 	}
@@ -429,7 +444,8 @@ mix(const struct reader *reader, const uint16_t *inks, unsigned out[3])
 	switch (reader->photometric) {
 	case PHOTOMETRIC_MINISBLACK:
 	case PHOTOMETRIC_MINISWHITE:
-		out[0] = reader->bits < 8 ? inks[0] * 255u / ((1u << reader->bits) - 1) : inks[0];
+		out[0] = reader->bits < 8 ? inks[0] * 255u / ((1u << reader->bits) - 1)
+					  : inks[0];
 		if (reader->photometric == PHOTOMETRIC_MINISWHITE)
 			out[0] = white - out[0];
 		break;
@@ -439,8 +455,10 @@ mix(const struct reader *reader, const uint16_t *inks, unsigned out[3])
 		break;
 	case PHOTOMETRIC_SEPARATED:
 		for (int c = 0; c < 3; c++)
-			out[c] = (unsigned)(((uint64_t)(white - inks[c]) * (white - inks[3]) +
-			    white / 2) / white);
+			out[c] = (unsigned)(((uint64_t)(white - inks[c]) *
+						    (white - inks[3]) +
+						white / 2) /
+			    white);
 		break;
 	default:
 		for (int c = 0; c < 3; c++)
@@ -471,7 +489,8 @@ put_row(const struct reader *reader, uint8_t *out)
 		unsigned pixel[4];
 		mix(reader, inks, pixel);
 		if (reader->premultiplied)
-			divide(deep ? 65535 : 255, inks[reader->inks], reader->colours, pixel);
+			divide(deep ? 65535 : 255, inks[reader->inks], reader->colours,
+			    pixel);
 		if (reader->alpha)
 			pixel[reader->colours] = inks[reader->inks];
 		for (unsigned c = 0; c < channels; c++)
@@ -479,8 +498,9 @@ put_row(const struct reader *reader, uint8_t *out)
 				((uint16_t *)(void *)out)[(size_t)x * channels + c] =
 				    (uint16_t)pixel[c];
 			else
-				out[(size_t)x * channels + c] =
-				    (uint8_t)(deep ? pixel[c] >> 8 : pixel[c]);
+				out[(size_t)x * channels + c] = (uint8_t)(deep
+					? pixel[c] >> 8
+					: pixel[c]);
 	}
 }
 
@@ -501,8 +521,8 @@ read_rows(struct reader *reader)
 		gather_row(reader, y % reader->block_height);
 		put_row(reader, band + y % LC__BAND * stride);
 		if (y % LC__BAND == LC__BAND - 1 || y == height - 1)
-			reader->sink->rows(reader->sink, y - y % LC__BAND, y % LC__BAND + 1,
-			    band, stride);
+			reader->sink->rows(reader->sink, y - y % LC__BAND,
+			    y % LC__BAND + 1, band, stride);
 	}
 	return LC_OK;
 }
@@ -528,8 +548,9 @@ static tmsize_t
 most_memory(const struct reader *reader)
 {
 	const struct lc__sink *sink = reader->sink;
-	const uint64_t pixels = sink->header_only ? 0 :
-	    sink->max_pixels ? sink->max_pixels : LC__IMAGE_MAX_PIXELS;
+	const uint64_t pixels = sink->header_only ? 0
+	    : sink->max_pixels                    ? sink->max_pixels
+						  : LC__IMAGE_MAX_PIXELS;
 	uint64_t most;
 
 	if (!lc__add64(reader->size, pixels, &most) || !lc__mul64(most, 8, &most) ||
@@ -552,8 +573,8 @@ open_and_read(struct reader *reader)
 	lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
 	lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
 	/* The first page is read; m: our own reading, without a map. */
-	reader->tiff = lib.TIFFClientOpenExt("", "rm", (thandle_t)reader, on_read, on_write,
-	    on_seek, on_close, on_size, NULL, NULL, options);
+	reader->tiff = lib.TIFFClientOpenExt("", "rm", (thandle_t)reader, on_read,
+	    on_write, on_seek, on_close, on_size, NULL, NULL, options);
 	lib.TIFFOpenOptionsFree(options);
 	if (reader->tiff == NULL)
 		return failure(reader);

@@ -18,7 +18,9 @@
 #include "image/orientation.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
+/* clang-format on */
 LC__LAZY(lib, "libwebp", LIBWEBP_FILE, CALLS)
 
 #define EXIF_FLAG 8 /* of the flags in VP8X: there is a chunk EXIF */
@@ -27,14 +29,13 @@ static lc_status
 failed(VP8StatusCode code)
 {
 	switch (code) {
-	case VP8_STATUS_OUT_OF_MEMORY:
-		return lc__no_memory("WebP");
+	case VP8_STATUS_OUT_OF_MEMORY: return lc__no_memory("WebP");
 	case VP8_STATUS_NOT_ENOUGH_DATA:
 		return lc__error(LC_CORRUPT, 0, "WebP: the file ends early");
 	case VP8_STATUS_UNSUPPORTED_FEATURE:
-		return lc__error(LC_UNSUPPORTED, 0, "WebP: libwebp does not decode this kind");
-	default:
-		return lc__error(LC_CORRUPT, 0, "WebP: the data is damaged");
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "WebP: libwebp does not decode this kind");
+	default: return lc__error(LC_CORRUPT, 0, "WebP: the data is damaged");
 	}
 }
 
@@ -56,7 +57,9 @@ find_orientation(const unsigned char *bytes, size_t size, unsigned *out)
 		const unsigned char *data = bytes + at + 8;
 		/* Some programs put JPEG's name of EXIF data before it. */
 		const size_t name = length >= 6 && at + 14 <= size &&
-		    memcmp(data, "Exif\0", 6) == 0 ? 6 : 0;
+			memcmp(data, "Exif\0", 6) == 0
+		    ? 6
+		    : 0;
 		if (at + 8 + length > size)
 			break;
 		if (memcmp(bytes + at, "EXIF", 4) == 0) {
@@ -65,8 +68,9 @@ find_orientation(const unsigned char *bytes, size_t size, unsigned *out)
 		}
 		at += 8 + length + length % 2;
 	}
-	return (uint64_t)lc__get32(bytes + 4) + 8 > size ?
-	    failed(VP8_STATUS_NOT_ENOUGH_DATA) : LC_OK;
+	return (uint64_t)lc__get32(bytes + 4) + 8 > size
+	    ? failed(VP8_STATUS_NOT_ENOUGH_DATA)
+	    : LC_OK;
 }
 
 /* libwebp makes the whole picture, whose sides are 16,383 pixels at most. */
@@ -87,8 +91,9 @@ read_pixels(const void *bytes, size_t size, WebPDecoderConfig *config,
 	config->output.u.RGBA.size = stride * picture->height;
 	code = lib.WebPDecode(bytes, size, config);
 	for (uint32_t y = 0; code == VP8_STATUS_OK && y < picture->height; y += LC__BAND)
-		sink->rows(sink, y, picture->height - y < LC__BAND ?
-		    picture->height - y : LC__BAND, pixels + y * stride, stride);
+		sink->rows(sink, y,
+		    picture->height - y < LC__BAND ? picture->height - y : LC__BAND,
+		    pixels + y * stride, stride);
 	free(pixels);
 	return code == VP8_STATUS_OK ? LC_OK : failed(code);
 }
@@ -103,8 +108,10 @@ lc__image_read_webp(const void *bytes, size_t size, struct lc__sink *sink)
 	return_if_error(lib_load());
 	/* The functions of these names without "Internal" are in the header, with these calls. */
 	if (!lib.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION))
-		return lc__error(LC_UNSUPPORTED, 0, "WebP: libwebp is of another version");
-	code = lib.WebPGetFeaturesInternal(bytes, size, &config.input, WEBP_DECODER_ABI_VERSION);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "WebP: libwebp is of another version");
+	code = lib.WebPGetFeaturesInternal(bytes, size, &config.input,
+	    WEBP_DECODER_ABI_VERSION);
 	if (code != VP8_STATUS_OK)
 		return failed(code);
 	if (config.input.has_animation)
@@ -115,8 +122,8 @@ lc__image_read_webp(const void *bytes, size_t size, struct lc__sink *sink)
 	return_if_error(lc__sink_check(sink, picture.width, picture.height));
 	return_if_error(find_orientation(bytes, size, &picture.orientation));
 	return_if_error(sink->begin(sink, &picture));
-	return sink->header_only ? LC_OK :
-	    read_pixels(bytes, size, &config, &picture, sink);
+	return sink->header_only ? LC_OK
+				 : read_pixels(bytes, size, &config, &picture, sink);
 }
 
 #else

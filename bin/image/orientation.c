@@ -88,8 +88,7 @@ const struct lc__orientation lc__orientations[9] = {
 };
 
 static void
-copy_row(const uint8_t *restrict from, uint32_t width, bool back,
-    uint8_t *restrict to)
+copy_row(const uint8_t *restrict from, uint32_t width, bool back, uint8_t *restrict to)
 {
 	if (!back)
 		memcpy(to, from, width);
@@ -143,8 +142,7 @@ turn_tile(const uint8_t *from, ptrdiff_t step, uint8_t *to, ptrdiff_t to_step)
 	const __m128i cd_high = _mm_unpackhi_epi16(c, d);
 
 	store_two(to, to + to_step, _mm_unpacklo_epi32(ab_low, cd_low));
-	store_two(to + 2 * to_step, to + 3 * to_step,
-	    _mm_unpackhi_epi32(ab_low, cd_low));
+	store_two(to + 2 * to_step, to + 3 * to_step, _mm_unpackhi_epi32(ab_low, cd_low));
 	store_two(to + 4 * to_step, to + 5 * to_step,
 	    _mm_unpacklo_epi32(ab_high, cd_high));
 	store_two(to + 6 * to_step, to + 7 * to_step,
@@ -168,8 +166,7 @@ turn_rows(const struct lc__orientation *turn, const uint8_t *from, uint32_t widt
     uint32_t height, uint8_t *to, size_t stride)
 {
 	const ptrdiff_t step = turn->back_y ? -(ptrdiff_t)width : (ptrdiff_t)width;
-	const ptrdiff_t to_step = turn->back_x ? -(ptrdiff_t)stride :
-	    (ptrdiff_t)stride;
+	const ptrdiff_t to_step = turn->back_x ? -(ptrdiff_t)stride : (ptrdiff_t)stride;
 
 	if (turn->back_y)
 		from += (size_t)(height - 1) * width;
@@ -179,15 +176,16 @@ turn_rows(const struct lc__orientation *turn, const uint8_t *from, uint32_t widt
 		const ptrdiff_t rows = height - y < TILE ? height - y : TILE;
 		ptrdiff_t x = 0;
 		for (; rows == TILE && x + TILE <= width; x += TILE)
-			turn_tile(from + y * step + x, step, to + x * to_step + y, to_step);
+			turn_tile(from + y * step + x, step, to + x * to_step + y,
+			    to_step);
 		turn_part(from + y * step + x, step, to + x * to_step + y, to_step,
 		    width - x, rows);
 	}
 }
 
 void
-lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width,
-    uint32_t height, uint8_t *to, size_t stride)
+lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width, uint32_t height,
+    uint8_t *to, size_t stride)
 {
 	const struct lc__orientation *turn = &lc__orientations[orientation];
 
@@ -210,8 +208,8 @@ lc__turn_plane16(unsigned orientation, const uint16_t *from, uint32_t width,
 		const size_t row = turn->back_y ? height - 1 - y : y;
 		for (uint32_t x = 0; x < width; x++) {
 			const size_t column = turn->back_x ? width - 1 - x : x;
-			to[turn->turned ? column * stride + row :
-			    row * stride + column] = from[(size_t)y * width + x];
+			to[turn->turned ? column * stride + row : row * stride + column] =
+			    from[(size_t)y * width + x];
 		}
 	}
 }

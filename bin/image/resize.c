@@ -36,8 +36,8 @@ lc__filter_plan(double from, double width, uint32_t source, uint32_t target,
 {
 	if (source > MAX_SOURCE || target > MAX_TARGET ||
 	    width > (double)target * MAX_SCALE)
-		return lc__error(LC_INVALID, 0,
-		    "%u pixels cannot be resampled to %u", source, target);
+		return lc__error(LC_INVALID, 0, "%u pixels cannot be resampled to %u",
+		    source, target);
 	out->from = to_units(from);
 	out->width = to_units(width);
 	out->reach = (out->width + target / 2) / target;
@@ -57,8 +57,8 @@ centre_of(const struct lc__filter *filter, uint32_t i)
 {
 	const int64_t target = filter->target;
 
-	return filter->from + ((2 * (int64_t)i + 1) * filter->width + target) /
-	    (2 * target);
+	return filter->from +
+	    ((2 * (int64_t)i + 1) * filter->width + target) / (2 * target);
 }
 
 /* Pixels whose centres are nearer than the reach. */
@@ -123,14 +123,17 @@ lay_out(struct lc__resize *r, uint8_t *block)
 	uint64_t used = 0;
 
 	r->first = lc__scratch_place(block, &used, columns * sizeof(*r->first));
-	r->weights = lc__scratch_place(block, &used, columns * r->taps * sizeof(*r->weights));
-	r->mixed = lc__scratch_place(block, &used, (samples + margin) * sizeof(*r->mixed));
+	r->weights = lc__scratch_place(block, &used,
+	    columns * r->taps * sizeof(*r->weights));
+	r->mixed = lc__scratch_place(block, &used,
+	    (samples + margin) * sizeof(*r->mixed));
 	for (int c = 0; c < 3; c++)
 		r->split[c] = lc__scratch_place(block, &used, row * sizeof(**r->split));
 	for (int i = 0; i < LC__RESIZE_OPEN; i++) {
 		r->open[i].weights = lc__scratch_place(block, &used,
 		    (uint64_t)r->plan.y.taps * sizeof(int16_t));
-		r->open[i].sums = lc__scratch_place(block, &used, samples * sizeof(int32_t));
+		r->open[i].sums = lc__scratch_place(block, &used,
+		    samples * sizeof(int32_t));
 	}
 	r->kept = lc__scratch_place(block, &used, samples);
 	return used;
@@ -167,8 +170,7 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 	lc__filter_range(&plan->x, plan->x.target - 1, &ignored, &last);
 	r->first_column = first;
 	r->samples = (size_t)(last - first + 1) * plan->channels;
-	r->taps = plan->x.taps <= 4 ? 4 :
-	    (unsigned)lc__round_up(plan->x.taps, GROUP);
+	r->taps = plan->x.taps <= 4 ? 4 : (unsigned)lc__round_up(plan->x.taps, GROUP);
 	size = lay_out(r, NULL);
 	block = lc__scratch_get(memory, 1, size);
 	if (block == NULL)
@@ -192,7 +194,8 @@ finish_row(struct lc__resize *r, uint32_t row)
 		plan->sums->across(r->mixed, r->first, r->weights, r->taps,
 		    plan->x.target, plan->planes[0] + at);
 		for (int c = 1; c < 3; c++)
-			memcpy(plan->planes[c] + at, plan->planes[0] + at, plan->x.target);
+			memcpy(plan->planes[c] + at, plan->planes[0] + at,
+			    plan->x.target);
 		return;
 	}
 	plan->sums->split(r->mixed, r->samples / 3, r->split);
@@ -231,8 +234,8 @@ add_rows(struct lc__resize *r, struct lc__resize_row *row, const struct band *ba
 		rows[n] = rows[n - 1];
 		weights[n++] = 0;
 	}
-	r->plan.sums->down(rows, weights, n, r->samples,
-	    row->used > 0 ? row->sums : NULL, ends ? NULL : row->sums, r->mixed);
+	r->plan.sums->down(rows, weights, n, r->samples, row->used > 0 ? row->sums : NULL,
+	    ends ? NULL : row->sums, r->mixed);
 	row->used += count;
 }
 
@@ -253,8 +256,8 @@ open_row(struct lc__resize *r, uint32_t i)
 }
 
 void
-lc__resize_rows(struct lc__resize *r, uint32_t y, uint32_t rows,
-    const uint8_t *pixels, size_t stride)
+lc__resize_rows(struct lc__resize *r, uint32_t y, uint32_t rows, const uint8_t *pixels,
+    size_t stride)
 {
 	const struct band band = { y, rows,
 		pixels + (size_t)r->first_column * r->plan.channels, stride };
@@ -296,7 +299,8 @@ lay_out_deep(struct lc__resize16 *r, uint8_t *block)
 	r->sums = lc__scratch_place(block, &used, r->samples * sizeof(*r->sums));
 	r->first = lc__scratch_place(block, &used, columns * sizeof(*r->first));
 	r->count = lc__scratch_place(block, &used, columns * sizeof(*r->count));
-	r->weights = lc__scratch_place(block, &used, columns * r->x.taps * sizeof(*r->weights));
+	r->weights = lc__scratch_place(block, &used,
+	    columns * r->x.taps * sizeof(*r->weights));
 	r->down = lc__scratch_place(block, &used, r->y.taps * sizeof(*r->down));
 	return used;
 }
@@ -367,7 +371,9 @@ make_deep_row(struct lc__resize16 *r, uint32_t i, uint32_t first)
 			uint64_t sum = (uint64_t)1 << (SHIFT - 1);
 			for (uint32_t k = 0; k < r->count[x]; k++)
 				sum += (uint64_t)r->sums[(size_t)(r->first[x] + k) *
-				    r->channels + channel] * (uint64_t)weights[k];
+					       r->channels +
+					   channel] *
+				    (uint64_t)weights[k];
 			r->planes[c][i * r->stride + x] = (uint16_t)(sum >> SHIFT);
 		}
 	}

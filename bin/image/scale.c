@@ -12,8 +12,10 @@ lc__value_range_of(const lc_tensor *tensor)
 {
 	const size_t size = lc_dtype_size(tensor->dtype);
 	const unsigned char *data = tensor->data;
-	struct lc__value_range range = { .low = (double)INFINITY,
-	    .high = (double)-INFINITY };
+	struct lc__value_range range = {
+		.low = (double)INFINITY,
+		.high = (double)-INFINITY,
+	};
 
 	for (size_t at = 0; at < tensor->nbytes; at += size) {
 		const double value = lc__element_real(tensor->dtype, data + at);

@@ -22,8 +22,8 @@ double lc__value_range_share(const struct lc__value_range *range, double value);
 
 /** Round numbers along an axis: multiples of 1, 2 or 5 times a power of ten. */
 struct lc__ticks {
-	double step;   /* from one to the next */
-	int64_t first; /* the first one, in steps */
+	double step;    /* from one to the next */
+	int64_t first;  /* the first one, in steps */
 	uint32_t count; /* how many */
 };
 

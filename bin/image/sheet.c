@@ -5,12 +5,12 @@
 #include "image/canvas.h"
 #include "image/font.h"
 
-#define HEAD 46          /* title and line */
-#define GAP 12           /* between cells */
-#define CAPTION 30       /* below a cell */
-#define LEAST_WIDTH 360  /* of the cells' place, for the title */
-#define THICK_CELL 160   /* from which on boxes have thick lines */
-#define CROSS 0xd9a09bu  /* of a cell without a picture */
+#define HEAD 46         /* title and line */
+#define GAP 12          /* between cells */
+#define CAPTION 30      /* below a cell */
+#define LEAST_WIDTH 360 /* of the cells' place, for the title */
+#define THICK_CELL 160  /* from which on boxes have thick lines */
+#define CROSS 0xd9a09bu /* of a cell without a picture */
 
 lc_status
 lc__sheet_new(lc_id title, lc_id line, uint32_t n, uint32_t columns, uint32_t cell,
@@ -25,8 +25,8 @@ lc__sheet_new(lc_id title, lc_id line, uint32_t n, uint32_t columns, uint32_t ce
 	struct lc__sheet sheet = { .columns = columns, .cell = cell };
 
 	if (width > LC__CANVAS_PIXELS || height > LC__CANVAS_PIXELS)
-		return lc__error(LC_INVALID, 0, "%u cells of %u pixels are too many "
-		    "for one picture", n, cell);
+		return lc__error(LC_INVALID, 0,
+		    "%u cells of %u pixels are too many for one picture", n, cell);
 	return_if_error(lc__canvas_new((uint32_t)width + 2 * LC__MARGIN,
 	    (uint32_t)height + 2 * LC__MARGIN, LC__PAPER, &sheet.canvas));
 	lc__text_draw_cut(&sheet.canvas, LC__MARGIN, LC__MARGIN, large, title,
@@ -46,12 +46,11 @@ lc__sheet_free(struct lc__sheet *sheet)
 struct lc__area
 lc__sheet_cell(const struct lc__sheet *sheet, uint32_t i)
 {
-	const struct lc__area area = {
-		LC__MARGIN + (int64_t)(i % sheet->columns) * (sheet->cell + GAP),
+	const struct lc__area area = { LC__MARGIN +
+		    (int64_t)(i % sheet->columns) * (sheet->cell + GAP),
 		LC__MARGIN + HEAD +
 		    (int64_t)(i / sheet->columns) * (sheet->cell + CAPTION + GAP),
-		sheet->cell, sheet->cell
-	};
+		sheet->cell, sheet->cell };
 
 	return area;
 }
@@ -99,14 +98,13 @@ draw_caption(struct lc__sheet *sheet, uint32_t i, struct lc__caption caption,
 }
 
 void
-lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,
-    const struct lc__canvas *picture, const struct lc__box *boxes, size_t n,
-    struct lc__caption caption)
+lc__sheet_picture(struct lc__sheet *sheet, uint32_t i, const struct lc__canvas *picture,
+    const struct lc__box *boxes, size_t n, struct lc__caption caption)
 {
 	const struct lc__area place = lc__sheet_place(sheet, i, picture->width,
 	    picture->height);
 	const struct lc__area around = { place.x - 1, place.y - 1, place.width + 2,
-	    place.height + 2 };
+		place.height + 2 };
 
 	lc__canvas_fill(&sheet->canvas, lc__sheet_cell(sheet, i), LC__WASH);
 	lc__canvas_frame(&sheet->canvas, around, 1, LC__RULE);
@@ -129,7 +127,8 @@ draw_reason(struct lc__sheet *sheet, struct lc__area cell, lc_id reason)
 	const size_t lines = all < room ? all : room;
 	const int64_t height = (int64_t)lines * LC__TEXT_LINE + 8;
 	const struct lc__area ground = { cell.x + inset - 5,
-	    cell.y + (cell.height - height) / 2, cell.width - 2 * inset + 10, height };
+		cell.y + (cell.height - height) / 2, cell.width - 2 * inset + 10,
+		height };
 
 	lc__canvas_fill(&sheet->canvas, ground, LC__PAPER);
 	lc__canvas_frame(&sheet->canvas, ground, 1, CROSS);

@@ -11,7 +11,8 @@ struct lc__sheet {
 	struct lc__canvas canvas;
 	uint32_t columns; /* cells beside each other */
 	uint32_t cell;    /* pixels of a cell's side */
-	struct lc__class_names names; /* set by the caller; zeroed: boxes have their ids */
+	struct lc__class_names
+	    names; /* set by the caller; zeroed: boxes have their ids */
 };
 
 /** The two lines below a cell; what does not fit is cut. */
@@ -28,15 +29,15 @@ struct lc__caption {
  * A sheet of @p n empty cells with a title and a line below it.
  * @return LC_OK; LC_INVALID if it is too large for a picture; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__sheet_new(lc_id title, lc_id line, uint32_t n,
-    uint32_t columns, uint32_t cell, struct lc__sheet *out);
+LC_CHECKED lc_status lc__sheet_new(lc_id title, lc_id line, uint32_t n, uint32_t columns,
+    uint32_t cell, struct lc__sheet *out);
 void lc__sheet_free(struct lc__sheet *sheet);
 
 /** The square of cell @p i. */
 struct lc__area lc__sheet_cell(const struct lc__sheet *sheet, uint32_t i);
 /** The part of it that a picture of this size takes: as much as fits, centred. */
-struct lc__area lc__sheet_place(const struct lc__sheet *sheet, uint32_t i,
-    uint32_t width, uint32_t height);
+struct lc__area lc__sheet_place(const struct lc__sheet *sheet, uint32_t i, uint32_t width,
+    uint32_t height);
 
 /** Fill a cell with a picture and the boxes on it. */
 void lc__sheet_picture(struct lc__sheet *sheet, uint32_t i,

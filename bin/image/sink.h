@@ -47,11 +47,11 @@ struct lc__image_header {
 
 /** Where a decoder hands its rows. */
 struct lc__sink {
-	uint64_t max_pixels;    /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
-	bool keep_alpha;        /* rows with it, where the file has transparency */
-	bool keep_deep;         /* rows of a deep picture have samples of 16 bits in the
+	uint64_t max_pixels; /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
+	bool keep_alpha;     /* rows with it, where the file has transparency */
+	bool keep_deep;      /* rows of a deep picture have samples of 16 bits in the
 	                           order of this machine, not their upper 8 */
-	bool header_only;       /* begin() is all that is wanted, channels not set */
+	bool header_only;    /* begin() is all that is wanted, channels not set */
 	struct lc__scratch *band; /* the decoder's rows, memory to use again */
 	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
 	unsigned (*shrink)(struct lc__sink *sink, const struct lc__image_header *picture);

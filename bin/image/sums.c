@@ -7,8 +7,8 @@
 #define BLOCK 64
 
 static void
-down_block(const uint8_t *const *rows, const int16_t *weights, unsigned count,
-    size_t x, size_t n, int32_t *restrict sums)
+down_block(const uint8_t *const *rows, const int16_t *weights, unsigned count, size_t x,
+    size_t n, int32_t *restrict sums)
 {
 	for (unsigned k = 0; k < count; k++) {
 		const uint8_t *restrict row = rows[k] + x;
@@ -30,9 +30,8 @@ down(const uint8_t *const *rows, const int16_t *weights, unsigned count, size_t 
 }
 
 void
-lc__sums_down_from(const uint8_t *const *rows, const int16_t *weights,
-    unsigned count, size_t first, size_t n, const int32_t *before, int32_t *after,
-    int16_t *out)
+lc__sums_down_from(const uint8_t *const *rows, const int16_t *weights, unsigned count,
+    size_t first, size_t n, const int32_t *before, int32_t *after, int16_t *out)
 {
 	int32_t sums[BLOCK];
 
@@ -61,8 +60,8 @@ split(const int16_t *pixels, size_t n, int16_t *const rows[3])
 }
 
 static void
-across(const int16_t *in, const uint32_t *first, const int16_t *weights,
-    unsigned taps, size_t n, uint8_t *out)
+across(const int16_t *in, const uint32_t *first, const int16_t *weights, unsigned taps,
+    size_t n, uint8_t *out)
 {
 	for (size_t i = 0; i < n; i++, weights += taps) {
 		const int16_t *from = in + first[i];

@@ -21,9 +21,8 @@ struct lc__sums {
 	 * back as @p before, in an order of this way's own; else out gets them
 	 * rounded, LC__SUMS_BITS bits longer. @p before and @p after may be NULL.
 	 */
-	void (*down)(const uint8_t *const *rows, const int16_t *weights,
-	    unsigned count, size_t n, const int32_t *before, int32_t *after,
-	    int16_t *out);
+	void (*down)(const uint8_t *const *rows, const int16_t *weights, unsigned count,
+	    size_t n, const int32_t *before, int32_t *after, int16_t *out);
 	/** Three channels of n pixels, to three rows of one. */
 	void (*split)(const int16_t *pixels, size_t n, int16_t *const rows[3]);
 	/**
@@ -32,8 +31,8 @@ struct lc__sums {
 	 * 4 or a multiple of 8 taps; first and weights go on with zeros to a
 	 * multiple of 8 bytes.
 	 */
-	void (*across)(const int16_t *in, const uint32_t *first,
-	    const int16_t *weights, unsigned taps, size_t n, uint8_t *out);
+	void (*across)(const int16_t *in, const uint32_t *first, const int16_t *weights,
+	    unsigned taps, size_t n, uint8_t *out);
 };
 
 /** The ways of this machine, the best one last; returns how many. */

@@ -71,8 +71,8 @@ add_two_rows_128(const uint8_t *first, const uint8_t *second, __m128i weights,
 static inline __m128i
 rounded_128(__m128i sums)
 {
-	return _mm_srai_epi32(_mm_add_epi32(sums,
-	    _mm_set1_epi32(LC__SUMS_DOWN_HALF)), LC__SUMS_DOWN_SHIFT);
+	return _mm_srai_epi32(_mm_add_epi32(sums, _mm_set1_epi32(LC__SUMS_DOWN_HALF)),
+	    LC__SUMS_DOWN_SHIFT);
 }
 
 static inline void
@@ -85,8 +85,8 @@ store_rounded_128(int16_t *out, const struct sums_128 *sums)
 }
 
 static void
-down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
-    size_t n, const int32_t *before, int32_t *after, int16_t *out)
+down_sse2(const uint8_t *const *rows, const int16_t *weights, unsigned count, size_t n,
+    const int32_t *before, int32_t *after, int16_t *out)
 {
 	size_t x = 0;
 
@@ -150,15 +150,15 @@ load_half(const int16_t *low, const int16_t *high)
 static inline __m128i
 four_of_4_taps(const int16_t *in, const uint32_t *first, const int16_t *weights)
 {
-	const __m128 a = _mm_castsi128_ps(_mm_madd_epi16(
-	    load_half(in + first[0], in + first[1]),
-	    _mm_loadu_si128((const void *)weights)));
-	const __m128 b = _mm_castsi128_ps(_mm_madd_epi16(
-	    load_half(in + first[2], in + first[3]),
-	    _mm_loadu_si128((const void *)(weights + 8))));
+	const __m128 a = _mm_castsi128_ps(
+	    _mm_madd_epi16(load_half(in + first[0], in + first[1]),
+		_mm_loadu_si128((const void *)weights)));
+	const __m128 b = _mm_castsi128_ps(
+	    _mm_madd_epi16(load_half(in + first[2], in + first[3]),
+		_mm_loadu_si128((const void *)(weights + 8))));
 
-	return _mm_add_epi32(
-	    _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))),
+	return _mm_add_epi32(_mm_castps_si128(
+				 _mm_shuffle_ps(a, b, _MM_SHUFFLE(2, 0, 2, 0))),
 	    _mm_castps_si128(_mm_shuffle_ps(a, b, _MM_SHUFFLE(3, 1, 3, 1))));
 }
 
@@ -169,9 +169,9 @@ one_of_8_taps(const int16_t *in, const int16_t *weights, unsigned taps)
 	    _mm_loadu_si128((const void *)weights));
 
 	for (unsigned k = 8; k < taps; k += 8)
-		sum = _mm_add_epi32(sum, _mm_madd_epi16(
-		    _mm_loadu_si128((const void *)(in + k)),
-		    _mm_loadu_si128((const void *)(weights + k))));
+		sum = _mm_add_epi32(sum,
+		    _mm_madd_epi16(_mm_loadu_si128((const void *)(in + k)),
+			_mm_loadu_si128((const void *)(weights + k))));
 	return sum;
 }
 
@@ -200,10 +200,12 @@ across_128(const int16_t *in, const uint32_t *first, const int16_t *weights,
 		uint8_t bytes[8];
 		__m128i sums[2];
 		for (int half = 0; half < 2; half++, first += 4, weights += 4 * taps) {
-			sums[half] = taps == 4 ? four_of_4_taps(in, first, weights) :
-			    four_of_8_taps(in, first, weights, taps);
+			sums[half] = taps == 4 ? four_of_4_taps(in, first, weights)
+					       : four_of_8_taps(in, first, weights, taps);
 			sums[half] = _mm_srai_epi32(_mm_add_epi32(sums[half],
-			    _mm_set1_epi32(LC__SUMS_ACROSS_HALF)), LC__SUMS_ACROSS_SHIFT);
+							_mm_set1_epi32(
+							    LC__SUMS_ACROSS_HALF)),
+			    LC__SUMS_ACROSS_SHIFT);
 		}
 		sums[0] = _mm_packs_epi32(sums[0], sums[1]);
 		sums[0] = _mm_packus_epi16(sums[0], sums[0]);
@@ -284,26 +286,24 @@ AVX2 static inline __m256i
 rounded_256(__m256i sums)
 {
 	return _mm256_srai_epi32(_mm256_add_epi32(sums,
-	    _mm256_set1_epi32(LC__SUMS_DOWN_HALF)), LC__SUMS_DOWN_SHIFT);
+				     _mm256_set1_epi32(LC__SUMS_DOWN_HALF)),
+	    LC__SUMS_DOWN_SHIFT);
 }
 
 /* Samples 0 to 7 and 16 to 23, 8 to 15 and 24 to 31: back in order. */
 AVX2 static inline void
 store_rounded_256(int16_t *out, const struct sums_256 *sums)
 {
-	const __m256i ab =
-	    _mm256_packs_epi32(rounded_256(sums->a), rounded_256(sums->b));
-	const __m256i cd =
-	    _mm256_packs_epi32(rounded_256(sums->c), rounded_256(sums->d));
+	const __m256i ab = _mm256_packs_epi32(rounded_256(sums->a), rounded_256(sums->b));
+	const __m256i cd = _mm256_packs_epi32(rounded_256(sums->c), rounded_256(sums->d));
 
 	_mm256_store_si256((__m256i *)out, _mm256_permute2x128_si256(ab, cd, 0x20));
-	_mm256_store_si256((__m256i *)out + 1,
-	    _mm256_permute2x128_si256(ab, cd, 0x31));
+	_mm256_store_si256((__m256i *)out + 1, _mm256_permute2x128_si256(ab, cd, 0x31));
 }
 
 AVX2 static void
-down_avx2(const uint8_t *const *rows, const int16_t *weights, unsigned count,
-    size_t n, const int32_t *before, int32_t *after, int16_t *out)
+down_avx2(const uint8_t *const *rows, const int16_t *weights, unsigned count, size_t n,
+    const int32_t *before, int32_t *after, int16_t *out)
 {
 	size_t x = 0;
 

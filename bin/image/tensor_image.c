@@ -27,11 +27,12 @@ lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out)
 	const uint64_t height = shape[first ? 1 : 0], width = shape[first ? 2 : 1];
 	const uint64_t least = first ? LEAST_CHW : LEAST_HWC;
 
-	if (tensor->dtype != LC_U8 && tensor->dtype != LC_U16 && tensor->dtype != LC_F16 &&
-	    tensor->dtype != LC_BF16 && tensor->dtype != LC_F32)
+	if (tensor->dtype != LC_U8 && tensor->dtype != LC_U16 &&
+	    tensor->dtype != LC_F16 && tensor->dtype != LC_BF16 &&
+	    tensor->dtype != LC_F32)
 		return false;
-	if (!(first || last) || height < least || width < least ||
-	    height > UINT32_MAX || width > UINT32_MAX)
+	if (!(first || last) || height < least || width < least || height > UINT32_MAX ||
+	    width > UINT32_MAX)
 		return false;
 	out->channels = (uint32_t)shape[first ? 0 : 2];
 	out->height = (uint32_t)height;
@@ -73,8 +74,8 @@ element(const struct image *image, uint32_t channel, uint32_t x, uint32_t y)
 	const uint64_t at = channel * form->channel_step + y * form->row_step +
 	    x * form->column_step;
 
-	return lc__element_real(image->tensor->dtype, (const char *)image->tensor->data +
-	    at * lc_dtype_size(image->tensor->dtype));
+	return lc__element_real(image->tensor->dtype,
+	    (const char *)image->tensor->data + at * lc_dtype_size(image->tensor->dtype));
 }
 
 /* The three channels of a pixel, 0 to 1; false if one is not finite. */
@@ -91,8 +92,8 @@ read_pixel(const struct image *image, uint32_t x, uint32_t y, double rgb[3])
 		alpha = lc__value_range_share(image->range, alpha);
 	}
 	for (uint32_t c = 0; c < 3; c++) {
-		const double value = element(image, image->form->channels == 1 ? 0 : c,
-		    x, y);
+		const double value = element(image, image->form->channels == 1 ? 0 : c, x,
+		    y);
 		if (!isfinite(value))
 			return false;
 		rgb[c] = alpha * lc__value_range_share(image->range, value) +

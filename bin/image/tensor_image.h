@@ -10,7 +10,7 @@
 
 /** How a tensor's dimensions are read. */
 struct lc__image_form {
-	uint32_t channels;      /* 1, 3 or 4 */
+	uint32_t channels; /* 1, 3 or 4 */
 	uint32_t height, width;
 	uint64_t channel_step, row_step, column_step; /* in elements */
 };

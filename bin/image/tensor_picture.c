@@ -12,21 +12,21 @@
 #include "image/tensor_image.h"
 #include "value/tensor.h"
 
-#define HEAD 44        /* title and type */
+#define HEAD 44         /* title and type */
 #define LEAST_WIDTH 400 /* of a page's content */
 #define LEAST_HEIGHT 96 /* of the drawing's place, for the scale beside it */
-#define BAR_GAP 16     /* from the drawing to the scale */
+#define BAR_GAP 16      /* from the drawing to the scale */
 #define BAR_WIDTH 14
-#define BAR_LABELS 72  /* pixels beside the scale */
-#define A_LABEL 56     /* pixels of the scale that a label gets */
-#define NOTES 5        /* lines below */
-#define ENLARGED 320   /* small images are enlarged to about this */
+#define BAR_LABELS 72 /* pixels beside the scale */
+#define A_LABEL 56    /* pixels of the scale that a label gets */
+#define NOTES 5       /* lines below */
+#define ENLARGED 320  /* small images are enlarged to about this */
 
 /* A page being made. */
 struct page {
 	const lc_tensor *tensor;
 	struct lc__tensor_picture facts;
-	struct lc__canvas image;  /* its pixels, if it is one */
+	struct lc__canvas image; /* its pixels, if it is one */
 	struct lc__canvas canvas;
 	char notes[NOTES][160];
 	int n_notes;
@@ -72,8 +72,7 @@ note_slices(struct page *page)
 		    (unsigned long long)map->slices, (unsigned long long)map->rows,
 		    (unsigned long long)map->columns);
 	else if (page->tensor->ndim == 1 && map->rows > 1)
-		note(page, "a vector in rows of %llu",
-		    (unsigned long long)map->columns);
+		note(page, "a vector in rows of %llu", (unsigned long long)map->columns);
 	if (map->shown < map->slices)
 		note(page, "only the first %u slices are shown", map->shown);
 	if (map->mean_x > 1 || map->mean_y > 1)
@@ -86,8 +85,8 @@ note_heat(struct page *page)
 {
 	const struct lc__value_range *range = &page->facts.range;
 	const lc_dtype dtype = page->tensor->dtype;
-	const char *of = dtype == LC_C64 || dtype == LC_C128 ? "absolute values" :
-	    "values";
+	const char *of = dtype == LC_C64 || dtype == LC_C128 ? "absolute values"
+							     : "values";
 
 	if (page->tensor->nbytes == 0) {
 		note(page, "no elements");
@@ -105,8 +104,8 @@ static void
 fit_image(struct page *page, uint32_t side)
 {
 	const struct lc__canvas *image = &page->image;
-	const uint32_t longer = image->width > image->height ? image->width :
-	    image->height;
+	const uint32_t longer = image->width > image->height ? image->width
+							     : image->height;
 	const uint32_t most = ENLARGED < side ? ENLARGED : side;
 	const uint32_t zoom = longer < most ? most / longer : 1;
 	uint64_t width = (uint64_t)image->width * zoom;
@@ -124,8 +123,7 @@ static void
 draw_image(struct page *page, int64_t x, int64_t y)
 {
 	const struct lc__area area = { x, y, page->facts.width, page->facts.height };
-	const struct lc__area around = { x - 1, y - 1, area.width + 2,
-	    area.height + 2 };
+	const struct lc__area around = { x - 1, y - 1, area.width + 2, area.height + 2 };
 
 	lc__canvas_frame(&page->canvas, around, 1, LC__RULE);
 	lc__canvas_blit(&page->canvas, area, &page->image);
@@ -179,8 +177,8 @@ label_middle(struct page *page, int64_t x, int64_t y, uint32_t height)
 
 	for (uint32_t i = 0; i < ticks.count; i++) {
 		const double value = lc__ticks_value(&ticks, i);
-		const int64_t at = llround((1 - lc__value_range_share(range, value)) *
-		    (height - 1));
+		const int64_t at = llround(
+		    (1 - lc__value_range_share(range, value)) * (height - 1));
 		if (at >= LC__TEXT_LINE && at < (int64_t)height - LC__TEXT_LINE)
 			label_bar(page, x, y + at,
 			    lc__ticks_text(value, text, sizeof(text)));
@@ -206,8 +204,7 @@ static void
 draw_heat(struct page *page, int64_t x, int64_t y)
 {
 	const struct lc__heat_map *map = &page->facts.map;
-	const uint32_t height = map->height > LEAST_HEIGHT ? map->height :
-	    LEAST_HEIGHT;
+	const uint32_t height = map->height > LEAST_HEIGHT ? map->height : LEAST_HEIGHT;
 
 	lc__heat_map_draw(map, &page->facts.range, &page->canvas, x, y);
 	if (page->facts.range.low <= page->facts.range.high)
@@ -269,9 +266,10 @@ draw_page(struct page *page, lc_id title)
 		height = height > LEAST_HEIGHT ? height : LEAST_HEIGHT;
 	}
 	width = width > LEAST_WIDTH ? width : LEAST_WIDTH;
-	return_if_error(lc__canvas_new(width + 2 * LC__MARGIN, 2 * LC__MARGIN + HEAD +
-	    height + LC__TEXT_LINE * (uint32_t)(page->n_notes + bad), LC__PAPER,
-	    &page->canvas));
+	return_if_error(lc__canvas_new(width + 2 * LC__MARGIN,
+	    2 * LC__MARGIN + HEAD + height +
+		LC__TEXT_LINE * (uint32_t)(page->n_notes + bad),
+	    LC__PAPER, &page->canvas));
 	draw_head(page, title);
 	if (facts->image)
 		draw_image(page, LC__MARGIN, LC__MARGIN + HEAD);
@@ -303,8 +301,7 @@ lc__tensor_picture(const lc_tensor *tensor, lc_id title, bool heat, uint32_t sid
 
 	page.facts.image = !heat && lc__image_form_of(tensor, &form);
 	if (page.facts.image) {
-		status = lc__image_pixels(tensor, &form, &page.image,
-		    &page.facts.range);
+		status = lc__image_pixels(tensor, &form, &page.image, &page.facts.range);
 		if (status == LC_OK) {
 			fit_image(&page, side);
 			note_image(&page);

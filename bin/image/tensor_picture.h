@@ -11,10 +11,10 @@
 
 /** What was drawn. */
 struct lc__tensor_picture {
-	bool image;             /* an image, else a heat map */
-	uint32_t width, height; /* pixels that the tensor takes on the page */
+	bool image;                   /* an image, else a heat map */
+	uint32_t width, height;       /* pixels that the tensor takes on the page */
 	struct lc__value_range range; /* the values of the first and the last colour */
-	struct lc__heat_map map; /* of a heat map */
+	struct lc__heat_map map;      /* of a heat map */
 };
 
 /**
@@ -25,8 +25,7 @@ struct lc__tensor_picture {
  * @param facts  filled in; facts->map borrows the tensor
  * @return LC_OK; LC_INVALID for an image that is too large; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__tensor_picture(const lc_tensor *tensor, lc_id title,
-    bool heat, uint32_t side, struct lc__canvas *out,
-    struct lc__tensor_picture *facts);
+LC_CHECKED lc_status lc__tensor_picture(const lc_tensor *tensor, lc_id title, bool heat,
+    uint32_t side, struct lc__canvas *out, struct lc__tensor_picture *facts);
 
 #endif

@@ -25,15 +25,15 @@ blended(unsigned value, unsigned alpha, unsigned colour)
 }
 
 void
-lc__blend(const uint8_t *pixels, size_t count, unsigned channels,
-    const uint8_t colour[3], uint8_t *out)
+lc__blend(const uint8_t *pixels, size_t count, unsigned channels, const uint8_t colour[3],
+    uint8_t *out)
 {
 	const unsigned step = channels == 4 ? 1 : 0;
 
 	for (size_t i = 0; i < count; i++, pixels += channels)
 		for (unsigned c = 0; c < 3; c++)
-			out[3 * i + c] = blended(pixels[c * step],
-			    pixels[channels - 1], colour[c]);
+			out[3 * i + c] = blended(pixels[c * step], pixels[channels - 1],
+			    colour[c]);
 }
 
 void
@@ -45,8 +45,10 @@ lc__blend16(const uint16_t *pixels, size_t count, unsigned channels,
 	for (size_t i = 0; i < count; i++, pixels += channels) {
 		const uint64_t alpha = pixels[channels - 1];
 		for (unsigned c = 0; c < 3; c++)
-			out[3 * i + c] = (uint16_t)((pixels[c * step] * alpha +
-			    colour[c] * 257ull * (65535 - alpha) + 32767) / 65535);
+			out[3 * i + c] =
+			    (uint16_t)((pixels[c * step] * alpha +
+					   colour[c] * 257ull * (65535 - alpha) + 32767) /
+				65535);
 	}
 }
 
@@ -54,7 +56,7 @@ struct lc__workspace {
 	struct lc__scratch band;    /* rows as the decoder makes them */
 	struct lc__scratch blended; /* the same without alpha */
 	struct lc__scratch resize;
-	struct lc__scratch turned;  /* the result, to be turned */
+	struct lc__scratch turned; /* the result, to be turned */
 };
 
 /* One image being transformed. */
@@ -64,12 +66,12 @@ struct stream {
 	struct lc__workspace *workspace;
 	uint8_t *planes;
 	struct lc__transformed done;
-	unsigned channels;    /* of the decoder's rows */
-	uint32_t width;       /* of the decoder's rows */
+	unsigned channels;            /* of the decoder's rows */
+	uint32_t width;               /* of the decoder's rows */
 	uint32_t to_width, to_height; /* of the result as it is stored */
-	bool deep;            /* the decoder's rows have 16 bits a sample */
-	uint8_t *blended;     /* rows without alpha; NULL if there is none */
-	uint8_t *turned;      /* three planes to be turned; NULL if upright */
+	bool deep;                    /* the decoder's rows have 16 bits a sample */
+	uint8_t *blended;             /* rows without alpha; NULL if there is none */
+	uint8_t *turned;              /* three planes to be turned; NULL if upright */
 	struct lc__resize resize;
 	struct lc__resize16 resize16; /* instead of it, if transform->wide */
 };
@@ -95,8 +97,8 @@ lc__workspace_free(struct lc__workspace *workspace)
 size_t
 lc__workspace_size(const struct lc__workspace *workspace)
 {
-	return workspace->band.room + workspace->blended.room +
-	    workspace->resize.room + workspace->turned.room;
+	return workspace->band.room + workspace->blended.room + workspace->resize.room +
+	    workspace->turned.room;
 }
 
 /* ---- the result ------------------------------------------------------------------- */
@@ -120,8 +122,9 @@ place_of(const struct stream *s, int c)
 {
 	const struct lc__geometry *g = &s->done.geometry;
 
-	return s->planes + element(s) * ((size_t)c * plane_size(s) +
-	    (size_t)g->to_y * g->target_width + g->to_x);
+	return s->planes +
+	    element(s) *
+	    ((size_t)c * plane_size(s) + (size_t)g->to_y * g->target_width + g->to_x);
 }
 
 /* Samples [at, at + n) of plane c. */
@@ -180,10 +183,9 @@ plan_geometry(struct stream *s, const struct lc__image_header *picture)
 	s->done.deep = picture->deep && !t->wide;
 	s->done.orientation = t->ignore_orientation ? 1 : picture->orientation;
 	turned = lc__orientations[s->done.orientation].turned;
-	lc__geometry_plan(t->fit,
-	    turned ? picture->stored_height : picture->stored_width,
-	    turned ? picture->stored_width : picture->stored_height,
-	    t->width, t->height, &s->done.geometry);
+	lc__geometry_plan(t->fit, turned ? picture->stored_height : picture->stored_width,
+	    turned ? picture->stored_width : picture->stored_height, t->width, t->height,
+	    &s->done.geometry);
 }
 
 /* The largest factor that leaves twice the target along both axes. */
@@ -195,8 +197,9 @@ choose_shrink(struct lc__sink *sink, const struct lc__image_header *picture)
 	unsigned shrink = 8;
 
 	plan_geometry(s, picture);
-	while (shrink > 1 && (g->from_width < 2.0 * shrink * g->to_width ||
-	    g->from_height < 2.0 * shrink * g->to_height))
+	while (shrink > 1 &&
+	    (g->from_width < 2.0 * shrink * g->to_width ||
+		g->from_height < 2.0 * shrink * g->to_height))
 		shrink /= 2;
 	return shrink;
 }
@@ -217,8 +220,8 @@ plan_axes(struct stream *s, const struct lc__image_header *picture,
 
 	s->to_width = turned ? g->to_height : g->to_width;
 	s->to_height = turned ? g->to_width : g->to_height;
-	return_if_error(lc__filter_plan(from_x / shrink, width / shrink,
-	    picture->width, s->to_width, &plan->x));
+	return_if_error(lc__filter_plan(from_x / shrink, width / shrink, picture->width,
+	    s->to_width, &plan->x));
 	return lc__filter_plan(from_y / shrink, height / shrink, picture->height,
 	    s->to_height, &plan->y);
 }
@@ -232,17 +235,16 @@ plan_result(struct stream *s, struct lc__resize_plan *plan)
 	s->turned = NULL;
 	plan->stride = s->done.geometry.target_width;
 	if (s->done.orientation != 1) {
-		s->turned = lc__scratch_get(&s->workspace->turned, 3,
-		    size * element(s));
+		s->turned = lc__scratch_get(&s->workspace->turned, 3, size * element(s));
 		if (s->turned == NULL)
 			return lc__error(LC_NO_MEMORY, 0, "out of memory for %zu bytes",
 			    3 * size * element(s));
 		plan->stride = s->to_width;
 	}
 	for (int c = 0; c < 3; c++)
-		plan->planes[c] = s->turned != NULL ?
-		    s->turned + (size_t)c * size * element(s) :
-		    place_of(s, c);
+		plan->planes[c] = s->turned != NULL
+		    ? s->turned + (size_t)c * size * element(s)
+		    : place_of(s, c);
 	return LC_OK;
 }
 
@@ -254,8 +256,8 @@ plan_blending(struct stream *s)
 		return LC_OK;
 	s->blended = lc__scratch_get(&s->workspace->blended, LC__BAND,
 	    (uint64_t)3 * s->width * (s->deep ? 2 : 1));
-	return s->blended != NULL ? LC_OK :
-	    lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
+	return s->blended != NULL ? LC_OK
+				  : lc__error(LC_NO_MEMORY, 0, "out of memory for rows");
 }
 
 static lc_status
@@ -274,9 +276,13 @@ begin(struct lc__sink *sink, const struct lc__image_header *picture)
 	return_if_error(plan_blending(s));
 	fill_padding(s);
 	if (s->transform->wide) {
-		s->resize16 = (struct lc__resize16){ .x = plan.x, .y = plan.y,
-			.channels = plan.channels, .deep = s->deep,
-			.stride = plan.stride };
+		s->resize16 = (struct lc__resize16){
+			.x = plan.x,
+			.y = plan.y,
+			.channels = plan.channels,
+			.deep = s->deep,
+			.stride = plan.stride,
+		};
 		for (int c = 0; c < 3; c++)
 			s->resize16.planes[c] = (uint16_t *)(void *)plan.planes[c];
 		return lc__resize16_begin(&s->resize16, &s->workspace->resize);
@@ -332,9 +338,9 @@ run_stream(struct stream *s, const void *bytes, size_t size)
 }
 
 lc_status
-lc__transform_image(const struct lc__transform *transform, const void *bytes,
-    size_t size, const char *name, struct lc__workspace *workspace,
-    void *planes, struct lc__transformed *out)
+lc__transform_image(const struct lc__transform *transform, const void *bytes, size_t size,
+    const char *name, struct lc__workspace *workspace, void *planes,
+    struct lc__transformed *out)
 {
 	struct stream stream = {
 		.sink = {
@@ -377,7 +383,9 @@ lc__image_probe(const void *bytes, size_t size, const char *name,
 {
 	/* No memory depends on the size, so any size is accepted. */
 	struct probe probe = {
-		.sink = { .max_pixels = UINT64_MAX, .header_only = true, .begin = probe_begin }
+		.sink = { .max_pixels = UINT64_MAX,
+		    .header_only = true,
+		    .begin = probe_begin, },
 	};
 
 	if (lc__image_read(bytes, size, &probe.sink) != LC_OK)
@@ -472,9 +480,7 @@ lc_status
 lc__planes_convert(const uint8_t *planes, size_t count, lc_dtype dtype, void *out)
 {
 	switch (dtype) {
-	case LC_U8:
-		memcpy(out, planes, count);
-		return LC_OK;
+	case LC_U8: memcpy(out, planes, count); return LC_OK;
 	case LC_F32:
 		if (WIDE)
 			to_f32_avx2(planes, count, out);

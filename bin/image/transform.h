@@ -26,21 +26,21 @@ enum lc__alpha {
 struct lc__transform {
 	uint32_t width, height; /* of the result; with buckets set for each image */
 	enum lc__fit fit;
-	uint8_t pad[3];         /* red, green, blue */
+	uint8_t pad[3]; /* red, green, blue */
 	enum lc__alpha alpha;
 	bool ignore_orientation;
-	bool wide;              /* planes are u16: 16 bits are kept, 8 spread, v * 257 */
-	bool dct_scale;         /* JPEG: let the decoder shrink by 1/2, 1/4 or 1/8
+	bool wide;           /* planes are u16: 16 bits are kept, 8 spread, v * 257 */
+	bool dct_scale;      /* JPEG: let the decoder shrink by 1/2, 1/4 or 1/8
 	                           while the result stays twice the target or more */
-	uint64_t max_pixels;    /* as in lc__image_options */
+	uint64_t max_pixels; /* as in lc__image_options */
 };
 
 /** What was found in the file and done. */
 struct lc__transformed {
-	struct lc__geometry geometry; /* of the upright picture */
+	struct lc__geometry geometry;         /* of the upright picture */
 	uint32_t stored_width, stored_height; /* as the file has it */
-	unsigned orientation;   /* EXIF's, 1 to 8; 1 if ignored */
-	bool deep;              /* the file has 16 bits a sample; 8 of them were used */
+	unsigned orientation;                 /* EXIF's, 1 to 8; 1 if ignored */
+	bool deep; /* the file has 16 bits a sample; 8 of them were used */
 	uint64_t decode_ns, resize_ns;
 };
 
@@ -52,8 +52,8 @@ void lc__workspace_free(struct lc__workspace *workspace);
 size_t lc__workspace_size(const struct lc__workspace *workspace);
 
 /** Size and orientation from the header alone. Errors as lc__image_decode(). */
-LC_CHECKED lc_status lc__image_probe(const void *bytes, size_t size,
-    const char *name, struct lc__transformed *out);
+LC_CHECKED lc_status lc__image_probe(const void *bytes, size_t size, const char *name,
+    struct lc__transformed *out);
 
 /**
  * Decode and transform one image.
@@ -62,9 +62,8 @@ LC_CHECKED lc_status lc__image_probe(const void *bytes, size_t size,
  * @return as lc__image_decode(); planes are undefined after a failure.
  */
 LC_CHECKED lc_status lc__transform_image(const struct lc__transform *transform,
-    const void *bytes, size_t size, const char *name,
-    struct lc__workspace *workspace, void *planes,
-    struct lc__transformed *out);
+    const void *bytes, size_t size, const char *name, struct lc__workspace *workspace,
+    void *planes, struct lc__transformed *out);
 
 /**
  * u8 samples as elements of a dtype: LC_U8 as they are, LC_F32 v / 255 correctly

@@ -17,10 +17,15 @@ add_pictures(struct lc__dataset *dataset, const char *run, const char *dir,
     const struct lc__listing *listing)
 {
 	char *images = lc__name_join(run, "images");
-	const struct lc__labelled_dir labelled = { .run = run, .labels = dir,
-		.listing = listing, .extension = ".json", .images = images };
-	lc_status status = images != NULL ?
-	    lc__dataset_add_pictures(dataset, &labelled) : lc__no_memory(run);
+	const struct lc__labelled_dir labelled = {
+		.run = run,
+		.labels = dir,
+		.listing = listing,
+		.extension = ".json",
+		.images = images,
+	};
+	lc_status status = images != NULL ? lc__dataset_add_pictures(dataset, &labelled)
+					  : lc__no_memory(run);
 
 	free(images);
 	return status;
@@ -54,6 +59,5 @@ list(struct lc__dataset *dataset, const char *labels)
 	return lc__dataset_runs(dataset, "labels", add_labels);
 }
 
-const struct lc__label_layout_row lc__layout_capture = {
-	LC__LAYOUT_CAPTURE, "capture", list, lc__capture_read, NULL
-};
+const struct lc__label_layout_row lc__layout_capture = { LC__LAYOUT_CAPTURE, "capture",
+	list, lc__capture_read, NULL };

@@ -7,7 +7,6 @@
 
 /** lc__label_read() of the layout; @p out is zeroed but for its classes. */
 LC_CHECKED lc_status lc__capture_read(const struct lc__dataset *dataset,
-    const struct lc__frame *frame, const void *bytes, size_t size,
-    struct lc__label *out);
+    const struct lc__frame *frame, const void *bytes, size_t size, struct lc__label *out);
 
 #endif

@@ -17,15 +17,14 @@
 /* What is being read, and where its messages come from. */
 struct reader {
 	const char *file;
-	const char *run;         /* the directory that image paths start from */
+	const char *run; /* the directory that image paths start from */
 	struct lc__label *label;
 };
 
 static lc_status
 unparsable(const struct reader *r, const char *what)
 {
-	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file, "%s",
-	    what);
+	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file, "%s", what);
 }
 
 static bool
@@ -40,9 +39,8 @@ is_rejected(const struct reader *r)
 static const struct lc__json *
 class_of(const struct lc__json *object)
 {
-	static const char *const names[] = {
-		"class_id", "class", "category_id", "category", "label"
-	};
+	static const char *const names[] = { "class_id", "class", "category_id",
+		"category", "label" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		const struct lc__json *member = lc__json_get(object, names[i]);
@@ -81,7 +79,8 @@ pack_labels(const struct lc__json *labels, struct lc__buf *out)
 	const struct lc__json *label;
 
 	lc__mpack_array(out, labels->count);
-	lc__json_each(label, labels) {
+	lc__json_each(label, labels)
+	{
 		const struct lc__json *class = class_of(label);
 
 		lc__mpack_map(out, lc__metadata_count(label, is_label_metadata, class));
@@ -96,9 +95,8 @@ have_metadata(const struct lc__json *labels)
 {
 	const struct lc__json *label;
 
-	lc__json_each(label, labels)
-		if (lc__metadata_count(label, is_label_metadata, class_of(label)) > 0)
-			return true;
+	lc__json_each(label, labels) if (lc__metadata_count(label, is_label_metadata,
+					     class_of(label)) > 0) return true;
 	return false;
 }
 
@@ -113,13 +111,15 @@ pack_metadata(const struct lc__json *frame, struct lc__buf *out)
 	if (n == 0)
 		return true;
 	lc__mpack_map(out, n);
-	lc__json_each(member, frame) {
+	lc__json_each(member, frame)
+	{
 		const bool here = member == labels && inner;
 
 		if (!here && !is_frame_metadata(NULL, member))
 			continue;
 		lc__mpack_str(out, member->name);
-		if (!(here ? pack_labels(member, out) : lc__metadata_pack_value(member, out)))
+		if (!(here ? pack_labels(member, out)
+			   : lc__metadata_pack_value(member, out)))
 			return false;
 	}
 	return true;
@@ -172,7 +172,8 @@ read_labels(const struct reader *r, const struct lc__json *labels)
 	const struct lc__json *label;
 	size_t number = 0;
 
-	lc__json_each(label, labels) {
+	lc__json_each(label, labels)
+	{
 		return_if_error(read_label(r, label, ++number));
 		if (is_rejected(r))
 			break;
@@ -190,8 +191,8 @@ read_image(const struct reader *r, const struct lc__json *frame)
 
 	if (lc__json_is(present, LC__JSON_FALSE) || lc__label_is_blank(image))
 		return lc__label_reject(r->label, LC__REJECT_BLANK_IMAGE, r->file,
-		    lc__json_is(present, LC__JSON_FALSE) ? "image_present is false" :
-		    "no image");
+		    lc__json_is(present, LC__JSON_FALSE) ? "image_present is false"
+							 : "no image");
 	if (!lc__json_is(image, LC__JSON_STRING))
 		return unparsable(r, "image is not a string");
 	return lc__label_image(r->label, r->file, r->run, image->string);

@@ -19,7 +19,7 @@ static const char *const corner[4] = { "x0", "y0", "x1", "y1" };
 struct place {
 	struct lc__label *label;
 	const char *file;
-	size_t number;     /* of the label, from 1 */
+	size_t number; /* of the label, from 1 */
 	const char *field;
 };
 
@@ -43,15 +43,12 @@ not_finite(const struct place *at, const char *what, double v)
 
 /* Into 0 to limit, which is NaN where it is not known. */
 static bool
-clamp(const struct place *at, size_t i, double *v, double limit,
-    double tolerance)
+clamp(const struct place *at, size_t i, double *v, double limit, double tolerance)
 {
 	if (*v < -tolerance)
-		return bad(at, LC__REJECT_OUT_OF_RANGE, corner[i], *v, "is below",
-		    0);
+		return bad(at, LC__REJECT_OUT_OF_RANGE, corner[i], *v, "is below", 0);
 	if (*v > limit + tolerance)
-		return bad(at, LC__REJECT_OUT_OF_RANGE, corner[i], *v, "is above",
-		    limit);
+		return bad(at, LC__REJECT_OUT_OF_RANGE, corner[i], *v, "is above", limit);
 	if (*v < 0)
 		*v = 0;
 	if (*v > limit)
@@ -75,22 +72,20 @@ check_corners(const struct place *at, double v[4], double width, double height,
 	for (size_t i = 0; i < 2; i++)
 		if (!(v[i] < v[i + 2]))
 			return bad(at, LC__REJECT_MIN_MAX, corner[i], v[i],
-			    i == 0 ? "is not below x1" : "is not below y1",
-			    v[i + 2]);
+			    i == 0 ? "is not below x1" : "is not below y1", v[i + 2]);
 	return true;
 }
 
 /* Both boxes are of one image, if they lie where they do. */
 static bool
-check_same(const struct place *at, const struct lc__label_box *box,
-    const double side[2])
+check_same(const struct place *at, const struct lc__label_box *box, const double side[2])
 {
 	for (size_t i = 0; i < 4; i++) {
 		const double px = box->norm[i] * side[i % 2];
 		const double apart = fmax(APART_PX, APART_SHARE * side[i % 2]);
 		if (fabs(px - box->px[i]) > apart)
-			return bad(at, LC__REJECT_SIZE_MISMATCH, corner[i],
-			    box->px[i], "is not where bbox_norm has it,", px);
+			return bad(at, LC__REJECT_SIZE_MISMATCH, corner[i], box->px[i],
+			    "is not where bbox_norm has it,", px);
 	}
 	return true;
 }
@@ -100,12 +95,11 @@ static bool
 check_box(struct place *at, struct lc__label_box *box, const double side[2])
 {
 	at->field = "bbox_norm";
-	if (box->has_norm &&
-	    !check_corners(at, box->norm, 1, 1, box->tolerance))
+	if (box->has_norm && !check_corners(at, box->norm, 1, 1, box->tolerance))
 		return false;
 	at->field = "bbox_px";
-	if (box->has_px && !check_corners(at, box->px, side[0], side[1],
-	    box->tolerance_px))
+	if (box->has_px &&
+	    !check_corners(at, box->px, side[0], side[1], box->tolerance_px))
 		return false;
 	if (!box->has_norm || isnan(side[0]) || isnan(side[1]))
 		return true;
@@ -117,8 +111,7 @@ check_box(struct place *at, struct lc__label_box *box, const double side[2])
 }
 
 static bool
-check_size(struct lc__label *label, const char *name, uint32_t width,
-    uint32_t height)
+check_size(struct lc__label *label, const char *name, uint32_t width, uint32_t height)
 {
 	char stated[32];
 
@@ -130,11 +123,9 @@ check_size(struct lc__label *label, const char *name, uint32_t width,
 	else if (label->height == 0)
 		snprintf(stated, sizeof(stated), "%u wide", label->width);
 	else
-		snprintf(stated, sizeof(stated), "of %ux%u", label->width,
-		    label->height);
+		snprintf(stated, sizeof(stated), "of %ux%u", label->width, label->height);
 	(void)lc__label_reject(label, LC__REJECT_SIZE_MISMATCH, name,
-	    "the label is of an image %s, the image is %ux%u", stated, width,
-	    height);
+	    "the label is of an image %s, the image is %ux%u", stated, width, height);
 	return false;
 }
 

@@ -18,8 +18,8 @@
 /* A file that is being read. */
 struct reader {
 	struct lc__class_map *map;
-	size_t line;             /* from 1 */
-	const char *at, *end;    /* what is left of the line */
+	size_t line;          /* from 1 */
+	const char *at, *end; /* what is left of the line */
 };
 
 static lc_status
@@ -129,7 +129,8 @@ check_new(const struct reader *r, const char *name)
 {
 	for (size_t i = 0; i < r->map->n; i++)
 		if (strcmp(r->map->lines[i].name, name) == 0)
-			return lc__error(LC_INVALID, 0, "%s: line %zu: line %zu makes "
+			return lc__error(LC_INVALID, 0,
+			    "%s: line %zu: line %zu makes "
 			    "'%.100s' already; one line has all that become it",
 			    r->map->path, r->line, r->map->lines[i].line, name);
 	return LC_OK;
@@ -197,8 +198,8 @@ read_line(struct reader *r)
 		return LC_OK;
 	return_if_error(read_word(r, ":", &name, &quoted));
 	if (!quoted && strcmp(name, "*") == 0) {
-		status = r->at < r->end ? bad(r, "* keeps names: nothing follows it") :
-		    take_rest(r);
+		status = r->at < r->end ? bad(r, "* keeps names: nothing follows it")
+					: take_rest(r);
 		r->map->keep_rest = status == LC_OK;
 	} else {
 		status = check_new(r, name);
@@ -239,8 +240,9 @@ lc__class_map_read(const char *path, struct lc__class_map *out)
 	if (out->path == NULL)
 		return lc__no_memory(path);
 	status = lc__read_regular(path, MAX_BYTES, &text);
-	if (status == LC_OK && (!lc__utf8_valid(text.data, text.size) ||
-	    (text.size > 0 && memchr(text.data, '\0', text.size) != NULL)))
+	if (status == LC_OK &&
+	    (!lc__utf8_valid(text.data, text.size) ||
+		(text.size > 0 && memchr(text.data, '\0', text.size) != NULL)))
 		status = lc__error(LC_INVALID, 0, "%s: not UTF-8", path);
 	mark = lc__utf8_mark(text.data, text.size);
 	if (status == LC_OK && text.size == 0)
@@ -300,7 +302,8 @@ add_pair(struct applying *a, int64_t from, int64_t to)
 {
 	struct lc__mapping *out = a->out;
 
-	return_if_error(lc__array_reserve(&out->pairs, &out->room, out->n + 1, a->map->path));
+	return_if_error(
+	    lc__array_reserve(&out->pairs, &out->room, out->n + 1, a->map->path));
 	out->pairs[out->n++] = (struct lc__class_pair){ from, to };
 	return LC_OK;
 }
@@ -346,10 +349,13 @@ take_old(struct applying *a, const struct lc__class_line *line, const char *text
 	if (parse_id(text, &id) && has_id(a, id))
 		return add_pair(a, id, to);
 	if (a->n == 0)
-		return lc__error(LC_INVALID, 0, "%s: line %zu: '%.100s' is no class id, and "
-		    "the dataset has no names of classes", a->map->path, line->line, text);
-	return lc__error(LC_INVALID, 0, "%s: line %zu: '%.100s' is not among the %zu classes "
-	    "of the dataset", a->map->path, line->line, text, a->n);
+		return lc__error(LC_INVALID, 0,
+		    "%s: line %zu: '%.100s' is no class id, and "
+		    "the dataset has no names of classes",
+		    a->map->path, line->line, text);
+	return lc__error(LC_INVALID, 0,
+	    "%s: line %zu: '%.100s' is not among the %zu classes of the dataset",
+	    a->map->path, line->line, text, a->n);
 }
 
 static lc_status
@@ -368,8 +374,8 @@ compare_pairs(const void *a, const void *b)
 {
 	const struct lc__class_pair *x = a, *y = b;
 
-	return x->from != y->from ? (x->from > y->from) - (x->from < y->from) :
-	    (x->to > y->to) - (x->to < y->to);
+	return x->from != y->from ? (x->from > y->from) - (x->from < y->from)
+				  : (x->to > y->to) - (x->to < y->to);
 }
 
 /* "7" and the name of class 7 are one class. */
@@ -383,10 +389,12 @@ sort_pairs(struct applying *a)
 		return LC_OK;
 	qsort(out->pairs, out->n, sizeof(*out->pairs), compare_pairs);
 	for (size_t i = 1; i < out->n; i++) {
-		const struct lc__class_pair *one = &out->pairs[kept], *next = &out->pairs[i];
+		const struct lc__class_pair *one = &out->pairs[kept],
+					    *next = &out->pairs[i];
 		if (one->from == next->from && one->to != next->to)
-			return lc__error(LC_INVALID, 0, "%s: line %zu: class %lld is in line "
-			    "%zu already", a->map->path, a->map->lines[next->to].line,
+			return lc__error(LC_INVALID, 0,
+			    "%s: line %zu: class %lld is in line %zu already",
+			    a->map->path, a->map->lines[next->to].line,
 			    (long long)one->from, a->map->lines[one->to].line);
 		if (one->from != next->from)
 			out->pairs[++kept] = *next;
@@ -403,8 +411,9 @@ keep_others(struct applying *a)
 	const size_t mapped = out->n;
 
 	if (a->n == 0)
-		return lc__error(LC_INVALID, 0, "%s: line %zu: the dataset has no names of "
-		    "classes that * could keep", a->map->path, a->map->rest);
+		return lc__error(LC_INVALID, 0,
+		    "%s: line %zu: the dataset has no names of classes that * could keep",
+		    a->map->path, a->map->rest);
 	for (size_t id = 0; id < a->n; id++) {
 		const struct lc__class_pair key = { .from = (int64_t)id };
 		const char *name = a->names[id];
@@ -422,9 +431,11 @@ keep_others(struct applying *a)
 			continue;
 		for (size_t i = 0; i < a->map->n; i++)
 			if (strcmp(a->map->lines[i].name, name) == 0)
-				return lc__error(LC_INVALID, 0, "%s: line %zu: * keeps '%.100s' "
-				    "too, which line %zu makes of others", a->map->path,
-				    a->map->rest, name, a->map->lines[i].line);
+				return lc__error(LC_INVALID, 0,
+				    "%s: line %zu: * keeps '%.100s' "
+				    "too, which line %zu makes of others",
+				    a->map->path, a->map->rest, name,
+				    a->map->lines[i].line);
 		return_if_error(add_pair(a, key.from, (int64_t)out->names.n));
 		return_if_error(lc__strings_add(&out->names, name));
 	}
@@ -435,8 +446,7 @@ keep_others(struct applying *a)
 
 lc_status
 lc__mapping_make(const struct lc__class_map *map, char *const *names, size_t n,
-    bool (*has)(const void *ctx, int64_t id), const void *ctx,
-    struct lc__mapping *out)
+    bool (*has)(const void *ctx, int64_t id), const void *ctx, struct lc__mapping *out)
 {
 	struct applying a = { map, names, n, has, ctx, out };
 

@@ -28,11 +28,11 @@ struct lc__class_line {
 };
 
 struct lc__class_map {
-	char *path;              /* of the file, for messages; malloc'ed */
+	char *path; /* of the file, for messages; malloc'ed */
 	struct lc__class_line *lines;
 	size_t n, room;
-	size_t rest;             /* number of the line that is `*` or ends with it; else 0 */
-	bool keep_rest;          /* it is `*` alone: each keeps its name */
+	size_t rest;    /* number of the line that is `*` or ends with it; else 0 */
+	bool keep_rest; /* it is `*` alone: each keeps its name */
 };
 
 /**
@@ -40,8 +40,7 @@ struct lc__class_map {
  * @return LC_OK; LC_INVALID, naming the file and the line, for what is no such list, and
  * for a class that is there twice; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
  */
-LC_CHECKED lc_status lc__class_map_read(const char *path,
-    struct lc__class_map *out);
+LC_CHECKED lc_status lc__class_map_read(const char *path, struct lc__class_map *out);
 void lc__class_map_free(struct lc__class_map *map);
 
 /** Append it as JSON: [["NEW","OLD",...],...], null for `*`; without comments and
@@ -59,8 +58,8 @@ struct lc__mapping {
 	bool on;
 	struct lc__class_pair *pairs; /* sorted by `from`, each once; malloc'ed */
 	size_t n, room;
-	bool rest;               /* boxes without a class are kept so */
-	int64_t rest_to;         /* what classes become that are in no pair; -1: dropped */
+	bool rest;       /* boxes without a class are kept so */
+	int64_t rest_to; /* what classes become that are in no pair; -1: dropped */
 	struct lc__strings names; /* of the new classes, by id */
 };
 
@@ -73,9 +72,9 @@ struct lc__mapping {
  * @return LC_OK; LC_INVALID, naming the file and the line, for a class that the dataset
  * does not have; LC_NO_MEMORY. Free with lc__mapping_free() in any case.
  */
-LC_CHECKED lc_status lc__mapping_make(const struct lc__class_map *map,
-    char *const *names, size_t n, bool (*has)(const void *ctx, int64_t id),
-    const void *ctx, struct lc__mapping *out);
+LC_CHECKED lc_status lc__mapping_make(const struct lc__class_map *map, char *const *names,
+    size_t n, bool (*has)(const void *ctx, int64_t id), const void *ctx,
+    struct lc__mapping *out);
 /** The new class of a box, -1 for none; false if the box is dropped. */
 bool lc__mapping_find(const struct lc__mapping *mapping, int64_t id, int64_t *out);
 void lc__mapping_free(struct lc__mapping *mapping);

@@ -60,7 +60,8 @@ static const struct {
 	const char *name;
 	lc_status (*add)(struct lc__dataset *dataset, const char *text, size_t size);
 } lists[] = {
-	{ "classes.txt", add_lines }, { "labels.txt", add_lines },
+	{ "classes.txt", add_lines },
+	{ "labels.txt", add_lines },
 	{ "data.yaml", add_yaml },
 };
 
@@ -72,8 +73,8 @@ read_list(struct lc__dataset *dataset, size_t list, const char *path)
 	const size_t size = text.size;
 	size_t mark;
 
-	if (status == LC_OK && (!lc__utf8_valid(text.data, size) ||
-	    memchr(text.data, '\0', size) != NULL))
+	if (status == LC_OK &&
+	    (!lc__utf8_valid(text.data, size) || memchr(text.data, '\0', size) != NULL))
 		status = lc__error(LC_CORRUPT, 0, "%s: not UTF-8", path);
 	if (status == LC_OK && lc__buf_append(&text, "", 1) == NULL)
 		status = lc__no_memory(path);
@@ -91,8 +92,8 @@ lc__classes_read(struct lc__dataset *dataset)
 {
 	lc_status status = LC_NO_FILE;
 
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) &&
-	    status == LC_NO_FILE; i++) {
+	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]) && status == LC_NO_FILE;
+	     i++) {
 		char *path = lc__path_join(dataset->root, lists[i].name);
 		if (path == NULL)
 			return lc__no_memory(dataset->root);

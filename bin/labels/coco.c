@@ -20,7 +20,7 @@ struct scan {
 	struct lc__dataset *dataset;
 	struct lc__coco *coco;
 	struct lc__coco_elements elements;
-	size_t asked;         /* of lc__coco_base() */
+	size_t asked; /* of lc__coco_base() */
 };
 
 /* ---- annotations to their images ----------------------------------------------- */
@@ -33,9 +33,12 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	struct lc__coco_stray *stray = &coco->strays[coco->n_strays];
 	struct lc__buf text = { 0 };
 	char why[256] = "image_id is no integer", id[32] = "", name[40];
-	struct lc__frame frame = { .run = "", .name = name,
+	struct lc__frame frame = {
+		.run = "",
+		.name = name,
 		.label_hash = row->hash != 0 ? row->hash : 1,
-		.number = coco->n_images + coco->n_strays };
+		.number = coco->n_images + coco->n_strays,
+	};
 	struct lc__json_tree tree = { 0 };
 	const struct lc__json *json = NULL;
 	lc_status status = LC_OK;
@@ -46,7 +49,8 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	} else if (row->place.bad) {
 		status = lc__coco_part(coco, &row->place, &text);
 		if (status == LC_OK)
-			status = lc__label_parse(text.data, text.size, NULL, &tree, &json, why);
+			status = lc__label_parse(text.data, text.size, NULL, &tree, &json,
+			    why);
 		if (status == LC_OK && json != NULL)
 			snprintf(why, sizeof(why), "not an object");
 	}
@@ -55,10 +59,10 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	return_if_error(status);
 	if (row->has_id)
 		snprintf(id, sizeof(id), " %lld", (long long)row->id);
-	stray->reason = row->has_image ? LC__REJECT_BLANK_IMAGE :
-	    LC__REJECT_UNPARSABLE;
-	snprintf(stray->detail, sizeof(stray->detail), "annotation%s at byte %llu: "
-	    "%.120s", id, (unsigned long long)row->place.offset, why);
+	stray->reason = row->has_image ? LC__REJECT_BLANK_IMAGE : LC__REJECT_UNPARSABLE;
+	snprintf(stray->detail, sizeof(stray->detail),
+	    "annotation%s at byte %llu: %.120s", id,
+	    (unsigned long long)row->place.offset, why);
 	snprintf(name, sizeof(name), "annotation@%llu",
 	    (unsigned long long)row->place.offset);
 	coco->n_strays++;
@@ -80,8 +84,9 @@ count_annotations(struct scan *s)
 	if (s->coco->strays == NULL)
 		return lc__no_memory(s->coco->path);
 	for (size_t i = 0; i < s->elements.annotations.n; i++) {
-		const struct lc__coco_image_row *image = rows[i].has_image ?
-		    lc__coco_elements_image(&s->elements, rows[i].image) : NULL;
+		const struct lc__coco_image_row *image = rows[i].has_image
+		    ? lc__coco_elements_image(&s->elements, rows[i].image)
+		    : NULL;
 		if (image == NULL) {
 			return_if_error(add_stray(s, &rows[i]));
 			continue;
@@ -131,9 +136,10 @@ note_repeated_ids(struct scan *s)
 	free(ids);
 	if (repeated == 0)
 		return LC_OK;
-	if (asprintf(&text, "%s: %zu id%s of annotations %s there more than once, such "
-	    "as %lld", s->coco->name, repeated, repeated == 1 ? "" : "s",
-	    repeated == 1 ? "is" : "are", (long long)first) < 0)
+	if (asprintf(&text,
+		"%s: %zu id%s of annotations %s there more than once, such as %lld",
+		s->coco->name, repeated, repeated == 1 ? "" : "s",
+		repeated == 1 ? "is" : "are", (long long)first) < 0)
 		return lc__no_memory(s->coco->path);
 	status = lc__strings_add(&s->dataset->notes, text);
 	free(text);
@@ -158,8 +164,9 @@ keep_categories(struct scan *s)
 bool
 lc__coco_has_category(const struct lc__coco *coco, int64_t id)
 {
-	return coco->n_categories == 0 || bsearch(&id, coco->categories,
-	    coco->n_categories, sizeof(id), compare_ids) != NULL;
+	return coco->n_categories == 0 ||
+	    bsearch(&id, coco->categories, coco->n_categories, sizeof(id), compare_ids) !=
+	    NULL;
 }
 
 /* In the order of the file, image by image; and into the hashes of the images. */
@@ -178,9 +185,8 @@ place_annotations(struct scan *s)
 	}
 	for (size_t i = 0; i < s->elements.annotations.n; i++) {
 		struct lc__coco_image *image = &coco->images[rows[i].image];
-		const uint64_t parts[3] = { images[rows[i].image].hash,
-			rows[i].hash, lc__coco_elements_category(&s->elements,
-			    rows[i].category) };
+		const uint64_t parts[3] = { images[rows[i].image].hash, rows[i].hash,
+			lc__coco_elements_category(&s->elements, rows[i].category) };
 		coco->annotations[image->first + image->n++] = rows[i].place;
 		images[rows[i].image].hash = lc__hash64(parts, sizeof(parts));
 	}
@@ -244,8 +250,8 @@ add_without_file(struct scan *s, const struct lc__coco_image_row *image,
 }
 
 static lc_status
-add_with_file(struct scan *s, const char *base,
-    const struct lc__coco_image_row *image, struct lc__frame *frame)
+add_with_file(struct scan *s, const char *base, const struct lc__coco_image_row *image,
+    struct lc__frame *frame)
 {
 	bool inside, below;
 	char *path = lc__path_below(base, file_name(s, image), &inside);
@@ -266,8 +272,8 @@ add_with_file(struct scan *s, const char *base,
 	frame->run = run;
 	frame->name = name;
 	frame->image_path = path;
-	status = run != NULL && name != NULL ? lc__dataset_add(s->dataset, frame) :
-	    lc__no_memory(s->coco->path);
+	status = run != NULL && name != NULL ? lc__dataset_add(s->dataset, frame)
+					     : lc__no_memory(s->coco->path);
 out:
 	free(path);
 	free(own);
@@ -282,11 +288,13 @@ add_frames(struct scan *s, const char *base)
 	const struct lc__coco_image_row *images = s->elements.images.rows;
 
 	for (size_t i = 0; i < s->elements.images.n; i++) {
-		struct lc__frame frame = { .number = i,
-			.label_hash = images[i].hash != 0 ? images[i].hash : 1 };
-		return_if_error(images[i].name == 0 ?
-		    add_without_file(s, &images[i], &frame) :
-		    add_with_file(s, base, &images[i], &frame));
+		struct lc__frame frame = {
+			.number = i,
+			.label_hash = images[i].hash != 0 ? images[i].hash : 1,
+		};
+		return_if_error(images[i].name == 0
+			? add_without_file(s, &images[i], &frame)
+			: add_with_file(s, base, &images[i], &frame));
 	}
 	return LC_OK;
 }
@@ -311,8 +319,11 @@ static lc_status
 list(struct lc__dataset *dataset, const char *labels)
 {
 	struct lc__coco *coco = calloc(1, sizeof(*coco));
-	struct scan s = { .dataset = dataset, .coco = coco,
-		.elements = { .dataset = dataset, .coco = coco } };
+	struct scan s = {
+		.dataset = dataset,
+		.coco = coco,
+		.elements = { .dataset = dataset, .coco = coco },
+	};
 	lc_status status;
 
 	if (coco == NULL)
@@ -343,6 +354,5 @@ close_coco(struct lc__dataset *dataset)
 	free(coco);
 }
 
-const struct lc__label_layout_row lc__layout_coco = {
-	LC__LAYOUT_COCO, "coco", list, lc__coco_read, close_coco
-};
+const struct lc__label_layout_row lc__layout_coco = { LC__LAYOUT_COCO, "coco", list,
+	lc__coco_read, close_coco };

@@ -15,7 +15,7 @@
 struct lc__coco_place {
 	uint64_t offset;
 	uint32_t length;
-	bool bad;        /* it could not be parsed when the file was listed */
+	bool bad; /* it could not be parsed when the file was listed */
 };
 
 /** An annotation that belongs to no image of the file: a frame of its own, which is
@@ -35,7 +35,7 @@ struct lc__coco_image {
 /** dataset->own; a frame's number is its image. */
 struct lc__coco {
 	int fd;
-	char *path;      /* of the file, as it can be opened */
+	char *path;       /* of the file, as it can be opened */
 	const char *name; /* of it for messages, from the root or absolute */
 	struct lc__coco_image *images;
 	size_t n_images;
@@ -53,8 +53,8 @@ struct lc__coco {
 LC_CHECKED lc_status lc__coco_first(const char *root, char **out);
 /** The only one of them, or @p labels, which is from the root or absolute. Sets
  *  path, and makes it dataset's shared file. */
-LC_CHECKED lc_status lc__coco_find(struct lc__dataset *dataset,
-    const char *labels, struct lc__coco *coco);
+LC_CHECKED lc_status lc__coco_find(struct lc__dataset *dataset, const char *labels,
+    struct lc__coco *coco);
 
 /** Names of files of images, asked one after another; NULL behind the last. */
 typedef const char *(*lc__coco_names)(void *ctx);
@@ -76,7 +76,6 @@ bool lc__coco_has_category(const struct lc__coco *coco, int64_t id);
 
 /** lc__label_read() of the layout; @p out is zeroed but for its classes. */
 LC_CHECKED lc_status lc__coco_read(const struct lc__dataset *dataset,
-    const struct lc__frame *frame, const void *bytes, size_t size,
-    struct lc__label *out);
+    const struct lc__frame *frame, const void *bytes, size_t size, struct lc__label *out);
 
 #endif

@@ -41,8 +41,8 @@ static lc_status
 compact(struct lc__coco_elements *e, const struct lc__json_element *element)
 {
 	e->compact.size = 0;
-	lc__json_put_compact(&e->compact, (struct lc__json_slice){ element->text,
-	    element->size });
+	lc__json_put_compact(&e->compact,
+	    (struct lc__json_slice){ element->text, element->size });
 	return e->compact.failed ? lc__no_memory(e->coco->path) : LC_OK;
 }
 
@@ -127,8 +127,7 @@ set_class(struct lc__coco_elements *e, int64_t id, const char *name)
 	while ((int64_t)classes->n <= id)
 		return_if_error(lc__strings_add(classes, NULL));
 	classes->items[id] = strdup(name);
-	return classes->items[id] != NULL ? LC_OK :
-	    lc__no_memory(e->coco->path);
+	return classes->items[id] != NULL ? LC_OK : lc__no_memory(e->coco->path);
 }
 
 static lc_status
@@ -163,8 +162,9 @@ found(void *ctx, const struct lc__json_element *element)
 	const struct lc__json *json;
 	char why[256] = "";
 
-	if (lc__label_parse(element->text, element->size, element->member == ANNOTATIONS ?
-	    &only_box : NULL, &e->tree, &json, why) != LC_OK)
+	if (lc__label_parse(element->text, element->size,
+		element->member == ANNOTATIONS ? &only_box : NULL, &e->tree, &json,
+		why) != LC_OK)
 		return lc__no_memory(e->coco->path);
 	return_if_error(compact(e, element));
 	if (element->member == ANNOTATIONS)
@@ -173,8 +173,8 @@ found(void *ctx, const struct lc__json_element *element)
 		return bad(e, element, why);
 	if (!lc__json_is(json, LC__JSON_OBJECT))
 		return bad(e, element, "not an object");
-	return element->member == IMAGES ? add_image(e, element, json) :
-	    add_category(e, element, json);
+	return element->member == IMAGES ? add_image(e, element, json)
+					 : add_category(e, element, json);
 }
 
 /* ---- all of them --------------------------------------------------------------- */
@@ -193,8 +193,8 @@ compare_rows(const void *a, const void *b)
 }
 
 static lc_status
-sort_ids(const struct lc__coco_elements *e, struct lc__coco_table *table,
-    size_t size, const char *what)
+sort_ids(const struct lc__coco_elements *e, struct lc__coco_table *table, size_t size,
+    const char *what)
 {
 	const char *rows = table->rows;
 
@@ -203,10 +203,9 @@ sort_ids(const struct lc__coco_elements *e, struct lc__coco_table *table,
 	qsort(table->rows, table->n, size, compare_rows);
 	for (size_t i = 1; i < table->n; i++)
 		if (compare_rows(rows + (i - 1) * size, rows + i * size) == 0)
-			return lc__error(LC_CORRUPT, 0, "%s: two %s have the id "
-			    "%lld", e->coco->path, what,
-			    (long long)*(const int64_t *)(const void *)(rows +
-			    i * size));
+			return lc__error(LC_CORRUPT, 0, "%s: two %s have the id %lld",
+			    e->coco->path, what,
+			    (long long)*(const int64_t *)(const void *)(rows + i * size));
 	return LC_OK;
 }
 
@@ -214,15 +213,17 @@ lc_status
 lc__coco_elements_read(struct lc__coco_elements *e)
 {
 	static const char *const names[] = {
-		[IMAGES] = "images", [ANNOTATIONS] = "annotations",
-		[CATEGORIES] = "categories", [CATEGORIES + 1] = NULL
+		[IMAGES] = "images",
+		[ANNOTATIONS] = "annotations",
+		[CATEGORIES] = "categories",
+		[CATEGORIES + 1] = NULL,
 	};
 
 	lc__buf_append(&e->names, "", 1);
-	return_if_error(lc__json_stream(e->coco->fd, e->coco->path, names,
-	    CATEGORIES, found, e));
-	return_if_error(sort_ids(e, &e->images, sizeof(struct lc__coco_image_row),
-	    "images"));
+	return_if_error(
+	    lc__json_stream(e->coco->fd, e->coco->path, names, CATEGORIES, found, e));
+	return_if_error(
+	    sort_ids(e, &e->images, sizeof(struct lc__coco_image_row), "images"));
 	return sort_ids(e, &e->categories, sizeof(struct lc__coco_category),
 	    "categories");
 }
@@ -243,8 +244,9 @@ lc__coco_elements_image(const struct lc__coco_elements *e, int64_t id)
 {
 	const struct lc__coco_image_row key = { .id = id };
 
-	return e->images.n == 0 ? NULL : bsearch(&key, e->images.rows,
-	    e->images.n, sizeof(key), compare_rows);
+	return e->images.n == 0
+	    ? NULL
+	    : bsearch(&key, e->images.rows, e->images.n, sizeof(key), compare_rows);
 }
 
 uint64_t
@@ -253,7 +255,7 @@ lc__coco_elements_category(const struct lc__coco_elements *e, int64_t id)
 	const struct lc__coco_category key = { .id = id }, *row = NULL;
 
 	if (e->categories.n > 0)
-		row = bsearch(&key, e->categories.rows, e->categories.n,
-		    sizeof(*row), compare_rows);
+		row = bsearch(&key, e->categories.rows, e->categories.n, sizeof(*row),
+		    compare_rows);
 	return row != NULL ? row->hash : e->categories.n > 0;
 }

@@ -15,8 +15,8 @@
 struct lc__coco_image_row {
 	int64_t id;
 	struct lc__coco_place place;
-	uint64_t name;  /* offset of its file name in names, 0 without one */
-	uint64_t hash;  /* of its text */
+	uint64_t name; /* offset of its file name in names, 0 without one */
+	uint64_t hash; /* of its text */
 };
 
 struct lc__coco_annotation {
@@ -29,7 +29,7 @@ struct lc__coco_annotation {
 
 struct lc__coco_category {
 	int64_t id;
-	uint64_t hash;  /* of its name */
+	uint64_t hash; /* of its name */
 };
 
 /** A list of elements of one kind. */
@@ -39,11 +39,11 @@ struct lc__coco_table {
 };
 
 struct lc__coco_elements {
-	struct lc__dataset *dataset;   /* gets the classes */
-	const struct lc__coco *coco;   /* the file, open */
+	struct lc__dataset *dataset;              /* gets the classes */
+	const struct lc__coco *coco;              /* the file, open */
 	struct lc__coco_table images, categories; /* by their ids */
 	struct lc__coco_table annotations;        /* in the order of the file */
-	struct lc__buf names; /* of files, each with a NUL; begins with one */
+	struct lc__buf names;      /* of files, each with a NUL; begins with one */
 	struct lc__json_tree tree; /* of an element */
 	struct lc__buf compact;    /* an element without blanks */
 };
@@ -56,11 +56,10 @@ LC_CHECKED lc_status lc__coco_elements_read(struct lc__coco_elements *elements);
 void lc__coco_elements_free(struct lc__coco_elements *elements);
 
 /** The image of this id, NULL if there is none. */
-const struct lc__coco_image_row *lc__coco_elements_image(
-    const struct lc__coco_elements *elements, int64_t id);
+const struct lc__coco_image_row *
+lc__coco_elements_image(const struct lc__coco_elements *elements, int64_t id);
 /** The hash of a category's name; 1 if the file has others but not this one, 0 if it has
  *  none. */
-uint64_t lc__coco_elements_category(const struct lc__coco_elements *elements,
-    int64_t id);
+uint64_t lc__coco_elements_category(const struct lc__coco_elements *elements, int64_t id);
 
 #endif

@@ -24,9 +24,8 @@ skip_blanks(const char *p)
 static bool
 begins_as_coco(const char *text)
 {
-	static const char *const names[] = {
-		"info", "licenses", "images", "annotations", "categories", "type"
-	};
+	static const char *const names[] = { "info", "licenses", "images", "annotations",
+		"categories", "type" };
 	const char *p = skip_blanks(text + lc__utf8_mark(text, strlen(text)));
 
 	if (*p++ != '{')
@@ -66,8 +65,7 @@ looks_like_coco(const char *path, bool *out)
 }
 
 static lc_status
-look_at(const char *root, const char *dir, const char *name,
-    struct lc__strings *out)
+look_at(const char *root, const char *dir, const char *name, struct lc__strings *out)
 {
 	char *path = lc__name_join(dir, name), *full = NULL;
 	lc_status status;
@@ -135,12 +133,15 @@ the_only_one(const char *root, const struct lc__strings *found)
 	if (found->n == 1)
 		return LC_OK;
 	if (found->n == 0)
-		return lc__error(LC_INVALID, 0, "%s: no COCO file among the JSON "
-		    "files of the root and of annotations", root);
+		return lc__error(LC_INVALID, 0,
+		    "%s: no COCO file among the JSON "
+		    "files of the root and of annotations",
+		    root);
 	for (size_t i = 0; i < found->n; i++)
 		lc__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found->items[i]);
-	status = lc__error(LC_INVALID, 0, "%s: more than one COCO file: %.*s; say "
-	    "which with --labels", root, (int)text.size, (char *)text.data);
+	status = lc__error(LC_INVALID, 0,
+	    "%s: more than one COCO file: %.*s; say which with --labels", root,
+	    (int)text.size, (char *)text.data);
 	lc__buf_free(&text);
 	return status;
 }
@@ -148,8 +149,8 @@ the_only_one(const char *root, const struct lc__strings *found)
 static lc_status
 use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 {
-	coco->path = *labels == '/' ? strdup(labels) :
-	    lc__path_join(dataset->root, labels);
+	coco->path = *labels == '/' ? strdup(labels)
+				    : lc__path_join(dataset->root, labels);
 	if (coco->path == NULL)
 		return lc__no_memory(labels);
 	return_if_error(lc__strings_add(&dataset->shared, labels));
@@ -158,8 +159,7 @@ use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 }
 
 lc_status
-lc__coco_find(struct lc__dataset *dataset, const char *labels,
-    struct lc__coco *coco)
+lc__coco_find(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 {
 	struct lc__strings found = { 0 };
 	lc_status status;
@@ -189,8 +189,7 @@ add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 		if (!listing.entries[i].dir)
 			continue;
 		path = lc__name_join(dir, listing.entries[i].name);
-		status = path != NULL ? lc__strings_add(out, path) :
-		    lc__no_memory(dir);
+		status = path != NULL ? lc__strings_add(out, path) : lc__no_memory(dir);
 		free(path);
 	}
 	lc__listing_free(&listing);
@@ -223,8 +222,7 @@ add_split(const char *labels, struct lc__strings *out)
 }
 
 static lc_status
-bases(struct lc__dataset *dataset, const struct lc__coco *coco,
-    struct lc__strings *out)
+bases(struct lc__dataset *dataset, const struct lc__coco *coco, struct lc__strings *out)
 {
 	bool is;
 
@@ -268,8 +266,9 @@ lc__coco_base(struct lc__dataset *dataset, const struct lc__coco *coco,
 	const char *found = NULL, *name;
 	lc_status status = bases(dataset, coco, &dirs);
 
-	for (int i = 0; status == LC_OK && found == NULL && i < tried &&
-	    (name = next(ctx)) != NULL; i++)
+	for (int i = 0;
+	     status == LC_OK && found == NULL && i < tried && (name = next(ctx)) != NULL;
+	     i++)
 		status = base_of(dataset->root, &dirs, name, &found);
 	if (status == LC_OK) {
 		*out = strdup(found != NULL ? found : "");

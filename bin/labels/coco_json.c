@@ -28,8 +28,8 @@ lc__coco_part(const struct lc__coco *coco, const struct lc__coco_place *place,
 	if (bytes == NULL)
 		return lc__no_memory(coco->path);
 	while (done < place->length) {
-		const ssize_t n = pread(coco->fd, bytes + done,
-		    place->length - done, (off_t)(place->offset + done));
+		const ssize_t n = pread(coco->fd, bytes + done, place->length - done,
+		    (off_t)(place->offset + done));
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1)
@@ -52,11 +52,11 @@ struct element {
 struct reader {
 	const struct lc__coco *coco;
 	struct lc__label *label;
-	int64_t image;          /* id */
+	int64_t image;                        /* id */
 	struct element image_row, annotation; /* the elements that are read */
-	struct lc__buf objects; /* metadata of the boxes: a map for each */
-	bool any_object;        /* one of them is not empty */
-	uint32_t crowds;        /* annotations that are of many objects */
+	struct lc__buf objects;               /* metadata of the boxes: a map for each */
+	bool any_object;                      /* one of them is not empty */
+	uint32_t crowds;                      /* annotations that are of many objects */
 };
 
 static bool
@@ -90,8 +90,7 @@ load(struct reader *r, const struct lc__coco_place *place,
 	into->text.size = 0;
 	status = lc__coco_part(r->coco, place, &into->text);
 	if (status == LC_IO)
-		return reject(r, LC__REJECT_UNREADABLE, "%s",
-		    lc_last_error()->text);
+		return reject(r, LC__REJECT_UNREADABLE, "%s", lc_last_error()->text);
 	if (status == LC_OK)
 		status = lc__label_parse(into->text.data, into->text.size, rules,
 		    &into->tree, out, why);
@@ -100,8 +99,8 @@ load(struct reader *r, const struct lc__coco_place *place,
 	if (status != LC_OK || lc__json_is(*out, LC__JSON_OBJECT))
 		return status;
 	if (place->bad)
-		status = reject(r, LC__REJECT_UNPARSABLE, "image %lld: annotation at "
-		    "byte %llu: %s", (long long)r->image,
+		status = reject(r, LC__REJECT_UNPARSABLE,
+		    "image %lld: annotation at byte %llu: %s", (long long)r->image,
 		    (unsigned long long)place->offset,
 		    *out != NULL ? "not an object" : why);
 	else
@@ -158,8 +157,8 @@ read_metadata(struct reader *r, const struct lc__json *image)
 		return LC_OK;
 	lc__mpack_map(out, n);
 	if (!lc__metadata_pack(image, is_image_metadata, NULL, out))
-		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: metadata nested "
-		    "too deep", (long long)r->image);
+		return reject(r, LC__REJECT_UNPARSABLE,
+		    "image %lld: metadata nested too deep", (long long)r->image);
 	if (crowds) {
 		lc__mpack_str(out, "crowds");
 		lc__mpack_uint(out, r->crowds);
@@ -169,8 +168,7 @@ read_metadata(struct reader *r, const struct lc__json *image)
 		lc__mpack_array(out, (uint32_t)r->label->n);
 		lc__buf_append(out, r->objects.data, r->objects.size);
 	}
-	return out->failed || r->objects.failed ?
-	    lc__no_memory(r->coco->path) : LC_OK;
+	return out->failed || r->objects.failed ? lc__no_memory(r->coco->path) : LC_OK;
 }
 
 /* ---- annotations --------------------------------------------------------------- */
@@ -251,8 +249,10 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 
 	if (status != LC_OK || is_rejected(r))
 		return status;
-	if (!lc__json_int64(lc__json_get(object, "image_id"), &image) || image != r->image)
-		return reject(r, LC__REJECT_UNPARSABLE, "was changed since it was listed");
+	if (!lc__json_int64(lc__json_get(object, "image_id"), &image) ||
+	    image != r->image)
+		return reject(r, LC__REJECT_UNPARSABLE,
+		    "was changed since it was listed");
 	if (!is_crowd(object))
 		return read_object(r, object);
 	r->crowds++;
@@ -269,8 +269,8 @@ read_annotations(struct reader *r, const struct lc__coco_image *image)
 	uint32_t bad = 0;
 
 	for (uint32_t i = 0; i < image->n; i++) {
-		return_if_error(read_annotation(r,
-		    &r->coco->annotations[image->first + i]));
+		return_if_error(
+		    read_annotation(r, &r->coco->annotations[image->first + i]));
 		if (!is_rejected(r))
 			continue;
 		if (bad++ == 0) {
@@ -301,10 +301,9 @@ read_side(const struct reader *r, const struct lc__json *image, const char *name
 
 	if (json == NULL || json->kind == LC__JSON_NULL)
 		return LC_OK;
-	if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
-	    v != (uint32_t)v)
-		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: %s is no number "
-		    "of pixels", (long long)r->image, name);
+	if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) || v != (uint32_t)v)
+		return reject(r, LC__REJECT_UNPARSABLE,
+		    "image %lld: %s is no number of pixels", (long long)r->image, name);
 	*out = (uint32_t)v;
 	return LC_OK;
 }
@@ -319,9 +318,9 @@ read_file(const struct reader *r, const struct lc__frame *frame,
 		return reject(r, LC__REJECT_BLANK_IMAGE, "image %lld: no file_name",
 		    (long long)r->image);
 	if (frame->image_path == NULL)
-		return reject(r, LC__REJECT_UNPARSABLE, "image %lld: file_name "
-		    "'%.200s' is outside of the dataset", (long long)r->image,
-		    lc__json_text(name));
+		return reject(r, LC__REJECT_UNPARSABLE,
+		    "image %lld: file_name '%.200s' is outside of the dataset",
+		    (long long)r->image, lc__json_text(name));
 	return lc__label_image(r->label, r->coco->name, "", frame->image_path);
 }
 

@@ -15,7 +15,10 @@
 #include "labels/printable.h"
 
 static const struct lc__label_layout_row *const layouts[] = {
-	&lc__layout_capture, &lc__layout_yolo, &lc__layout_coco, &lc__layout_voc,
+	&lc__layout_capture,
+	&lc__layout_yolo,
+	&lc__layout_coco,
+	&lc__layout_voc,
 	&lc__layout_unlabelled,
 };
 
@@ -72,8 +75,8 @@ keep_run(struct lc__dataset *dataset, const char *run)
 	if (dataset->n == 0 || dataset->text.failed)
 		return at;
 	last = dataset->rows[dataset->n - 1].run;
-	if (strcmp((char *)dataset->text.data + last,
-	    (char *)dataset->text.data + at) != 0)
+	if (strcmp((char *)dataset->text.data + last, (char *)dataset->text.data + at) !=
+	    0)
 		return at;
 	dataset->text.size = start;
 	return last;
@@ -102,12 +105,16 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 }
 
 lc_status
-lc__dataset_add_files(struct lc__dataset *dataset, const char *run,
-    const char *label, const char *image)
+lc__dataset_add_files(struct lc__dataset *dataset, const char *run, const char *label,
+    const char *image)
 {
 	char *name = lc__name_stem(image != NULL ? image : label);
-	const struct lc__frame frame = { .run = run, .name = name,
-		.label_path = label, .image_path = image };
+	const struct lc__frame frame = {
+		.run = run,
+		.name = name,
+		.label_path = label,
+		.image_path = image,
+	};
 	lc_status status;
 
 	if (name == NULL)
@@ -128,15 +135,13 @@ compare_rows(const void *a, const void *b, void *dataset)
 
 	if (x->run != y->run)
 		order = lc__order_names(text + x->run, text + y->run);
-	return order != 0 ? order : lc__order_names(text + x->name,
-	    text + y->name);
+	return order != 0 ? order : lc__order_names(text + x->name, text + y->name);
 }
 
 static void
 sort_rows(struct lc__dataset *dataset)
 {
-	qsort_r(dataset->rows, dataset->n, sizeof(*dataset->rows), compare_rows,
-	    dataset);
+	qsort_r(dataset->rows, dataset->n, sizeof(*dataset->rows), compare_rows, dataset);
 }
 
 static bool
@@ -158,8 +163,7 @@ name_by_image(struct lc__dataset *dataset, size_t i, size_t end)
 		if (row->image == 0)
 			continue;
 		any = true;
-		base = strdup(lc__name_base((char *)dataset->text.data +
-		    row->image));
+		base = strdup(lc__name_base((char *)dataset->text.data + row->image));
 		if (base == NULL)
 			dataset->text.failed = true;
 		else
@@ -193,8 +197,8 @@ refuse_same(struct lc__dataset *dataset, size_t i)
 
 	lc__dataset_frame(dataset, i, &a);
 	lc__dataset_frame(dataset, i + 1, &b);
-	return lc__error(LC_INVALID, 0, "%s: two frames are named '%s%s%s': %s and "
-	    "%s", dataset->root, a.run, *a.run ? "/" : "", a.name,
+	return lc__error(LC_INVALID, 0, "%s: two frames are named '%s%s%s': %s and %s",
+	    dataset->root, a.run, *a.run ? "/" : "", a.name,
 	    a.image_path != NULL ? a.image_path : a.label_path,
 	    b.image_path != NULL ? b.image_path : b.label_path);
 }
@@ -259,8 +263,8 @@ note_ignored(struct lc__dataset *dataset)
 		return LC_OK;
 	lc__images_ignored_text(&dataset->ignored, &text);
 	lc__buf_append(&text, "", 1);
-	status = text.failed ? lc__no_memory(dataset->root) :
-	    lc__strings_add(&dataset->notes, (char *)text.data);
+	status = text.failed ? lc__no_memory(dataset->root)
+			     : lc__strings_add(&dataset->notes, (char *)text.data);
 	lc__buf_free(&text);
 	return status;
 }
@@ -290,14 +294,14 @@ fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labe
 		layout = LC__LAYOUT_COCO;
 	dataset->layout = find_layout(layout);
 	if (layout == LC__LAYOUT_AUTO)
-		return_if_error(lc__layout_detect(dataset->root,
-		    &dataset->layout));
+		return_if_error(lc__layout_detect(dataset->root, &dataset->layout));
 	if (dataset->layout == NULL)
 		return lc__error(LC_INVALID, 0, "%s: no layout has the number %d",
 		    dataset->root, (int)layout);
 	if (labels != NULL && dataset->layout->layout != LC__LAYOUT_COCO)
-		return lc__error(LC_INVALID, 0, "%s: the layout '%s' has no one file "
-		    "of labels", labels, dataset->layout->name);
+		return lc__error(LC_INVALID, 0,
+		    "%s: the layout '%s' has no one file of labels", labels,
+		    dataset->layout->name);
 	return_if_error(dataset->layout->list(dataset, labels));
 	if (dataset->n == 0)
 		return no_frames(dataset);
@@ -377,11 +381,11 @@ lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map 
 	lc_status status;
 
 	if (layout == LC__LAYOUT_UNLABELLED)
-		return lc__error(LC_INVALID, 0, "%s: the layout 'unlabelled' of %s has no "
-		    "classes", map->path, dataset->root);
-	return_if_error(lc__mapping_make(map, dataset->classes.items,
-	    dataset->classes.n, layout == LC__LAYOUT_COCO ? has_category : NULL, dataset,
-	    &dataset->mapping));
+		return lc__error(LC_INVALID, 0,
+		    "%s: the layout 'unlabelled' of %s has no classes", map->path,
+		    dataset->root);
+	return_if_error(lc__mapping_make(map, dataset->classes.items, dataset->classes.n,
+	    layout == LC__LAYOUT_COCO ? has_category : NULL, dataset, &dataset->mapping));
 	status = lc__class_map_format(map, &text);
 	if (status == LC_OK)
 		mix_map(dataset, &text);
@@ -404,8 +408,7 @@ lc__dataset_frames(const struct lc__dataset *dataset)
 }
 
 void
-lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
-    struct lc__frame *out)
+lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i, struct lc__frame *out)
 {
 	const struct lc__frame_row *row = &dataset->rows[i];
 	const char *text = (const char *)dataset->text.data;
@@ -435,8 +438,8 @@ lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out)
 size_t
 lc__dataset_classes(const struct lc__dataset *dataset, const char *const **out)
 {
-	const struct lc__strings *names = dataset->mapping.on ?
-	    &dataset->mapping.names : &dataset->classes;
+	const struct lc__strings *names = dataset->mapping.on ? &dataset->mapping.names
+							      : &dataset->classes;
 
 	*out = (const char *const *)names->items;
 	return names->n;
@@ -464,8 +467,8 @@ lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out)
 static bool
 is_named(const struct lc__dataset *dataset, int64_t id)
 {
-	return id < 0 || ((uint64_t)id < dataset->classes.n &&
-	    dataset->classes.items[id] != NULL);
+	return id < 0 ||
+	    ((uint64_t)id < dataset->classes.n && dataset->classes.items[id] != NULL);
 }
 
 /* Where names of classes are known, an id without one is a mistake of one or the other.
@@ -479,10 +482,9 @@ check_classes(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	for (size_t i = 0; i < label->n; i++)
 		if (!is_named(dataset, label->boxes[i].class_id))
 			return lc__label_reject(label, LC__REJECT_UNKNOWN_CLASS,
-			    frame->label_path, "label %zu: there is no name for class "
-			    "%lld among %zu", i + 1,
-			    (long long)label->boxes[i].class_id,
-			    dataset->classes.n);
+			    frame->label_path,
+			    "label %zu: there is no name for class %lld among %zu", i + 1,
+			    (long long)label->boxes[i].class_id, dataset->classes.n);
 	return LC_OK;
 }
 
@@ -491,8 +493,7 @@ map_classes(const struct lc__mapping *mapping, struct lc__label *label)
 {
 	for (size_t i = 0; mapping->on && i < label->n; i++) {
 		struct lc__label_box *box = &label->boxes[i];
-		box->filtered = !lc__mapping_find(mapping, box->class_id,
-		    &box->class_id);
+		box->filtered = !lc__mapping_find(mapping, box->class_id, &box->class_id);
 	}
 }
 
@@ -500,8 +501,8 @@ lc_status
 lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
-	const struct lc__strings *names = dataset->mapping.on ?
-	    &dataset->mapping.names : &dataset->classes;
+	const struct lc__strings *names = dataset->mapping.on ? &dataset->mapping.names
+							      : &dataset->classes;
 	size_t mark;
 
 	memset(out, 0, sizeof(*out));
@@ -510,8 +511,8 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		out->n_classes = names->n;
 	}
 	if (size > LC__LABEL_MAX_BYTES)
-		return lc__label_reject(out, LC__REJECT_UNPARSABLE,
-		    frame->label_path, "larger than %llu bytes", LC__LABEL_MAX_BYTES);
+		return lc__label_reject(out, LC__REJECT_UNPARSABLE, frame->label_path,
+		    "larger than %llu bytes", LC__LABEL_MAX_BYTES);
 	mark = lc__utf8_mark(bytes, size);
 	return_if_error(dataset->layout->read(dataset, frame,
 	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));

@@ -49,13 +49,14 @@ struct lc__frame {
 /** One box, as its label has it. */
 struct lc__label_box {
 	bool has_norm, has_px;
-	double norm[4];   /* x0, y0, x1, y1, of the image's width and height */
-	double px[4];     /* the same in pixels of the source image, 0-based, x1 and
+	double norm[4];      /* x0, y0, x1, y1, of the image's width and height */
+	double px[4];        /* the same in pixels of the source image, 0-based, x1 and
 	                     y1 behind the last pixel */
-	double tolerance; /* how far norm may reach outside; clamped within it */
+	double tolerance;    /* how far norm may reach outside; clamped within it */
 	double tolerance_px; /* the same for px */
-	int64_t class_id; /* -1 if it has none */
-	bool filtered;    /* the dataset's map of classes drops it; it is checked all the same */
+	int64_t class_id;    /* -1 if it has none */
+	bool
+	    filtered; /* the dataset's map of classes drops it; it is checked all the same */
 };
 
 /** A label that was read. Its memory is the label's own. */
@@ -68,10 +69,10 @@ struct lc__label {
 	uint32_t width, height; /* of the image as the label says; 0 if it does not */
 	struct lc__label_box *boxes;
 	size_t n, room;
-	char **classes;         /* names by class_id where the layout has them (NULL
+	char **classes; /* names by class_id where the layout has them (NULL
 	                           for an id without), or NULL; the dataset's */
 	size_t n_classes;
-	struct lc__buf extra;   /* one MessagePack map of what else it says, in the
+	struct lc__buf extra; /* one MessagePack map of what else it says, in the
 	                           order of the file; empty if nothing. Its member
 	                           `labels`, if any box has more, is a list with a
 	                           map for each */
@@ -96,12 +97,10 @@ void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
     struct lc__frame *out);
 /** Directories that were listed, from the root ("" is the root itself), sorted;
  *  they are watched for files that come and go. */
-size_t lc__dataset_dirs(const struct lc__dataset *dataset,
-    const char *const **out);
+size_t lc__dataset_dirs(const struct lc__dataset *dataset, const char *const **out);
 /** Label files that are no frame's own (COCO's, lists of classes), from the root or
  *  absolute. */
-size_t lc__dataset_shared(const struct lc__dataset *dataset,
-    const char *const **out);
+size_t lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out);
 
 /**
  * Let labels that are read from now on have the classes of a map: see class_map.h. It
@@ -113,8 +112,7 @@ LC_CHECKED lc_status lc__dataset_map_classes(struct lc__dataset *dataset,
 
 /** Names of classes by id, NULL for an id without one; 0 if no names are known. With a
  *  map those that it makes. */
-size_t lc__dataset_classes(const struct lc__dataset *dataset,
-    const char *const **out);
+size_t lc__dataset_classes(const struct lc__dataset *dataset, const char *const **out);
 
 /** Whether the names come from the labels themselves: then another label may give other
  *  ids to the same names. */
@@ -125,8 +123,7 @@ const struct lc__images_ignored *lc__dataset_ignored(const struct lc__dataset *d
 
 /** What a user should know of the dataset that is not a reason to refuse it, a line
  *  each, such as how many images of kinds that are not read were ignored. */
-size_t lc__dataset_notes(const struct lc__dataset *dataset,
-    const char *const **out);
+size_t lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out);
 
 /** A label file larger than this is no label: unparsable. */
 #define LC__LABEL_MAX_BYTES (64ull << 20)
@@ -137,8 +134,7 @@ size_t lc__dataset_notes(const struct lc__dataset *dataset,
  * @return LC_OK, or LC_NO_MEMORY. Free with lc__label_free() in any case.
  */
 LC_CHECKED lc_status lc__label_read(const struct lc__dataset *dataset,
-    const struct lc__frame *frame, const void *bytes, size_t size,
-    struct lc__label *out);
+    const struct lc__frame *frame, const void *bytes, size_t size, struct lc__label *out);
 void lc__label_free(struct lc__label *label);
 
 /**

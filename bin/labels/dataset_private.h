@@ -38,16 +38,16 @@ struct lc__frame_row {
 struct lc__dataset {
 	const struct lc__label_layout_row *layout;
 	char *root;
-	struct lc__buf text;        /* of all frames; begins with a NUL */
+	struct lc__buf text; /* of all frames; begins with a NUL */
 	struct lc__frame_row *rows;
 	size_t n, room;
 	struct lc__strings dirs, shared;
 	struct lc__strings classes; /* by class id; NULL where an id has no name */
-	bool learned;               /* they are those that the labels use, and no list's */
+	bool learned; /* they are those that the labels use, and no list's */
 	struct lc__mapping mapping; /* of the classes, as lc__label_read() gives them */
 	struct lc__images_ignored ignored; /* images of kinds that are not read */
-	struct lc__strings notes;   /* lines for lc__dataset_notes() */
-	void *own;                  /* the layout's */
+	struct lc__strings notes;          /* lines for lc__dataset_notes() */
+	void *own;                         /* the layout's */
 };
 
 /**
@@ -58,12 +58,12 @@ LC_CHECKED lc_status lc__dataset_add(struct lc__dataset *dataset,
     const struct lc__frame *frame);
 
 /** lc__dataset_add() with the stem of the label, or without one of the image. */
-LC_CHECKED lc_status lc__dataset_add_files(struct lc__dataset *dataset,
-    const char *run, const char *label, const char *image);
+LC_CHECKED lc_status lc__dataset_add_files(struct lc__dataset *dataset, const char *run,
+    const char *label, const char *image);
 
 /** List a directory from the root and remember that it was listed. */
-LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset,
-    const char *dir, struct lc__listing *out);
+LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset, const char *dir,
+    struct lc__listing *out);
 
 /**
  * Call @p found for the root and for every directory in it with the listing of its
@@ -72,8 +72,8 @@ LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset,
  */
 typedef lc_status (*lc__run_found)(struct lc__dataset *dataset, const char *run,
     const char *dir, const struct lc__listing *listing);
-LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset,
-    const char *name, lc__run_found found);
+LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset, const char *name,
+    lc__run_found found);
 
 /** The layout that @p root has, by a look at it. */
 LC_CHECKED lc_status lc__layout_detect(const char *root,

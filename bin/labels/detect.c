@@ -15,7 +15,7 @@ struct survey {
 	const char *root;
 	bool images; /* the run that is looked at has a directory images */
 	char *capture, *yolo, *coco, *voc;
-	char *image; /* of a dataset without any */
+	char *image;                       /* of a dataset without any */
 	struct lc__images_ignored ignored; /* the same */
 };
 
@@ -123,8 +123,7 @@ note_image(void *ctx, const char *dir, struct lc__listing *listing)
 		if (!listing->entries[i].dir &&
 		    !lc__images_ignored_add(&s->ignored, listing->entries[i].name) &&
 		    lc__name_is_image(listing->entries[i].name))
-			return_if_error(note(&s->image, dir,
-			    listing->entries[i].name));
+			return_if_error(note(&s->image, dir, listing->entries[i].name));
 	return LC_OK;
 }
 
@@ -135,8 +134,10 @@ decide(struct survey *s, const struct lc__label_layout_row **out)
 		const char *found;
 		const struct lc__label_layout_row *layout;
 	} rows[] = {
-		{ s->capture, &lc__layout_capture }, { s->yolo, &lc__layout_yolo },
-		{ s->coco, &lc__layout_coco }, { s->voc, &lc__layout_voc },
+		{ s->capture, &lc__layout_capture },
+		{ s->yolo, &lc__layout_yolo },
+		{ s->coco, &lc__layout_coco },
+		{ s->voc, &lc__layout_voc },
 	};
 	struct lc__buf text = { 0 };
 	size_t n = 0;
@@ -149,16 +150,20 @@ decide(struct survey *s, const struct lc__label_layout_row **out)
 		lc__buf_printf(&text, "%s%s (%s)", n++ > 0 ? ", " : "",
 		    rows[i].layout->name, rows[i].found);
 	}
-	status = n == 1 ? LC_OK : lc__error(LC_INVALID, 0, "%s: labels of more than "
-	    "one layout: %.*s; say which with --layout", s->root, (int)text.size,
-	    text.data != NULL ? (char *)text.data : "");
+	status = n == 1
+	    ? LC_OK
+	    : lc__error(LC_INVALID, 0,
+		  "%s: labels of more than one layout: %.*s; say which with --layout",
+		  s->root, (int)text.size, text.data != NULL ? (char *)text.data : "");
 	lc__buf_free(&text);
 	if (n > 0)
 		return status;
 	return_if_error(lc__tree_walk(s->root, note_image, s));
 	if (s->image != NULL)
-		return lc__error(LC_INVALID, 0, "%s: images (%s), but no labels; "
-		    "--layout=unlabelled takes them without", s->root, s->image);
+		return lc__error(LC_INVALID, 0,
+		    "%s: images (%s), but no labels; "
+		    "--layout=unlabelled takes them without",
+		    s->root, s->image);
 	if (s->ignored.n > 0)
 		lc__buf_printf(&text, "; ");
 	if (s->ignored.n > 0)

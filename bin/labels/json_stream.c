@@ -21,8 +21,8 @@ struct stream {
 	const char *path;
 	char *window;
 	size_t room;
-	bool too_large;      /* an element is */
-	lc_status status;    /* of reading */
+	bool too_large;   /* an element is */
+	lc_status status; /* of reading */
 	const char *const *names;
 	bool seen[LC__JSON_MEMBERS];
 	lc__json_found found;
@@ -44,8 +44,9 @@ malformed_value(struct stream *s)
 {
 	if (s->too_large)
 		return malformed(s, "a value is too large");
-	return malformed(s, lc__json_peek(&s->scan) == -1 ? "the file ends within a value" :
-	    s->scan.wrong);
+	return malformed(s,
+	    lc__json_peek(&s->scan) == -1 ? "the file ends within a value"
+					  : s->scan.wrong);
 }
 
 /* lc__json_scan.more: read the next part of the file. */
@@ -54,7 +55,8 @@ read_more(struct lc__json_scan *scan)
 {
 	struct stream *s = (struct stream *)scan;
 	const char *const keep = scan->keep != NULL ? scan->keep : scan->at;
-	const size_t kept = (size_t)(scan->end - keep), dropped = (size_t)(keep - scan->begin);
+	const size_t kept = (size_t)(scan->end - keep),
+		     dropped = (size_t)(keep - scan->begin);
 	const size_t at = (size_t)(scan->at - keep);
 	size_t got;
 
@@ -131,7 +133,8 @@ take_name(struct stream *s, size_t *member)
 		return malformed(s, "no name of a member");
 	scan->keep = scan->at;
 	good = lc__json_skip_string(scan);
-	name = (struct lc__json_slice){ scan->keep + 1, (size_t)(scan->at - scan->keep) - 2 };
+	name = (struct lc__json_slice){ scan->keep + 1,
+		(size_t)(scan->at - scan->keep) - 2 };
 	scan->keep = NULL;
 	if (!good)
 		return malformed_value(s);
@@ -172,16 +175,23 @@ take_object(struct stream *s)
 		if (!lc__json_accept(scan, '}'))
 			return malformed(s, "neither , nor }");
 	}
-	return lc__json_peek(scan) == -1 && s->status == LC_OK ? LC_OK :
-	    malformed(s, "something follows the object");
+	return lc__json_peek(scan) == -1 && s->status == LC_OK
+	    ? LC_OK
+	    : malformed(s, "something follows the object");
 }
 
 lc_status
-lc__json_stream(int fd, const char *path, const char *const *names,
-    size_t needed, lc__json_found found, void *ctx)
+lc__json_stream(int fd, const char *path, const char *const *names, size_t needed,
+    lc__json_found found, void *ctx)
 {
-	struct stream s = { .scan = { .more = read_more }, .fd = fd, .path = path,
-		.names = names, .found = found, .ctx = ctx };
+	struct stream s = {
+		.scan = { .more = read_more },
+		.fd = fd,
+		.path = path,
+		.names = names,
+		.found = found,
+		.ctx = ctx,
+	};
 	lc_status status = take_object(&s);
 
 	for (size_t i = 0; i < needed && status == LC_OK; i++)

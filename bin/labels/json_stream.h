@@ -22,8 +22,7 @@ struct lc__json_element {
 	uint32_t size;
 };
 
-typedef lc_status (*lc__json_found)(void *ctx,
-    const struct lc__json_element *element);
+typedef lc_status (*lc__json_found)(void *ctx, const struct lc__json_element *element);
 
 /** Members that can be asked for. */
 #define LC__JSON_MEMBERS 8
@@ -36,7 +35,7 @@ typedef lc_status (*lc__json_found)(void *ctx,
  * the members is no list or is there again; what @p found returns; LC_IO,
  * LC_NO_MEMORY
  */
-LC_CHECKED lc_status lc__json_stream(int fd, const char *path,
-    const char *const *names, size_t needed, lc__json_found found, void *ctx);
+LC_CHECKED lc_status lc__json_stream(int fd, const char *path, const char *const *names,
+    size_t needed, lc__json_found found, void *ctx);
 
 #endif

@@ -41,8 +41,8 @@ begin_detail(struct lc__label *label, const char *file)
 }
 
 lc_status
-lc__label_reject(struct lc__label *label, enum lc__reject reason,
-    const char *file, const char *format, ...)
+lc__label_reject(struct lc__label *label, enum lc__reject reason, const char *file,
+    const char *format, ...)
 {
 	const size_t n = begin_detail(label, file);
 	char text[sizeof(label->detail)];

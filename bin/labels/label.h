@@ -11,8 +11,7 @@
  * @return LC_OK, so that a reader can write `return lc__label_reject(...)`
  */
 lc_status lc__label_reject(struct lc__label *label, enum lc__reject reason,
-    const char *file, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    const char *file, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /** Forget the boxes and the metadata. */
 void lc__label_free_boxes(struct lc__label *label);

@@ -27,9 +27,7 @@ lc__label_numbers(const struct lc__json *json, double out[4])
 
 	if (!lc__json_is(json, LC__JSON_ARRAY) || json->count != 4)
 		return false;
-	lc__json_each(item, json)
-		if (!lc__json_double(item, out++))
-			return false;
+	lc__json_each(item, json) if (!lc__json_double(item, out++)) return false;
 	return true;
 }
 
@@ -75,24 +73,18 @@ pack(const struct lc__json *json, unsigned depth, struct lc__buf *out)
 			lc__mpack_map(out, json->count);
 		else
 			lc__mpack_array(out, json->count);
-		lc__json_each(item, json) {
+		lc__json_each(item, json)
+		{
 			if (item->name != NULL)
 				lc__mpack_str(out, item->name);
 			if (!pack(item, depth + 1, out))
 				return false;
 		}
 		break;
-	case LC__JSON_STRING:
-		lc__mpack_strn(out, json->string, json->string_size);
-		break;
-	case LC__JSON_NUMBER:
-		pack_number(json, out);
-		break;
-	case LC__JSON_NULL:
-		lc__mpack_nil(out);
-		break;
-	default:
-		lc__mpack_boolean(out, json->kind == LC__JSON_TRUE);
+	case LC__JSON_STRING: lc__mpack_strn(out, json->string, json->string_size); break;
+	case LC__JSON_NUMBER: pack_number(json, out); break;
+	case LC__JSON_NULL: lc__mpack_nil(out); break;
+	default: lc__mpack_boolean(out, json->kind == LC__JSON_TRUE);
 	}
 	return true;
 }
@@ -110,8 +102,7 @@ lc__metadata_count(const struct lc__json *object, lc__is_metadata is, const void
 	uint32_t n = 0;
 
 	if (lc__json_is(object, LC__JSON_OBJECT))
-		lc__json_each(member, object)
-			n += is(ctx, member);
+		lc__json_each(member, object) n += is(ctx, member);
 	return n;
 }
 
@@ -123,7 +114,8 @@ lc__metadata_pack(const struct lc__json *object, lc__is_metadata is, const void 
 
 	if (!lc__json_is(object, LC__JSON_OBJECT))
 		return true;
-	lc__json_each(member, object) {
+	lc__json_each(member, object)
+	{
 		if (!is(ctx, member))
 			continue;
 		lc__mpack_str(out, member->name);

@@ -36,8 +36,8 @@ lc__name_stem(const char *path)
 	const char *base = lc__name_base(path);
 	const char *dot = strrchr(base, '.');
 
-	return strndup(base, dot != NULL && dot > base ? (size_t)(dot - base) :
-	    strlen(base));
+	return strndup(base,
+	    dot != NULL && dot > base ? (size_t)(dot - base) : strlen(base));
 }
 
 char *
@@ -45,8 +45,8 @@ lc__name_label(const char *dir, const char *name, const char *extension)
 {
 	char *stem = lc__name_stem(name), *path = NULL;
 
-	if (stem != NULL && asprintf(&path, "%s%s%s%s", dir, *dir ? "/" : "", stem,
-	    extension) < 0)
+	if (stem != NULL &&
+	    asprintf(&path, "%s%s%s%s", dir, *dir ? "/" : "", stem, extension) < 0)
 		path = NULL;
 	free(stem);
 	return path;
@@ -110,8 +110,8 @@ lc__path_below(const char *dir, const char *path, bool *inside)
 
 	if (out == NULL)
 		return NULL;
-	*inside = path[0] != '/' && walk(out, &size, dir) &&
-	    walk(out, &size, path) && size > 0;
+	*inside = path[0] != '/' && walk(out, &size, dir) && walk(out, &size, path) &&
+	    size > 0;
 	out[size] = '\0';
 	return out;
 }

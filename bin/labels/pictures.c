@@ -22,8 +22,9 @@ compare_pictures(const void *a, const void *b)
 lc_status
 lc__pictures_of(const struct lc__listing *listing, struct lc__pictures *out)
 {
-	*out = (struct lc__pictures){ .items = calloc(listing->n + 1,
-	    sizeof(*out->items)) };
+	*out = (struct lc__pictures){
+		.items = calloc(listing->n + 1, sizeof(*out->items)),
+	};
 	if (out->items == NULL)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; i < listing->n; i++) {
@@ -63,8 +64,8 @@ lc__pictures_find(const struct lc__pictures *pictures, const char *stem, size_t 
 		else
 			high = middle;
 	}
-	for (*n = 0; low + *n < pictures->n &&
-	    strcmp(pictures->items[low + *n].stem, stem) == 0;)
+	for (*n = 0;
+	     low + *n < pictures->n && strcmp(pictures->items[low + *n].stem, stem) == 0;)
 		++*n;
 	return *n > 0 ? &pictures->items[low] : NULL;
 }
@@ -99,8 +100,12 @@ static lc_status
 take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
     struct lc__pictures *pictures, const char *path)
 {
-	const struct lc__frame frame = { .run = dir->run, .name = "",
-		.label_path = path, .number = dir->number };
+	const struct lc__frame frame = {
+		.run = dir->run,
+		.name = "",
+		.label_path = path,
+		.number = dir->number,
+	};
 	char *full = lc__path_join(dataset->root, path);
 	struct lc__buf text = { 0 };
 	struct lc__label label = { 0 };
@@ -111,8 +116,7 @@ take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 	status = lc__read_file(full, LC__LABEL_MAX_BYTES, &text);
 	free(full);
 	if (status == LC_OK)
-		status = lc__label_read(dataset, &frame, text.data, text.size,
-		    &label);
+		status = lc__label_read(dataset, &frame, text.data, text.size, &label);
 	if (status == LC_OK && label.image_path != NULL)
 		status = take_path(dir, pictures, label.image_path);
 	lc__label_free(&label);
@@ -184,16 +188,16 @@ add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 			continue;
 		}
 		path = lc__name_join(dir->images, picture->name);
-		status = path != NULL ? lc__dataset_add_files(dataset, dir->run, NULL,
-		    path) : lc__no_memory(dir->images);
+		status = path != NULL
+		    ? lc__dataset_add_files(dataset, dir->run, NULL, path)
+		    : lc__no_memory(dir->images);
 		free(path);
 	}
 	return status;
 }
 
 lc_status
-lc__dataset_add_pictures(struct lc__dataset *dataset,
-    const struct lc__labelled_dir *dir)
+lc__dataset_add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir)
 {
 	struct lc__pictures pictures = { 0 };
 	struct lc__listing listing;

@@ -32,12 +32,12 @@ struct lc__image_file *lc__pictures_find(const struct lc__pictures *pictures,
 
 /** A directory of labels, each of which names its image, and where the images are. */
 struct lc__labelled_dir {
-	const char *run;       /* its name */
-	const char *labels;    /* from the root */
+	const char *run;                   /* its name */
+	const char *labels;                /* from the root */
 	const struct lc__listing *listing; /* of labels */
-	const char *extension; /* of labels, ".xml" */
-	const char *images;    /* from the root */
-	uint64_t number;       /* of the labels' frames */
+	const char *extension;             /* of labels, ".xml" */
+	const char *images;                /* from the root */
+	uint64_t number;                   /* of the labels' frames */
 };
 
 /**

@@ -41,13 +41,9 @@ lc__reject_counter(struct lc__counts *counts, enum lc__reject reason)
 {
 	assert(reason != LC__REJECT_NONE && (unsigned)reason < LC__REJECTS);
 	switch (reason) {
-	case LC__REJECT_BLANK_IMAGE:
-		return &counts->missing_image;
-	case LC__REJECT_NO_FILE:
-		return &counts->missing_file;
-	case LC__REJECT_NO_LABELS:
-		return &counts->empty;
-	default:
-		return &counts->invalid;
+	case LC__REJECT_BLANK_IMAGE: return &counts->missing_image;
+	case LC__REJECT_NO_FILE: return &counts->missing_file;
+	case LC__REJECT_NO_LABELS: return &counts->empty;
+	default: return &counts->invalid;
 	}
 }

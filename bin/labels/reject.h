@@ -7,17 +7,17 @@
 
 /** The numbers index counts; the names stand in reports and stay as they are. */
 enum lc__reject {
-	LC__REJECT_NONE = 0,      /* it is a sample */
-	LC__REJECT_BLANK_IMAGE,   /* the label names no image, or says that there is none */
-	LC__REJECT_NO_FILE,       /* the image file is not there */
-	LC__REJECT_UNREADABLE,    /* the label file cannot be read */
-	LC__REJECT_UNPARSABLE,    /* the label is not what its layout demands */
-	LC__REJECT_NO_LABELS,     /* an empty frame, where empty ones are passed over */
-	LC__REJECT_NO_BOX,        /* a label without a box */
-	LC__REJECT_NOT_FINITE,    /* a coordinate is NaN, infinite or too large */
-	LC__REJECT_OUT_OF_RANGE,  /* a box reaches outside of the image */
-	LC__REJECT_MIN_MAX,       /* a box whose minimum is not below its maximum */
-	LC__REJECT_UNDECODABLE,   /* the image is damaged, too large or of no known kind */
+	LC__REJECT_NONE = 0,    /* it is a sample */
+	LC__REJECT_BLANK_IMAGE, /* the label names no image, or says that there is none */
+	LC__REJECT_NO_FILE,     /* the image file is not there */
+	LC__REJECT_UNREADABLE,  /* the label file cannot be read */
+	LC__REJECT_UNPARSABLE,  /* the label is not what its layout demands */
+	LC__REJECT_NO_LABELS,   /* an empty frame, where empty ones are passed over */
+	LC__REJECT_NO_BOX,      /* a label without a box */
+	LC__REJECT_NOT_FINITE,  /* a coordinate is NaN, infinite or too large */
+	LC__REJECT_OUT_OF_RANGE, /* a box reaches outside of the image */
+	LC__REJECT_MIN_MAX,      /* a box whose minimum is not below its maximum */
+	LC__REJECT_UNDECODABLE,  /* the image is damaged, too large or of no known kind */
 	LC__REJECT_SIZE_MISMATCH, /* the label is of an image of another size */
 	LC__REJECT_UNKNOWN_CLASS, /* a class that is not among those of the dataset */
 	LC__REJECTS

@@ -9,8 +9,7 @@
 #include "labels/order.h"
 
 lc_status
-lc__dataset_list(struct lc__dataset *dataset, const char *dir,
-    struct lc__listing *out)
+lc__dataset_list(struct lc__dataset *dataset, const char *dir, struct lc__listing *out)
 {
 	return_if_error(lc__listing_read(dataset->root, dir, out));
 	return lc__strings_add(&dataset->dirs, dir);
@@ -31,8 +30,8 @@ list_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 
 /* The run itself is listed, for a directory of labels may come later. */
 static lc_status
-look_into(struct lc__dataset *dataset, const char *run,
-    const struct lc__listing *listing, const char *name, lc__run_found found)
+look_into(struct lc__dataset *dataset, const char *run, const struct lc__listing *listing,
+    const char *name, lc__run_found found)
 {
 	const struct lc__entry *entry = lc__listing_find(listing, name);
 	const struct lc__listing none = { .n = 0 };
@@ -41,8 +40,8 @@ look_into(struct lc__dataset *dataset, const char *run,
 
 	if (dir == NULL)
 		return lc__no_memory(run);
-	status = entry != NULL && entry->dir ?
-	    list_labels(dataset, run, dir, found) : found(dataset, run, dir, &none);
+	status = entry != NULL && entry->dir ? list_labels(dataset, run, dir, found)
+					     : found(dataset, run, dir, &none);
 	free(dir);
 	return status;
 }
@@ -61,8 +60,7 @@ look_into_run(struct lc__dataset *dataset, const char *run, const char *name,
 }
 
 lc_status
-lc__dataset_runs(struct lc__dataset *dataset, const char *name,
-    lc__run_found found)
+lc__dataset_runs(struct lc__dataset *dataset, const char *name, lc__run_found found)
 {
 	struct lc__listing root;
 	lc_status status = lc__dataset_list(dataset, "", &root);
@@ -70,8 +68,8 @@ lc__dataset_runs(struct lc__dataset *dataset, const char *name,
 	if (status == LC_OK)
 		status = look_into(dataset, "", &root, name, found);
 	for (size_t i = 0; status == LC_OK && i < root.n; i++)
-		if (root.entries[i].dir && lc__order_names(root.entries[i].name,
-		    name) != 0)
+		if (root.entries[i].dir &&
+		    lc__order_names(root.entries[i].name, name) != 0)
 			status = look_into_run(dataset, root.entries[i].name, name,
 			    found);
 	lc__listing_free(&root);

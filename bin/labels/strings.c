@@ -42,8 +42,7 @@ lc__strings_sort(struct lc__strings *strings)
 
 	if (strings->n == 0)
 		return;
-	qsort(strings->items, strings->n, sizeof(*strings->items),
-	    compare_strings);
+	qsort(strings->items, strings->n, sizeof(*strings->items), compare_strings);
 	for (size_t i = 1; i < strings->n; i++)
 		if (strcmp(strings->items[kept], strings->items[i]) == 0)
 			free(strings->items[i]);

@@ -13,8 +13,7 @@ struct lc__strings {
 };
 
 /** Append a copy of @p text (NULL stays NULL). LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__strings_add(struct lc__strings *strings,
-    const char *text);
+LC_CHECKED lc_status lc__strings_add(struct lc__strings *strings, const char *text);
 /** Sort by bytes, each only once; none may be NULL. */
 void lc__strings_sort(struct lc__strings *strings);
 void lc__strings_free(struct lc__strings *strings);

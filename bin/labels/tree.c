@@ -73,8 +73,8 @@ add(struct lc__listing *listing, const char *name, bool dir, const char *path)
 {
 	struct lc__entry *entry;
 
-	return_if_error(lc__array_reserve(&listing->entries, &listing->room, listing->n + 1,
-	    path));
+	return_if_error(
+	    lc__array_reserve(&listing->entries, &listing->room, listing->n + 1, path));
 	entry = &listing->entries[listing->n];
 	*entry = (struct lc__entry){ strdup(name), dir, false };
 	if (entry->name == NULL)
@@ -110,8 +110,7 @@ list_path(const char *path, struct lc__listing *out)
 	status = read_entries(&entries, out);
 	lc__dir_close(&entries);
 	if (out->n > 0)
-		qsort(out->entries, out->n, sizeof(*out->entries),
-		    compare_entries);
+		qsort(out->entries, out->n, sizeof(*out->entries), compare_entries);
 	return status;
 }
 
@@ -145,8 +144,8 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 
 	if (listing->n == 0)
 		return NULL;
-	return bsearch(&key, listing->entries, listing->n,
-	    sizeof(*listing->entries), compare_entries);
+	return bsearch(&key, listing->entries, listing->n, sizeof(*listing->entries),
+	    compare_entries);
 }
 
 /* 0 if nothing is there. What we may not look at is not nothing. */
@@ -228,8 +227,8 @@ enter(const struct walk *w, const char *dir, struct level *level)
 	if (stat(path, &st) == -1)
 		status = lc__error_sys(errno, "%s", path);
 	else if (level->depth > LC__TREE_DEPTH)
-		status = lc__error(LC_INVALID, 0, "%s: directories nested deeper "
-		    "than %d", path, LC__TREE_DEPTH);
+		status = lc__error(LC_INVALID, 0, "%s: directories nested deeper than %d",
+		    path, LC__TREE_DEPTH);
 	free(path);
 	if (status == LC_OK) {
 		level->dev = st.st_dev;
@@ -239,8 +238,8 @@ enter(const struct walk *w, const char *dir, struct level *level)
 }
 
 static lc_status
-walk_entries(const struct walk *w, const char *dir,
-    const struct lc__listing *listing, const struct level *level)
+walk_entries(const struct walk *w, const char *dir, const struct lc__listing *listing,
+    const struct level *level)
 {
 	lc_status status = LC_OK;
 
@@ -261,8 +260,10 @@ walk_entries(const struct walk *w, const char *dir,
 static lc_status
 walk_dir(const struct walk *w, const char *dir, const struct level *parent)
 {
-	struct level level = { .parent = parent,
-		.depth = parent != NULL ? parent->depth + 1 : 0 };
+	struct level level = {
+		.parent = parent,
+		.depth = parent != NULL ? parent->depth + 1 : 0,
+	};
 	struct lc__listing listing;
 	lc_status status;
 

@@ -44,8 +44,8 @@ LC_CHECKED lc_status lc__tree_is_dir(const char *root, const char *dir, bool *ou
 /** Is @p path, from @p root, a file or a link to one? As lc__tree_is_dir(). */
 LC_CHECKED lc_status lc__tree_is_file(const char *root, const char *path, bool *out);
 
-typedef lc_status (*lc__tree_visit)(void *ctx, const char *dir,
-    struct lc__listing *listing);
+typedef lc_status (
+    *lc__tree_visit)(void *ctx, const char *dir, struct lc__listing *listing);
 
 /**
  * Visit the root and every directory below it, each before those in it. A link
@@ -53,7 +53,6 @@ typedef lc_status (*lc__tree_visit)(void *ctx, const char *dir,
  * @return what @p visit returned first that is not LC_OK; LC_INVALID for nesting
  * deeper than LC__TREE_DEPTH; what lc__listing_read() returns
  */
-LC_CHECKED lc_status lc__tree_walk(const char *root, lc__tree_visit visit,
-    void *ctx);
+LC_CHECKED lc_status lc__tree_walk(const char *root, lc__tree_visit visit, void *ctx);
 
 #endif

@@ -17,8 +17,9 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
 		char *path;
-		if (entry->dir || lc__images_ignored_add(&dataset->ignored,
-		    entry->name) || !lc__name_is_image(entry->name))
+		if (entry->dir ||
+		    lc__images_ignored_add(&dataset->ignored, entry->name) ||
+		    !lc__name_is_image(entry->name))
 			continue;
 		path = lc__name_join(dir, entry->name);
 		if (path == NULL)
@@ -46,6 +47,5 @@ read_none(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	return lc__label_image(out, frame->image_path, "", frame->image_path);
 }
 
-const struct lc__label_layout_row lc__layout_unlabelled = {
-	LC__LAYOUT_UNLABELLED, "unlabelled", list, read_none, NULL
-};
+const struct lc__label_layout_row lc__layout_unlabelled = { LC__LAYOUT_UNLABELLED,
+	"unlabelled", list, read_none, NULL };

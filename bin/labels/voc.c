@@ -39,9 +39,13 @@ static bool
 is_extra(const char *in, const char *name)
 {
 	static const char *const read[][2] = {
-		{ "annotation", "filename" }, { "annotation", "object" },
-		{ "annotation", "labels" }, { "size", "width" },
-		{ "size", "height" }, { "object", "bndbox" }, { "object", "part" },
+		{ "annotation", "filename" },
+		{ "annotation", "object" },
+		{ "annotation", "labels" },
+		{ "size", "width" },
+		{ "size", "height" },
+		{ "object", "bndbox" },
+		{ "object", "part" },
 	};
 
 	for (size_t i = 0; i < sizeof(read) / sizeof(read[0]); i++)
@@ -58,7 +62,7 @@ pack_objects(const struct reader *r, struct lc__buf *out)
 	lc__mpack_str(out, "labels");
 	lc__mpack_array(out, (uint32_t)r->label->n);
 	for (size_t i = lc__xml_child(r->xml, 0, "object"); i != LC__XML_NONE;
-	    i = lc__xml_next(r->xml, i))
+	     i = lc__xml_next(r->xml, i))
 		good = good && lc__xml_pack(r->xml, i, is_extra, 0, out);
 	return good;
 }
@@ -79,9 +83,8 @@ read_extra(const struct reader *r)
 		return lc__no_memory(r->frame->label_path);
 	if (good)
 		return LC_OK;
-	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE,
-	    r->frame->label_path, "more than %d elements in one",
-	    LC__XML_MEMBERS);
+	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->frame->label_path,
+	    "more than %d elements in one", LC__XML_MEMBERS);
 }
 
 /* ---- objects ------------------------------------------------------------------- */
@@ -99,9 +102,8 @@ read_box(const struct reader *r, size_t bndbox, struct lc__label_box *box)
 			    names[i]);
 		if (!lc__number_parse(lc__xml_text(r->xml, side), &box->px[i]))
 			return lc__label_reject(r->label, LC__REJECT_UNPARSABLE,
-			    r->frame->label_path, "label %zu: %s '%.60s' is no "
-			    "number", r->label->n, names[i],
-			    lc__xml_text(r->xml, side));
+			    r->frame->label_path, "label %zu: %s '%.60s' is no number",
+			    r->label->n, names[i], lc__xml_text(r->xml, side));
 	}
 	/* Of the first and the last pixel inside, counted from 1. */
 	box->px[0] -= 1;
@@ -114,22 +116,22 @@ read_box(const struct reader *r, size_t bndbox, struct lc__label_box *box)
 static lc_status
 read_object(const struct reader *r, size_t object)
 {
-	const char *name = lc__xml_text(r->xml,
-	    lc__xml_child(r->xml, object, "name"));
+	const char *name = lc__xml_text(r->xml, lc__xml_child(r->xml, object, "name"));
 	const size_t bndbox = lc__xml_child(r->xml, object, "bndbox");
 	struct lc__label_box *box = lc__label_add(r->label);
 
 	if (box == NULL)
 		return lc__no_memory(r->frame->label_path);
 	if (bndbox == LC__XML_NONE)
-		return lc__label_reject(r->label, LC__REJECT_NO_BOX,
-		    r->frame->label_path, "label %zu: no bndbox", r->label->n);
+		return lc__label_reject(r->label, LC__REJECT_NO_BOX, r->frame->label_path,
+		    "label %zu: no bndbox", r->label->n);
 	if (*name != '\0')
 		box->class_id = lc__classes_find(r->dataset, name);
 	if (*name != '\0' && r->dataset->classes.n > 0 && box->class_id == -1)
 		return lc__label_reject(r->label, LC__REJECT_UNKNOWN_CLASS,
-		    r->frame->label_path, "label %zu: '%.60s' is not among the %zu "
-		    "names of classes", r->label->n, name, r->dataset->classes.n);
+		    r->frame->label_path,
+		    "label %zu: '%.60s' is not among the %zu names of classes",
+		    r->label->n, name, r->dataset->classes.n);
 	return read_box(r, bndbox, box);
 }
 
@@ -138,8 +140,9 @@ read_objects(const struct reader *r)
 {
 	lc_status status = LC_OK;
 
-	for (size_t i = lc__xml_child(r->xml, 0, "object"); status == LC_OK &&
-	    !is_rejected(r) && i != LC__XML_NONE; i = lc__xml_next(r->xml, i))
+	for (size_t i = lc__xml_child(r->xml, 0, "object");
+	     status == LC_OK && !is_rejected(r) && i != LC__XML_NONE;
+	     i = lc__xml_next(r->xml, i))
 		status = read_object(r, i);
 	return status;
 }
@@ -169,8 +172,7 @@ read_side(const struct reader *r, const char *name, uint32_t *out)
 static lc_status
 images_dir(const struct reader *r, const char *run, char **out)
 {
-	const char *folder = lc__xml_text(r->xml,
-	    lc__xml_child(r->xml, 0, "folder"));
+	const char *folder = lc__xml_text(r->xml, lc__xml_child(r->xml, 0, "folder"));
 	bool inside, is = false;
 	char *dir;
 
@@ -197,8 +199,7 @@ static lc_status
 read_image(const struct reader *r)
 {
 	const char *file = r->frame->label_path;
-	const char *name = lc__xml_text(r->xml,
-	    lc__xml_child(r->xml, 0, "filename"));
+	const char *name = lc__xml_text(r->xml, lc__xml_child(r->xml, 0, "filename"));
 	char *annotations, *run = NULL, *dir = NULL;
 	lc_status status;
 
@@ -252,8 +253,8 @@ lc__voc_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	if (status != LC_OK)
 		status = lc__no_memory(frame->label_path);
 	else if (xml.why[0] != '\0')
-		status = lc__label_reject(out, LC__REJECT_UNPARSABLE,
-		    frame->label_path, "%s", xml.why);
+		status = lc__label_reject(out, LC__REJECT_UNPARSABLE, frame->label_path,
+		    "%s", xml.why);
 	else
 		status = read_frame(&r);
 	lc__xml_free(&xml);
@@ -261,8 +262,7 @@ lc__voc_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 }
 
 lc_status
-lc__voc_names(const struct lc__buf *text, struct lc__strings *names,
-    size_t *nameless)
+lc__voc_names(const struct lc__buf *text, struct lc__strings *names, size_t *nameless)
 {
 	const size_t mark = lc__utf8_mark(text->data, text->size);
 	struct lc__xml xml = { 0 };

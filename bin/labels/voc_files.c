@@ -19,16 +19,20 @@
 struct run {
 	const char *name, *dir; /* it, and its Annotations */
 	enum lc__voc_images images;
-	uint64_t hash;          /* of what they depend on beside their files */
+	uint64_t hash; /* of what they depend on beside their files */
 };
 
 static lc_status
 add_label(struct lc__dataset *dataset, const struct run *run, const char *file)
 {
 	char *name = lc__name_stem(file), *path = lc__name_join(run->dir, file);
-	const struct lc__frame frame = { .run = run->name, .name = name,
-		.label_path = path, .label_hash = run->hash,
-		.number = run->images };
+	const struct lc__frame frame = {
+		.run = run->name,
+		.name = name,
+		.label_path = path,
+		.label_hash = run->hash,
+		.number = run->images,
+	};
 	lc_status status;
 
 	if (name == NULL || path == NULL)
@@ -50,8 +54,8 @@ static void
 mix_classes(const struct lc__dataset *dataset, uint64_t *hash)
 {
 	for (size_t i = 0; i < dataset->classes.n; i++)
-		mix(hash, dataset->classes.items[i] != NULL ?
-		    dataset->classes.items[i] : "");
+		mix(hash,
+		    dataset->classes.items[i] != NULL ? dataset->classes.items[i] : "");
 }
 
 /* Class ids come from the list of classes; images, without JPEGImages, from
@@ -75,14 +79,19 @@ static lc_status
 add_pictures(struct lc__dataset *dataset, const struct run *run,
     const struct lc__listing *listing)
 {
-	char *images = run->images == LC__VOC_IMAGES ?
-	    lc__name_join(run->name, "JPEGImages") : strdup(run->name);
-	const struct lc__labelled_dir labelled = { .run = run->name,
-		.labels = run->dir, .listing = listing, .extension = ".xml",
-		.images = images, .number = run->images };
-	lc_status status = images != NULL ?
-	    lc__dataset_add_pictures(dataset, &labelled) :
-	    lc__no_memory(run->name);
+	char *images = run->images == LC__VOC_IMAGES
+	    ? lc__name_join(run->name, "JPEGImages")
+	    : strdup(run->name);
+	const struct lc__labelled_dir labelled = {
+		.run = run->name,
+		.labels = run->dir,
+		.listing = listing,
+		.extension = ".xml",
+		.images = images,
+		.number = run->images,
+	};
+	lc_status status = images != NULL ? lc__dataset_add_pictures(dataset, &labelled)
+					  : lc__no_memory(run->name);
 
 	free(images);
 	return status;
@@ -103,8 +112,7 @@ add_labels(struct lc__dataset *dataset, const char *name, const char *dir,
 	for (size_t i = 0; i < listing->n && status == LC_OK; i++)
 		if (!listing->entries[i].dir &&
 		    lc__name_has(listing->entries[i].name, ".xml"))
-			status = add_label(dataset, &run,
-			    listing->entries[i].name);
+			status = add_label(dataset, &run, listing->entries[i].name);
 	if (status != LC_OK || (listing->n == 0 && run.images == LC__VOC_FOLDER))
 		return status;
 	return add_pictures(dataset, &run, listing);
@@ -167,15 +175,17 @@ static lc_status
 note_learned(struct lc__dataset *dataset, const struct learned *learned)
 {
 	if (learned->nameless > 0)
-		return_if_error(add_note(dataset, "%zu object%s no name: %s box%s no class",
-		    learned->nameless, learned->nameless == 1 ? " has" : "s have",
-		    learned->nameless == 1 ? "its" : "their",
-		    learned->nameless == 1 ? " has" : "es have"));
+		return_if_error(
+		    add_note(dataset, "%zu object%s no name: %s box%s no class",
+			learned->nameless, learned->nameless == 1 ? " has" : "s have",
+			learned->nameless == 1 ? "its" : "their",
+			learned->nameless == 1 ? " has" : "es have"));
 	if (learned->unreadable > 0)
-		return_if_error(add_note(dataset, "%zu annotation%s could not be read: "
+		return_if_error(add_note(dataset,
+		    "%zu annotation%s could not be read: "
 		    "names that only %s has are not learned, and ids of others may move "
-		    "when it can be read", learned->unreadable,
-		    learned->unreadable == 1 ? "" : "s",
+		    "when it can be read",
+		    learned->unreadable, learned->unreadable == 1 ? "" : "s",
 		    learned->unreadable == 1 ? "it" : "one"));
 	return LC_OK;
 }
@@ -193,8 +203,8 @@ learn_classes(struct lc__dataset *dataset)
 		const uint64_t label = dataset->rows[i].label;
 		if (label == 0)
 			continue;
-		return_if_error(learn_from(dataset,
-		    (char *)dataset->text.data + label, &learned));
+		return_if_error(
+		    learn_from(dataset, (char *)dataset->text.data + label, &learned));
 		if (names->n < sorted + UNSORTED_MAX)
 			continue;
 		lc__strings_sort(names);
@@ -218,6 +228,5 @@ list(struct lc__dataset *dataset, const char *labels)
 	return listed ? LC_OK : learn_classes(dataset);
 }
 
-const struct lc__label_layout_row lc__layout_voc = {
-	LC__LAYOUT_VOC, "voc", list, lc__voc_read, NULL
-};
+const struct lc__label_layout_row lc__layout_voc = { LC__LAYOUT_VOC, "voc", list,
+	lc__voc_read, NULL };

@@ -19,11 +19,13 @@
 #define PIECE ((size_t)1 << 20)
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(XML_ErrorString) X(XML_GetCurrentColumnNumber) \
 	X(XML_GetCurrentLineNumber) X(XML_GetErrorCode) X(XML_Parse) X(XML_ParserCreate) \
 	X(XML_ParserFree) X(XML_SetCharacterDataHandler) X(XML_SetElementHandler) \
 	X(XML_SetEntityDeclHandler) X(XML_SetSkippedEntityHandler) X(XML_SetUserData) \
 	X(XML_StopParser)
+/* clang-format on */
 LC__LAZY(lib, "libexpat", LIBEXPAT_FILE, CALLS)
 
 /* What the handlers work on. */
@@ -34,8 +36,8 @@ struct parsing {
 	size_t open[LC__XML_DEPTH]; /* elements that are */
 	size_t last[LC__XML_DEPTH]; /* the last element in each */
 	size_t depth;
-	bool stopped;               /* calls that follow are of no use */
-	bool failed;                /* no memory */
+	bool stopped; /* calls that follow are of no use */
+	bool failed;  /* no memory */
 };
 
 static void
@@ -106,8 +108,10 @@ start_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
 		return;
 	}
 	xml->nodes[node] = (struct lc__xml_node){
-		.name = keep(xml, name, strlen(name)), .child = LC__XML_NONE,
-		.next = LC__XML_NONE };
+		.name = keep(xml, name, strlen(name)),
+		.child = LC__XML_NONE,
+		.next = LC__XML_NONE,
+	};
 	xml->n++;
 	link_node(p, node);
 	p->last[p->depth] = LC__XML_NONE;
@@ -156,9 +160,9 @@ character_data(void *ctx, const XML_Char *text, int size)
 }
 
 static void XMLCALL
-entity_declared(void *ctx, const XML_Char *name, int is_parameter,
-    const XML_Char *value, int length, const XML_Char *base,
-    const XML_Char *system, const XML_Char *public, const XML_Char *notation)
+entity_declared(void *ctx, const XML_Char *name, int is_parameter, const XML_Char *value,
+    int length, const XML_Char *base, const XML_Char *system, const XML_Char *public,
+    const XML_Char *notation)
 {
 	(void)name, (void)is_parameter, (void)value, (void)length;
 	(void)base, (void)system, (void)public, (void)notation;

@@ -27,8 +27,7 @@ struct lc__xml {
 };
 
 /** LC_OK, also for what is malformed; LC_NO_MEMORY. Free in any case. */
-LC_CHECKED lc_status lc__xml_parse(struct lc__xml *xml, const void *bytes,
-    size_t size);
+LC_CHECKED lc_status lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size);
 void lc__xml_free(struct lc__xml *xml);
 
 /* Looking: node may be LC__XML_NONE, which has no name, text and elements. */
@@ -46,8 +45,7 @@ typedef bool (*lc__xml_filter)(const char *in, const char *name);
 
 /** How many members lc__xml_pack() makes of an element; more than LC__XML_MEMBERS
  *  if it makes none. */
-uint32_t lc__xml_members(const struct lc__xml *xml, size_t node,
-    lc__xml_filter filter);
+uint32_t lc__xml_members(const struct lc__xml *xml, size_t node, lc__xml_filter filter);
 /**
  * Append an element's elements as a MessagePack map, with room for @p more pairs
  * that the caller appends. One with elements is a map, one with text a string, or

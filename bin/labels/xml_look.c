@@ -39,8 +39,8 @@ find(const struct lc__xml *xml, size_t node, const char *name)
 size_t
 lc__xml_child(const struct lc__xml *xml, size_t node, const char *name)
 {
-	return node != LC__XML_NONE ? find(xml, xml->nodes[node].child, name) :
-	    LC__XML_NONE;
+	return node != LC__XML_NONE ? find(xml, xml->nodes[node].child, name)
+				    : LC__XML_NONE;
 }
 
 size_t
@@ -57,8 +57,8 @@ has_any(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 {
 	size_t i = xml->nodes[node].child;
 
-	while (i != LC__XML_NONE &&
-	    !filter(lc__xml_name(xml, node), lc__xml_name(xml, i)))
+	while (
+	    i != LC__XML_NONE && !filter(lc__xml_name(xml, node), lc__xml_name(xml, i)))
 		i = xml->nodes[i].next;
 	return i != LC__XML_NONE;
 }
@@ -66,15 +66,13 @@ has_any(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 /* Of several elements with one name, the first stands for all; one of which
  * nothing is left is left out. */
 static bool
-is_member(const struct lc__xml *xml, size_t in, size_t node,
-    lc__xml_filter filter)
+is_member(const struct lc__xml *xml, size_t in, size_t node, lc__xml_filter filter)
 {
 	const char *name = lc__xml_name(xml, node);
 
 	return filter(lc__xml_name(xml, in), name) &&
 	    lc__xml_child(xml, in, name) == node &&
-	    (xml->nodes[node].child == LC__XML_NONE ||
-	    has_any(xml, node, filter));
+	    (xml->nodes[node].child == LC__XML_NONE || has_any(xml, node, filter));
 }
 
 /* Every element is looked for among those before it: few are allowed. */
@@ -83,8 +81,7 @@ is_small(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 {
 	size_t n = 0;
 
-	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE;
-	    i = xml->nodes[i].next)
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
 		n += filter(lc__xml_name(xml, node), lc__xml_name(xml, i));
 	return n <= LC__XML_MEMBERS;
 }
@@ -96,8 +93,7 @@ lc__xml_members(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 
 	if (!is_small(xml, node, filter))
 		return LC__XML_MEMBERS + 1;
-	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE;
-	    i = xml->nodes[i].next)
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
 		n += is_member(xml, node, i, filter);
 	return n;
 }
@@ -149,18 +145,16 @@ pack_member(const struct lc__xml *xml, size_t node, lc__xml_filter filter,
 }
 
 bool
-lc__xml_pack(const struct lc__xml *xml, size_t node, lc__xml_filter filter,
-    uint32_t more, struct lc__buf *out)
+lc__xml_pack(const struct lc__xml *xml, size_t node, lc__xml_filter filter, uint32_t more,
+    struct lc__buf *out)
 {
 	const uint32_t n = lc__xml_members(xml, node, filter);
 
 	if (n > LC__XML_MEMBERS)
 		return false;
 	lc__mpack_map(out, n + more);
-	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE;
-	    i = xml->nodes[i].next)
-		if (is_member(xml, node, i, filter) &&
-		    !pack_member(xml, i, filter, out))
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
+		if (is_member(xml, node, i, filter) && !pack_member(xml, i, filter, out))
 			return false;
 	return true;
 }

@@ -12,9 +12,11 @@
 #include "base/lazy.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(yaml_document_delete) X(yaml_document_get_node) \
 	X(yaml_document_get_root_node) X(yaml_parser_delete) X(yaml_parser_initialize) \
 	X(yaml_parser_load) X(yaml_parser_set_input_string)
+/* clang-format on */
 LC__LAZY(lib, "libyaml", LIBYAML_FILE, CALLS)
 
 /* The text of a scalar, NULL of anything else and of text with a NUL in it. */
@@ -64,8 +66,9 @@ find_names(yaml_document_t *document)
 	if (root == NULL || root->type != YAML_MAPPING_NODE)
 		return NULL;
 	for (yaml_node_pair_t *pair = root->data.mapping.pairs.start;
-	    pair < root->data.mapping.pairs.top; pair++) {
-		const char *key = text_of(lib.yaml_document_get_node(document, pair->key));
+	     pair < root->data.mapping.pairs.top; pair++) {
+		const char *key = text_of(
+		    lib.yaml_document_get_node(document, pair->key));
 
 		if (key != NULL && strcmp(key, "names") == 0)
 			return lib.yaml_document_get_node(document, pair->value);
@@ -83,17 +86,20 @@ read_names(yaml_document_t *document, struct lc__strings *out, bool *good)
 	*good = names != NULL && names->type != YAML_SCALAR_NODE;
 	if (*good && names->type == YAML_SEQUENCE_NODE)
 		for (const yaml_node_item_t *item = names->data.sequence.items.start;
-		    *good && item < names->data.sequence.items.top; item++)
+		     *good && item < names->data.sequence.items.top; item++)
 			return_if_error(set_name(out, id++,
 			    text_of(lib.yaml_document_get_node(document, *item)), good));
 	if (*good && names->type == YAML_MAPPING_NODE)
 		for (const yaml_node_pair_t *pair = names->data.mapping.pairs.start;
-		    *good && pair < names->data.mapping.pairs.top; pair++) {
+		     *good && pair < names->data.mapping.pairs.top; pair++) {
 			*good = id_of(text_of(lib.yaml_document_get_node(document,
-			    pair->key)), &id);
+					  pair->key)),
+			    &id);
 			if (*good)
-				return_if_error(set_name(out, id, text_of(
-				    lib.yaml_document_get_node(document, pair->value)), good));
+				return_if_error(set_name(out, id,
+				    text_of(lib.yaml_document_get_node(document,
+					pair->value)),
+				    good));
 		}
 	return LC_OK;
 }
@@ -109,7 +115,8 @@ lc__yaml_names(const char *text, struct lc__strings *out)
 	return_if_error(lib_load());
 	if (!lib.yaml_parser_initialize(&parser))
 		return lc__no_memory(NULL);
-	lib.yaml_parser_set_input_string(&parser, (const unsigned char *)text, strlen(text));
+	lib.yaml_parser_set_input_string(&parser, (const unsigned char *)text,
+	    strlen(text));
 	if (lib.yaml_parser_load(&parser, &document)) {
 		status = read_names(&document, out, &good);
 		lib.yaml_document_delete(&document);

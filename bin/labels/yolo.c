@@ -41,8 +41,8 @@ find_word(const char *dir)
 	_Static_assert(sizeof("images") == sizeof("labels"), "one length");
 	for (const char *p = dir; *p != '\0';) {
 		const size_t n = strcspn(p, "/");
-		if (n == size && (memcmp(p, "images", size) == 0 ||
-		    memcmp(p, "labels", size) == 0))
+		if (n == size &&
+		    (memcmp(p, "images", size) == 0 || memcmp(p, "labels", size) == 0))
 			last = p;
 		p += n + (p[n] == '/');
 	}
@@ -80,8 +80,8 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 		char *path = lc__path_join(dataset->root, place->beside);
 
 		lc__listing_free(&place->listing);
-		status = path != NULL ? lc__no_lost_link(path) :
-		    lc__no_memory(place->beside);
+		status = path != NULL ? lc__no_lost_link(path)
+				      : lc__no_memory(place->beside);
 		free(path);
 		return status;
 	}
@@ -93,8 +93,7 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 /* ---- images, with their labels if they have any ---------------------------------- */
 
 static lc_status
-add_image(struct lc__dataset *dataset, const struct place *place,
-    const char *name)
+add_image(struct lc__dataset *dataset, const struct place *place, const char *name)
 {
 	char *image = lc__name_join(place->dir, name);
 	char *label = lc__name_label(place->beside, name, ".txt");
@@ -104,8 +103,9 @@ add_image(struct lc__dataset *dataset, const struct place *place,
 		status = lc__no_memory(place->dir);
 	else
 		status = lc__dataset_add_files(dataset, place->run,
-		    lc__listing_find(&place->listing, lc__name_base(label)) ?
-		    label : NULL, image);
+		    lc__listing_find(&place->listing, lc__name_base(label)) ? label
+									    : NULL,
+		    image);
 	free(label);
 	free(image);
 	return status;
@@ -134,8 +134,12 @@ add_label(struct lc__dataset *dataset, const struct place *place,
     const struct lc__pictures *images, const char *name)
 {
 	char *label = lc__name_join(place->dir, name), *stem = lc__name_stem(name);
-	struct lc__frame frame = { .run = place->run, .name = stem,
-		.label_path = label, .number = LC__YOLO_NO_IMAGE };
+	struct lc__frame frame = {
+		.run = place->run,
+		.name = stem,
+		.label_path = label,
+		.number = LC__YOLO_NO_IMAGE,
+	};
 	const struct lc__image_file *found = NULL;
 	lc_status status = LC_OK;
 	bool has_image = false;
@@ -191,8 +195,8 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	else
 		status = list_beside(dataset, &place);
 	if (status == LC_OK)
-		status = images ? add_images(dataset, &place, listing) :
-		    add_labels(dataset, &place, listing);
+		status = images ? add_images(dataset, &place, listing)
+				: add_labels(dataset, &place, listing);
 	lc__listing_free(&place.listing);
 	free(place.beside);
 	free(place.run);
@@ -207,6 +211,5 @@ list(struct lc__dataset *dataset, const char *labels)
 	return lc__tree_walk(dataset->root, visit, dataset);
 }
 
-const struct lc__label_layout_row lc__layout_yolo = {
-	LC__LAYOUT_YOLO, "yolo", list, lc__yolo_read, NULL
-};
+const struct lc__label_layout_row lc__layout_yolo = { LC__LAYOUT_YOLO, "yolo", list,
+	lc__yolo_read, NULL };

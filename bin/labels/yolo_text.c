@@ -20,8 +20,8 @@
 struct reader {
 	const char *file;
 	struct lc__label *label;
-	size_t line;             /* from 1 */
-	const char *at, *end;    /* what is left of the line */
+	size_t line;          /* from 1 */
+	const char *at, *end; /* what is left of the line */
 };
 
 static lc_status __attribute__((format(printf, 2, 3)))
@@ -33,8 +33,8 @@ unparsable(const struct reader *r, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file,
-	    "line %zu: %s", r->line, text);
+	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file, "line %zu: %s",
+	    r->line, text);
 }
 
 static bool
@@ -105,8 +105,8 @@ read_numbers(struct reader *r, struct lc__label_box *box)
 	if (n == 4)
 		set_box(box, first);
 	else if (n < 6 || n % 2 != 0)
-		return unparsable(r, "%zu columns: a box has 5, a polygon 7, 9, 11 "
-		    "and so on", n + 1);
+		return unparsable(r,
+		    "%zu columns: a box has 5, a polygon 7, 9, 11 and so on", n + 1);
 	return LC_OK;
 }
 
@@ -147,8 +147,7 @@ read_lines(struct reader *r, const char *text, size_t size)
 	const char *end = text + size;
 	lc_status status = LC_OK;
 
-	while (text < end && status == LC_OK &&
-	    r->label->reason == LC__REJECT_NONE) {
+	while (text < end && status == LC_OK && r->label->reason == LC__REJECT_NONE) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		r->line++;
 		r->at = text;
@@ -168,11 +167,10 @@ lc__yolo_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	(void)dataset;
 	if (frame->image_path == NULL)
 		return lc__label_reject(out, LC__REJECT_NO_FILE, frame->label_path,
-		    frame->number == LC__YOLO_OTHER_KIND ?
-		    "its image is of a kind that is not read" : "there is no image "
-		    "of its name");
-	return_if_error(lc__label_image(out, frame->image_path, "",
-	    frame->image_path));
+		    frame->number == LC__YOLO_OTHER_KIND
+			? "its image is of a kind that is not read"
+			: "there is no image of its name");
+	return_if_error(lc__label_image(out, frame->image_path, "", frame->image_path));
 	if (frame->label_path == NULL || size == 0)
 		return LC_OK;
 	return read_lines(&r, bytes, size);

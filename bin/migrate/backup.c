@@ -83,8 +83,9 @@ lc__backup_check(const char *wanted, const char *file, const char *temporary)
 bool
 lc__backup_name(const char *file, unsigned stage, unsigned n, char *out, size_t room)
 {
-	const int size = n == 1 ? snprintf(out, room, "%s.stage%u.backup", file, stage) :
-	    snprintf(out, room, "%s.stage%u.backup.%u", file, stage, n);
+	const int size = n == 1
+	    ? snprintf(out, room, "%s.stage%u.backup", file, stage)
+	    : snprintf(out, room, "%s.stage%u.backup.%u", file, stage, n);
 
 	return size >= 0 && (size_t)size < room;
 }
@@ -97,16 +98,18 @@ lc__backup_choose(const char *file, unsigned stage, const char *wanted, char *ou
 	bool fits;
 
 	for (unsigned n = 1;; n++) {
-		fits = wanted == NULL ? lc__backup_name(file, stage, n, out, room) :
-		    (size_t)snprintf(out, room, "%s", wanted) < room;
+		fits = wanted == NULL ? lc__backup_name(file, stage, n, out, room)
+				      : (size_t)snprintf(out, room, "%s", wanted) < room;
 		if (!fits)
-			return lc__error(LC_INVALID, 0, "%s: the backup's name is too long", file);
+			return lc__error(LC_INVALID, 0,
+			    "%s: the backup's name is too long", file);
 		return_if_error(look(file, out, &found));
 		if (found != ANOTHER)
 			return LC_OK;
 		if (wanted != NULL)
-			return lc__error(LC_EXISTS, 0, "%s: it is there, and is no backup of "
-			    "this migration", wanted);
+			return lc__error(LC_EXISTS, 0,
+			    "%s: it is there, and is no backup of this migration",
+			    wanted);
 	}
 }
 
@@ -141,7 +144,8 @@ lc__backup_copy(int from, const char *from_path, uint64_t size, int to,
 	for (uint64_t at = 0; at < size && status == LC_OK; at += got) {
 		got = 0;
 		status = copy_step(from, from_path, at,
-		    size - at < STEP ? (size_t)(size - at) : STEP, bytes, to, to_path, &got);
+		    size - at < STEP ? (size_t)(size - at) : STEP, bytes, to, to_path,
+		    &got);
 	}
 	free(bytes);
 	return status;
@@ -154,8 +158,8 @@ copy_open(int from, const char *file, struct lc__newfile *to)
 
 	if (fstat(from, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", file);
-	return_if_error(lc__backup_copy(from, file, (uint64_t)st.st_size, to->fd,
-	    to->path));
+	return_if_error(
+	    lc__backup_copy(from, file, (uint64_t)st.st_size, to->fd, to->path));
 	if (fchmod(to->fd, st.st_mode & 07777) == -1)
 		return lc__error_sys(errno, "%s: mode", to->path);
 	return LC_OK;

@@ -16,7 +16,8 @@ LC_CHECKED lc_status lc__backup_check(const char *wanted, const char *file,
     const char *temporary);
 /** The n-th name for the original of a file of stage 1 or 2, from 1: FILE.stage1.backup,
  *  FILE.stage1.backup.2 and on. False if it does not fit. */
-bool lc__backup_name(const char *file, unsigned stage, unsigned n, char *out, size_t room);
+bool lc__backup_name(const char *file, unsigned stage, unsigned n, char *out,
+    size_t room);
 /** A name for it: @p wanted, or the first of those above under which nothing is or this
  *  very file. LC_EXISTS if something else is under @p wanted. */
 LC_CHECKED lc_status lc__backup_choose(const char *file, unsigned stage,

@@ -35,8 +35,8 @@ read_claim(const lc_value *value, lc_id path, struct claim *out)
 	size_t size;
 
 	return_if_error(lc_value_as_str(lc_value_find(value, "path"), &text, &size));
-	return_if_error(lc_value_as_unsigned(lc_value_find(value, "generation"),
-	    &out->generation));
+	return_if_error(
+	    lc_value_as_unsigned(lc_value_find(value, "generation"), &out->generation));
 	return_if_error(lc_value_as_unsigned(lc_value_find(value, "line"), &out->line));
 	out->there = true;
 	out->same_path = size == path.size && memcmp(text, path.data, size) == 0;
@@ -87,13 +87,13 @@ is_sure(const struct lc__claimant *who, const struct claim *claim)
 static bool
 is_open(const struct lc__claimant *who, const struct claim *claim)
 {
-	return !claim->there || (claim->generation != who->generation &&
-	    claim->same_path);
+	return !claim->there ||
+	    (claim->generation != who->generation && claim->same_path);
 }
 
 static lc_status
-take(const struct lc__claimant *who, const struct lc__buf *key,
-    const struct claim *claim, struct lc__claimed *out)
+take(const struct lc__claimant *who, const struct lc__buf *key, const struct claim *claim,
+    struct lc__claimed *out)
 {
 	out->first = !claim->there;
 	out->sure = is_sure(who, claim);
@@ -166,7 +166,8 @@ lc__claims_is_of(lc_id path, lc_id id)
 
 	if (name.size == 0)
 		return false;
-	if (is_same(id, without_extension(name)) || is_same(id, name) || is_same(id, path))
+	if (is_same(id, without_extension(name)) || is_same(id, name) ||
+	    is_same(id, path))
 		return true;
 	/* PATH#2 and on. */
 	if (id.size < path.size + 2 || memcmp(text, path.data, path.size) != 0 ||
@@ -273,16 +274,16 @@ lc_status
 lc__claims_find(const struct lc__claimant *who, struct lc__buf *id)
 {
 	struct lc__buf key = { 0 };
-	const lc_status status = file_name(who->path).size == 0 ? LC_NOT_FOUND :
-	    find(who, id, &key);
+	const lc_status status = file_name(who->path).size == 0 ? LC_NOT_FOUND
+								: find(who, id, &key);
 
 	lc__buf_free(&key);
 	return status;
 }
 
 static lc_status
-match(const struct lc__claimant *who, bool exact, struct lc__buf *id,
-    struct lc__buf *key, struct lc__buf *turned)
+match(const struct lc__claimant *who, bool exact, struct lc__buf *id, struct lc__buf *key,
+    struct lc__buf *turned)
 {
 	const lc_id name = file_name(who->path);
 	struct claim claim = { .there = true };
@@ -298,7 +299,8 @@ match(const struct lc__claimant *who, bool exact, struct lc__buf *id,
 		return_if_error(look(who, key, &claim));
 		claims += claim.there && claim.same_path;
 		if (is_sure(who, &claim)) {
-			return_if_error(set_id(id, (lc_id){ turned->data, turned->size }));
+			return_if_error(
+			    set_id(id, (lc_id){ turned->data, turned->size }));
 			found++;
 		}
 		claim.there |= turn < 3;
@@ -310,8 +312,9 @@ lc_status
 lc__claims_match(const struct lc__claimant *who, bool exact, struct lc__buf *id)
 {
 	struct lc__buf key = { 0 }, turned = { 0 };
-	const lc_status status = file_name(who->path).size == 0 ? LC_NOT_FOUND :
-	    match(who, exact, id, &key, &turned);
+	const lc_status status = file_name(who->path).size == 0
+	    ? LC_NOT_FOUND
+	    : match(who, exact, id, &key, &turned);
 
 	lc__buf_free(&key);
 	lc__buf_free(&turned);
@@ -329,7 +332,8 @@ check(const struct lc__claimant *who, lc_id id, struct lc__buf *key)
 		return lc__error(LC_INVALID, 0, "image_id %s has no claim",
 		    lc__quote_id(id.data, id.size));
 	if (!claim.same_path || claim.line != who->line)
-		return lc__error(LC_INVALID, 0, "image_id %s is claimed for line %llu, %s",
+		return lc__error(LC_INVALID, 0,
+		    "image_id %s is claimed for line %llu, %s",
 		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line,
 		    claim.path);
 	return LC_OK;

@@ -19,7 +19,7 @@
 
 /** Whose claims are read and made. */
 struct lc__claimant {
-	lc_cache *cache;     /* the migration's module; puts stay pending */
+	lc_cache *cache; /* the migration's module; puts stay pending */
 	uint64_t generation;
 	uint64_t line;
 	lc_id path;
@@ -31,9 +31,9 @@ struct lc__claimant {
 
 /** What became of a claim. */
 struct lc__claimed {
-	bool first;     /* nobody ever had the id */
-	bool sure;      /* it was this very line's before */
-	bool second;    /* others have simpler ids */
+	bool first;  /* nobody ever had the id */
+	bool sure;   /* it was this very line's before */
+	bool second; /* others have simpler ids */
 };
 
 /**
@@ -42,8 +42,8 @@ struct lc__claimed {
  * @param id  gets it
  * @return LC_INVALID if the path names no file.
  */
-LC_CHECKED lc_status lc__claims_choose(const struct lc__claimant *who,
-    struct lc__buf *id, struct lc__claimed *out);
+LC_CHECKED lc_status lc__claims_choose(const struct lc__claimant *who, struct lc__buf *id,
+    struct lc__claimed *out);
 
 /** Is it one of the ids that lc__claims_choose() can give to a record of this path? */
 bool lc__claims_is_of(lc_id path, lc_id id);

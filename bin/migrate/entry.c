@@ -10,14 +10,17 @@
 #include "base/json_write.h"
 
 static const char *const names[LC__ENTRY_MEMBERS] = {
-	[LC__ENTRY_PATH] = "image_path", [LC__ENTRY_HEIGHT] = "height",
-	[LC__ENTRY_WIDTH] = "width", [LC__ENTRY_ID] = "image_id",
-	[LC__ENTRY_BUCKET] = "aspect_bucket", [LC__ENTRY_VERSION] = "format_version",
+	[LC__ENTRY_PATH] = "image_path",
+	[LC__ENTRY_HEIGHT] = "height",
+	[LC__ENTRY_WIDTH] = "width",
+	[LC__ENTRY_ID] = "image_id",
+	[LC__ENTRY_BUCKET] = "aspect_bucket",
+	[LC__ENTRY_VERSION] = "format_version",
 };
 
 lc_status
-lc__entry_error(const struct lc__line_entry *entry, const char *at,
-    const char *format, ...)
+lc__entry_error(const struct lc__line_entry *entry, const char *at, const char *format,
+    ...)
 {
 	char text[700];
 	va_list args;
@@ -98,7 +101,8 @@ read_path(struct lc__line_entry *out)
 	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
 		return lc__entry_error(out, out->line.text, "no image_path");
 	if (member->kind != LC__JSON_STRING)
-		return lc__entry_error(out, member->value.text, "image_path is no string");
+		return lc__entry_error(out, member->value.text,
+		    "image_path is no string");
 	status = lc__json_unescape(member->value, &out->path);
 	if (status == LC_CORRUPT)
 		return lc__entry_error(out, member->value.text,
@@ -133,8 +137,8 @@ integer_of(const struct lc__json_member *member, uint64_t *out)
 
 	return member->kind == LC__JSON_NUMBER &&
 	    lc__json_number(member->value.text, member->value.text + member->value.size,
-	    &number) != NULL && !number.negative &&
-	    lc__json_number_integer(&number, out);
+		&number) != NULL &&
+	    !number.negative && lc__json_number_integer(&number, out);
 }
 
 /* 0 if it is not there, or null. */
@@ -178,8 +182,9 @@ read_version(struct lc__line_entry *out)
 	out->newer = false;
 	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
 		return LC_OK;
-	if (member->kind != LC__JSON_NUMBER || lc__json_number(member->value.text,
-	    member->value.text + member->value.size, &number) == NULL)
+	if (member->kind != LC__JSON_NUMBER ||
+	    lc__json_number(member->value.text, member->value.text + member->value.size,
+		&number) == NULL)
 		return lc__entry_error(out, member->value.text,
 		    "format_version is not a number");
 	out->newer = lc__json_number_double(&number) > 2;
@@ -206,8 +211,8 @@ lc__entry_has_bucket(const struct lc__line_entry *entry)
 	int size = 0;
 	char copy[32];
 
-	if (member->name.text == NULL || member->kind != LC__JSON_STRING || text.size < 2 ||
-	    text.size >= sizeof(copy))
+	if (member->name.text == NULL || member->kind != LC__JSON_STRING ||
+	    text.size < 2 || text.size >= sizeof(copy))
 		return false;
 	memcpy(copy, text.text + 1, text.size - 2);
 	copy[text.size - 2] = '\0';
@@ -281,7 +286,8 @@ static struct style
 style_of(const struct lc__line_entry *entry)
 {
 	const bool colon = is_blank(entry->first.value.text[-1]);
-	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2]) : colon;
+	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2])
+					    : colon;
 
 	return (struct style){ comma ? " " : "", colon ? " " : "", line_is_ascii(entry) };
 }
@@ -331,8 +337,9 @@ cut(struct copying *copying)
 
 	if (array->name.text == copying->entry->first.name.text) {
 		copy_to(copying, array->name.text - 1);
-		copying->at = copying->entry->count > 1 ?
-		    copying->entry->second.name.text - 1 : end_of(array->value);
+		copying->at = copying->entry->count > 1
+		    ? copying->entry->second.name.text - 1
+		    : end_of(array->value);
 	} else {
 		copy_to(copying, array->whole.text - 1);
 		copying->at = end_of(array->value);
@@ -375,7 +382,8 @@ next_change(const struct lc__line_entry *entry, const struct lc__entry_news *new
 	for (int i = 0; i < LC__ENTRY_MEMBERS; i++) {
 		const char *name = entry->members[i].name.text;
 		const bool changed = i == LC__ENTRY_ARRAY ? news->cut : is_new(news, i);
-		if (!changed || name == NULL || name <= at || (least != NULL && name > least))
+		if (!changed || name == NULL || name <= at ||
+		    (least != NULL && name > least))
 			continue;
 		least = name;
 		found = (enum lc__entry_member)i;

@@ -24,19 +24,21 @@ enum lc__entry_member {
 
 struct lc__line_entry {
 	struct lc__json_slice line;
-	struct lc__json_member members[LC__ENTRY_MEMBERS]; /* name.text is NULL for one that
+	struct lc__json_member
+	    members[LC__ENTRY_MEMBERS]; /* name.text is NULL for one that
 	                                                   is not there */
-	struct lc__json_member first, second, last; /* of the object; second may be none */
-	size_t count;             /* members of the object */
-	struct lc__buf path;      /* image_path as UTF-8 */
-	struct lc__buf id;        /* image_id likewise; empty if there is none */
-	uint32_t width, height;   /* 0 if they are not there */
-	bool array;               /* the array is there, and not null */
-	bool v2;                  /* format_version is 2, and the members of a record of
+	struct lc__json_member first, second,
+	    last;               /* of the object; second may be none */
+	size_t count;           /* members of the object */
+	struct lc__buf path;    /* image_path as UTF-8 */
+	struct lc__buf id;      /* image_id likewise; empty if there is none */
+	uint32_t width, height; /* 0 if they are not there */
+	bool array;             /* the array is there, and not null */
+	bool v2;                /* format_version is 2, and the members of a record of
 	                             version 2 are there */
-	bool newer;               /* format_version is above 2: nothing but members and
+	bool newer;             /* format_version is above 2: nothing but members and
 	                             count is known of it */
-	bool named;               /* image_id is there, and neither null nor "" */
+	bool named;             /* image_id is there, and neither null nor "" */
 };
 
 /**
@@ -58,11 +60,11 @@ lc_status lc__entry_error(const struct lc__line_entry *entry, const char *at,
 
 /** What a line is to have. */
 struct lc__entry_news {
-	bool cut;             /* without the array */
-	bool upgrade;         /* with the members below; those that are there get new values */
-	bool name;            /* with image_id, if not upgrade */
-	lc_id id;             /* image_id; UTF-8 */
-	const char *bucket;   /* aspect_bucket */
+	bool cut;     /* without the array */
+	bool upgrade; /* with the members below; those that are there get new values */
+	bool name;    /* with image_id, if not upgrade */
+	lc_id id;     /* image_id; UTF-8 */
+	const char *bucket; /* aspect_bucket */
 };
 
 /** Append the line. Of a line that is ASCII the new text is ASCII too. */

@@ -26,8 +26,10 @@ find_id(struct filling *f)
 	const struct lc__migration *run = f->run;
 	const struct lc__line_entry *entry = &f->entry;
 	const struct lc__claimant who = {
-		.cache = run->state_cache, .generation = run->state.generation,
-		.line = f->lines.number, .path = { entry->path.data, entry->path.size }
+		.cache = run->state_cache,
+		.generation = run->state.generation,
+		.line = f->lines.number,
+		.path = { entry->path.data, entry->path.size },
 	};
 	lc_status status;
 
@@ -48,7 +50,8 @@ make_item(struct filling *f, struct lc__item *out)
 {
 	const struct lc__entry_news news = {
 		.cut = f->entry.members[LC__ENTRY_ARRAY].name.text != NULL,
-		.name = !f->entry.v2, .id = { f->id.data, f->id.size }
+		.name = !f->entry.v2,
+		.id = { f->id.data, f->id.size },
 	};
 
 	f->text.size = 0;
@@ -81,7 +84,8 @@ next(void *ctx, struct lc__item *out)
 			status = find_id(f);
 		if (status == LC_OK)
 			return make_item(f, out);
-		if (status != LC_NOT_FOUND && status != LC_INVALID && status != LC_CORRUPT)
+		if (status != LC_NOT_FOUND && status != LC_INVALID &&
+		    status != LC_CORRUPT)
 			return status;
 	}
 }
@@ -97,7 +101,7 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 		return LC_OK;
 	return_if_error(lc_value_as_tensor(value, &tensor));
 	if (lc__entry_read(item->payload.data, item->payload.size, f->run->how->field,
-	    &f->checked) != LC_OK ||
+		&f->checked) != LC_OK ||
 	    lc__migration_sides(f->run->how, &f->checked) != LC_OK)
 		return LC_OK;
 	return lc__migration_check_latents(&tensor, f->checked.width, f->checked.height);
@@ -122,9 +126,9 @@ run_encoder(struct filling *f, lc_cache *cache, struct lc__failures *failures)
 	const struct lc__fill fill = {
 		.cache = cache, .producers = &producers,
 		.demands = { .expect = &how->expect[f->pass], .n_expect = 1,
-		    .deep = how->repair },
+		    .deep = how->repair, },
 		.next = next, .check = check, .idle = idle, .ctx = f,
-		.batch = how->batch, .batch_bytes = (uint64_t)4 << 20, .failures = failures
+		.batch = how->batch, .batch_bytes = (uint64_t)4 << 20, .failures = failures,
 	};
 
 	producers.command = how->encoder[f->pass];
@@ -154,7 +158,8 @@ fill_module(struct filling *f)
 	lc_cache *cache;
 	lc_status status, closed;
 
-	return_if_error(lc_open(f->run->how->dir, f->run->how->module[f->pass], NULL, &cache));
+	return_if_error(
+	    lc_open(f->run->how->dir, f->run->how->module[f->pass], NULL, &cache));
 	status = open_failures(f->run->how, f->pass, &failures);
 	if (status == LC_OK)
 		status = run_encoder(f, cache, failures);
@@ -169,7 +174,9 @@ static lc_status
 fill_pass(struct lc__migration *run, enum lc__stage2_pass pass)
 {
 	struct filling f = {
-		.run = run, .pass = pass, .lines = lc__migrate_lines(run->in, run->how->file)
+		.run = run,
+		.pass = pass,
+		.lines = lc__migrate_lines(run->in, run->how->file),
 	};
 	lc_status status = lc__lines_seek(&f.lines, 0, 0);
 

@@ -14,8 +14,12 @@
 static inline struct lc__lines
 lc__migrate_lines(int fd, const char *path)
 {
-	return (struct lc__lines){ .fd = fd, .path = path, .limit = LC__MIGRATE_LINE_MAX,
-		.skip_mark = true };
+	return (struct lc__lines){
+		.fd = fd,
+		.path = path,
+		.limit = LC__MIGRATE_LINE_MAX,
+		.skip_mark = true,
+	};
 }
 
 struct lc__migration {
@@ -28,8 +32,8 @@ struct lc__migration {
 	uint64_t size;         /* of the file */
 	lc_cache *state_cache; /* module "stage2"; NULL in a dry run without one */
 	lc_cache *modules[LC__PASS_MODULES]; /* what is stored there; NULL: nothing yet */
-	struct lc__stage2_counts before; /* state.counts as they were at in */
-	bool changed;          /* what the stored state does not tell */
+	struct lc__stage2_counts before;     /* state.counts as they were at in */
+	bool changed;                        /* what the stored state does not tell */
 };
 
 /** Open the file and the module "stage2" and lock both; LC_BUSY. A dry run locks nothing. */

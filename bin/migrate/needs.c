@@ -15,7 +15,7 @@
 
 /* Of the sample. */
 struct seen {
-	uint64_t bytes;   /* of all its lines */
+	uint64_t bytes; /* of all its lines */
 	uint64_t records, arrays;
 	uint64_t cut;     /* bytes of arrays */
 	uint64_t latents; /* bytes */
@@ -32,8 +32,8 @@ note(const struct lc__stage2 *how, const struct lc__line_entry *entry, struct se
 }
 
 static lc_status
-look(const struct lc__stage2 *how, struct lc__lines *lines,
-    struct lc__line_entry *entry, struct seen *seen)
+look(const struct lc__stage2 *how, struct lc__lines *lines, struct lc__line_entry *entry,
+    struct seen *seen)
 {
 	struct lc__text_line line;
 	lc_status status = LC_OK;
@@ -65,12 +65,14 @@ estimate(const struct lc__stage2 *how, const struct seen *seen, uint64_t size,
 		array *= (double)how->shape[i];
 	out->records = (uint64_t)((double)seen->records * scale);
 	if (how->pass[LC__PASS_MIGRATE])
-		out->lines = size - (uint64_t)((double)seen->cut * scale) + out->records * 100;
+		out->lines = size - (uint64_t)((double)seen->cut * scale) +
+		    out->records * 100;
 	if (how->pass[LC__PASS_MIGRATE] || how->pass[LC__PASS_DINOV3])
 		out->modules[LC__PASS_DINOV3] = stored((uint64_t)arrays, array);
 	if (how->pass[LC__PASS_VAE] && how->encoder[LC__PASS_VAE] != NULL)
-		out->modules[LC__PASS_VAE] = stored(out->records, seen->records == 0 ? 0 :
-		    (double)seen->latents / (double)seen->records);
+		out->modules[LC__PASS_VAE] = stored(out->records,
+		    seen->records == 0 ? 0
+				       : (double)seen->latents / (double)seen->records);
 	if (how->pass[LC__PASS_T5] && how->encoder[LC__PASS_T5] != NULL)
 		out->modules[LC__PASS_T5] = stored(out->records, 77 * 1024 * 2);
 }
@@ -101,8 +103,9 @@ left(const struct lc__migration *run, uint64_t *lines, uint64_t *tensors)
 	const struct lc__stage2_needs *needs = &run->done->needs;
 	const uint64_t done = run->state.rewriting ? run->state.out : 0;
 
-	*lines = run->state.phase > LC__STAGE2_LINES || needs->lines < done ? 0 :
-	    needs->lines - done;
+	*lines = run->state.phase > LC__STAGE2_LINES || needs->lines < done
+	    ? 0
+	    : needs->lines - done;
 	*tensors = 0;
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
 		lc_stats stats = { .struct_size = sizeof(stats), .live_bytes = 0 };
@@ -125,7 +128,8 @@ lc__migration_check_space(const struct lc__migration *run)
 	return_if_error(left(run, &lines, &tensors));
 	if (stat(run->state.file, &file) == -1 || stat(run->how->dir, &dir) == -1)
 		return lc__error_sys(errno, "%s: stat", run->how->dir);
-	snprintf(what, sizeof(what), "about %" PRIu64 " records", run->done->needs.records);
+	snprintf(what, sizeof(what), "about %" PRIu64 " records",
+	    run->done->needs.records);
 	if (file.st_dev == dir.st_dev)
 		return lc__space_check(run->how->dir, lines + tensors, what);
 	return_if_error(lc__space_check(run->how->dir, tensors, what));

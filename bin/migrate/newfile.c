@@ -79,8 +79,10 @@ lc__migration_check_unchanged(const struct lc__migration *run, char stamp[LC__ST
 	close(fd);
 	if (status != LC_OK || strcmp(stamp, run->state.stamp) == 0)
 		return status;
-	return lc__error(LC_CHANGED, 0, "%s: it was changed while it was migrated; what "
-	    "was done stands, run it again", run->how->file);
+	return lc__error(LC_CHANGED, 0,
+	    "%s: it was changed while it was migrated; what "
+	    "was done stands, run it again",
+	    run->how->file);
 }
 
 static lc_status

@@ -28,13 +28,14 @@ compare(struct lc__pass *pass, lc_id id, bool *there, bool *same)
 	const lc_tensor *old = &view.tensor;
 
 	*there = status == LC_OK;
-	*same = status == LC_OK && view.kind == LC_TENSOR && old->dtype == tensor->dtype &&
-	    old->ndim == tensor->ndim && memcmp(old->shape, tensor->shape,
-	    tensor->ndim * sizeof(old->shape[0])) == 0 &&
+	*same = status == LC_OK && view.kind == LC_TENSOR &&
+	    old->dtype == tensor->dtype && old->ndim == tensor->ndim &&
+	    memcmp(old->shape, tensor->shape, tensor->ndim * sizeof(old->shape[0])) ==
+		0 &&
 	    memcmp(old->data, tensor->data, tensor->nbytes) == 0;
 	if (*there && pass->run->how->repair)
 		*there = lc__migration_check_value(pass->run->how, LC__PASS_DINOV3,
-		    &pass->entry, &view) == LC_OK;
+			     &pass->entry, &view) == LC_OK;
 	lc_view_release(&view);
 	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
@@ -92,17 +93,19 @@ warn(const struct lc__pass *pass, uint64_t *count, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(what, sizeof(what), format, args);
 	va_end(args);
-	snprintf(text, sizeof(text), "%s:%" PRIu64 ": %s%s", how->file, pass->lines.number,
-	    what, *count == 10 ? "; more of these are only counted" : "");
+	snprintf(text, sizeof(text), "%s:%" PRIu64 ": %s%s", how->file,
+	    pass->lines.number, what,
+	    *count == 10 ? "; more of these are only counted" : "");
 	how->warn(how->ctx, text);
 }
 
 bool
 lc__migration_is_foreign(const struct lc__line_entry *entry)
 {
-	return !entry->v2 && entry->named && (entry->id.size == 0 ||
-	    !lc__claims_is_of((lc_id){ entry->path.data, entry->path.size },
-	    (lc_id){ entry->id.data, entry->id.size }));
+	return !entry->v2 && entry->named &&
+	    (entry->id.size == 0 ||
+		!lc__claims_is_of((lc_id){ entry->path.data, entry->path.size },
+		    (lc_id){ entry->id.data, entry->id.size }));
 }
 
 const char *
@@ -110,8 +113,8 @@ lc__migration_id_text(const struct lc__line_entry *entry)
 {
 	const struct lc__json_slice value = entry->members[LC__ENTRY_ID].value;
 
-	return entry->id.size > 0 ? lc__quote_id(entry->id.data, entry->id.size) :
-	    lc__quote_id(value.text, value.size);
+	return entry->id.size > 0 ? lc__quote_id(entry->id.data, entry->id.size)
+				  : lc__quote_id(value.text, value.size);
 }
 
 /* Does the record go on with the image_id that it has? */
@@ -131,14 +134,17 @@ is_left_alone(struct lc__pass *pass)
 	struct lc__stage2_counts *counts = &pass->run->state.counts;
 
 	if (entry->newer) {
-		warn(pass, &counts->newer, "format_version %.*s is newer than 2; the line "
-		    "stays as it is", (int)(version.size < 40 ? version.size : 40), version.text);
+		warn(pass, &counts->newer,
+		    "format_version %.*s is newer than 2; the line stays as it is",
+		    (int)(version.size < 40 ? version.size : 40), version.text);
 		return true;
 	}
 	if (pass->run->how->force || !lc__migration_is_foreign(entry))
 		return false;
-	warn(pass, &counts->foreign, "image_id %s is not of its image_path; the line stays as "
-	    "it is, -f replaces it", lc__migration_id_text(entry));
+	warn(pass, &counts->foreign,
+	    "image_id %s is not of its image_path; the line stays as "
+	    "it is, -f replaces it",
+	    lc__migration_id_text(entry));
 	return true;
 }
 
@@ -148,8 +154,9 @@ tell_replaced(struct lc__pass *pass)
 {
 	const struct lc__line_entry *entry = &pass->entry;
 
-	if (entry->v2 || !entry->named || (entry->id.size == pass->id.size &&
-	    memcmp(entry->id.data, pass->id.data, pass->id.size) == 0))
+	if (entry->v2 || !entry->named ||
+	    (entry->id.size == pass->id.size &&
+		memcmp(entry->id.data, pass->id.data, pass->id.size) == 0))
 		return;
 	warn(pass, &pass->run->state.counts.foreign, "image_id %s is replaced by %s",
 	    lc__migration_id_text(entry), lc__quote_id(pass->id.data, pass->id.size));
@@ -160,9 +167,12 @@ claim(struct lc__pass *pass, struct lc__claimed *claimed)
 {
 	const struct lc__line_entry *entry = &pass->entry;
 	const struct lc__claimant who = {
-		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
-		.line = pass->lines.number, .path = { entry->path.data, entry->path.size },
-		.may = may_have, .ctx = pass
+		.cache = pass->run->state_cache,
+		.generation = pass->run->state.generation,
+		.line = pass->lines.number,
+		.path = { entry->path.data, entry->path.size },
+		.may = may_have,
+		.ctx = pass,
 	};
 	bool keeps = keeps_id(entry);
 	lc_status status = LC_OK;
@@ -170,14 +180,17 @@ claim(struct lc__pass *pass, struct lc__claimed *claimed)
 	if (keeps) {
 		pass->id.size = 0;
 		lc__buf_append(&pass->id, entry->id.data, entry->id.size);
-		status = pass->id.failed ? lc__no_memory(NULL) :
-		    lc__claims_keep(&who, (lc_id){ entry->id.data, entry->id.size }, claimed);
+		status = pass->id.failed
+		    ? lc__no_memory(NULL)
+		    : lc__claims_keep(&who, (lc_id){ entry->id.data, entry->id.size },
+			  claimed);
 		keeps = status != LC_EXISTS || entry->v2 || !pass->run->how->force;
 	}
 	if (!keeps)
 		status = lc__claims_choose(&who, &pass->id, claimed);
 	if (status == LC_INVALID || status == LC_EXISTS)
-		return lc__entry_error(entry, entry->line.text, "%s", lc_last_error()->text);
+		return lc__entry_error(entry, entry->line.text, "%s",
+		    lc_last_error()->text);
 	if (status == LC_OK)
 		pass->put |= !claimed->sure;
 	return status;
@@ -190,9 +203,12 @@ check_own(struct lc__pass *pass, lc_id id)
 	bool may;
 
 	return_if_error(may_have(pass, id, &may));
-	return may ? LC_OK : lc__entry_error(&pass->entry,
-	    pass->entry.members[LC__ENTRY_ARRAY].value.text, "%s has another tensor for %s",
-	    pass->run->how->module[LC__PASS_DINOV3], lc__quote_id(id.data, id.size));
+	return may
+	    ? LC_OK
+	    : lc__entry_error(&pass->entry,
+		  pass->entry.members[LC__ENTRY_ARRAY].value.text,
+		  "%s has another tensor for %s", pass->run->how->module[LC__PASS_DINOV3],
+		  lc__quote_id(id.data, id.size));
 }
 
 /* ---- a line ------------------------------------------------------------------ */
@@ -217,9 +233,10 @@ lacks(struct lc__pass *pass, lc_id id, bool *out)
 		status = lc_get(pass->run->modules[p], id.data, id.size, &view);
 		*out = status != LC_OK || view.kind != LC_TENSOR ||
 		    lc__expect_tensor(&how->expect[p], &view.tensor) != LC_OK ||
-		    (p == LC__PASS_VAE && pass->entry.width > 0 && pass->entry.height > 0 &&
-		    lc__migration_check_latents(&view.tensor, pass->entry.width,
-		    pass->entry.height) != LC_OK);
+		    (p == LC__PASS_VAE && pass->entry.width > 0 &&
+			pass->entry.height > 0 &&
+			lc__migration_check_latents(&view.tensor, pass->entry.width,
+			    pass->entry.height) != LC_OK);
 		lc_view_release(&view);
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_CORRUPT)
 			return status;
@@ -249,9 +266,9 @@ check_ratio(struct lc__pass *pass)
 	const double ratio = (double)entry->width / (double)entry->height;
 
 	if (ratio < RATIO_LEAST || ratio > RATIO_MOST)
-		warn(pass, &pass->run->state.counts.extreme, "%" PRIu32 "x%" PRIu32 ": its "
-		    "ratio of %.3g is outside of %g to %g", entry->width, entry->height, ratio,
-		    RATIO_LEAST, RATIO_MOST);
+		warn(pass, &pass->run->state.counts.extreme,
+		    "%" PRIu32 "x%" PRIu32 ": its ratio of %.3g is outside of %g to %g",
+		    entry->width, entry->height, ratio, RATIO_LEAST, RATIO_MOST);
 }
 
 /* The line as it is to be. */
@@ -263,16 +280,18 @@ write_line(struct lc__pass *pass, lc_id id, bool upgrade)
 	struct lc__entry_news news = {
 		.cut = pass->run->how->pass[LC__PASS_MIGRATE] && there &&
 		    (entry->array || upgrade),
-		.upgrade = upgrade, .id = id
+		.upgrade = upgrade,
+		.id = id,
 	};
 	char bucket[32];
 
 	if (upgrade) {
 		size_t n;
 		const lc_bucket *all = lc_buckets_default(&n);
-		const lc_bucket *b = &all[lc_bucket_nearest(all, n, entry->width,
-		    entry->height)];
-		snprintf(bucket, sizeof(bucket), "%" PRIu32 "x%" PRIu32, b->width, b->height);
+		const lc_bucket *b =
+		    &all[lc_bucket_nearest(all, n, entry->width, entry->height)];
+		snprintf(bucket, sizeof(bucket), "%" PRIu32 "x%" PRIu32, b->width,
+		    b->height);
 		news.bucket = bucket;
 	}
 	pass->changed |= news.cut || news.upgrade;
@@ -285,8 +304,10 @@ find_id(struct lc__pass *pass, lc_id *out)
 {
 	const struct lc__line_entry *entry = &pass->entry;
 	const struct lc__claimant who = {
-		.cache = pass->run->state_cache, .generation = pass->run->state.generation,
-		.line = pass->lines.number, .path = { entry->path.data, entry->path.size }
+		.cache = pass->run->state_cache,
+		.generation = pass->run->state.generation,
+		.line = pass->lines.number,
+		.path = { entry->path.data, entry->path.size },
 	};
 
 	if (entry->v2) {
@@ -310,7 +331,8 @@ count_entry(struct lc__pass *pass, bool upgrade, bool extract)
 
 	if (status == LC_NOT_FOUND) {
 		for (int p = 0; p < LC__PASS_MODULES; p++)
-			lacking |= pass->run->how->pass[p] && pass->run->how->encoder[p] != NULL &&
+			lacking |= pass->run->how->pass[p] &&
+			    pass->run->how->encoder[p] != NULL &&
 			    (p != LC__PASS_DINOV3 || !extract);
 	} else {
 		return_if_error(status);
@@ -328,8 +350,8 @@ static lc_status
 do_entry(struct lc__pass *pass)
 {
 	const struct lc__stage2 *how = pass->run->how;
-	const bool upgrade = how->pass[LC__PASS_MIGRATE] && (!pass->entry.v2 ||
-	    (how->repair && !lc__entry_has_bucket(&pass->entry)));
+	const bool upgrade = how->pass[LC__PASS_MIGRATE] &&
+	    (!pass->entry.v2 || (how->repair && !lc__entry_has_bucket(&pass->entry)));
 	const bool extract = pass->extract && pass->entry.array;
 	struct lc__claimed claimed;
 	bool lacking;
@@ -348,8 +370,8 @@ do_entry(struct lc__pass *pass)
 	if (how->dry_run)
 		return count_entry(pass, upgrade, extract);
 	if (extract && keeps_id(&pass->entry))
-		return_if_error(check_own(pass, (lc_id){ pass->entry.id.data,
-		    pass->entry.id.size }));
+		return_if_error(
+		    check_own(pass, (lc_id){ pass->entry.id.data, pass->entry.id.size }));
 	return_if_error(claim(pass, &claimed));
 	id = (lc_id){ pass->id.data, pass->id.size };
 	if (claimed.sure)
@@ -358,13 +380,15 @@ do_entry(struct lc__pass *pass)
 		return_if_error(store(pass, id));
 	return_if_error(lacks(pass, id, &lacking));
 	if (claimed.second)
-		warn(pass, &pass->run->state.counts.shared, "image_id %s, as simpler ones are "
-		    "those of other records", lc__quote_id(id.data, id.size));
+		warn(pass, &pass->run->state.counts.shared,
+		    "image_id %s, as simpler ones are those of other records",
+		    lc__quote_id(id.data, id.size));
 	if (upgrade)
 		check_ratio(pass);
 	tell_replaced(pass);
-	count(pass, upgrade, extract && (!pass->same || claimed.first ||
-	    how->pass[LC__PASS_MIGRATE]), lacking);
+	count(pass, upgrade,
+	    extract && (!pass->same || claimed.first || how->pass[LC__PASS_MIGRATE]),
+	    lacking);
 	return write_line(pass, id, upgrade);
 }
 
@@ -398,7 +422,8 @@ is_after_limit(const struct lc__pass *pass)
 	const struct lc__stage2_counts *counts = &pass->run->state.counts;
 	const uint64_t limit = pass->run->how->limit;
 
-	return limit > 0 && counts->migrated + counts->enriched + counts->extracted >= limit;
+	return limit > 0 &&
+	    counts->migrated + counts->enriched + counts->extracted >= limit;
 }
 
 lc_status
@@ -417,7 +442,8 @@ lc__pass_line(struct lc__pass *pass, const struct lc__text_line *line)
 		return lc__pass_keep(pass, line->text, line->size);
 	}
 	pass->run->state.limit_line = pass->lines.number;
-	status = lc__entry_read(line->text, line->size, pass->run->how->field, &pass->entry);
+	status = lc__entry_read(line->text, line->size, pass->run->how->field,
+	    &pass->entry);
 	bad = status == LC_INVALID || status == LC_CORRUPT;
 	if (status == LC_OK) {
 		status = do_entry(pass);

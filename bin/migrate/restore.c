@@ -26,11 +26,12 @@ static lc_status
 is_good(struct restoring *r, bool *out)
 {
 	lc_view view;
-	lc_status status = lc_get(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size,
-	    &view);
+	lc_status status = lc_get(r->run->modules[LC__PASS_DINOV3], r->id.data,
+	    r->id.size, &view);
 
-	*out = status == LC_OK && lc__migration_check_value(r->run->how, LC__PASS_DINOV3,
-	    &r->entry, &view) == LC_OK;
+	*out = status == LC_OK &&
+	    lc__migration_check_value(r->run->how, LC__PASS_DINOV3, &r->entry, &view) ==
+		LC_OK;
 	lc_view_release(&view);
 	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
@@ -41,8 +42,10 @@ find_id(struct restoring *r)
 {
 	const struct lc__line_entry *entry = &r->entry;
 	const struct lc__claimant who = {
-		.cache = r->run->state_cache, .generation = r->run->state.generation,
-		.line = r->lines.number, .path = { entry->path.data, entry->path.size }
+		.cache = r->run->state_cache,
+		.generation = r->run->state.generation,
+		.line = r->lines.number,
+		.path = { entry->path.data, entry->path.size },
 	};
 	lc_status status;
 
@@ -74,8 +77,8 @@ restore_line(struct restoring *r, const struct lc__text_line *line)
 	if (good)
 		return LC_OK;
 	return_if_error(lc__migration_array(how, &r->entry, &r->elements, &tensor));
-	return_if_error(lc_put(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size,
-	    &tensor));
+	return_if_error(
+	    lc_put(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size, &tensor));
 	r->run->done->restored++;
 	return LC_OK;
 }
@@ -95,8 +98,9 @@ restore_lines(struct restoring *r)
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_INVALID &&
 		    status != LC_CORRUPT)
 			return status;
-		if (how->step != NULL && how->step(how->ctx, &r->run->state.counts,
-		    r->lines.offset, r->size) != 0)
+		if (how->step != NULL &&
+		    how->step(how->ctx, &r->run->state.counts, r->lines.offset,
+			r->size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
 	return status == LC_END ? LC_OK : status;

@@ -14,7 +14,8 @@ read_step(struct lc__pass *pass, bool *end)
 {
 	const uint64_t start = pass->lines.offset, first = pass->lines.number;
 	const uint64_t asked = pass->run->how->step_lines;
-	const uint64_t most = asked > 0 && asked < LC__STEP_LINES ? asked : LC__STEP_LINES;
+	const uint64_t most = asked > 0 && asked < LC__STEP_LINES ? asked
+								  : LC__STEP_LINES;
 	struct lc__text_line line;
 
 	pass->out.size = 0;
@@ -41,8 +42,8 @@ write_step(struct lc__pass *pass)
 
 	if (lseek(run->out, (off_t)run->state.out, SEEK_SET) == -1)
 		return lc__error_sys(errno, "%s: seek", run->temporary);
-	return_if_error(lc__write_full(run->out, pass->out.data, pass->out.size,
-	    run->temporary));
+	return_if_error(
+	    lc__write_full(run->out, pass->out.data, pass->out.size, run->temporary));
 	if (fdatasync(run->out) == -1)
 		return lc__error_sys(errno, "%s: sync", run->temporary);
 	return LC_OK;
@@ -83,8 +84,8 @@ tell(const struct lc__pass *pass)
 	const struct lc__migration *run = pass->run;
 	const struct lc__stage2 *how = run->how;
 
-	if (how->step != NULL && how->step(how->ctx, &run->state.counts, run->state.in,
-	    run->size) != 0)
+	if (how->step != NULL &&
+	    how->step(how->ctx, &run->state.counts, run->state.in, run->size) != 0)
 		return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	return LC_OK;
 }
@@ -94,8 +95,8 @@ steps(struct lc__pass *pass)
 {
 	bool end = false;
 
-	return_if_error(lc__lines_seek(&pass->lines, pass->run->state.in,
-	    pass->run->state.line));
+	return_if_error(
+	    lc__lines_seek(&pass->lines, pass->run->state.in, pass->run->state.line));
 	while (!end) {
 		return_if_error(tell(pass));
 		return_if_error(read_step(pass, &end));
@@ -109,8 +110,9 @@ lc__migration_lines(struct lc__migration *run)
 {
 	const bool *asked = run->how->pass;
 	struct lc__pass pass = {
-		.run = run, .lines = lc__migrate_lines(run->in, run->how->file),
-		.extract = asked[LC__PASS_DINOV3] || asked[LC__PASS_MIGRATE]
+		.run = run,
+		.lines = lc__migrate_lines(run->in, run->how->file),
+		.extract = asked[LC__PASS_DINOV3] || asked[LC__PASS_MIGRATE],
 	};
 	const lc_status status = steps(&pass);
 

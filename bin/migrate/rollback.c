@@ -24,8 +24,8 @@ struct rolling {
 	struct lc__stage2_rolled *out;
 	struct lc__lines lines;
 	struct lc__line_entry entry;
-	struct lc__buf text;      /* new lines that are not written yet */
-	struct lc__newfile file;  /* the new one */
+	struct lc__buf text;     /* new lines that are not written yet */
+	struct lc__newfile file; /* the new one */
 };
 
 /* ---- an array as text -------------------------------------------------------- */
@@ -37,15 +37,9 @@ put_element(struct lc__buf *out, lc_dtype dtype, const unsigned char *p)
 	char text[LC__SHORTEST];
 
 	switch (dtype) {
-	case LC_BOOL:
-		lc__buf_printf(out, "%s", *p ? "true" : "false");
-		break;
-	case LC_U64:
-		lc__buf_printf(out, "%llu", (unsigned long long)lc__get64(p));
-		break;
-	case LC_I64:
-		lc__buf_printf(out, "%lld", (long long)lc__get64(p));
-		break;
+	case LC_BOOL: lc__buf_printf(out, "%s", *p ? "true" : "false"); break;
+	case LC_U64: lc__buf_printf(out, "%llu", (unsigned long long)lc__get64(p)); break;
+	case LC_I64: lc__buf_printf(out, "%lld", (long long)lc__get64(p)); break;
 	default:
 		lc__shortest(lc__element_real(dtype, p), text);
 		lc__buf_printf(out, "%s", text);
@@ -94,8 +88,9 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 	const struct lc__line_entry *entry = &r->entry;
 	const char *const end = entry->line.text + entry->line.size;
 	const char *const colon = entry->first.value.text[-1] == ' ' ? " " : "";
-	const char *const comma = entry->count > 1 &&
-	    entry->second.name.text[-2] == ' ' ? " " : "";
+	const char *const comma = entry->count > 1 && entry->second.name.text[-2] == ' '
+	    ? " "
+	    : "";
 	struct lc__json_members all;
 	struct lc__json_member member;
 	bool begun = false;
@@ -106,20 +101,21 @@ put_line(struct rolling *r, const lc_tensor *tensor)
 	    (size_t)(entry->first.whole.text - entry->line.text));
 	while ((status = lc__json_next(&all, &member)) == LC_OK) {
 		const bool is_last = member.name.text == entry->last.name.text;
-		const char *const to = is_last ? member.value.text + member.value.size :
-		    member.whole.text + member.whole.size;
+		const char *const to = is_last ? member.value.text + member.value.size
+					       : member.whole.text + member.whole.size;
 		if (goes(entry, &member))
 			continue;
 		lc__buf_printf(&r->text, "%s", begun ? "," : "");
-		lc__buf_append(&r->text, member.whole.text, (size_t)(to - member.whole.text));
+		lc__buf_append(&r->text, member.whole.text,
+		    (size_t)(to - member.whole.text));
 		begun = true;
 	}
 	if (status != LC_END)
 		return status;
 	if (tensor != NULL) {
 		lc__buf_printf(&r->text, ",%s\"", comma);
-		lc__json_put_text(&r->text, r->run->how->field, strlen(r->run->how->field),
-		    LC__JSON_ASCII);
+		lc__json_put_text(&r->text, r->run->how->field,
+		    strlen(r->run->how->field), LC__JSON_ASCII);
 		lc__buf_printf(&r->text, "\":%s", colon);
 		put_array(&r->text, tensor, 0, tensor->data, comma);
 	}
@@ -142,8 +138,9 @@ found(struct rolling *r, const char *what)
 	const struct lc__stage2 *how = r->run->how;
 	char id[400];
 
-	snprintf(id, sizeof(id), "%.*s", (int)(r->entry.id.size < 399 ? r->entry.id.size :
-	    399), (const char *)r->entry.id.data);
+	snprintf(id, sizeof(id), "%.*s",
+	    (int)(r->entry.id.size < 399 ? r->entry.id.size : 399),
+	    (const char *)r->entry.id.data);
 	if (how->finding != NULL)
 		how->finding(how->ctx, r->lines.number, id, what);
 }
@@ -170,7 +167,8 @@ roll_entry(struct rolling *r, const struct lc__text_line *line)
 		return put_line(r, NULL);
 	}
 	if (status == LC_OK) {
-		status = lc__migration_check_value(how, LC__PASS_DINOV3, &r->entry, &view);
+		status = lc__migration_check_value(how, LC__PASS_DINOV3, &r->entry,
+		    &view);
 		if (status == LC_OK) {
 			r->out->back++;
 			status = put_line(r, &view.tensor);
@@ -207,8 +205,9 @@ roll_line(struct rolling *r, const struct lc__text_line *line)
 static lc_status
 write_text(struct rolling *r)
 {
-	const lc_status status = r->run->how->dry_run ? LC_OK : lc__write_full(r->file.fd,
-	    r->text.data, r->text.size, r->file.temporary);
+	const lc_status status = r->run->how->dry_run
+	    ? LC_OK
+	    : lc__write_full(r->file.fd, r->text.data, r->text.size, r->file.temporary);
 
 	r->text.size = 0;
 	return status;
@@ -228,8 +227,8 @@ roll_lines(struct rolling *r)
 		lc__buf_append(&r->text, "\n", line.newline);
 		if (r->text.size >= PORTION)
 			return_if_error(write_text(r));
-		if (how->step != NULL && how->step(how->ctx, &none, r->lines.offset,
-		    r->run->size) != 0)
+		if (how->step != NULL &&
+		    how->step(how->ctx, &none, r->lines.offset, r->run->size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
 	return_if_error(status == LC_END ? LC_OK : status);
@@ -266,7 +265,8 @@ roll_back(struct rolling *r)
 	}
 	r->lines = lc__migrate_lines(run->in, run->how->file);
 	return_if_error(roll_lines(r));
-	return r->out->back + r->out->without > 0 && !run->how->dry_run ? replace(r) : LC_OK;
+	return r->out->back + r->out->without > 0 && !run->how->dry_run ? replace(r)
+									: LC_OK;
 }
 
 lc_status

@@ -90,6 +90,6 @@ lc__migration_check_latents(const lc_tensor *tensor, uint32_t width, uint32_t he
 	if (tensor->ndim == 3 && tensor->shape[1] == height / 8 &&
 	    tensor->shape[2] == width / 8)
 		return LC_OK;
-	return lc__error(LC_SCHEMA, 0, "an image of %ux%u has latents of [*,%u,%u]", width,
-	    height, height / 8, width / 8);
+	return lc__error(LC_SCHEMA, 0, "an image of %ux%u has latents of [*,%u,%u]",
+	    width, height, height / 8, width / 8);
 }

@@ -17,9 +17,8 @@
 #include "migrate/backup.h"
 #include "migrate/migration.h"
 
-const char *const lc__stage2_passes[LC__PASSES + 1] = {
-	"dinov3", "vae", "t5", "migrate", NULL
-};
+const char *const lc__stage2_passes[LC__PASSES + 1] = { "dinov3", "vae", "t5", "migrate",
+	NULL };
 
 /* ---- modules ----------------------------------------------------------------- */
 
@@ -48,8 +47,8 @@ lc__migration_open_modules(struct lc__migration *run)
 
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (how->pass[p] || (p == LC__PASS_DINOV3 && how->pass[LC__PASS_MIGRATE]))
-			return_if_error(open_module(run, p, p == LC__PASS_DINOV3 &&
-			    !how->dry_run));
+			return_if_error(
+			    open_module(run, p, p == LC__PASS_DINOV3 && !how->dry_run));
 	return LC_OK;
 }
 
@@ -113,8 +112,8 @@ real_path(const char *file, char *out, size_t room)
 	if (size <= room)
 		memcpy(out, path, size);
 	free(path);
-	return size <= room ? LC_OK : lc__error(LC_INVALID, 0, "%s: its path is too long",
-	    file);
+	return size <= room ? LC_OK
+			    : lc__error(LC_INVALID, 0, "%s: its path is too long", file);
 }
 
 /* From the first line on, with the claims that there are. */
@@ -147,7 +146,8 @@ renew_generation(struct lc__migration *run, const char *stamp)
 	struct lc__stage2_state *state = &run->state;
 
 	if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
-		say(run, "it has changed since its migration was begun; its lines are gone "
+		say(run,
+		    "it has changed since its migration was begun; its lines are gone "
 		    "through anew");
 	state->generation++;
 	begin_anew(state);
@@ -168,8 +168,9 @@ lc__migration_same_file(struct lc__migration *run)
 			return status;
 	}
 	if (*state->file != '\0' && strcmp(state->file, path) != 0 && !run->how->force)
-		return lc__error(LC_INVALID, 0, "%s/stage2 tells of %s; -f goes on with %s",
-		    run->how->dir, state->file, run->how->file);
+		return lc__error(LC_INVALID, 0,
+		    "%s/stage2 tells of %s; -f goes on with %s", run->how->dir,
+		    state->file, run->how->file);
 	snprintf(state->file, sizeof(state->file), "%s", path);
 	return LC_OK;
 }
@@ -233,12 +234,14 @@ load(struct lc__migration *run)
 	return_if_error(lc__stage2_stamp(run->in, run->how->file, stamp));
 	return_if_error(lc__migration_same_file(run));
 	for (int p = 0; p < LC__PASSES; p++)
-		if (run->how->pass[p] && (p >= LC__PASS_MODULES || p == LC__PASS_DINOV3 ||
-		    run->how->encoder[p] != NULL))
+		if (run->how->pass[p] &&
+		    (p >= LC__PASS_MODULES || p == LC__PASS_DINOV3 ||
+			run->how->encoder[p] != NULL))
 			run->state.passes |= UINT64_C(1) << p;
 	if (asprintf(&run->temporary, "%s.stage2.tmp", run->state.file) < 0)
 		return lc__no_memory(run->how->file);
-	return_if_error(lc__backup_check(run->how->backup, run->state.file, run->temporary));
+	return_if_error(
+	    lc__backup_check(run->how->backup, run->state.file, run->temporary));
 	return find_start(run, stamp, recipe);
 }
 
@@ -258,8 +261,9 @@ open_file(struct lc__migration *run)
 	if (fstat(run->in, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", run->how->file);
 	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: it is no regular file, so that it "
-		    "cannot be replaced", run->how->file);
+		return lc__error(LC_INVALID, 0,
+		    "%s: it is no regular file, so that it cannot be replaced",
+		    run->how->file);
 	run->size = (uint64_t)st.st_size;
 	return LC_OK;
 }
@@ -305,8 +309,9 @@ lock(const char *dir, int *fd)
 	if (*fd == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	else if (flock(*fd, LOCK_EX | LOCK_NB) == -1)
-		status = errno == EWOULDBLOCK ? lc__error(LC_BUSY, 0, "%s: another migration "
-		    "is running", dir) : lc__error_sys(errno, "%s: lock", path);
+		status = errno == EWOULDBLOCK
+		    ? lc__error(LC_BUSY, 0, "%s: another migration is running", dir)
+		    : lc__error_sys(errno, "%s: lock", path);
 	free(path);
 	return status;
 }
@@ -335,8 +340,8 @@ migrate(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 
-	return_if_error(lc__migration_needs(run->how, run->in, run->size,
-	    &run->done->needs));
+	return_if_error(
+	    lc__migration_needs(run->how, run->in, run->size, &run->done->needs));
 	if (state->phase == LC__STAGE2_LINES)
 		return_if_error(lines_phase(run));
 	return_if_error(open_file(run));
@@ -354,8 +359,8 @@ count_only(struct lc__migration *run)
 	lc_status status, closed;
 
 	begin_anew(&run->state);
-	return_if_error(lc__migration_needs(run->how, run->in, run->size,
-	    &run->done->needs));
+	return_if_error(
+	    lc__migration_needs(run->how, run->in, run->size, &run->done->needs));
 	status = lc__migration_open_modules(run);
 	if (status == LC_OK)
 		status = lc__migration_lines(run);
@@ -421,7 +426,11 @@ lc_status
 lc__stage2_run(const struct lc__stage2 *how, struct lc__stage2_done *out)
 {
 	struct lc__migration run = {
-		.how = how, .done = out, .in = -1, .out = -1, .lock = -1
+		.how = how,
+		.done = out,
+		.in = -1,
+		.out = -1,
+		.lock = -1,
 	};
 	const struct lc__stage2_counts *counts = &run.state.counts;
 	lc_status status;

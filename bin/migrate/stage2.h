@@ -19,10 +19,10 @@
 
 /** What a migration does; the first three each fill a module. */
 enum lc__stage2_pass {
-	LC__PASS_DINOV3,  /* extract arrays; the encoder makes what has none */
+	LC__PASS_DINOV3, /* extract arrays; the encoder makes what has none */
 	LC__PASS_VAE,
 	LC__PASS_T5,
-	LC__PASS_MODULES, /* how many have modules */
+	LC__PASS_MODULES,                    /* how many have modules */
 	LC__PASS_MIGRATE = LC__PASS_MODULES, /* the lines */
 	LC__PASSES
 };
@@ -31,31 +31,32 @@ enum lc__stage2_pass {
 extern const char *const lc__stage2_passes[LC__PASSES + 1];
 
 struct lc__stage2 {
-	const char *file;      /* the records, a JSON object a line */
-	const char *dir;       /* root of the modules */
-	const char *field;     /* the array's name */
-	lc_dtype dtype;        /* of the array's elements */
+	const char *file;  /* the records, a JSON object a line */
+	const char *dir;   /* root of the modules */
+	const char *field; /* the array's name */
+	lc_dtype dtype;    /* of the array's elements */
 	uint32_t ndim;
 	const uint64_t *shape; /* of the array */
 	const char *images;    /* where image_path is looked up for records without height
 	                          and width; NULL: nowhere */
-	const char *backup;    /* NULL: FILE.stage1.backup, or the first of FILE.stage1.backup.2
+	const char
+	    *backup; /* NULL: FILE.stage1.backup, or the first of FILE.stage1.backup.2
 	                          and on that is free */
 	bool pass[LC__PASSES];
-	bool named;            /* the passes were named; else a verification leaves out modules
+	bool named; /* the passes were named; else a verification leaves out modules
 	                          that nothing was to fill */
 	const char *module[LC__PASS_MODULES];
-	const char *encoder[LC__PASS_MODULES]; /* commands; NULL for none */
+	const char *encoder[LC__PASS_MODULES];      /* commands; NULL for none */
 	struct lc__expect expect[LC__PASS_MODULES]; /* of what is stored there */
-	struct lc__producers producers; /* but command and module */
+	struct lc__producers producers;             /* but command and module */
 	uint64_t batch;
-	uint64_t step_lines;   /* a step has so many lines at most; 0: LC__STEP_LINES */
-	bool force;            /* replace tensors that differ; take over another file's state */
-	bool dry_run;          /* change nothing */
-	bool repair;           /* tensors that are damaged, not finite or of another form are
+	uint64_t step_lines; /* a step has so many lines at most; 0: LC__STEP_LINES */
+	bool force;     /* replace tensors that differ; take over another file's state */
+	bool dry_run;   /* change nothing */
+	bool repair;    /* tensors that are damaged, not finite or of another form are
 	                          made anew as well: from arrays in the lines, from those in
 	                          the originals that were kept, by encoders */
-	uint64_t limit;        /* leave the lines alone after so many records that needed
+	uint64_t limit; /* leave the lines alone after so many records that needed
 	                          something; 0: none */
 
 	/** A line that stays as it is, and why: "FILE:LINE:COLUMN: why". */
@@ -68,29 +69,31 @@ struct lc__stage2 {
 	int (*step)(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
 	    uint64_t total);
 	/** Called often while an encoder runs; likewise. */
-	int (*filling)(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far);
+	int (*filling)(void *ctx, enum lc__stage2_pass pass,
+	    const struct lc__filled *so_far);
 	void *ctx;
 };
 
 /** What a migration needs on the disk, told by the first lines. */
 struct lc__stage2_needs {
-	uint64_t records;  /* about so many */
-	uint64_t lines;    /* bytes of the new file, with the old one that is kept beside it */
+	uint64_t records; /* about so many */
+	uint64_t
+	    lines; /* bytes of the new file, with the old one that is kept beside it */
 	uint64_t modules[LC__PASS_MODULES]; /* bytes; 0 for those that are not filled */
 };
 
 /** What came of it. */
 struct lc__stage2_done {
-	struct lc__stage2_counts counts;   /* of the whole migration, with what interrupted
+	struct lc__stage2_counts counts; /* of the whole migration, with what interrupted
 	                                      runs of it did */
-	uint64_t total;                    /* records: the sum of the first four counts */
+	uint64_t total;                  /* records: the sum of the first four counts */
 	struct lc__stage2_needs needs;
 	struct lc__filled filled[LC__PASS_MODULES]; /* of this run */
-	bool resumed;                      /* an interrupted run went before */
-	uint64_t restored;                 /* tensors that were taken from kept originals, by
+	bool resumed;                               /* an interrupted run went before */
+	uint64_t restored;           /* tensors that were taken from kept originals, by
 	                                      this run */
-	bool rewritten;                    /* the file was replaced, by this run */
-	char backup[LC__STATE_TEXT];       /* where the original is, if this migration changed
+	bool rewritten;              /* the file was replaced, by this run */
+	char backup[LC__STATE_TEXT]; /* where the original is, if this migration changed
 	                                      it; else "" */
 };
 
@@ -120,15 +123,16 @@ LC_CHECKED lc_status lc__stage2_verify(const struct lc__stage2 *how,
 
 /** What a rollback counted; each line that is not blank once in the first four. */
 struct lc__stage2_rolled {
-	uint64_t back;      /* lines that have their array again */
-	uint64_t without;   /* lines that are rolled back, to a record without an array: the
+	uint64_t back;    /* lines that have their array again */
+	uint64_t without; /* lines that are rolled back, to a record without an array: the
 	                       module has no tensor for them */
-	uint64_t kept;      /* lines of version 2 that stay: their tensor is damaged, or not
+	uint64_t kept;    /* lines of version 2 that stay: their tensor is damaged, or not
 	                       what it should be */
-	uint64_t other;     /* all other lines, which stay */
+	uint64_t other;   /* all other lines, which stay */
 	uint64_t blank;
-	bool rewritten;     /* the file was replaced */
-	char backup[LC__STATE_TEXT]; /* where the file is as it was; "" if it is not replaced */
+	bool rewritten; /* the file was replaced */
+	char backup
+	    [LC__STATE_TEXT]; /* where the file is as it was; "" if it is not replaced */
 };
 
 /**

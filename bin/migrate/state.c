@@ -16,21 +16,43 @@
 #define STATE "state"
 #define STAMPED ((uint64_t)1 << 20)
 
+/* clang-format off */
 #define NUMBER(field) { #field, offsetof(struct lc__stage2_state, field), 0 }
 #define COUNT(field) { #field, offsetof(struct lc__stage2_state, counts.field), 0 }
 #define TEXT(field) { #field, offsetof(struct lc__stage2_state, field), \
 	sizeof(((struct lc__stage2_state *)NULL)->field) }
+/* clang-format on */
 
 static const struct field {
 	const char *name;
 	size_t offset, room; /* room 0: a number */
 } fields[] = {
-	TEXT(file), NUMBER(generation), NUMBER(phase), NUMBER(rewriting), NUMBER(in),
-	NUMBER(out), NUMBER(line), NUMBER(limit_line), NUMBER(passes),
-	NUMBER(original_generation), COUNT(migrated), COUNT(enriched), COUNT(extracted),
-	COUNT(skipped), COUNT(bad), COUNT(blank), COUNT(newer),
-	COUNT(foreign), COUNT(left), COUNT(shared), COUNT(extreme), TEXT(recipe),
-	TEXT(backup), TEXT(original), TEXT(stamp), TEXT(renewed),
+	TEXT(file),
+	NUMBER(generation),
+	NUMBER(phase),
+	NUMBER(rewriting),
+	NUMBER(in),
+	NUMBER(out),
+	NUMBER(line),
+	NUMBER(limit_line),
+	NUMBER(passes),
+	NUMBER(original_generation),
+	COUNT(migrated),
+	COUNT(enriched),
+	COUNT(extracted),
+	COUNT(skipped),
+	COUNT(bad),
+	COUNT(blank),
+	COUNT(newer),
+	COUNT(foreign),
+	COUNT(left),
+	COUNT(shared),
+	COUNT(extreme),
+	TEXT(recipe),
+	TEXT(backup),
+	TEXT(original),
+	TEXT(stamp),
+	TEXT(renewed),
 };
 
 lc_status
@@ -101,8 +123,9 @@ lc__stage2_store(lc_cache *cache, const struct lc__stage2_state *state)
 		const unsigned char *p = bytes + fields[i].offset;
 		uint64_t number;
 		memcpy(&number, p, fields[i].room == 0 ? sizeof(number) : 0);
-		lc_value_set(value, fields[i].name, fields[i].room == 0 ?
-		    lc_value_unsigned(number) : lc_value_str((const char *)p));
+		lc_value_set(value, fields[i].name,
+		    fields[i].room == 0 ? lc_value_unsigned(number)
+					: lc_value_str((const char *)p));
 	}
 	status = lc_put_value(cache, STATE, strlen(STATE), value);
 	lc_value_free(value);
@@ -112,8 +135,7 @@ lc__stage2_store(lc_cache *cache, const struct lc__stage2_state *state)
 /* ---- stamps ------------------------------------------------------------------ */
 
 static lc_status
-hash_part(int fd, const char *path, uint64_t from, uint64_t to,
-    struct lc__hash128 *hash)
+hash_part(int fd, const char *path, uint64_t from, uint64_t to, struct lc__hash128 *hash)
 {
 	static const size_t step = 65536;
 	unsigned char *bytes = malloc(step);
@@ -127,8 +149,9 @@ hash_part(int fd, const char *path, uint64_t from, uint64_t to,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			status = n < 0 ? lc__error_sys(errno, "%s: read", path) :
-			    lc__error(LC_CHANGED, 0, "%s: it became shorter", path);
+			status = n < 0
+			    ? lc__error_sys(errno, "%s: read", path)
+			    : lc__error(LC_CHANGED, 0, "%s: it became shorter", path);
 			break;
 		}
 		lc__hash128_update(hash, bytes, (size_t)n);

@@ -105,8 +105,10 @@ find_id(struct verifying *v)
 {
 	const struct lc__line_entry *entry = &v->entry;
 	const struct lc__claimant who = {
-		.cache = v->state_cache, .generation = v->state.generation,
-		.line = v->lines.number, .path = { entry->path.data, entry->path.size }
+		.cache = v->state_cache,
+		.generation = v->state.generation,
+		.line = v->lines.number,
+		.path = { entry->path.data, entry->path.size },
 	};
 	lc_status status;
 
@@ -174,8 +176,8 @@ check_old(struct verifying *v)
 	if (entry->v2 || entry->newer || !v->how->pass[LC__PASS_MIGRATE])
 		return LC_OK;
 	return_if_error(lc__migration_sides(v->how, entry));
-	return entry->array ? lc__migration_array(v->how, entry, &v->elements, &tensor) :
-	    LC_OK;
+	return entry->array ? lc__migration_array(v->how, entry, &v->elements, &tensor)
+			    : LC_OK;
 }
 
 static lc_status
@@ -209,7 +211,8 @@ check_lines(struct verifying *v, uint64_t size)
 	return_if_error(lc__lines_seek(&v->lines, 0, 0));
 	while ((status = lc__lines_next(&v->lines, &line)) == LC_OK) {
 		return_if_error(check_line(v, &line));
-		if (how->step != NULL && how->step(how->ctx, &none, v->lines.offset, size) != 0)
+		if (how->step != NULL &&
+		    how->step(how->ctx, &none, v->lines.offset, size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: stopped", how->file);
 	}
 	return status == LC_END ? LC_OK : status;
@@ -226,8 +229,9 @@ open_modules(struct verifying *v)
 	lc_options_init(&options);
 	options.flags = LC_RDONLY;
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
-		status = !v->how->pass[p] ? LC_OK : lc_open(v->how->dir,
-		    v->how->module[p], &options, &v->modules[p]);
+		status = !v->how->pass[p]
+		    ? LC_OK
+		    : lc_open(v->how->dir, v->how->module[p], &options, &v->modules[p]);
 		if (status != LC_OK && status != LC_NO_FILE)
 			return status;
 	}
@@ -242,9 +246,10 @@ static void
 choose_modules(struct verifying *v)
 {
 	for (int p = 0; p < LC__PASS_MODULES; p++)
-		v->out->asked[p] = v->how->pass[p] && (v->how->named ||
-		    p == LC__PASS_DINOV3 || v->how->encoder[p] != NULL ||
-		    v->modules[p] != NULL || (v->state.passes >> p & 1));
+		v->out->asked[p] = v->how->pass[p] &&
+		    (v->how->named || p == LC__PASS_DINOV3 ||
+			v->how->encoder[p] != NULL || v->modules[p] != NULL ||
+			(v->state.passes >> p & 1));
 }
 
 static lc_status
@@ -256,7 +261,8 @@ verify(struct verifying *v)
 	if (fstat(v->lines.fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", v->how->file);
 	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: it is no regular file", v->how->file);
+		return lc__error(LC_INVALID, 0, "%s: it is no regular file",
+		    v->how->file);
 	return_if_error(open_modules(v));
 	status = lc__stage2_load(v->state_cache, &v->state);
 	if (status == LC_OK && v->state.phase != LC__STAGE2_DONE)
@@ -270,12 +276,17 @@ verify(struct verifying *v)
 lc_status
 lc__stage2_verify(const struct lc__stage2 *how, struct lc__stage2_verified *out)
 {
-	struct verifying v = { .how = how, .out = out, .lines = lc__migrate_lines(-1, how->file) };
+	struct verifying v = {
+		.how = how,
+		.out = out,
+		.lines = lc__migrate_lines(-1, how->file),
+	};
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
 	v.lines.fd = lc__open(how->file, O_RDONLY | O_NONBLOCK);
-	status = v.lines.fd == -1 ? lc__error_sys(errno, "%s: open", how->file) : verify(&v);
+	status = v.lines.fd == -1 ? lc__error_sys(errno, "%s: open", how->file)
+				  : verify(&v);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		lc_discard(v.modules[p]);
 	lc_discard(v.state_cache);

@@ -9,25 +9,25 @@
 #include "image/font.h"
 #include "image/scale.h"
 
-#define BAR 0x5b8db8u     /* a bar */
+#define BAR 0x5b8db8u      /* a bar */
 #define BAR_EDGE 0x3f6f98u /* its outline, where it is wide enough */
-#define GRID 0xe6e6e6u    /* lines at round counts */
+#define GRID 0xe6e6e6u     /* lines at round counts */
 #define MEAN 0xd9480fu
 #define MEDIAN 0x1e6b34u
-#define LEFT 64           /* place of the counts */
+#define LEFT 64 /* place of the counts */
 #define RIGHT 12
-#define ABOVE 24          /* place of the title */
-#define BELOW 44          /* of the values and the notes */
-#define TICK 4            /* pixels */
-#define A_LABEL 64        /* pixels that a label along the axis takes */
-#define COUNTS 7          /* round counts beside the axis, about */
-#define EDGED 5           /* pixels of a bar that gets an outline */
+#define ABOVE 24   /* place of the title */
+#define BELOW 44   /* of the values and the notes */
+#define TICK 4     /* pixels */
+#define A_LABEL 64 /* pixels that a label along the axis takes */
+#define COUNTS 7   /* round counts beside the axis, about */
+#define EDGED 5    /* pixels of a bar that gets an outline */
 
 struct lc__area
 lc__chart_plot(struct lc__area area)
 {
 	const struct lc__area plot = { area.x + LEFT, area.y + ABOVE,
-	    area.width - LEFT - RIGHT, area.height - ABOVE - BELOW };
+		area.width - LEFT - RIGHT, area.height - ABOVE - BELOW };
 
 	return plot;
 }
@@ -72,8 +72,7 @@ lc__chart_bar(const struct lc__chart *chart, struct lc__area area, uint32_t i)
 	const struct lc__area plot = lc__chart_plot(area);
 	const uint64_t count = histogram->counts[i];
 	const double share = (double)count / (double)lc__chart_top(histogram);
-	const int64_t left = place_of(histogram, plot,
-	    lc__histogram_edge(histogram, i));
+	const int64_t left = place_of(histogram, plot, lc__histogram_edge(histogram, i));
 	const int64_t right = place_of(histogram, plot,
 	    lc__histogram_edge(histogram, i + 1));
 	const int64_t high = llround(share * (double)plot.height);
@@ -143,8 +142,7 @@ draw_counts(const struct lc__chart *chart, struct lc__canvas *canvas,
 
 /* In the middle under its tick, cut to what is free up to the next one. */
 static void
-draw_name(struct lc__canvas *canvas, int64_t x, int64_t y, const char *name,
-    double room)
+draw_name(struct lc__canvas *canvas, int64_t x, int64_t y, const char *name, double room)
 {
 	const struct lc__pen pen = { LC__DIM_INK, 1 };
 	const lc_id text = lc_id_of(name);
@@ -174,8 +172,9 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 		const double value = lc__ticks_value(&ticks, i);
 		const int64_t x = place_of(histogram, plot, value);
 		const struct lc__area tick = { x, y, 1, TICK };
-		const char *name = chart->classes.find == NULL ? NULL :
-		    chart->classes.find(chart->classes.ctx, (int64_t)value);
+		const char *name = chart->classes.find == NULL
+		    ? NULL
+		    : chart->classes.find(chart->classes.ctx, (int64_t)value);
 		lc__canvas_fill(canvas, tick, LC__DIM_INK);
 		if (chart->log2)
 			ratio_text(value, text, sizeof(text));
@@ -191,8 +190,7 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 /* ---- bars and labels ------------------------------------------------------------ */
 
 static void
-draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas,
-    struct lc__area area)
+draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__area area)
 {
 	for (uint32_t i = 0; i < chart->histogram->bins; i++) {
 		struct lc__area bar = lc__chart_bar(chart, area, i);
@@ -204,14 +202,14 @@ draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas,
 
 /* A dashed line up the plot. */
 static void
-draw_mark(const struct lc__chart *chart, struct lc__canvas *canvas,
-    struct lc__area plot, double value, uint32_t colour)
+draw_mark(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__area plot,
+    double value, uint32_t colour)
 {
 	const int64_t x = place_of(chart->histogram, plot, value);
 
 	for (int64_t y = 0; y < plot.height; y += 6) {
 		const struct lc__area dash = { x - 1, plot.y + y, 2,
-		    plot.height - y < 4 ? plot.height - y : 4 };
+			plot.height - y < 4 ? plot.height - y : 4 };
 		lc__canvas_fill(canvas, dash, colour);
 	}
 }
@@ -248,8 +246,7 @@ draw_middle(const struct lc__chart *chart, struct lc__canvas *canvas,
 }
 
 static void
-draw_notes(const struct lc__chart *chart, struct lc__canvas *canvas,
-    struct lc__area plot)
+draw_notes(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__area plot)
 {
 	const struct lc__histogram *histogram = chart->histogram;
 	const int64_t y = plot.y + plot.height + 28;

@@ -25,14 +25,11 @@ write_text(FILE *out, const char *text, bool spreadsheet)
 }
 
 static void
-write_row(FILE *out, const struct lc__summary *summary,
-    const struct lc__counts *counts)
+write_row(FILE *out, const struct lc__summary *summary, const struct lc__counts *counts)
 {
-	const uint64_t numbers[] = {
-		counts->total, counts->non_empty, counts->empty,
+	const uint64_t numbers[] = { counts->total, counts->non_empty, counts->empty,
 		counts->missing_image, counts->missing_file, counts->invalid,
-		lc__summary_written(summary, counts)
-	};
+		lc__summary_written(summary, counts) };
 
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
 		fprintf(out, ",%llu", (unsigned long long)numbers[i]);
@@ -43,7 +40,8 @@ void
 lc__csv_write(FILE *out, const struct lc__summary *summary, bool spreadsheet)
 {
 	fputs("row,run_id,total,non_empty,empty,missing_image,missing_file,"
-	    "invalid,written\r\n", out);
+	      "invalid,written\r\n",
+	    out);
 	for (size_t i = 0; i < summary->n_runs; i++) {
 		fputs("run,", out);
 		write_text(out, summary->runs[i].run_id, spreadsheet);

@@ -15,7 +15,6 @@
  * @param spreadsheet  put an apostrophe in front of a run_id that a spreadsheet
  *                     would take for a formula
  */
-void lc__csv_write(FILE *out, const struct lc__summary *summary,
-    bool spreadsheet);
+void lc__csv_write(FILE *out, const struct lc__summary *summary, bool spreadsheet);
 
 #endif

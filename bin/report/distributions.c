@@ -30,7 +30,8 @@ place_of(const struct lc__classes *classes, int64_t id)
 static lc_status
 insert(struct lc__classes *classes, size_t at, int64_t id)
 {
-	return_if_error(lc__array_reserve(&classes->rows, &classes->room, classes->n + 1, NULL));
+	return_if_error(
+	    lc__array_reserve(&classes->rows, &classes->room, classes->n + 1, NULL));
 	memmove(classes->rows + at + 1, classes->rows + at,
 	    (classes->n - at) * sizeof(*classes->rows));
 	classes->rows[at] = (struct lc__class_count){ .id = id };
@@ -73,8 +74,8 @@ lc__classes_count(const struct lc__classes *classes, int64_t id)
 {
 	const size_t at = place_of(classes, id);
 
-	return at < classes->n && classes->rows[at].id == id ?
-	    classes->rows[at].boxes : 0;
+	return at < classes->n && classes->rows[at].id == id ? classes->rows[at].boxes
+							     : 0;
 }
 
 void
@@ -88,36 +89,30 @@ lc__classes_free(struct lc__classes *classes)
 
 /* Warehouses are compared by these bins: do not change them. */
 const struct lc__metric_row lc__metrics[LC__METRICS] = {
-	[LC__METRIC_BOXES_PER_SAMPLE] = { "boxes_per_sample", "Boxes per sample",
-	    "boxes", LC__OF_SAMPLES, false, 0, 64, 64 },
+	[LC__METRIC_BOXES_PER_SAMPLE] = { "boxes_per_sample", "Boxes per sample", "boxes",
+	    LC__OF_SAMPLES, false, 0, 64, 64 },
 	[LC__METRIC_BOX_SIDE] = { "box_side", "Side of a box",
-	    "square root of its share of the image", LC__OF_BOXES, false,
-	    0, 1, 50 },
+	    "square root of its share of the image", LC__OF_BOXES, false, 0, 1, 50 },
 	[LC__METRIC_BOX_ASPECT] = { "box_aspect", "Aspect of a box",
 	    "width / height in pixels", LC__OF_BOXES, true, -4, 4, 32 },
-	[LC__METRIC_BOX_X] = { "box_x", "Centre of a box, across",
-	    "0 left, 1 right", LC__OF_BOXES, false, 0, 1, 20 },
-	[LC__METRIC_BOX_Y] = { "box_y", "Centre of a box, down",
-	    "0 top, 1 bottom", LC__OF_BOXES, false, 0, 1, 20 },
+	[LC__METRIC_BOX_X] = { "box_x", "Centre of a box, across", "0 left, 1 right",
+	    LC__OF_BOXES, false, 0, 1, 20 },
+	[LC__METRIC_BOX_Y] = { "box_y", "Centre of a box, down", "0 top, 1 bottom",
+	    LC__OF_BOXES, false, 0, 1, 20 },
 	[LC__METRIC_SOURCE_WIDTH] = { "source_width", "Width of the source image",
 	    "pixels", LC__OF_SAMPLES, false, 0, 8192, 64 },
-	[LC__METRIC_SOURCE_HEIGHT] = { "source_height",
-	    "Height of the source image", "pixels", LC__OF_SAMPLES, false,
-	    0, 8192, 64 },
+	[LC__METRIC_SOURCE_HEIGHT] = { "source_height", "Height of the source image",
+	    "pixels", LC__OF_SAMPLES, false, 0, 8192, 64 },
 	[LC__METRIC_SOURCE_MEGAPIXELS] = { "source_megapixels",
-	    "Size of the source image", "megapixels", LC__OF_SAMPLES, true,
-	    -6, 7, 26 },
-	[LC__METRIC_SOURCE_ASPECT] = { "source_aspect",
-	    "Aspect of the source image", "width / height", LC__OF_SAMPLES, true,
-	    -2, 2, 32 },
+	    "Size of the source image", "megapixels", LC__OF_SAMPLES, true, -6, 7, 26 },
+	[LC__METRIC_SOURCE_ASPECT] = { "source_aspect", "Aspect of the source image",
+	    "width / height", LC__OF_SAMPLES, true, -2, 2, 32 },
 	[LC__METRIC_BRIGHTNESS] = { "brightness", "Brightness",
-	    "mean of the image, 0 black, 1 white", LC__OF_SAMPLES, false,
-	    0, 1, 32 },
+	    "mean of the image, 0 black, 1 white", LC__OF_SAMPLES, false, 0, 1, 32 },
 	[LC__METRIC_CONTRAST] = { "contrast", "Contrast",
-	    "standard deviation of the grey image", LC__OF_SAMPLES, false,
-	    0, 0.5, 32 },
-	[LC__METRIC_FRAMES_PER_RUN] = { "frames_per_run", "Frames per run",
-	    "frames", LC__OF_RUNS, true, 0, 24, 24 },
+	    "standard deviation of the grey image", LC__OF_SAMPLES, false, 0, 0.5, 32 },
+	[LC__METRIC_FRAMES_PER_RUN] = { "frames_per_run", "Frames per run", "frames",
+	    LC__OF_RUNS, true, 0, 24, 24 },
 };
 
 const char *
@@ -134,8 +129,8 @@ lc__distributions_init(struct lc__distributions *seen)
 	memset(seen, 0, sizeof(*seen));
 	for (int i = 0; i < LC__METRICS; i++) {
 		const struct lc__metric_row *row = &lc__metrics[i];
-		lc__histogram_init(&seen->histograms[i], row->name, row->title,
-		    row->low, row->high, row->bins);
+		lc__histogram_init(&seen->histograms[i], row->name, row->title, row->low,
+		    row->high, row->bins);
 	}
 }
 
@@ -169,8 +164,7 @@ count(struct lc__distributions *seen, enum lc__metric metric, double value)
 
 /* The value of a metric for a box on an image of this size. */
 static double
-value_of(enum lc__metric metric, const struct lc__box *box, double width,
-    double height)
+value_of(enum lc__metric metric, const struct lc__box *box, double width, double height)
 {
 	const double w = box->x1 - box->x0, h = box->y1 - box->y0;
 
@@ -202,8 +196,7 @@ count_boxes(struct lc__distributions *seen, enum lc__metric metric,
 	const struct lc__metric_row *row = &lc__metrics[metric];
 	struct lc__histogram one;
 
-	lc__histogram_init(&one, row->name, row->title, row->low, row->high,
-	    row->bins);
+	lc__histogram_init(&one, row->name, row->title, row->low, row->high, row->bins);
 	for (uint32_t i = 0; i < observation->n; i++) {
 		const double value = value_of(metric, &observation->boxes[i],
 		    observation->width, observation->height);
@@ -233,8 +226,8 @@ lc__distributions_add(struct lc__distributions *seen,
 			count_boxes(seen, (enum lc__metric)m, observation);
 	lc__classes_begin(&seen->classes, observation->n);
 	for (uint32_t i = 0; i < observation->n; i++)
-		return_if_error(lc__classes_add(&seen->classes,
-		    observation->boxes[i].class_id));
+		return_if_error(
+		    lc__classes_add(&seen->classes, observation->boxes[i].class_id));
 	count(seen, LC__METRIC_BOXES_PER_SAMPLE, observation->n);
 	count_source(seen, observation->origin.original_width,
 	    observation->origin.original_height);

@@ -22,16 +22,17 @@
 struct lc__class_count {
 	int64_t id; /* -1: boxes without a class */
 	uint64_t boxes;
-	double squares;  /* sum over the samples of how many each has, squared */
-	double products; /* the same times how many boxes each has in all */
+	double squares;       /* sum over the samples of how many each has, squared */
+	double products;      /* the same times how many boxes each has in all */
 	uint64_t sample, now; /* the sample met last, and its boxes of this class */
 };
 
 struct lc__classes {
 	struct lc__class_count *rows; /* malloc'ed, by id */
 	size_t n, room;
-	struct lc__class_count others; /* of all classes after the first LC__CLASSES_MOST */
-	uint64_t boxes;  /* all */
+	struct lc__class_count
+	    others;     /* of all classes after the first LC__CLASSES_MOST */
+	uint64_t boxes; /* all */
 	uint64_t samples;
 	double in_sample, n_squares; /* boxes of this sample; sum of squares of that */
 };
@@ -65,12 +66,12 @@ enum lc__subject { LC__OF_SAMPLES, LC__OF_BOXES, LC__OF_RUNS };
 
 /** The bins of one histogram. */
 struct lc__metric_row {
-	const char *name;   /* in files and options: "box_side" */
-	const char *title;  /* "Side of a box" */
-	const char *axis;   /* what the axis shows, with its unit */
+	const char *name;  /* in files and options: "box_side" */
+	const char *title; /* "Side of a box" */
+	const char *axis;  /* what the axis shows, with its unit */
 	enum lc__subject subject;
-	bool log2;          /* values are logarithms to base 2 of the numbers shown */
-	double low, high;   /* of all bins, as in lc__histogram */
+	bool log2;        /* values are logarithms to base 2 of the numbers shown */
+	double low, high; /* of all bins, as in lc__histogram */
 	uint32_t bins;
 };
 
@@ -94,7 +95,7 @@ struct lc__distributions {
 	struct lc__likeness likeness[LC__METRICS]; /* of the metrics of boxes only */
 	struct lc__classes classes;
 	uint64_t samples;
-	uint64_t boxes;      /* of all samples */
+	uint64_t boxes; /* of all samples */
 };
 
 void lc__distributions_init(struct lc__distributions *seen);

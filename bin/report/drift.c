@@ -18,15 +18,17 @@ static const struct {
 const char *
 lc__drift_name(size_t metric)
 {
-	return metric < LC__DRIFT_HISTOGRAMS ? own[metric].name :
-	    lc__metrics[metric - LC__DRIFT_HISTOGRAMS].name;
+	return metric < LC__DRIFT_HISTOGRAMS
+	    ? own[metric].name
+	    : lc__metrics[metric - LC__DRIFT_HISTOGRAMS].name;
 }
 
 const char *
 lc__drift_title(size_t metric)
 {
-	return metric < LC__DRIFT_HISTOGRAMS ? own[metric].title :
-	    lc__metrics[metric - LC__DRIFT_HISTOGRAMS].title;
+	return metric < LC__DRIFT_HISTOGRAMS
+	    ? own[metric].title
+	    : lc__metrics[metric - LC__DRIFT_HISTOGRAMS].title;
 }
 
 size_t
@@ -34,8 +36,7 @@ lc__drift_find(const char *name)
 {
 	size_t metric = 0;
 
-	while (metric < LC__DRIFT_METRICS &&
-	    strcmp(lc__drift_name(metric), name) != 0)
+	while (metric < LC__DRIFT_METRICS && strcmp(lc__drift_name(metric), name) != 0)
 		metric++;
 	return metric;
 }
@@ -81,15 +82,15 @@ add_category(struct sums *sums, struct category a, struct category b)
 	/* Mean over the values of (c - share * n) squared, of samples with c of n
 	 * values here: share * (1 - share) where every sample has one. */
 	const double variance = (a.squares + b.squares -
-	    2 * share * (a.products + b.products) +
-	    share * share * sums->n_squares) / all;
+				    2 * share * (a.products + b.products) +
+				    share * share * sums->n_squares) /
+	    all;
 	const double sigma = sqrt(fmax(variance, 0) * (1 / sums->n + 1 / sums->m));
 
 	sums->distance += fabs(a.n / sums->n - b.n / sums->m) / 2;
 	/* The normal's mean deviation; no two shares with this mean differ by more
 	 * than 2 s (1 - s) on average. */
-	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2,
-	    2 * share * (1 - share)) / 2;
+	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2, 2 * share * (1 - share)) / 2;
 }
 
 static void
@@ -111,8 +112,7 @@ at_most(uint64_t a, uint64_t n)
 }
 
 static void
-compare_shares(uint64_t a, uint64_t n, uint64_t b, uint64_t m,
-    struct lc__drift_row *row)
+compare_shares(uint64_t a, uint64_t n, uint64_t b, uint64_t m, struct lc__drift_row *row)
 {
 	struct sums sums;
 
@@ -150,10 +150,11 @@ compare_outcomes(const struct lc__summary *old, const struct lc__summary *new,
 	begin(&sums, row, outcomes_of(old), outcomes_of(new));
 	if (sums.n > 0 && sums.m > 0)
 		add_category(&sums, plain(old->written), plain(new->written));
-	while (sums.n > 0 && sums.m > 0 &&
-	    (i < old->n_reasons || j < new->n_reasons)) {
-		const int order = i == old->n_reasons ? 1 : j == new->n_reasons ?
-		    -1 : strcmp(old->reasons[i].name, new->reasons[j].name);
+	while (sums.n > 0 && sums.m > 0 && (i < old->n_reasons || j < new->n_reasons)) {
+		const int order = i == old->n_reasons ? 1
+		    : j == new->n_reasons
+		    ? -1
+		    : strcmp(old->reasons[i].name, new->reasons[j].name);
 		add_category(&sums, plain(order <= 0 ? old->reasons[i].count : 0),
 		    plain(order >= 0 ? new->reasons[j].count : 0));
 		i += order <= 0;
@@ -199,8 +200,7 @@ compare_classes(const struct lc__classes *a, const struct lc__classes *b,
 static struct category
 of_bin(const struct lc__distributions *seen, enum lc__metric metric, uint32_t i)
 {
-	struct category category =
-	    plain(lc__category(&seen->histograms[metric], i));
+	struct category category = plain(lc__category(&seen->histograms[metric], i));
 
 	if (lc__metrics[metric].subject == LC__OF_BOXES) {
 		category.squares = seen->likeness[metric].squares[i];
@@ -210,9 +210,8 @@ of_bin(const struct lc__distributions *seen, enum lc__metric metric, uint32_t i)
 }
 
 static void
-compare_histograms(const struct lc__distributions *a,
-    const struct lc__distributions *b, enum lc__metric metric,
-    struct lc__drift_row *row)
+compare_histograms(const struct lc__distributions *a, const struct lc__distributions *b,
+    enum lc__metric metric, struct lc__drift_row *row)
 {
 	const uint32_t categories = a->histograms[metric].bins + 2;
 	struct sums sums;
@@ -227,8 +226,8 @@ compare_histograms(const struct lc__distributions *a,
 }
 
 static void
-compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
-    size_t metric, struct lc__drift_row *row)
+compare(const struct lc__drift_side *old, const struct lc__drift_side *new, size_t metric,
+    struct lc__drift_row *row)
 {
 	const struct lc__counts *a = &old->summary->totals;
 	const struct lc__counts *b = &new->summary->totals;
@@ -244,9 +243,7 @@ compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
 	case LC__DRIFT_EMPTY:
 		compare_shares(a->empty, a->total, b->empty, b->total, row);
 		break;
-	case LC__DRIFT_OUTCOMES:
-		compare_outcomes(old->summary, new->summary, row);
-		break;
+	case LC__DRIFT_OUTCOMES: compare_outcomes(old->summary, new->summary, row); break;
 	case LC__DRIFT_CLASSES:
 		compare_classes(&old->seen->classes, &new->seen->classes, row);
 		break;
@@ -267,9 +264,8 @@ by_distance(const void *a, const void *b)
 }
 
 void
-lc__drift_compare(const struct lc__drift_side *old,
-    const struct lc__drift_side *new, const double limits[LC__DRIFT_METRICS],
-    struct lc__drift *out)
+lc__drift_compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
+    const double limits[LC__DRIFT_METRICS], struct lc__drift *out)
 {
 	memset(out, 0, sizeof(*out));
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {

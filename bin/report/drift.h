@@ -49,23 +49,22 @@ struct lc__drift_row {
 	 * may be like each other, as many times more as the samples show that.
 	 */
 	double noise;
-	double limit;      /* above it there is drift */
+	double limit; /* above it there is drift */
 	bool exceeded;
-	bool chance;       /* not more than noise */
-	bool is_share;     /* old_value and new_value count */
+	bool chance;   /* not more than noise */
+	bool is_share; /* old_value and new_value count */
 	double old_value, new_value;
 	uint64_t old_n, new_n; /* frames, samples, boxes or runs */
 };
 
 struct lc__drift {
 	struct lc__drift_row rows[LC__DRIFT_METRICS]; /* largest distance first */
-	size_t exceeded; /* how many */
-	size_t chance;   /* of them, how many may be chance alone */
+	size_t exceeded;                              /* how many */
+	size_t chance; /* of them, how many may be chance alone */
 };
 
 /** Compare; @p limits has one for each metric. */
-void lc__drift_compare(const struct lc__drift_side *old,
-    const struct lc__drift_side *new, const double limits[LC__DRIFT_METRICS],
-    struct lc__drift *out);
+void lc__drift_compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
+    const double limits[LC__DRIFT_METRICS], struct lc__drift *out);
 
 #endif

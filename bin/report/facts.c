@@ -129,21 +129,21 @@ lc__rejects_next(struct lc__rejects *rejects, struct lc__fields *out)
 
 	errno = 0;
 	if (fgets(rejects->text, LC__REJECT_LINE, rejects->file) == NULL)
-		return ferror(rejects->file) ?
-		    lc__error_sys(errno, "%s", rejects->path) : LC_END;
+		return ferror(rejects->file) ? lc__error_sys(errno, "%s", rejects->path)
+					     : LC_END;
 	rejects->line++;
 	size = strlen(rejects->text);
 	if (size == 0 || rejects->text[size - 1] != '\n')
-		return lc__error(LC_CORRUPT, 0, "%s: line %llu is %s",
-		    rejects->path, rejects->line, size == LC__REJECT_LINE - 1 ?
-		    "too long" : "cut short");
+		return lc__error(LC_CORRUPT, 0, "%s: line %llu is %s", rejects->path,
+		    rejects->line,
+		    size == LC__REJECT_LINE - 1 ? "too long" : "cut short");
 	rejects->text[size - 1] = '\0';
 	return_if_error(lc__fields_read(rejects->text, out));
 	if (out->n > 0 && *out->rows[0].name != '\0')
 		return LC_OK;
 	lc__fields_free(out);
-	return lc__error(LC_CORRUPT, 0, "%s: line %llu is no JSON object",
-	    rejects->path, rejects->line);
+	return lc__error(LC_CORRUPT, 0, "%s: line %llu is no JSON object", rejects->path,
+	    rejects->line);
 }
 
 void
@@ -164,8 +164,8 @@ lc__rejects_close(struct lc__rejects *rejects)
 static void
 shrink(const struct lc__canvas *picture, uint32_t *width, uint32_t *height)
 {
-	const uint32_t longer = picture->width > picture->height ? picture->width :
-	    picture->height;
+	const uint32_t longer = picture->width > picture->height ? picture->width
+								 : picture->height;
 
 	*width = picture->width;
 	*height = picture->height;
@@ -205,8 +205,9 @@ draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
 }
 
 static lc_status
-draw(const struct lc__facts *facts, const struct lc__image_form *form, const lc_sample *sample,
-    const struct lc__observation *observation, struct lc__thumbnail *out)
+draw(const struct lc__facts *facts, const struct lc__image_form *form,
+    const lc_sample *sample, const struct lc__observation *observation,
+    struct lc__thumbnail *out)
 {
 	struct lc__canvas picture;
 	struct lc__value_range range;
@@ -219,8 +220,8 @@ draw(const struct lc__facts *facts, const struct lc__image_form *form, const lc_
 }
 
 lc_status
-lc__thumbnail_add(struct lc__facts *facts,
-    const struct lc__observation *observation, const lc_sample *sample)
+lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observation,
+    const lc_sample *sample)
 {
 	struct lc__thumbnail *out = &facts->thumbnails[facts->n_thumbnails];
 	struct lc__image_form form;
@@ -283,8 +284,9 @@ read_rejects(struct lc__facts *out)
 	/* Shards that were exported from a module have no such list; a build's always do,
 	 * and the manifest has its checksum. */
 	if (status == LC_NO_FILE && out->manifest.warehouse != NULL)
-		return lc__error(LC_CORRUPT, 0, "%s/" LC__WAREHOUSE_REJECTED " is missing, "
-		    "and the manifest names it", out->info->path);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/" LC__WAREHOUSE_REJECTED " is missing, and the manifest names it",
+		    out->info->path);
 	if (status != LC_OK)
 		return status == LC_NO_FILE ? LC_OK : status;
 	while (status == LC_OK && out->n_rejects < LC__FACTS_REJECTS) {
@@ -303,26 +305,25 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 	out->warehouse = warehouse;
 	out->info = lc_warehouse_info_of(warehouse);
 	return_if_error(read_manifest(out->info->path, &out->manifest));
-	return_if_error(lc__summary_parse(out->info->summary, out->info->path,
-	    &out->summary));
+	return_if_error(
+	    lc__summary_parse(out->info->summary, out->info->path, &out->summary));
 	/* Another program's summary may lack it. */
 	if (out->summary.written == 0)
 		out->summary.written = out->info->samples;
-	return_if_error(lc__thresholds_parse(out->info->thresholds,
-	    out->info->path, &out->thresholds));
+	return_if_error(lc__thresholds_parse(out->info->thresholds, out->info->path,
+	    &out->thresholds));
 	return_if_error(lc__fields_read(out->info->recipe, &out->recipe));
 	return_if_error(read_series(warehouse, out));
 	for (size_t i = 0; i < out->summary.n_runs; i++)
-		lc__distributions_add_run(&out->seen,
-		    out->summary.runs[i].counts.total);
+		lc__distributions_add_run(&out->seen, out->summary.runs[i].counts.total);
 	return read_rejects(out);
 }
 
 const char *
 lc__facts_class(const struct lc__facts *facts, int64_t class_id)
 {
-	return facts->warehouse != NULL ?
-	    lc_warehouse_class(facts->warehouse, class_id) : NULL;
+	return facts->warehouse != NULL ? lc_warehouse_class(facts->warehouse, class_id)
+					: NULL;
 }
 
 void
@@ -343,10 +344,10 @@ lc__facts_free(struct lc__facts *facts)
 }
 
 uint64_t
-lc__summary_written(const struct lc__summary *summary,
-    const struct lc__counts *counts)
+lc__summary_written(const struct lc__summary *summary, const struct lc__counts *counts)
 {
 	/* Either all empty frames are written or none is. */
-	return summary->written == summary->totals.non_empty ? counts->non_empty :
-	    counts->non_empty + counts->empty;
+	return summary->written == summary->totals.non_empty
+	    ? counts->non_empty
+	    : counts->non_empty + counts->empty;
 }

@@ -45,8 +45,7 @@ struct lc__rejects {
 };
 
 /** Begin. LC_NO_FILE if the version has no such file. */
-LC_CHECKED lc_status lc__rejects_open(const char *version_dir,
-    struct lc__rejects *out);
+LC_CHECKED lc_status lc__rejects_open(const char *version_dir, struct lc__rejects *out);
 /**
  * The next frame: its members, to be freed with lc__fields_free().
  * @return LC_OK; LC_END at the end; LC_CORRUPT, naming the line; LC_IO.
@@ -88,8 +87,7 @@ struct lc__facts {
  * after a failure.
  * @return LC_OK; LC_CORRUPT, LC_NO_MEMORY, LC_IO.
  */
-LC_CHECKED lc_status lc__facts_read(const lc_warehouse *warehouse,
-    struct lc__facts *out);
+LC_CHECKED lc_status lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out);
 /** The name of a class in the warehouse, NULL if it has none. */
 const char *lc__facts_class(const struct lc__facts *facts, int64_t class_id);
 void lc__facts_free(struct lc__facts *facts);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 void
-lc__histogram_init(struct lc__histogram *histogram, const char *name,
-    const char *title, double low, double high, uint32_t bins)
+lc__histogram_init(struct lc__histogram *histogram, const char *name, const char *title,
+    double low, double high, uint32_t bins)
 {
 	memset(histogram, 0, sizeof(*histogram));
 	histogram->name = name;
@@ -23,8 +23,7 @@ lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i)
 {
 	if (i == histogram->bins)
 		return histogram->high;
-	return histogram->low +
-	    i * (histogram->high - histogram->low) / histogram->bins;
+	return histogram->low + i * (histogram->high - histogram->low) / histogram->bins;
 }
 
 /* The division may round across an edge; the edge decides. */
@@ -83,8 +82,8 @@ start_of(const struct lc__histogram *histogram, uint32_t i)
 {
 	if (i == 0)
 		return histogram->least;
-	return i <= histogram->bins + 1 ? lc__histogram_edge(histogram, i - 1) :
-	    histogram->most;
+	return i <= histogram->bins + 1 ? lc__histogram_edge(histogram, i - 1)
+					: histogram->most;
 }
 
 double

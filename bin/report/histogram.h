@@ -13,8 +13,8 @@ struct lc__histogram {
 	double low, high;  /* of all bins: i begins at low + i * (high - low) / bins */
 	uint32_t bins;     /* at most LC__HISTOGRAM_BINS */
 	uint64_t counts[LC__HISTOGRAM_BINS];
-	uint64_t below, above; /* values outside of [low, high) */
-	uint64_t n;        /* all values */
+	uint64_t below, above;   /* values outside of [low, high) */
+	uint64_t n;              /* all values */
 	double sum, least, most; /* of them; least > most if there are none */
 };
 

@@ -19,10 +19,8 @@ lc__html_name(const char *path)
 
 /* ---- frames ------------------------------------------------------------------ */
 
-static const char *const outcome_names[] = {
-	"with boxes", "without a box", "no image named", "image file missing",
-	"invalid"
-};
+static const char *const outcome_names[] = { "with boxes", "without a box",
+	"no image named", "image file missing", "invalid" };
 
 static void
 write_outcomes(FILE *out, const struct lc__counts *counts)
@@ -61,7 +59,7 @@ write_boxes(FILE *out, const struct lc__summary *summary)
 		{ "of them cut at the edge of the picture", summary->clipped },
 		{ "dropped, as too little of them was left", summary->dropped },
 		{ "of classes that are not kept, also of frames that are left out",
-		  summary->filtered },
+		    summary->filtered },
 		{ "left out: more than a sample takes", summary->overflow_boxes },
 		{ "samples that had too many", summary->overflow_samples },
 	};
@@ -79,8 +77,7 @@ write_boxes(FILE *out, const struct lc__summary *summary)
 /* The verdict on one limit is the library's own: all others are left out. */
 static void
 write_limit(FILE *out, const char *name, const struct lc__limit *limit,
-    const struct lc__thresholds *alone, const struct lc__counts *counts,
-    uint64_t n)
+    const struct lc__thresholds *alone, const struct lc__counts *counts, uint64_t n)
 {
 	const bool any = limit->has_count || limit->has_ratio;
 
@@ -112,15 +109,14 @@ write_limits(FILE *out, const struct lc__thresholds *limits,
 
 	fputs("<h3>Limits</h3>\n", out);
 	lc__page_table(out, "Frames|#Count|#Share|#At most|#As a share|Verdict");
-	write_limit(out, "invalid", &limits->invalid, &invalid, counts,
-	    counts->invalid);
+	write_limit(out, "invalid", &limits->invalid, &invalid, counts, counts->invalid);
 	write_limit(out, "missing", &limits->missing, &missing, counts,
 	    counts->missing_image + counts->missing_file);
 	write_limit(out, "empty", &limits->empty, &empty, counts, counts->empty);
 	lc__page_table_end(out);
 	fprintf(out, "<p class=\"dim\">An exceeded limit %s.</p>\n",
-	    limits->warn ? "is reported and stops nothing" :
-	    "makes the build fail and readers refuse the warehouse");
+	    limits->warn ? "is reported and stops nothing"
+			 : "makes the build fail and readers refuse the warehouse");
 }
 
 static void
@@ -226,10 +222,10 @@ write_reasons(FILE *out, const struct lc__facts *facts)
 
 	lc__page_section(out, "Passed over");
 	if (summary->n_reasons == 0)
-		fprintf(out, "<p>%s</p>\n", facts->n_rejects > 0 ||
-		    summary->written < summary->totals.total ?
-		    "The summary gives no reasons." :
-		    "Every frame became a sample.");
+		fprintf(out, "<p>%s</p>\n",
+		    facts->n_rejects > 0 || summary->written < summary->totals.total
+			? "The summary gives no reasons."
+			: "Every frame became a sample.");
 	else
 		lc__page_table(out, "Reason|#Frames|#Share of all");
 	for (size_t i = 0; i < summary->n_reasons; i++) {
@@ -252,9 +248,9 @@ static void
 write_run(FILE *out, const struct lc__summary *summary, const char *run_id,
     const struct lc__counts *counts)
 {
-	const uint64_t numbers[] = { counts->total, counts->non_empty,
-		counts->empty, counts->missing_image, counts->missing_file,
-		counts->invalid, lc__summary_written(summary, counts) };
+	const uint64_t numbers[] = { counts->total, counts->non_empty, counts->empty,
+		counts->missing_image, counts->missing_file, counts->invalid,
+		lc__summary_written(summary, counts) };
 
 	fputs(run_id ? "<tr>" : "<tr class=\"sum\"><td>all</td>", out);
 	if (run_id != NULL && *run_id == '\0')
@@ -270,13 +266,14 @@ write_run(FILE *out, const struct lc__summary *summary, const char *run_id,
 static void
 write_runs(FILE *out, const struct lc__summary *summary)
 {
-	const size_t rows = summary->n_runs < LC__HTML_ROWS ? summary->n_runs :
-	    LC__HTML_ROWS;
+	const size_t rows = summary->n_runs < LC__HTML_ROWS ? summary->n_runs
+							    : LC__HTML_ROWS;
 
 	if (summary->n_runs == 0)
 		return;
 	lc__page_section(out, "Runs");
-	lc__page_table(out, "Run|#Frames|#With boxes|#Without|#No image named|"
+	lc__page_table(out,
+	    "Run|#Frames|#With boxes|#Without|#No image named|"
 	    "#File missing|#Invalid|#Samples|#Passed over");
 	for (size_t i = 0; i < rows; i++)
 		write_run(out, summary, summary->runs[i].run_id,
@@ -301,8 +298,7 @@ write_series(FILE *out, const struct lc__facts *facts)
 		lc__page_cell_count(out, facts->series[s].width);
 		lc__page_cell_count(out, facts->series[s].height);
 		lc__page_cell_count(out, facts->series[s].samples);
-		lc__page_cell_share(out, facts->series[s].samples,
-		    facts->info->samples);
+		lc__page_cell_share(out, facts->series[s].samples, facts->info->samples);
 		fputs("</tr>\n", out);
 	}
 	lc__page_table_end(out);
@@ -318,7 +314,8 @@ write_plots(FILE *out, const struct lc__distributions *seen)
 		if (seen->histograms[i].n > 0)
 			lc__plot(out, &lc__metrics[i], &seen->histograms[i]);
 	fputs("</div>\n<p class=\"dim\">Boxes are those of the samples, as shares of "
-	    "the stored image. Brightness and contrast are of ", out);
+	      "the stored image. Brightness and contrast are of ",
+	    out);
 	lc__page_count(out, seen->histograms[LC__METRIC_BRIGHTNESS].n);
 	fputs(" samples, spread evenly, padding included.</p>\n", out);
 	lc__page_section_end(out);
@@ -335,8 +332,8 @@ by_boxes(const void *a, const void *b)
 }
 
 static void
-write_class(FILE *out, const struct lc__class_count *row,
-    const struct lc__facts *facts, uint64_t most)
+write_class(FILE *out, const struct lc__class_count *row, const struct lc__facts *facts,
+    uint64_t most)
 {
 	const struct lc__classes *classes = &facts->seen.classes;
 	const char *name = lc__facts_class(facts, row->id);
@@ -348,16 +345,17 @@ write_class(FILE *out, const struct lc__class_count *row,
 	lc__page_cell_str(out, name != NULL ? name : "");
 	lc__page_cell_count(out, row->boxes);
 	lc__page_cell_share(out, row->boxes, classes->boxes);
-	fprintf(out, "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i>"
-	    "</span></td></tr>\n", 100 * (double)row->boxes / (double)most);
+	fprintf(out,
+	    "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i></span></td></tr>\n",
+	    100 * (double)row->boxes / (double)most);
 }
 
 static lc_status
 write_classes(FILE *out, const struct lc__facts *facts)
 {
 	const struct lc__classes *classes = &facts->seen.classes;
-	const size_t shown = classes->n < LC__HTML_CLASSES ? classes->n :
-	    LC__HTML_CLASSES;
+	const size_t shown = classes->n < LC__HTML_CLASSES ? classes->n
+							   : LC__HTML_CLASSES;
 	struct lc__class_count *rows;
 
 	if (classes->n == 0)
@@ -385,7 +383,9 @@ static lc_id
 short_id(const struct lc__thumbnail *thumbnail)
 {
 	const size_t key = thumbnail->id_size > 13 && thumbnail->id[12] == '/' &&
-	    strspn(thumbnail->id, "0123456789abcdef") == 12 ? 13 : 0;
+		strspn(thumbnail->id, "0123456789abcdef") == 12
+	    ? 13
+	    : 0;
 	const lc_id id = { thumbnail->id + key, thumbnail->id_size - key };
 
 	return id;
@@ -394,19 +394,18 @@ short_id(const struct lc__thumbnail *thumbnail)
 static void
 write_thumbnail(FILE *out, const struct lc__thumbnail *thumbnail)
 {
-	fprintf(out, "<figure><img width=\"%u\" height=\"%u\" alt=\"sample %llu\" "
-	    "src=\"data:image/png;base64,", thumbnail->width, thumbnail->height,
-	    (unsigned long long)thumbnail->sample);
+	fprintf(out,
+	    "<figure><img width=\"%u\" height=\"%u\" alt=\"sample %llu\" "
+	    "src=\"data:image/png;base64,",
+	    thumbnail->width, thumbnail->height, (unsigned long long)thumbnail->sample);
 	lc__base64_write(out, thumbnail->png.data, thumbnail->png.size);
 	fputs("\"/><figcaption>", out);
 	if (thumbnail->id != NULL)
-		lc__page_id(out, short_id(thumbnail).data,
-		    short_id(thumbnail).size);
+		lc__page_id(out, short_id(thumbnail).data, short_id(thumbnail).size);
 	fputs("<span>sample ", out);
 	lc__page_count(out, thumbnail->sample);
 	fprintf(out, ", %llu box%s</span></figcaption></figure>\n",
-	    (unsigned long long)thumbnail->boxes,
-	    thumbnail->boxes == 1 ? "" : "es");
+	    (unsigned long long)thumbnail->boxes, thumbnail->boxes == 1 ? "" : "es");
 }
 
 static void
@@ -442,8 +441,7 @@ write_recipe(FILE *out, const struct lc__facts *facts)
 	lc__page_section(out, "Recipe");
 	lc__page_table(out, "Field|Value");
 	for (size_t i = 0; i < facts->recipe.n; i++)
-		field(out, facts->recipe.rows[i].name,
-		    facts->recipe.rows[i].value);
+		field(out, facts->recipe.rows[i].name, facts->recipe.rows[i].value);
 	lc__page_table_end(out);
 	lc__page_table(out, "Identity|");
 	field(out, "version key", facts->info->version);
@@ -455,8 +453,7 @@ write_recipe(FILE *out, const struct lc__facts *facts)
 static void
 write_shards(FILE *out, const struct lc__manifest *manifest)
 {
-	const size_t rows = manifest->n < LC__HTML_ROWS ? manifest->n :
-	    LC__HTML_ROWS;
+	const size_t rows = manifest->n < LC__HTML_ROWS ? manifest->n : LC__HTML_ROWS;
 
 	lc__page_section(out, "Shards");
 	lc__page_table(out, "File|#Samples|#Image|#Bytes|SHA-256");

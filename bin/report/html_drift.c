@@ -11,21 +11,22 @@
 static void
 write_head(FILE *out, const struct lc__facts *new, const struct lc__drift *drift)
 {
-	fputs("<header>\n<p class=\"dim\">Drift of a tensor warehouse</p>\n<h1>",
-	    out);
+	fputs("<header>\n<p class=\"dim\">Drift of a tensor warehouse</p>\n<h1>", out);
 	lc__page_str(out, new->info->dataset_root);
 	fputs("</h1>\n", out);
 	if (drift->exceeded == 0)
 		fputs("<p class=\"good\">No distance is above its limit.</p>\n", out);
 	else
-		fprintf(out, "<p class=\"bad\">%zu of %d distances %s above %s "
-		    "limit.</p>\n", drift->exceeded, LC__DRIFT_METRICS,
+		fprintf(out,
+		    "<p class=\"bad\">%zu of %d distances %s above %s limit.</p>\n",
+		    drift->exceeded, LC__DRIFT_METRICS,
 		    drift->exceeded == 1 ? "is" : "are",
 		    drift->exceeded == 1 ? "its" : "their");
 	if (drift->chance > 0)
-		fprintf(out, "<p class=\"warn\">%zu of them %s no larger than chance "
-		    "makes for so few values.</p>\n", drift->chance,
-		    drift->chance == 1 ? "is" : "are");
+		fprintf(out,
+		    "<p class=\"warn\">%zu of them %s no larger than chance "
+		    "makes for so few values.</p>\n",
+		    drift->chance, drift->chance == 1 ? "is" : "are");
 	fputs("</header>\n", out);
 }
 
@@ -37,8 +38,7 @@ write_count(FILE *out, const char *name, uint64_t old, uint64_t new)
 	lc__page_cell_count(out, new);
 	fputs("<td class=\"n\">", out);
 	if (old > 0)
-		fprintf(out, "%+.1f %%",
-		    100 * ((double)new - (double)old) / (double)old);
+		fprintf(out, "%+.1f %%", 100 * ((double)new - (double)old) / (double)old);
 	fputs("</td></tr>\n", out);
 }
 
@@ -101,8 +101,9 @@ write_row(FILE *out, const struct lc__drift_row *row)
 	lc__page_str(out, lc__drift_title(row->metric));
 	fprintf(out, "<br/><code class=\"dim\">%s</code></td>",
 	    lc__drift_name(row->metric));
-	fprintf(out, "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
-	    "<td class=\"n\">%.3g</td>", row->distance, row->noise, row->limit);
+	fprintf(out,
+	    "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">%.3g</td>",
+	    row->distance, row->noise, row->limit);
 	if (row->exceeded && row->chance)
 		fputs("<td class=\"warn\">above, as chance may be</td>", out);
 	else if (row->exceeded)
@@ -122,10 +123,11 @@ write_distances(FILE *out, const struct lc__drift *drift)
 		write_row(out, &drift->rows[i]);
 	lc__page_table_end(out);
 	fputs("<p class=\"dim\">A distance is the share of the values that would have "
-	    "to change for both distributions to be equal: 0 for the same, 1 for "
-	    "nothing in common. By chance is the distance to be expected between "
-	    "two random draws of these sizes from one source; what is not clearly "
-	    "above it says nothing.</p>\n", out);
+	      "to change for both distributions to be equal: 0 for the same, 1 for "
+	      "nothing in common. By chance is the distance to be expected between "
+	      "two random draws of these sizes from one source; what is not clearly "
+	      "above it says nothing.</p>\n",
+	    out);
 	lc__page_section_end(out);
 }
 
@@ -137,12 +139,12 @@ write_plots(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
 
 	lc__page_section(out, "Distributions");
 	fputs("<p><i class=\"key k0\"></i>old <i class=\"key k1\"></i>new</p>\n"
-	    "<div class=\"plots\">\n", out);
+	      "<div class=\"plots\">\n",
+	    out);
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {
 		const struct lc__drift_row *row = &drift->rows[i];
 		const size_t m = row->metric - LC__DRIFT_HISTOGRAMS;
-		if (row->metric < LC__DRIFT_HISTOGRAMS ||
-		    row->old_n + row->new_n == 0)
+		if (row->metric < LC__DRIFT_HISTOGRAMS || row->old_n + row->new_n == 0)
 			continue;
 		snprintf(note, sizeof(note), "distance %.3f, by chance %.3f",
 		    row->distance, row->noise);
@@ -177,14 +179,13 @@ share_of(uint64_t n, uint64_t all)
 }
 
 static size_t
-gather(const struct lc__classes *old, const struct lc__classes *new,
-    struct change *out)
+gather(const struct lc__classes *old, const struct lc__classes *new, struct change *out)
 {
 	size_t i = 0, j = 0, n = 0;
 
 	for (; i < old->n || j < new->n; n++) {
-		const bool first = j == new->n || (i < old->n &&
-		    old->rows[i].id <= new->rows[j].id);
+		const bool first = j == new->n ||
+		    (i < old->n && old->rows[i].id <= new->rows[j].id);
 		const int64_t id = first ? old->rows[i].id : new->rows[j].id;
 		out[n].id = id;
 		out[n].old = lc__classes_count(old, id);
@@ -194,7 +195,7 @@ gather(const struct lc__classes *old, const struct lc__classes *new,
 		if (out[n].by < 0)
 			out[n].by = -out[n].by;
 		i += i < old->n && old->rows[i].id == id;
-		j += j < new->n && new->rows[j].id == id;
+		j += j < new->n &&new->rows[j].id == id;
 	}
 	return n;
 }
@@ -262,8 +263,8 @@ write_recipes(FILE *out, const struct lc__fields *old, const struct lc__fields *
 	lc__page_section(out, "Recipes");
 	lc__page_table(out, "Field|Old|New|");
 	for (size_t i = 0; i < old->n + new->n; i++) {
-		const struct lc__field *field = i < old->n ? &old->rows[i] :
-		    &new->rows[i - old->n];
+		const struct lc__field *field = i < old->n ? &old->rows[i]
+							   : &new->rows[i - old->n];
 		const char *a = lc__fields_find(old, field->name);
 		const char *b = lc__fields_find(new, field->name);
 		if (i >= old->n && a != NULL)
@@ -272,8 +273,10 @@ write_recipes(FILE *out, const struct lc__fields *old, const struct lc__fields *
 		lc__page_cell_str(out, field->name);
 		lc__page_cell_str(out, a ? a : "");
 		lc__page_cell_str(out, b ? b : "");
-		fputs(a != NULL && b != NULL && strcmp(a, b) == 0 ? "<td></td>" :
-		    "<td class=\"warn\">differs</td>", out);
+		fputs(a != NULL && b != NULL && strcmp(a, b) == 0
+			? "<td></td>"
+			: "<td class=\"warn\">differs</td>",
+		    out);
 		fputs("</tr>\n", out);
 	}
 	lc__page_table_end(out);
@@ -281,8 +284,8 @@ write_recipes(FILE *out, const struct lc__fields *old, const struct lc__fields *
 }
 
 lc_status
-lc__html_drift(FILE *out, const struct lc__facts *old,
-    const struct lc__facts *new, const struct lc__drift *drift)
+lc__html_drift(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
+    const struct lc__drift *drift)
 {
 	lc__page_begin(out, "Drift");
 	write_head(out, new, drift);

@@ -23,8 +23,7 @@ static const char style[] =
     "body{margin:0 auto;padding:1.5rem 1.25rem 3rem;max-width:76rem;"
     "background:var(--paper);color:var(--ink);"
     "font:15px/1.45 system-ui,-apple-system,'Segoe UI',Roboto,sans-serif}\n"
-    "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .3rem;"
-    "overflow-wrap:anywhere}\n"
+    "h1{font-size:1.6rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}\n"
     "h2{font-size:1.15rem;margin:2.2rem 0 .7rem;padding-bottom:.25rem;"
     "border-bottom:1px solid var(--line)}\n"
     "h3{font-size:1rem;margin:1.4rem 0 .5rem}\n"
@@ -45,8 +44,7 @@ static const char style[] =
     "th:first-child,td:first-child{padding-left:.2rem}\n"
     "thead th{color:var(--dim);font-weight:600;white-space:nowrap}\n"
     "td{max-width:34rem;overflow-wrap:anywhere}\n"
-    "th.n,td.n{text-align:right;white-space:nowrap;"
-    "font-variant-numeric:tabular-nums}\n"
+    "th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
     "tr.sum td{font-weight:600;border-top:2px solid var(--line)}\n"
     ".good{color:var(--good)}.bad{color:var(--bad);font-weight:600}"
     ".warn{color:var(--warn);font-weight:600}\n"
@@ -70,8 +68,7 @@ static const char style[] =
     "figcaption span{color:var(--dim);font-size:.82rem;display:block}\n"
     "svg{display:block;width:100%;height:auto}\n"
     "svg text{fill:var(--dim);font-size:10px}\n"
-    ".axis{stroke:var(--dim);stroke-width:1}.grid{stroke:var(--line);"
-    "stroke-width:1}\n"
+    ".axis{stroke:var(--dim);stroke-width:1}.grid{stroke:var(--line);stroke-width:1}\n"
     ".bar{fill:var(--bar)}.old{fill:var(--bar);opacity:.45}"
     ".new{fill:none;stroke:var(--other);stroke-width:1.8}\n"
     ".k0{background:var(--bar);opacity:.45}.k1{background:var(--other)}\n"
@@ -83,19 +80,18 @@ static const char style[] =
     "@media print{body{max-width:none;padding:0;font-size:11px}"
     ":root{color-scheme:light;--ink:#000;--dim:#444;--line:#bbb;--paper:#fff;"
     "--soft:#eee;--bar:#3a6fb0;--other:#c9781c;--good:#1c7a43;--bad:#b3261e;"
-    "--warn:#8a5a00}"
-    "*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
-    "h2,h3{break-after:avoid}tr,li{break-inside:avoid}"
-    ".scroll{overflow:visible}}\n";
+    "--warn:#8a5a00}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
+    "h2,h3{break-after:avoid}tr,li{break-inside:avoid}.scroll{overflow:visible}}\n";
 
 void
 lc__page_begin(FILE *out, const char *title)
 {
 	fputs("<!DOCTYPE html>\n"
-	    "<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
-	    "<meta charset=\"utf-8\"/>\n"
-	    "<meta name=\"viewport\" content=\"width=device-width,"
-	    "initial-scale=1\"/>\n<title>", out);
+	      "<html lang=\"en\" xmlns=\"http://www.w3.org/1999/xhtml\">\n<head>\n"
+	      "<meta charset=\"utf-8\"/>\n"
+	      "<meta name=\"viewport\" content=\"width=device-width,"
+	      "initial-scale=1\"/>\n<title>",
+	    out);
 	lc__page_str(out, title);
 	fprintf(out, "</title>\n<style>\n%s</style>\n</head>\n<body>\n", style);
 }
@@ -120,8 +116,7 @@ static bool
 is_shown(const unsigned char *text, size_t size)
 {
 	if (size == 1)
-		return (*text >= 0x20 && *text < 0x7f) || *text == '\t' ||
-		    *text == '\n';
+		return (*text >= 0x20 && *text < 0x7f) || *text == '\t' || *text == '\n';
 	if (size == 2)
 		return text[0] != 0xc2 || text[1] >= 0xa0;
 	return size != 3 || text[0] != 0xef || text[1] != 0xbf || text[2] <= 0xbd;
@@ -211,8 +206,7 @@ void
 lc__page_count(FILE *out, uint64_t n)
 {
 	char text[32];
-	const int digits = snprintf(text, sizeof(text), "%llu",
-	    (unsigned long long)n);
+	const int digits = snprintf(text, sizeof(text), "%llu", (unsigned long long)n);
 
 	for (int i = 0; i < digits; i++) {
 		if (i > 0 && (digits - i) % 3 == 0)
@@ -237,8 +231,7 @@ lc__page_share(FILE *out, uint64_t n, uint64_t all)
 void
 lc__page_bytes(FILE *out, uint64_t bytes)
 {
-	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB",
-		"EiB" };
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	double size = (double)bytes;
 	size_t unit = 0;
 
@@ -248,8 +241,11 @@ lc__page_bytes(FILE *out, uint64_t bytes)
 	}
 	for (size /= 1024; size >= 999.5 && unit < 5; unit++)
 		size /= 1024;
-	fprintf(out, "%.*f %s", size < 9.995 ? 2 : size < 99.95 ? 1 : 0, size,
-	    units[unit]);
+	fprintf(out, "%.*f %s",
+	    size < 9.995       ? 2
+		: size < 99.95 ? 1
+			       : 0,
+	    size, units[unit]);
 }
 
 void
@@ -285,8 +281,8 @@ lc__page_table(FILE *out, const char *titles)
 	while (*titles != '\0') {
 		const size_t n = strcspn(titles, "|");
 		const size_t mark = *titles == '#';
-		fprintf(out, "<th scope=\"col\"%s>%.*s</th>",
-		    mark ? " class=\"n\"" : "", (int)(n - mark), titles + mark);
+		fprintf(out, "<th scope=\"col\"%s>%.*s</th>", mark ? " class=\"n\"" : "",
+		    (int)(n - mark), titles + mark);
 		titles += n + (titles[n] == '|');
 	}
 	fputs("</tr></thead>\n<tbody>\n", out);

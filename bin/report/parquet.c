@@ -42,13 +42,13 @@ struct cells {
 struct lc__parquet {
 	struct lc__newfile file;
 	const struct lc__parquet_column *columns;
-	size_t n, at;          /* columns; the one that gets the next cell */
-	uint64_t group_rows;   /* at most */
+	size_t n, at;            /* columns; the one that gets the next cell */
+	uint64_t group_rows;     /* at most */
 	uint64_t rows, all_rows; /* of this group, of those before it */
-	uint64_t size;         /* of the file until now */
+	uint64_t size;           /* of the file until now */
 	uint64_t groups;
 	struct lc__buf metadata; /* of the groups that are written */
-	bool too_long;         /* a text was */
+	bool too_long;           /* a text was */
 	struct cells cells[];
 };
 
@@ -121,7 +121,7 @@ static struct thrift
 put_struct(struct thrift *t, int id)
 {
 	put_field(t, id, T_STRUCT);
-	return (struct thrift) { t->out, 0 };
+	return (struct thrift){ t->out, 0 };
 }
 
 static void
@@ -140,9 +140,11 @@ enum { CONVERTED_UTF8 = 0, CONVERTED_UINT_64 = 14 };
 enum { LOGICAL_STRING = 1, LOGICAL_INTEGER = 10 };
 
 static const unsigned physical[] = {
-	[LC__PARQUET_INT64] = INT64, [LC__PARQUET_UINT64] = INT64,
-	[LC__PARQUET_DOUBLE] = DOUBLE, [LC__PARQUET_BOOLEAN] = BOOLEAN,
-	[LC__PARQUET_STRING] = BYTE_ARRAY
+	[LC__PARQUET_INT64] = INT64,
+	[LC__PARQUET_UINT64] = INT64,
+	[LC__PARQUET_DOUBLE] = DOUBLE,
+	[LC__PARQUET_BOOLEAN] = BOOLEAN,
+	[LC__PARQUET_STRING] = BYTE_ARRAY,
 };
 
 /* SchemaElement */
@@ -426,8 +428,9 @@ lc__parquet_row(struct lc__parquet *table)
 			return lc__no_memory(table->file.path);
 		bytes += table->cells[i].values.size;
 	}
-	return table->rows >= table->group_rows || bytes >= GROUP_BYTES ?
-	    write_group(table) : LC_OK;
+	return table->rows >= table->group_rows || bytes >= GROUP_BYTES
+	    ? write_group(table)
+	    : LC_OK;
 }
 
 /* ---- beginning and end ------------------------------------------------------------ */
@@ -437,7 +440,8 @@ lc__parquet_begin(const char *path, const struct lc__parquet_column *columns, si
     uint64_t rows, struct lc__parquet **out)
 {
 	static const struct lc__buf magic = { .data = (unsigned char *)MAGIC, .size = 4 };
-	struct lc__parquet *table = calloc(1, sizeof(*table) + n * sizeof(table->cells[0]));
+	struct lc__parquet *table = calloc(1,
+	    sizeof(*table) + n * sizeof(table->cells[0]));
 	lc_status status;
 
 	if (table == NULL)
@@ -471,8 +475,8 @@ lc__parquet_end(struct lc__parquet *table, bool replace)
 	}
 	lc__buf_free(&metadata);
 	if (status == LC_OK)
-		status = replace ? lc__newfile_replace(&table->file) :
-		    lc__newfile_add(&table->file);
+		status = replace ? lc__newfile_replace(&table->file)
+				 : lc__newfile_add(&table->file);
 	lc__parquet_discard(table);
 	return status;
 }

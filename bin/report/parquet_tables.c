@@ -29,32 +29,46 @@ struct lc__parquet_tables {
 };
 
 static const struct lc__parquet_column runs[] = {
-	{ "run_id", LC__PARQUET_STRING, false }, { "total", LC__PARQUET_INT64, false },
-	{ "non_empty", LC__PARQUET_INT64, false }, { "empty", LC__PARQUET_INT64, false },
+	{ "run_id", LC__PARQUET_STRING, false },
+	{ "total", LC__PARQUET_INT64, false },
+	{ "non_empty", LC__PARQUET_INT64, false },
+	{ "empty", LC__PARQUET_INT64, false },
 	{ "missing_image", LC__PARQUET_INT64, false },
 	{ "missing_file", LC__PARQUET_INT64, false },
-	{ "invalid", LC__PARQUET_INT64, false }, { "written", LC__PARQUET_INT64, false },
+	{ "invalid", LC__PARQUET_INT64, false },
+	{ "written", LC__PARQUET_INT64, false },
 };
 static const struct lc__parquet_column samples[] = {
-	{ "sample", LC__PARQUET_INT64, false }, { "cache_id", LC__PARQUET_STRING, true },
+	{ "sample", LC__PARQUET_INT64, false },
+	{ "cache_id", LC__PARQUET_STRING, true },
 	{ "cache_id_base64", LC__PARQUET_STRING, true },
-	{ "run_id", LC__PARQUET_STRING, true }, { "frame_id", LC__PARQUET_UINT64, true },
-	{ "width", LC__PARQUET_INT64, true }, { "height", LC__PARQUET_INT64, true },
-	{ "boxes", LC__PARQUET_INT64, false }, { "boxes_total", LC__PARQUET_UINT64, false },
-	{ "series", LC__PARQUET_INT64, false }, { "brightness", LC__PARQUET_DOUBLE, true },
+	{ "run_id", LC__PARQUET_STRING, true },
+	{ "frame_id", LC__PARQUET_UINT64, true },
+	{ "width", LC__PARQUET_INT64, true },
+	{ "height", LC__PARQUET_INT64, true },
+	{ "boxes", LC__PARQUET_INT64, false },
+	{ "boxes_total", LC__PARQUET_UINT64, false },
+	{ "series", LC__PARQUET_INT64, false },
+	{ "brightness", LC__PARQUET_DOUBLE, true },
 	{ "contrast", LC__PARQUET_DOUBLE, true },
 };
 static const struct lc__parquet_column boxes[] = {
-	{ "sample", LC__PARQUET_INT64, false }, { "box", LC__PARQUET_INT64, false },
+	{ "sample", LC__PARQUET_INT64, false },
+	{ "box", LC__PARQUET_INT64, false },
 	{ "class_id", LC__PARQUET_INT64, true },
-	{ "class_name", LC__PARQUET_STRING, true }, { "x0", LC__PARQUET_DOUBLE, true },
-	{ "y0", LC__PARQUET_DOUBLE, true }, { "x1", LC__PARQUET_DOUBLE, true },
+	{ "class_name", LC__PARQUET_STRING, true },
+	{ "x0", LC__PARQUET_DOUBLE, true },
+	{ "y0", LC__PARQUET_DOUBLE, true },
+	{ "x1", LC__PARQUET_DOUBLE, true },
 	{ "y1", LC__PARQUET_DOUBLE, true },
 };
 static const struct lc__parquet_column rejected[] = {
-	{ "run_id", LC__PARQUET_STRING, true }, { "name", LC__PARQUET_STRING, true },
-	{ "label", LC__PARQUET_STRING, true }, { "image", LC__PARQUET_STRING, true },
-	{ "reason", LC__PARQUET_STRING, true }, { "detail", LC__PARQUET_STRING, true },
+	{ "run_id", LC__PARQUET_STRING, true },
+	{ "name", LC__PARQUET_STRING, true },
+	{ "label", LC__PARQUET_STRING, true },
+	{ "image", LC__PARQUET_STRING, true },
+	{ "reason", LC__PARQUET_STRING, true },
+	{ "detail", LC__PARQUET_STRING, true },
 };
 
 static const struct {
@@ -65,7 +79,8 @@ static const struct {
 	[RUNS] = { "runs.parquet", runs, sizeof(runs) / sizeof(runs[0]) },
 	[SAMPLES] = { "samples.parquet", samples, sizeof(samples) / sizeof(samples[0]) },
 	[BOXES] = { "boxes.parquet", boxes, sizeof(boxes) / sizeof(boxes[0]) },
-	[REJECTED] = { "rejected.parquet", rejected, sizeof(rejected) / sizeof(rejected[0]) },
+	[REJECTED] = { "rejected.parquet", rejected,
+	    sizeof(rejected) / sizeof(rejected[0]) },
 };
 
 /* ---- cells ---------------------------------------------------------------------- */
@@ -166,8 +181,8 @@ lc__parquet_tables_sample(struct lc__parquet_tables *tables,
 	put_number(table, origin->original_width > 0, origin->original_width);
 	put_number(table, origin->original_height > 0, origin->original_height);
 	lc__parquet_unsigned(table, seen->n);
-	lc__parquet_unsigned(table, origin->boxes_total > seen->n ?
-	    origin->boxes_total : seen->n);
+	lc__parquet_unsigned(table,
+	    origin->boxes_total > seen->n ? origin->boxes_total : seen->n);
 	lc__parquet_unsigned(table, seen->series);
 	put_real(table, seen->lit, seen->brightness);
 	put_real(table, seen->lit, seen->contrast);
@@ -242,8 +257,9 @@ check_place(const char *path, bool replace)
 	got = fd != -1 ? pread(fd, magic, sizeof(magic), 0) : 0;
 	if (fd != -1)
 		close(fd);
-	return got == sizeof(magic) && memcmp(magic, "PAR1", sizeof(magic)) == 0 ? LC_OK :
-	    lc__error(LC_INVALID, 0, "%s: is not a Parquet file and stays", path);
+	return got == sizeof(magic) && memcmp(magic, "PAR1", sizeof(magic)) == 0
+	    ? LC_OK
+	    : lc__error(LC_INVALID, 0, "%s: is not a Parquet file and stays", path);
 }
 
 static lc_status
@@ -275,8 +291,8 @@ begin_one(struct lc__parquet_tables *tables, int i, const char *path)
 }
 
 lc_status
-lc__parquet_tables_begin(const char *dir, bool replace,
-    const lc_warehouse *warehouse, struct lc__parquet_tables **out)
+lc__parquet_tables_begin(const char *dir, bool replace, const lc_warehouse *warehouse,
+    struct lc__parquet_tables **out)
 {
 	struct lc__parquet_tables *tables = calloc(1, sizeof(*tables));
 	lc_status status;

@@ -72,8 +72,7 @@ choose_height(struct plane *plane, double most, double least_step)
 static double
 x_of(const struct plane *plane, double value)
 {
-	return LEFT + (RIGHT - LEFT) * (value - plane->low) /
-	    (plane->high - plane->low);
+	return LEFT + (RIGHT - LEFT) * (value - plane->low) / (plane->high - plane->low);
 }
 
 static double
@@ -111,15 +110,17 @@ draw_x_axis(FILE *out, const struct plane *plane)
 	const struct lc__ticks ticks = lc__ticks_of(plane->low, plane->high, 7,
 	    plane->row->log2 ? 1 : 0);
 
-	fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" "
-	    "y2=\"%.1f\"/>\n", LEFT, BOTTOM, RIGHT, BOTTOM);
+	fprintf(out,
+	    "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
+	    LEFT, BOTTOM, RIGHT, BOTTOM);
 	for (uint32_t i = 0; i < ticks.count; i++) {
 		const double value = lc__ticks_value(&ticks, i);
 		const double x = x_of(plane, value);
-		fprintf(out, "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" "
+		fprintf(out,
+		    "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" "
 		    "x2=\"%.1f\" y2=\"%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
-		    "text-anchor=\"middle\">", x, BOTTOM, x, BOTTOM + 4, x,
-		    BOTTOM + 15);
+		    "text-anchor=\"middle\">",
+		    x, BOTTOM, x, BOTTOM + 4, x, BOTTOM + 15);
 		put_value(out, plane->row, value);
 		fputs("</text>\n", out);
 	}
@@ -136,10 +137,12 @@ draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
 		const double value = lc__ticks_value(&plane->y, i);
 		const double y = y_of(plane, value);
 		if (i > 0)
-			fprintf(out, "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" "
-			    "x2=\"%.1f\" y2=\"%.1f\"/>", LEFT, y, RIGHT, y);
-		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">",
-		    LEFT - 5, y + 3.5);
+			fprintf(out,
+			    "<line class=\"grid\" x1=\"%.1f\" y1=\"%.1f\" "
+			    "x2=\"%.1f\" y2=\"%.1f\"/>",
+			    LEFT, y, RIGHT, y);
+		fprintf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", LEFT - 5,
+		    y + 3.5);
 		put_tick(out, value);
 		fprintf(out, "%s</text>\n", unit);
 	}
@@ -147,8 +150,7 @@ draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
 
 /* "0.1 to 0.12: 34 boxes (2.1 %)", shown when a bar is pointed at. */
 static void
-put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of,
-    uint32_t i)
+put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of, uint32_t i)
 {
 	put_value(out, plane->row, lc__histogram_edge(of, i));
 	fputs(" to ", out);
@@ -171,9 +173,10 @@ draw_bars(FILE *out, const struct plane *plane, const struct lc__histogram *of,
 		const double y = y_of(plane, (double)of->counts[i] * scale);
 		if (of->counts[i] == 0)
 			continue;
-		fprintf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" "
-		    "width=\"%.2f\" height=\"%.2f\"><title>", class, x + 0.3, y,
-		    end - x - 0.6, BOTTOM - y);
+		fprintf(out,
+		    "<rect class=\"%s\" x=\"%.2f\" y=\"%.2f\" "
+		    "width=\"%.2f\" height=\"%.2f\"><title>",
+		    class, x + 0.3, y, end - x - 0.6, BOTTOM - y);
 		put_bin(out, plane, of, i);
 		fputs("</title></rect>\n", out);
 	}
@@ -186,8 +189,7 @@ draw_steps(FILE *out, const struct plane *plane, const struct lc__histogram *of,
 {
 	fprintf(out, "<path class=\"new\" d=\"M%.2f %.2f", LEFT, BOTTOM);
 	for (uint32_t i = plane->first; i < plane->end; i++)
-		fprintf(out, "V%.2fH%.2f",
-		    y_of(plane, (double)of->counts[i] * scale),
+		fprintf(out, "V%.2fH%.2f", y_of(plane, (double)of->counts[i] * scale),
 		    x_of(plane, lc__histogram_edge(of, i + 1)));
 	fprintf(out, "V%.2f\"/>\n", BOTTOM);
 }
@@ -214,8 +216,9 @@ begin_figure(FILE *out, const struct lc__metric_row *row)
 static void
 begin_picture(FILE *out, const struct lc__metric_row *row)
 {
-	fprintf(out, "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" "
-	    "aria-label=\"", WIDTH, HEIGHT);
+	fprintf(out,
+	    "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH,
+	    HEIGHT);
 	lc__page_str(out, row->title);
 	fputs("\">\n", out);
 }
@@ -242,8 +245,7 @@ median_of(const struct lc__metric_row *row, const struct lc__histogram *histogra
 {
 	const double median = lc__histogram_quantile(histogram, 0.5);
 
-	return row->high - row->low == row->bins && !row->log2 ? floor(median) :
-	    median;
+	return row->high - row->low == row->bins && !row->log2 ? floor(median) : median;
 }
 
 /* Three digits, but whole numbers as they are. */
@@ -303,8 +305,7 @@ percent_of_one(const struct lc__histogram *histogram)
 
 void
 lc__plot_pair(FILE *out, const struct lc__metric_row *row,
-    const struct lc__histogram *old, const struct lc__histogram *new,
-    const char *note)
+    const struct lc__histogram *old, const struct lc__histogram *new, const char *note)
 {
 	const double a = percent_of_one(old), b = percent_of_one(new);
 	struct plane plane = { .row = row };

@@ -12,7 +12,6 @@ void lc__plot(FILE *out, const struct lc__metric_row *row,
     const struct lc__histogram *histogram);
 /** Two over each other; shares upwards. @p note goes into the caption. */
 void lc__plot_pair(FILE *out, const struct lc__metric_row *row,
-    const struct lc__histogram *old, const struct lc__histogram *new,
-    const char *note);
+    const struct lc__histogram *old, const struct lc__histogram *new, const char *note);
 
 #endif

@@ -40,28 +40,32 @@ static const char schema[] =
     " height INTEGER NOT NULL, channels INTEGER NOT NULL,"
     " first_sample INTEGER NOT NULL, samples INTEGER NOT NULL);"
     "CREATE TABLE shards(path TEXT PRIMARY KEY, samples INTEGER NOT NULL,"
-    " width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER,"
-    " sha256 TEXT);"
+    " width INTEGER NOT NULL, height INTEGER NOT NULL, bytes INTEGER, sha256 TEXT);"
     "CREATE TABLE histograms(name TEXT NOT NULL, bin INTEGER NOT NULL,"
-    " low REAL, high REAL, count INTEGER NOT NULL,"
-    " PRIMARY KEY(name, bin)) WITHOUT ROWID;"
+    " low REAL, high REAL, count INTEGER NOT NULL, PRIMARY KEY(name, bin)) WITHOUT ROWID;"
     "CREATE TABLE classes(class_id INTEGER PRIMARY KEY,"
     " boxes INTEGER NOT NULL, name TEXT);"
     "CREATE TABLE samples(sample INTEGER PRIMARY KEY, cache_id, run_id TEXT,"
     " frame_id INTEGER, width INTEGER, height INTEGER,"
     " boxes INTEGER NOT NULL, boxes_total INTEGER NOT NULL,"
-    " series INTEGER NOT NULL REFERENCES series,"
-    " brightness REAL, contrast REAL);"
+    " series INTEGER NOT NULL REFERENCES series, brightness REAL, contrast REAL);"
     "CREATE TABLE boxes(sample INTEGER NOT NULL REFERENCES samples,"
     " box INTEGER NOT NULL, class_id INTEGER, x0 REAL, y0 REAL, x1 REAL,"
     " y1 REAL, PRIMARY KEY(sample, box)) WITHOUT ROWID;";
 
 /* The statements, in the order of their tables. */
 enum insert {
-	INSERT_WAREHOUSE, INSERT_RUNS, INSERT_REASONS,
-	INSERT_REJECTED, INSERT_SERIES, INSERT_SHARDS,
-	INSERT_HISTOGRAMS, INSERT_CLASSES, INSERT_SAMPLES,
-	INSERT_BOXES, INSERTS
+	INSERT_WAREHOUSE,
+	INSERT_RUNS,
+	INSERT_REASONS,
+	INSERT_REJECTED,
+	INSERT_SERIES,
+	INSERT_SHARDS,
+	INSERT_HISTOGRAMS,
+	INSERT_CLASSES,
+	INSERT_SAMPLES,
+	INSERT_BOXES,
+	INSERTS
 };
 
 static const char *const inserts[INSERTS] = {
@@ -78,11 +82,13 @@ static const char *const inserts[INSERTS] = {
 };
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(sqlite3_bind_blob) X(sqlite3_bind_double) X(sqlite3_bind_int64) \
 	X(sqlite3_bind_null) X(sqlite3_bind_text) X(sqlite3_clear_bindings) \
 	X(sqlite3_close) X(sqlite3_errcode) X(sqlite3_errmsg) X(sqlite3_exec) \
 	X(sqlite3_finalize) X(sqlite3_open_v2) X(sqlite3_prepare_v2) X(sqlite3_reset) \
 	X(sqlite3_step)
+/* clang-format on */
 LC__LAZY(lib, "libsqlite3", LIBSQLITE3_FILE, CALLS)
 
 struct lc__sqlite {
@@ -97,9 +103,10 @@ static lc_status
 failure(const struct lc__sqlite *db)
 {
 	const int code = lib.sqlite3_errcode(db->db);
-	const lc_status status = code == SQLITE_FULL ? LC_NO_SPACE :
-	    code == SQLITE_NOMEM ? LC_NO_MEMORY : code == SQLITE_CONSTRAINT ?
-	    LC_CORRUPT : LC_IO;
+	const lc_status status = code == SQLITE_FULL ? LC_NO_SPACE
+	    : code == SQLITE_NOMEM                   ? LC_NO_MEMORY
+	    : code == SQLITE_CONSTRAINT              ? LC_CORRUPT
+						     : LC_IO;
 
 	return lc__error(status, 0, "%s: %s", db->path, lib.sqlite3_errmsg(db->db));
 }
@@ -128,15 +135,15 @@ bind_count(sqlite3_stmt *insert, int at, uint64_t n)
 static int
 bind_str(sqlite3_stmt *insert, int at, const char *text)
 {
-	return text ? lib.sqlite3_bind_text(insert, at, text, -1, SQLITE_STATIC) :
-	    lib.sqlite3_bind_null(insert, at);
+	return text ? lib.sqlite3_bind_text(insert, at, text, -1, SQLITE_STATIC)
+		    : lib.sqlite3_bind_null(insert, at);
 }
 
 static int
 bind_real(sqlite3_stmt *insert, int at, double value)
 {
-	return isfinite(value) ? lib.sqlite3_bind_double(insert, at, value) :
-	    lib.sqlite3_bind_null(insert, at);
+	return isfinite(value) ? lib.sqlite3_bind_double(insert, at, value)
+			       : lib.sqlite3_bind_null(insert, at);
 }
 
 /* As text if it is UTF-8 without a NUL, otherwise as a blob. */
@@ -194,8 +201,8 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 	if (origin->original_height > 0)
 		code |= bind_count(insert, 6, origin->original_height);
 	code |= bind_count(insert, 7, seen->n);
-	code |= bind_count(insert, 8, origin->boxes_total > seen->n ?
-	    origin->boxes_total : seen->n);
+	code |= bind_count(insert, 8,
+	    origin->boxes_total > seen->n ? origin->boxes_total : seen->n);
 	code |= bind_count(insert, 9, seen->series);
 	if (seen->lit) {
 		code |= bind_real(insert, 10, seen->brightness);
@@ -289,13 +296,13 @@ put_summary(struct lc__sqlite *db, const struct lc__summary *summary)
 			c->missing_image, c->missing_file, c->invalid,
 			lc__summary_written(summary, c) };
 		return_if_error(put_numbers(db, INSERT_RUNS,
-		    bind_str(db->insert[INSERT_RUNS], 1,
-		    summary->runs[i].run_id), 2, numbers, 7));
+		    bind_str(db->insert[INSERT_RUNS], 1, summary->runs[i].run_id), 2,
+		    numbers, 7));
 	}
 	for (size_t i = 0; i < summary->n_reasons; i++)
 		return_if_error(put_numbers(db, INSERT_REASONS,
-		    bind_str(db->insert[INSERT_REASONS], 1,
-		    summary->reasons[i].name), 2, &summary->reasons[i].count, 1));
+		    bind_str(db->insert[INSERT_REASONS], 1, summary->reasons[i].name), 2,
+		    &summary->reasons[i].count, 1));
 	return LC_OK;
 }
 
@@ -306,13 +313,12 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 		const lc_series_info *series = &facts->series[s];
 		const uint64_t numbers[] = { s, series->width, series->height,
 			series->channels, series->first, series->samples };
-		return_if_error(put_numbers(db, INSERT_SERIES, SQLITE_OK, 1,
-		    numbers, 6));
+		return_if_error(put_numbers(db, INSERT_SERIES, SQLITE_OK, 1, numbers, 6));
 	}
 	for (size_t i = 0; i < facts->manifest.n; i++) {
 		const struct lc__manifest_shard *shard = &facts->manifest.shards[i];
-		const uint64_t numbers[] = { shard->samples, shard->width,
-			shard->height, shard->bytes };
+		const uint64_t numbers[] = { shard->samples, shard->width, shard->height,
+			shard->bytes };
 		int code = bind_str(db->insert[INSERT_SHARDS], 1, shard->relative_path);
 		if (shard->sha256[0] != '\0')
 			code |= bind_str(db->insert[INSERT_SHARDS], 6, shard->sha256);
@@ -332,11 +338,11 @@ put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bi
 
 	code |= lib.sqlite3_bind_int64(insert, 2, bin);
 	if (bin >= 0)
-		code |= bind_real(insert, 3, lc__histogram_edge(histogram,
-		    (uint32_t)bin));
+		code |= bind_real(insert, 3,
+		    lc__histogram_edge(histogram, (uint32_t)bin));
 	if (bin < histogram->bins)
-		code |= bind_real(insert, 4, lc__histogram_edge(histogram,
-		    (uint32_t)(bin + 1)));
+		code |= bind_real(insert, 4,
+		    lc__histogram_edge(histogram, (uint32_t)(bin + 1)));
 	code |= bind_count(insert, 5, count);
 	return_if_error(bound(db, code));
 	return put_row(db, INSERT_HISTOGRAMS);
@@ -349,10 +355,9 @@ put_distributions(struct lc__sqlite *db, const struct lc__distributions *seen)
 		const struct lc__histogram *histogram = &seen->histograms[m];
 		return_if_error(put_bin(db, histogram, -1, histogram->below));
 		for (uint32_t i = 0; i < histogram->bins; i++)
-			return_if_error(put_bin(db, histogram, i,
-			    histogram->counts[i]));
-		return_if_error(put_bin(db, histogram, histogram->bins,
-		    histogram->above));
+			return_if_error(put_bin(db, histogram, i, histogram->counts[i]));
+		return_if_error(
+		    put_bin(db, histogram, histogram->bins, histogram->above));
 	}
 	return LC_OK;
 }
@@ -376,9 +381,8 @@ put_classes(struct lc__sqlite *db, const struct lc__facts *facts)
 	const struct lc__classes *classes = &facts->seen.classes;
 
 	for (size_t i = 0; i < classes->n; i++)
-		return_if_error(put_class(db, classes->rows[i].id,
-		    classes->rows[i].boxes, lc__facts_class(facts,
-		    classes->rows[i].id)));
+		return_if_error(put_class(db, classes->rows[i].id, classes->rows[i].boxes,
+		    lc__facts_class(facts, classes->rows[i].id)));
 	for (int64_t id = 0; (uint64_t)id < facts->info->classes; id++) {
 		const char *name = lc__facts_class(facts, id);
 		if (name != NULL && lc__classes_count(classes, id) == 0)
@@ -390,8 +394,8 @@ put_classes(struct lc__sqlite *db, const struct lc__facts *facts)
 static lc_status
 put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
 {
-	static const char *const names[] = { "run", "name", "label",
-		"image", "reason", "detail" };
+	static const char *const names[] = { "run", "name", "label", "image", "reason",
+		"detail" };
 	int code = SQLITE_OK;
 
 	for (int i = 0; i < 6; i++)
@@ -430,7 +434,7 @@ prepare(struct lc__sqlite *db)
 		return failure(db);
 	for (int i = 0; i < INSERTS; i++)
 		if (lib.sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
-		    NULL) != SQLITE_OK)
+			NULL) != SQLITE_OK)
 			return failure(db);
 	return LC_OK;
 }
@@ -507,12 +511,12 @@ check_header(int fd, const char *path)
 	size_t got;
 
 	return_if_error(lc__read_full(fd, header, sizeof(header), &got, path));
-	if (got == 0 || (got == HEADER &&
-	    memcmp(header, "SQLite format 3", 16) == 0 &&
-	    memcmp(header + 68, application, 4) == 0))
+	if (got == 0 ||
+	    (got == HEADER && memcmp(header, "SQLite format 3", 16) == 0 &&
+		memcmp(header + 68, application, 4) == 0))
 		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: is no database of a warehouse and "
-	    "stays", path);
+	return lc__error(LC_INVALID, 0, "%s: is no database of a warehouse and stays",
+	    path);
 }
 
 /* SQLite would play the old file's journal back into the new one. */
@@ -530,8 +534,9 @@ check_journals_of(const char *path, const char *real)
 		found = stat(name, &st) == 0;
 		free(name);
 		if (found)
-			return lc__error(LC_BUSY, 0, "%s: somebody writes it: "
-			    "there is a %s beside it", path, suffixes[i]);
+			return lc__error(LC_BUSY, 0,
+			    "%s: somebody writes it: there is a %s beside it", path,
+			    suffixes[i]);
 	}
 	return LC_OK;
 }

@@ -29,8 +29,7 @@ LC_CHECKED lc_status lc__sqlite_begin(const char *path, struct lc__sqlite **out)
 LC_CHECKED lc_status lc__sqlite_sample(struct lc__sqlite *db,
     const struct lc__observation *observation);
 /** Add everything else, commit and close. Frees @p db, also after a failure. */
-LC_CHECKED lc_status lc__sqlite_end(struct lc__sqlite *db,
-    const struct lc__facts *facts);
+LC_CHECKED lc_status lc__sqlite_end(struct lc__sqlite *db, const struct lc__facts *facts);
 /** Close without a commit; the file is left as it is. NULL is harmless. */
 void lc__sqlite_discard(struct lc__sqlite *db);
 

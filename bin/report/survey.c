@@ -18,8 +18,7 @@ lc__observer_init(struct lc__observer *observer, uint32_t max_boxes)
 {
 	observer->room = max_boxes;
 	observer->boxes = calloc((size_t)max_boxes + 1, sizeof(*observer->boxes));
-	observer->class_ids = calloc((size_t)max_boxes + 1,
-	    sizeof(*observer->class_ids));
+	observer->class_ids = calloc((size_t)max_boxes + 1, sizeof(*observer->class_ids));
 	if (observer->boxes != NULL && observer->class_ids != NULL)
 		return LC_OK;
 	lc__observer_free(observer);
@@ -40,11 +39,11 @@ lc__observe(struct lc__observer *observer, const lc_sample *sample,
 {
 	for (size_t i = 0; i < observer->room; i++)
 		observer->class_ids[i] = -1;
-	return_if_error(lc_sample_read_origin(sample, &out->origin,
-	    observer->class_ids, observer->room));
+	return_if_error(lc_sample_read_origin(sample, &out->origin, observer->class_ids,
+	    observer->room));
 	out->cache_id = sample->id;
-	out->n = (uint32_t)lc__boxes_read(sample, observer->class_ids,
-	    observer->boxes, observer->room);
+	out->n = (uint32_t)lc__boxes_read(sample, observer->class_ids, observer->boxes,
+	    observer->room);
 	out->boxes = observer->boxes;
 	return LC_OK;
 }
@@ -57,8 +56,9 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 	/* Odd, so that the columns differ from row to row. */
 	const size_t step = pixels > LIGHT_PIXELS ? pixels / LIGHT_PIXELS | 1 : 1;
 	const size_t size = lc_dtype_size(image->dtype);
-	const double scale = image->dtype == LC_U8 ? 255 :
-	    image->dtype == LC_U16 ? 65535 : 1;
+	const double scale = image->dtype == LC_U8 ? 255
+	    : image->dtype == LC_U16               ? 65535
+						   : 1;
 	double sum = 0, squares = 0, n = 0;
 
 	if (image->ndim != 3 || image->nbytes == 0)
@@ -136,8 +136,8 @@ look_at_all(lc_warehouse *warehouse, const struct lc__survey *survey,
 			observation.sample = series.first + i;
 			return_if_error(report_progress(survey->progress,
 			    observation.sample, info->samples));
-			return_if_error(look_at(warehouse, survey, observer,
-			    &observation, seen));
+			return_if_error(
+			    look_at(warehouse, survey, observer, &observation, seen));
 		}
 	}
 	return LC_OK;
@@ -150,8 +150,8 @@ lc__survey_run(lc_warehouse *warehouse, const struct lc__survey *survey,
 	struct lc__observer observer;
 	lc_status status;
 
-	return_if_error(lc__observer_init(&observer,
-	    lc_warehouse_info_of(warehouse)->max_boxes));
+	return_if_error(
+	    lc__observer_init(&observer, lc_warehouse_info_of(warehouse)->max_boxes));
 	status = look_at_all(warehouse, survey, &observer, seen);
 	lc__observer_free(&observer);
 	return status;

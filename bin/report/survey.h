@@ -12,16 +12,16 @@
 
 /** The numbers of one sample. */
 struct lc__observation {
-	uint64_t sample;         /* its number in the warehouse */
+	uint64_t sample; /* its number in the warehouse */
 	uint32_t series;
-	uint32_t width, height;  /* of its image */
-	lc_id cache_id;          /* empty if there is none */
-	lc_sample_origin origin; /* all zero without metadata */
-	uint32_t n;              /* boxes, as the mask counts them */
+	uint32_t width, height;      /* of its image */
+	lc_id cache_id;              /* empty if there is none */
+	lc_sample_origin origin;     /* all zero without metadata */
+	uint32_t n;                  /* boxes, as the mask counts them */
 	const struct lc__box *boxes; /* with their classes */
-	bool lit;                /* brightness and contrast are set */
-	double brightness;       /* mean of all channels, 0..1 */
-	double contrast;         /* standard deviation of the grey image, 0..0.5 */
+	bool lit;                    /* brightness and contrast are set */
+	double brightness;           /* mean of all channels, 0..1 */
+	double contrast;             /* standard deviation of the grey image, 0..0.5 */
 };
 
 /** Memory for one observation after another. */
@@ -32,8 +32,7 @@ struct lc__observer {
 };
 
 /** For samples of at most @p max_boxes rows. */
-LC_CHECKED lc_status lc__observer_init(struct lc__observer *observer,
-    uint32_t max_boxes);
+LC_CHECKED lc_status lc__observer_init(struct lc__observer *observer, uint32_t max_boxes);
 void lc__observer_free(struct lc__observer *observer);
 
 /**
@@ -41,8 +40,8 @@ void lc__observer_free(struct lc__observer *observer);
  * until the next call. The members sample, series, width, height and lit are the caller's.
  * @return LC_OK; LC_CORRUPT for a damaged metadata row.
  */
-LC_CHECKED lc_status lc__observe(struct lc__observer *observer,
-    const lc_sample *sample, struct lc__observation *out);
+LC_CHECKED lc_status lc__observe(struct lc__observer *observer, const lc_sample *sample,
+    struct lc__observation *out);
 
 /**
  * Set brightness, contrast and lit from at most 65,536 pixels, spread evenly, of

@@ -26,9 +26,9 @@ ident_print(FILE *out, lc_id id)
 	for (size_t at = 0; at < id.size;) {
 		const size_t n = lc__utf8_length(text + at, id.size - at);
 		/* U+0080 to U+009F are control characters as well. */
-		const bool control = n == 1 ? text[at] < 0x20 ||
-		    text[at] == 0x7f : n == 2 && text[at] == 0xc2 &&
-		    text[at + 1] < 0xa0;
+		const bool control = n == 1
+		    ? text[at] < 0x20 || text[at] == 0x7f
+		    : n == 2 && text[at] == 0xc2 && text[at + 1] < 0xa0;
 		if (n > 0 && !control) {
 			fwrite(text + at, 1, n, out);
 			columns++;
@@ -88,8 +88,7 @@ describe_bytes(const lc_value *value)
 	uint64_t sum = 0;
 
 	if (lc_value_kind(value) == LC_TENSOR)
-		return lc_value_as_tensor(value, &tensor) == LC_OK ?
-		    tensor.nbytes : 0;
+		return lc_value_as_tensor(value, &tensor) == LC_OK ? tensor.nbytes : 0;
 	for (size_t i = 0; i < lc_value_count(value); i++)
 		sum += describe_bytes(lc_value_at(value, i));
 	return sum;
@@ -142,14 +141,13 @@ print_batch(struct columns *columns)
 	const size_t n = strlen(columns->align);
 	size_t start = 0;
 
-	if (columns->text != NULL &&
-	    !lc__buf_stream_end(columns->text, &columns->data))
+	if (columns->text != NULL && !lc__buf_stream_end(columns->text, &columns->data))
 		fail_columns(columns);
 	for (size_t i = 0; i < columns->count && columns->status == EXIT_DONE; i++) {
 		const int blanks = columns->widths[i % n] - columns->cells[i].width;
-		print_cell((char *)columns->data.data + start, columns->cells[i].end - start,
-		    blanks > 0 ? blanks : 0, columns->align[i % n],
-		    i % n == n - 1);
+		print_cell((char *)columns->data.data + start,
+		    columns->cells[i].end - start, blanks > 0 ? blanks : 0,
+		    columns->align[i % n], i % n == n - 1);
 		start = columns->cells[i].end;
 	}
 	lc__buf_free(&columns->data);
@@ -172,8 +170,7 @@ end_cell(struct columns *columns, int width)
 	columns->count++;
 	if (width <= WIDEST && width > columns->widths[column])
 		columns->widths[column] = width;
-	if (column == n - 1 &&
-	    (columns->count == COLUMNS_BATCH * n || end > MOST_BYTES))
+	if (column == n - 1 && (columns->count == COLUMNS_BATCH * n || end > MOST_BYTES))
 		print_batch(columns);
 }
 

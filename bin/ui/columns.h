@@ -32,21 +32,21 @@ char *describe_cut(char *text, size_t columns);
 /** Bytes of all its tensors. */
 uint64_t describe_bytes(const lc_value *value);
 
-#define COLUMNS_MOST 6   /* columns of a row */
+#define COLUMNS_MOST 6 /* columns of a row */
 
 #define COLUMNS_BATCH 500 /* rows whose widths are found together */
 
 struct columns {
 	const char *align; /* a letter a column: l left, r right */
 	int widths[COLUMNS_MOST];
-	FILE *text;        /* the cells of the batch, one after the other, into data */
+	FILE *text; /* the cells of the batch, one after the other, into data */
 	struct lc__buf data;
 	struct {
-		size_t end;    /* offset in data */
-		int width;     /* columns on a terminal */
+		size_t end; /* offset in data */
+		int width;  /* columns on a terminal */
 	} cells[COLUMNS_BATCH * COLUMNS_MOST];
-	size_t count;      /* of cells */
-	int status;        /* an exit status */
+	size_t count; /* of cells */
+	int status;   /* an exit status */
 };
 
 /** Begin; @p align has a letter for each cell of a row. */

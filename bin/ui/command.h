@@ -17,22 +17,21 @@ struct command {
 	                          d directory, s module or path, c command, w word
 	                          of that command, n setting of a module; the last
 	                          one repeats */
-	const char *resume;    /* how to go on after a signal, see interrupt_resume(); NULL
+	const char *resume; /* how to go on after a signal, see interrupt_resume(); NULL
 	                          unless it may take long */
-	int least, most;       /* how many operands; most -1: any number */
+	int least, most;    /* how many operands; most -1: any number */
 	/** Its subcommands, NULL at the end, or NULL. With them the first operand
 	 *  is the name of one, and that one runs with its own options. */
 	const struct command *const *subcommands;
-	struct opt *options;   /* its own options, ended by OPT_END */
+	struct opt *options;               /* its own options, ended by OPT_END */
 	int (*run)(int argc, char **argv); /* with the operands; an exit status */
 };
 
-extern const struct command
-    cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat, cmd_schema, cmd_set,
-    cmd_verify, cmd_backup, cmd_copy, cmd_merge, cmd_compact, cmd_clear, cmd_drop, cmd_rename,
-    cmd_recover, cmd_import, cmd_export, cmd_shard, cmd_dump, cmd_load, cmd_fill,
-    cmd_buckets, cmd_migrate, cmd_build, cmd_warehouse, cmd_view, cmd_read, cmd_plan,
-    cmd_follow, cmd_config, cmd_help, cmd_complete;
+extern const struct command cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat,
+    cmd_schema, cmd_set, cmd_verify, cmd_backup, cmd_copy, cmd_merge, cmd_compact,
+    cmd_clear, cmd_drop, cmd_rename, cmd_recover, cmd_import, cmd_export, cmd_shard,
+    cmd_dump, cmd_load, cmd_fill, cmd_buckets, cmd_migrate, cmd_build, cmd_warehouse,
+    cmd_view, cmd_read, cmd_plan, cmd_follow, cmd_config, cmd_help, cmd_complete;
 
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];
@@ -47,8 +46,7 @@ const struct command *command_by_name(const char *name);
 const char *command_word(const struct command *command);
 
 /** The one in a NULL-ended list that this word names, or NULL. */
-const struct command *command_in(const struct command *const *list,
-    const char *word);
+const struct command *command_in(const struct command *const *list, const char *word);
 
 /** The error for an unknown command, with the one that was probably meant; EXIT_USAGE. */
 int command_unknown(const char *name);

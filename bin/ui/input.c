@@ -38,8 +38,8 @@ read_stdin(struct lc__buf *out)
 		void *place = lc__buf_append(out, NULL, STEP);
 		if (place == NULL)
 			return lc__no_memory("standard input");
-		return_if_error(lc__read_full(STDIN_FILENO, place, STEP, &got,
-		    "standard input"));
+		return_if_error(
+		    lc__read_full(STDIN_FILENO, place, STEP, &got, "standard input"));
 		out->size -= STEP - got;
 		if (out->size - start > LIMIT)
 			return lc__error(LC_INVALID, 0,
@@ -55,7 +55,7 @@ input_read(const char *path, struct lc__buf *out)
 
 	if (strcmp(path, "-") == 0 && isatty(STDIN_FILENO))
 		return report_usage("standard input is a terminal; name a file "
-		    "or use a pipe");
+				    "or use a pipe");
 	if (strcmp(path, "-") == 0)
 		status = read_stdin(out);
 	else
@@ -70,7 +70,7 @@ list_add(struct list *list, const void *data, size_t size)
 {
 	if (lc__array_reserve(&list->items, &list->room, list->count + 1, NULL) != LC_OK)
 		return report_no_memory();
-	list->items[list->count++] = (lc_id) { data, size };
+	list->items[list->count++] = (lc_id){ data, size };
 	return EXIT_DONE;
 }
 
@@ -78,8 +78,9 @@ list_add(struct list *list, const void *data, size_t size)
 static int
 keep_block(struct list *list, void *block)
 {
-	if (block == NULL || lc__array_reserve(&list->blocks, &list->blocks_room,
-	    list->n_blocks + 1, NULL) != LC_OK) {
+	if (block == NULL ||
+	    lc__array_reserve(&list->blocks, &list->blocks_room, list->n_blocks + 1,
+		NULL) != LC_OK) {
 		free(block);
 		return report_no_memory();
 	}
@@ -141,8 +142,8 @@ list_check_id(lc_id id)
 	if (id.size == 0)
 		return report_usage("a cache_id is empty");
 	if (id.size > LC_MAX_ID)
-		return report_usage("a cache_id has %zu bytes, more than %d",
-		    id.size, LC_MAX_ID);
+		return report_usage("a cache_id has %zu bytes, more than %d", id.size,
+		    LC_MAX_ID);
 	return EXIT_DONE;
 }
 
@@ -206,8 +207,8 @@ npy_is(const struct lc__buf *file)
 lc_status
 npy_decode(struct decoded *out, const char *name, int dtype)
 {
-	const lc_status status = lc__npy_read(out->file.data, out->file.size,
-	    dtype, &out->tensor, &out->owned);
+	const lc_status status = lc__npy_read(out->file.data, out->file.size, dtype,
+	    &out->tensor, &out->owned);
 
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s", name);
 }
@@ -224,7 +225,8 @@ npy_write(FILE *out, const lc_tensor *tensor, bool bits)
 	}
 	lc__buf_free(&header);
 	if (status == LC_UNSUPPORTED)
-		return report_error(EXIT_DATA, ".npy has no %s; use --format raw, or --bits",
+		return report_error(EXIT_DATA,
+		    ".npy has no %s; use --format raw, or --bits",
 		    lc_dtype_name(tensor->dtype));
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }

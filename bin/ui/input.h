@@ -17,10 +17,10 @@ int input_read(const char *path, struct lc__buf *out);
 const char *input_name(const char *path);
 
 struct list {
-	lc_id *items;    /* each is followed by a NUL byte */
-	size_t count;    /* how many */
-	size_t room;     /* how many fit */
-	void **blocks;   /* memory that the items lie in, freed with the list */
+	lc_id *items;  /* each is followed by a NUL byte */
+	size_t count;  /* how many */
+	size_t room;   /* how many fit */
+	void **blocks; /* memory that the items lie in, freed with the list */
 	size_t n_blocks, blocks_room;
 };
 
@@ -40,8 +40,7 @@ int list_read(struct list *list, const char *path, bool null);
  * The cache_ids of a command line: the operands, and the list on standard
  * input if @p from_stdin is set or an operand is "-". Checks their sizes.
  */
-int list_ids(struct list *list, int argc, char **argv, bool *from_stdin,
-    bool null);
+int list_ids(struct list *list, int argc, char **argv, bool *from_stdin, bool null);
 
 /** Reports a cache_id that is empty or too long; an exit status. */
 int list_check_id(lc_id id);

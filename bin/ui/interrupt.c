@@ -56,8 +56,7 @@ interrupt_install(void)
 		sigemptyset(&action.sa_mask);
 		action.sa_flags = SA_RESTART;
 		/* nohup and shells' background jobs ignore them on purpose. */
-		if (sigaction(signals[i], NULL, &old) == 0 &&
-		    old.sa_handler != SIG_IGN)
+		if (sigaction(signals[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	}
 }

@@ -36,7 +36,8 @@ static void
 add(struct leaves *leaves, char *path, char *value)
 {
 	if (path == NULL || value == NULL ||
-	    lc__array_reserve(&leaves->all, &leaves->room, leaves->n + 1, NULL) != LC_OK) {
+	    lc__array_reserve(&leaves->all, &leaves->room, leaves->n + 1, NULL) !=
+		LC_OK) {
 		leaves->failed = 1;
 		free(path);
 		free(value);
@@ -50,8 +51,8 @@ join(const char *path, const char *name, size_t i)
 {
 	const char *dot = *path != '\0' ? "." : "";
 	char *out;
-	const int n = name != NULL ? asprintf(&out, "%s%s%s", path, dot, name) :
-	    asprintf(&out, "%s%s%zu", path, dot, i);
+	const int n = name != NULL ? asprintf(&out, "%s%s%s", path, dot, name)
+				   : asprintf(&out, "%s%s%zu", path, dot, i);
 
 	return n < 0 ? NULL : out;
 }
@@ -95,8 +96,7 @@ quoted(const char *text)
 static int
 by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct leaf *)a)->path,
-	    ((const struct leaf *)b)->path);
+	return strcmp(((const struct leaf *)a)->path, ((const struct leaf *)b)->path);
 }
 
 static void
@@ -127,8 +127,9 @@ merge(const struct leaves *old, const struct leaves *new,
 	while (i < old->n || j < new->n) {
 		const struct leaf *a = i < old->n ? &old->all[i] : NULL;
 		const struct leaf *b = j < new->n ? &new->all[j] : NULL;
-		const int order = a == NULL ? 1 : b == NULL ? -1 :
-		    strcmp(a->path, b->path);
+		const int order = a == NULL ? 1
+		    : b == NULL             ? -1
+					    : strcmp(a->path, b->path);
 
 		i += order <= 0;
 		j += order >= 0;
@@ -143,8 +144,8 @@ merge(const struct leaves *old, const struct leaves *new,
 
 int
 jsonfields_compare(const char *old_text, const char *new_text,
-    void (*differs)(void *ctx, const char *path, const char *old,
-        const char *new), void *ctx)
+    void (*differs)(void *ctx, const char *path, const char *old, const char *new),
+    void *ctx)
 {
 	struct leaves old = { 0 }, new = { 0 };
 	int status = EXIT_DONE;

@@ -9,7 +9,7 @@
  * that is no JSON is one value. Reports; an exit status.
  */
 int jsonfields_compare(const char *old_text, const char *new_text,
-    void (*differs)(void *ctx, const char *path, const char *old,
-        const char *new), void *ctx);
+    void (*differs)(void *ctx, const char *path, const char *old, const char *new),
+    void *ctx);
 
 #endif

@@ -20,8 +20,7 @@ is_numbers(const lc_value *list, bool *integers)
 		const lc_value *item = lc_value_at(list, i);
 		int64_t number;
 
-		if (lc_value_kind(item) != LC_INTEGER &&
-		    lc_value_kind(item) != LC_FLOAT)
+		if (lc_value_kind(item) != LC_INTEGER && lc_value_kind(item) != LC_FLOAT)
 			return false;
 		if (lc_value_as_integer(item, &number) != LC_OK)
 			*integers = false;
@@ -62,8 +61,7 @@ make_tensor(const lc_value *list, bool integers, struct lc__loaded *loaded)
 		else if (lc_value_as_integer(item, &whole[i]) != LC_OK)
 			return NULL;
 	}
-	if (lc_tensor_init(&tensor, integers ? LC_I64 : LC_F64, 1, &n, whole) !=
-	    LC_OK)
+	if (lc_tensor_init(&tensor, integers ? LC_I64 : LC_F64, 1, &n, whole) != LC_OK)
 		return NULL;
 	return lc_value_tensor(&tensor);
 }
@@ -116,18 +114,17 @@ find_id(struct jsonrecord *record, const char *field)
 		if (record->decoded_id == NULL)
 			return lc__no_memory(NULL);
 	} else {
-		return lc__error(LC_INVALID, 0, "'%s' is neither a string nor an "
-		    "integer", field);
+		return lc__error(LC_INVALID, 0, "'%s' is neither a string nor an integer",
+		    field);
 	}
 	if (record->id.size == 0 || record->id.size > LC_MAX_ID)
-		return lc__error(LC_INVALID, 0, "'%s' has %zu bytes, not 1 to %d",
-		    field, record->id.size, LC_MAX_ID);
+		return lc__error(LC_INVALID, 0, "'%s' has %zu bytes, not 1 to %d", field,
+		    record->id.size, LC_MAX_ID);
 	return LC_OK;
 }
 
 static lc_status
-read_line(const char *line, size_t size, const char *field,
-    struct jsonrecord *record)
+read_line(const char *line, size_t size, const char *field, struct jsonrecord *record)
 {
 	return_if_error(lc__value_json_read(line, size, NULL, NULL, &record->line));
 	if (lc_value_kind(record->line.value) != LC_MAP)
@@ -139,8 +136,7 @@ read_line(const char *line, size_t size, const char *field,
 }
 
 lc_status
-jsonline_read(const char *line, size_t size, const char *field,
-    struct jsonrecord *out)
+jsonline_read(const char *line, size_t size, const char *field, struct jsonrecord *out)
 {
 	struct jsonrecord record = { 0 };
 	const lc_status status = read_line(line, size, field, &record);

@@ -11,7 +11,7 @@
 
 /** Read a line; as jsonrecord_read(). LC_INVALID if the member @p field is neither a
  *  string nor an integer. */
-LC_CHECKED lc_status jsonline_read(const char *line, size_t size,
-    const char *field, struct jsonrecord *out);
+LC_CHECKED lc_status jsonline_read(const char *line, size_t size, const char *field,
+    struct jsonrecord *out);
 
 #endif

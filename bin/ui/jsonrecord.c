@@ -80,11 +80,10 @@ read_id(struct jsonrecord *record)
 	const char *text;
 
 	if ((id == NULL) == (coded == NULL))
-		return lc__error(LC_INVALID, 0,
-		    "a record has either id or id_base64");
+		return lc__error(LC_INVALID, 0, "a record has either id or id_base64");
 	if (coded != NULL) {
-		return_if_error(read_base64(coded, "id_base64",
-		    &record->decoded_id, &record->id.size));
+		return_if_error(read_base64(coded, "id_base64", &record->decoded_id,
+		    &record->id.size));
 		record->id.data = record->decoded_id;
 	} else if (lc_value_as_str(id, &text, &record->id.size) == LC_OK) {
 		record->id.data = text;
@@ -92,8 +91,8 @@ read_id(struct jsonrecord *record)
 		return lc__error(LC_INVALID, 0, "id is no text");
 	}
 	if (record->id.size == 0 || record->id.size > LC_MAX_ID)
-		return lc__error(LC_INVALID, 0, "the cache_id has %zu bytes, not "
-		    "1 to %d", record->id.size, LC_MAX_ID);
+		return lc__error(LC_INVALID, 0, "the cache_id has %zu bytes, not 1 to %d",
+		    record->id.size, LC_MAX_ID);
 	return LC_OK;
 }
 
@@ -109,8 +108,7 @@ read_shape(const lc_value *list, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 		return lc__error(LC_INVALID, 0, "shape has more than %d dimensions",
 		    LC_MAX_NDIM);
 	for (size_t i = 0; i < n; i++) {
-		if (lc_value_as_integer(lc_value_at(list, i), &dim) != LC_OK ||
-		    dim < 0)
+		if (lc_value_as_integer(lc_value_at(list, i), &dim) != LC_OK || dim < 0)
 			return lc__error(LC_INVALID, 0,
 			    "dimension %zu of shape is no count", i);
 		shape[i] = (uint64_t)dim;
@@ -120,8 +118,7 @@ read_shape(const lc_value *list, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 }
 
 static lc_status
-read_data(struct jsonrecord *record, lc_dtype dtype, uint32_t ndim,
-    const uint64_t *shape)
+read_data(struct jsonrecord *record, lc_dtype dtype, uint32_t ndim, const uint64_t *shape)
 {
 	void *data;
 	size_t size;
@@ -133,8 +130,7 @@ read_data(struct jsonrecord *record, lc_dtype dtype, uint32_t ndim,
 	return_if_error(lc_tensor_init(&tensor, dtype, ndim, shape, data));
 	if (size != tensor.nbytes)
 		return lc__error(LC_INVALID, 0, "data has %s, its shape takes %zu",
-		    count_human(size, "byte", bytes, sizeof(bytes)),
-		    tensor.nbytes);
+		    count_human(size, "byte", bytes, sizeof(bytes)), tensor.nbytes);
 	record->part.value = lc_value_tensor(&tensor);
 	record->value = record->part.value;
 	return lc_value_check(record->value);
@@ -176,16 +172,16 @@ check_format(const struct jsonrecord *record)
 	if (lc_value_as_integer(format, &number) != LC_OK || number < 1)
 		return lc__error(LC_INVALID, 0, "format is no number");
 	if (number > FORMAT)
-		return lc__error(LC_VERSION, 0, "format %lld is newer than this "
-		    "program", (long long)number);
+		return lc__error(LC_VERSION, 0, "format %lld is newer than this program",
+		    (long long)number);
 	return LC_OK;
 }
 
 static lc_status
 read_record(const char *line, size_t size, struct jsonrecord *record)
 {
-	return_if_error(lc__value_json_split(line, size, "value", &record->line,
-	    &record->part));
+	return_if_error(
+	    lc__value_json_split(line, size, "value", &record->line, &record->part));
 	if (lc_value_kind(record->line.value) != LC_MAP)
 		return lc__error(LC_INVALID, 0, "not a JSON object");
 	return_if_error(check_format(record));

@@ -15,13 +15,12 @@
 /** Write the line of a tensor. */
 void jsonrecord_write_tensor(FILE *out, lc_id id, const lc_tensor *tensor);
 /** Write the line of another value. */
-LC_CHECKED lc_status jsonrecord_write_value(FILE *out, lc_id id,
-    const lc_value *value);
+LC_CHECKED lc_status jsonrecord_write_value(FILE *out, lc_id id, const lc_value *value);
 
 /** A line that has been read. */
 struct jsonrecord {
-	lc_id id;              /* in `line` or `decoded_id` */
-	const lc_value *value; /* that of `part` */
+	lc_id id;               /* in `line` or `decoded_id` */
+	const lc_value *value;  /* that of `part` */
 	struct lc__loaded line; /* the line, without its value */
 	struct lc__loaded part; /* its value, or the tensor that it describes */
 	void *decoded_id;       /* memory */

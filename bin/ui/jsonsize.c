@@ -20,9 +20,8 @@ read_side(const struct lc__json_member *member, const char *field, uint32_t *out
 	if (*out != NOT_SEEN)
 		return lc__error(LC_CORRUPT, 0, "field %s comes twice", field);
 	if (member->kind != LC__JSON_NUMBER ||
-	    lc__json_number(member->value.text, end, &number) != end ||
-	    number.negative || !lc__json_number_integer(&number, &side) ||
-	    side == 0 || side > UINT32_MAX)
+	    lc__json_number(member->value.text, end, &number) != end || number.negative ||
+	    !lc__json_number_integer(&number, &side) || side == 0 || side > UINT32_MAX)
 		return lc__error(LC_CORRUPT, 0, "field %s is no number of pixels: %.*s",
 		    field, (int)(member->value.size < 40 ? member->value.size : 40),
 		    member->value.text);
@@ -31,8 +30,8 @@ read_side(const struct lc__json_member *member, const char *field, uint32_t *out
 }
 
 static lc_status
-read_name(const struct lc__json_member *member, const char *field,
-    struct lc__buf *name, struct jsonsize *out)
+read_name(const struct lc__json_member *member, const char *field, struct lc__buf *name,
+    struct jsonsize *out)
 {
 	if (member->kind != LC__JSON_STRING)
 		return LC_OK;
@@ -47,8 +46,8 @@ read_name(const struct lc__json_member *member, const char *field,
 }
 
 static lc_status
-read_member(const struct jsonsize_fields *fields,
-    const struct lc__json_member *member, struct lc__buf *name, struct jsonsize *out)
+read_member(const struct jsonsize_fields *fields, const struct lc__json_member *member,
+    struct lc__buf *name, struct jsonsize *out)
 {
 	if (lc__json_name_is(member->name, fields->width))
 		return_if_error(read_side(member, fields->width, &out->width));

@@ -22,7 +22,7 @@ struct jsonsize {
  * @param name  gets the name, if there is one, with a NUL behind it
  * @return LC_OK; LC_CORRUPT with what is wrong, "no field width"; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status jsonsize_read(const struct jsonsize_fields *fields,
-    const char *text, size_t size, struct lc__buf *name, struct jsonsize *out);
+LC_CHECKED lc_status jsonsize_read(const struct jsonsize_fields *fields, const char *text,
+    size_t size, struct lc__buf *name, struct jsonsize *out);
 
 #endif

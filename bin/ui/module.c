@@ -90,7 +90,8 @@ open_with(const char *root, const char *module_id, unsigned flags, lc_cache **ou
 	if (!(flags & LC_RDONLY) && options.writer_rank != LC_RANK_ANY &&
 	    options.rank != options.writer_rank)
 		report_note("rank %d does not write, rank %d does: nothing is "
-		    "stored in %s", options.rank, options.writer_rank, module_id);
+			    "stored in %s",
+		    options.rank, options.writer_rank, module_id);
 	return lc_open(root, module_id, &options, out);
 }
 
@@ -109,14 +110,14 @@ module_missing(const char *root, const char *module_id)
 	suggest_start(&suggest, module_id);
 	if (lc_modules(root, offer_module, &suggest) == LC_OK &&
 	    suggest_best(&suggest) != NULL)
-		return report_error(EXIT_NO, "there is no module %s in %s; did you mean "
-		    "%s?", module_id, root, suggest_best(&suggest));
+		return report_error(EXIT_NO,
+		    "there is no module %s in %s; did you mean %s?", module_id, root,
+		    suggest_best(&suggest));
 	return report_error(EXIT_NO, "there is no module %s in %s", module_id, root);
 }
 
 int
-module_open_in(const char *root, const char *module_id, unsigned flags,
-    lc_cache **out)
+module_open_in(const char *root, const char *module_id, unsigned flags, lc_cache **out)
 {
 	const lc_status status = open_with(root, module_id, flags, out);
 
@@ -159,8 +160,9 @@ module_open_to_skip(const char *module_id, lc_cache **out)
 
 	if (status != LC_OK)
 		*out = NULL;
-	return status == LC_OK || status == LC_NO_FILE || status == LC_NOT_MODULE ?
-	    EXIT_DONE : report_argument(status);
+	return status == LC_OK || status == LC_NO_FILE || status == LC_NOT_MODULE
+	    ? EXIT_DONE
+	    : report_argument(status);
 }
 
 int
@@ -170,8 +172,8 @@ module_open_if_there_in(const char *root, const char *module_id, lc_cache **out)
 
 	if (status == LC_NO_FILE)
 		*out = NULL;
-	return status == LC_OK || status == LC_NO_FILE ? EXIT_DONE :
-	    report_argument(status);
+	return status == LC_OK || status == LC_NO_FILE ? EXIT_DONE
+						       : report_argument(status);
 }
 
 int
@@ -214,8 +216,10 @@ module_list(struct list *list, int argc, char **argv)
 	if (access(settings.root, F_OK) == -1 && errno == ENOENT) {
 		if (!settings_names_root())
 			return EXIT_DONE;
-		return report_error(EXIT_NO, "%s: there is no such directory; --root names "
-		    "the one that holds the modules", settings.root);
+		return report_error(EXIT_NO,
+		    "%s: there is no such directory; --root names "
+		    "the one that holds the modules",
+		    settings.root);
 	}
 	found = lc_modules(settings.root, add_module, list);
 	/* Only add_module() stops it, which has reported why. */

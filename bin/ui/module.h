@@ -28,9 +28,11 @@ int module_open(const char *module_id, lc_cache **out);
 /** The row of --no-create, for the options of commands that write. */
 extern int module_makes;
 
+/* clang-format off */
 #define MODULE_NO_CREATE \
 	{ "", "create", OPT_FLAG, &module_makes, \
 	    .help = "do not make the module: it must be there" }
+/* clang-format on */
 
 /** Open to write, made if it is missing unless --no-create is given; reports; an exit
  *  status. */
@@ -49,8 +51,7 @@ int module_open_if_there(const char *module_id, lc_cache **out);
 /** As module_open_if_there(), before the module is made: an empty file that a command left,
  *  killed as it made the module, is nothing either. What else it is, its maker says. */
 int module_open_to_skip(const char *module_id, lc_cache **out);
-int module_open_if_there_in(const char *root, const char *module_id,
-    lc_cache **out);
+int module_open_if_there_in(const char *root, const char *module_id, lc_cache **out);
 
 /** Report that the module does not exist, and one whose name is near; EXIT_NO. */
 int module_missing(const char *root, const char *module_id);

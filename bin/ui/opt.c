@@ -82,8 +82,8 @@ read_number(const struct opt *opt, const char *text, char *why, size_t room)
 
 	if (!(size ? size_parse(text, &number) : count_parse(text, &number)) ||
 	    number == OPT_UNSET) {
-		snprintf(why, room, size ? "not a size: '%s' (as in 192M)" :
-		    "not a number: '%s'", text);
+		snprintf(why, room,
+		    size ? "not a size: '%s' (as in 192M)" : "not a number: '%s'", text);
 		return false;
 	}
 	if (number < opt->least || (opt->most > 0 && number > opt->most)) {
@@ -118,8 +118,7 @@ read_ratio(const char *text, double *out)
 	char *end;
 	const double ratio = strtod(text, &end);
 
-	if (!isdigit((unsigned char)*text) || *end != '\0' ||
-	    !(ratio >= 0 && ratio <= 1))
+	if (!isdigit((unsigned char)*text) || *end != '\0' || !(ratio >= 0 && ratio <= 1))
 		return false;
 	*out = ratio;
 	return true;
@@ -128,7 +127,8 @@ read_ratio(const char *text, double *out)
 static bool
 add_text(struct opt_list *list, const char *text, char *why, size_t room)
 {
-	if (lc__array_reserve(&list->items, &list->room, list->count + 1, NULL) != LC_OK) {
+	if (lc__array_reserve(&list->items, &list->room, list->count + 1, NULL) !=
+	    LC_OK) {
 		snprintf(why, room, "out of memory");
 		return false;
 	}
@@ -156,8 +156,7 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 		snprintf(why, room, "'%s' is none of %s", text, opt->value);
 		return false;
 	case OPT_COUNT:
-	case OPT_SIZE:
-		return read_number(opt, text, why, room);
+	case OPT_SIZE: return read_number(opt, text, why, room);
 	case OPT_NUMBER:
 		if (read_signed(text, opt->target))
 			return true;
@@ -168,8 +167,7 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 			return true;
 		snprintf(why, room, "not a ratio: '%s' (0 to 1)", text);
 		return false;
-	case OPT_LIST:
-		return add_text(opt->target, text, why, room);
+	case OPT_LIST: return add_text(opt->target, text, why, room);
 	case OPT_FILE:
 	case OPT_DIR:
 		if (*text == '\0') {
@@ -177,14 +175,12 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 			return false;
 		}
 		if (opt->kind == OPT_DIR && strcmp(text, "-") == 0) {
-			snprintf(why, room, "- is no directory; ./- is the one of "
-			    "that name");
+			snprintf(why, room,
+			    "- is no directory; ./- is the one of that name");
 			return false;
 		}
 		/* fallthrough */
-	default:
-		*(const char **)opt->target = text;
-		return true;
+	default: *(const char **)opt->target = text; return true;
 	}
 }
 
@@ -192,7 +188,12 @@ bool
 opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
     size_t room)
 {
-	union { int number; const char *text; uint64_t count; double ratio; } spare;
+	union {
+		int number;
+		const char *text;
+		uint64_t count;
+		double ratio;
+	} spare;
 	struct opt trial = *opt;
 
 	/* Texts of a stronger source replace the others, which cannot be wrong. */
@@ -239,30 +240,21 @@ opt_render(const struct opt *opt, char *out, size_t room)
 
 	switch (opt->kind) {
 	case OPT_FLAG:
-		snprintf(out, room, "%s", *(int *)opt->target < 0 ? "" :
-		    *(int *)opt->target ? "1" : "0");
+		snprintf(out, room, "%s",
+		    *(int *)opt->target < 0   ? ""
+			: *(int *)opt->target ? "1"
+					      : "0");
 		break;
-	case OPT_CHOICE:
-		render_choice(opt, out, room);
-		break;
+	case OPT_CHOICE: render_choice(opt, out, room); break;
 	case OPT_COUNT:
 		out[0] = '\0';
 		if (*(uint64_t *)opt->target != OPT_UNSET)
-			snprintf(out, room, "%llu",
-			    *(unsigned long long *)opt->target);
+			snprintf(out, room, "%llu", *(unsigned long long *)opt->target);
 		break;
-	case OPT_SIZE:
-		size_exact(*(uint64_t *)opt->target, out, room);
-		break;
-	case OPT_NUMBER:
-		snprintf(out, room, "%d", *(int *)opt->target);
-		break;
-	case OPT_RATIO:
-		snprintf(out, room, "%g", *(double *)opt->target);
-		break;
-	case OPT_LIST:
-		render_list(opt->target, out, room);
-		break;
+	case OPT_SIZE: size_exact(*(uint64_t *)opt->target, out, room); break;
+	case OPT_NUMBER: snprintf(out, room, "%d", *(int *)opt->target); break;
+	case OPT_RATIO: snprintf(out, room, "%g", *(double *)opt->target); break;
+	case OPT_LIST: render_list(opt->target, out, room); break;
 	default:
 		text = *(const char **)opt->target;
 		snprintf(out, room, "%s", text ? text : "");
@@ -273,8 +265,8 @@ opt_render(const struct opt *opt, char *out, size_t room)
 char *
 opt_variable(const struct opt *opt, const char *command, char *out, size_t room)
 {
-	snprintf(out, room, "CACHEX_%s%s%s", command ? command : "",
-	    command ? "_" : "", opt->name);
+	snprintf(out, room, "CACHEX_%s%s%s", command ? command : "", command ? "_" : "",
+	    opt->name);
 	for (char *p = out; *p != '\0'; p++)
 		*p = *p == '-' || *p == ' ' ? '_' : (char)toupper((unsigned char)*p);
 	return out;
@@ -283,16 +275,16 @@ opt_variable(const struct opt *opt, const char *command, char *out, size_t room)
 char *
 opt_key(const struct opt *opt, const char *command, char *out, size_t room)
 {
-	snprintf(out, room, "%s%s%s", command ? command : "",
-	    command ? "." : "", opt->name);
+	snprintf(out, room, "%s%s%s", command ? command : "", command ? "." : "",
+	    opt->name);
 	for (char *p = out; *p != '\0'; p++)
 		*p = *p == ' ' ? '.' : *p;
 	return out;
 }
 
 char *
-opt_spelling(const struct opt *table, const void *target, const char *command,
-    char *out, size_t room)
+opt_spelling(const struct opt *table, const void *target, const char *command, char *out,
+    size_t room)
 {
 	while (table->target != target)
 		table++;
@@ -310,13 +302,12 @@ opt_environment(struct opt *table, const char *command, char *why, size_t room)
 	char variable[80], reason[OPT_TEXT_ROOM];
 
 	for (struct opt *opt = table; opt->kind != OPT_END; opt++) {
-		const char *text = getenv(opt_variable(opt, command, variable,
-		    sizeof(variable)));
+		const char *text = getenv(
+		    opt_variable(opt, command, variable, sizeof(variable)));
 		/* An empty variable is as good as none, as with NO_COLOR. */
 		if (text == NULL || *text == '\0')
 			continue;
-		if (!opt_assign(opt, FROM_ENVIRONMENT, text, reason,
-		    sizeof(reason))) {
+		if (!opt_assign(opt, FROM_ENVIRONMENT, text, reason, sizeof(reason))) {
 			snprintf(why, room, "%s: %s", variable, reason);
 			return false;
 		}
@@ -326,8 +317,8 @@ opt_environment(struct opt *table, const char *command, char *why, size_t room)
 
 /* "unknown option --jsno; did you mean --json?" */
 static void
-explain_unknown(struct opt *const *tables, const char *name, size_t size,
-    char *why, size_t room)
+explain_unknown(struct opt *const *tables, const char *name, size_t size, char *why,
+    size_t room)
 {
 	struct suggest suggest;
 	char word[64];
@@ -349,8 +340,7 @@ explain_unknown(struct opt *const *tables, const char *name, size_t size,
 
 /* Give the value to the row; the message names the option as it was typed. */
 static bool
-assign_typed(struct opt *opt, const char *typed, const char *text, char *why,
-    size_t room)
+assign_typed(struct opt *opt, const char *typed, const char *text, char *why, size_t room)
 {
 	char reason[OPT_TEXT_ROOM];
 
@@ -395,8 +385,8 @@ parse_long(struct opt *const *tables, int argc, char **argv, int *at, char *why,
 }
 
 static bool
-parse_letters(struct opt *const *tables, int argc, char **argv, int *at,
-    char *why, size_t room)
+parse_letters(struct opt *const *tables, int argc, char **argv, int *at, char *why,
+    size_t room)
 {
 	const char *letter = argv[*at] + 1;
 
@@ -409,13 +399,12 @@ parse_letters(struct opt *const *tables, int argc, char **argv, int *at,
 			opt = opt_by_letter(*t, *letter);
 		if (opt == NULL) {
 			snprintf(why, room, "unknown option %s%s", typed,
-			    letter[1] ? "" : " (names that start with - stand "
-			    "behind --)");
+			    letter[1] ? ""
+				      : " (names that start with - stand behind --)");
 			return false;
 		}
 		if (opt->kind != OPT_FLAG && letter[1] == '\0' && *at == argc) {
-			snprintf(why, room, "%s needs a value: %s", typed,
-			    opt->value);
+			snprintf(why, room, "%s needs a value: %s", typed, opt->value);
 			return false;
 		}
 		if (opt->kind != OPT_FLAG)

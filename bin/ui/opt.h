@@ -33,12 +33,7 @@ struct opt_list {
 };
 
 /** Who decided an option's value; a later one beats an earlier one. */
-enum opt_source {
-	FROM_DEFAULT,
-	FROM_CONFIG,
-	FROM_ENVIRONMENT,
-	FROM_OPTION
-};
+enum opt_source { FROM_DEFAULT, FROM_CONFIG, FROM_ENVIRONMENT, FROM_OPTION };
 
 /** An OPT_COUNT that is not given. */
 #define OPT_UNSET UINT64_MAX
@@ -56,8 +51,7 @@ struct opt {
 };
 
 /** A row by its long name; @p negated is set for --no-NAME of a flag. */
-struct opt *opt_by_name(struct opt *table, const char *name, size_t size,
-    bool *negated);
+struct opt *opt_by_name(struct opt *table, const char *name, size_t size, bool *negated);
 /** A row by a short name. */
 struct opt *opt_by_letter(struct opt *table, char letter);
 
@@ -66,39 +60,36 @@ struct opt *opt_by_letter(struct opt *table, char letter);
  * Returns false and explains in @p why (one phrase) if it does not fit; then
  * nothing has changed.
  */
-bool opt_assign(struct opt *opt, enum opt_source source, const char *text,
-    char *why, size_t room);
+bool opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
+    size_t room);
 
 /** The value as text, as opt_assign() would read it; returns @p out. */
 char *opt_render(const struct opt *opt, char *out, size_t room);
 
 /** CACHEX_ROOT for a global option, CACHEX_PUT_DTYPE for one of a command,
  *  CACHEX_SHARD_INSPECT_IDS for one of a subcommand. */
-char *opt_variable(const struct opt *opt, const char *command, char *out,
-    size_t room);
+char *opt_variable(const struct opt *opt, const char *command, char *out, size_t room);
 /** "root", "put.dtype" or "shard.inspect.ids", the name in the configuration
  *  file. */
-char *opt_key(const struct opt *opt, const char *command, char *out,
-    size_t room);
+char *opt_key(const struct opt *opt, const char *command, char *out, size_t room);
 
 /**
  * The option with this target as the one who decided spells it: "--dtype",
  * "CACHEX_PUT_DTYPE" or "put.dtype".
  */
-char *opt_spelling(const struct opt *table, const void *target,
-    const char *command, char *out, size_t room);
+char *opt_spelling(const struct opt *table, const void *target, const char *command,
+    char *out, size_t room);
 
 /**
  * Read the options at argv[*at], which starts with '-' and is not "-" or "--",
  * and move *at past the words that were used. Looks in @p tables, a NULL-ended list.
  * Returns false and explains in @p why.
  */
-bool opt_parse(struct opt *const *tables, int argc, char **argv, int *at,
-    char *why, size_t room);
+bool opt_parse(struct opt *const *tables, int argc, char **argv, int *at, char *why,
+    size_t room);
 
 /** Apply the environment. False names the variable in @p why. */
-bool opt_environment(struct opt *table, const char *command, char *why,
-    size_t room);
+bool opt_environment(struct opt *table, const char *command, char *why, size_t room);
 
 #define OPT_TEXT_ROOM 1200
 

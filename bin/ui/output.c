@@ -80,8 +80,8 @@ begin(struct output *output, const char *path, bool special, bool force)
 	output->path = strdup(path);
 	if (output->path == NULL)
 		return report_errno(path);
-	fd = special ? open(path, O_WRONLY | O_CLOEXEC) :
-	    open_temporary(output, mode_of(path));
+	fd = special ? open(path, O_WRONLY | O_CLOEXEC)
+		     : open_temporary(output, mode_of(path));
 	output->stream = fd == -1 ? NULL : fdopen(fd, "w");
 	if (output->stream != NULL)
 		return EXIT_DONE;

@@ -10,8 +10,11 @@
 enum field { NAME, PATH, STEM, DIR, EXT, FIELDS };
 
 static const char *const names[FIELDS] = {
-	[NAME] = "name", [PATH] = "path", [STEM] = "stem", [DIR] = "dir",
-	[EXT] = "ext"
+	[NAME] = "name",
+	[PATH] = "path",
+	[STEM] = "stem",
+	[DIR] = "dir",
+	[EXT] = "ext",
 };
 
 static enum field
@@ -19,8 +22,8 @@ field_of(const char *name, size_t size)
 {
 	int i = 0;
 
-	while (i < FIELDS && (strlen(names[i]) != size ||
-	    memcmp(names[i], name, size) != 0))
+	while (
+	    i < FIELDS && (strlen(names[i]) != size || memcmp(names[i], name, size) != 0))
 		i++;
 	return (enum field)i;
 }
@@ -39,8 +42,9 @@ explain_field(const char *name, size_t size, char *why, size_t room)
 		snprintf(why, room, "unknown {%s}; did you mean {%s}?", word,
 		    suggest_best(&suggest));
 	else
-		snprintf(why, room, "unknown {%s}; there are {path}, {dir}, "
-		    "{name}, {stem} and {ext}", word);
+		snprintf(why, room,
+		    "unknown {%s}; there are {path}, {dir}, {name}, {stem} and {ext}",
+		    word);
 }
 
 bool
@@ -56,8 +60,8 @@ pattern_check(const char *pattern, char *why, size_t room)
 		}
 		end = *p == '{' ? strchr(p, '}') : NULL;
 		if (end == NULL) {
-			snprintf(why, room, "a lone %c (a brace itself is %c%c)",
-			    *p, *p, *p);
+			snprintf(why, room, "a lone %c (a brace itself is %c%c)", *p, *p,
+			    *p);
 			return false;
 		}
 		if (field_of(p + 1, (size_t)(end - p - 1)) == FIELDS) {
@@ -92,13 +96,11 @@ append_field(struct lc__buf *out, enum field field, const char *path)
 	else if (field == STEM)
 		lc__buf_append(out, name, (size_t)(dot - name));
 	else if (field == EXT)
-		lc__buf_append(out, dot + (*dot == '.'), strlen(dot) -
-		    (*dot == '.'));
+		lc__buf_append(out, dot + (*dot == '.'), strlen(dot) - (*dot == '.'));
 	else if (slash == NULL)
 		lc__buf_append(out, ".", 1);
 	else
-		lc__buf_append(out, path, slash > path ?
-		    (size_t)(slash - path) : 1);
+		lc__buf_append(out, path, slash > path ? (size_t)(slash - path) : 1);
 }
 
 char *
@@ -111,8 +113,7 @@ pattern_fill(const char *pattern, const char *path)
 		if ((*p == '{' || *p == '}') && p[1] == *p) {
 			lc__buf_append(&out, p++, 1);
 		} else if (*p == '{' && end != NULL) {
-			append_field(&out, field_of(p + 1,
-			    (size_t)(end - p - 1)), path);
+			append_field(&out, field_of(p + 1, (size_t)(end - p - 1)), path);
 			p = end;
 		} else {
 			lc__buf_append(&out, p, 1);

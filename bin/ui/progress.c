@@ -13,17 +13,17 @@
 #define SECOND 1000000000ull
 
 static struct {
-	const char *what;      /* NULL: nothing is going on */
-	const char *phase;     /* the part of it, or NULL */
-	bool terminal;         /* redraw one line; else print whole lines */
-	bool shown;            /* the terminal shows a line */
-	uint64_t begun;        /* ns: when all of it began */
-	uint64_t start, next;  /* ns: when the phase began, time of the next line */
-	uint64_t done, total;  /* bytes */
-	uint64_t items, all;   /* items done and to do */
-	const char *noun;      /* what else is counted, or NULL */
-	uint64_t count;        /* how many so far */
-	char reached[120];     /* where a signal stopped it, or empty */
+	const char *what;     /* NULL: nothing is going on */
+	const char *phase;    /* the part of it, or NULL */
+	bool terminal;        /* redraw one line; else print whole lines */
+	bool shown;           /* the terminal shows a line */
+	uint64_t begun;       /* ns: when all of it began */
+	uint64_t start, next; /* ns: when the phase began, time of the next line */
+	uint64_t done, total; /* bytes */
+	uint64_t items, all;  /* items done and to do */
+	const char *noun;     /* what else is counted, or NULL */
+	uint64_t count;       /* how many so far */
+	char reached[120];    /* where a signal stopped it, or empty */
 } line;
 
 static bool
@@ -62,9 +62,9 @@ print_line(void)
 	const double seconds = since(line.start);
 	const double rate = seconds > 0 ? (double)line.done / seconds : 0;
 	const bool by_items = line.total == 0 && line.all > 0;
-	const double part = by_items ?
-	    (double)line.items / (double)line.all :
-	    line.total ? (double)line.done / (double)line.total : 0;
+	const double part = by_items ? (double)line.items / (double)line.all
+	    : line.total             ? (double)line.done / (double)line.total
+				     : 0;
 	char text[SIZE_TEXT];
 
 	line.shown = line.terminal;
@@ -80,15 +80,14 @@ print_line(void)
 		    (unsigned long long)line.all);
 	fprintf(stderr, " %s", size_human((double)line.done, text, sizeof(text)));
 	if (line.total > 0)
-		fprintf(stderr, " of %s", size_human((double)line.total, text,
-		    sizeof(text)));
+		fprintf(stderr, " of %s",
+		    size_human((double)line.total, text, sizeof(text)));
 	fprintf(stderr, ", %s/s", size_human(rate, text, sizeof(text)));
 	if (line.noun != NULL && seconds > 0)
-		fprintf(stderr, ", %.0f %s/s", (double)line.count / seconds,
-		    line.noun);
+		fprintf(stderr, ", %.0f %s/s", (double)line.count / seconds, line.noun);
 	if (part > 0 && part < 1)
-		fprintf(stderr, ", %s left", time_human(
-		    seconds * (1 - part) / part, text, sizeof(text)));
+		fprintf(stderr, ", %s left",
+		    time_human(seconds * (1 - part) / part, text, sizeof(text)));
 	if (!line.terminal)
 		fputc('\n', stderr);
 }
@@ -137,10 +136,11 @@ note_reached(void)
 		snprintf(out + n, room - n, " after %llu %s",
 		    (unsigned long long)line.count, line.noun);
 	else if (line.done > 0)
-		snprintf(out + n, room - n, " after %s%s%s", size_human(
-		    (double)line.done, done, sizeof(done)), line.total ? " of " : "",
-		    line.total ? size_human((double)line.total, total,
-		    sizeof(total)) : "");
+		snprintf(out + n, room - n, " after %s%s%s",
+		    size_human((double)line.done, done, sizeof(done)),
+		    line.total ? " of " : "",
+		    line.total ? size_human((double)line.total, total, sizeof(total))
+			       : "");
 }
 
 const char *

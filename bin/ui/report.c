@@ -63,19 +63,17 @@ report_plain(FILE *stream)
 static const char *
 constant_name(lc_status status)
 {
-	static const char *const names[] = {
-		"LC_OK", "LC_NOT_FOUND", "LC_INVALID", "LC_CORRUPT", "LC_NOT_MODULE",
-		"LC_VERSION", "LC_READONLY", "LC_NO_SPACE", "LC_MAP_FULL", "LC_BUSY",
-		"LC_PERMISSION", "LC_IO", "LC_NO_MEMORY", "LC_FILESYSTEM",
-		"LC_CANCELLED", "LC_UNSUPPORTED", "LC_SCHEMA", "LC_FAILED", "LC_STALE",
-		"LC_EXISTS", "LC_TIMEOUT", "LC_ABANDONED", "LC_OTHER_CACHE",
-		"LC_OTHER_ORDER", "LC_CHANGED", "LC_END", "LC_NO_FILE"
-	};
+	static const char *const names[] = { "LC_OK", "LC_NOT_FOUND", "LC_INVALID",
+		"LC_CORRUPT", "LC_NOT_MODULE", "LC_VERSION", "LC_READONLY", "LC_NO_SPACE",
+		"LC_MAP_FULL", "LC_BUSY", "LC_PERMISSION", "LC_IO", "LC_NO_MEMORY",
+		"LC_FILESYSTEM", "LC_CANCELLED", "LC_UNSUPPORTED", "LC_SCHEMA",
+		"LC_FAILED", "LC_STALE", "LC_EXISTS", "LC_TIMEOUT", "LC_ABANDONED",
+		"LC_OTHER_CACHE", "LC_OTHER_ORDER", "LC_CHANGED", "LC_END",
+		"LC_NO_FILE" };
 
 	_Static_assert(sizeof(names) / sizeof(names[0]) == LC_NO_FILE + 1,
 	    "every lc_status has its name");
-	return (unsigned)status < sizeof(names) / sizeof(names[0]) ? names[status] :
-	    NULL;
+	return (unsigned)status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
 }
 
 /* What a line on standard error is. */
@@ -246,16 +244,14 @@ static int
 exit_of(lc_status status)
 {
 	switch (status) {
-	case LC_OK:
-		return EXIT_DONE;
+	case LC_OK: return EXIT_DONE;
 	case LC_NOT_FOUND:
 	case LC_END:
 	case LC_STALE:
 	case LC_FAILED:
 	case LC_TIMEOUT:
 	case LC_ABANDONED:
-	case LC_CHANGED:
-		return EXIT_NO;
+	case LC_CHANGED: return EXIT_NO;
 	case LC_INVALID:
 	case LC_CORRUPT:
 	case LC_NOT_MODULE:
@@ -264,10 +260,8 @@ exit_of(lc_status status)
 	case LC_SCHEMA:
 	case LC_EXISTS:
 	case LC_OTHER_CACHE:
-	case LC_OTHER_ORDER:
-		return EXIT_DATA;
-	default:
-		return EXIT_SYSTEM;
+	case LC_OTHER_ORDER: return EXIT_DATA;
+	default: return EXIT_SYSTEM;
 	}
 }
 

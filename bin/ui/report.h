@@ -11,11 +11,11 @@
 
 /** Exit statuses, as cachex(1) documents them. */
 enum exit_status {
-	EXIT_DONE = 0,      /* done; yes */
-	EXIT_NO = 1,        /* not found; no, as the answer to a question */
-	EXIT_USAGE = 2,     /* wrong option, operand, variable or configuration */
-	EXIT_DATA = 3,      /* bad input data; damage in what is stored */
-	EXIT_SYSTEM = 4     /* I/O, space, permission, memory */
+	EXIT_DONE = 0,  /* done; yes */
+	EXIT_NO = 1,    /* not found; no, as the answer to a question */
+	EXIT_USAGE = 2, /* wrong option, operand, variable or configuration */
+	EXIT_DATA = 3,  /* bad input data; damage in what is stored */
+	EXIT_SYSTEM = 4 /* I/O, space, permission, memory */
 	/* 128 + the signal's number, if one stopped it: see interrupt.h */
 };
 
@@ -29,8 +29,7 @@ void report_as_json(bool json);
  * One line on standard error; with --json it is an object {"error": {...}}.
  * @param exit  the exit status that this error alone leads to, which is returned
  */
-int report_error(int exit, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+int report_error(int exit, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /** The same with EXIT_USAGE. */
 #define report_usage(...) report_error(EXIT_USAGE, __VA_ARGS__)

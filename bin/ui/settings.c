@@ -12,7 +12,7 @@
 struct settings settings = {
 	.progress = -1,
 	.rank = OPT_UNSET,
-	.lru_bytes = UINT64_C(64) << 20
+	.lru_bytes = UINT64_C(64) << 20,
 };
 
 struct opt global_options[] = {
@@ -22,8 +22,7 @@ struct opt global_options[] = {
 	    .help = "print errors and results only" },
 	{ "v", "verbose", OPT_FLAG, &settings.verbose,
 	    .help = "say more about what is done" },
-	{ "", "json", OPT_FLAG, &settings.json,
-	    .help = "write JSON, one value a line" },
+	{ "", "json", OPT_FLAG, &settings.json, .help = "write JSON, one value a line" },
 	{ "", "color", OPT_CHOICE, &settings.color, .value = "auto|always|never",
 	    .help = "colour: on a terminal unless NO_COLOR is set, always, never" },
 	{ "", "progress", OPT_FLAG, &settings.progress,
@@ -31,25 +30,23 @@ struct opt global_options[] = {
 	{ "", "force-fs", OPT_FLAG, &settings.force_fs,
 	    .help = "open modules on network and FUSE file systems" },
 	{ "", "rank", OPT_COUNT, &settings.rank, .value = "N", .most = INT_MAX,
-	    .help = "the rank of this process; by default RANK of the environment, or 0" },
+	    .help =
+		"the rank of this process; by default RANK of the environment, or 0" },
 	{ "", "writer-rank", OPT_TEXT, &settings.writer_rank, .value = "N|any",
 	    .help = "the rank that writes; others store nothing; any is the default" },
 	{ "", "lru-bytes", OPT_SIZE, &settings.lru_bytes, .value = "SIZE",
 	    .help = "memory for decoded tensors; 0 for none" },
-	{ "h", "short-help", OPT_FLAG, &settings.short_help,
-	    .help = "list the options" },
-	{ "", "help", OPT_FLAG, &settings.help,
-	    .help = "explain the command" },
-	{ "", "version", OPT_FLAG, &settings.version,
-	    .help = "print the version" },
-	{ .kind = OPT_END }
+	{ "h", "short-help", OPT_FLAG, &settings.short_help, .help = "list the options" },
+	{ "", "help", OPT_FLAG, &settings.help, .help = "explain the command" },
+	{ "", "version", OPT_FLAG, &settings.version, .help = "print the version" },
+	{ .kind = OPT_END },
 };
 
 bool
 settings_is_action(const struct opt *opt)
 {
-	return opt->target == &settings.short_help ||
-	    opt->target == &settings.help || opt->target == &settings.version;
+	return opt->target == &settings.short_help || opt->target == &settings.help ||
+	    opt->target == &settings.version;
 }
 
 bool
@@ -58,11 +55,10 @@ settings_check_epoch(char *why, size_t room)
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
 	uint64_t seconds;
 
-	if (epoch == NULL || *epoch == '\0' || (count_parse(epoch, &seconds) &&
-	    seconds < UINT64_MAX / 1000))
+	if (epoch == NULL || *epoch == '\0' ||
+	    (count_parse(epoch, &seconds) && seconds < UINT64_MAX / 1000))
 		return true;
-	snprintf(why, room, "SOURCE_DATE_EPOCH: not a number of seconds: '%s'",
-	    epoch);
+	snprintf(why, room, "SOURCE_DATE_EPOCH: not a number of seconds: '%s'", epoch);
 	return false;
 }
 
@@ -78,8 +74,9 @@ settings_writer_rank(int *out, char *why, size_t room)
 		return true;
 	if (!count_parse(text, &rank) || rank > INT_MAX) {
 		snprintf(why, room, "%s: neither a rank nor any: '%s'",
-		    opt_spelling(global_options, &settings.writer_rank, NULL,
-		    spelling, sizeof(spelling)), text);
+		    opt_spelling(global_options, &settings.writer_rank, NULL, spelling,
+			sizeof(spelling)),
+		    text);
 		return false;
 	}
 	*out = (int)rank;
@@ -108,8 +105,9 @@ settings_default_root(char *why, size_t room)
 	else if (home != NULL && *home != '\0')
 		n = snprintf(root, sizeof(root), "%s/.cache/cachex", home);
 	if (n <= 0 || (size_t)n >= sizeof(root)) {
-		snprintf(why, room, n <= 0 ? "neither --root nor HOME is set" :
-		    "XDG_CACHE_HOME or HOME is too long");
+		snprintf(why, room,
+		    n <= 0 ? "neither --root nor HOME is set"
+			   : "XDG_CACHE_HOME or HOME is too long");
 		return false;
 	}
 	settings.root = root;

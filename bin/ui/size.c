@@ -28,8 +28,7 @@ count_parse(const char *text, uint64_t *out)
 	if (*text == '\0')
 		return false;
 	for (; *text != '\0'; text++) {
-		if (!isdigit((unsigned char)*text) ||
-		    __builtin_mul_overflow(n, 10, &n) ||
+		if (!isdigit((unsigned char)*text) || __builtin_mul_overflow(n, 10, &n) ||
 		    __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n))
 			return false;
 	}
@@ -40,8 +39,7 @@ count_parse(const char *text, uint64_t *out)
 char *
 count_human(uint64_t n, const char *noun, char *out, size_t room)
 {
-	snprintf(out, room, "%llu %s%s", (unsigned long long)n, noun,
-	    n == 1 ? "" : "s");
+	snprintf(out, room, "%llu %s%s", (unsigned long long)n, noun, n == 1 ? "" : "s");
 	return out;
 }
 
@@ -52,8 +50,8 @@ suffix_shift(const char *suffix, unsigned *shift)
 	const char *unit;
 
 	*shift = 0;
-	if (*suffix != '\0' && (unit = strchr(units,
-	    toupper((unsigned char)*suffix))) != NULL) {
+	if (*suffix != '\0' &&
+	    (unit = strchr(units, toupper((unsigned char)*suffix))) != NULL) {
 		*shift = 10 * (unsigned)(unit - units + 1);
 		suffix++;
 		if (strcasecmp(suffix, "ib") == 0)
@@ -66,14 +64,13 @@ bool
 size_parse(const char *text, uint64_t *out)
 {
 	const size_t digits = strspn(text, "0123456789");
-	const size_t number = digits + (text[digits] == '.' ?
-	    1 + strspn(text + digits + 1, "0123456789") : 0);
+	const size_t number = digits +
+	    (text[digits] == '.' ? 1 + strspn(text + digits + 1, "0123456789") : 0);
 	char copy[32];
 	unsigned shift;
 	uint64_t whole;
 
-	if (digits == 0 || number >= sizeof(copy) ||
-	    !suffix_shift(text + number, &shift))
+	if (digits == 0 || number >= sizeof(copy) || !suffix_shift(text + number, &shift))
 		return false;
 	memcpy(copy, text, number);
 	copy[number] = '\0';
@@ -116,16 +113,19 @@ size_human(double bytes, char *out, size_t room)
 	if (unit < 0)
 		snprintf(out, room, "%.0f B", bytes);
 	else
-		snprintf(out, room, "%.*f %ciB", bytes < 9.995 ? 2 :
-		    bytes < 99.95 ? 1 : 0, bytes, units[unit]);
+		snprintf(out, room, "%.*f %ciB",
+		    bytes < 9.995       ? 2
+			: bytes < 99.95 ? 1
+					: 0,
+		    bytes, units[unit]);
 	return out;
 }
 
 char *
 time_human(double seconds, char *out, size_t room)
 {
-	const unsigned long s = seconds < 1e9 ? (unsigned long)(seconds + 0.5) :
-	    1000000000;
+	const unsigned long s = seconds < 1e9 ? (unsigned long)(seconds + 0.5)
+					      : 1000000000;
 
 	if (s >= 3600)
 		snprintf(out, room, "%lu h %02lu min", s / 3600, s / 60 % 60);
@@ -148,8 +148,8 @@ shape_parse(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 		const size_t size = strcspn(p, ",");
 		char word[24] = "";
 		if (n == LC_MAX_NDIM)
-			return lc__error(LC_INVALID, 0,
-			    "more than %d dimensions", LC_MAX_NDIM);
+			return lc__error(LC_INVALID, 0, "more than %d dimensions",
+			    LC_MAX_NDIM);
 		if (size < sizeof(word))
 			memcpy(word, p, size);
 		if (!count_parse(word, &shape[n++]))

@@ -44,8 +44,7 @@ char *date_text(uint64_t ms, char out[DATE_TEXT]);
 bool picture_size(const char *text, lc_bucket *out);
 
 /** "1024x1024,832x1216"; *n says how many. */
-bool picture_sizes(const char *text, lc_bucket *out, size_t room,
-    size_t *n);
+bool picture_sizes(const char *text, lc_bucket *out, size_t room, size_t *n);
 
 /** "727272", red, green and blue in hex. */
 bool picture_colour(const char *text, uint8_t out[3]);

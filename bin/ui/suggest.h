@@ -4,9 +4,9 @@
 #define CACHEX_UI_SUGGEST_H
 
 struct suggest {
-	const char *typed;  /* the mistyped word */
-	char best[64];      /* nearest known word so far */
-	unsigned distance;  /* its edit distance */
+	const char *typed; /* the mistyped word */
+	char best[64];     /* nearest known word so far */
+	unsigned distance; /* its edit distance */
 };
 
 void suggest_start(struct suggest *suggest, const char *typed);

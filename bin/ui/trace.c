@@ -13,11 +13,11 @@
 #define SECOND UINT64_C(1000000000)
 
 static struct {
-	FILE *out;        /* NULL: no trace */
+	FILE *out; /* NULL: no trace */
 	const char *path;
-	uint64_t start;   /* ns */
-	uint64_t next;    /* ns, coarse: when progress is due; 0: at once */
-	int sys;          /* errno of the first failed write */
+	uint64_t start; /* ns */
+	uint64_t next;  /* ns, coarse: when progress is due; 0: at once */
+	int sys;        /* errno of the first failed write */
 } trace;
 
 int
@@ -81,8 +81,7 @@ trace_options(struct json *json, const struct opt *options)
 
 	jw_open(json, "options", '{');
 	for (; options->kind != OPT_END; options++)
-		jw_text(json, options->name, opt_render(options, text,
-		    sizeof(text)));
+		jw_text(json, options->name, opt_render(options, text, sizeof(text)));
 	jw_close(json, '}');
 }
 

@@ -10,8 +10,7 @@
 #define LEAST 4 /* elements of an array that has any */
 
 lc_status
-lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
-    const char *what)
+lc__array_grow(void *array, size_t size, size_t *room, size_t wanted, const char *what)
 {
 	const size_t most = SIZE_MAX / 2 / size; /* malloc() gives no more bytes */
 	size_t grown = *room < LEAST / 2 ? LEAST : *room * 2;

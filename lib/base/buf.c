@@ -94,7 +94,7 @@ FILE *
 lc__buf_stream(struct lc__buf *out)
 {
 	FILE *stream = fopencookie(out, "w",
-	    (cookie_io_functions_t) { .write = stream_write });
+	    (cookie_io_functions_t){ .write = stream_write });
 
 	if (stream == NULL)
 		out->failed = true;

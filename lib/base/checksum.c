@@ -27,15 +27,23 @@ static const struct {
 	enum kind kind;
 	const char *crypto; /* what libcrypto calls it */
 } rows[] = {
-	{ "sha256", CRYPTO, "SHA256" }, { "sha1", CRYPTO, "SHA1" },
-	{ "md5", CRYPTO, "MD5" }, { "sha224", CRYPTO, "SHA224" },
-	{ "sha384", CRYPTO, "SHA384" }, { "sha512", CRYPTO, "SHA512" },
-	{ "sha3_224", CRYPTO, "SHA3-224" }, { "sha3_256", CRYPTO, "SHA3-256" },
-	{ "sha3_384", CRYPTO, "SHA3-384" }, { "sha3_512", CRYPTO, "SHA3-512" },
-	{ "blake2b", CRYPTO, "BLAKE2B-512" }, { "blake2s", CRYPTO, "BLAKE2S-256" },
-	{ "xxh32", XXH_32, NULL }, { "xxh64", XXH_64, NULL },
-	{ "xxh3_64", XXH3_64, NULL }, { "xxh3_128", XXH3_128, NULL },
-	{ "xxh128", XXH3_128, NULL }
+	{ "sha256", CRYPTO, "SHA256" },
+	{ "sha1", CRYPTO, "SHA1" },
+	{ "md5", CRYPTO, "MD5" },
+	{ "sha224", CRYPTO, "SHA224" },
+	{ "sha384", CRYPTO, "SHA384" },
+	{ "sha512", CRYPTO, "SHA512" },
+	{ "sha3_224", CRYPTO, "SHA3-224" },
+	{ "sha3_256", CRYPTO, "SHA3-256" },
+	{ "sha3_384", CRYPTO, "SHA3-384" },
+	{ "sha3_512", CRYPTO, "SHA3-512" },
+	{ "blake2b", CRYPTO, "BLAKE2B-512" },
+	{ "blake2s", CRYPTO, "BLAKE2S-256" },
+	{ "xxh32", XXH_32, NULL },
+	{ "xxh64", XXH_64, NULL },
+	{ "xxh3_64", XXH3_64, NULL },
+	{ "xxh3_128", XXH3_128, NULL },
+	{ "xxh128", XXH3_128, NULL },
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
@@ -55,9 +63,11 @@ struct lc__checksum {
 #ifdef HAVE_LIBCRYPTO
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* clang-format off */
 #define CALLS(X) X(EVP_DigestFinal_ex) X(EVP_DigestInit_ex) X(EVP_DigestUpdate) \
 	X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_MD_fetch) X(EVP_MD_free) \
 	X(OPENSSL_init_crypto) X(OSSL_LIB_CTX_new)
+/* clang-format on */
 LC__LAZY(lib, "libcrypto", LIBCRYPTO_FILE, CALLS)
 
 /*
@@ -171,8 +181,7 @@ begin(struct lc__checksum *sum)
 	bool begun;
 
 	switch (rows[sum->row].kind) {
-	case CRYPTO:
-		return crypto_begin(sum);
+	case CRYPTO: return crypto_begin(sum);
 	case XXH_32:
 		sum->state.xxh32 = XXH32_createState();
 		begun = sum->state.any != NULL &&
@@ -186,9 +195,9 @@ begin(struct lc__checksum *sum)
 	default:
 		sum->state.xxh3 = XXH3_createState();
 		begun = sum->state.any != NULL &&
-		    (rows[sum->row].kind == XXH3_64 ?
-		    XXH3_64bits_reset(sum->state.xxh3) :
-		    XXH3_128bits_reset(sum->state.xxh3)) == XXH_OK;
+		    (rows[sum->row].kind == XXH3_64
+			    ? XXH3_64bits_reset(sum->state.xxh3)
+			    : XXH3_128bits_reset(sum->state.xxh3)) == XXH_OK;
 	}
 	return begun ? LC_OK : lc__no_memory(rows[sum->row].name);
 }
@@ -224,19 +233,11 @@ lc_status
 lc__checksum_update(struct lc__checksum *sum, const void *data, size_t size)
 {
 	switch (rows[sum->row].kind) {
-	case CRYPTO:
-		return crypto_update(sum, data, size);
-	case XXH_32:
-		(void)XXH32_update(sum->state.xxh32, data, size);
-		break;
-	case XXH_64:
-		(void)XXH64_update(sum->state.xxh64, data, size);
-		break;
-	case XXH3_64:
-		(void)XXH3_64bits_update(sum->state.xxh3, data, size);
-		break;
-	default:
-		(void)XXH3_128bits_update(sum->state.xxh3, data, size);
+	case CRYPTO: return crypto_update(sum, data, size);
+	case XXH_32: (void)XXH32_update(sum->state.xxh32, data, size); break;
+	case XXH_64: (void)XXH64_update(sum->state.xxh64, data, size); break;
+	case XXH3_64: (void)XXH3_64bits_update(sum->state.xxh3, data, size); break;
+	default: (void)XXH3_128bits_update(sum->state.xxh3, data, size);
 	}
 	return LC_OK;
 }
@@ -247,11 +248,8 @@ lc__checksum_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
 	XXH128_hash_t wide;
 
 	switch (rows[sum->row].kind) {
-	case CRYPTO:
-		return crypto_hex(sum, out);
-	case XXH_32:
-		sprintf(out, "%08x", XXH32_digest(sum->state.xxh32));
-		break;
+	case CRYPTO: return crypto_hex(sum, out);
+	case XXH_32: sprintf(out, "%08x", XXH32_digest(sum->state.xxh32)); break;
 	case XXH_64:
 		sprintf(out, "%016llx",
 		    (unsigned long long)XXH64_digest(sum->state.xxh64));
@@ -274,17 +272,10 @@ lc__checksum_free(struct lc__checksum *sum)
 	if (sum == NULL)
 		return;
 	switch (rows[sum->row].kind) {
-	case CRYPTO:
-		crypto_free(sum);
-		break;
-	case XXH_32:
-		(void)XXH32_freeState(sum->state.xxh32);
-		break;
-	case XXH_64:
-		(void)XXH64_freeState(sum->state.xxh64);
-		break;
-	default:
-		(void)XXH3_freeState(sum->state.xxh3);
+	case CRYPTO: crypto_free(sum); break;
+	case XXH_32: (void)XXH32_freeState(sum->state.xxh32); break;
+	case XXH_64: (void)XXH64_freeState(sum->state.xxh64); break;
+	default: (void)XXH3_freeState(sum->state.xxh3);
 	}
 	free(sum);
 }

@@ -20,7 +20,8 @@ LC_CHECKED lc_status lc__checksum_new(const char *name, struct lc__checksum **ou
 LC_CHECKED lc_status lc__checksum_update(struct lc__checksum *sum, const void *data,
     size_t size);
 /** The checksum in lower-case hex digits. Nothing can be added then. */
-LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX]);
+LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum,
+    char out[LC__CHECKSUM_HEX]);
 /** NULL is harmless. */
 void lc__checksum_free(struct lc__checksum *sum);
 

@@ -46,6 +46,6 @@ lc__clock_deadline(uint64_t timeout_ms)
 {
 	const uint64_t now = lc__clock_ns();
 
-	return timeout_ms > (UINT64_MAX - now) / 1000000 ? UINT64_MAX :
-	    now + timeout_ms * 1000000;
+	return timeout_ms > (UINT64_MAX - now) / 1000000 ? UINT64_MAX
+							 : now + timeout_ms * 1000000;
 }

@@ -17,15 +17,12 @@ lc_last_error(void)
 const char *
 lc_status_name(lc_status status)
 {
-	static const char *const names[] = {
-		"ok", "not found", "invalid", "corrupt", "not a module",
-		"newer version", "read-only", "no space", "map full", "busy",
-		"permission denied", "i/o error", "out of memory",
-		"unsuitable file system", "cancelled", "unsupported",
-		"other structure", "failed", "stale", "exists", "timed out",
-		"abandoned", "another cache", "another order", "changed",
-		"end", "no such file"
-	};
+	static const char *const names[] = { "ok", "not found", "invalid", "corrupt",
+		"not a module", "newer version", "read-only", "no space", "map full",
+		"busy", "permission denied", "i/o error", "out of memory",
+		"unsuitable file system", "cancelled", "unsupported", "other structure",
+		"failed", "stale", "exists", "timed out", "abandoned", "another cache",
+		"another order", "changed", "end", "no such file" };
 	if ((unsigned)status >= sizeof(names) / sizeof(names[0]))
 		return "unknown status";
 	return names[status];
@@ -75,20 +72,15 @@ status_of_errno(int sys)
 {
 	switch (sys) {
 	case ENOENT:
-	case ENOTDIR:
-		return LC_NO_FILE;
+	case ENOTDIR: return LC_NO_FILE;
 	case EACCES:
 	case EPERM:
-	case EROFS:
-		return LC_PERMISSION;
+	case EROFS: return LC_PERMISSION;
 	case ENOSPC:
 	case EDQUOT:
-	case EFBIG:
-		return LC_NO_SPACE;
-	case ENOMEM:
-		return LC_NO_MEMORY;
-	default:
-		return LC_IO;
+	case EFBIG: return LC_NO_SPACE;
+	case ENOMEM: return LC_NO_MEMORY;
+	default: return LC_IO;
 	}
 }
 
@@ -107,8 +99,8 @@ lc__error_sys(int sys, const char *format, ...)
 lc_status
 lc__no_memory(const char *what)
 {
-	return what == NULL ? lc__error(LC_NO_MEMORY, 0, "out of memory") :
-	    lc__error(LC_NO_MEMORY, 0, "%s: out of memory", what);
+	return what == NULL ? lc__error(LC_NO_MEMORY, 0, "out of memory")
+			    : lc__error(LC_NO_MEMORY, 0, "%s: out of memory", what);
 }
 
 lc_status

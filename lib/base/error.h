@@ -32,8 +32,7 @@ lc_status lc__error_sys(int sys, const char *format, ...)
 lc_status lc__no_memory(const char *what);
 
 /** Put "what: " before the text of the current error; returns its status. */
-lc_status lc__error_prefix(const char *format, ...)
-    __attribute__((format(printf, 1, 2)));
+lc_status lc__error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** Give the current error another status, which is returned; its text stays. */
 lc_status lc__error_as(lc_status status);

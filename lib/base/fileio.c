@@ -85,8 +85,7 @@ read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 	size_t got;
 
 	/* A file that is too large is not read to find that out. */
-	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (uint64_t)st.st_size > limit)
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size > limit)
 		return lc__error(LC_INVALID, 0, "%s: larger than %llu bytes", path,
 		    (unsigned long long)limit);
 	do {
@@ -227,9 +226,8 @@ lc__no_lost_link(const char *path)
 {
 	struct stat st;
 
-	if (lstat(path, &st) == -1 || !S_ISLNK(st.st_mode) ||
-	    stat(path, &st) == 0 || (errno != ENOENT && errno != ELOOP &&
-	    errno != ENOTDIR))
+	if (lstat(path, &st) == -1 || !S_ISLNK(st.st_mode) || stat(path, &st) == 0 ||
+	    (errno != ENOENT && errno != ELOOP && errno != ENOTDIR))
 		return LC_OK;
 	return lc__error(LC_IO, errno, "%s: a symbolic link to nothing", path);
 }

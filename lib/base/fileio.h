@@ -19,8 +19,7 @@ LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
  *  for, nor is a device read. */
 LC_CHECKED lc_status lc__open_regular(const char *path, int *fd);
 /** Append a whole file to @p out; LC_INVALID if it is larger than @p limit. */
-LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit,
-    struct lc__buf *out);
+LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit, struct lc__buf *out);
 /** The same for a file that must be a regular one, as lc__open_regular() has it. */
 LC_CHECKED lc_status lc__read_regular(const char *path, uint64_t limit,
     struct lc__buf *out);

@@ -11,8 +11,8 @@
 uint64_t
 lc__hash64(const void *data, size_t size)
 {
-	return size <= SHORT_INPUT ? XXH3_64bits(data, size) :
-	    lc__hash64_long(data, size);
+	return size <= SHORT_INPUT ? XXH3_64bits(data, size)
+				   : lc__hash64_long(data, size);
 }
 
 uint64_t

@@ -47,7 +47,8 @@ static lc_status
 grow(struct lc__idset *set)
 {
 	struct lc__idset larger = {
-		.room = set->room > 0 ? set->room * 2 : LEAST, .count = set->count
+		.room = set->room > 0 ? set->room * 2 : LEAST,
+		.count = set->count,
 	};
 
 	larger.slots = calloc(larger.room, sizeof(*larger.slots));
@@ -62,7 +63,8 @@ grow(struct lc__idset *set)
 }
 
 lc_status
-lc__idset_add(struct lc__idset *set, lc_id id, uint32_t number, bool *added, uint32_t *first)
+lc__idset_add(struct lc__idset *set, lc_id id, uint32_t number, bool *added,
+    uint32_t *first)
 {
 	struct lc__idset_slot *slot;
 	uint32_t hash[4];

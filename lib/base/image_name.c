@@ -45,8 +45,7 @@ find_ending(const char *name)
 bool
 lc__is_any_image_name(const char *name)
 {
-	return lc__is_image_name(name, strlen(name)) ||
-	    find_ending(name) < N_IGNORED;
+	return lc__is_image_name(name, strlen(name)) || find_ending(name) < N_IGNORED;
 }
 
 bool

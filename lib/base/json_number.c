@@ -175,17 +175,16 @@ is_exact(const struct lc__json_number *number)
 }
 
 #ifdef __SIZEOF_INT128__
-static const uint64_t fives[POWER_MAX + 1] = {
-	UINT64_C(1), UINT64_C(5), UINT64_C(25), UINT64_C(125), UINT64_C(625),
-	UINT64_C(3125), UINT64_C(15625), UINT64_C(78125), UINT64_C(390625),
-	UINT64_C(1953125), UINT64_C(9765625), UINT64_C(48828125), UINT64_C(244140625),
-	UINT64_C(1220703125), UINT64_C(6103515625), UINT64_C(30517578125),
-	UINT64_C(152587890625), UINT64_C(762939453125), UINT64_C(3814697265625),
-	UINT64_C(19073486328125), UINT64_C(95367431640625), UINT64_C(476837158203125),
-	UINT64_C(2384185791015625), UINT64_C(11920928955078125),
-	UINT64_C(59604644775390625), UINT64_C(298023223876953125),
-	UINT64_C(1490116119384765625), UINT64_C(7450580596923828125)
-};
+static const uint64_t fives[POWER_MAX + 1] = { UINT64_C(1), UINT64_C(5), UINT64_C(25),
+	UINT64_C(125), UINT64_C(625), UINT64_C(3125), UINT64_C(15625), UINT64_C(78125),
+	UINT64_C(390625), UINT64_C(1953125), UINT64_C(9765625), UINT64_C(48828125),
+	UINT64_C(244140625), UINT64_C(1220703125), UINT64_C(6103515625),
+	UINT64_C(30517578125), UINT64_C(152587890625), UINT64_C(762939453125),
+	UINT64_C(3814697265625), UINT64_C(19073486328125), UINT64_C(95367431640625),
+	UINT64_C(476837158203125), UINT64_C(2384185791015625),
+	UINT64_C(11920928955078125), UINT64_C(59604644775390625),
+	UINT64_C(298023223876953125), UINT64_C(1490116119384765625),
+	UINT64_C(7450580596923828125) };
 
 /* 2^power, of a power that a double has in full. */
 static double
@@ -214,7 +213,7 @@ scale_up(uint64_t digits, int power)
 		return (double)low * two_to(power);
 	shift = 64 - __builtin_clzll(high);
 	return (double)((uint64_t)(product >> shift) |
-	    ((product & (((unsigned __int128)1 << shift) - 1)) != 0)) *
+		   ((product & (((unsigned __int128)1 << shift) - 1)) != 0)) *
 	    two_to(shift + power);
 }
 
@@ -233,7 +232,8 @@ scale_down(uint64_t digits, int power)
 static bool
 scale(const struct lc__json_number *number, double *out)
 {
-	if (number->exponent < -POWER_MAX || number->exponent > POWER_MAX || !is_exact(number))
+	if (number->exponent < -POWER_MAX || number->exponent > POWER_MAX ||
+	    !is_exact(number))
 		return false;
 	if (number->digits == 0)
 		*out = 0;

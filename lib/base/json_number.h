@@ -13,12 +13,11 @@ struct lc__json_number {
 	uint64_t digits;  /* they wrap */
 	int exponent;
 	bool negative;
-	bool integer;     /* it has neither point nor exponent */
+	bool integer; /* it has neither point nor exponent */
 };
 
 /** The end of the number at @p at, NULL if there is none. */
-const char *lc__json_number(const char *at, const char *end,
-    struct lc__json_number *out);
+const char *lc__json_number(const char *at, const char *end, struct lc__json_number *out);
 /** The same without the number itself: where there is none, *wrong gets the first byte that
  *  does not fit, and *what says what is wrong there. */
 const char *lc__json_number_end(const char *at, const char *end, const char **wrong,

@@ -122,7 +122,8 @@ static bool
 skip_escape(struct lc__json_scan *scan)
 {
 	if (!take(scan, 'u')) {
-		if (!have(scan) || *scan->at == '\0' || strchr("\"\\/bfnrt", *scan->at) == NULL)
+		if (!have(scan) || *scan->at == '\0' ||
+		    strchr("\"\\/bfnrt", *scan->at) == NULL)
 			return bad(scan, "no such escape");
 		scan->at++;
 		return true;
@@ -148,15 +149,15 @@ skip_plain(struct lc__json_scan *scan)
 		const __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
 		const int stop = _mm_movemask_epi8(_mm_or_si128(_mm_cmplt_epi8(text, low),
 		    _mm_or_si128(_mm_cmpeq_epi8(text, quote),
-		    _mm_cmpeq_epi8(text, backslash))));
+			_mm_cmpeq_epi8(text, backslash))));
 		if (stop != 0) {
 			scan->at = at + __builtin_ctz((unsigned)stop);
 			return;
 		}
 	}
 #endif
-	while (at < scan->end && (unsigned char)*at >= 0x20 && (unsigned char)*at < 0x80 &&
-	    *at != '"' && *at != '\\')
+	while (at < scan->end && (unsigned char)*at >= 0x20 &&
+	    (unsigned char)*at < 0x80 && *at != '"' && *at != '\\')
 		at++;
 	scan->at = at;
 }
@@ -206,21 +207,26 @@ static bool
 skip_scalar(struct lc__json_scan *scan)
 {
 	switch (have(scan) ? *scan->at : '\0') {
-	case '"':
-		return lc__json_skip_string(scan);
-	case 't':
-		return skip_word(scan, "true");
-	case 'f':
-		return skip_word(scan, "false");
-	case 'n':
-		return skip_word(scan, "null");
+	case '"': return lc__json_skip_string(scan);
+	case 't': return skip_word(scan, "true");
+	case 'f': return skip_word(scan, "false");
+	case 'n': return skip_word(scan, "null");
 	case '-':
-	case '0': case '1': case '2': case '3': case '4':
-	case '5': case '6': case '7': case '8': case '9':
-		return skip_number(scan);
+	case '0':
+	case '1':
+	case '2':
+	case '3':
+	case '4':
+	case '5':
+	case '6':
+	case '7':
+	case '8':
+	case '9': return skip_number(scan);
 	default:
-		return bad(scan, have(scan) && isalpha((unsigned char)*scan->at) ?
-		    "no such word in JSON" : "a value is missing");
+		return bad(scan,
+		    have(scan) && isalpha((unsigned char)*scan->at)
+			? "no such word in JSON"
+			: "a value is missing");
 	}
 }
 
@@ -233,8 +239,8 @@ open_nest(struct lc__json_scan *scan, struct lc__json_nest *nest, bool object)
 
 	if (nest->depth == LC__JSON_DEPTH)
 		return bad(scan, "nested too deeply");
-	nest->object[nest->depth / 8] = (unsigned char)(
-	    (nest->object[nest->depth / 8] & ~bit) | (object ? bit : 0));
+	nest->object[nest->depth / 8] =
+	    (unsigned char)((nest->object[nest->depth / 8] & ~bit) | (object ? bit : 0));
 	nest->depth++;
 	scan->at++;
 	return true;
@@ -363,9 +369,10 @@ skip_to_mark(struct lc__json_scan *scan)
 	for (; scan->end - at >= 16; at += 16) {
 		const __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
 		const __m128i folded = _mm_or_si128(text, fold);
-		const int stop = _mm_movemask_epi8(_mm_or_si128(_mm_cmpeq_epi8(text, quote),
-		    _mm_or_si128(_mm_cmpeq_epi8(folded, open),
-		    _mm_cmpeq_epi8(folded, close))));
+		const int stop = _mm_movemask_epi8(
+		    _mm_or_si128(_mm_cmpeq_epi8(text, quote),
+			_mm_or_si128(_mm_cmpeq_epi8(folded, open),
+			    _mm_cmpeq_epi8(folded, close))));
 		if (stop != 0) {
 			scan->at = at + __builtin_ctz((unsigned)stop);
 			return;
@@ -452,8 +459,11 @@ bad_column(struct lc__json_scan *scan, const char *what)
 lc_status
 lc__json_object(const void *text, size_t size, struct lc__json_members *out)
 {
-	struct lc__json_scan scan = { .at = text, .end = (const char *)text + size,
-		.begin = text };
+	struct lc__json_scan scan = {
+		.at = text,
+		.end = (const char *)text + size,
+		.begin = text,
+	};
 
 	if (!lc__json_accept(&scan, '{'))
 		return bad_column(&scan, "no object begins here");
@@ -467,8 +477,9 @@ static lc_status
 end_object(struct lc__json_scan scan)
 {
 	scan.at++;
-	return lc__json_peek(&scan) == -1 ? LC_END :
-	    bad_column(&scan, "something follows the object");
+	return lc__json_peek(&scan) == -1
+	    ? LC_END
+	    : bad_column(&scan, "something follows the object");
 }
 
 static struct lc__json_slice
@@ -552,8 +563,10 @@ static size_t
 encode_utf8(unsigned point, unsigned char out[4])
 {
 	static const unsigned char marks[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-	const size_t size = point < 0x80 ? 1 : point < 0x800 ? 2 :
-	    point < 0x10000 ? 3 : 4;
+	const size_t size = point < 0x80 ? 1
+	    : point < 0x800              ? 2
+	    : point < 0x10000            ? 3
+					 : 4;
 
 	for (size_t i = size - 1; i > 0; i--, point >>= 6)
 		out[i] = (unsigned char)(0x80 | (point & 0x3f));

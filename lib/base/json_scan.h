@@ -22,8 +22,13 @@
 
 /** What a slice holds. */
 enum lc__json_kind {
-	LC__JSON_NULL, LC__JSON_TRUE, LC__JSON_FALSE, LC__JSON_NUMBER, LC__JSON_STRING,
-	LC__JSON_ARRAY, LC__JSON_OBJECT
+	LC__JSON_NULL,
+	LC__JSON_TRUE,
+	LC__JSON_FALSE,
+	LC__JSON_NUMBER,
+	LC__JSON_STRING,
+	LC__JSON_ARRAY,
+	LC__JSON_OBJECT
 };
 
 /** Arrays and objects within one another, at most. */
@@ -47,13 +52,13 @@ struct lc__json_slice {
  * changes all four pointers and `before` to fit.
  */
 struct lc__json_scan {
-	const char *at;         /* the next byte */
-	const char *end;        /* of the window */
-	const char *begin;      /* of the window */
-	const char *keep;       /* the first byte that must stay, or NULL */
-	uint64_t before;        /* bytes of the text before the window */
+	const char *at;    /* the next byte */
+	const char *end;   /* of the window */
+	const char *begin; /* of the window */
+	const char *keep;  /* the first byte that must stay, or NULL */
+	uint64_t before;   /* bytes of the text before the window */
 	bool (*more)(struct lc__json_scan *scan);
-	const char *wrong;      /* what is wrong at `at`, once a function has returned false */
+	const char *wrong; /* what is wrong at `at`, once a function has returned false */
 };
 
 /** Where the next byte is in the text, in bytes from 0. */
@@ -82,7 +87,7 @@ enum lc__json_kind lc__json_kind_of(char first);
  *  token. */
 struct lc__json_nest {
 	unsigned char object[LC__JSON_DEPTH / 8]; /* a bit each: it is an object */
-	size_t depth;  /* how many are open */
+	size_t depth;                             /* how many are open */
 	enum {
 		LC__JSON_VALUE_NEXT,  /* in an object its name first */
 		LC__JSON_FIRST_NEXT,  /* the same, or the end of what was just opened */
@@ -92,10 +97,10 @@ struct lc__json_nest {
 };
 
 enum lc__json_token {
-	LC__JSON_BEGIN,    /* of an array or object */
-	LC__JSON_END,      /* of the innermost array or object */
-	LC__JSON_NAME,     /* of a member, with its quotes */
-	LC__JSON_SCALAR    /* null, true, false, a number or a string */
+	LC__JSON_BEGIN, /* of an array or object */
+	LC__JSON_END,   /* of the innermost array or object */
+	LC__JSON_NAME,  /* of a member, with its quotes */
+	LC__JSON_SCALAR /* null, true, false, a number or a string */
 };
 
 /**
@@ -108,10 +113,12 @@ bool lc__json_next_token(struct lc__json_scan *scan, struct lc__json_nest *nest,
 /* ---- members of an object ---------------------------------------------------- */
 
 struct lc__json_member {
-	struct lc__json_slice name;  /* between its quotes, escapes as they are */
-	struct lc__json_slice value; /* without blanks around it; a string with its quotes */
+	struct lc__json_slice name; /* between its quotes, escapes as they are */
+	struct lc__json_slice
+	    value; /* without blanks around it; a string with its quotes */
 	enum lc__json_kind kind;
-	struct lc__json_slice whole; /* from after the comma or brace before it to the comma
+	struct lc__json_slice
+	    whole; /* from after the comma or brace before it to the comma
 	                                or brace after it, blanks and all */
 };
 

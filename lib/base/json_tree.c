@@ -19,7 +19,7 @@ struct parser {
 	struct lc__json_nest nest;
 	const struct lc__json_rules *rules;
 	struct lc__json_tree *tree;
-	char *strings;   /* where the next one goes */
+	char *strings;    /* where the next one goes */
 	const char *name; /* of the value that comes next */
 	uint32_t parent; /* the innermost value that is open; the span of an open value is
 	                    the number of the one around it */
@@ -42,8 +42,8 @@ corrupt(struct parser *p, const char *at, const char *what)
 	tree->count = 0;
 	if (what != tree->wrong)
 		snprintf(tree->wrong, sizeof(tree->wrong), "%s", what);
-	return lc__error(LC_CORRUPT, 0, "%s (line %zu, column %zu)", tree->wrong, tree->line,
-	    tree->column);
+	return lc__error(LC_CORRUPT, 0, "%s (line %zu, column %zu)", tree->wrong,
+	    tree->line, tree->column);
 }
 
 /* ---- names that are there twice ------------------------------------------------ */
@@ -83,8 +83,7 @@ check_many_names(struct parser *p, const struct lc__json *object)
 
 	if (members == NULL)
 		return lc__no_memory(NULL);
-	lc__json_each(item, object)
-		members[n++] = item;
+	lc__json_each(item, object) members[n++] = item;
 	qsort(members, n, sizeof(*members), by_name);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(members[i - 1]->name, members[i]->name) == 0 &&
@@ -101,10 +100,10 @@ check_names(struct parser *p, const struct lc__json *object)
 
 	if (object->count > MANY_NAMES)
 		return check_many_names(p, object);
-	lc__json_each(item, object)
-		for (other = object + 1; other != item; other += other->span)
-			if (strcmp(item->name, other->name) == 0)
-				return twice(p, item);
+	lc__json_each(item,
+	    object) for (other = object + 1; other != item;
+			 other += other->span) if (strcmp(item->name, other->name) ==
+	    0) return twice(p, item);
 	return LC_OK;
 }
 
@@ -156,11 +155,14 @@ add_value(struct parser *p, bool begins, struct lc__json_slice text)
 
 	if (tree->count == NO_PARENT)
 		return corrupt(p, text.text, "too many values");
-	return_if_error(lc__array_reserve(&tree->values, &tree->room, tree->count + 1,
-	    NULL));
+	return_if_error(
+	    lc__array_reserve(&tree->values, &tree->room, tree->count + 1, NULL));
 	value = &tree->values[tree->count];
-	*value = (struct lc__json){ .kind = lc__json_kind_of(*text.text), .span = 1,
-		.name = p->name };
+	*value = (struct lc__json){
+		.kind = lc__json_kind_of(*text.text),
+		.span = 1,
+		.name = p->name,
+	};
 	if (begins && is_left_out(p)) {
 		return_if_error(leave_out(p, &text));
 		begins = false;
@@ -174,8 +176,9 @@ add_value(struct parser *p, bool begins, struct lc__json_slice text)
 	}
 	tree->count++;
 	p->name = NULL;
-	return value->kind != LC__JSON_STRING ? LC_OK : take_string(p, text,
-	    p->rules->nul, &value->string, &value->string_size);
+	return value->kind != LC__JSON_STRING
+	    ? LC_OK
+	    : take_string(p, text, p->rules->nul, &value->string, &value->string_size);
 }
 
 static lc_status
@@ -229,9 +232,12 @@ lc__json_parse(const void *text, size_t size, const struct lc__json_rules *rules
 	static const struct lc__json_rules none = { false, NULL };
 	const size_t mark = lc__utf8_mark(text, size);
 	const char *const begin = (const char *)text + mark;
-	struct parser p = { .tree = tree, .rules = rules != NULL ? rules : &none,
+	struct parser p = {
+		.tree = tree,
+		.rules = rules != NULL ? rules : &none,
 		.scan = { .at = begin, .begin = begin, .end = (const char *)text + size },
-		.parent = NO_PARENT };
+		.parent = NO_PARENT,
+	};
 	lc_status status;
 
 	tree->count = 0;
@@ -264,9 +270,7 @@ lc__json_get(const struct lc__json *object, const char *name)
 
 	if (!lc__json_is(object, LC__JSON_OBJECT))
 		return NULL;
-	lc__json_each(item, object)
-		if (strcmp(item->name, name) == 0)
-			return item;
+	lc__json_each(item, object) if (strcmp(item->name, name) == 0) return item;
 	return NULL;
 }
 
@@ -279,8 +283,9 @@ lc__json_text(const struct lc__json *value)
 static bool
 number_of(const struct lc__json *value, struct lc__json_number *out)
 {
-	return lc__json_is(value, LC__JSON_NUMBER) && lc__json_number(value->source.text,
-	    value->source.text + value->source.size, out) != NULL;
+	return lc__json_is(value, LC__JSON_NUMBER) &&
+	    lc__json_number(value->source.text, value->source.text + value->source.size,
+		out) != NULL;
 }
 
 bool
@@ -327,7 +332,7 @@ lc__json_double(const struct lc__json *value, double *out)
 	if (!number_of(value, &number))
 		return false;
 	/* The integer -0 is 0. */
-	*out = lc__json_int64(value, &integer) ? (double)integer :
-	    lc__json_number_double(&number);
+	*out = lc__json_int64(value, &integer) ? (double)integer
+					       : lc__json_number_double(&number);
 	return true;
 }

@@ -28,11 +28,11 @@
 /** A value. It and all that it points to live as long as the tree and the text do. */
 struct lc__json {
 	enum lc__json_kind kind;
-	uint32_t count;      /* members of an object, elements of an array */
-	uint32_t span;       /* values from this one on to the next beside it */
-	const char *name;    /* of a member: UTF-8 without escapes, ends with a NUL and holds
+	uint32_t count;   /* members of an object, elements of an array */
+	uint32_t span;    /* values from this one on to the next beside it */
+	const char *name; /* of a member: UTF-8 without escapes, ends with a NUL and holds
 	                        none; else NULL */
-	const char *string;  /* of a string: likewise, but may hold NULs; else NULL */
+	const char *string; /* of a string: likewise, but may hold NULs; else NULL */
 	size_t string_size;
 	struct lc__json_slice source; /* as the text has it, borrowed from there */
 };
@@ -41,10 +41,10 @@ struct lc__json {
 struct lc__json_tree {
 	struct lc__json *values; /* the first is the text's own */
 	size_t count, room;
-	char *strings;           /* what names and strings point to */
+	char *strings; /* what names and strings point to */
 	size_t strings_room;
-	char wrong[160];         /* after LC_CORRUPT: what is wrong, */
-	size_t line, column;     /* and where: the column counts bytes, both from 1 */
+	char wrong[160];     /* after LC_CORRUPT: what is wrong, */
+	size_t line, column; /* and where: the column counts bytes, both from 1 */
 };
 
 /** What is taken beside JSON in which no object has a name twice and no string half of a
@@ -72,7 +72,7 @@ void lc__json_free(struct lc__json_tree *tree);
  *  have none. */
 #define lc__json_each(item, parent) \
 	for ((item) = lc__json_first(parent); (item) != NULL; \
-	    (item) = lc__json_after((parent), (item)))
+	     (item) = lc__json_after((parent), (item)))
 
 static inline const struct lc__json *
 lc__json_first(const struct lc__json *parent)

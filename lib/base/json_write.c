@@ -185,8 +185,11 @@ put_line(struct lc__buf *out, size_t depth)
 void
 lc__json_put_indented(struct lc__buf *out, struct lc__json_slice json)
 {
-	struct lc__json_scan scan = { .at = json.text, .begin = json.text,
-		.end = json.text + json.size };
+	struct lc__json_scan scan = {
+		.at = json.text,
+		.begin = json.text,
+		.end = json.text + json.size,
+	};
 	struct lc__json_nest nest = { .depth = 0 };
 	struct lc__json_slice text;
 	enum lc__json_token token;

@@ -11,9 +11,10 @@
 
 /** What is escaped in a string beside quotes, backslashes and bytes below 0x20. */
 enum lc__json_escapes {
-	LC__JSON_LETTERS = 1, /* nothing more, but \n and not \u000a where there is a letter */
-	LC__JSON_DEL = 2,     /* 0x7f */
-	LC__JSON_ASCII = 4    /* all beyond ASCII, from U+10000 as surrogate pairs */
+	LC__JSON_LETTERS =
+	    1, /* nothing more, but \n and not \u000a where there is a letter */
+	LC__JSON_DEL = 2,  /* 0x7f */
+	LC__JSON_ASCII = 4 /* all beyond ASCII, from U+10000 as surrogate pairs */
 };
 
 /** Append text as the inside of a string. Bytes that are not UTF-8 become U+FFFD.

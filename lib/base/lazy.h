@@ -43,7 +43,9 @@ LC_CHECKED lc_status lc__lazy_load(struct lc__lazy *lazy);
 /* Define the struct @p var with a pointer for each of @p CALLS, and var_load(). */
 #ifdef LAZY_LOADING
 #define LC__LAZY(var, name_, file_, CALLS) \
-	static struct { CALLS(LC__LAZY_MEMBER) } var; \
+	static struct { \
+		CALLS(LC__LAZY_MEMBER) \
+	} var; \
 	static lc_status var##_load(void) \
 	{ \
 		static const char *const calls_[] = { CALLS(LC__LAZY_NAME) }; \
@@ -53,7 +55,9 @@ LC_CHECKED lc_status lc__lazy_load(struct lc__lazy *lazy);
 	}
 #else
 #define LC__LAZY(var, name_, file_, CALLS) \
-	static const struct { CALLS(LC__LAZY_MEMBER) } var = { CALLS(LC__LAZY_ADDRESS) }; \
+	static const struct { \
+		CALLS(LC__LAZY_MEMBER) \
+	} var = { CALLS(LC__LAZY_ADDRESS) }; \
 	static lc_status var##_load(void) { return LC_OK; }
 #endif
 

@@ -76,7 +76,8 @@ find_end(struct lc__lines *lines, size_t *size, bool *newline)
 			found = memchr(lines->data + lines->at + seen,
 			    lines->null ? '\0' : '\n', left - seen);
 		seen = left;
-		if (found != NULL || lines->ended || (lines->limit > 0 && seen > lines->limit))
+		if (found != NULL || lines->ended ||
+		    (lines->limit > 0 && seen > lines->limit))
 			break;
 		return_if_error(read_more(lines));
 	}
@@ -111,9 +112,9 @@ too_long(const struct lc__lines *lines)
 {
 	const bool mib = lines->limit % ((size_t)1 << 20) == 0;
 
-	return lc__error(LC_INVALID, 0, "%s: line %llu is longer than %zu %s", lines->path,
-	    (unsigned long long)lines->number, mib ? lines->limit >> 20 : lines->limit,
-	    mib ? "MiB" : "bytes");
+	return lc__error(LC_INVALID, 0, "%s: line %llu is longer than %zu %s",
+	    lines->path, (unsigned long long)lines->number,
+	    mib ? lines->limit >> 20 : lines->limit, mib ? "MiB" : "bytes");
 }
 
 lc_status
@@ -167,7 +168,8 @@ bool
 lc__text_line_is_blank(const struct lc__text_line *line)
 {
 	for (size_t i = 0; i < line->size; i++)
-		if (line->text[i] != ' ' && line->text[i] != '\t' && line->text[i] != '\r')
+		if (line->text[i] != ' ' && line->text[i] != '\t' &&
+		    line->text[i] != '\r')
 			return false;
 	return true;
 }

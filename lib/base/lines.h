@@ -31,18 +31,19 @@ struct lc__lines {
 	lc_status (*wait)(void *ctx);
 	void *ctx;
 
-	uint64_t offset; /* in the file, of the next line; also the caller's to begin with */
+	uint64_t
+	    offset; /* in the file, of the next line; also the caller's to begin with */
 	uint64_t number; /* of the line that was returned last, from 1; the same */
 
-	char *data;            /* what was read and is not returned yet */
-	size_t room, at, end;  /* of data: allocated; the next line's begin; the end */
-	bool ended;            /* there is nothing left to read */
-	bool skipping;         /* what comes next belongs to a line that was too long */
+	char *data;           /* what was read and is not returned yet */
+	size_t room, at, end; /* of data: allocated; the next line's begin; the end */
+	bool ended;           /* there is nothing left to read */
+	bool skipping;        /* what comes next belongs to a line that was too long */
 };
 
 /** A line without its end. */
 struct lc__text_line {
-	char *text;   /* a NUL byte follows it; valid, and the caller's to change, until
+	char *text; /* a NUL byte follows it; valid, and the caller's to change, until
 	               * the next call */
 	size_t size;
 	bool newline; /* its end was there: false only for a last line that has none */

@@ -47,8 +47,8 @@ lc__dir_next(struct lc__dir *dir, const struct dirent **out)
 		/* Only errno tells the end of a directory from a failure. */
 		errno = 0;
 		entry = readdir(dir->stream);
-	} while (entry != NULL && (strcmp(entry->d_name, ".") == 0 ||
-	    strcmp(entry->d_name, "..") == 0));
+	} while (entry != NULL &&
+	    (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0));
 	if (entry == NULL && errno != 0)
 		return lc__error_sys(errno, "%s: read", dir->path);
 	*out = entry;
@@ -112,8 +112,8 @@ lc__dir_list_add(struct lc__dir_list *list, const struct dirent *entry)
 {
 	struct lc__dir_entry *new;
 
-	return_if_error(lc__array_reserve(&list->entries, &list->room, list->n + 1,
-	    entry->d_name));
+	return_if_error(
+	    lc__array_reserve(&list->entries, &list->room, list->n + 1, entry->d_name));
 	new = &list->entries[list->n];
 	new->name = strdup(entry->d_name);
 	if (new->name == NULL)
@@ -143,8 +143,9 @@ lc__dir_list_find(const struct lc__dir_list *list, const char *name)
 {
 	const struct lc__dir_entry key = { .name = (char *)(uintptr_t)name };
 
-	return list->n == 0 ? NULL : bsearch(&key, list->entries, list->n,
-	    sizeof(*list->entries), by_bytes);
+	return list->n == 0
+	    ? NULL
+	    : bsearch(&key, list->entries, list->n, sizeof(*list->entries), by_bytes);
 }
 
 void

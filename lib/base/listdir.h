@@ -69,7 +69,8 @@ struct lc__dir_list {
 LC_CHECKED lc_status lc__listdir(const char *path, bool hidden, struct lc__dir_list *out);
 
 /** Append a copy of an entry; lc__dir_list_sort() puts all in order. LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__dir_list_add(struct lc__dir_list *list, const struct dirent *entry);
+LC_CHECKED lc_status lc__dir_list_add(struct lc__dir_list *list,
+    const struct dirent *entry);
 void lc__dir_list_sort(struct lc__dir_list *list);
 /** The entry of that name in a sorted list; NULL if there is none. */
 const struct lc__dir_entry *lc__dir_list_find(const struct lc__dir_list *list,

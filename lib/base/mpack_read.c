@@ -63,7 +63,8 @@ take_ext(struct lc__tokens *in, struct lc__mpack_token *out)
 
 /* 0xcc to 0xcf: of the numbers below these limits a shorter form exists. */
 static bool
-take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__mpack_token *out)
+take_uint(struct lc__tokens *in, unsigned power, bool shortest,
+    struct lc__mpack_token *out)
 {
 	static const uint64_t least[] = { 0x80, 0x100, 0x10000, 0x100000000 };
 
@@ -74,7 +75,8 @@ take_uint(struct lc__tokens *in, unsigned power, bool shortest, struct lc__mpack
 
 /* 0xd0 to 0xd3: others have a form without a sign. */
 static bool
-take_int(struct lc__tokens *in, unsigned power, bool shortest, struct lc__mpack_token *out)
+take_int(struct lc__tokens *in, unsigned power, bool shortest,
+    struct lc__mpack_token *out)
 {
 	static const int64_t most[] = { -33, -129, -32769, -2147483649 };
 	const unsigned shift = 64 - (8u << power);
@@ -124,7 +126,8 @@ take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, bool shortest,
 
 /* 0xdc to 0xdf: a count of 16 or 32 bits. */
 static bool
-take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__mpack_token *out)
+take_group(struct lc__tokens *in, unsigned tag, bool shortest,
+    struct lc__mpack_token *out)
 {
 	const bool wide = tag & 1;
 
@@ -134,44 +137,54 @@ take_group(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__mpack_
 
 /* 0xc0 to 0xdf */
 static bool
-take_tagged(struct lc__tokens *in, unsigned tag, bool shortest, struct lc__mpack_token *out)
+take_tagged(struct lc__tokens *in, unsigned tag, bool shortest,
+    struct lc__mpack_token *out)
 {
 	switch (tag) {
-	case 0xc0:
-		out->kind = LC__TOKEN_NIL;
-		return true;
-	case 0xc2: case 0xc3:
+	case 0xc0: out->kind = LC__TOKEN_NIL; return true;
+	case 0xc2:
+	case 0xc3:
 		out->kind = LC__TOKEN_BOOLEAN;
 		out->number = tag & 1;
 		return true;
-	case 0xc4: case 0xc5: case 0xc6: /* no bytes at all take 8 bits, too */
+	case 0xc4:
+	case 0xc5:
+	case 0xc6: /* no bytes at all take 8 bits, too */
 		return take_wide(in, tag - 0xc4, UINT64_MAX, shortest, &out->size) &&
 		    take_bytes(in, LC__TOKEN_BIN, out);
-	case 0xc7: case 0xc8: case 0xc9:
+	case 0xc7:
+	case 0xc8:
+	case 0xc9:
 		/* 1, 2, 4, 8 and 16 bytes have a form of their own. */
 		return take_wide(in, tag - 0xc7, UINT64_MAX, shortest, &out->size) &&
-		    !(shortest && out->size <= 16 &&
-		    (out->size & (out->size - 1)) == 0 && out->size > 0) &&
+		    !(shortest && out->size <= 16 && (out->size & (out->size - 1)) == 0 &&
+			out->size > 0) &&
 		    take_ext(in, out);
-	case 0xca:
-		return !shortest && take_float32(in, out);
-	case 0xcb:
-		out->kind = LC__TOKEN_FLOAT;
-		return take_number(in, 8, &out->number);
-	case 0xcc: case 0xcd: case 0xce: case 0xcf:
-		return take_uint(in, tag - 0xcc, shortest, out);
-	case 0xd0: case 0xd1: case 0xd2: case 0xd3:
-		return take_int(in, tag - 0xd0, shortest, out);
-	case 0xd4: case 0xd5: case 0xd6: case 0xd7: case 0xd8:
-		out->size = 1u << (tag - 0xd4);
-		return take_ext(in, out);
-	case 0xd9: case 0xda: case 0xdb:
+	case 0xca: return !shortest && take_float32(in, out);
+	case 0xcb: out->kind = LC__TOKEN_FLOAT; return take_number(in, 8, &out->number);
+	case 0xcc:
+	case 0xcd:
+	case 0xce:
+	case 0xcf: return take_uint(in, tag - 0xcc, shortest, out);
+	case 0xd0:
+	case 0xd1:
+	case 0xd2:
+	case 0xd3: return take_int(in, tag - 0xd0, shortest, out);
+	case 0xd4:
+	case 0xd5:
+	case 0xd6:
+	case 0xd7:
+	case 0xd8: out->size = 1u << (tag - 0xd4); return take_ext(in, out);
+	case 0xd9:
+	case 0xda:
+	case 0xdb:
 		return take_wide(in, tag - 0xd9, 31, shortest, &out->size) &&
 		    take_bytes(in, LC__TOKEN_STR, out);
-	case 0xdc: case 0xdd: case 0xde: case 0xdf:
-		return take_group(in, tag, shortest, out);
-	default: /* 0xc1, never used */
-		return false;
+	case 0xdc:
+	case 0xdd:
+	case 0xde:
+	case 0xdf: return take_group(in, tag, shortest, out);
+	default: /* 0xc1, never used */ return false;
 	}
 }
 

@@ -78,7 +78,8 @@ static int
 kept_size(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	const size_t size = strlen(path), dir = slash != NULL ? (size_t)(slash - path) + 1 : 0;
+	const size_t size = strlen(path),
+		     dir = slash != NULL ? (size_t)(slash - path) + 1 : 0;
 	const size_t most = dir + NAME_MAX - (sizeof(LC__NEWFILE_END) - 1);
 
 	return (int)(size < most ? size : most);
@@ -90,7 +91,8 @@ lc__newfile_open(const char *path, mode_t mode, struct lc__newfile *out)
 	struct lc__newfile file = { .path = strdup(path), .fd = -1 };
 
 	if (file.path == NULL ||
-	    asprintf(&file.temporary, "%.*s" LC__NEWFILE_END, kept_size(path), path) < 0) {
+	    asprintf(&file.temporary, "%.*s" LC__NEWFILE_END, kept_size(path), path) <
+		0) {
 		free(file.path);
 		return lc__no_memory(path);
 	}
@@ -126,7 +128,7 @@ rename_if_free(const struct lc__newfile *file)
 	struct stat st;
 
 	if (renameat2(AT_FDCWD, file->temporary, AT_FDCWD, file->path,
-	    RENAME_NOREPLACE) == 0)
+		RENAME_NOREPLACE) == 0)
 		return LC_OK;
 	if (errno == EINVAL || errno == ENOSYS) {
 		if (link(file->temporary, file->path) == 0) {
@@ -137,7 +139,8 @@ rename_if_free(const struct lc__newfile *file)
 		if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
 			if (lstat(file->path, &st) == 0)
 				errno = EEXIST;
-			else if (errno == ENOENT && rename(file->temporary, file->path) == 0)
+			else if (errno == ENOENT &&
+			    rename(file->temporary, file->path) == 0)
 				return LC_OK;
 		}
 	}
@@ -221,8 +224,8 @@ void
 lc__newfile_tidy(const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *parent = slash == NULL ? strdup(".") :
-	    strndup(path, (size_t)(slash - path) + 1);
+	char *parent = slash == NULL ? strdup(".")
+				     : strndup(path, (size_t)(slash - path) + 1);
 	const lc_error kept = *lc_last_error();
 	struct lc__dir dir;
 
@@ -253,8 +256,8 @@ lc__open_to_write(const char *path, int append)
 	if (lc__is_special(path))
 		return lc__open(path, O_WRONLY | (append ? O_APPEND : 0));
 	if (append)
-		return lc__open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW |
-		    O_NONBLOCK, 0666);
+		return lc__open(path,
+		    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK, 0666);
 	if (unlink(path) == -1 && errno != ENOENT)
 		return -1;
 	return lc__open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);

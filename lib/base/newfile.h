@@ -25,7 +25,10 @@ struct lc__newfile {
 	bool unsynced;   /* set by the caller: nobody misses it after a loss of power */
 };
 
-#define LC__NEWFILE_NONE { .fd = -1 }
+#define LC__NEWFILE_NONE \
+	{ \
+		.fd = -1 \
+	}
 
 /** The end of the names of unfinished files, as for mkstemp(3). */
 #define LC__NEWFILE_END ".tmp.XXXXXX"

@@ -119,8 +119,10 @@ start_threads(struct lc__team *team, unsigned n, unsigned first, int *sys)
 	while (team->n_started < n) {
 		struct lc__team_thread *thread = &team->started[team->n_started];
 
-		*thread = (struct lc__team_thread){ .team = team,
-		    .number = first + team->n_started };
+		*thread = (struct lc__team_thread){
+			.team = team,
+			.number = first + team->n_started,
+		};
 		*sys = pthread_create(&thread->id, NULL, run_thread, thread);
 		if (*sys != 0)
 			break;
@@ -269,8 +271,9 @@ lc__team_step(struct lc__team *team, uint64_t bytes)
 
 	pthread_mutex_lock(&team->lock);
 	team->done += bytes;
-	if (team->stop || (progress != NULL && progress->step != NULL &&
-	    progress->step(progress->ctx, team->done, team->total) != 0)) {
+	if (team->stop ||
+	    (progress != NULL && progress->step != NULL &&
+		progress->step(progress->ctx, team->done, team->total) != 0)) {
 		status = lc__error(LC_CANCELLED, 0, "cancelled");
 		/* The first failure is kept before another thread can have one. */
 		if (team->error.status == LC_OK)

@@ -25,25 +25,25 @@
 struct lc__team {
 	/** Do a job, on thread 0 to threads - 1: no two jobs run at once with the same one. */
 	lc_status (*work)(struct lc__team *team, unsigned thread, uint64_t job);
-	void *ctx;                   /* the caller's */
+	void *ctx; /* the caller's */
 	uint64_t jobs;
-	unsigned threads;            /* wanted, from 1; if fewer can be started, they do it */
-	size_t window;               /* ordered: jobs begun whose slots are in use, at most */
-	uint64_t budget;             /* bytes that jobs may hold together: lc__team_hold() */
-	uint64_t total;              /* bytes in all jobs, for the progress; the lock guards
+	unsigned threads; /* wanted, from 1; if fewer can be started, they do it */
+	size_t window;    /* ordered: jobs begun whose slots are in use, at most */
+	uint64_t budget;  /* bytes that jobs may hold together: lc__team_hold() */
+	uint64_t total;   /* bytes in all jobs, for the progress; the lock guards
 	                              * it while they run */
 	const lc_progress *progress; /* or NULL; never called twice at once */
 
-	pthread_mutex_t lock;        /* guards what follows */
-	pthread_cond_t room;         /* a slot has become free, or the team stops */
-	pthread_cond_t result;       /* the job that is asked for is done */
-	pthread_cond_t memory;       /* less is held, another job is the oldest, or it stops */
-	uint64_t begun;              /* jobs that were begun: the next one's number */
-	uint64_t taken;              /* results taken; the last one's slot is in use */
-	bool taking;                 /* a result has been taken, and its slot is in use */
-	uint64_t held, done;         /* bytes: that jobs hold now; counted for the progress */
-	bool stop;                   /* begin no job any more */
-	lc_error error;              /* of lc__team_run(): the first failure */
+	pthread_mutex_t lock;  /* guards what follows */
+	pthread_cond_t room;   /* a slot has become free, or the team stops */
+	pthread_cond_t result; /* the job that is asked for is done */
+	pthread_cond_t memory; /* less is held, another job is the oldest, or it stops */
+	uint64_t begun;        /* jobs that were begun: the next one's number */
+	uint64_t taken;        /* results taken; the last one's slot is in use */
+	bool taking;           /* a result has been taken, and its slot is in use */
+	uint64_t held, done;   /* bytes: that jobs hold now; counted for the progress */
+	bool stop;             /* begin no job any more */
+	lc_error error;        /* of lc__team_run(): the first failure */
 	struct lc__team_result *results; /* by slot */
 	struct lc__team_thread *started; /* all but the calling one */
 	unsigned n_started;

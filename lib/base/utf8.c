@@ -5,16 +5,19 @@
 static const struct {
 	unsigned char first, last, low, high, size;
 } rows[] = {
-	{ 0x00, 0x7f, 0x80, 0xbf, 1 }, { 0xc2, 0xdf, 0x80, 0xbf, 2 },
-	{ 0xe0, 0xe0, 0xa0, 0xbf, 3 }, { 0xe1, 0xec, 0x80, 0xbf, 3 },
-	{ 0xed, 0xed, 0x80, 0x9f, 3 }, { 0xee, 0xef, 0x80, 0xbf, 3 },
-	{ 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 },
+	{ 0x00, 0x7f, 0x80, 0xbf, 1 },
+	{ 0xc2, 0xdf, 0x80, 0xbf, 2 },
+	{ 0xe0, 0xe0, 0xa0, 0xbf, 3 },
+	{ 0xe1, 0xec, 0x80, 0xbf, 3 },
+	{ 0xed, 0xed, 0x80, 0x9f, 3 },
+	{ 0xee, 0xef, 0x80, 0xbf, 3 },
+	{ 0xf0, 0xf0, 0x90, 0xbf, 4 },
+	{ 0xf1, 0xf3, 0x80, 0xbf, 4 },
 	{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
 static size_t
-check_rest(const unsigned char *text, size_t size, unsigned char low,
-    unsigned char high)
+check_rest(const unsigned char *text, size_t size, unsigned char low, unsigned char high)
 {
 	if (size > 1 && (text[1] < low || text[1] > high))
 		return 0;
@@ -29,8 +32,9 @@ lc__utf8_length(const unsigned char *text, size_t size)
 {
 	for (size_t i = 0; size > 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (text[0] >= rows[i].first && text[0] <= rows[i].last)
-			return rows[i].size > size ? 0 : check_rest(text,
-			    rows[i].size, rows[i].low, rows[i].high);
+			return rows[i].size > size
+			    ? 0
+			    : check_rest(text, rows[i].size, rows[i].low, rows[i].high);
 	return 0;
 }
 

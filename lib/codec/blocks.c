@@ -85,8 +85,8 @@ lc__blocks_encode(const void *in, size_t size, unsigned width, int level,
 }
 
 bool
-lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size,
-    size_t raw, size_t *used)
+lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size, size_t raw,
+    size_t *used)
 {
 	const size_t n = count(raw);
 	uint64_t sum = 0;

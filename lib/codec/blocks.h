@@ -29,8 +29,8 @@ size_t lc__blocks_bound(size_t size);
  * @param used   bytes written
  * @return LC_OK; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__blocks_encode(const void *in, size_t size,
-    unsigned width, int level, unsigned char *out, size_t *used);
+LC_CHECKED lc_status lc__blocks_encode(const void *in, size_t size, unsigned width,
+    int level, unsigned char *out, size_t *used);
 
 /** Blocks being decoded. */
 struct lc__blocks {
@@ -45,8 +45,8 @@ struct lc__blocks {
  * @param raw   bytes that were coded
  * @param used  bytes of table and blocks, at most @p size
  */
-bool lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size,
-    size_t raw, size_t *used);
+bool lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size, size_t raw,
+    size_t *used);
 
 /**
  * The next block while blocks->left is not 0, of min(left, LC__BLOCK) bytes

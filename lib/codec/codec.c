@@ -36,8 +36,7 @@ fits_all(lc_dtype dtype)
 static bool
 fits_float(lc_dtype dtype)
 {
-	return dtype == LC_F16 || dtype == LC_BF16 || dtype == LC_F32 ||
-	    dtype == LC_F64;
+	return dtype == LC_F16 || dtype == LC_BF16 || dtype == LC_F32 || dtype == LC_F64;
 }
 
 /* Complex numbers are shuffled as the floats that they consist of. */
@@ -50,8 +49,7 @@ shuffle_width(lc_dtype dtype)
 }
 
 static lc_status
-encode_blocks(const lc_tensor *tensor, unsigned width, int level,
-    struct lc__buf *out)
+encode_blocks(const lc_tensor *tensor, unsigned width, int level, struct lc__buf *out)
 {
 	const size_t bound = lc__blocks_bound(tensor->nbytes);
 
@@ -128,8 +126,8 @@ encode_u8pack_lz4(const lc_tensor *tensor, int level, struct lc__buf *out)
 		return LC_OK;
 	if (bound == 0 || lc__buf_append(out, NULL, bound) == NULL)
 		return lc__no_memory(NULL);
-	return_if_error(lc__blocks_encode(out->data, n, 1, level, out->data + packed,
-	    &coded));
+	return_if_error(
+	    lc__blocks_encode(out->data, n, 1, level, out->data + packed, &coded));
 	out->size = packed + coded;
 	if (lc__buf_append(out, NULL, packed - n) == NULL)
 		return lc__no_memory(NULL);
@@ -174,7 +172,7 @@ static const struct lc__codec codecs[LC_CODEC_COUNT] = {
 	    decode_shuffle },
 	[LC_CODEC_U8PACK] = { "u8pack", u8pack_most, fits_float, encode_u8pack,
 	    decode_u8pack },
-	[LC_CODEC_U8PACK_LZ4] = { "u8pack-lz4", u8pack_most * lz4_most, fits_float,
+	[LC_CODEC_U8PACK_LZ4] = { "u8pack-lz4", u8pack_most *lz4_most, fits_float,
 	    encode_u8pack_lz4, decode_u8pack_lz4 },
 };
 
@@ -249,8 +247,11 @@ static const struct {
 static lc_tensor
 piece_of(const lc_tensor *tensor, unsigned number)
 {
-	lc_tensor piece = { .dtype = tensor->dtype, .data = tensor->data,
-		.nbytes = tensor->nbytes };
+	lc_tensor piece = {
+		.dtype = tensor->dtype,
+		.data = tensor->data,
+		.nbytes = tensor->nbytes,
+	};
 
 	if (tensor->nbytes > PIECES * PIECE) {
 		const size_t last = (tensor->nbytes - PIECE) / 16;
@@ -290,11 +291,11 @@ code_sample(const lc_tensor *tensor, const struct lc__codec *codec, int level,
  * LC_NO_MEMORY.
  */
 static lc_status
-choose(const lc_tensor *tensor, int level, unsigned without,
-    struct lc__buf *scratch, lc_codec *out)
+choose(const lc_tensor *tensor, int level, unsigned without, struct lc__buf *scratch,
+    lc_codec *out)
 {
-	const size_t raw = tensor->nbytes > PIECES * PIECE ? PIECES * PIECE :
-	    tensor->nbytes;
+	const size_t raw = tensor->nbytes > PIECES * PIECE ? PIECES * PIECE
+							   : tensor->nbytes;
 	lc_codec best = LC_CODEC_NONE;
 	double best_cost = 0;
 
@@ -305,8 +306,8 @@ choose(const lc_tensor *tensor, int level, unsigned without,
 		if ((without >> codec & 1) != 0 || !codecs[codec].fits(tensor->dtype) ||
 		    (codec == LC_CODEC_SHUFFLE_LZ4 && lc_dtype_size(tensor->dtype) == 1))
 			continue;
-		return_if_error(code_sample(tensor, &codecs[codec], level, scratch,
-		    &size));
+		return_if_error(
+		    code_sample(tensor, &codecs[codec], level, scratch, &size));
 		if (size == 0 || !shrinks(raw, size))
 			continue;
 		cost = (double)size / candidates[i].worth;
@@ -323,8 +324,8 @@ choose(const lc_tensor *tensor, int level, unsigned without,
 
 /* Code with one codec; *used is LC_CODEC_NONE if that does not shrink the tensor. */
 static lc_status
-encode_with(lc_codec codec, int level, const lc_tensor *tensor,
-    struct lc__buf *out, lc_codec *used)
+encode_with(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *out,
+    lc_codec *used)
 {
 	out->size = 0;
 	*used = LC_CODEC_NONE;
@@ -340,8 +341,7 @@ encode_with(lc_codec codec, int level, const lc_tensor *tensor,
 
 /* What fits the sample may still not fit the whole: then the next best. */
 static lc_status
-encode_auto(int level, const lc_tensor *tensor, struct lc__buf *out,
-    lc_codec *used)
+encode_auto(int level, const lc_tensor *tensor, struct lc__buf *out, lc_codec *used)
 {
 	unsigned without = 0;
 	lc_codec codec;
@@ -355,8 +355,8 @@ encode_auto(int level, const lc_tensor *tensor, struct lc__buf *out,
 }
 
 lc_status
-lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor,
-    struct lc__buf *out, lc_codec *used)
+lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *out,
+    lc_codec *used)
 {
 	out->size = 0;
 	out->failed = false;
@@ -379,8 +379,8 @@ lc__codec_holds(lc_codec codec, size_t size, size_t nbytes)
 }
 
 bool
-lc__codec_decode(lc_codec codec, const void *in, size_t size,
-    const lc_tensor *tensor, void *out)
+lc__codec_decode(lc_codec codec, const void *in, size_t size, const lc_tensor *tensor,
+    void *out)
 {
 	if ((unsigned)codec >= LC_CODEC_COUNT || codec == LC_CODEC_NONE ||
 	    !codecs[codec].fits(tensor->dtype) || tensor->nbytes == 0 ||

@@ -17,8 +17,7 @@
 
 /** LC_INVALID, naming @p operation, unless codec and level are valid.
  *  LC_CODEC_DEFAULT is valid. */
-LC_CHECKED lc_status lc__codec_check(const char *operation, lc_codec codec,
-    int level);
+LC_CHECKED lc_status lc__codec_check(const char *operation, lc_codec codec, int level);
 
 /**
  * Code a tensor. @p out, whose memory is used again, holds the bytes on success.
@@ -28,8 +27,8 @@ LC_CHECKED lc_status lc__codec_check(const char *operation, lc_codec codec,
  *               shrink by a twentieth: then @p out is left empty
  * @return LC_OK; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__codec_encode(lc_codec codec, int level,
-    const lc_tensor *tensor, struct lc__buf *out, lc_codec *used);
+LC_CHECKED lc_status lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor,
+    struct lc__buf *out, lc_codec *used);
 
 /**
  * Can @p size bytes of a codec be a tensor of @p nbytes? Each codec has a most that it

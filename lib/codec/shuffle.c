@@ -69,16 +69,15 @@ join(__m128i *v, unsigned width)
 }
 
 static inline __attribute__((always_inline)) size_t
-shuffle_vectors(const unsigned char *in, size_t n, unsigned width,
-    unsigned char *out)
+shuffle_vectors(const unsigned char *in, size_t n, unsigned width, unsigned char *out)
 {
 	__m128i v[8];
 	size_t i;
 
 	for (i = 0; i + 16 <= n; i += 16) {
 		for (unsigned line = 0; line < 16 * width; line += 64)
-			__builtin_prefetch((const void *)
-			    ((uintptr_t)in + i * width + AHEAD + line));
+			__builtin_prefetch(
+			    (const void *)((uintptr_t)in + i * width + AHEAD + line));
 		for (unsigned b = 0; b < width; b++)
 			v[b] = _mm_loadu_si128((const __m128i *)(in + i * width) + b);
 		for (unsigned step = 1; step < width; step *= 2)
@@ -90,8 +89,7 @@ shuffle_vectors(const unsigned char *in, size_t n, unsigned width,
 }
 
 static inline __attribute__((always_inline)) size_t
-unshuffle_vectors(const unsigned char *in, size_t n, unsigned width,
-    unsigned char *out)
+unshuffle_vectors(const unsigned char *in, size_t n, unsigned width, unsigned char *out)
 {
 	__m128i v[8];
 	size_t i;
@@ -110,16 +108,14 @@ unshuffle_vectors(const unsigned char *in, size_t n, unsigned width,
 #else
 
 static size_t
-shuffle_vectors(const unsigned char *in, size_t n, unsigned width,
-    unsigned char *out)
+shuffle_vectors(const unsigned char *in, size_t n, unsigned width, unsigned char *out)
 {
 	(void)in, (void)n, (void)width, (void)out;
 	return 0;
 }
 
 static size_t
-unshuffle_vectors(const unsigned char *in, size_t n, unsigned width,
-    unsigned char *out)
+unshuffle_vectors(const unsigned char *in, size_t n, unsigned width, unsigned char *out)
 {
 	(void)in, (void)n, (void)width, (void)out;
 	return 0;
@@ -128,8 +124,7 @@ unshuffle_vectors(const unsigned char *in, size_t n, unsigned width,
 #endif
 
 void
-lc__shuffle(const unsigned char *in, size_t size, unsigned width,
-    unsigned char *out)
+lc__shuffle(const unsigned char *in, size_t size, unsigned width, unsigned char *out)
 {
 	const size_t n = size / width;
 	size_t done = 0;
@@ -143,8 +138,7 @@ lc__shuffle(const unsigned char *in, size_t size, unsigned width,
 }
 
 void
-lc__unshuffle(const unsigned char *in, size_t size, unsigned width,
-    unsigned char *out)
+lc__unshuffle(const unsigned char *in, size_t size, unsigned width, unsigned char *out)
 {
 	const size_t n = size / width;
 	size_t done = 0;

@@ -26,10 +26,10 @@
 /* The numbers of the values of a run. Never two values in one slot, so that a
  * look-up is right or the value is new. */
 struct numbering {
-	uint64_t table[256];        /* number to value */
+	uint64_t table[256];                /* number to value */
 	unsigned char slot[1 << SLOT_BITS]; /* hash to number; 0 where there is none */
-	uint64_t factor;            /* of the hash, odd */
-	unsigned entries;           /* values so far */
+	uint64_t factor;                    /* of the hash, odd */
+	unsigned entries;                   /* values so far */
 };
 
 static inline __attribute__((always_inline)) uint64_t
@@ -142,8 +142,8 @@ look_up(const struct numbering *numbering, const unsigned char *in, size_t n,
 
 /* The same one by one, numbering the new ones; how many until there are too many. */
 static size_t
-learn(struct numbering *numbering, const unsigned char *in, size_t n,
-    unsigned width, unsigned char *out)
+learn(struct numbering *numbering, const unsigned char *in, size_t n, unsigned width,
+    unsigned char *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		const uint64_t value = get(in + i * width, width);
@@ -168,8 +168,8 @@ fetch(const unsigned char *from, size_t left, size_t step)
 
 /* The longest run at the start of n elements; returns its length. */
 static inline __attribute__((always_inline)) size_t
-pack_run(struct numbering *numbering, const unsigned char *in, size_t n,
-    unsigned width, unsigned char *out)
+pack_run(struct numbering *numbering, const unsigned char *in, size_t n, unsigned width,
+    unsigned char *out)
 {
 	size_t done = 0;
 
@@ -180,7 +180,8 @@ pack_run(struct numbering *numbering, const unsigned char *in, size_t n,
 		fetch(from, (n - done) * width, STRIDE * width);
 		if (numbering->entries == 0 ||
 		    !look_up(numbering, from, here, width, out + done)) {
-			const size_t good = learn(numbering, from, here, width, out + done);
+			const size_t good = learn(numbering, from, here, width,
+			    out + done);
 			if (good < here)
 				return done + good;
 		}
@@ -227,9 +228,8 @@ lc__u8pack(const void *in, size_t n, unsigned width, struct lc__buf *out)
 		return false;
 	numbering.factor = UINT64_C(0x9e3779b97f4a7c15);
 	for (size_t done = 0; done < n; done += length) {
-		length = pack_run_of(&numbering,
-		    (const unsigned char *)in + done * width, n - done, width,
-		    out->data + start + done);
+		length = pack_run_of(&numbering, (const unsigned char *)in + done * width,
+		    n - done, width, out->data + start + done);
 		if (length < MIN_RUN && length < n - done)
 			return false;
 		if (!append_run(out, &numbering, length, width))
@@ -312,10 +312,12 @@ expand16(const unsigned char *table, const unsigned char *in, size_t n,
 
 	for (i = 0; i + 8 <= n; i += 8) {
 		const uint64_t k = lc__get64(in + i);
-		lc__set64(out + 2 * i, at16(table, k, 0) | at16(table, k, 1) << 16 |
-		    at16(table, k, 2) << 32 | at16(table, k, 3) << 48);
-		lc__set64(out + 2 * i + 8, at16(table, k, 4) | at16(table, k, 5) << 16 |
-		    at16(table, k, 6) << 32 | at16(table, k, 7) << 48);
+		lc__set64(out + 2 * i,
+		    at16(table, k, 0) | at16(table, k, 1) << 16 |
+			at16(table, k, 2) << 32 | at16(table, k, 3) << 48);
+		lc__set64(out + 2 * i + 8,
+		    at16(table, k, 4) | at16(table, k, 5) << 16 |
+			at16(table, k, 6) << 32 | at16(table, k, 7) << 48);
 	}
 	return i;
 }
@@ -338,8 +340,7 @@ expand32(const unsigned char *table, const unsigned char *in, size_t n,
 }
 
 static void
-expand(const struct lc__runs *runs, const unsigned char *in, size_t n,
-    unsigned char *out)
+expand(const struct lc__runs *runs, const unsigned char *in, size_t n, unsigned char *out)
 {
 	const unsigned width = runs->width;
 	size_t i = 0;

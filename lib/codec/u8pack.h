@@ -39,12 +39,11 @@ struct lc__runs {
 };
 
 /** Start with the @p size bytes of runs at @p in; they are checked later. */
-void lc__runs_open(struct lc__runs *runs, const void *in, size_t size,
-    unsigned width);
+void lc__runs_open(struct lc__runs *runs, const void *in, size_t size, unsigned width);
 
 /** Elements for the next @p n numbers. False if runs or numbers are malformed. */
-bool lc__runs_decode(struct lc__runs *runs, const unsigned char *numbers,
-    size_t n, unsigned char *out);
+bool lc__runs_decode(struct lc__runs *runs, const unsigned char *numbers, size_t n,
+    unsigned char *out);
 
 /** Was everything used? */
 bool lc__runs_done(const struct lc__runs *runs);

@@ -86,11 +86,11 @@ check_same_file(const struct lc__env *env)
 	rc = lstat(path, &st) == 0 ? 0 : errno;
 	free(path);
 	if (rc != 0)
-		return lc__error_sys(rc, "%s: data.mdb is gone since it was "
-		    "opened", env->dir);
+		return lc__error_sys(rc, "%s: data.mdb is gone since it was opened",
+		    env->dir);
 	if (st.st_dev != env->device || st.st_ino != env->inode)
-		return lc__error(LC_IO, 0, "%s: data.mdb is another file than "
-		    "when it was opened", env->dir);
+		return lc__error(LC_IO, 0,
+		    "%s: data.mdb is another file than when it was opened", env->dir);
 	return LC_OK;
 }
 
@@ -104,8 +104,7 @@ check_opened_file(const struct lc__env *env)
 	if (mdb_env_get_fd(env->mdb, &fd) != 0 || fstat(fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", env->dir);
 	if (st.st_dev != env->device || st.st_ino != env->inode)
-		return lc__error(LC_BUSY, 0, "%s: data.mdb is being replaced",
-		    env->dir);
+		return lc__error(LC_BUSY, 0, "%s: data.mdb is being replaced", env->dir);
 	return LC_OK;
 }
 
@@ -138,7 +137,7 @@ lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
 static struct abandoned {
 	struct abandoned *next;
 	MDB_env *mdb;
-} *abandoned;
+} * abandoned;
 
 static void
 abandon(struct lc__env *env)
@@ -162,4 +161,3 @@ lc__env_detach(struct lc__env *env)
 	env->mdb = NULL;
 	env->forked = false;
 }
-

@@ -59,7 +59,7 @@ lc__copy_owner(const struct stat *of, int fd, const char *path)
 /* The files of a module that is being shrunk. */
 struct shrink {
 	struct lc__env *env;
-	char *data;       /* data.mdb */
+	char *data; /* data.mdb */
 	struct stat before, after;
 };
 
@@ -95,8 +95,8 @@ shrink_alone(struct shrink *s)
 }
 
 lc_status
-lc__env_shrink(const char *dir, const lc_options *options,
-    uint64_t *bytes_before, uint64_t *bytes_after)
+lc__env_shrink(const char *dir, const lc_options *options, uint64_t *bytes_before,
+    uint64_t *bytes_after)
 {
 	struct shrink s = { .env = NULL };
 	int dir_fd = -1, lock_fd = -1;

@@ -136,8 +136,8 @@ lc__datafile_remove_unfinished_locked(const char *data, const char *lock)
 
 	if (fd != -1) {
 		nothing = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-		    !lc__env_is_open_locked(&st) && (st.st_size == 0 ||
-		    is_unfinished(fd) || has_no_commit(fd, data));
+		    !lc__env_is_open_locked(&st) &&
+		    (st.st_size == 0 || is_unfinished(fd) || has_no_commit(fd, data));
 		close(fd);
 	}
 	if (nothing && is_unused(lock)) {
@@ -157,14 +157,15 @@ check_header(int fd, const char *path, const char *dir, bool create,
 	const lc_status status = lc__pages_check_header(fd, path, &meta);
 
 	if (status == LC_NOT_FOUND)
-		return create ? LC_OK : lc__error(LC_NOT_MODULE, 0,
-		    "%s: an empty file, not a module", path);
+		return create ? LC_OK
+			      : lc__error(LC_NOT_MODULE, 0,
+				    "%s: an empty file, not a module", path);
 	if ((status != LC_NOT_MODULE && status != LC_CORRUPT) ||
 	    lc__env_is_open_locked(st) || !is_unfinished(fd))
 		return status;
-	return create ? empty_unfinished(fd, dir) :
-	    lc__error(LC_NOT_MODULE, 0, "%s: the making of the module was cut off",
-	    path);
+	return create ? empty_unfinished(fd, dir)
+		      : lc__error(LC_NOT_MODULE, 0,
+			    "%s: the making of the module was cut off", path);
 }
 
 lc_status
@@ -192,14 +193,14 @@ lc__datafile_prepare_locked(const char *dir, const lc_options *options, struct s
 		if (fd != -1)
 			lc__share_new_path(path, fd);
 	}
-	if (fd == -1 && !want_write && (errno == EACCES || errno == EROFS ||
-	    errno == EPERM)) {
+	if (fd == -1 && !want_write &&
+	    (errno == EACCES || errno == EROFS || errno == EPERM)) {
 		*read_only = true;
 		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	}
 	if (fd == -1 && errno == ELOOP)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
-		    "followed", path);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: a symbolic link, which is not followed", path);
 	else if (fd == -1 && (errno == EISDIR || errno == ENXIO))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 	else if (fd == -1 || fstat(fd, st) == -1)

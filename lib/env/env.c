@@ -19,13 +19,11 @@ explain_eio(const struct lc__env *env)
 	struct rlimit limit;
 	MDB_envinfo info = { 0 }; /* what stays if it failed to open */
 
-	if (statvfs(env->path, &fs) == 0 &&
-	    (uint64_t)fs.f_bavail * fs.f_frsize < commit)
+	if (statvfs(env->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < commit)
 		return ENOSPC;
 	mdb_env_info(env->mdb, &info);
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <
-	    (uint64_t)info.me_last_pgno * env->page_size + commit)
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < (uint64_t)info.me_last_pgno * env->page_size + commit)
 		return EFBIG;
 	return EIO;
 }
@@ -34,26 +32,19 @@ static lc_status
 status_of_mdb(int rc)
 {
 	switch (rc) {
-	case MDB_NOTFOUND:
-		return LC_NOT_FOUND;
+	case MDB_NOTFOUND: return LC_NOT_FOUND;
 	case MDB_MAP_FULL:
-	case MDB_MAP_RESIZED:
-		return LC_MAP_FULL;
-	case MDB_READERS_FULL:
-		return LC_BUSY;
-	case MDB_INVALID:
-		return LC_NOT_MODULE;
-	case MDB_VERSION_MISMATCH:
-		return LC_VERSION;
+	case MDB_MAP_RESIZED: return LC_MAP_FULL;
+	case MDB_READERS_FULL: return LC_BUSY;
+	case MDB_INVALID: return LC_NOT_MODULE;
+	case MDB_VERSION_MISMATCH: return LC_VERSION;
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
 	case MDB_PAGE_FULL:
 	case MDB_CURSOR_FULL:
 	case MDB_INCOMPATIBLE:
-	case MDB_BAD_TXN: /* what follows a read of a damaged page */
-		return LC_CORRUPT;
-	default:
-		return LC_IO;
+	case MDB_BAD_TXN: /* what follows a read of a damaged page */ return LC_CORRUPT;
+	default: return LC_IO;
 	}
 }
 
@@ -104,8 +95,7 @@ lc__env_willneed(const struct lc__env *env, const void *start, size_t size)
 	const uintptr_t inside = (uintptr_t)start & (env->page_size - 1);
 
 	/* A hint: whatever it answers, the read that follows is right. */
-	(void)madvise((void *)((uintptr_t)start - inside), size + inside,
-	    MADV_WILLNEED);
+	(void)madvise((void *)((uintptr_t)start - inside), size + inside, MADV_WILLNEED);
 }
 
 uint32_t
@@ -168,8 +158,8 @@ count_free_pages(struct lc__txn *txn, uint64_t *out)
 		*out += n;
 	}
 	mdb_cursor_close(cursor);
-	return rc == MDB_NOTFOUND ? LC_OK :
-	    lc__env_error(txn->env, rc, "read the free list");
+	return rc == MDB_NOTFOUND ? LC_OK
+				  : lc__env_error(txn->env, rc, "read the free list");
 }
 
 /* LMDB lists its readers as lines that start with a process id. */
@@ -192,8 +182,7 @@ lc__env_file_bytes(struct lc__env *env)
 }
 
 lc_status
-lc__env_stat(struct lc__env *env, struct lc__txn *txn,
-    struct lc__env_stats *out)
+lc__env_stat(struct lc__env *env, struct lc__txn *txn, struct lc__env_stats *out)
 {
 	MDB_envinfo info;
 	uint64_t free_pages = 0;

@@ -17,13 +17,13 @@
 #include "env/rows.h"
 
 enum lc__table {
-	LC__META,    /* name -> row */
-	LC__SCHEMA,  /* u32 -> schema */
-	LC__CHUNK,   /* u64 -> chunk */
-	LC__LEDGER,  /* u64 chunk id -> ledger row */
-	LC__INDEX,   /* u64 -> index run */
-	LC__INPUT,   /* u64 -> input row */
-	LC__ORDER,   /* u64 -> order row */
+	LC__META,   /* name -> row */
+	LC__SCHEMA, /* u32 -> schema */
+	LC__CHUNK,  /* u64 -> chunk */
+	LC__LEDGER, /* u64 chunk id -> ledger row */
+	LC__INDEX,  /* u64 -> index run */
+	LC__INPUT,  /* u64 -> input row */
+	LC__ORDER,  /* u64 -> order row */
 	LC__TABLES
 };
 
@@ -56,8 +56,8 @@ enum lc__mended {
 
 /** As lc__env_open() of a copy that is mended: a module row that is damaged or missing
  *  is mended, or written anew with another uuid. *module says which. */
-LC_CHECKED lc_status lc__env_open_to_mend(const char *dir,
-    const lc_options *options, enum lc__mended *module, struct lc__env **out);
+LC_CHECKED lc_status lc__env_open_to_mend(const char *dir, const lc_options *options,
+    enum lc__mended *module, struct lc__env **out);
 /** NULL is harmless. */
 void lc__env_close(struct lc__env *env);
 
@@ -101,8 +101,8 @@ uint64_t lc__env_seed(const struct lc__env *env);
 /* Transactions. A read transaction belongs to one thread at a time. */
 
 /** Start a write transaction; waits for other writers of any process. */
-LC_CHECKED lc_status lc__txn_begin_write(struct lc__env *env,
-    lc_durability durability, struct lc__txn **out);
+LC_CHECKED lc_status lc__txn_begin_write(struct lc__env *env, lc_durability durability,
+    struct lc__txn **out);
 /** Commit and free, whatever the result. */
 LC_CHECKED lc_status lc__txn_commit(struct lc__txn *txn);
 /** Free without a commit. NULL is harmless. */
@@ -125,8 +125,7 @@ void lc__env_leave_locked(struct lc__env *env);
 void lc__env_count_pins_locked(struct lc__env *env, int change);
 
 /** Start a read transaction that was counted in; counted out if it fails. */
-LC_CHECKED lc_status lc__txn_begin_read(struct lc__env *env,
-    struct lc__txn **out);
+LC_CHECKED lc_status lc__txn_begin_read(struct lc__env *env, struct lc__txn **out);
 /** Take the newest commit again after a reset; as lc__txn_begin_read(). */
 LC_CHECKED lc_status lc__txn_renew(struct lc__txn *txn);
 /** Release the snapshot, keep the slot, and count out. */
@@ -146,10 +145,10 @@ uint32_t lc__env_map_version(const struct lc__env *env);
 LC_CHECKED lc_status lc__env_grow(struct lc__env *env);
 
 /* Rows. Integer tables take their key as a number. */
-LC_CHECKED lc_status lc__txn_get(struct lc__txn *txn, enum lc__table table,
-    uint64_t key, struct lc__slice *out);
-LC_CHECKED lc_status lc__txn_put(struct lc__txn *txn, enum lc__table table,
-    uint64_t key, const void *data, size_t size);
+LC_CHECKED lc_status lc__txn_get(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    struct lc__slice *out);
+LC_CHECKED lc_status lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    const void *data, size_t size);
 /** A new value at the end of a table, for the caller to fill before any other call. */
 LC_CHECKED lc_status lc__txn_append(struct lc__txn *txn, enum lc__table table,
     uint64_t key, size_t size, unsigned char **out);
@@ -174,8 +173,8 @@ LC_CHECKED lc_status lc__txn_nth_meta(struct lc__txn *txn, uint64_t n,
 LC_CHECKED lc_status lc__txn_rename_meta(struct lc__txn *txn,
     const struct lc__slice *from, const char *to);
 /** The first row with a key >= @p key; LC_END after the last. */
-LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table,
-    uint64_t key, uint64_t *found, struct lc__slice *out);
+LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    uint64_t *found, struct lc__slice *out);
 /** The first row with a key > @p key, which may be the largest there is. */
 LC_CHECKED lc_status lc__txn_seek_after(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
@@ -209,9 +208,9 @@ LC_CHECKED lc_status lc__env_copy(struct lc__env *env, int fd, bool compact);
 struct lc__env_guest {
 	void *(*make)(struct lc__env *env); /* NULL without memory */
 	void (*free)(void *guest);
-	void (*before_close)(void *guest);  /* with the lock held, nothing active: LMDB
+	void (*before_close)(void *guest); /* with the lock held, nothing active: LMDB
 	                                       closes, its transactions must go */
-	void (*after_fork)(void *guest);    /* in the child: it is the parent's */
+	void (*after_fork)(void *guest);   /* in the child: it is the parent's */
 };
 
 /** Make the guest, unless there is one already. */

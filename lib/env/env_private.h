@@ -11,15 +11,15 @@
 #include "pages/pages.h"
 
 struct lc__env {
-	struct lc__env *next; /* in the registry */
-	unsigned refs;        /* handles */
-	char *dir;            /* the module's directory, for messages */
-	char *path;           /* the same from the root: for a reopening elsewhere */
-	dev_t device;         /* of data.mdb */
-	ino_t inode;          /* of data.mdb */
-	bool read_only;       /* opened with MDB_RDONLY */
-	uint64_t map_size;    /* asked for */
-	bool mends;           /* a copy that is mended: of the module row too */
+	struct lc__env *next;   /* in the registry */
+	unsigned refs;          /* handles */
+	char *dir;              /* the module's directory, for messages */
+	char *path;             /* the same from the root: for a reopening elsewhere */
+	dev_t device;           /* of data.mdb */
+	ino_t inode;            /* of data.mdb */
+	bool read_only;         /* opened with MDB_RDONLY */
+	uint64_t map_size;      /* asked for */
+	bool mends;             /* a copy that is mended: of the module row too */
 	enum lc__mended mended; /* what became of that */
 
 	MDB_env *mdb;
@@ -27,20 +27,22 @@ struct lc__env {
 	uint32_t page_size;
 	struct lc__module_row module;
 
-	pthread_mutex_t turn_lock;  /* held while waiting for write_lock: the holder is next */
+	pthread_mutex_t
+	    turn_lock; /* held while waiting for write_lock: the holder is next */
 	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
-	uint64_t readers_checked_ns;   /* when dead readers were looked for; with write_lock */
+	uint64_t
+	    readers_checked_ns; /* when dead readers were looked for; with write_lock */
 	uint64_t readers_checked_page; /* last page of the file then; with write_lock */
-	pthread_mutex_t lock;       /* guards what follows */
-	pthread_cond_t changed;     /* active, pinned or moving changed */
-	unsigned active;      /* read transactions that hold a snapshot */
-	unsigned pinned;      /* of them, those that views or iterators hold */
-	bool moving;          /* the map is about to move: nobody may begin */
-	bool stale;           /* reopen before the next use: forked, or failed */
-	bool forked;          /* mdb belongs to the parent: never close it */
-	uint32_t map_version; /* moves so far */
-	uint32_t attached;    /* times that mdb was opened */
-	uint32_t epoch;       /* forks so far */
+	pthread_mutex_t lock;          /* guards what follows */
+	pthread_cond_t changed;        /* active, pinned or moving changed */
+	unsigned active;               /* read transactions that hold a snapshot */
+	unsigned pinned;               /* of them, those that views or iterators hold */
+	bool moving;                   /* the map is about to move: nobody may begin */
+	bool stale;                    /* reopen before the next use: forked, or failed */
+	bool forked;                   /* mdb belongs to the parent: never close it */
+	uint32_t map_version;          /* moves so far */
+	uint32_t attached;             /* times that mdb was opened */
+	uint32_t epoch;                /* forks so far */
 
 	const struct lc__env_guest *guest_kind;
 	void *guest; /* lives as long as this, NULL before lc__env_invite() */
@@ -49,10 +51,10 @@ struct lc__env {
 struct lc__txn {
 	struct lc__env *env;
 	MDB_txn *mdb;
-	bool write;  /* holds write_lock */
+	bool write;        /* holds write_lock */
 	const void *base;  /* where page 0 is mapped; of a write transaction */
 	size_t map_size;   /* and how much from there */
-	bool active; /* a read transaction that counts in env->active */
+	bool active;       /* a read transaction that counts in env->active */
 	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
 };
 
@@ -67,8 +69,8 @@ lc_status lc__env_error(const struct lc__env *env, int rc, const char *what);
 
 /** As lc__env_open(), by the holder of the directory's lock; LC_BUSY if this
  *  process has the environment open already. */
-LC_CHECKED lc_status lc__env_open_alone(const char *dir,
-    const lc_options *options, struct lc__env **out);
+LC_CHECKED lc_status lc__env_open_alone(const char *dir, const lc_options *options,
+    struct lc__env **out);
 
 /** Give @p fd, which is @p path, the owner and the mode of another file. Without the
  *  right to change the owner it stays. */
@@ -95,15 +97,13 @@ void lc__datafile_remove_unfinished_locked(const char *data, const char *lock);
 
 /** Open env->mdb on env->dir, check that it is a module; unless @p first_rows is NULL
  *  make it if it is empty. */
-LC_CHECKED lc_status lc__env_attach(struct lc__env *env,
-    lc__first_rows *first_rows);
+LC_CHECKED lc_status lc__env_attach(struct lc__env *env, lc__first_rows *first_rows);
 
 /** Names, flags and key sizes of the tables. */
 extern const struct lc__pages_table lc__env_tables[LC__TABLES];
 
 /** Open a table in a transaction. @return LMDB's code. */
-int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
-    MDB_dbi *out);
+int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags, MDB_dbi *out);
 /** Open all tables into env->tables; if one does not open, *failed gets its name.
  *  @return LMDB's code. */
 int lc__env_open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags,
@@ -111,8 +111,7 @@ int lc__env_open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags,
 
 /** Check the pages and the module row of an environment that LMDB has open, and open its
  *  tables. Unless @p first_rows is NULL make an empty environment a module. */
-LC_CHECKED lc_status lc__env_open_module(struct lc__env *env,
-    lc__first_rows *first_rows);
+LC_CHECKED lc_status lc__env_open_module(struct lc__env *env, lc__first_rows *first_rows);
 
 /** Close env->mdb, or abandon it if it belongs to the parent process. */
 void lc__env_detach(struct lc__env *env);

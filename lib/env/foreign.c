@@ -20,10 +20,10 @@
 #define ATTEMPTS 16 /* at what a busy writer can undo */
 
 struct lc__foreign {
-	char *path;     /* as given, for messages */
-	char *place;    /* what LMDB opens: a directory, or a data file */
-	bool file;      /* it is a data file */
-	bool locked;    /* writers see this reader in the lock file */
+	char *path;                 /* as given, for messages */
+	char *place;                /* what LMDB opens: a directory, or a data file */
+	bool file;                  /* it is a data file */
+	bool locked;                /* writers see this reader in the lock file */
 	struct lc__pages_meta meta; /* of the snapshot that was checked */
 	MDB_env *mdb;
 	MDB_txn *txn;
@@ -146,15 +146,15 @@ has_lock_file(const struct lc__foreign *f)
 static int
 try_open(struct lc__foreign *f)
 {
-	const unsigned flags = MDB_RDONLY | MDB_NOTLS |
-	    (f->file ? MDB_NOSUBDIR : 0) | (f->locked ? 0 : MDB_NOLOCK);
+	const unsigned flags = MDB_RDONLY | MDB_NOTLS | (f->file ? MDB_NOSUBDIR : 0) |
+	    (f->locked ? 0 : MDB_NOLOCK);
 	int rc = mdb_env_create(&f->mdb);
 
 	if (rc != 0)
 		return rc;
 	mdb_env_set_maxdbs(f->mdb, LC__TABLES + 1);
-	mdb_env_set_mapsize(f->mdb, (size_t)((f->meta.last_page + 1) *
-	    f->meta.page_size));
+	mdb_env_set_mapsize(f->mdb,
+	    (size_t)((f->meta.last_page + 1) * f->meta.page_size));
 	lc__fds_hold();
 	rc = mdb_env_open(f->mdb, f->place, flags, 0666);
 	lc__fds_release();
@@ -193,7 +193,8 @@ begin(struct lc__foreign *f)
 		else if (rc == MDB_READERS_FULL && i == 0)
 			rc = mdb_reader_check(f->mdb, &dead);
 		else
-			return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "begin to read");
+			return rc == 0 ? LC_OK
+				       : lc__mdb_error(f->path, rc, "begin to read");
 		if (rc != 0)
 			return lc__mdb_error(f->path, rc, "begin to read");
 	}
@@ -225,19 +226,21 @@ check_flags(const struct lc__foreign *f)
 	const unsigned flags = f->meta.main_tree.flags;
 
 	if (flags & MDB_DUPSORT)
-		return lc__error(LC_UNSUPPORTED, 0, "%s: keys with several values "
-		    "(MDB_DUPSORT) are not read", f->path);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: keys with several values (MDB_DUPSORT) are not read", f->path);
 	if (flags != 0)
-		return lc__error(LC_UNSUPPORTED, 0, "%s: keys that are numbers, or in "
-		    "reverse order (flags 0x%x), are not read", f->path, flags);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: keys that are numbers, or in "
+		    "reverse order (flags 0x%x), are not read",
+		    f->path, flags);
 	return LC_OK;
 }
 
 static lc_status
 is_module(const struct lc__foreign *f)
 {
-	return lc__error(LC_INVALID, 0, "%s: a module of cachex: `cachex copy` copies "
-	    "its records", f->path);
+	return lc__error(LC_INVALID, 0,
+	    "%s: a module of cachex: `cachex copy` copies its records", f->path);
 }
 
 static lc_status
@@ -249,8 +252,8 @@ open_checked(struct lc__foreign *f, int fd)
 	int rc;
 
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_NOT_MODULE, 0, "%s: an empty file, not an LMDB "
-		    "environment", f->path);
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: an empty file, not an LMDB environment", f->path);
 	return_if_error(status);
 	return_if_error(check_flags(f));
 	return_if_error(open_env(f));
@@ -343,9 +346,11 @@ lc__foreign_check(const struct lc__foreign *f)
 	/* The second commit after the one that is read may reuse its pages; the first is
 	 * seen here before that. */
 	mdb_env_info(f->mdb, &info);
-	return info.me_last_txnid == f->meta.txnid ? LC_OK : lc__error(LC_CHANGED, 0,
-	    "%s: another process wrote to it while it was read without a lock file",
-	    f->path);
+	return info.me_last_txnid == f->meta.txnid
+	    ? LC_OK
+	    : lc__error(LC_CHANGED, 0,
+		  "%s: another process wrote to it while it was read without a lock file",
+		  f->path);
 }
 
 /* What names a table has its record for a value; LMDB says of which sort one is only
@@ -387,21 +392,21 @@ lc__foreign_next(struct lc__foreign *f, struct lc__foreign_entry *out)
 
 /* ---- writing -------------------------------------------------------------------- */
 
-#define MAP ((uint64_t)1 << 30)  /* the first map */
+#define MAP ((uint64_t)1 << 30)    /* the first map */
 #define BATCH ((uint64_t)64 << 20) /* bytes of values in a transaction */
-#define PAGES 12                 /* that a put changes in the tree, at most */
+#define PAGES 12                   /* that a put changes in the tree, at most */
 #define MAX_VALUE ((uint64_t)1 << 31)
 
 struct lc__foreign_writer {
-	char *path;      /* for messages */
+	char *path; /* for messages */
 	MDB_env *mdb;
-	MDB_txn *txn;    /* NULL between two */
+	MDB_txn *txn; /* NULL between two */
 	MDB_dbi table;
-	uint64_t page;   /* its size */
-	uint64_t map;    /* bytes mapped */
-	uint64_t room;   /* in the map that the transaction may use */
-	uint64_t used;   /* of it, at most */
-	uint64_t batch;  /* bytes of values in the transaction */
+	uint64_t page;  /* its size */
+	uint64_t map;   /* bytes mapped */
+	uint64_t room;  /* in the map that the transaction may use */
+	uint64_t used;  /* of it, at most */
+	uint64_t batch; /* bytes of values in the transaction */
 };
 
 static lc_status
@@ -459,8 +464,8 @@ open_file(struct lc__foreign_writer *w, const char *file)
 	w->map = MAP;
 	mdb_env_set_mapsize(w->mdb, (size_t)w->map);
 	lc__fds_hold();
-	rc = mdb_env_open(w->mdb, file, MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC |
-	    MDB_NOTLS, 0666);
+	rc = mdb_env_open(w->mdb, file,
+	    MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NOTLS, 0666);
 	lc__fds_release();
 	if (rc == 0)
 		rc = mdb_env_stat(w->mdb, &stat);
@@ -498,8 +503,9 @@ lc__foreign_put(struct lc__foreign_writer *w, lc_id key, lc_id head, lc_id body)
 	int rc;
 
 	if (body.size >= MAX_VALUE || value.mv_size >= MAX_VALUE)
-		return lc__error(LC_UNSUPPORTED, 0, "%zu bytes, of which LMDB takes less "
-		    "than 2 GiB in a value", body.size);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%zu bytes, of which LMDB takes less than 2 GiB in a value",
+		    body.size);
 	need = value.mv_size + (uint64_t)PAGES * w->page;
 	if (w->used + need > w->room || w->batch >= BATCH) {
 		return_if_error(commit(w));

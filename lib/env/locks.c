@@ -36,8 +36,9 @@ is_same(const char *dir, int fd)
 {
 	struct stat named, locked;
 
-	return fd == -1 || (stat(dir, &named) == 0 && fstat(fd, &locked) == 0 &&
-	    named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
+	return fd == -1 ||
+	    (stat(dir, &named) == 0 && fstat(fd, &locked) == 0 &&
+		named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
 }
 
 static lc_status
@@ -48,8 +49,8 @@ lock_alone(const char *dir, int fd)
 	if (lock_file(fd, LOCK_EX | LOCK_NB) == 0)
 		return LC_OK;
 	if (errno == EWOULDBLOCK)
-		return lc__error(LC_BUSY, 0, "%s: somebody is opening the "
-		    "module or rewrites it", dir);
+		return lc__error(LC_BUSY, 0,
+		    "%s: somebody is opening the module or rewrites it", dir);
 	return lc__error_sys(errno, "%s: lock", dir);
 }
 
@@ -124,8 +125,8 @@ is_beyond_limit(off_t size)
 {
 	struct rlimit limit;
 
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
-	    limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur < (rlim_t)size;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+	    limit.rlim_cur < (rlim_t)size;
 }
 
 /* The size stays: LMDB takes the number of slots from it, and other processes may have
@@ -185,11 +186,13 @@ refused(int sys, const char *path)
 	if (sys == EROFS)
 		return LC_OK;
 	if (sys == ELOOP)
-		return lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
-		    "followed; remove it", path);
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: a symbolic link, which is not followed; remove it", path);
 	if (sys == EACCES || sys == EPERM)
-		return lc__error(LC_PERMISSION, sys, "%s: readers write to it as well; "
-		    "let this user do so (chmod), or read a copy of the module", path);
+		return lc__error(LC_PERMISSION, sys,
+		    "%s: readers write to it as well; "
+		    "let this user do so (chmod), or read a copy of the module",
+		    path);
 	return lc__error_sys(sys, "%s: open", path);
 }
 
@@ -210,8 +213,9 @@ make(const char *path)
 	file.unsynced = true;
 	lc__share_new_path(path, file.fd);
 	if (reserve(file.fd, WANTED) == -1)
-		status = is_unsupported(errno) ? write_zeros(file.fd, WANTED, path) :
-		    lc__error_sys(errno, "%s: allocate", path);
+		status = is_unsupported(errno)
+		    ? write_zeros(file.fd, WANTED, path)
+		    : lc__error_sys(errno, "%s: allocate", path);
 	if (status != LC_OK) {
 		lc__newfile_discard(&file);
 		return status;
@@ -235,7 +239,7 @@ is_foreign(int fd, const struct stat *st)
 
 	return st->st_nlink > 1 && st->st_size > 0 &&
 	    (pread(fd, &magic, sizeof(magic), 0) != sizeof(magic) ||
-	    (magic != MAGIC && magic != 0));
+		(magic != MAGIC && magic != 0));
 }
 
 lc_status
@@ -256,8 +260,8 @@ lc__lockfile_prepare(const char *path, bool create)
 	else if (!S_ISREG(st.st_mode))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 	else if (is_foreign(fd, &st))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: another name of a file that is "
-		    "no lock file; remove it", path);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: another name of a file that is no lock file; remove it", path);
 	else
 		status = fill_holes(fd, &st, path);
 	close(fd);
@@ -280,7 +284,9 @@ lc__lockfile_prepare_in(const char *path, const char *name)
 /* ---- lock.mdb: its lock ---------------------------------------------------------- */
 
 static const struct flock first_byte = {
-	.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1
+	.l_type = F_WRLCK,
+	.l_whence = SEEK_SET,
+	.l_len = 1,
 };
 
 bool
@@ -302,8 +308,8 @@ lc__lockfile_wait_for_dying(const char *path)
 {
 	struct flock lock = first_byte;
 	char *name = lc__path_join(path, "lock.mdb");
-	const int fd = name != NULL ?
-	    lc__open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW) : -1;
+	const int fd = name != NULL ? lc__open(name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
+				    : -1;
 	int rc;
 
 	free(name);
@@ -334,8 +340,8 @@ lc__lock_others_out(const char *path, const char *name, int *out)
 	if (lc__lockfile_lock(*out))
 		return LC_OK;
 	if (errno == EAGAIN || errno == EACCES)
-		return lc__error(LC_BUSY, 0,
-		    "%s: another process has the module open", name);
+		return lc__error(LC_BUSY, 0, "%s: another process has the module open",
+		    name);
 	return lc__error_sys(errno, "%s: lock lock.mdb", name);
 }
 
@@ -351,16 +357,15 @@ lc__env_check_idle(const char *dir, const struct stat *data)
 	/* Closing the lock file of an environment that this process has open would give up
 	 * its lock. */
 	if (lc__env_is_open(data))
-		return lc__error(LC_BUSY, 0, "%s: this process has the module open",
-		    dir);
+		return lc__error(LC_BUSY, 0, "%s: this process has the module open", dir);
 	path = lc__path_join(dir, "lock.mdb");
 	if (path == NULL)
 		return lc__no_memory(dir);
 	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	free(path);
 	if (fd != -1 && lc__lockfile_is_locked(fd) == 1)
-		status = lc__error(LC_BUSY, 0,
-		    "%s: another process has the module open", dir);
+		status = lc__error(LC_BUSY, 0, "%s: another process has the module open",
+		    dir);
 	if (fd != -1)
 		close(fd);
 	return status;

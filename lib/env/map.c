@@ -50,14 +50,15 @@ wait_for_quiet_locked(struct lc__env *env)
 	const uint64_t deadline = lc__clock_ns() + MOVE_PATIENCE_NS;
 	const struct timespec ts = {
 		.tv_sec = (time_t)(deadline / 1000000000),
-		.tv_nsec = (long)(deadline % 1000000000)
+		.tv_nsec = (long)(deadline % 1000000000),
 	};
 
 	while (env->active > 0) {
 		if (env->pinned == 0)
 			pthread_cond_wait(&env->changed, &env->lock);
-		else if (pthread_cond_timedwait(&env->changed, &env->lock,
-		    &ts) == ETIMEDOUT && env->pinned > 0)
+		else if (pthread_cond_timedwait(&env->changed, &env->lock, &ts) ==
+			ETIMEDOUT &&
+		    env->pinned > 0)
 			return false;
 	}
 	return true;
@@ -72,9 +73,10 @@ lc__env_move(struct lc__env *env, lc_status (*move)(struct lc__env *env))
 	pthread_mutex_lock(&env->lock);
 	env->moving = true;
 	if (!wait_for_quiet_locked(env)) {
-		status = lc__error(LC_MAP_FULL, 0, "%s: the map must move, "
-		    "but %u snapshots are held by views or iterators", env->dir,
-		    env->pinned);
+		status = lc__error(LC_MAP_FULL, 0,
+		    "%s: the map must move, "
+		    "but %u snapshots are held by views or iterators",
+		    env->dir, env->pinned);
 	} else {
 		status = move(env);
 		env->map_version++;

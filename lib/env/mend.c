@@ -18,14 +18,14 @@
 #define COPY_STEP ((size_t)1 << 20)
 
 struct lc__mend {
-	char *dir;   /* the module */
-	char *data;  /* its data.mdb */
-	char *part;  /* recover.part */
-	char *copy;  /* data.mdb there */
-	char *lock;  /* lock.mdb there */
+	char *dir;       /* the module */
+	char *data;      /* its data.mdb */
+	char *part;      /* recover.part */
+	char *copy;      /* data.mdb there */
+	char *lock;      /* lock.mdb there */
 	struct stat old; /* of data */
-	int dir_fd;  /* the directory's lock */
-	int lock_fd; /* the lock on lock.mdb */
+	int dir_fd;      /* the directory's lock */
+	int lock_fd;     /* the lock on lock.mdb */
 };
 
 /* ---- the copy ------------------------------------------------------------- */
@@ -40,8 +40,7 @@ step(const lc_progress *progress, uint64_t done, uint64_t size)
 }
 
 static lc_status
-copy_bytes(const struct lc__mend *m, int from, int to,
-    const lc_progress *progress)
+copy_bytes(const struct lc__mend *m, int from, int to, const lc_progress *progress)
 {
 	const uint64_t size = (uint64_t)m->old.st_size;
 	unsigned char *bytes = malloc(COPY_STEP);
@@ -54,8 +53,8 @@ copy_bytes(const struct lc__mend *m, int from, int to,
 	while (status == LC_OK && got > 0 && done < size) {
 		const uint64_t left = size - done;
 
-		status = lc__read_full(from, bytes, left < COPY_STEP ?
-		    (size_t)left : COPY_STEP, &got, m->data);
+		status = lc__read_full(from, bytes,
+		    left < COPY_STEP ? (size_t)left : COPY_STEP, &got, m->data);
 		if (status == LC_OK)
 			status = lc__write_full(to, bytes, got, m->copy);
 		done += got;
@@ -83,10 +82,9 @@ make_copy(struct lc__mend *m, const lc_progress *progress)
 	else if (mkdir(m->part, 0700) == -1)
 		status = lc__error_sys(errno, "%s: mkdir", m->part);
 	if (status == LC_OK) {
-		to = lc__open(m->copy, O_WRONLY | O_CREAT | O_EXCL |
-		    O_NOFOLLOW, 0600);
-		status = to == -1 ? lc__error_sys(errno, "%s: create", m->copy) :
-		    copy_bytes(m, from, to, progress);
+		to = lc__open(m->copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+		status = to == -1 ? lc__error_sys(errno, "%s: create", m->copy)
+				  : copy_bytes(m, from, to, progress);
 	}
 	if (to != -1 && close(to) == -1 && status == LC_OK)
 		status = lc__error_sys(errno, "%s: close", m->copy);
@@ -109,7 +107,7 @@ remove_copy(const struct lc__mend *m)
 	if (rmdir(m->part) == 0)
 		return;
 	if (lc__dir_of(lc__open(m->part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW), m->part,
-	    &dir) == LC_OK) {
+		&dir) == LC_OK) {
 		while (lc__dir_next(&dir, &entry) == LC_OK && entry != NULL)
 			(void)unlinkat(dir.fd, entry->d_name, 0);
 		lc__dir_close(&dir);
@@ -131,9 +129,9 @@ name_files(struct lc__mend *m, const char *dir)
 		m->copy = lc__path_join(m->part, "data.mdb");
 		m->lock = lc__path_join(m->part, "lock.mdb");
 	}
-	return m->dir == NULL || m->data == NULL || m->copy == NULL ||
-	    m->lock == NULL ? lc__no_memory(dir) :
-	    LC_OK;
+	return m->dir == NULL || m->data == NULL || m->copy == NULL || m->lock == NULL
+	    ? lc__no_memory(dir)
+	    : LC_OK;
 }
 
 /* A lock on lock.mdb says nothing about this very process, and closing the file would
@@ -147,14 +145,12 @@ lock_all(struct lc__mend *m, const char *dir)
 	if (stat(m->data, &st) == -1)
 		return lc__error_sys(errno, "%s: open", m->data);
 	if (lc__env_is_open(&st))
-		return lc__error(LC_BUSY, 0, "%s: this process has the module open",
-		    dir);
+		return lc__error(LC_BUSY, 0, "%s: this process has the module open", dir);
 	return lc__lock_others_out(dir, dir, &m->lock_fd);
 }
 
 lc_status
-lc__mend_begin(const char *dir, const lc_progress *progress,
-    struct lc__mend **out)
+lc__mend_begin(const char *dir, const lc_progress *progress, struct lc__mend **out)
 {
 	struct lc__mend *m = calloc(1, sizeof(*m));
 	lc_status status;
@@ -253,14 +249,14 @@ keep_as(const struct lc__mend *m, const char *name)
 
 	if (lstat(name, &st) == 0)
 		/* That of a recovery that was killed before it ended, perhaps. */
-		return st.st_dev == m->old.st_dev && st.st_ino == m->old.st_ino ?
-		    LC_OK : LC_EXISTS;
+		return st.st_dev == m->old.st_dev && st.st_ino == m->old.st_ino
+		    ? LC_OK
+		    : LC_EXISTS;
 	if (link(m->data, name) == 0)
 		return LC_OK;
 	if (errno == EEXIST)
 		return LC_EXISTS;
-	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||
-	    errno == EMLINK)
+	if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK)
 		return copy_old(m, name);
 	return lc__error_sys(errno, "%s: link", name);
 }
@@ -279,8 +275,9 @@ keep_old(const struct lc__mend *m, uint64_t *kept, char **name)
 		status = keep_as(m, *name);
 	}
 	--*kept;
-	return status == LC_EXISTS ? lc__error(LC_IO, 0, "%s.damaged-*: too many "
-	    "files; remove some", m->data) : status;
+	return status == LC_EXISTS
+	    ? lc__error(LC_IO, 0, "%s.damaged-*: too many files; remove some", m->data)
+	    : status;
 }
 
 lc_status

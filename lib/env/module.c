@@ -44,19 +44,22 @@ static lc_status
 check_pages_at_open(struct lc__env *env)
 {
 	const struct lc__pages_options options = {
-		.free_list = !env->read_only, .max_pages = CHECKED_PAGES
+		.free_list = !env->read_only,
+		.max_pages = CHECKED_PAGES,
 	};
 
 	return check_pages(env, &options);
 }
 
 lc_status
-lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *),
-    void *ctx)
+lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *), void *ctx)
 {
 	const struct lc__pages_options options = {
-		.thorough = true, .tables = lc__env_tables,
-		.table_count = LC__TABLES, .damage = damage, .damage_ctx = ctx
+		.thorough = true,
+		.tables = lc__env_tables,
+		.table_count = LC__TABLES,
+		.damage = damage,
+		.damage_ctx = ctx,
 	};
 
 	return check_pages(env, &options);
@@ -69,7 +72,8 @@ static lc_status
 put_module_row(struct lc__txn *txn)
 {
 	struct lc__module_row described = {
-		.format = LC__FORMAT, .created_ms = lc__clock_wall_ms()
+		.format = LC__FORMAT,
+		.created_ms = lc__clock_wall_ms(),
 	};
 	struct lc__buf row = { 0 };
 	lc_status status;
@@ -78,8 +82,8 @@ put_module_row(struct lc__txn *txn)
 	    sizeof(described.uuid))
 		return lc__error_sys(errno, "%s: random uuid", txn->env->dir);
 	lc__module_encode(&described, &row);
-	status = row.failed ? lc__no_memory(txn->env->dir) :
-	    lc__txn_put_meta(txn, "module", row.data, row.size);
+	status = row.failed ? lc__no_memory(txn->env->dir)
+			    : lc__txn_put_meta(txn, "module", row.data, row.size);
 	lc__buf_free(&row);
 	return status;
 }
@@ -93,8 +97,8 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 	lc_status status;
 
 	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: the module's description is missing", env->dir);
+		return lc__error(LC_CORRUPT, 0, "%s: the module's description is missing",
+		    env->dir);
 	status = lc__module_decode(row.data, row.size, &module);
 	if (status == LC_VERSION)
 		return lc__error_prefix("%s", env->dir);
@@ -258,8 +262,8 @@ mend_module(struct lc__env *env)
 	if (rc != 0)
 		return lc__env_error(env, rc, "begin to write");
 	rc = lc__env_open_tables(env, wrapped.mdb, 0, &failed);
-	status = rc != 0 ? lc__env_error(env, rc, "open") :
-	    mend_module_row(&wrapped, &env->mended);
+	status = rc != 0 ? lc__env_error(env, rc, "open")
+			 : mend_module_row(&wrapped, &env->mended);
 	if (status != LC_OK) {
 		mdb_txn_abort(wrapped.mdb);
 		return status;
@@ -290,8 +294,8 @@ open_all(struct lc__env *env, MDB_txn *txn)
 	if (row == LC_OK)
 		return lc__error(LC_CORRUPT, rc, "%s: table %s is missing", env->dir,
 		    failed);
-	return lc__error(LC_NOT_MODULE, rc,
-	    "%s: an LMDB environment, but not a module", env->dir);
+	return lc__error(LC_NOT_MODULE, rc, "%s: an LMDB environment, but not a module",
+	    env->dir);
 }
 
 /* Open the tables; *empty says that there is nothing at all yet. */

@@ -72,8 +72,7 @@ find_open_locked(const struct stat *st)
 {
 	struct lc__env *env = registry;
 
-	while (env != NULL &&
-	    (env->device != st->st_dev || env->inode != st->st_ino))
+	while (env != NULL && (env->device != st->st_dev || env->inode != st->st_ino))
 		env = env->next;
 	return env;
 }
@@ -120,8 +119,8 @@ struct how {
 static bool
 creates(const struct how *how)
 {
-	return !(how->options->flags & LC_RDONLY) &&
-	    (how->options->flags & LC_CREATE) && how->first_rows != NULL;
+	return !(how->options->flags & LC_RDONLY) && (how->options->flags & LC_CREATE) &&
+	    how->first_rows != NULL;
 }
 
 static lc_status
@@ -201,9 +200,15 @@ static const struct {
 	unsigned long magic; /* statfs f_type */
 	const char *name;
 } remote_systems[] = {
-	{ 0x6969, "NFS" }, { 0xff534d42, "CIFS" }, { 0xfe534d42, "SMB" },
-	{ 0x65735546, "FUSE" }, { 0x01021997, "9p" }, { 0x00c36400, "Ceph" },
-	{ 0x5346414f, "AFS" }, { 0x0bd00bd0, "Lustre" }, { 0x47504653, "GPFS" },
+	{ 0x6969, "NFS" },
+	{ 0xff534d42, "CIFS" },
+	{ 0xfe534d42, "SMB" },
+	{ 0x65735546, "FUSE" },
+	{ 0x01021997, "9p" },
+	{ 0x00c36400, "Ceph" },
+	{ 0x5346414f, "AFS" },
+	{ 0x0bd00bd0, "Lustre" },
+	{ 0x47504653, "GPFS" },
 };
 
 /* Locks and shared maps are not coherent on these. */
@@ -214,13 +219,12 @@ check_filesystem(const char *dir)
 
 	if (statfs(dir, &fs) == -1)
 		return lc__error_sys(errno, "%s: statfs", dir);
-	for (size_t i = 0; i < sizeof(remote_systems) / sizeof(*remote_systems);
-	    i++)
+	for (size_t i = 0; i < sizeof(remote_systems) / sizeof(*remote_systems); i++)
 		if ((unsigned long)fs.f_type == remote_systems[i].magic)
-			return lc__error(LC_FILESYSTEM, 0, "%s: on %s, where "
-			    "several writers would damage it; "
-			    "LC_FORCE_FS overrides", dir,
-			    remote_systems[i].name);
+			return lc__error(LC_FILESYSTEM, 0,
+			    "%s: on %s, where several writers would damage it; "
+			    "LC_FORCE_FS overrides",
+			    dir, remote_systems[i].name);
 	return LC_OK;
 }
 
@@ -229,10 +233,8 @@ check_filesystem(const char *dir)
 static bool
 is_ours(const char *name)
 {
-	static const char *const ours[] = {
-		"data.mdb", "lock.mdb", "inputs.lock", "backup.part",
-		"data.mdb.tmp.??????", "lock.mdb.tmp.??????"
-	};
+	static const char *const ours[] = { "data.mdb", "lock.mdb", "inputs.lock",
+		"backup.part", "data.mdb.tmp.??????", "lock.mdb.tmp.??????" };
 
 	for (size_t i = 0; i < sizeof(ours) / sizeof(*ours); i++)
 		if (fnmatch(ours[i], name, 0) == 0)
@@ -253,8 +255,8 @@ check_only_ours(const char *dir)
 	    is_ours(entry->d_name))
 		;
 	if (status == LC_OK && entry != NULL)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: holds '%s' and no data.mdb: not "
-		    "a module", dir, entry->d_name);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: holds '%s' and no data.mdb: not a module", dir, entry->d_name);
 	lc__dir_close(&handle);
 	return status;
 }
@@ -267,8 +269,7 @@ struct making {
 static lc_status
 prepare_directory(const char *dir, const lc_options *options, struct making *making)
 {
-	const bool create = !(options->flags & LC_RDONLY) &&
-	    (options->flags & LC_CREATE);
+	const bool create = !(options->flags & LC_RDONLY) && (options->flags & LC_CREATE);
 	struct stat st;
 	char *data;
 	int found;
@@ -324,7 +325,8 @@ open_how(const char *dir, const struct how *how, struct lc__env **out)
 	return_if_error(lc__lock_directory(dir, false, &lock));
 	/* Another process may have dropped the module between the two. */
 	for (int i = 0; i < 100 && lock == -1 && creates(how) &&
-	    access(dir, F_OK) == -1 && errno == ENOENT; i++) {
+	     access(dir, F_OK) == -1 && errno == ENOENT;
+	     i++) {
 		return_if_error(prepare_directory(dir, how->options, &making));
 		return_if_error(lc__lock_directory(dir, false, &lock));
 	}
@@ -338,8 +340,8 @@ open_how(const char *dir, const struct how *how, struct lc__env **out)
 }
 
 lc_status
-lc__env_open(const char *dir, const lc_options *options,
-    lc__first_rows *first_rows, struct lc__env **out)
+lc__env_open(const char *dir, const lc_options *options, lc__first_rows *first_rows,
+    struct lc__env **out)
 {
 	const struct how how = { .options = options, .first_rows = first_rows };
 
@@ -347,8 +349,8 @@ lc__env_open(const char *dir, const lc_options *options,
 }
 
 lc_status
-lc__env_open_to_mend(const char *dir, const lc_options *options,
-    enum lc__mended *module, struct lc__env **out)
+lc__env_open_to_mend(const char *dir, const lc_options *options, enum lc__mended *module,
+    struct lc__env **out)
 {
 	const struct how how = { .options = options, .mends = true };
 
@@ -358,8 +360,7 @@ lc__env_open_to_mend(const char *dir, const lc_options *options,
 }
 
 lc_status
-lc__env_open_alone(const char *dir, const lc_options *options,
-    struct lc__env **out)
+lc__env_open_alone(const char *dir, const lc_options *options, struct lc__env **out)
 {
 	const struct how how = { .options = options };
 	struct making making;
@@ -373,8 +374,8 @@ lc__env_open_alone(const char *dir, const lc_options *options,
 	if (status == LC_OK && (*out)->refs > 1) {
 		(*out)->refs--;
 		*out = NULL;
-		status = lc__error(LC_BUSY, 0,
-		    "%s: this process has the module open", dir);
+		status = lc__error(LC_BUSY, 0, "%s: this process has the module open",
+		    dir);
 	}
 	pthread_mutex_unlock(&registry_lock);
 	return status;

@@ -36,8 +36,9 @@ check_files(const char *dir)
 	    lc__dir_type(&entries, entry, false) != S_IFDIR)
 		;
 	if (status == LC_OK && entry != NULL)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: holds the directory %s, "
-		    "which is not of a module", dir, entry->d_name);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: holds the directory %s, which is not of a module", dir,
+		    entry->d_name);
 	lc__dir_close(&entries);
 	return status;
 }
@@ -60,9 +61,10 @@ take_alone(const char *dir, int *lock)
 	if (path == NULL)
 		status = lc__no_memory(dir);
 	else if (lstat(path, &st) == -1)
-		status = errno == ENOENT ? lc__error(LC_NOT_MODULE, 0,
-		    "%s: has no data.mdb, so it is not a module", dir) :
-		    lc__error_sys(errno, "%s: stat", path);
+		status = errno == ENOENT
+		    ? lc__error(LC_NOT_MODULE, 0,
+			  "%s: has no data.mdb, so it is not a module", dir)
+		    : lc__error_sys(errno, "%s: stat", path);
 	else
 		status = lc__env_check_idle(dir, &st);
 	free(path);
@@ -92,7 +94,8 @@ remove_files(const char *dir)
 	return_if_error(lc__dir_open(dir, &entries));
 	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL)
 		if (unlinkat(entries.fd, entry->d_name, 0) == -1) {
-			status = lc__error_sys(errno, "%s/%s: remove", dir, entry->d_name);
+			status = lc__error_sys(errno, "%s/%s: remove", dir,
+			    entry->d_name);
 			break;
 		}
 	lc__dir_close(&entries);
@@ -110,7 +113,8 @@ hide(const char *dir, char **hidden)
 	const char *name = slash != NULL ? slash + 1 : dir;
 	int rc;
 
-	if (asprintf(hidden, "%.*s.%s.dropped.XXXXXX", (int)(name - dir), dir, name) < 0) {
+	if (asprintf(hidden, "%.*s.%s.dropped.XXXXXX", (int)(name - dir), dir, name) <
+	    0) {
 		*hidden = NULL;
 		return lc__no_memory(dir);
 	}

@@ -32,8 +32,8 @@ lc__row_intact(const void *row, size_t size, uint64_t seed)
 {
 	const unsigned char *p = row;
 
-	return size >= LC__ROW_SUM && lc__get64(p + size - LC__ROW_SUM) ==
-	    lc__row_sum(p, size - LC__ROW_SUM, seed);
+	return size >= LC__ROW_SUM &&
+	    lc__get64(p + size - LC__ROW_SUM) == lc__row_sum(p, size - LC__ROW_SUM, seed);
 }
 
 /* Larger rows would take too long. */
@@ -77,8 +77,8 @@ lc__state_encode(const struct lc__state *state, struct lc__buf *out)
 		lc__buf_append64(out, state->runs[i].level);
 	}
 	if (!out->failed)
-		lc__buf_append64(out, lc__row_sum(out->data, out->size,
-		    lc__row_seed("state")));
+		lc__buf_append64(out,
+		    lc__row_sum(out->data, out->size, lc__row_seed("state")));
 	return !out->failed;
 }
 
@@ -99,7 +99,8 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 	    lc__get64(p + 40) > LC__CHUNK_ID_MAX + 1 || lc__get64(p + 48) == 0 ||
 	    lc__get64(p + 48) >= LC__RUN_ID_MAX || counts >> 32 > LC__SCHEMAS_MAX)
 		return lc__error(LC_CORRUPT, 0, "ids out of range");
-	return_if_error(lc__array_reserve(&state->runs, &state->room, (uint32_t)counts, NULL));
+	return_if_error(
+	    lc__array_reserve(&state->runs, &state->room, (uint32_t)counts, NULL));
 	state->generation = lc__get64(p);
 	state->live = lc__get64(p + 8);
 	state->records = lc__get64(p + 16);
@@ -122,7 +123,8 @@ lc__state_decode(const void *bytes, size_t size, struct lc__state *state)
 bool
 lc__state_push_run(struct lc__state *state, const struct lc__run_row *run)
 {
-	if (lc__array_reserve(&state->runs, &state->room, (size_t)state->nruns + 1, NULL) != LC_OK)
+	if (lc__array_reserve(&state->runs, &state->room, (size_t)state->nruns + 1,
+		NULL) != LC_OK)
 		return false;
 	state->runs[state->nruns++] = *run;
 	return true;
@@ -198,8 +200,8 @@ lc__module_encode(const struct lc__module_row *row, struct lc__buf *out)
 	lc__mpack_str(out, "created_ms");
 	lc__mpack_uint(out, row->created_ms);
 	if (!out->failed)
-		lc__buf_append64(out, lc__row_sum(out->data, out->size,
-		    lc__row_seed("module")));
+		lc__buf_append64(out,
+		    lc__row_sum(out->data, out->size, lc__row_seed("module")));
 }
 
 static bool
@@ -229,8 +231,8 @@ read_module(struct lc__tokens in, struct lc__module_row *out)
 		if (!lc__token_skip_any(&in) || !lc__token_next_any(&member, &value))
 			return false;
 		if (text_is(&name, "format") && value.kind == LC__TOKEN_UINT) {
-			out->format = value.number < UINT32_MAX ? (uint32_t)value.number :
-			    UINT32_MAX;
+			out->format = value.number < UINT32_MAX ? (uint32_t)value.number
+								: UINT32_MAX;
 		} else if (text_is(&name, "uuid") && value.kind == LC__TOKEN_BIN &&
 		    value.size == sizeof(out->uuid)) {
 			memcpy(out->uuid, value.bytes, sizeof(out->uuid));
@@ -253,7 +255,7 @@ lc__module_decode(const void *bytes, size_t size, struct lc__module_row *out)
 		return lc__error(LC_CORRUPT, 0, "checksum mismatch");
 	whole = read_module((struct lc__tokens){ p, p + size - LC__ROW_SUM }, out);
 	if (out->format > LC__FORMAT)
-		return lc__error(LC_VERSION, 0, "format %u is newer than this library's %u",
-		    out->format, LC__FORMAT);
+		return lc__error(LC_VERSION, 0,
+		    "format %u is newer than this library's %u", out->format, LC__FORMAT);
 	return whole ? LC_OK : lc__error(LC_CORRUPT, 0, "fields are missing");
 }

@@ -59,16 +59,16 @@ struct lc__run_row {
 
 /** The state row: counters and the index's runs of one commit. */
 struct lc__state {
-	uint64_t generation;   /* commits so far */
-	uint64_t live;         /* live records */
-	uint64_t records;      /* records in chunks, dead ones included */
-	uint64_t live_bytes;   /* of live records */
-	uint64_t bytes;        /* of all records in chunks */
-	uint64_t next_chunk;   /* id of the next chunk */
-	uint64_t next_run;     /* id of the next run */
-	uint32_t next_schema;  /* id of the next schema */
-	uint32_t nruns;        /* runs that follow */
-	size_t room;           /* runs that fit into the array */
+	uint64_t generation;      /* commits so far */
+	uint64_t live;            /* live records */
+	uint64_t records;         /* records in chunks, dead ones included */
+	uint64_t live_bytes;      /* of live records */
+	uint64_t bytes;           /* of all records in chunks */
+	uint64_t next_chunk;      /* id of the next chunk */
+	uint64_t next_run;        /* id of the next run */
+	uint32_t next_schema;     /* id of the next schema */
+	uint32_t nruns;           /* runs that follow */
+	size_t room;              /* runs that fit into the array */
 	struct lc__run_row *runs; /* oldest first, malloc'ed */
 };
 
@@ -77,7 +77,8 @@ bool lc__state_encode(const struct lc__state *state, struct lc__buf *out);
  * Read a state row into @p state, reusing its array.
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__state_decode(const void *bytes, size_t size, struct lc__state *state);
+LC_CHECKED lc_status lc__state_decode(const void *bytes, size_t size,
+    struct lc__state *state);
 /** Add a run at the end; false without memory. */
 bool lc__state_push_run(struct lc__state *state, const struct lc__run_row *run);
 /** Take out @p n runs from position @p from. */
@@ -107,9 +108,9 @@ bool lc__ledger_decode(const void *bytes, size_t size, uint64_t chunk,
 
 /** The module row, written once. */
 struct lc__module_row {
-	uint32_t format;      /* LC__FORMAT */
-	uint8_t uuid[16];     /* random */
-	uint64_t created_ms;  /* since 1970 */
+	uint32_t format;     /* LC__FORMAT */
+	uint8_t uuid[16];    /* random */
+	uint64_t created_ms; /* since 1970 */
 };
 
 void lc__module_encode(const struct lc__module_row *row, struct lc__buf *out);

@@ -57,8 +57,9 @@ lc__share_read(const char *path, lc_share *out)
 		status = look(dir, "data.mdb", path, &data);
 	/* It is made when it is needed. */
 	if (status == LC_OK && fstatat(dir, LOCK, &lock, AT_SYMLINK_NOFOLLOW) == -1)
-		lock.st_mode = has(&d, S_ISGID | S_IWGRP) ?
-		    lock_modes[has(&d, 0005) ? LC_SHARE_ALL : LC_SHARE_GROUP] : 0;
+		lock.st_mode = has(&d, S_ISGID | S_IWGRP)
+		    ? lock_modes[has(&d, 0005) ? LC_SHARE_ALL : LC_SHARE_GROUP]
+		    : 0;
 	close(dir);
 	return_if_error(status);
 	*out = LC_SHARE_OWNER;
@@ -83,8 +84,8 @@ change_file(int dir, const char *name, const char *path, lc_share share)
 	char self[40];
 
 	if (fd == -1)
-		return errno == ENOENT ? LC_OK :
-		    lc__error_sys(errno, "%s/%s: open", path, name);
+		return errno == ENOENT ? LC_OK
+				       : lc__error_sys(errno, "%s/%s: open", path, name);
 	snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
 	    chmod(self, mode_of(name, share)) == -1)
@@ -102,8 +103,9 @@ change_dir(int fd, const char *path, lc_share share)
 		return lc__error_sys(errno, "%s: chmod", path);
 	/* For a user who is not in the group the system drops the bit without an error. */
 	if (fstat(fd, &st) == 0 && share != LC_SHARE_OWNER && !has(&st, S_ISGID))
-		return lc__error(LC_PERMISSION, 0, "%s: its group is none of this user's; "
-		    "change it first (chgrp -R)", path);
+		return lc__error(LC_PERMISSION, 0,
+		    "%s: its group is none of this user's; change it first (chgrp -R)",
+		    path);
 	return LC_OK;
 }
 
@@ -130,8 +132,8 @@ lc__share_copy(const char *from, const char *to)
 	struct stat st;
 
 	if (stat(from, &st) == 0 && has(&st, S_ISGID | S_IWGRP))
-		(void)chmod(to, dir_modes[has(&st, 0005) ? LC_SHARE_ALL :
-		    LC_SHARE_GROUP]);
+		(void)chmod(to,
+		    dir_modes[has(&st, 0005) ? LC_SHARE_ALL : LC_SHARE_GROUP]);
 }
 
 /* ---- new files ----------------------------------------------------------------- */
@@ -142,16 +144,17 @@ lc__share_new_file(const char *dir, int fd, const char *name)
 	struct stat st;
 
 	if (stat(dir, &st) == 0 && has(&st, S_ISGID | S_IWGRP))
-		(void)fchmod(fd, mode_of(name, has(&st, 0005) ? LC_SHARE_ALL :
-		    LC_SHARE_GROUP));
+		(void)fchmod(fd,
+		    mode_of(name, has(&st, 0005) ? LC_SHARE_ALL : LC_SHARE_GROUP));
 }
 
 void
 lc__share_new_path(const char *path, int fd)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash == NULL ? strdup(".") :
-	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	char *dir = slash == NULL
+	    ? strdup(".")
+	    : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 
 	if (dir != NULL)
 		lc__share_new_file(dir, fd, slash == NULL ? path : slash + 1);

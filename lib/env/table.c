@@ -19,8 +19,7 @@ const struct lc__pages_table lc__env_tables[LC__TABLES] = {
 };
 
 int
-lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags,
-    MDB_dbi *out)
+lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags, MDB_dbi *out)
 {
 	const unsigned kind = lc__env_tables[table].flags;
 	unsigned stored;
@@ -70,8 +69,7 @@ int_key(struct int_key *key, enum lc__table table, uint64_t number)
 }
 
 static lc_status
-get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
-    struct lc__slice *out)
+get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key, struct lc__slice *out)
 {
 	MDB_val value;
 	const int rc = mdb_get(txn->mdb, txn->env->tables[table], key, &value);
@@ -101,8 +99,8 @@ check_before_free(struct lc__txn *txn, const struct lc__slice *value)
 }
 
 static lc_status
-put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key,
-    const void *data, size_t size)
+put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key, const void *data,
+    size_t size)
 {
 	MDB_val value = { size, (void *)(uintptr_t)data };
 	struct lc__slice old;
@@ -124,8 +122,8 @@ lc__txn_get(struct lc__txn *txn, enum lc__table table, uint64_t key,
 }
 
 lc_status
-lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    const void *data, size_t size)
+lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key, const void *data,
+    size_t size)
 {
 	struct int_key k;
 
@@ -134,19 +132,18 @@ lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key,
 
 /* A value that the caller will fill. */
 static lc_status
-reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    size_t size, unsigned flag, unsigned char **out)
+reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size,
+    unsigned flag, unsigned char **out)
 {
 	struct int_key k;
 	MDB_val value = { size, NULL };
-	const int rc = mdb_put(txn->mdb, txn->env->tables[table],
-	    int_key(&k, table, key), &value, MDB_RESERVE | flag);
+	const int rc = mdb_put(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
+	    &value, MDB_RESERVE | flag);
 
 	/* MDB_APPEND says so of a key that is not above the last one. */
 	if (rc == MDB_KEYEXIST)
-		return lc__error(LC_CORRUPT, rc, "%s: table %d holds row %llu "
-		    "already", txn->env->dir, (int)table,
-		    (unsigned long long)key);
+		return lc__error(LC_CORRUPT, rc, "%s: table %d holds row %llu already",
+		    txn->env->dir, (int)table, (unsigned long long)key);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "write");
 	*out = value.mv_data;
@@ -154,15 +151,15 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key,
 }
 
 lc_status
-lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    size_t size, unsigned char **out)
+lc__txn_append(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size,
+    unsigned char **out)
 {
 	return reserve_row(txn, table, key, size, MDB_APPEND, out);
 }
 
 lc_status
-lc__txn_insert(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    size_t size, unsigned char **out)
+lc__txn_insert(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size,
+    unsigned char **out)
 {
 	return reserve_row(txn, table, key, size, MDB_NOOVERWRITE, out);
 }
@@ -176,8 +173,7 @@ lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 
 	return_if_error(lc__txn_get(txn, table, key, &value));
 	return_if_error(check_before_free(txn, &value));
-	rc = mdb_del(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
-	    NULL);
+	rc = mdb_del(txn->mdb, txn->env->tables[table], int_key(&k, table, key), NULL);
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");
 }
 
@@ -193,8 +189,7 @@ check_before_clear(struct lc__txn *txn, MDB_cursor *cursor)
 
 		return_if_error(check_before_free(txn, &slice));
 	}
-	return rc == MDB_NOTFOUND ? LC_OK :
-	    lc__env_error(txn->env, rc, "walk");
+	return rc == MDB_NOTFOUND ? LC_OK : lc__env_error(txn->env, rc, "walk");
 }
 
 lc_status
@@ -223,8 +218,7 @@ lc__txn_get_meta(struct lc__txn *txn, const char *name, struct lc__slice *out)
 }
 
 lc_status
-lc__txn_put_meta(struct lc__txn *txn, const char *name, const void *data,
-    size_t size)
+lc__txn_put_meta(struct lc__txn *txn, const char *name, const void *data, size_t size)
 {
 	MDB_val key = { strlen(name), (void *)(uintptr_t)name };
 
@@ -278,8 +272,7 @@ lc__txn_nth_meta(struct lc__txn *txn, uint64_t n, struct lc__slice *name,
 }
 
 lc_status
-lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
-    const char *to)
+lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from, const char *to)
 {
 	MDB_val key = { from->size, (void *)(uintptr_t)from->data };
 	struct lc__slice row = { NULL, 0 }, other = { NULL, 0 };
@@ -300,11 +293,10 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
 		status = lc__no_memory(NULL);
 	key.mv_data = copy.data;
 	if (status == LC_OK && to != NULL)
-		status = lc__txn_put_meta(txn, to, copy.data + from->size,
-		    row.size);
+		status = lc__txn_put_meta(txn, to, copy.data + from->size, row.size);
 	if (status == LC_OK && both)
-		status = put_row(txn, LC__META, &key,
-		    copy.data + from->size + row.size, other.size);
+		status = put_row(txn, LC__META, &key, copy.data + from->size + row.size,
+		    other.size);
 	else if (status == LC_OK)
 		status = delete_meta(txn, &key);
 	lc__buf_free(&copy);
@@ -312,8 +304,8 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from,
 }
 
 lc_status
-lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
-    uint64_t *found, struct lc__slice *out)
+lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key, uint64_t *found,
+    struct lc__slice *out)
 {
 	struct int_key k;
 	MDB_val at, value;
@@ -333,8 +325,8 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key,
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	if (at.mv_size != (table == LC__SCHEMA ? 4 : 8))
-		return lc__error(LC_CORRUPT, 0, "%s: table %d has a key of %zu "
-		    "bytes", txn->env->dir, (int)table, at.mv_size);
+		return lc__error(LC_CORRUPT, 0, "%s: table %d has a key of %zu bytes",
+		    txn->env->dir, (int)table, at.mv_size);
 	*found = 0;
 	if (at.mv_size == sizeof(k.narrow)) {
 		memcpy(&k.narrow, at.mv_data, sizeof(k.narrow));
@@ -351,8 +343,7 @@ lc_status
 lc__txn_seek_after(struct lc__txn *txn, enum lc__table table, uint64_t key,
     uint64_t *found, struct lc__slice *out)
 {
-	return key == UINT64_MAX ? LC_END :
-	    lc__txn_seek(txn, table, key + 1, found, out);
+	return key == UINT64_MAX ? LC_END : lc__txn_seek(txn, table, key + 1, found, out);
 }
 
 lc_status

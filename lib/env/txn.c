@@ -64,7 +64,9 @@ static void
 change_turn(const struct lc__env *env, short type)
 {
 	struct flock first_byte = {
-		.l_type = type, .l_whence = SEEK_SET, .l_len = 1
+		.l_type = type,
+		.l_whence = SEEK_SET,
+		.l_len = 1,
 	};
 	int fd, rc;
 
@@ -124,8 +126,9 @@ check_readers_locked(struct lc__env *env)
 	int dead;
 
 	mdb_env_info(env->mdb, &info);
-	if (now - env->readers_checked_ns < minute && info.me_last_pgno <
-	    env->readers_checked_page + GROWTH_UNCHECKED / env->page_size)
+	if (now - env->readers_checked_ns < minute &&
+	    info.me_last_pgno <
+		env->readers_checked_page + GROWTH_UNCHECKED / env->page_size)
 		return;
 	env->readers_checked_ns = now;
 	env->readers_checked_page = info.me_last_pgno;
@@ -141,8 +144,8 @@ locate_map(struct lc__txn *txn)
 	const lc_status status = lc__txn_get_meta(txn, "module", &row);
 
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: the module's description "
-		    "is missing", txn->env->dir);
+		return lc__error(LC_CORRUPT, 0, "%s: the module's description is missing",
+		    txn->env->dir);
 	return_if_error(status);
 	mdb_env_info(txn->env->mdb, &info);
 	txn->base = lc__pages_base(row.data, txn->env->page_size);
@@ -151,8 +154,7 @@ locate_map(struct lc__txn *txn)
 }
 
 lc_status
-lc__txn_begin_write(struct lc__env *env, lc_durability durability,
-    struct lc__txn **out)
+lc__txn_begin_write(struct lc__env *env, lc_durability durability, struct lc__txn **out)
 {
 	struct lc__txn *txn = NULL;
 	lc_status status = LC_OK;
@@ -161,8 +163,8 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability,
 	for (int i = 0; i < 8 && status == LC_OK && txn->mdb == NULL; i++)
 		status = try_begin_write(txn, durability);
 	if (status == LC_OK && txn->mdb == NULL)
-		status = lc__error(LC_BUSY, 0,
-		    "%s: the map keeps being resized", env->dir);
+		status = lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
+		    env->dir);
 	if (status != LC_OK) {
 		free(txn);
 		return status;
@@ -248,8 +250,8 @@ int
 lc__mdb_begin_read(MDB_env *mdb, MDB_txn **txn)
 {
 	for (int i = 0; i < SNAPSHOT_TRIES; i++) {
-		const int rc = *txn == NULL ? mdb_txn_begin(mdb, NULL, MDB_RDONLY, txn) :
-		    mdb_txn_renew(*txn);
+		const int rc = *txn == NULL ? mdb_txn_begin(mdb, NULL, MDB_RDONLY, txn)
+					    : mdb_txn_renew(*txn);
 		MDB_envinfo info;
 		uint64_t later;
 
@@ -318,8 +320,7 @@ lc__txn_renew(struct lc__txn *txn)
 		return_if_error(mend_read(txn, rc, &slots_checked));
 	}
 	leave(txn->env);
-	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized",
-	    txn->env->dir);
+	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized", txn->env->dir);
 }
 
 lc_status
@@ -362,4 +363,3 @@ lc__env_last_txn(struct lc__env *env)
 	mdb_env_info(env->mdb, &info);
 	return info.me_last_txnid;
 }
-

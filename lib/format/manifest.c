@@ -54,20 +54,24 @@ check_digest(const char *text, size_t size, const char *name)
 	    memcmp(hex + 64, DIGEST_TAIL, strlen(DIGEST_TAIL)) == 0;
 
 	if (same) {
-		return_if_error(digest_of(text + DIGEST_SIZE, size - DIGEST_SIZE, digest));
+		return_if_error(
+		    digest_of(text + DIGEST_SIZE, size - DIGEST_SIZE, digest));
 		same = memcmp(hex, digest, 64) == 0;
 	}
-	return same ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: it was changed after it was "
-	    "written, as its " DIGEST " shows; restore it or make it again", name);
+	return same ? LC_OK
+		    : lc__error(LC_CORRUPT, 0,
+			  "%s: it was changed after it was "
+			  "written, as its " DIGEST " shows; restore it or make it again",
+			  name);
 }
 
 /* ---- reading --------------------------------------------------------------- */
 
 /* Where a field is looked for, and what its messages begin with. */
 struct scope {
-	const char *name;   /* the file */
+	const char *name;            /* the file */
 	const struct lc__json *json; /* the object */
-	size_t shard;       /* its place in shards, from 1; 0 for the top */
+	size_t shard;                /* its place in shards, from 1; 0 for the top */
 };
 
 static lc_status
@@ -139,8 +143,8 @@ get_version(const struct scope *s, const char *key, uint32_t *out)
 {
 	return_if_error(get_u32(s, key, out));
 	if (*out > NEWEST_SHARD)
-		return lc__error(LC_VERSION, 0,
-		    "%s: %s %u is newer than this library", s->name, key, *out);
+		return lc__error(LC_VERSION, 0, "%s: %s %u is newer than this library",
+		    s->name, key, *out);
 	return *out > 0 ? LC_OK : bad_field(s, key, "is 0");
 }
 
@@ -285,7 +289,8 @@ get_shards(const struct scope *top, struct lc__manifest *m)
 	m->shards = calloc(list->count ? list->count : 1, sizeof(*m->shards));
 	if (m->shards == NULL)
 		return lc__no_memory(top->name);
-	lc__json_each(item, list) {
+	lc__json_each(item, list)
+	{
 		const struct scope s = { top->name, item, m->n + 1 };
 		/* Counted first, so that a half-read entry is freed as well. */
 		return_if_error(get_shard(&s, &m->shards[m->n++]));
@@ -297,8 +302,7 @@ static lc_status
 get_manifest(const struct scope *s, struct lc__manifest *m)
 {
 	if (lc__json_get(s->json, "manifest_version") != NULL)
-		return_if_error(get_u32(s, "manifest_version",
-		    &m->manifest_version));
+		return_if_error(get_u32(s, "manifest_version", &m->manifest_version));
 	if (m->manifest_version > LC__MANIFEST_VERSION)
 		return lc__error(LC_VERSION, 0,
 		    "%s: manifest_version %u is newer than this library", s->name,
@@ -309,10 +313,9 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 	return_if_error(get_string(s, "version_recipe", &m->version_recipe));
 	return_if_error(get_string(s, "code_version", &m->code_version));
 	return_if_error(get_dtype(s, "default_dtype", &m->default_dtype));
-	return_if_error(get_version(s, "default_shard_version",
-	    &m->default_shard_version));
-	return_if_error(get_number(s, "created_at_ms", INT64_MAX,
-	    &m->created_at_ms));
+	return_if_error(
+	    get_version(s, "default_shard_version", &m->default_shard_version));
+	return_if_error(get_number(s, "created_at_ms", INT64_MAX, &m->created_at_ms));
 	return_if_error(get_json(s, "thresholds", &m->thresholds));
 	return_if_error(get_json(s, "summary", &m->summary));
 	if (lc__json_get(s->json, "warehouse") != NULL)
@@ -332,8 +335,10 @@ check_unchanged(const struct scope *s, const struct lc__manifest *m, const char 
 		return check_digest(text, size, s->name);
 	if (m->manifest_version == 0 && m->warehouse == NULL && m->export_state == NULL)
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s: " DIGEST " is missing: it was changed after it "
-	    "was written; restore it or make it again", s->name);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: " DIGEST " is missing: it was changed after it "
+	    "was written; restore it or make it again",
+	    s->name);
 }
 
 lc_status
@@ -395,7 +400,8 @@ struct writer {
 static void
 put_key(struct writer *w, const char *key)
 {
-	const unsigned char last = w->text.size > 0 ? w->text.data[w->text.size - 1] : '{';
+	const unsigned char last = w->text.size > 0 ? w->text.data[w->text.size - 1]
+						    : '{';
 
 	lc__buf_printf(&w->text, "%s\"%s\":", last == '{' ? "" : ",", key);
 }
@@ -433,7 +439,11 @@ static void
 put_json(struct writer *w, const char *key, const char *json)
 {
 	const char *text = json != NULL ? json : "null";
-	struct lc__json_scan scan = { .at = text, .begin = text, .end = text + strlen(text) };
+	struct lc__json_scan scan = {
+		.at = text,
+		.begin = text,
+		.end = text + strlen(text),
+	};
 
 	if (!lc__json_skip_value(&scan) || lc__json_peek(&scan) != -1)
 		w->wrong = "a text is not JSON";
@@ -523,8 +533,8 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 
 	put_manifest(&w, manifest);
 	if (!w.text.failed)
-		lc__json_put_indented(&text, (struct lc__json_slice){
-		    (const char *)w.text.data, w.text.size });
+		lc__json_put_indented(&text,
+		    (struct lc__json_slice){ (const char *)w.text.data, w.text.size });
 	lc__buf_append(&text, "\n", 1);
 	if (w.wrong != NULL)
 		status = lc__error(LC_INVALID, 0, "manifest: %s", w.wrong);

@@ -29,8 +29,8 @@ struct lc__manifest_shard {
 	char xxh3[33];                    /* XXH3 of 128 bits instead, or "" */
 	bool has_bytes;                   /* bytes counts */
 	uint64_t bytes;                   /* size of the file */
-	char section_xxh3[17];            /* that ends its checksum section, "" if unknown */
-	char samples_hash[33];            /* of what its samples were made of, "" if unknown */
+	char section_xxh3[17]; /* that ends its checksum section, "" if unknown */
+	char samples_hash[33]; /* of what its samples were made of, "" if unknown */
 };
 
 /** A manifest. Strings are malloc'ed; JSON text stands for any JSON value. */
@@ -47,9 +47,9 @@ struct lc__manifest {
 	char *summary;                  /* JSON text: validation counts */
 	size_t n;                       /* how many shards */
 	struct lc__manifest_shard *shards;
-	uint32_t manifest_version;      /* 0 if another program wrote it */
-	char *warehouse;                /* JSON text: what a warehouse's build adds, or NULL */
-	char *export_state;             /* of an unfinished export: what it exports */
+	uint32_t manifest_version; /* 0 if another program wrote it */
+	char *warehouse;           /* JSON text: what a warehouse's build adds, or NULL */
+	char *export_state;        /* of an unfinished export: what it exports */
 };
 
 /**
@@ -60,8 +60,8 @@ struct lc__manifest {
  * LC_CORRUPT, naming the line or the field, or if a byte is not as it was written;
  * LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size,
-    const char *name, struct lc__manifest *out);
+LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size, const char *name,
+    struct lc__manifest *out);
 
 /**
  * Append the manifest's text with its digest; NULL strings are "", NULL JSON text is null.

@@ -24,8 +24,7 @@ lc__members_load(const char *text, const char *name, struct lc__json_tree *tree,
 }
 
 lc_status
-lc__member_bad(const struct lc__members *members, const char *key,
-    const char *what)
+lc__member_bad(const struct lc__members *members, const char *key, const char *what)
 {
 	if (members->place > 0)
 		return lc__error(LC_CORRUPT, 0, "%s: %s[%zu]: %s %s", members->name,
@@ -64,8 +63,8 @@ number_of(const struct lc__members *members, const char *key,
 }
 
 lc_status
-lc__member_number(const struct lc__members *members, const char *key,
-    uint64_t limit, uint64_t *out)
+lc__member_number(const struct lc__members *members, const char *key, uint64_t limit,
+    uint64_t *out)
 {
 	const struct lc__json *value = find(members, key);
 
@@ -76,8 +75,9 @@ lc_status
 lc__member_number_of(const struct lc__members *members, const struct lc__json *member,
     uint64_t limit, uint64_t *out)
 {
-	return lc__json_is(member, LC__JSON_NULL) ? LC_OK :
-	    number_of(members, member->name, member, limit, out);
+	return lc__json_is(member, LC__JSON_NULL)
+	    ? LC_OK
+	    : number_of(members, member->name, member, limit, out);
 }
 
 lc_status
@@ -121,8 +121,7 @@ lc__member_sha256(const struct lc__members *members, const char *key, char out[6
 
 	if (value == NULL)
 		return LC_OK;
-	if (text == NULL || strlen(text) != 64 ||
-	    strspn(text, "0123456789abcdef") != 64)
+	if (text == NULL || strlen(text) != 64 || strspn(text, "0123456789abcdef") != 64)
 		return lc__member_bad(members, key, "is not 64 hex digits");
 	memcpy(out, text, 65);
 	return LC_OK;

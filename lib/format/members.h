@@ -12,9 +12,9 @@
 
 /** An object, and what messages call it. */
 struct lc__members {
-	const char *name;   /* of the file */
-	const char *of;     /* what the object is, "runs" or "" */
-	size_t place;       /* in an array of that name, from 1; 0 if it is in none */
+	const char *name; /* of the file */
+	const char *of;   /* what the object is, "runs" or "" */
+	size_t place;     /* in an array of that name, from 1; 0 if it is in none */
 	const struct lc__json *json; /* the object */
 };
 
@@ -27,24 +27,24 @@ lc_status lc__member_bad(const struct lc__members *members, const char *key,
     const char *what);
 bool lc__member_has(const struct lc__members *members, const char *key);
 
-LC_CHECKED lc_status lc__member_number(const struct lc__members *members,
-    const char *key, uint64_t limit, uint64_t *out);
+LC_CHECKED lc_status lc__member_number(const struct lc__members *members, const char *key,
+    uint64_t limit, uint64_t *out);
 /** The same of a member that is known already. */
 LC_CHECKED lc_status lc__member_number_of(const struct lc__members *members,
     const struct lc__json *member, uint64_t limit, uint64_t *out);
 /** From 0 to 1. */
-LC_CHECKED lc_status lc__member_share(const struct lc__members *members,
-    const char *key, double *out);
+LC_CHECKED lc_status lc__member_share(const struct lc__members *members, const char *key,
+    double *out);
 /** malloc'ed; what *out pointed to is not freed. */
-LC_CHECKED lc_status lc__member_text(const struct lc__members *members,
-    const char *key, char **out);
+LC_CHECKED lc_status lc__member_text(const struct lc__members *members, const char *key,
+    char **out);
 /** 64 lower-case hex digits. */
-LC_CHECKED lc_status lc__member_sha256(const struct lc__members *members,
-    const char *key, char out[65]);
+LC_CHECKED lc_status lc__member_sha256(const struct lc__members *members, const char *key,
+    char out[65]);
 /** An object's member that is an array (or object) is *out, borrowed. */
-LC_CHECKED lc_status lc__member_array(const struct lc__members *members,
-    const char *key, const struct lc__json **out);
-LC_CHECKED lc_status lc__member_object(const struct lc__members *members,
-    const char *key, const struct lc__json **out);
+LC_CHECKED lc_status lc__member_array(const struct lc__members *members, const char *key,
+    const struct lc__json **out);
+LC_CHECKED lc_status lc__member_object(const struct lc__members *members, const char *key,
+    const struct lc__json **out);
 
 #endif

@@ -39,11 +39,17 @@ static const struct {
 	const char *kind;
 	const char *what;
 } refused[] = {
-	{ "O", "Python objects" }, { "object", "Python objects" },
-	{ "S", "byte strings" }, { "a", "byte strings" }, { "U", "text" },
-	{ "M", "dates" }, { "m", "time spans" },
-	{ "f12", "long doubles" }, { "f16", "long doubles" },
-	{ "c24", "long doubles" }, { "c32", "long doubles" },
+	{ "O", "Python objects" },
+	{ "object", "Python objects" },
+	{ "S", "byte strings" },
+	{ "a", "byte strings" },
+	{ "U", "text" },
+	{ "M", "dates" },
+	{ "m", "time spans" },
+	{ "f12", "long doubles" },
+	{ "f16", "long doubles" },
+	{ "c24", "long doubles" },
+	{ "c32", "long doubles" },
 	{ "V", "raw elements other than of 1 or 2 bytes" },
 };
 
@@ -151,8 +157,7 @@ find_code(struct span code, bool long_names, struct lc__npy_info *info)
 static bool
 find_raw(struct span code, struct lc__npy_info *info)
 {
-	info->raw = span_is(code, "V1") || span_is(code, "V2") ||
-	    span_is(code, "f1");
+	info->raw = span_is(code, "V1") || span_is(code, "V2") || span_is(code, "f1");
 	info->item = code.data[1] == '1' ? 1 : 2;
 	return info->raw;
 }
@@ -187,8 +192,9 @@ decode_descr(struct span descr, struct lc__npy_info *info)
 	    strchr("<>=|", descr.data[0]) != NULL;
 	const struct span code = { descr.data + ordered, descr.size - ordered };
 
-	if (code.size == 0 || (!find_code(code, !ordered, info) &&
-	    !(code.size == 2 && find_raw(code, info))))
+	if (code.size == 0 ||
+	    (!find_code(code, !ordered, info) &&
+		!(code.size == 2 && find_raw(code, info))))
 		return no_element_type(descr, code);
 	/* '=', '|' and nothing mean the reader's own order. */
 	info->big_endian = ordered && descr.data[0] == '>';
@@ -244,8 +250,8 @@ read_dimension(struct text *text, uint32_t axis, uint64_t *out)
 	for (; text->at < text->end && is_digit(*text->at); text->at++) {
 		if (!lc__mul64(value, 10, &value) ||
 		    !lc__add64(value, (uint64_t)(*text->at - '0'), &value))
-			return lc__error(LC_UNSUPPORTED, 0,
-			    "dimension %u is too large", axis);
+			return lc__error(LC_UNSUPPORTED, 0, "dimension %u is too large",
+			    axis);
 	}
 	if (text->at == start || (*start == '0' && value != 0)) {
 		text->at = start;
@@ -344,14 +350,13 @@ read_dictionary(struct text *text, struct lc__npy_info *info)
 static lc_status
 header_is_cut(size_t want, size_t size)
 {
-	return lc__error(LC_CORRUPT, 0,
-	    "the file ends in its header, %zu bytes short", want - size);
+	return lc__error(LC_CORRUPT, 0, "the file ends in its header, %zu bytes short",
+	    want - size);
 }
 
 /* Magic, version and length: finds the text and where the elements begin. */
 static lc_status
-find_text(const unsigned char *bytes, size_t size, struct text *text,
-    size_t *data_offset)
+find_text(const unsigned char *bytes, size_t size, struct text *text, size_t *data_offset)
 {
 	size_t start, length;
 
@@ -403,8 +408,7 @@ encode_descr(lc_dtype dtype, bool raw, struct lc__buf *text)
 	const size_t item = lc_dtype_size(dtype);
 
 	if (codes[dtype].code != NULL)
-		lc__buf_printf(text, "%c%s", item == 1 ? '|' : '<',
-		    codes[dtype].code);
+		lc__buf_printf(text, "%c%s", item == 1 ? '|' : '<', codes[dtype].code);
 	else if (raw)
 		lc__buf_printf(text, "<V%zu", item);
 	else
@@ -431,8 +435,7 @@ encode_dictionary(const lc_tensor *tensor, bool raw, struct lc__buf *text)
 	lc__buf_printf(text, "%s), }", tensor->ndim == 1 ? "," : "");
 	if (tensor->ndim > 0 && !text->failed) {
 		const char *digits = (const char *)text->data + before;
-		lc__buf_printf(text, "%*s", 21 - (int)strspn(digits, "0123456789"),
-		    "");
+		lc__buf_printf(text, "%*s", 21 - (int)strspn(digits, "0123456789"), "");
 	}
 	return LC_OK;
 }
@@ -445,8 +448,8 @@ lc__npy_encode_header(const lc_tensor *tensor, bool raw, struct lc__buf *out)
 	lc_status status;
 	size_t total;
 
-	return_if_error(lc_tensor_init(&sized, tensor->dtype, tensor->ndim,
-	    tensor->shape, NULL));
+	return_if_error(
+	    lc_tensor_init(&sized, tensor->dtype, tensor->ndim, tensor->shape, NULL));
 	status = encode_dictionary(&sized, raw, &text);
 	if (status != LC_OK)
 		goto out;
@@ -454,8 +457,10 @@ lc__npy_encode_header(const lc_tensor *tensor, bool raw, struct lc__buf *out)
 	 * ends there by itself. Rank 16 is far below version 1's 65,535. */
 	total = (size_t)lc__round_up(10 + text.size + 2, 64);
 	lc__buf_append(out, magic, sizeof(magic));
-	lc__buf_append(out, (const unsigned char[]){ 1, 0,
-	    (unsigned char)(total - 10), (unsigned char)((total - 10) >> 8) }, 4);
+	lc__buf_append(out,
+	    (const unsigned char[]){ 1, 0, (unsigned char)(total - 10),
+		(unsigned char)((total - 10) >> 8) },
+	    4);
 	lc__buf_append(out, text.data, text.size);
 	lc__buf_printf(out, "%*s\n", (int)(total - 11 - text.size), "");
 	if (text.failed || out->failed)

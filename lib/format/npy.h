@@ -24,12 +24,12 @@
 
 /** What a header says. */
 struct lc__npy_info {
-	lc_dtype dtype;              /* element type; not set when raw */
-	bool raw;                    /* '|V1', '|V2', '<f1': bits whose type has no name here */
-	size_t item;                 /* bytes an element */
-	bool big_endian;             /* false where an element is one byte */
-	bool fortran;                /* the first index runs fastest */
-	uint32_t ndim;               /* rank */
+	lc_dtype dtype;  /* element type; not set when raw */
+	bool raw;        /* '|V1', '|V2', '<f1': bits whose type has no name here */
+	size_t item;     /* bytes an element */
+	bool big_endian; /* false where an element is one byte */
+	bool fortran;    /* the first index runs fastest */
+	uint32_t ndim;   /* rank */
 	uint64_t shape[LC_MAX_NDIM]; /* the first ndim entries count */
 	size_t data_offset;          /* of the first element in the file */
 	size_t nbytes;               /* of all elements */

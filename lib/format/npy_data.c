@@ -11,8 +11,7 @@
 
 /* Reverse every 2, 4 or 8 bytes; to may be from. */
 static void
-swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes,
-    size_t width)
+swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes, size_t width)
 {
 	uint16_t two;
 	uint32_t four;
@@ -60,8 +59,8 @@ struct reorder {
 };
 
 static inline __attribute__((always_inline)) void
-copy_units(unsigned char *to, size_t to_step, const unsigned char *from,
-    size_t from_step, uint64_t count, size_t unit)
+copy_units(unsigned char *to, size_t to_step, const unsigned char *from, size_t from_step,
+    uint64_t count, size_t unit)
 {
 	for (uint64_t i = 0; i < count; i++)
 		memcpy(to + i * to_step, from + i * from_step, unit);
@@ -76,21 +75,11 @@ copy_line(const struct reorder *r, uint32_t axis, unsigned char *to,
 	const uint64_t n = r->count[axis];
 
 	switch (r->unit) {
-	case 1:
-		copy_units(to, t, from, f, n, 1);
-		break;
-	case 2:
-		copy_units(to, t, from, f, n, 2);
-		break;
-	case 4:
-		copy_units(to, t, from, f, n, 4);
-		break;
-	case 8:
-		copy_units(to, t, from, f, n, 8);
-		break;
-	default:
-		copy_units(to, t, from, f, n, 16);
-		break;
+	case 1: copy_units(to, t, from, f, n, 1); break;
+	case 2: copy_units(to, t, from, f, n, 2); break;
+	case 4: copy_units(to, t, from, f, n, 4); break;
+	case 8: copy_units(to, t, from, f, n, 8); break;
+	default: copy_units(to, t, from, f, n, 16); break;
 	}
 }
 
@@ -190,9 +179,9 @@ choose_dtype(const struct lc__npy_info *info, int wanted, lc_dtype *out)
 	else if (lc_dtype_name((lc_dtype)wanted) == NULL)
 		return lc__error(LC_INVALID, 0, "unknown dtype %d", wanted);
 	else if (info->raw && lc_dtype_size((lc_dtype)wanted) != info->item)
-		return lc__error(LC_INVALID, 0,
-		    "raw elements of %zu byte%s cannot be %s", info->item,
-		    info->item == 1 ? "" : "s", lc_dtype_name((lc_dtype)wanted));
+		return lc__error(LC_INVALID, 0, "raw elements of %zu byte%s cannot be %s",
+		    info->item, info->item == 1 ? "" : "s",
+		    lc_dtype_name((lc_dtype)wanted));
 	else if (!info->raw && info->dtype != (lc_dtype)wanted)
 		return lc__error(LC_INVALID, 0, "holds %s, not %s",
 		    lc_dtype_name(info->dtype), lc_dtype_name((lc_dtype)wanted));
@@ -203,8 +192,8 @@ choose_dtype(const struct lc__npy_info *info, int wanted, lc_dtype *out)
 
 /* A copy of the elements in C order and little-endian. */
 static lc_status
-convert(const struct lc__npy_info *info, struct reorder *order,
-    const unsigned char *from, void **out)
+convert(const struct lc__npy_info *info, struct reorder *order, const unsigned char *from,
+    void **out)
 {
 	unsigned char *to;
 
@@ -223,8 +212,7 @@ convert(const struct lc__npy_info *info, struct reorder *order,
 }
 
 lc_status
-lc__npy_read(const void *bytes, size_t size, int dtype, lc_tensor *out,
-    void **owned)
+lc__npy_read(const void *bytes, size_t size, int dtype, lc_tensor *out, void **owned)
 {
 	struct lc__npy_info info;
 	struct reorder order = { 0 };

@@ -14,7 +14,8 @@
 static void
 put_counts(const struct lc__counts *c, struct lc__buf *out)
 {
-	lc__buf_printf(out, "\"total\":%llu,\"non_empty\":%llu,\"empty\":%llu,"
+	lc__buf_printf(out,
+	    "\"total\":%llu,\"non_empty\":%llu,\"empty\":%llu,"
 	    "\"missing_image\":%llu,\"missing_file\":%llu,\"invalid\":%llu",
 	    (unsigned long long)c->total, (unsigned long long)c->non_empty,
 	    (unsigned long long)c->empty, (unsigned long long)c->missing_image,
@@ -37,7 +38,8 @@ put_runs(const struct lc__summary *s, struct lc__buf *out)
 static void
 put_written(const struct lc__summary *s, struct lc__buf *out)
 {
-	lc__buf_printf(out, "\"written\":%llu,\"boxes\":%llu,\"clipped\":%llu,"
+	lc__buf_printf(out,
+	    "\"written\":%llu,\"boxes\":%llu,\"clipped\":%llu,"
 	    "\"dropped\":%llu,\"overflow_boxes\":%llu,\"overflow_samples\":%llu",
 	    (unsigned long long)s->written, (unsigned long long)s->boxes,
 	    (unsigned long long)s->clipped, (unsigned long long)s->dropped,
@@ -55,8 +57,7 @@ put_reasons(const struct lc__summary *s, struct lc__buf *out)
 		if (i > 0)
 			lc__buf_append(out, ",", 1);
 		return_if_error(lc__manifest_quote(s->reasons[i].name, out));
-		lc__buf_printf(out, ":%llu",
-		    (unsigned long long)s->reasons[i].count);
+		lc__buf_printf(out, ":%llu", (unsigned long long)s->reasons[i].count);
 	}
 	return LC_OK;
 }
@@ -116,8 +117,8 @@ get_counts(const struct lc__members *from, struct lc__counts *c)
 	    lc__member_has(from, "missing_file");
 
 	for (size_t i = first; i < sizeof(rows) / sizeof(rows[0]); i++)
-		return_if_error(lc__member_number(from, rows[i].key, INT64_MAX,
-		    rows[i].place));
+		return_if_error(
+		    lc__member_number(from, rows[i].key, INT64_MAX, rows[i].place));
 	if (!add_counts(c, &c->total))
 		return lc__member_bad(from, "total", "is out of range");
 	return lc__member_number(from, "total", INT64_MAX, &c->total);
@@ -141,8 +142,8 @@ get_written(const struct lc__members *from, struct lc__summary *s)
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-		return_if_error(lc__member_number(from, rows[i].key, INT64_MAX,
-		    rows[i].place));
+		return_if_error(
+		    lc__member_number(from, rows[i].key, INT64_MAX, rows[i].place));
 	return LC_OK;
 }
 
@@ -152,10 +153,12 @@ get_runs(const struct lc__members *from, struct lc__summary *s)
 	const struct lc__json *list = NULL, *item;
 
 	return_if_error(lc__member_array(from, "runs", &list));
-	s->runs = calloc(list != NULL && list->count > 0 ? list->count : 1, sizeof(*s->runs));
+	s->runs = calloc(list != NULL && list->count > 0 ? list->count : 1,
+	    sizeof(*s->runs));
 	if (s->runs == NULL)
 		return lc__no_memory(from->name);
-	lc__json_each(item, list) {
+	lc__json_each(item, list)
+	{
 		/* Counted first, so that a half-read entry is freed as well. */
 		struct lc__run_summary *place = &s->runs[s->n_runs++];
 		const struct lc__members run = { from->name, "runs", s->n_runs, item };
@@ -185,18 +188,21 @@ get_reasons(const struct lc__members *from, struct lc__summary *s)
 	const struct lc__json *item;
 
 	return_if_error(lc__member_object(from, "reasons", &reasons.json));
-	s->reasons = calloc(reasons.json != NULL && reasons.json->count > 0 ?
-	    reasons.json->count : 1, sizeof(*s->reasons));
+	s->reasons = calloc(reasons.json != NULL && reasons.json->count > 0
+		? reasons.json->count
+		: 1,
+	    sizeof(*s->reasons));
 	if (s->reasons == NULL)
 		return lc__no_memory(from->name);
-	lc__json_each(item, reasons.json) {
+	lc__json_each(item, reasons.json)
+	{
 		struct lc__tally *place = &s->reasons[s->n_reasons];
 		place->name = strdup(item->name);
 		if (place->name == NULL)
 			return lc__no_memory(from->name);
 		s->n_reasons++;
-		return_if_error(lc__member_number_of(&reasons, item, INT64_MAX,
-		    &place->count));
+		return_if_error(
+		    lc__member_number_of(&reasons, item, INT64_MAX, &place->count));
 	}
 	qsort(s->reasons, s->n_reasons, sizeof(*s->reasons), by_name);
 	return LC_OK;
@@ -215,9 +221,8 @@ add_runs(const struct lc__summary *s, struct lc__counts *sum)
 		    !lc__add64(sum->non_empty, c->non_empty, &sum->non_empty) ||
 		    !lc__add64(sum->empty, c->empty, &sum->empty) ||
 		    !lc__add64(sum->missing_image, c->missing_image,
-		        &sum->missing_image) ||
-		    !lc__add64(sum->missing_file, c->missing_file,
-		        &sum->missing_file) ||
+			&sum->missing_image) ||
+		    !lc__add64(sum->missing_file, c->missing_file, &sum->missing_file) ||
 		    !lc__add64(sum->invalid, c->invalid, &sum->invalid))
 			return false;
 	}

@@ -40,8 +40,8 @@ struct lc__summary {
 	uint64_t boxes;           /* written */
 	uint64_t clipped;         /* boxes cut at the edge of the frame, and written */
 	uint64_t dropped;         /* boxes of which too little was left */
-	uint64_t filtered;        /* boxes of classes that are not kept, of all good frames */
-	uint64_t overflow_boxes;  /* boxes above max_boxes, not written */
+	uint64_t filtered; /* boxes of classes that are not kept, of all good frames */
+	uint64_t overflow_boxes;   /* boxes above max_boxes, not written */
 	uint64_t overflow_samples; /* samples that had such */
 	struct lc__tally *reasons; /* of frames not written, by lc__reject_name() */
 	size_t n_reasons;

@@ -21,8 +21,8 @@ static const struct {
 static const struct lc__limit *
 limit_of(const struct lc__thresholds *limits, int i)
 {
-	const struct lc__limit *const all[LIMITS] = { &limits->invalid,
-		&limits->missing, &limits->empty };
+	const struct lc__limit *const all[LIMITS] = { &limits->invalid, &limits->missing,
+		&limits->empty };
 
 	return all[i];
 }
@@ -72,16 +72,14 @@ get_thresholds(const struct lc__members *top, struct lc__thresholds *out)
 		const char *ratio = limit_rows[i].ratio_key;
 		limit->has_count = lc__member_has(top, count);
 		limit->has_ratio = lc__member_has(top, ratio);
-		return_if_error(lc__member_number(top, count, INT64_MAX,
-		    &limit->count));
+		return_if_error(lc__member_number(top, count, INT64_MAX, &limit->count));
 		return_if_error(lc__member_share(top, ratio, &limit->ratio));
 	}
 	return get_mode(top, &out->warn);
 }
 
 lc_status
-lc__thresholds_parse(const char *text, const char *name,
-    struct lc__thresholds *out)
+lc__thresholds_parse(const char *text, const char *name, struct lc__thresholds *out)
 {
 	struct lc__members top = { name, "thresholds", 0, NULL };
 	struct lc__thresholds limits = { 0 };
@@ -118,21 +116,19 @@ note_ratio(struct lc__buf *found, const char *what, uint64_t count, uint64_t tot
 }
 
 static void
-compare(const struct lc__limit *limit, const char *what, uint64_t count,
-    uint64_t total, struct lc__buf *found)
+compare(const struct lc__limit *limit, const char *what, uint64_t count, uint64_t total,
+    struct lc__buf *found)
 {
 	if (limit->has_count && count > limit->count)
 		note_count(found, what, count, total, limit->count);
 	/* A quotient of two integers is the number nearest to it, as the limit is
 	 * the number nearest to its text: 5 of 100 do not exceed 0.05. */
-	if (limit->has_ratio && total > 0 &&
-	    (double)count / (double)total > limit->ratio)
+	if (limit->has_ratio && total > 0 && (double)count / (double)total > limit->ratio)
 		note_ratio(found, what, count, total, limit->ratio);
 }
 
 lc_status
-lc__thresholds_check(const struct lc__thresholds *limits,
-    const struct lc__counts *counts)
+lc__thresholds_check(const struct lc__thresholds *limits, const struct lc__counts *counts)
 {
 	const uint64_t found[LIMITS] = { counts->invalid,
 		counts->missing_image + counts->missing_file, counts->empty };
@@ -140,8 +136,8 @@ lc__thresholds_check(const struct lc__thresholds *limits,
 	lc_status status = LC_OK;
 
 	for (int i = 0; i < LIMITS; i++)
-		compare(limit_of(limits, i), limit_rows[i].what, found[i],
-		    counts->total, &text);
+		compare(limit_of(limits, i), limit_rows[i].what, found[i], counts->total,
+		    &text);
 	if (text.failed)
 		status = lc__no_memory("thresholds");
 	else if (text.size > 0)

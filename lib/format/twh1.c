@@ -8,18 +8,17 @@
 #include "base/hash.h"
 
 #define ENDIAN_BIG 1
-#define IMAGE_ALIGN 4096u  /* direct I/O and huge pages like whole pages */
-#define REGION_ALIGN 64u   /* of the other regions in version 2 */
-#define OLDEST_HEADER 64u  /* a version 1 header without its reserved tail */
+#define IMAGE_ALIGN 4096u /* direct I/O and huge pages like whole pages */
+#define REGION_ALIGN 64u  /* of the other regions in version 2 */
+#define OLDEST_HEADER 64u /* a version 1 header without its reserved tail */
 #define MIN_BLOCK 4096u
 #define MAX_BLOCK (1u << 30)
-#define BOXES_SHIFT 16     /* of the dtype field's half about boxes and mask */
+#define BOXES_SHIFT 16 /* of the dtype field's half about boxes and mask */
 
 /* Position is the number in the header. Version 1 has 0 and 1 only. */
-static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = {
-	LC_F32, LC_F16, LC_BF16, LC_F64, LC_BOOL, LC_U8, LC_I8, LC_U16, LC_I16,
-	LC_U32, LC_I32, LC_U64, LC_I64, LC_C64, LC_C128, LC_F8_E4M3, LC_F8_E5M2
-};
+static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = { LC_F32, LC_F16, LC_BF16, LC_F64,
+	LC_BOOL, LC_U8, LC_I8, LC_U16, LC_I16, LC_U32, LC_I32, LC_U64, LC_I64, LC_C64,
+	LC_C128, LC_F8_E4M3, LC_F8_E5M2 };
 
 uint32_t
 lc__twh1_dtype_code(lc_dtype dtype)
@@ -88,8 +87,7 @@ lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 
 /* Lay a region of count times each bytes behind *end. */
 static bool
-place(uint64_t count, uint64_t each, uint64_t align, uint64_t *end,
-    uint64_t *offset)
+place(uint64_t count, uint64_t each, uint64_t align, uint64_t *end, uint64_t *offset)
 {
 	uint64_t size;
 
@@ -106,7 +104,7 @@ place_extras(lc_shard_info *info, uint64_t row_bytes, uint64_t *end)
 
 	if (info->samples > UINT64_MAX / 16 ||
 	    !lc__add64(LC__TWH1_META_HEADER + 8 * (info->samples + 1), row_bytes,
-	        &size) ||
+		&size) ||
 	    !place(1, size, REGION_ALIGN, end, &info->meta_offset) ||
 	    !place(0, 0, REGION_ALIGN, end, &info->checksum_offset))
 		return false;
@@ -126,8 +124,8 @@ check_version_one(const lc_shard_info *info)
 	if (info->boxes_dtype != info->dtype)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "shard_version 1 has one dtype: boxes of %s do not go with images "
-		    "of %s", lc_dtype_name(info->boxes_dtype),
-		    lc_dtype_name(info->dtype));
+		    "of %s",
+		    lc_dtype_name(info->boxes_dtype), lc_dtype_name(info->dtype));
 	return LC_OK;
 }
 
@@ -144,8 +142,7 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 	return_if_error(check_version_one(info));
 	info->meta_offset = info->checksum_offset = 0;
 	if (!lc__twh1_sizes_of(info, &sizes) ||
-	    !place(info->samples, sizes.image, IMAGE_ALIGN, &end,
-	        &info->image_offset) ||
+	    !place(info->samples, sizes.image, IMAGE_ALIGN, &end, &info->image_offset) ||
 	    !place(info->samples, sizes.boxes, align, &end, &info->boxes_offset) ||
 	    !place(info->samples, sizes.mask, align, &end, &info->mask_offset) ||
 	    (metadata && !place_extras(info, row_bytes, &end)) || end > INT64_MAX)
@@ -156,8 +153,7 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 }
 
 void
-lc__twh1_put_header(const lc_shard_info *info,
-    unsigned char out[LC__TWH1_HEADER])
+lc__twh1_put_header(const lc_shard_info *info, unsigned char out[LC__TWH1_HEADER])
 {
 	memcpy(out, "TWH1", 4);
 	lc__set32(out + 4, info->version);
@@ -198,8 +194,8 @@ lc__twh1_table_size(uint64_t blocks)
 }
 
 void
-lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER],
-    uint64_t blocks, unsigned char *out)
+lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER], uint64_t blocks,
+    unsigned char *out)
 {
 	const uint64_t sealed = LC__TWH1_TABLE_HEADER + 8 * blocks;
 
@@ -246,8 +242,7 @@ read_dtypes(uint32_t field, const char *name, lc_shard_info *info)
 	const bool old = info->version == 1;
 	const uint32_t image = field & 0xffff, boxes = field >> BOXES_SHIFT;
 
-	if (image >= (old ? 2 : LC_DTYPE_COUNT) ||
-	    boxes > (old ? 0 : LC_DTYPE_COUNT))
+	if (image >= (old ? 2 : LC_DTYPE_COUNT) || boxes > (old ? 0 : LC_DTYPE_COUNT))
 		return corrupt(name, "bad dtype", field);
 	info->dtype = dtype_of_code[image];
 	info->boxes_dtype = boxes ? dtype_of_code[boxes - 1] : info->dtype;
@@ -257,8 +252,7 @@ read_dtypes(uint32_t field, const char *name, lc_shard_info *info)
 /* Fields as they stand; the last two exist only before the images, and mean
  * something only from version 2 on. */
 static lc_status
-read_fields(const unsigned char *p, uint64_t size, const char *name,
-    lc_shard_info *info)
+read_fields(const unsigned char *p, uint64_t size, const char *name, lc_shard_info *info)
 {
 	const uint32_t version = lc__get32(p + 4);
 
@@ -275,8 +269,8 @@ read_fields(const unsigned char *p, uint64_t size, const char *name,
 	info->mask_offset = lc__get64(p + 56);
 	info->file_size = size;
 	if (info->image_offset < (version == 1 ? OLDEST_HEADER : LC__TWH1_HEADER))
-		return corrupt(name, "image_offset lies in the header:",
-		    info->image_offset);
+		return corrupt(name,
+		    "image_offset lies in the header:", info->image_offset);
 	if (version == 1)
 		return LC_OK;
 	if (size < LC__TWH1_HEADER)
@@ -311,13 +305,13 @@ check_region(const lc_shard_info *info, const char *name, const char *what,
 		    (unsigned long long)offset, (unsigned long long)*end);
 	if (offset % alignment_of(dtype) != 0)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: %s_offset %llu is not a multiple of the element size",
-		    name, what, (unsigned long long)offset);
-	if (!lc__mul64(info->samples, each, &size) ||
-	    !lc__add64(offset, size, &after) || after > info->file_size)
+		    "%s: %s_offset %llu is not a multiple of the element size", name,
+		    what, (unsigned long long)offset);
+	if (!lc__mul64(info->samples, each, &size) || !lc__add64(offset, size, &after) ||
+	    after > info->file_size)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: %llu samples of %s do not fit the file's %llu bytes",
-		    name, (unsigned long long)info->samples, what,
+		    "%s: %llu samples of %s do not fit the file's %llu bytes", name,
+		    (unsigned long long)info->samples, what,
 		    (unsigned long long)info->file_size);
 	*end = after;
 	return LC_OK;
@@ -332,12 +326,12 @@ check_payload(const char *name, struct lc__twh1 *shard, uint64_t *end)
 		return lc__error(LC_CORRUPT, 0, "%s: image of %u x %u x %u overflows",
 		    name, info->channels, info->height, info->width);
 	*end = info->version == 1 ? OLDEST_HEADER : LC__TWH1_HEADER;
-	return_if_error(check_region(info, name, "image", info->dtype,
-	    info->image_offset, shard->sizes.image, end));
+	return_if_error(check_region(info, name, "image", info->dtype, info->image_offset,
+	    shard->sizes.image, end));
 	return_if_error(check_region(info, name, "boxes", info->boxes_dtype,
 	    info->boxes_offset, shard->sizes.boxes, end));
-	return check_region(info, name, "mask", info->boxes_dtype,
-	    info->mask_offset, shard->sizes.mask, end);
+	return check_region(info, name, "mask", info->boxes_dtype, info->mask_offset,
+	    shard->sizes.mask, end);
 }
 
 static lc_status
@@ -355,12 +349,10 @@ check_meta(const char *name, struct lc__twh1 *shard, uint64_t *end)
 		return corrupt(name, "no metadata section at", info->meta_offset);
 	room -= LC__TWH1_META_HEADER + 8;
 	if (lc__get64(p + 8) != info->samples)
-		return corrupt(name, "wrong number of metadata rows:",
-		    lc__get64(p + 8));
-	if (info->samples > room / 8 ||
-	    lc__get64(p + 16) > room - 8 * info->samples)
-		return corrupt(name, "metadata does not fit the file's bytes:",
-		    info->file_size);
+		return corrupt(name, "wrong number of metadata rows:", lc__get64(p + 8));
+	if (info->samples > room / 8 || lc__get64(p + 16) > room - 8 * info->samples)
+		return corrupt(name,
+		    "metadata does not fit the file's bytes:", info->file_size);
 	shard->offsets = p + LC__TWH1_META_HEADER;
 	shard->rows = shard->offsets + 8 * (info->samples + 1);
 	shard->row_bytes = lc__get64(p + 16);
@@ -381,8 +373,7 @@ check_table(const char *name, struct lc__twh1 *shard, uint64_t *end)
 	p = shard->file + info->checksum_offset;
 	room = info->file_size - info->checksum_offset;
 	if (room < lc__twh1_table_size(0) || memcmp(p, "TWCK", 4) != 0)
-		return corrupt(name, "no checksum section at",
-		    info->checksum_offset);
+		return corrupt(name, "no checksum section at", info->checksum_offset);
 	shard->block = lc__get32(p + 4);
 	if (shard->block < MIN_BLOCK || shard->block > MAX_BLOCK ||
 	    (shard->block & (shard->block - 1)) != 0)
@@ -390,8 +381,7 @@ check_table(const char *name, struct lc__twh1 *shard, uint64_t *end)
 	shard->blocks = lc__twh1_blocks(info->checksum_offset, shard->block);
 	if (lc__get64(p + 8) != shard->blocks ||
 	    room != lc__twh1_table_size(shard->blocks))
-		return corrupt(name, "wrong number of checksums:",
-		    lc__get64(p + 8));
+		return corrupt(name, "wrong number of checksums:", lc__get64(p + 8));
 	sealed = LC__TWH1_TABLE_HEADER + 8 * shard->blocks;
 	if (lc__get64(p + sealed) != lc__hash64(p, sealed))
 		return lc__error(LC_CORRUPT, 0,
@@ -405,8 +395,7 @@ check_table(const char *name, struct lc__twh1 *shard, uint64_t *end)
 }
 
 lc_status
-lc__twh1_parse(const void *file, uint64_t size, const char *name,
-    struct lc__twh1 *out)
+lc__twh1_parse(const void *file, uint64_t size, const char *name, struct lc__twh1 *out)
 {
 	struct lc__twh1 shard = { .file = file };
 	uint64_t end;
@@ -445,7 +434,7 @@ lc__twh1_block_good(const struct lc__twh1 *shard, uint64_t b)
 	const uint64_t left = shard->info.checksum_offset - from;
 
 	return lc__hash64(shard->file + from,
-	    left < shard->block ? left : shard->block) ==
+		   left < shard->block ? left : shard->block) ==
 	    lc__get64(shard->table + 8 * b);
 }
 
@@ -454,6 +443,6 @@ lc__twh1_section_xxh3(const struct lc__twh1 *shard, char out[17])
 {
 	*out = '\0';
 	if (shard->table != NULL)
-		snprintf(out, 17, "%016llx", (unsigned long long)
-		    lc__get64(shard->table + 8 * shard->blocks));
+		snprintf(out, 17, "%016llx",
+		    (unsigned long long)lc__get64(shard->table + 8 * shard->blocks));
 }

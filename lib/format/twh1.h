@@ -10,10 +10,10 @@
 
 #include "lmdbcache.h"
 
-#define LC__TWH1_HEADER 80        /* bytes of the header as written */
-#define LC__TWH1_META_HEADER 32   /* bytes before the row offsets */
-#define LC__TWH1_TABLE_HEADER 32  /* bytes before the block checksums */
-#define LC__TWH1_BLOCK 65536u     /* bytes a checksum block, as written */
+#define LC__TWH1_HEADER 80       /* bytes of the header as written */
+#define LC__TWH1_META_HEADER 32  /* bytes before the row offsets */
+#define LC__TWH1_TABLE_HEADER 32 /* bytes before the block checksums */
+#define LC__TWH1_BLOCK 65536u    /* bytes a checksum block, as written */
 
 /** Bytes that one sample takes in each of the three payload regions. */
 struct lc__twh1_sizes {
@@ -60,8 +60,7 @@ LC_CHECKED lc_status lc__twh1_layout(lc_shard_info *info, bool metadata,
 /** Sizes of one sample; false if the dimensions overflow. */
 bool lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out);
 
-void lc__twh1_put_header(const lc_shard_info *info,
-    unsigned char out[LC__TWH1_HEADER]);
+void lc__twh1_put_header(const lc_shard_info *info, unsigned char out[LC__TWH1_HEADER]);
 void lc__twh1_put_meta_header(uint64_t samples, uint64_t row_bytes,
     unsigned char out[LC__TWH1_META_HEADER]);
 /** Blocks that cover a shard's bytes up to its checksum section. */
@@ -72,8 +71,8 @@ uint64_t lc__twh1_table_size(uint64_t blocks);
  * Finish the checksum section at @p out, whose block checksums are in place:
  * its header, which vouches for the file's header, and its own checksum.
  */
-void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER],
-    uint64_t blocks, unsigned char *out);
+void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER], uint64_t blocks,
+    unsigned char *out);
 
 /**
  * Check a whole shard of @p size bytes: the header, that every region lies in
@@ -82,8 +81,8 @@ void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER],
  * @param name  for messages
  * @return as lc_shard_open().
  */
-LC_CHECKED lc_status lc__twh1_parse(const void *file, uint64_t size,
-    const char *name, struct lc__twh1 *out);
+LC_CHECKED lc_status lc__twh1_parse(const void *file, uint64_t size, const char *name,
+    struct lc__twh1 *out);
 
 /**
  * The checksum that ends the checksum section as 16 hex digits, "" without one. The

@@ -27,8 +27,7 @@ put_source(const struct lc__twh1_row *row, struct lc__buf *out)
 		lc__mpack_str(out, row->run_id);
 	}
 	if (row->original_width || row->original_height) {
-		const uint64_t size[2] = { row->original_width,
-			row->original_height };
+		const uint64_t size[2] = { row->original_width, row->original_height };
 		lc__mpack_str(out, "original_size");
 		put_shape(out, 2, size);
 	}
@@ -58,10 +57,10 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 {
 	const bool has_size = row->original_width || row->original_height;
 
-	lc__mpack_map(out, (row->cache_id.size > 0) + row->has_shape +
-	    row->has_frame_id + (row->run_id != NULL) + has_size +
-	    (row->transform.size > 0) + row->has_classes +
-	    (row->boxes_total > 0) + (row->labels.size > 0));
+	lc__mpack_map(out,
+	    (row->cache_id.size > 0) + row->has_shape + row->has_frame_id +
+		(row->run_id != NULL) + has_size + (row->transform.size > 0) +
+		row->has_classes + (row->boxes_total > 0) + (row->labels.size > 0));
 	if (row->cache_id.size > 0) {
 		lc__mpack_str(out, "cache_id");
 		lc__mpack_bin(out, row->cache_id.data, row->cache_id.size);
@@ -166,8 +165,7 @@ take_int(struct cursor *c)
 	if (type >= 0xe0)
 		return extend_sign(v, 1);
 	if (type >= 0xd0 && type <= 0xd3)
-		return extend_sign(take_big(c, 1u << (type - 0xd0)),
-		    1u << (type - 0xd0));
+		return extend_sign(take_big(c, 1u << (type - 0xd0)), 1u << (type - 0xd0));
 	if (type >= 0xcc && type <= 0xcf)
 		v = take_big(c, 1u << (type - 0xcc));
 	else
@@ -217,11 +215,21 @@ static void
 skip_scalar(struct cursor *c, unsigned type)
 {
 	static const unsigned char plain[] = {
-		[0xca - 0xca] = 4, [0xcb - 0xca] = 8, [0xcc - 0xca] = 1,
-		[0xcd - 0xca] = 2, [0xce - 0xca] = 4, [0xcf - 0xca] = 8,
-		[0xd0 - 0xca] = 1, [0xd1 - 0xca] = 2, [0xd2 - 0xca] = 4,
-		[0xd3 - 0xca] = 8, [0xd4 - 0xca] = 2, [0xd5 - 0xca] = 3,
-		[0xd6 - 0xca] = 5, [0xd7 - 0xca] = 9, [0xd8 - 0xca] = 17
+		[0xca - 0xca] = 4,
+		[0xcb - 0xca] = 8,
+		[0xcc - 0xca] = 1,
+		[0xcd - 0xca] = 2,
+		[0xce - 0xca] = 4,
+		[0xcf - 0xca] = 8,
+		[0xd0 - 0xca] = 1,
+		[0xd1 - 0xca] = 2,
+		[0xd2 - 0xca] = 4,
+		[0xd3 - 0xca] = 8,
+		[0xd4 - 0xca] = 2,
+		[0xd5 - 0xca] = 3,
+		[0xd6 - 0xca] = 5,
+		[0xd7 - 0xca] = 9,
+		[0xd8 - 0xca] = 17,
 	};
 
 	if (type == 0xc1)
@@ -276,8 +284,8 @@ typedef void take_member(struct cursor *c, lc_id key, void *out);
 static bool
 take_map(lc_id bytes, take_member *take_value, void *out)
 {
-	struct cursor c = { bytes.data, (const unsigned char *)bytes.data +
-	    bytes.size, false };
+	struct cursor c = { bytes.data, (const unsigned char *)bytes.data + bytes.size,
+		false };
 	const uint64_t n = take_count(&c, take_type(&c), 0x80, 0x90, 0xde, 2);
 
 	for (uint64_t i = 0; i < n && !c.failed; i++) {
@@ -328,8 +336,7 @@ take_size(struct cursor *c, lc_sample_origin *said)
 {
 	uint64_t size[2] = { 0, 0 };
 
-	if (take_shape(c, size, 2) != 2 || size[0] > UINT32_MAX ||
-	    size[1] > UINT32_MAX)
+	if (take_shape(c, size, 2) != 2 || size[0] > UINT32_MAX || size[1] > UINT32_MAX)
 		c->failed = true;
 	said->original_width = (uint32_t)size[0];
 	said->original_height = (uint32_t)size[1];

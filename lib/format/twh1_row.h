@@ -10,21 +10,21 @@
 
 /** What a row says. Borrows its bytes; what is absent is empty, NULL or 0. */
 struct lc__twh1_row {
-	lc_id cache_id;                      /* the key of the record */
-	bool has_shape;                      /* ndim and shape count */
-	uint32_t ndim;                       /* rank before it became CHW */
-	uint64_t shape[LC_MAX_NDIM];         /* dimensions before it became CHW */
-	bool has_frame_id;                   /* frame_id counts */
-	uint64_t frame_id;                   /* number of the frame in its run */
-	const char *run_id;                  /* UTF-8 name of the run */
-	uint64_t original_width;             /* of the source image, 0 if absent */
-	uint64_t original_height;            /* of the source image */
-	lc_id transform;                     /* one MessagePack value */
-	bool has_classes;                    /* class_ids and n_classes count */
-	const int64_t *class_ids;            /* of the boxes that are written, -1: none */
-	uint32_t n_classes;                  /* how many */
-	uint64_t boxes_total;                /* boxes before max_boxes, 0 to leave it out: the same */
-	lc_id labels;                        /* one MessagePack map: other fields of the label */
+	lc_id cache_id;              /* the key of the record */
+	bool has_shape;              /* ndim and shape count */
+	uint32_t ndim;               /* rank before it became CHW */
+	uint64_t shape[LC_MAX_NDIM]; /* dimensions before it became CHW */
+	bool has_frame_id;           /* frame_id counts */
+	uint64_t frame_id;           /* number of the frame in its run */
+	const char *run_id;          /* UTF-8 name of the run */
+	uint64_t original_width;     /* of the source image, 0 if absent */
+	uint64_t original_height;    /* of the source image */
+	lc_id transform;             /* one MessagePack value */
+	bool has_classes;            /* class_ids and n_classes count */
+	const int64_t *class_ids;    /* of the boxes that are written, -1: none */
+	uint32_t n_classes;          /* how many */
+	uint64_t boxes_total; /* boxes before max_boxes, 0 to leave it out: the same */
+	lc_id labels;         /* one MessagePack map: other fields of the label */
 };
 
 /** Append a row; the same row gives the same bytes. */

@@ -24,7 +24,7 @@ bool lc__twh1_read_row(const lc_shard_info *info, lc_id row, lc_sample *sample);
  * @param name  for messages
  * @return LC_OK; LC_CORRUPT for a bad metadata row.
  */
-LC_CHECKED lc_status lc__twh1_sample(const struct lc__twh1 *shard,
-    const char *name, uint64_t i, lc_sample *out);
+LC_CHECKED lc_status lc__twh1_sample(const struct lc__twh1 *shard, const char *name,
+    uint64_t i, lc_sample *out);
 
 #endif

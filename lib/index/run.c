@@ -19,15 +19,12 @@ lc__id_compare(const void *a, size_t a_size, const void *b, size_t b_size)
 }
 
 bool
-lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
-    struct lc__run *out)
+lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id, struct lc__run *out)
 {
 	uint64_t table_size;
 
-	if (size < LC__RUN_HEADER ||
-	    memcmp(bytes + run_at_magic, RUN_MAGIC, 4) != 0 ||
-	    lc__get64(bytes + run_at_checksum) !=
-	    lc__hash64(bytes, run_at_checksum) ||
+	if (size < LC__RUN_HEADER || memcmp(bytes + run_at_magic, RUN_MAGIC, 4) != 0 ||
+	    lc__get64(bytes + run_at_checksum) != lc__hash64(bytes, run_at_checksum) ||
 	    lc__get16(bytes + run_at_version) != RUN_VERSION ||
 	    lc__get16(bytes + run_at_header) != LC__RUN_HEADER)
 		return false;
@@ -45,8 +42,7 @@ lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 	out->keys = out->table + table_size;
 	out->blocks = lc__get32(out->keys + out->keys_size - 4);
 	return out->entries <= out->keys_size / (entry_head + 1) &&
-	    out->blocks ==
-	    (out->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK &&
+	    out->blocks == (out->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK &&
 	    out->blocks <= (out->keys_size - 4) / 4;
 }
 
@@ -62,8 +58,8 @@ lc__run_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
 }
 
 void
-lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
-    uint64_t hash, bool checked)
+lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run, uint64_t hash,
+    bool checked)
 {
 	const unsigned char *bucket = lc__run_bucket(run, hash);
 
@@ -82,8 +78,7 @@ bucket_intact(const unsigned char *bucket, uint32_t number)
 	const uint32_t check = lc__get32(bucket + bucket_at_check);
 	const uint32_t overflow = check & BUCKET_OVERFLOW;
 
-	return (check & ~BUCKET_OVERFLOW) ==
-	    bucket_check(bucket, number, overflow);
+	return (check & ~BUCKET_OVERFLOW) == bucket_check(bucket, number, overflow);
 }
 
 enum lc__run_found
@@ -93,14 +88,13 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 	const uint32_t fingerprint = (uint32_t)probe->hash;
 
 	while (probe->walked < run->buckets) {
-		const unsigned char *bucket =
-		    run->table + (size_t)probe->bucket * LC__RUN_BUCKET;
+		const unsigned char *bucket = run->table +
+		    (size_t)probe->bucket * LC__RUN_BUCKET;
 		if (probe->slot == 0 && probe->checked &&
 		    !bucket_intact(bucket, probe->bucket))
 			return LC__RUN_DAMAGED;
 		while (probe->slot < bucket_slots) {
-			const unsigned char *slot =
-			    bucket + slot_size * probe->slot++;
+			const unsigned char *slot = bucket + slot_size * probe->slot++;
 			if (lc__get32(slot + 8) != fingerprint)
 				continue;
 			*location = lc__get64(slot);
@@ -136,8 +130,7 @@ lc__run_table_intact(const struct lc__run *run)
 	uint64_t used = 0;
 
 	for (uint32_t i = 0; i < run->buckets; i++) {
-		const unsigned char *bucket =
-		    run->table + (size_t)i * LC__RUN_BUCKET;
+		const unsigned char *bucket = run->table + (size_t)i * LC__RUN_BUCKET;
 
 		if (!bucket_intact(bucket, i))
 			return false;
@@ -149,8 +142,7 @@ lc__run_table_intact(const struct lc__run *run)
 
 /* Read the entry at p; NULL if it does not end by end. */
 static const unsigned char *
-read_entry(const unsigned char *p, const unsigned char *end,
-    struct lc__run_entry *out)
+read_entry(const unsigned char *p, const unsigned char *end, struct lc__run_entry *out)
 {
 	if (end - p < entry_head)
 		return NULL;
@@ -163,13 +155,12 @@ read_entry(const unsigned char *p, const unsigned char *end,
 }
 
 bool
-lc__run_tombstone(const struct lc__run *run, uint64_t location,
-    struct lc__run_entry *out)
+lc__run_tombstone(const struct lc__run *run, uint64_t location, struct lc__run_entry *out)
 {
 	const uint64_t offset = location & ~LC__TOMBSTONE;
 
-	return offset < run->keys_size && read_entry(run->keys + offset,
-	    run->keys + run->keys_size, out) != NULL &&
+	return offset < run->keys_size &&
+	    read_entry(run->keys + offset, run->keys + run->keys_size, out) != NULL &&
 	    out->location == location;
 }
 
@@ -195,10 +186,9 @@ enter_block(struct lc__run_cursor *cursor, uint32_t number)
 		return false;
 	size = lc__get32(block + block_at_size);
 	cursor->left = lc__get32(block + block_at_entries);
-	if (size < block_header || size > room - offset ||
-	    cursor->left > LC__RUN_BLOCK ||
+	if (size < block_header || size > room - offset || cursor->left > LC__RUN_BLOCK ||
 	    lc__get64(block + block_at_checksum) !=
-	    block_checksum(block, size, number, cursor->left))
+		block_checksum(block, size, number, cursor->left))
 		return false;
 	cursor->damaged = false;
 	cursor->block = number;
@@ -227,13 +217,12 @@ block_above(struct lc__run_cursor *cursor, uint32_t number, const void *id,
     size_t id_size)
 {
 	return enter_block(cursor, number) && lc__run_next(cursor) &&
-	    lc__id_compare(cursor->entry.id, cursor->entry.id_size, id,
-	    id_size) > 0;
+	    lc__id_compare(cursor->entry.id, cursor->entry.id_size, id, id_size) > 0;
 }
 
 bool
-lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
-    const void *id, size_t id_size)
+lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run, const void *id,
+    size_t id_size)
 {
 	uint32_t low = 0, high = run->blocks;
 
@@ -253,16 +242,16 @@ lc__run_seek(struct lc__run_cursor *cursor, const struct lc__run *run,
 	if (!enter_block(cursor, low))
 		return false;
 	while (lc__run_next(cursor)) {
-		if (id == NULL || lc__id_compare(cursor->entry.id,
-		    cursor->entry.id_size, id, id_size) >= 0)
+		if (id == NULL ||
+		    lc__id_compare(cursor->entry.id, cursor->entry.id_size, id,
+			id_size) >= 0)
 			return true;
 	}
 	return false;
 }
 
 bool
-lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run,
-    uint32_t block)
+lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run, uint32_t block)
 {
 	memset(cursor, 0, sizeof(*cursor));
 	cursor->run = run;
@@ -386,15 +375,16 @@ lc__run_merge_next(struct lc__run_merge *merge, struct lc__run_entry *out)
 		if (merge->damaged != 0) {
 			const uint64_t run = merge->damaged - 1;
 			merge->damaged = 0;
-			return lc__error(LC_CORRUPT, 0,
-			    "index run %llu is damaged", (unsigned long long)run);
+			return lc__error(LC_CORRUPT, 0, "index run %llu is damaged",
+			    (unsigned long long)run);
 		}
 		if (merge->used == 0)
 			return LC_END;
 		entry = merge->heap[0]->cursor.entry;
 		advance(merge);
-		if (merge->last.id != NULL && lc__id_compare(merge->last.id,
-		    merge->last.id_size, entry.id, entry.id_size) == 0)
+		if (merge->last.id != NULL &&
+		    lc__id_compare(merge->last.id, merge->last.id_size, entry.id,
+			entry.id_size) == 0)
 			continue;
 		merge->last = entry;
 		*out = entry;

@@ -22,14 +22,14 @@
 
 /** A run whose header was checked; borrowed from its bytes. */
 struct lc__run {
-	uint64_t id;      /* run id */
-	uint64_t entries; /* tombstones included */
-	uint32_t buckets; /* of LC__RUN_BUCKET bytes */
-	uint32_t level;   /* how often merged */
+	uint64_t id;                /* run id */
+	uint64_t entries;           /* tombstones included */
+	uint32_t buckets;           /* of LC__RUN_BUCKET bytes */
+	uint32_t level;             /* how often merged */
 	const unsigned char *table; /* the buckets */
 	const unsigned char *keys;  /* the key section */
-	uint64_t keys_size; /* its bytes */
-	uint32_t blocks;  /* blocks in the key section */
+	uint64_t keys_size;         /* its bytes */
+	uint32_t blocks;            /* blocks in the key section */
 };
 
 /** Read and check a header and the sizes in it. */
@@ -43,8 +43,8 @@ bool lc__run_says(const unsigned char *bytes, uint64_t size, uint64_t *id);
 static inline const unsigned char *
 lc__run_bucket(const struct lc__run *run, uint64_t hash)
 {
-	const uint64_t bucket =
-	    (uint64_t)(((unsigned __int128)hash * run->buckets) >> 64);
+	const uint64_t bucket = (uint64_t)(((unsigned __int128)hash * run->buckets) >>
+	    64);
 
 	return run->table + bucket * LC__RUN_BUCKET;
 }
@@ -53,22 +53,21 @@ lc__run_bucket(const struct lc__run *run, uint64_t hash)
 struct lc__run_probe {
 	const struct lc__run *run;
 	uint64_t hash;
-	uint32_t bucket;  /* current bucket */
-	uint32_t slot;    /* next slot in it */
-	uint32_t walked;  /* buckets seen */
-	bool checked;     /* verify each bucket's check */
+	uint32_t bucket; /* current bucket */
+	uint32_t slot;   /* next slot in it */
+	uint32_t walked; /* buckets seen */
+	bool checked;    /* verify each bucket's check */
 };
 
 enum lc__run_found {
-	LC__RUN_END,     /* no further candidate */
-	LC__RUN_MATCH,   /* a location whose hash agrees: compare the cache_id */
-	LC__RUN_DAMAGED  /* a bucket's check is wrong */
+	LC__RUN_END,    /* no further candidate */
+	LC__RUN_MATCH,  /* a location whose hash agrees: compare the cache_id */
+	LC__RUN_DAMAGED /* a bucket's check is wrong */
 };
 
 void lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
     uint64_t hash, bool checked);
-enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe,
-    uint64_t *location);
+enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location);
 
 /** Does the table of a run lead to this location? */
 bool lc__run_has(const struct lc__run *run, uint64_t hash, uint64_t location);
@@ -90,11 +89,11 @@ bool lc__run_tombstone(const struct lc__run *run, uint64_t location,
 /** A walk over the key section. */
 struct lc__run_cursor {
 	const struct lc__run *run;
-	uint32_t block;  /* current block */
-	uint32_t left;   /* entries left in it */
+	uint32_t block;               /* current block */
+	uint32_t left;                /* entries left in it */
 	const unsigned char *p, *end; /* next entry, end of the block */
 	struct lc__run_entry entry;   /* the current one */
-	bool damaged;    /* met a block whose checksum or lengths are wrong */
+	bool damaged; /* met a block whose checksum or lengths are wrong */
 };
 
 /** Go to the first entry >= id (all, with NULL); false at the end or damage. */

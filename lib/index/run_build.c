@@ -15,8 +15,8 @@ bucket_count(uint64_t entries)
 }
 
 lc_status
-lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
-    uint64_t entries, uint64_t id_bytes)
+lc__run_build_start(struct lc__run_builder *builder, uint64_t seed, uint64_t entries,
+    uint64_t id_bytes)
 {
 	const uint64_t buckets = bucket_count(entries);
 	const uint64_t blocks = entries / LC__RUN_BLOCK + 1;
@@ -39,7 +39,8 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
 	memset(builder->bytes + LC__RUN_HEADER, 0xff, buckets * LC__RUN_BUCKET);
 	for (uint64_t i = 0; i < buckets; i++)
 		lc__set32(builder->bytes + LC__RUN_HEADER + i * LC__RUN_BUCKET +
-		    bucket_at_check, 0);
+			bucket_at_check,
+		    0);
 	return LC_OK;
 }
 
@@ -48,8 +49,7 @@ static void
 insert(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 {
 	unsigned char *const table = builder->bytes + LC__RUN_HEADER;
-	uint64_t number =
-	    (uint64_t)(((unsigned __int128)hash * builder->buckets) >> 64);
+	uint64_t number = (uint64_t)(((unsigned __int128)hash * builder->buckets) >> 64);
 
 	for (;;) {
 		unsigned char *bucket = table + number * LC__RUN_BUCKET;
@@ -72,13 +72,12 @@ static void
 insert_later(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 {
 	const uint64_t i = builder->entries % LC__RUN_AHEAD;
-	const uint64_t bucket =
-	    (uint64_t)(((unsigned __int128)hash * builder->buckets) >> 64);
+	const uint64_t bucket = (uint64_t)(((unsigned __int128)hash * builder->buckets) >>
+	    64);
 
 	if (builder->entries >= LC__RUN_AHEAD)
 		insert(builder, builder->ahead[i].hash, builder->ahead[i].location);
-	__builtin_prefetch(builder->bytes + LC__RUN_HEADER +
-	    bucket * LC__RUN_BUCKET, 1);
+	__builtin_prefetch(builder->bytes + LC__RUN_HEADER + bucket * LC__RUN_BUCKET, 1);
 	builder->ahead[i].hash = hash;
 	builder->ahead[i].location = location;
 }
@@ -111,15 +110,14 @@ static void
 begin_block(struct lc__run_builder *builder)
 {
 	builder->block = builder->used;
-	builder->offsets[builder->blocks] =
-	    (uint32_t)(builder->used - builder->keys);
+	builder->offsets[builder->blocks] = (uint32_t)(builder->used - builder->keys);
 	lc__set32(builder->bytes + builder->block + block_at_entries, 0);
 	builder->used += block_header;
 }
 
 void
-lc__run_build_add(struct lc__run_builder *builder, uint64_t hash,
-    uint64_t location, const void *id, size_t id_size)
+lc__run_build_add(struct lc__run_builder *builder, uint64_t hash, uint64_t location,
+    const void *id, size_t id_size)
 {
 	unsigned char *entry, *block;
 
@@ -135,8 +133,7 @@ lc__run_build_add(struct lc__run_builder *builder, uint64_t hash,
 	builder->used += entry_head + id_size;
 	builder->entries++;
 	block = builder->bytes + builder->block;
-	lc__set32(block + block_at_entries,
-	    lc__get32(block + block_at_entries) + 1);
+	lc__set32(block + block_at_entries, lc__get32(block + block_at_entries) + 1);
 	if (lc__get32(block + block_at_entries) == LC__RUN_BLOCK)
 		end_block(builder);
 }
@@ -149,8 +146,7 @@ append32(struct lc__run_builder *builder, uint32_t v)
 }
 
 void
-lc__run_build_finish(struct lc__run_builder *builder, uint64_t id,
-    uint32_t level)
+lc__run_build_finish(struct lc__run_builder *builder, uint64_t id, uint32_t level)
 {
 	unsigned char *const head = builder->bytes;
 
@@ -194,16 +190,15 @@ lc__run_hash(uint64_t seed, const void *id, size_t id_size)
 
 /* At least the size of the run with one more entry. */
 static uint64_t
-merged_size(const struct lc__run_builder *builder,
-    const struct lc__run_entry *entry)
+merged_size(const struct lc__run_builder *builder, const struct lc__run_entry *entry)
 {
 	return builder->used + block_header + entry_head + entry->id_size +
 	    ((uint64_t)builder->blocks + 2) * 4;
 }
 
 lc_status
-lc__run_build_merged(struct lc__run_builder *builder,
-    const struct lc__run *runs, uint32_t n, bool drop_tombstones)
+lc__run_build_merged(struct lc__run_builder *builder, const struct lc__run *runs,
+    uint32_t n, bool drop_tombstones)
 {
 	struct lc__run_merge *merge = lc__run_merge_open(runs, n, NULL, 0);
 	struct lc__run_entry entry;
@@ -222,8 +217,8 @@ lc__run_build_merged(struct lc__run_builder *builder,
 			break;
 		}
 		lc__run_build_add(builder,
-		    lc__run_hash(builder->seed, entry.id, entry.id_size),
-		    entry.location, entry.id, entry.id_size);
+		    lc__run_hash(builder->seed, entry.id, entry.id_size), entry.location,
+		    entry.id, entry.id_size);
 	}
 	lc__run_merge_close(merge);
 	return status == LC_END ? LC_OK : status;

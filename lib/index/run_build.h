@@ -11,17 +11,17 @@
 
 /** A run under construction. */
 struct lc__run_builder {
-	uint64_t seed;     /* of the module's hash */
-	uint64_t entries;  /* added so far */
-	uint64_t limit;    /* how many there is room for */
+	uint64_t seed;    /* of the module's hash */
+	uint64_t entries; /* added so far */
+	uint64_t limit;   /* how many there is room for */
 	uint32_t buckets;
-	uint32_t blocks;   /* finished blocks */
+	uint32_t blocks;      /* finished blocks */
 	unsigned char *bytes; /* malloc'ed: header, buckets, key section */
-	size_t room;       /* of bytes */
-	size_t keys;       /* offset of the key section */
-	size_t used;       /* bytes up to the current entry */
-	size_t block;      /* offset of the current block, 0 for none */
-	uint32_t *offsets; /* of the blocks in the key section, malloc'ed */
+	size_t room;          /* of bytes */
+	size_t keys;          /* offset of the key section */
+	size_t used;          /* bytes up to the current entry */
+	size_t block;         /* offset of the current block, 0 for none */
+	uint32_t *offsets;    /* of the blocks in the key section, malloc'ed */
 	struct {
 		uint64_t hash, location;
 	} ahead[LC__RUN_AHEAD]; /* ring of entries on their way into the table */
@@ -31,19 +31,18 @@ struct lc__run_builder {
  * Start a run that will get at most @p entries entries whose cache_ids have at
  * most @p id_bytes bytes together.
  */
-LC_CHECKED lc_status lc__run_build_start(struct lc__run_builder *builder,
-    uint64_t seed, uint64_t entries, uint64_t id_bytes);
+LC_CHECKED lc_status lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
+    uint64_t entries, uint64_t id_bytes);
 
 /**
  * Add an entry; they come in byte order. @p hash is that of the cache_id; for a
  * deletion, the location is just LC__TOMBSTONE.
  */
-void lc__run_build_add(struct lc__run_builder *builder, uint64_t hash,
-    uint64_t location, const void *id, size_t id_size);
+void lc__run_build_add(struct lc__run_builder *builder, uint64_t hash, uint64_t location,
+    const void *id, size_t id_size);
 
 /** Finish: builder->bytes and builder->used are the value of run @p id. */
-void lc__run_build_finish(struct lc__run_builder *builder, uint64_t id,
-    uint32_t level);
+void lc__run_build_finish(struct lc__run_builder *builder, uint64_t id, uint32_t level);
 
 void lc__run_build_free(struct lc__run_builder *builder);
 

@@ -36,7 +36,7 @@ enum {
 	block_at_entries = 4,  /* u32 */
 	block_at_checksum = 8, /* u64, XXH3-64 of what follows, seeded */
 	block_header = 16,
-	entry_head = 10        /* u64 location, u16 cache_id size - 1 */
+	entry_head = 10 /* u64 location, u16 cache_id size - 1 */
 };
 
 /* The check of a bucket: over its slots and its overflow bit, in its place. */
@@ -44,7 +44,8 @@ static inline uint32_t
 bucket_check(const unsigned char *bucket, uint32_t number, uint32_t overflow)
 {
 	return (uint32_t)lc__hash64_seed(bucket, bucket_at_check,
-	    (uint64_t)number << 32 | overflow) & ~BUCKET_OVERFLOW;
+		   (uint64_t)number << 32 | overflow) &
+	    ~BUCKET_OVERFLOW;
 }
 
 /* The checksum of a block: seeded with its number, so that no block can take the

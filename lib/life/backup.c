@@ -41,8 +41,8 @@ copy_module(struct lc_cache *cache, const char *dir, const char *data, bool comp
 		status = fill(cache, data, compact);
 	}
 	if (status == LC_EXISTS)
-		return lc__error(LC_INVALID, 0,
-		    "%s: exists; a backup replaces nothing", data);
+		return lc__error(LC_INVALID, 0, "%s: exists; a backup replaces nothing",
+		    data);
 	return status;
 }
 
@@ -62,8 +62,7 @@ lc_backup(lc_cache *cache, const char *root, unsigned flags)
 	if (data == NULL)
 		status = lc__no_memory("backup");
 	else
-		status = copy_module(cache, dir, data,
-		    (flags & LC_BACKUP_COMPACT) != 0);
+		status = copy_module(cache, dir, data, (flags & LC_BACKUP_COMPACT) != 0);
 	free(data);
 	free(dir);
 	return status;

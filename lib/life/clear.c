@@ -41,8 +41,8 @@ clear(struct lc__change *change, void *claimed)
 
 	return_if_error(lc__has_inputs(&change->snapshot, &filled));
 	if (filled && !*(const bool *)claimed)
-		return lc__error(LC_BUSY, 0, "clear: %s: inputs are being "
-		    "declared", lc__env_dir(change->snapshot.env));
+		return lc__error(LC_BUSY, 0, "clear: %s: inputs are being declared",
+		    lc__env_dir(change->snapshot.env));
 	return clear_rows(change);
 }
 
@@ -59,7 +59,8 @@ remove_kept(const char *dir)
 	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL)
 		if (fnmatch("fill.[0-9]*.part*", entry->d_name, 0) == 0 &&
 		    unlinkat(entries.fd, entry->d_name, 0) == -1) {
-			status = lc__error_sys(errno, "%s/%s: remove", dir, entry->d_name);
+			status = lc__error_sys(errno, "%s/%s: remove", dir,
+			    entry->d_name);
 			break;
 		}
 	lc__dir_close(&entries);
@@ -74,8 +75,7 @@ clear_module(lc_cache *cache, bool claimed)
 	lc_status status;
 
 	lc__flush_hold(cache);
-	status = lc__change_run(cache->env, cache->options.durability, clear,
-	    &claimed);
+	status = lc__change_run(cache->env, cache->options.durability, clear, &claimed);
 	lc__flush_release(cache, status == LC_OK);
 	return status;
 }

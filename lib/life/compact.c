@@ -38,7 +38,8 @@ static lc_status
 check_options(const lc_compact_options *o)
 {
 	if (o->struct_size != sizeof(*o))
-		return lc__error(LC_INVALID, 0, "compact: option struct_size: "
+		return lc__error(LC_INVALID, 0,
+		    "compact: option struct_size: "
 		    "not set by lc_compact_options_init() of this version");
 	/* So that a NaN is none of these. */
 	if (!(o->live_ratio >= 0 && o->live_ratio <= 1))
@@ -88,14 +89,13 @@ note_damage(struct compaction *c)
 /* ---- a trial -------------------------------------------------------------- */
 
 static lc_status
-count_groups(struct compaction *c, struct lc__snapshot *s,
-    struct lc__chunk_group *group)
+count_groups(struct compaction *c, struct lc__snapshot *s, struct lc__chunk_group *group)
 {
 	uint64_t next = 1;
 	lc_status status;
 
-	while ((status = lc__chunk_group_next(s, c->options, &next, &c->looked,
-	    group)) == LC_OK) {
+	while ((status = lc__chunk_group_next(s, c->options, &next, &c->looked, group)) ==
+	    LC_OK) {
 		c->result.rewritten += group->count;
 		c->result.moved += group->live;
 		c->result.dropped += group->records - group->live;
@@ -137,8 +137,7 @@ find_group(struct compaction *c, uint64_t *next, struct lc__chunk_group *group)
 }
 
 static lc_status
-rewrite_group(struct compaction *c, const struct lc__chunk_group *group,
-    uint64_t *next)
+rewrite_group(struct compaction *c, const struct lc__chunk_group *group, uint64_t *next)
 {
 	struct lc__rewrite rewrite = { .group = group, .options = c->options };
 	const lc_status status = lc__change_run(c->cache->env,
@@ -192,8 +191,7 @@ merge_index(struct compaction *c)
 static lc_status
 compact(struct compaction *c, struct lc__chunk_group *group)
 {
-	return_if_error(count(c, &c->result.chunks_before,
-	    &c->result.bytes_before));
+	return_if_error(count(c, &c->result.chunks_before, &c->result.bytes_before));
 	c->total = c->result.bytes_before;
 	if (c->options->dry_run)
 		return try_all(c, group);
@@ -203,8 +201,7 @@ compact(struct compaction *c, struct lc__chunk_group *group)
 }
 
 lc_status
-lc_compact(lc_cache *cache, const lc_compact_options *options,
-    lc_compact_result *out)
+lc_compact(lc_cache *cache, const lc_compact_options *options, lc_compact_result *out)
 {
 	struct compaction c = { .cache = cache, .options = options };
 	lc_compact_options defaults;

@@ -13,8 +13,11 @@
 
 /* The words for what to do with a key that the target has. */
 static const char *const conflicts[] = {
-	[LC_KEEP] = "keep", [LC_REPLACE] = "replace", [LC_SAME] = "same",
-	[LC_FAIL] = "fail", NULL
+	[LC_KEEP] = "keep",
+	[LC_REPLACE] = "replace",
+	[LC_SAME] = "same",
+	[LC_FAIL] = "fail",
+	NULL,
 };
 
 const char *
@@ -40,7 +43,7 @@ struct copying {
 	struct lc__known **known; /* the target's structures by the source's ids;
 	                             malloc'ed */
 	size_t nknown;
-	uint64_t done, total;     /* bytes of records walked over, and to be */
+	uint64_t done, total; /* bytes of records walked over, and to be */
 	lc_copy_result result;
 };
 
@@ -75,10 +78,9 @@ find_known(struct copying *c, uint32_t id, struct lc__known **out)
 	return_if_error(reserve_known(c, id + 1));
 	if (c->known[id] == NULL) {
 		return_if_error(lc__check_schema(c->to, schema));
-		return_if_error(lc__schema_decode(schema->bytes, schema->size,
-		    &same));
-		return_if_error(lc__schemas_intern(
-		    lc__module_of(c->to->env)->schemas, same, &c->known[id]));
+		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
+		return_if_error(lc__schemas_intern(lc__module_of(c->to->env)->schemas,
+		    same, &c->known[id]));
 	}
 	*out = c->known[id];
 	return LC_OK;
@@ -196,8 +198,7 @@ walk(struct copying *c,
 
 	lc__iter_rewind(c->iter);
 	c->result.damaged = 0;
-	while ((status = lc__iter_step(c->iter, &record, &location)) !=
-	    LC_END) {
+	while ((status = lc__iter_step(c->iter, &record, &location)) != LC_END) {
 		if (status == LC_CORRUPT) {
 			if (each == copy_record)
 				note_damage(c);
@@ -229,21 +230,21 @@ static lc_status
 check_options(const struct copying *c)
 {
 	if (c->options->struct_size != sizeof(*c->options))
-		return lc__error(LC_INVALID, 0, "copy: option struct_size: not "
+		return lc__error(LC_INVALID, 0,
+		    "copy: option struct_size: not "
 		    "set by lc_copy_options_init() of this version");
 	if (lc_conflict_name(c->options->conflict) == NULL)
-		return lc__error(LC_INVALID, 0,
-		    "copy: option conflict: unknown");
+		return lc__error(LC_INVALID, 0, "copy: option conflict: unknown");
 	if (c->from->env == c->to->env)
-		return lc__error(LC_INVALID, 0, "copy: module %s: source and "
-		    "target are the same", c->from->module_id);
+		return lc__error(LC_INVALID, 0,
+		    "copy: module %s: source and target are the same",
+		    c->from->module_id);
 	return_if_error(lc__check_plain(c->to, "copy"));
 	return c->options->dry_run ? LC_OK : lc__check_writable(c->to, "copy");
 }
 
 lc_status
-lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options,
-    lc_copy_result *out)
+lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_result *out)
 {
 	struct copying c = { .from = from, .to = to, .options = options };
 	lc_copy_options defaults;
@@ -263,8 +264,8 @@ lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options,
 	if (out != NULL)
 		*out = c.result;
 	if (c.result.damaged > 0)
-		return lc__error(LC_CORRUPT, 0, "copy: %s: %llu damaged records "
-		    "passed over", from->module_id,
+		return lc__error(LC_CORRUPT, 0,
+		    "copy: %s: %llu damaged records passed over", from->module_id,
 		    (unsigned long long)c.result.damaged);
 	return LC_OK;
 }

@@ -21,11 +21,11 @@ lc__decoded_free(struct lc__decoded *d)
 static lc_status
 make(struct lc__decoded *d, uint32_t count)
 {
-	*d = (struct lc__decoded) {
+	*d = (struct lc__decoded){
 		.tensors = calloc((size_t)count + 1, sizeof(*d->tensors)),
 		.pointers = calloc((size_t)count + 1, sizeof(const lc_tensor *)),
 		.blocks = calloc((size_t)count + 1, sizeof(struct lc__block *)),
-		.stored = calloc((size_t)count + 1, sizeof(*d->stored))
+		.stored = calloc((size_t)count + 1, sizeof(*d->stored)),
 	};
 	if (d->tensors == NULL || d->pointers == NULL || d->blocks == NULL ||
 	    d->stored == NULL)
@@ -47,7 +47,7 @@ decode_one(struct lc__decoded *d, uint32_t i)
 	if (d->blocks[i] == NULL)
 		return lc__no_memory("decode");
 	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
-	    d->blocks[i]->data))
+		d->blocks[i]->data))
 		return lc__error(LC_CORRUPT, 0, "its coded bytes are damaged");
 	tensor->data = d->blocks[i]->data;
 	return LC_OK;
@@ -64,21 +64,23 @@ lc__decode(const struct lc__record *record, const struct lc__schema *schema,
 	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
 		status = decode_one(out, i);
 	if (status == LC_CORRUPT)
-		return lc__error_prefix("key %s", lc__quote_id(record->id.data,
-		    record->id.size));
+		return lc__error_prefix("key %s",
+		    lc__quote_id(record->id.data, record->id.size));
 	return status;
 }
 
 lc_status
-lc__digest_stored(const struct lc__record *record,
-    const struct lc__schema *schema, uint64_t *out)
+lc__digest_stored(const struct lc__record *record, const struct lc__schema *schema,
+    uint64_t *out)
 {
 	struct lc__decoded decoded;
 	const lc_status status = lc__decode(record, schema, &decoded);
 	const struct lc__draft draft = {
-		.id = record->id, .schema = schema,
-		.tensors = decoded.pointers, .plain = record->plain,
-		.plain_size = record->plain_size
+		.id = record->id,
+		.schema = schema,
+		.tensors = decoded.pointers,
+		.plain = record->plain,
+		.plain_size = record->plain_size,
 	};
 
 	if (status == LC_OK)

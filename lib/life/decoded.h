@@ -8,10 +8,10 @@
 
 struct lc__decoded {
 	uint32_t count;
-	lc_tensor *tensors;         /* decoded */
-	const lc_tensor **pointers; /* to them */
-	struct lc__block **blocks;  /* that hold those that were coded */
-	struct lc__record_part *stored;    /* as they are in the record */
+	lc_tensor *tensors;             /* decoded */
+	const lc_tensor **pointers;     /* to them */
+	struct lc__block **blocks;      /* that hold those that were coded */
+	struct lc__record_part *stored; /* as they are in the record */
 };
 
 /** Decode a record that fits its schema; free it whatever the result.

@@ -45,8 +45,8 @@ any_damage(const struct lc__recovery *r)
 
 	for (uint64_t i = 0; i < r->nchunks && !rewrites; i++)
 		rewrites = r->chunks[i].rewrite;
-	return rewrites || r->index_damaged || r->state_lost ||
-	    r->result.rescued > 0 || r->result.lost > 0 || r->result.rows > 0;
+	return rewrites || r->index_damaged || r->state_lost || r->result.rescued > 0 ||
+	    r->result.lost > 0 || r->result.rows > 0;
 }
 
 /* The module row was mended when the copy was opened. */
@@ -59,8 +59,9 @@ tell_module(struct lc__recovery *r, enum lc__mended module)
 	r->result.reset += module == LC__MENDED_LOST;
 	/* The hashes of the index are by the identity. */
 	r->index_damaged |= module == LC__MENDED_LOST;
-	lc__damage_tell(r->progress, module == LC__MENDED ? "module row: damaged, and "
-	    "mended" : "module row: lost; the module has a new identity");
+	lc__damage_tell(r->progress,
+	    module == LC__MENDED ? "module row: damaged, and mended"
+				 : "module row: lost; the module has a new identity");
 }
 
 /* Read and decide. */
@@ -116,7 +117,8 @@ recover_copy(struct job *job, const char *dir)
 	options.flags = 0;
 	status = lc__env_open_to_mend(dir, &options, &job->module, &env);
 	if (status == LC_CORRUPT)
-		return lc__error_prefix("recover: LMDB's pages are damaged: restore a "
+		return lc__error_prefix(
+		    "recover: LMDB's pages are damaged: restore a "
 		    "backup, or take the records out with recover --salvage");
 	return_if_error(status);
 	status = lc__module_attach(env);
@@ -147,18 +149,21 @@ pass_step(void *ctx, uint64_t done, uint64_t total)
 {
 	const struct first_damage *first = ctx;
 
-	return first->progress == NULL || first->progress->step == NULL ? 0 :
-	    first->progress->step(first->progress->ctx, done, total);
+	return first->progress == NULL || first->progress->step == NULL
+	    ? 0
+	    : first->progress->step(first->progress->ctx, done, total);
 }
 
 /* Is a module sound? LC_CORRUPT if not, with one of its damages. */
 static lc_status
-verify(const char *root, const char *module_id, const struct job *job,
-    uint64_t *live)
+verify(const char *root, const char *module_id, const struct job *job, uint64_t *live)
 {
 	struct first_damage first = { .progress = job->progress };
-	const lc_progress progress = { .step = pass_step, .damage = note_damage,
-		.ctx = &first };
+	const lc_progress progress = {
+		.step = pass_step,
+		.damage = note_damage,
+		.ctx = &first,
+	};
 	lc_verify_result result;
 	lc_cache *cache = NULL;
 	lc_options options;
@@ -171,8 +176,9 @@ verify(const char *root, const char *module_id, const struct job *job,
 	lc_discard(cache);
 	if (status == LC_OK)
 		*live = result.live;
-	return status != LC_CORRUPT || first.line[0] == '\0' ? status :
-	    lc__error(LC_CORRUPT, 0, "%s", first.line);
+	return status != LC_CORRUPT || first.line[0] == '\0'
+	    ? status
+	    : lc__error(LC_CORRUPT, 0, "%s", first.line);
 }
 
 static void
@@ -196,11 +202,10 @@ recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
 	status = verify(dir, LC__MEND_NAME, job, &live);
 	if (status == LC_CORRUPT)
 		return lc__error_prefix("recover: too damaged to be rebuilt, and left "
-		    "as it was; what is wrong still");
+					"as it was; what is wrong still");
 	return_if_error(status);
 	job->result.records = live;
-	return job->dry_run ? LC_OK :
-	    lc__mend_replace(mend, &job->result.kept);
+	return job->dry_run ? LC_OK : lc__mend_replace(mend, &job->result.kept);
 }
 
 static lc_status

@@ -15,7 +15,7 @@
 
 /** Something that says where a cache_id is: an entry of a run, or a record itself. */
 struct lc__recovery_claim {
-	uint64_t prefix;   /* lc__sort_prefix() of the cache_id */
+	uint64_t prefix; /* lc__sort_prefix() of the cache_id */
 	const unsigned char *id;
 	uint32_t id_size;
 	uint32_t run;      /* position of the run, or LC__CLAIM_RECORD */
@@ -24,7 +24,7 @@ struct lc__recovery_claim {
 
 /** A range of cache_ids whose entries in a run may be lost. */
 struct lc__recovery_gap {
-	uint32_t run;      /* its position */
+	uint32_t run;                       /* its position */
 	struct lc__run_entry after, before; /* between these; id NULL: no bound */
 };
 
@@ -65,24 +65,24 @@ struct lc__recovery {
 	lc_recover_result result;
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
-	bool state_lost;     /* the order of the runs is that of their ids */
-	bool index_damaged;  /* the runs must be written again */
-	bool inputs_damaged; /* inputs and order must be written again */
-	bool chunk_missing;  /* the ledger has a row for one that is not there */
-	bool trial;          /* decide, but report and count nothing */
-	uint64_t done;       /* bytes read */
+	bool state_lost;            /* the order of the runs is that of their ids */
+	bool index_damaged;         /* the runs must be written again */
+	bool inputs_damaged;        /* inputs and order must be written again */
+	bool chunk_missing;         /* the ledger has a row for one that is not there */
+	bool trial;                 /* decide, but report and count nothing */
+	uint64_t done;              /* bytes read */
 	/* malloc'ed, with counts and rooms */
 	struct lc__run *runs; /* by position */
 	struct lc__recovery_claim *claims;
 	struct lc__recovery_gap *gaps;
 	struct lc__recovery_record *records; /* by location */
-	struct lc__recovery_span *spans;   /* by location */
-	struct lc__recovery_chunk *chunks; /* by id */
-	struct lc__new_entry *live; /* the new index, by cache_id */
+	struct lc__recovery_span *spans;     /* by location */
+	struct lc__recovery_chunk *chunks;   /* by id */
+	struct lc__new_entry *live;          /* the new index, by cache_id */
 	struct lc__recovery_origin *origins; /* by chunk */
 	uint64_t nruns, nclaims, ngaps, nrecords, nspans, nchunks, nlive, norigins;
-	size_t runs_room, claims_room, gaps_room, records_room, spans_room,
-	    chunks_room, live_room, origins_room;
+	size_t runs_room, claims_room, gaps_room, records_room, spans_room, chunks_room,
+	    live_room, origins_room;
 };
 
 /* ---- chunks and index: recover_read.c, recover_decide.c -------------------------- */
@@ -153,8 +153,7 @@ LC_CHECKED lc_status lc__recovery_put_back_values(struct lc__recovery *r);
 LC_CHECKED lc_status lc__recovery_put_back_rows(struct lc__recovery *r);
 
 /** How many schemas the records name: 1 more than the largest one of a whole record. */
-LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
-    uint32_t *out);
+LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out);
 
 /* ---- inputs and the published order: recover_inputs.c ----------------------------- */
 
@@ -162,8 +161,7 @@ LC_CHECKED lc_status lc__recovery_count_schemas(struct lc__recovery *r,
 LC_CHECKED lc_status lc__recovery_read_origins(struct lc__recovery *r);
 
 /** How many inputs the module has, as far as its rows and its ledger say. */
-LC_CHECKED lc_status lc__recovery_count_inputs(struct lc__recovery *r,
-    uint32_t *out);
+LC_CHECKED lc_status lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out);
 
 /** Where a chunk came from, for a ledger row that is lost. */
 void lc__recovery_get_origin(const struct lc__recovery *r, uint64_t chunk,

@@ -21,7 +21,8 @@ struct group {
 	const struct lc__recovery_claim *claims;
 	uint64_t count;
 	const struct lc__recovery_claim *newest; /* of a run; NULL if there is none */
-	const struct lc__recovery_claim *record; /* the last in place; NULL if there is none */
+	const struct lc__recovery_claim
+	    *record; /* the last in place; NULL if there is none */
 };
 
 static int
@@ -47,8 +48,9 @@ lc__recovery_record_at(const struct lc__recovery *r, uint64_t location)
 		else
 			high = middle;
 	}
-	return low < r->nrecords && r->records[low].location == location ?
-	    &r->records[low] : NULL;
+	return low < r->nrecords && r->records[low].location == location
+	    ? &r->records[low]
+	    : NULL;
 }
 
 /* ---- the claims of one cache_id ------------------------------------------- */
@@ -56,10 +58,12 @@ lc__recovery_record_at(const struct lc__recovery *r, uint64_t location)
 static bool
 in_gap(const struct lc__recovery_gap *gap, const struct lc__recovery_claim *claim)
 {
-	return (gap->after.id == NULL || lc__id_compare(gap->after.id,
-	    gap->after.id_size, claim->id, claim->id_size) < 0) &&
-	    (gap->before.id == NULL || lc__id_compare(claim->id,
-	    claim->id_size, gap->before.id, gap->before.id_size) < 0);
+	return (gap->after.id == NULL ||
+		   lc__id_compare(gap->after.id, gap->after.id_size, claim->id,
+		       claim->id_size) < 0) &&
+	    (gap->before.id == NULL ||
+		lc__id_compare(claim->id, claim->id_size, gap->before.id,
+		    gap->before.id_size) < 0);
 }
 
 /* May a run that is newer than the newest entry say something else? Without the
@@ -69,7 +73,7 @@ has_newer_gap(const struct lc__recovery *r, const struct group *g)
 {
 	for (uint64_t i = 0; i < r->ngaps; i++)
 		if ((r->state_lost || g->newest == NULL ||
-		    r->gaps[i].run > g->newest->run) &&
+			r->gaps[i].run > g->newest->run) &&
 		    in_gap(&r->gaps[i], g->claims))
 			return true;
 	return false;
@@ -108,8 +112,8 @@ last_named(const struct group *g)
 	for (uint64_t i = 0; i < g->count; i++) {
 		const struct lc__recovery_claim *c = &g->claims[i];
 
-		if (c->run == LC__CLAIM_RECORD && (last == NULL ||
-		    c->location > last->location) &&
+		if (c->run == LC__CLAIM_RECORD &&
+		    (last == NULL || c->location > last->location) &&
 		    find_entry(g, c->location) != NULL)
 			last = c;
 	}
@@ -160,7 +164,7 @@ decide_unordered(struct lc__recovery *r, const struct group *g)
 	entry = find_entry(g, record->location);
 	if (deletion != NULL && deletion->run > entry->run &&
 	    (r->runs[deletion->run].level != LC__LEVEL_FULL ||
-	    r->runs[entry->run].level == LC__LEVEL_FULL))
+		r->runs[entry->run].level == LC__LEVEL_FULL))
 		return NOWHERE;
 	return record->location;
 }
@@ -171,10 +175,10 @@ decide(struct lc__recovery *r, const struct group *g)
 	if (g->record != NULL && find_entry(g, g->record->location) == NULL &&
 	    has_newer_gap(r, g)) {
 		r->result.rescued++;
-		lc__damage_tell(r->progress, "rescued: key %s%s", lc__quote_id(
-		    g->claims->id, g->claims->id_size), g->newest == NULL ?
-		    ", which may have been deleted" :
-		    ", which may have been deleted or replaced");
+		lc__damage_tell(r->progress, "rescued: key %s%s",
+		    lc__quote_id(g->claims->id, g->claims->id_size),
+		    g->newest == NULL ? ", which may have been deleted"
+				      : ", which may have been deleted or replaced");
 		return g->record->location;
 	}
 	if (r->state_lost)
@@ -197,14 +201,15 @@ add_live(struct lc__recovery *r, const struct lc__recovery_claim *claim,
 	if (sound == NULL)
 		return lc__error(LC_CORRUPT, 0, "recover: no record at %llu",
 		    (unsigned long long)location);
-	return_if_error(lc__array_reserve(&r->live, &r->live_room,
-	    r->nlive + 1, "recover"));
+	return_if_error(
+	    lc__array_reserve(&r->live, &r->live_room, r->nlive + 1, "recover"));
 	sound->live = true;
-	r->live[r->nlive++] = (struct lc__new_entry) {
-		.prefix = claim->prefix, .id = { claim->id, claim->id_size },
-		.hash = lc__run_hash(lc__env_seed(r->change->snapshot.env),
-		    claim->id, claim->id_size),
-		.location = location
+	r->live[r->nlive++] = (struct lc__new_entry){
+		.prefix = claim->prefix,
+		.id = { claim->id, claim->id_size },
+		.hash = lc__run_hash(lc__env_seed(r->change->snapshot.env), claim->id,
+		    claim->id_size),
+		.location = location,
 	};
 	return LC_OK;
 }
@@ -213,10 +218,10 @@ add_live(struct lc__recovery *r, const struct lc__recovery_claim *claim,
 static void
 collect(const struct lc__recovery *r, uint64_t from, struct group *g)
 {
-	*g = (struct group) { .claims = &r->claims[from] };
+	*g = (struct group){ .claims = &r->claims[from] };
 	for (; from + g->count < r->nclaims &&
-	    by_id(&r->claims[from], &r->claims[from + g->count]) == 0;
-	    g->count++) {
+	     by_id(&r->claims[from], &r->claims[from + g->count]) == 0;
+	     g->count++) {
 		const struct lc__recovery_claim *c = &r->claims[from + g->count];
 
 		if (c->run == LC__CLAIM_RECORD) {
@@ -238,8 +243,9 @@ count_after_ledger(struct lc__recovery *r, uint64_t *out)
 		uint64_t id = 0;
 		bool intact = false;
 
-		if (lc__ledger_seek(&r->change->snapshot, r->chunks[i].id, &id,
-		    &row, &intact) != LC_OK || !intact || id != r->chunks[i].id)
+		if (lc__ledger_seek(&r->change->snapshot, r->chunks[i].id, &id, &row,
+			&intact) != LC_OK ||
+		    !intact || id != r->chunks[i].id)
 			return false;
 		*out += row.live;
 	}
@@ -262,9 +268,9 @@ suspect_missing_run(struct lc__recovery *r)
 	r->trial = false;
 	if (count_after_ledger(r, &wanted) && found >= wanted)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
-	    r->ngaps + 1, "recover"));
-	r->gaps[r->ngaps++] = (struct lc__recovery_gap) { .run = UINT32_MAX };
+	return_if_error(
+	    lc__array_reserve(&r->gaps, &r->gaps_room, r->ngaps + 1, "recover"));
+	r->gaps[r->ngaps++] = (struct lc__recovery_gap){ .run = UINT32_MAX };
 	return LC_OK;
 }
 

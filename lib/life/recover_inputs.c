@@ -34,15 +34,14 @@ lc__recovery_read_origins(struct lc__recovery *r)
 	lc_status status = lc__txn_seek(txn, LC__ORDER, 0, &key, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, LC__ORDER, key, &key, &value)) {
+	     status = lc__txn_seek_after(txn, LC__ORDER, key, &key, &value)) {
 		if (!lc__order_decode(value.data, value.size, key, &row) ||
 		    row.chunk == LC__ORDER_LOST)
 			continue;
 		return_if_error(lc__array_reserve(&r->origins, &r->origins_room,
 		    r->norigins + 1, "recover"));
-		r->origins[r->norigins++] = (struct lc__recovery_origin) {
-			row.chunk, row.input, row.ordinal
-		};
+		r->origins[r->norigins++] = (struct lc__recovery_origin){ row.chunk,
+			row.input, row.ordinal };
 	}
 	if (r->norigins > 0)
 		qsort(r->origins, r->norigins, sizeof(*r->origins), by_chunk);
@@ -56,8 +55,7 @@ lc__recovery_get_origin(const struct lc__recovery *r, uint64_t chunk,
 	const struct lc__recovery_origin key = { .chunk = chunk }, *place = NULL;
 
 	if (r->norigins > 0)
-		place = bsearch(&key, r->origins, r->norigins, sizeof(key),
-		    by_chunk);
+		place = bsearch(&key, r->origins, r->norigins, sizeof(key), by_chunk);
 	if (place == NULL)
 		return;
 	row->source = (uint64_t)place->input + 1;
@@ -83,8 +81,7 @@ lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out)
 		return status;
 	return_if_error(lc__txn_count(s->txn, LC__INPUT, &n));
 	status = lc__ledger_seek(s, 0, &id, &row, &intact);
-	for (; status == LC_OK;
-	    status = lc__ledger_after(s, id, &id, &row, &intact))
+	for (; status == LC_OK; status = lc__ledger_after(s, id, &id, &row, &intact))
 		if (row.source > n && row.source <= LC__INPUTS_MAX)
 			n = row.source;
 	*out = n > LC__INPUTS_MAX ? LC__INPUTS_MAX : (uint32_t)n;
@@ -105,8 +102,8 @@ digest_chunk(struct lc__recovery *r, struct lc__recovery_chunk *chunk)
 		lc_status status;
 
 		(void)lc__record_parse(sound->bytes, sound->size, &record);
-		return_if_error(lc__snapshot_schema(&r->change->snapshot,
-		    record.schema, &known));
+		return_if_error(
+		    lc__snapshot_schema(&r->change->snapshot, record.schema, &known));
 		status = lc__digest_stored(&record, known->schema, &digest);
 		if (status != LC_OK && status != LC_CORRUPT)
 			return status;
@@ -147,13 +144,14 @@ lc_status
 lc__recovery_check_inputs(struct lc__recovery *r)
 {
 	const struct lc__verify_ask ask = {
-		.digest = digest_of, .damage = note_damage, .ctx = r
+		.digest = digest_of,
+		.damage = note_damage,
+		.ctx = r,
 	};
 	uint64_t inputs = 0;
 	bool filled = false;
 
-	return_if_error(lc__txn_count(r->change->snapshot.txn, LC__INPUT,
-	    &inputs));
+	return_if_error(lc__txn_count(r->change->snapshot.txn, LC__INPUT, &inputs));
 	return_if_error(lc__has_inputs(&r->change->snapshot, &filled));
 	for (uint64_t i = 0; i < r->nchunks && (filled || inputs > 0); i++)
 		return_if_error(digest_chunk(r, &r->chunks[i]));
@@ -168,8 +166,8 @@ lc__recovery_check_inputs(struct lc__recovery *r)
 struct anew {
 	struct lc__recovery *r;
 	struct lc__fill_row fill;
-	bool final;                  /* all were finished, as far as is known */
-	uint64_t most;               /* chunks that the file can ever have had: each has a
+	bool final;    /* all were finished, as far as is known */
+	uint64_t most; /* chunks that the file can ever have had: each has a
 	                                row of the order, and the file never gets shorter */
 	struct lc__order_row *chunks; /* by input and ordinal; malloc'ed */
 	uint64_t nchunks;
@@ -198,15 +196,18 @@ list_chunks(struct anew *a)
 		bool intact = false;
 
 		return_if_error(lc__recovery_row(r, chunk, &row, &intact));
-		if (row.records == 0 || row.source == 0 ||
-		    row.source > LC__INPUTS_MAX || row.ordinal >= a->most)
+		if (row.records == 0 || row.source == 0 || row.source > LC__INPUTS_MAX ||
+		    row.ordinal >= a->most)
 			continue;
-		return_if_error(lc__array_reserve(&a->chunks, &a->room,
-		    a->nchunks + 1, "recover"));
-		a->chunks[a->nchunks++] = (struct lc__order_row) {
-			.chunk = chunk->id, .input = (uint32_t)row.source - 1,
-			.ordinal = row.ordinal, .records = row.records,
-			.length = row.length, .digest = chunk->digest
+		return_if_error(
+		    lc__array_reserve(&a->chunks, &a->room, a->nchunks + 1, "recover"));
+		a->chunks[a->nchunks++] = (struct lc__order_row){
+			.chunk = chunk->id,
+			.input = (uint32_t)row.source - 1,
+			.ordinal = row.ordinal,
+			.records = row.records,
+			.length = row.length,
+			.digest = chunk->digest,
 		};
 		if (row.source > a->fill.inputs)
 			a->fill.inputs = row.source;
@@ -240,8 +241,8 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
     struct lc__input_row *row)
 {
 	struct lc__slice value = { NULL, 0 };
-	const lc_status status = lc__txn_get(a->r->change->snapshot.txn,
-	    LC__INPUT, input, &value);
+	const lc_status status = lc__txn_get(a->r->change->snapshot.txn, LC__INPUT, input,
+	    &value);
 	char name[40];
 
 	if (status != LC_OK && status != LC_NOT_FOUND)
@@ -259,10 +260,11 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 	lc__damage_tell(a->r->progress, "input %u: its name and cursor are lost", input);
 	a->r->result.reset++;
 	bytes->size = 0;
-	lc__buf_append(bytes, name, (size_t)snprintf(name, sizeof(name),
-	    "lost input %u", input));
-	*row = (struct lc__input_row) {
-		.name = { bytes->data, bytes->size }, .finished = a->final
+	lc__buf_append(bytes, name,
+	    (size_t)snprintf(name, sizeof(name), "lost input %u", input));
+	*row = (struct lc__input_row){
+		.name = { bytes->data, bytes->size },
+		.finished = a->final,
 	};
 	return bytes->failed ? lc__no_memory("recover") : LC_OK;
 }
@@ -273,7 +275,9 @@ write_place(struct anew *a, const struct lc__order_row *chunk, uint32_t input,
     uint64_t ordinal, struct lc__input_row *row)
 {
 	struct lc__order_row place = {
-		.chunk = LC__ORDER_LOST, .input = input, .ordinal = ordinal
+		.chunk = LC__ORDER_LOST,
+		.input = input,
+		.ordinal = ordinal,
 	};
 
 	if (chunk != NULL) {
@@ -287,15 +291,16 @@ write_place(struct anew *a, const struct lc__order_row *chunk, uint32_t input,
 
 /* The chunks of an input, from position *at on. */
 static lc_status
-write_places(struct anew *a, uint32_t input, uint64_t *at,
-    struct lc__input_row *row)
+write_places(struct anew *a, uint32_t input, uint64_t *at, struct lc__input_row *row)
 {
 	uint64_t ordinal = 0;
 
 	row->records = row->length = 0;
 	if (row->chunks > a->most) {
-		lc__damage_tell(a->r->progress, "input %u: says that it had %llu chunks, for which the "
-		    "file has no room", input, (unsigned long long)row->chunks);
+		lc__damage_tell(a->r->progress,
+		    "input %u: says that it had %llu chunks, for which the "
+		    "file has no room",
+		    input, (unsigned long long)row->chunks);
 		a->r->result.reset++;
 		row->chunks = 0;
 	}
@@ -303,11 +308,11 @@ write_places(struct anew *a, uint32_t input, uint64_t *at,
 		const struct lc__order_row *next = &a->chunks[*at];
 
 		if (next->ordinal < ordinal)
-			return lc__error(LC_CORRUPT, 0, "recover: two chunks are "
-			    "chunk %llu of input %u",
+			return lc__error(LC_CORRUPT, 0,
+			    "recover: two chunks are chunk %llu of input %u",
 			    (unsigned long long)next->ordinal, input);
-		return_if_error(write_place(a, next->ordinal == ordinal ? next :
-		    NULL, input, ordinal, row));
+		return_if_error(write_place(a, next->ordinal == ordinal ? next : NULL,
+		    input, ordinal, row));
 		*at += next->ordinal == ordinal;
 	}
 	for (; ordinal < row->chunks; ordinal++)

@@ -28,8 +28,9 @@ struct chunk_reader {
 static void
 end_at_tables(struct chunk_reader *reader, uint64_t at)
 {
-	if (reader->headless && lc__directory_tables_at(reader->records + at,
-	    reader->room - at, reader->chunk->id) > 0)
+	if (reader->headless &&
+	    lc__directory_tables_at(reader->records + at, reader->room - at,
+		reader->chunk->id) > 0)
 		reader->size = at;
 }
 
@@ -51,8 +52,7 @@ find_fault(struct lc__snapshot *s, const struct lc__record *record,
 	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
 		return "its schema is lost";
 	*schema = known->schema;
-	return lc__record_fits(record, known->schema) ? NULL :
-	    "shape and size disagree";
+	return lc__record_fits(record, known->schema) ? NULL : "shape and size disagree";
 }
 
 static lc_status
@@ -61,20 +61,23 @@ add_sound(struct chunk_reader *reader, const struct lc__record *record,
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__array_reserve(&r->records, &r->records_room,
-	    r->nrecords + 1, "recover"));
-	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
-	    r->nclaims + 1, "recover"));
-	r->records[r->nrecords++] = (struct lc__recovery_record) {
+	return_if_error(
+	    lc__array_reserve(&r->records, &r->records_room, r->nrecords + 1, "recover"));
+	return_if_error(
+	    lc__array_reserve(&r->claims, &r->claims_room, r->nclaims + 1, "recover"));
+	r->records[r->nrecords++] = (struct lc__recovery_record){
 		.location = location_at(reader, at),
 		.moved_to = location_at(reader, at),
-		.bytes = reader->records + at, .size = (uint32_t)record->size,
-		.length = lc__measure(&r->measure, record, schema)
+		.bytes = reader->records + at,
+		.size = (uint32_t)record->size,
+		.length = lc__measure(&r->measure, record, schema),
 	};
-	r->claims[r->nclaims++] = (struct lc__recovery_claim) {
-		.prefix = lc__sort_prefix(&record->id), .id = record->id.data,
+	r->claims[r->nclaims++] = (struct lc__recovery_claim){
+		.prefix = lc__sort_prefix(&record->id),
+		.id = record->id.data,
 		.id_size = (uint32_t)record->id.size,
-		.run = LC__CLAIM_RECORD, .location = location_at(reader, at)
+		.run = LC__CLAIM_RECORD,
+		.location = location_at(reader, at),
 	};
 	reader->chunk->count++;
 	return LC_OK;
@@ -87,9 +90,8 @@ is_sound(const struct chunk_reader *reader, uint64_t at)
 	const struct lc__schema *schema;
 	struct lc__record record;
 
-	return lc__record_parse(reader->records + at, reader->size - at,
-	    &record) && find_fault(&reader->r->change->snapshot, &record,
-	    &schema) == NULL;
+	return lc__record_parse(reader->records + at, reader->size - at, &record) &&
+	    find_fault(&reader->r->change->snapshot, &record, &schema) == NULL;
 }
 
 /* The offset of the next whole record after a damaged one. */
@@ -109,10 +111,11 @@ add_span(struct chunk_reader *reader, uint64_t at, uint64_t end)
 {
 	struct lc__recovery *r = reader->r;
 
-	return_if_error(lc__array_reserve(&r->spans, &r->spans_room,
-	    r->nspans + 1, "recover"));
-	r->spans[r->nspans++] = (struct lc__recovery_span) {
-		.start = location_at(reader, at), .end = location_at(reader, end)
+	return_if_error(
+	    lc__array_reserve(&r->spans, &r->spans_room, r->nspans + 1, "recover"));
+	r->spans[r->nspans++] = (struct lc__recovery_span){
+		.start = location_at(reader, at),
+		.end = location_at(reader, end),
 	};
 	reader->chunk->rewrite = true;
 	return LC_OK;
@@ -124,20 +127,20 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 {
 	const unsigned long long chunk = reader->chunk->id;
 	struct lc__record record;
-	const bool parsed = lc__record_parse(reader->records + at,
-	    reader->size - at, &record);
+	const bool parsed = lc__record_parse(reader->records + at, reader->size - at,
+	    &record);
 	const struct lc__schema *schema = NULL;
-	const char *fault = parsed ? find_fault(&reader->r->change->snapshot,
-	    &record, &schema) : "no record";
+	const char *fault = parsed
+	    ? find_fault(&reader->r->change->snapshot, &record, &schema)
+	    : "no record";
 
 	if (fault == NULL) {
 		*next = at + record.size;
 		return add_sound(reader, &record, schema, at);
 	}
-	lc__damage_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
-	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER),
-	    parsed ? ", key " : "", parsed ? lc__quote_id(record.id.data,
-	    record.id.size) : "", fault);
+	lc__damage_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s", chunk,
+	    (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
+	    parsed ? lc__quote_id(record.id.data, record.id.size) : "", fault);
 	*next = skip_damage(reader, at);
 	return add_span(reader, at, *next);
 }
@@ -145,14 +148,13 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 /* Records end at a multiple of their alignment; padding may follow. Without a header,
  * its zeros tell padding from records. */
 static uint64_t
-records_size(const struct lc__slice *value, const struct lc__chunk *chunk,
-    bool intact)
+records_size(const struct lc__slice *value, const struct lc__chunk *chunk, bool intact)
 {
 	/* A location has so many bits for the place in a chunk. */
 	const uint64_t most = (uint64_t)LC__RECORD_ALIGN << LC__LOCATION_UNIT_BITS;
-	uint64_t size = value->size <= LC__CHUNK_HEADER ? 0 :
-	    (value->size - LC__CHUNK_HEADER) / LC__RECORD_ALIGN *
-	    LC__RECORD_ALIGN;
+	uint64_t size = value->size <= LC__CHUNK_HEADER
+	    ? 0
+	    : (value->size - LC__CHUNK_HEADER) / LC__RECORD_ALIGN * LC__RECORD_ALIGN;
 
 	if (intact)
 		size = chunk->bytes;
@@ -214,10 +216,10 @@ directory_agrees(const struct lc__recovery *r, const struct lc__recovery_chunk *
 	for (uint64_t i = 0; i < d.records; i++) {
 		const uint64_t offset = lc__directory_offset(&d, i);
 
-		if (sounds[i].location != lc__location(chunk->id, offset /
-		    LC__RECORD_ALIGN) || (d.has_lengths &&
-		    lc__measures(&r->measure) &&
-		    lc__directory_length(&d, i) != sounds[i].length))
+		if (sounds[i].location !=
+			lc__location(chunk->id, offset / LC__RECORD_ALIGN) ||
+		    (d.has_lengths && lc__measures(&r->measure) &&
+			lc__directory_length(&d, i) != sounds[i].length))
 			return false;
 	}
 	return true;
@@ -246,18 +248,17 @@ static lc_status
 read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 {
 	struct lc__chunk header = { 0 };
-	const bool intact = lc__chunk_parse(value->data, value->size, id,
-	    &header);
+	const bool intact = lc__chunk_parse(value->data, value->size, id, &header);
 	struct chunk_reader reader = { .r = r, .headless = !intact };
 
-	return_if_error(lc__array_reserve(&r->chunks, &r->chunks_room,
-	    r->nchunks + 1, "recover"));
+	return_if_error(
+	    lc__array_reserve(&r->chunks, &r->chunks_room, r->nchunks + 1, "recover"));
 	reader.chunk = &r->chunks[r->nchunks++];
-	*reader.chunk = (struct lc__recovery_chunk) { .id = id, .first = r->nrecords };
+	*reader.chunk = (struct lc__recovery_chunk){ .id = id, .first = r->nrecords };
 	reader.size = records_size(value, &header, intact);
 	reader.records = value->data + LC__CHUNK_HEADER;
-	reader.room = value->size <= LC__CHUNK_HEADER ? 0 :
-	    value->size - LC__CHUNK_HEADER;
+	reader.room = value->size <= LC__CHUNK_HEADER ? 0
+						      : value->size - LC__CHUNK_HEADER;
 	return_if_error(read_records(&reader));
 	check_frame(r, reader.chunk, value, &header, intact);
 	return LC_OK;
@@ -269,8 +270,9 @@ step(const struct lc__recovery *r)
 	const lc_progress *progress = r->progress;
 	const uint64_t total = r->change->snapshot.state.bytes;
 
-	if (progress != NULL && progress->step != NULL && progress->step(
-	    progress->ctx, r->done, r->done > total ? r->done : total) != 0)
+	if (progress != NULL && progress->step != NULL &&
+	    progress->step(progress->ctx, r->done, r->done > total ? r->done : total) !=
+		0)
 		return lc__error(LC_CANCELLED, 0, "recover: cancelled");
 	return LC_OK;
 }
@@ -284,7 +286,7 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 	lc_status status = lc__txn_seek(s->txn, LC__CHUNK, 0, &id, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value)) {
+	     status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value)) {
 		lc__env_willneed(s->env, value.data, value.size);
 		return_if_error(read_chunk(r, id, &value));
 		r->done += value.size;
@@ -299,8 +301,8 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 struct run_reader {
 	struct lc__recovery *r;
 	uint32_t position;
-	uint64_t entries;    /* read so far */
-	bool in_gap;         /* the block before was damaged */
+	uint64_t entries;          /* read so far */
+	bool in_gap;               /* the block before was damaged */
 	struct lc__run_entry last; /* id NULL before the first */
 };
 
@@ -311,10 +313,11 @@ open_gap(struct run_reader *reader)
 
 	if (reader->in_gap)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&r->gaps, &r->gaps_room,
-	    r->ngaps + 1, "recover"));
-	r->gaps[r->ngaps++] = (struct lc__recovery_gap) {
-		.run = reader->position, .after = reader->last
+	return_if_error(
+	    lc__array_reserve(&r->gaps, &r->gaps_room, r->ngaps + 1, "recover"));
+	r->gaps[r->ngaps++] = (struct lc__recovery_gap){
+		.run = reader->position,
+		.after = reader->last,
 	};
 	reader->in_gap = true;
 	return LC_OK;
@@ -326,13 +329,15 @@ add_entry(struct run_reader *reader, const struct lc__run_entry *entry)
 	struct lc__recovery *r = reader->r;
 	const lc_id id = { entry->id, entry->id_size };
 
-	return_if_error(lc__array_reserve(&r->claims, &r->claims_room,
-	    r->nclaims + 1, "recover"));
-	r->claims[r->nclaims++] = (struct lc__recovery_claim) {
-		.prefix = lc__sort_prefix(&id), .id = entry->id,
-		.id_size = (uint32_t)entry->id_size, .run = reader->position,
-		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE :
-		    entry->location
+	return_if_error(
+	    lc__array_reserve(&r->claims, &r->claims_room, r->nclaims + 1, "recover"));
+	r->claims[r->nclaims++] = (struct lc__recovery_claim){
+		.prefix = lc__sort_prefix(&id),
+		.id = entry->id,
+		.id_size = (uint32_t)entry->id_size,
+		.run = reader->position,
+		.location = entry->location & LC__TOMBSTONE ? LC__TOMBSTONE
+							    : entry->location,
 	};
 	if (reader->in_gap)
 		r->gaps[r->ngaps - 1].before = *entry;
@@ -357,8 +362,8 @@ read_block(struct run_reader *reader, const struct lc__run *run, uint32_t block,
 		if (!more)
 			break;
 		return_if_error(add_entry(reader, entry));
-		*whole &= lc__run_has(run, lc__run_hash(seed, entry->id,
-		    entry->id_size), entry->location);
+		*whole &= lc__run_has(run, lc__run_hash(seed, entry->id, entry->id_size),
+		    entry->location);
 	}
 	*whole &= more;
 	return more ? LC_OK : open_gap(reader);
@@ -387,8 +392,8 @@ read_run(struct lc__recovery *r, uint32_t position)
 
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
-	if (status == LC_OK && value.size == row->bytes && lc__run_parse(
-	    value.data, value.size, row->id, run) &&
+	if (status == LC_OK && value.size == row->bytes &&
+	    lc__run_parse(value.data, value.size, row->id, run) &&
 	    run->entries == row->entries)
 		return_if_error(read_blocks(&reader, run, &whole));
 	else
@@ -409,9 +414,9 @@ lc__recovery_read_runs(struct lc__recovery *r)
 	const uint32_t n = r->change->snapshot.state.nruns;
 
 	for (uint32_t i = 0; i < n; i++) {
-		return_if_error(lc__array_reserve(&r->runs, &r->runs_room,
-		    r->nruns + 1, "recover"));
-		r->runs[r->nruns++] = (struct lc__run) { .entries = 0 };
+		return_if_error(
+		    lc__array_reserve(&r->runs, &r->runs_room, r->nruns + 1, "recover"));
+		r->runs[r->nruns++] = (struct lc__run){ .entries = 0 };
 		return_if_error(read_run(r, i));
 	}
 	return LC_OK;

@@ -36,7 +36,7 @@ list_runs(struct lc__snapshot *s)
 	lc_status status = lc__txn_seek(s->txn, LC__INDEX, 0, &id, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(s->txn, LC__INDEX, id, &id, &value)) {
+	     status = lc__txn_seek_after(s->txn, LC__INDEX, id, &id, &value)) {
 		const struct lc__run_row row = describe_run(id, &value);
 
 		if (!lc__state_push_run(&s->state, &row))
@@ -56,7 +56,7 @@ next_chunk(struct lc__snapshot *s, uint64_t *out)
 
 	*out = 1;
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value))
+	     status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value))
 		*out = id + 1;
 	return status == LC_END ? LC_OK : status;
 }
@@ -123,8 +123,10 @@ lc__recovery_read_state(struct lc__recovery *r)
 	return_if_error(mend_row(s, "state", &mended));
 	r->state_lost = !mended || decode_state(s) != LC_OK;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "state row: %s", status == LC_NOT_FOUND ? "missing" :
-	    r->state_lost ? "damaged" : "damaged, and mended");
+	lc__damage_tell(r->progress, "state row: %s",
+	    status == LC_NOT_FOUND ? "missing"
+		: r->state_lost    ? "damaged"
+				   : "damaged, and mended");
 	return LC_OK;
 }
 
@@ -142,9 +144,10 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 		r->result.rows++;
 		return_if_error(mend_row(s, "settings", &mended));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
-		lc__damage_tell(r->progress, status == LC_OK ?
-		    "settings row: damaged, and mended" : "settings row: lost; "
-		    "the defaults hold again: set them anew");
+		lc__damage_tell(r->progress,
+		    status == LC_OK ? "settings row: damaged, and mended"
+				    : "settings row: lost; "
+				      "the defaults hold again: set them anew");
 	}
 	if (status == LC_CORRUPT) {
 		r->result.reset++;
@@ -168,8 +171,9 @@ lc__recovery_mend_counters(struct lc__recovery *r)
 	r->result.rows++;
 	return_if_error(mend_row(s, "counters", &mended));
 	status = lc__counters_load(s->txn, &counts);
-	lc__damage_tell(r->progress, status == LC_OK ? "counters row: damaged, and mended" :
-	    "counters row: lost; it counts from 0 again");
+	lc__damage_tell(r->progress,
+	    status == LC_OK ? "counters row: damaged, and mended"
+			    : "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
 		return status;
 	r->result.reset++;
@@ -216,12 +220,14 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	struct lc__txn *txn = r->change->snapshot.txn;
 	struct lc__buf row = { 0 };
 	const bool mended = mend_schema(r, id, &row);
-	const lc_status status = mended ?
-	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size) :
-	    put_placeholder(txn, id);
+	const lc_status status = mended
+	    ? lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size)
+	    : put_placeholder(txn, id);
 
-	lc__damage_tell(r->progress, mended ? "schema %u: damaged, and mended" :
-	    "schema %u: lost, and its records with it", id);
+	lc__damage_tell(r->progress,
+	    mended ? "schema %u: damaged, and mended"
+		   : "schema %u: lost, and its records with it",
+	    id);
 	r->result.rows++;
 	lc__buf_free(&row);
 	return status;
@@ -257,9 +263,9 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 static bool
 same_row(const struct lc__ledger_row *a, const struct lc__ledger_row *b)
 {
-	return a->records == b->records && a->live == b->live &&
-	    a->bytes == b->bytes && a->live_bytes == b->live_bytes &&
-	    a->hash == b->hash && a->length == b->length;
+	return a->records == b->records && a->live == b->live && a->bytes == b->bytes &&
+	    a->live_bytes == b->live_bytes && a->hash == b->hash &&
+	    a->length == b->length;
 }
 
 lc_status
@@ -268,8 +274,8 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 {
 	struct lc__ledger_row old, live = { 0 };
 	uint64_t id = 0;
-	const lc_status status = lc__ledger_seek(&r->change->snapshot, chunk->id,
-	    &id, row, intact);
+	const lc_status status = lc__ledger_seek(&r->change->snapshot, chunk->id, &id,
+	    row, intact);
 
 	if (status != LC_OK && status != LC_END)
 		return status;
@@ -296,8 +302,7 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 		lc__ledger_hash(row, sound->bytes);
 	}
 	/* Others may live now than did before, even if they are as many. */
-	if (row->source == 0 && (row->live < row->records ||
-	    !same_row(row, &old)))
+	if (row->source == 0 && (row->live < row->records || !same_row(row, &old)))
 		row->ordinal = live.hash;
 	return LC_OK;
 }
@@ -314,24 +319,26 @@ check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 
 	return_if_error(lc__recovery_row(r, chunk, &row, &intact));
 	if (intact)
-		return_if_error(lc__ledger_seek(&r->change->snapshot, chunk->id,
-		    &id, &old, &intact));
+		return_if_error(
+		    lc__ledger_seek(&r->change->snapshot, chunk->id, &id, &old, &intact));
 	/* Where a run that said so is damaged, an older one may still name the record. */
 	if (intact && row.live > old.live)
-		lc__damage_tell(r->progress, "chunk %llu: live records before the damage: %llu, now: "
-		    "%llu; deleted or replaced ones came back", (unsigned long long)chunk->id,
-		    (unsigned long long)old.live, (unsigned long long)row.live);
+		lc__damage_tell(r->progress,
+		    "chunk %llu: live records before the damage: %llu, now: "
+		    "%llu; deleted or replaced ones came back",
+		    (unsigned long long)chunk->id, (unsigned long long)old.live,
+		    (unsigned long long)row.live);
 	sum->records += row.records;
 	sum->bytes += row.bytes;
 	sum->live += row.live;
 	sum->live_bytes += row.live_bytes;
-	if (intact && (same_row(&row, &old) || chunk->rewrite ||
-	    r->index_damaged || r->state_lost || r->result.rescued > 0))
+	if (intact &&
+	    (same_row(&row, &old) || chunk->rewrite || r->index_damaged ||
+		r->state_lost || r->result.rescued > 0))
 		return LC_OK;
 	r->result.rows++;
 	lc__damage_tell(r->progress, "ledger row of chunk %llu: %s",
-	    (unsigned long long)chunk->id, intact ? "wrong" :
-	    "missing or damaged");
+	    (unsigned long long)chunk->id, intact ? "wrong" : "missing or damaged");
 	return LC_OK;
 }
 
@@ -377,12 +384,10 @@ lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
 	struct lc__known *known;
 
 	for (uint64_t i = 0; i < r->nrecords; i++) {
-		(void)lc__record_parse(r->records[i].bytes, r->records[i].size,
-		    &record);
-		return_if_error(lc__snapshot_schema(&r->change->snapshot,
-		    record.schema, &known));
-		return_if_error(lc__usage_count(usage, &record, known->schema,
-		    1));
+		(void)lc__record_parse(r->records[i].bytes, r->records[i].size, &record);
+		return_if_error(
+		    lc__snapshot_schema(&r->change->snapshot, record.schema, &known));
+		return_if_error(lc__usage_count(usage, &record, known->schema, 1));
 	}
 	return LC_OK;
 }
@@ -398,13 +403,14 @@ check_usage(struct lc__recovery *r)
 
 	if (status == LC_OK)
 		status = lc__recovery_count_usage(r, &found);
-	for (uint32_t id = 0; id < s->state.next_schema &&
-	    !stored.damaged && r->nspans == 0 && !r->chunk_missing; id++)
+	for (uint32_t id = 0; id < s->state.next_schema && !stored.damaged &&
+	     r->nspans == 0 && !r->chunk_missing;
+	     id++)
 		wrong |= !lc__usage_same(&stored, &found, id);
 	if (wrong && status == LC_OK) {
 		r->result.rows++;
-		lc__damage_tell(r->progress, "usage row: %s", stored.damaged ?
-		    "missing or damaged" : "not what the chunks hold");
+		lc__damage_tell(r->progress, "usage row: %s",
+		    stored.damaged ? "missing or damaged" : "not what the chunks hold");
 	}
 	lc__usage_free(&stored);
 	lc__usage_free(&found);
@@ -416,17 +422,17 @@ lc__recovery_check_counts(struct lc__recovery *r)
 {
 	struct lc__state *state = &r->change->snapshot.state;
 	struct lc__ledger_row sum = { 0 };
-	const uint64_t above = r->nchunks == 0 ? 0 :
-	    r->chunks[r->nchunks - 1].id + 1;
+	const uint64_t above = r->nchunks == 0 ? 0 : r->chunks[r->nchunks - 1].id + 1;
 
 	for (uint64_t i = 0; i < r->nchunks; i++)
 		return_if_error(check_row(r, &r->chunks[i], &sum));
 	return_if_error(check_orphans(r));
 	return_if_error(check_usage(r));
 	if (!r->state_lost && !r->index_damaged && r->result.rescued == 0 &&
-	    r->nspans == 0 && !r->chunk_missing && (above > state->next_chunk ||
-	    sum.records != state->records || sum.bytes != state->bytes ||
-	    sum.live != state->live || sum.live_bytes != state->live_bytes)) {
+	    r->nspans == 0 && !r->chunk_missing &&
+	    (above > state->next_chunk || sum.records != state->records ||
+		sum.bytes != state->bytes || sum.live != state->live ||
+		sum.live_bytes != state->live_bytes)) {
 		r->result.rows++;
 		lc__damage_tell(r->progress, "state row: wrong counters");
 	}

@@ -16,9 +16,9 @@
 /* A row as it was found. Its bytes stay in the map until the commit. */
 struct row {
 	uint64_t key;
-	uint64_t says;  /* the id that it has by its header or its checksum; NOWHERE: it
+	uint64_t says; /* the id that it has by its header or its checksum; NOWHERE: it
 	                   does not say */
-	uint64_t home;  /* where it goes; NOWHERE: it is dropped */
+	uint64_t home; /* where it goes; NOWHERE: it is dropped */
 	struct lc__slice value;
 };
 
@@ -37,11 +37,14 @@ list_rows(struct lc__recovery *r, enum lc__table table, struct rows *out)
 	lc_status status = lc__txn_seek(txn, table, 0, &key, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, table, key, &key, &value)) {
-		return_if_error(lc__array_reserve(&out->rows, &out->room,
-		    out->n + 1, "recover"));
+	     status = lc__txn_seek_after(txn, table, key, &key, &value)) {
+		return_if_error(
+		    lc__array_reserve(&out->rows, &out->room, out->n + 1, "recover"));
 		out->rows[out->n++] = (struct row){
-			.key = key, .says = NOWHERE, .home = key, .value = value
+			.key = key,
+			.says = NOWHERE,
+			.home = key,
+			.value = value,
 		};
 	}
 	return status == LC_END ? LC_OK : status;
@@ -59,8 +62,9 @@ compare_key(const void *key, const void *row)
 static struct row *
 find_key(const struct rows *rows, uint64_t key)
 {
-	return rows->n == 0 ? NULL : bsearch(&key, rows->rows, (size_t)rows->n,
-	    sizeof(*rows->rows), compare_key);
+	return rows->n == 0 ? NULL
+			    : bsearch(&key, rows->rows, (size_t)rows->n,
+				  sizeof(*rows->rows), compare_key);
 }
 
 /* Does a row go to this id, or stay there? */
@@ -104,15 +108,14 @@ move_rows(struct lc__recovery *r, enum lc__table table, const struct rows *rows)
 
 	for (uint64_t i = 0; i < rows->n; i++)
 		if (rows->rows[i].home != rows->rows[i].key)
-			return_if_error(lc__txn_delete(txn, table,
-			    rows->rows[i].key));
+			return_if_error(lc__txn_delete(txn, table, rows->rows[i].key));
 	for (uint64_t i = 0; i < rows->n; i++) {
 		const struct row *row = &rows->rows[i];
 
 		if (row->home == row->key || row->home == NOWHERE)
 			continue;
-		return_if_error(lc__txn_insert(txn, table, row->home,
-		    row->value.size, &bytes));
+		return_if_error(
+		    lc__txn_insert(txn, table, row->home, row->value.size, &bytes));
 		memcpy(bytes, row->value.data, row->value.size);
 	}
 	return LC_OK;
@@ -126,16 +129,16 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 		lc__damage_tell(r->progress, "%s %llu: was under the key %llu", what,
 		    (unsigned long long)row->home, (unsigned long long)row->key);
 	else
-		lc__damage_tell(r->progress, "%s under the key %llu: dropped, it is not known "
-		    "which one it is", what, (unsigned long long)row->key);
+		lc__damage_tell(r->progress,
+		    "%s under the key %llu: dropped, it is not known which one it is",
+		    what, (unsigned long long)row->key);
 }
 
 /* ---- tables in the place of others ------------------------------------------- */
 
 /* The tables whose keys look alike. */
-static const enum lc__table alike[] = {
-	LC__CHUNK, LC__LEDGER, LC__INDEX, LC__INPUT, LC__ORDER
-};
+static const enum lc__table alike[] = { LC__CHUNK, LC__LEDGER, LC__INDEX, LC__INPUT,
+	LC__ORDER };
 #define ALIKE (sizeof(alike) / sizeof(*alike))
 
 /* Can a row be one of a table? Its header or its checksum says so. */
@@ -150,17 +153,13 @@ is_of(enum lc__table table, const struct row *row)
 	uint64_t id;
 
 	switch (table) {
-	case LC__CHUNK:
-		return lc__chunk_says(data, size, &id);
-	case LC__INDEX:
-		return lc__run_says(data, size, &id);
-	case LC__LEDGER:
-		return lc__ledger_decode(data, size, row->key, &ledger);
-	case LC__ORDER:
-		return lc__order_decode(data, size, row->key, &order);
+	case LC__CHUNK: return lc__chunk_says(data, size, &id);
+	case LC__INDEX: return lc__run_says(data, size, &id);
+	case LC__LEDGER: return lc__ledger_decode(data, size, row->key, &ledger);
+	case LC__ORDER: return lc__order_decode(data, size, row->key, &order);
 	default:
-		return row->key <= UINT32_MAX && lc__input_decode(data, size,
-		    (uint32_t)row->key, &input);
+		return row->key <= UINT32_MAX &&
+		    lc__input_decode(data, size, (uint32_t)row->key, &input);
 	}
 }
 
@@ -213,9 +212,8 @@ static lc_status
 exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
     const size_t to[ALIKE])
 {
-	static const char *const names[ALIKE] = {
-		"chunk", "ledger", "index", "input", "order"
-	};
+	static const char *const names[ALIKE] = { "chunk", "ledger", "index", "input",
+		"order" };
 	struct lc__txn *txn = r->change->snapshot.txn;
 	unsigned char *bytes;
 
@@ -286,8 +284,8 @@ want(const struct rows *rows, uint64_t id, struct ids *wanted)
 
 	if (there != NULL && there->says == id)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&wanted->id, &wanted->room,
-	    wanted->n + 1, "recover"));
+	return_if_error(
+	    lc__array_reserve(&wanted->id, &wanted->room, wanted->n + 1, "recover"));
 	wanted->id[wanted->n++] = id;
 	return LC_OK;
 }
@@ -316,7 +314,7 @@ find_ids(struct rows *rows, struct ids *wanted)
 				return;
 			budget -= cost;
 			if (!lc__row_intact(row->value.data, row->value.size,
-			    wanted->id[k]))
+				wanted->id[k]))
 				continue;
 			row->says = wanted->id[k];
 			wanted->id[k] = wanted->id[--wanted->n];
@@ -339,8 +337,7 @@ find_meta(struct lc__txn *txn, const char *name, struct lc__slice *at,
 		return LC_NOT_FOUND;
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
-	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, at, row)) ==
-	    LC_OK; i++)
+	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, at, row)) == LC_OK; i++)
 		if (lc__row_intact(row->data, row->size, seed))
 			return LC_OK;
 	return status == LC_END ? LC_NOT_FOUND : status;
@@ -385,9 +382,8 @@ drop_unknown_meta(struct lc__recovery *r)
 lc_status
 lc__recovery_put_back_meta(struct lc__recovery *r)
 {
-	static const char *const names[] = {
-		"state", "settings", "counters", "usage", "fill"
-	};
+	static const char *const names[] = { "state", "settings", "counters", "usage",
+		"fill" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		return_if_error(put_back_meta(r, names[i]));
@@ -409,8 +405,7 @@ hash_records(const struct lc__slice *chunk, const struct lc__ledger_row *row,
 	if (chunk->size < at || row->bytes > chunk->size - at)
 		return false;
 	while (sum.bytes < row->bytes) {
-		if (!lc__record_parse(chunk->data + at, row->bytes - sum.bytes,
-		    &record))
+		if (!lc__record_parse(chunk->data + at, row->bytes - sum.bytes, &record))
 			return false;
 		lc__ledger_hash(&sum, chunk->data + at);
 		sum.records++;
@@ -433,18 +428,16 @@ tells_of(const struct lc__ledger_row *row, const struct lc__slice *chunk)
 /* A chunk without a header under a key that was never given out: the ledger may know
  * it. */
 static lc_status
-find_chunk_home(struct lc__recovery *r, const struct rows *rows,
-    struct row *chunk)
+find_chunk_home(struct lc__recovery *r, const struct rows *rows, struct row *chunk)
 {
 	struct lc__ledger_row row;
 	uint64_t id = 0;
 	bool intact;
-	lc_status status = lc__ledger_seek(&r->change->snapshot, 1, &id, &row,
-	    &intact);
+	lc_status status = lc__ledger_seek(&r->change->snapshot, 1, &id, &row, &intact);
 
 	chunk->home = NOWHERE;
-	for (; status == LC_OK && id <= LC__CHUNK_ID_MAX; status =
-	    lc__ledger_after(&r->change->snapshot, id, &id, &row, &intact)) {
+	for (; status == LC_OK && id <= LC__CHUNK_ID_MAX;
+	     status = lc__ledger_after(&r->change->snapshot, id, &id, &row, &intact)) {
 		if (intact && !is_taken(rows, id) && tells_of(&row, &chunk->value)) {
 			chunk->home = id;
 			return LC_OK;
@@ -458,8 +451,8 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows,
 static uint64_t
 chunk_limit(const struct lc__recovery *r)
 {
-	return r->state_lost ? LC__CHUNK_ID_MAX / 2 :
-	    r->change->snapshot.state.next_chunk;
+	return r->state_lost ? LC__CHUNK_ID_MAX / 2
+			     : r->change->snapshot.state.next_chunk;
 }
 
 static lc_status
@@ -468,16 +461,16 @@ settle_chunks(struct lc__recovery *r, struct rows *rows)
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		if (!lc__chunk_says(row->value.data, row->value.size,
-		    &row->says) || row->says > LC__CHUNK_ID_MAX)
+		if (!lc__chunk_says(row->value.data, row->value.size, &row->says) ||
+		    row->says > LC__CHUNK_ID_MAX)
 			row->says = NOWHERE;
 	}
 	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		if (row->says == NOWHERE && (row->home == NOWHERE || row->key == 0 ||
-		    row->key >= chunk_limit(r)))
+		if (row->says == NOWHERE &&
+		    (row->home == NOWHERE || row->key == 0 || row->key >= chunk_limit(r)))
 			return_if_error(find_chunk_home(r, rows, row));
 	}
 	for (uint64_t i = 0; i < rows->n; i++) {
@@ -507,16 +500,17 @@ settle_runs(struct lc__recovery *r, struct rows *rows)
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		if (!lc__run_says(row->value.data, row->value.size,
-		    &row->says) || row->says >= LC__RUN_ID_MAX / 2)
+		if (!lc__run_says(row->value.data, row->value.size, &row->says) ||
+		    row->says >= LC__RUN_ID_MAX / 2)
 			row->says = NOWHERE;
 	}
 	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		if (row->home != NOWHERE && (r->state_lost ? row->home == 0 ||
-		    row->home >= LC__RUN_ID_MAX / 2 : !is_listed(state, row->home)))
+		if (row->home != NOWHERE &&
+		    (r->state_lost ? row->home == 0 || row->home >= LC__RUN_ID_MAX / 2
+				   : !is_listed(state, row->home)))
 			row->home = NOWHERE;
 		if (row->home != row->key)
 			tell_moved(r, "index run", row);
@@ -558,12 +552,12 @@ lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out)
 
 	*out = 0;
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
+	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
 		uint64_t at = LC__CHUNK_HEADER;
 
 		while (at < value.size) {
 			const bool whole = lc__record_parse(value.data + at,
-			    value.size - at, &record) &&
+					       value.size - at, &record) &&
 			    lc__record_intact(&record);
 
 			if (whole && record.schema >= *out &&
@@ -625,7 +619,7 @@ settle_ledger(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
+	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
 		return_if_error(want(rows, id, wanted));
 	if (status != LC_END)
 		return status;
@@ -665,8 +659,8 @@ settle_inputs(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 
 static lc_status
 put_back_rows(struct lc__recovery *r, enum lc__table table,
-    lc_status (*settle_table)(struct lc__recovery *r, struct rows *rows,
-    struct ids *wanted))
+    lc_status (
+	*settle_table)(struct lc__recovery *r, struct rows *rows, struct ids *wanted))
 {
 	struct rows rows = { .rows = NULL };
 	struct ids wanted = { .id = NULL };

@@ -17,14 +17,13 @@
  * the map nothing is written before the commit. */
 static lc_status
 fill_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
-    const struct lc__ledger_row *row,
-    const struct lc__directory_build *directory)
+    const struct lc__ledger_row *row, const struct lc__directory_build *directory)
 {
 	unsigned char *records;
 	uint64_t at = 0;
 
-	return_if_error(lc__change_put_chunk(r->change, chunk->id, row, directory,
-	    &records));
+	return_if_error(
+	    lc__change_put_chunk(r->change, chunk->id, row, directory, &records));
 	for (uint64_t i = 0; i < chunk->count; i++) {
 		struct lc__recovery_record *sound = &r->records[chunk->first + i];
 
@@ -40,7 +39,7 @@ rewrite_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__ledger_row *row)
 {
 	struct lc__directory_build directory = {
-		.has_lengths = lc__measures(&r->measure)
+		.has_lengths = lc__measures(&r->measure),
 	};
 	lc_status status;
 
@@ -72,12 +71,11 @@ write_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk)
 
 	return_if_error(lc__recovery_row(r, chunk, &row, &intact));
 	if (chunk->rewrite)
-		return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK,
-		    chunk->id));
+		return_if_error(
+		    lc__txn_delete(change->snapshot.txn, LC__CHUNK, chunk->id));
 	if (chunk->rewrite && row.records > 0)
 		return_if_error(rewrite_chunk(r, chunk, &row));
-	return row.records > 0 ?
-	    lc__change_put_ledger(change, chunk->id, &row) : LC_OK;
+	return row.records > 0 ? lc__change_put_ledger(change, chunk->id, &row) : LC_OK;
 }
 
 /* The counters of all chunks; after the chunks are written, which counts some. */
@@ -91,8 +89,7 @@ count_all(struct lc__recovery *r)
 		struct lc__ledger_row row;
 		bool intact = false;
 
-		return_if_error(lc__recovery_row(r, &r->chunks[i], &row,
-		    &intact));
+		return_if_error(lc__recovery_row(r, &r->chunks[i], &row, &intact));
 		count_row(state, &row);
 	}
 	return LC_OK;
@@ -120,14 +117,13 @@ write_run(struct lc__recovery *r, uint64_t from, uint64_t n, uint64_t id_bytes)
 	struct lc__run_builder builder;
 	lc_status status;
 
-	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n,
-	    id_bytes));
+	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n, id_bytes));
 	for (uint64_t i = from; i < from + n; i++) {
 		const struct lc__new_entry *entry = &r->live[i];
 
 		lc__run_build_add(&builder, entry->hash,
-		    lc__recovery_record_at(r, entry->location)->moved_to,
-		    entry->id.data, entry->id.size);
+		    lc__recovery_record_at(r, entry->location)->moved_to, entry->id.data,
+		    entry->id.size);
 	}
 	lc__run_build_finish(&builder, s->state.next_run, LC__LEVEL_FULL);
 	status = lc__change_push_run(r->change, &builder, LC__LEVEL_FULL);
@@ -145,8 +141,8 @@ write_index(struct lc__recovery *r)
 	for (uint64_t i = 0, n; i < r->nlive; i += n) {
 		uint64_t id_bytes = 0;
 
-		for (n = 0; i + n < r->nlive &&
-		    n * ENTRY_BYTES + id_bytes < RUN_BYTES; n++)
+		for (n = 0; i + n < r->nlive && n * ENTRY_BYTES + id_bytes < RUN_BYTES;
+		     n++)
 			id_bytes += r->live[i + n].id.size;
 		return_if_error(write_run(r, i, n, id_bytes));
 	}
@@ -161,8 +157,7 @@ lc__recovery_write(struct lc__recovery *r)
 	bool moved = false;
 
 	/* The records are in the map now; afterwards they are elsewhere. */
-	return_if_error(lc__usage_clear(&r->change->usage,
-	    r->change->snapshot.txn));
+	return_if_error(lc__usage_clear(&r->change->usage, r->change->snapshot.txn));
 	return_if_error(lc__recovery_count_usage(r, &r->change->usage));
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		moved |= r->chunks[i].rewrite;
@@ -170,6 +165,7 @@ lc__recovery_write(struct lc__recovery *r)
 	}
 	return_if_error(count_all(r));
 	return_if_error(drop_orphans(r));
-	return moved || r->index_damaged || r->state_lost ||
-	    r->result.rescued > 0 ? write_index(r) : LC_OK;
+	return moved || r->index_damaged || r->state_lost || r->result.rescued > 0
+	    ? write_index(r)
+	    : LC_OK;
 }

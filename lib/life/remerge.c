@@ -59,8 +59,7 @@ drop_old(const struct lc__remerge *r, struct lc__snapshot *s)
 	for (uint32_t i = s->state.nruns; i-- > 0;) {
 		if (!is_old(r, s->state.runs[i].id))
 			continue;
-		return_if_error(lc__txn_delete(s->txn, LC__INDEX,
-		    s->state.runs[i].id));
+		return_if_error(lc__txn_delete(s->txn, LC__INDEX, s->state.runs[i].id));
 		lc__state_drop_runs(&s->state, i, 1);
 	}
 	return LC_OK;
@@ -73,8 +72,8 @@ static lc_status
 measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
     struct lc__run_entry *next)
 {
-	struct lc__run_merge *merge = lc__run_merge_open(s->runs,
-	    s->state.nruns, r->from, r->from_size);
+	struct lc__run_merge *merge = lc__run_merge_open(s->runs, s->state.nruns, r->from,
+	    r->from_size);
 	lc_status status;
 
 	if (merge == NULL)
@@ -82,8 +81,7 @@ measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
 	while ((status = lc__run_merge_next(merge, next)) == LC_OK) {
 		if (next->location & LC__TOMBSTONE)
 			continue;
-		if (step->entries * ENTRY_BYTES + step->id_bytes >=
-		    r->step_bytes)
+		if (step->entries * ENTRY_BYTES + step->id_bytes >= r->step_bytes)
 			break;
 		step->entries++;
 		step->id_bytes += next->id_size;
@@ -93,11 +91,11 @@ measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
 }
 
 static lc_status
-fill(struct lc__run_builder *builder, const struct lc__remerge *r,
-    struct lc__snapshot *s, uint64_t entries)
+fill(struct lc__run_builder *builder, const struct lc__remerge *r, struct lc__snapshot *s,
+    uint64_t entries)
 {
-	struct lc__run_merge *merge = lc__run_merge_open(s->runs,
-	    s->state.nruns, r->from, r->from_size);
+	struct lc__run_merge *merge = lc__run_merge_open(s->runs, s->state.nruns, r->from,
+	    r->from_size);
 	struct lc__run_entry entry;
 	lc_status status = LC_OK;
 
@@ -106,9 +104,9 @@ fill(struct lc__run_builder *builder, const struct lc__remerge *r,
 	while (builder->entries < entries &&
 	    (status = lc__run_merge_next(merge, &entry)) == LC_OK)
 		if (!(entry.location & LC__TOMBSTONE))
-			lc__run_build_add(builder, lc__run_hash(builder->seed,
-			    entry.id, entry.id_size), entry.location, entry.id,
-			    entry.id_size);
+			lc__run_build_add(builder,
+			    lc__run_hash(builder->seed, entry.id, entry.id_size),
+			    entry.location, entry.id, entry.id_size);
 	lc__run_merge_close(merge);
 	return status;
 }
@@ -123,8 +121,8 @@ write_step(const struct lc__remerge *r, struct lc__change *change,
 
 	if (step->entries == 0)
 		return LC_OK;
-	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env),
-	    step->entries, step->id_bytes));
+	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), step->entries,
+	    step->id_bytes));
 	status = fill(&builder, r, s, step->entries);
 	if (status == LC_OK) {
 		lc__run_build_finish(&builder, s->state.next_run, LC__LEVEL_FULL);
@@ -171,8 +169,7 @@ step_within(struct lc__change *change, void *remerge)
 }
 
 lc_status
-lc__remerge_step(struct lc__remerge *r, struct lc__env *env,
-    lc_durability durability)
+lc__remerge_step(struct lc__remerge *r, struct lc__env *env, lc_durability durability)
 {
 	unsigned char *const from = r->from;
 

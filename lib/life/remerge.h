@@ -25,8 +25,8 @@ struct lc__remerge {
  * @return LC_OK; LC_NOT_FOUND if less than a quarter of all entries are superseded
  * or deletions; LC_CORRUPT if a run is damaged.
  */
-LC_CHECKED lc_status lc__remerge_step(struct lc__remerge *remerge,
-    struct lc__env *env, lc_durability durability);
+LC_CHECKED lc_status lc__remerge_step(struct lc__remerge *remerge, struct lc__env *env,
+    lc_durability durability);
 void lc__remerge_free(struct lc__remerge *remerge);
 
 #endif

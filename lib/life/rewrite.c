@@ -17,8 +17,8 @@
 
 /* Add a chunk if it is to be rewritten or joined with its neighbours, and fits. */
 static bool
-add_to_group(struct lc__chunk_group *group, uint64_t id,
-    const struct lc__ledger_row *row, const lc_compact_options *options)
+add_to_group(struct lc__chunk_group *group, uint64_t id, const struct lc__ledger_row *row,
+    const lc_compact_options *options)
 {
 	const bool recode = options->recode != LC_CODEC_DEFAULT;
 	const bool sparse = recode || row->live == 0 ||
@@ -27,10 +27,10 @@ add_to_group(struct lc__chunk_group *group, uint64_t id,
 	/* Two chunks that are not small would not fit into one. */
 	if (!sparse && row->live_bytes > options->chunk_bytes / 2)
 		return false;
-	if (group->count > 0 && (group->count == LC__GROUP_CHUNKS ||
-	    group->source != 0 || row->source != 0 ||
-	    group->live_bytes + row->live_bytes > options->chunk_bytes ||
-	    group->bytes + row->bytes > LC__GROUP_BYTES))
+	if (group->count > 0 &&
+	    (group->count == LC__GROUP_CHUNKS || group->source != 0 || row->source != 0 ||
+		group->live_bytes + row->live_bytes > options->chunk_bytes ||
+		group->bytes + row->bytes > LC__GROUP_BYTES))
 		return false;
 	/* A chunk of an input may only be coded again, alone and with all of its records. */
 	if (row->source != 0 &&
@@ -87,11 +87,12 @@ lc__chunk_group_next(struct lc__snapshot *s, const lc_compact_options *options,
 struct work {
 	struct lc__change *change;
 	struct lc__rewrite *rewrite;
-	struct lc__chunk_group found;     /* the chunks of the group that are still there */
+	struct lc__chunk_group found; /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
-	struct lc__live_list live;  /* of them */
-	unsigned char **recoded;    /* by record: its new bytes, NULL where the old ones stay; malloc'ed, all */
-	struct lc__ledger_row row;  /* of the new chunk */
+	struct lc__live_list live;                    /* of them */
+	unsigned char **
+	    recoded; /* by record: its new bytes, NULL where the old ones stay; malloc'ed, all */
+	struct lc__ledger_row row;            /* of the new chunk */
 	struct lc__directory_build directory; /* of it */
 	struct lc__new_entry *entries; /* of records whose place changes; malloc'ed */
 	uint32_t nentries;
@@ -114,8 +115,8 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 		return LC_OK; /* somebody else dropped it */
 	return_if_error(status);
 	if (!intact)
-		return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "
-		    "%llu is damaged", lc__env_dir(s->env),
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the ledger row of chunk %llu is damaged", lc__env_dir(s->env),
 		    (unsigned long long)id);
 	return_if_error(lc__live_add(&w->live, s, id, &row, true));
 	*taken = add_to_group(&w->found, id, &row, w->rewrite->options);
@@ -156,7 +157,7 @@ take_chunks(struct work *w)
 struct recoding {
 	struct lc__decoded decoded;
 	struct lc__record_part *coded;
-	struct lc__buf *bufs;       /* of the coded ones */
+	struct lc__buf *bufs; /* of the coded ones */
 };
 
 static lc_status
@@ -179,10 +180,12 @@ write_record(const struct recoding *r, const struct lc__record *record,
     const struct lc__schema *schema, unsigned char **out, size_t *size)
 {
 	const struct lc__draft draft = {
-		.id = record->id, .schema = schema,
+		.id = record->id,
+		.schema = schema,
 		.tensors = r->decoded.pointers,
-		.parts = r->coded, .plain = record->plain,
-		.plain_size = record->plain_size
+		.parts = r->coded,
+		.plain = record->plain,
+		.plain_size = record->plain_size,
 	};
 
 	*out = NULL;
@@ -232,13 +235,12 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	size_t size = 0;
 
 	(void)lc__record_parse(live->bytes, live->size, &record);
-	return_if_error(lc__snapshot_schema(&w->change->snapshot, record.schema,
-	    &known));
+	return_if_error(lc__snapshot_schema(&w->change->snapshot, record.schema, &known));
 	if (!lc__record_fits(&record, known->schema))
 		return lc__error(LC_CORRUPT, 0, "key %s: shape and size disagree",
 		    lc__quote_id(record.id.data, record.id.size));
-	return_if_error(recode_record(&record, known->schema, w->rewrite->options,
-	    &bytes, &size));
+	return_if_error(
+	    recode_record(&record, known->schema, w->rewrite->options, &bytes, &size));
 	if (bytes == NULL || w->live.bytes - live->size + size > MAX_BYTES ||
 	    (size == live->size && memcmp(bytes, live->bytes, size) == 0)) {
 		free(bytes);
@@ -314,16 +316,16 @@ fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
 		memcpy(p, from->bytes, from->size);
 		lc__ledger_hash(&w->row, p);
 		(void)lc__record_parse(p, from->size, &record);
-		return_if_error(lc__snapshot_schema(&w->change->snapshot,
-		    record.schema, &known));
-		return_if_error(lc__change_count(w->change, &record,
-		    known->schema, 1));
+		return_if_error(
+		    lc__snapshot_schema(&w->change->snapshot, record.schema, &known));
+		return_if_error(lc__change_count(w->change, &record, known->schema, 1));
 		p += from->size;
 		if (location != from->location)
-			w->entries[w->nentries++] = (struct lc__new_entry) {
+			w->entries[w->nentries++] = (struct lc__new_entry){
 				.prefix = lc__sort_prefix(&from->id),
-				.id = from->id, .hash = from->hash,
-				.location = location
+				.id = from->id,
+				.hash = from->hash,
+				.location = location,
 			};
 	}
 	return LC_OK;
@@ -337,8 +339,8 @@ write_chunk(struct work *w)
 
 	if (w->live.count == 0)
 		return LC_OK;
-	return_if_error(lc__change_put_chunk(w->change, id, &w->row,
-	    &w->directory, &records));
+	return_if_error(
+	    lc__change_put_chunk(w->change, id, &w->row, &w->directory, &records));
 	return_if_error(fill_chunk(w, id, records));
 	/* Live records of other chunks have come to those of the first one. */
 	if (w->row.live != w->rows[0].live)
@@ -364,8 +366,8 @@ replace_chunks(struct work *w)
 			w->row.read_ms = w->rows[i].read_ms;
 	return_if_error(lay_out(w));
 	for (unsigned i = 0; i < w->found.count; i++)
-		return_if_error(lc__change_drop_chunk(w->change,
-		    w->found.ids[i], &w->rows[i]));
+		return_if_error(
+		    lc__change_drop_chunk(w->change, w->found.ids[i], &w->rows[i]));
 	return_if_error(write_chunk(w));
 	w->rewrite->rewritten = w->found.count;
 	w->rewrite->moved = w->live.count;

@@ -25,11 +25,11 @@ struct job {
 	struct lc__salvage found;
 	const lc_salvage_options *options;
 	lc_salvage_result result;
-	lc_settings settings;      /* of the module, or the defaults */
-	lc_cache *to;              /* NULL for a dry run */
-	struct lc__known **known;  /* structures in the new module by id in the old one;
+	lc_settings settings;     /* of the module, or the defaults */
+	lc_cache *to;             /* NULL for a dry run */
+	struct lc__known **known; /* structures in the new module by id in the old one;
 	                              malloc'ed */
-	bool *missed;              /* by id: records need it and it is missing; malloc'ed */
+	bool *missed; /* by id: records need it and it is missing; malloc'ed */
 };
 
 void
@@ -63,8 +63,8 @@ lc__salvage_free(struct lc__salvage *s)
 }
 
 lc_status
-lc__salvage_find(struct lc__salvage *s, struct lc__salvage_file *file,
-    bool stale, const lc_progress *progress, lc_salvage_result *out)
+lc__salvage_find(struct lc__salvage *s, struct lc__salvage_file *file, bool stale,
+    const lc_progress *progress, lc_salvage_result *out)
 {
 	memset(s, 0, sizeof(*s));
 	s->file = file;
@@ -108,7 +108,8 @@ read_settings(struct job *job)
 	/* The state row is on the same page, or near it. */
 	job->result.settings_lost = damaged || (old && !s->state_found);
 	if (job->result.settings_lost)
-		lc__damage_tell(s->progress, "the settings are damaged or missing: the new "
+		lc__damage_tell(s->progress,
+		    "the settings are damaged or missing: the new "
 		    "module has the defaults");
 	return LC_OK;
 }
@@ -125,8 +126,7 @@ store_schemas(struct lc__change *change, void *ctx)
 		for (uint32_t j = 0; j < i; j++)
 			if (lc__schema_equal(found->schema[i], found->schema[j]))
 				return LC_OK;
-		return_if_error(lc__schema_row_put(s->txn, i,
-		    found->schema[i]));
+		return_if_error(lc__schema_row_put(s->txn, i, found->schema[i]));
 		s->state.next_schema = i + 1;
 	}
 	return LC_OK;
@@ -140,10 +140,9 @@ find_known(struct job *job, uint32_t id, struct lc__known **out)
 	struct lc__schema *same;
 
 	if (job->known[id] == NULL) {
-		return_if_error(lc__schema_decode(schema->bytes, schema->size,
-		    &same));
-		return_if_error(lc__schemas_intern(
-		    lc__module_of(job->to->env)->schemas, same, &job->known[id]));
+		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
+		return_if_error(lc__schemas_intern(lc__module_of(job->to->env)->schemas,
+		    same, &job->known[id]));
 	}
 	*out = job->known[id];
 	return LC_OK;
@@ -161,8 +160,8 @@ schema_of(struct job *job, const struct lc__record *record)
 		return NULL;
 	job->missed[record->schema] = true;
 	job->result.schemas++;
-	lc__damage_tell(s->progress, "structure %u is missing: its records cannot be read",
-	    record->schema);
+	lc__damage_tell(s->progress,
+	    "structure %u is missing: its records cannot be read", record->schema);
 	return NULL;
 }
 
@@ -201,10 +200,9 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 	bool good = false;
 
 	return_if_error(lc__salvage_at(s->file, from->at, from->size, &bytes));
-	if (!lc__record_parse(bytes, from->size, &record) ||
-	    !lc__record_intact(&record))
-		return lc__error(LC_CORRUPT, 0, "%s: was written to while it was "
-		    "read", s->file->path);
+	if (!lc__record_parse(bytes, from->size, &record) || !lc__record_intact(&record))
+		return lc__error(LC_CORRUPT, 0, "%s: was written to while it was read",
+		    s->file->path);
 	schema = schema_of(job, &record);
 	if (schema != NULL)
 		return_if_error(check_value(job, &record, schema, &good));
@@ -219,9 +217,9 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		return LC_OK;
 	}
 	if (from->doubted || from->old)
-		lc__damage_tell(s->progress, "key %s: %s", lc__quote_id(record.id.data,
-		    record.id.size), from->old ? "an old version" :
-		    "may have been deleted or replaced");
+		lc__damage_tell(s->progress, "key %s: %s",
+		    lc__quote_id(record.id.data, record.id.size),
+		    from->old ? "an old version" : "may have been deleted or replaced");
 	if (job->to == NULL)
 		return LC_OK;
 	return_if_error(find_known(job, record.schema, &known));
@@ -273,8 +271,8 @@ fill_module(struct job *job)
 	settings.policy = LC_EVOLVE;
 	settings.max_bytes = 0;
 	return_if_error(lc_settings_set(job->to, &settings));
-	return_if_error(lc__change_run(job->to->env, LC_DURABLE_FULL,
-	    store_schemas, job));
+	return_if_error(
+	    lc__change_run(job->to->env, LC_DURABLE_FULL, store_schemas, job));
 	return_if_error(put_records(job));
 	return_if_error(lc__flush_all(job->to));
 	return lc_settings_set(job->to, &job->settings);
@@ -297,8 +295,7 @@ remove_module(const char *dir)
 }
 
 static lc_status
-make_module(struct job *job, const char *root, const char *module_id,
-    const char *dir)
+make_module(struct job *job, const char *root, const char *module_id, const char *dir)
 {
 	lc_options options;
 	lc_error error;
@@ -324,8 +321,7 @@ make_module(struct job *job, const char *root, const char *module_id,
 
 /* Report what is there and, unless it is a dry run, make the module. */
 static lc_status
-salvage(struct job *job, const char *root, const char *module_id,
-    const char *dir)
+salvage(struct job *job, const char *root, const char *module_id, const char *dir)
 {
 	const lc_salvage_options *options = job->options;
 	struct lc__salvage *s = &job->found;
@@ -337,8 +333,8 @@ salvage(struct job *job, const char *root, const char *module_id,
 	job->missed = calloc(LC__SCHEMAS_MAX, sizeof(*job->missed));
 	if (job->known == NULL || job->missed == NULL)
 		return lc__no_memory("salvage");
-	return options->dry_run ? put_records(job) :
-	    make_module(job, root, module_id, dir);
+	return options->dry_run ? put_records(job)
+				: make_module(job, root, module_id, dir);
 }
 
 /* ---- the old file --------------------------------------------------------- */
@@ -355,8 +351,8 @@ lock_module(const char *path, const struct stat *data, int *dir_fd)
 
 	if (strcmp(name, "data.mdb") != 0)
 		return LC_OK;
-	dir = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) +
-	    (slash == path));
+	dir = slash == NULL ? strdup(".")
+			    : strndup(path, (size_t)(slash - path) + (slash == path));
 	if (dir == NULL)
 		return lc__no_memory("salvage");
 	status = lc__lock_directory(dir, true, dir_fd);
@@ -382,8 +378,8 @@ open_data(const char *path, int *fd, struct stat *st)
 }
 
 static lc_status
-salvage_file(struct job *job, const char *path, const char *root,
-    const char *module_id, const char *dir)
+salvage_file(struct job *job, const char *path, const char *root, const char *module_id,
+    const char *dir)
 {
 	struct stat st;
 	int fd = -1, dir_fd = -1;
@@ -392,8 +388,10 @@ salvage_file(struct job *job, const char *path, const char *root,
 	if (status == LC_OK)
 		status = lock_module(path, &st, &dir_fd);
 	if (status == LC_OK) {
-		job->file = (struct lc__salvage_file) {
-			.fd = fd, .size = (uint64_t)st.st_size, .path = path
+		job->file = (struct lc__salvage_file){
+			.fd = fd,
+			.size = (uint64_t)st.st_size,
+			.path = path,
 		};
 		status = salvage(job, root, module_id, dir);
 	}
@@ -413,10 +411,11 @@ check_target(const char *dir)
 	struct stat st;
 
 	if (lstat(dir, &st) == 0)
-		return lc__error(LC_EXISTS, 0, "salvage: %s: exists already; name a "
-		    "new module", dir);
-	return errno == ENOENT || errno == ENOTDIR ? LC_OK :
-	    lc__error_sys(errno, "salvage: %s: stat", dir);
+		return lc__error(LC_EXISTS, 0,
+		    "salvage: %s: exists already; name a new module", dir);
+	return errno == ENOENT || errno == ENOTDIR
+	    ? LC_OK
+	    : lc__error_sys(errno, "salvage: %s: stat", dir);
 }
 
 lc_status
@@ -434,7 +433,8 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 		job.options = &defaults;
 	}
 	if (job.options->struct_size != sizeof(*job.options))
-		return lc__error(LC_INVALID, 0, "salvage: option struct_size: not "
+		return lc__error(LC_INVALID, 0,
+		    "salvage: option struct_size: not "
 		    "set by lc_salvage_options_init() of this version");
 	if (from == NULL || *from == '\0' || root == NULL || *root == '\0' ||
 	    module_id == NULL)
@@ -445,8 +445,7 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 	if (stat(from, &st) == -1 && errno != ENOENT && errno != ELOOP)
 		return lc__error_sys(errno, "%s: stat", from);
 	dir = lc__path_join(root, module_id);
-	path = S_ISDIR(st.st_mode) ? lc__path_join(from, "data.mdb") :
-	    strdup(from);
+	path = S_ISDIR(st.st_mode) ? lc__path_join(from, "data.mdb") : strdup(from);
 	if (dir == NULL || path == NULL)
 		status = lc__no_memory("salvage");
 	else

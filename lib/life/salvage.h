@@ -19,12 +19,12 @@
 
 /** A data file: an open one, or bytes in memory. */
 struct lc__salvage_file {
-	int fd;                     /* -1: use bytes */
+	int fd; /* -1: use bytes */
 	const unsigned char *bytes;
-	uint64_t size;              /* as it was when salvage began */
-	const char *path;           /* for messages */
-	unsigned char *window;      /* bytes read last; malloc'ed */
-	uint64_t window_at;         /* where they are in the file */
+	uint64_t size;         /* as it was when salvage began */
+	const char *path;      /* for messages */
+	unsigned char *window; /* bytes read last; malloc'ed */
+	uint64_t window_at;    /* where they are in the file */
 	size_t window_size, window_room;
 };
 
@@ -37,35 +37,35 @@ enum lc__salvage_use {
 
 /** The value of a chunk, or of something that may be one. */
 struct lc__salvage_chunk {
-	uint64_t id;       /* 0 if it is not known */
-	uint64_t page;     /* where it begins */
-	uint64_t size;     /* bytes of the value that the file has */
-	bool headless;     /* its header is damaged */
-	uint8_t use;       /* enum lc__salvage_use */
-	uint64_t records;  /* as the header says */
-	uint64_t whole;    /* records whose checksum holds */
-	uint64_t damaged;  /* others */
+	uint64_t id;      /* 0 if it is not known */
+	uint64_t page;    /* where it begins */
+	uint64_t size;    /* bytes of the value that the file has */
+	bool headless;    /* its header is damaged */
+	uint8_t use;      /* enum lc__salvage_use */
+	uint64_t records; /* as the header says */
+	uint64_t whole;   /* records whose checksum holds */
+	uint64_t damaged; /* others */
 };
 
 /** An index run whose header is whole. */
 struct lc__salvage_run {
 	uint64_t id;
-	uint64_t page;      /* where it begins, or the leaf that holds it */
+	uint64_t page; /* where it begins, or the leaf that holds it */
 	uint64_t entries;
 	uint64_t keys;      /* offset of the key section in the file */
 	uint64_t keys_size; /* its bytes */
 	uint32_t level;
-	uint8_t use;        /* enum lc__salvage_use */
+	uint8_t use; /* enum lc__salvage_use */
 };
 
 /** A row that is whole. */
 struct lc__salvage_row {
-	uint64_t page;       /* the leaf that it was found on */
-	uint64_t at;         /* its offset in the file */
+	uint64_t page; /* the leaf that it was found on */
+	uint64_t at;   /* its offset in the file */
 	uint32_t size;
-	uint64_t number;     /* schema: its id, UINT64_MAX if its key is not its own;
+	uint64_t number; /* schema: its id, UINT64_MAX if its key is not its own;
 	                        state: the generation; settings: 1 if damaged */
-	uint8_t use;         /* enum lc__salvage_use */
+	uint8_t use;     /* enum lc__salvage_use */
 };
 
 struct lc__salvage_rows {
@@ -76,23 +76,23 @@ struct lc__salvage_rows {
 
 /** A record whose checksum holds. */
 struct lc__salvage_record {
-	uint64_t hash[2];      /* of its cache_id: what says that two have the same */
-	uint64_t location;     /* as the index names it; those of a later commit are larger */
-	uint64_t at;           /* offset in the file */
-	uint64_t newest;       /* first of its cache_id: location that the newest run names */
-	uint32_t newest_run;   /* position of that run plus 1; 0 if none has the cache_id */
+	uint64_t hash[2];  /* of its cache_id: what says that two have the same */
+	uint64_t location; /* as the index names it; those of a later commit are larger */
+	uint64_t at;       /* offset in the file */
+	uint64_t newest;   /* first of its cache_id: location that the newest run names */
+	uint32_t newest_run; /* position of that run plus 1; 0 if none has the cache_id */
 	uint32_t size;
 	uint32_t schema;
-	uint32_t chunk : 28;   /* position in chunks */
-	uint32_t named : 1;    /* some run names it */
-	uint32_t taken : 1;    /* it is rescued */
-	uint32_t doubted : 1;  /* it may have been deleted or replaced */
-	uint32_t old : 1;      /* it is an old version */
+	uint32_t chunk : 28;  /* position in chunks */
+	uint32_t named : 1;   /* some run names it */
+	uint32_t taken : 1;   /* it is rescued */
+	uint32_t doubted : 1; /* it may have been deleted or replaced */
+	uint32_t old : 1;     /* it is an old version */
 };
 
 /** A meta page. */
 struct lc__salvage_meta {
-	bool good;           /* it can be one */
+	bool good; /* it can be one */
 	uint64_t txnid, last_page;
 	uint64_t free_root, free_entries, main_root, main_entries;
 };
@@ -100,38 +100,38 @@ struct lc__salvage_meta {
 /** Everything that was found in a file. */
 struct lc__salvage {
 	struct lc__salvage_file *file;
-	const lc_progress *progress;    /* may be NULL */
-	uint64_t done, total;           /* bytes, for progress */
+	const lc_progress *progress; /* may be NULL */
+	uint64_t done, total;        /* bytes, for progress */
 	uint32_t page_size;
-	uint64_t pages;                 /* whole or cut short */
+	uint64_t pages; /* whole or cut short */
 	struct lc__salvage_meta meta[2];
 	struct lc__salvage_chunk *chunks; /* by page */
 	struct lc__salvage_chunk *values; /* overflow pages and what leads to them */
-	struct lc__salvage_run *runs;     /* by page; later those that count, oldest first */
+	struct lc__salvage_run *runs; /* by page; later those that count, oldest first */
 	uint64_t nchunks, nvalues, nruns;
 	size_t chunks_room, values_room, runs_room;
 	struct lc__salvage_rows states, settings, schemas, inputs, anchors;
 	struct lc__salvage_record *records; /* by hash and location */
 	uint64_t nrecords;
 	size_t records_room;
-	uint64_t rows_read;             /* bytes of large rows, which are bounded */
-	uint64_t wasted;                /* bytes hashed for nothing, which are bounded too */
-	unsigned char *free, *reached;  /* a bit a page: the free list has it; a walk got
+	uint64_t rows_read; /* bytes of large rows, which are bounded */
+	uint64_t wasted;    /* bytes hashed for nothing, which are bounded too */
+	unsigned char *free, *reached; /* a bit a page: the free list has it; a walk got
 	                                   there; malloc'ed */
-	unsigned char *disputed;        /* the same: both of these */
-	unsigned char *inside;          /* the same: it begins inside of a whole record */
-	bool trees_whole;               /* the walk met no damage: what it did not reach is old */
-	uint64_t last_page;             /* pages above are of no commit */
-	bool newest;                    /* the base is the newest commit for sure */
-	bool state_found;               /* state is that of the base, or of a commit near it */
-	bool state_reached;             /* it is that of the base for sure */
-	bool state_disputed;            /* it is on a page that is free, and that a tree names */
+	unsigned char *disputed;       /* the same: both of these */
+	unsigned char *inside;         /* the same: it begins inside of a whole record */
+	bool trees_whole;    /* the walk met no damage: what it did not reach is old */
+	uint64_t last_page;  /* pages above are of no commit */
+	bool newest;         /* the base is the newest commit for sure */
+	bool state_found;    /* state is that of the base, or of a commit near it */
+	bool state_reached;  /* it is that of the base for sure */
+	bool state_disputed; /* it is on a page that is free, and that a tree names */
 	struct lc__state state;
-	uint64_t *reach;                /* by position of a run: the largest location that it
+	uint64_t *reach;            /* by position of a run: the largest location that it
 	                                   and those before it name; malloc'ed */
-	uint32_t gap;                   /* runs before this position plus 1 may be missing an
+	uint32_t gap;               /* runs before this position plus 1 may be missing an
 	                                   entry; UINT32_MAX: a later run may be missing */
-	struct lc__schema **schema;     /* by id; NULL: not found; malloc'ed */
+	struct lc__schema **schema; /* by id; NULL: not found; malloc'ed */
 	uint32_t nschema;
 	size_t schema_room;
 };

@@ -41,8 +41,8 @@ by_hash(const void *a, const void *b)
 
 /* An entry of the run at a position; runs come from old to new. */
 static void
-take_entry(struct lc__salvage *s, uint32_t position, const void *id,
-    size_t id_size, uint64_t location)
+take_entry(struct lc__salvage *s, uint32_t position, const void *id, size_t id_size,
+    uint64_t location)
 {
 	struct lc__salvage_record *record, *first;
 	uint64_t low = 0, high = s->nrecords;
@@ -69,18 +69,17 @@ take_entry(struct lc__salvage *s, uint32_t position, const void *id,
 	high = s->nrecords;
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
-		const int order = memcmp(s->records[middle].hash, hash,
-		    sizeof(hash));
+		const int order = memcmp(s->records[middle].hash, hash, sizeof(hash));
 
-		if (order < 0 || (order == 0 &&
-		    s->records[middle].location < location))
+		if (order < 0 || (order == 0 && s->records[middle].location < location))
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	for (record = &s->records[low]; low < s->nrecords &&
-	    record->location == location && !record->named &&
-	    memcmp(record->hash, hash, sizeof(hash)) == 0; low++, record++)
+	for (record = &s->records[low];
+	     low < s->nrecords && record->location == location && !record->named &&
+	     memcmp(record->hash, hash, sizeof(hash)) == 0;
+	     low++, record++)
 		record->named = true;
 }
 
@@ -112,8 +111,8 @@ take_block(struct lc__salvage *s, uint32_t position, const unsigned char *block,
 /* All blocks of a run in turn. They follow one another in the file, so that none is
  * read twice. */
 static lc_status
-read_blocks(struct lc__salvage *s, const struct lc__salvage_run *run,
-    uint32_t position, const unsigned char *offsets, uint32_t blocks, bool *whole)
+read_blocks(struct lc__salvage *s, const struct lc__salvage_run *run, uint32_t position,
+    const unsigned char *offsets, uint32_t blocks, bool *whole)
 {
 	const uint64_t room = run->keys_size - 4 - (uint64_t)blocks * 4;
 	uint64_t end = 0;
@@ -128,16 +127,15 @@ read_blocks(struct lc__salvage *s, const struct lc__salvage_run *run,
 			*whole = false;
 			continue;
 		}
-		return_if_error(lc__salvage_at(s->file, run->keys + at, block_header,
-		    &block));
+		return_if_error(
+		    lc__salvage_at(s->file, run->keys + at, block_header, &block));
 		size = lc__get32(block + block_at_size);
 		if (size < block_header || size > room - at) {
 			*whole = false;
 			continue;
 		}
 		end = at + size;
-		return_if_error(lc__salvage_at(s->file, run->keys + at, size,
-		    &block));
+		return_if_error(lc__salvage_at(s->file, run->keys + at, size, &block));
 		if (!take_block(s, position, block, size, i))
 			*whole = false;
 	}
@@ -145,8 +143,8 @@ read_blocks(struct lc__salvage *s, const struct lc__salvage_run *run,
 }
 
 static lc_status
-read_run(struct lc__salvage *s, const struct lc__salvage_run *run,
-    uint32_t position, bool *whole)
+read_run(struct lc__salvage *s, const struct lc__salvage_run *run, uint32_t position,
+    bool *whole)
 {
 	const uint64_t blocks = (run->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK;
 	unsigned char *offsets;
@@ -157,8 +155,8 @@ read_run(struct lc__salvage *s, const struct lc__salvage_run *run,
 	s->reach[position] = s->reach[position - 1];
 	if (blocks > (run->keys_size - 4) / 4)
 		return LC_OK;
-	return_if_error(lc__salvage_at(s->file, run->keys + run->keys_size - 4 -
-	    blocks * 4, blocks * 4 + 4, &bytes));
+	return_if_error(lc__salvage_at(s->file,
+	    run->keys + run->keys_size - 4 - blocks * 4, blocks * 4 + 4, &bytes));
 	if (lc__get32(bytes + blocks * 4) != blocks)
 		return LC_OK;
 	offsets = malloc((size_t)blocks * 4 + 1);
@@ -192,8 +190,8 @@ find_run(const struct lc__salvage *s, const struct lc__run_row *row)
 
 		if (s->runs[middle].id == row->id &&
 		    (middle == 0 || s->runs[middle - 1].id != row->id))
-			return s->runs[middle].entries == row->entries ?
-			    &s->runs[middle] : NULL;
+			return s->runs[middle].entries == row->entries ? &s->runs[middle]
+								       : NULL;
 		if (s->runs[middle].id < row->id)
 			low = middle + 1;
 		else
@@ -217,9 +215,10 @@ read_listed(struct lc__salvage *s)
 		if (whole)
 			continue;
 		s->gap = i + 1;
-		lc__damage_tell(s->progress, "index run %llu is %s: what it says of its %llu "
-		    "keys is lost", (unsigned long long)row->id, run == NULL ?
-		    "missing" : "damaged", (unsigned long long)row->entries);
+		lc__damage_tell(s->progress,
+		    "index run %llu is %s: what it says of its %llu keys is lost",
+		    (unsigned long long)row->id, run == NULL ? "missing" : "damaged",
+		    (unsigned long long)row->entries);
 	}
 	return LC_OK;
 }
@@ -236,15 +235,15 @@ read_unlisted(struct lc__salvage *s)
 	if (s->newest && s->state_found)
 		return LC_OK;
 	s->gap = UINT32_MAX;
-	lc__damage_tell(s->progress, "%s", s->state_found ?
-	    "commits later than the last whole one are missing" :
-	    "the state row is missing: nobody knows whether a part of the index is");
+	lc__damage_tell(s->progress, "%s",
+	    s->state_found
+		? "commits later than the last whole one are missing"
+		: "the state row is missing: nobody knows whether a part of the index is");
 	for (uint64_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].use != LC__USE_FREED &&
 		    (!s->state_found || s->runs[i].id >= s->state.next_run) &&
 		    (i == 0 || s->runs[i].id != s->runs[i - 1].id))
-			return_if_error(read_run(s, &s->runs[i], ++position,
-			    &whole));
+			return_if_error(read_run(s, &s->runs[i], ++position, &whole));
 	return LC_OK;
 }
 
@@ -259,8 +258,8 @@ record_at(const struct lc__salvage *s, const struct group *g, uint64_t location)
 	for (uint64_t i = 0; i < g->count; i++) {
 		struct lc__salvage_record *r = &g->first[i];
 
-		if (r->location == location && (best == NULL ||
-		    use_of(s, r) > use_of(s, best)))
+		if (r->location == location &&
+		    (best == NULL || use_of(s, r) > use_of(s, best)))
 			best = r;
 	}
 	return best != NULL && use_of(s, best) != LC__USE_FREED ? best : NULL;
@@ -285,7 +284,7 @@ find_doubtful(const struct lc__salvage *s, const struct group *g)
 
 	if (last == NULL || last->named || g->first->newest_run >= s->gap ||
 	    (g->first->newest_run > 0 &&
-	    last->location <= s->reach[g->first->newest_run]))
+		last->location <= s->reach[g->first->newest_run]))
 		return NULL;
 	return last;
 }
@@ -339,8 +338,9 @@ decide_all(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 		struct group g = { &s->records[i], 0 };
 		struct lc__salvage_record *taken;
 
-		while (i + g.count < s->nrecords && memcmp(g.first->hash,
-		    g.first[g.count].hash, sizeof(g.first->hash)) == 0)
+		while (i + g.count < s->nrecords &&
+		    memcmp(g.first->hash, g.first[g.count].hash, sizeof(g.first->hash)) ==
+			0)
 			g.count++;
 		out->versions += has_versions(&g);
 		taken = choose(s, &g, stale);
@@ -371,7 +371,8 @@ count_damage(const struct lc__salvage *s, lc_salvage_result *out)
 		if (chunk->use == LC__USE_FREED || chunk->damaged == 0)
 			continue;
 		out->damaged += chunk->damaged;
-		lc__damage_tell(s->progress, "chunk %llu on page %llu: %llu damaged records",
+		lc__damage_tell(s->progress,
+		    "chunk %llu on page %llu: %llu damaged records",
 		    (unsigned long long)chunk->id, (unsigned long long)chunk->page,
 		    (unsigned long long)chunk->damaged);
 	}

@@ -68,8 +68,9 @@ lc__salvage_step(struct lc__salvage *s, uint64_t bytes)
 	const lc_progress *progress = s->progress;
 
 	s->done += bytes;
-	if (progress != NULL && progress->step != NULL && progress->step(
-	    progress->ctx, s->done, s->done > s->total ? s->done : s->total) != 0)
+	if (progress != NULL && progress->step != NULL &&
+	    progress->step(progress->ctx, s->done,
+		s->done > s->total ? s->done : s->total) != 0)
 		return lc__error(LC_CANCELLED, 0, "salvage: cancelled");
 	return LC_OK;
 }
@@ -88,9 +89,8 @@ named_size(struct lc__salvage_file *f, uint64_t at, uint32_t *out)
 		return LC_OK;
 	return_if_error(lc__salvage_at(f, at, META_END, &page));
 	size = lc__native32(page + META_FREE_TREE + TREE_PAD);
-	if (lc__native32(page + META_MAGIC) == PAGE_MAGIC &&
-	    size >= PAGE_SIZE_MIN && size <= PAGE_SIZE_MAX &&
-	    (size & (size - 1)) == 0)
+	if (lc__native32(page + META_MAGIC) == PAGE_MAGIC && size >= PAGE_SIZE_MIN &&
+	    size <= PAGE_SIZE_MAX && (size & (size - 1)) == 0)
 		*out = size;
 	return LC_OK;
 }
@@ -109,8 +109,9 @@ count_pages(struct lc__salvage_file *f, uint32_t size, uint64_t *out)
 
 		return_if_error(lc__salvage_at(f, n * size, PAGE_HEADER, &page));
 		flags = lc__native16(page + PAGE_FLAGS);
-		*out += lc__native64(page) == n && (flags == PAGE_BRANCH ||
-		    flags == PAGE_LEAF || flags == PAGE_OVERFLOW);
+		*out += lc__native64(page) == n &&
+		    (flags == PAGE_BRANCH || flags == PAGE_LEAF ||
+			flags == PAGE_OVERFLOW);
 	}
 	return LC_OK;
 }
@@ -140,8 +141,9 @@ find_page_size(struct lc__salvage *s)
 			s->page_size = size;
 		}
 	}
-	return best > 0 ? LC_OK : lc__error(LC_NOT_MODULE, 0,
-	    "%s: has no page of a module", f->path);
+	return best > 0
+	    ? LC_OK
+	    : lc__error(LC_NOT_MODULE, 0, "%s: has no page of a module", f->path);
 }
 
 /* ---- the meta pages ------------------------------------------------------- */
@@ -174,8 +176,8 @@ lc__salvage_read_metas(struct lc__salvage *s)
 
 		if ((uint64_t)n * s->page_size + META_END > s->file->size)
 			continue;
-		return_if_error(lc__salvage_at(s->file, (uint64_t)n * s->page_size,
-		    META_END, &page));
+		return_if_error(
+		    lc__salvage_at(s->file, (uint64_t)n * s->page_size, META_END, &page));
 		read_meta(s, n, page, &s->meta[n]);
 	}
 	return LC_OK;

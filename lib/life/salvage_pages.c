@@ -27,14 +27,14 @@ struct leaf {
 	struct lc__salvage *s;
 	const unsigned char *bytes; /* a copy of the page */
 	uint64_t page;
-	uint32_t size;              /* of the page, as far as the file has it */
+	uint32_t size; /* of the page, as far as the file has it */
 };
 
 /* A node of it. */
 struct node {
-	uint32_t at;       /* offset on the page */
-	uint32_t next;     /* where the node that follows begins, or the page ends */
-	int32_t index;     /* among the offsets; -1 if none of them leads here */
+	uint32_t at;   /* offset on the page */
+	uint32_t next; /* where the node that follows begins, or the page ends */
+	int32_t index; /* among the offsets; -1 if none of them leads here */
 	const unsigned char *key;
 	uint32_t key_size;
 	uint64_t value, value_size; /* of the value, in the file */
@@ -43,14 +43,16 @@ struct node {
 /* ---- rows ----------------------------------------------------------------- */
 
 static lc_status
-add_row(struct lc__salvage_rows *rows, const struct leaf *leaf,
-    const struct node *node, uint64_t number)
+add_row(struct lc__salvage_rows *rows, const struct leaf *leaf, const struct node *node,
+    uint64_t number)
 {
-	return_if_error(lc__array_reserve(&rows->row, &rows->room,
-	    rows->count + 1, "salvage"));
-	rows->row[rows->count++] = (struct lc__salvage_row) {
-		.page = leaf->page, .at = node->value,
-		.size = (uint32_t)node->value_size, .number = number
+	return_if_error(
+	    lc__array_reserve(&rows->row, &rows->room, rows->count + 1, "salvage"));
+	rows->row[rows->count++] = (struct lc__salvage_row){
+		.page = leaf->page,
+		.at = node->value,
+		.size = (uint32_t)node->value_size,
+		.number = number,
 	};
 	return LC_OK;
 }
@@ -64,8 +66,8 @@ is_name(const struct node *node, const char *name)
 	if (node->key_size != strlen(name))
 		return false;
 	for (uint32_t i = 0; i < node->key_size; i++)
-		bits += __builtin_popcount((unsigned)(node->key[i] ^
-		    (unsigned char)name[i]));
+		bits += __builtin_popcount(
+		    (unsigned)(node->key[i] ^ (unsigned char)name[i]));
 	return bits <= 1;
 }
 
@@ -82,8 +84,7 @@ is_inline(const struct leaf *leaf, const struct node *node)
 /* The bytes of a value, if the file has them. Large ones are read once or twice: a
  * file whose leaves all lead to one of them must not be read for days. */
 static lc_status
-row_bytes(const struct leaf *leaf, const struct node *node,
-    const unsigned char **out)
+row_bytes(const struct leaf *leaf, const struct node *node, const unsigned char **out)
 {
 	struct lc__salvage *s = leaf->s;
 
@@ -100,8 +101,8 @@ row_bytes(const struct leaf *leaf, const struct node *node,
 /* A row of the table meta, whatever its name is: its checksum is right for one name
  * alone. */
 static lc_status
-take_named(const struct leaf *leaf, const struct node *node,
-    const unsigned char *bytes, bool *taken)
+take_named(const struct leaf *leaf, const struct node *node, const unsigned char *bytes,
+    bool *taken)
 {
 	struct lc__salvage *s = leaf->s;
 	const size_t size = (size_t)node->value_size;
@@ -132,10 +133,8 @@ take_named(const struct leaf *leaf, const struct node *node,
 static bool
 begins_structure(const unsigned char *bytes)
 {
-	static const char *const starts[] = {
-		"\x81\xa3map", "\x81\xa4list", "\x81\xa5tuple", "\x81\xa5plain",
-		"\x81\xa6tensor"
-	};
+	static const char *const starts[] = { "\x81\xa3map", "\x81\xa4list",
+		"\x81\xa5tuple", "\x81\xa5plain", "\x81\xa6tensor" };
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (memcmp(bytes, starts[i], strlen(starts[i])) == 0)
@@ -146,8 +145,8 @@ begins_structure(const unsigned char *bytes)
 /* A row of the table schema. Under a key that is not its own it is kept for later, when
  * it is known which ids are missing. */
 static lc_status
-take_schema(const struct leaf *leaf, const struct node *node,
-    const unsigned char *bytes, bool *taken)
+take_schema(const struct leaf *leaf, const struct node *node, const unsigned char *bytes,
+    bool *taken)
 {
 	const uint32_t id = lc__native32(node->key);
 
@@ -165,15 +164,14 @@ take_row(const struct leaf *leaf, const struct node *node, bool *taken)
 	const struct lc__salvage *s = leaf->s;
 	const bool schema = node->key_size == 4 && node->value_size > SCHEMA_ROW_MIN &&
 	    node->value_size <= SCHEMA_ROW_MAX;
-	const bool named = node->key_size <= 8 && (is_inline(leaf, node) ||
-	    is_name(node, "state"));
+	const bool named = node->key_size <= 8 &&
+	    (is_inline(leaf, node) || is_name(node, "state"));
 	const unsigned char *bytes;
 	lc_status status;
 
 	*taken = false;
 	if ((!schema && !named) || node->value_size <= LC__ROW_SUM ||
-	    node->value > s->file->size ||
-	    node->value_size > s->file->size - node->value)
+	    node->value > s->file->size || node->value_size > s->file->size - node->value)
 		return LC_OK;
 	status = row_bytes(leaf, node, &bytes);
 	if (status != LC_OK)
@@ -195,10 +193,13 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 		return LC_OK;
 	if (size > s->file->size - start)
 		size = s->file->size - start;
-	return_if_error(lc__array_reserve(&s->values, &s->values_room,
-	    s->nvalues + 1, "salvage"));
-	s->values[s->nvalues++] = (struct lc__salvage_chunk) {
-		.id = id, .page = page, .size = size, .headless = true
+	return_if_error(
+	    lc__array_reserve(&s->values, &s->values_room, s->nvalues + 1, "salvage"));
+	s->values[s->nvalues++] = (struct lc__salvage_chunk){
+		.id = id,
+		.page = page,
+		.size = size,
+		.headless = true,
 	};
 	return LC_OK;
 }
@@ -206,16 +207,15 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 /* Does an index run begin here, which has a header's bytes? One that ends with the
  * file is of no use. */
 static lc_status
-take_run(struct lc__salvage *s, uint64_t page, uint64_t start,
-    const unsigned char *value, bool *taken)
+take_run(struct lc__salvage *s, uint64_t page, uint64_t start, const unsigned char *value,
+    bool *taken)
 {
 	const uint64_t room = s->file->size - start;
 	uint64_t table;
 	struct lc__salvage_run run = { .page = page };
 
 	*taken = memcmp(value + run_at_magic, RUN_MAGIC, 4) == 0 &&
-	    lc__get64(value + run_at_checksum) ==
-	    lc__hash64(value, run_at_checksum) &&
+	    lc__get64(value + run_at_checksum) == lc__hash64(value, run_at_checksum) &&
 	    lc__get16(value + run_at_version) == RUN_VERSION &&
 	    lc__get16(value + run_at_header) == LC__RUN_HEADER;
 	if (!*taken)
@@ -230,8 +230,8 @@ take_run(struct lc__salvage *s, uint64_t page, uint64_t start,
 	if (table > room || run.keys_size > room - table || run.keys_size < 4 ||
 	    run.entries > run.keys_size / (entry_head + 1))
 		return LC_OK;
-	return_if_error(lc__array_reserve(&s->runs, &s->runs_room,
-	    s->nruns + 1, "salvage"));
+	return_if_error(
+	    lc__array_reserve(&s->runs, &s->runs_room, s->nruns + 1, "salvage"));
 	s->runs[s->nruns++] = run;
 	return LC_OK;
 }
@@ -247,8 +247,7 @@ guess_node(const struct leaf *leaf, struct node *node)
 
 	if (run + LC__RUN_HEADER <= leaf->size)
 		return_if_error(take_run(leaf->s, leaf->page,
-		    leaf->page * leaf->s->page_size + run, leaf->bytes + run,
-		    &taken));
+		    leaf->page * leaf->s->page_size + run, leaf->bytes + run, &taken));
 
 	for (unsigned i = 0; i < sizeof(key_sizes) && !taken; i++) {
 		const uint32_t value = node->at + NODE_HEADER + key_sizes[i];
@@ -282,8 +281,8 @@ take_node(const struct leaf *leaf, struct node *node)
 	node->value = leaf->page * s->page_size + value;
 	if (flags == NODE_TREE && size == TREE_RECORD &&
 	    value + TREE_RECORD <= leaf->size) {
-		if (s->anchors.count == 0 || s->anchors.row[s->anchors.count -
-		    1].page != leaf->page)
+		if (s->anchors.count == 0 ||
+		    s->anchors.row[s->anchors.count - 1].page != leaf->page)
 			return add_row(&s->anchors, leaf, node, 0);
 		return LC_OK;
 	}
@@ -292,8 +291,8 @@ take_node(const struct leaf *leaf, struct node *node)
 		const uint64_t page = lc__native64(leaf->bytes + value);
 
 		if (node->key_size == 8)
-			return_if_error(add_value(s, page,
-			    lc__native64(node->key), size));
+			return_if_error(
+			    add_value(s, page, lc__native64(node->key), size));
 		node->value = lc__salvage_value(s, page);
 		return_if_error(take_row(leaf, node, &taken));
 		if (taken)
@@ -304,8 +303,8 @@ take_node(const struct leaf *leaf, struct node *node)
 		if (taken)
 			return LC_OK;
 		if (node->key_size == 8 && size >= LC__RUN_HEADER)
-			return take_run(s, leaf->page, node->value,
-			    leaf->bytes + value, &taken);
+			return take_run(s, leaf->page, node->value, leaf->bytes + value,
+			    &taken);
 	}
 	return guess_node(leaf, node);
 }
@@ -335,22 +334,23 @@ find_nodes(const struct leaf *leaf, struct node *nodes)
 	for (at = PAGE_HEADER; at + 2 <= lower; at += 2) {
 		const uint32_t offset = lc__native16(leaf->bytes + at);
 
-		if (offset >= at + 2 && offset + NODE_HEADER <= size &&
-		    offset % 2 == 0)
-			nodes[count++] = (struct node) { .at = offset,
-				.index = (int32_t)(at - PAGE_HEADER) / 2 };
+		if (offset >= at + 2 && offset + NODE_HEADER <= size && offset % 2 == 0)
+			nodes[count++] = (struct node){
+				.at = offset,
+				.index = (int32_t)(at - PAGE_HEADER) / 2,
+			};
 	}
-	for (at = upper; at >= PAGE_HEADER && at % 2 == 0 &&
-	    at + NODE_HEADER <= size;) {
+	for (at = upper; at >= PAGE_HEADER && at % 2 == 0 && at + NODE_HEADER <= size;) {
 		const unsigned char *head = leaf->bytes + at;
 		uint64_t length = NODE_HEADER +
 		    (uint64_t)lc__native16(head + NODE_KEY_SIZE);
 
-		length += lc__native16(head + NODE_FLAGS) == NODE_OVERFLOW ? 8 :
-		    lc__native32(head + NODE_SIZE);
+		length += lc__native16(head + NODE_FLAGS) == NODE_OVERFLOW
+		    ? 8
+		    : lc__native32(head + NODE_SIZE);
 		if (length > size - at)
 			break;
-		nodes[count++] = (struct node) { .at = at, .index = -1 };
+		nodes[count++] = (struct node){ .at = at, .index = -1 };
 		at += (uint32_t)((length + 1) & ~(uint64_t)1);
 	}
 	qsort(nodes, count, sizeof(*nodes), by_offset);
@@ -383,8 +383,7 @@ scan_leaf(const struct leaf *leaf, struct node *nodes)
 
 /* Does a chunk begin here? Its bytes may end with the file. */
 static lc_status
-take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
-    bool *taken)
+take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value, bool *taken)
 {
 	const uint64_t start = lc__salvage_value(s, page);
 	const uint64_t room = s->file->size - start;
@@ -396,11 +395,13 @@ take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
 	if (!*taken)
 		return LC_OK;
 	size = chunk.bytes > room ? room : lc__chunk_size(&chunk, s->page_size);
-	return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
-	    s->nchunks + 1, "salvage"));
-	s->chunks[s->nchunks++] = (struct lc__salvage_chunk) {
-		.id = chunk.id, .page = page, .records = chunk.records,
-		.size = size > room ? room : size
+	return_if_error(
+	    lc__array_reserve(&s->chunks, &s->chunks_room, s->nchunks + 1, "salvage"));
+	s->chunks[s->nchunks++] = (struct lc__salvage_chunk){
+		.id = chunk.id,
+		.page = page,
+		.records = chunk.records,
+		.size = size > room ? room : size,
 	};
 	return LC_OK;
 }
@@ -409,8 +410,8 @@ take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value,
 
 /* The page's header says what it is in three ways; two are enough. */
 static lc_status
-scan_page(struct lc__salvage *s, uint64_t page, uint32_t size,
-    const unsigned char *bytes, struct node *nodes)
+scan_page(struct lc__salvage *s, uint64_t page, uint32_t size, const unsigned char *bytes,
+    struct node *nodes)
 {
 	const struct leaf leaf = { s, bytes, page, size };
 	const unsigned flags = lc__native16(bytes + PAGE_FLAGS);
@@ -421,15 +422,15 @@ scan_page(struct lc__salvage *s, uint64_t page, uint32_t size,
 	    size >= PAGE_HEADER + LC__CHUNK_HEADER) {
 		return_if_error(take_chunk(s, page, bytes + PAGE_HEADER, &taken));
 		if (!taken)
-			return_if_error(take_run(s, page,
-			    lc__salvage_value(s, page), bytes + PAGE_HEADER,
-			    &taken));
+			return_if_error(take_run(s, page, lc__salvage_value(s, page),
+			    bytes + PAGE_HEADER, &taken));
 	}
 	if (taken)
 		return LC_OK;
 	if (numbered && flags == PAGE_OVERFLOW)
-		return add_value(s, page, 0, (uint64_t)lc__native32(bytes +
-		    PAGE_RUN) * s->page_size - PAGE_HEADER);
+		return add_value(s, page, 0,
+		    (uint64_t)lc__native32(bytes + PAGE_RUN) * s->page_size -
+			PAGE_HEADER);
 	if (flags == PAGE_LEAF || (numbered && flags != PAGE_BRANCH))
 		return scan_leaf(&leaf, nodes);
 	return LC_OK;
@@ -441,8 +442,7 @@ scan_pages(struct lc__salvage *s, unsigned char *bytes, struct node *nodes)
 	for (uint64_t page = META_PAGES; page < s->pages; page++) {
 		const uint64_t at = page * s->page_size;
 		const uint64_t left = s->file->size - at;
-		const uint32_t size = left < s->page_size ? (uint32_t)left :
-		    s->page_size;
+		const uint32_t size = left < s->page_size ? (uint32_t)left : s->page_size;
 		const unsigned char *window;
 
 		if (size >= PAGE_HEADER + NODE_HEADER) {
@@ -451,8 +451,8 @@ scan_pages(struct lc__salvage *s, unsigned char *bytes, struct node *nodes)
 			return_if_error(scan_page(s, page, size, bytes, nodes));
 		}
 		if (page % 256 == 0 || page + 1 == s->pages)
-			return_if_error(lc__salvage_step(s, (page % 256 + 1) *
-			    s->page_size));
+			return_if_error(
+			    lc__salvage_step(s, (page % 256 + 1) * s->page_size));
 	}
 	return LC_OK;
 }
@@ -479,8 +479,8 @@ add_headless(struct lc__salvage *s)
 	for (uint64_t i = 0, next; i < s->nvalues; i = next) {
 		struct lc__salvage_chunk found = s->values[i];
 
-		for (next = i + 1; next < s->nvalues &&
-		    s->values[next].page == found.page; next++) {
+		for (next = i + 1;
+		     next < s->nvalues && s->values[next].page == found.page; next++) {
 			if (found.id == 0 || found.id == s->values[next].id)
 				found = s->values[next];
 			else
@@ -508,8 +508,8 @@ lc_status
 lc__salvage_scan(struct lc__salvage *s)
 {
 	unsigned char *bytes = malloc(s->page_size);
-	struct node *nodes = malloc((s->page_size / 2 + s->page_size / 8) *
-	    sizeof(*nodes));
+	struct node *nodes = malloc(
+	    (s->page_size / 2 + s->page_size / 8) * sizeof(*nodes));
 	lc_status status = LC_OK;
 
 	if (bytes == NULL || nodes == NULL)

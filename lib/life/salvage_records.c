@@ -16,14 +16,15 @@
 /* The records of one chunk as they are read. */
 struct reader {
 	struct lc__salvage *s;
-	uint64_t chunk;       /* position in s->chunks */
-	uint64_t start;       /* of the value in the file */
-	uint64_t end;         /* after the last byte that may be of a record, in the value */
-	uint64_t stride;      /* size of every record, if the header says that it is the same */
+	uint64_t chunk; /* position in s->chunks */
+	uint64_t start; /* of the value in the file */
+	uint64_t end;   /* after the last byte that may be of a record, in the value */
+	uint64_t
+	    stride; /* size of every record, if the header says that it is the same */
 	unsigned char *offsets; /* the directory's, u32 each; malloc'ed, NULL without */
 	uint64_t noffsets;
-	uint64_t next;        /* of the offsets */
-	bool bad;             /* within a place that holds no whole record */
+	uint64_t next; /* of the offsets */
+	bool bad;      /* within a place that holds no whole record */
 };
 
 /* ---- one record ----------------------------------------------------------- */
@@ -48,12 +49,10 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 	*whole = false;
 	if (room < LC__RECORD_ALIGN || gives_up(s))
 		return LC_OK;
-	return_if_error(lc__salvage_at(s->file, r->start + at, LC__RECORD_ALIGN,
-	    &bytes));
+	return_if_error(lc__salvage_at(s->file, r->start + at, LC__RECORD_ALIGN, &bytes));
 	s->wasted += LC__RECORD_ALIGN;
 	if (!lc__record_parse(bytes, room, out) ||
-	    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN >>
-	    LC__LOCATION_UNIT_BITS != 0)
+	    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN >> LC__LOCATION_UNIT_BITS != 0)
 		return LC_OK;
 	/* With parts, the head has a checksum of its own: the rest is not read for it. */
 	head = out->has_parts ? out->size - out->payload_size : out->size;
@@ -64,8 +63,8 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 		return LC_OK;
 	if (out->has_parts && out->payload_size > 0) {
 		s->wasted += out->payload_size;
-		return_if_error(lc__salvage_at(s->file, r->start + at, out->size,
-		    &bytes));
+		return_if_error(
+		    lc__salvage_at(s->file, r->start + at, out->size, &bytes));
 		(void)lc__record_parse(bytes, room, out);
 	}
 	*whole = lc__record_intact(out);
@@ -81,7 +80,7 @@ static void
 cover_pages(struct lc__salvage *s, uint64_t start, uint64_t end)
 {
 	for (uint64_t page = (start + s->page_size - 1) / s->page_size;
-	    page * s->page_size < end; page++)
+	     page * s->page_size < end; page++)
 		s->inside[page / 8] |= (unsigned char)(1u << page % 8);
 }
 
@@ -92,16 +91,17 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 	struct lc__salvage_record *new;
 
 	if (r->chunk >= (uint64_t)1 << 28)
-		return lc__error(LC_UNSUPPORTED, 0, "%s: too many chunks",
-		    s->file->path);
-	return_if_error(lc__array_reserve(&s->records, &s->records_room,
-	    s->nrecords + 1, "salvage"));
+		return lc__error(LC_UNSUPPORTED, 0, "%s: too many chunks", s->file->path);
+	return_if_error(
+	    lc__array_reserve(&s->records, &s->records_room, s->nrecords + 1, "salvage"));
 	new = &s->records[s->nrecords++];
-	*new = (struct lc__salvage_record) {
+	*new = (struct lc__salvage_record){
 		.location = lc__location(s->chunks[r->chunk].id,
 		    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN),
-		.at = r->start + at, .size = (uint32_t)record->size,
-		.schema = record->schema, .chunk = (uint32_t)r->chunk
+		.at = r->start + at,
+		.size = (uint32_t)record->size,
+		.schema = record->schema,
+		.chunk = (uint32_t)r->chunk,
 	};
 	lc__hash128(record->id.data, record->id.size, new->hash);
 	s->chunks[r->chunk].whole++;
@@ -123,8 +123,8 @@ read_offsets(struct reader *r, const struct lc__chunk *header, uint64_t size)
 	    tables > size - at)
 		return LC_OK;
 	return_if_error(lc__salvage_at(r->s->file, r->start + at, tables, &bytes));
-	if (lc__get64(bytes + tables - 8) != lc__hash64_seed(bytes,
-	    (size_t)(tables - 8), header->id))
+	if (lc__get64(bytes + tables - 8) !=
+	    lc__hash64_seed(bytes, (size_t)(tables - 8), header->id))
 		return LC_OK;
 	r->offsets = malloc((size_t)header->records * 4 + 1);
 	if (r->offsets == NULL)
@@ -141,8 +141,7 @@ read_header(struct reader *r, const struct lc__salvage_chunk *chunk)
 	const unsigned char *bytes;
 	struct lc__chunk header;
 
-	return_if_error(lc__salvage_at(r->s->file, r->start, LC__CHUNK_HEADER,
-	    &bytes));
+	return_if_error(lc__salvage_at(r->s->file, r->start, LC__CHUNK_HEADER, &bytes));
 	if (!lc__chunk_parse(bytes, UINT64_MAX, chunk->id, &header))
 		return LC_OK;
 	if (header.bytes < r->end - LC__CHUNK_HEADER)
@@ -158,11 +157,11 @@ static uint64_t
 after_damage(struct reader *r, uint64_t at)
 {
 	if (r->stride >= LC__RECORD_ALIGN && r->stride % LC__RECORD_ALIGN == 0)
-		return LC__CHUNK_HEADER + ((at - LC__CHUNK_HEADER) / r->stride +
-		    1) * r->stride;
+		return LC__CHUNK_HEADER +
+		    ((at - LC__CHUNK_HEADER) / r->stride + 1) * r->stride;
 	for (; r->next < r->noffsets; r->next++) {
-		const uint64_t offset = LC__CHUNK_HEADER + (uint64_t)
-		    LC__RECORD_ALIGN * lc__get32(r->offsets + r->next * 4);
+		const uint64_t offset = LC__CHUNK_HEADER +
+		    (uint64_t)LC__RECORD_ALIGN * lc__get32(r->offsets + r->next * 4);
 
 		if (offset > at)
 			return offset;
@@ -177,8 +176,8 @@ is_behind_records(struct reader *r, uint64_t at, bool *out)
 	static const unsigned char zeros[LC__RECORD_ALIGN];
 	const unsigned char *bytes;
 
-	return_if_error(lc__salvage_at(r->s->file, r->start + at,
-	    LC__RECORD_ALIGN, &bytes));
+	return_if_error(
+	    lc__salvage_at(r->s->file, r->start + at, LC__RECORD_ALIGN, &bytes));
 	*out = memcmp(bytes, LC__TABLES_MAGIC, 4) == 0 ||
 	    memcmp(bytes, zeros, sizeof(zeros)) == 0;
 	return LC_OK;
@@ -218,8 +217,12 @@ static lc_status
 read_chunk(struct lc__salvage *s, uint64_t i)
 {
 	struct lc__salvage_chunk *chunk = &s->chunks[i];
-	struct reader r = { .s = s, .chunk = i,
-		.start = lc__salvage_value(s, chunk->page), .end = chunk->size };
+	struct reader r = {
+		.s = s,
+		.chunk = i,
+		.start = lc__salvage_value(s, chunk->page),
+		.end = chunk->size,
+	};
 	lc_status status = LC_OK;
 
 	if (chunk->size < LC__CHUNK_HEADER)
@@ -231,8 +234,9 @@ read_chunk(struct lc__salvage *s, uint64_t i)
 	free(r.offsets);
 	/* The header knows better than a search how many there were. */
 	if (!chunk->headless)
-		chunk->damaged = chunk->records > chunk->whole ?
-		    chunk->records - chunk->whole : 0;
+		chunk->damaged = chunk->records > chunk->whole
+		    ? chunk->records - chunk->whole
+		    : 0;
 	else if (chunk->whole == 0)
 		chunk->damaged = 0; /* it may be no chunk at all */
 	return status;
@@ -315,12 +319,12 @@ set_schema(struct lc__salvage *s, uint64_t id, const struct lc__salvage_row *row
 	if (id >= LC__SCHEMAS_MAX || is_known(s, id))
 		return LC_OK;
 	return_if_error(lc__salvage_at(s->file, row->at, row->size, &bytes));
-	status = lc__schema_row_decode(bytes, row->size, (uint32_t)id,
-	    &schema);
+	status = lc__schema_row_decode(bytes, row->size, (uint32_t)id, &schema);
 	if (status != LC_OK)
 		return status == LC_NO_MEMORY ? status : LC_OK;
 	if (id >= s->nschema) {
-		status = lc__array_reserve(&s->schema, &s->schema_room, (size_t)id + 1, "salvage");
+		status = lc__array_reserve(&s->schema, &s->schema_room, (size_t)id + 1,
+		    "salvage");
 		if (status != LC_OK) {
 			lc__schema_free(schema);
 			return status;
@@ -376,8 +380,8 @@ lc__salvage_read_schemas(struct lc__salvage *s)
 		qsort(rows->row, rows->count, sizeof(*rows->row), by_use);
 	for (uint64_t i = 0; i < rows->count; i++)
 		if (rows->row[i].number != UINT64_MAX)
-			return_if_error(set_schema(s, rows->row[i].number,
-			    &rows->row[i]));
+			return_if_error(
+			    set_schema(s, rows->row[i].number, &rows->row[i]));
 	for (uint64_t i = 0; i < rows->count; i++)
 		if (rows->row[i].number == UINT64_MAX)
 			return_if_error(find_id(s, &rows->row[i], end, &budget));

@@ -19,13 +19,13 @@ struct tree {
 /* A walk. */
 struct walk {
 	struct lc__salvage *s;
-	unsigned char *pages;  /* one a level; malloc'ed */
-	bool free_list;        /* values are lists of free pages */
-	bool heeds_free;       /* a page of the free list is in no tree */
-	bool damaged;          /* something was not as LMDB writes it */
-	struct tree found;     /* of the tree at hand, without its root */
-	uint64_t last_key;     /* of the free list: the newest transaction */
-	uint64_t budget;       /* pages that may still be looked at */
+	unsigned char *pages; /* one a level; malloc'ed */
+	bool free_list;       /* values are lists of free pages */
+	bool heeds_free;      /* a page of the free list is in no tree */
+	bool damaged;         /* something was not as LMDB writes it */
+	struct tree found;    /* of the tree at hand, without its root */
+	uint64_t last_key;    /* of the free list: the newest transaction */
+	uint64_t budget;      /* pages that may still be looked at */
 };
 
 static void
@@ -40,8 +40,7 @@ reach(struct walk *w, uint64_t page)
 {
 	const struct lc__salvage *s = w->s;
 
-	if (page < META_PAGES || page >= s->pages ||
-	    lc__salvage_bit(s->reached, page)) {
+	if (page < META_PAGES || page >= s->pages || lc__salvage_bit(s->reached, page)) {
 		w->damaged = true;
 		return false;
 	}
@@ -92,11 +91,11 @@ read_free(struct walk *w, uint64_t at, uint64_t size)
 static struct tree
 read_tree(const unsigned char *bytes)
 {
-	return (struct tree) {
+	return (struct tree){
 		.root = lc__native64(bytes + TREE_ROOT),
 		.entries = lc__native64(bytes + TREE_ENTRIES),
 		.leaf_pages = lc__native64(bytes + TREE_LEAF_PAGES),
-		.branch_pages = lc__native64(bytes + TREE_BRANCH_PAGES)
+		.branch_pages = lc__native64(bytes + TREE_BRANCH_PAGES),
 	};
 }
 
@@ -118,8 +117,8 @@ walk_tree(struct walk *w, const struct tree *tree, unsigned level)
 }
 
 static lc_status
-walk_node(struct walk *w, uint64_t page, const unsigned char *bytes,
-    uint32_t offset, unsigned level)
+walk_node(struct walk *w, uint64_t page, const unsigned char *bytes, uint32_t offset,
+    unsigned level)
 {
 	struct lc__salvage *s = w->s;
 	const unsigned char *node = bytes + offset;
@@ -165,8 +164,9 @@ node_size(const unsigned char *node, bool branch)
 	uint64_t size = NODE_HEADER + (uint64_t)lc__native16(node + NODE_KEY_SIZE);
 
 	if (!branch)
-		size += lc__native16(node + NODE_FLAGS) == NODE_OVERFLOW ? 8 :
-		    lc__native32(node + NODE_SIZE);
+		size += lc__native16(node + NODE_FLAGS) == NODE_OVERFLOW
+		    ? 8
+		    : lc__native32(node + NODE_SIZE);
 	return (size + 1) & ~(uint64_t)1;
 }
 
@@ -214,8 +214,8 @@ walk_page(struct walk *w, uint64_t page, unsigned level)
 		w->damaged = true;
 		return LC_OK;
 	}
-	return_if_error(lc__salvage_at(s->file, page * s->page_size,
-	    s->page_size, &window));
+	return_if_error(
+	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
 	memcpy(bytes, window, s->page_size);
 	flags = lc__native16(bytes + PAGE_FLAGS);
 	lower = lc__native16(bytes + PAGE_LOWER);
@@ -264,8 +264,8 @@ read_free_list(struct walk *w, const struct lc__salvage_meta *meta)
 		return_if_error(walk_page(w, meta->free_root, 0));
 	for (uint64_t i = 0; i < s->pages / 8 + 1 && !w->damaged; i++)
 		w->damaged = (s->free[i] & s->reached[i]) != 0;
-	if (w->found.entries != meta->free_entries || (meta->free_entries > 0 &&
-	    w->last_key != meta->txnid))
+	if (w->found.entries != meta->free_entries ||
+	    (meta->free_entries > 0 && w->last_key != meta->txnid))
 		w->damaged = true;
 	if (w->damaged) {
 		memset(s->free, 0, (size_t)(s->pages / 8 + 1));
@@ -288,7 +288,8 @@ walk_main(struct walk *w, uint64_t root, const struct lc__salvage_meta *meta)
 		w->damaged = true;
 	/* With the free list, every page is accounted for. */
 	for (uint64_t page = META_PAGES; w->heeds_free && page < w->s->pages &&
-	    page <= meta->last_page && !w->damaged; page++)
+	     page <= meta->last_page && !w->damaged;
+	     page++)
 		w->damaged = !lc__salvage_bit(w->s->reached, page) &&
 		    !lc__salvage_bit(w->s->free, page);
 	w->s->trees_whole = !w->damaged;
@@ -304,8 +305,9 @@ newer_meta(const struct lc__salvage *s)
 	const struct lc__salvage_meta *older = a->txnid > b->txnid ? b : a;
 
 	return a->good && b->good && newer->txnid - older->txnid <= 1 &&
-	    (newer->main_root == PAGE_NONE || newer->main_root < s->pages) ?
-	    newer : NULL;
+		(newer->main_root == PAGE_NONE || newer->main_root < s->pages)
+	    ? newer
+	    : NULL;
 }
 
 /* The highest generation of the state rows on the pages of a small tree. The pages
@@ -319,8 +321,7 @@ find_generation(struct walk *w, uint64_t page, unsigned level, uint64_t *out)
 	uint64_t low = 0, high = s->states.count;
 
 	if (page < META_PAGES || level >= TREE_DEPTH_MAX || w->budget == 0 ||
-	    page >= s->pages ||
-	    page * s->page_size > s->file->size - s->page_size)
+	    page >= s->pages || page * s->page_size > s->file->size - s->page_size)
 		return LC_OK;
 	w->budget--;
 	while (low < high) {
@@ -334,20 +335,20 @@ find_generation(struct walk *w, uint64_t page, unsigned level, uint64_t *out)
 	for (; low < s->states.count && s->states.row[low].page == page; low++)
 		if (s->states.row[low].number > *out)
 			*out = s->states.row[low].number;
-	return_if_error(lc__salvage_at(s->file, page * s->page_size,
-	    s->page_size, &window));
+	return_if_error(
+	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
 	memcpy(bytes, window, s->page_size);
 	if (lc__native16(bytes + PAGE_FLAGS) != PAGE_BRANCH)
 		return LC_OK;
-	for (uint32_t i = PAGE_HEADER; i + 2 <= s->page_size &&
-	    i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
+	for (uint32_t i = PAGE_HEADER;
+	     i + 2 <= s->page_size && i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
 		const uint32_t offset = lc__native16(bytes + i);
 
 		if (offset <= s->page_size - NODE_HEADER)
 			return_if_error(find_generation(w,
 			    lc__native32(bytes + offset + NODE_SIZE) |
-			    (uint64_t)lc__native16(bytes + offset + NODE_FLAGS) <<
-			    32, level + 1, out));
+				(uint64_t)lc__native16(bytes + offset + NODE_FLAGS) << 32,
+			    level + 1, out));
 	}
 	return LC_OK;
 }
@@ -363,11 +364,11 @@ weigh_anchor(struct walk *w, uint64_t page, uint64_t *out)
 	*out = 0;
 	if (page * s->page_size > s->file->size - s->page_size)
 		return LC_OK;
-	return_if_error(lc__salvage_at(s->file, page * s->page_size,
-	    s->page_size, &window));
+	return_if_error(
+	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
 	memcpy(bytes, window, s->page_size);
-	for (uint32_t i = PAGE_HEADER; i + 2 <= s->page_size &&
-	    i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
+	for (uint32_t i = PAGE_HEADER;
+	     i + 2 <= s->page_size && i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
 		const uint32_t offset = lc__native16(bytes + i);
 		const uint32_t value = offset + NODE_HEADER + 4;
 
@@ -392,8 +393,7 @@ walk_newest_anchor(struct walk *w)
 	for (uint64_t i = 0; i < s->anchors.count; i++) {
 		uint64_t generation;
 
-		return_if_error(weigh_anchor(w, s->anchors.row[i].page,
-		    &generation));
+		return_if_error(weigh_anchor(w, s->anchors.row[i].page, &generation));
 		if (best == PAGE_NONE || generation > best_generation) {
 			best = s->anchors.row[i].page;
 			best_generation = generation;
@@ -466,16 +466,15 @@ by_id_and_rank(const void *a, const void *b)
 static lc_status
 choose_chunks(struct lc__salvage *s)
 {
-	struct lc__salvage_chunk **by_id = malloc((s->nchunks + 1) *
-	    sizeof(struct lc__salvage_chunk *));
+	struct lc__salvage_chunk **by_id = malloc(
+	    (s->nchunks + 1) * sizeof(struct lc__salvage_chunk *));
 
 	if (by_id == NULL)
 		return lc__no_memory("salvage");
 	for (uint64_t i = 0; i < s->nchunks; i++) {
 		s->chunks[i].use = use_of(s, s->chunks[i].page);
 		/* A chunk that a commit was making when its process died. */
-		if (s->newest && s->state_found &&
-		    s->chunks[i].use != LC__USE_CURRENT &&
+		if (s->newest && s->state_found && s->chunks[i].use != LC__USE_CURRENT &&
 		    s->chunks[i].id >= s->state.next_chunk)
 			s->chunks[i].use = LC__USE_FREED;
 		by_id[i] = &s->chunks[i];
@@ -545,8 +544,7 @@ classify(struct lc__salvage *s, struct walk *w)
 	set_use(s, &s->inputs);
 	for (uint64_t i = 0; i < s->nruns; i++) {
 		s->runs[i].use = use_of(s, s->runs[i].page);
-		if (s->newest && s->state_found &&
-		    s->runs[i].use != LC__USE_CURRENT &&
+		if (s->newest && s->state_found && s->runs[i].use != LC__USE_CURRENT &&
 		    s->runs[i].id >= s->state.next_run)
 			s->runs[i].use = LC__USE_FREED;
 	}

@@ -21,9 +21,9 @@
 
 /* A chunk that is there, and what the index says of it. */
 struct tally {
-	uint64_t chunk; /* id */
-	uint64_t live;  /* records that the index names */
-	uint64_t bytes; /* of them */
+	uint64_t chunk;  /* id */
+	uint64_t live;   /* records that the index names */
+	uint64_t bytes;  /* of them */
 	uint64_t length; /* of them, by the length field */
 	uint64_t digest; /* of all its records, as found, in a module with inputs */
 };
@@ -33,13 +33,13 @@ struct verify {
 	struct lc__snapshot *snapshot;
 	const lc_progress *progress;
 	lc_verify_result result;
-	struct tally *tallies;  /* of the chunks that are there, by id; malloc'ed */
+	struct tally *tallies; /* of the chunks that are there, by id; malloc'ed */
 	size_t chunks, room;
 	struct lc__state sum;   /* counters as found */
 	struct lc__usage usage; /* as found */
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
-	bool settings_damaged;  /* it is not known, and no length is compared */
+	bool settings_damaged;      /* it is not known, and no length is compared */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -65,7 +65,7 @@ step(struct verify *v)
 {
 	if (v->progress != NULL && v->progress->step != NULL &&
 	    v->progress->step(v->progress->ctx, v->result.bytes,
-	    v->snapshot->state.bytes) != 0)
+		v->snapshot->state.bytes) != 0)
 		return lc__error(LC_CANCELLED, 0, "verify: cancelled");
 	return LC_OK;
 }
@@ -95,14 +95,16 @@ find_tally(const struct verify *v, uint64_t chunk)
 {
 	const struct tally wanted = { .chunk = chunk };
 
-	return v->chunks == 0 ? NULL : bsearch(&wanted, v->tallies, v->chunks,
-	    sizeof(wanted), compare_tallies);
+	return v->chunks == 0
+	    ? NULL
+	    : bsearch(&wanted, v->tallies, v->chunks, sizeof(wanted), compare_tallies);
 }
 
 static lc_status
 add_tally(struct verify *v, uint64_t chunk)
 {
-	return_if_error(lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
+	return_if_error(
+	    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
 	v->tallies[v->chunks++] = (struct tally){ .chunk = chunk };
 	return LC_OK;
 }
@@ -117,7 +119,7 @@ list_chunks(struct verify *v)
 	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
 
 	for (; status == LC_OK;
-	    status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
+	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
 		return_if_error(add_tally(v, id));
 	return status == LC_END ? LC_OK : status;
 }
@@ -133,8 +135,7 @@ damage_line(void *ctx, const char *line)
 static lc_status
 check_pages(struct verify *v)
 {
-	const lc_status status = lc__env_check_pages(v->snapshot->env,
-	    damage_line, v);
+	const lc_status status = lc__env_check_pages(v->snapshot->env, damage_line, v);
 
 	return status == LC_CORRUPT ? LC_OK : status;
 }
@@ -144,8 +145,8 @@ check_pages(struct verify *v)
 static lc_status
 check_settings(struct verify *v)
 {
-	const lc_status status = lc__settings_load(v->snapshot->env,
-	    v->snapshot->txn, &v->settings);
+	const lc_status status = lc__settings_load(v->snapshot->env, v->snapshot->txn,
+	    &v->settings);
 
 	v->measure.field = v->settings.length_field;
 	v->settings_damaged = status == LC_CORRUPT;
@@ -167,8 +168,8 @@ check_meta(struct verify *v)
 		damage_from_error(v);
 	else
 		return_if_error(status);
-	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, &name, &row)) ==
-	    LC_OK; i++)
+	for (uint64_t i = 0; (status = lc__txn_nth_meta(txn, i, &name, &row)) == LC_OK;
+	     i++)
 		if (!lc__meta_knows(&name))
 			damage(v, "table meta: row %s: unknown",
 			    lc__quote_id(name.data, name.size));
@@ -184,8 +185,7 @@ check_schemas(struct verify *v)
 	uint64_t rows = 0;
 
 	for (uint32_t id = 0; id < v->snapshot->state.next_schema; id++) {
-		const lc_status status = lc__snapshot_schema(v->snapshot, id,
-		    &known);
+		const lc_status status = lc__snapshot_schema(v->snapshot, id, &known);
 
 		if (status == LC_NO_MEMORY)
 			return status;
@@ -214,8 +214,8 @@ check_run(struct verify *v, const struct lc__run *run)
 		const struct lc__run_entry *entry = &cursor.entry;
 
 		entries++;
-		if (!lc__run_has(run, lc__hash64_seed(entry->id, entry->id_size,
-		    seed), entry->location))
+		if (!lc__run_has(run, lc__hash64_seed(entry->id, entry->id_size, seed),
+			entry->location))
 			lost++;
 	}
 	if (cursor.damaged)
@@ -229,8 +229,7 @@ check_run(struct verify *v, const struct lc__run *run)
 		damage(v, "index run %llu: %llu entries are not in its table",
 		    (unsigned long long)run->id, (unsigned long long)lost);
 	if (!lc__run_table_intact(run))
-		damage(v, "index run %llu: table damaged",
-		    (unsigned long long)run->id);
+		damage(v, "index run %llu: table damaged", (unsigned long long)run->id);
 }
 
 /* The sums that the ledger should have; a damaged structure is reported elsewhere. */
@@ -266,8 +265,8 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		return;
 	}
 	count_live(v, tally, &record);
-	if (lc__id_compare(entry->id, entry->id_size, record.id.data,
-	    record.id.size) != 0)
+	if (lc__id_compare(entry->id, entry->id_size, record.id.data, record.id.size) !=
+	    0)
 		damage(v, "key %s: its record holds key %s", name,
 		    lc__quote_id(record.id.data, record.id.size));
 }
@@ -348,14 +347,12 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 	else
 		return_if_error(check_value(v, record, known->schema, &wrong));
 	if (wrong == NULL)
-		return_if_error(lc__usage_count(&v->usage, record, known->schema,
-		    1));
+		return_if_error(lc__usage_count(&v->usage, record, known->schema, 1));
 	if (wrong == NULL && v->snapshot->filled)
-		return_if_error(add_digest(find_tally(v, chunk), record,
-		    known->schema));
+		return_if_error(add_digest(find_tally(v, chunk), record, known->schema));
 	if (wrong != NULL)
-		damage(v, "chunk %llu, byte %llu, key %s: %s",
-		    (unsigned long long)chunk, (unsigned long long)offset,
+		damage(v, "chunk %llu, byte %llu, key %s: %s", (unsigned long long)chunk,
+		    (unsigned long long)offset,
 		    lc__quote_id(record->id.data, record->id.size), wrong);
 	return LC_OK;
 }
@@ -388,10 +385,9 @@ check_listed(struct verify *v, const struct lc__directory *d, uint64_t i,
 		    (unsigned long long)chunk, (unsigned long long)i);
 	else if (d->has_lengths && lc__measures(&v->measure) &&
 	    lc__snapshot_schema(v->snapshot, record->schema, &known) == LC_OK &&
-	    lc__directory_length(d, i) != lc__measure(&v->measure, record,
-	    known->schema))
-		damage(v, "chunk %llu: its directory has another length of record "
-		    "%llu", (unsigned long long)chunk, (unsigned long long)i);
+	    lc__directory_length(d, i) != lc__measure(&v->measure, record, known->schema))
+		damage(v, "chunk %llu: its directory has another length of record %llu",
+		    (unsigned long long)chunk, (unsigned long long)i);
 }
 
 /* Walk the records; *row gets what a ledger row would say of them. */
@@ -408,15 +404,13 @@ check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
 		uint64_t checksum;
 
 		if (!lc__record_parse(chunk->bytes + offset, chunk->end - offset,
-		    &record)) {
+			&record)) {
 			damage(v, "chunk %llu: no record at byte %llu",
-			    (unsigned long long)chunk->id,
-			    (unsigned long long)offset);
+			    (unsigned long long)chunk->id, (unsigned long long)offset);
 			return LC_OK;
 		}
 		return_if_error(check_record(v, &record, chunk->id, offset));
-		check_listed(v, &directory, row->records, &record, chunk->id,
-		    offset);
+		check_listed(v, &directory, row->records, &record, chunk->id, offset);
 		checksum = lc__record_checksum(&record);
 		row->hash = lc__hash64_seed(&checksum, sizeof(checksum), row->hash);
 		row->records++;
@@ -437,8 +431,7 @@ compare(struct verify *v, uint64_t chunk, const char *what, uint64_t ledger,
 }
 
 static void
-check_ledger(struct verify *v, uint64_t chunk,
-    const struct lc__ledger_row *found)
+check_ledger(struct verify *v, uint64_t chunk, const struct lc__ledger_row *found)
 {
 	const struct tally *tally = find_tally(v, chunk);
 	struct lc__ledger_row row;
@@ -503,8 +496,7 @@ check_chunks(struct verify *v)
 /* ---- the counters --------------------------------------------------------- */
 
 static void
-compare_state(struct verify *v, const char *what, uint64_t stored,
-    uint64_t found)
+compare_state(struct verify *v, const char *what, uint64_t stored, uint64_t found)
 {
 	if (stored != found)
 		damage(v, "state row: %s is %llu, found %llu", what,
@@ -525,8 +517,7 @@ check_state(struct verify *v)
 		damage_from_error(v);
 	else if (rows != v->result.chunks)
 		damage(v, "the ledger has %llu rows for %llu chunks",
-		    (unsigned long long)rows,
-		    (unsigned long long)v->result.chunks);
+		    (unsigned long long)rows, (unsigned long long)v->result.chunks);
 	if (lc__txn_count(v->snapshot->txn, LC__INDEX, &runs) != LC_OK)
 		damage_from_error(v);
 	else if (runs != state->nruns)
@@ -544,11 +535,11 @@ check_usage(struct verify *v)
 
 	if (stored.damaged)
 		damage(v, "usage row: missing or damaged");
-	for (uint32_t id = 0; id < v->snapshot->state.next_schema &&
-	    status == LC_OK && !stored.damaged; id++)
+	for (uint32_t id = 0;
+	     id < v->snapshot->state.next_schema && status == LC_OK && !stored.damaged;
+	     id++)
 		if (!lc__usage_same(&stored, &v->usage, id))
-			damage(v, "usage row: schema %u: not what the chunks "
-			    "hold", id);
+			damage(v, "usage row: schema %u: not what the chunks hold", id);
 	lc__usage_free(&stored);
 	return status;
 }
@@ -577,9 +568,12 @@ check_all(struct verify *v)
 	return_if_error(enter(v, "chunks"));
 	return_if_error(check_chunks(v));
 	check_state(v);
-	return_if_error(lc__verify_inputs(v->snapshot, &(struct lc__verify_ask) {
-		.digest = digest_of, .damage = damage_line, .ctx = v
-	}));
+	return_if_error(lc__verify_inputs(v->snapshot,
+	    &(struct lc__verify_ask){
+		.digest = digest_of,
+		.damage = damage_line,
+		.ctx = v,
+	    }));
 	/* With other damage the usage row cannot be right. */
 	return v->result.damaged > 0 ? LC_OK : check_usage(v);
 }

@@ -13,12 +13,12 @@
 struct check {
 	struct lc__snapshot *s;
 	const struct lc__verify_ask *ask;
-	struct lc__fill_row fill;     /* as stored */
-	struct lc__fill_row found;    /* as the other rows say */
+	struct lc__fill_row fill;      /* as stored */
+	struct lc__fill_row found;     /* as the other rows say */
 	struct lc__round_input *turns; /* of the inputs; malloc'ed */
-	uint64_t *left;               /* chunks not published, by input; malloc'ed */
-	uint64_t rows;                /* of the table `order` that should be there */
-	enum lc__turn turn;           /* how the order ends */
+	uint64_t *left;                /* chunks not published, by input; malloc'ed */
+	uint64_t rows;                 /* of the table `order` that should be there */
+	enum lc__turn turn;            /* how the order ends */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -57,7 +57,7 @@ check_inputs(struct check *c)
 			continue;
 		}
 		return_if_error(status);
-		c->turns[i] = (struct lc__round_input) { row.chunks, row.finished };
+		c->turns[i] = (struct lc__round_input){ row.chunks, row.finished };
 		c->left[i] = row.chunks;
 		c->found.finished += row.finished;
 		c->found.committed += row.chunks;
@@ -65,8 +65,7 @@ check_inputs(struct check *c)
 	return_if_error(lc__txn_count(c->s->txn, LC__INPUT, &rows));
 	if (rows != c->fill.inputs)
 		damage(c, "the table of inputs has %llu rows for %llu inputs",
-		    (unsigned long long)rows,
-		    (unsigned long long)c->fill.inputs);
+		    (unsigned long long)rows, (unsigned long long)c->fill.inputs);
 	return LC_OK;
 }
 
@@ -77,8 +76,7 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 	const unsigned long long chunk = row->chunk;
 	struct lc__ledger_row ledger;
 	struct lc__slice value;
-	const lc_status status = lc__txn_get(c->s->txn, LC__LEDGER, row->chunk,
-	    &value);
+	const lc_status status = lc__txn_get(c->s->txn, LC__LEDGER, row->chunk, &value);
 
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
@@ -90,18 +88,19 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 	/* If it is damaged, that was reported before. */
 	if (!lc__ledger_decode(value.data, value.size, row->chunk, &ledger))
 		return LC_OK;
-	if (ledger.source != (uint64_t)row->input + 1 ||
-	    ledger.ordinal != row->ordinal)
-		damage(c, "order: chunk %llu is not chunk %llu of input %u in "
-		    "the ledger", chunk, (unsigned long long)row->ordinal,
-		    row->input);
+	if (ledger.source != (uint64_t)row->input + 1 || ledger.ordinal != row->ordinal)
+		damage(c, "order: chunk %llu is not chunk %llu of input %u in the ledger",
+		    chunk, (unsigned long long)row->ordinal, row->input);
 	if (ledger.records != row->records || ledger.length != row->length ||
 	    ledger.live != ledger.records)
-		damage(c, "order: chunk %llu has not the records that it was "
-		    "committed with", chunk);
+		damage(c,
+		    "order: chunk %llu has not the records that it was committed with",
+		    chunk);
 	else if (c->ask->digest(c->ask->ctx, row->chunk) != row->digest)
-		damage(c, "order: the records of chunk %llu are not those that it "
-		    "was committed with", chunk);
+		damage(c,
+		    "order: the records of chunk %llu are not those that it "
+		    "was committed with",
+		    chunk);
 	return LC_OK;
 }
 
@@ -125,13 +124,12 @@ check_sums(struct check *c, const struct lc__order_row *row)
 {
 	struct lc__fill_row *found = &c->found;
 
-	if (row->first_record != found->records ||
-	    row->first_unit != found->length)
-		damage(c, "order row %llu: its sums do not go on from the row "
-		    "before", (unsigned long long)found->published);
+	if (row->first_record != found->records || row->first_unit != found->length)
+		damage(c, "order row %llu: its sums do not go on from the row before",
+		    (unsigned long long)found->published);
 	if (row->prefix_hash != lc__order_chain(found->prefix_hash, row))
-		damage(c, "order row %llu: its hash does not go on from the row "
-		    "before", (unsigned long long)found->published);
+		damage(c, "order row %llu: its hash does not go on from the row before",
+		    (unsigned long long)found->published);
 	found->records = row->first_record + row->records;
 	found->length = row->first_unit + row->length;
 	found->prefix_hash = row->prefix_hash;
@@ -154,15 +152,16 @@ check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 
 	*missing = status == LC_CORRUPT || status == LC_NOT_FOUND;
 	if (*missing) {
-		damage(c, "order row %llu: %s", place, status == LC_CORRUPT ?
-		    "damaged" : "missing");
+		damage(c, "order row %llu: %s", place,
+		    status == LC_CORRUPT ? "damaged" : "missing");
 		return LC_OK;
 	}
 	return_if_error(status);
 	if (row.input != input || row.ordinal != ordinal)
-		damage(c, "order row %llu: is chunk %llu of input %u, must be "
-		    "chunk %llu of input %u", place,
-		    (unsigned long long)row.ordinal, row.input,
+		damage(c,
+		    "order row %llu: is chunk %llu of input %u, must be "
+		    "chunk %llu of input %u",
+		    place, (unsigned long long)row.ordinal, row.input,
 		    (unsigned long long)ordinal, input);
 	return_if_error(check_chunk(c, &row));
 	check_sums(c, &row);
@@ -179,9 +178,9 @@ check_published(struct check *c)
 	uint32_t input = 0;
 	bool missing = false, lost = false;
 
-	while (!missing && (c->turn = lc__round_robin_next(rounds,
-	    (uint32_t)c->fill.inputs, turn_of, c, &input, &ordinal)) ==
-	    LC__TURN_CHUNK) {
+	while (!missing &&
+	    (c->turn = lc__round_robin_next(rounds, (uint32_t)c->fill.inputs, turn_of, c,
+		 &input, &ordinal)) == LC__TURN_CHUNK) {
 		return_if_error(is_lost(c, input, ordinal, &lost));
 		if (!lost)
 			return_if_error(check_place(c, input, ordinal, &missing));
@@ -191,8 +190,7 @@ check_published(struct check *c)
 }
 
 static lc_status
-check_waiting_one(struct check *c, uint32_t input, uint64_t ordinal,
-    bool *missing)
+check_waiting_one(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 {
 	struct lc__order_row row;
 	const lc_status status = lc__order_get_waiting(c->s, input, ordinal, &row);
@@ -237,8 +235,7 @@ count_sourced(const struct check *c, uint64_t *out)
 	uint64_t id = 0;
 	bool intact;
 
-	while ((status = lc__ledger_after(c->s, id, &id, &row, &intact)) ==
-	    LC_OK) {
+	while ((status = lc__ledger_after(c->s, id, &id, &row, &intact)) == LC_OK) {
 		*out += row.source > 0;
 		if (row.source == 0 && row.live > 0 && c->fill.inputs > 0)
 			damage(c, "ledger of chunk %llu: it is of no input",
@@ -259,8 +256,7 @@ check_counts(const struct check *c)
 	return_if_error(count_sourced(c, &sourced));
 	if (sourced != c->found.committed)
 		damage(c, "the ledger has %llu chunks of inputs, which have %llu",
-		    (unsigned long long)sourced,
-		    (unsigned long long)c->found.committed);
+		    (unsigned long long)sourced, (unsigned long long)c->found.committed);
 	return LC_OK;
 }
 
@@ -292,8 +288,7 @@ check_filled(struct check *c)
 }
 
 lc_status
-lc__verify_inputs(struct lc__snapshot *snapshot,
-    const struct lc__verify_ask *ask)
+lc__verify_inputs(struct lc__snapshot *snapshot, const struct lc__verify_ask *ask)
 {
 	struct check c = { .s = snapshot, .ask = ask };
 	lc_status status = lc__fill_get(snapshot, &c.fill);

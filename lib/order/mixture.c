@@ -9,10 +9,10 @@
 #include "order/permute.h"
 
 struct lc__mixture {
-	uint64_t block;    /* M */
+	uint64_t block; /* M */
 	uint64_t seed;
 	uint32_t sources;
-	uint64_t ends[];   /* slots of sources 0..s, ascending; the last one is M */
+	uint64_t ends[]; /* slots of sources 0..s, ascending; the last one is M */
 };
 
 /* What a source lacks to its exact share. */
@@ -45,7 +45,7 @@ apportion(uint64_t *counts, uint32_t n, uint64_t sum, uint64_t block,
 
 		counts[s] = (uint64_t)(share / sum);
 		left -= counts[s];
-		remainders[s] = (struct remainder) { (uint64_t)(share % sum), s };
+		remainders[s] = (struct remainder){ (uint64_t)(share % sum), s };
 	}
 	qsort(remainders, n, sizeof(*remainders), larger);
 	for (uint32_t i = 0; i < left; i++)
@@ -77,7 +77,8 @@ add_up(struct lc__mixture *mixture)
 
 	for (uint32_t s = 0; s < mixture->sources; s++) {
 		if (mixture->ends[s] == 0)
-			return lc__error(LC_INVALID, 0, "mixture: source %lu would never "
+			return lc__error(LC_INVALID, 0,
+			    "mixture: source %lu would never "
 			    "come: its share of %llu examples rounds to none",
 			    (unsigned long)s, (unsigned long long)mixture->block);
 		end += mixture->ends[s];
@@ -87,8 +88,8 @@ add_up(struct lc__mixture *mixture)
 }
 
 lc_status
-lc__mixture_new(const uint64_t *weights, uint32_t sources, uint64_t block,
-    uint64_t seed, struct lc__mixture **out)
+lc__mixture_new(const uint64_t *weights, uint32_t sources, uint64_t block, uint64_t seed,
+    struct lc__mixture **out)
 {
 	struct lc__mixture *mixture;
 	struct remainder *remainders;

@@ -21,7 +21,7 @@ void lc__mixture_free(struct lc__mixture *mixture);
 uint64_t lc__mixture_count(const struct lc__mixture *mixture, uint32_t source);
 
 /** Which example of which source has position @p i. */
-void lc__mixture_at(const struct lc__mixture *mixture, uint64_t i,
-    uint32_t *source, uint64_t *index);
+void lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
+    uint64_t *index);
 
 #endif

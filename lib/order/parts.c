@@ -46,17 +46,15 @@ read_share(const char **at, uint64_t *out)
 }
 
 static lc_status
-read_part(const char *text, const char **at, struct lc__split_parts *out,
-    uint64_t *share)
+read_part(const char *text, const char **at, struct lc__split_parts *out, uint64_t *share)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789._-";
+				      "abcdefghijklmnopqrstuvwxyz0123456789._-";
 	const size_t size = strspn(*at, letters);
 	char *name = out->names[out->n];
 
 	if (size == 0 || size > LC__PART_NAME || (*at)[size] != '=')
-		return wrong(text, "not NAME=SHARE,NAME=SHARE, as in "
-		    "train=0.9,val=0.1");
+		return wrong(text, "not NAME=SHARE,NAME=SHARE, as in train=0.9,val=0.1");
 	memcpy(name, *at, size);
 	name[size] = '\0';
 	for (size_t i = 0; i < out->n; i++)
@@ -64,7 +62,8 @@ read_part(const char *text, const char **at, struct lc__split_parts *out,
 			return wrong(text, "a part is named twice");
 	*at += size + 1;
 	if (!read_share(at, share))
-		return wrong(text, "a share is a number, with up to nine digits "
+		return wrong(text,
+		    "a share is a number, with up to nine digits "
 		    "before and after its point");
 	if (*share == 0)
 		return wrong(text, "a share is above 0");
@@ -97,8 +96,7 @@ lc__parts_parse(const char *text, struct lc__split_parts *out)
 			return wrong(text, "at most 64 parts");
 		at += out->n > 0;
 		return_if_error(read_part(text, &at, out, &share));
-		out->ends[out->n] = share + (out->n > 0 ?
-		    out->ends[out->n - 1] : 0);
+		out->ends[out->n] = share + (out->n > 0 ? out->ends[out->n - 1] : 0);
 		out->n++;
 	} while (*at == ',');
 	return_if_error(check_sum(text, out->ends, out->n));
@@ -121,11 +119,11 @@ lc__parts_named(const struct lc__split_parts *parts, const char *name, size_t *o
 			*out = i;
 			return LC_OK;
 		}
-		snprintf(names + size, sizeof(names) - size, "%s%s",
-		    i > 0 ? ", " : "", parts->names[i]);
+		snprintf(names + size, sizeof(names) - size, "%s%s", i > 0 ? ", " : "",
+		    parts->names[i]);
 	}
-	return lc__error(LC_INVALID, 0, "split: there is no part '%.100s', only %s",
-	    name, names);
+	return lc__error(LC_INVALID, 0, "split: there is no part '%.100s', only %s", name,
+	    names);
 }
 
 size_t
@@ -133,7 +131,8 @@ lc__parts_of(const struct lc__split_parts *parts, const void *key, size_t size)
 {
 	const uint64_t hash = lc__hash64_seed(key, size, parts->seed);
 	const uint64_t place = (uint64_t)((unsigned __int128)hash *
-	    parts->ends[parts->n - 1] >> 64);
+		parts->ends[parts->n - 1] >>
+	    64);
 	size_t i = 0;
 
 	while (place >= parts->ends[i])
@@ -142,8 +141,7 @@ lc__parts_of(const struct lc__split_parts *parts, const void *key, size_t size)
 }
 
 lc_status
-lc_split_part(const char *split, uint64_t seed, const void *key, size_t size,
-    size_t *out)
+lc_split_part(const char *split, uint64_t seed, const void *key, size_t size, size_t *out)
 {
 	struct lc__split_parts parts;
 

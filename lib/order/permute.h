@@ -11,8 +11,8 @@
 #define LC__PERMUTE_ROUNDS 8
 
 struct lc__permutation {
-	uint64_t n;         /* 1 to 2^63 */
-	unsigned low_bits;  /* of the right half; the left one has the rest */
+	uint64_t n;                   /* 1 to 2^63 */
+	unsigned low_bits;            /* of the right half; the left one has the rest */
 	uint64_t low_mask, high_mask; /* of the halves */
 	uint64_t keys[LC__PERMUTE_ROUNDS]; /* of the rounds */
 };

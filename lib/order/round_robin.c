@@ -12,8 +12,8 @@ step(struct lc__round_robin *rounds, uint32_t n)
 
 enum lc__turn
 lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
-    struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx,
-    uint32_t *input, uint64_t *ordinal)
+    struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx, uint32_t *input,
+    uint64_t *ordinal)
 {
 	/* If all inputs had a turn and none gave a chunk, all are exhausted. */
 	for (uint32_t seen = 0; seen < n; seen++) {

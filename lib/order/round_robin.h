@@ -32,7 +32,7 @@ enum lc__turn {
  * @param of  describes an input
  */
 enum lc__turn lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
-    struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx,
-    uint32_t *input, uint64_t *ordinal);
+    struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx, uint32_t *input,
+    uint64_t *ordinal);
 
 #endif

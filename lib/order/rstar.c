@@ -56,8 +56,7 @@ place_of(const struct lc__rstar *rstar, uint64_t chunk)
 {
 	if (!rstar->final)
 		return chunk / rstar->readers;
-	return chunk / rstar->cycles * rstar->inverse %
-	    (rstar->chunks / rstar->cycles);
+	return chunk / rstar->cycles * rstar->inverse % (rstar->chunks / rstar->cycles);
 }
 
 static uint64_t
@@ -73,11 +72,10 @@ cycle_get(const struct lc__rstar *rstar, uint64_t number)
 	const uint64_t each = rstar->chunks / rstar->cycles;
 	const uint64_t longer = rstar->chunks % rstar->cycles; /* 0 of cycles */
 
-	return (struct cycle) {
+	return (struct cycle){
 		.first = number,
 		.length = each + (number < longer),
-		.sums = rstar->sums + number * each +
-		    (number < longer ? number : longer),
+		.sums = rstar->sums + number * each + (number < longer ? number : longer),
 	};
 }
 
@@ -132,9 +130,9 @@ check_data(const struct lc__rstar *rstar)
 		const struct cycle cycle = cycle_get(rstar, c);
 
 		if (total_of(&cycle) == 0)
-			return lc__error(LC_INVALID, 0, "idealised reader %llu of %lu "
-			    "has no data in %llu chunks", (unsigned long long)c,
-			    (unsigned long)rstar->readers,
+			return lc__error(LC_INVALID, 0,
+			    "idealised reader %llu of %lu has no data in %llu chunks",
+			    (unsigned long long)c, (unsigned long)rstar->readers,
 			    (unsigned long long)rstar->chunks);
 	}
 	return LC_OK;
@@ -170,8 +168,10 @@ lc__rstar_new(uint32_t readers, const uint64_t *ends, uint64_t chunks, bool fina
 	if (rstar == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "idealised readers of %llu chunks",
 		    (unsigned long long)chunks);
-	*rstar = (struct lc__rstar) {
-		.readers = readers, .final = final, .chunks = chunks
+	*rstar = (struct lc__rstar){
+		.readers = readers,
+		.final = final,
+		.chunks = chunks,
 	};
 	init_cycles(rstar);
 	add_up(rstar, ends);
@@ -258,8 +258,7 @@ lc__rstar_epoch(const struct lc__rstar *rstar, uint32_t r,
 }
 
 bool
-lc__rstar_next(const struct lc__rstar *rstar, uint32_t r,
-    struct lc__rstar_place *place)
+lc__rstar_next(const struct lc__rstar *rstar, uint32_t r, struct lc__rstar_place *place)
 {
 	const struct cycle cycle = cycle_of(rstar, r);
 	const uint64_t here = place_of(rstar, place->chunk);

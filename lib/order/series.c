@@ -11,13 +11,13 @@ struct one {
 	uint32_t which;    /* its number among all */
 	uint64_t examples; /* of an epoch */
 	uint64_t batches;
-	uint64_t end;      /* batches up to its last one, in order */
+	uint64_t end; /* batches up to its last one, in order */
 };
 
 struct lc__series_order {
-	uint64_t batch;    /* B */
-	uint64_t batches;  /* M */
-	uint64_t examples; /* of an epoch */
+	uint64_t batch;              /* B */
+	uint64_t batches;            /* M */
+	uint64_t examples;           /* of an epoch */
 	struct lc__mixture *mixture; /* NULL: in order */
 	uint32_t n;
 	struct one of[];
@@ -39,8 +39,8 @@ make_mixture(struct lc__series_order *s, uint64_t seed)
 }
 
 lc_status
-lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
-    bool in_order, uint64_t seed, struct lc__series_order **out)
+lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch, bool in_order,
+    uint64_t seed, struct lc__series_order **out)
 {
 	struct lc__series_order *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
 	lc_status status = LC_OK;
@@ -53,8 +53,8 @@ lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
 
 		if (examples[i] == 0)
 			continue;
-		*one = (struct one){ i, examples[i], examples[i] / batch +
-		    (examples[i] % batch != 0), 0 };
+		*one = (struct one){ i, examples[i],
+			examples[i] / batch + (examples[i] % batch != 0), 0 };
 		s->batches += one->batches;
 		s->examples += examples[i];
 		one->end = s->batches;
@@ -62,8 +62,8 @@ lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
 	}
 	/* A shard has fewer samples than fit a file, so that sums cannot overflow. */
 	if (s->n == 0 || s->examples > INT64_MAX)
-		status = lc__error(LC_INVALID, 0, "stream: %s", s->n == 0 ?
-		    "no examples" : "more examples than can be numbered");
+		status = lc__error(LC_INVALID, 0, "stream: %s",
+		    s->n == 0 ? "no examples" : "more examples than can be numbered");
 	else if (!in_order)
 		status = make_mixture(s, seed);
 	if (status == LC_OK)
@@ -114,8 +114,8 @@ lc__series_at(const struct lc__series_order *s, uint64_t b, uint32_t *which,
 	one = &s->of[i];
 	*which = one->which;
 	*first = epoch * one->examples + at * s->batch;
-	*n = one->examples - at * s->batch < s->batch ?
-	    one->examples - at * s->batch : s->batch;
+	*n = one->examples - at * s->batch < s->batch ? one->examples - at * s->batch
+						      : s->batch;
 }
 
 uint64_t

@@ -23,8 +23,8 @@ struct lc__series_order;
  * @param examples  of each of @p n series in an epoch, maybe 0
  * @return LC_OK; LC_INVALID without examples or with too many; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__series_new(const uint64_t *examples, uint32_t n,
-    uint64_t batch, bool in_order, uint64_t seed, struct lc__series_order **out);
+LC_CHECKED lc_status lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
+    bool in_order, uint64_t seed, struct lc__series_order **out);
 /** NULL is harmless. */
 void lc__series_free(struct lc__series_order *series);
 

@@ -13,8 +13,7 @@ struct span {
 static void
 init_whole(const struct lc__shuffle *shuffle, struct lc__permutation *out)
 {
-	const uint64_t words[] = { shuffle->rule.seed, shuffle->epoch,
-	    LC__TAG_WHOLE, 0 };
+	const uint64_t words[] = { shuffle->rule.seed, shuffle->epoch, LC__TAG_WHOLE, 0 };
 
 	lc__permutation_init(out, shuffle->n, lc__key(words, 4));
 }
@@ -31,14 +30,14 @@ init_blocks(const struct lc__shuffle *shuffle, const struct span *span,
 }
 
 void
-lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule,
-    uint64_t n, uint64_t epoch)
+lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule, uint64_t n,
+    uint64_t epoch)
 {
-	*out = (struct lc__shuffle) { .rule = *rule, .n = n, .epoch = epoch };
+	*out = (struct lc__shuffle){ .rule = *rule, .n = n, .epoch = epoch };
 	if (rule->kind == LC_SHUFFLE_FULL)
 		init_whole(out, &out->whole);
 	else if (rule->kind == LC_SHUFFLE_BLOCK)
-		init_blocks(out, &(struct span) { 0, n, rule->seed }, &out->whole);
+		init_blocks(out, &(struct span){ 0, n, rule->seed }, &out->whole);
 }
 
 /* The first position of the era of position i, and its full size. */
@@ -66,7 +65,7 @@ span_of(const struct lc__shuffle *shuffle, uint64_t i)
 		span.n = shuffle->n - span.first;
 		if (span.n > size)
 			span.n = size;
-		span.seed = lc__key((uint64_t[]) { span.seed, span.first }, 2);
+		span.seed = lc__key((uint64_t[]){ span.seed, span.first }, 2);
 	}
 	return span;
 }
@@ -94,8 +93,7 @@ window_of(const struct lc__shuffle_rule *rule, const struct span *span, uint64_t
 }
 
 static void
-window_init(struct lc__shuffle_window *out, const struct lc__shuffle *shuffle,
-    uint64_t i)
+window_init(struct lc__shuffle_window *out, const struct lc__shuffle *shuffle, uint64_t i)
 {
 	const struct span span = span_of(shuffle, i);
 	uint64_t words[] = { span.seed, shuffle->epoch, LC__TAG_WINDOW, 0 };
@@ -122,13 +120,12 @@ in_window(const struct lc__shuffle_window *window, uint64_t block, uint64_t i)
 
 	if (number >= window->blocks)
 		return window->era + place; /* the tail stays at the end */
-	return window->era + lc__permute(&window->order, number) * block +
-	    place % block;
+	return window->era + lc__permute(&window->order, number) * block + place % block;
 }
 
 uint64_t
-lc__shuffle_near(const struct lc__shuffle *shuffle,
-    struct lc__shuffle_window *near, uint64_t i)
+lc__shuffle_near(const struct lc__shuffle *shuffle, struct lc__shuffle_window *near,
+    uint64_t i)
 {
 	if (shuffle->rule.kind == LC_SHUFFLE_NONE)
 		return i;

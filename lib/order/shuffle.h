@@ -11,8 +11,8 @@
 /** The kind of a shuffle and its sizes. */
 struct lc__shuffle_rule {
 	lc_shuffle kind;
-	uint64_t block;     /* B, 1 or more */
-	uint64_t spread;    /* W, 1 or more */
+	uint64_t block;              /* B, 1 or more */
+	uint64_t spread;             /* W, 1 or more */
 	uint64_t era_first, era_max; /* E0 <= Emax, 1 or more */
 	uint64_t seed;
 };
@@ -20,22 +20,22 @@ struct lc__shuffle_rule {
 /** The shuffle of one epoch: what does not depend on the example. */
 struct lc__shuffle {
 	struct lc__shuffle_rule rule;
-	uint64_t n;      /* examples of the epoch, 1 or more */
+	uint64_t n; /* examples of the epoch, 1 or more */
 	uint64_t epoch;
 	struct lc__permutation whole; /* FULL: examples; BLOCK: blocks */
 };
 
-void lc__shuffle_init(struct lc__shuffle *out,
-    const struct lc__shuffle_rule *rule, uint64_t n, uint64_t epoch);
+void lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule,
+    uint64_t n, uint64_t epoch);
 
 /** The example at position @p i < n. */
 uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
 
 /** A window of blocks: what its positions have in common. All zeros is none. */
 struct lc__shuffle_window {
-	uint64_t first, end;  /* positions */
-	uint64_t era;         /* first position of the era; 0 without eras */
-	uint64_t blocks;      /* full blocks in the era */
+	uint64_t first, end;           /* positions */
+	uint64_t era;                  /* first position of the era; 0 without eras */
+	uint64_t blocks;               /* full blocks in the era */
 	struct lc__permutation order;  /* of these blocks */
 	struct lc__permutation inside; /* of the positions */
 };

@@ -40,7 +40,8 @@ crc32(const unsigned char *bytes, size_t size)
 }
 
 void
-lc__stream_token_encode(const struct lc__stream_token *token, unsigned char out[LC_TOKEN_SIZE])
+lc__stream_token_encode(const struct lc__stream_token *token,
+    unsigned char out[LC_TOKEN_SIZE])
 {
 	memset(out, 0, LC_TOKEN_SIZE);
 	memcpy(out + AT_MAGIC, magic, AT_VERSION - AT_MAGIC);
@@ -78,8 +79,7 @@ lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 		return lc__error(LC_VERSION, 0,
 		    "token: version %u, this library knows %u", in[AT_VERSION],
 		    TOKEN_VERSION);
-	if (lc__get32(in + AT_FOLLOWING) > 1 ||
-	    !all_zero(in + AT_ZERO, AT_CRC - AT_ZERO))
+	if (lc__get32(in + AT_FOLLOWING) > 1 || !all_zero(in + AT_ZERO, AT_CRC - AT_ZERO))
 		return lc__error(LC_CORRUPT, 0, "token: damaged: unused bytes are set");
 	memcpy(out->uuid, in + AT_UUID, sizeof(out->uuid));
 	out->generation = lc__get64(in + AT_GENERATION);

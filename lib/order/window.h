@@ -6,16 +6,17 @@
 #include <stdint.h>
 
 struct lc__windows {
-	uint64_t size;   /* S, 1 or more */
-	uint64_t stride; /* T, 1 or more; if T > S, the units between windows are in none */
+	uint64_t size; /* S, 1 or more */
+	uint64_t
+	    stride; /* T, 1 or more; if T > S, the units between windows are in none */
 };
 
 /** Full windows of @p length units. */
 static inline uint64_t
 lc__windows_full(const struct lc__windows *windows, uint64_t length)
 {
-	return length < windows->size ? 0 :
-	    (length - windows->size) / windows->stride + 1;
+	return length < windows->size ? 0
+				      : (length - windows->size) / windows->stride + 1;
 }
 
 /** The same, and one more that is short, if it has units that no full window has. */

@@ -24,24 +24,28 @@ free_entry(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 	uint64_t count, above = meta->last_page + 1;
 
 	if (id == 0 || id > meta->txnid)
-		return lc__error(LC_CORRUPT, 0, "page %llu: freed by transaction %llu of %llu",
-		    (ull)entry->page, (ull)id, (ull)meta->txnid);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: freed by transaction %llu of %llu", (ull)entry->page,
+		    (ull)id, (ull)meta->txnid);
 	if (entry->flags == NODE_TREE || entry->size < 8 || entry->size % 8 != 0)
 		return lc__error(LC_CORRUPT, 0, "page %llu: record %llu of %llu bytes",
 		    (ull)entry->page, (ull)id, (ull)entry->size);
 	count = lc__native64(entry->value);
 	if (count > entry->size / 8 - 1)
-		return lc__error(LC_CORRUPT, 0, "page %llu: record %llu of %llu bytes counts "
-		    "%llu pages", (ull)entry->page, (ull)id, (ull)entry->size, (ull)count);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: record %llu of %llu bytes counts %llu pages",
+		    (ull)entry->page, (ull)id, (ull)entry->size, (ull)count);
 	for (uint64_t i = 1; i <= count; i++) {
 		const uint64_t page = lc__native64(entry->value + 8 * i);
 
 		if (page < META_PAGES || page >= above)
-			return lc__error(LC_CORRUPT, 0, "page %llu: record %llu: page %llu follows "
-			    "%llu", (ull)entry->page, (ull)id, (ull)page, (ull)above);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %llu: record %llu: page %llu follows %llu",
+			    (ull)entry->page, (ull)id, (ull)page, (ull)above);
 		if (lc__walk_claim(walk, page, 1) != LC_OK)
-			return lc__error(LC_CORRUPT, 0, "page %llu: record %llu: page %llu is in "
-			    "use, or free twice", (ull)entry->page, (ull)id, (ull)page);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %llu: record %llu: page %llu is in use, or free twice",
+			    (ull)entry->page, (ull)id, (ull)page);
 		walk->free_tail += page >= walk->file_pages;
 		above = page;
 	}
@@ -60,9 +64,10 @@ check_end_of_file(const struct lc__page_walk *walk)
 
 	if (walk->file_pages >= pages || walk->free_tail == pages - walk->file_pages)
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "truncated: the file has %llu of %llu pages, and "
-	    "only %llu of the rest are free", (ull)walk->file_pages, (ull)pages,
-	    (ull)walk->free_tail);
+	return lc__error(LC_CORRUPT, 0,
+	    "truncated: the file has %llu of %llu pages, and "
+	    "only %llu of the rest are free",
+	    (ull)walk->file_pages, (ull)pages, (ull)walk->free_tail);
 }
 
 lc_status
@@ -70,8 +75,13 @@ lc__walk_free_list(struct lc__page_walk *walk)
 {
 	struct lc__pages_report *report = walk->report;
 	const struct lc__pages_tree *record = &report->meta.free_tree;
-	struct lc__walk_tree tree = { .record = record, .read_values = true,
-		.unlimited = true, .entry = free_entry, .key_size = 8 };
+	struct lc__walk_tree tree = {
+		.record = record,
+		.read_values = true,
+		.unlimited = true,
+		.entry = free_entry,
+		.key_size = 8,
+	};
 	uint64_t used;
 
 	if ((record->flags & ~(FLAG_FIXED_MAP | FLAG_NO_SUBDIR)) != TREE_INTEGER_KEYS)

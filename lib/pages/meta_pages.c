@@ -147,14 +147,16 @@ check_common(const struct pair *pair)
 		if (!is_meta_page(b, META_END))
 			return lc__error(LC_CORRUPT, 0, "page %u: not a meta page", i);
 		if (lc__native64(b + PAGE_NUMBER) != i)
-			return lc__error(LC_CORRUPT, 0, "page %u: calls itself page %llu", i,
-			    (unsigned long long)lc__native64(b + PAGE_NUMBER));
+			return lc__error(LC_CORRUPT, 0, "page %u: calls itself page %llu",
+			    i, (unsigned long long)lc__native64(b + PAGE_NUMBER));
 		if (lc__native32(b + META_VERSION) != version)
-			return lc__error(LC_CORRUPT, 0, "page %u: data version %u, page 0 has %u",
-			    i, lc__native32(b + META_VERSION), version);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %u: data version %u, page 0 has %u", i,
+			    lc__native32(b + META_VERSION), version);
 		if (size != pair->page_size)
-			return lc__error(LC_CORRUPT, 0, "page %u: page size %u, page 0 has %u",
-			    i, size, pair->page_size);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %u: page size %u, page 0 has %u", i, size,
+			    pair->page_size);
 	}
 	if (version != PAGE_DATA_VERSION)
 		return lc__error(LC_VERSION, 0, "LMDB data version %u, not %u", version,
@@ -173,8 +175,8 @@ pick_newer(const struct pair *pair, unsigned *out)
 		lc__native64(pair->bytes[1] + META_TXNID) };
 	const unsigned newer = id[1] > id[0];
 
-	if ((id[0] | id[1]) != 0 && ((id[newer] & 1) != newer ||
-	    id[newer] - id[!newer] != 1))
+	if ((id[0] | id[1]) != 0 &&
+	    ((id[newer] & 1) != newer || id[newer] - id[!newer] != 1))
 		return lc__error(LC_CORRUPT, 0,
 		    "pages 0 and 1: transactions %llu and %llu do not follow each other",
 		    (unsigned long long)id[0], (unsigned long long)id[1]);
@@ -192,8 +194,9 @@ check_root(const char *what, const struct lc__pages_tree *tree,
 		return lc__error(LC_CORRUPT, 0, "%s: root page %llu of %llu", what,
 		    (unsigned long long)tree->root, (unsigned long long)meta->last_page);
 	if (tree->root >= size / meta->page_size)
-		return lc__error(LC_CORRUPT, 0, "truncated: root page %llu of the %s lies "
-		    "behind the end", (unsigned long long)tree->root, what);
+		return lc__error(LC_CORRUPT, 0,
+		    "truncated: root page %llu of the %s lies behind the end",
+		    (unsigned long long)tree->root, what);
 	return LC_OK;
 }
 
@@ -207,8 +210,8 @@ check_newer(const struct lc__pages_meta *meta, uint64_t size)
 		return lc__error(LC_CORRUPT, 0, "meta page: last page %llu",
 		    (unsigned long long)meta->last_page);
 	if (meta->txnid == 0 && meta->last_page != META_PAGES - 1)
-		return lc__error(LC_CORRUPT, 0, "meta page: pages in use before the first "
-		    "transaction");
+		return lc__error(LC_CORRUPT, 0,
+		    "meta page: pages in use before the first transaction");
 	if (meta->map_size < (meta->last_page + 1) * meta->page_size ||
 	    meta->map_size > size_limit)
 		return lc__error(LC_CORRUPT, 0, "meta page: map size %llu",
@@ -254,7 +257,8 @@ find_meta(const struct source *from, struct lc__pages_meta *out)
 
 	memset(pairs, 0, sizeof(pairs));
 	for (unsigned i = 0; i < attempts; i++) {
-		struct pair *const now = &pairs[i % 2], *const before = &pairs[(i + 1) % 2];
+		struct pair *const now = &pairs[i % 2],
+				   *const before = &pairs[(i + 1) % 2];
 
 		memset(now, 0, sizeof(*now));
 		status = read_pair(from, now);
@@ -270,8 +274,10 @@ find_meta(const struct source *from, struct lc__pages_meta *out)
 		if (status != LC_OK)
 			nanosleep(&pause, NULL);
 	}
-	return status != LC_OK ? status :
-	    lc__error(LC_BUSY, 0, "other processes commit too fast to read the meta pages");
+	return status != LC_OK
+	    ? status
+	    : lc__error(LC_BUSY, 0,
+		  "other processes commit too fast to read the meta pages");
 }
 
 lc_status

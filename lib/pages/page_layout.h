@@ -27,7 +27,8 @@ enum {
 	PAGE_RUN = 12,
 	PAGE_HEADER = 16,
 	PAGE_SIZE_MIN = 512,
-	PAGE_SIZE_MAX = 32768, /* offsets in a page are 16 bits, and upper may be its size */
+	PAGE_SIZE_MAX =
+	    32768, /* offsets in a page are 16 bits, and upper may be its size */
 
 	PAGE_BRANCH = 0x01,
 	PAGE_LEAF = 0x02,

@@ -8,42 +8,46 @@
 /** A walk over one snapshot. */
 struct lc__page_walk {
 	const unsigned char *map; /**< page 0 */
-	uint64_t end;             /**< pages below this number may be referenced and read */
-	uint64_t file_pages;      /**< whole pages in the file */
+	uint64_t end;        /**< pages below this number may be referenced and read */
+	uint64_t file_pages; /**< whole pages in the file */
 	const struct lc__pages_options *options; /**< what to check */
-	struct lc__pages_report *report; /**< counts so far, and the snapshot */
-	uint64_t *used;           /**< a bit a page seen; NULL: not kept */
-	lc_error first;           /**< the first damage, if a callback hears of all */
-	uint64_t tables_seen;     /**< a bit an expected table */
-	uint64_t free_tail;       /**< free pages behind the end of the file */
+	struct lc__pages_report *report;         /**< counts so far, and the snapshot */
+	uint64_t *used;                          /**< a bit a page seen; NULL: not kept */
+	lc_error first;       /**< the first damage, if a callback hears of all */
+	uint64_t tables_seen; /**< a bit an expected table */
+	uint64_t free_tail;   /**< free pages behind the end of the file */
 };
 
 /** A key and its value as a leaf holds them. */
 struct lc__walk_entry {
-	const unsigned char *key;   /**< points into the page */
-	uint32_t key_size;          /**< its size */
-	unsigned flags;             /**< NODE_* */
-	const unsigned char *value; /**< the value, NULL if its pages were not looked at */
-	uint64_t size;              /**< its size */
-	uint64_t page;              /**< the leaf's number, for messages */
+	const unsigned char *key; /**< points into the page */
+	uint32_t key_size;        /**< its size */
+	unsigned flags;           /**< NODE_* */
+	const unsigned char
+	    *value;    /**< the value, NULL if its pages were not looked at */
+	uint64_t size; /**< its size */
+	uint64_t page; /**< the leaf's number, for messages */
 };
 
 /** One tree and how far its walk got. */
 struct lc__walk_tree {
 	const struct lc__pages_tree *record; /**< what it should be */
-	bool read_values;       /**< check overflow headers and hand out values also when fast */
-	bool unlimited;         /**< max_pages does not count here */
-	lc_status (*entry)(struct lc__page_walk *walk, const struct lc__walk_entry *entry);
-	                        /**< called for every entry, NULL: only plain values allowed */
-	uint32_t key_size;      /**< of integer keys, 0: the first key decides */
+	bool
+	    read_values; /**< check overflow headers and hand out values also when fast */
+	bool unlimited;  /**< max_pages does not count here */
+	lc_status (
+	    *entry)(struct lc__page_walk *walk, const struct lc__walk_entry *entry);
+	/**< called for every entry, NULL: only plain values allowed */
+	uint32_t key_size;             /**< of integer keys, 0: the first key decides */
 	const unsigned char *last_key; /**< the key before, NULL at the start */
-	uint32_t last_size;     /**< its size */
-	bool last_separates;    /**< it came from a branch page: the next may equal it */
+	uint32_t last_size;            /**< its size */
+	bool last_separates; /**< it came from a branch page: the next may equal it */
 	struct lc__pages_tree counted; /**< pages and entries so far */
 };
 
 /** Walk one tree: structure, order, counts. */
-LC_CHECKED lc_status lc__walk_tree(struct lc__page_walk *walk, struct lc__walk_tree *tree);
+LC_CHECKED lc_status lc__walk_tree(struct lc__page_walk *walk,
+    struct lc__walk_tree *tree);
 
 /** Walk the main tree and every table named in it. */
 LC_CHECKED lc_status lc__walk_tables(struct lc__page_walk *walk);

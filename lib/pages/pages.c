@@ -26,7 +26,8 @@ make_used(struct lc__page_walk *walk)
 		return LC_OK;
 	walk->used = calloc(pages / 64 + 1, sizeof(*walk->used));
 	if (walk->used == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory: %llu pages cannot be checked",
+		return lc__error(LC_NO_MEMORY, 0,
+		    "out of memory: %llu pages cannot be checked",
 		    (unsigned long long)pages);
 	return LC_OK;
 }
@@ -56,9 +57,13 @@ check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *o
 {
 	const uint64_t pages = out->meta.last_page + 1;
 	const uint64_t file_pages = size / out->meta.page_size;
-	struct lc__page_walk walk = { .map = map, .file_pages = file_pages,
-		.end = file_pages < pages ? file_pages : pages, .options = options,
-		.report = out };
+	struct lc__page_walk walk = {
+		.map = map,
+		.file_pages = file_pages,
+		.end = file_pages < pages ? file_pages : pages,
+		.options = options,
+		.report = out,
+	};
 	lc_status status;
 
 	out->complete = true;

@@ -32,35 +32,38 @@ struct lc__pages_tree {
 
 /** The newer of the two meta pages: one snapshot of the file. */
 struct lc__pages_meta {
-	uint32_t page_size;              /**< bytes a page */
-	uint64_t txnid;                  /**< the transaction that wrote it, 0 if none */
-	uint64_t last_page;              /**< the highest page number in use */
-	uint64_t map_size;               /**< bytes of address space its writer asked for */
+	uint32_t page_size; /**< bytes a page */
+	uint64_t txnid;     /**< the transaction that wrote it, 0 if none */
+	uint64_t last_page; /**< the highest page number in use */
+	uint64_t map_size;  /**< bytes of address space its writer asked for */
 	struct lc__pages_tree free_tree; /**< the free list */
 	struct lc__pages_tree main_tree; /**< the names of the tables */
 };
 
 /** A table that must be there, unless the environment is empty. */
 struct lc__pages_table {
-	const char *name;  /**< its name */
-	unsigned flags;    /**< its persistent flags, MDB_INTEGERKEY or 0 */
-	unsigned key_size; /**< size of its integer keys; ignored without MDB_INTEGERKEY */
+	const char *name; /**< its name */
+	unsigned flags;   /**< its persistent flags, MDB_INTEGERKEY or 0 */
+	unsigned
+	    key_size; /**< size of its integer keys; ignored without MDB_INTEGERKEY */
 };
 
 /** What to check. All zeros: every tree page, no free list. */
 struct lc__pages_options {
-	bool thorough;      /**< also overflow page headers and exact counts; implies free_list;
+	bool
+	    thorough; /**< also overflow page headers and exact counts; implies free_list;
 	                         max_pages is ignored */
-	bool free_list;     /**< also the free list: before anything writes */
-	bool main_only;     /**< a file of other software: its main table; named ones are not
+	bool free_list; /**< also the free list: before anything writes */
+	bool main_only; /**< a file of other software: its main table; named ones are not
 	                         looked at, nor which commit ought to be the newest */
 	uint64_t max_pages; /**< stop after this many tree pages; 0: no limit. A page not
 	                         looked at is a page liblmdb may stumble over */
 	const struct lc__pages_table *tables; /**< expected tables, may be NULL */
-	size_t table_count; /**< how many, at most 64 */
-	void (*damage)(void *ctx, const char *line); /**< told of every damaged table, where
+	size_t table_count;                   /**< how many, at most 64 */
+	void (
+	    *damage)(void *ctx, const char *line); /**< told of every damaged table, where
 	                         the check otherwise ends at the first; may be NULL */
-	void *damage_ctx;   /**< its first argument */
+	void *damage_ctx;                          /**< its first argument */
 };
 
 /** What was found. */
@@ -69,9 +72,9 @@ struct lc__pages_report {
 	uint64_t tree_pages;        /**< branch and leaf pages looked at, all tables */
 	uint64_t overflow_pages;    /**< pages of large values */
 	uint64_t free_pages;        /**< in the free list, if it was checked */
-	uint64_t leaked_pages;      /**< neither used nor free: lost until the environment is
+	uint64_t leaked_pages; /**< neither used nor free: lost until the environment is
 	                                 compacted, harmless. Only thorough checks count them */
-	bool complete;              /**< false if max_pages ended the check */
+	bool complete;         /**< false if max_pages ended the check */
 };
 
 /**
@@ -96,9 +99,8 @@ LC_CHECKED lc_status lc__pages_check(int fd, const char *path,
     const struct lc__pages_options *options, struct lc__pages_report *out);
 
 /** As lc__pages_check(), on @p size bytes of a data file in memory. */
-LC_CHECKED lc_status lc__pages_check_map(const void *map, uint64_t size,
-    const char *path, const struct lc__pages_options *options,
-    struct lc__pages_report *out);
+LC_CHECKED lc_status lc__pages_check_map(const void *map, uint64_t size, const char *path,
+    const struct lc__pages_options *options, struct lc__pages_report *out);
 
 /**
  * Check the overflow pages' header of one value as mdb_get() returned it. Deleting or

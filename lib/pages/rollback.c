@@ -66,18 +66,20 @@ check_meta(const struct file *file, unsigned which)
 
 	/* A commit by another process may rewrite the page meanwhile. */
 	for (int i = 0; i < 50; i++) {
-		const uint64_t id = __atomic_load_n(
-		    (const uint64_t *)(const void *)(meta + META_TXNID),
-		    __ATOMIC_ACQUIRE);
+		const uint64_t id =
+		    __atomic_load_n((const uint64_t *)(const void *)(meta + META_TXNID),
+			__ATOMIC_ACQUIRE);
 		const uint64_t freeing = last_freeing(file, meta);
 
 		if (freeing == 0 || freeing + 2 != id)
 			return LC_OK;
-		if (__atomic_load_n((const uint64_t *)(const void *)
-		    (meta + META_TXNID), __ATOMIC_ACQUIRE) == id && i > 3)
-			return lc__error(LC_CORRUPT, 0, "page %u: says transaction "
-			    "%llu, its free list ends with %llu", which,
-			    (unsigned long long)id, (unsigned long long)freeing);
+		if (__atomic_load_n((const uint64_t *)(const void *)(meta + META_TXNID),
+			__ATOMIC_ACQUIRE) == id &&
+		    i > 3)
+			return lc__error(LC_CORRUPT, 0,
+			    "page %u: says transaction "
+			    "%llu, its free list ends with %llu",
+			    which, (unsigned long long)id, (unsigned long long)freeing);
 	}
 	return LC_OK;
 }
@@ -85,8 +87,11 @@ check_meta(const struct file *file, unsigned which)
 lc_status
 lc__walk_check_rollback(const struct lc__page_walk *walk)
 {
-	const struct file file = { .map = walk->map, .pages = walk->file_pages,
-		.page_size = walk->report->meta.page_size };
+	const struct file file = {
+		.map = walk->map,
+		.pages = walk->file_pages,
+		.page_size = walk->report->meta.page_size,
+	};
 
 	/* The liar is the page that seems to be the newer. The pages of the older
 	 * snapshot may have been written over, if a relaxed commit after the two was

@@ -39,8 +39,9 @@ node_size(const struct page *page, uint32_t offset)
 	uint64_t size = NODE_HEADER + (uint64_t)lc__native16(node + NODE_KEY_SIZE);
 
 	if (!page->branch)
-		size += lc__native16(node + NODE_FLAGS) & NODE_OVERFLOW ?
-		    sizeof(uint64_t) : lc__native32(node + NODE_SIZE);
+		size += lc__native16(node + NODE_FLAGS) & NODE_OVERFLOW
+		    ? sizeof(uint64_t)
+		    : lc__native32(node + NODE_SIZE);
 	return (size + 1) & ~(uint64_t)1;
 }
 
@@ -53,7 +54,8 @@ lc__walk_claim(struct lc__page_walk *walk, uint64_t page, uint64_t count)
 		uint64_t *const word = &walk->used[page / 64];
 		const unsigned shift = page % 64;
 		const uint64_t n = count < 64 - shift ? count : 64 - shift;
-		const uint64_t bits = (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1) << shift;
+		const uint64_t bits = (n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1)
+		    << shift;
 		const uint64_t twice = *word & bits;
 
 		if (twice != 0)
@@ -84,8 +86,9 @@ check_tiling(const struct page *page)
 		found++;
 	}
 	if (at != page->size || found != page->nodes)
-		return lc__error(LC_CORRUPT, 0, "page %llu: its nodes do not fill it: gap or "
-		    "overlap at byte %u", (ull)page->number, at);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: its nodes do not fill it: gap or overlap at byte %u",
+		    (ull)page->number, at);
 	return LC_OK;
 }
 
@@ -105,8 +108,9 @@ check_layout(const struct page *page)
 			    (ull)page->number, i, offset);
 		size = node_size(page, offset);
 		if (size > page->size - offset)
-			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: %llu bytes at offset "
-			    "%u", (ull)page->number, i, (ull)size, offset);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %llu: node %u: %llu bytes at offset %u",
+			    (ull)page->number, i, (ull)size, offset);
 		in_order &= offset + size == end;
 		end = offset;
 	}
@@ -116,7 +120,8 @@ check_layout(const struct page *page)
 }
 
 static lc_status
-open_page(const struct lc__page_walk *walk, uint64_t number, bool branch, struct page *out)
+open_page(const struct lc__page_walk *walk, uint64_t number, bool branch,
+    struct page *out)
 {
 	const unsigned char *bytes = page_at(walk, number);
 	const uint32_t size = walk->report->meta.page_size;
@@ -128,8 +133,9 @@ open_page(const struct lc__page_walk *walk, uint64_t number, bool branch, struct
 		return lc__error(LC_CORRUPT, 0, "page %llu: calls itself page %llu",
 		    (ull)number, (ull)lc__native64(bytes + PAGE_NUMBER));
 	if (flags != (branch ? PAGE_BRANCH : PAGE_LEAF))
-		return lc__error(LC_CORRUPT, 0, "page %llu: flags 0x%x where a %s was expected",
-		    (ull)number, flags, branch ? "branch" : "leaf");
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: flags 0x%x where a %s was expected", (ull)number, flags,
+		    branch ? "branch" : "leaf");
 	/* A branch has two children at least, a leaf one key. */
 	if (lower < PAGE_HEADER + (branch ? 4 : 2) || (lower & 1) != 0 || upper < lower ||
 	    upper > size || (upper & 1) != 0)
@@ -173,8 +179,8 @@ check_key_size(struct lc__walk_tree *tree, uint64_t page, uint32_t i, uint32_t s
 	if (tree->key_size == 0 && (size == 4 || size == 8))
 		tree->key_size = size;
 	if (size != tree->key_size)
-		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: integer key of %u bytes",
-		    (ull)page, i, size);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: node %u: integer key of %u bytes", (ull)page, i, size);
 	return LC_OK;
 }
 
@@ -190,12 +196,12 @@ next_key(struct lc__walk_tree *tree, const struct page *page, uint32_t i,
 
 	return_if_error(check_key_size(tree, page->number, i, size));
 	if (tree->last_key != NULL) {
-		order = tree->record->flags & TREE_INTEGER_KEYS ?
-		    compare_integers(tree->last_key, key, size) :
-		    compare_bytes(tree->last_key, tree->last_size, key, size);
+		order = tree->record->flags & TREE_INTEGER_KEYS
+		    ? compare_integers(tree->last_key, key, size)
+		    : compare_bytes(tree->last_key, tree->last_size, key, size);
 		if (order > 0 || (order == 0 && !tree->last_separates))
-			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: key out of order",
-			    (ull)page->number, i);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %llu: node %u: key out of order", (ull)page->number, i);
 	}
 	tree->last_key = key;
 	tree->last_size = size;
@@ -213,11 +219,13 @@ check_run(const unsigned char *bytes, uint64_t number, uint64_t at_least, uint64
 		return lc__error(LC_CORRUPT, 0, "page %llu: calls itself page %llu",
 		    (ull)number, (ull)lc__native64(bytes + PAGE_NUMBER));
 	if (lc__native16(bytes + PAGE_FLAGS) != PAGE_OVERFLOW)
-		return lc__error(LC_CORRUPT, 0, "page %llu: flags 0x%x where an overflow page "
-		    "was expected", (ull)number, lc__native16(bytes + PAGE_FLAGS));
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: flags 0x%x where an overflow page was expected",
+		    (ull)number, lc__native16(bytes + PAGE_FLAGS));
 	if (*pages < at_least || *pages > limit)
-		return lc__error(LC_CORRUPT, 0, "page %llu: %llu overflow pages for a value of "
-		    "%llu", (ull)number, (ull)*pages, (ull)at_least);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: %llu overflow pages for a value of %llu", (ull)number,
+		    (ull)*pages, (ull)at_least);
 	return LC_OK;
 }
 
@@ -230,13 +238,15 @@ check_overflow(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint32_t 
 	uint64_t pages = lc__overflow_pages(entry->size, page_size);
 
 	if (first < META_PAGES || first > walk->report->meta.last_page)
-		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: value on page %llu of %llu",
-		    (ull)entry->page, i, (ull)first, (ull)walk->report->meta.last_page);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: node %u: value on page %llu of %llu", (ull)entry->page, i,
+		    (ull)first, (ull)walk->report->meta.last_page);
 	if (first >= walk->end || pages > walk->end - first)
-		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: %s%llu pages from %llu "
-		    "leave the file's %llu", (ull)entry->page, i,
-		    walk->end == walk->file_pages ? "truncated: " : "", (ull)pages, (ull)first,
-		    (ull)walk->end);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: node %u: %s%llu pages from %llu leave the file's %llu",
+		    (ull)entry->page, i,
+		    walk->end == walk->file_pages ? "truncated: " : "", (ull)pages,
+		    (ull)first, (ull)walk->end);
 	if (walk->options->thorough || tree->read_values) {
 		return_if_error(check_run(page_at(walk, first), first, pages,
 		    walk->end - first, &pages));
@@ -247,8 +257,8 @@ check_overflow(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint32_t 
 }
 
 static lc_status
-walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct page *page,
-    uint32_t i)
+walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree,
+    const struct page *page, uint32_t i)
 {
 	const unsigned char *node = page->bytes + node_offset(page, i);
 	const uint32_t key_size = lc__native16(node + NODE_KEY_SIZE);
@@ -258,7 +268,7 @@ walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct 
 		.key_size = key_size,
 		.flags = lc__native16(node + NODE_FLAGS),
 		.size = lc__native32(node + NODE_SIZE),
-		.page = page->number
+		.page = page->number,
 	};
 
 	return_if_error(next_key(tree, page, i, entry.key, key_size));
@@ -269,19 +279,21 @@ walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct 
 		const uint64_t most = ((page->size - PAGE_HEADER) / 2 & ~1u) - 2;
 
 		if (NODE_HEADER + key_size + entry.size > most)
-			return lc__error(LC_CORRUPT, 0, "page %llu: node %u: value of %llu bytes "
-			    "on a leaf", (ull)page->number, i, (ull)entry.size);
+			return lc__error(LC_CORRUPT, 0,
+			    "page %llu: node %u: value of %llu bytes on a leaf",
+			    (ull)page->number, i, (ull)entry.size);
 		entry.value = data;
 	}
-	if (entry.flags > NODE_OVERFLOW && (entry.flags != NODE_TREE || tree->entry == NULL))
+	if (entry.flags > NODE_OVERFLOW &&
+	    (entry.flags != NODE_TREE || tree->entry == NULL))
 		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: flags 0x%x",
 		    (ull)page->number, i, entry.flags);
 	return tree->entry != NULL ? tree->entry(walk, &entry) : LC_OK;
 }
 
 static lc_status
-walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct page *page,
-    uint32_t i, unsigned level)
+walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree,
+    const struct page *page, uint32_t i, unsigned level)
 {
 	const unsigned char *node = page->bytes + node_offset(page, i);
 	const uint64_t child = lc__native32(node + NODE_SIZE) |
@@ -295,8 +307,9 @@ walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree, const struct 
 		return check_key_size(tree, page->number, i,
 		    lc__native16(node + NODE_KEY_SIZE));
 	if (child < META_PAGES || child > walk->report->meta.last_page)
-		return lc__error(LC_CORRUPT, 0, "page %llu: node %u: child page %llu of %llu",
-		    (ull)page->number, i, (ull)child, (ull)walk->report->meta.last_page);
+		return lc__error(LC_CORRUPT, 0,
+		    "page %llu: node %u: child page %llu of %llu", (ull)page->number, i,
+		    (ull)child, (ull)walk->report->meta.last_page);
 	return walk_page(walk, tree, child, level - 1);
 }
 
@@ -355,15 +368,16 @@ check_counts(const struct lc__page_walk *walk, const struct lc__walk_tree *tree)
 {
 	const struct lc__pages_tree *found = &tree->counted, *record = tree->record;
 
-	return_if_error(check_count("branch pages", found->branch_pages,
-	    record->branch_pages));
+	return_if_error(
+	    check_count("branch pages", found->branch_pages, record->branch_pages));
 	return_if_error(check_count("leaf pages", found->leaf_pages, record->leaf_pages));
 	return_if_error(check_count("entries", found->entries, record->entries));
 	/* Without the headers only the least number of pages is known. */
 	if (!walk->options->thorough && !tree->read_values && found->overflow_pages > 0 &&
 	    found->overflow_pages <= record->overflow_pages)
 		return LC_OK;
-	return check_count("overflow pages", found->overflow_pages, record->overflow_pages);
+	return check_count("overflow pages", found->overflow_pages,
+	    record->overflow_pages);
 }
 
 lc_status
@@ -379,13 +393,14 @@ lc__walk_tree(struct lc__page_walk *walk, struct lc__walk_tree *tree)
 		return check_counts(walk, tree);
 	}
 	if (record->root < META_PAGES || record->root > last_page)
-		return lc__error(LC_CORRUPT, 0, "root page %llu of %llu", (ull)record->root,
-		    (ull)last_page);
+		return lc__error(LC_CORRUPT, 0, "root page %llu of %llu",
+		    (ull)record->root, (ull)last_page);
 	if (record->depth < 1 || record->depth > TREE_DEPTH_MAX)
 		return lc__error(LC_CORRUPT, 0, "depth of %u", record->depth);
 	return_if_error(walk_page(walk, tree, record->root, record->depth));
 	walk->report->overflow_pages += tree->counted.overflow_pages;
-	return walk->report->complete || tree->unlimited ? check_counts(walk, tree) : LC_OK;
+	return walk->report->complete || tree->unlimited ? check_counts(walk, tree)
+							 : LC_OK;
 }
 
 lc_status

@@ -24,14 +24,13 @@ path_in_build(const struct lc__plan_shard *planned)
 	char name[40], *path;
 
 	if (asprintf(&path, "%s%s%s", sub, *sub ? "/" : "",
-	    lc__shard_name(planned->number, name)) < 0)
+		lc__shard_name(planned->number, name)) < 0)
 		return NULL;
 	return path;
 }
 
 static lc_status
-describe_shard(const struct lc__plan_shard *planned,
-    struct lc__manifest_shard *out)
+describe_shard(const struct lc__plan_shard *planned, struct lc__manifest_shard *out)
 {
 	const lc_shard_info *info = &planned->info;
 
@@ -67,8 +66,7 @@ describe_all(struct lc__building *b)
 	if (m->shards == NULL || b->kept == NULL)
 		return lc__no_memory("export");
 	for (m->n = 0; m->n < b->plan.n; m->n++)
-		return_if_error(describe_shard(&b->plan.shards[m->n],
-		    &m->shards[m->n]));
+		return_if_error(describe_shard(&b->plan.shards[m->n], &m->shards[m->n]));
 	m->dataset_root = build->about->dataset_root;
 	m->transform = build->about->transform;
 	m->code_version = build->about->code_version;
@@ -142,11 +140,16 @@ write_shard(struct lc__team *team, uint64_t i, const char *path,
 {
 	const struct lc__building *b = team->ctx;
 	const struct lc__plan_shard *planned = &b->plan.shards[i];
-	const struct lc__shard_job job = { .path = path, .info = planned->info,
-		.first = planned->first, .row_bytes = planned->row_bytes,
+	const struct lc__shard_job job = {
+		.path = path,
+		.info = planned->info,
+		.first = planned->first,
+		.row_bytes = planned->row_bytes,
 		.source = planned->series->source,
-		.no_sha256 = b->build->no_sha256, .step = step,
-		.step_ctx = team };
+		.no_sha256 = b->build->no_sha256,
+		.step = step,
+		.step_ctx = team,
+	};
 
 	return lc__shard_write(&job, out);
 }
@@ -163,8 +166,8 @@ take_shard(struct lc__team *team, uint64_t i, const char *path,
 	*taken = false;
 	if (there == NULL)
 		return LC_OK;
-	return_if_error(lc__reuse_take(&b->older, there, &b->plan.shards[i].info,
-	    path, team, taken));
+	return_if_error(
+	    lc__reuse_take(&b->older, there, &b->plan.shards[i].info, path, team, taken));
 	memset(out, 0, sizeof(*out));
 	strcpy(b->build->no_sha256 ? out->xxh3 : out->sha256,
 	    b->build->no_sha256 ? there->xxh3 : there->sha256);
@@ -213,8 +216,7 @@ static lc_status
 do_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	const struct lc__building *b = team->ctx;
-	char *path = lc__path_join(b->dir.path,
-	    b->manifest.shards[i].relative_path);
+	char *path = lc__path_join(b->dir.path, b->manifest.shards[i].relative_path);
 	lc_status status;
 
 	(void)thread;
@@ -230,8 +232,8 @@ do_shard(struct lc__team *team, unsigned thread, uint64_t i)
 static lc_status
 hash_hex(const struct lc__buf *text, char out[65])
 {
-	return text->failed ? lc__no_memory("export") :
-	    lc__sha256_of(text->data, text->size, out);
+	return text->failed ? lc__no_memory("export")
+			    : lc__sha256_of(text->data, text->size, out);
 }
 
 /* The content is known by its shards; with the options it makes the version. */
@@ -245,8 +247,8 @@ make_version(struct lc__building *b)
 	lc_status status;
 
 	for (size_t i = 0; i < m->n; i++)
-		lc__buf_append(&all, no_sha256 ? m->shards[i].xxh3 :
-		    m->shards[i].sha256, no_sha256 ? 32 : 64);
+		lc__buf_append(&all, no_sha256 ? m->shards[i].xxh3 : m->shards[i].sha256,
+		    no_sha256 ? 32 : 64);
 	status = hash_hex(&all, content);
 	lc__buf_free(&all);
 	return_if_error(status);
@@ -319,18 +321,23 @@ finish(struct lc__building *b)
 static lc_status
 write_all(struct lc__building *b)
 {
-	struct lc__team team = { .work = do_shard, .ctx = b,
-		.jobs = b->plan.n, .threads = b->build->threads,
-		.total = b->plan.bytes, .progress = b->build->progress };
+	struct lc__team team = {
+		.work = do_shard,
+		.ctx = b,
+		.jobs = b->plan.n,
+		.threads = b->build->threads,
+		.total = b->plan.bytes,
+		.progress = b->build->progress,
+	};
 
 	if (b->build->reuse != NULL)
 		return_if_error(lc__reuse_open(b->build->reuse, &b->older));
 	return_if_error(lc__outdir_lock(b->build->dir, &b->dir));
 	return_if_error(lc__build_prepare(b));
 	if (lc__team_run(&team) != LC_OK)
-		return lc_last_error()->status == LC_CANCELLED ?
-		    lc__error(LC_CANCELLED, 0, "%s: export cancelled", b->dir.path) :
-		    lc_last_error()->status;
+		return lc_last_error()->status == LC_CANCELLED
+		    ? lc__error(LC_CANCELLED, 0, "%s: export cancelled", b->dir.path)
+		    : lc_last_error()->status;
 	return finish(b);
 }
 
@@ -341,10 +348,10 @@ check_series(const struct lc__build *build)
 	for (size_t i = 0; i < build->n_series; i++) {
 		const char *path = build->series[i].path;
 		const char *dot = strrchr(path, '.');
-		bool good = *path == '\0' || (*path != '.' &&
-		    strchr(path, '/') == NULL &&
-		    (dot == NULL || strcmp(dot, LC__SHARD_SUFFIX) != 0) &&
-		    strcmp(path, LC__MANIFEST_NAME) != 0);
+		bool good = *path == '\0' ||
+		    (*path != '.' && strchr(path, '/') == NULL &&
+			(dot == NULL || strcmp(dot, LC__SHARD_SUFFIX) != 0) &&
+			strcmp(path, LC__MANIFEST_NAME) != 0);
 		for (size_t k = 0; k < i; k++)
 			good = good && strcmp(build->series[k].path, path) != 0;
 		if (!good || build->series[i].samples == 0)

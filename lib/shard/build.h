@@ -17,29 +17,29 @@
 
 /** Samples of one form, in shards of their own. */
 struct lc__shard_series {
-	const char *path;       /* of its directory in dir, one name; "" is dir itself */
+	const char *path; /* of its directory in dir, one name; "" is dir itself */
 	const lc_shard_info *form; /* version, dtype and dimensions */
 	const struct lc__shard_source *source;
-	uint64_t samples;       /* of the source, 1 at least */
+	uint64_t samples; /* of the source, 1 at least */
 };
 
 /** What to build. */
 struct lc__build {
-	const char *dir;        /* where */
+	const char *dir;                       /* where */
 	const struct lc__shard_series *series; /* in the manifest's order */
-	size_t n_series;        /* 1 at least */
-	bool metadata;          /* with metadata rows and block checksums */
-	bool no_sha256;         /* leave SHA-256 out: the manifest says null */
-	uint64_t shard_bytes;   /* target size of a shard */
-	unsigned threads;       /* shards at once, 1 at least */
-	bool dry_run;           /* plan only */
+	size_t n_series;                       /* 1 at least */
+	bool metadata;               /* with metadata rows and block checksums */
+	bool no_sha256;              /* leave SHA-256 out: the manifest says null */
+	uint64_t shard_bytes;        /* target size of a shard */
+	unsigned threads;            /* shards at once, 1 at least */
+	bool dry_run;                /* plan only */
 	const lc_progress *progress; /* bytes written, or NULL */
 	/** Its dataset_root, transform, code_version, thresholds, summary and
 	 *  warehouse are taken, and must live as long; version and version_recipe too
 	 *  if they are not NULL; the rest is filled in. */
 	const struct lc__manifest *about;
-	const char *recipe;     /* JSON text of everything chosen; not the content */
-	const char *state;      /* equal only if the same build would be made again */
+	const char *recipe; /* JSON text of everything chosen; not the content */
+	const char *state;  /* equal only if the same build would be made again */
 	/**
 	 * A build whose shards may be taken over: a directory with a manifest, or
 	 * NULL. A shard there with the same samples_hash, form and size is linked (or
@@ -50,7 +50,6 @@ struct lc__build {
 };
 
 /** Build it. @return as lc_export(), and LC_BUSY while another build runs there. */
-LC_CHECKED lc_status lc__build_run(const struct lc__build *build,
-    lc_export_result *out);
+LC_CHECKED lc_status lc__build_run(const struct lc__build *build, lc_export_result *out);
 
 #endif

@@ -21,11 +21,11 @@
 /** A shard that is to be written. */
 struct lc__plan_shard {
 	const struct lc__shard_series *series; /* that it belongs to */
-	uint64_t number;    /* in the series, from 0 */
-	lc_shard_info info; /* laid out */
-	uint64_t first;     /* its first sample in the series */
-	uint64_t row_bytes; /* of its metadata rows */
-	char samples_hash[LC__HASH128_HEX]; /* twh1(5); "" without hashes */
+	uint64_t number;                       /* in the series, from 0 */
+	lc_shard_info info;                    /* laid out */
+	uint64_t first;                        /* its first sample in the series */
+	uint64_t row_bytes;                    /* of its metadata rows */
+	char samples_hash[LC__HASH128_HEX];    /* twh1(5); "" without hashes */
 };
 
 /** All of them, series after series. */
@@ -43,8 +43,7 @@ struct lc__plan {
  * 3/2 of shard_bytes: so it depends on the samples around where a shard ends, and a
  * sample more or less moves the end of its own shard at most times.
  */
-LC_CHECKED lc_status lc__plan_make(const struct lc__build *build,
-    struct lc__plan *out);
+LC_CHECKED lc_status lc__plan_make(const struct lc__build *build, struct lc__plan *out);
 
 void lc__plan_free(struct lc__plan *plan);
 
@@ -76,8 +75,8 @@ bool lc__reuse_links(const struct lc__reuse *older, const char *dir);
  * @param taken  false if the older shard is missing or damaged: then @p path is free
  */
 LC_CHECKED lc_status lc__reuse_take(const struct lc__reuse *older,
-    const struct lc__manifest_shard *shard, const lc_shard_info *info,
-    const char *path, struct lc__team *team, bool *taken);
+    const struct lc__manifest_shard *shard, const lc_shard_info *info, const char *path,
+    struct lc__team *team, bool *taken);
 
 /* ---- the build ------------------------------------------------------------------------ */
 

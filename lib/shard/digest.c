@@ -50,8 +50,8 @@ lc__digest_free(struct lc__digest *digest)
 }
 
 static lc_status
-read_all(int fd, const char *path, struct lc__team *team,
-    struct lc__digest *digest, unsigned char *buf)
+read_all(int fd, const char *path, struct lc__team *team, struct lc__digest *digest,
+    unsigned char *buf)
 {
 	size_t got;
 
@@ -74,8 +74,7 @@ lc__file_digest(const char *path, bool no_sha256, struct lc__team *team,
 
 	if (buf == NULL && status == LC_OK)
 		status = lc__no_memory(path);
-	if (status == LC_OK &&
-	    (fd = lc__open(path, O_RDONLY | O_NONBLOCK)) == -1)
+	if (status == LC_OK && (fd = lc__open(path, O_RDONLY | O_NONBLOCK)) == -1)
 		status = lc__error_sys(errno, "%s: open", path);
 	if (status == LC_OK)
 		status = read_all(fd, path, team, &digest, buf);

@@ -17,14 +17,14 @@ struct lc__digest {
 
 /** What became of it; the other one is "". */
 struct lc__digest_text {
-	char sha256[65];           /* hex */
+	char sha256[65];            /* hex */
 	char xxh3[LC__HASH128_HEX]; /* hex */
 };
 
 /** Begin. */
 LC_CHECKED lc_status lc__digest_begin(struct lc__digest *digest, bool no_sha256);
-LC_CHECKED lc_status lc__digest_update(struct lc__digest *digest,
-    const void *data, size_t size);
+LC_CHECKED lc_status lc__digest_update(struct lc__digest *digest, const void *data,
+    size_t size);
 LC_CHECKED lc_status lc__digest_end(struct lc__digest *digest,
     struct lc__digest_text *out);
 /** Zeros are harmless. */

@@ -24,23 +24,23 @@
 
 /* Where a record lies in the map. All have one type, so this is all it takes. */
 struct ref {
-	const void *id;       /* its cache_id */
+	const void *id;              /* its cache_id */
 	const unsigned char *record; /* its first byte */
-	uint64_t stored_size; /* of the record */
-	uint32_t id_size;     /* of the cache_id */
+	uint64_t stored_size;        /* of the record */
+	uint32_t id_size;            /* of the cache_id */
 };
 
 /* The records to export, of one snapshot. */
 struct listing {
-	lc_iter *iter;      /* holds the snapshot */
-	struct ref *refs;   /* malloc'ed */
-	uint64_t n;         /* how many */
-	size_t room;        /* allocated */
-	lc_tensor type;     /* dtype and shape of all; no data */
+	lc_iter *iter;                   /* holds the snapshot */
+	struct ref *refs;                /* malloc'ed */
+	uint64_t n;                      /* how many */
+	size_t room;                     /* allocated */
+	lc_tensor type;                  /* dtype and shape of all; no data */
 	const struct lc__schema *schema; /* of all */
-	uint64_t hash;      /* of the cache_ids in order and of where they lie */
-	uint64_t group;     /* records asked for from the disk at a time */
-	uintptr_t asked;    /* where the last AHEAD_BYTES asked for begin */
+	uint64_t hash;   /* of the cache_ids in order and of where they lie */
+	uint64_t group;  /* records asked for from the disk at a time */
+	uintptr_t asked; /* where the last AHEAD_BYTES asked for begin */
 };
 
 void
@@ -98,8 +98,9 @@ check_type(struct listing *list, const struct lc__record *record)
 	if (!lc__schema_is_tensor(schema))
 		return lc__error(LC_SCHEMA, 0, "export: %s is a %s, not a tensor",
 		    lc__quote_id(record->id.data, record->id.size),
-		    schema->node[0].kind == LC__PLAIN ? "plain value" :
-		    lc_kind_name(schema->node[0].kind));
+		    schema->node[0].kind == LC__PLAIN
+			? "plain value"
+			: lc_kind_name(schema->node[0].kind));
 	lc__record_tensors(record, schema, 0, &type, &part);
 	if (list->n > 0 && !lc__tensor_same_type(&list->type, &type))
 		return mixed(list, &record->id, &type);
@@ -113,10 +114,10 @@ static lc_status
 add_ref(struct listing *list, const struct lc__record *record, uint64_t location)
 {
 	return_if_error(check_type(list, record));
-	return_if_error(lc__array_reserve(&list->refs, &list->room, list->n + 1, "export"));
-	list->refs[list->n++] = (struct ref){ record->id.data,
-		lc__record_start(record), record->size,
-		(uint32_t)record->id.size };
+	return_if_error(
+	    lc__array_reserve(&list->refs, &list->room, list->n + 1, "export"));
+	list->refs[list->n++] = (struct ref){ record->id.data, lc__record_start(record),
+		record->size, (uint32_t)record->id.size };
 	list->hash = lc__hash64_seed(record->id.data, record->id.size,
 	    list->hash ^ lc__location_chunk(location));
 	return LC_OK;
@@ -143,8 +144,8 @@ list_records(lc_cache *cache, unsigned order, struct listing *list)
 	uint64_t location = 0;
 	lc_status status;
 
-	return_if_error(lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0,
-	    &list->iter));
+	return_if_error(
+	    lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0, &list->iter));
 	while ((status = lc__iter_step(list->iter, &record, &location)) == LC_OK) {
 		if (order == LC_BY_COMMIT)
 			ask_listed(list, record);
@@ -208,8 +209,7 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 	if (i % list->group == 0)
 		ask_ahead(list, i + list->group, i + 2 * list->group);
 	if (!lc__record_parse(ref->record, ref->stored_size, &record) ||
-	    !lc__record_intact(&record) ||
-	    !lc__record_fits(&record, list->schema))
+	    !lc__record_intact(&record) || !lc__record_fits(&record, list->schema))
 		return lc__error(LC_CORRUPT, 0, "key %s: checksum mismatch",
 		    lc__quote_id(ref->id, ref->id_size));
 	lc__record_tensors(&record, list->schema, 0, &tensor, &part);
@@ -218,8 +218,7 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 		return LC_OK;
 	*out = room;
 	if (!lc__codec_decode(part.codec, part.data, part.size, &tensor, room))
-		return lc__error(LC_CORRUPT, 0,
-		    "key %s: its coded bytes are damaged",
+		return lc__error(LC_CORRUPT, 0, "key %s: its coded bytes are damaged",
 		    lc__quote_id(ref->id, ref->id_size));
 	return LC_OK;
 }
@@ -228,8 +227,7 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 
 /* Version, dtype and dimensions of the shards. */
 static lc_status
-choose_form(const lc_export_options *options, const lc_tensor *type,
-    lc_shard_info *form)
+choose_form(const lc_export_options *options, const lc_tensor *type, lc_shard_info *form)
 {
 	const bool plain = type->dtype == LC_F32 || type->dtype == LC_F16;
 	uint32_t chw[3];
@@ -255,7 +253,8 @@ make_recipe(const lc_export_options *options, const struct lc__build *build,
 
 	lc__buf_printf(out, "{\"dataset_root\":");
 	return_if_error(lc__manifest_quote(build->about->dataset_root, out));
-	lc__buf_printf(out, ",\"transform\":%s,\"code_version\":\"%s\","
+	lc__buf_printf(out,
+	    ",\"transform\":%s,\"code_version\":\"%s\","
 	    "\"dtype\":\"%s\",\"channels\":%u,\"height\":%u,\"width\":%u,"
 	    "\"max_boxes\":0,\"shard_version\":%u,\"metadata\":%s,"
 	    "\"shard_bytes\":%llu,\"order\":\"%s\",\"samples\":%llu}",
@@ -266,14 +265,13 @@ make_recipe(const lc_export_options *options, const struct lc__build *build,
 	    options->order == LC_BY_KEY ? "key" : "commit",
 	    (unsigned long long)build->series[0].samples);
 	lc__buf_append(out, "", 1);
-	return out->failed ? lc__no_memory("export") :
-	    LC_OK;
+	return out->failed ? lc__no_memory("export") : LC_OK;
 }
 
 /* What the state file is known by: the recipe and the very records. */
 static lc_status
-make_state(lc_cache *cache, const struct listing *list, const char *recipe,
-    char *out, size_t room)
+make_state(lc_cache *cache, const struct listing *list, const char *recipe, char *out,
+    size_t room)
 {
 	lc_stats stats = { .struct_size = sizeof(stats) };
 
@@ -292,9 +290,10 @@ make_summary(const struct listing *list, char *out, size_t room)
 	const bool empty = list->type.nbytes == 0;
 	const unsigned long long n = list->n;
 
-	snprintf(out, room, "{\"totals\":{\"total\":%llu,\"non_empty\":%llu,"
-	    "\"empty\":%llu,\"missing\":0,\"invalid\":0},\"runs\":[]}", n,
-	    empty ? 0 : n, empty ? n : 0);
+	snprintf(out, room,
+	    "{\"totals\":{\"total\":%llu,\"non_empty\":%llu,"
+	    "\"empty\":%llu,\"missing\":0,\"invalid\":0},\"runs\":[]}",
+	    n, empty ? 0 : n, empty ? n : 0);
 }
 
 static unsigned
@@ -324,19 +323,29 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 		.dataset_root = (char *)(root ? root : cache->module_id),
 		.transform = (char *)"{\"name\":\"none\"}",
 		.code_version = (char *)"cachex " PACKAGE_VERSION,
-		.thresholds = (char *)"{}", .summary = summary
+		.thresholds = (char *)"{}",
+		.summary = summary,
 	};
-	const struct lc__shard_source source = { .ctx = list, .row = source_row,
-		.image = source_image };
+	const struct lc__shard_source source = {
+		.ctx = list,
+		.row = source_row,
+		.image = source_image,
+	};
 	struct lc__buf recipe = { 0 };
 	lc_shard_info form;
 	const struct lc__shard_series series = { "", &form, &source, list->n };
-	struct lc__build build = { .dir = dir, .series = &series, .n_series = 1,
+	struct lc__build build = {
+		.dir = dir,
+		.series = &series,
+		.n_series = 1,
 		.no_sha256 = options->no_sha256 != 0,
 		.shard_bytes = options->shard_bytes,
 		.threads = count_threads(options->threads),
-		.dry_run = options->dry_run != 0, .progress = &options->progress,
-		.about = &about, .state = state };
+		.dry_run = options->dry_run != 0,
+		.progress = &options->progress,
+		.about = &about,
+		.state = state,
+	};
 	lc_status status;
 
 	return_if_error(choose_form(options, &list->type, &form));

@@ -79,8 +79,8 @@ check_blocks(struct lc__team *team, const char *path)
 	status = lc_shard_verify(shard, &progress);
 	lc_shard_close(shard);
 	if (status == LC_UNSUPPORTED)
-		return lc__error(LC_CORRUPT, 0, "%s: neither the manifest nor the "
-		    "shard has checksums of it", path);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: neither the manifest nor the shard has checksums of it", path);
 	return_if_error(status);
 	return lc__team_step(team, size - steps.counted);
 }
@@ -96,9 +96,9 @@ check_digest(struct lc__team *team, const char *path,
 		return check_blocks(team, path);
 	return_if_error(lc__file_digest(path, no_sha256, team, &has));
 	if (strcmp(no_sha256 ? has.xxh3 : has.sha256,
-	    no_sha256 ? said->xxh3 : said->sha256) != 0)
-		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest",
-		    path, no_sha256 ? "XXH3" : "SHA-256");
+		no_sha256 ? said->xxh3 : said->sha256) != 0)
+		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest", path,
+		    no_sha256 ? "XXH3" : "SHA-256");
 	return LC_OK;
 }
 
@@ -140,8 +140,7 @@ read_manifest(struct check *c)
 		return lc__no_memory(c->dir.path);
 	status = lc__outdir_read(&c->dir, LC__MANIFEST_NAME, &text);
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path,
-		    &c->manifest);
+		status = lc__manifest_parse(text.data, text.size, path, &c->manifest);
 	lc__buf_free(&text);
 	free(path);
 	return status;
@@ -160,8 +159,7 @@ check_version(struct check *c)
 		return LC_OK;
 	if (lc__sha256_new(&sha) != LC_OK)
 		return lc__error_prefix("%s", c->dir.path);
-	status = lc__sha256_update(sha, m->version_recipe,
-	    strlen(m->version_recipe));
+	status = lc__sha256_update(sha, m->version_recipe, strlen(m->version_recipe));
 	if (status == LC_OK)
 		status = lc__sha256_hex(sha, hex);
 	lc__sha256_free(sha);
@@ -169,7 +167,8 @@ check_version(struct check *c)
 	if (strcmp(hex, m->version) != 0) {
 		lc__error(LC_CORRUPT, 0,
 		    "%s/" LC__MANIFEST_NAME ": version is not the SHA-256 of "
-		    "version_recipe", c->dir.path);
+		    "version_recipe",
+		    c->dir.path);
 		note_damage(c);
 	}
 	return LC_OK;
@@ -188,16 +187,16 @@ static lc_status
 check_strangers(struct check *c)
 {
 	for (size_t i = 0; i < c->manifest.n; i++)
-		return_if_error(lc__outdir_know(&c->dir,
-		    c->manifest.shards[i].relative_path));
+		return_if_error(
+		    lc__outdir_know(&c->dir, c->manifest.shards[i].relative_path));
 	return_if_error(lc__outdir_scan(&c->dir));
 	for (size_t i = 0; i < c->dir.n; i++) {
 		if (c->dir.files[i].kind == LC__OUT_TMP ||
 		    c->dir.files[i].kind == LC__OUT_EXPORT ||
 		    is_named(&c->manifest, c->dir.files[i].name))
 			continue;
-		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does "
-		    "not name", c->dir.path, c->dir.files[i].name);
+		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does not name",
+		    c->dir.path, c->dir.files[i].name);
 		note_damage(c);
 	}
 	return LC_OK;
@@ -206,8 +205,12 @@ check_strangers(struct check *c)
 static lc_status
 check_all(struct check *c)
 {
-	struct lc__team team = { .work = check_shard, .ctx = c,
-		.threads = THREADS, .progress = c->progress };
+	struct lc__team team = {
+		.work = check_shard,
+		.ctx = c,
+		.threads = THREADS,
+		.progress = c->progress,
+	};
 
 	return_if_error(read_manifest(c));
 	return_if_error(check_version(c));

@@ -79,8 +79,8 @@ classify(struct lc__outfile *file)
 {
 	const char *name = file->name + file->base;
 
-	if (file->base > 0 && (strcmp(name, LC__MANIFEST_NAME) == 0 ||
-	    strcmp(name, LC__STATE_NAME) == 0))
+	if (file->base > 0 &&
+	    (strcmp(name, LC__MANIFEST_NAME) == 0 || strcmp(name, LC__STATE_NAME) == 0))
 		file->kind = LC__OUT_EXPORT;
 	else if (shard_number(name, &file->number))
 		file->kind = LC__OUT_SHARD;
@@ -89,7 +89,7 @@ classify(struct lc__outfile *file)
 	else if (starts_with(name, LC__MANIFEST_NAME LC__SHARD_TMP ".") ||
 	    starts_with(name, LC__STATE_NAME LC__SHARD_TMP ".") ||
 	    (starts_with(name, "shard-") &&
-	        ends_with(name, LC__SHARD_SUFFIX LC__SHARD_TMP)))
+		ends_with(name, LC__SHARD_SUFFIX LC__SHARD_TMP)))
 		file->kind = LC__OUT_TMP;
 	else
 		return false;
@@ -118,8 +118,7 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 
 	if (asprintf(&file.name, "%s%s%s", sub, *sub ? "/" : "", name) < 0)
 		return lc__no_memory(dir->path);
-	if (!classify(&file) ||
-	    fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
+	if (!classify(&file) || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
 	    S_ISDIR(st.st_mode)) {
 		free(file.name);
 		return LC_OK;
@@ -173,15 +172,14 @@ lc__outdir_know(struct lc__outdir *dir, const char *relative_path)
 {
 	const size_t size = strcspn(relative_path, "/");
 
-	if (relative_path[size] == '\0' ||
-	    strchr(relative_path + size + 1, '/') != NULL)
+	if (relative_path[size] == '\0' || strchr(relative_path + size + 1, '/') != NULL)
 		return LC_OK;
 	for (size_t i = 0; i < dir->n_subs; i++)
 		if (strncmp(dir->subs[i], relative_path, size) == 0 &&
 		    dir->subs[i][size] == '\0')
 			return LC_OK;
-	return_if_error(lc__array_reserve(&dir->subs, &dir->subs_room, dir->n_subs + 1,
-	    dir->path));
+	return_if_error(
+	    lc__array_reserve(&dir->subs, &dir->subs_room, dir->n_subs + 1, dir->path));
 	dir->subs[dir->n_subs] = strndup(relative_path, size);
 	if (dir->subs[dir->n_subs] == NULL)
 		return lc__no_memory(dir->path);
@@ -224,8 +222,7 @@ lc__outdir_rename(const struct lc__outdir *dir, const char *from, const char *to
 }
 
 lc_status
-lc__outdir_read(const struct lc__outdir *dir, const char *name,
-    struct lc__buf *out)
+lc__outdir_read(const struct lc__outdir *dir, const char *name, struct lc__buf *out)
 {
 	char *path = lc__path_join(dir->path, name);
 	lc_status status;

@@ -17,10 +17,10 @@
 
 /** What a file in the directory is, by its name. */
 enum lc__outkind {
-	LC__OUT_SHARD,  /* shard-000000.twh1 */
-	LC__OUT_OTHER,  /* another *.twh1 */
-	LC__OUT_TMP,    /* left by an export that was killed */
-	LC__OUT_EXPORT  /* manifest.json or state file of a subdirectory's own */
+	LC__OUT_SHARD, /* shard-000000.twh1 */
+	LC__OUT_OTHER, /* another *.twh1 */
+	LC__OUT_TMP,   /* left by an export that was killed */
+	LC__OUT_EXPORT /* manifest.json or state file of a subdirectory's own */
 };
 
 /** One file in the directory. */
@@ -50,26 +50,24 @@ char *lc__shard_name(uint64_t number, char out[40]);
 LC_CHECKED lc_status lc__outdir_lock(const char *path, struct lc__outdir *out);
 /** Have the subdirectory looked into that this path of a shard leads through, if
  *  there is exactly one. */
-LC_CHECKED lc_status lc__outdir_know(struct lc__outdir *dir,
-    const char *relative_path);
+LC_CHECKED lc_status lc__outdir_know(struct lc__outdir *dir, const char *relative_path);
 /** List the files of a directory, locked or not, and of the known subdirectories
  *  that are there. A symbolic link is not followed to one. */
 LC_CHECKED lc_status lc__outdir_scan(struct lc__outdir *dir);
 /** Remove a file; it is fine if it is not there. */
-LC_CHECKED lc_status lc__outdir_remove(const struct lc__outdir *dir,
-    const char *name);
+LC_CHECKED lc_status lc__outdir_remove(const struct lc__outdir *dir, const char *name);
 /** Remove a subdirectory if nothing is left in it. */
 LC_CHECKED lc_status lc__outdir_remove_sub(const struct lc__outdir *dir,
     const char *name);
 /** Rename a file of the directory. */
-LC_CHECKED lc_status lc__outdir_rename(const struct lc__outdir *dir,
-    const char *from, const char *to);
+LC_CHECKED lc_status lc__outdir_rename(const struct lc__outdir *dir, const char *from,
+    const char *to);
 /** Read a file of the directory, LC_NO_FILE if it is not there. */
-LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir,
-    const char *name, struct lc__buf *out);
+LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir, const char *name,
+    struct lc__buf *out);
 /** Replace a file of the directory atomically. */
-LC_CHECKED lc_status lc__outdir_write(const struct lc__outdir *dir,
-    const char *name, const struct lc__buf *bytes);
+LC_CHECKED lc_status lc__outdir_write(const struct lc__outdir *dir, const char *name,
+    const struct lc__buf *bytes);
 /** Unlock and free. */
 void lc__outdir_close(struct lc__outdir *dir);
 

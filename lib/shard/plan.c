@@ -14,15 +14,14 @@
 struct planning {
 	const struct lc__build *build;
 	const struct lc__shard_series *series; /* the one being filled */
-	uint64_t number;                 /* of its next shard */
-	struct lc__buf row;              /* scratch */
+	uint64_t number;                       /* of its next shard */
+	struct lc__buf row;                    /* scratch */
 	struct lc__plan plan;
 };
 
 /* The hash begins with all else that makes the bytes; the hashes of the samples follow. */
 static void
-hash_form(const struct planning *p, const lc_shard_info *info,
-    struct lc__hash128 *hash)
+hash_form(const struct planning *p, const lc_shard_info *info, struct lc__hash128 *hash)
 {
 	unsigned char header[LC__TWH1_HEADER], metadata[4];
 
@@ -73,7 +72,8 @@ add_shard(struct planning *p, const struct lc__plan_shard *shard)
 {
 	struct lc__plan *plan = &p->plan;
 
-	return_if_error(lc__array_reserve(&plan->shards, &plan->room, plan->n + 1, "export"));
+	return_if_error(
+	    lc__array_reserve(&plan->shards, &plan->room, plan->n + 1, "export"));
 	plan->shards[plan->n] = *shard;
 	plan->shards[plan->n].number = p->number++;
 	return_if_error(name_samples(p, &plan->shards[plan->n]));
@@ -87,8 +87,11 @@ add_shard(struct planning *p, const struct lc__plan_shard *shard)
 static struct lc__plan_shard
 empty_shard(const struct planning *p, uint64_t first)
 {
-	struct lc__plan_shard shard = { .series = p->series,
-		.info = *p->series->form, .first = first };
+	struct lc__plan_shard shard = {
+		.series = p->series,
+		.info = *p->series->form,
+		.first = first,
+	};
 
 	shard.info.samples = 0;
 	return shard;
@@ -158,8 +161,7 @@ choose_shard(struct planning *p, uint64_t first, struct lc__plan_shard *out)
 
 	for (uint64_t i = first; i < p->series->samples; i++) {
 		return_if_error(grow(p, &open, i, &more));
-		if (open.info.samples > 0 &&
-		    more.info.file_size > target + target / 2) {
+		if (open.info.samples > 0 && more.info.file_size > target + target / 2) {
 			if (!chosen)
 				*out = open;
 			return LC_OK;
@@ -199,8 +201,7 @@ lc__plan_make(const struct lc__build *build, struct lc__plan *out)
 	for (size_t i = 0; i < build->n_series && status == LC_OK; i++) {
 		p.series = &build->series[i];
 		p.number = 0;
-		status = p.series->source->hash != NULL ? fill_by_hash(&p) :
-		    fill_up(&p);
+		status = p.series->source->hash != NULL ? fill_by_hash(&p) : fill_up(&p);
 	}
 	lc__buf_free(&p.row);
 	if (status == LC_OK)

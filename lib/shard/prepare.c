@@ -59,14 +59,14 @@ read_old_manifest(const struct lc__building *b, struct found *found)
 
 	found->has_manifest = status == LC_OK;
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size,
-		    LC__MANIFEST_NAME, &found->manifest);
+		status = lc__manifest_parse(text.data, text.size, LC__MANIFEST_NAME,
+		    &found->manifest);
 	else if (status == LC_NO_FILE)
 		status = LC_OK;
 	if (status == LC_CORRUPT || status == LC_NOT_MODULE || status == LC_VERSION)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: will not replace what is no manifest of shards: %s",
-		    b->dir.path, strdupa(lc_last_error()->text));
+		    "%s: will not replace what is no manifest of shards: %s", b->dir.path,
+		    strdupa(lc_last_error()->text));
 	lc__buf_free(&text);
 	return status;
 }
@@ -93,8 +93,8 @@ resume(struct lc__building *b, const struct lc__manifest *state)
 	b->resumed = true;
 	for (size_t i = 0, j = 0; i < state->n; i++) {
 		/* Both are in the order of the shards. */
-		while (j < b->manifest.n && strcmp(b->manifest.shards[j].id,
-		    state->shards[i].id) != 0)
+		while (j < b->manifest.n &&
+		    strcmp(b->manifest.shards[j].id, state->shards[i].id) != 0)
 			j++;
 		if (j == b->manifest.n)
 			return;
@@ -107,8 +107,7 @@ static lc_status
 know_all(struct lc__outdir *dir, const struct lc__manifest *manifest)
 {
 	for (size_t i = 0; i < manifest->n; i++)
-		return_if_error(lc__outdir_know(dir,
-		    manifest->shards[i].relative_path));
+		return_if_error(lc__outdir_know(dir, manifest->shards[i].relative_path));
 	return LC_OK;
 }
 
@@ -130,12 +129,12 @@ check_strangers(const struct lc__building *b, const struct found *found)
 	for (size_t i = 0; i < b->dir.n; i++) {
 		const struct lc__outfile *file = &b->dir.files[i];
 		if ((file->kind == LC__OUT_OTHER &&
-		    !names(&found->manifest, file->name) &&
-		    !names(&found->state, file->name)) ||
+			!names(&found->manifest, file->name) &&
+			!names(&found->state, file->name)) ||
 		    file->kind == LC__OUT_EXPORT)
 			return lc__error(LC_INVALID, 0,
-			    "%s: holds %s, which no export here has written",
-			    b->dir.path, file->name);
+			    "%s: holds %s, which no export here has written", b->dir.path,
+			    file->name);
 	}
 	return LC_OK;
 }
@@ -181,8 +180,8 @@ find_kept(struct lc__building *b)
 	}
 	for (size_t i = 0; i < b->plan.n; i++)
 		if (!b->kept[i])
-			b->manifest.shards[i].sha256[0] =
-			    b->manifest.shards[i].xxh3[0] = '\0';
+			b->manifest.shards[i].sha256[0] = b->manifest.shards[i].xxh3[0] =
+			    '\0';
 }
 
 static bool
@@ -201,8 +200,10 @@ bytes_at_hand(const struct lc__building *b)
 	uint64_t bytes = 0;
 
 	for (size_t i = 0; i < b->plan.n; i++)
-		if (b->kept[i] || (links && lc__reuse_find(&b->older,
-		    &b->manifest.shards[i], b->build->no_sha256) != NULL))
+		if (b->kept[i] ||
+		    (links &&
+			lc__reuse_find(&b->older, &b->manifest.shards[i],
+			    b->build->no_sha256) != NULL))
 			bytes += b->plan.shards[i].info.file_size;
 	return bytes;
 }
@@ -223,9 +224,8 @@ check_space(const struct lc__building *b)
 			room += b->dir.files[i].disk;
 	if (needed <= room)
 		return LC_OK;
-	return lc__error(LC_NO_SPACE, 0,
-	    "%s: the shards need %llu bytes, %llu are free", b->dir.path,
-	    (unsigned long long)needed, (unsigned long long)room);
+	return lc__error(LC_NO_SPACE, 0, "%s: the shards need %llu bytes, %llu are free",
+	    b->dir.path, (unsigned long long)needed, (unsigned long long)room);
 }
 
 /* ---- clearing -------------------------------------------------------------- */
@@ -236,8 +236,8 @@ retire_manifest(const struct lc__building *b, const struct found *found)
 	if (b->resumed || !found->has_manifest)
 		return_if_error(lc__outdir_remove(&b->dir, LC__MANIFEST_NAME));
 	else
-		return_if_error(lc__outdir_rename(&b->dir, LC__MANIFEST_NAME,
-		    LC__STATE_NAME));
+		return_if_error(
+		    lc__outdir_rename(&b->dir, LC__MANIFEST_NAME, LC__STATE_NAME));
 	return lc__sync_dir(b->dir.path);
 }
 
@@ -246,8 +246,7 @@ remove_files(const struct lc__building *b)
 {
 	for (size_t i = 0; i < b->dir.n; i++)
 		if (!keeps(b, &b->dir.files[i]))
-			return_if_error(lc__outdir_remove(&b->dir,
-			    b->dir.files[i].name));
+			return_if_error(lc__outdir_remove(&b->dir, b->dir.files[i].name));
 	for (size_t i = 0; i < b->dir.n_subs; i++)
 		return_if_error(lc__outdir_remove_sub(&b->dir, b->dir.subs[i]));
 	return LC_OK;

@@ -150,7 +150,7 @@ check_range(const lc_shard *shard, const void *data, uint64_t size)
 		return LC_OK;
 	from = (uint64_t)((const unsigned char *)data - shard->twh1.file);
 	for (uint64_t b = from / shard->twh1.block;
-	    b <= (from + size - 1) / shard->twh1.block; b++)
+	     b <= (from + size - 1) / shard->twh1.block; b++)
 		return_if_error(check_block(shard, b));
 	return LC_OK;
 }
@@ -184,8 +184,7 @@ note_damage(const lc_progress *progress, lc_error *first)
 }
 
 static lc_status
-verify_blocks(const lc_shard *shard, const lc_progress *progress,
-    lc_error *first)
+verify_blocks(const lc_shard *shard, const lc_progress *progress, lc_error *first)
 {
 	const struct lc__twh1 *t = &shard->twh1;
 
@@ -193,8 +192,7 @@ verify_blocks(const lc_shard *shard, const lc_progress *progress,
 		if (check_block(shard, b) != LC_OK)
 			note_damage(progress, first);
 		if (progress != NULL && progress->step != NULL && b % 64 == 0 &&
-		    progress->step(progress->ctx, b * t->block,
-		        t->info.file_size) != 0)
+		    progress->step(progress->ctx, b * t->block, t->info.file_size) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: verify cancelled",
 			    shard->path);
 	}
@@ -215,8 +213,9 @@ check_row(const lc_shard *shard, uint64_t i)
 	lc_sample sample;
 
 	return_if_error(lc_shard_sample(shard, i, &sample));
-	return lc_sample_read_origin(&sample, &origin, NULL, 0) == LC_OK ? LC_OK :
-	    bad_row(shard, i);
+	return lc_sample_read_origin(&sample, &origin, NULL, 0) == LC_OK
+	    ? LC_OK
+	    : bad_row(shard, i);
 }
 
 lc_status
@@ -225,8 +224,8 @@ lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
 	lc_error first = { LC_OK, 0, "" };
 
 	return_if_error(verify_blocks(shard, progress, &first));
-	for (uint64_t i = 0; shard->twh1.rows != NULL &&
-	    i < shard->twh1.info.samples; i++)
+	for (uint64_t i = 0; shard->twh1.rows != NULL && i < shard->twh1.info.samples;
+	     i++)
 		if (check_row(shard, i) != LC_OK)
 			note_damage(progress, &first);
 	if (first.status != LC_OK)
@@ -239,15 +238,15 @@ lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
 static lc_status
 differs(const char *path, const char *what, uint64_t has, uint64_t said)
 {
-	return lc__error(LC_CORRUPT, 0, "%s: %s is %llu, the manifest says %llu",
-	    path, what, (unsigned long long)has, (unsigned long long)said);
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %llu, the manifest says %llu", path,
+	    what, (unsigned long long)has, (unsigned long long)said);
 }
 
 static lc_status
 dtype_differs(const char *path, const char *what, lc_dtype has, lc_dtype said)
 {
-	return lc__error(LC_CORRUPT, 0, "%s: %s is %s, the manifest says %s", path,
-	    what, lc_dtype_name(has), lc_dtype_name(said));
+	return lc__error(LC_CORRUPT, 0, "%s: %s is %s, the manifest says %s", path, what,
+	    lc_dtype_name(has), lc_dtype_name(said));
 }
 
 lc_status
@@ -272,8 +271,7 @@ lc__shard_compare(const char *path, const struct lc__twh1 *shard,
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		if (rows[i].has != rows[i].said)
-			return differs(path, rows[i].what, rows[i].has,
-			    rows[i].said);
+			return differs(path, rows[i].what, rows[i].has, rows[i].said);
 	if (has->dtype != said->dtype)
 		return dtype_differs(path, "dtype", has->dtype, said->dtype);
 	if (has->boxes_dtype != said->boxes_dtype && has->max_boxes > 0)
@@ -281,9 +279,9 @@ lc__shard_compare(const char *path, const struct lc__twh1 *shard,
 		    said->boxes_dtype);
 	lc__twh1_section_xxh3(shard, section);
 	if (said->section_xxh3[0] && strcmp(section, said->section_xxh3) != 0)
-		return lc__error(LC_CORRUPT, 0, "%s: its checksum section ends in %s, "
-		    "the manifest says %s", path, section[0] ? section : "nothing",
-		    said->section_xxh3);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: its checksum section ends in %s, the manifest says %s", path,
+		    section[0] ? section : "nothing", said->section_xxh3);
 	if (said->big_endian)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: is little-endian, the manifest says Big", path);
@@ -310,17 +308,15 @@ count_marked(const lc_tensor *mask)
 }
 
 lc_status
-lc_sample_read_origin(const lc_sample *sample, lc_sample_origin *out,
-    int64_t *class_ids, size_t room)
+lc_sample_read_origin(const lc_sample *sample, lc_sample_origin *out, int64_t *class_ids,
+    size_t room)
 {
 	lc_sample_origin origin = { .has_frame_id = 0 };
 	bool has_total = false;
 
 	if (sample->meta.size > 0 &&
-	    !lc__twh1_row_origin(sample->meta, &origin, &has_total, class_ids,
-	        room))
-		return lc__error(LC_CORRUPT, 0,
-		    "the metadata of sample %s is damaged",
+	    !lc__twh1_row_origin(sample->meta, &origin, &has_total, class_ids, room))
+		return lc__error(LC_CORRUPT, 0, "the metadata of sample %s is damaged",
 		    lc__quote_id(sample->id.data, sample->id.size));
 	/* A row has the number of boxes only if not all of them were written. */
 	if (sample->meta.size > 0 && !has_total)

@@ -9,7 +9,7 @@
 const struct lc__twh1 *lc__shard_twh1(const lc_shard *shard);
 
 /** Whether a shard is what its manifest says; LC_CORRUPT names what differs. */
-LC_CHECKED lc_status lc__shard_compare(const char *path,
-    const struct lc__twh1 *shard, const struct lc__manifest_shard *said);
+LC_CHECKED lc_status lc__shard_compare(const char *path, const struct lc__twh1 *shard,
+    const struct lc__manifest_shard *said);
 
 #endif

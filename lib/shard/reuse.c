@@ -28,8 +28,8 @@ lc__reuse_open(const char *dir, struct lc__reuse *out)
 
 	out->dir = dir;
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size,
-		    LC__MANIFEST_NAME, &out->manifest);
+		status = lc__manifest_parse(text.data, text.size, LC__MANIFEST_NAME,
+		    &out->manifest);
 	lc__buf_free(&text);
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
@@ -46,13 +46,13 @@ same_form(const struct lc__manifest_shard *a, const struct lc__manifest_shard *b
 	return a->shard_version == b->shard_version && a->samples == b->samples &&
 	    a->width == b->width && a->height == b->height &&
 	    a->channels == b->channels && a->max_boxes == b->max_boxes &&
-	    a->dtype == b->dtype && a->boxes_dtype == b->boxes_dtype &&
-	    !a->big_endian && a->has_bytes && a->bytes == b->bytes;
+	    a->dtype == b->dtype && a->boxes_dtype == b->boxes_dtype && !a->big_endian &&
+	    a->has_bytes && a->bytes == b->bytes;
 }
 
 const struct lc__manifest_shard *
-lc__reuse_find(const struct lc__reuse *older,
-    const struct lc__manifest_shard *wanted, bool no_sha256)
+lc__reuse_find(const struct lc__reuse *older, const struct lc__manifest_shard *wanted,
+    bool no_sha256)
 {
 	for (size_t i = 0; i < older->manifest.n && wanted->samples_hash[0]; i++) {
 		const struct lc__manifest_shard *shard = &older->manifest.shards[i];
@@ -69,8 +69,8 @@ lc__reuse_links(const struct lc__reuse *older, const char *dir)
 {
 	struct stat a, b;
 
-	return older->dir != NULL && stat(older->dir, &a) == 0 &&
-	    stat(dir, &b) == 0 && a.st_dev == b.st_dev;
+	return older->dir != NULL && stat(older->dir, &a) == 0 && stat(dir, &b) == 0 &&
+	    a.st_dev == b.st_dev;
 }
 
 /* Whether a file is a shard with this header. Opening it also compares the
@@ -96,13 +96,13 @@ looks_whole(const char *path, const lc_shard_info *info)
 static bool
 cannot_link(int sys)
 {
-	return sys == EXDEV || sys == EMLINK || sys == EPERM ||
-	    sys == EOPNOTSUPP || sys == ENOSYS;
+	return sys == EXDEV || sys == EMLINK || sys == EPERM || sys == EOPNOTSUPP ||
+	    sys == ENOSYS;
 }
 
 static lc_status
-copy_bytes(int from, int to, const char *path, unsigned char *buf,
-    struct lc__team *team, struct lc__digest *digest)
+copy_bytes(int from, int to, const char *path, unsigned char *buf, struct lc__team *team,
+    struct lc__digest *digest)
 {
 	size_t got;
 
@@ -118,9 +118,8 @@ copy_bytes(int from, int to, const char *path, unsigned char *buf,
 }
 
 static lc_status
-copy_file(int from, int to, const char *path,
-    const struct lc__manifest_shard *shard, bool no_sha256,
-    struct lc__team *team, bool *same)
+copy_file(int from, int to, const char *path, const struct lc__manifest_shard *shard,
+    bool no_sha256, struct lc__team *team, bool *same)
 {
 	struct lc__digest digest = { NULL, NULL };
 	struct lc__digest_text text;
@@ -134,8 +133,8 @@ copy_file(int from, int to, const char *path,
 	if (status == LC_OK)
 		status = lc__digest_end(&digest, &text);
 	if (status == LC_OK)
-		*same = no_sha256 ? strcmp(text.xxh3, shard->xxh3) == 0 :
-		    strcmp(text.sha256, shard->sha256) == 0;
+		*same = no_sha256 ? strcmp(text.xxh3, shard->xxh3) == 0
+				  : strcmp(text.sha256, shard->sha256) == 0;
 	free(buf);
 	lc__digest_free(&digest);
 	return status;
@@ -152,13 +151,14 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 
 	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
 		return lc__no_memory(path);
-	to = unlink(tmp) == 0 || errno == ENOENT ?
-	    lc__open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666) : -1;
+	to = unlink(tmp) == 0 || errno == ENOENT
+	    ? lc__open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666)
+	    : -1;
 	if (to == -1)
 		status = lc__error_sys(errno, "%s: create", tmp);
 	else
-		status = copy_file(from, to, tmp, shard, shard->sha256[0] == '\0',
-		    team, taken);
+		status = copy_file(from, to, tmp, shard, shard->sha256[0] == '\0', team,
+		    taken);
 	if (to != -1)
 		close(to);
 	if (status == LC_OK && *taken && rename(tmp, path) == -1)
@@ -186,8 +186,8 @@ sync_file(const char *path)
 /* It is looked at behind the link: there it is what was linked, whatever happens in
  * the older build meanwhile. */
 static lc_status
-check_link(const char *path, const lc_shard_info *info,
-    struct lc__team *team, bool *taken)
+check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
+    bool *taken)
 {
 	*taken = looks_whole(path, info);
 	if (!*taken && unlink(path) == -1)
@@ -200,8 +200,7 @@ check_link(const char *path, const lc_shard_info *info,
 
 static lc_status
 link_or_copy(const char *from, const struct lc__manifest_shard *shard,
-    const lc_shard_info *info, const char *path, struct lc__team *team,
-    bool *taken)
+    const lc_shard_info *info, const char *path, struct lc__team *team, bool *taken)
 {
 	lc_status status = LC_OK;
 	int fd;
@@ -223,9 +222,8 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 }
 
 lc_status
-lc__reuse_take(const struct lc__reuse *older,
-    const struct lc__manifest_shard *shard, const lc_shard_info *info,
-    const char *path, struct lc__team *team, bool *taken)
+lc__reuse_take(const struct lc__reuse *older, const struct lc__manifest_shard *shard,
+    const lc_shard_info *info, const char *path, struct lc__team *team, bool *taken)
 {
 	char *from = lc__path_join(older->dir, shard->relative_path);
 	lc_status status;

@@ -26,14 +26,14 @@
 /* The file being written. */
 struct sink {
 	const struct lc__shard_job *job;
-	const char *path;       /* of the temporary */
-	int fd;                 /* of the temporary */
-	unsigned char *buf;     /* SINK_BYTES */
-	size_t used;            /* bytes in buf */
-	uint64_t offset;        /* bytes written before buf */
+	const char *path;         /* of the temporary */
+	int fd;                   /* of the temporary */
+	unsigned char *buf;       /* SINK_BYTES */
+	size_t used;              /* bytes in buf */
+	uint64_t offset;          /* bytes written before buf */
 	struct lc__digest digest; /* of everything written */
-	unsigned char *table;   /* the checksum section, or NULL */
-	uint64_t blocks;        /* checksums in it so far */
+	unsigned char *table;     /* the checksum section, or NULL */
+	uint64_t blocks;          /* checksums in it so far */
 };
 
 /* Only the section itself, which is the last flush, is in no block. */
@@ -44,7 +44,7 @@ hash_blocks(struct sink *sink)
 		const size_t left = sink->used - at;
 		lc__set64(sink->table + LC__TWH1_TABLE_HEADER + 8 * sink->blocks++,
 		    lc__hash64(sink->buf + at,
-		        left < LC__TWH1_BLOCK ? left : LC__TWH1_BLOCK));
+			left < LC__TWH1_BLOCK ? left : LC__TWH1_BLOCK));
 	}
 }
 
@@ -117,8 +117,8 @@ put_images(struct sink *sink, uint64_t size)
 	if (room == NULL)
 		status = lc__no_memory("export");
 	for (uint64_t i = 0; i < job->info.samples && status == LC_OK; i++) {
-		status = job->source->image(job->source->ctx, job->first + i,
-		    room, &image);
+		status = job->source->image(job->source->ctx, job->first + i, room,
+		    &image);
 		if (status == LC_OK)
 			status = put(sink, image, size);
 	}
@@ -133,8 +133,8 @@ put_boxes(struct sink *sink, const struct lc__twh1_sizes *sizes)
 	const struct lc__shard_job *job = sink->job;
 
 	for (int masks = 0; masks < 2; masks++) {
-		return_if_error(pad_to(sink,
-		    masks ? job->info.mask_offset : job->info.boxes_offset));
+		return_if_error(
+		    pad_to(sink, masks ? job->info.mask_offset : job->info.boxes_offset));
 		for (uint64_t i = 0; sizes->mask > 0 && i < job->info.samples; i++) {
 			const void *boxes = NULL, *mask = NULL;
 			return_if_error(job->source->boxes(job->source->ctx,
@@ -159,8 +159,7 @@ put_rows(struct sink *sink, struct lc__buf *rows)
 	return_if_error(put(sink, header, sizeof(header)));
 	return_if_error(put(sink, offset, sizeof(offset)));
 	for (uint64_t i = 0; i < job->info.samples; i++) {
-		return_if_error(job->source->row(job->source->ctx, job->first + i,
-		    &row));
+		return_if_error(job->source->row(job->source->ctx, job->first + i, &row));
 		lc__twh1_row_encode(&row, rows);
 		lc__set64(offset, rows->size);
 		return_if_error(put(sink, offset, sizeof(offset)));
@@ -218,8 +217,7 @@ open_sink(struct sink *sink)
 	if (info->checksum_offset != 0)
 		sink->table = malloc(lc__twh1_table_size(
 		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
-	if (sink->buf == NULL ||
-	    (info->checksum_offset != 0 && sink->table == NULL))
+	if (sink->buf == NULL || (info->checksum_offset != 0 && sink->table == NULL))
 		return lc__no_memory(sink->path);
 	if (unlink(sink->path) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: remove", sink->path);

@@ -20,8 +20,7 @@ struct lc__shard_source {
 	 *  one image fits that has to be made first. */
 	lc_status (*image)(void *ctx, uint64_t i, void *room, const void **out);
 	/** Its boxes and mask, the same; NULL if there are none. */
-	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes,
-	    const void **mask);
+	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes, const void **mask);
 	/** A hash of all that sample @p i's bytes are made of, or NULL. The shard's
 	 *  samples_hash in the manifest is made of them, in order. */
 	lc_status (*hash)(void *ctx, uint64_t i, uint64_t hash[2]);
@@ -29,15 +28,15 @@ struct lc__shard_source {
 
 /** One shard to be written. */
 struct lc__shard_job {
-	const char *path;        /* of the file */
-	lc_shard_info info;      /* laid out by lc__twh1_layout() */
-	uint64_t first;          /* the source's sample that becomes sample 0 */
-	uint64_t row_bytes;      /* that the layout was made with */
+	const char *path;   /* of the file */
+	lc_shard_info info; /* laid out by lc__twh1_layout() */
+	uint64_t first;     /* the source's sample that becomes sample 0 */
+	uint64_t row_bytes; /* that the layout was made with */
 	const struct lc__shard_source *source;
-	bool no_sha256;          /* XXH3 of 128 bits instead */
+	bool no_sha256; /* XXH3 of 128 bits instead */
 	/** Told of bytes written; another status than LC_OK stops. */
 	lc_status (*step)(void *ctx, uint64_t bytes);
-	void *step_ctx;          /* its first argument */
+	void *step_ctx; /* its first argument */
 };
 
 /**

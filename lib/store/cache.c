@@ -16,17 +16,19 @@ lc_status
 lc__check_module_id(const char *module_id)
 {
 	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	    "abcdefghijklmnopqrstuvwxyz0123456789";
+				      "abcdefghijklmnopqrstuvwxyz0123456789";
 	const size_t size = strlen(module_id);
 
 	if (size == 0 || size > 128 || strspn(module_id, letters) == 0)
-		return lc__error(LC_INVALID, 0, "module id %s: must be 1 to 128 "
+		return lc__error(LC_INVALID, 0,
+		    "module id %s: must be 1 to 128 "
 		    "characters and start with a letter or digit",
 		    lc__quote_id(module_id, size));
 	for (size_t i = 0; i < size; i++)
 		if (strchr(letters, module_id[i]) == NULL &&
 		    strchr("._-", module_id[i]) == NULL)
-			return lc__error(LC_INVALID, 0, "module id %s: only "
+			return lc__error(LC_INVALID, 0,
+			    "module id %s: only "
 			    "letters, digits, '.', '_' and '-' are allowed",
 			    lc__quote_id(module_id, size));
 	return LC_OK;
@@ -38,8 +40,9 @@ lc__check_id(const char *operation, const void *id, size_t id_size)
 	if (id == NULL || id_size == 0)
 		return lc__error(LC_INVALID, 0, "%s: empty cache_id", operation);
 	if (id_size > LC_MAX_ID)
-		return lc__error(LC_INVALID, 0, "%s: cache_id of %zu bytes is "
-		    "longer than %d", operation, id_size, LC_MAX_ID);
+		return lc__error(LC_INVALID, 0,
+		    "%s: cache_id of %zu bytes is longer than %d", operation, id_size,
+		    LC_MAX_ID);
 	return LC_OK;
 }
 
@@ -47,21 +50,19 @@ lc_status
 lc__check_writable(const struct lc_cache *cache, const char *operation)
 {
 	if (cache->options.flags & LC_RDONLY)
-		return lc__error(LC_READONLY, 0,
-		    "%s: module %s is open read-only", operation,
-		    cache->module_id);
+		return lc__error(LC_READONLY, 0, "%s: module %s is open read-only",
+		    operation, cache->module_id);
 	if (!cache->writes)
-		return lc__error(LC_READONLY, 0, "%s: module %s: rank %d does "
-		    "not write", operation, cache->module_id,
-		    cache->options.rank);
+		return lc__error(LC_READONLY, 0, "%s: module %s: rank %d does not write",
+		    operation, cache->module_id, cache->options.rank);
 	return LC_OK;
 }
 
 static lc_status
 refuse(const struct lc__env *env, const char *operation)
 {
-	return lc__error(LC_INVALID, 0, "%s: %s is filled by its inputs",
-	    operation, lc__env_dir(env));
+	return lc__error(LC_INVALID, 0, "%s: %s is filled by its inputs", operation,
+	    lc__env_dir(env));
 }
 
 lc_status
@@ -123,8 +124,7 @@ has_data(const char *root, const char *name, bool *found)
 }
 
 lc_status
-lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id),
-    void *ctx)
+lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id), void *ctx)
 {
 	struct lc__dir_list list = { 0 };
 	lc_status status = lc__listdir(root, true, &list);

@@ -22,41 +22,40 @@ struct lc_cache {
 	pthread_mutex_t lock;     /* guards what follows */
 	pthread_cond_t work;      /* wakes the flush thread: it has work, or must stop */
 	pthread_cond_t done;      /* wakes callers: a commit ended */
-	struct lc__pending *open;   /* takes puts; NULL before the first */
+	struct lc__pending *open; /* takes puts; NULL before the first */
 	struct lc__pending *sealed; /* being committed; NULL if none */
 	struct lc__pending *spare;  /* an empty one to swap in */
-	uint64_t put_seq;         /* puts and deletes so far */
-	uint64_t durable_seq;     /* those of them that are committed */
-	bool failed;              /* the commit of sealed failed and waits for a retry */
-	bool retry;               /* asks the flush thread to try sealed again */
-	bool reported;            /* a caller has got the error */
-	bool held;                /* nothing is committed; see lc__flush_hold() */
-	lc_error error;           /* of the failed commit */
-	bool stop;                /* the flush thread must end */
-	bool running;             /* the flush thread exists */
+	uint64_t put_seq;           /* puts and deletes so far */
+	uint64_t durable_seq;       /* those of them that are committed */
+	bool failed;    /* the commit of sealed failed and waits for a retry */
+	bool retry;     /* asks the flush thread to try sealed again */
+	bool reported;  /* a caller has got the error */
+	bool held;      /* nothing is committed; see lc__flush_hold() */
+	lc_error error; /* of the failed commit */
+	bool stop;      /* the flush thread must end */
+	bool running;   /* the flush thread exists */
 	pthread_t thread;
-	uint64_t warned_ns;       /* start of the pin that the log was warned of; flush
+	uint64_t warned_ns; /* start of the pin that the log was warned of; flush
 				     thread only */
 
-	atomic_uint_fast64_t pending; /* entries not committed; 0 lets reads skip the lock */
+	atomic_uint_fast64_t
+	    pending; /* entries not committed; 0 lets reads skip the lock */
 
-	struct lc__lru *lru;      /* NULL: the LRU is off */
-	bool writes;              /* this rank writes; else puts only reach the LRU */
+	struct lc__lru *lru; /* NULL: the LRU is off */
+	bool writes;         /* this rank writes; else puts only reach the LRU */
 	struct lc__inflight *inflight; /* keys that are being computed */
 	atomic_uint_fast64_t computed, compute_failures, awaited;
 };
 
 /** Refuse a cache_id that is empty or too long. */
-LC_CHECKED lc_status lc__check_id(const char *operation, const void *id,
-    size_t id_size);
+LC_CHECKED lc_status lc__check_id(const char *operation, const void *id, size_t id_size);
 
 /** LC_READONLY if the handle must not write. */
 LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
     const char *operation);
 
 /** LC_INVALID for a module that is filled by inputs. Costs next to nothing for others. */
-LC_CHECKED lc_status lc__check_plain(struct lc_cache *cache,
-    const char *operation);
+LC_CHECKED lc_status lc__check_plain(struct lc_cache *cache, const char *operation);
 /** The same in a transaction, which knows for sure. */
 LC_CHECKED lc_status lc__check_plain_now(struct lc__snapshot *snapshot,
     const char *operation);

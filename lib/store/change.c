@@ -20,8 +20,7 @@ store_state(struct lc__change *change)
 	lc_status status;
 
 	s->state.generation++;
-	if (s->state.generation >= LC__RUN_ID_MAX ||
-	    s->state.next_run >= LC__RUN_ID_MAX)
+	if (s->state.generation >= LC__RUN_ID_MAX || s->state.next_run >= LC__RUN_ID_MAX)
 		return lc__error(LC_UNSUPPORTED, 0, "commit: %s: no numbers left",
 		    lc__env_dir(s->env));
 	if (!lc__state_encode(&s->state, &row))
@@ -89,7 +88,10 @@ lc__change_run(struct lc__env *env, lc_durability durability,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
 {
 	const struct order order = {
-		.env = env, .durability = durability, .body = body, .ctx = ctx
+		.env = env,
+		.durability = durability,
+		.body = body,
+		.ctx = ctx,
 	};
 
 	return run(&order);
@@ -100,8 +102,11 @@ lc__change_run_unread(struct lc__env *env,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx)
 {
 	const struct order order = {
-		.env = env, .durability = LC_DURABLE_FULL, .unread = true,
-		.body = body, .ctx = ctx
+		.env = env,
+		.durability = LC_DURABLE_FULL,
+		.unread = true,
+		.body = body,
+		.ctx = ctx,
 	};
 
 	return run(&order);
@@ -114,8 +119,7 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
     const struct lc__schema *schema, int sign)
 {
 	if (!change->usage.loaded)
-		return_if_error(lc__usage_load(&change->usage,
-		    change->snapshot.txn));
+		return_if_error(lc__usage_load(&change->usage, change->snapshot.txn));
 	/* A lost usage row stays lost: counting from now on would give wrong sums. */
 	if (change->usage.damaged)
 		return LC_OK;
@@ -124,12 +128,14 @@ lc__change_count(struct lc__change *change, const struct lc__record *record,
 
 lc_status
 lc__change_put_chunk(struct lc__change *change, uint64_t id,
-    const struct lc__ledger_row *row,
-    const struct lc__directory_build *directory, unsigned char **records)
+    const struct lc__ledger_row *row, const struct lc__directory_build *directory,
+    unsigned char **records)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__chunk chunk = {
-		.id = id, .records = row->records, .bytes = row->bytes
+		.id = id,
+		.records = row->records,
+		.bytes = row->bytes,
 	};
 	const uint64_t end = LC__CHUNK_HEADER + chunk.bytes;
 	unsigned char *bytes;
@@ -138,9 +144,9 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 	return_if_error(lc__directory_done(directory, &chunk));
 	size = lc__chunk_size(&chunk, lc__env_page_size(s->env));
 	tables = lc__chunk_tables(&chunk);
-	return_if_error(id == s->state.next_chunk ?
-	    lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes) :
-	    lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
+	return_if_error(id == s->state.next_chunk
+		? lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes)
+		: lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
 	/* Everything but the records. */
 	lc__chunk_encode(bytes, &chunk);
 	lc__directory_write(directory, &chunk, bytes + end);
@@ -154,17 +160,14 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 }
 
 lc_status
-lc__change_add_chunk(struct lc__change *change,
-    const struct lc__ledger_row *row,
-    const struct lc__directory_build *directory, uint64_t *id,
-    unsigned char **records)
+lc__change_add_chunk(struct lc__change *change, const struct lc__ledger_row *row,
+    const struct lc__directory_build *directory, uint64_t *id, unsigned char **records)
 {
 	const uint64_t next = change->snapshot.state.next_chunk;
 
 	if (next > LC__CHUNK_ID_MAX)
 		return lc__error(LC_UNSUPPORTED, 0, "commit: no chunk ids left");
-	return_if_error(lc__change_put_chunk(change, next, row, directory,
-	    records));
+	return_if_error(lc__change_put_chunk(change, next, row, directory, records));
 	change->snapshot.state.next_chunk++;
 	*id = next;
 	return LC_OK;
@@ -187,8 +190,7 @@ uncount_chunk(struct lc__change *change, uint64_t id)
 
 	if (lc__snapshot_chunk(s, id, &chunk) != LC_OK)
 		return LC_OK;
-	for (uint64_t at = LC__CHUNK_HEADER; at < chunk.end;
-	    at += record.size) {
+	for (uint64_t at = LC__CHUNK_HEADER; at < chunk.end; at += record.size) {
 		lc_status status;
 
 		if (!lc__record_parse(chunk.bytes + at, chunk.end - at, &record))
@@ -198,8 +200,8 @@ uncount_chunk(struct lc__change *change, uint64_t id)
 			continue;
 		return_if_error(status);
 		if (lc__record_fits(&record, known->schema))
-			return_if_error(lc__change_count(change, &record,
-			    known->schema, -1));
+			return_if_error(
+			    lc__change_count(change, &record, known->schema, -1));
 	}
 	return LC_OK;
 }
@@ -252,8 +254,7 @@ lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
 	unsigned char bytes[LC__LEDGER_ROW];
 
 	lc__ledger_encode(row, chunk, bytes);
-	return lc__txn_put(change->snapshot.txn, LC__LEDGER, chunk, bytes,
-	    sizeof(bytes));
+	return lc__txn_put(change->snapshot.txn, LC__LEDGER, chunk, bytes, sizeof(bytes));
 }
 
 lc_status
@@ -276,8 +277,8 @@ lc__ledger_after(struct lc__snapshot *s, uint64_t last, uint64_t *id,
     struct lc__ledger_row *row, bool *intact)
 {
 	*intact = false;
-	return last == UINT64_MAX ? LC_END :
-	    lc__ledger_seek(s, last + 1, id, row, intact);
+	return last == UINT64_MAX ? LC_END
+				  : lc__ledger_seek(s, last + 1, id, row, intact);
 }
 
 static void
@@ -330,8 +331,8 @@ lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n)
 {
 	qsort(dead, n, sizeof(*dead), by_chunk);
 	for (uint32_t i = 0, same; i < n; i += same) {
-		for (same = 1; i + same < n &&
-		    dead[i + same].chunk == dead[i].chunk; same++)
+		for (same = 1; i + same < n && dead[i + same].chunk == dead[i].chunk;
+		     same++)
 			;
 		return_if_error(bury(change, &dead[i], same));
 	}
@@ -360,19 +361,20 @@ by_id(const void *a, const void *b)
 }
 
 lc_status
-lc__change_push_run(struct lc__change *change,
-    const struct lc__run_builder *builder, uint32_t level)
+lc__change_push_run(struct lc__change *change, const struct lc__run_builder *builder,
+    uint32_t level)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	const struct lc__run_row row = {
-		.id = s->state.next_run, .entries = builder->entries,
-		.bytes = builder->used, .level = level
+		.id = s->state.next_run,
+		.entries = builder->entries,
+		.bytes = builder->used,
+		.level = level,
 	};
 	unsigned char *bytes;
 
 	s->state.next_run++;
-	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id, row.bytes,
-	    &bytes));
+	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id, row.bytes, &bytes));
 	memcpy(bytes, builder->bytes, row.bytes);
 	if (!lc__state_push_run(&s->state, &row))
 		return lc__no_memory("commit");
@@ -387,16 +389,16 @@ replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
     const struct lc__run_builder *builder, uint32_t level)
 {
 	struct lc__run_row row = {
-		.id = s->state.next_run++, .entries = builder->entries,
-		.bytes = builder->used, .level = level
+		.id = s->state.next_run++,
+		.entries = builder->entries,
+		.bytes = builder->used,
+		.level = level,
 	};
 	unsigned char *place;
 
 	for (uint32_t i = from; i < from + n; i++)
-		return_if_error(lc__txn_delete(s->txn, LC__INDEX,
-		    s->state.runs[i].id));
-	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id,
-	    builder->used, &place));
+		return_if_error(lc__txn_delete(s->txn, LC__INDEX, s->state.runs[i].id));
+	return_if_error(lc__txn_append(s->txn, LC__INDEX, row.id, builder->used, &place));
 	memcpy(place, builder->bytes, builder->used);
 	s->state.runs[from] = row;
 	lc__state_drop_runs(&s->state, from + 1, n - 1);
@@ -417,8 +419,8 @@ merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 		entries += s->runs[i].entries;
 		id_bytes += s->runs[i].keys_size;
 	}
-	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env),
-	    entries, id_bytes));
+	return_if_error(
+	    lc__run_build_start(&builder, lc__env_seed(s->env), entries, id_bytes));
 	status = lc__run_build_merged(&builder, s->runs + from, n, from == 0);
 	damaged = status == LC_CORRUPT;
 	if (status == LC_OK) {
@@ -459,8 +461,9 @@ tail_length(const struct lc__state *state)
 {
 	uint32_t n = 1;
 
-	while (n < state->nruns && state->runs[state->nruns - 1 - n].level ==
-	    state->runs[state->nruns - 1].level)
+	while (n < state->nruns &&
+	    state->runs[state->nruns - 1 - n].level ==
+		state->runs[state->nruns - 1].level)
 		n++;
 	return n;
 }
@@ -481,8 +484,8 @@ lc__merge_runs(struct lc__snapshot *s)
 			bytes += state->runs[i].bytes;
 		if (bytes > LC__MERGE_LIMIT)
 			return settle(s, from);
-		return_if_error(merge_group(s, from, LC__MERGE_FANOUT,
-		    state->runs[from].level + 1));
+		return_if_error(
+		    merge_group(s, from, LC__MERGE_FANOUT, state->runs[from].level + 1));
 		if (state->nruns > from + 1)
 			break; /* a run is damaged */
 	}
@@ -490,8 +493,7 @@ lc__merge_runs(struct lc__snapshot *s)
 }
 
 lc_status
-lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries,
-    uint32_t n)
+lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries, uint32_t n)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__run_builder builder;
@@ -501,12 +503,10 @@ lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries,
 	qsort(entries, n, sizeof(*entries), by_id);
 	for (uint32_t i = 0; i < n; i++)
 		id_bytes += entries[i].id.size;
-	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n,
-	    id_bytes));
+	return_if_error(lc__run_build_start(&builder, lc__env_seed(s->env), n, id_bytes));
 	for (uint32_t i = 0; i < n; i++)
-		lc__run_build_add(&builder, entries[i].hash,
-		    entries[i].location, entries[i].id.data,
-		    entries[i].id.size);
+		lc__run_build_add(&builder, entries[i].hash, entries[i].location,
+		    entries[i].id.data, entries[i].id.size);
 	lc__run_build_finish(&builder, s->state.next_run, 0);
 	status = lc__change_push_run(change, &builder, 0);
 	lc__run_build_free(&builder);

@@ -13,9 +13,10 @@
 
 /** A change under way. */
 struct lc__change {
-	struct lc__snapshot snapshot; /* of the write transaction; its state is the one that
+	struct lc__snapshot
+	    snapshot;           /* of the write transaction; its state is the one that
 					 will be stored */
-	struct lc__usage usage;       /* loaded when the first record is counted */
+	struct lc__usage usage; /* loaded when the first record is counted */
 };
 
 /**
@@ -23,8 +24,7 @@ struct lc__change {
  * body fails, nothing changes. If the map is full, it grows and @p body runs again from the
  * start, so @p body must keep nothing from its last run.
  */
-LC_CHECKED lc_status lc__change_run(struct lc__env *env,
-    lc_durability durability,
+LC_CHECKED lc_status lc__change_run(struct lc__env *env, lc_durability durability,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
 
 /** As lc__change_run(), for a module that may be too damaged to be read: @p body sets
@@ -41,24 +41,22 @@ LC_CHECKED lc_status lc__change_run_unread(struct lc__env *env,
  * @param id gets the chunk's id
  */
 LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
-    const struct lc__ledger_row *row,
-    const struct lc__directory_build *directory, uint64_t *id,
-    unsigned char **records);
+    const struct lc__ledger_row *row, const struct lc__directory_build *directory,
+    uint64_t *id, unsigned char **records);
 
 /**
  * As lc__change_add_chunk(), in the place of chunk @p id, which this change has dropped.
  */
-LC_CHECKED lc_status lc__change_put_chunk(struct lc__change *change,
-    uint64_t id, const struct lc__ledger_row *row,
-    const struct lc__directory_build *directory, unsigned char **records);
+LC_CHECKED lc_status lc__change_put_chunk(struct lc__change *change, uint64_t id,
+    const struct lc__ledger_row *row, const struct lc__directory_build *directory,
+    unsigned char **records);
 
 /** Delete a chunk and its ledger row, which is @p row, and subtract them from the state. */
-LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change,
-    uint64_t id, const struct lc__ledger_row *row);
+LC_CHECKED lc_status lc__change_drop_chunk(struct lc__change *change, uint64_t id,
+    const struct lc__ledger_row *row);
 
 /** Add a record to the counts and the hash of a ledger row. */
-void lc__ledger_count(struct lc__ledger_row *row, uint64_t size,
-    uint64_t length);
+void lc__ledger_count(struct lc__ledger_row *row, uint64_t size, uint64_t length);
 void lc__ledger_hash(struct lc__ledger_row *row, const unsigned char *record);
 
 /**
@@ -75,26 +73,26 @@ LC_CHECKED lc_status lc__change_count(struct lc__change *change,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 
 /** Store the ledger row of a chunk. */
-LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change,
-    uint64_t chunk, const struct lc__ledger_row *row);
+LC_CHECKED lc_status lc__change_put_ledger(struct lc__change *change, uint64_t chunk,
+    const struct lc__ledger_row *row);
 
 /**
  * Find the first ledger row from chunk @p from on; *id gets its chunk. If the row is
  * damaged, *intact is false and *row all zeros.
  * @return LC_OK; LC_END after the last row.
  */
-LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot,
-    uint64_t from, uint64_t *id, struct lc__ledger_row *row, bool *intact);
+LC_CHECKED lc_status lc__ledger_seek(struct lc__snapshot *snapshot, uint64_t from,
+    uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
 /** The same for the first row after chunk @p last, which may be any number. */
-LC_CHECKED lc_status lc__ledger_after(struct lc__snapshot *snapshot,
-    uint64_t last, uint64_t *id, struct lc__ledger_row *row, bool *intact);
+LC_CHECKED lc_status lc__ledger_after(struct lc__snapshot *snapshot, uint64_t last,
+    uint64_t *id, struct lc__ledger_row *row, bool *intact);
 
 /** A record that a change makes dead. */
 struct lc__dead {
 	uint64_t chunk;
-	uint64_t bytes; /* of the record */
-	uint64_t length; /* of the record, as the ledger sums them */
+	uint64_t bytes;    /* of the record */
+	uint64_t length;   /* of the record, as the ledger sums them */
 	uint64_t checksum; /* of the record */
 };
 
@@ -102,8 +100,8 @@ struct lc__dead {
  * Subtract records from the live ones of their chunks and of the module. Sorts @p dead. A
  * damaged ledger row stays as it is; verify reports it.
  */
-LC_CHECKED lc_status lc__change_bury(struct lc__change *change,
-    struct lc__dead *dead, uint32_t n);
+LC_CHECKED lc_status lc__change_bury(struct lc__change *change, struct lc__dead *dead,
+    uint32_t n);
 
 /** An entry of the index that a change adds. */
 struct lc__new_entry {

@@ -9,15 +9,15 @@
 
 /* Offsets in the header. */
 enum {
-	at_magic = 0,    /* "LCCK" */
-	at_version = 4,  /* u16 */
-	at_header = 6,   /* u16, size of the header */
-	at_id = 8,       /* u64 */
-	at_records = 16, /* u64 */
-	at_bytes = 24,   /* u64 */
+	at_magic = 0,      /* "LCCK" */
+	at_version = 4,    /* u16 */
+	at_header = 6,     /* u16, size of the header */
+	at_id = 8,         /* u64 */
+	at_records = 16,   /* u64 */
+	at_bytes = 24,     /* u64 */
 	at_directory = 32, /* u32, flags */
-	at_length = 36,  /* u32 */
-	at_checksum = 40 /* u64, XXH3-64 of all before */
+	at_length = 36,    /* u32 */
+	at_checksum = 40   /* u64, XXH3-64 of all before */
 };
 
 static const unsigned char magic[4] = { 'L', 'C', 'C', 'K' };
@@ -32,8 +32,7 @@ lc__chunk_tables(const struct lc__chunk *chunk)
 uint64_t
 lc__chunk_size(const struct lc__chunk *chunk, uint64_t page_size)
 {
-	const uint64_t size = LC__CHUNK_HEADER + chunk->bytes +
-	    lc__chunk_tables(chunk);
+	const uint64_t size = LC__CHUNK_HEADER + chunk->bytes + lc__chunk_tables(chunk);
 
 	return size < page_size / 2 ? page_size / 2 : size;
 }
@@ -115,7 +114,7 @@ read_tables(const unsigned char *tables, const struct lc__chunk *chunk,
 	    lc__get32(tables + lc__at_tables_flags) != chunk->directory ||
 	    lc__get64(tables + lc__at_tables_records) != chunk->records ||
 	    lc__get64(tables + size - 8) !=
-	    lc__hash64_seed(tables, (size_t)size - 8, chunk->id))
+		lc__hash64_seed(tables, (size_t)size - 8, chunk->id))
 		return false;
 	if ((chunk->directory & LC__DIRECTORY_OFFSETS) != 0) {
 		out->offsets = p;
@@ -137,8 +136,7 @@ flags_fit(const struct lc__chunk *chunk)
 	if ((flags & LC__DIRECTORY) == 0 || (flags & ~LC__DIRECTORY_KNOWN) != 0)
 		return false;
 	if ((flags & LC__DIRECTORY_LENGTHS) != 0)
-		return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 &&
-		    chunk->length == 0;
+		return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 && chunk->length == 0;
 	return (flags & LC__DIRECTORY_HAS_LENGTHS) != 0 || chunk->length == 0;
 }
 
@@ -195,8 +193,8 @@ lc__directory_tables_at(const unsigned char *bytes, uint64_t room, uint64_t id)
 	if (records > room)
 		return 0;
 	size = lc__tables_size(flags, records);
-	if (size == 0 || size > room || lc__get64(bytes + size - 8) !=
-	    lc__hash64_seed(bytes, (size_t)size - 8, id))
+	if (size == 0 || size > room ||
+	    lc__get64(bytes + size - 8) != lc__hash64_seed(bytes, (size_t)size - 8, id))
 		return 0;
 	return size;
 }
@@ -280,8 +278,8 @@ put_lengths(const struct lc__directory_build *b, unsigned char *p)
 }
 
 void
-lc__directory_write(const struct lc__directory_build *b,
-    const struct lc__chunk *chunk, unsigned char *out)
+lc__directory_write(const struct lc__directory_build *b, const struct lc__chunk *chunk,
+    unsigned char *out)
 {
 	unsigned char *p = out + lc__at_tables;
 

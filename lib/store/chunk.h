@@ -47,11 +47,11 @@ lc__location_offset(uint64_t location)
 
 /** What a chunk's header says. */
 struct lc__chunk {
-	uint64_t id;      /* ids rise in commit order */
-	uint64_t records; /* number of records */
-	uint64_t bytes;   /* of all records; they start at LC__CHUNK_HEADER */
+	uint64_t id;        /* ids rise in commit order */
+	uint64_t records;   /* number of records */
+	uint64_t bytes;     /* of all records; they start at LC__CHUNK_HEADER */
 	uint32_t directory; /* flags: LC__DIRECTORY and others */
-	uint32_t length;  /* of each record, if the directory says so */
+	uint32_t length;    /* of each record, if the directory says so */
 };
 
 /** Bytes of the tables after the records; 0 if there are none. */
@@ -76,14 +76,16 @@ bool lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 /* ---- the directory ------------------------------------------------------- */
 
 /* Flags of the directory, in the header. */
-#define LC__DIRECTORY 0x01u         /* always set */
-#define LC__DIRECTORY_OFFSETS 0x02u /* table of offsets; else all records have the same size */
+#define LC__DIRECTORY 0x01u /* always set */
+#define LC__DIRECTORY_OFFSETS \
+	0x02u /* table of offsets; else all records have the same size */
 #define LC__DIRECTORY_HAS_LENGTHS 0x04u /* the module had a length field */
-#define LC__DIRECTORY_LENGTHS 0x08u /* table of lengths; else all records have the same
+#define LC__DIRECTORY_LENGTHS \
+	0x08u /* table of lengths; else all records have the same
 				       length */
 #define LC__DIRECTORY_TABLES (LC__DIRECTORY_OFFSETS | LC__DIRECTORY_LENGTHS)
-#define LC__DIRECTORY_KNOWN (LC__DIRECTORY | LC__DIRECTORY_TABLES | \
-    LC__DIRECTORY_HAS_LENGTHS)
+#define LC__DIRECTORY_KNOWN \
+	(LC__DIRECTORY | LC__DIRECTORY_TABLES | LC__DIRECTORY_HAS_LENGTHS)
 
 /* Offsets in the tables, which follow the last record. */
 enum {
@@ -101,24 +103,27 @@ enum {
 static inline uint64_t
 lc__tables_size(uint32_t flags, uint64_t records)
 {
-	const uint64_t offsets = (flags & LC__DIRECTORY_OFFSETS) != 0 ?
-	    (records * 4 + 7) / 8 * 8 : 0;
-	const uint64_t lengths = (flags & LC__DIRECTORY_LENGTHS) != 0 ?
-	    records * 8 : 0;
+	const uint64_t offsets = (flags & LC__DIRECTORY_OFFSETS) != 0
+	    ? (records * 4 + 7) / 8 * 8
+	    : 0;
+	const uint64_t lengths = (flags & LC__DIRECTORY_LENGTHS) != 0 ? records * 8 : 0;
 
-	return (flags & LC__DIRECTORY_TABLES) == 0 ? 0 :
-	    lc__at_tables + offsets + lengths + 8;
+	return (flags & LC__DIRECTORY_TABLES) == 0
+	    ? 0
+	    : lc__at_tables + offsets + lengths + 8;
 }
 
 struct lc__directory {
-	uint64_t records;    /* in the chunk, dead ones included */
-	uint64_t stride;     /* size of each record, if all are equal; else 0 */
-	const unsigned char *offsets; /* u32 of each record, little-endian: offset after the
+	uint64_t records; /* in the chunk, dead ones included */
+	uint64_t stride;  /* size of each record, if all are equal; else 0 */
+	const unsigned char
+	    *offsets;    /* u32 of each record, little-endian: offset after the
 					 chunk's header / 64; NULL with a stride */
-	uint64_t length;     /* of each record, if lengths is NULL */
-	const unsigned char *lengths; /* u64 of each record, little-endian; NULL if all are
+	uint64_t length; /* of each record, if lengths is NULL */
+	const unsigned char
+	    *lengths;     /* u64 of each record, little-endian; NULL if all are
 					 equal */
-	bool has_lengths;    /* the module had a length field when the chunk was written */
+	bool has_lengths; /* the module had a length field when the chunk was written */
 };
 
 /** Read the directory of a chunk whose header was parsed; false if it is damaged. */
@@ -138,16 +143,15 @@ uint64_t lc__directory_tables_at(const unsigned char *bytes, uint64_t room,
 
 /** A directory that is being built. Zero-initialised except for has_lengths. */
 struct lc__directory_build {
-	bool has_lengths;       /* the module has a length field */
+	bool has_lengths;        /* the module has a length field */
 	uint64_t records, bytes; /* of the records that were added */
 	uint64_t stride, length; /* of the first record */
-	struct lc__buf offsets; /* table; empty while all sizes are equal */
-	struct lc__buf lengths; /* table; empty while all lengths are equal */
+	struct lc__buf offsets;  /* table; empty while all sizes are equal */
+	struct lc__buf lengths;  /* table; empty while all lengths are equal */
 };
 
 /** Add the next record. If there is no memory, lc__directory_done() fails. */
-void lc__directory_add(struct lc__directory_build *build, uint64_t size,
-    uint64_t length);
+void lc__directory_add(struct lc__directory_build *build, uint64_t size, uint64_t length);
 
 /** Set the directory's fields of a chunk's header, after the last record.
  *  @return LC_OK; LC_NO_MEMORY. */

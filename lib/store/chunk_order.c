@@ -26,35 +26,32 @@ hash_numbers(const uint64_t *numbers, size_t n)
 uint64_t
 lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row)
 {
-	const uint64_t numbers[] = {
-		prefix_hash, row->input, row->ordinal, row->records,
-		row->length, row->digest
-	};
+	const uint64_t numbers[] = { prefix_hash, row->input, row->ordinal, row->records,
+		row->length, row->digest };
 
 	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 }
 
 /* Publish the chunk (input, ordinal), whose turn it is. */
 static lc_status
-publish_one(struct lc__change *change, struct lc__fill_row *fill,
-    uint32_t input, uint64_t ordinal)
+publish_one(struct lc__change *change, struct lc__fill_row *fill, uint32_t input,
+    uint64_t ordinal)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__order_row row;
 	const lc_status status = lc__order_get_waiting(s, input, ordinal, &row);
 
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: the order row of chunk %llu "
-		    "of input %u is missing", lc__env_dir(s->env),
-		    (unsigned long long)ordinal, input);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the order row of chunk %llu of input %u is missing",
+		    lc__env_dir(s->env), (unsigned long long)ordinal, input);
 	return_if_error(status);
 	if (row.chunk == LC__ORDER_LOST)
 		return LC_OK;
 	row.first_record = fill->records;
 	row.first_unit = fill->length;
 	row.prefix_hash = lc__order_chain(fill->prefix_hash, &row);
-	return_if_error(lc__order_place(change, fill->published, input,
-	    ordinal, &row));
+	return_if_error(lc__order_place(change, fill->published, input, ordinal, &row));
 	fill->published++;
 	fill->records += row.records;
 	fill->length += row.length;
@@ -89,19 +86,17 @@ lc__order_publish(struct lc__change *change, struct lc__fill_row *fill)
 	uint64_t ordinal = 0;
 	uint32_t input = 0;
 
-	while (lc__round_robin_next(&fill->rounds, (uint32_t)fill->inputs, ask,
-	    &asked, &input, &ordinal) == LC__TURN_CHUNK)
+	while (lc__round_robin_next(&fill->rounds, (uint32_t)fill->inputs, ask, &asked,
+		   &input, &ordinal) == LC__TURN_CHUNK)
 		return_if_error(publish_one(change, fill, input, ordinal));
 	return asked.status;
 }
 
 uint64_t
-lc__plain_chain(uint64_t prefix_hash, uint64_t chunk,
-    const struct lc__ledger_row *row, uint64_t units)
+lc__plain_chain(uint64_t prefix_hash, uint64_t chunk, const struct lc__ledger_row *row,
+    uint64_t units)
 {
-	const uint64_t numbers[] = {
-		prefix_hash, chunk, row->live, units, row->ordinal
-	};
+	const uint64_t numbers[] = { prefix_hash, chunk, row->live, units, row->ordinal };
 
 	return hash_numbers(numbers, sizeof(numbers) / sizeof(*numbers));
 }
@@ -118,31 +113,33 @@ lc__input_check(struct lc__change *change, const struct lc__input_step *step)
 
 	return_if_error(lc__has_inputs(s, &filled));
 	if (!filled)
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
-		    "more", dir, step->name);
+		return lc__error(LC_INVALID, 0, "%s: %s is not declared any more", dir,
+		    step->name);
 	return_if_error(lc__input_get(s, step->index, &row));
 	if (!lc__input_has_name(&row, step->name))
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any "
-		    "more", dir, step->name);
+		return lc__error(LC_INVALID, 0, "%s: %s is not declared any more", dir,
+		    step->name);
 	if (row.chunks != step->chunks)
-		return lc__error(LC_BUSY, 0, "%s: %s: has %llu chunks, and had "
-		    "%llu: another writer holds it", dir, step->name,
-		    (unsigned long long)row.chunks,
+		return lc__error(LC_BUSY, 0,
+		    "%s: %s: has %llu chunks, and had %llu: another writer holds it", dir,
+		    step->name, (unsigned long long)row.chunks,
 		    (unsigned long long)step->chunks);
 	if (row.finished)
-		return lc__error(LC_INVALID, 0, "%s: %s is finished", dir,
-		    step->name);
+		return lc__error(LC_INVALID, 0, "%s: %s is finished", dir, step->name);
 	return LC_OK;
 }
 
 lc_status
-lc__input_advance(struct lc__change *change, struct lc__input_step *step,
-    uint64_t chunk, const struct lc__ledger_row *ledger)
+lc__input_advance(struct lc__change *change, struct lc__input_step *step, uint64_t chunk,
+    const struct lc__ledger_row *ledger)
 {
 	const struct lc__order_row order = {
-		.chunk = chunk, .input = step->index, .ordinal = step->chunks,
-		.records = ledger->records, .length = ledger->length,
-		.digest = step->digest
+		.chunk = chunk,
+		.input = step->index,
+		.ordinal = step->chunks,
+		.records = ledger->records,
+		.length = ledger->length,
+		.digest = step->digest,
 	};
 	struct lc__fill_row fill;
 	struct lc__input_row row;
@@ -158,8 +155,10 @@ lc__input_advance(struct lc__change *change, struct lc__input_step *step,
 	row.cursor = step->cursor;
 	return_if_error(lc__input_put(change, step->index, &row));
 	step->after = (struct lc__input_row){
-		.chunks = row.chunks, .records = row.records,
-		.length = row.length, .finished = row.finished
+		.chunks = row.chunks,
+		.records = row.records,
+		.length = row.length,
+		.finished = row.finished,
 	};
 	fill.committed += chunk != 0;
 	fill.finished += step->finish;
@@ -193,12 +192,11 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 	bool intact;
 
 	return_if_error(lc__settings_load(s->env, s->txn, &settings));
-	while ((status = lc__ledger_after(s, id, &id, &row, &intact)) ==
-	    LC_OK) {
+	while ((status = lc__ledger_after(s, id, &id, &row, &intact)) == LC_OK) {
 		if (!intact)
-			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of "
-			    "chunk %llu is damaged", lc__env_dir(s->env),
-			    (unsigned long long)id);
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: the ledger row of chunk %llu is damaged",
+			    lc__env_dir(s->env), (unsigned long long)id);
 		if (row.live > 0)
 			add_plain(out, id, &row, *settings.length_field != '\0');
 	}

@@ -9,10 +9,10 @@
 struct lc__input_step {
 	uint32_t index;
 	const char *name;
-	uint64_t chunks;   /* that were committed before, as the writer knows it */
-	lc_id cursor;      /* to store */
+	uint64_t chunks; /* that were committed before, as the writer knows it */
+	lc_id cursor;    /* to store */
 	bool finish;
-	uint64_t digest;   /* of the records */
+	uint64_t digest;            /* of the records */
 	struct lc__input_row after; /* gets the counts that were stored; no pointers */
 };
 
@@ -22,8 +22,7 @@ LC_CHECKED lc_status lc__input_check(struct lc__change *change,
 /** Store the input's row, and publish the chunks whose place in the order is now settled.
  *  @param chunk, row the new chunk; 0 if there is none */
 LC_CHECKED lc_status lc__input_advance(struct lc__change *change,
-    struct lc__input_step *step, uint64_t chunk,
-    const struct lc__ledger_row *row);
+    struct lc__input_step *step, uint64_t chunk, const struct lc__ledger_row *row);
 
 /** Give waiting chunks their places, as far as the order is settled. */
 LC_CHECKED lc_status lc__order_publish(struct lc__change *change,

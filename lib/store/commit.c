@@ -20,30 +20,30 @@
 /* A put or delete that was not replaced by a later one. */
 struct item {
 	const unsigned char *bytes; /* the pending record */
-	size_t size;     /* of the record */
-	uint64_t length; /* by the module's length field; 0 for a delete */
-	uint32_t schema; /* position in pending->schemas */
-	bool skip;       /* a delete of a key that does not exist */
+	size_t size;                /* of the record */
+	uint64_t length;            /* by the module's length field; 0 for a delete */
+	uint32_t schema;            /* position in pending->schemas */
+	bool skip;                  /* a delete of a key that does not exist */
 };
 
 /* A commit under way. */
 struct commit {
 	struct lc__change *change;
 	const struct lc__pending *pending;
-	struct lc__input_step *step; /* NULL for a handle's own writes */
-	struct item *items;    /* in put order */
+	struct lc__input_step *step;   /* NULL for a handle's own writes */
+	struct item *items;            /* in put order */
 	struct lc__new_entry *entries; /* of the items; sorted by cache_id in the end */
-	uint32_t count;        /* of items and entries */
-	struct lc__dead *dead; /* the records that the items replace */
+	uint32_t count;                /* of items and entries */
+	struct lc__dead *dead;         /* the records that the items replace */
 	uint32_t ndead;
-	uint32_t *schema_ids;  /* ids in the module of pending->schemas */
-	lc_settings settings;  /* of the module */
+	uint32_t *schema_ids;       /* ids in the module of pending->schemas */
+	lc_settings settings;       /* of the module */
 	struct lc__measure measure; /* measures by settings.length_field */
-	struct lc__ledger_row row; /* of the new chunk */
-	uint64_t chunk;            /* its id; 0 without a chunk */
-	struct lc__counters counts;  /* counters that this commit saves */
+	struct lc__ledger_row row;  /* of the new chunk */
+	uint64_t chunk;             /* its id; 0 without a chunk */
+	struct lc__counters counts; /* counters that this commit saves */
 	struct lc__evicted evicted; /* what was evicted for the budget */
-	uint32_t nreads;           /* read chunks that were noted */
+	uint32_t nreads;            /* read chunks that were noted */
 };
 
 /* ---- collecting ----------------------------------------------------------- */
@@ -61,16 +61,19 @@ collect(struct commit *c)
 		if (entry->dead)
 			continue;
 		lc__pending_record(pending, entry, &record);
-		c->entries[c->count++] = (struct lc__new_entry) {
-			.prefix = lc__sort_prefix(&record.id), .id = record.id,
+		c->entries[c->count++] = (struct lc__new_entry){
+			.prefix = lc__sort_prefix(&record.id),
+			.id = record.id,
 			.hash = entry->hash,
-			.location = entry->deletes ? LC__TOMBSTONE : 0
+			.location = entry->deletes ? LC__TOMBSTONE : 0,
 		};
 		item->bytes = lc__record_start(&record);
 		item->size = record.size;
 		item->schema = entry->schema;
-		item->length = entry->deletes ? 0 : lc__measure(&c->measure,
-		    &record, pending->schemas[entry->schema].known->schema);
+		item->length = entry->deletes
+		    ? 0
+		    : lc__measure(&c->measure, &record,
+			  pending->schemas[entry->schema].known->schema);
 		item->skip = false;
 	}
 }
@@ -90,25 +93,23 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 	old->length = 0;
 	if (!lc__measures(&c->measure))
 		return LC_OK;
-	status = lc__snapshot_schema(&c->change->snapshot, found->record.schema,
-	    &known);
+	status = lc__snapshot_schema(&c->change->snapshot, found->record.schema, &known);
 	if (status == LC_OK)
-		old->length = lc__measure(&c->measure, &found->record,
-		    known->schema);
+		old->length = lc__measure(&c->measure, &found->record, known->schema);
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
 /* An input replaces nothing. If the look-up failed, nobody can say that the key is new:
  * refuse it too. */
 static lc_status
-refuse_existing(const struct commit *c, const struct lc__lookup *lookup,
-    lc_status found)
+refuse_existing(const struct commit *c, const struct lc__lookup *lookup, lc_status found)
 {
 	if (found == LC_NOT_FOUND)
 		return LC_OK;
-	return found != LC_OK ? found : lc__error(LC_EXISTS, 0,
-	    "%s: key %s is in the module already", c->step->name,
-	    lc__quote_id(lookup->id.data, lookup->id.size));
+	return found != LC_OK
+	    ? found
+	    : lc__error(LC_EXISTS, 0, "%s: key %s is in the module already",
+		  c->step->name, lc__quote_id(lookup->id.data, lookup->id.size));
 }
 
 /* Find the record that an item replaces, and note that it dies. */
@@ -116,11 +117,11 @@ static lc_status
 find_replaced(struct commit *c, uint32_t i)
 {
 	struct lc__lookup lookup = {
-		.id = c->entries[i].id, .hash = c->entries[i].hash,
-		.location = LC__TOMBSTONE
+		.id = c->entries[i].id,
+		.hash = c->entries[i].hash,
+		.location = LC__TOMBSTONE,
 	};
-	const lc_status status = lc__index_find(&c->change->snapshot, &lookup,
-	    true);
+	const lc_status status = lc__index_find(&c->change->snapshot, &lookup, true);
 
 	if (c->step != NULL)
 		return refuse_existing(c, &lookup, status);
@@ -128,9 +129,9 @@ find_replaced(struct commit *c, uint32_t i)
 	 * so 0 bytes die; the location stands in for the checksum, since no other record
 	 * has it. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
-		c->dead[c->ndead++] = (struct lc__dead) {
+		c->dead[c->ndead++] = (struct lc__dead){
 			.chunk = lc__location_chunk(lookup.location),
-			.checksum = lookup.location
+			.checksum = lookup.location,
 		};
 	} else if (status == LC_OK) {
 		return note_dead(c, &lookup);
@@ -146,12 +147,12 @@ static lc_status
 find_all_replaced(struct commit *c)
 {
 	for (uint32_t i = 0; i < c->count; i += LOOKUP_GROUP) {
-		const uint32_t end = c->count - i < LOOKUP_GROUP ? c->count :
-		    i + LOOKUP_GROUP;
+		const uint32_t end = c->count - i < LOOKUP_GROUP ? c->count
+								 : i + LOOKUP_GROUP;
 
 		for (uint32_t j = i; j < end; j++) {
 			const struct lc__lookup lookup = {
-				.hash = c->entries[j].hash
+				.hash = c->entries[j].hash,
 			};
 			lc__index_prefetch(&c->change->snapshot, &lookup);
 		}
@@ -200,8 +201,9 @@ schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
 	}
 	*out = s->state.next_schema;
 	if (*out >= LC__SCHEMAS_MAX)
-		return lc__error(LC_SCHEMA, 0, "%s: holds %d structures of values, "
-		    "which is the limit", lc__env_dir(s->env), LC__SCHEMAS_MAX);
+		return lc__error(LC_SCHEMA, 0,
+		    "%s: holds %d structures of values, which is the limit",
+		    lc__env_dir(s->env), LC__SCHEMAS_MAX);
 	s->state.next_schema++;
 	return lc__schema_row_put(s->txn, *out, wanted->schema);
 }
@@ -222,8 +224,7 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 		if (c->entries[i].location & LC__TOMBSTONE)
 			continue;
 		memcpy(p, item->bytes, item->size);
-		if (c->pending->schemas[item->schema].id !=
-		    c->schema_ids[item->schema])
+		if (c->pending->schemas[item->schema].id != c->schema_ids[item->schema])
 			lc__record_seal(p, c->schema_ids[item->schema]);
 		lc__ledger_hash(&c->row, p);
 		(void)lc__record_parse(p, item->size, &record);
@@ -256,8 +257,8 @@ add_chunk(struct commit *c, const struct lc__directory_build *directory)
 	unsigned char *records;
 	uint64_t chunk;
 
-	return_if_error(lc__change_add_chunk(c->change, &c->row, directory,
-	    &chunk, &records));
+	return_if_error(
+	    lc__change_add_chunk(c->change, &c->row, directory, &chunk, &records));
 	return_if_error(fill_chunk(c, chunk, records));
 	lc__ledger_name_records(&c->row);
 	if (c->step != NULL) {
@@ -273,7 +274,7 @@ static lc_status
 write_chunk(struct commit *c)
 {
 	struct lc__directory_build directory = {
-		.has_lengths = lc__measures(&c->measure)
+		.has_lengths = lc__measures(&c->measure),
 	};
 	lc_status status = LC_OK;
 
@@ -304,8 +305,7 @@ note_reads(struct commit *c)
 	lc__env_unlock(env);
 	if (c->nreads > 0 && chunks == NULL)
 		return lc__no_memory("commit");
-	status = lc__evict_note_reads(c->change, chunks, c->nreads,
-	    lc__clock_wall_ms());
+	status = lc__evict_note_reads(c->change, chunks, c->nreads, lc__clock_wall_ms());
 	free(chunks);
 	return status;
 }
@@ -346,8 +346,7 @@ static void
 finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
 {
 	lc__env_lock(env);
-	lc__counters_duration(&lc__module_of(env)->counts,
-	    lc__clock_ns() - started_ns);
+	lc__counters_duration(&lc__module_of(env)->counts, lc__clock_ns() - started_ns);
 	lc__reads_forget_locked(&lc__module_of(env)->reads, c->nreads);
 	lc__env_unlock(env);
 }
@@ -369,23 +368,24 @@ write_rows(struct commit *c)
 	struct lc__snapshot *s = &c->change->snapshot;
 	const uint32_t stored = s->state.next_schema;
 
-	return_if_error(c->step != NULL ? lc__input_check(c->change, c->step) :
-	    lc__check_plain_now(&c->change->snapshot, "put"));
+	return_if_error(c->step != NULL
+		? lc__input_check(c->change, c->step)
+		: lc__check_plain_now(&c->change->snapshot, "put"));
 	return_if_error(lc__settings_load(s->env, s->txn, &c->settings));
-	c->measure = (struct lc__measure) { .field = c->settings.length_field };
+	c->measure = (struct lc__measure){ .field = c->settings.length_field };
 	collect(c);
 	return_if_error(find_all_replaced(c));
 	for (uint32_t i = 0; i < c->pending->nschemas; i++)
-		return_if_error(schema_id(s, c->pending->schemas[i].known,
-		    stored, &c->schema_ids[i]));
+		return_if_error(schema_id(s, c->pending->schemas[i].known, stored,
+		    &c->schema_ids[i]));
 	drop_skipped(c);
 	return_if_error(write_chunk(c));
 	if (c->count > 0)
-		return_if_error(lc__change_add_run(c->change, c->entries,
-		    c->count));
+		return_if_error(lc__change_add_run(c->change, c->entries, c->count));
 	return_if_error(lc__change_bury(c->change, c->dead, c->ndead));
-	return_if_error(c->step != NULL ? lc__input_advance(c->change, c->step,
-	    c->chunk, &c->row) : keep_budget(c));
+	return_if_error(c->step != NULL
+		? lc__input_advance(c->change, c->step, c->chunk, &c->row)
+		: keep_budget(c));
 	return write_counts(c);
 }
 
@@ -422,8 +422,8 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 	else
 		status = lc__change_run(env, durability, write_change, &c);
 	for (uint32_t i = 0; i < pending->nschemas && status == LC_OK; i++)
-		lc__schemas_stored(lc__module_of(env)->schemas,
-		    pending->schemas[i].known, c.schema_ids[i]);
+		lc__schemas_stored(lc__module_of(env)->schemas, pending->schemas[i].known,
+		    c.schema_ids[i]);
 	settle_counts(env, &c, status == LC_OK);
 	if (status == LC_OK)
 		finish_counts(env, &c, started_ns);

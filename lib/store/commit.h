@@ -15,8 +15,7 @@ struct lc__input_step;
  * changes
  * @return also LC_EXISTS, for an input, if the module has one of the keys.
  */
-LC_CHECKED lc_status lc__commit(struct lc__env *env,
-    const struct lc__pending *pending, lc_durability durability,
-    struct lc__input_step *step);
+LC_CHECKED lc_status lc__commit(struct lc__env *env, const struct lc__pending *pending,
+    lc_durability durability, struct lc__input_step *step);
 
 #endif

@@ -25,8 +25,8 @@
 struct result {
 	enum { RESULT_UNSET, RESULT_SET, RESULT_FAILED } state;
 	struct lc__encoded record; /* if RESULT_SET */
-	lc_status status;         /* if it failed: LC_FAILED, or LC_NO_MEMORY from here */
-	char *why;                /* if it failed; NULL if there was no memory for it */
+	lc_status status; /* if it failed: LC_FAILED, or LC_NO_MEMORY from here */
+	char *why;        /* if it failed; NULL if there was no memory for it */
 };
 
 struct lc_results {
@@ -57,14 +57,14 @@ open_result(lc_results *results, size_t j, struct result **out)
 	lc_status status;
 
 	if (j >= results->n)
-		return lc__error(LC_INVALID, 0,
-		    "result %zu: only %zu were asked for", j, results->n);
+		return lc__error(LC_INVALID, 0, "result %zu: only %zu were asked for", j,
+		    results->n);
 	*out = &results->items[j];
 	if ((*out)->state == RESULT_UNSET)
 		return LC_OK;
 	status = lc__error(LC_INVALID, 0, "result %zu of key %s is set twice", j,
 	    lc__quote_id(results->keys[results->missing[j]].data,
-	    results->keys[results->missing[j]].size));
+		results->keys[results->missing[j]].size));
 	fail_result(*out, LC_FAILED, "its result is set twice");
 	return status;
 }
@@ -86,8 +86,9 @@ lc_result_tensor(lc_results *results, size_t j, const lc_tensor *tensor)
 	struct result *result;
 
 	return_if_error(open_result(results, j, &result));
-	return close_result(result, lc__put_encode_tensor(results->cache,
-	    &results->keys[results->missing[j]], tensor, &result->record));
+	return close_result(result,
+	    lc__put_encode_tensor(results->cache, &results->keys[results->missing[j]],
+		tensor, &result->record));
 }
 
 lc_status
@@ -96,8 +97,9 @@ lc_result_value(lc_results *results, size_t j, const lc_value *value)
 	struct result *result;
 
 	return_if_error(open_result(results, j, &result));
-	return close_result(result, lc__put_encode_value(results->cache,
-	    &results->keys[results->missing[j]], value, &result->record));
+	return close_result(result,
+	    lc__put_encode_value(results->cache, &results->keys[results->missing[j]],
+		value, &result->record));
 }
 
 void
@@ -176,8 +178,8 @@ is_undecided(const struct compute *c, const struct lc__want *want)
 static void
 look_up(struct compute *c, size_t at)
 {
-	const lc_status status =
-	    lc_get(c->cache, c->keys[at].data, c->keys[at].size, &c->out[at]);
+	const lc_status status = lc_get(c->cache, c->keys[at].data, c->keys[at].size,
+	    &c->out[at]);
 
 	if (status == LC_CORRUPT)
 		lc__cache_log(c->cache, "get or compute: it is computed again: %s",
@@ -190,11 +192,9 @@ look_up(struct compute *c, size_t at)
 
 /* Decide an item by a record in memory. */
 static void
-show(struct compute *c, size_t at, struct lc__block *block,
-    struct lc__known *known)
+show(struct compute *c, size_t at, struct lc__block *block, struct lc__known *known)
 {
-	const lc_status status =
-	    lc__view_block(c->cache, block, known, &c->out[at]);
+	const lc_status status = lc__view_block(c->cache, block, known, &c->out[at]);
 
 	if (status != LC_OK)
 		fail_item(c, at, status);
@@ -224,8 +224,7 @@ sort_out(struct compute *c, size_t at, const lc_error *batch)
 	} else if (batch->status == status) {
 		fail_item(c, at, lc__error_raise(batch));
 	} else {
-		fail_item(c, at, lc__error(status, 0, "%s",
-		    lc_status_name(status)));
+		fail_item(c, at, lc__error(status, 0, "%s", lc_status_name(status)));
 	}
 }
 
@@ -248,8 +247,9 @@ list_wants(struct compute *c, size_t n)
 		if (c->out[i].status != UNDECIDED)
 			continue;
 		c->wants[c->n++] = (struct lc__want){
-			.at = i, .id = c->keys[i],
-			.hash = lc__run_hash(seed, c->keys[i].data, c->keys[i].size)
+			.at = i,
+			.id = c->keys[i],
+			.hash = lc__run_hash(seed, c->keys[i].data, c->keys[i].size),
 		};
 	}
 	return LC_OK;
@@ -268,15 +268,15 @@ is_missing(const struct compute *c, size_t i)
 /* Store a result, show it, and pass it to those who wait, who get it even if it could not
  * be stored. */
 static void
-take_result(struct compute *c, struct lc__want *want,
-    const struct result *result)
+take_result(struct compute *c, struct lc__want *want, const struct result *result)
 {
 	lc_status status;
 
 	if (result->state == RESULT_FAILED) {
 		atomic_fetch_add(&c->cache->compute_failures, 1);
-		fail_item(c, want->at, lc__error(result->status, 0, "%s",
-		    result->why != NULL ? result->why : "out of memory"));
+		fail_item(c, want->at,
+		    lc__error(result->status, 0, "%s",
+			result->why != NULL ? result->why : "out of memory"));
 		return;
 	}
 	atomic_fetch_add(&c->cache->computed, 1);
@@ -285,8 +285,8 @@ take_result(struct compute *c, struct lc__want *want,
 		show(c, want->at, result->record.block, result->record.known);
 	else
 		fail_item(c, want->at, status);
-	lc__inflight_set(want, (struct lc__inflight_outcome){ result->record.block,
-	    result->record.known });
+	lc__inflight_set(want,
+	    (struct lc__inflight_outcome){ result->record.block, result->record.known });
 }
 
 /* Call the function for @p n keys. */
@@ -295,8 +295,11 @@ call_fn(struct compute *c, size_t n)
 {
 	size_t *missing = calloc(n, sizeof(*missing));
 	lc_results results = {
-		.cache = c->cache, .keys = c->keys, .missing = missing, .n = n,
-		.items = calloc(n, sizeof(*results.items))
+		.cache = c->cache,
+		.keys = c->keys,
+		.missing = missing,
+		.n = n,
+		.items = calloc(n, sizeof(*results.items)),
 	};
 	size_t j = 0;
 
@@ -350,8 +353,8 @@ share(struct compute *c, size_t i)
 	lc_status status = c->out[first].status;
 
 	if (status == LC_OK)
-		status = lc__inflight_wait(c->cache->inflight, &c->call,
-		    &c->wants[i], &outcome);
+		status = lc__inflight_wait(c->cache->inflight, &c->call, &c->wants[i],
+		    &outcome);
 	if (status != LC_OK)
 		fail_item(c, c->wants[i].at, status);
 	else
@@ -433,24 +436,28 @@ complete(struct compute *c, size_t n, lc_status status)
 	if (c->failed == 0)
 		return LC_OK;
 	(void)lc__error_raise(&c->first);
-	return lc__error_prefix("get or compute: %zu of %zu failed; key %s",
-	    c->failed, n, lc__quote_id(c->keys[c->first_at].data,
-	    c->keys[c->first_at].size));
+	return lc__error_prefix("get or compute: %zu of %zu failed; key %s", c->failed, n,
+	    lc__quote_id(c->keys[c->first_at].data, c->keys[c->first_at].size));
 }
 
 lc_status
-lc_get_or_compute(lc_cache *cache, const lc_id *keys, size_t n,
-    lc_compute_fn fn, void *ctx, lc_view *out)
+lc_get_or_compute(lc_cache *cache, const lc_id *keys, size_t n, lc_compute_fn fn,
+    void *ctx, lc_view *out)
 {
 	const uint64_t number = lc__inflight_number(cache->inflight);
 	size_t n_missing = 0;
-	const lc_status status =
-	    lc_get_batch(cache, n, keys, out, NULL, &n_missing);
+	const lc_status status = lc_get_batch(cache, n, keys, out, NULL, &n_missing);
 
 	if (status == LC_OK && n_missing == 0)
 		return LC_OK;
-	return complete(&(struct compute){
-		.cache = cache, .keys = keys, .fn = fn, .ctx = ctx, .out = out,
-		.number = number
-	}, n, status);
+	return complete(
+	    &(struct compute){
+		.cache = cache,
+		.keys = keys,
+		.fn = fn,
+		.ctx = ctx,
+		.out = out,
+		.number = number,
+	    },
+	    n, status);
 }

@@ -14,8 +14,7 @@ lc_settings_get(lc_cache *cache, lc_settings *out)
 	lc_status status;
 
 	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0,
-		    "settings: struct_size is not set");
+		return lc__error(LC_INVALID, 0, "settings: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = lc__settings_load(cache->env, snapshot->txn, &settings);
 	lc__snapshot_give(snapshot, 0);
@@ -39,14 +38,13 @@ has_records(struct lc__env *env, struct lc__txn *txn, bool *out)
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "%s: the state row is missing",
 		    lc__env_dir(env));
-	return status == LC_OK ? LC_OK : lc__error_prefix("%s: state row",
-	    lc__env_dir(env));
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s: state row", lc__env_dir(env));
 }
 
 /* A module with records keeps its length field: their lengths are summed by it. */
 static lc_status
-check_field(struct lc__env *env, struct lc__txn *txn,
-    const lc_settings *settings)
+check_field(struct lc__env *env, struct lc__txn *txn, const lc_settings *settings)
 {
 	lc_settings old;
 	bool records = false;
@@ -55,8 +53,10 @@ check_field(struct lc__env *env, struct lc__txn *txn,
 	if (strcmp(old.length_field, settings->length_field) == 0)
 		return LC_OK;
 	return_if_error(has_records(env, txn, &records));
-	return !records ? LC_OK : lc__error(LC_INVALID, 0, "settings: the length "
-	    "field of a module with records cannot be changed");
+	return !records ? LC_OK
+			: lc__error(LC_INVALID, 0,
+			      "settings: the length "
+			      "field of a module with records cannot be changed");
 }
 
 static lc_status
@@ -83,8 +83,7 @@ lc_settings_set(lc_cache *cache, const lc_settings *settings)
 	lc_status status;
 
 	if (settings->struct_size != sizeof(*settings))
-		return lc__error(LC_INVALID, 0,
-		    "settings: struct_size is not set");
+		return lc__error(LC_INVALID, 0, "settings: struct_size is not set");
 	return_if_error(lc__settings_check(settings));
 	return_if_error(lc__check_writable(cache, "settings"));
 	status = store_once(cache->env, settings, &txn);
@@ -103,10 +102,14 @@ lc_settings_set(lc_cache *cache, const lc_settings *settings)
 /* ---- words --------------------------------------------------------------- */
 
 static const char *const policies[] = {
-	[LC_EVOLVE] = "evolve", [LC_STRICT] = "strict", NULL
+	[LC_EVOLVE] = "evolve",
+	[LC_STRICT] = "strict",
+	NULL,
 };
 static const char *const evictions[] = {
-	[LC_EVICT_OLDEST] = "oldest", [LC_EVICT_UNREAD] = "unread", NULL
+	[LC_EVICT_OLDEST] = "oldest",
+	[LC_EVICT_UNREAD] = "unread",
+	NULL,
 };
 
 const char *

@@ -97,8 +97,7 @@ put_counts(struct lc__txn *txn, const struct lc__counters *counts)
 
 	for (size_t i = 0; i < COUNTS; i++)
 		lc__set64(row + i * 8, ((const uint64_t *)counts)[i]);
-	lc__set64(row + COUNTS * 8, lc__row_sum(row, COUNTS * 8,
-	    lc__row_seed(COUNTERS)));
+	lc__set64(row + COUNTS * 8, lc__row_sum(row, COUNTS * 8, lc__row_seed(COUNTERS)));
 	return lc__txn_put_meta(txn, COUNTERS, row, sizeof(row));
 }
 
@@ -179,8 +178,8 @@ lc__usage_load(struct lc__usage *usage, struct lc__txn *txn)
 	    (row.size - LC__ROW_SUM) / (USAGE_NUMBERS * 8) > LC__SCHEMAS_MAX)
 		return LC_OK;
 	usage->damaged = false;
-	return_if_error(reserve(usage,
-	    (uint32_t)((row.size - LC__ROW_SUM) / (USAGE_NUMBERS * 8))));
+	return_if_error(
+	    reserve(usage, (uint32_t)((row.size - LC__ROW_SUM) / (USAGE_NUMBERS * 8))));
 	numbers = (uint64_t *)usage->schemas;
 	for (size_t i = 0; i < usage->count * USAGE_NUMBERS; i++)
 		numbers[i] = lc__get64(row.data + i * 8);
@@ -188,13 +187,12 @@ lc__usage_load(struct lc__usage *usage, struct lc__txn *txn)
 }
 
 bool
-lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
-    uint32_t schema)
+lc__usage_same(const struct lc__usage *a, const struct lc__usage *b, uint32_t schema)
 {
 	static const struct lc__schema_usage none;
 
 	return memcmp(schema < a->count ? &a->schemas[schema] : &none,
-	    schema < b->count ? &b->schemas[schema] : &none, sizeof(none)) == 0;
+		   schema < b->count ? &b->schemas[schema] : &none, sizeof(none)) == 0;
 }
 
 /* After damage the summary may be too small: it never goes below 0. */
@@ -265,8 +263,7 @@ lc__usage_clear(struct lc__usage *usage, struct lc__txn *txn)
 {
 	return_if_error(lc__usage_load(usage, txn));
 	if (usage->count > 0)
-		memset(usage->schemas, 0,
-		    usage->count * sizeof(*usage->schemas));
+		memset(usage->schemas, 0, usage->count * sizeof(*usage->schemas));
 	usage->changed = true;
 	usage->damaged = false;
 	return LC_OK;
@@ -303,14 +300,12 @@ lc__usage_free(struct lc__usage *usage)
 /* ---- what this process counts -------------------------------------------- */
 
 void
-lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks,
-    uint32_t n)
+lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks, uint32_t n)
 {
 	uint64_t *grown;
 
 	if (reads->count + n > reads->room && reads->room < LC__READS_MAX) {
-		grown = realloc(reads->chunks,
-		    (reads->room * 2 + 64) * sizeof(*grown));
+		grown = realloc(reads->chunks, (reads->room * 2 + 64) * sizeof(*grown));
 		if (grown != NULL) {
 			reads->chunks = grown;
 			reads->room = reads->room * 2 + 64;
@@ -330,8 +325,7 @@ lc__reads_forget_locked(struct lc__reads *reads, uint32_t n)
 	if (n == 0)
 		return;
 	reads->count -= n;
-	memmove(reads->chunks, reads->chunks + n,
-	    reads->count * sizeof(*reads->chunks));
+	memmove(reads->chunks, reads->chunks + n, reads->count * sizeof(*reads->chunks));
 }
 
 void
@@ -347,8 +341,7 @@ lc__counters_take(struct lc__env *env, struct lc__counters *out)
 }
 
 void
-lc__counters_settle(struct lc__env *env, const struct lc__counters *taken,
-    bool saved)
+lc__counters_settle(struct lc__env *env, const struct lc__counters *taken, bool saved)
 {
 	struct lc__module *module = lc__module_of(env);
 

@@ -16,10 +16,10 @@
 
 /** Counters of a module, or of a part of its life. */
 struct lc__counters {
-	uint64_t hits, misses;     /* records asked for */
-	uint64_t puts, deletes;    /* committed */
-	uint64_t put_bytes;        /* of the records committed */
-	uint64_t commits;          /* that had puts or deletes */
+	uint64_t hits, misses;  /* records asked for */
+	uint64_t puts, deletes; /* committed */
+	uint64_t put_bytes;     /* of the records committed */
+	uint64_t commits;       /* that had puts or deletes */
 	uint64_t evicted_records, evicted_bytes;
 	uint64_t durations[LC__DURATIONS];
 };
@@ -34,8 +34,7 @@ void lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *
 /** Read the row in any transaction.
  *  @return LC_OK; LC_CORRUPT, with all counters 0, if it is missing or damaged: every
  *  module has the row. */
-LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn,
-    struct lc__counters *out);
+LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn, struct lc__counters *out);
 /** Add to the row in a write transaction. A row that is missing or damaged stays so. */
 LC_CHECKED lc_status lc__counters_store(struct lc__txn *txn,
     const struct lc__counters *more);
@@ -44,16 +43,15 @@ LC_CHECKED lc_status lc__counters_reset(struct lc__txn *txn);
 
 /** The duration, in microseconds, that @p of_1000 thousandths of all commits did not
  *  exceed. */
-uint64_t lc__counters_percentile(const struct lc__counters *counts,
-    uint64_t of_1000);
+uint64_t lc__counters_percentile(const struct lc__counters *counts, uint64_t of_1000);
 
 /* ---- usage --------------------------------------------------------------- */
 
 /** Usage of one schema. */
 struct lc__schema_usage {
 	uint64_t records;
-	uint64_t raw_bytes;    /* of tensors, decoded */
-	uint64_t stored_bytes; /* of tensors, as stored, without padding */
+	uint64_t raw_bytes;               /* of tensors, decoded */
+	uint64_t stored_bytes;            /* of tensors, as stored, without padding */
 	uint64_t tensors[LC_CODEC_COUNT]; /* number by codec */
 };
 
@@ -61,7 +59,7 @@ struct lc__schema_usage {
 struct lc__usage {
 	struct lc__schema_usage *schemas; /* by id; malloc'ed */
 	uint32_t count;
-	size_t room;  /* allocated */
+	size_t room; /* allocated */
 	bool loaded;
 	bool damaged; /* the row is missing or damaged */
 	bool changed; /* since it was loaded */
@@ -69,8 +67,7 @@ struct lc__usage {
 
 /** Read the row. If it is missing or damaged, which usage->damaged tells, there are no
  *  counts: nothing depends on this summary. */
-LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage,
-    struct lc__txn *txn);
+LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage, struct lc__txn *txn);
 
 /** Are the counts of a schema the same in both? */
 bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
@@ -84,12 +81,10 @@ LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
 LC_CHECKED lc_status lc__usage_reset(struct lc__txn *txn);
 
 /** Set all counts to 0. */
-LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage,
-    struct lc__txn *txn);
+LC_CHECKED lc_status lc__usage_clear(struct lc__usage *usage, struct lc__txn *txn);
 
 /** Store the row if it changed. */
-LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage,
-    struct lc__txn *txn);
+LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage, struct lc__txn *txn);
 
 void lc__usage_free(struct lc__usage *usage);
 
@@ -104,8 +99,7 @@ struct lc__reads {
 #define LC__READS_MAX 65536
 
 /** Remember that chunks were read. The caller holds the environment's lock. */
-void lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks,
-    uint32_t n);
+void lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks, uint32_t n);
 
 /** Forget the first @p n reads, which a commit has noted. Two commits may note the same
  *  ones. The caller holds the environment's lock. */
@@ -115,8 +109,8 @@ void lc__reads_forget_locked(struct lc__reads *reads, uint32_t n);
  *  lc__counters_settle(). */
 void lc__counters_take(struct lc__env *env, struct lc__counters *out);
 /** The counts that were taken are @p saved, or else can be taken again. */
-void lc__counters_settle(struct lc__env *env,
-    const struct lc__counters *taken, bool saved);
+void lc__counters_settle(struct lc__env *env, const struct lc__counters *taken,
+    bool saved);
 
 /** Save what this process counted since its last commit, if there is anything. A loss of
  *  power may undo this commit. */

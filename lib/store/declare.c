@@ -18,18 +18,19 @@ check_input(const lc_input *input, size_t at)
 	const size_t size = name == NULL ? 0 : strlen(input->name);
 
 	if (size == 0 || size > LC_INPUT_NAME_MAX)
-		return lc__error(LC_INVALID, 0, "declare: input %zu: its name "
-		    "must be 1 to %d bytes", at, LC_INPUT_NAME_MAX);
+		return lc__error(LC_INVALID, 0,
+		    "declare: input %zu: its name must be 1 to %d bytes", at,
+		    LC_INPUT_NAME_MAX);
 	for (size_t i = 0; i < size; i++)
 		if (name[i] < 0x20 || name[i] == 0x7f)
-			return lc__error(LC_INVALID, 0, "declare: input %zu: its "
-			    "name %s has control characters", at,
+			return lc__error(LC_INVALID, 0,
+			    "declare: input %zu: its name %s has control characters", at,
 			    lc__quote_id(name, size));
 	if (input->fingerprint.size > LC_INPUT_FINGERPRINT_MAX ||
 	    (input->fingerprint.size > 0 && input->fingerprint.data == NULL))
-		return lc__error(LC_INVALID, 0, "declare: input %s: its "
-		    "fingerprint must be at most %d bytes", input->name,
-		    LC_INPUT_FINGERPRINT_MAX);
+		return lc__error(LC_INVALID, 0,
+		    "declare: input %s: its fingerprint must be at most %d bytes",
+		    input->name, LC_INPUT_FINGERPRINT_MAX);
 	return LC_OK;
 }
 
@@ -81,19 +82,19 @@ same_bytes(const lc_id *a, const lc_id *b)
 
 /* Compare the name, and with @p fingerprint also that, with the declared input's. */
 static lc_status
-compare_one(struct lc__snapshot *s, const lc_input *input, uint32_t at,
-    bool fingerprint)
+compare_one(struct lc__snapshot *s, const lc_input *input, uint32_t at, bool fingerprint)
 {
 	const lc_id name = { input->name, strlen(input->name) };
 	struct lc__input_row row;
 
 	return_if_error(lc__input_get(s, at, &row));
 	if (!same_bytes(&row.name, &name))
-		return lc__error(LC_INVALID, 0, "declare: %s: input %u is %s "
-		    "there, not %s", lc__env_dir(s->env), at,
+		return lc__error(LC_INVALID, 0,
+		    "declare: %s: input %u is %s there, not %s", lc__env_dir(s->env), at,
 		    lc__quote_id(row.name.data, row.name.size), input->name);
 	if (fingerprint && !same_bytes(&row.fingerprint, &input->fingerprint))
-		return lc__error(LC_STALE, 0, "declare: %s: input %s has "
+		return lc__error(LC_STALE, 0,
+		    "declare: %s: input %s has "
 		    "another fingerprint than when it was declared",
 		    lc__env_dir(s->env), input->name);
 	return LC_OK;
@@ -106,13 +107,12 @@ compare(struct lc__snapshot *s, const struct declaration *d)
 
 	return_if_error(lc__fill_get(s, &fill));
 	if (fill.inputs != d->n)
-		return lc__error(LC_INVALID, 0, "declare: %s has %llu inputs, "
-		    "not %zu", lc__env_dir(s->env),
-		    (unsigned long long)fill.inputs, d->n);
+		return lc__error(LC_INVALID, 0, "declare: %s has %llu inputs, not %zu",
+		    lc__env_dir(s->env), (unsigned long long)fill.inputs, d->n);
 	for (int fingerprint = 0; fingerprint < 2; fingerprint++)
 		for (size_t i = 0; i < d->n; i++)
-			return_if_error(compare_one(s, &d->inputs[i],
-			    (uint32_t)i, fingerprint));
+			return_if_error(
+			    compare_one(s, &d->inputs[i], (uint32_t)i, fingerprint));
 	return LC_OK;
 }
 
@@ -125,7 +125,7 @@ store(struct lc__change *change, const struct declaration *d)
 		const lc_input *input = &d->inputs[i];
 		const struct lc__input_row row = {
 			.name = { input->name, strlen(input->name) },
-			.fingerprint = input->fingerprint
+			.fingerprint = input->fingerprint,
 		};
 
 		return_if_error(lc__input_put(change, (uint32_t)i, &row));
@@ -144,8 +144,8 @@ declare(struct lc__change *change, void *ctx)
 	if (filled)
 		return compare(s, d);
 	if (s->state.live > 0)
-		return lc__error(LC_INVALID, 0, "declare: %s holds %llu records "
-		    "of plain puts", lc__env_dir(s->env),
+		return lc__error(LC_INVALID, 0,
+		    "declare: %s holds %llu records of plain puts", lc__env_dir(s->env),
 		    (unsigned long long)s->state.live);
 	return store(change, d);
 }
@@ -175,8 +175,8 @@ lc_inputs_declare(lc_cache *cache, size_t n, const lc_input *inputs)
 	if (status != LC_NOT_FOUND)
 		return status;
 	return_if_error(lc__flush_all(cache));
-	return_if_error(lc__change_run(cache->env, cache->options.durability,
-	    declare, &d));
+	return_if_error(
+	    lc__change_run(cache->env, cache->options.durability, declare, &d));
 	/* Learn it at once, so that this process refuses puts from now on. */
 	return compare_now(cache, &d);
 }
@@ -195,18 +195,23 @@ tell(struct lc__snapshot *s, uint32_t index, int held,
 	memcpy(name, row.name.data, row.name.size);
 	name[row.name.size] = '\0';
 	info = (lc_input_info){
-		.index = index, .name = name, .fingerprint = row.fingerprint,
-		.cursor = row.cursor, .chunks = row.chunks,
-		.records = row.records, .length = row.length,
-		.finished = row.finished, .held = held
+		.index = index,
+		.name = name,
+		.fingerprint = row.fingerprint,
+		.cursor = row.cursor,
+		.chunks = row.chunks,
+		.records = row.records,
+		.length = row.length,
+		.finished = row.finished,
+		.held = held,
 	};
-	return fn(ctx, &info) == 0 ? LC_OK :
-	    lc__error(LC_CANCELLED, 0, "inputs: cancelled");
+	return fn(ctx, &info) == 0 ? LC_OK
+				   : lc__error(LC_CANCELLED, 0, "inputs: cancelled");
 }
 
 static lc_status
-tell_all(struct lc__snapshot *s,
-    int (*fn)(void *ctx, const lc_input_info *info), void *ctx)
+tell_all(struct lc__snapshot *s, int (*fn)(void *ctx, const lc_input_info *info),
+    void *ctx)
 {
 	struct lc__fill_row fill;
 	unsigned char *held;
@@ -224,8 +229,7 @@ tell_all(struct lc__snapshot *s,
 }
 
 lc_status
-lc_inputs(lc_cache *cache, int (*fn)(void *ctx, const lc_input_info *info),
-    void *ctx)
+lc_inputs(lc_cache *cache, int (*fn)(void *ctx, const lc_input_info *info), void *ctx)
 {
 	struct lc__snapshot *s;
 	lc_status status = LC_OK;
@@ -321,7 +325,8 @@ lock_for_finish(struct finishing *f)
 	if (status == LC_OK) {
 		f->n = (uint32_t)fill.inputs;
 		f->locked = calloc(f->n, 1);
-		status = f->locked == NULL ? lc__no_memory("finish") : lock_unfinished(s, f);
+		status = f->locked == NULL ? lc__no_memory("finish")
+					   : lock_unfinished(s, f);
 	}
 	lc__snapshot_give(s, 0);
 	return status;
@@ -336,8 +341,8 @@ lc_inputs_finish(lc_cache *cache)
 	return_if_error(lc__check_writable(cache, "finish"));
 	status = lock_for_finish(&f);
 	if (status == LC_OK)
-		status = lc__change_run(cache->env, cache->options.durability,
-		    finish, NULL);
+		status = lc__change_run(cache->env, cache->options.durability, finish,
+		    NULL);
 	for (uint32_t i = 0; i < f.n; i++)
 		if (f.locked != NULL && f.locked[i])
 			lc__input_unlock(cache->env, i);

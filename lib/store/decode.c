@@ -13,7 +13,7 @@
 struct lc__decoded_value {
 	struct lc__decoded_value *next;
 	lc_value *value;
-	uint32_t count;            /* of its tensors */
+	uint32_t count;             /* of its tensors */
 	struct lc__block *blocks[]; /* of each tensor; NULL if it is in place */
 };
 
@@ -21,8 +21,8 @@ struct lc__decoded_value {
 static lc_status
 damaged(const struct lc_cache *cache, const lc_id *id, const char *what)
 {
-	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s",
-	    lc__env_dir(cache->env), lc__quote_id(id->data, id->size), what);
+	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s", lc__env_dir(cache->env),
+	    lc__quote_id(id->data, id->size), what);
 }
 
 static lc_status
@@ -88,8 +88,11 @@ lc__decode_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
 static struct lc__lru_key
 key_of(const struct lc__record *record, uint64_t location, uint32_t i)
 {
-	return (struct lc__lru_key){ .location = location,
-		.checksum = lc__record_checksum(record), .part = i };
+	return (struct lc__lru_key){
+		.location = location,
+		.checksum = lc__record_checksum(record),
+		.part = i,
+	};
 }
 
 bool
@@ -109,11 +112,9 @@ decode(const struct lc__decoder *r, const struct lc__record_part *part,
 
 	if (block == NULL)
 		return no_memory(r);
-	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
-	    block->data)) {
+	if (!lc__codec_decode(part->codec, part->data, part->size, tensor, block->data)) {
 		lc__block_drop(block);
-		return damaged(r->cache, &r->record.id,
-		    "its coded bytes are damaged");
+		return damaged(r->cache, &r->record.id, "its coded bytes are damaged");
 	}
 	*out = block;
 	return LC_OK;
@@ -121,8 +122,8 @@ decode(const struct lc__decoder *r, const struct lc__record_part *part,
 
 /* Verify tensor @p i and set its data. A coded one comes from the LRU if it is there. */
 static lc_status
-read_tensor(const struct lc__decoder *r, uint32_t i,
-    const struct lc__record_part *part, lc_tensor *tensor, struct lc__block **block)
+read_tensor(const struct lc__decoder *r, uint32_t i, const struct lc__record_part *part,
+    lc_tensor *tensor, struct lc__block **block)
 {
 	struct lc__lru *lru = r->location != 0 ? r->cache->lru : NULL;
 	const struct lc__lru_key key = key_of(&r->record, r->location, i);
@@ -135,8 +136,7 @@ read_tensor(const struct lc__decoder *r, uint32_t i,
 	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
 	if (*block == NULL) {
 		if (r->verify && r->record.has_parts && !lc__part_intact(part))
-			return damaged(r->cache, &r->record.id,
-			    "checksum mismatch");
+			return damaged(r->cache, &r->record.id, "checksum mismatch");
 		if (part->codec == LC_CODEC_NONE)
 			return LC_OK;
 		return_if_error(decode(r, part, tensor, block));
@@ -147,8 +147,7 @@ read_tensor(const struct lc__decoder *r, uint32_t i,
 }
 
 lc_status
-lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out,
-    struct lc__block **block)
+lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out, struct lc__block **block)
 {
 	struct lc__record_part part;
 
@@ -169,17 +168,17 @@ free_value(struct lc__decoded_value *read)
 
 /* Decode the tensors below a node and build the value. */
 static lc_status
-restore(const struct lc__decoder *r, uint32_t node,
-    struct lc__decoded_value *read, lc_tensor *tensors, struct lc__record_part *parts)
+restore(const struct lc__decoder *r, uint32_t node, struct lc__decoded_value *read,
+    lc_tensor *tensors, struct lc__record_part *parts)
 {
 	const uint32_t first = r->schema->node[node].first_tensor;
 
 	lc__record_tensors(&r->record, r->schema, node, tensors, parts);
 	for (uint32_t i = 0; i < read->count; i++)
-		return_if_error(read_tensor(r, first + i, &parts[i], &tensors[i],
-		    &read->blocks[i]));
+		return_if_error(
+		    read_tensor(r, first + i, &parts[i], &tensors[i], &read->blocks[i]));
 	if (lc__value_restore(r->schema, node, tensors, r->record.plain,
-	    r->record.plain_size, &read->value) != LC_OK)
+		r->record.plain_size, &read->value) != LC_OK)
 		return lc__error_prefix("%s: key %s", lc__env_dir(r->cache->env),
 		    lc__quote_id(r->record.id.data, r->record.id.size));
 	return LC_OK;
@@ -189,8 +188,7 @@ restore(const struct lc__decoder *r, uint32_t node,
 #define FEW 8
 
 static lc_status
-read_node(const struct lc__decoder *r, uint32_t node,
-    struct lc__decoded_value *read)
+read_node(const struct lc__decoder *r, uint32_t node, struct lc__decoded_value *read)
 {
 	lc_tensor few[FEW], *tensors;
 	struct lc__record_part few_parts[FEW], *parts;
@@ -217,8 +215,7 @@ no_part(const struct lc__decoder *r, const char *path)
 }
 
 lc_status
-lc__decoder_value(struct lc__decoder *r, const char *path,
-    const lc_value **out)
+lc__decoder_value(struct lc__decoder *r, const char *path, const lc_value **out)
 {
 	struct lc__decoded_value *read;
 	const char *rest = NULL;

@@ -8,12 +8,12 @@
 
 /** A record whose values are being decoded. */
 struct lc__decoder {
-	struct lc_cache *cache;    /* its LRU and options apply */
+	struct lc_cache *cache; /* its LRU and options apply */
 	const struct lc__schema *schema;
-	struct lc__record record;  /* fits the schema; its head is verified */
-	uint64_t location;         /* 0: not committed */
-	bool verify;               /* verify the parts */
-	bool listed;               /* skip the tensors: they get no data */
+	struct lc__record record;         /* fits the schema; its head is verified */
+	uint64_t location;                /* 0: not committed */
+	bool verify;                      /* verify the parts */
+	bool listed;                      /* skip the tensors: they get no data */
 	struct lc__decoded_value *values; /* decoded so far */
 };
 
@@ -21,9 +21,8 @@ struct lc__decoder {
  * Begin with decoder->record, a record of a snapshot: verify its head if @p verify, and
  * compare it with its schema. End with lc__decoder_close().
  */
-LC_CHECKED lc_status lc__decoder_open(struct lc__decoder *decoder,
-    struct lc_cache *cache, struct lc__snapshot *snapshot, uint64_t location,
-    bool verify);
+LC_CHECKED lc_status lc__decoder_open(struct lc__decoder *decoder, struct lc_cache *cache,
+    struct lc__snapshot *snapshot, uint64_t location, bool verify);
 
 /** The tensor of a record without parts, in place; verified if @p verify. */
 LC_CHECKED lc_status lc__decode_alone(const struct lc_cache *cache,
@@ -44,12 +43,12 @@ LC_CHECKED lc_status lc__decoder_open_memory(struct lc__decoder *decoder,
  * @param block gets the memory of a decoded tensor, which the caller drops; NULL if the
  * tensor is in place
  */
-LC_CHECKED lc_status lc__decoder_tensor(struct lc__decoder *decoder,
-    lc_tensor *out, struct lc__block **block);
+LC_CHECKED lc_status lc__decoder_tensor(struct lc__decoder *decoder, lc_tensor *out,
+    struct lc__block **block);
 
 /** As lc_view_value(). The value is valid until lc__decoder_close(). */
-LC_CHECKED lc_status lc__decoder_value(struct lc__decoder *decoder,
-    const char *path, const lc_value **out);
+LC_CHECKED lc_status lc__decoder_value(struct lc__decoder *decoder, const char *path,
+    const lc_value **out);
 
 /** Free the values that were decoded. */
 void lc__decoder_close(struct lc__decoder *decoder);

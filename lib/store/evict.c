@@ -23,10 +23,10 @@ struct eviction {
 	struct lc__change *change;
 	struct candidate *candidates; /* malloc'ed */
 	size_t count, room;
-	struct lc__live_list live;    /* of the victims */
+	struct lc__live_list live; /* of the victims */
 	struct candidate victims[MAX_CHUNKS];
 	unsigned nvictims;
-	uint64_t bytes;               /* of the victims */
+	uint64_t bytes; /* of the victims */
 };
 
 static int
@@ -49,17 +49,18 @@ find_candidates(struct eviction *e, lc_evict how)
 	lc_status status;
 	bool intact;
 
-	while ((status = lc__ledger_after(s, c.id, &c.id, &c.row, &intact)) ==
-	    LC_OK && c.id < s->state.next_chunk - 1) {
+	while ((status = lc__ledger_after(s, c.id, &c.id, &c.row, &intact)) == LC_OK &&
+	    c.id < s->state.next_chunk - 1) {
 		/* Chunks of inputs are never evicted. */
 		if (!intact || c.row.source > 0)
 			continue;
 		/* Uses within a second are alike: then the older chunk goes. */
-		c.when = how == LC_EVICT_OLDEST ? c.id :
-		    (c.row.read_ms > c.row.time_ms ? c.row.read_ms :
-		    c.row.time_ms) / 1000;
-		return_if_error(lc__array_reserve(&e->candidates, &e->room,
-		    e->count + 1, "evict"));
+		c.when = how == LC_EVICT_OLDEST
+		    ? c.id
+		    : (c.row.read_ms > c.row.time_ms ? c.row.read_ms : c.row.time_ms) /
+			1000;
+		return_if_error(
+		    lc__array_reserve(&e->candidates, &e->room, e->count + 1, "evict"));
 		e->candidates[e->count++] = c;
 		if (how == LC_EVICT_OLDEST && e->count == 2 * MAX_CHUNKS)
 			break;
@@ -76,11 +77,11 @@ choose(struct eviction *e, uint64_t max_bytes, uint64_t limit)
 {
 	struct lc__snapshot *s = &e->change->snapshot;
 
-	for (size_t i = 0; i < e->count && e->nvictims < MAX_CHUNKS &&
-	    e->bytes < limit && s->state.bytes - e->bytes > max_bytes; i++) {
+	for (size_t i = 0; i < e->count && e->nvictims < MAX_CHUNKS && e->bytes < limit &&
+	     s->state.bytes - e->bytes > max_bytes;
+	     i++) {
 		const struct candidate *c = &e->candidates[i];
-		const lc_status status = lc__live_add(&e->live, s, c->id,
-		    &c->row, false);
+		const lc_status status = lc__live_add(&e->live, s, c->id, &c->row, false);
 
 		if (status == LC_CORRUPT)
 			continue;
@@ -106,9 +107,11 @@ bury_live(struct eviction *e)
 	for (uint32_t i = 0; i < e->live.count; i++) {
 		const struct lc__live_record *record = &e->live.records[i];
 
-		entries[i] = (struct lc__new_entry) {
-			.prefix = lc__sort_prefix(&record->id), .id = record->id,
-			.hash = record->hash, .location = LC__TOMBSTONE
+		entries[i] = (struct lc__new_entry){
+			.prefix = lc__sort_prefix(&record->id),
+			.id = record->id,
+			.hash = record->hash,
+			.location = LC__TOMBSTONE,
 		};
 	}
 	status = lc__change_add_run(e->change, entries, e->live.count);
@@ -120,8 +123,8 @@ static lc_status
 drop_victims(struct eviction *e, struct lc__evicted *out)
 {
 	for (unsigned i = 0; i < e->nvictims; i++)
-		return_if_error(lc__change_drop_chunk(e->change,
-		    e->victims[i].id, &e->victims[i].row));
+		return_if_error(lc__change_drop_chunk(e->change, e->victims[i].id,
+		    &e->victims[i].row));
 	out->chunks += e->nvictims;
 	out->records += e->live.count;
 	out->bytes += e->live.bytes;
@@ -169,15 +172,15 @@ lc__evict(struct lc__change *change, uint64_t max_bytes, lc_evict how,
 }
 
 lc_status
-lc__evict_note_reads(struct lc__change *change, const uint64_t *chunks,
-    size_t n, uint64_t now_ms)
+lc__evict_note_reads(struct lc__change *change, const uint64_t *chunks, size_t n,
+    uint64_t now_ms)
 {
 	for (size_t i = 0; i < n; i++) {
 		struct lc__ledger_row row;
 		uint64_t id;
 		bool intact;
-		const lc_status status = lc__ledger_seek(&change->snapshot,
-		    chunks[i], &id, &row, &intact);
+		const lc_status status = lc__ledger_seek(&change->snapshot, chunks[i],
+		    &id, &row, &intact);
 
 		if (status == LC_END)
 			continue;

@@ -35,7 +35,7 @@ is_full_locked(const struct lc_cache *cache, size_t more)
 {
 	return cache->open->count > 0 &&
 	    (cache->open->count >= cache->options.flush_every ||
-	    cache->open->used + more > cache->options.chunk_bytes);
+		cache->open->used + more > cache->options.chunk_bytes);
 }
 
 /* When the open buffer must be committed because of its age; 0 for never. */
@@ -109,9 +109,10 @@ warn_of_pins(struct lc_cache *cache)
 	if (age_ms <= cache->options.pin_warn_ms)
 		return;
 	cache->warned_ns = since_ns;
-	lc__cache_log(cache, "%s: a view or a walk is held since %llu s; freed "
-	    "space cannot be reused until it is released", cache->module_id,
-	    (unsigned long long)age_ms / 1000);
+	lc__cache_log(cache,
+	    "%s: a view or a walk is held since %llu s; freed "
+	    "space cannot be reused until it is released",
+	    cache->module_id, (unsigned long long)age_ms / 1000);
 }
 
 static void *
@@ -125,8 +126,8 @@ flush_thread(void *arg)
 
 		cache->failed = cache->retry = false;
 		pthread_mutex_unlock(&cache->lock);
-		status = lc__commit(cache->env, cache->sealed,
-		    cache->options.durability, NULL);
+		status = lc__commit(cache->env, cache->sealed, cache->options.durability,
+		    NULL);
 		warn_of_pins(cache);
 		pthread_mutex_lock(&cache->lock);
 		if (status == LC_OK) {
@@ -247,11 +248,11 @@ make_room_locked(struct lc_cache *cache, size_t size)
 
 /* A put or delete for the open buffer: a draft to encode, or an encoded record. */
 struct addition {
-	uint64_t hash; /* of the cache_id */
-	size_t size;   /* of the record */
-	const struct lc__draft *draft;   /* NULL: record is set */
+	uint64_t hash;                 /* of the cache_id */
+	size_t size;                   /* of the record */
+	const struct lc__draft *draft; /* NULL: record is set */
 	const struct lc__record *record;
-	struct lc__known *known;         /* NULL for a delete */
+	struct lc__known *known; /* NULL for a delete */
 };
 
 static lc_status
@@ -260,11 +261,11 @@ add_locked(struct lc_cache *cache, const struct addition *a)
 	return_if_error(report_failure_locked(cache));
 	return_if_error(make_room_locked(cache, a->size));
 	if (a->draft != NULL)
-		return_if_error(lc__pending_add(cache->open, a->hash, a->draft,
-		    a->size, a->known));
+		return_if_error(
+		    lc__pending_add(cache->open, a->hash, a->draft, a->size, a->known));
 	else
-		return_if_error(lc__pending_add_record(cache->open, a->hash,
-		    a->record, a->known));
+		return_if_error(
+		    lc__pending_add_record(cache->open, a->hash, a->record, a->known));
 	cache->put_seq++;
 	atomic_fetch_add(&cache->pending, 1);
 	if (cache->open->count == 1) {
@@ -294,7 +295,8 @@ kept_key(const struct lc_cache *cache, const void *id, size_t id_size)
 {
 	return (struct lc__lru_key){
 		.location = lc__run_hash(lc__env_seed(cache->env), id, id_size),
-		.part = LC__LRU_RECORD, .id = { id, id_size }
+		.part = LC__LRU_RECORD,
+		.id = { id, id_size },
 	};
 }
 
@@ -306,8 +308,7 @@ lc__encode(const struct lc__draft *draft, struct lc__known *known,
 	struct lc__block *block;
 
 	if (size == 0)
-		return lc__error(LC_INVALID, 0,
-		    "its record is above the limit of 2 GiB");
+		return lc__error(LC_INVALID, 0, "its record is above the limit of 2 GiB");
 	block = lc__block_new(size);
 	if (block == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "put: %s: out of memory",
@@ -319,11 +320,9 @@ lc__encode(const struct lc__draft *draft, struct lc__known *known,
 
 /* On a rank that does not write: keep a put, or forget what a delete names. */
 static lc_status
-keep(struct lc_cache *cache, const struct lc__draft *draft,
-    struct lc__known *known)
+keep(struct lc_cache *cache, const struct lc__draft *draft, struct lc__known *known)
 {
-	const struct lc__lru_key key =
-	    kept_key(cache, draft->id.data, draft->id.size);
+	const struct lc__lru_key key = kept_key(cache, draft->id.data, draft->id.size);
 	struct lc__encoded encoded;
 
 	if (known == NULL) {
@@ -348,8 +347,7 @@ lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
 		return keep(cache, draft, known);
 	addition.size = lc__record_size(draft);
 	if (addition.size == 0)
-		return lc__error(LC_INVALID, 0,
-		    "its record is above the limit of 2 GiB");
+		return lc__error(LC_INVALID, 0, "its record is above the limit of 2 GiB");
 	addition.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
 	    draft->id.size);
 	return add(cache, &addition);
@@ -362,7 +360,9 @@ lc__flush_add_record(struct lc_cache *cache, const struct lc__record *record,
 	const struct addition addition = {
 		.hash = lc__run_hash(lc__env_seed(cache->env), record->id.data,
 		    record->id.size),
-		.size = record->size, .record = record, .known = known
+		.size = record->size,
+		.record = record,
+		.known = known,
 	};
 
 	return add(cache, &addition);
@@ -375,8 +375,7 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 	struct lc__record record;
 
 	/* Our own bytes: they always parse. */
-	(void)lc__record_parse(encoded->block->data, encoded->block->size,
-	    &record);
+	(void)lc__record_parse(encoded->block->data, encoded->block->size, &record);
 	if (cache->writes)
 		return lc__flush_add_record(cache, &record, encoded->known);
 	key = kept_key(cache, record.id.data, record.id.size);
@@ -485,9 +484,7 @@ static lc_status
 find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
     size_t id_size, struct lc__encoded *out, enum lc__uncommitted *answer)
 {
-	const struct lc__pending *const newest_first[] = {
-		cache->open, cache->sealed
-	};
+	const struct lc__pending *const newest_first[] = { cache->open, cache->sealed };
 
 	for (int i = 0; i < 2; i++) {
 		const struct lc__pending *pending = newest_first[i];
@@ -498,8 +495,7 @@ find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
 			entry = lc__pending_find(pending, hash, id, id_size);
 		if (entry == NULL)
 			continue;
-		*answer = entry->deletes ? LC__UNCOMMITTED_DELETED :
-		    LC__UNCOMMITTED_PUT;
+		*answer = entry->deletes ? LC__UNCOMMITTED_DELETED : LC__UNCOMMITTED_PUT;
 		if (entry->deletes || out == NULL)
 			return LC_OK;
 		lc__pending_record(pending, entry, &record);
@@ -516,8 +512,8 @@ find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
 
 /* On a rank that does not write. The LRU tells the schema with the block. */
 static void
-find_kept(struct lc_cache *cache, const void *id, size_t id_size,
-    struct lc__encoded *out, enum lc__uncommitted *answer)
+find_kept(struct lc_cache *cache, const void *id, size_t id_size, struct lc__encoded *out,
+    enum lc__uncommitted *answer)
 {
 	const struct lc__lru_key key = kept_key(cache, id, id_size);
 	const void *known = NULL;

@@ -16,15 +16,15 @@ struct lc__encoded {
 };
 
 /** Encode a draft, with its tensors as they are, into a block that the caller drops. */
-LC_CHECKED lc_status lc__encode(const struct lc__draft *draft,
-    struct lc__known *known, struct lc__encoded *out);
+LC_CHECKED lc_status lc__encode(const struct lc__draft *draft, struct lc__known *known,
+    struct lc__encoded *out);
 
 /**
  * Add a put, or with @p known NULL a delete. Waits while both buffers are full. Also
  * reports, once, a commit that has failed since.
  */
-LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache,
-    const struct lc__draft *draft, struct lc__known *known);
+LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known);
 /** Add a put of an encoded record, whose schema id and seal are set anew. Only on a rank
  *  that writes. */
 LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,

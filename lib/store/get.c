@@ -35,8 +35,7 @@ hold_value(const struct lc__decoder *decoder, lc_view *out)
 
 	if (kept == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
-		    lc__quote_id(decoder->record.id.data,
-		    decoder->record.id.size));
+		    lc__quote_id(decoder->record.id.data, decoder->record.id.size));
 	*kept = *decoder;
 	memset(&out->tensor, 0, sizeof(out->tensor));
 	out->kind = kept->schema->node[0].kind;
@@ -78,8 +77,7 @@ hold(struct lc__decoder *decoder, lc_view *out)
  */
 static lc_status
 open_view(struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location, lc_view *out,
-    unsigned *pins)
+    const struct lc__record *record, uint64_t location, lc_view *out, unsigned *pins)
 {
 	const bool verify = cache->options.verify != 0;
 
@@ -87,12 +85,12 @@ open_view(struct lc_cache *cache, struct lc__snapshot *snapshot,
 	if (record->has_parts) {
 		struct lc__decoder decoder = { .record = *record };
 
-		return_if_error(lc__decoder_open(&decoder, cache, snapshot,
-		    location, verify));
+		return_if_error(
+		    lc__decoder_open(&decoder, cache, snapshot, location, verify));
 		return_if_error(hold(&decoder, out));
 	} else {
-		return_if_error(lc__decode_alone(cache, snapshot, record, verify,
-		    &out->tensor));
+		return_if_error(
+		    lc__decode_alone(cache, snapshot, record, verify, &out->tensor));
 		out->kind = LC_TENSOR;
 		out->status = LC_OK;
 	}
@@ -152,8 +150,8 @@ willneed_view(const struct lc_cache *cache, const struct lc__record *record,
 
 /* Look among the handle's own uncommitted writes, and view a put. */
 static lc_status
-view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size,
-    lc_view *out, enum lc__uncommitted *answer)
+view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size, lc_view *out,
+    enum lc__uncommitted *answer)
 {
 	struct lc__encoded found = { NULL, NULL };
 	lc_status status;
@@ -171,8 +169,7 @@ view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size,
 
 /* Read from the newest commit, and pin it for the view. */
 static lc_status
-view_committed(struct lc_cache *cache, const void *id, size_t id_size,
-    lc_view *out)
+view_committed(struct lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 {
 	struct lc__snapshot *snapshot = NULL;
 	struct lc__lookup lookup;
@@ -186,8 +183,8 @@ view_committed(struct lc_cache *cache, const void *id, size_t id_size,
 	snapshot->misses += status == LC_NOT_FOUND;
 	if (status == LC_OK) {
 		willneed_view(cache, &lookup.record, lookup.location);
-		status = open_view(cache, snapshot, &lookup.record,
-		    lookup.location, out, &pins);
+		status = open_view(cache, snapshot, &lookup.record, lookup.location, out,
+		    &pins);
 	}
 	lc__snapshot_give(snapshot, pins);
 	return status;
@@ -212,8 +209,8 @@ lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 
 /* Copy a view's tensor to memory that the caller owns. */
 static lc_status
-get_copied(struct lc_cache *cache, const void *id, size_t id_size, void *buf,
-    size_t room, lc_tensor *out)
+get_copied(struct lc_cache *cache, const void *id, size_t id_size, void *buf, size_t room,
+    lc_tensor *out)
 {
 	lc_status status;
 	lc_view view;
@@ -237,8 +234,8 @@ lc_get_copy(lc_cache *cache, const void *id, size_t id_size, lc_tensor *out)
 }
 
 lc_status
-lc_get_into(lc_cache *cache, const void *id, size_t id_size, void *buf,
-    size_t room, lc_tensor *out)
+lc_get_into(lc_cache *cache, const void *id, size_t id_size, void *buf, size_t room,
+    lc_tensor *out)
 {
 	if (buf == NULL)
 		return lc__error(LC_INVALID, 0, "get: no buffer");
@@ -281,8 +278,8 @@ struct batch {
 	struct lc__snapshot *snapshot;
 	const lc_id *ids;
 	lc_view *views;
-	unsigned pins;    /* views that borrow from the snapshot */
-	lc_error first;   /* failure of the first item that failed */
+	unsigned pins;  /* views that borrow from the snapshot */
+	lc_error first; /* failure of the first item that failed */
 };
 
 static void
@@ -324,8 +321,8 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 	if (lookup->location & LC__TOMBSTONE)
 		return LC_OK;
 	/* find_item() meets any damage again, and names the key. */
-	if (lc__snapshot_chunk(batch->snapshot,
-	    lc__location_chunk(lookup->location), &chunk) != LC_OK ||
+	if (lc__snapshot_chunk(batch->snapshot, lc__location_chunk(lookup->location),
+		&chunk) != LC_OK ||
 	    lc__location_offset(lookup->location) >= chunk.end)
 		return LC_OK;
 	record = chunk.bytes + lc__location_offset(lookup->location);
@@ -343,16 +340,16 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 static lc_status
 find_item(struct batch *batch, struct lc__lookup *lookup)
 {
-	return_if_error(lc__index_find(batch->snapshot, lookup,
-	    batch->cache->options.verify != 0));
+	return_if_error(
+	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
 	willneed_view(batch->cache, &lookup->record, lookup->location);
 	return LC_OK;
 }
 
 /* Do one step for all items of a window, at positions @p at, that did not fail yet. */
 static void
-step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at,
-    size_t n, lc_status (*step)(struct batch *, struct lc__lookup *))
+step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at, size_t n,
+    lc_status (*step)(struct batch *, struct lc__lookup *))
 {
 	for (size_t j = 0; j < n; j++) {
 		lc_status status;
@@ -393,8 +390,8 @@ get_undecided(struct batch *batch, size_t n)
 				continue;
 			batch->snapshot->hits++;
 			status = open_view(batch->cache, batch->snapshot,
-			    &lookups[j].record, lookups[j].location,
-			    &batch->views[at[j]], &batch->pins);
+			    &lookups[j].record, lookups[j].location, &batch->views[at[j]],
+			    &batch->pins);
 			if (status != LC_OK)
 				fail_item(batch, at[j], status);
 		}
@@ -402,8 +399,8 @@ get_undecided(struct batch *batch, size_t n)
 }
 
 lc_status
-lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views,
-    size_t *missing, size_t *n_missing)
+lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views, size_t *missing,
+    size_t *n_missing)
 {
 	struct batch batch = { .cache = cache, .ids = ids, .views = views };
 	size_t absent = 0;
@@ -430,8 +427,7 @@ lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views,
 	}
 	if (n_missing != NULL)
 		*n_missing = absent;
-	return batch.first.status == LC_OK ? LC_OK :
-	    lc__error_raise(&batch.first);
+	return batch.first.status == LC_OK ? LC_OK : lc__error_raise(&batch.first);
 }
 
 lc_status

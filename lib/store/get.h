@@ -11,7 +11,7 @@ void lc__view_clear(lc_view *view, lc_status status);
 
 /** Make a view of a record that fills a block and is intact. The view holds the block
  *  for itself. */
-LC_CHECKED lc_status lc__view_block(struct lc_cache *cache,
-    struct lc__block *block, const struct lc__known *known, lc_view *out);
+LC_CHECKED lc_status lc__view_block(struct lc_cache *cache, struct lc__block *block,
+    const struct lc__known *known, lc_view *out);
 
 #endif

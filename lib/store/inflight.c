@@ -9,10 +9,11 @@
 
 /** A claim: a key that a call is computing. */
 struct lc__inflight_key {
-	struct lc__inflight_key *chain; /* the next in its slot, while it is in the table */
+	struct lc__inflight_key
+	    *chain; /* the next in its slot, while it is in the table */
 	const struct lc__inflight_call *call;  /* that computes it, until it is over */
 	const struct lc__inflight_call *asker; /* the last call that asked for it */
-	size_t first;  /* position in the wants of asker */
+	size_t first;                          /* position in the wants of asker */
 	lc_id id;      /* borrowed from the call's want, until it is over */
 	uint64_t hash; /* of the id */
 	bool over;     /* it was published */
@@ -21,13 +22,13 @@ struct lc__inflight_key {
 };
 
 struct lc__inflight {
-	pthread_mutex_t lock;     /* guards what follows, and all claims */
-	pthread_cond_t published; /* wakes those who wait */
+	pthread_mutex_t lock;            /* guards what follows, and all claims */
+	pthread_cond_t published;        /* wakes those who wait */
 	struct lc__inflight_key **slots; /* chains by hash; NULL while nslots is 0 */
-	size_t nslots;            /* 0 or a power of two */
-	size_t count;             /* number of claims in the table */
+	size_t nslots;                   /* 0 or a power of two */
+	size_t count;                    /* number of claims in the table */
 	struct lc__inflight_call *waits; /* calls that are waiting */
-	atomic_uint_fast64_t number; /* number of lc__inflight_publish() calls */
+	atomic_uint_fast64_t number;     /* number of lc__inflight_publish() calls */
 };
 
 /* ---- life ------------------------------------------------------------------ */
@@ -74,9 +75,9 @@ find_link_locked(const struct lc__inflight *inflight, const lc_id *id, uint64_t 
 {
 	struct lc__inflight_key **link = &inflight->slots[hash & (inflight->nslots - 1)];
 
-	while (*link != NULL && ((*link)->hash != hash ||
-	    (*link)->id.size != id->size ||
-	    memcmp((*link)->id.data, id->data, id->size) != 0))
+	while (*link != NULL &&
+	    ((*link)->hash != hash || (*link)->id.size != id->size ||
+		memcmp((*link)->id.data, id->data, id->size) != 0))
 		link = &(*link)->chain;
 	return link;
 }
@@ -100,7 +101,8 @@ reserve_locked(struct lc__inflight *inflight, size_t more)
 
 		while (claim != NULL) {
 			struct lc__inflight_key *next = claim->chain;
-			struct lc__inflight_key **slot = &slots[claim->hash & (nslots - 1)];
+			struct lc__inflight_key **slot =
+			    &slots[claim->hash & (nslots - 1)];
 
 			claim->chain = *slot;
 			*slot = claim;
@@ -147,7 +149,8 @@ claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *
     struct lc__want *wants, size_t i)
 {
 	struct lc__want *want = &wants[i];
-	struct lc__inflight_key **link = find_link_locked(inflight, &want->id, want->hash);
+	struct lc__inflight_key **link = find_link_locked(inflight, &want->id,
+	    want->hash);
 
 	if (*link == NULL) {
 		*link = new_claim(call, want);
@@ -225,8 +228,7 @@ lc__inflight_set(struct lc__want *want, struct lc__inflight_outcome outcome)
 }
 
 void
-lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
-    size_t n)
+lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 {
 	pthread_mutex_lock(&inflight->lock);
 	publish_locked(inflight, wants, n);
@@ -238,7 +240,7 @@ static const struct lc__inflight_key *
 waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 {
 	for (const struct lc__inflight_call *call = inflight->waits; call != NULL;
-	    call = call->next)
+	     call = call->next)
 		if (pthread_equal(call->thread, thread))
 			return call->waiting;
 	return NULL;
@@ -247,7 +249,8 @@ waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 /* Would the calling thread wait for itself? It has claims while it waits if the function
  * that computes them calls again. */
 static bool
-is_circular_locked(const struct lc__inflight *inflight, const struct lc__inflight_key *claim)
+is_circular_locked(const struct lc__inflight *inflight,
+    const struct lc__inflight_key *claim)
 {
 	while (claim != NULL && !claim->over) {
 		if (pthread_equal(claim->call->thread, pthread_self()))
@@ -288,15 +291,15 @@ lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
 	}
 	pthread_mutex_unlock(&inflight->lock);
 	if (circular)
-		return lc__error(LC_INVALID, 0, "get or compute: key %s: asked for "
+		return lc__error(LC_INVALID, 0,
+		    "get or compute: key %s: asked for "
 		    "by a function that is computing it",
 		    lc__quote_id(want->id.data, want->id.size));
 	return LC_OK;
 }
 
 void
-lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants,
-    size_t n)
+lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 {
 	pthread_mutex_lock(&inflight->lock);
 	leave_locked(wants, n);

@@ -21,26 +21,27 @@ struct lc__inflight_key;
 
 /** A running call, from its first claim to the end of its last wait. */
 struct lc__inflight_call {
-	pthread_t thread;                /* that makes the call */
+	pthread_t thread;                       /* that makes the call */
 	const struct lc__inflight_key *waiting; /* it waits for this claim now; or NULL */
-	struct lc__inflight_call *next;  /* the next call that waits */
+	struct lc__inflight_call *next;         /* the next call that waits */
 };
 
 /** A key that a call lacks. */
 struct lc__want {
-	size_t at;               /* position in the caller's keys */
-	lc_id id;                /* borrowed until lc__inflight_leave() */
-	uint64_t hash;           /* of the id */
+	size_t at;                      /* position in the caller's keys */
+	lc_id id;                       /* borrowed until lc__inflight_leave() */
+	uint64_t hash;                  /* of the id */
 	struct lc__inflight_key *claim; /* on the key; held */
-	size_t first;            /* position of the key's first want in this call */
-	bool mine;               /* this call has the claim, not another one */
+	size_t first; /* position of the key's first want in this call */
+	bool mine;    /* this call has the claim, not another one */
 };
 
 /** The outcome of a claim. */
 struct lc__inflight_outcome {
-	struct lc__block *block; /* the result; NULL: it was given up and must be looked up
+	struct lc__block
+	    *block;       /* the result; NULL: it was given up and must be looked up
 				    again */
-	const void *note;        /* the publisher's note about the block */
+	const void *note; /* the publisher's note about the block */
 };
 
 /** NULL without memory. */
@@ -78,8 +79,7 @@ LC_CHECKED lc_status lc__inflight_wait(struct lc__inflight *inflight,
     struct lc__inflight_outcome *out);
 
 /** Let go of the claims of all wants. */
-void lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants,
-    size_t n);
+void lc__inflight_leave(struct lc__inflight *inflight, struct lc__want *wants, size_t n);
 
 /* Around a fork: take the lock, release it. Only the calling thread exists in the child:
  * there, what other threads were computing is given up. */

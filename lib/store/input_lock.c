@@ -49,8 +49,8 @@ check_regular(int fd, const char *path)
 	struct stat st;
 
 	if (fd == -1 && errno == ELOOP)
-		return lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, which is not "
-		    "followed; remove it", path);
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: a symbolic link, which is not followed; remove it", path);
 	if (fd == -1 && errno != EISDIR && errno != ENXIO)
 		return lc__error_sys(errno, "%s: open", path);
 	if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -113,8 +113,10 @@ static struct flock
 range(short type, uint64_t first, uint64_t n)
 {
 	return (struct flock){
-		.l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)first,
-		.l_len = (off_t)n
+		.l_type = type,
+		.l_whence = SEEK_SET,
+		.l_start = (off_t)first,
+		.l_len = (off_t)n,
 	};
 }
 
@@ -128,13 +130,12 @@ lock(struct lc__env *env, uint64_t first, uint64_t n, const char *what)
 	if (fcntl(locks->fd, F_SETLK, &take) == 0)
 		return LC_OK;
 	if (errno != EAGAIN && errno != EACCES)
-		return lc__error_sys(errno, "%s: lock of %s",
-		    lc__env_dir(env), what);
+		return lc__error_sys(errno, "%s: lock of %s", lc__env_dir(env), what);
 	take = range(F_WRLCK, first, n);
 	if (fcntl(locks->fd, F_GETLK, &take) == -1 || take.l_type == F_UNLCK)
 		take.l_pid = 0;
-	return lc__error(LC_BUSY, 0, "%s: %s: process %ld writes it",
-	    lc__env_dir(env), what, (long)take.l_pid);
+	return lc__error(LC_BUSY, 0, "%s: %s: process %ld writes it", lc__env_dir(env),
+	    what, (long)take.l_pid);
 }
 
 static void
@@ -152,8 +153,8 @@ reserve_locked(struct lc__input_locks *locks, uint32_t input)
 {
 	const size_t before = locks->room;
 
-	return_if_error(lc__array_reserve(&locks->held, &locks->room, (size_t)input + 1,
-	    "inputs"));
+	return_if_error(
+	    lc__array_reserve(&locks->held, &locks->room, (size_t)input + 1, "inputs"));
 	memset(locks->held + before, 0, locks->room - before);
 	return LC_OK;
 }
@@ -206,8 +207,8 @@ lock_all_locked(struct lc__env *env, const char *operation)
 	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 
 	if (locks->all || locks->count > 0)
-		return lc__error(LC_BUSY, 0, "%s: %s: this process writes "
-		    "inputs of it", lc__env_dir(env), operation);
+		return lc__error(LC_BUSY, 0, "%s: %s: this process writes inputs of it",
+		    lc__env_dir(env), operation);
 	return_if_error(lock(env, 0, 0, operation));
 	locks->all = true;
 	return LC_OK;
@@ -245,14 +246,12 @@ ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 		uint64_t from, to;
 
 		if (fcntl(lc__module_of(env)->locks.fd, F_GETLK, &found) == -1)
-			return lc__error_sys(errno, "%s: " FILE_NAME,
-			    lc__env_dir(env));
+			return lc__error_sys(errno, "%s: " FILE_NAME, lc__env_dir(env));
 		if (found.l_type == F_UNLCK)
 			return LC_OK;
-		from = (uint64_t)found.l_start < first ? first :
-		    (uint64_t)found.l_start;
-		to = found.l_len == 0 ? end :
-		    (uint64_t)found.l_start + (uint64_t)found.l_len;
+		from = (uint64_t)found.l_start < first ? first : (uint64_t)found.l_start;
+		to = found.l_len == 0 ? end
+				      : (uint64_t)found.l_start + (uint64_t)found.l_len;
 		if (to > end)
 			to = end;
 		/* The system reported a lock outside the range that was asked for. */

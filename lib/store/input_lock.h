@@ -16,12 +16,12 @@
 /** The locks of this process; part of struct lc__module, guarded by the environment's
  *  lock. */
 struct lc__input_locks {
-	int fd;               /* of inputs.lock; -1 until it is needed */
-	bool writable;        /* fd is open for writing: it can take locks */
-	bool all;             /* this process holds all inputs, also those not declared yet */
-	unsigned char *held;  /* 1 for each input that this process holds; malloc'ed */
-	size_t room;        /* bytes of held */
-	uint32_t count;       /* number of inputs held */
+	int fd;        /* of inputs.lock; -1 until it is needed */
+	bool writable; /* fd is open for writing: it can take locks */
+	bool all;      /* this process holds all inputs, also those not declared yet */
+	unsigned char *held; /* 1 for each input that this process holds; malloc'ed */
+	size_t room;         /* bytes of held */
+	uint32_t count;      /* number of inputs held */
 };
 
 void lc__input_locks_init(struct lc__input_locks *locks);

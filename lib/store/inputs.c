@@ -47,9 +47,8 @@ lc__input_decode(const void *bytes, size_t size, uint32_t index,
 	fingerprint = lc__get32(p + 32);
 	cursor = lc__get32(p + 36);
 	if (flags > flag_finished || name == 0 || name > LC_INPUT_NAME_MAX ||
-	    fingerprint > LC_INPUT_FINGERPRINT_MAX ||
-	    cursor > LC_INPUT_CURSOR_MAX || (size_t)name + fingerprint +
-	    cursor != size - head_size - LC__ROW_SUM ||
+	    fingerprint > LC_INPUT_FINGERPRINT_MAX || cursor > LC_INPUT_CURSOR_MAX ||
+	    (size_t)name + fingerprint + cursor != size - head_size - LC__ROW_SUM ||
 	    lc__get64(p) > LC__CHUNK_ID_MAX)
 		return false;
 	out->chunks = lc__get64(p);
@@ -74,14 +73,13 @@ lc__input_get(struct lc__snapshot *s, uint32_t index, struct lc__input_row *out)
 		    lc__env_dir(s->env), index);
 	return_if_error(status);
 	if (!lc__input_decode(value.data, value.size, index, out))
-		return lc__error(LC_CORRUPT, 0, "%s: the row of input %u is "
-		    "damaged", lc__env_dir(s->env), index);
+		return lc__error(LC_CORRUPT, 0, "%s: the row of input %u is damaged",
+		    lc__env_dir(s->env), index);
 	return LC_OK;
 }
 
 lc_status
-lc__input_put(struct lc__change *change, uint32_t index,
-    const struct lc__input_row *row)
+lc__input_put(struct lc__change *change, uint32_t index, const struct lc__input_row *row)
 {
 	struct lc__buf bytes = { 0 };
 	lc_status status;
@@ -89,8 +87,8 @@ lc__input_put(struct lc__change *change, uint32_t index,
 	if (!encode_input(row, index, &bytes))
 		status = lc__no_memory("inputs");
 	else
-		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index,
-		    bytes.data, bytes.size);
+		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index, bytes.data,
+		    bytes.size);
 	lc__buf_free(&bytes);
 	return status;
 }
@@ -113,8 +111,7 @@ lc__input_find(struct lc__snapshot *s, const char *name, uint32_t *index,
 		const lc_status status = lc__input_get(s, *index, out);
 
 		/* A damaged row of another input does not matter here. */
-		if (status != LC_OK && status != LC_CORRUPT &&
-		    status != LC_NOT_FOUND)
+		if (status != LC_OK && status != LC_CORRUPT && status != LC_NOT_FOUND)
 			return status;
 		if (status == LC_OK && lc__input_has_name(out, name))
 			return LC_OK;
@@ -145,17 +142,14 @@ decode_numbers(const unsigned char *bytes, size_t size, uint64_t seed, uint64_t 
 }
 
 static void
-encode_fill(const struct lc__fill_row *row,
-    unsigned char out[LC__FILL_ROW])
+encode_fill(const struct lc__fill_row *row, unsigned char out[LC__FILL_ROW])
 {
-	const uint64_t numbers[] = {
-		row->inputs, row->finished, row->committed, row->published,
-		row->records, row->length, row->prefix_hash, row->rounds.round,
-		row->rounds.input
-	};
+	const uint64_t numbers[] = { row->inputs, row->finished, row->committed,
+		row->published, row->records, row->length, row->prefix_hash,
+		row->rounds.round, row->rounds.input };
 
-	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers),
-	    lc__row_seed("fill"), out);
+	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), lc__row_seed("fill"),
+	    out);
 }
 
 bool
@@ -163,14 +157,18 @@ lc__fill_decode(const void *bytes, size_t size, struct lc__fill_row *out)
 {
 	uint64_t n[9];
 
-	if (!decode_numbers(bytes, size, lc__row_seed("fill"), n, 9) || n[0] == 0 || n[0] > LC__INPUTS_MAX ||
-	    n[1] > n[0] || n[3] > n[2] || n[8] >= n[0])
+	if (!decode_numbers(bytes, size, lc__row_seed("fill"), n, 9) || n[0] == 0 ||
+	    n[0] > LC__INPUTS_MAX || n[1] > n[0] || n[3] > n[2] || n[8] >= n[0])
 		return false;
 	*out = (struct lc__fill_row){
-		.inputs = n[0], .finished = n[1], .committed = n[2],
-		.published = n[3], .records = n[4], .length = n[5],
+		.inputs = n[0],
+		.finished = n[1],
+		.committed = n[2],
+		.published = n[3],
+		.records = n[4],
+		.length = n[5],
 		.prefix_hash = n[6],
-		.rounds = { .round = n[7], .input = (uint32_t)n[8] }
+		.rounds = { .round = n[7], .input = (uint32_t)n[8] },
 	};
 	return true;
 }
@@ -201,8 +199,10 @@ lc__fill_get(struct lc__snapshot *s, struct lc__fill_row *out)
 
 	if (status == LC_NOT_FOUND) {
 		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
-		return inputs == 0 ? LC_NOT_FOUND : lc__error(LC_CORRUPT, 0,
-		    "%s: the fill row is missing", lc__env_dir(s->env));
+		return inputs == 0
+		    ? LC_NOT_FOUND
+		    : lc__error(LC_CORRUPT, 0, "%s: the fill row is missing",
+			  lc__env_dir(s->env));
 	}
 	return_if_error(status);
 	if (!lc__fill_decode(value.data, value.size, out))
@@ -217,8 +217,7 @@ lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
 	unsigned char bytes[LC__FILL_ROW];
 
 	encode_fill(row, bytes);
-	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes,
-	    sizeof(bytes));
+	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes, sizeof(bytes));
 }
 
 /* ---- the rows of the order ----------------------------------------------- */
@@ -227,18 +226,15 @@ static void
 encode_order(const struct lc__order_row *row, uint64_t key,
     unsigned char out[LC__ORDER_ROW])
 {
-	const uint64_t numbers[] = {
-		row->chunk, row->input, row->ordinal, row->first_record,
-		row->records, row->first_unit, row->length, row->digest,
-		row->prefix_hash
-	};
+	const uint64_t numbers[] = { row->chunk, row->input, row->ordinal,
+		row->first_record, row->records, row->first_unit, row->length,
+		row->digest, row->prefix_hash };
 
 	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), key, out);
 }
 
 bool
-lc__order_decode(const void *bytes, size_t size, uint64_t key,
-    struct lc__order_row *out)
+lc__order_decode(const void *bytes, size_t size, uint64_t key, struct lc__order_row *out)
 {
 	uint64_t n[9];
 
@@ -246,9 +242,15 @@ lc__order_decode(const void *bytes, size_t size, uint64_t key,
 	    n[2] > LC__CHUNK_ID_MAX)
 		return false;
 	*out = (struct lc__order_row){
-		.chunk = n[0], .input = (uint32_t)n[1], .ordinal = n[2],
-		.first_record = n[3], .records = n[4], .first_unit = n[5],
-		.length = n[6], .digest = n[7], .prefix_hash = n[8]
+		.chunk = n[0],
+		.input = (uint32_t)n[1],
+		.ordinal = n[2],
+		.first_record = n[3],
+		.records = n[4],
+		.first_unit = n[5],
+		.length = n[6],
+		.digest = n[7],
+		.prefix_hash = n[8],
 	};
 	return true;
 }
@@ -273,29 +275,26 @@ get_order_row(struct lc__snapshot *s, uint64_t key, struct lc__order_row *out)
 }
 
 lc_status
-lc__order_get(struct lc__snapshot *s, uint64_t position,
-    struct lc__order_row *out)
+lc__order_get(struct lc__snapshot *s, uint64_t position, struct lc__order_row *out)
 {
-	return position >= LC__ORDER_WAITING ? LC_NOT_FOUND :
-	    get_order_row(s, position, out);
+	return position >= LC__ORDER_WAITING ? LC_NOT_FOUND
+					     : get_order_row(s, position, out);
 }
 
 lc_status
-lc__order_get_waiting(struct lc__snapshot *s, uint32_t input,
-    uint64_t ordinal, struct lc__order_row *out)
+lc__order_get_waiting(struct lc__snapshot *s, uint32_t input, uint64_t ordinal,
+    struct lc__order_row *out)
 {
 	return get_order_row(s, waiting_key(input, ordinal), out);
 }
 
 static lc_status
-put_order_row(struct lc__change *change, uint64_t key,
-    const struct lc__order_row *row)
+put_order_row(struct lc__change *change, uint64_t key, const struct lc__order_row *row)
 {
 	unsigned char bytes[LC__ORDER_ROW];
 
 	encode_order(row, key, bytes);
-	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes,
-	    sizeof(bytes));
+	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes, sizeof(bytes));
 }
 
 lc_status

@@ -12,9 +12,9 @@ struct lc__change;
 
 /** A row of the table `input`. Its pointers are borrowed. */
 struct lc__input_row {
-	uint64_t chunks;   /* number of committed chunks */
-	uint64_t records;  /* in those chunks */
-	uint64_t length;   /* of those records */
+	uint64_t chunks;  /* number of committed chunks */
+	uint64_t records; /* in those chunks */
+	uint64_t length;  /* of those records */
 	bool finished;
 	lc_id name, fingerprint, cursor;
 };
@@ -24,28 +24,29 @@ bool lc__input_decode(const void *bytes, size_t size, uint32_t index,
 
 /** The row of an input, borrowed until the transaction writes. LC_NOT_FOUND, with an error;
  *  LC_CORRUPT. */
-LC_CHECKED lc_status lc__input_get(struct lc__snapshot *snapshot,
-    uint32_t index, struct lc__input_row *out);
+LC_CHECKED lc_status lc__input_get(struct lc__snapshot *snapshot, uint32_t index,
+    struct lc__input_row *out);
 LC_CHECKED lc_status lc__input_put(struct lc__change *change, uint32_t index,
     const struct lc__input_row *row);
 bool lc__input_has_name(const struct lc__input_row *row, const char *name);
 /** Find an input by name. LC_NOT_FOUND, without an error. */
-LC_CHECKED lc_status lc__input_find(struct lc__snapshot *snapshot,
-    const char *name, uint32_t *index, struct lc__input_row *out);
+LC_CHECKED lc_status lc__input_find(struct lc__snapshot *snapshot, const char *name,
+    uint32_t *index, struct lc__input_row *out);
 
 /* ---- how far a module is filled ------------------------------------------ */
 
 /** How far a module is filled: the row `fill` of meta. Exactly the modules with inputs have
  *  it. */
 struct lc__fill_row {
-	uint64_t inputs;       /* number declared */
-	uint64_t finished;     /* inputs that are finished */
-	uint64_t committed;    /* number of chunks */
-	uint64_t published;    /* chunks that have their place in the order */
-	uint64_t records;      /* in published chunks */
-	uint64_t length;       /* of those records */
-	uint64_t prefix_hash;  /* of the last published chunk, else 0 */
-	struct lc__round_robin rounds; /* position in the order after the last published chunk */
+	uint64_t inputs;      /* number declared */
+	uint64_t finished;    /* inputs that are finished */
+	uint64_t committed;   /* number of chunks */
+	uint64_t published;   /* chunks that have their place in the order */
+	uint64_t records;     /* in published chunks */
+	uint64_t length;      /* of those records */
+	uint64_t prefix_hash; /* of the last published chunk, else 0 */
+	struct lc__round_robin
+	    rounds; /* position in the order after the last published chunk */
 };
 
 #define LC__FILL_ROW 80
@@ -85,12 +86,12 @@ bool lc__order_decode(const void *bytes, size_t size, uint64_t key,
  *  find the chunk, and the order goes on without it. */
 #define LC__ORDER_LOST 0
 /** The row of a chunk that waits; LC_NOT_FOUND. */
-LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot,
-    uint32_t input, uint64_t ordinal, struct lc__order_row *out);
+LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot, uint32_t input,
+    uint64_t ordinal, struct lc__order_row *out);
 
 /** The row at @p position of the order. LC_NOT_FOUND after the last published chunk. */
-LC_CHECKED lc_status lc__order_get(struct lc__snapshot *snapshot,
-    uint64_t position, struct lc__order_row *out);
+LC_CHECKED lc_status lc__order_get(struct lc__snapshot *snapshot, uint64_t position,
+    struct lc__order_row *out);
 
 /** Store the row of a chunk that waits: its id, input, ordinal, records, length and
  *  digest. */

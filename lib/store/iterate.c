@@ -17,28 +17,28 @@
 struct lc_iter {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__decoder decoder;  /* of the current record; its schema is NULL until it
+	struct lc__decoder decoder; /* of the current record; its schema is NULL until it
 					is needed */
-	uint64_t location;           /* of the current record; 0 if there is none */
-	struct lc__block *decoded;   /* the current tensor, if it is coded */
+	uint64_t location;          /* of the current record; 0 if there is none */
+	struct lc__block *decoded;  /* the current tensor, if it is coded */
 	unsigned flags;
 	bool verify;
 	unsigned char *prefix; /* malloc'ed */
 	size_t prefix_size;
-	bool ended;          /* there is nothing more to read */
+	bool ended;                 /* there is nothing more to read */
 	struct lc__run_merge *keys; /* the walk by key */
-	bool keys_lost;      /* a run is damaged: entries that it replaced may show, in older
+	bool keys_lost; /* a run is damaged: entries that it replaced may show, in older
 				runs */
 	struct lc__run_entry ahead[AHEAD]; /* entries whose records are being fetched */
 	unsigned ahead_first, ahead_count;
 	lc_status ahead_end; /* what ended the fetching; reported after the entries */
 	lc_error ahead_error;
 	/* the walk by commit: */
-	uint64_t chunk;      /* current chunk; 0 before the first */
+	uint64_t chunk;                /* current chunk; 0 before the first */
 	struct lc__mapped_chunk bytes; /* the current chunk; id 0 if the next one must be
 					  found */
-	uint64_t offset;     /* of the next record */
-	bool all_live;       /* the chunk has no dead records */
+	uint64_t offset;               /* of the next record */
+	bool all_live;                 /* the chunk has no dead records */
 };
 
 /* ---- by commit ------------------------------------------------------------ */
@@ -54,19 +54,16 @@ next_chunk(struct lc_iter *iter)
 
 	iter->bytes.id = 0;
 	if (!iter->ended)
-		status = lc__txn_seek_after(iter->snapshot->txn, LC__LEDGER,
-		    iter->chunk, &iter->chunk, &value);
+		status = lc__txn_seek_after(iter->snapshot->txn, LC__LEDGER, iter->chunk,
+		    &iter->chunk, &value);
 	iter->ended = status != LC_OK;
 	return_if_error(status);
 	if (!lc__ledger_decode(value.data, value.size, iter->chunk, &row))
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the ledger row of chunk %llu is damaged",
-		    lc__env_dir(iter->snapshot->env),
-		    (unsigned long long)iter->chunk);
-	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk,
-	    &iter->bytes));
-	lc__env_willneed(iter->snapshot->env, iter->bytes.bytes,
-	    (size_t)iter->bytes.end);
+		    lc__env_dir(iter->snapshot->env), (unsigned long long)iter->chunk);
+	return_if_error(lc__snapshot_chunk(iter->snapshot, iter->chunk, &iter->bytes));
+	lc__env_willneed(iter->snapshot->env, iter->bytes.bytes, (size_t)iter->bytes.end);
 	iter->offset = LC__CHUNK_HEADER;
 	iter->all_live = row.live == row.records;
 	return LC_OK;
@@ -84,7 +81,7 @@ skip_damage(struct lc_iter *iter)
 		if (iter->offset >= iter->bytes.end)
 			return;
 	} while (!lc__record_parse(iter->bytes.bytes + iter->offset,
-	    iter->bytes.end - iter->offset, &record) ||
+		     iter->bytes.end - iter->offset, &record) ||
 	    !lc__record_intact(&record));
 }
 
@@ -123,8 +120,8 @@ next_record(struct lc_iter *iter, struct lc__record *record)
 
 /* Is this record still the one that the index names? */
 static lc_status
-check_live(struct lc_iter *iter, const struct lc__record *record,
-    uint64_t location, bool *live)
+check_live(struct lc_iter *iter, const struct lc__record *record, uint64_t location,
+    bool *live)
 {
 	struct lc__lookup lookup;
 	lc_status status;
@@ -132,16 +129,14 @@ check_live(struct lc_iter *iter, const struct lc__record *record,
 	*live = true;
 	if (iter->all_live)
 		return LC_OK;
-	lc__lookup_start(&lookup, iter->snapshot->env, record->id.data,
-	    record->id.size);
+	lc__lookup_start(&lookup, iter->snapshot->env, record->id.data, record->id.size);
 	status = lc__index_find(iter->snapshot, &lookup, iter->verify);
 	*live = status == LC_OK && lookup.location == location;
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
 static lc_status
-next_by_commit(struct lc_iter *iter, struct lc__record *record,
-    uint64_t *location)
+next_by_commit(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 {
 	for (;;) {
 		bool live;
@@ -154,8 +149,8 @@ next_by_commit(struct lc_iter *iter, struct lc__record *record,
 		    (iter->offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
 		return_if_error(next_record(iter, record));
 		if (record->id.size < iter->prefix_size ||
-		    (iter->prefix_size > 0 && memcmp(record->id.data, iter->prefix,
-		    iter->prefix_size) != 0))
+		    (iter->prefix_size > 0 &&
+			memcmp(record->id.data, iter->prefix, iter->prefix_size) != 0))
 			continue;
 		return_if_error(check_live(iter, record, *location, &live));
 		if (live)
@@ -176,16 +171,14 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 
 		if (status == LC_CORRUPT) {
 			iter->keys_lost = true;
-			return lc__error_prefix("%s",
-			    lc__env_dir(iter->snapshot->env));
+			return lc__error_prefix("%s", lc__env_dir(iter->snapshot->env));
 		}
 		return_if_error(status);
 		if (entry->location & LC__TOMBSTONE)
 			continue;
 		if (!iter->keys_lost)
 			return LC_OK;
-		lc__lookup_start(&lookup, iter->snapshot->env, entry->id,
-		    entry->id_size);
+		lc__lookup_start(&lookup, iter->snapshot->env, entry->id, entry->id_size);
 		status = lc__index_find(iter->snapshot, &lookup, true);
 		if (status == LC_NOT_FOUND ||
 		    (status == LC_OK && lookup.location != entry->location))
@@ -200,8 +193,9 @@ fetch_record(struct lc_iter *iter, uint64_t location)
 {
 	struct lc__mapped_chunk chunk;
 
-	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(location),
-	    &chunk) != LC_OK || lc__location_offset(location) >= chunk.end)
+	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(location), &chunk) !=
+		LC_OK ||
+	    lc__location_offset(location) >= chunk.end)
 		return;
 	__builtin_prefetch(chunk.bytes + lc__location_offset(location));
 	__builtin_prefetch(chunk.bytes + lc__location_offset(location) + 64);
@@ -212,8 +206,8 @@ static lc_status
 next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 {
 	while (iter->ahead_count < AHEAD && iter->ahead_end == LC_OK) {
-		struct lc__run_entry *free_place = &iter->ahead[
-		    (iter->ahead_first + iter->ahead_count) % AHEAD];
+		struct lc__run_entry *free_place =
+		    &iter->ahead[(iter->ahead_first + iter->ahead_count) % AHEAD];
 
 		iter->ahead_end = next_entry(iter, free_place);
 		if (iter->ahead_end == LC_OK) {
@@ -238,22 +232,20 @@ next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 }
 
 static lc_status
-next_by_key(struct lc_iter *iter, struct lc__record *record,
-    uint64_t *location)
+next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 {
 	struct lc__run_entry entry = { 0, NULL, 0 };
 	const lc_id *id = &record->id;
 
 	return_if_error(next_fetched(iter, &entry));
-	if (entry.id_size < iter->prefix_size || (iter->prefix_size > 0 &&
-	    memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
+	if (entry.id_size < iter->prefix_size ||
+	    (iter->prefix_size > 0 &&
+		memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
 		return LC_END;
 	*location = entry.location;
 	if (lc__snapshot_record(iter->snapshot, entry.location, record) != LC_OK)
-		return lc__error_prefix("key %s",
-		    lc__quote_id(entry.id, entry.id_size));
-	if (id->size != entry.id_size ||
-	    memcmp(id->data, entry.id, id->size) != 0 ||
+		return lc__error_prefix("key %s", lc__quote_id(entry.id, entry.id_size));
+	if (id->size != entry.id_size || memcmp(id->data, entry.id, id->size) != 0 ||
 	    (iter->verify && !lc__record_intact(record)))
 		return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
 		    lc__env_dir(iter->snapshot->env),
@@ -275,16 +267,16 @@ start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
 	}
 	if (iter->flags & LC_BY_COMMIT)
 		return LC_OK;
-	iter->keys = lc__run_merge_open(iter->snapshot->runs,
-	    iter->snapshot->state.nruns, iter->prefix, prefix_size);
+	iter->keys = lc__run_merge_open(iter->snapshot->runs, iter->snapshot->state.nruns,
+	    iter->prefix, prefix_size);
 	if (iter->keys == NULL)
 		return lc__no_memory("iterate");
 	return LC_OK;
 }
 
 lc_status
-lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix,
-    size_t prefix_size, lc_iter **out)
+lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix, size_t prefix_size,
+    lc_iter **out)
 {
 	struct lc_iter *iter;
 	lc_status status;
@@ -334,8 +326,7 @@ next(struct lc_iter *iter)
 
 	leave_record(iter);
 	if (iter->flags & LC_BY_COMMIT)
-		return_if_error(next_by_commit(iter, &iter->decoder.record,
-		    &location));
+		return_if_error(next_by_commit(iter, &iter->decoder.record, &location));
 	else
 		return_if_error(next_by_key(iter, &iter->decoder.record, &location));
 	iter->location = location;
@@ -349,8 +340,8 @@ read_record(struct lc_iter *iter)
 {
 	if (iter->decoder.schema != NULL)
 		return LC_OK;
-	return_if_error(lc__decoder_open(&iter->decoder, iter->cache,
-	    iter->snapshot, iter->location, false));
+	return_if_error(lc__decoder_open(&iter->decoder, iter->cache, iter->snapshot,
+	    iter->location, false));
 	iter->decoder.listed = (iter->flags & LC_ITER_LISTED) != 0;
 	return LC_OK;
 }
@@ -361,15 +352,15 @@ describe_tensor(struct lc_iter *iter, lc_item *out)
 	const struct lc__decoder *decoder = &iter->decoder;
 	struct lc__record_part part;
 
-	lc__record_tensors(&decoder->record, decoder->schema, 0, &out->tensor,
-	    &part);
+	lc__record_tensors(&decoder->record, decoder->schema, 0, &out->tensor, &part);
 	out->kind = LC_TENSOR;
 	out->codec = part.codec;
 	if (part.codec == LC_CODEC_NONE)
 		return LC_OK;
 	out->tensor.data = NULL;
-	return iter->flags & LC_ITER_LISTED ? LC_OK :
-	    lc__decoder_tensor(&iter->decoder, &out->tensor, &iter->decoded);
+	return iter->flags & LC_ITER_LISTED
+	    ? LC_OK
+	    : lc__decoder_tensor(&iter->decoder, &out->tensor, &iter->decoded);
 }
 
 static lc_status
@@ -415,8 +406,8 @@ lc_iter_next(lc_iter *iter, lc_item *out)
 		    &out->tensor);
 	}
 	return_if_error(read_record(iter));
-	return lc__schema_is_tensor(iter->decoder.schema) ?
-	    describe_tensor(iter, out) : describe_value(iter, out);
+	return lc__schema_is_tensor(iter->decoder.schema) ? describe_tensor(iter, out)
+							  : describe_value(iter, out);
 }
 
 lc_status
@@ -432,8 +423,7 @@ lc_status
 lc__iter_open_checked(lc_cache *cache, const void *prefix, size_t prefix_size,
     lc_iter **out)
 {
-	return_if_error(lc_iter_open(cache, LC_BY_COMMIT, prefix, prefix_size,
-	    out));
+	return_if_error(lc_iter_open(cache, LC_BY_COMMIT, prefix, prefix_size, out));
 	(*out)->verify = true;
 	return LC_OK;
 }

@@ -9,8 +9,8 @@
  * is LC_ITER_LISTED, and its location. The struct is borrowed until the next step; its
  * bytes stay valid until lc_iter_close().
  */
-LC_CHECKED lc_status lc__iter_step(lc_iter *iter,
-    const struct lc__record **out, uint64_t *location);
+LC_CHECKED lc_status lc__iter_step(lc_iter *iter, const struct lc__record **out,
+    uint64_t *location);
 
 /** Open a walk by commit that verifies every record, whatever the handle's options are. */
 LC_CHECKED lc_status lc__iter_open_checked(lc_cache *cache, const void *prefix,

@@ -15,8 +15,8 @@
 static lc_status
 disagree(const struct lc__snapshot *s, uint64_t chunk, const char *what)
 {
-	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
-	    lc__env_dir(s->env), (unsigned long long)chunk, what);
+	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s", lc__env_dir(s->env),
+	    (unsigned long long)chunk, what);
 }
 
 /* Add all records of a chunk. */
@@ -35,7 +35,7 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 		struct lc__record record;
 
 		if (!lc__record_parse(mapped.bytes + offset, mapped.end - offset,
-		    &record))
+			&record))
 			return disagree(s, chunk, "a record is damaged");
 		entry.location = lc__location(chunk,
 		    (offset - LC__CHUNK_HEADER) / LC__RECORD_ALIGN);
@@ -48,8 +48,9 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 		list->records[list->count++] = entry;
 		offset += record.size;
 	}
-	return records == row->records ? LC_OK :
-	    disagree(s, chunk, "its ledger row has another number of records");
+	return records == row->records
+	    ? LC_OK
+	    : disagree(s, chunk, "its ledger row has another number of records");
 }
 
 /* Does the index name this record? */
@@ -57,8 +58,9 @@ static lc_status
 is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live)
 {
 	struct lc__lookup lookup = {
-		.id = record->id, .hash = record->hash,
-		.location = LC__TOMBSTONE
+		.id = record->id,
+		.hash = record->hash,
+		.location = LC__TOMBSTONE,
 	};
 	const lc_status status = lc__index_find(s, &lookup, true);
 
@@ -68,8 +70,7 @@ is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live
 
 /* Of the records from position @p from on, keep those that live. */
 static lc_status
-keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
-    bool intact)
+keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, bool intact)
 {
 	const uint32_t count = list->count;
 
@@ -79,22 +80,23 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from,
 		bool live = false;
 
 		if ((i - from) % LOOKUP_GROUP == 0)
-			for (uint32_t j = i; j < count && j < i + LOOKUP_GROUP;
-			    j++) {
+			for (uint32_t j = i; j < count && j < i + LOOKUP_GROUP; j++) {
 				const struct lc__lookup lookup = {
-					.hash = list->records[j].hash
+					.hash = list->records[j].hash,
 				};
 				lc__index_prefetch(s, &lookup);
 			}
 		return_if_error(is_live(s, &list->records[i], &live));
 		if (!live)
 			continue;
-		if (intact && !(lc__record_parse(list->records[i].bytes,
-		    list->records[i].size, &record) && lc__record_intact(&record)))
-			return lc__error(LC_CORRUPT, 0, "%s: key %s: checksum "
-			    "mismatch", lc__env_dir(s->env),
+		if (intact &&
+		    !(lc__record_parse(list->records[i].bytes, list->records[i].size,
+			  &record) &&
+			lc__record_intact(&record)))
+			return lc__error(LC_CORRUPT, 0, "%s: key %s: checksum mismatch",
+			    lc__env_dir(s->env),
 			    lc__quote_id(list->records[i].id.data,
-			    list->records[i].id.size));
+				list->records[i].id.size));
 		list->bytes += list->records[i].size;
 		list->records[list->count++] = list->records[i];
 	}

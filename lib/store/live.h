@@ -8,10 +8,10 @@
 /** A live record: the index names it. */
 struct lc__live_record {
 	uint64_t location;
-	uint64_t hash;  /* of the cache_id */
-	lc_id id;       /* points into the record */
+	uint64_t hash;              /* of the cache_id */
+	lc_id id;                   /* points into the record */
 	const unsigned char *bytes; /* of the record, in the chunk */
-	size_t size;    /* of the record */
+	size_t size;                /* of the record */
 };
 
 struct lc__live_list {
@@ -27,8 +27,8 @@ struct lc__live_list {
  * @return LC_OK; LC_CORRUPT with nothing added; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__live_add(struct lc__live_list *list,
-    struct lc__snapshot *snapshot, uint64_t chunk,
-    const struct lc__ledger_row *row, bool intact);
+    struct lc__snapshot *snapshot, uint64_t chunk, const struct lc__ledger_row *row,
+    bool intact);
 
 void lc__live_free(struct lc__live_list *list);
 

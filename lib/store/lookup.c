@@ -28,11 +28,14 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 		    lc__env_dir(s->env), (unsigned long long)id);
 	return_if_error(status);
 	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
-		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu "
-		    "is damaged", lc__env_dir(s->env), (unsigned long long)id);
+		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu is damaged",
+		    lc__env_dir(s->env), (unsigned long long)id);
 	slot->chunk = (struct lc__mapped_chunk){
-		.id = id, .bytes = value.data, .size = value.size,
-		.end = LC__CHUNK_HEADER + chunk.bytes, .records = chunk.records
+		.id = id,
+		.bytes = value.data,
+		.size = value.size,
+		.end = LC__CHUNK_HEADER + chunk.bytes,
+		.records = chunk.records,
 	};
 	*out = slot->chunk;
 	return LC_OK;
@@ -41,8 +44,7 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 /* Every read calls this and lc__snapshot_schema(), so both are short; the rare cases are in
  * functions of their own. */
 lc_status
-lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id,
-    struct lc__mapped_chunk *out)
+lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id, struct lc__mapped_chunk *out)
 {
 	struct lc__chunk_slot *slot = &s->chunks[id % LC__CHUNK_SLOTS];
 
@@ -69,11 +71,11 @@ load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
 		    lc__env_dir(s->env), id);
-	return_if_error(lc__array_reserve(&s->schemas, &s->schemas_room,
-	    (size_t)id + 1, NULL));
+	return_if_error(
+	    lc__array_reserve(&s->schemas, &s->schemas_room, (size_t)id + 1, NULL));
 	memset(s->schemas + had, 0, (s->schemas_room - had) * sizeof(*s->schemas));
-	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data,
-	    row.size, &s->schemas[id]) != LC_OK)
+	if (lc__schemas_row(lc__module_of(s->env)->schemas, id, row.data, row.size,
+		&s->schemas[id]) != LC_OK)
 		return lc__error_prefix("%s: schema %u", lc__env_dir(s->env), id);
 	*out = s->schemas[id];
 	return LC_OK;
@@ -89,8 +91,7 @@ lc__snapshot_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 }
 
 lc_status
-lc__snapshot_record(struct lc__snapshot *s, uint64_t location,
-    struct lc__record *out)
+lc__snapshot_record(struct lc__snapshot *s, uint64_t location, struct lc__record *out)
 {
 	const uint64_t id = lc__location_chunk(location);
 	const uint64_t offset = lc__location_offset(location);
@@ -99,8 +100,8 @@ lc__snapshot_record(struct lc__snapshot *s, uint64_t location,
 	return_if_error(lc__snapshot_chunk(s, id, &chunk));
 	if (offset >= chunk.end ||
 	    !lc__record_parse(chunk.bytes + offset, chunk.end - offset, out))
-		return lc__error(LC_CORRUPT, 0, "%s: no record at byte %llu of "
-		    "chunk %llu", lc__env_dir(s->env),
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: no record at byte %llu of chunk %llu", lc__env_dir(s->env),
 		    (unsigned long long)offset, (unsigned long long)id);
 	return LC_OK;
 }
@@ -112,12 +113,11 @@ lc__snapshot_directory(struct lc__snapshot *snapshot,
 	struct lc__directory directory;
 	struct lc__chunk chunk;
 
-	if (!lc__chunk_parse(mapped->bytes, mapped->size, mapped->id,
-	    &chunk) ||
+	if (!lc__chunk_parse(mapped->bytes, mapped->size, mapped->id, &chunk) ||
 	    !lc__directory_parse(mapped->bytes, mapped->size, &chunk, &directory))
-		return lc__error(LC_CORRUPT, 0, "%s: the directory of chunk %llu "
-		    "is damaged", lc__env_dir(snapshot->env),
-		    (unsigned long long)mapped->id);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the directory of chunk %llu is damaged",
+		    lc__env_dir(snapshot->env), (unsigned long long)mapped->id);
 	*out = directory;
 	return LC_OK;
 }
@@ -125,8 +125,8 @@ lc__snapshot_directory(struct lc__snapshot *snapshot,
 /* ---- by cache_id --------------------------------------------------------- */
 
 void
-lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
-    const void *id, size_t id_size)
+lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
+    size_t id_size)
 {
 	lookup->id.data = id;
 	lookup->id.size = id_size;
@@ -135,8 +135,7 @@ lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
 }
 
 void
-lc__index_prefetch(const struct lc__snapshot *s,
-    const struct lc__lookup *lookup)
+lc__index_prefetch(const struct lc__snapshot *s, const struct lc__lookup *lookup)
 {
 	for (uint32_t i = s->state.nruns; i-- > 0;)
 		__builtin_prefetch(lc__run_bucket(&s->runs[i], lookup->hash));
@@ -149,8 +148,7 @@ same_id(const lc_id *a, const void *b, size_t b_size)
 }
 
 static lc_status
-damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup,
-    uint64_t run)
+damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup, uint64_t run)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: key %s: index run %llu is damaged",
 	    lc__env_dir(s->env), lc__quote_id(lookup->id.data, lookup->id.size),
@@ -182,14 +180,14 @@ check_listed(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	struct lc__run_cursor cursor;
 
 	if (!lc__run_seek(&cursor, run, lookup->id.data, lookup->id.size))
-		return cursor.damaged ? damaged_run(s, lookup, run->id) :
-		    LC_NOT_FOUND;
+		return cursor.damaged ? damaged_run(s, lookup, run->id) : LC_NOT_FOUND;
 	if (!same_id(&lookup->id, cursor.entry.id, cursor.entry.id_size))
 		return LC_NOT_FOUND;
 	if (cursor.entry.location == location)
 		return lc__error_raise(failure);
-	return lc__run_has(run, lookup->hash, cursor.entry.location) ?
-	    LC_NOT_FOUND : damaged_run(s, lookup, run->id);
+	return lc__run_has(run, lookup->hash, cursor.entry.location)
+	    ? LC_NOT_FOUND
+	    : damaged_run(s, lookup, run->id);
 }
 
 /* The record at a location has another cache_id. */
@@ -213,8 +211,7 @@ check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 {
 	lc_error failure;
 
-	(void)lc__error_prefix("key %s", lc__quote_id(lookup->id.data,
-	    lookup->id.size));
+	(void)lc__error_prefix("key %s", lc__quote_id(lookup->id.data, lookup->id.size));
 	failure = *lc_last_error();
 	return check_listed(s, lookup, run, location, &failure);
 }
@@ -232,15 +229,15 @@ fetch_record(struct lc__snapshot *s, uint64_t location)
 	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
 		return;
 	for (const uint64_t end = offset + FETCHED_AHEAD;
-	    offset < end && offset < chunk.end; offset += 64)
+	     offset < end && offset < chunk.end; offset += 64)
 		__builtin_prefetch(chunk.bytes + offset);
 }
 
 /* Does a location that a probe found hold the cache_id? LC_NOT_FOUND means that it is
  * another one with the same fingerprint. */
 static lc_status
-compare(struct lc__snapshot *s, struct lc__lookup *lookup,
-    const struct lc__run *run, uint64_t location, bool checked)
+compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run,
+    uint64_t location, bool checked)
 {
 	struct lc__run_entry entry;
 
@@ -255,15 +252,14 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup,
 		fetch_record(s, location);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return check_nothing(s, lookup, run, location);
-	if (same_id(&lookup->id, lookup->record.id.data,
-	    lookup->record.id.size))
+	if (same_id(&lookup->id, lookup->record.id.data, lookup->record.id.size))
 		return LC_OK;
 	return check_stranger(s, lookup, run, location);
 }
 
 static lc_status
-find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
-    const struct lc__run *run, bool checked)
+find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run,
+    bool checked)
 {
 	struct lc__run_probe probe;
 	enum lc__run_found found;
@@ -271,8 +267,7 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup,
 	lc_status status;
 
 	lc__run_probe_start(&probe, run, lookup->hash, checked);
-	while ((found = lc__run_probe_next(&probe, &location)) ==
-	    LC__RUN_MATCH) {
+	while ((found = lc__run_probe_next(&probe, &location)) == LC__RUN_MATCH) {
 		status = compare(s, lookup, run, location, checked);
 		if (status == LC_NOT_FOUND)
 			continue;
@@ -291,12 +286,11 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 
 	/* Nearly every guess is right. After a collision, search from the beginning. */
 	if (lookup->guess > 0)
-		status = compare(s, lookup, &s->runs[lookup->guess - 1],
-		    lookup->location, checked);
+		status = compare(s, lookup, &s->runs[lookup->guess - 1], lookup->location,
+		    checked);
 	if (status == LC_NOT_FOUND) {
 		lc__index_prefetch(s, lookup);
-		for (uint32_t i = s->state.nruns; i-- > 0 &&
-		    status == LC_NOT_FOUND;)
+		for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)
 			status = find_in_run(s, lookup, &s->runs[i], checked);
 	}
 	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))

@@ -12,15 +12,15 @@
 
 /** The chunk; it must exist, else LC_CORRUPT. @p out is a copy that further look-ups do not
  *  change. */
-LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot,
-    uint64_t id, struct lc__mapped_chunk *out);
+LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot, uint64_t id,
+    struct lc__mapped_chunk *out);
 
 /** Forget a chunk's address: a write transaction deletes or replaces the chunk. */
 void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
 
 /** The schema; it must exist, else LC_CORRUPT. */
-LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot,
-    uint32_t id, struct lc__known **out);
+LC_CHECKED lc_status lc__snapshot_schema(struct lc__snapshot *snapshot, uint32_t id,
+    struct lc__known **out);
 
 /** Note that a record of a chunk was read; each chunk once. */
 static inline void
@@ -37,8 +37,8 @@ lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
 
 /** Parse the record at a location; LC_CORRUPT if there is none. Only its lengths are
  *  checked. */
-LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot,
-    uint64_t location, struct lc__record *out);
+LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot, uint64_t location,
+    struct lc__record *out);
 
 /**
  * The directory of a chunk, in the map and verified: every offset is within the chunk, but
@@ -52,17 +52,17 @@ LC_CHECKED lc_status lc__snapshot_directory(struct lc__snapshot *snapshot,
 
 /** The search for a cache_id. */
 struct lc__lookup {
-	lc_id id;              /* borrowed */
-	uint64_t hash;         /* lc__run_hash() of it */
-	uint64_t location;     /* of the record, once it is found or guessed */
-	uint32_t guess;        /* 1 + position of the run in which lc__index_guess() found
+	lc_id id;          /* borrowed */
+	uint64_t hash;     /* lc__run_hash() of it */
+	uint64_t location; /* of the record, once it is found or guessed */
+	uint32_t guess;    /* 1 + position of the run in which lc__index_guess() found
 				  the location; 0 for none */
 	struct lc__record record; /* parsed, once it is found; not verified */
 };
 
 /** Begin a search: set id and hash. */
-void lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env,
-    const void *id, size_t id_size);
+void lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
+    size_t id_size);
 
 /** Prefetch what lc__index_find() reads first. */
 void lc__index_prefetch(const struct lc__snapshot *snapshot,

@@ -30,8 +30,7 @@ struct lc__block *
 lc__block_new(size_t size)
 {
 	const size_t cost = lc__block_cost(size);
-	struct lc__block *block =
-	    cost == SIZE_MAX ? NULL : aligned_alloc(UNIT, cost);
+	struct lc__block *block = cost == SIZE_MAX ? NULL : aligned_alloc(UNIT, cost);
 
 	if (block == NULL)
 		return NULL;
@@ -51,21 +50,21 @@ lc__block_hold(struct lc__block *block)
 void
 lc__block_drop(struct lc__block *block)
 {
-	if (block != NULL && atomic_fetch_sub_explicit(&block->refs, 1,
-	    memory_order_acq_rel) == 1)
+	if (block != NULL &&
+	    atomic_fetch_sub_explicit(&block->refs, 1, memory_order_acq_rel) == 1)
 		free(block);
 }
 
 /* ---- the LRU ------------------------------------------------------------- */
 
 struct entry {
-	struct entry *chain;  /* the next in its slot, or in a list of removed entries */
-	struct entry *newer;  /* ring by last use; both ends are lc__lru.ring */
+	struct entry *chain; /* the next in its slot, or in a list of removed entries */
+	struct entry *newer; /* ring by last use; both ends are lc__lru.ring */
 	struct entry *older;
-	uint64_t hash;        /* of the key */
-	struct lc__lru_key key; /* its id is stored after the struct */
+	uint64_t hash;           /* of the key */
+	struct lc__lru_key key;  /* its id is stored after the struct */
 	struct lc__block *block; /* held */
-	const void *note;     /* the caller's */
+	const void *note;        /* the caller's */
 };
 
 struct lc__lru {
@@ -133,8 +132,7 @@ new_entry(const struct lc__lru_key *key, uint64_t hash, struct lc__block *block,
 	entry->hash = hash;
 	entry->key = *key;
 	if (key->id.size > 0)
-		entry->key.id.data =
-		    memcpy(entry + 1, key->id.data, key->id.size);
+		entry->key.id.data = memcpy(entry + 1, key->id.data, key->id.size);
 	entry->block = lc__block_hold(block);
 	entry->note = note;
 	return entry;
@@ -161,8 +159,7 @@ find_link_locked(const struct lc__lru *lru, const struct lc__lru_key *key, uint6
 {
 	struct entry **link = &lru->slots[hash & (lru->nslots - 1)];
 
-	while (*link != NULL &&
-	    ((*link)->hash != hash || !key_equal(&(*link)->key, key)))
+	while (*link != NULL && ((*link)->hash != hash || !key_equal(&(*link)->key, key)))
 		link = &(*link)->chain;
 	return link;
 }
@@ -183,7 +180,7 @@ grow_locked(struct lc__lru *lru)
 		struct entry **low = &slots[i], **high = &slots[half + i];
 
 		for (struct entry *entry = slots[i]; entry != NULL;
-		    entry = entry->chain) {
+		     entry = entry->chain) {
 			struct entry ***to = entry->hash & half ? &high : &low;
 
 			**to = entry;
@@ -285,7 +282,8 @@ evict_locked(struct lc__lru *lru, uint64_t cost, struct entry **left)
 	while (lru->bytes > lru->limit - cost) {
 		const struct entry *oldest = lru->ring.newer;
 
-		leave_locked(lru, find_link_locked(lru, &oldest->key, oldest->hash), left);
+		leave_locked(lru, find_link_locked(lru, &oldest->key, oldest->hash),
+		    left);
 		lru->evictions++;
 	}
 }
@@ -341,8 +339,7 @@ lc__lru_free(struct lc__lru *lru)
 }
 
 struct lc__block *
-lc__lru_get_noted(struct lc__lru *lru, const struct lc__lru_key *key,
-    const void **note)
+lc__lru_get_noted(struct lc__lru *lru, const struct lc__lru_key *key, const void **note)
 {
 	struct lc__block *block = NULL;
 	struct entry *entry = NULL;
@@ -389,8 +386,8 @@ lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key)
 }
 
 void
-lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
-    struct lc__block *block, const void *note)
+lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key, struct lc__block *block,
+    const void *note)
 {
 	struct entry *entry = NULL, *left = NULL;
 	uint64_t cost, hash;
@@ -436,7 +433,7 @@ lc__lru_clear(struct lc__lru *lru)
 		return;
 	pthread_mutex_lock(&lru->lock);
 	for (struct entry *entry = lru->ring.newer; entry != &lru->ring;
-	    entry = entry->newer) {
+	     entry = entry->newer) {
 		entry->chain = left;
 		left = entry;
 	}

@@ -77,8 +77,8 @@ void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
 /** Is there a block of this key? This neither counts nor renews its use. */
 bool lc__lru_has(struct lc__lru *lru, const struct lc__lru_key *key);
 /** lc__lru_get(), also with the @p note given with the block; set only if there is one. */
-struct lc__block *lc__lru_get_noted(struct lc__lru *lru,
-    const struct lc__lru_key *key, const void **note);
+struct lc__block *lc__lru_get_noted(struct lc__lru *lru, const struct lc__lru_key *key,
+    const void **note);
 
 /** Forget one block, or all; neither counts as an eviction. */
 void lc__lru_remove(struct lc__lru *lru, const struct lc__lru_key *key);

@@ -64,9 +64,8 @@ after_fork(void *guest)
 lc_status
 lc__module_attach(struct lc__env *env)
 {
-	static const struct lc__env_guest kind = {
-		make_module, free_module, before_close, after_fork
-	};
+	static const struct lc__env_guest kind = { make_module, free_module, before_close,
+		after_fork };
 	struct lc__snapshot *snapshot;
 
 	return_if_error(lc__env_invite(env, &kind));
@@ -89,9 +88,8 @@ lc__meta_first_rows(struct lc__txn *txn)
 bool
 lc__meta_knows(const struct lc__slice *name)
 {
-	static const char *const names[] = {
-		"module", "state", "settings", "counters", "usage", "fill"
-	};
+	static const char *const names[] = { "module", "state", "settings", "counters",
+		"usage", "fill" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (name->size == strlen(names[i]) &&

@@ -13,17 +13,17 @@ struct lc__pool;
 
 struct lc__module {
 	struct lc__env *env;
-	struct lc__pool *pool;       /* snapshots that no call uses */
-	struct lc__schemas *schemas; /* structures that this process has met */
+	struct lc__pool *pool;              /* snapshots that no call uses */
+	struct lc__schemas *schemas;        /* structures that this process has met */
 	struct lc__known_settings settings; /* as last seen */
-	atomic_bool filled;          /* as last seen: filled by inputs, so that puts are
+	atomic_bool filled; /* as last seen: filled by inputs, so that puts are
 					refused */
 	/* guarded by the lock of env: */
-	struct lc__counters counts;    /* not saved by a commit yet */
-	struct lc__counters saving;    /* those of them that a running commit saves */
-	struct lc__reads reads;      /* likewise; only for LC_EVICT_UNREAD */
-	struct lc__input_locks locks;    /* of inputs that writers hold */
-	uint64_t filled_txn;         /* the commit that filled was learned from */
+	struct lc__counters counts;   /* not saved by a commit yet */
+	struct lc__counters saving;   /* those of them that a running commit saves */
+	struct lc__reads reads;       /* likewise; only for LC_EVICT_UNREAD */
+	struct lc__input_locks locks; /* of inputs that writers hold */
+	uint64_t filled_txn;          /* the commit that filled was learned from */
 };
 
 /** Give an environment its module, if it has none, and read the settings. */

@@ -26,8 +26,7 @@ static void
 flush_at_exit(void)
 {
 	pthread_mutex_lock(&handles_lock);
-	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next)
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next)
 		if (lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
 	pthread_mutex_unlock(&handles_lock);
@@ -51,8 +50,7 @@ static void
 before_fork(void)
 {
 	pthread_mutex_lock(&handles_lock);
-	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next) {
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
 		pthread_mutex_lock(&cache->lock);
 		lc__lru_before_fork(cache->lru);
 		lc__inflight_before_fork(cache->inflight);
@@ -62,8 +60,7 @@ before_fork(void)
 static void
 after_fork_parent(void)
 {
-	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next) {
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
 		lc__inflight_after_fork_parent(cache->inflight);
 		lc__lru_after_fork_parent(cache->lru);
 		pthread_mutex_unlock(&cache->lock);
@@ -76,8 +73,7 @@ static void
 after_fork_child(void)
 {
 	pthread_mutex_init(&handles_lock, NULL);
-	for (struct lc_cache *cache = handles; cache != NULL;
-	    cache = cache->next) {
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
 		init_locks(cache);
 		lc__lru_after_fork_child(cache->lru);
 		lc__inflight_after_fork_child(cache->inflight);
@@ -151,16 +147,14 @@ check_options(const lc_options *o)
 		    "not set by lc_options_init() of this version");
 	if (o->flags & ~known)
 		return option_error("flags", "unknown bit");
-	if (o->durability != LC_DURABLE_FULL &&
-	    o->durability != LC_DURABLE_RELAXED)
+	if (o->durability != LC_DURABLE_FULL && o->durability != LC_DURABLE_RELAXED)
 		return option_error("durability", "unknown level");
 	if (o->flush_every == 0)
 		return option_error("flush_every", "must be at least 1");
 	if (o->chunk_bytes < ((uint64_t)64 << 10) ||
 	    o->chunk_bytes > ((uint64_t)64 << 20))
 		return option_error("chunk_bytes", "must be 64 KiB to 64 MiB");
-	if (o->map_size < ((uint64_t)1 << 20) ||
-	    o->map_size > ((uint64_t)1 << 46))
+	if (o->map_size < ((uint64_t)1 << 20) || o->map_size > ((uint64_t)1 << 46))
 		return option_error("map_size", "must be 1 MiB to 64 TiB");
 	if (o->rank < 0)
 		return option_error("rank", "must not be negative");
@@ -207,15 +201,13 @@ open_env(struct lc_cache *cache, const char *root)
 
 	if (dir == NULL)
 		return lc__no_memory("open");
-	status = lc__env_open(dir, &cache->options, lc__meta_first_rows,
-	    &cache->env);
+	status = lc__env_open(dir, &cache->options, lc__meta_first_rows, &cache->env);
 	free(dir);
 	return status == LC_OK ? lc__module_attach(cache->env) : status;
 }
 
 static lc_status
-new_cache(const char *module_id, const lc_options *options,
-    struct lc_cache **out)
+new_cache(const char *module_id, const lc_options *options, struct lc_cache **out)
 {
 	struct lc_cache *cache = calloc(1, sizeof(*cache));
 
@@ -277,8 +269,7 @@ save_counts(const struct lc_cache *cache)
 
 	if (cache->writes && !(cache->options.flags & LC_RDONLY) &&
 	    lc__counters_save(cache->env) != LC_OK)
-		lc__cache_log(cache, "close: counters: %s",
-		    lc_last_error()->text);
+		lc__cache_log(cache, "close: counters: %s", lc_last_error()->text);
 	(void)lc__error_raise(&kept);
 }
 

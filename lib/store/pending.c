@@ -18,8 +18,7 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 		return LC_OK;
 	/* Untouched pages of a mapping cost nothing, and mremap() never copies it. */
 	if (pending->bytes != NULL)
-		bytes = mremap(pending->bytes, pending->room, room,
-		    MREMAP_MAYMOVE);
+		bytes = mremap(pending->bytes, pending->room, room, MREMAP_MAYMOVE);
 	else
 		bytes = mmap(NULL, room, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -73,14 +72,13 @@ find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
 	if (pending->count == 0)
 		return NULL;
 	for (uint32_t i = (uint32_t)(hash >> 32) & mask; pending->table[i] != 0;
-	    i = (i + 1) & mask) {
+	     i = (i + 1) & mask) {
 		const struct lc__pending_entry *entry =
 		    &pending->entries[pending->table[i] - 1];
 		if (entry->hash != hash)
 			continue;
 		lc__pending_record(pending, entry, &record);
-		if (record.id.size == id_size &&
-		    memcmp(record.id.data, id, id_size) == 0)
+		if (record.id.size == id_size && memcmp(record.id.data, id, id_size) == 0)
 			return &pending->table[i];
 	}
 	return NULL;
@@ -94,8 +92,7 @@ use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 	const uint32_t id = atomic_load(&known->id);
 
 	for (uint32_t i = pending->nschemas; i-- > 0;)
-		if (pending->schemas[i].known == known &&
-		    pending->schemas[i].id == id) {
+		if (pending->schemas[i].known == known && pending->schemas[i].id == id) {
 			*out = (uint16_t)i;
 			return LC_OK;
 		}
@@ -109,19 +106,18 @@ use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
 
 /* Get memory for one more entry, so that nothing after it can fail. */
 static lc_status
-prepare_entry(struct lc__pending *pending, uint64_t hash,
-    struct lc__known *known, struct lc__pending_entry *entry)
+prepare_entry(struct lc__pending *pending, uint64_t hash, struct lc__known *known,
+    struct lc__pending_entry *entry)
 {
 	if (pending->count > UINT32_MAX / 4)
 		return lc__no_memory("pending writes");
-	return_if_error(lc__array_reserve(&pending->entries,
-	    &pending->entries_room, (size_t)pending->count + 1, "pending writes"));
+	return_if_error(lc__array_reserve(&pending->entries, &pending->entries_room,
+	    (size_t)pending->count + 1, "pending writes"));
 	return_if_error(grow_table(pending));
 	entry->hash = hash;
 	entry->unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
 	entry->deletes = known == NULL;
-	return known == NULL ? LC_OK :
-	    use_schema(pending, known, &entry->schema);
+	return known == NULL ? LC_OK : use_schema(pending, known, &entry->schema);
 }
 
 /* A record was written after the last one: seal it and make it the newest of its
@@ -132,8 +128,7 @@ add_entry(struct lc__pending *pending, const struct lc__pending_entry *entry,
 {
 	uint32_t *slot;
 
-	if (!entry->deletes &&
-	    pending->schemas[entry->schema].id != LC__SCHEMA_NEW)
+	if (!entry->deletes && pending->schemas[entry->schema].id != LC__SCHEMA_NEW)
 		lc__record_seal(pending->bytes + pending->used,
 		    pending->schemas[entry->schema].id);
 	pending->used += size;
@@ -148,8 +143,8 @@ add_entry(struct lc__pending *pending, const struct lc__pending_entry *entry,
 }
 
 lc_status
-lc__pending_add(struct lc__pending *pending, uint64_t hash,
-    const struct lc__draft *draft, size_t size, struct lc__known *known)
+lc__pending_add(struct lc__pending *pending, uint64_t hash, const struct lc__draft *draft,
+    size_t size, struct lc__known *known)
 {
 	struct lc__pending_entry entry = { 0 };
 
@@ -166,15 +161,14 @@ lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
 	struct lc__pending_entry entry = { 0 };
 
 	return_if_error(prepare_entry(pending, hash, known, &entry));
-	memcpy(pending->bytes + pending->used, lc__record_start(record),
-	    record->size);
+	memcpy(pending->bytes + pending->used, lc__record_start(record), record->size);
 	add_entry(pending, &entry, &record->id, record->size);
 	return LC_OK;
 }
 
 const struct lc__pending_entry *
-lc__pending_find(const struct lc__pending *pending, uint64_t hash,
-    const void *id, size_t id_size)
+lc__pending_find(const struct lc__pending *pending, uint64_t hash, const void *id,
+    size_t id_size)
 {
 	const uint32_t *slot = find_slot(pending, hash, id, id_size);
 
@@ -188,8 +182,7 @@ lc__pending_record(const struct lc__pending *pending,
 	const size_t offset = (size_t)entry->unit * LC__RECORD_ALIGN;
 
 	/* Our own bytes: they always parse. */
-	(void)lc__record_parse(pending->bytes + offset, pending->used - offset,
-	    out);
+	(void)lc__record_parse(pending->bytes + offset, pending->used - offset, out);
 }
 
 void
@@ -200,8 +193,7 @@ lc__pending_clear(struct lc__pending *pending, size_t keep)
 	pending->nschemas = 0;
 	pending->first_ns = 0;
 	if (pending->table_size > 0)
-		memset(pending->table, 0,
-		    pending->table_size * sizeof(*pending->table));
+		memset(pending->table, 0, pending->table_size * sizeof(*pending->table));
 	if (pending->room > keep) {
 		munmap(pending->bytes, pending->room);
 		pending->bytes = NULL;

@@ -13,31 +13,32 @@
 
 /** One put or delete. */
 struct lc__pending_entry {
-	uint64_t hash;  /* of the cache_id */
-	uint32_t unit;  /* offset of the record in the buffer / 64 */
+	uint64_t hash;   /* of the cache_id */
+	uint32_t unit;   /* offset of the record in the buffer / 64 */
 	uint16_t schema; /* position in lc__pending.schemas */
-	bool deletes;   /* a delete: the record holds only the cache_id */
-	bool dead;      /* a later entry replaces it */
+	bool deletes;    /* a delete: the record holds only the cache_id */
+	bool dead;       /* a later entry replaces it */
 };
 
 struct lc__pending {
-	unsigned char *bytes; /* mapped; records in put order */
-	size_t room;          /* bytes mapped */
-	size_t used;          /* bytes in use */
+	unsigned char *bytes;              /* mapped; records in put order */
+	size_t room;                       /* bytes mapped */
+	size_t used;                       /* bytes in use */
 	struct lc__pending_entry *entries; /* in put order; malloc'ed */
-	uint32_t count;       /* entries in use */
+	uint32_t count;                    /* entries in use */
 	size_t entries_room;
-	uint32_t *table;      /* by hash: position in entries + 1, or 0 for none; malloc'ed */
-	uint32_t table_size;  /* a power of two, or 0 */
+	uint32_t *table; /* by hash: position in entries + 1, or 0 for none; malloc'ed */
+	uint32_t table_size; /* a power of two, or 0 */
 	struct lc__pending_schema {
 		struct lc__known *known;
-		uint32_t id; /* that its records are sealed with; LC__SCHEMA_NEW: not sealed
+		uint32_t
+		    id; /* that its records are sealed with; LC__SCHEMA_NEW: not sealed
 				yet */
-	} *schemas;           /* that the entries use; malloc'ed */
+	} * schemas;    /* that the entries use; malloc'ed */
 	uint32_t nschemas;
 	size_t schemas_room;
-	uint64_t last_seq;    /* number of the handle's last put in it */
-	uint64_t first_ns;    /* time of the first entry */
+	uint64_t last_seq; /* number of the handle's last put in it */
+	uint64_t first_ns; /* time of the first entry */
 };
 
 /**
@@ -50,13 +51,12 @@ LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
     const struct lc__draft *draft, size_t size, struct lc__known *known);
 
 /** Add a put of a record that is encoded already; it is sealed anew. */
-LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending,
-    uint64_t hash, const struct lc__record *record, struct lc__known *known);
+LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
+    const struct lc__record *record, struct lc__known *known);
 
 /** The newest entry of a cache_id; NULL if there is none. */
-const struct lc__pending_entry *lc__pending_find(
-    const struct lc__pending *pending, uint64_t hash, const void *id,
-    size_t id_size);
+const struct lc__pending_entry *lc__pending_find(const struct lc__pending *pending,
+    uint64_t hash, const void *id, size_t id_size);
 
 /** Take apart the record of an entry. */
 void lc__pending_record(const struct lc__pending *pending,
@@ -70,7 +70,6 @@ void lc__pending_free_parts(struct lc__pending *pending);
 void lc__pending_free(struct lc__pending *pending);
 
 /** Give the buffer at least @p room bytes of memory, which may move. */
-LC_CHECKED lc_status lc__pending_reserve(struct lc__pending *pending,
-    size_t room);
+LC_CHECKED lc_status lc__pending_reserve(struct lc__pending *pending, size_t room);
 
 #endif

@@ -30,8 +30,8 @@ compare_first(struct lc__snapshot *snapshot, const struct lc__schema *schema)
 		return LC_OK;
 	lc__schema_describe(first->schema, theirs, sizeof(theirs));
 	lc__schema_describe(schema, ours, sizeof(ours));
-	return lc__error(LC_SCHEMA, 0, "the module is strict and holds %s, "
-	    "not %s", theirs, ours);
+	return lc__error(LC_SCHEMA, 0, "the module is strict and holds %s, not %s",
+	    theirs, ours);
 }
 
 /* The body of a change: make the structure the first one, unless there is one now. */
@@ -75,7 +75,8 @@ learn_schemas(struct lc_cache *cache)
 
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	for (uint32_t id = 0; id < snapshot->state.next_schema &&
-	    (status == LC_OK || status == LC_CORRUPT); id++)
+	     (status == LC_OK || status == LC_CORRUPT);
+	     id++)
 		status = lc__snapshot_schema(snapshot, id, &known);
 	lc__snapshot_give(snapshot, 0);
 	return status == LC_CORRUPT ? LC_OK : status;
@@ -96,8 +97,7 @@ lc__check_schema(struct lc_cache *cache, const struct lc__schema *schema)
 /* Check a structure and keep it. It is freed if it is refused, or if the same one is
  * kept already. LC_SCHEMA also if the module has too many. */
 static lc_status
-keep_schema(struct lc_cache *cache, struct lc__schema *schema,
-    struct lc__known **out)
+keep_schema(struct lc_cache *cache, struct lc__schema *schema, struct lc__known **out)
 {
 	const lc_status status = lc__check_schema(cache, schema);
 
@@ -109,17 +109,15 @@ keep_schema(struct lc_cache *cache, struct lc__schema *schema,
 }
 
 static lc_status
-schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor,
-    struct lc__known **out)
+schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor, struct lc__known **out)
 {
 	struct lc__schema *schema;
 
-	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas,
-	    tensor->dtype, tensor->ndim);
+	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas, tensor->dtype,
+	    tensor->ndim);
 	if (*out != NULL)
 		return lc__check_schema(cache, (*out)->schema);
-	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim,
-	    &schema));
+	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim, &schema));
 	return keep_schema(cache, schema, out);
 }
 
@@ -190,11 +188,9 @@ struct target {
 
 /* The codec is the caller's choice, or the handle's, or the module's setting. */
 static struct target
-make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn,
-    void *ctx)
+make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn, void *ctx)
 {
-	const struct lc__known_settings *settings =
-	    &lc__module_of(cache->env)->settings;
+	const struct lc__known_settings *settings = &lc__module_of(cache->env)->settings;
 	struct target target = { cache, codec, level, fn, ctx };
 
 	if (codec == LC_CODEC_DEFAULT) {
@@ -229,15 +225,14 @@ keep_coded(struct lc__buf *buf, struct lc__record_part *part)
 
 /* Code one tensor; its part's data stays NULL if it is stored as it is. */
 static lc_status
-code_tensor(const lc_tensor *tensor, const struct target *target,
-    struct lc__buf *buf, struct lc__record_part *part)
+code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf *buf,
+    struct lc__record_part *part)
 {
 	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
 	if (tensor->nbytes > LC__RAW_MAX)
-		return lc__error(LC_INVALID, 0, "a tensor of %zu bytes is above "
-		    "the limit of 16 GiB", tensor->nbytes);
-	return_if_error(lc__part_code(part, target->codec, target->level, tensor,
-	    buf));
+		return lc__error(LC_INVALID, 0,
+		    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
+	return_if_error(lc__part_code(part, target->codec, target->level, tensor, buf));
 	part->data = NULL;
 	return part->codec == LC_CODEC_NONE ? LC_OK : keep_coded(buf, part);
 }
@@ -293,8 +288,7 @@ static lc_status
 name_item(lc_status status, const lc_id *id)
 {
 	if (status == LC_INVALID || status == LC_SCHEMA)
-		return lc__error_prefix("put: %s",
-		    lc__quote_id(id->data, id->size));
+		return lc__error_prefix("put: %s", lc__quote_id(id->data, id->size));
 	return status;
 }
 
@@ -309,21 +303,19 @@ check_put(struct lc_cache *cache, const lc_id *id, lc_codec codec, int level)
 }
 
 lc_status
-lc_put(lc_cache *cache, const void *id, size_t id_size,
-    const lc_tensor *tensor)
+lc_put(lc_cache *cache, const void *id, size_t id_size, const lc_tensor *tensor)
 {
 	const lc_id key = { id, id_size };
 	struct target target;
 
 	return_if_error(check_put(cache, &key, LC_CODEC_DEFAULT, 0));
 	target = make_target(cache, LC_CODEC_DEFAULT, 0, emit_pending, cache);
-	return name_item(put_tensor(cache, &key, tensor, emit_coded, &target),
-	    &key);
+	return name_item(put_tensor(cache, &key, tensor, emit_coded, &target), &key);
 }
 
 lc_status
-lc_put_coded(lc_cache *cache, const void *id, size_t id_size,
-    const lc_value *value, lc_codec codec, int level)
+lc_put_coded(lc_cache *cache, const void *id, size_t id_size, const lc_value *value,
+    lc_codec codec, int level)
 {
 	const lc_id key = { id, id_size };
 	struct target target;
@@ -334,21 +326,20 @@ lc_put_coded(lc_cache *cache, const void *id, size_t id_size,
 }
 
 lc_status
-lc_put_value(lc_cache *cache, const void *id, size_t id_size,
-    const lc_value *value)
+lc_put_value(lc_cache *cache, const void *id, size_t id_size, const lc_value *value)
 {
 	return lc_put_coded(cache, id, id_size, value, LC_CODEC_DEFAULT, 0);
 }
 
 lc_status
-lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids,
-    const lc_tensor *tensors, lc_status *statuses)
+lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *tensors,
+    lc_status *statuses)
 {
 	lc_error first = { .status = LC_OK };
 
 	for (size_t i = 0; i < n; i++) {
-		const lc_status status =
-		    lc_put(cache, ids[i].data, ids[i].size, &tensors[i]);
+		const lc_status status = lc_put(cache, ids[i].data, ids[i].size,
+		    &tensors[i]);
 		if (statuses != NULL)
 			statuses[i] = status;
 		if (status != LC_OK && first.status == LC_OK)
@@ -373,8 +364,8 @@ lc_delete(lc_cache *cache, const void *id, size_t id_size)
 /* ---- put elsewhere -------------------------------------------------------- */
 
 lc_status
-lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
-    const lc_tensor *tensor, lc__put_fn *fn, void *ctx)
+lc__put_tensor_to(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
+    lc__put_fn *fn, void *ctx)
 {
 	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, fn, ctx);
 
@@ -382,8 +373,8 @@ lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
 }
 
 lc_status
-lc__put_value_to(struct lc_cache *cache, const lc_id *id,
-    const lc_value *value, lc__put_fn *fn, void *ctx)
+lc__put_value_to(struct lc_cache *cache, const lc_id *id, const lc_value *value,
+    lc__put_fn *fn, void *ctx)
 {
 	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, fn, ctx);
 
@@ -393,31 +384,33 @@ lc__put_value_to(struct lc_cache *cache, const lc_id *id,
 /* ---- put in two steps ----------------------------------------------------- */
 
 lc_status
-lc__put_encode_tensor(struct lc_cache *cache, const lc_id *id,
-    const lc_tensor *tensor, struct lc__encoded *out)
+lc__put_encode_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
+    struct lc__encoded *out)
 {
 	return put_tensor(cache, id, tensor, emit_encoded, out);
 }
 
 lc_status
-lc__put_encode_value(struct lc_cache *cache, const lc_id *id,
-    const lc_value *value, struct lc__encoded *out)
+lc__put_encode_value(struct lc_cache *cache, const lc_id *id, const lc_value *value,
+    struct lc__encoded *out)
 {
 	return put_value(cache, id, value, emit_encoded, out);
 }
 
 /* Code the tensors of an encoded record and add it to the pending writes. */
 static lc_status
-recode(struct target *target, const struct lc__record *record,
-    struct lc__known *known)
+recode(struct target *target, const struct lc__record *record, struct lc__known *known)
 {
 	const uint32_t count = known->schema->tensors;
 	lc_tensor *tensors = calloc(count, sizeof(*tensors));
 	const lc_tensor **list = calloc(count, sizeof(*list));
 	struct lc__record_part *parts = calloc(count, sizeof(*parts));
 	struct lc__draft draft = {
-		.id = record->id, .schema = known->schema, .tensors = list,
-		.plain = record->plain, .plain_size = record->plain_size
+		.id = record->id,
+		.schema = known->schema,
+		.tensors = list,
+		.plain = record->plain,
+		.plain_size = record->plain_size,
 	};
 	lc_status status;
 
@@ -438,15 +431,14 @@ recode(struct target *target, const struct lc__record *record,
 lc_status
 lc__put_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 {
-	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0,
-	    emit_pending, cache);
+	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, emit_pending,
+	    cache);
 	struct lc__record record;
 
 	if (!cache->writes || target.codec == LC_CODEC_NONE ||
 	    encoded->known->schema->tensors == 0)
 		return lc__flush_add_encoded(cache, encoded);
 	/* Our own bytes: they always parse. */
-	(void)lc__record_parse(encoded->block->data, encoded->block->size,
-	    &record);
+	(void)lc__record_parse(encoded->block->data, encoded->block->size, &record);
 	return recode(&target, &record, encoded->known);
 }

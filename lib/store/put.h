@@ -28,10 +28,10 @@ LC_CHECKED lc_status lc__put_value_to(struct lc_cache *cache, const lc_id *id,
 
 /** Check and encode as lc_put() does, with the tensors as they are, into a block that the
  *  caller drops. */
-LC_CHECKED lc_status lc__put_encode_tensor(struct lc_cache *cache,
-    const lc_id *id, const lc_tensor *tensor, struct lc__encoded *out);
-LC_CHECKED lc_status lc__put_encode_value(struct lc_cache *cache,
-    const lc_id *id, const lc_value *value, struct lc__encoded *out);
+LC_CHECKED lc_status lc__put_encode_tensor(struct lc_cache *cache, const lc_id *id,
+    const lc_tensor *tensor, struct lc__encoded *out);
+LC_CHECKED lc_status lc__put_encode_value(struct lc_cache *cache, const lc_id *id,
+    const lc_value *value, struct lc__encoded *out);
 
 /** Store an encoded record as lc_put() does: coded by the settings, or on a rank that
  *  does not write, the block itself in the LRU. */

@@ -28,11 +28,11 @@ enum {
 
 /* Offsets in an entry of the table of parts. */
 enum {
-	part_hash = 0,  /* u64, XXH3-64 of the stored bytes and their padding, or of the
+	part_hash = 0,   /* u64, XXH3-64 of the stored bytes and their padding, or of the
 	                   checksums of their blocks */
-	part_size = 8,  /* u32, stored bytes without padding */
+	part_size = 8,   /* u32, stored bytes without padding */
 	part_codec = 12, /* u8 */
-	part_zero = 13, /* 3 bytes */
+	part_zero = 13,  /* 3 bytes */
 	part_bytes = 16
 };
 
@@ -42,7 +42,8 @@ head_size(uint64_t ndims, uint64_t nparts, uint64_t nblocks, uint64_t id_size,
     uint64_t plain)
 {
 	return lc__round_up(LC__RECORD_PREFIX + ndims * 8 + nparts * part_bytes +
-	    nblocks * 8 + id_size + plain, LC__RECORD_ALIGN);
+		nblocks * 8 + id_size + plain,
+	    LC__RECORD_ALIGN);
 }
 
 /* Number of blocks of a part of @p size bytes; 0 if it is not longer than a block. */
@@ -51,8 +52,9 @@ blocks_of(size_t size)
 {
 	const uint64_t padded = lc__round_up(size, LC__RECORD_ALIGN);
 
-	return padded <= LC__RECORD_BLOCK ? 0 :
-	    (uint32_t)((padded + LC__RECORD_BLOCK - 1) / LC__RECORD_BLOCK);
+	return padded <= LC__RECORD_BLOCK
+	    ? 0
+	    : (uint32_t)((padded + LC__RECORD_BLOCK - 1) / LC__RECORD_BLOCK);
 }
 
 /* ---- parts ---------------------------------------------------------------- */
@@ -76,9 +78,10 @@ lc__part_code(struct lc__record_part *part, lc_codec codec, int level,
 static bool
 needs_parts(const struct lc__draft *draft)
 {
-	return draft->schema != NULL && (!lc__schema_is_tensor(draft->schema) ||
-	    (draft->parts != NULL && draft->parts[0].codec != LC_CODEC_NONE) ||
-	    blocks_of(draft->tensors[0]->nbytes) > 0);
+	return draft->schema != NULL &&
+	    (!lc__schema_is_tensor(draft->schema) ||
+		(draft->parts != NULL && draft->parts[0].codec != LC_CODEC_NONE) ||
+		blocks_of(draft->tensors[0]->nbytes) > 0);
 }
 
 /* How tensor @p i is stored. */
@@ -86,12 +89,12 @@ static struct lc__record_part
 part_of(const struct lc__draft *draft, uint32_t i)
 {
 	const lc_tensor *tensor = draft->tensors[i];
-	const struct lc__record_part raw = {
-		LC_CODEC_NONE, tensor->data, tensor->nbytes, 0, NULL
-	};
+	const struct lc__record_part raw = { LC_CODEC_NONE, tensor->data, tensor->nbytes,
+		0, NULL };
 
-	return draft->parts == NULL || draft->parts[i].codec == LC_CODEC_NONE ?
-	    raw : draft->parts[i];
+	return draft->parts == NULL || draft->parts[i].codec == LC_CODEC_NONE
+	    ? raw
+	    : draft->parts[i];
 }
 
 static uint32_t
@@ -190,12 +193,13 @@ put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
 	for (uint32_t i = 0; i < tensors_of(draft); i++) {
 		const struct lc__record_part part = part_of(draft, i);
 		const size_t sums = (size_t)blocks_of(part.size) * 8;
-		unsigned char *end = sums > 0 ? put_blocks(p, &part, blocks) :
-		    put_padded(p, part.data, part.size);
+		unsigned char *end = sums > 0 ? put_blocks(p, &part, blocks)
+					      : put_padded(p, part.data, part.size);
 
 		if (table != NULL) {
-			lc__set64(table + part_hash, sums > 0 ?
-			    lc__hash64(blocks, sums) : lc__hash64(p, (size_t)(end - p)));
+			lc__set64(table + part_hash,
+			    sums > 0 ? lc__hash64(blocks, sums)
+				     : lc__hash64(p, (size_t)(end - p)));
 			blocks += sums;
 			lc__set32(table + part_size, (uint32_t)part.size);
 			table[part_codec] = (unsigned char)part.codec;
@@ -207,8 +211,7 @@ put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
 }
 
 void
-lc__record_encode(unsigned char *out, size_t size,
-    const struct lc__draft *draft)
+lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft)
 {
 	const bool parts = needs_parts(draft);
 	unsigned char *head_end = out + head_of(draft);
@@ -246,8 +249,8 @@ covered(const struct lc__record *record)
 {
 	const unsigned char *start = lc__record_start(record);
 
-	return (record->has_parts ? (size_t)(record->payload - start) :
-	    record->size) - at_units;
+	return (record->has_parts ? (size_t)(record->payload - start) : record->size) -
+	    at_units;
 }
 
 void
@@ -258,15 +261,13 @@ lc__record_seal(unsigned char *bytes, uint32_t schema)
 	/* Our own bytes: they always parse. */
 	(void)lc__record_parse(bytes, LC__RECORD_MAX, &record);
 	lc__set32(bytes + at_schema, schema);
-	lc__set64(bytes + at_checksum,
-	    lc__hash64(bytes + at_units, covered(&record)));
+	lc__set64(bytes + at_checksum, lc__hash64(bytes + at_units, covered(&record)));
 }
 
 /* ---- reading -------------------------------------------------------------- */
 
 bool
-lc__record_parse(const unsigned char *bytes, uint64_t room,
-    struct lc__record *out)
+lc__record_parse(const unsigned char *bytes, uint64_t room, struct lc__record *out)
 {
 	uint64_t size, head;
 	unsigned flags;
@@ -296,8 +297,8 @@ lc__record_parse(const unsigned char *bytes, uint64_t room,
 	out->size = (size_t)size;
 	if (bytes[at_zero] != 0 || (flags & ~FLAG_PARTS) != 0)
 		return false;
-	return out->has_parts || (out->nparts == 0 && out->nblocks == 0 &&
-	    out->plain_size == 0);
+	return out->has_parts ||
+	    (out->nparts == 0 && out->nblocks == 0 && out->plain_size == 0);
 }
 
 const unsigned char *
@@ -359,9 +360,9 @@ lc__part_block(const struct lc__record_part *part, size_t at)
 
 	return (struct lc__part_block){
 		.data = (const unsigned char *)part->data + from,
-		.size = padded - from < LC__RECORD_BLOCK ? padded - from :
-		    LC__RECORD_BLOCK,
-		.hash = lc__get64(part->blocks + i * 8)
+		.size = padded - from < LC__RECORD_BLOCK ? padded - from
+							 : LC__RECORD_BLOCK,
+		.hash = lc__get64(part->blocks + i * 8),
 	};
 }
 
@@ -375,8 +376,9 @@ bool
 lc__part_intact(const struct lc__record_part *part)
 {
 	if (part->blocks == NULL)
-		return part->hash == lc__hash64(part->data,
-		    (size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
+		return part->hash ==
+		    lc__hash64(part->data,
+			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
 	if (part->hash != lc__hash64(part->blocks, (size_t)blocks_of(part->size) * 8))
 		return false;
 	for (size_t at = 0; at < part->size; at += LC__RECORD_BLOCK) {
@@ -397,8 +399,7 @@ lc__record_intact(const struct lc__record *record)
 	if (!lc__record_head_intact(record))
 		return false;
 	for (uint32_t i = 0; i < record->nparts; i++)
-		if (!next_part(record, i, &at, &part) ||
-		    !lc__part_intact(&part))
+		if (!next_part(record, i, &at, &part) || !lc__part_intact(&part))
 			return false;
 	return true;
 }
@@ -423,20 +424,18 @@ shape_of(const struct lc__record *record, const struct lc__schema_node *node,
 }
 
 bool
-lc__record_alone(const struct lc__record *record,
-    const struct lc__schema *schema, lc_tensor *out)
+lc__record_alone(const struct lc__record *record, const struct lc__schema *schema,
+    lc_tensor *out)
 {
 	if (!lc__schema_is_tensor(schema) || record->ndims != schema->dims ||
 	    !shape_of(record, &schema->node[0], out))
 		return false;
 	out->data = record->payload;
-	return lc__round_up(out->nbytes, LC__RECORD_ALIGN) ==
-	    record->payload_size;
+	return lc__round_up(out->nbytes, LC__RECORD_ALIGN) == record->payload_size;
 }
 
 bool
-lc__record_fits(const struct lc__record *record,
-    const struct lc__schema *schema)
+lc__record_fits(const struct lc__record *record, const struct lc__schema *schema)
 {
 	struct place at = { 0, 0 };
 	struct lc__record_part part;
@@ -450,8 +449,7 @@ lc__record_fits(const struct lc__record *record,
 		if (schema->node[i].kind != LC_TENSOR)
 			continue;
 		if (!shape_of(record, &schema->node[i], &tensor) ||
-		    !next_part(record, schema->node[i].first_tensor, &at,
-		    &part) ||
+		    !next_part(record, schema->node[i].first_tensor, &at, &part) ||
 		    !lc__codec_holds(part.codec, part.size, tensor.nbytes))
 			return false;
 	}
@@ -459,9 +457,8 @@ lc__record_fits(const struct lc__record *record,
 }
 
 void
-lc__record_tensors(const struct lc__record *record,
-    const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
-    struct lc__record_part *parts)
+lc__record_tensors(const struct lc__record *record, const struct lc__schema *schema,
+    uint32_t node, lc_tensor *tensors, struct lc__record_part *parts)
 {
 	const uint32_t first = schema->node[node].first_tensor;
 	struct place at = { 0, 0 };
@@ -477,8 +474,7 @@ lc__record_tensors(const struct lc__record *record,
 			continue;
 		(void)shape_of(record, leaf, &tensors[i]);
 		if (record->has_parts)
-			(void)next_part(record, leaf->first_tensor, &at,
-			    &parts[i]);
+			(void)next_part(record, leaf->first_tensor, &at, &parts[i]);
 		else
 			parts[i] = (struct lc__record_part){ LC_CODEC_NONE,
 				record->payload, tensors[i].nbytes, 0, NULL };

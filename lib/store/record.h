@@ -41,7 +41,8 @@ struct lc__record_part {
 	size_t size;      /* of data */
 	uint64_t hash;    /* XXH3-64 of data and its padding, or of the checksums of its
 			     blocks; set when read */
-	const unsigned char *blocks; /* checksums of the blocks, u64 each; NULL if it is not
+	const unsigned char
+	    *blocks; /* checksums of the blocks, u64 each; NULL if it is not
 					longer than a block */
 };
 
@@ -52,30 +53,32 @@ LC_CHECKED lc_status lc__part_code(struct lc__record_part *part, lc_codec codec,
 
 /** A record to be written; everything is borrowed. */
 struct lc__draft {
-	lc_id id;                        /* cache_id */
-	const struct lc__schema *schema; /* NULL for a delete, which has only a cache_id */
-	const lc_tensor *const *tensors; /* schema->tensors of them */
-	const struct lc__record_part *parts;    /* as many; NULL: no tensor is coded */
-	const void *plain;               /* plain data, MessagePack */
-	size_t plain_size;               /* bytes of plain */
+	lc_id id; /* cache_id */
+	const struct lc__schema
+	    *schema; /* NULL for a delete, which has only a cache_id */
+	const lc_tensor *const *tensors;     /* schema->tensors of them */
+	const struct lc__record_part *parts; /* as many; NULL: no tensor is coded */
+	const void *plain;                   /* plain data, MessagePack */
+	size_t plain_size;                   /* bytes of plain */
 };
 
 /** A parsed record; everything is borrowed from its bytes. */
 struct lc__record {
-	lc_id id;         /* cache_id */
-	uint32_t schema;  /* schema id */
-	uint32_t ndims;   /* dims stored in the record */
-	uint32_t nparts;  /* entries in the table of parts */
-	uint32_t nblocks; /* checksums of blocks of all parts */
-	bool has_parts;   /* it has a table of parts, which may be empty */
-	const unsigned char *dims; /* ndims u64, little-endian */
+	lc_id id;                   /* cache_id */
+	uint32_t schema;            /* schema id */
+	uint32_t ndims;             /* dims stored in the record */
+	uint32_t nparts;            /* entries in the table of parts */
+	uint32_t nblocks;           /* checksums of blocks of all parts */
+	bool has_parts;             /* it has a table of parts, which may be empty */
+	const unsigned char *dims;  /* ndims u64, little-endian */
 	const unsigned char *parts; /* the table of parts */
-	const unsigned char *blocks; /* nblocks u64, those of one part after those of another */
-	const unsigned char *plain; /* plain data */
-	size_t plain_size; /* bytes of plain */
+	const unsigned char
+	    *blocks; /* nblocks u64, those of one part after those of another */
+	const unsigned char *plain;   /* plain data */
+	size_t plain_size;            /* bytes of plain */
 	const unsigned char *payload; /* first byte of the tensors */
 	size_t payload_size; /* from payload to the end of the record, padding included */
-	size_t size;      /* of the whole record */
+	size_t size;         /* of the whole record */
 };
 
 /** Bytes that a record takes; 0 if it is above LC__RECORD_MAX. */
@@ -85,8 +88,7 @@ size_t lc__record_size(const struct lc__draft *draft);
  * Write a record of @p size = lc__record_size() bytes. lc__record_seal() sets its schema id
  * and checksum.
  */
-void lc__record_encode(unsigned char *out, size_t size,
-    const struct lc__draft *draft);
+void lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft);
 
 /** Set the schema id, then the checksum, of an encoded record. */
 void lc__record_seal(unsigned char *record, uint32_t schema);
@@ -96,8 +98,7 @@ void lc__record_seal(unsigned char *record, uint32_t schema);
  * and only the prefix is read. False if the lengths contradict one another, or if codec or
  * flags are of a later version.
  */
-bool lc__record_parse(const unsigned char *bytes, uint64_t room,
-    struct lc__record *out);
+bool lc__record_parse(const unsigned char *bytes, uint64_t room, struct lc__record *out);
 
 /** Do all checksums match the bytes? */
 bool lc__record_intact(const struct lc__record *record);
@@ -106,15 +107,14 @@ bool lc__record_intact(const struct lc__record *record);
 bool lc__record_head_intact(const struct lc__record *record);
 
 /** Do the sizes agree with the schema and with one another? */
-bool lc__record_fits(const struct lc__record *record,
-    const struct lc__schema *schema);
+bool lc__record_fits(const struct lc__record *record, const struct lc__schema *schema);
 
 /**
  * The tensor of a record without parts, in place: the short way for most records. False if
  * its sizes contradict the schema or one another.
  */
-bool lc__record_alone(const struct lc__record *record,
-    const struct lc__schema *schema, lc_tensor *out);
+bool lc__record_alone(const struct lc__record *record, const struct lc__schema *schema,
+    lc_tensor *out);
 
 /**
  * dtype and shape of the tensors at and below node @p node of a record that fits its
@@ -122,9 +122,8 @@ bool lc__record_alone(const struct lc__record *record,
  * part's codec is LC_CODEC_NONE.
  * @param tensors, parts room for lc__schema_tensors() of the node
  */
-void lc__record_tensors(const struct lc__record *record,
-    const struct lc__schema *schema, uint32_t node, lc_tensor *tensors,
-    struct lc__record_part *parts);
+void lc__record_tensors(const struct lc__record *record, const struct lc__schema *schema,
+    uint32_t node, lc_tensor *tensors, struct lc__record_part *parts);
 
 /** The codec of the first tensor; LC_CODEC_NONE if there is none. */
 lc_codec lc__record_first_codec(const struct lc__record *record);
@@ -157,10 +156,10 @@ bool lc__is_length_field(const char *field);
 
 /** Measures records of a few schemas. Zero-initialised except for the field. */
 struct lc__measure {
-	const char *field;              /* the length field; "" or NULL for none */
+	const char *field;               /* the length field; "" or NULL for none */
 	const struct lc__schema *schema; /* of the record measured last */
-	uint32_t dim;                   /* in it, the dim that is the length; or LC__NO_AXIS */
-	uint64_t fixed;                 /* the length if there is no such dim */
+	uint32_t dim;   /* in it, the dim that is the length; or LC__NO_AXIS */
+	uint64_t fixed; /* the length if there is no such dim */
 };
 #define LC__NO_AXIS UINT32_MAX
 
@@ -174,8 +173,8 @@ lc__measures(const struct lc__measure *measure)
  *  scalar, 0 if the record has no such tensor. Reads only the record's head. An axis longer
  *  than any tensor can be counts as 0, so that sums do not overflow. The schemas must
  *  outlive the measure. */
-uint64_t lc__measure(struct lc__measure *measure,
-    const struct lc__record *record, const struct lc__schema *schema);
+uint64_t lc__measure(struct lc__measure *measure, const struct lc__record *record,
+    const struct lc__schema *schema);
 
 /* ---- the digest of a record ---------------------------------------------- */
 

@@ -11,7 +11,8 @@
 
 struct lc__schemas {
 	pthread_mutex_t lock; /* guards the lists and every structure's fresh */
-	atomic_uint_least32_t fresh; /* number of fresh structures; changed under the lock */
+	atomic_uint_least32_t
+	    fresh; /* number of fresh structures; changed under the lock */
 	atomic_uint_least32_t rows; /* of the module's table, as last seen */
 	struct lc__known *slots[SLOTS];
 	_Atomic(struct lc__known *) tensors[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
@@ -29,16 +30,15 @@ lc__schema_row_decode(const void *bytes, size_t size, uint32_t id,
 }
 
 lc_status
-lc__schema_row_put(struct lc__txn *txn, uint32_t id,
-    const struct lc__schema *schema)
+lc__schema_row_put(struct lc__txn *txn, uint32_t id, const struct lc__schema *schema)
 {
 	struct lc__buf row = { 0 };
 	lc_status status;
 
 	lc__buf_append(&row, schema->bytes, schema->size);
 	lc__buf_append64(&row, lc__row_sum(schema->bytes, schema->size, id));
-	status = row.failed ? lc__no_memory("schema") :
-	    lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size);
+	status = row.failed ? lc__no_memory("schema")
+			    : lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size);
 	lc__buf_free(&row);
 	return status;
 }
@@ -134,13 +134,13 @@ refuses_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
 	const struct lc__known *known = find_locked(schemas, schema);
 
-	return is_full(schemas) && (known == NULL ||
-	    (!known->fresh && atomic_load(&known->id) == LC__SCHEMA_NEW));
+	return is_full(schemas) &&
+	    (known == NULL ||
+		(!known->fresh && atomic_load(&known->id) == LC__SCHEMA_NEW));
 }
 
 bool
-lc__schemas_refuses(struct lc__schemas *schemas,
-    const struct lc__schema *schema)
+lc__schemas_refuses(struct lc__schemas *schemas, const struct lc__schema *schema)
 {
 	bool refused;
 
@@ -158,8 +158,9 @@ intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
 {
 	if (refuses_locked(schemas, schema)) {
 		lc__schema_free(schema);
-		return lc__error(LC_SCHEMA, 0, "more than %d structures of values: "
-		    "is a name data?", LC__SCHEMAS_PUT);
+		return lc__error(LC_SCHEMA, 0,
+		    "more than %d structures of values: is a name data?",
+		    LC__SCHEMAS_PUT);
 	}
 	return_if_error(keep_locked(schemas, schema, out));
 	if (!(*out)->fresh && atomic_load(&(*out)->id) == LC__SCHEMA_NEW) {
@@ -169,7 +170,8 @@ intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
 	schema = (*out)->schema;
 	if (lc__schema_is_tensor(schema))
 		atomic_store_explicit(&schemas->tensors[schema->node[0].dtype]
-		    [schema->node[0].ndim], *out, memory_order_release);
+						       [schema->node[0].ndim],
+		    *out, memory_order_release);
 	return LC_OK;
 }
 
@@ -186,11 +188,9 @@ lc__schemas_intern(struct lc__schemas *schemas, struct lc__schema *schema,
 }
 
 struct lc__known *
-lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
-    uint32_t ndim)
+lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype, uint32_t ndim)
 {
-	return atomic_load_explicit(&schemas->tensors[dtype][ndim],
-	    memory_order_acquire);
+	return atomic_load_explicit(&schemas->tensors[dtype][ndim], memory_order_acquire);
 }
 
 /* ---- what the module has -------------------------------------------------- */
@@ -207,8 +207,8 @@ set_id_locked(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
 }
 
 lc_status
-lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes,
-    size_t size, struct lc__known **out)
+lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes, size_t size,
+    struct lc__known **out)
 {
 	struct lc__schema *schema;
 	lc_status status;
@@ -223,8 +223,7 @@ lc__schemas_row(struct lc__schemas *schemas, uint32_t id, const void *bytes,
 }
 
 void
-lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known,
-    uint32_t id)
+lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known, uint32_t id)
 {
 	pthread_mutex_lock(&schemas->lock);
 	set_id_locked(schemas, known, id);

@@ -24,8 +24,8 @@
  * Decode the row of schema @p id. Free the structure with lc__schema_free().
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__schema_row_decode(const void *bytes, size_t size,
-    uint32_t id, struct lc__schema **out);
+LC_CHECKED lc_status lc__schema_row_decode(const void *bytes, size_t size, uint32_t id,
+    struct lc__schema **out);
 
 /** Store a structure as schema @p id, or replace the one that is stored. */
 LC_CHECKED lc_status lc__schema_row_put(struct lc__txn *txn, uint32_t id,
@@ -36,7 +36,7 @@ struct lc__known {
 	struct lc__known *next;    /* in the same hash slot */
 	struct lc__schema *schema; /* owned */
 	atomic_uint_least32_t id;  /* in the module; once set, it never changes */
-	bool fresh;                /* it was put, and no commit is known to have stored it */
+	bool fresh; /* it was put, and no commit is known to have stored it */
 };
 
 struct lc__schemas;
@@ -48,8 +48,8 @@ void lc__schemas_free(struct lc__schemas *schemas);
 void lc__schemas_after_fork(struct lc__schemas *schemas);
 
 /** The structure of a tensor, if such a tensor was put, else NULL. Takes no lock. */
-struct lc__known *lc__schemas_of_tensor(struct lc__schemas *schemas,
-    lc_dtype dtype, uint32_t ndim);
+struct lc__known *lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
+    uint32_t ndim);
 
 /** Keep the structure of a put; free it if an equal one is kept already. LC_SCHEMA if the
  *  module would have more than LC__SCHEMAS_PUT. */
@@ -57,8 +57,7 @@ LC_CHECKED lc_status lc__schemas_intern(struct lc__schemas *schemas,
     struct lc__schema *schema, struct lc__known **out);
 
 /** Would lc__schemas_intern() refuse this structure, as far as is known? */
-bool lc__schemas_refuses(struct lc__schemas *schemas,
-    const struct lc__schema *schema);
+bool lc__schemas_refuses(struct lc__schemas *schemas, const struct lc__schema *schema);
 
 /** The structure of row @p id of the table schema, which the module has: it is never
  *  refused. */

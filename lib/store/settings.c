@@ -15,7 +15,7 @@ enum {
 	at_policy = 8,     /* u32 */
 	at_evict = 12,     /* u32 */
 	at_max_bytes = 16, /* u64 */
-	at_field = 24      /* the length field without a terminator, empty for none; then a
+	at_field = 24 /* the length field without a terminator, empty for none; then a
 			      row's checksum */
 };
 
@@ -37,26 +37,23 @@ lc__settings_default(lc_settings *out)
 lc_status
 lc__settings_check(const lc_settings *settings)
 {
-	return_if_error(lc__codec_check("settings", settings->codec,
-	    settings->level));
+	return_if_error(lc__codec_check("settings", settings->codec, settings->level));
 	if (settings->codec == LC_CODEC_DEFAULT)
-		return lc__error(LC_INVALID, 0, "settings: the codec of a module "
-		    "must be named");
+		return lc__error(LC_INVALID, 0,
+		    "settings: the codec of a module must be named");
 	if (settings->policy != LC_EVOLVE && settings->policy != LC_STRICT)
 		return lc__error(LC_INVALID, 0, "settings: unknown policy %d",
 		    (int)settings->policy);
-	if (settings->evict != LC_EVICT_OLDEST &&
-	    settings->evict != LC_EVICT_UNREAD)
-		return lc__error(LC_INVALID, 0, "settings: unknown order of "
-		    "eviction %d", (int)settings->evict);
-	if (memchr(settings->length_field, '\0',
-	    sizeof(settings->length_field)) == NULL)
-		return lc__error(LC_INVALID, 0, "settings: the length field is "
-		    "above the limit of %d bytes", LC_LENGTH_FIELD_MAX);
+	if (settings->evict != LC_EVICT_OLDEST && settings->evict != LC_EVICT_UNREAD)
+		return lc__error(LC_INVALID, 0, "settings: unknown order of eviction %d",
+		    (int)settings->evict);
+	if (memchr(settings->length_field, '\0', sizeof(settings->length_field)) == NULL)
+		return lc__error(LC_INVALID, 0,
+		    "settings: the length field is above the limit of %d bytes",
+		    LC_LENGTH_FIELD_MAX);
 	if (!lc__is_length_field(settings->length_field))
-		return lc__error(LC_INVALID, 0, "settings: length field %s: not a "
-		    "path", lc__quote_id(settings->length_field,
-		    strlen(settings->length_field)));
+		return lc__error(LC_INVALID, 0, "settings: length field %s: not a path",
+		    lc__quote_id(settings->length_field, strlen(settings->length_field)));
 	return LC_OK;
 }
 
@@ -73,8 +70,7 @@ encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
 	lc__set32(out + at_evict, (uint32_t)settings->evict);
 	lc__set64(out + at_max_bytes, settings->max_bytes);
 	memcpy(out + at_field, settings->length_field, field);
-	lc__set64(checksum, lc__row_sum(out, at_field + field,
-	    lc__row_seed(ROW_NAME)));
+	lc__set64(checksum, lc__row_sum(out, at_field + field, lc__row_seed(ROW_NAME)));
 	return at_field + field + LC__ROW_SUM;
 }
 
@@ -93,8 +89,7 @@ decode(const struct lc__slice *row, lc_settings *out)
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
 	memset(out->length_field, 0, sizeof(out->length_field));
 	memcpy(out->length_field, row->data + at_field, field);
-	return strlen(out->length_field) == field &&
-	    lc__settings_check(out) == LC_OK;
+	return strlen(out->length_field) == field && lc__settings_check(out) == LC_OK;
 }
 
 bool
@@ -115,14 +110,15 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 	lc__settings_default(out);
 	status = lc__txn_get_meta(txn, ROW_NAME, &row);
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: the settings row is missing; "
-		    "cachex recover mends it", lc__env_dir(env));
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the settings row is missing; cachex recover mends it",
+		    lc__env_dir(env));
 	return_if_error(status);
 	if (decode(&row, out))
 		return LC_OK;
 	lc__settings_default(out);
-	return lc__error(LC_CORRUPT, 0, "%s: the settings row is damaged; cachex "
-	    "recover mends it", lc__env_dir(env));
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: the settings row is damaged; cachex recover mends it", lc__env_dir(env));
 }
 
 lc_status

@@ -33,8 +33,7 @@ LC_CHECKED lc_status lc__settings_load(struct lc__env *env, struct lc__txn *txn,
 LC_CHECKED lc_status lc__settings_reset(struct lc__txn *txn);
 
 /** Store the row. */
-LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn,
-    const lc_settings *settings);
+LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn, const lc_settings *settings);
 
 /** LC_INVALID unless every field has one of its values. */
 LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);

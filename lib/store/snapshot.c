@@ -244,8 +244,7 @@ put_back_locked(struct lc__snapshot *s)
 	module->counts.hits += s->hits;
 	module->counts.misses += s->misses;
 	s->hits = s->misses = 0;
-	if (s->nreads > 0 && atomic_load(&module->settings.evict) ==
-	    LC_EVICT_UNREAD)
+	if (s->nreads > 0 && atomic_load(&module->settings.evict) == LC_EVICT_UNREAD)
 		lc__reads_note_locked(&module->reads, s->reads, s->nreads);
 	s->nreads = 0;
 	s->in_use = false;
@@ -344,8 +343,7 @@ lc__pool_oldest_pin_ns(struct lc__env *env)
 /* ---- loading -------------------------------------------------------------- */
 
 static lc_status
-load_run(struct lc__snapshot *s, const struct lc__run_row *row,
-    struct lc__run *out)
+load_run(struct lc__snapshot *s, const struct lc__run_row *row, struct lc__run *out)
 {
 	struct lc__slice value;
 	lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);

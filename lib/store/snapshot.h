@@ -22,10 +22,10 @@
 /** A chunk in the map. Its bytes stay valid as long as the snapshot; in a write
  *  transaction, until the chunk is deleted. */
 struct lc__mapped_chunk {
-	uint64_t id;  /* 0: none */
+	uint64_t id; /* 0: none */
 	const unsigned char *bytes;
-	uint64_t size; /* of the value */
-	uint64_t end; /* offset of the end of the last record */
+	uint64_t size;    /* of the value */
+	uint64_t end;     /* offset of the end of the last record */
 	uint64_t records; /* as the chunk's header says */
 };
 
@@ -33,28 +33,28 @@ struct lc__mapped_chunk {
  *  up may keep a pointer to one. */
 struct lc__chunk_slot {
 	struct lc__mapped_chunk chunk;
-	bool read;    /* noted as read since the snapshot was taken */
+	bool read; /* noted as read since the snapshot was taken */
 };
 
 struct lc__snapshot {
 	struct lc__txn *txn;
 	struct lc__env *env;
 	struct lc__snapshot *next; /* in one of the pool's lists */
-	uint64_t loaded;       /* txn id + 1 of the commit that state and runs belong to; 0
+	uint64_t loaded;      /* txn id + 1 of the commit that state and runs belong to; 0
 				  for none */
-	uint32_t map_version;  /* version of the map that the runs point into */
-	uint32_t epoch;        /* number of the process that made it */
-	unsigned pins;         /* views and iterators that need it */
-	bool in_use;           /* a call has taken it */
-	bool filled;           /* by inputs, as of the loaded commit */
-	uint64_t pinned_ns;    /* since when it has pins */
+	uint32_t map_version; /* version of the map that the runs point into */
+	uint32_t epoch;       /* number of the process that made it */
+	unsigned pins;        /* views and iterators that need it */
+	bool in_use;          /* a call has taken it */
+	bool filled;          /* by inputs, as of the loaded commit */
+	uint64_t pinned_ns;   /* since when it has pins */
 	struct lc__state state;
-	struct lc__run *runs;  /* state.nruns of them, oldest first */
-	size_t runs_room;    /* of runs */
+	struct lc__run *runs;       /* state.nruns of them, oldest first */
+	size_t runs_room;           /* of runs */
 	struct lc__known **schemas; /* by id; NULL: not read yet */
 	size_t schemas_room;
-	uint64_t hits, misses;      /* counted since it was taken */
-	uint32_t nreads;            /* chunks noted as read since it was taken */
+	uint64_t hits, misses;           /* counted since it was taken */
+	uint32_t nreads;                 /* chunks noted as read since it was taken */
 	uint64_t reads[LC__READS_NOTED]; /* their ids */
 	struct lc__chunk_slot chunks[LC__CHUNK_SLOTS];
 };
@@ -70,8 +70,7 @@ void lc__pool_empty_locked(struct lc__pool *pool);
 void lc__pool_abandon(struct lc__pool *pool);
 
 /** Take a snapshot of the newest commit. */
-LC_CHECKED lc_status lc__snapshot_take(struct lc__env *env,
-    struct lc__snapshot **out);
+LC_CHECKED lc_status lc__snapshot_take(struct lc__env *env, struct lc__snapshot **out);
 /** Give it back and add @p pins to it; lc__snapshot_unpin() removes one. */
 void lc__snapshot_give(struct lc__snapshot *snapshot, unsigned pins);
 void lc__snapshot_unpin(struct lc__snapshot *snapshot);

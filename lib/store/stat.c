@@ -67,8 +67,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->readers = env.readers;
 	out->max_readers = env.max_readers;
 	oldest = lc__pool_oldest_pin_ns(cache->env);
-	out->oldest_pin_ms = oldest == 0 ? 0 :
-	    (lc__clock_coarse_ns() - oldest) / 1000000;
+	out->oldest_pin_ms = oldest == 0 ? 0 : (lc__clock_coarse_ns() - oldest) / 1000000;
 	pthread_mutex_lock(&cache->lock);
 	out->pending_records = atomic_load(&cache->pending);
 	out->pending_bytes = (cache->open ? cache->open->used : 0) +
@@ -105,8 +104,7 @@ lc_counters_get(lc_cache *cache, lc_counters *out)
 	lc_status status;
 
 	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0,
-		    "counters: struct_size is not set");
+		return lc__error(LC_INVALID, 0, "counters: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = lc__counters_load(snapshot->txn, &counts);
 	/* Verify reports lost counters; the others are right. */
@@ -128,8 +126,8 @@ lc_counters_get(lc_cache *cache, lc_counters *out)
 /* ---- schemas ------------------------------------------------------------- */
 
 static lc_status
-tell_schema(struct lc__snapshot *snapshot, const struct lc__usage *usage,
-    uint32_t id, int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
+tell_schema(struct lc__snapshot *snapshot, const struct lc__usage *usage, uint32_t id,
+    int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
 {
 	char text[4096];
 	lc_schema_stats stats = { .id = id, .structure = text };
@@ -145,13 +143,12 @@ tell_schema(struct lc__snapshot *snapshot, const struct lc__usage *usage,
 		stats.stored_bytes = mine->stored_bytes;
 		memcpy(stats.tensors, mine->tensors, sizeof(stats.tensors));
 	}
-	return fn(ctx, &stats) == 0 ? LC_OK :
-	    lc__error(LC_CANCELLED, 0, "schemas: cancelled");
+	return fn(ctx, &stats) == 0 ? LC_OK
+				    : lc__error(LC_CANCELLED, 0, "schemas: cancelled");
 }
 
 lc_status
-lc_schemas(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats),
-    void *ctx)
+lc_schemas(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
 {
 	struct lc__usage usage = { 0 };
 	struct lc__snapshot *snapshot;
@@ -161,8 +158,7 @@ lc_schemas(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats),
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	lc__snapshot_keep(snapshot);
 	status = lc__usage_load(&usage, snapshot->txn);
-	for (uint32_t id = 0; id < snapshot->state.next_schema &&
-	    status == LC_OK; id++)
+	for (uint32_t id = 0; id < snapshot->state.next_schema && status == LC_OK; id++)
 		status = tell_schema(snapshot, &usage, id, fn, ctx);
 	lc__snapshot_end_keep(snapshot);
 	lc__usage_free(&usage);

@@ -67,7 +67,8 @@ struct look {
 	lc_cache *cache;
 	const struct lc__stored_check *how;
 	struct lc__snapshot *snapshot;
-	const struct lc__schema *admitted; /* the structure that passed last in a strict module */
+	const struct lc__schema
+	    *admitted; /* the structure that passed last in a strict module */
 };
 
 static bool
@@ -118,7 +119,8 @@ check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
 }
 
 static lc_status
-look_one(struct look *look, size_t number, struct lc__lookup *lookup, enum lc__stored *out)
+look_one(struct look *look, size_t number, struct lc__lookup *lookup,
+    enum lc__stored *out)
 {
 	lc_status status = lc__index_find(look->snapshot, lookup, true);
 
@@ -135,7 +137,8 @@ look_one(struct look *look, size_t number, struct lc__lookup *lookup, enum lc__s
 
 /* Look up ids[first] and those after it, n in all. */
 static lc_status
-look_window(struct look *look, const lc_id *ids, size_t first, size_t n, enum lc__stored *out)
+look_window(struct look *look, const lc_id *ids, size_t first, size_t n,
+    enum lc__stored *out)
 {
 	struct lc__lookup lookups[WINDOW];
 
@@ -146,8 +149,8 @@ look_window(struct look *look, const lc_id *ids, size_t first, size_t n, enum lc
 	}
 	for (size_t i = 0; i < n; i++)
 		if (out[first + i] != LC__STORED_DONE)
-			return_if_error(look_one(look, first + i, &lookups[i],
-			    &out[first + i]));
+			return_if_error(
+			    look_one(look, first + i, &lookups[i], &out[first + i]));
 	return LC_OK;
 }
 
@@ -161,8 +164,10 @@ lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
 
 	/* Uncommitted records first: they may be committed before the snapshot is taken. */
 	for (size_t i = 0; i < n; i++) {
-		return_if_error(lc__flush_find(cache, ids[i].data, ids[i].size, NULL, &answer));
-		out[i] = answer == LC__UNCOMMITTED_PUT ? LC__STORED_DONE : LC__STORED_MISSING;
+		return_if_error(
+		    lc__flush_find(cache, ids[i].data, ids[i].size, NULL, &answer));
+		out[i] = answer == LC__UNCOMMITTED_PUT ? LC__STORED_DONE
+						       : LC__STORED_MISSING;
 	}
 	return_if_error(lc__snapshot_take(cache->env, &look.snapshot));
 	for (size_t i = 0; i < n && status == LC_OK; i += WINDOW)

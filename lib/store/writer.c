@@ -21,8 +21,8 @@
 
 struct lc_writer {
 	struct lc_cache *cache;
-	uint32_t epoch;             /* number of the process that opened it */
-	lc_input_info info;         /* points into the arrays that follow */
+	uint32_t epoch;     /* number of the process that opened it */
+	lc_input_info info; /* points into the arrays that follow */
 	char name[LC_INPUT_NAME_MAX + 1];
 	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
 	unsigned char cursor[LC_INPUT_CURSOR_MAX];
@@ -39,11 +39,15 @@ take_over(struct lc_writer *w, uint32_t index, const struct lc__input_row *row)
 	memcpy(w->fingerprint, row->fingerprint.data, row->fingerprint.size);
 	memcpy(w->cursor, row->cursor.data, row->cursor.size);
 	w->info = (lc_input_info){
-		.index = index, .name = w->name,
+		.index = index,
+		.name = w->name,
 		.fingerprint = { w->fingerprint, row->fingerprint.size },
 		.cursor = { w->cursor, row->cursor.size },
-		.chunks = row->chunks, .records = row->records,
-		.length = row->length, .finished = row->finished, .held = 1
+		.chunks = row->chunks,
+		.records = row->records,
+		.length = row->length,
+		.finished = row->finished,
+		.held = 1,
 	};
 }
 
@@ -61,9 +65,10 @@ find(struct lc_writer *w, const char *name)
 	if (status == LC_OK)
 		take_over(w, index, &row);
 	lc__snapshot_give(s, 0);
-	return status != LC_NOT_FOUND ? status : lc__error(LC_NOT_FOUND, 0,
-	    "%s: input %s is not declared", lc__env_dir(w->cache->env),
-	    lc__quote_id(name, strlen(name)));
+	return status != LC_NOT_FOUND
+	    ? status
+	    : lc__error(LC_NOT_FOUND, 0, "%s: input %s is not declared",
+		  lc__env_dir(w->cache->env), lc__quote_id(name, strlen(name)));
 }
 
 /* A writer that was killed during its commit may have stored it without telling LMDB's
@@ -133,11 +138,11 @@ static lc_status
 check_usable(const struct lc_writer *w)
 {
 	if (w->epoch != lc__env_epoch(w->cache->env))
-		return lc__error(LC_INVALID, 0, "writer: %s is written by the "
-		    "process that this one was forked from", w->name);
-	if (w->info.finished)
-		return lc__error(LC_INVALID, 0, "writer: %s is finished",
+		return lc__error(LC_INVALID, 0,
+		    "writer: %s is written by the process that this one was forked from",
 		    w->name);
+	if (w->info.finished)
+		return lc__error(LC_INVALID, 0, "writer: %s is finished", w->name);
 	return LC_OK;
 }
 
@@ -147,8 +152,7 @@ reserve(struct lc_writer *w, size_t size)
 {
 	size_t room = w->pending.room ? w->pending.room : (size_t)1 << 20;
 
-	if (size == 0 || size >= CHUNK_LIMIT ||
-	    w->pending.used + size >= CHUNK_LIMIT)
+	if (size == 0 || size >= CHUNK_LIMIT || w->pending.used + size >= CHUNK_LIMIT)
 		return lc__error(LC_INVALID, 0,
 		    "the chunk would take 512 MiB: commit before");
 	while (room < w->pending.used + size)
@@ -160,12 +164,11 @@ static lc_status
 add(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
 	struct lc_writer *w = ctx;
-	const uint64_t hash = lc__run_hash(lc__env_seed(w->cache->env),
-	    draft->id.data, draft->id.size);
+	const uint64_t hash = lc__run_hash(lc__env_seed(w->cache->env), draft->id.data,
+	    draft->id.size);
 	const size_t size = lc__record_size(draft);
 
-	if (lc__pending_find(&w->pending, hash, draft->id.data,
-	    draft->id.size) != NULL)
+	if (lc__pending_find(&w->pending, hash, draft->id.data, draft->id.size) != NULL)
 		return lc__error(LC_EXISTS, 0, "put: %s: the chunk has it already",
 		    lc__quote_id(draft->id.data, draft->id.size));
 	return_if_error(reserve(w, size));
@@ -189,8 +192,7 @@ choose_id(const struct lc_writer *w, const void *id, size_t id_size,
 }
 
 lc_status
-lc_writer_put(lc_writer *writer, const void *id, size_t id_size,
-    const lc_tensor *tensor)
+lc_writer_put(lc_writer *writer, const void *id, size_t id_size, const lc_tensor *tensor)
 {
 	char text[LC_INPUT_NAME_MAX + 48];
 	lc_id chosen;
@@ -234,17 +236,21 @@ static lc_status
 commit(struct lc_writer *w, const void *cursor, size_t size, bool finish)
 {
 	struct lc__input_step step = {
-		.index = w->info.index, .name = w->name,
-		.chunks = w->info.chunks, .cursor = { cursor, size },
-		.finish = finish, .digest = w->digest
+		.index = w->info.index,
+		.name = w->name,
+		.chunks = w->info.chunks,
+		.cursor = { cursor, size },
+		.finish = finish,
+		.digest = w->digest,
 	};
 
 	return_if_error(check_usable(w));
 	if (size > LC_INPUT_CURSOR_MAX || (size > 0 && cursor == NULL))
-		return lc__error(LC_INVALID, 0, "writer: %s: the cursor must be "
-		    "at most %d bytes", w->name, LC_INPUT_CURSOR_MAX);
-	return_if_error(lc__commit(w->cache->env, &w->pending,
-	    w->cache->options.durability, &step));
+		return lc__error(LC_INVALID, 0,
+		    "writer: %s: the cursor must be at most %d bytes", w->name,
+		    LC_INPUT_CURSOR_MAX);
+	return_if_error(
+	    lc__commit(w->cache->env, &w->pending, w->cache->options.durability, &step));
 	lc_writer_forget(w);
 	if (size > 0)
 		memmove(w->cursor, cursor, size);

@@ -55,8 +55,7 @@ make_words(struct lc__batch *batch, uint64_t window)
 /* ---- making and freeing ---------------------------------------------------------- */
 
 lc_status
-lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
-    struct lc__batch **out)
+lc__batch_make(size_t rows, uint64_t window, uint32_t sources, struct lc__batch **out)
 {
 	struct lc__batch *batch = calloc(1, sizeof(*batch));
 	lc_status status;
@@ -120,8 +119,7 @@ lc__batch_end(struct lc__batch *batch)
 uint64_t
 lc__batch_bytes(const struct lc__batch *batch)
 {
-	uint64_t bytes = sizeof(*batch) + batch->rows * ROW_BYTES +
-	    batch->id_bytes.room;
+	uint64_t bytes = sizeof(*batch) + batch->rows * ROW_BYTES + batch->id_bytes.room;
 
 	bytes += 2 * batch->rows * batch->window * sizeof(uint32_t);
 	for (uint32_t i = 0; i < batch->n_pins; i++)
@@ -236,8 +234,9 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	uint64_t bytes;
 
 	if (n_first + form->ndim - skip > LC_MAX_NDIM + 1)
-		return lc__error(LC_SCHEMA, 0, "reader: field '%s': windows of records "
-		    "with %u axes have too many", field->name, form->ndim);
+		return lc__error(LC_SCHEMA, 0,
+		    "reader: field '%s': windows of records with %u axes have too many",
+		    field->name, form->ndim);
 	field->dtype = form->dtype;
 	field->ndim = n_first + form->ndim - skip;
 	memcpy(field->shape, first, n_first * sizeof(*first));

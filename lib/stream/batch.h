@@ -10,26 +10,26 @@
 
 /** The memory of one field. */
 struct lc__batch_room {
-	unsigned char *data;   /* aligned; bytes of room */
+	unsigned char *data; /* aligned; bytes of room */
 	size_t room;
-	uint64_t *offsets;     /* rows + 1; NULL until it was ragged once */
-	const void **rows;     /* NULL until there were views */
+	uint64_t *offsets; /* rows + 1; NULL until it was ragged once */
+	const void **rows; /* NULL until there were views */
 };
 
 struct lc__batch {
-	lc_batch seen;         /* as the caller sees it */
-	lc_reader *reader;     /* that it belongs to */
+	lc_batch seen;          /* as the caller sees it */
+	lc_reader *reader;      /* that it belongs to */
 	struct lc__batch *next; /* in a list */
-	bool counted;          /* handed out by lc_reader_next() */
-	size_t rows;           /* room for so many rows; the next six are in one block */
+	bool counted;           /* handed out by lc_reader_next() */
+	size_t rows;            /* room for so many rows; the next six are in one block */
 	uint8_t *mask;
 	uint64_t *examples, *epochs, *lengths;
 	uint32_t *sources;
-	lc_id *ids;            /* while it is filled, data is an offset into id_bytes */
+	lc_id *ids; /* while it is filled, data is an offset into id_bytes */
 	struct lc__buf id_bytes;
-	uint64_t window;       /* units a row of documents and positions */
+	uint64_t window; /* units a row of documents and positions */
 	uint32_t *documents, *positions;
-	size_t n_fields;       /* of fields and rooms */
+	size_t n_fields; /* of fields and rooms */
 	lc_batch_field *fields;
 	struct lc__batch_room *rooms;
 	struct lc__pin **pins; /* of sources; NULL where there is none */
@@ -57,8 +57,7 @@ LC_CHECKED lc_status lc__batch_set_fields(struct lc__batch *batch,
     const char *const *names, size_t n);
 
 /** Set the cache_id of a row. */
-LC_CHECKED lc_status lc__batch_set_id(struct lc__batch *batch, size_t row,
-    lc_id id);
+LC_CHECKED lc_status lc__batch_set_id(struct lc__batch *batch, size_t row, lc_id id);
 
 /** After the ids of the first @p filled rows were set: make all of them pointers. */
 void lc__batch_end_ids(struct lc__batch *batch, size_t filled);

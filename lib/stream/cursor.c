@@ -11,12 +11,12 @@
 #include "stream/source.h"
 
 lc_status
-lc__extents_add(struct lc__extents *extents, const unsigned char *at,
-    uint64_t size)
+lc__extents_add(struct lc__extents *extents, const unsigned char *at, uint64_t size)
 {
 	if (size == 0)
 		return LC_OK;
-	return_if_error(lc__array_reserve(&extents->item, &extents->room, extents->n + 1, "read"));
+	return_if_error(
+	    lc__array_reserve(&extents->item, &extents->room, extents->n + 1, "read"));
 	extents->item[extents->n++] = (struct lc__extent){ at, size };
 	return LC_OK;
 }
@@ -32,8 +32,7 @@ lc__extents_bytes(const struct lc__extents *extents)
 }
 
 lc_status
-lc__cursor_new(lc_source *source, struct lc__layout *layout,
-    struct lc__cursor **out)
+lc__cursor_new(lc_source *source, struct lc__layout *layout, struct lc__cursor **out)
 {
 	return_if_error(source->kind->cursor_new(source, out));
 	(*out)->source = source;
@@ -122,9 +121,8 @@ lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 }
 
 lc_status
-lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors, lc_id *id)
+lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	return cursor->kind->read(cursor, record, fields, n, rows, tensors, id);
 }
@@ -136,9 +134,8 @@ lc__cursor_touched(const struct lc__cursor *cursor)
 }
 
 lc_status
-lc__cursor_extents(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    struct lc__extents *out)
+lc__cursor_extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
 {
 	return cursor->kind->extents(cursor, record, fields, n, rows, out);
 }
@@ -169,15 +166,13 @@ lc__cursor_forget(struct lc__cursor *cursor)
 }
 
 lc_status
-lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names,
-    size_t *n)
+lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 {
 	return cursor->kind->fields(cursor, record, names, n);
 }
 
 void
-lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
-    uint64_t *misses)
+lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits, uint64_t *misses)
 {
 	*hits = cursor->hits;
 	*misses = cursor->misses;
@@ -205,8 +200,8 @@ is_resident(const unsigned char *start, uint64_t size, uint32_t page_size)
 }
 
 bool
-lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
-    uint64_t size, uint32_t page_size)
+lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
+    uint32_t page_size)
 {
 	if (size >= LARGE)
 		return !is_resident(start, size, page_size);
@@ -236,8 +231,7 @@ lc__field_names_free(char **names, size_t n)
 }
 
 lc_status
-lc__field_names_copy(const char *const *from, size_t count, char ***names,
-    size_t *n)
+lc__field_names_copy(const char *const *from, size_t count, char ***names, size_t *n)
 {
 	char **out = calloc(count ? count : 1, sizeof(*out));
 

@@ -32,16 +32,16 @@ struct lc__extents {
 };
 
 /** Add bytes, if there are any; LC_NO_MEMORY. */
-LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents,
-    const unsigned char *at, uint64_t size);
+LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents, const unsigned char *at,
+    uint64_t size);
 /** Bytes of all. */
 uint64_t lc__extents_bytes(const struct lc__extents *extents);
 
 /** What keeps the bytes of records in place after the cursor ended. */
 struct lc__pin;
 
-LC_CHECKED lc_status lc__cursor_new(lc_source *source,
-    struct lc__layout *layout, struct lc__cursor **out);
+LC_CHECKED lc_status lc__cursor_new(lc_source *source, struct lc__layout *layout,
+    struct lc__cursor **out);
 /** NULL is harmless. */
 void lc__cursor_free(struct lc__cursor *cursor);
 
@@ -79,8 +79,7 @@ void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
 
 /** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
  *  it takes there. Nothing was checked: for prefetching only. */
-const unsigned char *lc__cursor_address(const struct lc__cursor *cursor,
-    uint64_t record);
+const unsigned char *lc__cursor_address(const struct lc__cursor *cursor, uint64_t record);
 uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
 
 /**
@@ -95,9 +94,9 @@ uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
  * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
  * with the key; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor,
-    uint64_t record, const char *const *fields, size_t n,
-    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
+LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    lc_tensor *tensors, lc_id *id);
 
 /** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and
  *  the needed parts of tensors. */
@@ -108,9 +107,9 @@ uint64_t lc__cursor_touched(const struct lc__cursor *cursor);
  * the head of the record, which is not verified.
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor,
-    uint64_t record, const char *const *fields, size_t n,
-    const struct lc__row_span *rows, struct lc__extents *out);
+LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor, uint64_t record,
+    const char *const *fields, size_t n, const struct lc__row_span *rows,
+    struct lc__extents *out);
 
 /** Can records be read in parts? Else lc__cursor_read() touches all of them. */
 bool lc__cursor_reads_parts(const struct lc__cursor *cursor);
@@ -128,12 +127,11 @@ void lc__cursor_forget(struct lc__cursor *cursor);
 
 /** Names of all tensors of a record, malloc'ed and each too, in the order of the
  *  structure. */
-LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor,
-    uint64_t record, char ***names, size_t *n);
+LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor, uint64_t record,
+    char ***names, size_t *n);
 
 /** How many directories of chunks were known, and how many had to be read. */
-void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits,
-    uint64_t *misses);
+void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits, uint64_t *misses);
 
 /** Copy the names of fields: malloc'ed, and each too. */
 LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
@@ -155,12 +153,11 @@ struct lc__hints {
  * small ranges: one of many is looked at, and stands for those that follow.
  * @param page_size  of the map, a power of two
  */
-bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start,
-    uint64_t size, uint32_t page_size);
+bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
+    uint32_t page_size);
 
 /** The same of a part of a large record, where looking costs little: always looks. */
-bool lc__hints_missing(const unsigned char *start, uint64_t size,
-    uint32_t page_size);
+bool lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size);
 
 /* ---- kinds of cursors ------------------------------------------------------------- */
 
@@ -174,18 +171,17 @@ struct lc__cursor_kind {
 	    uint64_t *before);
 	uint64_t (*units)(const struct lc__cursor *cursor, uint64_t record);
 	void (*willneed)(struct lc__cursor *cursor, uint64_t first, uint64_t n);
-	const unsigned char *(*address)(const struct lc__cursor *cursor,
-	    uint64_t record);
+	const unsigned char *(*address)(const struct lc__cursor *cursor, uint64_t record);
 	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
 	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
 	    const char *const *fields, size_t n, const struct lc__row_span *rows,
 	    lc_tensor *tensors, lc_id *id);
-	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record,
-	    char ***names, size_t *n);
+	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record, char ***names,
+	    size_t *n);
 	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
-	lc_status (*name)(struct lc__cursor *cursor, uint64_t record, lc_id *id,
-	    lc_id *run);
+	lc_status (
+	    *name)(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run);
 	uint64_t (*touched)(const struct lc__cursor *cursor);
 	lc_status (*extents)(struct lc__cursor *cursor, uint64_t record,
 	    const char *const *fields, size_t n, const struct lc__row_span *rows,

@@ -22,7 +22,7 @@ struct join_cursor {
 	struct lc__cursor base;
 	struct lc__join_source *join;
 	struct lc__cursor *first;
-	const struct lc__selection *kept; /* of the chunk; NULL: all of it */
+	const struct lc__selection *kept;  /* of the chunk; NULL: all of it */
 	struct lc__record_reader *readers; /* of the partners */
 	struct route route;
 };
@@ -105,8 +105,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 		return status;
 	}
 	p->pin.drop = drop_pin;
-	p->pin.bytes = sizeof(*p) + n * sizeof(p->decoded[0]) +
-	    lc__pin_bytes(p->first);
+	p->pin.bytes = sizeof(*p) + n * sizeof(p->decoded[0]) + lc__pin_bytes(p->first);
 	p->n = n;
 	for (size_t i = 0; i < n; i++) {
 		p->decoded[i] = c->readers[i].decoded;
@@ -148,8 +147,7 @@ units(const struct lc__cursor *cursor, uint64_t record)
 }
 
 static lc_status
-find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
-    uint64_t *before)
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record, uint64_t *before)
 {
 	struct join_cursor *c = of(cursor);
 	uint64_t size;
@@ -263,13 +261,13 @@ sort_fields(const struct lc__join_source *join, struct route *route)
 	for (size_t i = 0; at < route->n; i++) {
 		size_t m = 0;
 
-		while (m <= join->n && lc__join_field(module_name(join, m),
-		    route->fields[i]) == NULL)
+		while (m <= join->n &&
+		    lc__join_field(module_name(join, m), route->fields[i]) == NULL)
 			m++;
 		if (m > join->n)
-			return lc__error(LC_SCHEMA, 0, "%s: field %s begins with none "
-			    "of these modules", join->source.name,
-			    route->fields[i]);
+			return lc__error(LC_SCHEMA, 0,
+			    "%s: field %s begins with none of these modules",
+			    join->source.name, route->fields[i]);
 	}
 	return LC_OK;
 }
@@ -286,9 +284,10 @@ make_route(struct join_cursor *c, const char *const *fields, size_t n)
 	route.slots = calloc(n + 1, sizeof(*route.slots));
 	route.ends = calloc(c->join->n + 1, sizeof(*route.ends));
 	route.tensors = calloc(n + 1, sizeof(*route.tensors));
-	status = route.paths == NULL || route.slots == NULL ||
-	    route.ends == NULL || route.tensors == NULL ? lc__no_memory("read") :
-	    sort_fields(c->join, &route);
+	status = route.paths == NULL || route.slots == NULL || route.ends == NULL ||
+		route.tensors == NULL
+	    ? lc__no_memory("read")
+	    : sort_fields(c->join, &route);
 	if (status != LC_OK) {
 		free_route(&route);
 		return status;
@@ -309,16 +308,16 @@ lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out
 
 /* The record was in this snapshot when the join was opened. */
 static lc_status
-find_partner(const struct join_cursor *c, struct lc__join_partner *partner,
-    lc_id id, struct lc__lookup *out)
+find_partner(const struct join_cursor *c, struct lc__join_partner *partner, lc_id id,
+    struct lc__lookup *out)
 {
 	const lc_status status = lc__join_find(partner, id, out);
 
 	if (status != LC_NOT_FOUND)
 		return status;
-	return lc__error(LC_CORRUPT, 0, "%s: key %s: has another cache_id than when "
-	    "the join was opened", c->join->source.name,
-	    lc__quote_id(id.data, id.size));
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: key %s: has another cache_id than when the join was opened",
+	    c->join->source.name, lc__quote_id(id.data, id.size));
 }
 
 /* With a plan for the schema, reading a record does not use the snapshot. */
@@ -347,14 +346,15 @@ read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths
 	pthread_mutex_lock(&partner->lock);
 	status = find_partner(c, partner, id, &lookup);
 	if (status == LC_OK && !is_planned(reader, &lookup.record, paths, n)) {
-		status = lc__record_read(reader, partner->snapshot,
-		    &lookup.record, paths, n, rows, tensors);
+		status = lc__record_read(reader, partner->snapshot, &lookup.record, paths,
+		    n, rows, tensors);
 		pthread_mutex_unlock(&partner->lock);
 		return status;
 	}
 	pthread_mutex_unlock(&partner->lock);
-	return status != LC_OK ? status : lc__record_read(reader,
-	    partner->snapshot, &lookup.record, paths, n, rows, tensors);
+	return status != LC_OK ? status
+			       : lc__record_read(reader, partner->snapshot,
+				     &lookup.record, paths, n, rows, tensors);
 }
 
 static lc_status
@@ -362,22 +362,22 @@ find_route(struct join_cursor *c, const char *const *fields, size_t n)
 {
 	const struct route *route = &c->route;
 
-	return route->fields == fields && route->n == n && route->ends != NULL ?
-	    LC_OK : make_route(c, fields, n);
+	return route->fields == fields && route->n == n && route->ends != NULL
+	    ? LC_OK
+	    : make_route(c, fields, n);
 }
 
 static lc_status
-read_record(struct lc__cursor *cursor, uint64_t number,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors, lc_id *id)
+read_record(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	const bool again = rows != NULL && rows->done > 0;
 	struct join_cursor *c = of(cursor);
 	struct route *route = &c->route;
 
 	return_if_error(find_route(c, fields, n));
-	return_if_error(lc__cursor_read(c->first, number_of(c, number),
-	    route->paths, route->ends[0], rows, route->tensors, id));
+	return_if_error(lc__cursor_read(c->first, number_of(c, number), route->paths,
+	    route->ends[0], rows, route->tensors, id));
 	for (size_t i = 0; i < c->join->n; i++) {
 		const size_t from = route->ends[i], count = route->ends[i + 1] - from;
 
@@ -403,8 +403,8 @@ touched(const struct lc__cursor *cursor)
 
 /* Of the first module alone: the records of the partners are not looked up yet. */
 static lc_status
-extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, struct lc__extents *out)
 {
 	struct join_cursor *c = of(cursor);
 
@@ -429,7 +429,8 @@ struct naming {
 static lc_status
 add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 {
-	lc_status status = lc__array_reserve(&all->names, &all->room, all->n + n + 1, "read");
+	lc_status status = lc__array_reserve(&all->names, &all->room, all->n + n + 1,
+	    "read");
 
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
 		const bool whole = strcmp(names[i], ".") == 0;
@@ -524,10 +525,9 @@ free_cursor(struct lc__cursor *cursor)
 	free(c);
 }
 
-static const struct lc__cursor_kind join_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, address, stored, read_record,
-	fields_of, forget, free_cursor, name_of, touched, extents, willneed_bytes
-};
+static const struct lc__cursor_kind join_cursor_kind = { begin, end, pin, go, find, units,
+	willneed, address, stored, read_record, fields_of, forget, free_cursor, name_of,
+	touched, extents, willneed_bytes };
 
 lc_status
 lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
@@ -541,8 +541,8 @@ lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
 	c->base.kind = &join_cursor_kind;
 	c->join = join;
 	c->readers = calloc(join->n + 1, sizeof(*c->readers));
-	status = c->readers == NULL ? lc__no_memory("read") :
-	    lc__cursor_new(join->first, join->all, &c->first);
+	status = c->readers == NULL ? lc__no_memory("read")
+				    : lc__cursor_new(join->first, join->all, &c->first);
 	if (status != LC_OK) {
 		free_cursor(&c->base);
 		return status;

@@ -16,13 +16,13 @@
 
 /** A chunk that the cursor went to. */
 struct visit {
-	uint64_t age;        /* of the cursor when the chunk was looked up; 0: never */
-	uint64_t position;   /* in the layout */
+	uint64_t age;      /* of the cursor when the chunk was looked up; 0: never */
+	uint64_t position; /* in the layout */
 	struct lc__chunk_row row;
 	struct lc__ledger_row ledger;
 	const unsigned char *bytes; /* the chunk */
-	uint64_t end;        /* offset after its last record */
-	bool needs_offsets;  /* the directory does not say all that is needed */
+	uint64_t end;               /* offset after its last record */
+	bool needs_offsets;         /* the directory does not say all that is needed */
 	struct lc__directory directory;
 };
 
@@ -42,9 +42,9 @@ struct module_cursor {
 	struct lc__cursor base;
 	struct lc__module_source *m;
 	struct lc__snapshot *snapshot; /* while it is begun */
-	uint64_t commit;       /* of the visits */
+	uint64_t commit;               /* of the visits */
 	uint32_t map_version;
-	uint64_t age;          /* rises with each other commit: older visits are stale */
+	uint64_t age; /* rises with each other commit: older visits are stale */
 	struct here here;
 	struct lc__hints hints;
 	struct lc__record_reader reader;
@@ -173,8 +173,7 @@ lc__module_ledger(struct lc__snapshot *snapshot, uint64_t chunk,
 }
 
 static lc_status
-changed(const struct module_cursor *c, const struct lc__chunk_row *row,
-    const char *what)
+changed(const struct module_cursor *c, const struct lc__chunk_row *row, const char *what)
 {
 	return lc__error(LC_CHANGED, 0, "%s: chunk %llu %s", c->m->source.name,
 	    (unsigned long long)row->id, what);
@@ -199,9 +198,10 @@ find_chunk(struct module_cursor *c, struct visit *v)
 
 	return_if_error(lc__snapshot_chunk(c->snapshot, v->row.id, &chunk));
 	if (chunk.records != v->ledger.records)
-		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu has another number "
-		    "of records than its ledger row says", c->m->source.name,
-		    (unsigned long long)v->row.id);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: chunk %llu has another number "
+		    "of records than its ledger row says",
+		    c->m->source.name, (unsigned long long)v->row.id);
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
@@ -222,8 +222,7 @@ look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 	if (status == LC_NOT_FOUND)
 		return changed(c, &v->row, "is no longer there");
 	return_if_error(status);
-	if (v->ledger.live != v->row.records ||
-	    v->ledger.ordinal != v->row.ordinal)
+	if (v->ledger.live != v->row.records || v->ledger.ordinal != v->row.ordinal)
 		return changed(c, &v->row, "has other records now");
 	return_if_error(find_chunk(c, v));
 	v->position = position;
@@ -238,7 +237,7 @@ use_offsets(struct module_cursor *c, const struct visit *v, bool *known)
 	const struct lc__record_offsets_input input = {
 		.row = &v->ledger,
 		.length_field = c->m->source.length_field,
-		.own_lengths = c->m->own_lengths
+		.own_lengths = c->m->own_lengths,
 	};
 	struct here *here = &c->here;
 
@@ -266,9 +265,10 @@ check_units(const struct module_cursor *c, const struct visit *v)
 		units = 0;
 	if (units == v->row.units)
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s: the lengths of the records of chunk "
-	    "%llu are not those of its ledger row", c->m->source.name,
-	    (unsigned long long)v->row.id);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: the lengths of the records of chunk "
+	    "%llu are not those of its ledger row",
+	    c->m->source.name, (unsigned long long)v->row.id);
 }
 
 static lc_status
@@ -310,8 +310,10 @@ offset_of(const struct here *here, uint64_t record)
 {
 	if (here->stride != 0)
 		return LC__CHUNK_HEADER + record * here->stride;
-	return LC__CHUNK_HEADER + LC__RECORD_ALIGN * (uint64_t)(here->at != NULL ?
-	    here->at[record].at : lc__get32(here->offsets + 4 * record));
+	return LC__CHUNK_HEADER +
+	    LC__RECORD_ALIGN *
+	    (uint64_t)(here->at != NULL ? here->at[record].at
+					: lc__get32(here->offsets + 4 * record));
 }
 
 /* Where a record ends: where the next one begins, unless there are dead ones. */
@@ -323,21 +325,18 @@ end_of(const struct here *here, uint64_t record)
 	if (here->at != NULL)
 		return offset_of(here, record) +
 		    LC__RECORD_ALIGN * (uint64_t)here->at[record].size;
-	return record + 1 < here->n ? offset_of(here, record + 1) :
-	    here->visit->end;
+	return record + 1 < here->n ? offset_of(here, record + 1) : here->visit->end;
 }
 
 static lc_status
-find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
-    uint64_t *before)
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record, uint64_t *before)
 {
 	const struct here *here = &of(cursor)->here;
 	uint64_t low = 0, high = here->n - 1;
 
 	if (unit >= here->visit->row.units)
 		return lc__error(LC_NOT_FOUND, 0, "read: chunk %llu has no unit %llu",
-		    (unsigned long long)here->visit->row.id,
-		    (unsigned long long)unit);
+		    (unsigned long long)here->visit->row.id, (unsigned long long)unit);
 	if (here->ends == NULL) {
 		*record = unit / here->length;
 		*before = *record * here->length;
@@ -399,8 +398,9 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 	to = end_of(&c->here, first + n - 1);
 	if (to > v->end)
 		to = v->end;
-	if (from >= to || !lc__hints_worth(&c->hints, v->bytes + from, to - from,
-	    lc__env_page_size(c->m->env)))
+	if (from >= to ||
+	    !lc__hints_worth(&c->hints, v->bytes + from, to - from,
+		lc__env_page_size(c->m->env)))
 		return;
 	lc__env_willneed(c->m->env, v->bytes + from, (size_t)(to - from));
 }
@@ -414,9 +414,10 @@ no_record(const struct module_cursor *c, uint64_t record)
 	const char *key = lc__index_key_at(c->snapshot, chunk,
 	    offset_of(&c->here, record));
 
-	return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record where number %llu of chunk "
-	    "%llu should be", c->m->source.name, key ? "key " : "", key ? key : "",
-	    key ? ": " : "", (unsigned long long)record, (unsigned long long)chunk);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: %s%s%sno record where number %llu of chunk %llu should be",
+	    c->m->source.name, key ? "key " : "", key ? key : "", key ? ": " : "",
+	    (unsigned long long)record, (unsigned long long)chunk);
 }
 
 static lc_status
@@ -432,9 +433,8 @@ parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
 }
 
 static lc_status
-read_record(struct lc__cursor *cursor, uint64_t number,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors, lc_id *id)
+read_record(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	struct module_cursor *c = of(cursor);
 	struct lc__record record;
@@ -452,19 +452,18 @@ touched(const struct lc__cursor *cursor)
 }
 
 static lc_status
-extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, struct lc__extents *out)
 {
 	struct module_cursor *c = of(cursor);
 	struct lc__record record;
 
-	if (lc__record_reads_all(&c->reader, c->snapshot, stored(cursor, number),
-	    fields, n, rows))
+	if (lc__record_reads_all(&c->reader, c->snapshot, stored(cursor, number), fields,
+		n, rows))
 		return lc__extents_add(out, address(cursor, number),
 		    stored(cursor, number));
 	return_if_error(parse(c, number, &record));
-	return lc__record_extents(&c->reader, c->snapshot, &record, fields, n, rows,
-	    out);
+	return lc__record_extents(&c->reader, c->snapshot, &record, fields, n, rows, out);
 }
 
 static void
@@ -472,8 +471,7 @@ willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
 	const struct module_cursor *c = of(cursor);
 
-	if (lc__hints_missing(extent.at, extent.size,
-	    lc__env_page_size(c->m->env)))
+	if (lc__hints_missing(extent.at, extent.size, lc__env_page_size(c->m->env)))
 		lc__env_willneed(c->m->env, extent.at, (size_t)extent.size);
 }
 
@@ -498,10 +496,9 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 	return LC_OK;
 }
 
-static const struct lc__cursor_kind module_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, address, stored, read_record,
-	fields_of, forget, free_cursor, name_of, touched, extents, willneed_bytes
-};
+static const struct lc__cursor_kind module_cursor_kind = { begin, end, pin, go, find,
+	units, willneed, address, stored, read_record, fields_of, forget, free_cursor,
+	name_of, touched, extents, willneed_bytes };
 
 lc_status
 lc__module_cursor_new(lc_source *source, struct lc__cursor **out)

@@ -19,11 +19,11 @@
 struct shards_cursor {
 	struct lc__cursor base;
 	struct lc__shards_source *s;
-	struct lc__wshard *shard;  /* at hand */
+	struct lc__wshard *shard; /* at hand */
 	struct lc__chunk_row row; /* of it */
 	struct lc__hints hints;
-	uint32_t page_size;        /* of the system */
-	uint64_t touched;          /* bytes of samples that were read */
+	uint32_t page_size;         /* of the system */
+	uint64_t touched;           /* bytes of samples that were read */
 	struct lc__block_list meta; /* fields from metadata rows */
 };
 
@@ -125,8 +125,7 @@ units(const struct lc__cursor *cursor, uint64_t record)
 }
 
 static lc_status
-find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
-    uint64_t *before)
+find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record, uint64_t *before)
 {
 	const uint64_t each = units(cursor, 0);
 
@@ -162,8 +161,9 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 
 	if (n > c->row.records - first)
 		n = c->row.records - first;
-	if (n > 0 && lc__hints_worth(&c->hints, image_of(c, first),
-	    n * stored(cursor, first), c->page_size))
+	if (n > 0 &&
+	    lc__hints_worth(&c->hints, image_of(c, first), n * stored(cursor, first),
+		c->page_size))
 		lc__ahead_ask(c->s->set, c->shard->first + first, n);
 }
 
@@ -186,8 +186,7 @@ count_fields(const struct shards_cursor *c)
 
 /* Windows are cut from tensors of one axis. */
 static void
-take_image(const struct shards_cursor *c, const lc_sample *sample,
-    lc_tensor *out)
+take_image(const struct shards_cursor *c, const lc_sample *sample, lc_tensor *out)
 {
 	*out = sample->image;
 	if (c->s->length == 0)
@@ -210,7 +209,7 @@ struct meta {
 	const lc_sample *sample;
 	uint64_t record;
 	lc_sample_origin origin;
-	int64_t *class_ids;      /* max_boxes of them */
+	int64_t *class_ids; /* max_boxes of them */
 };
 
 static lc_status
@@ -227,14 +226,14 @@ read_row(struct shards_cursor *c, struct meta *meta)
 	for (uint32_t i = 0; i < boxes; i++)
 		meta->class_ids[i] = -1;
 	if (!lc__twh1_row_origin(meta->sample->meta, &meta->origin, &has_total,
-	    meta->class_ids, boxes))
+		meta->class_ids, boxes))
 		return lc__wshard_bad_row(c->shard, meta->record);
 	return LC_OK;
 }
 
 static lc_status
-take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim,
-    uint64_t n, lc_tensor *out)
+take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim, uint64_t n,
+    lc_tensor *out)
 {
 	struct lc__block *block = lc__block_list_new(&c->meta, n * sizeof(*numbers));
 
@@ -252,9 +251,10 @@ take_run(struct shards_cursor *c, const struct meta *meta, lc_tensor *out)
 	struct lc__block *block;
 
 	if (run.size > RUN_ROOM)
-		return lc__error(LC_SCHEMA, 0, "%s: sample %llu: its run_id has %zu "
-		    "bytes, and the field run_id %d at most", c->shard->path,
-		    (unsigned long long)meta->record, run.size, RUN_ROOM);
+		return lc__error(LC_SCHEMA, 0,
+		    "%s: sample %llu: its run_id has %zu "
+		    "bytes, and the field run_id %d at most",
+		    c->shard->path, (unsigned long long)meta->record, run.size, RUN_ROOM);
 	block = lc__block_list_new(&c->meta, RUN_ROOM);
 	if (block == NULL)
 		return lc__no_memory("read");
@@ -287,13 +287,12 @@ take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
 			origin->original_height };
 		return take_numbers(c, size, 1, 2, out);
 	}
-	return strcmp(field, "run_id") == 0 ? take_run(c, meta, out) :
-	    no_field(c, meta->record, field);
+	return strcmp(field, "run_id") == 0 ? take_run(c, meta, out)
+					    : no_field(c, meta->record, field);
 }
 
 static lc_status
-take_field(struct shards_cursor *c, struct meta *meta, const char *field,
-    lc_tensor *out)
+take_field(struct shards_cursor *c, struct meta *meta, const char *field, lc_tensor *out)
 {
 	const lc_sample *sample = meta->sample;
 
@@ -309,9 +308,8 @@ take_field(struct shards_cursor *c, struct meta *meta, const char *field,
 }
 
 static lc_status
-read_sample(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors, lc_id *id)
+read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	struct shards_cursor *c = of(cursor);
 	lc_sample sample;
@@ -320,10 +318,9 @@ read_sample(struct lc__cursor *cursor, uint64_t record,
 	if (rows != NULL && rows->done > 0)
 		return LC_OK;
 	if (record >= c->row.records)
-		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
-		    c->shard->path, (unsigned long long)record);
-	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost,
-	    &sample));
+		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu", c->shard->path,
+		    (unsigned long long)record);
+	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
 	c->touched += stored(cursor, record);
 	*id = sample.id;
 	for (size_t i = 0; i < n; i++)
@@ -339,8 +336,8 @@ touched(const struct lc__cursor *cursor)
 
 /* A sample is verified whole. */
 static lc_status
-extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields, size_t n,
+    const struct lc__row_span *rows, struct lc__extents *out)
 {
 	const struct shards_cursor *c = of(cursor);
 	const struct lc__twh1 *t = &c->shard->twh1;
@@ -350,18 +347,17 @@ extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
 	if (rows != NULL && rows->done > 0)
 		return LC_OK;
 	return_if_error(lc__extents_add(out, image_of(c, record), t->sizes.image));
-	return_if_error(lc__extents_add(out, t->file + t->info.boxes_offset +
-	    record * t->sizes.boxes, t->sizes.boxes));
-	return lc__extents_add(out, t->file + t->info.mask_offset +
-	    record * t->sizes.mask, t->sizes.mask);
+	return_if_error(lc__extents_add(out,
+	    t->file + t->info.boxes_offset + record * t->sizes.boxes, t->sizes.boxes));
+	return lc__extents_add(out,
+	    t->file + t->info.mask_offset + record * t->sizes.mask, t->sizes.mask);
 }
 
 static lc_status
 fields_of(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 {
 	(void)record;
-	return lc__field_names_copy(names_of_fields, count_fields(of(cursor)),
-	    names, n);
+	return lc__field_names_copy(names_of_fields, count_fields(of(cursor)), names, n);
 }
 
 /* In the sample's metadata row. */
@@ -377,12 +373,11 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 
 	*id = *run = (lc_id){ NULL, 0 };
 	if (record >= c->row.records)
-		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu",
-		    c->shard->path, (unsigned long long)record);
+		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu", c->shard->path,
+		    (unsigned long long)record);
 	if (t->rows == NULL)
 		return LC_OK;
-	if (!lc__twh1_row_at(t, record, &bytes) ||
-	    !lc__twh1_row_decode(bytes, &row) ||
+	if (!lc__twh1_row_at(t, record, &bytes) || !lc__twh1_row_decode(bytes, &row) ||
 	    !lc__twh1_row_origin(bytes, &origin, &has_total, NULL, 0))
 		return lc__wshard_bad_row(c->shard, record);
 	*id = row.cache_id;
@@ -397,10 +392,9 @@ free_cursor(struct lc__cursor *cursor)
 	free(cursor);
 }
 
-static const struct lc__cursor_kind shards_cursor_kind = {
-	begin, end, pin, go, find, units, willneed, address, stored, read_sample,
-	fields_of, forget, free_cursor, name_of, touched, extents, NULL
-};
+static const struct lc__cursor_kind shards_cursor_kind = { begin, end, pin, go, find,
+	units, willneed, address, stored, read_sample, fields_of, forget, free_cursor,
+	name_of, touched, extents, NULL };
 
 lc_status
 lc__shards_cursor_new(lc_source *source, struct lc__cursor **out)

@@ -11,27 +11,25 @@
 /* ---- records of one shape --------------------------------------------------------- */
 
 static lc_status
-shape_even(const struct lc__job *job, struct lc__batch *batch,
-    const lc_tensor *forms)
+shape_even(const struct lc__job *job, struct lc__batch *batch, const lc_tensor *forms)
 {
 	const uint64_t rows = job->rule->rows;
 
 	for (size_t f = 0; f < batch->n_fields; f++)
-		return_if_error(lc__batch_shape(batch, f, &rows, 1, &forms[f], 0,
-		    job->rule->views));
+		return_if_error(
+		    lc__batch_shape(batch, f, &rows, 1, &forms[f], 0, job->rule->views));
 	return LC_OK;
 }
 
 static void
-copy_row(struct lc__batch *batch, const struct lc__request *r,
-    const lc_tensor *tensors)
+copy_row(struct lc__batch *batch, const struct lc__request *r, const lc_tensor *tensors)
 {
 	for (size_t f = 0; f < batch->n_fields; f++) {
 		const size_t size = tensors[f].nbytes;
 
 		if (size > 0)
-			memcpy((unsigned char *)batch->fields[f].data +
-			    r->row * size, tensors[f].data, size);
+			memcpy((unsigned char *)batch->fields[f].data + r->row * size,
+			    tensors[f].data, size);
 	}
 }
 
@@ -49,14 +47,13 @@ pad_rows(struct lc__batch *batch, size_t filled)
 {
 	for (size_t f = 0; f < batch->n_fields; f++) {
 		lc_batch_field *field = &batch->fields[f];
-		const size_t size = batch->rows > 0 ?
-		    (size_t)field->nbytes / batch->rows : 0;
+		const size_t size = batch->rows > 0 ? (size_t)field->nbytes / batch->rows
+						    : 0;
 
 		if (field->data != NULL && size > 0 && filled < batch->rows)
 			memset((unsigned char *)field->data + filled * size, 0,
 			    (batch->rows - filled) * size);
-		for (size_t row = filled; field->rows != NULL &&
-		    row < batch->rows; row++)
+		for (size_t row = filled; field->rows != NULL && row < batch->rows; row++)
 			batch->rooms[f].rows[row] = NULL;
 	}
 }
@@ -104,8 +101,8 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 		const struct lc__request *r = &job->requests.item[i];
 
 		lc__prefetch_lines(job, i);
-		return_if_error(lc__job_read_record(job, r, NULL,
-		    job->tensors + r->row * n, &id));
+		return_if_error(
+		    lc__job_read_record(job, r, NULL, job->tensors + r->row * n, &id));
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
 	return LC_OK;
@@ -116,8 +113,7 @@ static bool
 can_join(const lc_tensor *a, const lc_tensor *b)
 {
 	return a->dtype == b->dtype && a->ndim == b->ndim && a->ndim > 0 &&
-	    memcmp(a->shape + 1, b->shape + 1,
-	    (a->ndim - 1) * sizeof(*a->shape)) == 0;
+	    memcmp(a->shape + 1, b->shape + 1, (a->ndim - 1) * sizeof(*a->shape)) == 0;
 }
 
 /* Have all rows the same shape of a field? LC_SCHEMA if they differ in more than the first
@@ -140,14 +136,14 @@ compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
 		if (!can_join(first, tensor))
 			return lc__job_differs(job, batch->sources[row],
 			    (lc_id){ batch->id_bytes.data + (uintptr_t)id->data,
-			    id->size }, f, tensor, first);
+				id->size },
+			    f, tensor, first);
 	}
 	return LC_OK;
 }
 
 static lc_status
-shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f,
-    size_t filled)
+shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
 {
 	const size_t n = batch->n_fields;
 	uint64_t sum = 0, *offsets;
@@ -160,16 +156,15 @@ shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f,
 			sum += job->tensors[row * n + f].shape[0];
 	}
 	offsets[batch->rows] = sum;
-	return_if_error(lc__batch_shape(batch, f, &sum, 1, &job->tensors[f], 1,
-	    job->rule->views));
+	return_if_error(
+	    lc__batch_shape(batch, f, &sum, 1, &job->tensors[f], 1, job->rule->views));
 	batch->fields[f].offsets = offsets;
 	return LC_OK;
 }
 
 /* Rows follow each other; those of even fields are all of one length. */
 static void
-copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
-    size_t filled)
+copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
 {
 	unsigned char *at = batch->fields[f].data;
 
@@ -187,8 +182,7 @@ copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
 
 /* In a ragged field padding takes no bytes. */
 static void
-pad_field(const struct lc__job *job, struct lc__batch *batch, size_t f,
-    size_t filled)
+pad_field(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
 {
 	const size_t size = job->tensors[f].nbytes;
 
@@ -208,10 +202,9 @@ copy_uneven(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	return_if_error(read_rows(job, batch, filled));
 	for (size_t f = 0; f < batch->n_fields; f++) {
 		return_if_error(compare_rows(job, batch, f, filled, &even));
-		return_if_error(even ?
-		    lc__batch_shape(batch, f, &rows, 1, &job->tensors[f], 0,
-		    job->rule->views) :
-		    shape_ragged(job, batch, f, filled));
+		return_if_error(even ? lc__batch_shape(batch, f, &rows, 1,
+					   &job->tensors[f], 0, job->rule->views)
+				     : shape_ragged(job, batch, f, filled));
 		copy_field(job, batch, f, filled);
 		pad_field(job, batch, f, filled);
 	}
@@ -231,8 +224,7 @@ fetch_records(struct lc__job *job, struct lc__batch *batch, size_t filled)
 		job->counts.stored_bytes = stored;
 		batch->id_bytes.size = 0;
 	}
-	return job->rule->views || job->uneven ?
-	    copy_uneven(job, batch, filled) : LC_OK;
+	return job->rule->views || job->uneven ? copy_uneven(job, batch, filled) : LC_OK;
 }
 
 /* ---- the batch ------------------------------------------------------------------------ */
@@ -273,8 +265,7 @@ fetch_padding(struct lc__job *job, const struct lc__job_batch *which,
 	if (!windows)
 		return_if_error(shape_even(job, batch, job->tensors));
 	for (size_t f = 0; windows && f < batch->n_fields; f++)
-		return_if_error(lc__fetch_window_shape(job, batch, f,
-		    &job->tensors[f]));
+		return_if_error(lc__fetch_window_shape(job, batch, f, &job->tensors[f]));
 	if (batch->documents != NULL && batch->rows > 0) {
 		const size_t words = batch->rows * batch->window;
 
@@ -293,16 +284,15 @@ fetch_share(struct lc__job *job, const struct lc__job_batch *which,
 
 	if (!lc__reader_rule_named(rule))
 		return_if_error(name_fields(job, which));
-	return_if_error(lc__batch_set_fields(batch,
-	    (const char *const *)rule->names, rule->n_fields));
+	return_if_error(lc__batch_set_fields(batch, (const char *const *)rule->names,
+	    rule->n_fields));
 	return_if_error(lc__job_request(job, which, batch, filled));
 	if (*filled == 0) {
 		return_if_error(fetch_padding(job, which, batch));
 	} else {
 		return_if_error(lc__prefetch(job));
-		return_if_error(rule->window > 0 ?
-		    lc__fetch_windows(job, batch, *filled) :
-		    fetch_records(job, batch, *filled));
+		return_if_error(rule->window > 0 ? lc__fetch_windows(job, batch, *filled)
+						 : fetch_records(job, batch, *filled));
 	}
 	for (size_t f = 0; f < batch->n_fields; f++)
 		job->counts.bytes += batch->fields[f].nbytes;
@@ -336,7 +326,7 @@ lc__fetch_batch(struct lc__job *job, struct lc__stream_state *state,
 		.positions = batch->positions,
 		.n_fields = batch->n_fields,
 		.fields = batch->fields,
-		.lc_private = batch
+		.lc_private = batch,
 	};
 	return LC_OK;
 }

@@ -19,39 +19,36 @@ is_cut(const struct lc__job *job, const lc_tensor *tensor)
 static size_t
 unit_bytes(const struct lc__job *job, const lc_tensor *tensor)
 {
-	return is_cut(job, tensor) ? tensor->nbytes / (size_t)tensor->shape[0] :
-	    tensor->nbytes;
+	return is_cut(job, tensor) ? tensor->nbytes / (size_t)tensor->shape[0]
+				   : tensor->nbytes;
 }
 
 lc_status
-lc__fetch_window_shape(const struct lc__job *job, struct lc__batch *batch,
-    size_t field, const lc_tensor *form)
+lc__fetch_window_shape(const struct lc__job *job, struct lc__batch *batch, size_t field,
+    const lc_tensor *form)
 {
 	const uint64_t first[] = { job->rule->rows, job->rule->window };
 
-	return lc__batch_shape(batch, field, first, 2, form, is_cut(job, form),
-	    false);
+	return lc__batch_shape(batch, field, first, 2, form, is_cut(job, form), false);
 }
 
 /* ---- what a record has to be ----------------------------------------------------------- */
 
 static lc_status
-check_length(const struct lc__job *job, const struct lc__request *r, lc_id id,
-    size_t f, const lc_tensor *tensor)
+check_length(const struct lc__job *job, const struct lc__request *r, lc_id id, size_t f,
+    const lc_tensor *tensor)
 {
 	const uint64_t length = is_cut(job, tensor) ? tensor->shape[0] : 1;
-	const uint64_t units = lc__cursor_units(job->cursors[r->source],
-	    r->record);
+	const uint64_t units = lc__cursor_units(job->cursors[r->source], r->record);
 	char text[LC__TENSOR_TEXT];
 
 	if (length == units)
 		return LC_OK;
-	return lc__error(LC_SCHEMA, 0, "%s: key %s: field '%s' is %s, and the "
-	    "record's length is %llu",
+	return lc__error(LC_SCHEMA, 0,
+	    "%s: key %s: field '%s' is %s, and the record's length is %llu",
 	    lc__source_name(job->rule->stream->sources[r->source]),
 	    lc__quote_id(id.data, id.size), job->rule->names[f],
-	    lc__tensor_describe(tensor, text, sizeof(text)),
-	    (unsigned long long)units);
+	    lc__tensor_describe(tensor, text, sizeof(text)), (unsigned long long)units);
 }
 
 /* Have the units of two records the same dtype and shape? */
@@ -62,8 +59,7 @@ same_units(const struct lc__job *job, const lc_tensor *a, const lc_tensor *b)
 	const uint32_t ndim = a->ndim - skip_a;
 
 	return a->dtype == b->dtype && ndim == b->ndim - skip_b &&
-	    memcmp(a->shape + skip_a, b->shape + skip_b,
-	    ndim * sizeof(*a->shape)) == 0;
+	    memcmp(a->shape + skip_a, b->shape + skip_b, ndim * sizeof(*a->shape)) == 0;
 }
 
 static lc_status
@@ -73,8 +69,8 @@ check_record(const struct lc__job *job, const struct lc__request *r, lc_id id,
 	for (size_t f = 0; f < n; f++) {
 		return_if_error(check_length(job, r, id, f, &tensors[f]));
 		if (!same_units(job, &forms[f], &tensors[f]))
-			return lc__job_differs(job, r->source, id, f,
-			    &tensors[f], &forms[f]);
+			return lc__job_differs(job, r->source, id, f, &tensors[f],
+			    &forms[f]);
 	}
 	return LC_OK;
 }
@@ -92,8 +88,8 @@ copy_units(const struct lc__job *job, struct lc__batch *batch,
 		if (unit == 0)
 			continue;
 		to += (r->row * job->rule->window + r->at) * unit;
-		memcpy(to, (const unsigned char *)tensors[f].data +
-		    r->from * unit, (size_t)r->units * unit);
+		memcpy(to, (const unsigned char *)tensors[f].data + r->from * unit,
+		    (size_t)r->units * unit);
 	}
 }
 
@@ -147,8 +143,7 @@ number_documents(struct lc__batch *batch, size_t row, uint64_t length)
 }
 
 static void
-zero_rest(const struct lc__job *job, struct lc__batch *batch, size_t row,
-    uint64_t length)
+zero_rest(const struct lc__job *job, struct lc__batch *batch, size_t row, uint64_t length)
 {
 	const uint64_t window = job->rule->window;
 
@@ -168,8 +163,7 @@ static lc_status
 shape(struct lc__job *job, struct lc__batch *batch)
 {
 	for (size_t f = 0; f < batch->n_fields; f++)
-		return_if_error(lc__fetch_window_shape(job, batch, f,
-		    &job->tensors[f]));
+		return_if_error(lc__fetch_window_shape(job, batch, f, &job->tensors[f]));
 	return LC_OK;
 }
 

@@ -98,8 +98,7 @@ lc__job_begin(struct lc__job *job, struct lc__stream_state *state)
 		lc__stream_state_drop(job->state);
 		job->state = lc__stream_state_hold(state);
 		for (uint32_t i = 0; i < state->n; i++)
-			lc__sequence_cursor_init(&job->examples[i],
-			    state->sequences[i]);
+			lc__sequence_cursor_init(&job->examples[i], state->sequences[i]);
 	}
 	memset(&job->counts, 0, sizeof(job->counts));
 	count_directories(job, true);
@@ -116,8 +115,7 @@ lc__job_end(struct lc__job *job, struct lc__batch *batch, lc_status status)
 			continue;
 		job->begun[i] = false;
 		if (keep && status == LC_OK)
-			status = lc__cursor_pin(job->cursors[i],
-			    &batch->pins[i]);
+			status = lc__cursor_pin(job->cursors[i], &batch->pins[i]);
 		else
 			lc__cursor_end(job->cursors[i]);
 	}
@@ -131,8 +129,7 @@ lc__job_cursor(struct lc__job *job, uint32_t source, struct lc__cursor **out)
 	if (job->begun[source])
 		return LC_OK;
 	if (*out == NULL) {
-		return_if_error(lc__cursor_new(
-		    job->rule->stream->sources[source],
+		return_if_error(lc__cursor_new(job->rule->stream->sources[source],
 		    job->state->sequences[source]->layout, out));
 		job->cursors[source] = *out;
 	}
@@ -157,14 +154,13 @@ add_row(struct lc__job *job, uint32_t source, size_t row)
 		.source = source,
 		.row = (uint32_t)row,
 		.position = flat ? 0 : position->place.chunk,
-		.record = flat ? position->unit : position->place.offset
+		.record = flat ? position->unit : position->place.offset,
 	};
 	return LC_OK;
 }
 
 static lc_status
-add_example(struct lc__job *job, uint64_t example, size_t row,
-    struct lc__batch *batch)
+add_example(struct lc__job *job, uint64_t example, size_t row, struct lc__batch *batch)
 {
 	struct lc__sequence_position *position = &job->positions[row];
 	uint32_t source;
@@ -194,8 +190,7 @@ pad_row(struct lc__batch *batch, size_t row)
 
 /* The pieces of a row, into a list. */
 static lc_status
-add_pieces(struct lc__job *job, const struct lc__request *row,
-    struct lc__requests *list)
+add_pieces(struct lc__job *job, const struct lc__request *row, struct lc__requests *list)
 {
 	struct lc__sequence_position position = job->positions[row->row];
 	uint64_t at = 0;
@@ -206,15 +201,15 @@ add_pieces(struct lc__job *job, const struct lc__request *row,
 
 		if (r == NULL)
 			return lc__no_memory("reader");
-		return_if_error(lc__sequence_next(&job->examples[row->source],
-		    &position, &piece));
+		return_if_error(
+		    lc__sequence_next(&job->examples[row->source], &position, &piece));
 		*r = (struct lc__request){
 			.source = row->source,
 			.row = row->row,
 			.position = piece.position,
 			.record = piece.first,
 			.units = piece.units,
-			.at = at
+			.at = at,
 		};
 		at += piece.units;
 	}
@@ -281,8 +276,7 @@ lc__job_request(struct lc__job *job, const struct lc__job_batch *which,
 	job->rows.n = 0;
 	*filled = 0;
 	for (size_t row = 0; row < rule->rows; row++) {
-		const uint64_t example = which->first +
-		    lc__share_at(&rule->share, row);
+		const uint64_t example = which->first + lc__share_at(&rule->share, row);
 
 		if (example >= which->end) {
 			pad_row(batch, row);
@@ -295,8 +289,7 @@ lc__job_request(struct lc__job *job, const struct lc__job_batch *which,
 }
 
 lc_status
-lc__job_request_example(struct lc__job *job, uint64_t example,
-    struct lc__request *out)
+lc__job_request_example(struct lc__job *job, uint64_t example, struct lc__request *out)
 {
 	struct lc__request *r;
 	uint32_t source;
@@ -360,13 +353,13 @@ lc__job_read_next(struct lc__job *job, const struct lc__request *r,
 }
 
 lc_status
-lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id,
-    size_t field, const lc_tensor *tensor, const lc_tensor *others)
+lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id, size_t field,
+    const lc_tensor *tensor, const lc_tensor *others)
 {
 	char is[LC__TENSOR_TEXT], are[LC__TENSOR_TEXT];
 
-	return lc__error(LC_SCHEMA, 0, "%s: key %s: field '%s' is %s, and %s in "
-	    "other records of the batch",
+	return lc__error(LC_SCHEMA, 0,
+	    "%s: key %s: field '%s' is %s, and %s in other records of the batch",
 	    lc__source_name(job->rule->stream->sources[source]),
 	    lc__quote_id(id.data, id.size), job->rule->names[field],
 	    lc__tensor_describe(tensor, is, sizeof(is)),

@@ -23,16 +23,16 @@
 /* ---- what all batches of a reader have in common ------------------------------------- */
 
 struct lc__reader_rule {
-	lc_stream *stream;   /* borrowed */
+	lc_stream *stream;      /* borrowed */
 	struct lc__share share; /* of each batch */
-	size_t rows;         /* of the share */
-	uint64_t window;     /* units; 0: an example is a record */
-	bool has_lengths;    /* a unit is one of the first axis, not a record */
+	size_t rows;            /* of the share */
+	uint64_t window;        /* units; 0: an example is a record */
+	bool has_lengths;       /* a unit is one of the first axis, not a record */
 	bool views, documents;
-	bool heads;          /* only the heads of records are read: views without checks */
+	bool heads; /* only the heads of records are read: views without checks */
 	pthread_mutex_t lock; /* guards the setting of what follows */
-	atomic_bool named;   /* the fields are known, and do not change any more */
-	char **names;        /* of fields, malloc'ed and each too */
+	atomic_bool named;    /* the fields are known, and do not change any more */
+	char **names;         /* of fields, malloc'ed and each too */
 	size_t n_fields;
 };
 
@@ -76,28 +76,27 @@ struct lc__job_batch {
 };
 
 struct lc__job {
-	struct lc__job *next;          /* in a list */
-	struct lc__reader_rule *rule;  /* borrowed */
-	struct lc__stream_state *state; /* held; what follows belongs to it */
-	struct lc__sequence_cursor *examples; /* of sources */
-	struct lc__cursor **cursors;   /* of sources; NULL until it is used */
-	bool *begun;                   /* which cursors are */
+	struct lc__job *next;                    /* in a list */
+	struct lc__reader_rule *rule;            /* borrowed */
+	struct lc__stream_state *state;          /* held; what follows belongs to it */
+	struct lc__sequence_cursor *examples;    /* of sources */
+	struct lc__cursor **cursors;             /* of sources; NULL until it is used */
+	bool *begun;                             /* which cursors are */
 	struct lc__sequence_position *positions; /* of rows */
-	struct lc__requests rows;      /* one a row, sorted by where its first unit is */
-	struct lc__requests pieces;    /* of windows: pieces of chunks */
-	struct lc__requests requests;  /* records */
+	struct lc__requests rows;     /* one a row, sorted by where its first unit is */
+	struct lc__requests pieces;   /* of windows: pieces of chunks */
+	struct lc__requests requests; /* records */
 	struct lc__read_fraction *fractions; /* of sources */
-	struct lc__extents extents;    /* that the system is asked for */
-	size_t fetched;                /* requests that the processor was asked for */
-	uint64_t fetched_bytes;        /* of those of them that were not read */
-	lc_tensor *tensors;            /* of the fields of a record, or of all rows */
+	struct lc__extents extents;          /* that the system is asked for */
+	size_t fetched;         /* requests that the processor was asked for */
+	uint64_t fetched_bytes; /* of those of them that were not read */
+	lc_tensor *tensors;     /* of the fields of a record, or of all rows */
 	size_t tensor_room;
-	bool uneven;                   /* records differed once: compare before copying */
+	bool uneven; /* records differed once: compare before copying */
 	struct lc__job_counts counts;
 };
 
-LC_CHECKED lc_status lc__job_new(struct lc__reader_rule *rule,
-    struct lc__job **out);
+LC_CHECKED lc_status lc__job_new(struct lc__reader_rule *rule, struct lc__job **out);
 /** NULL is harmless. */
 void lc__job_free(struct lc__job *job);
 
@@ -135,15 +134,13 @@ const struct lc__row_span *lc__job_rows(const struct lc__job *job, size_t i,
 
 /** Read the record of a request: its tensors and its id; @p rows as of
  *  lc__cursor_read(). */
-LC_CHECKED lc_status lc__job_read_record(struct lc__job *job,
-    const struct lc__request *r, const struct lc__row_span *rows, lc_tensor *tensors,
-    lc_id *id);
+LC_CHECKED lc_status lc__job_read_record(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
 
 /** The same, where the record read before is not needed any more: the memory that it was
  *  decoded into is used again. */
-LC_CHECKED lc_status lc__job_read_next(struct lc__job *job,
-    const struct lc__request *r, const struct lc__row_span *rows, lc_tensor *tensors,
-    lc_id *id);
+LC_CHECKED lc_status lc__job_read_next(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
 
 /** The error for a field of another dtype or shape than in other records: LC_SCHEMA. */
 lc_status lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id,
@@ -164,14 +161,13 @@ void lc__prefetch_lines(struct lc__job *job, size_t i);
  * @param out  memory for it, clear
  * @return as lc_reader_next(), of one batch that is there
  */
-LC_CHECKED lc_status lc__fetch_batch(struct lc__job *job,
-    struct lc__stream_state *state, const struct lc__job_batch *which,
-    struct lc__batch *out);
+LC_CHECKED lc_status lc__fetch_batch(struct lc__job *job, struct lc__stream_state *state,
+    const struct lc__job_batch *which, struct lc__batch *out);
 
 /** Read the requests of windows into a batch, whose first @p filled rows they are, and
  *  make the other rows padding. */
-LC_CHECKED lc_status lc__fetch_windows(struct lc__job *job,
-    struct lc__batch *batch, size_t filled);
+LC_CHECKED lc_status lc__fetch_windows(struct lc__job *job, struct lc__batch *batch,
+    size_t filled);
 
 /** Set dtype and shape of a field of windows. */
 LC_CHECKED lc_status lc__fetch_window_shape(const struct lc__job *job,

@@ -19,8 +19,8 @@ lc_status
 lc__join_records_new(lc_source *join, lc_cache *const *partners, size_t n,
     struct lc__join_records **out)
 {
-	struct lc__join_records *records = calloc(1, sizeof(*records) +
-	    n * sizeof(records->readings[0]));
+	struct lc__join_records *records = calloc(1,
+	    sizeof(*records) + n * sizeof(records->readings[0]));
 
 	if (records == NULL)
 		return lc__no_memory(NULL);
@@ -41,8 +41,8 @@ lc__join_records_read(struct lc__join_records *records, size_t i, lc_id id, bool
 
 	return_if_error(lc__join_find(partner, id, &lookup));
 	reading->record = lookup.record;
-	return_if_error(lc__decoder_open(reading, records->partners[i],
-	    partner->snapshot, lookup.location, !listed));
+	return_if_error(lc__decoder_open(reading, records->partners[i], partner->snapshot,
+	    lookup.location, !listed));
 	reading->listed = listed;
 	return lc__decoder_value(reading, NULL, out);
 }

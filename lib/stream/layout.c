@@ -27,8 +27,8 @@ lc__rows_hold(struct lc__rows *rows)
 void
 lc__rows_drop(struct lc__rows *rows)
 {
-	if (rows != NULL && atomic_fetch_sub_explicit(&rows->refs, 1,
-	    memory_order_acq_rel) == 1)
+	if (rows != NULL &&
+	    atomic_fetch_sub_explicit(&rows->refs, 1, memory_order_acq_rel) == 1)
 		rows->kind->free(rows);
 }
 
@@ -39,8 +39,7 @@ array_of(const struct lc__rows *rows)
 }
 
 static lc_status
-array_get(struct lc__rows *rows, uint64_t n, uint64_t position,
-    struct lc__chunk_row *out)
+array_get(struct lc__rows *rows, uint64_t n, uint64_t position, struct lc__chunk_row *out)
 {
 	(void)n;
 	*out = array_of(rows)->row[position];
@@ -61,8 +60,7 @@ guess(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
 /* Most chunks are of similar size. From the guess on, steps of rising size find two rows
  * around the one that is sought. Mostly it is in the same cache line. */
 uint64_t
-lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units,
-    uint64_t i)
+lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
 {
 	uint64_t low = guess(row, n, units, i), high = low, step = 1;
 
@@ -86,8 +84,8 @@ lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units,
 }
 
 static lc_status
-array_find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
-    uint64_t *position, struct lc__chunk_row *out)
+array_find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i, uint64_t *position,
+    struct lc__chunk_row *out)
 {
 	*position = lc__row_search(array_of(rows)->row, n, units, i);
 	*out = array_of(rows)->row[*position];
@@ -103,9 +101,7 @@ array_free(struct lc__rows *rows)
 	free(array);
 }
 
-static const struct lc__rows_kind array_kind = {
-	array_get, array_find, array_free
-};
+static const struct lc__rows_kind array_kind = { array_get, array_find, array_free };
 
 struct lc__row_array *
 lc__row_array_new(void)
@@ -125,15 +121,17 @@ lc__row_array_add(struct lc__row_array *array, const struct lc__chunk_row *row)
 	struct lc__chunk_row *at;
 	uint64_t end;
 
-	return_if_error(lc__array_reserve(&array->row, &array->room, array->n + 1, "source"));
+	return_if_error(
+	    lc__array_reserve(&array->row, &array->room, array->n + 1, "source"));
 	at = &array->row[array->n];
 	*at = *row;
 	at->first_record = array->n > 0 ? lc__row_end(at - 1, false) : 0;
 	at->first_unit = array->n > 0 ? lc__row_end(at - 1, true) : 0;
 	if (!lc__add64(at->first_record, at->records, &end) ||
 	    !lc__add64(at->first_unit, at->units, &end))
-		return lc__error(LC_CORRUPT, 0, "source: the records' lengths "
-		    "overflow at chunk %llu", (unsigned long long)row->id);
+		return lc__error(LC_CORRUPT, 0,
+		    "source: the records' lengths overflow at chunk %llu",
+		    (unsigned long long)row->id);
 	array->n++;
 	return LC_OK;
 }
@@ -142,8 +140,8 @@ void
 lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info)
 {
 	const struct lc__chunk_row none = { 0 };
-	const struct lc__chunk_row *last = array->n > 0 ?
-	    &array->row[array->n - 1] : &none;
+	const struct lc__chunk_row *last = array->n > 0 ? &array->row[array->n - 1]
+							: &none;
 
 	info->chunks = array->n;
 	info->records = lc__row_end(last, false);
@@ -153,8 +151,8 @@ lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info)
 /* ---- layouts --------------------------------------------------------------- */
 
 lc_status
-lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
-    uint64_t commit, struct lc__layout **out)
+lc__layout_new(const lc_source_info *info, struct lc__rows *rows, uint64_t commit,
+    struct lc__layout **out)
 {
 	struct lc__layout *layout = malloc(sizeof(*layout));
 
@@ -180,8 +178,8 @@ lc__layout_hold(struct lc__layout *layout)
 void
 lc__layout_drop(struct lc__layout *layout)
 {
-	if (layout == NULL || atomic_fetch_sub_explicit(&layout->refs, 1,
-	    memory_order_acq_rel) != 1)
+	if (layout == NULL ||
+	    atomic_fetch_sub_explicit(&layout->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	lc__rows_drop(layout->rows);
 	free(layout);
@@ -244,8 +242,8 @@ take_series(struct lc__layout *layout, uint32_t series, uint64_t *before,
 }
 
 lc_status
-lc__layout_of_series(struct lc__layout *layout, uint32_t series,
-    uint64_t *before, struct lc__layout **out)
+lc__layout_of_series(struct lc__layout *layout, uint32_t series, uint64_t *before,
+    struct lc__layout **out)
 {
 	struct lc__row_array *array = lc__row_array_new();
 	lc_source_info info = layout->info;
@@ -262,27 +260,25 @@ lc__layout_of_series(struct lc__layout *layout, uint32_t series,
 }
 
 lc_status
-lc__layout_row(struct lc__layout *layout, uint64_t position,
+lc__layout_row(struct lc__layout *layout, uint64_t position, struct lc__chunk_row *out)
+{
+	return layout->rows->kind->get(layout->rows, layout->info.chunks, position, out);
+}
+
+lc_status
+lc__layout_find_record(struct lc__layout *layout, uint64_t i, uint64_t *position,
     struct lc__chunk_row *out)
 {
-	return layout->rows->kind->get(layout->rows, layout->info.chunks,
+	return layout->rows->kind->find(layout->rows, layout->info.chunks, false, i,
 	    position, out);
 }
 
 lc_status
-lc__layout_find_record(struct lc__layout *layout, uint64_t i,
-    uint64_t *position, struct lc__chunk_row *out)
+lc__layout_find_unit(struct lc__layout *layout, uint64_t i, uint64_t *position,
+    struct lc__chunk_row *out)
 {
-	return layout->rows->kind->find(layout->rows, layout->info.chunks, false,
-	    i, position, out);
-}
-
-lc_status
-lc__layout_find_unit(struct lc__layout *layout, uint64_t i,
-    uint64_t *position, struct lc__chunk_row *out)
-{
-	return layout->rows->kind->find(layout->rows, layout->info.chunks, true,
-	    i, position, out);
+	return layout->rows->kind->find(layout->rows, layout->info.chunks, true, i,
+	    position, out);
 }
 
 lc_status
@@ -294,8 +290,7 @@ lc__layout_cut(struct lc__layout *layout, uint64_t chunks, uint64_t generation,
 
 	if (chunks > 0)
 		return_if_error(lc__layout_row(layout, chunks - 1, &last));
-	info.final = info.final && chunks == info.chunks &&
-	    generation == info.generation;
+	info.final = info.final && chunks == info.chunks && generation == info.generation;
 	info.generation = generation;
 	info.chunks = chunks;
 	info.records = lc__row_end(&last, false);
@@ -320,6 +315,6 @@ lc__layout_check_prefix(struct lc__layout *layout, struct lc__layout *prefix,
 		if (last.prefix_hash == prefix->info.prefix_hash)
 			return LC_OK;
 	}
-	return lc__error(LC_CHANGED, 0, "%s: chunks that were read are no longer "
-	    "the same", name);
+	return lc__error(LC_CHANGED, 0,
+	    "%s: chunks that were read are no longer the same", name);
 }

@@ -27,7 +27,7 @@ struct lc__chunk_row {
 	uint64_t units;        /* in it; without a length field, records */
 	uint64_t prefix_hash;  /* of the order up to it, included */
 	uint32_t series;       /* of shards: which size of image, from 0 */
-	uint64_t ordinal;      /* of a module, as its ledger row has it: as long as it is the
+	uint64_t ordinal; /* of a module, as its ledger row has it: as long as it is the
 	                          same, so are the records */
 };
 
@@ -39,23 +39,23 @@ void lc__layout_drop(struct lc__layout *layout);
 const lc_source_info *lc__layout_info(const struct lc__layout *layout);
 
 /** Row @p position, below info->chunks. May read the module. */
-LC_CHECKED lc_status lc__layout_row(struct lc__layout *layout,
-    uint64_t position, struct lc__chunk_row *out);
+LC_CHECKED lc_status lc__layout_row(struct lc__layout *layout, uint64_t position,
+    struct lc__chunk_row *out);
 
 /** How many sizes of image its chunks have; 1 without images. Chunks of one size follow
  *  each other. */
 uint32_t lc__layout_series(const struct lc__layout *layout);
 
 /** The chunks of one size of image alone, and how many chunks are before them. */
-LC_CHECKED lc_status lc__layout_of_series(struct lc__layout *layout,
-    uint32_t series, uint64_t *before, struct lc__layout **out);
+LC_CHECKED lc_status lc__layout_of_series(struct lc__layout *layout, uint32_t series,
+    uint64_t *before, struct lc__layout **out);
 
 /** The chunk that has record or unit @p i, below info->records or info->length;
  *  O(log chunks). */
-LC_CHECKED lc_status lc__layout_find_record(struct lc__layout *layout,
-    uint64_t i, uint64_t *position, struct lc__chunk_row *out);
-LC_CHECKED lc_status lc__layout_find_unit(struct lc__layout *layout,
-    uint64_t i, uint64_t *position, struct lc__chunk_row *out);
+LC_CHECKED lc_status lc__layout_find_record(struct lc__layout *layout, uint64_t i,
+    uint64_t *position, struct lc__chunk_row *out);
+LC_CHECKED lc_status lc__layout_find_unit(struct lc__layout *layout, uint64_t i,
+    uint64_t *position, struct lc__chunk_row *out);
 
 /* ---- rows ---------------------------------------------------------------------------
  * A layout has sums and rows. Several layouts of one source may share rows; a shorter one
@@ -98,8 +98,7 @@ lc__row_first(const struct lc__chunk_row *row, bool units)
 static inline uint64_t
 lc__row_end(const struct lc__chunk_row *row, bool units)
 {
-	return units ? row->first_unit + row->units :
-	    row->first_record + row->records;
+	return units ? row->first_unit + row->units : row->first_record + row->records;
 }
 
 /** Rows in memory. */
@@ -124,8 +123,8 @@ void lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info);
  * Make a layout of the first info->chunks rows, which it holds for itself.
  * @param commit  that it was made from; 0 if that is not known
  */
-LC_CHECKED lc_status lc__layout_new(const lc_source_info *info,
-    struct lc__rows *rows, uint64_t commit, struct lc__layout **out);
+LC_CHECKED lc_status lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
+    uint64_t commit, struct lc__layout **out);
 
 uint64_t lc__layout_commit(const struct lc__layout *layout);
 

@@ -19,9 +19,9 @@
 /** Rows that follow each other. */
 struct segment {
 	_Atomic(struct lc__chunk_row *) rows; /* NULL: none is read. malloc'ed */
-	atomic_uint n;          /* of them, those that are read */
-	atomic_bool has_first;  /* what follows is known; perhaps the rows are not */
-	uint64_t first_record;  /* before the segment */
+	atomic_uint n;                        /* of them, those that are read */
+	atomic_bool has_first; /* what follows is known; perhaps the rows are not */
+	uint64_t first_record; /* before the segment */
 	uint64_t first_unit;
 };
 
@@ -36,9 +36,9 @@ struct order_rows {
 	struct lc__rows rows;
 	struct lc__env *env;
 	bool lengths;
-	pthread_mutex_t lock;  /* held while rows are read. A thread takes its snapshot
+	pthread_mutex_t lock; /* held while rows are read. A thread takes its snapshot
 	                          before the lock, and never waits for one with it */
-	struct extent known;   /* guarded by the lock */
+	struct extent known;  /* guarded by the lock */
 	_Atomic(struct segment *) blocks[BLOCKS];
 };
 
@@ -66,12 +66,11 @@ segment_of(struct order_rows *r, uint64_t number)
 {
 	uint64_t at;
 	const unsigned b = block_of(number, &at);
-	struct segment *none = NULL, *block = atomic_load_explicit(&r->blocks[b],
-	    memory_order_acquire);
+	struct segment *none = NULL,
+		       *block = atomic_load_explicit(&r->blocks[b], memory_order_acquire);
 
 	if (block == NULL) {
-		struct segment *mine = calloc((size_t)FIRST_BLOCK << b,
-		    sizeof(*mine));
+		struct segment *mine = calloc((size_t)FIRST_BLOCK << b, sizeof(*mine));
 
 		if (mine == NULL)
 			return NULL;
@@ -106,8 +105,9 @@ free_rows(struct lc__rows *rows)
 static lc_status
 changed(const struct order_rows *r)
 {
-	return lc__error(LC_CHANGED, 0, "%s: the order of its chunks is no longer "
-	    "the one that was read", lc__env_dir(r->env));
+	return lc__error(LC_CHANGED, 0,
+	    "%s: the order of its chunks is no longer the one that was read",
+	    lc__env_dir(r->env));
 }
 
 static lc_status
@@ -148,13 +148,14 @@ get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
 	return_if_error(status);
 	*out = (struct lc__chunk_row){
 		.id = row.chunk,
-		.first_record = row.first_record, .records = row.records,
+		.first_record = row.first_record,
+		.records = row.records,
 		.first_unit = r->lengths ? row.first_unit : row.first_record,
 		.units = r->lengths ? row.length : row.records,
-		.prefix_hash = row.prefix_hash, .ordinal = row.ordinal
+		.prefix_hash = row.prefix_hash,
+		.ordinal = row.ordinal,
 	};
-	if (row.records == 0 ||
-	    !lc__add64(out->first_record, out->records, &end) ||
+	if (row.records == 0 || !lc__add64(out->first_record, out->records, &end) ||
 	    !lc__add64(out->first_unit, out->units, &end))
 		return damaged(r, position);
 	return LC_OK;
@@ -251,8 +252,8 @@ known_of(struct order_rows *r)
  * by the time that the lock is taken. */
 static lc_status
 read_of(struct order_rows *r, uint64_t number, struct segment *segment,
-    lc_status (*read)(struct order_rows *, struct lc__snapshot *, uint64_t,
-    uint64_t, struct segment *))
+    lc_status (*read)(struct order_rows *, struct lc__snapshot *, uint64_t, uint64_t,
+	struct segment *))
 {
 	const struct extent known = known_of(r);
 	struct lc__snapshot *s;
@@ -300,8 +301,7 @@ need_first(struct order_rows *r, uint64_t number, bool units, uint64_t *out)
 }
 
 static lc_status
-get(struct lc__rows *rows, uint64_t n, uint64_t position,
-    struct lc__chunk_row *out)
+get(struct lc__rows *rows, uint64_t n, uint64_t position, struct lc__chunk_row *out)
 {
 	const struct lc__chunk_row *row;
 
@@ -314,8 +314,7 @@ get(struct lc__rows *rows, uint64_t n, uint64_t position,
 
 /* The last segment that begins at or before record or unit i. */
 static lc_status
-find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i,
-    uint64_t *out)
+find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i, uint64_t *out)
 {
 	uint64_t low = 0, high = (n - 1) / SEGMENT;
 
@@ -334,8 +333,8 @@ find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i,
 }
 
 static lc_status
-find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i,
-    uint64_t *position, struct lc__chunk_row *out)
+find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i, uint64_t *position,
+    struct lc__chunk_row *out)
 {
 	const struct lc__chunk_row *row;
 	uint64_t number = 0, at;
@@ -396,8 +395,8 @@ extend_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t n, bool *sa
 }
 
 lc_status
-lc__order_rows_extend(struct lc__rows *rows, struct lc__snapshot *snapshot,
-    uint64_t n, bool *same)
+lc__order_rows_extend(struct lc__rows *rows, struct lc__snapshot *snapshot, uint64_t n,
+    bool *same)
 {
 	struct order_rows *r = of(rows);
 	lc_status status;

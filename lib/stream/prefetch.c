@@ -49,8 +49,9 @@ read_on(const struct lc__job *job, const struct lc__request *r)
 {
 	const struct lc__sequence *sequence = job->examples[r->source].sequence;
 
-	return sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && r->stored > 0 ?
-	    READ_ON / r->stored : 0;
+	return sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && r->stored > 0
+	    ? READ_ON / r->stored
+	    : 0;
 }
 
 /* Ask for whole records: requests [begin, end), of one chunk. */
@@ -67,7 +68,7 @@ ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 			continue;
 		lc__cursor_willneed(cursor, item[first].record,
 		    last - item[first].record + 1 +
-		    (i == end ? read_on(job, &item[i - 1]) : 0));
+			(i == end ? read_on(job, &item[i - 1]) : 0));
 		first = i;
 	}
 }
@@ -82,8 +83,8 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 		next = i + 1;
 		if (by_parts(job, &item[i])) {
 			if (i == begin || !lc__requests_same(&item[i - 1], &item[i]))
-				lc__cursor_willneed_bytes(cursor, (struct lc__extent){
-				    item[i].address, HEAD_ASKED });
+				lc__cursor_willneed_bytes(cursor,
+				    (struct lc__extent){ item[i].address, HEAD_ASKED });
 			continue;
 		}
 		while (next < end && !by_parts(job, &item[next]))
@@ -123,8 +124,8 @@ add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 	struct lc__row_span room;
 
 	if (lc__cursor_extents(cursor, job->requests.item[i].record,
-	    (const char *const *)rule->names, rule->n_fields,
-	    lc__job_rows(job, i, &room), &job->extents) != LC_OK)
+		(const char *const *)rule->names, rule->n_fields,
+		lc__job_rows(job, i, &room), &job->extents) != LC_OK)
 		lc__error_raise(&before);
 }
 
@@ -156,8 +157,8 @@ look_at_one(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t
 }
 
 static lc_status
-each_chunk(struct lc__job *job, void (*ask)(struct lc__job *job,
-    struct lc__cursor *cursor, size_t begin, size_t end))
+each_chunk(struct lc__job *job,
+    void (*ask)(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end))
 {
 	const struct lc__requests *list = &job->requests;
 	struct lc__cursor *cursor;
@@ -200,8 +201,7 @@ lc__prefetch(struct lc__job *job)
 	if (parts)
 		return_if_error(each_chunk(job, ask_parts));
 	/* The batch counts its own fractions, for the next one. */
-	memset(job->fractions, 0,
-	    job->rule->stream->n * sizeof(*job->fractions));
+	memset(job->fractions, 0, job->rule->stream->n * sizeof(*job->fractions));
 	for (size_t i = 0; i < list->n; i = lc__requests_run(list, i))
 		job->counts.runs++;
 	job->counts.reads += list->n;
@@ -239,8 +239,7 @@ lc__prefetch_lines(struct lc__job *job, size_t i)
 		job->fetched_bytes -= fetched_of(&list->item[i - 1], most);
 	else
 		job->fetched = job->fetched_bytes = 0;
-	for (; job->fetched < list->n && job->fetched_bytes < ahead;
-	    job->fetched++) {
+	for (; job->fetched < list->n && job->fetched_bytes < ahead; job->fetched++) {
 		const struct lc__request *r = &list->item[job->fetched];
 		const uint64_t size = fetched_of(r, most);
 

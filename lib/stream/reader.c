@@ -19,8 +19,8 @@
 #define LOOK_NS ((uint64_t)20000000)
 
 enum slot_state {
-	SLOT_FREE,   /* not claimed, or to be read again */
-	SLOT_TAKEN,  /* a worker reads it */
+	SLOT_FREE,  /* not claimed, or to be read again */
+	SLOT_TAKEN, /* a worker reads it */
 	SLOT_READY,
 	SLOT_FAILED
 };
@@ -39,16 +39,16 @@ struct worker {
 
 struct lc_reader {
 	struct lc__reader_rule rule;
-	unsigned n_threads;      /* asked for */
-	unsigned ahead;          /* slots, at least 1 */
-	uint64_t memory;         /* bytes of batches at most */
+	unsigned n_threads; /* asked for */
+	unsigned ahead;     /* slots, at least 1 */
+	uint64_t memory;    /* bytes of batches at most */
 	uint64_t timeout_ms;
 	struct worker *workers;
-	unsigned started;        /* of them */
+	unsigned started; /* of them */
 
-	pthread_mutex_t lock;    /* guards what follows */
-	pthread_cond_t work;     /* a worker may find something to do */
-	pthread_cond_t done;     /* lc_reader_next() may */
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t work;  /* a worker may find something to do */
+	pthread_cond_t done;  /* lc_reader_next() may */
 	bool stop;
 	uint64_t next;           /* batch to be handed out */
 	uint64_t claim;          /* batch to be claimed; from next to next + ahead */
@@ -125,9 +125,8 @@ count_locked(lc_reader *reader, const struct lc__job_counts *counts, uint64_t ns
  * what else the reader has may have changed when this returns. Memory of a batch changes
  * only while it is filled, so its bytes are counted here. */
 static lc_status
-read_locked(lc_reader *reader, struct lc__job *job,
-    struct lc__stream_state *state, const struct lc__job_batch *which,
-    struct lc__batch **out)
+read_locked(lc_reader *reader, struct lc__job *job, struct lc__stream_state *state,
+    const struct lc__job_batch *which, struct lc__batch **out)
 {
 	const struct lc__reader_rule *rule = &reader->rule;
 	struct lc__batch *batch = reader->spare;
@@ -178,8 +177,8 @@ static lc_status
 find_batch(const lc_reader *reader, const struct lc__stream_state *state,
     struct lc__job_batch *which)
 {
-	return lc__stream_batch(reader->rule.stream, state, which->number,
-	    &which->first, &which->end);
+	return lc__stream_batch(reader->rule.stream, state, which->number, &which->first,
+	    &which->end);
 }
 
 /* The next number that is not claimed; or the one that lc_reader_next() waits for, if it
@@ -329,8 +328,7 @@ forget_locked(lc_reader *reader)
 /* ---- opening and closing ----------------------------------------------------------- */
 
 lc_status
-lc_reader_open(lc_stream *stream, const lc_reader_options *options,
-    lc_reader **out)
+lc_reader_open(lc_stream *stream, const lc_reader_options *options, lc_reader **out)
 {
 	lc_reader_options taken;
 	lc_reader *reader;
@@ -351,8 +349,7 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options,
 	status = lc__reader_rule_begin(&reader->rule, stream, &taken);
 	if (status == LC_OK) {
 		reader->slots = calloc(reader->ahead, sizeof(*reader->slots));
-		reader->workers = calloc(reader->n_threads + 1,
-		    sizeof(*reader->workers));
+		reader->workers = calloc(reader->n_threads + 1, sizeof(*reader->workers));
 		if (reader->slots == NULL || reader->workers == NULL)
 			status = lc__no_memory("reader");
 	}
@@ -473,8 +470,9 @@ wait_for_source_locked(lc_reader *reader, const struct lc__job_batch *which)
 static lc_status
 busy(const lc_reader *reader)
 {
-	return lc__error(LC_BUSY, 0, "reader: %u batches are held, and there is no "
-	    "room for more: release one", reader->held);
+	return lc__error(LC_BUSY, 0,
+	    "reader: %u batches are held, and there is no room for more: release one",
+	    reader->held);
 }
 
 /* Take the next batch from its slot, if a worker has read it. Otherwise wait for one of
@@ -535,15 +533,13 @@ static lc_status
 try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
 	struct lc__job_batch which = { .number = reader->next };
-	struct lc__stream_state *state =
-	    lc__stream_state_now(reader->rule.stream);
+	struct lc__stream_state *state = lc__stream_state_now(reader->rule.stream);
 	lc_status status = find_batch(reader, state, &which);
 
 	if (status == LC_TIMEOUT)
 		status = wait_for_source_locked(reader, &which);
 	else if (status == LC_END)
-		lc__stream_lacks(reader->rule.stream, state, "batch",
-		    which.number, true);
+		lc__stream_lacks(reader->rule.stream, state, "batch", which.number, true);
 	else if (reader->n_threads > 0)
 		status = take_slot_locked(reader, out, taken);
 	else
@@ -658,8 +654,8 @@ lc_reader_stat(const lc_reader *reader, lc_reader_stats *out)
 	lc_reader *unlocked = (lc_reader *)reader;
 
 	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0, "reader: struct_size of the "
-		    "statistics is not set");
+		return lc__error(LC_INVALID, 0,
+		    "reader: struct_size of the statistics is not set");
 	pthread_mutex_lock(&unlocked->lock);
 	*out = reader->stats;
 	pthread_mutex_unlock(&unlocked->lock);

@@ -15,8 +15,9 @@
 /* ---- words ---------------------------------------------------------------------- */
 
 static const char *const splits[] = {
-	[LC_SPLIT_STRIDED] = "strided", [LC_SPLIT_CONTIGUOUS] = "contiguous",
-	NULL
+	[LC_SPLIT_STRIDED] = "strided",
+	[LC_SPLIT_CONTIGUOUS] = "contiguous",
+	NULL,
 };
 
 const char *
@@ -62,8 +63,8 @@ check_fields(const lc_reader_options *o)
 		return o->n_fields == 0 ? LC_OK : invalid("fields without names");
 	for (size_t i = 0; i < o->n_fields; i++)
 		if (o->fields[i] == NULL)
-			return lc__error(LC_INVALID, 0, "reader: field %zu has no "
-			    "name", i);
+			return lc__error(LC_INVALID, 0, "reader: field %zu has no name",
+			    i);
 	return LC_OK;
 }
 
@@ -107,8 +108,7 @@ take_names(struct lc__reader_rule *rule, const char *const *from, size_t n)
 static lc_status
 take_fields(struct lc__reader_rule *rule, const lc_reader_options *o)
 {
-	const char *length_field =
-	    lc__source_length_field(rule->stream->sources[0]);
+	const char *length_field = lc__source_length_field(rule->stream->sources[0]);
 
 	if (o->fields != NULL)
 		return take_names(rule, o->fields, o->n_fields);
@@ -140,8 +140,8 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	if (rule->window == 0 && rule->documents)
 		return invalid("documents are told of windows only");
 	state = lc__stream_state_now(stream);
-	rule->has_lengths =
-	    lc__layout_info(state->sequences[0]->layout)->has_lengths != 0;
+	rule->has_lengths = lc__layout_info(state->sequences[0]->layout)->has_lengths !=
+	    0;
 	lc__stream_state_drop(state);
 	return take_fields(rule, o);
 }
@@ -161,8 +161,7 @@ lc__reader_rule_name(struct lc__reader_rule *rule, char **names, size_t n)
 		rule->names = names;
 		rule->n_fields = n;
 		names = NULL;
-		atomic_store_explicit(&rule->named, true,
-		    memory_order_release);
+		atomic_store_explicit(&rule->named, true, memory_order_release);
 	}
 	pthread_mutex_unlock(&rule->lock);
 	if (names != NULL)

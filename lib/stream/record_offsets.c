@@ -27,8 +27,8 @@ static lc_status
 damaged(const struct making *m, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: chunk %llu: %s",
-	    lc__env_dir(m->snapshot->env),
-	    (unsigned long long)m->offsets->key.chunk, what);
+	    lc__env_dir(m->snapshot->env), (unsigned long long)m->offsets->key.chunk,
+	    what);
 }
 
 static lc_status
@@ -53,13 +53,14 @@ add_record(struct making *m, uint64_t offset)
 	struct lc__known *known;
 	uint64_t length = 1;
 
-	if (offset >= m->chunk.end || !lc__record_parse(m->chunk.bytes + offset,
-	    m->chunk.end - offset, &record)) {
+	if (offset >= m->chunk.end ||
+	    !lc__record_parse(m->chunk.bytes + offset, m->chunk.end - offset, &record)) {
 		const char *key = lc__index_key_at(m->snapshot, o->key.chunk, offset);
 
-		return lc__error(LC_CORRUPT, 0, "%s: %s%s%sno record at byte %llu of "
-		    "chunk %llu", lc__env_dir(m->snapshot->env), key ? "key " : "",
-		    key ? key : "", key ? ": " : "", (unsigned long long)offset,
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %s%s%sno record at byte %llu of chunk %llu",
+		    lc__env_dir(m->snapshot->env), key ? "key " : "", key ? key : "",
+		    key ? ": " : "", (unsigned long long)offset,
 		    (unsigned long long)o->key.chunk);
 	}
 	if (lc__measures(&m->measure)) {
@@ -100,8 +101,9 @@ add_all(struct making *m)
 	const bool lengths = m->input->own_lengths && d->has_lengths;
 
 	for (uint64_t i = 0; i < d->records; i++)
-		return_if_error(lengths ? add_length(m, lc__directory_length(d, i)) :
-		    add_record(m, LC__CHUNK_HEADER + lc__directory_offset(d, i)));
+		return_if_error(lengths
+			? add_length(m, lc__directory_length(d, i))
+			: add_record(m, LC__CHUNK_HEADER + lc__directory_offset(d, i)));
 	return LC_OK;
 }
 
@@ -142,12 +144,12 @@ make(struct making *m)
 
 	return_if_error(lc__snapshot_chunk(m->snapshot, o->key.chunk, &m->chunk));
 	if (!some)
-		return_if_error(lc__snapshot_directory(m->snapshot, &m->chunk,
-		    &m->directory));
+		return_if_error(
+		    lc__snapshot_directory(m->snapshot, &m->chunk, &m->directory));
 	/* A damaged ledger row must not make us allocate more than the chunk has. */
 	if (n == 0 || n > m->chunk.records)
-		return damaged(m, "has another number of records than its ledger row "
-		    "says");
+		return damaged(m,
+		    "has another number of records than its ledger row says");
 	o->ends = malloc((size_t)n * sizeof(*o->ends));
 	if (some)
 		o->at = malloc((size_t)n * sizeof(*o->at));
@@ -169,8 +171,11 @@ lc__record_offsets_read(struct lc__snapshot *snapshot,
     const struct lc__record_offsets_key *key,
     const struct lc__record_offsets_input *input, struct lc__record_offsets **out)
 {
-	struct making m = { .snapshot = snapshot, .input = input,
-		.measure = { .field = input->length_field } };
+	struct making m = {
+		.snapshot = snapshot,
+		.input = input,
+		.measure = { .field = input->length_field },
+	};
 	lc_status status;
 
 	m.offsets = calloc(1, sizeof(*m.offsets));
@@ -190,8 +195,8 @@ lc__record_offsets_read(struct lc__snapshot *snapshot,
 void
 lc__record_offsets_drop(struct lc__record_offsets *offsets)
 {
-	if (offsets == NULL || atomic_fetch_sub_explicit(&offsets->refs, 1,
-	    memory_order_acq_rel) != 1)
+	if (offsets == NULL ||
+	    atomic_fetch_sub_explicit(&offsets->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	free(offsets->at);
 	free(offsets->ends);
@@ -208,8 +213,8 @@ lc__record_offsets_drop(struct lc__record_offsets *offsets)
 struct lc__offsets_cache {
 	pthread_mutex_t lock;
 	uint64_t limit;
-	uint64_t bytes;              /* of what is kept */
-	uint64_t mask;               /* slots - 1 */
+	uint64_t bytes; /* of what is kept */
+	uint64_t mask;  /* slots - 1 */
 	struct lc__record_offsets **slots;
 	struct lc__record_offsets *newest, *oldest;
 };
@@ -274,9 +279,8 @@ slot_of(struct lc__offsets_cache *cache, const struct lc__record_offsets_key *ke
 static bool
 same_key(const struct lc__record_offsets_key *a, const struct lc__record_offsets_key *b)
 {
-	return a->chunk == b->chunk && a->records == b->records &&
-	    a->live == b->live && a->hash == b->hash &&
-	    a->ordinal == b->ordinal;
+	return a->chunk == b->chunk && a->records == b->records && a->live == b->live &&
+	    a->hash == b->hash && a->ordinal == b->ordinal;
 }
 
 static struct lc__record_offsets *
@@ -359,7 +363,8 @@ lc__offsets_cache_get(struct lc__offsets_cache *cache,
 }
 
 void
-lc__offsets_cache_put(struct lc__offsets_cache *cache, struct lc__record_offsets **offsets)
+lc__offsets_cache_put(struct lc__offsets_cache *cache,
+    struct lc__record_offsets **offsets)
 {
 	struct lc__record_offsets *known, *mine = *offsets;
 

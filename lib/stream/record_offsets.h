@@ -26,7 +26,7 @@ struct lc__record_offsets_key {
 
 /** Where a record is, in units of LC__RECORD_ALIGN. */
 struct lc__record_offset {
-	uint32_t at;   /* from the end of the chunk's header */
+	uint32_t at; /* from the end of the chunk's header */
 	uint32_t size;
 };
 
@@ -34,23 +34,23 @@ struct lc__record_offset {
 struct lc__record_offsets {
 	atomic_uint refs;
 	struct lc__record_offsets_key key;
-	uint64_t stride;        /* bytes of each record, if all have the same size and follow
+	uint64_t stride; /* bytes of each record, if all have the same size and follow
 	                           each other; else 0 */
 	struct lc__record_offset *at; /* of each, malloc'ed; NULL with a stride, and where
 	                                 the chunk's directory has them */
-	uint64_t length;        /* units of each, if all have the same */
-	uint64_t *ends;         /* else the units of each and all before it, malloc'ed; or
+	uint64_t length;              /* units of each, if all have the same */
+	uint64_t *ends; /* else the units of each and all before it, malloc'ed; or
 	                           NULL */
-	uint64_t units;         /* of all */
-	struct lc__record_offsets *next;  /* in the same slot of the hash table */
+	uint64_t units; /* of all */
+	struct lc__record_offsets *next;          /* in the same slot of the hash table */
 	struct lc__record_offsets *newer, *older; /* by use */
 };
 
 /** What they are made from. */
 struct lc__record_offsets_input {
-	const struct lc__ledger_row *row;  /* of the chunk */
-	const char *length_field;          /* "" for none */
-	bool own_lengths;                  /* it is the field that the directory counts */
+	const struct lc__ledger_row *row; /* of the chunk */
+	const char *length_field;         /* "" for none */
+	bool own_lengths;                 /* it is the field that the directory counts */
 };
 
 /**

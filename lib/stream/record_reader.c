@@ -43,11 +43,11 @@ lc__block_list_bytes(const struct lc__block_list *blocks)
 struct lc__block *
 lc__block_list_new(struct lc__block_list *blocks, size_t size)
 {
-	if (lc__array_reserve(&blocks->block, &blocks->room, blocks->n + 1, "read") != LC_OK)
+	if (lc__array_reserve(&blocks->block, &blocks->room, blocks->n + 1, "read") !=
+	    LC_OK)
 		return NULL;
 	blocks->block[blocks->n] = lc__block_new(size);
-	return blocks->block[blocks->n] == NULL ? NULL :
-	    blocks->block[blocks->n++];
+	return blocks->block[blocks->n] == NULL ? NULL : blocks->block[blocks->n++];
 }
 
 /* ---- plans -------------------------------------------------------------------- */
@@ -59,8 +59,7 @@ key_of(const struct lc__record *record)
 }
 
 static lc_status
-damaged(const struct lc__snapshot *s, const struct lc__record *record,
-    const char *what)
+damaged(const struct lc__snapshot *s, const struct lc__record *record, const char *what)
 {
 	return lc__error(LC_CORRUPT, 0, "%s: key %s: %s", lc__env_dir(s->env),
 	    key_of(record), what);
@@ -69,8 +68,8 @@ damaged(const struct lc__snapshot *s, const struct lc__record *record,
 static bool
 find_tensor(const struct lc__schema *schema, const char *path, uint32_t *node)
 {
-	return lc__schema_find(schema, strcmp(path, ".") == 0 ? NULL : path,
-	    node) && schema->node[*node].kind == LC_TENSOR;
+	return lc__schema_find(schema, strcmp(path, ".") == 0 ? NULL : path, node) &&
+	    schema->node[*node].kind == LC_TENSOR;
 }
 
 /* Is every tensor of the structure one of the fields? */
@@ -118,8 +117,7 @@ find_plan(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n,
     const struct lc__field_plan **out)
 {
-	struct lc__field_plan *plan =
-	    &reader->plans[record->schema % LC__FIELD_PLANS];
+	struct lc__field_plan *plan = &reader->plans[record->schema % LC__FIELD_PLANS];
 
 	if (plan->schema == NULL || plan->id != record->schema ||
 	    plan->fields != fields || plan->n != n)
@@ -136,8 +134,8 @@ head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 {
 	const unsigned char *start = lc__record_start(record);
 	const uint64_t sum = lc__record_checksum(record);
-	const size_t size = record->has_parts ?
-	    record->size - record->payload_size : record->size;
+	const size_t size = record->has_parts ? record->size - record->payload_size
+					      : record->size;
 
 	if (lc__verified_before(&reader->verified, start, size, sum))
 		return true;
@@ -171,8 +169,7 @@ part_intact(struct lc__record_reader *reader, const struct lc__record_part *part
 {
 	if (part->blocks != NULL)
 		return blocks_intact(reader, part, from, to);
-	if (lc__verified_before(&reader->verified, part->data, part->size,
-	    part->hash))
+	if (lc__verified_before(&reader->verified, part->data, part->size, part->hash))
 		return true;
 	if (!lc__part_intact(part))
 		return false;
@@ -184,11 +181,10 @@ part_intact(struct lc__record_reader *reader, const struct lc__record_part *part
 
 /* Bytes of a record before its tensors; all bytes if one checksum covers them. */
 static size_t
-head_bytes(const struct lc__record_reader *reader,
-    const struct lc__record *record)
+head_bytes(const struct lc__record_reader *reader, const struct lc__record *record)
 {
-	return reader->verify && !record->has_parts ? record->size :
-	    record->size - record->payload_size;
+	return reader->verify && !record->has_parts ? record->size
+						    : record->size - record->payload_size;
 }
 
 /* Stored bytes of a part. */
@@ -206,10 +202,11 @@ min_rows(uint64_t rows, const lc_tensor *tensor)
 static struct span
 span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 {
-	const size_t each = tensor->shape[0] > 0 ?
-	    tensor->nbytes / (size_t)tensor->shape[0] : 0;
-	const size_t first = rows->done > rows->from ? min_rows(rows->done, tensor) :
-	    min_rows(rows->from, tensor);
+	const size_t each = tensor->shape[0] > 0
+	    ? tensor->nbytes / (size_t)tensor->shape[0]
+	    : 0;
+	const size_t first = rows->done > rows->from ? min_rows(rows->done, tensor)
+						     : min_rows(rows->from, tensor);
 	const size_t end = min_rows(rows->from + rows->n, tensor);
 
 	return (struct span){ first * each, (end > first ? end : first) * each };
@@ -217,25 +214,22 @@ span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 
 /* The same in whole blocks, so that no block is verified twice. */
 static struct span
-span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows,
-    size_t padded)
+span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows, size_t padded)
 {
 	const struct lc__row_span before = { 0, rows->done, 0 };
-	const struct span asked = span_of_rows(tensor, &(struct lc__row_span){
-	    rows->from, rows->n, 0 });
+	const struct span asked = span_of_rows(tensor,
+	    &(struct lc__row_span){ rows->from, rows->n, 0 });
 	const size_t known = (size_t)lc__round_up(span_of_rows(tensor, &before).to,
 	    LC__RECORD_BLOCK);
-	struct span span = {
-		asked.from / LC__RECORD_BLOCK * LC__RECORD_BLOCK,
-		(size_t)lc__round_up(asked.to, LC__RECORD_BLOCK)
-	};
+	struct span span = { asked.from / LC__RECORD_BLOCK * LC__RECORD_BLOCK,
+		(size_t)lc__round_up(asked.to, LC__RECORD_BLOCK) };
 
 	if (span.to > padded)
 		span.to = padded;
 	if (span.from < known)
 		span.from = known;
-	return asked.from < asked.to && span.from < span.to ? span :
-	    (struct span){ 0, 0 };
+	return asked.from < asked.to && span.from < span.to ? span
+							    : (struct span){ 0, 0 };
 }
 
 /* The bytes of a part that are read or verified for these rows of its tensor. */
@@ -288,20 +282,17 @@ lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
 		struct lc__record_part part;
 		struct span span;
 
-		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,
-		    &part);
+		lc__record_tensors(record, plan->schema, plan->node[i], &tensor, &part);
 		span = span_of(reader, record, &part, &tensor, rows);
 		return_if_error(lc__extents_add(out,
-		    (const unsigned char *)part.data + span.from,
-		    span.to - span.from));
+		    (const unsigned char *)part.data + span.from, span.to - span.from));
 	}
 	return LC_OK;
 }
 
 bool
 lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
-    uint64_t stored, const char *const *fields, size_t n,
-    const struct lc__row_span *rows)
+    uint64_t stored, const char *const *fields, size_t n, const struct lc__row_span *rows)
 {
 	const struct lc__record any = { .schema = 0 };
 	const struct lc__field_plan *plan;
@@ -309,8 +300,10 @@ lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (s->state.next_schema != 1 ||
 	    find_plan(reader, s, &any, fields, n, &plan) != LC_OK)
 		return false;
-	return plan->all && (rows == NULL || (plan->alone && reader->verify &&
-	    stored <= LC__RECORD_BLOCK && rows->done == 0));
+	return plan->all &&
+	    (rows == NULL ||
+		(plan->alone && reader->verify && stored <= LC__RECORD_BLOCK &&
+		    rows->done == 0));
 }
 
 /* ---- reading ------------------------------------------------------------------ */
@@ -325,8 +318,7 @@ decode(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (block == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "read: %s: out of memory",
 		    key_of(record));
-	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
-	    block->data))
+	if (!lc__codec_decode(part->codec, part->data, part->size, tensor, block->data))
 		return damaged(s, record, "its coded bytes are damaged");
 	tensor->data = block->data;
 	return LC_OK;
@@ -346,8 +338,8 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (reader->verify && record->has_parts &&
 	    !part_intact(reader, part, span.from, span.to))
 		return damaged(s, record, "checksum mismatch");
-	return part->codec == LC_CODEC_NONE ? LC_OK :
-	    decode(reader, s, record, part, tensor);
+	return part->codec == LC_CODEC_NONE ? LC_OK
+					    : decode(reader, s, record, part, tensor);
 }
 
 /* Read the parts that the plan names. */
@@ -362,8 +354,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 		struct lc__record_part part;
 		lc_tensor tensor;
 
-		lc__record_tensors(record, plan->schema, plan->node[i], &tensor,
-		    &part);
+		lc__record_tensors(record, plan->schema, plan->node[i], &tensor, &part);
 		return_if_error(read_part(reader, s, record, &part, rows, &tensor));
 		if (rows == NULL || rows->done == 0)
 			tensors[i] = tensor;
@@ -374,8 +365,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 /* The fast way for most records: one tensor, without parts. */
 static lc_status
 read_alone(struct lc__record_reader *reader, struct lc__snapshot *s,
-    const struct lc__record *record, const struct lc__field_plan *plan,
-    lc_tensor *tensor)
+    const struct lc__record *record, const struct lc__field_plan *plan, lc_tensor *tensor)
 {
 	if (!lc__record_alone(record, plan->schema, tensor))
 		return damaged(s, record, "shape and size disagree");
@@ -452,7 +442,7 @@ name_node(struct naming *naming, uint32_t node)
 	if (of->kind == LC_TENSOR)
 		return take_name(naming);
 	for (uint32_t i = 0; i < of->children;
-	    i++, child = naming->schema->node[child].end) {
+	     i++, child = naming->schema->node[child].end) {
 		if (lc__schema_tensors(naming->schema, child) == 0)
 			continue;
 		if (size > 0)
@@ -488,9 +478,8 @@ field_names(const struct lc__schema *schema, char ***names, size_t *n)
 }
 
 lc_status
-lc__record_fields(const struct lc__record_reader *reader,
-    struct lc__snapshot *s, const struct lc__record *record, char ***names,
-    size_t *n)
+lc__record_fields(const struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, char ***names, size_t *n)
 {
 	struct lc__known *known;
 

@@ -50,11 +50,10 @@ struct lc__verified {
 /** Was a part at this address and with this checksum compared before? What a later commit
  *  writes there has another checksum. */
 static inline bool
-lc__verified_before(const struct lc__verified *verified, const void *at,
-    size_t size, uint64_t sum)
+lc__verified_before(const struct lc__verified *verified, const void *at, size_t size,
+    uint64_t sum)
 {
-	return size >= LC__VERIFIED_MIN &&
-	    verified->seen[sum % LC__VERIFIED].at == at &&
+	return size >= LC__VERIFIED_MIN && verified->seen[sum % LC__VERIFIED].at == at &&
 	    verified->seen[sum % LC__VERIFIED].sum == sum;
 }
 
@@ -74,21 +73,21 @@ lc__verified_note(struct lc__verified *verified, const void *at, size_t size,
 
 /** Where the fields are in records of one structure. */
 struct lc__field_plan {
-	uint32_t id;                /* of the schema */
+	uint32_t id;                     /* of the schema */
 	const struct lc__schema *schema; /* NULL: nothing is known */
-	const char *const *fields;  /* their paths */
-	size_t n, room;             /* of them; that node has room for */
-	uint32_t *node;             /* of each; malloc'ed */
-	bool alone;                 /* one field: the record itself */
-	bool all;                   /* all tensors of the record */
+	const char *const *fields;       /* their paths */
+	size_t n, room;                  /* of them; that node has room for */
+	uint32_t *node;                  /* of each; malloc'ed */
+	bool alone;                      /* one field: the record itself */
+	bool all;                        /* all tensors of the record */
 };
 
 /** Reads records; used by one thread at a time. */
 struct lc__record_reader {
 	bool verify;
-	struct lc__verified verified; /* need not be compared again */
-	uint64_t touched;           /* bytes that were read or verified */
-	struct lc__block_list decoded;  /* since the last lc__block_list_drop() */
+	struct lc__verified verified;  /* need not be compared again */
+	uint64_t touched;              /* bytes that were read or verified */
+	struct lc__block_list decoded; /* since the last lc__block_list_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
 
@@ -106,14 +105,14 @@ LC_CHECKED lc_status lc__record_extents(struct lc__record_reader *reader,
 
 /** Does lc__record_read() touch every byte of a record that takes @p stored bytes? If all
  *  records of the snapshot have one structure, that is known without looking at one. */
-bool lc__record_reads_all(struct lc__record_reader *reader,
-    struct lc__snapshot *snapshot, uint64_t stored, const char *const *fields,
-    size_t n, const struct lc__row_span *rows);
+bool lc__record_reads_all(struct lc__record_reader *reader, struct lc__snapshot *snapshot,
+    uint64_t stored, const char *const *fields, size_t n,
+    const struct lc__row_span *rows);
 
 /** As lc__cursor_fields(). */
 LC_CHECKED lc_status lc__record_fields(const struct lc__record_reader *reader,
-    struct lc__snapshot *snapshot, const struct lc__record *record,
-    char ***names, size_t *n);
+    struct lc__snapshot *snapshot, const struct lc__record *record, char ***names,
+    size_t *n);
 
 void lc__record_reader_free(struct lc__record_reader *reader);
 

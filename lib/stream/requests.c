@@ -10,7 +10,8 @@
 struct lc__request *
 lc__requests_add(struct lc__requests *requests)
 {
-	if (lc__array_reserve(&requests->item, &requests->room, requests->n + 1, NULL) != LC_OK)
+	if (lc__array_reserve(&requests->item, &requests->room, requests->n + 1, NULL) !=
+	    LC_OK)
 		return NULL;
 	return &requests->item[requests->n++];
 }
@@ -37,14 +38,13 @@ is_sorted(const struct lc__requests *requests)
 
 /* Merge from[0, middle) and from[middle, n) into to. */
 static void
-merge(const struct lc__request *from, size_t middle, size_t n,
-    struct lc__request *to)
+merge(const struct lc__request *from, size_t middle, size_t n, struct lc__request *to)
 {
 	size_t a = 0, b = middle;
 
 	for (size_t i = 0; i < n; i++) {
-		const bool take_a = b == n || (a < middle &&
-		    !is_after(&from[a], &from[b]));
+		const bool take_a = b == n ||
+		    (a < middle && !is_after(&from[a], &from[b]));
 
 		to[i] = take_a ? from[a++] : from[b++];
 	}
@@ -90,8 +90,7 @@ lc__requests_same(const struct lc__request *a, const struct lc__request *b)
 }
 
 void
-lc__requests_rows(const struct lc__requests *requests, size_t i,
-    struct lc__row_span *out)
+lc__requests_rows(const struct lc__requests *requests, size_t i, struct lc__row_span *out)
 {
 	const struct lc__request *r = &requests->item[i];
 

@@ -16,9 +16,9 @@ struct lc__request {
 	                      yet: its first unit in the chunk */
 	uint64_t from;     /* first unit of the record */
 	uint64_t units;
-	uint64_t at;       /* units of the row before them */
+	uint64_t at;                  /* units of the row before them */
 	const unsigned char *address; /* of the record in memory, and the bytes that it */
-	uint64_t stored;   /* takes there; set by lc__prefetch() */
+	uint64_t stored;              /* takes there; set by lc__prefetch() */
 };
 
 struct lc__requests {

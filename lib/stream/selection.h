@@ -11,12 +11,12 @@
 #include <stdint.h>
 
 struct lc__selection {
-	uint64_t records;       /* of the chunk */
-	uint64_t n;             /* of them, selected */
-	uint64_t sum;           /* of the units of the selected ones */
-	uint64_t *words;        /* bit i of word i / 64: record i is selected; malloc'ed */
-	uint64_t *rank;         /* selected records before each word */
-	uint64_t *units;        /* and their units */
+	uint64_t records; /* of the chunk */
+	uint64_t n;       /* of them, selected */
+	uint64_t sum;     /* of the units of the selected ones */
+	uint64_t *words;  /* bit i of word i / 64: record i is selected; malloc'ed */
+	uint64_t *rank;   /* selected records before each word */
+	uint64_t *units;  /* and their units */
 };
 
 /** Nothing is selected yet; NULL without memory. */
@@ -25,8 +25,7 @@ struct lc__selection *lc__selection_new(uint64_t records);
 void lc__selection_free(struct lc__selection *selection);
 
 /** Select a record after all that are selected. False if the units overflow. */
-bool lc__selection_add(struct lc__selection *selection, uint64_t record,
-    uint64_t units);
+bool lc__selection_add(struct lc__selection *selection, uint64_t record, uint64_t units);
 
 /** Count, after all were added. */
 void lc__selection_end(struct lc__selection *selection);
@@ -36,8 +35,8 @@ uint64_t lc__selection_at(const struct lc__selection *selection, uint64_t k);
 
 /** Find the word that has unit @p unit, below sum: the number of its first selected record
  *  among the selected ones, and the units before it. The caller searches on from there. */
-void lc__selection_find(const struct lc__selection *selection, uint64_t unit,
-    uint64_t *k, uint64_t *before);
+void lc__selection_find(const struct lc__selection *selection, uint64_t unit, uint64_t *k,
+    uint64_t *before);
 
 /** Words of the bits, for a hash. */
 static inline size_t

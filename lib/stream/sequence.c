@@ -25,8 +25,8 @@ count_examples(const struct lc__sequence *s, bool last_short)
 
 	if (windows->size == 0)
 		return units_of(s);
-	return last_short ? lc__windows_padded(windows, units_of(s)) :
-	    lc__windows_full(windows, units_of(s));
+	return last_short ? lc__windows_padded(windows, units_of(s))
+			  : lc__windows_full(windows, units_of(s));
 }
 
 static lc_status
@@ -40,8 +40,8 @@ lacks_examples(const struct lc__sequence *s, const char *name)
 		why = "fewer units than a window";
 	else if (lc__layout_info(s->layout)->records > 0)
 		why = "all of its records have the length 0";
-	return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: %s",
-	    name, why);
+	return lc__error(LC_INVALID, 0, "%s: has no examples for a stream: %s", name,
+	    why);
 }
 
 static lc_status
@@ -56,12 +56,12 @@ count_flat(struct lc__sequence *s, const char *name)
 	if (s->n == 0)
 		return lacks_examples(s, name);
 	if (s->n > INT64_MAX)
-		return lc__error(LC_INVALID, 0, "%s: an epoch has more examples than "
-		    "can be numbered", name);
+		return lc__error(LC_INVALID, 0,
+		    "%s: an epoch has more examples than can be numbered", name);
 	s->total = UINT64_MAX;
 	if (s->rule.epochs > 0 && !lc__mul64(s->n, s->rule.epochs, &s->total))
-		return lc__error(LC_INVALID, 0, "%s: %llu epochs have more examples "
-		    "than can be numbered", name,
+		return lc__error(LC_INVALID, 0,
+		    "%s: %llu epochs have more examples than can be numbered", name,
 		    (unsigned long long)s->rule.epochs);
 	s->known = s->total;
 	return LC_OK;
@@ -73,8 +73,9 @@ static lc_status
 make_rstar(struct lc__sequence *s, const char *name)
 {
 	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
-	uint64_t *ends = chunks < SIZE_MAX / sizeof(*ends) ?
-	    malloc((size_t)(chunks + 1) * sizeof(*ends)) : NULL;
+	uint64_t *ends = chunks < SIZE_MAX / sizeof(*ends)
+	    ? malloc((size_t)(chunks + 1) * sizeof(*ends))
+	    : NULL;
 	struct lc__chunk_row row;
 	lc_status status = LC_OK;
 
@@ -86,8 +87,8 @@ make_rstar(struct lc__sequence *s, const char *name)
 			ends[i] = lc__row_end(&row, s->rule.windows.size > 0);
 	}
 	if (status == LC_OK) {
-		status = lc__rstar_new(s->rule.idealised, ends, chunks,
-		    s->complete, &s->rstar);
+		status = lc__rstar_new(s->rule.idealised, ends, chunks, s->complete,
+		    &s->rstar);
 		if (status == LC_INVALID)
 			lc__error_prefix("%s", name);
 	}
@@ -99,8 +100,8 @@ make_rstar(struct lc__sequence *s, const char *name)
 static uint64_t
 examples_of(const struct lc__sequence *s, uint64_t units)
 {
-	return s->rule.windows.size > 0 ?
-	    lc__windows_full(&s->rule.windows, units) : units;
+	return s->rule.windows.size > 0 ? lc__windows_full(&s->rule.windows, units)
+					: units;
 }
 
 /* The first example that is not known yet, of whichever reader comes to one first. */
@@ -113,8 +114,7 @@ known_of_all(const struct lc__sequence *s)
 	for (uint32_t r = 0; r < readers; r++) {
 		const uint64_t own = examples_of(s, lc__rstar_known(s->rstar, r));
 
-		if (own <= (UINT64_MAX - r) / readers &&
-		    own * readers + r < known)
+		if (own <= (UINT64_MAX - r) / readers && own * readers + r < known)
 			known = own * readers + r;
 	}
 	return known;
@@ -127,8 +127,8 @@ most_examples(const struct lc__sequence *s)
 	const uint64_t size = s->rule.windows.size, stride = s->rule.windows.stride;
 	const uint64_t own = size > 0 ? (UINT64_MAX - size) / stride : UINT64_MAX;
 
-	return own > UINT64_MAX / s->rule.idealised ? UINT64_MAX :
-	    own * s->rule.idealised;
+	return own > UINT64_MAX / s->rule.idealised ? UINT64_MAX
+						    : own * s->rule.idealised;
 }
 
 static lc_status
@@ -185,15 +185,15 @@ last_unit(const struct lc__sequence *s, uint64_t i)
 	const struct lc__windows *windows = &s->rule.windows;
 	uint64_t unit = i;
 
-	if (windows->size > 0 && (!lc__mul64(i, windows->stride, &unit) ||
-	    !lc__add64(unit, windows->size - 1, &unit)))
+	if (windows->size > 0 &&
+	    (!lc__mul64(i, windows->stride, &unit) ||
+		!lc__add64(unit, windows->size - 1, &unit)))
 		return UINT64_MAX;
 	return unit;
 }
 
 static void
-needs_reader(const struct lc__sequence *s, uint32_t r, uint64_t unit,
-    uint64_t *chunks)
+needs_reader(const struct lc__sequence *s, uint32_t r, uint64_t unit, uint64_t *chunks)
 {
 	struct lc__rstar_place place;
 	const uint64_t all = lc__layout_info(s->layout)->chunks;
@@ -210,8 +210,7 @@ needs_reader(const struct lc__sequence *s, uint32_t r, uint64_t unit,
 }
 
 lc_status
-lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
-    uint64_t *chunks)
+lc__sequence_needs(const struct lc__sequence *s, uint64_t examples, uint64_t *chunks)
 {
 	const uint64_t readers = s->rule.idealised;
 	struct lc__chunk_row row;
@@ -222,8 +221,8 @@ lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
 		return LC_OK;
 	if (readers > 0) {
 		for (uint32_t r = 0; r < readers && r < examples; r++)
-			needs_reader(s, r, last_unit(s,
-			    (examples - 1 - r) / readers), chunks);
+			needs_reader(s, r, last_unit(s, (examples - 1 - r) / readers),
+			    chunks);
 		return LC_OK;
 	}
 	last = lc__shuffle_last_of(&s->rule.shuffle, examples - 1);
@@ -232,9 +231,9 @@ lc__sequence_needs(const struct lc__sequence *s, uint64_t examples,
 		*chunks = lc__layout_info(s->layout)->chunks;
 		return LC_OK;
 	}
-	return_if_error(s->rule.windows.size > 0 ?
-	    lc__layout_find_unit(s->layout, last, chunks, &row) :
-	    lc__layout_find_record(s->layout, last, chunks, &row));
+	return_if_error(s->rule.windows.size > 0
+		? lc__layout_find_unit(s->layout, last, chunks, &row)
+		: lc__layout_find_record(s->layout, last, chunks, &row));
 	++*chunks;
 	return LC_OK;
 }
@@ -265,8 +264,9 @@ enter_epoch(struct lc__sequence_cursor *cursor, uint64_t index)
 	lc__shuffle_init(&cursor->shuffle, &s->rule.shuffle, s->n, epoch);
 	memset(&cursor->near, 0, sizeof(cursor->near));
 	cursor->epoch_first = epoch * s->n;
-	cursor->epoch_end = s->n > UINT64_MAX - cursor->epoch_first ? UINT64_MAX :
-	    cursor->epoch_first + s->n;
+	cursor->epoch_end = s->n > UINT64_MAX - cursor->epoch_first
+	    ? UINT64_MAX
+	    : cursor->epoch_first + s->n;
 }
 
 static void
@@ -288,8 +288,8 @@ seek_flat(struct lc__sequence_cursor *cursor, uint64_t index,
 		return;
 	out->unit = i * windows->stride;
 	length = lc__layout_info(s->layout)->length;
-	out->left = length - out->unit < windows->size ? length - out->unit :
-	    windows->size;
+	out->left = length - out->unit < windows->size ? length - out->unit
+						       : windows->size;
 }
 
 static void
@@ -338,9 +338,9 @@ go_to_unit(struct lc__sequence_cursor *cursor, uint64_t unit)
 
 	if (unit >= first && unit - first < row_units(cursor))
 		return LC_OK;
-	return by_windows(cursor) ?
-	    lc__layout_find_unit(layout, unit, &cursor->position, &cursor->row) :
-	    lc__layout_find_record(layout, unit, &cursor->position, &cursor->row);
+	return by_windows(cursor)
+	    ? lc__layout_find_unit(layout, unit, &cursor->position, &cursor->row)
+	    : lc__layout_find_record(layout, unit, &cursor->position, &cursor->row);
 }
 
 static lc_status
@@ -348,8 +348,7 @@ go_to_chunk(struct lc__sequence_cursor *cursor, uint64_t position)
 {
 	if (row_units(cursor) > 0 && cursor->position == position)
 		return LC_OK;
-	return_if_error(lc__layout_row(cursor->sequence->layout, position,
-	    &cursor->row));
+	return_if_error(lc__layout_row(cursor->sequence->layout, position, &cursor->row));
 	cursor->position = position;
 	return LC_OK;
 }

@@ -16,23 +16,23 @@
 
 /** What makes the order of the examples of a source. */
 struct lc__sequence_rule {
-	struct lc__windows windows; /* size 0: an example is a record */
-	bool drop_short;            /* leave out the last window if it is short */
-	uint32_t idealised;         /* readers of the R* order; 0: flat */
+	struct lc__windows windows;      /* size 0: an example is a record */
+	bool drop_short;                 /* leave out the last window if it is short */
+	uint32_t idealised;              /* readers of the R* order; 0: flat */
 	struct lc__shuffle_rule shuffle; /* with the seed of this source */
-	uint64_t epochs;            /* 0: for ever */
-	bool may_be_empty;          /* a source without examples is no error: it ends at once */
+	uint64_t epochs;                 /* 0: for ever */
+	bool may_be_empty; /* a source without examples is no error: it ends at once */
 };
 
 /** Never changes once it is made; used by many threads. */
 struct lc__sequence {
 	struct lc__sequence_rule rule;
-	struct lc__layout *layout;  /* held */
-	struct lc__rstar *rstar;    /* NULL for the flat order */
-	bool complete;              /* nothing will come after the layout */
-	uint64_t n;                 /* examples of an epoch, as far as known; 0 with R* */
-	uint64_t total;             /* of all epochs; UINT64_MAX: for ever, or not known */
-	uint64_t known;             /* those that can be read now */
+	struct lc__layout *layout; /* held */
+	struct lc__rstar *rstar;   /* NULL for the flat order */
+	bool complete;             /* nothing will come after the layout */
+	uint64_t n;                /* examples of an epoch, as far as known; 0 with R* */
+	uint64_t total;            /* of all epochs; UINT64_MAX: for ever, or not known */
+	uint64_t known;            /* those that can be read now */
 };
 
 /**
@@ -62,16 +62,16 @@ struct lc__sequence_cursor {
 	uint64_t epoch_first, epoch_end; /* examples of the epoch below; none at first */
 	struct lc__shuffle shuffle;      /* of that epoch */
 	struct lc__shuffle_window near;
-	uint64_t position;               /* in the layout, of the row below */
-	struct lc__chunk_row row;        /* a chunk; none while its units are 0 */
+	uint64_t position;        /* in the layout, of the row below */
+	struct lc__chunk_row row; /* a chunk; none while its units are 0 */
 };
 
 /** Where an example continues: which units of it have not been taken yet. */
 struct lc__sequence_position {
-	uint64_t epoch;  /* of the next unit */
-	uint64_t left;   /* units that were not taken */
-	uint64_t unit;   /* the next one: of the epoch (flat) */
-	uint32_t reader; /* idealised reader (R*) */
+	uint64_t epoch;               /* of the next unit */
+	uint64_t left;                /* units that were not taken */
+	uint64_t unit;                /* the next one: of the epoch (flat) */
+	uint32_t reader;              /* idealised reader (R*) */
 	struct lc__rstar_place place; /* of the next unit (R*) */
 };
 
@@ -80,7 +80,7 @@ struct lc__piece {
 	uint64_t epoch;
 	uint64_t position; /* of the chunk in the layout */
 	uint64_t chunk_id;
-	uint64_t first;    /* first unit, from the start of the chunk */
+	uint64_t first; /* first unit, from the start of the chunk */
 	uint64_t units;
 };
 

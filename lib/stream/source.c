@@ -35,19 +35,19 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 	if (given == NULL)
 		return LC_OK;
 	if (given->struct_size != sizeof(*given))
-		return lc__error(LC_INVALID, 0, "source: options were not made by "
-		    "lc_source_options_init()");
+		return lc__error(LC_INVALID, 0,
+		    "source: options were not made by lc_source_options_init()");
 	if ((unsigned)given->sources > LC_SOURCES_IGNORE)
 		return lc__error(LC_INVALID, 0, "source: no sources %d",
 		    (int)given->sources);
 	if (given->length_field != NULL &&
 	    strlen(given->length_field) > LC_LENGTH_FIELD_MAX)
-		return lc__error(LC_INVALID, 0, "source: the length field is longer "
-		    "than %d bytes", LC_LENGTH_FIELD_MAX);
-	if (given->length_field != NULL &&
-	    !lc__is_length_field(given->length_field))
-		return lc__error(LC_INVALID, 0, "source: \"%s\" is no path of a "
-		    "tensor", given->length_field);
+		return lc__error(LC_INVALID, 0,
+		    "source: the length field is longer than %d bytes",
+		    LC_LENGTH_FIELD_MAX);
+	if (given->length_field != NULL && !lc__is_length_field(given->length_field))
+		return lc__error(LC_INVALID, 0, "source: \"%s\" is no path of a tensor",
+		    given->length_field);
 	*out = *given;
 	return LC_OK;
 }
@@ -55,8 +55,8 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 /* ---- opening --------------------------------------------------------------- */
 
 lc_status
-lc__source_begin(lc_source *source, const struct lc__source_kind *kind,
-    const char *name, const lc_source_options *options)
+lc__source_begin(lc_source *source, const struct lc__source_kind *kind, const char *name,
+    const lc_source_options *options)
 {
 	source->kind = kind;
 	source->verify = options->verify != 0;
@@ -83,11 +83,10 @@ cut(lc_source *source, struct lc__layout *layout, uint64_t generation,
 		return LC_OK;
 	}
 	if (generation > info->generation)
-		return lc__error(LC_CHANGED, 0, "%s: is at generation %llu, not at "
-		    "%llu", source->name, (unsigned long long)info->generation,
+		return lc__error(LC_CHANGED, 0, "%s: is at generation %llu, not at %llu",
+		    source->name, (unsigned long long)info->generation,
 		    (unsigned long long)generation);
-	return_if_error(source->kind->chunks_at(source, layout, generation,
-	    &chunks));
+	return_if_error(source->kind->chunks_at(source, layout, generation, &chunks));
 	return lc__layout_cut(layout, chunks, generation, out);
 }
 
@@ -103,13 +102,12 @@ lc__source_start(lc_source *source, const lc_source_options *options)
 		return LC_OK;
 	}
 	if (options->generation > lc__layout_info(newest)->generation)
-		status = lc__error(LC_NOT_FOUND, 0, "%s: generation %llu is not "
-		    "reached, it is at %llu", source->name,
+		status = lc__error(LC_NOT_FOUND, 0,
+		    "%s: generation %llu is not reached, it is at %llu", source->name,
 		    (unsigned long long)options->generation,
 		    (unsigned long long)lc__layout_info(newest)->generation);
 	else
-		status = cut(source, newest, options->generation,
-		    &source->layout);
+		status = cut(source, newest, options->generation, &source->layout);
 	lc__layout_drop(newest);
 	if (status == LC_OK)
 		lc__layout_set_final(source->layout);
@@ -165,8 +163,8 @@ lc_source_info_get(const lc_source *source, lc_source_info *out)
 	struct lc__layout *layout;
 
 	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0, "source: struct_size of the info "
-		    "is not set");
+		return lc__error(LC_INVALID, 0,
+		    "source: struct_size of the info is not set");
 	/* A const source may be locked: that does not change what it is. */
 	layout = lc__source_layout((lc_source *)source);
 	*out = *lc__layout_info(layout);
@@ -178,8 +176,7 @@ lc_source_info_get(const lc_source *source, lc_source_info *out)
 
 /* The newest layout; LC_CHANGED if it does not begin with what is known. */
 static lc_status
-newest_layout(lc_source *source, struct lc__layout *known,
-    struct lc__layout **out)
+newest_layout(lc_source *source, struct lc__layout *known, struct lc__layout **out)
 {
 	struct lc__layout *newest = NULL;
 	lc_status status;
@@ -194,8 +191,7 @@ newest_layout(lc_source *source, struct lc__layout *known,
 }
 
 lc_status
-lc__source_layout_at(lc_source *source, uint64_t generation,
-    struct lc__layout **out)
+lc__source_layout_at(lc_source *source, uint64_t generation, struct lc__layout **out)
 {
 	struct lc__layout *known = lc__source_layout(source), *newest = NULL;
 	lc_status status;
@@ -250,9 +246,9 @@ has_records(lc_source *source, uint64_t records)
 		return LC_OK;
 	if (!info.final)
 		return LC_TIMEOUT;
-	return lc__error(LC_END, 0, "%s: is final with %llu records, there "
-	    "will be no %llu", source->name, (unsigned long long)info.records,
-	    (unsigned long long)records);
+	return lc__error(LC_END, 0,
+	    "%s: is final with %llu records, there will be no %llu", source->name,
+	    (unsigned long long)info.records, (unsigned long long)records);
 }
 
 lc_status
@@ -291,8 +287,8 @@ look(lc_source *source, uint64_t records, uint64_t *commit)
 	status = has_records(source, records);
 	if (status != LC_TIMEOUT)
 		return status;
-	return lc__error(LC_ABANDONED, 0, "%s: its inputs are not finished, and "
-	    "nobody writes them", source->name);
+	return lc__error(LC_ABANDONED, 0,
+	    "%s: its inputs are not finished, and nobody writes them", source->name);
 }
 
 /* Sleep until there is another commit, or the deadline. Returns now and then without one, so

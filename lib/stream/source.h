@@ -20,8 +20,8 @@ struct lc__layout *lc__source_layout(lc_source *source);
  * The layout of an earlier generation, for a token; the caller drops it.
  * @return LC_OK; LC_CHANGED if the source has not reached it, or has changed since.
  */
-LC_CHECKED lc_status lc__source_layout_at(lc_source *source,
-    uint64_t generation, struct lc__layout **out);
+LC_CHECKED lc_status lc__source_layout_at(lc_source *source, uint64_t generation,
+    struct lc__layout **out);
 
 /** Its length field, "" for none; valid as long as the source. */
 const char *lc__source_length_field(const lc_source *source);
@@ -41,8 +41,8 @@ struct lc__source_kind {
 	 * caller.
 	 * @param old  what is known so far, or NULL; may be returned, held once more
 	 */
-	lc_status (*newest)(lc_source *source, struct lc__layout *old,
-	    struct lc__layout **out);
+	lc_status (
+	    *newest)(lc_source *source, struct lc__layout *old, struct lc__layout **out);
 	/** How many chunks of a layout are of @p generation, which is below its own. */
 	lc_status (*chunks_at)(lc_source *source, struct lc__layout *layout,
 	    uint64_t generation, uint64_t *chunks);
@@ -61,12 +61,12 @@ LC_CHECKED lc_status lc__final_is_abandoned(lc_source *source, bool *out);
 /** The struct of a kind begins with this one. */
 struct lc_source {
 	const struct lc__source_kind *kind;
-	char *name;               /* for messages */
+	char *name; /* for messages */
 	char length_field[LC_LENGTH_FIELD_MAX + 1];
 	bool verify;
-	bool pinned;              /* to one generation */
-	pthread_mutex_t refresh;  /* held by a thread that makes a new layout */
-	pthread_mutex_t lock;     /* guards what follows */
+	bool pinned;               /* to one generation */
+	pthread_mutex_t refresh;   /* held by a thread that makes a new layout */
+	pthread_mutex_t lock;      /* guards what follows */
 	struct lc__layout *layout; /* held */
 };
 

@@ -16,7 +16,9 @@
 /* ---- words ---------------------------------------------------------------------- */
 
 static const char *const missings[] = {
-	[LC_MISSING_REFUSE] = "refuse", [LC_MISSING_DROP] = "drop", NULL
+	[LC_MISSING_REFUSE] = "refuse",
+	[LC_MISSING_DROP] = "drop",
+	NULL,
 };
 
 const char *
@@ -30,8 +32,8 @@ lc_missing_parse(const char *name, lc_missing *out)
 {
 	unsigned i;
 
-	return_if_error(lc__word_parse("way to treat missing partners", missings,
-	    name, &i));
+	return_if_error(
+	    lc__word_parse("way to treat missing partners", missings, name, &i));
 	*out = (lc_missing)i;
 	return LC_OK;
 }
@@ -65,8 +67,8 @@ struct matching {
 	struct lc__buf found;            /* where its partners' records are */
 	struct lc__row_array *array;
 	uint64_t prefix_hash;
-	struct lc__buf lacking;          /* the first cache_id that lacks a partner */
-	uint64_t matched, lost;          /* records */
+	struct lc__buf lacking; /* the first cache_id that lacks a partner */
+	uint64_t matched, lost; /* records */
 };
 
 /* Do all partners have a cache_id? Those that lack it count it. */
@@ -127,8 +129,7 @@ match_record(struct matching *m, uint64_t record)
 		return LC_OK;
 	}
 	m->matched++;
-	if (lc__selection_add(m->selection, record, lc__cursor_units(m->cursor,
-	    record)))
+	if (lc__selection_add(m->selection, record, lc__cursor_units(m->cursor, record)))
 		return LC_OK;
 	return lc__error(LC_CORRUPT, 0, "%s: the records' lengths overflow",
 	    m->join->first->name);
@@ -203,8 +204,7 @@ list_missing(const struct lc__join_source *join, struct lc__buf *out)
 
 		if (partner->missing == 0)
 			continue;
-		lc__buf_printf(out, "%s%llu missing in %s",
-		    out->size > 0 ? ", " : "",
+		lc__buf_printf(out, "%s%llu missing in %s", out->size > 0 ? ", " : "",
 		    (unsigned long long)partner->missing, partner->name);
 	}
 	lc__buf_append(out, "", 1);
@@ -217,9 +217,9 @@ refuse(const struct matching *m)
 	lc_status status;
 
 	list_missing(m->join, &text);
-	status = lc__error(LC_SCHEMA, 0, "%s: %llu of %llu records lack a partner: "
-	    "%s; the first is %s", m->join->source.name,
-	    (unsigned long long)m->lost,
+	status = lc__error(LC_SCHEMA, 0,
+	    "%s: %llu of %llu records lack a partner: %s; the first is %s",
+	    m->join->source.name, (unsigned long long)m->lost,
 	    (unsigned long long)(m->lost + m->matched),
 	    text.failed ? "…" : (const char *)text.data,
 	    lc__quote_id(m->lacking.data, m->lacking.size));
@@ -298,8 +298,9 @@ match_modules(struct lc__join_source *join, lc_missing missing)
 
 	join->all = lc__source_layout(join->first);
 	join->chunks = lc__layout_info(join->all)->chunks;
-	join->kept = join->chunks < SIZE_MAX / sizeof(struct lc__selection *) ?
-	    calloc((size_t)join->chunks + 1, sizeof(struct lc__selection *)) : NULL;
+	join->kept = join->chunks < SIZE_MAX / sizeof(struct lc__selection *)
+	    ? calloc((size_t)join->chunks + 1, sizeof(struct lc__selection *))
+	    : NULL;
 	if (join->kept == NULL) {
 		join->chunks = 0;
 		status = lc__no_memory("join");
@@ -335,8 +336,7 @@ chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
 	struct lc__join_source *join = lc__join_source_of(source);
 
 	(void)layout;
-	return join->first->kind->chunks_at(join->first, join->all, generation,
-	    chunks);
+	return join->first->kind->chunks_at(join->first, join->all, generation, chunks);
 }
 
 static void
@@ -362,10 +362,8 @@ free_source(lc_source *source)
 	free(join);
 }
 
-static const struct lc__source_kind join_kind = {
-	newest, chunks_at, lc__final_commit, lc__final_is_abandoned, lc__join_cursor_new,
-	free_source
-};
+static const struct lc__source_kind join_kind = { newest, chunks_at, lc__final_commit,
+	lc__final_is_abandoned, lc__join_cursor_new, free_source };
 
 /* ---- opening ----------------------------------------------------------------------- */
 
@@ -375,16 +373,17 @@ check_modules(const lc_join *modules, size_t n, lc_missing missing)
 	if (modules == NULL || n == 0)
 		return lc__error(LC_INVALID, 0, "join: no modules");
 	if (missing != LC_MISSING_REFUSE && missing != LC_MISSING_DROP)
-		return lc__error(LC_INVALID, 0, "join: no way %d to treat missing "
-		    "partners", (int)missing);
+		return lc__error(LC_INVALID, 0,
+		    "join: no way %d to treat missing partners", (int)missing);
 	for (size_t i = 0; i < n; i++) {
 		if (modules[i].name == NULL || *modules[i].name == '\0' ||
 		    modules[i].cache == NULL)
-			return lc__error(LC_INVALID, 0, "join: module %zu has no name "
-			    "or no handle", i);
+			return lc__error(LC_INVALID, 0,
+			    "join: module %zu has no name or no handle", i);
 		for (size_t k = 0; k < i; k++)
 			if (strcmp(modules[i].name, modules[k].name) == 0)
-				return lc__error(LC_INVALID, 0, "join: two modules are "
+				return lc__error(LC_INVALID, 0,
+				    "join: two modules are "
 				    "named %s: their fields would have the same names",
 				    modules[i].name);
 	}
@@ -432,19 +431,22 @@ open_first(struct lc__join_source *join, const lc_join *module,
 	if (own.length_field != NULL && *own.length_field != '\0') {
 		own.length_field = lc__join_field(join->name, own.length_field);
 		if (own.length_field == NULL)
-			return lc__error(LC_INVALID, 0, "join: the length field %s is "
+			return lc__error(LC_INVALID, 0,
+			    "join: the length field %s is "
 			    "not one of %s, which gives the order",
 			    options->length_field, join->name);
 	}
 	return_if_error(lc_source_open_module(module->cache, &own, &join->first));
 	field = lc__source_length_field(join->first);
-	size = *field == '\0' ? 0 : snprintf(join->source.length_field,
-	    sizeof(join->source.length_field), "%s%s%s", join->name,
-	    strcmp(field, ".") == 0 ? "" : ".", strcmp(field, ".") == 0 ? "" :
-	    field);
+	size = *field == '\0'
+	    ? 0
+	    : snprintf(join->source.length_field, sizeof(join->source.length_field),
+		  "%s%s%s", join->name, strcmp(field, ".") == 0 ? "" : ".",
+		  strcmp(field, ".") == 0 ? "" : field);
 	if (size >= (int)sizeof(join->source.length_field))
-		return lc__error(LC_INVALID, 0, "join: the name of the length field "
-		    "is longer than %d bytes", LC_LENGTH_FIELD_MAX);
+		return lc__error(LC_INVALID, 0,
+		    "join: the name of the length field is longer than %d bytes",
+		    LC_LENGTH_FIELD_MAX);
 	return LC_OK;
 }
 
@@ -465,8 +467,7 @@ take_parts(struct lc__join_source *join, const lc_source_options *options)
 }
 
 lc_status
-lc__source_take_part(lc_source *source, const lc_source_options *options,
-    lc_source **out)
+lc__source_take_part(lc_source *source, const lc_source_options *options, lc_source **out)
 {
 	struct lc__join_source *join;
 	lc_source_options plain = *options;

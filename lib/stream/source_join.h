@@ -42,17 +42,17 @@ struct lc__join_partner {
 
 struct lc__join_source {
 	lc_source source;
-	lc_source *first;              /* owned */
-	char *name;                    /* that begins the fields of the first; malloc'ed; NULL:
+	lc_source *first;       /* owned */
+	char *name;             /* that begins the fields of the first; malloc'ed; NULL:
 	                                  one source alone, whose fields keep their names */
-	struct lc__layout *all;        /* of the first source, held */
+	struct lc__layout *all; /* of the first source, held */
 	struct lc__join_partner *partners;
-	size_t n;                      /* of them; that are begun */
-	struct lc__selection **kept;   /* of each chunk; NULL: all of its records */
+	size_t n;                    /* of them; that are begun */
+	struct lc__selection **kept; /* of each chunk; NULL: all of its records */
 	uint64_t chunks;
-	struct lc__split_parts parts;        /* a split, of which only one part is read */
-	size_t part;                   /* which */
-	uint64_t dropped;              /* records that are left out */
+	struct lc__split_parts parts; /* a split, of which only one part is read */
+	size_t part;                  /* which */
+	uint64_t dropped;             /* records that are left out */
 };
 
 static inline struct lc__join_source *
@@ -68,8 +68,7 @@ lc__join_source_of(lc_source *source)
 LC_CHECKED lc_status lc__source_take_part(lc_source *source,
     const lc_source_options *options, lc_source **out);
 
-LC_CHECKED lc_status lc__join_cursor_new(lc_source *source,
-    struct lc__cursor **out);
+LC_CHECKED lc_status lc__join_cursor_new(lc_source *source, struct lc__cursor **out);
 
 /**
  * Find the record of a partner in its snapshot; the caller holds its lock.

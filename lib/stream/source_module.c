@@ -30,8 +30,10 @@ check_length(const struct lc__module_source *m, uint64_t length)
 {
 	if (length == 0 || !m->own_lengths || *m->source.length_field != '\0')
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s: its records have lengths, but its "
-	    "settings name no length field: they are lost", m->source.name);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: its records have lengths, but its "
+	    "settings name no length field: they are lost",
+	    m->source.name);
 }
 
 /* ---- the layout of plain puts: one scan of the ledger -------------------------------- */
@@ -40,9 +42,9 @@ struct scan {
 	struct lc__module_source *m;
 	struct lc__snapshot *snapshot;
 	struct lc__row_array *array;
-	uint64_t prefix_hash;      /* so far */
-	struct lc__layout *old;    /* what was known before, or NULL */
-	uint64_t old_at;           /* the row of it to be looked at next */
+	uint64_t prefix_hash;   /* so far */
+	struct lc__layout *old; /* what was known before, or NULL */
+	uint64_t old_at;        /* the row of it to be looked at next */
 };
 
 /* The row that the old layout has of a chunk, false if there is none: its lengths need not
@@ -53,8 +55,7 @@ known_row(struct scan *s, uint64_t chunk, struct lc__chunk_row *out)
 	const uint64_t n = s->old == NULL ? 0 : lc__layout_info(s->old)->chunks;
 
 	for (; s->old_at < n; s->old_at++) {
-		if (lc__layout_row(s->old, s->old_at, out) != LC_OK ||
-		    out->id > chunk)
+		if (lc__layout_row(s->old, s->old_at, out) != LC_OK || out->id > chunk)
 			return false;
 		if (out->id == chunk)
 			return true;
@@ -66,8 +67,10 @@ static lc_status
 add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
     uint64_t *out)
 {
-	const struct lc__record_offsets_input input = { .row = row,
-		.length_field = s->m->source.length_field };
+	const struct lc__record_offsets_input input = {
+		.row = row,
+		.length_field = s->m->source.length_field,
+	};
 	struct lc__chunk_row known;
 	struct lc__record_offsets *offsets;
 	bool kept;
@@ -77,8 +80,8 @@ add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
 		*out = known.units;
 		return LC_OK;
 	}
-	return_if_error(lc__offsets_cache_need(s->m->offsets, s->snapshot, chunk,
-	    &input, &offsets, &kept));
+	return_if_error(lc__offsets_cache_need(s->m->offsets, s->snapshot, chunk, &input,
+	    &offsets, &kept));
 	*out = offsets->units;
 	lc__record_offsets_drop(offsets);
 	return LC_OK;
@@ -87,8 +90,12 @@ add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
 static lc_status
 scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 {
-	struct lc__chunk_row row = { .id = chunk, .records = ledger->live,
-		.units = ledger->live, .ordinal = ledger->ordinal };
+	struct lc__chunk_row row = {
+		.id = chunk,
+		.records = ledger->live,
+		.units = ledger->live,
+		.ordinal = ledger->ordinal,
+	};
 
 	if (ledger->live == 0)
 		return LC_OK;
@@ -97,8 +104,8 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 		row.units = ledger->length;
 	else if (*s->m->source.length_field != '\0')
 		return_if_error(add_up_units(s, chunk, ledger, &row.units));
-	row.prefix_hash = s->prefix_hash = lc__plain_chain(s->prefix_hash, row.id,
-	    ledger, row.units);
+	row.prefix_hash = s->prefix_hash = lc__plain_chain(s->prefix_hash, row.id, ledger,
+	    row.units);
 	return lc__row_array_add(s->array, &row);
 }
 
@@ -110,12 +117,12 @@ scan_ledger(struct scan *s)
 	lc_status status;
 	bool intact;
 
-	while ((status = lc__ledger_after(s->snapshot, chunk, &chunk, &row,
-	    &intact)) == LC_OK) {
+	while ((status = lc__ledger_after(s->snapshot, chunk, &chunk, &row, &intact)) ==
+	    LC_OK) {
 		if (!intact)
-			return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk "
-			    "%llu is damaged", s->m->source.name,
-			    (unsigned long long)chunk);
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: the ledger row of chunk %llu is damaged",
+			    s->m->source.name, (unsigned long long)chunk);
 		return_if_error(scan_chunk(s, chunk, &row));
 	}
 	return status == LC_END ? LC_OK : status;
@@ -126,8 +133,12 @@ static lc_status
 scan_layout(struct lc__module_source *m, struct lc__snapshot *snapshot,
     struct lc__layout *old, struct lc__layout **out)
 {
-	struct scan s = { .m = m, .snapshot = snapshot, .old = old,
-		.array = lc__row_array_new() };
+	struct scan s = {
+		.m = m,
+		.snapshot = snapshot,
+		.old = old,
+		.array = lc__row_array_new(),
+	};
 	lc_source_info info;
 	lc_status status;
 
@@ -137,8 +148,9 @@ scan_layout(struct lc__module_source *m, struct lc__snapshot *snapshot,
 	if (status == LC_OK) {
 		set_info(m, &info);
 		/* Chunk ids begin with 1. */
-		info.generation = snapshot->state.next_chunk > 0 ?
-		    snapshot->state.next_chunk - 1 : 0;
+		info.generation = snapshot->state.next_chunk > 0
+		    ? snapshot->state.next_chunk - 1
+		    : 0;
 		info.prefix_hash = s.prefix_hash;
 		lc__row_array_sum(s.array, &info);
 		status = lc__layout_new(&info, &s.array->rows, snapshot->loaded, out);
@@ -167,8 +179,7 @@ published_rows(const struct lc__module_source *m, struct lc__snapshot *s,
 			return LC_OK;
 		}
 	}
-	return_if_error(lc__order_rows_new(m->env,
-	    *m->source.length_field != '\0', out));
+	return_if_error(lc__order_rows_new(m->env, *m->source.length_field != '\0', out));
 	status = lc__order_rows_extend(*out, s, n, &same);
 	if (status != LC_OK)
 		lc__rows_drop(*out);
@@ -181,7 +192,9 @@ static lc_status
 measure(struct lc__module_source *m, struct lc__snapshot *s,
     const struct lc__order_row *order, struct lc__chunk_row *row)
 {
-	struct lc__record_offsets_input input = { .length_field = m->source.length_field };
+	struct lc__record_offsets_input input = {
+		.length_field = m->source.length_field,
+	};
 	struct lc__ledger_row ledger;
 	struct lc__record_offsets *offsets;
 	lc_status status;
@@ -189,20 +202,21 @@ measure(struct lc__module_source *m, struct lc__snapshot *s,
 
 	status = lc__module_ledger(s, order->chunk, &ledger);
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk %llu is "
-		    "missing", m->source.name, (unsigned long long)order->chunk);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the ledger row of chunk %llu is missing", m->source.name,
+		    (unsigned long long)order->chunk);
 	return_if_error(status);
 	input.row = &ledger;
-	return_if_error(lc__offsets_cache_need(m->offsets, s, order->chunk, &input,
-	    &offsets, &kept));
+	return_if_error(
+	    lc__offsets_cache_need(m->offsets, s, order->chunk, &input, &offsets, &kept));
 	row->units = offsets->units;
 	lc__record_offsets_drop(offsets);
 	return LC_OK;
 }
 
 static lc_status
-measured_row(struct lc__module_source *m, struct lc__snapshot *s,
-    struct lc__layout *old, uint64_t position, struct lc__row_array *array)
+measured_row(struct lc__module_source *m, struct lc__snapshot *s, struct lc__layout *old,
+    uint64_t position, struct lc__row_array *array)
 {
 	struct lc__order_row order;
 	struct lc__chunk_row row = { 0 };
@@ -224,8 +238,8 @@ measured_row(struct lc__module_source *m, struct lc__snapshot *s,
 }
 
 static lc_status
-measured_rows(struct lc__module_source *m, struct lc__snapshot *s,
-    struct lc__layout *old, uint64_t n, struct lc__rows **out)
+measured_rows(struct lc__module_source *m, struct lc__snapshot *s, struct lc__layout *old,
+    uint64_t n, struct lc__rows **out)
 {
 	struct lc__row_array *array = lc__row_array_new();
 	lc_status status = LC_OK;
@@ -256,8 +270,9 @@ published_layout(struct lc__module_source *m, struct lc__snapshot *s,
 	return_if_error(lc__fill_get(s, &fill));
 	/* A search for a record begins in a chunk: there must be one. */
 	if (fill.published == 0 && fill.records > 0)
-		return lc__error(LC_CORRUPT, 0, "%s: the fill row counts %llu records in no "
-		    "published chunk", m->source.name, (unsigned long long)fill.records);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the fill row counts %llu records in no published chunk",
+		    m->source.name, (unsigned long long)fill.records);
 	return_if_error(check_length(m, fill.length));
 	set_info(m, &info);
 	info.generation = info.chunks = fill.published;
@@ -265,11 +280,11 @@ published_layout(struct lc__module_source *m, struct lc__snapshot *s,
 	info.length = info.has_lengths ? fill.length : fill.records;
 	info.prefix_hash = fill.prefix_hash;
 	info.final = fill.finished == fill.inputs;
-	return_if_error(measured ?
-	    measured_rows(m, s, old, fill.published, &rows) :
-	    published_rows(m, s, old, fill.published, &rows));
-	status = measured && info.chunks > 0 ? rows->kind->get(rows, info.chunks,
-	    info.chunks - 1, &last) : LC_OK;
+	return_if_error(measured ? measured_rows(m, s, old, fill.published, &rows)
+				 : published_rows(m, s, old, fill.published, &rows));
+	status = measured && info.chunks > 0
+	    ? rows->kind->get(rows, info.chunks, info.chunks - 1, &last)
+	    : LC_OK;
 	if (measured)
 		info.length = lc__row_end(&last, true);
 	if (status == LC_OK)
@@ -291,9 +306,8 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	if (old != NULL && lc__layout_commit(old) == snapshot->loaded)
 		*out = lc__layout_hold(old);
 	else
-		status = snapshot->filled ?
-		    published_layout(m, snapshot, old, out) :
-		    scan_layout(m, snapshot, old, out);
+		status = snapshot->filled ? published_layout(m, snapshot, old, out)
+					  : scan_layout(m, snapshot, old, out);
 	lc__snapshot_give(snapshot, 0);
 	return status;
 }
@@ -351,8 +365,7 @@ is_abandoned(lc_source *source, bool *out)
 	lc_status status = LC_OK;
 
 	*out = false;
-	return_if_error(lc__snapshot_take(lc__module_source_of(source)->env,
-	    &snapshot));
+	return_if_error(lc__snapshot_take(lc__module_source_of(source)->env, &snapshot));
 	if (snapshot->filled) {
 		status = lc__fill_load(snapshot, &fill);
 		*out = status == LC_OK && !fill.final && fill.held == 0;
@@ -368,17 +381,14 @@ free_source(lc_source *source)
 	free(source);
 }
 
-static const struct lc__source_kind module_kind = {
-	newest, chunks_at, newest_commit, is_abandoned, lc__module_cursor_new,
-	free_source
-};
+static const struct lc__source_kind module_kind = { newest, chunks_at, newest_commit,
+	is_abandoned, lc__module_cursor_new, free_source };
 
 /* ---- opening ---------------------------------------------------------------------- */
 
 /* The module's own length field, unless another one is asked for. */
 static lc_status
-choose_length_field(struct lc__module_source *m,
-    const lc_source_options *options)
+choose_length_field(struct lc__module_source *m, const lc_source_options *options)
 {
 	struct lc__snapshot *snapshot;
 	lc_settings settings;
@@ -390,8 +400,7 @@ choose_length_field(struct lc__module_source *m,
 	return_if_error(status);
 	if (options->length_field == NULL)
 		strcpy(m->source.length_field, settings.length_field);
-	m->own_lengths = strcmp(m->source.length_field,
-	    settings.length_field) == 0;
+	m->own_lengths = strcmp(m->source.length_field, settings.length_field) == 0;
 	return LC_OK;
 }
 
@@ -406,8 +415,7 @@ start(struct lc__module_source *m, const lc_source_options *options)
 }
 
 lc_status
-lc_source_open_module(lc_cache *cache, const lc_source_options *given,
-    lc_source **out)
+lc_source_open_module(lc_cache *cache, const lc_source_options *given, lc_source **out)
 {
 	struct lc__module_source *m;
 	lc_source_options options;
@@ -419,8 +427,8 @@ lc_source_open_module(lc_cache *cache, const lc_source_options *given,
 	if (m == NULL)
 		return lc__no_memory("source");
 	m->env = cache->env;
-	status = lc__source_begin(&m->source, &module_kind,
-	    lc__env_dir(m->env), &options);
+	status = lc__source_begin(&m->source, &module_kind, lc__env_dir(m->env),
+	    &options);
 	if (status == LC_OK)
 		status = start(m, &options);
 	if (status != LC_OK) {

@@ -9,8 +9,8 @@
 
 struct lc__module_source {
 	lc_source source;
-	struct lc__env *env;  /* of the handle, which outlives the source */
-	bool own_lengths;     /* the length field is the module's: the ledger sums it */
+	struct lc__env *env; /* of the handle, which outlives the source */
+	bool own_lengths;    /* the length field is the module's: the ledger sums it */
 	struct lc__offsets_cache *offsets;
 };
 
@@ -20,11 +20,10 @@ lc__module_source_of(lc_source *source)
 	return (struct lc__module_source *)source;
 }
 
-LC_CHECKED lc_status lc__module_cursor_new(lc_source *source,
-    struct lc__cursor **out);
+LC_CHECKED lc_status lc__module_cursor_new(lc_source *source, struct lc__cursor **out);
 
 /** The ledger row of a chunk; LC_NOT_FOUND, and no error, if it is gone. */
-LC_CHECKED lc_status lc__module_ledger(struct lc__snapshot *snapshot,
-    uint64_t chunk, struct lc__ledger_row *out);
+LC_CHECKED lc_status lc__module_ledger(struct lc__snapshot *snapshot, uint64_t chunk,
+    struct lc__ledger_row *out);
 
 #endif

@@ -53,8 +53,9 @@ split_path(const char *path, char **parent, char **name)
 
 	if (slash == NULL || slash[1] == '\0') {
 		free(whole);
-		return lc__error(LC_NOT_MODULE, 0, "%s: no manifest.json in it, and "
-		    "it is no series of a warehouse", path);
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: no manifest.json in it, and it is no series of a warehouse",
+		    path);
 	}
 	*name = strdup(slash + 1);
 	slash[slash == whole] = '\0';
@@ -90,7 +91,7 @@ take_series(struct lc__shards_source *s, const char *name)
 		first++;
 	for (end = first; end < s->set->n && is_in(&s->said[end], name); end++)
 		if (!same_shape(&s->set->shards[end].twh1.info,
-		    &s->set->shards[first].twh1.info))
+			&s->set->shards[first].twh1.info))
 			return false;
 	s->first = first;
 	s->n = end - first;
@@ -98,8 +99,7 @@ take_series(struct lc__shards_source *s, const char *name)
 }
 
 static lc_status
-find_series(struct lc__shards_source *s, const char *path,
-    const lc_source_options *how)
+find_series(struct lc__shards_source *s, const char *path, const lc_source_options *how)
 {
 	char *parent = NULL, *name = NULL;
 	lc_status status;
@@ -110,8 +110,9 @@ find_series(struct lc__shards_source *s, const char *path,
 		status = lc__error(LC_NOT_MODULE, 0, "%s: is no series of %s", path,
 		    parent);
 	else if (status == LC_NOT_MODULE)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: no manifest.json in it, and "
-		    "it is no series of a warehouse", path);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: no manifest.json in it, and it is no series of a warehouse",
+		    path);
 	free(parent);
 	free(name);
 	return status;
@@ -121,8 +122,7 @@ find_series(struct lc__shards_source *s, const char *path,
 
 /* What a manifest would say of it, without checksums: the shard has its own, or none. */
 static lc_status
-make_manifest(struct lc__shards_source *s, const lc_shard_info *info,
-    const char *path)
+make_manifest(struct lc__shards_source *s, const lc_shard_info *info, const char *path)
 {
 	struct lc__manifest_shard *said = calloc(1, sizeof(*said));
 
@@ -130,8 +130,8 @@ make_manifest(struct lc__shards_source *s, const lc_shard_info *info,
 		return lc__no_memory(path);
 	s->manifest.shards = said;
 	s->manifest.n = 1;
-	said->relative_path = strdup(strrchr(path, '/') == NULL ? path :
-	    strrchr(path, '/') + 1);
+	said->relative_path = strdup(
+	    strrchr(path, '/') == NULL ? path : strrchr(path, '/') + 1);
 	if (said->relative_path == NULL)
 		return lc__no_memory(path);
 	said->shard_version = info->version;
@@ -149,8 +149,9 @@ static lc_status
 open_alone(struct lc__shards_source *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash == NULL ? strdup(".") :
-	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	char *dir = slash == NULL
+	    ? strdup(".")
+	    : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	lc_status status;
 
 	if (dir == NULL)
@@ -181,8 +182,7 @@ find_alone(struct lc__shards_source *s, const char *path)
 /* ---- any of them ---------------------------------------------------------------------- */
 
 static lc_status
-find_shards(struct lc__shards_source *s, const char *path,
-    const lc_source_options *how)
+find_shards(struct lc__shards_source *s, const char *path, const lc_source_options *how)
 {
 	struct stat st;
 	lc_status status;
@@ -211,10 +211,9 @@ describe(const struct lc__shards_source *s, size_t i, struct lc__buf *out)
 	lc__twh1_section_xxh3(t, section);
 	lc__buf_printf(out, "%s %s %s %s %u %u %u %u %llu %llu\n",
 	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
-	    section[0] ? section : "-", lc_dtype_name(t->info.dtype),
-	    t->info.channels, t->info.height, t->info.width, t->info.max_boxes,
-	    (unsigned long long)t->info.samples,
-	    (unsigned long long)t->info.file_size);
+	    section[0] ? section : "-", lc_dtype_name(t->info.dtype), t->info.channels,
+	    t->info.height, t->info.width, t->info.max_boxes,
+	    (unsigned long long)t->info.samples, (unsigned long long)t->info.file_size);
 }
 
 static int
@@ -265,8 +264,11 @@ static lc_status
 list_shard(struct listing *list, size_t i)
 {
 	const uint64_t samples = list->s->set->shards[i].twh1.info.samples;
-	struct lc__chunk_row row = { .id = i, .records = samples,
-		.series = series_of(list->s, i) };
+	struct lc__chunk_row row = {
+		.id = i,
+		.records = samples,
+		.series = series_of(list->s, i),
+	};
 	const size_t before = list->text.size;
 	unsigned char link[32];
 
@@ -281,8 +283,8 @@ list_shard(struct listing *list, size_t i)
 	lc__set64(link, list->prefix_hash);
 	lc__set64(link + 8, list->array->n);
 	lc__set64(link + 16, row.units);
-	lc__set64(link + 24, lc__hash64(list->text.data + before,
-	    list->text.size - before));
+	lc__set64(link + 24,
+	    lc__hash64(list->text.data + before, list->text.size - before));
 	row.prefix_hash = list->prefix_hash = lc__hash64(link, sizeof(link));
 	return lc__row_array_add(list->array, &row);
 }
@@ -348,10 +350,8 @@ free_source(lc_source *source)
 	free(s);
 }
 
-static const struct lc__source_kind shards_kind = {
-	newest, chunks_at, lc__final_commit, lc__final_is_abandoned, lc__shards_cursor_new,
-	free_source
-};
+static const struct lc__source_kind shards_kind = { newest, chunks_at, lc__final_commit,
+	lc__final_is_abandoned, lc__shards_cursor_new, free_source };
 
 /* ---- opening -------------------------------------------------------------------- */
 
@@ -364,24 +364,24 @@ choose_length(struct lc__shards_source *s)
 	if (*s->source.length_field == '\0' || s->n == 0)
 		return LC_OK;
 	if (lc__shards_mixed(s))
-		return lc__error(LC_INVALID, 0, "%s: images of %u sizes have no "
-		    "length", s->source.name, s->warehouse->info.series);
+		return lc__error(LC_INVALID, 0, "%s: images of %u sizes have no length",
+		    s->source.name, s->warehouse->info.series);
 	info = &s->set->shards[s->first].twh1.info;
 	if (strcmp(s->source.length_field, ".") != 0)
-		return lc__error(LC_INVALID, 0, "%s: the length field of shards can "
-		    "be \".\" only, not \"%s\"", s->source.name,
-		    s->source.length_field);
+		return lc__error(LC_INVALID, 0,
+		    "%s: the length field of shards can be \".\" only, not \"%s\"",
+		    s->source.name, s->source.length_field);
 	if (info->channels != 1 || info->height != 1 || info->width == 0)
-		return lc__error(LC_INVALID, 0, "%s: samples of %u x %u x %u have no "
-		    "length: that takes one channel of height 1", s->source.name,
-		    info->channels, info->height, info->width);
+		return lc__error(LC_INVALID, 0,
+		    "%s: samples of %u x %u x %u have no "
+		    "length: that takes one channel of height 1",
+		    s->source.name, info->channels, info->height, info->width);
 	s->length = info->width;
 	return LC_OK;
 }
 
 static lc_status
-start(struct lc__shards_source *s, const char *path,
-    const lc_source_options *options)
+start(struct lc__shards_source *s, const char *path, const lc_source_options *options)
 {
 	return_if_error(lc__source_begin(&s->source, &shards_kind, path, options));
 	return_if_error(find_shards(s, path, options));
@@ -394,8 +394,8 @@ static lc_status
 own_split(const struct lc__shards_source *s, lc_source_options *options,
     struct lc__buf *text)
 {
-	const char *recipe = s->warehouse == NULL ? NULL :
-	    s->warehouse->manifest.version_recipe;
+	const char *recipe = s->warehouse == NULL ? NULL
+						  : s->warehouse->manifest.version_recipe;
 	struct lc__json_tree tree = { 0 };
 	const struct lc__json *split = NULL;
 	lc_status status = LC_OK;
@@ -424,8 +424,7 @@ own_split(const struct lc__shards_source *s, lc_source_options *options,
 }
 
 lc_status
-lc_source_open_shards(const char *path, const lc_source_options *given,
-    lc_source **out)
+lc_source_open_shards(const char *path, const lc_source_options *given, lc_source **out)
 {
 	struct lc__shards_source *s;
 	lc_source_options options;

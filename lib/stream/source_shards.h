@@ -8,13 +8,14 @@
 
 struct lc__shards_source {
 	lc_source source;
-	lc_warehouse *warehouse;  /* that has them; NULL for a file alone */
-	struct lc__shardset alone; /* such a file */
+	lc_warehouse *warehouse;      /* that has them; NULL for a file alone */
+	struct lc__shardset alone;    /* such a file */
 	struct lc__manifest manifest; /* of such a file, made from it; owns its strings */
-	struct lc__shardset *set; /* of either */
-	const struct lc__manifest_shard *said; /* in the manifest, of the shards of the set */
-	size_t first, n;          /* those that are read: one size of images */
-	uint64_t length;          /* units of a record, 0 without a length field */
+	struct lc__shardset *set;     /* of either */
+	const struct lc__manifest_shard
+	    *said;       /* in the manifest, of the shards of the set */
+	size_t first, n; /* those that are read: one size of images */
+	uint64_t length; /* units of a record, 0 without a length field */
 };
 
 static inline struct lc__shards_source *
@@ -27,11 +28,9 @@ lc__shards_source_of(lc_source *source)
 static inline bool
 lc__shards_mixed(const struct lc__shards_source *s)
 {
-	return s->warehouse != NULL && s->n == s->set->n &&
-	    s->warehouse->info.series > 1;
+	return s->warehouse != NULL && s->n == s->set->n && s->warehouse->info.series > 1;
 }
 
-LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source,
-    struct lc__cursor **out);
+LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source, struct lc__cursor **out);
 
 #endif

@@ -18,8 +18,11 @@
 /* ---- words ---------------------------------------------------------------------- */
 
 static const char *const shuffles[] = {
-	[LC_SHUFFLE_NONE] = "none", [LC_SHUFFLE_FULL] = "full",
-	[LC_SHUFFLE_BLOCK] = "block", [LC_SHUFFLE_ERA] = "era", NULL
+	[LC_SHUFFLE_NONE] = "none",
+	[LC_SHUFFLE_FULL] = "full",
+	[LC_SHUFFLE_BLOCK] = "block",
+	[LC_SHUFFLE_ERA] = "era",
+	NULL,
 };
 
 const char *
@@ -80,8 +83,7 @@ check_shuffle(const lc_stream_options *o)
 	uint64_t product;
 
 	if (lc_shuffle_name(o->shuffle) == NULL)
-		return lc__error(LC_INVALID, 0, "stream: no shuffle %d",
-		    (int)o->shuffle);
+		return lc__error(LC_INVALID, 0, "stream: no shuffle %d", (int)o->shuffle);
 	if (o->shuffle != LC_SHUFFLE_BLOCK && o->shuffle != LC_SHUFFLE_ERA)
 		return LC_OK;
 	if (o->block == 0 || o->spread == 0)
@@ -91,7 +93,7 @@ check_shuffle(const lc_stream_options *o)
 	if (o->shuffle == LC_SHUFFLE_ERA &&
 	    (o->era_first == 0 || o->era_first > o->era_max))
 		return contradiction("the first era has at least one example and no "
-		    "more than the largest");
+				     "more than the largest");
 	if (o->shuffle == LC_SHUFFLE_ERA && o->era_max > INT64_MAX)
 		return contradiction("the largest era is above 2^63 - 1");
 	return LC_OK;
@@ -116,8 +118,8 @@ check_mixture(const lc_stream_options *o, size_t sources)
 {
 	for (size_t i = 0; o->weights != NULL && i < sources; i++)
 		if (o->weights[i] == 0 || o->weights[i] > LC__MOST_WEIGHT)
-			return lc__error(LC_INVALID, 0, "stream: weight %zu is not "
-			    "1 to 4294967296", i);
+			return lc__error(LC_INVALID, 0,
+			    "stream: weight %zu is not 1 to 4294967296", i);
 	if (sources == 1)
 		return LC_OK;
 	if (o->epochs != 0)
@@ -126,7 +128,7 @@ check_mixture(const lc_stream_options *o, size_t sources)
 		return contradiction("a mixture does not follow its sources");
 	if (o->mixture_block < sources)
 		return contradiction("a block of the mixture has fewer examples than "
-		    "there are sources");
+				     "there are sources");
 	return LC_OK;
 }
 
@@ -140,8 +142,7 @@ take_options(const lc_stream_options *given, size_t sources, lc_stream_options *
 	if (given != NULL)
 		o = *given;
 	if (o.struct_size != sizeof(o))
-		return contradiction("options were not made by "
-		    "lc_stream_options_init()");
+		return contradiction("options were not made by lc_stream_options_init()");
 	if (sources == 0 || sources > UINT32_MAX)
 		return contradiction("no sources");
 	if (o.batch == 0 || o.batch > UINT32_MAX)
@@ -150,10 +151,9 @@ take_options(const lc_stream_options *given, size_t sources, lc_stream_options *
 	return_if_error(check_shuffle(&o));
 	return_if_error(check_idealised(&o));
 	return_if_error(check_mixture(&o, sources));
-	if (o.follow && (o.shuffle == LC_SHUFFLE_FULL ||
-	    o.shuffle == LC_SHUFFLE_BLOCK))
+	if (o.follow && (o.shuffle == LC_SHUFFLE_FULL || o.shuffle == LC_SHUFFLE_BLOCK))
 		return contradiction("a shuffle that needs to know the end does not "
-		    "follow: shuffle in eras");
+				     "follow: shuffle in eras");
 	if (o.stride == 0)
 		o.stride = o.window;
 	*out = o;
@@ -171,11 +171,11 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 		return lc__no_memory("stream");
 	for (size_t i = 0; i < n; i++) {
 		if (sources[i] == NULL)
-			return lc__error(LC_INVALID, 0, "stream: source %zu is none",
-			    i);
+			return lc__error(LC_INVALID, 0, "stream: source %zu is none", i);
 		stream->sources[i] = sources[i];
-		stream->weights[i] = stream->options.weights != NULL ?
-		    stream->options.weights[i] : 1;
+		stream->weights[i] = stream->options.weights != NULL
+		    ? stream->options.weights[i]
+		    : 1;
 	}
 	stream->n = (uint32_t)n;
 	stream->options.weights = stream->weights;
@@ -201,10 +201,13 @@ choose_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	if (series == 1)
 		return take_sources(stream, sources, n);
 	if (n > 1 || o->window > 0 || o->idealised > 0)
-		return lc__error(LC_INVALID, 0, "%s: has images of %u sizes, and a "
+		return lc__error(LC_INVALID, 0,
+		    "%s: has images of %u sizes, and a "
 		    "batch is of one size: no %s; open the directory of one size",
-		    lc__source_name(mixed), series, n > 1 ? "mixtures" :
-		    o->window > 0 ? "windows" : "idealised readers");
+		    lc__source_name(mixed), series,
+		    n > 1               ? "mixtures"
+			: o->window > 0 ? "windows"
+					: "idealised readers");
 	stream->series = true;
 	stream->sources = calloc(series, sizeof(lc_source *));
 	stream->weights = calloc(series, sizeof(stream->weights[0]));
@@ -228,8 +231,8 @@ make_rule(lc_stream *stream)
 	const lc_stream_options *o = &stream->options;
 
 	if (stream->n > 1 && !stream->series)
-		return_if_error(lc__mixture_new(o->weights, stream->n,
-		    o->mixture_block, o->seed, &stream->mixture));
+		return_if_error(lc__mixture_new(o->weights, stream->n, o->mixture_block,
+		    o->seed, &stream->mixture));
 	stream->rule = (struct lc__stream_rule){
 		.sequence = {
 			.windows = { .size = o->window, .stride = o->stride },
@@ -237,7 +240,7 @@ make_rule(lc_stream *stream)
 			.idealised = o->idealised,
 			.shuffle = { o->shuffle, o->block, o->spread, o->era_first,
 			    o->era_max, o->seed },
-			.epochs = o->epochs
+			.epochs = o->epochs,
 		},
 		.mixture = stream->mixture,
 		.limit = o->limit,
@@ -245,7 +248,7 @@ make_rule(lc_stream *stream)
 		.series = stream->series,
 		.batch = o->batch,
 		.sources = stream->sources,
-		.n = stream->n
+		.n = stream->n,
 	};
 	return LC_OK;
 }
@@ -274,8 +277,9 @@ hash_order(lc_stream *stream)
 	lc__buf_append64(&buf, stream->n);
 	lc__buf_append64(&buf, mixture ? o->mixture_block : 0);
 	for (uint32_t i = 0; i < stream->n; i++) {
-		const char *field = o->window == 0 ? "" :
-		    lc__source_length_field(stream->sources[i]);
+		const char *field = o->window == 0
+		    ? ""
+		    : lc__source_length_field(stream->sources[i]);
 
 		lc__buf_append64(&buf, mixture ? o->weights[i] : 1);
 		lc__buf_append64(&buf, strlen(field));
@@ -304,8 +308,9 @@ check_units(const lc_stream *stream, struct lc__layout *const *layouts)
 
 	for (uint32_t i = 1; stream->options.window > 0 && i < stream->n; i++)
 		if (lc__layout_info(layouts[i])->has_lengths != first)
-			return lc__error(LC_INVALID, 0, "stream: of %s and %s only one "
-			    "has a length field", lc__source_name(stream->sources[0]),
+			return lc__error(LC_INVALID, 0,
+			    "stream: of %s and %s only one has a length field",
+			    lc__source_name(stream->sources[0]),
 			    lc__source_name(stream->sources[i]));
 	return LC_OK;
 }
@@ -322,8 +327,7 @@ make_state(lc_stream *stream, const struct lc__stream_token *token)
 	if (status == LC_OK)
 		status = check_units(stream, layouts);
 	if (status == LC_OK)
-		status = lc__stream_state_new(&stream->rule, layouts,
-		    &stream->state);
+		status = lc__stream_state_new(&stream->rule, layouts, &stream->state);
 	for (uint32_t i = 0; i < stream->n; i++)
 		lc__layout_drop(layouts[i]);
 	free(layouts);
@@ -331,8 +335,7 @@ make_state(lc_stream *stream, const struct lc__stream_token *token)
 }
 
 static lc_status
-make(lc_stream *stream, lc_source *const *sources, size_t n,
-    const void *token_bytes)
+make(lc_stream *stream, lc_source *const *sources, size_t n, const void *token_bytes)
 {
 	struct lc__stream_token token;
 
@@ -346,8 +349,8 @@ make(lc_stream *stream, lc_source *const *sources, size_t n,
 }
 
 lc_status
-lc_stream_open(lc_source *const *sources, size_t n,
-    const lc_stream_options *options, lc_stream **out)
+lc_stream_open(lc_source *const *sources, size_t n, const lc_stream_options *options,
+    lc_stream **out)
 {
 	lc_stream_options taken;
 	lc_stream *stream;
@@ -403,18 +406,17 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 	const struct lc__sequence *first;
 
 	if (out->struct_size != sizeof(*out))
-		return lc__error(LC_INVALID, 0, "stream: struct_size of the info is "
-		    "not set");
+		return lc__error(LC_INVALID, 0,
+		    "stream: struct_size of the info is not set");
 	/* A const stream may be locked: that does not change what it is. */
 	state = lc__stream_state_now((lc_stream *)stream);
 	first = state->sequences[0];
-	out->batches = batches_of(stream, state->complete ? state->total :
-	    UINT64_MAX);
-	out->examples = state->complete ?
-	    lc__stream_state_examples(state, state->total) : UINT64_MAX;
-	out->epoch_examples = stream->series ?
-	    lc__series_examples(state->series) :
-	    stream->n == 1 && first->complete ? first->n : 0;
+	out->batches = batches_of(stream, state->complete ? state->total : UINT64_MAX);
+	out->examples = state->complete ? lc__stream_state_examples(state, state->total)
+					: UINT64_MAX;
+	out->epoch_examples = stream->series    ? lc__series_examples(state->series)
+	    : stream->n == 1 && first->complete ? first->n
+						: 0;
 	out->known = state->complete ? out->examples : state->known;
 	out->first_batch = stream->first_batch;
 	out->batch = stream->options.batch;
@@ -474,8 +476,7 @@ lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 			return status;
 		waited = lc_source_wait(stream->sources[0], records + 1,
 		    ms_until(deadline));
-		if (waited != LC_OK && waited != LC_END &&
-		    waited != LC_TIMEOUT)
+		if (waited != LC_OK && waited != LC_END && waited != LC_TIMEOUT)
 			return waited;
 		return_if_error(lc__stream_follow(stream));
 		if (waited != LC_OK)
@@ -495,8 +496,8 @@ list_pieces(struct lc__sequence_cursor *cursor, struct lc__sequence_position pos
 		return_if_error(lc__sequence_next(cursor, &position, &piece));
 		if (*n < room)
 			pieces[*n] = (lc_piece){ source, piece.epoch,
-			    before + piece.position, piece.chunk_id, piece.first,
-			    piece.units };
+				before + piece.position, piece.chunk_id, piece.first,
+				piece.units };
 	}
 	return LC_OK;
 }
@@ -516,8 +517,8 @@ has_example(const lc_stream *stream, const struct lc__stream_state *state,
 }
 
 static lc_status
-locate(const lc_stream *stream, const struct lc__stream_state *state,
-    uint64_t example, lc_piece *pieces, size_t room, size_t *n)
+locate(const lc_stream *stream, const struct lc__stream_state *state, uint64_t example,
+    lc_piece *pieces, size_t room, size_t *n)
 {
 	struct lc__sequence_position position;
 	struct lc__sequence_cursor cursor;
@@ -534,19 +535,20 @@ locate(const lc_stream *stream, const struct lc__stream_state *state,
 	}
 	return_if_error(list_pieces(&cursor, position, source, before, NULL, 0, n));
 	if (*n > room)
-		return lc__error(LC_INVALID, 0, "stream: example %llu has %zu parts, "
-		    "there is room for %zu", (unsigned long long)example, *n, room);
+		return lc__error(LC_INVALID, 0,
+		    "stream: example %llu has %zu parts, there is room for %zu",
+		    (unsigned long long)example, *n, room);
 	return list_pieces(&cursor, position, source, before, pieces, room, n);
 }
 
 lc_status
-lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces,
-    size_t room, size_t *n)
+lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces, size_t room,
+    size_t *n)
 {
 	struct lc__stream_state *state = lc__stream_state_now(stream);
-	const lc_status status = has_example(stream, state, example) ?
-	    locate(stream, state, example, pieces, room, n) :
-	    lacks_example(stream, state, example);
+	const lc_status status = has_example(stream, state, example)
+	    ? locate(stream, state, example, pieces, room, n)
+	    : lacks_example(stream, state, example);
 
 	lc__stream_state_drop(state);
 	return status;

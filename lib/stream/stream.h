@@ -24,41 +24,42 @@ struct lc__stream_rule {
 	const struct lc__mixture *mixture; /* NULL with one source */
 	uint64_t limit;                    /* examples in all, 0 for no limit */
 	bool follow;
-	bool series;                       /* all sequences are of one source */
-	uint64_t batch;                    /* examples a batch, for series */
+	bool series;    /* all sequences are of one source */
+	uint64_t batch; /* examples a batch, for series */
 	lc_source *const *sources;
-	uint32_t n;                        /* of sources */
+	uint32_t n; /* of sources */
 };
 
 /** A sequence of each source. Shared and counted; used by many threads. */
 struct lc__stream_state {
 	atomic_uint refs;
-	const struct lc__mixture *mixture; /* borrowed from the stream; NULL: one source */
+	const struct lc__mixture
+	    *mixture;                    /* borrowed from the stream; NULL: one source */
 	struct lc__series_order *series; /* batches of one size of image each; NULL: there
 	                                    is one size */
-	uint64_t batch;  /* with series: numbers that a batch takes */
-	uint64_t total;  /* examples in all; UINT64_MAX for ever or not known */
-	uint64_t known;  /* that can be read now; with series, numbers of examples */
-	bool complete;   /* total is known */
-	uint32_t n;      /* of sequences */
+	uint64_t batch;                  /* with series: numbers that a batch takes */
+	uint64_t total; /* examples in all; UINT64_MAX for ever or not known */
+	uint64_t known; /* that can be read now; with series, numbers of examples */
+	bool complete;  /* total is known */
+	uint32_t n;     /* of sequences */
 	struct lc__sequence *sequences[]; /* of each source */
 };
 
 struct lc_stream {
-	lc_stream_options options;    /* without the token */
-	uint64_t *weights;            /* of each source; options.weights */
+	lc_stream_options options; /* without the token */
+	uint64_t *weights;         /* of each source; options.weights */
 	lc_source **sources;
-	uint32_t n;                   /* of sources */
-	bool series;                  /* all are the same source: each has its images of one
+	uint32_t n;            /* of sources */
+	bool series;           /* all are the same source: each has its images of one
 	                                 size */
-	uint64_t *first_chunk;        /* with series: how many chunks of the source are
+	uint64_t *first_chunk; /* with series: how many chunks of the source are
 	                                 before those of each; else NULL */
-	struct lc__mixture *mixture;  /* NULL with one source */
+	struct lc__mixture *mixture; /* NULL with one source */
 	struct lc__stream_rule rule;
 	uint64_t order_hash;
-	uint64_t first_batch;         /* from the token */
-	pthread_mutex_t replace_lock; /* held by a thread that makes another state */
-	pthread_mutex_t lock;         /* guards what follows */
+	uint64_t first_batch;           /* from the token */
+	pthread_mutex_t replace_lock;   /* held by a thread that makes another state */
+	pthread_mutex_t lock;           /* guards what follows */
 	struct lc__stream_state *state; /* held */
 };
 
@@ -85,8 +86,9 @@ LC_CHECKED lc_status lc__stream_follow(lc_stream *stream);
 static inline uint64_t
 lc__stream_state_examples(const struct lc__stream_state *state, uint64_t numbers)
 {
-	return state->series == NULL || numbers == UINT64_MAX ? numbers :
-	    lc__series_count(state->series, numbers);
+	return state->series == NULL || numbers == UINT64_MAX
+	    ? numbers
+	    : lc__series_count(state->series, numbers);
 }
 
 /** Which example of which source has the number @p example. */
@@ -97,8 +99,7 @@ lc__stream_state_find(const struct lc__stream_state *state, uint64_t example,
 	if (state->series != NULL) {
 		uint64_t n;
 
-		lc__series_at(state->series, example / state->batch, source,
-		    index, &n);
+		lc__series_at(state->series, example / state->batch, source, index, &n);
 		*index += example % state->batch;
 	} else if (state->mixture != NULL) {
 		lc__mixture_at(state->mixture, example, source, index);
@@ -114,17 +115,15 @@ lc__stream_state_find(const struct lc__stream_state *state, uint64_t example,
  * and then @p end is how many examples there must be in all. Sets no error.
  */
 LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
-    const struct lc__stream_state *state, uint64_t batch, uint64_t *first,
-    uint64_t *end);
+    const struct lc__stream_state *state, uint64_t batch, uint64_t *first, uint64_t *end);
 
 /**
  * The error for an example or batch that cannot be read now.
  * @param never  it will not come, even if the source grows
  * @return LC_END, or LC_TIMEOUT if it may come
  */
-lc_status lc__stream_lacks(const lc_stream *stream,
-    const struct lc__stream_state *state, const char *what, uint64_t number,
-    bool never);
+lc_status lc__stream_lacks(const lc_stream *stream, const struct lc__stream_state *state,
+    const char *what, uint64_t number, bool never);
 
 /* ---- tokens ------------------------------------------------------------------------- */
 

@@ -11,12 +11,11 @@
 
 /* The sources of a mixture are shuffled by seeds of their own. */
 static lc_status
-make_sequences(const struct lc__stream_rule *rule,
-    struct lc__layout *const *layouts, struct lc__stream_state *state)
+make_sequences(const struct lc__stream_rule *rule, struct lc__layout *const *layouts,
+    struct lc__stream_state *state)
 {
 	for (uint32_t i = 0; i < rule->n; i++) {
-		const bool complete = !rule->follow ||
-		    lc__layout_info(layouts[i])->final;
+		const bool complete = !rule->follow || lc__layout_info(layouts[i])->final;
 		struct lc__sequence_rule own = rule->sequence;
 		const uint64_t words[] = { own.shuffle.seed, 0, LC__TAG_SOURCE, i };
 
@@ -50,9 +49,10 @@ make_series(const struct lc__stream_rule *rule, struct lc__stream_state *state)
 	return_if_error(status);
 	if (rule->sequence.epochs > 0 &&
 	    (!lc__mul64(lc__series_batches(state->series), rule->batch, &numbers) ||
-	    !lc__mul64(numbers, rule->sequence.epochs, &numbers)))
-		return lc__error(LC_INVALID, 0, "%s: %llu epochs have more examples "
-		    "than can be numbered", lc__source_name(rule->sources[0]),
+		!lc__mul64(numbers, rule->sequence.epochs, &numbers)))
+		return lc__error(LC_INVALID, 0,
+		    "%s: %llu epochs have more examples than can be numbered",
+		    lc__source_name(rule->sources[0]),
 		    (unsigned long long)rule->sequence.epochs);
 	state->batch = rule->batch;
 	state->complete = true;
@@ -85,8 +85,8 @@ lc_status
 lc__stream_state_new(const struct lc__stream_rule *rule,
     struct lc__layout *const *layouts, struct lc__stream_state **out)
 {
-	struct lc__stream_state *state = calloc(1, sizeof(*state) +
-	    rule->n * sizeof(state->sequences[0]));
+	struct lc__stream_state *state = calloc(1,
+	    sizeof(*state) + rule->n * sizeof(state->sequences[0]));
 	lc_status status;
 
 	if (state == NULL)
@@ -116,8 +116,8 @@ lc__stream_state_hold(struct lc__stream_state *state)
 void
 lc__stream_state_drop(struct lc__stream_state *state)
 {
-	if (state == NULL || atomic_fetch_sub_explicit(&state->refs, 1,
-	    memory_order_acq_rel) != 1)
+	if (state == NULL ||
+	    atomic_fetch_sub_explicit(&state->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	for (uint32_t i = 0; i < state->n; i++)
 		lc__sequence_free(state->sequences[i]);
@@ -143,13 +143,13 @@ lc__stream_state_now(lc_stream *stream)
 static lc_status
 follow_locked(lc_stream *stream, struct lc__layout *layout)
 {
-	const lc_source_info *now = lc__layout_info(layout), *old =
-	    lc__layout_info(stream->state->sequences[0]->layout);
+	const lc_source_info *now = lc__layout_info(layout),
+			     *old = lc__layout_info(stream->state->sequences[0]->layout);
 	struct lc__stream_rule rule = stream->rule;
 	struct lc__stream_state *state, *before;
 
-	if (stream->state->complete || (now->chunks == old->chunks &&
-	    now->final == old->final))
+	if (stream->state->complete ||
+	    (now->chunks == old->chunks && now->final == old->final))
 		return LC_OK;
 	rule.sequence.may_be_empty = true;
 	return_if_error(lc__stream_state_new(&rule, &layout, &state));
@@ -184,18 +184,17 @@ lc__stream_lacks(const lc_stream *stream, const struct lc__stream_state *state,
     const char *what, uint64_t number, bool never)
 {
 	if (never && !state->complete && stream->rule.limit > 0)
-		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
-		    "is limited to %llu examples", what,
-		    (unsigned long long)number,
-		    (unsigned long long)stream->rule.limit);
+		return lc__error(LC_END, 0,
+		    "stream: there is no %s %llu: it is limited to %llu examples", what,
+		    (unsigned long long)number, (unsigned long long)stream->rule.limit);
 	if (never || state->complete)
-		return lc__error(LC_END, 0, "stream: there is no %s %llu: it "
-		    "has %llu examples", what, (unsigned long long)number,
-		    (unsigned long long)lc__stream_state_examples(state,
-		    state->known));
-	return lc__error(LC_TIMEOUT, 0, "stream: %s %llu is not there yet, %llu "
-	    "examples are", what, (unsigned long long)number,
-	    (unsigned long long)state->known);
+		return lc__error(LC_END, 0,
+		    "stream: there is no %s %llu: it has %llu examples", what,
+		    (unsigned long long)number,
+		    (unsigned long long)lc__stream_state_examples(state, state->known));
+	return lc__error(LC_TIMEOUT, 0,
+	    "stream: %s %llu is not there yet, %llu examples are", what,
+	    (unsigned long long)number, (unsigned long long)state->known);
 }
 
 lc_status
@@ -204,8 +203,7 @@ lc__stream_batch(const lc_stream *stream, const struct lc__stream_state *state,
 {
 	const uint64_t size = stream->options.batch, limit = stream->rule.limit;
 
-	if (batch >= UINT64_MAX / size ||
-	    (limit > 0 && batch * size >= limit))
+	if (batch >= UINT64_MAX / size || (limit > 0 && batch * size >= limit))
 		return LC_END;
 	*first = batch * size;
 	*end = *first + size;

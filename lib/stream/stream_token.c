@@ -48,14 +48,15 @@ check_order(const lc_stream *stream, const struct lc__stream_token *token)
 		return lc__error(LC_OTHER_ORDER, 0,
 		    "token: of another order than this stream's");
 	if (token->seed != stream->options.seed)
-		return lc__error(LC_OTHER_ORDER, 0, "token: of seed %llu, the stream "
-		    "has %llu", (unsigned long long)token->seed,
+		return lc__error(LC_OTHER_ORDER, 0,
+		    "token: of seed %llu, the stream has %llu",
+		    (unsigned long long)token->seed,
 		    (unsigned long long)stream->options.seed);
 	/* Its generation is what was needed so far: a stream that does not follow would
 	 * end there. */
 	if (token->following && !stream->options.follow)
-		return lc__error(LC_OTHER_ORDER, 0, "token: of a stream that follows "
-		    "its source; this one does not");
+		return lc__error(LC_OTHER_ORDER, 0,
+		    "token: of a stream that follows its source; this one does not");
 	return LC_OK;
 }
 
@@ -68,15 +69,16 @@ check_mixture(const lc_stream *stream, const struct lc__stream_token *token,
 
 	return_if_error(mix_sources(layouts, stream->n, &now));
 	if (memcmp(token->uuid, now.uuid, sizeof(now.uuid)) != 0)
-		return stream->series ?
-		    lc__error(LC_OTHER_CACHE, 0, "token: not of %s",
-		    lc__source_name(stream->sources[0])) :
-		    lc__error(LC_OTHER_CACHE, 0, "token: of other sources than "
-		    "this mixture's");
+		return stream->series ? lc__error(LC_OTHER_CACHE, 0, "token: not of %s",
+					    lc__source_name(stream->sources[0]))
+				      : lc__error(LC_OTHER_CACHE, 0,
+					    "token: of other sources than "
+					    "this mixture's");
 	return_if_error(check_order(stream, token));
 	if (token->prefix_hash == now.prefix_hash)
 		return LC_OK;
-	return lc__error(LC_CHANGED, 0, "token: the sources of the mixture are not "
+	return lc__error(LC_CHANGED, 0,
+	    "token: the sources of the mixture are not "
 	    "what they were; those that grew can be opened at the generation that "
 	    "they had");
 }
@@ -94,15 +96,16 @@ check_settled(const lc_stream *stream, const struct lc__stream_token *token,
 
 	if (token->example == 0 || lc__layout_info(then)->final)
 		return LC_OK;
-	return_if_error(lc__sequence_new(&stream->rule.sequence, then, false, name,
-	    &sequence));
+	return_if_error(
+	    lc__sequence_new(&stream->rule.sequence, then, false, name, &sequence));
 	known = sequence->known;
 	lc__sequence_free(sequence);
 	if (token->example <= known)
 		return LC_OK;
-	return lc__error(LC_OTHER_ORDER, 0, "token: of a stream that did not follow "
-	    "%s: of its %llu examples the first %llu are the same", name,
-	    (unsigned long long)token->example, (unsigned long long)known);
+	return lc__error(LC_OTHER_ORDER, 0,
+	    "token: of a stream that did not follow "
+	    "%s: of its %llu examples the first %llu are the same",
+	    name, (unsigned long long)token->example, (unsigned long long)known);
 }
 
 /* A stream that does not follow gets the layout that the token was made on. */
@@ -114,18 +117,18 @@ check_one(const lc_stream *stream, const struct lc__stream_token *token,
 	struct lc__layout *then = NULL;
 	lc_status status;
 
-	if (memcmp(token->uuid, lc__layout_info(*layout)->uuid,
-	    sizeof(token->uuid)) != 0)
+	if (memcmp(token->uuid, lc__layout_info(*layout)->uuid, sizeof(token->uuid)) != 0)
 		return lc__error(LC_OTHER_CACHE, 0, "token: not of %s",
 		    lc__source_name(source));
 	return_if_error(check_order(stream, token));
 	return_if_error(lc__source_layout_at(source, token->generation, &then));
 	if (lc__layout_info(then)->prefix_hash != token->prefix_hash)
-		status = lc__error(LC_CHANGED, 0, "token: what was read before of %s is "
-		    "no longer the same", lc__source_name(source));
+		status = lc__error(LC_CHANGED, 0,
+		    "token: what was read before of %s is no longer the same",
+		    lc__source_name(source));
 	else
-		status = stream->options.follow ?
-		    check_settled(stream, token, then) : LC_OK;
+		status = stream->options.follow ? check_settled(stream, token, then)
+						: LC_OK;
 	if (!stream->options.follow) {
 		lc__layout_drop(*layout);
 		*layout = then;
@@ -168,11 +171,10 @@ lc__stream_resume(lc_stream *stream, const struct lc__stream_token *token)
 	const bool at_end = state->complete && token->example >= state->known;
 
 	if (token->example % batch != 0 && !at_end)
-		return lc__error(LC_INVALID, 0, "token: no batch of %llu examples "
-		    "begins with example %llu", (unsigned long long)batch,
-		    (unsigned long long)token->example);
-	stream->first_batch = token->example / batch +
-	    (token->example % batch != 0);
+		return lc__error(LC_INVALID, 0,
+		    "token: no batch of %llu examples begins with example %llu",
+		    (unsigned long long)batch, (unsigned long long)token->example);
+	stream->first_batch = token->example / batch + (token->example % batch != 0);
 	return LC_OK;
 }
 
@@ -223,8 +225,7 @@ static lc_status
 fill(const lc_stream *stream, const struct lc__stream_state *state,
     struct lc__stream_token *token)
 {
-	const lc_source_info *info =
-	    lc__layout_info(state->sequences[0]->layout);
+	const lc_source_info *info = lc__layout_info(state->sequences[0]->layout);
 
 	memcpy(token->uuid, info->uuid, sizeof(token->uuid));
 	if (stream->options.follow)
@@ -253,24 +254,22 @@ fill_mixture(const lc_stream *stream, const struct lc__stream_state *state,
 }
 
 static lc_status
-make_token(const lc_stream *stream, const struct lc__stream_state *state,
-    uint64_t batch, void *out)
+make_token(const lc_stream *stream, const struct lc__stream_state *state, uint64_t batch,
+    void *out)
 {
 	const uint64_t size = stream->options.batch;
 	struct lc__stream_token token = {
 		.order_hash = stream->order_hash,
-		.seed = stream->options.seed
+		.seed = stream->options.seed,
 	};
 
-	if (!lc__mul64(batch, size, &token.example) ||
-	    token.example > state->known) {
+	if (!lc__mul64(batch, size, &token.example) || token.example > state->known) {
 		if (!state->complete)
-			return lc__stream_lacks(stream, state, "batch", batch,
-			    false);
+			return lc__stream_lacks(stream, state, "batch", batch, false);
 		token.example = state->known;
 	}
-	return_if_error(stream->n > 1 ? fill_mixture(stream, state, &token) :
-	    fill(stream, state, &token));
+	return_if_error(stream->n > 1 ? fill_mixture(stream, state, &token)
+				      : fill(stream, state, &token));
 	lc__stream_token_encode(&token, out);
 	return LC_OK;
 }

@@ -10,14 +10,11 @@ static size_t
 struct_size(lc_kind kind)
 {
 	switch (kind) {
-	case LC_TENSOR:
-		return sizeof(struct lc__tensor_node);
+	case LC_TENSOR: return sizeof(struct lc__tensor_node);
 	case LC_MAP:
 	case LC_LIST:
-	case LC_TUPLE:
-		return sizeof(struct lc__group);
-	default:
-		return sizeof(lc_value);
+	case LC_TUPLE: return sizeof(struct lc__group);
+	default: return sizeof(lc_value);
 	}
 }
 
@@ -102,13 +99,14 @@ measure(const lc_value *value, struct sizes *sizes)
 	sizes->nodes += lc__arena_node_size(kind, count);
 	if (kind == LC_TENSOR &&
 	    !lc__add64(sizes->data, lc__round_up(lc__tensor_of(value)->nbytes, 64),
-	    &sizes->data))
+		&sizes->data))
 		sizes->overflow = true;
 	if (kind == LC_STRING || kind == LC_BYTES)
 		sizes->nodes += lc__arena_text_size(value->of.text.size);
 	for (size_t i = 0; i < count; i++) {
 		if (kind == LC_MAP)
-			sizes->nodes += lc__arena_text_size(strlen(lc_value_name(value, i)));
+			sizes->nodes += lc__arena_text_size(
+			    strlen(lc_value_name(value, i)));
 		measure(lc_value_at(value, i), sizes);
 	}
 }
@@ -145,8 +143,9 @@ copy(struct lc__arena *arena, const lc_value *value, unsigned char **data)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const lc_value *from = lc_value_at(value, i);
-		const char *name = kind == LC_MAP ?
-		    lc__arena_text(arena, from->name, strlen(from->name)) : NULL;
+		const char *name = kind == LC_MAP
+		    ? lc__arena_text(arena, from->name, strlen(from->name))
+		    : NULL;
 		lc__group_link(lc__group_of(out), copy(arena, from, data), name);
 	}
 	return out;
@@ -164,8 +163,7 @@ lc_value_copy(const lc_value *value)
 		return NULL;
 	measure(value, &sizes);
 	size = lc__round_up(sizes.nodes, 64);
-	if (sizes.overflow || !lc__add64(size, sizes.data, &size) ||
-	    size > PTRDIFF_MAX)
+	if (sizes.overflow || !lc__add64(size, sizes.data, &size) || size > PTRDIFF_MAX)
 		return NULL;
 	arena.at = aligned_alloc(64, size);
 	if (arena.at == NULL)

@@ -14,8 +14,13 @@
 #define MAX_SIDE 65535
 
 static const lc_bucket defaults[] = {
-	{ 1024, 1024 }, { 832, 1216 }, { 1216, 832 }, { 768, 1280 }, { 1280, 768 },
-	{ 704, 1344 }, { 1344, 704 },
+	{ 1024, 1024 },
+	{ 832, 1216 },
+	{ 1216, 832 },
+	{ 768, 1280 },
+	{ 1280, 768 },
+	{ 704, 1344 },
+	{ 1344, 704 },
 };
 
 const lc_bucket *
@@ -52,8 +57,7 @@ product_less(uint64_t a, uint32_t b, uint64_t c, uint32_t d)
 }
 
 size_t
-lc_bucket_nearest(const lc_bucket *buckets, size_t n, uint32_t width,
-    uint32_t height)
+lc_bucket_nearest(const lc_bucket *buckets, size_t n, uint32_t width, uint32_t height)
 {
 	uint64_t best_away = away(&buckets[0], width, height);
 	size_t best = 0;
@@ -61,7 +65,7 @@ lc_bucket_nearest(const lc_bucket *buckets, size_t n, uint32_t width,
 	for (size_t i = 1; i < n; i++) {
 		const uint64_t i_away = away(&buckets[i], width, height);
 		if (product_less(i_away, buckets[best].height, best_away,
-		    buckets[i].height)) {
+			buckets[i].height)) {
 			best = i;
 			best_away = i_away;
 		}
@@ -187,8 +191,8 @@ find_centres(const double *values, size_t count, struct centres *centres)
 {
 	/* The middle of each of k equal parts. */
 	for (size_t c = 0; c < centres->k; c++)
-		centres->at[c] = values[(size_t)(((double)c + 0.5) * (double)count /
-		    (double)centres->k)];
+		centres->at[c] = values[(
+		    size_t)(((double)c + 0.5) * (double)count / (double)centres->k)];
 	for (int round = 0; round < MAX_ROUNDS; round++) {
 		const bool moved = move_centres(values, count, centres);
 		if (!begin_again(values, count, centres) && !moved)
@@ -233,8 +237,10 @@ add_new(lc_bucket bucket, lc_bucket *out, size_t *n)
 	for (size_t i = 0; i < *n; i++)
 		if (out[i].width == bucket.width && out[i].height == bucket.height)
 			return;
-	for (; at > 0 && (uint64_t)out[at - 1].width * bucket.height >
-	    (uint64_t)bucket.width * out[at - 1].height; at--)
+	for (; at > 0 &&
+	     (uint64_t)out[at - 1].width * bucket.height >
+		 (uint64_t)bucket.width * out[at - 1].height;
+	     at--)
 		out[at] = out[at - 1];
 	out[at] = bucket;
 	++*n;
@@ -263,8 +269,8 @@ check(const double *ratios, size_t count, size_t k, uint64_t area, uint32_t quan
 /* log() and exp() may differ in the last bit from one C library to the next; the
  * quantum swallows that, except for a centre that is exactly between two. */
 lc_status
-lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area,
-    uint32_t quantum, lc_bucket *out, size_t *n)
+lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area, uint32_t quantum,
+    lc_bucket *out, size_t *n)
 {
 	struct centres centres = { .k = k };
 	double *logs;

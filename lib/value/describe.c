@@ -47,7 +47,8 @@ static void
 add_bracket(struct text *text, unsigned kind, bool opening)
 {
 	static const char *const brackets[][2] = {
-		[LC_MAP] = { "}", "{" }, [LC_LIST] = { "]", "[" },
+		[LC_MAP] = { "}", "{" },
+		[LC_LIST] = { "]", "[" },
 		[LC_TUPLE] = { ")", "(" },
 	};
 
@@ -60,8 +61,8 @@ describe_value(const lc_value *value, struct text *text)
 	char tensor[LC__TENSOR_TEXT];
 
 	if (value->kind == LC_TENSOR) {
-		add(text, lc__tensor_describe(lc__tensor_of(value), tensor,
-		    sizeof(tensor)));
+		add(text,
+		    lc__tensor_describe(lc__tensor_of(value), tensor, sizeof(tensor)));
 		return;
 	}
 	if (lc__is_plain(value)) {
@@ -117,7 +118,7 @@ describe_node(const struct lc__schema *schema, uint32_t at, struct text *text)
 	}
 	add_bracket(text, node->kind, true);
 	for (uint32_t i = at + 1; i < node->end && text->size < text->room;
-	    i = schema->node[i].end) {
+	     i = schema->node[i].end) {
 		if (i > at + 1)
 			add(text, ", ");
 		if (node->kind == LC_MAP)

@@ -8,9 +8,9 @@
 #include "base/error.h"
 
 static const struct {
-	const char *name; /* ours */
+	const char *name;      /* ours */
 	const char *long_name; /* NumPy's and PyTorch's */
-	unsigned char size; /* bytes an element */
+	unsigned char size;    /* bytes an element */
 } dtypes[LC_DTYPE_COUNT] = {
 	[LC_BOOL] = { "bool", "bool", 1 },
 	[LC_U8] = { "u8", "uint8", 1 },
@@ -71,8 +71,7 @@ small_float(unsigned bits, int exponent, int fraction)
 		return f ? (double)NAN : sign * (double)INFINITY;
 	if (e == 0)
 		return sign * ldexp(f, 1 - bias - fraction);
-	return sign * ldexp((double)f + (double)(1u << fraction),
-	    e - bias - fraction);
+	return sign * ldexp((double)f + (double)(1u << fraction), e - bias - fraction);
 }
 
 /* OCP E4M3 has no infinity; its top exponent holds numbers, all ones is NaN. */

@@ -49,8 +49,8 @@ parse_path(const char *text, struct lc__expect *out, const char **rest)
 	good = is_path(path);
 	free(path);
 	if (!good)
-		return lc__error(LC_INVALID, 0, "no path of a part stands before the "
-		    "equals sign");
+		return lc__error(LC_INVALID, 0,
+		    "no path of a part stands before the equals sign");
 	return LC_OK;
 }
 
@@ -65,8 +65,8 @@ parse_dtype(const char *name, size_t size, struct lc__expect *out)
 	}
 	if (size == 0)
 		return lc__error(LC_INVALID, 0, "no dtype, nor * for any");
-	snprintf(copy, sizeof(copy), "%.*s", (int)(size < sizeof(copy) ? size :
-	    sizeof(copy)), name);
+	snprintf(copy, sizeof(copy), "%.*s",
+	    (int)(size < sizeof(copy) ? size : sizeof(copy)), name);
 	return lc_dtype_parse(copy, &out->dtype);
 }
 
@@ -165,8 +165,8 @@ add(struct text *text, const char *format, ...)
 	int n;
 
 	va_start(args, format);
-	n = vsnprintf(text->room > 0 ? text->at + used : NULL, text->room - used,
-	    format, args);
+	n = vsnprintf(text->room > 0 ? text->at + used : NULL, text->room - used, format,
+	    args);
 	va_end(args);
 	text->used += n > 0 ? (size_t)n : 0;
 }
@@ -186,8 +186,7 @@ add_shape(const struct lc__expect *expect, struct text *text)
 		if (expect->shape[i] == LC__ANY)
 			add(text, "%s*", comma);
 		else
-			add(text, "%s%llu", comma,
-			    (unsigned long long)expect->shape[i]);
+			add(text, "%s%llu", comma, (unsigned long long)expect->shape[i]);
 		comma = ",";
 	}
 }
@@ -220,14 +219,14 @@ lc__expect_describe(const struct lc__expect *expect, char *out, size_t room)
 static bool
 shape_matches(const struct lc__expect *expect, const lc_tensor *tensor)
 {
-	const uint32_t before = expect->ellipsis < expect->ndim ? expect->ellipsis :
-	    expect->ndim;
+	const uint32_t before = expect->ellipsis < expect->ndim ? expect->ellipsis
+								: expect->ndim;
 	const uint32_t skipped = tensor->ndim - expect->ndim;
 
 	if (expect->any_shape)
 		return true;
-	if (expect->ellipsis == NO_ELLIPSIS ? tensor->ndim != expect->ndim :
-	    tensor->ndim < expect->ndim)
+	if (expect->ellipsis == NO_ELLIPSIS ? tensor->ndim != expect->ndim
+					    : tensor->ndim < expect->ndim)
 		return false;
 	for (uint32_t i = 0; i < expect->ndim; i++) {
 		const uint64_t got = tensor->shape[i < before ? i : i + skipped];
@@ -281,8 +280,9 @@ check_path(const struct lc__expect *expect, const lc_value *value)
 	status = check_part(expect, lc_value_find(value, path));
 	free(path);
 	if (status != LC_OK)
-		return lc__error_prefix("part '%.*s'", (int)(expect->path_size < 200 ?
-		    expect->path_size : 200), expect->path);
+		return lc__error_prefix("part '%.*s'",
+		    (int)(expect->path_size < 200 ? expect->path_size : 200),
+		    expect->path);
 	return LC_OK;
 }
 
@@ -290,7 +290,7 @@ lc_status
 lc__expect_value(const struct lc__expect *expect, size_t n, const lc_value *value)
 {
 	for (size_t i = 0; i < n; i++)
-		return_if_error(expect[i].path_size > 0 ?
-		    check_path(&expect[i], value) : check_part(&expect[i], value));
+		return_if_error(expect[i].path_size > 0 ? check_path(&expect[i], value)
+							: check_part(&expect[i], value));
 	return LC_OK;
 }

@@ -15,13 +15,14 @@
 #define LC__ANY UINT64_MAX /* a dimension of any size */
 
 struct lc__expect {
-	const char *path;        /* of the part, "" for the value itself; borrowed from the
+	const char *path; /* of the part, "" for the value itself; borrowed from the
 	                            text */
 	size_t path_size;
 	bool any_dtype, any_shape;
 	lc_dtype dtype;
-	uint32_t ndim;           /* dimensions that are given */
-	uint32_t ellipsis;       /* how many of them come before "..."; UINT32_MAX: there is none */
+	uint32_t ndim; /* dimensions that are given */
+	uint32_t
+	    ellipsis; /* how many of them come before "..."; UINT32_MAX: there is none */
 	uint64_t shape[LC_MAX_NDIM];
 };
 

@@ -145,14 +145,16 @@ found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 	const uint64_t bits = lc__get_few((const unsigned char *)tensor->data + at,
 	    layout->size);
 	const uint64_t sign = (uint64_t)1 << (8 * layout->size - 1);
-	const bool infinite = layout->has_infinity &&
-	    (bits & ~sign) == layout->infinity;
+	const bool infinite = layout->has_infinity && (bits & ~sign) == layout->infinity;
 	char position[LC_MAX_NDIM * 21 + 1];
 
 	describe_position(tensor, at / layout->size / layout->parts, position,
 	    sizeof(position));
 	return lc__error(LC_INVALID, 0, "%s at [%s]",
-	    !infinite ? "NaN" : bits & sign ? "-Inf" : "Inf", position);
+	    !infinite         ? "NaN"
+		: bits & sign ? "-Inf"
+			      : "Inf",
+	    position);
 }
 
 lc_status

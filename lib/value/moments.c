@@ -119,9 +119,11 @@ add_small(struct lc__moments *m, lc_dtype dtype, const unsigned char *p, uint64_
 	uint64_t squares = 0;
 
 	for (uint64_t i = 0; i < n; i++, p += stride) {
-		const int64_t x = dtype == LC_BOOL ? *p != 0 : dtype == LC_U8 ? *p :
-		    dtype == LC_I8 ? (int8_t)*p : dtype == LC_U16 ? lc__get16(p) :
-		    (int16_t)lc__get16(p);
+		const int64_t x = dtype == LC_BOOL ? *p != 0
+		    : dtype == LC_U8               ? *p
+		    : dtype == LC_I8               ? (int8_t)*p
+		    : dtype == LC_U16              ? lc__get16(p)
+						   : (int16_t)lc__get16(p);
 		sum += x;
 		squares += (uint64_t)(x * x);
 		min = x < min ? x : min;
@@ -196,7 +198,8 @@ static void
 make_tables(void)
 {
 	for (unsigned i = 0; i < 65536; i++) {
-		const unsigned char bytes[] = { (unsigned char)i, (unsigned char)(i >> 8) };
+		const unsigned char bytes[] = { (unsigned char)i,
+			(unsigned char)(i >> 8) };
 		half[i] = lc__element_real(LC_F16, bytes);
 		brain[i] = lc__element_real(LC_BF16, bytes);
 		if (i < 256) {
@@ -256,12 +259,16 @@ add_block(struct lc__moments *m, lc_dtype dtype, const unsigned char *p, uint64_
 	struct lc__moments block = { 0 };
 
 	switch (dtype) {
-	case LC_BOOL: case LC_U8: case LC_I8: case LC_U16: case LC_I16:
-		add_small(&block, dtype, p, n, stride);
-		break;
-	case LC_U32: case LC_I32: case LC_U64: case LC_I64: case LC_F64:
-		add_wide(&block, dtype, p, n, stride);
-		break;
+	case LC_BOOL:
+	case LC_U8:
+	case LC_I8:
+	case LC_U16:
+	case LC_I16: add_small(&block, dtype, p, n, stride); break;
+	case LC_U32:
+	case LC_I32:
+	case LC_U64:
+	case LC_I64:
+	case LC_F64: add_wide(&block, dtype, p, n, stride); break;
 	default:
 		pthread_once(&tables_made, make_tables);
 		add_narrow(&block, dtype, p, n, stride);
@@ -299,10 +306,12 @@ lc__moments_merge(struct lc__moments *m, const struct lc__moments *other)
 		m->squares = other->squares;
 	} else if (more > 0) {
 		apart = mean_of(m);
-		apart = plus(mean_of(other), (struct lc__double2){ -apart.high, -apart.low });
-		between = times(times(apart, apart), (struct lc__double2){ (double)more, 0 });
-		between = times(between, over((struct lc__double2){ (double)n, 0 },
-		    (double)n + (double)more));
+		apart = plus(mean_of(other),
+		    (struct lc__double2){ -apart.high, -apart.low });
+		between = times(times(apart, apart),
+		    (struct lc__double2){ (double)more, 0 });
+		between = times(between,
+		    over((struct lc__double2){ (double)n, 0 }, (double)n + (double)more));
 		m->squares = plus(plus(m->squares, other->squares), between);
 	}
 	m->count += other->count;
@@ -354,8 +363,9 @@ void
 lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor, uint32_t axis)
 {
 	const uint64_t parts = is_complex(tensor->dtype) ? 2 : 1;
-	const lc_dtype dtype = tensor->dtype == LC_C64 ? LC_F32 :
-	    tensor->dtype == LC_C128 ? LC_F64 : tensor->dtype;
+	const lc_dtype dtype = tensor->dtype == LC_C64 ? LC_F32
+	    : tensor->dtype == LC_C128                 ? LC_F64
+						       : tensor->dtype;
 	const size_t size = lc_dtype_size(tensor->dtype);
 	const unsigned char *p = tensor->data;
 	uint64_t rows = 1, n = 1, run = 1;
@@ -364,16 +374,19 @@ lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor, uint32
 		return;
 	/* Each row has the channels in turn, each with a run of elements. */
 	for (uint32_t i = 0; i < tensor->ndim; i++)
-		*(axis == LC__MOMENTS_WHOLE || i > axis ? &run : i < axis ? &rows : &n) *=
-		    tensor->shape[i];
+		*(axis == LC__MOMENTS_WHOLE || i > axis ? &run
+			: i < axis                      ? &rows
+							: &n) *= tensor->shape[i];
 	for (uint64_t c = 0; c < n; c++, p += run * size)
 		for (uint64_t part = 0; part < parts; part++) {
 			struct lc__moments *const m = &channels[c * parts + part];
 			const unsigned char *const q = p + part * (size / parts);
 			/* Run by run; where runs are short, the same place of every run. */
 			for (uint64_t row = 0; row < rows && run >= rows; row++)
-				lc__moments_add(m, dtype, q + row * n * run * size, run, size);
+				lc__moments_add(m, dtype, q + row * n * run * size, run,
+				    size);
 			for (uint64_t i = 0; i < run && run < rows; i++)
-				lc__moments_add(m, dtype, q + i * size, rows, n * run * size);
+				lc__moments_add(m, dtype, q + i * size, rows,
+				    n * run * size);
 		}
 }

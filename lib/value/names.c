@@ -44,8 +44,7 @@ lc__names_find(const struct lc__names *names, const char *name, size_t size,
 
 	for (; names->slot[i].at != LC__NO_NAME; i = (i + 1) & (names->room - 1)) {
 		const struct lc__name_slot *slot = &names->slot[i];
-		const char *other = slot->hash == hash ?
-		    name_at(owner, slot->at) : NULL;
+		const char *other = slot->hash == hash ? name_at(owner, slot->at) : NULL;
 		if (other != NULL && strncmp(other, name, size) == 0 &&
 		    other[size] == '\0')
 			return slot->at;

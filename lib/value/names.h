@@ -31,14 +31,13 @@ typedef const char *lc__name_at(const void *owner, uint32_t at);
 size_t lc__names_room(size_t count);
 
 /** An empty index in the memory of @p room slots. */
-void lc__names_init(struct lc__names *names, struct lc__name_slot *slot,
-    size_t room);
+void lc__names_init(struct lc__names *names, struct lc__name_slot *slot, size_t room);
 
 /** Take up a name that is not in yet; there must be room. */
 void lc__names_add(struct lc__names *names, const char *name, uint32_t at);
 
 /** The position of a name of @p size bytes, or LC__NO_NAME. */
-uint32_t lc__names_find(const struct lc__names *names, const char *name,
-    size_t size, lc__name_at *name_at, const void *owner);
+uint32_t lc__names_find(const struct lc__names *names, const char *name, size_t size,
+    lc__name_at *name_at, const void *owner);
 
 #endif

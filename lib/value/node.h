@@ -36,19 +36,19 @@ enum lc__flaw {
 
 /* lc_value.flags */
 #define LC__HAS_TENSOR 0x01 /* it is one, or one is in it */
-#define LC__NEGATIVE   0x02 /* an integer below 0 */
+#define LC__NEGATIVE 0x02   /* an integer below 0 */
 #define LC__ARENA_ROOT 0x04 /* first in an arena, which is freed with it */
-#define LC__IN_ARENA   0x08 /* after the first in an arena */
-#define LC__CHANGED    0x10 /* it or something in it holds memory outside of the arena */
-#define LC__OWN_NAME   0x20 /* the name is an allocation of its own */
-#define LC__OWN_CHILD  0x40 /* so is the array of children */
-#define LC__OWN_INDEX  0x80 /* so is the index of their names */
+#define LC__IN_ARENA 0x08   /* after the first in an arena */
+#define LC__CHANGED 0x10    /* it or something in it holds memory outside of the arena */
+#define LC__OWN_NAME 0x20   /* the name is an allocation of its own */
+#define LC__OWN_CHILD 0x40  /* so is the array of children */
+#define LC__OWN_INDEX 0x80  /* so is the index of their names */
 
 struct lc_value {
-	uint8_t kind;   /* lc_kind */
+	uint8_t kind; /* lc_kind */
 	uint8_t flags;
-	uint8_t height; /* levels of nesting, this one included */
-	uint8_t flaw;   /* enum lc__flaw: the first in this node or below */
+	uint8_t height;   /* levels of nesting, this one included */
+	uint8_t flaw;     /* enum lc__flaw: the first in this node or below */
 	uint8_t own_flaw; /* the first of this node itself */
 	struct lc_value *parent;
 	const char *name; /* of a child of a map */
@@ -70,9 +70,9 @@ struct lc__tensor_node {
 struct lc__group {
 	struct lc_value base;
 	lc_value **child;
-	uint32_t count, room; /* children, and how many fit */
+	uint32_t count, room;   /* children, and how many fit */
 	struct lc__names names; /* of a map with more than a few */
-	char *bad_name;       /* the one that is twice; may be NULL */
+	char *bad_name;         /* the one that is twice; may be NULL */
 };
 
 static inline bool
@@ -107,8 +107,7 @@ lc__tensor_of(const lc_value *value)
 }
 
 /** The child of that name of a map, or NULL. */
-lc_value *lc__group_find(const struct lc__group *map, const char *name,
-    size_t size);
+lc_value *lc__group_find(const struct lc__group *map, const char *name, size_t size);
 
 /** Put a child last, where there is room for it and its name. */
 void lc__group_link(struct lc__group *group, lc_value *child, const char *name);

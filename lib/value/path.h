@@ -13,7 +13,7 @@
 struct lc__step {
 	const char *at; /* as written */
 	size_t size;
-	bool escaped;   /* has a backslash */
+	bool escaped; /* has a backslash */
 };
 
 /**

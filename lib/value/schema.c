@@ -60,8 +60,8 @@ lc__schema_add(struct lc__schema_build *build, unsigned kind, unsigned depth,
 }
 
 bool
-lc__schema_count_tensor(struct lc__schema_build *build,
-    struct lc__schema_node *node, lc_dtype dtype, uint32_t ndim)
+lc__schema_count_tensor(struct lc__schema_build *build, struct lc__schema_node *node,
+    lc_dtype dtype, uint32_t ndim)
 {
 	struct lc__schema *schema = build->schema;
 
@@ -80,7 +80,8 @@ lc__schema_count_tensor(struct lc__schema_build *build,
 static void
 encode_tensor(const struct lc__schema_node *node, struct lc__buf *out)
 {
-	static const char head[] = "\x81\xa6tensor\x82\xa5" "dtype";
+	static const char head[] = "\x81\xa6tensor\x82\xa5"
+				   "dtype";
 	static const char ndim[] = "\xa4ndim";
 	const char *name = lc_dtype_name((lc_dtype)node->dtype);
 	const size_t size = strlen(name);
@@ -169,8 +170,7 @@ infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
 		return false;
 	if (value->kind == LC_TENSOR) {
 		const lc_tensor *tensor = lc__tensor_of(value);
-		return lc__schema_count_tensor(build, node, tensor->dtype,
-		    tensor->ndim);
+		return lc__schema_count_tensor(build, node, tensor->dtype, tensor->ndim);
 	}
 	node->children = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
@@ -192,8 +192,8 @@ lc__schema_infer(const lc_value *value, struct lc__schema **out)
 	if (nodes > LC__MAX_NODES)
 		return lc__error(LC_INVALID, 0, "value: %zu parts are too many", nodes);
 	if (names > LC__MAX_NAMES)
-		return lc__error(LC_INVALID, 0, "value: %zu bytes of names are too "
-		    "many", names);
+		return lc__error(LC_INVALID, 0, "value: %zu bytes of names are too many",
+		    names);
 	return_if_error(lc__schema_begin(&build, (uint32_t)nodes, names));
 	if (infer(&build, value, 1))
 		return lc__schema_finish(&build, out);
@@ -207,8 +207,8 @@ lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim, struct lc__schema **out)
 	struct lc__schema_build build;
 
 	return_if_error(lc__schema_begin(&build, 1, 0));
-	lc__schema_count_tensor(&build,
-	    lc__schema_add(&build, LC_TENSOR, 1, NULL, 0), dtype, ndim);
+	lc__schema_count_tensor(&build, lc__schema_add(&build, LC_TENSOR, 1, NULL, 0),
+	    dtype, ndim);
 	return lc__schema_finish(&build, out);
 }
 
@@ -232,8 +232,7 @@ lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b)
 
 /* The child that a step leads to, or 0, which is never a child's position. */
 static uint32_t
-child_of_step(const struct lc__schema *schema, uint32_t at,
-    const struct lc__step *step)
+child_of_step(const struct lc__schema *schema, uint32_t at, const struct lc__step *step)
 {
 	const struct lc__schema_node *node = schema->node;
 	const bool map = node[at].kind == LC_MAP;
@@ -249,8 +248,8 @@ child_of_step(const struct lc__schema *schema, uint32_t at,
 }
 
 bool
-lc__schema_walk(const struct lc__schema *schema, const char *path,
-    uint32_t *node, const char **rest)
+lc__schema_walk(const struct lc__schema *schema, const char *path, uint32_t *node,
+    const char **rest)
 {
 	struct lc__step step;
 	uint32_t at = 0;
@@ -310,8 +309,8 @@ index_names(const struct lc__schema *schema, uint32_t map, struct lc__names *nam
 }
 
 static uint32_t
-find_name(const struct lc__schema *schema, uint32_t map,
-    const struct lc__names *names, const char *name)
+find_name(const struct lc__schema *schema, uint32_t map, const struct lc__names *names,
+    const char *name)
 {
 	const struct lc__schema_node *node = schema->node;
 	uint32_t i;
@@ -327,12 +326,11 @@ find_name(const struct lc__schema *schema, uint32_t map,
 	return 0;
 }
 
-static bool alike(const struct lc__schema *a, uint32_t i,
-    const struct lc__schema *b, uint32_t j);
+static bool alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b,
+    uint32_t j);
 
 static bool
-maps_alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b,
-    uint32_t j)
+maps_alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32_t j)
 {
 	struct lc__names names;
 	bool same = true;
@@ -347,8 +345,7 @@ maps_alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b,
 }
 
 static bool
-alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b,
-    uint32_t j)
+alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32_t j)
 {
 	const struct lc__schema_node *m = &a->node[i], *n = &b->node[j];
 	uint32_t y = j + 1;

@@ -26,34 +26,33 @@
 
 /** One node. Children follow their parent, each with all of its own. */
 struct lc__schema_node {
-	uint8_t kind;       /* LC_TENSOR, LC_MAP, LC_LIST, LC_TUPLE or LC__PLAIN */
-	uint8_t dtype;      /* of a tensor: lc_dtype */
-	uint8_t ndim;       /* of a tensor: rank */
-	uint8_t depth;      /* levels of nesting, this one included: 1 for the root */
-	uint32_t children;  /* of a map, list or tuple */
-	uint32_t end;       /* position after the last descendant */
+	uint8_t kind;          /* LC_TENSOR, LC_MAP, LC_LIST, LC_TUPLE or LC__PLAIN */
+	uint8_t dtype;         /* of a tensor: lc_dtype */
+	uint8_t ndim;          /* of a tensor: rank */
+	uint8_t depth;         /* levels of nesting, this one included: 1 for the root */
+	uint32_t children;     /* of a map, list or tuple */
+	uint32_t end;          /* position after the last descendant */
 	uint32_t first_tensor; /* tensors in nodes before this one */
 	uint32_t first_dim;    /* sum of their ranks */
 	uint32_t first_plain;  /* leaves of plain data before this one */
-	const char *name;   /* of a child of a map, else NULL */
+	const char *name;      /* of a child of a map, else NULL */
 };
 
 /** Immutable once made. */
 struct lc__schema {
-	uint32_t nodes;     /* at least 1; node[0] is the root */
-	uint32_t tensors;   /* in the whole tree, at most 65535 */
-	uint32_t dims;      /* sum of their ranks, at most 65535 */
-	uint32_t plains;    /* leaves of plain data */
+	uint32_t nodes;   /* at least 1; node[0] is the root */
+	uint32_t tensors; /* in the whole tree, at most 65535 */
+	uint32_t dims;    /* sum of their ranks, at most 65535 */
+	uint32_t plains;  /* leaves of plain data */
 	struct lc__schema_node *node;
 	const unsigned char *bytes; /* MessagePack; equal structures have equal bytes */
-	size_t size;        /* of bytes */
-	uint64_t hash;      /* XXH3-64 of bytes */
+	size_t size;                /* of bytes */
+	uint64_t hash;              /* XXH3-64 of bytes */
 };
 
 /** The structure of a value; LC_INVALID if it is above a limit. Free it with
  *  lc__schema_free(). */
-LC_CHECKED lc_status lc__schema_infer(const lc_value *value,
-    struct lc__schema **out);
+LC_CHECKED lc_status lc__schema_infer(const lc_value *value, struct lc__schema **out);
 
 /** The structure of a tensor alone. */
 LC_CHECKED lc_status lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim,
@@ -76,15 +75,14 @@ bool lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b);
 bool lc__schema_alike(const struct lc__schema *a, const struct lc__schema *b);
 
 /** The node at a path (lc_value_find()), or false. */
-bool lc__schema_find(const struct lc__schema *schema, const char *path,
-    uint32_t *node);
+bool lc__schema_find(const struct lc__schema *schema, const char *path, uint32_t *node);
 
 /**
  * Follow a path as far as the schema goes: @p rest becomes NULL if that is all of the
  * path, else @p node is a leaf of plain data and @p rest the path inside of it.
  */
-bool lc__schema_walk(const struct lc__schema *schema, const char *path,
-    uint32_t *node, const char **rest);
+bool lc__schema_walk(const struct lc__schema *schema, const char *path, uint32_t *node,
+    const char **rest);
 
 /** Text as in lc_schema_stats.structure, cut to fit with "..." at its end. */
 void lc__schema_describe(const struct lc__schema *schema, char *out, size_t room);
@@ -95,8 +93,8 @@ lc__schema_tensors(const struct lc__schema *schema, uint32_t node)
 {
 	const uint32_t end = schema->node[node].end;
 
-	return (end == schema->nodes ? schema->tensors :
-	    schema->node[end].first_tensor) - schema->node[node].first_tensor;
+	return (end == schema->nodes ? schema->tensors : schema->node[end].first_tensor) -
+	    schema->node[node].first_tensor;
 }
 
 /** True for a tensor alone. */

@@ -50,8 +50,7 @@ decode_tensor(struct decoder *d, struct lc__schema_node *node)
 		return false;
 	memcpy(name, token.bytes, token.size);
 	name[token.size] = '\0';
-	return lc_dtype_parse(name, &dtype) == LC_OK &&
-	    expect_text(&d->in, "ndim") &&
+	return lc_dtype_parse(name, &dtype) == LC_OK && expect_text(&d->in, "ndim") &&
 	    lc__token_expect(&d->in, LC__TOKEN_UINT, &token) &&
 	    token.number <= LC_MAX_NDIM &&
 	    lc__schema_count_tensor(&d->build, node, dtype, (uint32_t)token.number);
@@ -107,7 +106,7 @@ check_names(const struct lc__schema *schema, uint32_t map)
 	lc__names_init(&names, slot, room);
 	for (uint32_t i = map + 1; i < node[map].end && differ; i = node[i].end) {
 		differ = lc__names_find(&names, node[i].name, strlen(node[i].name),
-		    name_at, schema) == LC__NO_NAME;
+			     name_at, schema) == LC__NO_NAME;
 		lc__names_add(&names, node[i].name, i);
 	}
 	free(slot);
@@ -147,17 +146,19 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *nam
 		const char *key;
 		unsigned kind;
 	} kinds[] = {
-		{ "tensor", LC_TENSOR }, { "plain", LC__PLAIN }, { "map", LC_MAP },
-		{ "list", LC_LIST }, { "tuple", LC_TUPLE }
+		{ "tensor", LC_TENSOR },
+		{ "plain", LC__PLAIN },
+		{ "map", LC_MAP },
+		{ "list", LC_LIST },
+		{ "tuple", LC_TUPLE },
 	};
 	const uint32_t at = d->build.schema->nodes;
 	struct lc__schema_node *node;
 	struct lc__mpack_token token, key;
 	size_t i = 0;
 
-	if (depth > LC_MAX_DEPTH ||
-	    !lc__token_expect(&d->in, LC__TOKEN_MAP, &token) || token.size != 1 ||
-	    !lc__token_next(&d->in, &key))
+	if (depth > LC_MAX_DEPTH || !lc__token_expect(&d->in, LC__TOKEN_MAP, &token) ||
+	    token.size != 1 || !lc__token_next(&d->in, &key))
 		return corrupt();
 	while (i < sizeof(kinds) / sizeof(kinds[0]) && !text_is(&key, kinds[i].key))
 		i++;
@@ -170,8 +171,8 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *nam
 	if (node->kind == LC_TENSOR)
 		return decode_tensor(d, node) ? LC_OK : corrupt();
 	if (node->kind == LC__PLAIN)
-		return lc__token_expect(&d->in, LC__TOKEN_NIL, &token) ?
-		    LC_OK : corrupt();
+		return lc__token_expect(&d->in, LC__TOKEN_NIL, &token) ? LC_OK
+								       : corrupt();
 	return decode_children(d, at);
 }
 

@@ -19,23 +19,21 @@ shape_bytes(lc_dtype dtype, uint32_t ndim, const uint64_t *shape, size_t *out)
 	if (product == 0)
 		return lc__error(LC_INVALID, 0, "unknown dtype %d", (int)dtype);
 	if (ndim > LC_MAX_NDIM)
-		return lc__error(LC_INVALID, 0, "rank %u is above %d", ndim,
-		    LC_MAX_NDIM);
+		return lc__error(LC_INVALID, 0, "rank %u is above %d", ndim, LC_MAX_NDIM);
 	for (uint32_t i = 0; i < ndim; i++) {
 		if (shape[i] == 0)
 			empty = true;
-		else if (!lc__mul64(product, shape[i], &product) ||
-		    product > INT64_MAX)
-			return lc__error(LC_INVALID, 0,
-			    "shape overflows at dimension %u", i);
+		else if (!lc__mul64(product, shape[i], &product) || product > INT64_MAX)
+			return lc__error(LC_INVALID, 0, "shape overflows at dimension %u",
+			    i);
 	}
 	*out = empty ? 0 : (size_t)product;
 	return LC_OK;
 }
 
 lc_status
-lc_tensor_init(lc_tensor *out, lc_dtype dtype, uint32_t ndim,
-    const uint64_t *shape, const void *data)
+lc_tensor_init(lc_tensor *out, lc_dtype dtype, uint32_t ndim, const uint64_t *shape,
+    const void *data)
 {
 	size_t nbytes;
 
@@ -62,12 +60,10 @@ lc__tensor_check(const lc_tensor *tensor)
 {
 	size_t nbytes;
 
-	return_if_error(shape_bytes(tensor->dtype, tensor->ndim, tensor->shape,
-	    &nbytes));
+	return_if_error(shape_bytes(tensor->dtype, tensor->ndim, tensor->shape, &nbytes));
 	if (nbytes != tensor->nbytes)
 		return lc__error(LC_INVALID, 0,
-		    "tensor has %zu bytes, its shape says %zu", tensor->nbytes,
-		    nbytes);
+		    "tensor has %zu bytes, its shape says %zu", tensor->nbytes, nbytes);
 	if (tensor->data == NULL && nbytes > 0)
 		return lc__error(LC_INVALID, 0, "tensor has no data");
 	return LC_OK;
@@ -80,8 +76,8 @@ lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room)
 	size_t used = (size_t)snprintf(out, room, "%s[", name ? name : "?");
 
 	for (uint32_t i = 0; i < tensor->ndim && used < room; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%llu",
-		    i ? "," : "", (unsigned long long)tensor->shape[i]);
+		used += (size_t)snprintf(out + used, room - used, "%s%llu", i ? "," : "",
+		    (unsigned long long)tensor->shape[i]);
 	if (used < room)
 		snprintf(out + used, room - used, "]");
 	return out;
@@ -133,8 +129,8 @@ lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out)
 	if (bracket == NULL || strlen(name) != length || text[size - 1] != ']' ||
 	    lc_dtype_parse(name, &dtype) != LC_OK ||
 	    !parse_dims(bracket + 1, text + size - 1, &ndim, shape))
-		return lc__error(LC_INVALID, 0, "%s is no type of a tensor, as "
-		    "f32[3,4]", lc__quote_id(text, size));
+		return lc__error(LC_INVALID, 0, "%s is no type of a tensor, as f32[3,4]",
+		    lc__quote_id(text, size));
 	return lc_tensor_init(out, dtype, ndim, shape, NULL);
 }
 
@@ -154,8 +150,8 @@ lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room, lc_tensor *out)
 		if (buf == NULL)
 			return lc__no_memory(NULL);
 	} else if (tensor->nbytes > room) {
-		return lc__error(LC_INVALID, 0, "needs %zu bytes, there is room "
-		    "for %zu", tensor->nbytes, room);
+		return lc__error(LC_INVALID, 0, "needs %zu bytes, there is room for %zu",
+		    tensor->nbytes, room);
 	}
 	if (tensor->nbytes > 0)
 		memcpy(buf, tensor->data, tensor->nbytes);

@@ -13,15 +13,14 @@ char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
 
 /** Dtype and shape from such a text, without data: "f32[3,640,640]", of a scalar "f32[]".
  *  LC_INVALID for any other text. */
-LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size,
-    lc_tensor *out);
+LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out);
 
 /**
  * Copy a tensor into @p buf of @p room bytes, or with NULL into 64-byte aligned
  * memory that lc_tensor_free() frees.
  */
-LC_CHECKED lc_status lc__tensor_copy(const lc_tensor *tensor, void *buf,
-    size_t room, lc_tensor *out);
+LC_CHECKED lc_status lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room,
+    lc_tensor *out);
 
 /** Same dtype, rank and shape. */
 int lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b);

@@ -10,10 +10,8 @@
 const char *
 lc_kind_name(lc_kind kind)
 {
-	static const char *const names[] = {
-		"tensor", "map", "list", "tuple", "nil", "boolean", "integer",
-		"float", "string", "bytes"
-	};
+	static const char *const names[] = { "tensor", "map", "list", "tuple", "nil",
+		"boolean", "integer", "float", "string", "bytes" };
 	return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }
 
@@ -148,8 +146,8 @@ make_text(lc_kind kind, const void *bytes, size_t size)
 lc_value *
 lc_value_str(const char *text)
 {
-	return text != NULL ? make_text(LC_STRING, text, strlen(text)) :
-	    make_flawed(LC__FLAW_CONTENT);
+	return text != NULL ? make_text(LC_STRING, text, strlen(text))
+			    : make_flawed(LC__FLAW_CONTENT);
 }
 
 lc_value *
@@ -226,8 +224,7 @@ report(const lc_value *value)
 	const char *name;
 
 	switch (value->own_flaw) {
-	case LC__FLAW_MEMORY:
-		return lc__no_memory("value");
+	case LC__FLAW_MEMORY: return lc__no_memory("value");
 	case LC__FLAW_TWICE:
 		name = lc__const_group_of(value)->bad_name;
 		return lc__error(LC_INVALID, 0, "value: name %s twice in a map",
@@ -244,8 +241,7 @@ report(const lc_value *value)
 		    lc__tensor_check(lc__tensor_of(value)) != LC_OK)
 			return lc__error_prefix("value");
 		return lc__error(LC_INVALID, 0, "value: not a tensor");
-	default:
-		return lc__error(LC_INVALID, 0, "value: %s", texts[value->own_flaw]);
+	default: return lc__error(LC_INVALID, 0, "value: %s", texts[value->own_flaw]);
 	}
 }
 
@@ -441,8 +437,8 @@ lc_value_set(lc_value *map, const char *name, lc_value *child)
 		flaw = LC__FLAW_NAMED;
 	else if (flaw == LC__SOUND && (name == NULL || *name == '\0'))
 		flaw = LC__FLAW_NAME;
-	else if (flaw == LC__SOUND && lc__group_find(lc__group_of(map), name,
-	    strlen(name)) != NULL)
+	else if (flaw == LC__SOUND &&
+	    lc__group_find(lc__group_of(map), name, strlen(name)) != NULL)
 		flaw = LC__FLAW_TWICE;
 	if (flaw == LC__SOUND && !add(lc__group_of(map), name, child))
 		flaw = LC__FLAW_MEMORY;

@@ -16,8 +16,8 @@ lc_value_kind(const lc_value *value)
 size_t
 lc_value_count(const lc_value *value)
 {
-	return value != NULL && lc__is_group(value) ?
-	    lc__const_group_of(value)->count : 0;
+	return value != NULL && lc__is_group(value) ? lc__const_group_of(value)->count
+						    : 0;
 }
 
 const lc_value *
@@ -58,8 +58,7 @@ lc_value_find(const lc_value *value, const char *path)
 	if (path != NULL && *path == '\0')
 		path = NULL;
 	while (value != NULL && path != NULL)
-		value = lc__path_step(&path, &step) ?
-		    child_of_step(value, &step) : NULL;
+		value = lc__path_step(&path, &step) ? child_of_step(value, &step) : NULL;
 	return value;
 }
 
@@ -67,10 +66,8 @@ lc_value_find(const lc_value *value, const char *path)
 static lc_status
 want(const lc_value *value, lc_kind kind)
 {
-	static const char *const articles[] = {
-		"a tensor", "a map", "a list", "a tuple", "nil", "a boolean",
-		"an integer", "a float", "a string", "bytes"
-	};
+	static const char *const articles[] = { "a tensor", "a map", "a list", "a tuple",
+		"nil", "a boolean", "an integer", "a float", "a string", "bytes" };
 
 	if (value != NULL && value->kind == kind)
 		return LC_OK;
@@ -174,18 +171,15 @@ lc_value_equal(const lc_value *a, const lc_value *b)
 	if (a == NULL || b == NULL || a->kind != b->kind)
 		return a == b;
 	switch ((lc_kind)a->kind) {
-	case LC_TENSOR:
-		return same_tensor(lc__tensor_of(a), lc__tensor_of(b));
+	case LC_TENSOR: return same_tensor(lc__tensor_of(a), lc__tensor_of(b));
 	case LC_MAP:
 	case LC_LIST:
-	case LC_TUPLE:
-		return same_children(a, b);
+	case LC_TUPLE: return same_children(a, b);
 	case LC_STRING:
 	case LC_BYTES:
 		return a->of.text.size == b->of.text.size &&
 		    memcmp(a->of.text.bytes, b->of.text.bytes, a->of.text.size) == 0;
-	case LC_FLOAT:
-		return memcmp(&a->of.number, &b->of.number, sizeof(double)) == 0;
+	case LC_FLOAT: return memcmp(&a->of.number, &b->of.number, sizeof(double)) == 0;
 	default:
 		return a->of.bits == b->of.bits &&
 		    ((a->flags ^ b->flags) & LC__NEGATIVE) == 0;

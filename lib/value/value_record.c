@@ -19,36 +19,25 @@ encode(const lc_value *value, struct lc__buf *out)
 	const size_t count = lc_value_count(value);
 
 	switch ((lc_kind)value->kind) {
-	case LC_NIL:
-		lc__mpack_nil(out);
-		break;
-	case LC_BOOLEAN:
-		lc__mpack_boolean(out, value->of.bits != 0);
-		break;
+	case LC_NIL: lc__mpack_nil(out); break;
+	case LC_BOOLEAN: lc__mpack_boolean(out, value->of.bits != 0); break;
 	case LC_INTEGER:
 		if (value->flags & LC__NEGATIVE)
 			lc__mpack_int(out, (int64_t)value->of.bits);
 		else
 			lc__mpack_uint(out, value->of.bits);
 		break;
-	case LC_FLOAT:
-		lc__mpack_float(out, value->of.number);
-		break;
+	case LC_FLOAT: lc__mpack_float(out, value->of.number); break;
 	case LC_STRING:
 		lc__mpack_strn(out, value->of.text.bytes, value->of.text.size);
 		break;
 	case LC_BYTES:
 		lc__mpack_bin(out, value->of.text.bytes, value->of.text.size);
 		break;
-	case LC_MAP:
-		lc__mpack_map(out, (uint32_t)count);
-		break;
+	case LC_MAP: lc__mpack_map(out, (uint32_t)count); break;
 	case LC_LIST:
-	case LC_TUPLE:
-		lc__mpack_array(out, (uint32_t)count);
-		break;
-	case LC_TENSOR: /* never in plain data */
-		break;
+	case LC_TUPLE: lc__mpack_array(out, (uint32_t)count); break;
+	case LC_TENSOR: /* never in plain data */ break;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (value->kind == LC_MAP)
@@ -74,8 +63,7 @@ take_apart(const lc_value *value, const lc_tensor **tensors, struct lc__buf *pla
 }
 
 lc_status
-lc__value_leaves(const lc_value *value, const lc_tensor **tensors,
-    struct lc__buf *plain)
+lc__value_leaves(const lc_value *value, const lc_tensor **tensors, struct lc__buf *plain)
 {
 	const size_t start = plain->size;
 
@@ -83,8 +71,7 @@ lc__value_leaves(const lc_value *value, const lc_tensor **tensors,
 	if (plain->failed)
 		return lc__no_memory(NULL);
 	if (plain->size - start > UINT32_MAX)
-		return lc__error(LC_INVALID, 0,
-		    "value: more than 4 GiB of plain data");
+		return lc__error(LC_INVALID, 0, "value: more than 4 GiB of plain data");
 	return LC_OK;
 }
 
@@ -102,8 +89,8 @@ good_name(const struct lc__mpack_token *token)
 }
 
 static bool
-measure_members(struct lc__tokens *in, const struct lc__mpack_token *group,
-    lc_kind kind, unsigned depth, size_t *size)
+measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_kind kind,
+    unsigned depth, size_t *size)
 {
 	struct lc__mpack_token name;
 
@@ -127,8 +114,7 @@ open_tuple(const struct lc__mpack_token *ext, struct lc__tokens *in,
 {
 	in->at = ext->bytes;
 	in->end = in->at + ext->size;
-	return ext->ext == LC__TUPLE_EXT &&
-	    lc__token_expect(in, LC__TOKEN_ARRAY, array);
+	return ext->ext == LC__TUPLE_EXT && lc__token_expect(in, LC__TOKEN_ARRAY, array);
 }
 
 static bool
@@ -149,18 +135,12 @@ measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 	if (depth > LC_MAX_DEPTH || !lc__token_next(in, &token))
 		return false;
 	switch (token.kind) {
-	case LC__TOKEN_ARRAY:
-		return measure_members(in, &token, LC_LIST, depth, size);
-	case LC__TOKEN_MAP:
-		return measure_members(in, &token, LC_MAP, depth, size);
-	case LC__TOKEN_EXT:
-		return measure_tuple(&token, depth, size);
+	case LC__TOKEN_ARRAY: return measure_members(in, &token, LC_LIST, depth, size);
+	case LC__TOKEN_MAP: return measure_members(in, &token, LC_MAP, depth, size);
+	case LC__TOKEN_EXT: return measure_tuple(&token, depth, size);
 	case LC__TOKEN_STR:
-	case LC__TOKEN_BIN:
-		*size += lc__arena_text_size(token.size);
-		break;
-	default:
-		break;
+	case LC__TOKEN_BIN: *size += lc__arena_text_size(token.size); break;
+	default: break;
 	}
 	*size += lc__arena_node_size(LC_NIL, 0);
 	return true;
@@ -179,8 +159,8 @@ measure_leaf(struct lc__tokens *in, unsigned depth, size_t *size)
 
 /* Check all leaves of plain data; @p own becomes where those of the part start. */
 static bool
-measure_plain(const struct lc__schema *schema, uint32_t part,
-    struct lc__tokens in, struct lc__tokens *own, size_t *size)
+measure_plain(const struct lc__schema *schema, uint32_t part, struct lc__tokens in,
+    struct lc__tokens *own, size_t *size)
 {
 	const uint32_t end = schema->node[part].end;
 	size_t ignored = 0;
@@ -191,7 +171,7 @@ measure_plain(const struct lc__schema *schema, uint32_t part,
 			*own = in;
 		if (schema->node[i].kind == LC__PLAIN &&
 		    !measure_leaf(&in, schema->node[i].depth,
-		    i >= part && i < end ? size : &ignored))
+			i >= part && i < end ? size : &ignored))
 			return false;
 	}
 	return in.at == in.end;
@@ -287,23 +267,15 @@ restore_object(struct lc__arena *arena, struct lc__tokens *in)
 
 	lc__token_next(in, &token);
 	switch (token.kind) {
-	case LC__TOKEN_NIL:
-		return lc__arena_node(arena, LC_NIL, 0);
-	case LC__TOKEN_BOOLEAN:
-		return restore_bits(arena, LC_BOOLEAN, &token);
-	case LC__TOKEN_FLOAT:
-		return restore_bits(arena, LC_FLOAT, &token);
+	case LC__TOKEN_NIL: return lc__arena_node(arena, LC_NIL, 0);
+	case LC__TOKEN_BOOLEAN: return restore_bits(arena, LC_BOOLEAN, &token);
+	case LC__TOKEN_FLOAT: return restore_bits(arena, LC_FLOAT, &token);
 	case LC__TOKEN_STR:
-	case LC__TOKEN_BIN:
-		return restore_text(arena, &token);
-	case LC__TOKEN_ARRAY:
-		return restore_members(arena, in, &token, LC_LIST);
-	case LC__TOKEN_MAP:
-		return restore_members(arena, in, &token, LC_MAP);
-	case LC__TOKEN_EXT:
-		return restore_tuple(arena, &token);
-	default:
-		return restore_bits(arena, LC_INTEGER, &token);
+	case LC__TOKEN_BIN: return restore_text(arena, &token);
+	case LC__TOKEN_ARRAY: return restore_members(arena, in, &token, LC_LIST);
+	case LC__TOKEN_MAP: return restore_members(arena, in, &token, LC_MAP);
+	case LC__TOKEN_EXT: return restore_tuple(arena, &token);
+	default: return restore_bits(arena, LC_INTEGER, &token);
 	}
 }
 
@@ -332,16 +304,14 @@ restore_node(struct restorer *r, uint32_t at)
 		child = restore_node(r, i);
 		if (child == NULL)
 			return NULL;
-		lc__group_link(lc__group_of(value), child,
-		    r->schema->node[i].name);
+		lc__group_link(lc__group_of(value), child, r->schema->node[i].name);
 	}
 	return value;
 }
 
 lc_status
 lc__value_restore(const struct lc__schema *schema, uint32_t node,
-    const lc_tensor *tensors, const void *plain, size_t plain_size,
-    lc_value **out)
+    const lc_tensor *tensors, const void *plain, size_t plain_size, lc_value **out)
 {
 	struct restorer r = { .schema = schema, .tensors = tensors };
 	struct lc__tokens in = { plain, NULL };

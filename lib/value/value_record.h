@@ -16,8 +16,8 @@
  * @p plain as MessagePack objects one after the other. A tuple inside of a
  * plain leaf is the extension LC__TUPLE_EXT, whose bytes are the array.
  */
-LC_CHECKED lc_status lc__value_leaves(const lc_value *value,
-    const lc_tensor **tensors, struct lc__buf *plain);
+LC_CHECKED lc_status lc__value_leaves(const lc_value *value, const lc_tensor **tensors,
+    struct lc__buf *plain);
 
 /**
  * Put the part at node @p node of a schema together again.
@@ -28,8 +28,7 @@ LC_CHECKED lc_status lc__value_leaves(const lc_value *value,
  * @return LC_OK, to be freed with lc_value_free(); LC_CORRUPT if the plain data
  * is malformed, nested too deeply, or not of schema->plains objects; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__value_restore(const struct lc__schema *schema,
-    uint32_t node, const lc_tensor *tensors, const void *plain,
-    size_t plain_size, lc_value **out);
+LC_CHECKED lc_status lc__value_restore(const struct lc__schema *schema, uint32_t node,
+    const lc_tensor *tensors, const void *plain, size_t plain_size, lc_value **out);
 
 #endif

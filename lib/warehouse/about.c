@@ -41,16 +41,16 @@ put_classes(const struct lc__warehouse_about *about, struct lc__buf *out)
 }
 
 lc_status
-lc__warehouse_about_format(const struct lc__warehouse_about *about,
-    struct lc__buf *out)
+lc__warehouse_about_format(const struct lc__warehouse_about *about, struct lc__buf *out)
 {
 	lc__buf_printf(out, "{\"layout\":");
 	return_if_error(lc__manifest_quote(about->layout, out));
-	lc__buf_printf(out, ",\"fingerprint\":\"%s\",\"sources_root\":",
-	    about->fingerprint);
+	lc__buf_printf(out,
+	    ",\"fingerprint\":\"%s\",\"sources_root\":", about->fingerprint);
 	return_if_error(lc__manifest_quote(about->sources_root, out));
-	lc__buf_printf(out, ",\"sources_sha256\":\"%s\",\"rejected_sha256\":\"%s\","
-	    "\"series\":[", about->sources_sha256, about->rejected_sha256);
+	lc__buf_printf(out,
+	    ",\"sources_sha256\":\"%s\",\"rejected_sha256\":\"%s\",\"series\":[",
+	    about->sources_sha256, about->rejected_sha256);
 	for (size_t i = 0; i < about->n_series; i++) {
 		if (i > 0)
 			lc__buf_append(out, ",", 1);
@@ -95,8 +95,8 @@ get_one_series(const struct lc__members *from, struct lc__series_about *s)
 		return lc__member_bad(from, "entry", "is not an object");
 	return_if_error(need(from, keys, sizeof(keys) / sizeof(keys[0])));
 	return_if_error(lc__member_text(from, "path", &s->path));
-	if (*s->path != '\0' && (!lc__manifest_path_ok(s->path) ||
-	    strchr(s->path, '/') != NULL))
+	if (*s->path != '\0' &&
+	    (!lc__manifest_path_ok(s->path) || strchr(s->path, '/') != NULL))
 		return lc__member_bad(from, "path", "is not one name");
 	return_if_error(get_side(from, "width", &s->width));
 	return_if_error(get_side(from, "height", &s->height));
@@ -135,11 +135,12 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 	about->series = calloc(list->count, sizeof(*about->series));
 	if (about->series == NULL)
 		return lc__no_memory(top->name);
-	lc__json_each(item, list) {
-		const struct lc__members s = { top->name, "series", about->n_series + 1, item };
+	lc__json_each(item, list)
+	{
+		const struct lc__members s = { top->name, "series", about->n_series + 1,
+			item };
 		/* Counted first, so that a half-read entry is freed as well. */
-		return_if_error(get_one_series(&s,
-		    &about->series[about->n_series++]));
+		return_if_error(get_one_series(&s, &about->series[about->n_series++]));
 	}
 	return check_series(top, about);
 }
@@ -161,7 +162,8 @@ get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
 	about->classes = calloc((size_t)list->count + 1, sizeof(*about->classes));
 	if (about->classes == NULL)
 		return lc__no_memory(top->name);
-	lc__json_each(item, list) {
+	lc__json_each(item, list)
+	{
 		char **const name = &about->classes[about->n_classes++];
 		if (lc__json_is(item, LC__JSON_NULL))
 			continue;
@@ -185,10 +187,9 @@ get_about(const struct lc__members *top, struct lc__warehouse_about *about)
 	return_if_error(lc__member_text(top, "layout", &about->layout));
 	return_if_error(lc__member_sha256(top, "fingerprint", about->fingerprint));
 	return_if_error(lc__member_text(top, "sources_root", &about->sources_root));
-	return_if_error(lc__member_sha256(top, "sources_sha256",
-	    about->sources_sha256));
-	return_if_error(lc__member_sha256(top, "rejected_sha256",
-	    about->rejected_sha256));
+	return_if_error(lc__member_sha256(top, "sources_sha256", about->sources_sha256));
+	return_if_error(
+	    lc__member_sha256(top, "rejected_sha256", about->rejected_sha256));
 	return_if_error(get_classes(top, about));
 	return get_series(top, about);
 }
@@ -205,8 +206,8 @@ lc__warehouse_about_parse(const char *text, const char *name,
 	if (text != NULL)
 		status = lc__members_load(text, name, &tree, &top.json);
 	if (status == LC_OK && top.json == NULL)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: is of shards, not of a warehouse",
-		    name);
+		status = lc__error(LC_NOT_MODULE, 0,
+		    "%s: is of shards, not of a warehouse", name);
 	if (status == LC_OK)
 		status = get_about(&top, &about);
 	lc__json_free(&tree);

@@ -13,29 +13,29 @@
 
 /** Shards of one size of image; a warehouse without buckets has one series. */
 struct lc__series_about {
-	char *path;       /* of its directory, "" or "832x1216" */
+	char *path; /* of its directory, "" or "832x1216" */
 	uint32_t width, height;
 	uint64_t samples; /* in it; its shards follow each other in the manifest */
 };
 
 /** Strings are malloc'ed. */
 struct lc__warehouse_about {
-	char *layout;          /* of the labels, "capture" */
-	char fingerprint[65];  /* of the sources, hex */
-	char *sources_root;    /* absolute path of the dataset when it was built */
+	char *layout;             /* of the labels, "capture" */
+	char fingerprint[65];     /* of the sources, hex */
+	char *sources_root;       /* absolute path of the dataset when it was built */
 	char sources_sha256[65];  /* of sources.txt */
 	char rejected_sha256[65]; /* of rejected.jsonl */
 	struct lc__series_about *series;
 	size_t n_series;
-	char **classes;        /* names by class id; NULL for an id without one */
-	size_t n_classes;      /* 0: names are not known */
+	char **classes;   /* names by class id; NULL for an id without one */
+	size_t n_classes; /* 0: names are not known */
 };
 
-LC_CHECKED lc_status lc__warehouse_about_format(
-    const struct lc__warehouse_about *about, struct lc__buf *out);
+LC_CHECKED lc_status lc__warehouse_about_format(const struct lc__warehouse_about *about,
+    struct lc__buf *out);
 /** LC_NOT_MODULE if @p text is NULL: a manifest of no warehouse. */
-LC_CHECKED lc_status lc__warehouse_about_parse(const char *text,
-    const char *name, struct lc__warehouse_about *out);
+LC_CHECKED lc_status lc__warehouse_about_parse(const char *text, const char *name,
+    struct lc__warehouse_about *out);
 void lc__warehouse_about_free(struct lc__warehouse_about *about);
 
 #endif

@@ -51,8 +51,7 @@ lc__admit_recipe(const struct lc_warehouse *w)
 	return_if_error(lc__sha256_of(recipe, strlen(recipe), key));
 	if (strcmp(key, w->manifest.version) != 0)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: version is not the SHA-256 of version_recipe",
-		    w->manifest_path);
+		    "%s: version is not the SHA-256 of version_recipe", w->manifest_path);
 	return LC_OK;
 }
 
@@ -63,8 +62,7 @@ lc__admit_thresholds(const struct lc_warehouse *w)
 	struct lc__summary summary;
 	lc_status status;
 
-	status = lc__thresholds_parse(w->manifest.thresholds, "thresholds",
-	    &limits);
+	status = lc__thresholds_parse(w->manifest.thresholds, "thresholds", &limits);
 	if (status == LC_OK && !limits.warn)
 		status = lc__summary_parse(w->manifest.summary, "summary", &summary);
 	if (status != LC_OK)
@@ -96,8 +94,7 @@ read_sources(const struct lc_warehouse *w, struct lc__sources *out)
 {
 	struct lc__buf text = { 0 };
 
-	return_if_error(read_text(w, LC__SOURCES_NAME, w->about.sources_sha256,
-	    &text));
+	return_if_error(read_text(w, LC__SOURCES_NAME, w->about.sources_sha256, &text));
 	return lc__sources_parse(&text, LC__SOURCES_NAME, out);
 }
 
@@ -106,8 +103,8 @@ compare(struct lc_warehouse *w, const struct lc__sources *sources,
     const lc_warehouse_options *options)
 {
 	const bool content = options->sources == LC_SOURCES_CONTENT;
-	const char *root = options->dataset != NULL ? options->dataset :
-	    w->about.sources_root;
+	const char *root = options->dataset != NULL ? options->dataset
+						    : w->about.sources_root;
 	const lc_status status = lc__sources_compare(sources, root,
 	    content ? LC__LOOK_CONTENT : LC__LOOK_STAT, &options->progress);
 
@@ -143,7 +140,7 @@ lc__admit_texts(const struct lc_warehouse *w, const lc_warehouse_options *option
 	if (!w->has_about)
 		return LC_OK;
 	if (options->sources == LC_SOURCES_IGNORE)
-		return_if_error(read_text(w, LC__SOURCES_NAME,
-		    w->about.sources_sha256, NULL));
+		return_if_error(
+		    read_text(w, LC__SOURCES_NAME, w->about.sources_sha256, NULL));
 	return read_text(w, LC__WAREHOUSE_REJECTED, w->about.rejected_sha256, NULL);
 }

@@ -59,16 +59,15 @@ ask_samples(const struct lc__wshard *shard, int fd, uint64_t from, uint64_t to)
 /* Samples [from, to) of one shard. A file that cannot be opened is told of when it
  * is read: this call succeeds, and leaves the last error alone. */
 static void
-ask_shard(struct lc__shardset *set, struct lc__wshard *shard, uint64_t from,
-    uint64_t to)
+ask_shard(struct lc__shardset *set, struct lc__wshard *shard, uint64_t from, uint64_t to)
 {
 	const lc_error before = *lc_last_error();
 	struct lc__wtaken file;
 
 	if (set->mode == LC_WAREHOUSE_MAP) {
 		ask_samples(shard, -1, from, to);
-	} else if (lc__wfiles_take(&set->files, &shard->file, shard->path,
-	    &file) == LC_OK) {
+	} else if (lc__wfiles_take(&set->files, &shard->file, shard->path, &file) ==
+	    LC_OK) {
 		ask_samples(shard, file.fd, from, to);
 		lc__wfiles_give(&set->files, &file);
 	} else {
@@ -103,8 +102,7 @@ lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i
 	uint64_t at, window, asked;
 	const struct lc__wshard *shard;
 
-	if (atomic_exchange_explicit(&stream->next, i + 1,
-	    memory_order_relaxed) != i)
+	if (atomic_exchange_explicit(&stream->next, i + 1, memory_order_relaxed) != i)
 		return;
 	shard = lc__shardset_find(set, i, &at);
 	window = 1 + WINDOW / (shard->twh1.sizes.image + 1);
@@ -114,6 +112,5 @@ lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i
 	if (asked <= i || asked > i + 1 + window)
 		asked = i + 1;
 	lc__ahead_ask(set, asked, i + 1 + window - asked);
-	atomic_store_explicit(&stream->asked, i + 1 + window,
-	    memory_order_relaxed);
+	atomic_store_explicit(&stream->asked, i + 1 + window, memory_order_relaxed);
 }

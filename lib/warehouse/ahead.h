@@ -13,7 +13,6 @@ void lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n);
 
 /** Sample @p i is read in mode STREAM: if it follows the one before, ask for those
  *  behind it. */
-void lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream,
-    uint64_t i);
+void lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i);
 
 #endif

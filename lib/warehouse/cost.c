@@ -8,8 +8,9 @@ lc__cost_stripe(void)
 	static _Thread_local unsigned mine; /* 0: none yet */
 
 	if (mine == 0)
-		mine = 1 + atomic_fetch_add_explicit(&threads, 1,
-		    memory_order_relaxed) % LC__COST_STRIPES;
+		mine = 1 +
+		    atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
+			LC__COST_STRIPES;
 	return mine - 1;
 }
 

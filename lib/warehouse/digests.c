@@ -22,8 +22,7 @@ check_known(const char *path, const struct lc__manifest_shard *said)
 {
 	if (lc__digest_known(said))
 		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s: the manifest has no checksum of it",
-	    path);
+	return lc__error(LC_CORRUPT, 0, "%s: the manifest has no checksum of it", path);
 }
 
 static lc_status
@@ -33,7 +32,7 @@ compare(const char *path, const struct lc__manifest_shard *said,
 	const bool sha256 = said->sha256[0] != '\0';
 
 	if (strcmp(sha256 ? has->sha256 : has->xxh3,
-	    sha256 ? said->sha256 : said->xxh3) == 0)
+		sha256 ? said->sha256 : said->xxh3) == 0)
 		return LC_OK;
 	return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest", path,
 	    sha256 ? "SHA-256" : "XXH3");
@@ -46,8 +45,7 @@ lc__digest_file(const char *path, const struct lc__manifest_shard *said,
 	struct lc__digest_text has;
 
 	return_if_error(check_known(path, said));
-	return_if_error(lc__file_digest(path, said->sha256[0] == '\0', team,
-	    &has));
+	return_if_error(lc__file_digest(path, said->sha256[0] == '\0', team, &has));
 	return compare(path, said, &has);
 }
 
@@ -99,8 +97,8 @@ lc__digest_text(const char *path, const char *sha256, struct lc__buf *out)
 	if (status == LC_OK)
 		status = lc__sha256_of(text.data, text.size, has);
 	if (status == LC_OK && strcmp(has, sha256) != 0)
-		status = lc__error(LC_CORRUPT, 0,
-		    "%s: SHA-256 differs from the manifest", path);
+		status = lc__error(LC_CORRUPT, 0, "%s: SHA-256 differs from the manifest",
+		    path);
 	if (status == LC_OK && out != NULL)
 		*out = text;
 	else

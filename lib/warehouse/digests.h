@@ -18,9 +18,8 @@ bool lc__digest_known(const struct lc__manifest_shard *said);
 LC_CHECKED lc_status lc__digest_file(const char *path,
     const struct lc__manifest_shard *said, struct lc__team *team);
 /** The same of its bytes in memory. */
-LC_CHECKED lc_status lc__digest_memory(const char *path, const void *bytes,
-    uint64_t size, const struct lc__manifest_shard *said,
-    struct lc__team *team);
+LC_CHECKED lc_status lc__digest_memory(const char *path, const void *bytes, uint64_t size,
+    const struct lc__manifest_shard *said, struct lc__team *team);
 
 /** Read a small file beside the manifest, and compare it with the SHA-256 that
  *  the manifest gives. @p out may be NULL. */

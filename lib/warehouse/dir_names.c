@@ -40,7 +40,8 @@ lc__dir_names_add(struct lc__dir_names *names, const char *name, size_t size,
 
 	if (!matters(name, size, directory))
 		return LC_OK;
-	return_if_error(lc__array_reserve(&names->names, &names->room, names->n + 1, "sources"));
+	return_if_error(
+	    lc__array_reserve(&names->names, &names->room, names->n + 1, "sources"));
 	copy = malloc(size + 2);
 	if (copy == NULL)
 		return lc__no_memory("sources");
@@ -61,9 +62,9 @@ read_entries(struct lc__dir *dir, struct lc__dir_names *names)
 		if (entry == NULL)
 			return LC_OK;
 		if (entry->d_name[0] != '.')
-			return_if_error(lc__dir_names_add(names, entry->d_name,
-			    strlen(entry->d_name),
-			    lc__dir_type(dir, entry, true) == S_IFDIR));
+			return_if_error(
+			    lc__dir_names_add(names, entry->d_name, strlen(entry->d_name),
+				lc__dir_type(dir, entry, true) == S_IFDIR));
 	}
 }
 
@@ -73,8 +74,8 @@ lc__dir_names_read(int dir, const char *path, struct lc__dir_names *names)
 	struct lc__dir entries;
 	lc_status status;
 
-	return_if_error(lc__dir_of(lc__openat(dir, path, O_RDONLY | O_DIRECTORY), path,
-	    &entries));
+	return_if_error(
+	    lc__dir_of(lc__openat(dir, path, O_RDONLY | O_DIRECTORY), path, &entries));
 	status = read_entries(&entries, names);
 	lc__dir_close(&entries);
 	return status;
@@ -110,8 +111,7 @@ lc__dir_names_hash(const struct lc__dir_names *names, uint64_t hash[2])
 	if (state == NULL)
 		return lc__no_memory("sources");
 	for (size_t i = 0; i < names->n; i++)
-		lc__hash128_update(state, names->names[i],
-		    strlen(names->names[i]) + 1);
+		lc__hash128_update(state, names->names[i], strlen(names->names[i]) + 1);
 	lc__hash128_end(state, hash);
 	lc__hash128_free(state);
 	return LC_OK;
@@ -120,8 +120,9 @@ lc__dir_names_hash(const struct lc__dir_names *names, uint64_t hash[2])
 bool
 lc__dir_names_has(const struct lc__dir_names *names, const char *name)
 {
-	return names->n > 0 && bsearch(&name, names->names, names->n,
-	    sizeof(*names->names), by_bytes) != NULL;
+	return names->n > 0 &&
+	    bsearch(&name, names->names, names->n, sizeof(*names->names), by_bytes) !=
+	    NULL;
 }
 
 void

@@ -16,8 +16,8 @@ struct lc__dir_names {
 };
 
 /** Add a name of @p size bytes, unless it is one that does not matter. */
-LC_CHECKED lc_status lc__dir_names_add(struct lc__dir_names *names,
-    const char *name, size_t size, bool directory);
+LC_CHECKED lc_status lc__dir_names_add(struct lc__dir_names *names, const char *name,
+    size_t size, bool directory);
 /** Add those in directory @p path, which is from @p dir. */
 LC_CHECKED lc_status lc__dir_names_read(int dir, const char *path,
     struct lc__dir_names *names);

@@ -59,8 +59,8 @@ choose_slot(struct lc__wfiles *files)
 {
 	struct lc__wslot *best = NULL;
 
-	for (struct lc__wslot *s = files->slots;
-	    s < files->slots + LC__WFILES_OPEN; s++) {
+	for (struct lc__wslot *s = files->slots; s < files->slots + LC__WFILES_OPEN;
+	     s++) {
 		if (s->file == NULL)
 			return s;
 		if (atomic_load(&s->users) == 0 && (best == NULL || s->used < best->used))
@@ -108,8 +108,8 @@ keep(struct lc__wfiles *files, struct lc__wfile *file, struct lc__wtaken *out)
 }
 
 lc_status
-lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile *file,
-    const char *path, struct lc__wtaken *out)
+lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile *file, const char *path,
+    struct lc__wtaken *out)
 {
 	out->slot = -1;
 	if (lc__trylock(&files->lock)) {

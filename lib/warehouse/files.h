@@ -17,10 +17,10 @@
 
 /** One file. */
 struct lc__wfile {
-	dev_t device;     /* what was opened first: another file is refused */
+	dev_t device; /* what was opened first: another file is refused */
 	ino_t inode;
 	uint64_t size;
-	int slot;         /* where it is open, -1 */
+	int slot; /* where it is open, -1 */
 };
 
 /** A place for an open one. */
@@ -44,12 +44,11 @@ struct lc__wtaken {
 };
 
 /** Look at a file for the first time: open it, and note which one it is. */
-LC_CHECKED lc_status lc__wfile_open(const char *path, struct lc__wfile *file,
-    int *fd);
+LC_CHECKED lc_status lc__wfile_open(const char *path, struct lc__wfile *file, int *fd);
 
 /** LC_CORRUPT if another file is at @p path by now. */
-LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files,
-    struct lc__wfile *file, const char *path, struct lc__wtaken *out);
+LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile *file,
+    const char *path, struct lc__wtaken *out);
 void lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken);
 void lc__wfiles_close(struct lc__wfiles *files);
 

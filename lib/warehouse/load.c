@@ -11,9 +11,9 @@
 #include "base/error.h"
 #include "format/twh1.h"
 
-#define PIECE ((size_t)4 << 20)      /* read at a time */
-#define LARGEST_BLOCK (1u << 30)     /* of checksums, twh1(5) */
-#define SMALLEST_TABLE 40u           /* a checksum section of no block */
+#define PIECE ((size_t)4 << 20)  /* read at a time */
+#define LARGEST_BLOCK (1u << 30) /* of checksums, twh1(5) */
+#define SMALLEST_TABLE 40u       /* a checksum section of no block */
 
 lc_status
 lc__load_range(int fd, const char *path, uint64_t from, uint64_t size, void *out)
@@ -21,15 +21,14 @@ lc__load_range(int fd, const char *path, uint64_t from, uint64_t size, void *out
 	unsigned char *at = out;
 
 	while (size > 0) {
-		const ssize_t n = pread(fd, at, size < PIECE ? size : PIECE,
-		    (off_t)from);
+		const ssize_t n = pread(fd, at, size < PIECE ? size : PIECE, (off_t)from);
 		if (n == -1 && errno == EINTR)
 			continue;
 		if (n == -1)
 			return lc__error_sys(errno, "%s: read", path);
 		if (n == 0)
-			return lc__error(LC_CORRUPT, 0, "%s: ends at byte %llu",
-			    path, (unsigned long long)from);
+			return lc__error(LC_CORRUPT, 0, "%s: ends at byte %llu", path,
+			    (unsigned long long)from);
 		at += n;
 		from += (uint64_t)n;
 		size -= (uint64_t)n;
@@ -38,11 +37,12 @@ lc__load_range(int fd, const char *path, uint64_t from, uint64_t size, void *out
 }
 
 static lc_status
-reserve(const char *path, uint64_t size, int protection, int flags,
-    unsigned char **out)
+reserve(const char *path, uint64_t size, int protection, int flags, unsigned char **out)
 {
-	void *memory = size == 0 || size > SIZE_MAX ? MAP_FAILED : mmap(NULL,
-	    (size_t)size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+	void *memory = size == 0 || size > SIZE_MAX
+	    ? MAP_FAILED
+	    : mmap(NULL, (size_t)size, protection, MAP_PRIVATE | MAP_ANONYMOUS | flags,
+		  -1, 0);
 
 	if (memory == MAP_FAILED)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory for %llu bytes",
@@ -79,7 +79,7 @@ fill(const struct filling *f, uint64_t from, uint64_t to)
 	if (from >= to)
 		return LC_OK;
 	if (mprotect(f->memory + (from & ~(page - 1)),
-	    (size_t)(to - (from & ~(page - 1))), PROT_READ | PROT_WRITE) == -1)
+		(size_t)(to - (from & ~(page - 1))), PROT_READ | PROT_WRITE) == -1)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory for %llu bytes",
 		    f->path, (unsigned long long)(to - from));
 	return lc__load_range(f->fd, f->path, from, to - from, f->memory + from);
@@ -105,16 +105,18 @@ fill_table(const struct filling *f, uint64_t at, uint64_t *block)
 
 /* Row offsets, and what else their blocks have. */
 static lc_status
-fill_offsets(const struct filling *f, uint64_t at, uint64_t samples,
-    uint64_t block, uint64_t limit)
+fill_offsets(const struct filling *f, uint64_t at, uint64_t samples, uint64_t block,
+    uint64_t limit)
 {
 	const uint64_t head = LC__TWH1_META_HEADER + 8;
 
 	if (at == 0 || at > f->size || f->size - at < head ||
 	    samples > (f->size - at - head) / 8)
 		return LC_OK;
-	return fill(f, at & ~(block - 1), lc__round_up(at + head + 8 * samples,
-	    block) < limit ? lc__round_up(at + head + 8 * samples, block) : limit);
+	return fill(f, at & ~(block - 1),
+	    lc__round_up(at + head + 8 * samples, block) < limit
+		? lc__round_up(at + head + 8 * samples, block)
+		: limit);
 }
 
 static lc_status
@@ -128,19 +130,17 @@ fill_all(const struct filling *f)
 		return LC_OK;
 	table = lc__get64(header + 72);
 	return_if_error(fill_table(f, table, &block));
-	return fill_offsets(f, lc__get64(header + 64), lc__get64(header + 32),
-	    block, table != 0 && table < f->size ? table : f->size);
+	return fill_offsets(f, lc__get64(header + 64), lc__get64(header + 32), block,
+	    table != 0 && table < f->size ? table : f->size);
 }
 
 lc_status
-lc__load_sections(int fd, const char *path, uint64_t size,
-    unsigned char **memory)
+lc__load_sections(int fd, const char *path, uint64_t size, unsigned char **memory)
 {
 	struct filling f = { fd, path, NULL, size };
 	lc_status status;
 
-	return_if_error(reserve(path, size, PROT_READ, MAP_NORESERVE,
-	    &f.memory));
+	return_if_error(reserve(path, size, PROT_READ, MAP_NORESERVE, &f.memory));
 	status = fill_all(&f);
 	if (status == LC_OK)
 		*memory = f.memory;
@@ -158,22 +158,21 @@ read_pieces(const struct filling *f, struct lc__team *team)
 		const uint64_t left = f->size - from;
 		const uint64_t n = left < PIECE ? left : PIECE;
 
-		return_if_error(lc__load_range(f->fd, f->path, from, n,
-		    f->memory + from));
+		return_if_error(
+		    lc__load_range(f->fd, f->path, from, n, f->memory + from));
 		return_if_error(lc__team_step(team, n));
 	}
 	return LC_OK;
 }
 
 lc_status
-lc__load_all(int fd, const char *path, uint64_t size,
-    struct lc__team *team, unsigned char **memory)
+lc__load_all(int fd, const char *path, uint64_t size, struct lc__team *team,
+    unsigned char **memory)
 {
 	struct filling f = { fd, path, NULL, size };
 	lc_status status;
 
-	return_if_error(reserve(path, size, PROT_READ | PROT_WRITE, 0,
-	    &f.memory));
+	return_if_error(reserve(path, size, PROT_READ | PROT_WRITE, 0, &f.memory));
 	(void)madvise(f.memory, (size_t)size, MADV_HUGEPAGE);
 	(void)posix_fadvise(fd, 0, (off_t)size, POSIX_FADV_SEQUENTIAL);
 	status = read_pieces(&f, team);

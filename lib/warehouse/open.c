@@ -44,8 +44,8 @@ check_forms(const struct lc_warehouse *w)
 static bool
 same_size(const lc_series_info *series, const lc_shard_info *info)
 {
-	return series->channels == info->channels &&
-	    series->height == info->height && series->width == info->width;
+	return series->channels == info->channels && series->height == info->height &&
+	    series->width == info->width;
 }
 
 /* Shards of one size that follow each other are a series. */
@@ -143,11 +143,10 @@ static lc_status
 check_options(const lc_warehouse_options *o)
 {
 	if (o->struct_size != sizeof(*o))
-		return lc__error(LC_INVALID, 0, "warehouse: options were not made by "
-		    "lc_warehouse_options_init()");
+		return lc__error(LC_INVALID, 0,
+		    "warehouse: options were not made by lc_warehouse_options_init()");
 	if ((unsigned)o->mode > LC_WAREHOUSE_MEMORY)
-		return lc__error(LC_INVALID, 0, "warehouse: no mode %d",
-		    (int)o->mode);
+		return lc__error(LC_INVALID, 0, "warehouse: no mode %d", (int)o->mode);
 	if ((unsigned)o->verify > LC_VERIFY_NONE)
 		return lc__error(LC_INVALID, 0, "warehouse: no verify %d",
 		    (int)o->verify);
@@ -162,11 +161,12 @@ check_options(const lc_warehouse_options *o)
 static lc_status
 parse_manifest(struct lc_warehouse *w, const struct lc__buf *text)
 {
-	return_if_error(lc__manifest_parse(text->data, text->size,
-	    w->manifest_path, &w->manifest));
+	return_if_error(
+	    lc__manifest_parse(text->data, text->size, w->manifest_path, &w->manifest));
 	w->has_about = w->manifest.warehouse != NULL;
 	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
-	    w->manifest_path, &w->about) : LC_OK;
+				  w->manifest_path, &w->about)
+			    : LC_OK;
 }
 
 static lc_status
@@ -199,8 +199,8 @@ struct refusal {
 static bool
 ends_opening(lc_status status)
 {
-	return status == LC_NO_MEMORY || status == LC_IO ||
-	    status == LC_PERMISSION || status == LC_CANCELLED;
+	return status == LC_NO_MEMORY || status == LC_IO || status == LC_PERMISSION ||
+	    status == LC_CANCELLED;
 }
 
 /* Keep a finding, whose lines have been told. Another status than LC_OK is to end
@@ -219,15 +219,13 @@ keep(struct refusal *r, lc_status status)
 static lc_status
 tell(struct refusal *r, lc_status status)
 {
-	if (status != LC_OK && !ends_opening(status) &&
-	    r->progress->damage != NULL)
+	if (status != LC_OK && !ends_opening(status) && r->progress->damage != NULL)
 		r->progress->damage(r->progress->ctx, lc_last_error()->text);
 	return keep(r, status);
 }
 
 static lc_status
-check_sources(struct lc_warehouse *w, const lc_warehouse_options *o,
-    struct refusal *r)
+check_sources(struct lc_warehouse *w, const lc_warehouse_options *o, struct refusal *r)
 {
 	const uint64_t start = lc__clock_ns();
 	const lc_status status = lc__admit_sources(w, o);
@@ -237,8 +235,7 @@ check_sources(struct lc_warehouse *w, const lc_warehouse_options *o,
 }
 
 static lc_status
-check_all(struct lc_warehouse *w, const lc_warehouse_options *o,
-    struct refusal *r)
+check_all(struct lc_warehouse *w, const lc_warehouse_options *o, struct refusal *r)
 {
 	return_if_error(tell(r, lc__admit_recipe(w)));
 	if (!o->ignore_thresholds)
@@ -246,8 +243,7 @@ check_all(struct lc_warehouse *w, const lc_warehouse_options *o,
 	return_if_error(check_sources(w, o, r));
 	if (o->verify == LC_VERIFY_FULL)
 		return_if_error(tell(r, lc__admit_texts(w, o)));
-	return keep(r, lc__shardset_open(&w->set, w->dir, &w->manifest,
-	    &o->progress));
+	return keep(r, lc__shardset_open(&w->set, w->dir, &w->manifest, &o->progress));
 }
 
 /* ---- opening ---------------------------------------------------------------- */
@@ -260,8 +256,7 @@ find_version(struct lc_warehouse *w, const char *path)
 }
 
 static lc_status
-open_version(struct lc_warehouse *w, const char *path,
-    const lc_warehouse_options *o)
+open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_options *o)
 {
 	struct refusal r = { .progress = &o->progress };
 
@@ -363,8 +358,11 @@ lc_status
 lc_warehouse_stat(const lc_warehouse *w, lc_warehouse_stats *out)
 {
 	const struct lc__cost *cost = &w->set.cost;
-	lc_warehouse_stats stats = { .struct_size = sizeof(stats),
-		.open_ns = w->open_ns, .sources_ns = w->sources_ns };
+	lc_warehouse_stats stats = {
+		.struct_size = sizeof(stats),
+		.open_ns = w->open_ns,
+		.sources_ns = w->sources_ns,
+	};
 
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,

@@ -61,8 +61,8 @@ is_version_name(const char *name)
 static bool
 is_plain_name(const char *name)
 {
-	return *name != '\0' && strchr(name, '/') == NULL &&
-	    strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
+	return *name != '\0' && strchr(name, '/') == NULL && strcmp(name, ".") != 0 &&
+	    strcmp(name, "..") != 0;
 }
 
 /* ---- finding --------------------------------------------------------------- */
@@ -112,12 +112,13 @@ check_version(const char *link, const char *target, const char *dir)
 	bool found;
 
 	if (stat(dir, &st) == -1)
-		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP ?
-		    lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target) :
-		    lc__error_sys(errno, "%s", dir);
+		return errno == ENOENT || errno == ENOTDIR || errno == ELOOP
+		    ? lc__error(LC_CORRUPT, errno, "%s: leads to %s", link, target)
+		    : lc__error_sys(errno, "%s", dir);
 	return_if_error(look_for_manifest(dir, &found));
-	return found ? LC_OK : lc__error(LC_CORRUPT, 0,
-	    "%s: leads to %s, which has no %s", link, target, LC__MANIFEST_NAME);
+	return found ? LC_OK
+		     : lc__error(LC_CORRUPT, 0, "%s: leads to %s, which has no %s", link,
+			   target, LC__MANIFEST_NAME);
 }
 
 /* The version that WAREHOUSE/current names. */
@@ -152,8 +153,9 @@ static lc_status
 find_by_link(const char *path, char **out)
 {
 	const char *slash = strrchr(path, '/');
-	char *warehouse = slash == NULL ? strdup(".") :
-	    strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	char *warehouse = slash == NULL
+	    ? strdup(".")
+	    : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	lc_status status;
 
 	if (warehouse == NULL)

@@ -11,14 +11,14 @@
 #include "lmdbcache.h"
 
 #define LC__WAREHOUSE_CURRENT "current"
-#define LC__WAREHOUSE_MODULE "samples"     /* WAREHOUSE is its root */
+#define LC__WAREHOUSE_MODULE "samples" /* WAREHOUSE is its root */
 #define LC__WAREHOUSE_REJECTED "rejected.jsonl"
-#define LC__VERSION_NAME 64                /* room for a version's name */
+#define LC__VERSION_NAME 64 /* room for a version's name */
 
 /** "v20261121-" and the first 12 hex digits of the SHA-256 of
  *  VERSION ":" FINGERPRINT, both hex; the day is UTC's of @p ms since 1970. */
-LC_CHECKED lc_status lc__version_name(const char version[65],
-    const char fingerprint[65], uint64_t ms, char out[LC__VERSION_NAME]);
+LC_CHECKED lc_status lc__version_name(const char version[65], const char fingerprint[65],
+    uint64_t ms, char out[LC__VERSION_NAME]);
 
 /**
  * The directory of a version: @p path itself if it has a manifest, else what its

@@ -27,8 +27,7 @@ lc__wshard_bad_row(const struct lc__wshard *shard, uint64_t i)
 void
 lc__sample_copy(const lc_sample *sample, void *const out[3])
 {
-	const lc_tensor *parts[3] = { &sample->image, &sample->boxes,
-		&sample->mask };
+	const lc_tensor *parts[3] = { &sample->image, &sample->boxes, &sample->mask };
 
 	for (int i = 0; i < 3; i++)
 		if (out[i] != NULL && parts[i]->nbytes > 0)
@@ -70,8 +69,9 @@ lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample)
 uint64_t
 lc__known_load(const struct lc__wshard *shard, uint64_t i)
 {
-	return shard->known == NULL ? KNOWN :
-	    atomic_load_explicit(&shard->known[i], memory_order_relaxed);
+	return shard->known == NULL
+	    ? KNOWN
+	    : atomic_load_explicit(&shard->known[i], memory_order_relaxed);
 }
 
 bool
@@ -101,8 +101,7 @@ verify(struct lc__wshard *shard, struct lc__sample_range range, uint64_t i,
 {
 	if (lc__range_good(shard, range))
 		return LC_OK;
-	return lc__range_verify(shard, range, shard->twh1.file + range.from, i,
-	    cost);
+	return lc__range_verify(shard, range, shard->twh1.file + range.from, i, cost);
 }
 
 /* The offsets before what they say is believed. */
@@ -124,8 +123,7 @@ verify_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost)
 }
 
 static lc_status
-first_look(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
-    lc_sample *out)
+first_look(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost, lc_sample *out)
 {
 	lc_sample sample;
 
@@ -177,8 +175,8 @@ lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
 static lc_status
 no_such_sample(const struct lc_warehouse *w, uint64_t i)
 {
-	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu",
-	    w->dir, (unsigned long long)i, (unsigned long long)w->set.samples);
+	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu", w->dir,
+	    (unsigned long long)i, (unsigned long long)w->set.samples);
 }
 
 lc_status
@@ -208,8 +206,7 @@ lc_warehouse_release(lc_warehouse *w, lc_sample *sample)
 }
 
 lc_status
-lc_warehouse_copy(lc_warehouse *w, uint64_t i, void *image, void *boxes,
-    void *mask)
+lc_warehouse_copy(lc_warehouse *w, uint64_t i, void *image, void *boxes, void *mask)
 {
 	void *const out[3] = { image, boxes, mask };
 	struct lc__wshard *shard;

@@ -27,8 +27,7 @@ lc_status lc__wshard_bad_row(const struct lc__wshard *shard, uint64_t i);
  */
 
 /** Remember a sample, whose `meta` and `id` are set where there are rows. */
-void lc__known_store(struct lc__wshard *shard, uint64_t i,
-    const lc_sample *sample);
+void lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample);
 /** The word of a sample. */
 uint64_t lc__known_load(const struct lc__wshard *shard, uint64_t i);
 /** Whether its row has to be decoded again, for the image's shape. */

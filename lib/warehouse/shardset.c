@@ -43,15 +43,13 @@ attach_sections(struct lc__wshard *shard)
 	return_if_error(lc__wfile_open(shard->path, &shard->file, &fd));
 	shard->memory_size = shard->file.size;
 	if (shard->file.size == 0)
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a TWH1 shard",
-		    shard->path);
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a TWH1 shard", shard->path);
 	else
 		status = lc__load_sections(fd, shard->path, shard->file.size,
 		    &shard->memory);
 	close(fd);
 	return_if_error(status);
-	return lc__twh1_parse(shard->memory, shard->file.size, shard->path,
-	    &shard->twh1);
+	return lc__twh1_parse(shard->memory, shard->file.size, shard->path, &shard->twh1);
 }
 
 /* What is remembered of its blocks and samples, if there is anything to. */
@@ -62,14 +60,12 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	const bool blocks = t->table != NULL && set->verify != LC_VERIFY_NONE;
 
 	if (blocks) {
-		shard->good = calloc((size_t)(t->blocks / 64 + 1),
-		    sizeof(*shard->good));
+		shard->good = calloc((size_t)(t->blocks / 64 + 1), sizeof(*shard->good));
 		if (shard->good == NULL)
 			return lc__no_memory(shard->path);
 	}
 	if ((blocks || t->rows != NULL) && t->info.samples > 0) {
-		shard->known = calloc((size_t)t->info.samples,
-		    sizeof(*shard->known));
+		shard->known = calloc((size_t)t->info.samples, sizeof(*shard->known));
 		if (shard->known == NULL)
 			return lc__no_memory(shard->path);
 	}
@@ -80,8 +76,8 @@ static lc_status
 attach(const struct opening *o, struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
 {
-	return_if_error(o->set->mode == LC_WAREHOUSE_MAP ? attach_map(shard) :
-	    attach_sections(shard));
+	return_if_error(o->set->mode == LC_WAREHOUSE_MAP ? attach_map(shard)
+							 : attach_sections(shard));
 	return_if_error(lc__shard_compare(shard->path, &shard->twh1, said));
 	return make_memory(o->set, shard);
 }
@@ -154,8 +150,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 	lc__load_free(shard->memory, shard->memory_size);
 	shard->memory = memory;
 	lc__cost_add(&set->cost, LC__COST_BYTES_READ, file.size);
-	return_if_error(lc__twh1_parse(memory, file.size, shard->path,
-	    &shard->twh1));
+	return_if_error(lc__twh1_parse(memory, file.size, shard->path, &shard->twh1));
 	if (shard->twh1.blocks != blocks)
 		return lc__error(LC_CORRUPT, 0, "%s: changes while it is read",
 		    shard->path);
@@ -170,16 +165,14 @@ digest(struct lc__shardset *set, struct lc__wshard *shard,
 	lc_status status;
 
 	if (set->mode == LC_WAREHOUSE_MEMORY)
-		status = lc__digest_memory(shard->path, shard->memory,
-		    shard->memory_size, said, team);
+		status = lc__digest_memory(shard->path, shard->memory, shard->memory_size,
+		    said, team);
 	else
 		status = lc__digest_file(shard->path, said, team);
 	lc__cost_add(&set->cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
-	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED,
-	    shard->twh1.info.file_size);
+	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED, shard->twh1.info.file_size);
 	if (set->mode != LC_WAREHOUSE_MEMORY)
-		lc__cost_add(&set->cost, LC__COST_BYTES_READ,
-		    shard->twh1.info.file_size);
+		lc__cost_add(&set->cost, LC__COST_BYTES_READ, shard->twh1.info.file_size);
 	return status;
 }
 
@@ -222,8 +215,7 @@ bytes_to_read(const struct opening *o)
 		if (shard->error != NULL)
 			continue;
 		total += o->set->mode == LC_WAREHOUSE_MEMORY ? size : 0;
-		total += needs_digest(o->set, shard, &o->manifest->shards[i]) ?
-		    size : 0;
+		total += needs_digest(o->set, shard, &o->manifest->shards[i]) ? size : 0;
 	}
 	return total;
 }
@@ -235,10 +227,16 @@ run(struct opening *o, lc_status (*job)(struct lc__team *, unsigned, uint64_t),
     uint64_t total, const lc_progress *progress)
 {
 	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-	struct lc__team team = { .work = job, .ctx = o, .jobs = o->set->n,
-		.threads = processors < 1 ? 1 :
-		    processors > MAX_THREADS ? MAX_THREADS : (unsigned)processors,
-		.total = total, .progress = progress };
+	struct lc__team team = {
+		.work = job,
+		.ctx = o,
+		.jobs = o->set->n,
+		.threads = processors < 1      ? 1
+		    : processors > MAX_THREADS ? MAX_THREADS
+					       : (unsigned)processors,
+		.total = total,
+		.progress = progress,
+	};
 
 	return lc__team_run(&team);
 }
@@ -279,7 +277,7 @@ number_samples(struct lc__shardset *set, const char *dir)
 	for (size_t i = 0; i < set->n; i++) {
 		set->shards[i].first = set->samples;
 		if (!lc__add64(set->samples, set->shards[i].twh1.info.samples,
-		    &set->samples))
+			&set->samples))
 			return lc__error(LC_CORRUPT, 0, "%s: too many samples", dir);
 	}
 	return LC_OK;

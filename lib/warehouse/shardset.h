@@ -31,19 +31,19 @@ struct lc__wshard {
 	                            without checksums or with LC_VERIFY_NONE */
 	_Atomic uint64_t *known; /* a word a sample: what remember.c says; NULL where
 	                            there is nothing to find out */
-	lc_error *error;       /* why it is refused, or NULL */
-	uint64_t open_ns;      /* how long it took */
+	lc_error *error;         /* why it is refused, or NULL */
+	uint64_t open_ns;        /* how long it took */
 };
 
 struct lc__shardset {
-	struct lc__wshard *shards;  /* malloc'ed, in the manifest's order */
+	struct lc__wshard *shards; /* malloc'ed, in the manifest's order */
 	size_t n;
-	uint64_t samples;           /* of all */
+	uint64_t samples; /* of all */
 	lc_warehouse_mode mode;
 	lc_warehouse_verify verify;
-	uint32_t *jump;             /* sample >> jump_shift -> the shard that has it */
+	uint32_t *jump; /* sample >> jump_shift -> the shard that has it */
 	unsigned jump_shift;
-	struct lc__wfiles files;    /* mode STREAM */
+	struct lc__wfiles files; /* mode STREAM */
 	struct lc__cost cost;
 };
 

@@ -46,7 +46,7 @@ lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
 	if (path == NULL)
 		return lc__no_memory("sources");
 	if (file->missing)
-		copy = (struct lc__source_file) { .missing = true };
+		copy = (struct lc__source_file){ .missing = true };
 	copy.path = path;
 	sources->owned[sources->n_owned++] = path;
 	sources->files[sources->n++] = copy;
@@ -129,8 +129,8 @@ hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
 		    (unsigned long long)f->size);
 		lc__sources_put_path(portable_path(f->path), &line);
 		lc__buf_append(&line, "\n", 1);
-		status = line.failed ? lc__no_memory("sources") :
-		    lc__sha256_update(sha, line.data, line.size);
+		status = line.failed ? lc__no_memory("sources")
+				     : lc__sha256_update(sha, line.data, line.size);
 	}
 	lc__buf_free(&line);
 	return status;

@@ -18,19 +18,19 @@
 
 /** One file or directory. */
 struct lc__source_file {
-	const char *path;  /* from the root, or of a file absolute; "" is the root
+	const char *path; /* from the root, or of a file absolute; "" is the root
 	                      itself. UTF-8 or any bytes but NUL; no "." or ".." */
-	bool directory;    /* its hash is of the names in it that matter */
-	bool missing;      /* a file that was looked for and was not there: it matters
+	bool directory;   /* its hash is of the names in it that matter */
+	bool missing;     /* a file that was looked for and was not there: it matters
 	                      if it comes. It has nothing else */
-	uint64_t size;     /* 0 for a directory */
-	int64_t mtime_ns;  /* lc__sources_mtime() of before it was read */
-	uint64_t hash[2];  /* XXH3-128 of its content, as of lc__hash128() */
+	uint64_t size;    /* 0 for a directory */
+	int64_t mtime_ns; /* lc__sources_mtime() of before it was read */
+	uint64_t hash[2]; /* XXH3-128 of its content, as of lc__hash128() */
 };
 
 /** A list being made or read. */
 struct lc__sources {
-	int64_t since_ns;  /* real time before the first file was looked at: what
+	int64_t since_ns; /* real time before the first file was looked at: what
 	                      changed later, or just before, is not known by its time. 0:
 	                      no time is trusted */
 	struct lc__source_file *files; /* paths are owned or in the text */

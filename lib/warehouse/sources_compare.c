@@ -25,12 +25,12 @@
 /* A comparison on its way. */
 struct comparison {
 	const struct lc__sources *sources;
-	int root;                  /* the directory */
+	int root; /* the directory */
 	enum lc__sources_look look;
 	const lc_progress *progress;
-	uint64_t done, total;      /* bytes of files */
+	uint64_t done, total; /* bytes of files */
 	uint64_t differences;
-	struct lc__buf first;      /* what differed first */
+	struct lc__buf first; /* what differed first */
 };
 
 /* ---- telling --------------------------------------------------------------- */
@@ -82,12 +82,13 @@ enum presence { THERE, GONE, ODD };
 
 /* ODD is of another kind than it was. */
 static lc_status
-look_at(const struct comparison *c, const struct lc__source_file *f,
-    struct stat *st, enum presence *out)
+look_at(const struct comparison *c, const struct lc__source_file *f, struct stat *st,
+    enum presence *out)
 {
 	if (fstatat(c->root, path_of(f), st, 0) == 0) {
-		*out = (f->directory ? S_ISDIR(st->st_mode) :
-		    S_ISREG(st->st_mode)) ? THERE : ODD;
+		*out = (f->directory ? S_ISDIR(st->st_mode) : S_ISREG(st->st_mode))
+		    ? THERE
+		    : ODD;
 		return LC_OK;
 	}
 	if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
@@ -187,9 +188,9 @@ know(const struct lc__sources *s, const char *dir, struct known *known)
 		/* Of an absolute path this is nothing, which is no name. */
 		if (f->missing && name[n] == '/')
 			continue;
-		return_if_error(lc__dir_names_add(
-		    f->missing ? &known->absent : &known->names, name, n,
-		    f->directory || name[n] == '/'));
+		return_if_error(
+		    lc__dir_names_add(f->missing ? &known->absent : &known->names, name,
+			n, f->directory || name[n] == '/'));
 	}
 	lc__dir_names_sort(&known->names);
 	lc__dir_names_sort(&known->absent);
@@ -204,8 +205,8 @@ add_present(const struct lc__dir_names *now, struct known *known)
 		const char *name = now->names[i];
 		const size_t n = strcspn(name, "/");
 		if (!lc__dir_names_has(&known->absent, name))
-			return_if_error(lc__dir_names_add(&known->names, name, n,
-			    name[n] == '/'));
+			return_if_error(
+			    lc__dir_names_add(&known->names, name, n, name[n] == '/'));
 	}
 	lc__dir_names_sort(&known->names);
 	return LC_OK;
@@ -284,8 +285,8 @@ has_files_below(const struct lc__sources *s, const char *dir)
 static lc_status
 tell_gone_dir(struct comparison *c, const struct lc__source_file *dir)
 {
-	return has_files_below(c->sources, dir->path) ? LC_OK :
-	    tell(c, dir->path, "", "removed");
+	return has_files_below(c->sources, dir->path) ? LC_OK
+						      : tell(c, dir->path, "", "removed");
 }
 
 static lc_status
@@ -322,8 +323,8 @@ compare_all(struct comparison *c)
 		if (__builtin_add_overflow(c->total, s->files[i].size, &c->total))
 			c->total = UINT64_MAX;
 	for (size_t i = 0; i < s->n; i++) {
-		return_if_error(s->files[i].directory ?
-		    compare_dir(c, &s->files[i]) : compare_file(c, &s->files[i]));
+		return_if_error(s->files[i].directory ? compare_dir(c, &s->files[i])
+						      : compare_file(c, &s->files[i]));
 		if (i % STEP == 0)
 			return_if_error(step(c));
 	}
@@ -337,16 +338,19 @@ conclude(const struct comparison *c)
 		return LC_OK;
 	if (c->differences == 1)
 		return lc__error(LC_INVALID, 0, "%s", (const char *)c->first.data);
-	return lc__error(LC_INVALID, 0, "%s, and %llu more",
-	    (const char *)c->first.data, (unsigned long long)c->differences - 1);
+	return lc__error(LC_INVALID, 0, "%s, and %llu more", (const char *)c->first.data,
+	    (unsigned long long)c->differences - 1);
 }
 
 lc_status
 lc__sources_compare(const struct lc__sources *sources, const char *root,
     enum lc__sources_look look, const lc_progress *progress)
 {
-	struct comparison c = { .sources = sources, .look = look,
-		.progress = progress };
+	struct comparison c = {
+		.sources = sources,
+		.look = look,
+		.progress = progress,
+	};
 	lc_status status;
 
 	c.root = lc__open(root, O_RDONLY | O_DIRECTORY);

@@ -58,8 +58,7 @@ lc__sources_format(const struct lc__sources *sources, struct lc__buf *out)
 	lc__buf_printf(out, MAGIC "%d %lld\n", VERSION, (long long)sources->since_ns);
 	for (size_t i = 0; i < sources->n; i++)
 		put_file(&sources->files[i], out);
-	return out->failed ? lc__no_memory("sources") :
-	    LC_OK;
+	return out->failed ? lc__no_memory("sources") : LC_OK;
 }
 
 /* ---- reading --------------------------------------------------------------- */
@@ -89,8 +88,7 @@ take_time(struct cursor *c, int64_t *out)
 	uint64_t v;
 
 	c->at += negative;
-	if (!take_number(c, (uint64_t)INT64_MAX + negative, &v) ||
-	    (negative && v == 0))
+	if (!take_number(c, (uint64_t)INT64_MAX + negative, &v) || (negative && v == 0))
 		return false;
 	*out = negative ? (int64_t)(0 - v) : (int64_t)v;
 	return true;
@@ -190,8 +188,9 @@ take_file(struct cursor *c, struct lc__source_file *f)
 			return "is not of a file or directory";
 		if (!take_hash(c, f->hash) || !take_text(c, " "))
 			return "has no hash";
-		if (!(f->directory ? take_text(c, "-") :
-		    take_number(c, INT64_MAX, &f->size)) || !take_text(c, " "))
+		if (!(f->directory ? take_text(c, "-")
+				   : take_number(c, INT64_MAX, &f->size)) ||
+		    !take_text(c, " "))
 			return "has no size";
 		if (!take_time(c, &f->mtime_ns) || !take_text(c, " "))
 			return "has no time";
@@ -211,7 +210,7 @@ next_line(struct lc__buf *text, size_t *at, struct cursor *c)
 		return false;
 	*end = '\0';
 	*at += (size_t)(end - start) + 1;
-	*c = (struct cursor) { start, end };
+	*c = (struct cursor){ start, end };
 	return true;
 }
 
@@ -240,8 +239,7 @@ take_header(struct lc__buf *text, size_t *at, const char *name, int64_t *since_n
 }
 
 static lc_status
-take_files(struct lc__buf *text, size_t at, const char *name,
-    struct lc__sources *out)
+take_files(struct lc__buf *text, size_t at, const char *name, struct lc__sources *out)
 {
 	const char *wrong;
 	struct cursor c;
@@ -254,8 +252,7 @@ take_files(struct lc__buf *text, size_t at, const char *name,
 		if (wrong != NULL)
 			return bad_line(name, out->n + 2, wrong);
 	}
-	return at == text->size ? LC_OK :
-	    bad_line(name, out->n + 2, "is cut off");
+	return at == text->size ? LC_OK : bad_line(name, out->n + 2, "is cut off");
 }
 
 lc_status
@@ -265,7 +262,7 @@ lc__sources_parse(struct lc__buf *text, const char *name, struct lc__sources *ou
 	size_t at = 0;
 	lc_status status;
 
-	*text = (struct lc__buf) { 0 };
+	*text = (struct lc__buf){ 0 };
 	s.room = s.text.size / SHORTEST_LINE + 1;
 	s.files = calloc(s.room, sizeof(*s.files));
 	if (s.files == NULL)

@@ -12,8 +12,8 @@
 #include "warehouse/read.h"
 #include "warehouse/verify.h"
 
-#define ALIGN 64u       /* of what is handed out, and of a buffer's bytes */
-#define MOST_KEPT 32u   /* free buffers; more are given back to the system */
+#define ALIGN 64u     /* of what is handed out, and of a buffer's bytes */
+#define MOST_KEPT 32u /* free buffers; more are given back to the system */
 
 /* A buffer; its bytes are ALIGN after its beginning. */
 struct lc__stream_buf {
@@ -26,17 +26,18 @@ enum { IMAGE, BOXES, MASK, ROW, PARTS };
 
 struct part {
 	struct lc__sample_range range; /* in the file */
-	struct lc__sample_range read;  /* the same, or the blocks that it has to be verified
+	struct lc__sample_range
+	    read;          /* the same, or the blocks that it has to be verified
 	                           with */
-	unsigned char *at;      /* of the byte at range.from */
+	unsigned char *at; /* of the byte at range.from */
 };
 
 /* A sample on its way. */
 struct reading {
 	struct lc__shardset *set;
 	struct lc__wshard *shard;
-	uint64_t i;             /* in the shard */
-	uint64_t known;         /* the word about it */
+	uint64_t i;     /* in the shard */
+	uint64_t known; /* the word about it */
 	struct part parts[PARTS];
 };
 
@@ -113,9 +114,9 @@ static void
 want(struct reading *r, int part, struct lc__sample_range range)
 {
 	r->parts[part].range = range;
-	r->parts[part].read = r->shard->good == NULL ||
-	    lc__range_good(r->shard, range) ? range :
-	    lc__range_blocks(r->shard, range);
+	r->parts[part].read = r->shard->good == NULL || lc__range_good(r->shard, range)
+	    ? range
+	    : lc__range_blocks(r->shard, range);
 }
 
 /* The offsets are in memory, with their blocks. */
@@ -176,8 +177,7 @@ read_part(const struct reading *r, const struct part *p, int fd)
 		return LC_OK;
 	return_if_error(lc__load_range(fd, r->shard->path, p->read.from,
 	    p->read.to - p->read.from, p->at - before));
-	lc__cost_add(&r->set->cost, LC__COST_BYTES_READ,
-	    p->read.to - p->read.from);
+	lc__cost_add(&r->set->cost, LC__COST_BYTES_READ, p->read.to - p->read.from);
 	if (r->shard->good == NULL || lc__range_good(r->shard, p->range))
 		return LC_OK;
 	return lc__range_verify(r->shard, p->range, p->at, r->i, &r->set->cost);
@@ -189,8 +189,8 @@ read_parts(const struct reading *r)
 	struct lc__wtaken file;
 	lc_status status;
 
-	return_if_error(lc__wfiles_take(&r->set->files, &r->shard->file,
-	    r->shard->path, &file));
+	return_if_error(
+	    lc__wfiles_take(&r->set->files, &r->shard->file, r->shard->path, &file));
 	status = LC_OK;
 	for (int i = 0; i < PARTS && status == LC_OK; i++)
 		status = read_part(r, &r->parts[i], file.fd);
@@ -216,8 +216,9 @@ take_row(const struct reading *r, lc_sample *sample)
 		return LC_OK;
 	}
 	sample->meta = row;
-	return lc__known_id(r->known, row, &sample->id) ? LC_OK :
-	    lc__wshard_bad_row(r->shard, r->i);
+	return lc__known_id(r->known, row, &sample->id)
+	    ? LC_OK
+	    : lc__wshard_bad_row(r->shard, r->i);
 }
 
 static lc_status
@@ -238,8 +239,8 @@ fill_sample(const struct reading *r, lc_sample *sample)
 static const unsigned char *
 anchor(const lc_sample *sample)
 {
-	const void *parts[] = { sample->image.data, sample->boxes.data,
-		sample->mask.data, sample->meta.data };
+	const void *parts[] = { sample->image.data, sample->boxes.data, sample->mask.data,
+		sample->meta.data };
 
 	for (int i = 0; i < PARTS; i++)
 		if (parts[i] != NULL)
@@ -263,8 +264,7 @@ read_sample(struct lc__stream *stream, struct reading *r, lc_sample *out)
 	if (status != LC_OK || anchor(&sample) == NULL)
 		give_buffer(stream, buf);
 	else
-		memcpy((unsigned char *)anchor(&sample) - sizeof(buf), &buf,
-		    sizeof(buf));
+		memcpy((unsigned char *)anchor(&sample) - sizeof(buf), &buf, sizeof(buf));
 	if (status == LC_OK)
 		*out = sample;
 	return status;
@@ -274,8 +274,12 @@ lc_status
 lc__stream_sample(struct lc__stream *stream, struct lc__shardset *set,
     struct lc__wshard *shard, uint64_t i, lc_sample *out)
 {
-	struct reading r = { .set = set, .shard = shard, .i = i,
-		.known = lc__known_load(shard, i) };
+	struct reading r = {
+		.set = set,
+		.shard = shard,
+		.i = i,
+		.known = lc__known_load(shard, i),
+	};
 
 	return_if_error(want_all(&r));
 	return read_sample(stream, &r, out);
@@ -315,8 +319,9 @@ copy_straight(struct reading *r, void *const out[3])
 	for (int i = IMAGE; i <= MASK; i++) {
 		r->parts[i].at = out[i];
 		if (out[i] == NULL)
-			r->parts[i].range = r->parts[i].read =
-			    (struct lc__sample_range){ 0, 0 };
+			r->parts[i].range = r->parts[i].read = (struct lc__sample_range){
+				0, 0
+			};
 	}
 	return read_parts(r);
 }
@@ -325,8 +330,12 @@ lc_status
 lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
     struct lc__wshard *shard, uint64_t i, void *const out[3])
 {
-	struct reading r = { .set = set, .shard = shard, .i = i,
-		.known = lc__known_load(shard, i) };
+	struct reading r = {
+		.set = set,
+		.shard = shard,
+		.i = i,
+		.known = lc__known_load(shard, i),
+	};
 	lc_sample sample;
 
 	want(&r, IMAGE, lc__image_range(&shard->twh1, i));

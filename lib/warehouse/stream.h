@@ -22,16 +22,14 @@ struct lc__stream {
 
 /** Sample @p i of a shard into a buffer; verified as lc__wshard_sample(). */
 LC_CHECKED lc_status lc__stream_sample(struct lc__stream *stream,
-    struct lc__shardset *set, struct lc__wshard *shard, uint64_t i,
-    lc_sample *out);
+    struct lc__shardset *set, struct lc__wshard *shard, uint64_t i, lc_sample *out);
 /** Take its buffer back. */
 void lc__stream_release(struct lc__stream *stream, const lc_sample *sample);
 
 /** Image, boxes and mask into the caller's memory, each of which may be NULL; without
  *  a buffer between where the sample was verified before. */
-LC_CHECKED lc_status lc__stream_copy(struct lc__stream *stream,
-    struct lc__shardset *set, struct lc__wshard *shard, uint64_t i,
-    void *const out[3]);
+LC_CHECKED lc_status lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
+    struct lc__wshard *shard, uint64_t i, void *const out[3]);
 
 void lc__stream_close(struct lc__stream *stream);
 

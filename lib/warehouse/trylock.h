@@ -21,8 +21,7 @@ lc__trylock(struct lc__trylock *lock)
 {
 	for (int i = 0; i < LC__TRYLOCK_TRIES; i++) {
 		if (!atomic_load_explicit(&lock->held, memory_order_relaxed) &&
-		    !atomic_exchange_explicit(&lock->held, true,
-		    memory_order_acquire))
+		    !atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
 			return true;
 		sched_yield();
 	}

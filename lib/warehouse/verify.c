@@ -9,15 +9,16 @@
 static bool
 is_good(const struct lc__wshard *shard, uint64_t block)
 {
-	return atomic_load_explicit(&shard->good[block / 64],
-	    memory_order_relaxed) >> (block % 64) & 1;
+	return atomic_load_explicit(&shard->good[block / 64], memory_order_relaxed) >>
+	    (block % 64) &
+	    1;
 }
 
 static void
 set_good(struct lc__wshard *shard, uint64_t block)
 {
-	atomic_fetch_or_explicit(&shard->good[block / 64],
-	    (uint64_t)1 << (block % 64), memory_order_relaxed);
+	atomic_fetch_or_explicit(&shard->good[block / 64], (uint64_t)1 << (block % 64),
+	    memory_order_relaxed);
 }
 
 static bool
@@ -31,8 +32,8 @@ lc__range_good(const struct lc__wshard *shard, struct lc__sample_range range)
 {
 	const uint64_t block = shard->twh1.block;
 
-	for (uint64_t b = range.from / block; !is_empty(range) &&
-	    b <= (range.to - 1) / block; b++)
+	for (uint64_t b = range.from / block;
+	     !is_empty(range) && b <= (range.to - 1) / block; b++)
 		if (!is_good(shard, b))
 			return false;
 	return true;
@@ -44,8 +45,7 @@ block_end(const struct lc__twh1 *shard, uint64_t block)
 {
 	const uint64_t end = (block + 1) * shard->block;
 
-	return end < shard->info.checksum_offset ? end :
-	    shard->info.checksum_offset;
+	return end < shard->info.checksum_offset ? end : shard->info.checksum_offset;
 }
 
 struct lc__sample_range
@@ -60,19 +60,18 @@ lc__range_blocks(const struct lc__wshard *shard, struct lc__sample_range range)
 }
 
 static lc_status
-check_block(struct lc__wshard *shard, uint64_t block,
-    const unsigned char *bytes, uint64_t sample, struct lc__cost *cost)
+check_block(struct lc__wshard *shard, uint64_t block, const unsigned char *bytes,
+    uint64_t sample, struct lc__cost *cost)
 {
 	const struct lc__twh1 *t = &shard->twh1;
 	const uint64_t from = block * t->block, end = block_end(t, block);
 
 	lc__cost_add(cost, LC__COST_BYTES_VERIFIED, end - from);
-	if (lc__hash64(bytes, (size_t)(end - from)) !=
-	    lc__get64(t->table + 8 * block))
+	if (lc__hash64(bytes, (size_t)(end - from)) != lc__get64(t->table + 8 * block))
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: sample %llu: bytes %llu to %llu do not match their checksum",
-		    shard->path, (unsigned long long)sample,
-		    (unsigned long long)from, (unsigned long long)(end - 1));
+		    shard->path, (unsigned long long)sample, (unsigned long long)from,
+		    (unsigned long long)(end - 1));
 	set_good(shard, block);
 	return LC_OK;
 }
@@ -86,8 +85,9 @@ lc__range_verify(struct lc__wshard *shard, struct lc__sample_range range,
 
 	/* From the bytes at range.from back to those of its first block. */
 	bytes -= range.from % block;
-	for (uint64_t b = range.from / block; !is_empty(range) &&
-	    status == LC_OK && b <= (range.to - 1) / block; b++, bytes += block)
+	for (uint64_t b = range.from / block;
+	     !is_empty(range) && status == LC_OK && b <= (range.to - 1) / block;
+	     b++, bytes += block)
 		if (!is_good(shard, b))
 			status = check_block(shard, b, bytes, sample, cost);
 	lc__cost_add(cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
@@ -131,8 +131,7 @@ lc__offsets_range(const struct lc__twh1 *shard, uint64_t i)
 struct lc__sample_range
 lc__row_range(const struct lc__twh1 *shard, lc_id row)
 {
-	const uint64_t at = (uint64_t)((const unsigned char *)row.data -
-	    shard->file);
+	const uint64_t at = (uint64_t)((const unsigned char *)row.data - shard->file);
 
 	return (struct lc__sample_range){ at, at + row.size };
 }
