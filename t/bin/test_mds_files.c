@@ -389,7 +389,7 @@ START_TEST(many_shards)
 {
 	enum { count = 300 };
 	struct record records[count];
-	char ids[count][8], data[64] = "some bytes", *dir = fresh(), *path;
+	char ids[count][13], data[64] = "some bytes", *dir = fresh(), *path;
 	struct lc__outgoing_how how = { .shard_bytes = 1000 };
 	uint64_t bytes = 0;
 	struct stat st;

@@ -198,7 +198,7 @@ START_TEST(commits_without_a_next_put)
 	const char *root = run_scratch();
 	lc_options options = sample_options();
 	lc_cache *writer, *reader;
-	char id[20];
+	char id[24];
 
 	options.flush_every = 2;
 	writer = sample_open(root, "m", &options);

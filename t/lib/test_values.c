@@ -275,7 +275,7 @@ START_TEST(each_structure_is_one_schema)
 
 	for (int i = 0; i < 20; i++) {
 		lc_value *value = sample_value();
-		char id[8];
+		char id[13];
 
 		snprintf(id, sizeof(id), "v%d", i);
 		OK(lc_put_value(cache, id, strlen(id), value));
