@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* The handle: opening and closing it, at exit and fork too, and what its calls check. */
 #include "store/cache.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +11,287 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/listdir.h"
+#include "codec/codec.h"
+#include "store/flush.h"
+#include "store/inflight.h"
 #include "store/inputs.h"
+#include "store/lru.h"
+#include "store/module.h"
+
+/* Open handles: a normal exit flushes them, and a fork resets them in the child. */
+static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct lc_cache *handles;
+static pthread_once_t process_once = PTHREAD_ONCE_INIT;
+
+/* ---- the process ---------------------------------------------------------- */
+
+/* Other threads may open and close handles meanwhile; the handles in the list are whole. */
+static void
+flush_at_exit(void)
+{
+	pthread_mutex_lock(&handles_lock);
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next)
+		if (lc_flush(cache) != LC_OK)
+			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
+	pthread_mutex_unlock(&handles_lock);
+}
+
+static void
+init_locks(struct lc_cache *cache)
+{
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&cache->lock, NULL);
+	pthread_cond_init(&cache->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&cache->work, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* Take the locks of every handle, so that the child finds their buffers whole. */
+static void
+before_fork(void)
+{
+	pthread_mutex_lock(&handles_lock);
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
+		pthread_mutex_lock(&cache->lock);
+		lc__lru_before_fork(cache->lru);
+		lc__inflight_before_fork(cache->inflight);
+	}
+}
+
+static void
+after_fork_parent(void)
+{
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
+		lc__inflight_after_fork_parent(cache->inflight);
+		lc__lru_after_fork_parent(cache->lru);
+		pthread_mutex_unlock(&cache->lock);
+	}
+	pthread_mutex_unlock(&handles_lock);
+}
+
+/* The parent commits what was pending. The flush thread does not exist in the child. */
+static void
+after_fork_child(void)
+{
+	pthread_mutex_init(&handles_lock, NULL);
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
+		init_locks(cache);
+		lc__lru_after_fork_child(cache->lru);
+		lc__inflight_after_fork_child(cache->inflight);
+		lc__pending_free(cache->open);
+		lc__pending_free(cache->sealed);
+		lc__pending_free(cache->spare);
+		cache->open = cache->sealed = cache->spare = NULL;
+		cache->durable_seq = cache->put_seq;
+		cache->failed = cache->retry = cache->reported = false;
+		cache->stop = cache->running = cache->held = false;
+		atomic_store(&cache->pending, 0);
+	}
+}
+
+static void
+watch_process(void)
+{
+	pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	atexit(flush_at_exit);
+}
+
+/* ---- options ------------------------------------------------------------- */
+
+/* Launchers of parallel jobs number their processes in RANK. */
+static int
+rank_of_environment(void)
+{
+	const char *text = getenv("RANK");
+	char *end;
+	long rank;
+
+	if (text == NULL || *text < '0' || *text > '9')
+		return 0;
+	errno = 0;
+	rank = strtol(text, &end, 10);
+	return errno != 0 || *end != '\0' || rank > INT_MAX ? 0 : (int)rank;
+}
+
+void
+lc_options_init(lc_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+	options->flags = LC_CREATE;
+	options->verify = 1;
+	options->durability = LC_DURABLE_FULL;
+	options->flush_every = 2048;
+	options->chunk_bytes = (uint64_t)4 << 20;
+	options->flush_interval_ms = 1000;
+	options->map_size = (uint64_t)1 << 40;
+	options->pin_warn_ms = 60000;
+	options->codec = LC_CODEC_DEFAULT;
+	options->lru_bytes = (uint64_t)64 << 20;
+	options->rank = rank_of_environment();
+	options->writer_rank = LC_RANK_ANY;
+}
+
+static lc_status
+option_error(const char *name, const char *what)
+{
+	return lc__error(LC_INVALID, 0, "open: option %s: %s", name, what);
+}
+
+static lc_status
+check_options(const lc_options *o)
+{
+	const unsigned known = LC_RDONLY | LC_CREATE | LC_FORCE_FS;
+
+	if (o->struct_size != sizeof(*o))
+		return option_error("struct_size",
+		    "not set by lc_options_init() of this version");
+	if (o->flags & ~known)
+		return option_error("flags", "unknown bit");
+	if (o->durability != LC_DURABLE_FULL && o->durability != LC_DURABLE_RELAXED)
+		return option_error("durability", "unknown level");
+	if (o->flush_every == 0)
+		return option_error("flush_every", "must be at least 1");
+	if (o->chunk_bytes < ((uint64_t)64 << 10) ||
+	    o->chunk_bytes > ((uint64_t)64 << 20))
+		return option_error("chunk_bytes", "must be 64 KiB to 64 MiB");
+	if (o->map_size < ((uint64_t)1 << 20) || o->map_size > ((uint64_t)1 << 46))
+		return option_error("map_size", "must be 1 MiB to 64 TiB");
+	if (o->rank < 0)
+		return option_error("rank", "must not be negative");
+	if (o->writer_rank < LC_RANK_ANY)
+		return option_error("writer_rank", "must be a rank or LC_RANK_ANY");
+	return lc__codec_check("open", o->codec, o->level);
+}
+
+/* ---- life cycle ----------------------------------------------------------- */
+
+static void
+free_cache(struct lc_cache *cache)
+{
+	lc__pending_free(cache->open);
+	lc__pending_free(cache->sealed);
+	lc__pending_free(cache->spare);
+	lc__inflight_free(cache->inflight);
+	lc__lru_free(cache->lru);
+	lc__env_close(cache->env);
+	pthread_cond_destroy(&cache->work);
+	pthread_cond_destroy(&cache->done);
+	pthread_mutex_destroy(&cache->lock);
+	free(cache->module_id);
+	free(cache);
+}
+
+static lc_status
+new_cache(const char *module_id, const lc_options *options, struct lc_cache **out)
+{
+	struct lc_cache *cache = calloc(1, sizeof(*cache));
+
+	if (cache == NULL)
+		return lc__no_memory("open");
+	if (options != NULL)
+		cache->options = *options;
+	else
+		lc_options_init(&cache->options);
+	cache->module_id = strdup(module_id);
+	cache->inflight = lc__inflight_new();
+	if (cache->module_id == NULL || cache->inflight == NULL) {
+		lc__inflight_free(cache->inflight);
+		free(cache->module_id);
+		free(cache);
+		return lc__no_memory("open");
+	}
+	init_locks(cache);
+	cache->lru = lc__lru_new(cache->options.lru_bytes);
+	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
+	    cache->options.writer_rank == cache->options.rank;
+	*out = cache;
+	return LC_OK;
+}
+
+lc_status
+lc_open(const char *root, const char *module_id, const lc_options *options,
+    lc_cache **out)
+{
+	struct lc_cache *cache = NULL;
+	lc_status status;
+	char *dir;
+
+	if (root == NULL || *root == '\0' || module_id == NULL)
+		return lc__error(LC_INVALID, 0, "open: no root or module");
+	return_if_error(lc__check_module_id(module_id));
+	if (options != NULL)
+		return_if_error(check_options(options));
+	pthread_once(&process_once, watch_process);
+	return_if_error(new_cache(module_id, options, &cache));
+
+	dir = lc__path_join(root, module_id);
+	status = dir == NULL
+	    ? lc__no_memory("open")
+	    : lc__env_open(dir, &cache->options, lc__meta_first_rows, &cache->env);
+	free(dir);
+	if (status == LC_OK)
+		status = lc__module_attach(cache->env);
+	if (status != LC_OK) {
+		free_cache(cache);
+		return status;
+	}
+
+	pthread_mutex_lock(&handles_lock);
+	cache->next = handles;
+	handles = cache;
+	pthread_mutex_unlock(&handles_lock);
+	*out = cache;
+	return LC_OK;
+}
+
+lc_status
+lc_close(lc_cache *cache)
+{
+	lc_status status;
+
+	if (cache == NULL)
+		return LC_OK;
+	status = lc__flush_all(cache);
+	if (status == LC_OK && cache->writes && !(cache->options.flags & LC_RDONLY)) {
+		/* A failure to save statistics neither fails a close nor replaces the
+		 * caller's last error. */
+		const lc_error kept = *lc_last_error();
+
+		if (lc__counters_save(cache->env) != LC_OK)
+			lc__cache_log(cache, "close: counters: %s",
+			    lc_last_error()->text);
+		(void)lc__error_raise(&kept);
+	}
+	lc_discard(cache);
+	return status;
+}
+
+void
+lc_discard(lc_cache *cache)
+{
+	struct lc_cache **link = &handles;
+
+	if (cache == NULL)
+		return;
+	/* Unlist it first: an exit must not wait for a flush thread that is being
+	 * stopped. */
+	pthread_mutex_lock(&handles_lock);
+	while (*link != cache)
+		link = &(*link)->next;
+	*link = cache->next;
+	pthread_mutex_unlock(&handles_lock);
+
+	lc__flush_stop(cache);
+	free_cache(cache);
+}
+
+/* ---- checks --------------------------------------------------------------- */
 
 lc_status
 lc__check_module_id(const char *module_id)
@@ -106,23 +387,6 @@ lc__cache_log(const struct lc_cache *cache, const char *format, ...)
 
 /* ---- listing modules ------------------------------------------------------ */
 
-/* A directory that cannot be looked into may be a module: opening it then says why. */
-static lc_status
-has_data(const char *root, const char *name, bool *found)
-{
-	struct stat st;
-	char *path;
-
-	if (asprintf(&path, "%s/%s/data.mdb", root, name) < 0)
-		return lc__no_memory(root);
-	if (stat(path, &st) == 0)
-		*found = S_ISREG(st.st_mode);
-	else
-		*found = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
-	free(path);
-	return LC_OK;
-}
-
 lc_status
 lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id), void *ctx)
 {
@@ -133,12 +397,23 @@ lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id), void *
 		status = LC_OK;
 	for (size_t i = 0; i < list.n && status == LC_OK; i++) {
 		const char *name = list.entries[i].name;
-		bool found = false;
+		struct stat st;
+		char *path;
+		bool found;
 
 		if (lc__check_module_id(name) != LC_OK)
 			continue;
-		status = has_data(root, name, &found);
-		if (status == LC_OK && found && fn(ctx, name) != 0)
+		if (asprintf(&path, "%s/%s/data.mdb", root, name) < 0) {
+			status = lc__no_memory(root);
+			break;
+		}
+		/* A directory that cannot be read may be a module: opening it says why. */
+		if (stat(path, &st) == 0)
+			found = S_ISREG(st.st_mode);
+		else
+			found = errno != ENOENT && errno != ENOTDIR && errno != ELOOP;
+		free(path);
+		if (found && fn(ctx, name) != 0)
 			status = lc__error(LC_CANCELLED, 0, "%s: cancelled", root);
 	}
 	lc__dir_list_free(&list);

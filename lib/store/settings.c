@@ -5,7 +5,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "codec/codec.h"
+#include "store/cache.h"
 #include "store/record.h"
 
 /* Offsets in the row. */
@@ -57,22 +59,7 @@ lc__settings_check(const lc_settings *settings)
 	return LC_OK;
 }
 
-/* Encode the row; returns its size. */
-static size_t
-encode(const lc_settings *settings, unsigned char out[ROW_ROOM])
-{
-	const size_t field = strlen(settings->length_field);
-	unsigned char *checksum = out + at_field + field;
-
-	lc__set32(out + at_codec, (uint32_t)settings->codec);
-	lc__set32(out + at_level, (uint32_t)settings->level);
-	lc__set32(out + at_policy, (uint32_t)settings->policy);
-	lc__set32(out + at_evict, (uint32_t)settings->evict);
-	lc__set64(out + at_max_bytes, settings->max_bytes);
-	memcpy(out + at_field, settings->length_field, field);
-	lc__set64(checksum, lc__row_sum(out, at_field + field, lc__row_seed(ROW_NAME)));
-	return at_field + field + LC__ROW_SUM;
-}
+/* ---- the row ------------------------------------------------------------- */
 
 static bool
 decode(const struct lc__slice *row, lc_settings *out)
@@ -122,6 +109,23 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 }
 
 lc_status
+lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
+{
+	const size_t field = strlen(settings->length_field);
+	unsigned char row[ROW_ROOM];
+
+	lc__set32(row + at_codec, (uint32_t)settings->codec);
+	lc__set32(row + at_level, (uint32_t)settings->level);
+	lc__set32(row + at_policy, (uint32_t)settings->policy);
+	lc__set32(row + at_evict, (uint32_t)settings->evict);
+	lc__set64(row + at_max_bytes, settings->max_bytes);
+	memcpy(row + at_field, settings->length_field, field);
+	lc__set64(row + at_field + field,
+	    lc__row_sum(row, at_field + field, lc__row_seed(ROW_NAME)));
+	return lc__txn_put_meta(txn, ROW_NAME, row, at_field + field + LC__ROW_SUM);
+}
+
+lc_status
 lc__settings_reset(struct lc__txn *txn)
 {
 	lc_settings settings;
@@ -154,10 +158,137 @@ lc__settings_learn_locked(struct lc__known_settings *known, uint64_t txn,
 	atomic_store(&known->max_bytes, settings->max_bytes);
 }
 
-lc_status
-lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
-{
-	unsigned char row[ROW_ROOM];
+/* ---- the calls ----------------------------------------------------------- */
 
-	return lc__txn_put_meta(txn, ROW_NAME, row, encode(settings, row));
+lc_status
+lc_settings_get(lc_cache *cache, lc_settings *out)
+{
+	struct lc__snapshot *snapshot;
+	lc_settings settings;
+	lc_status status;
+
+	if (out->struct_size != sizeof(*out))
+		return lc__error(LC_INVALID, 0, "settings: struct_size is not set");
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = lc__settings_load(cache->env, snapshot->txn, &settings);
+	lc__snapshot_give(snapshot, 0);
+	if (status == LC_OK)
+		*out = settings;
+	return status;
+}
+
+/* A module with records, dead ones included, keeps its length field: their lengths are
+ * summed by it. */
+static lc_status
+check_field(struct lc__env *env, struct lc__txn *txn, const lc_settings *settings)
+{
+	struct lc__state state = { 0 };
+	struct lc__slice row;
+	lc_settings old;
+	uint64_t records;
+	lc_status status;
+
+	return_if_error(lc__settings_load(env, txn, &old));
+	if (strcmp(old.length_field, settings->length_field) == 0)
+		return LC_OK;
+	status = lc__txn_get_meta(txn, "state", &row);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_CORRUPT, 0, "%s: the state row is missing",
+		    lc__env_dir(env));
+	if (status == LC_OK)
+		status = lc__state_decode(row.data, row.size, &state);
+	records = state.records;
+	lc__state_free(&state);
+	if (status != LC_OK)
+		return lc__error_prefix("%s: state row", lc__env_dir(env));
+	if (records > 0)
+		return lc__error(LC_INVALID, 0,
+		    "settings: the length "
+		    "field of a module with records cannot be changed");
+	return LC_OK;
+}
+
+static lc_status
+store_once(struct lc__env *env, const lc_settings *settings, uint64_t *id)
+{
+	struct lc__txn *txn;
+	lc_status status;
+
+	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
+	*id = lc__txn_id(txn);
+	status = check_field(env, txn, settings);
+	if (status == LC_OK)
+		status = lc__settings_store(txn, settings);
+	if (status == LC_OK)
+		return lc__txn_commit(txn);
+	lc__txn_abort(txn);
+	return status;
+}
+
+lc_status
+lc_settings_set(lc_cache *cache, const lc_settings *settings)
+{
+	uint64_t txn = 0;
+	lc_status status;
+
+	if (settings->struct_size != sizeof(*settings))
+		return lc__error(LC_INVALID, 0, "settings: struct_size is not set");
+	return_if_error(lc__settings_check(settings));
+	return_if_error(lc__check_writable(cache, "settings"));
+	status = store_once(cache->env, settings, &txn);
+	while (status == LC_MAP_FULL) {
+		return_if_error(lc__env_grow(cache->env));
+		status = store_once(cache->env, settings, &txn);
+	}
+	if (status != LC_OK)
+		return status;
+	lc__env_lock(cache->env);
+	lc__settings_learn_locked(&lc__module_of(cache->env)->settings, txn, settings);
+	lc__env_unlock(cache->env);
+	return LC_OK;
+}
+
+/* ---- words --------------------------------------------------------------- */
+
+static const char *const policies[] = {
+	[LC_EVOLVE] = "evolve",
+	[LC_STRICT] = "strict",
+	NULL,
+};
+static const char *const evictions[] = {
+	[LC_EVICT_OLDEST] = "oldest",
+	[LC_EVICT_UNREAD] = "unread",
+	NULL,
+};
+
+const char *
+lc_policy_name(lc_policy policy)
+{
+	return lc__word(policies, (unsigned)policy);
+}
+
+lc_status
+lc_policy_parse(const char *name, lc_policy *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("policy", policies, name, &i));
+	*out = (lc_policy)i;
+	return LC_OK;
+}
+
+const char *
+lc_evict_name(lc_evict evict)
+{
+	return lc__word(evictions, (unsigned)evict);
+}
+
+lc_status
+lc_evict_parse(const char *name, lc_evict *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("order of eviction", evictions, name, &i));
+	*out = (lc_evict)i;
+	return LC_OK;
 }
