@@ -76,23 +76,12 @@ wait_for_work_locked(struct lc_cache *cache)
 	}
 }
 
-/* The sealed buffer is committed and becomes the spare one. Puts may have filled the open
- * one during the commit: seal it here, because no other put may come to do it. */
+/* Forget what a buffer holds. */
 static void
-finish_commit_locked(struct lc_cache *cache)
+drop_locked(struct lc_cache *cache, struct lc__pending *pending)
 {
-	struct lc__pending *done = cache->sealed;
-
-	cache->durable_seq = done->last_seq;
-	atomic_fetch_sub(&cache->pending, done->count);
-	lc__pending_clear(done, (size_t)cache->options.chunk_bytes * 2);
-	cache->sealed = NULL;
-	if (cache->open == NULL)
-		cache->open = done;
-	else
-		cache->spare = done;
-	if (!cache->held && is_full_locked(cache, 1))
-		seal_locked(cache);
+	atomic_fetch_sub(&cache->pending, pending->count);
+	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
 }
 
 /* Warn once about each view or walk that pins a snapshot for too long. */
@@ -122,16 +111,26 @@ flush_thread(void *arg)
 
 	pthread_mutex_lock(&cache->lock);
 	while (wait_for_work_locked(cache)) {
+		struct lc__pending *sealed = cache->sealed;
 		lc_status status;
 
 		cache->failed = cache->retry = false;
 		pthread_mutex_unlock(&cache->lock);
-		status = lc__commit(cache->env, cache->sealed, cache->options.durability,
-		    NULL);
+		status = lc__commit(cache->env, sealed, cache->options.durability, NULL);
 		warn_of_pins(cache);
 		pthread_mutex_lock(&cache->lock);
 		if (status == LC_OK) {
-			finish_commit_locked(cache);
+			cache->durable_seq = sealed->last_seq;
+			drop_locked(cache, sealed);
+			cache->sealed = NULL;
+			if (cache->open == NULL)
+				cache->open = sealed;
+			else
+				cache->spare = sealed;
+			/* Puts may have filled the open buffer during the commit: seal
+			 * it here, because no other put may come to do it. */
+			if (!cache->held && is_full_locked(cache, 1))
+				seal_locked(cache);
 		} else {
 			cache->failed = true;
 			cache->reported = false;
@@ -256,35 +255,31 @@ struct addition {
 };
 
 static lc_status
-add_locked(struct lc_cache *cache, const struct addition *a)
-{
-	return_if_error(report_failure_locked(cache));
-	return_if_error(make_room_locked(cache, a->size));
-	if (a->draft != NULL)
-		return_if_error(
-		    lc__pending_add(cache->open, a->hash, a->draft, a->size, a->known));
-	else
-		return_if_error(
-		    lc__pending_add_record(cache->open, a->hash, a->record, a->known));
-	cache->put_seq++;
-	atomic_fetch_add(&cache->pending, 1);
-	if (cache->open->count == 1) {
-		cache->open->first_ns = lc__clock_ns();
-		if (cache->options.flush_interval_ms > 0)
-			pthread_cond_signal(&cache->work);
-	}
-	if (cache->sealed == NULL && is_full_locked(cache, 1))
-		seal_locked(cache);
-	return LC_OK;
-}
-
-static lc_status
-add(struct lc_cache *cache, const struct addition *addition)
+add(struct lc_cache *cache, const struct addition *a)
 {
 	lc_status status;
 
 	pthread_mutex_lock(&cache->lock);
-	status = add_locked(cache, addition);
+	status = report_failure_locked(cache);
+	if (status == LC_OK)
+		status = make_room_locked(cache, a->size);
+	if (status == LC_OK && a->draft != NULL)
+		status = lc__pending_add(cache->open, a->hash, a->draft, a->size,
+		    a->known);
+	else if (status == LC_OK)
+		status = lc__pending_add_record(cache->open, a->hash, a->record,
+		    a->known);
+	if (status == LC_OK) {
+		cache->put_seq++;
+		atomic_fetch_add(&cache->pending, 1);
+		if (cache->open->count == 1) {
+			cache->open->first_ns = lc__clock_ns();
+			if (cache->options.flush_interval_ms > 0)
+				pthread_cond_signal(&cache->work);
+		}
+		if (cache->sealed == NULL && is_full_locked(cache, 1))
+			seal_locked(cache);
+	}
 	pthread_mutex_unlock(&cache->lock);
 	return status;
 }
@@ -385,34 +380,25 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 
 /* ---- flushing ------------------------------------------------------------- */
 
-static lc_status
-flush_locked(struct lc_cache *cache)
-{
-	const uint64_t target = cache->put_seq;
-
-	while (cache->durable_seq < target) {
-		if (cache->held) {
-			pthread_cond_wait(&cache->done, &cache->lock);
-			continue;
-		}
-		if (cache->sealed == NULL) {
-			seal_locked(cache);
-			continue;
-		}
-		return_if_error(wait_for_commit_locked(cache));
-		if (cache->failed)
-			return lc__error_raise(&cache->error);
-	}
-	return LC_OK;
-}
-
 lc_status
 lc__flush_all(struct lc_cache *cache)
 {
-	lc_status status;
+	lc_status status = LC_OK;
+	uint64_t target;
 
 	pthread_mutex_lock(&cache->lock);
-	status = flush_locked(cache);
+	target = cache->put_seq;
+	while (status == LC_OK && cache->durable_seq < target) {
+		if (cache->held) {
+			pthread_cond_wait(&cache->done, &cache->lock);
+		} else if (cache->sealed == NULL) {
+			seal_locked(cache);
+		} else {
+			status = wait_for_commit_locked(cache);
+			if (status == LC_OK && cache->failed)
+				status = lc__error_raise(&cache->error);
+		}
+	}
 	pthread_mutex_unlock(&cache->lock);
 	return status;
 }
@@ -437,38 +423,25 @@ lc__flush_hold(struct lc_cache *cache)
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* Forget what a buffer holds. */
-static void
-drop_locked(struct lc_cache *cache, struct lc__pending *pending)
-{
-	atomic_fetch_sub(&cache->pending, pending->count);
-	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
-}
-
-/* Forget both buffers. If there is a sealed one, its commit failed. */
-static void
-drop_both_locked(struct lc_cache *cache)
-{
-	if (cache->open != NULL)
-		drop_locked(cache, cache->open);
-	if (cache->sealed != NULL) {
-		drop_locked(cache, cache->sealed);
-		if (cache->open == NULL)
-			cache->open = cache->sealed;
-		else
-			cache->spare = cache->sealed;
-		cache->sealed = NULL;
-		cache->failed = false;
-	}
-	cache->durable_seq = cache->put_seq;
-}
-
 void
 lc__flush_release(struct lc_cache *cache, bool dropping)
 {
 	pthread_mutex_lock(&cache->lock);
-	if (dropping)
-		drop_both_locked(cache);
+	if (dropping) {
+		if (cache->open != NULL)
+			drop_locked(cache, cache->open);
+		/* The commit of a buffer that is still sealed has failed. */
+		if (cache->sealed != NULL) {
+			drop_locked(cache, cache->sealed);
+			if (cache->open == NULL)
+				cache->open = cache->sealed;
+			else
+				cache->spare = cache->sealed;
+			cache->sealed = NULL;
+			cache->failed = false;
+		}
+		cache->durable_seq = cache->put_seq;
+	}
 	cache->held = false;
 	/* The open buffer may be due now. */
 	pthread_cond_signal(&cache->work);
@@ -510,23 +483,6 @@ find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
 	return LC_OK;
 }
 
-/* On a rank that does not write. The LRU tells the schema with the block. */
-static void
-find_kept(struct lc_cache *cache, const void *id, size_t id_size, struct lc__encoded *out,
-    enum lc__uncommitted *answer)
-{
-	const struct lc__lru_key key = kept_key(cache, id, id_size);
-	const void *known = NULL;
-	struct lc__block *block = lc__lru_get_noted(cache->lru, &key, &known);
-
-	if (block != NULL)
-		*answer = LC__UNCOMMITTED_PUT;
-	if (out == NULL)
-		lc__block_drop(block);
-	else
-		*out = (struct lc__encoded){ block, (struct lc__known *)known };
-}
-
 lc_status
 lc__flush_find(struct lc_cache *cache, const void *id, size_t id_size,
     struct lc__encoded *out, enum lc__uncommitted *answer)
@@ -536,7 +492,16 @@ lc__flush_find(struct lc_cache *cache, const void *id, size_t id_size,
 
 	*answer = LC__UNCOMMITTED_NONE;
 	if (!cache->writes) {
-		find_kept(cache, id, id_size, out, answer);
+		const struct lc__lru_key key = kept_key(cache, id, id_size);
+		const void *known = NULL;
+		struct lc__block *block = lc__lru_get_noted(cache->lru, &key, &known);
+
+		if (block != NULL)
+			*answer = LC__UNCOMMITTED_PUT;
+		if (out == NULL)
+			lc__block_drop(block);
+		else
+			*out = (struct lc__encoded){ block, (struct lc__known *)known };
 		return LC_OK;
 	}
 	if (atomic_load_explicit(&cache->pending, memory_order_acquire) == 0)

@@ -25,21 +25,31 @@ lc__view_clear(lc_view *view, lc_status status)
 	view->status = status;
 }
 
-/* Fill a cleared view with a value of several parts, which keeps a decoder. */
+/* Fill a cleared view from a record. */
 static lc_status
-hold_value(const struct lc__decoder *decoder, lc_view *out)
+hold(struct lc__decoder *decoder, lc_view *out)
 {
-	const bool plain = decoder->schema->node[0].kind == LC__PLAIN;
-	struct lc__decoder *kept = malloc(sizeof(*kept));
+	struct lc__block *block = NULL;
+	struct lc__decoder *kept;
 	const lc_value *value;
 
+	if (lc__schema_is_tensor(decoder->schema)) {
+		return_if_error(lc__decoder_tensor(decoder, &out->tensor, &block));
+		out->kind = LC_TENSOR;
+		out->lc_private[view_block] = block;
+		out->status = LC_OK;
+		return LC_OK;
+	}
+
+	/* The view of a value keeps the decoder. */
+	kept = malloc(sizeof(*kept));
 	if (kept == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
 		    lc__quote_id(decoder->record.id.data, decoder->record.id.size));
 	*kept = *decoder;
 	memset(&out->tensor, 0, sizeof(out->tensor));
 	out->kind = kept->schema->node[0].kind;
-	if (plain) {
+	if (kept->schema->node[0].kind == LC__PLAIN) {
 		/* Only the data tells which kind of plain value it is. */
 		const lc_status status = lc__decoder_value(kept, NULL, &value);
 
@@ -50,22 +60,6 @@ hold_value(const struct lc__decoder *decoder, lc_view *out)
 		out->kind = lc_value_kind(value);
 	}
 	out->lc_private[view_values] = kept;
-	return LC_OK;
-}
-
-/* Fill a cleared view from a record. */
-static lc_status
-hold(struct lc__decoder *decoder, lc_view *out)
-{
-	struct lc__block *block = NULL;
-
-	if (!lc__schema_is_tensor(decoder->schema)) {
-		return_if_error(hold_value(decoder, out));
-	} else {
-		return_if_error(lc__decoder_tensor(decoder, &out->tensor, &block));
-		out->kind = LC_TENSOR;
-		out->lc_private[view_block] = block;
-	}
 	out->status = LC_OK;
 	return LC_OK;
 }
@@ -450,26 +444,19 @@ lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 
 /* ---- using and releasing views ------------------------------------------- */
 
-/* The value of a view that holds a tensor. */
-static lc_status
-tensor_value(lc_view *view, const char *path, const lc_value **out)
+lc_status
+lc_view_value(lc_view *view, const char *path, const lc_value **out)
 {
+	if (view->status != LC_OK)
+		return lc__error(LC_INVALID, 0, "view: it holds nothing");
+	if (view->kind != LC_TENSOR)
+		return lc__decoder_value(view->lc_private[view_values], path, out);
 	if (path != NULL && *path != '\0')
 		return lc__error(LC_NOT_FOUND, 0, "a tensor has no part %s", path);
 	if (view->lc_private[view_values] == NULL)
 		view->lc_private[view_values] = lc_value_tensor(&view->tensor);
 	*out = view->lc_private[view_values];
 	return *out == NULL ? lc__no_memory("view") : LC_OK;
-}
-
-lc_status
-lc_view_value(lc_view *view, const char *path, const lc_value **out)
-{
-	if (view->status != LC_OK)
-		return lc__error(LC_INVALID, 0, "view: it holds nothing");
-	if (view->kind == LC_TENSOR)
-		return tensor_value(view, path, out);
-	return lc__decoder_value(view->lc_private[view_values], path, out);
 }
 
 void

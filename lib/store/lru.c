@@ -210,20 +210,6 @@ shrink_locked(struct lc__lru *lru)
 		lru->slots = slots;
 }
 
-/* Make slots for one more entry. The number of entries must double or halve between growing
- * and shrinking; there are never more than two slots for an entry. */
-static bool
-make_slot_locked(struct lc__lru *lru)
-{
-	if (lru->nslots == 0) {
-		lru->slots = calloc(2, sizeof(*lru->slots));
-		lru->nslots = lru->slots != NULL ? 2 : 0;
-	} else if (lru->count >= 2 * lru->nslots) {
-		grow_locked(lru);
-	}
-	return lru->nslots != 0;
-}
-
 /* ---- coming and leaving, under the lock ------------------------------------ */
 
 static void
@@ -276,25 +262,22 @@ leave_key_locked(struct lc__lru *lru, const struct lc__lru_key *key, uint64_t ha
 		leave_locked(lru, link, left);
 }
 
-static void
-evict_locked(struct lc__lru *lru, uint64_t cost, struct entry **left)
-{
-	while (lru->bytes > lru->limit - cost) {
-		const struct entry *oldest = lru->ring.newer;
-
-		leave_locked(lru, find_link_locked(lru, &oldest->key, oldest->hash),
-		    left);
-		lru->evictions++;
-	}
-}
-
+/* Enter an entry; false if there is no memory for slots. The number of entries must double
+ * or halve between growing and shrinking; there are never more than two slots for an
+ * entry. */
 static bool
 enter_locked(struct lc__lru *lru, struct entry *entry)
 {
 	struct entry **slot;
 
-	if (!make_slot_locked(lru))
-		return false;
+	if (lru->nslots == 0) {
+		lru->slots = calloc(2, sizeof(*lru->slots));
+		if (lru->slots == NULL)
+			return false;
+		lru->nslots = 2;
+	} else if (lru->count >= 2 * lru->nslots) {
+		grow_locked(lru);
+	}
 	slot = &lru->slots[entry->hash & (lru->nslots - 1)];
 	entry->chain = *slot;
 	*slot = entry;
@@ -401,7 +384,13 @@ lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key, struct lc__block
 	pthread_mutex_lock(&lru->lock);
 	leave_key_locked(lru, key, hash, &left);
 	if (entry != NULL) {
-		evict_locked(lru, cost, &left);
+		while (lru->bytes > lru->limit - cost) {
+			const struct entry *oldest = lru->ring.newer;
+
+			leave_locked(lru,
+			    find_link_locked(lru, &oldest->key, oldest->hash), &left);
+			lru->evictions++;
+		}
 		if (!enter_locked(lru, entry)) {
 			entry->chain = left;
 			left = entry;

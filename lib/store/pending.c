@@ -41,26 +41,6 @@ link_entry(struct lc__pending *pending, uint32_t position)
 	pending->table[i] = position + 1;
 }
 
-static lc_status
-grow_table(struct lc__pending *pending)
-{
-	const uint32_t size = pending->table_size ? pending->table_size * 2 : 512;
-	uint32_t *table;
-
-	if (pending->count + 1 <= pending->table_size / 4 * 3)
-		return LC_OK;
-	table = calloc(size, sizeof(*table));
-	if (table == NULL)
-		return lc__no_memory("pending writes");
-	free(pending->table);
-	pending->table = table;
-	pending->table_size = size;
-	for (uint32_t i = 0; i < pending->count; i++)
-		if (!pending->entries[i].dead)
-			link_entry(pending, i);
-	return LC_OK;
-}
-
 /* The slot of the table that names a cache_id; NULL if there is none. */
 static uint32_t *
 find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
@@ -113,7 +93,19 @@ prepare_entry(struct lc__pending *pending, uint64_t hash, struct lc__known *know
 		return lc__no_memory("pending writes");
 	return_if_error(lc__array_reserve(&pending->entries, &pending->entries_room,
 	    (size_t)pending->count + 1, "pending writes"));
-	return_if_error(grow_table(pending));
+	if (pending->count + 1 > pending->table_size / 4 * 3) {
+		const uint32_t size = pending->table_size ? pending->table_size * 2 : 512;
+		uint32_t *table = calloc(size, sizeof(*table));
+
+		if (table == NULL)
+			return lc__no_memory("pending writes");
+		free(pending->table);
+		pending->table = table;
+		pending->table_size = size;
+		for (uint32_t i = 0; i < pending->count; i++)
+			if (!pending->entries[i].dead)
+				link_entry(pending, i);
+	}
 	entry->hash = hash;
 	entry->unit = (uint32_t)(pending->used / LC__RECORD_ALIGN);
 	entry->deletes = known == NULL;

@@ -108,19 +108,6 @@ keep_schema(struct lc_cache *cache, struct lc__schema *schema, struct lc__known 
 	return lc__schemas_intern(lc__module_of(cache->env)->schemas, schema, out);
 }
 
-static lc_status
-schema_of_tensor(struct lc_cache *cache, const lc_tensor *tensor, struct lc__known **out)
-{
-	struct lc__schema *schema;
-
-	*out = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas, tensor->dtype,
-	    tensor->ndim);
-	if (*out != NULL)
-		return lc__check_schema(cache, (*out)->schema);
-	return_if_error(lc__schema_of_tensor(tensor->dtype, tensor->ndim, &schema));
-	return keep_schema(cache, schema, out);
-}
-
 /* ---- from values to drafts ------------------------------------------------ */
 
 /* Check a tensor and give its draft to @p emit. */
@@ -129,12 +116,21 @@ put_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
     lc__put_fn *emit, void *ctx)
 {
 	struct lc__draft draft = { .id = *id, .tensors = &tensor };
+	struct lc__schema *schema;
 	struct lc__known *known;
 
 	if (tensor == NULL)
 		return lc__error(LC_INVALID, 0, "no tensor");
 	return_if_error(lc__tensor_check(tensor));
-	return_if_error(schema_of_tensor(cache, tensor, &known));
+	known = lc__schemas_of_tensor(lc__module_of(cache->env)->schemas, tensor->dtype,
+	    tensor->ndim);
+	if (known != NULL) {
+		return_if_error(lc__check_schema(cache, known->schema));
+	} else {
+		return_if_error(
+		    lc__schema_of_tensor(tensor->dtype, tensor->ndim, &schema));
+		return_if_error(keep_schema(cache, schema, &known));
+	}
 	draft.schema = known->schema;
 	return emit(ctx, &draft, known);
 }
@@ -204,13 +200,25 @@ make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn, v
 	return target;
 }
 
-/* Move coded bytes into a part. A buffer that is mostly empty, as it is for small
- * tensors, is used again for the next one: a value has up to 65,535 tensors. */
+/* Code one tensor; its part's data stays NULL if it is stored as it is. */
 static lc_status
-keep_coded(struct lc__buf *buf, struct lc__record_part *part)
+code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf *buf,
+    struct lc__record_part *part)
 {
-	void *data = buf->data;
+	void *data;
 
+	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
+	if (tensor->nbytes > LC__RAW_MAX)
+		return lc__error(LC_INVALID, 0,
+		    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
+	return_if_error(lc__part_code(part, target->codec, target->level, tensor, buf));
+	part->data = NULL;
+	if (part->codec == LC_CODEC_NONE)
+		return LC_OK;
+
+	/* A buffer that is mostly empty, as it is for small tensors, is used again for
+	 * the next one: a value has up to 65,535 tensors. */
+	data = buf->data;
 	if (buf->size < buf->room / 4) {
 		data = malloc(buf->size);
 		if (data == NULL)
@@ -221,20 +229,6 @@ keep_coded(struct lc__buf *buf, struct lc__record_part *part)
 	}
 	part->data = data;
 	return LC_OK;
-}
-
-/* Code one tensor; its part's data stays NULL if it is stored as it is. */
-static lc_status
-code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf *buf,
-    struct lc__record_part *part)
-{
-	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
-	if (tensor->nbytes > LC__RAW_MAX)
-		return lc__error(LC_INVALID, 0,
-		    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
-	return_if_error(lc__part_code(part, target->codec, target->level, tensor, buf));
-	part->data = NULL;
-	return part->codec == LC_CODEC_NONE ? LC_OK : keep_coded(buf, part);
 }
 
 /* An lc__put_fn: code the tensors of a draft and give it to the target. */
@@ -397,48 +391,44 @@ lc__put_encode_value(struct lc_cache *cache, const lc_id *id, const lc_value *va
 	return put_value(cache, id, value, emit_encoded, out);
 }
 
-/* Code the tensors of an encoded record and add it to the pending writes. */
-static lc_status
-recode(struct target *target, const struct lc__record *record, struct lc__known *known)
-{
-	const uint32_t count = known->schema->tensors;
-	lc_tensor *tensors = calloc(count, sizeof(*tensors));
-	const lc_tensor **list = calloc(count, sizeof(*list));
-	struct lc__record_part *parts = calloc(count, sizeof(*parts));
-	struct lc__draft draft = {
-		.id = record->id,
-		.schema = known->schema,
-		.tensors = list,
-		.plain = record->plain,
-		.plain_size = record->plain_size,
-	};
-	lc_status status;
-
-	if (tensors == NULL || list == NULL || parts == NULL) {
-		status = lc__no_memory("put");
-	} else {
-		lc__record_tensors(record, known->schema, 0, tensors, parts);
-		for (uint32_t i = 0; i < count; i++)
-			list[i] = &tensors[i];
-		status = emit_coded(target, &draft, known);
-	}
-	free(parts);
-	free(list);
-	free(tensors);
-	return status;
-}
-
 lc_status
 lc__put_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 {
 	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, emit_pending,
 	    cache);
+	const struct lc__schema *schema = encoded->known->schema;
+	const uint32_t count = schema->tensors;
+	struct lc__record_part *parts;
 	struct lc__record record;
+	const lc_tensor **list;
+	lc_tensor *tensors;
+	lc_status status;
 
-	if (!cache->writes || target.codec == LC_CODEC_NONE ||
-	    encoded->known->schema->tensors == 0)
+	if (!cache->writes || target.codec == LC_CODEC_NONE || count == 0)
 		return lc__flush_add_encoded(cache, encoded);
-	/* Our own bytes: they always parse. */
-	(void)lc__record_parse(encoded->block->data, encoded->block->size, &record);
-	return recode(&target, &record, encoded->known);
+
+	/* The record holds the tensors as they are: take it apart and code them. */
+	tensors = calloc(count, sizeof(*tensors));
+	list = calloc(count, sizeof(*list));
+	parts = calloc(count, sizeof(*parts));
+	if (tensors == NULL || list == NULL || parts == NULL) {
+		status = lc__no_memory("put");
+	} else {
+		struct lc__draft draft = { .schema = schema, .tensors = list };
+
+		/* Our own bytes: they always parse. */
+		(void)lc__record_parse(encoded->block->data, encoded->block->size,
+		    &record);
+		lc__record_tensors(&record, schema, 0, tensors, parts);
+		for (uint32_t i = 0; i < count; i++)
+			list[i] = &tensors[i];
+		draft.id = record.id;
+		draft.plain = record.plain;
+		draft.plain_size = record.plain_size;
+		status = emit_coded(&target, &draft, encoded->known);
+	}
+	free(parts);
+	free(list);
+	free(tensors);
+	return status;
 }
