@@ -168,18 +168,6 @@ lc__input_advance(struct lc__change *change, struct lc__input_step *step, uint64
 
 /* ---- how far it is -------------------------------------------------------- */
 
-static void
-add_plain(lc_fill *out, uint64_t chunk, const struct lc__ledger_row *row,
-    bool has_lengths)
-{
-	out->committed++;
-	out->published++;
-	out->records += row->live;
-	out->length += row->length;
-	out->prefix_hash = lc__plain_chain(out->prefix_hash, chunk, row,
-	    has_lengths ? row->length : row->live);
-}
-
 /* Plain puts are one implicit input: its chunks are those with live records, in the order
  * of their commits. */
 static lc_status
@@ -197,31 +185,23 @@ load_plain(struct lc__snapshot *s, lc_fill *out)
 			return lc__error(LC_CORRUPT, 0,
 			    "%s: the ledger row of chunk %llu is damaged",
 			    lc__env_dir(s->env), (unsigned long long)id);
-		if (row.live > 0)
-			add_plain(out, id, &row, *settings.length_field != '\0');
+		if (row.live == 0)
+			continue;
+		out->committed++;
+		out->published++;
+		out->records += row.live;
+		out->length += row.length;
+		out->prefix_hash = lc__plain_chain(out->prefix_hash, id, &row,
+		    *settings.length_field != '\0' ? row.length : row.live);
 	}
 	return status == LC_END ? LC_OK : status;
-}
-
-static lc_status
-count_held(struct lc__snapshot *s, lc_fill *out)
-{
-	unsigned char *held = calloc(out->inputs, 1);
-	lc_status status;
-
-	if (held == NULL)
-		return lc__no_memory("inputs");
-	status = lc__input_locks_list(s->env, out->inputs, held);
-	for (uint32_t i = 0; i < out->inputs; i++)
-		out->held += held[i];
-	free(held);
-	return status;
 }
 
 lc_status
 lc__fill_load(struct lc__snapshot *s, lc_fill *out)
 {
 	struct lc__fill_row fill;
+	unsigned char *held;
 	lc_status status;
 
 	*out = (lc_fill){ .struct_size = out->struct_size };
@@ -237,5 +217,13 @@ lc__fill_load(struct lc__snapshot *s, lc_fill *out)
 	out->records = fill.records;
 	out->length = fill.length;
 	out->prefix_hash = fill.prefix_hash;
-	return count_held(s, out);
+
+	held = calloc(out->inputs, 1);
+	if (held == NULL)
+		return lc__no_memory("inputs");
+	status = lc__input_locks_list(s->env, out->inputs, held);
+	for (uint32_t i = 0; i < out->inputs; i++)
+		out->held += held[i];
+	free(held);
+	return status;
 }

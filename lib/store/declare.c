@@ -80,63 +80,44 @@ same_bytes(const lc_id *a, const lc_id *b)
 	    (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Compare the name, and with @p fingerprint also that, with the declared input's. */
-static lc_status
-compare_one(struct lc__snapshot *s, const lc_input *input, uint32_t at, bool fingerprint)
-{
-	const lc_id name = { input->name, strlen(input->name) };
-	struct lc__input_row row;
-
-	return_if_error(lc__input_get(s, at, &row));
-	if (!same_bytes(&row.name, &name))
-		return lc__error(LC_INVALID, 0,
-		    "declare: %s: input %u is %s there, not %s", lc__env_dir(s->env), at,
-		    lc__quote_id(row.name.data, row.name.size), input->name);
-	if (fingerprint && !same_bytes(&row.fingerprint, &input->fingerprint))
-		return lc__error(LC_STALE, 0,
-		    "declare: %s: input %s has "
-		    "another fingerprint than when it was declared",
-		    lc__env_dir(s->env), input->name);
-	return LC_OK;
-}
-
+/* Compare with the declared inputs: first all names, then all fingerprints. */
 static lc_status
 compare(struct lc__snapshot *s, const struct declaration *d)
 {
+	const char *dir = lc__env_dir(s->env);
+	struct lc__input_row row;
 	struct lc__fill_row fill;
 
 	return_if_error(lc__fill_get(s, &fill));
 	if (fill.inputs != d->n)
 		return lc__error(LC_INVALID, 0, "declare: %s has %llu inputs, not %zu",
-		    lc__env_dir(s->env), (unsigned long long)fill.inputs, d->n);
-	for (int fingerprint = 0; fingerprint < 2; fingerprint++)
-		for (size_t i = 0; i < d->n; i++)
-			return_if_error(
-			    compare_one(s, &d->inputs[i], (uint32_t)i, fingerprint));
-	return LC_OK;
-}
+		    dir, (unsigned long long)fill.inputs, d->n);
+	for (uint32_t i = 0; i < d->n; i++) {
+		const lc_id name = { d->inputs[i].name, strlen(d->inputs[i].name) };
 
-static lc_status
-store(struct lc__change *change, const struct declaration *d)
-{
-	const struct lc__fill_row fill = { .inputs = d->n };
-
-	for (size_t i = 0; i < d->n; i++) {
-		const lc_input *input = &d->inputs[i];
-		const struct lc__input_row row = {
-			.name = { input->name, strlen(input->name) },
-			.fingerprint = input->fingerprint,
-		};
-
-		return_if_error(lc__input_put(change, (uint32_t)i, &row));
+		return_if_error(lc__input_get(s, i, &row));
+		if (!same_bytes(&row.name, &name))
+			return lc__error(LC_INVALID, 0,
+			    "declare: %s: input %u is %s there, not %s", dir, i,
+			    lc__quote_id(row.name.data, row.name.size),
+			    d->inputs[i].name);
 	}
-	return lc__fill_put(change, &fill);
+	for (uint32_t i = 0; i < d->n; i++) {
+		return_if_error(lc__input_get(s, i, &row));
+		if (!same_bytes(&row.fingerprint, &d->inputs[i].fingerprint))
+			return lc__error(LC_STALE, 0,
+			    "declare: %s: input %s has "
+			    "another fingerprint than when it was declared",
+			    dir, d->inputs[i].name);
+	}
+	return LC_OK;
 }
 
 static lc_status
 declare(struct lc__change *change, void *ctx)
 {
 	const struct declaration *d = ctx;
+	const struct lc__fill_row fill = { .inputs = d->n };
 	struct lc__snapshot *s = &change->snapshot;
 	bool filled;
 
@@ -147,7 +128,16 @@ declare(struct lc__change *change, void *ctx)
 		return lc__error(LC_INVALID, 0,
 		    "declare: %s holds %llu records of plain puts", lc__env_dir(s->env),
 		    (unsigned long long)s->state.live);
-	return store(change, d);
+	for (size_t i = 0; i < d->n; i++) {
+		const lc_input *input = &d->inputs[i];
+		const struct lc__input_row row = {
+			.name = { input->name, strlen(input->name) },
+			.fingerprint = input->fingerprint,
+		};
+
+		return_if_error(lc__input_put(change, (uint32_t)i, &row));
+	}
+	return lc__fill_put(change, &fill);
 }
 
 /* LC_NOT_FOUND, without an error, if no inputs are declared. */
@@ -285,67 +275,45 @@ finish(struct lc__change *change, void *ctx)
 	return lc__fill_put(change, &fill);
 }
 
-/* The inputs that lc_inputs_finish() has locked, so that nobody opens one meanwhile. */
-struct finishing {
-	struct lc__env *env;
-	unsigned char *locked; /* 1 for each input that is locked */
-	uint32_t n;
-};
-
-static lc_status
-lock_unfinished(struct lc__snapshot *s, struct finishing *f)
-{
-	char name[LC_INPUT_NAME_MAX + 1];
-	struct lc__input_row row;
-
-	for (uint32_t i = 0; i < f->n; i++) {
-		return_if_error(lc__input_get(s, i, &row));
-		if (row.finished)
-			continue;
-		memcpy(name, row.name.data, row.name.size);
-		name[row.name.size] = '\0';
-		return_if_error(lc__input_lock(f->env, i, name));
-		f->locked[i] = 1;
-	}
-	return LC_OK;
-}
-
-static lc_status
-lock_for_finish(struct finishing *f)
-{
-	struct lc__fill_row fill;
-	struct lc__snapshot *s;
-	lc_status status;
-
-	return_if_error(lc__snapshot_take(f->env, &s));
-	status = lc__fill_get(s, &fill);
-	if (status == LC_NOT_FOUND)
-		status = lc__error(LC_INVALID, 0, "finish: %s has no inputs",
-		    lc__env_dir(f->env));
-	if (status == LC_OK) {
-		f->n = (uint32_t)fill.inputs;
-		f->locked = calloc(f->n, 1);
-		status = f->locked == NULL ? lc__no_memory("finish")
-					   : lock_unfinished(s, f);
-	}
-	lc__snapshot_give(s, 0);
-	return status;
-}
-
 lc_status
 lc_inputs_finish(lc_cache *cache)
 {
-	struct finishing f = { .env = cache->env };
+	unsigned char *locked = NULL; /* 1 for each input that is locked here */
+	struct lc__fill_row fill = { 0 };
+	struct lc__snapshot *s;
 	lc_status status;
 
 	return_if_error(lc__check_writable(cache, "finish"));
-	status = lock_for_finish(&f);
+	return_if_error(lc__snapshot_take(cache->env, &s));
+	status = lc__fill_get(s, &fill);
+	if (status == LC_NOT_FOUND)
+		status = lc__error(LC_INVALID, 0, "finish: %s has no inputs",
+		    lc__env_dir(cache->env));
+	if (status == LC_OK) {
+		locked = calloc(fill.inputs, 1);
+		status = locked == NULL ? lc__no_memory("finish") : LC_OK;
+	}
+	/* Lock those that are unfinished, so that nobody opens one meanwhile. */
+	for (uint32_t i = 0; i < fill.inputs && status == LC_OK; i++) {
+		char name[LC_INPUT_NAME_MAX + 1];
+		struct lc__input_row row;
+
+		status = lc__input_get(s, i, &row);
+		if (status != LC_OK || row.finished)
+			continue;
+		memcpy(name, row.name.data, row.name.size);
+		name[row.name.size] = '\0';
+		status = lc__input_lock(cache->env, i, name);
+		locked[i] = status == LC_OK;
+	}
+	lc__snapshot_give(s, 0);
+
 	if (status == LC_OK)
 		status = lc__change_run(cache->env, cache->options.durability, finish,
 		    NULL);
-	for (uint32_t i = 0; i < f.n; i++)
-		if (f.locked != NULL && f.locked[i])
+	for (uint32_t i = 0; locked != NULL && i < fill.inputs; i++)
+		if (locked[i])
 			lc__input_unlock(cache->env, i);
-	free(f.locked);
+	free(locked);
 	return status;
 }

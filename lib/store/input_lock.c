@@ -60,52 +60,40 @@ check_regular(int fd, const char *path)
 	return lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 }
 
-/* A descriptor that can only read holds no locks, so it may be closed. */
+/* Open the file, to lock or only to ask. A descriptor that can only read holds no locks, so
+ * it may be closed. LC_NO_FILE, without an error, if nobody has needed the file so far and
+ * it is only to ask. */
 static lc_status
-open_to_write(struct lc__input_locks *locks, const char *path)
+open_file(struct lc__env *env, bool to_lock)
 {
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
+	lc_status status;
+	char *path;
 	int fd;
 
-	if (locks->writable)
+	if (to_lock ? locks->writable : locks->fd != -1)
 		return LC_OK;
-	fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
-	return_if_error(check_regular(fd, path));
-	lc__share_new_path(path, fd);
+	path = lc__path_join(lc__env_path(env), FILE_NAME);
+	if (path == NULL)
+		return lc__no_memory("inputs");
+	if (to_lock)
+		fd = lc__open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0666);
+	else
+		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+	if (fd == -1 && errno == ENOENT && !to_lock)
+		status = LC_NO_FILE;
+	else
+		status = check_regular(fd, path);
+	if (status == LC_OK && to_lock)
+		lc__share_new_path(path, fd);
+	free(path);
+	if (status != LC_OK)
+		return status;
 	if (locks->fd != -1)
 		close(locks->fd);
 	locks->fd = fd;
-	locks->writable = true;
+	locks->writable = to_lock;
 	return LC_OK;
-}
-
-/* LC_NO_FILE, without an error, if nobody has needed the file so far. */
-static lc_status
-open_to_ask(struct lc__input_locks *locks, const char *path)
-{
-	int fd;
-
-	if (locks->fd != -1)
-		return LC_OK;
-	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	if (fd == -1 && errno == ENOENT)
-		return LC_NO_FILE;
-	return_if_error(check_regular(fd, path));
-	locks->fd = fd;
-	return LC_OK;
-}
-
-static lc_status
-with_path(struct lc__env *env,
-    lc_status (*fn)(struct lc__input_locks *locks, const char *path))
-{
-	char *path = lc__path_join(lc__env_path(env), FILE_NAME);
-	lc_status status;
-
-	if (path == NULL)
-		return lc__no_memory("inputs");
-	status = fn(&lc__module_of(env)->locks, path);
-	free(path);
-	return status;
 }
 
 /* @p n bytes from @p first on; 0 means all bytes. */
@@ -126,7 +114,7 @@ lock(struct lc__env *env, uint64_t first, uint64_t n, const char *what)
 	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 	struct flock take = range(F_WRLCK, first, n);
 
-	return_if_error(with_path(env, open_to_write));
+	return_if_error(open_file(env, true));
 	if (fcntl(locks->fd, F_SETLK, &take) == 0)
 		return LC_OK;
 	if (errno != EAGAIN && errno != EACCES)
@@ -148,39 +136,29 @@ unlock(struct lc__env *env, uint64_t first, uint64_t n)
 
 /* ---- one input ------------------------------------------------------------ */
 
-static lc_status
-reserve_locked(struct lc__input_locks *locks, uint32_t input)
-{
-	const size_t before = locks->room;
-
-	return_if_error(
-	    lc__array_reserve(&locks->held, &locks->room, (size_t)input + 1, "inputs"));
-	memset(locks->held + before, 0, locks->room - before);
-	return LC_OK;
-}
-
-static lc_status
-lock_input_locked(struct lc__env *env, uint32_t input, const char *name)
-{
-	struct lc__input_locks *locks = &lc__module_of(env)->locks;
-
-	return_if_error(reserve_locked(locks, input));
-	if (locks->all || locks->held[input])
-		return lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
-		    lc__env_dir(env), name);
-	return_if_error(lock(env, input, 1, name));
-	locks->held[input] = 1;
-	locks->count++;
-	return LC_OK;
-}
-
 lc_status
 lc__input_lock(struct lc__env *env, uint32_t input, const char *name)
 {
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 	lc_status status;
+	size_t before;
 
 	lc__env_lock(env);
-	status = lock_input_locked(env, input, name);
+	before = locks->room;
+	status = lc__array_reserve(&locks->held, &locks->room, (size_t)input + 1,
+	    "inputs");
+	if (status == LC_OK) {
+		memset(locks->held + before, 0, locks->room - before);
+		if (locks->all || locks->held[input])
+			status = lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
+			    lc__env_dir(env), name);
+		else
+			status = lock(env, input, 1, name);
+	}
+	if (status == LC_OK) {
+		locks->held[input] = 1;
+		locks->count++;
+	}
 	lc__env_unlock(env);
 	return status;
 }
@@ -201,26 +179,20 @@ lc__input_unlock(struct lc__env *env, uint32_t input)
 
 /* ---- all inputs ----------------------------------------------------------- */
 
-static lc_status
-lock_all_locked(struct lc__env *env, const char *operation)
-{
-	struct lc__input_locks *locks = &lc__module_of(env)->locks;
-
-	if (locks->all || locks->count > 0)
-		return lc__error(LC_BUSY, 0, "%s: %s: this process writes inputs of it",
-		    lc__env_dir(env), operation);
-	return_if_error(lock(env, 0, 0, operation));
-	locks->all = true;
-	return LC_OK;
-}
-
 lc_status
 lc__input_lock_all(struct lc__env *env, const char *operation)
 {
+	struct lc__input_locks *locks = &lc__module_of(env)->locks;
 	lc_status status;
 
 	lc__env_lock(env);
-	status = lock_all_locked(env, operation);
+	if (locks->all || locks->count > 0)
+		status = lc__error(LC_BUSY, 0, "%s: %s: this process writes inputs of it",
+		    lc__env_dir(env), operation);
+	else
+		status = lock(env, 0, 0, operation);
+	if (status == LC_OK)
+		locks->all = true;
 	lc__env_unlock(env);
 	return status;
 }
@@ -264,30 +236,21 @@ ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 	return LC_OK;
 }
 
-static lc_status
-list_locked(struct lc__env *env, uint32_t n, unsigned char *held)
-{
-	const struct lc__input_locks *locks = &lc__module_of(env)->locks;
-
-	lc_status status = with_path(env, open_to_ask);
-
-	if (status == LC_OK)
-		status = ask(env, 0, n, held);
-	if (status != LC_OK && status != LC_NO_FILE)
-		return status;
-	for (uint32_t i = 0; i < n; i++)
-		if (locks->all || (i < locks->room && locks->held[i]))
-			held[i] = 1;
-	return LC_OK;
-}
-
 lc_status
 lc__input_locks_list(struct lc__env *env, uint32_t n, unsigned char *held)
 {
+	const struct lc__input_locks *locks = &lc__module_of(env)->locks;
 	lc_status status;
 
 	lc__env_lock(env);
-	status = list_locked(env, n, held);
+	status = open_file(env, false);
+	if (status == LC_OK)
+		status = ask(env, 0, n, held);
+	else if (status == LC_NO_FILE)
+		status = LC_OK;
+	for (uint32_t i = 0; i < n && status == LC_OK; i++)
+		if (locks->all || (i < locks->room && locks->held[i]))
+			held[i] = 1;
 	lc__env_unlock(env);
 	return status;
 }

@@ -12,27 +12,6 @@
 
 enum { head_size = 40, flag_finished = 1 };
 
-static bool
-encode_input(const struct lc__input_row *row, uint32_t index, struct lc__buf *out)
-{
-	unsigned char head[head_size];
-
-	lc__set64(head, row->chunks);
-	lc__set64(head + 8, row->records);
-	lc__set64(head + 16, row->length);
-	lc__set32(head + 24, row->finished ? flag_finished : 0);
-	lc__set32(head + 28, (uint32_t)row->name.size);
-	lc__set32(head + 32, (uint32_t)row->fingerprint.size);
-	lc__set32(head + 36, (uint32_t)row->cursor.size);
-	lc__buf_append(out, head, sizeof(head));
-	lc__buf_append(out, row->name.data, row->name.size);
-	lc__buf_append(out, row->fingerprint.data, row->fingerprint.size);
-	lc__buf_append(out, row->cursor.data, row->cursor.size);
-	if (!out->failed)
-		lc__buf_append64(out, lc__row_sum(out->data, out->size, index));
-	return !out->failed;
-}
-
 bool
 lc__input_decode(const void *bytes, size_t size, uint32_t index,
     struct lc__input_row *out)
@@ -82,13 +61,25 @@ lc_status
 lc__input_put(struct lc__change *change, uint32_t index, const struct lc__input_row *row)
 {
 	struct lc__buf bytes = { 0 };
+	unsigned char head[head_size];
 	lc_status status;
 
-	if (!encode_input(row, index, &bytes))
-		status = lc__no_memory("inputs");
-	else
-		status = lc__txn_put(change->snapshot.txn, LC__INPUT, index, bytes.data,
-		    bytes.size);
+	lc__set64(head, row->chunks);
+	lc__set64(head + 8, row->records);
+	lc__set64(head + 16, row->length);
+	lc__set32(head + 24, row->finished ? flag_finished : 0);
+	lc__set32(head + 28, (uint32_t)row->name.size);
+	lc__set32(head + 32, (uint32_t)row->fingerprint.size);
+	lc__set32(head + 36, (uint32_t)row->cursor.size);
+	lc__buf_append(&bytes, head, sizeof(head));
+	lc__buf_append(&bytes, row->name.data, row->name.size);
+	lc__buf_append(&bytes, row->fingerprint.data, row->fingerprint.size);
+	lc__buf_append(&bytes, row->cursor.data, row->cursor.size);
+	if (!bytes.failed)
+		lc__buf_append64(&bytes, lc__row_sum(bytes.data, bytes.size, index));
+	status = bytes.failed
+	    ? lc__no_memory("inputs")
+	    : lc__txn_put(change->snapshot.txn, LC__INPUT, index, bytes.data, bytes.size);
 	lc__buf_free(&bytes);
 	return status;
 }
@@ -139,17 +130,6 @@ decode_numbers(const unsigned char *bytes, size_t size, uint64_t seed, uint64_t 
 	for (size_t i = 0; i < n; i++)
 		numbers[i] = lc__get64(bytes + 8 * i);
 	return true;
-}
-
-static void
-encode_fill(const struct lc__fill_row *row, unsigned char out[LC__FILL_ROW])
-{
-	const uint64_t numbers[] = { row->inputs, row->finished, row->committed,
-		row->published, row->records, row->length, row->prefix_hash,
-		row->rounds.round, row->rounds.input };
-
-	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), lc__row_seed("fill"),
-	    out);
 }
 
 bool
@@ -214,24 +194,17 @@ lc__fill_get(struct lc__snapshot *s, struct lc__fill_row *out)
 lc_status
 lc__fill_put(struct lc__change *change, const struct lc__fill_row *row)
 {
+	const uint64_t numbers[] = { row->inputs, row->finished, row->committed,
+		row->published, row->records, row->length, row->prefix_hash,
+		row->rounds.round, row->rounds.input };
 	unsigned char bytes[LC__FILL_ROW];
 
-	encode_fill(row, bytes);
+	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), lc__row_seed("fill"),
+	    bytes);
 	return lc__txn_put_meta(change->snapshot.txn, "fill", bytes, sizeof(bytes));
 }
 
 /* ---- the rows of the order ----------------------------------------------- */
-
-static void
-encode_order(const struct lc__order_row *row, uint64_t key,
-    unsigned char out[LC__ORDER_ROW])
-{
-	const uint64_t numbers[] = { row->chunk, row->input, row->ordinal,
-		row->first_record, row->records, row->first_unit, row->length,
-		row->digest, row->prefix_hash };
-
-	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), key, out);
-}
 
 bool
 lc__order_decode(const void *bytes, size_t size, uint64_t key, struct lc__order_row *out)
@@ -291,9 +264,12 @@ lc__order_get_waiting(struct lc__snapshot *s, uint32_t input, uint64_t ordinal,
 static lc_status
 put_order_row(struct lc__change *change, uint64_t key, const struct lc__order_row *row)
 {
+	const uint64_t numbers[] = { row->chunk, row->input, row->ordinal,
+		row->first_record, row->records, row->first_unit, row->length,
+		row->digest, row->prefix_hash };
 	unsigned char bytes[LC__ORDER_ROW];
 
-	encode_order(row, key, bytes);
+	encode_numbers(numbers, sizeof(numbers) / sizeof(*numbers), key, bytes);
 	return lc__txn_put(change->snapshot.txn, LC__ORDER, key, bytes, sizeof(bytes));
 }
 

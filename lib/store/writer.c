@@ -32,25 +32,6 @@ struct lc_writer {
 
 /* ---- opening -------------------------------------------------------------- */
 
-static void
-take_over(struct lc_writer *w, uint32_t index, const struct lc__input_row *row)
-{
-	memcpy(w->name, row->name.data, row->name.size);
-	memcpy(w->fingerprint, row->fingerprint.data, row->fingerprint.size);
-	memcpy(w->cursor, row->cursor.data, row->cursor.size);
-	w->info = (lc_input_info){
-		.index = index,
-		.name = w->name,
-		.fingerprint = { w->fingerprint, row->fingerprint.size },
-		.cursor = { w->cursor, row->cursor.size },
-		.chunks = row->chunks,
-		.records = row->records,
-		.length = row->length,
-		.finished = row->finished,
-		.held = 1,
-	};
-}
-
 /* Read the input's row. */
 static lc_status
 find(struct lc_writer *w, const char *name)
@@ -62,8 +43,22 @@ find(struct lc_writer *w, const char *name)
 
 	return_if_error(lc__snapshot_take(w->cache->env, &s));
 	status = lc__input_find(s, name, &index, &row);
-	if (status == LC_OK)
-		take_over(w, index, &row);
+	if (status == LC_OK) {
+		memcpy(w->name, row.name.data, row.name.size);
+		memcpy(w->fingerprint, row.fingerprint.data, row.fingerprint.size);
+		memcpy(w->cursor, row.cursor.data, row.cursor.size);
+		w->info = (lc_input_info){
+			.index = index,
+			.name = w->name,
+			.fingerprint = { w->fingerprint, row.fingerprint.size },
+			.cursor = { w->cursor, row.cursor.size },
+			.chunks = row.chunks,
+			.records = row.records,
+			.length = row.length,
+			.finished = row.finished,
+			.held = 1,
+		};
+	}
 	lc__snapshot_give(s, 0);
 	return status != LC_NOT_FOUND
 	    ? status
@@ -71,31 +66,24 @@ find(struct lc_writer *w, const char *name)
 		  lc__env_dir(w->cache->env), lc__quote_id(name, strlen(name)));
 }
 
-/* A writer that was killed during its commit may have stored it without telling LMDB's
- * readers. The next write transaction of any process tells them. */
-static lc_status
-settle_last_commit(struct lc__env *env)
-{
-	struct lc__txn *txn;
-
-	return_if_error(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
-	lc__txn_abort(txn);
-	return LC_OK;
-}
-
 /* Lock the input, then read it again: its last holder may have committed since. */
 static lc_status
 lock_input(struct lc_writer *w, const char *name)
 {
+	struct lc__txn *txn;
 	uint32_t index;
 	lc_status status;
 
 	return_if_error(find(w, name));
 	index = w->info.index;
 	return_if_error(lc__input_lock(w->cache->env, index, name));
-	status = settle_last_commit(w->cache->env);
-	if (status == LC_OK)
+	/* A writer that was killed during its commit may have stored it without telling
+	 * LMDB's readers. The next write transaction of any process tells them. */
+	status = lc__txn_begin_write(w->cache->env, LC_DURABLE_FULL, &txn);
+	if (status == LC_OK) {
+		lc__txn_abort(txn);
 		status = find(w, name);
+	}
 	if (status == LC_OK && w->info.index != index)
 		status = lc__error(LC_BUSY, 0, "%s: inputs are being declared",
 		    lc__env_dir(w->cache->env));
@@ -146,20 +134,6 @@ check_usable(const struct lc_writer *w)
 	return LC_OK;
 }
 
-/* Make room for one more record. */
-static lc_status
-reserve(struct lc_writer *w, size_t size)
-{
-	size_t room = w->pending.room ? w->pending.room : (size_t)1 << 20;
-
-	if (size == 0 || size >= CHUNK_LIMIT || w->pending.used + size >= CHUNK_LIMIT)
-		return lc__error(LC_INVALID, 0,
-		    "the chunk would take 512 MiB: commit before");
-	while (room < w->pending.used + size)
-		room *= 2;
-	return lc__pending_reserve(&w->pending, room);
-}
-
 static lc_status
 add(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
@@ -167,11 +141,17 @@ add(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 	const uint64_t hash = lc__run_hash(lc__env_seed(w->cache->env), draft->id.data,
 	    draft->id.size);
 	const size_t size = lc__record_size(draft);
+	size_t room = w->pending.room ? w->pending.room : (size_t)1 << 20;
 
 	if (lc__pending_find(&w->pending, hash, draft->id.data, draft->id.size) != NULL)
 		return lc__error(LC_EXISTS, 0, "put: %s: the chunk has it already",
 		    lc__quote_id(draft->id.data, draft->id.size));
-	return_if_error(reserve(w, size));
+	if (size == 0 || size >= CHUNK_LIMIT || w->pending.used + size >= CHUNK_LIMIT)
+		return lc__error(LC_INVALID, 0,
+		    "the chunk would take 512 MiB: commit before");
+	while (room < w->pending.used + size)
+		room *= 2;
+	return_if_error(lc__pending_reserve(&w->pending, room));
 	return_if_error(lc__pending_add(&w->pending, hash, draft, size, known));
 	w->digest = lc__digest_add(w->digest, lc__digest(draft));
 	return LC_OK;
