@@ -99,19 +99,6 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* An input replaces nothing. If the look-up failed, nobody can say that the key is new:
- * refuse it too. */
-static lc_status
-refuse_existing(const struct commit *c, const struct lc__lookup *lookup, lc_status found)
-{
-	if (found == LC_NOT_FOUND)
-		return LC_OK;
-	return found != LC_OK
-	    ? found
-	    : lc__error(LC_EXISTS, 0, "%s: key %s is in the module already",
-		  c->step->name, lc__quote_id(lookup->id.data, lookup->id.size));
-}
-
 /* Find the record that an item replaces, and note that it dies. */
 static lc_status
 find_replaced(struct commit *c, uint32_t i)
@@ -123,8 +110,14 @@ find_replaced(struct commit *c, uint32_t i)
 	};
 	const lc_status status = lc__index_find(&c->change->snapshot, &lookup, true);
 
-	if (c->step != NULL)
-		return refuse_existing(c, &lookup, status);
+	if (c->step != NULL) {
+		/* An input replaces nothing. If the look-up failed, nobody can say that
+		 * the key is new: refuse it too. */
+		if (status != LC_OK)
+			return status == LC_NOT_FOUND ? LC_OK : status;
+		return lc__error(LC_EXISTS, 0, "%s: key %s is in the module already",
+		    c->step->name, lc__quote_id(lookup.id.data, lookup.id.size));
+	}
 	/* Damage may be replaced: that is its cure. Its size and checksum cannot be read,
 	 * so 0 bytes die; the location stands in for the checksum, since no other record
 	 * has it. */
@@ -237,20 +230,6 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 	return LC_OK;
 }
 
-/* Count the records into the ledger row and the directory. */
-static void
-lay_out(struct commit *c, struct lc__directory_build *directory)
-{
-	for (uint32_t i = 0; i < c->count; i++) {
-		const struct item *item = &c->items[i];
-
-		if (c->entries[i].location & LC__TOMBSTONE)
-			continue;
-		lc__ledger_count(&c->row, item->size, item->length);
-		lc__directory_add(directory, item->size, item->length);
-	}
-}
-
 static lc_status
 add_chunk(struct commit *c, const struct lc__directory_build *directory)
 {
@@ -270,6 +249,7 @@ add_chunk(struct commit *c, const struct lc__directory_build *directory)
 	return lc__change_put_ledger(c->change, chunk, &c->row);
 }
 
+/* Count the records into the ledger row and the directory, then write the chunk. */
 static lc_status
 write_chunk(struct commit *c)
 {
@@ -278,7 +258,14 @@ write_chunk(struct commit *c)
 	};
 	lc_status status = LC_OK;
 
-	lay_out(c, &directory);
+	for (uint32_t i = 0; i < c->count; i++) {
+		const struct item *item = &c->items[i];
+
+		if (c->entries[i].location & LC__TOMBSTONE)
+			continue;
+		lc__ledger_count(&c->row, item->size, item->length);
+		lc__directory_add(&directory, item->size, item->length);
+	}
 	if (c->row.records > 0)
 		status = add_chunk(c, &directory);
 	lc__directory_free(&directory);
@@ -339,16 +326,6 @@ write_counts(struct commit *c)
 	sum.evicted_records += c->evicted.records;
 	sum.evicted_bytes += c->evicted.bytes;
 	return lc__counters_store(c->change->snapshot.txn, &sum);
-}
-
-/* The counters are stored now: count this commit's duration for the next one. */
-static void
-finish_counts(struct lc__env *env, const struct commit *c, uint64_t started_ns)
-{
-	lc__env_lock(env);
-	lc__counters_duration(&lc__module_of(env)->counts, lc__clock_ns() - started_ns);
-	lc__reads_forget_locked(&lc__module_of(env)->reads, c->nreads);
-	lc__env_unlock(env);
 }
 
 /* Give back the counters that the last try took, if there was one. */
@@ -425,8 +402,16 @@ lc__commit(struct lc__env *env, const struct lc__pending *pending,
 		lc__schemas_stored(lc__module_of(env)->schemas, pending->schemas[i].known,
 		    c.schema_ids[i]);
 	settle_counts(env, &c, status == LC_OK);
-	if (status == LC_OK)
-		finish_counts(env, &c, started_ns);
+	if (status == LC_OK) {
+		struct lc__module *module = lc__module_of(env);
+
+		/* This commit has stored the counters: the next one stores how long it
+		 * took. */
+		lc__env_lock(env);
+		lc__counters_duration(&module->counts, lc__clock_ns() - started_ns);
+		lc__reads_forget_locked(&module->reads, c.nreads);
+		lc__env_unlock(env);
+	}
 	free(c.items);
 	free(c.entries);
 	free(c.dead);

@@ -110,32 +110,6 @@ lc_result_fail(lc_results *results, size_t j, const char *why)
 		    why != NULL ? why : "it cannot be computed");
 }
 
-/* Fail the results that the function left unset; @p status is what it returned. */
-static void
-results_end(lc_results *results, lc_status status)
-{
-	char why[80];
-
-	if (status == LC_OK)
-		snprintf(why, sizeof(why), "the function set no result");
-	else
-		snprintf(why, sizeof(why), "the function returned '%s'",
-		    lc_status_name(status));
-	for (size_t j = 0; j < results->n; j++)
-		if (results->items[j].state == RESULT_UNSET)
-			fail_result(&results->items[j], LC_FAILED, why);
-}
-
-static void
-results_free(lc_results *results)
-{
-	for (size_t j = 0; j < results->n; j++) {
-		lc__block_drop(results->items[j].record.block);
-		free(results->items[j].why);
-	}
-	free(results->items);
-}
-
 /* The status of an item without an answer. */
 #define UNDECIDED ((lc_status)-1)
 
@@ -289,7 +263,7 @@ take_result(struct compute *c, struct lc__want *want, const struct result *resul
 	    (struct lc__inflight_outcome){ result->record.block, result->record.known });
 }
 
-/* Call the function for @p n keys. */
+/* Call the function for @p n keys, and take its results. */
 static lc_status
 call_fn(struct compute *c, size_t n)
 {
@@ -301,7 +275,9 @@ call_fn(struct compute *c, size_t n)
 		.n = n,
 		.items = calloc(n, sizeof(*results.items)),
 	};
+	char why[80] = "the function set no result";
 	size_t j = 0;
+	lc_status status;
 
 	if (missing == NULL || results.items == NULL) {
 		free(results.items);
@@ -311,11 +287,24 @@ call_fn(struct compute *c, size_t n)
 	for (size_t i = 0; i < c->n; i++)
 		if (is_missing(c, i))
 			missing[j++] = c->wants[i].at;
-	results_end(&results, c->fn(c->ctx, c->keys, missing, n, &results));
-	for (size_t i = 0, r = 0; i < c->n && r < n; i++)
+
+	status = c->fn(c->ctx, c->keys, missing, n, &results);
+	if (status != LC_OK)
+		snprintf(why, sizeof(why), "the function returned '%s'",
+		    lc_status_name(status));
+	for (j = 0; j < n; j++)
+		if (results.items[j].state == RESULT_UNSET)
+			fail_result(&results.items[j], LC_FAILED, why);
+
+	j = 0;
+	for (size_t i = 0; i < c->n && j < n; i++)
 		if (is_missing(c, i))
-			take_result(c, &c->wants[i], &results.items[r++]);
-	results_free(&results);
+			take_result(c, &c->wants[i], &results.items[j++]);
+	for (j = 0; j < n; j++) {
+		lc__block_drop(results.items[j].record.block);
+		free(results.items[j].why);
+	}
+	free(results.items);
 	free(missing);
 	return LC_OK;
 }
@@ -407,57 +396,46 @@ run_round(struct compute *c)
 	return LC_OK;
 }
 
-static void
-decide(struct compute *c, size_t n)
-{
-	lc_status status = list_wants(c, n);
-
-	while (status == LC_OK && c->n > 0)
-		status = run_round(c);
-	if (status != LC_OK)
-		for (size_t i = 0; i < n; i++)
-			if (c->out[i].status == UNDECIDED)
-				fail_item(c, i, status);
-	free(c->wants);
-}
-
-/* Go on after a batch that did not hold everything. */
-static lc_status
-complete(struct compute *c, size_t n, lc_status status)
-{
-	lc_error batch = { .status = status };
-
-	if (status != LC_OK)
-		batch = *lc_last_error();
-	for (size_t i = 0; i < n; i++)
-		if (c->out[i].status != LC_OK)
-			sort_out(c, i, &batch);
-	decide(c, n);
-	if (c->failed == 0)
-		return LC_OK;
-	(void)lc__error_raise(&c->first);
-	return lc__error_prefix("get or compute: %zu of %zu failed; key %s", c->failed, n,
-	    lc__quote_id(c->keys[c->first_at].data, c->keys[c->first_at].size));
-}
-
 lc_status
 lc_get_or_compute(lc_cache *cache, const lc_id *keys, size_t n, lc_compute_fn fn,
     void *ctx, lc_view *out)
 {
 	const uint64_t number = lc__inflight_number(cache->inflight);
+	struct compute c;
+	lc_error batch;
 	size_t n_missing = 0;
-	const lc_status status = lc_get_batch(cache, n, keys, out, NULL, &n_missing);
+	lc_status status = lc_get_batch(cache, n, keys, out, NULL, &n_missing);
 
 	if (status == LC_OK && n_missing == 0)
 		return LC_OK;
-	return complete(
-	    &(struct compute){
+
+	/* Go on with what the batch did not hold. */
+	c = (struct compute){
 		.cache = cache,
 		.keys = keys,
 		.fn = fn,
 		.ctx = ctx,
 		.out = out,
 		.number = number,
-	    },
-	    n, status);
+	};
+	if (status != LC_OK)
+		batch = *lc_last_error();
+	else
+		batch.status = LC_OK;
+	for (size_t i = 0; i < n; i++)
+		if (out[i].status != LC_OK)
+			sort_out(&c, i, &batch);
+	status = list_wants(&c, n);
+	while (status == LC_OK && c.n > 0)
+		status = run_round(&c);
+	if (status != LC_OK)
+		for (size_t i = 0; i < n; i++)
+			if (out[i].status == UNDECIDED)
+				fail_item(&c, i, status);
+	free(c.wants);
+	if (c.failed == 0)
+		return LC_OK;
+	(void)lc__error_raise(&c.first);
+	return lc__error_prefix("get or compute: %zu of %zu failed; key %s", c.failed, n,
+	    lc__quote_id(keys[c.first_at].data, keys[c.first_at].size));
 }

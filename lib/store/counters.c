@@ -32,17 +32,6 @@ step_of(uint64_t us)
 	return power * 4 - 4 + (unsigned)(us >> (power - 2) & 3);
 }
 
-/* The longest duration of a bucket, in us. */
-static uint64_t
-step_end(unsigned step)
-{
-	const unsigned power = step / 4 + 1;
-
-	if (step < 4)
-		return step;
-	return (((uint64_t)4 + step % 4 + 1) << (power - 2)) - 1;
-}
-
 void
 lc__counters_duration(struct lc__counters *counts, uint64_t ns)
 {
@@ -139,7 +128,10 @@ lc__counters_percentile(const struct lc__counters *counts, uint64_t of_1000)
 		if (seen * 1000 >= total * of_1000)
 			break;
 	}
-	return step_end(step);
+	/* The longest duration of this bucket. */
+	if (step < 4)
+		return step;
+	return (((uint64_t)4 + step % 4 + 1) << (step / 4 - 1)) - 1;
 }
 
 /* ---- the usage row ------------------------------------------------------- */
@@ -205,48 +197,37 @@ add(uint64_t *sum, uint64_t n, int sign)
 		*sum = *sum < n ? 0 : *sum - n;
 }
 
-static void
-count_tensor(struct lc__schema_usage *usage, const lc_tensor *tensor,
-    const struct lc__record_part *part, int sign)
-{
-	add(&usage->raw_bytes, tensor->nbytes, sign);
-	add(&usage->stored_bytes, part->size, sign);
-	add(&usage->tensors[part->codec], 1, sign);
-}
-
-static lc_status
-count_many(struct lc__schema_usage *usage, const struct lc__record *record,
-    const struct lc__schema *schema, int sign)
-{
-	lc_tensor *tensors = calloc(schema->tensors + 1, sizeof(*tensors));
-	struct lc__record_part *parts = calloc(schema->tensors + 1, sizeof(*parts));
-	const bool ok = tensors != NULL && parts != NULL;
-
-	if (ok)
-		lc__record_tensors(record, schema, 0, tensors, parts);
-	for (uint32_t i = 0; ok && i < schema->tensors; i++)
-		count_tensor(usage, &tensors[i], &parts[i], sign);
-	free(tensors);
-	free(parts);
-	return ok ? LC_OK : lc__no_memory("usage");
-}
-
 lc_status
 lc__usage_count(struct lc__usage *usage, const struct lc__record *record,
     const struct lc__schema *schema, int sign)
 {
 	struct lc__schema_usage *mine;
-	struct lc__record_part part;
-	lc_tensor tensor;
+	struct lc__record_part one_part, *parts = &one_part;
+	lc_tensor one_tensor, *tensors = &one_tensor;
 
 	return_if_error(reserve(usage, record->schema + 1));
 	mine = &usage->schemas[record->schema];
 	usage->changed = true;
 	add(&mine->records, 1, sign);
-	if (schema->tensors != 1)
-		return count_many(mine, record, schema, sign);
-	lc__record_tensors(record, schema, 0, &tensor, &part);
-	count_tensor(mine, &tensor, &part, sign);
+	if (schema->tensors > 1) {
+		tensors = calloc(schema->tensors, sizeof(*tensors));
+		parts = calloc(schema->tensors, sizeof(*parts));
+	}
+	if (tensors == NULL || parts == NULL) {
+		free(tensors);
+		free(parts);
+		return lc__no_memory("usage");
+	}
+	lc__record_tensors(record, schema, 0, tensors, parts);
+	for (uint32_t i = 0; i < schema->tensors; i++) {
+		add(&mine->raw_bytes, tensors[i].nbytes, sign);
+		add(&mine->stored_bytes, parts[i].size, sign);
+		add(&mine->tensors[parts[i].codec], 1, sign);
+	}
+	if (schema->tensors > 1) {
+		free(tensors);
+		free(parts);
+	}
 	return LC_OK;
 }
 
@@ -352,31 +333,25 @@ lc__counters_settle(struct lc__env *env, const struct lc__counters *taken, bool 
 	lc__env_unlock(env);
 }
 
-static lc_status
-save(struct lc__env *env, const struct lc__counters *counts)
-{
-	struct lc__txn *txn;
-	lc_status status;
-
-	return_if_error(lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn));
-	status = lc__counters_store(txn, counts);
-	if (status == LC_OK)
-		return lc__txn_commit(txn);
-	lc__txn_abort(txn);
-	return status;
-}
-
 lc_status
 lc__counters_save(struct lc__env *env)
 {
 	static const struct lc__counters nothing;
 	struct lc__counters counts;
+	struct lc__txn *txn;
 	lc_status status;
 
 	lc__counters_take(env, &counts);
 	if (memcmp(&counts, &nothing, sizeof(counts)) == 0)
 		return LC_OK;
-	status = save(env, &counts);
+	status = lc__txn_begin_write(env, LC_DURABLE_RELAXED, &txn);
+	if (status == LC_OK) {
+		status = lc__counters_store(txn, &counts);
+		if (status == LC_OK)
+			status = lc__txn_commit(txn);
+		else
+			lc__txn_abort(txn);
+	}
 	lc__counters_settle(env, &counts, status == LC_OK);
 	return status;
 }

@@ -119,18 +119,6 @@ bury_live(struct eviction *e)
 	return status;
 }
 
-static lc_status
-drop_victims(struct eviction *e, struct lc__evicted *out)
-{
-	for (unsigned i = 0; i < e->nvictims; i++)
-		return_if_error(lc__change_drop_chunk(e->change, e->victims[i].id,
-		    &e->victims[i].row));
-	out->chunks += e->nvictims;
-	out->records += e->live.count;
-	out->bytes += e->live.bytes;
-	return LC_OK;
-}
-
 /* How many bytes may go at once: at least as many as the newest chunk brought. */
 static uint64_t
 bytes_limit(struct lc__snapshot *s)
@@ -163,8 +151,14 @@ lc__evict(struct lc__change *change, uint64_t max_bytes, lc_evict how,
 		status = choose(e, max_bytes, bytes_limit(&change->snapshot));
 	if (status == LC_OK)
 		status = bury_live(e);
-	if (status == LC_OK)
-		status = drop_victims(e, out);
+	for (unsigned i = 0; i < e->nvictims && status == LC_OK; i++)
+		status = lc__change_drop_chunk(change, e->victims[i].id,
+		    &e->victims[i].row);
+	if (status == LC_OK) {
+		out->chunks += e->nvictims;
+		out->records += e->live.count;
+		out->bytes += e->live.bytes;
+	}
 	lc__live_free(&e->live);
 	free(e->candidates);
 	free(e);

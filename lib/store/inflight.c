@@ -115,34 +115,7 @@ reserve_locked(struct lc__inflight *inflight, size_t more)
 	return LC_OK;
 }
 
-/* Remove a claim from the table, so that no other call finds it. */
-static void
-end_claim_locked(struct lc__inflight *inflight, struct lc__inflight_key *claim)
-{
-	*find_link_locked(inflight, &claim->id, claim->hash) = claim->chain;
-	claim->over = true;
-	inflight->count--;
-	if (inflight->count == 0) {
-		free(inflight->slots);
-		inflight->slots = NULL;
-		inflight->nslots = 0;
-	}
-}
-
 /* ---- claiming --------------------------------------------------------------- */
-
-static struct lc__inflight_key *
-new_claim(const struct lc__inflight_call *call, const struct lc__want *want)
-{
-	struct lc__inflight_key *claim = calloc(1, sizeof(*claim));
-
-	if (claim == NULL)
-		return NULL;
-	claim->call = call;
-	claim->id = want->id;
-	claim->hash = want->hash;
-	return claim;
-}
 
 static lc_status
 claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *call,
@@ -153,9 +126,14 @@ claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *
 	    want->hash);
 
 	if (*link == NULL) {
-		*link = new_claim(call, want);
-		if (*link == NULL)
+		struct lc__inflight_key *claim = calloc(1, sizeof(*claim));
+
+		if (claim == NULL)
 			return lc__no_memory("get or compute");
+		claim->call = call;
+		claim->id = want->id;
+		claim->hash = want->hash;
+		*link = claim;
 		inflight->count++;
 	}
 	want->claim = *link;
@@ -168,12 +146,25 @@ claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *
 	return LC_OK;
 }
 
+/* Remove a call's claims from the table, so that no other call finds them, and wake those
+ * who wait for them. */
 static void
 publish_locked(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 {
-	for (size_t i = 0; i < n; i++)
-		if (wants[i].mine && !wants[i].claim->over)
-			end_claim_locked(inflight, wants[i].claim);
+	for (size_t i = 0; i < n; i++) {
+		struct lc__inflight_key *claim = wants[i].claim;
+
+		if (!wants[i].mine || claim->over)
+			continue;
+		*find_link_locked(inflight, &claim->id, claim->hash) = claim->chain;
+		claim->over = true;
+		inflight->count--;
+		if (inflight->count == 0) {
+			free(inflight->slots);
+			inflight->slots = NULL;
+			inflight->nslots = 0;
+		}
+	}
 	atomic_fetch_add_explicit(&inflight->number, 1, memory_order_release);
 	pthread_cond_broadcast(&inflight->published);
 }
@@ -260,33 +251,25 @@ is_circular_locked(const struct lc__inflight *inflight,
 	return false;
 }
 
-static void
-wait_locked(struct lc__inflight *inflight, struct lc__inflight_call *call,
-    const struct lc__inflight_key *claim)
-{
-	struct lc__inflight_call **link = &inflight->waits;
-
-	call->waiting = claim;
-	call->next = inflight->waits;
-	inflight->waits = call;
-	while (!claim->over)
-		pthread_cond_wait(&inflight->published, &inflight->lock);
-	while (*link != call)
-		link = &(*link)->next;
-	*link = call->next;
-	call->waiting = NULL;
-}
-
 lc_status
 lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
     const struct lc__want *want, struct lc__inflight_outcome *out)
 {
+	struct lc__inflight_call **link = &inflight->waits;
 	bool circular;
 
 	pthread_mutex_lock(&inflight->lock);
 	circular = is_circular_locked(inflight, want->claim);
 	if (!circular) {
-		wait_locked(inflight, call, want->claim);
+		call->waiting = want->claim;
+		call->next = inflight->waits;
+		inflight->waits = call;
+		while (!want->claim->over)
+			pthread_cond_wait(&inflight->published, &inflight->lock);
+		while (*link != call)
+			link = &(*link)->next;
+		*link = call->next;
+		call->waiting = NULL;
 		*out = want->claim->outcome;
 	}
 	pthread_mutex_unlock(&inflight->lock);

@@ -145,17 +145,6 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
-/* Learn whether the module is filled by inputs, unless a later commit is known: this
- * snapshot may be late. */
-static void
-learn_filled_locked(struct lc__module *module, uint64_t txn, bool filled)
-{
-	if (txn < module->filled_txn)
-		return;
-	module->filled_txn = txn;
-	atomic_store(&module->filled, filled);
-}
-
 /* Bring state and runs up to the transaction's commit, and learn what the process needs to
  * know of it. */
 static lc_status
@@ -181,8 +170,11 @@ refresh(struct lc__snapshot *s)
 	lc__env_lock(s->env);
 	if (has_settings)
 		lc__settings_learn_locked(&module->settings, wanted - 1, &settings);
-	if (status == LC_OK)
-		learn_filled_locked(module, wanted - 1, s->filled);
+	/* This snapshot may be late: a later commit may be known. */
+	if (status == LC_OK && wanted > module->filled_txn) {
+		module->filled_txn = wanted - 1;
+		atomic_store(&module->filled, s->filled);
+	}
 	lc__env_unlock(s->env);
 	return status;
 }
@@ -342,30 +334,25 @@ lc__pool_oldest_pin_ns(struct lc__env *env)
 
 /* ---- loading -------------------------------------------------------------- */
 
-static lc_status
-load_run(struct lc__snapshot *s, const struct lc__run_row *row, struct lc__run *out)
-{
-	struct lc__slice value;
-	lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);
-
-	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0, "%s: index run %llu is missing",
-		    lc__env_dir(s->env), (unsigned long long)row->id);
-	return_if_error(status);
-	if (value.size != row->bytes ||
-	    !lc__run_parse(value.data, value.size, row->id, out) ||
-	    out->entries != row->entries)
-		return lc__error(LC_CORRUPT, 0, "%s: index run %llu is damaged",
-		    lc__env_dir(s->env), (unsigned long long)row->id);
-	return LC_OK;
-}
-
 lc_status
 lc__snapshot_load_runs(struct lc__snapshot *s)
 {
 	return_if_error(lc__array_reserve(&s->runs, &s->runs_room, s->state.nruns, NULL));
-	for (uint32_t i = 0; i < s->state.nruns; i++)
-		return_if_error(load_run(s, &s->state.runs[i], &s->runs[i]));
+	for (uint32_t i = 0; i < s->state.nruns; i++) {
+		const struct lc__run_row *row = &s->state.runs[i];
+		struct lc__slice value;
+		const lc_status status = lc__txn_get(s->txn, LC__INDEX, row->id, &value);
+
+		if (status == LC_NOT_FOUND)
+			return lc__error(LC_CORRUPT, 0, "%s: index run %llu is missing",
+			    lc__env_dir(s->env), (unsigned long long)row->id);
+		return_if_error(status);
+		if (value.size != row->bytes ||
+		    !lc__run_parse(value.data, value.size, row->id, &s->runs[i]) ||
+		    s->runs[i].entries != row->entries)
+			return lc__error(LC_CORRUPT, 0, "%s: index run %llu is damaged",
+			    lc__env_dir(s->env), (unsigned long long)row->id);
+	}
 	return LC_OK;
 }
 

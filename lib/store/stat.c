@@ -24,21 +24,6 @@ lc_count(lc_cache *cache, uint64_t *out)
 	return LC_OK;
 }
 
-static void
-describe_state(const struct lc__state *state, lc_stats *out)
-{
-	out->schemas = state->next_schema;
-	out->generation = state->generation;
-	out->records = state->live;
-	out->dead_records = state->records - state->live;
-	out->live_bytes = state->live_bytes;
-	out->dead_bytes = state->bytes - state->live_bytes;
-	out->index_runs = state->nruns;
-	out->index_bytes = 0;
-	for (uint32_t i = 0; i < state->nruns; i++)
-		out->index_bytes += state->runs[i].bytes;
-}
-
 lc_status
 lc_stat(lc_cache *cache, lc_stats *out)
 {
@@ -54,8 +39,20 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	status = lc__env_stat(cache->env, snapshot->txn, &env);
 	if (status == LC_OK)
 		status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
-	if (status == LC_OK)
-		describe_state(&snapshot->state, out);
+	if (status == LC_OK) {
+		const struct lc__state *state = &snapshot->state;
+
+		out->schemas = state->next_schema;
+		out->generation = state->generation;
+		out->records = state->live;
+		out->dead_records = state->records - state->live;
+		out->live_bytes = state->live_bytes;
+		out->dead_bytes = state->bytes - state->live_bytes;
+		out->index_runs = state->nruns;
+		out->index_bytes = 0;
+		for (uint32_t i = 0; i < state->nruns; i++)
+			out->index_bytes += state->runs[i].bytes;
+	}
 	lc__snapshot_give(snapshot, 0);
 	return_if_error(status);
 	memcpy(out->uuid, module->uuid, sizeof(out->uuid));
@@ -78,26 +75,10 @@ lc_stat(lc_cache *cache, lc_stats *out)
 
 /* ---- counters of a handle ------------------------------------------------ */
 
-static void
-describe_counts(const struct lc__counters *counts, lc_counters *out)
-{
-	static const uint64_t shares[4] = { 500, 900, 990, 1000 };
-
-	out->hits = counts->hits;
-	out->misses = counts->misses;
-	out->puts = counts->puts;
-	out->deletes = counts->deletes;
-	out->put_bytes = counts->put_bytes;
-	out->commits = counts->commits;
-	out->evicted_records = counts->evicted_records;
-	out->evicted_bytes = counts->evicted_bytes;
-	for (int i = 0; i < 4; i++)
-		out->flush_us[i] = lc__counters_percentile(counts, shares[i]);
-}
-
 lc_status
 lc_counters_get(lc_cache *cache, lc_counters *out)
 {
+	static const uint64_t shares[4] = { 500, 900, 990, 1000 };
 	struct lc__module *module = lc__module_of(cache->env);
 	struct lc__snapshot *snapshot;
 	struct lc__counters counts;
@@ -115,7 +96,16 @@ lc_counters_get(lc_cache *cache, lc_counters *out)
 	lc__env_lock(cache->env);
 	lc__counters_add(&counts, &module->counts);
 	lc__env_unlock(cache->env);
-	describe_counts(&counts, out);
+	out->hits = counts.hits;
+	out->misses = counts.misses;
+	out->puts = counts.puts;
+	out->deletes = counts.deletes;
+	out->put_bytes = counts.put_bytes;
+	out->commits = counts.commits;
+	out->evicted_records = counts.evicted_records;
+	out->evicted_bytes = counts.evicted_bytes;
+	for (int i = 0; i < 4; i++)
+		out->flush_us[i] = lc__counters_percentile(&counts, shares[i]);
 	lc__lru_count(cache->lru, out);
 	out->computed = atomic_load(&cache->computed);
 	out->compute_failures = atomic_load(&cache->compute_failures);

@@ -77,25 +77,6 @@ is_strict(const lc_cache *cache)
 	return atomic_load(&lc__module_of(cache->env)->settings.policy) == LC_STRICT;
 }
 
-/* Does this status say what the record is? Others, such as LC_NO_MEMORY, end the look. */
-static bool
-is_verdict(lc_status status)
-{
-	return status == LC_OK || status == LC_NOT_FOUND || status == LC_CORRUPT ||
-	    status == LC_SCHEMA || status == LC_INVALID;
-}
-
-static lc_status
-check_structure(struct look *look, const struct lc__schema *schema)
-{
-	/* Equal structures are the same one. */
-	if (schema == look->admitted || !is_strict(look->cache))
-		return LC_OK;
-	return_if_error(lc__check_schema(look->cache, schema));
-	look->admitted = schema;
-	return LC_OK;
-}
-
 static lc_status
 check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
 {
@@ -107,7 +88,11 @@ check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
 	/* A record without parts has one checksum, which covers the tensor too. */
 	return_if_error(lc__decoder_open(&reading, look->cache, look->snapshot,
 	    lookup->location, deep || lookup->record.has_parts));
-	return_if_error(check_structure(look, reading.schema));
+	/* Equal structures are the same one. */
+	if (reading.schema != look->admitted && is_strict(look->cache)) {
+		return_if_error(lc__check_schema(look->cache, reading.schema));
+		look->admitted = reading.schema;
+	}
 	if (look->how->fn == NULL)
 		return LC_OK;
 	reading.listed = !deep;
@@ -116,23 +101,6 @@ check_record(struct look *look, size_t number, const struct lc__lookup *lookup)
 		status = look->how->fn(look->how->ctx, number, value);
 	lc__decoder_close(&reading);
 	return status;
-}
-
-static lc_status
-look_one(struct look *look, size_t number, struct lc__lookup *lookup,
-    enum lc__stored *out)
-{
-	lc_status status = lc__index_find(look->snapshot, lookup, true);
-
-	*out = LC__STORED_MISSING;
-	if (status == LC_NOT_FOUND)
-		return LC_OK;
-	if (status == LC_OK)
-		status = check_record(look, number, lookup);
-	if (!is_verdict(status))
-		return status;
-	*out = status == LC_OK ? LC__STORED_DONE : LC__STORED_WRONG;
-	return LC_OK;
 }
 
 /* Look up ids[first] and those after it, n in all. */
@@ -147,10 +115,26 @@ look_window(struct look *look, const lc_id *ids, size_t first, size_t n,
 		    ids[first + i].size);
 		lc__index_prefetch(look->snapshot, &lookups[i]);
 	}
-	for (size_t i = 0; i < n; i++)
-		if (out[first + i] != LC__STORED_DONE)
-			return_if_error(
-			    look_one(look, first + i, &lookups[i], &out[first + i]));
+	for (size_t i = 0; i < n; i++) {
+		lc_status status;
+
+		if (out[first + i] == LC__STORED_DONE)
+			continue;
+		status = lc__index_find(look->snapshot, &lookups[i], true);
+		if (status == LC_NOT_FOUND)
+			continue; /* it is missing, as out says */
+		if (status == LC_OK)
+			status = check_record(look, first + i, &lookups[i]);
+		switch (status) {
+		case LC_OK: out[first + i] = LC__STORED_DONE; break;
+		case LC_NOT_FOUND:
+		case LC_CORRUPT:
+		case LC_SCHEMA:
+		case LC_INVALID: out[first + i] = LC__STORED_WRONG; break;
+		default: /* LC_NO_MEMORY and others say nothing about the record */
+			return status;
+		}
+	}
 	return LC_OK;
 }
 
