@@ -38,20 +38,15 @@ libcachex_a_SOURCES = \
 	bin/fill/inputs.c bin/fill/items.c bin/fill/lines.c bin/fill/produce.c \
 	bin/fill/protocol.c bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c \
 	bin/fill/stash.c bin/fill/stashed.c bin/fill/value_mpack.c \
-	bin/formats/archive.c bin/formats/base64.c bin/formats/incoming.c \
-	bin/formats/json_elements.c bin/formats/lmdb_in.c bin/formats/lmdb_out.c \
-	bin/formats/loaded.c bin/formats/mds.c bin/formats/mds_column.c \
-	bin/formats/mds_in.c bin/formats/mds_index.c bin/formats/mds_out.c \
-	bin/formats/mds_plan.c bin/formats/mds_shard.c bin/formats/mds_value.c \
-	bin/formats/names.c bin/formats/npy_file.c bin/formats/npy_out.c \
-	bin/formats/npz.c bin/formats/npz_in.c bin/formats/npz_out.c \
-	bin/formats/outfile.c bin/formats/outgoing.c bin/formats/outtree.c \
-	bin/formats/safetensors.c bin/formats/safetensors_decode.c \
-	bin/formats/safetensors_in.c bin/formats/safetensors_out.c \
-	bin/formats/shard_list.c bin/formats/spill.c bin/formats/tar_series.c \
-	bin/formats/value_json.c bin/formats/value_json_write.c \
-	bin/formats/webdataset_in.c bin/formats/webdataset_layout.c \
-	bin/formats/webdataset_out.c bin/formats/webdataset_sample.c \
+	bin/formats/archive.c bin/formats/base64.c bin/formats/formats.c \
+	bin/formats/json_elements.c bin/formats/lmdb.c bin/formats/loaded.c \
+	bin/formats/mds.c bin/formats/mds_column.c bin/formats/mds_in.c \
+	bin/formats/mds_out.c bin/formats/mds_plan.c bin/formats/names.c \
+	bin/formats/npz.c bin/formats/npz_out.c bin/formats/outfile.c \
+	bin/formats/safetensors.c bin/formats/safetensors_file.c bin/formats/shard_list.c \
+	bin/formats/value_json.c bin/formats/webdataset_in.c \
+	bin/formats/webdataset_layout.c bin/formats/webdataset_out.c \
+	bin/formats/webdataset_sample.c \
 	bin/image/boxes.c bin/image/canvas.c bin/image/font.c bin/image/geometry.c \
 	bin/image/heat_map.c bin/image/image.c bin/image/image_jpeg.c \
 	bin/image/image_png.c bin/image/image_tiff.c bin/image/image_webp.c \

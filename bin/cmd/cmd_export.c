@@ -8,7 +8,7 @@
 
 #include "cmd/export.h"
 #include "formats/outfile.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"

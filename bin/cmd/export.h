@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "cmd/stream_sources.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "lmdbcache.h"
 
 /* ---- An export as TWH1 shards ------------------------------------------------------ */

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "formats/outfile.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "lmdbcache.h"
 #include "ui/json.h"
 #include "ui/progress.h"

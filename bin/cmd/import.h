@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/image_name.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "lmdbcache.h"
 #include "ui/opt.h"
 

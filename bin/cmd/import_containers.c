@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/idset.h"
 #include "base/json_write.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/team.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "ui/report.h"
 
 #define MAX_THREADS 64

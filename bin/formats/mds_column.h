@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/loaded.h"
 #include "lmdbcache.h"
 

@@ -1,22 +1,232 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Directories of MDS on their way in: a sample is a record. */
+/* Directories of MDS to import: a sample is a record. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "formats/incoming.h"
-#include "formats/loaded.h"
-#include "formats/mds_column.h"
-#include "formats/mds_shard.h"
+#include "formats/archive.h"
+#include "formats/formats.h"
+#include "formats/mds.h"
+#include "formats/outfile.h"
 
+#define STEP ((size_t)1 << 20) /* bytes read at once */
 #define MAX_INDEX ((uint64_t)1 << 30)
 #define ID "id" /* the column of cache_ids unless another is named */
 #define NONE SIZE_MAX
+
+/* ---- shards ------------------------------------------------------------------------ */
+
+/* A shard that is read: checked against the index, and inflated if it is there compressed
+ * only. SHARD_NONE is closed. */
+struct shard_file {
+	int fd;              /* of its bytes as they are; -1 if it is closed */
+	char *path;          /* for messages */
+	uint32_t samples;    /* in it */
+	unsigned char *head; /* where they are */
+};
+
+#define SHARD_NONE \
+	{ \
+		.fd = -1 \
+	}
+
+static lc_status
+read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
+{
+	size_t got;
+
+	if (lseek(fd, (off_t)at, SEEK_SET) == -1)
+		return lc__error_sys(errno, "%s: seek", path);
+	return_if_error(lc__read_full(fd, out, size, &got, path));
+	return got == size ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: ends early", path);
+}
+
+/* A checksum of an unknown kind is not checked. */
+static lc_status
+check_hash(int fd, const struct lc__mds_hash *hash, const char *path)
+{
+	char hex[LC__CHECKSUM_HEX];
+	struct lc__checksum *sum;
+	unsigned char *bytes;
+	size_t got = STEP;
+	lc_status status = lc__checksum_new(hash->algorithm, &sum);
+
+	if (status != LC_OK)
+		return status == LC_UNSUPPORTED ? LC_OK : status;
+	bytes = malloc(STEP);
+	if (bytes == NULL)
+		status = lc__no_memory(path);
+	else if (lseek(fd, 0, SEEK_SET) == -1)
+		status = lc__error_sys(errno, "%s: seek", path);
+	while (status == LC_OK && got == STEP) {
+		status = lc__read_full(fd, bytes, STEP, &got, path);
+		if (status == LC_OK)
+			status = lc__checksum_update(sum, bytes, got);
+	}
+	free(bytes);
+	if (status == LC_OK)
+		status = lc__checksum_hex(sum, hex);
+	if (status == LC_OK && strcasecmp(hex, hash->hex) != 0)
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: %s is %s, not %s as the index has it", path, hash->algorithm,
+		    hex, hash->hex);
+	lc__checksum_free(sum);
+	return status;
+}
+
+static lc_status
+check_file(int fd, const struct lc__mds_file *file, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", path);
+	if ((uint64_t)st.st_size != file->bytes)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %jd bytes, of which the index has %" PRIu64, path,
+		    (intmax_t)st.st_size, file->bytes);
+	for (size_t i = 0; i < file->hashes; i++)
+		return_if_error(check_hash(fd, &file->hash[i], path));
+	return LC_OK;
+}
+
+/* Inflate up to the bytes that the index has, and one step more to see that there are no
+ * more. */
+static lc_status
+inflate_into(struct lc__spill *spill, struct lc__archive *archive, uint64_t limit)
+{
+	struct lc__buf bytes = { 0 };
+	struct lc__archive_member member;
+	lc_status status = lc__archive_next(archive, &member);
+
+	if (status == LC_END)
+		status = lc__error(LC_CORRUPT, 0, "nothing in it");
+	bytes.size = STEP;
+	while (status == LC_OK && bytes.size == STEP && spill->size <= limit) {
+		bytes.size = 0;
+		status = lc__archive_read_some(archive, STEP, &bytes);
+		if (status == LC_OK)
+			status = lc__spill_write(spill, bytes.data, bytes.size);
+	}
+	lc__buf_free(&bytes);
+	if (status == LC_OK && spill->size != limit)
+		status = lc__error(LC_CORRUPT, 0,
+		    "inflated it is not of the %" PRIu64 " bytes that the index has",
+		    limit);
+	return status == LC_OK ? lc__spill_flush(spill) : status;
+}
+
+static lc_status
+inflate(const struct lc__mds_shard *shard, struct shard_file *file)
+{
+	static const char *const known[] = { "gz", "bz2", "zstd" };
+	const size_t count = sizeof(known) / sizeof(known[0]);
+	const size_t size = strcspn(shard->compression, ":"); /* the level follows */
+	struct lc__spill spill = LC__SPILL_NONE;
+	struct lc__archive *archive;
+	size_t i = 0;
+	lc_status status;
+	int fd;
+
+	while (i < count &&
+	    (strlen(known[i]) != size || memcmp(known[i], shard->compression, size) != 0))
+		i++;
+	if (i == count)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: compressed by %s, which is not read here", file->path,
+		    lc__quote_id(shard->compression, strlen(shard->compression)));
+	return_if_error(lc__open_regular(file->path, &fd));
+	status = check_file(fd, &shard->zip, file->path);
+	close(fd);
+	return_if_error(status);
+
+	status = lc__archive_open_file(LC__ARCHIVE_RAW, file->path, &archive);
+	if (status != LC_OK)
+		return lc__error_prefix("%s", file->path);
+	status = lc__spill_open(NULL, &spill);
+	if (status == LC_OK)
+		status = inflate_into(&spill, archive, shard->raw.bytes);
+	lc__archive_close(archive);
+	if (status == LC_OK) {
+		file->fd = spill.fd;
+		spill.fd = -1;
+	}
+	lc__spill_close(&spill);
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s", file->path);
+}
+
+/* Open a closed one; the caller closes it, also after a failure. */
+static lc_status
+shard_open(const char *dir, const struct lc__mds_shard *shard, struct shard_file *out)
+{
+	const uint64_t size = lc__mds_head_size(shard->samples);
+	lc_status status;
+
+	/* As it is if it is there, or else compressed. */
+	out->path = lc__path_join(dir, shard->raw.name);
+	if (out->path == NULL)
+		return lc__no_memory(dir);
+	status = lc__open_regular(out->path, &out->fd);
+	if (status == LC_NO_FILE && shard->compression != NULL) {
+		free(out->path);
+		out->path = lc__path_join(dir, shard->zip.name);
+		status = out->path != NULL ? inflate(shard, out) : lc__no_memory(dir);
+	}
+	return_if_error(status);
+	return_if_error(check_file(out->fd, &shard->raw, out->path));
+
+	if (size > shard->raw.bytes)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: %" PRIu64 " bytes cannot have %" PRIu32 " samples", out->path,
+		    shard->raw.bytes, shard->samples);
+	out->head = malloc(size);
+	if (out->head == NULL)
+		return lc__no_memory(out->path);
+	return_if_error(read_at(out->fd, 0, out->head, size, out->path));
+	if (lc__mds_check_head(out->head, shard->samples, shard->raw.bytes) != LC_OK)
+		return lc__error_prefix("%s", out->path);
+	out->samples = shard->samples;
+	return LC_OK;
+}
+
+static uint64_t
+shard_size(const struct shard_file *file, uint32_t sample)
+{
+	uint64_t begin, end;
+
+	lc__mds_place(file->head, sample, &begin, &end);
+	return end - begin;
+}
+
+static lc_status
+shard_read(const struct shard_file *file, uint32_t sample, uint64_t at, void *out,
+    size_t size)
+{
+	uint64_t begin, end;
+
+	lc__mds_place(file->head, sample, &begin, &end);
+	return read_at(file->fd, begin + at, out, size, file->path);
+}
+
+static void
+shard_close(struct shard_file *file)
+{
+	if (file->fd != -1)
+		close(file->fd);
+	free(file->path);
+	free(file->head);
+	*file = (struct shard_file)SHARD_NONE;
+}
+
+/* ---- samples as records ------------------------------------------------------------ */
 
 struct mds_in {
 	char *dir;
@@ -24,9 +234,9 @@ struct mds_in {
 	char *id_name; /* the column of cache_ids; NULL for places */
 	struct lc__mds_index index;
 	bool nested;              /* names of columns are paths */
-	size_t shard, next_shard; /* where it stands */
+	size_t shard, next_shard; /* the current one, the next one */
 	uint32_t sample, next_sample;
-	struct lc__mds_shard_file file;
+	struct shard_file file;
 	struct lc__mds_piece *pieces; /* of the sample, if the flag says so */
 	bool split;
 	struct lc__buf id; /* of the sample */
@@ -105,7 +315,7 @@ close_mds(void *file)
 
 	if (in == NULL)
 		return;
-	lc__mds_shard_close(&in->file);
+	shard_close(&in->file);
 	lc__mds_index_free(&in->index);
 	lc__buf_free(&in->id);
 	free(in->pieces);
@@ -115,10 +325,13 @@ close_mds(void *file)
 }
 
 static lc_status
-find_dir(struct mds_in *in, const char *path)
+read_index(struct mds_in *in, const char *path)
 {
-	struct stat st;
 	const char *slash = strrchr(path, '/');
+	struct lc__buf text = { 0 };
+	struct stat st;
+	char *file;
+	lc_status status;
 
 	if (stat(path, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", path);
@@ -128,61 +341,42 @@ find_dir(struct mds_in *in, const char *path)
 		in->dir = slash == NULL ? strdup(".")
 		    : slash == path     ? strdup("/")
 					: strndup(path, (size_t)(slash - path));
-	return in->dir != NULL ? LC_OK : lc__no_memory(path);
-}
-
-static lc_status
-read_index(struct mds_in *in)
-{
-	struct lc__buf text = { 0 };
-	char *path = lc__path_join(in->dir, LC__MDS_INDEX);
-	lc_status status;
-
-	if (path == NULL)
+	if (in->dir == NULL)
+		return lc__no_memory(path);
+	file = lc__path_join(in->dir, LC__MDS_INDEX);
+	if (file == NULL)
 		return lc__no_memory(in->dir);
-	status = lc__read_regular(path, MAX_INDEX, &text);
+	status = lc__read_regular(file, MAX_INDEX, &text);
 	if (status == LC_OK &&
 	    lc__mds_index_read(text.data, text.size, &in->index) != LC_OK)
 		status = lc__error_prefix("%s", in->dir);
 	lc__buf_free(&text);
-	free(path);
+	free(file);
 	return status;
 }
 
-static bool
-can_be_id(const struct lc__mds_encoding *encoding)
-{
-	switch (encoding->kind) {
-	case LC__MDS_STR:
-	case LC__MDS_BYTES:
-	case LC__MDS_INT:
-	case LC__MDS_STR_INT: return true;
-	case LC__MDS_NUMBER:
-		return encoding->type.dtype != LC_F16 && encoding->type.dtype != LC_F32 &&
-		    encoding->type.dtype != LC_F64;
-	default: return false;
-	}
-}
-
-/* In all shards, and of a kind that names. */
-static bool
-has_id(const struct mds_in *in, const char *name)
-{
-	size_t i;
-
-	for (size_t set = 0; set < in->index.column_sets; set++)
-		if (!lc__mds_find(&in->index.columns[set], name, &i) ||
-		    !can_be_id(&in->index.columns[set].column[i].encoding))
-			return false;
-	return true;
-}
-
+/* Choose the column of cache_ids: one that all shards have, of a kind that names. */
 static lc_status
 choose_id(struct mds_in *in)
 {
 	const char *name = in->how.id != NULL ? in->how.id : ID;
+	bool all = true;
+	size_t i;
 
-	if (!has_id(in, name))
+	for (size_t set = 0; all && set < in->index.column_sets; set++) {
+		const struct lc__mds_columns *columns = &in->index.columns[set];
+		const struct lc__mds_encoding *encoding;
+
+		all = lc__mds_find(columns, name, &i);
+		if (!all)
+			break;
+		encoding = &columns->column[i].encoding;
+		all = encoding->kind == LC__MDS_STR || encoding->kind == LC__MDS_BYTES ||
+		    encoding->kind == LC__MDS_INT || encoding->kind == LC__MDS_STR_INT ||
+		    (encoding->kind == LC__MDS_NUMBER && encoding->type.dtype != LC_F16 &&
+			encoding->type.dtype != LC_F32 && encoding->type.dtype != LC_F64);
+	}
+	if (!all)
 		return in->how.id == NULL
 		    ? LC_OK
 		    : lc__error(LC_INVALID, 0,
@@ -198,22 +392,8 @@ is_id(const struct mds_in *in, const struct lc__mds_column *column)
 	return in->id_name != NULL && strcmp(column->name, in->id_name) == 0;
 }
 
-/* Are all names paths of one value? */
-static lc_status
-try_paths(const struct mds_in *in, const struct lc__mds_columns *columns)
-{
-	struct lc__parts parts = { 0 };
-	lc_status status = LC_OK;
-
-	for (size_t i = 0; status == LC_OK && i < columns->count; i++)
-		if (!is_id(in, &columns->column[i]))
-			status = lc__parts_add(&parts, columns->column[i].name,
-			    lc_value_nil());
-	lc__parts_free(&parts);
-	return status;
-}
-
-/* The same for all shards, so that their records have one structure. */
+/* Are all names paths of one value? The same for all shards, so that their records have
+ * one structure. */
 static lc_status
 choose_names(struct mds_in *in)
 {
@@ -222,8 +402,14 @@ choose_names(struct mds_in *in)
 	in->nested = true;
 	for (size_t set = 0; set < in->index.column_sets; set++) {
 		const struct lc__mds_columns *columns = &in->index.columns[set];
-		const lc_status status = try_paths(in, columns);
+		struct lc__parts parts = { 0 };
+		lc_status status = LC_OK;
 
+		for (size_t i = 0; status == LC_OK && i < columns->count; i++)
+			if (!is_id(in, &columns->column[i]))
+				status = lc__parts_add(&parts, columns->column[i].name,
+				    lc_value_nil());
+		lc__parts_free(&parts);
 		if (status != LC_OK && status != LC_INVALID)
 			return lc__error_prefix("%s", in->dir);
 		in->nested &= status == LC_OK;
@@ -246,12 +432,10 @@ open_mds(const char *path, const struct lc__incoming_how *how, void **out)
 
 	if (in == NULL)
 		return lc__no_memory(path);
-	in->file = (struct lc__mds_shard_file)LC__MDS_FILE_NONE;
+	in->file = (struct shard_file)SHARD_NONE;
 	in->how = *how;
 	in->shard = NONE;
-	status = find_dir(in, path);
-	if (status == LC_OK)
-		status = read_index(in);
+	status = read_index(in, path);
 	if (status == LC_OK)
 		status = choose_id(in);
 	if (status == LC_OK)
@@ -270,13 +454,13 @@ static lc_status
 step(struct mds_in *in)
 {
 	while (in->shard == NONE || in->next_sample >= in->file.samples) {
-		lc__mds_shard_close(&in->file);
+		shard_close(&in->file);
 		if (in->next_shard == in->index.shards)
 			return LC_END;
 		in->shard = in->next_shard++;
 		in->next_sample = 0;
 		return_if_error(
-		    lc__mds_shard_open(in->dir, &in->index.shard[in->shard], &in->file));
+		    shard_open(in->dir, &in->index.shard[in->shard], &in->file));
 	}
 	in->sample = in->next_sample++;
 	in->split = false;
@@ -287,7 +471,7 @@ static lc_status
 split(struct mds_in *in)
 {
 	const struct lc__mds_columns *columns = columns_of(in);
-	const uint64_t size = lc__mds_shard_size(&in->file, in->sample);
+	const uint64_t size = shard_size(&in->file, in->sample);
 	unsigned char *sizes;
 	lc_status status;
 
@@ -300,7 +484,7 @@ split(struct mds_in *in)
 	sizes = malloc(columns->sizes * 4 + 1);
 	if (sizes == NULL)
 		return lc__no_memory(in->dir);
-	status = lc__mds_shard_read(&in->file, in->sample, 0, sizes, columns->sizes * 4);
+	status = shard_read(&in->file, in->sample, 0, sizes, columns->sizes * 4);
 	if (status == LC_OK &&
 	    lc__mds_split(columns, sizes, (size_t)size, in->pieces) != LC_OK)
 		status = at_sample(in);
@@ -350,25 +534,13 @@ read_id(struct mds_in *in)
 	bytes = malloc(in->pieces[i].size);
 	if (bytes == NULL)
 		return lc__no_memory(in->dir);
-	status = lc__mds_shard_read(&in->file, in->sample, in->pieces[i].at, bytes,
+	status = shard_read(&in->file, in->sample, in->pieces[i].at, bytes,
 	    in->pieces[i].size);
 	if (status == LC_OK &&
 	    id_text(in, &columns->column[i].encoding, bytes, in->pieces[i].size) != LC_OK)
 		status = at_sample(in);
 	free(bytes);
 	return status;
-}
-
-static lc_status
-find_sample(struct mds_in *in)
-{
-	return_if_error(step(in));
-	if (in->id_name != NULL)
-		return_if_error(read_id(in));
-	else
-		lc__buf_printf(&in->id, "%s:%" PRIu32,
-		    in->index.shard[in->shard].raw.name, in->sample);
-	return in->id.failed ? lc__no_memory(in->dir) : LC_OK;
 }
 
 /* After a failure step() goes to the next sample, or the next shard. */
@@ -378,25 +550,19 @@ next_sample(void *file, lc_id *id)
 	struct mds_in *in = file;
 
 	in->id.size = 0;
-	return_if_error(find_sample(in));
+	return_if_error(step(in));
+	if (in->id_name != NULL)
+		return_if_error(read_id(in));
+	else
+		lc__buf_printf(&in->id, "%s:%" PRIu32,
+		    in->index.shard[in->shard].raw.name, in->sample);
+	if (in->id.failed)
+		return lc__no_memory(in->dir);
 	*id = (lc_id){ in->id.data, in->id.size };
 	return LC_OK;
 }
 
 /* ---- values -------------------------------------------------------------------- */
-
-static lc_status
-decode(struct mds_in *in, const struct lc__mds_column *column, const void *bytes,
-    size_t size, struct lc__loaded *loaded, lc_value **out)
-{
-	const lc_status status = lc__mds_is_image(column->encoding.kind)
-	    ? lc__mds_image(column->encoding.kind, bytes, size, &in->how, loaded, out)
-	    : lc__mds_decode(&column->encoding, bytes, size, loaded, out);
-
-	return status == LC_OK ? LC_OK
-			       : lc__error_prefix("column %s",
-				     lc__quote_id(column->name, strlen(column->name)));
-}
 
 /* A column that is alone is the value; several are a map. */
 static lc_status
@@ -409,18 +575,26 @@ build(struct mds_in *in, const unsigned char *sample, struct lc__loaded *out)
 	lc_status status = LC_OK;
 
 	for (size_t i = 0; status == LC_OK && i < columns->count; i++) {
-		if (is_id(in, &columns->column[i]))
+		const struct lc__mds_column *column = &columns->column[i];
+		const unsigned char *bytes = sample + in->pieces[i].at;
+
+		if (is_id(in, column))
 			continue;
-		status = decode(in, &columns->column[i], sample + in->pieces[i].at,
-		    in->pieces[i].size, out, &part);
+		if (lc__mds_is_image(column->encoding.kind))
+			status = lc__mds_image(column->encoding.kind, bytes,
+			    in->pieces[i].size, &in->how, out, &part);
+		else
+			status = lc__mds_decode(&column->encoding, bytes,
+			    in->pieces[i].size, out, &part);
 		if (status != LC_OK)
-			break;
-		if (alone)
+			lc__error_prefix("column %s",
+			    lc__quote_id(column->name, strlen(column->name)));
+		else if (alone)
 			out->value = part;
 		else if (in->nested)
-			status = lc__parts_add(&parts, columns->column[i].name, part);
+			status = lc__parts_add(&parts, column->name, part);
 		else
-			lc_value_set(flat, columns->column[i].name, part);
+			lc_value_set(flat, column->name, part);
 	}
 	if (status == LC_OK && !alone && in->nested)
 		status = lc__parts_build(&parts, &out->value);
@@ -438,7 +612,7 @@ load_sample(void *file, struct lc__loaded *out)
 	uint64_t size;
 	lc_status status;
 
-	size = lc__mds_shard_size(&in->file, in->sample);
+	size = shard_size(&in->file, in->sample);
 	if (size > in->how.limit)
 		return lc__error(LC_INVALID, 0,
 		    "%s: sample %" PRIu32 ": %" PRIu64
@@ -448,7 +622,7 @@ load_sample(void *file, struct lc__loaded *out)
 	sample = malloc((size_t)size + 1);
 	if (sample == NULL)
 		return lc__no_memory(in->dir);
-	status = lc__mds_shard_read(&in->file, in->sample, 0, sample, (size_t)size);
+	status = shard_read(&in->file, in->sample, 0, sample, (size_t)size);
 	if (status == LC_OK && build(in, sample, out) != LC_OK)
 		status = at_sample(in);
 	free(sample);

@@ -12,8 +12,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "formats/mds_plan.h"
-#include "formats/outtree.h"
-#include "formats/spill.h"
+#include "formats/outfile.h"
 #include "formats/value_json.h"
 
 /* ---- one directory ----------------------------------------------------------- */
@@ -56,17 +55,6 @@ static uint64_t
 written_limit(const struct mds_set *set)
 {
 	return set->tree->how.shard_bytes == 0 ? 0 : size_limit(set);
-}
-
-static lc_status
-begin_set(struct lc__out_tree *tree, const char *name, struct mds_set *out)
-{
-	memset(out, 0, sizeof(*out));
-	out->tree = tree;
-	out->spill = (struct lc__spill)LC__SPILL_NONE;
-	out->plan.bits = tree->how.bits;
-	out->name = strdup(name);
-	return out->name != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
 static void
@@ -113,18 +101,6 @@ remove_old(const struct mds_set *set, const char *name)
 	return status;
 }
 
-/* Remove an old index first: it lists other shards. */
-static lc_status
-remove_index(const struct mds_set *set)
-{
-	lc_status status;
-
-	if (set->tree->how.dry_run)
-		return LC_OK;
-	status = remove_old(set, LC__MDS_INDEX);
-	return status == LC_NO_FILE ? LC_OK : status;
-}
-
 /* Place a file once it is on disk. */
 static lc_status
 finish_file(struct mds_set *set, struct lc__out_file *file)
@@ -161,17 +137,6 @@ write_head(const struct mds_set *set, struct lc__out_file *file)
 	    : status;
 }
 
-/* A dry run has only its size. */
-static lc_status
-write_samples(struct mds_set *set, struct lc__out_file *file)
-{
-	if (set->spill.fd != -1)
-		return lc__spill_move(&set->spill, file);
-	file->size += set->spill.size;
-	set->spill.size = 0;
-	return LC_OK;
-}
-
 static lc_status
 write_shard(struct mds_set *set, const char *name)
 {
@@ -186,8 +151,13 @@ write_shard(struct mds_set *set, const char *name)
 	free(path);
 	if (status == LC_OK)
 		status = write_head(set, &file);
-	if (status == LC_OK)
-		status = write_samples(set, &file);
+	if (status == LC_OK && set->spill.fd != -1) {
+		status = lc__spill_move(&set->spill, &file);
+	} else if (status == LC_OK) {
+		/* A dry run has only their size. */
+		file.size += set->spill.size;
+		set->spill.size = 0;
+	}
 	if (status == LC_OK) {
 		size = file.size;
 		status = finish_file(set, &file);
@@ -207,8 +177,13 @@ end_shard(struct mds_set *set)
 {
 	char name[40];
 
-	if (set->shards == 0)
-		return_if_error(remove_index(set));
+	/* Remove an old index first: it lists other shards. */
+	if (set->shards == 0 && !set->tree->how.dry_run) {
+		const lc_status status = remove_old(set, LC__MDS_INDEX);
+
+		if (status != LC_NO_FILE)
+			return_if_error(status);
+	}
 	snprintf(name, sizeof(name), "shard.%05zu.mds", set->shards);
 	return_if_error(write_shard(set, name));
 	set->shards++;
@@ -242,22 +217,11 @@ end_plan(struct mds_set *set)
 }
 
 static lc_status
-encode_json(const lc_value *part, struct lc__buf *out)
-{
-	char *text = lc__value_json_text(part);
-
-	if (text == NULL)
-		return lc__no_memory(NULL);
-	lc__buf_append(out, text, strlen(text));
-	free(text);
-	return LC_OK;
-}
-
-static lc_status
 encode_plain(enum lc__mds_kind kind, const lc_value *part, struct lc__buf *out)
 {
 	const void *data;
 	const char *text;
+	char *json;
 	size_t size;
 	int64_t number;
 	double real;
@@ -281,7 +245,13 @@ encode_plain(enum lc__mds_kind kind, const lc_value *part, struct lc__buf *out)
 		memcpy(&bits, &real, sizeof(bits));
 		lc__buf_append64(out, bits);
 		return LC_OK;
-	default: return encode_json(part, out);
+	default:
+		json = lc__value_json_text(part);
+		if (json == NULL)
+			return lc__no_memory(NULL);
+		lc__buf_append(out, json, strlen(json));
+		free(json);
+		return LC_OK;
 	}
 }
 
@@ -375,45 +345,14 @@ put_sample(struct mds_set *set, lc_id id)
 	return LC_OK;
 }
 
-static lc_status
-put_in_set(struct mds_set *set, lc_id id, const lc_value *value)
-{
-	lc_status status = end_plan(set);
-
-	if (status != LC_OK)
-		return lc__error_prefix("%s", lc__quote_id(id.data, id.size));
-	return_if_error(lc__mds_plan_parts(&set->plan, id, value, set->parts));
-	status = put_sample(set, id);
-	return status == LC_OK ? LC_OK
-			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
-}
-
 /* ---- the end ------------------------------------------------------------------- */
-
-/* Remove old shards numbered after the last one. A shard that cannot be removed stays:
- * no index lists it. */
-static lc_status
-remove_stale(const struct mds_set *set)
-{
-	lc_status status = LC_OK;
-
-	if (!set->tree->how.force || set->tree->how.dry_run)
-		return LC_OK;
-	for (size_t i = set->shards; status == LC_OK; i++) {
-		char name[40];
-
-		snprintf(name, sizeof(name), "shard.%05zu.mds", i);
-		status = remove_old(set, name);
-	}
-	return status == LC_NO_MEMORY ? status : LC_OK;
-}
 
 static lc_status
 write_index(struct mds_set *set)
 {
 	static const char begins[] = "{\"shards\": [", ends[] = "], \"version\": 2}";
 	struct lc__out_file file = LC__OUT_FILE_NONE;
-	char *path = path_of(set, LC__MDS_INDEX);
+	char *path = path_of(set, LC__MDS_INDEX), name[40];
 	lc_status status;
 
 	if (path == NULL)
@@ -429,15 +368,17 @@ write_index(struct mds_set *set)
 	if (status == LC_OK)
 		status = finish_file(set, &file);
 	lc__out_file_discard(&file);
-	return status == LC_OK ? remove_stale(set) : status;
-}
+	return_if_error(status);
 
-static lc_status
-finish_set(struct mds_set *set)
-{
-	if (set->samples > 0)
-		return_if_error(end_shard(set));
-	return write_index(set);
+	/* Remove old shards numbered after the last one. A shard that cannot be removed
+	 * stays: no index lists it. */
+	if (!set->tree->how.force || set->tree->how.dry_run)
+		return LC_OK;
+	for (size_t i = set->shards; status == LC_OK; i++) {
+		snprintf(name, sizeof(name), "shard.%05zu.mds", i);
+		status = remove_old(set, name);
+	}
+	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 /* ---- all directories --------------------------------------------------------- */
@@ -483,12 +424,20 @@ discard(void *file)
 }
 
 static lc_status
-add_set(struct mds_out *out, const char *name, struct mds_set **set)
+add_set(struct mds_out *out, const char *name, struct mds_set **result)
 {
+	struct mds_set set = {
+		.tree = &out->tree,
+		.spill = LC__SPILL_NONE,
+		.plan.bits = out->tree.how.bits,
+	};
+
 	return_if_error(lc__array_reserve(&out->sets, &out->room, out->count + 1, NULL));
-	*set = &out->sets[out->count];
-	return_if_error(begin_set(&out->tree, name, *set));
-	out->count++;
+	set.name = strdup(name);
+	if (set.name == NULL)
+		return lc__no_memory(NULL);
+	out->sets[out->count] = set;
+	*result = &out->sets[out->count++];
 	return LC_OK;
 }
 
@@ -522,34 +471,37 @@ static lc_status
 put(void *file, lc_id id, const lc_value *value)
 {
 	struct mds_set *set;
+	lc_status status;
 
 	return_if_error(find_set(file, id, value, &set));
-	return put_in_set(set, id, value);
-}
-
-/* Without records there is still a data set, with no shard. */
-static lc_status
-finish_sets(struct mds_out *out, uint64_t *bytes)
-{
-	struct mds_set *set;
-
-	if (out->count == 0 && out->tree.how.group == NULL)
-		return_if_error(add_set(out, "", &set));
-	*bytes = 0;
-	for (size_t i = 0; i < out->count; i++) {
-		return_if_error(finish_set(&out->sets[i]));
-		*bytes += out->sets[i].bytes;
-	}
-	return LC_OK;
+	status = end_plan(set);
+	if (status == LC_OK)
+		return_if_error(lc__mds_plan_parts(&set->plan, id, value, set->parts));
+	if (status == LC_OK)
+		status = put_sample(set, id);
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 static lc_status
 finish(void *file, uint64_t *bytes)
 {
 	struct mds_out *out = file;
-	uint64_t size, of_tree;
-	lc_status status = finish_sets(out, &size);
+	struct mds_set *set;
+	uint64_t size = 0, of_tree;
+	lc_status status = LC_OK;
 
+	/* Without records there is still a data set, with no shard. */
+	if (out->count == 0 && out->tree.how.group == NULL)
+		status = add_set(out, "", &set);
+	for (size_t i = 0; status == LC_OK && i < out->count; i++) {
+		set = &out->sets[i];
+		if (set->samples > 0)
+			status = end_shard(set);
+		if (status == LC_OK)
+			status = write_index(set);
+		size += set->bytes;
+	}
 	if (status != LC_OK) {
 		discard(out);
 		return status;

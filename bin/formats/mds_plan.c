@@ -56,26 +56,23 @@ tensor_encoding(const struct lc__mds_plan *plan, const lc_value *part,
 	return LC_OK;
 }
 
-static bool
-is_utf8(const lc_value *part)
-{
-	const char *text;
-	size_t size;
-
-	return lc_value_as_str(part, &text, &size) == LC_OK && lc__utf8_valid(text, size);
-}
-
 static lc_status
 encoding_of(const struct lc__mds_plan *plan, const lc_value *part,
     struct lc__mds_encoding *out)
 {
+	const char *text;
+	size_t size;
 	int64_t number;
 
 	memset(out, 0, sizeof(*out));
 	out->kind = LC__MDS_JSON;
 	switch (lc_value_kind(part)) {
 	case LC_TENSOR: return tensor_encoding(plan, part, out);
-	case LC_STRING: out->kind = is_utf8(part) ? LC__MDS_STR : LC__MDS_JSON; break;
+	case LC_STRING:
+		if (lc_value_as_str(part, &text, &size) == LC_OK &&
+		    lc__utf8_valid(text, size))
+			out->kind = LC__MDS_STR;
+		break;
 	case LC_BYTES: out->kind = LC__MDS_BYTES; break;
 	case LC_INTEGER:
 		if (lc_value_as_integer(part, &number) == LC_OK)
@@ -90,13 +87,6 @@ encoding_of(const struct lc__mds_plan *plan, const lc_value *part,
 	return LC_OK;
 }
 
-static bool
-same_shape(const lc_tensor *a, const lc_tensor *b)
-{
-	return a->ndim == b->ndim &&
-	    memcmp(a->shape, b->shape, a->ndim * sizeof(a->shape[0])) == 0;
-}
-
 /* Make an encoding general enough for one more part of its column. An array of any
  * dtype is of any shape too. */
 static lc_status
@@ -106,7 +96,9 @@ widen(struct lc__mds_encoding *encoding, const struct lc__mds_encoding *other,
 	if (encoding->kind == other->kind && encoding->kind == LC__MDS_ARRAY) {
 		encoding->has_dtype &= encoding->type.dtype == other->type.dtype;
 		encoding->has_shape &= encoding->has_dtype &&
-		    same_shape(&encoding->type, &other->type);
+		    encoding->type.ndim == other->type.ndim &&
+		    memcmp(encoding->type.shape, other->type.shape,
+			other->type.ndim * sizeof(other->type.shape[0])) == 0;
 	} else if (tensors &&
 	    (encoding->kind != other->kind ||
 		encoding->type.dtype != other->type.dtype)) {
@@ -146,24 +138,16 @@ find(const struct lc__mds_columns *columns, const char *name, size_t *out)
 }
 
 static lc_status
-grow(struct lc__mds_plan *plan)
+insert(struct lc__mds_plan *plan, size_t at, const char *name,
+    const struct lc__mds_encoding *encoding, bool tensor)
 {
-	const size_t room = plan->columns.count + 1;
+	const size_t after = plan->columns.count - at, room = plan->columns.count + 1;
+	char *copy;
 
 	return_if_error(
 	    lc__array_reserve(&plan->columns.column, &plan->columns_room, room, NULL));
 	return_if_error(lc__array_reserve(&plan->seen, &plan->seen_room, room, NULL));
-	return lc__array_reserve(&plan->tensor, &plan->tensor_room, room, NULL);
-}
-
-static lc_status
-insert(struct lc__mds_plan *plan, size_t at, const char *name,
-    const struct lc__mds_encoding *encoding, bool tensor)
-{
-	const size_t after = plan->columns.count - at;
-	char *copy;
-
-	return_if_error(grow(plan));
+	return_if_error(lc__array_reserve(&plan->tensor, &plan->tensor_room, room, NULL));
 	copy = strdup(name);
 	if (copy == NULL)
 		return lc__no_memory(NULL);
@@ -193,18 +177,6 @@ lc__mds_plan_end(struct lc__mds_plan *plan)
 /* ---- records -------------------------------------------------------------------- */
 
 static lc_status
-check_name(const char *name)
-{
-	if (!lc__utf8_valid(name, strlen(name)))
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "MDS has no columns with names that are not UTF-8");
-	if (strcmp(name, ID) == 0)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "the column " ID " is that of cache_ids");
-	return LC_OK;
-}
-
-static lc_status
 plan_part(struct walk *walk, const char *name, const lc_value *part)
 {
 	struct lc__mds_plan *plan = walk->plan;
@@ -220,7 +192,12 @@ plan_part(struct walk *walk, const char *name, const lc_value *part)
 			    "a tensor in some records, plain data in others");
 		return widen(&plan->columns.column[i].encoding, &encoding, tensor);
 	}
-	return_if_error(check_name(name));
+	if (!lc__utf8_valid(name, strlen(name)))
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "MDS has no columns with names that are not UTF-8");
+	if (strcmp(name, ID) == 0)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "the column " ID " is that of cache_ids");
 	if (plan->records > 1)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "other records have no such part, and in MDS all have the same");
@@ -251,30 +228,26 @@ take_part(struct walk *walk, const char *name, const lc_value *part)
 }
 
 static lc_status
-meet_part(struct walk *walk, const lc_value *part)
-{
-	const char *path = lc__path_text(&walk->path);
-	const char *name = *path != '\0'       ? path
-	    : lc_value_kind(part) == LC_TENSOR ? "tensor"
-					       : "value";
-	const lc_status status = walk->parts != NULL ? take_part(walk, name, part)
-						     : plan_part(walk, name, part);
-
-	walk->found++;
-	if (status == LC_OK || *path == '\0')
-		return status;
-	return lc__error_prefix("%s", lc__quote_id(path, strlen(path)));
-}
-
-static lc_status
 meet(struct walk *walk, const lc_value *value)
 {
 	const size_t size = walk->path.size;
 	const bool root = size == 0;
 
 	if (!lc__is_group(value) ||
-	    ((value->flags & LC__HAS_TENSOR) == 0 && !(root && value->kind == LC_MAP)))
-		return meet_part(walk, value);
+	    ((value->flags & LC__HAS_TENSOR) == 0 && !(root && value->kind == LC_MAP))) {
+		const char *path = lc__path_text(&walk->path);
+		const char *name = *path != '\0'        ? path
+		    : lc_value_kind(value) == LC_TENSOR ? "tensor"
+							: "value";
+		const lc_status status = walk->parts != NULL
+		    ? take_part(walk, name, value)
+		    : plan_part(walk, name, value);
+
+		walk->found++;
+		if (status == LC_OK || *path == '\0')
+			return status;
+		return lc__error_prefix("%s", lc__quote_id(path, strlen(path)));
+	}
 	for (size_t i = 0; i < lc_value_count(value); i++) {
 		const char *name = lc_value_name(value, i);
 
@@ -310,23 +283,6 @@ check_all_met(const struct walk *walk)
 	return LC_OK;
 }
 
-/* Text while all cache_ids are, then bytes. */
-static lc_status
-plan_id(struct lc__mds_plan *plan, lc_id id)
-{
-	struct lc__mds_encoding encoding = {
-		.kind = lc__utf8_valid(id.data, id.size) ? LC__MDS_STR : LC__MDS_BYTES,
-	};
-	size_t i;
-
-	if (!find(&plan->columns, ID, &i))
-		return insert(plan, i, ID, &encoding, false);
-	plan->seen[i] = plan->records;
-	if (encoding.kind == LC__MDS_BYTES)
-		plan->columns.column[i].encoding = encoding;
-	return LC_OK;
-}
-
 static lc_status
 look_through(struct walk *walk, lc_id id, const lc_value *value)
 {
@@ -343,9 +299,18 @@ lc_status
 lc__mds_plan_add(struct lc__mds_plan *plan, lc_id id, const lc_value *value)
 {
 	struct walk walk = { .plan = plan };
+	struct lc__mds_encoding encoding = {
+		.kind = lc__utf8_valid(id.data, id.size) ? LC__MDS_STR : LC__MDS_BYTES,
+	};
+	size_t i;
 
+	/* The column of cache_ids is text while all of them are, then bytes. */
 	plan->records++;
-	return_if_error(plan_id(plan, id));
+	if (!find(&plan->columns, ID, &i))
+		return_if_error(insert(plan, i, ID, &encoding, false));
+	plan->seen[i] = plan->records;
+	if (encoding.kind == LC__MDS_BYTES)
+		plan->columns.column[i].encoding = encoding;
 	return look_through(&walk, id, value);
 }
 

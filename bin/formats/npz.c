@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "format/npy.h"
 #include "formats/archive.h"
+#include "formats/formats.h"
 #include "formats/loaded.h"
 #include "value/path.h"
 
@@ -24,7 +25,7 @@ lc__npz_is(const void *bytes, size_t size)
 	    (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
-/* Append up to @p size bytes of the member, of which @p left may come. */
+/* Append up to @p size bytes of the current member, at most *left, and deduct them. */
 static lc_status
 inflate_some(struct lc__archive *archive, uint64_t *left, size_t size,
     struct lc__buf *out)
@@ -38,9 +39,12 @@ inflate_some(struct lc__archive *archive, uint64_t *left, size_t size,
 	return LC_OK;
 }
 
-/* The header decides how much more there may be. */
-lc_status
-lc__npz_member(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
+/*
+ * Read the current member of an archive, a .npy file, into an empty buffer: never more
+ * than its header says, nor than *left bytes, from which those read are deducted.
+ */
+static lc_status
+read_npy(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
 {
 	struct lc__npy_info info;
 	size_t before = 0, want;
@@ -73,35 +77,54 @@ struct unpacking {
 	struct lc__loaded *loaded;
 };
 
+/* The tensor of the archive's current member, in memory that @p out owns. */
 static lc_status
-read_tensor(struct unpacking *u, lc_tensor *out)
+read_tensor(struct lc__archive *archive, const struct lc__archive_member *member,
+    int raw_dtype, uint64_t *left, struct lc__loaded *out, lc_tensor *tensor)
 {
 	struct lc__buf file = { 0 };
-	const lc_status status = lc__npz_member(u->archive, &u->left, &file);
-
-	if (status != LC_OK) {
-		lc__buf_free(&file);
-		return status;
-	}
-	return lc__loaded_npy(u->loaded, &file, u->raw_dtype, out);
-}
-
-static lc_status
-read_member(struct unpacking *u, const struct lc__archive_member *member)
-{
-	const size_t size = strlen(member->name);
-	char *path;
-	lc_tensor tensor;
 	lc_status status;
 
 	if (!member->regular)
 		return lc__error(LC_UNSUPPORTED, 0, "not a file");
 	if (member->encrypted)
 		return lc__error(LC_UNSUPPORTED, 0, "encrypted");
-	if (size <= SUFFIX_SIZE || strcmp(member->name + size - SUFFIX_SIZE, SUFFIX) != 0)
+	status = read_npy(archive, left, &file);
+	if (status == LC_OK)
+		return lc__loaded_npy(out, &file, raw_dtype, tensor);
+	lc__buf_free(&file);
+	return status;
+}
+
+/* A directory among the members is nothing to read. */
+static bool
+is_directory(const struct lc__archive_member *member)
+{
+	const size_t size = strlen(member->name);
+
+	return !member->regular && size > 0 && member->name[size - 1] == '/';
+}
+
+static bool
+is_npy_name(const char *name)
+{
+	const size_t size = strlen(name);
+
+	return size > SUFFIX_SIZE && strcmp(name + size - SUFFIX_SIZE, SUFFIX) == 0;
+}
+
+static lc_status
+read_member(struct unpacking *u, const struct lc__archive_member *member)
+{
+	char *path;
+	lc_tensor tensor;
+	lc_status status;
+
+	if (member->regular && !member->encrypted && !is_npy_name(member->name))
 		return lc__error(LC_UNSUPPORTED, 0, "not a .npy file");
-	return_if_error(read_tensor(u, &tensor));
-	path = strndup(member->name, size - SUFFIX_SIZE);
+	return_if_error(
+	    read_tensor(u->archive, member, u->raw_dtype, &u->left, u->loaded, &tensor));
+	path = strndup(member->name, strlen(member->name) - SUFFIX_SIZE);
 	if (path == NULL)
 		return lc__no_memory(NULL);
 	status = lc__parts_add(&u->parts, path, lc_value_tensor(&tensor));
@@ -109,33 +132,25 @@ read_member(struct unpacking *u, const struct lc__archive_member *member)
 	return status;
 }
 
-static lc_status
-read_members(struct unpacking *u)
-{
-	struct lc__archive_member member;
-	lc_status status;
-
-	while ((status = lc__archive_next(u->archive, &member)) == LC_OK) {
-		if (!member.regular && *member.name != '\0' &&
-		    member.name[strlen(member.name) - 1] == '/')
-			continue;
-		status = read_member(u, &member);
-		if (status != LC_OK)
-			return lc__error_prefix("%s", member.name);
-	}
-	return status == LC_END ? lc__parts_build(&u->parts, &u->loaded->value) : status;
-}
-
 lc_status
 lc__npz_read(const void *bytes, size_t size, int raw_dtype, uint64_t limit,
     struct lc__loaded *out)
 {
 	struct unpacking u = { .raw_dtype = raw_dtype, .left = limit, .loaded = out };
+	struct lc__archive_member member;
 	lc_status status = lc__archive_open_bytes(LC__ARCHIVE_ZIP, bytes, size,
 	    &u.archive);
 
-	if (status == LC_OK)
-		status = read_members(&u);
+	while (
+	    status == LC_OK && (status = lc__archive_next(u.archive, &member)) == LC_OK) {
+		if (is_directory(&member))
+			continue;
+		status = read_member(&u, &member);
+		if (status != LC_OK)
+			lc__error_prefix("%s", member.name);
+	}
+	if (status == LC_END)
+		status = lc__parts_build(&u.parts, &out->value);
 	lc__parts_free(&u.parts);
 	lc__archive_close(u.archive);
 	return status;
@@ -153,16 +168,6 @@ cannot_hold(const struct lc__buf *path, const char *what)
 
 	return lc__error(LC_UNSUPPORTED, 0, "%s%s.npz cannot hold %s", text,
 	    *text ? ": " : "", what);
-}
-
-static lc_status
-check_name(const char *name, const struct lc__buf *path)
-{
-	if (strpbrk(name, ".\\") != NULL)
-		return cannot_hold(path, "a name with a dot or a backslash");
-	if (!lc__utf8_valid(name, strlen(name)))
-		return cannot_hold(path, "a name that is not UTF-8");
-	return LC_OK;
 }
 
 /* Names that read as the positions of a list. */
@@ -213,8 +218,10 @@ walk(const lc_value *value, struct lc__buf *path, tensor_fn fn, void *ctx)
 			lc__path_index(path, i);
 		if (path->failed)
 			return lc__no_memory(NULL);
-		if (name != NULL)
-			return_if_error(check_name(name, path));
+		if (name != NULL && strpbrk(name, ".\\") != NULL)
+			return cannot_hold(path, "a name with a dot or a backslash");
+		if (name != NULL && !lc__utf8_valid(name, strlen(name)))
+			return cannot_hold(path, "a name that is not UTF-8");
 		return_if_error(walk(lc_value_at(value, i), path, fn, ctx));
 		lc__path_cut(path, size);
 	}
@@ -303,3 +310,104 @@ lc__npz_write(FILE *out, const lc_value *value, bool bits)
 	lc__archive_discard(p.archive);
 	return status;
 }
+
+/* ---- .npz files to import: the member NAME.npy is the record NAME ---------------- */
+
+struct npz_in {
+	char *path;
+	struct lc__incoming_how how;
+	struct lc__archive *archive;
+	struct lc__archive_member member; /* the current one */
+	bool ended;                       /* nothing can be read after what failed */
+};
+
+static lc_status
+is_npz(const char *path, const void *first, size_t size, bool *is)
+{
+	(void)path;
+	*is = first != NULL && lc__npz_is(first, size);
+	return LC_OK;
+}
+
+static void
+close_npz(void *ctx)
+{
+	struct npz_in *in = ctx;
+
+	lc__archive_close(in->archive);
+	free(in->path);
+	free(in);
+}
+
+static lc_status
+open_npz(const char *path, const struct lc__incoming_how *how, void **out)
+{
+	struct npz_in *in = calloc(1, sizeof(*in));
+	lc_status status;
+
+	if (in != NULL)
+		in->path = strdup(path);
+	if (in == NULL || in->path == NULL) {
+		free(in);
+		return lc__no_memory(path);
+	}
+	in->how = *how;
+	status = lc__archive_open_file(LC__ARCHIVE_ZIP, path, &in->archive);
+	if (status == LC_OK)
+		*out = in;
+	else
+		close_npz(in);
+	return status == LC_OK ? LC_OK : lc__error_prefix("%s", path);
+}
+
+/* A member that is not a .npy file is a record too, and load() refuses it: the members
+ * after it are good. */
+static lc_status
+next_member(void *ctx, lc_id *id)
+{
+	struct npz_in *in = ctx;
+	size_t size;
+	lc_status status;
+
+	if (in->ended)
+		return LC_END;
+	do {
+		status = lc__archive_next(in->archive, &in->member);
+	} while (status == LC_OK && is_directory(&in->member));
+	in->ended = status != LC_OK;
+	if (status == LC_END)
+		return status;
+	if (status != LC_OK)
+		return lc__error_prefix("%s", in->path);
+	size = strlen(in->member.name);
+	*id = (lc_id){ in->member.name,
+		is_npy_name(in->member.name) ? size - SUFFIX_SIZE : size };
+	return LC_OK;
+}
+
+static lc_status
+load_record(void *ctx, struct lc__loaded *out)
+{
+	struct npz_in *in = ctx;
+	uint64_t left = in->how.limit;
+	lc_tensor tensor;
+	lc_status status = read_tensor(in->archive, &in->member, in->how.raw_dtype, &left,
+	    out, &tensor);
+
+	if (status == LC_OK) {
+		out->value = lc_value_tensor(&tensor);
+		status = out->value != NULL ? LC_OK : lc__no_memory(NULL);
+	}
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s: %s", in->path, in->member.name);
+}
+
+const struct lc__incoming_format lc__incoming_npz = {
+	.name = "npz",
+	.what = ".npz files",
+	.is = is_npz,
+	.open = open_npz,
+	.next = next_member,
+	.load = load_record,
+	.close = close_npz,
+};

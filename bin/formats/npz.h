@@ -6,7 +6,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "formats/archive.h"
 #include "formats/loaded.h"
 #include "lmdbcache.h"
 
@@ -15,7 +14,7 @@ bool lc__npz_is(const void *bytes, size_t size);
 
 /**
  * Read an archive whose members are named PATH.npy, compressed or not, as the
- * value that parts.h makes of those paths. No member inflates beyond what its
+ * value that lc__parts makes of those paths. No member inflates beyond what its
  * .npy header says, nor all of them beyond @p limit bytes.
  * @param raw_dtype  as for lc__loaded_npy()
  * @param out        all zero; to be freed with lc__loaded_free(), also on failure
@@ -25,16 +24,6 @@ bool lc__npz_is(const void *bytes, size_t size);
  */
 LC_CHECKED lc_status lc__npz_read(const void *bytes, size_t size, int raw_dtype,
     uint64_t limit, struct lc__loaded *out);
-
-/**
- * Read the current member of an archive, a .npy file, into an empty buffer:
- * never more than its header says, nor than *left bytes, of which those read are
- * taken away.
- * @return LC_OK; LC_CORRUPT, also for bytes after the last element; LC_UNSUPPORTED
- * above *left; LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__npz_member(struct lc__archive *archive, uint64_t *left,
-    struct lc__buf *out);
 
 /**
  * Can lc__npz_write() write the value so that lc__npz_read() gives it back?

@@ -3,13 +3,17 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
+#include "base/listdir.h"
 
 #define BUFFER ((size_t)256 << 10)
 #define AHEAD ((uint64_t)16 << 20) /* bytes after which the disk begins to write them */
@@ -22,28 +26,8 @@ lc__out_is_stdout(const char *path)
 	return strcmp(path, "-") == 0;
 }
 
-static lc_status
-check_place(const char *path, bool force)
-{
-	struct stat st;
-
-	if (lstat(path, &st) == -1)
-		return errno == ENOENT ? LC_OK : lc__error_sys(errno, "%s: stat", path);
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: exists, and is no regular file",
-		    path);
-	return force ? LC_OK : lc__error(LC_EXISTS, 0, "%s: exists", path);
-}
-
-static lc_status
-take_stdout(struct lc__out_file *file)
-{
-	file->fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
-	return file->fd == -1 ? lc__error_sys(errno, "%s: open", file->path) : LC_OK;
-}
-
 static void
-release(struct lc__out_file *file)
+free_file(struct lc__out_file *file)
 {
 	if (file->stream && file->fd != -1)
 		close(file->fd);
@@ -58,13 +42,20 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
     struct lc__out_file *out)
 {
 	struct lc__out_file file = LC__OUT_FILE_NONE;
+	struct stat st;
 	lc_status status;
 
 	if (lc__out_is_stdout(path)) {
 		path = "standard output";
 		file.stream = true;
-	} else {
-		return_if_error(check_place(path, how->force));
+	} else if (lstat(path, &st) == -1) {
+		if (errno != ENOENT)
+			return lc__error_sys(errno, "%s: stat", path);
+	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		return lc__error(LC_INVALID, 0, "%s: exists, and is no regular file",
+		    path);
+	} else if (!how->force) {
+		return lc__error(LC_EXISTS, 0, "%s: exists", path);
 	}
 	file.force = how->force;
 	file.path = strdup(path);
@@ -75,7 +66,8 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 	} else if (how->dry_run) {
 		status = LC_OK;
 	} else if (file.stream) {
-		status = take_stdout(&file);
+		file.fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+		status = file.fd != -1 ? LC_OK : lc__error_sys(errno, "%s: open", path);
 	} else {
 		status = lc__newfile_open(path, 0666, &file.new);
 		file.fd = file.new.fd;
@@ -83,7 +75,7 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 	if (status == LC_OK)
 		*out = file;
 	else
-		release(&file);
+		free_file(&file);
 	return status;
 }
 
@@ -99,22 +91,11 @@ flush(struct lc__out_file *file)
 			: LC_OK;
 }
 
-/* Large files reach the disk while they are written, not all in the end. */
-static void
-start_disk(struct lc__out_file *file)
-{
-	const uint64_t written = file->size - file->used;
-
-	if (file->stream || written - file->started < AHEAD)
-		return;
-	(void)sync_file_range(file->fd, (off_t)file->started,
-	    (off_t)(written - file->started), SYNC_FILE_RANGE_WRITE);
-	file->started = written;
-}
-
 lc_status
 lc__out_file_write(struct lc__out_file *file, const void *data, size_t size)
 {
+	uint64_t written;
+
 	if (file->fd == -1) {
 		file->size += size;
 		return LC_OK;
@@ -128,7 +109,13 @@ lc__out_file_write(struct lc__out_file *file, const void *data, size_t size)
 		memcpy(file->buffer + file->used, data, size);
 		file->used += size;
 	}
-	start_disk(file);
+	/* Large files reach the disk while they are written, not all in the end. */
+	written = file->size - file->used;
+	if (!file->stream && written - file->started >= AHEAD) {
+		(void)sync_file_range(file->fd, (off_t)file->started,
+		    (off_t)(written - file->started), SYNC_FILE_RANGE_WRITE);
+		file->started = written;
+	}
 	return LC_OK;
 }
 
@@ -155,28 +142,6 @@ lc__out_file_rewrite(struct lc__out_file *file, uint64_t offset, const void *dat
 /* ---- ending -------------------------------------------------------------------- */
 
 static lc_status
-close_stdout(struct lc__out_file *file)
-{
-	const int fd = file->fd;
-
-	file->fd = -1;
-	return close(fd) == 0 ? LC_OK : lc__error_sys(errno, "%s: close", file->path);
-}
-
-/* A file that came there meanwhile is not replaced either. */
-static lc_status
-put_in_place(struct lc__out_file *file)
-{
-	lc_status status;
-
-	if (file->force)
-		return lc__newfile_replace(&file->new);
-	status = lc__newfile_add(&file->new);
-	return status == LC_EXISTS ? lc__error(LC_EXISTS, 0, "%s: exists", file->path)
-				   : status;
-}
-
-static lc_status
 end(struct lc__out_file *file, bool sync)
 {
 	lc_status status = LC_OK;
@@ -184,12 +149,21 @@ end(struct lc__out_file *file, bool sync)
 	if (file->fd != -1) {
 		status = flush(file);
 		file->new.unsynced = !sync;
-		if (file->stream && status == LC_OK)
-			status = close_stdout(file);
-		else if (status == LC_OK)
-			status = put_in_place(file);
+		if (status == LC_OK && file->stream) {
+			if (close(file->fd) == -1)
+				status = lc__error_sys(errno, "%s: close", file->path);
+			file->fd = -1;
+		} else if (status == LC_OK && file->force) {
+			status = lc__newfile_replace(&file->new);
+		} else if (status == LC_OK) {
+			/* A file that came there meanwhile is not replaced either. */
+			status = lc__newfile_add(&file->new);
+			if (status == LC_EXISTS)
+				status = lc__error(LC_EXISTS, 0, "%s: exists",
+				    file->path);
+		}
 	}
-	release(file);
+	free_file(file);
 	return status;
 }
 
@@ -208,5 +182,293 @@ lc__out_file_place(struct lc__out_file *file)
 void
 lc__out_file_discard(struct lc__out_file *file)
 {
-	release(file);
+	free_file(file);
+}
+
+/* ---- directories ---------------------------------------------------------------- */
+
+/* Make the directory, with those above it, or see that it may be written into. */
+static lc_status
+make_top(struct lc__out_tree *tree)
+{
+	const struct dirent *entry;
+	struct lc__dir dir;
+	struct stat st;
+	lc_status status;
+
+	if (stat(tree->path, &st) == -1) {
+		if (errno != ENOENT)
+			return lc__error_sys(errno, "%s: stat", tree->path);
+		tree->new = true;
+		return tree->how.dry_run ? LC_OK : lc__make_dirs(tree->path);
+	}
+	if (!S_ISDIR(st.st_mode))
+		return lc__error(LC_INVALID, 0, "%s: exists, and is no directory",
+		    tree->path);
+	if (tree->how.force)
+		return LC_OK;
+	return_if_error(lc__dir_open(tree->path, &dir));
+	status = lc__dir_next(&dir, &entry);
+	if (status == LC_OK && entry != NULL)
+		status = lc__error(LC_EXISTS, 0, "%s: exists, and is not empty",
+		    tree->path);
+	lc__dir_close(&dir);
+	return status;
+}
+
+lc_status
+lc__out_tree_begin(const char *path, const struct lc__outgoing_how *how,
+    struct lc__out_tree *out)
+{
+	struct lc__out_tree tree = { .path = strdup(path), .how = *how };
+	lc_status status;
+
+	if (tree.path == NULL)
+		return lc__no_memory(path);
+	status = make_top(&tree);
+	if (status == LC_OK)
+		*out = tree;
+	else
+		free(tree.path);
+	return status;
+}
+
+/* A directory below the tree. One that is a link may lead out of it; the tree itself may
+ * be one, for the user has named it. */
+static lc_status
+make_one(const struct lc__out_tree *tree, const char *path)
+{
+	struct stat st;
+
+	if (!tree->how.dry_run) {
+		if (mkdir(path, 0777) == 0)
+			return LC_OK;
+		if (errno != EEXIST)
+			return lc__error_sys(errno, "%s: mkdir", path);
+	}
+	if (lstat(path, &st) == -1)
+		return tree->how.dry_run && errno == ENOENT
+		    ? LC_OK
+		    : lc__error_sys(errno, "%s: stat", path);
+	if (S_ISLNK(st.st_mode))
+		return lc__error(LC_IO, 0,
+		    "%s: exists, and is a symbolic link, through "
+		    "which nothing is written",
+		    path);
+	return S_ISDIR(st.st_mode)
+	    ? LC_OK
+	    : lc__error(LC_IO, 0, "%s: exists, and is no directory", path);
+}
+
+/* Make the directories of a path below the tree, which need no sync of their own. Most
+ * files are in the same directory as the one before. */
+static lc_status
+make_dir_of(struct lc__out_tree *tree, const char *path)
+{
+	const size_t size = (size_t)(strrchr(path, '/') - path);
+	lc_status status = LC_OK;
+	char *copy;
+
+	if (tree->made != NULL && strlen(tree->made) == size &&
+	    memcmp(tree->made, path, size) == 0)
+		return LC_OK;
+	copy = strdup(path);
+	if (copy == NULL)
+		return lc__no_memory(path);
+	for (char *p = copy + strlen(tree->path);
+	     status == LC_OK && (p = strchr(p, '/')) != NULL; p++) {
+		if (p == copy + strlen(tree->path))
+			continue;
+		*p = '\0';
+		status = make_one(tree, copy);
+		*p = '/';
+	}
+	copy[size] = '\0';
+	free(tree->made);
+	tree->made = status == LC_OK ? copy : NULL;
+	if (status != LC_OK)
+		free(copy);
+	return status;
+}
+
+lc_status
+lc__out_tree_open(struct lc__out_tree *tree, const char *name, struct lc__out_file *out)
+{
+	char *path = lc__path_join(tree->path, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__no_memory(name);
+	status = make_dir_of(tree, path);
+	if (status == LC_OK)
+		status = lc__out_file_open(path, &tree->how, out);
+	free(path);
+	return status;
+}
+
+lc_status
+lc__out_tree_place(struct lc__out_tree *tree, struct lc__out_file *file)
+{
+	const uint64_t size = file->size;
+
+	return_if_error(lc__out_file_place(file));
+	tree->files++;
+	tree->bytes += size;
+	return LC_OK;
+}
+
+static void
+free_tree(struct lc__out_tree *tree)
+{
+	free(tree->path);
+	free(tree->made);
+	memset(tree, 0, sizeof(*tree));
+}
+
+lc_status
+lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
+{
+	lc_status status = LC_OK;
+	int fd = -1;
+
+	/* One sync of the file system: with many files it takes a fraction of a sync
+	 * each, and it covers the directories. */
+	if (!tree->how.dry_run) {
+		fd = lc__open(tree->path, O_RDONLY | O_DIRECTORY);
+		if (fd == -1)
+			status = lc__error_sys(errno, "%s: open", tree->path);
+		else if (syncfs(fd) == -1)
+			status = lc__error_sys(errno, "%s: syncfs", tree->path);
+	}
+	if (fd != -1)
+		close(fd);
+	if (status == LC_OK)
+		*bytes = tree->bytes;
+	free_tree(tree);
+	return status;
+}
+
+/* Directories with something in them stay. */
+static int
+remove_empty(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)at;
+	if (type == FTW_DP)
+		(void)rmdir(path);
+	return 0;
+}
+
+void
+lc__out_tree_discard(struct lc__out_tree *tree)
+{
+	if (tree->path != NULL && tree->new && !tree->how.dry_run) {
+		lc__fds_hold();
+		(void)nftw(tree->path, remove_empty, 16, FTW_DEPTH | FTW_PHYS);
+		lc__fds_release();
+	}
+	free_tree(tree);
+}
+
+/* ---- bytes that wait ------------------------------------------------------------- */
+
+#define SPILL_STEP ((size_t)1 << 20) /* bytes written or read at once */
+#define SPILL "temporary file"
+
+/* Where the file system has no files without a name, one whose name goes at once. */
+static int
+named_once(const char *dir)
+{
+	char *path;
+	int fd;
+
+	if (asprintf(&path, "%s/.cachex-XXXXXX", dir) < 0) {
+		errno = ENOMEM;
+		return -1;
+	}
+	lc__fds_hold();
+	fd = mkostemp(path, O_CLOEXEC);
+	lc__fds_release();
+	if (fd != -1)
+		(void)unlink(path);
+	free(path);
+	return fd;
+}
+
+lc_status
+lc__spill_open(const char *dir, struct lc__spill *out)
+{
+	int fd;
+
+	if (dir == NULL)
+		dir = getenv("TMPDIR");
+	if (dir == NULL || *dir == '\0')
+		dir = "/tmp";
+	fd = lc__open(dir, O_TMPFILE | O_RDWR, 0600);
+	if (fd == -1 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT))
+		fd = named_once(dir);
+	if (fd == -1) {
+		const lc_status status = lc__error_sys(errno, "%s: " SPILL, dir);
+		/* LC_NO_FILE would say that an input is missing. */
+		return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
+	}
+	*out = (struct lc__spill){ .fd = fd };
+	return LC_OK;
+}
+
+lc_status
+lc__spill_flush(struct lc__spill *spill)
+{
+	const size_t size = spill->wait.size;
+
+	spill->wait.size = 0;
+	return size > 0 ? lc__write_full(spill->fd, spill->wait.data, size, SPILL)
+			: LC_OK;
+}
+
+lc_status
+lc__spill_write(struct lc__spill *spill, const void *data, size_t size)
+{
+	spill->size += size;
+	if (spill->wait.size + size > SPILL_STEP)
+		return_if_error(lc__spill_flush(spill));
+	if (size >= SPILL_STEP)
+		return lc__write_full(spill->fd, data, size, SPILL);
+	if (size > 0 && lc__buf_append(&spill->wait, data, size) == NULL)
+		return lc__no_memory(NULL);
+	return LC_OK;
+}
+
+lc_status
+lc__spill_move(struct lc__spill *spill, struct lc__out_file *to)
+{
+	unsigned char *step = malloc(SPILL_STEP);
+	size_t got = SPILL_STEP;
+	lc_status status;
+
+	if (step == NULL)
+		return lc__no_memory(NULL);
+	status = lc__spill_flush(spill);
+	if (status == LC_OK && lseek(spill->fd, 0, SEEK_SET) == -1)
+		status = lc__error_sys(errno, SPILL ": seek");
+	while (status == LC_OK && got == SPILL_STEP) {
+		status = lc__read_full(spill->fd, step, SPILL_STEP, &got, SPILL);
+		if (status == LC_OK)
+			status = lc__out_file_write(to, step, got);
+	}
+	free(step);
+	return_if_error(status);
+	if (ftruncate(spill->fd, 0) == -1 || lseek(spill->fd, 0, SEEK_SET) == -1)
+		return lc__error_sys(errno, SPILL ": truncate");
+	spill->size = 0;
+	return LC_OK;
+}
+
+void
+lc__spill_close(struct lc__spill *spill)
+{
+	if (spill->fd != -1)
+		close(spill->fd);
+	lc__buf_free(&spill->wait);
+	*spill = (struct lc__spill)LC__SPILL_NONE;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The table of tensors, and the header that a table makes. */
 #include "formats/safetensors.h"
 
 #include <inttypes.h>
@@ -9,8 +8,20 @@
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_number.h"
+#include "base/json_scan.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+
+/* A tensor, small: a header may have two million. */
+struct lc__safetensors_row {
+	uint64_t begin, end; /* of its data */
+	size_t name;         /* where it begins in table->names */
+	size_t dims;         /* and its shape in table->dims, in elements */
+	uint32_t name_size;
+	uint8_t dtype; /* lc_dtype */
+	uint8_t ndim;  /* rank */
+};
 
 /* In the order in which the format's own writer sorts, which is from the end. */
 static const struct {
@@ -47,16 +58,16 @@ weight(unsigned dtype)
 	return i;
 }
 
-const char *
-lc__safetensors_dtype_name(lc_dtype dtype)
+static const char *
+dtype_name(lc_dtype dtype)
 {
 	const size_t i = weight(dtype);
 
 	return i < DTYPES ? dtypes[i].name : NULL;
 }
 
-bool
-lc__safetensors_dtype_of(const char *name, size_t size, lc_dtype *out)
+static bool
+dtype_of(const char *name, size_t size, lc_dtype *out)
 {
 	for (size_t i = 0; i < DTYPES; i++)
 		if (strlen(dtypes[i].name) == size &&
@@ -96,8 +107,9 @@ lc__safetensors_header_size(const void *prefix, uint64_t file_size, size_t *out)
 
 /* ---- the table -------------------------------------------------------------- */
 
-lc_status
-lc__safetensors_append(struct lc__safetensors *table, lc_id name, const lc_tensor *type,
+/* Append a row, its name and shape; its place is the caller's. */
+static lc_status
+append_row(struct lc__safetensors *table, lc_id name, const lc_tensor *type,
     struct lc__safetensors_row **out)
 {
 	struct lc__safetensors_row *row;
@@ -167,8 +179,9 @@ by_name(const void *a, const void *b, void *ctx)
 	    name_of(table, &table->rows[*(const uint32_t *)b]));
 }
 
-lc_status
-lc__safetensors_index(struct lc__safetensors *table)
+/* Make the index of names. */
+static lc_status
+index_names(struct lc__safetensors *table)
 {
 	if (table->count == 0)
 		return LC_OK;
@@ -180,8 +193,9 @@ lc__safetensors_index(struct lc__safetensors *table)
 	return LC_OK;
 }
 
-bool
-lc__safetensors_twice(const struct lc__safetensors *table, lc_id *out)
+/* The first name that is there twice, or false. */
+static bool
+find_twice(const struct lc__safetensors *table, lc_id *out)
 {
 	for (size_t i = 1; i < table->count; i++) {
 		*out = name_of(table, &table->rows[table->by_name[i]]);
@@ -225,7 +239,7 @@ lc__safetensors_free(struct lc__safetensors *table)
 	memset(table, 0, sizeof(*table));
 }
 
-/* ---- the header ------------------------------------------------------------- */
+/* ---- the header out ------------------------------------------------------------- */
 
 lc_status
 lc__safetensors_add(struct lc__safetensors *table, lc_id name, const lc_tensor *type)
@@ -233,7 +247,7 @@ lc__safetensors_add(struct lc__safetensors *table, lc_id name, const lc_tensor *
 	static const char reserved[] = "__metadata__";
 	struct lc__safetensors_row *row;
 
-	if (lc__safetensors_dtype_name(type->dtype) == NULL)
+	if (dtype_name(type->dtype) == NULL)
 		return lc__error(LC_UNSUPPORTED, 0, "safetensors has no dtype %s",
 		    lc_dtype_name(type->dtype));
 	if (!lc__utf8_valid(name.data, name.size))
@@ -244,7 +258,7 @@ lc__safetensors_add(struct lc__safetensors *table, lc_id name, const lc_tensor *
 	    memcmp(name.data, reserved, name.size) == 0)
 		return lc__error(LC_UNSUPPORTED, 0, "safetensors has no tensor named %s",
 		    reserved);
-	return lc__safetensors_append(table, name, type, &row);
+	return append_row(table, name, type, &row);
 }
 
 static int
@@ -334,19 +348,6 @@ lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
 	return status;
 }
 
-static void
-put_row(struct lc__buf *out, const struct lc__safetensor *tensor)
-{
-	put_string(out, tensor->name);
-	lc__buf_printf(out, ":{\"dtype\":\"%s\",\"shape\":[",
-	    lc__safetensors_dtype_name(tensor->type.dtype));
-	for (uint32_t i = 0; i < tensor->type.ndim; i++)
-		lc__buf_printf(out, "%s%" PRIu64, i > 0 ? "," : "",
-		    tensor->type.shape[i]);
-	lc__buf_printf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
-	    tensor->begin, tensor->begin + tensor->type.nbytes);
-}
-
 static lc_status
 put_header(const struct lc__safetensors *table, struct lc__buf *out)
 {
@@ -365,7 +366,14 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 		const struct lc__safetensor tensor = lc__safetensors_at(table, i);
 
 		lc__buf_append(out, ",", i > 0);
-		put_row(out, &tensor);
+		put_string(out, tensor.name);
+		lc__buf_printf(out, ":{\"dtype\":\"%s\",\"shape\":[",
+		    dtype_name(tensor.type.dtype));
+		for (uint32_t k = 0; k < tensor.type.ndim; k++)
+			lc__buf_printf(out, "%s%" PRIu64, k > 0 ? "," : "",
+			    tensor.type.shape[k]);
+		lc__buf_printf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
+		    tensor.begin, tensor.begin + tensor.type.nbytes);
 		if (!out->failed)
 			size = out->size - start - LC__SAFETENSORS_PREFIX;
 		if (size >= LC__SAFETENSORS_MAX_HEADER)
@@ -388,9 +396,276 @@ lc__safetensors_encode(struct lc__safetensors *table, struct lc__buf *out)
 	lc_id name;
 
 	return_if_error(place(table));
-	return_if_error(lc__safetensors_index(table));
-	if (lc__safetensors_twice(table, &name))
+	return_if_error(index_names(table));
+	if (find_twice(table, &name))
 		return lc__error(LC_INVALID, 0, "two tensors have the name %s",
 		    lc__quote_id(name.data, name.size));
 	return put_header(table, out);
+}
+
+/* ---- the header in: every rule of the format is checked ---------------------- */
+
+/* The members of one tensor. */
+struct entry {
+	bool dtype, shape, offsets; /* what there was */
+	lc_tensor type;             /* nbytes as the offsets say */
+	uint64_t begin, end;
+};
+
+/* An array of whole numbers, of which @p room fit; more are counted. The text is an
+ * array that has been scanned. */
+static bool
+numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
+{
+	struct lc__json_scan scan = {
+		.at = array.text,
+		.begin = array.text,
+		.end = array.text + array.size,
+	};
+	struct lc__json_number number;
+	uint64_t amount;
+
+	*count = 0;
+	if (!lc__json_accept(&scan, '[') || lc__json_accept(&scan, ']'))
+		return true;
+	do {
+		(void)lc__json_peek(&scan);
+		scan.at = lc__json_number(scan.at, scan.end, &number);
+		if (scan.at == NULL || !number.integer || number.negative ||
+		    !lc__json_number_integer(&number, &amount))
+			return false;
+		if (*count < room)
+			out[*count] = amount;
+		(*count)++;
+	} while (lc__json_accept(&scan, ','));
+	return true;
+}
+
+/* Read a member of a tensor. Names that the format does not know are skipped, as its own
+ * reader does. */
+static lc_status
+read_field(const struct lc__json_member *member, struct entry *entry,
+    struct lc__buf *text)
+{
+	const bool array = member->kind == LC__JSON_ARRAY;
+	const bool dtype = lc__json_name_is(member->name, "dtype");
+	const bool shape = lc__json_name_is(member->name, "shape");
+	const bool offsets = lc__json_name_is(member->name, "data_offsets");
+	uint64_t pair[2];
+	uint32_t count;
+
+	if ((dtype && entry->dtype) || (shape && entry->shape) ||
+	    (offsets && entry->offsets))
+		return lc__error(LC_CORRUPT, 0, "it has two %s",
+		    dtype       ? "dtype"
+			: shape ? "shape"
+				: "data_offsets");
+	if (dtype) {
+		if (member->kind != LC__JSON_STRING)
+			return lc__error(LC_CORRUPT, 0, "its dtype is no string");
+		text->size = 0;
+		return_if_error(lc__json_unescape(member->value, text));
+		if (!dtype_of((const char *)text->data, text->size, &entry->type.dtype))
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "dtype %s is none that modules have",
+			    lc__quote_id(text->data, text->size));
+	} else if (shape) {
+		if (!array ||
+		    !numbers(member->value, entry->type.shape, LC_MAX_NDIM,
+			&entry->type.ndim))
+			return lc__error(LC_CORRUPT, 0, "its shape is no list of sizes");
+		if (entry->type.ndim > LC_MAX_NDIM)
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "rank %" PRIu32 " is above %d", entry->type.ndim,
+			    LC_MAX_NDIM);
+	} else if (offsets) {
+		if (!array || !numbers(member->value, pair, 2, &count) || count != 2)
+			return lc__error(LC_CORRUPT, 0,
+			    "its data_offsets are not two offsets");
+		entry->begin = pair[0];
+		entry->end = pair[1];
+	}
+	entry->dtype |= dtype;
+	entry->shape |= shape;
+	entry->offsets |= offsets;
+	return LC_OK;
+}
+
+static lc_status
+read_entry(const struct lc__json_member *tensor, uint64_t data_size, struct lc__buf *text,
+    struct entry *entry)
+{
+	struct lc__json_members members;
+	struct lc__json_member member;
+	lc_tensor type;
+	lc_status status;
+
+	if (tensor->kind != LC__JSON_OBJECT)
+		return lc__error(LC_CORRUPT, 0, "what it is told is no object");
+	return_if_error(
+	    lc__json_object(tensor->value.text, tensor->value.size, &members));
+	while ((status = lc__json_next(&members, &member)) == LC_OK)
+		return_if_error(read_field(&member, entry, text));
+	if (status != LC_END)
+		return status;
+
+	if (!entry->dtype || !entry->shape || !entry->offsets)
+		return lc__error(LC_CORRUPT, 0, "it has no %s",
+		    !entry->dtype       ? "dtype"
+			: !entry->shape ? "shape"
+					: "data_offsets");
+	if (lc_tensor_init(&type, entry->type.dtype, entry->type.ndim, entry->type.shape,
+		NULL) != LC_OK)
+		return lc__error(LC_CORRUPT, 0, "its shape overflows");
+	if (entry->begin > entry->end || entry->end > data_size)
+		return lc__error(LC_CORRUPT, 0,
+		    "its data_offsets %" PRIu64 " to %" PRIu64 " are not in the %" PRIu64
+		    " bytes of data",
+		    entry->begin, entry->end, data_size);
+	if (entry->end - entry->begin != type.nbytes)
+		return lc__error(LC_CORRUPT, 0,
+		    "dtype and shape make %zu bytes, its data_offsets %" PRIu64,
+		    type.nbytes, entry->end - entry->begin);
+	entry->type = type;
+	return LC_OK;
+}
+
+static lc_status
+read_note(const struct lc__json_member *note, struct lc__buf *text,
+    struct lc__safetensors *out)
+{
+	size_t name;
+
+	text->size = 0;
+	return_if_error(lc__json_unescape(note->name, text));
+	name = text->size;
+	if (note->kind != LC__JSON_STRING)
+		return lc__error(LC_CORRUPT, 0, "%s is no string",
+		    lc__quote_id(text->data, text->size));
+	return_if_error(lc__json_unescape(note->value, text));
+	return lc__safetensors_note(out, (lc_id){ text->data, name },
+	    (lc_id){ text->data + name, text->size - name });
+}
+
+/* What users note of a file: strings under names. null is none. */
+static lc_status
+read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
+    struct lc__safetensors *out)
+{
+	struct lc__json_members members;
+	struct lc__json_member member;
+	lc_status status;
+
+	if (metadata->kind == LC__JSON_NULL)
+		return LC_OK;
+	if (metadata->kind != LC__JSON_OBJECT)
+		return lc__error(LC_CORRUPT, 0, "__metadata__ is no object");
+	return_if_error(
+	    lc__json_object(metadata->value.text, metadata->value.size, &members));
+	while ((status = lc__json_next(&members, &member)) == LC_OK)
+		if (read_note(&member, text, out) != LC_OK)
+			return lc__error_prefix("__metadata__");
+	return status == LC_END ? LC_OK : status;
+}
+
+static lc_status
+read_tensor(const struct lc__json_member *member, uint64_t data_size,
+    struct lc__buf *name, struct lc__buf *text, struct lc__safetensors *out)
+{
+	struct lc__safetensors_row *row;
+	struct entry entry = { 0 };
+
+	name->size = 0;
+	return_if_error(lc__json_unescape(member->name, name));
+	if (read_entry(member, data_size, text, &entry) != LC_OK)
+		return lc__error_prefix("%s", lc__quote_id(name->data, name->size));
+	return_if_error(
+	    append_row(out, (lc_id){ name->data, name->size }, &entry.type, &row));
+	row->begin = entry.begin;
+	row->end = entry.end;
+	return LC_OK;
+}
+
+static lc_status
+read_members(struct lc__json_members *members, uint64_t data_size, struct lc__buf *name,
+    struct lc__buf *text, struct lc__safetensors *out)
+{
+	struct lc__json_member member;
+	bool metadata = false;
+	lc_status status;
+
+	while ((status = lc__json_next(members, &member)) == LC_OK) {
+		if (!lc__json_name_is(member.name, "__metadata__")) {
+			return_if_error(read_tensor(&member, data_size, name, text, out));
+			continue;
+		}
+		if (metadata)
+			return lc__error(LC_CORRUPT, 0, "two __metadata__");
+		metadata = true;
+		return_if_error(read_metadata(&member, name, out));
+	}
+	return status == LC_END ? LC_OK : status;
+}
+
+/* Tensors of no bytes may share a place: they stay as they came. */
+static int
+by_place(const void *a, const void *b)
+{
+	const struct lc__safetensors_row *left = a, *right = b;
+
+	if (left->begin != right->begin)
+		return left->begin < right->begin ? -1 : 1;
+	if (left->end != right->end)
+		return left->end < right->end ? -1 : 1;
+	return (left->name > right->name) - (left->name < right->name);
+}
+
+/* Sort by place and see that every byte is of one tensor, and each name of one. */
+static lc_status
+check_table(struct lc__safetensors *table, uint64_t data_size)
+{
+	uint64_t at = 0;
+	lc_id name;
+
+	if (table->count > 0)
+		qsort(table->rows, table->count, sizeof(*table->rows), by_place);
+	return_if_error(index_names(table));
+	if (find_twice(table, &name))
+		return lc__error(LC_CORRUPT, 0, "two tensors have the name %s",
+		    lc__quote_id(name.data, name.size));
+	table->data_size = data_size;
+	for (size_t i = 0; i < table->count; i++) {
+		const struct lc__safetensor tensor = lc__safetensors_at(table, i);
+
+		if (tensor.begin != at)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: it begins at %" PRIu64
+			    " of the data, the one before it ends at %" PRIu64,
+			    lc__quote_id(tensor.name.data, tensor.name.size),
+			    tensor.begin, at);
+		at = tensor.begin + tensor.type.nbytes;
+	}
+	if (at != data_size)
+		return lc__error(LC_CORRUPT, 0,
+		    "the tensors end at %" PRIu64 " of %" PRIu64 " bytes of data", at,
+		    data_size);
+	return LC_OK;
+}
+
+lc_status
+lc__safetensors_decode(const void *header, size_t size, uint64_t data_size,
+    struct lc__safetensors *out)
+{
+	struct lc__json_members members;
+	struct lc__buf name = { 0 }, text = { 0 };
+	lc_status status;
+
+	if (size == 0 || *(const char *)header != '{')
+		return lc__error(LC_CORRUPT, 0, "the header does not begin with {");
+	status = lc__json_object(header, size, &members);
+	if (status == LC_OK)
+		status = read_members(&members, data_size, &name, &text, out);
+	lc__buf_free(&name);
+	lc__buf_free(&text);
+	return status == LC_OK ? check_table(out, data_size) : lc__error_prefix("header");
 }

@@ -1,19 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reading values; value_json_write.c writes them. */
 #include "formats/value_json.h"
 
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/json_tree.h"
+#include "base/json_write.h"
+#include "base/utf8.h"
 #include "formats/base64.h"
 #include "value/path.h"
 #include "value/tensor.h"
+
+/* ---- reading ----------------------------------------------------------------- */
 
 struct reader {
 	lc__json_open open;
@@ -38,8 +43,6 @@ bad(const struct reader *r, const char *format, ...)
 	va_end(args);
 	return lc__error(LC_INVALID, 0, "%s%s%s", path, *path ? ": " : "", text);
 }
-
-/* ---- plain data ------------------------------------------------------------- */
 
 /* The bytes of a base64 string in new memory, with a NUL after them. */
 static lc_status
@@ -101,60 +104,29 @@ read_u64(struct reader *r, const struct lc__json *json, lc_value **out)
 	return LC_OK;
 }
 
-/* "nan:" and 16 digits: the bits of a NaN. */
-static lc_status
-read_nan(struct reader *r, const char *digits, lc_value **out)
-{
-	uint64_t bits = strtoull(digits, NULL, 16);
-	double number;
-
-	memcpy(&number, &bits, sizeof(number));
-	if (strspn(digits, "0123456789abcdefABCDEF") != 16 || digits[16] != '\0' ||
-	    !isnan(number))
-		return bad(r, "$float has no bits of a NaN");
-	*out = lc_value_float(number);
-	return LC_OK;
-}
-
 static lc_status
 read_float(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	const char *text = json->string != NULL ? json->string : "";
 
-	if (strncmp(text, "nan:", 4) == 0)
-		return read_nan(r, text + 4, out);
-	if (strcmp(text, "nan") == 0)
+	uint64_t bits;
+	double number;
+
+	/* "nan:" and 16 digits: the bits of a NaN. */
+	if (strncmp(text, "nan:", 4) == 0) {
+		text += 4;
+		bits = strtoull(text, NULL, 16);
+		memcpy(&number, &bits, sizeof(number));
+		if (strspn(text, "0123456789abcdefABCDEF") != 16 || text[16] != '\0' ||
+		    !isnan(number))
+			return bad(r, "$float has no bits of a NaN");
+		*out = lc_value_float(number);
+	} else if (strcmp(text, "nan") == 0)
 		*out = lc_value_float((double)NAN);
 	else if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0)
 		*out = lc_value_float((*text == '-' ? -1 : 1) * (double)INFINITY);
 	else
 		return bad(r, "$float is none of nan, inf, -inf");
-	return LC_OK;
-}
-
-/* ---- tensors ---------------------------------------------------------------- */
-
-/* "f32[3,4]" */
-static lc_status
-read_type(struct reader *r, const struct lc__json *json, lc_tensor *out)
-{
-	if (lc__tensor_type_parse(json->string, json->string_size, out) != LC_OK)
-		return bad(r, "%s", lc_last_error()->text);
-	return LC_OK;
-}
-
-static lc_status
-read_data(struct reader *r, const struct lc__json *json, lc_tensor *tensor)
-{
-	char *bytes;
-	size_t size;
-
-	return_if_error(decode_base64(r, json, &bytes, &size));
-	return_if_error(lc__loaded_own(r->loaded, bytes));
-	if (size != tensor->nbytes)
-		return bad(r, "data has %zu bytes, its type takes %zu", size,
-		    tensor->nbytes);
-	tensor->data = bytes;
 	return LC_OK;
 }
 
@@ -165,16 +137,24 @@ read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 	const struct lc__json *data = lc__json_get(object, "data");
 	const struct lc__json *file = lc__json_get(object, "file");
 	lc_tensor tensor;
+	char *bytes;
+	size_t size;
 
 	if (!lc__json_is(type, LC__JSON_STRING))
 		return bad(r, "$tensor is no text");
 	if (object->count != 1u + (data != NULL) + (file != NULL) ||
 	    (data != NULL && file != NULL))
 		return bad(r, "a tensor has $tensor and either data or file");
-	return_if_error(read_type(r, type, &tensor));
-	if (data != NULL)
-		return_if_error(read_data(r, data, &tensor));
-	else if (lc__json_is(file, LC__JSON_STRING) && r->open != NULL)
+	if (lc__tensor_type_parse(type->string, type->string_size, &tensor) != LC_OK)
+		return bad(r, "%s", lc_last_error()->text);
+	if (data != NULL) {
+		return_if_error(decode_base64(r, data, &bytes, &size));
+		return_if_error(lc__loaded_own(r->loaded, bytes));
+		if (size != tensor.nbytes)
+			return bad(r, "data has %zu bytes, its type takes %zu", size,
+			    tensor.nbytes);
+		tensor.data = bytes;
+	} else if (lc__json_is(file, LC__JSON_STRING) && r->open != NULL)
 		return_if_error(r->open(r->ctx, file->string, &tensor, r->loaded));
 	else if (file != NULL)
 		return bad(r,
@@ -184,8 +164,6 @@ read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 	*out = lc_value_tensor(&tensor);
 	return LC_OK;
 }
-
-/* ---- structure -------------------------------------------------------------- */
 
 /* Into a list or tuple that is being built; the caller frees it. */
 static lc_status
@@ -291,21 +269,6 @@ static const struct {
 	{ "$map", read_pairs },
 };
 
-static lc_status
-read_special(struct reader *r, const struct lc__json *object, const char *name,
-    lc_value **out)
-{
-	if (lc__json_get(object, "$tensor") != NULL)
-		return read_tensor(r, object, out);
-	for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
-		if (strcmp(name, specials[i].name) == 0 && object->count == 1)
-			return specials[i].read(r, lc__json_first(object), out);
-	return bad(r,
-	    "an object with '%.60s' has no meaning here; a map with such "
-	    "a name is {\"$map\": [[name, value], ...]}",
-	    name);
-}
-
 /* The members of an object but for one, which may be NULL. */
 static lc_status
 read_object(struct reader *r, const struct lc__json *object, const struct lc__json *but,
@@ -313,8 +276,21 @@ read_object(struct reader *r, const struct lc__json *object, const struct lc__js
 {
 	const struct lc__json *item;
 
-	lc__json_each(item, object) if (*item->name == '$' &&
-	    item != but) return read_special(r, object, item->name, out);
+	lc__json_each(item, object)
+	{
+		if (*item->name != '$' || item == but)
+			continue;
+		if (lc__json_get(object, "$tensor") != NULL)
+			return read_tensor(r, object, out);
+		for (size_t i = 0; i < sizeof(specials) / sizeof(specials[0]); i++)
+			if (strcmp(item->name, specials[i].name) == 0 &&
+			    object->count == 1)
+				return specials[i].read(r, lc__json_first(object), out);
+		return bad(r,
+		    "an object with '%.60s' has no meaning here; a map with such "
+		    "a name is {\"$map\": [[name, value], ...]}",
+		    item->name);
+	}
 	*out = lc_value_map();
 	lc__json_each(item, object) if (item != but)
 	    return_if_error(set_name(r, *out, item->name, item));
@@ -345,29 +321,23 @@ read_number(struct reader *r, const struct lc__json *json, lc_value **out)
 }
 
 static lc_status
-read_kind(struct reader *r, const struct lc__json *json, lc_value **out)
-{
-	switch (json->kind) {
-	case LC__JSON_OBJECT: return read_object(r, json, NULL, out);
-	case LC__JSON_ARRAY: return read_list(r, json, out);
-	case LC__JSON_STRING:
-		*out = lc_value_strn(json->string, json->string_size);
-		return LC_OK;
-	case LC__JSON_NUMBER: return read_number(r, json, out);
-	case LC__JSON_NULL: *out = lc_value_nil(); return LC_OK;
-	default: *out = lc_value_boolean(json->kind == LC__JSON_TRUE); return LC_OK;
-	}
-}
-
-static lc_status
 read_part(struct reader *r, const struct lc__json *json, lc_value **out)
 {
 	lc_value *value = NULL;
-	lc_status status;
+	lc_status status = LC_OK;
 
 	if (++r->depth > LC_MAX_DEPTH)
 		return lc__error(LC_INVALID, 0, "nested deeper than %d", LC_MAX_DEPTH);
-	status = read_kind(r, json, &value);
+	switch (json->kind) {
+	case LC__JSON_OBJECT: status = read_object(r, json, NULL, &value); break;
+	case LC__JSON_ARRAY: status = read_list(r, json, &value); break;
+	case LC__JSON_STRING:
+		value = lc_value_strn(json->string, json->string_size);
+		break;
+	case LC__JSON_NUMBER: status = read_number(r, json, &value); break;
+	case LC__JSON_NULL: value = lc_value_nil(); break;
+	default: value = lc_value_boolean(json->kind == LC__JSON_TRUE); break;
+	}
 	r->depth--;
 	if (status == LC_OK)
 		*out = value;
@@ -436,4 +406,211 @@ lc__value_json_split(const void *text, size_t size, const char *name,
 		status = read_root(tree.values, part, NULL, NULL, rest);
 	lc__json_free(&tree);
 	return status;
+}
+
+/* ---- writing ----------------------------------------------------------------- */
+
+#define PLAIN_NAN UINT64_C(0x7ff8000000000000)
+
+struct writer {
+	FILE *out;
+	const struct lc__json_tensors *tensors;
+	struct lc__buf path; /* of the part being written */
+};
+
+static lc_status write_part(struct writer *w, const lc_value *value);
+
+static void
+put_base64(FILE *out, const char *key, const void *data, size_t size)
+{
+	fprintf(out, "{\"%s\":\"", key);
+	lc__base64_write(out, data, size);
+	fputs("\"}", out);
+}
+
+static void
+put_text(FILE *out, const char *text, size_t size)
+{
+	if (lc__utf8_valid(text, size))
+		lc__json_string(out, text, size);
+	else
+		put_base64(out, "$str", text, size);
+}
+
+static lc_status
+write_float(struct writer *w, const lc_value *value)
+{
+	double number;
+	uint64_t bits;
+
+	return_if_error(lc_value_as_float(value, &number));
+	memcpy(&bits, &number, sizeof(bits));
+	if (isnan(number) && bits != PLAIN_NAN)
+		fprintf(w->out, "{\"$float\":\"nan:%016llx\"}", (unsigned long long)bits);
+	else if (isnan(number))
+		fputs("{\"$float\":\"nan\"}", w->out);
+	else if (isinf(number))
+		fprintf(w->out, "{\"$float\":\"%s\"}", number < 0 ? "-inf" : "inf");
+	else
+		lc__json_real(w->out, number);
+	return LC_OK;
+}
+
+static lc_status
+write_plain(struct writer *w, const lc_value *value)
+{
+	const char *text;
+	const void *bytes;
+	uint64_t large;
+	int64_t number;
+	size_t size;
+	int truth;
+
+	switch (lc_value_kind(value)) {
+	case LC_BOOLEAN:
+		return_if_error(lc_value_as_boolean(value, &truth));
+		fputs(truth ? "true" : "false", w->out);
+		return LC_OK;
+	case LC_INTEGER:
+		/* Above 2^63-1 it is no int64_t: that is asked first, as it may fail. */
+		if (lc_value_as_integer(value, &number) == LC_OK) {
+			fprintf(w->out, "%lld", (long long)number);
+			return LC_OK;
+		}
+		return_if_error(lc_value_as_unsigned(value, &large));
+		fprintf(w->out, "{\"$u64\":\"%llu\"}", (unsigned long long)large);
+		return LC_OK;
+	case LC_FLOAT: return write_float(w, value);
+	case LC_STRING:
+		return_if_error(lc_value_as_str(value, &text, &size));
+		put_text(w->out, text, size);
+		return LC_OK;
+	case LC_BYTES:
+		return_if_error(lc_value_as_bytes(value, &bytes, &size));
+		put_base64(w->out, "$bytes", bytes, size);
+		return LC_OK;
+	default: fputs("null", w->out); return LC_OK;
+	}
+}
+
+static lc_status
+write_tensor(struct writer *w, const lc_value *value)
+{
+	struct lc__buf name = { 0 };
+	char type[LC__TENSOR_TEXT];
+	lc_tensor tensor;
+	lc_status status = LC_OK;
+
+	return_if_error(lc_value_as_tensor(value, &tensor));
+	fprintf(w->out, "{\"$tensor\":\"%s\"",
+	    lc__tensor_describe(&tensor, type, sizeof(type)));
+	if (w->tensors->data == LC__JSON_DATA) {
+		fputs(",\"data\":\"", w->out);
+		lc__base64_write(w->out, tensor.data, tensor.nbytes);
+		putc('"', w->out);
+	} else if (w->tensors->data == LC__JSON_FILE) {
+		status = w->tensors->file(w->tensors->ctx, lc__path_text(&w->path),
+		    &tensor, &name);
+		if (status == LC_OK && name.failed)
+			status = lc__no_memory(NULL);
+		if (status == LC_OK) {
+			fputs(",\"file\":", w->out);
+			lc__json_string(w->out, name.data, name.size);
+		}
+		lc__buf_free(&name);
+	}
+	if (status == LC_OK)
+		putc('}', w->out);
+	return status;
+}
+
+static lc_status
+write_list(struct writer *w, const lc_value *list)
+{
+	const size_t size = w->path.size;
+
+	putc('[', w->out);
+	for (size_t i = 0; i < lc_value_count(list); i++) {
+		if (i > 0)
+			putc(',', w->out);
+		lc__path_index(&w->path, i);
+		return_if_error(write_part(w, lc_value_at(list, i)));
+		lc__path_cut(&w->path, size);
+	}
+	putc(']', w->out);
+	return LC_OK;
+}
+
+static lc_status
+write_map(struct writer *w, const lc_value *map)
+{
+	const size_t size = w->path.size;
+	bool escape = false;
+
+	for (size_t i = 0; i < lc_value_count(map) && !escape; i++) {
+		const char *name = lc_value_name(map, i);
+
+		escape = *name == '$' || !lc__utf8_valid(name, strlen(name));
+	}
+	fputs(escape ? "{\"$map\":[" : "{", w->out);
+	for (size_t i = 0; i < lc_value_count(map); i++) {
+		const char *name = lc_value_name(map, i);
+		fputs(i > 0 ? "," : "", w->out);
+		fputs(escape ? "[" : "", w->out);
+		put_text(w->out, name, strlen(name));
+		putc(escape ? ',' : ':', w->out);
+		lc__path_name(&w->path, name);
+		return_if_error(write_part(w, lc_value_at(map, i)));
+		lc__path_cut(&w->path, size);
+		fputs(escape ? "]" : "", w->out);
+	}
+	fputs(escape ? "]}" : "}", w->out);
+	return LC_OK;
+}
+
+/* LC_MAX_DEPTH bounds the recursion: no value is deeper. */
+static lc_status
+write_part(struct writer *w, const lc_value *value)
+{
+	switch (lc_value_kind(value)) {
+	case LC_TENSOR: return write_tensor(w, value);
+	case LC_MAP: return write_map(w, value);
+	case LC_LIST: return write_list(w, value);
+	case LC_TUPLE:
+		fputs("{\"$tuple\":", w->out);
+		return_if_error(write_list(w, value));
+		putc('}', w->out);
+		return LC_OK;
+	default: return write_plain(w, value);
+	}
+}
+
+lc_status
+lc__value_json_write(FILE *out, const lc_value *value,
+    const struct lc__json_tensors *tensors)
+{
+	struct writer w = { .out = out, .tensors = tensors };
+	lc_status status = write_part(&w, value);
+
+	if (status == LC_OK && w.path.failed)
+		status = lc__no_memory(NULL);
+	lc__buf_free(&w.path);
+	return status;
+}
+
+char *
+lc__value_json_text(const lc_value *value)
+{
+	static const struct lc__json_tensors plain = { .data = LC__JSON_SUMMARY };
+	struct lc__buf text = { 0 };
+	FILE *out = lc__buf_stream(&text);
+	lc_status status;
+
+	if (out == NULL)
+		return NULL;
+	status = lc__value_json_write(out, value, &plain);
+	if (lc__buf_stream_end(out, &text) && status == LC_OK)
+		return (char *)text.data;
+	lc__buf_free(&text);
+	return NULL;
 }

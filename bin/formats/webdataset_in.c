@@ -3,7 +3,7 @@
  * WebDataset's tar archives: adjacent members of one key are a record, the key is its
  * cache_id. One member is read ahead, as only the next one shows where a record ends.
  */
-#include "formats/incoming.h"
+#include "formats/formats.h"
 
 #include <stdlib.h>
 #include <string.h>

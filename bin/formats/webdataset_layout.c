@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "format/npy.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/value_json.h"
 #include "formats/webdataset_sample.h"

@@ -1,22 +1,290 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tar archives of WebDataset: one, or series of them. */
-#include "formats/outgoing.h"
-
+/* Tar archives of WebDataset to export: one file, or in a directory a series
+ * GROUP/shard-000000.tar for each group of records. Each archive appears whole. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
-#include "formats/tar_series.h"
-#include "formats/webdataset_layout.h"
 #include "formats/archive.h"
+#include "formats/formats.h"
+#include "formats/outfile.h"
+#include "formats/shard_list.h"
+#include "formats/webdataset_layout.h"
 
-#define BLOCK 512
+#define SUFFIX ".tar"
+#define BLOCK 512 /* bytes that a member's header has, and a multiple of which its data */
+/* The most series that are written at once; of more, the one that got nothing for the
+ * longest time ends its archive. */
+#define MOST_OPEN 64
+
+/* The archives of one group; the last may be open. */
+struct group {
+	char *name;                         /* "" for none */
+	uint64_t next;                      /* number of the next archive */
+	uint64_t turn;                      /* when it got its last record */
+	uint64_t records, bytes;            /* in the archive that is open */
+	struct lc__archive_writer *archive; /* NULL if none is */
+	struct lc__out_file file;
+};
+
+struct tar_series {
+	struct lc__outgoing_how how;
+	char *path;               /* of a single archive; NULL for a directory */
+	struct lc__out_tree tree; /* of a directory */
+	struct group **groups;
+	size_t count, room;
+	size_t open; /* groups with an open archive */
+	uint64_t turns;
+	uint64_t bytes; /* in archives that are in place */
+};
+
+/* ---- groups --------------------------------------------------------------------- */
+
+static struct group *
+find_group(const struct tar_series *series, const char *name)
+{
+	for (size_t i = 0; i < series->count; i++)
+		if (strcmp(series->groups[i]->name, name) == 0)
+			return series->groups[i];
+	return NULL;
+}
+
+static struct group *
+add_group(struct tar_series *series, const char *name)
+{
+	struct group *group;
+
+	if (lc__array_reserve(&series->groups, &series->room, series->count + 1, NULL) !=
+	    LC_OK)
+		return NULL;
+	group = calloc(1, sizeof(*group));
+	if (group != NULL)
+		group->name = strdup(name);
+	if (group == NULL || group->name == NULL) {
+		free(group);
+		return NULL;
+	}
+	group->file = (struct lc__out_file)LC__OUT_FILE_NONE;
+	series->groups[series->count++] = group;
+	return group;
+}
+
+/* ---- archives ------------------------------------------------------------------- */
+
+static lc_status
+take(void *file, const void *data, size_t size)
+{
+	return lc__out_file_write(file, data, size);
+}
+
+static lc_status
+open_archive(struct tar_series *series, struct group *group)
+{
+	char *name = NULL;
+	lc_status status;
+
+	if (series->path != NULL) {
+		status = lc__out_file_open(series->path, &series->how, &group->file);
+	} else {
+		if (asprintf(&name, "%s%sshard-%06llu" SUFFIX, group->name,
+			*group->name != '\0' ? "/" : "",
+			(unsigned long long)group->next) < 0)
+			return lc__no_memory(NULL);
+		status = lc__out_tree_open(&series->tree, name, &group->file);
+		free(name);
+	}
+	return_if_error(status);
+	if (lc__archive_create(LC__ARCHIVE_TAR, take, &group->file, &group->archive) !=
+	    LC_OK) {
+		lc__out_file_discard(&group->file);
+		return lc_last_error()->status;
+	}
+	group->next++;
+	group->records = group->bytes = 0;
+	series->open++;
+	return LC_OK;
+}
+
+static lc_status
+close_archive(struct tar_series *series, struct group *group)
+{
+	struct lc__archive_writer *archive = group->archive;
+	lc_status status;
+	uint64_t size;
+
+	group->archive = NULL;
+	series->open--;
+	status = lc__archive_finish(archive);
+	size = group->file.size;
+	if (status == LC_OK)
+		status = lc__out_file_finish(&group->file);
+	if (status == LC_OK)
+		series->bytes += size;
+	lc__out_file_discard(&group->file);
+	return status;
+}
+
+/* The archive that the next record of a group goes into, which takes @p bytes of it. */
+static lc_status
+series_at(struct tar_series *series, const char *name, uint64_t bytes,
+    struct lc__archive_writer **out)
+{
+	const struct lc__outgoing_how *how = &series->how;
+	struct group *group = find_group(series, name), *oldest = NULL;
+
+	if (group == NULL)
+		group = add_group(series, name);
+	if (group == NULL)
+		return lc__no_memory(NULL);
+	if (group->archive != NULL && series->path == NULL && group->records > 0 &&
+	    ((how->shard_records > 0 && group->records >= how->shard_records) ||
+		group->bytes > how->shard_bytes ||
+		bytes > how->shard_bytes - group->bytes))
+		return_if_error(close_archive(series, group));
+	/* Where more groups than these alternate, each has its archives cut short. */
+	if (group->archive == NULL && series->open == MOST_OPEN) {
+		for (size_t i = 0; i < series->count; i++)
+			if (series->groups[i]->archive != NULL &&
+			    (oldest == NULL || series->groups[i]->turn < oldest->turn))
+				oldest = series->groups[i];
+		if (oldest != NULL)
+			return_if_error(close_archive(series, oldest));
+	}
+	if (group->archive == NULL)
+		return_if_error(open_archive(series, group));
+	group->records++;
+	group->bytes += bytes;
+	group->turn = series->turns++;
+	*out = group->archive;
+	return LC_OK;
+}
+
+/* ---- beginning and ending --------------------------------------------------------- */
+
+/* Archives in place stay. */
+static void
+series_discard(struct tar_series *series)
+{
+	for (size_t i = 0; i < series->count; i++) {
+		struct group *group = series->groups[i];
+
+		lc__archive_discard(group->archive);
+		lc__out_file_discard(&group->file);
+		free(group->name);
+		free(group);
+	}
+	lc__out_tree_discard(&series->tree);
+	free(series->groups);
+	free(series->path);
+}
+
+/* Begin one archive if the path ends with .tar, otherwise a directory. The series is to be
+ * discarded also after a failure. */
+static lc_status
+series_begin(struct tar_series *series, const char *path,
+    const struct lc__outgoing_how *how)
+{
+	const size_t size = strlen(path), n = strlen(SUFFIX);
+	struct group *group;
+
+	series->how = *how;
+	if (!lc__out_is_stdout(path) &&
+	    (size <= n || strcmp(path + size - n, SUFFIX) != 0))
+		return lc__out_tree_begin(path, how, &series->tree);
+	if (how->group != NULL || how->shard_records != 0)
+		return lc__error(LC_INVALID, 0,
+		    "%s: a series of archives needs a directory, not %s", path,
+		    lc__out_is_stdout(path) ? "standard output" : "one file");
+	series->path = strdup(path);
+	group = add_group(series, "");
+	if (series->path == NULL || group == NULL)
+		return lc__no_memory(NULL);
+	/* A single archive is there also without records. */
+	return open_archive(series, group);
+}
+
+/* Is it an archive of a series as those here are named, but not one of this series? */
+static bool
+is_left(const struct tar_series *series, const char *path)
+{
+	const char *below = path + strlen(series->tree.path);
+	const char *base = strrchr(path, '/') + 1;
+	const struct group *group;
+	char *name, again[48];
+	unsigned long long number;
+
+	below += strspn(below, "/");
+	if (sscanf(base, "shard-%llu", &number) != 1)
+		return false;
+	snprintf(again, sizeof(again), "shard-%06llu" SUFFIX, number);
+	if (strcmp(base, again) != 0)
+		return false;
+	name = base > below ? strndup(below, (size_t)(base - below - 1)) : strdup("");
+	group = name != NULL ? find_group(series, name) : NULL;
+	free(name);
+	return name != NULL && (group == NULL || number >= group->next);
+}
+
+/* Of a series that was longer, or had other groups: they would be read as of this one. */
+static lc_status
+remove_left(const struct tar_series *series)
+{
+	const size_t top = strlen(series->tree.path);
+	struct lc__shard_list list = { 0 };
+	struct stat st;
+	lc_status status = lc__shard_list_read(series->tree.path, &list);
+
+	for (size_t i = 0; i < list.count && status == LC_OK; i++) {
+		char *path = list.paths[i], *slash = strrchr(path, '/');
+		bool below, elsewhere;
+
+		if (!is_left(series, path))
+			continue;
+		/* What a symbolic link leads to is not of this tree. */
+		*slash = '\0';
+		below = strlen(path) > top;
+		elsewhere = below && (lstat(path, &st) == -1 || S_ISLNK(st.st_mode));
+		*slash = '/';
+		if (elsewhere)
+			continue;
+		if (unlink(path) == -1)
+			status = lc__error_sys(errno, "%s: remove", path);
+		/* The directory of the group goes too, once it is empty. */
+		*slash = '\0';
+		if (below)
+			(void)rmdir(path);
+	}
+	lc__shard_list_free(&list);
+	return status;
+}
+
+static lc_status
+series_finish(struct tar_series *series, uint64_t *bytes)
+{
+	uint64_t counted;
+
+	for (size_t i = 0; i < series->count; i++)
+		if (series->groups[i]->archive != NULL)
+			return_if_error(close_archive(series, series->groups[i]));
+	if (series->path == NULL) {
+		if (series->how.force && !series->how.dry_run)
+			return_if_error(remove_left(series));
+		return_if_error(lc__out_tree_finish(&series->tree, &counted));
+	}
+	*bytes = series->bytes;
+	return LC_OK;
+}
+
+/* ---- records ------------------------------------------------------------------------- */
 
 struct wds_out {
-	struct lc__outgoing_how how;
-	struct lc__tar_series *series;
+	struct tar_series series;
 	struct lc__wds_files files; /* of the record that is written */
 	struct lc__buf heads;       /* what comes before their data */
 	struct content *contents;   /* of each file */
@@ -31,8 +299,11 @@ struct content {
 };
 
 static void
-release(struct wds_out *out)
+discard(void *ctx)
 {
+	struct wds_out *out = ctx;
+
+	series_discard(&out->series);
 	lc__wds_files_free(&out->files);
 	lc__buf_free(&out->heads);
 	free(out->contents);
@@ -47,12 +318,11 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 
 	if (out == NULL)
 		return lc__no_memory(path);
-	out->how = *how;
-	status = lc__tar_series_begin(path, how, &out->series);
+	status = series_begin(&out->series, path, how);
 	if (status == LC_OK)
 		*result = out;
 	else
-		release(out);
+		discard(out);
 	return status;
 }
 
@@ -60,6 +330,8 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 static lc_status
 collect(struct wds_out *out, uint64_t *bytes)
 {
+	const struct lc__outgoing_how *how = &out->series.how;
+
 	return_if_error(
 	    lc__array_reserve(&out->contents, &out->room, out->files.count, NULL));
 	out->heads.size = 0;
@@ -70,7 +342,7 @@ collect(struct wds_out *out, uint64_t *bytes)
 		struct content *content = &out->contents[i];
 
 		content->head = out->heads.size;
-		if (lc__wds_file_bytes(&out->files.files[i], out->how.bits, &out->heads,
+		if (lc__wds_file_bytes(&out->files.files[i], how->bits, &out->heads,
 			&content->data, &content->size) != LC_OK) {
 			const char *name = lc__wds_file_name(&out->files, i);
 			return lc__error_prefix("%s", lc__quote_id(name, strlen(name)));
@@ -82,32 +354,30 @@ collect(struct wds_out *out, uint64_t *bytes)
 }
 
 static lc_status
-write_file(struct wds_out *out, struct lc__archive_writer *archive, size_t i)
-{
-	const struct content *content = &out->contents[i];
-
-	return_if_error(lc__archive_add(archive, lc__wds_file_name(&out->files, i),
-	    content->head_size + content->size));
-	return_if_error(lc__archive_append(archive, out->heads.data + content->head,
-	    content->head_size));
-	return lc__archive_append(archive, content->data, content->size);
-}
-
-static lc_status
 put(void *ctx, lc_id id, const lc_value *value)
 {
 	struct wds_out *out = ctx;
+	const struct lc__outgoing_how *how = &out->series.how;
 	struct lc__archive_writer *archive = NULL;
 	const char *group = "";
 	uint64_t bytes = 0;
 
 	return_if_error(lc__wds_layout(id, value, &out->files));
 	return_if_error(collect(out, &bytes));
-	if (out->how.group != NULL)
-		return_if_error(out->how.group(out->how.group_ctx, id, value, &group));
-	return_if_error(lc__tar_series_at(out->series, group, bytes, &archive));
-	for (size_t i = 0; i < out->files.count; i++)
-		return_if_error(write_file(out, archive, i));
+	if (how->group != NULL)
+		return_if_error(how->group(how->group_ctx, id, value, &group));
+	return_if_error(series_at(&out->series, group, bytes, &archive));
+	for (size_t i = 0; i < out->files.count; i++) {
+		const struct content *content = &out->contents[i];
+
+		return_if_error(
+		    lc__archive_add(archive, lc__wds_file_name(&out->files, i),
+			content->head_size + content->size));
+		return_if_error(lc__archive_append(archive,
+		    out->heads.data + content->head, content->head_size));
+		return_if_error(
+		    lc__archive_append(archive, content->data, content->size));
+	}
 	return LC_OK;
 }
 
@@ -115,19 +385,10 @@ static lc_status
 finish(void *ctx, uint64_t *bytes)
 {
 	struct wds_out *out = ctx;
-	const lc_status status = lc__tar_series_finish(out->series, bytes);
+	const lc_status status = series_finish(&out->series, bytes);
 
-	release(out);
+	discard(out);
 	return status;
-}
-
-static void
-discard(void *ctx)
-{
-	struct wds_out *out = ctx;
-
-	lc__tar_series_discard(out->series);
-	release(out);
 }
 
 const struct lc__outgoing_format lc__outgoing_webdataset = {

@@ -10,7 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/utf8.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/loaded.h"
 #include "formats/npz.h"
 #include "formats/value_json.h"

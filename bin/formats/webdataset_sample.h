@@ -16,7 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "lmdbcache.h"
 
 /* ---- names: "dir/0001.seg.png" is the member "seg.png" of the sample "dir/0001" ---- */

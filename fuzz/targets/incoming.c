@@ -3,7 +3,7 @@
  * WebDataset, npz, safetensors). Input: which format and options, then a file. */
 #include "fuzz.h"
 
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "format/npy.h"
 
 enum { RECORDS = 200 };

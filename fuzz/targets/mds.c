@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/mds.h"
-#include "formats/mds_index.h"
 #include "format/npy.h"
 
 enum { RECORDS = 200 };

@@ -12,8 +12,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "formats/incoming.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "fail_io.h"
 #include "fail_malloc.h"
 #include "formats/value_json.h"

@@ -11,10 +11,9 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/names.h"
 #include "formats/outfile.h"
-#include "formats/outtree.h"
 #include "formats/archive.h"
 #include "format/npy.h"
 #include "need.h"

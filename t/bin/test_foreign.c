@@ -13,7 +13,7 @@
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "env/foreign.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "format/npy.h"
 #include "need.h"
 #include "rawdb.h"

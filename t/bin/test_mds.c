@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "formats/mds_index.h"
+#include "formats/mds.h"
 #include "formats/value_json.h"
 #include "need.h"
 

@@ -11,8 +11,7 @@
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/fileio.h"
-#include "formats/incoming.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "need.h"
 
 static const struct lc__incoming_format *const in = &lc__incoming_safetensors;

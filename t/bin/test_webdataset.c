@@ -12,7 +12,7 @@
 
 #include "base/fileio.h"
 #include "format/npy.h"
-#include "formats/incoming.h"
+#include "formats/formats.h"
 #include "formats/value_json.h"
 #include "formats/webdataset_sample.h"
 #include "made_tar.h"

@@ -11,8 +11,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "formats/incoming.h"
-#include "formats/outgoing.h"
+#include "formats/formats.h"
 #include "formats/webdataset_layout.h"
 #include "format/npy.h"
 #include "formats/value_json.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "formats/incoming.h"
+#include "formats/formats.h"
 
 #include <errno.h>
 #include <string.h>
@@ -39,34 +39,27 @@ find(const char *path, const void *first, size_t size,
 	return LC_OK;
 }
 
-static lc_status
-find_by_content(const char *path, const struct lc__incoming_format **out)
-{
-	unsigned char first[FIRST];
-	size_t size = 0;
-	lc_status status;
-	int fd;
-
-	return_if_error(lc__open_regular(path, &fd));
-	status = lc__read_full(fd, first, sizeof(first), &size, path);
-	close(fd);
-	return status == LC_OK ? find(path, first, size, out) : status;
-}
-
 /* A pipe is of no format: the bytes read to recognise it would be lost. */
 lc_status
 lc__incoming_of(const char *path, const struct lc__incoming_format **out)
 {
+	unsigned char first[FIRST];
+	size_t size = 0;
 	struct stat st;
+	lc_status status;
+	int fd;
 
+	*out = NULL;
 	if (stat(path, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", path);
-	if (S_ISREG(st.st_mode))
-		return find_by_content(path, out);
 	if (S_ISDIR(st.st_mode))
 		return find(path, NULL, 0, out);
-	*out = NULL;
-	return LC_OK;
+	if (!S_ISREG(st.st_mode))
+		return LC_OK;
+	return_if_error(lc__open_regular(path, &fd));
+	status = lc__read_full(fd, first, sizeof(first), &size, path);
+	close(fd);
+	return status == LC_OK ? find(path, first, size, out) : status;
 }
 
 /* ---- values by their first bytes --------------------------------------------- */
@@ -82,43 +75,63 @@ lc__payload_kind_of(const void *bytes, size_t size)
 							      : LC__PAYLOAD_OTHER;
 }
 
-static lc_status
-load_image(struct lc__buf *bytes, const struct lc__incoming_how *how,
-    struct lc__loaded *out, lc_tensor *tensor)
-{
-	const lc_status status = lc__image_decode(bytes->data, bytes->size, NULL,
-	    &how->images, tensor);
-
-	lc__buf_free(bytes);
-	return status == LC_OK ? lc__loaded_own(out, (void *)tensor->data) : status;
-}
-
-static lc_status
-load_bytes(struct lc__buf *bytes, lc_value **part)
-{
-	*part = lc_value_bytes(bytes->data, bytes->size);
-	lc__buf_free(bytes);
-	return *part != NULL ? LC_OK : lc__no_memory(NULL);
-}
-
 lc_status
 lc__payload_load(struct lc__buf *bytes, const struct lc__incoming_how *how,
     struct lc__loaded *out, lc_value **part)
 {
 	const enum lc__payload_kind kind = lc__payload_kind_of(bytes->data, bytes->size);
 	lc_tensor tensor;
+	lc_status status;
 
 	if (kind == LC__PAYLOAD_NPY) {
 		return_if_error(lc__loaded_npy(out, bytes, how->raw_dtype, &tensor));
+		*part = lc_value_tensor(&tensor);
 	} else if (how->raw) {
-		return load_bytes(bytes, part);
+		*part = lc_value_bytes(bytes->data, bytes->size);
+		lc__buf_free(bytes);
 	} else if (kind == LC__PAYLOAD_OTHER) {
 		lc__buf_free(bytes);
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "neither .npy nor a JPEG, PNG, WebP or TIFF image");
 	} else {
-		return_if_error(load_image(bytes, how, out, &tensor));
+		status = lc__image_decode(bytes->data, bytes->size, NULL, &how->images,
+		    &tensor);
+		lc__buf_free(bytes);
+		return_if_error(status);
+		return_if_error(lc__loaded_own(out, (void *)tensor.data));
+		*part = lc_value_tensor(&tensor);
 	}
-	*part = lc_value_tensor(&tensor);
 	return *part != NULL ? LC_OK : lc__no_memory(NULL);
+}
+
+const struct lc__outgoing_format *const lc__outgoing_formats[] = { &lc__outgoing_lmdb,
+	&lc__outgoing_mds, &lc__outgoing_npy, &lc__outgoing_npz,
+	&lc__outgoing_safetensors, &lc__outgoing_webdataset, NULL };
+
+const struct lc__outgoing_format *
+lc__outgoing_named(const char *name)
+{
+	for (size_t i = 0; lc__outgoing_formats[i] != NULL; i++)
+		if (strcmp(lc__outgoing_formats[i]->name, name) == 0)
+			return lc__outgoing_formats[i];
+	return NULL;
+}
+
+static bool
+ends(const char *path, const char *suffix)
+{
+	const size_t size = strlen(path), n = strlen(suffix);
+
+	return size > n && path[size - n - 1] != '/' &&
+	    strcmp(path + size - n, suffix) == 0;
+}
+
+const struct lc__outgoing_format *
+lc__outgoing_of(const char *path)
+{
+	for (size_t i = 0; lc__outgoing_formats[i] != NULL; i++)
+		if (lc__outgoing_formats[i]->suffix != NULL &&
+		    ends(path, lc__outgoing_formats[i]->suffix))
+			return lc__outgoing_formats[i];
+	return NULL;
 }

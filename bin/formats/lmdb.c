@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An LMDB environment, DIR/data.mdb, as the import takes it: a key is a cache_id, and a
- * value a .npy file, or bytes as they are. */
-#include "formats/outgoing.h"
-
+/* LMDB environments whose values are files: a key is a cache_id, a value a .npy file, an
+ * image or bytes as they are. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,16 +11,127 @@
 #include "base/fileio.h"
 #include "base/newfile.h"
 #include "env/foreign.h"
-#include "formats/npy_file.h"
-#include "formats/outtree.h"
+#include "format/npy.h"
+#include "formats/formats.h"
+#include "formats/outfile.h"
+#include "formats/outfile.h"
+
+/* ---- in --------------------------------------------------------------------------- */
+
+struct lmdb_in {
+	char *path;
+	struct lc__incoming_how how;
+	struct lc__foreign *env;
+	struct lc__foreign_entry entry; /* the current one */
+	bool ended;                     /* nothing can be read after what failed */
+};
+
+static lc_status
+is_env(const char *path, const void *first, size_t size, bool *is)
+{
+	if (first == NULL)
+		return lc__foreign_is_dir(path, is);
+	*is = lc__foreign_is(first, size);
+	return LC_OK;
+}
+
+static void
+close_env(void *ctx)
+{
+	struct lmdb_in *in = ctx;
+
+	lc__foreign_close(in->env);
+	free(in->path);
+	free(in);
+}
+
+static lc_status
+open_env(const char *path, const struct lc__incoming_how *how, void **out)
+{
+	struct lmdb_in *in = calloc(1, sizeof(*in));
+	lc_status status;
+
+	if (in == NULL)
+		return lc__no_memory(path);
+	in->how = *how;
+	in->path = strdup(path);
+	status = in->path == NULL ? lc__no_memory(path)
+				  : lc__foreign_open(path, &in->env);
+	if (status == LC_OK)
+		*out = in;
+	else
+		close_env(in);
+	return status;
+}
+
+static lc_status
+next_entry(void *ctx, lc_id *id)
+{
+	struct lmdb_in *in = ctx;
+	const lc_status status = in->ended ? LC_END
+					   : lc__foreign_next(in->env, &in->entry);
+
+	in->ended = status != LC_OK;
+	if (status == LC_OK)
+		*id = in->entry.key;
+	return status;
+}
+
+static lc_status
+load_entry(void *ctx, struct lc__loaded *out)
+{
+	struct lmdb_in *in = ctx;
+	const struct lc__slice *value = &in->entry.value;
+	struct lc__buf bytes = { 0 };
+	lc_status status;
+
+	/* The value is copied, as a writer that nothing holds off could change it. */
+	if (in->entry.table)
+		status = lc__error(LC_UNSUPPORTED, 0, "a named table, no value");
+	else if (value->size > in->how.limit)
+		status = lc__error(LC_INVALID, 0, "larger than %llu bytes",
+		    (unsigned long long)in->how.limit);
+	else if (lc__buf_append(&bytes, value->data, value->size) == NULL)
+		status = lc__no_memory(NULL);
+	else
+		status = lc__payload_load(&bytes, &in->how, out, &out->value);
+	lc__buf_free(&bytes);
+	/* The bytes count only if the entry is still the same. */
+	return_if_error(lc__foreign_check(in->env));
+	return status == LC_OK
+	    ? LC_OK
+	    : lc__error_prefix("%s: %s", in->path,
+		  lc__quote_id(in->entry.key.data, in->entry.key.size));
+}
+
+static uint64_t
+count_entries(const void *ctx)
+{
+	const struct lmdb_in *in = ctx;
+
+	return lc__foreign_count(in->env);
+}
+
+const struct lc__incoming_format lc__incoming_lmdb = {
+	.name = "lmdb",
+	.what = "LMDB environments of files",
+	.is = is_env,
+	.open = open_env,
+	.next = next_entry,
+	.load = load_entry,
+	.count = count_entries,
+	.close = close_env,
+};
+
+/* ---- out: DIR/data.mdb, as the import takes it ------------------------------------ */
 
 struct lmdb_out {
 	struct lc__out_tree tree;          /* the directory */
 	struct lc__newfile file;           /* data.mdb in it */
 	struct lc__foreign_writer *writer; /* NULL in a dry run */
-	struct lc__npy_file npy;           /* the value that is written */
+	struct lc__buf header;             /* of the .npy file that is written */
 	char *data, *lock;                 /* paths of data.mdb and lock.mdb */
-	bool force;
+	bool bits, force;
 	uint64_t bytes; /* of values */
 };
 
@@ -33,7 +143,7 @@ discard(void *ctx)
 	lc__foreign_discard(out->writer);
 	lc__newfile_discard(&out->file);
 	lc__out_tree_discard(&out->tree);
-	lc__npy_file_free(&out->npy);
+	lc__buf_free(&out->header);
 	free(out->data);
 	free(out->lock);
 	free(out);
@@ -58,14 +168,6 @@ check_old(const struct lmdb_out *out, const char *path)
 }
 
 static lc_status
-open_data(struct lmdb_out *out)
-{
-	lc__newfile_tidy(out->data);
-	return_if_error(lc__newfile_open(out->data, 0666, &out->file));
-	return lc__foreign_create(out->file.temporary, out->data, &out->writer);
-}
-
-static lc_status
 begin(const char *path, const struct lc__outgoing_how *how, void **result)
 {
 	struct lmdb_out *out = calloc(1, sizeof(*out));
@@ -74,7 +176,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	if (out == NULL)
 		return lc__no_memory(path);
 	out->file.fd = -1;
-	out->npy.bits = how->bits;
+	out->bits = how->bits;
 	out->force = how->force;
 	out->data = lc__path_join(path, "data.mdb");
 	out->lock = lc__path_join(path, "lock.mdb");
@@ -83,8 +185,13 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	    : lc__out_tree_begin(path, how, &out->tree);
 	if (status == LC_OK)
 		status = check_old(out, path);
-	if (status == LC_OK && !how->dry_run)
-		status = open_data(out);
+	if (status == LC_OK && !how->dry_run) {
+		lc__newfile_tidy(out->data);
+		status = lc__newfile_open(out->data, 0666, &out->file);
+		if (status == LC_OK)
+			status = lc__foreign_create(out->file.temporary, out->data,
+			    &out->writer);
+	}
 	if (status == LC_OK)
 		*result = out;
 	else
@@ -116,8 +223,9 @@ put_value(struct lmdb_out *out, lc_id id, const lc_value *value)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "a %s, neither a tensor nor bytes; a field can be taken out",
 		    lc_kind_name(lc_value_kind(value)));
-	return_if_error(lc__npy_file_begin(&out->npy, "value", &tensor));
-	return put_bytes(out, id, (lc_id){ out->npy.header.data, out->npy.header.size },
+	out->header.size = 0;
+	return_if_error(lc__npy_encode_header(&tensor, out->bits, &out->header));
+	return put_bytes(out, id, (lc_id){ out->header.data, out->header.size },
 	    (lc_id){ tensor.data, tensor.nbytes });
 }
 
