@@ -14,6 +14,7 @@
 
 #include "base/fileio.h"
 #include "base/listdir.h"
+#include "format/manifest.h"
 #include "shard/outdir.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
@@ -23,7 +24,7 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 #include "warehouse/place.h"
-#include "warehouse/warehouse.h"
+#include "warehouse/tool.h"
 
 /* ---- the versions of a warehouse --------------------------------------------------- */
 
@@ -40,7 +41,7 @@ add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
 		*bytes += shard->bytes;
 		return EXIT_DONE;
 	}
-	path = lc__path_join(w->dir, shard->relative_path);
+	path = lc__path_join(lc__warehouse_dir(w), shard->relative_path);
 	if (path == NULL)
 		return report_no_memory();
 	if (stat(path, &st) == 0) {
@@ -57,16 +58,17 @@ add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
 static int
 take_facts(const struct lc_warehouse *w, struct version *v)
 {
+	const struct lc__manifest *manifest = lc__warehouse_manifest(w);
 	int status = EXIT_DONE;
 
 	v->finished = true;
-	snprintf(v->key, sizeof(v->key), "%s", w->manifest.version);
-	v->created_at_ms = w->manifest.created_at_ms;
-	v->shards = w->manifest.n;
-	for (size_t i = 0; i < w->manifest.n; i++) {
-		v->samples += w->manifest.shards[i].samples;
+	snprintf(v->key, sizeof(v->key), "%s", manifest->version);
+	v->created_at_ms = manifest->created_at_ms;
+	v->shards = manifest->n;
+	for (size_t i = 0; i < manifest->n; i++) {
+		v->samples += manifest->shards[i].samples;
 		status = report_worse(status,
-		    add_size(w, &w->manifest.shards[i], &v->bytes));
+		    add_size(w, &manifest->shards[i], &v->bytes));
 	}
 	return status;
 }

@@ -7,13 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "format/manifest.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
 #include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
-#include "warehouse/admission.h"
+#include "warehouse/about.h"
+#include "warehouse/tool.h"
 
 static const char *dataset;
 static int sources;
@@ -32,9 +34,10 @@ warehouse_sources_look(lc_warehouse *warehouse, const lc_warehouse_options *how,
     struct warehouse_sources *out)
 {
 	memset(out, 0, sizeof(*out));
-	out->listed = warehouse->has_about;
+	out->listed = lc__warehouse_about(warehouse) != NULL;
 	out->found = lc__admit_sources(warehouse, how);
-	out->seen = warehouse->info.sources_seen || out->found == LC_STALE;
+	out->seen = lc_warehouse_info_of(warehouse)->sources_seen ||
+	    out->found == LC_STALE;
 	if (out->found == LC_OK)
 		return LC_OK;
 	snprintf(out->text, sizeof(out->text), "%s", lc_last_error()->text);
@@ -64,6 +67,7 @@ struct view {
 	lc_warehouse *warehouse;
 	const lc_warehouse_info *info;
 	const struct lc__manifest *manifest;
+	const struct lc__warehouse_about *about; /* NULL of an export */
 	struct warehouse_sources sources;
 	struct lc__summary summary;
 	bool exceeded;      /* the thresholds, also where they only warn */
@@ -148,8 +152,8 @@ show_shards(const struct view *v)
 
 		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
 		    s->relative_path, (unsigned long long)s->samples,
-		    size_human((double)v->warehouse->set.shards[i].twh1.info.file_size,
-			size, sizeof(size)));
+		    size_human((double)lc__warehouse_shard_bytes(v->warehouse, i), size,
+			sizeof(size)));
 	}
 }
 
@@ -167,9 +171,9 @@ show_text(const struct view *v)
 	row("created", date_text(info->created_at_ms, date));
 	row("dataset_root", info->dataset_root);
 	row("transform", info->transform);
-	if (v->warehouse->has_about) {
-		row("layout", v->warehouse->about.layout);
-		row("sources_root", v->warehouse->about.sources_root);
+	if (v->about != NULL) {
+		row("layout", v->about->layout);
+		row("sources_root", v->about->sources_root);
 	}
 	snprintf(line, sizeof(line), "%llu in %s, %s", (unsigned long long)info->samples,
 	    count_human(info->shards, "shard", number, sizeof(number)),
@@ -180,7 +184,7 @@ show_text(const struct view *v)
 	    lc_dtype_name(info->boxes_dtype));
 	row("max_boxes", line);
 	show_classes(v);
-	if (v->warehouse->has_about)
+	if (v->about != NULL)
 		show_counts(&v->summary);
 	show_shards(v);
 	row("thresholds", info->thresholds);
@@ -228,7 +232,7 @@ json_shards(struct json *json, const struct view *v)
 		jw_open(json, NULL, '{');
 		jw_text(json, "path", v->manifest->shards[i].relative_path);
 		jw_count(json, "samples", v->manifest->shards[i].samples);
-		jw_count(json, "bytes", v->warehouse->set.shards[i].twh1.info.file_size);
+		jw_count(json, "bytes", lc__warehouse_shard_bytes(v->warehouse, i));
 		jw_close(json, '}');
 	}
 	jw_close(json, ']');
@@ -248,9 +252,9 @@ show_json(const struct view *v)
 	jw_count(&json, "created_at_ms", info->created_at_ms);
 	jw_text(&json, "dataset_root", info->dataset_root);
 	raw(&json, "transform", info->transform);
-	if (v->warehouse->has_about) {
-		jw_text(&json, "layout", v->warehouse->about.layout);
-		jw_text(&json, "sources_root", v->warehouse->about.sources_root);
+	if (v->about != NULL) {
+		jw_text(&json, "layout", v->about->layout);
+		jw_text(&json, "sources_root", v->about->sources_root);
 	}
 	jw_count(&json, "samples", info->samples);
 	jw_count(&json, "shards", info->shards);
@@ -311,7 +315,8 @@ look(struct view *v)
 	how.dataset = dataset;
 	how.sources = (lc_warehouse_sources)sources;
 	v->info = lc_warehouse_info_of(v->warehouse);
-	v->manifest = &v->warehouse->manifest;
+	v->manifest = lc__warehouse_manifest(v->warehouse);
+	v->about = lc__warehouse_about(v->warehouse);
 	status = look_at_limits(v);
 	if (status == LC_OK)
 		status = warehouse_sources_look(v->warehouse, &how, &v->sources);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "cmd/warehouse.h"
+#include "format/manifest.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
 #include "ui/interrupt.h"
@@ -18,8 +19,9 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 #include "value/dtype.h"
-#include "warehouse/admission.h"
+#include "warehouse/about.h"
 #include "warehouse/place.h"
+#include "warehouse/tool.h"
 
 static const char *dataset;
 static int sources;
@@ -149,7 +151,10 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 /* A verification on its way. */
 struct check {
 	lc_warehouse *warehouse; /* its manifest only */
-	lc_progress progress;    /* its callbacks; the context is this */
+	const char *dir;         /* of these, all borrowed from it */
+	const struct lc__manifest *manifest;
+	const struct lc__warehouse_about *about; /* NULL of an export */
+	lc_progress progress;                    /* its callbacks; the context is this */
 	unsigned findings;
 	bool refusing; /* findings are reasons for readers to refuse it, not damage */
 	int status;    /* an exit status for the findings */
@@ -171,7 +176,7 @@ show_finding(void *ctx, const char *line)
 	progress_clear();
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
-		jw_text(&json, "warehouse", c->warehouse->dir);
+		jw_text(&json, "warehouse", c->dir);
 		jw_text(&json, "finding", line);
 		jw_end_line(&json);
 	} else {
@@ -228,7 +233,7 @@ check_open_shard(struct check *c, const lc_shard *shard, const char *path)
 static lc_status
 check_shard(struct check *c, const struct lc__manifest_shard *said, bool damaged)
 {
-	char *path = lc__path_join(c->warehouse->dir, said->relative_path);
+	char *path = lc__path_join(c->dir, said->relative_path);
 	lc_shard *shard;
 	lc_status status = path != NULL ? lc_shard_open(path, &shard)
 					: lc__no_memory(NULL);
@@ -247,8 +252,8 @@ check_shard(struct check *c, const struct lc__manifest_shard *said, bool damaged
 static lc_status
 check_shards(struct check *c)
 {
-	const struct lc__manifest *m = &c->warehouse->manifest;
-	lc_status status = found(lc_manifest_verify(c->warehouse->dir, &c->progress));
+	const struct lc__manifest *m = c->manifest;
+	lc_status status = found(lc_manifest_verify(c->dir, &c->progress));
 	const bool damaged = c->findings > 0;
 
 	c->counted = true;
@@ -271,7 +276,8 @@ say(struct check *c, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	snprintf(line, sizeof(line), "%s: %s", c->warehouse->manifest_path, text);
+	snprintf(line, sizeof(line), "%s: %s", lc__warehouse_manifest_path(c->warehouse),
+	    text);
 	show_finding(c, line);
 }
 
@@ -288,7 +294,7 @@ compare_count(struct check *c, const char *what, uint64_t said, uint64_t has)
 static void
 check_rejected(struct check *c, const struct lc__summary *summary)
 {
-	char *path = lc__path_join(c->warehouse->dir, LC__WAREHOUSE_REJECTED);
+	char *path = lc__path_join(c->dir, LC__WAREHOUSE_REJECTED);
 	FILE *file = path ? fopen(path, "re") : NULL;
 	uint64_t lines = 0;
 	int byte;
@@ -308,18 +314,17 @@ check_rejected(struct check *c, const struct lc__summary *summary)
 static lc_status
 check_sums(struct check *c)
 {
-	const struct lc__warehouse_about *about = &c->warehouse->about;
 	struct lc__summary summary;
 	uint64_t samples = 0;
 	lc_status status;
 
-	if (!c->warehouse->has_about || !c->counted)
+	if (c->about == NULL || !c->counted)
 		return LC_OK;
-	for (size_t i = 0; i < about->n_series; i++)
-		samples += about->series[i].samples;
+	for (size_t i = 0; i < c->about->n_series; i++)
+		samples += c->about->series[i].samples;
 	compare_count(c, "samples of all series", samples, c->samples);
-	status = lc__summary_parse(c->warehouse->manifest.summary,
-	    c->warehouse->manifest_path, &summary);
+	status = lc__summary_parse(c->manifest->summary,
+	    lc__warehouse_manifest_path(c->warehouse), &summary);
 	if (status != LC_OK)
 		return find(c, status);
 	compare_count(c, "written", summary.written, c->samples);
@@ -334,18 +339,17 @@ check_sums(struct check *c)
 static lc_status
 check_name(struct check *c)
 {
-	const char *slash = strrchr(c->warehouse->dir, '/');
-	const char *name = slash ? slash + 1 : c->warehouse->dir;
+	const char *slash = strrchr(c->dir, '/');
+	const char *name = slash ? slash + 1 : c->dir;
 	const char *has = strrchr(name, '-');
 	char wanted[LC__VERSION_NAME];
 	lc_status status;
 
-	if (!c->warehouse->has_about || name[0] != 'v' || has == NULL ||
-	    strlen(c->warehouse->manifest.version) != 64)
+	if (c->about == NULL || name[0] != 'v' || has == NULL ||
+	    strlen(c->manifest->version) != 64)
 		return LC_OK;
-	status = lc__version_name(c->warehouse->manifest.version,
-	    c->warehouse->about.fingerprint, c->warehouse->manifest.created_at_ms,
-	    wanted);
+	status = lc__version_name(c->manifest->version, c->about->fingerprint,
+	    c->manifest->created_at_ms, wanted);
 	if (status == LC_OK && strcmp(strrchr(wanted, '-'), has) != 0)
 		say(c, "is that of %s, not of %s", wanted, name);
 	return find(c, status);
@@ -390,8 +394,7 @@ check_sources(struct check *c)
 		status = find(c, lc__admit_texts(c->warehouse, &how));
 	if (status == LC_OK && !seen.seen && seen.found == LC_OK && seen.listed &&
 	    sources != LC_SOURCES_IGNORE)
-		report_note("%s: its sources are not here; not compared",
-		    c->warehouse->dir);
+		report_note("%s: its sources are not here; not compared", c->dir);
 	return status;
 }
 
@@ -405,7 +408,7 @@ show_verdict(const struct check *c)
 
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
-		jw_text(&json, "warehouse", c->warehouse->dir);
+		jw_text(&json, "warehouse", c->dir);
 		jw_flag(&json, "ok", c->findings == 0);
 		jw_flag(&json, "stale", c->stale);
 		jw_count(&json, "findings", c->findings);
@@ -413,10 +416,10 @@ show_verdict(const struct check *c)
 		jw_count(&json, "boxes", c->boxes);
 		jw_end_line(&json);
 	} else if (c->findings > 0) {
-		printf("%s: %s\n", c->warehouse->dir,
+		printf("%s: %s\n", c->dir,
 		    count_human(c->findings, "finding", text, sizeof(text)));
 	} else if (!settings.quiet) {
-		printf("%s: good, %s\n", c->warehouse->dir,
+		printf("%s: good, %s\n", c->dir,
 		    count_human(c->samples, "sample", text, sizeof(text)));
 	}
 }
@@ -429,6 +432,9 @@ verify(const char *path)
 
 	if (status != LC_OK)
 		return report_status(status);
+	c.dir = lc__warehouse_dir(c.warehouse);
+	c.manifest = lc__warehouse_manifest(c.warehouse);
+	c.about = lc__warehouse_about(c.warehouse);
 	c.progress = (lc_progress){
 		.step = progress_step,
 		.damage = show_finding,

@@ -13,6 +13,7 @@
 #include "shard/building.h"
 #include "shard/digest.h"
 #include "shard/reader.h"
+#include "shard/writer.h"
 
 /* ---- what is to be --------------------------------------------------------- */
 

@@ -6,25 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/twh1_row.h"
 #include "lmdbcache.h"
+#include "shard/build.h"
 #include "shard/digest.h"
-
-/** Where samples come from. Called from several threads at once. */
-struct lc__shard_source {
-	void *ctx;
-	/** What the metadata says of sample @p i; valid until the next call of the same
-	 *  thread. */
-	lc_status (*row)(void *ctx, uint64_t i, struct lc__twh1_row *out);
-	/** Its image, checked; valid until the next call with the same @p room, where
-	 *  one image fits that has to be made first. */
-	lc_status (*image)(void *ctx, uint64_t i, void *room, const void **out);
-	/** Its boxes and mask, the same; NULL if there are none. */
-	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes, const void **mask);
-	/** A hash of all that sample @p i's bytes are made of, or NULL. The shard's
-	 *  samples_hash in the manifest is made of them, in order. */
-	lc_status (*hash)(void *ctx, uint64_t i, uint64_t hash[2]);
-};
 
 /** One shard to be written. */
 struct lc__shard_job {

@@ -1,16 +1,196 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening a warehouse: its manifest, its shards, and what it says of itself. */
+/* Opening a warehouse: its manifest, the checks before any shard is read, its shards. */
 #include "warehouse/warehouse.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
+#include "base/sha256.h"
+#include "format/summary.h"
 #include "shard/outdir.h"
-#include "warehouse/admission.h"
+#include "warehouse/digests.h"
 #include "warehouse/place.h"
+#include "warehouse/sources.h"
+#include "warehouse/tool.h"
+
+#define LONGEST_MANIFEST ((uint64_t)1 << 30)
+#define FEWEST_DIGITS 8 /* of a version's beginning */
+#define DIGITS 64
+
+/* ---- its options --------------------------------------------------------------------- */
+
+void
+lc_warehouse_options_init(lc_warehouse_options *options)
+{
+	memset(options, 0, sizeof(*options));
+	options->struct_size = sizeof(*options);
+}
+
+static lc_status
+check_options(const lc_warehouse_options *o)
+{
+	if (o->struct_size != sizeof(*o))
+		return lc__error(LC_INVALID, 0,
+		    "warehouse: options were not made by lc_warehouse_options_init()");
+	if ((unsigned)o->mode > LC_WAREHOUSE_MEMORY)
+		return lc__error(LC_INVALID, 0, "warehouse: no mode %d", (int)o->mode);
+	if ((unsigned)o->verify > LC_VERIFY_NONE)
+		return lc__error(LC_INVALID, 0, "warehouse: no verify %d",
+		    (int)o->verify);
+	if ((unsigned)o->sources > LC_SOURCES_IGNORE)
+		return lc__error(LC_INVALID, 0, "warehouse: no sources %d",
+		    (int)o->sources);
+	return LC_OK;
+}
+
+/* ---- its manifest ------------------------------------------------------------------ */
+
+static lc_status
+read_manifest(struct lc_warehouse *w, const char *path)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	return_if_error(lc__version_find(path, &w->dir));
+	w->manifest_path = lc__path_join(w->dir, LC__MANIFEST_NAME);
+	if (w->manifest_path == NULL)
+		return lc__no_memory(w->dir);
+	status = lc__read_regular(w->manifest_path, LONGEST_MANIFEST, &text);
+	if (status == LC_INVALID)
+		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
+		    w->manifest_path);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, w->manifest_path,
+		    &w->manifest);
+	lc__buf_free(&text);
+	w->has_about = status == LC_OK && w->manifest.warehouse != NULL;
+	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
+				  w->manifest_path, &w->about)
+			    : status;
+}
+
+/* ---- what it must be to be opened --------------------------------------------------- */
+
+/* The last error under another status, with the directory before it. */
+static lc_status
+turn_into(lc_status status, const struct lc_warehouse *w)
+{
+	(void)lc__error_as(status);
+	return lc__error_prefix("%s", w->dir);
+}
+
+lc_status
+lc__admit_version(const struct lc_warehouse *w, const char *version)
+{
+	const size_t n = strlen(version);
+
+	if (n < FEWEST_DIGITS || n > DIGITS ||
+	    strspn(version, "0123456789abcdefABCDEF") != n)
+		return lc__error(LC_INVALID, 0,
+		    "%s: not a version key of 8 to 64 hex digits",
+		    lc__quote_id(version, n));
+	if (strncasecmp(version, w->manifest.version, n) != 0)
+		return lc__error(LC_VERSION, 0, "%s: is version %s, not %s", w->dir,
+		    w->manifest.version, version);
+	return LC_OK;
+}
+
+lc_status
+lc__admit_recipe(const struct lc_warehouse *w)
+{
+	const char *recipe = w->manifest.version_recipe;
+	char key[65];
+
+	if (w->manifest.manifest_version == 0)
+		return LC_OK;
+	return_if_error(lc__sha256_of(recipe, strlen(recipe), key));
+	if (strcmp(key, w->manifest.version) != 0)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: version is not the SHA-256 of version_recipe", w->manifest_path);
+	return LC_OK;
+}
+
+lc_status
+lc__admit_thresholds(const struct lc_warehouse *w)
+{
+	struct lc__thresholds limits;
+	struct lc__summary summary;
+	lc_status status;
+
+	status = lc__thresholds_parse(w->manifest.thresholds, "thresholds", &limits);
+	if (status == LC_OK && !limits.warn)
+		status = lc__summary_parse(w->manifest.summary, "summary", &summary);
+	if (status != LC_OK)
+		return lc__error_prefix("%s", w->manifest_path);
+	if (limits.warn)
+		return LC_OK;
+	status = lc__thresholds_check(&limits, &summary.totals);
+	lc__summary_free(&summary);
+	return status == LC_INVALID ? turn_into(LC_FAILED, w) : status;
+}
+
+/* A file beside the manifest, with its SHA-256. */
+static lc_status
+read_text(const struct lc_warehouse *w, const char *name, const char *sha256,
+    struct lc__buf *out)
+{
+	char *path = lc__path_join(w->dir, name);
+	lc_status status;
+
+	if (path == NULL)
+		return lc__no_memory(w->dir);
+	status = lc__digest_text(path, sha256, out);
+	free(path);
+	return status;
+}
+
+lc_status
+lc__admit_sources(struct lc_warehouse *w, const lc_warehouse_options *options)
+{
+	const bool content = options->sources == LC_SOURCES_CONTENT;
+	const char *root = options->dataset != NULL ? options->dataset
+						    : w->about.sources_root;
+	struct lc__sources sources = { 0 };
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	if (options->sources == LC_SOURCES_IGNORE)
+		return LC_OK;
+	if (!w->has_about && content)
+		return lc__error(LC_NOT_FOUND, 0, "%s: has no list of its sources",
+		    w->dir);
+	if (!w->has_about)
+		return LC_OK;
+	return_if_error(read_text(w, LC__SOURCES_NAME, w->about.sources_sha256, &text));
+	status = lc__sources_parse(&text, LC__SOURCES_NAME, &sources);
+	if (status == LC_OK) {
+		status = lc__sources_compare(&sources, root,
+		    content ? LC__LOOK_CONTENT : LC__LOOK_STAT, &options->progress);
+		w->info.sources_seen = status == LC_OK;
+		if (status == LC_INVALID)
+			status = turn_into(LC_STALE, w);
+		/* Without the dataset its sources are not compared. */
+		else if (status == LC_NO_FILE && !content)
+			status = LC_OK;
+	}
+	lc__sources_free(&sources);
+	return status;
+}
+
+lc_status
+lc__admit_texts(const struct lc_warehouse *w, const lc_warehouse_options *options)
+{
+	if (!w->has_about)
+		return LC_OK;
+	if (options->sources == LC_SOURCES_IGNORE)
+		return_if_error(
+		    read_text(w, LC__SOURCES_NAME, w->about.sources_sha256, NULL));
+	return read_text(w, LC__WAREHOUSE_REJECTED, w->about.rejected_sha256, NULL);
+}
 
 /* ---- its series and its info ------------------------------------------------------- */
 
@@ -41,13 +221,6 @@ check_forms(const struct lc_warehouse *w)
 	return LC_OK;
 }
 
-static bool
-same_size(const lc_series_info *series, const lc_shard_info *info)
-{
-	return series->channels == info->channels && series->height == info->height &&
-	    series->width == info->width;
-}
-
 /* Shards of one size that follow each other are a series. */
 static lc_status
 group(struct lc_warehouse *w)
@@ -61,7 +234,8 @@ group(struct lc_warehouse *w)
 		const lc_shard_info *info = &set->shards[i].twh1.info;
 		lc_series_info *s = &w->series[w->info.series];
 
-		if (w->info.series > 0 && same_size(s - 1, info)) {
+		if (w->info.series > 0 && s[-1].channels == info->channels &&
+		    s[-1].height == info->height && s[-1].width == info->width) {
 			s[-1].samples += info->samples;
 			continue;
 		}
@@ -72,6 +246,7 @@ group(struct lc_warehouse *w)
 	return LC_OK;
 }
 
+/* The series are those that the member `warehouse` of the manifest names. */
 static lc_status
 check_about(const struct lc_warehouse *w)
 {
@@ -115,80 +290,7 @@ fill_info(struct lc_warehouse *w)
 	}
 }
 
-/* Find the series in the shards, which must be as the member `warehouse` of the manifest
- * says, and fill info. LC_CORRUPT if they are not. */
-static lc_status
-describe(struct lc_warehouse *w)
-{
-	return_if_error(check_forms(w));
-	return_if_error(group(w));
-	if (w->has_about)
-		return_if_error(check_about(w));
-	fill_info(w);
-	return LC_OK;
-}
-
 /* ---- opening ----------------------------------------------------------------------- */
-
-#define LONGEST_MANIFEST ((uint64_t)1 << 30)
-
-void
-lc_warehouse_options_init(lc_warehouse_options *options)
-{
-	memset(options, 0, sizeof(*options));
-	options->struct_size = sizeof(*options);
-}
-
-static lc_status
-check_options(const lc_warehouse_options *o)
-{
-	if (o->struct_size != sizeof(*o))
-		return lc__error(LC_INVALID, 0,
-		    "warehouse: options were not made by lc_warehouse_options_init()");
-	if ((unsigned)o->mode > LC_WAREHOUSE_MEMORY)
-		return lc__error(LC_INVALID, 0, "warehouse: no mode %d", (int)o->mode);
-	if ((unsigned)o->verify > LC_VERIFY_NONE)
-		return lc__error(LC_INVALID, 0, "warehouse: no verify %d",
-		    (int)o->verify);
-	if ((unsigned)o->sources > LC_SOURCES_IGNORE)
-		return lc__error(LC_INVALID, 0, "warehouse: no sources %d",
-		    (int)o->sources);
-	return LC_OK;
-}
-
-/* ---- its manifest ----------------------------------------------------------- */
-
-static lc_status
-parse_manifest(struct lc_warehouse *w, const struct lc__buf *text)
-{
-	return_if_error(
-	    lc__manifest_parse(text->data, text->size, w->manifest_path, &w->manifest));
-	w->has_about = w->manifest.warehouse != NULL;
-	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
-				  w->manifest_path, &w->about)
-			    : LC_OK;
-}
-
-static lc_status
-read_manifest(struct lc_warehouse *w)
-{
-	struct lc__buf text = { 0 };
-	lc_status status;
-
-	w->manifest_path = lc__path_join(w->dir, LC__MANIFEST_NAME);
-	if (w->manifest_path == NULL)
-		return lc__no_memory(w->dir);
-	status = lc__read_regular(w->manifest_path, LONGEST_MANIFEST, &text);
-	if (status == LC_INVALID)
-		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
-		    w->manifest_path);
-	if (status == LC_OK)
-		status = parse_manifest(w, &text);
-	lc__buf_free(&text);
-	return status;
-}
-
-/* ---- what speaks against it ------------------------------------------------- */
 
 /* With somebody to tell, everything is looked at before it is refused. */
 struct refusal {
@@ -225,50 +327,36 @@ tell(struct refusal *r, lc_status status)
 }
 
 static lc_status
-check_sources(struct lc_warehouse *w, const lc_warehouse_options *o, struct refusal *r)
-{
-	const uint64_t start = lc__clock_ns();
-	const lc_status status = lc__admit_sources(w, o);
-
-	w->sources_ns = lc__clock_ns() - start;
-	return status == LC_STALE ? keep(r, status) : tell(r, status);
-}
-
-static lc_status
-check_all(struct lc_warehouse *w, const lc_warehouse_options *o, struct refusal *r)
-{
-	return_if_error(tell(r, lc__admit_recipe(w)));
-	if (!o->ignore_thresholds)
-		return_if_error(tell(r, lc__admit_thresholds(w)));
-	return_if_error(check_sources(w, o, r));
-	if (o->verify == LC_VERIFY_FULL)
-		return_if_error(tell(r, lc__admit_texts(w, o)));
-	return keep(r, lc__shardset_open(&w->set, w->dir, &w->manifest, &o->progress));
-}
-
-/* ---- opening ---------------------------------------------------------------- */
-
-static lc_status
-find_version(struct lc_warehouse *w, const char *path)
-{
-	return_if_error(lc__version_find(path, &w->dir));
-	return read_manifest(w);
-}
-
-static lc_status
 open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_options *o)
 {
 	struct refusal r = { .progress = &o->progress };
+	uint64_t start;
+	lc_status status;
 
 	w->set.mode = o->mode;
 	w->set.verify = o->verify;
-	return_if_error(find_version(w, path));
+	return_if_error(read_manifest(w, path));
 	if (o->version != NULL)
 		return_if_error(lc__admit_version(w, o->version));
-	return_if_error(check_all(w, o, &r));
+	return_if_error(tell(&r, lc__admit_recipe(w)));
+	if (!o->ignore_thresholds)
+		return_if_error(tell(&r, lc__admit_thresholds(w)));
+	start = lc__clock_ns();
+	status = lc__admit_sources(w, o);
+	w->sources_ns = lc__clock_ns() - start;
+	return_if_error(status == LC_STALE ? keep(&r, status) : tell(&r, status));
+	if (o->verify == LC_VERIFY_FULL)
+		return_if_error(tell(&r, lc__admit_texts(w, o)));
+	return_if_error(
+	    keep(&r, lc__shardset_open(&w->set, w->dir, &w->manifest, &o->progress)));
 	if (r.first.status != LC_OK)
 		return lc__error_raise(&r.first);
-	return describe(w);
+	return_if_error(check_forms(w));
+	return_if_error(group(w));
+	if (w->has_about)
+		return_if_error(check_about(w));
+	fill_info(w);
+	return LC_OK;
 }
 
 lc_status
@@ -305,7 +393,7 @@ lc__warehouse_read(const char *path, lc_warehouse **out)
 
 	if (w == NULL)
 		return lc__no_memory(path);
-	status = find_version(w, path);
+	status = read_manifest(w, path);
 	if (status == LC_OK)
 		*out = w;
 	else
@@ -382,4 +470,36 @@ lc_warehouse_stat(const lc_warehouse *w, lc_warehouse_stats *out)
 	}
 	*out = stats;
 	return LC_OK;
+}
+
+/* ---- for the tool ------------------------------------------------------------------ */
+
+const char *
+lc__warehouse_dir(const lc_warehouse *w)
+{
+	return w->dir;
+}
+
+const char *
+lc__warehouse_manifest_path(const lc_warehouse *w)
+{
+	return w->manifest_path;
+}
+
+const struct lc__manifest *
+lc__warehouse_manifest(const lc_warehouse *w)
+{
+	return &w->manifest;
+}
+
+const struct lc__warehouse_about *
+lc__warehouse_about(const lc_warehouse *w)
+{
+	return w->has_about ? &w->about : NULL;
+}
+
+uint64_t
+lc__warehouse_shard_bytes(const lc_warehouse *w, size_t i)
+{
+	return w->set.shards[i].twh1.info.file_size;
 }

@@ -23,8 +23,4 @@ struct lc_warehouse {
 	uint64_t open_ns, sources_ns; /* what opening took */
 };
 
-/** Only what the manifest says, which may be of a warehouse that cannot be opened: no
- *  shards, no samples, no info. Close with lc_warehouse_close(). */
-LC_CHECKED lc_status lc__warehouse_read(const char *path, lc_warehouse **out);
-
 #endif
