@@ -37,129 +37,14 @@ LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents, const unsigned
 /** Bytes of all. */
 uint64_t lc__extents_bytes(const struct lc__extents *extents);
 
-/** What keeps the bytes of records in place after the cursor ended. */
-struct lc__pin;
-
-LC_CHECKED lc_status lc__cursor_new(lc_source *source, struct lc__layout *layout,
-    struct lc__cursor **out);
-/** NULL is harmless. */
-void lc__cursor_free(struct lc__cursor *cursor);
-
-/** Begin to read, from the newest commit. What is read stays in place until
- *  lc__cursor_end(), or while a pin of lc__cursor_pin() is held. */
-LC_CHECKED lc_status lc__cursor_begin(struct lc__cursor *cursor);
-void lc__cursor_end(struct lc__cursor *cursor);
-
-/** Instead of lc__cursor_end(): end the cursor, and keep what was read until
- *  lc__pin_drop(), which any thread may call. The cursor ends also if this fails. */
-LC_CHECKED lc_status lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out);
-/** NULL is harmless. */
-void lc__pin_drop(struct lc__pin *pin);
-/** Memory that a pin keeps besides the map, such as decoded tensors; 0 for NULL. */
-uint64_t lc__pin_bytes(const struct lc__pin *pin);
-
-/**
- * Go to a chunk of the layout. Its live records are numbered from 0.
- * @return LC_OK; LC_CHANGED if its records are not those of the layout any more;
- * LC_CORRUPT, LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__cursor_go(struct lc__cursor *cursor, uint64_t position);
-
-/** The record of the chunk that has its unit @p unit, and the units before that
- *  record; O(log records). */
-LC_CHECKED lc_status lc__cursor_find(struct lc__cursor *cursor, uint64_t unit,
-    uint64_t *record, uint64_t *before);
-
-/** Units of a record of the chunk. */
-uint64_t lc__cursor_units(const struct lc__cursor *cursor, uint64_t record);
-
-/** Ask the system to have records [first, first + n) ready, as far as the chunk has
- *  them. A hint. */
-void lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n);
-
-/** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
- *  it takes there. Nothing was checked: for prefetching only. */
-const unsigned char *lc__cursor_address(const struct lc__cursor *cursor, uint64_t record);
-uint64_t lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record);
-
-/**
- * Tensors of a record, verified if the source verifies, decoded if they are coded,
- * in place.
- * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
- *                 array, it has the same paths
- * @param rows     only these rows are needed: others need not be verified. NULL: all. If
- *                 rows->done is not 0, tensors and id have what the call before gave
- * @param tensors  gets them
- * @param id       gets the cache_id; empty if there is none
- * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
- * with the key; LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__cursor_read(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors, lc_id *id);
-
-/** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and
- *  the needed parts of tensors. */
-uint64_t lc__cursor_touched(const struct lc__cursor *cursor);
-
-/**
- * Add the extents that lc__cursor_read() of the same would touch, in any order. May read
- * the head of the record, which is not verified.
- * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__cursor_extents(struct lc__cursor *cursor, uint64_t record,
-    const char *const *fields, size_t n, const struct lc__row_span *rows,
-    struct lc__extents *out);
-
-/** Can records be read in parts? Else lc__cursor_read() touches all of them. */
-bool lc__cursor_reads_parts(const struct lc__cursor *cursor);
-
-/** Ask the system to have bytes of records ready. A hint. */
-void lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent);
-
-/** The cache_id and the run of a record, empty if there is none, as they are stored:
- *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */
-LC_CHECKED lc_status lc__cursor_name(struct lc__cursor *cursor, uint64_t record,
-    lc_id *id, lc_id *run);
-
-/** Free what was decoded so far: the caller does not need it any more. */
-void lc__cursor_forget(struct lc__cursor *cursor);
-
-/** Names of all tensors of a record, malloc'ed and each too, in the order of the
- *  structure. */
-LC_CHECKED lc_status lc__cursor_fields(struct lc__cursor *cursor, uint64_t record,
-    char ***names, size_t *n);
-
-/** How many directories of chunks were known, and how many had to be read. */
-void lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits, uint64_t *misses);
-
-/** Copy the names of fields: malloc'ed, and each too. */
-LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
-    char ***names, size_t *n);
-/** NULL is harmless. */
-void lc__field_names_free(char **names, size_t n);
-
-/* ---- is a prefetch worth its call? --------------------------------------------------- */
-
-/** What was seen of small ranges so far; all zeros at first. */
-struct lc__hints {
-	unsigned left; /* small ranges until one is looked at again */
-	bool cold;     /* the last one was not in memory */
+/** What keeps the bytes of records in place after the cursor ended. The struct of a kind
+ * begins with this one. */
+struct lc__pin {
+	void (*drop)(struct lc__pin *pin);
+	uint64_t bytes; /* of memory that it keeps, without the map */
 };
 
-/**
- * Should the system be asked to read these bytes? Only if they are not in memory: to ask
- * costs as much as to read them. To look whether they are costs less, but too much for
- * small ranges: one of many is looked at, and stands for those that follow.
- * @param page_size  of the map, a power of two
- */
-bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
-    uint32_t page_size);
-
-/** The same of a part of a large record, where looking costs little: always looks. */
-bool lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size);
-
-/* ---- kinds of cursors ------------------------------------------------------------- */
+/* ---- kinds of cursors ---------------------------------------------------------------- */
 
 /** What differs between them; each function is that of lc__cursor_ and its name. */
 struct lc__cursor_kind {
@@ -198,10 +83,208 @@ struct lc__cursor {
 	uint64_t hits, misses;     /* of directories */
 };
 
-/** The struct of a kind begins with this one. */
-struct lc__pin {
-	void (*drop)(struct lc__pin *pin);
-	uint64_t bytes; /* of memory that it keeps, without the map */
+/* ---- all cursors ---------------------------------------------------------------------- */
+
+LC_CHECKED lc_status lc__cursor_new(lc_source *source, struct lc__layout *layout,
+    struct lc__cursor **out);
+/** NULL is harmless. */
+void lc__cursor_free(struct lc__cursor *cursor);
+
+/** Begin to read, from the newest commit. What is read stays in place until
+ *  lc__cursor_end(), or while a pin of lc__cursor_pin() is held. */
+LC_CHECKED static inline lc_status
+lc__cursor_begin(struct lc__cursor *cursor)
+{
+	return cursor->kind->begin(cursor);
+}
+
+static inline void
+lc__cursor_end(struct lc__cursor *cursor)
+{
+	cursor->kind->end(cursor);
+}
+
+/** Instead of lc__cursor_end(): end the cursor, and keep what was read until
+ *  lc__pin_drop(), which any thread may call. The cursor ends also if this fails. */
+LC_CHECKED static inline lc_status
+lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out)
+{
+	return cursor->kind->pin(cursor, out);
+}
+
+/** NULL is harmless. */
+static inline void
+lc__pin_drop(struct lc__pin *pin)
+{
+	if (pin != NULL)
+		pin->drop(pin);
+}
+
+/** Memory that a pin keeps besides the map, such as decoded tensors; 0 for NULL. */
+static inline uint64_t
+lc__pin_bytes(const struct lc__pin *pin)
+{
+	return pin != NULL ? pin->bytes : 0;
+}
+
+/**
+ * Go to a chunk of the layout. Its live records are numbered from 0.
+ * @return LC_OK; LC_CHANGED if its records are not those of the layout any more;
+ * LC_CORRUPT, LC_NO_MEMORY.
+ */
+LC_CHECKED static inline lc_status
+lc__cursor_go(struct lc__cursor *cursor, uint64_t position)
+{
+	return cursor->kind->go(cursor, position);
+}
+
+/** The record of the chunk that has its unit @p unit, and the units before that
+ *  record; O(log records). */
+LC_CHECKED static inline lc_status
+lc__cursor_find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
+    uint64_t *before)
+{
+	return cursor->kind->find(cursor, unit, record, before);
+}
+
+/** Units of a record of the chunk. */
+static inline uint64_t
+lc__cursor_units(const struct lc__cursor *cursor, uint64_t record)
+{
+	return cursor->kind->units(cursor, record);
+}
+
+/** Ask the system to have records [first, first + n) ready, as far as the chunk has
+ *  them. A hint. */
+static inline void
+lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
+{
+	cursor->kind->willneed(cursor, first, n);
+}
+
+/** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
+ *  it takes there. Nothing was checked: for prefetching only. */
+static inline const unsigned char *
+lc__cursor_address(const struct lc__cursor *cursor, uint64_t record)
+{
+	return cursor->kind->address(cursor, record);
+}
+
+static inline uint64_t
+lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
+{
+	return cursor->kind->stored(cursor, record);
+}
+
+/**
+ * Tensors of a record, verified if the source verifies, decoded if they are coded,
+ * in place.
+ * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
+ *                 array, it has the same paths
+ * @param rows     only these rows are needed: others need not be verified. NULL: all. If
+ *                 rows->done is not 0, tensors and id have what the call before gave
+ * @param tensors  gets them
+ * @param id       gets the cache_id; empty if there is none
+ * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
+ * with the key; LC_NO_MEMORY.
+ */
+LC_CHECKED static inline lc_status
+lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+{
+	return cursor->kind->read(cursor, record, fields, n, rows, tensors, id);
+}
+
+/** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and
+ *  the needed parts of tensors. */
+static inline uint64_t
+lc__cursor_touched(const struct lc__cursor *cursor)
+{
+	return cursor->kind->touched(cursor);
+}
+
+/**
+ * Add the extents that lc__cursor_read() of the same would touch, in any order. May read
+ * the head of the record, which is not verified.
+ * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
+ */
+LC_CHECKED static inline lc_status
+lc__cursor_extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, const struct lc__row_span *rows, struct lc__extents *out)
+{
+	return cursor->kind->extents(cursor, record, fields, n, rows, out);
+}
+
+/** Can records be read in parts? Else lc__cursor_read() touches all of them. */
+static inline bool
+lc__cursor_reads_parts(const struct lc__cursor *cursor)
+{
+	return cursor->kind->willneed_bytes != NULL;
+}
+
+/** Ask the system to have bytes of records ready. A hint. */
+static inline void
+lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
+{
+	if (cursor->kind->willneed_bytes != NULL)
+		cursor->kind->willneed_bytes(cursor, extent);
+}
+
+/** The cache_id and the run of a record, empty if there is none, as they are stored:
+ *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */
+LC_CHECKED static inline lc_status
+lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
+{
+	return cursor->kind->name(cursor, record, id, run);
+}
+
+/** Free what was decoded so far: the caller does not need it any more. */
+static inline void
+lc__cursor_forget(struct lc__cursor *cursor)
+{
+	cursor->kind->forget(cursor);
+}
+
+/** Names of all tensors of a record, malloc'ed and each too, in the order of the
+ *  structure. */
+LC_CHECKED static inline lc_status
+lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
+{
+	return cursor->kind->fields(cursor, record, names, n);
+}
+
+/** How many directories of chunks were known, and how many had to be read. */
+static inline void
+lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits, uint64_t *misses)
+{
+	*hits = cursor->hits;
+	*misses = cursor->misses;
+}
+
+/** Copy the names of fields: malloc'ed, and each too. */
+LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
+    char ***names, size_t *n);
+/** NULL is harmless. */
+void lc__field_names_free(char **names, size_t n);
+
+/* ---- is a prefetch worth its call? --------------------------------------------------- */
+
+/** What was seen of small ranges so far; all zeros at first. */
+struct lc__hints {
+	unsigned left; /* small ranges until one is looked at again */
+	bool cold;     /* the last one was not in memory */
 };
+
+/**
+ * Should the system be asked to read these bytes? Only if they are not in memory: to ask
+ * costs as much as to read them. To look whether they are costs less, but too much for
+ * small ranges: one of many is looked at, and stands for those that follow.
+ * @param page_size  of the map, a power of two
+ */
+bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
+    uint32_t page_size);
+
+/** The same of a part of a large record, where looking costs little: always looks. */
+bool lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size);
 
 #endif

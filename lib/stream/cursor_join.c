@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cursors over joins: one of the first source, and look-ups in the partners. */
+/* Cursors over joins: one of the first source, and look-ups in the partners. The partners'
+ * records as values, too. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "store/decode.h"
+#include "stream/join_records.h"
 #include "stream/record_reader.h"
 #include "stream/source_join.h"
 
@@ -272,14 +275,17 @@ sort_fields(const struct lc__join_source *join, struct route *route)
 	return LC_OK;
 }
 
-/* Record readers know paths by the address of their array: other paths must get another
- * array, so the old one is freed only after the new one was allocated. */
+/* Find which module has each field, unless it is known. Record readers know paths by the
+ * address of their array: other paths must get another array, so the old one is freed only
+ * after the new one was allocated. */
 static lc_status
-make_route(struct join_cursor *c, const char *const *fields, size_t n)
+need_route(struct join_cursor *c, const char *const *fields, size_t n)
 {
 	struct route route = { .fields = fields, .n = n };
 	lc_status status;
 
+	if (c->route.fields == fields && c->route.n == n && c->route.ends != NULL)
+		return LC_OK;
 	route.paths = calloc(n + 1, sizeof(*route.paths));
 	route.slots = calloc(n + 1, sizeof(*route.slots));
 	route.ends = calloc(c->join->n + 1, sizeof(*route.ends));
@@ -320,51 +326,35 @@ find_partner(const struct join_cursor *c, struct lc__join_partner *partner, lc_i
 	    c->join->source.name, lc__quote_id(id.data, id.size));
 }
 
-/* With a plan for the schema, reading a record does not use the snapshot. */
-static bool
-is_planned(const struct lc__record_reader *reader, const struct lc__record *record,
-    const char *const *fields, size_t n)
-{
-	const struct lc__field_plan *plan =
-	    &reader->plans[record->schema % LC__FIELD_PLANS];
-
-	return plan->schema != NULL && plan->id == record->schema &&
-	    plan->fields == fields && plan->n == n;
-}
-
-/* The lock is held for the lookup only, if that will do: other threads look up while this one
- * compares checksums and decodes. */
+/* With a plan for the schema, reading a record does not use the snapshot: the lock is held
+ * for the lookup only, and other threads look up while this one compares checksums and
+ * decodes. */
 static lc_status
 read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths,
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors)
 {
 	struct lc__join_partner *partner = &c->join->partners[i];
 	struct lc__record_reader *reader = &c->readers[i];
+	const struct lc__field_plan *plan;
 	struct lc__lookup lookup;
+	bool planned = false;
 	lc_status status;
 
 	pthread_mutex_lock(&partner->lock);
 	status = find_partner(c, partner, id, &lookup);
-	if (status == LC_OK && !is_planned(reader, &lookup.record, paths, n)) {
-		status = lc__record_read(reader, partner->snapshot, &lookup.record, paths,
-		    n, rows, tensors);
-		pthread_mutex_unlock(&partner->lock);
-		return status;
+	if (status == LC_OK) {
+		plan = &reader->plans[lookup.record.schema % LC__FIELD_PLANS];
+		planned = plan->schema != NULL && plan->id == lookup.record.schema &&
+		    plan->fields == paths && plan->n == n;
+		if (!planned)
+			status = lc__record_read(reader, partner->snapshot,
+			    &lookup.record, paths, n, rows, tensors);
 	}
 	pthread_mutex_unlock(&partner->lock);
-	return status != LC_OK ? status
-			       : lc__record_read(reader, partner->snapshot,
-				     &lookup.record, paths, n, rows, tensors);
-}
-
-static lc_status
-find_route(struct join_cursor *c, const char *const *fields, size_t n)
-{
-	const struct route *route = &c->route;
-
-	return route->fields == fields && route->n == n && route->ends != NULL
-	    ? LC_OK
-	    : make_route(c, fields, n);
+	if (planned)
+		status = lc__record_read(reader, partner->snapshot, &lookup.record, paths,
+		    n, rows, tensors);
+	return status;
 }
 
 static lc_status
@@ -375,7 +365,7 @@ read_record(struct lc__cursor *cursor, uint64_t number, const char *const *field
 	struct join_cursor *c = of(cursor);
 	struct route *route = &c->route;
 
-	return_if_error(find_route(c, fields, n));
+	return_if_error(need_route(c, fields, n));
 	return_if_error(lc__cursor_read(c->first, number_of(c, number), route->paths,
 	    route->ends[0], rows, route->tensors, id));
 	for (size_t i = 0; i < c->join->n; i++) {
@@ -408,7 +398,7 @@ extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields, s
 {
 	struct join_cursor *c = of(cursor);
 
-	return_if_error(find_route(c, fields, n));
+	return_if_error(need_route(c, fields, n));
 	return lc__cursor_extents(c->first, number_of(c, number), c->route.paths,
 	    c->route.ends[0], rows, out);
 }
@@ -426,12 +416,18 @@ struct naming {
 	size_t n, room;
 };
 
+/* Add the names of a module's fields, with its own name before each. Takes them over. */
 static lc_status
-add_prefixed(struct naming *all, const char *module, char **names, size_t n)
+add_names(struct naming *all, const char *module, char **names, size_t n)
 {
-	lc_status status = lc__array_reserve(&all->names, &all->room, all->n + n + 1,
-	    "read");
+	lc_status status;
 
+	if (module == NULL) {
+		all->names = names;
+		all->n = n;
+		return LC_OK;
+	}
+	status = lc__array_reserve(&all->names, &all->room, all->n + n + 1, "read");
 	for (size_t i = 0; i < n && status == LC_OK; i++) {
 		const bool whole = strcmp(names[i], ".") == 0;
 		const size_t size = strlen(module) + strlen(names[i]) + 2;
@@ -449,34 +445,6 @@ add_prefixed(struct naming *all, const char *module, char **names, size_t n)
 	return status;
 }
 
-/* Takes over the names of the fields of a module, and adds them with its own name. */
-static lc_status
-add_names(struct naming *all, const char *module, char **names, size_t n)
-{
-	if (module == NULL) {
-		all->names = names;
-		all->n = n;
-		return LC_OK;
-	}
-	return add_prefixed(all, module, names, n);
-}
-
-static lc_status
-partner_fields(struct join_cursor *c, size_t i, lc_id id, char ***names, size_t *n)
-{
-	struct lc__join_partner *partner = &c->join->partners[i];
-	struct lc__lookup lookup;
-	lc_status status;
-
-	pthread_mutex_lock(&partner->lock);
-	status = find_partner(c, partner, id, &lookup);
-	if (status == LC_OK)
-		status = lc__record_fields(&c->readers[i], partner->snapshot,
-		    &lookup.record, names, n);
-	pthread_mutex_unlock(&partner->lock);
-	return status;
-}
-
 static lc_status
 all_fields(struct join_cursor *c, uint64_t number, struct naming *all)
 {
@@ -488,8 +456,18 @@ all_fields(struct join_cursor *c, uint64_t number, struct naming *all)
 	return_if_error(add_names(all, c->join->name, names, n));
 	return_if_error(lc__cursor_name(c->first, number, &id, &run));
 	for (size_t i = 0; i < c->join->n; i++) {
-		return_if_error(partner_fields(c, i, id, &names, &n));
-		return_if_error(add_names(all, c->join->partners[i].name, names, n));
+		struct lc__join_partner *partner = &c->join->partners[i];
+		struct lc__lookup lookup;
+		lc_status status;
+
+		pthread_mutex_lock(&partner->lock);
+		status = find_partner(c, partner, id, &lookup);
+		if (status == LC_OK)
+			status = lc__record_fields(&c->readers[i], partner->snapshot,
+			    &lookup.record, &names, &n);
+		pthread_mutex_unlock(&partner->lock);
+		return_if_error(status);
+		return_if_error(add_names(all, partner->name, names, n));
 	}
 	return LC_OK;
 }
@@ -525,9 +503,25 @@ free_cursor(struct lc__cursor *cursor)
 	free(c);
 }
 
-static const struct lc__cursor_kind join_cursor_kind = { begin, end, pin, go, find, units,
-	willneed, address, stored, read_record, fields_of, forget, free_cursor, name_of,
-	touched, extents, willneed_bytes };
+static const struct lc__cursor_kind join_cursor_kind = {
+	.begin = begin,
+	.end = end,
+	.pin = pin,
+	.go = go,
+	.find = find,
+	.units = units,
+	.willneed = willneed,
+	.address = address,
+	.stored = stored,
+	.read = read_record,
+	.fields = fields_of,
+	.forget = forget,
+	.free = free_cursor,
+	.name = name_of,
+	.touched = touched,
+	.extents = extents,
+	.willneed_bytes = willneed_bytes,
+};
 
 lc_status
 lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
@@ -551,4 +545,63 @@ lc__join_cursor_new(lc_source *source, struct lc__cursor **out)
 		c->readers[i].verify = source->verify;
 	*out = &c->base;
 	return LC_OK;
+}
+
+/* ---- records as values, for an export ---------------------------------------------- */
+
+struct lc__join_records {
+	struct lc__join_source *source;
+	lc_cache *const *partners;
+	size_t n;
+	struct lc__decoder decoders[]; /* one a partner */
+};
+
+lc_status
+lc__join_records_new(lc_source *join, lc_cache *const *partners, size_t n,
+    struct lc__join_records **out)
+{
+	struct lc__join_records *records = calloc(1,
+	    sizeof(*records) + n * sizeof(records->decoders[0]));
+
+	if (records == NULL)
+		return lc__no_memory(NULL);
+	records->source = lc__join_source_of(join);
+	records->partners = partners;
+	records->n = n;
+	*out = records;
+	return LC_OK;
+}
+
+lc_status
+lc__join_records_read(struct lc__join_records *records, size_t i, lc_id id, bool listed,
+    const lc_value **out)
+{
+	struct lc__join_partner *partner = &records->source->partners[i];
+	struct lc__decoder *decoder = &records->decoders[i];
+	struct lc__lookup lookup;
+
+	return_if_error(lc__join_find(partner, id, &lookup));
+	decoder->record = lookup.record;
+	return_if_error(lc__decoder_open(decoder, records->partners[i], partner->snapshot,
+	    lookup.location, !listed));
+	decoder->listed = listed;
+	return lc__decoder_value(decoder, NULL, out);
+}
+
+void
+lc__join_records_end(struct lc__join_records *records)
+{
+	for (size_t i = 0; i < records->n; i++) {
+		lc__decoder_close(&records->decoders[i]);
+		memset(&records->decoders[i], 0, sizeof(records->decoders[i]));
+	}
+}
+
+void
+lc__join_records_free(struct lc__join_records *records)
+{
+	if (records == NULL)
+		return;
+	lc__join_records_end(records);
+	free(records);
 }

@@ -179,22 +179,22 @@ changed(const struct module_cursor *c, const struct lc__chunk_row *row, const ch
 	    (unsigned long long)row->id, what);
 }
 
-/* Does the directory have all offsets and lengths of the live records? */
-static bool
-says_enough(const struct module_cursor *c, const struct visit *v)
-{
-	if (v->ledger.live != v->ledger.records)
-		return false;
-	if (*c->m->source.length_field == '\0')
-		return true;
-	return c->m->own_lengths && v->directory.has_lengths &&
-	    v->directory.lengths == NULL;
-}
-
+/* Look a chunk up in the snapshot: it must be the one that the layout has. */
 static lc_status
-find_chunk(struct module_cursor *c, struct visit *v)
+look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 {
+	const bool has_field = *c->m->source.length_field != '\0';
 	struct lc__mapped_chunk chunk;
+	lc_status status;
+
+	v->age = 0;
+	return_if_error(lc__layout_row(c->base.layout, position, &v->row));
+	status = lc__module_ledger(c->snapshot, v->row.id, &v->ledger);
+	if (status == LC_NOT_FOUND)
+		return changed(c, &v->row, "is no longer there");
+	return_if_error(status);
+	if (v->ledger.live != v->row.records || v->ledger.ordinal != v->row.ordinal)
+		return changed(c, &v->row, "has other records now");
 
 	return_if_error(lc__snapshot_chunk(c->snapshot, v->row.id, &chunk));
 	if (chunk.records != v->ledger.records)
@@ -206,100 +206,71 @@ find_chunk(struct module_cursor *c, struct visit *v)
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
 	return_if_error(lc__snapshot_directory(c->snapshot, &chunk, &v->directory));
-	v->needs_offsets = !says_enough(c, v);
-	return LC_OK;
-}
 
-/* Look a chunk up in the snapshot: it must be the one that the layout has. */
-static lc_status
-look_up(struct module_cursor *c, uint64_t position, struct visit *v)
-{
-	lc_status status;
-
-	v->age = 0;
-	return_if_error(lc__layout_row(c->base.layout, position, &v->row));
-	status = lc__module_ledger(c->snapshot, v->row.id, &v->ledger);
-	if (status == LC_NOT_FOUND)
-		return changed(c, &v->row, "is no longer there");
-	return_if_error(status);
-	if (v->ledger.live != v->row.records || v->ledger.ordinal != v->row.ordinal)
-		return changed(c, &v->row, "has other records now");
-	return_if_error(find_chunk(c, v));
+	/* The directory suffices if all records live and it has the lengths that count. */
+	v->needs_offsets = v->ledger.live != v->ledger.records ||
+	    (has_field &&
+		(!c->m->own_lengths || !v->directory.has_lengths ||
+		    v->directory.lengths != NULL));
 	v->position = position;
 	v->age = c->age;
 	return LC_OK;
-}
-
-/* The records are where the cache of offsets says. */
-static lc_status
-use_offsets(struct module_cursor *c, const struct visit *v, bool *known)
-{
-	const struct lc__record_offsets_input input = {
-		.row = &v->ledger,
-		.length_field = c->m->source.length_field,
-		.own_lengths = c->m->own_lengths,
-	};
-	struct here *here = &c->here;
-
-	return_if_error(lc__offsets_cache_need(c->m->offsets, c->snapshot, v->row.id,
-	    &input, &here->computed, known));
-	here->stride = here->computed->stride;
-	here->at = here->computed->at;
-	if (here->stride == 0 && here->at == NULL)
-		here->offsets = v->directory.offsets;
-	here->length = here->computed->length;
-	here->ends = here->computed->ends;
-	return LC_OK;
-}
-
-/* The records must have the units that the layout counted: windows depend on it. */
-static lc_status
-check_units(const struct module_cursor *c, const struct visit *v)
-{
-	const struct here *here = &c->here;
-	uint64_t units;
-
-	if (here->ends != NULL)
-		units = here->ends[here->n - 1];
-	else if (!lc__mul64(here->n, here->length, &units))
-		units = 0;
-	if (units == v->row.units)
-		return LC_OK;
-	return lc__error(LC_CORRUPT, 0,
-	    "%s: the lengths of the records of chunk "
-	    "%llu are not those of its ledger row",
-	    c->m->source.name, (unsigned long long)v->row.id);
 }
 
 static lc_status
 go(struct lc__cursor *cursor, uint64_t position)
 {
 	struct module_cursor *c = of(cursor);
+	struct here *here = &c->here;
 	struct visit *v = &c->visits[position % VISITS];
 	bool known = v->age == c->age && v->position == position;
+	uint64_t units = 0;
 
-	if (known && c->here.visit == v)
+	if (known && here->visit == v)
 		return LC_OK;
 	leave(c);
 	if (!known)
 		return_if_error(look_up(c, position, v));
-	memset(&c->here, 0, sizeof(c->here));
-	c->here.n = v->row.records;
+	memset(here, 0, sizeof(*here));
+	here->n = v->row.records;
 	if (v->needs_offsets) {
-		return_if_error(use_offsets(c, v, &known));
+		const struct lc__record_offsets_input input = {
+			.row = &v->ledger,
+			.length_field = c->m->source.length_field,
+			.own_lengths = c->m->own_lengths,
+		};
+
+		return_if_error(lc__offsets_cache_need(c->m->offsets, c->snapshot,
+		    v->row.id, &input, &here->computed, &known));
+		here->stride = here->computed->stride;
+		here->at = here->computed->at;
+		if (here->stride == 0 && here->at == NULL)
+			here->offsets = v->directory.offsets;
+		here->length = here->computed->length;
+		here->ends = here->computed->ends;
 	} else {
-		c->here.stride = v->directory.stride;
-		c->here.offsets = v->directory.offsets;
-		c->here.length = v->directory.length;
+		here->stride = v->directory.stride;
+		here->offsets = v->directory.offsets;
+		here->length = v->directory.length;
 	}
 	if (*c->m->source.length_field == '\0')
-		c->here.length = 1;
+		here->length = 1;
 	if (known)
 		cursor->hits++;
 	else
 		cursor->misses++;
-	return_if_error(check_units(c, v));
-	c->here.visit = v;
+
+	/* The records must have the units that the layout counted: windows depend on it. */
+	if (here->ends != NULL)
+		units = here->ends[here->n - 1];
+	else if (!lc__mul64(here->n, here->length, &units))
+		units = 0;
+	if (units != v->row.units)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: the lengths of the records of chunk "
+		    "%llu are not those of its ledger row",
+		    c->m->source.name, (unsigned long long)v->row.id);
+	here->visit = v;
 	return LC_OK;
 }
 
@@ -408,28 +379,19 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 /* ---- records ----------------------------------------------------------------------- */
 
 static lc_status
-no_record(const struct module_cursor *c, uint64_t record)
-{
-	const uint64_t chunk = c->here.visit->row.id;
-	const char *key = lc__index_key_at(c->snapshot, chunk,
-	    offset_of(&c->here, record));
-
-	return lc__error(LC_CORRUPT, 0,
-	    "%s: %s%s%sno record where number %llu of chunk %llu should be",
-	    c->m->source.name, key ? "key " : "", key ? key : "", key ? ": " : "",
-	    (unsigned long long)record, (unsigned long long)chunk);
-}
-
-static lc_status
 parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
 {
 	const struct visit *v = c->here.visit;
 	const uint64_t offset = offset_of(&c->here, record);
+	const char *key;
 
-	if (offset >= v->end ||
-	    !lc__record_parse(v->bytes + offset, v->end - offset, out))
-		return no_record(c, record);
-	return LC_OK;
+	if (offset < v->end && lc__record_parse(v->bytes + offset, v->end - offset, out))
+		return LC_OK;
+	key = lc__index_key_at(c->snapshot, v->row.id, offset);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: %s%s%sno record where number %llu of chunk %llu should be",
+	    c->m->source.name, key ? "key " : "", key ? key : "", key ? ": " : "",
+	    (unsigned long long)record, (unsigned long long)v->row.id);
 }
 
 static lc_status
@@ -496,9 +458,25 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 	return LC_OK;
 }
 
-static const struct lc__cursor_kind module_cursor_kind = { begin, end, pin, go, find,
-	units, willneed, address, stored, read_record, fields_of, forget, free_cursor,
-	name_of, touched, extents, willneed_bytes };
+static const struct lc__cursor_kind module_cursor_kind = {
+	.begin = begin,
+	.end = end,
+	.pin = pin,
+	.go = go,
+	.find = find,
+	.units = units,
+	.willneed = willneed,
+	.address = address,
+	.stored = stored,
+	.read = read_record,
+	.fields = fields_of,
+	.forget = forget,
+	.free = free_cursor,
+	.name = name_of,
+	.touched = touched,
+	.extents = extents,
+	.willneed_bytes = willneed_bytes,
+};
 
 lc_status
 lc__module_cursor_new(lc_source *source, struct lc__cursor **out)

@@ -55,13 +55,7 @@ begin(struct lc__cursor *cursor)
 }
 
 static void
-end(struct lc__cursor *cursor)
-{
-	lc__block_list_drop(&of(cursor)->meta);
-}
-
-static void
-forget(struct lc__cursor *cursor)
+drop_meta(struct lc__cursor *cursor)
 {
 	lc__block_list_drop(&of(cursor)->meta);
 }
@@ -93,7 +87,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 		return LC_OK;
 	p = malloc(sizeof(*p));
 	if (p == NULL) {
-		end(cursor);
+		drop_meta(cursor);
 		return lc__no_memory("read");
 	}
 	*p = (struct shards_pin){ { drop_pin, lc__block_list_bytes(&c->meta) }, c->meta };
@@ -184,17 +178,6 @@ count_fields(const struct shards_cursor *c)
 	return c->shard->twh1.info.max_boxes > 0 ? 3 : 1;
 }
 
-/* Windows are cut from tensors of one axis. */
-static void
-take_image(const struct shards_cursor *c, const lc_sample *sample, lc_tensor *out)
-{
-	*out = sample->image;
-	if (c->s->length == 0)
-		return;
-	out->ndim = 1;
-	out->shape[0] = c->s->length;
-}
-
 /* ---- fields from the metadata row --------------------------------------------------- */
 
 static lc_status
@@ -211,25 +194,6 @@ struct meta {
 	lc_sample_origin origin;
 	int64_t *class_ids; /* max_boxes of them */
 };
-
-static lc_status
-read_row(struct shards_cursor *c, struct meta *meta)
-{
-	const uint32_t boxes = c->shard->twh1.info.max_boxes;
-	struct lc__block *block = lc__block_list_new(&c->meta,
-	    (boxes + 1) * sizeof(int64_t));
-	bool has_total;
-
-	if (block == NULL)
-		return lc__no_memory("read");
-	meta->class_ids = (int64_t *)(void *)block->data;
-	for (uint32_t i = 0; i < boxes; i++)
-		meta->class_ids[i] = -1;
-	if (!lc__twh1_row_origin(meta->sample->meta, &meta->origin, &has_total,
-		meta->class_ids, boxes))
-		return lc__wshard_bad_row(c->shard, meta->record);
-	return LC_OK;
-}
 
 static lc_status
 take_numbers(struct shards_cursor *c, const int64_t *numbers, uint32_t ndim, uint64_t n,
@@ -264,7 +228,8 @@ take_run(struct shards_cursor *c, const struct meta *meta, lc_tensor *out)
 	return lc_tensor_init(out, LC_U8, 1, &room, block->data);
 }
 
-/* A value that the row does not have is -1, 0 or empty. */
+/* A value that the row does not have is -1, 0 or empty. The row is decoded for the first
+ * field that needs it. */
 static lc_status
 take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
     lc_tensor *out)
@@ -274,17 +239,31 @@ take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
 
 	if (meta->sample->meta.size == 0)
 		return no_field(c, meta->record, field);
-	if (meta->class_ids == NULL)
-		return_if_error(read_row(c, meta));
+	if (meta->class_ids == NULL) {
+		struct lc__block *block = lc__block_list_new(&c->meta,
+		    (size_t)(boxes + 1) * sizeof(int64_t));
+		bool has_total;
+
+		if (block == NULL)
+			return lc__no_memory("read");
+		meta->class_ids = (int64_t *)(void *)block->data;
+		for (uint32_t i = 0; i < boxes; i++)
+			meta->class_ids[i] = -1;
+		if (!lc__twh1_row_origin(meta->sample->meta, &meta->origin, &has_total,
+			meta->class_ids, (uint32_t)boxes))
+			return lc__wshard_bad_row(c->shard, meta->record);
+	}
 	if (strcmp(field, "class_ids") == 0 && boxes > 0)
 		return lc_tensor_init(out, LC_I64, 1, &boxes, meta->class_ids);
 	if (strcmp(field, "frame_id") == 0) {
 		const int64_t id = origin->has_frame_id ? (int64_t)origin->frame_id : -1;
+
 		return take_numbers(c, &id, 0, 1, out);
 	}
 	if (strcmp(field, "original_size") == 0) {
 		const int64_t size[2] = { origin->original_width,
 			origin->original_height };
+
 		return take_numbers(c, size, 1, 2, out);
 	}
 	return strcmp(field, "run_id") == 0 ? take_run(c, meta, out)
@@ -292,26 +271,11 @@ take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
 }
 
 static lc_status
-take_field(struct shards_cursor *c, struct meta *meta, const char *field, lc_tensor *out)
-{
-	const lc_sample *sample = meta->sample;
-
-	if (strcmp(field, "image") == 0 || strcmp(field, ".") == 0)
-		take_image(c, sample, out);
-	else if (strcmp(field, "boxes") == 0 && count_fields(c) > 1)
-		*out = sample->boxes;
-	else if (strcmp(field, "mask") == 0 && count_fields(c) > 1)
-		*out = sample->mask;
-	else
-		return take_row_field(c, meta, field, out);
-	return LC_OK;
-}
-
-static lc_status
 read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	struct shards_cursor *c = of(cursor);
+	const bool has_boxes = count_fields(c) > 1;
 	lc_sample sample;
 	struct meta meta = { .sample = &sample, .record = record };
 
@@ -323,8 +287,22 @@ read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *field
 	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
 	c->touched += stored(cursor, record);
 	*id = sample.id;
-	for (size_t i = 0; i < n; i++)
-		return_if_error(take_field(c, &meta, fields[i], &tensors[i]));
+	for (size_t i = 0; i < n; i++) {
+		if (strcmp(fields[i], "image") == 0 || strcmp(fields[i], ".") == 0) {
+			tensors[i] = sample.image;
+			/* Windows are cut from tensors of one axis. */
+			if (c->s->length > 0) {
+				tensors[i].ndim = 1;
+				tensors[i].shape[0] = c->s->length;
+			}
+		} else if (has_boxes && strcmp(fields[i], "boxes") == 0) {
+			tensors[i] = sample.boxes;
+		} else if (has_boxes && strcmp(fields[i], "mask") == 0) {
+			tensors[i] = sample.mask;
+		} else {
+			return_if_error(take_row_field(c, &meta, fields[i], &tensors[i]));
+		}
+	}
 	return LC_OK;
 }
 
@@ -392,9 +370,24 @@ free_cursor(struct lc__cursor *cursor)
 	free(cursor);
 }
 
-static const struct lc__cursor_kind shards_cursor_kind = { begin, end, pin, go, find,
-	units, willneed, address, stored, read_sample, fields_of, forget, free_cursor,
-	name_of, touched, extents, NULL };
+static const struct lc__cursor_kind shards_cursor_kind = {
+	.begin = begin,
+	.end = drop_meta,
+	.pin = pin,
+	.go = go,
+	.find = find,
+	.units = units,
+	.willneed = willneed,
+	.address = address,
+	.stored = stored,
+	.read = read_sample,
+	.fields = fields_of,
+	.forget = drop_meta,
+	.free = free_cursor,
+	.name = name_of,
+	.touched = touched,
+	.extents = extents,
+};
 
 lc_status
 lc__shards_cursor_new(lc_source *source, struct lc__cursor **out)
