@@ -12,6 +12,7 @@
 #include "base/words.h"
 #include "store/flush.h"
 #include "stream/cursor.h"
+#include "value/path.h"
 
 /* ---- words ---------------------------------------------------------------------- */
 
@@ -38,25 +39,6 @@ lc_missing_parse(const char *name, lc_missing *out)
 	return LC_OK;
 }
 
-/* ---- names --------------------------------------------------------------------- */
-
-/* As a name within a path; NULL without memory. */
-static char *
-escape(const char *name)
-{
-	struct lc__buf text = { 0 };
-
-	for (; *name != '\0'; name++) {
-		if (*name == '.' || *name == '\\')
-			lc__buf_append(&text, "\\", 1);
-		lc__buf_append(&text, name, 1);
-	}
-	lc__buf_append(&text, "", 1);
-	if (text.failed)
-		lc__buf_free(&text);
-	return (char *)text.data;
-}
-
 /* ---- matching ------------------------------------------------------------------ */
 
 /* All records of the first source are looked up in the partners, chunk by chunk. */
@@ -71,11 +53,27 @@ struct matching {
 	uint64_t matched, lost; /* records */
 };
 
-/* Do all partners have a cache_id? Those that lack it count it. */
+/* Select a record if it is in the part of the split that is read, and all partners have its
+ * cache_id. Partners that lack it count it. */
 static lc_status
-match(struct matching *m, lc_id id, bool *all)
+match_record(struct matching *m, uint64_t record)
 {
-	*all = true;
+	const struct lc__split_parts *parts = &m->join->parts;
+	const size_t before = m->found.size;
+	bool all = true;
+	lc_id id, run;
+
+	return_if_error(lc__cursor_name(m->cursor, record, &id, &run));
+	if (parts->n > 0) {
+		const lc_id key = parts->by_run ? run : id;
+
+		if (key.size == 0)
+			return lc__error(LC_INVALID, 0,
+			    "%s: a record has no %s to split by", m->join->source.name,
+			    parts->by_run ? "run" : "cache_id");
+		if (lc__parts_of(parts, key.data, key.size) != m->join->part)
+			return LC_OK;
+	}
 	for (size_t i = 0; i < m->join->n; i++) {
 		struct lc__join_partner *partner = &m->join->partners[i];
 		struct lc__lookup lookup;
@@ -88,40 +86,8 @@ match(struct matching *m, lc_id id, bool *all)
 		if (status != LC_NOT_FOUND)
 			return status;
 		partner->missing++;
-		*all = false;
+		all = false;
 	}
-	return LC_OK;
-}
-
-/* Is it in the part of the split that is read? */
-static lc_status
-is_wanted(const struct lc__join_source *join, lc_id id, lc_id run, bool *out)
-{
-	const struct lc__split_parts *parts = &join->parts;
-	const lc_id key = parts->by_run ? run : id;
-
-	*out = true;
-	if (parts->n == 0)
-		return LC_OK;
-	if (key.size == 0)
-		return lc__error(LC_INVALID, 0, "%s: a record has no %s to split by",
-		    join->source.name, parts->by_run ? "run" : "cache_id");
-	*out = lc__parts_of(parts, key.data, key.size) == join->part;
-	return LC_OK;
-}
-
-static lc_status
-match_record(struct matching *m, uint64_t record)
-{
-	const size_t before = m->found.size;
-	lc_id id, run;
-	bool all, wanted;
-
-	return_if_error(lc__cursor_name(m->cursor, record, &id, &run));
-	return_if_error(is_wanted(m->join, id, run, &wanted));
-	if (!wanted)
-		return LC_OK;
-	return_if_error(match(m, id, &all));
 	if (!all) {
 		m->found.size = before;
 		if (m->lost++ == 0)
@@ -181,42 +147,22 @@ match_chunk(struct matching *m, uint64_t position)
 	return status;
 }
 
-static lc_status
-match_all(struct matching *m)
-{
-	lc_status status = lc__cursor_begin(m->cursor);
-
-	if (status != LC_OK)
-		return status;
-	for (uint64_t i = 0; status == LC_OK && i < m->join->chunks; i++)
-		status = match_chunk(m, i);
-	lc__cursor_end(m->cursor);
-	m->join->dropped = m->lost;
-	return status;
-}
-
-/* "10 missing in vae, 2 missing in t5" */
-static void
-list_missing(const struct lc__join_source *join, struct lc__buf *out)
-{
-	for (size_t i = 0; i < join->n; i++) {
-		const struct lc__join_partner *partner = &join->partners[i];
-
-		if (partner->missing == 0)
-			continue;
-		lc__buf_printf(out, "%s%llu missing in %s", out->size > 0 ? ", " : "",
-		    (unsigned long long)partner->missing, partner->name);
-	}
-	lc__buf_append(out, "", 1);
-}
-
+/* The text lists the partners: "10 missing in vae, 2 missing in t5". */
 static lc_status
 refuse(const struct matching *m)
 {
 	struct lc__buf text = { 0 };
 	lc_status status;
 
-	list_missing(m->join, &text);
+	for (size_t i = 0; i < m->join->n; i++) {
+		const struct lc__join_partner *partner = &m->join->partners[i];
+
+		if (partner->missing > 0)
+			lc__buf_printf(&text, "%s%llu missing in %s",
+			    text.size > 0 ? ", " : "",
+			    (unsigned long long)partner->missing, partner->name);
+	}
+	lc__buf_append(&text, "", 1);
 	status = lc__error(LC_SCHEMA, 0,
 	    "%s: %llu of %llu records lack a partner: %s; the first is %s",
 	    m->join->source.name, (unsigned long long)m->lost,
@@ -229,25 +175,12 @@ refuse(const struct matching *m)
 
 /* ---- its uuid and its layout -------------------------------------------------------- */
 
-/* Another part, or another split, is another source. */
-static void
-add_parts(const struct lc__join_source *join, struct lc__buf *text)
-{
-	const struct lc__split_parts *parts = &join->parts;
-
-	if (parts->n == 0)
-		return;
-	lc__buf_append64(text, parts->seed);
-	lc__buf_append64(text, parts->by_run);
-	lc__buf_append64(text, join->part > 0 ? parts->ends[join->part - 1] : 0);
-	lc__buf_append64(text, parts->ends[join->part]);
-	lc__buf_append64(text, parts->ends[parts->n - 1]);
-}
-
-/* From the uuids of all modules in their order, and the names that begin their fields. */
+/* From the uuids of all modules in their order, and the names that begin their fields.
+ * Another part, or another split, is another source. */
 static lc_status
 make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 {
+	const struct lc__split_parts *parts = &join->parts;
 	struct lc__buf text = { 0 };
 	uint64_t hash[2];
 	bool failed;
@@ -255,7 +188,13 @@ make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 	lc__buf_append(&text, lc__layout_info(join->all)->uuid, 16);
 	if (join->name != NULL)
 		lc__buf_append(&text, join->name, strlen(join->name) + 1);
-	add_parts(join, &text);
+	if (parts->n > 0) {
+		lc__buf_append64(&text, parts->seed);
+		lc__buf_append64(&text, parts->by_run);
+		lc__buf_append64(&text, join->part > 0 ? parts->ends[join->part - 1] : 0);
+		lc__buf_append64(&text, parts->ends[join->part]);
+		lc__buf_append64(&text, parts->ends[parts->n - 1]);
+	}
 	for (size_t i = 0; i < join->n; i++) {
 		const struct lc__join_partner *partner = &join->partners[i];
 
@@ -275,18 +214,25 @@ make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 static lc_status
 make_layout(struct matching *m, lc_missing missing, struct lc__layout **out)
 {
-	lc_source_info info = *lc__layout_info(m->join->all);
+	struct lc__join_source *join = m->join;
+	lc_source_info info = *lc__layout_info(join->all);
+	lc_status status = LC_OK;
 
-	return_if_error(match_all(m));
+	return_if_error(lc__cursor_begin(m->cursor));
+	for (uint64_t i = 0; status == LC_OK && i < join->chunks; i++)
+		status = match_chunk(m, i);
+	lc__cursor_end(m->cursor);
+	return_if_error(status);
 	if (m->lost > 0 && missing == LC_MISSING_REFUSE)
 		return refuse(m);
-	return_if_error(make_uuid(m->join, info.uuid));
+
+	return_if_error(make_uuid(join, info.uuid));
 	lc__row_array_sum(m->array, &info);
 	info.prefix_hash = m->prefix_hash;
 	info.dropped = m->lost;
 	info.final = 1;
 	return_if_error(lc__layout_new(&info, &m->array->rows, 0, out));
-	lc__layout_set_series(*out, lc__layout_series(m->join->all));
+	lc__layout_set_series(*out, lc__layout_series(join->all));
 	return LC_OK;
 }
 
@@ -362,8 +308,14 @@ free_source(lc_source *source)
 	free(join);
 }
 
-static const struct lc__source_kind join_kind = { newest, chunks_at, lc__final_commit,
-	lc__final_is_abandoned, lc__join_cursor_new, free_source };
+static const struct lc__source_kind join_kind = {
+	.newest = newest,
+	.chunks_at = chunks_at,
+	.commit = lc__final_commit,
+	.is_abandoned = lc__final_is_abandoned,
+	.cursor_new = lc__join_cursor_new,
+	.free = free_source,
+};
 
 /* ---- opening ----------------------------------------------------------------------- */
 
@@ -390,31 +342,16 @@ check_modules(const lc_join *modules, size_t n, lc_missing missing)
 	return LC_OK;
 }
 
-/* "a+b+c", for messages; malloc'ed or NULL. */
+/* The name as a step of a path; NULL without memory. */
 static char *
-join_names(const lc_join *modules, size_t n)
+escape(const char *name)
 {
 	struct lc__buf text = { 0 };
 
-	for (size_t i = 0; i < n; i++)
-		lc__buf_printf(&text, "%s%s", i > 0 ? "+" : "", modules[i].name);
-	lc__buf_append(&text, "", 1);
+	lc__path_name(&text, name);
 	if (text.failed)
 		lc__buf_free(&text);
 	return (char *)text.data;
-}
-
-static lc_status
-open_partner(const lc_join *module, struct lc__join_partner *out)
-{
-	out->env = module->cache->env;
-	out->name = escape(module->name);
-	if (out->name == NULL)
-		return lc__no_memory("join");
-	return_if_error(lc__flush_all(module->cache));
-	return_if_error(lc__snapshot_take(out->env, &out->snapshot));
-	lc__snapshot_keep(out->snapshot);
-	return LC_OK;
 }
 
 /* The length field belongs to the first module: "module.field" in the join, "field" in the
@@ -514,7 +451,13 @@ open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
 		struct lc__join_partner *partner = &join->partners[join->n++];
 
 		pthread_mutex_init(&partner->lock, NULL);
-		return_if_error(open_partner(&modules[i], partner));
+		partner->env = modules[i].cache->env;
+		partner->name = escape(modules[i].name);
+		if (partner->name == NULL)
+			return lc__no_memory("join");
+		return_if_error(lc__flush_all(modules[i].cache));
+		return_if_error(lc__snapshot_take(partner->env, &partner->snapshot));
+		lc__snapshot_keep(partner->snapshot);
 	}
 	return match_modules(join, missing);
 }
@@ -525,22 +468,25 @@ lc_source_open_join(const lc_join *modules, size_t n, lc_missing missing,
 {
 	struct lc__join_source *join;
 	lc_source_options options, plain;
-	char *name;
+	struct lc__buf name = { 0 }; /* "a+b+c", for messages */
 	lc_status status;
 
 	return_if_error(lc__source_options_of(given, &options));
 	return_if_error(check_modules(modules, n, missing));
 	join = calloc(1, sizeof(*join));
-	name = join_names(modules, n);
-	if (join == NULL || name == NULL) {
+	for (size_t i = 0; i < n; i++)
+		lc__buf_printf(&name, "%s%s", i > 0 ? "+" : "", modules[i].name);
+	lc__buf_append(&name, "", 1);
+	if (join == NULL || name.failed) {
 		free(join);
-		free(name);
+		lc__buf_free(&name);
 		return lc__no_memory("join");
 	}
 	plain = options;
 	plain.length_field = NULL;
-	status = lc__source_begin(&join->source, &join_kind, name, &plain);
-	free(name);
+	status = lc__source_begin(&join->source, &join_kind, (const char *)name.data,
+	    &plain);
+	lc__buf_free(&name);
 	join->source.pinned = true;
 	if (status == LC_OK)
 		status = open_modules(join, modules, n, missing, &options);

@@ -52,7 +52,6 @@ struct lc__join_source {
 	uint64_t chunks;
 	struct lc__split_parts parts; /* a split, of which only one part is read */
 	size_t part;                  /* which */
-	uint64_t dropped;             /* records that are left out */
 };
 
 static inline struct lc__join_source *

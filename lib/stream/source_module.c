@@ -36,6 +36,25 @@ check_length(const struct lc__module_source *m, uint64_t length)
 	    m->source.name);
 }
 
+/* The units of a chunk, counted by a field that the ledger does not sum. */
+static lc_status
+measure(struct lc__module_source *m, struct lc__snapshot *s, uint64_t chunk,
+    const struct lc__ledger_row *ledger, uint64_t *units)
+{
+	const struct lc__record_offsets_input input = {
+		.row = ledger,
+		.length_field = m->source.length_field,
+	};
+	struct lc__record_offsets *offsets;
+	bool known;
+
+	return_if_error(
+	    lc__offsets_cache_need(m->offsets, s, chunk, &input, &offsets, &known));
+	*units = offsets->units;
+	lc__record_offsets_drop(offsets);
+	return LC_OK;
+}
+
 /* ---- the layout of plain puts: one scan of the ledger -------------------------------- */
 
 struct scan {
@@ -47,63 +66,37 @@ struct scan {
 	uint64_t old_at;        /* the row of it to be looked at next */
 };
 
-/* The row that the old layout has of a chunk, false if there is none: its lengths need not
- * be added up again. Called with rising chunks. */
-static bool
-known_row(struct scan *s, uint64_t chunk, struct lc__chunk_row *out)
-{
-	const uint64_t n = s->old == NULL ? 0 : lc__layout_info(s->old)->chunks;
-
-	for (; s->old_at < n; s->old_at++) {
-		if (lc__layout_row(s->old, s->old_at, out) != LC_OK || out->id > chunk)
-			return false;
-		if (out->id == chunk)
-			return true;
-	}
-	return false;
-}
-
-static lc_status
-add_up_units(struct scan *s, uint64_t chunk, const struct lc__ledger_row *row,
-    uint64_t *out)
-{
-	const struct lc__record_offsets_input input = {
-		.row = row,
-		.length_field = s->m->source.length_field,
-	};
-	struct lc__chunk_row known;
-	struct lc__record_offsets *offsets;
-	bool kept;
-
-	if (known_row(s, chunk, &known) && known.records == row->live &&
-	    known.ordinal == row->ordinal) {
-		*out = known.units;
-		return LC_OK;
-	}
-	return_if_error(lc__offsets_cache_need(s->m->offsets, s->snapshot, chunk, &input,
-	    &offsets, &kept));
-	*out = offsets->units;
-	lc__record_offsets_drop(offsets);
-	return LC_OK;
-}
-
 static lc_status
 scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 {
-	struct lc__chunk_row row = {
-		.id = chunk,
-		.records = ledger->live,
-		.units = ledger->live,
-		.ordinal = ledger->ordinal,
-	};
+	const uint64_t n_old = s->old == NULL ? 0 : lc__layout_info(s->old)->chunks;
+	struct lc__chunk_row known = { 0 },
+			     row = {
+				     .id = chunk,
+				     .records = ledger->live,
+				     .units = ledger->live,
+				     .ordinal = ledger->ordinal,
+			     };
 
 	if (ledger->live == 0)
 		return LC_OK;
 	return_if_error(check_length(s->m, ledger->length));
-	if (*s->m->source.length_field != '\0' && s->m->own_lengths)
+	if (*s->m->source.length_field != '\0' && s->m->own_lengths) {
 		row.units = ledger->length;
-	else if (*s->m->source.length_field != '\0')
-		return_if_error(add_up_units(s, chunk, ledger, &row.units));
+	} else if (*s->m->source.length_field != '\0') {
+		/* What the old layout counted need not be counted again. Both lists of
+		 * chunks rise. */
+		for (; s->old_at < n_old; s->old_at++)
+			if (lc__layout_row(s->old, s->old_at, &known) != LC_OK ||
+			    known.id >= chunk)
+				break;
+		if (s->old_at < n_old && known.id == chunk &&
+		    known.records == ledger->live && known.ordinal == ledger->ordinal)
+			row.units = known.units;
+		else
+			return_if_error(
+			    measure(s->m, s->snapshot, chunk, ledger, &row.units));
+	}
 	row.prefix_hash = s->prefix_hash = lc__plain_chain(s->prefix_hash, row.id, ledger,
 	    row.units);
 	return lc__row_array_add(s->array, &row);
@@ -186,41 +179,16 @@ published_rows(const struct lc__module_source *m, struct lc__snapshot *s,
 	return status;
 }
 
-/* The length field is not the one that the order counts: the records of the chunk are
- * measured, unless they were before. */
-static lc_status
-measure(struct lc__module_source *m, struct lc__snapshot *s,
-    const struct lc__order_row *order, struct lc__chunk_row *row)
-{
-	struct lc__record_offsets_input input = {
-		.length_field = m->source.length_field,
-	};
-	struct lc__ledger_row ledger;
-	struct lc__record_offsets *offsets;
-	lc_status status;
-	bool kept;
-
-	status = lc__module_ledger(s, order->chunk, &ledger);
-	if (status == LC_NOT_FOUND)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: the ledger row of chunk %llu is missing", m->source.name,
-		    (unsigned long long)order->chunk);
-	return_if_error(status);
-	input.row = &ledger;
-	return_if_error(
-	    lc__offsets_cache_need(m->offsets, s, order->chunk, &input, &offsets, &kept));
-	row->units = offsets->units;
-	lc__record_offsets_drop(offsets);
-	return LC_OK;
-}
-
+/* The length field is not the one that the order counts: the records of a chunk are
+ * measured, unless the old layout knows it. */
 static lc_status
 measured_row(struct lc__module_source *m, struct lc__snapshot *s, struct lc__layout *old,
     uint64_t position, struct lc__row_array *array)
 {
 	struct lc__order_row order;
+	struct lc__ledger_row ledger;
 	struct lc__chunk_row row = { 0 };
-	const lc_status status = lc__order_get(s, position, &order);
+	lc_status status = lc__order_get(s, position, &order);
 
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
@@ -228,8 +196,15 @@ measured_row(struct lc__module_source *m, struct lc__snapshot *s, struct lc__lay
 	return_if_error(status);
 	if (old != NULL && position < lc__layout_info(old)->chunks)
 		return_if_error(lc__layout_row(old, position, &row));
-	if (row.id != order.chunk || row.prefix_hash != order.prefix_hash)
-		return_if_error(measure(m, s, &order, &row));
+	if (row.id != order.chunk || row.prefix_hash != order.prefix_hash) {
+		status = lc__module_ledger(s, order.chunk, &ledger);
+		if (status == LC_NOT_FOUND)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: the ledger row of chunk %llu is missing", m->source.name,
+			    (unsigned long long)order.chunk);
+		return_if_error(status);
+		return_if_error(measure(m, s, order.chunk, &ledger, &row.units));
+	}
 	row.id = order.chunk;
 	row.records = order.records;
 	row.prefix_hash = order.prefix_hash;
@@ -381,14 +356,20 @@ free_source(lc_source *source)
 	free(source);
 }
 
-static const struct lc__source_kind module_kind = { newest, chunks_at, newest_commit,
-	is_abandoned, lc__module_cursor_new, free_source };
+static const struct lc__source_kind module_kind = {
+	.newest = newest,
+	.chunks_at = chunks_at,
+	.commit = newest_commit,
+	.is_abandoned = is_abandoned,
+	.cursor_new = lc__module_cursor_new,
+	.free = free_source,
+};
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/* The module's own length field, unless another one is asked for. */
+/* The length field is the module's own, unless another one is asked for. */
 static lc_status
-choose_length_field(struct lc__module_source *m, const lc_source_options *options)
+start(struct lc__module_source *m, const lc_source_options *options)
 {
 	struct lc__snapshot *snapshot;
 	lc_settings settings;
@@ -401,13 +382,6 @@ choose_length_field(struct lc__module_source *m, const lc_source_options *option
 	if (options->length_field == NULL)
 		strcpy(m->source.length_field, settings.length_field);
 	m->own_lengths = strcmp(m->source.length_field, settings.length_field) == 0;
-	return LC_OK;
-}
-
-static lc_status
-start(struct lc__module_source *m, const lc_source_options *options)
-{
-	return_if_error(choose_length_field(m, options));
 	m->offsets = lc__offsets_cache_new(options->directory_bytes);
 	if (m->offsets == NULL)
 		return lc__no_memory("source");

@@ -33,15 +33,6 @@ open_warehouse(struct lc__shards_source *s, const char *path,
 	return LC_OK;
 }
 
-/* The length of the name of a shard's directory, in that of the manifest; 0: the same. */
-static size_t
-dir_size(const struct lc__manifest_shard *said)
-{
-	const char *slash = strrchr(said->relative_path, '/');
-
-	return slash == NULL ? 0 : (size_t)(slash - said->relative_path);
-}
-
 /* ---- the shards of one series ------------------------------------------------------- */
 
 /* The name of a directory, and the path of the one that it is in. */
@@ -66,18 +57,14 @@ split_path(const char *path, char **parent, char **name)
 	return lc__no_memory(path);
 }
 
+/* Is a shard in this directory of the manifest's? */
 static bool
 is_in(const struct lc__manifest_shard *said, const char *name)
 {
-	return dir_size(said) == strlen(name) &&
-	    strncmp(said->relative_path, name, strlen(name)) == 0;
-}
+	const char *slash = strrchr(said->relative_path, '/');
+	const size_t size = slash == NULL ? 0 : (size_t)(slash - said->relative_path);
 
-static bool
-same_shape(const lc_shard_info *a, const lc_shard_info *b)
-{
-	return a->channels == b->channels && a->height == b->height &&
-	    a->width == b->width;
+	return size == strlen(name) && strncmp(said->relative_path, name, size) == 0;
 }
 
 /* The shards of a series follow each other in the manifest. False if there are none in this
@@ -89,10 +76,14 @@ take_series(struct lc__shards_source *s, const char *name)
 
 	while (first < s->set->n && !is_in(&s->said[first], name))
 		first++;
-	for (end = first; end < s->set->n && is_in(&s->said[end], name); end++)
-		if (!same_shape(&s->set->shards[end].twh1.info,
-			&s->set->shards[first].twh1.info))
+	for (end = first; end < s->set->n && is_in(&s->said[end], name); end++) {
+		const lc_shard_info *a = &s->set->shards[first].twh1.info;
+		const lc_shard_info *b = &s->set->shards[end].twh1.info;
+
+		if (a->channels != b->channels || a->height != b->height ||
+		    a->width != b->width)
 			return false;
+	}
 	s->first = first;
 	s->n = end - first;
 	return s->n > 0;
@@ -146,14 +137,20 @@ make_manifest(struct lc__shards_source *s, const lc_shard_info *info, const char
 }
 
 static lc_status
-open_alone(struct lc__shards_source *s, const char *path)
+find_alone(struct lc__shards_source *s, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	char *dir = slash == NULL
-	    ? strdup(".")
-	    : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+	lc_shard *shard;
 	lc_status status;
+	char *dir;
 
+	return_if_error(lc_shard_open(path, &shard));
+	status = make_manifest(s, lc_shard_info_of(shard), path);
+	lc_shard_close(shard);
+	return_if_error(status);
+
+	dir = slash == NULL ? strdup(".")
+			    : strndup(path, slash == path ? 1 : (size_t)(slash - path));
 	if (dir == NULL)
 		return lc__no_memory(path);
 	s->alone.mode = LC_WAREHOUSE_MAP;
@@ -165,18 +162,6 @@ open_alone(struct lc__shards_source *s, const char *path)
 	s->first = 0;
 	s->n = 1;
 	return status;
-}
-
-static lc_status
-find_alone(struct lc__shards_source *s, const char *path)
-{
-	lc_shard *shard;
-	lc_status status;
-
-	return_if_error(lc_shard_open(path, &shard));
-	status = make_manifest(s, lc_shard_info_of(shard), path);
-	lc_shard_close(shard);
-	return status != LC_OK ? status : open_alone(s, path);
 }
 
 /* ---- any of them ---------------------------------------------------------------------- */
@@ -195,44 +180,6 @@ find_shards(struct lc__shards_source *s, const char *path, const lc_source_optio
 	return_if_error(status);
 	s->first = 0;
 	s->n = s->set->n;
-	return LC_OK;
-}
-
-/* ---- what they are -------------------------------------------------------------- */
-
-/* A line that identifies a shard, whatever its directory and its name. */
-static void
-describe(const struct lc__shards_source *s, size_t i, struct lc__buf *out)
-{
-	const struct lc__manifest_shard *said = &s->said[i];
-	const struct lc__twh1 *t = &s->set->shards[i].twh1;
-	char section[17];
-
-	lc__twh1_section_xxh3(t, section);
-	lc__buf_printf(out, "%s %s %s %s %u %u %u %u %llu %llu\n",
-	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
-	    section[0] ? section : "-", lc_dtype_name(t->info.dtype), t->info.channels,
-	    t->info.height, t->info.width, t->info.max_boxes,
-	    (unsigned long long)t->info.samples, (unsigned long long)t->info.file_size);
-}
-
-static int
-hex_digit(char c)
-{
-	return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
-static lc_status
-make_uuid(const struct lc__buf *text, uint8_t uuid[16])
-{
-	char hex[65];
-
-	if (text->failed)
-		return lc__no_memory("source");
-	return_if_error(lc__sha256_of(text->data, text->size, hex));
-	for (int i = 0; i < 16; i++)
-		uuid[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 +
-		    hex_digit(hex[2 * i + 1]));
 	return LC_OK;
 }
 
@@ -260,24 +207,33 @@ series_of(const struct lc__shards_source *s, size_t i)
 	return series;
 }
 
+/* Its line identifies a shard, whatever its directory and its name. */
 static lc_status
 list_shard(struct listing *list, size_t i)
 {
-	const uint64_t samples = list->s->set->shards[i].twh1.info.samples;
+	const struct lc__manifest_shard *said = &list->s->said[i];
+	const struct lc__twh1 *t = &list->s->set->shards[i].twh1;
+	const lc_shard_info *info = &t->info;
 	struct lc__chunk_row row = {
 		.id = i,
-		.records = samples,
+		.records = info->samples,
 		.series = series_of(list->s, i),
 	};
 	const size_t before = list->text.size;
 	unsigned char link[32];
+	char section[17];
 
-	describe(list->s, i, &list->text);
+	lc__twh1_section_xxh3(t, section);
+	lc__buf_printf(&list->text, "%s %s %s %s %u %u %u %u %llu %llu\n",
+	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
+	    section[0] ? section : "-", lc_dtype_name(info->dtype), info->channels,
+	    info->height, info->width, info->max_boxes, (unsigned long long)info->samples,
+	    (unsigned long long)info->file_size);
 	if (list->text.failed)
 		return lc__no_memory("source");
-	if (samples == 0)
+	if (info->samples == 0)
 		return LC_OK;
-	if (!lc__mul64(samples, list->s->length ? list->s->length : 1, &row.units))
+	if (!lc__mul64(info->samples, list->s->length ? list->s->length : 1, &row.units))
 		return lc__error(LC_CORRUPT, 0, "%s: too many samples",
 		    list->s->source.name);
 	lc__set64(link, list->prefix_hash);
@@ -289,16 +245,26 @@ list_shard(struct listing *list, size_t i)
 	return lc__row_array_add(list->array, &row);
 }
 
+static int
+hex_digit(char c)
+{
+	return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
 static lc_status
 list_shards(struct listing *list, struct lc__layout **out)
 {
 	const struct lc__shards_source *s = list->s;
 	lc_source_info info;
+	char hex[65];
 
 	memset(&info, 0, sizeof(info));
 	for (size_t i = s->first; i < s->first + s->n; i++)
 		return_if_error(list_shard(list, i));
-	return_if_error(make_uuid(&list->text, info.uuid));
+	return_if_error(lc__sha256_of(list->text.data, list->text.size, hex));
+	for (int i = 0; i < 16; i++)
+		info.uuid[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 +
+		    hex_digit(hex[2 * i + 1]));
 	lc__row_array_sum(list->array, &info);
 	info.generation = info.chunks;
 	info.prefix_hash = list->prefix_hash;
@@ -350,8 +316,14 @@ free_source(lc_source *source)
 	free(s);
 }
 
-static const struct lc__source_kind shards_kind = { newest, chunks_at, lc__final_commit,
-	lc__final_is_abandoned, lc__shards_cursor_new, free_source };
+static const struct lc__source_kind shards_kind = {
+	.newest = newest,
+	.chunks_at = chunks_at,
+	.commit = lc__final_commit,
+	.is_abandoned = lc__final_is_abandoned,
+	.cursor_new = lc__shards_cursor_new,
+	.free = free_source,
+};
 
 /* ---- opening -------------------------------------------------------------------- */
 
