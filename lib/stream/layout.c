@@ -46,24 +46,19 @@ array_get(struct lc__rows *rows, uint64_t n, uint64_t position, struct lc__chunk
 	return LC_OK;
 }
 
-/* Where it is if all rows have as many. */
-static uint64_t
-guess(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
-{
-	const uint64_t first = lc__row_first(row, units);
-	const uint64_t each = (lc__row_end(&row[n - 1], units) - first) / n;
-	const uint64_t at = each > 0 && i > first ? (i - first) / each : 0;
-
-	return at < n ? at : n - 1;
-}
-
-/* Most chunks are of similar size. From the guess on, steps of rising size find two rows
- * around the one that is sought. Mostly it is in the same cache line. */
+/* Most chunks are of similar size. The search begins where the row is if all rows have as
+ * many; from there, steps of rising size find two rows around the one that is sought.
+ * Mostly it is in the same cache line. */
 uint64_t
 lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
 {
-	uint64_t low = guess(row, n, units, i), high = low, step = 1;
+	const uint64_t first = lc__row_first(row, units);
+	const uint64_t each = (lc__row_end(&row[n - 1], units) - first) / n;
+	uint64_t low = each > 0 && i > first ? (i - first) / each : 0, high, step = 1;
 
+	if (low >= n)
+		low = n - 1;
+	high = low;
 	for (; low > 0 && i < lc__row_first(&row[low], units); step *= 2) {
 		high = low;
 		low = low > step ? low - step : 0;
@@ -101,7 +96,11 @@ array_free(struct lc__rows *rows)
 	free(array);
 }
 
-static const struct lc__rows_kind array_kind = { array_get, array_find, array_free };
+static const struct lc__rows_kind array_kind = {
+	.get = array_get,
+	.find = array_find,
+	.free = array_free,
+};
 
 struct lc__row_array *
 lc__row_array_new(void)

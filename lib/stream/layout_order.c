@@ -50,22 +50,13 @@ of(struct lc__rows *rows)
 
 /* ---- segments -------------------------------------------------------------------- */
 
-static unsigned
-block_of(uint64_t segment, uint64_t *at)
-{
-	const uint64_t scaled = segment / FIRST_BLOCK + 1;
-	const unsigned block = 63 - (unsigned)__builtin_clzll(scaled);
-
-	*at = segment - FIRST_BLOCK * (((uint64_t)1 << block) - 1);
-	return block;
-}
-
 /* NULL without memory. */
 static struct segment *
 segment_of(struct order_rows *r, uint64_t number)
 {
-	uint64_t at;
-	const unsigned b = block_of(number, &at);
+	/* The blocks have FIRST_BLOCK segments, 2 * FIRST_BLOCK, 4 * FIRST_BLOCK... */
+	const unsigned b = 63 - (unsigned)__builtin_clzll(number / FIRST_BLOCK + 1);
+	const uint64_t at = number - FIRST_BLOCK * (((uint64_t)1 << b) - 1);
 	struct segment *none = NULL,
 		       *block = atomic_load_explicit(&r->blocks[b], memory_order_acquire);
 
@@ -101,14 +92,6 @@ free_rows(struct lc__rows *rows)
 }
 
 /* ---- reading rows ------------------------------------------------------------------ */
-
-static lc_status
-changed(const struct order_rows *r)
-{
-	return lc__error(LC_CHANGED, 0,
-	    "%s: the order of its chunks is no longer the one that was read",
-	    lc__env_dir(r->env));
-}
 
 static lc_status
 damaged(const struct order_rows *r, uint64_t position)
@@ -161,32 +144,12 @@ get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
 	return LC_OK;
 }
 
-static bool
-follows(const struct lc__chunk_row *row, const struct lc__chunk_row *before)
-{
-	return row->first_record == lc__row_end(before, false) &&
-	    row->first_unit == lc__row_end(before, true);
-}
-
 static void
 note_first(struct segment *segment, const struct lc__chunk_row *row)
 {
 	segment->first_record = row->first_record;
 	segment->first_unit = row->first_unit;
 	atomic_store_explicit(&segment->has_first, true, memory_order_release);
-}
-
-static lc_status
-reserve(struct segment *segment, struct lc__chunk_row **rows)
-{
-	*rows = atomic_load_explicit(&segment->rows, memory_order_relaxed);
-	if (*rows != NULL)
-		return LC_OK;
-	*rows = malloc(SEGMENT * sizeof(**rows));
-	if (*rows == NULL)
-		return lc__no_memory("source");
-	atomic_store_explicit(&segment->rows, *rows, memory_order_release);
-	return LC_OK;
 }
 
 /* Of the first n rows, those in a segment. */
@@ -206,12 +169,20 @@ read_rows_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
 	const uint64_t first = number * SEGMENT;
 	const unsigned n = rows_in(known, number);
 	unsigned i = atomic_load_explicit(&segment->n, memory_order_relaxed);
-	struct lc__chunk_row *rows;
+	struct lc__chunk_row *rows = atomic_load_explicit(&segment->rows,
+	    memory_order_relaxed);
 
-	return_if_error(reserve(segment, &rows));
+	if (rows == NULL) {
+		rows = malloc(SEGMENT * sizeof(*rows));
+		if (rows == NULL)
+			return lc__no_memory("source");
+		atomic_store_explicit(&segment->rows, rows, memory_order_release);
+	}
 	for (; i < n; i++) {
 		return_if_error(get_row(r, s, first + i, &rows[i]));
-		if (i > 0 && !follows(&rows[i], &rows[i - 1]))
+		if (i > 0 &&
+		    (rows[i].first_record != lc__row_end(&rows[i - 1], false) ||
+			rows[i].first_unit != lc__row_end(&rows[i - 1], true)))
 			return damaged(r, first + i);
 	}
 	if (!atomic_load_explicit(&segment->has_first, memory_order_relaxed))
@@ -223,12 +194,10 @@ read_rows_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
 }
 
 static lc_status
-read_first_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
-    uint64_t number, struct segment *segment)
+read_first_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t number,
+    struct segment *segment)
 {
 	struct lc__chunk_row row;
-
-	(void)known;
 
 	if (atomic_load_explicit(&segment->has_first, memory_order_relaxed))
 		return LC_OK;
@@ -237,34 +206,30 @@ read_first_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t known,
 	return LC_OK;
 }
 
-static struct extent
-known_of(struct order_rows *r)
+/* Read the rows of a segment, or only its first one, in a new snapshot. Its order must
+ * begin with the known rows. More rows may be known by the time that the lock is taken
+ * again. */
+static lc_status
+read_segment(struct order_rows *r, uint64_t number, struct segment *segment, bool all)
 {
 	struct extent known;
-
-	pthread_mutex_lock(&r->lock);
-	known = r->known;
-	pthread_mutex_unlock(&r->lock);
-	return known;
-}
-
-/* Read in a new snapshot, whose order must begin with the known rows. More rows may be known
- * by the time that the lock is taken. */
-static lc_status
-read_of(struct order_rows *r, uint64_t number, struct segment *segment,
-    lc_status (*read)(struct order_rows *, struct lc__snapshot *, uint64_t, uint64_t,
-	struct segment *))
-{
-	const struct extent known = known_of(r);
 	struct lc__snapshot *s;
 	lc_status status;
 	bool same = false;
 
+	pthread_mutex_lock(&r->lock);
+	known = r->known;
+	pthread_mutex_unlock(&r->lock);
 	return_if_error(lc__snapshot_take(r->env, &s));
 	pthread_mutex_lock(&r->lock);
 	status = check_known(&known, s, &same);
-	if (status == LC_OK)
-		status = same ? read(r, s, known.n, number, segment) : changed(r);
+	if (status == LC_OK && !same)
+		status = lc__error(LC_CHANGED, 0,
+		    "%s: the order of its chunks is no longer the one that was read",
+		    lc__env_dir(r->env));
+	else if (status == LC_OK)
+		status = all ? read_rows_locked(r, s, known.n, number, segment)
+			     : read_first_locked(r, s, number, segment);
 	pthread_mutex_unlock(&r->lock);
 	lc__snapshot_give(s, 0);
 	return status;
@@ -282,21 +247,8 @@ need_rows(struct order_rows *r, uint64_t number, unsigned n,
 	if (segment == NULL)
 		return lc__no_memory("source");
 	if (atomic_load_explicit(&segment->n, memory_order_acquire) < n)
-		return_if_error(read_of(r, number, segment, read_rows_locked));
+		return_if_error(read_segment(r, number, segment, true));
 	*out = atomic_load_explicit(&segment->rows, memory_order_acquire);
-	return LC_OK;
-}
-
-static lc_status
-need_first(struct order_rows *r, uint64_t number, bool units, uint64_t *out)
-{
-	struct segment *segment = segment_of(r, number);
-
-	if (segment == NULL)
-		return lc__no_memory("source");
-	if (!atomic_load_explicit(&segment->has_first, memory_order_acquire))
-		return_if_error(read_of(r, number, segment, read_first_locked));
-	*out = units ? segment->first_unit : segment->first_record;
 	return LC_OK;
 }
 
@@ -320,10 +272,13 @@ find_segment(struct order_rows *r, uint64_t n, bool units, uint64_t i, uint64_t 
 
 	while (low < high) {
 		const uint64_t middle = high - (high - low) / 2;
-		uint64_t first = 0;
+		struct segment *segment = segment_of(r, middle);
 
-		return_if_error(need_first(r, middle, units, &first));
-		if (first <= i)
+		if (segment == NULL)
+			return lc__no_memory("source");
+		if (!atomic_load_explicit(&segment->has_first, memory_order_acquire))
+			return_if_error(read_segment(r, middle, segment, false));
+		if ((units ? segment->first_unit : segment->first_record) <= i)
 			low = middle;
 		else
 			high = middle - 1;
@@ -350,7 +305,11 @@ find(struct lc__rows *rows, uint64_t n, bool units, uint64_t i, uint64_t *positi
 	return LC_OK;
 }
 
-static const struct lc__rows_kind order_kind = { get, find, free_rows };
+static const struct lc__rows_kind order_kind = {
+	.get = get,
+	.find = find,
+	.free = free_rows,
+};
 
 /* ---- making ----------------------------------------------------------------------------- */
 

@@ -18,17 +18,6 @@ units_of(const struct lc__sequence *s)
 
 /* ---- the flat order --------------------------------------------------------- */
 
-static uint64_t
-count_examples(const struct lc__sequence *s, bool last_short)
-{
-	const struct lc__windows *windows = &s->rule.windows;
-
-	if (windows->size == 0)
-		return units_of(s);
-	return last_short ? lc__windows_padded(windows, units_of(s))
-			  : lc__windows_full(windows, units_of(s));
-}
-
 static lc_status
 lacks_examples(const struct lc__sequence *s, const char *name)
 {
@@ -47,18 +36,26 @@ lacks_examples(const struct lc__sequence *s, const char *name)
 static lc_status
 count_flat(struct lc__sequence *s, const char *name)
 {
-	s->n = count_examples(s, s->complete && !s->rule.drop_short);
+	const struct lc__windows *windows = &s->rule.windows;
+
+	if (windows->size == 0)
+		s->n = units_of(s);
+	else if (s->complete && !s->rule.drop_short)
+		s->n = lc__windows_padded(windows, units_of(s));
+	else
+		s->n = lc__windows_full(windows, units_of(s));
+	s->total = UINT64_MAX;
 	if (!s->complete) {
-		s->total = UINT64_MAX;
 		s->known = lc__shuffle_settled(&s->rule.shuffle, s->n);
 		return LC_OK;
 	}
-	if (s->n == 0)
+	if (s->n == 0) {
+		s->total = 0;
 		return lacks_examples(s, name);
+	}
 	if (s->n > INT64_MAX)
 		return lc__error(LC_INVALID, 0,
 		    "%s: an epoch has more examples than can be numbered", name);
-	s->total = UINT64_MAX;
 	if (s->rule.epochs > 0 && !lc__mul64(s->n, s->rule.epochs, &s->total))
 		return lc__error(LC_INVALID, 0,
 		    "%s: %llu epochs have more examples than can be numbered", name,
@@ -96,51 +93,31 @@ make_rstar(struct lc__sequence *s, const char *name)
 	return status;
 }
 
-/* Examples of the first n units of a reader. */
-static uint64_t
-examples_of(const struct lc__sequence *s, uint64_t units)
-{
-	return s->rule.windows.size > 0 ? lc__windows_full(&s->rule.windows, units)
-					: units;
-}
-
-/* The first example that is not known yet, of whichever reader comes to one first. */
-static uint64_t
-known_of_all(const struct lc__sequence *s)
-{
-	const uint64_t readers = s->rule.idealised;
-	uint64_t known = UINT64_MAX;
-
-	for (uint32_t r = 0; r < readers; r++) {
-		const uint64_t own = examples_of(s, lc__rstar_known(s->rstar, r));
-
-		if (own <= (UINT64_MAX - r) / readers && own * readers + r < known)
-			known = own * readers + r;
-	}
-	return known;
-}
-
-/* The order has no end, but the units of a reader are numbered in 64 bits. */
-static uint64_t
-most_examples(const struct lc__sequence *s)
-{
-	const uint64_t size = s->rule.windows.size, stride = s->rule.windows.stride;
-	const uint64_t own = size > 0 ? (UINT64_MAX - size) / stride : UINT64_MAX;
-
-	return own > UINT64_MAX / s->rule.idealised ? UINT64_MAX
-						    : own * s->rule.idealised;
-}
-
 static lc_status
 count_rstar(struct lc__sequence *s, const char *name)
 {
+	const struct lc__windows *windows = &s->rule.windows;
+	const uint64_t readers = s->rule.idealised;
+	uint64_t most;
+
 	if (s->complete && units_of(s) == 0)
 		return lacks_examples(s, name);
 	return_if_error(make_rstar(s, name));
-	s->total = UINT64_MAX;
-	s->known = s->complete ? UINT64_MAX : known_of_all(s);
-	if (s->known > most_examples(s))
-		s->known = most_examples(s);
+	s->total = s->known = UINT64_MAX;
+	/* The first example that is not known yet, of whichever reader comes to one first. */
+	for (uint32_t r = 0; !s->complete && r < readers; r++) {
+		uint64_t own = lc__rstar_known(s->rstar, r);
+
+		if (windows->size > 0)
+			own = lc__windows_full(windows, own);
+		if (own <= (UINT64_MAX - r) / readers && own * readers + r < s->known)
+			s->known = own * readers + r;
+	}
+	/* The order has no end, but the units of a reader are numbered in 64 bits. */
+	most = windows->size > 0 ? (UINT64_MAX - windows->size) / windows->stride
+				 : UINT64_MAX;
+	if (most <= UINT64_MAX / readers && s->known > most * readers)
+		s->known = most * readers;
 	return LC_OK;
 }
 
@@ -192,43 +169,38 @@ last_unit(const struct lc__sequence *s, uint64_t i)
 	return unit;
 }
 
-static void
-needs_reader(const struct lc__sequence *s, uint32_t r, uint64_t unit, uint64_t *chunks)
-{
-	struct lc__rstar_place place;
-	const uint64_t all = lc__layout_info(s->layout)->chunks;
-
-	if (unit >= lc__rstar_known(s->rstar, r)) {
-		*chunks = all;
-		return;
-	}
-	lc__rstar_seek(s->rstar, r, unit, &place);
-	if (lc__rstar_epoch(s->rstar, r, &place) > 0)
-		*chunks = all;
-	else if (place.chunk >= *chunks)
-		*chunks = place.chunk + 1;
-}
-
 lc_status
 lc__sequence_needs(const struct lc__sequence *s, uint64_t examples, uint64_t *chunks)
 {
 	const uint64_t readers = s->rule.idealised;
+	const uint64_t all = lc__layout_info(s->layout)->chunks;
 	struct lc__chunk_row row;
 	uint64_t last;
 
 	*chunks = 0;
 	if (examples == 0)
 		return LC_OK;
-	if (readers > 0) {
-		for (uint32_t r = 0; r < readers && r < examples; r++)
-			needs_reader(s, r, last_unit(s, (examples - 1 - r) / readers),
-			    chunks);
-		return LC_OK;
+	for (uint32_t r = 0; r < readers && r < examples; r++) {
+		const uint64_t unit = last_unit(s, (examples - 1 - r) / readers);
+		struct lc__rstar_place place;
+
+		if (unit >= lc__rstar_known(s->rstar, r)) {
+			*chunks = all;
+			continue;
+		}
+		lc__rstar_seek(s->rstar, r, unit, &place);
+		if (lc__rstar_epoch(s->rstar, r, &place) > 0)
+			*chunks = all;
+		else if (place.chunk >= *chunks)
+			*chunks = place.chunk + 1;
 	}
+	if (readers > 0)
+		return LC_OK;
+
 	last = lc__shuffle_last_of(&s->rule.shuffle, examples - 1);
 	last = last < s->n ? last_unit(s, last) : UINT64_MAX;
 	if (last >= units_of(s)) {
-		*chunks = lc__layout_info(s->layout)->chunks;
+		*chunks = all;
 		return LC_OK;
 	}
 	return_if_error(s->rule.windows.size > 0
@@ -254,31 +226,35 @@ by_windows(const struct lc__sequence_cursor *cursor)
 	return cursor->sequence->rule.windows.size > 0;
 }
 
-/* The epoch of an example, and its shuffle. Only a complete sequence has a second one. */
-static void
-enter_epoch(struct lc__sequence_cursor *cursor, uint64_t index)
-{
-	const struct lc__sequence *s = cursor->sequence;
-	const uint64_t epoch = s->complete ? index / s->n : 0;
-
-	lc__shuffle_init(&cursor->shuffle, &s->rule.shuffle, s->n, epoch);
-	memset(&cursor->near, 0, sizeof(cursor->near));
-	cursor->epoch_first = epoch * s->n;
-	cursor->epoch_end = s->n > UINT64_MAX - cursor->epoch_first
-	    ? UINT64_MAX
-	    : cursor->epoch_first + s->n;
-}
-
-static void
-seek_flat(struct lc__sequence_cursor *cursor, uint64_t index,
+void
+lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
     struct lc__sequence_position *out)
 {
 	const struct lc__sequence *s = cursor->sequence;
 	const struct lc__windows *windows = &s->rule.windows;
 	uint64_t i, length;
 
-	if (index < cursor->epoch_first || index >= cursor->epoch_end)
-		enter_epoch(cursor, index);
+	if (s->rstar != NULL) {
+		i = index / s->rule.idealised;
+		out->reader = (uint32_t)(index % s->rule.idealised);
+		out->left = by_windows(cursor) ? windows->size : 1;
+		lc__rstar_seek(s->rstar, out->reader,
+		    by_windows(cursor) ? i * windows->stride : i, &out->place);
+		out->epoch = lc__rstar_epoch(s->rstar, out->reader, &out->place);
+		return;
+	}
+
+	/* Only a complete sequence has a second epoch. */
+	if (index < cursor->epoch_first || index >= cursor->epoch_end) {
+		const uint64_t epoch = s->complete ? index / s->n : 0;
+
+		lc__shuffle_init(&cursor->shuffle, &s->rule.shuffle, s->n, epoch);
+		memset(&cursor->near, 0, sizeof(cursor->near));
+		cursor->epoch_first = epoch * s->n;
+		cursor->epoch_end = s->n > UINT64_MAX - cursor->epoch_first
+		    ? UINT64_MAX
+		    : cursor->epoch_first + s->n;
+	}
 	i = lc__shuffle_near(&cursor->shuffle, &cursor->near,
 	    index - cursor->epoch_first);
 	out->epoch = cursor->shuffle.epoch;
@@ -290,31 +266,6 @@ seek_flat(struct lc__sequence_cursor *cursor, uint64_t index,
 	length = lc__layout_info(s->layout)->length;
 	out->left = length - out->unit < windows->size ? length - out->unit
 						       : windows->size;
-}
-
-static void
-seek_rstar(struct lc__sequence_cursor *cursor, uint64_t index,
-    struct lc__sequence_position *out)
-{
-	const struct lc__sequence *s = cursor->sequence;
-	const struct lc__windows *windows = &s->rule.windows;
-	const uint64_t i = index / s->rule.idealised;
-
-	out->reader = (uint32_t)(index % s->rule.idealised);
-	out->left = by_windows(cursor) ? windows->size : 1;
-	lc__rstar_seek(s->rstar, out->reader,
-	    by_windows(cursor) ? i * windows->stride : i, &out->place);
-	out->epoch = lc__rstar_epoch(s->rstar, out->reader, &out->place);
-}
-
-void
-lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
-    struct lc__sequence_position *out)
-{
-	if (cursor->sequence->rstar != NULL)
-		seek_rstar(cursor, index, out);
-	else
-		seek_flat(cursor, index, out);
 }
 
 static uint64_t
@@ -329,62 +280,44 @@ row_units(const struct lc__sequence_cursor *cursor)
 	return by_windows(cursor) ? cursor->row.units : cursor->row.records;
 }
 
-/* Go to the chunk that has a unit: most often it is the chunk at hand. */
-static lc_status
-go_to_unit(struct lc__sequence_cursor *cursor, uint64_t unit)
+/* Most often the next unit is in the chunk at hand. */
+lc_status
+lc__sequence_next(struct lc__sequence_cursor *cursor,
+    struct lc__sequence_position *position, struct lc__piece *out)
 {
-	struct lc__layout *layout = cursor->sequence->layout;
-	const uint64_t first = row_first(cursor);
+	const struct lc__sequence *s = cursor->sequence;
+	uint64_t first = row_first(cursor), rest;
 
-	if (unit >= first && unit - first < row_units(cursor))
-		return LC_OK;
-	return by_windows(cursor)
-	    ? lc__layout_find_unit(layout, unit, &cursor->position, &cursor->row)
-	    : lc__layout_find_record(layout, unit, &cursor->position, &cursor->row);
-}
+	if (s->rstar == NULL) {
+		if (position->unit < first || position->unit - first >= row_units(cursor))
+			return_if_error(by_windows(cursor)
+				? lc__layout_find_unit(s->layout, position->unit,
+				      &cursor->position, &cursor->row)
+				: lc__layout_find_record(s->layout, position->unit,
+				      &cursor->position, &cursor->row));
+		first = position->unit - row_first(cursor);
+	} else {
+		if (row_units(cursor) == 0 || cursor->position != position->place.chunk) {
+			return_if_error(lc__layout_row(s->layout, position->place.chunk,
+			    &cursor->row));
+			cursor->position = position->place.chunk;
+		}
+		first = position->place.offset;
+	}
 
-static lc_status
-go_to_chunk(struct lc__sequence_cursor *cursor, uint64_t position)
-{
-	if (row_units(cursor) > 0 && cursor->position == position)
-		return LC_OK;
-	return_if_error(lc__layout_row(cursor->sequence->layout, position, &cursor->row));
-	cursor->position = position;
-	return LC_OK;
-}
-
-/* Take the rest of the chunk at hand, from a unit of it. */
-static void
-take(struct lc__sequence_cursor *cursor, struct lc__sequence_position *position,
-    uint64_t first, struct lc__piece *out)
-{
-	const uint64_t rest = row_units(cursor) - first;
-
+	/* Take what the example needs of the rest of the chunk. */
+	rest = row_units(cursor) - first;
 	out->epoch = position->epoch;
 	out->position = cursor->position;
 	out->chunk_id = cursor->row.id;
 	out->first = first;
 	out->units = position->left < rest ? position->left : rest;
 	position->left -= out->units;
-}
-
-lc_status
-lc__sequence_next(struct lc__sequence_cursor *cursor,
-    struct lc__sequence_position *position, struct lc__piece *out)
-{
-	const struct lc__rstar *rstar = cursor->sequence->rstar;
-
-	if (rstar == NULL) {
-		return_if_error(go_to_unit(cursor, position->unit));
-		take(cursor, position, position->unit - row_first(cursor), out);
+	if (s->rstar == NULL)
 		position->unit += out->units;
-		return LC_OK;
-	}
-	return_if_error(go_to_chunk(cursor, position->place.chunk));
-	take(cursor, position, position->place.offset, out);
-	if (position->left > 0 &&
-	    lc__rstar_next(rstar, position->reader, &position->place))
-		position->epoch = lc__rstar_epoch(rstar, position->reader,
+	else if (position->left > 0 &&
+	    lc__rstar_next(s->rstar, position->reader, &position->place))
+		position->epoch = lc__rstar_epoch(s->rstar, position->reader,
 		    &position->place);
 	return LC_OK;
 }
