@@ -60,13 +60,12 @@ libcore_la_SOURCES = \
 	lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
-	lib/stream/fetch_windows.c lib/stream/job.c lib/stream/layout.c \
-	lib/stream/layout_order.c lib/stream/prefetch.c lib/stream/reader.c \
-	lib/stream/reader_rule.c lib/stream/record_offsets.c lib/stream/record_reader.c \
-	lib/stream/requests.c lib/stream/selection.c lib/stream/sequence.c \
-	lib/stream/source.c lib/stream/source_join.c lib/stream/source_module.c \
-	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
-	lib/stream/stream_token.c \
+	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \
+	lib/stream/prefetch.c lib/stream/reader.c lib/stream/reader_rule.c \
+	lib/stream/record_offsets.c lib/stream/record_reader.c lib/stream/requests.c \
+	lib/stream/selection.c lib/stream/sequence.c lib/stream/source.c \
+	lib/stream/source_join.c lib/stream/source_module.c lib/stream/source_shards.c \
+	lib/stream/stream.c lib/stream/stream_state.c lib/stream/stream_token.c \
 	lib/value/arena.c lib/value/buckets.c lib/value/describe.c lib/value/dtype.c \
 	lib/value/expect.c lib/value/finite.c lib/value/moments.c lib/value/names.c \
 	lib/value/path.c lib/value/schema.c lib/value/schema_decode.c lib/value/tensor.c \

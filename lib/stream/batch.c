@@ -13,11 +13,13 @@
 
 #define ROW_BYTES (sizeof(lc_id) + 3 * sizeof(uint64_t) + sizeof(uint32_t) + 1)
 
-/* The arrays in one block, those with the widest elements first: all are aligned. */
+/* The arrays in one block, those with the widest elements first: all are aligned. And with
+ * a window, documents and positions. */
 static lc_status
-make_rows(struct lc__batch *batch, size_t rows)
+make_rows(struct lc__batch *batch, size_t rows, uint64_t window)
 {
 	unsigned char *at;
+	uint64_t bytes;
 
 	if (rows > SIZE_MAX / 2 / ROW_BYTES)
 		return lc__no_memory("reader");
@@ -32,16 +34,10 @@ make_rows(struct lc__batch *batch, size_t rows)
 	batch->lengths = batch->epochs + rows;
 	batch->sources = (uint32_t *)(void *)(batch->lengths + rows);
 	batch->mask = (uint8_t *)(void *)(batch->sources + rows);
-	return LC_OK;
-}
+	if (window == 0)
+		return LC_OK;
 
-/* Documents and positions. */
-static lc_status
-make_words(struct lc__batch *batch, uint64_t window)
-{
-	uint64_t bytes;
-
-	if (!lc__mul64(batch->rows, window, &bytes) ||
+	if (!lc__mul64(rows, window, &bytes) ||
 	    !lc__mul64(bytes, sizeof(uint32_t), &bytes) || bytes > SIZE_MAX / 2)
 		return lc__no_memory("reader");
 	batch->documents = malloc((size_t)bytes + 1);
@@ -62,9 +58,7 @@ lc__batch_make(size_t rows, uint64_t window, uint32_t sources, struct lc__batch 
 
 	if (batch == NULL)
 		return lc__no_memory("reader");
-	status = make_rows(batch, rows);
-	if (status == LC_OK && window > 0)
-		status = make_words(batch, window);
+	status = make_rows(batch, rows, window);
 	if (status == LC_OK) {
 		batch->pins = calloc(sources, sizeof(*batch->pins));
 		if (batch->pins == NULL)
@@ -163,29 +157,23 @@ lc__batch_end_ids(struct lc__batch *batch, size_t filled)
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-/* All or nothing: a batch for which this fails may be used again. */
-static lc_status
-make_fields(struct lc__batch *batch, size_t n)
-{
-	lc_batch_field *fields = calloc(n + 1, sizeof(*fields));
-	struct lc__batch_room *rooms = calloc(n + 1, sizeof(*rooms));
-
-	if (fields == NULL || rooms == NULL) {
-		free(fields);
-		free(rooms);
-		return lc__no_memory("reader");
-	}
-	batch->fields = fields;
-	batch->rooms = rooms;
-	batch->n_fields = n;
-	return LC_OK;
-}
-
+/* The arrays are made both or not at all: a batch for which this fails may be used again. */
 lc_status
 lc__batch_set_fields(struct lc__batch *batch, const char *const *names, size_t n)
 {
-	if (batch->fields == NULL)
-		return_if_error(make_fields(batch, n));
+	if (batch->fields == NULL) {
+		lc_batch_field *fields = calloc(n + 1, sizeof(*fields));
+		struct lc__batch_room *rooms = calloc(n + 1, sizeof(*rooms));
+
+		if (fields == NULL || rooms == NULL) {
+			free(fields);
+			free(rooms);
+			return lc__no_memory("reader");
+		}
+		batch->fields = fields;
+		batch->rooms = rooms;
+		batch->n_fields = n;
+	}
 	for (size_t i = 0; i < n; i++) {
 		memset(&batch->fields[i], 0, sizeof(batch->fields[i]));
 		batch->fields[i].name = names[i];
@@ -210,28 +198,14 @@ need_data(struct lc__batch_room *room, uint64_t bytes)
 	return LC_OK;
 }
 
-/* An axis of 0 makes it empty, even if the product of the others overflows. */
-static bool
-field_bytes(const lc_batch_field *field, uint64_t *out)
-{
-	uint64_t bytes = lc_dtype_size(field->dtype);
-	bool empty = false, fits = true;
-
-	for (uint32_t axis = 0; axis < field->ndim; axis++) {
-		empty = empty || field->shape[axis] == 0;
-		fits = fits && lc__mul64(bytes, field->shape[axis], &bytes);
-	}
-	*out = empty ? 0 : bytes;
-	return empty || fits;
-}
-
 lc_status
 lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
     uint32_t n_first, const lc_tensor *form, uint32_t skip, bool views)
 {
 	struct lc__batch_room *room = &batch->rooms[i];
 	lc_batch_field *field = &batch->fields[i];
-	uint64_t bytes;
+	uint64_t bytes = lc_dtype_size(form->dtype);
+	bool empty = false, fits = true;
 
 	if (n_first + form->ndim - skip > LC_MAX_NDIM + 1)
 		return lc__error(LC_SCHEMA, 0,
@@ -242,14 +216,19 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	memcpy(field->shape, first, n_first * sizeof(*first));
 	memcpy(field->shape + n_first, form->shape + skip,
 	    (form->ndim - skip) * sizeof(*form->shape));
-	if (!field_bytes(field, &bytes))
+	/* An axis of 0 makes it empty, even if the product of the others overflows. */
+	for (uint32_t axis = 0; axis < field->ndim; axis++) {
+		empty = empty || field->shape[axis] == 0;
+		fits = fits && lc__mul64(bytes, field->shape[axis], &bytes);
+	}
+	if (!empty && !fits)
 		return lc__no_memory("reader");
-	field->nbytes = bytes;
+	field->nbytes = empty ? 0 : bytes;
 	field->offsets = NULL;
 	field->data = NULL;
 	field->rows = NULL;
 	if (!views) {
-		return_if_error(need_data(room, bytes));
+		return_if_error(need_data(room, field->nbytes));
 		field->data = room->data;
 		return LC_OK;
 	}

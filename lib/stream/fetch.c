@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a batch: records into the rows of its fields. */
+/* Reads a batch: records, or windows of them, into the rows of its fields. */
 #include "stream/job.h"
 
 #include <string.h>
@@ -19,18 +19,6 @@ shape_even(const struct lc__job *job, struct lc__batch *batch, const lc_tensor *
 		return_if_error(
 		    lc__batch_shape(batch, f, &rows, 1, &forms[f], 0, job->rule->views));
 	return LC_OK;
-}
-
-static void
-copy_row(struct lc__batch *batch, const struct lc__request *r, const lc_tensor *tensors)
-{
-	for (size_t f = 0; f < batch->n_fields; f++) {
-		const size_t size = tensors[f].nbytes;
-
-		if (size > 0)
-			memcpy((unsigned char *)batch->fields[f].data + r->row * size,
-			    tensors[f].data, size);
-	}
 }
 
 static bool
@@ -79,7 +67,14 @@ copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *eve
 		*even = all_alike(job->tensors, tensors, n);
 		if (!*even)
 			return LC_OK;
-		copy_row(batch, r, tensors);
+		for (size_t f = 0; f < n; f++) {
+			const size_t size = tensors[f].nbytes;
+
+			if (size > 0)
+				memcpy((unsigned char *)batch->fields[f].data +
+					r->row * size,
+				    tensors[f].data, size);
+		}
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
 	pad_rows(batch, filled);
@@ -108,36 +103,30 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	return LC_OK;
 }
 
-/* Do they differ in the first axis only, so that they can follow each other? */
-static bool
-can_join(const lc_tensor *a, const lc_tensor *b)
-{
-	return a->dtype == b->dtype && a->ndim == b->ndim && a->ndim > 0 &&
-	    memcmp(a->shape + 1, b->shape + 1, (a->ndim - 1) * sizeof(*a->shape)) == 0;
-}
-
 /* Have all rows the same shape of a field? LC_SCHEMA if they differ in more than the first
- * axis. */
+ * axis: such rows cannot follow each other. */
 static lc_status
 compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
     size_t filled, bool *even)
 {
 	const size_t n = batch->n_fields;
-	const lc_tensor *first = &job->tensors[f];
+	const lc_tensor *a = &job->tensors[f];
 
 	*even = true;
 	for (size_t row = 1; row < filled; row++) {
-		const lc_tensor *tensor = &job->tensors[row * n + f];
+		const lc_tensor *b = &job->tensors[row * n + f];
 		const lc_id *id = &batch->ids[row];
 
-		if (lc__tensor_same_type(first, tensor))
+		if (lc__tensor_same_type(a, b))
 			continue;
 		*even = false;
-		if (!can_join(first, tensor))
+		if (a->dtype != b->dtype || a->ndim != b->ndim || a->ndim == 0 ||
+		    memcmp(a->shape + 1, b->shape + 1,
+			(a->ndim - 1) * sizeof(*a->shape)) != 0)
 			return lc__job_differs(job, batch->sources[row],
 			    (lc_id){ batch->id_bytes.data + (uintptr_t)id->data,
 				id->size },
-			    f, tensor, first);
+			    f, b, a);
 	}
 	return LC_OK;
 }
@@ -162,35 +151,34 @@ shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f, size_
 	return LC_OK;
 }
 
-/* Rows follow each other; those of even fields are all of one length. */
+/* Rows follow each other; those of even fields are all of one length. In a ragged field
+ * padding takes no bytes. */
 static void
 copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
 {
-	unsigned char *at = batch->fields[f].data;
+	const lc_batch_field *field = &batch->fields[f];
+	const size_t size = job->tensors[f].nbytes;
+	unsigned char *at = field->data;
 
+	if (job->rule->views) {
+		const void **rows = batch->rooms[f].rows;
+
+		for (size_t row = 0; row < batch->rows; row++)
+			rows[row] = row < filled
+			    ? job->tensors[row * batch->n_fields + f].data
+			    : NULL;
+		return;
+	}
 	for (size_t row = 0; row < filled; row++) {
 		const lc_tensor *t = &job->tensors[row * batch->n_fields + f];
 
-		if (job->rule->views) {
-			batch->rooms[f].rows[row] = t->data;
-		} else if (t->nbytes > 0) {
-			memcpy(at, t->data, t->nbytes);
-			at += t->nbytes;
-		}
+		if (t->nbytes == 0)
+			continue;
+		memcpy(at, t->data, t->nbytes);
+		at += t->nbytes;
 	}
-}
-
-/* In a ragged field padding takes no bytes. */
-static void
-pad_field(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
-{
-	const size_t size = job->tensors[f].nbytes;
-
-	for (size_t row = filled; job->rule->views && row < batch->rows; row++)
-		batch->rooms[f].rows[row] = NULL;
-	if (!job->rule->views && batch->fields[f].offsets == NULL && size > 0)
-		memset((unsigned char *)batch->fields[f].data + filled * size, 0,
-		    (batch->rows - filled) * size);
+	if (field->offsets == NULL && size > 0)
+		memset(at, 0, (batch->rows - filled) * size);
 }
 
 static lc_status
@@ -206,7 +194,6 @@ copy_uneven(struct lc__job *job, struct lc__batch *batch, size_t filled)
 					   &job->tensors[f], 0, job->rule->views)
 				     : shape_ragged(job, batch, f, filled));
 		copy_field(job, batch, f, filled);
-		pad_field(job, batch, f, filled);
 	}
 	return LC_OK;
 }
@@ -225,6 +212,190 @@ fetch_records(struct lc__job *job, struct lc__batch *batch, size_t filled)
 		batch->id_bytes.size = 0;
 	}
 	return job->rule->views || job->uneven ? copy_uneven(job, batch, filled) : LC_OK;
+}
+
+/* ---- windows: each row is made of parts of records that follow each other ------------- */
+
+/* Is a unit one row on the first axis? Otherwise it is the whole record, or the only element
+ * of a scalar. */
+static bool
+is_cut(const struct lc__job *job, const lc_tensor *tensor)
+{
+	return job->rule->has_lengths && tensor->ndim > 0;
+}
+
+/* Bytes of a unit; the tensor has at least one. */
+static size_t
+unit_bytes(const struct lc__job *job, const lc_tensor *tensor)
+{
+	return is_cut(job, tensor) ? tensor->nbytes / (size_t)tensor->shape[0]
+				   : tensor->nbytes;
+}
+
+/* Set dtype and shape of all fields, as of the tensors of the first record. */
+static lc_status
+shape_windows(const struct lc__job *job, struct lc__batch *batch)
+{
+	const uint64_t first[] = { job->rule->rows, job->rule->window };
+
+	for (size_t f = 0; f < batch->n_fields; f++) {
+		const lc_tensor *form = &job->tensors[f];
+
+		return_if_error(
+		    lc__batch_shape(batch, f, first, 2, form, is_cut(job, form), false));
+	}
+	return LC_OK;
+}
+
+/* The record must have as many units as its source counts, and units of the dtype and shape
+ * of @p forms. */
+static lc_status
+check_record(const struct lc__job *job, const struct lc__request *r, lc_id id,
+    const lc_tensor *forms, const lc_tensor *tensors, size_t n)
+{
+	const uint64_t units = lc__cursor_units(job->cursors[r->source], r->record);
+	char text[LC__TENSOR_TEXT];
+
+	for (size_t f = 0; f < n; f++) {
+		const lc_tensor *a = &forms[f], *b = &tensors[f];
+		const uint32_t skip_a = is_cut(job, a), skip_b = is_cut(job, b);
+		const uint32_t ndim = a->ndim - skip_a;
+
+		if ((is_cut(job, b) ? b->shape[0] : 1) != units)
+			return lc__error(LC_SCHEMA, 0,
+			    "%s: key %s: field '%s' is %s, and the record's length is %llu",
+			    lc__source_name(job->rule->stream->sources[r->source]),
+			    lc__quote_id(id.data, id.size), job->rule->names[f],
+			    lc__tensor_describe(b, text, sizeof(text)),
+			    (unsigned long long)units);
+		if (a->dtype != b->dtype || ndim != b->ndim - skip_b ||
+		    memcmp(a->shape + skip_a, b->shape + skip_b,
+			ndim * sizeof(*a->shape)) != 0)
+			return lc__job_differs(job, r->source, id, f, b, a);
+	}
+	return LC_OK;
+}
+
+/* Read the record of a request, or more of it if the request before was for the same one.
+ * job->tensors has the tensors of the first record, and after them those of the one at
+ * hand. */
+static lc_status
+read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
+{
+	const struct lc__request *r = &job->requests.item[i];
+	lc_tensor *tensors = job->tensors + n;
+	struct lc__row_span room;
+	const struct lc__row_span *rows = lc__job_rows(job, i, &room);
+
+	lc__prefetch_lines(job, i);
+	if (rows == NULL && i > 0 && lc__requests_same(r, r - 1))
+		return LC_OK;
+	if (rows != NULL && rows->done > 0)
+		return lc__job_read_record(job, r, rows, tensors, id);
+	return_if_error(lc__job_read_next(job, r, rows, tensors, id));
+	if (i == 0 && n > 0)
+		memcpy(job->tensors, tensors, n * sizeof(*tensors));
+	return check_record(job, r, *id, job->tensors, tensors, n);
+}
+
+/* So many words at a time: the compiler makes vectors of them. */
+#define WORDS 16
+
+static void
+count_up(uint32_t *words, uint64_t n, uint32_t from)
+{
+	for (; n >= WORDS; n -= WORDS, words += WORDS, from += WORDS)
+		for (uint32_t i = 0; i < WORDS; i++)
+			words[i] = from + i;
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = from + i;
+}
+
+static void
+fill(uint32_t *words, uint64_t n, uint32_t word)
+{
+	for (; n >= WORDS; n -= WORDS, words += WORDS)
+		for (uint32_t i = 0; i < WORDS; i++)
+			words[i] = word;
+	for (uint32_t i = 0; i < n; i++)
+		words[i] = word;
+}
+
+static lc_status
+copy_windows(struct lc__job *job, struct lc__batch *batch)
+{
+	const size_t n = batch->n_fields;
+	const lc_tensor *tensors;
+	lc_id id = { NULL, 0 };
+
+	return_if_error(lc__job_need_tensors(job, 2 * n));
+	tensors = job->tensors + n;
+	for (size_t i = 0; i < job->requests.n; i++) {
+		const struct lc__request *r = &job->requests.item[i];
+		const uint64_t at = r->row * job->rule->window + r->at;
+
+		return_if_error(read_next(job, i, n, &id));
+		if (i == 0)
+			return_if_error(shape_windows(job, batch));
+		for (size_t f = 0; f < n; f++) {
+			const size_t unit = unit_bytes(job, &tensors[f]);
+
+			if (unit > 0)
+				memcpy((unsigned char *)batch->fields[f].data + at * unit,
+				    (const unsigned char *)tensors[f].data +
+					r->from * unit,
+				    (size_t)r->units * unit);
+		}
+		/* The units of a document at its first word, for number_documents(). They
+		 * fit: a window has fewer than 2^32. */
+		if (batch->documents != NULL) {
+			batch->documents[at] = (uint32_t)r->units;
+			count_up(batch->positions + at, r->units, (uint32_t)r->from);
+		}
+		if (r->at == 0)
+			return_if_error(lc__batch_set_id(batch, r->row, id));
+	}
+	return LC_OK;
+}
+
+/* copy_windows() noted the units of each document at its first word: number the documents,
+ * and make the rest of the row padding. */
+static void
+number_documents(struct lc__batch *batch, size_t row, uint64_t length)
+{
+	uint32_t *documents = batch->documents + row * batch->window;
+	uint32_t *positions = batch->positions + row * batch->window;
+	uint32_t number = 0;
+
+	for (uint64_t at = 0, units; at < length; at += units) {
+		units = documents[at];
+		fill(documents + at, units, number++);
+	}
+	fill(documents + length, batch->window - length, UINT32_MAX);
+	fill(positions + length, batch->window - length, 0);
+}
+
+static lc_status
+fetch_windows(struct lc__job *job, struct lc__batch *batch, size_t filled)
+{
+	const uint64_t window = job->rule->window;
+
+	return_if_error(copy_windows(job, batch));
+	for (size_t row = 0; row < batch->rows; row++) {
+		const uint64_t length = row < filled ? batch->lengths[row] : 0;
+
+		for (size_t f = 0; length < window && f < batch->n_fields; f++) {
+			const size_t unit = unit_bytes(job, &job->tensors[f]);
+			unsigned char *data = batch->fields[f].data;
+
+			if (unit > 0)
+				memset(data + (row * window + length) * unit, 0,
+				    (size_t)(window - length) * unit);
+		}
+		if (batch->documents != NULL)
+			number_documents(batch, row, length);
+	}
+	return LC_OK;
 }
 
 /* ---- the batch ------------------------------------------------------------------------ */
@@ -262,10 +433,8 @@ fetch_padding(struct lc__job *job, const struct lc__job_batch *which,
 	return_if_error(lc__job_need_tensors(job, batch->n_fields));
 	return_if_error(lc__job_read_record(job, &first, NULL, job->tensors, &id));
 	job->counts.stored_bytes = 0;
-	if (!windows)
-		return_if_error(shape_even(job, batch, job->tensors));
-	for (size_t f = 0; windows && f < batch->n_fields; f++)
-		return_if_error(lc__fetch_window_shape(job, batch, f, &job->tensors[f]));
+	return_if_error(
+	    windows ? shape_windows(job, batch) : shape_even(job, batch, job->tensors));
 	if (batch->documents != NULL && batch->rows > 0) {
 		const size_t words = batch->rows * batch->window;
 
@@ -291,7 +460,7 @@ fetch_share(struct lc__job *job, const struct lc__job_batch *which,
 		return_if_error(fetch_padding(job, which, batch));
 	} else {
 		return_if_error(lc__prefetch(job));
-		return_if_error(rule->window > 0 ? lc__fetch_windows(job, batch, *filled)
+		return_if_error(rule->window > 0 ? fetch_windows(job, batch, *filled)
 						 : fetch_records(job, batch, *filled));
 	}
 	for (size_t f = 0; f < batch->n_fields; f++)

@@ -177,17 +177,6 @@ add_example(struct lc__job *job, uint64_t example, size_t row, struct lc__batch 
 	return add_row(job, source, row);
 }
 
-static void
-pad_row(struct lc__batch *batch, size_t row)
-{
-	batch->mask[row] = 0;
-	batch->examples[row] = UINT64_MAX;
-	batch->epochs[row] = 0;
-	batch->sources[row] = 0;
-	batch->lengths[row] = 0;
-	batch->ids[row] = (lc_id){ NULL, 0 };
-}
-
 /* The pieces of a row, into a list. */
 static lc_status
 add_pieces(struct lc__job *job, const struct lc__request *row, struct lc__requests *list)
@@ -278,12 +267,17 @@ lc__job_request(struct lc__job *job, const struct lc__job_batch *which,
 	for (size_t row = 0; row < rule->rows; row++) {
 		const uint64_t example = which->first + lc__share_at(&rule->share, row);
 
-		if (example >= which->end) {
-			pad_row(batch, row);
+		if (example < which->end) {
+			return_if_error(add_example(job, example, row, batch));
+			*filled = row + 1;
 			continue;
 		}
-		return_if_error(add_example(job, example, row, batch));
-		*filled = row + 1;
+		batch->mask[row] = 0;
+		batch->examples[row] = UINT64_MAX;
+		batch->epochs[row] = 0;
+		batch->sources[row] = 0;
+		batch->lengths[row] = 0;
+		batch->ids[row] = (lc_id){ NULL, 0 };
 	}
 	return make_requests(job);
 }

@@ -3,10 +3,9 @@
  * A job: what one thread needs to read batches, one after another. It keeps a cursor of
  * each source and the memory of its lists from batch to batch. A batch is read in steps:
  *
- *	job.c            which records it needs, sorted by where they are
- *	prefetch.c       asks the system for them
- *	fetch.c          reads them, and copies them into the fields of the batch;
- *	fetch_windows.c  the same of windows, which are made of parts of records
+ *	job.c       which records it needs, sorted by where they are
+ *	prefetch.c  asks the system for them
+ *	fetch.c     reads them, and copies them into the fields of the batch
  */
 #ifndef LC_STREAM_JOB_H
 #define LC_STREAM_JOB_H
@@ -163,14 +162,5 @@ void lc__prefetch_lines(struct lc__job *job, size_t i);
  */
 LC_CHECKED lc_status lc__fetch_batch(struct lc__job *job, struct lc__stream_state *state,
     const struct lc__job_batch *which, struct lc__batch *out);
-
-/** Read the requests of windows into a batch, whose first @p filled rows they are, and
- *  make the other rows padding. */
-LC_CHECKED lc_status lc__fetch_windows(struct lc__job *job, struct lc__batch *batch,
-    size_t filled);
-
-/** Set dtype and shape of a field of windows. */
-LC_CHECKED lc_status lc__fetch_window_shape(const struct lc__job *job,
-    struct lc__batch *batch, size_t field, const lc_tensor *form);
 
 #endif

@@ -37,40 +37,28 @@ by_parts(const struct lc__job *job, const struct lc__request *r)
 	    lc__cursor_reads_parts(job->cursors[r->source]);
 }
 
-static bool
-is_near(const struct lc__request *a, const struct lc__request *b)
-{
-	return (uint64_t)(b->address - a->address) <= a->stored + GAP;
-}
-
-/* How many records after this one to ask for as well. */
-static uint64_t
-read_on(const struct lc__job *job, const struct lc__request *r)
-{
-	const struct lc__sequence *sequence = job->examples[r->source].sequence;
-
-	return sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && r->stored > 0
-	    ? READ_ON / r->stored
-	    : 0;
-}
-
 /* Ask for whole records: requests [begin, end), of one chunk. */
 static void
 ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
-	const struct lc__request *item = job->requests.item;
+	const struct lc__request *item = job->requests.item, *last = &item[end - 1];
+	const struct lc__sequence *sequence = job->examples[last->source].sequence;
 	size_t first = begin;
+	uint64_t n;
 
-	for (size_t i = begin + 1; i <= end; i++) {
-		const uint64_t last = item[i - 1].record;
+	for (size_t i = begin + 1; i < end; i++) {
+		const struct lc__request *a = &item[i - 1], *b = &item[i];
 
-		if (i < end && is_near(&item[i - 1], &item[i]))
+		if ((uint64_t)(b->address - a->address) <= a->stored + GAP)
 			continue;
 		lc__cursor_willneed(cursor, item[first].record,
-		    last - item[first].record + 1 +
-			(i == end ? read_on(job, &item[i - 1]) : 0));
+		    a->record - item[first].record + 1);
 		first = i;
 	}
+	n = last->record - item[first].record + 1;
+	if (sequence->rule.shuffle.kind == LC_SHUFFLE_NONE && last->stored > 0)
+		n += READ_ON / last->stored;
+	lc__cursor_willneed(cursor, item[first].record, n);
 }
 
 /* Ask for small records, and for the heads of the others: requests of one chunk. */
@@ -93,27 +81,6 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	}
 }
 
-/* Ask for extents of one chunk; near ones as one. */
-static void
-ask_extents(struct lc__cursor *cursor, const struct lc__extents *extents)
-{
-	struct lc__extent all;
-
-	for (size_t i = 0, next; i < extents->n; i = next) {
-		all = extents->item[i];
-		for (next = i + 1; next < extents->n; next++) {
-			const struct lc__extent *e = &extents->item[next];
-
-			if (e->at < all.at ||
-			    (uint64_t)(e->at - all.at) > all.size + PART_GAP)
-				break;
-			if ((uint64_t)(e->at - all.at) + e->size > all.size)
-				all.size = (uint64_t)(e->at - all.at) + e->size;
-		}
-		lc__cursor_willneed_bytes(cursor, all);
-	}
-}
-
 /* Add the extents that a request needs of its record. Damage is reported when the record is
  * read, not here. */
 static void
@@ -129,31 +96,30 @@ add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 		lc__error_raise(&before);
 }
 
+/* The second pass over a chunk: the parts of records, near ones as one. */
 static void
 ask_parts(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
+	const struct lc__extents *extents = &job->extents;
+
 	job->extents.n = 0;
 	for (size_t i = begin; i < end; i++)
 		if (by_parts(job, &job->requests.item[i]))
 			add_wanted(job, cursor, i);
-	ask_extents(cursor, &job->extents);
-}
+	for (size_t i = 0, next; i < extents->n; i = next) {
+		struct lc__extent all = extents->item[i];
 
-/* Before the first batch there is no fraction yet: one record is taken for all. */
-static void
-look_at_one(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
-{
-	const struct lc__request *item = job->requests.item;
-	struct lc__read_fraction *fraction = &job->fractions[item[begin].source];
+		for (next = i + 1; next < extents->n; next++) {
+			const struct lc__extent *e = &extents->item[next];
+			const uint64_t from = (uint64_t)(e->at - all.at);
 
-	while (begin < end && item[begin].stored < LONG)
-		begin++;
-	if (fraction->stored > 0 || begin == end || !lc__cursor_reads_parts(cursor))
-		return;
-	add_wanted(job, cursor, begin);
-	fraction->touched = lc__extents_bytes(&job->extents);
-	fraction->stored = item[begin].stored;
-	job->extents.n = 0;
+			if (e->at < all.at || from > all.size + PART_GAP)
+				break;
+			if (from + e->size > all.size)
+				all.size = from + e->size;
+		}
+		lc__cursor_willneed_bytes(cursor, all);
+	}
 }
 
 static lc_status
@@ -178,13 +144,23 @@ each_chunk(struct lc__job *job,
 static void
 ask_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
-	for (size_t i = begin; i < end; i++) {
-		struct lc__request *r = &job->requests.item[i];
+	struct lc__request *item = job->requests.item;
+	struct lc__read_fraction *fraction = &job->fractions[item[begin].source];
+	size_t one = begin;
 
-		r->address = lc__cursor_address(cursor, r->record);
-		r->stored = lc__cursor_stored(cursor, r->record);
+	for (size_t i = begin; i < end; i++) {
+		item[i].address = lc__cursor_address(cursor, item[i].record);
+		item[i].stored = lc__cursor_stored(cursor, item[i].record);
 	}
-	look_at_one(job, cursor, begin, end);
+	/* Before the first batch there is no fraction yet: one record is taken for all. */
+	while (one < end && item[one].stored < LONG)
+		one++;
+	if (fraction->stored == 0 && one < end && lc__cursor_reads_parts(cursor)) {
+		add_wanted(job, cursor, one);
+		fraction->touched = lc__extents_bytes(&job->extents);
+		fraction->stored = item[one].stored;
+		job->extents.n = 0;
+	}
 	ask_first(job, cursor, begin, end);
 	job->counts.chunks++;
 }

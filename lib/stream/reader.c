@@ -259,35 +259,30 @@ work(void *arg)
 	return NULL;
 }
 
-static lc_status
-start_one_locked(lc_reader *reader)
-{
-	struct worker *worker = &reader->workers[reader->started];
-	int error;
-
-	return_if_error(lc__job_new(&reader->rule, &worker->job));
-	worker->reader = reader;
-	error = pthread_create(&worker->thread, NULL, work, worker);
-	if (error != 0) {
-		lc__job_free(worker->job);
-		return lc__error_sys(error, "reader: cannot start a thread");
-	}
-	reader->started++;
-	return LC_OK;
-}
-
 /* Start the workers, once. Fewer threads than the caller asked for do as well. */
 static lc_status
 start_locked(lc_reader *reader)
 {
 	while (reader->started < reader->n_threads) {
-		const lc_status status = start_one_locked(reader);
+		struct worker *worker = &reader->workers[reader->started];
+		lc_status status = lc__job_new(&reader->rule, &worker->job);
+		int error;
 
+		if (status == LC_OK) {
+			worker->reader = reader;
+			error = pthread_create(&worker->thread, NULL, work, worker);
+			if (error != 0) {
+				lc__job_free(worker->job);
+				status = lc__error_sys(error,
+				    "reader: cannot start a thread");
+			}
+		}
 		if (status == LC_OK)
-			continue;
-		if (reader->started == 0)
+			reader->started++;
+		else if (reader->started == 0)
 			return status;
-		reader->n_threads = reader->started;
+		else
+			reader->n_threads = reader->started;
 	}
 	return LC_OK;
 }
@@ -451,22 +446,6 @@ hand_out_locked(lc_reader *reader, struct lc__batch *batch, const lc_batch **out
 	*out = &batch->seen;
 }
 
-/* Wait until the source has enough for the batch, or never will. Lets go of the lock. */
-static lc_status
-wait_for_source_locked(lc_reader *reader, const struct lc__job_batch *which)
-{
-	lc_stream *stream = reader->rule.stream;
-	const uint64_t start = lc__clock_ns();
-	lc_status status;
-
-	pthread_mutex_unlock(&reader->lock);
-	status = lc_stream_wait(stream, which->end, reader->timeout_ms);
-	pthread_mutex_lock(&reader->lock);
-	reader->stats.wait_ns += lc__clock_ns() - start;
-	pthread_cond_broadcast(&reader->work);
-	return status == LC_END ? LC_OK : status;
-}
-
 static lc_status
 busy(const lc_reader *reader)
 {
@@ -528,22 +507,34 @@ take_here_locked(lc_reader *reader, struct lc__stream_state *state,
 	return LC_OK;
 }
 
-/* Take the next batch, or wait for what it needs and leave *taken false. */
+/* Take the next batch, or wait for what it needs and leave *taken false. While it waits
+ * for the source, until that has enough for the batch or never will, it lets go of the
+ * lock. */
 static lc_status
 try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
+	lc_stream *stream = reader->rule.stream;
 	struct lc__job_batch which = { .number = reader->next };
-	struct lc__stream_state *state = lc__stream_state_now(reader->rule.stream);
+	struct lc__stream_state *state = lc__stream_state_now(stream);
 	lc_status status = find_batch(reader, state, &which);
 
-	if (status == LC_TIMEOUT)
-		status = wait_for_source_locked(reader, &which);
-	else if (status == LC_END)
-		lc__stream_lacks(reader->rule.stream, state, "batch", which.number, true);
-	else if (reader->n_threads > 0)
+	if (status == LC_TIMEOUT) {
+		const uint64_t start = lc__clock_ns();
+
+		pthread_mutex_unlock(&reader->lock);
+		status = lc_stream_wait(stream, which.end, reader->timeout_ms);
+		pthread_mutex_lock(&reader->lock);
+		reader->stats.wait_ns += lc__clock_ns() - start;
+		pthread_cond_broadcast(&reader->work);
+		if (status == LC_END)
+			status = LC_OK;
+	} else if (status == LC_END) {
+		lc__stream_lacks(stream, state, "batch", which.number, true);
+	} else if (reader->n_threads > 0) {
 		status = take_slot_locked(reader, out, taken);
-	else
+	} else {
 		status = take_here_locked(reader, state, &which, out, taken);
+	}
 	lc__stream_state_drop(state);
 	return status;
 }

@@ -56,18 +56,6 @@ invalid(const char *what)
 	return lc__error(LC_INVALID, 0, "reader: %s", what);
 }
 
-static lc_status
-check_fields(const lc_reader_options *o)
-{
-	if (o->fields == NULL)
-		return o->n_fields == 0 ? LC_OK : invalid("fields without names");
-	for (size_t i = 0; i < o->n_fields; i++)
-		if (o->fields[i] == NULL)
-			return lc__error(LC_INVALID, 0, "reader: field %zu has no name",
-			    i);
-	return LC_OK;
-}
-
 lc_status
 lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 {
@@ -83,7 +71,12 @@ lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 		    o.reader, o.readers);
 	if (lc_split_name(o.split) == NULL)
 		return lc__error(LC_INVALID, 0, "reader: no split %d", (int)o.split);
-	return_if_error(check_fields(&o));
+	if (o.fields == NULL && o.n_fields > 0)
+		return invalid("fields without names");
+	for (size_t i = 0; i < o.n_fields; i++)
+		if (o.fields[i] == NULL)
+			return lc__error(LC_INVALID, 0, "reader: field %zu has no name",
+			    i);
 	if (o.threads > MOST_THREADS || o.ahead > MOST_AHEAD)
 		return invalid("at most 1024 threads and 65536 batches ahead");
 	if (o.threads > 0 && o.ahead == 0)
@@ -94,35 +87,16 @@ lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 
 /* ---- what they make --------------------------------------------------------------- */
 
-static lc_status
-take_names(struct lc__reader_rule *rule, const char *const *from, size_t n)
-{
-	char **names;
-
-	return_if_error(lc__field_names_copy(from, n, &names, &n));
-	lc__reader_rule_name(rule, names, n);
-	return LC_OK;
-}
-
-/* Windows that count a length field have that field, unless the caller names others. */
-static lc_status
-take_fields(struct lc__reader_rule *rule, const lc_reader_options *o)
-{
-	const char *length_field = lc__source_length_field(rule->stream->sources[0]);
-
-	if (o->fields != NULL)
-		return take_names(rule, o->fields, o->n_fields);
-	if (rule->window > 0 && rule->has_lengths)
-		return take_names(rule, &length_field, 1);
-	return LC_OK;
-}
-
 lc_status
 lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
     const lc_reader_options *o)
 {
+	const char *length_field = lc__source_length_field(stream->sources[0]);
+	const char *const *fields = o->fields;
+	size_t n = o->n_fields;
 	struct lc__stream_state *state;
 	bool verifies = false;
+	char **names;
 
 	pthread_mutex_init(&rule->lock, NULL);
 	rule->stream = stream;
@@ -143,7 +117,18 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	rule->has_lengths = lc__layout_info(state->sequences[0]->layout)->has_lengths !=
 	    0;
 	lc__stream_state_drop(state);
-	return take_fields(rule, o);
+
+	/* Windows that count a length field have that field, unless the caller names others.
+	 * Otherwise the first batch names the fields. */
+	if (fields == NULL && rule->window > 0 && rule->has_lengths) {
+		fields = &length_field;
+		n = 1;
+	}
+	if (fields == NULL)
+		return LC_OK;
+	return_if_error(lc__field_names_copy(fields, n, &names, &n));
+	lc__reader_rule_name(rule, names, n);
+	return LC_OK;
 }
 
 void

@@ -27,50 +27,40 @@ is_after(const struct lc__request *a, const struct lc__request *b)
 	return a->record > b->record;
 }
 
-static bool
-is_sorted(const struct lc__requests *requests)
-{
-	for (size_t i = 1; i < requests->n; i++)
-		if (is_after(&requests->item[i - 1], &requests->item[i]))
-			return false;
-	return true;
-}
-
-/* Merge from[0, middle) and from[middle, n) into to. */
-static void
-merge(const struct lc__request *from, size_t middle, size_t n, struct lc__request *to)
-{
-	size_t a = 0, b = middle;
-
-	for (size_t i = 0; i < n; i++) {
-		const bool take_a = b == n ||
-		    (a < middle && !is_after(&from[a], &from[b]));
-
-		to[i] = take_a ? from[a++] : from[b++];
-	}
-}
-
+/* A merge sort, from the bottom up. Requests of a stream without a shuffle are sorted
+ * already. */
 lc_status
 lc__requests_sort(struct lc__requests *requests)
 {
 	const size_t n = requests->n;
 	struct lc__request *from = requests->item, *to;
+	size_t sorted = 1;
 
-	if (is_sorted(requests))
+	while (sorted < n && !is_after(&from[sorted - 1], &from[sorted]))
+		sorted++;
+	if (sorted >= n)
 		return LC_OK;
 	to = malloc(requests->room * sizeof(*to));
 	if (to == NULL)
 		return lc__no_memory("reader");
 	for (size_t half = 1; half < n; half *= 2) {
-		struct lc__request *sorted = to;
+		struct lc__request *merged = to;
 
-		for (size_t i = 0; i < n; i += 2 * half) {
-			const size_t size = n - i < 2 * half ? n - i : 2 * half;
+		/* Merge from[a, middle) and from[middle, end), for all of them. */
+		for (size_t first = 0, end; first < n; first = end) {
+			const size_t middle = n - first < half ? n : first + half;
+			size_t a = first, b = middle;
 
-			merge(from + i, size < half ? size : half, size, to + i);
+			end = n - middle < half ? n : middle + half;
+			for (size_t i = first; i < end; i++) {
+				const bool take_a = b == end ||
+				    (a < middle && !is_after(&from[a], &from[b]));
+
+				to[i] = take_a ? from[a++] : from[b++];
+			}
 		}
 		to = from;
-		from = sorted;
+		from = merged;
 	}
 	requests->item = from;
 	free(to);
