@@ -78,61 +78,29 @@ add_record(struct making *m, uint64_t offset)
 	return LC_OK;
 }
 
-/* Some records of the chunk are dead: the index says which are not. */
-static lc_status
-add_live(struct making *m)
-{
-	struct lc__live_list list = { 0 };
-	lc_status status = lc__live_add(&list, m->snapshot, m->offsets->key.chunk,
-	    m->input->row, false);
-
-	for (uint32_t i = 0; status == LC_OK && i < list.count; i++)
-		status = add_record(m, lc__location_offset(list.records[i].location));
-	lc__live_free(&list);
-	return status;
-}
-
-/* All records live: the directory says where they are. It also has their lengths, if they
- * are those that the source counts. */
-static lc_status
-add_all(struct making *m)
-{
-	const struct lc__directory *d = &m->directory;
-	const bool lengths = m->input->own_lengths && d->has_lengths;
-
-	for (uint64_t i = 0; i < d->records; i++)
-		return_if_error(lengths
-			? add_length(m, lc__directory_length(d, i))
-			: add_record(m, LC__CHUNK_HEADER + lc__directory_offset(d, i)));
-	return LC_OK;
-}
-
-/* Records of one size that follow each other need no list of where they are. */
+/* Records of one size that follow each other need no list of where they are, and records
+ * of one length no list of lengths. */
 static void
-drop_alike_offsets(struct lc__record_offsets *o)
+drop_lists(struct lc__record_offsets *o)
 {
-	const uint64_t size = o->at[0].size;
+	const uint64_t n = o->key.live, length = o->ends[0];
+	const uint64_t size = o->at != NULL ? o->at[0].size : 0;
+	bool same_size = o->at != NULL, same_length = true;
 
-	for (uint64_t i = 0; i < o->key.live; i++)
-		if (o->at[i].size != size || o->at[i].at != i * size)
-			return;
-	o->stride = size * LC__RECORD_ALIGN;
-	free(o->at);
-	o->at = NULL;
-}
-
-/* Nor do records of one length need a list of lengths. */
-static void
-drop_alike_lengths(struct lc__record_offsets *o)
-{
-	const uint64_t length = o->ends[0];
-
-	for (uint64_t i = 1; i < o->key.live; i++)
-		if (o->ends[i] - o->ends[i - 1] != length)
-			return;
-	o->length = length;
-	free(o->ends);
-	o->ends = NULL;
+	for (uint64_t i = 0; same_size && i < n; i++)
+		same_size = o->at[i].size == size && o->at[i].at == i * size;
+	if (same_size) {
+		o->stride = size * LC__RECORD_ALIGN;
+		free(o->at);
+		o->at = NULL;
+	}
+	for (uint64_t i = 1; same_length && i < n; i++)
+		same_length = o->ends[i] - o->ends[i - 1] == length;
+	if (same_length) {
+		o->length = length;
+		free(o->ends);
+		o->ends = NULL;
+	}
 }
 
 static lc_status
@@ -141,6 +109,7 @@ make(struct making *m)
 	struct lc__record_offsets *o = m->offsets;
 	const uint64_t n = o->key.live;
 	const bool some = m->input->row->live != m->input->row->records;
+	lc_status status = LC_OK;
 
 	return_if_error(lc__snapshot_chunk(m->snapshot, o->key.chunk, &m->chunk));
 	if (!some)
@@ -155,14 +124,34 @@ make(struct making *m)
 		o->at = malloc((size_t)n * sizeof(*o->at));
 	if (o->ends == NULL || (some && o->at == NULL))
 		return lc__no_memory("source");
-	return_if_error(some ? add_live(m) : add_all(m));
+
+	if (some) {
+		/* The index says which records are not dead. */
+		struct lc__live_list list = { 0 };
+
+		status = lc__live_add(&list, m->snapshot, o->key.chunk, m->input->row,
+		    false);
+		for (uint32_t i = 0; status == LC_OK && i < list.count; i++)
+			status = add_record(m,
+			    lc__location_offset(list.records[i].location));
+		lc__live_free(&list);
+	} else {
+		/* The directory says where they are. It also has their lengths, if they are
+		 * those that the source counts. */
+		const struct lc__directory *d = &m->directory;
+		const bool lengths = m->input->own_lengths && d->has_lengths;
+
+		for (uint64_t i = 0; status == LC_OK && i < d->records; i++)
+			status = lengths
+			    ? add_length(m, lc__directory_length(d, i))
+			    : add_record(m,
+				  LC__CHUNK_HEADER + lc__directory_offset(d, i));
+		o->stride = d->stride;
+	}
+	return_if_error(status);
 	if (m->n != n)
 		return damaged(m, "has fewer records than its ledger row says");
-	if (some)
-		drop_alike_offsets(o);
-	else
-		o->stride = m->directory.stride;
-	drop_alike_lengths(o);
+	drop_lists(o);
 	return LC_OK;
 }
 
@@ -276,19 +265,15 @@ slot_of(struct lc__offsets_cache *cache, const struct lc__record_offsets_key *ke
 	return &cache->slots[(mixed >> 32 ^ mixed) & cache->mask];
 }
 
-static bool
-same_key(const struct lc__record_offsets_key *a, const struct lc__record_offsets_key *b)
-{
-	return a->chunk == b->chunk && a->records == b->records && a->live == b->live &&
-	    a->hash == b->hash && a->ordinal == b->ordinal;
-}
-
 static struct lc__record_offsets *
 find_locked(struct lc__offsets_cache *cache, const struct lc__record_offsets_key *key)
 {
 	struct lc__record_offsets *p = *slot_of(cache, key);
 
-	while (p != NULL && !same_key(&p->key, key))
+	while (p != NULL &&
+	    (p->key.chunk != key->chunk || p->key.records != key->records ||
+		p->key.live != key->live || p->key.hash != key->hash ||
+		p->key.ordinal != key->ordinal))
 		p = p->next;
 	return p;
 }
@@ -309,19 +294,6 @@ link_newest_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p
 	cache->newest = p;
 }
 
-static void
-forget_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
-{
-	struct lc__record_offsets **link = slot_of(cache, &p->key);
-
-	while (*link != p)
-		link = &(*link)->next;
-	*link = p->next;
-	unlink_use_locked(cache, p);
-	cache->bytes -= cost_of(p);
-	lc__record_offsets_drop(p);
-}
-
 static struct lc__record_offsets *
 hold(struct lc__record_offsets *p)
 {
@@ -329,14 +301,24 @@ hold(struct lc__record_offsets *p)
 	return p;
 }
 
+/* Keep offsets, after the oldest ones have made room for them. */
 static void
 keep_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {
 	const uint64_t cost = cost_of(p);
 	struct lc__record_offsets **slot = slot_of(cache, &p->key);
 
-	while (cache->bytes > cache->limit - cost)
-		forget_locked(cache, cache->oldest);
+	while (cache->bytes > cache->limit - cost) {
+		struct lc__record_offsets *old = cache->oldest;
+		struct lc__record_offsets **link = slot_of(cache, &old->key);
+
+		while (*link != old)
+			link = &(*link)->next;
+		*link = old->next;
+		unlink_use_locked(cache, old);
+		cache->bytes -= cost_of(old);
+		lc__record_offsets_drop(old);
+	}
 	cache->bytes += cost;
 	p->next = *slot;
 	*slot = hold(p);

@@ -11,6 +11,7 @@
 #include "codec/codec.h"
 #include "store/lookup.h"
 #include "stream/cursor.h"
+#include "value/path.h"
 
 /* ---- decoded tensors ---------------------------------------------------------- */
 
@@ -65,13 +66,6 @@ damaged(const struct lc__snapshot *s, const struct lc__record *record, const cha
 	    key_of(record), what);
 }
 
-static bool
-find_tensor(const struct lc__schema *schema, const char *path, uint32_t *node)
-{
-	return lc__schema_find(schema, strcmp(path, ".") == 0 ? NULL : path, node) &&
-	    schema->node[*node].kind == LC_TENSOR;
-}
-
 /* Is every tensor of the structure one of the fields? */
 static bool
 has_all(const struct lc__field_plan *plan, const struct lc__schema *schema)
@@ -93,22 +87,28 @@ static lc_status
 make_plan(struct lc__field_plan *plan, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n)
 {
+	const struct lc__schema *schema;
 	struct lc__known *known;
 
 	plan->schema = NULL;
 	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
 		return lc__error_prefix("key %s", key_of(record));
+	schema = known->schema;
 	return_if_error(lc__array_reserve(&plan->node, &plan->room, n, "read"));
-	for (size_t i = 0; i < n; i++)
-		if (!find_tensor(known->schema, fields[i], &plan->node[i]))
+	for (size_t i = 0; i < n; i++) {
+		const char *path = strcmp(fields[i], ".") == 0 ? NULL : fields[i];
+
+		if (!lc__schema_find(schema, path, &plan->node[i]) ||
+		    schema->node[plan->node[i]].kind != LC_TENSOR)
 			return lc__error(LC_SCHEMA, 0, "%s: key %s has no tensor %s",
 			    lc__env_dir(s->env), key_of(record), fields[i]);
+	}
 	plan->id = record->schema;
-	plan->schema = known->schema;
+	plan->schema = schema;
 	plan->fields = fields;
 	plan->n = n;
-	plan->alone = n == 1 && lc__schema_is_tensor(known->schema);
-	plan->all = has_all(plan, known->schema);
+	plan->alone = n == 1 && lc__schema_is_tensor(schema);
+	plan->all = has_all(plan, schema);
 	return LC_OK;
 }
 
@@ -145,10 +145,21 @@ head_intact(struct lc__record_reader *reader, const struct lc__record *record)
 	return true;
 }
 
+/* Bytes [from, to) of a part; all of it if it has no blocks. The checksums of blocks are
+ * part of the head, which has a checksum of its own. */
 static bool
-blocks_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
+part_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
     size_t from, size_t to)
 {
+	if (part->blocks == NULL) {
+		if (lc__verified_before(&reader->verified, part->data, part->size,
+			part->hash))
+			return true;
+		if (!lc__part_intact(part))
+			return false;
+		lc__verified_note(&reader->verified, part->data, part->size, part->hash);
+		return true;
+	}
 	for (size_t at = from; at < to; at += LC__RECORD_BLOCK) {
 		const struct lc__part_block b = lc__part_block(part, at);
 
@@ -158,22 +169,6 @@ blocks_intact(struct lc__record_reader *reader, const struct lc__record_part *pa
 			return false;
 		lc__verified_note(&reader->verified, b.data, b.size, b.hash);
 	}
-	return true;
-}
-
-/* Bytes [from, to) of a part; all of it if it has no blocks. The checksums of blocks are
- * part of the head, which has a checksum of its own. */
-static bool
-part_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
-    size_t from, size_t to)
-{
-	if (part->blocks != NULL)
-		return blocks_intact(reader, part, from, to);
-	if (lc__verified_before(&reader->verified, part->data, part->size, part->hash))
-		return true;
-	if (!lc__part_intact(part))
-		return false;
-	lc__verified_note(&reader->verified, part->data, part->size, part->hash);
 	return true;
 }
 
@@ -252,13 +247,6 @@ span_of(const struct lc__record_reader *reader, const struct lc__record *record,
 	return (struct span){ 0, again ? 0 : padded };
 }
 
-/* A record of another structure cannot be read: all of it counts. */
-static lc_status
-add_payload(const struct lc__record *record, struct lc__extents *out)
-{
-	return lc__extents_add(out, record->payload, record->payload_size);
-}
-
 lc_status
 lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n,
@@ -273,8 +261,10 @@ lc__record_extents(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (reader->verify && !record->has_parts)
 		return LC_OK;
 	status = find_plan(reader, s, record, fields, n, &plan);
-	if (status != LC_OK)
-		return status == LC_SCHEMA ? add_payload(record, out) : status;
+	/* A record of another structure cannot be read: all of it counts. */
+	if (status == LC_SCHEMA)
+		return lc__extents_add(out, record->payload, record->payload_size);
+	return_if_error(status);
 	if (!lc__record_fits(record, plan->schema))
 		return damaged(s, record, "shape and size disagree");
 	for (size_t i = 0; i < n; i++) {
@@ -362,17 +352,6 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return LC_OK;
 }
 
-/* The fast way for most records: one tensor, without parts. */
-static lc_status
-read_alone(struct lc__record_reader *reader, struct lc__snapshot *s,
-    const struct lc__record *record, const struct lc__field_plan *plan, lc_tensor *tensor)
-{
-	if (!lc__record_alone(record, plan->schema, tensor))
-		return damaged(s, record, "shape and size disagree");
-	reader->touched += record->size;
-	return LC_OK;
-}
-
 lc_status
 lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n,
@@ -385,8 +364,13 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (reader->verify && !again && !head_intact(reader, record))
 		return damaged(s, record, "checksum mismatch");
 	return_if_error(find_plan(reader, s, record, fields, n, &plan));
-	if (plan->alone && !record->has_parts && rows == NULL)
-		return read_alone(reader, s, record, plan, tensors);
+	/* The fast way for most records: one tensor, without parts. */
+	if (plan->alone && !record->has_parts && rows == NULL) {
+		if (!lc__record_alone(record, plan->schema, tensors))
+			return damaged(s, record, "shape and size disagree");
+		reader->touched += record->size;
+		return LC_OK;
+	}
 	if (!again)
 		reader->touched += head_bytes(reader, record);
 	return read_parts(reader, s, record, plan, rows, tensors);
@@ -399,36 +383,8 @@ struct naming {
 	const struct lc__schema *schema;
 	char **names;
 	size_t n;
-	struct lc__buf path; /* without a terminator */
+	struct lc__buf path; /* of the node */
 };
-
-static void
-append_name(struct lc__buf *path, const char *name)
-{
-	for (; *name != '\0'; name++) {
-		if (*name == '.' || *name == '\\')
-			lc__buf_append(path, "\\", 1);
-		lc__buf_append(path, name, 1);
-	}
-}
-
-static lc_status
-take_name(struct naming *naming)
-{
-	const struct lc__buf *path = &naming->path;
-	char *name = path->failed ? NULL : malloc(path->size + 2);
-
-	if (name == NULL)
-		return lc__no_memory("read");
-	if (path->size > 0)
-		memcpy(name, path->data, path->size);
-	name[path->size] = '\0';
-	/* The record itself. */
-	if (path->size == 0)
-		strcpy(name, ".");
-	naming->names[naming->n++] = name;
-	return LC_OK;
-}
 
 /* Children follow their parent, each with all of its own. Nesting is limited, and so is the
  * depth of the calls. */
@@ -439,31 +395,44 @@ name_node(struct naming *naming, uint32_t node)
 	const size_t size = naming->path.size;
 	uint32_t child = node + 1;
 
-	if (of->kind == LC_TENSOR)
-		return take_name(naming);
+	if (of->kind == LC_TENSOR) {
+		/* The record itself is ".". */
+		const char *text = size > 0 ? lc__path_text(&naming->path) : ".";
+		char *name = naming->path.failed ? NULL : strdup(text);
+
+		if (name == NULL)
+			return lc__no_memory("read");
+		naming->names[naming->n++] = name;
+		return LC_OK;
+	}
 	for (uint32_t i = 0; i < of->children;
 	     i++, child = naming->schema->node[child].end) {
 		if (lc__schema_tensors(naming->schema, child) == 0)
 			continue;
-		if (size > 0)
-			lc__buf_append(&naming->path, ".", 1);
 		if (of->kind == LC_MAP)
-			append_name(&naming->path, naming->schema->node[child].name);
+			lc__path_name(&naming->path, naming->schema->node[child].name);
 		else
-			lc__buf_printf(&naming->path, "%u", i);
+			lc__path_index(&naming->path, i);
 		return_if_error(name_node(naming, child));
-		naming->path.size = size;
+		lc__path_cut(&naming->path, size);
 	}
 	return LC_OK;
 }
 
-static lc_status
-field_names(const struct lc__schema *schema, char ***names, size_t *n)
+lc_status
+lc__record_fields(const struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, char ***names, size_t *n)
 {
-	struct naming naming = { .schema = schema };
+	struct naming naming = { .schema = NULL };
+	struct lc__known *known;
 	lc_status status;
 
-	naming.names = calloc((size_t)schema->tensors + 1, sizeof(*naming.names));
+	if (reader->verify && !lc__record_head_intact(record))
+		return damaged(s, record, "checksum mismatch");
+	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
+		return lc__error_prefix("key %s", key_of(record));
+	naming.schema = known->schema;
+	naming.names = calloc((size_t)known->schema->tensors + 1, sizeof(*naming.names));
 	if (naming.names == NULL)
 		return lc__no_memory("read");
 	status = name_node(&naming, 0);
@@ -475,19 +444,6 @@ field_names(const struct lc__schema *schema, char ***names, size_t *n)
 	*names = naming.names;
 	*n = naming.n;
 	return LC_OK;
-}
-
-lc_status
-lc__record_fields(const struct lc__record_reader *reader, struct lc__snapshot *s,
-    const struct lc__record *record, char ***names, size_t *n)
-{
-	struct lc__known *known;
-
-	if (reader->verify && !lc__record_head_intact(record))
-		return damaged(s, record, "checksum mismatch");
-	if (lc__snapshot_schema(s, record->schema, &known) != LC_OK)
-		return lc__error_prefix("key %s", key_of(record));
-	return field_names(known->schema, names, n);
 }
 
 void

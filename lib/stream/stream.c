@@ -64,20 +64,6 @@ contradiction(const char *what)
 }
 
 static lc_status
-check_windows(const lc_stream_options *o)
-{
-	if (o->window > UINT32_MAX)
-		return contradiction("a window has at most 4294967295 units");
-	if (o->window == 0 && o->stride != 0)
-		return contradiction("a stride without a window");
-	if (o->window == 0 && o->drop_short)
-		return contradiction("no short window to drop without a window");
-	if (o->stride > INT64_MAX)
-		return contradiction("the stride is above 2^63 - 1");
-	return LC_OK;
-}
-
-static lc_status
 check_shuffle(const lc_stream_options *o)
 {
 	uint64_t product;
@@ -96,20 +82,6 @@ check_shuffle(const lc_stream_options *o)
 				     "more than the largest");
 	if (o->shuffle == LC_SHUFFLE_ERA && o->era_max > INT64_MAX)
 		return contradiction("the largest era is above 2^63 - 1");
-	return LC_OK;
-}
-
-static lc_status
-check_idealised(const lc_stream_options *o)
-{
-	if (o->idealised == 0)
-		return LC_OK;
-	if (o->idealised > LC__MOST_IDEALISED)
-		return contradiction("at most 65536 idealised readers");
-	if (o->shuffle != LC_SHUFFLE_NONE)
-		return contradiction("idealised readers do not shuffle");
-	if (o->epochs != 0)
-		return contradiction("idealised readers run for ever: epochs is 0");
 	return LC_OK;
 }
 
@@ -147,9 +119,24 @@ take_options(const lc_stream_options *given, size_t sources, lc_stream_options *
 		return contradiction("no sources");
 	if (o.batch == 0 || o.batch > UINT32_MAX)
 		return contradiction("a batch has 1 to 4294967295 examples");
-	return_if_error(check_windows(&o));
+
+	if (o.window > UINT32_MAX)
+		return contradiction("a window has at most 4294967295 units");
+	if (o.window == 0 && o.stride != 0)
+		return contradiction("a stride without a window");
+	if (o.window == 0 && o.drop_short)
+		return contradiction("no short window to drop without a window");
+	if (o.stride > INT64_MAX)
+		return contradiction("the stride is above 2^63 - 1");
+
 	return_if_error(check_shuffle(&o));
-	return_if_error(check_idealised(&o));
+	if (o.idealised > LC__MOST_IDEALISED)
+		return contradiction("at most 65536 idealised readers");
+	if (o.idealised > 0 && o.shuffle != LC_SHUFFLE_NONE)
+		return contradiction("idealised readers do not shuffle");
+	if (o.idealised > 0 && o.epochs != 0)
+		return contradiction("idealised readers run for ever: epochs is 0");
+
 	return_if_error(check_mixture(&o, sources));
 	if (o.follow && (o.shuffle == LC_SHUFFLE_FULL || o.shuffle == LC_SHUFFLE_BLOCK))
 		return contradiction("a shuffle that needs to know the end does not "
@@ -300,21 +287,6 @@ hash_order(lc_stream *stream)
 	return LC_OK;
 }
 
-/* A window counts the same units in all sources. */
-static lc_status
-check_units(const lc_stream *stream, struct lc__layout *const *layouts)
-{
-	const int first = lc__layout_info(layouts[0])->has_lengths;
-
-	for (uint32_t i = 1; stream->options.window > 0 && i < stream->n; i++)
-		if (lc__layout_info(layouts[i])->has_lengths != first)
-			return lc__error(LC_INVALID, 0,
-			    "stream: of %s and %s only one has a length field",
-			    lc__source_name(stream->sources[0]),
-			    lc__source_name(stream->sources[i]));
-	return LC_OK;
-}
-
 static lc_status
 make_state(lc_stream *stream, const struct lc__stream_token *token)
 {
@@ -324,8 +296,15 @@ make_state(lc_stream *stream, const struct lc__stream_token *token)
 	if (layouts == NULL)
 		return lc__no_memory("stream");
 	status = lc__stream_layouts(stream, token, layouts);
-	if (status == LC_OK)
-		status = check_units(stream, layouts);
+	/* A window counts the same units in all sources. */
+	for (uint32_t i = 1;
+	     status == LC_OK && stream->options.window > 0 && i < stream->n; i++)
+		if (lc__layout_info(layouts[i])->has_lengths !=
+		    lc__layout_info(layouts[0])->has_lengths)
+			status = lc__error(LC_INVALID, 0,
+			    "stream: of %s and %s only one has a length field",
+			    lc__source_name(stream->sources[0]),
+			    lc__source_name(stream->sources[i]));
 	if (status == LC_OK)
 		status = lc__stream_state_new(&stream->rule, layouts, &stream->state);
 	for (uint32_t i = 0; i < stream->n; i++)
@@ -389,19 +368,10 @@ lc_stream_close(lc_stream *stream)
 
 /* ---- sizes --------------------------------------------------------------------- */
 
-static uint64_t
-batches_of(const lc_stream *stream, uint64_t examples)
-{
-	const uint64_t batch = stream->options.batch;
-
-	if (examples == UINT64_MAX)
-		return UINT64_MAX;
-	return examples / batch + (examples % batch != 0);
-}
-
 lc_status
 lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 {
+	const uint64_t batch = stream->options.batch;
 	struct lc__stream_state *state;
 	const struct lc__sequence *first;
 
@@ -411,9 +381,12 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 	/* A const stream may be locked: that does not change what it is. */
 	state = lc__stream_state_now((lc_stream *)stream);
 	first = state->sequences[0];
-	out->batches = batches_of(stream, state->complete ? state->total : UINT64_MAX);
-	out->examples = state->complete ? lc__stream_state_examples(state, state->total)
-					: UINT64_MAX;
+	out->batches = out->examples = UINT64_MAX;
+	if (state->complete) {
+		out->examples = lc__stream_state_examples(state, state->total);
+		if (state->total != UINT64_MAX)
+			out->batches = state->total / batch + (state->total % batch != 0);
+	}
 	out->epoch_examples = stream->series    ? lc__series_examples(state->series)
 	    : stream->n == 1 && first->complete ? first->n
 						: 0;
@@ -452,16 +425,6 @@ has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
 	return status;
 }
 
-static uint64_t
-ms_until(uint64_t deadline)
-{
-	const uint64_t now = lc__clock_ns();
-
-	if (deadline == UINT64_MAX)
-		return UINT64_MAX;
-	return now < deadline ? (deadline - now + 999999) / 1000000 : 0;
-}
-
 /* A source that is final ends the wait, whatever it has. */
 lc_status
 lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
@@ -471,11 +434,17 @@ lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 	lc_status status, waited;
 
 	for (;;) {
+		const uint64_t now = lc__clock_ns();
+		uint64_t ms = 0; /* until the deadline */
+
 		status = has_examples(stream, examples, &records);
 		if (status != LC_TIMEOUT)
 			return status;
-		waited = lc_source_wait(stream->sources[0], records + 1,
-		    ms_until(deadline));
+		if (deadline == UINT64_MAX)
+			ms = UINT64_MAX;
+		else if (now < deadline)
+			ms = (deadline - now + 999999) / 1000000;
+		waited = lc_source_wait(stream->sources[0], records + 1, ms);
 		if (waited != LC_OK && waited != LC_END && waited != LC_TIMEOUT)
 			return waited;
 		return_if_error(lc__stream_follow(stream));

@@ -222,21 +222,6 @@ fill_following(const struct lc__stream_state *state, struct lc__stream_token *to
 }
 
 static lc_status
-fill(const lc_stream *stream, const struct lc__stream_state *state,
-    struct lc__stream_token *token)
-{
-	const lc_source_info *info = lc__layout_info(state->sequences[0]->layout);
-
-	memcpy(token->uuid, info->uuid, sizeof(token->uuid));
-	if (stream->options.follow)
-		return fill_following(state, token);
-	token->epoch = epoch_of(state, token->example);
-	token->generation = info->generation;
-	token->prefix_hash = info->prefix_hash;
-	return LC_OK;
-}
-
-static lc_status
 fill_mixture(const lc_stream *stream, const struct lc__stream_state *state,
     struct lc__stream_token *token)
 {
@@ -257,6 +242,7 @@ static lc_status
 make_token(const lc_stream *stream, const struct lc__stream_state *state, uint64_t batch,
     void *out)
 {
+	const lc_source_info *info = lc__layout_info(state->sequences[0]->layout);
 	const uint64_t size = stream->options.batch;
 	struct lc__stream_token token = {
 		.order_hash = stream->order_hash,
@@ -268,8 +254,18 @@ make_token(const lc_stream *stream, const struct lc__stream_state *state, uint64
 			return lc__stream_lacks(stream, state, "batch", batch, false);
 		token.example = state->known;
 	}
-	return_if_error(stream->n > 1 ? fill_mixture(stream, state, &token)
-				      : fill(stream, state, &token));
+	if (stream->n > 1) {
+		return_if_error(fill_mixture(stream, state, &token));
+	} else {
+		memcpy(token.uuid, info->uuid, sizeof(token.uuid));
+		if (stream->options.follow) {
+			return_if_error(fill_following(state, &token));
+		} else {
+			token.epoch = epoch_of(state, token.example);
+			token.generation = info->generation;
+			token.prefix_hash = info->prefix_hash;
+		}
+	}
 	lc__stream_token_encode(&token, out);
 	return LC_OK;
 }
