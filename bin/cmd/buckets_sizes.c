@@ -15,6 +15,8 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/image_name.h"
+#include "base/json_number.h"
+#include "base/json_scan.h"
 #include "base/lines.h"
 #include "build/infile.h"
 #include "build/frame_job.h"
@@ -107,23 +109,80 @@ end_lines(struct lc__lines *lines, lc_status ended, int status)
 	return report_worse(status, report_errno(lines->path));
 }
 
+/* A side of an image in pixels. *out is 0, which no side has, until it was seen. */
+static lc_status
+read_side(const struct lc__json_member *member, const char *field, uint32_t *out)
+{
+	const char *const end = member->value.text + member->value.size;
+	struct lc__json_number number;
+	uint64_t side;
+
+	if (*out != 0)
+		return lc__error(LC_CORRUPT, 0, "field %s comes twice", field);
+	if (member->kind != LC__JSON_NUMBER ||
+	    lc__json_number(member->value.text, end, &number) != end || number.negative ||
+	    !lc__json_number_integer(&number, &side) || side == 0 || side > UINT32_MAX)
+		return lc__error(LC_CORRUPT, 0, "field %s is no number of pixels: %.*s",
+		    field, (int)(member->value.size < 40 ? member->value.size : 40),
+		    member->value.text);
+	*out = (uint32_t)side;
+	return LC_OK;
+}
+
+/* The members of an object; *name, if it has one, ends with a NUL, else it is empty. */
+static lc_status
+read_object(const struct image_sizes_fields *fields, const char *text, size_t size,
+    struct lc__buf *name, uint32_t *width, uint32_t *height)
+{
+	struct lc__json_members members;
+	struct lc__json_member member;
+	lc_status status;
+
+	*width = *height = 0;
+	name->size = 0;
+	return_if_error(lc__json_object(text, size, &members));
+	while ((status = lc__json_next(&members, &member)) == LC_OK) {
+		if (lc__json_name_is(member.name, fields->width))
+			return_if_error(read_side(&member, fields->width, width));
+		if (lc__json_name_is(member.name, fields->height))
+			return_if_error(read_side(&member, fields->height, height));
+		if (!lc__json_name_is(member.name, fields->name) ||
+		    member.kind != LC__JSON_STRING)
+			continue;
+		name->size = 0;
+		return_if_error(lc__json_unescape(member.value, name));
+		if (name->size > 0 && memchr(name->data, '\0', name->size) != NULL)
+			return lc__error(LC_CORRUPT, 0, "field %s has a NUL",
+			    fields->name);
+		if (lc__buf_append(name, "", 1) == NULL)
+			return lc__no_memory(NULL);
+	}
+	if (status != LC_END)
+		return status;
+	if (*width == 0)
+		return lc__error(LC_CORRUPT, 0, "no field %s", fields->width);
+	if (*height == 0)
+		return lc__error(LC_CORRUPT, 0, "no field %s", fields->height);
+	return LC_OK;
+}
+
 static int
 tell_object(struct image_sizes *sizes, const struct lc__lines *lines,
     const struct lc__text_line *line)
 {
 	char place[4200];
-	struct jsonsize got;
+	uint32_t width, height;
 
-	if (jsonsize_read(&sizes->fields, line->text, line->size, &sizes->name, &got) !=
-	    LC_OK) {
+	if (read_object(&sizes->fields, line->text, line->size, &sizes->name, &width,
+		&height) != LC_OK) {
 		(void)lc__error_prefix("%s: line %llu", lines->path,
 		    (unsigned long long)lines->number);
 		return pass_over(sizes);
 	}
 	snprintf(place, sizeof(place), "%s:%llu", lines->path,
 	    (unsigned long long)lines->number);
-	return tell(sizes, got.named ? (const char *)sizes->name.data : place, got.width,
-	    got.height);
+	return tell(sizes, sizes->name.size > 0 ? (const char *)sizes->name.data : place,
+	    width, height);
 }
 
 /* Takes the descriptor over. */
@@ -142,51 +201,43 @@ read_objects(struct image_sizes *sizes, int fd, const char *path)
 
 /* ---- files -------------------------------------------------------------------- */
 
+/* The first bytes say whether it is an image or JSON lines. */
 static int
-tell_image(struct image_sizes *sizes, const struct lc__infile *file)
+read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
 {
 	struct lc__header header = { .ignore_orientation = sizes->ignore_orientation };
-	const lc_status status = lc__header_read(file, &sizes->head, &header);
+	char text[BEGINNING + 1];
+	const char *start;
+	size_t got = 0;
+	int fd;
 
-	sizes->bytes += header.bytes_read;
-	if (status != LC_OK)
+	if (lc__read_full(file->fd, text, BEGINNING, &got, file->path) != LC_OK)
 		return pass_over(sizes);
-	return tell(sizes, file->path, header.width, header.height);
-}
+	text[got] = '\0';
+	if (lc__image_sniff(text, got) != LC__IMAGE_NONE) {
+		const lc_status status = lc__header_read(file, &sizes->head, &header);
 
-/* A descriptor of its own of the file, whose owner closes the other one. */
-static int
-open_objects(struct image_sizes *sizes, const struct lc__infile *file)
-{
-	const int fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
-
+		sizes->bytes += header.bytes_read;
+		return status == LC_OK
+		    ? tell(sizes, file->path, header.width, header.height)
+		    : pass_over(sizes);
+	}
+	start = text + lc__utf8_mark(text, got);
+	if (start[strspn(start, " \t\r\n")] != '{') {
+		(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines",
+		    file->path);
+		return pass_over(sizes);
+	}
+	/* A descriptor of its own: the file's owner closes the other one. */
+	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd == -1 || lseek(fd, 0, SEEK_SET) == -1) {
 		const int status = report_errno(file->path);
+
 		if (fd != -1)
 			close(fd);
 		return status;
 	}
 	return read_objects(sizes, fd, file->path);
-}
-
-/* The first bytes say whether it is an image or JSON lines. */
-static int
-read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
-{
-	char text[BEGINNING + 1];
-	const char *start;
-	size_t got = 0;
-
-	if (lc__read_full(file->fd, text, BEGINNING, &got, file->path) != LC_OK)
-		return pass_over(sizes);
-	text[got] = '\0';
-	if (lc__image_sniff(text, got) != LC__IMAGE_NONE)
-		return tell_image(sizes, file);
-	start = text + lc__utf8_mark(text, got);
-	if (start[strspn(start, " \t\r\n")] == '{')
-		return open_objects(sizes, file);
-	(void)lc__error(LC_INVALID, 0, "%s: neither an image nor JSON lines", file->path);
-	return pass_over(sizes);
 }
 
 static int
@@ -243,30 +294,24 @@ visit(void *ctx, const char *dir, struct lc__listing *listing)
 	return LC_OK;
 }
 
-static int
-read_directory(struct image_sizes *sizes, const char *path)
-{
-	struct walk walk = { .sizes = sizes, .root = path };
-	const lc_status status = lc__tree_walk(path, visit, &walk);
-
-	if (walk.status != EXIT_DONE)
-		return walk.status;
-	return status == LC_OK ? EXIT_DONE : report_status(status);
-}
-
 /* ---- everything --------------------------------------------------------------- */
 
 static int
 read_item(struct image_sizes *sizes, const char *item)
 {
+	struct walk walk = { .sizes = sizes, .root = item };
 	uint32_t width, height;
 	struct stat st;
+	lc_status status;
 
 	if (is_size(item, &width, &height))
 		return tell(sizes, item, width, height);
-	if (stat(item, &st) == 0 && S_ISDIR(st.st_mode))
-		return read_directory(sizes, item);
-	return read_file(sizes, item);
+	if (stat(item, &st) != 0 || !S_ISDIR(st.st_mode))
+		return read_file(sizes, item);
+	status = lc__tree_walk(item, visit, &walk);
+	if (walk.status != EXIT_DONE)
+		return walk.status;
+	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
 int

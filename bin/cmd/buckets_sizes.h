@@ -12,20 +12,26 @@
 
 #include "base/buf.h"
 #include "base/image_name.h"
-#include "ui/jsonsize.h"
+#include "lmdbcache.h"
+
+/** Names of the members of JSON objects. */
+struct image_sizes_fields {
+	const char *width, *height; /* whole numbers, 1 to 2^32 - 1 */
+	const char *name;           /* a string; may be missing */
+};
 
 /** Called for each image; an exit status: anything but EXIT_DONE ends the reading. */
 typedef int image_size_fn(void *ctx, const char *name, uint32_t width, uint32_t height);
 
 /** Zeros but for what the caller sets. */
 struct image_sizes {
-	struct jsonsize_fields fields; /* set by the caller */
-	bool ignore_orientation, null; /* and lists end their items with a NUL byte */
-	bool keep_going;               /* after files that the system refuses */
+	struct image_sizes_fields fields; /* set by the caller */
+	bool ignore_orientation, null;    /* and lists end their items with a NUL byte */
+	bool keep_going;                  /* after files that the system refuses */
 	image_size_fn *fn;
 	void *ctx;
-	uint64_t good,
-	    bad; /* images; files and lines that are none, which are reported */
+	uint64_t good;                     /* images */
+	uint64_t bad;                      /* files and lines that are none: reported */
 	uint64_t unreadable;               /* files that the system did not let be read */
 	struct lc__images_ignored ignored; /* in directories */
 	uint64_t bytes;                    /* that were read */

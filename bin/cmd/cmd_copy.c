@@ -140,7 +140,7 @@ copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache *
 	if (!copy_job->dry_run)
 		return module_open_in(copy_job->to_root, to, module_makes ? LC_CREATE : 0,
 		    out);
-	return module_open_if_there_in(copy_job->to_root, to, out);
+	return module_open_if_there(copy_job->to_root, to, false, out);
 }
 
 static void

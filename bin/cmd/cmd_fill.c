@@ -334,7 +334,7 @@ fill_module(const char *module, const struct lc__expect *expect,
 	lc_status closed;
 	const bool made = is_missing(module);
 	bool empty;
-	int status = dry_run ? module_open_if_there(module, &cache)
+	int status = dry_run ? module_open_if_there(settings.root, module, false, &cache)
 			     : module_create(module, &cache);
 
 	if (status == EXIT_DONE && cache != NULL)

@@ -325,8 +325,8 @@ run_import(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = check_id_field(&operands.containers);
 	if (status == EXIT_DONE && skip_existing)
-		status = dry_run ? module_open_if_there(argv[0], &import.there)
-				 : module_open_to_skip(argv[0], &import.there);
+		status = module_open_if_there(settings.root, argv[0], !dry_run,
+		    &import.there);
 	import.unreadable = operands.sources.unreadable;
 	import.ignored = operands.sources.ignored.n;
 	if (status == EXIT_DONE) {

@@ -15,7 +15,7 @@
 #include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/jsonline.h"
+#include "ui/jsonrecord.h"
 #include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -81,14 +81,6 @@ store(struct loading *loading, const struct jsonrecord *record)
 }
 
 static int
-bad_line(const struct loading *loading, lc_status status)
-{
-	return report_error(status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA,
-	    "%s:%llu: %s", loading->name, (unsigned long long)loading->lines.number,
-	    lc_last_error()->text);
-}
-
-static int
 take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 {
 	struct jsonrecord record;
@@ -98,10 +90,12 @@ take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 	if (line->size == 0)
 		return EXIT_DONE;
 	status = id_field != NULL
-	    ? jsonline_read(line->text, line->size, id_field, &record)
+	    ? jsonrecord_read_any(line->text, line->size, id_field, &record)
 	    : jsonrecord_read(line->text, line->size, &record);
 	if (status != LC_OK)
-		return bad_line(loading, status);
+		return report_error(status == LC_NO_MEMORY ? EXIT_SYSTEM : EXIT_DATA,
+		    "%s:%llu: %s", loading->name,
+		    (unsigned long long)loading->lines.number, lc_last_error()->text);
 	if (keep)
 		result = store(loading, &record);
 	else
@@ -191,25 +185,13 @@ load(struct loading *loading)
 	return status;
 }
 
-static void
-show_json(const struct loading *loading)
-{
-	struct json json = { stdout, false };
-
-	jw_open(&json, NULL, '{');
-	jw_text(&json, "module", loading->module);
-	jw_count(&json, "stored", loading->stored);
-	jw_count(&json, "skipped", loading->skipped);
-	jw_flag(&json, "dry_run", dry_run);
-	jw_end_line(&json);
-}
-
 static int
 run_load(int argc, char **argv)
 {
 	const char *path = argc > 1 ? argv[1] : "-";
 	const bool from_stdin = strcmp(path, "-") == 0;
 	struct loading loading = { .module = argv[0], .name = input_name(path) };
+	struct json json = { stdout, false };
 	char records[SIZE_TEXT];
 	int status = codec_check_level(level);
 
@@ -227,12 +209,18 @@ run_load(int argc, char **argv)
 	if (loading.lines.fd == -1)
 		return report_errno(path);
 	status = load(&loading);
-	if (status == EXIT_DONE && settings.json)
-		show_json(&loading);
-	else if (status == EXIT_DONE && (dry_run || settings.verbose))
+	if (status == EXIT_DONE && settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", loading.module);
+		jw_count(&json, "stored", loading.stored);
+		jw_count(&json, "skipped", loading.skipped);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+	} else if (status == EXIT_DONE && (dry_run || settings.verbose)) {
 		report_note("%s %s, %llu skipped",
 		    count_human(loading.stored, "record", records, sizeof(records)),
 		    dry_run ? "good" : "stored", (unsigned long long)loading.skipped);
+	}
 	lc__lines_free(&loading.lines);
 	if (!from_stdin)
 		close(loading.lines.fd);

@@ -412,7 +412,7 @@ store_value(const char *module, lc_id id, const lc_value *value)
 {
 	lc_cache *cache;
 	lc_status stored;
-	int status = dry_run ? module_open_if_there(module, &cache)
+	int status = dry_run ? module_open_if_there(settings.root, module, false, &cache)
 			     : module_create(module, &cache);
 
 	if (status != EXIT_DONE)

@@ -473,7 +473,7 @@ open_operand(struct work *w)
 	int status = EXIT_DONE;
 
 	if (!stream_name_is_path(w->name)) {
-		status = module_open_if_there(w->name, &w->cache);
+		status = module_open_if_there(settings.root, w->name, false, &w->cache);
 		if (status != EXIT_DONE || w->cache != NULL)
 			return status;
 		if (access(w->name, F_OK) != 0)

@@ -125,7 +125,7 @@ look_up(struct stream_source *s)
 	if (stream_name_is_path(s->name))
 		return EXIT_DONE;
 	if (lc__check_module_id(s->name) == LC_OK) {
-		status = module_open_if_there(s->name, &s->cache);
+		status = module_open_if_there(settings.root, s->name, false, &s->cache);
 		if (status != EXIT_DONE || s->cache != NULL)
 			return status;
 	}

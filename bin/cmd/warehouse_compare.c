@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_write.h"
 #include "cmd/warehouse.h"
+#include "formats/value_json.h"
 #include "lmdbcache.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/jsonfields.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -177,6 +179,156 @@ compare_samples(lc_warehouse *old, lc_warehouse *new, const lc_progress *progres
 	return status;
 }
 
+/* ---- the leaves of JSON texts, by their paths -------------------------------------- */
+
+struct leaf {
+	char *path;
+	char *value; /* JSON */
+};
+
+struct leaves {
+	struct leaf *all;
+	size_t n, room;
+	bool failed; /* no memory */
+};
+
+static void
+leaves_free(struct leaves *leaves)
+{
+	for (size_t i = 0; i < leaves->n; i++) {
+		free(leaves->all[i].path);
+		free(leaves->all[i].value);
+	}
+	free(leaves->all);
+}
+
+/* Take path and value over. */
+static void
+add_leaf(struct leaves *leaves, char *path, char *value)
+{
+	if (path == NULL || value == NULL ||
+	    lc__array_reserve(&leaves->all, &leaves->room, leaves->n + 1, NULL) !=
+		LC_OK) {
+		leaves->failed = true;
+		free(path);
+		free(value);
+		return;
+	}
+	leaves->all[leaves->n++] = (struct leaf){ path, value };
+}
+
+/* Objects and lists by their members; the empty ones are values. */
+static void
+walk(struct leaves *leaves, const char *path, const lc_value *value)
+{
+	const size_t n = lc_value_count(value);
+
+	if (n == 0) {
+		add_leaf(leaves, strdup(path), lc__value_json_text(value));
+		return;
+	}
+	for (size_t i = 0; i < n && !leaves->failed; i++) {
+		const char *name = lc_value_name(value, i);
+		const char *dot = *path != '\0' ? "." : "";
+		char *inner;
+
+		if ((name != NULL ? asprintf(&inner, "%s%s%s", path, dot, name)
+				  : asprintf(&inner, "%s%s%zu", path, dot, i)) < 0) {
+			leaves->failed = true;
+			return;
+		}
+		walk(leaves, inner, lc_value_at(value, i));
+		free(inner);
+	}
+}
+
+static char *
+quoted(const char *text)
+{
+	struct lc__buf out = { 0 };
+	FILE *stream = lc__buf_stream(&out);
+
+	if (stream == NULL)
+		return NULL;
+	lc__json_string(stream, text, strlen(text));
+	if (lc__buf_stream_end(stream, &out))
+		return (char *)out.data;
+	lc__buf_free(&out);
+	return NULL;
+}
+
+static int
+by_path(const void *a, const void *b)
+{
+	return strcmp(((const struct leaf *)a)->path, ((const struct leaf *)b)->path);
+}
+
+static void
+read_leaves(const char *text, struct leaves *out)
+{
+	struct lc__loaded loaded = { 0 };
+	const lc_status status = lc__value_json_read(text, strlen(text), NULL, NULL,
+	    &loaded);
+
+	if (status == LC_OK)
+		walk(out, "", loaded.value);
+	else if (status == LC_NO_MEMORY)
+		out->failed = true;
+	else
+		add_leaf(out, strdup(""), quoted(text));
+	lc__loaded_free(&loaded);
+	if (out->n > 0)
+		qsort(out->all, out->n, sizeof(*out->all), by_path);
+}
+
+static void
+merge_leaves(const struct leaves *old, const struct leaves *new,
+    void (*differs)(void *, const char *, const char *, const char *), void *ctx)
+{
+	size_t i = 0, j = 0;
+
+	while (i < old->n || j < new->n) {
+		const struct leaf *a = i < old->n ? &old->all[i] : NULL;
+		const struct leaf *b = j < new->n ? &new->all[j] : NULL;
+		const int order = a == NULL ? 1
+		    : b == NULL             ? -1
+					    : strcmp(a->path, b->path);
+
+		i += order <= 0;
+		j += order >= 0;
+		if (order < 0)
+			differs(ctx, a->path, a->value, NULL);
+		else if (order > 0)
+			differs(ctx, b->path, NULL, b->value);
+		else if (strcmp(a->value, b->value) != 0)
+			differs(ctx, a->path, a->value, b->value);
+	}
+}
+
+/*
+ * Call @p differs for each path, "transform.target_size.0", at which two texts have other
+ * values; @p old or @p new is NULL where one has none. Values are JSON. A text that is not
+ * JSON is one value. Reports; an exit status.
+ */
+static int
+compare_texts(const char *old_text, const char *new_text,
+    void (*differs)(void *ctx, const char *path, const char *old, const char *new),
+    void *ctx)
+{
+	struct leaves old = { 0 }, new = { 0 };
+	int status = EXIT_DONE;
+
+	read_leaves(old_text, &old);
+	read_leaves(new_text, &new);
+	if (old.failed || new.failed)
+		status = report_no_memory();
+	else
+		merge_leaves(&old, &new, differs, ctx);
+	leaves_free(&old);
+	leaves_free(&new);
+	return status;
+}
+
 /* ---- the comparison ---------------------------------------------------------------- */
 
 /* What was found so far. */
@@ -225,7 +377,7 @@ static int
 compare_fields(struct comparison *c, const char *part, const char *old, const char *new)
 {
 	c->part = part;
-	return jsonfields_compare(old, new, show_field, c);
+	return compare_texts(old, new, show_field, c);
 }
 
 static int

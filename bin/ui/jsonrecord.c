@@ -118,12 +118,21 @@ read_shape(const lc_value *list, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 }
 
 static lc_status
-read_data(struct jsonrecord *record, lc_dtype dtype, uint32_t ndim, const uint64_t *shape)
+read_tensor(struct jsonrecord *record)
 {
+	uint64_t shape[LC_MAX_NDIM];
+	uint32_t ndim = 0;
+	lc_dtype dtype;
+	lc_tensor tensor;
+	const char *name;
 	void *data;
 	size_t size;
-	lc_tensor tensor;
 	char bytes[SIZE_TEXT];
+
+	if (lc_value_as_str(member(record, "dtype"), &name, NULL) != LC_OK)
+		return lc__error(LC_INVALID, 0, "dtype is missing or no text");
+	return_if_error(lc_dtype_parse(name, &dtype));
+	return_if_error(read_shape(member(record, "shape"), &ndim, shape));
 
 	return_if_error(read_base64(member(record, "data"), "data", &data, &size));
 	return_if_error(lc__loaded_own(&record->part, data));
@@ -137,56 +146,32 @@ read_data(struct jsonrecord *record, lc_dtype dtype, uint32_t ndim, const uint64
 }
 
 static lc_status
-read_tensor(struct jsonrecord *record)
+read_record(const char *line, size_t size, struct jsonrecord *record)
 {
-	uint64_t shape[LC_MAX_NDIM];
-	uint32_t ndim = 0;
-	lc_dtype dtype;
-	const char *name;
+	const lc_value *format;
+	int64_t number;
 
-	if (lc_value_as_str(member(record, "dtype"), &name, NULL) != LC_OK)
-		return lc__error(LC_INVALID, 0, "dtype is missing or no text");
-	return_if_error(lc_dtype_parse(name, &dtype));
-	return_if_error(read_shape(member(record, "shape"), &ndim, shape));
-	return read_data(record, dtype, ndim, shape);
-}
+	return_if_error(
+	    lc__value_json_split(line, size, "value", &record->line, &record->part));
+	if (lc_value_kind(record->line.value) != LC_MAP)
+		return lc__error(LC_INVALID, 0, "not a JSON object");
 
-static lc_status
-read_value(struct jsonrecord *record)
-{
+	format = member(record, "format");
+	if (format != NULL &&
+	    (lc_value_as_integer(format, &number) != LC_OK || number < 1))
+		return lc__error(LC_INVALID, 0, "format is no number");
+	if (format != NULL && number > FORMAT)
+		return lc__error(LC_VERSION, 0, "format %lld is newer than this program",
+		    (long long)number);
+
+	return_if_error(read_id(record));
+	if (record->part.value == NULL)
+		return read_tensor(record);
 	if (member(record, "dtype") != NULL || member(record, "data") != NULL)
 		return lc__error(LC_INVALID, 0,
 		    "a record has either value or dtype, shape and data");
 	record->value = record->part.value;
 	return LC_OK;
-}
-
-static lc_status
-check_format(const struct jsonrecord *record)
-{
-	const lc_value *format = member(record, "format");
-	int64_t number;
-
-	if (format == NULL)
-		return LC_OK;
-	if (lc_value_as_integer(format, &number) != LC_OK || number < 1)
-		return lc__error(LC_INVALID, 0, "format is no number");
-	if (number > FORMAT)
-		return lc__error(LC_VERSION, 0, "format %lld is newer than this program",
-		    (long long)number);
-	return LC_OK;
-}
-
-static lc_status
-read_record(const char *line, size_t size, struct jsonrecord *record)
-{
-	return_if_error(
-	    lc__value_json_split(line, size, "value", &record->line, &record->part));
-	if (lc_value_kind(record->line.value) != LC_MAP)
-		return lc__error(LC_INVALID, 0, "not a JSON object");
-	return_if_error(check_format(record));
-	return_if_error(read_id(record));
-	return record->part.value ? read_value(record) : read_tensor(record);
 }
 
 lc_status
@@ -195,6 +180,137 @@ jsonrecord_read(const char *line, size_t size, struct jsonrecord *out)
 	struct jsonrecord record = { 0 };
 	const lc_status status = read_record(line, size, &record);
 
+	if (status == LC_OK)
+		*out = record;
+	else
+		jsonrecord_free(&record);
+	return status;
+}
+
+/* ---- objects of others ----------------------------------------------------------------- */
+
+/* True if the list has numbers and nothing else. *integers: all fit 64 bits with a sign. */
+static bool
+is_numbers(const lc_value *list, bool *integers)
+{
+	const size_t n = lc_value_kind(list) == LC_LIST ? lc_value_count(list) : 0;
+
+	*integers = true;
+	for (size_t i = 0; i < n; i++) {
+		const lc_value *item = lc_value_at(list, i);
+		int64_t number;
+
+		if (lc_value_kind(item) != LC_INTEGER && lc_value_kind(item) != LC_FLOAT)
+			return false;
+		if (lc_value_as_integer(item, &number) != LC_OK)
+			*integers = false;
+	}
+	return n > 0;
+}
+
+/* The numbers go to memory of @p loaded. */
+static lc_value *
+make_tensor(const lc_value *list, bool integers, struct lc__loaded *loaded)
+{
+	const uint64_t n = lc_value_count(list);
+	int64_t *whole = malloc((size_t)n * sizeof(*whole));
+	double *real = (double *)(void *)whole;
+	lc_tensor tensor;
+
+	if (lc__loaded_own(loaded, whole) != LC_OK || whole == NULL)
+		return NULL;
+	for (size_t i = 0; i < n; i++) {
+		const lc_value *item = lc_value_at(list, i);
+		uint64_t large = 0;
+		int64_t number;
+
+		if (integers && lc_value_as_integer(item, &whole[i]) != LC_OK)
+			return NULL;
+		if (integers || lc_value_as_float(item, &real[i]) == LC_OK)
+			continue;
+		if (lc_value_as_integer(item, &number) == LC_OK)
+			real[i] = (double)number;
+		else
+			real[i] = lc_value_as_unsigned(item, &large) == LC_OK
+			    ? (double)large
+			    : 0;
+	}
+	if (lc_tensor_init(&tensor, integers ? LC_I64 : LC_F64, 1, &n, whole) != LC_OK)
+		return NULL;
+	return lc_value_tensor(&tensor);
+}
+
+static lc_value *
+convert(const lc_value *value, struct lc__loaded *loaded)
+{
+	const bool map = lc_value_kind(value) == LC_MAP;
+	lc_value *out;
+	bool integers;
+
+	if (is_numbers(value, &integers))
+		return make_tensor(value, integers, loaded);
+	if (!map && lc_value_kind(value) != LC_LIST)
+		return lc_value_copy(value);
+	out = map ? lc_value_map() : lc_value_list();
+	for (size_t i = 0; out != NULL && i < lc_value_count(value); i++) {
+		lc_value *child = convert(lc_value_at(value, i), loaded);
+
+		if (map)
+			lc_value_set(out, lc_value_name(value, i), child);
+		else
+			lc_value_append(out, child);
+	}
+	return out;
+}
+
+/* Of two members with one name the last one counts. */
+static lc_status
+find_id(struct jsonrecord *record, const char *field)
+{
+	const lc_value *object = record->line.value, *id = NULL;
+	const char *text;
+	char digits[24];
+	int64_t number;
+
+	for (size_t i = 0; i < lc_value_count(object); i++)
+		if (strcmp(lc_value_name(object, i), field) == 0)
+			id = lc_value_at(object, i);
+	if (id == NULL)
+		return lc__error(LC_INVALID, 0, "has no member '%s'", field);
+	if (lc_value_as_str(id, &text, &record->id.size) == LC_OK) {
+		record->id.data = text;
+	} else if (lc_value_as_integer(id, &number) == LC_OK) {
+		snprintf(digits, sizeof(digits), "%lld", (long long)number);
+		record->decoded_id = strdup(digits);
+		record->id = (lc_id){ record->decoded_id, strlen(digits) };
+		if (record->decoded_id == NULL)
+			return lc__no_memory(NULL);
+	} else {
+		return lc__error(LC_INVALID, 0, "'%s' is neither a string nor an integer",
+		    field);
+	}
+	if (record->id.size == 0 || record->id.size > LC_MAX_ID)
+		return lc__error(LC_INVALID, 0, "'%s' has %zu bytes, not 1 to %d", field,
+		    record->id.size, LC_MAX_ID);
+	return LC_OK;
+}
+
+lc_status
+jsonrecord_read_any(const char *line, size_t size, const char *field,
+    struct jsonrecord *out)
+{
+	struct jsonrecord record = { 0 };
+	lc_status status = lc__value_json_read(line, size, NULL, NULL, &record.line);
+
+	if (status == LC_OK && lc_value_kind(record.line.value) != LC_MAP)
+		status = lc__error(LC_INVALID, 0, "not a JSON object");
+	if (status == LC_OK)
+		status = find_id(&record, field);
+	if (status == LC_OK) {
+		record.part.value = convert(record.line.value, &record.part);
+		record.value = record.part.value;
+		status = lc_value_check(record.value);
+	}
 	if (status == LC_OK)
 		*out = record;
 	else

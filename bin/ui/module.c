@@ -65,28 +65,21 @@ log_line(void *ctx, const char *line)
 	report_note("%s", line);
 }
 
-/* The writer's rank has been checked before any command runs. */
-static void
-set_ranks(lc_options *options)
-{
-	char why[OPT_TEXT_ROOM];
-
-	if (settings.rank != OPT_UNSET)
-		options->rank = (int)settings.rank;
-	if (!settings_writer_rank(&options->writer_rank, why, sizeof(why)))
-		options->writer_rank = LC_RANK_ANY;
-}
-
 static lc_status
 open_with(const char *root, const char *module_id, unsigned flags, lc_cache **out)
 {
+	char why[OPT_TEXT_ROOM];
 	lc_options options;
 
 	lc_options_init(&options);
 	options.flags = flags | (settings.force_fs ? LC_FORCE_FS : 0);
 	options.log = log_line;
 	options.lru_bytes = settings.lru_bytes;
-	set_ranks(&options);
+	if (settings.rank != OPT_UNSET)
+		options.rank = (int)settings.rank;
+	/* It has been checked before any command runs. */
+	if (!settings_writer_rank(&options.writer_rank, why, sizeof(why)))
+		options.writer_rank = LC_RANK_ANY;
 	if (!(flags & LC_RDONLY) && options.writer_rank != LC_RANK_ANY &&
 	    options.rank != options.writer_rank)
 		report_note("rank %d does not write, rank %d does: nothing is "
@@ -148,32 +141,17 @@ module_change(const char *module_id, lc_cache **out)
 }
 
 int
-module_open_if_there(const char *module_id, lc_cache **out)
-{
-	return module_open_if_there_in(settings.root, module_id, out);
-}
-
-int
-module_open_to_skip(const char *module_id, lc_cache **out)
-{
-	const lc_status status = open_with(settings.root, module_id, LC_RDONLY, out);
-
-	if (status != LC_OK)
-		*out = NULL;
-	return status == LC_OK || status == LC_NO_FILE || status == LC_NOT_MODULE
-	    ? EXIT_DONE
-	    : report_argument(status);
-}
-
-int
-module_open_if_there_in(const char *root, const char *module_id, lc_cache **out)
+module_open_if_there(const char *root, const char *module_id, bool made_next,
+    lc_cache **out)
 {
 	const lc_status status = open_with(root, module_id, LC_RDONLY, out);
 
-	if (status == LC_NO_FILE)
-		*out = NULL;
-	return status == LC_OK || status == LC_NO_FILE ? EXIT_DONE
-						       : report_argument(status);
+	if (status == LC_OK)
+		return EXIT_DONE;
+	*out = NULL;
+	if (status == LC_NO_FILE || (made_next && status == LC_NOT_MODULE))
+		return EXIT_DONE;
+	return report_argument(status);
 }
 
 int

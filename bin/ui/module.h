@@ -45,13 +45,14 @@ int module_change(const char *module_id, lc_cache **out);
 int module_open_in(const char *root, const char *module_id, unsigned flags,
     lc_cache **out);
 
-/** As module_open(), but *out is NULL for a module that does not exist. */
-int module_open_if_there(const char *module_id, lc_cache **out);
-
-/** As module_open_if_there(), before the module is made: an empty file that a command left,
- *  killed as it made the module, is nothing either. What else it is, its maker says. */
-int module_open_to_skip(const char *module_id, lc_cache **out);
-int module_open_if_there_in(const char *root, const char *module_id, lc_cache **out);
+/**
+ * Open to read; *out is NULL for a module that does not exist. With @p made_next the caller
+ * makes the module afterwards, and *out is NULL also for what is not a module: it may be the
+ * empty file of a command that was killed as it made the module, and if it is not, making
+ * the module says so. Reports; an exit status.
+ */
+int module_open_if_there(const char *root, const char *module_id, bool made_next,
+    lc_cache **out);
 
 /** Report that the module does not exist, and one whose name is near; EXIT_NO. */
 int module_missing(const char *root, const char *module_id);
