@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/words.h"
-#include "cmd/migrate_report.h"
+#include "migrate/stage2.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
+#include "ui/json.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
@@ -79,12 +83,394 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
+/* ---- what it tells ------------------------------------------------------------------ */
+
+#define SECOND 1000000000ull
+#define LISTED 10 /* lines and findings, unless the output is JSON */
+
+static struct {
+	const struct lc__stage2 *how;
+	const char *what; /* "verify", NULL for migrating, which counts records */
+	bool terminal, shown;
+	uint64_t start, next;   /* ns: begun, time of the next line */
+	uint64_t before;        /* records of interrupted runs */
+	bool begun;             /* before is known */
+	uint64_t bad, findings; /* so many were listed, or would have been */
+} report;
+
+static uint64_t
+total_of(const struct lc__stage2_counts *counts)
+{
+	return counts->migrated + counts->enriched + counts->extracted + counts->skipped;
+}
+
+/* ---- the line of progress ---------------------------------------------------------- */
+
+/* Signals are deferred until end_work(). @p what is the work that progress counts in bytes,
+ * "verify"; NULL for migrating, which counts records. */
+static void
+begin_work(const struct lc__stage2 *how, const char *what)
+{
+	report.how = how;
+	report.what = what;
+	report.bad = report.findings = 0;
+	report.terminal = isatty(STDERR_FILENO);
+	report.start = lc__clock_ns();
+	report.next = report.start + SECOND;
+	interrupt_defer(true);
+}
+
+static void
+clear_progress(void)
+{
+	if (report.shown)
+		fputs("\r\033[K", stderr);
+	report.shown = false;
+}
+
+static void
+end_work(void)
+{
+	clear_progress();
+	interrupt_defer(false);
+}
+
+/* Is a line due? */
+static bool
+is_due(void)
+{
+	const uint64_t now = lc__clock_ns();
+
+	if (settings.quiet || settings.progress == 0 ||
+	    (settings.progress != 1 && !report.terminal) || now < report.next)
+		return false;
+	report.next = now + (report.terminal ? SECOND / 8 : 5 * SECOND);
+	return true;
+}
+
+static void
+print_counts(FILE *out, const struct lc__stage2_counts *counts)
+{
+	const uint64_t total = total_of(counts), now = total - report.before;
+	const double seconds = (double)(lc__clock_ns() - report.start) / (double)SECOND;
+
+	fprintf(out,
+	    "progress: %" PRIu64 " migrated, %" PRIu64 " enriched, %" PRIu64
+	    " extracted, %" PRIu64 " skipped (total: %" PRIu64 ") rate=%.1f/s",
+	    counts->migrated, counts->enriched, counts->extracted, counts->skipped, total,
+	    seconds > 0 ? (double)now / seconds : 0);
+}
+
+static void
+end_line(void)
+{
+	report.shown = report.terminal;
+	if (!report.terminal)
+		fputc('\n', stderr);
+}
+
+static int
+on_progress(void *ctx, const struct lc__stage2_counts *counts, uint64_t done,
+    uint64_t total)
+{
+	char now[SIZE_TEXT], all[SIZE_TEXT];
+
+	(void)ctx;
+	if (!report.begun)
+		report.before = total_of(counts);
+	report.begun = true;
+	if (is_due()) {
+		clear_progress();
+		if (report.what != NULL)
+			fprintf(stderr, "%s: %s of %s", report.what,
+			    size_human((double)done, now, sizeof(now)),
+			    size_human((double)total, all, sizeof(all)));
+		else
+			print_counts(stderr, counts);
+		end_line();
+	}
+	return interrupt_pending();
+}
+
+static int
+on_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far)
+{
+	(void)ctx;
+	if (is_due()) {
+		clear_progress();
+		fprintf(stderr,
+		    "%s: %" PRIu64 " stored, %" PRIu64 " there, %" PRIu64 " failed",
+		    report.how->module[pass], so_far->stored, so_far->there,
+		    so_far->failed);
+		end_line();
+	}
+	return interrupt_pending();
+}
+
+/* ---- lines and records that something is wrong with --------------------------------- */
+
+static void
+on_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
+{
+	struct json json = { stdout, false };
+
+	(void)ctx;
+	clear_progress();
+	report.bad++;
+	if (!settings.json && report.bad > LISTED)
+		return;
+	if (!settings.json) {
+		report_error(EXIT_DATA, "%s:%" PRIu64 ":%" PRIu64 ": %s",
+		    report.how->file, number, column, why);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", report.how->file);
+	jw_count(&json, "line", number);
+	jw_count(&json, "column", column);
+	jw_text(&json, "bad", why);
+	jw_end_line(&json);
+}
+
+/* How many a list of ten leaves out. */
+static void
+show_more(uint64_t listed, const char *noun)
+{
+	char text[SIZE_TEXT];
+
+	if (!settings.json && listed > LISTED)
+		printf("... and %s more; --json lists all\n",
+		    count_human(listed - LISTED, noun, text, sizeof(text)));
+}
+
+static void
+on_warning(void *ctx, const char *text)
+{
+	(void)ctx;
+	clear_progress();
+	report_note("%s", text);
+}
+
+static void
+on_finding(void *ctx, uint64_t number, const char *id, const char *what)
+{
+	struct json json = { stdout, false };
+
+	(void)ctx;
+	clear_progress();
+	report.findings++;
+	if (!settings.json && report.findings > LISTED)
+		return;
+	if (!settings.json) {
+		printf("%s:%" PRIu64 ": %s%s%s\n", report.how->file, number, id,
+		    *id != '\0' ? ": " : "", what);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", report.how->file);
+	jw_count(&json, "line", number);
+	jw_text(&json, "image_id", id);
+	jw_text(&json, "finding", what);
+	jw_end_line(&json);
+}
+
+/* ---- the result ----------------------------------------------------------------------- */
+
+static bool
+has_encoder(int pass)
+{
+	return report.how->pass[pass] && report.how->encoder[pass] != NULL;
+}
+
+/* "2 bad lines, unchanged" */
+static void
+show_count(uint64_t count, const char *noun, const char *what)
+{
+	char text[SIZE_TEXT];
+
+	if (count > 0)
+		printf("%s, %s\n", count_human(count, noun, text, sizeof(text)), what);
+}
+
+static void
+show_text(const struct lc__stage2_done *done)
+{
+	const struct lc__stage2_counts *counts = &done->counts;
+	char text[SIZE_TEXT];
+
+	print_counts(stdout, counts);
+	putchar('\n');
+	show_count(counts->bad, "bad line",
+	    report.bad > LISTED
+		? "unchanged, the first ten of them listed; --json lists all"
+		: "unchanged");
+	show_count(counts->left, "line", "left to later runs, as --limit is reached");
+	show_count(done->restored, "tensor", "restored from the original lines");
+	show_count(counts->newer, "record", "of a newer version, unchanged");
+	show_count(counts->foreign, "record",
+	    report.how->force
+		? "with an image_id that was not of their image_path, replaced"
+		: "with an image_id that is not of their image_path, unchanged");
+	show_count(counts->shared, "record",
+	    "with a longer image_id, as simpler ones are those of others");
+	show_count(counts->extreme, "record", "with a ratio outside of 0.4 to 2.5");
+	if (done->rewritten)
+		printf("the original is %s\n", done->backup);
+
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const struct lc__filled *f = &done->filled[p];
+
+		if (has_encoder(p) && !report.how->dry_run)
+			printf("%s: %" PRIu64 " stored, %" PRIu64
+			       " of them again, %" PRIu64 " there, %" PRIu64 " failed\n",
+			    report.how->module[p], f->stored, f->wrong, f->there,
+			    f->failed);
+	}
+	if (!report.how->dry_run)
+		return;
+	printf("about %" PRIu64 " records need %s", done->needs.records,
+	    size_human((double)done->needs.lines, text, sizeof(text)));
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		if (done->needs.modules[p] > 0)
+			printf(", %s for %s",
+			    size_human((double)done->needs.modules[p], text,
+				sizeof(text)),
+			    report.how->module[p]);
+	putchar('\n');
+}
+
+static void
+show_json(const struct lc__stage2_done *done)
+{
+	const struct lc__stage2_counts *counts = &done->counts;
+	struct json json = { stdout, false };
+	char key[64];
+
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", report.how->file);
+	jw_count(&json, "migrated_new", counts->migrated);
+	jw_count(&json, "enriched", counts->enriched);
+	jw_count(&json, "extracted", counts->extracted);
+	jw_count(&json, "skipped", counts->skipped);
+	jw_count(&json, "total", done->total);
+	jw_count(&json, "bad", counts->bad);
+	jw_count(&json, "blank", counts->blank);
+	jw_count(&json, "newer", counts->newer);
+	jw_count(&json, "foreign_ids", counts->foreign);
+	jw_count(&json, "left", counts->left);
+	jw_count(&json, "restored", done->restored);
+	jw_count(&json, "longer_ids", counts->shared);
+	jw_count(&json, "extreme_ratios", counts->extreme);
+	jw_flag(&json, "resumed", done->resumed);
+	jw_flag(&json, "rewritten", done->rewritten);
+	if (*done->backup != '\0')
+		jw_text(&json, "backup", done->backup);
+	jw_open(&json, "encoders", '{');
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const struct lc__filled *f = &done->filled[p];
+
+		if (!has_encoder(p) || report.how->dry_run)
+			continue;
+		jw_open(&json, lc__stage2_passes[p], '{');
+		jw_text(&json, "module", report.how->module[p]);
+		jw_count(&json, "stored", f->stored);
+		jw_count(&json, "again", f->wrong);
+		jw_count(&json, "there", f->there);
+		jw_count(&json, "failed", f->failed);
+		jw_close(&json, '}');
+	}
+	jw_close(&json, '}');
+	jw_open(&json, "needs", '{');
+	jw_count(&json, "records", done->needs.records);
+	jw_count(&json, "lines_bytes", done->needs.lines);
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		snprintf(key, sizeof(key), "%s_bytes", lc__stage2_passes[p]);
+		jw_count(&json, key, done->needs.modules[p]);
+	}
+	jw_close(&json, '}');
+	jw_end_line(&json);
+}
+
+static void
+show_done(const struct lc__stage2_done *done)
+{
+	clear_progress();
+	if (settings.json)
+		show_json(done);
+	else if (!settings.quiet)
+		show_text(done);
+}
+
+static void
+show_verified(const struct lc__stage2_verified *v)
+{
+	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
+
+	clear_progress();
+	show_more(report.findings, "finding");
+	if (!settings.json) {
+		printf("%s: %s", report.how->file,
+		    count_human(v->records, "record", text, sizeof(text)));
+		for (int p = 0; p < LC__PASS_MODULES; p++)
+			if (v->asked[p])
+				printf(", %" PRIu64 " good in %s", v->tensors[p],
+				    report.how->module[p]);
+		printf("; %s", count_human(v->bad, "bad line", text, sizeof(text)));
+		printf(", %s\n", count_human(v->findings, "finding", text, sizeof(text)));
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", report.how->file);
+	jw_count(&json, "records", v->records);
+	jw_count(&json, "bad", v->bad);
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		if (v->asked[p])
+			jw_count(&json, lc__stage2_passes[p], v->tensors[p]);
+	jw_count(&json, "findings", v->findings);
+	jw_flag(&json, "ok", v->findings == 0);
+	jw_end_line(&json);
+}
+
+static void
+show_rolled(const struct lc__stage2_rolled *r)
+{
+	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
+
+	clear_progress();
+	show_more(report.findings, "finding");
+	if (settings.quiet && !settings.json)
+		return;
+	if (!settings.json) {
+		printf("%s: %s rolled back", report.how->file,
+		    count_human(r->back, "line", text, sizeof(text)));
+		printf(", %" PRIu64 " without an array, %" PRIu64
+		       " left as they are, %" PRIu64 " not of version 2\n",
+		    r->without, r->kept, r->other);
+		if (r->rewritten)
+			printf("the file as it was is %s\n", r->backup);
+		return;
+	}
+	jw_open(&json, NULL, '{');
+	jw_text(&json, "file", report.how->file);
+	jw_count(&json, "rolled_back", r->back);
+	jw_count(&json, "without_array", r->without);
+	jw_count(&json, "kept", r->kept);
+	jw_count(&json, "other", r->other);
+	jw_count(&json, "blank", r->blank);
+	jw_flag(&json, "rewritten", r->rewritten);
+	if (*r->backup != '\0')
+		jw_text(&json, "backup", r->backup);
+	jw_end_line(&json);
+}
+
+/* ---- options ---------------------------------------------------------------------- */
+
 static const char *const default_modules[LC__PASS_MODULES] = { "dinov3", "vae_latents",
 	"t5_hidden" };
 static const char *const default_expects[LC__PASS_MODULES] = { NULL, "f16[16,*,*]",
 	"f16[77,1024]" };
-
-/* ---- options --------------------------------------------------------------------------- */
 
 /* "vae=TEXT": the pass and its text. False after a message. */
 static bool
@@ -128,24 +514,19 @@ take_modules(struct lc__stage2 *how)
 	return true;
 }
 
+/* The encoders, and the passes that are asked for, else all that can be done; a verification,
+ * which --repair ends with, chooses itself. */
 static bool
-take_encoders(struct lc__stage2 *how)
+take_passes(struct lc__stage2 *how)
 {
 	for (size_t i = 0; i < encoders.count; i++) {
 		const char *command;
 		unsigned pass;
+
 		if (!split("encoder", encoders.items[i], &pass, &command))
 			return false;
 		how->encoder[pass] = command;
 	}
-	return true;
-}
-
-/* What is asked for, else all that can be done; a verification, which --repair ends with,
- * chooses itself. */
-static bool
-take_passes(struct lc__stage2 *how)
-{
 	for (size_t i = 0; i < passes.count; i++) {
 		unsigned pass;
 		if (lc__word_parse("pass", lc__stage2_passes, passes.items[i], &pass) !=
@@ -234,7 +615,7 @@ producer_line(void *ctx, unsigned child, const char *text)
 	if (!settings.verbose)
 		return;
 	snprintf(line, sizeof(line), "producer %u: %s", child, text);
-	migrate_report_warning(NULL, line);
+	on_warning(NULL, line);
 }
 
 static struct lc__stage2
@@ -251,9 +632,9 @@ make_how(const char *file)
 			.frame_max = (uint64_t)1 << 30, .isolate = true,
 			.line = producer_line,
 		},
-		.bad = migrate_report_bad, .warn = migrate_report_warning,
-		.finding = migrate_report_finding, .step = migrate_report_progress,
-		.filling = migrate_report_filling,
+		.bad = on_bad, .warn = on_warning,
+		.finding = on_finding, .step = on_progress,
+		.filling = on_filling,
 	};
 }
 
@@ -271,10 +652,10 @@ verify_stage2(const struct lc__stage2 *how)
 	struct lc__stage2_verified verified;
 	const lc_status status = lc__stage2_verify(how, &verified);
 
-	migrate_report_end();
+	end_work();
 	if (status != LC_OK)
 		return stopped(status);
-	migrate_report_verified(&verified);
+	show_verified(&verified);
 	return verified.findings > 0 ? EXIT_NO : EXIT_DONE;
 }
 
@@ -285,11 +666,11 @@ migrate_stage2_file(const struct lc__stage2 *how)
 	lc_status status = lc__stage2_run(how, &done);
 	int result = EXIT_DONE;
 
-	migrate_report_end();
+	end_work();
 	if (status != LC_OK)
 		result = stopped(status);
 	if (status == LC_OK || status == LC_CANCELLED || status == LC_FAILED)
-		migrate_report_done(&done);
+		show_done(&done);
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		if (done.filled[p].failed > 0)
 			result = report_worse(result, EXIT_NO);
@@ -299,49 +680,17 @@ migrate_stage2_file(const struct lc__stage2 *how)
 	return result;
 }
 
-/* Repair, then verify: the verification lists what is still wrong. */
-static int
-repair_stage2(struct lc__stage2 *how)
-{
-	const int result = migrate_stage2_file(how);
-
-	if (result != EXIT_DONE && result != EXIT_NO && result != EXIT_DATA)
-		return result;
-	for (int p = 0; p < LC__PASSES && !how->named; p++)
-		how->pass[p] = true;
-	interrupt_resume(INTERRUPT_AGAIN);
-	migrate_report_begin(how, "verify");
-	return report_worse(result, verify_stage2(how));
-}
-
 static int
 rollback_stage2(const struct lc__stage2 *how)
 {
 	struct lc__stage2_rolled rolled;
 	const lc_status status = lc__stage2_rollback(how, &rolled);
 
-	migrate_report_end();
+	end_work();
 	if (status != LC_OK)
 		return stopped(status);
-	migrate_report_rolled(&rolled);
+	show_rolled(&rolled);
 	return rolled.without > 0 || rolled.kept > 0 ? EXIT_NO : EXIT_DONE;
-}
-
-/* At most one of these, and --limit with none. */
-static bool
-take_modes(void)
-{
-	const int modes = verify + repair + rollback;
-
-	if (modes > 1)
-		report_usage("--verify, --repair and --rollback exclude one another");
-	else if (modes > 0 && limit > 0)
-		report_usage("--limit is for migrating alone");
-	else if (repair && dry_run)
-		report_usage("--repair has no --dry-run; --verify shows what is wrong");
-	else
-		return true;
-	return false;
 }
 
 static int
@@ -349,21 +698,41 @@ run_migrate_stage2(int argc, char **argv)
 {
 	uint64_t dims[LC_MAX_NDIM];
 	struct lc__stage2 how = make_how(argv[0]);
+	const int modes = verify + repair + rollback;
+	int status;
 
 	(void)argc;
 	if (out_dir == NULL)
 		return report_usage("stage2 needs --out DIR");
-	if (!take_modes() || !take_modules(&how) || !take_encoders(&how) ||
-	    !take_passes(&how) || !take_array(&how, dims) || !take_expects(&how))
+	if (modes > 1)
+		return report_usage(
+		    "--verify, --repair and --rollback exclude one another");
+	if (modes > 0 && limit > 0)
+		return report_usage("--limit is for migrating alone");
+	if (repair && dry_run)
+		return report_usage(
+		    "--repair has no --dry-run; --verify shows what is wrong");
+	if (!take_modules(&how) || !take_passes(&how) || !take_array(&how, dims) ||
+	    !take_expects(&how))
 		return EXIT_USAGE;
+
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
-	migrate_report_begin(&how, verify ? "verify" : rollback ? "rollback" : NULL);
+	begin_work(&how, verify ? "verify" : rollback ? "rollback" : NULL);
 	if (verify)
 		return verify_stage2(&how);
-	if (repair)
-		return repair_stage2(&how);
-	return rollback ? rollback_stage2(&how) : migrate_stage2_file(&how);
+	if (rollback)
+		return rollback_stage2(&how);
+	status = migrate_stage2_file(&how);
+	if (!repair || (status != EXIT_DONE && status != EXIT_NO && status != EXIT_DATA))
+		return status;
+
+	/* After a repair, list what is still wrong. */
+	for (int p = 0; p < LC__PASSES && !how.named; p++)
+		how.pass[p] = true;
+	interrupt_resume(INTERRUPT_AGAIN);
+	begin_work(&how, "verify");
+	return report_worse(status, verify_stage2(&how));
 }
 
 static const struct command migrate_stage2 = {
