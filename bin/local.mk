@@ -14,16 +14,15 @@ libcachex_a_SOURCES = \
 	bin/build/frame_team.c bin/build/frames.c bin/build/infile.c bin/build/ingest.c \
 	bin/build/publish.c bin/build/recipe.c bin/build/sample.c bin/build/samples.c \
 	bin/build/scan.c bin/build/space.c bin/build/store.c bin/build/tree.c \
-	bin/cmd/buckets_sizes.c bin/cmd/build_metrics.c bin/cmd/build_report.c \
-	bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c bin/cmd/cmd_build.c \
-	bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c bin/cmd/cmd_complete.c \
-	bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c bin/cmd/cmd_dump.c \
-	bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c bin/cmd/cmd_get.c \
-	bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c bin/cmd/cmd_load.c \
-	bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c \
-	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c \
-	bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c \
-	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
+	bin/cmd/buckets_sizes.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
+	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
+	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
+	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
+	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
+	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c \
+	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
+	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
+	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
 	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/fill_ids.c \
 	bin/cmd/fill_report.c bin/cmd/import_containers.c bin/cmd/import_files.c \

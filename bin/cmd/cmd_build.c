@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/fileio.h"
 #include "build/ingest.h"
-#include "cmd/build_metrics.h"
-#include "cmd/build_report.h"
 #include "format/summary.h"
+#include "labels/reject.h"
 #include "order/parts.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
+#include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -280,52 +283,38 @@ fill_limit(const char *const *text, const char *name, struct lc__limit *out)
 	return EXIT_DONE;
 }
 
-/* WAREHOUSE_THRESHOLDS=fail|warn */
-static int
-fill_mode(bool *warn)
-{
-	const char *text = getenv("WAREHOUSE_THRESHOLDS");
-
-	*warn = thresholds == 1;
-	if (is_given(&thresholds) || text == NULL || *text == '\0')
-		return EXIT_DONE;
-	*warn = strcmp(text, "warn") == 0;
-	if (!*warn && strcmp(text, "fail") != 0)
-		return report_usage("WAREHOUSE_THRESHOLDS: '%s' is none of fail|warn",
-		    text);
-	return EXIT_DONE;
-}
-
-/* WAREHOUSE_CLEAR=1 */
-static int
-fill_clear(bool *out)
-{
-	const char *text = getenv("WAREHOUSE_CLEAR");
-
-	*out = clear;
-	if (is_given(&clear) || text == NULL || *text == '\0')
-		return EXIT_DONE;
-	*out = strcmp(text, "1") == 0;
-	if (!*out && strcmp(text, "0") != 0)
-		return report_usage("WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)", text);
-	return EXIT_DONE;
-}
-
+/* The limits, and the options whose variables have names of their own. */
 static int
 fill_limits(struct lc__ingest *in)
 {
 	struct lc__thresholds *limits = &in->thresholds;
+	const char *text;
 	int status = fill_limit(&max_invalid, "INVALID", &limits->invalid);
 
 	if (status == EXIT_DONE)
 		status = fill_limit(&max_missing, "MISSING", &limits->missing);
 	if (status == EXIT_DONE)
 		status = fill_limit(&max_empty, "EMPTY", &limits->empty);
-	if (status == EXIT_DONE)
-		status = fill_mode(&limits->warn);
-	if (status == EXIT_DONE)
-		status = fill_clear(&in->clear);
-	return status;
+	if (status != EXIT_DONE)
+		return status;
+
+	limits->warn = thresholds == 1;
+	text = getenv("WAREHOUSE_THRESHOLDS");
+	if (!is_given(&thresholds) && text != NULL && *text != '\0') {
+		limits->warn = strcmp(text, "warn") == 0;
+		if (!limits->warn && strcmp(text, "fail") != 0)
+			return report_usage(
+			    "WAREHOUSE_THRESHOLDS: '%s' is none of fail|warn", text);
+	}
+	in->clear = clear;
+	text = getenv("WAREHOUSE_CLEAR");
+	if (!is_given(&clear) && text != NULL && *text != '\0') {
+		in->clear = strcmp(text, "1") == 0;
+		if (!in->clear && strcmp(text, "0") != 0)
+			return report_usage(
+			    "WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)", text);
+	}
+	return EXIT_DONE;
 }
 
 static int
@@ -372,18 +361,6 @@ fill_transform(struct lc__transform *transform)
 	return EXIT_DONE;
 }
 
-/* As it was given, without slashes at the end. */
-static char *
-root_text(const char *dataset)
-{
-	char *text = strdup(dataset_root != NULL ? dataset_root : dataset);
-	size_t n = text != NULL ? strlen(text) : 0;
-
-	while (n > 1 && text[n - 1] == '/')
-		text[--n] = '\0';
-	return text;
-}
-
 static int
 fill_recipe(struct lc__recipe *recipe)
 {
@@ -421,16 +398,479 @@ fill_recipe(struct lc__recipe *recipe)
 	return fill_transform(&recipe->transform);
 }
 
+/* ---- the metrics: a file that node_exporter's textfile collector reads ------------ */
+
+#define SECOND UINT64_C(1000000000)
+#define INTERVAL (10 * SECOND)
+
+static struct {
+	const char *path;      /* NULL: no metrics */
+	const char *warehouse; /* the label of all */
+	uint64_t next;         /* ns: when the file is due */
+} metrics;
+
+static void
+head(FILE *out, const char *name, const char *type, const char *help)
+{
+	fprintf(out, "# HELP cachex_build_%s %s\n# TYPE cachex_build_%s %s\n", name, help,
+	    name, type);
+}
+
+/* name{warehouse="w",label="value"} */
+static void
+put_name(FILE *out, const char *name, const char *label, const char *value)
+{
+	fprintf(out, "cachex_build_%s{warehouse=\"", name);
+	/* Three characters are special in a label's value. */
+	for (const char *text = metrics.warehouse; *text != '\0'; text++) {
+		if (*text == '\\' || *text == '"' || *text == '\n')
+			putc('\\', out);
+		putc(*text == '\n' ? 'n' : *text, out);
+	}
+	if (label != NULL)
+		fprintf(out, "\",%s=\"%s", label, value);
+	fputs("\"} ", out);
+}
+
+static void
+put_count(FILE *out, const char *name, const char *label, const char *value,
+    uint64_t count)
+{
+	put_name(out, name, label, value);
+	fprintf(out, "%llu\n", (unsigned long long)count);
+}
+
+static void
+put_seconds(FILE *out, const char *name, const char *label, const char *value,
+    uint64_t ns)
+{
+	put_name(out, name, label, value);
+	/* A double would round seconds since 1970 in these digits. */
+	fprintf(out, "%llu.%09llu\n", (unsigned long long)(ns / SECOND),
+	    (unsigned long long)(ns % SECOND));
+}
+
+/* Replace the file; @p result is NULL while the build goes on. */
+static lc_status
+write_metrics(const struct lc__ingest_state *state,
+    const struct lc__ingest_result *result, bool success)
+{
+	struct lc__buf text = { 0 };
+	FILE *out = lc__buf_stream(&text);
+	lc_status status;
+
+	if (out == NULL)
+		return lc__no_memory(metrics.path);
+	head(out, "running", "gauge", "Whether the build goes on.");
+	put_count(out, "running", NULL, NULL, result == NULL);
+	head(out, "dataset_frames", "gauge", "Frames that the dataset has.");
+	put_count(out, "dataset_frames", NULL, NULL, state->frames);
+	head(out, "frames_total", "counter", "Frames looked at.");
+	put_count(out, "frames_total", NULL, NULL, state->frames_done);
+	head(out, "samples_total", "counter", "Frames that are samples.");
+	put_count(out, "samples_total", NULL, NULL, state->samples);
+	head(out, "reused_total", "counter", "Frames that an earlier build had stored.");
+	put_count(out, "reused_total", NULL, NULL, state->reused);
+	head(out, "rejected_total", "counter", "Frames that are no samples.");
+	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
+		put_count(out, "rejected_total", "reason",
+		    lc__reject_name((enum lc__reject)i), state->rejected[i]);
+
+	head(out, "bytes_total", "counter", "Bytes moved.");
+	put_count(out, "bytes_total", "kind", "read", state->bytes_read);
+	put_count(out, "bytes_total", "kind", "stored", state->bytes_stored);
+	put_count(out, "bytes_total", "kind", "exported", state->bytes_exported);
+	head(out, "seconds_total", "counter",
+	    "Time spent in each phase, of all threads.");
+	for (int i = 0; i < LC__PHASES; i++)
+		put_seconds(out, "seconds_total", "phase",
+		    lc__phase_name((enum lc__phase)i), state->ns[i]);
+	head(out, "wall_seconds", "gauge", "Time since the build began.");
+	put_seconds(out, "wall_seconds", NULL, NULL, state->wall_ns);
+
+	if (result != NULL) {
+		head(out, "shards", "gauge", "Shards of the version.");
+		put_count(out, "shards", NULL, NULL, result->shards);
+		head(out, "shards_reused", "gauge",
+		    "Shards taken from an older version.");
+		put_count(out, "shards_reused", NULL, NULL, result->shards_reused);
+		head(out, "shard_bytes", "gauge", "Bytes of all shards.");
+		put_count(out, "shard_bytes", NULL, NULL, result->bytes);
+		head(out, "success", "gauge", "Whether the build did what it was to do.");
+		put_count(out, "success", NULL, NULL, success);
+		head(out, "end_timestamp_seconds", "gauge", "When it ended, since 1970.");
+		put_seconds(out, "end_timestamp_seconds", NULL, NULL,
+		    lc__clock_wall_ms() * 1000000);
+	}
+	status = lc__buf_stream_end(out, &text)
+	    ? lc__write_file_atomic(metrics.path, text.data, text.size)
+	    : lc__no_memory(metrics.path);
+	lc__buf_free(&text);
+	return status;
+}
+
+static int
+metrics_begin(const char *warehouse)
+{
+	const struct lc__ingest_state nothing = { .frames = 0 };
+	lc_status status = LC_OK;
+
+	metrics.path = metrics_file;
+	metrics.warehouse = warehouse;
+	metrics.next = lc__clock_coarse_ns() + INTERVAL;
+	if (metrics.path != NULL)
+		status = write_metrics(&nothing, NULL, false);
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+/* Replace the file, some times a minute. */
+static void
+metrics_progress(const struct lc__ingest_state *state)
+{
+	if (metrics.path == NULL || lc__clock_coarse_ns() < metrics.next)
+		return;
+	metrics.next = lc__clock_coarse_ns() + INTERVAL;
+	/* A failure is reported at the end, if writing still fails then. */
+	if (write_metrics(state, NULL, false) != LC_OK)
+		metrics.next += INTERVAL;
+}
+
+static int
+metrics_end(const struct lc__ingest_result *result, bool success)
+{
+	const lc_status status = metrics.path != NULL
+	    ? write_metrics(&result->state, result, success)
+	    : LC_OK;
+
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
+/* ---- the table --------------------------------------------------------------------- */
+
+/* "  frames      1234" */
+static void
+print_count(const char *name, uint64_t count)
+{
+	printf("  %-18s%12llu", name, (unsigned long long)count);
+}
+
+static void
+print_count_line(const char *name, uint64_t count)
+{
+	print_count(name, count);
+	putchar('\n');
+}
+
+/* A count that is only worth a line if there is any. */
+static void
+print_some(const char *name, uint64_t count)
+{
+	if (count > 0)
+		print_count_line(name, count);
+}
+
+static void
+print_frames(const struct lc__ingest_result *result)
+{
+	const struct lc__ingest_state *state = &result->state;
+	char name[40];
+
+	print_count_line("frames", state->frames);
+	print_count("samples", state->samples);
+	if (state->reused > 0)
+		printf("  (%llu frames as they were stored before)",
+		    (unsigned long long)state->reused);
+	putchar('\n');
+	print_some("  16 bits made 8", state->reduced);
+	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
+		snprintf(name, sizeof(name), "  %s", lc__reject_name((enum lc__reject)i));
+		print_some(name, state->rejected[i]);
+	}
+	print_some("gone since then", result->forgotten);
+}
+
+/* What a phase's work is counted in, for its rate by a thread's second. */
+static void
+print_rate(const struct lc__ingest_state *state, enum lc__phase phase, double seconds)
+{
+	const uint64_t done[LC__PHASES] = {
+		[LC__PHASE_READ] = state->bytes_read,
+		[LC__PHASE_STORE] = state->bytes_stored,
+		[LC__PHASE_EXPORT] = state->bytes_exported,
+	};
+	char bytes[SIZE_TEXT];
+
+	if (seconds <= 0)
+		return;
+	if (done[phase] > 0)
+		printf("  %10s/s",
+		    size_human((double)done[phase] / seconds, bytes, sizeof(bytes)));
+	else if (phase == LC__PHASE_SCAN || phase == LC__PHASE_LABEL)
+		printf("  %10.0f frames/s", (double)state->frames_done / seconds);
+	else if (phase == LC__PHASE_DECODE || phase == LC__PHASE_RESIZE)
+		printf("  %10.1f images/s",
+		    (double)(state->samples + state->rejected[LC__REJECT_NO_LABELS] -
+			state->reused) /
+			seconds);
+}
+
+static void
+print_phases(const struct lc__ingest_state *state)
+{
+	const double wall = (double)state->wall_ns / 1e9;
+	double all = 0;
+
+	for (int i = 0; i < LC__PHASES; i++)
+		all += (double)state->ns[i] / 1e9;
+	printf("  %s%-10s %9s %7s%s\n", report_bold(stdout), "phase", "seconds", "share",
+	    report_plain(stdout));
+	for (int i = 0; i < LC__PHASES; i++) {
+		const double seconds = (double)state->ns[i] / 1e9;
+		printf("  %-10s %9.2f %6.1f%%", lc__phase_name((enum lc__phase)i),
+		    seconds, all > 0 ? 100 * seconds / all : 0);
+		print_rate(state, (enum lc__phase)i, seconds);
+		putchar('\n');
+	}
+	printf("  %-10s %9.2f %8s", "wall", wall, "");
+	if (wall > 0)
+		printf("  %10.1f frames/s", (double)state->frames_done / wall);
+	putchar('\n');
+}
+
+static void
+print_table(const struct lc__ingest_result *result)
+{
+	const struct lc__summary *summary = &result->summary;
+	char bytes[SIZE_TEXT];
+
+	if (result->version_dir != NULL)
+		printf("%s%s%s\n", report_bold(stdout), result->version_dir,
+		    report_plain(stdout));
+	else if (dry_run)
+		printf("nothing is written\n");
+	print_frames(result);
+	print_count_line("boxes", summary->boxes);
+	print_some("  cut at the edge", summary->clipped);
+	print_some("  dropped", summary->dropped);
+	print_some("  of other classes", summary->filtered);
+	if (summary->overflow_boxes > 0) {
+		print_count("  above the limit", summary->overflow_boxes);
+		printf("  (in %llu samples)\n",
+		    (unsigned long long)summary->overflow_samples);
+	}
+	if (result->version_dir != NULL) {
+		print_count("shards", result->shards);
+		printf("  %s", size_human((double)result->bytes, bytes, sizeof(bytes)));
+		if (result->shards_reused > 0)
+			printf(" (%llu as they were)",
+			    (unsigned long long)result->shards_reused);
+		putchar('\n');
+	}
+	print_phases(&result->state);
+}
+
+/* ---- the counts as members of a JSON object ----------------------------------------- */
+
+static void
+result_counts(struct json *json, const struct lc__ingest_state *state)
+{
+	jw_count(json, "frames", state->frames);
+	jw_count(json, "frames_done", state->frames_done);
+	jw_count(json, "samples", state->samples);
+	jw_count(json, "reused", state->reused);
+	jw_count(json, "reduced", state->reduced);
+	jw_open(json, "rejected", '{');
+	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
+		if (state->rejected[i] > 0)
+			jw_count(json, lc__reject_name((enum lc__reject)i),
+			    state->rejected[i]);
+	jw_close(json, '}');
+	jw_count(json, "bytes_read", state->bytes_read);
+	jw_count(json, "bytes_stored", state->bytes_stored);
+	jw_count(json, "bytes_exported", state->bytes_exported);
+}
+
+static void
+result_members(struct json *json, const struct lc__ingest_result *result)
+{
+	const struct lc__ingest_state *state = &result->state;
+	const struct lc__summary *summary = &result->summary;
+	const struct lc__counts *totals = &summary->totals;
+
+	if (result->version_dir != NULL)
+		jw_text(json, "version_dir", result->version_dir);
+	jw_text(json, "version", result->version);
+	jw_text(json, "fingerprint", result->fingerprint);
+	jw_flag(json, "up_to_date", result->up_to_date);
+	result_counts(json, state);
+	jw_open(json, "totals", '{');
+	jw_count(json, "total", totals->total);
+	jw_count(json, "non_empty", totals->non_empty);
+	jw_count(json, "empty", totals->empty);
+	jw_count(json, "missing_image", totals->missing_image);
+	jw_count(json, "missing_file", totals->missing_file);
+	jw_count(json, "invalid", totals->invalid);
+	jw_close(json, '}');
+	jw_count(json, "boxes", summary->boxes);
+	jw_count(json, "clipped", summary->clipped);
+	jw_count(json, "dropped", summary->dropped);
+	jw_count(json, "filtered", summary->filtered);
+	jw_count(json, "overflow_boxes", summary->overflow_boxes);
+	jw_count(json, "overflow_samples", summary->overflow_samples);
+	jw_open(json, "ignored", '{');
+	for (size_t i = 0; lc__images_ignored_ending(i) != NULL; i++)
+		if (result->ignored.by_ending[i] > 0)
+			jw_count(json, lc__images_ignored_ending(i) + 1,
+			    result->ignored.by_ending[i]);
+	jw_close(json, '}');
+	jw_count(json, "forgotten", result->forgotten);
+	jw_count(json, "shards", result->shards);
+	jw_count(json, "shards_reused", result->shards_reused);
+	jw_count(json, "bytes", result->bytes);
+	jw_real(json, "wall_seconds", (double)state->wall_ns / 1e9);
+	jw_open(json, "thread_seconds", '{');
+	for (int i = 0; i < LC__PHASES; i++)
+		jw_real(json, lc__phase_name((enum lc__phase)i),
+		    (double)state->ns[i] / 1e9);
+	jw_close(json, '}');
+}
+
+/* ---- while it runs: progress, the trace, the metrics -------------------------------- */
+
+/* Frames that are named on standard error; all are in rejected.jsonl. */
+#define NAMED 10
+
+static struct {
+	uint64_t named, unnamed; /* frames that are no samples */
+	enum lc__phase phase;    /* of the last step */
+} watch;
+
+static int
+step(void *ctx, const struct lc__ingest_state *state)
+{
+	struct json json;
+
+	(void)ctx;
+	if (state->phase != watch.phase)
+		progress_phase(NULL, lc__phase_name(state->phase));
+	watch.phase = state->phase;
+	if (trace_is_due()) {
+		json = trace_event("progress");
+		jw_text(&json, "phase", lc__phase_name(state->phase));
+		result_counts(&json, state);
+		trace_event_end(&json);
+	}
+	metrics_progress(state);
+	if (state->phase == LC__PHASE_EXPORT)
+		return progress_step(NULL, state->bytes_exported, state->bytes_to_export);
+	progress_items(state->frames_done, state->frames);
+	return progress_step(NULL, state->bytes_read, 0);
+}
+
+/* Frames without boxes are nothing to warn of. */
+static void
+rejected(void *ctx, const struct lc__frame *frame, enum lc__reject reason,
+    const char *detail)
+{
+	const char *name = lc__reject_name(reason);
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_on()) {
+		json = trace_event("rejected");
+		jw_text(&json, "run", frame->run);
+		jw_text(&json, "name", frame->name);
+		jw_text(&json, "reason", name);
+		jw_text(&json, "detail", detail);
+		trace_event_end(&json);
+	}
+	if (reason == LC__REJECT_NO_LABELS)
+		return;
+	if (watch.named >= NAMED) {
+		watch.unnamed++;
+		return;
+	}
+	watch.named++;
+	report_note("%s: %s", name, detail);
+}
+
+static void
+warn(void *ctx, const char *text)
+{
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_on()) {
+		json = trace_event("warning");
+		jw_text(&json, "text", text);
+		trace_event_end(&json);
+	}
+	report_note("warning: %s", text);
+}
+
+static const struct lc__ingest_watch build_watch = { NULL, step, rejected, warn };
+
+/* ---- the result ---------------------------------------------------------------------- */
+
+/* Show what lc__ingest_run() did; lc_last_error() is its error. Counts are shown also where a
+ * limit is exceeded: they say why. Reports; an exit status. */
+static int
+show_result(lc_status status, const struct lc__ingest_result *result)
+{
+	char samples[SIZE_TEXT], shards[SIZE_TEXT];
+	struct json json = { stdout, false };
+
+	if (watch.unnamed > 0 && result->version_dir != NULL)
+		report_note("and %llu more: see %s/rejected.jsonl",
+		    (unsigned long long)watch.unnamed, result->version_dir);
+	else if (watch.unnamed > 0 && result->rejected_list != NULL)
+		report_note("and %llu more: see %s", (unsigned long long)watch.unnamed,
+		    result->rejected_list);
+	else if (watch.unnamed > 0)
+		report_note("and %llu more", (unsigned long long)watch.unnamed);
+
+	if (settings.json && (status == LC_OK || status == LC_FAILED)) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "status", lc_status_name(status));
+		jw_flag(&json, "dry_run", dry_run);
+		result_members(&json, result);
+		jw_end_line(&json);
+	} else if (!settings.quiet && status == LC_OK &&
+	    (result->up_to_date || result->limits_changed)) {
+		printf("%s: up to date, %s in %s%s\n", result->version_dir,
+		    count_human(result->state.samples, "sample", samples,
+			sizeof(samples)),
+		    count_human(result->shards, "shard", shards, sizeof(shards)),
+		    result->limits_changed ? "; its limits and sources are noted anew"
+					   : "");
+	} else if (!settings.quiet && status == LC_OK) {
+		print_table(result);
+	}
+	if (status == LC_OK)
+		return EXIT_DONE;
+	return status == LC_FAILED ? report_library(EXIT_NO) : report_status(status);
+}
+
 /* ---- the build --------------------------------------------------------------------- */
 
 static int
 build(const struct lc__ingest *in)
 {
 	struct lc__ingest_result result;
+	struct json json;
 	lc_status done;
 	lc_error error;
 	int status;
 
+	if (trace_is_on()) {
+		json = trace_event("begin");
+		jw_text(&json, "cachex", lc_version());
+		jw_count(&json, "time_ms", lc__clock_wall_ms());
+		jw_text(&json, "dataset", in->dataset);
+		jw_text(&json, "warehouse", in->warehouse);
+		trace_options(&json, options);
+		trace_event_end(&json);
+	}
 	if (in->dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
 	else if (in->clear)
@@ -440,9 +880,22 @@ build(const struct lc__ingest *in)
 	done = lc__ingest_run(in, &result);
 	error = *lc_last_error();
 	progress_end();
-	build_trace_end(&result, lc_status_name(done), done == LC_OK ? NULL : error.text);
-	status = build_report(done, in, &result);
-	status = report_worse(status, build_metrics_end(&result, done == LC_OK));
+	for (int i = 0; i < LC__PHASES && trace_is_on(); i++) {
+		json = trace_event("phase");
+		jw_text(&json, "phase", lc__phase_name((enum lc__phase)i));
+		jw_real(&json, "thread_seconds", (double)result.state.ns[i] / SECOND);
+		trace_event_end(&json);
+	}
+	if (trace_is_on()) {
+		json = trace_event("end");
+		jw_text(&json, "status", lc_status_name(done));
+		if (done != LC_OK)
+			jw_text(&json, "error", error.text);
+		result_members(&json, &result);
+		trace_event_end(&json);
+	}
+	status = show_result(done, &result);
+	status = report_worse(status, metrics_end(&result, done == LC_OK));
 	lc__ingest_result_free(&result);
 	return status;
 }
@@ -463,10 +916,12 @@ run_build(int argc, char **argv)
 		.dry_run = dry_run,
 	};
 	struct lc__class_map class_map = { .n = 0 };
-	char *root = root_text(argv[0]);
+	char *root = strdup(dataset_root != NULL ? dataset_root : argv[0]);
 	int status;
 
 	(void)argc;
+	for (size_t n = root != NULL ? strlen(root) : 0; n > 1 && root[n - 1] == '/';)
+		root[--n] = '\0';
 	lc__recipe_init(&recipe);
 	recipe.dataset_root = root != NULL ? root : argv[0];
 	in.threads = threads < 1024 ? (unsigned)threads : 1024;
@@ -483,11 +938,9 @@ run_build(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = trace_open(trace_file);
 	if (status == EXIT_DONE)
-		status = build_metrics_begin(metrics_file, argv[1]);
-	if (status == EXIT_DONE) {
-		build_trace_begin(argv[0], argv[1], options);
+		status = metrics_begin(argv[1]);
+	if (status == EXIT_DONE)
 		status = build(&in);
-	}
 	status = report_worse(status, trace_close());
 	lc__class_map_free(&class_map);
 	free(root);
