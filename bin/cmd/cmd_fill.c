@@ -1,21 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex fill: what a module lacks, made by producers from a list of ids or from shards. */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/fd.h"
 #include "base/fileio.h"
-#include "cmd/fill_ids.h"
-#include "cmd/fill_report.h"
+#include "base/json_scan.h"
+#include "base/lines.h"
+#include "fill/inputs.h"
 #include "ui/command.h"
+#include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "ui/size.h"
 #include "ui/trace.h"
 
 enum kind_choice { KIND_AUTO, KIND_JSONL, KIND_TEXT, KIND_FILES };
@@ -39,7 +49,7 @@ static uint64_t give_up = 10;
 static int isolate;
 static uint64_t frame_max = (uint64_t)1 << 30;
 static int kind;
-static struct linename naming;
+static const char *id_field, *id_pattern;
 static int skip_failed;
 static const char *failures_path;
 static const char *trace_path;
@@ -87,9 +97,9 @@ static struct opt options[] = {
 	    .most = UINT32_MAX, .help = "bytes of an answer, at most; default 1G" },
 	{ "", "kind", OPT_CHOICE, &kind, .value = "auto|jsonl|text|files",
 	    .help = "what a line of a shard is; auto: by the shard's name" },
-	{ "", "id-field", OPT_TEXT, &naming.field, .value = "NAME",
+	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
 	    .help = "cache_id of a JSONL line: this member of it" },
-	{ "", "id", OPT_TEXT, &naming.pattern, .value = "PATTERN",
+	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
 	{ "", "skip-failed", OPT_FLAG, &skip_failed,
 	    .help = "with --from, leave out what fails, for good" },
@@ -102,6 +112,335 @@ static struct opt options[] = {
 	MODULE_NO_CREATE,
 	{ .kind = OPT_END },
 };
+
+/* ---- what it tells meanwhile -------------------------------------------------------- */
+
+/* Failed items that are named on standard error; all are in the file. */
+#define NAMED 10
+
+static struct {
+	uint64_t total;          /* items, 0: not known */
+	uint64_t over;           /* of them */
+	uint64_t named, unnamed; /* failed items */
+} report;
+
+static void
+begin(const char *module)
+{
+	struct json json;
+
+	if (dry_run)
+		interrupt_resume(INTERRUPT_AGAIN);
+	progress_begin("fill");
+	if (!trace_is_on())
+		return;
+	json = trace_event("begin");
+	jw_text(&json, "cachex", lc_version());
+	jw_count(&json, "time_ms", lc__clock_wall_ms());
+	jw_text(&json, "module", module);
+	trace_options(&json, options);
+	trace_event_end(&json);
+}
+
+/* With -v what producers write to their standard error. */
+static void
+producer_line(void *ctx, unsigned child, const char *line)
+{
+	(void)ctx;
+	if (settings.verbose)
+		report_note("producer %u: %s", child, line);
+}
+
+static void
+on_batch(void *ctx, const struct lc__items *items)
+{
+	uint64_t failed = 0;
+	unsigned attempts = 0;
+	struct json json;
+
+	(void)ctx;
+	if (!trace_is_on())
+		return;
+	for (size_t i = 0; i < items->count; i++) {
+		failed += items->items[i].outcome == LC__ITEM_FAILED;
+		if (items->items[i].attempts > attempts)
+			attempts = items->items[i].attempts;
+	}
+	json = trace_event("batch");
+	jw_count(&json, "items", items->count);
+	jw_count(&json, "failed", failed);
+	jw_count(&json, "attempts", attempts);
+	trace_event_end(&json);
+}
+
+static void
+on_failed(void *ctx, const struct lc__item *item)
+{
+	const char *why = item->why != NULL ? item->why : "failed";
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_on()) {
+		json = trace_event("failed");
+		jw_id(&json, item->id);
+		jw_text(&json, "why", why);
+		jw_count(&json, "attempts", item->attempts);
+		trace_event_end(&json);
+	}
+	if (report.named >= NAMED) {
+		report.unnamed++;
+		return;
+	}
+	report.named++;
+	report_note("%s: %s", lc__quote_id(item->id.data, item->id.size), why);
+}
+
+static void
+on_stopped(void *ctx, const char *name, const char *why)
+{
+	struct json json;
+
+	(void)ctx;
+	report_error(EXIT_DATA, "%s stops: %s", name, why);
+	if (!trace_is_on())
+		return;
+	json = trace_event("stopped");
+	jw_text(&json, "input", name);
+	jw_text(&json, "why", why);
+	trace_event_end(&json);
+}
+
+static lc_status
+on_item(void *ctx, const struct lc__item *item)
+{
+	report.over++;
+	if (item->outcome == LC__ITEM_FAILED)
+		on_failed(ctx, item);
+	return LC_OK;
+}
+
+static void
+put_produced(struct json *json, const struct lc__produced *produced)
+{
+	jw_count(json, "batches", produced->batches);
+	jw_count(json, "started", produced->started);
+	jw_count(json, "died", produced->died);
+	jw_count(json, "timed_out", produced->timed_out);
+	jw_count(json, "garbage", produced->garbage);
+	jw_count(json, "retried", produced->retried);
+	jw_count(json, "sent_bytes", produced->sent_bytes);
+	jw_count(json, "received_bytes", produced->received_bytes);
+}
+
+static void
+put_filled(struct json *json, const struct lc__filled *filled)
+{
+	jw_count(json, "stored", filled->stored);
+	jw_count(json, "there", filled->there);
+	jw_count(json, "wrong", filled->wrong);
+	jw_count(json, "failed", filled->failed);
+	jw_count(json, "items", filled->items);
+	jw_count(json, "bytes", filled->bytes);
+	put_produced(json, &filled->produced);
+}
+
+static void
+put_inputs(struct json *json, const struct lc__inputs_filled *filled)
+{
+	jw_count(json, "stored", filled->stored);
+	jw_count(json, "failed", filled->failed);
+	jw_count(json, "bad", filled->bad);
+	jw_count(json, "items", filled->items);
+	jw_count(json, "recalled", filled->recalled);
+	jw_count(json, "chunks", filled->chunks);
+	jw_count(json, "bytes", filled->bytes);
+	jw_count(json, "inputs", filled->inputs);
+	jw_count(json, "finished", filled->finished);
+	jw_count(json, "stopped", filled->stopped);
+	jw_count(json, "left", filled->left);
+	jw_count(json, "shard_bytes", filled->shard_bytes);
+	jw_count(json, "shard_bytes_done", filled->shard_done);
+	put_produced(json, &filled->produced);
+}
+
+static lc_status
+show_progress(uint64_t done, uint64_t total)
+{
+	return progress_step(NULL, done, total) == 0
+	    ? LC_OK
+	    : lc__error(LC_CANCELLED, 0, "stopped");
+}
+
+static lc_status
+on_progress(void *ctx, const struct lc__filled *so_far)
+{
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_due()) {
+		json = trace_event("progress");
+		put_filled(&json, so_far);
+		trace_event_end(&json);
+	}
+	progress_items(report.over, report.total);
+	progress_rate("records", so_far->stored);
+	return show_progress(so_far->bytes, 0);
+}
+
+static lc_status
+on_inputs_progress(void *ctx, const struct lc__inputs_filled *so_far)
+{
+	struct json json;
+
+	(void)ctx;
+	if (trace_is_due()) {
+		json = trace_event("progress");
+		put_inputs(&json, so_far);
+		trace_event_end(&json);
+	}
+	progress_rate("records", so_far->stored);
+	return show_progress(so_far->shard_done - so_far->shard_before,
+	    so_far->shard_bytes - so_far->shard_before);
+}
+
+/* ---- the result --------------------------------------------------------------------- */
+
+/* "; 512 MiB in 3.2 s, 3125 records/s" */
+static void
+print_rate(uint64_t bytes, uint64_t records, double seconds)
+{
+	char size[SIZE_TEXT];
+
+	printf("; %s in %.1f s, %.0f records/s\n",
+	    size_human((double)bytes, size, sizeof(size)), seconds,
+	    seconds > 0 ? (double)records / seconds : 0);
+}
+
+static void
+show_filled(const struct lc__filled *filled, double seconds)
+{
+	const unsigned long long stored = filled->stored, there = filled->there,
+				 wrong = filled->wrong, failed = filled->failed;
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		put_filled(&json, filled);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+	} else if (!settings.quiet && dry_run) {
+		printf("%llu missing, %llu there, %llu wrong\n",
+		    (unsigned long long)(filled->items - filled->there - filled->wrong),
+		    there, wrong);
+	} else if (!settings.quiet) {
+		printf("%llu stored, %llu there, %llu wrong, %llu failed", stored, there,
+		    wrong, failed);
+		print_rate(filled->bytes, filled->stored, seconds);
+	}
+}
+
+static void
+show_inputs(const struct lc__inputs_filled *filled, double seconds)
+{
+	const uint64_t over = filled->finished + filled->stopped + filled->left;
+	char inputs[SIZE_TEXT];
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		put_inputs(&json, filled);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+	} else if (!settings.quiet && dry_run) {
+		printf("%llu missing, %llu bad; %llu of %llu inputs finished\n",
+		    (unsigned long long)filled->items, (unsigned long long)filled->bad,
+		    (unsigned long long)filled->finished,
+		    (unsigned long long)filled->inputs);
+	} else if (!settings.quiet) {
+		printf("%llu stored, %llu failed, %llu bad",
+		    (unsigned long long)filled->stored,
+		    (unsigned long long)filled->failed, (unsigned long long)filled->bad);
+		print_rate(filled->bytes, filled->stored, seconds);
+		printf("%s: %llu finished, %llu stopped, %llu left to others",
+		    count_human(filled->inputs, "input", inputs, sizeof(inputs)),
+		    (unsigned long long)filled->finished,
+		    (unsigned long long)filled->stopped,
+		    (unsigned long long)filled->left);
+		if (over < filled->inputs)
+			printf(", %llu to go on with",
+			    (unsigned long long)(filled->inputs - over));
+		putchar('\n');
+	}
+}
+
+static void
+report_unnamed(void)
+{
+	if (report.unnamed > 0 && failures_path != NULL)
+		report_note("and %llu more: see %s", (unsigned long long)report.unnamed,
+		    failures_path);
+	else if (report.unnamed > 0)
+		report_note("and %llu more", (unsigned long long)report.unnamed);
+}
+
+/* What stopped it all. A shard that is another one by now is bad input. */
+static int
+report_failure(lc_status status)
+{
+	return status == LC_STALE ? report_library(EXIT_DATA) : report_status(status);
+}
+
+static void
+begin_end(struct json *json, lc_status status, const lc_error *error)
+{
+	*json = trace_event("end");
+	jw_text(json, "status", lc_status_name(status));
+	if (status != LC_OK)
+		jw_text(json, "error", error->text);
+}
+
+/* Show the result, and the failure that stopped it if there was one; an exit status. */
+static int
+end_filled(lc_status status, const struct lc__filled *filled)
+{
+	const lc_error error = *lc_last_error();
+	const double seconds = progress_end();
+	struct json json;
+
+	if (trace_is_on()) {
+		begin_end(&json, status, &error);
+		put_filled(&json, filled);
+		trace_event_end(&json);
+	}
+	report_unnamed();
+	show_filled(filled, seconds);
+	if (status != LC_OK)
+		return report_failure(lc__error_raise(&error));
+	return filled->failed > 0 ? EXIT_NO : EXIT_DONE;
+}
+
+static int
+end_inputs(lc_status status, const struct lc__inputs_filled *filled)
+{
+	const lc_error error = *lc_last_error();
+	const double seconds = progress_end();
+	struct json json;
+
+	if (trace_is_on()) {
+		begin_end(&json, status, &error);
+		put_inputs(&json, filled);
+		trace_event_end(&json);
+	}
+	report_unnamed();
+	show_inputs(filled, seconds);
+	if (status != LC_OK)
+		return report_failure(lc__error_raise(&error));
+	if (filled->unread > 0 || (dry_run && filled->bad > 0))
+		return EXIT_DATA;
+	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO : EXIT_DONE;
+}
 
 /* ---- options for both --ids and --from ---------------------------------------------- */
 
@@ -124,7 +463,7 @@ producers_of(const char *module)
 		.start_timeout_ms = start_timeout * 1000,
 		.frame_max = frame_max,
 		.isolate = isolate,
-		.line = fill_report_line,
+		.line = producer_line,
 	};
 }
 
@@ -141,10 +480,57 @@ demands_of(const struct lc__expect *expect)
 
 /* ---- a list of ids ----------------------------------------------------------------- */
 
+#define PATIENCE 5 /* ms, then there is nothing to be read for now */
+
+/* Before each read: wait a little. Errors are left to read(2). */
+static lc_status
+wait_readable(void *ctx)
+{
+	const struct lc__lines *lines = ctx;
+	struct pollfd poller = { .fd = lines->fd, .events = POLLIN };
+	int ready;
+
+	if (interrupt_pending() != 0)
+		return lc__error(LC_CANCELLED, 0, "stopped");
+	ready = poll(&poller, 1, PATIENCE);
+	return ready == 0 || (ready == -1 && errno == EINTR) ? LC_BUSY : LC_OK;
+}
+
+/* The next id of the list; empty ones are left out. LC_BUSY if none can be read now. */
 static lc_status
 next_id(void *ctx, struct lc__item *out)
 {
-	return idlist_next(ctx, &out->id);
+	struct lc__lines *lines = ctx;
+	struct lc__text_line line;
+	lc_status status;
+
+	do
+		status = lc__lines_next(lines, &line);
+	while (status == LC_OK && line.size == 0);
+	if (status == LC_INVALID)
+		return lc__error(LC_INVALID, 0, "%s: item %llu has more than %d bytes",
+		    lines->path, (unsigned long long)lines->number, LC_MAX_ID);
+	if (status == LC_OK)
+		out->id = (lc_id){ line.text, line.size };
+	return status;
+}
+
+/* How many ids a file has, 0 for what cannot be read twice. Goes back to its begin. */
+static lc_status
+count_ids(struct lc__lines *lines, uint64_t *out)
+{
+	struct lc__text_line line;
+	struct stat st;
+	lc_status status;
+
+	*out = 0;
+	if (fstat(lines->fd, &st) == -1 || !S_ISREG(st.st_mode) ||
+	    lseek(lines->fd, 0, SEEK_CUR) != 0)
+		return LC_OK;
+	/* What is wrong with it is said when the ids are made. */
+	while ((status = lc__lines_next(lines, &line)) == LC_OK || status == LC_INVALID)
+		*out += status == LC_INVALID || line.size > 0;
+	return lc__lines_seek(lines, 0, 0);
 }
 
 static int
@@ -152,16 +538,22 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
     struct lc__failures *failures)
 {
 	const struct lc__producers producers = producers_of(module);
-	struct lc__filled filled;
-	struct idlist list;
+	struct lc__filled filled = { 0 };
+	struct lc__lines list = {
+		.path = input_name(ids),
+		.limit = LC_MAX_ID,
+		.null = null,
+		.wait = wait_readable,
+		.ctx = &list,
+	};
 	const struct lc__fill fill = {
 		.cache = cache,
 		.producers = &producers,
 		.demands = demands_of(expect),
 		.next = next_id,
-		.back = fill_report_batch,
-		.over = fill_report_item,
-		.idle = fill_report_progress,
+		.back = on_batch,
+		.over = on_item,
+		.idle = on_progress,
 		.ctx = &list,
 		.batch = batch,
 		.batch_bytes = batch_bytes,
@@ -169,36 +561,117 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 		.dry_run = dry_run,
 	};
 	lc_status status;
-	int code = idlist_open(&list, ids, null);
+	int code;
 
-	if (code != EXIT_DONE)
-		return code;
-	if (dry_run)
-		interrupt_resume(INTERRUPT_AGAIN);
-	progress_begin("fill");
-	fill_report_begin(module, failures_path, idlist_count(&list), options);
-	status = lc__fill_run(&fill, &filled);
-	code = fill_report_end(status, &filled, dry_run);
-	idlist_close(&list);
+	list.fd = strcmp(ids, "-") == 0 ? STDIN_FILENO : lc__open(ids, O_RDONLY);
+	if (list.fd == -1)
+		return report_errno(ids);
+	begin(module);
+	status = count_ids(&list, &report.total);
+	if (status == LC_OK)
+		status = lc__fill_run(&fill, &filled);
+	code = end_filled(status, &filled);
+	lc__lines_free(&list);
+	if (list.fd != STDIN_FILENO)
+		close(list.fd);
 	return code;
 }
 
-/* ---- input shards ------------------------------------------------------------------- */
+/* ---- the ids of lines --------------------------------------------------------------- */
 
+/* Do --id-field and --id fit the shards? Reports; an exit status. */
+static int
+check_names(const struct lc__inputs_shard *shards, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (id_field != NULL && shards[i].kind != LC__SHARD_JSONL)
+			return report_usage("--id-field is of JSONL, and %s is not",
+			    shards[i].path);
+		if (id_pattern != NULL && shards[i].kind != LC__SHARD_FILES)
+			return report_usage("--id is of lists of files, and %s is not "
+					    "(--kind files)",
+			    shards[i].path);
+	}
+	return EXIT_DONE;
+}
+
+static lc_status
+bad(const struct lc__inputs_shard *shard, const struct lc__line *line, const char *what)
+{
+	return lc__error(LC_INVALID, 0, "%s: line %llu: %s '%s'", shard->path,
+	    (unsigned long long)line->number + 1, what, id_field);
+}
+
+/* Digits, and perhaps a sign. */
+static bool
+is_integer(const struct lc__json_member *member)
+{
+	const struct lc__json_slice *text = &member->value;
+
+	for (size_t i = 0; i < text->size; i++)
+		if ((text->text[i] < '0' || text->text[i] > '9') &&
+		    (i > 0 || text->text[i] != '-'))
+			return false;
+	return member->kind == LC__JSON_NUMBER;
+}
+
+/* Of two members with one name the last one counts, as with other readers. The line is
+ * known to be an object. */
+static lc_status
+find_field(const struct lc__line *line, struct lc__json_member *out)
+{
+	struct lc__json_members members;
+	struct lc__json_member member;
+	bool found = false;
+	lc_status status = lc__json_object(line->data, line->size, &members);
+
+	while (status == LC_OK) {
+		status = lc__json_next(&members, &member);
+		if (status == LC_OK && lc__json_name_is(member.name, id_field)) {
+			*out = member;
+			found = true;
+		}
+	}
+	return status != LC_END ? status : found ? LC_OK : LC_NOT_FOUND;
+}
+
+/* The cache_id of a line: a member of its JSON, or what the pattern makes of a path. */
 static lc_status
 name_line(void *ctx, const struct lc__inputs_shard *shard, const struct lc__line *line,
     struct lc__buf *out)
 {
+	struct lc__json_member member = { .kind = LC__JSON_NULL };
+	char *path, *id;
+
 	(void)ctx;
-	return linename_append(&naming, shard, line, out);
+	if (id_field == NULL) {
+		path = strndup((const char *)line->data, line->size);
+		id = path != NULL ? pattern_fill(id_pattern, path) : NULL;
+		if (id != NULL)
+			lc__buf_append(out, id, strlen(id));
+		free(path);
+		free(id);
+		return id != NULL ? LC_OK : lc__no_memory(NULL);
+	}
+	if (find_field(line, &member) != LC_OK)
+		return bad(shard, line, "has no member");
+	if (member.kind == LC__JSON_STRING)
+		return lc__json_unescape(member.value, out) == LC_OK
+		    ? LC_OK
+		    : bad(shard, line, "no text is");
+	if (!is_integer(&member))
+		return bad(shard, line, "neither a string nor an integer is");
+	lc__buf_append(out, member.value.text, member.value.size);
+	return LC_OK;
 }
+
+/* ---- input shards ------------------------------------------------------------------- */
 
 static int
 fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect,
     struct lc__failures *failures, const struct lc__inputs_shard *shards, size_t n)
 {
 	const struct lc__producers producers = producers_of(module);
-	const bool named = naming.field != NULL || naming.pattern != NULL;
 	const struct lc__inputs_fill fill = {
 		.cache = cache,
 		.producers = &producers,
@@ -210,34 +683,17 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 		.chunk = chunk,
 		.skip_failed = skip_failed,
 		.dry_run = dry_run,
-		.name = named ? name_line : NULL,
-		.back = fill_report_batch,
-		.failed = fill_report_failed,
-		.stopped = fill_report_stopped,
-		.idle = fill_report_inputs_progress,
+		.name = id_field != NULL || id_pattern != NULL ? name_line : NULL,
+		.back = on_batch,
+		.failed = on_failed,
+		.stopped = on_stopped,
+		.idle = on_inputs_progress,
 		.failures = failures,
 	};
 	struct lc__inputs_filled filled;
-	lc_status status;
 
-	if (dry_run)
-		interrupt_resume(INTERRUPT_AGAIN);
-	progress_begin("fill");
-	fill_report_begin(module, failures_path, 0, options);
-	status = lc__inputs_run(&fill, &filled);
-	return fill_report_inputs_end(status, &filled, dry_run);
-}
-
-static enum lc__shard_kind
-kind_of(const char *path)
-{
-	static const enum lc__shard_kind kinds[] = {
-		[KIND_JSONL] = LC__SHARD_JSONL,
-		[KIND_TEXT] = LC__SHARD_TEXT,
-		[KIND_FILES] = LC__SHARD_FILES,
-	};
-
-	return kind == KIND_AUTO ? lc__shard_kind_of(path) : kinds[kind];
+	begin(module);
+	return end_inputs(lc__inputs_run(&fill, &filled), &filled);
 }
 
 static int
@@ -304,27 +760,6 @@ open_failures(const char *module, struct lc__failures **out)
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
-static bool
-is_missing(const char *module)
-{
-	char path[4096];
-
-	return snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root, module) <
-	    (int)sizeof(path) &&
-	    access(path, F_OK) == -1 && errno == ENOENT;
-}
-
-/* No records and, beside them, no list of failures: nothing to keep. */
-static bool
-holds_nothing(lc_cache *cache)
-{
-	uint64_t records = 1;
-	struct stat st;
-
-	return lc_count(cache, &records) == LC_OK && records == 0 &&
-	    (failures_path == NULL || stat(failures_path, &st) == -1 || st.st_size == 0);
-}
-
 static int
 fill_module(const char *module, const struct lc__expect *expect,
     const struct lc__inputs_shard *shards, size_t n)
@@ -332,7 +767,13 @@ fill_module(const char *module, const struct lc__expect *expect,
 	struct lc__failures *failures = NULL;
 	lc_cache *cache = NULL;
 	lc_status closed;
-	const bool made = is_missing(module);
+	char path[4096];
+	/* Without the file's name it is taken for one that was there. */
+	const bool made = snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root,
+			      module) < (int)sizeof(path) &&
+	    access(path, F_OK) == -1 && errno == ENOENT;
+	uint64_t records = 1;
+	struct stat st;
 	bool empty;
 	int status = dry_run ? module_open_if_there(settings.root, module, false, &cache)
 			     : module_create(module, &cache);
@@ -350,7 +791,9 @@ fill_module(const char *module, const struct lc__expect *expect,
 		status = report_worse(status, report_status(closed));
 	if (cache == NULL)
 		return status;
-	empty = holds_nothing(cache);
+	/* No records and, beside them, no list of failures: nothing to keep. */
+	empty = lc_count(cache, &records) == LC_OK && records == 0 &&
+	    (failures_path == NULL || stat(failures_path, &st) == -1 || st.st_size == 0);
 	status = module_close(cache, status);
 	/* Nothing was made, as by a program that does not exist. */
 	if (made && empty && status != EXIT_DONE && status < 128 &&
@@ -378,42 +821,39 @@ check_options(int argc)
 	if (ids != NULL && argc > 1)
 		return report_usage("shards belong to --from");
 	if (ids != NULL &&
-	    (naming.field != NULL || naming.pattern != NULL || kind != KIND_AUTO ||
-		skip_failed))
+	    (id_field != NULL || id_pattern != NULL || kind != KIND_AUTO || skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "
 				    "belong to --from");
 	if (ids == NULL && deep)
 		return report_usage("--deep belongs to --ids");
-	if (naming.field != NULL && naming.pattern != NULL)
+	if (id_field != NULL && id_pattern != NULL)
 		return report_usage("--id and --id-field are two things");
 	if (ids != NULL && strcmp(ids, "-") != 0 && access(ids, R_OK) == -1)
 		return report_errno(ids);
-	if (naming.pattern != NULL && !pattern_check(naming.pattern, why, sizeof(why)))
+	if (id_pattern != NULL && !pattern_check(id_pattern, why, sizeof(why)))
 		return report_usage("--id: %s", why);
-	return EXIT_DONE;
-}
-
-static int
-parse_expects(struct lc__expect *out)
-{
-	for (size_t i = 0; i < expects.count; i++)
-		if (lc__expect_parse(expects.items[i], &out[i]) != LC_OK)
-			return report_usage("--expect: %s", lc_last_error()->text);
 	return EXIT_DONE;
 }
 
 static int
 fill_list(const char *module, const struct lc__expect *expect, const struct list *list)
 {
+	static const enum lc__shard_kind kinds[] = {
+		[KIND_JSONL] = LC__SHARD_JSONL,
+		[KIND_TEXT] = LC__SHARD_TEXT,
+		[KIND_FILES] = LC__SHARD_FILES,
+	};
 	struct lc__inputs_shard *shards = calloc(list->count + 1, sizeof(*shards));
 	int status;
 
 	if (shards == NULL)
 		return report_no_memory();
-	for (size_t i = 0; i < list->count; i++)
-		shards[i] = (struct lc__inputs_shard){ list->items[i].data,
-			kind_of(list->items[i].data) };
-	status = linename_check(&naming, shards, list->count);
+	for (size_t i = 0; i < list->count; i++) {
+		shards[i].path = list->items[i].data;
+		shards[i].kind = kind == KIND_AUTO ? lc__shard_kind_of(shards[i].path)
+						   : kinds[kind];
+	}
+	status = check_names(shards, list->count);
 	if (status == EXIT_DONE)
 		status = fill_module(module, expect, shards, list->count);
 	free(shards);
@@ -427,11 +867,11 @@ run_fill(int argc, char **argv)
 	struct list list = { 0 };
 	int status = check_options(argc);
 
-	if (expect == NULL) {
+	if (expect == NULL)
 		status = report_no_memory();
-	}
-	if (status == EXIT_DONE)
-		status = parse_expects(expect);
+	for (size_t i = 0; i < expects.count && status == EXIT_DONE; i++)
+		if (lc__expect_parse(expects.items[i], &expect[i]) != LC_OK)
+			status = report_usage("--expect: %s", lc_last_error()->text);
 	if (status == EXIT_DONE && ids == NULL)
 		status = collect_shards(&list, argc - 1, argv + 1);
 	if (status == EXIT_DONE)
