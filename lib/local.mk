@@ -27,10 +27,9 @@ libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
 noinst_LTLIBRARIES += libcore.la
 libcore_la_SOURCES = \
 	lib/codec/blocks.c lib/codec/codec.c lib/codec/shuffle.c lib/codec/u8pack.c \
-	lib/env/attach.c lib/env/copy.c lib/env/datafile.c lib/env/env.c \
-	lib/env/foreign.c lib/env/locks.c lib/env/map.c lib/env/mend.c lib/env/module.c \
-	lib/env/open.c lib/env/remove.c lib/env/rows.c lib/env/share.c lib/env/table.c \
-	lib/env/txn.c \
+	lib/env/copy.c lib/env/datafile.c lib/env/env.c lib/env/foreign.c lib/env/locks.c \
+	lib/env/map.c lib/env/mend.c lib/env/module.c lib/env/open.c lib/env/remove.c \
+	lib/env/rows.c lib/env/share.c lib/env/table.c lib/env/txn.c \
 	lib/format/manifest.c lib/format/members.c lib/format/npy.c lib/format/npy_data.c \
 	lib/format/summary.c lib/format/thresholds.c lib/format/twh1.c \
 	lib/format/twh1_row.c lib/format/twh1_sample.c \

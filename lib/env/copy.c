@@ -56,38 +56,24 @@ lc__copy_owner(const struct stat *of, int fd, const char *path)
 
 /* ---- shrinking: a copy without free pages replaces data.mdb --------------------------- */
 
-/* The files of a module that is being shrunk. */
-struct shrink {
-	struct lc__env *env;
-	char *data; /* data.mdb */
-	struct stat before, after;
-};
-
+/* Nobody else has the environment open, whose file is @p data. */
 static lc_status
-fill_copy(struct shrink *s, int fd)
-{
-	return_if_error(lc__env_copy(s->env, fd, true));
-	return_if_error(lc__copy_owner(&s->before, fd, s->data));
-	if (fstat(fd, &s->after) == -1)
-		return lc__error_sys(errno, "%s: stat", s->data);
-	return LC_OK;
-}
-
-static lc_status
-shrink_alone(struct shrink *s)
+shrink_alone(struct lc__env *env, const char *data, struct stat *before,
+    struct stat *after)
 {
 	struct lc__newfile copy;
 	lc_status status;
 
-	s->data = lc__path_join(s->env->path, "data.mdb");
-	if (s->data == NULL)
-		return lc__no_memory("shrink");
-	if (lstat(s->data, &s->before) == -1)
-		return lc__error_sys(errno, "%s: stat", s->data);
-	return_if_error(lc__env_check_pages(s->env, NULL, NULL));
-	lc__newfile_tidy(s->data);
-	return_if_error(lc__newfile_open(s->data, 0600, &copy));
-	status = fill_copy(s, copy.fd);
+	if (lstat(data, before) == -1)
+		return lc__error_sys(errno, "%s: stat", data);
+	return_if_error(lc__env_check_pages(env, NULL, NULL));
+	lc__newfile_tidy(data);
+	return_if_error(lc__newfile_open(data, 0600, &copy));
+	status = lc__env_copy(env, copy.fd, true);
+	if (status == LC_OK)
+		status = lc__copy_owner(before, copy.fd, data);
+	if (status == LC_OK && fstat(copy.fd, after) == -1)
+		status = lc__error_sys(errno, "%s: stat", data);
 	if (status == LC_OK)
 		return lc__newfile_replace(&copy);
 	lc__newfile_discard(&copy);
@@ -98,25 +84,30 @@ lc_status
 lc__env_shrink(const char *dir, const lc_options *options, uint64_t *bytes_before,
     uint64_t *bytes_after)
 {
-	struct shrink s = { .env = NULL };
+	struct lc__env *env = NULL;
+	struct stat before, after;
+	char *data = NULL;
 	int dir_fd = -1, lock_fd = -1;
 	lc_status status;
 
 	return_if_error(lc__lock_directory(dir, true, &dir_fd));
-	status = lc__env_open_alone(dir, options, &s.env);
+	status = lc__env_open_alone(dir, options, &env);
 	if (status == LC_OK)
-		status = lc__lock_others_out(s.env->path, s.env->dir, &lock_fd);
-	if (status == LC_OK)
-		status = shrink_alone(&s);
-	lc__env_close(s.env);
+		status = lc__lock_others_out(env->path, env->dir, &lock_fd);
+	if (status == LC_OK) {
+		data = lc__path_join(env->path, "data.mdb");
+		status = data == NULL ? lc__no_memory("shrink")
+				      : shrink_alone(env, data, &before, &after);
+	}
+	lc__env_close(env);
 	/* Now: closing it gives up LMDB's lock of this process too. */
 	if (lock_fd != -1)
 		close(lock_fd);
 	lc__unlock_directory(dir_fd);
-	free(s.data);
+	free(data);
 	if (status == LC_OK) {
-		*bytes_before = (uint64_t)s.before.st_size;
-		*bytes_after = (uint64_t)s.after.st_size;
+		*bytes_before = (uint64_t)before.st_size;
+		*bytes_after = (uint64_t)after.st_size;
 	}
 	return status;
 }

@@ -64,43 +64,37 @@ is_unfinished(int fd)
 	return good;
 }
 
-/* The lock of openers is held: nobody else is making the file now. Another process may
- * have finished or emptied it before. */
-static lc_status
-empty_locked(int fd, const char *lock_path, const char *dir)
-{
-	struct lc__pages_meta meta;
-	lc_status status = LC_OK;
-	int lock;
-
-	if (lc__pages_check_header(fd, dir, &meta) == LC_OK || !is_unfinished(fd))
-		return LC_OK;
-	lock = lc__lockfile_open(lock_path);
-	if (lock == -1)
-		return lc__error_sys(errno, "%s: open", lock_path);
-	if (!lc__lockfile_lock(lock))
-		status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
-	else if (ftruncate(fd, 0) == -1)
-		status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
-	close(lock);
-	return status;
-}
-
 /* Empty the file, unless another process is making it. */
 static lc_status
 empty_unfinished(int fd, const char *dir)
 {
 	char *path = lc__path_join(dir, "lock.mdb");
+	struct lc__pages_meta meta;
 	lc_status status;
+	int lock;
 
 	if (path == NULL)
 		return lc__no_memory(dir);
 	status = lc__lockfile_prepare(path, true);
-	if (status == LC_OK) {
-		lc__lock_opening(fd);
-		status = empty_locked(fd, path, dir);
-		lc__unlock_opening(fd);
+	if (status != LC_OK) {
+		free(path);
+		return status;
 	}
+	/* With this lock nobody else begins to make the file. Another process may have
+	 * finished or emptied it before. */
+	lc__lock_opening(fd);
+	if (lc__pages_check_header(fd, dir, &meta) != LC_OK && is_unfinished(fd)) {
+		lock = lc__lockfile_open(path);
+		if (lock == -1)
+			status = lc__error_sys(errno, "%s: open", path);
+		else if (!lc__lockfile_lock(lock))
+			status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
+		else if (ftruncate(fd, 0) == -1)
+			status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
+		if (lock != -1)
+			close(lock);
+	}
+	lc__unlock_opening(fd);
 	free(path);
 	return status;
 }
@@ -119,25 +113,21 @@ is_unused(const char *lock_path)
 	return unused;
 }
 
-static bool
-has_no_commit(int fd, const char *data)
-{
-	struct lc__pages_meta meta;
-
-	return lc__pages_check_header(fd, data, &meta) == LC_OK && meta.txnid == 0;
-}
-
 void
 lc__datafile_remove_unfinished_locked(const char *data, const char *lock)
 {
 	const int fd = lc__open(data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 	bool nothing = fd == -1 && errno == ENOENT;
+	struct lc__pages_meta meta;
 	struct stat st;
 
 	if (fd != -1) {
+		/* Without a commit it holds nothing. */
 		nothing = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 		    !lc__env_is_open_locked(&st) &&
-		    (st.st_size == 0 || is_unfinished(fd) || has_no_commit(fd, data));
+		    (st.st_size == 0 || is_unfinished(fd) ||
+			(lc__pages_check_header(fd, data, &meta) == LC_OK &&
+			    meta.txnid == 0));
 		close(fd);
 	}
 	if (nothing && is_unused(lock)) {

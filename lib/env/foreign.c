@@ -108,23 +108,6 @@ strip_data_file(const char *path)
 	return path[size - skip - 1] == '/' ? strndup(path, size - skip) : NULL;
 }
 
-static lc_status
-find_place(struct lc__foreign *f, const char *path)
-{
-	struct stat st;
-
-	f->path = strdup(path);
-	f->place = strip_data_file(path);
-	if (f->place == NULL)
-		f->place = strdup(path);
-	if (f->path == NULL || f->place == NULL)
-		return lc__no_memory(path);
-	if (stat(f->place, &st) == -1)
-		return lc__error_sys(errno, "%s: open", path);
-	f->file = !S_ISDIR(st.st_mode);
-	return LC_OK;
-}
-
 /* ---- opening -------------------------------------------------------------------- */
 
 /* Is there a lock file in which writers see a reader? None is made. A lock file that lacks
@@ -221,22 +204,6 @@ check_pages(struct lc__foreign *f, int fd)
 }
 
 static lc_status
-check_flags(const struct lc__foreign *f)
-{
-	const unsigned flags = f->meta.main_tree.flags;
-
-	if (flags & MDB_DUPSORT)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: keys with several values (MDB_DUPSORT) are not read", f->path);
-	if (flags != 0)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: keys that are numbers, or in "
-		    "reverse order (flags 0x%x), are not read",
-		    f->path, flags);
-	return LC_OK;
-}
-
-static lc_status
 is_module(const struct lc__foreign *f)
 {
 	return lc__error(LC_INVALID, 0,
@@ -247,6 +214,7 @@ static lc_status
 open_checked(struct lc__foreign *f, int fd)
 {
 	lc_status status = lc__pages_check_header(fd, f->path, &f->meta);
+	const unsigned flags = f->meta.main_tree.flags;
 	bool module = true;
 	MDB_dbi dbi;
 	int rc;
@@ -255,7 +223,14 @@ open_checked(struct lc__foreign *f, int fd)
 		return lc__error(LC_NOT_MODULE, 0,
 		    "%s: an empty file, not an LMDB environment", f->path);
 	return_if_error(status);
-	return_if_error(check_flags(f));
+	if (flags & MDB_DUPSORT)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: keys with several values (MDB_DUPSORT) are not read", f->path);
+	if (flags != 0)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: keys that are numbers, or in "
+		    "reverse order (flags 0x%x), are not read",
+		    f->path, flags);
 	return_if_error(open_env(f));
 	return_if_error(check_pages(f, fd));
 	for (int i = 0; i < LC__TABLES && module; i++)
@@ -298,13 +273,23 @@ lc_status
 lc__foreign_open(const char *path, struct lc__foreign **out)
 {
 	struct lc__foreign *f = calloc(1, sizeof(*f));
+	struct stat st;
 	lc_status status;
 
 	if (f == NULL)
 		return lc__no_memory(path);
-	status = find_place(f, path);
-	if (status == LC_OK)
+	f->path = strdup(path);
+	f->place = strip_data_file(path);
+	if (f->place == NULL)
+		f->place = strdup(path);
+	if (f->path == NULL || f->place == NULL) {
+		status = lc__no_memory(path);
+	} else if (stat(f->place, &st) == -1) {
+		status = lc__error_sys(errno, "%s: open", path);
+	} else {
+		f->file = !S_ISDIR(st.st_mode);
 		status = open_data(f);
+	}
 	if (status != LC_OK)
 		lc__foreign_close(f);
 	else

@@ -41,28 +41,22 @@ is_same(const char *dir, int fd)
 		named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
 }
 
-static lc_status
-lock_alone(const char *dir, int fd)
-{
-	if (fd == -1)
-		return lc__error_sys(errno, "%s: open", dir);
-	if (lock_file(fd, LOCK_EX | LOCK_NB) == 0)
-		return LC_OK;
-	if (errno == EWOULDBLOCK)
-		return lc__error(LC_BUSY, 0,
-		    "%s: somebody is opening the module or rewrites it", dir);
-	return lc__error_sys(errno, "%s: lock", dir);
-}
-
 lc_status
 lc__lock_directory(const char *dir, bool alone, int *out)
 {
 	/* While this waited, the directory may have been dropped or renamed. */
 	for (int i = 0; i < 100; i++) {
 		int fd = lc__open(dir, O_RDONLY | O_DIRECTORY);
-		const lc_status status = alone ? lock_alone(dir, fd) : LC_OK;
 
-		if (status != LC_OK) {
+		if (alone && fd == -1)
+			return lc__error_sys(errno, "%s: open", dir);
+		if (alone && lock_file(fd, LOCK_EX | LOCK_NB) == -1) {
+			const lc_status status = errno == EWOULDBLOCK
+			    ? lc__error(LC_BUSY, 0,
+				  "%s: somebody is opening the module or rewrites it",
+				  dir)
+			    : lc__error_sys(errno, "%s: lock", dir);
+
 			lc__unlock_directory(fd);
 			return status;
 		}

@@ -119,21 +119,6 @@ remove_copy(const struct lc__mend *m)
 
 /* ---- locks ---------------------------------------------------------------- */
 
-static lc_status
-name_files(struct lc__mend *m, const char *dir)
-{
-	m->dir = lc__path_join(dir, "");
-	m->data = lc__path_join(dir, "data.mdb");
-	m->part = lc__path_join(dir, LC__MEND_NAME);
-	if (m->part != NULL) {
-		m->copy = lc__path_join(m->part, "data.mdb");
-		m->lock = lc__path_join(m->part, "lock.mdb");
-	}
-	return m->dir == NULL || m->data == NULL || m->copy == NULL || m->lock == NULL
-	    ? lc__no_memory(dir)
-	    : LC_OK;
-}
-
 /* A lock on lock.mdb says nothing about this very process, and closing the file would
  * take LMDB's lock away from it: so the registry is asked first. */
 static lc_status
@@ -158,8 +143,16 @@ lc__mend_begin(const char *dir, const lc_progress *progress, struct lc__mend **o
 	if (m == NULL)
 		return lc__no_memory(dir);
 	m->dir_fd = m->lock_fd = -1;
-	status = name_files(m, dir);
-	if (status == LC_OK)
+	m->dir = lc__path_join(dir, "");
+	m->data = lc__path_join(dir, "data.mdb");
+	m->part = lc__path_join(dir, LC__MEND_NAME);
+	if (m->part != NULL) {
+		m->copy = lc__path_join(m->part, "data.mdb");
+		m->lock = lc__path_join(m->part, "lock.mdb");
+	}
+	if (m->dir == NULL || m->data == NULL || m->copy == NULL || m->lock == NULL)
+		status = lc__no_memory(dir);
+	else
 		status = lock_all(m, dir);
 	if (status == LC_OK) {
 		remove_copy(m);

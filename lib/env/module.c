@@ -334,32 +334,27 @@ open_module(struct lc__env *env, bool *empty)
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "open");
 }
 
-static lc_status
-open_or_mend(struct lc__env *env, bool *empty)
-{
-	const lc_status status = open_module(env, empty);
-
-	if (status != LC_CORRUPT || !env->mends)
-		return status;
-	/* If it is not the module row, this says so again. */
-	return_if_error(check_pages_at_open(env));
-	return_if_error(mend_module(env));
-	return open_module(env, empty);
-}
-
 lc_status
 lc__env_open_module(struct lc__env *env, lc__first_rows *first_rows)
 {
 	MDB_stat stat;
 	bool empty;
 	int dead;
+	lc_status status;
 
 	mdb_env_stat(env->mdb, &stat);
 	/* Read without a lock: written by the first opening only. */
 	if (env->page_size == 0)
 		env->page_size = stat.ms_psize;
 	mdb_reader_check(env->mdb, &dead);
-	return_if_error(open_or_mend(env, &empty));
+	status = open_module(env, &empty);
+	if (status == LC_CORRUPT && env->mends) {
+		/* If it is not the module row, this says so again. */
+		return_if_error(check_pages_at_open(env));
+		return_if_error(mend_module(env));
+		status = open_module(env, &empty);
+	}
+	return_if_error(status);
 	if (!empty)
 		return LC_OK;
 	if (first_rows == NULL)

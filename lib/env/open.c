@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening environments: the registry of those open, forks, file systems. */
+/* Opening environments: how LMDB opens one, the registry of those open, file systems. */
 #include <errno.h>
+#include <fcntl.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,139 @@
 #include "base/listdir.h"
 #include "env/env_private.h"
 #include "env/locks.h"
+
+/* ---- LMDB opens and closes one -------------------------------------------- */
+
+#define MIN_MAP ((uint64_t)1 << 20)
+
+static int
+open_one_at_a_time(const struct lc__env *env, unsigned flags)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
+	int rc;
+
+	free(path);
+	if (fd != -1)
+		lc__lock_opening(fd);
+	/* This process has no lock on lock.mdb, which closing the file would give up. */
+	lc__lockfile_wait_for_dying(env->path);
+	lc__fds_hold();
+	rc = mdb_env_open(env->mdb, env->path, flags, 0666);
+	lc__fds_release();
+	if (fd != -1) {
+		lc__unlock_opening(fd);
+		close(fd);
+	}
+	return rc;
+}
+
+/* Open with as much address space as the system grants. */
+static lc_status
+open_env(struct lc__env *env)
+{
+	const unsigned flags = MDB_NOTLS | MDB_NORDAHEAD |
+	    (env->read_only ? MDB_RDONLY : 0);
+	uint64_t map_size = env->map_size;
+	int rc;
+
+	do {
+		rc = mdb_env_create(&env->mdb);
+		if (rc == 0) {
+			mdb_env_set_maxreaders(env->mdb, LC__MAX_READERS);
+			mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
+			mdb_env_set_mapsize(env->mdb, (size_t)map_size);
+			rc = open_one_at_a_time(env, flags);
+			if (rc == 0)
+				return LC_OK;
+			mdb_env_close(env->mdb);
+			env->mdb = NULL;
+		}
+		map_size /= 2;
+		/* EINVAL: valgrind's answer to a map that it has no room for. */
+	} while ((rc == ENOMEM || rc == EINVAL) && map_size >= MIN_MAP);
+	return lc__env_error(env, rc, "open");
+}
+
+/* Is data.mdb still the file that the registry knows this environment by? Not
+ * if somebody deleted the module and perhaps made a new one since. */
+static lc_status
+check_same_file(const struct lc__env *env)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	struct stat st;
+	int rc;
+
+	if (path == NULL)
+		return lc__no_memory(env->dir);
+	rc = lstat(path, &st) == 0 ? 0 : errno;
+	free(path);
+	if (rc != 0)
+		return lc__error_sys(rc, "%s: data.mdb is gone since it was opened",
+		    env->dir);
+	if (st.st_dev != env->device || st.st_ino != env->inode)
+		return lc__error(LC_IO, 0,
+		    "%s: data.mdb is another file than when it was opened", env->dir);
+	return LC_OK;
+}
+
+/*
+ * LMDB opens both files by their names, whatever they have become since they were checked.
+ * If data.mdb is another file by then, that is noticed, and nothing is written to it. LMDB
+ * does not say which lock file it opened: a user who may rename files in the directory at
+ * that moment can make LMDB write a lock file's header over another file of this user.
+ */
+lc_status
+lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
+{
+	struct stat st;
+	lc_status status;
+	int fd;
+
+	return_if_error(check_same_file(env));
+	return_if_error(lc__lockfile_prepare_in(env->path, env->dir));
+	return_if_error(open_env(env));
+	/* Did LMDB open that file? Not if it was replaced just before. */
+	if (mdb_env_get_fd(env->mdb, &fd) != 0 || fstat(fd, &st) == -1)
+		status = lc__error_sys(errno, "%s: stat", env->dir);
+	else if (st.st_dev != env->device || st.st_ino != env->inode)
+		status = lc__error(LC_BUSY, 0, "%s: data.mdb is being replaced",
+		    env->dir);
+	else
+		status = lc__env_open_module(env, first_rows);
+	if (status != LC_OK) {
+		mdb_env_close(env->mdb);
+		env->mdb = NULL;
+	}
+	return status;
+}
+
+/* Environments of parent processes: closing one would free the parent's reader slots. The
+ * list exists for leak checkers only. */
+static struct abandoned {
+	struct abandoned *next;
+	MDB_env *mdb;
+} * abandoned;
+
+void
+lc__env_detach(struct lc__env *env)
+{
+	if (env->mdb != NULL && env->forked) {
+		struct abandoned *node = malloc(sizeof(*node));
+
+		if (node != NULL) {
+			node->mdb = env->mdb;
+			node->next = abandoned;
+			abandoned = node;
+		}
+	} else if (env->mdb != NULL) {
+		mdb_env_close(env->mdb);
+	}
+	env->mdb = NULL;
+	env->forked = false;
+}
+
+/* ---- the registry --------------------------------------------------------- */
 
 /* The environments open in this process. LMDB's lock file breaks if one is
  * opened twice or if its descriptor is closed, so there is one of each. */
@@ -171,17 +305,6 @@ reopen_to_write_locked(struct lc__env *env)
 	return status;
 }
 
-/* Use an open environment again; one opened read-only is reopened to write. */
-static lc_status
-share_env_locked(struct lc__env *env, bool read_only, struct lc__env **out)
-{
-	if (env->read_only && !read_only)
-		return_if_error(lc__env_move(env, reopen_to_write_locked));
-	env->refs++;
-	*out = env;
-	return LC_OK;
-}
-
 static lc_status
 open_locked(const char *dir, const struct how *how, struct lc__env **out)
 {
@@ -191,9 +314,14 @@ open_locked(const char *dir, const struct how *how, struct lc__env **out)
 
 	return_if_error(lc__datafile_prepare_locked(dir, how->options, &st, &read_only));
 	env = find_open_locked(&st);
-	if (env != NULL)
-		return share_env_locked(env, read_only, out);
-	return new_env_locked(dir, how, &st, read_only, out);
+	if (env == NULL)
+		return new_env_locked(dir, how, &st, read_only, out);
+	/* It was opened only to read, and shall be written now. */
+	if (env->read_only && !read_only)
+		return_if_error(lc__env_move(env, reopen_to_write_locked));
+	env->refs++;
+	*out = env;
+	return LC_OK;
 }
 
 static const struct {

@@ -177,32 +177,26 @@ lc__txn_delete(struct lc__txn *txn, enum lc__table table, uint64_t key)
 	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "delete");
 }
 
-/* Every value is checked before: LMDB drops them by what their headers say. */
-static lc_status
-check_before_clear(struct lc__txn *txn, MDB_cursor *cursor)
-{
-	MDB_val key, value;
-	int rc;
-
-	while ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
-		const struct lc__slice slice = { value.mv_data, value.mv_size };
-
-		return_if_error(check_before_free(txn, &slice));
-	}
-	return rc == MDB_NOTFOUND ? LC_OK : lc__env_error(txn->env, rc, "walk");
-}
-
 lc_status
 lc__txn_clear(struct lc__txn *txn, enum lc__table table)
 {
 	const MDB_dbi dbi = txn->env->tables[table];
+	lc_status status = LC_OK;
 	MDB_cursor *cursor;
-	lc_status status;
+	MDB_val key, value;
 	int rc = mdb_cursor_open(txn->mdb, dbi, &cursor);
 
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "clear");
-	status = check_before_clear(txn, cursor);
+	/* Check every value before: LMDB drops them by what their headers say. */
+	while (status == LC_OK &&
+	    (rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
+		const struct lc__slice slice = { value.mv_data, value.mv_size };
+
+		status = check_before_free(txn, &slice);
+	}
+	if (status == LC_OK && rc != MDB_NOTFOUND)
+		status = lc__env_error(txn->env, rc, "walk");
 	mdb_cursor_close(cursor);
 	return_if_error(status);
 	rc = mdb_drop(txn->mdb, dbi, 0);
