@@ -125,6 +125,8 @@ t_lib_test_inputs_killed_SOURCES = t/lib/test_inputs_killed.c t/support/dying.c
 # Whose calls fail on demand: t/support/fail_malloc.h, t/support/fail_io.h; or that name
 # their own functions.
 t_lib_test_lines_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
+t_lib_test_array_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
+t_lib_test_newfile_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=link -Wl,--wrap=renameat2
 t_lib_test_listdir_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create

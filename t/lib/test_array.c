@@ -9,6 +9,21 @@
 #include "base/error.h"
 #include "need.h"
 
+/* The bytes that realloc() was last asked for, all of which it gives only up to a limit. */
+#define GIVEN ((size_t)1 << 30)
+
+static size_t asked;
+
+void *__real_realloc(void *old, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+
+void *
+__wrap_realloc(void *old, size_t size)
+{
+	asked = size;
+	return size <= GIVEN ? __real_realloc(old, size) : NULL;
+}
+
 static const struct growth {
 	size_t room, wanted, grown;
 } growths[] = {
@@ -58,6 +73,28 @@ START_TEST(what_cannot_be_counted_is_refused)
 }
 END_TEST
 
+/* An array that cannot double any more grows as far as an array can, and no further. */
+START_TEST(growth_ends_at_the_largest_array)
+{
+	const size_t most = SIZE_MAX / 2 / sizeof(struct odd);
+	const size_t rooms[] = { most / 2, most / 2 + 1, most - 1 };
+	struct odd *items = NULL;
+
+	for (size_t i = 0; i < 3; i++) {
+		size_t room = rooms[i];
+
+		asked = 0;
+		assert_status(lc__array_reserve(&items, &room, room + 1, "it"), LC_NO_MEMORY);
+		ck_assert_uint_eq(asked, (i == 0 ? rooms[0] * 2 : most) * sizeof(struct odd));
+		ck_assert_uint_eq(room, rooms[i]);
+	}
+	asked = 0;
+	assert_status(lc__array_reserve(&items, &(size_t){ most }, most + 1, "it"), LC_NO_MEMORY);
+	ck_assert_uint_eq(asked, 0);
+	ck_assert_ptr_null(items);
+}
+END_TEST
+
 START_TEST(one_by_one)
 {
 	size_t *items = NULL, room = 0, moves = 0;
@@ -85,6 +122,7 @@ main(void)
 	tcase_add_loop_test(tc, room_doubles, 0, sizeof(growths) / sizeof(growths[0]));
 	tcase_add_loop_test(tc, what_cannot_be_counted_is_refused, 0,
 	    sizeof(too_many) / sizeof(too_many[0]));
+	tcase_add_test(tc, growth_ends_at_the_largest_array);
 	tcase_add_test(tc, one_by_one);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

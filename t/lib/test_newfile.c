@@ -50,6 +50,15 @@ text_of(const char *path)
 	return text;
 }
 
+static const char *
+text_with(const char *format, const char *path)
+{
+	static char text[6000];
+
+	snprintf(text, sizeof(text), format, path);
+	return text;
+}
+
 static unsigned
 files_in(const char *path)
 {
@@ -70,6 +79,32 @@ mode_of(const char *path)
 	ck_assert_int_eq(lstat(path, &st), 0);
 	ck_assert(S_ISREG(st.st_mode));
 	return st.st_mode & 07777;
+}
+
+/* What the next calls of these fail with; 0: they work. */
+static int renameat2_errno, link_errno;
+
+int __real_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int __wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+
+int
+__wrap_renameat2(int from_dir, const char *from, int to_dir, const char *to, unsigned flags)
+{
+	if (renameat2_errno == 0)
+		return __real_renameat2(from_dir, from, to_dir, to, flags);
+	errno = renameat2_errno;
+	return -1;
+}
+
+int
+__wrap_link(const char *from, const char *to)
+{
+	if (link_errno == 0)
+		return __real_link(from, to);
+	errno = link_errno;
+	return -1;
 }
 
 static const mode_t masks[] = { 0, 022, 027, 077 };
@@ -166,6 +201,65 @@ START_TEST(what_is_there_stays)
 	lc__newfile_discard(&file);
 	ck_assert_uint_eq(files_in(dir), 1);
 	assert_status(lc__newfile_open(join(dir, "none/f"), 0666, &file), LC_NO_FILE);
+}
+END_TEST
+
+/* What file systems answer that cannot rename without replacing, and perhaps cannot give a
+ * file a second name. */
+static const struct lack {
+	int renameat2_errno, link_errno;
+} lacks[] = {
+	{ EINVAL, 0 },
+	{ ENOSYS, 0 },
+	{ EINVAL, EPERM },
+	{ EINVAL, EOPNOTSUPP },
+	{ ENOSYS, ENOSYS },
+};
+
+START_TEST(what_is_there_stays_on_any_file_system)
+{
+	const char *dir = run_scratch(), *path = join(dir, "f");
+	struct lc__newfile file;
+
+	renameat2_errno = lacks[_i].renameat2_errno;
+	link_errno = lacks[_i].link_errno;
+	for (int there = 0; there < 2; there++) {
+		assert_ok(lc__newfile_open(path, 0666, &file));
+		ck_assert_int_eq(write(file.fd, there ? "two" : "one", 3), 3);
+		if (there) {
+			assert_status(lc__newfile_add(&file), LC_EXISTS);
+			ck_assert_str_eq(lc_last_error()->text,
+			    text_with("%s: File exists", path));
+		} else {
+			assert_ok(lc__newfile_add(&file));
+		}
+		ck_assert_str_eq(text_of(path), "one");
+		ck_assert_uint_eq(files_in(dir), 1);
+	}
+	/* A link to nothing is there, too. */
+	ck_assert_int_eq(unlink(path), 0);
+	ck_assert_int_eq(symlink("nowhere", path), 0);
+	assert_ok(lc__newfile_open(path, 0666, &file));
+	assert_status(lc__newfile_add(&file), LC_EXISTS);
+	ck_assert_int_eq(access(join(dir, "nowhere"), F_OK), -1);
+	ck_assert_uint_eq(files_in(dir), 1);
+}
+END_TEST
+
+/* Another failure of either call is not taken for a lack: nothing is added. */
+START_TEST(failures_to_rename_are_told)
+{
+	static const struct lack failures[] = { { EIO, 0 }, { EINVAL, EIO } };
+	const char *dir = run_scratch(), *path = join(dir, "f");
+	struct lc__newfile file;
+
+	renameat2_errno = failures[_i].renameat2_errno;
+	link_errno = failures[_i].link_errno;
+	assert_ok(lc__newfile_open(path, 0666, &file));
+	assert_status(lc__newfile_add(&file), LC_IO);
+	ck_assert_str_eq(lc_last_error()->text,
+	    text_with("%s: rename: Input/output error", path));
+	ck_assert_uint_eq(files_in(dir), 0);
 }
 END_TEST
 
@@ -266,6 +360,9 @@ main(void)
 	tcase_add_test(tc, other_threads_keep_their_modes);
 	tcase_add_loop_test(tc, what_is_there_is_replaced, 0, 4);
 	tcase_add_test(tc, what_is_there_stays);
+	tcase_add_loop_test(tc, what_is_there_stays_on_any_file_system, 0,
+	    sizeof(lacks) / sizeof(lacks[0]));
+	tcase_add_loop_test(tc, failures_to_rename_are_told, 0, 2);
 	tcase_add_test(tc, leftovers);
 	tcase_add_test(tc, long_names);
 	tcase_add_test(tc, names_differ);
