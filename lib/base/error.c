@@ -34,25 +34,20 @@ lc_version(void)
 	return PACKAGE_VERSION;
 }
 
-/* Append ": " and the system's text for sys, as far as there is room. */
-static void
-append_system_text(int sys)
-{
-	const size_t used = strlen(last_error.text);
-	char buf[128];
-
-	snprintf(last_error.text + used, sizeof(last_error.text) - used, ": %s",
-	    strerror_r(sys, buf, sizeof(buf)));
-}
-
+/* Keep an error; the system's text for @p sys is appended as far as there is room. */
 __attribute__((format(printf, 3, 0))) static lc_status
 record(lc_status status, int sys, const char *format, va_list args)
 {
 	last_error.status = status;
 	last_error.sys = sys;
 	vsnprintf(last_error.text, sizeof(last_error.text), format, args);
-	if (sys > 0)
-		append_system_text(sys);
+	if (sys > 0) {
+		const size_t used = strlen(last_error.text);
+		char buf[128];
+
+		snprintf(last_error.text + used, sizeof(last_error.text) - used, ": %s",
+		    strerror_r(sys, buf, sizeof(buf)));
+	}
 	return status;
 }
 

@@ -18,23 +18,6 @@ static struct {
 } low = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* O_PATH: nobody can read or write there. The kernel gives the lowest free number. */
-static void
-take_free_ones(void)
-{
-	int fd;
-
-	for (int i = 0; i < FIRST_FREE; i++) {
-		if (fcntl(i, F_GETFD) != -1)
-			continue;
-		fd = openat(AT_FDCWD, "/", O_PATH | O_CLOEXEC);
-		if (fd >= FIRST_FREE)
-			close(fd);
-		else if (fd >= 0)
-			low.ours[fd] = true;
-	}
-}
-
 /* One that the program has opened over ours meanwhile is the program's. */
 static void
 give_back(void)
@@ -72,7 +55,18 @@ lc__fds_hold(void)
 	pthread_once(&fork_once, watch_forks);
 	pthread_mutex_lock(&low.lock);
 	low.holders++;
-	take_free_ones();
+	/* O_PATH: nobody can read or write there. The kernel gives the lowest free number. */
+	for (int i = 0; i < FIRST_FREE; i++) {
+		int fd;
+
+		if (fcntl(i, F_GETFD) != -1)
+			continue;
+		fd = openat(AT_FDCWD, "/", O_PATH | O_CLOEXEC);
+		if (fd >= FIRST_FREE)
+			close(fd);
+		else if (fd >= 0)
+			low.ours[fd] = true;
+	}
 	pthread_mutex_unlock(&low.lock);
 	errno = sys;
 }

@@ -84,29 +84,13 @@ lc__idset_add(struct lc__idset *set, lc_id id, uint32_t number, bool *added,
 	return LC_OK;
 }
 
-/* A search ends at a free slot. So the slots after one that becomes free move up, but none
- * to a place before its home. */
-static void
-close_gap(struct lc__idset *set, size_t gap)
-{
-	const size_t mask = set->room - 1;
-
-	for (size_t i = (gap + 1) & mask; set->slots[i].mark != 0; i = (i + 1) & mask) {
-		const size_t home = home_of(set, set->slots[i].hash);
-
-		if (((i - home) & mask) < ((i - gap) & mask))
-			continue;
-		set->slots[gap] = set->slots[i];
-		set->slots[i].mark = 0;
-		gap = i;
-	}
-}
-
 void
 lc__idset_remove(struct lc__idset *set, lc_id id)
 {
+	const size_t mask = set->room - 1;
 	struct lc__idset_slot *slot;
 	uint32_t hash[4];
+	size_t gap;
 
 	if (set->room == 0)
 		return;
@@ -116,7 +100,19 @@ lc__idset_remove(struct lc__idset *set, lc_id id)
 		return;
 	slot->mark = 0;
 	set->count--;
-	close_gap(set, (size_t)(slot - set->slots));
+
+	/* A search ends at a free slot. So the slots after one that becomes free move up,
+	 * but none to a place before its home. */
+	gap = (size_t)(slot - set->slots);
+	for (size_t i = (gap + 1) & mask; set->slots[i].mark != 0; i = (i + 1) & mask) {
+		const size_t home = home_of(set, set->slots[i].hash);
+
+		if (((i - home) & mask) < ((i - gap) & mask))
+			continue;
+		set->slots[gap] = set->slots[i];
+		set->slots[i].mark = 0;
+		gap = i;
+	}
 }
 
 void

@@ -75,15 +75,24 @@ by_name(const void *a, const void *b)
 }
 
 static lc_status
-check_many_names(struct parser *p, const struct lc__json *object)
+check_names(struct parser *p, const struct lc__json *object)
 {
-	const struct lc__json **members = malloc(object->count * sizeof(*members)), *item;
-	const struct lc__json *first = NULL;
+	const struct lc__json **members, *item, *other, *first = NULL;
 	size_t n = 0;
 
+	if (object->count <= MANY_NAMES) {
+		lc__json_each(item, object)
+		{
+			for (other = object + 1; other != item; other += other->span)
+				if (strcmp(item->name, other->name) == 0)
+					return twice(p, item);
+		}
+		return LC_OK;
+	}
+	members = malloc(object->count * sizeof(*members));
 	if (members == NULL)
 		return lc__no_memory(NULL);
-	lc__json_each(item, object) members[n++] = item;
+	lc__json_each(item, object) { members[n++] = item; }
 	qsort(members, n, sizeof(*members), by_name);
 	for (size_t i = 1; i < n; i++)
 		if (strcmp(members[i - 1]->name, members[i]->name) == 0 &&
@@ -91,20 +100,6 @@ check_many_names(struct parser *p, const struct lc__json *object)
 			first = members[i];
 	free(members);
 	return first != NULL ? twice(p, first) : LC_OK;
-}
-
-static lc_status
-check_names(struct parser *p, const struct lc__json *object)
-{
-	const struct lc__json *item, *other;
-
-	if (object->count > MANY_NAMES)
-		return check_many_names(p, object);
-	lc__json_each(item,
-	    object) for (other = object + 1; other != item;
-			 other += other->span) if (strcmp(item->name, other->name) ==
-	    0) return twice(p, item);
-	return LC_OK;
 }
 
 /* ---- parsing ------------------------------------------------------------------- */
@@ -126,27 +121,6 @@ take_string(struct parser *p, struct lc__json_slice source, bool nul, const char
 	return LC_OK;
 }
 
-/* Is what was just opened to be left empty? */
-static bool
-is_left_out(const struct parser *p)
-{
-	return p->rules->only != NULL && p->nest.depth == 2 && p->name != NULL &&
-	    strcmp(p->name, p->rules->only) != 0;
-}
-
-/* Skip the rest of what was just opened. */
-static lc_status
-leave_out(struct parser *p, struct lc__json_slice *text)
-{
-	p->scan.at = text->text;
-	if (!lc__json_skip_unchecked(&p->scan))
-		return corrupt(p, p->scan.at, p->scan.wrong);
-	text->size = (size_t)(p->scan.at - text->text);
-	p->nest.depth--;
-	p->nest.next = LC__JSON_COMMA_NEXT;
-	return LC_OK;
-}
-
 static lc_status
 add_value(struct parser *p, bool begins, struct lc__json_slice text)
 {
@@ -163,8 +137,15 @@ add_value(struct parser *p, bool begins, struct lc__json_slice text)
 		.span = 1,
 		.name = p->name,
 	};
-	if (begins && is_left_out(p)) {
-		return_if_error(leave_out(p, &text));
+	if (begins && p->rules->only != NULL && p->nest.depth == 2 && p->name != NULL &&
+	    strcmp(p->name, p->rules->only) != 0) {
+		/* The caller does not ask for it: it stays empty. */
+		p->scan.at = text.text;
+		if (!lc__json_skip_unchecked(&p->scan))
+			return corrupt(p, p->scan.at, p->scan.wrong);
+		text.size = (size_t)(p->scan.at - text.text);
+		p->nest.depth--;
+		p->nest.next = LC__JSON_COMMA_NEXT;
 		begins = false;
 	}
 	value->source = text;
@@ -214,17 +195,6 @@ parse(struct parser *p)
 	return LC_OK;
 }
 
-/* A number that is all of the text has nothing after it: it gets a NUL. */
-static void
-end_number(struct lc__json *value, char *strings)
-{
-	if (value->kind != LC__JSON_NUMBER)
-		return;
-	memcpy(strings, value->source.text, value->source.size);
-	strings[value->source.size] = '\0';
-	value->source.text = strings;
-}
-
 lc_status
 lc__json_parse(const void *text, size_t size, const struct lc__json_rules *rules,
     struct lc__json_tree *tree)
@@ -246,11 +216,19 @@ lc__json_parse(const void *text, size_t size, const struct lc__json_rules *rules
 		p.strings = tree->strings;
 		status = parse(&p);
 	}
-	if (status == LC_OK)
-		end_number(tree->values, tree->strings);
-	else
+	if (status != LC_OK) {
 		tree->count = 0;
-	return status;
+		return status;
+	}
+	/* A number that is all of the text has nothing after it: it gets a NUL. */
+	if (tree->values->kind == LC__JSON_NUMBER) {
+		struct lc__json_slice *source = &tree->values->source;
+
+		memcpy(tree->strings, source->text, source->size);
+		tree->strings[source->size] = '\0';
+		source->text = tree->strings;
+	}
+	return LC_OK;
 }
 
 void
@@ -270,7 +248,11 @@ lc__json_get(const struct lc__json *object, const char *name)
 
 	if (!lc__json_is(object, LC__JSON_OBJECT))
 		return NULL;
-	lc__json_each(item, object) if (strcmp(item->name, name) == 0) return item;
+	lc__json_each(item, object)
+	{
+		if (strcmp(item->name, name) == 0)
+			return item;
+	}
 	return NULL;
 }
 

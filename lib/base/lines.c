@@ -107,16 +107,6 @@ lc__lines_skip(struct lc__lines *lines)
 	return LC_OK;
 }
 
-static lc_status
-too_long(const struct lc__lines *lines)
-{
-	const bool mib = lines->limit % ((size_t)1 << 20) == 0;
-
-	return lc__error(LC_INVALID, 0, "%s: line %llu is longer than %zu %s",
-	    lines->path, (unsigned long long)lines->number,
-	    mib ? lines->limit >> 20 : lines->limit, mib ? "MiB" : "bytes");
-}
-
 lc_status
 lc__lines_next(struct lc__lines *lines, struct lc__text_line *out)
 {
@@ -129,9 +119,13 @@ lc__lines_next(struct lc__lines *lines, struct lc__text_line *out)
 		return LC_END;
 	lines->number++;
 	if (lines->limit > 0 && size > lines->limit) {
+		const bool mib = lines->limit % ((size_t)1 << 20) == 0;
+
 		advance(lines, size + newline);
 		lines->skipping = !newline;
-		return too_long(lines);
+		return lc__error(LC_INVALID, 0, "%s: line %llu is longer than %zu %s",
+		    lines->path, (unsigned long long)lines->number,
+		    mib ? lines->limit >> 20 : lines->limit, mib ? "MiB" : "bytes");
 	}
 	if (lines->skip_mark && lines->offset == 0)
 		mark = lc__utf8_mark(lines->data + lines->at, size);

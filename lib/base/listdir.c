@@ -80,28 +80,20 @@ lc__dir_close(struct lc__dir *dir)
 
 /* ---- sorted ----------------------------------------------------------------------- */
 
-static lc_status
-read_entries(struct lc__dir *dir, bool hidden, struct lc__dir_list *out)
-{
-	const struct dirent *entry;
-
-	for (;;) {
-		return_if_error(lc__dir_next(dir, &entry));
-		if (entry == NULL)
-			return LC_OK;
-		if (hidden || entry->d_name[0] != '.')
-			return_if_error(lc__dir_list_add(out, entry));
-	}
-}
-
 lc_status
 lc__listdir(const char *path, bool hidden, struct lc__dir_list *out)
 {
+	const struct dirent *entry;
 	struct lc__dir dir;
 	lc_status status;
 
 	return_if_error(lc__dir_open(path, &dir));
-	status = read_entries(&dir, hidden, out);
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
+		if (hidden || entry->d_name[0] != '.') {
+			status = lc__dir_list_add(out, entry);
+			if (status != LC_OK)
+				break;
+		}
 	lc__dir_close(&dir);
 	lc__dir_list_sort(out);
 	return status;

@@ -108,19 +108,6 @@ lc__newfile_open(const char *path, mode_t mode, struct lc__newfile *out)
 	return LC_OK;
 }
 
-static lc_status
-sync_and_close(struct lc__newfile *file)
-{
-	const int fd = file->fd;
-
-	if (!file->unsynced && fsync(fd) == -1)
-		return lc__error_sys(errno, "%s: fsync", file->path);
-	file->fd = -1;
-	if (close(fd) == -1)
-		return lc__error_sys(errno, "%s: close", file->path);
-	return LC_OK;
-}
-
 /* Where the file system cannot rename without replacing, a second name does it. */
 static lc_status
 rename_if_free(const struct lc__newfile *file)
@@ -152,8 +139,16 @@ rename_if_free(const struct lc__newfile *file)
 static lc_status
 put_in_place(struct lc__newfile *file, bool replace)
 {
-	lc_status status = sync_and_close(file);
+	lc_status status = LC_OK;
+	const int fd = file->fd;
 
+	if (!file->unsynced && fsync(fd) == -1) {
+		status = lc__error_sys(errno, "%s: fsync", file->path);
+	} else {
+		file->fd = -1;
+		if (close(fd) == -1)
+			status = lc__error_sys(errno, "%s: close", file->path);
+	}
 	if (status == LC_OK && !replace)
 		status = rename_if_free(file);
 	else if (status == LC_OK && rename(file->temporary, file->path) == -1)
@@ -191,6 +186,7 @@ lc__newfile_discard(struct lc__newfile *file)
 	release(file);
 }
 
+/* Is it a file that no maker has locked? */
 static bool
 is_abandoned(int dir, const char *name)
 {
@@ -206,31 +202,26 @@ is_abandoned(int dir, const char *name)
 	return abandoned;
 }
 
-static void
-tidy(struct lc__dir *dir, const char *name)
-{
-	const size_t size = (size_t)kept_size(name), end = sizeof(LC__NEWFILE_END) - 1;
-	const struct dirent *entry;
-
-	while (lc__dir_next(dir, &entry) == LC_OK && entry != NULL)
-		if (strlen(entry->d_name) == size + end &&
-		    strncmp(entry->d_name, name, size) == 0 &&
-		    strncmp(entry->d_name + size, LC__NEWFILE_END, end - RANDOM) == 0 &&
-		    is_abandoned(dir->fd, entry->d_name))
-			(void)unlinkat(dir->fd, entry->d_name, 0);
-}
-
 void
 lc__newfile_tidy(const char *path)
 {
 	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
 	char *parent = slash == NULL ? strdup(".")
 				     : strndup(path, (size_t)(slash - path) + 1);
+	const size_t size = (size_t)kept_size(name), end = sizeof(LC__NEWFILE_END) - 1;
 	const lc_error kept = *lc_last_error();
+	const struct dirent *entry;
 	struct lc__dir dir;
 
 	if (parent != NULL && lc__dir_open(parent, &dir) == LC_OK) {
-		tidy(&dir, slash != NULL ? slash + 1 : path);
+		while (lc__dir_next(&dir, &entry) == LC_OK && entry != NULL)
+			if (strlen(entry->d_name) == size + end &&
+			    strncmp(entry->d_name, name, size) == 0 &&
+			    strncmp(entry->d_name + size, LC__NEWFILE_END,
+				end - RANDOM) == 0 &&
+			    is_abandoned(dir.fd, entry->d_name))
+				(void)unlinkat(dir.fd, entry->d_name, 0);
 		lc__dir_close(&dir);
 	}
 	(void)lc__error_raise(&kept);

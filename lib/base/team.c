@@ -210,27 +210,19 @@ lc__team_next(struct lc__team *team, uint64_t *job)
 	return status;
 }
 
-static struct timespec
-after(unsigned ms)
-{
-	struct timespec at;
-
-	clock_gettime(CLOCK_MONOTONIC, &at);
-	at.tv_sec += ms / 1000;
-	at.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (at.tv_nsec >= 1000000000) {
-		at.tv_sec++;
-		at.tv_nsec -= 1000000000;
-	}
-	return at;
-}
-
 bool
 lc__team_wait(struct lc__team *team, unsigned ms)
 {
-	const struct timespec until = after(ms);
+	struct timespec until;
 	bool done;
 
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
 	pthread_mutex_lock(&team->lock);
 	give_back_locked(team);
 	while (!(done = result_of(team, team->taken)->done))

@@ -16,25 +16,22 @@ static const struct {
 	{ 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
-static size_t
-check_rest(const unsigned char *text, size_t size, unsigned char low, unsigned char high)
-{
-	if (size > 1 && (text[1] < low || text[1] > high))
-		return 0;
-	for (size_t i = 2; i < size; i++)
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-	return size;
-}
-
 size_t
 lc__utf8_length(const unsigned char *text, size_t size)
 {
-	for (size_t i = 0; size > 0 && i < sizeof(rows) / sizeof(rows[0]); i++)
-		if (text[0] >= rows[i].first && text[0] <= rows[i].last)
-			return rows[i].size > size
-			    ? 0
-			    : check_rest(text, rows[i].size, rows[i].low, rows[i].high);
+	for (size_t i = 0; size > 0 && i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const size_t n = rows[i].size;
+
+		if (text[0] < rows[i].first || text[0] > rows[i].last)
+			continue;
+		if (n > size ||
+		    (n > 1 && (text[1] < rows[i].low || text[1] > rows[i].high)))
+			return 0;
+		for (size_t at = 2; at < n; at++)
+			if ((text[at] & 0xc0) != 0x80)
+				return 0;
+		return n;
+	}
 	return 0;
 }
 

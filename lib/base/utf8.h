@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* UTF-8 as RFC 3629 has it: shortest forms, no surrogates, to U+10FFFF. */
-#ifndef CACHEX_FORMATS_UTF8_H
-#define CACHEX_FORMATS_UTF8_H
+#ifndef LC_BASE_UTF8_H
+#define LC_BASE_UTF8_H
 
 #include <stdbool.h>
 #include <stddef.h>
