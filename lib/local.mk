@@ -16,8 +16,8 @@ libbase_la_SOURCES = \
 	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c \
 	lib/base/json_number.c lib/base/json_scan.c lib/base/json_tree.c \
 	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
-	lib/base/mpack.c lib/base/mpack_read.c lib/base/newfile.c lib/base/sha256.c \
-	lib/base/shortest.c lib/base/team.c lib/base/utf8.c lib/base/words.c
+	lib/base/mpack.c lib/base/newfile.c lib/base/team.c lib/base/utf8.c \
+	lib/base/words.c
 libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
 libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
 libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)

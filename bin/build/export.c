@@ -9,13 +9,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "base/sha256.h"
 #include "build/counting.h"
 #include "build/ingesting.h"
 #include "build/samples.h"
@@ -27,7 +27,7 @@
 /* The list being written, line by line. */
 struct reject_list {
 	FILE *out; /* NULL: nowhere */
-	struct lc__sha256 *sha;
+	struct lc__checksum *sha;
 	struct lc__buf key;
 };
 
@@ -73,7 +73,7 @@ put_line(struct reject_list *list, const struct lc__frame *frame,
 	lc_status status = make_line(frame, s, reason, &text);
 
 	if (status == LC_OK)
-		status = lc__sha256_update(list->sha, text.data, text.size);
+		status = lc__checksum_update(list->sha, text.data, text.size);
 	/* Whether it was written is asked at the end. */
 	if (status == LC_OK && list->out != NULL)
 		fwrite(text.data, 1, text.size, list->out);
@@ -134,7 +134,7 @@ lc_status
 lc__rejected_write(const struct lc__samples *samples, const char *path, char sha256[65])
 {
 	struct reject_list list = { .out = NULL };
-	lc_status status = lc__sha256_new(&list.sha);
+	lc_status status = lc__checksum_new("sha256", &list.sha);
 
 	if (status != LC_OK)
 		status = lc__error_prefix("build");
@@ -145,12 +145,12 @@ lc__rejected_write(const struct lc__samples *samples, const char *path, char sha
 	if (status == LC_OK)
 		status = put_all(&list, samples);
 	if (status == LC_OK)
-		status = lc__sha256_hex(list.sha, sha256);
+		status = lc__checksum_hex(list.sha, sha256);
 	if (status == LC_OK && list.out != NULL)
 		status = finish(&list, path);
 	if (list.out != NULL)
 		fclose(list.out);
-	lc__sha256_free(list.sha);
+	lc__checksum_free(list.sha);
 	lc__buf_free(&list.key);
 	return status;
 }

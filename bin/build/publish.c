@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
-#include "base/sha256.h"
 #include "build/tree.h"
 #include "shard/outdir.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "build/recipe.h"
 
+#include "base/checksum.h"
 #include "base/error.h"
-#include "base/sha256.h"
-#include "base/shortest.h"
+#include "base/json_number.h"
 #include "format/manifest.h"
 #include "image/image.h"
 

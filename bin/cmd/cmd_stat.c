@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
-#include "base/shortest.h"
+#include "base/json_number.h"
 #include "base/team.h"
 #include "cmd/module_settings.h"
 #include "cmd/samples.h"

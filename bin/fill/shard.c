@@ -15,7 +15,6 @@
 #include "base/json_scan.h"
 #include "base/lines.h"
 #include "base/mpack.h"
-#include "base/mpack_read.h"
 #include "lmdbcache.h"
 
 /* ---- cursors ----------------------------------------------------------------------- */

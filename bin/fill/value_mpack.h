@@ -8,7 +8,7 @@
 #define CACHEX_FILL_VALUE_MPACK_H
 
 #include "base/buf.h"
-#include "base/mpack_read.h"
+#include "base/mpack.h"
 #include "lmdbcache.h"
 
 /** Reads many values; all zero is new. */

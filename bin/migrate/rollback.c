@@ -7,10 +7,10 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/json_write.h"
 #include "base/fileio.h"
+#include "base/json_number.h"
+#include "base/json_write.h"
 #include "base/newfile.h"
-#include "base/shortest.h"
 #include "migrate/backup.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"

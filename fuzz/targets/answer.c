@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Answers of producers: bin/fill/protocol.c, bin/fill/value_mpack.c,
- * lib/base/mpack_read.c. Input: a frame without its length. */
+ * lib/base/mpack.c. Input: a frame without its length. */
 #include "fuzz.h"
 
 #include <stdlib.h>

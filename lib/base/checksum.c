@@ -123,7 +123,7 @@ crypto_update(struct lc__checksum *sum, const void *data, size_t size)
 }
 
 static lc_status
-crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+crypto_hex(struct lc__checksum *sum, char *out)
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 	unsigned size = 0;
@@ -159,7 +159,7 @@ crypto_update(struct lc__checksum *sum, const void *data, size_t size)
 }
 
 static lc_status
-crypto_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+crypto_hex(struct lc__checksum *sum, char *out)
 {
 	(void)out;
 	return crypto_begin(sum);
@@ -243,7 +243,7 @@ lc__checksum_update(struct lc__checksum *sum, const void *data, size_t size)
 }
 
 lc_status
-lc__checksum_hex(struct lc__checksum *sum, char out[LC__CHECKSUM_HEX])
+lc__checksum_hex(struct lc__checksum *sum, char *out)
 {
 	XXH128_hash_t wide;
 
@@ -278,4 +278,18 @@ lc__checksum_free(struct lc__checksum *sum)
 	default: (void)XXH3_freeState(sum->state.xxh3);
 	}
 	free(sum);
+}
+
+lc_status
+lc__sha256_of(const void *data, size_t size, char out[LC__SHA256_HEX])
+{
+	struct lc__checksum *sum;
+	lc_status status;
+
+	return_if_error(lc__checksum_new("sha256", &sum));
+	status = lc__checksum_update(sum, data, size);
+	if (status == LC_OK)
+		status = lc__checksum_hex(sum, out);
+	lc__checksum_free(sum);
+	return status;
 }

@@ -10,6 +10,8 @@
 
 /** Hex digits of the longest, and a terminator. */
 #define LC__CHECKSUM_HEX 129
+/** Those of "sha256". */
+#define LC__SHA256_HEX 65
 
 struct lc__checksum;
 
@@ -19,10 +21,14 @@ LC_CHECKED lc_status lc__checksum_new(const char *name, struct lc__checksum **ou
 /** Both report a failure of libcrypto as LC_IO. */
 LC_CHECKED lc_status lc__checksum_update(struct lc__checksum *sum, const void *data,
     size_t size);
-/** The checksum in lower-case hex digits. Nothing can be added then. */
-LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum,
-    char out[LC__CHECKSUM_HEX]);
+/** The checksum in lower-case hex digits with a terminator: @p out has room for those of
+ *  this kind. Nothing can be added then. */
+LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum, char *out);
 /** NULL is harmless. */
 void lc__checksum_free(struct lc__checksum *sum);
+
+/** The SHA-256 of these bytes, in one call. */
+LC_CHECKED lc_status lc__sha256_of(const void *data, size_t size,
+    char out[LC__SHA256_HEX]);
 
 #endif

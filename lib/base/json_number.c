@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text of a JSON number to a double, rounded once. */
+/* Text of a JSON number to a double, rounded once, and back. */
 #include "base/json_number.h"
 
 #include <locale.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -302,4 +303,25 @@ lc__json_number_integer(const struct lc__json_number *number, uint64_t *out)
 		if (!lc__mul64(*out, 10, out))
 			return false;
 	return true;
+}
+
+/* ---- back to text ------------------------------------------------------------------ */
+
+void
+lc__shortest(double number, char out[LC__SHORTEST])
+{
+	const char *point = localeconv()->decimal_point;
+	char *at;
+
+	for (int digits = 1; digits <= 17; digits++) {
+		snprintf(out, LC__SHORTEST, "%.*g", digits, number);
+		if (strtod(out, NULL) == number)
+			break;
+	}
+	/* The locale's decimal point, which may be some bytes long, becomes a full stop. */
+	at = strcmp(point, ".") == 0 ? NULL : strstr(out, point);
+	if (at != NULL) {
+		*at = '.';
+		memmove(at + 1, at + strlen(point), strlen(at + strlen(point)) + 1);
+	}
 }

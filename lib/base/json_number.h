@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A number in JSON, as its text has it. */
+/* Numbers in JSON: from their text, and to it. */
 #ifndef LC_BASE_JSON_NUMBER_H
 #define LC_BASE_JSON_NUMBER_H
 
@@ -29,5 +29,12 @@ double lc__json_number_double(const struct lc__json_number *number);
 
 /** Its amount, if that is an integer below 2^64. A byte must follow as above. */
 bool lc__json_number_integer(const struct lc__json_number *number, uint64_t *out);
+
+/** Room for any double's text and its end. */
+#define LC__SHORTEST 32
+
+/** A finite number with the fewest digits that read back as the same one, and a
+ *  point in it whatever the locale: 1, 0.1, 1e+100. */
+void lc__shortest(double number, char out[LC__SHORTEST]);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/shortest.h"
+#include "base/json_number.h"
 #include "base/utf8.h"
 
 /* ---- strings ----------------------------------------------------------------- */

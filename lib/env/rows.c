@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
-#include "base/mpack_read.h"
 
 enum { state_head = 64, run_row = 32 };
 

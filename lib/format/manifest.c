@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/json_tree.h"
 #include "base/json_write.h"
-#include "base/sha256.h"
 #include "base/utf8.h"
 
 #define NEWEST_SHARD 2
@@ -28,17 +28,17 @@
 static lc_status
 digest_of(const char *rest, size_t size, char out[65])
 {
-	struct lc__sha256 *sha;
+	struct lc__checksum *sha;
 	lc_status status;
 
-	if (lc__sha256_new(&sha) != LC_OK)
+	if (lc__checksum_new("sha256", &sha) != LC_OK)
 		return lc__error_prefix("manifest");
-	status = lc__sha256_update(sha, FIRST_LINE, strlen(FIRST_LINE));
+	status = lc__checksum_update(sha, FIRST_LINE, strlen(FIRST_LINE));
 	if (status == LC_OK)
-		status = lc__sha256_update(sha, rest, size);
+		status = lc__checksum_update(sha, rest, size);
 	if (status == LC_OK)
-		status = lc__sha256_hex(sha, out);
-	lc__sha256_free(sha);
+		status = lc__checksum_hex(sha, out);
+	lc__checksum_free(sha);
 	return status;
 }
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/shortest.h"
+#include "base/json_number.h"
 #include "format/members.h"
 #include "format/summary.h"
 

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/sha256.h"
 #include "base/team.h"
 #include "shard/building.h"
 #include "shard/digest.h"

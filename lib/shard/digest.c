@@ -17,7 +17,7 @@ lc_status
 lc__digest_begin(struct lc__digest *digest, bool no_sha256)
 {
 	if (!no_sha256)
-		return lc__sha256_new(&digest->sha256);
+		return lc__checksum_new("sha256", &digest->sha256);
 	digest->xxh3 = lc__hash128_new();
 	return digest->xxh3 != NULL ? LC_OK : lc__no_memory(NULL);
 }
@@ -26,7 +26,7 @@ lc_status
 lc__digest_update(struct lc__digest *digest, const void *data, size_t size)
 {
 	if (digest->sha256 != NULL)
-		return lc__sha256_update(digest->sha256, data, size);
+		return lc__checksum_update(digest->sha256, data, size);
 	lc__hash128_update(digest->xxh3, data, size);
 	return LC_OK;
 }
@@ -36,7 +36,7 @@ lc__digest_end(struct lc__digest *digest, struct lc__digest_text *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (digest->sha256 != NULL)
-		return lc__sha256_hex(digest->sha256, out->sha256);
+		return lc__checksum_hex(digest->sha256, out->sha256);
 	lc__hash128_hex(digest->xxh3, out->xxh3);
 	return LC_OK;
 }
@@ -44,7 +44,7 @@ lc__digest_end(struct lc__digest *digest, struct lc__digest_text *out)
 void
 lc__digest_free(struct lc__digest *digest)
 {
-	lc__sha256_free(digest->sha256);
+	lc__checksum_free(digest->sha256);
 	lc__hash128_free(digest->xxh3);
 	memset(digest, 0, sizeof(*digest));
 }

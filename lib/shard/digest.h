@@ -5,14 +5,14 @@
 
 #include <stdbool.h>
 
+#include "base/checksum.h"
 #include "base/hash.h"
-#include "base/sha256.h"
 #include "base/team.h"
 
 /** A checksum on its way: SHA-256, or XXH3 where that is left out. */
 struct lc__digest {
-	struct lc__sha256 *sha256; /* or NULL */
-	struct lc__hash128 *xxh3;  /* or NULL */
+	struct lc__checksum *sha256; /* or NULL */
+	struct lc__hash128 *xxh3;    /* or NULL */
 };
 
 /** What became of it; the other one is "". */

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/sha256.h"
 #include "format/manifest.h"
-#include "shard/reader.h"
 #include "shard/digest.h"
 #include "shard/outdir.h"
+#include "shard/reader.h"
 
 #define THREADS 2 /* SHA-256 is what takes the time */
 
@@ -151,18 +151,18 @@ static lc_status
 check_version(struct check *c)
 {
 	const struct lc__manifest *m = &c->manifest;
-	struct lc__sha256 *sha;
+	struct lc__checksum *sha;
 	char hex[65];
 	lc_status status;
 
 	if (m->manifest_version == 0)
 		return LC_OK;
-	if (lc__sha256_new(&sha) != LC_OK)
+	if (lc__checksum_new("sha256", &sha) != LC_OK)
 		return lc__error_prefix("%s", c->dir.path);
-	status = lc__sha256_update(sha, m->version_recipe, strlen(m->version_recipe));
+	status = lc__checksum_update(sha, m->version_recipe, strlen(m->version_recipe));
 	if (status == LC_OK)
-		status = lc__sha256_hex(sha, hex);
-	lc__sha256_free(sha);
+		status = lc__checksum_hex(sha, hex);
+	lc__checksum_free(sha);
 	return_if_error(status);
 	if (strcmp(hex, m->version) != 0) {
 		lc__error(LC_CORRUPT, 0,

@@ -6,10 +6,10 @@
 
 #include "base/buf.h"
 #include "base/bytes.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_tree.h"
-#include "base/sha256.h"
 #include "stream/source_join.h"
 #include "stream/source_shards.h"
 

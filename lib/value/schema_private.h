@@ -3,7 +3,7 @@
 #ifndef LC_VALUE_SCHEMA_PRIVATE_H
 #define LC_VALUE_SCHEMA_PRIVATE_H
 
-#include "base/mpack_read.h"
+#include "base/mpack.h"
 #include "value/schema.h"
 
 /* A schema being made, node by node. */

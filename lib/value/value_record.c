@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/mpack.h"
-#include "base/mpack_read.h"
 #include "value/arena.h"
 #include "value/node.h"
 

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/sha256.h"
 #include "shard/digest.h"
 
 #define PIECE ((uint64_t)1 << 20)        /* hashed between two steps */

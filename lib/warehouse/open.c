@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/sha256.h"
+#include "base/checksum.h"
 #include "format/summary.h"
 #include "shard/outdir.h"
 #include "warehouse/digests.h"

@@ -13,11 +13,11 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
-#include "base/sha256.h"
 #include "shard/outdir.h"
 
 #define HASH_DIGITS 12

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash.h"
-#include "base/sha256.h"
 #include "format/manifest.h"
 #include "warehouse/dir_names.h"
 #include "warehouse/sources_private.h"
@@ -114,7 +114,7 @@ portable_path(const char *path)
 }
 
 static lc_status
-hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
+hash_files(const struct lc__sources *sources, struct lc__checksum *sha)
 {
 	struct lc__buf line = { 0 };
 	lc_status status = LC_OK;
@@ -130,7 +130,7 @@ hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
 		lc__sources_put_path(portable_path(f->path), &line);
 		lc__buf_append(&line, "\n", 1);
 		status = line.failed ? lc__no_memory("sources")
-				     : lc__sha256_update(sha, line.data, line.size);
+				     : lc__checksum_update(sha, line.data, line.size);
 	}
 	lc__buf_free(&line);
 	return status;
@@ -139,15 +139,15 @@ hash_files(const struct lc__sources *sources, struct lc__sha256 *sha)
 lc_status
 lc__sources_fingerprint(const struct lc__sources *sources, char out[65])
 {
-	struct lc__sha256 *sha;
+	struct lc__checksum *sha;
 	lc_status status;
 
-	if (lc__sha256_new(&sha) != LC_OK)
+	if (lc__checksum_new("sha256", &sha) != LC_OK)
 		return lc__error_prefix("sources");
 	status = hash_files(sources, sha);
 	if (status == LC_OK)
-		status = lc__sha256_hex(sha, out);
-	lc__sha256_free(sha);
+		status = lc__checksum_hex(sha, out);
+	lc__checksum_free(sha);
 	return status;
 }
 

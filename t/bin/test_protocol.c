@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/mpack_read.h"
+#include "base/mpack.h"
 #include "fill/protocol.h"
 
 /* A string literal, NULs and all. */

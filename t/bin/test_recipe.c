@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/sha256.h"
+#include "base/checksum.h"
 #include "image/image.h"
 #include "build/recipe.h"
 #include "need.h"

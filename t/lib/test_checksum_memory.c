@@ -13,7 +13,6 @@
 #include <openssl/crypto.h>
 
 #include "base/checksum.h"
-#include "base/sha256.h"
 #include "need.h"
 
 static long left;   /* allocations until the one that fails */

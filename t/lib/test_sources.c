@@ -9,7 +9,7 @@
 
 #include "base/fileio.h"
 #include "base/hash.h"
-#include "base/sha256.h"
+#include "base/checksum.h"
 #include "need.h"
 #include "outdir_files.h"
 #include "warehouse/sources.h"

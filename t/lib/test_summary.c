@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/shortest.h"
+#include "base/json_number.h"
 #include "format/summary.h"
 #include "need.h"
 

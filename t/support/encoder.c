@@ -21,7 +21,6 @@
 #include "base/bytes.h"
 #include "base/json_scan.h"
 #include "base/mpack.h"
-#include "base/mpack_read.h"
 
 struct item {
 	const struct lc__mpack_token *id;

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/fileio.h"
-#include "base/mpack_read.h"
+#include "base/mpack.h"
 #include "run.h"
 
 void

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/fileio.h"
-#include "base/sha256.h"
+#include "base/checksum.h"
 #include "outdir_files.h"
 #include "run.h"
 #include "shard/build.h"

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fileio.h"
-#include "base/sha256.h"
+#include "base/checksum.h"
 
 char *
 outdir_join(const char *dir, const char *name)
