@@ -31,8 +31,7 @@ libcore_la_SOURCES = \
 	lib/env/map.c lib/env/mend.c lib/env/module.c lib/env/open.c lib/env/remove.c \
 	lib/env/rows.c lib/env/share.c lib/env/table.c lib/env/txn.c \
 	lib/format/manifest.c lib/format/members.c lib/format/npy.c lib/format/npy_data.c \
-	lib/format/summary.c lib/format/thresholds.c lib/format/twh1.c \
-	lib/format/twh1_row.c lib/format/twh1_sample.c \
+	lib/format/summary.c lib/format/twh1.c lib/format/twh1_row.c \
 	lib/index/run.c lib/index/run_build.c \
 	lib/life/backup.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
 	lib/life/damage.c lib/life/decoded.c lib/life/module_dir.c lib/life/recover.c \

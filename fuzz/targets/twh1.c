@@ -10,7 +10,6 @@
 #include "base/hash.h"
 #include "format/twh1.h"
 #include "format/twh1_row.h"
-#include "format/twh1_sample.h"
 
 enum { ROWS = 100, BOXES = 64 };
 

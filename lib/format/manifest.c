@@ -42,29 +42,6 @@ digest_of(const char *rest, size_t size, char out[65])
 	return status;
 }
 
-/* Every byte of the text is checked: those of the second line against its form, all
- * others by the digest. */
-static lc_status
-check_digest(const char *text, size_t size, const char *name)
-{
-	const char *const hex = text + strlen(DIGEST_HEAD);
-	char digest[65];
-	bool same = size >= DIGEST_SIZE &&
-	    memcmp(text, DIGEST_HEAD, strlen(DIGEST_HEAD)) == 0 &&
-	    memcmp(hex + 64, DIGEST_TAIL, strlen(DIGEST_TAIL)) == 0;
-
-	if (same) {
-		return_if_error(
-		    digest_of(text + DIGEST_SIZE, size - DIGEST_SIZE, digest));
-		same = memcmp(hex, digest, 64) == 0;
-	}
-	return same ? LC_OK
-		    : lc__error(LC_CORRUPT, 0,
-			  "%s: it was changed after it was "
-			  "written, as its " DIGEST " shows; restore it or make it again",
-			  name);
-}
-
 /* ---- reading --------------------------------------------------------------- */
 
 /* Where a field is looked for, and what its messages begin with. */
@@ -175,17 +152,6 @@ get_dtype(const struct scope *s, const char *key, lc_dtype *out)
 	return found ? LC_OK : bad_field(s, key, "is not a known dtype");
 }
 
-static lc_status
-get_endianness(const struct scope *s, bool *big)
-{
-	const char *text = lc__json_text(lc__json_get(s->json, "endianness"));
-
-	if (text == NULL || (strcmp(text, "Little") != 0 && strcmp(text, "Big") != 0))
-		return bad_field(s, "endianness", "is neither Little nor Big");
-	*big = *text == 'B';
-	return LC_OK;
-}
-
 /* Optional: absent, null and empty are all "not known". Room for a terminator. */
 static lc_status
 get_hex(const struct scope *s, const char *key, size_t digits, char *out)
@@ -225,7 +191,8 @@ lc__manifest_path_ok(const char *path)
 static lc_status
 get_shard(const struct scope *s, struct lc__manifest_shard *out)
 {
-	uint64_t limit = INT64_MAX;
+	const char *order = lc__json_text(lc__json_get(s->json, "endianness"));
+	const uint64_t limit = INT64_MAX;
 
 	if (!lc__json_is(s->json, LC__JSON_OBJECT))
 		return bad_field(s, "entry", "is not an object");
@@ -241,7 +208,9 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 	return_if_error(get_u32(s, "channels", &out->channels));
 	return_if_error(get_u32(s, "max_boxes", &out->max_boxes));
 	return_if_error(get_dtype(s, "dtype", &out->dtype));
-	return_if_error(get_endianness(s, &out->big_endian));
+	if (order == NULL || (strcmp(order, "Little") != 0 && strcmp(order, "Big") != 0))
+		return bad_field(s, "endianness", "is neither Little nor Big");
+	out->big_endian = *order == 'B';
 	out->boxes_dtype = out->dtype;
 	if (lc__json_get(s->json, "boxes_dtype") != NULL)
 		return_if_error(get_dtype(s, "boxes_dtype", &out->boxes_dtype));
@@ -325,19 +294,35 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 	return get_shards(s, m);
 }
 
-/* Our own manifests have a digest. Those of other programs need not have one, but if
- * they do it is checked. */
+/* Our own manifests have a digest. Those of other programs need not have one, but if they do
+ * it is checked: every byte of the second line against its form, all others by the
+ * digest. */
 static lc_status
 check_unchanged(const struct scope *s, const struct lc__manifest *m, const char *text,
     size_t size)
 {
-	if (lc__json_get(s->json, DIGEST) != NULL)
-		return check_digest(text, size, s->name);
-	if (m->manifest_version == 0 && m->warehouse == NULL && m->export_state == NULL)
-		return LC_OK;
+	const char *const hex = text + strlen(DIGEST_HEAD);
+	char digest[65];
+
+	if (lc__json_get(s->json, DIGEST) == NULL) {
+		if (m->manifest_version == 0 && m->warehouse == NULL &&
+		    m->export_state == NULL)
+			return LC_OK;
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: " DIGEST " is missing: it was changed after it "
+		    "was written; restore it or make it again",
+		    s->name);
+	}
+	if (size >= DIGEST_SIZE && memcmp(text, DIGEST_HEAD, strlen(DIGEST_HEAD)) == 0 &&
+	    memcmp(hex + 64, DIGEST_TAIL, strlen(DIGEST_TAIL)) == 0) {
+		return_if_error(
+		    digest_of(text + DIGEST_SIZE, size - DIGEST_SIZE, digest));
+		if (memcmp(hex, digest, 64) == 0)
+			return LC_OK;
+	}
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: " DIGEST " is missing: it was changed after it "
-	    "was written; restore it or make it again",
+	    "%s: it was changed after it "
+	    "was written, as its " DIGEST " shows; restore it or make it again",
 	    s->name);
 }
 
@@ -510,20 +495,6 @@ put_manifest(struct writer *w, const struct lc__manifest *m)
 	lc__buf_append(&w->text, "}", 1);
 }
 
-/* Append a text with its digest as the second line. */
-static lc_status
-append_signed(const struct lc__buf *text, struct lc__buf *out)
-{
-	const char *const rest = (const char *)text->data + strlen(FIRST_LINE);
-	const size_t size = text->size - strlen(FIRST_LINE);
-	char digest[65];
-
-	return_if_error(digest_of(rest, size, digest));
-	lc__buf_printf(out, DIGEST_HEAD "%s" DIGEST_TAIL, digest);
-	lc__buf_append(out, rest, size);
-	return out->failed ? lc__no_memory("manifest") : LC_OK;
-}
-
 lc_status
 lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 {
@@ -536,12 +507,24 @@ lc__manifest_format(const struct lc__manifest *manifest, struct lc__buf *out)
 		lc__json_put_indented(&text,
 		    (struct lc__json_slice){ (const char *)w.text.data, w.text.size });
 	lc__buf_append(&text, "\n", 1);
-	if (w.wrong != NULL)
+	if (w.wrong != NULL) {
 		status = lc__error(LC_INVALID, 0, "manifest: %s", w.wrong);
-	else if (w.text.failed || text.failed)
+	} else if (w.text.failed || text.failed) {
 		status = lc__no_memory("manifest");
-	else
-		status = append_signed(&text, out);
+	} else {
+		/* The text with its digest as the second line. */
+		const char *const rest = (const char *)text.data + strlen(FIRST_LINE);
+		const size_t size = text.size - strlen(FIRST_LINE);
+		char digest[65];
+
+		status = digest_of(rest, size, digest);
+		if (status == LC_OK) {
+			lc__buf_printf(out, DIGEST_HEAD "%s" DIGEST_TAIL, digest);
+			lc__buf_append(out, rest, size);
+			if (out->failed)
+				status = lc__no_memory("manifest");
+		}
+	}
 	lc__buf_free(&w.text);
 	lc__buf_free(&text);
 	return status;

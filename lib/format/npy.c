@@ -58,7 +58,7 @@ static const struct {
 /* The header's text, read from its front. */
 struct text {
 	const char *at;  /* what comes next */
-	const char *end; /* behind the last byte */
+	const char *end; /* after the last byte */
 	int version;     /* 1, 2 or 3 */
 };
 
@@ -173,29 +173,31 @@ is_kind(struct span code, const char *kind)
 }
 
 static lc_status
-no_element_type(struct span descr, struct span code)
+read_descr(struct text *text, struct lc__npy_info *info)
 {
-	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-		if (is_kind(code, refused[i].kind))
-			return lc__error(LC_UNSUPPORTED, 0,
-			    "descr %s: %s cannot be stored",
-			    lc__quote_id(descr.data, descr.size), refused[i].what);
-	}
-	return lc__error(LC_CORRUPT, 0, "descr %s is not an element type",
-	    lc__quote_id(descr.data, descr.size));
-}
+	struct span descr, code;
+	bool ordered;
 
-static lc_status
-decode_descr(struct span descr, struct lc__npy_info *info)
-{
-	const bool ordered = descr.size > 0 && descr.data[0] != '\0' &&
+	skip_space(text);
+	if (text->at < text->end && (*text->at == '[' || *text->at == '('))
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "structured elements cannot be stored");
+	return_if_error(read_string(text, "a string for descr", &descr));
+	ordered = descr.size > 0 && descr.data[0] != '\0' &&
 	    strchr("<>=|", descr.data[0]) != NULL;
-	const struct span code = { descr.data + ordered, descr.size - ordered };
-
+	code = (struct span){ descr.data + ordered, descr.size - ordered };
 	if (code.size == 0 ||
 	    (!find_code(code, !ordered, info) &&
-		!(code.size == 2 && find_raw(code, info))))
-		return no_element_type(descr, code);
+		!(code.size == 2 && find_raw(code, info)))) {
+		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+			if (is_kind(code, refused[i].kind))
+				return lc__error(LC_UNSUPPORTED, 0,
+				    "descr %s: %s cannot be stored",
+				    lc__quote_id(descr.data, descr.size),
+				    refused[i].what);
+		return lc__error(LC_CORRUPT, 0, "descr %s is not an element type",
+		    lc__quote_id(descr.data, descr.size));
+	}
 	/* '=', '|' and nothing mean the reader's own order. */
 	info->big_endian = ordered && descr.data[0] == '>';
 	if (!ordered || descr.data[0] == '=' || descr.data[0] == '|')
@@ -203,19 +205,6 @@ decode_descr(struct span descr, struct lc__npy_info *info)
 	if (info->item == 1)
 		info->big_endian = false;
 	return LC_OK;
-}
-
-static lc_status
-read_descr(struct text *text, struct lc__npy_info *info)
-{
-	struct span descr;
-
-	skip_space(text);
-	if (text->at < text->end && (*text->at == '[' || *text->at == '('))
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "structured elements cannot be stored");
-	return_if_error(read_string(text, "a string for descr", &descr));
-	return decode_descr(descr, info);
 }
 
 static lc_status
@@ -301,40 +290,33 @@ static const struct {
 
 #define KEY_COUNT (sizeof(keys) / sizeof(keys[0]))
 
-/* One "key: value"; seen has the bit of each key that came before. */
-static lc_status
-read_entry(struct text *text, unsigned *seen, struct lc__npy_info *info)
-{
-	struct span name;
-	size_t i = 0;
-
-	return_if_error(read_string(text, "a key", &name));
-	while (i < KEY_COUNT && !span_is(name, keys[i].name))
-		i++;
-	if (i == KEY_COUNT)
-		return lc__error(LC_CORRUPT, 0, "header has an unknown key %s",
-		    lc__quote_id(name.data, name.size));
-	if (*seen & 1u << i)
-		return lc__error(LC_CORRUPT, 0, "header has the key '%s' twice",
-		    keys[i].name);
-	*seen |= 1u << i;
-	if (!take(text, ':'))
-		return expected(text, "a colon");
-	return keys[i].read(text, info);
-}
-
 static lc_status
 read_dictionary(struct text *text, struct lc__npy_info *info)
 {
-	unsigned seen = 0;
+	unsigned seen = 0; /* the bit of each key that came before */
 	bool comma = true;
 
 	if (!take(text, '{'))
 		return expected(text, "a dictionary");
 	while (!take(text, '}')) {
+		struct span name;
+		size_t i = 0;
+
 		if (!comma)
 			return expected(text, "a comma or the end of the dictionary");
-		return_if_error(read_entry(text, &seen, info));
+		return_if_error(read_string(text, "a key", &name));
+		while (i < KEY_COUNT && !span_is(name, keys[i].name))
+			i++;
+		if (i == KEY_COUNT)
+			return lc__error(LC_CORRUPT, 0, "header has an unknown key %s",
+			    lc__quote_id(name.data, name.size));
+		if (seen & 1u << i)
+			return lc__error(LC_CORRUPT, 0, "header has the key '%s' twice",
+			    keys[i].name);
+		seen |= 1u << i;
+		if (!take(text, ':'))
+			return expected(text, "a colon");
+		return_if_error(keys[i].read(text, info));
 		comma = take(text, ',');
 	}
 	for (size_t i = 0; i < KEY_COUNT; i++)
@@ -402,31 +384,23 @@ lc__npy_decode_header(const void *bytes, size_t size, struct lc__npy_info *out)
 
 /* ---- writing -------------------------------------------------------------- */
 
-static lc_status
-encode_descr(lc_dtype dtype, bool raw, struct lc__buf *text)
-{
-	const size_t item = lc_dtype_size(dtype);
-
-	if (codes[dtype].code != NULL)
-		lc__buf_printf(text, "%c%s", item == 1 ? '|' : '<', codes[dtype].code);
-	else if (raw)
-		lc__buf_printf(text, "<V%zu", item);
-	else
-		return lc__error(LC_UNSUPPORTED, 0,
-		    ".npy has no name for %s; it can hold the raw bits",
-		    lc_dtype_name(dtype));
-	return LC_OK;
-}
-
-/* The dictionary as Python prints it. Behind it NumPy leaves room for the
- * first dimension to grow to 21 digits in place. */
+/* The dictionary as Python prints it. After it NumPy leaves room for the first dimension to
+ * grow to 21 digits in place. */
 static lc_status
 encode_dictionary(const lc_tensor *tensor, bool raw, struct lc__buf *text)
 {
+	const char *code = codes[tensor->dtype].code;
+	const size_t item = lc_dtype_size(tensor->dtype);
 	size_t before;
 
-	lc__buf_printf(text, "{'descr': '");
-	return_if_error(encode_descr(tensor->dtype, raw, text));
+	if (code != NULL)
+		lc__buf_printf(text, "{'descr': '%c%s", item == 1 ? '|' : '<', code);
+	else if (raw)
+		lc__buf_printf(text, "{'descr': '<V%zu", item);
+	else
+		return lc__error(LC_UNSUPPORTED, 0,
+		    ".npy has no name for %s; it can hold the raw bits",
+		    lc_dtype_name(tensor->dtype));
 	lc__buf_printf(text, "', 'fortran_order': False, 'shape': (");
 	before = text->size;
 	for (uint32_t i = 0; i < tensor->ndim; i++)

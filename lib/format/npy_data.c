@@ -34,16 +34,6 @@ swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes, size_t
 	}
 }
 
-/* A complex element is two numbers, each with its own byte order. */
-static size_t
-number_width(const struct lc__npy_info *info)
-{
-	const bool complex = !info->raw &&
-	    (info->dtype == LC_C64 || info->dtype == LC_C128);
-
-	return complex ? info->item / 2 : info->item;
-}
-
 /* ---- Fortran order --------------------------------------------------------- */
 
 /* Elements of one block: small enough that what it touches stays in cache. */
@@ -195,6 +185,9 @@ static lc_status
 convert(const struct lc__npy_info *info, struct reorder *order, const unsigned char *from,
     void **out)
 {
+	/* A complex element is two numbers, each with its own byte order. */
+	const bool complex = !info->raw &&
+	    (info->dtype == LC_C64 || info->dtype == LC_C128);
 	unsigned char *to;
 
 	if (info->nbytes > SIZE_MAX - 64 ||
@@ -206,7 +199,8 @@ convert(const struct lc__npy_info *info, struct reorder *order, const unsigned c
 		from = to;
 	}
 	if (info->big_endian)
-		swap_numbers(to, from, info->nbytes, number_width(info));
+		swap_numbers(to, from, info->nbytes,
+		    complex ? info->item / 2 : info->item);
 	*out = to;
 	return LC_OK;
 }

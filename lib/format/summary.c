@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/json_number.h"
 #include "format/manifest.h"
 #include "format/members.h"
 
@@ -22,9 +23,14 @@ put_counts(const struct lc__counts *c, struct lc__buf *out)
 	    (unsigned long long)c->missing_file, (unsigned long long)c->invalid);
 }
 
-static lc_status
-put_runs(const struct lc__summary *s, struct lc__buf *out)
+lc_status
+lc__summary_format(const struct lc__summary *summary, struct lc__buf *out)
 {
+	const struct lc__summary *s = summary;
+
+	lc__buf_printf(out, "{\"totals\":{");
+	put_counts(&s->totals, out);
+	lc__buf_printf(out, "},\"runs\":[");
 	for (size_t i = 0; i < s->n_runs; i++) {
 		lc__buf_printf(out, "%s{\"run_id\":", i > 0 ? "," : "");
 		return_if_error(lc__manifest_quote(s->runs[i].run_id, out));
@@ -32,14 +38,8 @@ put_runs(const struct lc__summary *s, struct lc__buf *out)
 		put_counts(&s->runs[i].counts, out);
 		lc__buf_append(out, "}", 1);
 	}
-	return LC_OK;
-}
-
-static void
-put_written(const struct lc__summary *s, struct lc__buf *out)
-{
 	lc__buf_printf(out,
-	    "\"written\":%llu,\"boxes\":%llu,\"clipped\":%llu,"
+	    "],\"written\":%llu,\"boxes\":%llu,\"clipped\":%llu,"
 	    "\"dropped\":%llu,\"overflow_boxes\":%llu,\"overflow_samples\":%llu",
 	    (unsigned long long)s->written, (unsigned long long)s->boxes,
 	    (unsigned long long)s->clipped, (unsigned long long)s->dropped,
@@ -48,55 +48,26 @@ put_written(const struct lc__summary *s, struct lc__buf *out)
 	if (s->filtered > 0)
 		lc__buf_printf(out, ",\"filtered\":%llu",
 		    (unsigned long long)s->filtered);
-}
-
-static lc_status
-put_reasons(const struct lc__summary *s, struct lc__buf *out)
-{
+	lc__buf_printf(out, ",\"reasons\":{");
 	for (size_t i = 0; i < s->n_reasons; i++) {
 		if (i > 0)
 			lc__buf_append(out, ",", 1);
 		return_if_error(lc__manifest_quote(s->reasons[i].name, out));
 		lc__buf_printf(out, ":%llu", (unsigned long long)s->reasons[i].count);
 	}
-	return LC_OK;
-}
-
-lc_status
-lc__summary_format(const struct lc__summary *summary, struct lc__buf *out)
-{
-	lc__buf_printf(out, "{\"totals\":{");
-	put_counts(&summary->totals, out);
-	lc__buf_printf(out, "},\"runs\":[");
-	return_if_error(put_runs(summary, out));
-	lc__buf_printf(out, "],");
-	put_written(summary, out);
-	lc__buf_printf(out, ",\"reasons\":{");
-	return_if_error(put_reasons(summary, out));
 	lc__buf_printf(out, "}}");
 	return out->failed ? lc__no_memory("summary") : LC_OK;
 }
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* The sum of n numbers into *sum, false if it overflows. */
-static bool
-add_up(const uint64_t *numbers, size_t n, uint64_t *sum)
-{
-	*sum = 0;
-	for (size_t i = 0; i < n; i++)
-		if (!lc__add64(*sum, numbers[i], sum))
-			return false;
-	return true;
-}
-
+/* The sum of what became of the frames into *sum; false if it overflows. */
 static bool
 add_counts(const struct lc__counts *c, uint64_t *sum)
 {
-	const uint64_t all[] = { c->non_empty, c->empty, c->missing_image,
-		c->missing_file, c->invalid };
-
-	return add_up(all, sizeof(all) / sizeof(all[0]), sum);
+	return lc__add64(c->non_empty, c->empty, sum) &&
+	    lc__add64(*sum, c->missing_image, sum) &&
+	    lc__add64(*sum, c->missing_file, sum) && lc__add64(*sum, c->invalid, sum);
 }
 
 static lc_status
@@ -304,4 +275,126 @@ lc__summary_free(struct lc__summary *summary)
 	free(summary->reasons);
 	free(summary->runs);
 	memset(summary, 0, sizeof(*summary));
+}
+
+/* ---- limits on what was counted --------------------------------------------- */
+
+/* The three limits: their names in JSON, and in messages. */
+static const struct {
+	const char *count_key, *ratio_key, *what;
+} limit_rows[] = {
+	{ "max_invalid", "max_invalid_ratio", "invalid" },
+	{ "max_missing", "max_missing_ratio", "missing" },
+	{ "max_empty", "max_empty_ratio", "empty" },
+};
+
+#define LIMITS 3
+
+static const struct lc__limit *
+limit_of(const struct lc__thresholds *limits, int i)
+{
+	const struct lc__limit *const all[LIMITS] = { &limits->invalid, &limits->missing,
+		&limits->empty };
+
+	return all[i];
+}
+
+lc_status
+lc__thresholds_format(const struct lc__thresholds *limits, struct lc__buf *out)
+{
+	char ratio[LC__SHORTEST];
+
+	lc__buf_append(out, "{", 1);
+	for (int i = 0; i < LIMITS; i++) {
+		const struct lc__limit *limit = limit_of(limits, i);
+		if (limit->has_count)
+			lc__buf_printf(out, "\"%s\":%llu,", limit_rows[i].count_key,
+			    (unsigned long long)limit->count);
+		if (!limit->has_ratio)
+			continue;
+		if (!(limit->ratio >= 0 && limit->ratio <= 1))
+			return lc__error(LC_INVALID, 0, "%s is not within 0 and 1",
+			    limit_rows[i].ratio_key);
+		lc__shortest(limit->ratio, ratio);
+		lc__buf_printf(out, "\"%s\":%s,", limit_rows[i].ratio_key, ratio);
+	}
+	lc__buf_printf(out, "\"mode\":\"%s\"}", limits->warn ? "warn" : "fail");
+	return out->failed ? lc__no_memory("thresholds") : LC_OK;
+}
+
+static lc_status
+get_thresholds(const struct lc__members *top, struct lc__thresholds *out)
+{
+	const char *mode = lc__json_text(lc__json_get(top->json, "mode"));
+
+	for (int i = 0; i < LIMITS; i++) {
+		struct lc__limit *limit = (struct lc__limit *)limit_of(out, i);
+		const char *count = limit_rows[i].count_key;
+		const char *ratio = limit_rows[i].ratio_key;
+
+		limit->has_count = lc__member_has(top, count);
+		limit->has_ratio = lc__member_has(top, ratio);
+		return_if_error(lc__member_number(top, count, INT64_MAX, &limit->count));
+		return_if_error(lc__member_share(top, ratio, &limit->ratio));
+	}
+	if (!lc__member_has(top, "mode"))
+		return LC_OK;
+	if (mode == NULL || (strcmp(mode, "fail") != 0 && strcmp(mode, "warn") != 0))
+		return lc__member_bad(top, "mode", "is neither fail nor warn");
+	out->warn = *mode == 'w';
+	return LC_OK;
+}
+
+lc_status
+lc__thresholds_parse(const char *text, const char *name, struct lc__thresholds *out)
+{
+	struct lc__members top = { name, "thresholds", 0, NULL };
+	struct lc__thresholds limits = { 0 };
+	struct lc__json_tree tree = { 0 };
+	lc_status status = lc__members_load(text, name, &tree, &top.json);
+
+	if (status == LC_OK)
+		status = get_thresholds(&top, &limits);
+	lc__json_free(&tree);
+	if (status == LC_OK)
+		*out = limits;
+	return status;
+}
+
+/* Append to @p found which limits a count exceeds. */
+static void
+compare(const struct lc__limit *limit, const char *what, uint64_t count, uint64_t total,
+    struct lc__buf *found)
+{
+	if (limit->has_count && count > limit->count)
+		lc__buf_printf(found, "%s%s %llu of %llu frames, limit %llu",
+		    found->size > 0 ? "; " : "", what, (unsigned long long)count,
+		    (unsigned long long)total, (unsigned long long)limit->count);
+	/* A quotient of two integers is the number nearest to it, as the limit is
+	 * the number nearest to its text: 5 of 100 do not exceed 0.05. */
+	if (limit->has_ratio && total > 0 && (double)count / (double)total > limit->ratio)
+		lc__buf_printf(found, "%s%s %llu of %llu frames (%.1f %%), limit %g %%",
+		    found->size > 0 ? "; " : "", what, (unsigned long long)count,
+		    (unsigned long long)total, 100.0 * (double)count / (double)total,
+		    100.0 * limit->ratio);
+}
+
+lc_status
+lc__thresholds_check(const struct lc__thresholds *limits, const struct lc__counts *counts)
+{
+	const uint64_t found[LIMITS] = { counts->invalid,
+		counts->missing_image + counts->missing_file, counts->empty };
+	struct lc__buf text = { 0 };
+	lc_status status = LC_OK;
+
+	for (int i = 0; i < LIMITS; i++)
+		compare(limit_of(limits, i), limit_rows[i].what, found[i], counts->total,
+		    &text);
+	if (text.failed)
+		status = lc__no_memory("thresholds");
+	else if (text.size > 0)
+		status = lc__error(LC_INVALID, 0, "%.*s", (int)text.size,
+		    (const char *)text.data);
+	lc__buf_free(&text);
+	return status;
 }

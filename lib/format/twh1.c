@@ -2,10 +2,12 @@
 #include "format/twh1.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "format/twh1_row.h"
 
 #define ENDIAN_BIG 1
 #define IMAGE_ALIGN 4096u /* direct I/O and huge pages like whole pages */
@@ -28,17 +30,6 @@ lc__twh1_dtype_code(lc_dtype dtype)
 	while (dtype_of_code[code] != dtype)
 		code++;
 	return code;
-}
-
-/* Boxes of the images' dtype are told by 0, as in a header that knows of one. */
-static uint32_t
-dtype_field(const lc_shard_info *info)
-{
-	const uint32_t code = lc__twh1_dtype_code(info->dtype);
-
-	if (info->boxes_dtype == info->dtype)
-		return code;
-	return code | (1 + lc__twh1_dtype_code(info->boxes_dtype)) << BOXES_SHIFT;
 }
 
 lc_status
@@ -85,7 +76,7 @@ lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 	return true;
 }
 
-/* Lay a region of count times each bytes behind *end. */
+/* Lay a region of count times each bytes after *end. */
 static bool
 place(uint64_t count, uint64_t each, uint64_t align, uint64_t *end, uint64_t *offset)
 {
@@ -112,23 +103,6 @@ place_extras(lc_shard_info *info, uint64_t row_bytes, uint64_t *end)
 	return lc__add64(*end, lc__twh1_table_size(blocks), end);
 }
 
-static lc_status
-check_version_one(const lc_shard_info *info)
-{
-	if (info->version != 1)
-		return LC_OK;
-	if (lc__twh1_dtype_code(info->dtype) > 1)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "shard_version 1 holds f32 and f16, not %s",
-		    lc_dtype_name(info->dtype));
-	if (info->boxes_dtype != info->dtype)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "shard_version 1 has one dtype: boxes of %s do not go with images "
-		    "of %s",
-		    lc_dtype_name(info->boxes_dtype), lc_dtype_name(info->dtype));
-	return LC_OK;
-}
-
 lc_status
 lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 {
@@ -139,7 +113,15 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 
 	if (info->max_boxes == 0)
 		info->boxes_dtype = info->dtype;
-	return_if_error(check_version_one(info));
+	if (info->version == 1 && lc__twh1_dtype_code(info->dtype) > 1)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "shard_version 1 holds f32 and f16, not %s",
+		    lc_dtype_name(info->dtype));
+	if (info->version == 1 && info->boxes_dtype != info->dtype)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "shard_version 1 has one dtype: boxes of %s do not go with images "
+		    "of %s",
+		    lc_dtype_name(info->boxes_dtype), lc_dtype_name(info->dtype));
 	info->meta_offset = info->checksum_offset = 0;
 	if (!lc__twh1_sizes_of(info, &sizes) ||
 	    !place(info->samples, sizes.image, IMAGE_ALIGN, &end, &info->image_offset) ||
@@ -155,9 +137,14 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 void
 lc__twh1_put_header(const lc_shard_info *info, unsigned char out[LC__TWH1_HEADER])
 {
+	uint32_t dtypes = lc__twh1_dtype_code(info->dtype);
+
+	/* 0 says that boxes have the images' dtype, as in a header that knows one dtype. */
+	if (info->boxes_dtype != info->dtype)
+		dtypes |= (1 + lc__twh1_dtype_code(info->boxes_dtype)) << BOXES_SHIFT;
 	memcpy(out, "TWH1", 4);
 	lc__set32(out + 4, info->version);
-	lc__set32(out + 8, dtype_field(info));
+	lc__set32(out + 8, dtypes);
 	lc__set32(out + 12, 0);
 	lc__set32(out + 16, info->width);
 	lc__set32(out + 20, info->height);
@@ -236,29 +223,21 @@ check_kind(const unsigned char *p, uint64_t size, const char *name)
 	return LC_OK;
 }
 
-static lc_status
-read_dtypes(uint32_t field, const char *name, lc_shard_info *info)
-{
-	const bool old = info->version == 1;
-	const uint32_t image = field & 0xffff, boxes = field >> BOXES_SHIFT;
-
-	if (image >= (old ? 2 : LC_DTYPE_COUNT) || boxes > (old ? 0 : LC_DTYPE_COUNT))
-		return corrupt(name, "bad dtype", field);
-	info->dtype = dtype_of_code[image];
-	info->boxes_dtype = boxes ? dtype_of_code[boxes - 1] : info->dtype;
-	return LC_OK;
-}
-
-/* Fields as they stand; the last two exist only before the images, and mean
- * something only from version 2 on. */
+/* The fields of the header. Version 1 does not have the last two. */
 static lc_status
 read_fields(const unsigned char *p, uint64_t size, const char *name, lc_shard_info *info)
 {
 	const uint32_t version = lc__get32(p + 4);
+	const uint32_t dtypes = lc__get32(p + 8);
+	const uint32_t image = dtypes & 0xffff, boxes = dtypes >> BOXES_SHIFT;
 
 	memset(info, 0, sizeof(*info));
 	info->version = version;
-	return_if_error(read_dtypes(lc__get32(p + 8), name, info));
+	if (image >= (version == 1 ? 2 : LC_DTYPE_COUNT) ||
+	    boxes > (version == 1 ? 0 : LC_DTYPE_COUNT))
+		return corrupt(name, "bad dtype", dtypes);
+	info->dtype = dtype_of_code[image];
+	info->boxes_dtype = boxes ? dtype_of_code[boxes - 1] : info->dtype;
 	info->width = lc__get32(p + 16);
 	info->height = lc__get32(p + 20);
 	info->channels = lc__get32(p + 24);
@@ -280,21 +259,14 @@ read_fields(const unsigned char *p, uint64_t size, const char *name, lc_shard_in
 	return LC_OK;
 }
 
-/* Elements are read in place, so they must stand where the CPU wants them. */
-static uint64_t
-alignment_of(lc_dtype dtype)
-{
-	const uint64_t size = lc_dtype_size(dtype);
-
-	return dtype == LC_C64 || dtype == LC_C128 ? size / 2 : size;
-}
-
-/* A region lies behind the one before, *end, and in the file. Version 1 says
- * nothing of where an empty one stands. */
+/* A region begins at or after *end, the end of the one before, and lies in the file.
+ * Version 1 does not say where an empty one is. */
 static lc_status
 check_region(const lc_shard_info *info, const char *name, const char *what,
     lc_dtype dtype, uint64_t offset, uint64_t each, uint64_t *end)
 {
+	const bool complex = dtype == LC_C64 || dtype == LC_C128;
+	const uint64_t align = lc_dtype_size(dtype) / (complex ? 2 : 1);
 	uint64_t size, after;
 
 	if (info->version == 1 && (info->samples == 0 || each == 0))
@@ -303,7 +275,8 @@ check_region(const lc_shard_info *info, const char *name, const char *what,
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu overlaps what ends at %llu", name, what,
 		    (unsigned long long)offset, (unsigned long long)*end);
-	if (offset % alignment_of(dtype) != 0)
+	/* Elements are read in place, so they must be where the processor wants them. */
+	if (offset % align != 0)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu is not a multiple of the element size", name,
 		    what, (unsigned long long)offset);
@@ -445,4 +418,75 @@ lc__twh1_section_xxh3(const struct lc__twh1 *shard, char out[17])
 	if (shard->table != NULL)
 		snprintf(out, 17, "%016llx",
 		    (unsigned long long)lc__get64(shard->table + 8 * shard->blocks));
+}
+
+/* ---- samples --------------------------------------------------------------- */
+
+lc_status
+lc__twh1_form(const struct lc__twh1 *shard, lc_sample *out)
+{
+	const lc_shard_info *info = &shard->info;
+	const uint64_t image[3] = { info->channels, info->height, info->width };
+	const uint64_t boxes[2] = { info->max_boxes, 4 };
+
+	memset(out, 0, sizeof(*out));
+	return_if_error(lc_tensor_init(&out->image, info->dtype, 3, image, NULL));
+	return_if_error(lc_tensor_init(&out->boxes, info->boxes_dtype, 2, boxes, NULL));
+	return lc_tensor_init(&out->mask, info->boxes_dtype, 1, boxes, NULL);
+}
+
+/* Sample i of a region; one without bytes has no address. */
+static const void *
+address(const struct lc__twh1 *shard, uint64_t offset, uint64_t each, uint64_t i)
+{
+	return each > 0 ? shard->file + offset + i * each : NULL;
+}
+
+void
+lc__twh1_place(const struct lc__twh1 *shard, uint64_t i, lc_sample *sample)
+{
+	const lc_shard_info *info = &shard->info;
+
+	sample->image.data = address(shard, info->image_offset, shard->sizes.image, i);
+	sample->boxes.data = address(shard, info->boxes_offset, shard->sizes.boxes, i);
+	sample->mask.data = address(shard, info->mask_offset, shard->sizes.mask, i);
+}
+
+bool
+lc__twh1_read_row(const lc_shard_info *info, lc_id row, lc_sample *sample)
+{
+	const void *data = sample->image.data;
+	struct lc__twh1_row said;
+	uint32_t chw[3];
+
+	if (!lc__twh1_row_decode(row, &said))
+		return false;
+	/* The shape before it became CHW, if it becomes this shard's CHW again. */
+	if (said.has_shape &&
+	    (lc_tensor_init(&sample->image, info->dtype, said.ndim, said.shape, data) !=
+		    LC_OK ||
+		lc__twh1_chw(&sample->image, chw) != LC_OK || chw[0] != info->channels ||
+		chw[1] != info->height || chw[2] != info->width))
+		return false;
+	sample->meta = row;
+	sample->id = said.cache_id;
+	return true;
+}
+
+lc_status
+lc__twh1_sample(const struct lc__twh1 *shard, const char *name, uint64_t i,
+    lc_sample *out)
+{
+	lc_sample sample;
+	lc_id row;
+
+	return_if_error(lc__twh1_form(shard, &sample));
+	lc__twh1_place(shard, i, &sample);
+	if (shard->rows != NULL &&
+	    (!lc__twh1_row_at(shard, i, &row) ||
+		!lc__twh1_read_row(&shard->info, row, &sample)))
+		return lc__error(LC_CORRUPT, 0, "%s: metadata of sample %llu is damaged",
+		    name, (unsigned long long)i);
+	*out = sample;
+	return LC_OK;
 }

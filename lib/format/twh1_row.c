@@ -15,43 +15,6 @@ put_shape(struct lc__buf *out, uint32_t ndim, const uint64_t *shape)
 		lc__mpack_uint(out, shape[i]);
 }
 
-static void
-put_source(const struct lc__twh1_row *row, struct lc__buf *out)
-{
-	if (row->has_frame_id) {
-		lc__mpack_str(out, "frame_id");
-		lc__mpack_uint(out, row->frame_id);
-	}
-	if (row->run_id != NULL) {
-		lc__mpack_str(out, "run_id");
-		lc__mpack_str(out, row->run_id);
-	}
-	if (row->original_width || row->original_height) {
-		const uint64_t size[2] = { row->original_width, row->original_height };
-		lc__mpack_str(out, "original_size");
-		put_shape(out, 2, size);
-	}
-}
-
-static void
-put_labels(const struct lc__twh1_row *row, struct lc__buf *out)
-{
-	if (row->has_classes) {
-		lc__mpack_str(out, "class_ids");
-		lc__mpack_array(out, row->n_classes);
-		for (uint32_t i = 0; i < row->n_classes; i++)
-			lc__mpack_int(out, row->class_ids[i]);
-	}
-	if (row->boxes_total > 0) {
-		lc__mpack_str(out, "boxes_total");
-		lc__mpack_uint(out, row->boxes_total);
-	}
-	if (row->labels.size > 0) {
-		lc__mpack_str(out, "labels");
-		lc__buf_append(out, row->labels.data, row->labels.size);
-	}
-}
-
 void
 lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 {
@@ -69,12 +32,37 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 		lc__mpack_str(out, "shape");
 		put_shape(out, row->ndim, row->shape);
 	}
-	put_source(row, out);
+	if (row->has_frame_id) {
+		lc__mpack_str(out, "frame_id");
+		lc__mpack_uint(out, row->frame_id);
+	}
+	if (row->run_id != NULL) {
+		lc__mpack_str(out, "run_id");
+		lc__mpack_str(out, row->run_id);
+	}
+	if (has_size) {
+		lc__mpack_str(out, "original_size");
+		put_shape(out, 2,
+		    (const uint64_t[]){ row->original_width, row->original_height });
+	}
 	if (row->transform.size > 0) {
 		lc__mpack_str(out, "transform");
 		lc__buf_append(out, row->transform.data, row->transform.size);
 	}
-	put_labels(row, out);
+	if (row->has_classes) {
+		lc__mpack_str(out, "class_ids");
+		lc__mpack_array(out, row->n_classes);
+		for (uint32_t i = 0; i < row->n_classes; i++)
+			lc__mpack_int(out, row->class_ids[i]);
+	}
+	if (row->boxes_total > 0) {
+		lc__mpack_str(out, "boxes_total");
+		lc__mpack_uint(out, row->boxes_total);
+	}
+	if (row->labels.size > 0) {
+		lc__mpack_str(out, "labels");
+		lc__buf_append(out, row->labels.data, row->labels.size);
+	}
 }
 
 /* ---- reading --------------------------------------------------------------- */

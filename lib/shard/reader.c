@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "format/twh1_row.h"
-#include "format/twh1_sample.h"
+#include "format/twh1.h"
 #include "shard/reader.h"
 
 struct lc_shard {

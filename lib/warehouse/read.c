@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "format/twh1_sample.h"
+#include "format/twh1.h"
 #include "warehouse/ahead.h"
 #include "warehouse/verify.h"
 #include "warehouse/warehouse.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/team.h"
-#include "format/twh1_sample.h"
+#include "format/twh1.h"
 #include "shard/reader.h"
 #include "warehouse/digests.h"
 #include "warehouse/load.h"

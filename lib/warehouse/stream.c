@@ -7,7 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "format/twh1_sample.h"
+#include "format/twh1.h"
 #include "warehouse/load.h"
 #include "warehouse/read.h"
 #include "warehouse/verify.h"
