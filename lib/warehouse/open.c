@@ -6,10 +6,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
-#include "base/checksum.h"
 #include "format/summary.h"
 #include "shard/outdir.h"
 #include "warehouse/digests.h"
