@@ -10,10 +10,9 @@ cachex_LDADD = libcachex.a libcore.la $(tool_libs)
 
 noinst_LIBRARIES = libcachex.a
 libcachex_a_SOURCES = \
-	bin/build/counting.c bin/build/export.c bin/build/frame_job.c \
-	bin/build/frame_team.c bin/build/frames.c bin/build/infile.c bin/build/ingest.c \
-	bin/build/publish.c bin/build/recipe.c bin/build/sample.c bin/build/samples.c \
-	bin/build/scan.c bin/build/space.c bin/build/store.c bin/build/tree.c \
+	bin/build/disk.c bin/build/export.c bin/build/frame_job.c bin/build/frames.c \
+	bin/build/infile.c bin/build/ingest.c bin/build/publish.c bin/build/recipe.c \
+	bin/build/sample.c bin/build/samples.c bin/build/scan.c bin/build/store.c \
 	bin/cmd/buckets_sizes.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
 	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
 	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \

@@ -16,7 +16,6 @@
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "base/json_write.h"
-#include "build/counting.h"
 #include "build/ingesting.h"
 #include "build/samples.h"
 #include "lmdbcache.h"
@@ -66,24 +65,9 @@ make_line(const struct lc__frame *frame, const struct lc__sample *s,
 }
 
 static lc_status
-put_line(struct reject_list *list, const struct lc__frame *frame,
-    const struct lc__sample *s, enum lc__reject reason)
-{
-	struct lc__buf text = { 0 };
-	lc_status status = make_line(frame, s, reason, &text);
-
-	if (status == LC_OK)
-		status = lc__checksum_update(list->sha, text.data, text.size);
-	/* Whether it was written is asked at the end. */
-	if (status == LC_OK && list->out != NULL)
-		fwrite(text.data, 1, text.size, list->out);
-	lc__buf_free(&text);
-	return status;
-}
-
-static lc_status
 put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t i)
 {
+	struct lc__buf text = { 0 };
 	lc_value *about = NULL;
 	struct lc__sample s;
 	struct lc__frame frame;
@@ -95,45 +79,27 @@ put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t 
 	return_if_error(
 	    lc__store_get(samples->store, (const char *)list->key.data, &about));
 	if (about != NULL && lc__sample_read(about, &s))
-		status = put_line(list, &frame, &s,
-		    lc__counting_fate(samples->recipe, &s));
+		status = make_line(&frame, &s, lc__counting_fate(samples->recipe, &s),
+		    &text);
 	else
 		status = lc__error(LC_CORRUPT, 0, "key %s: was stored and is not there",
 		    lc__quote_id(list->key.data, list->key.size - 1));
+	if (status == LC_OK)
+		status = lc__checksum_update(list->sha, text.data, text.size);
+	/* Whether it was written is asked at the end. */
+	if (status == LC_OK && list->out != NULL)
+		fwrite(text.data, 1, text.size, list->out);
+	lc__buf_free(&text);
 	lc_value_free(about);
 	return status;
-}
-
-/* Both are in the order of the frames. */
-static lc_status
-put_all(struct reject_list *list, const struct lc__samples *samples)
-{
-	const uint64_t frames = lc__dataset_frames(samples->dataset);
-	uint64_t row = 0;
-
-	for (uint64_t i = 0; i < frames; i++) {
-		if (row < samples->n && samples->rows[row].frame == i)
-			row++;
-		else
-			return_if_error(put_frame(list, samples, i));
-	}
-	return LC_OK;
-}
-
-static lc_status
-finish(struct reject_list *list, const char *path)
-{
-	const bool good = !ferror(list->out) && fflush(list->out) == 0 &&
-	    fsync(fileno(list->out)) == 0;
-	const int sys = errno;
-
-	return good ? LC_OK : lc__error_sys(sys != 0 ? sys : EIO, "%s: write", path);
 }
 
 lc_status
 lc__rejected_write(const struct lc__samples *samples, const char *path, char sha256[65])
 {
+	const uint64_t frames = lc__dataset_frames(samples->dataset);
 	struct reject_list list = { .out = NULL };
+	uint64_t row = 0;
 	lc_status status = lc__checksum_new("sha256", &list.sha);
 
 	if (status != LC_OK)
@@ -142,20 +108,24 @@ lc__rejected_write(const struct lc__samples *samples, const char *path, char sha
 	    ((unlink(path) == -1 && errno != ENOENT) ||
 		(list.out = lc__fopen(path, "wxe")) == NULL))
 		status = lc__error_sys(errno, "%s: create", path);
-	if (status == LC_OK)
-		status = put_all(&list, samples);
+	/* Both are in the order of the frames. */
+	for (uint64_t i = 0; status == LC_OK && i < frames; i++) {
+		if (row < samples->n && samples->rows[row].frame == i)
+			row++;
+		else
+			status = put_frame(&list, samples, i);
+	}
 	if (status == LC_OK)
 		status = lc__checksum_hex(list.sha, sha256);
-	if (status == LC_OK && list.out != NULL)
-		status = finish(&list, path);
+	if (status == LC_OK && list.out != NULL &&
+	    (ferror(list.out) || fflush(list.out) != 0 || fsync(fileno(list.out)) != 0))
+		status = lc__error_sys(errno != 0 ? errno : EIO, "%s: write", path);
 	if (list.out != NULL)
 		fclose(list.out);
 	lc__checksum_free(list.sha);
 	lc__buf_free(&list.key);
 	return status;
 }
-
-/* ---- shards ------------------------------------------------------------------------ */
 
 /* ---- what the manifest says -------------------------------------------------------- */
 
@@ -165,18 +135,6 @@ struct texts {
 	struct lc__warehouse_about about;
 	struct lc__manifest manifest; /* borrows them */
 };
-
-static void
-free_texts(struct texts *t)
-{
-	lc__buf_free(&t->recipe);
-	lc__buf_free(&t->transform);
-	lc__buf_free(&t->thresholds);
-	lc__buf_free(&t->summary);
-	lc__buf_free(&t->warehouse);
-	lc__buf_free(&t->sources);
-	lc__warehouse_about_free(&t->about);
-}
 
 static lc_status
 end_text(struct lc__buf *text)
@@ -267,48 +225,39 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 	return LC_OK;
 }
 
-/* ---- what stands there already ------------------------------------------------------ */
-
-static lc_status
-note_result(struct lc__ingesting *b, const struct lc__built_version *standing)
-{
-	b->out->version_dir = strdup(standing->dir);
-	b->out->shards = standing->manifest.n;
-	b->out->bytes = lc__built_version_bytes(standing);
-	return b->out->version_dir != NULL ? LC_OK : lc__no_memory("build");
-}
+/* ---- a version that is there already ------------------------------------------------ */
 
 /* Limits, the place of the sources and what is known of names of classes may be others
  * than they were: they change no sample. */
 static lc_status
-refresh_manifest(struct lc__ingesting *b, struct lc__built_version *standing,
+refresh_manifest(struct lc__ingesting *b, struct lc__built_version *built,
     const struct texts *t, bool *changed)
 {
-	struct lc__manifest manifest = standing->manifest;
+	struct lc__manifest manifest = built->manifest;
 	struct lc__buf old = { 0 }, text = { 0 };
-	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
-	const struct lc__warehouse_about kept = standing->about;
+	char *path = lc__path_join(built->dir, LC__MANIFEST_NAME);
+	const struct lc__warehouse_about kept = built->about;
 	struct lc__buf about = { 0 };
 	lc_status status = path != NULL ? LC_OK : lc__no_memory("build");
 
 	manifest.thresholds = t->manifest.thresholds;
-	standing->about.sources_root = b->root_path;
-	standing->about.classes = t->about.classes;
-	standing->about.n_classes = t->about.n_classes;
+	built->about.sources_root = b->root_path;
+	built->about.classes = t->about.classes;
+	built->about.n_classes = t->about.n_classes;
 	if (status == LC_OK)
-		status = lc__warehouse_about_format(&standing->about, &about);
-	standing->about = kept;
+		status = lc__warehouse_about_format(&built->about, &about);
+	built->about = kept;
 	if (status == LC_OK)
 		status = end_text(&about);
 	manifest.warehouse = (char *)about.data;
 	if (status == LC_OK)
 		status = lc__manifest_format(&manifest, &text);
 	if (status == LC_OK)
-		status = lc__manifest_format(&standing->manifest, &old);
+		status = lc__manifest_format(&built->manifest, &old);
 	*changed = status == LC_OK &&
 	    (old.size != text.size || memcmp(old.data, text.data, text.size) != 0);
 	if (*changed)
-		status = lc__publish_tidy(standing->dir);
+		status = lc__publish_tidy(built->dir);
 	if (*changed && status == LC_OK)
 		status = lc__write_file_atomic(path, text.data, text.size);
 	lc__buf_free(&about);
@@ -318,40 +267,39 @@ refresh_manifest(struct lc__ingesting *b, struct lc__built_version *standing,
 	return status;
 }
 
-/* The name that a version has got, a hidden one's excepted. */
-static const char *
-name_of(const struct lc__ingesting *b, const struct lc__built_version *standing)
-{
-	const char *slash = strrchr(standing->dir, '/');
-	const char *name = slash != NULL ? slash + 1 : standing->dir;
-
-	return *name == '.' ? b->edition.name : name;
-}
-
 /* A version that was built before, and is `current` or becomes it. */
 static lc_status
-take_standing(struct lc__ingesting *b, struct lc__built_version *standing,
-    bool is_current, const struct texts *t)
+take_built(struct lc__ingesting *b, struct lc__built_version *built, bool is_current,
+    const struct texts *t)
 {
 	const char *warehouse = b->ingest->warehouse;
-	const char *name = name_of(b, standing);
+	const char *slash = strrchr(built->dir, '/');
+	const char *name = slash != NULL ? slash + 1 : built->dir;
+	const bool hidden = *name == '.';
 	bool changed = false;
 	char *dir;
 
-	return_if_error(refresh_manifest(b, standing, t, &changed));
+	if (hidden)
+		name = b->edition.name;
+
+	return_if_error(refresh_manifest(b, built, t, &changed));
 	b->out->up_to_date = is_current && !changed;
 	b->out->limits_changed = is_current && changed;
-	if (!is_current && name == b->edition.name)
-		return_if_error(lc__publish(warehouse, standing->dir, &b->edition));
+	if (!is_current && hidden)
+		return_if_error(lc__publish(warehouse, built->dir, &b->edition));
 	else if (!is_current)
 		return_if_error(lc__version_switch(warehouse, name));
 	dir = lc__path_join(warehouse, name);
 	if (dir == NULL)
 		return lc__no_memory("build");
-	free(standing->dir);
-	standing->dir = dir;
-	b->out->shards_reused = standing->manifest.n;
-	return_if_error(note_result(b, standing));
+	free(built->dir);
+	built->dir = dir;
+	b->out->shards_reused = built->manifest.n;
+	b->out->shards = built->manifest.n;
+	b->out->bytes = lc__built_version_bytes(built);
+	b->out->version_dir = strdup(dir);
+	if (b->out->version_dir == NULL)
+		return lc__no_memory("build");
 	return lc__publish_clean(warehouse, NULL);
 }
 
@@ -468,34 +416,19 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 /* ---- one or the other --------------------------------------------------------------------- */
 
 static lc_status
-find_edition(struct lc__ingesting *b)
-{
-	lc__sources_sort(&b->sources);
-	b->edition.sources = &b->sources;
-	b->edition.summary = &b->out->summary;
-	return_if_error(lc__sources_fingerprint(&b->sources, b->edition.fingerprint));
-	memcpy(b->out->fingerprint, b->edition.fingerprint, 65);
-	return_if_error(lc__version_name(b->edition.version, b->edition.fingerprint,
-	    lc__clock_wall_ms(), b->edition.name));
-	if (b->store.cache == NULL)
-		return LC_OK;
-	return lc__rejected_write(&b->samples, NULL, b->edition.rejected_sha256);
-}
-
-static lc_status
 take_or_build(struct lc__ingesting *b, const struct texts *t)
 {
-	struct lc__built_version standing = { .dir = NULL };
+	struct lc__built_version built = { .dir = NULL };
 	bool is_current = false;
 	lc_status status = b->rebuild ? LC_NOT_FOUND
 				      : lc__built_version_find(b->ingest->warehouse,
-					    &b->edition, &standing, &is_current);
+					    &b->edition, &built, &is_current);
 
 	if (status == LC_OK)
-		status = take_standing(b, &standing, is_current, t);
+		status = take_built(b, &built, is_current, t);
 	else if (status == LC_NOT_FOUND)
 		status = build_new(b, t);
-	lc__built_version_free(&standing);
+	lc__built_version_free(&built);
 	return status;
 }
 
@@ -503,8 +436,18 @@ static lc_status
 export_edition(struct lc__ingesting *b)
 {
 	struct texts texts = { .about = { .layout = NULL } };
-	lc_status status = find_edition(b);
+	struct lc__edition *edition = &b->edition;
+	lc_status status;
 
+	lc__sources_sort(&b->sources);
+	edition->sources = &b->sources;
+	edition->summary = &b->out->summary;
+	return_if_error(lc__sources_fingerprint(&b->sources, edition->fingerprint));
+	memcpy(b->out->fingerprint, edition->fingerprint, 65);
+	status = lc__version_name(edition->version, edition->fingerprint,
+	    lc__clock_wall_ms(), edition->name);
+	if (status == LC_OK && b->store.cache != NULL)
+		status = lc__rejected_write(&b->samples, NULL, edition->rejected_sha256);
 	if (status == LC_OK && b->samples.n == 0)
 		status = lc__error(LC_FAILED, 0,
 		    "%s: no frame is good: there is nothing to write",
@@ -516,7 +459,13 @@ export_edition(struct lc__ingesting *b)
 		if (status == LC_OK)
 			status = take_or_build(b, &texts);
 	}
-	free_texts(&texts);
+	lc__buf_free(&texts.recipe);
+	lc__buf_free(&texts.transform);
+	lc__buf_free(&texts.thresholds);
+	lc__buf_free(&texts.summary);
+	lc__buf_free(&texts.warehouse);
+	lc__buf_free(&texts.sources);
+	lc__warehouse_about_free(&texts.about);
 	return status;
 }
 

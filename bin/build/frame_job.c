@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A frame's work on a thread: its image read, decoded and brought to size. */
 #include "build/frame_job.h"
 
 #include <stdio.h>
@@ -15,13 +14,12 @@
 #include "build/store.h"
 #include "labels/dataset.h"
 
-static lc_status lc__frame_job_image(struct lc__frame_worker *worker,
-    struct lc__frame_job *job, const struct lc__frame *frame);
+static lc_status make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
+    const struct lc__frame *frame);
 
 /* Note why a frame is no sample; @p detail is copied. */
 static void
-lc__frame_job_reject(struct lc__frame_job *job, enum lc__reject reason,
-    const char *detail)
+reject(struct lc__frame_job *job, enum lc__reject reason, const char *detail)
 {
 	job->sample.reason = reason;
 	if (detail != job->detail)
@@ -39,7 +37,7 @@ lc__frame_image(const struct lc__frame *frame, const struct lc__label *label)
 /* The file that messages of a label name: a label without one of its own is the
  *  image's. */
 static const char *
-lc__frame_label(const struct lc__frame *frame)
+label_file(const struct lc__frame *frame)
 {
 	return frame->label_path != NULL ? frame->label_path : frame->image_path;
 }
@@ -64,16 +62,16 @@ lc__frame_job_label(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc__frame_worker_let_go(worker);
 	return_if_error(status);
 	if (fate != LC__INFILE_GOOD) {
-		lc__frame_job_reject(job,
+		reject(job,
 		    fate == LC__INFILE_BAD ? LC__REJECT_UNPARSABLE
 					   : LC__REJECT_UNREADABLE,
 		    job->detail);
 		return LC_OK;
 	}
 	if (job->label.reason == LC__REJECT_NONE)
-		lc__label_check(&job->label, lc__frame_label(frame), 0, 0);
+		lc__label_check(&job->label, label_file(frame), 0, 0);
 	if (job->label.reason != LC__REJECT_NONE)
-		lc__frame_job_reject(job, job->label.reason, job->label.detail);
+		reject(job, job->label.reason, job->label.detail);
 	job->ns[LC__PHASE_LABEL] += lc__clock_ns() - start;
 	return LC_OK;
 }
@@ -88,7 +86,7 @@ make_anew(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	*s = (struct lc__sample){ .detail = "" };
 	return_if_error(lc__frame_job_label(worker, job, frame));
 	if (s->reason == LC__REJECT_NONE)
-		return_if_error(lc__frame_job_image(worker, job, frame));
+		return_if_error(make_image(worker, job, frame));
 	if (s->reason != LC__REJECT_NONE)
 		return LC_OK;
 	start = lc__clock_ns();
@@ -98,21 +96,6 @@ make_anew(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc__sample_seal(s, (const char *)job->key.data);
 	job->ns[LC__PHASE_STORE] += lc__clock_ns() - start;
 	return LC_OK;
-}
-
-/* A frame that is rejected as it was before is not stored again. */
-static bool
-differs(const struct lc__frame_job *job)
-{
-	lc_value *value;
-	bool same;
-
-	if (job->kept.about == NULL || job->sample.reason == LC__REJECT_NONE)
-		return true;
-	value = lc__sample_value(&job->sample);
-	same = lc_value_equal(lc_value_find(value, LC__SAMPLE_ABOUT), job->kept.about);
-	lc_value_free(value);
-	return !same;
 }
 
 static lc_status
@@ -128,7 +111,15 @@ run_job(struct lc__frame_worker *worker, struct lc__frame_job *job)
 		return LC_OK;
 	job->touched = false;
 	return_if_error(make_anew(worker, job, &frame));
-	job->put = differs(job);
+	job->put = true;
+	/* A frame that is rejected as it was before is not stored again. */
+	if (job->kept.about != NULL && job->sample.reason != LC__REJECT_NONE) {
+		lc_value *value = lc__sample_value(&job->sample);
+
+		job->put = !lc_value_equal(lc_value_find(value, LC__SAMPLE_ABOUT),
+		    job->kept.about);
+		lc_value_free(value);
+	}
 	return LC_OK;
 }
 
@@ -200,16 +191,6 @@ lc__frame_worker_let_go(struct lc__frame_worker *worker)
 	worker->held = 0;
 }
 
-/* A team that stops grants no memory: what stopped it is reported, not this. */
-static lc_status
-hold(struct lc__frame_worker *worker, const struct lc__frame_job *job, uint64_t bytes)
-{
-	if (bytes > 0 && !lc__team_hold(worker->how->team, job->number, bytes))
-		return lc__error(LC_CANCELLED, 0, "build: cancelled");
-	worker->held += bytes;
-	return LC_OK;
-}
-
 lc_status
 lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const char *path, uint64_t limit, struct lc__source_note *note,
@@ -220,8 +201,16 @@ lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job
 	lc_status status = LC_OK;
 
 	*fate = lc__infile_open(&file, worker->how->root, path, limit);
-	if (*fate == LC__INFILE_GOOD)
-		status = hold(worker, job, (uint64_t)file.st.st_size);
+	if (*fate == LC__INFILE_GOOD && file.st.st_size > 0) {
+		const uint64_t bytes = (uint64_t)file.st.st_size;
+
+		/* A team that stops grants no memory: what stopped it is reported, not
+		 * this. */
+		if (lc__team_hold(worker->how->team, job->number, bytes))
+			worker->held += bytes;
+		else
+			status = lc__error(LC_CANCELLED, 0, "build: cancelled");
+	}
 	if (*fate == LC__INFILE_GOOD && status == LC_OK)
 		*fate = lc__infile_read(&file, &worker->file, note);
 	lc__infile_close(&file);
@@ -237,17 +226,6 @@ lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job
 
 /* ---- the image --------------------------------------------------------------------- */
 
-/* Sizes of the picture that boxes relate to. */
-static void
-boxes_size(const struct lc__recipe *recipe, const struct lc__transformed *seen,
-    uint32_t *width, uint32_t *height)
-{
-	const bool turned = seen->orientation > 4 && !recipe->boxes_stored;
-
-	*width = turned ? seen->stored_height : seen->stored_width;
-	*height = turned ? seen->stored_width : seen->stored_height;
-}
-
 /* The label against the image's true size. False if they do not fit. */
 static bool
 check_label(const struct lc__frame_worker *worker, struct lc__frame_job *job,
@@ -255,12 +233,13 @@ check_label(const struct lc__frame_worker *worker, struct lc__frame_job *job,
 {
 	const uint64_t start = lc__clock_ns();
 	struct lc__label *label = &job->label;
-	uint32_t width, height;
+	const bool turned = seen->orientation > 4 && !worker->how->recipe->boxes_stored;
 
-	boxes_size(worker->how->recipe, seen, &width, &height);
-	lc__label_check(label, lc__frame_label(frame), width, height);
+	lc__label_check(label, label_file(frame),
+	    turned ? seen->stored_height : seen->stored_width,
+	    turned ? seen->stored_width : seen->stored_height);
 	if (label->reason != LC__REJECT_NONE)
-		lc__frame_job_reject(job, label->reason, label->detail);
+		reject(job, label->reason, label->detail);
 	job->ns[LC__PHASE_LABEL] += lc__clock_ns() - start;
 	return job->sample.reason == LC__REJECT_NONE;
 }
@@ -285,7 +264,7 @@ undecodable(struct lc__frame_job *job, lc_status status)
 {
 	if (status != LC_CORRUPT && status != LC_INVALID && status != LC_UNSUPPORTED)
 		return status;
-	lc__frame_job_reject(job, LC__REJECT_UNDECODABLE, lc_last_error()->text);
+	reject(job, LC__REJECT_UNDECODABLE, lc_last_error()->text);
 	return LC_OK;
 }
 
@@ -348,20 +327,6 @@ move_boxes(const struct lc__recipe *recipe, struct lc__frame_job *job,
 	    : LC_OK;
 }
 
-/* The size of the target that a picture becomes. */
-static lc_bucket
-target_of(const struct lc__recipe *recipe, const struct lc__transformed *seen)
-{
-	const bool turned = seen->orientation > 4;
-	const uint32_t width = turned ? seen->stored_height : seen->stored_width;
-	const uint32_t height = turned ? seen->stored_width : seen->stored_height;
-
-	if (recipe->n_buckets == 0)
-		return (lc_bucket){ recipe->transform.width, recipe->transform.height };
-	return recipe->buckets[lc_bucket_nearest(recipe->buckets, recipe->n_buckets,
-	    width, height)];
-}
-
 static lc_status
 finish_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__transformed *seen)
@@ -381,7 +346,6 @@ transform(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	const char *path = job->sample.image.path;
 	struct lc__transform how = recipe->transform;
 	struct lc__transformed seen = { .orientation = 1 };
-	lc_bucket target;
 	lc_status status = lc__image_probe(worker->file.data, worker->file.size, path,
 	    &seen);
 
@@ -391,9 +355,15 @@ transform(struct lc__frame_worker *worker, struct lc__frame_job *job,
 		seen.orientation = 1;
 	if (!check_label(worker, job, frame, &seen))
 		return LC_OK;
-	target = target_of(recipe, &seen);
-	how.width = target.width;
-	how.height = target.height;
+	if (recipe->n_buckets > 0) {
+		const bool turned = seen.orientation > 4;
+		const size_t i = lc_bucket_nearest(recipe->buckets, recipe->n_buckets,
+		    turned ? seen.stored_height : seen.stored_width,
+		    turned ? seen.stored_width : seen.stored_height);
+
+		how.width = recipe->buckets[i].width;
+		how.height = recipe->buckets[i].height;
+	}
 	how.wide = lc__recipe_stored(recipe) == LC_U16;
 	return_if_error(make_room(job,
 	    (size_t)3 * how.width * how.height *
@@ -436,22 +406,10 @@ take_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
 						      : LC_OK;
 }
 
-/* Pixels that the module has are not made again. */
-static lc_status
-try_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
-    const struct lc__frame *frame, const char *path, bool *taken)
-{
-	*taken = false;
-	if (!job->kept.any || job->kept.sample.reason != LC__REJECT_NONE)
-		return LC_OK;
-	return_if_error(lc__reused_image(worker, job, path, taken));
-	return *taken ? take_pixels(worker, job, frame, taken) : LC_OK;
-}
-
 /* Read, check and transform the image of a frame whose label is good; or take the
- *  pixels that the module has of it. A reason is in made->sample. */
+ *  pixels that the module has of it. A reason is in job->sample. */
 static lc_status
-lc__frame_job_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
+make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame)
 {
 	const char *path = lc__frame_image(frame, &job->label);
@@ -460,24 +418,126 @@ lc__frame_job_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc_status status;
 
 	if (path == NULL) {
-		lc__frame_job_reject(job, LC__REJECT_BLANK_IMAGE,
-		    "its label names no image");
+		reject(job, LC__REJECT_BLANK_IMAGE, "its label names no image");
 		return LC_OK;
 	}
-	return_if_error(try_pixels(worker, job, frame, path, &taken));
-	if (taken)
-		return LC_OK;
+	/* Pixels that the module has are not made again. */
+	if (job->kept.any && job->kept.sample.reason == LC__REJECT_NONE) {
+		return_if_error(lc__reused_image(worker, job, path, &taken));
+		if (taken)
+			return_if_error(take_pixels(worker, job, frame, &taken));
+		if (taken)
+			return LC_OK;
+	}
 	job->sample.wanted = path;
 	status = lc__frame_worker_read(worker, job, path, LC__IMAGE_LIMIT,
 	    &job->sample.image, &fate);
 	if (status == LC_OK && fate == LC__INFILE_MISSING)
-		lc__frame_job_reject(job, LC__REJECT_NO_FILE, job->detail);
+		reject(job, LC__REJECT_NO_FILE, job->detail);
 	else if (status == LC_OK && fate == LC__INFILE_REFUSED)
-		lc__frame_job_reject(job, LC__REJECT_UNREADABLE, job->detail);
+		reject(job, LC__REJECT_UNREADABLE, job->detail);
 	else if (status == LC_OK && fate == LC__INFILE_BAD)
-		lc__frame_job_reject(job, LC__REJECT_UNDECODABLE, job->detail);
+		reject(job, LC__REJECT_UNDECODABLE, job->detail);
 	else if (status == LC_OK)
 		status = transform(worker, job, frame);
 	lc__frame_worker_let_go(worker);
+	return status;
+}
+
+/* ---- the walk over all frames -------------------------------------------------------- */
+
+/* Frames on their way for each thread: enough that the slowest of a few does not
+ * make the others wait. */
+#define SLOTS_PER_THREAD 4
+/* Memory for results, unless that is less than a slot a thread. */
+#define SLOT_BUDGET ((uint64_t)512 << 20)
+/* Memory for files; a larger one is read alone. */
+#define FILE_BUDGET ((uint64_t)256 << 20)
+#define IDLE_MS 100
+
+static lc_status
+work_on(struct lc__team *team, unsigned thread, uint64_t job)
+{
+	const struct lc__frame_team *pool = team->ctx;
+	struct lc__frame_job *frame = &pool->slots[job % team->window];
+
+	frame->number = job;
+	return pool->work(&pool->workers[thread], frame);
+}
+
+static lc_status
+start_walk(struct lc__frame_team *pool)
+{
+	const size_t most = SLOTS_PER_THREAD * (size_t)pool->threads;
+	const size_t least = (size_t)pool->threads + 1;
+	const uint64_t fit = SLOT_BUDGET / (pool->slot_bytes + 1);
+	const size_t window = fit >= most ? most : fit <= least ? least : (size_t)fit;
+
+	pool->how.team = &pool->team;
+	pool->slots = calloc(window, sizeof(*pool->slots));
+	pool->workers = calloc(pool->threads, sizeof(*pool->workers));
+	if (pool->slots == NULL || pool->workers == NULL)
+		return lc__no_memory("build");
+	/* Fewer workers than threads will do. */
+	while (pool->n_workers < pool->threads) {
+		struct lc__frame_worker *worker = &pool->workers[pool->n_workers];
+		const lc_status status = lc__frame_worker_init(worker, &pool->how);
+
+		if (status != LC_OK) {
+			lc__frame_worker_free(worker);
+			if (pool->n_workers == 0)
+				return status;
+			break;
+		}
+		pool->n_workers++;
+	}
+	pool->team = (struct lc__team){
+		.work = work_on,
+		.ctx = pool,
+		.jobs = lc__dataset_frames(pool->how.dataset),
+		.threads = pool->n_workers,
+		.window = window,
+		.budget = FILE_BUDGET,
+	};
+	return lc__team_start(&pool->team) == LC_OK ? LC_OK : lc__error_prefix("build");
+}
+
+static void
+stop_walk(struct lc__frame_team *pool)
+{
+	lc__team_end(&pool->team);
+	for (unsigned i = 0; i < pool->n_workers; i++)
+		lc__frame_worker_free(&pool->workers[i]);
+	for (size_t i = 0; pool->slots != NULL && i < pool->team.window; i++)
+		lc__frame_job_free(&pool->slots[i]);
+	free(pool->slots);
+	free(pool->workers);
+}
+
+static lc_status
+take_next(struct lc__frame_team *pool)
+{
+	struct lc__frame_job *frame;
+	lc_status status;
+	uint64_t job;
+
+	while (!lc__team_wait(&pool->team, IDLE_MS))
+		return_if_error(pool->idle(pool->ctx));
+	status = lc__team_next(&pool->team, &job);
+	frame = &pool->slots[job % pool->team.window];
+	if (status == LC_OK)
+		status = pool->take(pool->ctx, frame);
+	lc__frame_job_clear(frame);
+	return status;
+}
+
+lc_status
+lc__frame_team_walk(struct lc__frame_team *pool)
+{
+	lc_status status = start_walk(pool);
+
+	for (uint64_t i = 0; i < pool->team.jobs && status == LC_OK; i++)
+		status = take_next(pool);
+	stop_walk(pool);
 	return status;
 }

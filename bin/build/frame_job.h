@@ -40,7 +40,7 @@ struct lc__reused {
 	lc_value *about;          /* what `sample` borrows */
 	struct lc__sample sample; /* without its tensors */
 	struct lc__seen seen;
-	bool image_looked, image_same; /* whether its image stands there as it was */
+	bool image_looked, image_same; /* whether its image is there as it was */
 };
 
 /** What became of a frame. Zero it before its first use; its memory is used again
@@ -68,7 +68,7 @@ LC_CHECKED lc_status lc__frame_worker_init(struct lc__frame_worker *worker,
 
 void lc__frame_worker_free(struct lc__frame_worker *worker);
 
-/** Read a file into the thread's buffer; for what is wrong with it see made->detail. */
+/** Read a file into the thread's buffer; for what is wrong with it see job->detail. */
 LC_CHECKED lc_status lc__frame_worker_read(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const char *path, uint64_t limit,
     struct lc__source_note *note, enum lc__infile_fate *fate);
@@ -76,7 +76,7 @@ LC_CHECKED lc_status lc__frame_worker_read(struct lc__frame_worker *worker,
 /** Forget the file. */
 void lc__frame_worker_let_go(struct lc__frame_worker *worker);
 
-/** Find what the module has of a frame; set made->reused, and made->sample, if the
+/** Find what the module has of a frame; set job->reused, and job->sample, if the
  *  frame's files are what they were. */
 LC_CHECKED lc_status lc__reused_find(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const struct lc__frame *frame);
@@ -85,7 +85,7 @@ LC_CHECKED lc_status lc__reused_find(struct lc__frame_worker *worker,
 LC_CHECKED lc_status lc__reused_image(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const char *path, bool *same);
 
-/** Make frame made->number. A failure stops the build. */
+/** Make frame job->number. A failure stops the build. */
 LC_CHECKED lc_status lc__frame_job_run(struct lc__frame_worker *worker,
     struct lc__frame_job *job);
 
@@ -94,11 +94,36 @@ void lc__frame_job_clear(struct lc__frame_job *job);
 
 void lc__frame_job_free(struct lc__frame_job *job);
 
-/** Read and check the label of a frame; a reason is in made->sample. */
+/** Read and check the label of a frame; a reason is in job->sample. */
 LC_CHECKED lc_status lc__frame_job_label(struct lc__frame_worker *worker,
     struct lc__frame_job *job, const struct lc__frame *frame);
 
 /** Where the image of a frame is, if its label has been read. */
 const char *lc__frame_image(const struct lc__frame *frame, const struct lc__label *label);
+
+/* ---- all frames -------------------------------------------------------------------- */
+
+/** Threads that work on frames, and the walk over all frames that keeps them busy. */
+struct lc__frame_team {
+	struct lc__frame_how how; /* its team is this one's */
+	/** What a thread does with frame->number; a failure ends the walk at that frame. */
+	lc_status (*work)(struct lc__frame_worker *worker, struct lc__frame_job *frame);
+	unsigned threads;    /* wanted */
+	uint64_t slot_bytes; /* that a frame's result may take */
+
+	/** The walk's own thread calls take() for each frame in order, and idle() from
+	 *  time to time while it waits. Another status than LC_OK ends the walk. */
+	lc_status (*take)(void *ctx, struct lc__frame_job *frame);
+	lc_status (*idle)(void *ctx);
+	void *ctx;
+
+	struct lc__team team;             /* from here on the walk's own */
+	struct lc__frame_job *slots;      /* as many as the team's window */
+	struct lc__frame_worker *workers; /* one a thread */
+	unsigned n_workers;
+};
+
+/** Walk over all frames of the dataset. @return LC_OK, or what ended it first. */
+LC_CHECKED lc_status lc__frame_team_walk(struct lc__frame_team *pool);
 
 #endif

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All frames of the dataset to the module of samples. */
+/* All frames of the dataset to the module of samples, and the summary of what became of
+ * them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "build/frame_team.h"
+#include "build/frame_job.h"
+#include "build/disk.h"
 #include "build/ingesting.h"
-#include "build/space.h"
+#include "labels/label.h"
 
 /* How often the disk is looked at, and what is left free on it: the engine's last
  * commits, and shards' beginnings. */
@@ -41,27 +44,13 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 	return 3 * most * lc_dtype_size(lc__recipe_stored(recipe));
 }
 
-/* Bytes of the shards that `current` has: they may be linked. */
-static uint64_t
-standing_bytes(const struct lc__ingesting *b)
-{
-	struct lc__built_version standing = { .dir = NULL };
-	uint64_t bytes = 0;
-
-	if (b->rebuild ||
-	    lc__built_version_current(b->ingest->warehouse, &standing) != LC_OK)
-		return 0;
-	bytes = lc__built_version_bytes(&standing);
-	lc__built_version_free(&standing);
-	return bytes;
-}
-
 /* Before anything is written: for samples that are not stored yet, and shards. */
 static lc_status
 check_space(const struct lc__ingesting *b)
 {
 	const uint64_t frames = b->state->frames;
-	uint64_t stored = 0, room = 0, pixels, shard, shards, have, needed;
+	struct lc__built_version built = { .dir = NULL };
+	uint64_t stored = 0, room = 0, pixels, shard, shards, have = 0, needed;
 	char what[64];
 
 	return_if_error(lc__store_count(&b->store, &stored));
@@ -70,7 +59,11 @@ check_space(const struct lc__ingesting *b)
 	if (!lc__mul64(frames, shard, &shards) ||
 	    !lc__mul64(frames > stored ? frames - stored : 0, pixels, &needed))
 		return lc__error(LC_INVALID, 0, "build: sizes overflow");
-	have = standing_bytes(b);
+	/* Shards that `current` has may be linked. */
+	if (!b->rebuild &&
+	    lc__built_version_current(b->ingest->warehouse, &built) == LC_OK)
+		have = lc__built_version_bytes(&built);
+	lc__built_version_free(&built);
 	needed -= needed < room ? needed : room;
 	needed += shards > have ? shards - have : 0;
 	snprintf(what, sizeof(what), "%llu frames", (unsigned long long)frames);
@@ -97,6 +90,7 @@ watch_space(struct lc__ingesting *b)
 
 /* ---- one frame ------------------------------------------------------------------ */
 
+/* Add a file to what the version is made of. */
 static lc_status
 add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 {
@@ -110,68 +104,30 @@ add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 	return note->path != NULL ? lc__sources_add(&b->sources, &file) : LC_OK;
 }
 
-/* What a version is made of: also that an image was not there. */
-static lc_status
-add_sources(struct lc__ingesting *b, const struct lc__sample *s)
-{
-	const struct lc__source_file missing = {
-		.path = s->wanted,
-		.missing = true,
-	};
-
-	return_if_error(add_source(b, &s->label));
-	return_if_error(add_source(b, &s->image));
-	return s->reason == LC__REJECT_NO_FILE && s->wanted != NULL
-	    ? lc__sources_add(&b->sources, &missing)
-	    : LC_OK;
-}
-
-static lc_status
-store(struct lc__ingesting *b, const struct lc__frame_job *job)
-{
-	const char *key = (const char *)job->key.data;
-	uint64_t start = lc__clock_ns();
-	lc_status status = LC_OK;
-
-	if (b->store.cache == NULL)
-		return LC_OK;
-	if (job->put)
-		status = lc__store_put(&b->store, key, &job->sample);
-	if (status == LC_OK && job->touched)
-		status = lc__store_note_seen(&b->store, key, &job->kept.seen);
-	if (job->put && job->sample.planes != NULL)
-		b->state->bytes_stored += lc__sample_planes(&job->sample);
-	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
-	return_if_error(status);
-	return watch_space(b);
-}
-
-static void
-tell_rejected(struct lc__ingesting *b, const struct lc__frame *frame,
-    enum lc__reject reason, const char *detail)
-{
-	const struct lc__ingest_watch *watch = b->ingest->watch;
-
-	b->state->rejected[reason]++;
-	if (watch != NULL && watch->rejected != NULL)
-		watch->rejected(watch->ctx, frame, reason, detail);
-}
-
 static lc_status
 count(struct lc__ingesting *b, const struct lc__frame_job *job)
 {
+	const struct lc__ingest_watch *watch = b->ingest->watch;
 	const struct lc__sample *s = &job->sample;
+	const struct lc__source_file missing = { .path = s->wanted, .missing = true };
 	const enum lc__reject fate = lc__counting_fate(b->recipe, s);
 	struct lc__frame frame;
 	struct lc__label label;
 
 	lc__dataset_frame(b->dataset, job->number, &frame);
 	return_if_error(lc__counting_add(&b->counting, frame.run, s));
-	return_if_error(add_sources(b, s));
+	return_if_error(add_source(b, &s->label));
+	return_if_error(add_source(b, &s->image));
+	/* The version is also made of that an image was not there. */
+	if (s->reason == LC__REJECT_NO_FILE && s->wanted != NULL)
+		return_if_error(lc__sources_add(&b->sources, &missing));
 	b->state->frames_done++;
 	b->state->reused += job->reused;
 	if (fate != LC__REJECT_NONE) {
-		tell_rejected(b, &frame, fate, lc__counting_detail(s, &label));
+		b->state->rejected[fate]++;
+		if (watch != NULL && watch->rejected != NULL)
+			watch->rejected(watch->ctx, &frame, fate,
+			    lc__counting_detail(s, &label));
 		return LC_OK;
 	}
 	b->state->samples++;
@@ -183,11 +139,25 @@ static lc_status
 take(void *ctx, struct lc__frame_job *job)
 {
 	struct lc__ingesting *b = ctx;
+	const char *key = (const char *)job->key.data;
+	uint64_t start;
+	lc_status status = LC_OK;
 
 	for (int phase = 0; phase < LC__PHASES; phase++)
 		b->state->ns[phase] += job->ns[phase];
 	b->state->bytes_read += job->bytes_read;
-	return_if_error(store(b, job));
+	if (b->store.cache != NULL) {
+		start = lc__clock_ns();
+		if (job->put)
+			status = lc__store_put(&b->store, key, &job->sample);
+		if (status == LC_OK && job->touched)
+			status = lc__store_note_seen(&b->store, key, &job->kept.seen);
+		if (job->put && job->sample.planes != NULL)
+			b->state->bytes_stored += lc__sample_planes(&job->sample);
+		lc__ingesting_spent(b, LC__PHASE_STORE, &start);
+		return_if_error(status);
+		return_if_error(watch_space(b));
+	}
 	return_if_error(count(b, job));
 	return lc__ingesting_step(b);
 }
@@ -246,41 +216,20 @@ hash_names(const struct lc__ingesting *b, struct names *names)
 	return LC_OK;
 }
 
-/* Of frames that the dataset no longer has. */
-static lc_status
-forget_gone(struct lc__ingesting *b)
-{
-	struct names names = { NULL, 0 };
-	lc_status status = hash_names(b, &names);
-
-	if (status == LC_OK)
-		status = lc__store_sweep(&b->store, is_frame, &names, &b->out->forgotten);
-	free(names.hashes);
-	return status;
-}
-
 /* ---- all of them ------------------------------------------------------------------ */
-
-static lc_status
-finish(struct lc__ingesting *b)
-{
-	uint64_t start = lc__clock_ns();
-	lc_status status = LC_OK;
-
-	if (b->store.cache != NULL)
-		status = lc_flush(b->store.cache);
-	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
-	return status;
-}
 
 lc_status
 lc__ingesting_forget(struct lc__ingesting *b)
 {
+	struct names names = { NULL, 0 };
 	uint64_t start = lc__clock_ns();
 	lc_status status = LC_OK;
 
 	if (b->store.cache != NULL)
-		status = forget_gone(b);
+		status = hash_names(b, &names);
+	if (b->store.cache != NULL && status == LC_OK)
+		status = lc__store_sweep(&b->store, is_frame, &names, &b->out->forgotten);
+	free(names.hashes);
 	if (b->store.cache != NULL && status == LC_OK)
 		status = lc_flush(b->store.cache);
 	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
@@ -290,7 +239,8 @@ lc__ingesting_forget(struct lc__ingesting *b)
 lc_status
 lc__ingesting_frames(struct lc__ingesting *b)
 {
-	uint64_t shard_bytes;
+	uint64_t shard_bytes, start;
+	lc_status status = LC_OK;
 	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.rehash = b->ingest->rehash,
@@ -305,5 +255,136 @@ lc__ingesting_frames(struct lc__ingesting *b)
 	b->space_next = SPACE_STEP;
 	return_if_error(lc__frame_team_walk(&pool));
 	return_if_error(lc__counting_end(&b->counting));
-	return finish(b);
+	start = lc__clock_ns();
+	if (b->store.cache != NULL)
+		status = lc_flush(b->store.cache);
+	lc__ingesting_spent(b, LC__PHASE_STORE, &start);
+	return status;
+}
+
+/* ---- counting ---------------------------------------------------------------------- */
+
+enum lc__reject
+lc__counting_fate(const struct lc__recipe *recipe, const struct lc__sample *sample)
+{
+	if (sample->reason == LC__REJECT_NONE && sample->n == 0 && recipe->skip_empty)
+		return LC__REJECT_NO_LABELS;
+	return sample->reason;
+}
+
+const char *
+lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
+{
+	const char *file = sample->label.path != NULL ? sample->label.path
+						      : sample->image.path;
+
+	if (sample->reason != LC__REJECT_NONE || file == NULL)
+		return sample->detail;
+	*label = (struct lc__label){ .n = 0 };
+	if (sample->boxes_total == 0)
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file, "has no boxes");
+	else if (sample->filtered == sample->boxes_total)
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
+		    "has no boxes of the classes that are kept, but %llu of others",
+		    (unsigned long long)sample->filtered);
+	else
+		(void)lc__label_reject(label, LC__REJECT_NO_LABELS, file,
+		    "of its boxes, %llu, none is left in the frame",
+		    (unsigned long long)sample->boxes_total);
+	return label->detail;
+}
+
+/* The counts of a run, which is the last one or new. */
+static struct lc__counts *
+counts_of(struct lc__summary *summary, const char *run)
+{
+	const size_t n = summary->n_runs;
+	struct lc__run_summary *new;
+
+	if (n > 0 && strcmp(summary->runs[n - 1].run_id, run) == 0)
+		return &summary->runs[n - 1].counts;
+	if (lc__array_reserve(&summary->runs, &summary->runs_room, n + 1, "build") !=
+	    LC_OK)
+		return NULL;
+	new = &summary->runs[n];
+	*new = (struct lc__run_summary){ .run_id = strdup(run) };
+	if (new->run_id == NULL)
+		return NULL;
+	summary->n_runs++;
+	return &new->counts;
+}
+
+static void
+count_frame(struct lc__counts *counts, const struct lc__sample *sample)
+{
+	counts->total++;
+	if (sample->reason != LC__REJECT_NONE)
+		++*lc__reject_counter(counts, sample->reason);
+	else if (sample->n > 0)
+		counts->non_empty++;
+	else
+		counts->empty++;
+}
+
+lc_status
+lc__counting_add(struct lc__counting *counting, const char *run,
+    const struct lc__sample *sample)
+{
+	const enum lc__reject fate = lc__counting_fate(counting->recipe, sample);
+	struct lc__summary *summary = counting->summary;
+	struct lc__counts *counts = counts_of(summary, run);
+	const uint64_t most = counting->recipe->max_boxes;
+	const uint8_t *cut = sample->clipped.data;
+
+	if (counts == NULL)
+		return lc__no_memory("build");
+	/* Also of frames that have no others, and are left out. */
+	summary->filtered += sample->filtered;
+	count_frame(&summary->totals, sample);
+	count_frame(counts, sample);
+	if (fate != LC__REJECT_NONE) {
+		counting->reasons[fate]++;
+		return LC_OK;
+	}
+
+	summary->written++;
+	summary->boxes += sample->n < most ? sample->n : most;
+	for (uint64_t i = 0; i < sample->clipped.size && i < most; i++)
+		summary->clipped += cut[i];
+	summary->dropped += sample->dropped;
+	if (sample->n > most) {
+		summary->overflow_boxes += sample->n - most;
+		summary->overflow_samples++;
+	}
+	return LC_OK;
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	const struct lc__tally *one = a, *other = b;
+
+	return strcmp(one->name, other->name);
+}
+
+lc_status
+lc__counting_end(struct lc__counting *counting)
+{
+	struct lc__summary *summary = counting->summary;
+
+	summary->reasons = calloc(LC__REJECTS, sizeof(*summary->reasons));
+	if (summary->reasons == NULL)
+		return lc__no_memory("build");
+	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
+		struct lc__tally *tally = &summary->reasons[summary->n_reasons];
+		if (counting->reasons[i] == 0)
+			continue;
+		tally->name = strdup(lc__reject_name((enum lc__reject)i));
+		if (tally->name == NULL)
+			return lc__no_memory("build");
+		tally->count = counting->reasons[i];
+		summary->n_reasons++;
+	}
+	qsort(summary->reasons, summary->n_reasons, sizeof(*summary->reasons), by_name);
+	return LC_OK;
 }

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "build/ingesting.h"
-#include "build/tree.h"
+#include "build/disk.h"
 #include "build/export.h"
 
 #define MAX_THREADS 256
@@ -44,16 +44,6 @@ lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase, uint64_t *sta
 
 	b->state->ns[phase] += now - *start;
 	*start = now;
-}
-
-static unsigned
-count_threads(unsigned asked)
-{
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (asked == 0)
-		asked = processors > 0 ? (unsigned)processors : 1;
-	return asked < MAX_THREADS ? asked : MAX_THREADS;
 }
 
 /* ---- the warehouse ---------------------------------------------------------------- */
@@ -102,36 +92,10 @@ check_place(const struct lc__ingest *ingest)
 }
 
 static lc_status
-open_warehouse(struct lc__ingesting *b)
-{
-	const struct lc__ingest *ingest = b->ingest;
-
-	return_if_error(check_place(ingest));
-	if (ingest->dry_run)
-		return LC_OK;
-	return_if_error(lc__make_dirs(ingest->warehouse));
-	return lc__lock_take(ingest->warehouse, &b->lock);
-}
-
-/* A module that is too damaged to be opened is made anew. */
-static lc_status
-remove_store(struct lc__ingesting *b)
-{
-	char *path = lc__path_join(b->ingest->warehouse, LC__WAREHOUSE_MODULE);
-	lc_status status;
-
-	if (path == NULL)
-		return lc__no_memory("build");
-	(void)lc__store_close(&b->store);
-	status = lc__tree_remove(AT_FDCWD, path, "");
-	free(path);
-	return status;
-}
-
-static lc_status
 forget_store(struct lc__ingesting *b, const char key[65])
 {
 	const struct lc__ingest *ingest = b->ingest;
+	char *path;
 	lc_status status;
 
 	return_if_error(lc__rebuild_note(ingest->warehouse, true));
@@ -140,24 +104,15 @@ forget_store(struct lc__ingesting *b, const char key[65])
 		status = lc_clear(b->store.cache);
 	if (status != LC_CORRUPT && status != LC_NOT_MODULE && status != LC_VERSION)
 		return status;
-	return_if_error(remove_store(b));
+	/* A module that is too damaged to be opened is made anew. */
+	path = lc__path_join(ingest->warehouse, LC__WAREHOUSE_MODULE);
+	if (path == NULL)
+		return lc__no_memory("build");
+	(void)lc__store_close(&b->store);
+	status = lc__tree_remove(AT_FDCWD, path, "");
+	free(path);
+	return_if_error(status);
 	return lc__store_open(&b->store, ingest, key);
-}
-
-static lc_status
-open_store(struct lc__ingesting *b)
-{
-	const struct lc__ingest *ingest = b->ingest;
-	char key[65];
-	lc_status status;
-
-	if (ingest->dry_run)
-		return LC_OK;
-	return_if_error(lc__recipe_sample_key(b->recipe, key));
-	status = ingest->clear ? forget_store(b, key)
-			       : lc__store_open(&b->store, ingest, key);
-	b->rebuild = lc__rebuild_noted(ingest->warehouse);
-	return status;
 }
 
 /* ---- the run ------------------------------------------------------------------------ */
@@ -202,25 +157,33 @@ leave_rejected(struct lc__ingesting *b, lc_status status)
 }
 
 static lc_status
-make_version(struct lc__ingesting *b)
-{
-	return_if_error(check_limits(b));
-	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
-	 * samples are still good. */
-	return_if_error(lc__ingesting_forget(b));
-	return lc__ingesting_export(b);
-}
-
-static lc_status
 run_build(struct lc__ingesting *b)
 {
+	const struct lc__ingest *ingest = b->ingest;
+	char key[65];
 	lc_status status;
 
-	return_if_error(open_warehouse(b));
+	return_if_error(check_place(ingest));
+	if (!ingest->dry_run) {
+		return_if_error(lc__make_dirs(ingest->warehouse));
+		return_if_error(lc__lock_take(ingest->warehouse, &b->lock));
+	}
 	return_if_error(lc__ingesting_scan(b));
-	return_if_error(open_store(b));
+	if (!ingest->dry_run) {
+		return_if_error(lc__recipe_sample_key(b->recipe, key));
+		status = ingest->clear ? forget_store(b, key)
+				       : lc__store_open(&b->store, ingest, key);
+		b->rebuild = lc__rebuild_noted(ingest->warehouse);
+		return_if_error(status);
+	}
 	return_if_error(lc__ingesting_frames(b));
-	status = make_version(b);
+	status = check_limits(b);
+	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
+	 * samples are still good. */
+	if (status == LC_OK)
+		status = lc__ingesting_forget(b);
+	if (status == LC_OK)
+		status = lc__ingesting_export(b);
 	if (b->store.cache == NULL)
 		return status;
 	leave_rejected(b, status);
@@ -254,17 +217,22 @@ end(struct lc__ingesting *b, lc_status status)
 lc_status
 lc__ingest_run(const struct lc__ingest *ingest, struct lc__ingest_result *out)
 {
+	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct lc__ingesting b = {
 		.ingest = ingest,
 		.recipe = ingest->recipe,
 		.out = out,
 		.state = &out->state,
 		.start = lc__clock_ns(),
-		.threads = count_threads(ingest->threads),
+		.threads = ingest->threads,
 		.root = -1,
 		.lock = -1,
 	};
 
+	if (b.threads == 0)
+		b.threads = processors > 0 ? (unsigned)processors : 1;
+	if (b.threads > MAX_THREADS)
+		b.threads = MAX_THREADS;
 	*out = (struct lc__ingest_result){ .up_to_date = false };
 	b.counting = (struct lc__counting){
 		.recipe = ingest->recipe,

@@ -14,32 +14,20 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
-#include "build/tree.h"
+#include "build/disk.h"
 #include "shard/outdir.h"
 
 #define HIDDEN ".building-"
-#define TEMPORARY ".tmp." /* lc__write_file_atomic()'s, behind the name */
+#define TEMPORARY ".tmp." /* lc__write_file_atomic()'s, after the name */
 #define MANIFEST_LIMIT ((uint64_t)1 << 30)
 #define HASH_DIGITS 12
 
-/* ---- what stands there ---------------------------------------------------------- */
-
-static bool
-has_file(const char *dir, const char *name, bool sized, uint64_t size)
-{
-	char *path = lc__path_join(dir, name);
-	struct stat st;
-	const bool there = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	    (!sized || (uint64_t)st.st_size == size);
-
-	free(path);
-	return there;
-}
+/* ---- versions that are there ------------------------------------------------------ */
 
 static lc_status
-parse(struct lc__built_version *standing)
+parse(struct lc__built_version *built)
 {
-	char *path = lc__path_join(standing->dir, LC__MANIFEST_NAME);
+	char *path = lc__path_join(built->dir, LC__MANIFEST_NAME);
 	struct lc__buf text = { 0 };
 	lc_status status;
 
@@ -47,11 +35,10 @@ parse(struct lc__built_version *standing)
 		return lc__no_memory("build");
 	status = lc__read_regular(path, MANIFEST_LIMIT, &text);
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path,
-		    &standing->manifest);
+		status = lc__manifest_parse(text.data, text.size, path, &built->manifest);
 	if (status == LC_OK)
-		status = lc__warehouse_about_parse(standing->manifest.warehouse, path,
-		    &standing->about);
+		status = lc__warehouse_about_parse(built->manifest.warehouse, path,
+		    &built->about);
 	lc__buf_free(&text);
 	free(path);
 	return status;
@@ -59,10 +46,10 @@ parse(struct lc__built_version *standing)
 
 /* A list of the version, if it is the one that the manifest means. */
 static bool
-read_list(const struct lc__built_version *standing, const char *name, const char *sha256,
+read_list(const struct lc__built_version *built, const char *name, const char *sha256,
     struct lc__buf *out)
 {
-	char *path = lc__path_join(standing->dir, name);
+	char *path = lc__path_join(built->dir, name);
 	char got[65];
 	const bool same = path != NULL &&
 	    lc__read_regular(path, UINT64_MAX, out) == LC_OK &&
@@ -73,17 +60,16 @@ read_list(const struct lc__built_version *standing, const char *name, const char
 }
 
 static bool
-has_lists(const struct lc__built_version *standing, const struct lc__edition *edition)
+has_lists(const struct lc__built_version *built, const struct lc__edition *edition)
 {
 	struct lc__buf text = { 0 };
 	struct lc__sources sources = { 0 };
-	bool same = read_list(standing, LC__WAREHOUSE_REJECTED, edition->rejected_sha256,
+	bool same = read_list(built, LC__WAREHOUSE_REJECTED, edition->rejected_sha256,
 	    &text);
 
 	lc__buf_free(&text);
 	same = same &&
-	    read_list(standing, LC__SOURCES_NAME, standing->about.sources_sha256,
-		&text) &&
+	    read_list(built, LC__SOURCES_NAME, built->about.sources_sha256, &text) &&
 	    lc__sources_parse(&text, LC__SOURCES_NAME, &sources) == LC_OK &&
 	    lc__sources_equal(&sources, edition->sources);
 	lc__buf_free(&text);
@@ -93,11 +79,11 @@ has_lists(const struct lc__built_version *standing, const struct lc__edition *ed
 
 /* Both as text: the same summary has the same. */
 static bool
-has_summary(const struct lc__built_version *standing, const struct lc__edition *edition)
+has_summary(const struct lc__built_version *built, const struct lc__edition *edition)
 {
 	struct lc__summary summary = { .n_runs = 0 };
 	struct lc__buf there = { 0 }, now = { 0 };
-	const bool same = lc__summary_parse(standing->manifest.summary, LC__MANIFEST_NAME,
+	const bool same = lc__summary_parse(built->manifest.summary, LC__MANIFEST_NAME,
 			      &summary) == LC_OK &&
 	    lc__summary_format(&summary, &there) == LC_OK &&
 	    lc__summary_format(edition->summary, &now) == LC_OK &&
@@ -110,19 +96,23 @@ has_summary(const struct lc__built_version *standing, const struct lc__edition *
 }
 
 static bool
-is_edition(const struct lc__built_version *standing, const struct lc__edition *edition)
+is_edition(const struct lc__built_version *built, const struct lc__edition *edition)
 {
-	const struct lc__manifest *m = &standing->manifest;
+	const struct lc__manifest *m = &built->manifest;
+	bool there = strcmp(m->version, edition->version) == 0 &&
+	    strcmp(built->about.fingerprint, edition->fingerprint) == 0 &&
+	    strcmp(built->about.rejected_sha256, edition->rejected_sha256) == 0;
 
-	if (strcmp(m->version, edition->version) != 0 ||
-	    strcmp(standing->about.fingerprint, edition->fingerprint) != 0 ||
-	    strcmp(standing->about.rejected_sha256, edition->rejected_sha256) != 0)
-		return false;
-	for (size_t i = 0; i < m->n; i++)
-		if (!has_file(standing->dir, m->shards[i].relative_path,
-			m->shards[i].has_bytes, m->shards[i].bytes))
-			return false;
-	return has_summary(standing, edition) && has_lists(standing, edition);
+	for (size_t i = 0; there && i < m->n; i++) {
+		char *path = lc__path_join(built->dir, m->shards[i].relative_path);
+		struct stat st;
+
+		there = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+		    (!m->shards[i].has_bytes ||
+			(uint64_t)st.st_size == m->shards[i].bytes);
+		free(path);
+	}
+	return there && has_summary(built, edition) && has_lists(built, edition);
 }
 
 /* The version in a directory, if it is this edition and all its files are there,
@@ -130,18 +120,18 @@ is_edition(const struct lc__built_version *standing, const struct lc__edition *e
  * for times: the fingerprint does not say so, as names in directories have no part
  * in it. */
 static lc_status
-read_standing(const char *dir, const struct lc__edition *edition,
+read_built(const char *dir, const struct lc__edition *edition,
     struct lc__built_version *out)
 {
-	struct lc__built_version standing = { .dir = strdup(dir) };
-	const lc_status status = standing.dir != NULL ? parse(&standing)
-						      : lc__no_memory("build");
+	struct lc__built_version built = { .dir = strdup(dir) };
+	const lc_status status = built.dir != NULL ? parse(&built)
+						   : lc__no_memory("build");
 
-	if (status == LC_OK && is_edition(&standing, edition)) {
-		*out = standing;
+	if (status == LC_OK && is_edition(&built, edition)) {
+		*out = built;
 		return LC_OK;
 	}
-	lc__built_version_free(&standing);
+	lc__built_version_free(&built);
 	return status == LC_NO_MEMORY
 	    ? status
 	    : lc__error(LC_NOT_FOUND, 0, "%s: another version, or none", dir);
@@ -150,35 +140,35 @@ read_standing(const char *dir, const struct lc__edition *edition,
 lc_status
 lc__built_version_current(const char *warehouse, struct lc__built_version *out)
 {
-	struct lc__built_version standing = { .dir = NULL };
-	lc_status status = lc__version_find(warehouse, &standing.dir);
+	struct lc__built_version built = { .dir = NULL };
+	lc_status status = lc__version_find(warehouse, &built.dir);
 
 	if (status == LC_OK)
-		status = parse(&standing);
+		status = parse(&built);
 	if (status == LC_OK)
-		*out = standing;
+		*out = built;
 	else
-		lc__built_version_free(&standing);
+		lc__built_version_free(&built);
 	return status == LC_OK || status == LC_NO_MEMORY ? status : LC_NOT_FOUND;
 }
 
 uint64_t
-lc__built_version_bytes(const struct lc__built_version *standing)
+lc__built_version_bytes(const struct lc__built_version *built)
 {
 	uint64_t bytes = 0;
 
-	for (size_t i = 0; i < standing->manifest.n; i++)
-		bytes += standing->manifest.shards[i].bytes;
+	for (size_t i = 0; i < built->manifest.n; i++)
+		bytes += built->manifest.shards[i].bytes;
 	return bytes;
 }
 
 void
-lc__built_version_free(struct lc__built_version *standing)
+lc__built_version_free(struct lc__built_version *built)
 {
-	free(standing->dir);
-	lc__manifest_free(&standing->manifest);
-	lc__warehouse_about_free(&standing->about);
-	*standing = (struct lc__built_version){ .dir = NULL };
+	free(built->dir);
+	lc__manifest_free(&built->manifest);
+	lc__warehouse_about_free(&built->about);
+	*built = (struct lc__built_version){ .dir = NULL };
 }
 
 /* The digits that a name ends with: of the edition, not of the day. */
@@ -206,7 +196,7 @@ find_named(const char *warehouse, const struct lc__edition *edition,
 		if (found == LC_NOT_FOUND &&
 		    strcmp(digits(name), digits(edition->name)) == 0) {
 			dir = lc__path_join(warehouse, name);
-			found = dir != NULL ? read_standing(dir, edition, out)
+			found = dir != NULL ? read_built(dir, edition, out)
 					    : lc__no_memory("build");
 		}
 		free(dir);
@@ -225,7 +215,7 @@ lc__built_version_find(const char *warehouse, const struct lc__edition *edition,
 	if (status == LC_OK && strcmp(digits(dir), digits(edition->name)) != 0)
 		status = LC_NOT_FOUND;
 	if (status == LC_OK)
-		status = read_standing(dir, edition, out);
+		status = read_built(dir, edition, out);
 	free(dir);
 	*is_current = status == LC_OK;
 	if (status == LC_OK || status == LC_NO_MEMORY)
@@ -234,7 +224,7 @@ lc__built_version_find(const char *warehouse, const struct lc__edition *edition,
 	if (status != LC_NOT_FOUND)
 		return status;
 	dir = lc__publish_place(warehouse, edition);
-	status = dir != NULL ? read_standing(dir, edition, out) : lc__no_memory("build");
+	status = dir != NULL ? read_built(dir, edition, out) : lc__no_memory("build");
 	free(dir);
 	return status;
 }
@@ -279,43 +269,40 @@ lc__publish_clean(const char *warehouse, const struct lc__edition *edition)
 	return status;
 }
 
-/* manifest.json.tmp.a1B2c3; the state of an export whose manifest stands. */
-static bool
-is_leftover(const char *name)
-{
-	static const char *const names[] = { LC__MANIFEST_NAME, LC__SOURCES_NAME,
-		LC__WAREHOUSE_REJECTED };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		const size_t n = strlen(names[i]);
-		if (strncmp(name, names[i], n) == 0 &&
-		    strncmp(name + n, TEMPORARY, strlen(TEMPORARY)) == 0)
-			return true;
-	}
-	return strcmp(name, LC__STATE_NAME) == 0;
-}
-
 lc_status
 lc__publish_tidy(const char *place)
 {
+	static const char *const names[] = { LC__MANIFEST_NAME, LC__SOURCES_NAME,
+		LC__WAREHOUSE_REJECTED };
 	const struct dirent *entry;
 	struct lc__dir dir;
 	lc_status status;
 
 	return_if_error(lc__dir_open(place, &dir));
-	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL)
-		if (is_leftover(entry->d_name) &&
-		    unlinkat(dir.fd, entry->d_name, 0) == -1) {
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL) {
+		/* manifest.json.tmp.a1B2c3; the state of an export whose manifest is
+		 * there. */
+		bool leftover = strcmp(entry->d_name, LC__STATE_NAME) == 0;
+
+		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			const size_t n = strlen(names[i]);
+
+			leftover |= strncmp(entry->d_name, names[i], n) == 0 &&
+			    strncmp(entry->d_name + n, TEMPORARY, strlen(TEMPORARY)) == 0;
+		}
+		if (leftover && unlinkat(dir.fd, entry->d_name, 0) == -1) {
 			status = lc__error_sys(errno, "%s/%s: remove", place,
 			    entry->d_name);
 			break;
 		}
+	}
 	lc__dir_close(&dir);
 	return status;
 }
 
-/* Where the file system cannot exchange them; for a moment nothing stands there. What
- * stood there is put back if the other cannot be. */
+/* Put one directory in the place of another where the file system cannot exchange them:
+ * for a moment there is none. The old one is put back if the new one cannot take its
+ * place. */
 static lc_status
 exchange_by_steps(const char *place, const char *final, const char *aside)
 {
@@ -333,51 +320,33 @@ exchange_by_steps(const char *place, const char *final, const char *aside)
 	return LC_OK;
 }
 
-/* Put one directory in the place of another. */
-static lc_status
-exchange(const char *place, const char *final)
-{
-	char *aside;
-	lc_status status;
-
-	if (renameat2(AT_FDCWD, place, AT_FDCWD, final, RENAME_EXCHANGE) == 0)
-		return LC_OK;
-	if (errno != EINVAL && errno != ENOSYS)
-		return lc__error_sys(errno, "%s: exchange", final);
-	if (asprintf(&aside, "%s.old", place) < 0)
-		return lc__no_memory("build");
-	status = exchange_by_steps(place, final, aside);
-	free(aside);
-	return status;
-}
-
-static lc_status
-move(const char *warehouse, const char *place, const char *final)
-{
-	bool old = false;
-
-	if (rename(place, final) == -1) {
-		if (errno != ENOTEMPTY && errno != EEXIST)
-			return lc__error_sys(errno, "%s: rename", final);
-		return_if_error(exchange(place, final));
-		old = true;
-	}
-	return_if_error(lc__sync_dir(warehouse));
-	return old ? lc__tree_remove(AT_FDCWD, place, "") : LC_OK;
-}
-
 lc_status
 lc__publish(const char *warehouse, const char *place, const struct lc__edition *edition)
 {
-	char *final = lc__path_join(warehouse, edition->name);
+	char *final = lc__path_join(warehouse, edition->name), *aside = NULL;
+	bool old = false;
 	lc_status status;
 
-	if (final == NULL)
+	if (final == NULL || asprintf(&aside, "%s.old", place) < 0) {
+		free(final);
 		return lc__no_memory("build");
+	}
 	status = lc__publish_tidy(place);
-	if (status == LC_OK)
-		status = move(warehouse, place, final);
+	if (status == LC_OK && rename(place, final) == -1) {
+		old = errno == ENOTEMPTY || errno == EEXIST;
+		if (!old)
+			status = lc__error_sys(errno, "%s: rename", final);
+		else if (renameat2(AT_FDCWD, place, AT_FDCWD, final, RENAME_EXCHANGE) ==
+		    -1)
+			status = errno == EINVAL || errno == ENOSYS
+			    ? exchange_by_steps(place, final, aside)
+			    : lc__error_sys(errno, "%s: exchange", final);
+	}
 	free(final);
+	free(aside);
 	return_if_error(status);
+	return_if_error(lc__sync_dir(warehouse));
+	if (old)
+		return_if_error(lc__tree_remove(AT_FDCWD, place, ""));
 	return lc__version_switch(warehouse, edition->name);
 }

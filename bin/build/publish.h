@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Versions of a warehouse as directories: one is built aside, under a hidden name
- * that says what it will be, and takes its own name when it is whole. What stands
- * under that name until then is not touched.
+ * that says what it will be, and takes its own name when it is whole. Until then the
+ * directory that has this name is not touched.
  */
 #ifndef CACHEX_BUILD_PUBLISH_H
 #define CACHEX_BUILD_PUBLISH_H
@@ -25,7 +25,7 @@ struct lc__edition {
 	const struct lc__summary *summary;
 };
 
-/** A version that stands there. Zeroed is none. */
+/** A version that is there. Zeroed is none. */
 struct lc__built_version {
 	char *dir; /* malloc'ed */
 	struct lc__manifest manifest;
@@ -36,8 +36,8 @@ struct lc__built_version {
 LC_CHECKED lc_status lc__built_version_current(const char *warehouse,
     struct lc__built_version *out);
 /** Bytes of its shards. */
-uint64_t lc__built_version_bytes(const struct lc__built_version *standing);
-void lc__built_version_free(struct lc__built_version *standing);
+uint64_t lc__built_version_bytes(const struct lc__built_version *built);
+void lc__built_version_free(struct lc__built_version *built);
 
 /**
  * Any version of this edition, whatever its day: `current`, another one, or one

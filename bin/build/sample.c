@@ -48,14 +48,6 @@ put(unsigned char *at, lc_dtype dtype, double number)
 	lc__set32(at, bits);
 }
 
-static double
-share(double pixels, uint32_t side)
-{
-	const double part = pixels / side;
-
-	return part < 0 ? 0 : part > 1 ? 1 : part;
-}
-
 lc_status
 lc__boxes_pad(const double *pixels, uint64_t n, const lc_shard_info *form,
     struct lc__buf *room, const void **boxes, const void **mask)
@@ -70,9 +62,15 @@ lc__boxes_pad(const double *pixels, uint64_t n, const lc_shard_info *form,
 		return lc__no_memory("build");
 	memset(at, 0, most * 5 * step);
 	for (size_t i = 0; i < most && i < n; i++) {
-		for (size_t k = 0; k < 4; k++)
+		for (size_t k = 0; k < 4; k++) {
+			const uint32_t side = k % 2 ? form->height : form->width;
+			const double share = pixels[4 * i + k] / side;
+
 			put(at + (4 * i + k) * step, form->boxes_dtype,
-			    share(pixels[4 * i + k], k % 2 ? form->height : form->width));
+			    share < 0       ? 0
+				: share > 1 ? 1
+					    : share);
+		}
 		put(at + (4 * most + i) * step, form->boxes_dtype, 1);
 	}
 	*boxes = at;
@@ -182,34 +180,6 @@ set_note(lc_value *map, const char *name, const struct lc__source_note *note)
 }
 
 static void
-set_geometry(lc_value *about, const struct lc__sample *s)
-{
-	set_pair(about, "size", (uint64_t[2]){ s->width, s->height });
-	set_number(about, "orientation", s->orientation);
-	if (s->deep)
-		set_number(about, "bits", 16);
-	set_pair(about, "target", (uint64_t[2]){ s->target_width, s->target_height });
-	set_floats(about, "scale", s->scale);
-	set_floats(about, "offset", s->offset);
-}
-
-static void
-set_sample(lc_value *about, const struct lc__sample *s)
-{
-	if (s->has_frame_id)
-		set_number(about, "frame_id", s->frame_id);
-	set_geometry(about, s);
-	set_number(about, "boxes", s->n);
-	set_number(about, "boxes_total", s->boxes_total);
-	set_number(about, "dropped", s->dropped);
-	if (s->filtered > 0)
-		set_number(about, "filtered", s->filtered);
-	set_bytes(about, "clipped", s->clipped);
-	set_bytes(about, "labels", s->extra);
-	set_pair(about, "content", s->content);
-}
-
-static void
 set_tensors(lc_value *value, const struct lc__sample *s)
 {
 	const uint64_t pixels[3] = { 3, s->target_height, s->target_width };
@@ -245,8 +215,26 @@ lc__sample_value(const struct lc__sample *s)
 		lc_value_set(about, "wanted", lc_value_str(s->wanted));
 	if (s->label_hash != 0)
 		set_number(about, "label_hash", s->label_hash);
-	if (s->reason == LC__REJECT_NONE)
-		set_sample(about, s);
+	if (s->reason != LC__REJECT_NONE)
+		return value;
+
+	if (s->has_frame_id)
+		set_number(about, "frame_id", s->frame_id);
+	set_pair(about, "size", (uint64_t[2]){ s->width, s->height });
+	set_number(about, "orientation", s->orientation);
+	if (s->deep)
+		set_number(about, "bits", 16);
+	set_pair(about, "target", (uint64_t[2]){ s->target_width, s->target_height });
+	set_floats(about, "scale", s->scale);
+	set_floats(about, "offset", s->offset);
+	set_number(about, "boxes", s->n);
+	set_number(about, "boxes_total", s->boxes_total);
+	set_number(about, "dropped", s->dropped);
+	if (s->filtered > 0)
+		set_number(about, "filtered", s->filtered);
+	set_bytes(about, "clipped", s->clipped);
+	set_bytes(about, "labels", s->extra);
+	set_pair(about, "content", s->content);
 	return value;
 }
 

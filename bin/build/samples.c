@@ -27,7 +27,7 @@ struct scratch {
 	bool held;
 	struct lc__buf key;
 	struct lc__buf transform; /* of the row */
-	struct lc__buf boxes;     /* and mask, as they stand in the shard */
+	struct lc__buf boxes;     /* and mask, as they are in the shard */
 };
 
 /* ---- reading one -------------------------------------------------------------- */
@@ -122,6 +122,15 @@ part(struct lc__samples *samples, struct scratch *scratch, const char *path,
 	return status == LC_CORRUPT ? damaged(samples, scratch) : status;
 }
 
+/* The record is not one of a sample. */
+static lc_status
+no_sample(struct lc__samples *samples, const struct scratch *scratch)
+{
+	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
+	return damaged(samples, scratch);
+}
+
 /* A tensor of the record, which must have this type and shape. */
 static lc_status
 tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
@@ -134,22 +143,7 @@ tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
 	    out->ndim == like->ndim &&
 	    memcmp(out->shape, like->shape, like->ndim * sizeof(like->shape[0])) == 0)
 		return LC_OK;
-	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
-	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
-	return damaged(samples, scratch);
-}
-
-static lc_status
-about(struct lc__samples *samples, struct scratch *scratch, struct lc__sample *out)
-{
-	const lc_value *value;
-
-	return_if_error(part(samples, scratch, LC__SAMPLE_ABOUT, &value));
-	if (lc__sample_read(value, out) && out->reason == LC__REJECT_NONE)
-		return LC_OK;
-	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
-	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
-	return damaged(samples, scratch);
+	return no_sample(samples, scratch);
 }
 
 /* ---- the source --------------------------------------------------------------- */
@@ -163,53 +157,23 @@ put_pair(struct lc__buf *out, const char *name, const double pair[2])
 	lc__mpack_float(out, pair[1]);
 }
 
-static void
-describe_transform(const struct lc__sample *s, struct lc__buf *out)
-{
-	out->size = 0;
-	lc__mpack_map(out, 3);
-	lc__mpack_str(out, "orientation");
-	lc__mpack_uint(out, s->orientation);
-	put_pair(out, "scale", s->scale);
-	put_pair(out, "offset", s->offset);
-}
-
-static bool
-has_class(const int64_t *class_ids, uint32_t n)
-{
-	for (uint32_t i = 0; i < n; i++)
-		if (class_ids[i] >= 0)
-			return true;
-	return false;
-}
-
-static lc_status
-set_classes(struct lc__samples *samples, struct scratch *scratch, uint64_t n,
-    struct lc__twh1_row *row)
-{
-	const lc_tensor like = { .dtype = LC_I64, .ndim = 1, .shape = { n } };
-	const uint32_t most = samples->recipe->max_boxes;
-	lc_tensor classes;
-
-	return_if_error(tensor(samples, scratch, LC__SAMPLE_CLASSES, &like, &classes));
-	row->n_classes = n < most ? (uint32_t)n : most;
-	row->class_ids = classes.data;
-	row->has_classes = has_class(row->class_ids, row->n_classes);
-	return LC_OK;
-}
-
 static lc_status
 source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 {
 	struct lc__samples_series *group = ctx;
 	struct lc__samples *samples = group->samples;
+	const uint32_t most = samples->recipe->max_boxes;
 	struct scratch *scratch;
+	struct lc__buf *transform;
+	const lc_value *about;
 	struct lc__sample s;
 	struct lc__frame frame;
 
 	memset(out, 0, sizeof(*out));
 	return_if_error(hold(group, i, &frame, &scratch));
-	return_if_error(about(samples, scratch, &s));
+	return_if_error(part(samples, scratch, LC__SAMPLE_ABOUT, &about));
+	if (!lc__sample_read(about, &s) || s.reason != LC__REJECT_NONE)
+		return no_sample(samples, scratch);
 	out->cache_id = (lc_id){ scratch->key.data, scratch->key.size - 1 };
 	out->run_id = *frame.run != '\0' ? frame.run : NULL;
 	out->has_frame_id = s.has_frame_id;
@@ -217,12 +181,29 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	out->original_width = s.width;
 	out->original_height = s.height;
 	out->labels = s.extra;
-	describe_transform(&s, &scratch->transform);
-	out->transform = (lc_id){ scratch->transform.data, scratch->transform.size };
-	if (scratch->transform.failed)
+
+	transform = &scratch->transform;
+	transform->size = 0;
+	lc__mpack_map(transform, 3);
+	lc__mpack_str(transform, "orientation");
+	lc__mpack_uint(transform, s.orientation);
+	put_pair(transform, "scale", s.scale);
+	put_pair(transform, "offset", s.offset);
+	out->transform = (lc_id){ transform->data, transform->size };
+	if (transform->failed)
 		return lc__no_memory("build");
-	if (s.n > 0)
-		return_if_error(set_classes(samples, scratch, s.n, out));
+
+	if (s.n > 0) {
+		const lc_tensor like = { .dtype = LC_I64, .ndim = 1, .shape = { s.n } };
+		lc_tensor classes;
+
+		return_if_error(
+		    tensor(samples, scratch, LC__SAMPLE_CLASSES, &like, &classes));
+		out->n_classes = s.n < most ? (uint32_t)s.n : most;
+		out->class_ids = classes.data;
+		for (uint32_t k = 0; k < out->n_classes; k++)
+			out->has_classes |= out->class_ids[k] >= 0;
+	}
 	out->boxes_total = s.boxes_total != out->n_classes ? s.boxes_total : 0;
 	return LC_OK;
 }
@@ -307,68 +288,28 @@ source_hash(void *ctx, uint64_t i, uint64_t hash[2])
 	return LC_OK;
 }
 
-/* Set the source of a series. */
-static void
-lc__samples_source(struct lc__samples_series *group)
-{
-	group->source = (struct lc__shard_source){
-		.ctx = group,
-		.row = source_row,
-		.image = source_image,
-		.boxes = source_boxes,
-		.hash = source_hash,
-	};
-}
-
-/* Let threads read: each holds the record that it has read last. */
-static lc_status
-lc__samples_reading(struct lc__samples *samples)
-{
-	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
-		return lc__no_memory("build");
-	samples->has_scratch = true;
-	return LC_OK;
-}
-
-/* End that, in the same thread; the others have ended. Harmless before. */
-static void
-lc__samples_reading_end(struct lc__samples *samples)
-{
-	struct scratch *scratch;
-
-	if (!samples->has_scratch)
-		return;
-	/* Other threads' is freed as they end; this one goes on. */
-	scratch = pthread_getspecific(samples->scratch);
-	if (scratch != NULL)
-		free_scratch(scratch);
-	pthread_key_delete(samples->scratch);
-	samples->has_scratch = false;
-}
-
 /* ---- the samples ------------------------------------------------------------------- */
-
-static uint32_t
-series_of(const struct lc__recipe *recipe, const struct lc__sample *sample)
-{
-	for (size_t b = 0; b < recipe->n_buckets; b++)
-		if (recipe->buckets[b].width == sample->target_width &&
-		    recipe->buckets[b].height == sample->target_height)
-			return (uint32_t)b;
-	return 0;
-}
 
 lc_status
 lc__samples_add(struct lc__samples *samples, uint64_t frame,
     const struct lc__sample *sample)
 {
+	const struct lc__recipe *recipe = samples->recipe;
+	uint32_t series = 0;
+
 	return_if_error(
 	    lc__array_reserve(&samples->rows, &samples->room, samples->n + 1, "build"));
+	for (size_t b = 0; b < recipe->n_buckets; b++)
+		if (recipe->buckets[b].width == sample->target_width &&
+		    recipe->buckets[b].height == sample->target_height) {
+			series = (uint32_t)b;
+			break;
+		}
 	samples->rows[samples->n++] = (struct lc__row){
 		.frame = frame,
 		.content = { sample->content[0], sample->content[1] },
 		.boxes = (uint32_t)sample->n,
-		.series = series_of(samples->recipe, sample),
+		.series = series,
 	};
 	return LC_OK;
 }
@@ -414,7 +355,13 @@ add_series(struct lc__samples *samples, size_t bucket, uint64_t first, uint64_t 
 	group->rows = samples->order + first;
 	group->source_samples = n;
 	set_form(recipe, size.width, size.height, &group->form);
-	lc__samples_source(group);
+	group->source = (struct lc__shard_source){
+		.ctx = group,
+		.row = source_row,
+		.image = source_image,
+		.boxes = source_boxes,
+		.hash = source_hash,
+	};
 	samples->series[samples->n_series++] = (struct lc__shard_series){ group->path,
 		&group->form, &group->source, n };
 }
@@ -431,7 +378,10 @@ lc__samples_group(struct lc__samples *samples)
 	samples->series = calloc(buckets, sizeof(*samples->series));
 	if (samples->order == NULL || samples->groups == NULL || samples->series == NULL)
 		return lc__no_memory("build");
-	return_if_error(lc__samples_reading(samples));
+	/* Each thread that reads holds the record that it has read last. */
+	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
+		return lc__no_memory("build");
+	samples->has_scratch = true;
 	for (size_t b = 0; b < buckets; b++) {
 		const uint64_t first = at;
 		for (uint64_t i = 0; i < samples->n; i++)
@@ -446,7 +396,15 @@ lc__samples_group(struct lc__samples *samples)
 void
 lc__samples_free(struct lc__samples *samples)
 {
-	lc__samples_reading_end(samples);
+	struct scratch *scratch;
+
+	/* Other threads' is freed as they end; this one goes on. */
+	if (samples->has_scratch) {
+		scratch = pthread_getspecific(samples->scratch);
+		if (scratch != NULL)
+			free_scratch(scratch);
+		pthread_key_delete(samples->scratch);
+	}
 	free(samples->rows);
 	free(samples->order);
 	free(samples->groups);

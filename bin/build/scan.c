@@ -14,16 +14,9 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "build/frame_team.h"
+#include "build/frame_job.h"
 #include "build/infile.h"
 #include "build/ingesting.h"
-#include "build/frame_job.h"
-
-/** The shapes that were seen. */
-struct lc__shapes {
-	double *ratios; /* width / height, malloc'ed */
-	size_t n, room;
-};
 
 /* ---- learning buckets -------------------------------------------------------------- */
 
@@ -52,6 +45,7 @@ probe(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	return LC_OK;
 }
 
+/* For lc__frame_team.work: leave the upright size in job->sample, or 0 x 0. */
 static lc_status
 scan_frame(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
@@ -74,72 +68,16 @@ scan_frame(struct lc__frame_worker *worker, struct lc__frame_job *job)
 	    (fate == LC__INFILE_REFUSED && !worker->how->keep_going))
 		status = lc_last_error()->status;
 	lc__infile_close(&file);
+	worker->file.size = 0;
 	job->ns[LC__PHASE_SCAN] += lc__clock_ns() - start;
 	return status;
 }
 
-/* For lc__frame_team.work: leave the upright size in job->sample, or 0 x 0. */
-static lc_status
-lc__learn_probe(struct lc__frame_worker *worker, struct lc__frame_job *job)
-{
-	const lc_status status = scan_frame(worker, job);
-
-	worker->file.size = 0;
-	return status;
-}
-
-static lc_status
-lc__shapes_add(struct lc__shapes *shapes, const struct lc__sample *sample)
-{
-	if (sample->width == 0)
-		return LC_OK;
-	return_if_error(
-	    lc__array_reserve(&shapes->ratios, &shapes->room, shapes->n + 1, "build"));
-	shapes->ratios[shapes->n++] = (double)sample->width / sample->height;
-	return LC_OK;
-}
-
-/* Choose @p k buckets of the recipe's area, and leave them there. */
-static lc_status
-lc__shapes_choose(struct lc__shapes *shapes, size_t k, struct lc__recipe *recipe)
-{
-	const uint64_t area = (uint64_t)recipe->transform.width *
-	    recipe->transform.height;
-
-	if (shapes->n == 0)
-		return lc__error(LC_INVALID, 0,
-		    "build: no image can be read: no buckets can be learned");
-	return lc_buckets_learn(shapes->ratios, shapes->n, k, area, QUANTUM,
-	    recipe->buckets, &recipe->n_buckets);
-}
-
-static void
-lc__shapes_free(struct lc__shapes *shapes)
-{
-	free(shapes->ratios);
-	*shapes = (struct lc__shapes){ .n = 0 };
-}
-
-/* ---- the scan ---------------------------------------------------------------------- */
-
-static lc_status
-open_root(struct lc__ingesting *b)
-{
-	const char *path = b->ingest->dataset;
-
-	b->root = lc__open(path, O_RDONLY | O_DIRECTORY);
-	if (b->root == -1)
-		return lc__error_sys(errno, "%s: open", path);
-	b->root_path = realpath(path, NULL);
-	return b->root_path != NULL ? LC_OK : lc__error_sys(errno, "%s", path);
-}
-
-/* ---- buckets ------------------------------------------------------------------ */
-
-/* What the pass over the headers is told of. */
+/* The pass over the headers. */
 struct learning {
 	struct lc__ingesting *b;
-	struct lc__shapes shapes;
+	double *ratios; /* of the shapes that were seen, width / height */
+	size_t n, room;
 };
 
 static lc_status
@@ -151,7 +89,12 @@ take_shape(void *ctx, struct lc__frame_job *job)
 	state->ns[LC__PHASE_SCAN] += job->ns[LC__PHASE_SCAN] + job->ns[LC__PHASE_READ] +
 	    job->ns[LC__PHASE_LABEL];
 	state->bytes_read += job->bytes_read;
-	return_if_error(lc__shapes_add(&learning->shapes, &job->sample));
+	if (job->sample.width > 0) {
+		return_if_error(lc__array_reserve(&learning->ratios, &learning->room,
+		    learning->n + 1, "build"));
+		learning->ratios[learning->n++] = (double)job->sample.width /
+		    job->sample.height;
+	}
 	return lc__ingesting_step(learning->b);
 }
 
@@ -165,17 +108,23 @@ static lc_status
 learn_buckets(struct lc__ingesting *b)
 {
 	struct learning learning = { .b = b };
+	struct lc__recipe *recipe = b->recipe;
 	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.keep_going = b->ingest->keep_going, },
-		.work = lc__learn_probe, .threads = b->threads,
+		.work = scan_frame, .threads = b->threads,
 		.take = take_shape, .idle = still_learning, .ctx = &learning, };
 	lc_status status = lc__frame_team_walk(&pool);
 
+	if (status == LC_OK && learning.n == 0)
+		status = lc__error(LC_INVALID, 0,
+		    "build: no image can be read: no buckets can be learned");
 	if (status == LC_OK)
-		status = lc__shapes_choose(&learning.shapes, b->ingest->learn_buckets,
-		    b->recipe);
-	lc__shapes_free(&learning.shapes);
+		status = lc_buckets_learn(learning.ratios, learning.n,
+		    b->ingest->learn_buckets,
+		    (uint64_t)recipe->transform.width * recipe->transform.height, QUANTUM,
+		    recipe->buckets, &recipe->n_buckets);
+	free(learning.ratios);
 	return status;
 }
 
@@ -205,20 +154,6 @@ add_source(struct lc__ingesting *b, const char *path, bool directory)
 		status = lc__sources_add(&b->sources, &file);
 	free(full);
 	return status;
-}
-
-static lc_status
-add_common(struct lc__ingesting *b)
-{
-	const char *const *paths;
-	size_t n = lc__dataset_dirs(b->dataset, &paths);
-
-	for (size_t i = 0; i < n; i++)
-		return_if_error(add_source(b, paths[i], true));
-	n = lc__dataset_shared(b->dataset, &paths);
-	for (size_t i = 0; i < n; i++)
-		return_if_error(add_source(b, paths[i], false));
-	return LC_OK;
 }
 
 /* ---- classes ---------------------------------------------------------------------- */
@@ -263,68 +198,47 @@ static lc_status
 compare_ids(const struct lc__ingesting *b)
 {
 	const struct lc__ingest_watch *watch = b->ingest->watch;
-	struct lc__built_version standing = { .dir = NULL };
+	struct lc__built_version built = { .dir = NULL };
 	lc_status status;
 
 	if (watch == NULL || watch->warn == NULL)
 		return LC_OK;
-	status = lc__built_version_current(b->ingest->warehouse, &standing);
+	status = lc__built_version_current(b->ingest->warehouse, &built);
 	if (status == LC_OK &&
-	    strcmp(standing.manifest.dataset_root, b->recipe->dataset_root) == 0)
-		warn_of_ids(b, &standing.about);
+	    strcmp(built.manifest.dataset_root, b->recipe->dataset_root) == 0)
+		warn_of_ids(b, &built.about);
 	if (status == LC_OK)
-		lc__built_version_free(&standing);
+		lc__built_version_free(&built);
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 /* ---- all of it ------------------------------------------------------------------ */
 
 static lc_status
-find_keys(struct lc__ingesting *b)
-{
-	char key[65];
-
-	return_if_error(lc__recipe_version(b->recipe, b->edition.version));
-	memcpy(b->out->version, b->edition.version, sizeof(b->out->version));
-	return_if_error(lc__recipe_sample_key(b->recipe, key));
-	memcpy(b->store.prefix, key, sizeof(b->store.prefix) - 1);
-	return LC_OK;
-}
-
-/* Real time, or an earlier one that SOURCE_DATE_EPOCH says: then lists of equal
- * files are equal. */
-static int64_t
-before_now(void)
-{
-	const int64_t wall = (int64_t)(lc__clock_wall_ms() * 1000000);
-	struct timespec at = { 0, 0 };
-	int64_t now;
-
-	clock_gettime(CLOCK_REALTIME, &at);
-	now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
-	return wall < now ? wall : now;
-}
-
-static void
-tell_notes(const struct lc__ingesting *b)
-{
-	const struct lc__ingest_watch *watch = b->ingest->watch;
-	const char *const *notes;
-	const size_t n = lc__dataset_notes(b->dataset, &notes);
-
-	for (size_t i = 0; watch != NULL && watch->warn != NULL && i < n; i++)
-		watch->warn(watch->ctx, notes[i]);
-}
-
-static lc_status
 scan(struct lc__ingesting *b)
 {
 	const struct lc__ingest *in = b->ingest;
+	const struct lc__ingest_watch *watch = in->watch;
 	struct lc__recipe *recipe = b->recipe;
+	struct timespec at = { 0, 0 };
+	const char *const *list;
+	int64_t wall, now;
+	size_t n;
 	lc_status status;
 
-	b->sources.since_ns = before_now();
-	return_if_error(open_root(b));
+	/* Real time, or an earlier one that SOURCE_DATE_EPOCH says: then lists of equal
+	 * files are equal. */
+	wall = (int64_t)(lc__clock_wall_ms() * 1000000);
+	clock_gettime(CLOCK_REALTIME, &at);
+	now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
+	b->sources.since_ns = wall < now ? wall : now;
+
+	b->root = lc__open(in->dataset, O_RDONLY | O_DIRECTORY);
+	if (b->root == -1)
+		return lc__error_sys(errno, "%s: open", in->dataset);
+	b->root_path = realpath(in->dataset, NULL);
+	if (b->root_path == NULL)
+		return lc__error_sys(errno, "%s", in->dataset);
 	status = lc__dataset_open(in->dataset, recipe->layout, in->labels, &b->dataset);
 	/* Damage is of what the warehouse has; a dataset is not what it must be. */
 	if (status == LC_CORRUPT)
@@ -339,17 +253,27 @@ scan(struct lc__ingesting *b)
 	if (lc__dataset_learned(b->dataset))
 		recipe->n_classes = lc__dataset_classes(b->dataset, &recipe->classes);
 	b->out->ignored = *lc__dataset_ignored(b->dataset);
-	tell_notes(b);
+	n = lc__dataset_notes(b->dataset, &list);
+	for (size_t i = 0; watch != NULL && watch->warn != NULL && i < n; i++)
+		watch->warn(watch->ctx, list[i]);
 	if (recipe->class_map != NULL)
 		return_if_error(lc__dataset_map_classes(b->dataset, recipe->class_map));
 	return_if_error(compare_ids(b));
-	return add_common(b);
+
+	n = lc__dataset_dirs(b->dataset, &list);
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, list[i], true));
+	n = lc__dataset_shared(b->dataset, &list);
+	for (size_t i = 0; i < n; i++)
+		return_if_error(add_source(b, list[i], false));
+	return LC_OK;
 }
 
 lc_status
 lc__ingesting_scan(struct lc__ingesting *b)
 {
 	uint64_t start = lc__clock_ns();
+	char key[65];
 	lc_status status = scan(b);
 
 	lc__ingesting_spent(b, LC__PHASE_SCAN, &start);
@@ -357,5 +281,9 @@ lc__ingesting_scan(struct lc__ingesting *b)
 	return_if_error(lc__ingesting_step(b));
 	if (b->ingest->learn_buckets > 0)
 		return_if_error(learn_buckets(b));
-	return find_keys(b);
+	return_if_error(lc__recipe_version(b->recipe, b->edition.version));
+	memcpy(b->out->version, b->edition.version, sizeof(b->out->version));
+	return_if_error(lc__recipe_sample_key(b->recipe, key));
+	memcpy(b->store.prefix, key, sizeof(b->store.prefix) - 1);
+	return LC_OK;
 }

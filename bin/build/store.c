@@ -69,22 +69,9 @@ lc__store_key(const struct lc__store *store, const char *run, const char *name,
 /* ---- samples --------------------------------------------------------------- */
 
 static lc_status
-copy_part(lc_view *view, const char *path, lc_value **out)
-{
-	const lc_value *part;
-	const lc_status status = lc_view_value(view, path, &part);
-
-	/* A damaged or foreign record is as good as none: its frame is done anew. */
-	if (status == LC_CORRUPT || status == LC_NOT_FOUND)
-		return LC_OK;
-	return_if_error(status);
-	*out = lc_value_copy(part);
-	return *out != NULL ? LC_OK : lc__no_memory("build");
-}
-
-static lc_status
 get_part(const struct lc__store *store, const char *key, const char *path, lc_value **out)
 {
+	const lc_value *part;
 	lc_view view;
 	lc_status status;
 
@@ -95,7 +82,14 @@ get_part(const struct lc__store *store, const char *key, const char *path, lc_va
 	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
 		return LC_OK;
 	return_if_error(status);
-	status = copy_part(&view, path, out);
+	/* A damaged or foreign record is as good as none: its frame is done anew. */
+	status = lc_view_value(&view, path, &part);
+	if (status == LC_OK) {
+		*out = lc_value_copy(part);
+		status = *out != NULL ? LC_OK : lc__no_memory("build");
+	} else if (status == LC_CORRUPT || status == LC_NOT_FOUND) {
+		status = LC_OK;
+	}
 	lc_view_release(&view);
 	return status;
 }
@@ -153,15 +147,6 @@ seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
 	return !out->failed;
 }
 
-static bool
-read_seen(const lc_value *value, struct lc__seen *out)
-{
-	return lc_value_as_integer(lc_value_find(value, "label_ns"), &out->label_ns) ==
-	    LC_OK &&
-	    lc_value_as_integer(lc_value_find(value, "image_ns"), &out->image_ns) ==
-	    LC_OK;
-}
-
 static lc_status
 lc__store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
 {
@@ -174,8 +159,11 @@ lc__store_seen(const struct lc__store *store, const char *key, struct lc__seen *
 		status = lc__no_memory("build");
 	if (status == LC_OK)
 		status = get_part(store, (const char *)id.data, NULL, &value);
-	if (value != NULL)
-		out->any = read_seen(value, out);
+	out->any = value != NULL &&
+	    lc_value_as_integer(lc_value_find(value, "label_ns"), &out->label_ns) ==
+		LC_OK &&
+	    lc_value_as_integer(lc_value_find(value, "image_ns"), &out->image_ns) ==
+		LC_OK;
 	lc_value_free(value);
 	lc__buf_free(&id);
 	return status;
@@ -211,21 +199,9 @@ struct walk {
 };
 
 static lc_status
-step(struct walk *walk, const lc_id *id)
-{
-	const size_t prefix = strlen(walk->prefix);
-
-	walk->all++;
-	if (walk->keeps == NULL ||
-	    walk->keeps(walk->ctx, (const char *)id->data + prefix, id->size - prefix))
-		return LC_OK;
-	walk->gone++;
-	return lc_delete(walk->store->cache, id->data, id->size);
-}
-
-static lc_status
 walk_all(struct walk *walk)
 {
+	const size_t prefix = strlen(walk->prefix);
 	lc_iter *iter;
 	lc_item item;
 	lc_status status;
@@ -233,13 +209,23 @@ walk_all(struct walk *walk)
 	if (walk->store->cache == NULL)
 		return LC_OK;
 	return_if_error(lc_iter_open(walk->store->cache, LC_BY_KEY | LC_ITER_LISTED,
-	    walk->prefix, strlen(walk->prefix), &iter));
+	    walk->prefix, prefix, &iter));
 	do {
 		status = lc_iter_next(iter, &item);
-		if (status == LC_OK)
-			status = step(walk, &item.id);
-		else if (status == LC_CORRUPT)
+		if (status == LC_CORRUPT) {
 			status = LC_OK;
+			continue;
+		}
+		if (status != LC_OK)
+			break;
+		walk->all++;
+		if (walk->keeps != NULL &&
+		    !walk->keeps(walk->ctx, (const char *)item.id.data + prefix,
+			item.id.size - prefix)) {
+			walk->gone++;
+			status = lc_delete(walk->store->cache, item.id.data,
+			    item.id.size);
+		}
 	} while (status == LC_OK);
 	lc_iter_close(iter);
 	return status == LC_END ? LC_OK : status;
@@ -303,33 +289,17 @@ lc__store_tidy(const struct lc__store *store)
 
 /* ---- frames that need no work ------------------------------------------------------ */
 
-/* Compare the content of a file with a note, which gets its new time. */
+/* Is the file of a note there, with the same content? *seen_ns is a later time at which it
+ * was, 0 for none; it becomes the present one if the file was read. */
 static lc_status
-same_content(struct lc__frame_worker *worker, struct lc__frame_job *job,
-    struct lc__source_note *note, bool *same)
-{
-	const char *path = note->path;
-	const uint64_t size = note->size, hash[2] = { note->hash[0], note->hash[1] };
-	enum lc__infile_fate fate;
-	lc_status status;
-
-	status = lc__frame_worker_read(worker, job, path, size, note, &fate);
-	lc__frame_worker_let_go(worker);
-	*same = status == LC_OK && fate == LC__INFILE_GOOD && note->size == size &&
-	    note->hash[0] == hash[0] && note->hash[1] == hash[1];
-	return status;
-}
-
-/**
- * Does the file of a note stand there with the same content? @p seen_ns is a later
- * time at which it did, 0 for none; it becomes the present one if the file was read.
- */
-static lc_status
-stands(struct lc__frame_worker *worker, struct lc__frame_job *job,
+is_unchanged(struct lc__frame_worker *worker, struct lc__frame_job *job,
     struct lc__source_note *note, int64_t *seen_ns, bool *same)
 {
+	const uint64_t size = note->size, hash[2] = { note->hash[0], note->hash[1] };
+	enum lc__infile_fate fate;
 	struct stat st;
 	int64_t mtime;
+	lc_status status;
 
 	*same = fstatat(worker->how->root, note->path, &st, 0) == 0 &&
 	    S_ISREG(st.st_mode) && (uint64_t)st.st_size == note->size;
@@ -343,7 +313,12 @@ stands(struct lc__frame_worker *worker, struct lc__frame_job *job,
 		note->settled = true;
 		return LC_OK;
 	}
-	return_if_error(same_content(worker, job, note, same));
+	/* The note gets the file's new time. */
+	status = lc__frame_worker_read(worker, job, note->path, size, note, &fate);
+	lc__frame_worker_let_go(worker);
+	return_if_error(status);
+	*same = fate == LC__INFILE_GOOD && note->size == size &&
+	    note->hash[0] == hash[0] && note->hash[1] == hash[1];
 	if (*same && note->settled && *seen_ns != note->mtime_ns) {
 		job->touched = true;
 		*seen_ns = note->mtime_ns;
@@ -362,41 +337,11 @@ lc__reused_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	if (!*same)
 		return LC_OK;
 	if (!kept->image_looked)
-		return_if_error(stands(worker, job, &kept->sample.image,
+		return_if_error(is_unchanged(worker, job, &kept->sample.image,
 		    &kept->seen.image_ns, &kept->image_same));
 	kept->image_looked = true;
 	*same = kept->image_same;
 	return LC_OK;
-}
-
-/* Whether the label is where it was, and what it was. */
-static lc_status
-same_label(struct lc__frame_worker *worker, struct lc__frame_job *job,
-    const struct lc__frame *frame, bool *same)
-{
-	struct lc__source_note *note = &job->kept.sample.label;
-
-	*same = job->kept.sample.label_hash == frame->label_hash &&
-	    (note->path != NULL) == (frame->label_path != NULL);
-	if (!*same || note->path == NULL)
-		return LC_OK;
-	*same = strcmp(note->path, frame->label_path) == 0;
-	return *same ? stands(worker, job, note, &job->kept.seen.label_ns, same) : LC_OK;
-}
-
-/* The frame's image is where it was, as far as that is not the label's to say, and
- * what it was, as far as it mattered. */
-static lc_status
-same_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
-    const struct lc__frame *frame, bool *same)
-{
-	const char *path = job->kept.sample.image.path;
-
-	*same = true;
-	if (path == NULL)
-		return LC_OK;
-	return lc__reused_image(worker, job,
-	    frame->image_path != NULL ? frame->image_path : path, same);
 }
 
 lc_status
@@ -406,7 +351,9 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	const struct lc__store *store = worker->how->store;
 	const char *key = (const char *)job->key.data;
 	struct lc__reused *kept = &job->kept;
-	bool same = false;
+	struct lc__source_note *label = &kept->sample.label;
+	const char *image;
+	bool same;
 
 	return_if_error(lc__store_get(store, key, &kept->about));
 	kept->any = kept->about != NULL && lc__sample_read(kept->about, &kept->sample) &&
@@ -414,9 +361,19 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	if (!kept->any)
 		return LC_OK;
 	return_if_error(lc__store_seen(store, key, &kept->seen));
-	return_if_error(same_label(worker, job, frame, &same));
-	if (same)
-		return_if_error(same_image(worker, job, frame, &same));
+	/* The label is where it was, and what it was. */
+	same = kept->sample.label_hash == frame->label_hash &&
+	    (label->path != NULL) == (frame->label_path != NULL) &&
+	    (label->path == NULL || strcmp(label->path, frame->label_path) == 0);
+	if (same && label->path != NULL)
+		return_if_error(
+		    is_unchanged(worker, job, label, &kept->seen.label_ns, &same));
+	/* So is the image, as far as that is not the label's to say, and as far as it
+	 * mattered. */
+	image = kept->sample.image.path;
+	if (same && image != NULL)
+		return_if_error(lc__reused_image(worker, job,
+		    frame->image_path != NULL ? frame->image_path : image, &same));
 	job->reused = same;
 	if (same)
 		job->sample = kept->sample;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "build/tree.h"
+#include "build/disk.h"
 #include "cmd/warehouse.h"
 #include "shard/outdir.h"
 #include "ui/interrupt.h"

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "build/space.h"
+#include "build/disk.h"
 #include "migrate/migration.h"
 
 /* So much of the file is looked at. */

@@ -12,9 +12,9 @@
 
 #include "base/fileio.h"
 #include "build/sample.h"
-#include "build/counting.h"
+#include "build/ingesting.h"
 #include "build/infile.h"
-#include "build/tree.h"
+#include "build/disk.h"
 #include "need.h"
 #include "outdir_files.h"
 

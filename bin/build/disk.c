@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Directories of a warehouse: removing them, and the lock of a build. */
-#include "build/tree.h"
+#include "build/disk.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -26,28 +26,12 @@ failed(int sys, const char *where, const char *name)
 	    name);
 }
 
-static lc_status remove_at(int parent, const char *name, const char *where, int depth);
-
 static lc_status
-empty(int fd, const char *name, int depth)
+remove_at(int parent, const char *name, const char *where, int depth)
 {
 	const struct dirent *entry;
 	struct lc__dir dir;
 	lc_status status;
-
-	return_if_error(lc__dir_of(fd, name, &dir));
-	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL) {
-		status = remove_at(dir.fd, entry->d_name, name, depth + 1);
-		if (status != LC_OK)
-			break;
-	}
-	lc__dir_close(&dir);
-	return status;
-}
-
-static lc_status
-remove_at(int parent, const char *name, const char *where, int depth)
-{
 	int fd;
 
 	if (unlinkat(parent, name, 0) == 0 || errno == ENOENT)
@@ -61,7 +45,14 @@ remove_at(int parent, const char *name, const char *where, int depth)
 			close(fd);
 		return failed(sys, where, name);
 	}
-	return_if_error(empty(fd, name, depth));
+	return_if_error(lc__dir_of(fd, name, &dir));
+	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL) {
+		status = remove_at(dir.fd, entry->d_name, name, depth + 1);
+		if (status != LC_OK)
+			break;
+	}
+	lc__dir_close(&dir);
+	return_if_error(status);
 	if (unlinkat(parent, name, AT_REMOVEDIR) == -1)
 		return failed(errno, where, name);
 	return LC_OK;
@@ -77,27 +68,21 @@ lc__tree_remove(int parent, const char *name, const char *where)
 
 #define LOCK_NAME ".lock"
 
-/* Whoever has the lock has written its number there, or is about to. */
-static lc_status
-busy(int fd, const char *warehouse)
-{
-	char text[32] = "";
-	const ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	text[n > 0 ? strspn(text, "0123456789") : 0] = '\0';
-	return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s", warehouse,
-	    *text != '\0' ? ", process " : "", text);
-}
-
 static lc_status
 lock(int fd, const char *warehouse, const char *path)
 {
-	char text[32];
-	int n;
+	char text[32] = "";
+	ssize_t n;
 
-	if (flock(fd, LOCK_EX | LOCK_NB) == -1)
-		return errno == EWOULDBLOCK ? busy(fd, warehouse)
-					    : lc__error_sys(errno, "%s: lock", path);
+	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
+		if (errno != EWOULDBLOCK)
+			return lc__error_sys(errno, "%s: lock", path);
+		/* The process that has the lock has written its number, or is about to. */
+		n = pread(fd, text, sizeof(text) - 1, 0);
+		text[n > 0 ? strspn(text, "0123456789") : 0] = '\0';
+		return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s",
+		    warehouse, *text != '\0' ? ", process " : "", text);
+	}
 	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
 	/* The number only names the process: a full disk does not stop the build, but half
 	 * a number must not stay. */
@@ -124,4 +109,29 @@ lc__lock_take(const char *warehouse, int *fd)
 	}
 	free(path);
 	return status;
+}
+
+/* ---- room ------------------------------------------------------------------------- */
+
+lc_status
+lc__space_left(const char *path, uint64_t *out)
+{
+	struct statvfs fs;
+
+	if (statvfs(path, &fs) == -1)
+		return lc__error_sys(errno, "%s: statvfs", path);
+	*out = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return LC_OK;
+}
+
+lc_status
+lc__space_check(const char *path, uint64_t needed, const char *what)
+{
+	uint64_t left = 0;
+
+	return_if_error(lc__space_left(path, &left));
+	if (needed <= left)
+		return LC_OK;
+	return lc__error(LC_NO_SPACE, 0, "%s: %s need %llu bytes, %llu are free", path,
+	    what, (unsigned long long)needed, (unsigned long long)left);
 }
