@@ -15,8 +15,6 @@
 #include "base/fileio.h"
 #include "base/hash.h"
 #include "format/manifest.h"
-#include "warehouse/dir_names.h"
-#include "warehouse/sources_private.h"
 
 bool
 lc__sources_path_ok(const char *path, bool directory)
@@ -107,12 +105,6 @@ lc__sources_equal(const struct lc__sources *a, const struct lc__sources *b)
 	return true;
 }
 
-static const char *
-portable_path(const char *path)
-{
-	return *path == '/' ? strrchr(path, '/') : path;
-}
-
 static lc_status
 hash_files(const struct lc__sources *sources, struct lc__checksum *sha)
 {
@@ -121,13 +113,17 @@ hash_files(const struct lc__sources *sources, struct lc__checksum *sha)
 
 	for (size_t i = 0; i < sources->n && status == LC_OK; i++) {
 		const struct lc__source_file *f = &sources->files[i];
+		const char *path;
+
 		if (f->directory || f->missing)
 			continue;
+		/* Of a file outside of the root only its name. */
+		path = *f->path == '/' ? strrchr(f->path, '/') : f->path;
 		line.size = 0;
 		lc__buf_printf(&line, "%016llx%016llx %llu ",
 		    (unsigned long long)f->hash[0], (unsigned long long)f->hash[1],
 		    (unsigned long long)f->size);
-		lc__sources_put_path(portable_path(f->path), &line);
+		lc__sources_put_path(path, &line);
 		lc__buf_append(&line, "\n", 1);
 		status = line.failed ? lc__no_memory("sources")
 				     : lc__checksum_update(sha, line.data, line.size);
@@ -178,31 +174,24 @@ lc__sources_mtime(const struct stat *st)
 }
 
 static lc_status
-hash_pieces(int fd, const char *path, struct lc__hash128 *state, void *piece,
-    uint64_t *size)
-{
-	size_t got;
-
-	*size = 0;
-	do {
-		return_if_error(lc__read_full(fd, piece, PIECE, &got, path));
-		lc__hash128_update(state, piece, got);
-		*size += got;
-	} while (got == PIECE);
-	return LC_OK;
-}
-
-static lc_status
 hash_open(int fd, const char *path, uint64_t hash[2], uint64_t *size)
 {
 	struct lc__hash128 *state = lc__hash128_new();
 	void *piece = malloc(PIECE);
-	lc_status status;
+	lc_status status = LC_OK;
+	size_t got;
 
 	if (state == NULL || piece == NULL)
 		status = lc__no_memory(path);
-	else
-		status = hash_pieces(fd, path, state, piece, size);
+	*size = 0;
+	do {
+		if (status == LC_OK)
+			status = lc__read_full(fd, piece, PIECE, &got, path);
+		if (status == LC_OK) {
+			lc__hash128_update(state, piece, got);
+			*size += got;
+		}
+	} while (status == LC_OK && got == PIECE);
 	if (status == LC_OK)
 		lc__hash128_end(state, hash);
 	free(piece);
@@ -235,17 +224,4 @@ lc_status
 lc__sources_hash_file(const char *path, uint64_t hash[2], uint64_t *size)
 {
 	return lc__sources_hash_at(AT_FDCWD, path, hash, size);
-}
-
-lc_status
-lc__sources_hash_dir(const char *path, uint64_t hash[2])
-{
-	struct lc__dir_names names = { 0 };
-	lc_status status = lc__dir_names_read(AT_FDCWD, path, &names);
-
-	lc__dir_names_sort(&names);
-	if (status == LC_OK)
-		status = lc__dir_names_hash(&names, hash);
-	lc__dir_names_free(&names);
-	return status;
 }

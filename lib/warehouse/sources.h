@@ -73,6 +73,18 @@ LC_CHECKED lc_status lc__sources_hash_dir(const char *path, uint64_t hash[2]);
 LC_CHECKED lc_status lc__sources_hash_file(const char *path, uint64_t hash[2],
     uint64_t *size);
 
+/* ---- for the files of lib/warehouse/sources*.c ---------------------------------------- */
+
+/** Whether a list may have it: it stays below the root, or is an absolute file. */
+bool lc__sources_path_ok(const char *path, bool directory);
+/** Append a path as the text has it: one line, whatever is in it. */
+void lc__sources_put_path(const char *path, struct lc__buf *out);
+/** lc__sources_hash_file(), with @p path from directory @p dir. */
+LC_CHECKED lc_status lc__sources_hash_at(int dir, const char *path, uint64_t hash[2],
+    uint64_t *size);
+
+/* ---- comparing ----------------------------------------------------------------------- */
+
 /** How far to look. */
 enum lc__sources_look {
 	LC__LOOK_STAT,   /* content is read only where size or time differ */

@@ -6,15 +6,159 @@
  * that the file may have changed again at the same time after it was read: then,
  * and where size or time differ, its content decides.
  */
+#include "warehouse/sources.h"
+
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/fd.h"
-#include "warehouse/dir_names.h"
-#include "warehouse/sources_private.h"
+#include "base/hash.h"
+#include "base/image_name.h"
+#include "base/listdir.h"
+
+/* ---- the names in a directory ------------------------------------------------------- */
+
+/* Names that a dataset may take: files with an image's or a label's extension, and
+ * subdirectories, which end in "/". No dot files. */
+struct dir_names {
+	char **names; /* malloc'ed */
+	size_t n, room;
+};
+
+static const char *const extensions[] = { ".json", ".txt", ".xml", ".yaml", ".yml" };
+
+static bool
+matters(const char *name, size_t size, bool directory)
+{
+	if (size == 0 || name[0] == '.')
+		return false;
+	if (directory || lc__is_image_name(name, size))
+		return true;
+	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+		const size_t n = strlen(extensions[i]);
+		if (size > n && strncasecmp(name + size - n, extensions[i], n) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Add a name of @p size bytes, unless a dataset does not take such. */
+static lc_status
+names_add(struct dir_names *names, const char *name, size_t size, bool directory)
+{
+	char *copy;
+
+	if (!matters(name, size, directory))
+		return LC_OK;
+	return_if_error(
+	    lc__array_reserve(&names->names, &names->room, names->n + 1, "sources"));
+	copy = malloc(size + 2);
+	if (copy == NULL)
+		return lc__no_memory("sources");
+	memcpy(copy, name, size);
+	strcpy(copy + size, directory ? "/" : "");
+	names->names[names->n++] = copy;
+	return LC_OK;
+}
+
+/* Add those in directory @p path, which is from @p dir. A link is what it leads to; one that
+ * leads nowhere is a file. */
+static lc_status
+names_read(int dir, const char *path, struct dir_names *names)
+{
+	const struct dirent *entry;
+	struct lc__dir entries;
+	lc_status status;
+
+	return_if_error(
+	    lc__dir_of(lc__openat(dir, path, O_RDONLY | O_DIRECTORY), path, &entries));
+	while ((status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL) {
+		if (entry->d_name[0] != '.')
+			status = names_add(names, entry->d_name, strlen(entry->d_name),
+			    lc__dir_type(&entries, entry, true) == S_IFDIR);
+		if (status != LC_OK)
+			break;
+	}
+	lc__dir_close(&entries);
+	return status;
+}
+
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sort, and leave one of each. */
+static void
+names_sort(struct dir_names *names)
+{
+	size_t kept = 0;
+
+	if (names->n == 0)
+		return;
+	qsort(names->names, names->n, sizeof(*names->names), by_bytes);
+	for (size_t i = 1; i < names->n; i++)
+		if (strcmp(names->names[i], names->names[kept]) == 0)
+			free(names->names[i]);
+		else
+			names->names[++kept] = names->names[i];
+	names->n = kept + 1;
+}
+
+/* XXH3-128 of the sorted names, each with a NUL at its end. */
+static lc_status
+names_hash(const struct dir_names *names, uint64_t hash[2])
+{
+	struct lc__hash128 *state = lc__hash128_new();
+
+	if (state == NULL)
+		return lc__no_memory("sources");
+	for (size_t i = 0; i < names->n; i++)
+		lc__hash128_update(state, names->names[i], strlen(names->names[i]) + 1);
+	lc__hash128_end(state, hash);
+	lc__hash128_free(state);
+	return LC_OK;
+}
+
+/* Whether the sorted names have this one, with its "/" if it is a directory. */
+static bool
+names_has(const struct dir_names *names, const char *name)
+{
+	return names->n > 0 &&
+	    bsearch(&name, names->names, names->n, sizeof(*names->names), by_bytes) !=
+	    NULL;
+}
+
+static void
+names_free(struct dir_names *names)
+{
+	for (size_t i = 0; i < names->n; i++)
+		free(names->names[i]);
+	free(names->names);
+	memset(names, 0, sizeof(*names));
+}
+
+lc_status
+lc__sources_hash_dir(const char *path, uint64_t hash[2])
+{
+	struct dir_names names = { 0 };
+	lc_status status = names_read(AT_FDCWD, path, &names);
+
+	names_sort(&names);
+	if (status == LC_OK)
+		status = names_hash(&names, hash);
+	names_free(&names);
+	return status;
+}
+
+/* ---- a comparison on its way --------------------------------------------------------- */
 
 /* No file system's time is coarser. */
 #define TICK_NS 2000000000
@@ -22,7 +166,6 @@
 /* Only each nth look is reported: most of them take a microsecond. */
 #define STEP 256
 
-/* A comparison on its way. */
 struct comparison {
 	const struct lc__sources *sources;
 	int root; /* the directory */
@@ -110,24 +253,12 @@ is_known(const struct comparison *c, const struct lc__source_file *f,
 }
 
 static lc_status
-compare_content(struct comparison *c, const struct lc__source_file *f)
-{
-	uint64_t hash[2], size;
-	const lc_status status = lc__sources_hash_at(c->root, f->path, hash, &size);
-
-	if (status == LC_NO_FILE)
-		return tell(c, f->path, "", "removed");
-	return_if_error(status);
-	if (size != f->size || memcmp(hash, f->hash, sizeof(hash)) != 0)
-		return_if_error(tell(c, f->path, "", "changed"));
-	return step(c);
-}
-
-static lc_status
 compare_file(struct comparison *c, const struct lc__source_file *f)
 {
 	enum presence presence;
+	uint64_t hash[2], size;
 	struct stat st;
+	lc_status status;
 
 	return_if_error(look_at(c, f, &st, &presence));
 	c->done += f->size;
@@ -137,7 +268,15 @@ compare_file(struct comparison *c, const struct lc__source_file *f)
 		return tell(c, f->path, "", "removed");
 	if (presence == ODD || (uint64_t)st.st_size != f->size)
 		return tell(c, f->path, "", "changed");
-	return is_known(c, f, &st) ? LC_OK : compare_content(c, f);
+	if (is_known(c, f, &st))
+		return LC_OK;
+	status = lc__sources_hash_at(c->root, f->path, hash, &size);
+	if (status == LC_NO_FILE)
+		return tell(c, f->path, "", "removed");
+	return_if_error(status);
+	if (size != f->size || memcmp(hash, f->hash, sizeof(hash)) != 0)
+		return_if_error(tell(c, f->path, "", "changed"));
+	return step(c);
 }
 
 /* ---- directories ----------------------------------------------------------- */
@@ -171,8 +310,8 @@ find_below(const struct lc__sources *s, const char *dir, size_t *begin, size_t *
 
 /* What the list knows of the names in a directory. */
 struct known {
-	struct lc__dir_names names;  /* that were there */
-	struct lc__dir_names absent; /* that were looked for; they tell of themselves */
+	struct dir_names names;  /* that were there */
+	struct dir_names absent; /* that were looked for; they tell of themselves */
 };
 
 static lc_status
@@ -188,74 +327,61 @@ know(const struct lc__sources *s, const char *dir, struct known *known)
 		/* Of an absolute path this is nothing, which is no name. */
 		if (f->missing && name[n] == '/')
 			continue;
-		return_if_error(
-		    lc__dir_names_add(f->missing ? &known->absent : &known->names, name,
-			n, f->directory || name[n] == '/'));
+		return_if_error(names_add(f->missing ? &known->absent : &known->names,
+		    name, n, f->directory || name[n] == '/'));
 	}
-	lc__dir_names_sort(&known->names);
-	lc__dir_names_sort(&known->absent);
-	return LC_OK;
-}
-
-/* Add those that are there now and were not absent. */
-static lc_status
-add_present(const struct lc__dir_names *now, struct known *known)
-{
-	for (size_t i = 0; i < now->n; i++) {
-		const char *name = now->names[i];
-		const size_t n = strcspn(name, "/");
-		if (!lc__dir_names_has(&known->absent, name))
-			return_if_error(
-			    lc__dir_names_add(&known->names, name, n, name[n] == '/'));
-	}
-	lc__dir_names_sort(&known->names);
+	names_sort(&known->names);
+	names_sort(&known->absent);
 	return LC_OK;
 }
 
 static lc_status
-has_hash(const struct lc__dir_names *names, const uint64_t want[2], bool *out)
+has_hash(const struct dir_names *names, const uint64_t want[2], bool *out)
 {
 	uint64_t hash[2];
 
-	return_if_error(lc__dir_names_hash(names, hash));
+	return_if_error(names_hash(names, hash));
 	*out = memcmp(hash, want, sizeof(hash)) == 0;
 	return LC_OK;
 }
 
-static lc_status
-tell_added(struct comparison *c, const struct lc__source_file *dir,
-    const struct lc__dir_names *now, const struct known *known)
-{
-	for (size_t i = 0; i < now->n; i++)
-		if (!lc__dir_names_has(&known->names, now->names[i]) &&
-		    !lc__dir_names_has(&known->absent, now->names[i]))
-			return_if_error(tell(c, dir->path, now->names[i], "added"));
-	return LC_OK;
-}
-
 /*
- * The hash was of names that the list has, and maybe of others. If it had all,
- * what it has not is new. If what it has and what is there now make it, names
- * only went, and their own lines say so. Else it is not known which are new.
+ * Tell which names of a directory differ. Its hash was of names that the list has, and maybe
+ * of others. If the list has all of them, a name that it does not have is new. If the names
+ * of the list and those there now have that hash together, names were only removed, and
+ * their own lines say so. Else it is not known which are new.
  */
 static lc_status
 tell_names(struct comparison *c, const struct lc__source_file *dir,
-    const struct lc__dir_names *now, struct known *known)
+    const struct dir_names *now, struct known *known)
 {
 	bool same;
 
 	return_if_error(know(c->sources, dir->path, known));
 	return_if_error(has_hash(&known->names, dir->hash, &same));
+	for (size_t i = 0; same && i < now->n; i++)
+		if (!names_has(&known->names, now->names[i]) &&
+		    !names_has(&known->absent, now->names[i]))
+			return_if_error(tell(c, dir->path, now->names[i], "added"));
 	if (same)
-		return tell_added(c, dir, now, known);
-	return_if_error(add_present(now, known));
+		return LC_OK;
+
+	for (size_t i = 0; i < now->n; i++) {
+		const char *name = now->names[i];
+		const size_t n = strcspn(name, "/");
+
+		if (!names_has(&known->absent, name))
+			return_if_error(
+			    names_add(&known->names, name, n, name[n] == '/'));
+	}
+	names_sort(&known->names);
 	return_if_error(has_hash(&known->names, dir->hash, &same));
 	return same ? LC_OK : tell(c, dir->path, "", "changed");
 }
 
 static lc_status
 compare_names(struct comparison *c, const struct lc__source_file *dir,
-    const struct lc__dir_names *now)
+    const struct dir_names *now)
 {
 	struct known known = { 0 };
 	bool same = false;
@@ -265,34 +391,28 @@ compare_names(struct comparison *c, const struct lc__source_file *dir,
 	if (same)
 		return LC_OK;
 	status = tell_names(c, dir, now, &known);
-	lc__dir_names_free(&known.names);
-	lc__dir_names_free(&known.absent);
+	names_free(&known.names);
+	names_free(&known.absent);
 	return status;
 }
 
-/* Lines of files say by themselves that they are gone. */
-static bool
-has_files_below(const struct lc__sources *s, const char *dir)
-{
-	size_t i, end;
-
-	for (find_below(s, dir, &i, &end); i < end; i++)
-		if (!s->files[i].directory && !s->files[i].missing)
-			return true;
-	return false;
-}
-
+/* If the list has files below it, their own lines say that they are gone. */
 static lc_status
 tell_gone_dir(struct comparison *c, const struct lc__source_file *dir)
 {
-	return has_files_below(c->sources, dir->path) ? LC_OK
-						      : tell(c, dir->path, "", "removed");
+	const struct lc__sources *s = c->sources;
+	size_t i, end;
+
+	for (find_below(s, dir->path, &i, &end); i < end; i++)
+		if (!s->files[i].directory && !s->files[i].missing)
+			return LC_OK;
+	return tell(c, dir->path, "", "removed");
 }
 
 static lc_status
 compare_dir(struct comparison *c, const struct lc__source_file *dir)
 {
-	struct lc__dir_names now = { 0 };
+	struct dir_names now = { 0 };
 	enum presence presence;
 	struct stat st;
 	lc_status status;
@@ -302,13 +422,13 @@ compare_dir(struct comparison *c, const struct lc__source_file *dir)
 		return tell_gone_dir(c, dir);
 	if (is_known(c, dir, &st))
 		return LC_OK;
-	status = lc__dir_names_read(c->root, path_of(dir), &now);
-	lc__dir_names_sort(&now);
+	status = names_read(c->root, path_of(dir), &now);
+	names_sort(&now);
 	if (status == LC_OK)
 		status = compare_names(c, dir, &now);
 	else if (status == LC_NO_FILE) /* it went since it was looked at */
 		status = tell_gone_dir(c, dir);
-	lc__dir_names_free(&now);
+	names_free(&now);
 	return status;
 }
 
@@ -331,17 +451,6 @@ compare_all(struct comparison *c)
 	return step(c);
 }
 
-static lc_status
-conclude(const struct comparison *c)
-{
-	if (c->differences == 0)
-		return LC_OK;
-	if (c->differences == 1)
-		return lc__error(LC_INVALID, 0, "%s", (const char *)c->first.data);
-	return lc__error(LC_INVALID, 0, "%s, and %llu more", (const char *)c->first.data,
-	    (unsigned long long)c->differences - 1);
-}
-
 lc_status
 lc__sources_compare(const struct lc__sources *sources, const char *root,
     enum lc__sources_look look, const lc_progress *progress)
@@ -358,8 +467,11 @@ lc__sources_compare(const struct lc__sources *sources, const char *root,
 		return lc__error_sys(errno, "%s", root);
 	status = compare_all(&c);
 	close(c.root);
-	if (status == LC_OK)
-		status = conclude(&c);
+	if (status == LC_OK && c.differences == 1)
+		status = lc__error(LC_INVALID, 0, "%s", (const char *)c.first.data);
+	else if (status == LC_OK && c.differences > 1)
+		status = lc__error(LC_INVALID, 0, "%s, and %llu more",
+		    (const char *)c.first.data, (unsigned long long)c.differences - 1);
 	lc__buf_free(&c.first);
 	return status;
 }

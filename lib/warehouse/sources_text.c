@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "warehouse/sources_private.h"
+#include "warehouse/sources.h"
 
 #define MAGIC "# cachex sources "
 #define VERSION 1
