@@ -68,10 +68,9 @@ libcore_la_SOURCES = \
 	lib/value/expect.c lib/value/finite.c lib/value/moments.c lib/value/names.c \
 	lib/value/path.c lib/value/schema.c lib/value/schema_decode.c lib/value/tensor.c \
 	lib/value/value.c lib/value/value_read.c lib/value/value_record.c \
-	lib/warehouse/about.c lib/warehouse/ahead.c lib/warehouse/cost.c \
-	lib/warehouse/digests.c lib/warehouse/files.c lib/warehouse/load.c \
-	lib/warehouse/open.c lib/warehouse/place.c lib/warehouse/read.c \
-	lib/warehouse/shardset.c lib/warehouse/sources.c lib/warehouse/sources_compare.c \
+	lib/warehouse/about.c lib/warehouse/files.c lib/warehouse/open.c \
+	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/shardset.c \
+	lib/warehouse/sources.c lib/warehouse/sources_compare.c \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/verify.c
 libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
 libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)

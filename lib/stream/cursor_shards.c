@@ -9,7 +9,6 @@
 #include "stream/cursor.h"
 #include "stream/record_reader.h"
 #include "stream/source_shards.h"
-#include "warehouse/ahead.h"
 #include "value/tensor.h"
 #include "warehouse/read.h"
 

@@ -1,17 +1,49 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that are read again and again, of which only some are open at a time: a
+ * The files of shards. They are read again and again, and only some are open at a time: a
  * warehouse may have more shards than a process may have descriptors.
  */
 #ifndef LC_WAREHOUSE_FILES_H
 #define LC_WAREHOUSE_FILES_H
 
+#include <sched.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/team.h"
 #include "lmdbcache.h"
-#include "warehouse/trylock.h"
+
+/* ---- a lock --------------------------------------------------------------------------- */
+
+#define LC__TRYLOCK_TRIES 200 /* far longer than anyone holds it */
+
+/** A lock that nobody waits for long: a thread that does not get it goes on without. So a
+ *  child forked while another thread held it is slower, and not stuck. */
+struct lc__trylock {
+	_Atomic bool held;
+};
+
+static inline bool
+lc__trylock(struct lc__trylock *lock)
+{
+	for (int i = 0; i < LC__TRYLOCK_TRIES; i++) {
+		if (!atomic_load_explicit(&lock->held, memory_order_relaxed) &&
+		    !atomic_exchange_explicit(&lock->held, true, memory_order_acquire))
+			return true;
+		sched_yield();
+	}
+	return false;
+}
+
+static inline void
+lc__tryunlock(struct lc__trylock *lock)
+{
+	atomic_store_explicit(&lock->held, false, memory_order_release);
+}
+
+/* ---- files of which some are open ------------------------------------------------------- */
 
 #define LC__WFILES_OPEN 64
 
@@ -51,5 +83,26 @@ LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile 
     const char *path, struct lc__wtaken *out);
 void lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken);
 void lc__wfiles_close(struct lc__wfiles *files);
+
+/* ---- into memory: all bytes of a shard, or its sections only ---------------------------- */
+
+/**
+ * Memory of a shard's size that has its header, its row offsets with the whole
+ * blocks in which they lie, and its block checksums, each in its place; all other
+ * bytes are zero and take no memory. The file may say what it likes.
+ */
+LC_CHECKED lc_status lc__load_sections(int fd, const char *path, uint64_t size,
+    unsigned char **memory);
+
+/** All bytes, in huge pages where the system has them. Counts steps of the work. */
+LC_CHECKED lc_status lc__load_all(int fd, const char *path, uint64_t size,
+    struct lc__team *team, unsigned char **memory);
+
+/** Give the memory of @p size bytes back. */
+void lc__load_free(unsigned char *memory, uint64_t size);
+
+/** Read exactly this range of a file; LC_CORRUPT if it ends before. */
+LC_CHECKED lc_status lc__load_range(int fd, const char *path, uint64_t from,
+    uint64_t size, void *out);
 
 #endif

@@ -12,13 +12,13 @@
 #include "base/fileio.h"
 #include "format/summary.h"
 #include "shard/outdir.h"
-#include "warehouse/digests.h"
 #include "warehouse/place.h"
 #include "warehouse/sources.h"
 #include "warehouse/tool.h"
 
 #define LONGEST_MANIFEST ((uint64_t)1 << 30)
-#define FEWEST_DIGITS 8 /* of a version's beginning */
+#define LONGEST_TEXT ((uint64_t)4 << 30) /* no list of a dataset is longer */
+#define FEWEST_DIGITS 8                  /* of a version's beginning */
 #define DIGITS 64
 
 /* ---- its options --------------------------------------------------------------------- */
@@ -133,17 +133,33 @@ lc__admit_thresholds(const struct lc_warehouse *w)
 	return status == LC_INVALID ? turn_into(LC_FAILED, w) : status;
 }
 
-/* A file beside the manifest, with its SHA-256. */
+/* Read a file beside the manifest, and compare it with the SHA-256 that the manifest has of
+ * it. @p out may be NULL. */
 static lc_status
 read_text(const struct lc_warehouse *w, const char *name, const char *sha256,
     struct lc__buf *out)
 {
 	char *path = lc__path_join(w->dir, name);
+	struct lc__buf text = { 0 };
+	char has[65];
 	lc_status status;
 
 	if (path == NULL)
 		return lc__no_memory(w->dir);
-	status = lc__digest_text(path, sha256, out);
+	status = lc__read_regular(path, LONGEST_TEXT, &text);
+	/* The manifest names it: without it, or with something else in its place, the
+	 * version is damaged. */
+	if (status == LC_NO_FILE || status == LC_INVALID)
+		status = lc__error_as(LC_CORRUPT);
+	if (status == LC_OK)
+		status = lc__sha256_of(text.data, text.size, has);
+	if (status == LC_OK && strcmp(has, sha256) != 0)
+		status = lc__error(LC_CORRUPT, 0, "%s: SHA-256 differs from the manifest",
+		    path);
+	if (status == LC_OK && out != NULL)
+		*out = text;
+	else
+		lc__buf_free(&text);
 	free(path);
 	return status;
 }

@@ -2,11 +2,13 @@
 /* Reads samples out of the shards of a warehouse. */
 #include "warehouse/read.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "format/twh1.h"
-#include "warehouse/ahead.h"
 #include "warehouse/verify.h"
 #include "warehouse/warehouse.h"
 
@@ -36,19 +38,10 @@ lc__sample_copy(const lc_sample *sample, void *const out[3])
 
 /* ---- what is known ---------------------------------------------------------- */
 
-static bool
-same_shape(const lc_tensor *a, const lc_tensor *b)
-{
-	bool same = a->ndim == b->ndim;
-
-	for (uint32_t i = 0; same && i < a->ndim; i++)
-		same = a->shape[i] == b->shape[i];
-	return same;
-}
-
 void
 lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample)
 {
+	const lc_tensor *image = &sample->image, *form = &shard->form.image;
 	uint64_t word = KNOWN, offset;
 
 	if (shard->known == NULL)
@@ -61,7 +54,8 @@ lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample)
 		else
 			word |= offset | sample->id.size << SIZE_SHIFT;
 	}
-	if (!same_shape(&sample->image, &shard->form.image))
+	if (image->ndim != form->ndim ||
+	    memcmp(image->shape, form->shape, form->ndim * sizeof(*form->shape)) != 0)
 		word |= DECODE;
 	atomic_store_explicit(&shard->known[i], word, memory_order_relaxed);
 }
@@ -122,45 +116,33 @@ verify_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost)
 	return verify(shard, lc__row_range(t, row), i, cost);
 }
 
-static lc_status
-first_look(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost, lc_sample *out)
-{
-	lc_sample sample;
-
-	if (shard->good != NULL)
-		return_if_error(verify_sample(shard, i, cost));
-	return_if_error(lc__twh1_sample(&shard->twh1, shard->path, i, &sample));
-	lc__known_store(shard, i, &sample);
-	*out = sample;
-	return LC_OK;
-}
-
-/* Its row is read again because of the shape that it gives the image. */
-static lc_status
-look_again(const struct lc__wshard *shard, uint64_t i, lc_id row, lc_sample *out)
-{
-	lc_sample sample = shard->form;
-
-	lc__twh1_place(&shard->twh1, i, &sample);
-	if (!lc__twh1_read_row(&shard->twh1.info, row, &sample))
-		return lc__wshard_bad_row(shard, i);
-	*out = sample;
-	return LC_OK;
-}
-
 lc_status
 lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
     lc_sample *out)
 {
 	const uint64_t word = lc__known_load(shard, i);
 	lc_id row = { NULL, 0 }, id;
+	lc_sample sample;
 
-	if (word == 0)
-		return first_look(shard, i, cost, out);
+	if (word == 0) {
+		if (shard->good != NULL)
+			return_if_error(verify_sample(shard, i, cost));
+		return_if_error(lc__twh1_sample(&shard->twh1, shard->path, i, &sample));
+		lc__known_store(shard, i, &sample);
+		*out = sample;
+		return LC_OK;
+	}
 	if (shard->twh1.rows != NULL && !lc__twh1_row_at(&shard->twh1, i, &row))
 		return lc__wshard_bad_row(shard, i);
-	if (lc__known_decodes(word))
-		return look_again(shard, i, row, out);
+	if (lc__known_decodes(word)) {
+		/* Its row gives the image another shape. */
+		sample = shard->form;
+		lc__twh1_place(&shard->twh1, i, &sample);
+		if (!lc__twh1_read_row(&shard->twh1.info, row, &sample))
+			return lc__wshard_bad_row(shard, i);
+		*out = sample;
+		return LC_OK;
+	}
 	if (!lc__known_id(word, row, &id))
 		return lc__wshard_bad_row(shard, i);
 	*out = shard->form;
@@ -168,6 +150,108 @@ lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
 	out->meta = row;
 	out->id = id;
 	return LC_OK;
+}
+
+/* ---- ahead of the reader ------------------------------------------------------------- */
+
+#define PIECE ((uint64_t)512 << 10)
+#define WINDOW ((uint64_t)8 << 20) /* bytes of images ahead of a sequential reader */
+
+/* In pieces, as Linux cuts what is asked for in one call. Without a file, @p fd is -1, for
+ * pages of the map. */
+static void
+ask(const struct lc__wshard *shard, int fd, struct lc__sample_range range)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	for (uint64_t from = range.from; from < range.to; from += PIECE) {
+		const uint64_t left = range.to - from;
+		const uint64_t to = from + (left < PIECE ? left : PIECE);
+
+		if (fd == -1)
+			(void)madvise((void *)(shard->twh1.file + (from & ~(page - 1))),
+			    (size_t)(to - (from & ~(page - 1))), MADV_WILLNEED);
+		else
+			(void)posix_fadvise(fd, (off_t)from, (off_t)(to - from),
+			    POSIX_FADV_WILLNEED);
+	}
+}
+
+/* From the first byte of one part to the last byte of another of the same kind. */
+static struct lc__sample_range
+join(struct lc__sample_range first, struct lc__sample_range last)
+{
+	return (struct lc__sample_range){ first.from, last.to };
+}
+
+/* Rows are left out: they are small, and where they are is not verified yet. */
+static void
+ask_samples(const struct lc__wshard *shard, int fd, uint64_t from, uint64_t to)
+{
+	const struct lc__twh1 *t = &shard->twh1;
+
+	ask(shard, fd, join(lc__image_range(t, from), lc__image_range(t, to - 1)));
+	ask(shard, fd, join(lc__boxes_range(t, from), lc__boxes_range(t, to - 1)));
+	ask(shard, fd, join(lc__mask_range(t, from), lc__mask_range(t, to - 1)));
+}
+
+/* Samples [from, to) of one shard. A file that cannot be opened is told of when it
+ * is read: this call succeeds, and leaves the last error alone. */
+static void
+ask_shard(struct lc__shardset *set, struct lc__wshard *shard, uint64_t from, uint64_t to)
+{
+	const lc_error before = *lc_last_error();
+	struct lc__wtaken file;
+
+	if (set->mode == LC_WAREHOUSE_MAP) {
+		ask_samples(shard, -1, from, to);
+	} else if (lc__wfiles_take(&set->files, &shard->file, shard->path, &file) ==
+	    LC_OK) {
+		ask_samples(shard, file.fd, from, to);
+		lc__wfiles_give(&set->files, &file);
+	} else {
+		lc__error_raise(&before);
+	}
+}
+
+void
+lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n)
+{
+	if (set->mode == LC_WAREHOUSE_MEMORY || first >= set->samples)
+		return;
+	if (n > set->samples - first)
+		n = set->samples - first;
+	while (n > 0) {
+		uint64_t at, here;
+		struct lc__wshard *shard = lc__shardset_find(set, first, &at);
+
+		here = shard->twh1.info.samples - at;
+		if (here > n)
+			here = n;
+		ask_shard(set, shard, at, at + here);
+		first += here;
+		n -= here;
+	}
+}
+
+/* Threads that race ask twice or not at all, and nothing else comes of it. */
+void
+lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i)
+{
+	uint64_t at, window, asked;
+	const struct lc__wshard *shard;
+
+	if (atomic_exchange_explicit(&stream->next, i + 1, memory_order_relaxed) != i)
+		return;
+	shard = lc__shardset_find(set, i, &at);
+	window = 1 + WINDOW / (shard->twh1.sizes.image + 1);
+	asked = atomic_load_explicit(&stream->asked, memory_order_relaxed);
+	if (asked > i + window / 2 && asked <= i + 1 + window)
+		return;
+	if (asked <= i || asked > i + 1 + window)
+		asked = i + 1;
+	lc__ahead_ask(set, asked, i + 1 + window - asked);
+	atomic_store_explicit(&stream->asked, i + 1 + window, memory_order_relaxed);
 }
 
 /* ---- for the caller ----------------------------------------------------------------- */

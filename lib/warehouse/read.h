@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "warehouse/shardset.h"
+#include "warehouse/stream.h"
 
 /**
  * Sample @p i of a shard in the modes MAP and MEMORY: verified when it is looked at
@@ -34,5 +35,14 @@ uint64_t lc__known_load(const struct lc__wshard *shard, uint64_t i);
 bool lc__known_decodes(uint64_t word);
 /** The cache_id in its row; false if the row is no longer what it was. */
 bool lc__known_id(uint64_t word, lc_id row, lc_id *out);
+
+/* ---- asking the system for samples before they are read ------------------------------- */
+
+/** Samples [first, first + n), as far as there are such. */
+void lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n);
+
+/** Sample @p i is read in mode STREAM: if it follows the one before, ask for those
+ *  after it. */
+void lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i);
 
 #endif

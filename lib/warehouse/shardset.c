@@ -11,11 +11,39 @@
 #include "base/fileio.h"
 #include "base/team.h"
 #include "format/twh1.h"
+#include "shard/digest.h"
 #include "shard/reader.h"
-#include "warehouse/digests.h"
-#include "warehouse/load.h"
 
-#define MAX_THREADS 8 /* more do not read faster */
+#define MAX_THREADS 8             /* more do not read faster */
+#define PIECE ((uint64_t)1 << 20) /* hashed between two steps */
+
+/* ---- what reading cost --------------------------------------------------------------- */
+
+unsigned
+lc__cost_stripe(void)
+{
+	static _Atomic unsigned threads;
+	static _Thread_local unsigned mine; /* 0: none yet */
+
+	if (mine == 0)
+		mine = 1 +
+		    atomic_fetch_add_explicit(&threads, 1, memory_order_relaxed) %
+			LC__COST_STRIPES;
+	return mine - 1;
+}
+
+uint64_t
+lc__cost_sum(const struct lc__cost *cost, enum lc__cost_kind kind)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < LC__COST_STRIPES; i++)
+		sum += atomic_load_explicit(&cost->stripes[i][kind],
+		    memory_order_relaxed);
+	return sum;
+}
+
+/* ---- opening ------------------------------------------------------------------------- */
 
 /* An opening on its way. */
 struct opening {
@@ -23,16 +51,6 @@ struct opening {
 	const char *dir;
 	const struct lc__manifest *manifest;
 };
-
-/* ---- its header and sections ------------------------------------------------ */
-
-static lc_status
-attach_map(struct lc__wshard *shard)
-{
-	return_if_error(lc_shard_open(shard->path, &shard->mapped));
-	shard->twh1 = *lc__shard_twh1(shard->mapped);
-	return LC_OK;
-}
 
 static lc_status
 attach_sections(struct lc__wshard *shard)
@@ -72,16 +90,6 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	return lc__twh1_form(t, &shard->form);
 }
 
-static lc_status
-attach(const struct opening *o, struct lc__wshard *shard,
-    const struct lc__manifest_shard *said)
-{
-	return_if_error(o->set->mode == LC_WAREHOUSE_MAP ? attach_map(shard)
-							 : attach_sections(shard));
-	return_if_error(lc__shard_compare(shard->path, &shard->twh1, said));
-	return make_memory(o->set, shard);
-}
-
 /* Failures of the system end the opening; all else is damage of this shard. */
 static lc_status
 judge(struct lc__wshard *shard, lc_status status)
@@ -110,12 +118,29 @@ attach_job(struct lc__team *team, unsigned thread, uint64_t i)
 	shard->path = lc__path_join(o->dir, said->relative_path);
 	if (shard->path == NULL)
 		return lc__no_memory(o->dir);
-	status = judge(shard, attach(o, shard, said));
+	if (o->set->mode == LC_WAREHOUSE_MAP) {
+		status = lc_shard_open(shard->path, &shard->mapped);
+		if (status == LC_OK)
+			shard->twh1 = *lc__shard_twh1(shard->mapped);
+	} else {
+		status = attach_sections(shard);
+	}
+	if (status == LC_OK)
+		status = lc__shard_compare(shard->path, &shard->twh1, said);
+	if (status == LC_OK)
+		status = make_memory(o->set, shard);
+	status = judge(shard, status);
 	shard->open_ns = lc__clock_ns() - start;
 	return status;
 }
 
 /* ---- its bytes -------------------------------------------------------------- */
+
+static bool
+has_digest(const struct lc__manifest_shard *said)
+{
+	return said->sha256[0] != '\0' || said->xxh3[0] != '\0';
+}
 
 /* Whether the file is compared with its checksum in the manifest now. */
 static bool
@@ -123,7 +148,7 @@ needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
 {
 	if (set->verify == LC_VERIFY_LAZY)
-		return shard->twh1.table == NULL && lc__digest_known(said);
+		return shard->twh1.table == NULL && has_digest(said);
 	return set->verify == LC_VERIFY_FULL;
 }
 
@@ -158,33 +183,59 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 }
 
 static lc_status
-digest(struct lc__shardset *set, struct lc__wshard *shard,
-    const struct lc__manifest_shard *said, struct lc__team *team)
+hash_memory(const struct lc__wshard *shard, bool no_sha256, struct lc__team *team,
+    struct lc__digest_text *out)
 {
-	const uint64_t start = lc__clock_ns();
-	lc_status status;
+	struct lc__digest digest = { 0 };
+	lc_status status = lc__digest_begin(&digest, no_sha256);
 
-	if (set->mode == LC_WAREHOUSE_MEMORY)
-		status = lc__digest_memory(shard->path, shard->memory, shard->memory_size,
-		    said, team);
-	else
-		status = lc__digest_file(shard->path, said, team);
-	lc__cost_add(&set->cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
-	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED, shard->twh1.info.file_size);
-	if (set->mode != LC_WAREHOUSE_MEMORY)
-		lc__cost_add(&set->cost, LC__COST_BYTES_READ, shard->twh1.info.file_size);
+	for (uint64_t at = 0; at < shard->memory_size && status == LC_OK; at += PIECE) {
+		const uint64_t left = shard->memory_size - at;
+		const uint64_t n = left < PIECE ? left : PIECE;
+
+		status = lc__digest_update(&digest, shard->memory + at, (size_t)n);
+		if (status == LC_OK)
+			status = lc__team_step(team, n);
+	}
+	if (status == LC_OK)
+		status = lc__digest_end(&digest, out);
+	lc__digest_free(&digest);
 	return status;
 }
 
+/* LC_CORRUPT if the file differs from its checksum in the manifest, or has none there. */
 static lc_status
-read_shard(const struct opening *o, struct lc__wshard *shard,
+compare_digest(struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said, struct lc__team *team)
 {
-	if (o->set->mode == LC_WAREHOUSE_MEMORY)
-		return_if_error(load(o->set, shard, said, team));
-	if (needs_digest(o->set, shard, said))
-		return_if_error(digest(o->set, shard, said, team));
+	const bool sha256 = said->sha256[0] != '\0';
+	struct lc__digest_text has;
+
+	if (!has_digest(said))
+		return lc__error(LC_CORRUPT, 0, "%s: the manifest has no checksum of it",
+		    shard->path);
+	return_if_error(set->mode == LC_WAREHOUSE_MEMORY
+		? hash_memory(shard, !sha256, team, &has)
+		: lc__file_digest(shard->path, !sha256, team, &has));
+	if (strcmp(sha256 ? has.sha256 : has.xxh3, sha256 ? said->sha256 : said->xxh3) !=
+	    0)
+		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest",
+		    shard->path, sha256 ? "SHA-256" : "XXH3");
 	return LC_OK;
+}
+
+static lc_status
+digest(struct lc__shardset *set, struct lc__wshard *shard,
+    const struct lc__manifest_shard *said, struct lc__team *team)
+{
+	const uint64_t start = lc__clock_ns(), size = shard->twh1.info.file_size;
+	const lc_status status = compare_digest(set, shard, said, team);
+
+	lc__cost_add(&set->cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
+	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED, size);
+	if (set->mode != LC_WAREHOUSE_MEMORY)
+		lc__cost_add(&set->cost, LC__COST_BYTES_READ, size);
+	return status;
 }
 
 static lc_status
@@ -192,13 +243,18 @@ read_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
+	const struct lc__manifest_shard *said = &o->manifest->shards[i];
 	const uint64_t start = lc__clock_ns();
-	lc_status status;
+	lc_status status = LC_OK;
 
 	(void)thread;
 	if (shard->error != NULL)
 		return LC_OK;
-	status = judge(shard, read_shard(o, shard, &o->manifest->shards[i], team));
+	if (o->set->mode == LC_WAREHOUSE_MEMORY)
+		status = load(o->set, shard, said, team);
+	if (status == LC_OK && needs_digest(o->set, shard, said))
+		status = digest(o->set, shard, said, team);
+	status = judge(shard, status);
 	shard->open_ns += lc__clock_ns() - start;
 	return status;
 }
@@ -260,29 +316,6 @@ report(const struct lc__shardset *set, const lc_progress *progress)
 	return first == NULL ? LC_OK : lc__error_raise(first);
 }
 
-/* Whether something is damaged and nobody wants to hear of more. */
-static bool
-stop_here(const struct lc__shardset *set, const lc_progress *progress)
-{
-	bool damaged = false;
-
-	for (size_t i = 0; i < set->n; i++)
-		damaged = damaged || set->shards[i].error != NULL;
-	return damaged && (progress == NULL || progress->damage == NULL);
-}
-
-static lc_status
-number_samples(struct lc__shardset *set, const char *dir)
-{
-	for (size_t i = 0; i < set->n; i++) {
-		set->shards[i].first = set->samples;
-		if (!lc__add64(set->samples, set->shards[i].twh1.info.samples,
-			&set->samples))
-			return lc__error(LC_CORRUPT, 0, "%s: too many samples", dir);
-	}
-	return LC_OK;
-}
-
 /* About four entries a shard, so that a search from one of them is short. */
 static lc_status
 make_jumps(struct lc__shardset *set, const char *dir)
@@ -309,7 +342,9 @@ lc_status
 lc__shardset_open(struct lc__shardset *set, const char *dir,
     const struct lc__manifest *manifest, const lc_progress *progress)
 {
+	const bool wants_all = progress != NULL && progress->damage != NULL;
 	struct opening o = { set, dir, manifest };
+	bool damaged = false;
 	uint64_t total;
 
 	set->n = manifest->n;
@@ -319,11 +354,19 @@ lc__shardset_open(struct lc__shardset *set, const char *dir,
 	/* All that is cheap comes first: no hours of reading before a shard that is
 	 * not there is missed. */
 	return_if_error(run(&o, attach_job, 0, NULL));
+	for (size_t i = 0; i < set->n; i++)
+		damaged = damaged || set->shards[i].error != NULL;
 	total = bytes_to_read(&o);
-	if (total > 0 && !stop_here(set, progress))
+	if (total > 0 && (!damaged || wants_all))
 		return_if_error(run(&o, read_job, total, progress));
 	return_if_error(report(set, progress));
-	return_if_error(number_samples(set, dir));
+
+	for (size_t i = 0; i < set->n; i++) {
+		set->shards[i].first = set->samples;
+		if (!lc__add64(set->samples, set->shards[i].twh1.info.samples,
+			&set->samples))
+			return lc__error(LC_CORRUPT, 0, "%s: too many samples", dir);
+	}
 	return make_jumps(set, dir);
 }
 

@@ -8,7 +8,6 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "format/twh1.h"
-#include "warehouse/load.h"
 #include "warehouse/read.h"
 #include "warehouse/verify.h"
 
@@ -44,26 +43,18 @@ struct reading {
 /* ---- buffers ---------------------------------------------------------------- */
 
 static struct lc__stream_buf *
-take_free(struct lc__stream *stream)
+take_buffer(struct lc__stream *stream, uint64_t room)
 {
 	struct lc__stream_buf *buf = NULL;
 
-	if (!lc__trylock(&stream->lock))
-		return NULL;
-	buf = stream->free;
-	if (buf != NULL) {
-		stream->free = buf->next;
-		stream->kept--;
+	if (lc__trylock(&stream->lock)) {
+		buf = stream->free;
+		if (buf != NULL) {
+			stream->free = buf->next;
+			stream->kept--;
+		}
+		lc__tryunlock(&stream->lock);
 	}
-	lc__tryunlock(&stream->lock);
-	return buf;
-}
-
-static struct lc__stream_buf *
-take_buffer(struct lc__stream *stream, uint64_t room)
-{
-	struct lc__stream_buf *buf = take_free(stream);
-
 	if (buf != NULL && buf->room >= room)
 		return buf;
 	free(buf);
@@ -119,7 +110,17 @@ want(struct reading *r, int part, struct lc__sample_range range)
 	    : lc__range_blocks(r->shard, range);
 }
 
-/* The offsets are in memory, with their blocks. */
+static void
+want_images(struct reading *r)
+{
+	const struct lc__twh1 *t = &r->shard->twh1;
+
+	want(r, IMAGE, lc__image_range(t, r->i));
+	want(r, BOXES, lc__boxes_range(t, r->i));
+	want(r, MASK, lc__mask_range(t, r->i));
+}
+
+/* The offsets that say where the row is are in memory, with their blocks. */
 static lc_status
 want_row(struct reading *r)
 {
@@ -134,17 +135,6 @@ want_row(struct reading *r)
 		return lc__wshard_bad_row(r->shard, r->i);
 	want(r, ROW, lc__row_range(t, row));
 	return LC_OK;
-}
-
-static lc_status
-want_all(struct reading *r)
-{
-	const struct lc__twh1 *t = &r->shard->twh1;
-
-	want(r, IMAGE, lc__image_range(t, r->i));
-	want(r, BOXES, lc__boxes_range(t, r->i));
-	want(r, MASK, lc__mask_range(t, r->i));
-	return t->rows != NULL ? want_row(r) : LC_OK;
 }
 
 /* Place the parts one after another, each where its first byte is aligned and
@@ -221,20 +211,6 @@ take_row(const struct reading *r, lc_sample *sample)
 	    : lc__wshard_bad_row(r->shard, r->i);
 }
 
-static lc_status
-fill_sample(const struct reading *r, lc_sample *sample)
-{
-	*sample = r->shard->form;
-	sample->image.data = place_of(&r->parts[IMAGE]);
-	sample->boxes.data = place_of(&r->parts[BOXES]);
-	sample->mask.data = place_of(&r->parts[MASK]);
-	if (r->shard->twh1.rows != NULL)
-		return_if_error(take_row(r, sample));
-	if (r->known == 0)
-		lc__known_store(r->shard, r->i, sample);
-	return LC_OK;
-}
-
 /* The first part that has bytes; its buffer is before it. */
 static const unsigned char *
 anchor(const lc_sample *sample)
@@ -259,8 +235,14 @@ read_sample(struct lc__stream *stream, struct reading *r, lc_sample *out)
 		return lc__no_memory(r->shard->path);
 	lay_out(r, (unsigned char *)buf + ALIGN);
 	status = read_parts(r);
-	if (status == LC_OK)
-		status = fill_sample(r, &sample);
+	sample = r->shard->form;
+	sample.image.data = place_of(&r->parts[IMAGE]);
+	sample.boxes.data = place_of(&r->parts[BOXES]);
+	sample.mask.data = place_of(&r->parts[MASK]);
+	if (status == LC_OK && r->shard->twh1.rows != NULL)
+		status = take_row(r, &sample);
+	if (status == LC_OK && r->known == 0)
+		lc__known_store(r->shard, r->i, &sample);
 	if (status != LC_OK || anchor(&sample) == NULL)
 		give_buffer(stream, buf);
 	else
@@ -281,7 +263,9 @@ lc__stream_sample(struct lc__stream *stream, struct lc__shardset *set,
 		.known = lc__known_load(shard, i),
 	};
 
-	return_if_error(want_all(&r));
+	want_images(&r);
+	if (shard->twh1.rows != NULL)
+		return_if_error(want_row(&r));
 	return read_sample(stream, &r, out);
 }
 
@@ -299,33 +283,6 @@ lc__stream_release(struct lc__stream *stream, const lc_sample *sample)
 
 /* ---- copying ---------------------------------------------------------------- */
 
-/* Whether nothing around the parts has to be read to verify them. That their blocks
- * are good is asked, and not taken from what is known of the sample: another thread
- * may see the one before the other, and what is around a part would be written
- * around the caller's memory. */
-static bool
-is_straight(const struct reading *r)
-{
-	for (int i = IMAGE; i <= MASK; i++)
-		if (r->parts[i].read.from != r->parts[i].range.from ||
-		    r->parts[i].read.to != r->parts[i].range.to)
-			return false;
-	return r->known != 0;
-}
-
-static lc_status
-copy_straight(struct reading *r, void *const out[3])
-{
-	for (int i = IMAGE; i <= MASK; i++) {
-		r->parts[i].at = out[i];
-		if (out[i] == NULL)
-			r->parts[i].range = r->parts[i].read = (struct lc__sample_range){
-				0, 0
-			};
-	}
-	return read_parts(r);
-}
-
 lc_status
 lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
     struct lc__wshard *shard, uint64_t i, void *const out[3])
@@ -337,12 +294,26 @@ lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
 		.known = lc__known_load(shard, i),
 	};
 	lc_sample sample;
+	bool straight;
 
-	want(&r, IMAGE, lc__image_range(&shard->twh1, i));
-	want(&r, BOXES, lc__boxes_range(&shard->twh1, i));
-	want(&r, MASK, lc__mask_range(&shard->twh1, i));
-	if (is_straight(&r))
-		return copy_straight(&r, out);
+	want_images(&r);
+	/* Is nothing around the parts to be read to verify them? That their blocks are good
+	 * is asked, and not taken from what is known of the sample: another thread may see
+	 * the one before the other, and what is around a part would be written around the
+	 * caller's memory. */
+	straight = r.known != 0;
+	for (int part = IMAGE; part <= MASK; part++)
+		straight = straight &&
+		    r.parts[part].read.from == r.parts[part].range.from &&
+		    r.parts[part].read.to == r.parts[part].range.to;
+	if (straight) {
+		for (int part = IMAGE; part <= MASK; part++) {
+			r.parts[part].at = out[part];
+			if (out[part] == NULL)
+				r.parts[part].read = (struct lc__sample_range){ 0, 0 };
+		}
+		return read_parts(&r);
+	}
 	return_if_error(lc__stream_sample(stream, set, shard, i, &sample));
 	lc__sample_copy(&sample, out);
 	lc__stream_release(stream, &sample);

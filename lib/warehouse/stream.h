@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "warehouse/shardset.h"
-#include "warehouse/trylock.h"
 
 struct lc__stream_buf;
 
