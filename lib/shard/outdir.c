@@ -15,7 +15,6 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
-#include "shard/writer.h"
 
 #define MANIFEST_LIMIT ((uint64_t)256 << 20)
 
@@ -86,10 +85,10 @@ classify(struct lc__outfile *file)
 		file->kind = LC__OUT_SHARD;
 	else if (ends_with(name, LC__SHARD_SUFFIX))
 		file->kind = LC__OUT_OTHER;
-	else if (starts_with(name, LC__MANIFEST_NAME LC__SHARD_TMP ".") ||
-	    starts_with(name, LC__STATE_NAME LC__SHARD_TMP ".") ||
+	else if (starts_with(name, LC__MANIFEST_NAME ".tmp.") ||
+	    starts_with(name, LC__STATE_NAME ".tmp.") ||
 	    (starts_with(name, "shard-") &&
-		ends_with(name, LC__SHARD_SUFFIX LC__SHARD_TMP)))
+		strstr(name, LC__SHARD_SUFFIX ".tmp.") != NULL))
 		file->kind = LC__OUT_TMP;
 	else
 		return false;

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,10 +11,10 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/newfile.h"
 #include "format/twh1.h"
 #include "shard/digest.h"
 #include "shard/outdir.h"
-#include "shard/writer.h"
 
 #define BUFFER ((size_t)256 << 10)
 
@@ -112,8 +111,6 @@ copy_bytes(int from, int to, const char *path, unsigned char *buf, struct lc__te
 		return_if_error(lc__write_full(to, buf, got, path));
 		return_if_error(lc__team_step(team, got));
 	} while (got == BUFFER);
-	if (fdatasync(to) == -1)
-		return lc__error_sys(errno, "%s: fdatasync", path);
 	return LC_OK;
 }
 
@@ -140,32 +137,19 @@ copy_file(int from, int to, const char *path, const struct lc__manifest_shard *s
 	return status;
 }
 
-/* By a temporary file, as a shard is written. */
 static lc_status
 copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
     struct lc__team *team, bool *taken)
 {
-	char *tmp;
-	int to;
+	struct lc__newfile file;
 	lc_status status;
 
-	if (asprintf(&tmp, "%s" LC__SHARD_TMP, path) < 0)
-		return lc__no_memory(path);
-	to = unlink(tmp) == 0 || errno == ENOENT
-	    ? lc__open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666)
-	    : -1;
-	if (to == -1)
-		status = lc__error_sys(errno, "%s: create", tmp);
-	else
-		status = copy_file(from, to, tmp, shard, shard->sha256[0] == '\0', team,
-		    taken);
-	if (to != -1)
-		close(to);
-	if (status == LC_OK && *taken && rename(tmp, path) == -1)
-		status = lc__error_sys(errno, "%s: rename", path);
-	if (to != -1 && (status != LC_OK || !*taken))
-		unlink(tmp);
-	free(tmp);
+	return_if_error(lc__newfile_open(path, 0666, &file));
+	status = copy_file(from, file.fd, path, shard, shard->sha256[0] == '\0', team,
+	    taken);
+	if (status == LC_OK && *taken)
+		status = lc__newfile_replace(&file);
+	lc__newfile_discard(&file);
 	return status;
 }
 

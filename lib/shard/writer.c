@@ -8,16 +8,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "base/fd.h"
 #include "base/fileio.h"
 #include "base/hash.h"
+#include "base/newfile.h"
 #include "format/twh1.h"
 
 #define SINK_BYTES ((size_t)4 * LC__TWH1_BLOCK)
@@ -26,8 +24,8 @@
 /* The file being written. */
 struct sink {
 	const struct lc__shard_job *job;
-	const char *path;         /* of the temporary */
-	int fd;                   /* of the temporary */
+	const char *path; /* for messages */
+	int fd;
 	unsigned char *buf;       /* SINK_BYTES */
 	size_t used;              /* bytes in buf */
 	uint64_t offset;          /* bytes written before buf */
@@ -35,28 +33,6 @@ struct sink {
 	unsigned char *table;     /* the checksum section, or NULL */
 	uint64_t blocks;          /* checksums in it so far */
 };
-
-/* Only the section itself, which is the last flush, is in no block. */
-static void
-hash_blocks(struct sink *sink)
-{
-	for (size_t at = 0; at < sink->used; at += LC__TWH1_BLOCK) {
-		const size_t left = sink->used - at;
-		lc__set64(sink->table + LC__TWH1_TABLE_HEADER + 8 * sink->blocks++,
-		    lc__hash64(sink->buf + at,
-			left < LC__TWH1_BLOCK ? left : LC__TWH1_BLOCK));
-	}
-}
-
-/* Let the disk start on what is complete, while the next bytes are hashed: the
- * sync at the end then has little left to wait for. A hint. */
-static void
-start_writeback(const struct sink *sink)
-{
-	if (sink->offset % WRITEBACK == 0)
-		(void)sync_file_range(sink->fd, (off_t)(sink->offset - WRITEBACK),
-		    (off_t)WRITEBACK, SYNC_FILE_RANGE_WRITE);
-}
 
 static lc_status
 flush(struct sink *sink)
@@ -66,13 +42,25 @@ flush(struct sink *sink)
 
 	if (size == 0)
 		return LC_OK;
-	if (sink->table != NULL && sink->offset < job->info.checksum_offset)
-		hash_blocks(sink);
+	/* Only the section itself, which is the last flush, is in no block. */
+	for (size_t at = 0;
+	     sink->table != NULL && sink->offset < job->info.checksum_offset && at < size;
+	     at += LC__TWH1_BLOCK) {
+		const size_t left = size - at;
+
+		lc__set64(sink->table + LC__TWH1_TABLE_HEADER + 8 * sink->blocks++,
+		    lc__hash64(sink->buf + at,
+			left < LC__TWH1_BLOCK ? left : LC__TWH1_BLOCK));
+	}
 	return_if_error(lc__digest_update(&sink->digest, sink->buf, size));
 	return_if_error(lc__write_full(sink->fd, sink->buf, size, sink->path));
 	sink->offset += size;
 	sink->used = 0;
-	start_writeback(sink);
+	/* Let the disk start on what is complete, while the next bytes are hashed: the sync
+	 * at the end then has little left to wait for. A hint. */
+	if (sink->offset % WRITEBACK == 0)
+		(void)sync_file_range(sink->fd, (off_t)(sink->offset - WRITEBACK),
+		    (off_t)WRITEBACK, SYNC_FILE_RANGE_WRITE);
 	return job->step != NULL ? job->step(job->step_ctx, size) : LC_OK;
 }
 
@@ -172,16 +160,6 @@ put_rows(struct sink *sink, struct lc__buf *rows)
 	return put(sink, rows->data, rows->size);
 }
 
-/* The blocks end before the section: what they cover is flushed first. */
-static lc_status
-put_table(struct sink *sink, const unsigned char *header)
-{
-	return_if_error(pad_to(sink, sink->job->info.checksum_offset));
-	return_if_error(flush(sink));
-	lc__twh1_seal_table(header, sink->blocks, sink->table);
-	return put(sink, sink->table, lc__twh1_table_size(sink->blocks));
-}
-
 static lc_status
 put_all(struct sink *sink)
 {
@@ -202,13 +180,19 @@ put_all(struct sink *sink)
 		lc__buf_free(&rows);
 		return_if_error(status);
 	}
-	if (info->checksum_offset != 0)
-		return_if_error(put_table(sink, header));
+	if (info->checksum_offset != 0) {
+		/* The blocks end before the section: what they cover is flushed first. */
+		return_if_error(pad_to(sink, info->checksum_offset));
+		return_if_error(flush(sink));
+		lc__twh1_seal_table(header, sink->blocks, sink->table);
+		return_if_error(
+		    put(sink, sink->table, lc__twh1_table_size(sink->blocks)));
+	}
 	return flush(sink);
 }
 
 static lc_status
-open_sink(struct sink *sink)
+write_shard(struct sink *sink)
 {
 	const lc_shard_info *info = &sink->job->info;
 
@@ -219,53 +203,35 @@ open_sink(struct sink *sink)
 		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
 	if (sink->buf == NULL || (info->checksum_offset != 0 && sink->table == NULL))
 		return lc__no_memory(sink->path);
-	if (unlink(sink->path) == -1 && errno != ENOENT)
-		return lc__error_sys(errno, "%s: remove", sink->path);
-	sink->fd = lc__open(sink->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-	if (sink->fd == -1)
-		return lc__error_sys(errno, "%s: create", sink->path);
 	/* Space is claimed now, so that a full disk shows before the work. Not
 	 * posix_fallocate(), which writes zeros where this is not supported. */
 	if (fallocate(sink->fd, 0, 0, (off_t)info->file_size) == -1 &&
 	    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
 		return lc__error_sys(errno, "%s: claim %llu bytes", sink->path,
 		    (unsigned long long)info->file_size);
-	return LC_OK;
-}
-
-static lc_status
-finish(struct sink *sink, struct lc__digest_text *out)
-{
-	return_if_error(lc__digest_end(&sink->digest, out));
-	if (fdatasync(sink->fd) == -1)
-		return lc__error_sys(errno, "%s: fdatasync", sink->path);
-	if (rename(sink->path, sink->job->path) == -1)
-		return lc__error_sys(errno, "%s: rename", sink->job->path);
-	return LC_OK;
+	return put_all(sink);
 }
 
 lc_status
 lc__shard_write(const struct lc__shard_job *job, struct lc__digest_text *out)
 {
-	struct sink sink = { .job = job, .fd = -1 };
-	char *path;
+	struct sink sink = { .job = job, .path = job->path };
+	struct lc__newfile file;
+	struct lc__digest_text text;
 	lc_status status;
 
-	if (asprintf(&path, "%s" LC__SHARD_TMP, job->path) < 0)
-		return lc__no_memory(job->path);
-	sink.path = path;
-	status = open_sink(&sink);
+	return_if_error(lc__newfile_open(job->path, 0666, &file));
+	sink.fd = file.fd;
+	status = write_shard(&sink);
 	if (status == LC_OK)
-		status = put_all(&sink);
+		status = lc__digest_end(&sink.digest, &text);
 	if (status == LC_OK)
-		status = finish(&sink, out);
-	if (sink.fd != -1)
-		close(sink.fd);
-	if (sink.fd != -1 && status != LC_OK)
-		unlink(path);
+		status = lc__newfile_replace(&file);
+	if (status == LC_OK)
+		*out = text;
+	lc__newfile_discard(&file);
 	lc__digest_free(&sink.digest);
 	free(sink.table);
 	free(sink.buf);
-	free(path);
 	return status;
 }

@@ -24,15 +24,11 @@ struct lc__shard_job {
 };
 
 /**
- * Write a shard beside its path under the name PATH.tmp, sync it and rename it.
- * The directory is not synced. On failure no temporary file is left, and what
- * was at the path is unchanged.
+ * Write a shard as lib/base/newfile writes files: whole and durable at its path, or on failure
+ * what was there before.
  * @param out  gets the checksum of the file
  */
 LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,
     struct lc__digest_text *out);
-
-/** What lc__shard_write() appends to the path while it writes. */
-#define LC__SHARD_TMP ".tmp"
 
 #endif

@@ -143,11 +143,11 @@ check_nothing_left(int row, const char *dir, const char *reference)
 	const char *target = rows[row].target;
 	struct lc__buf now = { 0 };
 
-	ck_assert_int_eq(outdir_count_files(dir, ".tmp"), 0);
+	ck_assert_int_eq(outdir_count_unfinished(dir), 0);
 	if (strchr(target, '.') == NULL) {
 		char *path = outdir_join(dir, target);
 		if (outdir_exists(dir, target))
-			ck_assert_int_eq(outdir_count_files(path, ".tmp"), 0);
+			ck_assert_int_eq(outdir_count_unfinished(path), 0);
 		free(path);
 		return;
 	}

@@ -96,7 +96,7 @@ START_TEST(cancelled_at_every_step)
 			break;
 		ck_assert_int_eq(status, LC_CANCELLED);
 		ck_assert(!outdir_exists(dir, "manifest.json"));
-		ck_assert_int_eq(outdir_count_files(dir, ".tmp"), 0);
+		ck_assert_int_eq(outdir_count_unfinished(dir), 0);
 		shards = outdir_count_files(dir, ".twh1");
 		ck_assert_int_eq(fake_build(dir, &again, &result), LC_OK);
 		ck_assert_uint_eq(result.reused, shards);
@@ -170,7 +170,7 @@ START_TEST(stale_shards_go)
 	const struct fake_variant fewer = { .samples = 30, .state = "fewer" };
 	lc_export_result result;
 
-	outdir_put_file(dir, "shard-000009.twh1.tmp", "left by a killed run");
+	outdir_put_file(dir, "shard-000009.twh1.tmp.Xy3aB9", "left by a killed run");
 	outdir_put_file(dir, "manifest.json.tmp.abcdef", "left by a killed run");
 	outdir_put_file(dir, "notes.txt", "not ours");
 	ck_assert_int_eq(fake_build(dir, &fewer, &result), LC_OK);
@@ -232,7 +232,7 @@ START_TEST(damaged_sample_ends_it)
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_CORRUPT);
 	ck_assert_str_eq(lc_last_error()->text, "key 'x': checksum mismatch");
 	ck_assert(!outdir_exists(dir, "manifest.json"));
-	ck_assert_int_eq(outdir_count_files(dir, ".tmp"), 0);
+	ck_assert_int_eq(outdir_count_unfinished(dir), 0);
 }
 END_TEST
 
@@ -359,7 +359,7 @@ START_TEST(disk_fills_on_the_way)
 		return;
 	ck_assert_int_eq(fake_build(dir, &full, &result), LC_NO_SPACE);
 	ck_assert(!outdir_exists(dir, "manifest.json"));
-	ck_assert_int_eq(outdir_count_files(dir, ".tmp"), 0);
+	ck_assert_int_eq(outdir_count_unfinished(dir), 0);
 	outdir_remove_file(dir, "filler");
 	ck_assert_int_eq(fake_build(dir, &again, &result), LC_OK);
 	outdir_assert_same_dirs(fake_reference(0), dir);

@@ -387,7 +387,7 @@ START_TEST(damaged_record)
 	ck_assert_int_eq(lc_export(cache, dir, NULL, NULL), LC_CORRUPT);
 	ck_assert_str_eq(lc_last_error()->text, "key 'bad': checksum mismatch");
 	ck_assert(!outdir_exists(dir, "manifest.json"));
-	ck_assert_int_eq(outdir_count_files(dir, ".tmp"), 0);
+	ck_assert_int_eq(outdir_count_unfinished(dir), 0);
 	lc__buf_free(&bytes);
 	free(module);
 	ck_assert_int_eq(lc_close(cache), LC_OK);

@@ -45,7 +45,7 @@ static const struct {
 	    "shard-000007.twh1: a shard that the manifest does not name" },
 	{ NULL, NULL, 0, NULL, "x.twh1", 1,
 	    "x.twh1: a shard that the manifest does not name" },
-	{ NULL, NULL, 0, NULL, "shard-000007.twh1.tmp", 0, NULL },
+	{ NULL, NULL, 0, NULL, "shard-000007.twh1.tmp.Xy3aB9", 0, NULL },
 	{ "\"samples\": 20", "\"samples\": 19", 0, NULL, NULL, 1,
 	    "samples is 20, the manifest says 19" },
 	{ "\"width\": 3", "\"width\": 4", 0, NULL, NULL, 1,

@@ -230,7 +230,7 @@ count_shards(const char *dir)
 
 	for (int i = 0; i < FAKE_SERIES; i++) {
 		char *path = outdir_join(dir, fake_paths[i]);
-		ck_assert_int_eq(outdir_count_files(path, ".tmp"), 0);
+		ck_assert_int_eq(outdir_count_unfinished(path), 0);
 		shards += outdir_count_files(path, ".twh1");
 		free(path);
 	}
@@ -318,7 +318,7 @@ START_TEST(stale_series_go)
 	const char *dir = _i ? interrupted(false) : built(&three);
 	lc_export_result result;
 
-	outdir_put_file(dir, "10x300/shard-000004.twh1.tmp", "of a killed run");
+	outdir_put_file(dir, "10x300/shard-000004.twh1.tmp.Xy3aB9", "of a killed run");
 	outdir_put_file(dir, "c/notes.txt", "not ours");
 	ck_assert_int_eq(fake_build(dir, &flat, &result), LC_OK);
 	ck_assert_int_eq(outdir_count_files(dir, ""), 4);
@@ -406,7 +406,7 @@ static const struct {
 	    "a/x.twh1: a shard that the manifest does not name" },
 	{ false, "10x300/shard-000009.twh1", -2, 1,
 	    "10x300/shard-000009.twh1: a shard that the manifest does not name" },
-	{ false, "a/shard-000009.twh1.tmp", -2, 0, NULL },
+	{ false, "a/shard-000009.twh1.tmp.Xy3aB9", -2, 0, NULL },
 	{ false, "a/notes", -2, 0, NULL },
 	{ false, "c/shard-000001.twh1", -1, 1, "c/shard-000001.twh1: open: No such" },
 	{ false, "c/shard-000001.twh1", 5000, 1,

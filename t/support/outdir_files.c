@@ -105,6 +105,20 @@ outdir_count_files(const char *dir, const char *end)
 	return n;
 }
 
+int
+outdir_count_unfinished(const char *dir)
+{
+	DIR *stream = opendir(dir);
+	const struct dirent *entry;
+	int n = 0;
+
+	ck_assert_ptr_nonnull(stream);
+	while ((entry = readdir(stream)) != NULL)
+		n += strstr(entry->d_name, ".tmp") != NULL;
+	closedir(stream);
+	return n;
+}
+
 static bool
 is_dir(const char *dir, const char *name)
 {

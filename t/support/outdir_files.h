@@ -19,6 +19,8 @@ struct lc__buf outdir_get_file(const char *dir, const char *name);
 void outdir_remove_file(const char *dir, const char *name);
 /** Entries of a directory whose name ends so; dot files count. */
 int outdir_count_files(const char *dir, const char *end);
+/** Files that a writer has not put in their place. */
+int outdir_count_unfinished(const char *dir);
 /** The same names with the same bytes, in subdirectories too. */
 void outdir_assert_same_dirs(const char *a, const char *b);
 /** Mount a file system of its own there, if the test may. */
