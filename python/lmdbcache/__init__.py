@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tensors in a cache that survives: the engine of cachex, in Python.
+
+    import lmdbcache
+
+    with lmdbcache.open("/cache", "resnet50") as cache:
+        cache["img-1"] = features          # a tensor of torch or NumPy, or nested data
+        cache["img-1"]                     # a copy of your own
+        block, missing = cache.gather(ids) # one tensor of many records
+
+A module is a directory with an LMDB environment; any number of threads and processes may
+read and write one. lmdbcache(3) and lmdbcache_python(3) are its manual.
+"""
+
+import atexit as _atexit
+import os as _os
+import weakref as _weakref
+from typing import Any, Dict, Iterator, Optional, Tuple, Union
+
+from . import _core
+from ._core import (
+    AbandonedError,
+    AccessError,
+    BusyError,
+    CorruptError,
+    Error,
+    ExistsError,
+    InvalidError,
+    MemoryFailure,
+    NoFileError,
+    NoSpaceError,
+    NotFoundError,
+    NotModuleError,
+    ReadOnlyError,
+    SchemaError,
+    StaleError,
+    SystemFailure,
+    Tensor,
+    UnsupportedError,
+    VersionError,
+    WaitTimeout,
+)
+
+__version__ = _core.library_version
+
+__all__ = [
+    "AbandonedError",
+    "AccessError",
+    "BusyError",
+    "Cache",
+    "CorruptError",
+    "Error",
+    "ExistsError",
+    "InvalidError",
+    "MemoryFailure",
+    "NoFileError",
+    "NoSpaceError",
+    "NotFoundError",
+    "NotModuleError",
+    "ReadOnlyError",
+    "SchemaError",
+    "StaleError",
+    "SystemFailure",
+    "Tensor",
+    "UnsupportedError",
+    "VersionError",
+    "WaitTimeout",
+    "open",
+]
+
+# Caches that are open, so that they are flushed and closed while Python can still say why
+# that failed.
+_open: "_weakref.WeakSet[Cache]" = _weakref.WeakSet()
+
+
+class Cache(_core.Cache):
+    """An open module: a mapping from cache_ids, text or bytes, to values.
+
+    Made by open(). Its methods may be called by any thread; all but the quickest run
+    without the interpreter's lock. After fork() the child may go on with it. A pickled
+    one is opened again where it is unpickled.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        _open.add(self)
+
+    def __enter__(self) -> "Cache":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return _reopen, (self._options,)
+
+    def __repr__(self) -> str:
+        options = self._options
+        state = "closed " if self.closed else ""
+        return f"<{state}lmdbcache.Cache {options['root']}/{options['module']}>"
+
+    @property
+    def root(self) -> str:
+        """The directory that holds modules."""
+        return str(self._options["root"])
+
+    @property
+    def module(self) -> str:
+        """The module's name."""
+        return str(self._options["module"])
+
+    def items(self, prefix: Union[str, bytes] = "") -> Iterator[Tuple[str, Any]]:
+        """The cache_ids that begin with a prefix, each with its value."""
+        for key in self.keys(prefix):
+            try:
+                value = self[key]
+            except NotFoundError:  # deleted since the walk began
+                continue
+            yield key, value
+
+    def values(self, prefix: Union[str, bytes] = "") -> Iterator[Any]:
+        """The values of items()."""
+        for _, value in self.items(prefix):
+            yield value
+
+    def setdefault(self, id: Union[str, bytes], default: Any = None) -> Any:
+        """The value of a cache_id, after storing `default`, or what it returns when it is
+        a function, if there is none."""
+        absent = object()
+        value = self.get(id, absent)
+        if value is absent:
+            self[id] = default() if callable(default) else default
+            value = self[id]
+        return value
+
+
+def open(
+    root: Union[str, "_os.PathLike[str]"],
+    module: str,
+    *,
+    like: Optional[str] = None,
+    readonly: bool = False,
+    create: bool = True,
+    verify: bool = True,
+    durability: str = "full",
+    codec: Optional[str] = None,
+    level: int = 0,
+    flush_every: Optional[int] = None,
+    flush_interval_ms: Optional[int] = None,
+    chunk_bytes: Optional[int] = None,
+    lru_bytes: Optional[int] = None,
+    map_size: Optional[int] = None,
+    rank: Optional[int] = None,
+    writer_rank: Optional[int] = None,
+    force_fs: bool = False,
+) -> Cache:
+    """Open a module in a root directory; both are made if they are missing.
+
+    like               what tensors are given as: "numpy", "torch" or "buffer" (a Tensor);
+                       None is NumPy where it is installed
+    readonly           only read; the module must exist
+    create             make what is missing
+    verify             compare checksums of what is read
+    durability         "full": what flush() returned from survives a loss of power;
+                       "relaxed": the last commit may be lost, the module stays sound
+    codec, level       of the tensors put: "none", "lz4", "shuffle-lz4", "u8pack",
+                       "u8pack-lz4" or "auto"; None: the module's setting
+    flush_every        records a commit, default 2048
+    flush_interval_ms  commit what is as old, default 1000; 0: never
+    chunk_bytes        bytes a commit, default 4 MiB
+    lru_bytes          memory for decoded tensors, default 64 MiB
+    map_size           address space in bytes, default 1 TiB
+    rank, writer_rank  of a distributed job: other ranks than writer_rank do not write;
+                       rank is RANK of the environment, and by default each rank writes
+    force_fs           accept network file systems
+    """
+    options: Dict[str, Any] = {
+        "root": _os.fspath(root),
+        "module": module,
+        "like": like,
+        "readonly": readonly,
+        "create": create,
+        "verify": verify,
+        "durability": durability,
+        "codec": codec,
+        "level": level,
+        "flush_every": flush_every,
+        "flush_interval_ms": flush_interval_ms,
+        "chunk_bytes": chunk_bytes,
+        "lru_bytes": lru_bytes,
+        "map_size": map_size,
+        "rank": rank,
+        "writer_rank": writer_rank,
+        "force_fs": force_fs,
+    }
+    return _reopen(options)
+
+
+def _reopen(options: Dict[str, Any]) -> Cache:
+    return Cache(options["root"], options["module"], options, options["like"])
+
+
+def _close_all() -> None:
+    import warnings
+
+    for cache in list(_open):
+        try:
+            cache.close()
+        except BufferError:  # a view outlives the program: what was put is not lost
+            try:
+                cache.flush()
+            except Error as error:
+                warnings.warn(f"lmdbcache: at exit: {error}", ResourceWarning)
+        except Error as error:
+            warnings.warn(f"lmdbcache: at exit: {error}", RuntimeWarning)
+
+
+_atexit.register(_close_all)

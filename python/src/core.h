@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the extension share: its types, conversions and exceptions. */
+#ifndef LMDBCACHE_PYTHON_CORE_H
+#define LMDBCACHE_PYTHON_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#ifndef Py_LIMITED_API
+#define Py_LIMITED_API 0x030b0000
+#endif
+#include <Python.h>
+
+#include <lmdbcache.h>
+#include <stdbool.h>
+
+/* ---- errors (errors.c) ------------------------------------------------------ */
+
+/** Make the exceptions and add them to the module. */
+int errors_init(PyObject *module);
+
+/**
+ * Set the exception of a status, with the text of lc_last_error(). @p key, if it is not
+ * NULL, becomes its attribute `key`. Returns NULL.
+ */
+PyObject *raise_status(lc_status status, PyObject *key);
+
+/** The same for item @p item of a batch. */
+PyObject *raise_item(lc_status status, PyObject *key, Py_ssize_t item);
+
+/* ---- tensors (tensor.c) ----------------------------------------------------- */
+
+int tensor_init(PyObject *module);
+
+/** The type `Tensor`. */
+extern PyTypeObject *tensor_type;
+
+/** How tensors are given to the caller. */
+enum like { LIKE_BUFFER, LIKE_NUMPY, LIKE_TORCH };
+
+/** "numpy", "torch", "buffer", or None for NumPy where it is installed; -1 with an
+ *  exception. Imports what it names. */
+int like_of(PyObject *name);
+PyObject *like_name(enum like like);
+
+/** Memory for the data of a tensor, 64-byte aligned, never NULL for 0 bytes; free(). */
+void *tensor_memory(size_t size);
+
+/**
+ * A tensor that owns @p memory, writable, in the form that @p like says. Takes over the
+ * memory, also when it fails.
+ */
+PyObject *tensor_own(const lc_tensor *tensor, void *memory, enum like like);
+
+/** A read-only tensor whose data is borrowed from @p holder, which it keeps. */
+PyObject *tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like);
+
+/** The dtype of a name or an object with a name ("f32", torch.float32, numpy.dtype);
+ *  -1 with an exception. */
+int dtype_of(PyObject *object);
+
+/** What was borrowed from objects while they are stored. */
+struct borrowed {
+	Py_buffer *buffers;
+	size_t n_buffers, buffers_room;
+	PyObject *kept; /* list of objects; NULL before the first */
+};
+
+void borrowed_release(struct borrowed *borrowed);
+
+/**
+ * Is @p object a tensor: of this module, of torch, an array, or anything with a typed
+ * buffer or __dlpack__? Fills @p out with its data in C order, borrowed or copied.
+ * Returns 1, 0 if it is not a tensor, -1 with an exception.
+ */
+int tensor_borrow(PyObject *object, struct borrowed *borrowed, lc_tensor *out);
+
+/** A writable buffer for results, of this tensor's size or larger: fills @p out. */
+int tensor_borrow_writable(PyObject *object, struct borrowed *borrowed, lc_tensor *out);
+
+/* ---- values (value.c) ------------------------------------------------------- */
+
+/** A value of any plain data, dicts, lists and tuples with tensors in them; NULL with an
+ *  exception. */
+lc_value *value_from(PyObject *object, struct borrowed *borrowed);
+
+/** The object of a value. Tensors are copied, or with @p holder borrowed from it. */
+PyObject *value_to(const lc_value *value, PyObject *holder, enum like like);
+
+/* ---- cache_ids (ids.c) ------------------------------------------------------ */
+
+/**
+ * A cache_id: bytes as they are, text as UTF-8; what no UTF-8 is in a text that came from
+ * keys() becomes the bytes that it was (surrogateescape).
+ * @param kept  gets a new reference that @p out borrows from, or NULL
+ */
+int id_from(PyObject *object, lc_id *out, PyObject **kept);
+
+/** Many of them, of any iterable of text and bytes. */
+struct ids {
+	PyObject *sequence; /* a tuple */
+	lc_id *all;
+	size_t n;
+	PyObject *kept; /* list; NULL if all are borrowed from the sequence's items */
+};
+
+int ids_from(PyObject *object, struct ids *out);
+void ids_free(struct ids *ids);
+
+/** The text of a cache_id, or its bytes. */
+PyObject *id_to(const lc_id *id, bool raw);
+
+/* ---- the handle (cache.c) --------------------------------------------------- */
+
+int cache_init(PyObject *module);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* One exception a kind of failure: an Error, and also the built-in one that fits. */
+#include "core.h"
+
+static PyObject *error_type;
+
+static struct {
+	const char *name;
+	const char *doc;
+	PyObject **also; /* a built-in exception */
+	PyObject *type;
+} kinds[] = {
+	{ "NotFoundError", "There is no such cache_id, part or input.", &PyExc_KeyError,
+	    NULL },
+	{ "InvalidError", "The caller's mistake: an argument, option, dtype or name.",
+	    &PyExc_ValueError, NULL },
+	{ "CorruptError", "Stored bytes are damaged.", NULL, NULL },
+	{ "NotModuleError", "The path exists but holds no module.", NULL, NULL },
+	{ "VersionError", "Written by a newer format than this library reads.", NULL,
+	    NULL },
+	{ "ReadOnlyError", "A write on a handle that only reads.", NULL, NULL },
+	{ "NoSpaceError", "The file system is full or a limit is reached.",
+	    &PyExc_OSError, NULL },
+	{ "BusyError", "A resource is held elsewhere.", NULL, NULL },
+	{ "AccessError", "The system refused access.", &PyExc_PermissionError, NULL },
+	{ "SystemFailure", "Any other failure of the system.", &PyExc_OSError, NULL },
+	{ "UnsupportedError", "Valid, but not possible in the format asked for.", NULL,
+	    NULL },
+	{ "SchemaError", "A value of another structure than asked for or allowed.",
+	    &PyExc_TypeError, NULL },
+	{ "ExistsError", "The cache_id or file is there and may not be replaced.", NULL,
+	    NULL },
+	{ "WaitTimeout", "What was waited for did not come in time.", &PyExc_TimeoutError,
+	    NULL },
+	{ "AbandonedError", "What was waited for does not come: nobody writes it.", NULL,
+	    NULL },
+	{ "StaleError", "Made from sources that changed, or a token of something else.",
+	    NULL, NULL },
+	{ "NoFileError", "There is no such module, file or directory.",
+	    &PyExc_FileNotFoundError, NULL },
+	{ "MemoryFailure", "An allocation failed.", &PyExc_MemoryError, NULL },
+};
+
+/* The row of a status, or -1 for a plain Error. */
+static int
+kind_of(lc_status status)
+{
+	switch (status) {
+	case LC_NOT_FOUND: return 0;
+	case LC_INVALID: return 1;
+	case LC_CORRUPT: return 2;
+	case LC_NOT_MODULE: return 3;
+	case LC_VERSION: return 4;
+	case LC_READONLY: return 5;
+	case LC_NO_SPACE:
+	case LC_MAP_FULL: return 6;
+	case LC_BUSY: return 7;
+	case LC_PERMISSION: return 8;
+	case LC_IO:
+	case LC_FILESYSTEM: return 9;
+	case LC_UNSUPPORTED: return 10;
+	case LC_SCHEMA: return 11;
+	case LC_EXISTS: return 12;
+	case LC_TIMEOUT: return 13;
+	case LC_ABANDONED: return 14;
+	case LC_STALE:
+	case LC_OTHER_CACHE:
+	case LC_OTHER_ORDER:
+	case LC_CHANGED: return 15;
+	case LC_NO_FILE: return 16;
+	case LC_NO_MEMORY: return 17;
+	default: return -1;
+	}
+}
+
+int
+errors_init(PyObject *module)
+{
+	char name[64];
+
+	error_type = PyErr_NewExceptionWithDoc("lmdbcache.Error",
+	    "What a call of the engine failed with.\n\n"
+	    "status   its name, as in lmdbcache(3): \"corrupt\", \"busy\" ...\n"
+	    "key      the cache_id that it is about, or None\n"
+	    "item     its position in a batch, or None\n"
+	    "sys      errno of the system call that failed, or 0",
+	    NULL, NULL);
+	if (error_type == NULL || PyModule_AddObjectRef(module, "Error", error_type) < 0)
+		return -1;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		PyObject *bases = kinds[i].also != NULL
+		    ? PyTuple_Pack(2, error_type, *kinds[i].also)
+		    : PyTuple_Pack(1, error_type);
+
+		if (bases == NULL)
+			return -1;
+		PyOS_snprintf(name, sizeof(name), "lmdbcache.%s", kinds[i].name);
+		kinds[i].type = PyErr_NewExceptionWithDoc(name, kinds[i].doc, bases,
+		    NULL);
+		Py_DECREF(bases);
+		if (kinds[i].type == NULL ||
+		    PyModule_AddObjectRef(module, kinds[i].name, kinds[i].type) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+PyObject *
+raise_item(lc_status status, PyObject *key, Py_ssize_t item)
+{
+	const lc_error *error = lc_last_error();
+	const int kind = kind_of(status);
+	PyObject *type = kind == -1 ? error_type : kinds[kind].type;
+	PyObject *name = PyUnicode_FromString(lc_status_name(status));
+	PyObject *position = item < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(item);
+	PyObject *sys = PyLong_FromLong(error->status == status ? error->sys : 0);
+	PyObject *exception = NULL;
+
+	/* A result such as "not found" has no text of its own. */
+	if (error->status == status && error->text[0] != '\0' && status != LC_NOT_FOUND)
+		exception = PyObject_CallFunction(type, "s", error->text);
+	else if (key != NULL)
+		exception = PyObject_CallFunctionObjArgs(type, key, NULL);
+	else
+		exception = PyObject_CallFunction(type, "s", lc_status_name(status));
+	if (exception != NULL && name != NULL && position != NULL && sys != NULL &&
+	    PyObject_SetAttrString(exception, "status", name) == 0 &&
+	    PyObject_SetAttrString(exception, "key", key ? key : Py_None) == 0 &&
+	    PyObject_SetAttrString(exception, "item", position) == 0 &&
+	    PyObject_SetAttrString(exception, "sys", sys) == 0)
+		PyErr_SetObject(type, exception);
+	Py_XDECREF(exception);
+	Py_XDECREF(name);
+	Py_XDECREF(position);
+	Py_XDECREF(sys);
+	return NULL;
+}
+
+PyObject *
+raise_status(lc_status status, PyObject *key)
+{
+	return raise_item(status, key, -1);
+}
