@@ -60,10 +60,9 @@ libcachex_a_SOURCES = \
 	bin/labels/unlabelled.c bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c \
 	bin/labels/xml_look.c bin/labels/yaml_names.c bin/labels/yolo.c \
 	bin/labels/yolo_text.c \
-	bin/migrate/array.c bin/migrate/backup.c bin/migrate/claims.c bin/migrate/entry.c \
-	bin/migrate/fillpass.c bin/migrate/needs.c bin/migrate/newfile.c \
-	bin/migrate/record.c bin/migrate/restore.c bin/migrate/rewrite.c \
-	bin/migrate/rollback.c bin/migrate/sides.c bin/migrate/stage2.c \
+	bin/migrate/claims.c bin/migrate/entry.c bin/migrate/expected.c \
+	bin/migrate/fillpass.c bin/migrate/replace.c bin/migrate/restore.c \
+	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/stage2.c \
 	bin/migrate/state.c bin/migrate/verify.c \
 	bin/report/chart.c bin/report/csv.c bin/report/distributions.c bin/report/drift.c \
 	bin/report/facts.c bin/report/histogram.c bin/report/html.c \

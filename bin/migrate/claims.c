@@ -8,7 +8,7 @@
 
 #define PREFIX "id:"
 
-/* A claim as it stands. */
+/* A claim that is stored. */
 struct claim {
 	bool there;
 	bool same_path;
@@ -29,25 +29,11 @@ make_key(lc_id id, struct lc__buf *key)
 }
 
 static lc_status
-read_claim(const lc_value *value, lc_id path, struct claim *out)
-{
-	const char *text;
-	size_t size;
-
-	return_if_error(lc_value_as_str(lc_value_find(value, "path"), &text, &size));
-	return_if_error(
-	    lc_value_as_unsigned(lc_value_find(value, "generation"), &out->generation));
-	return_if_error(lc_value_as_unsigned(lc_value_find(value, "line"), &out->line));
-	out->there = true;
-	out->same_path = size == path.size && memcmp(text, path.data, size) == 0;
-	snprintf(out->path, sizeof(out->path), "%s", text);
-	return LC_OK;
-}
-
-static lc_status
 look(const struct lc__claimant *who, const struct lc__buf *key, struct claim *out)
 {
-	const lc_value *value;
+	const lc_value *value = NULL;
+	const char *text;
+	size_t size;
 	lc_view view;
 	lc_status status = lc_get(who->cache, key->data, key->size, &view);
 
@@ -57,22 +43,19 @@ look(const struct lc__claimant *who, const struct lc__buf *key, struct claim *ou
 	if (status == LC_OK)
 		status = lc_view_value(&view, NULL, &value);
 	if (status == LC_OK)
-		status = read_claim(value, who->path, out);
+		status = lc_value_as_str(lc_value_find(value, "path"), &text, &size);
+	if (status == LC_OK)
+		status = lc_value_as_unsigned(lc_value_find(value, "generation"),
+		    &out->generation);
+	if (status == LC_OK)
+		status = lc_value_as_unsigned(lc_value_find(value, "line"), &out->line);
+	if (status == LC_OK) {
+		out->there = true;
+		out->same_path = size == who->path.size &&
+		    memcmp(text, who->path.data, size) == 0;
+		snprintf(out->path, sizeof(out->path), "%s", text);
+	}
 	lc_view_release(&view);
-	return status;
-}
-
-static lc_status
-put(const struct lc__claimant *who, const struct lc__buf *key)
-{
-	lc_value *value = lc_value_map();
-	lc_status status;
-
-	lc_value_set(value, "path", lc_value_strn(who->path.data, who->path.size));
-	lc_value_set(value, "generation", lc_value_unsigned(who->generation));
-	lc_value_set(value, "line", lc_value_unsigned(who->line));
-	status = lc_put_value(who->cache, key->data, key->size, value);
-	lc_value_free(value);
 	return status;
 }
 
@@ -83,21 +66,24 @@ is_sure(const struct lc__claimant *who, const struct claim *claim)
 	    claim->line == who->line && claim->same_path;
 }
 
-/* Nobody's, or of a record that this one was in an older generation of the file. */
-static bool
-is_open(const struct lc__claimant *who, const struct claim *claim)
-{
-	return !claim->there ||
-	    (claim->generation != who->generation && claim->same_path);
-}
-
 static lc_status
 take(const struct lc__claimant *who, const struct lc__buf *key, const struct claim *claim,
     struct lc__claimed *out)
 {
+	lc_value *value;
+	lc_status status;
+
 	out->first = !claim->there;
 	out->sure = is_sure(who, claim);
-	return out->sure ? LC_OK : put(who, key);
+	if (out->sure)
+		return LC_OK;
+	value = lc_value_map();
+	lc_value_set(value, "path", lc_value_strn(who->path.data, who->path.size));
+	lc_value_set(value, "generation", lc_value_unsigned(who->generation));
+	lc_value_set(value, "line", lc_value_unsigned(who->line));
+	status = lc_put_value(who->cache, key->data, key->size, value);
+	lc_value_free(value);
+	return status;
 }
 
 /* ---- names ------------------------------------------------------------------- */
@@ -182,30 +168,26 @@ lc__claims_is_of(lc_id path, lc_id id)
 /* ---- claiming ---------------------------------------------------------------- */
 
 static lc_status
-may_have(const struct lc__claimant *who, const struct claim *claim,
-    const struct lc__buf *id, bool *out)
-{
-	*out = true;
-	if (is_sure(who, claim))
-		return LC_OK;
-	*out = is_open(who, claim);
-	if (!*out || who->may == NULL)
-		return LC_OK;
-	return who->may(who->ctx, (lc_id){ id->data, id->size }, out);
-}
-
-static lc_status
 choose(const struct lc__claimant *who, struct lc__buf *id, struct lc__buf *key,
     struct lc__claimed *out)
 {
 	struct claim claim;
-	bool may = false;
+	bool may;
 
 	for (uint64_t turn = 0;; turn++) {
 		return_if_error(candidate(who->path, turn, id));
 		return_if_error(make_key((lc_id){ id->data, id->size }, key));
 		return_if_error(look(who, key, &claim));
-		return_if_error(may_have(who, &claim, id, &may));
+		/* Its own; or nobody's, or that of a record that this one was in an older
+		 * generation of the file, unless something else is stored there. */
+		may = is_sure(who, &claim);
+		if (!may) {
+			may = !claim.there ||
+			    (claim.generation != who->generation && claim.same_path);
+			if (may && who->may != NULL)
+				return_if_error(who->may(who->ctx,
+				    (lc_id){ id->data, id->size }, &may));
+		}
 		if (may)
 			return take(who, key, &claim, out);
 		out->second = true;
@@ -227,28 +209,22 @@ lc__claims_choose(const struct lc__claimant *who, struct lc__buf *id,
 	return status;
 }
 
-static lc_status
-keep(const struct lc__claimant *who, lc_id id, struct lc__buf *key,
-    struct lc__claimed *out)
-{
-	struct claim claim;
-
-	return_if_error(make_key(id, key));
-	return_if_error(look(who, key, &claim));
-	if (claim.there && claim.generation == who->generation && !is_sure(who, &claim))
-		return lc__error(LC_EXISTS, 0, "image_id %s is that of line %llu, too",
-		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line);
-	return take(who, key, &claim, out);
-}
-
 lc_status
 lc__claims_keep(const struct lc__claimant *who, lc_id id, struct lc__claimed *out)
 {
 	struct lc__buf key = { 0 };
-	lc_status status;
+	struct claim claim;
+	lc_status status = make_key(id, &key);
 
 	memset(out, 0, sizeof(*out));
-	status = keep(who, id, &key, out);
+	if (status == LC_OK)
+		status = look(who, &key, &claim);
+	if (status == LC_OK && claim.there && claim.generation == who->generation &&
+	    !is_sure(who, &claim))
+		status = lc__error(LC_EXISTS, 0, "image_id %s is that of line %llu, too",
+		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line);
+	if (status == LC_OK)
+		status = take(who, &key, &claim, out);
 	lc__buf_free(&key);
 	return status;
 }
@@ -321,13 +297,17 @@ lc__claims_match(const struct lc__claimant *who, bool exact, struct lc__buf *id)
 	return status;
 }
 
-static lc_status
-check(const struct lc__claimant *who, lc_id id, struct lc__buf *key)
+lc_status
+lc__claims_check(const struct lc__claimant *who, lc_id id)
 {
+	struct lc__buf key = { 0 };
 	struct claim claim;
+	lc_status status = make_key(id, &key);
 
-	return_if_error(make_key(id, key));
-	return_if_error(look(who, key, &claim));
+	if (status == LC_OK)
+		status = look(who, &key, &claim);
+	lc__buf_free(&key);
+	return_if_error(status);
 	if (!claim.there)
 		return lc__error(LC_INVALID, 0, "image_id %s has no claim",
 		    lc__quote_id(id.data, id.size));
@@ -337,14 +317,4 @@ check(const struct lc__claimant *who, lc_id id, struct lc__buf *key)
 		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line,
 		    claim.path);
 	return LC_OK;
-}
-
-lc_status
-lc__claims_check(const struct lc__claimant *who, lc_id id)
-{
-	struct lc__buf key = { 0 };
-	const lc_status status = check(who, id, &key);
-
-	lc__buf_free(&key);
-	return status;
 }

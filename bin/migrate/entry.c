@@ -158,20 +158,6 @@ read_side(const struct lc__line_entry *entry, enum lc__entry_member i, uint32_t 
 	return LC_OK;
 }
 
-static lc_status
-read_array(struct lc__line_entry *out, const char *array)
-{
-	const struct lc__json_member *member = &out->members[LC__ENTRY_ARRAY];
-
-	out->array = false;
-	if (member->name.text == NULL || member->kind == LC__JSON_NULL)
-		return LC_OK;
-	if (member->kind != LC__JSON_ARRAY)
-		return lc__entry_error(out, member->value.text, "%s is no array", array);
-	out->array = true;
-	return LC_OK;
-}
-
 /* A number above 2 is a version that this program does not know, whatever the number. */
 static lc_status
 read_version(struct lc__line_entry *out)
@@ -189,17 +175,6 @@ read_version(struct lc__line_entry *out)
 		    "format_version is not a number");
 	out->newer = lc__json_number_double(&number) > 2;
 	return LC_OK;
-}
-
-static bool
-is_v2(const struct lc__line_entry *entry)
-{
-	uint64_t version;
-
-	return entry->members[LC__ENTRY_VERSION].name.text != NULL &&
-	    integer_of(&entry->members[LC__ENTRY_VERSION], &version) && version == 2 &&
-	    entry->id.size > 0 && entry->members[LC__ENTRY_BUCKET].name.text != NULL &&
-	    entry->members[LC__ENTRY_BUCKET].kind == LC__JSON_STRING;
 }
 
 bool
@@ -224,6 +199,9 @@ lc_status
 lc__entry_read(const char *line, size_t size, const char *array,
     struct lc__line_entry *out)
 {
+	const struct lc__json_member *member = &out->members[LC__ENTRY_ARRAY];
+	uint64_t version;
+
 	memset(out->members, 0, sizeof(out->members));
 	out->line = (struct lc__json_slice){ line, size };
 	out->count = 0;
@@ -236,8 +214,16 @@ lc__entry_read(const char *line, size_t size, const char *array,
 	return_if_error(read_id(out));
 	return_if_error(read_side(out, LC__ENTRY_HEIGHT, &out->height));
 	return_if_error(read_side(out, LC__ENTRY_WIDTH, &out->width));
-	return_if_error(read_array(out, array));
-	out->v2 = is_v2(out);
+	if (member->name.text != NULL && member->kind != LC__JSON_NULL) {
+		if (member->kind != LC__JSON_ARRAY)
+			return lc__entry_error(out, member->value.text, "%s is no array",
+			    array);
+		out->array = true;
+	}
+	out->v2 = out->members[LC__ENTRY_VERSION].name.text != NULL &&
+	    integer_of(&out->members[LC__ENTRY_VERSION], &version) && version == 2 &&
+	    out->id.size > 0 && out->members[LC__ENTRY_BUCKET].name.text != NULL &&
+	    out->members[LC__ENTRY_BUCKET].kind == LC__JSON_STRING;
 	return LC_OK;
 }
 
@@ -268,28 +254,6 @@ static const char *
 end_of(struct lc__json_slice slice)
 {
 	return slice.text + slice.size;
-}
-
-/* The array, which is nearly all of it, is ASCII if it can be extracted. */
-static bool
-line_is_ascii(const struct lc__line_entry *entry)
-{
-	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;
-	const char *const end = end_of(entry->line);
-
-	if (array.text == NULL)
-		return is_ascii(entry->line.text, end);
-	return is_ascii(entry->line.text, array.text) && is_ascii(end_of(array), end);
-}
-
-static struct style
-style_of(const struct lc__line_entry *entry)
-{
-	const bool colon = is_blank(entry->first.value.text[-1]);
-	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2])
-					    : colon;
-
-	return (struct style){ comma ? " " : "", colon ? " " : "", line_is_ascii(entry) };
 }
 
 static void
@@ -395,11 +359,22 @@ lc_status
 lc__entry_write(const struct lc__line_entry *entry, const struct lc__entry_news *news,
     struct lc__buf *out)
 {
+	const struct lc__json_slice array = entry->members[LC__ENTRY_ARRAY].value;
+	const char *const end = end_of(entry->line);
+	const bool colon = is_blank(entry->first.value.text[-1]);
+	const bool comma = entry->count > 1 ? is_blank(entry->second.name.text[-2])
+					    : colon;
 	struct copying copying = { entry, out, entry->line.text };
-	const struct style style = style_of(entry);
+	struct style style = { comma ? " " : "", colon ? " " : "", true };
 	const char *done = entry->line.text;
 	enum lc__entry_member i;
 
+	/* The array, which is nearly all of the line, is ASCII if it can be extracted. */
+	if (array.text == NULL)
+		style.ascii = is_ascii(entry->line.text, end);
+	else
+		style.ascii = is_ascii(entry->line.text, array.text) &&
+		    is_ascii(end_of(array), end);
 	while ((i = next_change(entry, news, done)) != LC__ENTRY_MEMBERS) {
 		const struct lc__json_member *member = &entry->members[i];
 		done = member->name.text;

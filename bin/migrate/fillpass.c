@@ -19,7 +19,7 @@ struct filling {
 };
 
 /* The id under which the record's tensors are; LC_NOT_FOUND for a line that is bad, which
- * has been told of. */
+ * has been told. */
 static lc_status
 find_id(struct filling *f)
 {
@@ -136,31 +136,23 @@ run_encoder(struct filling *f, lc_cache *cache, struct lc__failures *failures)
 	return lc__fill_run(&fill, &f->run->done->filled[f->pass]);
 }
 
-/* In the module's directory, as cachex fill does. */
-static lc_status
-open_failures(const struct lc__stage2 *how, enum lc__stage2_pass pass,
-    struct lc__failures **out)
-{
-	char *path;
-	lc_status status;
-
-	if (asprintf(&path, "%s/%s/failures.jsonl", how->dir, how->module[pass]) < 0)
-		return lc__no_memory(NULL);
-	status = lc__failures_open(path, false, out);
-	free(path);
-	return status;
-}
-
 static lc_status
 fill_module(struct filling *f)
 {
+	const struct lc__stage2 *how = f->run->how;
 	struct lc__failures *failures = NULL;
 	lc_cache *cache;
+	char *path;
 	lc_status status, closed;
 
-	return_if_error(
-	    lc_open(f->run->how->dir, f->run->how->module[f->pass], NULL, &cache));
-	status = open_failures(f->run->how, f->pass, &failures);
+	return_if_error(lc_open(how->dir, how->module[f->pass], NULL, &cache));
+	/* In the module's directory, as cachex fill does. */
+	if (asprintf(&path, "%s/%s/failures.jsonl", how->dir, how->module[f->pass]) < 0) {
+		status = lc__no_memory(NULL);
+	} else {
+		status = lc__failures_open(path, false, &failures);
+		free(path);
+	}
 	if (status == LC_OK)
 		status = run_encoder(f, cache, failures);
 	closed = lc__failures_close(failures);

@@ -90,14 +90,30 @@ const char *lc__migration_id_text(const struct lc__line_entry *entry);
 LC_CHECKED lc_status lc__migration_array(const struct lc__stage2 *how,
     const struct lc__line_entry *entry, struct lc__buf *elements, lc_tensor *out);
 
-/** Estimate from the first lines of the file. */
-LC_CHECKED lc_status lc__migration_needs(const struct lc__stage2 *how, int fd,
-    uint64_t size, struct lc__stage2_needs *out);
-/** LC_NO_SPACE if there is less than what is needed from here on. */
-LC_CHECKED lc_status lc__migration_check_space(const struct lc__migration *run);
-
 /** LC_SCHEMA if these are not the latents of an image of this size. */
 LC_CHECKED lc_status lc__migration_check_latents(const lc_tensor *tensor, uint32_t width,
     uint32_t height);
+
+/* ---- the original of a file that is going to be replaced --------------------------- */
+
+/** LC_INVALID if @p wanted, which may be NULL, is the name of the file or of the one that
+ *  takes its place: the original would be lost with it. LC_NO_FILE, LC_IO and others
+ *  where that cannot be seen. */
+LC_CHECKED lc_status lc__backup_check(const char *wanted, const char *file,
+    const char *temporary);
+/** The n-th name for the original of a file of stage 1 or 2, from 1: FILE.stage1.backup,
+ *  FILE.stage1.backup.2 and on. False if it does not fit. */
+bool lc__backup_name(const char *file, unsigned stage, unsigned n, char *out,
+    size_t room);
+/** A name for it: @p wanted, or the first of those above under which nothing is or this
+ *  very file. LC_EXISTS if something else is under @p wanted. */
+LC_CHECKED lc_status lc__backup_choose(const char *file, unsigned stage,
+    const char *wanted, char *out, size_t room);
+/** Make the file appear there, as another link to it or as a copy, durable. Nothing is
+ *  done if it is there. */
+LC_CHECKED lc_status lc__backup_make(const char *file, const char *backup);
+/** The first @p size bytes of a file to the start of another one. */
+LC_CHECKED lc_status lc__backup_copy(int from, const char *from_path, uint64_t size,
+    int to, const char *to_path);
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/fd.h"
-#include "migrate/backup.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"
 
@@ -20,21 +19,6 @@ struct restoring {
 	bool exact;    /* the original has the lines of the file, one by one */
 	uint64_t size; /* of the original */
 };
-
-/* Is what is stored under the record's id as it should be? */
-static lc_status
-is_good(struct restoring *r, bool *out)
-{
-	lc_view view;
-	lc_status status = lc_get(r->run->modules[LC__PASS_DINOV3], r->id.data,
-	    r->id.size, &view);
-
-	*out = status == LC_OK &&
-	    lc__migration_check_value(r->run->how, LC__PASS_DINOV3, &r->entry, &view) ==
-		LC_OK;
-	lc_view_release(&view);
-	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
-}
 
 /* LC_NOT_FOUND if it is not known which record the line was. */
 static lc_status
@@ -65,7 +49,8 @@ restore_line(struct restoring *r, const struct lc__text_line *line)
 {
 	const struct lc__stage2 *how = r->run->how;
 	lc_tensor tensor;
-	bool good;
+	lc_view view;
+	lc_status status;
 
 	return_if_error(lc__entry_read(line->text, line->size, how->field, &r->entry));
 	if (r->entry.newer || !r->entry.array)
@@ -73,9 +58,18 @@ restore_line(struct restoring *r, const struct lc__text_line *line)
 	if (!r->entry.v2)
 		return_if_error(lc__migration_sides(how, &r->entry));
 	return_if_error(find_id(r));
-	return_if_error(is_good(r, &good));
-	if (good)
-		return LC_OK;
+	/* Is what is stored under the record's id as it should be? */
+	status = lc_get(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size, &view);
+	if (status == LC_OK) {
+		const bool good = lc__migration_check_value(how, LC__PASS_DINOV3,
+				      &r->entry, &view) == LC_OK;
+
+		lc_view_release(&view);
+		if (good)
+			return LC_OK;
+	} else if (status != LC_NOT_FOUND && status != LC_CORRUPT) {
+		return status;
+	}
 	return_if_error(lc__migration_array(how, &r->entry, &r->elements, &tensor));
 	return_if_error(
 	    lc_put(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size, &tensor));

@@ -11,7 +11,6 @@
 #include "base/json_number.h"
 #include "base/json_write.h"
 #include "base/newfile.h"
-#include "migrate/backup.h"
 #include "migrate/claims.h"
 #include "migrate/migration.h"
 #include "value/dtype.h"
@@ -30,29 +29,27 @@ struct rolling {
 
 /* ---- an array as text -------------------------------------------------------- */
 
-/* Numbers that are read as what they are: floats with the fewest digits of a double. */
-static void
-put_element(struct lc__buf *out, lc_dtype dtype, const unsigned char *p)
-{
-	char text[LC__SHORTEST];
-
-	switch (dtype) {
-	case LC_BOOL: lc__buf_printf(out, "%s", *p ? "true" : "false"); break;
-	case LC_U64: lc__buf_printf(out, "%llu", (unsigned long long)lc__get64(p)); break;
-	case LC_I64: lc__buf_printf(out, "%lld", (long long)lc__get64(p)); break;
-	default:
-		lc__shortest(lc__element_real(dtype, p), text);
-		lc__buf_printf(out, "%s", text);
-	}
-}
-
 static const unsigned char *
 put_array(struct lc__buf *out, const lc_tensor *tensor, uint32_t depth,
     const unsigned char *p, const char *comma)
 {
+	const lc_dtype dtype = tensor->dtype;
+	char text[LC__SHORTEST];
+
+	/* Numbers that are read as what they are: floats with the fewest digits of a
+	 * double. */
 	if (depth == tensor->ndim) {
-		put_element(out, tensor->dtype, p);
-		return p + lc_dtype_size(tensor->dtype);
+		if (dtype == LC_BOOL) {
+			lc__buf_printf(out, "%s", *p ? "true" : "false");
+		} else if (dtype == LC_U64) {
+			lc__buf_printf(out, "%llu", (unsigned long long)lc__get64(p));
+		} else if (dtype == LC_I64) {
+			lc__buf_printf(out, "%lld", (long long)lc__get64(p));
+		} else {
+			lc__shortest(lc__element_real(dtype, p), text);
+			lc__buf_printf(out, "%s", text);
+		}
+		return p + lc_dtype_size(dtype);
 	}
 	lc__buf_append(out, "[", 1);
 	for (uint64_t i = 0; i < tensor->shape[depth]; i++) {
@@ -185,21 +182,6 @@ roll_entry(struct rolling *r, const struct lc__text_line *line)
 	return keep_line(r, line, &r->out->kept);
 }
 
-static lc_status
-roll_line(struct rolling *r, const struct lc__text_line *line)
-{
-	lc_status status;
-
-	if (lc__text_line_is_blank(line))
-		return keep_line(r, line, &r->out->blank);
-	status = lc__entry_read(line->text, line->size, r->run->how->field, &r->entry);
-	if (status == LC_OK && r->entry.v2)
-		return roll_entry(r, line);
-	if (status != LC_OK && status != LC_INVALID && status != LC_CORRUPT)
-		return status;
-	return keep_line(r, line, &r->out->other);
-}
-
 /* ---- the file ---------------------------------------------------------------- */
 
 static lc_status
@@ -223,7 +205,18 @@ roll_lines(struct rolling *r)
 
 	return_if_error(lc__lines_seek(&r->lines, 0, 0));
 	while ((status = lc__lines_next(&r->lines, &line)) == LC_OK) {
-		return_if_error(roll_line(r, &line));
+		if (lc__text_line_is_blank(&line)) {
+			status = keep_line(r, &line, &r->out->blank);
+		} else {
+			status = lc__entry_read(line.text, line.size, how->field,
+			    &r->entry);
+			if (status == LC_OK && r->entry.v2)
+				status = roll_entry(r, &line);
+			else if (status == LC_OK || status == LC_INVALID ||
+			    status == LC_CORRUPT)
+				status = keep_line(r, &line, &r->out->other);
+		}
+		return_if_error(status);
 		lc__buf_append(&r->text, "\n", line.newline);
 		if (r->text.size >= PORTION)
 			return_if_error(write_text(r));
@@ -235,27 +228,11 @@ roll_lines(struct rolling *r)
 	return write_text(r);
 }
 
-/* The file as it is gets a second name before the new one takes its place. */
-static lc_status
-replace(struct rolling *r)
-{
-	struct lc__migration *run = r->run;
-	char stamp[LC__STAMP_ROOM];
-
-	return_if_error(lc__migration_check_unchanged(run, stamp));
-	return_if_error(lc__backup_choose(run->state.file, 2, run->how->backup,
-	    r->out->backup, sizeof(r->out->backup)));
-	return_if_error(lc__backup_make(run->state.file, r->out->backup));
-	return_if_error(lc__migration_take_mode(run, r->file.fd, r->file.temporary));
-	return_if_error(lc__newfile_replace(&r->file));
-	r->out->rewritten = true;
-	return LC_OK;
-}
-
 static lc_status
 roll_back(struct rolling *r)
 {
 	struct lc__migration *run = r->run;
+	char stamp[LC__STAMP_ROOM];
 
 	return_if_error(lc__migration_same_file(run));
 	return_if_error(lc__stage2_stamp(run->in, run->how->file, run->state.stamp));
@@ -265,8 +242,18 @@ roll_back(struct rolling *r)
 	}
 	r->lines = lc__migrate_lines(run->in, run->how->file);
 	return_if_error(roll_lines(r));
-	return r->out->back + r->out->without > 0 && !run->how->dry_run ? replace(r)
-									: LC_OK;
+	if (r->out->back + r->out->without == 0 || run->how->dry_run)
+		return LC_OK;
+
+	/* The file as it is gets a second name before the new one takes its place. */
+	return_if_error(lc__migration_check_unchanged(run, stamp));
+	return_if_error(lc__backup_choose(run->state.file, 2, run->how->backup,
+	    r->out->backup, sizeof(r->out->backup)));
+	return_if_error(lc__backup_make(run->state.file, r->out->backup));
+	return_if_error(lc__migration_take_mode(run, r->file.fd, r->file.temporary));
+	return_if_error(lc__newfile_replace(&r->file));
+	r->out->rewritten = true;
+	return LC_OK;
 }
 
 lc_status

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
-#include "migrate/backup.h"
+#include "build/disk.h"
 #include "migrate/migration.h"
 
 const char *const lc__stage2_passes[LC__PASSES + 1] = { "dinov3", "vae", "t5", "migrate",
@@ -22,33 +22,29 @@ const char *const lc__stage2_passes[LC__PASSES + 1] = { "dinov3", "vae", "t5", "
 
 /* ---- modules ----------------------------------------------------------------- */
 
-/* To put arrays into, and to look at what is there. What others have is only looked at,
- * and their data are not read for that. */
-static lc_status
-open_module(struct lc__migration *run, int p, bool writes)
-{
-	lc_options options;
-	lc_status status;
-
-	lc_options_init(&options);
-	options.flags = writes ? LC_CREATE : LC_RDONLY;
-	options.flush_interval_ms = 0;
-	options.verify = p == LC__PASS_DINOV3;
-	status = lc_open(run->how->dir, run->how->module[p], &options, &run->modules[p]);
-	if (status == LC_NO_FILE && !writes)
-		status = LC_OK;
-	return status;
-}
-
 lc_status
 lc__migration_open_modules(struct lc__migration *run)
 {
 	const struct lc__stage2 *how = run->how;
+	lc_options options;
 
-	for (int p = 0; p < LC__PASS_MODULES; p++)
-		if (how->pass[p] || (p == LC__PASS_DINOV3 && how->pass[LC__PASS_MIGRATE]))
-			return_if_error(
-			    open_module(run, p, p == LC__PASS_DINOV3 && !how->dry_run));
+	/* Arrays are put into the first. What others have is only looked at, and their
+	 * data are not read for that. */
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		const bool writes = p == LC__PASS_DINOV3 && !how->dry_run;
+		lc_status status;
+
+		if (!how->pass[p] &&
+		    !(p == LC__PASS_DINOV3 && how->pass[LC__PASS_MIGRATE]))
+			continue;
+		lc_options_init(&options);
+		options.flags = writes ? LC_CREATE : LC_RDONLY;
+		options.flush_interval_ms = 0;
+		options.verify = p == LC__PASS_DINOV3;
+		status = lc_open(how->dir, how->module[p], &options, &run->modules[p]);
+		if (status != LC_NO_FILE || writes)
+			return_if_error(status);
+	}
 	return LC_OK;
 }
 
@@ -66,7 +62,7 @@ lc__migration_close_modules(struct lc__migration *run)
 	return first;
 }
 
-/* ---- where it stands --------------------------------------------------------- */
+/* ---- where to go on --------------------------------------------------------- */
 
 /* What decides how a line is changed and counted. */
 static lc_status
@@ -101,21 +97,6 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 	return status;
 }
 
-static lc_status
-real_path(const char *file, char *out, size_t room)
-{
-	char *path = realpath(file, NULL);
-	const size_t size = path == NULL ? 0 : strlen(path) + 1;
-
-	if (path == NULL)
-		return lc__error_sys(errno, "%s: open", file);
-	if (size <= room)
-		memcpy(out, path, size);
-	free(path);
-	return size <= room ? LC_OK
-			    : lc__error(LC_INVALID, 0, "%s: its path is too long", file);
-}
-
 /* From the first line on, with the claims that there are. */
 static void
 begin_anew(struct lc__stage2_state *state)
@@ -138,30 +119,22 @@ say(const struct lc__migration *run, const char *what)
 	run->how->warn(run->how->ctx, text);
 }
 
-/* The file is another one than the state tells of: its claims are of an older
- * generation, its offsets mean nothing. */
-static void
-renew_generation(struct lc__migration *run, const char *stamp)
-{
-	struct lc__stage2_state *state = &run->state;
-
-	if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
-		say(run,
-		    "it has changed since its migration was begun; its lines are gone "
-		    "through anew");
-	state->generation++;
-	begin_anew(state);
-	snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
-}
-
 lc_status
 lc__migration_same_file(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
-	char path[LC__STATE_TEXT];
+	char *real = realpath(run->how->file, NULL), path[LC__STATE_TEXT];
+	size_t size;
 	lc_status status;
 
-	return_if_error(real_path(run->how->file, path, sizeof(path)));
+	if (real == NULL)
+		return lc__error_sys(errno, "%s: open", run->how->file);
+	size = strlen(real);
+	snprintf(path, sizeof(path), "%s", real);
+	free(real);
+	if (size >= sizeof(path))
+		return lc__error(LC_INVALID, 0, "%s: its path is too long",
+		    run->how->file);
 	if (run->state_cache != NULL) {
 		status = lc__stage2_load(run->state_cache, state);
 		if (status != LC_OK && status != LC_NOT_FOUND)
@@ -175,7 +148,7 @@ lc__migration_same_file(struct lc__migration *run)
 	return LC_OK;
 }
 
-/* The whole new file may stand under its own name yet, or under the records'. */
+/* The whole new file may still have its own name, or that of the records. */
 static bool
 new_file_is_whole(const struct lc__migration *run, const char *stamp)
 {
@@ -193,16 +166,6 @@ new_file_is_whole(const struct lc__migration *run, const char *stamp)
 	return strcmp(found, run->state.renewed) == 0;
 }
 
-static lc_status
-end_swap(struct lc__migration *run, const char *stamp)
-{
-	if (new_file_is_whole(run, stamp))
-		return lc__migration_swap(run);
-	say(run, "its new file is gone or was changed; its lines are gone through anew");
-	begin_anew(&run->state);
-	return LC_OK;
-}
-
 /* Where to go on, from the state that was found, or at the start. */
 static lc_status
 find_start(struct lc__migration *run, const char *stamp, const char *recipe)
@@ -211,12 +174,29 @@ find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 
 	if (state->phase == LC__STAGE2_SWAP && strcmp(stamp, state->renewed) == 0)
 		snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
-	if (strcmp(state->stamp, stamp) != 0)
-		renew_generation(run, stamp);
+	/* The file is another one than that of the state, whose claims are of an older
+	 * generation and whose offsets mean nothing. */
+	if (strcmp(state->stamp, stamp) != 0) {
+		if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
+			say(run,
+			    "it has changed since its migration was begun; its lines are "
+			    "gone through anew");
+		state->generation++;
+		begin_anew(state);
+		snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
+	}
 	run->changed = state->generation > 0 && *state->recipe != '\0' &&
 	    state->phase != LC__STAGE2_DONE;
-	if (state->phase == LC__STAGE2_SWAP && !run->how->dry_run)
-		return_if_error(end_swap(run, stamp));
+	if (state->phase == LC__STAGE2_SWAP && !run->how->dry_run) {
+		if (new_file_is_whole(run, stamp)) {
+			return_if_error(lc__migration_swap(run));
+		} else {
+			say(run,
+			    "its new file is gone or was changed; its lines are gone "
+			    "through anew");
+			begin_anew(state);
+		}
+	}
 	if (strcmp(state->recipe, recipe) != 0 || state->phase == LC__STAGE2_DONE)
 		begin_anew(state);
 	else
@@ -254,7 +234,7 @@ open_file(struct lc__migration *run)
 
 	if (run->in != -1)
 		close(run->in);
-	/* Of a pipe nobody may have the other end. */
+	/* It may be a pipe that has no other end. */
 	run->in = lc__open(run->how->file, O_RDONLY | O_NONBLOCK);
 	if (run->in == -1)
 		return lc__error_sys(errno, "%s: open", run->how->file);
@@ -316,23 +296,128 @@ lock(const char *dir, int *fd)
 	return status;
 }
 
-/* ---- the whole --------------------------------------------------------------- */
+/* ---- what it needs on the disk ------------------------------------------------------ */
+
+/* So much of the file is looked at. */
+#define SAMPLE ((uint64_t)8 << 20)
+
+/* Of the sample. */
+struct seen {
+	uint64_t bytes; /* of all its lines */
+	uint64_t records, arrays;
+	uint64_t cut;     /* bytes of arrays */
+	uint64_t latents; /* bytes */
+};
+
+/* A record's own bytes besides its tensor's: its head, its key, its index entry. */
+static uint64_t
+stored(uint64_t records, double tensor)
+{
+	return (uint64_t)((double)records * (tensor + 300));
+}
+
+static void
+estimate(const struct lc__stage2 *how, const struct seen *seen, uint64_t size,
+    struct lc__stage2_needs *out)
+{
+	const double scale = seen->bytes > 0 ? (double)size / (double)seen->bytes : 0;
+	const double arrays = (double)seen->arrays * scale;
+	double array = (double)lc_dtype_size(how->dtype);
+
+	for (uint32_t i = 0; i < how->ndim; i++)
+		array *= (double)how->shape[i];
+	out->records = (uint64_t)((double)seen->records * scale);
+	if (how->pass[LC__PASS_MIGRATE])
+		out->lines = size - (uint64_t)((double)seen->cut * scale) +
+		    out->records * 100;
+	if (how->pass[LC__PASS_MIGRATE] || how->pass[LC__PASS_DINOV3])
+		out->modules[LC__PASS_DINOV3] = stored((uint64_t)arrays, array);
+	if (how->pass[LC__PASS_VAE] && how->encoder[LC__PASS_VAE] != NULL)
+		out->modules[LC__PASS_VAE] = stored(out->records,
+		    seen->records == 0 ? 0
+				       : (double)seen->latents / (double)seen->records);
+	if (how->pass[LC__PASS_T5] && how->encoder[LC__PASS_T5] != NULL)
+		out->modules[LC__PASS_T5] = stored(out->records, 77 * 1024 * 2);
+}
 
 static lc_status
-lines_phase(struct lc__migration *run)
+estimate_needs(const struct lc__stage2 *how, int fd, uint64_t size,
+    struct lc__stage2_needs *out)
 {
-	lc_status status, closed;
+	struct lc__lines lines = lc__migrate_lines(fd, how->file);
+	struct lc__line_entry entry = { .count = 0 };
+	struct lc__text_line line;
+	struct seen seen = { 0 };
+	lc_status status;
 
-	return_if_error(reopen_new(run));
-	status = lc__migration_open_modules(run);
-	if (status == LC_OK)
-		status = lc__migration_check_space(run);
+	memset(out, 0, sizeof(*out));
+	status = lc__lines_seek(&lines, 0, 0);
+	while (status == LC_OK && lines.offset < SAMPLE &&
+	    (status = lc__lines_next(&lines, &line)) == LC_OK) {
+		if (lc__text_line_is_blank(&line) ||
+		    lc__entry_read(line.text, line.size, how->field, &entry) != LC_OK)
+			continue;
+		seen.records++;
+		if (entry.array && how->pass[LC__PASS_MIGRATE])
+			seen.cut += entry.members[LC__ENTRY_ARRAY].value.size;
+		seen.arrays += entry.array || how->encoder[LC__PASS_DINOV3] != NULL;
+		seen.latents += (uint64_t)16 * (entry.height / 8) * (entry.width / 8) * 2;
+	}
+	if (status == LC_END)
+		status = LC_OK;
+	seen.bytes = lines.offset;
+	estimate(how, &seen, size, out);
+	lc__lines_free(&lines);
+	lc__entry_free(&entry);
+	return status;
+}
+
+/* LC_NO_SPACE if there is less than what is needed from here on, less what the modules and
+ * the new file have already. */
+static lc_status
+check_space(const struct lc__migration *run)
+{
+	const struct lc__stage2_needs *needs = &run->done->needs;
+	const uint64_t done = run->state.rewriting ? run->state.out : 0;
+	const uint64_t lines = run->state.phase > LC__STAGE2_LINES || needs->lines < done
+	    ? 0
+	    : needs->lines - done;
+	uint64_t tensors = 0;
+	struct stat file, dir;
+	char what[100];
+
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		lc_stats stats = { .struct_size = sizeof(stats), .live_bytes = 0 };
+
+		if (run->modules[p] != NULL)
+			return_if_error(lc_stat(run->modules[p], &stats));
+		if (needs->modules[p] > stats.live_bytes)
+			tensors += needs->modules[p] - stats.live_bytes;
+	}
+	if (stat(run->state.file, &file) == -1 || stat(run->how->dir, &dir) == -1)
+		return lc__error_sys(errno, "%s: stat", run->how->dir);
+	snprintf(what, sizeof(what), "about %" PRIu64 " records",
+	    run->done->needs.records);
+	if (file.st_dev == dir.st_dev)
+		return lc__space_check(run->how->dir, lines + tensors, what);
+	return_if_error(lc__space_check(run->how->dir, tensors, what));
+	return lc__space_check(run->state.file, lines, "the new lines");
+}
+
+/* ---- the whole --------------------------------------------------------------- */
+
+/* The lines, with the modules open. */
+static lc_status
+do_lines(struct lc__migration *run)
+{
+	lc_status status = lc__migration_open_modules(run), closed;
+
+	if (status == LC_OK && !run->how->dry_run)
+		status = check_space(run);
 	if (status == LC_OK)
 		status = lc__migration_lines(run);
 	closed = lc__migration_close_modules(run);
-	if (status != LC_OK || closed != LC_OK)
-		return status != LC_OK ? status : closed;
-	return lc__migration_swap(run);
+	return status != LC_OK ? status : closed;
 }
 
 static lc_status
@@ -340,10 +425,16 @@ migrate(struct lc__migration *run)
 {
 	struct lc__stage2_state *state = &run->state;
 
-	return_if_error(
-	    lc__migration_needs(run->how, run->in, run->size, &run->done->needs));
-	if (state->phase == LC__STAGE2_LINES)
-		return_if_error(lines_phase(run));
+	if (run->how->dry_run)
+		begin_anew(state);
+	return_if_error(estimate_needs(run->how, run->in, run->size, &run->done->needs));
+	if (run->how->dry_run)
+		return do_lines(run);
+	if (state->phase == LC__STAGE2_LINES) {
+		return_if_error(reopen_new(run));
+		return_if_error(do_lines(run));
+		return_if_error(lc__migration_swap(run));
+	}
 	return_if_error(open_file(run));
 	run->done->counts = state->counts;
 	if (run->how->repair)
@@ -353,55 +444,28 @@ migrate(struct lc__migration *run)
 	return run->changed ? lc__stage2_store(run->state_cache, state) : LC_OK;
 }
 
-static lc_status
-count_only(struct lc__migration *run)
-{
-	lc_status status, closed;
-
-	begin_anew(&run->state);
-	return_if_error(
-	    lc__migration_needs(run->how, run->in, run->size, &run->done->needs));
-	status = lc__migration_open_modules(run);
-	if (status == LC_OK)
-		status = lc__migration_lines(run);
-	closed = lc__migration_close_modules(run);
-	return status != LC_OK ? status : closed;
-}
-
-static lc_status
-open_state(struct lc__migration *run, int *lock_fd)
-{
-	lc_options options;
-	lc_status status;
-
-	if (!run->how->dry_run) {
-		return_if_error(lc__stage2_module(run->how->dir, &run->state_cache));
-		return lock(run->how->dir, lock_fd);
-	}
-	lc_options_init(&options);
-	options.flags = LC_RDONLY;
-	status = lc_open(run->how->dir, "stage2", &options, &run->state_cache);
-	return status == LC_NO_FILE ? LC_OK : status;
-}
-
-/* Also those with another directory write the same new file. The lock is that of the file
- * that is read, and goes with the process; where files have no locks the directory's has
- * to do. */
-static lc_status
-lock_file(const struct lc__migration *run)
-{
-	if (run->how->dry_run || flock(run->in, LOCK_EX | LOCK_NB) == 0 ||
-	    errno != EWOULDBLOCK)
-		return LC_OK;
-	return lc__error(LC_BUSY, 0, "%s: another migration is running", run->how->file);
-}
-
 lc_status
 lc__migration_open(struct lc__migration *run)
 {
+	const struct lc__stage2 *how = run->how;
+	lc_options options;
+	lc_status status;
+
 	return_if_error(open_file(run));
-	return_if_error(lock_file(run));
-	return open_state(run, &run->lock);
+	if (how->dry_run) {
+		lc_options_init(&options);
+		options.flags = LC_RDONLY;
+		status = lc_open(how->dir, "stage2", &options, &run->state_cache);
+		return status == LC_NO_FILE ? LC_OK : status;
+	}
+	/* Also those with another directory write the same new file. The lock is that of
+	 * the file that is read, and goes with the process; where files have no locks the
+	 * directory's has to do. */
+	if (flock(run->in, LOCK_EX | LOCK_NB) == -1 && errno == EWOULDBLOCK)
+		return lc__error(LC_BUSY, 0, "%s: another migration is running",
+		    how->file);
+	return_if_error(lc__stage2_module(how->dir, &run->state_cache));
+	return lock(how->dir, &run->lock);
 }
 
 lc_status
@@ -440,7 +504,7 @@ lc__stage2_run(const struct lc__stage2 *how, struct lc__stage2_done *out)
 	if (status == LC_OK)
 		status = load(&run);
 	if (status == LC_OK)
-		status = how->dry_run ? count_only(&run) : migrate(&run);
+		status = migrate(&run);
 	status = lc__migration_close(&run, status);
 	out->counts = *counts;
 	out->total = counts->migrated + counts->enriched + counts->extracted +

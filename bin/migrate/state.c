@@ -88,26 +88,18 @@ read_field(const lc_value *value, const struct field *field, unsigned char *stat
 	return LC_OK;
 }
 
-static lc_status
-read_state(lc_view *view, struct lc__stage2_state *out)
-{
-	const lc_value *value;
-
-	return_if_error(lc_view_value(view, NULL, &value));
-	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-		return_if_error(read_field(value, &fields[i], (unsigned char *)out));
-	return LC_OK;
-}
-
 lc_status
 lc__stage2_load(lc_cache *cache, struct lc__stage2_state *out)
 {
+	const lc_value *value = NULL;
 	lc_view view;
 	lc_status status = lc_get(cache, STATE, strlen(STATE), &view);
 
 	memset(out, 0, sizeof(*out));
 	if (status == LC_OK)
-		status = read_state(&view, out);
+		status = lc_view_value(&view, NULL, &value);
+	for (size_t i = 0; status == LC_OK && i < sizeof(fields) / sizeof(fields[0]); i++)
+		status = read_field(value, &fields[i], (unsigned char *)out);
 	lc_view_release(&view);
 	return status;
 }

@@ -41,23 +41,6 @@ found(struct verifying *v, const char *format, ...)
 		how->finding(how->ctx, v->lines.number, id, text);
 }
 
-/* ---- a tensor ---------------------------------------------------------------- */
-
-lc_status
-lc__migration_check_value(const struct lc__stage2 *how, enum lc__stage2_pass p,
-    struct lc__line_entry *entry, const lc_view *view)
-{
-	static const struct lc__finite nothing_else = { false, false };
-
-	if (view->kind != LC_TENSOR)
-		return lc__error(LC_SCHEMA, 0, "is no tensor");
-	return_if_error(lc__expect_tensor(&how->expect[p], &view->tensor));
-	if (p == LC__PASS_VAE && lc__migration_sides(how, entry) == LC_OK)
-		return_if_error(lc__migration_check_latents(&view->tensor, entry->width,
-		    entry->height));
-	return lc__finite_tensor(&view->tensor, nothing_else);
-}
-
 static lc_status
 check_tensor(struct verifying *v, enum lc__stage2_pass p)
 {
@@ -83,21 +66,6 @@ check_tensor(struct verifying *v, enum lc__stage2_pass p)
 }
 
 /* ---- a line ------------------------------------------------------------------ */
-
-static void
-check_form(struct verifying *v)
-{
-	const struct lc__line_entry *entry = &v->entry;
-
-	if (!v->how->pass[LC__PASS_MIGRATE])
-		return;
-	if (!entry->v2)
-		found(v, "the record is not of version 2");
-	else if (!lc__entry_has_bucket(entry))
-		found(v, "aspect_bucket is no WIDTHxHEIGHT");
-	if (entry->v2 && entry->array)
-		found(v, "%s is still in the line", v->how->field);
-}
 
 /* LC_NOT_FOUND if it has none, LC_INVALID if it cannot have one. */
 static lc_status
@@ -149,13 +117,19 @@ check_entry(struct verifying *v)
 	if (is_left_alone(v))
 		return LC_OK;
 	status = find_id(v);
-
 	if (status == LC_NOT_FOUND || status == LC_INVALID)
 		v->id.size = 0;
 	if (status == LC_INVALID)
 		return status;
 	v->out->records++;
-	check_form(v);
+	if (v->how->pass[LC__PASS_MIGRATE]) {
+		if (!v->entry.v2)
+			found(v, "the record is not of version 2");
+		else if (!lc__entry_has_bucket(&v->entry))
+			found(v, "aspect_bucket is no WIDTHxHEIGHT");
+		if (v->entry.v2 && v->entry.array)
+			found(v, "%s is still in the line", v->how->field);
+	}
 	if (status == LC_NOT_FOUND) {
 		found(v, "no image_id is claimed for it");
 		return LC_OK;
@@ -166,31 +140,25 @@ check_entry(struct verifying *v)
 	return status;
 }
 
-/* A record that cannot be migrated is a bad line. */
-static lc_status
-check_old(struct verifying *v)
-{
-	struct lc__line_entry *entry = &v->entry;
-	lc_tensor tensor;
-
-	if (entry->v2 || entry->newer || !v->how->pass[LC__PASS_MIGRATE])
-		return LC_OK;
-	return_if_error(lc__migration_sides(v->how, entry));
-	return entry->array ? lc__migration_array(v->how, entry, &v->elements, &tensor)
-			    : LC_OK;
-}
-
 static lc_status
 check_line(struct verifying *v, const struct lc__text_line *line)
 {
+	struct lc__line_entry *entry = &v->entry;
+	lc_tensor tensor;
 	lc_status status;
 
 	v->id.size = 0;
 	if (lc__text_line_is_blank(line))
 		return LC_OK;
 	status = lc__entry_read(line->text, line->size, v->how->field, &v->entry);
-	if (status == LC_OK)
-		status = check_old(v);
+	/* A record that cannot be migrated is a bad line. */
+	if (status == LC_OK && v->how->pass[LC__PASS_MIGRATE] && !entry->v2 &&
+	    !entry->newer) {
+		status = lc__migration_sides(v->how, entry);
+		if (status == LC_OK && entry->array)
+			status = lc__migration_array(v->how, entry, &v->elements,
+			    &tensor);
+	}
 	if (status == LC_OK)
 		status = check_entry(v);
 	if (status != LC_CORRUPT && status != LC_INVALID)
@@ -221,40 +189,10 @@ check_lines(struct verifying *v, uint64_t size)
 /* ---- the whole --------------------------------------------------------------- */
 
 static lc_status
-open_modules(struct verifying *v)
-{
-	lc_options options;
-	lc_status status;
-
-	lc_options_init(&options);
-	options.flags = LC_RDONLY;
-	for (int p = 0; p < LC__PASS_MODULES; p++) {
-		status = !v->how->pass[p]
-		    ? LC_OK
-		    : lc_open(v->how->dir, v->how->module[p], &options, &v->modules[p]);
-		if (status != LC_OK && status != LC_NO_FILE)
-			return status;
-	}
-	status = lc_open(v->how->dir, "stage2", &options, &v->state_cache);
-	/* Nothing was migrated into this directory. */
-	return status == LC_NO_FILE ? lc__error_as(LC_NOT_FOUND) : status;
-}
-
-/* Those that were named; else the modules that there are, and those that a run or an
- * encoder was to fill. */
-static void
-choose_modules(struct verifying *v)
-{
-	for (int p = 0; p < LC__PASS_MODULES; p++)
-		v->out->asked[p] = v->how->pass[p] &&
-		    (v->how->named || p == LC__PASS_DINOV3 ||
-			v->how->encoder[p] != NULL || v->modules[p] != NULL ||
-			(v->state.passes >> p & 1));
-}
-
-static lc_status
 verify(struct verifying *v)
 {
+	const struct lc__stage2 *how = v->how;
+	lc_options options;
 	struct stat st;
 	lc_status status;
 
@@ -263,13 +201,32 @@ verify(struct verifying *v)
 	if (!S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0, "%s: it is no regular file",
 		    v->how->file);
-	return_if_error(open_modules(v));
+
+	lc_options_init(&options);
+	options.flags = LC_RDONLY;
+	for (int p = 0; p < LC__PASS_MODULES; p++) {
+		if (!how->pass[p])
+			continue;
+		status = lc_open(how->dir, how->module[p], &options, &v->modules[p]);
+		if (status != LC_OK && status != LC_NO_FILE)
+			return status;
+	}
+	status = lc_open(how->dir, "stage2", &options, &v->state_cache);
+	/* Nothing was migrated into this directory. */
+	if (status != LC_OK)
+		return status == LC_NO_FILE ? lc__error_as(LC_NOT_FOUND) : status;
 	status = lc__stage2_load(v->state_cache, &v->state);
 	if (status == LC_OK && v->state.phase != LC__STAGE2_DONE)
 		found(v, "its migration has not ended");
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
-	choose_modules(v);
+
+	/* Those that were named; else the modules that there are, and those that a run or
+	 * an encoder was to fill. */
+	for (int p = 0; p < LC__PASS_MODULES; p++)
+		v->out->asked[p] = how->pass[p] &&
+		    (how->named || p == LC__PASS_DINOV3 || how->encoder[p] != NULL ||
+			v->modules[p] != NULL || (v->state.passes >> p & 1));
 	return check_lines(v, (uint64_t)st.st_size);
 }
 
