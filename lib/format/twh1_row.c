@@ -67,196 +67,49 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* Where reading stands. Once failed, everything reads as nothing. */
-struct cursor {
-	const unsigned char *at;  /* the next byte */
-	const unsigned char *end; /* behind the last */
-	bool failed;              /* the bytes are not what was asked for */
-};
-
-static const unsigned char *
-take(struct cursor *c, uint64_t size)
+/* The next token, which must be of @p kind. */
+static bool
+take(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_token *out)
 {
-	const unsigned char *p = c->at;
-
-	if (c->failed || size > (uint64_t)(c->end - p)) {
-		c->failed = true;
-		return NULL;
-	}
-	c->at += size;
-	return p;
+	return lc__token_next_any(in, out) && out->kind == kind;
 }
 
-static uint64_t
-take_big(struct cursor *c, unsigned bytes)
+/* A number in one of the forms without a sign. */
+static bool
+take_uint(struct lc__tokens *in, uint64_t *out)
 {
-	const unsigned char *p = take(c, bytes);
-	uint64_t v = 0;
+	const bool has_sign = in->at < in->end && *in->at >= 0xd0 && *in->at <= 0xd3;
+	struct lc__mpack_token token;
 
-	for (unsigned i = 0; p != NULL && i < bytes; i++)
-		v = v << 8 | p[i];
-	return v;
+	if (has_sign || !take(in, LC__TOKEN_UINT, &token))
+		return false;
+	*out = token.number;
+	return true;
 }
 
-/* The type byte, or 0xc1, which MessagePack never uses. */
-static unsigned
-take_type(struct cursor *c)
+static bool
+take_bytes(struct lc__tokens *in, enum lc__token_kind kind, lc_id *out)
 {
-	const unsigned char *p = take(c, 1);
+	struct lc__mpack_token token;
 
-	return p != NULL ? *p : 0xc1;
+	if (!take(in, kind, &token))
+		return false;
+	*out = (lc_id){ token.bytes, token.size };
+	return true;
 }
 
-/* A count: of a fixed type in the byte's low bits, else in the bytes behind. */
-static uint64_t
-take_count(struct cursor *c, unsigned type, unsigned fixed, unsigned fixed_end,
-    unsigned first, unsigned first_bytes)
+static bool
+take_shape(struct lc__tokens *in, uint64_t *shape, uint32_t room, uint32_t *ndim)
 {
-	if (type >= fixed && type < fixed_end)
-		return type - fixed;
-	if (type >= first && type - first < (first_bytes == 1 ? 3u : 2u))
-		return take_big(c, first_bytes << (type - first));
-	c->failed = true;
-	return 0;
-}
+	struct lc__mpack_token array;
 
-static uint64_t
-take_uint(struct cursor *c)
-{
-	const unsigned type = take_type(c);
-
-	if (type < 0x80)
-		return type;
-	if (type >= 0xcc && type <= 0xcf)
-		return take_big(c, 1u << (type - 0xcc));
-	c->failed = true;
-	return 0;
-}
-
-/* The low bytes of an integer, with the sign that the highest of them has. */
-static int64_t
-extend_sign(uint64_t v, unsigned bytes)
-{
-	const unsigned shift = 64 - 8 * bytes;
-
-	return (int64_t)(v << shift) >> shift;
-}
-
-static int64_t
-take_int(struct cursor *c)
-{
-	const unsigned type = take_type(c);
-	uint64_t v = type;
-
-	if (type < 0x80)
-		return (int64_t)v;
-	if (type >= 0xe0)
-		return extend_sign(v, 1);
-	if (type >= 0xd0 && type <= 0xd3)
-		return extend_sign(take_big(c, 1u << (type - 0xd0)), 1u << (type - 0xd0));
-	if (type >= 0xcc && type <= 0xcf)
-		v = take_big(c, 1u << (type - 0xcc));
-	else
-		c->failed = true;
-	if (v > INT64_MAX)
-		c->failed = true;
-	return c->failed ? 0 : (int64_t)v;
-}
-
-static lc_id
-take_bytes(struct cursor *c, uint64_t size)
-{
-	lc_id bytes = { take(c, size), (size_t)size };
-
-	if (c->failed)
-		bytes = (lc_id){ NULL, 0 };
-	return bytes;
-}
-
-static lc_id
-take_str(struct cursor *c)
-{
-	return take_bytes(c, take_count(c, take_type(c), 0xa0, 0xc0, 0xd9, 1));
-}
-
-static lc_id
-take_bin(struct cursor *c)
-{
-	return take_bytes(c, take_count(c, take_type(c), 0, 0, 0xc4, 1));
-}
-
-static uint32_t
-take_shape(struct cursor *c, uint64_t *shape, uint32_t room)
-{
-	const uint64_t n = take_count(c, take_type(c), 0x90, 0xa0, 0xdc, 2);
-
-	if (n > room)
-		c->failed = true;
-	for (uint64_t i = 0; !c->failed && i < n; i++)
-		shape[i] = take_uint(c);
-	return c->failed ? 0 : (uint32_t)n;
-}
-
-/* Bytes behind the type byte of a scalar from 0xc0 on; for bin, ext and str,
- * those of the length come first. */
-static void
-skip_scalar(struct cursor *c, unsigned type)
-{
-	static const unsigned char plain[] = {
-		[0xca - 0xca] = 4,
-		[0xcb - 0xca] = 8,
-		[0xcc - 0xca] = 1,
-		[0xcd - 0xca] = 2,
-		[0xce - 0xca] = 4,
-		[0xcf - 0xca] = 8,
-		[0xd0 - 0xca] = 1,
-		[0xd1 - 0xca] = 2,
-		[0xd2 - 0xca] = 4,
-		[0xd3 - 0xca] = 8,
-		[0xd4 - 0xca] = 2,
-		[0xd5 - 0xca] = 3,
-		[0xd6 - 0xca] = 5,
-		[0xd7 - 0xca] = 9,
-		[0xd8 - 0xca] = 17,
-	};
-
-	if (type == 0xc1)
-		c->failed = true;
-	else if (type >= 0xca && type <= 0xd8)
-		take(c, plain[type - 0xca]);
-	else if (type >= 0xc4 && type <= 0xc6)
-		take(c, take_big(c, 1u << (type - 0xc4)));
-	else if (type >= 0xc7 && type <= 0xc9)
-		take(c, take_big(c, 1u << (type - 0xc7)) + 1);
-	else if (type >= 0xd9)
-		take(c, take_big(c, 1u << (type - 0xd9)));
-}
-
-/* One value of any type. Counts what is still to come instead of recursing, so
- * that no nesting is too deep; every value takes a byte, which bounds the count. */
-static void
-skip_any(struct cursor *c)
-{
-	uint64_t left = 1;
-
-	while (left > 0 && !c->failed) {
-		const unsigned type = take_type(c);
-		left--;
-		if (type >= 0x80 && type < 0x90)
-			left += 2 * (type - 0x80);
-		else if (type >= 0x90 && type < 0xa0)
-			left += type - 0x90;
-		else if (type >= 0xa0 && type < 0xc0)
-			take(c, type - 0xa0);
-		else if (type == 0xdc || type == 0xdd)
-			left += take_big(c, 2u << (type - 0xdc));
-		else if (type == 0xde || type == 0xdf)
-			left += 2 * take_big(c, 2u << (type - 0xde));
-		else if (type >= 0xc0 && type < 0xdc)
-			skip_scalar(c, type);
-		if (left > (uint64_t)(c->end - c->at))
-			c->failed = true;
-	}
+	if (!take(in, LC__TOKEN_ARRAY, &array) || array.size > room)
+		return false;
+	for (uint32_t i = 0; i < array.size; i++)
+		if (!take_uint(in, &shape[i]))
+			return false;
+	*ndim = array.size;
+	return true;
 }
 
 static bool
@@ -265,38 +118,38 @@ same(lc_id key, const char *name)
 	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
 }
 
-/* What is made of a member; its value has to be taken whole. */
-typedef void take_member(struct cursor *c, lc_id key, void *out);
+/* Takes the whole value of a member; false if it is damaged. */
+typedef bool take_member(struct lc__tokens *in, lc_id key, void *out);
 
 /* The whole row is one map with string keys. */
 static bool
 take_map(lc_id bytes, take_member *take_value, void *out)
 {
-	struct cursor c = { bytes.data, (const unsigned char *)bytes.data + bytes.size,
-		false };
-	const uint64_t n = take_count(&c, take_type(&c), 0x80, 0x90, 0xde, 2);
+	const unsigned char *start = bytes.data;
+	struct lc__tokens in = { start, start + bytes.size };
+	struct lc__mpack_token map;
+	lc_id key;
 
-	for (uint64_t i = 0; i < n && !c.failed; i++) {
-		const lc_id key = take_str(&c);
-		if (!c.failed)
-			take_value(&c, key, out);
-	}
-	return !c.failed && c.at == c.end;
+	if (!take(&in, LC__TOKEN_MAP, &map))
+		return false;
+	for (uint32_t i = 0; i < map.size; i++)
+		if (!take_bytes(&in, LC__TOKEN_STR, &key) || !take_value(&in, key, out))
+			return false;
+	return in.at == in.end;
 }
 
-static void
-take_identity(struct cursor *c, lc_id key, void *out)
+static bool
+take_identity(struct lc__tokens *in, lc_id key, void *out)
 {
 	struct lc__twh1_row *row = out;
 
-	if (same(key, "cache_id")) {
-		row->cache_id = take_bin(c);
-	} else if (same(key, "shape")) {
+	if (same(key, "cache_id"))
+		return take_bytes(in, LC__TOKEN_BIN, &row->cache_id);
+	if (same(key, "shape")) {
 		row->has_shape = true;
-		row->ndim = take_shape(c, row->shape, LC_MAX_NDIM);
-	} else {
-		skip_any(c);
+		return take_shape(in, row->shape, LC_MAX_NDIM, &row->ndim);
 	}
+	return lc__token_skip_any(in);
 }
 
 bool
@@ -319,68 +172,59 @@ struct origin {
 	bool has_total;        /* boxes_total was there */
 };
 
-static void
-take_size(struct cursor *c, lc_sample_origin *said)
-{
-	uint64_t size[2] = { 0, 0 };
-
-	if (take_shape(c, size, 2) != 2 || size[0] > UINT32_MAX || size[1] > UINT32_MAX)
-		c->failed = true;
-	said->original_width = (uint32_t)size[0];
-	said->original_height = (uint32_t)size[1];
-}
-
-static void
-take_classes(struct cursor *c, struct origin *origin)
-{
-	const uint64_t n = take_count(c, take_type(c), 0x90, 0xa0, 0xdc, 2);
-
-	for (uint64_t i = 0; i < n && !c->failed; i++) {
-		const int64_t id = take_int(c);
-		if (i < origin->room)
-			origin->class_ids[i] = id;
-	}
-	origin->said.n_classes = (uint32_t)n;
-}
-
-/* The bytes of a map, which is looked into by whoever wants them. */
-static lc_id
-take_any_map(struct cursor *c)
-{
-	const unsigned char *start = c->at;
-	const unsigned type = start < c->end ? *start : 0xc1;
-
-	if ((type < 0x80 || type >= 0x90) && type != 0xde && type != 0xdf)
-		c->failed = true;
-	skip_any(c);
-	if (c->failed)
-		return (lc_id){ NULL, 0 };
-	return (lc_id){ start, (size_t)(c->at - start) };
-}
-
-static void
-take_origin(struct cursor *c, lc_id key, void *out)
+static bool
+take_origin(struct lc__tokens *in, lc_id key, void *out)
 {
 	struct origin *origin = out;
 	lc_sample_origin *said = &origin->said;
+	const unsigned char *start = in->at;
+	struct lc__tokens copy = *in;
+	struct lc__mpack_token token;
 
-	if (same(key, "run_id")) {
-		said->run_id = take_str(c);
-	} else if (same(key, "frame_id")) {
+	if (same(key, "run_id"))
+		return take_bytes(in, LC__TOKEN_STR, &said->run_id);
+	if (same(key, "frame_id")) {
 		said->has_frame_id = 1;
-		said->frame_id = take_uint(c);
-	} else if (same(key, "original_size")) {
-		take_size(c, said);
-	} else if (same(key, "class_ids")) {
-		take_classes(c, origin);
-	} else if (same(key, "boxes_total")) {
-		origin->has_total = true;
-		said->boxes_total = take_uint(c);
-	} else if (same(key, "labels")) {
-		said->labels = take_any_map(c);
-	} else {
-		skip_any(c);
+		return take_uint(in, &said->frame_id);
 	}
+	if (same(key, "original_size")) {
+		uint64_t size[2];
+		uint32_t n;
+
+		if (!take_shape(in, size, 2, &n) || n != 2 || size[0] > UINT32_MAX ||
+		    size[1] > UINT32_MAX)
+			return false;
+		said->original_width = (uint32_t)size[0];
+		said->original_height = (uint32_t)size[1];
+		return true;
+	}
+	if (same(key, "class_ids")) {
+		if (!take(in, LC__TOKEN_ARRAY, &token))
+			return false;
+		said->n_classes = token.size;
+		for (uint32_t i = 0; i < said->n_classes; i++) {
+			if (!lc__token_next_any(in, &token) ||
+			    (token.kind != LC__TOKEN_NEGATIVE &&
+				(token.kind != LC__TOKEN_UINT ||
+				    token.number > INT64_MAX)))
+				return false;
+			if (i < origin->room)
+				origin->class_ids[i] = (int64_t)token.number;
+		}
+		return true;
+	}
+	if (same(key, "boxes_total")) {
+		origin->has_total = true;
+		return take_uint(in, &said->boxes_total);
+	}
+	if (same(key, "labels")) {
+		/* The bytes of the map, for those who want to read it. */
+		if (!take(&copy, LC__TOKEN_MAP, &token) || !lc__token_skip_any(in))
+			return false;
+		said->labels = (lc_id){ start, (size_t)(in->at - start) };
+		return true;
+	}
+	return lc__token_skip_any(in);
 }
 
 bool
