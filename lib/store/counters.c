@@ -18,24 +18,21 @@
 
 /* ---- durations and sums -------------------------------------------------- */
 
-/* The bucket of a duration: its power of two, and the next two bits. */
-static unsigned
-step_of(uint64_t us)
-{
-	unsigned power;
-
-	if (us < 4)
-		return (unsigned)us;
-	if (us >= (uint64_t)1 << 32)
-		return LC__DURATIONS - 1;
-	power = 63 - (unsigned)__builtin_clzll(us);
-	return power * 4 - 4 + (unsigned)(us >> (power - 2) & 3);
-}
-
 void
 lc__counters_duration(struct lc__counters *counts, uint64_t ns)
 {
-	counts->durations[step_of(ns / 1000)]++;
+	const uint64_t us = ns / 1000;
+	unsigned step = LC__DURATIONS - 1;
+
+	/* The bucket is the power of two, and the next two bits. */
+	if (us < 4) {
+		step = (unsigned)us;
+	} else if (us < (uint64_t)1 << 32) {
+		const unsigned power = 63 - (unsigned)__builtin_clzll(us);
+
+		step = power * 4 - 4 + (unsigned)(us >> (power - 2) & 3);
+	}
+	counts->durations[step]++;
 }
 
 void

@@ -69,53 +69,39 @@ next_chunk(struct lc_iter *iter)
 	return LC_OK;
 }
 
-/* Skip a damaged record. Its length cannot be trusted, so look for the next place that has
- * an intact record. */
-static void
-skip_damage(struct lc_iter *iter)
-{
-	struct lc__record record;
-
-	do {
-		iter->offset += LC__RECORD_ALIGN;
-		if (iter->offset >= iter->bytes.end)
-			return;
-	} while (!lc__record_parse(iter->bytes.bytes + iter->offset,
-		     iter->bytes.end - iter->offset, &record) ||
-	    !lc__record_intact(&record));
-}
-
-static lc_status
-damaged_record(struct lc_iter *iter, uint64_t offset)
-{
-	const char *key = lc__index_key_at(iter->snapshot, iter->chunk, offset);
-
-	return lc__error(LC_CORRUPT, 0,
-	    "%s: %s%s%sthe record at byte %llu of chunk %llu is damaged",
-	    lc__env_dir(iter->snapshot->env), key ? "key " : "", key ? key : "",
-	    key ? ": " : "", (unsigned long long)offset, (unsigned long long)iter->chunk);
-}
-
 /* Parse the record at the current offset and move after it. */
 static lc_status
 next_record(struct lc_iter *iter, struct lc__record *record)
 {
 	const uint64_t offset = iter->offset;
 	const unsigned char *bytes = iter->bytes.bytes + offset;
+	const char *key;
 
-	if (!lc__record_parse(bytes, iter->bytes.end - offset, record) ||
-	    (iter->verify && !lc__record_intact(record))) {
-		skip_damage(iter);
-		return damaged_record(iter, offset);
+	if (lc__record_parse(bytes, iter->bytes.end - offset, record) &&
+	    (!iter->verify || lc__record_intact(record))) {
+		iter->offset += record->size;
+		/* Fetch the head of a record some way on; its place is right if the
+		 * records are alike. */
+		if (record->size * 6 < iter->bytes.end - offset) {
+			__builtin_prefetch(bytes + record->size * 6);
+			__builtin_prefetch(bytes + record->size * 6 + 64);
+		}
+		return LC_OK;
 	}
-	iter->offset += record->size;
-	/* Fetch the head of a record some way on; its place is right if the records are
-	 * alike. */
-	if (record->size * 6 < iter->bytes.end - offset) {
-		__builtin_prefetch(bytes + record->size * 6);
-		__builtin_prefetch(bytes + record->size * 6 + 64);
-	}
-	return LC_OK;
+
+	/* The length of a damaged record cannot be trusted: go on at the next place that
+	 * has an intact record. */
+	do
+		iter->offset += LC__RECORD_ALIGN;
+	while (iter->offset < iter->bytes.end &&
+	    (!lc__record_parse(iter->bytes.bytes + iter->offset,
+		 iter->bytes.end - iter->offset, record) ||
+		!lc__record_intact(record)));
+	key = lc__index_key_at(iter->snapshot, iter->chunk, offset);
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: %s%s%sthe record at byte %llu of chunk %llu is damaged",
+	    lc__env_dir(iter->snapshot->env), key ? "key " : "", key ? key : "",
+	    key ? ": " : "", (unsigned long long)offset, (unsigned long long)iter->chunk);
 }
 
 /* Is this record still the one that the index names? */

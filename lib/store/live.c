@@ -53,21 +53,6 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 	    : disagree(s, chunk, "its ledger row has another number of records");
 }
 
-/* Does the index name this record? */
-static lc_status
-is_live(struct lc__snapshot *s, const struct lc__live_record *record, bool *live)
-{
-	struct lc__lookup lookup = {
-		.id = record->id,
-		.hash = record->hash,
-		.location = LC__TOMBSTONE,
-	};
-	const lc_status status = lc__index_find(s, &lookup, true);
-
-	*live = status == LC_OK && lookup.location == record->location;
-	return status == LC_NOT_FOUND ? LC_OK : status;
-}
-
 /* Of the records from position @p from on, keep those that live. */
 static lc_status
 keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, bool intact)
@@ -76,29 +61,36 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, boo
 
 	list->count = from;
 	for (uint32_t i = from; i < count; i++) {
+		const struct lc__live_record *listed = &list->records[i];
+		struct lc__lookup lookup = {
+			.id = listed->id,
+			.hash = listed->hash,
+			.location = LC__TOMBSTONE,
+		};
 		struct lc__record record;
-		bool live = false;
+		lc_status status;
 
 		if ((i - from) % LOOKUP_GROUP == 0)
 			for (uint32_t j = i; j < count && j < i + LOOKUP_GROUP; j++) {
-				const struct lc__lookup lookup = {
+				const struct lc__lookup ahead = {
 					.hash = list->records[j].hash,
 				};
-				lc__index_prefetch(s, &lookup);
+				lc__index_prefetch(s, &ahead);
 			}
-		return_if_error(is_live(s, &list->records[i], &live));
-		if (!live)
+		/* It lives if the index names it. */
+		status = lc__index_find(s, &lookup, true);
+		if (status == LC_NOT_FOUND ||
+		    (status == LC_OK && lookup.location != listed->location))
 			continue;
+		return_if_error(status);
 		if (intact &&
-		    !(lc__record_parse(list->records[i].bytes, list->records[i].size,
-			  &record) &&
+		    !(lc__record_parse(listed->bytes, listed->size, &record) &&
 			lc__record_intact(&record)))
 			return lc__error(LC_CORRUPT, 0, "%s: key %s: checksum mismatch",
 			    lc__env_dir(s->env),
-			    lc__quote_id(list->records[i].id.data,
-				list->records[i].id.size));
-		list->bytes += list->records[i].size;
-		list->records[list->count++] = list->records[i];
+			    lc__quote_id(listed->id.data, listed->id.size));
+		list->bytes += listed->size;
+		list->records[list->count++] = *listed;
 	}
 	return LC_OK;
 }

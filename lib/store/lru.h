@@ -68,8 +68,8 @@ struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key
 
 /**
  * Keep a block and hold it, in place of another of that key; others make room. If it is
- * larger than the limit, or there is no memory, it is not kept, but the other one of that
- * key goes all the same.
+ * larger than the limit, or there is no memory, it is not kept; the other one of that key
+ * is removed even then.
  * @param note borrowed; for lc__lru_get_noted()
  */
 void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
