@@ -110,22 +110,6 @@ strip_data_file(const char *path)
 
 /* ---- opening -------------------------------------------------------------------- */
 
-/* Is there a lock file in which writers see a reader? None is made. A lock file that lacks
- * space which the disk does not have is not used. */
-static bool
-has_lock_file(const struct lc__foreign *f)
-{
-	struct lc__buf name = { 0 };
-	bool has;
-
-	lc__buf_printf(&name, "%s%s", f->place, f->file ? "-lock" : "/lock.mdb");
-	lc__buf_append(&name, "", 1);
-	has = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0 &&
-	    lc__lockfile_prepare((const char *)name.data, false) == LC_OK;
-	lc__buf_free(&name);
-	return has;
-}
-
 static int
 try_open(struct lc__foreign *f)
 {
@@ -152,9 +136,17 @@ try_open(struct lc__foreign *f)
 static lc_status
 open_env(struct lc__foreign *f)
 {
+	struct lc__buf name = { 0 };
 	int rc;
 
-	f->locked = has_lock_file(f);
+	/* Is there a lock file in which writers see a reader? None is made, and one that
+	 * lacks space which the disk does not have is not used. */
+	lc__buf_printf(&name, "%s%s", f->place, f->file ? "-lock" : "/lock.mdb");
+	lc__buf_append(&name, "", 1);
+	f->locked = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0 &&
+	    lc__lockfile_prepare((const char *)name.data, false) == LC_OK;
+	lc__buf_free(&name);
+
 	rc = try_open(f);
 	if (rc != 0 && f->locked) {
 		f->locked = false;

@@ -254,25 +254,6 @@ keep_as(const struct lc__mend *m, const char *name)
 	return lc__error_sys(errno, "%s: link", name);
 }
 
-static lc_status
-keep_old(const struct lc__mend *m, uint64_t *kept, char **name)
-{
-	lc_status status = LC_EXISTS;
-
-	for (*kept = 1; status == LC_EXISTS && *kept < 1000000; ++*kept) {
-		free(*name);
-		if (asprintf(name, "%s.damaged-%" PRIu64, m->data, *kept) < 0) {
-			*name = NULL;
-			return lc__no_memory(m->data);
-		}
-		status = keep_as(m, *name);
-	}
-	--*kept;
-	return status == LC_EXISTS
-	    ? lc__error(LC_IO, 0, "%s.damaged-*: too many files; remove some", m->data)
-	    : status;
-}
-
 lc_status
 lc__mend_replace(struct lc__mend *m, uint64_t *kept)
 {
@@ -280,7 +261,17 @@ lc__mend_replace(struct lc__mend *m, uint64_t *kept)
 	lc_status status;
 
 	return_if_error(finish_copy(m));
-	status = keep_old(m, kept, &name);
+	/* The old file gets the first name that is free. */
+	*kept = 0;
+	do {
+		free(name);
+		if (asprintf(&name, "%s.damaged-%" PRIu64, m->data, ++*kept) < 0)
+			return lc__no_memory(m->data);
+		status = keep_as(m, name);
+	} while (status == LC_EXISTS && *kept < 999999);
+	if (status == LC_EXISTS)
+		status = lc__error(LC_IO, 0, "%s.damaged-*: too many files; remove some",
+		    m->data);
 	if (status == LC_OK) {
 		status = lc__sync_dir(m->dir);
 		if (status == LC_OK && rename(m->copy, m->data) == -1)

@@ -94,31 +94,23 @@ change_file(int dir, const char *name, const char *path, lc_share share)
 	return status;
 }
 
-static lc_status
-change_dir(int fd, const char *path, lc_share share)
-{
-	struct stat st;
-
-	if (fchmod(fd, dir_modes[share]) == -1)
-		return lc__error_sys(errno, "%s: chmod", path);
-	/* For a user who is not in the group the system drops the bit without an error. */
-	if (fstat(fd, &st) == 0 && share != LC_SHARE_OWNER && !has(&st, S_ISGID))
-		return lc__error(LC_PERMISSION, 0,
-		    "%s: its group is none of this user's; change it first (chgrp -R)",
-		    path);
-	return LC_OK;
-}
-
 lc_status
 lc__share_write(const char *path, lc_share share)
 {
 	const struct dirent *entry;
+	lc_status status = LC_OK;
 	struct lc__dir dir;
-	lc_status status;
+	struct stat st;
 
 	return_if_error(lc__dir_open(path, &dir));
-	/* The directory first: where that is refused nothing else is changed. */
-	status = change_dir(dir.fd, path, share);
+	/* The directory first: where that is refused nothing else is changed. For a user
+	 * who is not in the group the system drops the bit without an error. */
+	if (fchmod(dir.fd, dir_modes[share]) == -1)
+		status = lc__error_sys(errno, "%s: chmod", path);
+	else if (fstat(dir.fd, &st) == 0 && share != LC_SHARE_OWNER && !has(&st, S_ISGID))
+		status = lc__error(LC_PERMISSION, 0,
+		    "%s: its group is none of this user's; change it first (chgrp -R)",
+		    path);
 	while (status == LC_OK && (status = lc__dir_next(&dir, &entry)) == LC_OK &&
 	    entry != NULL)
 		status = change_file(dir.fd, entry->d_name, path, share);
