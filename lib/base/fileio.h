@@ -24,8 +24,8 @@ LC_CHECKED lc_status lc__read_file(const char *path, uint64_t limit, struct lc__
 LC_CHECKED lc_status lc__read_regular(const char *path, uint64_t limit,
     struct lc__buf *out);
 /**
- * Replace @p path by these bytes, as base/newfile.h says. On failure the old file
- * stands and no temporary is left.
+ * Replace @p path by these bytes, as base/newfile.h says. On failure the old file stays
+ * and no temporary one is left.
  */
 LC_CHECKED lc_status lc__write_file_atomic(const char *path, const void *data,
     size_t size);

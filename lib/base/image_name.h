@@ -32,7 +32,7 @@ struct lc__images_ignored {
 /** Count @p name if it is an image of a kind that is not read; whether it is. */
 bool lc__images_ignored_add(struct lc__images_ignored *ignored, const char *name);
 
-/** The ending that by_ending[i] counts, ".gif"; NULL behind the last. */
+/** The ending that by_ending[i] counts, ".gif"; NULL after the last. */
 const char *lc__images_ignored_ending(size_t i);
 
 /** Append "ignored 12 images of kinds that are not read: 2 .gif, 10 .webp", the endings

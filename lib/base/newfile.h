@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Files that appear whole: written under a name of their own beside their place, synced
- * and renamed. The name is random and the file new, so that neither a link nor a file
- * that somebody put there is written through; nor is what stands in the place, a link
- * or one of several names of a file: it is replaced. The mode is what open(2) gives, and
- * umask(2), which changes the whole process, is not called. A process that is killed
- * leaves PATH.tmp.XXXXXX (with a shorter PATH where the name would be too long), which is
- * in nobody's way. Its maker holds flock(2) on it, so that others know those whose maker
- * is gone.
+ * Files that appear whole: a file is written under a name of its own beside its place,
+ * synced and renamed. The name is random and the file is new, so nobody can make this write
+ * through a link or into another file. What is in the place is replaced, also a link or one
+ * of several names of a file. The mode is what open(2) gives: umask(2), which would change
+ * the whole process, is not called. A process that is killed leaves PATH.tmp.XXXXXX, with a
+ * shorter PATH where the name would be too long, which does no harm. The maker holds
+ * flock(2) on it, so that others can tell which makers have died.
  */
 #ifndef LC_BASE_NEWFILE_H
 #define LC_BASE_NEWFILE_H
@@ -44,7 +43,7 @@ LC_CHECKED lc_status lc__newfile_add(struct lc__newfile *file);
 /** Give up; what was there stays. Harmless on a closed one. */
 void lc__newfile_discard(struct lc__newfile *file);
 
-/** Remove unfinished files for @p path whose makers are gone, as far as possible. */
+/** Remove unfinished files for @p path whose makers have died, as far as possible. */
 void lc__newfile_tidy(const char *path);
 
 /** Give the last six characters of a path other random letters and digits. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Words for what callers choose from: lists that end with NULL, in the order of the
- * numbers that they stand for. */
+/* Words for what callers choose from: lists that end with NULL, in the order of their
+ * numbers. */
 #ifndef LC_BASE_WORDS_H
 #define LC_BASE_WORDS_H
 
 #include "lmdbcache.h"
 
-/** The word of a number, NULL for one behind the list. */
+/** The word of a number, NULL for one after the list. */
 const char *lc__word(const char *const *words, unsigned i);
 
 /** The number of a word. LC_INVALID if it is none of the list, which @p what names. */

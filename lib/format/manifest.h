@@ -33,7 +33,7 @@ struct lc__manifest_shard {
 	char samples_hash[33]; /* of what its samples were made of, "" if unknown */
 };
 
-/** A manifest. Strings are malloc'ed; JSON text stands for any JSON value. */
+/** A manifest. Strings are malloc'ed; text that is JSON may be any JSON value. */
 struct lc__manifest {
 	char *dataset_root;             /* where the samples came from */
 	char *transform;                /* JSON text: what was done to them */

@@ -15,7 +15,7 @@
 struct lc__counts {
 	uint64_t total;
 	uint64_t non_empty;     /* good, with a box at least */
-	uint64_t empty;         /* good, without any box; written or passed over */
+	uint64_t empty;         /* good, without any box; written or left out */
 	uint64_t missing_image; /* the label names no image */
 	uint64_t missing_file;  /* the image file is not there */
 	uint64_t invalid;       /* every other reason */
@@ -36,7 +36,7 @@ struct lc__run_summary {
 /** Everything that is known of a build's frames. */
 struct lc__summary {
 	struct lc__counts totals; /* the sum of the runs */
-	uint64_t written;         /* samples: non_empty, and empty unless passed over */
+	uint64_t written;         /* samples: non_empty, and empty unless left out */
 	uint64_t boxes;           /* written */
 	uint64_t clipped;         /* boxes cut at the edge of the frame, and written */
 	uint64_t dropped;         /* boxes of which too little was left */

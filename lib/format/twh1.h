@@ -69,7 +69,7 @@ uint64_t lc__twh1_blocks(uint64_t checksum_offset, uint64_t block);
 uint64_t lc__twh1_table_size(uint64_t blocks);
 /**
  * Finish the checksum section at @p out, whose block checksums are in place:
- * its header, which vouches for the file's header, and its own checksum.
+ * its header, which has the checksum of the file's header, and its own checksum.
  */
 void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER], uint64_t blocks,
     unsigned char *out);
