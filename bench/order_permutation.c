@@ -2,7 +2,7 @@
 /* The permutation that every shuffle stands on. */
 #include <stdint.h>
 
-#include "order/permute.h"
+#include "order/shuffle.h"
 #include "order_part.h"
 
 #define CASE "lc__permute"

@@ -41,8 +41,8 @@ libcore_la_SOURCES = \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
-	lib/order/mixture.c lib/order/parts.c lib/order/permute.c lib/order/round_robin.c \
-	lib/order/rstar.c lib/order/series.c lib/order/shuffle.c lib/order/token.c \
+	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shuffle.c \
+	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/rollback.c lib/pages/table_pages.c lib/pages/tree_pages.c \
 	lib/shard/build.c lib/shard/digest.c lib/shard/export.c \

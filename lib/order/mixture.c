@@ -5,8 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "order/mix.h"
-#include "order/permute.h"
+#include "order/shuffle.h"
 
 struct lc__mixture {
 	uint64_t block; /* M */
@@ -137,12 +136,19 @@ lc__mixture_count(const struct lc__mixture *mixture, uint32_t source)
 	return mixture->ends[source] - first_slot(mixture, source);
 }
 
-/* The source that has a slot: the first one that ends behind it. */
-static uint32_t
-source_of(const struct lc__mixture *mixture, uint64_t slot)
+void
+lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
+    uint64_t *index)
 {
+	const uint64_t block = i / mixture->block;
+	const uint64_t words[] = { mixture->seed, 0, LC__TAG_MIXTURE, block };
 	uint32_t low = 0, high = mixture->sources - 1;
+	struct lc__permutation slots;
+	uint64_t slot;
 
+	lc__permutation_init(&slots, mixture->block, lc__key(words, 4));
+	slot = lc__permute(&slots, i % mixture->block);
+	/* The source that has the slot is the first one that ends after it. */
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
@@ -151,21 +157,131 @@ source_of(const struct lc__mixture *mixture, uint64_t slot)
 		else
 			low = middle + 1;
 	}
-	return low;
+	*source = low;
+	*index = block * lc__mixture_count(mixture, low) + slot -
+	    first_slot(mixture, low);
+}
+
+/* ---- series -------------------------------------------------------------------------- */
+
+/* A series that has examples. */
+struct one {
+	uint32_t which;    /* its number among all */
+	uint64_t examples; /* of an epoch */
+	uint64_t batches;
+	uint64_t end; /* batches up to its last one, in order */
+};
+
+struct lc__series_order {
+	uint64_t batch;              /* B */
+	uint64_t batches;            /* M */
+	uint64_t examples;           /* of an epoch */
+	struct lc__mixture *mixture; /* NULL: in order */
+	uint32_t n;
+	struct one of[];
+};
+
+lc_status
+lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch, bool in_order,
+    uint64_t seed, struct lc__series_order **out)
+{
+	struct lc__series_order *s = calloc(1, sizeof(*s) + n * sizeof(s->of[0]));
+	uint64_t *weights = calloc((size_t)n + 1, sizeof(*weights));
+	lc_status status = LC_OK;
+
+	if (s == NULL || weights == NULL) {
+		free(s);
+		free(weights);
+		return lc__no_memory("stream");
+	}
+	s->batch = batch;
+	for (uint32_t i = 0; i < n; i++) {
+		struct one *one = &s->of[s->n];
+
+		if (examples[i] == 0)
+			continue;
+		*one = (struct one){ i, examples[i],
+			examples[i] / batch + (examples[i] % batch != 0), 0 };
+		s->batches += one->batches;
+		s->examples += examples[i];
+		one->end = s->batches;
+		weights[s->n++] = one->batches;
+	}
+	/* A shard has fewer samples than fit a file, so that sums cannot overflow. */
+	if (s->n == 0 || s->examples > INT64_MAX)
+		status = lc__error(LC_INVALID, 0, "stream: %s",
+		    s->n == 0 ? "no examples" : "more examples than can be numbered");
+	else if (!in_order)
+		status = lc__mixture_new(weights, s->n, s->batches, seed, &s->mixture);
+	free(weights);
+	if (status == LC_OK)
+		*out = s;
+	else
+		lc__series_free(s);
+	return status;
 }
 
 void
-lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
-    uint64_t *index)
+lc__series_free(struct lc__series_order *s)
 {
-	const uint64_t block = i / mixture->block;
-	const uint64_t words[] = { mixture->seed, 0, LC__TAG_MIXTURE, block };
-	struct lc__permutation slots;
-	uint64_t slot;
+	if (s == NULL)
+		return;
+	lc__mixture_free(s->mixture);
+	free(s);
+}
 
-	lc__permutation_init(&slots, mixture->block, lc__key(words, 4));
-	slot = lc__permute(&slots, i % mixture->block);
-	*source = source_of(mixture, slot);
-	*index = block * lc__mixture_count(mixture, *source) + slot -
-	    first_slot(mixture, *source);
+uint64_t
+lc__series_batches(const struct lc__series_order *s)
+{
+	return s->batches;
+}
+
+uint64_t
+lc__series_examples(const struct lc__series_order *s)
+{
+	return s->examples;
+}
+
+void
+lc__series_at(const struct lc__series_order *s, uint64_t b, uint32_t *which,
+    uint64_t *first, uint64_t *n)
+{
+	const uint64_t epoch = b / s->batches, place = b % s->batches;
+	const struct one *one;
+	uint32_t i = 0;
+	uint64_t at;
+
+	if (s->mixture != NULL) {
+		lc__mixture_at(s->mixture, b, &i, &at);
+		at -= epoch * s->of[i].batches;
+	} else {
+		while (place >= s->of[i].end)
+			i++;
+		at = place - (i > 0 ? s->of[i - 1].end : 0);
+	}
+	one = &s->of[i];
+	*which = one->which;
+	*first = epoch * one->examples + at * s->batch;
+	*n = one->examples - at * s->batch < s->batch ? one->examples - at * s->batch
+						      : s->batch;
+}
+
+uint64_t
+lc__series_count(const struct lc__series_order *s, uint64_t places)
+{
+	const uint64_t batches = places / s->batch, rest = places % s->batch;
+	const uint64_t epochs = batches / s->batches;
+	uint64_t count = epochs * s->examples;
+	uint64_t first, n;
+	uint32_t which;
+
+	for (uint64_t b = epochs * s->batches; b < batches; b++) {
+		lc__series_at(s, b, &which, &first, &n);
+		count += n;
+	}
+	if (rest > 0) {
+		lc__series_at(s, batches, &which, &first, &n);
+		count += n < rest ? n : rest;
+	}
+	return count;
 }

@@ -70,23 +70,12 @@ read_part(const char *text, const char **at, struct lc__split_parts *out, uint64
 	return LC_OK;
 }
 
-/* A slip in one of the shares is seen in their sum. */
-static lc_status
-check_sum(const char *text, const uint64_t *ends, size_t n)
-{
-	if (ends[n - 1] == UNIT)
-		return LC_OK;
-	for (size_t i = 0; i < n; i++)
-		if ((ends[i] - (i > 0 ? ends[i - 1] : 0)) % UNIT != 0)
-			return wrong(text, "the shares sum to 1, or are whole numbers");
-	return LC_OK;
-}
-
 lc_status
 lc__parts_parse(const char *text, struct lc__split_parts *out)
 {
 	const char *at = text;
 	uint64_t divisor = 0;
+	bool whole = true;
 
 	memset(out, 0, sizeof(*out));
 	do {
@@ -96,10 +85,13 @@ lc__parts_parse(const char *text, struct lc__split_parts *out)
 			return wrong(text, "at most 64 parts");
 		at += out->n > 0;
 		return_if_error(read_part(text, &at, out, &share));
+		whole = whole && share % UNIT == 0;
 		out->ends[out->n] = share + (out->n > 0 ? out->ends[out->n - 1] : 0);
 		out->n++;
 	} while (*at == ',');
-	return_if_error(check_sum(text, out->ends, out->n));
+	/* A slip in one of the shares is seen in their sum. */
+	if (!whole && out->ends[out->n - 1] != UNIT)
+		return wrong(text, "the shares sum to 1, or are whole numbers");
 	for (size_t i = 0; i < out->n; i++)
 		divisor = lc__gcd(divisor, out->ends[i]);
 	for (size_t i = 0; i < out->n; i++)

@@ -31,8 +31,33 @@ enum lc__turn {
  * @param n   of inputs
  * @param of  describes an input
  */
-enum lc__turn lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
+static inline enum lc__turn
+lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
     struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx, uint32_t *input,
-    uint64_t *ordinal);
+    uint64_t *ordinal)
+{
+	/* If all inputs had a turn and none gave a chunk, all are exhausted. */
+	for (uint32_t seen = 0; seen < n; seen++) {
+		const uint32_t at = rounds->input;
+		const struct lc__round_input turn = of(ctx, at);
+		const bool has_chunk = turn.chunks > rounds->round;
+
+		if (!has_chunk && !turn.finished) {
+			*input = at;
+			return LC__TURN_WAIT;
+		}
+		if (has_chunk) {
+			*input = at;
+			*ordinal = rounds->round;
+		}
+		if (++rounds->input == n) {
+			rounds->input = 0;
+			rounds->round++;
+		}
+		if (has_chunk)
+			return LC__TURN_CHUNK;
+	}
+	return LC__TURN_END;
+}
 
 #endif

@@ -122,40 +122,11 @@ add_up(struct lc__rstar *rstar, const uint64_t *ends)
 	}
 }
 
-/* Readers 0 to g - 1 are the first of each cycle. */
-static lc_status
-check_data(const struct lc__rstar *rstar)
-{
-	for (uint64_t c = 0; c < rstar->cycles; c++) {
-		const struct cycle cycle = cycle_get(rstar, c);
-
-		if (total_of(&cycle) == 0)
-			return lc__error(LC_INVALID, 0,
-			    "idealised reader %llu of %lu has no data in %llu chunks",
-			    (unsigned long long)c, (unsigned long)rstar->readers,
-			    (unsigned long long)rstar->chunks);
-	}
-	return LC_OK;
-}
-
-/* What follows from the numbers of readers and chunks, not from their sizes. */
-static void
-init_cycles(struct lc__rstar *rstar)
-{
-	const uint64_t n = rstar->chunks, readers = rstar->readers;
-
-	rstar->stride = n == 0 ? 0 : readers % n;
-	rstar->cycles = rstar->final ? lc__gcd(readers, n) : readers < n ? readers : n;
-	if (rstar->final)
-		rstar->inverse = inverse_of(readers / rstar->cycles, n / rstar->cycles);
-}
-
 lc_status
 lc__rstar_new(uint32_t readers, const uint64_t *ends, uint64_t chunks, bool final,
     struct lc__rstar **out)
 {
 	struct lc__rstar *rstar;
-	lc_status status;
 
 	if (readers == 0 || chunks > CHUNKS_MAX)
 		return lc__error(LC_INVALID, 0, "%lu idealised readers of %llu chunks",
@@ -172,15 +143,30 @@ lc__rstar_new(uint32_t readers, const uint64_t *ends, uint64_t chunks, bool fina
 		.readers = readers,
 		.final = final,
 		.chunks = chunks,
+		.stride = chunks == 0 ? 0 : readers % chunks,
+		.cycles = final        ? lc__gcd(readers, chunks)
+		    : readers < chunks ? readers
+				       : chunks,
 	};
-	init_cycles(rstar);
+	if (final)
+		rstar->inverse = inverse_of(readers / rstar->cycles,
+		    chunks / rstar->cycles);
 	add_up(rstar, ends);
-	status = final ? check_data(rstar) : LC_OK;
-	if (status == LC_OK)
-		*out = rstar;
-	else
+
+	/* Readers 0 to g - 1 are the first of each cycle. */
+	for (uint64_t c = 0; final && c < rstar->cycles; c++) {
+		const struct cycle cycle = cycle_get(rstar, c);
+
+		if (total_of(&cycle) > 0)
+			continue;
 		free(rstar);
-	return status;
+		return lc__error(LC_INVALID, 0,
+		    "idealised reader %llu of %lu has no data in %llu chunks",
+		    (unsigned long long)c, (unsigned long)readers,
+		    (unsigned long long)chunks);
+	}
+	*out = rstar;
+	return LC_OK;
 }
 
 void

@@ -1,7 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "order/shuffle.h"
 
-#include "order/mix.h"
+/* ---- permutations -------------------------------------------------------------------- */
+
+/* Fewer bits would leave the halves too small for the rounds to mix. */
+#define LEAST_BITS 6
+
+void
+lc__permutation_init(struct lc__permutation *out, uint64_t n, uint64_t key)
+{
+	unsigned bits = n == 1 ? 0 : 64 - (unsigned)__builtin_clzll(n - 1);
+
+	if (bits < LEAST_BITS)
+		bits = LEAST_BITS;
+	out->n = n;
+	out->low_bits = bits / 2;
+	out->low_mask = (UINT64_C(1) << out->low_bits) - 1;
+	out->high_mask = (UINT64_C(1) << (bits - out->low_bits)) - 1;
+	for (unsigned i = 0; i < LC__PERMUTE_ROUNDS; i++)
+		out->keys[i] = lc__mix(key + (i + 1) * LC__GOLDEN);
+}
+
+/* One pass through the network is a bijection of the numbers of that many bits. Its cycle
+ * leads back to i < n at the latest, so the walk ends; and as there are less than 2n numbers
+ * of so many bits, after two steps on average at most, unless n is below 32. */
+uint64_t
+lc__permute(const struct lc__permutation *p, uint64_t i)
+{
+	do {
+		uint64_t high = i >> p->low_bits, low = i & p->low_mask;
+
+		for (unsigned r = 0; r < LC__PERMUTE_ROUNDS; r += 2) {
+			high ^= lc__mix(low ^ p->keys[r]) & p->high_mask;
+			low ^= lc__mix(high ^ p->keys[r + 1]) & p->low_mask;
+		}
+		i = high << p->low_bits | low;
+	} while (i >= p->n);
+	return i;
+}
+
+/* ---- shuffles ------------------------------------------------------------------------ */
 
 /* Consecutive examples that are shuffled by blocks among themselves: an era, or all. */
 struct span {
@@ -9,14 +47,6 @@ struct span {
 	uint64_t n;
 	uint64_t seed;
 };
-
-static void
-init_whole(const struct lc__shuffle *shuffle, struct lc__permutation *out)
-{
-	const uint64_t words[] = { shuffle->rule.seed, shuffle->epoch, LC__TAG_WHOLE, 0 };
-
-	lc__permutation_init(out, shuffle->n, lc__key(words, 4));
-}
 
 /* The order of the full blocks of a span. */
 static void
@@ -33,9 +63,11 @@ void
 lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *rule, uint64_t n,
     uint64_t epoch)
 {
+	const uint64_t words[] = { rule->seed, epoch, LC__TAG_WHOLE, 0 };
+
 	*out = (struct lc__shuffle){ .rule = *rule, .n = n, .epoch = epoch };
 	if (rule->kind == LC_SHUFFLE_FULL)
-		init_whole(out, &out->whole);
+		lc__permutation_init(&out->whole, n, lc__key(words, 4));
 	else if (rule->kind == LC_SHUFFLE_BLOCK)
 		init_blocks(out, &(struct span){ 0, n, rule->seed }, &out->whole);
 }
@@ -52,22 +84,6 @@ era_of(const struct lc__shuffle_rule *rule, uint64_t i, uint64_t *size)
 	}
 	*size = era;
 	return first + (i - first) / era * era;
-}
-
-static struct span
-span_of(const struct lc__shuffle *shuffle, uint64_t i)
-{
-	struct span span = { 0, shuffle->n, shuffle->rule.seed };
-	uint64_t size;
-
-	if (shuffle->rule.kind == LC_SHUFFLE_ERA) {
-		span.first = era_of(&shuffle->rule, i, &size);
-		span.n = shuffle->n - span.first;
-		if (span.n > size)
-			span.n = size;
-		span.seed = lc__key((uint64_t[]){ span.seed, span.first }, 2);
-	}
-	return span;
 }
 
 /* The window of a span that has position i of the span, and its ends. The last window has
@@ -95,45 +111,49 @@ window_of(const struct lc__shuffle_rule *rule, const struct span *span, uint64_t
 static void
 window_init(struct lc__shuffle_window *out, const struct lc__shuffle *shuffle, uint64_t i)
 {
-	const struct span span = span_of(shuffle, i);
-	uint64_t words[] = { span.seed, shuffle->epoch, LC__TAG_WINDOW, 0 };
+	const struct lc__shuffle_rule *rule = &shuffle->rule;
+	struct span span = { 0, shuffle->n, rule->seed };
+	uint64_t window, size;
 
-	words[3] = window_of(&shuffle->rule, &span, i - span.first, &out->first,
-	    &out->end);
-	lc__permutation_init(&out->inside, out->end - out->first, lc__key(words, 4));
+	if (rule->kind == LC_SHUFFLE_ERA) {
+		span.first = era_of(rule, i, &size);
+		span.n = shuffle->n - span.first;
+		if (span.n > size)
+			span.n = size;
+		span.seed = lc__key((uint64_t[]){ span.seed, span.first }, 2);
+	}
+	window = window_of(rule, &span, i - span.first, &out->first, &out->end);
+	lc__permutation_init(&out->inside, out->end - out->first,
+	    lc__key((uint64_t[]){ span.seed, shuffle->epoch, LC__TAG_WINDOW, window },
+		4));
 	out->first += span.first;
 	out->end += span.first;
-	out->blocks = span.n / shuffle->rule.block;
-	if (shuffle->rule.kind != LC_SHUFFLE_ERA)
+	out->blocks = span.n / rule->block;
+	if (rule->kind != LC_SHUFFLE_ERA)
 		out->order = shuffle->whole;
 	else if (out->era != span.first || out->order.n == 0)
 		init_blocks(shuffle, &span, &out->order);
 	out->era = span.first;
 }
 
-static uint64_t
-in_window(const struct lc__shuffle_window *window, uint64_t block, uint64_t i)
-{
-	const uint64_t place = window->first - window->era +
-	    lc__permute(&window->inside, i - window->first);
-	const uint64_t number = place / block;
-
-	if (number >= window->blocks)
-		return window->era + place; /* the tail stays at the end */
-	return window->era + lc__permute(&window->order, number) * block + place % block;
-}
-
 uint64_t
 lc__shuffle_near(const struct lc__shuffle *shuffle, struct lc__shuffle_window *near,
     uint64_t i)
 {
+	const uint64_t block = shuffle->rule.block;
+	uint64_t place, number;
+
 	if (shuffle->rule.kind == LC_SHUFFLE_NONE)
 		return i;
 	if (shuffle->rule.kind == LC_SHUFFLE_FULL)
 		return lc__permute(&shuffle->whole, i);
 	if (i < near->first || i >= near->end)
 		window_init(near, shuffle, i);
-	return in_window(near, shuffle->rule.block, i);
+	place = near->first - near->era + lc__permute(&near->inside, i - near->first);
+	number = place / block;
+	if (number >= near->blocks)
+		return near->era + place; /* the tail stays at the end */
+	return near->era + lc__permute(&near->order, number) * block + place % block;
 }
 
 uint64_t

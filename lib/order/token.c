@@ -57,19 +57,11 @@ lc__stream_token_encode(const struct lc__stream_token *token,
 	lc__set32(out + AT_CRC, crc32(out, AT_CRC));
 }
 
-static bool
-all_zero(const unsigned char *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		if (bytes[i] != 0)
-			return false;
-	return true;
-}
-
 lc_status
 lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 {
 	const unsigned char *in = bytes;
+	unsigned unused = 0;
 
 	if (memcmp(in + AT_MAGIC, magic, AT_VERSION - AT_MAGIC) != 0)
 		return lc__error(LC_CORRUPT, 0, "token: these bytes are none");
@@ -79,7 +71,9 @@ lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 		return lc__error(LC_VERSION, 0,
 		    "token: version %u, this library knows %u", in[AT_VERSION],
 		    TOKEN_VERSION);
-	if (lc__get32(in + AT_FOLLOWING) > 1 || !all_zero(in + AT_ZERO, AT_CRC - AT_ZERO))
+	for (size_t i = AT_ZERO; i < AT_CRC; i++)
+		unused |= in[i];
+	if (lc__get32(in + AT_FOLLOWING) > 1 || unused != 0)
 		return lc__error(LC_CORRUPT, 0, "token: damaged: unused bytes are set");
 	memcpy(out->uuid, in + AT_UUID, sizeof(out->uuid));
 	out->generation = lc__get64(in + AT_GENERATION);

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/words.h"
-#include "order/mix.h"
+#include "order/shuffle.h"
 #include "stream/source.h"
 
 /* ---- words ---------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 #include <stdatomic.h>
 
 #include "order/mixture.h"
-#include "order/series.h"
 #include "order/token.h"
 #include "stream/sequence.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
-#include "order/mix.h"
+#include "order/shuffle.h"
 #include "stream/source.h"
 
 /* The sources of a mixture are shuffled by seeds of their own. */

@@ -5,12 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "order/mix.h"
+#include "order/shuffle.h"
 #include "order/mixture.h"
-#include "order/permute.h"
 #include "order/round_robin.h"
 #include "order/rstar.h"
-#include "order/shuffle.h"
 #include "order/split.h"
 #include "order/window.h"
 #include "vectors.h"

@@ -9,8 +9,6 @@
 #include <string.h>
 
 #include "model_shuffle.h"
-#include "order/mix.h"
-#include "order/permute.h"
 #include "order/shuffle.h"
 #include "sample.h"
 
