@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Structures and plain data: value/schema_decode.c, value/value_record.c. Input: u16,
+/* Structures and plain data: value/schema.c, value/value_record.c. Input: u16,
  * so many bytes of a structure, then plain data. */
 #include "fuzz.h"
 

@@ -82,19 +82,6 @@ struct centres {
 	size_t members[LC_BUCKETS_MAX];
 };
 
-/* Exactly the value if all are equal, which their sum might round. */
-static double
-mean_of(const double *values, size_t n)
-{
-	double sum = 0;
-
-	if (values[0] == values[n - 1])
-		return values[0];
-	for (size_t i = 0; i < n; i++)
-		sum += values[i];
-	return sum / (double)n;
-}
-
 /* Where the run of centre @p c ends that begins at @p first. */
 static size_t
 run_end(const double *values, size_t count, const struct centres *centres, size_t c,
@@ -110,7 +97,7 @@ run_end(const double *values, size_t count, const struct centres *centres, size_
 	return first;
 }
 
-/* One round. Did a centre move? */
+/* One round: each centre becomes the mean of its run. Did one move? */
 static bool
 move_centres(const double *values, size_t count, struct centres *centres)
 {
@@ -118,29 +105,21 @@ move_centres(const double *values, size_t count, struct centres *centres)
 	size_t first = 0, end;
 
 	for (size_t c = 0; c < centres->k; c++, first = end) {
-		double mean;
+		double mean, sum = 0;
+
 		end = run_end(values, count, centres, c, first);
 		centres->members[c] = end - first;
 		if (end == first)
 			continue;
-		mean = mean_of(values + first, end - first);
+		for (size_t i = first; i < end; i++)
+			sum += values[i];
+		/* Exactly the value if all are equal, which their sum might round. */
+		mean = values[first] == values[end - 1] ? values[first]
+							: sum / (double)(end - first);
 		moved |= mean != centres->at[c];
 		centres->at[c] = mean;
 	}
 	return moved;
-}
-
-/* Of @p a and @p b the one that is farther from a centre than *most is far. */
-static void
-take_farther(double centre, double a, double b, double *most, double *out)
-{
-	const double value = fabs(b - centre) > fabs(a - centre) ? b : a;
-	const double away = fabs(value - centre);
-
-	if (away > *most) {
-		*most = away;
-		*out = value;
-	}
 }
 
 /* The value that is farthest from its centre, the first of equals. False if every value
@@ -152,11 +131,18 @@ farthest(const double *values, size_t count, const struct centres *centres, doub
 	size_t first = 0, end;
 
 	for (size_t c = 0; c < centres->k; c++, first = end) {
+		double low, high;
+
 		end = run_end(values, count, centres, c, first);
+		if (end == first)
+			continue;
 		/* The ends of a run are farther away than the values between them. */
-		if (end > first)
-			take_farther(centres->at[c], values[first], values[end - 1],
-			    &most, out);
+		low = fabs(values[first] - centres->at[c]);
+		high = fabs(values[end - 1] - centres->at[c]);
+		if (low > most || high > most) {
+			most = high > low ? high : low;
+			*out = high > low ? values[end - 1] : values[first];
+		}
 	}
 	return most > 0;
 }
@@ -186,20 +172,6 @@ begin_again(const double *values, size_t count, struct centres *centres)
 	return true;
 }
 
-static void
-find_centres(const double *values, size_t count, struct centres *centres)
-{
-	/* The middle of each of k equal parts. */
-	for (size_t c = 0; c < centres->k; c++)
-		centres->at[c] = values[(
-		    size_t)(((double)c + 0.5) * (double)count / (double)centres->k)];
-	for (int round = 0; round < MAX_ROUNDS; round++) {
-		const bool moved = move_centres(values, count, centres);
-		if (!begin_again(values, count, centres) && !moved)
-			break;
-	}
-}
-
 /* ---- learning --------------------------------------------------------------------- */
 
 static int
@@ -216,15 +188,6 @@ quantised(double side, uint32_t quantum)
 	const double most = MAX_SIDE / quantum, units = floor(side / quantum + 0.5);
 
 	return (uint32_t)(units < 1 ? 1 : units > most ? most : units) * quantum;
-}
-
-static lc_bucket
-bucket_of(double log_ratio, uint64_t area, uint32_t quantum)
-{
-	const double root = sqrt((double)area), stretch = exp(log_ratio / 2);
-
-	return (lc_bucket){ quantised(root * stretch, quantum),
-		quantised(root / stretch, quantum) };
 }
 
 /* Behind the last of a lesser ratio, unless it is there. Centres ascend, and so do
@@ -272,6 +235,7 @@ lc_status
 lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area, uint32_t quantum,
     lc_bucket *out, size_t *n)
 {
+	const double root = sqrt((double)area);
 	struct centres centres = { .k = k };
 	double *logs;
 
@@ -282,11 +246,27 @@ lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area, uint32_t
 	qsort(ratios, count, sizeof(*ratios), compare_doubles);
 	for (size_t i = 0; i < count; i++)
 		logs[i] = log(ratios[i]);
-	find_centres(logs, count, &centres);
-	free(logs);
-	*n = 0;
+
+	/* The centres begin in the middle of each of k equal parts. */
 	for (size_t c = 0; c < k; c++)
+		centres.at[c] =
+		    logs[(size_t)(((double)c + 0.5) * (double)count / (double)k)];
+	for (int round = 0; round < MAX_ROUNDS; round++) {
+		const bool moved = move_centres(logs, count, &centres);
+
+		if (!begin_again(logs, count, &centres) && !moved)
+			break;
+	}
+	free(logs);
+
+	*n = 0;
+	for (size_t c = 0; c < k; c++) {
+		const double stretch = exp(centres.at[c] / 2);
+		const lc_bucket bucket = { quantised(root * stretch, quantum),
+			quantised(root / stretch, quantum) };
+
 		if (centres.members[c] > 0)
-			add_new(bucket_of(centres.at[c], area, quantum), out, n);
+			add_new(bucket, out, n);
+	}
 	return LC_OK;
 }

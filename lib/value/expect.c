@@ -17,25 +17,14 @@
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-static bool
-is_path(char *path)
-{
-	const char *rest = path;
-	struct lc__step step;
-
-	while (rest != NULL)
-		if (!lc__path_step(&rest, &step) || step.size == 0)
-			return false;
-	return true;
-}
-
-/* The path in front of the last equals sign: names may have others. */
+/* The path is before the last equals sign: names may have others. */
 static lc_status
 parse_path(const char *text, struct lc__expect *out, const char **rest)
 {
-	const char *equals = strrchr(text, '=');
+	const char *equals = strrchr(text, '='), *at;
+	struct lc__step step;
+	bool good = true;
 	char *path;
-	bool good;
 
 	out->path = text;
 	*rest = text;
@@ -46,28 +35,13 @@ parse_path(const char *text, struct lc__expect *out, const char **rest)
 	path = strndup(text, out->path_size);
 	if (path == NULL)
 		return lc__no_memory(NULL);
-	good = is_path(path);
+	for (at = path; good && at != NULL;)
+		good = lc__path_step(&at, &step) && step.size > 0;
 	free(path);
 	if (!good)
 		return lc__error(LC_INVALID, 0,
 		    "no path of a part stands before the equals sign");
 	return LC_OK;
-}
-
-static lc_status
-parse_dtype(const char *name, size_t size, struct lc__expect *out)
-{
-	char copy[DTYPE_ROOM];
-
-	if (size == 1 && *name == '*') {
-		out->any_dtype = true;
-		return LC_OK;
-	}
-	if (size == 0)
-		return lc__error(LC_INVALID, 0, "no dtype, nor * for any");
-	snprintf(copy, sizeof(copy), "%.*s",
-	    (int)(size < sizeof(copy) ? size : sizeof(copy)), name);
-	return lc_dtype_parse(copy, &out->dtype);
 }
 
 static bool
@@ -129,12 +103,22 @@ parse_shape(const char *p, struct lc__expect *out)
 static lc_status
 parse(const char *text, struct lc__expect *out)
 {
-	const char *rest, *bracket;
+	const char *name, *bracket;
+	char copy[DTYPE_ROOM];
+	size_t size;
 
-	return_if_error(parse_path(text, out, &rest));
-	bracket = strchr(rest, '[');
+	return_if_error(parse_path(text, out, &name));
+	bracket = strchr(name, '[');
+	size = strcspn(name, "[");
 	out->any_shape = bracket == NULL;
-	return_if_error(parse_dtype(rest, strcspn(rest, "["), out));
+	out->any_dtype = size == 1 && *name == '*';
+	if (size == 0)
+		return lc__error(LC_INVALID, 0, "no dtype, nor * for any");
+	if (!out->any_dtype) {
+		snprintf(copy, sizeof(copy), "%.*s",
+		    (int)(size < sizeof(copy) ? size : sizeof(copy)), name);
+		return_if_error(lc_dtype_parse(copy, &out->dtype));
+	}
 	return bracket != NULL ? parse_shape(bracket + 1, out) : LC_OK;
 }
 
@@ -171,11 +155,16 @@ add(struct text *text, const char *format, ...)
 	text->used += n > 0 ? (size_t)n : 0;
 }
 
+/* Without the path. */
 static void
-add_shape(const struct lc__expect *expect, struct text *text)
+add_type(const struct lc__expect *expect, struct text *text)
 {
 	const char *comma = "";
 
+	add(text, "%s", expect->any_dtype ? "*" : lc_dtype_name(expect->dtype));
+	if (expect->any_shape)
+		return;
+	add(text, "[");
 	for (uint32_t i = 0; i <= expect->ndim; i++) {
 		if (i == expect->ellipsis) {
 			add(text, "%s...", comma);
@@ -189,17 +178,6 @@ add_shape(const struct lc__expect *expect, struct text *text)
 			add(text, "%s%llu", comma, (unsigned long long)expect->shape[i]);
 		comma = ",";
 	}
-}
-
-/* Without the path. */
-static void
-add_type(const struct lc__expect *expect, struct text *text)
-{
-	add(text, "%s", expect->any_dtype ? "*" : lc_dtype_name(expect->dtype));
-	if (expect->any_shape)
-		return;
-	add(text, "[");
-	add_shape(expect, text);
 	add(text, "]");
 }
 

@@ -123,22 +123,7 @@ find(const unsigned char *p, size_t size, const struct range *range)
 
 /* ---- saying where ----------------------------------------------------------------- */
 
-/* "[3,0,17]" for the position of an element. */
-static void
-describe_position(const lc_tensor *tensor, uint64_t element, char *out, size_t room)
-{
-	uint64_t position[LC_MAX_NDIM];
-	size_t used = 0;
-
-	for (uint32_t i = tensor->ndim; i-- > 0; element /= tensor->shape[i])
-		position[i] = element % tensor->shape[i];
-	for (uint32_t i = 0; i < tensor->ndim; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%llu",
-		    i > 0 ? "," : "", (unsigned long long)position[i]);
-	out[used] = '\0';
-}
-
-/* The element that begins, or whose half begins, at byte @p at. */
+/* The element that begins, or whose half begins, at byte @p at: "-Inf at [3,0,17]". */
 static lc_status
 found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 {
@@ -146,15 +131,20 @@ found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 	    layout->size);
 	const uint64_t sign = (uint64_t)1 << (8 * layout->size - 1);
 	const bool infinite = layout->has_infinity && (bits & ~sign) == layout->infinity;
-	char position[LC_MAX_NDIM * 21 + 1];
+	uint64_t element = at / layout->size / layout->parts, position[LC_MAX_NDIM];
+	char text[LC_MAX_NDIM * 21 + 1] = "";
+	size_t used = 0;
 
-	describe_position(tensor, at / layout->size / layout->parts, position,
-	    sizeof(position));
+	for (uint32_t i = tensor->ndim; i-- > 0; element /= tensor->shape[i])
+		position[i] = element % tensor->shape[i];
+	for (uint32_t i = 0; i < tensor->ndim; i++)
+		used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%llu",
+		    i > 0 ? "," : "", (unsigned long long)position[i]);
 	return lc__error(LC_INVALID, 0, "%s at [%s]",
 	    !infinite         ? "NaN"
 		: bits & sign ? "-Inf"
 			      : "Inf",
-	    position);
+	    text);
 }
 
 lc_status
@@ -175,56 +165,44 @@ lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may)
 
 /* ---- values ----------------------------------------------------------------------- */
 
-static size_t
-position_of(const lc_value *child)
-{
-	const struct lc__group *group = lc__const_group_of(child->parent);
-	size_t i = 0;
-
-	while (group->child[i] != child)
-		i++;
-	return i;
-}
-
 /* The path of a part of @p root, as lc_value_find() takes it. */
 static void
 write_path(const lc_value *root, const lc_value *part, struct lc__buf *out)
 {
+	size_t i = 0;
+
 	if (part == root)
 		return;
 	write_path(root, part->parent, out);
-	if (part->parent->kind == LC_MAP)
+	if (part->parent->kind == LC_MAP) {
 		lc__path_name(out, part->name);
-	else
-		lc__path_index(out, position_of(part));
-}
-
-static lc_status
-found_in(const lc_value *root, const lc_value *part)
-{
-	struct lc__buf path = { 0 };
-	lc_status status;
-
-	write_path(root, part, &path);
-	if (path.failed)
-		status = lc__error_prefix("a part");
-	else
-		status = lc__error_prefix("part '%.200s'", lc__path_text(&path));
-	lc__buf_free(&path);
-	return status;
+		return;
+	}
+	while (lc__const_group_of(part->parent)->child[i] != part)
+		i++;
+	lc__path_index(out, i);
 }
 
 static lc_status
 check_part(const lc_value *root, const lc_value *part, struct lc__finite may)
 {
 	const struct lc__group *group;
+	struct lc__buf path = { 0 };
 
 	if ((part->flags & LC__HAS_TENSOR) == 0)
 		return LC_OK;
 	if (part->kind == LC_TENSOR) {
-		if (lc__finite_tensor(lc__tensor_of(part), may) == LC_OK)
-			return LC_OK;
-		return part == root ? LC_INVALID : found_in(root, part);
+		const lc_status status = lc__finite_tensor(lc__tensor_of(part), may);
+
+		if (status == LC_OK || part == root)
+			return status;
+		write_path(root, part, &path);
+		if (path.failed)
+			lc__error_prefix("a part");
+		else
+			lc__error_prefix("part '%.200s'", lc__path_text(&path));
+		lc__buf_free(&path);
+		return status;
 	}
 	group = lc__const_group_of(part);
 	for (uint32_t i = 0; i < group->count; i++)

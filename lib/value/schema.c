@@ -11,10 +11,20 @@
 #include "value/names.h"
 #include "value/node.h"
 #include "value/path.h"
-#include "value/schema_private.h"
 
-lc_status
-lc__schema_begin(struct lc__schema_build *build, uint32_t nodes, size_t names)
+/* ---- making one -------------------------------------------------------------------- */
+
+/* A schema being made, node by node. */
+struct schema_build {
+	struct lc__schema *schema;
+	uint32_t room;     /* for nodes */
+	char *names;       /* where the next name goes */
+	const char *limit; /* the limit that it is above, or NULL */
+};
+
+/* Room for so many nodes and bytes of names, their terminators included. */
+static lc_status
+begin(struct schema_build *build, uint32_t nodes, size_t names)
 {
 	const size_t size = sizeof(struct lc__schema) +
 	    nodes * sizeof(struct lc__schema_node);
@@ -31,9 +41,10 @@ lc__schema_begin(struct lc__schema_build *build, uint32_t nodes, size_t names)
 	return LC_OK;
 }
 
-struct lc__schema_node *
-lc__schema_add(struct lc__schema_build *build, unsigned kind, unsigned depth,
-    const char *name, size_t name_size)
+/* The next node, with the name copied; NULL above a limit, which it notes. */
+static struct lc__schema_node *
+add_node(struct schema_build *build, unsigned kind, unsigned depth, const char *name,
+    size_t name_size)
 {
 	struct lc__schema *schema = build->schema;
 	struct lc__schema_node *node = &schema->node[schema->nodes];
@@ -59,9 +70,10 @@ lc__schema_add(struct lc__schema_build *build, unsigned kind, unsigned depth,
 	return node;
 }
 
-bool
-lc__schema_count_tensor(struct lc__schema_build *build, struct lc__schema_node *node,
-    lc_dtype dtype, uint32_t ndim)
+/* Count a tensor in; false above a limit, which it notes. */
+static bool
+count_tensor(struct schema_build *build, struct lc__schema_node *node, lc_dtype dtype,
+    uint32_t ndim)
 {
 	struct lc__schema *schema = build->schema;
 
@@ -121,8 +133,9 @@ encode_node(const struct lc__schema_node *node, struct lc__buf *out)
 	}
 }
 
-lc_status
-lc__schema_finish(struct lc__schema_build *build, struct lc__schema **out)
+/* Make bytes and hash of the nodes; frees the schema if that fails. */
+static lc_status
+finish(struct schema_build *build, struct lc__schema **out)
 {
 	struct lc__schema *schema = build->schema;
 	struct lc__buf bytes = { 0 };
@@ -155,7 +168,7 @@ measure(const lc_value *value, size_t *nodes, size_t *names)
 }
 
 static bool
-infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
+infer(struct schema_build *build, const lc_value *value, unsigned depth)
 {
 	const bool plain = lc__is_plain(value);
 	const char *name = value->name;
@@ -164,13 +177,13 @@ infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
 
 	if (depth == 1) /* the value's own parents do not matter */
 		name = NULL;
-	node = lc__schema_add(build, plain ? LC__PLAIN : value->kind, depth, name,
+	node = add_node(build, plain ? LC__PLAIN : value->kind, depth, name,
 	    name != NULL ? strlen(name) : 0);
 	if (node == NULL)
 		return false;
 	if (value->kind == LC_TENSOR) {
 		const lc_tensor *tensor = lc__tensor_of(value);
-		return lc__schema_count_tensor(build, node, tensor->dtype, tensor->ndim);
+		return count_tensor(build, node, tensor->dtype, tensor->ndim);
 	}
 	node->children = (uint32_t)count;
 	for (size_t i = 0; i < count; i++) {
@@ -184,7 +197,7 @@ infer(struct lc__schema_build *build, const lc_value *value, unsigned depth)
 lc_status
 lc__schema_infer(const lc_value *value, struct lc__schema **out)
 {
-	struct lc__schema_build build;
+	struct schema_build build;
 	size_t nodes = 0, names = 0;
 
 	return_if_error(lc_value_check(value));
@@ -194,9 +207,9 @@ lc__schema_infer(const lc_value *value, struct lc__schema **out)
 	if (names > LC__MAX_NAMES)
 		return lc__error(LC_INVALID, 0, "value: %zu bytes of names are too many",
 		    names);
-	return_if_error(lc__schema_begin(&build, (uint32_t)nodes, names));
+	return_if_error(begin(&build, (uint32_t)nodes, names));
 	if (infer(&build, value, 1))
-		return lc__schema_finish(&build, out);
+		return finish(&build, out);
 	lc__schema_free(build.schema);
 	return lc__error(LC_INVALID, 0, "value: too many %s", build.limit);
 }
@@ -204,12 +217,11 @@ lc__schema_infer(const lc_value *value, struct lc__schema **out)
 lc_status
 lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim, struct lc__schema **out)
 {
-	struct lc__schema_build build;
+	struct schema_build build;
 
-	return_if_error(lc__schema_begin(&build, 1, 0));
-	lc__schema_count_tensor(&build, lc__schema_add(&build, LC_TENSOR, 1, NULL, 0),
-	    dtype, ndim);
-	return lc__schema_finish(&build, out);
+	return_if_error(begin(&build, 1, 0));
+	count_tensor(&build, add_node(&build, LC_TENSOR, 1, NULL, 0), dtype, ndim);
+	return finish(&build, out);
 }
 
 void
@@ -230,40 +242,32 @@ lc__schema_equal(const struct lc__schema *a, const struct lc__schema *b)
 
 /* ---- finding nodes, comparing schemas ------------------------------------------ */
 
-/* The child that a step leads to, or 0, which is never a child's position. */
-static uint32_t
-child_of_step(const struct lc__schema *schema, uint32_t at, const struct lc__step *step)
-{
-	const struct lc__schema_node *node = schema->node;
-	const bool map = node[at].kind == LC_MAP;
-	size_t position = 0, n = 0;
-
-	if (!map && !lc__step_position(step, &position))
-		return 0;
-	for (uint32_t i = at + 1; i < node[at].end; i = node[i].end, n++) {
-		if (map ? lc__step_is(step, node[i].name) : n == position)
-			return i;
-	}
-	return 0;
-}
-
 bool
-lc__schema_walk(const struct lc__schema *schema, const char *path, uint32_t *node,
+lc__schema_walk(const struct lc__schema *schema, const char *path, uint32_t *out,
     const char **rest)
 {
+	const struct lc__schema_node *node = schema->node;
 	struct lc__step step;
 	uint32_t at = 0;
 
 	if (path != NULL && *path == '\0')
 		path = NULL;
-	while (path != NULL && schema->node[at].kind != LC__PLAIN) {
-		if (!lc__path_step(&path, &step))
+	while (path != NULL && node[at].kind != LC__PLAIN) {
+		const bool map = node[at].kind == LC_MAP;
+		const uint32_t end = node[at].end;
+		size_t position = 0, n = 0;
+
+		if (!lc__path_step(&path, &step) ||
+		    (!map && !lc__step_position(&step, &position)))
 			return false;
-		at = child_of_step(schema, at, &step);
-		if (at == 0)
+		/* The child that the step leads to. */
+		for (at++; at < end; at = node[at].end, n++)
+			if (map ? lc__step_is(&step, node[at].name) : n == position)
+				break;
+		if (at == end)
 			return false;
 	}
-	*node = at;
+	*out = at;
 	*rest = path;
 	return true;
 }
@@ -326,44 +330,210 @@ find_name(const struct lc__schema *schema, uint32_t map, const struct lc__names 
 	return 0;
 }
 
-static bool alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b,
-    uint32_t j);
-
-static bool
-maps_alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32_t j)
-{
-	struct lc__names names;
-	bool same = true;
-
-	index_names(b, j, &names);
-	for (uint32_t x = i + 1; x < a->node[i].end && same; x = a->node[x].end) {
-		const uint32_t y = find_name(b, j, &names, a->node[x].name);
-		same = y > 0 && alike(a, x, b, y);
-	}
-	free(names.slot);
-	return same;
-}
-
 static bool
 alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32_t j)
 {
 	const struct lc__schema_node *m = &a->node[i], *n = &b->node[j];
+	struct lc__names names = { NULL };
+	bool same = true;
 	uint32_t y = j + 1;
 
 	if (m->kind != n->kind || m->dtype != n->dtype || m->ndim != n->ndim ||
 	    m->children != n->children || m->end - i != n->end - j)
 		return false;
 	if (m->kind == LC_MAP)
-		return maps_alike(a, i, b, j);
-	for (uint32_t x = i + 1; x < m->end; x = a->node[x].end, y = b->node[y].end) {
-		if (!alike(a, x, b, y))
-			return false;
+		index_names(b, j, &names);
+	for (uint32_t x = i + 1; same && x < m->end; x = a->node[x].end) {
+		if (m->kind == LC_MAP)
+			y = find_name(b, j, &names, a->node[x].name);
+		same = y > 0 && alike(a, x, b, y);
+		y = b->node[y].end;
 	}
-	return true;
+	free(names.slot);
+	return same;
 }
 
 bool
 lc__schema_alike(const struct lc__schema *a, const struct lc__schema *b)
 {
 	return lc__schema_equal(a, b) || alike(a, 0, b, 0);
+}
+
+/* ---- from the table schema: bytes that nobody vouches for --------------------------- */
+
+/* {"map": []} is the shortest node. */
+#define SHORTEST_NODE 6
+
+struct decoder {
+	struct lc__tokens in;
+	struct schema_build build;
+};
+
+static lc_status
+corrupt(void)
+{
+	return lc__error(LC_CORRUPT, 0, "no known structure");
+}
+
+static bool
+text_is(const struct lc__mpack_token *token, const char *text)
+{
+	return token->kind == LC__TOKEN_STR && token->size == strlen(text) &&
+	    memcmp(token->bytes, text, token->size) == 0;
+}
+
+static bool
+expect_text(struct lc__tokens *in, const char *text)
+{
+	struct lc__mpack_token token;
+
+	return lc__token_next(in, &token) && text_is(&token, text);
+}
+
+static bool
+decode_tensor(struct decoder *d, struct lc__schema_node *node)
+{
+	struct lc__mpack_token token;
+	char name[16];
+	lc_dtype dtype;
+
+	if (!lc__token_expect(&d->in, LC__TOKEN_MAP, &token) || token.size != 2 ||
+	    !expect_text(&d->in, "dtype") ||
+	    !lc__token_expect(&d->in, LC__TOKEN_STR, &token) ||
+	    token.size >= sizeof(name))
+		return false;
+	memcpy(name, token.bytes, token.size);
+	name[token.size] = '\0';
+	return lc_dtype_parse(name, &dtype) == LC_OK && expect_text(&d->in, "ndim") &&
+	    lc__token_expect(&d->in, LC__TOKEN_UINT, &token) &&
+	    token.number <= LC_MAX_NDIM &&
+	    count_tensor(&d->build, node, dtype, (uint32_t)token.number);
+}
+
+/* Are the names of a map different? Those of a big one are put into an index. */
+static lc_status
+check_names(const struct lc__schema *schema, uint32_t map)
+{
+	const struct lc__schema_node *node = schema->node;
+	const size_t room = lc__names_room(node[map].children);
+	struct lc__name_slot *slot;
+	struct lc__names names;
+	bool differ = true;
+
+	if (node[map].children <= LC__NAMES_FEW) {
+		for (uint32_t a = map + 1; a < node[map].end; a = node[a].end)
+			for (uint32_t b = map + 1; b < a; b = node[b].end)
+				if (strcmp(node[a].name, node[b].name) == 0)
+					return corrupt();
+		return LC_OK;
+	}
+	slot = malloc(room * sizeof(*slot));
+	if (slot == NULL)
+		return lc__no_memory(NULL);
+	lc__names_init(&names, slot, room);
+	for (uint32_t i = map + 1; i < node[map].end && differ; i = node[i].end) {
+		differ = lc__names_find(&names, node[i].name, strlen(node[i].name),
+			     name_at, schema) == LC__NO_NAME;
+		lc__names_add(&names, node[i].name, i);
+	}
+	free(slot);
+	return differ ? LC_OK : corrupt();
+}
+
+static lc_status decode_node(struct decoder *d, unsigned depth,
+    const struct lc__mpack_token *name);
+
+static lc_status
+decode_children(struct decoder *d, uint32_t at)
+{
+	struct lc__schema *const schema = d->build.schema;
+	struct lc__schema_node *const node = &schema->node[at];
+	const bool map = node->kind == LC_MAP;
+	struct lc__mpack_token members, pair, name;
+
+	if (!lc__token_expect(&d->in, LC__TOKEN_ARRAY, &members))
+		return corrupt();
+	node->children = members.size;
+	for (uint32_t i = 0; i < members.size; i++) {
+		/* A map's child is an array of two, its name first. */
+		if (map &&
+		    (!lc__token_expect(&d->in, LC__TOKEN_ARRAY, &pair) ||
+			pair.size != 2 ||
+			!lc__token_expect(&d->in, LC__TOKEN_STR, &name) ||
+			name.size == 0 || memchr(name.bytes, '\0', name.size) != NULL))
+			return corrupt();
+		return_if_error(decode_node(d, node->depth + 1u, map ? &name : NULL));
+	}
+	node->end = schema->nodes;
+	if (map)
+		return check_names(schema, at);
+	/* Without a tensor it would be a leaf. */
+	return schema->tensors > node->first_tensor ? LC_OK : corrupt();
+}
+
+static lc_status
+decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *name)
+{
+	static const struct {
+		const char *key;
+		unsigned kind;
+	} kinds[] = {
+		{ "tensor", LC_TENSOR },
+		{ "plain", LC__PLAIN },
+		{ "map", LC_MAP },
+		{ "list", LC_LIST },
+		{ "tuple", LC_TUPLE },
+	};
+	const uint32_t at = d->build.schema->nodes;
+	struct lc__schema_node *node;
+	struct lc__mpack_token token, key;
+	size_t i = 0;
+
+	if (depth > LC_MAX_DEPTH || !lc__token_expect(&d->in, LC__TOKEN_MAP, &token) ||
+	    token.size != 1 || !lc__token_next(&d->in, &key))
+		return corrupt();
+	while (i < sizeof(kinds) / sizeof(kinds[0]) && !text_is(&key, kinds[i].key))
+		i++;
+	if (i == sizeof(kinds) / sizeof(kinds[0]))
+		return corrupt();
+	node = add_node(&d->build, kinds[i].kind, depth,
+	    name != NULL ? name->bytes : NULL, name != NULL ? name->size : 0);
+	if (node == NULL)
+		return corrupt();
+	if (node->kind == LC_TENSOR)
+		return decode_tensor(d, node) ? LC_OK : corrupt();
+	if (node->kind == LC__PLAIN)
+		return lc__token_expect(&d->in, LC__TOKEN_NIL, &token) ? LC_OK
+								       : corrupt();
+	return decode_children(d, at);
+}
+
+lc_status
+lc__schema_decode(const void *bytes, size_t size, struct lc__schema **out)
+{
+	const size_t nodes = size / SHORTEST_NODE + 1;
+	struct lc__schema *schema;
+	struct decoder d;
+	lc_status status;
+
+	return_if_error(begin(&d.build,
+	    nodes < LC__MAX_NODES ? (uint32_t)nodes : LC__MAX_NODES, size));
+	d.in.at = bytes;
+	d.in.end = d.in.at + size;
+	status = decode_node(&d, 1, NULL);
+	if (status == LC_OK && d.in.at != d.in.end)
+		status = corrupt();
+	if (status != LC_OK) {
+		lc__schema_free(d.build.schema);
+		return status;
+	}
+	return_if_error(finish(&d.build, &schema));
+	/* The very same bytes must follow from what was read, so that equal structures have
+	 * equal bytes. */
+	if (schema->size != size || memcmp(schema->bytes, bytes, size) != 0) {
+		lc__schema_free(schema);
+		return corrupt();
+	}
+	*out = schema;
+	return LC_OK;
 }

@@ -83,36 +83,28 @@ lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room)
 	return out;
 }
 
-/* A number of a shape; *at moves past it. */
-static bool
-parse_dim(const char **at, const char *end, uint64_t *out)
-{
-	const char *p = *at;
-
-	*out = 0;
-	for (; p < end && *p >= '0' && *p <= '9'; p++)
-		if (!lc__mul64(*out, 10, out) ||
-		    !lc__add64(*out, (uint64_t)(*p - '0'), out))
-			return false;
-	if (p == *at)
-		return false;
-	*at = p;
-	return true;
-}
-
 /* "3,4" */
 static bool
 parse_dims(const char *at, const char *end, uint32_t *ndim, uint64_t *shape)
 {
-	for (*ndim = 0; at < end; at++) {
-		if (*ndim == LC_MAX_NDIM || !parse_dim(&at, end, &shape[(*ndim)++]))
+	*ndim = 0;
+	if (at == end)
+		return true;
+	for (;; at++) {
+		const char *first = at;
+		uint64_t *size = &shape[*ndim];
+
+		if ((*ndim)++ == LC_MAX_NDIM)
 			return false;
-		if (at == end)
-			return true;
-		if (*at != ',' || at + 1 == end)
+		for (*size = 0; at < end && *at >= '0' && *at <= '9'; at++)
+			if (!lc__mul64(*size, 10, size) ||
+			    !lc__add64(*size, (uint64_t)(*at - '0'), size))
+				return false;
+		if (at == first)
 			return false;
+		if (at == end || *at != ',')
+			return at == end;
 	}
-	return true;
 }
 
 lc_status

@@ -314,19 +314,6 @@ tell_ancestors(lc_value *value)
 	}
 }
 
-static void
-mark(lc_value *value, enum lc__flaw flaw, const char *name)
-{
-	if (value->own_flaw == LC__SOUND) {
-		value->own_flaw = (uint8_t)flaw;
-		if (flaw == LC__FLAW_TWICE && name != NULL)
-			lc__group_of(value)->bad_name = strdup(name);
-	}
-	if (value->flaw == LC__SOUND)
-		value->flaw = (uint8_t)flaw;
-	tell_ancestors(value);
-}
-
 /* Freeing a child that the parent is part of would free the parent: this comes before
  * any other reason to refuse it. */
 static enum lc__flaw
@@ -406,11 +393,18 @@ add(struct lc__group *group, const char *name, lc_value *child)
 	return true;
 }
 
-/* Mark the parent, and free the child unless it belongs to another tree. */
+/* Note the flaw, and free the child unless it belongs to another tree. */
 static lc_value *
 refuse(lc_value *parent, enum lc__flaw flaw, const char *name, lc_value *child)
 {
-	mark(parent, flaw, name);
+	if (parent->own_flaw == LC__SOUND) {
+		parent->own_flaw = (uint8_t)flaw;
+		if (flaw == LC__FLAW_TWICE && name != NULL)
+			lc__group_of(parent)->bad_name = strdup(name);
+	}
+	if (parent->flaw == LC__SOUND)
+		parent->flaw = (uint8_t)flaw;
+	tell_ancestors(parent);
 	if (flaw != LC__FLAW_TAKEN && flaw != LC__FLAW_CYCLE)
 		lc_value_free(child);
 	return NULL;

@@ -34,31 +34,30 @@ lc_value_name(const lc_value *map, size_t i)
 	return child != NULL ? child->name : NULL;
 }
 
-static const lc_value *
-child_of_step(const lc_value *value, const struct lc__step *step)
-{
-	size_t i;
-
-	if (value->kind != LC_MAP)
-		return lc__step_position(step, &i) ? lc_value_at(value, i) : NULL;
-	if (!step->escaped)
-		return lc__group_find(lc__const_group_of(value), step->at, step->size);
-	for (i = 0; i < lc_value_count(value); i++) {
-		if (lc__step_is(step, lc_value_name(value, i)))
-			return lc_value_at(value, i);
-	}
-	return NULL;
-}
-
 const lc_value *
 lc_value_find(const lc_value *value, const char *path)
 {
 	struct lc__step step;
+	size_t i;
 
 	if (path != NULL && *path == '\0')
 		path = NULL;
-	while (value != NULL && path != NULL)
-		value = lc__path_step(&path, &step) ? child_of_step(value, &step) : NULL;
+	while (value != NULL && path != NULL) {
+		if (!lc__path_step(&path, &step))
+			return NULL;
+		if (value->kind != LC_MAP) {
+			value = lc__step_position(&step, &i) ? lc_value_at(value, i)
+							     : NULL;
+		} else if (!step.escaped) {
+			value = lc__group_find(lc__const_group_of(value), step.at,
+			    step.size);
+		} else {
+			for (i = 0; i < lc_value_count(value); i++)
+				if (lc__step_is(&step, lc_value_name(value, i)))
+					break;
+			value = lc_value_at(value, i);
+		}
+	}
 	return value;
 }
 

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/mpack.h"
-#include "value/arena.h"
 #include "value/node.h"
 
 /* ---- taking a value apart ----------------------------------------------------- */
@@ -74,18 +74,96 @@ lc__value_leaves(const lc_value *value, const lc_tensor **tensors, struct lc__bu
 	return LC_OK;
 }
 
-/* ---- putting it together again ------------------------------------------------ */
+/* ---- trees in one allocation, an arena ------------------------------------------- */
 
-/* ---- what the nodes take -------------------------------------------------- */
+/* Where the next node goes. */
+struct arena {
+	unsigned char *at;
+	bool started; /* the root has been placed */
+};
+
+static size_t
+struct_size(lc_kind kind)
+{
+	switch (kind) {
+	case LC_TENSOR: return sizeof(struct lc__tensor_node);
+	case LC_MAP:
+	case LC_LIST:
+	case LC_TUPLE: return sizeof(struct lc__group);
+	default: return sizeof(lc_value);
+	}
+}
+
+static size_t
+index_room(lc_kind kind, size_t count)
+{
+	return kind == LC_MAP && count > LC__NAMES_FEW ? lc__names_room(count) : 0;
+}
+
+/* Of a tensor, a leaf, or a group of so many children. All parts are multiples of 8
+ * bytes. */
+static size_t
+node_size(lc_kind kind, size_t count)
+{
+	return struct_size(kind) + count * sizeof(lc_value *) +
+	    index_room(kind, count) * sizeof(struct lc__name_slot);
+}
+
+/* Of a string, bytes or a name. */
+static size_t
+text_size(size_t size)
+{
+	return (size + 1 + 7) & ~(size_t)7;
+}
+
+static void *
+take(struct arena *arena, size_t size)
+{
+	void *place = arena->at;
+
+	arena->at += size;
+	return place;
+}
+
+/* Place a node that has no children yet. The first is the root. */
+static lc_value *
+place_node(struct arena *arena, lc_kind kind, size_t count)
+{
+	const size_t size = struct_size(kind);
+	const size_t room = index_room(kind, count);
+	lc_value *node = take(arena, size);
+	struct lc__group *group = lc__group_of(node);
+
+	memset(node, 0, size);
+	node->kind = (uint8_t)kind;
+	node->height = 1;
+	node->flags = arena->started ? LC__IN_ARENA : LC__ARENA_ROOT;
+	arena->started = true;
+	if (count > 0) {
+		group->child = take(arena, count * sizeof(*group->child));
+		group->room = (uint32_t)count;
+	}
+	if (room > 0)
+		lc__names_init(&group->names,
+		    take(arena, room * sizeof(struct lc__name_slot)), room);
+	return node;
+}
+
+/* Place a copy of a text, with a NUL after it. */
+static const char *
+place_text(struct arena *arena, const void *text, size_t size)
+{
+	char *place = take(arena, text_size(size));
+
+	if (size > 0)
+		memcpy(place, text, size);
+	place[size] = '\0';
+	return place;
+}
+
+/* ---- putting a value together again: what the nodes take ------------------------- */
 
 static bool measure_object(struct lc__tokens *in, unsigned depth, size_t *size);
-
-static bool
-good_name(const struct lc__mpack_token *token)
-{
-	return token->kind == LC__TOKEN_STR && token->size > 0 &&
-	    memchr(token->bytes, '\0', token->size) == NULL;
-}
 
 static bool
 measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_kind kind,
@@ -93,12 +171,13 @@ measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_k
 {
 	struct lc__mpack_token name;
 
-	*size += lc__arena_node_size(kind, group->size);
+	*size += node_size(kind, group->size);
 	for (uint32_t i = 0; i < group->size; i++) {
 		if (kind == LC_MAP) {
-			if (!lc__token_next(in, &name) || !good_name(&name))
+			if (!lc__token_expect(in, LC__TOKEN_STR, &name) ||
+			    name.size == 0 || memchr(name.bytes, '\0', name.size) != NULL)
 				return false;
-			*size += lc__arena_text_size(name.size);
+			*size += text_size(name.size);
 		}
 		if (!measure_object(in, depth + 1, size))
 			return false;
@@ -117,43 +196,26 @@ open_tuple(const struct lc__mpack_token *ext, struct lc__tokens *in,
 }
 
 static bool
-measure_tuple(const struct lc__mpack_token *ext, unsigned depth, size_t *size)
-{
-	struct lc__tokens in;
-	struct lc__mpack_token array;
-
-	return open_tuple(ext, &in, &array) &&
-	    measure_members(&in, &array, LC_TUPLE, depth, size) && in.at == in.end;
-}
-
-static bool
 measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 {
-	struct lc__mpack_token token;
+	struct lc__mpack_token token, array;
+	struct lc__tokens tuple;
 
 	if (depth > LC_MAX_DEPTH || !lc__token_next(in, &token))
 		return false;
 	switch (token.kind) {
 	case LC__TOKEN_ARRAY: return measure_members(in, &token, LC_LIST, depth, size);
 	case LC__TOKEN_MAP: return measure_members(in, &token, LC_MAP, depth, size);
-	case LC__TOKEN_EXT: return measure_tuple(&token, depth, size);
+	case LC__TOKEN_EXT:
+		return open_tuple(&token, &tuple, &array) &&
+		    measure_members(&tuple, &array, LC_TUPLE, depth, size) &&
+		    tuple.at == tuple.end;
 	case LC__TOKEN_STR:
-	case LC__TOKEN_BIN: *size += lc__arena_text_size(token.size); break;
+	case LC__TOKEN_BIN: *size += text_size(token.size); break;
 	default: break;
 	}
-	*size += lc__arena_node_size(LC_NIL, 0);
+	*size += node_size(LC_NIL, 0);
 	return true;
-}
-
-/* A map is not a leaf: its names are in the schema. */
-static bool
-measure_leaf(struct lc__tokens *in, unsigned depth, size_t *size)
-{
-	struct lc__tokens first = *in;
-	struct lc__mpack_token token;
-
-	return lc__token_next(&first, &token) && token.kind != LC__TOKEN_MAP &&
-	    measure_object(in, depth, size);
 }
 
 /* Check all leaves of plain data; @p own becomes where those of the part start. */
@@ -166,46 +228,39 @@ measure_plain(const struct lc__schema *schema, uint32_t part, struct lc__tokens 
 
 	*own = in;
 	for (uint32_t i = 0; i < schema->nodes && schema->plains > 0; i++) {
+		struct lc__tokens first = in;
+		struct lc__mpack_token token;
+
 		if (i == part)
 			*own = in;
-		if (schema->node[i].kind == LC__PLAIN &&
-		    !measure_leaf(&in, schema->node[i].depth,
+		if (schema->node[i].kind != LC__PLAIN)
+			continue;
+		/* A map is not a leaf: its names are in the schema. */
+		if (!lc__token_next(&first, &token) || token.kind == LC__TOKEN_MAP ||
+		    !measure_object(&in, schema->node[i].depth,
 			i >= part && i < end ? size : &ignored))
 			return false;
 	}
 	return in.at == in.end;
 }
 
-static size_t
-measure_structure(const struct lc__schema *schema, uint32_t part)
-{
-	size_t size = 0;
-
-	for (uint32_t i = part; i < schema->node[part].end; i++) {
-		const struct lc__schema_node *node = &schema->node[i];
-		if (node->kind != LC__PLAIN)
-			size += lc__arena_node_size((lc_kind)node->kind, node->children);
-	}
-	return size;
-}
-
-/* ---- the nodes ------------------------------------------------------------ */
+/* ---- putting a value together again: the nodes ----------------------------------- */
 
 struct restorer {
 	const struct lc__schema *schema;
 	const lc_tensor *tensors; /* the next one */
 	struct lc__tokens plain;  /* what has not been restored yet */
-	struct lc__arena arena;
+	struct arena arena;
 };
 
-static lc_value *restore_object(struct lc__arena *arena, struct lc__tokens *in);
+static lc_value *restore_object(struct arena *arena, struct lc__tokens *in);
 
 /* NULL if a name is there twice. */
 static lc_value *
-restore_members(struct lc__arena *arena, struct lc__tokens *in,
+restore_members(struct arena *arena, struct lc__tokens *in,
     const struct lc__mpack_token *array, lc_kind kind)
 {
-	lc_value *value = lc__arena_node(arena, kind, array->size);
+	lc_value *value = place_node(arena, kind, array->size);
 	struct lc__group *group = lc__group_of(value);
 	const char *name = NULL;
 	struct lc__mpack_token token;
@@ -216,7 +271,7 @@ restore_members(struct lc__arena *arena, struct lc__tokens *in,
 			lc__token_next(in, &token);
 			if (lc__group_find(group, token.bytes, token.size) != NULL)
 				return NULL;
-			name = lc__arena_text(arena, token.bytes, token.size);
+			name = place_text(arena, token.bytes, token.size);
 		}
 		child = restore_object(arena, in);
 		if (child == NULL)
@@ -227,30 +282,9 @@ restore_members(struct lc__arena *arena, struct lc__tokens *in,
 }
 
 static lc_value *
-restore_tuple(struct lc__arena *arena, const struct lc__mpack_token *ext)
+restore_bits(struct arena *arena, lc_kind kind, const struct lc__mpack_token *token)
 {
-	struct lc__tokens in;
-	struct lc__mpack_token array;
-
-	open_tuple(ext, &in, &array);
-	return restore_members(arena, &in, &array, LC_TUPLE);
-}
-
-static lc_value *
-restore_text(struct lc__arena *arena, const struct lc__mpack_token *token)
-{
-	lc_value *value = lc__arena_node(arena,
-	    token->kind == LC__TOKEN_STR ? LC_STRING : LC_BYTES, 0);
-
-	value->of.text.size = token->size;
-	value->of.text.bytes = lc__arena_text(arena, token->bytes, token->size);
-	return value;
-}
-
-static lc_value *
-restore_bits(struct lc__arena *arena, lc_kind kind, const struct lc__mpack_token *token)
-{
-	lc_value *value = lc__arena_node(arena, kind, 0);
+	lc_value *value = place_node(arena, kind, 0);
 
 	value->of.bits = token->number;
 	if (token->kind == LC__TOKEN_NEGATIVE)
@@ -260,32 +294,31 @@ restore_bits(struct lc__arena *arena, lc_kind kind, const struct lc__mpack_token
 
 /* What measure_object() has found good but for names that are there twice. */
 static lc_value *
-restore_object(struct lc__arena *arena, struct lc__tokens *in)
+restore_object(struct arena *arena, struct lc__tokens *in)
 {
-	struct lc__mpack_token token;
+	struct lc__mpack_token token, array;
+	struct lc__tokens tuple;
+	lc_value *value;
 
 	lc__token_next(in, &token);
 	switch (token.kind) {
-	case LC__TOKEN_NIL: return lc__arena_node(arena, LC_NIL, 0);
+	case LC__TOKEN_NIL: return place_node(arena, LC_NIL, 0);
 	case LC__TOKEN_BOOLEAN: return restore_bits(arena, LC_BOOLEAN, &token);
 	case LC__TOKEN_FLOAT: return restore_bits(arena, LC_FLOAT, &token);
 	case LC__TOKEN_STR:
-	case LC__TOKEN_BIN: return restore_text(arena, &token);
+	case LC__TOKEN_BIN:
+		value = place_node(arena,
+		    token.kind == LC__TOKEN_STR ? LC_STRING : LC_BYTES, 0);
+		value->of.text.size = token.size;
+		value->of.text.bytes = place_text(arena, token.bytes, token.size);
+		return value;
 	case LC__TOKEN_ARRAY: return restore_members(arena, in, &token, LC_LIST);
 	case LC__TOKEN_MAP: return restore_members(arena, in, &token, LC_MAP);
-	case LC__TOKEN_EXT: return restore_tuple(arena, &token);
+	case LC__TOKEN_EXT:
+		open_tuple(&token, &tuple, &array);
+		return restore_members(arena, &tuple, &array, LC_TUPLE);
 	default: return restore_bits(arena, LC_INTEGER, &token);
 	}
-}
-
-static lc_value *
-restore_tensor(struct restorer *r)
-{
-	lc_value *value = lc__arena_node(&r->arena, LC_TENSOR, 0);
-
-	((struct lc__tensor_node *)value)->tensor = *r->tensors++;
-	value->flags |= LC__HAS_TENSOR;
-	return value;
 }
 
 static lc_value *
@@ -294,11 +327,14 @@ restore_node(struct restorer *r, uint32_t at)
 	const struct lc__schema_node *node = &r->schema->node[at];
 	lc_value *value, *child;
 
-	if (node->kind == LC_TENSOR)
-		return restore_tensor(r);
 	if (node->kind == LC__PLAIN)
 		return restore_object(&r->arena, &r->plain);
-	value = lc__arena_node(&r->arena, (lc_kind)node->kind, node->children);
+	value = place_node(&r->arena, (lc_kind)node->kind, node->children);
+	if (node->kind == LC_TENSOR) {
+		((struct lc__tensor_node *)value)->tensor = *r->tensors++;
+		value->flags |= LC__HAS_TENSOR;
+		return value;
+	}
 	for (uint32_t i = at + 1; i < node->end; i = r->schema->node[i].end) {
 		child = restore_node(r, i);
 		if (child == NULL)
@@ -314,9 +350,13 @@ lc__value_restore(const struct lc__schema *schema, uint32_t node,
 {
 	struct restorer r = { .schema = schema, .tensors = tensors };
 	struct lc__tokens in = { plain, NULL };
-	size_t size = measure_structure(schema, node);
+	size_t size = 0;
 	void *memory;
 
+	for (uint32_t i = node; i < schema->node[node].end; i++)
+		if (schema->node[i].kind != LC__PLAIN)
+			size += node_size((lc_kind)schema->node[i].kind,
+			    schema->node[i].children);
 	in.end = plain_size > 0 ? in.at + plain_size : in.at;
 	if (!measure_plain(schema, node, in, &r.plain, &size))
 		return lc__error(LC_CORRUPT, 0, "malformed plain data");
@@ -330,4 +370,91 @@ lc__value_restore(const struct lc__schema *schema, uint32_t node,
 	}
 	*out = memory;
 	return LC_OK;
+}
+
+/* ---- copies of whole trees, tensors' data included ------------------------------ */
+
+/* What a copy takes: nodes, then the data of tensors. */
+struct sizes {
+	size_t nodes;
+	uint64_t data; /* each tensor at a multiple of 64 */
+	bool overflow;
+};
+
+static void
+measure(const lc_value *value, struct sizes *sizes)
+{
+	const lc_kind kind = (lc_kind)value->kind;
+	const size_t count = lc_value_count(value);
+
+	sizes->nodes += node_size(kind, count);
+	if (kind == LC_TENSOR &&
+	    !lc__add64(sizes->data, lc__round_up(lc__tensor_of(value)->nbytes, 64),
+		&sizes->data))
+		sizes->overflow = true;
+	if (kind == LC_STRING || kind == LC_BYTES)
+		sizes->nodes += text_size(value->of.text.size);
+	for (size_t i = 0; i < count; i++) {
+		if (kind == LC_MAP)
+			sizes->nodes += text_size(strlen(lc_value_name(value, i)));
+		measure(lc_value_at(value, i), sizes);
+	}
+}
+
+static lc_value *
+copy(struct arena *arena, const lc_value *value, unsigned char **data)
+{
+	const lc_kind kind = (lc_kind)value->kind;
+	const size_t count = lc_value_count(value);
+	lc_value *out = place_node(arena, kind, count);
+
+	out->flags |= value->flags & (LC__HAS_TENSOR | LC__NEGATIVE);
+	out->flaw = value->flaw;
+	out->own_flaw = value->own_flaw;
+	if (kind == LC_TENSOR) {
+		const lc_tensor *from = lc__tensor_of(value);
+		lc_tensor *to = &((struct lc__tensor_node *)out)->tensor;
+
+		*to = *from;
+		to->data = from->nbytes > 0 ? *data : NULL;
+		if (from->nbytes > 0)
+			memcpy(*data, from->data, from->nbytes);
+		*data += lc__round_up(from->nbytes, 64);
+	} else if (kind == LC_STRING || kind == LC_BYTES) {
+		out->of.text.size = value->of.text.size;
+		out->of.text.bytes = place_text(arena, value->of.text.bytes,
+		    value->of.text.size);
+	} else {
+		out->of = value->of;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const lc_value *from = lc_value_at(value, i);
+		const char *name = kind == LC_MAP
+		    ? place_text(arena, from->name, strlen(from->name))
+		    : NULL;
+
+		lc__group_link(lc__group_of(out), copy(arena, from, data), name);
+	}
+	return out;
+}
+
+lc_value *
+lc_value_copy(const lc_value *value)
+{
+	struct sizes sizes = { 0 };
+	struct arena arena = { 0 };
+	unsigned char *data;
+	uint64_t size;
+
+	if (value == NULL)
+		return NULL;
+	measure(value, &sizes);
+	size = lc__round_up(sizes.nodes, 64);
+	if (sizes.overflow || !lc__add64(size, sizes.data, &size) || size > PTRDIFF_MAX)
+		return NULL;
+	arena.at = aligned_alloc(64, size);
+	if (arena.at == NULL)
+		return NULL;
+	data = arena.at + lc__round_up(sizes.nodes, 64);
+	return copy(&arena, value, &data);
 }
