@@ -34,22 +34,6 @@ lc__blocks_bound(size_t size)
 	return size > SIZE_MAX - more ? 0 : size + more;
 }
 
-/* LZ4 of one block; what it returns is 0 or at most BLOCK_BOUND. */
-static size_t
-compress_block(const unsigned char *in, size_t size, int level, void *hc,
-    unsigned char *out)
-{
-	int coded;
-
-	if (level > 0)
-		coded = LZ4_compress_HC_extStateHC(hc, (const char *)in, (char *)out,
-		    (int)size, BLOCK_BOUND, level);
-	else
-		coded = LZ4_compress_fast((const char *)in, (char *)out, (int)size,
-		    BLOCK_BOUND, level < 0 ? -level : 1);
-	return (size_t)coded;
-}
-
 lc_status
 lc__blocks_encode(const void *in, size_t size, unsigned width, int level,
     unsigned char *out, size_t *used)
@@ -70,7 +54,14 @@ lc__blocks_encode(const void *in, size_t size, unsigned width, int level,
 			lc__shuffle(raw, here, width, shuffled);
 			block = shuffled;
 		}
-		coded = compress_block(block, here, level, hc, next);
+		/* What LZ4 returns is 0 or at most BLOCK_BOUND. */
+		if (level > 0)
+			coded = (size_t)LZ4_compress_HC_extStateHC(hc,
+			    (const char *)block, (char *)next, (int)here, BLOCK_BOUND,
+			    level);
+		else
+			coded = (size_t)LZ4_compress_fast((const char *)block,
+			    (char *)next, (int)here, BLOCK_BOUND, level < 0 ? -level : 1);
 		if (coded == 0 || coded >= here) {
 			coded = here;
 			memcpy(next, block, here);

@@ -339,33 +339,26 @@ encode_with(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *
 	return LC_OK;
 }
 
-/* What fits the sample may still not fit the whole: then the next best. */
-static lc_status
-encode_auto(int level, const lc_tensor *tensor, struct lc__buf *out, lc_codec *used)
+lc_status
+lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *out,
+    lc_codec *used)
 {
 	unsigned without = 0;
-	lc_codec codec;
 
+	out->size = 0;
+	out->failed = false;
+	*used = LC_CODEC_NONE;
+	if (tensor->nbytes == 0)
+		return LC_OK;
+	if (codec != LC_CODEC_AUTO)
+		return encode_with(codec, level, tensor, out, used);
+	/* What fits the sample may still not fit the whole: then the next best. */
 	do {
 		return_if_error(choose(tensor, level, without, out, &codec));
 		return_if_error(encode_with(codec, level, tensor, out, used));
 		without |= 1u << codec;
 	} while (*used != codec);
 	return LC_OK;
-}
-
-lc_status
-lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *out,
-    lc_codec *used)
-{
-	out->size = 0;
-	out->failed = false;
-	*used = LC_CODEC_NONE;
-	if (tensor->nbytes == 0)
-		return LC_OK;
-	if (codec == LC_CODEC_AUTO)
-		return encode_auto(level, tensor, out, used);
-	return encode_with(codec, level, tensor, out, used);
 }
 
 bool

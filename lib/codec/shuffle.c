@@ -7,25 +7,6 @@
 #include <emmintrin.h>
 #endif
 
-/* Elements from @p first on, one byte at a time. */
-static void
-shuffle_rest(const unsigned char *in, size_t n, unsigned width, size_t first,
-    unsigned char *out)
-{
-	for (size_t i = first; i < n; i++)
-		for (unsigned b = 0; b < width; b++)
-			out[b * n + i] = in[i * width + b];
-}
-
-static void
-unshuffle_rest(const unsigned char *in, size_t n, unsigned width, size_t first,
-    unsigned char *out)
-{
-	for (size_t i = first; i < n; i++)
-		for (unsigned b = 0; b < width; b++)
-			out[i * width + b] = in[b * n + i];
-}
-
 #ifdef __SSE2__
 
 /* Bytes ahead that are fetched into the cache: the processor's own prefetch stops at the
@@ -134,7 +115,10 @@ lc__shuffle(const unsigned char *in, size_t size, unsigned width, unsigned char 
 	case 4: done = shuffle_vectors(in, n, 4, out); break;
 	case 8: done = shuffle_vectors(in, n, 8, out); break;
 	}
-	shuffle_rest(in, n, width, done, out);
+	/* The rest, one byte at a time. */
+	for (size_t i = done; i < n; i++)
+		for (unsigned b = 0; b < width; b++)
+			out[b * n + i] = in[i * width + b];
 }
 
 void
@@ -148,5 +132,7 @@ lc__unshuffle(const unsigned char *in, size_t size, unsigned width, unsigned cha
 	case 4: done = unshuffle_vectors(in, n, 4, out); break;
 	case 8: done = unshuffle_vectors(in, n, 8, out); break;
 	}
-	unshuffle_rest(in, n, width, done, out);
+	for (size_t i = done; i < n; i++)
+		for (unsigned b = 0; b < width; b++)
+			out[i * width + b] = in[b * n + i];
 }

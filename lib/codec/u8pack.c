@@ -71,34 +71,24 @@ taken(const struct numbering *numbering, uint64_t value, unsigned entries)
 	    slot_of(numbering->table[holder], numbering->factor) == slot;
 }
 
-/* Give every value a slot under the present factor; false if two want one. */
-static bool
-place_all(struct numbering *numbering)
-{
-	memset(numbering->slot, 0, sizeof(numbering->slot));
-	for (unsigned k = 0; k < numbering->entries; k++) {
-		const uint64_t value = numbering->table[k];
-		if (taken(numbering, value, k))
-			return false;
-		numbering->slot[slot_of(value, numbering->factor)] = (unsigned char)k;
-	}
-	return true;
-}
-
-static void
-start_run(struct numbering *numbering)
-{
-	memset(numbering->slot, 0, sizeof(numbering->slot));
-	numbering->entries = 0;
-}
-
-/* Other factors until no two values want one slot. */
+/* Other factors until no two values want one slot. False after TRIES of them. */
 static bool
 place_again(struct numbering *numbering)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
+		unsigned k = 0;
+
 		numbering->factor = numbering->factor * UINT64_C(6364136223846793005) + 2;
-		if (place_all(numbering))
+		memset(numbering->slot, 0, sizeof(numbering->slot));
+		for (; k < numbering->entries; k++) {
+			const uint64_t value = numbering->table[k];
+
+			if (taken(numbering, value, k))
+				break;
+			numbering->slot[slot_of(value, numbering->factor)] =
+			    (unsigned char)k;
+		}
+		if (k == numbering->entries)
 			return true;
 	}
 	return false;
@@ -158,14 +148,6 @@ learn(struct numbering *numbering, const unsigned char *in, size_t n, unsigned w
 	return n;
 }
 
-/* Fetch the bytes that are AHEAD bytes after the next `step` of `left` bytes. */
-static inline void
-fetch(const unsigned char *from, size_t left, size_t step)
-{
-	for (size_t line = AHEAD; line < AHEAD + step && line < left; line += 64)
-		__builtin_prefetch(from + line);
-}
-
 /* The longest run at the start of n elements; returns its length. */
 static inline __attribute__((always_inline)) size_t
 pack_run(struct numbering *numbering, const unsigned char *in, size_t n, unsigned width,
@@ -173,11 +155,16 @@ pack_run(struct numbering *numbering, const unsigned char *in, size_t n, unsigne
 {
 	size_t done = 0;
 
-	start_run(numbering);
+	memset(numbering->slot, 0, sizeof(numbering->slot));
+	numbering->entries = 0;
 	while (done < n) {
 		const size_t here = n - done < STRIDE ? n - done : STRIDE;
+		const size_t left = (n - done) * width;
 		const unsigned char *from = in + done * width;
-		fetch(from, (n - done) * width, STRIDE * width);
+
+		for (size_t line = AHEAD; line < AHEAD + STRIDE * width && line < left;
+		     line += 64)
+			__builtin_prefetch(from + line);
 		if (numbering->entries == 0 ||
 		    !look_up(numbering, from, here, width, out + done)) {
 			const size_t good = learn(numbering, from, here, width,
@@ -339,35 +326,30 @@ expand32(const unsigned char *table, const unsigned char *in, size_t n,
 	return i;
 }
 
-static void
-expand(const struct lc__runs *runs, const unsigned char *in, size_t n, unsigned char *out)
-{
-	const unsigned width = runs->width;
-	size_t i = 0;
-
-	if (width == 2)
-		i = expand16(runs->table, in, n, out);
-	else if (width == 4)
-		i = expand32(runs->table, in, n, out);
-	for (; i < n; i++)
-		memcpy(out + i * width, runs->table + (size_t)in[i] * width, width);
-}
-
 bool
 lc__runs_decode(struct lc__runs *runs, const unsigned char *numbers, size_t n,
     unsigned char *out)
 {
+	const unsigned width = runs->width;
+
 	while (n > 0) {
-		size_t here;
+		size_t here, i = 0;
+
 		if (runs->left == 0 && !next_run(runs))
 			return false;
 		here = n < runs->left ? n : runs->left;
 		if (!in_table(numbers, here, runs->entries))
 			return false;
-		expand(runs, numbers, here, out);
+		if (width == 2)
+			i = expand16(runs->table, numbers, here, out);
+		else if (width == 4)
+			i = expand32(runs->table, numbers, here, out);
+		for (; i < here; i++)
+			memcpy(out + i * width, runs->table + (size_t)numbers[i] * width,
+			    width);
 		runs->left -= here;
 		numbers += here;
-		out += here * runs->width;
+		out += here * width;
 		n -= here;
 	}
 	return true;
