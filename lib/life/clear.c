@@ -80,25 +80,17 @@ clear_module(lc_cache *cache, bool claimed)
 	return status;
 }
 
-static lc_status
-is_filled(lc_cache *cache, bool *out)
-{
-	struct lc__snapshot *s;
-
-	return_if_error(lc__snapshot_take(cache->env, &s));
-	*out = s->filled;
-	lc__snapshot_give(s, 0);
-	return LC_OK;
-}
-
 lc_status
 lc_clear(lc_cache *cache)
 {
-	bool filled = false;
+	struct lc__snapshot *s;
+	bool filled;
 	lc_status status;
 
 	return_if_error(lc__check_writable(cache, "clear"));
-	return_if_error(is_filled(cache, &filled));
+	return_if_error(lc__snapshot_take(cache->env, &s));
+	filled = s->filled;
+	lc__snapshot_give(s, 0);
 	if (!filled)
 		return clear_module(cache, false);
 	return_if_error(lc__input_lock_all(cache->env, "clear"));

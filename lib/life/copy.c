@@ -1,15 +1,74 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* copy: the live records of one module go into another, as they are stored. */
+/* Copies of a module: backup copies its file, copy puts its live records into another module
+ * as they are stored. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/fileio.h"
+#include "base/newfile.h"
 #include "base/words.h"
+#include "env/share.h"
+#include "life/progress.h"
 #include "store/flush.h"
 #include "store/iterate.h"
 #include "store/module.h"
 #include "store/put.h"
+
+/* ---- backup: the whole module ------------------------------------------------------ */
+
+/* Others read and write the module meanwhile. If another module appears in the target
+ * directory before the copy is finished, it stays. */
+static lc_status
+copy_module(struct lc_cache *cache, const char *dir, const char *data, bool compact)
+{
+	struct lc__newfile file;
+	struct stat st;
+	lc_status status = LC_EXISTS;
+
+	if (lstat(data, &st) == -1) {
+		return_if_error(lc__make_dirs(dir));
+		return_if_error(lc__sync_parent(dir));
+		lc__share_copy(lc__env_dir(cache->env), dir);
+		lc__newfile_tidy(data);
+		return_if_error(lc__newfile_open(data, 0666, &file));
+		lc__share_new_path(data, file.fd);
+		status = lc__env_copy(cache->env, file.fd, compact);
+		if (status == LC_OK)
+			status = lc__newfile_add(&file);
+		lc__newfile_discard(&file);
+	}
+	if (status == LC_EXISTS)
+		return lc__error(LC_INVALID, 0, "%s: exists; a backup replaces nothing",
+		    data);
+	return status;
+}
+
+lc_status
+lc_backup(lc_cache *cache, const char *root, unsigned flags)
+{
+	char *dir, *data;
+	lc_status status;
+
+	if (root == NULL || *root == '\0')
+		return lc__error(LC_INVALID, 0, "backup: no root");
+	if (flags & ~LC_BACKUP_COMPACT)
+		return lc__error(LC_INVALID, 0, "backup: unknown flag");
+	return_if_error(lc__flush_all(cache));
+	dir = lc__path_join(root, cache->module_id);
+	data = dir != NULL ? lc__path_join(dir, "data.mdb") : NULL;
+	if (data == NULL)
+		status = lc__no_memory("backup");
+	else
+		status = copy_module(cache, dir, data, (flags & LC_BACKUP_COMPACT) != 0);
+	free(data);
+	free(dir);
+	return status;
+}
+
+/* ---- copy: its live records ---------------------------------------------------------- */
 
 /* The words for what to do with a key that the target has. */
 static const char *const conflicts[] = {
@@ -55,27 +114,16 @@ lc_copy_options_init(lc_copy_options *options)
 	options->conflict = LC_FAIL;
 }
 
-/* ---- structures ----------------------------------------------------------- */
-
-static lc_status
-reserve_known(struct copying *c, uint32_t n)
-{
-	const size_t before = c->nknown;
-
-	return_if_error(lc__array_reserve(&c->known, &c->nknown, n, "copy"));
-	for (size_t i = before; i < c->nknown; i++)
-		c->known[i] = NULL;
-	return LC_OK;
-}
-
 /* The structure of the walk's record, as the target has it. */
 static lc_status
 find_known(struct copying *c, uint32_t id, struct lc__known **out)
 {
 	const struct lc__schema *schema = lc__iter_schema(c->iter);
+	const size_t before = c->nknown;
 	struct lc__schema *same;
 
-	return_if_error(reserve_known(c, id + 1));
+	return_if_error(lc__array_reserve(&c->known, &c->nknown, id + 1, "copy"));
+	memset(c->known + before, 0, (c->nknown - before) * sizeof(*c->known));
 	if (c->known[id] == NULL) {
 		return_if_error(lc__check_schema(c->to, schema));
 		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
@@ -85,8 +133,6 @@ find_known(struct copying *c, uint32_t id, struct lc__known **out)
 	*out = c->known[id];
 	return LC_OK;
 }
-
-/* ---- conflicts ------------------------------------------------------------ */
 
 static lc_status
 conflict(const lc_id *id, const char *what)
@@ -129,25 +175,17 @@ check_record(struct copying *c, const struct lc__record *record)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* ---- copying -------------------------------------------------------------- */
-
-/* A damaged record counts as one that is there: it is replaced or kept as any other. */
-static lc_status
-has_key(struct copying *c, const lc_id *id, bool *has)
-{
-	const lc_status status = lc_contains(c->to, id->data, id->size);
-
-	*has = status != LC_NOT_FOUND;
-	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
-}
-
 static lc_status
 copy_record(struct copying *c, const struct lc__record *record)
 {
+	const lc_status found = lc_contains(c->to, record->id.data, record->id.size);
+	/* A damaged record counts as one that is there: it is replaced or kept as any
+	 * other. */
+	const bool has = found != LC_NOT_FOUND;
 	struct lc__known *known;
-	bool has = false;
 
-	return_if_error(has_key(c, &record->id, &has));
+	if (found != LC_NOT_FOUND && found != LC_CORRUPT)
+		return_if_error(found);
 	if (has && c->options->conflict != LC_REPLACE) {
 		c->result.kept++;
 		return LC_OK;
@@ -158,32 +196,6 @@ copy_record(struct copying *c, const struct lc__record *record)
 	c->result.copied += !has;
 	c->result.replaced += has;
 	c->result.bytes += record->size;
-	return LC_OK;
-}
-
-/* ---- the walk ------------------------------------------------------------- */
-
-static void
-note_damage(struct copying *c)
-{
-	const lc_progress *progress = &c->options->progress;
-
-	c->result.damaged++;
-	if (progress->damage != NULL)
-		progress->damage(progress->ctx, lc_last_error()->text);
-}
-
-static lc_status
-step(struct copying *c, uint64_t bytes)
-{
-	const lc_progress *progress = &c->options->progress;
-
-	c->done += bytes;
-	if (c->done > c->total)
-		c->total = c->done;
-	if (progress->step != NULL &&
-	    progress->step(progress->ctx, c->done, c->total) != 0)
-		return lc__error(LC_CANCELLED, 0, "copy: cancelled");
 	return LC_OK;
 }
 
@@ -200,30 +212,22 @@ walk(struct copying *c,
 	c->result.damaged = 0;
 	while ((status = lc__iter_step(c->iter, &record, &location)) != LC_END) {
 		if (status == LC_CORRUPT) {
+			c->result.damaged++;
+			/* The last walk reports, not the one that looks for conflicts. */
 			if (each == copy_record)
-				note_damage(c);
+				lc__progress_damage(&c->options->progress, "%s",
+				    lc_last_error()->text);
 			continue;
 		}
 		return_if_error(status);
 		return_if_error(each(c, record));
-		return_if_error(step(c, record->size));
+		c->done += record->size;
+		if (c->done > c->total)
+			c->total = c->done;
+		return_if_error(
+		    lc__progress_step(&c->options->progress, c->done, c->total, "copy"));
 	}
 	return LC_OK;
-}
-
-static lc_status
-copy_all(struct copying *c)
-{
-	const bool checks = c->options->conflict == LC_SAME ||
-	    c->options->conflict == LC_FAIL;
-	lc_stats stats = { .struct_size = sizeof(stats) };
-
-	return_if_error(lc_stat(c->from, &stats));
-	c->total = stats.live_bytes * (checks ? 2 : 1);
-	if (checks)
-		return_if_error(walk(c, check_record));
-	return_if_error(walk(c, copy_record));
-	return c->options->dry_run ? LC_OK : lc__flush_all(c->to);
 }
 
 static lc_status
@@ -247,7 +251,9 @@ lc_status
 lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_result *out)
 {
 	struct copying c = { .from = from, .to = to, .options = options };
+	lc_stats stats = { .struct_size = sizeof(stats) };
 	lc_copy_options defaults;
+	bool checks;
 	lc_status status;
 
 	if (options == NULL) {
@@ -257,7 +263,15 @@ lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_re
 	return_if_error(check_options(&c));
 	return_if_error(lc__iter_open_checked(from, c.options->prefix,
 	    c.options->prefix_size, &c.iter));
-	status = copy_all(&c);
+	checks = c.options->conflict == LC_SAME || c.options->conflict == LC_FAIL;
+	status = lc_stat(c.from, &stats);
+	c.total = stats.live_bytes * (checks ? 2 : 1);
+	if (status == LC_OK && checks)
+		status = walk(&c, check_record);
+	if (status == LC_OK)
+		status = walk(&c, copy_record);
+	if (status == LC_OK && !c.options->dry_run)
+		status = lc__flush_all(to);
 	lc_iter_close(c.iter);
 	free(c.known);
 	return_if_error(status);

@@ -59,7 +59,7 @@ tell_module(struct lc__recovery *r, enum lc__mended module)
 	r->result.reset += module == LC__MENDED_LOST;
 	/* The hashes of the index are by the identity. */
 	r->index_damaged |= module == LC__MENDED_LOST;
-	lc__damage_tell(r->progress,
+	lc__progress_damage(r->progress,
 	    module == LC__MENDED ? "module row: damaged, and mended"
 				 : "module row: lost; the module has a new identity");
 }
@@ -181,13 +181,6 @@ verify(const char *root, const char *module_id, const struct job *job, uint64_t 
 	    : lc__error(LC_CORRUPT, 0, "%s", first.line);
 }
 
-static void
-enter(const struct job *job, const char *phase)
-{
-	if (job->progress != NULL && job->progress->phase != NULL)
-		job->progress->phase(job->progress->ctx, phase);
-}
-
 /* ---- the whole ------------------------------------------------------------ */
 
 static lc_status
@@ -196,9 +189,9 @@ recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
 	uint64_t live = 0;
 	lc_status status;
 
-	enter(job, "rebuild");
+	lc__progress_phase(job->progress, "rebuild");
 	return_if_error(recover_copy(job, lc__mend_dir(mend)));
-	enter(job, "verify the copy");
+	lc__progress_phase(job->progress, "verify the copy");
 	status = verify(dir, LC__MEND_NAME, job, &live);
 	if (status == LC_CORRUPT)
 		return lc__error_prefix("recover: too damaged to be rebuilt, and left "
@@ -217,7 +210,7 @@ recover_module(struct job *job, const char *root, const char *module_id)
 
 	if (dir == NULL)
 		return lc__no_memory("recover");
-	enter(job, "copy");
+	lc__progress_phase(job->progress, "copy");
 	status = lc__mend_begin(dir, job->progress, &mend);
 	if (status == LC_OK)
 		status = recover_beside(job, mend, dir);
@@ -236,7 +229,7 @@ lc_recover(const char *root, const char *module_id, int dry_run,
 	if (root == NULL || *root == '\0' || module_id == NULL)
 		return lc__error(LC_INVALID, 0, "recover: no root or module");
 	return_if_error(lc__check_module_id(module_id));
-	enter(&job, "verify");
+	lc__progress_phase(job.progress, "verify");
 	status = verify(root, module_id, &job, &job.result.records);
 	if (status == LC_CORRUPT)
 		status = recover_module(&job, root, module_id);

@@ -6,7 +6,7 @@
 #ifndef LC_LIFE_RECOVER_H
 #define LC_LIFE_RECOVER_H
 
-#include "life/damage.h"
+#include "life/progress.h"
 #include "store/change.h"
 #include "store/record.h"
 

@@ -142,7 +142,7 @@ lose(struct lc__recovery *r, const struct group *g)
 		span->counted = true;
 	r->index_damaged = true;
 	r->result.lost++;
-	lc__damage_tell(r->progress, "lost: key %s: its record is damaged or missing",
+	lc__progress_damage(r->progress, "lost: key %s: its record is damaged or missing",
 	    lc__quote_id(g->claims->id, g->claims->id_size));
 	return NOWHERE;
 }
@@ -175,7 +175,7 @@ decide(struct lc__recovery *r, const struct group *g)
 	if (g->record != NULL && find_entry(g, g->record->location) == NULL &&
 	    has_newer_gap(r, g)) {
 		r->result.rescued++;
-		lc__damage_tell(r->progress, "rescued: key %s%s",
+		lc__progress_damage(r->progress, "rescued: key %s%s",
 		    lc__quote_id(g->claims->id, g->claims->id_size),
 		    g->newest == NULL ? ", which may have been deleted"
 				      : ", which may have been deleted or replaced");

@@ -137,7 +137,7 @@ note_damage(void *ctx, const char *line)
 	struct lc__recovery *r = ctx;
 
 	r->inputs_damaged = true;
-	lc__damage_tell(r->progress, "%s", line);
+	lc__progress_damage(r->progress, "%s", line);
 }
 
 lc_status
@@ -254,10 +254,11 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return LC_OK;
 	if (lc__row_mend(bytes->data, bytes->size, input) &&
 	    lc__input_decode(bytes->data, bytes->size, input, row)) {
-		lc__damage_tell(a->r->progress, "input %u: mended", input);
+		lc__progress_damage(a->r->progress, "input %u: mended", input);
 		return LC_OK;
 	}
-	lc__damage_tell(a->r->progress, "input %u: its name and cursor are lost", input);
+	lc__progress_damage(a->r->progress, "input %u: its name and cursor are lost",
+	    input);
 	a->r->result.reset++;
 	bytes->size = 0;
 	lc__buf_append(bytes, name,
@@ -297,7 +298,7 @@ write_places(struct anew *a, uint32_t input, uint64_t *at, struct lc__input_row 
 
 	row->records = row->length = 0;
 	if (row->chunks > a->most) {
-		lc__damage_tell(a->r->progress,
+		lc__progress_damage(a->r->progress,
 		    "input %u: says that it had %llu chunks, for which the "
 		    "file has no room",
 		    input, (unsigned long long)row->chunks);

@@ -138,8 +138,8 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 		*next = at + record.size;
 		return add_sound(reader, &record, schema, at);
 	}
-	lc__damage_tell(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s", chunk,
-	    (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
+	lc__progress_damage(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
+	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
 	    parsed ? lc__quote_id(record.id.data, record.id.size) : "", fault);
 	*next = skip_damage(reader, at);
 	return add_span(reader, at, *next);
@@ -239,7 +239,7 @@ check_frame(struct lc__recovery *r, struct lc__recovery_chunk *chunk,
 	if (damaged == NULL)
 		return;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "chunk %llu: its %s is damaged",
+	lc__progress_damage(r->progress, "chunk %llu: its %s is damaged",
 	    (unsigned long long)chunk->id, damaged);
 	chunk->rewrite = true;
 }
@@ -267,14 +267,10 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 static lc_status
 step(const struct lc__recovery *r)
 {
-	const lc_progress *progress = r->progress;
 	const uint64_t total = r->change->snapshot.state.bytes;
 
-	if (progress != NULL && progress->step != NULL &&
-	    progress->step(progress->ctx, r->done, r->done > total ? r->done : total) !=
-		0)
-		return lc__error(LC_CANCELLED, 0, "recover: cancelled");
-	return LC_OK;
+	return lc__progress_step(r->progress, r->done, r->done > total ? r->done : total,
+	    "recover");
 }
 
 lc_status
@@ -402,7 +398,8 @@ read_run(struct lc__recovery *r, uint32_t position)
 		return LC_OK;
 	r->result.runs++;
 	r->index_damaged = true;
-	lc__damage_tell(r->progress, "index run %llu: damaged, %llu of %llu entries read",
+	lc__progress_damage(r->progress,
+	    "index run %llu: damaged, %llu of %llu entries read",
 	    (unsigned long long)row->id, (unsigned long long)reader.entries,
 	    (unsigned long long)row->entries);
 	return LC_OK;

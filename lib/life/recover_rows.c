@@ -123,7 +123,7 @@ lc__recovery_read_state(struct lc__recovery *r)
 	return_if_error(mend_row(s, "state", &mended));
 	r->state_lost = !mended || decode_state(s) != LC_OK;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "state row: %s",
+	lc__progress_damage(r->progress, "state row: %s",
 	    status == LC_NOT_FOUND ? "missing"
 		: r->state_lost    ? "damaged"
 				   : "damaged, and mended");
@@ -144,7 +144,7 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 		r->result.rows++;
 		return_if_error(mend_row(s, "settings", &mended));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
-		lc__damage_tell(r->progress,
+		lc__progress_damage(r->progress,
 		    status == LC_OK ? "settings row: damaged, and mended"
 				    : "settings row: lost; "
 				      "the defaults hold again: set them anew");
@@ -171,7 +171,7 @@ lc__recovery_mend_counters(struct lc__recovery *r)
 	r->result.rows++;
 	return_if_error(mend_row(s, "counters", &mended));
 	status = lc__counters_load(s->txn, &counts);
-	lc__damage_tell(r->progress,
+	lc__progress_damage(r->progress,
 	    status == LC_OK ? "counters row: damaged, and mended"
 			    : "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
@@ -224,7 +224,7 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	    ? lc__txn_put(txn, LC__SCHEMA, id, row.data, row.size)
 	    : put_placeholder(txn, id);
 
-	lc__damage_tell(r->progress,
+	lc__progress_damage(r->progress,
 	    mended ? "schema %u: damaged, and mended"
 		   : "schema %u: lost, and its records with it",
 	    id);
@@ -323,7 +323,7 @@ check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 		    lc__ledger_seek(&r->change->snapshot, chunk->id, &id, &old, &intact));
 	/* Where a run that said so is damaged, an older one may still name the record. */
 	if (intact && row.live > old.live)
-		lc__damage_tell(r->progress,
+		lc__progress_damage(r->progress,
 		    "chunk %llu: live records before the damage: %llu, now: "
 		    "%llu; deleted or replaced ones came back",
 		    (unsigned long long)chunk->id, (unsigned long long)old.live,
@@ -337,7 +337,7 @@ check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 		r->state_lost || r->result.rescued > 0))
 		return LC_OK;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "ledger row of chunk %llu: %s",
+	lc__progress_damage(r->progress, "ledger row of chunk %llu: %s",
 	    (unsigned long long)chunk->id, intact ? "wrong" : "missing or damaged");
 	return LC_OK;
 }
@@ -371,7 +371,7 @@ check_orphans(struct lc__recovery *r)
 		r->result.rows++;
 		/* If a part of the index is lost too, no key says what was in it. */
 		r->result.unknown += r->ngaps > 0;
-		lc__damage_tell(r->progress, "chunk %llu is missing",
+		lc__progress_damage(r->progress, "chunk %llu is missing",
 		    (unsigned long long)id);
 	}
 	return status == LC_END ? LC_OK : status;
@@ -409,7 +409,7 @@ check_usage(struct lc__recovery *r)
 		wrong |= !lc__usage_same(&stored, &found, id);
 	if (wrong && status == LC_OK) {
 		r->result.rows++;
-		lc__damage_tell(r->progress, "usage row: %s",
+		lc__progress_damage(r->progress, "usage row: %s",
 		    stored.damaged ? "missing or damaged" : "not what the chunks hold");
 	}
 	lc__usage_free(&stored);
@@ -434,7 +434,7 @@ lc__recovery_check_counts(struct lc__recovery *r)
 		sum.bytes != state->bytes || sum.live != state->live ||
 		sum.live_bytes != state->live_bytes)) {
 		r->result.rows++;
-		lc__damage_tell(r->progress, "state row: wrong counters");
+		lc__progress_damage(r->progress, "state row: wrong counters");
 	}
 	if (above > state->next_chunk)
 		state->next_chunk = above;

@@ -126,10 +126,10 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 {
 	r->result.rows++;
 	if (row->home != NOWHERE)
-		lc__damage_tell(r->progress, "%s %llu: was under the key %llu", what,
+		lc__progress_damage(r->progress, "%s %llu: was under the key %llu", what,
 		    (unsigned long long)row->home, (unsigned long long)row->key);
 	else
-		lc__damage_tell(r->progress,
+		lc__progress_damage(r->progress,
 		    "%s under the key %llu: dropped, it is not known which one it is",
 		    what, (unsigned long long)row->key);
 }
@@ -224,8 +224,8 @@ exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
 		if (to[t] == t)
 			continue;
 		r->result.rows++;
-		lc__damage_tell(r->progress, "table %s: holds the rows of the table %s",
-		    names[t], names[to[t]]);
+		lc__progress_damage(r->progress,
+		    "table %s: holds the rows of the table %s", names[t], names[to[t]]);
 		for (uint64_t i = 0; i < tables[t].n; i++) {
 			const struct row *row = &tables[t].rows[i];
 
@@ -353,7 +353,7 @@ put_back_meta(struct lc__recovery *r, const char *name)
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "table meta: row %s: is the row %s",
+	lc__progress_damage(r->progress, "table meta: row %s: is the row %s",
 	    lc__quote_id(at.data, at.size), name);
 	return lc__txn_rename_meta(txn, &at, name);
 }
@@ -372,7 +372,7 @@ drop_unknown_meta(struct lc__recovery *r)
 			continue;
 		}
 		r->result.rows++;
-		lc__damage_tell(r->progress, "table meta: row %s: unknown, dropped",
+		lc__progress_damage(r->progress, "table meta: row %s: unknown, dropped",
 		    lc__quote_id(name.data, name.size));
 		return_if_error(lc__txn_rename_meta(txn, &name, NULL));
 	}
@@ -585,7 +585,7 @@ count_own(struct lc__recovery *r, const struct rows *rows)
 	if (state->next_schema == before || r->state_lost)
 		return;
 	r->result.rows++;
-	lc__damage_tell(r->progress, "state row: says %u schemas, found %u", before,
+	lc__progress_damage(r->progress, "state row: says %u schemas, found %u", before,
 	    state->next_schema);
 }
 

@@ -108,7 +108,7 @@ read_settings(struct job *job)
 	/* The state row is on the same page, or near it. */
 	job->result.settings_lost = damaged || (old && !s->state_found);
 	if (job->result.settings_lost)
-		lc__damage_tell(s->progress,
+		lc__progress_damage(s->progress,
 		    "the settings are damaged or missing: the new "
 		    "module has the defaults");
 	return LC_OK;
@@ -160,7 +160,7 @@ schema_of(struct job *job, const struct lc__record *record)
 		return NULL;
 	job->missed[record->schema] = true;
 	job->result.schemas++;
-	lc__damage_tell(s->progress,
+	lc__progress_damage(s->progress,
 	    "structure %u is missing: its records cannot be read", record->schema);
 	return NULL;
 }
@@ -211,13 +211,13 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		job->result.records--;
 		job->result.undecided -= from->doubted;
 		job->result.stale -= from->old;
-		lc__damage_tell(s->progress, "key %s: its structure is %s",
+		lc__progress_damage(s->progress, "key %s: its structure is %s",
 		    lc__quote_id(record.id.data, record.id.size),
 		    schema == NULL ? "missing" : "another one");
 		return LC_OK;
 	}
 	if (from->doubted || from->old)
-		lc__damage_tell(s->progress, "key %s: %s",
+		lc__progress_damage(s->progress, "key %s: %s",
 		    lc__quote_id(record.id.data, record.id.size),
 		    from->old ? "an old version" : "may have been deleted or replaced");
 	if (job->to == NULL)

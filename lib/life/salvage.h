@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 #include "env/rows.h"
-#include "life/damage.h"
+#include "life/progress.h"
 #include "lmdbcache.h"
 #include "value/schema.h"
 

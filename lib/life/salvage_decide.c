@@ -215,7 +215,7 @@ read_listed(struct lc__salvage *s)
 		if (whole)
 			continue;
 		s->gap = i + 1;
-		lc__damage_tell(s->progress,
+		lc__progress_damage(s->progress,
 		    "index run %llu is %s: what it says of its %llu keys is lost",
 		    (unsigned long long)row->id, run == NULL ? "missing" : "damaged",
 		    (unsigned long long)row->entries);
@@ -235,7 +235,7 @@ read_unlisted(struct lc__salvage *s)
 	if (s->newest && s->state_found)
 		return LC_OK;
 	s->gap = UINT32_MAX;
-	lc__damage_tell(s->progress, "%s",
+	lc__progress_damage(s->progress, "%s",
 	    s->state_found
 		? "commits later than the last whole one are missing"
 		: "the state row is missing: nobody knows whether a part of the index is");
@@ -371,7 +371,7 @@ count_damage(const struct lc__salvage *s, lc_salvage_result *out)
 		if (chunk->use == LC__USE_FREED || chunk->damaged == 0)
 			continue;
 		out->damaged += chunk->damaged;
-		lc__damage_tell(s->progress,
+		lc__progress_damage(s->progress,
 		    "chunk %llu on page %llu: %llu damaged records",
 		    (unsigned long long)chunk->id, (unsigned long long)chunk->page,
 		    (unsigned long long)chunk->damaged);

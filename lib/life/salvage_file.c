@@ -65,14 +65,9 @@ lc__salvage_at(struct lc__salvage_file *f, uint64_t at, uint64_t size,
 lc_status
 lc__salvage_step(struct lc__salvage *s, uint64_t bytes)
 {
-	const lc_progress *progress = s->progress;
-
 	s->done += bytes;
-	if (progress != NULL && progress->step != NULL &&
-	    progress->step(progress->ctx, s->done,
-		s->done > s->total ? s->done : s->total) != 0)
-		return lc__error(LC_CANCELLED, 0, "salvage: cancelled");
-	return LC_OK;
+	return lc__progress_step(s->progress, s->done,
+	    s->done > s->total ? s->done : s->total, "salvage");
 }
 
 /* ---- the size of a page --------------------------------------------------- */

@@ -9,7 +9,7 @@
 #include "base/hash.h"
 #include "index/run.h"
 #include "life/decoded.h"
-#include "life/damage.h"
+#include "life/progress.h"
 #include "life/verify_inputs.h"
 #include "store/chunk.h"
 #include "store/counters.h"
@@ -49,7 +49,7 @@ damage(struct verify *v, const char *format, ...)
 
 	v->result.damaged++;
 	va_start(args, format);
-	lc__damage_vtell(v->progress, format, args);
+	lc__progress_vdamage(v->progress, format, args);
 	va_end(args);
 }
 
@@ -63,19 +63,15 @@ damage_from_error(struct verify *v)
 static lc_status
 step(struct verify *v)
 {
-	if (v->progress != NULL && v->progress->step != NULL &&
-	    v->progress->step(v->progress->ctx, v->result.bytes,
-		v->snapshot->state.bytes) != 0)
-		return lc__error(LC_CANCELLED, 0, "verify: cancelled");
-	return LC_OK;
+	return lc__progress_step(v->progress, v->result.bytes, v->snapshot->state.bytes,
+	    "verify");
 }
 
 /* A part begins. */
 static lc_status
 enter(struct verify *v, const char *phase)
 {
-	if (v->progress != NULL && v->progress->phase != NULL)
-		v->progress->phase(v->progress->ctx, phase);
+	lc__progress_phase(v->progress, phase);
 	return step(v);
 }
 
@@ -100,15 +96,6 @@ find_tally(const struct verify *v, uint64_t chunk)
 	    : bsearch(&wanted, v->tallies, v->chunks, sizeof(wanted), compare_tallies);
 }
 
-static lc_status
-add_tally(struct verify *v, uint64_t chunk)
-{
-	return_if_error(
-	    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
-	v->tallies[v->chunks++] = (struct tally){ .chunk = chunk };
-	return LC_OK;
-}
-
 /* By walking: memory is not asked for by numbers that the file has. */
 static lc_status
 list_chunks(struct verify *v)
@@ -119,8 +106,11 @@ list_chunks(struct verify *v)
 	lc_status status = lc__txn_seek(txn, LC__CHUNK, 0, &id, &value);
 
 	for (; status == LC_OK;
-	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value))
-		return_if_error(add_tally(v, id));
+	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
+		return_if_error(
+		    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
+		v->tallies[v->chunks++] = (struct tally){ .chunk = id };
+	}
 	return status == LC_END ? LC_OK : status;
 }
 
@@ -132,38 +122,24 @@ damage_line(void *ctx, const char *line)
 	damage(ctx, "%s", line);
 }
 
-static lc_status
-check_pages(struct verify *v)
-{
-	const lc_status status = lc__env_check_pages(v->snapshot->env, damage_line, v);
+/* ---- the table meta -------------------------------------------------------- */
 
-	return status == LC_CORRUPT ? LC_OK : status;
-}
-
-/* ---- settings -------------------------------------------------------------- */
-
-static lc_status
-check_settings(struct verify *v)
-{
-	const lc_status status = lc__settings_load(v->snapshot->env, v->snapshot->txn,
-	    &v->settings);
-
-	v->measure.field = v->settings.length_field;
-	v->settings_damaged = status == LC_CORRUPT;
-	if (status == LC_CORRUPT)
-		damage_from_error(v);
-	return status == LC_CORRUPT ? LC_OK : status;
-}
-
-/* A row of an unknown name had a known one before it was damaged. */
+/* Settings and counters. A row of an unknown name had a known one before it was damaged. */
 static lc_status
 check_meta(struct verify *v)
 {
 	struct lc__txn *txn = v->snapshot->txn;
 	struct lc__slice name, row;
 	struct lc__counters counts;
-	lc_status status = lc__counters_load(txn, &counts);
+	lc_status status = lc__settings_load(v->snapshot->env, txn, &v->settings);
 
+	v->measure.field = v->settings.length_field;
+	v->settings_damaged = status == LC_CORRUPT;
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+	else
+		return_if_error(status);
+	status = lc__counters_load(txn, &counts);
 	if (status == LC_CORRUPT)
 		damage_from_error(v);
 	else
@@ -232,18 +208,6 @@ check_run(struct verify *v, const struct lc__run *run)
 		damage(v, "index run %llu: table damaged", (unsigned long long)run->id);
 }
 
-/* The sums that the ledger should have; a damaged structure is reported elsewhere. */
-static void
-count_live(struct verify *v, struct tally *tally, const struct lc__record *record)
-{
-	struct lc__known *known;
-
-	tally->bytes += record->size;
-	if (lc__measures(&v->measure) &&
-	    lc__snapshot_schema(v->snapshot, record->schema, &known) == LC_OK)
-		tally->length += lc__measure(&v->measure, record, known->schema);
-}
-
 /* A live entry must lead to a record with its cache_id. */
 static void
 check_entry(struct verify *v, const struct lc__run_entry *entry)
@@ -252,6 +216,7 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 	const char *name = lc__quote_id(entry->id, entry->id_size);
 	struct tally *tally = find_tally(v, chunk);
 	struct lc__record record;
+	struct lc__known *known;
 
 	v->result.live++;
 	if (tally == NULL) {
@@ -264,7 +229,11 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		damage(v, "key %s: %s", name, lc_last_error()->text);
 		return;
 	}
-	count_live(v, tally, &record);
+	/* The sums that the ledger should have. A damaged structure is reported elsewhere. */
+	tally->bytes += record.size;
+	if (lc__measures(&v->measure) &&
+	    lc__snapshot_schema(v->snapshot, record.schema, &known) == LC_OK)
+		tally->length += lc__measure(&v->measure, &record, known->schema);
 	if (lc__id_compare(entry->id, entry->id_size, record.id.data, record.id.size) !=
 	    0)
 		damage(v, "key %s: its record holds key %s", name,
@@ -323,21 +292,12 @@ check_value(struct verify *v, const struct lc__record *record,
 }
 
 static lc_status
-add_digest(struct tally *tally, const struct lc__record *record,
-    const struct lc__schema *schema)
-{
-	uint64_t digest = 0;
-
-	return_if_error(lc__digest_stored(record, schema, &digest));
-	tally->digest = lc__digest_add(tally->digest, digest);
-	return LC_OK;
-}
-
-static lc_status
 check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
     uint64_t offset)
 {
 	struct lc__known *known;
+	struct tally *tally;
+	uint64_t digest = 0;
 	const char *wrong;
 
 	if (!lc__record_intact(record))
@@ -346,29 +306,19 @@ check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
 		wrong = "its schema is missing or damaged";
 	else
 		return_if_error(check_value(v, record, known->schema, &wrong));
-	if (wrong == NULL)
-		return_if_error(lc__usage_count(&v->usage, record, known->schema, 1));
-	if (wrong == NULL && v->snapshot->filled)
-		return_if_error(add_digest(find_tally(v, chunk), record, known->schema));
-	if (wrong != NULL)
+	if (wrong != NULL) {
 		damage(v, "chunk %llu, byte %llu, key %s: %s", (unsigned long long)chunk,
 		    (unsigned long long)offset,
 		    lc__quote_id(record->id.data, record->id.size), wrong);
+		return LC_OK;
+	}
+	return_if_error(lc__usage_count(&v->usage, record, known->schema, 1));
+	if (v->snapshot->filled) {
+		return_if_error(lc__digest_stored(record, known->schema, &digest));
+		tally = find_tally(v, chunk);
+		tally->digest = lc__digest_add(tally->digest, digest);
+	}
 	return LC_OK;
-}
-
-/* The directory of a chunk; one without records if the chunk has none. */
-static lc_status
-read_directory(struct verify *v, const struct lc__mapped_chunk *chunk,
-    struct lc__directory *out)
-{
-	const lc_status status = lc__snapshot_directory(v->snapshot, chunk, out);
-
-	if (status != LC_OK)
-		memset(out, 0, sizeof(*out));
-	if (status == LC_CORRUPT)
-		damage_from_error(v);
-	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 /* Does the directory lead to record i, which the walk has reached? */
@@ -398,8 +348,15 @@ check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
 	struct lc__directory directory;
 	uint64_t offset = LC__CHUNK_HEADER;
 	struct lc__record record;
+	const lc_status status = lc__snapshot_directory(v->snapshot, chunk, &directory);
 
-	return_if_error(read_directory(v, chunk, &directory));
+	if (status == LC_NO_MEMORY)
+		return status;
+	if (status == LC_CORRUPT)
+		damage_from_error(v);
+	/* Without a directory nothing is compared with it. */
+	if (status != LC_OK)
+		memset(&directory, 0, sizeof(directory));
 	while (offset < chunk->end) {
 		uint64_t checksum;
 
@@ -483,16 +440,6 @@ check_chunk(struct verify *v, uint64_t id)
 	return LC_OK;
 }
 
-static lc_status
-check_chunks(struct verify *v)
-{
-	for (size_t i = 0; i < v->chunks; i++) {
-		return_if_error(check_chunk(v, v->tallies[i].chunk));
-		return_if_error(step(v));
-	}
-	return LC_OK;
-}
-
 /* ---- the counters --------------------------------------------------------- */
 
 static void
@@ -557,16 +504,22 @@ digest_of(void *ctx, uint64_t chunk)
 static lc_status
 check_all(struct verify *v)
 {
+	lc_status status;
+
 	return_if_error(enter(v, "pages"));
-	return_if_error(check_pages(v));
+	status = lc__env_check_pages(v->snapshot->env, damage_line, v);
+	if (status != LC_CORRUPT)
+		return_if_error(status);
 	return_if_error(list_chunks(v));
-	return_if_error(check_settings(v));
 	return_if_error(check_meta(v));
 	return_if_error(check_schemas(v));
 	return_if_error(enter(v, "index"));
 	return_if_error(check_index(v));
 	return_if_error(enter(v, "chunks"));
-	return_if_error(check_chunks(v));
+	for (size_t i = 0; i < v->chunks; i++) {
+		return_if_error(check_chunk(v, v->tallies[i].chunk));
+		return_if_error(step(v));
+	}
 	check_state(v);
 	return_if_error(lc__verify_inputs(v->snapshot,
 	    &(struct lc__verify_ask){
