@@ -7,6 +7,7 @@
 #include "codec/codec.h"
 #include "store/cache.h"
 #include "store/flush.h"
+#include "life/progress.h"
 #include "life/remerge.h"
 #include "life/rewrite.h"
 
@@ -68,32 +69,29 @@ count(struct compaction *c, uint64_t *chunks, uint64_t *bytes)
 static lc_status
 step(struct compaction *c)
 {
-	const lc_progress *progress = &c->options->progress;
-
-	if (progress->step != NULL &&
-	    progress->step(progress->ctx, c->looked, c->total) != 0)
-		return lc__error(LC_CANCELLED, 0, "compact: cancelled");
-	return LC_OK;
+	return lc__progress_step(&c->options->progress, c->looked, c->total, "compact");
 }
 
+/* A damage that the last error names. */
 static void
 note_damage(struct compaction *c)
 {
-	const lc_progress *progress = &c->options->progress;
-
 	c->result.damaged++;
-	if (progress->damage != NULL)
-		progress->damage(progress->ctx, lc_last_error()->text);
+	lc__progress_damage(&c->options->progress, "%s", lc_last_error()->text);
 }
 
-/* ---- a trial -------------------------------------------------------------- */
-
+/* Count what would be done, all of it in one commit's state. */
 static lc_status
-count_groups(struct compaction *c, struct lc__snapshot *s, struct lc__chunk_group *group)
+try_all(struct compaction *c, struct lc__chunk_group *group)
 {
+	struct lc__snapshot *s;
 	uint64_t next = 1;
 	lc_status status;
 
+	c->result.chunks_after = c->result.chunks_before;
+	c->result.bytes_after = c->result.bytes_before;
+	return_if_error(lc__snapshot_take(c->cache->env, &s));
+	lc__snapshot_keep(s);
 	while ((status = lc__chunk_group_next(s, c->options, &next, &c->looked, group)) ==
 	    LC_OK) {
 		c->result.rewritten += group->count;
@@ -101,72 +99,46 @@ count_groups(struct compaction *c, struct lc__snapshot *s, struct lc__chunk_grou
 		c->result.dropped += group->records - group->live;
 		c->result.chunks_after -= group->count - (group->live > 0);
 		c->result.bytes_after -= group->bytes - group->live_bytes;
-		return_if_error(step(c));
+		status = step(c);
+		if (status != LC_OK)
+			break;
 	}
+	lc__snapshot_end_keep(s);
 	return status == LC_END ? LC_OK : status;
 }
 
-static lc_status
-try_all(struct compaction *c, struct lc__chunk_group *group)
-{
-	struct lc__snapshot *s;
-	lc_status status;
-
-	c->result.chunks_after = c->result.chunks_before;
-	c->result.bytes_after = c->result.bytes_before;
-	return_if_error(lc__snapshot_take(c->cache->env, &s));
-	lc__snapshot_keep(s);
-	status = count_groups(c, s, group);
-	lc__snapshot_end_keep(s);
-	return status;
-}
-
-/* ---- the real thing ------------------------------------------------------- */
-
-/* The next group in the newest commit. */
-static lc_status
-find_group(struct compaction *c, uint64_t *next, struct lc__chunk_group *group)
-{
-	struct lc__snapshot *s;
-	lc_status status;
-
-	return_if_error(lc__snapshot_take(c->cache->env, &s));
-	status = lc__chunk_group_next(s, c->options, next, &c->looked, group);
-	lc__snapshot_give(s, 0);
-	return status;
-}
-
-static lc_status
-rewrite_group(struct compaction *c, const struct lc__chunk_group *group, uint64_t *next)
-{
-	struct lc__rewrite rewrite = { .group = group, .options = c->options };
-	const lc_status status = lc__change_run(c->cache->env,
-	    c->cache->options.durability, lc__rewrite, &rewrite);
-
-	if (status == LC_CORRUPT && rewrite.next > 0)
-		note_damage(c);
-	else if (status != LC_NOT_FOUND)
-		return_if_error(status);
-	if (status == LC_OK) {
-		c->result.rewritten += rewrite.rewritten;
-		c->result.moved += rewrite.moved;
-		c->result.dropped += rewrite.dropped;
-	}
-	*next = rewrite.next;
-	return LC_OK;
-}
-
+/* Each group is found in the newest commit, and rewritten in a commit of its own. */
 static lc_status
 rewrite_all(struct compaction *c, struct lc__chunk_group *group)
 {
 	uint64_t next = 1;
-	lc_status status;
 
-	while ((status = find_group(c, &next, group)) == LC_OK) {
-		return_if_error(rewrite_group(c, group, &next));
+	for (;;) {
+		struct lc__rewrite rewrite = { .group = group, .options = c->options };
+		struct lc__snapshot *s;
+		lc_status status;
+
+		return_if_error(lc__snapshot_take(c->cache->env, &s));
+		status = lc__chunk_group_next(s, c->options, &next, &c->looked, group);
+		lc__snapshot_give(s, 0);
+		if (status == LC_END)
+			return LC_OK;
+		return_if_error(status);
+
+		status = lc__rewrite(c->cache->env, c->cache->options.durability,
+		    &rewrite);
+		if (status == LC_CORRUPT && rewrite.next > 0)
+			note_damage(c);
+		else
+			return_if_error(status);
+		if (status == LC_OK && !rewrite.needless) {
+			c->result.rewritten += rewrite.rewritten;
+			c->result.moved += rewrite.moved;
+			c->result.dropped += rewrite.dropped;
+		}
+		next = rewrite.next;
 		return_if_error(step(c));
 	}
-	return status == LC_END ? LC_OK : status;
 }
 
 /* A damaged run stays as it is: reads and verify report it. */
@@ -176,16 +148,17 @@ merge_index(struct compaction *c)
 	struct lc__remerge merge = { .step_bytes = INDEX_STEP };
 	lc_status status = LC_OK;
 
-	while (status == LC_OK && !merge.done) {
+	while (status == LC_OK && !merge.done && !merge.needless) {
 		status = lc__remerge_step(&merge, c->cache->env,
 		    c->cache->options.durability);
-		if (status == LC_OK)
+		if (status == LC_OK && !merge.needless)
 			status = step(c);
 	}
 	lc__remerge_free(&merge);
-	if (status == LC_CORRUPT)
-		note_damage(c);
-	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
+	if (status != LC_CORRUPT)
+		return status;
+	note_damage(c);
+	return LC_OK;
 }
 
 static lc_status

@@ -18,51 +18,40 @@ lc__decoded_free(struct lc__decoded *d)
 	free(d->stored);
 }
 
-static lc_status
-make(struct lc__decoded *d, uint32_t count)
+lc_status
+lc__decode(const struct lc__record *record, const struct lc__schema *schema,
+    struct lc__decoded *d)
 {
+	const size_t n = schema->tensors;
+	lc_status status = LC_OK;
+
 	*d = (struct lc__decoded){
-		.tensors = calloc((size_t)count + 1, sizeof(*d->tensors)),
-		.pointers = calloc((size_t)count + 1, sizeof(const lc_tensor *)),
-		.blocks = calloc((size_t)count + 1, sizeof(struct lc__block *)),
-		.stored = calloc((size_t)count + 1, sizeof(*d->stored)),
+		.tensors = calloc(n + 1, sizeof(*d->tensors)),
+		.pointers = calloc(n + 1, sizeof(const lc_tensor *)),
+		.blocks = calloc(n + 1, sizeof(struct lc__block *)),
+		.stored = calloc(n + 1, sizeof(*d->stored)),
 	};
 	if (d->tensors == NULL || d->pointers == NULL || d->blocks == NULL ||
 	    d->stored == NULL)
 		return lc__no_memory("decode");
-	d->count = count;
-	return LC_OK;
-}
+	d->count = schema->tensors;
+	lc__record_tensors(record, schema, 0, d->tensors, d->stored);
+	for (uint32_t i = 0; i < n && status == LC_OK; i++) {
+		const struct lc__record_part *part = &d->stored[i];
+		lc_tensor *tensor = &d->tensors[i];
 
-static lc_status
-decode_one(struct lc__decoded *d, uint32_t i)
-{
-	lc_tensor *tensor = &d->tensors[i];
-	const struct lc__record_part *part = &d->stored[i];
-
-	d->pointers[i] = tensor;
-	if (part->codec == LC_CODEC_NONE)
-		return LC_OK;
-	d->blocks[i] = lc__block_new(tensor->nbytes);
-	if (d->blocks[i] == NULL)
-		return lc__no_memory("decode");
-	if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
-		d->blocks[i]->data))
-		return lc__error(LC_CORRUPT, 0, "its coded bytes are damaged");
-	tensor->data = d->blocks[i]->data;
-	return LC_OK;
-}
-
-lc_status
-lc__decode(const struct lc__record *record, const struct lc__schema *schema,
-    struct lc__decoded *out)
-{
-	lc_status status = make(out, schema->tensors);
-
-	if (status == LC_OK)
-		lc__record_tensors(record, schema, 0, out->tensors, out->stored);
-	for (uint32_t i = 0; i < out->count && status == LC_OK; i++)
-		status = decode_one(out, i);
+		d->pointers[i] = tensor;
+		if (part->codec == LC_CODEC_NONE)
+			continue;
+		d->blocks[i] = lc__block_new(tensor->nbytes);
+		if (d->blocks[i] == NULL)
+			status = lc__no_memory("decode");
+		else if (!lc__codec_decode(part->codec, part->data, part->size, tensor,
+			     d->blocks[i]->data))
+			status = lc__error(LC_CORRUPT, 0, "its coded bytes are damaged");
+		else
+			tensor->data = d->blocks[i]->data;
+	}
 	if (status == LC_CORRUPT)
 		return lc__error_prefix("key %s",
 		    lc__quote_id(record->id.data, record->id.size));

@@ -18,55 +18,6 @@ struct step {
 	uint64_t id_bytes; /* of them */
 };
 
-/* ---- beginning and end ---------------------------------------------------- */
-
-static bool
-is_worth_it(const struct lc__state *state)
-{
-	uint64_t entries = 0;
-
-	for (uint32_t i = 0; i < state->nruns; i++)
-		entries += state->runs[i].entries;
-	return entries > state->live && entries - state->live > entries / 4;
-}
-
-static lc_status
-remember_old(struct lc__remerge *r, const struct lc__state *state)
-{
-	free(r->old);
-	r->old = malloc((state->nruns + 1) * sizeof(*r->old));
-	r->nold = 0;
-	if (r->old == NULL)
-		return lc__no_memory("index");
-	for (uint32_t i = 0; i < state->nruns; i++)
-		r->old[r->nold++] = state->runs[i].id;
-	return LC_OK;
-}
-
-static bool
-is_old(const struct lc__remerge *r, uint64_t run)
-{
-	for (uint32_t i = 0; i < r->nold; i++)
-		if (r->old[i] == run)
-			return true;
-	return false;
-}
-
-/* Those that somebody else merged meanwhile are gone already. */
-static lc_status
-drop_old(const struct lc__remerge *r, struct lc__snapshot *s)
-{
-	for (uint32_t i = s->state.nruns; i-- > 0;) {
-		if (!is_old(r, s->state.runs[i].id))
-			continue;
-		return_if_error(lc__txn_delete(s->txn, LC__INDEX, s->state.runs[i].id));
-		lc__state_drop_runs(&s->state, i, 1);
-	}
-	return LC_OK;
-}
-
-/* ---- one step ------------------------------------------------------------- */
-
 /* Count what the step takes in; @p next gets the first entry that it does not. */
 static lc_status
 measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
@@ -132,20 +83,47 @@ write_step(const struct lc__remerge *r, struct lc__change *change,
 	return status;
 }
 
-/* Go on at an entry, whose bytes do not outlast the transaction. */
+/* Note the runs that will be replaced, unless that is needless. */
 static lc_status
-go_on_at(struct lc__remerge *r, const struct lc__run_entry *next)
+begin(struct lc__remerge *r, const struct lc__state *state)
 {
-	unsigned char *bytes = realloc(r->next, next->id_size);
+	uint64_t entries = 0;
 
-	if (bytes == NULL)
+	for (uint32_t i = 0; i < state->nruns; i++)
+		entries += state->runs[i].entries;
+	r->needless = entries <= state->live || entries - state->live <= entries / 4;
+	if (r->needless)
+		return LC_OK;
+	free(r->old);
+	r->old = malloc((state->nruns + 1) * sizeof(*r->old));
+	r->nold = 0;
+	if (r->old == NULL)
 		return lc__no_memory("index");
-	memcpy(bytes, next->id, next->id_size);
-	r->next = bytes;
-	r->next_size = next->id_size;
+	for (uint32_t i = 0; i < state->nruns; i++)
+		r->old[r->nold++] = state->runs[i].id;
 	return LC_OK;
 }
 
+/* Runs that somebody else merged meanwhile are gone already. */
+static lc_status
+drop_old(const struct lc__remerge *r, struct lc__snapshot *s)
+{
+	for (uint32_t i = s->state.nruns; i-- > 0;) {
+		const uint64_t run = s->state.runs[i].id;
+		bool old = false;
+
+		for (uint32_t k = 0; k < r->nold; k++)
+			old = old || r->old[k] == run;
+		if (!old)
+			continue;
+		return_if_error(lc__txn_delete(s->txn, LC__INDEX, run));
+		lc__state_drop_runs(&s->state, i, 1);
+	}
+	return LC_OK;
+}
+
+/* The body of a change. If the merge is needless it fails with LC_CANCELLED, so that the
+ * change is not committed. */
 static lc_status
 step_within(struct lc__change *change, void *remerge)
 {
@@ -153,27 +131,40 @@ step_within(struct lc__change *change, void *remerge)
 	struct lc__remerge *r = remerge;
 	struct step step = { 0, 0 };
 	struct lc__run_entry next = { 0, NULL, 0 };
+	unsigned char *bytes;
 	lc_status status;
 
 	if (r->from == NULL) {
-		if (!is_worth_it(&s->state))
-			return LC_NOT_FOUND;
-		return_if_error(remember_old(r, &s->state));
+		return_if_error(begin(r, &s->state));
+		if (r->needless)
+			return LC_CANCELLED;
 	}
 	status = measure(r, s, &step, &next);
 	if (status != LC_OK && status != LC_END)
 		return status;
 	r->done = status == LC_END;
 	return_if_error(write_step(r, change, &step));
-	return r->done ? drop_old(r, s) : go_on_at(r, &next);
+	if (r->done)
+		return drop_old(r, s);
+	/* The bytes of the next entry do not outlast the transaction. */
+	bytes = realloc(r->next, next.id_size);
+	if (bytes == NULL)
+		return lc__no_memory("index");
+	memcpy(bytes, next.id, next.id_size);
+	r->next = bytes;
+	r->next_size = next.id_size;
+	return LC_OK;
 }
 
 lc_status
 lc__remerge_step(struct lc__remerge *r, struct lc__env *env, lc_durability durability)
 {
 	unsigned char *const from = r->from;
+	const lc_status status = lc__change_run(env, durability, step_within, r);
 
-	return_if_error(lc__change_run(env, durability, step_within, r));
+	if (r->needless && status == LC_CANCELLED)
+		return LC_OK;
+	return_if_error(status);
 	r->from = r->next;
 	r->from_size = r->next_size;
 	r->next = from;

@@ -16,14 +16,15 @@ struct lc__remerge {
 	unsigned char *next; /* where the next step begins, malloc'ed */
 	size_t next_size;
 	bool done;
+	bool needless; /* too little would be gained: nothing was done */
 };
 
 /**
- * One step: entries of all runs, step_bytes of them, go into a new run that is
- * newer than all. After the last step the old runs are dropped. Until then they
- * only repeat what the new ones say, so a merge may end at any step.
- * @return LC_OK; LC_NOT_FOUND if less than a quarter of all entries are superseded
- * or deletions; LC_CORRUPT if a run is damaged.
+ * One step, in a commit of its own: entries of all runs, step_bytes of them, go into a new
+ * run that is newer than all. After the last step the old runs are dropped. Until then they
+ * only repeat what the new ones say, so a merge may end at any step. It is needless if less
+ * than a quarter of all entries are superseded or deletions.
+ * @return LC_OK; LC_CORRUPT if a run is damaged; as lc__change_run().
  */
 LC_CHECKED lc_status lc__remerge_step(struct lc__remerge *remerge, struct lc__env *env,
     lc_durability durability);

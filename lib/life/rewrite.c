@@ -83,7 +83,7 @@ lc__chunk_group_next(struct lc__snapshot *s, const lc_compact_options *options,
 
 /* ---- the chunks as the transaction finds them ------------------------------ */
 
-/* One rewrite. */
+/* One rewrite, as a transaction does it. */
 struct work {
 	struct lc__change *change;
 	struct lc__rewrite *rewrite;
@@ -148,57 +148,11 @@ take_chunks(struct work *w)
 			break;
 		}
 	}
-	return is_worth_it(&w->found) ? LC_OK : LC_NOT_FOUND;
+	w->rewrite->needless = !is_worth_it(&w->found);
+	return LC_OK;
 }
 
 /* ---- another codec -------------------------------------------------------- */
-
-/* The tensors of a record, decoded and coded again. */
-struct recoding {
-	struct lc__decoded decoded;
-	struct lc__record_part *coded;
-	struct lc__buf *bufs; /* of the coded ones */
-};
-
-static lc_status
-code_tensors(struct recoding *r, lc_codec codec, int level)
-{
-	const uint32_t n = r->decoded.count;
-
-	r->coded = calloc((size_t)n + 1, sizeof(*r->coded));
-	r->bufs = calloc((size_t)n + 1, sizeof(*r->bufs));
-	if (r->coded == NULL || r->bufs == NULL)
-		return lc__no_memory("compact");
-	for (uint32_t i = 0; i < n && codec != LC_CODEC_NONE; i++)
-		return_if_error(lc__part_code(&r->coded[i], codec, level,
-		    &r->decoded.tensors[i], &r->bufs[i]));
-	return LC_OK;
-}
-
-static lc_status
-write_record(const struct recoding *r, const struct lc__record *record,
-    const struct lc__schema *schema, unsigned char **out, size_t *size)
-{
-	const struct lc__draft draft = {
-		.id = record->id,
-		.schema = schema,
-		.tensors = r->decoded.pointers,
-		.parts = r->coded,
-		.plain = record->plain,
-		.plain_size = record->plain_size,
-	};
-
-	*out = NULL;
-	*size = lc__record_size(&draft);
-	if (*size == 0)
-		return LC_OK;
-	*out = malloc(*size);
-	if (*out == NULL)
-		return lc__no_memory("compact");
-	lc__record_encode(*out, *size, &draft);
-	lc__record_seal(*out, record->schema);
-	return LC_OK;
-}
 
 /* Write a record that fits its schema as it would be put with another codec. *out gets the
  * whole record, malloc'ed, and *size its bytes; NULL if it would be too large. */
@@ -206,18 +160,42 @@ static lc_status
 recode_record(const struct lc__record *record, const struct lc__schema *schema,
     const lc_compact_options *options, unsigned char **out, size_t *size)
 {
-	struct recoding r = { .coded = NULL };
-	lc_status status = lc__decode(record, schema, &r.decoded);
+	struct lc__decoded decoded;
+	lc_status status = lc__decode(record, schema, &decoded);
+	const uint32_t n = decoded.count;
+	struct lc__record_part *coded = calloc((size_t)n + 1, sizeof(*coded));
+	struct lc__buf *bufs = calloc((size_t)n + 1, sizeof(*bufs)); /* of the coded */
+	const struct lc__draft draft = {
+		.id = record->id,
+		.schema = schema,
+		.tensors = decoded.pointers,
+		.parts = coded,
+		.plain = record->plain,
+		.plain_size = record->plain_size,
+	};
 
-	if (status == LC_OK)
-		status = code_tensors(&r, options->recode, options->level);
-	if (status == LC_OK)
-		status = write_record(&r, record, schema, out, size);
-	for (uint32_t i = 0; i < r.decoded.count && r.bufs != NULL; i++)
-		lc__buf_free(&r.bufs[i]);
-	lc__decoded_free(&r.decoded);
-	free(r.coded);
-	free(r.bufs);
+	*out = NULL;
+	if (status == LC_OK && (coded == NULL || bufs == NULL))
+		status = lc__no_memory("compact");
+	for (uint32_t i = 0; i < n && status == LC_OK && options->recode != LC_CODEC_NONE;
+	     i++)
+		status = lc__part_code(&coded[i], options->recode, options->level,
+		    &decoded.tensors[i], &bufs[i]);
+	if (status == LC_OK) {
+		*size = lc__record_size(&draft);
+		*out = *size > 0 ? malloc(*size) : NULL;
+		if (*out == NULL && *size > 0)
+			status = lc__no_memory("compact");
+	}
+	if (*out != NULL) {
+		lc__record_encode(*out, *size, &draft);
+		lc__record_seal(*out, record->schema);
+	}
+	for (uint32_t i = 0; i < n && bufs != NULL; i++)
+		lc__buf_free(&bufs[i]);
+	free(bufs);
+	free(coded);
+	lc__decoded_free(&decoded);
 	return status;
 }
 
@@ -255,7 +233,7 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	return LC_OK;
 }
 
-/* Code all records again; LC_NOT_FOUND if neither that nor anything else changes the chunk. */
+/* Code all records again; it is needless if neither that nor anything else changes the chunk. */
 static lc_status
 recode(struct work *w)
 {
@@ -268,7 +246,8 @@ recode(struct work *w)
 		return lc__no_memory("compact");
 	for (uint32_t i = 0; i < w->live.count; i++)
 		return_if_error(recode_one(w, i, &changed));
-	return changed ? LC_OK : LC_NOT_FOUND;
+	w->rewrite->needless = !changed;
+	return LC_OK;
 }
 
 /* ---- the new chunk -------------------------------------------------------- */
@@ -375,8 +354,10 @@ replace_chunks(struct work *w)
 	return LC_OK;
 }
 
-lc_status
-lc__rewrite(struct lc__change *change, void *rewrite)
+/* The body of a change. If it is needless it fails with LC_CANCELLED, so that the change is
+ * not committed. */
+static lc_status
+rewrite_within(struct lc__change *change, void *rewrite)
 {
 	struct work *w = calloc(1, sizeof(*w));
 	lc_status status;
@@ -385,11 +366,12 @@ lc__rewrite(struct lc__change *change, void *rewrite)
 		return lc__no_memory("compact");
 	w->change = change;
 	w->rewrite = rewrite;
+	w->rewrite->needless = false;
 	status = take_chunks(w);
-	if (status == LC_OK)
+	if (status == LC_OK && !w->rewrite->needless)
 		status = recode(w);
 	if (status == LC_OK)
-		status = replace_chunks(w);
+		status = w->rewrite->needless ? LC_CANCELLED : replace_chunks(w);
 	for (uint32_t i = 0; w->recoded != NULL && i < w->live.count; i++)
 		free(w->recoded[i]);
 	free(w->recoded);
@@ -398,4 +380,12 @@ lc__rewrite(struct lc__change *change, void *rewrite)
 	free(w->entries);
 	free(w);
 	return status;
+}
+
+lc_status
+lc__rewrite(struct lc__env *env, lc_durability durability, struct lc__rewrite *rewrite)
+{
+	const lc_status status = lc__change_run(env, durability, rewrite_within, rewrite);
+
+	return rewrite->needless && status == LC_CANCELLED ? LC_OK : status;
 }

@@ -38,15 +38,17 @@ struct lc__rewrite {
 	uint64_t rewritten; /* chunks */
 	uint64_t moved;     /* live records */
 	uint64_t dropped;   /* dead records */
+	bool needless;      /* nothing would be better for it: nothing was written */
 };
 
 /**
- * Make one chunk of the live records of a group, under the id of its first chunk.
- * A damaged chunk ends the group; rewrite->next is its id then. A body for
- * lc__change_run(), with a struct lc__rewrite.
- * @return LC_OK; LC_NOT_FOUND if meanwhile nothing would be better for it;
- * LC_CORRUPT if the first chunk is damaged: rewrite->next is the one after it.
+ * Make one chunk of the live records of a group, under the id of its first chunk, in one
+ * commit. A damaged chunk ends the group; rewrite->next is its id then. If by now nothing
+ * would be better for it, nothing is written: rewrite->needless.
+ * @return LC_OK; LC_CORRUPT if the first chunk is damaged: rewrite->next is the one after it;
+ * as lc__change_run().
  */
-LC_CHECKED lc_status lc__rewrite(struct lc__change *change, void *rewrite);
+LC_CHECKED lc_status lc__rewrite(struct lc__env *env, lc_durability durability,
+    struct lc__rewrite *rewrite);
 
 #endif
