@@ -237,41 +237,34 @@ close_synced(FILE *out, const char *path)
 	return bad ? lc__error_sys(sys ? sys : EIO, "%s", path) : LC_OK;
 }
 
-/* value.json says what raw bits are. */
-static lc_status
-write_npy(const char *path, const lc_tensor *tensor)
-{
-	struct lc__buf header = { 0 };
-	lc_status status = lc__npy_encode_header(tensor, true, &header);
-	FILE *out = status == LC_OK ? fopen(path, "wxe") : NULL;
-
-	if (status == LC_OK && out == NULL)
-		status = lc__error_sys(errno, "%s", path);
-	if (out != NULL) {
-		fwrite(header.data, 1, header.size, out);
-		fwrite(tensor->data, 1, tensor->nbytes, out);
-		status = close_synced(out, path);
-	}
-	lc__buf_free(&header);
-	return status;
-}
-
+/* As a file of its own; value.json says what raw bits are. */
 static lc_status
 write_tensor(void *ctx, const char *path, const lc_tensor *tensor, struct lc__buf *name)
 {
 	struct writing *writing = ctx;
-	struct lc__buf file = { 0 };
+	struct lc__buf header = { 0 };
 	lc_status status;
+	char *file;
+	FILE *out;
 
 	if (interrupt_pending())
 		return lc__error(LC_CANCELLED, 0, "interrupted");
 	name_file(path, writing->files++, name);
-	lc__buf_printf(&file, "%s/%.*s", writing->dir, (int)name->size,
-	    (const char *)name->data);
-	lc__buf_append(&file, "", 1);
-	status = file.failed || name->failed ? lc__no_memory(NULL)
-					     : write_npy((const char *)file.data, tensor);
-	lc__buf_free(&file);
+	if (name->failed ||
+	    asprintf(&file, "%s/%.*s", writing->dir, (int)name->size,
+		(const char *)name->data) < 0)
+		return lc__no_memory(NULL);
+	status = lc__npy_encode_header(tensor, true, &header);
+	out = status == LC_OK ? fopen(file, "wxe") : NULL;
+	if (status == LC_OK && out == NULL)
+		status = lc__error_sys(errno, "%s", file);
+	if (out != NULL) {
+		fwrite(header.data, 1, header.size, out);
+		fwrite(tensor->data, 1, tensor->nbytes, out);
+		status = close_synced(out, file);
+	}
+	lc__buf_free(&header);
+	free(file);
 	return status;
 }
 
@@ -280,9 +273,9 @@ write_all(const char *dir, const lc_value *value)
 {
 	struct writing writing = { dir, 0 };
 	const struct lc__json_tensors files = { LC__JSON_FILE, write_tensor, &writing };
-	char *path = lc__path_join(dir, "value.json");
+	char *path = lc__path_join(dir, INDEX);
 	FILE *out = path ? fopen(path, "wxe") : NULL;
-	lc_status status, closed;
+	lc_status status;
 
 	if (out == NULL) {
 		status = lc__error_sys(path ? errno : ENOMEM, "%s", dir);
@@ -296,8 +289,7 @@ write_all(const char *dir, const lc_value *value)
 	else
 		fclose(out);
 	free(path);
-	closed = status == LC_OK ? lc__sync_dir(dir) : LC_OK;
-	return status == LC_OK ? closed : status;
+	return status == LC_OK ? lc__sync_dir(dir) : status;
 }
 
 /* What has been written goes again. */
@@ -318,26 +310,22 @@ remove_all(const char *dir)
 	rmdir(dir);
 }
 
-static bool
-is_set(const char *dir)
-{
-	char *path = lc__path_join(dir, "value.json");
-	const bool is = path != NULL && access(path, F_OK) == 0;
-
-	free(path);
-	return is;
-}
-
 /* An empty directory is replaced, and with @p force one of an earlier get, which the
  * temporary name then has. */
 static lc_status
 put_in_place(char *temporary, const char *plain, const char *dir, bool force)
 {
+	char *index;
+	bool is_set;
+
 	if (rename(temporary, plain) == 0)
 		return lc__sync_parent(plain);
 	if (errno != EEXIST && errno != ENOTEMPTY)
 		return lc__error_sys(errno, "%s", dir);
-	if (!is_set(plain))
+	index = lc__path_join(plain, INDEX);
+	is_set = index != NULL && access(index, F_OK) == 0;
+	free(index);
+	if (!is_set)
 		return lc__error(LC_EXISTS, 0, "%s: exists, and was not written by get",
 		    dir);
 	if (!force)
@@ -348,42 +336,29 @@ put_in_place(char *temporary, const char *plain, const char *dir, bool force)
 	return lc__sync_parent(plain);
 }
 
-/* The path without slashes at its end, and a name beside it. */
-static char *
-temporary_name(const char *dir, char **plain)
-{
-	size_t size = strlen(dir);
-	char *name;
-
-	while (size > 1 && dir[size - 1] == '/')
-		size--;
-	*plain = strndup(dir, size);
-	if (*plain == NULL || asprintf(&name, "%s.tmp.XXXXXX", *plain) < 0)
-		return NULL;
-	return name;
-}
-
-static bool
-make_dir(char *path)
-{
-	int made = -1;
-
-	for (int i = 0; i < 100 && made == -1 && (i == 0 || errno == EEXIST); i++) {
-		lc__random_name(path);
-		made = mkdir(path, 0777);
-	}
-	return made == 0;
-}
-
 int
 setdir_write(const char *dir, const lc_value *value, bool force)
 {
-	char *plain = NULL;
-	char *temporary = temporary_name(dir, &plain);
+	size_t size = strlen(dir);
+	char *plain, *temporary = NULL;
+	int made = -1;
 	lc_status status;
 
+	while (size > 1 && dir[size - 1] == '/')
+		size--;
+	plain = strndup(dir, size);
+	if (plain != NULL && asprintf(&temporary, "%s" LC__NEWFILE_END, plain) < 0)
+		temporary = NULL;
+
 	interrupt_defer(true);
-	if (temporary == NULL || !make_dir(temporary)) {
+	/* A struct lc__newfile is a file: of a directory the names are taken here. */
+	for (int i = 0; temporary != NULL && i < 100 && made == -1; i++) {
+		lc__random_name(temporary);
+		made = mkdir(temporary, 0777);
+		if (made == -1 && errno != EEXIST)
+			break;
+	}
+	if (made == -1) {
 		status = lc__error_sys(temporary ? errno : ENOMEM, "%s", dir);
 	} else {
 		status = write_all(temporary, value);

@@ -28,18 +28,19 @@ is_stdout(const char *path)
 	return path == NULL || strcmp(path, "-") == 0;
 }
 
-/* The permissions of the file that gets replaced, 0 if there is none. */
-static mode_t
-mode_of(const char *path)
+/*
+ * Not a struct lc__newfile: interrupt.c must know the name of the temporary file before the
+ * file is there, to remove it if a signal ends the process; the file gets the permissions of
+ * the one that it replaces; and a write that fails is reported by its errno, not by the error
+ * record. With a newfile all of this would remain here, around it.
+ */
+static int
+open_temporary(struct output *output)
 {
 	struct stat st;
-
-	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? st.st_mode & 07777 : 0;
-}
-
-static int
-open_temporary(struct output *output, mode_t mode)
-{
+	const mode_t mode = lstat(output->path, &st) == 0 && S_ISREG(st.st_mode)
+	    ? st.st_mode & 07777
+	    : 0;
 	int fd;
 
 	if (asprintf(&output->temporary, "%s" LC__NEWFILE_END, output->path) < 0) {
@@ -80,8 +81,7 @@ begin(struct output *output, const char *path, bool special, bool force)
 	output->path = strdup(path);
 	if (output->path == NULL)
 		return report_errno(path);
-	fd = special ? open(path, O_WRONLY | O_CLOEXEC)
-		     : open_temporary(output, mode_of(path));
+	fd = special ? open(path, O_WRONLY | O_CLOEXEC) : open_temporary(output);
 	output->stream = fd == -1 ? NULL : fdopen(fd, "w");
 	if (output->stream != NULL)
 		return EXIT_DONE;
@@ -128,24 +128,18 @@ note_failure(struct output *output, int result)
 		output->sys = errno;
 }
 
-/* What came there meanwhile is not replaced either, where the file system can tell. */
-static int
-rename_to(const struct output *output)
+static void
+put_in_place(struct output *output)
 {
 	int renamed = -1;
 
+	/* What came there meanwhile is not replaced, where the file system can tell. */
 	if (!output->force)
 		renamed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path,
 		    RENAME_NOREPLACE);
 	if (output->force || (renamed == -1 && (errno == EINVAL || errno == ENOSYS)))
 		renamed = rename(output->temporary, output->path);
-	return renamed;
-}
-
-static void
-put_in_place(struct output *output)
-{
-	note_failure(output, rename_to(output));
+	note_failure(output, renamed);
 	if (output->sys != 0)
 		return;
 	interrupt_keep();
