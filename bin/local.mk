@@ -18,19 +18,18 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
 	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
 	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
-	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_merge.c bin/cmd/cmd_migrate.c \
-	bin/cmd/cmd_plan.c bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c \
-	bin/cmd/cmd_rename.c bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c \
-	bin/cmd/cmd_shard.c bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
+	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c \
+	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c \
+	bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c \
+	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_formats.c \
 	bin/cmd/export_join.c bin/cmd/export_shards.c bin/cmd/import_containers.c \
-	bin/cmd/import_files.c bin/cmd/import_sources.c bin/cmd/module_settings.c \
-	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/read_frames.c \
-	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/samples.c \
-	bin/cmd/setdir.c bin/cmd/stream_sources.c bin/cmd/view_histograms.c \
-	bin/cmd/view_sheet.c bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c \
-	bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c \
-	bin/cmd/warehouse_verify.c \
+	bin/cmd/import_files.c bin/cmd/module_settings.c bin/cmd/plan_chunks.c \
+	bin/cmd/plan_cost.c bin/cmd/read_frames.c bin/cmd/read_list.c bin/cmd/read_npy.c \
+	bin/cmd/read_run.c bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
+	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/child.c bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c \
 	bin/fill/inputs.c bin/fill/items.c bin/fill/lines.c bin/fill/produce.c \
 	bin/fill/protocol.c bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c \

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex copy, and what cachex merge shares with it. */
-#include "cmd/copy.h"
-
+/* cachex copy and cachex merge, which copies from several modules. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +21,8 @@ static const char *prefix;
 static int conflict = LC_FAIL;
 static int dry_run;
 
-struct opt copy_options[] = {
+/* Of both commands. */
+static struct opt copy_options[] = {
 	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
 	    .help = "SRC is a module there, not under --root" },
 	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
@@ -41,17 +40,24 @@ struct opt copy_options[] = {
 	{ .kind = OPT_END },
 };
 
-struct copy_job
-copy_job_of_options(const char *verb)
+/* A copy or a merge, and what it did so far. */
+struct copy_job {
+	const char *verb; /* "copy", for progress */
+	lc_copy_result total;
+	bool stopped; /* by something else than damaged records, which are left out */
+};
+
+/* Where the sources and the target are. */
+static const char *
+source_root(void)
 {
-	return (struct copy_job){
-		.verb = verb,
-		.from_root = from_root ? from_root : settings.root,
-		.to_root = to_root ? to_root : settings.root,
-		.prefix = prefix,
-		.conflict = (lc_conflict)conflict,
-		.dry_run = dry_run,
-	};
+	return from_root ? from_root : settings.root;
+}
+
+static const char *
+target_root(void)
+{
+	return to_root ? to_root : settings.root;
 }
 
 static void
@@ -59,16 +65,6 @@ show_damage(void *ctx, const char *line)
 {
 	(void)ctx;
 	report_error(EXIT_DATA, "%s", line);
-}
-
-static void
-add_result(lc_copy_result *total, const lc_copy_result *result)
-{
-	total->copied += result->copied;
-	total->replaced += result->replaced;
-	total->kept += result->kept;
-	total->damaged += result->damaged;
-	total->bytes += result->bytes;
 }
 
 /* The result of a copy into a module that does not exist yet. */
@@ -92,118 +88,119 @@ count_all(lc_cache *from, const lc_copy_options *how, lc_copy_result *result)
 	return status == LC_END ? LC_OK : status;
 }
 
+/* Copy one module into an open one, NULL if a dry run has no target; reports. */
 static int
-copy(struct copy_job *copy_job, lc_cache *from, lc_cache *to)
+copy_one(struct copy_job *job, const char *from, lc_cache *to)
 {
-	lc_copy_options how;
 	lc_copy_result result = { 0 };
-	lc_status status;
+	lc_copy_options how;
+	lc_cache *cache;
+	lc_status copied;
+	int status = module_open_in(source_root(), from, LC_RDONLY, &cache);
 
+	job->stopped = status != EXIT_DONE;
+	if (status != EXIT_DONE)
+		return status;
 	lc_copy_options_init(&how);
-	how.conflict = copy_job->conflict;
-	how.prefix = copy_job->prefix;
-	how.prefix_size = copy_job->prefix ? strlen(copy_job->prefix) : 0;
-	how.dry_run = copy_job->dry_run;
+	how.conflict = (lc_conflict)conflict;
+	how.prefix = prefix;
+	how.prefix_size = prefix ? strlen(prefix) : 0;
+	how.dry_run = dry_run;
 	how.progress.step = progress_step;
 	how.progress.damage = show_damage;
-	if (copy_job->dry_run)
+	if (dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
-	else if (copy_job->conflict == LC_KEEP || copy_job->conflict == LC_SAME)
+	else if (conflict == LC_KEEP || conflict == LC_SAME)
 		interrupt_resume("what it copied stays; the same command goes on");
-	else if (copy_job->conflict == LC_REPLACE)
+	else if (conflict == LC_REPLACE)
 		interrupt_resume("what it copied stays; the same command begins again");
-	progress_begin(copy_job->verb);
-	status = to ? lc_copy(from, to, &how, &result) : count_all(from, &how, &result);
+
+	progress_begin(job->verb);
+	copied = to ? lc_copy(cache, to, &how, &result) : count_all(cache, &how, &result);
 	progress_end();
-	add_result(&copy_job->total, &result);
+	job->total.copied += result.copied;
+	job->total.replaced += result.replaced;
+	job->total.kept += result.kept;
+	job->total.damaged += result.damaged;
+	job->total.bytes += result.bytes;
 	/* Each damaged record has had its line. */
-	if (status == LC_CORRUPT && result.damaged > 0)
-		return EXIT_DATA;
-	copy_job->stopped = status != LC_OK;
-	return status == LC_OK ? EXIT_DONE : report_status(status);
-}
-
-int
-copy_job_add(struct copy_job *copy_job, const char *from, lc_cache *to)
-{
-	lc_cache *cache;
-	const int status = module_open_in(copy_job->from_root, from, LC_RDONLY, &cache);
-
-	copy_job->stopped = status != EXIT_DONE;
-	return status == EXIT_DONE ? module_close(cache, copy(copy_job, cache, to))
-				   : status;
-}
-
-int
-copy_job_open_target(const struct copy_job *copy_job, const char *to, lc_cache **out)
-{
-	if (!copy_job->dry_run)
-		return module_open_in(copy_job->to_root, to, module_makes ? LC_CREATE : 0,
-		    out);
-	return module_open_if_there(copy_job->to_root, to, false, out);
-}
-
-static void
-show_json(const struct copy_job *copy_job, const char *to)
-{
-	const lc_copy_result *total = &copy_job->total;
-	struct json json = { stdout, false };
-
-	jw_open(&json, NULL, '{');
-	jw_text(&json, "module", to);
-	jw_count(&json, "copied", total->copied);
-	jw_count(&json, "replaced", total->replaced);
-	jw_count(&json, "kept", total->kept);
-	jw_count(&json, "damaged", total->damaged);
-	jw_count(&json, "bytes", total->bytes);
-	jw_end_line(&json);
+	if (copied == LC_CORRUPT && result.damaged > 0) {
+		status = EXIT_DATA;
+	} else if (copied != LC_OK) {
+		job->stopped = true;
+		status = report_status(copied);
+	}
+	return module_close(cache, status);
 }
 
 /* "all: 3 records copied, 1 replaced, 0 kept; 2.00 KiB" */
-void
-copy_job_show(const struct copy_job *copy_job, const char *to)
+static void
+show(const lc_copy_result *total, const char *to)
 {
-	const lc_copy_result *total = &copy_job->total;
+	struct json json = { stdout, false };
 	char records[SIZE_TEXT], bytes[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(copy_job, to);
-		return;
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", to);
+		jw_count(&json, "copied", total->copied);
+		jw_count(&json, "replaced", total->replaced);
+		jw_count(&json, "kept", total->kept);
+		jw_count(&json, "damaged", total->damaged);
+		jw_count(&json, "bytes", total->bytes);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s: %s %s, %llu replaced, %llu kept; %s", to,
+		    count_human(total->copied, "record", records, sizeof(records)),
+		    dry_run ? "to be copied" : "copied",
+		    (unsigned long long)total->replaced, (unsigned long long)total->kept,
+		    size_human((double)total->bytes, bytes, sizeof(bytes)));
+		if (total->damaged > 0)
+			printf("; %llu damaged passed over",
+			    (unsigned long long)total->damaged);
+		putchar('\n');
 	}
-	if (settings.quiet)
-		return;
-	printf("%s: %s %s, %llu replaced, %llu kept; %s", to,
-	    count_human(total->copied, "record", records, sizeof(records)),
-	    copy_job->dry_run ? "to be copied" : "copied",
-	    (unsigned long long)total->replaced, (unsigned long long)total->kept,
-	    size_human((double)total->bytes, bytes, sizeof(bytes)));
-	if (total->damaged > 0)
-		printf("; %llu damaged passed over", (unsigned long long)total->damaged);
-	putchar('\n');
 }
 
-/* ---- the command ------------------------------------------------------------------- */
+/* Copy the sources one after the other; damage in one does not stop the others. */
+static int
+copy_all(const char *verb, int n, char **sources, const char *target)
+{
+	struct copy_job job = { .verb = verb };
+	lc_cache *to;
+	int status = EXIT_DONE;
+
+	for (int i = 0; i < n && status == EXIT_DONE; i++) {
+		if (strcmp(sources[i], target) == 0 &&
+		    strcmp(source_root(), target_root()) == 0)
+			return report_usage("%s is both source and target", target);
+		status = module_must_exist(source_root(), sources[i]);
+	}
+	if (status == EXIT_DONE)
+		status = dry_run ? module_open_if_there(target_root(), target, false, &to)
+				 : module_open_in(target_root(), target,
+				       module_makes ? LC_CREATE : 0, &to);
+	if (status != EXIT_DONE)
+		return status;
+
+	for (int i = 0;
+	     i < n && (status == EXIT_DONE || (status == EXIT_DATA && !job.stopped)); i++)
+		status = report_worse(status,
+		    interrupt_pending() ? interrupt_status()
+					: copy_one(&job, sources[i], to));
+	status = module_close(to, status);
+	if (status == EXIT_DONE || (status == EXIT_DATA && !job.stopped))
+		show(&job.total, target);
+	return status;
+}
+
+/* ---- the commands ------------------------------------------------------------------ */
 
 static int
 run_copy(int argc, char **argv)
 {
-	struct copy_job copy_job = copy_job_of_options("copy");
-	lc_cache *to;
-	int status;
-
 	(void)argc;
-	if (strcmp(argv[0], argv[1]) == 0 &&
-	    strcmp(copy_job.from_root, copy_job.to_root) == 0)
-		return report_usage("%s is both source and target", argv[0]);
-	status = module_must_exist(copy_job.from_root, argv[0]);
-	if (status == EXIT_DONE)
-		status = copy_job_open_target(&copy_job, argv[1], &to);
-	if (status != EXIT_DONE)
-		return status;
-	status = module_close(to, copy_job_add(&copy_job, argv[0], to));
-	if (status == EXIT_DONE || (status == EXIT_DATA && !copy_job.stopped))
-		copy_job_show(&copy_job, argv[1]);
-	return status;
+	return copy_all("copy", 1, argv, argv[1]);
 }
 
 const struct command cmd_copy = {
@@ -223,4 +220,28 @@ const struct command cmd_copy = {
 	.most = 2,
 	.options = copy_options,
 	.run = run_copy,
+};
+
+static int
+run_merge(int argc, char **argv)
+{
+	return copy_all("merge", argc - 1, argv, argv[argc - 1]);
+}
+
+const struct command cmd_merge = {
+	.name = "merge",
+	.operands = "SRC... DST",
+	.summary = "copy the records of modules into one",
+	.text = "Copies the records of every SRC into module DST, one after the other; "
+		"DST is made if it does not exist. --conflict says what happens to "
+		"cache_ids that are there already, from DST or from an earlier SRC. A "
+		"conflict stops it with the sources before that one merged.",
+	.examples = "cachex merge part-0 part-1 part-2 all\n"
+		    "cachex merge new all --conflict replace -n",
+	.completes = "m",
+	.resume = "what it copied stays; with --conflict keep the same command goes on",
+	.least = 2,
+	.most = -1,
+	.options = copy_options,
+	.run = run_merge,
 };

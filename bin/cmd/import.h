@@ -43,9 +43,6 @@ int sources_add(struct sources *sources, const char *path);
  * every two sources of one id; an exit status.
  */
 int sources_name(struct sources *sources, const char *pattern);
-/** Take out those for which @p fn returns true; how many. */
-size_t sources_drop(struct sources *sources,
-    bool (*fn)(void *ctx, const struct source *source), void *ctx);
 void sources_free(struct sources *sources);
 
 /* ---- The part of an import that are files and directories of many records each ----- */
@@ -115,8 +112,6 @@ int import_containers(struct import *import, const struct containers *containers
     const struct sources *sources);
 
 /* ---- The part of an import that are files of one tensor each ----------------------- */
-
-struct decode;
 
 /** With --skip-existing, take out those that are stored already. */
 void import_drop_files(struct import *import, struct sources *sources);

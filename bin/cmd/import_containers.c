@@ -28,23 +28,6 @@ import_passes(const struct import *import, lc_id id)
 	    lc_contains(import->there, id.data, id.size) == LC_OK;
 }
 
-/* The module is made only when the first good record arrives. */
-static int
-put_record(struct import *import, lc_id id, const lc_value *value)
-{
-	lc_status stored;
-	int status = EXIT_DONE;
-
-	if (import->dry_run)
-		return EXIT_DONE;
-	if (import->cache == NULL)
-		status = module_create(import->module, &import->cache);
-	if (status != EXIT_DONE)
-		return status;
-	stored = lc_put_value(import->cache, id.data, id.size, value);
-	return stored == LC_OK ? EXIT_DONE : report_status(stored);
-}
-
 /* Bytes of a value's tensors, strings and bytes. */
 static uint64_t
 weight(const lc_value *value)
@@ -64,38 +47,34 @@ weight(const lc_value *value)
 	return sum;
 }
 
-static void
-say(const char *path, lc_id id, const lc_value *value)
-{
-	char *text = describe_value(value);
-
-	report_note("%s: %s as %s", path, text ? text : "?",
-	    lc__quote_id(id.data, id.size));
-	free(text);
-}
-
 int
 import_store(struct import *import, const char *path, lc_id id, const lc_value *value)
 {
-	const int status = put_record(import, id, value);
+	int status = EXIT_DONE;
+	char *text;
 
+	/* The module is made when the first good record comes, not before. */
+	if (!import->dry_run && import->cache == NULL)
+		status = module_create(import->module, &import->cache);
+	if (!import->dry_run && status == EXIT_DONE) {
+		const lc_status stored = lc_put_value(import->cache, id.data, id.size,
+		    value);
+
+		status = stored == LC_OK ? EXIT_DONE : report_status(stored);
+	}
 	if (status == EXIT_DATA)
 		import->bad++;
 	if (status != EXIT_DONE)
 		return status;
 	import->stored++;
 	import->bytes += weight(value);
-	if (settings.verbose)
-		say(path, id, value);
+	if (settings.verbose) {
+		text = describe_value(value);
+		report_note("%s: %s as %s", path, text ? text : "?",
+		    lc__quote_id(id.data, id.size));
+		free(text);
+	}
 	return EXIT_DONE;
-}
-
-/* Without memory, space or descriptors the next file would be no better. */
-static bool
-is_of_one_file(lc_status status, int sys)
-{
-	return status == LC_PERMISSION ||
-	    (status == LC_IO && sys != EMFILE && sys != ENFILE);
 }
 
 int
@@ -109,7 +88,9 @@ import_bad(struct import *import, lc_status status)
 		import->bad++;
 		return EXIT_DATA;
 	}
-	if (!is_of_one_file(status, sys))
+	/* Without memory, space or descriptors the next file would be no better. */
+	if (status != LC_PERMISSION &&
+	    (status != LC_IO || sys == EMFILE || sys == ENFILE))
 		return EXIT_SYSTEM;
 	import->unreadable++;
 	return import->keep_going ? EXIT_DATA : EXIT_SYSTEM;
@@ -187,28 +168,6 @@ take(struct taken *taken, lc_id id, size_t number)
 		  first == number ? "before in it" : path_of(taken, first));
 }
 
-static lc_status
-take_sources(struct taken *taken)
-{
-	const struct sources *sources = taken->sources;
-
-	for (size_t i = 0; i < sources->count; i++)
-		return_if_error(take(taken,
-		    (lc_id){ sources->items[i].id, sources->items[i].id_size },
-		    taken->containers->count + i));
-	return LC_OK;
-}
-
-static lc_status
-check_id(const char *path, lc_id id)
-{
-	if (id.size > 0 && id.size <= LC_MAX_ID)
-		return LC_OK;
-	return lc__error(LC_INVALID, 0,
-	    "%s: the name %s of %zu bytes is no cache_id, which has 1 to %d", path,
-	    lc__quote_id(id.data, id.size), id.size, LC_MAX_ID);
-}
-
 /* Of two records of one cache_id the first that is good is stored. */
 static int
 store_record(struct import *import, struct taken *taken, size_t number, void *file,
@@ -227,27 +186,23 @@ store_record(struct import *import, struct taken *taken, size_t number, void *fi
 	return result;
 }
 
-static bool
-is_left_out(const struct import *import, lc_id id)
-{
-	for (size_t i = 0; i < import->skip_keys->count; i++)
-		if (strlen(import->skip_keys->items[i]) == id.size &&
-		    memcmp(import->skip_keys->items[i], id.data, id.size) == 0)
-			return true;
-	return false;
-}
-
 static int
 take_record(struct import *import, struct taken *taken, size_t number, void *file,
     lc_id id)
 {
-	lc_status status;
+	lc_status status = LC_OK;
 
-	if (is_left_out(import, id)) {
-		import->skipped++;
-		return EXIT_DONE;
-	}
-	status = check_id(taken->containers->items[number].path, id);
+	for (size_t i = 0; i < import->skip_keys->count; i++)
+		if (strlen(import->skip_keys->items[i]) == id.size &&
+		    memcmp(import->skip_keys->items[i], id.data, id.size) == 0) {
+			import->skipped++;
+			return EXIT_DONE;
+		}
+	if (id.size == 0 || id.size > LC_MAX_ID)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: the name %s of %zu bytes is no cache_id, which has 1 to %d",
+		    taken->containers->items[number].path, lc__quote_id(id.data, id.size),
+		    id.size, LC_MAX_ID);
 	if (status == LC_OK && !import_passes(import, id))
 		return store_record(import, taken, number, file, id);
 	if (status == LC_OK)
@@ -256,28 +211,6 @@ take_record(struct import *import, struct taken *taken, size_t number, void *fil
 		return import_bad(import, status);
 	import->skipped++;
 	return EXIT_DONE;
-}
-
-static int
-take_records(struct import *import, struct taken *taken, size_t number, void *file)
-{
-	const struct lc__incoming_format *format =
-	    taken->containers->items[number].format;
-	int worst = EXIT_DONE;
-	lc_status step;
-	lc_id id;
-
-	while ((step = format->next(file, &id)) != LC_END) {
-		int status = step == LC_OK ? take_record(import, taken, number, file, id)
-					   : import_bad(import, step);
-		worst = report_worse(worst, status);
-		if (!import_goes_on(import, status))
-			return worst;
-		status = import_step(import);
-		if (status != EXIT_DONE)
-			return status;
-	}
-	return worst;
 }
 
 /* "PATH":{"name":"text"} */
@@ -301,42 +234,47 @@ keep_metadata(struct import *import, const char *path, lc_id members)
 	free(quoted);
 }
 
-/* It does not go into the module, whose records may come from many files. */
-static void
-tell_metadata(struct import *import, const struct container *container, const void *file)
-{
-	const lc_id members = container->format->metadata == NULL
-	    ? (lc_id){ NULL, 0 }
-	    : container->format->metadata(file);
-
-	if (members.size == 0)
-		return;
-	if (settings.json)
-		keep_metadata(import, container->path, members);
-	else if (import->dry_run || settings.verbose)
-		report_note("%s: metadata {%.*s}", container->path, (int)members.size,
-		    (const char *)members.data);
-}
-
 static int
 take_container(struct import *import, struct taken *taken, size_t number)
 {
 	const struct container *container = &taken->containers->items[number];
 	const struct lc__incoming_format *format = container->format;
+	lc_id id = { NULL, 0 };
+	int worst = EXIT_DONE;
 	void *file;
-	lc_status opened = format->open(container->path, &import->how, &file);
-	int status;
+	lc_status step = format->open(container->path, &import->how, &file);
 
-	if (opened != LC_OK)
-		return import_bad(import, opened);
-	tell_metadata(import, container, file);
+	if (step != LC_OK)
+		return import_bad(import, step);
+
+	/* The metadata do not go into the module, whose records may come from many files. */
+	if (format->metadata != NULL)
+		id = format->metadata(file);
+	if (id.size > 0 && settings.json)
+		keep_metadata(import, container->path, id);
+	else if (id.size > 0 && (import->dry_run || settings.verbose))
+		report_note("%s: metadata {%.*s}", container->path, (int)id.size,
+		    (const char *)id.data);
+
 	import->all = taken->containers->count == 1 && taken->sources->count == 0 &&
 		format->count != NULL
 	    ? format->count(file)
 	    : 0;
-	status = take_records(import, taken, number, file);
+	while ((step = format->next(file, &id)) != LC_END) {
+		int status = step == LC_OK ? take_record(import, taken, number, file, id)
+					   : import_bad(import, step);
+
+		worst = report_worse(worst, status);
+		if (!import_goes_on(import, status))
+			break;
+		status = import_step(import);
+		if (status != EXIT_DONE) {
+			worst = status;
+			break;
+		}
+	}
 	format->close(file);
-	return status;
+	return worst;
 }
 
 int
@@ -345,11 +283,14 @@ import_containers(struct import *import, const struct containers *containers,
 {
 	struct taken taken = { .containers = containers, .sources = sources };
 	int worst = EXIT_DONE;
-	lc_status status;
+	lc_status status = LC_OK;
 
 	if (containers->count == 0)
 		return EXIT_DONE;
-	status = take_sources(&taken);
+	for (size_t i = 0; i < sources->count && status == LC_OK; i++)
+		status = take(&taken,
+		    (lc_id){ sources->items[i].id, sources->items[i].id_size },
+		    containers->count + i);
 	if (status != LC_OK)
 		worst = report_status(status);
 	for (size_t i = 0; i < containers->count && import_goes_on(import, worst); i++)
