@@ -13,12 +13,6 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
-/** A disk, for predictions. */
-struct plan_disk {
-	double mbps; /* 10^6 bytes a second; 0: none was given */
-	double seek; /* seconds for each place gone to */
-};
-
 /** An order and its cost. */
 struct plan_order {
 	const char *name;   /* "block" */
@@ -75,16 +69,22 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
+/* The disk of a prediction. */
+static struct {
+	double mbps; /* 0: no prediction */
+	double seek; /* seconds for each place */
+} disk;
+
 /* ---- what orders cost, as text or JSON --------------------------------------------- */
 
 /* Seconds to read an epoch, one place after the other; negative if not known. */
 static double
-predict(const struct plan_cost *cost, const struct plan_disk *disk)
+predict(const struct plan_cost *cost)
 {
-	if (disk->mbps <= 0 || cost->epoch_batches <= 0)
+	if (disk.mbps <= 0 || cost->epoch_batches <= 0)
 		return -1;
 	return cost->epoch_batches *
-	    (cost->bytes / (disk->mbps * 1e6) + cost->runs * disk->seek);
+	    (cost->bytes / (disk.mbps * 1e6) + cost->runs * disk.seek);
 }
 
 /* Hundredths of a second count only for small modules. */
@@ -119,29 +119,11 @@ imbalance(const struct plan *plan, const struct plan_cost *cost)
 	return sum > 0 ? most * plan->readers / sum : 1;
 }
 
-/* ---- JSON --------------------------------------------------------------------------------- */
-
 static void
-json_readers(struct json *json, const struct plan *plan, const struct plan_cost *cost)
-{
-	jw_open(json, "readers", '[');
-	for (uint32_t r = 0; r < plan->readers; r++) {
-		jw_open(json, NULL, '{');
-		jw_count(json, "reader", r);
-		jw_real(json, "chunks", cost->readers[r].chunks);
-		jw_real(json, "bytes", cost->readers[r].bytes);
-		jw_close(json, '}');
-	}
-	jw_close(json, ']');
-	jw_real(json, "imbalance", imbalance(plan, cost));
-}
-
-static void
-show_json(const struct plan *plan, const struct plan_order *named,
-    const struct plan_disk *disk)
+show_json(const struct plan *plan, const struct plan_order *named)
 {
 	const struct plan_cost *cost = named->cost;
-	const double seconds = predict(cost, disk);
+	const double seconds = predict(cost);
 	struct json json = { stdout, false };
 
 	jw_open(&json, NULL, '{');
@@ -163,49 +145,31 @@ show_json(const struct plan *plan, const struct plan_order *named,
 	jw_real(&json, "read_whole", cost->whole);
 	jw_count(&json, "cache_chunks", plan->kept);
 	jw_real(&json, "read_cached", cost->cached);
-	json_readers(&json, plan, cost);
+	jw_open(&json, "readers", '[');
+	for (uint32_t r = 0; r < plan->readers; r++) {
+		jw_open(&json, NULL, '{');
+		jw_count(&json, "reader", r);
+		jw_real(&json, "chunks", cost->readers[r].chunks);
+		jw_real(&json, "bytes", cost->readers[r].bytes);
+		jw_close(&json, '}');
+	}
+	jw_close(&json, ']');
+	jw_real(&json, "imbalance", imbalance(plan, cost));
 	if (seconds >= 0)
 		jw_real(&json, "epoch_seconds", seconds);
 	jw_end_line(&json);
 }
 
-/* ---- text --------------------------------------------------------------------------------- */
-
-static void
-show_readers(const struct plan *plan, const struct plan_cost *cost)
-{
-	char text[SIZE_TEXT];
-
-	for (uint32_t r = 0; r < plan->readers && plan->readers > 1; r++)
-		printf("  reader %-13u %.1f chunks, %s a batch\n", r,
-		    cost->readers[r].chunks,
-		    size_human(cost->readers[r].bytes, text, sizeof(text)));
-	if (plan->readers > 1)
-		printf("  imbalance            %.3f\n", imbalance(plan, cost));
-}
-
-static void
-show_seconds(const struct plan_cost *cost, const struct plan_disk *disk)
-{
-	const double seconds = predict(cost, disk);
-	char text[SIZE_TEXT];
-
-	if (seconds >= 0)
-		printf("  an epoch             %s, at %g MB/s and %g ms a place, nothing "
-		       "in memory\n",
-		    seconds_text(seconds, text), disk->mbps, disk->seek * 1e3);
-}
-
 /* All of one order. */
 static void
-plan_table_one(const struct plan *plan, const struct plan_order *named,
-    const struct plan_disk *disk)
+plan_table_one(const struct plan *plan, const struct plan_order *named)
 {
 	const struct plan_cost *cost = named->cost;
+	const double seconds = predict(cost);
 	char text[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(plan, named, disk);
+		show_json(plan, named);
 		return;
 	}
 	printf("%s: order %s\n", plan->sources->all[0].name, order_name(named, text));
@@ -224,21 +188,28 @@ plan_table_one(const struct plan *plan, const struct plan_order *named,
 	printf("  read whole           %.2f times the bytes\n", cost->whole);
 	printf("  with %-5llu in memory %.2f times the bytes\n",
 	    (unsigned long long)plan->kept, cost->cached);
-	show_readers(plan, cost);
-	show_seconds(cost, disk);
+	for (uint32_t r = 0; r < plan->readers && plan->readers > 1; r++)
+		printf("  reader %-13u %.1f chunks, %s a batch\n", r,
+		    cost->readers[r].chunks,
+		    size_human(cost->readers[r].bytes, text, sizeof(text)));
+	if (plan->readers > 1)
+		printf("  imbalance            %.3f\n", imbalance(plan, cost));
+	if (seconds >= 0)
+		printf("  an epoch             %s, at %g MB/s and %g ms a place, nothing "
+		       "in memory\n",
+		    seconds_text(seconds, text), disk.mbps, disk.seek * 1e3);
 }
 
 /* A line of several; the first with the heading. */
 static void
-plan_table_row(const struct plan *plan, const struct plan_order *named,
-    const struct plan_disk *disk, bool first)
+plan_table_row(const struct plan *plan, const struct plan_order *named, bool first)
 {
 	const struct plan_cost *cost = named->cost;
-	const double seconds = predict(cost, disk);
+	const double seconds = predict(cost);
 	char text[SIZE_TEXT];
 
 	if (settings.json) {
-		show_json(plan, named, disk);
+		show_json(plan, named);
 		return;
 	}
 	if (first)
@@ -257,17 +228,17 @@ plan_table_row(const struct plan *plan, const struct plan_order *named,
 /* ---- options ------------------------------------------------------------------------------ */
 
 static int
-read_disk(struct plan_disk *out)
+read_disk(void)
 {
 	char *end = NULL;
 
-	out->mbps = disk_mbps == OPT_UNSET ? 0 : (double)disk_mbps;
-	out->seek = 0.1e-3;
+	disk.mbps = disk_mbps == OPT_UNSET ? 0 : (double)disk_mbps;
+	disk.seek = 0.1e-3;
 	if (seek_ms == NULL)
 		return EXIT_DONE;
-	out->seek = strtod(seek_ms, &end) / 1e3;
+	disk.seek = strtod(seek_ms, &end) / 1e3;
 	if (*seek_ms < '0' || *seek_ms > '9' || *end != '\0' ||
-	    !(out->seek >= 0 && out->seek < 1e6))
+	    !(disk.seek >= 0 && disk.seek < 1e6))
 		return report_usage("--seek-ms: not a number: '%s'", seek_ms);
 	return EXIT_DONE;
 }
@@ -348,21 +319,11 @@ epoch_batches(const struct plan *plan, const struct stream_order *opts)
 	    (double)stride / (double)plan->batch;
 }
 
-/* How many batches to look at; of an order that never ends, one epoch at most. */
-static uint64_t
-bound(const struct plan *plan, const struct stream_order *opts,
-    const lc_stream_info *info)
-{
-	const double epoch = epoch_batches(plan, opts) + 1;
-
-	return info->batches == UINT64_MAX && epoch < (double)plan->over ? (uint64_t)epoch
-									 : plan->over;
-}
-
 static int
 find_cost(const struct plan *plan, const struct stream_order *opts, struct plan_cost *out)
 {
 	lc_stream_info info = { .struct_size = sizeof(info) };
+	const double epoch = epoch_batches(plan, opts) + 1;
 	struct plan bounded = *plan;
 	lc_status status;
 	lc_stream *stream;
@@ -373,7 +334,9 @@ find_cost(const struct plan *plan, const struct stream_order *opts, struct plan_
 		return opened;
 	progress_begin("plan");
 	status = lc_stream_info_get(stream, &info);
-	bounded.over = bound(plan, opts, &info);
+	/* Of an order that never ends, one epoch at most. */
+	if (info.batches == UINT64_MAX && epoch < (double)plan->over)
+		bounded.over = (uint64_t)epoch;
 	if (status == LC_OK)
 		status = plan_cost(&bounded, stream, info.batches, out);
 	progress_end();
@@ -391,24 +354,11 @@ name_of(const struct stream_order *opts, const struct plan_cost *cost)
 		opts->idealised, cost };
 }
 
-static int
-show_cost(const struct plan *plan, const struct plan_disk *disk)
-{
-	struct plan_cost cost;
-	struct plan_order named = name_of(&order, &cost);
-	const int status = find_cost(plan, &order, &cost);
-
-	if (status == EXIT_DONE)
-		plan_table_one(plan, &named, disk);
-	plan_cost_free(&cost);
-	return status;
-}
-
 /* ---- several orders ------------------------------------------------------------------------ */
 
 /* All shuffles, and R* with the number given, or that of the readers, or 16. */
 static int
-compare_orders(const struct plan *plan, const struct plan_disk *disk)
+compare_orders(const struct plan *plan)
 {
 	static const lc_shuffle shuffles[] = { LC_SHUFFLE_NONE, LC_SHUFFLE_BLOCK,
 		LC_SHUFFLE_ERA, LC_SHUFFLE_FULL, LC_SHUFFLE_NONE };
@@ -428,7 +378,7 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 		named = name_of(&each, &cost);
 		status = find_cost(plan, &each, &cost);
 		if (status == EXIT_DONE)
-			plan_table_row(plan, &named, disk, i == 0);
+			plan_table_row(plan, &named, i == 0);
 		plan_cost_free(&cost);
 	}
 	return status;
@@ -437,7 +387,7 @@ compare_orders(const struct plan *plan, const struct plan_disk *disk)
 /* ---- the command --------------------------------------------------------------------------- */
 
 static int
-plan_sources(const struct stream_sources *sources, const struct plan_disk *disk)
+plan_sources(const struct stream_sources *sources)
 {
 	static const char *const none[] = { NULL };
 	const uint64_t most = MOST_EXAMPLES / order.batch;
@@ -459,6 +409,7 @@ plan_sources(const struct stream_sources *sources, const struct plan_disk *disk)
 					  : 1000,
 	};
 	const lc_status loaded = plan_chunks_load(sources, &chunks);
+	struct plan_cost cost;
 	int status;
 
 	if (loaded != LC_OK)
@@ -466,9 +417,16 @@ plan_sources(const struct stream_sources *sources, const struct plan_disk *disk)
 	else if (show != NULL)
 		status = show_batches(&plan);
 	else if (compare)
-		status = compare_orders(&plan, disk);
+		status = compare_orders(&plan);
 	else
-		status = show_cost(&plan, disk);
+		status = find_cost(&plan, &order, &cost);
+	if (loaded == LC_OK && show == NULL && !compare) {
+		const struct plan_order named = name_of(&order, &cost);
+
+		if (status == EXIT_DONE)
+			plan_table_one(&plan, &named);
+		plan_cost_free(&cost);
+	}
 	plan_chunks_free(&chunks);
 	return status;
 }
@@ -477,8 +435,7 @@ static int
 run_plan(int argc, char **argv)
 {
 	struct stream_sources sources;
-	struct plan_disk disk;
-	int status = read_disk(&disk);
+	int status = read_disk();
 
 	(void)argc;
 	if (ids && fields.count > 0)
@@ -491,7 +448,7 @@ run_plan(int argc, char **argv)
 		status = stream_sources_open(&sources, argv[0], &order, verify);
 	if (status != EXIT_DONE)
 		return status;
-	return stream_sources_close(&sources, plan_sources(&sources, &disk));
+	return stream_sources_close(&sources, plan_sources(&sources));
 }
 
 const struct command cmd_plan = {

@@ -103,16 +103,6 @@ show_header_text(const char *path, const lc_shard_info *info)
 
 #define MOST_CLASSES 4096 /* of a sample that are shown */
 
-static void
-show_classes(struct json *json, const lc_sample_origin *origin, const int64_t *class_ids)
-{
-	jw_key(json, "class_ids");
-	putc('[', json->out);
-	for (uint32_t i = 0; i < origin->n_classes && i < MOST_CLASSES; i++)
-		fprintf(json->out, "%s%lld", i ? "," : "", (long long)class_ids[i]);
-	putc(']', json->out);
-}
-
 /* Only the members that the sample's row has. */
 static void
 show_origin_json(struct json *json, const lc_sample_origin *origin,
@@ -132,17 +122,14 @@ show_origin_json(struct json *json, const lc_sample_origin *origin,
 	}
 	if (origin->boxes_total > 0)
 		jw_count(json, "boxes_total", origin->boxes_total);
-	if (origin->n_classes > 0)
-		show_classes(json, origin, class_ids);
-}
-
-static void
-show_origin_text(const lc_sample_origin *origin)
-{
-	if (origin->original_width > 0)
-		printf("  of %ux%u", origin->original_width, origin->original_height);
-	if (origin->boxes_total > 0)
-		printf("  boxes %llu", (unsigned long long)origin->boxes_total);
+	if (origin->n_classes == 0)
+		return;
+	jw_open(json, "class_ids", '[');
+	for (uint32_t i = 0; i < origin->n_classes && i < MOST_CLASSES; i++) {
+		jw_key(json, NULL);
+		fprintf(json->out, "%lld", (long long)class_ids[i]);
+	}
+	jw_close(json, ']');
 }
 
 static void
@@ -164,7 +151,10 @@ show_sample(struct json *json, uint64_t i, const lc_sample *found,
 	printf("  sample %-9llu %s  ", (unsigned long long)i,
 	    lc__tensor_describe(&found->image, text, sizeof(text)));
 	ident_print(stdout, found->id);
-	show_origin_text(origin);
+	if (origin->original_width > 0)
+		printf("  of %ux%u", origin->original_width, origin->original_height);
+	if (origin->boxes_total > 0)
+		printf("  boxes %llu", (unsigned long long)origin->boxes_total);
 	putchar('\n');
 }
 
@@ -266,57 +256,6 @@ show_damage(void *ctx, const char *line)
 	}
 }
 
-static void
-show_verdict(const char *path, bool good, const char *note)
-{
-	struct json json = { stdout, false };
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "file", path);
-		jw_flag(&json, "ok", good);
-		jw_end_line(&json);
-	} else if (!settings.quiet || !good) {
-		printf("%s: %s%s\n", path, good ? "good" : "damaged", note);
-	}
-}
-
-static lc_status
-verify_file(const char *path, const lc_progress *progress, const char **note)
-{
-	lc_shard *shard;
-	lc_status status = lc_shard_open(path, &shard);
-
-	if (status != LC_OK)
-		return status;
-	if (lc_shard_info_of(shard)->checksum_offset == 0)
-		*note = " (no checksums in it; sizes and offsets fit)";
-	status = lc_shard_verify(shard, progress);
-	lc_shard_close(shard);
-	return status == LC_UNSUPPORTED ? LC_OK : status;
-}
-
-static bool
-is_directory(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* Report the end of a verification; damage has had its lines already. An exit status. */
-static int
-conclude(const char *path, bool directory, lc_status status, const char *note)
-{
-	if (status == LC_NO_FILE && directory)
-		return report_error(EXIT_NO,
-		    "%s: no manifest.json: no export, or one that has not ended", path);
-	if (status != LC_OK && status != LC_CORRUPT)
-		return report_status(status);
-	show_verdict(path, status == LC_OK, note);
-	return status == LC_OK ? EXIT_DONE : EXIT_DATA;
-}
-
 static int
 verify(const char *path)
 {
@@ -326,19 +265,46 @@ verify(const char *path)
 		.damage = show_damage,
 		.ctx = &damage,
 	};
-	const bool directory = is_directory(path);
+	struct json json = { stdout, false };
+	struct stat st;
+	const bool directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	const char *note = "";
+	lc_shard *shard = NULL;
 	lc_status status;
+	bool good;
 
 	progress_begin("verify");
-	if (directory)
+	if (directory) {
 		status = lc_manifest_verify(path, &progress);
-	else
-		status = verify_file(path, &progress, &note);
+	} else {
+		status = lc_shard_open(path, &shard);
+		if (status == LC_OK && lc_shard_info_of(shard)->checksum_offset == 0)
+			note = " (no checksums in it; sizes and offsets fit)";
+		if (status == LC_OK)
+			status = lc_shard_verify(shard, &progress);
+		if (shard != NULL && status == LC_UNSUPPORTED)
+			status = LC_OK;
+		lc_shard_close(shard);
+	}
 	progress_end();
 	if (status == LC_CORRUPT && damage.count == 0)
 		show_damage(&damage, lc_last_error()->text);
-	return conclude(path, directory, status, note);
+
+	if (status == LC_NO_FILE && directory)
+		return report_error(EXIT_NO,
+		    "%s: no manifest.json: no export, or one that has not ended", path);
+	if (status != LC_OK && status != LC_CORRUPT)
+		return report_status(status);
+	good = status == LC_OK;
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_flag(&json, "ok", good);
+		jw_end_line(&json);
+	} else if (!settings.quiet || !good) {
+		printf("%s: %s%s\n", path, good ? "good" : "damaged", note);
+	}
+	return good ? EXIT_DONE : EXIT_DATA;
 }
 
 static int
@@ -422,45 +388,14 @@ name_of_number(const char *path, uint64_t i, char out[NAME_ROOM])
 	    (unsigned long long)i);
 }
 
-static void
-show_file(const char *path, const lc_sample *sample, uint64_t i)
-{
-	struct json json = { stdout, false };
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "file", path);
-		jw_count(&json, "sample", i);
-		if (sample->id.size > 0)
-			jw_id(&json, sample->id);
-		jw_end_line(&json);
-	} else if (!settings.quiet) {
-		printf("%s\n", path);
-	}
-}
-
-static int
-write_file(const char *path, const lc_tensor *tensor)
-{
-	struct output out;
-	int status = output_add(&out, path, force);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (format == FORMAT_RAW)
-		fwrite(tensor->data, 1, tensor->nbytes, out.stream);
-	else
-		status = npy_write(out.stream, tensor, bits);
-	output_failed(&out);
-	return output_end(&out, status);
-}
-
 /* One tensor of a sample into DIR/NAME PART SUFFIX. */
 static int
 extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
     const lc_sample *sample, uint64_t i)
 {
 	char file[NAME_ROOM + SUFFIX_ROOM];
+	struct json json = { stdout, false };
+	struct output out;
 	char *path;
 	int status = EXIT_DONE;
 
@@ -470,9 +405,25 @@ extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
 	if (path == NULL)
 		return report_errno(file);
 	if (!dry_run)
-		status = write_file(path, tensor);
-	if (status == EXIT_DONE)
-		show_file(path, sample, i);
+		status = output_add(&out, path, force);
+	if (!dry_run && status == EXIT_DONE) {
+		if (format == FORMAT_RAW)
+			fwrite(tensor->data, 1, tensor->nbytes, out.stream);
+		else
+			status = npy_write(out.stream, tensor, bits);
+		output_failed(&out);
+		status = output_end(&out, status);
+	}
+	if (status == EXIT_DONE && settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_count(&json, "sample", i);
+		if (sample->id.size > 0)
+			jw_id(&json, sample->id);
+		jw_end_line(&json);
+	} else if (status == EXIT_DONE && !settings.quiet) {
+		printf("%s\n", path);
+	}
 	free(path);
 	return status;
 }

@@ -24,27 +24,28 @@ compare_chunks(const void *a, const void *b)
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-/* Live bytes of one of a module's chunks, which are in order. */
-static double
-chunk_bytes(const struct lc__chunk_bytes *chunks, size_t n, uint64_t id)
-{
-	const struct lc__chunk_bytes key = { id, 0 },
-				     *found = n == 0
-	    ? NULL
-	    : bsearch(&key, chunks, n, sizeof(key), compare_chunks);
-
-	return found ? (double)found->bytes : 0;
-}
-
 /* ---- how many bytes a sample has --------------------------------------------------------- */
 
+/* The mean of a directory's samples, or of a shard's. */
 static lc_status
-directory_sample(const char *path, double *out)
+sample_bytes(const char *path, double *out)
 {
 	lc_warehouse_options how;
 	const lc_warehouse_info *info;
+	const lc_shard_info *shard_info;
 	lc_warehouse *w;
+	lc_shard *shard;
+	struct stat st;
 
+	if (stat(path, &st) == -1 || !S_ISDIR(st.st_mode)) {
+		return_if_error(lc_shard_open(path, &shard));
+		shard_info = lc_shard_info_of(shard);
+		*out = shard_info->samples > 0
+		    ? (double)shard_info->file_size / (double)shard_info->samples
+		    : 0;
+		lc_shard_close(shard);
+		return LC_OK;
+	}
 	lc_warehouse_options_init(&how);
 	how.verify = LC_VERIFY_NONE;
 	how.sources = LC_SOURCES_IGNORE;
@@ -54,29 +55,6 @@ directory_sample(const char *path, double *out)
 	*out = info->samples > 0 ? (double)info->bytes / (double)info->samples : 0;
 	lc_warehouse_close(w);
 	return LC_OK;
-}
-
-static lc_status
-shard_sample(const char *path, double *out)
-{
-	const lc_shard_info *info;
-	lc_shard *shard;
-
-	return_if_error(lc_shard_open(path, &shard));
-	info = lc_shard_info_of(shard);
-	*out = info->samples > 0 ? (double)info->file_size / (double)info->samples : 0;
-	lc_shard_close(shard);
-	return LC_OK;
-}
-
-static lc_status
-sample_bytes(const char *path, double *out)
-{
-	struct stat st;
-
-	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return directory_sample(path, out);
-	return shard_sample(path, out);
 }
 
 /* ---- all chunks ---------------------------------------------------------------------------- */
@@ -90,12 +68,19 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 	const uint64_t n = lc__layout_info(layout)->chunks;
 	struct lc__chunk_row row;
 
+	/* A module's chunks are in order. */
 	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
-		out->bytes[out->n++] = chunks != NULL
-		    ? chunk_bytes(chunks, n_chunks, row.id)
-		    : sample * (double)row.records;
+		if (chunks != NULL) {
+			const struct lc__chunk_bytes key = { row.id, 0 };
+			const struct lc__chunk_bytes *found = bsearch(&key, chunks,
+			    n_chunks, sizeof(key), compare_chunks);
+
+			out->bytes[out->n++] = found ? (double)found->bytes : 0;
+		} else {
+			out->bytes[out->n++] = sample * (double)row.records;
+		}
 		out->units += (double)row.units;
 		out->records += (double)row.records;
 	}
@@ -181,16 +166,6 @@ struct place {
 };
 
 static void
-show_text(const struct plan *plan, const struct place *at, const lc_piece *piece)
-{
-	printf("%5llu %6u %7llu %5llu %6llu %7llu %7llu %7llu  %s\n",
-	    (unsigned long long)at->batch, at->reader, (unsigned long long)at->example,
-	    (unsigned long long)piece->epoch, (unsigned long long)piece->chunk,
-	    (unsigned long long)piece->chunk_id, (unsigned long long)piece->first,
-	    (unsigned long long)piece->units, plan->sources->all[piece->source].name);
-}
-
-static void
 show_json(const struct plan *plan, const struct place *at,
     const struct plan_pieces *pieces)
 {
@@ -218,33 +193,35 @@ show_json(const struct plan *plan, const struct place *at,
 }
 
 static lc_status
-show_row(const struct plan *plan, lc_stream *stream, const struct place *at,
-    struct plan_pieces *pieces)
-{
-	const lc_status status = plan_locate(stream, at->example, pieces);
-
-	if (status == LC_END) /* padding */
-		return LC_OK;
-	if (status != LC_OK)
-		return status;
-	if (settings.json)
-		show_json(plan, at, pieces);
-	for (size_t i = 0; i < pieces->count && !settings.json; i++)
-		show_text(plan, at, &pieces->items[i]);
-	return LC_OK;
-}
-
-static lc_status
 show_share(const struct plan *plan, lc_stream *stream, uint64_t batch, uint32_t reader,
     struct plan_pieces *pieces)
 {
 	const struct lc__share share = { plan->split, reader, plan->readers,
 		plan->batch };
 	struct place at = { .batch = batch, .reader = reader };
+	lc_status status;
 
 	for (at.row = 0; at.row < lc__share_rows(&share); at.row++) {
 		at.example = batch * plan->batch + lc__share_at(&share, at.row);
-		return_if_error(show_row(plan, stream, &at, pieces));
+		status = plan_locate(stream, at.example, pieces);
+		if (status == LC_END) /* padding */
+			continue;
+		return_if_error(status);
+		if (settings.json)
+			show_json(plan, &at, pieces);
+		for (size_t i = 0; i < pieces->count && !settings.json; i++) {
+			const lc_piece *piece = &pieces->items[i];
+
+			printf("%5llu %6u %7llu %5llu %6llu %7llu %7llu %7llu  %s\n",
+			    (unsigned long long)batch, reader,
+			    (unsigned long long)at.example,
+			    (unsigned long long)piece->epoch,
+			    (unsigned long long)piece->chunk,
+			    (unsigned long long)piece->chunk_id,
+			    (unsigned long long)piece->first,
+			    (unsigned long long)piece->units,
+			    plan->sources->all[piece->source].name);
+		}
 		if (report_output_failed())
 			break;
 	}

@@ -145,26 +145,25 @@ warehouse_facts_close(struct warehouse_facts *facts)
 	memset(facts, 0, sizeof(*facts));
 }
 
-/* ---- --drift: what two warehouses differ in ---------------------------------------- */
+static bool
+is_stdout(const char *path)
+{
+	return path != NULL && strcmp(path, "-") == 0;
+}
 
 static int
-unknown_metric(const char *name)
+end_page(struct output *output, lc_status written)
 {
-	struct suggest suggest;
-
-	suggest_start(&suggest, name);
-	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		suggest_word(&suggest, lc__drift_name(i));
-	if (suggest_best(&suggest) != NULL)
-		return report_usage("--drift-limit: there is no %s; did you mean %s?",
-		    name, suggest_best(&suggest));
-	return report_usage("--drift-limit: there is no %s", name);
+	return output_end(output, written == LC_OK ? EXIT_DONE : report_status(written));
 }
+
+/* ---- --drift: what two warehouses differ in ---------------------------------------- */
 
 static int
 read_limit(const char *text, double limits[LC__DRIFT_METRICS])
 {
 	const char *equals = strchr(text, '=');
+	struct suggest suggest;
 	char name[64], *end;
 	size_t metric;
 	double limit;
@@ -173,34 +172,21 @@ read_limit(const char *text, double limits[LC__DRIFT_METRICS])
 		return report_usage("--drift-limit: not NAME=LIMIT: '%s'", text);
 	snprintf(name, sizeof(name), "%.*s", (int)(equals - text), text);
 	metric = lc__drift_find(name);
-	if (metric == LC__DRIFT_METRICS)
-		return unknown_metric(name);
+	if (metric == LC__DRIFT_METRICS) {
+		suggest_start(&suggest, name);
+		for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
+			suggest_word(&suggest, lc__drift_name(i));
+		if (suggest_best(&suggest) == NULL)
+			return report_usage("--drift-limit: there is no %s", name);
+		return report_usage("--drift-limit: there is no %s; did you mean %s?",
+		    name, suggest_best(&suggest));
+	}
 	limit = strtod(equals + 1, &end);
 	if (!isdigit((unsigned char)equals[1]) || *end != '\0' ||
 	    !(limit >= 0 && limit <= 1))
 		return report_usage("--drift-limit: not a limit: '%s' (0 to 1)", text);
 	limits[metric] = limit;
 	return EXIT_DONE;
-}
-
-static int
-read_limits(double limits[LC__DRIFT_METRICS])
-{
-	int status = EXIT_DONE;
-
-	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		limits[i] = drift_threshold;
-	for (size_t i = 0; i < drift_limits.count && status == EXIT_DONE; i++)
-		status = read_limit(drift_limits.items[i], limits);
-	return status;
-}
-
-static const char *
-verdict_of(const struct lc__drift_row *row)
-{
-	if (!row->exceeded)
-		return "within";
-	return row->chance ? "above, as chance may be" : "above";
 }
 
 static void __attribute__((format(printf, 2, 3)))
@@ -215,22 +201,6 @@ cell(struct columns *columns, const char *format, ...)
 	columns_text(columns, text);
 }
 
-static void
-show_row(struct columns *columns, const struct lc__drift_row *row)
-{
-	columns_text(columns, lc__drift_name(row->metric));
-	cell(columns, "%.3f", row->distance);
-	cell(columns, "%.3f", row->noise);
-	cell(columns, "%.3g", row->limit);
-	columns_text(columns, verdict_of(row));
-	if (row->is_share)
-		cell(columns, "%.3g %% to %.3g %%", 100 * row->old_value,
-		    100 * row->new_value);
-	else
-		cell(columns, "%llu and %llu values", (unsigned long long)row->old_n,
-		    (unsigned long long)row->new_n);
-}
-
 static int
 show_table(const struct lc__drift *found)
 {
@@ -241,8 +211,25 @@ show_table(const struct lc__drift *found)
 	columns_begin(&columns, "lrrrll");
 	for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
 		columns_text(&columns, titles[i]);
-	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		show_row(&columns, &found->rows[i]);
+	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {
+		const struct lc__drift_row *row = &found->rows[i];
+
+		columns_text(&columns, lc__drift_name(row->metric));
+		cell(&columns, "%.3f", row->distance);
+		cell(&columns, "%.3f", row->noise);
+		cell(&columns, "%.3g", row->limit);
+		columns_text(&columns,
+		    !row->exceeded    ? "within"
+			: row->chance ? "above, as chance may be"
+				      : "above");
+		if (row->is_share)
+			cell(&columns, "%.3g %% to %.3g %%", 100 * row->old_value,
+			    100 * row->new_value);
+		else
+			cell(&columns, "%llu and %llu values",
+			    (unsigned long long)row->old_n,
+			    (unsigned long long)row->new_n);
+	}
 	return columns_end(&columns);
 }
 
@@ -282,7 +269,7 @@ show_side_json(struct json *json, const char *key, const struct lc__facts *facts
 	jw_close(json, '}');
 }
 
-static int
+static void
 show_drift_json(const struct lc__facts *old, const struct lc__facts *new,
     const struct lc__drift *found)
 {
@@ -297,37 +284,6 @@ show_drift_json(const struct lc__facts *old, const struct lc__facts *new,
 	jw_count(&json, "chance", found->chance);
 	jw_flag(&json, "drift", found->exceeded > 0);
 	jw_end_line(&json);
-	return EXIT_DONE;
-}
-
-static int
-write_drift_page(const struct lc__facts *old, const struct lc__facts *new,
-    const struct lc__drift *found)
-{
-	struct output output;
-	lc_status written;
-	int status = output_open(&output, page, force);
-
-	if (status != EXIT_DONE)
-		return status;
-	written = lc__html_drift(output.stream, old, new, found);
-	return output_end(&output, written == LC_OK ? EXIT_DONE : report_status(written));
-}
-
-static int
-show_drift(const struct lc__facts *old, const struct lc__facts *new,
-    const struct lc__drift *found)
-{
-	const bool page_only = page != NULL && strcmp(page, "-") == 0;
-	int status = EXIT_DONE;
-
-	if (page != NULL)
-		status = write_drift_page(old, new, found);
-	if (status != EXIT_DONE || page_only)
-		return status;
-	if (settings.json)
-		return show_drift_json(old, new, found);
-	return settings.quiet ? EXIT_DONE : show_table(found);
 }
 
 static int
@@ -339,8 +295,13 @@ compare_facts(struct warehouse_facts *old, struct warehouse_facts *new)
 	};
 	double limits[LC__DRIFT_METRICS];
 	struct lc__drift found;
-	int status = read_limits(limits);
+	struct output output;
+	int status = EXIT_DONE;
 
+	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
+		limits[i] = drift_threshold;
+	for (size_t i = 0; i < drift_limits.count && status == EXIT_DONE; i++)
+		status = read_limit(drift_limits.items[i], limits);
 	if (status == EXIT_DONE)
 		status = warehouse_facts_survey(old);
 	if (status == EXIT_DONE)
@@ -348,7 +309,18 @@ compare_facts(struct warehouse_facts *old, struct warehouse_facts *new)
 	if (status != EXIT_DONE)
 		return status;
 	lc__drift_compare(&sides[0], &sides[1], limits, &found);
-	status = show_drift(&old->facts, &new->facts, &found);
+
+	if (page != NULL)
+		status = output_open(&output, page, force);
+	if (page != NULL && status == EXIT_DONE)
+		status = end_page(&output,
+		    lc__html_drift(output.stream, &old->facts, &new->facts, &found));
+	if (status == EXIT_DONE && !is_stdout(page)) {
+		if (settings.json)
+			show_drift_json(&old->facts, &new->facts, &found);
+		else if (!settings.quiet)
+			status = show_table(&found);
+	}
 	if (status == EXIT_DONE && found.exceeded > 0)
 		return EXIT_NO;
 	return status;
@@ -372,53 +344,6 @@ report_drift(const char *old, const char *new)
 
 /* ---- the report of one ------------------------------------------------------------- */
 
-static bool
-is_stdout(const char *path)
-{
-	return path != NULL && strcmp(path, "-") == 0;
-}
-
-static int
-write_report_page(const struct lc__facts *facts)
-{
-	struct output output;
-	lc_status written;
-	int status = output_open(&output, page, force);
-
-	if (status != EXIT_DONE)
-		return status;
-	written = lc__html_write(output.stream, facts);
-	return output_end(&output, written == LC_OK ? EXIT_DONE : report_status(written));
-}
-
-static int
-write_csv(const struct lc__facts *facts)
-{
-	struct output output;
-	const int status = output_open(&output, csv, force);
-
-	if (status != EXIT_DONE)
-		return status;
-	lc__csv_write(output.stream, &facts->summary, spreadsheet);
-	return output_end(&output, EXIT_DONE);
-}
-
-/* A database is written by its name: into the temporary file of the output. */
-static int
-open_database(struct output *output, struct lc__sqlite **db)
-{
-	lc_status found = lc__sqlite_may_replace(sqlite);
-	int status;
-
-	if (found != LC_OK && found != LC_NO_FILE)
-		return report_status(found);
-	status = output_open(output, sqlite, force);
-	if (status != EXIT_DONE)
-		return status;
-	found = lc__sqlite_begin(output->temporary, db);
-	return found == LC_OK ? EXIT_DONE : report_status(found);
-}
-
 /* Tables that exist are refused like every other output. */
 static int
 report_tables(lc_status failed)
@@ -427,27 +352,30 @@ report_tables(lc_status failed)
 				   : report_status(failed);
 }
 
-static int
-open_tables(const lc_warehouse *warehouse, struct lc__parquet_tables **tables)
-{
-	const lc_status begun = lc__parquet_tables_begin(parquet, force, warehouse,
-	    tables);
-
-	return begun == LC_OK ? EXIT_DONE : report_tables(begun);
-}
-
 /* Read the samples if an output needs them. */
 static int
 survey(struct warehouse_facts *facts)
 {
 	struct output output = { 0 };
-	lc_status written;
+	lc_status written = LC_OK;
 	int status = EXIT_DONE;
 
-	if (sqlite != NULL)
-		status = open_database(&output, &facts->db);
-	if (status == EXIT_DONE && parquet != NULL)
-		status = open_tables(facts->warehouse, &facts->tables);
+	if (sqlite != NULL) {
+		written = lc__sqlite_may_replace(sqlite);
+		status = written == LC_OK || written == LC_NO_FILE
+		    ? output_open(&output, sqlite, force)
+		    : report_status(written);
+	}
+	/* A database is written by its name: into the temporary file of the output. */
+	if (sqlite != NULL && status == EXIT_DONE) {
+		written = lc__sqlite_begin(output.temporary, &facts->db);
+		status = written == LC_OK ? EXIT_DONE : report_status(written);
+	}
+	if (status == EXIT_DONE && parquet != NULL) {
+		written = lc__parquet_tables_begin(parquet, force, facts->warehouse,
+		    &facts->tables);
+		status = written == LC_OK ? EXIT_DONE : report_tables(written);
+	}
 	if (status == EXIT_DONE && (sqlite != NULL || page != NULL || parquet != NULL))
 		status = warehouse_facts_survey(facts);
 	if (status == EXIT_DONE && facts->tables != NULL) {
@@ -465,44 +393,45 @@ survey(struct warehouse_facts *facts)
 	return output.stream != NULL ? output_end(&output, status) : status;
 }
 
-static void
-show_path(struct json *json, const char *key, const char *path)
-{
-	if (path != NULL)
-		jw_text(json, key, path);
-}
-
-static void
-show_report_json(const struct lc__facts *facts, const char *path)
-{
-	struct json json = { stdout, false };
-
-	jw_open(&json, NULL, '{');
-	jw_text(&json, "warehouse", path);
-	jw_count(&json, "samples", facts->info->samples);
-	show_path(&json, "page", page);
-	show_path(&json, "csv", csv);
-	show_path(&json, "sqlite", sqlite);
-	show_path(&json, "parquet", parquet);
-	jw_end_line(&json);
-}
-
 static int
 report_one(const char *path)
 {
 	static struct warehouse_facts facts;
+	struct json json = { stdout, false };
+	struct output output;
 	int status;
 
 	facts.thumbnails = page ? thumbnails : 0;
 	status = warehouse_facts_open(&facts, path);
 	if (status == EXIT_DONE)
 		status = survey(&facts);
-	if (status == EXIT_DONE && page != NULL)
-		status = write_report_page(&facts.facts);
-	if (status == EXIT_DONE && csv != NULL)
-		status = write_csv(&facts.facts);
-	if (status == EXIT_DONE && settings.json)
-		show_report_json(&facts.facts, path);
+	if (status == EXIT_DONE && page != NULL) {
+		status = output_open(&output, page, force);
+		if (status == EXIT_DONE)
+			status = end_page(&output,
+			    lc__html_write(output.stream, &facts.facts));
+	}
+	if (status == EXIT_DONE && csv != NULL) {
+		status = output_open(&output, csv, force);
+		if (status == EXIT_DONE) {
+			lc__csv_write(output.stream, &facts.facts.summary, spreadsheet);
+			status = output_end(&output, EXIT_DONE);
+		}
+	}
+	if (status == EXIT_DONE && settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "warehouse", path);
+		jw_count(&json, "samples", facts.facts.info->samples);
+		if (page != NULL)
+			jw_text(&json, "page", page);
+		if (csv != NULL)
+			jw_text(&json, "csv", csv);
+		if (sqlite != NULL)
+			jw_text(&json, "sqlite", sqlite);
+		if (parquet != NULL)
+			jw_text(&json, "parquet", parquet);
+		jw_end_line(&json);
+	}
 	warehouse_facts_close(&facts);
 	return status;
 }
