@@ -26,6 +26,18 @@
 #include "warehouse/place.h"
 #include "warehouse/tool.h"
 
+lc_status
+warehouse_open_to_look(const char *path, lc_warehouse_verify verify, lc_warehouse **out)
+{
+	lc_warehouse_options how;
+
+	lc_warehouse_options_init(&how);
+	how.verify = verify;
+	how.sources = LC_SOURCES_IGNORE;
+	how.ignore_thresholds = 1;
+	return lc_warehouse_open(path, &how, out);
+}
+
 /* ---- the versions of a warehouse --------------------------------------------------- */
 
 /* Add the file's size where the manifest does not say it. Reports; an exit status. */
@@ -73,38 +85,28 @@ take_facts(const struct lc_warehouse *w, struct version *v)
 	return status;
 }
 
-static bool
-has_manifest(const char *dir)
-{
-	char *path = lc__path_join(dir, LC__MANIFEST_NAME);
-	/* What the system refuses to tell may be one: reading it says why. */
-	const bool has = path == NULL || access(path, F_OK) == 0 ||
-	    (errno != ENOENT && errno != ENOTDIR);
-
-	free(path);
-	return has;
-}
-
 static int
 read_version(const char *warehouse, struct version *v)
 {
 	char *dir = lc__path_join(warehouse, v->name);
+	char *manifest = dir != NULL ? lc__path_join(dir, LC__MANIFEST_NAME) : NULL;
 	lc_warehouse *w;
 	int status = EXIT_DONE;
 
-	if (dir == NULL)
-		return report_no_memory();
-	if (!has_manifest(dir)) {
-		free(dir);
-		return EXIT_DONE;
-	}
-	if (lc__warehouse_read(dir, &w) == LC_OK) {
+	/* What the system refuses to tell may be one: reading it says why. */
+	if (manifest == NULL) {
+		status = report_no_memory();
+	} else if (access(manifest, F_OK) == -1 &&
+	    (errno == ENOENT || errno == ENOTDIR)) {
+		/* What a removal that was stopped has left. */
+	} else if (lc__warehouse_read(dir, &w) == LC_OK) {
 		status = take_facts(w, v);
 		lc_warehouse_close(w);
 	} else {
 		v->damaged = true;
 		status = report_worse(EXIT_DATA, report_status(lc_last_error()->status));
 	}
+	free(manifest);
 	free(dir);
 	return status;
 }
@@ -224,8 +226,6 @@ versions_find(const struct versions *versions, const char *name)
 /* ---- list -------------------------------------------------------------------------- */
 
 static struct opt list_options[] = { { .kind = OPT_END } };
-static struct columns columns;
-
 static void
 list_json(const struct version *v)
 {
@@ -245,34 +245,35 @@ list_json(const struct version *v)
 	jw_end_line(&json);
 }
 
-static void
-list_text(const struct version *v)
-{
-	char text[SIZE_TEXT], date[DATE_TEXT];
-
-	columns_text(&columns, v->current ? "*" : " ");
-	columns_text(&columns, v->name);
-	columns_text(&columns,
-	    !v->finished ? v->damaged ? "damaged" : "no manifest"
-			 : count_human(v->samples, "sample", text, sizeof(text)));
-	columns_text(&columns,
-	    !v->finished ? "" : size_human((double)v->bytes, text, sizeof(text)));
-	columns_text(&columns, !v->finished ? "" : date_text(v->created_at_ms, date));
-}
-
 static int
 run_warehouse_list(int argc, char **argv)
 {
+	static struct columns columns; /* large */
 	struct versions versions;
+	char text[SIZE_TEXT], date[DATE_TEXT];
 	int status = versions_read(argv[0], &versions);
 
 	(void)argc;
 	columns_begin(&columns, "llrrl");
-	for (size_t i = 0; i < versions.n; i++)
-		if (settings.json)
-			list_json(&versions.all[i]);
-		else
-			list_text(&versions.all[i]);
+	for (size_t i = 0; i < versions.n; i++) {
+		const struct version *v = &versions.all[i];
+
+		if (settings.json) {
+			list_json(v);
+			continue;
+		}
+		columns_text(&columns, v->current ? "*" : " ");
+		columns_text(&columns, v->name);
+		columns_text(&columns,
+		    v->damaged ? "damaged"
+			: !v->finished
+			? "no manifest"
+			: count_human(v->samples, "sample", text, sizeof(text)));
+		columns_text(&columns,
+		    !v->finished ? "" : size_human((double)v->bytes, text, sizeof(text)));
+		columns_text(&columns,
+		    !v->finished ? "" : date_text(v->created_at_ms, date));
+	}
 	if (!settings.json)
 		status = report_worse(status, columns_end(&columns));
 	versions_free(&versions);
@@ -309,15 +310,18 @@ static struct opt use_options[] = {
 	{ .kind = OPT_END },
 };
 
-/* Whether a reader would open it. Its sources may have changed: they often have
- * where one goes back. */
-static lc_status
-check_version(const char *dir)
+static int
+use_version(const char *warehouse, const struct version *version)
 {
+	char *dir = lc__path_join(warehouse, version->name);
 	lc_warehouse_options how;
 	lc_warehouse *w = NULL;
 	lc_status status;
 
+	if (dir == NULL)
+		return report_no_memory();
+	/* Would a reader open it? Its sources may have changed: they often have where one
+	 * goes back. */
 	lc_warehouse_options_init(&how);
 	how.verify = full ? LC_VERIFY_FULL : LC_VERIFY_LAZY;
 	how.sources = LC_SOURCES_IGNORE;
@@ -327,18 +331,6 @@ check_version(const char *dir)
 	status = lc_warehouse_open(dir, &how, &w);
 	progress_end();
 	lc_warehouse_close(w);
-	return status;
-}
-
-static int
-use_version(const char *warehouse, const struct version *version)
-{
-	char *dir = lc__path_join(warehouse, version->name);
-	lc_status status;
-
-	if (dir == NULL)
-		return report_no_memory();
-	status = check_version(dir);
 	if (status == LC_OK && !version->current)
 		status = lc__version_switch(warehouse, version->name);
 	free(dir);

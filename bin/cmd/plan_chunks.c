@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "cmd/plan.h"
+#include "cmd/warehouse.h"
 #include "order/split.h"
 #include "store/tool.h"
 #include "stream/source.h"
@@ -30,7 +31,6 @@ compare_chunks(const void *a, const void *b)
 static lc_status
 sample_bytes(const char *path, double *out)
 {
-	lc_warehouse_options how;
 	const lc_warehouse_info *info;
 	const lc_shard_info *shard_info;
 	lc_warehouse *w;
@@ -46,11 +46,7 @@ sample_bytes(const char *path, double *out)
 		lc_shard_close(shard);
 		return LC_OK;
 	}
-	lc_warehouse_options_init(&how);
-	how.verify = LC_VERIFY_NONE;
-	how.sources = LC_SOURCES_IGNORE;
-	how.ignore_thresholds = 1;
-	return_if_error(lc_warehouse_open(path, &how, &w));
+	return_if_error(warehouse_open_to_look(path, LC_VERIFY_NONE, &w));
 	info = lc_warehouse_info_of(w);
 	*out = info->samples > 0 ? (double)info->bytes / (double)info->samples : 0;
 	lc_warehouse_close(w);

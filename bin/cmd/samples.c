@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
+#include "cmd/warehouse.h"
 #include "ui/report.h"
 #include "warehouse/place.h"
 
@@ -60,14 +61,6 @@ add_shard(struct samples *samples, char *path)
 	return EXIT_DONE;
 }
 
-static bool
-is_shard_name(const char *name)
-{
-	const size_t n = strlen(name);
-
-	return n > 5 && strcmp(name + n - 5, ".twh1") == 0;
-}
-
 /* The shards in a directory and, of a warehouse with buckets, one level below. */
 static int
 add_directory(struct samples *samples, const char *dir, bool below)
@@ -79,12 +72,15 @@ add_directory(struct samples *samples, const char *dir, bool below)
 		status = report_library(EXIT_SYSTEM);
 	for (size_t i = 0; i < entries.n; i++) {
 		const char *name = entries.entries[i].name;
+		const size_t n = strlen(name);
+		const bool is_shard = n > 5 && strcmp(name + n - 5, ".twh1") == 0;
 		char *path = lc__path_join(dir, name);
+
 		if (path == NULL)
 			status = report_worse(status, report_no_memory());
 		else if (status != EXIT_DONE)
 			free(path);
-		else if (is_shard_name(name))
+		else if (is_shard)
 			status = add_shard(samples, path);
 		else {
 			bool directory = false;
@@ -106,16 +102,6 @@ add_directory(struct samples *samples, const char *dir, bool below)
 }
 
 static int
-open_shard(const char *path, struct samples *samples)
-{
-	const int status = add_shard(samples, strdup(path));
-
-	if (status == EXIT_DONE && samples->shards[0].shard == NULL)
-		return report_status(lc__error_raise(&samples->shards[0].error));
-	return status;
-}
-
-static int
 open_shards(const char *dir, struct samples *samples)
 {
 	const int status = add_directory(samples, dir, true);
@@ -130,52 +116,32 @@ open_shards(const char *dir, struct samples *samples)
 
 /* ---- either --------------------------------------------------------------------- */
 
-/* The shards of a version that does not open as a warehouse, one by one. */
-static int
-open_remains(const char *version, struct samples *samples)
-{
-	int status;
-
-	report_library(EXIT_DATA);
-	samples->damaged = true;
-	status = open_shards(version, samples);
-	return status;
-}
-
-static int
-open_warehouse(const char *path, const char *version, struct samples *samples)
-{
-	const lc_warehouse_info *info;
-	lc_warehouse_options options;
-	lc_status opened;
-
-	lc_warehouse_options_init(&options);
-	options.verify = samples->verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
-	options.sources = LC_SOURCES_IGNORE;
-	options.ignore_thresholds = 1;
-	opened = lc_warehouse_open(path, &options, &samples->warehouse);
-	if (opened == LC_CORRUPT || opened == LC_NO_FILE || opened == LC_NOT_MODULE)
-		return open_remains(version, samples);
-	if (opened != LC_OK)
-		return report_status(opened);
-	info = lc_warehouse_info_of(samples->warehouse);
-	samples->count = info->samples;
-	samples->max_boxes = info->max_boxes;
-	return EXIT_DONE;
-}
-
 static int
 open_directory(const char *path, struct samples *samples)
 {
+	const lc_warehouse_info *info;
 	char *version;
-	const lc_status found = lc__version_find(path, &version);
-	int status;
+	lc_status opened = lc__version_find(path, &version);
+	int status = EXIT_DONE;
 
-	if (found == LC_NOT_MODULE)
+	if (opened == LC_NOT_MODULE)
 		return open_shards(path, samples);
-	if (found != LC_OK)
-		return report_status(found);
-	status = open_warehouse(path, version, samples);
+	if (opened != LC_OK)
+		return report_status(opened);
+	opened = warehouse_open_to_look(path,
+	    samples->verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE, &samples->warehouse);
+	if (opened == LC_CORRUPT || opened == LC_NO_FILE || opened == LC_NOT_MODULE) {
+		/* The shards of a version that does not open as a warehouse, one by one. */
+		report_library(EXIT_DATA);
+		samples->damaged = true;
+		status = open_shards(version, samples);
+	} else if (opened != LC_OK) {
+		status = report_status(opened);
+	} else {
+		info = lc_warehouse_info_of(samples->warehouse);
+		samples->count = info->samples;
+		samples->max_boxes = info->max_boxes;
+	}
 	free(version);
 	return status;
 }
@@ -190,7 +156,10 @@ samples_open(const char *path, bool verify, struct samples *out)
 
 	if (found != LC_OK)
 		return report_status(found);
-	status = directory ? open_directory(path, &samples) : open_shard(path, &samples);
+	status = directory ? open_directory(path, &samples)
+			   : add_shard(&samples, strdup(path));
+	if (status == EXIT_DONE && !directory && samples.shards[0].shard == NULL)
+		status = report_status(lc__error_raise(&samples.shards[0].error));
 	if (status == EXIT_DONE)
 		*out = samples;
 	else
@@ -198,30 +167,25 @@ samples_open(const char *path, bool verify, struct samples *out)
 	return status;
 }
 
-static const struct samples_shard *
-shard_of(const struct samples *samples, uint64_t i)
+lc_status
+samples_get(const struct samples *samples, uint64_t i, lc_sample *out)
 {
+	const struct samples_shard *shard;
 	size_t low = 0, high = samples->n_shards;
+	lc_status status;
 
+	if (samples->warehouse != NULL)
+		return lc_warehouse_sample(samples->warehouse, i, out);
+	/* The last shard that begins at the sample or before it. */
 	while (high - low > 1) {
 		const size_t middle = low + (high - low) / 2;
+
 		if (samples->shards[middle].first <= i)
 			low = middle;
 		else
 			high = middle;
 	}
-	return &samples->shards[low];
-}
-
-lc_status
-samples_get(const struct samples *samples, uint64_t i, lc_sample *out)
-{
-	const struct samples_shard *shard;
-	lc_status status;
-
-	if (samples->warehouse != NULL)
-		return lc_warehouse_sample(samples->warehouse, i, out);
-	shard = shard_of(samples, i);
+	shard = &samples->shards[low];
 	if (shard->shard == NULL)
 		return lc__error_raise(&shard->error);
 	status = lc_shard_sample(shard->shard, i - shard->first, out);

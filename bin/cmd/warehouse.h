@@ -39,6 +39,12 @@ int versions_read(const char *warehouse, struct versions *out);
 
 void versions_free(struct versions *versions);
 
+/**
+ * Open one only to look at it: also if its sources have changed or its limits are exceeded.
+ */
+LC_CHECKED lc_status warehouse_open_to_look(const char *path, lc_warehouse_verify verify,
+    lc_warehouse **out);
+
 /* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */
 
 /** The words of an option, in the order of lc_warehouse_sources. */

@@ -448,17 +448,6 @@ show_result(const struct comparison *c, bool same)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-static lc_status
-open_one(const char *path, lc_warehouse **out)
-{
-	lc_warehouse_options how;
-
-	lc_warehouse_options_init(&how);
-	how.sources = LC_SOURCES_IGNORE;
-	how.ignore_thresholds = 1;
-	return lc_warehouse_open(path, &how, out);
-}
-
 static int
 compare(lc_warehouse *old, lc_warehouse *new)
 {
@@ -484,12 +473,12 @@ static int
 run_warehouse_compare(int argc, char **argv)
 {
 	lc_warehouse *old = NULL, *new = NULL;
-	lc_status opened = open_one(argv[0], &old);
+	lc_status opened = warehouse_open_to_look(argv[0], LC_VERIFY_LAZY, &old);
 	int status;
 
 	(void)argc;
 	if (opened == LC_OK)
-		opened = open_one(argv[1], &new);
+		opened = warehouse_open_to_look(argv[1], LC_VERIFY_LAZY, &new);
 	status = opened == LC_OK ? compare(old, new) : report_status(opened);
 	lc_warehouse_close(new);
 	lc_warehouse_close(old);

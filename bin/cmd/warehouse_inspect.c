@@ -128,39 +128,10 @@ show_classes(const struct view *v)
 }
 
 static void
-show_series(const struct view *v)
-{
-	lc_series_info series;
-
-	for (uint32_t s = 0; s < v->info->series; s++) {
-		if (lc_warehouse_series(v->warehouse, s, &series) != LC_OK)
-			break;
-		printf("  %-16s %s[%u,%u,%u]  %llu from %llu on\n", "series",
-		    lc_dtype_name(v->info->dtype), series.channels, series.height,
-		    series.width, (unsigned long long)series.samples,
-		    (unsigned long long)series.first);
-	}
-}
-
-static void
-show_shards(const struct view *v)
-{
-	char size[SIZE_TEXT];
-
-	for (size_t i = 0; shards && i < v->manifest->n; i++) {
-		const struct lc__manifest_shard *s = &v->manifest->shards[i];
-
-		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
-		    s->relative_path, (unsigned long long)s->samples,
-		    size_human((double)lc__warehouse_shard_bytes(v->warehouse, i), size,
-			sizeof(size)));
-	}
-}
-
-static void
 show_text(const struct view *v)
 {
 	const lc_warehouse_info *info = v->info;
+	lc_series_info series;
 	char date[DATE_TEXT], size[SIZE_TEXT], number[SIZE_TEXT], line[200];
 
 	printf("%s%s%s\n", report_bold(stdout), info->path, report_plain(stdout));
@@ -179,14 +150,28 @@ show_text(const struct view *v)
 	    count_human(info->shards, "shard", number, sizeof(number)),
 	    size_human((double)info->bytes, size, sizeof(size)));
 	row("samples", line);
-	show_series(v);
+	for (uint32_t s = 0; s < info->series; s++) {
+		if (lc_warehouse_series(v->warehouse, s, &series) != LC_OK)
+			break;
+		printf("  %-16s %s[%u,%u,%u]  %llu from %llu on\n", "series",
+		    lc_dtype_name(info->dtype), series.channels, series.height,
+		    series.width, (unsigned long long)series.samples,
+		    (unsigned long long)series.first);
+	}
 	snprintf(line, sizeof(line), "%u of %s", info->max_boxes,
 	    lc_dtype_name(info->boxes_dtype));
 	row("max_boxes", line);
 	show_classes(v);
 	if (v->about != NULL)
 		show_counts(&v->summary);
-	show_shards(v);
+	for (size_t i = 0; shards && i < v->manifest->n; i++) {
+		const struct lc__manifest_shard *s = &v->manifest->shards[i];
+
+		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
+		    s->relative_path, (unsigned long long)s->samples,
+		    size_human((double)lc__warehouse_shard_bytes(v->warehouse, i), size,
+			sizeof(size)));
+	}
 	row("thresholds", info->thresholds);
 	row("", v->exceeded ? v->verdict : "hold");
 	row("sources", warehouse_sources_word(&v->sources));
@@ -219,20 +204,6 @@ json_series(struct json *json, const struct view *v)
 		jw_count(json, "width", series.width);
 		jw_count(json, "first", series.first);
 		jw_count(json, "samples", series.samples);
-		jw_close(json, '}');
-	}
-	jw_close(json, ']');
-}
-
-static void
-json_shards(struct json *json, const struct view *v)
-{
-	jw_open(json, "files", '[');
-	for (size_t i = 0; i < v->manifest->n; i++) {
-		jw_open(json, NULL, '{');
-		jw_text(json, "path", v->manifest->shards[i].relative_path);
-		jw_count(json, "samples", v->manifest->shards[i].samples);
-		jw_count(json, "bytes", lc__warehouse_shard_bytes(v->warehouse, i));
 		jw_close(json, '}');
 	}
 	jw_close(json, ']');
@@ -274,8 +245,18 @@ show_json(const struct view *v)
 		jw_close(&json, ']');
 	}
 	json_series(&json, v);
-	if (shards)
-		json_shards(&json, v);
+	if (shards) {
+		jw_open(&json, "files", '[');
+		for (size_t i = 0; i < v->manifest->n; i++) {
+			jw_open(&json, NULL, '{');
+			jw_text(&json, "path", v->manifest->shards[i].relative_path);
+			jw_count(&json, "samples", v->manifest->shards[i].samples);
+			jw_count(&json, "bytes",
+			    lc__warehouse_shard_bytes(v->warehouse, i));
+			jw_close(&json, '}');
+		}
+		jw_close(&json, ']');
+	}
 	raw(&json, "summary", info->summary);
 	raw(&json, "thresholds", info->thresholds);
 	jw_flag(&json, "thresholds_hold", !v->exceeded);
@@ -327,14 +308,8 @@ static int
 inspect(const char *path)
 {
 	struct view v = { 0 };
-	lc_warehouse_options how;
-	lc_status status;
+	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NONE, &v.warehouse);
 
-	lc_warehouse_options_init(&how);
-	how.verify = LC_VERIFY_NONE;
-	how.sources = LC_SOURCES_IGNORE;
-	how.ignore_thresholds = 1;
-	status = lc_warehouse_open(path, &how, &v.warehouse);
 	if (status == LC_OK)
 		status = look(&v);
 	if (status == LC_OK && settings.json)

@@ -74,14 +74,9 @@ static struct opt options[] = {
 static int
 warehouse_facts_open(struct warehouse_facts *facts, const char *path)
 {
-	lc_warehouse_options how;
-	lc_status status;
+	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NONE,
+	    &facts->warehouse);
 
-	lc_warehouse_options_init(&how);
-	how.verify = LC_VERIFY_NONE;
-	how.sources = LC_SOURCES_IGNORE;
-	how.ignore_thresholds = 1;
-	status = lc_warehouse_open(path, &how, &facts->warehouse);
 	if (status == LC_OK)
 		status = lc__facts_read(facts->warehouse, &facts->facts);
 	return status == LC_OK ? EXIT_DONE : report_status(status);

@@ -57,61 +57,35 @@ count_mask(const lc_tensor *mask)
 	return (int64_t)ones;
 }
 
-/* NaN fails each of the comparisons. */
-static const char *
-check_box(const lc_tensor *boxes, uint64_t i)
-{
-	const double x0 = element_at(boxes, 4 * i), y0 = element_at(boxes, 4 * i + 1);
-	const double x1 = element_at(boxes, 4 * i + 2), y1 = element_at(boxes, 4 * i + 3);
-
-	if (!(x0 >= 0 && y0 >= 0 && x1 <= 1 && y1 <= 1))
-		return "is not within 0 to 1";
-	return x0 < x1 && y0 < y1 ? NULL : "is empty";
-}
-
-static const char *
-check_padding(const lc_tensor *boxes, uint64_t i)
-{
-	for (uint64_t k = 0; k < 4; k++)
-		if (element_at(boxes, 4 * i + k) != 0)
-			return "is not 0 where the mask is";
-	return NULL;
-}
-
 /* The fault of a sample, NULL without one, and the box that has it; NO_BOX for its mask. */
 static const char *
 check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 {
+	const lc_tensor *boxes = &sample->boxes;
 	const int64_t n = count_mask(&sample->mask);
-	const char *wrong = NULL;
 
 	if (n < 0) {
 		*box = NO_BOX;
 		return "its mask is not ones and then zeros";
 	}
 	for (*box = 0; *box < sample->mask.shape[0]; ++*box) {
-		wrong = *box < (uint64_t)n ? check_box(&sample->boxes, *box)
-					   : check_padding(&sample->boxes, *box);
-		if (wrong != NULL)
-			return wrong;
+		const double x0 = element_at(boxes, 4 * *box);
+		const double y0 = element_at(boxes, 4 * *box + 1);
+		const double x1 = element_at(boxes, 4 * *box + 2);
+		const double y1 = element_at(boxes, 4 * *box + 3);
+
+		/* NaN fails each of the comparisons. */
+		if (*box >= (uint64_t)n && !(x0 == 0 && y0 == 0 && x1 == 0 && y1 == 0))
+			return "is not 0 where the mask is";
+		if (*box >= (uint64_t)n)
+			continue;
+		if (!(x0 >= 0 && y0 >= 0 && x1 <= 1 && y1 <= 1))
+			return "is not within 0 to 1";
+		if (!(x0 < x1 && y0 < y1))
+			return "is empty";
 	}
 	*ones += (uint64_t)n;
 	return NULL;
-}
-
-static void
-tell_of_box(const lc_progress *progress, const char *path, uint64_t sample, uint64_t box,
-    const char *wrong)
-{
-	char line[1000];
-
-	if (box == NO_BOX)
-		snprintf(line, sizeof(line), "%s: sample %llu: %s", path,
-		    (unsigned long long)sample, wrong);
-	else
-		snprintf(line, sizeof(line), "%s: sample %llu: box %llu %s", path,
-		    (unsigned long long)sample, (unsigned long long)box, wrong);
-	progress->damage(progress->ctx, line);
 }
 
 /*
@@ -126,6 +100,7 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 	const lc_shard_info *info = lc_shard_info_of(shard);
 	unsigned findings = 0;
 	lc_sample sample;
+	char line[1000];
 
 	if (info->max_boxes == 0)
 		return LC_OK;
@@ -138,10 +113,16 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 		if (lc_shard_sample(shard, i, &sample) != LC_OK)
 			continue; /* reported with the rows */
 		wrong = check_sample(&sample, &box, boxes);
-		if (wrong != NULL) {
-			findings++;
-			tell_of_box(progress, path, i, box, wrong);
-		}
+		if (wrong == NULL)
+			continue;
+		findings++;
+		if (box == NO_BOX)
+			snprintf(line, sizeof(line), "%s: sample %llu: %s", path,
+			    (unsigned long long)i, wrong);
+		else
+			snprintf(line, sizeof(line), "%s: sample %llu: box %llu %s", path,
+			    (unsigned long long)i, (unsigned long long)box, wrong);
+		progress->damage(progress->ctx, line);
 	}
 	return LC_OK;
 }
@@ -211,39 +192,30 @@ found(lc_status status)
 
 /* ---- shards ------------------------------------------------------------------- */
 
-/* Block checksums and rows; boxes only where those are good, or there are none. */
-static lc_status
-check_open_shard(struct check *c, const lc_shard *shard, const char *path)
-{
-	const lc_progress quiet = { .damage = show_finding, .ctx = c };
-	const unsigned before = c->findings;
-	const lc_status status = found(lc_shard_verify(shard, &quiet));
-
-	if (status != LC_OK)
-		return status;
-	if (c->findings != before) {
-		c->counted = false;
-		return LC_OK;
-	}
-	c->samples += lc_shard_info_of(shard)->samples;
-	return check_boxes(shard, path, &quiet, &c->boxes);
-}
-
-/* With @p damaged the shards' checksums had findings, and this shard may be one of them. */
+/* Block checksums and rows; boxes only where those are good, or there are none. With
+ * @p damaged the shards' checksums had findings, and this shard may be one of them. */
 static lc_status
 check_shard(struct check *c, const struct lc__manifest_shard *said, bool damaged)
 {
+	const lc_progress quiet = { .damage = show_finding, .ctx = c };
+	const unsigned before = c->findings;
 	char *path = lc__path_join(c->dir, said->relative_path);
-	lc_shard *shard;
+	lc_shard *shard = NULL;
 	lc_status status = path != NULL ? lc_shard_open(path, &shard)
 					: lc__no_memory(NULL);
 
-	if (status == LC_OK) {
-		status = check_open_shard(c, shard, path);
-		lc_shard_close(shard);
-	} else {
+	if (shard == NULL) {
 		c->counted = false;
 		status = damaged && is_fault(status) ? LC_OK : find(c, status);
+	} else {
+		status = found(lc_shard_verify(shard, &quiet));
+		if (status == LC_OK && c->findings != before) {
+			c->counted = false;
+		} else if (status == LC_OK) {
+			c->samples += lc_shard_info_of(shard)->samples;
+			status = check_boxes(shard, path, &quiet, &c->boxes);
+		}
+		lc_shard_close(shard);
 	}
 	free(path);
 	return status;
@@ -355,21 +327,6 @@ check_name(struct check *c)
 	return find(c, status);
 }
 
-static lc_status
-check_manifest(struct check *c)
-{
-	lc_status status;
-
-	c->refusing = true;
-	status = find(c, lc__admit_thresholds(c->warehouse));
-	c->refusing = false;
-	if (status == LC_OK)
-		status = check_name(c);
-	if (status == LC_OK)
-		status = check_sums(c);
-	return status;
-}
-
 /* ---- sources ------------------------------------------------------------------ */
 
 static lc_status
@@ -400,34 +357,12 @@ check_sources(struct check *c)
 
 /* ---- the command --------------------------------------------------------------- */
 
-static void
-show_verdict(const struct check *c)
-{
-	struct json json = { stdout, false };
-	char text[SIZE_TEXT];
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "warehouse", c->dir);
-		jw_flag(&json, "ok", c->findings == 0);
-		jw_flag(&json, "stale", c->stale);
-		jw_count(&json, "findings", c->findings);
-		jw_count(&json, "samples", c->samples);
-		jw_count(&json, "boxes", c->boxes);
-		jw_end_line(&json);
-	} else if (c->findings > 0) {
-		printf("%s: %s\n", c->dir,
-		    count_human(c->findings, "finding", text, sizeof(text)));
-	} else if (!settings.quiet) {
-		printf("%s: good, %s\n", c->dir,
-		    count_human(c->samples, "sample", text, sizeof(text)));
-	}
-}
-
 static int
 verify(const char *path)
 {
+	struct json json = { stdout, false };
 	struct check c = { 0 };
+	char text[SIZE_TEXT];
 	lc_status status = lc__warehouse_read(path, &c.warehouse);
 
 	if (status != LC_OK)
@@ -442,17 +377,37 @@ verify(const char *path)
 	};
 	progress_begin("verify");
 	status = check_shards(&c);
+	if (status == LC_OK) {
+		c.refusing = true;
+		status = find(&c, lc__admit_thresholds(c.warehouse));
+		c.refusing = false;
+	}
 	if (status == LC_OK)
-		status = check_manifest(&c);
+		status = check_name(&c);
+	if (status == LC_OK)
+		status = check_sums(&c);
 	if (status == LC_OK)
 		status = check_sources(&c);
 	progress_end();
-	if (status == LC_OK)
-		show_verdict(&c);
+
+	if (status == LC_OK && settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "warehouse", c.dir);
+		jw_flag(&json, "ok", c.findings == 0);
+		jw_flag(&json, "stale", c.stale);
+		jw_count(&json, "findings", c.findings);
+		jw_count(&json, "samples", c.samples);
+		jw_count(&json, "boxes", c.boxes);
+		jw_end_line(&json);
+	} else if (status == LC_OK && c.findings > 0) {
+		printf("%s: %s\n", c.dir,
+		    count_human(c.findings, "finding", text, sizeof(text)));
+	} else if (status == LC_OK && !settings.quiet) {
+		printf("%s: good, %s\n", c.dir,
+		    count_human(c.samples, "sample", text, sizeof(text)));
+	}
 	lc_warehouse_close(c.warehouse);
-	if (status != LC_OK)
-		return report_status(status);
-	return c.status;
+	return status == LC_OK ? c.status : report_status(status);
 }
 
 static int
