@@ -49,16 +49,11 @@ libcachex_a_SOURCES = \
 	bin/image/orientation.c bin/image/resize.c bin/image/scale.c bin/image/sheet.c \
 	bin/image/sums.c bin/image/sums_x86.c bin/image/tensor_image.c \
 	bin/image/tensor_picture.c bin/image/transform.c \
-	bin/labels/capture.c bin/labels/capture_json.c bin/labels/check.c \
-	bin/labels/class_map.c bin/labels/classes.c bin/labels/coco.c \
-	bin/labels/coco_elements.c bin/labels/coco_find.c bin/labels/coco_json.c \
-	bin/labels/dataset.c bin/labels/detect.c bin/labels/json_stream.c \
-	bin/labels/label.c bin/labels/metadata.c bin/labels/names.c bin/labels/number.c \
-	bin/labels/order.c bin/labels/pictures.c bin/labels/printable.c \
-	bin/labels/reject.c bin/labels/runs.c bin/labels/strings.c bin/labels/tree.c \
-	bin/labels/unlabelled.c bin/labels/voc.c bin/labels/voc_files.c bin/labels/xml.c \
-	bin/labels/xml_look.c bin/labels/yaml_names.c bin/labels/yolo.c \
-	bin/labels/yolo_text.c \
+	bin/labels/capture.c bin/labels/class_map.c bin/labels/classes.c \
+	bin/labels/coco.c bin/labels/coco_find.c bin/labels/coco_label.c \
+	bin/labels/dataset.c bin/labels/label.c bin/labels/label_json.c \
+	bin/labels/layout.c bin/labels/names.c bin/labels/pictures.c bin/labels/strings.c \
+	bin/labels/tree.c bin/labels/voc.c bin/labels/xml.c bin/labels/yolo.c \
 	bin/migrate/claims.c bin/migrate/entry.c bin/migrate/expected.c \
 	bin/migrate/fillpass.c bin/migrate/replace.c bin/migrate/restore.c \
 	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/stage2.c \

@@ -12,7 +12,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
-#include "labels/reject.h"
+#include "labels/label.h"
 #include "lmdbcache.h"
 
 /* ---- boxes ------------------------------------------------------------------------- */

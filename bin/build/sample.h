@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "labels/reject.h"
+#include "labels/label.h"
 #include "lmdbcache.h"
 
 /**

@@ -270,7 +270,7 @@ struct walk {
 };
 
 static lc_status
-visit(void *ctx, const char *dir, struct lc__listing *listing)
+visit(void *ctx, const char *dir, const struct lc__listing *listing)
 {
 	struct walk *walk = ctx;
 

@@ -12,7 +12,7 @@
 #include "base/fileio.h"
 #include "build/ingest.h"
 #include "format/summary.h"
-#include "labels/reject.h"
+#include "labels/label.h"
 #include "order/parts.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"

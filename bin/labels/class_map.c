@@ -113,29 +113,7 @@ take_rest(struct reader *r)
 	return LC_OK;
 }
 
-/* A class of the dataset becomes one class. */
-static lc_status
-check_old(const struct reader *r, const char *name)
-{
-	for (size_t i = 0; i < r->map->n; i++)
-		for (size_t k = 0; k < r->map->lines[i].from.n; k++)
-			if (strcmp(r->map->lines[i].from.items[k], name) == 0)
-				return twice(r, name, r->map->lines[i].line);
-	return LC_OK;
-}
-
-static lc_status
-check_new(const struct reader *r, const char *name)
-{
-	for (size_t i = 0; i < r->map->n; i++)
-		if (strcmp(r->map->lines[i].name, name) == 0)
-			return lc__error(LC_INVALID, 0,
-			    "%s: line %zu: line %zu makes "
-			    "'%.100s' already; one line has all that become it",
-			    r->map->path, r->line, r->map->lines[i].line, name);
-	return LC_OK;
-}
-
+/* A class of the dataset, which becomes one class. */
 static lc_status
 add_old(struct reader *r, struct lc__class_line *line, const char *name, bool quoted)
 {
@@ -144,35 +122,20 @@ add_old(struct reader *r, struct lc__class_line *line, const char *name, bool qu
 		line->rest = true;
 		return LC_OK;
 	}
-	return_if_error(check_old(r, name));
+	for (size_t i = 0; i < r->map->n; i++)
+		for (size_t k = 0; k < r->map->lines[i].from.n; k++)
+			if (strcmp(r->map->lines[i].from.items[k], name) == 0)
+				return twice(r, name, r->map->lines[i].line);
 	return lc__strings_add(&line->from, name);
 }
 
-/* What follows the colon. */
-static lc_status
-read_olds(struct reader *r, struct lc__class_line *line)
-{
-	lc_status status = LC_OK;
-
-	do {
-		char *name = NULL;
-		bool quoted;
-		r->at++;
-		status = read_word(r, ",", &name, &quoted);
-		if (status == LC_OK)
-			status = add_old(r, line, name, quoted);
-		free(name);
-	} while (status == LC_OK && r->at < r->end);
-	return status;
-}
-
-/* Takes @p name. */
+/* A new class, and what becomes it after a colon. Takes @p name. */
 static lc_status
 add_line(struct reader *r, char *name)
 {
 	struct lc__class_map *map = r->map;
 	struct lc__class_line *line;
-	const lc_status status = lc__array_reserve(&map->lines, &map->room, map->n + 1,
+	lc_status status = lc__array_reserve(&map->lines, &map->room, map->n + 1,
 	    map->path);
 
 	if (status != LC_OK) {
@@ -181,17 +144,27 @@ add_line(struct reader *r, char *name)
 	}
 	line = &map->lines[map->n++];
 	*line = (struct lc__class_line){ .name = name, .line = r->line };
-	if (r->at < r->end)
-		return read_olds(r, line);
-	return add_old(r, line, name, true);
+	if (r->at == r->end)
+		return add_old(r, line, name, true);
+	do {
+		char *old = NULL;
+		bool quoted;
+		r->at++;
+		status = read_word(r, ",", &old, &quoted);
+		if (status == LC_OK)
+			status = add_old(r, line, old, quoted);
+		free(old);
+	} while (status == LC_OK && r->at < r->end);
+	return status;
 }
 
 static lc_status
 read_line(struct reader *r)
 {
+	const struct lc__class_map *map = r->map;
 	char *name = NULL;
 	bool quoted;
-	lc_status status;
+	lc_status status = LC_OK;
 
 	skip_blanks(r);
 	if (r->at == r->end || *r->at == '#')
@@ -201,31 +174,19 @@ read_line(struct reader *r)
 		status = r->at < r->end ? bad(r, "* keeps names: nothing follows it")
 					: take_rest(r);
 		r->map->keep_rest = status == LC_OK;
-	} else {
-		status = check_new(r, name);
-		if (status == LC_OK)
-			return add_line(r, name);
+		free(name);
+		return status;
 	}
+	for (size_t i = 0; i < map->n && status == LC_OK; i++)
+		if (strcmp(map->lines[i].name, name) == 0)
+			status = lc__error(LC_INVALID, 0,
+			    "%s: line %zu: line %zu makes "
+			    "'%.100s' already; one line has all that become it",
+			    map->path, r->line, map->lines[i].line, name);
+	if (status == LC_OK)
+		return add_line(r, name);
 	free(name);
 	return status;
-}
-
-static lc_status
-read_lines(struct reader *r, const char *text, size_t size)
-{
-	const char *const end = text + size;
-
-	while (text < end) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		r->line++;
-		r->at = text;
-		r->end = stop != NULL ? stop : end;
-		text = stop != NULL ? stop + 1 : end;
-		return_if_error(read_line(r));
-	}
-	if (r->map->n == 0 && !r->map->keep_rest)
-		return lc__error(LC_INVALID, 0, "%s: has no classes", r->map->path);
-	return LC_OK;
 }
 
 lc_status
@@ -233,7 +194,7 @@ lc__class_map_read(const char *path, struct lc__class_map *out)
 {
 	struct reader r = { .map = out };
 	struct lc__buf text = { 0 };
-	size_t mark;
+	const char *next = NULL, *end = NULL;
 	lc_status status;
 
 	*out = (struct lc__class_map){ .path = strdup(path) };
@@ -244,11 +205,21 @@ lc__class_map_read(const char *path, struct lc__class_map *out)
 	    (!lc__utf8_valid(text.data, text.size) ||
 		(text.size > 0 && memchr(text.data, '\0', text.size) != NULL)))
 		status = lc__error(LC_INVALID, 0, "%s: not UTF-8", path);
-	mark = lc__utf8_mark(text.data, text.size);
-	if (status == LC_OK && text.size == 0)
+	if (status == LC_OK && text.size > 0) {
+		next = (const char *)text.data + lc__utf8_mark(text.data, text.size);
+		end = (const char *)text.data + text.size;
+	}
+	while (status == LC_OK && next != end) {
+		r.line++;
+		r.at = next;
+		r.end = memchr(next, '\n', (size_t)(end - next));
+		if (r.end == NULL)
+			r.end = end;
+		next = r.end < end ? r.end + 1 : end;
+		status = read_line(&r);
+	}
+	if (status == LC_OK && out->n == 0 && !out->keep_rest)
 		status = lc__error(LC_INVALID, 0, "%s: has no classes", path);
-	if (status == LC_OK)
-		status = read_lines(&r, (char *)text.data + mark, text.size - mark);
 	lc__buf_free(&text);
 	return status;
 }
@@ -322,14 +293,6 @@ parse_id(const char *text, int64_t *out)
 	return *text != '\0';
 }
 
-static bool
-has_id(const struct applying *a, int64_t id)
-{
-	if (a->n == 0 || (a->has != NULL && a->has(a->ctx, id)))
-		return true;
-	return (uint64_t)id < a->n && a->names[id] != NULL && *a->names[id] != '\0';
-}
-
 /* A name, which several ids may have; else an id. */
 static lc_status
 take_old(struct applying *a, const struct lc__class_line *line, const char *text,
@@ -346,7 +309,9 @@ take_old(struct applying *a, const struct lc__class_line *line, const char *text
 	}
 	if (found)
 		return LC_OK;
-	if (parse_id(text, &id) && has_id(a, id))
+	if (parse_id(text, &id) &&
+	    (a->n == 0 || (a->has != NULL && a->has(a->ctx, id)) ||
+		((uint64_t)id < a->n && a->names[id] != NULL && *a->names[id] != '\0')))
 		return add_pair(a, id, to);
 	if (a->n == 0)
 		return lc__error(LC_INVALID, 0,
@@ -356,17 +321,6 @@ take_old(struct applying *a, const struct lc__class_line *line, const char *text
 	return lc__error(LC_INVALID, 0,
 	    "%s: line %zu: '%.100s' is not among the %zu classes of the dataset",
 	    a->map->path, line->line, text, a->n);
-}
-
-static lc_status
-take_line(struct applying *a, const struct lc__class_line *line, int64_t to)
-{
-	return_if_error(lc__strings_add(&a->out->names, line->name));
-	for (size_t i = 0; i < line->from.n; i++)
-		return_if_error(take_old(a, line, line->from.items[i], to));
-	if (line->rest)
-		a->out->rest_to = to;
-	return LC_OK;
 }
 
 static int
@@ -451,8 +405,15 @@ lc__mapping_make(const struct lc__class_map *map, char *const *names, size_t n,
 	struct applying a = { map, names, n, has, ctx, out };
 
 	*out = (struct lc__mapping){ .on = true, .rest = map->rest != 0, .rest_to = -1 };
-	for (size_t i = 0; i < map->n; i++)
-		return_if_error(take_line(&a, &map->lines[i], (int64_t)i));
+	for (size_t i = 0; i < map->n; i++) {
+		const struct lc__class_line *line = &map->lines[i];
+		return_if_error(lc__strings_add(&out->names, line->name));
+		for (size_t k = 0; k < line->from.n; k++)
+			return_if_error(
+			    take_old(&a, line, line->from.items[k], (int64_t)i));
+		if (line->rest)
+			out->rest_to = (int64_t)i;
+	}
 	return_if_error(sort_pairs(&a));
 	return map->keep_rest ? keep_others(&a) : LC_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of classes that stand in files of their own. */
+/* Names of classes that have files of their own. */
 #ifndef CACHEX_LABELS_CLASSES_H
 #define CACHEX_LABELS_CLASSES_H
 
@@ -15,5 +15,17 @@ LC_CHECKED lc_status lc__classes_read(struct lc__dataset *dataset);
 
 /** The class of this name, -1 if there is none. */
 int64_t lc__classes_find(const struct lc__dataset *dataset, const char *name);
+
+/** Ids of classes that have names are no larger. */
+#define LC__YAML_CLASS_MAX 65535
+
+/**
+ * Find the member `names` of the outermost map of a YAML text and add what it holds to
+ * @p out, by id: a list of names, or a map from ids to names. Nothing is added of anything
+ * else, nor of what is not YAML.
+ * @param text  ends with a NUL
+ * @return LC_OK; LC_NO_MEMORY; LC_IO where libyaml cannot be loaded
+ */
+LC_CHECKED lc_status lc__yaml_names(const char *text, struct lc__strings *out);
 
 #endif

@@ -1,33 +1,256 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a COCO file. It is read once; of each element it is kept where it
- * stands, so that a label is read again from there.
+ * The frames of a COCO file. It is read once, an element at a time, of which little more
+ * is kept than its place: a label is read again from there (coco_label.c).
  */
-#include "labels/coco_elements.h"
+#include "labels/coco.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/json_write.h"
 #include "labels/label.h"
-#include "labels/metadata.h"
+#include "labels/label_json.h"
 #include "labels/names.h"
 
+/* Names of larger ids are not kept: classes are a list by id. */
+#define CLASS_MAX 65535
+
+/* Rows that are found by an id begin with it: compare_ids(). */
+struct image {
+	int64_t id;
+	struct lc__coco_place place;
+	uint64_t name; /* offset of its file name in names, 0 without one */
+	uint64_t hash; /* of its text, then of its annotations' too */
+};
+
+struct category {
+	int64_t id;
+	uint64_t hash; /* of its name */
+};
+
+struct annotation {
+	int64_t image; /* id, then its number among the images */
+	int64_t category, id;
+	bool has_id, has_image;
+	struct lc__coco_place place;
+	uint64_t hash;
+};
+
+/* A file that is read. */
 struct scan {
 	struct lc__dataset *dataset;
 	struct lc__coco *coco;
-	struct lc__coco_elements elements;
-	size_t asked; /* of lc__coco_base() */
+	struct image *images; /* by id */
+	size_t n_images, image_room;
+	struct category *categories; /* by id */
+	size_t n_categories, category_room;
+	struct annotation *annotations; /* in the order of the file */
+	size_t n_annotations, annotation_room;
+	struct lc__buf names;      /* of files, each with a NUL; begins with one */
+	struct lc__json_tree tree; /* of an element */
+	struct lc__buf compact;    /* an element without blanks: what is hashed */
+	size_t asked;              /* images whose names lc__coco_base() got */
 };
+
+static int
+compare_ids(const void *a, const void *b)
+{
+	const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* ---- elements ------------------------------------------------------------------ */
+
+enum { IMAGES, ANNOTATIONS, CATEGORIES };
+
+static lc_status
+bad(const struct scan *s, const struct lc__json_element *element, const char *what)
+{
+	static const char *const names[] = { "image", "annotation", "category" };
+
+	return lc__error(LC_CORRUPT, 0, "%s: %s at byte %llu: %s", s->coco->path,
+	    names[element->member], (unsigned long long)element->offset, what);
+}
+
+static bool
+get_id(const struct lc__json *json, const char *name, int64_t *out)
+{
+	return lc__json_int64(lc__json_get(json, name), out);
+}
+
+static lc_status
+add_image(struct scan *s, const struct lc__json_element *element,
+    const struct lc__json *json)
+{
+	const struct lc__json *name = lc__json_get(json, "file_name");
+	struct image *image;
+
+	return_if_error(lc__array_reserve(&s->images, &s->image_room, s->n_images + 1,
+	    s->coco->path));
+	image = &s->images[s->n_images++];
+	*image = (struct image){
+		.place = { .offset = element->offset, .length = element->size },
+		.hash = lc__hash64(s->compact.data, s->compact.size),
+	};
+	if (!get_id(json, "id", &image->id))
+		return bad(s, element, "id is no integer");
+	if (lc__label_is_blank(name))
+		return LC_OK;
+	if (!lc__json_is(name, LC__JSON_STRING))
+		return bad(s, element, "file_name is not a string");
+	image->name = s->names.size;
+	lc__buf_append(&s->names, name->string, name->string_size + 1);
+	return s->names.failed ? lc__no_memory(s->coco->path) : LC_OK;
+}
+
+/* The image of an annotation that is not JSON, such as one with a NaN: as its text has it
+ * without blanks. */
+static bool
+find_image_id(struct scan *s, int64_t *out)
+{
+	static const char name[] = "\"image_id\":";
+	const char *at;
+	char *end;
+
+	if (lc__buf_append(&s->compact, "", 1) == NULL)
+		return false;
+	s->compact.size--;
+	at = strstr((const char *)s->compact.data, name);
+	if (at == NULL)
+		return false;
+	at += strlen(name);
+	errno = 0;
+	*out = strtoll(at, &end, 10);
+	return end != at && errno == 0 && (*end == ',' || *end == '}');
+}
+
+static lc_status
+add_annotation(struct scan *s, const struct lc__json_element *element,
+    const struct lc__json *json)
+{
+	struct annotation *row;
+
+	return_if_error(lc__array_reserve(&s->annotations, &s->annotation_room,
+	    s->n_annotations + 1, s->coco->path));
+	row = &s->annotations[s->n_annotations++];
+	*row = (struct annotation){
+		.place = { .offset = element->offset, .length = element->size },
+		.hash = lc__hash64(s->compact.data, s->compact.size),
+	};
+	/* Without an image it is a stray, which becomes a frame. */
+	row->has_image = get_id(json, "image_id", &row->image);
+	row->has_id = get_id(json, "id", &row->id);
+	(void)get_id(json, "category_id", &row->category);
+	row->place.bad = !lc__json_is(json, LC__JSON_OBJECT);
+	if (row->place.bad)
+		row->has_image = find_image_id(s, &row->image);
+	return LC_OK;
+}
+
+static lc_status
+add_category(struct scan *s, const struct lc__json_element *element,
+    const struct lc__json *json)
+{
+	const struct lc__json *name = lc__json_get(json, "name");
+	struct lc__strings *classes = &s->dataset->classes;
+	struct category *row;
+
+	return_if_error(lc__array_reserve(&s->categories, &s->category_room,
+	    s->n_categories + 1, s->coco->path));
+	row = &s->categories[s->n_categories++];
+	if (!get_id(json, "id", &row->id))
+		return bad(s, element, "id is no integer");
+	if (!lc__json_is(name, LC__JSON_STRING))
+		return bad(s, element, "name is not a string");
+	row->hash = lc__hash64(name->string, name->string_size);
+	if (row->id < 0 || row->id > CLASS_MAX)
+		return LC_OK;
+	while ((int64_t)classes->n <= row->id)
+		return_if_error(lc__strings_add(classes, NULL));
+	if (classes->items[row->id] != NULL)
+		return bad(s, element, "its id stands there already");
+	classes->items[row->id] = strdup(name->string);
+	return classes->items[row->id] != NULL ? LC_OK : lc__no_memory(s->coco->path);
+}
+
+/* lc__json_found. Of an annotation no list and no object but its box is read: outlines
+ * are most of many files. */
+static lc_status
+add_element(void *ctx, const struct lc__json_element *element)
+{
+	static const struct lc__json_rules only_box = { .only = "bbox" };
+	struct scan *s = ctx;
+	const struct lc__json *json;
+	char why[256] = "";
+
+	if (lc__label_parse(element->text, element->size,
+		element->member == ANNOTATIONS ? &only_box : NULL, &s->tree, &json,
+		why) != LC_OK)
+		return lc__no_memory(s->coco->path);
+	s->compact.size = 0;
+	lc__json_put_compact(&s->compact,
+	    (struct lc__json_slice){ element->text, element->size });
+	if (s->compact.failed)
+		return lc__no_memory(s->coco->path);
+	if (element->member == ANNOTATIONS)
+		return add_annotation(s, element, json);
+	if (json == NULL)
+		return bad(s, element, why);
+	if (!lc__json_is(json, LC__JSON_OBJECT))
+		return bad(s, element, "not an object");
+	return element->member == IMAGES ? add_image(s, element, json)
+					 : add_category(s, element, json);
+}
+
+static lc_status
+read_elements(struct scan *s)
+{
+	static const char *const members[] = {
+		[IMAGES] = "images",
+		[ANNOTATIONS] = "annotations",
+		[CATEGORIES] = "categories",
+		[CATEGORIES + 1] = NULL,
+	};
+	const char *two = NULL;
+	int64_t id = 0;
+
+	lc__buf_append(&s->names, "", 1);
+	return_if_error(lc__json_stream(s->coco->fd, s->coco->path, members, CATEGORIES,
+	    add_element, s));
+	if (s->n_images > 0)
+		qsort(s->images, s->n_images, sizeof(*s->images), compare_ids);
+	if (s->n_categories > 0)
+		qsort(s->categories, s->n_categories, sizeof(*s->categories),
+		    compare_ids);
+	for (size_t i = 1; i < s->n_images && two == NULL; i++)
+		if (s->images[i].id == s->images[i - 1].id) {
+			two = "images";
+			id = s->images[i].id;
+		}
+	for (size_t i = 1; i < s->n_categories && two == NULL; i++)
+		if (s->categories[i].id == s->categories[i - 1].id) {
+			two = "categories";
+			id = s->categories[i].id;
+		}
+	if (two != NULL)
+		return lc__error(LC_CORRUPT, 0, "%s: two %s have the id %lld",
+		    s->coco->path, two, (long long)id);
+	return LC_OK;
+}
 
 /* ---- annotations to their images ----------------------------------------------- */
 
 /* Why an annotation belongs to no image. */
 static lc_status
-add_stray(struct scan *s, const struct lc__coco_annotation *row)
+add_stray(struct scan *s, const struct annotation *row)
 {
 	struct lc__coco *coco = s->coco;
 	struct lc__coco_stray *stray = &coco->strays[coco->n_strays];
@@ -69,44 +292,43 @@ add_stray(struct scan *s, const struct lc__coco_annotation *row)
 	return lc__dataset_add(s->dataset, &frame);
 }
 
-/* Let every annotation's image be its number among the images; strays get none. */
-static lc_status
-count_annotations(struct scan *s)
+/* NULL if there is none. */
+static const struct image *
+find_image(const struct scan *s, const struct annotation *row)
 {
-	struct lc__coco_annotation *rows = s->elements.annotations.rows;
-	const struct lc__coco_image_row *images = s->elements.images.rows;
+	return row->has_image && s->n_images > 0
+	    ? bsearch(&row->image, s->images, s->n_images, sizeof(*s->images),
+		  compare_ids)
+	    : NULL;
+}
+
+/* Let every annotation's image be its number among the images, and count them there.
+ * Strays go. */
+static lc_status
+find_images(struct scan *s)
+{
+	struct annotation *rows = s->annotations;
 	size_t strays = 0, n = 0;
 
-	for (size_t i = 0; i < s->elements.annotations.n; i++)
-		strays += !rows[i].has_image ||
-		    lc__coco_elements_image(&s->elements, rows[i].image) == NULL;
+	for (size_t i = 0; i < s->n_annotations; i++)
+		strays += find_image(s, &rows[i]) == NULL;
 	s->coco->strays = calloc(strays + 1, sizeof(*s->coco->strays));
 	if (s->coco->strays == NULL)
 		return lc__no_memory(s->coco->path);
-	for (size_t i = 0; i < s->elements.annotations.n; i++) {
-		const struct lc__coco_image_row *image = rows[i].has_image
-		    ? lc__coco_elements_image(&s->elements, rows[i].image)
-		    : NULL;
+	for (size_t i = 0; i < s->n_annotations; i++) {
+		const struct image *image = find_image(s, &rows[i]);
 		if (image == NULL) {
 			return_if_error(add_stray(s, &rows[i]));
 			continue;
 		}
 		rows[n] = rows[i];
-		rows[n++].image = image - images;
-		if (s->coco->images[image - images].n++ == UINT32_MAX)
+		rows[n++].image = image - s->images;
+		if (s->coco->images[image - s->images].n++ == UINT32_MAX)
 			return lc__error(LC_CORRUPT, 0, "%s: too many annotations",
 			    s->coco->path);
 	}
-	s->elements.annotations.n = n;
+	s->n_annotations = n;
 	return LC_OK;
-}
-
-static int
-compare_ids(const void *a, const void *b)
-{
-	const int64_t one = *(const int64_t *)a, other = *(const int64_t *)b;
-
-	return (one > other) - (one < other);
 }
 
 /* Ids of annotations have no meaning here, but two of one are a sign of files that were
@@ -114,18 +336,14 @@ compare_ids(const void *a, const void *b)
 static lc_status
 note_repeated_ids(struct scan *s)
 {
-	const struct lc__coco_annotation *rows = s->elements.annotations.rows;
-	const size_t all = s->elements.annotations.n;
-	int64_t *ids = malloc((all + 1) * sizeof(*ids)), first = 0;
+	int64_t *ids = malloc((s->n_annotations + 1) * sizeof(*ids)), first = 0;
 	size_t n = 0, repeated = 0;
-	char *text = NULL;
-	lc_status status = LC_OK;
 
 	if (ids == NULL)
 		return lc__no_memory(s->coco->path);
-	for (size_t i = 0; i < all; i++)
-		if (rows[i].has_id)
-			ids[n++] = rows[i].id;
+	for (size_t i = 0; i < s->n_annotations; i++)
+		if (s->annotations[i].has_id)
+			ids[n++] = s->annotations[i].id;
 	qsort(ids, n, sizeof(*ids), compare_ids);
 	for (size_t i = 1; i < n; i++) {
 		if (ids[i] != ids[i - 1] || (i > 1 && ids[i] == ids[i - 2]))
@@ -136,29 +354,10 @@ note_repeated_ids(struct scan *s)
 	free(ids);
 	if (repeated == 0)
 		return LC_OK;
-	if (asprintf(&text,
-		"%s: %zu id%s of annotations %s there more than once, such as %lld",
-		s->coco->name, repeated, repeated == 1 ? "" : "s",
-		repeated == 1 ? "is" : "are", (long long)first) < 0)
-		return lc__no_memory(s->coco->path);
-	status = lc__strings_add(&s->dataset->notes, text);
-	free(text);
-	return status;
-}
-
-static lc_status
-keep_categories(struct scan *s)
-{
-	const struct lc__coco_category *rows = s->elements.categories.rows;
-	struct lc__coco *coco = s->coco;
-
-	coco->categories = calloc(s->elements.categories.n + 1,
-	    sizeof(*coco->categories));
-	if (coco->categories == NULL)
-		return lc__no_memory(coco->path);
-	for (; coco->n_categories < s->elements.categories.n; coco->n_categories++)
-		coco->categories[coco->n_categories] = rows[coco->n_categories].id;
-	return LC_OK;
+	return lc__dataset_note(s->dataset,
+	    "%s: %zu id%s of annotations %s there more than once, such as %lld",
+	    s->coco->name, repeated, repeated == 1 ? "" : "s",
+	    repeated == 1 ? "is" : "are", (long long)first);
 }
 
 bool
@@ -169,112 +368,95 @@ lc__coco_has_category(const struct lc__coco *coco, int64_t id)
 	    NULL;
 }
 
-/* In the order of the file, image by image; and into the hashes of the images. */
-static void
-place_annotations(struct scan *s)
-{
-	const struct lc__coco_annotation *rows = s->elements.annotations.rows;
-	struct lc__coco_image_row *images = s->elements.images.rows;
-	struct lc__coco *coco = s->coco;
-	uint64_t first = 0;
-
-	for (size_t i = 0; i < coco->n_images; i++) {
-		coco->images[i].first = first;
-		first += coco->images[i].n;
-		coco->images[i].n = 0;
-	}
-	for (size_t i = 0; i < s->elements.annotations.n; i++) {
-		struct lc__coco_image *image = &coco->images[rows[i].image];
-		const uint64_t parts[3] = { images[rows[i].image].hash, rows[i].hash,
-			lc__coco_elements_category(&s->elements, rows[i].category) };
-		coco->annotations[image->first + image->n++] = rows[i].place;
-		images[rows[i].image].hash = lc__hash64(parts, sizeof(parts));
-	}
-}
-
+/* Keep what labels are read by: the places, image by image, and the categories. What is
+ * in an image's annotations, and the names of their categories, goes into its hash. */
 static lc_status
 join(struct scan *s)
 {
-	const struct lc__coco_image_row *images = s->elements.images.rows;
 	struct lc__coco *coco = s->coco;
+	uint64_t first = 0;
 
-	coco->n_images = s->elements.images.n;
-	coco->images = calloc(s->elements.images.n + 1, sizeof(*coco->images));
-	coco->annotations = calloc(s->elements.annotations.n + 1,
-	    sizeof(*coco->annotations));
-	if (coco->images == NULL || coco->annotations == NULL)
+	coco->n_images = s->n_images;
+	coco->images = calloc(s->n_images + 1, sizeof(*coco->images));
+	coco->annotations = calloc(s->n_annotations + 1, sizeof(*coco->annotations));
+	coco->categories = calloc(s->n_categories + 1, sizeof(*coco->categories));
+	if (coco->images == NULL || coco->annotations == NULL || coco->categories == NULL)
 		return lc__no_memory(coco->path);
-	for (size_t i = 0; i < s->elements.images.n; i++)
-		coco->images[i].place = images[i].place;
+	for (; coco->n_categories < s->n_categories; coco->n_categories++)
+		coco->categories[coco->n_categories] =
+		    s->categories[coco->n_categories].id;
 	return_if_error(note_repeated_ids(s));
-	return_if_error(keep_categories(s));
-	return_if_error(count_annotations(s));
-	place_annotations(s);
+	return_if_error(find_images(s));
+
+	for (size_t i = 0; i < s->n_images; i++) {
+		struct lc__coco_image *image = &coco->images[i];
+		image->place = s->images[i].place;
+		image->first = first;
+		first += image->n;
+		image->n = 0;
+	}
+	for (size_t i = 0; i < s->n_annotations; i++) {
+		const struct annotation *row = &s->annotations[i];
+		struct lc__coco_image *image = &coco->images[row->image];
+		const struct category *category = NULL;
+		uint64_t parts[3] = { s->images[row->image].hash, row->hash };
+		if (s->n_categories > 0)
+			category = bsearch(&row->category, s->categories, s->n_categories,
+			    sizeof(*category), compare_ids);
+		/* 1 if the file has other categories, 0 if it has none. */
+		parts[2] = category != NULL ? category->hash : s->n_categories > 0;
+		coco->annotations[image->first + image->n++] = row->place;
+		s->images[row->image].hash = lc__hash64(parts, sizeof(parts));
+	}
 	return LC_OK;
 }
 
 /* ---- frames -------------------------------------------------------------------- */
 
-static const char *
-file_name(const struct scan *s, const struct lc__coco_image_row *image)
-{
-	return (const char *)s->elements.names.data + image->name;
-}
-
-/* Of images in order, for lc__coco_base(). */
+/* The next name of an image, for lc__coco_base(). */
 static const char *
 next_name(void *ctx)
 {
 	struct scan *s = ctx;
-	const struct lc__coco_image_row *images = s->elements.images.rows;
 
-	while (s->asked < s->elements.images.n) {
-		const struct lc__coco_image_row *image = &images[s->asked++];
+	while (s->asked < s->n_images) {
+		const struct image *image = &s->images[s->asked++];
 		if (image->name != 0)
-			return file_name(s, image);
+			return (const char *)s->names.data + image->name;
 	}
 	return NULL;
 }
 
-/* A frame whose image has no file, or one outside: its label says so. */
+/* One whose image has no file, or one outside, is named by its id: its label says so. */
 static lc_status
-add_without_file(struct scan *s, const struct lc__coco_image_row *image,
-    struct lc__frame *frame)
+add_frame(struct scan *s, const char *base, size_t number)
 {
-	char name[32];
-
-	snprintf(name, sizeof(name), "%lld", (long long)image->id);
-	frame->run = "";
-	frame->name = name;
-	return lc__dataset_add(s->dataset, frame);
-}
-
-static lc_status
-add_with_file(struct scan *s, const char *base, const struct lc__coco_image_row *image,
-    struct lc__frame *frame)
-{
-	bool inside, below;
-	char *path = lc__path_below(base, file_name(s, image), &inside);
-	char *own = lc__path_below("", file_name(s, image), &below);
-	char *run = NULL, *name = NULL;
+	const struct image *image = &s->images[number];
+	const char *file = (const char *)s->names.data + image->name;
+	struct lc__frame frame = {
+		.run = "",
+		.number = number,
+		.label_hash = image->hash != 0 ? image->hash : 1,
+	};
+	char *path = NULL, *own = NULL, *run = NULL, *name = NULL, id[32];
+	bool inside = false, below = false, failed = false;
 	lc_status status;
 
-	if (path == NULL || own == NULL) {
-		status = lc__no_memory(s->coco->path);
-		goto out;
+	snprintf(id, sizeof(id), "%lld", (long long)image->id);
+	frame.name = id;
+	if (image->name != 0) {
+		path = lc__path_below(base, file, &inside);
+		own = lc__path_below("", file, &below);
+		failed = path == NULL || own == NULL;
 	}
-	if (!inside || !below) {
-		status = add_without_file(s, image, frame);
-		goto out;
+	if (inside && below) {
+		frame.run = run = lc__name_dir(own);
+		frame.name = name = lc__name_stem(own);
+		frame.image_path = path;
+		failed = run == NULL || name == NULL;
 	}
-	run = lc__name_dir(own);
-	name = lc__name_stem(own);
-	frame->run = run;
-	frame->name = name;
-	frame->image_path = path;
-	status = run != NULL && name != NULL ? lc__dataset_add(s->dataset, frame)
-					     : lc__no_memory(s->coco->path);
-out:
+	status = failed ? lc__no_memory(s->coco->path)
+			: lc__dataset_add(s->dataset, &frame);
 	free(path);
 	free(own);
 	free(run);
@@ -283,47 +465,11 @@ out:
 }
 
 static lc_status
-add_frames(struct scan *s, const char *base)
-{
-	const struct lc__coco_image_row *images = s->elements.images.rows;
-
-	for (size_t i = 0; i < s->elements.images.n; i++) {
-		struct lc__frame frame = {
-			.number = i,
-			.label_hash = images[i].hash != 0 ? images[i].hash : 1,
-		};
-		return_if_error(images[i].name == 0
-			? add_without_file(s, &images[i], &frame)
-			: add_with_file(s, base, &images[i], &frame));
-	}
-	return LC_OK;
-}
-
-/* ---- the dataset --------------------------------------------------------------- */
-
-static lc_status
-scan_file(struct scan *s)
-{
-	char *base;
-	lc_status status;
-
-	return_if_error(lc__coco_elements_read(&s->elements));
-	return_if_error(join(s));
-	return_if_error(lc__coco_base(s->dataset, s->coco, next_name, s, &base));
-	status = add_frames(s, base);
-	free(base);
-	return status;
-}
-
-static lc_status
 list(struct lc__dataset *dataset, const char *labels)
 {
 	struct lc__coco *coco = calloc(1, sizeof(*coco));
-	struct scan s = {
-		.dataset = dataset,
-		.coco = coco,
-		.elements = { .dataset = dataset, .coco = coco },
-	};
+	struct scan s = { .dataset = dataset, .coco = coco };
+	char *base = NULL;
 	lc_status status;
 
 	if (coco == NULL)
@@ -332,8 +478,20 @@ list(struct lc__dataset *dataset, const char *labels)
 	dataset->own = coco;
 	status = lc__coco_find(dataset, labels, coco);
 	if (status == LC_OK)
-		status = scan_file(&s);
-	lc__coco_elements_free(&s.elements);
+		status = read_elements(&s);
+	if (status == LC_OK)
+		status = join(&s);
+	if (status == LC_OK)
+		status = lc__coco_base(dataset, coco, next_name, &s, &base);
+	for (size_t i = 0; i < s.n_images && status == LC_OK; i++)
+		status = add_frame(&s, base, i);
+	free(base);
+	free(s.images);
+	free(s.categories);
+	free(s.annotations);
+	lc__buf_free(&s.names);
+	lc__buf_free(&s.compact);
+	lc__json_free(&s.tree);
 	return status;
 }
 
@@ -354,5 +512,10 @@ close_coco(struct lc__dataset *dataset)
 	free(coco);
 }
 
-const struct lc__label_layout_row lc__layout_coco = { LC__LAYOUT_COCO, "coco", list,
-	lc__coco_read, close_coco };
+const struct lc__label_layout_row lc__layout_coco = {
+	.layout = LC__LAYOUT_COCO,
+	.name = "coco",
+	.list = list,
+	.read = lc__coco_read,
+	.close = close_coco,
+};

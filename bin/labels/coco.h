@@ -11,7 +11,7 @@
 #include "labels/dataset_private.h"
 #include "lmdbcache.h"
 
-/** Where an annotation stands in the file. */
+/** The place of an element in the file. */
 struct lc__coco_place {
 	uint64_t offset;
 	uint32_t length;
@@ -56,7 +56,7 @@ LC_CHECKED lc_status lc__coco_first(const char *root, char **out);
 LC_CHECKED lc_status lc__coco_find(struct lc__dataset *dataset, const char *labels,
     struct lc__coco *coco);
 
-/** Names of files of images, asked one after another; NULL behind the last. */
+/** Names of files of images, asked one after another; NULL after the last. */
 typedef const char *(*lc__coco_names)(void *ctx);
 /**
  * The directory that file names start from, malloc'ed: the first of "", images, that

@@ -65,35 +65,26 @@ looks_like_coco(const char *path, bool *out)
 }
 
 static lc_status
-look_at(const char *root, const char *dir, const char *name, struct lc__strings *out)
-{
-	char *path = lc__name_join(dir, name), *full = NULL;
-	lc_status status;
-	bool is = false;
-
-	if (path != NULL)
-		full = lc__path_join(root, path);
-	if (full == NULL)
-		status = lc__no_memory(dir);
-	else
-		status = looks_like_coco(full, &is);
-	if (is)
-		status = lc__strings_add(out, path);
-	free(path);
-	free(full);
-	return status;
-}
-
-static lc_status
 look_in(const char *root, const char *dir, struct lc__strings *out)
 {
 	struct lc__listing listing;
 	lc_status status = lc__listing_read(root, dir, &listing);
 
-	for (size_t i = 0; i < listing.n && status == LC_OK; i++)
-		if (!listing.entries[i].dir &&
-		    lc__name_has(listing.entries[i].name, ".json"))
-			status = look_at(root, dir, listing.entries[i].name, out);
+	for (size_t i = 0; i < listing.n && status == LC_OK; i++) {
+		const char *name = listing.entries[i].name;
+		char *path, *full = NULL;
+		bool is = false;
+		if (listing.entries[i].dir || !lc__name_has(name, ".json"))
+			continue;
+		path = lc__name_join(dir, name);
+		if (path != NULL)
+			full = lc__path_join(root, path);
+		status = full != NULL ? looks_like_coco(full, &is) : lc__no_memory(dir);
+		if (is)
+			status = lc__strings_add(out, path);
+		free(path);
+		free(full);
+	}
 	lc__listing_free(&listing);
 	return status;
 }
@@ -124,53 +115,41 @@ lc__coco_first(const char *root, char **out)
 	return status;
 }
 
-static lc_status
-the_only_one(const char *root, const struct lc__strings *found)
-{
-	struct lc__buf text = { 0 };
-	lc_status status;
-
-	if (found->n == 1)
-		return LC_OK;
-	if (found->n == 0)
-		return lc__error(LC_INVALID, 0,
-		    "%s: no COCO file among the JSON "
-		    "files of the root and of annotations",
-		    root);
-	for (size_t i = 0; i < found->n; i++)
-		lc__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found->items[i]);
-	status = lc__error(LC_INVALID, 0,
-	    "%s: more than one COCO file: %.*s; say which with --labels", root,
-	    (int)text.size, (char *)text.data);
-	lc__buf_free(&text);
-	return status;
-}
-
-static lc_status
-use(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
-{
-	coco->path = *labels == '/' ? strdup(labels)
-				    : lc__path_join(dataset->root, labels);
-	if (coco->path == NULL)
-		return lc__no_memory(labels);
-	return_if_error(lc__strings_add(&dataset->shared, labels));
-	coco->name = dataset->shared.items[dataset->shared.n - 1];
-	return lc__open_regular(coco->path, &coco->fd);
-}
-
 lc_status
 lc__coco_find(struct lc__dataset *dataset, const char *labels, struct lc__coco *coco)
 {
+	const char *root = dataset->root;
 	struct lc__strings found = { 0 };
-	lc_status status;
+	struct lc__buf text = { 0 };
+	lc_status status = LC_OK;
 
-	if (labels != NULL)
-		return use(dataset, labels, coco);
-	status = candidates(dataset->root, &found);
-	if (status == LC_OK)
-		status = the_only_one(dataset->root, &found);
-	if (status == LC_OK)
-		status = use(dataset, found.items[0], coco);
+	if (labels == NULL)
+		status = candidates(root, &found);
+	if (labels == NULL && status == LC_OK && found.n == 0)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: no COCO file among the JSON "
+		    "files of the root and of annotations",
+		    root);
+	for (size_t i = 0; i < found.n; i++)
+		lc__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found.items[i]);
+	if (status == LC_OK && found.n > 1)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: more than one COCO file: %.*s; say which with --labels", root,
+		    (int)text.size, (char *)text.data);
+	lc__buf_free(&text);
+	if (labels == NULL && status == LC_OK)
+		labels = found.items[0];
+
+	if (status == LC_OK) {
+		coco->path = *labels == '/' ? strdup(labels)
+					    : lc__path_join(root, labels);
+		status = coco->path != NULL ? lc__strings_add(&dataset->shared, labels)
+					    : lc__no_memory(labels);
+	}
+	if (status == LC_OK) {
+		coco->name = dataset->shared.items[dataset->shared.n - 1];
+		status = lc__open_regular(coco->path, &coco->fd);
+	}
 	lc__strings_free(&found);
 	return status;
 }
@@ -196,46 +175,6 @@ add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 	return status;
 }
 
-/* "train2017" of "annotations/instances_train2017.json", and the directory. */
-static lc_status
-add_split(const char *labels, struct lc__strings *out)
-{
-	char *stem = lc__name_stem(labels), *dir = lc__name_dir(labels);
-	char *below = NULL;
-	const char *split = stem != NULL ? strrchr(stem, '_') : NULL;
-	lc_status status = LC_OK;
-
-	if (stem != NULL && dir != NULL)
-		below = lc__name_join("images", split != NULL ? split + 1 : stem);
-	if (below == NULL)
-		status = lc__no_memory(labels);
-	else if (*labels != '/')
-		status = lc__strings_add(out, dir);
-	if (status == LC_OK)
-		status = lc__strings_add(out, below + strlen("images/"));
-	if (status == LC_OK)
-		status = lc__strings_add(out, below);
-	free(stem);
-	free(dir);
-	free(below);
-	return status;
-}
-
-static lc_status
-bases(struct lc__dataset *dataset, const struct lc__coco *coco, struct lc__strings *out)
-{
-	bool is;
-
-	return_if_error(lc__strings_add(out, ""));
-	return_if_error(lc__strings_add(out, "images"));
-	return_if_error(add_split(coco->name, out));
-	return_if_error(add_dirs(dataset, "", out));
-	return_if_error(lc__tree_is_dir(dataset->root, "images", &is));
-	if (is)
-		return_if_error(add_dirs(dataset, "images", out));
-	return LC_OK;
-}
-
 /* The one of @p dirs that has the file, or NULL. */
 static lc_status
 base_of(const char *root, const struct lc__strings *dirs, const char *name,
@@ -254,6 +193,41 @@ base_of(const char *root, const struct lc__strings *dirs, const char *name,
 			*out = dirs->items[i];
 		free(path);
 	}
+	return status;
+}
+
+/* The directories that file names may start from. */
+static lc_status
+bases(struct lc__dataset *dataset, const struct lc__coco *coco, struct lc__strings *out)
+{
+	/* "train2017" of "annotations/instances_train2017.json", and the directory. */
+	char *stem = lc__name_stem(coco->name), *dir = lc__name_dir(coco->name);
+	const char *split = stem != NULL ? strrchr(stem, '_') : NULL;
+	char *below = stem != NULL && dir != NULL
+	    ? lc__name_join("images", split != NULL ? split + 1 : stem)
+	    : NULL;
+	lc_status status = below != NULL ? LC_OK : lc__no_memory(coco->name);
+	bool is = false;
+
+	if (status == LC_OK)
+		status = lc__strings_add(out, "");
+	if (status == LC_OK)
+		status = lc__strings_add(out, "images");
+	if (status == LC_OK && *coco->name != '/')
+		status = lc__strings_add(out, dir);
+	if (status == LC_OK)
+		status = lc__strings_add(out, below + strlen("images/"));
+	if (status == LC_OK)
+		status = lc__strings_add(out, below);
+	if (status == LC_OK)
+		status = add_dirs(dataset, "", out);
+	if (status == LC_OK)
+		status = lc__tree_is_dir(dataset->root, "images", &is);
+	if (is)
+		status = add_dirs(dataset, "images", out);
+	free(stem);
+	free(dir);
+	free(below);
 	return status;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "labels/dataset_private.h"
 
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,33 +13,7 @@
 #include "labels/coco.h"
 #include "labels/label.h"
 #include "labels/names.h"
-#include "labels/order.h"
-#include "labels/printable.h"
-
-static const struct lc__label_layout_row *const layouts[] = {
-	&lc__layout_capture,
-	&lc__layout_yolo,
-	&lc__layout_coco,
-	&lc__layout_voc,
-	&lc__layout_unlabelled,
-};
-
-static const struct lc__label_layout_row *
-find_layout(enum lc__label_layout layout)
-{
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		if (layouts[i]->layout == layout)
-			return layouts[i];
-	return NULL;
-}
-
-const char *
-lc__layout_name(enum lc__label_layout layout)
-{
-	const struct lc__label_layout_row *row = find_layout(layout);
-
-	return row != NULL ? row->name : "auto";
-}
+#include "labels/strings.h"
 
 /* ---- filling ---------------------------------------------------------------- */
 
@@ -65,40 +41,33 @@ keep_printable(struct lc__dataset *dataset, const char *string)
 	return at;
 }
 
-/* Frames of one run come one after another: its name is kept once. */
-static uint64_t
-keep_run(struct lc__dataset *dataset, const char *run)
-{
-	const size_t start = dataset->text.size;
-	uint64_t last, at = keep_printable(dataset, run);
-
-	if (dataset->n == 0 || dataset->text.failed)
-		return at;
-	last = dataset->rows[dataset->n - 1].run;
-	if (strcmp((char *)dataset->text.data + last, (char *)dataset->text.data + at) !=
-	    0)
-		return at;
-	dataset->text.size = start;
-	return last;
-}
-
 lc_status
 lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 {
+	struct lc__buf *const text = &dataset->text;
 	struct lc__frame_row *row;
+	size_t start;
 
-	if (dataset->text.size == 0)
-		lc__buf_append(&dataset->text, "", 1);
+	if (text->size == 0)
+		lc__buf_append(text, "", 1);
 	return_if_error(lc__array_reserve(&dataset->rows, &dataset->room, dataset->n + 1,
 	    dataset->root));
 	row = &dataset->rows[dataset->n];
-	row->run = keep_run(dataset, frame->run);
+	/* Frames of one run come one after another: its name is kept once. */
+	start = text->size;
+	row->run = keep_printable(dataset, frame->run);
+	if (dataset->n > 0 && !text->failed &&
+	    strcmp((char *)text->data + row[-1].run, (char *)text->data + row->run) ==
+		0) {
+		text->size = start;
+		row->run = row[-1].run;
+	}
 	row->name = keep_printable(dataset, frame->name);
 	row->label = keep(dataset, frame->label_path);
 	row->image = keep(dataset, frame->image_path);
 	row->hash = frame->label_hash;
 	row->number = frame->number;
-	if (dataset->text.failed)
+	if (text->failed)
 		return lc__no_memory(dataset->root);
 	dataset->n++;
 	return LC_OK;
@@ -121,6 +90,76 @@ lc__dataset_add_files(struct lc__dataset *dataset, const char *run, const char *
 		return lc__no_memory(dataset->root);
 	status = lc__dataset_add(dataset, &frame);
 	free(name);
+	return status;
+}
+
+lc_status
+lc__dataset_note(struct lc__dataset *dataset, const char *format, ...)
+{
+	lc_status status;
+	va_list args;
+	char *text;
+	int length;
+
+	va_start(args, format);
+	length = vasprintf(&text, format, args);
+	va_end(args);
+	if (length < 0)
+		return lc__no_memory(dataset->root);
+	status = lc__strings_add(&dataset->notes, text);
+	free(text);
+	return status;
+}
+
+/* ---- runs ------------------------------------------------------------------- */
+
+lc_status
+lc__dataset_list(struct lc__dataset *dataset, const char *dir, struct lc__listing *out)
+{
+	return_if_error(lc__listing_read(dataset->root, dir, out));
+	return lc__strings_add(&dataset->dirs, dir);
+}
+
+/* The directory @p name of a run, whose listing is given. */
+static lc_status
+look_into(struct lc__dataset *dataset, const char *run, const struct lc__listing *listing,
+    const char *name, lc__run_found found)
+{
+	const struct lc__entry *entry = lc__listing_find(listing, name);
+	struct lc__listing labels = { .n = 0 };
+	char *dir = lc__name_join(run, name);
+	lc_status status = LC_OK;
+
+	if (dir == NULL)
+		return lc__no_memory(run);
+	if (entry != NULL && entry->dir)
+		status = lc__dataset_list(dataset, dir, &labels);
+	if (status == LC_OK)
+		status = found(dataset, run, dir, &labels);
+	lc__listing_free(&labels);
+	free(dir);
+	return status;
+}
+
+lc_status
+lc__dataset_runs(struct lc__dataset *dataset, const char *name, lc__run_found found)
+{
+	struct lc__listing root, listing;
+	lc_status status = lc__dataset_list(dataset, "", &root);
+
+	if (status == LC_OK)
+		status = look_into(dataset, "", &root, name, found);
+	for (size_t i = 0; status == LC_OK && i < root.n; i++) {
+		const char *run = root.entries[i].name;
+		if (!root.entries[i].dir || lc__order_names(run, name) == 0)
+			continue;
+		/* Each is listed, for a directory of labels may come later. */
+		status = lc__dataset_list(dataset, run, &listing);
+		if (status == LC_OK)
+			status = look_into(dataset, run, &listing, name, found);
+		lc__listing_free(&listing);
+	}
+	lc__listing_free(&root);
 	return status;
 }
 
@@ -150,30 +189,8 @@ is_same(struct lc__dataset *dataset, size_t i, size_t k)
 	return compare_rows(&dataset->rows[i], &dataset->rows[k], dataset) == 0;
 }
 
-/* Let names of rows from i to end be those of the images with extension; that of a label
- * whose image is not known stays. */
-static bool
-name_by_image(struct lc__dataset *dataset, size_t i, size_t end)
-{
-	bool any = false;
-
-	for (; i < end; i++) {
-		struct lc__frame_row *row = &dataset->rows[i];
-		char *base;
-		if (row->image == 0)
-			continue;
-		any = true;
-		base = strdup(lc__name_base((char *)dataset->text.data + row->image));
-		if (base == NULL)
-			dataset->text.failed = true;
-		else
-			row->name = keep_printable(dataset, base);
-		free(base);
-	}
-	return any;
-}
-
-/* "a.jpg" and "a.png" are both "a": such keep their extension. */
+/* "a.jpg" and "a.png" are both "a": such keep their extension. A label whose image is not
+ * known keeps its name. */
 static bool
 name_apart(struct lc__dataset *dataset)
 {
@@ -184,132 +201,109 @@ name_apart(struct lc__dataset *dataset)
 	for (size_t i = 0; i < dataset->n; i = end) {
 		for (end = i + 1; end < dataset->n && is_same(dataset, i, end);)
 			end++;
-		if (end > i + 1 && name_by_image(dataset, i, end))
+		for (size_t k = i; k < end && end > i + 1; k++) {
+			struct lc__frame_row *row = &dataset->rows[k];
+			char *base;
+			if (row->image == 0)
+				continue;
 			changed = true;
+			/* A copy, for the text grows. */
+			base = strdup(
+			    lc__name_base((char *)dataset->text.data + row->image));
+			if (base == NULL)
+				dataset->text.failed = true;
+			else
+				row->name = keep_printable(dataset, base);
+			free(base);
+		}
 	}
 	return changed;
 }
 
 static lc_status
-refuse_same(struct lc__dataset *dataset, size_t i)
+order_frames(struct lc__dataset *dataset)
 {
 	struct lc__frame a, b;
 
-	lc__dataset_frame(dataset, i, &a);
-	lc__dataset_frame(dataset, i + 1, &b);
-	return lc__error(LC_INVALID, 0, "%s: two frames are named '%s%s%s': %s and %s",
-	    dataset->root, a.run, *a.run ? "/" : "", a.name,
-	    a.image_path != NULL ? a.image_path : a.label_path,
-	    b.image_path != NULL ? b.image_path : b.label_path);
-}
-
-static lc_status
-order_frames(struct lc__dataset *dataset)
-{
 	sort_rows(dataset);
 	if (name_apart(dataset))
 		sort_rows(dataset);
 	if (dataset->text.failed)
 		return lc__no_memory(dataset->root);
-	for (size_t i = 0; i + 1 < dataset->n; i++)
-		if (is_same(dataset, i, i + 1))
-			return refuse_same(dataset, i);
+	for (size_t i = 0; i + 1 < dataset->n; i++) {
+		if (!is_same(dataset, i, i + 1))
+			continue;
+		lc__dataset_frame(dataset, i, &a);
+		lc__dataset_frame(dataset, i + 1, &b);
+		return lc__error(LC_INVALID, 0,
+		    "%s: two frames are named '%s%s%s': %s and %s", dataset->root, a.run,
+		    *a.run ? "/" : "", a.name,
+		    a.image_path != NULL ? a.image_path : a.label_path,
+		    b.image_path != NULL ? b.image_path : b.label_path);
+	}
 	return LC_OK;
-}
-
-/* What was kept for growing goes back. */
-static void
-shrink(struct lc__dataset *dataset)
-{
-	void *rows = realloc(dataset->rows, dataset->n * sizeof(*dataset->rows));
-	unsigned char *text = realloc(dataset->text.data, dataset->text.size);
-
-	if (rows != NULL) {
-		dataset->rows = rows;
-		dataset->room = dataset->n;
-	}
-	if (text != NULL) {
-		dataset->text.data = text;
-		dataset->text.room = dataset->text.size;
-	}
 }
 
 /* ---- opening ---------------------------------------------------------------- */
 
-static lc_status
-no_frames(const struct lc__dataset *dataset)
-{
-	struct lc__buf text = { 0 };
-	lc_status status;
-
-	if (dataset->ignored.n > 0) {
-		lc__buf_printf(&text, "; ");
-		lc__images_ignored_text(&dataset->ignored, &text);
-	}
-	status = lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'%.*s",
-	    dataset->root, dataset->layout->name, (int)text.size,
-	    text.data != NULL ? (char *)text.data : "");
-	lc__buf_free(&text);
-	return status;
-}
-
-static lc_status
-note_ignored(struct lc__dataset *dataset)
-{
-	struct lc__buf text = { 0 };
-	lc_status status = LC_OK;
-
-	if (dataset->ignored.n == 0)
-		return LC_OK;
-	lc__images_ignored_text(&dataset->ignored, &text);
-	lc__buf_append(&text, "", 1);
-	status = text.failed ? lc__no_memory(dataset->root)
-			     : lc__strings_add(&dataset->notes, (char *)text.data);
-	lc__buf_free(&text);
-	return status;
-}
-
-/* Which ids have names is a part of what labels say: another list may reject others. VOC
- * and COCO have it in their hashes. */
-static void
-mix_classes(struct lc__dataset *dataset)
-{
-	const enum lc__label_layout layout = dataset->layout->layout;
-	uint64_t hash = dataset->classes.n;
-
-	if (hash == 0 || (layout != LC__LAYOUT_YOLO && layout != LC__LAYOUT_CAPTURE))
-		return;
-	for (size_t i = 0; i < dataset->classes.n; i++)
-		if (dataset->classes.items[i] == NULL)
-			hash = lc__hash64_seed(&i, sizeof(i), hash);
-	for (size_t i = 0; i < dataset->n; i++)
-		if (dataset->rows[i].label != 0)
-			dataset->rows[i].hash = hash;
-}
-
+/* List the frames with the layout that is found, order them, and let go of what was
+ * reserved for more. */
 static lc_status
 fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labels)
 {
+	struct lc__buf ignored = { 0 };
+	uint64_t hash;
+	lc_status status = LC_OK;
+	void *shrunk;
+
 	if (layout == LC__LAYOUT_AUTO && labels != NULL)
 		layout = LC__LAYOUT_COCO;
-	dataset->layout = find_layout(layout);
-	if (layout == LC__LAYOUT_AUTO)
-		return_if_error(lc__layout_detect(dataset->root, &dataset->layout));
-	if (dataset->layout == NULL)
-		return lc__error(LC_INVALID, 0, "%s: no layout has the number %d",
-		    dataset->root, (int)layout);
-	if (labels != NULL && dataset->layout->layout != LC__LAYOUT_COCO)
+	return_if_error(lc__layout_find(dataset->root, layout, &dataset->layout));
+	layout = dataset->layout->layout;
+	if (labels != NULL && layout != LC__LAYOUT_COCO)
 		return lc__error(LC_INVALID, 0,
 		    "%s: the layout '%s' has no one file of labels", labels,
 		    dataset->layout->name);
 	return_if_error(dataset->layout->list(dataset, labels));
+	if (dataset->ignored.n > 0) {
+		lc__images_ignored_text(&dataset->ignored, &ignored);
+		lc__buf_append(&ignored, "", 1);
+		if (ignored.failed)
+			return lc__no_memory(dataset->root);
+	}
 	if (dataset->n == 0)
-		return no_frames(dataset);
+		status = lc__error(LC_INVALID, 0, "%s: no frames of the layout '%s'%s%s",
+		    dataset->root, dataset->layout->name, ignored.size > 0 ? "; " : "",
+		    ignored.size > 0 ? (char *)ignored.data : "");
+	else if (ignored.size > 0)
+		status = lc__strings_add(&dataset->notes, (char *)ignored.data);
+	lc__buf_free(&ignored);
+	return_if_error(status);
 	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
-	mix_classes(dataset);
-	shrink(dataset);
-	return note_ignored(dataset);
+
+	/* Which ids have names is a part of what labels say: another list may reject
+	 * others. VOC and COCO have it in their hashes. */
+	hash = dataset->classes.n;
+	for (size_t i = 0; i < dataset->classes.n; i++)
+		if (dataset->classes.items[i] == NULL)
+			hash = lc__hash64_seed(&i, sizeof(i), hash);
+	if (layout == LC__LAYOUT_YOLO || layout == LC__LAYOUT_CAPTURE)
+		for (size_t i = 0; i < dataset->n && dataset->classes.n > 0; i++)
+			if (dataset->rows[i].label != 0)
+				dataset->rows[i].hash = hash;
+
+	shrunk = realloc(dataset->rows, dataset->n * sizeof(*dataset->rows));
+	if (shrunk != NULL) {
+		dataset->rows = shrunk;
+		dataset->room = dataset->n;
+	}
+	shrunk = realloc(dataset->text.data, dataset->text.size);
+	if (shrunk != NULL) {
+		dataset->text.data = shrunk;
+		dataset->text.room = dataset->text.size;
+	}
+	return LC_OK;
 }
 
 lc_status
@@ -360,23 +354,11 @@ has_category(const void *dataset, int64_t id)
 	return coco->n_categories > 0 && lc__coco_has_category(coco, id);
 }
 
-/* Into the hash of each frame whose label may have boxes. */
-static void
-mix_map(struct lc__dataset *dataset, const struct lc__buf *map)
-{
-	const bool coco = dataset->layout->layout == LC__LAYOUT_COCO;
-
-	for (size_t i = 0; i < dataset->n; i++) {
-		struct lc__frame_row *row = &dataset->rows[i];
-		if (row->label != 0 || coco)
-			row->hash = lc__hash64_seed(map->data, map->size, row->hash);
-	}
-}
-
 lc_status
 lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map *map)
 {
 	const enum lc__label_layout layout = dataset->layout->layout;
+	const bool coco = layout == LC__LAYOUT_COCO;
 	struct lc__buf text = { 0 };
 	lc_status status;
 
@@ -385,10 +367,14 @@ lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map 
 		    "%s: the layout 'unlabelled' of %s has no classes", map->path,
 		    dataset->root);
 	return_if_error(lc__mapping_make(map, dataset->classes.items, dataset->classes.n,
-	    layout == LC__LAYOUT_COCO ? has_category : NULL, dataset, &dataset->mapping));
+	    coco ? has_category : NULL, dataset, &dataset->mapping));
 	status = lc__class_map_format(map, &text);
-	if (status == LC_OK)
-		mix_map(dataset, &text);
+	/* Into the hash of each frame whose label may have boxes. */
+	for (size_t i = 0; i < dataset->n && status == LC_OK; i++) {
+		struct lc__frame_row *row = &dataset->rows[i];
+		if (row->label != 0 || coco)
+			row->hash = lc__hash64_seed(text.data, text.size, row->hash);
+	}
 	lc__buf_free(&text);
 	return status;
 }
@@ -464,45 +450,13 @@ lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out)
 	return dataset->notes.n;
 }
 
-static bool
-is_named(const struct lc__dataset *dataset, int64_t id)
-{
-	return id < 0 ||
-	    ((uint64_t)id < dataset->classes.n && dataset->classes.items[id] != NULL);
-}
-
-/* Where names of classes are known, an id without one is a mistake of one or the other.
- * COCO's own reader compares with all ids, also those too large to be in the list. */
-static lc_status
-check_classes(const struct lc__dataset *dataset, const struct lc__frame *frame,
-    struct lc__label *label)
-{
-	if (dataset->classes.n == 0 || dataset->layout->layout == LC__LAYOUT_COCO)
-		return LC_OK;
-	for (size_t i = 0; i < label->n; i++)
-		if (!is_named(dataset, label->boxes[i].class_id))
-			return lc__label_reject(label, LC__REJECT_UNKNOWN_CLASS,
-			    frame->label_path,
-			    "label %zu: there is no name for class %lld among %zu", i + 1,
-			    (long long)label->boxes[i].class_id, dataset->classes.n);
-	return LC_OK;
-}
-
-static void
-map_classes(const struct lc__mapping *mapping, struct lc__label *label)
-{
-	for (size_t i = 0; mapping->on && i < label->n; i++) {
-		struct lc__label_box *box = &label->boxes[i];
-		box->filtered = !lc__mapping_find(mapping, box->class_id, &box->class_id);
-	}
-}
-
 lc_status
 lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
-	const struct lc__strings *names = dataset->mapping.on ? &dataset->mapping.names
-							      : &dataset->classes;
+	const struct lc__mapping *mapping = &dataset->mapping;
+	const struct lc__strings *listed = &dataset->classes;
+	const struct lc__strings *names = mapping->on ? &mapping->names : listed;
 	size_t mark;
 
 	memset(out, 0, sizeof(*out));
@@ -516,9 +470,23 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	mark = lc__utf8_mark(bytes, size);
 	return_if_error(dataset->layout->read(dataset, frame,
 	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));
-	if (out->reason == LC__REJECT_NONE)
-		return_if_error(check_classes(dataset, frame, out));
-	if (out->reason == LC__REJECT_NONE)
-		map_classes(&dataset->mapping, out);
+
+	/* Where names of classes are known, an id without one is a mistake of one or the
+	 * other. COCO's own reader compares with all ids, also those too large to be in
+	 * the list. */
+	for (size_t i = 0;
+	     i < out->n && listed->n > 0 && dataset->layout->layout != LC__LAYOUT_COCO;
+	     i++) {
+		const int64_t id = out->boxes[i].class_id;
+		if (id >= 0 && ((uint64_t)id >= listed->n || listed->items[id] == NULL))
+			return lc__label_reject(out, LC__REJECT_UNKNOWN_CLASS,
+			    frame->label_path,
+			    "label %zu: there is no name for class %lld among %zu", i + 1,
+			    (long long)id, listed->n);
+	}
+	for (size_t i = 0; i < out->n && mapping->on; i++) {
+		struct lc__label_box *box = &out->boxes[i];
+		box->filtered = !lc__mapping_find(mapping, box->class_id, &box->class_id);
+	}
 	return LC_OK;
 }

@@ -13,10 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/buf.h"
 #include "base/image_name.h"
 #include "labels/class_map.h"
-#include "labels/reject.h"
+#include "labels/label.h"
 #include "lmdbcache.h"
 
 enum lc__label_layout {
@@ -44,38 +43,6 @@ struct lc__frame {
 	                           its part of a shared file, where classes get their
 	                           numbers from; else 0 */
 	uint64_t number;        /* the dataset's own: where its label is found */
-};
-
-/** One box, as its label has it. */
-struct lc__label_box {
-	bool has_norm, has_px;
-	double norm[4];      /* x0, y0, x1, y1, of the image's width and height */
-	double px[4];        /* the same in pixels of the source image, 0-based, x1 and
-	                     y1 behind the last pixel */
-	double tolerance;    /* how far norm may reach outside; clamped within it */
-	double tolerance_px; /* the same for px */
-	int64_t class_id;    /* -1 if it has none */
-	bool
-	    filtered; /* the dataset's map of classes drops it; it is checked all the same */
-};
-
-/** A label that was read. Its memory is the label's own. */
-struct lc__label {
-	enum lc__reject reason; /* NONE, or why there is nothing more here */
-	char detail[512];       /* one line that names the file and what is wrong */
-	char *image_path;       /* from the root, inside of it, normalised */
-	bool has_frame_id;
-	uint64_t frame_id;
-	uint32_t width, height; /* of the image as the label says; 0 if it does not */
-	struct lc__label_box *boxes;
-	size_t n, room;
-	char **classes; /* names by class_id where the layout has them (NULL
-	                           for an id without), or NULL; the dataset's */
-	size_t n_classes;
-	struct lc__buf extra; /* one MessagePack map of what else it says, in the
-	                           order of the file; empty if nothing. Its member
-	                           `labels`, if any box has more, is a list with a
-	                           map for each */
 };
 
 struct lc__dataset;
@@ -135,20 +102,6 @@ size_t lc__dataset_notes(const struct lc__dataset *dataset, const char *const **
  */
 LC_CHECKED lc_status lc__label_read(const struct lc__dataset *dataset,
     const struct lc__frame *frame, const void *bytes, size_t size, struct lc__label *out);
-void lc__label_free(struct lc__label *label);
-
-/**
- * Check a label that was read against the size of its image, and leave boxes in
- * source pixels: every norm and px box is finite, in range within its tolerance
- * and clamped, has min < max; where both are there both are checked, and that
- * they are of one image (within 2 pixels or 1 % of the side). Sets px of every
- * box (norm decides where both are there) and reason and detail of what is wrong.
- * Before the image is decoded, with width and height 0, it checks what needs no
- * size.
- * @param name  of the file, for detail: label_path, or image_path where it is NULL
- */
-void lc__label_check(struct lc__label *label, const char *name, uint32_t width,
-    uint32_t height);
 
 void lc__dataset_close(struct lc__dataset *dataset);
 

@@ -75,8 +75,13 @@ typedef lc_status (*lc__run_found)(struct lc__dataset *dataset, const char *run,
 LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset, const char *name,
     lc__run_found found);
 
-/** The layout that @p root has, by a look at it. */
-LC_CHECKED lc_status lc__layout_detect(const char *root,
+/** Remember a line for lc__dataset_notes(). */
+LC_CHECKED lc_status lc__dataset_note(struct lc__dataset *dataset, const char *format,
+    ...) __attribute__((format(printf, 2, 3)));
+
+/** The layout of this number; LC__LAYOUT_AUTO: the one that @p root has, by a look at
+ *  its labels. LC_INVALID for what is none, or not clear. */
+LC_CHECKED lc_status lc__layout_find(const char *root, enum lc__label_layout layout,
     const struct lc__label_layout_row **out);
 
 #endif

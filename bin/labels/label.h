@@ -1,9 +1,79 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Filling a struct lc__label: what the readers of all layouts do. */
+/* The label of a frame: its boxes, and why it does not become a sample. */
 #ifndef CACHEX_LABELS_LABEL_H
 #define CACHEX_LABELS_LABEL_H
 
-#include "labels/dataset.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/summary.h"
+#include "lmdbcache.h"
+
+/** The numbers index counts; reports have the names: both stay as they are. */
+enum lc__reject {
+	LC__REJECT_NONE = 0,    /* it is a sample */
+	LC__REJECT_BLANK_IMAGE, /* the label names no image, or says that there is none */
+	LC__REJECT_NO_FILE,     /* the image file is not there */
+	LC__REJECT_UNREADABLE,  /* the label file cannot be read */
+	LC__REJECT_UNPARSABLE,  /* the label is not what its layout demands */
+	LC__REJECT_NO_LABELS,   /* an empty frame, where empty ones are left out */
+	LC__REJECT_NO_BOX,      /* a label without a box */
+	LC__REJECT_NOT_FINITE,  /* a coordinate is NaN, infinite or too large */
+	LC__REJECT_OUT_OF_RANGE, /* a box reaches outside of the image */
+	LC__REJECT_MIN_MAX,      /* a box whose minimum is not below its maximum */
+	LC__REJECT_UNDECODABLE,  /* the image is damaged, too large or of no known kind */
+	LC__REJECT_SIZE_MISMATCH, /* the label is of an image of another size */
+	LC__REJECT_UNKNOWN_CLASS, /* a class that is not among those of the dataset */
+	LC__REJECTS
+};
+
+/** "blank_image" and so on; NULL for a number that is none. */
+const char *lc__reject_name(enum lc__reject reason);
+/** The reason of this name; LC__REJECTS if there is none. */
+enum lc__reject lc__reject_parse(const char *name);
+/**
+ * The counter of a summary that a frame falls under: missing_image for
+ * BLANK_IMAGE, missing_file for NO_FILE, empty for NO_LABELS, else invalid.
+ * @p reason is not NONE.
+ */
+uint64_t *lc__reject_counter(struct lc__counts *counts, enum lc__reject reason);
+
+/** One box, as its label has it. */
+struct lc__label_box {
+	bool has_norm, has_px;
+	double norm[4];      /* x0, y0, x1, y1, of the image's width and height */
+	double px[4];        /* the same in pixels of the source image, 0-based, x1 and
+	                     y1 after the last pixel */
+	double tolerance;    /* how far norm may reach outside; clamped within it */
+	double tolerance_px; /* the same for px */
+	int64_t class_id;    /* -1 if it has none */
+	bool filtered;       /* a map of classes drops it; it is checked all the same */
+};
+
+/** A label that was read. Its memory is the label's own. */
+struct lc__label {
+	enum lc__reject reason; /* NONE, or why there is nothing more here */
+	char detail[512];       /* one line that names the file and what is wrong */
+	char *image_path;       /* from the root, inside of it, normalised */
+	bool has_frame_id;
+	uint64_t frame_id;
+	uint32_t width, height; /* of the image as the label says; 0 if it does not */
+	struct lc__label_box *boxes;
+	size_t n, room;
+	char **classes; /* names by class_id where the layout has them (NULL
+	                           for an id without), or NULL; the dataset's */
+	size_t n_classes;
+	struct lc__buf extra; /* one MessagePack map of what else it says, in the
+	                           order of the file; empty if nothing. Its member
+	                           `labels`, if any box has more, is a list with a
+	                           map for each */
+};
+
+void lc__label_free(struct lc__label *label);
+
+/* ---- for the readers of layouts ------------------------------------------------- */
 
 /**
  * Say why the frame is no sample: "FILE: TEXT", as one line of UTF-8, and drop its
@@ -20,10 +90,23 @@ void lc__label_free_boxes(struct lc__label *label);
 struct lc__label_box *lc__label_add(struct lc__label *label);
 
 /**
- * Set the path of the image: @p path as it stands in the label, below @p dir, both
+ * Set the path of the image: @p path as the label has it, below @p dir, both
  * from the root. An absolute path, or one that leaves the root, is a rejection.
  */
 LC_CHECKED lc_status lc__label_image(struct lc__label *label, const char *file,
     const char *dir, const char *path);
+
+/**
+ * Check a label that was read against the size of its image, and leave boxes in
+ * source pixels: every norm and px box is finite, in range within its tolerance
+ * and clamped, has min < max; where both are there both are checked, and that
+ * they are of one image (within 2 pixels or 1 % of the side). Sets px of every
+ * box (norm decides where both are there) and reason and detail of what is wrong.
+ * Before the image is decoded, with width and height 0, it checks what needs no
+ * size.
+ * @param name  of the file, for detail: label_path, or image_path where it is NULL
+ */
+void lc__label_check(struct lc__label *label, const char *name, uint32_t width,
+    uint32_t height);
 
 #endif

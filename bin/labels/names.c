@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "labels/names.h"
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,34 +72,26 @@ lc__name_dir(const char *path)
 	return strndup(path, slash != NULL ? (size_t)(slash - path) : 0);
 }
 
-/* Append a part to a path of *size bytes, or take one off for "..". */
-static bool
-step(char *path, size_t *size, const char *part, size_t n)
-{
-	if (n == 0 || (n == 1 && part[0] == '.'))
-		return true;
-	if (n == 2 && memcmp(part, "..", 2) == 0) {
-		if (*size == 0)
-			return false;
-		while (*size > 0 && path[--*size] != '/')
-			continue;
-		return true;
-	}
-	if (*size > 0)
-		path[(*size)++] = '/';
-	memcpy(path + *size, part, n);
-	*size += n;
-	return true;
-}
-
+/* Append the parts of @p from to a path of *size bytes, without "."; ".." takes one off.
+ * False if there is none to take off. */
 static bool
 walk(char *path, size_t *size, const char *from)
 {
-	while (*from != '\0') {
-		const size_t n = strcspn(from, "/");
-		if (!step(path, size, from, n))
-			return false;
-		from += n + (from[n] == '/');
+	for (size_t n; *from != '\0'; from += n + (from[n] == '/')) {
+		n = strcspn(from, "/");
+		if (n == 0 || (n == 1 && from[0] == '.'))
+			continue;
+		if (n == 2 && memcmp(from, "..", 2) == 0) {
+			if (*size == 0)
+				return false;
+			while (*size > 0 && path[--*size] != '/')
+				continue;
+			continue;
+		}
+		if (*size > 0)
+			path[(*size)++] = '/';
+		memcpy(path + *size, from, n);
+		*size += n;
 	}
 	return true;
 }
@@ -114,4 +108,46 @@ lc__path_below(const char *dir, const char *path, bool *inside)
 	    size > 0;
 	out[size] = '\0';
 	return out;
+}
+
+static bool
+is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Go past a number; its digits without zeros before them. */
+static size_t
+take_number(const char **p, const char **digits)
+{
+	while (**p == '0')
+		++*p;
+	*digits = *p;
+	while (is_digit(**p))
+		++*p;
+	return (size_t)(*p - *digits);
+}
+
+int
+lc__order_names(const char *a, const char *b)
+{
+	const char *p = a, *q = b;
+
+	while (*p != '\0' && *q != '\0') {
+		int order;
+		if (is_digit(*p) && is_digit(*q)) {
+			const char *x, *y;
+			const size_t nx = take_number(&p, &x), ny = take_number(&q, &y);
+			if (nx != ny)
+				return nx < ny ? -1 : 1;
+			order = memcmp(x, y, nx);
+		} else {
+			order = (unsigned char)*p++ - (unsigned char)*q++;
+		}
+		if (order != 0)
+			return order;
+	}
+	if (*p != *q)
+		return *p == '\0' ? -1 : 1;
+	return strcmp(a, b);
 }

@@ -172,30 +172,6 @@ take_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 	return status;
 }
 
-static lc_status
-add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
-    const struct lc__pictures *pictures)
-{
-	lc_status status = LC_OK;
-
-	for (size_t i = 0; i < pictures->n && status == LC_OK; i++) {
-		const struct lc__image_file *picture = &pictures->items[i];
-		char *path;
-		if (picture->taken)
-			continue;
-		if (!picture->is_read) {
-			(void)lc__images_ignored_add(&dataset->ignored, picture->name);
-			continue;
-		}
-		path = lc__name_join(dir->images, picture->name);
-		status = path != NULL
-		    ? lc__dataset_add_files(dataset, dir->run, NULL, path)
-		    : lc__no_memory(dir->images);
-		free(path);
-	}
-	return status;
-}
-
 lc_status
 lc__dataset_add_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir)
 {
@@ -212,8 +188,21 @@ lc__dataset_add_pictures(struct lc__dataset *dataset, const struct lc__labelled_
 		status = lc__pictures_of(&listing, &pictures);
 	if (status == LC_OK)
 		status = take_pictures(dataset, dir, &pictures);
-	if (status == LC_OK)
-		status = add_pictures(dataset, dir, &pictures);
+	for (size_t i = 0; i < pictures.n && status == LC_OK; i++) {
+		const struct lc__image_file *picture = &pictures.items[i];
+		char *path;
+		if (picture->taken)
+			continue;
+		if (!picture->is_read) {
+			(void)lc__images_ignored_add(&dataset->ignored, picture->name);
+			continue;
+		}
+		path = lc__name_join(dir->images, picture->name);
+		status = path != NULL
+		    ? lc__dataset_add_files(dataset, dir->run, NULL, path)
+		    : lc__no_memory(dir->images);
+		free(path);
+	}
 	lc__pictures_free(&pictures);
 	lc__listing_free(&listing);
 	return status;

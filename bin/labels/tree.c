@@ -15,7 +15,6 @@
 #include "base/image_name.h"
 #include "base/listdir.h"
 #include "labels/names.h"
-#include "labels/order.h"
 
 static int
 compare_entries(const void *a, const void *b)
@@ -49,82 +48,54 @@ lost(const char *dir, const char *name, int sys)
 	return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
 }
 
-/* Is it for the listing, and is it a directory? What cannot be looked at is taken for a
- * file if it has a file's name: its frame is counted as one without it. Of any other name
- * it may be a directory with a whole run in it. Whoever reads a FIFO refuses it. */
-static lc_status
-look(const struct lc__dir *entries, const struct dirent *found, bool *listed, bool *dir)
-{
-	mode_t type;
-
-	*listed = found->d_name[0] != '.';
-	*dir = false;
-	if (!*listed)
-		return LC_OK;
-	type = lc__dir_type(entries, found, true);
-	if (type == 0 && !is_known_file(found->d_name))
-		return lost(entries->path, found->d_name, errno);
-	*dir = type == S_IFDIR;
-	return LC_OK;
-}
-
-static lc_status
-add(struct lc__listing *listing, const char *name, bool dir, const char *path)
-{
-	struct lc__entry *entry;
-
-	return_if_error(
-	    lc__array_reserve(&listing->entries, &listing->room, listing->n + 1, path));
-	entry = &listing->entries[listing->n];
-	*entry = (struct lc__entry){ strdup(name), dir, false };
-	if (entry->name == NULL)
-		return lc__no_memory(path);
-	listing->n++;
-	return LC_OK;
-}
-
+/* What cannot be looked at is taken for a file if it has a file's name: its frame is
+ * counted as one without it. Of any other name it may be a directory with a whole run in
+ * it. Whoever reads a FIFO refuses it. */
 static lc_status
 read_entries(struct lc__dir *entries, struct lc__listing *out)
 {
 	const struct dirent *found;
-	bool listed, dir;
+	struct lc__entry *entry;
 
 	for (;;) {
+		mode_t type;
 		return_if_error(lc__dir_next(entries, &found));
 		if (found == NULL)
 			return LC_OK;
-		return_if_error(look(entries, found, &listed, &dir));
-		if (listed)
-			return_if_error(add(out, found->d_name, dir, entries->path));
+		if (found->d_name[0] == '.')
+			continue;
+		type = lc__dir_type(entries, found, true);
+		if (type == 0 && !is_known_file(found->d_name))
+			return lost(entries->path, found->d_name, errno);
+		return_if_error(lc__array_reserve(&out->entries, &out->room, out->n + 1,
+		    entries->path));
+		entry = &out->entries[out->n];
+		*entry = (struct lc__entry){ strdup(found->d_name), type == S_IFDIR };
+		if (entry->name == NULL)
+			return lc__no_memory(entries->path);
+		out->n++;
 	}
-}
-
-static lc_status
-list_path(const char *path, struct lc__listing *out)
-{
-	struct lc__dir entries;
-	lc_status status;
-
-	if (lc__dir_open(path, &entries) != LC_OK)
-		return lc__error_sys(lc_last_error()->sys, "%s", path);
-	status = read_entries(&entries, out);
-	lc__dir_close(&entries);
-	if (out->n > 0)
-		qsort(out->entries, out->n, sizeof(*out->entries), compare_entries);
-	return status;
 }
 
 lc_status
 lc__listing_read(const char *root, const char *dir, struct lc__listing *out)
 {
 	char *path = *dir != '\0' ? lc__path_join(root, dir) : strdup(root);
+	struct lc__dir entries;
 	lc_status status;
 
 	memset(out, 0, sizeof(*out));
 	if (path == NULL)
 		return lc__no_memory(dir);
-	status = list_path(path, out);
+	if (lc__dir_open(path, &entries) == LC_OK) {
+		status = read_entries(&entries, out);
+		lc__dir_close(&entries);
+	} else {
+		status = lc__error_sys(lc_last_error()->sys, "%s", path);
+	}
 	free(path);
+	if (out->n > 0)
+		qsort(out->entries, out->n, sizeof(*out->entries), compare_entries);
 	return status;
 }
 
@@ -203,22 +174,11 @@ struct walk {
 	void *ctx;
 };
 
-static lc_status walk_dir(const struct walk *w, const char *dir,
-    const struct level *parent);
-
-static bool
-is_inside(const struct level *level)
-{
-	for (const struct level *l = level->parent; l != NULL; l = l->parent)
-		if (l->dev == level->dev && l->ino == level->ino)
-			return true;
-	return false;
-}
-
+/* Which directory it is; LC_INVALID if it is too deep. */
 static lc_status
-enter(const struct walk *w, const char *dir, struct level *level)
+identify(const char *root, const char *dir, struct level *level)
 {
-	char *path = *dir != '\0' ? lc__path_join(w->root, dir) : strdup(w->root);
+	char *path = *dir != '\0' ? lc__path_join(root, dir) : strdup(root);
 	lc_status status = LC_OK;
 	struct stat st;
 
@@ -238,26 +198,6 @@ enter(const struct walk *w, const char *dir, struct level *level)
 }
 
 static lc_status
-walk_entries(const struct walk *w, const char *dir, const struct lc__listing *listing,
-    const struct level *level)
-{
-	lc_status status = LC_OK;
-
-	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
-		const struct lc__entry *entry = &listing->entries[i];
-		char *below;
-		if (!entry->dir || entry->skip)
-			continue;
-		below = lc__name_join(dir, entry->name);
-		if (below == NULL)
-			return lc__no_memory(dir);
-		status = walk_dir(w, below, level);
-		free(below);
-	}
-	return status;
-}
-
-static lc_status
 walk_dir(const struct walk *w, const char *dir, const struct level *parent)
 {
 	struct level level = {
@@ -267,14 +207,22 @@ walk_dir(const struct walk *w, const char *dir, const struct level *parent)
 	struct lc__listing listing;
 	lc_status status;
 
-	return_if_error(enter(w, dir, &level));
-	if (is_inside(&level))
-		return LC_OK;
+	return_if_error(identify(w->root, dir, &level));
+	for (const struct level *l = parent; l != NULL; l = l->parent)
+		if (l->dev == level.dev && l->ino == level.ino)
+			return LC_OK;
 	status = lc__listing_read(w->root, dir, &listing);
 	if (status == LC_OK)
 		status = w->visit(w->ctx, dir, &listing);
-	if (status == LC_OK)
-		status = walk_entries(w, dir, &listing, &level);
+	for (size_t i = 0; i < listing.n && status == LC_OK; i++) {
+		const struct lc__entry *entry = &listing.entries[i];
+		char *below;
+		if (!entry->dir)
+			continue;
+		below = lc__name_join(dir, entry->name);
+		status = below != NULL ? walk_dir(w, below, &level) : lc__no_memory(dir);
+		free(below);
+	}
 	lc__listing_free(&listing);
 	return status;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What stands in directories, in order. Knows names, not their meaning. */
+/* What is in directories, in order. Knows names, not their meaning. */
 #ifndef CACHEX_LABELS_TREE_H
 #define CACHEX_LABELS_TREE_H
 
@@ -13,8 +13,7 @@
 
 struct lc__entry {
 	char *name;
-	bool dir;  /* a directory or a link to one, else a file */
-	bool skip; /* set by a visitor: do not walk into it */
+	bool dir; /* a directory or a link to one, else a file */
 };
 
 /** One directory, ordered by lc__order_names(). */
@@ -45,11 +44,11 @@ LC_CHECKED lc_status lc__tree_is_dir(const char *root, const char *dir, bool *ou
 LC_CHECKED lc_status lc__tree_is_file(const char *root, const char *path, bool *out);
 
 typedef lc_status (
-    *lc__tree_visit)(void *ctx, const char *dir, struct lc__listing *listing);
+    *lc__tree_visit)(void *ctx, const char *dir, const struct lc__listing *listing);
 
 /**
  * Visit the root and every directory below it, each before those in it. A link
- * back to a directory that is being walked is passed over.
+ * back to a directory that is being walked is left out.
  * @return what @p visit returned first that is not LC_OK; LC_INVALID for nesting
  * deeper than LC__TREE_DEPTH; what lc__listing_read() returns
  */

@@ -3,6 +3,7 @@
 
 #include "labels/xml.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/lazy.h"
-#include "labels/xml_node.h"
+#include "base/mpack.h"
 
 /* Bytes that expat is given at once. */
 #define PIECE ((size_t)1 << 20)
@@ -27,6 +28,13 @@
 	X(XML_StopParser)
 /* clang-format on */
 LC__LAZY(lib, "libexpat", LIBEXPAT_FILE, CALLS)
+
+struct lc__xml_node {
+	size_t name, text;  /* offsets in the document's text */
+	size_t child, next; /* the first element in it, the next beside it */
+};
+
+/* ---- parsing -------------------------------------------------------------------- */
 
 /* What the handlers work on. */
 struct parsing {
@@ -68,23 +76,6 @@ keep(struct lc__xml *xml, const char *text, size_t size)
 	return at;
 }
 
-/* Behind the last element of the one that is open. */
-static void
-link_node(struct parsing *p, size_t node)
-{
-	struct lc__xml_node *nodes = p->xml->nodes;
-	size_t *last;
-
-	if (p->depth == 0)
-		return;
-	last = &p->last[p->depth - 1];
-	if (*last == LC__XML_NONE)
-		nodes[p->open[p->depth - 1]].child = node;
-	else
-		nodes[*last].next = node;
-	*last = node;
-}
-
 static void XMLCALL
 start_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
 {
@@ -113,24 +104,19 @@ start_element(void *ctx, const XML_Char *name, const XML_Char **attributes)
 		.next = LC__XML_NONE,
 	};
 	xml->n++;
-	link_node(p, node);
+
+	/* After the last element of the one that is open. */
+	if (p->depth > 0) {
+		size_t *last = &p->last[p->depth - 1];
+		if (*last == LC__XML_NONE)
+			xml->nodes[p->open[p->depth - 1]].child = node;
+		else
+			xml->nodes[*last].next = node;
+		*last = node;
+	}
 	p->last[p->depth] = LC__XML_NONE;
 	p->open[p->depth++] = node;
 	p->text.size = 0;
-}
-
-/* Without the blanks around it. */
-static size_t
-keep_text(struct parsing *p)
-{
-	const char *text = (char *)p->text.data;
-	size_t size = p->text.size;
-
-	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
-		size--;
-	while (size > 0 && strchr(" \t\r\n", *text) != NULL)
-		text++, size--;
-	return keep(p->xml, text, size);
 }
 
 static void XMLCALL
@@ -138,14 +124,21 @@ end_element(void *ctx, const XML_Char *name)
 {
 	struct parsing *p = ctx;
 	struct lc__xml_node *node;
+	const char *text;
+	size_t size;
 
 	(void)name;
 	if (p->stopped)
 		return;
 	node = &p->xml->nodes[p->open[--p->depth]];
-	if (node->child != LC__XML_NONE)
-		p->text.size = 0;
-	node->text = keep_text(p);
+	/* Text without the blanks around it; none beside elements. */
+	text = (char *)p->text.data;
+	size = node->child == LC__XML_NONE ? p->text.size : 0;
+	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
+		size--;
+	while (size > 0 && strchr(" \t\r\n", *text) != NULL)
+		text++, size--;
+	node->text = keep(p->xml, text, size);
 	p->text.size = 0;
 	if (p->xml->text.failed || p->text.failed)
 		out_of_memory(p);
@@ -176,33 +169,12 @@ entity_skipped(void *ctx, const XML_Char *name, int is_parameter)
 	stop(ctx, "uses an entity that is not declared");
 }
 
-static void
-feed(struct parsing *p, const char *bytes, size_t size)
-{
-	enum XML_Status status;
-
-	do {
-		const size_t n = size < PIECE ? size : PIECE;
-		status = lib.XML_Parse(p->parser, bytes, (int)n, n == size);
-		bytes += n;
-		size -= n;
-	} while (status == XML_STATUS_OK && size > 0);
-	if (status == XML_STATUS_OK)
-		return;
-	if (lib.XML_GetErrorCode(p->parser) == XML_ERROR_NO_MEMORY)
-		p->failed = true;
-	else if (p->xml->why[0] == '\0')
-		snprintf(p->xml->why, sizeof(p->xml->why),
-		    "not XML: %s (line %lu, column %lu)",
-		    lib.XML_ErrorString(lib.XML_GetErrorCode(p->parser)),
-		    (unsigned long)lib.XML_GetCurrentLineNumber(p->parser),
-		    (unsigned long)lib.XML_GetCurrentColumnNumber(p->parser) + 1);
-}
-
 lc_status
 lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size)
 {
 	struct parsing p = { .xml = xml };
+	const char *at = size > 0 ? bytes : "";
+	enum XML_Status status;
 
 	return_if_error(lib_load());
 	p.parser = lib.XML_ParserCreate(NULL);
@@ -213,12 +185,25 @@ lc__xml_parse(struct lc__xml *xml, const void *bytes, size_t size)
 	lib.XML_SetCharacterDataHandler(p.parser, character_data);
 	lib.XML_SetEntityDeclHandler(p.parser, entity_declared);
 	lib.XML_SetSkippedEntityHandler(p.parser, entity_skipped);
-	feed(&p, size > 0 ? bytes : "", size);
+	do {
+		const size_t n = size < PIECE ? size : PIECE;
+		status = lib.XML_Parse(p.parser, at, (int)n, n == size);
+		at += n;
+		size -= n;
+	} while (status == XML_STATUS_OK && size > 0);
+	if (status != XML_STATUS_OK) {
+		if (lib.XML_GetErrorCode(p.parser) == XML_ERROR_NO_MEMORY)
+			p.failed = true;
+		else if (xml->why[0] == '\0')
+			snprintf(xml->why, sizeof(xml->why),
+			    "not XML: %s (line %lu, column %lu)",
+			    lib.XML_ErrorString(lib.XML_GetErrorCode(p.parser)),
+			    (unsigned long)lib.XML_GetCurrentLineNumber(p.parser),
+			    (unsigned long)lib.XML_GetCurrentColumnNumber(p.parser) + 1);
+	}
 	lib.XML_ParserFree(p.parser);
 	lc__buf_free(&p.text);
-	if (p.failed || xml->text.failed)
-		return lc__no_memory(NULL);
-	return LC_OK;
+	return p.failed || xml->text.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
 void
@@ -227,4 +212,133 @@ lc__xml_free(struct lc__xml *xml)
 	free(xml->nodes);
 	lc__buf_free(&xml->text);
 	memset(xml, 0, sizeof(*xml));
+}
+
+/* ---- looking ------------------------------------------------------------------ */
+
+const char *
+lc__xml_name(const struct lc__xml *xml, size_t node)
+{
+	return node != LC__XML_NONE ? (char *)xml->text.data + xml->nodes[node].name : "";
+}
+
+const char *
+lc__xml_text(const struct lc__xml *xml, size_t node)
+{
+	return node != LC__XML_NONE ? (char *)xml->text.data + xml->nodes[node].text : "";
+}
+
+/* The first of this name from @p node on. */
+static size_t
+find(const struct lc__xml *xml, size_t node, const char *name)
+{
+	while (node != LC__XML_NONE && strcmp(lc__xml_name(xml, node), name) != 0)
+		node = xml->nodes[node].next;
+	return node;
+}
+
+size_t
+lc__xml_child(const struct lc__xml *xml, size_t node, const char *name)
+{
+	return node != LC__XML_NONE ? find(xml, xml->nodes[node].child, name)
+				    : LC__XML_NONE;
+}
+
+size_t
+lc__xml_next(const struct lc__xml *xml, size_t node)
+{
+	return find(xml, xml->nodes[node].next, lc__xml_name(xml, node));
+}
+
+/* ---- MessagePack --------------------------------------------------------------- */
+
+/* The elements in a node that the filter takes. */
+static size_t
+count_elements(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
+{
+	const char *name = lc__xml_name(xml, node);
+	size_t n = 0;
+
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
+		n += filter(name, lc__xml_name(xml, i));
+	return n;
+}
+
+/* The first of several elements with one name is the member; one of which nothing is
+ * left is left out. */
+static bool
+is_member(const struct lc__xml *xml, size_t in, size_t node, lc__xml_filter filter)
+{
+	const char *name = lc__xml_name(xml, node);
+
+	return filter(lc__xml_name(xml, in), name) &&
+	    lc__xml_child(xml, in, name) == node &&
+	    (xml->nodes[node].child == LC__XML_NONE ||
+		count_elements(xml, node, filter) > 0);
+}
+
+uint32_t
+lc__xml_members(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
+{
+	uint32_t n = 0;
+
+	/* is_member() looks for every element among those before it: few are allowed. */
+	if (count_elements(xml, node, filter) > LC__XML_MEMBERS)
+		return LC__XML_MEMBERS + 1;
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
+		n += is_member(xml, node, i, filter);
+	return n;
+}
+
+/* Integers as people write them: what is written "007" is text. */
+static void
+pack_text(const struct lc__xml *xml, size_t node, struct lc__buf *out)
+{
+	const char *text = lc__xml_text(xml, node);
+	char again[32];
+	long long number;
+
+	errno = 0;
+	number = strtoll(text, NULL, 10);
+	snprintf(again, sizeof(again), "%lld", number);
+	if (errno == 0 && strcmp(text, again) == 0 &&
+	    strcmp(lc__xml_name(xml, node), "name") != 0)
+		lc__mpack_int(out, number);
+	else
+		lc__mpack_str(out, text);
+}
+
+static bool
+pack_member(const struct lc__xml *xml, size_t node, lc__xml_filter filter,
+    struct lc__buf *out)
+{
+	uint32_t n = 0;
+	bool good = true;
+
+	for (size_t i = node; i != LC__XML_NONE; i = lc__xml_next(xml, i))
+		n++;
+	lc__mpack_str(out, lc__xml_name(xml, node));
+	if (n > 1)
+		lc__mpack_array(out, n);
+	for (size_t i = node; i != LC__XML_NONE && good; i = lc__xml_next(xml, i))
+		if (xml->nodes[i].child != LC__XML_NONE)
+			good = lc__xml_pack(xml, i, filter, 0, out);
+		else
+			pack_text(xml, i, out);
+	return good;
+}
+
+bool
+lc__xml_pack(const struct lc__xml *xml, size_t node, lc__xml_filter filter, uint32_t more,
+    struct lc__buf *out)
+{
+	const uint32_t n = lc__xml_members(xml, node, filter);
+
+	if (n > LC__XML_MEMBERS)
+		return false;
+	lc__mpack_map(out, n + more);
+	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
+		if (is_member(xml, node, i, filter) && !pack_member(xml, i, filter, out))
+			return false;
+	return true;
 }

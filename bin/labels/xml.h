@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A small XML document: elements and their text. Attributes and text beside
- * elements are passed over; entities of its own are refused.
+ * elements are ignored; entities of its own are refused.
  */
 #ifndef CACHEX_LABELS_XML_H
 #define CACHEX_LABELS_XML_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* images/ and labels/ *.txt: finding them; yolo_text.c reads them. */
-#include "labels/yolo.h"
-
+/* images/ and labels/ *.txt: found and read. */
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -13,23 +14,23 @@
 #include "labels/dataset_private.h"
 #include "labels/label.h"
 #include "labels/names.h"
+#include "labels/strings.h"
 #include "labels/pictures.h"
 
-/* The other directory of images or labels: which replaces the last of the two words in
- * the path. */
+/* What a frame's number says of its image. */
+enum yolo_image {
+	IMAGE,      /* it is there */
+	NO_IMAGE,   /* no image has the stem of the label */
+	OTHER_KIND, /* one has, of a kind that is not read */
+};
+
+/* A directory of images or labels, and the other one: its path has the other word. */
 struct place {
 	const char *dir;            /* that is visited, from the root */
 	char *beside;               /* its labels or its images, malloc'ed */
 	char *run;                  /* the path without the word, malloc'ed */
 	struct lc__listing listing; /* of beside; empty if there is no such directory */
 };
-
-/* Names of classes that are kept among the labels. */
-static bool
-is_label(const char *name)
-{
-	return lc__name_has(name, ".txt") && strcasecmp(name, "classes.txt") != 0;
-}
 
 /* The last component of a path that is `images` or `labels`, or NULL. */
 static const char *
@@ -58,7 +59,7 @@ replace(const char *dir, const char *word, const char *with)
 
 	lc__buf_append(&out, dir, (size_t)(word - dir));
 	lc__buf_append(&out, with, strlen(with));
-	/* Without a word in between, one of two slashes is too much. */
+	/* Without a word in between, one of two slashes goes. */
 	if (*with == '\0' && *after == '/')
 		after++;
 	else if (*with == '\0' && out.size > 0)
@@ -69,47 +70,7 @@ replace(const char *dir, const char *word, const char *with)
 	return (char *)out.data;
 }
 
-static lc_status
-list_beside(struct lc__dataset *dataset, struct place *place)
-{
-	lc_status status = lc__listing_read(dataset->root, place->beside,
-	    &place->listing);
-
-	/* Images without any labels: the directory above is watched. */
-	if (status == LC_NO_FILE) {
-		char *path = lc__path_join(dataset->root, place->beside);
-
-		lc__listing_free(&place->listing);
-		status = path != NULL ? lc__no_lost_link(path)
-				      : lc__no_memory(place->beside);
-		free(path);
-		return status;
-	}
-	if (status != LC_OK)
-		return status;
-	return lc__strings_add(&dataset->dirs, place->beside);
-}
-
 /* ---- images, with their labels if they have any ---------------------------------- */
-
-static lc_status
-add_image(struct lc__dataset *dataset, const struct place *place, const char *name)
-{
-	char *image = lc__name_join(place->dir, name);
-	char *label = lc__name_label(place->beside, name, ".txt");
-	lc_status status;
-
-	if (image == NULL || label == NULL)
-		status = lc__no_memory(place->dir);
-	else
-		status = lc__dataset_add_files(dataset, place->run,
-		    lc__listing_find(&place->listing, lc__name_base(label)) ? label
-									    : NULL,
-		    image);
-	free(label);
-	free(image);
-	return status;
-}
 
 static lc_status
 add_images(struct lc__dataset *dataset, const struct place *place,
@@ -119,46 +80,30 @@ add_images(struct lc__dataset *dataset, const struct place *place,
 
 	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
 		const struct lc__entry *entry = &listing->entries[i];
-		if (!entry->dir && lc__name_is_image(entry->name))
-			status = add_image(dataset, place, entry->name);
-		else if (!entry->dir)
+		char *image, *label;
+		if (entry->dir)
+			continue;
+		if (!lc__name_is_image(entry->name)) {
 			(void)lc__images_ignored_add(&dataset->ignored, entry->name);
+			continue;
+		}
+		image = lc__name_join(place->dir, entry->name);
+		label = lc__name_label(place->beside, entry->name, ".txt");
+		if (image == NULL || label == NULL)
+			status = lc__no_memory(place->dir);
+		else
+			status = lc__dataset_add_files(dataset, place->run,
+			    lc__listing_find(&place->listing, lc__name_base(label))
+				? label
+				: NULL,
+			    image);
+		free(label);
+		free(image);
 	}
 	return status;
 }
 
 /* ---- labels without an image ------------------------------------------------------ */
-
-static lc_status
-add_label(struct lc__dataset *dataset, const struct place *place,
-    const struct lc__pictures *images, const char *name)
-{
-	char *label = lc__name_join(place->dir, name), *stem = lc__name_stem(name);
-	struct lc__frame frame = {
-		.run = place->run,
-		.name = stem,
-		.label_path = label,
-		.number = LC__YOLO_NO_IMAGE,
-	};
-	const struct lc__image_file *found = NULL;
-	lc_status status = LC_OK;
-	bool has_image = false;
-	size_t n = 0;
-
-	if (label == NULL || stem == NULL)
-		status = lc__no_memory(place->dir);
-	else
-		found = lc__pictures_find(images, stem, &n);
-	if (n > 0)
-		frame.number = LC__YOLO_OTHER_KIND;
-	for (size_t i = 0; i < n; i++)
-		has_image |= found[i].is_read;
-	if (status == LC_OK && !has_image)
-		status = lc__dataset_add(dataset, &frame);
-	free(label);
-	free(stem);
-	return status;
-}
 
 static lc_status
 add_labels(struct lc__dataset *dataset, const struct place *place,
@@ -167,10 +112,32 @@ add_labels(struct lc__dataset *dataset, const struct place *place,
 	struct lc__pictures images;
 	lc_status status = lc__pictures_of(&place->listing, &images);
 
-	for (size_t i = 0; i < listing->n && status == LC_OK; i++)
-		if (!listing->entries[i].dir && is_label(listing->entries[i].name))
-			status = add_label(dataset, place, &images,
-			    listing->entries[i].name);
+	for (size_t i = 0; i < listing->n && status == LC_OK; i++) {
+		const char *name = listing->entries[i].name;
+		struct lc__frame frame = { .run = place->run, .number = NO_IMAGE };
+		const struct lc__image_file *found = NULL;
+		bool has_image = false;
+		char *label, *stem;
+		size_t n = 0;
+		/* classes.txt has the names of classes. */
+		if (listing->entries[i].dir || !lc__name_has(name, ".txt") ||
+		    strcasecmp(name, "classes.txt") == 0)
+			continue;
+		frame.label_path = label = lc__name_join(place->dir, name);
+		frame.name = stem = lc__name_stem(name);
+		if (label == NULL || stem == NULL)
+			status = lc__no_memory(place->dir);
+		else
+			found = lc__pictures_find(&images, stem, &n);
+		if (n > 0)
+			frame.number = OTHER_KIND;
+		for (size_t k = 0; k < n; k++)
+			has_image |= found[k].is_read;
+		if (status == LC_OK && !has_image)
+			status = lc__dataset_add(dataset, &frame);
+		free(label);
+		free(stem);
+	}
 	lc__pictures_free(&images);
 	return status;
 }
@@ -178,7 +145,26 @@ add_labels(struct lc__dataset *dataset, const struct place *place,
 /* ---- all of them ------------------------------------------------------------------- */
 
 static lc_status
-visit(void *ctx, const char *dir, struct lc__listing *listing)
+list_beside(struct lc__dataset *dataset, struct place *place)
+{
+	lc_status status = lc__listing_read(dataset->root, place->beside,
+	    &place->listing);
+	char *path;
+
+	if (status == LC_OK)
+		return lc__strings_add(&dataset->dirs, place->beside);
+	if (status != LC_NO_FILE)
+		return status;
+	/* Images without any labels: the directory above is watched. */
+	lc__listing_free(&place->listing);
+	path = lc__path_join(dataset->root, place->beside);
+	status = path != NULL ? lc__no_lost_link(path) : lc__no_memory(place->beside);
+	free(path);
+	return status;
+}
+
+static lc_status
+visit(void *ctx, const char *dir, const struct lc__listing *listing)
 {
 	const char *word = find_word(dir);
 	const bool images = word != NULL && *word == 'i';
@@ -211,5 +197,138 @@ list(struct lc__dataset *dataset, const char *labels)
 	return lc__tree_walk(dataset->root, visit, dataset);
 }
 
-const struct lc__label_layout_row lc__layout_yolo = { LC__LAYOUT_YOLO, "yolo", list,
-	lc__yolo_read, NULL };
+/* ---- a label: lines "class cx cy w h", or "class x1 y1 x2 y2 ..." of a polygon ------ */
+
+#define TOLERANCE 0.01
+/* No number needs more bytes. */
+#define WORD 63
+
+/* What is being read. */
+struct reader {
+	const char *file;
+	struct lc__label *label;
+	size_t line;          /* from 1 */
+	const char *at, *end; /* what is left of the line */
+};
+
+static lc_status __attribute__((format(printf, 2, 3)))
+unparsable(const struct reader *r, const char *format, ...)
+{
+	char text[200];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, r->file, "line %zu: %s",
+	    r->line, text);
+}
+
+/* The next word of the line, copied; false at the end of the line. */
+static bool
+next_word(struct reader *r, char word[WORD + 1])
+{
+	static const char blanks[3] = { ' ', '\t', '\r' };
+	size_t n = 0;
+
+	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) != NULL)
+		r->at++;
+	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) == NULL) {
+		/* What is longer is no number, and cut is not taken for one. */
+		word[n] = *r->at != '\0' ? *r->at : '?';
+		n += n < WORD;
+		r->at++;
+	}
+	if (n == WORD)
+		word[n - 1] = '?';
+	word[n] = '\0';
+	return n > 0;
+}
+
+/*
+ * The numbers after the class. The first four are kept until it is known whether
+ * there are more, and everything goes into the bounds of a polygon.
+ */
+static lc_status
+read_numbers(struct reader *r, struct lc__label_box *box)
+{
+	double v, first[4] = { 0 }, *norm = box->norm;
+	char word[WORD + 1];
+	size_t n = 0;
+
+	for (; next_word(r, word); n++) {
+		const size_t axis = n % 2;
+		if (!lc__number_parse(word, &v))
+			return unparsable(r, "%s is no number",
+			    lc__quote_id(word, strlen(word)));
+		if (n < 4)
+			first[n] = v;
+		/* A NaN stays: it is found when the box is checked. */
+		if (isnan(norm[axis]))
+			continue;
+		if (n < 2 || !(v >= norm[axis]))
+			norm[axis] = v;
+		if (n < 2 || !(v <= norm[axis + 2]))
+			norm[axis + 2] = v;
+	}
+	if (n != 4 && (n < 6 || n % 2 != 0))
+		return unparsable(r,
+		    "%zu columns: a box has 5, a polygon 7, 9, 11 and so on", n + 1);
+	for (size_t axis = 0; n == 4 && axis < 2; axis++) {
+		norm[axis] = first[axis] - first[axis + 2] / 2;
+		norm[axis + 2] = first[axis] + first[axis + 2] / 2;
+	}
+	return LC_OK;
+}
+
+static lc_status
+read_yolo(const struct lc__dataset *dataset, const struct lc__frame *frame,
+    const void *bytes, size_t size, struct lc__label *out)
+{
+	struct reader r = { .file = frame->label_path, .label = out };
+	const char *next, *end;
+	char word[WORD + 1];
+
+	(void)dataset;
+	if (frame->image_path == NULL)
+		return lc__label_reject(out, LC__REJECT_NO_FILE, frame->label_path,
+		    frame->number == OTHER_KIND
+			? "its image is of a kind that is not read"
+			: "there is no image of its name");
+	return_if_error(lc__label_image(out, frame->image_path, "", frame->image_path));
+	if (frame->label_path == NULL || size == 0)
+		return LC_OK;
+	end = (const char *)bytes + size;
+	for (next = bytes; next < end && out->reason == LC__REJECT_NONE;
+	     next = r.end + 1) {
+		struct lc__label_box *box;
+		double class;
+		r.line++;
+		r.at = next;
+		r.end = memchr(next, '\n', (size_t)(end - next));
+		if (r.end == NULL)
+			r.end = end;
+		if (!next_word(&r, word))
+			continue;
+		box = lc__label_add(out);
+		if (box == NULL)
+			return lc__no_memory(r.file);
+		box->has_norm = true;
+		box->tolerance = TOLERANCE;
+		/* Class ids are written as floats too: "3.0". */
+		if (!lc__number_parse(word, &class) ||
+		    !(class >= 0 && class <= INT32_MAX) || class != floor(class))
+			return unparsable(&r, "%s is no class id",
+			    lc__quote_id(word, strlen(word)));
+		box->class_id = (int64_t) class;
+		return_if_error(read_numbers(&r, box));
+	}
+	return LC_OK;
+}
+
+const struct lc__label_layout_row lc__layout_yolo = {
+	.layout = LC__LAYOUT_YOLO,
+	.name = "yolo",
+	.list = list,
+	.read = read_yolo,
+};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* COCO's file of annotations: labels/coco*.c, json_stream.c, json_slim.c. Input: a file. */
+/* COCO's file of annotations: bin/labels/coco*.c, label_json.c. Input: a file. */
 #include "fuzz.h"
 
 #include <stdio.h>

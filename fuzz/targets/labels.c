@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Labels of frames: labels/capture*.c, yolo*.c, voc*.c, xml*.c, json_load.c. Input: which
+/* Labels of frames: labels/capture.c, yolo.c, voc.c, xml.c. Input: which
  * layout, then a label's file. What is read must be sound. */
 #include "fuzz.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of classes in a dataset's YAML: labels/yaml_names.c. Input: a file. */
+/* Names of classes in a dataset's YAML: labels/classes.c. Input: a file. */
 #include "fuzz.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "labels/strings.h"
-#include "labels/yaml_names.h"
+#include "labels/classes.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -9,8 +9,7 @@
 
 #include "label_files.h"
 #include "labels/names.h"
-#include "labels/order.h"
-#include "labels/printable.h"
+#include "labels/strings.h"
 
 #define LENGTH(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "labels/json_stream.h"
-
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +9,126 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/json_scan.h"
+#include "base/mpack.h"
+#include "labels/label_json.h"
+
+lc_status
+lc__label_parse(const void *bytes, size_t size, const struct lc__json_rules *rules,
+    struct lc__json_tree *tree, const struct lc__json **out, char why[256])
+{
+	const lc_status status = lc__json_parse(bytes, size, rules, tree);
+
+	*out = status == LC_OK ? tree->values : NULL;
+	if (status == LC_CORRUPT)
+		snprintf(why, 256, "not JSON: %s (line %zu, column %zu)", tree->wrong,
+		    tree->line, tree->column);
+	return status == LC_CORRUPT ? LC_OK : status;
+}
+
+bool
+lc__label_numbers(const struct lc__json *json, double out[4])
+{
+	const struct lc__json *item;
+
+	if (!lc__json_is(json, LC__JSON_ARRAY) || json->count != 4)
+		return false;
+	lc__json_each(item, json) if (!lc__json_double(item, out++)) return false;
+	return true;
+}
+
+bool
+lc__label_is_blank(const struct lc__json *json)
+{
+	const char *text = lc__json_text(json);
+
+	return json == NULL || json->kind == LC__JSON_NULL ||
+	    (text != NULL && text[strspn(text, " \t\r\n")] == '\0');
+}
+
+/* ---- MessagePack -------------------------------------------------------------- */
+
+static void
+pack_number(const struct lc__json *json, struct lc__buf *out)
+{
+	int64_t integer;
+	uint64_t amount;
+	double real = 0;
+
+	if (lc__json_int64(json, &integer)) {
+		lc__mpack_int(out, integer);
+	} else if (lc__json_uint64(json, &amount)) {
+		lc__mpack_uint(out, amount);
+	} else {
+		(void)lc__json_double(json, &real);
+		lc__mpack_float(out, real);
+	}
+}
+
+static bool
+pack(const struct lc__json *json, unsigned depth, struct lc__buf *out)
+{
+	const struct lc__json *item;
+
+	if (depth > LC__METADATA_DEPTH)
+		return false;
+	switch (json->kind) {
+	case LC__JSON_OBJECT:
+	case LC__JSON_ARRAY:
+		if (json->kind == LC__JSON_OBJECT)
+			lc__mpack_map(out, json->count);
+		else
+			lc__mpack_array(out, json->count);
+		lc__json_each(item, json)
+		{
+			if (item->name != NULL)
+				lc__mpack_str(out, item->name);
+			if (!pack(item, depth + 1, out))
+				return false;
+		}
+		break;
+	case LC__JSON_STRING: lc__mpack_strn(out, json->string, json->string_size); break;
+	case LC__JSON_NUMBER: pack_number(json, out); break;
+	case LC__JSON_NULL: lc__mpack_nil(out); break;
+	default: lc__mpack_boolean(out, json->kind == LC__JSON_TRUE);
+	}
+	return true;
+}
+
+bool
+lc__metadata_pack_value(const struct lc__json *json, struct lc__buf *out)
+{
+	return pack(json, 1, out);
+}
+
+uint32_t
+lc__metadata_count(const struct lc__json *object, lc__is_metadata is, const void *ctx)
+{
+	const struct lc__json *member;
+	uint32_t n = 0;
+
+	if (lc__json_is(object, LC__JSON_OBJECT))
+		lc__json_each(member, object) n += is(ctx, member);
+	return n;
+}
+
+bool
+lc__metadata_pack(const struct lc__json *object, lc__is_metadata is, const void *ctx,
+    struct lc__buf *out)
+{
+	const struct lc__json *member;
+
+	if (!lc__json_is(object, LC__JSON_OBJECT))
+		return true;
+	lc__json_each(member, object)
+	{
+		if (!is(ctx, member))
+			continue;
+		lc__mpack_str(out, member->name);
+		if (!pack(member, 1, out))
+			return false;
+	}
+	return true;
+}
 
 /* So much is read at once. */
 #define WINDOW ((size_t)1 << 16)
@@ -84,51 +202,44 @@ read_more(struct lc__json_scan *scan)
 /* ---- the outermost object ------------------------------------------------------ */
 
 static lc_status
-take_element(struct stream *s, size_t member)
-{
-	struct lc__json_scan *const scan = &s->scan;
-	struct lc__json_element element = { .member = member };
-	size_t size;
-
-	(void)lc__json_peek(scan);
-	element.offset = lc__json_offset(scan);
-	scan->keep = scan->at;
-	if (!lc__json_skip_unchecked(scan))
-		return malformed_value(s);
-	element.text = scan->keep;
-	size = (size_t)(scan->at - scan->keep);
-	scan->keep = NULL;
-	if (size > LC__JSON_ELEMENT_MAX)
-		return malformed(s, "a value is too large");
-	element.size = (uint32_t)size;
-	return s->status == LC_OK ? s->found(s->ctx, &element) : s->status;
-}
-
-static lc_status
 take_list(struct stream *s, size_t member)
 {
+	struct lc__json_scan *const scan = &s->scan;
 	char what[64];
 
 	snprintf(what, sizeof(what), "%.40s is not a list", s->names[member]);
-	if (!lc__json_accept(&s->scan, '['))
+	if (!lc__json_accept(scan, '['))
 		return malformed(s, what);
-	if (lc__json_accept(&s->scan, ']'))
+	if (lc__json_accept(scan, ']'))
 		return LC_OK;
-	do
-		return_if_error(take_element(s, member));
-	while (lc__json_accept(&s->scan, ','));
-	return lc__json_accept(&s->scan, ']') ? LC_OK : malformed(s, "neither , nor ]");
+	do {
+		struct lc__json_element element = { .member = member };
+		size_t size;
+		(void)lc__json_peek(scan);
+		element.offset = lc__json_offset(scan);
+		scan->keep = scan->at;
+		if (!lc__json_skip_unchecked(scan))
+			return malformed_value(s);
+		element.text = scan->keep;
+		size = (size_t)(scan->at - scan->keep);
+		scan->keep = NULL;
+		if (size > LC__JSON_ELEMENT_MAX)
+			return malformed(s, "a value is too large");
+		element.size = (uint32_t)size;
+		return_if_error(s->status);
+		return_if_error(s->found(s->ctx, &element));
+	} while (lc__json_accept(scan, ','));
+	return lc__json_accept(scan, ']') ? LC_OK : malformed(s, "neither , nor ]");
 }
 
-/* A name and which of those that are asked for it is, LC__JSON_MEMBERS for others. */
 static lc_status
-take_name(struct stream *s, size_t *member)
+take_member(struct stream *s)
 {
 	struct lc__json_scan *const scan = &s->scan;
+	size_t member = LC__JSON_MEMBERS;
 	struct lc__json_slice name;
 	bool good;
 
-	*member = LC__JSON_MEMBERS;
 	if (lc__json_peek(scan) != '"')
 		return malformed(s, "no name of a member");
 	scan->keep = scan->at;
@@ -140,18 +251,12 @@ take_name(struct stream *s, size_t *member)
 		return malformed_value(s);
 	for (size_t i = 0; s->names[i] != NULL; i++)
 		if (lc__json_name_is(name, s->names[i]))
-			*member = i;
-	return lc__json_accept(scan, ':') ? LC_OK : malformed(s, "no : after a name");
-}
+			member = i;
+	if (!lc__json_accept(scan, ':'))
+		return malformed(s, "no : after a name");
 
-static lc_status
-take_member(struct stream *s)
-{
-	size_t member;
-
-	return_if_error(take_name(s, &member));
 	if (member == LC__JSON_MEMBERS)
-		return lc__json_skip_unchecked(&s->scan) ? LC_OK : malformed_value(s);
+		return lc__json_skip_unchecked(scan) ? LC_OK : malformed_value(s);
 	if (s->seen[member])
 		return malformed(s, "a member is there again");
 	s->seen[member] = true;

@@ -11,7 +11,7 @@
 #include "base/mpack.h"
 #include "labels/coco.h"
 #include "labels/label.h"
-#include "labels/metadata.h"
+#include "labels/label_json.h"
 #include "labels/names.h"
 
 #define TOLERANCE_PX 1.0
@@ -112,10 +112,11 @@ load(struct reader *r, const struct lc__coco_place *place,
 
 /* ---- metadata ------------------------------------------------------------------ */
 
+/* Is it one of the members that are read, up to NULL? */
 static bool
-is_one_of(const char *name, const char *const *names)
+is_one_of(const struct lc__json *member, const char *const *names)
 {
-	while (*names != NULL && strcmp(name, *names) != 0)
+	while (*names != NULL && strcmp(member->name, *names) != 0)
 		names++;
 	return *names != NULL;
 }
@@ -128,7 +129,7 @@ is_image_metadata(const void *ctx, const struct lc__json *member)
 		"labels", "crowds", NULL };
 
 	(void)ctx;
-	return !is_one_of(member->name, read);
+	return !is_one_of(member, read);
 }
 
 /* Outlines and the like are data of their own, and not kept. */
@@ -141,7 +142,7 @@ is_object_metadata(const void *ctx, const struct lc__json *member)
 	(void)ctx;
 	if (strcmp(member->name, "category_id") == 0)
 		return !lc__json_int64(member, &id) || id < 0;
-	return !is_one_of(member->name, read) && member->kind != LC__JSON_OBJECT &&
+	return !is_one_of(member, read) && member->kind != LC__JSON_OBJECT &&
 	    member->kind != LC__JSON_ARRAY && member->string_size <= TEXT_MAX;
 }
 
@@ -173,65 +174,47 @@ read_metadata(struct reader *r, const struct lc__json *image)
 
 /* ---- annotations --------------------------------------------------------------- */
 
-static bool
-is_crowd(const struct lc__json *object)
-{
-	const struct lc__json *crowd = lc__json_get(object, "iscrowd");
-	double number;
-
-	return lc__json_is(crowd, LC__JSON_TRUE) ||
-	    (lc__json_double(crowd, &number) && number != 0);
-}
-
-static lc_status
-bad_object(const struct reader *r, enum lc__reject reason, const struct lc__json *object,
-    const char *what)
-{
-	int64_t id = 0;
-
-	(void)lc__json_int64(lc__json_get(object, "id"), &id);
-	return reject(r, reason, "image %lld: label %zu: annotation %lld: %s",
-	    (long long)r->image, r->label->n, (long long)id, what);
-}
-
-static lc_status
-unknown_category(const struct reader *r, const struct lc__json *object, int64_t id)
-{
-	char what[60];
-
-	snprintf(what, sizeof(what), "there is no category %lld", (long long)id);
-	return bad_object(r, LC__REJECT_UNKNOWN_CLASS, object, what);
-}
-
 static lc_status
 read_object(struct reader *r, const struct lc__json *object)
 {
 	struct lc__label_box *box = lc__label_add(r->label);
 	const struct lc__json *bbox = lc__json_get(object, "bbox");
 	const uint32_t n = lc__metadata_count(object, is_object_metadata, NULL);
-	int64_t class;
+	enum lc__reject reason = LC__REJECT_NONE;
+	int64_t class, id = 0;
+	char wrong[60];
 	double v[4];
 
 	if (box == NULL)
 		return lc__no_memory(r->coco->path);
 	if (bbox == NULL || bbox->kind == LC__JSON_NULL ||
-	    (bbox->kind == LC__JSON_ARRAY && bbox->count == 0))
-		return bad_object(r, LC__REJECT_NO_BOX, object, "no bbox");
-	if (!lc__label_numbers(bbox, v))
-		return bad_object(r, LC__REJECT_UNPARSABLE, object,
-		    "bbox is no list of 4 numbers");
+	    (bbox->kind == LC__JSON_ARRAY && bbox->count == 0)) {
+		reason = LC__REJECT_NO_BOX;
+		strcpy(wrong, "no bbox");
+	} else if (!lc__label_numbers(bbox, v)) {
+		reason = LC__REJECT_UNPARSABLE;
+		strcpy(wrong, "bbox is no list of 4 numbers");
+	} else if (lc__json_int64(lc__json_get(object, "category_id"), &class)) {
+		if (!lc__coco_has_category(r->coco, class)) {
+			reason = LC__REJECT_UNKNOWN_CLASS;
+			snprintf(wrong, sizeof(wrong), "there is no category %lld",
+			    (long long)class);
+		} else if (class >= 0) {
+			box->class_id = class;
+		}
+	}
+	if (reason != LC__REJECT_NONE) {
+		(void)lc__json_int64(lc__json_get(object, "id"), &id);
+		return reject(r, reason, "image %lld: label %zu: annotation %lld: %s",
+		    (long long)r->image, r->label->n, (long long)id, wrong);
+	}
+
 	for (size_t i = 0; i < 2; i++) {
 		box->px[i] = v[i];
 		box->px[i + 2] = v[i] + v[i + 2];
 	}
 	box->has_px = true;
 	box->tolerance_px = TOLERANCE_PX;
-	if (lc__json_int64(lc__json_get(object, "category_id"), &class)) {
-		if (!lc__coco_has_category(r->coco, class))
-			return unknown_category(r, object, class);
-		if (class >= 0)
-			box->class_id = class;
-	}
 	r->any_object |= n > 0;
 	lc__mpack_map(&r->objects, n);
 	/* Only scalars, which are never nested too deep. */
@@ -243,9 +226,10 @@ static lc_status
 read_annotation(struct reader *r, const struct lc__coco_place *place)
 {
 	static const struct lc__json_rules only_box = { .only = "bbox" };
-	const struct lc__json *object;
+	const struct lc__json *object, *crowd;
 	lc_status status = load(r, place, &only_box, &r->annotation, &object);
 	int64_t image;
+	double number;
 
 	if (status != LC_OK || is_rejected(r))
 		return status;
@@ -253,7 +237,9 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 	    image != r->image)
 		return reject(r, LC__REJECT_UNPARSABLE,
 		    "was changed since it was listed");
-	if (!is_crowd(object))
+	crowd = lc__json_get(object, "iscrowd");
+	if (!lc__json_is(crowd, LC__JSON_TRUE) &&
+	    (!lc__json_double(crowd, &number) || number == 0))
 		return read_object(r, object);
 	r->crowds++;
 	return LC_OK;
@@ -293,25 +279,11 @@ read_annotations(struct reader *r, const struct lc__coco_image *image)
 /* ---- the image ----------------------------------------------------------------- */
 
 static lc_status
-read_side(const struct reader *r, const struct lc__json *image, const char *name,
-    uint32_t *out)
+read_image(struct reader *r, const struct lc__frame *frame,
+    const struct lc__coco_image *place, const struct lc__json *image)
 {
-	const struct lc__json *json = lc__json_get(image, name);
-	double v;
-
-	if (json == NULL || json->kind == LC__JSON_NULL)
-		return LC_OK;
-	if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) || v != (uint32_t)v)
-		return reject(r, LC__REJECT_UNPARSABLE,
-		    "image %lld: %s is no number of pixels", (long long)r->image, name);
-	*out = (uint32_t)v;
-	return LC_OK;
-}
-
-static lc_status
-read_file(const struct reader *r, const struct lc__frame *frame,
-    const struct lc__json *image)
-{
+	static const char *const names[2] = { "width", "height" };
+	uint32_t *const sides[2] = { &r->label->width, &r->label->height };
 	const struct lc__json *name = lc__json_get(image, "file_name");
 
 	if (lc__label_is_blank(name))
@@ -321,28 +293,22 @@ read_file(const struct reader *r, const struct lc__frame *frame,
 		return reject(r, LC__REJECT_UNPARSABLE,
 		    "image %lld: file_name '%.200s' is outside of the dataset",
 		    (long long)r->image, lc__json_text(name));
-	return lc__label_image(r->label, r->coco->name, "", frame->image_path);
-}
-
-static lc_status
-read_image(struct reader *r, const struct lc__frame *frame,
-    const struct lc__coco_image *place, const struct lc__json *image)
-{
-	lc_status status = read_file(r, frame, image);
-
-	if (status == LC_OK && !is_rejected(r))
-		status = read_side(r, image, "width", &r->label->width);
-	if (status == LC_OK && !is_rejected(r))
-		status = read_side(r, image, "height", &r->label->height);
-	if (status == LC_OK && !is_rejected(r))
-		status = read_annotations(r, place);
-	if (status == LC_OK && !is_rejected(r))
-		status = read_metadata(r, image);
-	if (r->image >= 0) {
-		r->label->has_frame_id = true;
-		r->label->frame_id = (uint64_t)r->image;
+	return_if_error(lc__label_image(r->label, r->coco->name, "", frame->image_path));
+	for (size_t i = 0; i < 2 && !is_rejected(r); i++) {
+		const struct lc__json *json = lc__json_get(image, names[i]);
+		double v;
+		if (json == NULL || json->kind == LC__JSON_NULL)
+			continue;
+		if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
+		    v != (uint32_t)v)
+			return reject(r, LC__REJECT_UNPARSABLE,
+			    "image %lld: %s is no number of pixels", (long long)r->image,
+			    names[i]);
+		*sides[i] = (uint32_t)v;
 	}
-	return status;
+	if (!is_rejected(r))
+		return_if_error(read_annotations(r, place));
+	return is_rejected(r) ? LC_OK : read_metadata(r, image);
 }
 
 lc_status
@@ -367,6 +333,10 @@ lc__coco_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	if (status == LC_OK && !is_rejected(&r)) {
 		(void)lc__json_int64(lc__json_get(image, "id"), &r.image);
 		status = read_image(&r, frame, place, image);
+		if (r.image >= 0) {
+			out->has_frame_id = true;
+			out->frame_id = (uint64_t)r.image;
+		}
 	}
 	lc__buf_free(&r.image_row.text);
 	lc__json_free(&r.image_row.tree);
