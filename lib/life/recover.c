@@ -25,50 +25,21 @@ struct job {
 
 /* ---- in the copy ---------------------------------------------------------- */
 
-static void
-free_parts(struct lc__recovery *r)
-{
-	free(r->runs);
-	free(r->claims);
-	free(r->gaps);
-	free(r->records);
-	free(r->spans);
-	free(r->chunks);
-	free(r->live);
-	free(r->origins);
-}
-
-static bool
-any_damage(const struct lc__recovery *r)
-{
-	bool rewrites = false;
-
-	for (uint64_t i = 0; i < r->nchunks && !rewrites; i++)
-		rewrites = r->chunks[i].rewrite;
-	return rewrites || r->index_damaged || r->state_lost || r->result.rescued > 0 ||
-	    r->result.lost > 0 || r->result.rows > 0;
-}
-
-/* The module row was mended when the copy was opened. */
-static void
-tell_module(struct lc__recovery *r, enum lc__mended module)
-{
-	if (module == LC__MENDED_NONE)
-		return;
-	r->result.rows++;
-	r->result.reset += module == LC__MENDED_LOST;
-	/* The hashes of the index are by the identity. */
-	r->index_damaged |= module == LC__MENDED_LOST;
-	lc__progress_damage(r->progress,
-	    module == LC__MENDED ? "module row: damaged, and mended"
-				 : "module row: lost; the module has a new identity");
-}
-
 /* Read and decide. */
 static lc_status
 examine(struct lc__recovery *r, enum lc__mended module)
 {
-	tell_module(r, module);
+	/* The module row was mended when the copy was opened. */
+	if (module != LC__MENDED_NONE) {
+		r->result.rows++;
+		r->result.reset += module == LC__MENDED_LOST;
+		/* The hashes of the index are by the identity. */
+		r->index_damaged |= module == LC__MENDED_LOST;
+		lc__progress_damage(r->progress,
+		    module == LC__MENDED
+			? "module row: damaged, and mended"
+			: "module row: lost; the module has a new identity");
+	}
 	return_if_error(lc__recovery_put_back_meta(r));
 	return_if_error(lc__recovery_read_state(r));
 	return_if_error(lc__recovery_put_back_tables(r));
@@ -93,8 +64,12 @@ recover_within(struct lc__change *change, void *ctx)
 	struct job *job = ctx;
 	struct lc__recovery r = { .change = change, .progress = job->progress };
 	lc_status status = examine(&r, job->module);
+	bool damaged = r.index_damaged || r.state_lost || r.result.rescued > 0 ||
+	    r.result.lost > 0 || r.result.rows > 0;
 
-	job->sound = status == LC_OK && !any_damage(&r);
+	for (uint64_t i = 0; i < r.nchunks && !damaged; i++)
+		damaged = r.chunks[i].rewrite;
+	job->sound = status == LC_OK && !damaged;
 	if (job->sound)
 		status = LC_CANCELLED;
 	if (status == LC_OK)
@@ -102,7 +77,14 @@ recover_within(struct lc__change *change, void *ctx)
 	if (status == LC_OK)
 		status = lc__recovery_write_inputs(&r);
 	job->result = r.result;
-	free_parts(&r);
+	free(r.runs);
+	free(r.claims);
+	free(r.gaps);
+	free(r.records);
+	free(r.spans);
+	free(r.chunks);
+	free(r.live);
+	free(r.origins);
 	return status;
 }
 

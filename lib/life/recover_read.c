@@ -83,66 +83,45 @@ add_sound(struct chunk_reader *reader, const struct lc__record *record,
 	return LC_OK;
 }
 
-/* Is there a whole record? */
-static bool
-is_sound(const struct chunk_reader *reader, uint64_t at)
-{
-	const struct lc__schema *schema;
-	struct lc__record record;
-
-	return lc__record_parse(reader->records + at, reader->size - at, &record) &&
-	    find_fault(&reader->r->change->snapshot, &record, &schema) == NULL;
-}
-
-/* The offset of the next whole record after a damaged one. */
-static uint64_t
-skip_damage(struct chunk_reader *reader, uint64_t at)
-{
-	do {
-		at += LC__RECORD_ALIGN;
-		if (at < reader->size)
-			end_at_tables(reader, at);
-	} while (at < reader->size && !is_sound(reader, at));
-	return at < reader->size ? at : reader->size;
-}
-
-static lc_status
-add_span(struct chunk_reader *reader, uint64_t at, uint64_t end)
-{
-	struct lc__recovery *r = reader->r;
-
-	return_if_error(
-	    lc__array_reserve(&r->spans, &r->spans_room, r->nspans + 1, "recover"));
-	r->spans[r->nspans++] = (struct lc__recovery_span){
-		.start = location_at(reader, at),
-		.end = location_at(reader, end),
-	};
-	reader->chunk->rewrite = true;
-	return LC_OK;
-}
-
 /* The record at an offset, or the damage there; *next is the offset after it. */
 static lc_status
 read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 {
 	const unsigned long long chunk = reader->chunk->id;
+	struct lc__recovery *r = reader->r;
 	struct lc__record record;
 	const bool parsed = lc__record_parse(reader->records + at, reader->size - at,
 	    &record);
 	const struct lc__schema *schema = NULL;
-	const char *fault = parsed
-	    ? find_fault(&reader->r->change->snapshot, &record, &schema)
-	    : "no record";
+	const char *fault = parsed ? find_fault(&r->change->snapshot, &record, &schema)
+				   : "no record";
 
 	if (fault == NULL) {
 		*next = at + record.size;
 		return add_sound(reader, &record, schema, at);
 	}
-	lc__progress_damage(reader->r->progress, "lost: chunk %llu, byte %llu%s%s: %s",
-	    chunk, (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
+	lc__progress_damage(r->progress, "lost: chunk %llu, byte %llu%s%s: %s", chunk,
+	    (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
 	    parsed ? lc__quote_id(record.id.data, record.id.size) : "", fault);
-	*next = skip_damage(reader, at);
-	return add_span(reader, at, *next);
+	/* The damage ends where the next whole record begins. */
+	*next = at;
+	do {
+		*next += LC__RECORD_ALIGN;
+		if (*next < reader->size)
+			end_at_tables(reader, *next);
+	} while (*next < reader->size &&
+	    (!lc__record_parse(reader->records + *next, reader->size - *next, &record) ||
+		find_fault(&r->change->snapshot, &record, &schema) != NULL));
+	if (*next > reader->size)
+		*next = reader->size;
+	return_if_error(
+	    lc__array_reserve(&r->spans, &r->spans_room, r->nspans + 1, "recover"));
+	r->spans[r->nspans++] = (struct lc__recovery_span){
+		.start = location_at(reader, at),
+		.end = location_at(reader, *next),
+	};
+	reader->chunk->rewrite = true;
+	return LC_OK;
 }
 
 /* Records end at a multiple of their alignment; padding may follow. Without a header,
@@ -173,34 +152,6 @@ records_size(const struct lc__slice *value, const struct lc__chunk *chunk, bool 
 		size = before;
 	}
 	return size;
-}
-
-/* Zeros at the end of the last record look like padding: they are its own. */
-static void
-reach_record_end(struct chunk_reader *reader, uint64_t at)
-{
-	struct lc__record record;
-
-	if (lc__record_parse(reader->records + at, reader->room - at, &record) &&
-	    at + record.size > reader->size && lc__record_intact(&record))
-		reader->size = at + record.size;
-}
-
-static lc_status
-read_records(struct chunk_reader *reader)
-{
-	uint64_t at = 0;
-
-	while (at < reader->size) {
-		if (reader->headless) {
-			end_at_tables(reader, at);
-			if (at == reader->size)
-				break;
-			reach_record_end(reader, at);
-		}
-		return_if_error(read_at(reader, at, &at));
-	}
-	return LC_OK;
 }
 
 /* Does the directory say what the records do, or nothing? */
@@ -250,6 +201,8 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	struct lc__chunk header = { 0 };
 	const bool intact = lc__chunk_parse(value->data, value->size, id, &header);
 	struct chunk_reader reader = { .r = r, .headless = !intact };
+	struct lc__record record;
+	uint64_t at = 0;
 
 	return_if_error(
 	    lc__array_reserve(&r->chunks, &r->chunks_room, r->nchunks + 1, "recover"));
@@ -259,7 +212,20 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 	reader.records = value->data + LC__CHUNK_HEADER;
 	reader.room = value->size <= LC__CHUNK_HEADER ? 0
 						      : value->size - LC__CHUNK_HEADER;
-	return_if_error(read_records(&reader));
+	while (at < reader.size) {
+		if (!intact) {
+			end_at_tables(&reader, at);
+			if (at == reader.size)
+				break;
+			/* Zeros at the end of the last record look like padding: they are
+			 * its own. */
+			if (lc__record_parse(reader.records + at, reader.room - at,
+				&record) &&
+			    at + record.size > reader.size && lc__record_intact(&record))
+				reader.size = at + record.size;
+		}
+		return_if_error(read_at(&reader, at, &at));
+	}
 	check_frame(r, reader.chunk, value, &header, intact);
 	return LC_OK;
 }

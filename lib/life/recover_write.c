@@ -53,15 +53,6 @@ rewrite_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 	return status;
 }
 
-static void
-count_row(struct lc__state *state, const struct lc__ledger_row *row)
-{
-	state->records += row->records;
-	state->bytes += row->bytes;
-	state->live += row->live;
-	state->live_bytes += row->live_bytes;
-}
-
 static lc_status
 write_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk)
 {
@@ -76,36 +67,6 @@ write_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk)
 	if (chunk->rewrite && row.records > 0)
 		return_if_error(rewrite_chunk(r, chunk, &row));
 	return row.records > 0 ? lc__change_put_ledger(change, chunk->id, &row) : LC_OK;
-}
-
-/* The counters of all chunks; after the chunks are written, which counts some. */
-static lc_status
-count_all(struct lc__recovery *r)
-{
-	struct lc__state *state = &r->change->snapshot.state;
-
-	state->records = state->bytes = state->live = state->live_bytes = 0;
-	for (uint64_t i = 0; i < r->nchunks; i++) {
-		struct lc__ledger_row row;
-		bool intact = false;
-
-		return_if_error(lc__recovery_row(r, &r->chunks[i], &row, &intact));
-		count_row(state, &row);
-	}
-	return LC_OK;
-}
-
-/* The old rows are needed until the new ones are made. */
-static lc_status
-drop_orphans(struct lc__recovery *r)
-{
-	struct lc__txn *txn = r->change->snapshot.txn;
-	uint64_t id = 0;
-	lc_status status;
-
-	while ((status = lc__recovery_orphan(r, &id)) == LC_OK)
-		return_if_error(lc__txn_delete(txn, LC__LEDGER, id));
-	return status == LC_END ? LC_OK : status;
 }
 
 /* ---- the index ------------------------------------------------------------ */
@@ -154,17 +115,35 @@ write_index(struct lc__recovery *r)
 lc_status
 lc__recovery_write(struct lc__recovery *r)
 {
+	struct lc__snapshot *s = &r->change->snapshot;
 	bool moved = false;
+	uint64_t id = 0;
+	lc_status status;
 
 	/* The records are in the map now; afterwards they are elsewhere. */
-	return_if_error(lc__usage_clear(&r->change->usage, r->change->snapshot.txn));
+	return_if_error(lc__usage_clear(&r->change->usage, s->txn));
 	return_if_error(lc__recovery_count_usage(r, &r->change->usage));
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		moved |= r->chunks[i].rewrite;
 		return_if_error(write_chunk(r, &r->chunks[i]));
 	}
-	return_if_error(count_all(r));
-	return_if_error(drop_orphans(r));
+	/* The counters; writing the chunks has counted some. */
+	s->state.records = s->state.bytes = s->state.live = s->state.live_bytes = 0;
+	for (uint64_t i = 0; i < r->nchunks; i++) {
+		struct lc__ledger_row row;
+		bool intact = false;
+
+		return_if_error(lc__recovery_row(r, &r->chunks[i], &row, &intact));
+		s->state.records += row.records;
+		s->state.bytes += row.bytes;
+		s->state.live += row.live;
+		s->state.live_bytes += row.live_bytes;
+	}
+	/* The old rows of the ledger were needed until the new ones were made. */
+	while ((status = lc__recovery_orphan(r, &id)) == LC_OK)
+		return_if_error(lc__txn_delete(s->txn, LC__LEDGER, id));
+	if (status != LC_END)
+		return status;
 	return moved || r->index_damaged || r->state_lost || r->result.rescued > 0
 	    ? write_index(r)
 	    : LC_OK;

@@ -132,22 +132,6 @@ store_schemas(struct lc__change *change, void *ctx)
 	return LC_OK;
 }
 
-/* A structure of the new module that is the same as one of the old. */
-static lc_status
-find_known(struct job *job, uint32_t id, struct lc__known **out)
-{
-	const struct lc__schema *schema = job->found.schema[id];
-	struct lc__schema *same;
-
-	if (job->known[id] == NULL) {
-		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
-		return_if_error(lc__schemas_intern(lc__module_of(job->to->env)->schemas,
-		    same, &job->known[id]));
-	}
-	*out = job->known[id];
-	return LC_OK;
-}
-
 /* The structure of a record; NULL if it is missing, which is reported once. */
 static const struct lc__schema *
 schema_of(struct job *job, const struct lc__record *record)
@@ -196,7 +180,8 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 	const struct lc__schema *schema;
 	const unsigned char *bytes;
 	struct lc__record record;
-	struct lc__known *known;
+	struct lc__known **known;
+	struct lc__schema *same;
 	bool good = false;
 
 	return_if_error(lc__salvage_at(s->file, from->at, from->size, &bytes));
@@ -222,8 +207,14 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		    from->old ? "an old version" : "may have been deleted or replaced");
 	if (job->to == NULL)
 		return LC_OK;
-	return_if_error(find_known(job, record.schema, &known));
-	return lc__flush_add_record(job->to, &record, known);
+	/* The new module's own structure that is the same. */
+	known = &job->known[record.schema];
+	if (*known == NULL) {
+		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
+		return_if_error(lc__schemas_intern(lc__module_of(job->to->env)->schemas,
+		    same, known));
+	}
+	return lc__flush_add_record(job->to, &record, *known);
 }
 
 static int
@@ -262,22 +253,6 @@ put_records(struct job *job)
 
 /* ---- the new module ------------------------------------------------------- */
 
-/* Budget and policy come last: neither may keep a record out. */
-static lc_status
-fill_module(struct job *job)
-{
-	lc_settings settings = job->settings;
-
-	settings.policy = LC_EVOLVE;
-	settings.max_bytes = 0;
-	return_if_error(lc_settings_set(job->to, &settings));
-	return_if_error(
-	    lc__change_run(job->to->env, LC_DURABLE_FULL, store_schemas, job));
-	return_if_error(put_records(job));
-	return_if_error(lc__flush_all(job->to));
-	return lc_settings_set(job->to, &job->settings);
-}
-
 /* Take away what a failure leaves. */
 static void
 remove_module(const char *dir)
@@ -297,10 +272,14 @@ remove_module(const char *dir)
 static lc_status
 make_module(struct job *job, const char *root, const char *module_id, const char *dir)
 {
+	lc_settings settings = job->settings;
 	lc_options options;
 	lc_error error;
 	lc_status status;
 
+	/* Budget and policy come last: neither may keep a record out. */
+	settings.policy = LC_EVOLVE;
+	settings.max_bytes = 0;
 	return_if_error(lc__make_dirs(root));
 	if (mkdir(dir, 0777) == -1)
 		return lc__error_sys(errno, "salvage: %s: make", dir);
@@ -310,7 +289,16 @@ make_module(struct job *job, const char *root, const char *module_id, const char
 	options.lru_bytes = 0;
 	status = lc_open(root, module_id, &options, &job->to);
 	if (status == LC_OK)
-		status = fill_module(job);
+		status = lc_settings_set(job->to, &settings);
+	if (status == LC_OK)
+		status = lc__change_run(job->to->env, LC_DURABLE_FULL, store_schemas,
+		    job);
+	if (status == LC_OK)
+		status = put_records(job);
+	if (status == LC_OK)
+		status = lc__flush_all(job->to);
+	if (status == LC_OK)
+		status = lc_settings_set(job->to, &job->settings);
 	if (status == LC_OK)
 		return lc_close(job->to);
 	error = *lc_last_error();
@@ -362,29 +350,23 @@ lock_module(const char *path, const struct stat *data, int *dir_fd)
 	return status;
 }
 
-/* No link is followed at the end of the path, and nothing but a file is waited for. */
-static lc_status
-open_data(const char *path, int *fd, struct stat *st)
-{
-	*fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
-	if (*fd == -1 && errno == ELOOP)
-		return lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, not a file",
-		    path);
-	if (*fd == -1 || fstat(*fd, st) == -1)
-		return lc__error_sys(errno, "%s: open", path);
-	if (!S_ISREG(st->st_mode))
-		return lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
-	return LC_OK;
-}
-
 static lc_status
 salvage_file(struct job *job, const char *path, const char *root, const char *module_id,
     const char *dir)
 {
+	/* No link is followed at the end of the path, and nothing but a file is waited for. */
+	const int fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
+	int dir_fd = -1;
 	struct stat st;
-	int fd = -1, dir_fd = -1;
-	lc_status status = open_data(path, &fd, &st);
+	lc_status status = LC_OK;
 
+	if (fd == -1 && errno == ELOOP)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: a symbolic link, not a file",
+		    path);
+	else if (fd == -1 || fstat(fd, &st) == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else if (!S_ISREG(st.st_mode))
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a file", path);
 	if (status == LC_OK)
 		status = lock_module(path, &st, &dir_fd);
 	if (status == LC_OK) {
@@ -403,19 +385,6 @@ salvage_file(struct job *job, const char *path, const char *root, const char *mo
 		close(fd);
 	lc__unlock_directory(dir_fd);
 	return status;
-}
-
-static lc_status
-check_target(const char *dir)
-{
-	struct stat st;
-
-	if (lstat(dir, &st) == 0)
-		return lc__error(LC_EXISTS, 0,
-		    "salvage: %s: exists already; name a new module", dir);
-	return errno == ENOENT || errno == ENOTDIR
-	    ? LC_OK
-	    : lc__error_sys(errno, "salvage: %s: stat", dir);
 }
 
 lc_status
@@ -448,9 +417,12 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 	path = S_ISDIR(st.st_mode) ? lc__path_join(from, "data.mdb") : strdup(from);
 	if (dir == NULL || path == NULL)
 		status = lc__no_memory("salvage");
+	else if (lstat(dir, &st) == 0)
+		status = lc__error(LC_EXISTS, 0,
+		    "salvage: %s: exists already; name a new module", dir);
+	else if (errno != ENOENT && errno != ENOTDIR)
+		status = lc__error_sys(errno, "salvage: %s: stat", dir);
 	else
-		status = check_target(dir);
-	if (status == LC_OK)
 		status = salvage_file(&job, path, root, module_id, dir);
 	free(path);
 	free(dir);

@@ -311,24 +311,6 @@ choose(const struct lc__salvage *s, const struct group *g, bool stale)
 	return found;
 }
 
-/* A key whose newest record is named and not there. */
-static bool
-is_lost(const struct lc__salvage *s, const struct group *g)
-{
-	return g->first->newest_run > 0 && g->first->newest != LC__TOMBSTONE &&
-	    record_at(s, g, g->first->newest) == NULL;
-}
-
-static bool
-has_versions(const struct group *g)
-{
-	for (uint64_t i = 1; i < g->count; i++)
-		if (g->first[i].location != g->first[0].location ||
-		    g->first[i].size != g->first[0].size)
-			return true;
-	return false;
-}
-
 static void
 decide_all(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 {
@@ -337,12 +319,16 @@ decide_all(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 	for (uint64_t i = 0; i < s->nrecords;) {
 		struct group g = { &s->records[i], 0 };
 		struct lc__salvage_record *taken;
+		bool versions = false, named;
 
 		while (i + g.count < s->nrecords &&
 		    memcmp(g.first->hash, g.first[g.count].hash, sizeof(g.first->hash)) ==
 			0)
 			g.count++;
-		out->versions += has_versions(&g);
+		for (uint64_t k = 1; k < g.count; k++)
+			versions |= g.first[k].location != g.first->location ||
+			    g.first[k].size != g.first->size;
+		out->versions += versions;
 		taken = choose(s, &g, stale);
 		if (taken != NULL) {
 			taken->taken = true;
@@ -353,29 +339,16 @@ decide_all(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 		} else if (g.first->newest != LC__TOMBSTONE) {
 			out->left++;
 		}
-		lost += is_lost(s, &g) && (taken == NULL || taken->old);
+		/* Lost is the newest record of a key if it is named and not there. */
+		named = g.first->newest_run > 0 && g.first->newest != LC__TOMBSTONE;
+		lost += named && record_at(s, &g, g.first->newest) == NULL &&
+		    (taken == NULL || taken->old);
 		i += g.count;
 	}
 	/* With the whole index, the state says how many there must be. */
 	out->lost = lost;
 	if (s->gap == 0)
 		out->lost = s->state.live > certain ? s->state.live - certain : 0;
-}
-
-static void
-count_damage(const struct lc__salvage *s, lc_salvage_result *out)
-{
-	for (uint64_t i = 0; i < s->nchunks; i++) {
-		const struct lc__salvage_chunk *chunk = &s->chunks[i];
-
-		if (chunk->use == LC__USE_FREED || chunk->damaged == 0)
-			continue;
-		out->damaged += chunk->damaged;
-		lc__progress_damage(s->progress,
-		    "chunk %llu on page %llu: %llu damaged records",
-		    (unsigned long long)chunk->id, (unsigned long long)chunk->page,
-		    (unsigned long long)chunk->damaged);
-	}
 }
 
 lc_status
@@ -392,7 +365,17 @@ lc__salvage_decide(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 		return_if_error(read_listed(s));
 	return_if_error(read_unlisted(s));
 	decide_all(s, stale, out);
-	count_damage(s, out);
+	for (uint64_t i = 0; i < s->nchunks; i++) {
+		const struct lc__salvage_chunk *chunk = &s->chunks[i];
+
+		if (chunk->use == LC__USE_FREED || chunk->damaged == 0)
+			continue;
+		out->damaged += chunk->damaged;
+		lc__progress_damage(s->progress,
+		    "chunk %llu on page %llu: %llu damaged records",
+		    (unsigned long long)chunk->id, (unsigned long long)chunk->page,
+		    (unsigned long long)chunk->damaged);
+	}
 	out->uncertain = s->gap != 0;
 	for (uint64_t i = 0; i < s->inputs.count; i++)
 		if (s->inputs.row[i].use != LC__USE_FREED)
