@@ -17,27 +17,19 @@
 
 /* ---- what is to be --------------------------------------------------------- */
 
-/* "shard-000000.twh1" in the series' directory. */
-static char *
-path_in_build(const struct lc__plan_shard *planned)
-{
-	const char *sub = planned->series->path;
-	char name[40], *path;
-
-	if (asprintf(&path, "%s%s%s", sub, *sub ? "/" : "",
-		lc__shard_name(planned->number, name)) < 0)
-		return NULL;
-	return path;
-}
-
 static lc_status
 describe_shard(const struct lc__plan_shard *planned, struct lc__manifest_shard *out)
 {
 	const lc_shard_info *info = &planned->info;
+	const char *sub = planned->series->path;
+	char name[40];
 
-	out->relative_path = path_in_build(planned);
-	if (out->relative_path == NULL)
+	/* "shard-000000.twh1" in the directory of the series */
+	if (asprintf(&out->relative_path, "%s%s%s", sub, *sub ? "/" : "",
+		lc__shard_name(planned->number, name)) < 0) {
+		out->relative_path = NULL;
 		return lc__no_memory("export");
+	}
 	out->id = strndup(out->relative_path,
 	    strlen(out->relative_path) - strlen(LC__SHARD_SUFFIX));
 	out->shard_version = info->version;
@@ -135,26 +127,6 @@ recheck(struct lc__team *team, uint64_t i, const char *path, bool *whole)
 	return status == LC_NO_FILE ? LC_OK : status;
 }
 
-static lc_status
-write_shard(struct lc__team *team, uint64_t i, const char *path,
-    struct lc__digest_text *out)
-{
-	const struct lc__building *b = team->ctx;
-	const struct lc__plan_shard *planned = &b->plan.shards[i];
-	const struct lc__shard_job job = {
-		.path = path,
-		.info = planned->info,
-		.first = planned->first,
-		.row_bytes = planned->row_bytes,
-		.source = planned->series->source,
-		.no_sha256 = b->build->no_sha256,
-		.step = step,
-		.step_ctx = team,
-	};
-
-	return lc__shard_write(&job, out);
-}
-
 /* Take a shard of the older build. */
 static lc_status
 take_shard(struct lc__team *team, uint64_t i, const char *path,
@@ -179,13 +151,24 @@ static lc_status
 take_or_write(struct lc__team *team, uint64_t i, const char *path)
 {
 	struct lc__building *b = team->ctx;
+	const struct lc__plan_shard *planned = &b->plan.shards[i];
+	const struct lc__shard_job job = {
+		.path = path,
+		.info = planned->info,
+		.first = planned->first,
+		.row_bytes = planned->row_bytes,
+		.source = planned->series->source,
+		.no_sha256 = b->build->no_sha256,
+		.step = step,
+		.step_ctx = team,
+	};
 	struct lc__digest_text text;
 	bool taken;
 	lc_status status = LC_OK;
 
 	return_if_error(take_shard(team, i, path, &text, &taken));
 	if (!taken)
-		return_if_error(write_shard(team, i, path, &text));
+		return_if_error(lc__shard_write(&job, &text));
 	pthread_mutex_lock(&b->lock);
 	set_digest(b, i, &text);
 	b->reused += taken;

@@ -60,28 +60,18 @@ starts_with(const char *text, const char *start)
 	return strncmp(text, start, strlen(start)) == 0;
 }
 
-/* The number in a name as lc__shard_name() writes it. */
-static bool
-shard_number(const char *name, uint64_t *number)
-{
-	unsigned long long n;
-	char again[40];
-
-	if (sscanf(name, "shard-%20llu", &n) != 1)
-		return false;
-	*number = n;
-	return strcmp(name, lc__shard_name(n, again)) == 0;
-}
-
 static bool
 classify(struct lc__outfile *file)
 {
 	const char *name = file->name + file->base;
+	unsigned long long number = 0;
+	char again[40];
 
 	if (file->base > 0 &&
 	    (strcmp(name, LC__MANIFEST_NAME) == 0 || strcmp(name, LC__STATE_NAME) == 0))
 		file->kind = LC__OUT_EXPORT;
-	else if (shard_number(name, &file->number))
+	else if (sscanf(name, "shard-%20llu", &number) == 1 &&
+	    strcmp(name, lc__shard_name(number, again)) == 0)
 		file->kind = LC__OUT_SHARD;
 	else if (ends_with(name, LC__SHARD_SUFFIX))
 		file->kind = LC__OUT_OTHER;
@@ -92,21 +82,8 @@ classify(struct lc__outfile *file)
 		file->kind = LC__OUT_TMP;
 	else
 		return false;
+	file->number = number;
 	return true;
-}
-
-/* A file that was found, with name malloc'ed, which is taken in any case. */
-static lc_status
-keep_file(struct lc__outdir *dir, const struct lc__outfile *file)
-{
-	const lc_status status = lc__array_reserve(&dir->files, &dir->room, dir->n + 1,
-	    dir->path);
-
-	if (status == LC_OK)
-		dir->files[dir->n++] = *file;
-	else
-		free(file->name);
-	return status;
 }
 
 static lc_status
@@ -115,6 +92,8 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 	struct lc__outfile file = { .base = *sub ? strlen(sub) + 1 : 0 };
 	struct stat st;
 
+	return_if_error(
+	    lc__array_reserve(&dir->files, &dir->room, dir->n + 1, dir->path));
 	if (asprintf(&file.name, "%s%s%s", sub, *sub ? "/" : "", name) < 0)
 		return lc__no_memory(dir->path);
 	if (!classify(&file) || fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == -1 ||
@@ -124,20 +103,8 @@ add_file(struct lc__outdir *dir, int fd, const char *sub, const char *name)
 	}
 	file.size = (uint64_t)st.st_size;
 	file.disk = st.st_nlink == 1 ? (uint64_t)st.st_blocks * 512 : 0;
-	return keep_file(dir, &file);
-}
-
-static lc_status
-list_entries(struct lc__outdir *dir, const char *sub, struct lc__dir *entries)
-{
-	const struct dirent *entry;
-
-	for (;;) {
-		return_if_error(lc__dir_next(entries, &entry));
-		if (entry == NULL)
-			return LC_OK;
-		return_if_error(add_file(dir, entries->fd, sub, entry->d_name));
-	}
+	dir->files[dir->n++] = file;
+	return LC_OK;
 }
 
 /* The directory itself has the name "". */
@@ -146,6 +113,7 @@ list_one(struct lc__outdir *dir, const char *sub)
 {
 	const bool top = *sub == '\0';
 	char *path = top ? strdup(dir->path) : lc__path_join(dir->path, sub);
+	const struct dirent *entry;
 	struct lc__dir entries;
 	lc_status status;
 	int fd;
@@ -159,7 +127,12 @@ list_one(struct lc__outdir *dir, const char *sub)
 	}
 	status = lc__dir_of(fd, path, &entries);
 	if (status == LC_OK) {
-		status = list_entries(dir, sub, &entries);
+		while (
+		    (status = lc__dir_next(&entries, &entry)) == LC_OK && entry != NULL) {
+			status = add_file(dir, entries.fd, sub, entry->d_name);
+			if (status != LC_OK)
+				break;
+		}
 		lc__dir_close(&entries);
 	}
 	free(path);

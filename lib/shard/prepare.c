@@ -192,30 +192,21 @@ keeps(const struct lc__building *b, const struct lc__outfile *file)
 	return i < b->plan.n && b->kept[i];
 }
 
-/* Bytes of shards that are there already, or will be by links. */
-static uint64_t
-bytes_at_hand(const struct lc__building *b)
+/* Before anything is removed: an export that cannot fit leaves the old one. */
+static lc_status
+check_space(const struct lc__building *b)
 {
 	const bool links = lc__reuse_links(&b->older, b->dir.path);
-	uint64_t bytes = 0;
+	uint64_t needed = b->plan.bytes, room;
+	struct statvfs fs;
 
+	/* Shards that are there already, or will be by links, take no more. */
 	for (size_t i = 0; i < b->plan.n; i++)
 		if (b->kept[i] ||
 		    (links &&
 			lc__reuse_find(&b->older, &b->manifest.shards[i],
 			    b->build->no_sha256) != NULL))
-			bytes += b->plan.shards[i].info.file_size;
-	return bytes;
-}
-
-/* Before anything is removed: an export that cannot fit leaves the old one. */
-static lc_status
-check_space(const struct lc__building *b)
-{
-	const uint64_t needed = b->plan.bytes - bytes_at_hand(b);
-	struct statvfs fs;
-	uint64_t room;
-
+			needed -= b->plan.shards[i].info.file_size;
 	if (fstatvfs(b->dir.fd, &fs) == -1)
 		return lc__error_sys(errno, "%s: statvfs", b->dir.path);
 	room = (uint64_t)fs.f_bavail * fs.f_frsize;
@@ -230,20 +221,17 @@ check_space(const struct lc__building *b)
 
 /* ---- clearing -------------------------------------------------------------- */
 
+/* The old manifest goes first, so that none names files that are about to go. */
 static lc_status
-retire_manifest(const struct lc__building *b, const struct found *found)
+clear_way(const struct lc__building *b, const struct found *found)
 {
 	if (b->resumed || !found->has_manifest)
 		return_if_error(lc__outdir_remove(&b->dir, LC__MANIFEST_NAME));
 	else
 		return_if_error(
 		    lc__outdir_rename(&b->dir, LC__MANIFEST_NAME, LC__STATE_NAME));
-	return lc__sync_dir(b->dir.path);
-}
+	return_if_error(lc__sync_dir(b->dir.path));
 
-static lc_status
-remove_files(const struct lc__building *b)
-{
 	for (size_t i = 0; i < b->dir.n; i++)
 		if (!keeps(b, &b->dir.files[i]))
 			return_if_error(lc__outdir_remove(&b->dir, b->dir.files[i].name));
@@ -281,8 +269,7 @@ prepare(struct lc__building *b, struct found *found)
 	resume(b, &found->state);
 	find_kept(b);
 	return_if_error(check_space(b));
-	return_if_error(retire_manifest(b, found));
-	return_if_error(remove_files(b));
+	return_if_error(clear_way(b, found));
 	return_if_error(lc__state_write(b));
 	return make_subs(b);
 }

@@ -91,14 +91,6 @@ looks_whole(const char *path, const lc_shard_info *info)
 	return same;
 }
 
-/* Another file system, a limit of links, or a file system or a rule without. */
-static bool
-cannot_link(int sys)
-{
-	return sys == EXDEV || sys == EMLINK || sys == EPERM || sys == EOPNOTSUPP ||
-	    sys == ENOSYS;
-}
-
 static lc_status
 copy_bytes(int from, int to, const char *path, unsigned char *buf, struct lc__team *team,
     struct lc__digest *digest)
@@ -153,33 +145,26 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 	return status;
 }
 
-/* Whoever put the older build there may not have waited for the disk. */
-static lc_status
-sync_file(const char *path)
-{
-	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK);
-	lc_status status = LC_OK;
-
-	if (fd == -1 || fdatasync(fd) == -1)
-		status = lc__error_sys(errno, "%s: fdatasync", path);
-	if (fd != -1)
-		close(fd);
-	return status;
-}
-
-/* It is looked at behind the link: there it is what was linked, whatever happens in
- * the older build meanwhile. */
+/* The new link is checked, not the older file: it leads to what was linked, whatever happens
+ * in the older build meanwhile. */
 static lc_status
 check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
     bool *taken)
 {
+	lc_status status = LC_OK;
+	int fd;
+
 	*taken = looks_whole(path, info);
-	if (!*taken && unlink(path) == -1)
-		return lc__error_sys(errno, "%s: remove", path);
 	if (!*taken)
-		return LC_OK;
-	return_if_error(sync_file(path));
-	return lc__team_step(team, info->file_size);
+		return unlink(path) == 0 ? LC_OK
+					 : lc__error_sys(errno, "%s: remove", path);
+	/* Whoever put the older build there may not have waited for the disk. */
+	fd = lc__open(path, O_RDONLY | O_NONBLOCK);
+	if (fd == -1 || fdatasync(fd) == -1)
+		status = lc__error_sys(errno, "%s: fdatasync", path);
+	if (fd != -1)
+		close(fd);
+	return status == LC_OK ? lc__team_step(team, info->file_size) : status;
 }
 
 static lc_status
@@ -191,10 +176,17 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 
 	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
 		return check_link(path, info, team, taken);
-	if (errno == ENOENT || errno == ELOOP)
-		return LC_OK;
-	if (!cannot_link(errno))
-		return lc__error_sys(errno, "%s: link to %s", path, from);
+	switch (errno) {
+	case ENOENT:
+	case ELOOP: return LC_OK;
+	/* Another file system, a limit of links, or a file system or a rule without. */
+	case EXDEV:
+	case EMLINK:
+	case EPERM:
+	case EOPNOTSUPP:
+	case ENOSYS: break;
+	default: return lc__error_sys(errno, "%s: link to %s", path, from);
+	}
 	fd = lc__open(from, O_RDONLY | O_NONBLOCK);
 	if (fd == -1 || !looks_whole(from, info))
 		*taken = false;
