@@ -31,9 +31,9 @@ libcachex_a_SOURCES = \
 	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
 	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/child.c bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c \
-	bin/fill/inputs.c bin/fill/items.c bin/fill/lines.c bin/fill/produce.c \
-	bin/fill/protocol.c bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c \
-	bin/fill/stash.c bin/fill/stashed.c bin/fill/value_mpack.c \
+	bin/fill/inputs.c bin/fill/items.c bin/fill/produce.c bin/fill/protocol.c \
+	bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c bin/fill/stash.c \
+	bin/fill/value_mpack.c \
 	bin/formats/archive.c bin/formats/base64.c bin/formats/formats.c \
 	bin/formats/json_elements.c bin/formats/lmdb.c bin/formats/loaded.c \
 	bin/formats/mds.c bin/formats/mds_column.c bin/formats/mds_in.c \

@@ -55,47 +55,34 @@ put_text(FILE *out, const char *name, const void *text, size_t size)
 	lc__json_string(out, text, size);
 }
 
-static void
-put_id(FILE *out, const lc_id *id)
-{
-	if (lc__utf8_valid(id->data, id->size)) {
-		fputs("{\"id\":", out);
-		lc__json_string(out, id->data, id->size);
-		return;
-	}
-	fputs("{\"id_base64\":\"", out);
-	lc__base64_write(out, id->data, id->size);
-	putc('"', out);
-}
-
-static void
-put_time(FILE *out)
-{
-	const time_t now = (time_t)(lc__clock_wall_ms() / 1000);
-	char text[32];
-	struct tm tm;
-
-	gmtime_r(&now, &tm);
-	strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm);
-	put_text(out, "at", text, strlen(text));
-}
-
 static lc_status
 make_line(const struct lc__items *batch, const struct lc__item *item,
     struct lc__buf *text)
 {
 	const char *why = item->why != NULL ? item->why : "";
+	const time_t now = (time_t)(lc__clock_wall_ms() / 1000);
+	char time[32];
+	struct tm tm;
 	FILE *out = lc__buf_stream(text);
 
 	if (out == NULL)
 		return lc__no_memory(NULL);
-	put_id(out, &item->id);
+	if (lc__utf8_valid(item->id.data, item->id.size)) {
+		fputs("{\"id\":", out);
+		lc__json_string(out, item->id.data, item->id.size);
+	} else {
+		fputs("{\"id_base64\":\"", out);
+		lc__base64_write(out, item->id.data, item->id.size);
+		putc('"', out);
+	}
 	put_text(out, "why", why, strlen(why));
 	fprintf(out, ",\"attempts\":%u", item->attempts);
 	if (batch != NULL && batch->standard_error.size > 0)
 		put_text(out, "stderr", batch->standard_error.data,
 		    batch->standard_error.size);
-	put_time(out);
+	gmtime_r(&now, &tm);
+	strftime(time, sizeof(time), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	put_text(out, "at", time, strlen(time));
 	fputs("}\n", out);
 	return lc__buf_stream_end(out, text) ? LC_OK : lc__no_memory(NULL);
 }
@@ -122,29 +109,20 @@ lc__failures_count(const struct lc__failures *failures)
 	return failures->count;
 }
 
-static lc_status
-remove_if_empty(const struct lc__failures *failures)
-{
-	struct stat st;
-
-	/* A device, or what another process has put there meanwhile, stays. */
-	if (fstat(failures->fd, &st) == -1)
-		return lc__error_sys(errno, "%s: stat", failures->path);
-	if (!S_ISREG(st.st_mode) || st.st_size > 0)
-		return LC_OK;
-	if (unlink(failures->path) == -1 && errno != ENOENT)
-		return lc__error_sys(errno, "%s: remove", failures->path);
-	return LC_OK;
-}
-
 lc_status
 lc__failures_close(struct lc__failures *failures)
 {
-	lc_status status;
+	lc_status status = LC_OK;
+	struct stat st;
 
 	if (failures == NULL)
 		return LC_OK;
-	status = remove_if_empty(failures);
+	/* A device, or what another process has put there meanwhile, stays. */
+	if (fstat(failures->fd, &st) == -1)
+		status = lc__error_sys(errno, "%s: stat", failures->path);
+	else if (S_ISREG(st.st_mode) && st.st_size == 0 && unlink(failures->path) == -1 &&
+	    errno != ENOENT)
+		status = lc__error_sys(errno, "%s: remove", failures->path);
 	if (close(failures->fd) == -1 && status == LC_OK)
 		status = lc__error_sys(errno, "%s: close", failures->path);
 	free(failures->path);

@@ -7,8 +7,214 @@
 
 #include "base/error.h"
 #include "fill/fill.h"
-#include "fill/lines.h"
 #include "fill/items.h"
+
+/* Items that were given out, or are known to be bad. */
+struct lc__sent {
+	struct lc__sent *next;
+	struct lc__feed *feed;
+	struct lc__items *batch; /* NULL while it is out */
+	bool bad;                /* a line that is bad: one item that failed */
+	size_t taken;            /* items whose result was taken */
+	size_t asked;            /* items that a producer was asked for */
+	size_t recalled;         /* frames of the batch that the stash has already */
+	struct lc__line_place *behind; /* the line of each item; by the items' tags */
+};
+
+/* ---- batches out of the lines of a shard ---------------------------------------- */
+
+/* A line on its way into a batch: where its bytes are in the memory of the batch. */
+struct piece {
+	size_t id, id_size, payload, payload_size;
+	struct lc__line_place behind;
+};
+
+/* A batch in the making. */
+struct draft {
+	struct lc__buf bytes;
+	struct lc__buf pieces; /* struct piece each */
+	size_t count;
+};
+
+static lc_status
+name_plainly(const struct lc__feed *feed, struct lc__buf *out)
+{
+	lc__buf_printf(out, "%s:%llu", feed->source->path,
+	    (unsigned long long)feed->line.number);
+	return out->failed ? lc__no_memory(NULL) : LC_OK;
+}
+
+/* Append the id of the line; LC_INVALID if it is none that may be. */
+static lc_status
+name_line(const struct lc__feed *feed, struct lc__buf *out)
+{
+	const struct lc__inputs_fill *fill = feed->feeding->fill;
+	const size_t before = out->size;
+
+	if (fill->name == NULL)
+		return name_plainly(feed, out);
+	return_if_error(fill->name(fill->ctx, feed->source, &feed->line, out));
+	if (out->failed)
+		return lc__no_memory(NULL);
+	if (out->size > before && out->size - before <= LC_MAX_ID)
+		return LC_OK;
+	return lc__error(LC_INVALID, 0, "%s: line %llu: its cache_id has %zu bytes",
+	    feed->source->path, (unsigned long long)feed->line.number + 1,
+	    out->size - before);
+}
+
+/* Add the line to those that are in the batch. */
+static lc_status
+add_line(const struct lc__feed *feed, struct draft *draft)
+{
+	struct piece piece = {
+		.id = draft->bytes.size,
+		.payload_size = feed->line.size,
+		.behind = feed->line.behind,
+	};
+	const lc_status status = name_line(feed, &draft->bytes);
+
+	if (status != LC_OK) {
+		draft->bytes.size = piece.id;
+		return status;
+	}
+	piece.payload = draft->bytes.size;
+	piece.id_size = piece.payload - piece.id;
+	lc__buf_append(&draft->bytes, feed->line.data, feed->line.size);
+	lc__buf_append(&draft->pieces, &piece, sizeof(piece));
+	draft->count++;
+	return draft->bytes.failed || draft->pieces.failed ? lc__no_memory(NULL) : LC_OK;
+}
+
+static void
+sent_free(struct lc__sent *sent)
+{
+	if (sent == NULL)
+		return;
+	lc__items_free(sent->batch);
+	free(sent->behind);
+	free(sent);
+}
+
+static struct lc__sent *
+new_sent(size_t count)
+{
+	struct lc__sent *sent = calloc(1, sizeof(*sent));
+
+	if (sent == NULL)
+		return NULL;
+	sent->batch = lc__items_new(count);
+	sent->behind = calloc(count, sizeof(*sent->behind));
+	if (sent->batch != NULL && sent->behind != NULL)
+		return sent;
+	sent_free(sent);
+	return NULL;
+}
+
+/* The batch takes the memory over. */
+static lc_status
+make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **out)
+{
+	const struct piece *pieces = (const struct piece *)(const void *)
+					 draft->pieces.data;
+	struct lc__sent *sent = new_sent(draft->count);
+	const unsigned char *bytes = draft->bytes.data;
+
+	if (sent == NULL)
+		return lc__no_memory(NULL);
+	for (size_t i = 0; i < draft->count; i++) {
+		struct lc__item *item = &sent->batch->items[i];
+
+		item->id = (lc_id){ bytes + pieces[i].id, pieces[i].id_size };
+		item->payload = (lc_id){ bytes + pieces[i].payload,
+			pieces[i].payload_size };
+		item->key = lc__shard_key(feed->source->kind);
+		item->tag = i;
+		sent->behind[i] = pieces[i].behind;
+	}
+	sent->batch->memory = draft->bytes.data;
+	memset(&draft->bytes, 0, sizeof(draft->bytes));
+	*out = sent;
+	return LC_OK;
+}
+
+/* The line is bad, of lc_last_error(). */
+static lc_status
+make_bad(struct lc__feed *feed, struct lc__sent **out)
+{
+	char *why = strdup(lc_last_error()->text);
+	struct lc__sent *sent = new_sent(1);
+	struct lc__buf id = { 0 };
+
+	if (why == NULL || sent == NULL || name_plainly(feed, &id) != LC_OK) {
+		free(why);
+		lc__buf_free(&id);
+		sent_free(sent);
+		return lc__no_memory(NULL);
+	}
+	sent->batch->memory = id.data;
+	sent->batch->items[0].id = (lc_id){ id.data, id.size };
+	sent->batch->items[0].outcome = LC__ITEM_FAILED;
+	sent->batch->items[0].why = why;
+	sent->behind[0] = feed->line.behind;
+	sent->bad = true;
+	feed->has_line = false;
+	feed->ended |= !feed->feeding->fill->skip_failed;
+	*out = sent;
+	return LC_OK;
+}
+
+/* Add lines until there is a batch. */
+static lc_status
+collect(struct lc__feed *feed, struct draft *draft)
+{
+	const struct lc__inputs_fill *fill = feed->feeding->fill;
+	const uint64_t to_end = fill->chunk - (feed->records + feed->items) % fill->chunk;
+	const uint64_t most = to_end < fill->batch ? to_end : fill->batch;
+	uint64_t bytes = 0;
+	lc_status status = LC_OK;
+
+	while (draft->count < most && status == LC_OK && !feed->ended) {
+		/* One may be left from the batch before. */
+		if (!feed->has_line) {
+			status = lc__shard_next(feed->shard, &feed->line);
+			feed->ended |= status == LC_END;
+			feed->has_line = status == LC_OK;
+		}
+		if (status == LC_OK && draft->count > 0 &&
+		    bytes + feed->line.size > fill->batch_bytes)
+			break;
+		if (status == LC_OK)
+			status = add_line(feed, draft);
+		if (status == LC_OK) {
+			bytes += feed->line.size;
+			feed->has_line = false;
+		}
+	}
+	return status == LC_END ? LC_OK : status;
+}
+
+/* The next lines of an open feed as a batch, up to the end of the chunk that they are in if
+ * none of them fails. *bad gets a line after them that is bad. Either is NULL where there is
+ * none. feed->ended is set at the end of the shard, and after a bad line unless what fails is
+ * skipped. */
+static lc_status
+take_lines(struct lc__feed *feed, struct lc__sent **out, struct lc__sent **bad)
+{
+	struct draft draft = { .count = 0 };
+	lc_status status = collect(feed, &draft);
+
+	*out = *bad = NULL;
+	if (status == LC_INVALID)
+		status = make_bad(feed, bad);
+	if (status == LC_OK && draft.count > 0)
+		status = make_sent(feed, &draft, out);
+	if (status != LC_OK)
+		sent_free(*bad);
+	lc__buf_free(&draft.bytes);
+	lc__buf_free(&draft.pieces);
+	return status;
+}
 
 /* Before a record that would make it larger, a chunk is committed: a chunk of 512 MiB
  * and more cannot be. */
@@ -75,7 +281,7 @@ forget_sent(struct lc__feed *feed, bool all)
 		if (sent->batch == NULL && !all)
 			continue;
 		unlink_sent(feed, sent);
-		lc__sent_free(sent);
+		sent_free(sent);
 	}
 	feed->items = 0;
 }
@@ -96,32 +302,25 @@ stop(struct lc__feed *feed, bool unread)
 }
 
 static lc_status
-open_stash(struct lc__feed *feed)
-{
-	const lc_input_info *info = lc_writer_info(feed->writer);
-	char *path = lc__stash_path(feed->feeding->dir, info->index);
-	lc_status status = LC_NO_MEMORY;
-
-	if (path == NULL)
-		return lc__no_memory(NULL);
-	status = lc__stash_open(path,
-	    lc__stashed_source(info->fingerprint, lc__shard_key(feed->source->kind)),
-	    feed->done.line, &feed->stash);
-	free(path);
-	return status;
-}
-
-static lc_status
 open_shard(struct lc__feed *feed)
 {
 	const lc_input_info *info = lc_writer_info(feed->writer);
+	char *path;
+	lc_status status;
 
 	feed->chunks = info->chunks;
 	if (lc__cursor_decode(info->cursor, &feed->done) != LC_OK)
 		return lc__error_prefix("%s", feed->source->path);
 	feed->offset = feed->done.offset;
 	feed->ended = false;
-	return_if_error(open_stash(feed));
+	path = lc__stash_path(feed->feeding->dir, info->index);
+	if (path == NULL)
+		return lc__no_memory(NULL);
+	status = lc__stash_open(path,
+	    lc__stashed_source(info->fingerprint, lc__shard_key(feed->source->kind)),
+	    feed->done.line, &feed->stash);
+	free(path);
+	return_if_error(status);
 	return lc__shard_open(feed->source->path, feed->source->kind, &feed->done,
 	    &feed->shard);
 }
@@ -241,14 +440,6 @@ ends_chunk(const struct lc__feed *feed, const struct lc__sent *sent)
 	return records == 0 || (feed->ended && sent->next == NULL);
 }
 
-static lc_status
-keep(struct lc__feed *feed, const struct lc__sent *sent)
-{
-	if (sent->batch->n_frames == sent->recalled || ends_chunk(feed, sent))
-		return LC_OK;
-	return lc__stash_add(feed->stash, sent->batch, sent->behind, sent->recalled);
-}
-
 /* ---- taking results --------------------------------------------------------------- */
 
 static lc_status
@@ -266,24 +457,17 @@ tell_failed(struct lc__feed *feed, const struct lc__items *batch,
 	return LC_OK;
 }
 
-/* The rest of a batch that an input stops in: what failed in it is told too. */
-static lc_status
-tell_rest(struct lc__feed *feed, const struct lc__sent *sent)
-{
-	for (size_t i = sent->taken + 1; i < sent->batch->count; i++)
-		if (sent->batch->items[i].outcome == LC__ITEM_FAILED)
-			return_if_error(tell_failed(feed, sent->batch,
-			    &sent->batch->items[i], sent->bad));
-	return LC_OK;
-}
-
 static lc_status
 take_failed(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 {
 	return_if_error(tell_failed(feed, sent->batch, item, sent->bad));
 	if (feed->feeding->fill->skip_failed)
 		return LC_OK;
-	return_if_error(tell_rest(feed, sent));
+	/* The input stops in this batch: what else failed in it is told too. */
+	for (size_t i = sent->taken + 1; i < sent->batch->count; i++)
+		if (sent->batch->items[i].outcome == LC__ITEM_FAILED)
+			return_if_error(tell_failed(feed, sent->batch,
+			    &sent->batch->items[i], sent->bad));
 	(void)lc__error(LC_FAILED, 0, "%s", item->why != NULL ? item->why : "failed");
 	stop(feed, sent->bad);
 	return LC_OK;
@@ -342,8 +526,8 @@ take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 	return LC_OK;
 }
 
-/* Take the next result of a batch. Unless the feed is open behind it, the batch is
- * no more. */
+/* Take the next result of a batch. Unless the feed is open after it, the batch is
+ * gone. */
 static lc_status
 take_one(struct lc__feed *feed, struct lc__sent *sent)
 {
@@ -393,7 +577,7 @@ take_all(struct lc__feed *feed)
 		}
 		sent = feed->first;
 		unlink_sent(feed, sent);
-		lc__sent_free(sent);
+		sent_free(sent);
 	}
 	return feed->ended && feed->first == NULL ? finish(feed) : LC_OK;
 }
@@ -410,12 +594,15 @@ lc__feed_back(struct lc__items *batch)
 	if (fill->back != NULL && sent->asked > 0)
 		fill->back(fill->ctx, batch);
 	if (feed->state == LC__FEED_OPEN) {
-		return_if_error(keep(feed, sent));
+		/* Kept for a run after a kill, unless the commit comes right now. */
+		if (batch->n_frames > sent->recalled && !ends_chunk(feed, sent))
+			return_if_error(lc__stash_add(feed->stash, batch, sent->behind,
+			    sent->recalled));
 		return take_all(feed);
 	}
 	/* It has stopped meanwhile. */
 	unlink_sent(feed, sent);
-	lc__sent_free(sent);
+	sent_free(sent);
 	return LC_OK;
 }
 
@@ -433,39 +620,13 @@ add_sent(struct lc__feed *feed, struct lc__sent *sent)
 	feed->last = sent;
 }
 
-/* What came back of the batch in a run before is not asked for again. */
-static lc_status
-recall(struct lc__feed *feed, struct lc__sent *sent)
-{
-	struct lc__feeding *feeding = feed->feeding;
-	struct lc__items *batch = sent->batch;
-	size_t found;
-
-	return_if_error(lc__stash_recall(feed->stash, lc__feed_check,
-	    (void *)(uintptr_t)feeding->fill, batch, sent->behind, &found));
-	sent->asked = batch->count - found;
-	sent->recalled = batch->n_frames;
-	feeding->filled.recalled += found;
-	return LC_OK;
-}
-
-static void
-give_out(struct lc__feed *feed, struct lc__sent *sent, struct lc__items **out)
-{
-	*out = sent->batch;
-	sent->batch->tag = (uintptr_t)sent;
-	feed->items += sent->batch->count;
-	feed->feeding->filled.items += sent->asked;
-	feed->feeding->out++;
-	sent->batch = NULL;
-	add_sent(feed, sent);
-}
-
 lc_status
 lc__feed_next(struct lc__feed *feed, struct lc__items **out)
 {
+	struct lc__feeding *feeding = feed->feeding;
 	struct lc__sent *sent, *bad;
-	lc_status status = lc__lines_take(feed, &sent, &bad);
+	size_t found;
+	lc_status status = take_lines(feed, &sent, &bad);
 
 	*out = NULL;
 	if (status == LC_NO_MEMORY)
@@ -475,14 +636,27 @@ lc__feed_next(struct lc__feed *feed, struct lc__items **out)
 		stop(feed, true);
 		return LC_OK;
 	}
-	status = sent != NULL ? recall(feed, sent) : LC_OK;
+	/* What came back of the batch in a run before is not asked for again. */
+	if (sent != NULL)
+		status = lc__stash_recall(feed->stash, lc__feed_check,
+		    (void *)(uintptr_t)feeding->fill, sent->batch, sent->behind, &found);
 	if (status != LC_OK) {
-		lc__sent_free(sent);
-		lc__sent_free(bad);
+		sent_free(sent);
+		sent_free(bad);
 		return status;
 	}
-	if (sent != NULL)
-		give_out(feed, sent, out);
+	if (sent != NULL) {
+		sent->asked = sent->batch->count - found;
+		sent->recalled = sent->batch->n_frames;
+		sent->batch->tag = (uintptr_t)sent;
+		feed->items += sent->batch->count;
+		feeding->filled.recalled += found;
+		feeding->filled.items += sent->asked;
+		feeding->out++;
+		*out = sent->batch;
+		sent->batch = NULL;
+		add_sent(feed, sent);
+	}
 	if (bad != NULL)
 		add_sent(feed, bad);
 	return sent == NULL ? take_all(feed) : LC_OK;

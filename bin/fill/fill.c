@@ -98,48 +98,43 @@ forget_committed(struct lc__fill_uncommitted *a, uint64_t pending)
 		a->first = a->end - (size_t)pending;
 }
 
-/* Room for one more: what stands in front is forgotten when that is most of it. */
-static lc_status
-make_room(struct lc__fill_uncommitted *a)
-{
-	if (a->end < a->room)
-		return LC_OK;
-	if (a->first > a->room / 2) {
-		memmove(a->bytes, a->bytes + a->first,
-		    (a->end - a->first) * sizeof(*a->bytes));
-		a->end -= a->first;
-		a->first = 0;
-		return LC_OK;
-	}
-	return lc__array_reserve(&a->bytes, &a->room, a->end + 1, NULL);
-}
-
 lc_status
-lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat, uint64_t bytes,
+lc__fill_uncommitted_add(struct lc__fill_uncommitted *uncommitted, uint64_t bytes,
     uint64_t pending)
 {
-	return_if_error(make_room(afloat));
-	afloat->bytes[afloat->end++] = bytes;
-	forget_committed(afloat, pending);
+	/* Make room: move the records to the start when most of what is before them is
+	 * forgotten. */
+	if (uncommitted->end == uncommitted->room &&
+	    uncommitted->first > uncommitted->room / 2) {
+		memmove(uncommitted->bytes, uncommitted->bytes + uncommitted->first,
+		    (uncommitted->end - uncommitted->first) *
+			sizeof(*uncommitted->bytes));
+		uncommitted->end -= uncommitted->first;
+		uncommitted->first = 0;
+	}
+	return_if_error(lc__array_reserve(&uncommitted->bytes, &uncommitted->room,
+	    uncommitted->end + 1, NULL));
+	uncommitted->bytes[uncommitted->end++] = bytes;
+	forget_committed(uncommitted, pending);
 	return LC_OK;
 }
 
 size_t
-lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending,
+lc__fill_uncommitted_count(struct lc__fill_uncommitted *uncommitted, uint64_t pending,
     uint64_t *bytes)
 {
-	forget_committed(afloat, pending);
+	forget_committed(uncommitted, pending);
 	*bytes = 0;
-	for (size_t i = afloat->first; i < afloat->end; i++)
-		*bytes += afloat->bytes[i];
-	return afloat->end - afloat->first;
+	for (size_t i = uncommitted->first; i < uncommitted->end; i++)
+		*bytes += uncommitted->bytes[i];
+	return uncommitted->end - uncommitted->first;
 }
 
 void
-lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat)
+lc__fill_uncommitted_free(struct lc__fill_uncommitted *uncommitted)
 {
-	free(afloat->bytes);
-	memset(afloat, 0, sizeof(*afloat));
+	free(uncommitted->bytes);
+	memset(uncommitted, 0, sizeof(*uncommitted));
 }
 
 /* ---- the fill ---------------------------------------------------------------------- */
@@ -160,7 +155,7 @@ struct run {
 	size_t n_missing, room;
 	uint64_t missing_bytes; /* of their payloads */
 	struct lc__fill_uncommitted
-	    afloat;               /* counted as stored before they are durable */
+	    uncommitted;          /* counted as stored before they are durable */
 	bool ended;               /* there are no more items */
 	bool waits;               /* there are none now */
 	uint64_t out;             /* batches that are not back */
@@ -223,17 +218,6 @@ tell_over(struct run *run, const struct lc__item *item)
 	return run->fill->over == NULL ? LC_OK : run->fill->over(run->fill->ctx, item);
 }
 
-static lc_status
-add_missing(struct run *run, struct lc__item *item)
-{
-	return_if_error(
-	    lc__array_reserve(&run->missing, &run->room, run->n_missing + 1, NULL));
-	run->missing[run->n_missing++] = *item;
-	run->missing_bytes += item->payload.size;
-	item->id.data = NULL;
-	return LC_OK;
-}
-
 /* Is it to be made? What is on its way already, or failed, is not. */
 static lc_status
 sort_item(struct run *run, struct lc__item *item, enum lc__stored stored)
@@ -253,7 +237,12 @@ sort_item(struct run *run, struct lc__item *item, enum lc__stored stored)
 		return tell_over(run, item);
 	}
 	run->filled.wrong += stored == LC__STORED_WRONG;
-	return add_missing(run, item);
+	return_if_error(
+	    lc__array_reserve(&run->missing, &run->room, run->n_missing + 1, NULL));
+	run->missing[run->n_missing++] = *item;
+	run->missing_bytes += item->payload.size;
+	item->id.data = NULL;
+	return LC_OK;
 }
 
 static lc_status
@@ -342,18 +331,6 @@ batch_count(const struct run *run, size_t *bytes)
 	return n;
 }
 
-/* Move an item's bytes to @p at. */
-static unsigned char *
-move_item(struct lc__item *to, struct lc__item *from, unsigned char *at)
-{
-	*to = *from;
-	memcpy(at, from->id.data, from->id.size + from->payload.size);
-	to->id.data = at;
-	to->payload.data = at + from->id.size;
-	disown(from);
-	return at + from->id.size + from->payload.size;
-}
-
 static lc_status
 make_batch(struct run *run, struct lc__items **out)
 {
@@ -368,21 +345,22 @@ make_batch(struct run *run, struct lc__items **out)
 	}
 	at = batch->memory;
 	for (size_t i = 0; i < n; i++) {
-		run->missing_bytes -= run->missing[i].payload.size;
-		at = move_item(&batch->items[i], &run->missing[i], at);
+		struct lc__item *item = &batch->items[i];
+		const size_t size = run->missing[i].id.size +
+		    run->missing[i].payload.size;
+
+		*item = run->missing[i];
+		memcpy(at, item->id.data, size);
+		item->id.data = at;
+		item->payload.data = at + item->id.size;
+		run->missing_bytes -= item->payload.size;
+		disown(&run->missing[i]);
+		at += size;
 	}
 	run->n_missing -= n;
 	memmove(run->missing, run->missing + n, run->n_missing * sizeof(*run->missing));
 	*out = batch;
 	return LC_OK;
-}
-
-/* Is there enough for a batch? */
-static bool
-is_full(const struct run *run)
-{
-	return run->n_missing >= run->fill->batch ||
-	    run->missing_bytes >= run->fill->batch_bytes;
 }
 
 /* While items come slowly, those that are there are made as soon as nothing else is. */
@@ -392,7 +370,8 @@ next(void *ctx, struct lc__items **out)
 	struct run *run = ctx;
 
 	run->waits = false;
-	while (!run->ended && !run->waits && !is_full(run))
+	while (!run->ended && !run->waits && run->n_missing < run->fill->batch &&
+	    run->missing_bytes < run->fill->batch_bytes)
 		return_if_error(gather(run));
 	if (run->waits && (run->n_missing == 0 || run->out > 0))
 		return LC_BUSY;
@@ -440,7 +419,7 @@ store(struct run *run, const struct lc__items *batch, struct lc__item *item)
 	run->filled.stored++;
 	run->filled.bytes += bytes;
 	lc__idset_remove(&run->asked, item->id);
-	return_if_error(lc__fill_uncommitted_add(&run->afloat, bytes,
+	return_if_error(lc__fill_uncommitted_add(&run->uncommitted, bytes,
 	    lc__cache_uncommitted(run->fill->cache)));
 	return tell_over(run, item);
 }
@@ -464,46 +443,12 @@ done(void *ctx, struct lc__items *batch)
 
 /* ---- the whole -------------------------------------------------------------------- */
 
-/* What no commit took was not stored. */
-static void
-take_back(struct run *run)
-{
-	uint64_t bytes;
-
-	run->filled.stored -= lc__fill_uncommitted_count(&run->afloat,
-	    lc__cache_uncommitted(run->fill->cache), &bytes);
-	run->filled.bytes -= bytes;
-}
-
-static lc_status
-run_producers(struct run *run)
-{
-	const struct lc__work work = { next, check, done, idle, run };
-	lc_status status = lc__produce(run->fill->producers, &work,
-	    &run->filled.produced);
-	const lc_error error = *lc_last_error();
-	const lc_status flushed = lc_flush(run->fill->cache);
-
-	take_back(run);
-	/* What stopped it is told, not what came of it. */
-	return status != LC_OK ? lc__error_raise(&error) : flushed;
-}
-
-static void
-free_run(struct run *run)
-{
-	for (size_t i = 0; i < run->n_missing; i++)
-		disown(&run->missing[i]);
-	free(run->missing);
-	lc__idset_free(&run->asked);
-	lc__fill_uncommitted_free(&run->afloat);
-	free(run);
-}
-
 lc_status
 lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
 {
 	struct run *run = calloc(1, sizeof(*run));
+	const struct lc__work work = { next, check, done, idle, run };
+	uint64_t bytes;
 	lc_status status = LC_OK;
 
 	if (run == NULL)
@@ -512,11 +457,28 @@ lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
 	/* Whatever the handle has pending then is this run's own. */
 	if (!fill->dry_run)
 		status = lc_flush(fill->cache);
-	if (status == LC_OK && !fill->dry_run)
-		status = run_producers(run);
+	if (status == LC_OK && !fill->dry_run) {
+		lc_error error;
+		lc_status flushed;
+
+		status = lc__produce(fill->producers, &work, &run->filled.produced);
+		error = *lc_last_error();
+		flushed = lc_flush(fill->cache);
+		/* What no commit took was not stored. */
+		run->filled.stored -= lc__fill_uncommitted_count(&run->uncommitted,
+		    lc__cache_uncommitted(fill->cache), &bytes);
+		run->filled.bytes -= bytes;
+		/* What stopped it is told, not what came of it. */
+		status = status != LC_OK ? lc__error_raise(&error) : flushed;
+	}
 	while (status == LC_OK && fill->dry_run && !run->ended)
 		status = gather(run);
 	*out = run->filled;
-	free_run(run);
+	for (size_t i = 0; i < run->n_missing; i++)
+		disown(&run->missing[i]);
+	free(run->missing);
+	lc__idset_free(&run->asked);
+	lc__fill_uncommitted_free(&run->uncommitted);
+	free(run);
 	return status;
 }

@@ -108,13 +108,13 @@ struct lc__fill_uncommitted {
 };
 
 /** One more record was put; @p pending are not committed of all puts so far. */
-LC_CHECKED lc_status lc__fill_uncommitted_add(struct lc__fill_uncommitted *afloat,
+LC_CHECKED lc_status lc__fill_uncommitted_add(struct lc__fill_uncommitted *uncommitted,
     uint64_t bytes, uint64_t pending);
 
 /** How many there are when @p pending are not committed, and the bytes of all. */
-size_t lc__fill_uncommitted_count(struct lc__fill_uncommitted *afloat, uint64_t pending,
-    uint64_t *bytes);
+size_t lc__fill_uncommitted_count(struct lc__fill_uncommitted *uncommitted,
+    uint64_t pending, uint64_t *bytes);
 
-void lc__fill_uncommitted_free(struct lc__fill_uncommitted *afloat);
+void lc__fill_uncommitted_free(struct lc__fill_uncommitted *uncommitted);
 
 #endif

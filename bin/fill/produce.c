@@ -17,16 +17,6 @@
  * stored what there was, or the whole process stood still, and nobody read answers. */
 #define ROUND_NS (2 * WAIT_MS * MS)
 
-static int
-how_long(const struct lc__producing *run)
-{
-	uint64_t wait = WAIT_MS;
-
-	for (unsigned i = 0; i < run->how->children; i++)
-		wait = lc__producing_wait_for(run, &run->child[i], wait);
-	return (int)wait;
-}
-
 /* Pipes that are not waited for are -1, which poll passes over. */
 static void
 fill_poll(struct lc__producing *run)
@@ -52,11 +42,13 @@ fill_poll(struct lc__producing *run)
 static lc_status
 wait_for_some(struct lc__producing *run)
 {
-	uint64_t now, passed;
+	uint64_t now, passed, wait = WAIT_MS;
 
 	fill_poll(run);
+	for (unsigned i = 0; i < run->how->children; i++)
+		wait = lc__producing_wait_for(run, &run->child[i], wait);
 	run->interrupted = false;
-	if (poll(run->poll, 3 * (nfds_t)run->how->children, how_long(run)) == -1) {
+	if (poll(run->poll, 3 * (nfds_t)run->how->children, (int)wait) == -1) {
 		if (errno != EINTR)
 			return lc__error_sys(errno, "cannot wait for producers");
 		run->interrupted = true;
@@ -123,18 +115,6 @@ is_finished(struct lc__producing *run)
 }
 
 static lc_status
-run_all(struct lc__producing *run)
-{
-	run->turned_ns = run->idled_ns = lc__clock_ns();
-	for (;;) {
-		return_if_error(lc__producing_feed(run));
-		if (is_finished(run))
-			return LC_OK;
-		return_if_error(turn(run));
-	}
-}
-
-static lc_status
 prepare(struct lc__producing *run)
 {
 	const unsigned n = run->how->children;
@@ -149,18 +129,6 @@ prepare(struct lc__producing *run)
 		run->child[i].count = run->count;
 	}
 	return LC_OK;
-}
-
-static void
-clean_up(struct lc__producing *run)
-{
-	for (unsigned i = 0; run->child != NULL && i < run->how->children; i++)
-		lc__child_free(&run->child[i]);
-	lc__portions_free(&run->retry.queue);
-	lc__producing_drop(run);
-	lc__answer_free(&run->answer);
-	free(run->child);
-	free(run->poll);
 }
 
 lc_status
@@ -179,13 +147,24 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
 	if (how->children == 0)
 		return lc__error(LC_INVALID, 0, "no producers are to be run");
 	status = prepare(&run);
+	run.turned_ns = run.idled_ns = lc__clock_ns();
 	if (status == LC_OK)
-		status = run_all(&run);
-	clean_up(&run);
+		status = lc__producing_feed(&run);
+	while (status == LC_OK && !is_finished(&run)) {
+		status = turn(&run);
+		if (status == LC_OK)
+			status = lc__producing_feed(&run);
+	}
+
+	for (unsigned i = 0; run.child != NULL && i < how->children; i++)
+		lc__child_free(&run.child[i]);
+	lc__portions_free(&run.retry.queue);
+	lc__producing_drop(&run);
+	lc__answer_free(&run.answer);
+	free(run.child);
+	free(run.poll);
 	return status;
 }
-
-/* ---- requests ---------------------------------------------------------------------- */
 
 /* ---- batches ------------------------------------------------------------------------ */
 
@@ -277,24 +256,17 @@ find_child(struct lc__producing *run)
 	return best;
 }
 
-static struct lc__child *
-find_place(struct lc__producing *run)
-{
-	for (unsigned i = 0; i < run->how->children; i++)
-		if (!lc__child_runs(&run->child[i]))
-			return &run->child[i];
-	return NULL;
-}
-
 /* Who could have a portion now: one that waits, a new one, one with room; or NULL. */
 static struct lc__child *
 choose(struct lc__producing *run, bool fresh)
 {
-	struct lc__child *child = find_child(run), *place;
+	struct lc__child *child = find_child(run), *place = NULL;
 
 	if (!fresh && child != NULL && child->work.count == 0)
 		return child;
-	place = find_place(run);
+	for (unsigned i = 0; i < run->how->children && place == NULL; i++)
+		if (!lc__child_runs(&run->child[i]))
+			place = &run->child[i];
 	if (fresh || place != NULL)
 		return place;
 	return child != NULL && child->work.count <= run->how->ahead ? child : NULL;
@@ -314,21 +286,16 @@ make_place(struct lc__producing *run)
 }
 
 static lc_status
-start(struct lc__producing *run, struct lc__child *child)
-{
-	return_if_error(lc__child_start(child));
-	run->count->started++;
-	return LC_OK;
-}
-
-static lc_status
 give(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
 {
 	struct lc__items *batch = portion->batch;
-	lc_status status;
+	lc_status status = LC_OK;
 	lc_error why;
 
-	status = lc__child_runs(child) ? LC_OK : start(run, child);
+	if (!lc__child_runs(child)) {
+		status = lc__child_start(child);
+		run->count->started += status == LC_OK;
+	}
 	if (status == LC_OK)
 		status = lc__child_ask(child, portion, ++run->requests);
 	if (status == LC_OK) {

@@ -12,13 +12,6 @@
 
 /* ---- batches that are tried again -------------------------------------------------- */
 
-/* A value was taken. */
-static void
-lc__retry_worked(struct lc__retry *retry)
-{
-	retry->in_vain = 0;
-}
-
 /* A request was answered, but none of its values could be taken. */
 static void
 lc__retry_in_vain(struct lc__retry *retry, const char *why)
@@ -100,16 +93,6 @@ lc__retry_lost(struct lc__retry *retry, struct lc__portion *portion, const char 
 	return fail_items(portion, why);
 }
 
-/* The same of items that a producer has left out: they are known, and not halved. */
-static lc_status
-lc__retry_left_out(struct lc__retry *retry, struct lc__portion *portion, const char *why)
-{
-	if (portion->failures++ < retry->how->retries)
-		return give_again(retry, portion);
-	lc__retry_in_vain(retry, why);
-	return fail_items(portion, why);
-}
-
 lc_status
 lc__retry_too_large(struct lc__retry *retry, struct lc__portion *portion, const char *why)
 {
@@ -128,8 +111,6 @@ lc__retry_check(const struct lc__retry *retry)
 	    "%u batches in a row came to nothing, the last one because: %s",
 	    retry->in_vain, retry->last);
 }
-
-/* ---- responses --------------------------------------------------------------------- */
 
 /* ---- losing producers ----------------------------------------------------------------- */
 
@@ -171,46 +152,7 @@ lose_garbage(struct lc__producing *run, struct lc__child *child, const char *wha
 	return lc__producing_lose(run, child, text);
 }
 
-/* What was meant for people often begins like this: say so. */
-static lc_status
-lose_too_long(struct lc__producing *run, struct lc__child *child)
-{
-	char text[400];
-
-	snprintf(text, sizeof(text),
-	    "its length is %u bytes, of %llu at most; its first bytes are %s",
-	    child->frame_size, (unsigned long long)run->how->frame_max,
-	    lc__quote_id(child->head, sizeof(child->head)));
-	return lose_garbage(run, child, text);
-}
-
 /* ---- answers ---------------------------------------------------------------------------- */
-
-/* Items that were left out go to another producer; this one gets no more. */
-static lc_status
-pass_on(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
-{
-	char what[100];
-	lc_error why;
-	const size_t asked = portion->count;
-
-	lc__portion_prune(portion);
-	snprintf(what, sizeof(what), "left out %zu of %zu items", portion->count, asked);
-	lc__child_error(child, what);
-	why = *lc_last_error();
-	lc__child_retire(child);
-	return lc__retry_left_out(&run->retry, portion, why.text);
-}
-
-/* Why the last of the items failed. */
-static const char *
-last_why(const struct lc__portion *portion)
-{
-	for (size_t i = portion->count; i > 0; i--)
-		if (lc__portion_item(portion, i - 1)->why != NULL)
-			return lc__portion_item(portion, i - 1)->why;
-	return "";
-}
 
 /* What the batch needs of an answer, and of what the producer told people meanwhile. */
 static lc_status
@@ -232,7 +174,11 @@ take_answer(struct lc__producing *run, struct lc__child *child,
     struct lc__portion *portion)
 {
 	struct lc__items *batch = portion->batch;
+	const size_t asked = portion->count;
 	struct lc__answered got;
+	const char *why = NULL;
+	char what[100];
+	lc_error error;
 	lc_status status;
 
 	status = lc__answer_take(&run->answer, portion, run->work->check, run->work->ctx,
@@ -244,14 +190,31 @@ take_answer(struct lc__producing *run, struct lc__child *child,
 		return status;
 	}
 	batch->open -= got.done + got.failed;
+	/* Why the last of the items failed. */
+	for (size_t i = asked; i > 0 && why == NULL; i--)
+		why = lc__portion_item(portion, i - 1)->why;
 	if (got.done > 0)
-		lc__retry_worked(&run->retry);
+		run->retry.in_vain = 0;
 	else if (got.lacking == 0)
-		lc__retry_in_vain(&run->retry, last_why(portion));
-	if (got.lacking > 0)
-		return_if_error(pass_on(run, child, portion));
-	else
+		lc__retry_in_vain(&run->retry, why != NULL ? why : "");
+	if (got.lacking == 0) {
 		lc__portion_free(portion);
+	} else {
+		/* Items that were left out go to another producer; this one gets no more.
+		 * They are known, and not halved. */
+		lc__portion_prune(portion);
+		snprintf(what, sizeof(what), "left out %zu of %zu items", portion->count,
+		    asked);
+		lc__child_error(child, what);
+		error = *lc_last_error();
+		lc__child_retire(child);
+		if (portion->failures++ < run->how->retries) {
+			return_if_error(give_again(&run->retry, portion));
+		} else {
+			lc__retry_in_vain(&run->retry, error.text);
+			return_if_error(fail_items(portion, error.text));
+		}
+	}
 	return_if_error(lc__producing_settle(run, batch));
 	return lc__retry_check(&run->retry);
 }
@@ -280,10 +243,19 @@ take_frame(struct lc__producing *run, struct lc__child *child)
 lc_status
 lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 {
+	char text[400];
+
 	do {
 		switch (lc__child_receive(child)) {
 		case LC__FRAME: return_if_error(take_frame(run, child)); break;
-		case LC__TOO_LONG: return lose_too_long(run, child);
+		case LC__TOO_LONG:
+			/* What was meant for people often begins like this: say so. */
+			snprintf(text, sizeof(text),
+			    "its length is %u bytes, of %llu at most; its first bytes "
+			    "are %s",
+			    child->frame_size, (unsigned long long)run->how->frame_max,
+			    lc__quote_id(child->head, sizeof(child->head)));
+			return lose_garbage(run, child, text);
 		case LC__NO_ROOM: return lc__no_memory(NULL);
 		case LC__END:
 		case LC__NOTHING: return lc__child_check(child);
@@ -300,40 +272,6 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 /* How long it may take for that. */
 #define END_MS 5000
 
-/* A shell that finds no command, before anything has ever worked: nothing will. */
-static bool
-is_no_command(const struct lc__producing *run, const struct lc__child *child)
-{
-	return !run->answered && child->status != -1 && WIFEXITED(child->status) &&
-	    (WEXITSTATUS(child->status) == 126 || WEXITSTATUS(child->status) == 127);
-}
-
-/* It has ended or closed its pipes while it had work. */
-static lc_status
-lose_ended(struct lc__producing *run, struct lc__child *child)
-{
-	char text[200];
-
-	lc__child_describe_end(child, text, sizeof(text));
-	if (child->head_size > 0)
-		strcat(text, " in the middle of an answer");
-	run->count->died++;
-	if (!is_no_command(run, child))
-		return lc__producing_lose(run, child, text);
-	return lc__child_error(child, text);
-}
-
-/* It has done its part and ended before it came to the rest: nothing is to blame for
- * that. One that has answered nothing is not believed so, or it would be started for
- * ever. */
-static lc_status
-replace(struct lc__producing *run, struct lc__child *child)
-{
-	run->count->died++;
-	lc__retry_untouched(&run->retry, &child->work);
-	return LC_OK;
-}
-
 /* It has ended by itself: what it wrote before counts. */
 static lc_status
 bury(struct lc__producing *run, struct lc__child *child)
@@ -346,40 +284,26 @@ bury(struct lc__producing *run, struct lc__child *child)
 		return LC_OK;
 	untouched = child->answered && lc__child_untouched(child);
 	lc__child_stop(child);
-	if (untouched)
-		return replace(run, child);
-	if (child->work.count > 0)
-		return lose_ended(run, child);
-	if (child->status != 0) {
-		lc__child_describe_end(child, text, sizeof(text));
-		lc__child_tell(child, text);
+	lc__child_describe_end(child, text, sizeof(text));
+	run->count->died += untouched || child->work.count > 0;
+	/* It has done its part and ended before it came to the rest: nothing is to blame
+	 * for that. One that has answered nothing is not believed so, or it would be
+	 * started for ever. */
+	if (untouched) {
+		lc__retry_untouched(&run->retry, &child->work);
+		return LC_OK;
 	}
-	return LC_OK;
-}
-
-/* It should have ended by itself and has not. */
-static lc_status
-put_down(struct lc__producing *run, struct lc__child *child)
-{
-	const char *what = child->retiring && child->work.count == 0
-	    ? "did not end when it had nothing more to do, and was killed"
-	    : child->process.out == -1 ? "closed its standard output"
-				       : "closed its standard input";
-
-	lc__child_stop(child);
-	run->count->died += child->work.count > 0;
-	return lc__producing_lose(run, child, what);
-}
-
-static lc_status
-time_out(struct lc__producing *run, struct lc__child *child, uint64_t limit_ms)
-{
-	char text[100];
-
-	snprintf(text, sizeof(text), "gave no answer for %llu ms",
-	    (unsigned long long)limit_ms);
-	lc__child_stop(child);
-	run->count->timed_out++;
+	if (child->work.count == 0) {
+		if (child->status != 0)
+			lc__child_tell(child, text);
+		return LC_OK;
+	}
+	if (child->head_size > 0)
+		strcat(text, " in the middle of an answer");
+	/* A shell that finds no command, before anything has ever worked: nothing will. */
+	if (!run->answered && child->status != -1 && WIFEXITED(child->status) &&
+	    (WEXITSTATUS(child->status) == 126 || WEXITSTATUS(child->status) == 127))
+		return lc__child_error(child, text);
 	return lc__producing_lose(run, child, text);
 }
 
@@ -387,12 +311,6 @@ static uint64_t
 limit_of(const struct lc__producing *run, const struct lc__child *child)
 {
 	return child->answered ? run->how->timeout_ms : run->how->start_timeout_ms;
-}
-
-static uint64_t
-end_limit(const struct lc__producing *run)
-{
-	return run->how->end_timeout_ms > 0 ? run->how->end_timeout_ms : END_MS;
 }
 
 /* Its end is near: there is nothing more to come from it. */
@@ -416,6 +334,10 @@ lc_status
 lc__producing_look_after(struct lc__producing *run, struct lc__child *child, bool tick)
 {
 	const uint64_t limit = limit_of(run, child);
+	const uint64_t end_limit = run->how->end_timeout_ms > 0 ? run->how->end_timeout_ms
+								: END_MS;
+	const char *what;
+	char text[100];
 
 	if (tick && lc__child_closed_input(child))
 		child->broken = true;
@@ -425,14 +347,26 @@ lc__producing_look_after(struct lc__producing *run, struct lc__child *child, boo
 	}
 	if ((tick || child->leaving) && lc__child_ended(child))
 		return bury(run, child);
-	if (child->leaving)
-		return left_of(run, child->left_ns, end_limit(run)) > 0
-		    ? LC_OK
-		    : put_down(run, child);
-	if (child->work.count > 0 && limit > 0 &&
-	    left_of(run, child->since_ns, limit) == 0)
-		return time_out(run, child, limit);
-	return LC_OK;
+	if (child->leaving) {
+		if (left_of(run, child->left_ns, end_limit) > 0)
+			return LC_OK;
+		/* It should have ended by itself and has not. */
+		what = child->retiring && child->work.count == 0
+		    ? "did not end when it had nothing more to do, and was killed"
+		    : child->process.out == -1 ? "closed its standard output"
+					       : "closed its standard input";
+		lc__child_stop(child);
+		run->count->died += child->work.count > 0;
+		return lc__producing_lose(run, child, what);
+	}
+	if (child->work.count == 0 || limit == 0 ||
+	    left_of(run, child->since_ns, limit) > 0)
+		return LC_OK;
+	snprintf(text, sizeof(text), "gave no answer for %llu ms",
+	    (unsigned long long)limit);
+	lc__child_stop(child);
+	run->count->timed_out++;
+	return lc__producing_lose(run, child, text);
 }
 
 uint64_t

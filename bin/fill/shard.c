@@ -187,40 +187,25 @@ take_line(struct lc__shard *s, struct lc__line *out)
 	return status;
 }
 
-static bool
-is_blank(const struct lc__line *line)
-{
-	size_t i = 0;
-
-	while (i < line->size &&
-	    (line->data[i] == ' ' || line->data[i] == '\t' || line->data[i] == '\r'))
-		i++;
-	return i == line->size;
-}
-
-/* One object and nothing else, to its end. */
-static lc_status
-check_json(const struct lc__line *line)
-{
-	struct lc__json_members members;
-	struct lc__json_member member;
-	lc_status status = lc__json_object(line->data, line->size, &members);
-
-	while (status == LC_OK)
-		status = lc__json_next(&members, &member);
-	return status == LC_END ? LC_OK : status;
-}
-
 static lc_status
 check_kind(const struct lc__shard *s, const struct lc__line *line)
 {
 	const unsigned long long number = line->number + 1;
+	struct lc__json_members members;
+	struct lc__json_member member;
+	lc_status status;
 	lc_error why;
 
 	if (s->kind == LC__SHARD_FILES && memchr(line->data, '\0', line->size))
 		return lc__error(LC_INVALID, 0,
 		    "%s: line %llu has a NUL byte, which no path has", s->path, number);
-	if (s->kind != LC__SHARD_JSONL || check_json(line) == LC_OK)
+	if (s->kind != LC__SHARD_JSONL)
+		return LC_OK;
+	/* One object and nothing else, to its end. */
+	status = lc__json_object(line->data, line->size, &members);
+	while (status == LC_OK)
+		status = lc__json_next(&members, &member);
+	if (status == LC_END)
 		return LC_OK;
 	why = *lc_last_error();
 	return lc__error(LC_INVALID, 0, "%s: line %llu: %s", s->path, number, why.text);
@@ -229,8 +214,15 @@ check_kind(const struct lc__shard *s, const struct lc__line *line)
 lc_status
 lc__shard_next(struct lc__shard *shard, struct lc__line *out)
 {
-	do
+	size_t i;
+
+	/* Lines of nothing but blanks are none, unless the shard is text. */
+	do {
 		return_if_error(take_line(shard, out));
-	while (shard->kind != LC__SHARD_TEXT && is_blank(out));
+		i = 0;
+		while (i < out->size &&
+		    (out->data[i] == ' ' || out->data[i] == '\t' || out->data[i] == '\r'))
+			i++;
+	} while (shard->kind != LC__SHARD_TEXT && i == out->size);
 	return check_kind(shard, out);
 }

@@ -12,17 +12,262 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/hash.h"
 #include "env/share.h"
+
+/* ---- entries ------------------------------------------------------------------- */
+
+#define MAGIC "cxstash1"
+#define SUMMED 16    /* where what the checksum is of begins */
+#define ITEM_HEAD 20 /* bytes of an item in front of its id */
+#define FRAME_ROW 16
+
+uint64_t
+lc__stashed_source(lc_id fingerprint, const char *key)
+{
+	return lc__hash64_seed(fingerprint.data, fingerprint.size,
+	    lc__hash64(key, strlen(key)));
+}
+
+static void
+append32(struct lc__buf *out, uint32_t number)
+{
+	unsigned char bytes[4];
+
+	lc__set32(bytes, number);
+	lc__buf_append(out, bytes, sizeof(bytes));
+}
+
+static uint64_t
+line_of(const struct lc__item *item, const struct lc__line_place *behind)
+{
+	return behind[item->tag].line - 1;
+}
+
+static uint64_t
+payload_hash(const struct lc__item *item)
+{
+	return lc__hash64(item->payload.data, item->payload.size);
+}
+
+lc_status
+lc__stashed_write(uint64_t source, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out)
+{
+	static const unsigned char later[16];
+	const size_t start = out->size;
+	uint64_t bytes = 0;
+
+	lc__buf_append(out, MAGIC, 8);
+	lc__buf_append(out, later, sizeof(later));
+	lc__buf_append64(out, source);
+	append32(out, (uint32_t)batch->count);
+	append32(out, (uint32_t)(batch->n_frames - first_frame));
+	for (size_t i = 0; i < batch->count; i++) {
+		const struct lc__item *item = &batch->items[i];
+
+		lc__buf_append64(out, line_of(item, behind));
+		lc__buf_append64(out, payload_hash(item));
+		append32(out, (uint32_t)item->id.size);
+		lc__buf_append(out, item->id.data, item->id.size);
+	}
+	for (size_t i = first_frame; i < batch->n_frames; i++) {
+		const struct lc__buf *frame = &batch->frames[i];
+
+		lc__buf_append64(out, frame->size);
+		lc__buf_append64(out, lc__hash64(frame->data, frame->size));
+		bytes += frame->size;
+	}
+	if (out->failed)
+		return lc__no_memory(NULL);
+	lc__set64(out->data + start + 16, out->size - start + bytes);
+	lc__set64(out->data + start + 8,
+	    lc__hash64(out->data + start + SUMMED, out->size - start - SUMMED));
+	return LC_OK;
+}
+
+uint64_t
+lc__stashed_size(const unsigned char *head, uint64_t most)
+{
+	const uint64_t size = lc__get64(head + 16);
+
+	return memcmp(head, MAGIC, 8) == 0 && size >= LC__STASHED_HEAD && size <= most
+	    ? size
+	    : 0;
+}
+
+/* Pass over the items, whose lines must grow; where they end, NULL if they are none. */
+static const unsigned char *
+read_items(const unsigned char *at, const unsigned char *end, struct lc__stashed *out)
+{
+	for (uint32_t i = 0; i < out->items; i++) {
+		uint64_t line;
+		uint32_t id_size;
+
+		if ((size_t)(end - at) < ITEM_HEAD)
+			return NULL;
+		line = lc__get64(at);
+		id_size = lc__get32(at + 16);
+		at += ITEM_HEAD;
+		if (id_size == 0 || id_size > LC_MAX_ID || (size_t)(end - at) < id_size ||
+		    (i > 0 && line <= out->last))
+			return NULL;
+		if (i == 0)
+			out->first = line;
+		out->last = line;
+		at += id_size;
+	}
+	return at;
+}
+
+/* The frames' bytes must be the rest. */
+static bool
+check_frames(const struct lc__stashed *entry, const unsigned char *end)
+{
+	const unsigned char *at = entry->data;
+
+	for (uint32_t i = 0; i < entry->frames; i++) {
+		const unsigned char *row = entry->table + (size_t)i * FRAME_ROW;
+		const uint64_t size = lc__get64(row);
+
+		if (size > (uint64_t)(end - at) ||
+		    lc__hash64(at, (size_t)size) != lc__get64(row + 8))
+			return false;
+		at += size;
+	}
+	return at == end;
+}
+
+bool
+lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *out)
+{
+	const unsigned char *end = bytes + size;
+
+	if (size < LC__STASHED_HEAD || lc__stashed_size(bytes, size) != size)
+		return false;
+	out->source = lc__get64(bytes + 24);
+	out->items = lc__get32(bytes + 32);
+	out->frames = lc__get32(bytes + 36);
+	out->item_at = bytes + LC__STASHED_HEAD;
+	if (out->items == 0 || out->frames == 0)
+		return false;
+	out->table = read_items(out->item_at, end, out);
+	if (out->table == NULL || out->frames > (size_t)(end - out->table) / FRAME_ROW)
+		return false;
+	out->data = out->table + (size_t)out->frames * FRAME_ROW;
+	return lc__hash64(bytes + SUMMED, (size_t)(out->data - bytes) - SUMMED) ==
+	    lc__get64(bytes + 8) &&
+	    check_frames(out, end);
+}
+
+/* A frame that is no answer after all gives nothing. */
+static lc_status
+answer_frame(struct lc__answer *answer, struct lc__portion *portion,
+    const unsigned char *bytes, size_t size,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx)
+{
+	struct lc__answered got;
+	lc_status status = lc__answer_number(bytes, size, &portion->number);
+
+	if (status == LC_OK)
+		status = lc__answer_read(answer, portion, bytes, size);
+	if (status == LC_OK)
+		status = lc__answer_take(answer, portion, check, ctx, &got);
+	if (status == LC_OK)
+		lc__portion_prune(portion);
+	return status == LC_INVALID ? LC_OK : status;
+}
+
+static lc_status
+answer_all(const struct lc__stashed *entry, struct lc__answer *answer,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, struct lc__items *batch)
+{
+	struct lc__portion *portion = lc__portion_of(batch);
+	const unsigned char *at = entry->data;
+	lc_status status = LC_OK;
+
+	if (portion == NULL)
+		return lc__no_memory(NULL);
+	for (uint32_t i = 0; i < entry->frames && portion->count > 0 && status == LC_OK;
+	     i++) {
+		const size_t size = (size_t)lc__get64(
+		    entry->table + (size_t)i * FRAME_ROW);
+
+		status = answer_frame(answer, portion, at, size, check, ctx);
+		at += size;
+	}
+	lc__portion_free(portion);
+	return status;
+}
+
+/* Both have their items in the order of the lines. */
+static size_t
+move_values(struct lc__items *batch, const struct lc__line_place *behind,
+    struct lc__items *kept)
+{
+	size_t found = 0;
+
+	for (size_t i = 0, k = 0; i < batch->count && k < kept->count;) {
+		struct lc__item *item = &batch->items[i], *from = &kept->items[k];
+		const unsigned char *bytes = (const unsigned char *)(uintptr_t)from->tag;
+		const uint64_t line = line_of(item, behind);
+		const uint64_t other = lc__get64(bytes);
+
+		i += line <= other;
+		k += other <= line;
+		if (line != other || item->outcome != LC__ITEM_OPEN ||
+		    from->outcome != LC__ITEM_DONE || item->id.size != from->id.size ||
+		    memcmp(item->id.data, from->id.data, item->id.size) != 0 ||
+		    payload_hash(item) != lc__get64(bytes + 8))
+			continue;
+		item->value = from->value;
+		item->outcome = LC__ITEM_DONE;
+		from->value = NULL;
+		found++;
+	}
+	return found;
+}
+
+lc_status
+lc__stashed_give(const struct lc__stashed *entry, struct lc__answer *answer,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found)
+{
+	struct lc__items *kept = lc__items_new(entry->items);
+	const unsigned char *at = entry->item_at;
+	lc_status status;
+
+	if (kept == NULL)
+		return lc__no_memory(NULL);
+	/* Its items as a batch, to be answered. */
+	for (uint32_t i = 0; i < entry->items; i++) {
+		const uint32_t id_size = lc__get32(at + 16);
+
+		kept->items[i].id = (lc_id){ at + ITEM_HEAD, id_size };
+		kept->items[i].tag = (uintptr_t)at;
+		at += ITEM_HEAD + id_size;
+	}
+	status = answer_all(entry, answer, check, ctx, kept);
+	*found = status == LC_OK ? move_values(batch, behind, kept) : 0;
+	lc__items_free(kept);
+	return status;
+}
+
+/* ---- the file ------------------------------------------------------------------ */
 
 /* Bytes of no use that a file may have beyond as many as are of use. */
 #define SLACK ((uint64_t)8 << 20)
 /* Pieces of a write. */
 #define PIECES 256
 
-/* Where an entry stands. */
+/* Where an entry is. */
 struct row {
 	uint64_t offset, size;
 	uint64_t first, last; /* lines */
@@ -60,18 +305,6 @@ add_row(struct lc__stash *s, const struct row *row)
 
 /* ---- opening ------------------------------------------------------------------ */
 
-/* The size of the entry that stands there; 0 for none. */
-static uint64_t
-size_at(const struct lc__stash *s, uint64_t offset)
-{
-	unsigned char head[LC__STASHED_HEAD];
-
-	return s->size - offset < sizeof(head) ||
-		pread(s->fd, head, sizeof(head), (off_t)offset) != (ssize_t)sizeof(head)
-	    ? 0
-	    : lc__stashed_size(head, s->size - offset);
-}
-
 /* Read an entry; LC_CORRUPT if it is none. */
 static lc_status
 read_entry(const struct lc__stash *s, uint64_t offset, uint64_t size,
@@ -100,15 +333,20 @@ compare_rows(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Find the entries of use. What stands behind one that is torn is lost with it. */
+/* Find the entries of use. What comes after one that is torn is lost with it. */
 static lc_status
 scan(struct lc__stash *s, uint64_t line)
 {
+	unsigned char head[LC__STASHED_HEAD];
 	struct lc__stashed entry;
 	uint64_t offset = 0, size;
 	lc_status status = LC_OK;
 
-	while (status == LC_OK && (size = size_at(s, offset)) > 0) {
+	while (status == LC_OK && s->size - offset >= sizeof(head) &&
+	    pread(s->fd, head, sizeof(head), (off_t)offset) == (ssize_t)sizeof(head)) {
+		size = lc__stashed_size(head, s->size - offset);
+		if (size == 0)
+			break;
 		status = read_entry(s, offset, size, &s->bytes, &entry);
 		if (status == LC_OK && entry.source == s->source && entry.last >= line)
 			status = add_row(s,
@@ -222,7 +460,7 @@ lc__stash_remove(const char *dir, uint32_t input)
 
 /* ---- adding ------------------------------------------------------------------- */
 
-/* Behind what is there, in a single write but for what is very large. */
+/* Append, in a single write but for what is very large. */
 static lc_status
 write_pieces(const struct lc__stash *s, struct iovec *pieces, int n)
 {
@@ -265,14 +503,6 @@ write_entry(struct lc__stash *s, const struct lc__items *batch, size_t frame,
 	return status == LC_OK ? write_pieces(s, pieces, n) : status;
 }
 
-static lc_status
-create(struct lc__stash *s)
-{
-	if (s->fd == -1)
-		s->fd = open_file(s->path, O_CREAT);
-	return s->fd != -1 ? LC_OK : lc__error_sys(errno, "%s: create", s->path);
-}
-
 lc_status
 lc__stash_add(struct lc__stash *s, const struct lc__items *batch,
     const struct lc__line_place *behind, size_t first_frame)
@@ -288,7 +518,10 @@ lc__stash_add(struct lc__stash *s, const struct lc__items *batch,
 	s->bytes.size = 0;
 	return_if_error(
 	    lc__stashed_write(s->source, batch, behind, first_frame, &s->bytes));
-	return_if_error(create(s));
+	if (s->fd == -1)
+		s->fd = open_file(s->path, O_CREAT);
+	if (s->fd == -1)
+		return lc__error_sys(errno, "%s: create", s->path);
 	status = write_entry(s, batch, first_frame, &row.size);
 	if (status == LC_OK)
 		status = add_row(s, &row);
@@ -346,47 +579,33 @@ lc__stash_recall(struct lc__stash *s,
 
 /* ---- forgetting --------------------------------------------------------------- */
 
-/* The rows of use, one behind the other, in a file of their own. */
-static lc_status
-copy_rows(struct lc__stash *s, int to, const char *path)
-{
-	for (size_t i = 0; i < s->count; i++) {
-		const struct row *row = &s->rows[i];
-		struct lc__stashed entry;
-
-		return_if_error(read_entry(s, row->offset, row->size, &s->bytes, &entry));
-		return_if_error(lc__write_full(to, s->bytes.data, s->bytes.size, path));
-	}
-	return LC_OK;
-}
-
-static void
-move_rows(struct lc__stash *s)
-{
-	uint64_t offset = 0;
-
-	for (size_t i = 0; i < s->count; i++) {
-		s->rows[i].offset = offset;
-		offset += s->rows[i].size;
-	}
-	s->size = offset;
-}
-
-/* Put a smaller file in the place of this one. Where that is not possible it stays. */
+/* Put a file with only the rows of use in the place of this one. Where that is not possible it stays. */
 static void
 rewrite_file(struct lc__stash *s)
 {
+	struct lc__stashed entry;
+	uint64_t offset = 0;
 	char *path;
+	bool copied;
 	int fd;
 
 	if (asprintf(&path, "%s.new", s->path) < 0)
 		return;
 	(void)unlink(path);
 	fd = open_file(path, O_CREAT | O_EXCL);
-	if (fd != -1 && copy_rows(s, fd, path) == LC_OK && rename(path, s->path) == 0) {
+	copied = fd != -1;
+	for (size_t i = 0; copied && i < s->count; i++)
+		copied = read_entry(s, s->rows[i].offset, s->rows[i].size, &s->bytes,
+			     &entry) == LC_OK &&
+		    lc__write_full(fd, s->bytes.data, s->bytes.size, path) == LC_OK;
+	if (copied && rename(path, s->path) == 0) {
 		close(s->fd);
 		s->fd = fd;
-		move_rows(s);
+		for (size_t i = 0; i < s->count; i++) {
+			s->rows[i].offset = offset;
+			offset += s->rows[i].size;
+		}
+		s->size = offset;
 	} else if (fd != -1) {
 		(void)unlink(path);
 		close(fd);
@@ -394,31 +613,23 @@ rewrite_file(struct lc__stash *s)
 	free(path);
 }
 
-/* Of the rows only those that end behind the line; their bytes. */
-static uint64_t
-keep_rows(struct lc__stash *s, uint64_t line)
+void
+lc__stash_forget(struct lc__stash *s, uint64_t line)
 {
 	size_t kept = 0, before = 0;
-	uint64_t bytes = 0;
+	uint64_t used = 0;
 
+	/* Keep only the rows that end after these lines. */
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->rows[i].last < line)
 			continue;
 		before += i < s->before;
-		bytes += s->rows[i].size;
+		used += s->rows[i].size;
 		s->rows[kept++] = s->rows[i];
 	}
 	s->count = kept;
 	s->before = before;
 	s->next = 0;
-	return bytes;
-}
-
-void
-lc__stash_forget(struct lc__stash *s, uint64_t line)
-{
-	const uint64_t used = keep_rows(s, line);
-
 	if (s->fd == -1 || s->size == 0)
 		return;
 	if (used == 0 && ftruncate(s->fd, 0) == 0)

@@ -1,13 +1,73 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What came back of an input and is in no chunk yet: a file of entries (stashed.h), which
- * outlives a process that is killed. It is never synced: work that a loss of power takes
- * is done again, and so is what is damaged. Only who holds the input touches it.
+ * What came back of an input and is in no chunk yet: a file of entries, which outlives a
+ * process that is killed. It is never synced: work that a loss of power takes is done
+ * again, and so is what is damaged. Only the process that holds the input touches it.
+ *
+ * An entry is a batch that came back, as bytes. Numbers are little-endian.
+ *
+ *     0  "cxstash1"
+ *     8  u64  XXH3 of what follows, up to the frames' bytes
+ *    16  u64  bytes of the entry
+ *    24  u64  the source: which input, and what its lines are
+ *    32  u32  items, at least one
+ *    36  u32  frames, at least one
+ *    40  the items, in the order of their lines: u64 line, u64 XXH3 of the payload,
+ *        u32 bytes of the id, the id
+ *        the frames: u64 bytes, u64 XXH3
+ *        the frames' bytes: answers as they came, without their lengths
  */
 #ifndef CACHEX_FILL_STASH_H
 #define CACHEX_FILL_STASH_H
 
-#include "fill/stashed.h"
+#include "fill/protocol.h"
+#include "fill/shard.h"
+
+/* ---- entries ------------------------------------------------------------------- */
+
+/** What tells its input from others. */
+uint64_t lc__stashed_source(lc_id fingerprint, const char *key);
+
+/**
+ * Append everything before the frames' bytes.
+ * @param behind       the line of each item is the one before this place; by the items' tags
+ * @param first_frame  the batch's frames from here on
+ */
+LC_CHECKED lc_status lc__stashed_write(uint64_t source, const struct lc__items *batch,
+    const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out);
+
+/** An entry that was read; borrowed from its bytes. */
+struct lc__stashed {
+	uint64_t source;
+	uint32_t items, frames;
+	uint64_t first, last;         /* lines */
+	const unsigned char *item_at; /* where the items begin */
+	const unsigned char *table;   /* of the frames */
+	const unsigned char *data;    /* their bytes */
+};
+
+/** How many bytes the entry has that begins here; 0 if none does, or one that is longer
+ *  than @p most. @p head has LC__STASHED_HEAD bytes. */
+#define LC__STASHED_HEAD 40
+uint64_t lc__stashed_size(const unsigned char *head, uint64_t most);
+
+/** Read and check all of it. False for anything that lc__stashed_write() and the frames
+ *  do not make. */
+bool lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *out);
+
+/**
+ * Give those items of @p batch a value that the entry has one for: of the same line, id
+ * and payload, without an outcome, and found to be good. Values lie in the entry's bytes.
+ * @param check  as in lc__work
+ * @param found  how many
+ */
+LC_CHECKED lc_status lc__stashed_give(const struct lc__stashed *entry,
+    struct lc__answer *answer,
+    lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
+    void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
+    size_t *found);
+
+/* ---- the file ------------------------------------------------------------------ */
 
 struct lc__stash;
 
@@ -15,7 +75,7 @@ struct lc__stash;
 char *lc__stash_path(const char *dir, uint32_t input);
 
 /**
- * Open the stash of an input that has @p line lines behind it. What is no good of the
+ * Open the stash of an input of which @p line lines are done. What is damaged of the
  * file is forgotten; where there is none, none is made before something is added.
  */
 LC_CHECKED lc_status lc__stash_open(const char *path, uint64_t source, uint64_t line,
@@ -36,7 +96,7 @@ LC_CHECKED lc_status lc__stash_recall(struct lc__stash *stash,
     void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
     size_t *found);
 
-/** So many lines are behind the input now: what it has of them is forgotten. */
+/** So many lines of the input are done now: forget what the stash has of them. */
 void lc__stash_forget(struct lc__stash *stash, uint64_t line);
 
 /** A file with nothing of use is removed. NULL is harmless. */

@@ -17,7 +17,7 @@ cut_short(void)
 
 /* ---- maps with a name that begins with a dollar ------------------------------- */
 
-/* What stands in a map of one or two pairs; nil for what does not. */
+/* What a map of one or two pairs has; nil for what it has not. */
 struct special {
 	struct lc__mpack_token type;  /* of "$tensor" */
 	struct lc__mpack_token data;  /* of "data" */
@@ -32,21 +32,10 @@ is_named(const struct lc__mpack_token *name, const char *text)
 	return name->size == strlen(text) && memcmp(name->bytes, text, name->size) == 0;
 }
 
-/* Where a value goes whose name means something. */
-static struct lc__mpack_token *
-place_of(struct special *s, const struct lc__mpack_token *name)
-{
-	if (is_named(name, "$tensor"))
-		return &s->type;
-	if (is_named(name, "data"))
-		return &s->data;
-	return is_named(name, "$tuple") ? &s->tuple : NULL;
-}
-
 static bool
 look_at_pair(struct special *s)
 {
-	struct lc__mpack_token name, value = { 0 }, *place;
+	struct lc__mpack_token name, value = { 0 };
 
 	if (!lc__token_next_any(&s->behind, &name))
 		return false;
@@ -55,43 +44,29 @@ look_at_pair(struct special *s)
 	s->inner = s->behind;
 	if (!lc__token_next_any(&s->inner, &value))
 		return false;
-	place = place_of(s, &name);
-	if (place != NULL)
-		*place = value;
+	if (is_named(&name, "$tensor"))
+		s->type = value;
+	else if (is_named(&name, "data"))
+		s->data = value;
+	else if (is_named(&name, "$tuple"))
+		s->tuple = value;
 	return lc__token_skip_any(&s->behind);
 }
 
-static bool
-look(struct lc__value_reader *r, uint32_t pairs, struct special *s)
-{
-	memset(s, 0, sizeof(*s));
-	s->behind = r->in;
-	for (uint32_t i = 0; i < pairs; i++)
-		if (!look_at_pair(s))
-			return false;
-	return true;
-}
-
-/* Values mostly have the type of the one before. */
 static lc_status
-read_type(struct lc__value_reader *r, const struct lc__mpack_token *text, lc_tensor *out)
+read_tensor(struct lc__value_reader *r, const struct special *s, lc_value **out)
 {
+	const struct lc__mpack_token *text = &s->type;
+	lc_tensor tensor;
+
+	/* Values mostly have the type of the one before. */
 	if (r->type_text == NULL || r->type_size != text->size ||
 	    memcmp(r->type_text, text->bytes, text->size) != 0) {
 		return_if_error(lc__tensor_type_parse(text->bytes, text->size, &r->type));
 		r->type_text = text->bytes;
 		r->type_size = text->size;
 	}
-	*out = r->type;
-	return LC_OK;
-}
-
-static lc_status
-read_tensor(struct lc__value_reader *r, const struct special *s, lc_value **out)
-{
-	lc_tensor tensor;
-
-	return_if_error(read_type(r, &s->type, &tensor));
+	tensor = r->type;
 	if (s->data.size != tensor.nbytes)
 		return lc__error(LC_INVALID, 0, "data has %u bytes, %.*s takes %zu",
 		    s->data.size, (int)(s->type.size < 100 ? s->type.size : 100),
@@ -114,21 +89,6 @@ read_members(struct lc__value_reader *r, uint32_t count, lc_value *into)
 		lc_value_append(into, part);
 	}
 	return LC_OK;
-}
-
-static lc_status
-read_list(struct lc__value_reader *r, uint32_t count, lc_value **out)
-{
-	*out = lc_value_list();
-	return read_members(r, count, *out);
-}
-
-static lc_status
-read_tuple(struct lc__value_reader *r, const struct special *s, lc_value **out)
-{
-	*out = lc_value_tuple();
-	r->in = s->inner;
-	return read_members(r, s->tuple.size, *out);
 }
 
 /* The name of a pair, kept behind those of the maps around. */
@@ -173,19 +133,23 @@ read_pair(struct lc__value_reader *r, lc_value *map)
 static lc_status
 read_map(struct lc__value_reader *r, uint32_t pairs, lc_value **out)
 {
-	struct special s;
+	struct special s = { .behind = r->in };
 
 	if (pairs <= 2) {
-		if (!look(r, pairs, &s))
-			return cut_short();
+		for (uint32_t i = 0; i < pairs; i++)
+			if (!look_at_pair(&s))
+				return cut_short();
 		if (s.type.kind == LC__TOKEN_STR && s.data.kind == LC__TOKEN_BIN)
 			return read_tensor(r, &s, out);
 		if (s.type.kind == LC__TOKEN_STR)
 			return lc__error(LC_INVALID, 0,
 			    "a tensor has $tensor, a text, "
 			    "and data, bytes, and nothing else");
-		if (pairs == 1 && s.tuple.kind == LC__TOKEN_ARRAY)
-			return read_tuple(r, &s, out);
+		if (pairs == 1 && s.tuple.kind == LC__TOKEN_ARRAY) {
+			*out = lc_value_tuple();
+			r->in = s.inner;
+			return read_members(r, s.tuple.size, *out);
+		}
 	}
 	*out = lc_value_map();
 	for (uint32_t i = 0; i < pairs; i++)
@@ -213,7 +177,9 @@ read_kind(struct lc__value_reader *r, const struct lc__mpack_token *token, lc_va
 	case LC__TOKEN_BIN:
 		*out = lc_value_bytes(token->bytes, token->size);
 		return LC_OK;
-	case LC__TOKEN_ARRAY: return read_list(r, token->size, out);
+	case LC__TOKEN_ARRAY:
+		*out = lc_value_list();
+		return read_members(r, token->size, *out);
 	case LC__TOKEN_MAP: return read_map(r, token->size, out);
 	case LC__TOKEN_EXT: break;
 	}

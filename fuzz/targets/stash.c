@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What producers answered and no chunk has yet: fill/stash.c, fill/stashed.c. Input: the
+/* What producers answered and no chunk has yet: fill/stash.c. Input: the
  * file's entries, their checksums put right. */
 #include "fuzz.h"
 
