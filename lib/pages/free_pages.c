@@ -14,7 +14,7 @@ enum {
 
 /*
  * One record: a count, then so many page numbers, falling. A writer reserves records
- * before it knows what they will hold, so that there may be room behind the last.
+ * before it knows what they will hold, so that there may be room after the last.
  */
 static lc_status
 free_entry(struct lc__page_walk *walk, const struct lc__walk_entry *entry)

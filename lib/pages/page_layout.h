@@ -5,7 +5,7 @@
  *
  *   page    0 u64 its number, 8 u16 unused, 10 u16 flags,
  *           12 u16 lower, 14 u16 upper (an overflow page: 12 u32 pages of the value)
- *   meta    behind the header of pages 0 and 1, see META_*; transaction N wrote page N & 1
+ *   meta    after the header of pages 0 and 1, see META_*; transaction N wrote page N & 1
  *   branch, leaf: from 16 to lower one u16 a node, the node's offset, in key order;
  *           from upper to the end the nodes, in any order, without gaps
  *   node    0 u32 size of the value (branch: low half of the child's number),
@@ -41,7 +41,7 @@ enum {
 	NODE_HEADER = 8,
 	NODE_KEY_MAX = 511, /* as every released liblmdb is built */
 
-	NODE_OVERFLOW = 0x01, /* the value stands on overflow pages */
+	NODE_OVERFLOW = 0x01, /* the value is on overflow pages */
 	NODE_TREE = 0x02,     /* the value is the record of a named table */
 
 	META_MAGIC = 16,

@@ -15,7 +15,7 @@ struct lc__page_walk {
 	uint64_t *used;                          /**< a bit a page seen; NULL: not kept */
 	lc_error first;       /**< the first damage, if a callback hears of all */
 	uint64_t tables_seen; /**< a bit an expected table */
-	uint64_t free_tail;   /**< free pages behind the end of the file */
+	uint64_t free_tail;   /**< free pages after the end of the file */
 };
 
 /** A key and its value as a leaf holds them. */

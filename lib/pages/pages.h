@@ -60,10 +60,10 @@ struct lc__pages_options {
 	                         looked at is a page liblmdb may stumble over */
 	const struct lc__pages_table *tables; /**< expected tables, may be NULL */
 	size_t table_count;                   /**< how many, at most 64 */
-	void (
-	    *damage)(void *ctx, const char *line); /**< told of every damaged table, where
-	                         the check otherwise ends at the first; may be NULL */
-	void *damage_ctx;                          /**< its first argument */
+	/** Called for every damaged table, where the check otherwise ends at the first; may be
+	 *  NULL. */
+	void (*damage)(void *ctx, const char *line);
+	void *damage_ctx; /**< its first argument */
 };
 
 /** What was found. */

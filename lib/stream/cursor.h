@@ -278,7 +278,7 @@ struct lc__hints {
 /**
  * Should the system be asked to read these bytes? Only if they are not in memory: to ask
  * costs as much as to read them. To look whether they are costs less, but too much for
- * small ranges: one of many is looked at, and stands for those that follow.
+ * small ranges: one of many is looked at, and taken for those that follow.
  * @param page_size  of the map, a power of two
  */
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
