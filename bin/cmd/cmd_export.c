@@ -6,14 +6,21 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/fileio.h"
+#include "base/listdir.h"
 #include "cmd/export.h"
+#include "format/manifest.h"
 #include "formats/outfile.h"
 #include "formats/formats.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
+#include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
+#include "ui/settings.h"
+#include "ui/size.h"
 #include "ui/suggest.h"
 
 static int format;
@@ -126,28 +133,20 @@ static const struct {
 	{ "7z", "a compressed file" },
 };
 
-/* What follows the last dot of the last part, NULL if there is no name before it. */
-static const char *
-ending_of(const char *target)
-{
-	const char *slash = strrchr(target, '/');
-	const char *name = slash ? slash + 1 : target;
-	const char *dot = strrchr(name, '.');
-
-	return dot == NULL || dot == name || dot[1] == '\0' ? NULL : dot + 1;
-}
-
 /* Refuse an ending of a format that export does not write, and one that is a slip, as
  * "out.safetensor" for "out.safetensors". */
 static int
 check_ending(const char *target)
 {
-	const char *ending = ending_of(target);
+	const char *slash = strrchr(target, '/');
+	const char *name = slash ? slash + 1 : target;
+	const char *dot = strrchr(name, '.');
+	const char *ending = dot != NULL ? dot + 1 : "";
 	struct suggest suggest;
 	char low[64];
 	size_t size;
 
-	if (ending == NULL || strlen(ending) >= sizeof(low))
+	if (dot == name || *ending == '\0' || strlen(ending) >= sizeof(low))
 		return EXIT_DONE;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
 		if (strcasecmp(ending, foreign[i].ending) == 0)
@@ -169,36 +168,141 @@ check_ending(const char *target)
 	    target, (int)(ending - target), target, suggest_best(&suggest));
 }
 
-/*
- * The format that @p target names by its ending; NULL, where the name looks like
- * nothing but a directory of TWH1 shards. "-" and an ending that looks like another
- * format, or nearly like one of ours, are refused. Reports; an exit status.
- */
-static int
-export_target_format(const char *target, const struct lc__outgoing_format **out)
+/* ---- an export as TWH1 shards ------------------------------------------------------ */
+
+#define MANIFEST "manifest.json"
+#define MOST_MANIFEST ((uint64_t)1 << 30)
+
+/* A finished export leaves no shards in the directory but its own. */
+static void
+show_shards(const char *dir)
 {
-	*out = NULL;
-	if (lc__out_is_stdout(target))
-		return report_usage("-: standard output needs --format npz or "
-				    "webdataset");
-	*out = lc__outgoing_of(target);
-	return *out != NULL ? EXIT_DONE : check_ending(target);
+	struct json json = { stdout, false };
+	struct lc__dir_list entries = { 0 };
+	char samples[SIZE_TEXT], size[SIZE_TEXT];
+
+	(void)!lc__listdir(dir, false, &entries);
+	for (size_t i = 0; i < entries.n; i++) {
+		char *path = lc__path_join(dir, entries.entries[i].name);
+		const lc_shard_info *info;
+		lc_shard *shard = NULL;
+
+		if (path == NULL || lc_shard_open(path, &shard) != LC_OK) {
+			free(path);
+			continue;
+		}
+		info = lc_shard_info_of(shard);
+		if (settings.json) {
+			jw_open(&json, NULL, '{');
+			jw_text(&json, "shard", path);
+			jw_count(&json, "samples", info->samples);
+			jw_count(&json, "bytes", info->file_size);
+			jw_end_line(&json);
+		} else if (!settings.quiet) {
+			printf("%s  %s  %s\n", path,
+			    count_human(info->samples, "sample", samples,
+				sizeof(samples)),
+			    size_human((double)info->file_size, size, sizeof(size)));
+		}
+		lc_shard_close(shard);
+		free(path);
+	}
+	lc__dir_list_free(&entries);
 }
 
-/* Can this format be written to @p target, if that is standard output? @p format NULL
- *  for TWH1. Reports; an exit status. */
-static int
-export_target_check(const char *target, const struct lc__outgoing_format *chosen)
+static void
+show_result(const lc_export_result *result, double seconds)
 {
-	if (!lc__out_is_stdout(target))
-		return EXIT_DONE;
-	if (chosen == NULL || !chosen->streams)
-		return report_usage("-: %s cannot be written to standard output; npz "
-				    "and webdataset can",
-		    chosen ? chosen->name : "twh1");
-	if (isatty(STDOUT_FILENO))
-		return report_usage("standard output is a terminal; use a pipe, or "
-				    "name a file");
+	struct json json = { stdout, false };
+	char samples[SIZE_TEXT], shards[SIZE_TEXT], size[SIZE_TEXT];
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_count(&json, "shards", result->shards);
+		jw_count(&json, "reused", result->reused);
+		jw_count(&json, "samples", result->samples);
+		jw_count(&json, "bytes", result->bytes);
+		jw_real(&json, "seconds", seconds);
+		jw_flag(&json, "dry_run", dry_run);
+		jw_end_line(&json);
+		return;
+	}
+	if (settings.quiet)
+		return;
+	printf("%s%s in %s, %s", dry_run ? "would write " : "",
+	    count_human(result->samples, "sample", samples, sizeof(samples)),
+	    count_human(result->shards, "shard", shards, sizeof(shards)),
+	    size_human((double)result->bytes, size, sizeof(size)));
+	if (result->reused > 0)
+		printf(", %s stood already",
+		    count_human(result->reused, "shard", shards, sizeof(shards)));
+	if (!dry_run)
+		printf(", %s/s",
+		    size_human((double)result->bytes / seconds, size, sizeof(size)));
+	putchar('\n');
+}
+
+/* The dataset that the manifest in DIR names, NULL if there is no manifest. */
+static char *
+dataset_in(const char *dir)
+{
+	struct lc__manifest manifest = { 0 };
+	struct lc__buf text = { 0 };
+	char *path = lc__path_join(dir, MANIFEST);
+	char *dataset = NULL;
+
+	if (path != NULL && lc__read_regular(path, MOST_MANIFEST, &text) == LC_OK &&
+	    lc__manifest_parse(text.data, text.size, path, &manifest) == LC_OK) {
+		dataset = manifest.dataset_root;
+		manifest.dataset_root = NULL;
+	}
+	lc__manifest_free(&manifest);
+	lc__buf_free(&text);
+	free(path);
+	return dataset;
+}
+
+static int
+export_shards(lc_cache *cache, const char *module, const char *dir)
+{
+	const char *ours = dataset_root != NULL ? dataset_root : module;
+	char *theirs = force ? NULL : dataset_in(dir);
+	const bool others = theirs != NULL && strcmp(theirs, ours) != 0;
+	lc_export_result result = { 0 };
+	lc_export_options how;
+	lc_status exported;
+	double seconds;
+
+	/* The library says what else is wrong with the directory. */
+	if (others)
+		report_usage("%s: holds an export of %s; -f replaces it", dir,
+		    lc__quote_id(theirs, strlen(theirs)));
+	free(theirs);
+	if (others)
+		return EXIT_USAGE;
+	lc_export_options_init(&how);
+	how.shard_bytes = shard_size;
+	how.shard_version = (uint32_t)shard_version;
+	how.metadata = !no_metadata;
+	how.no_sha256 = !sha256;
+	how.threads = threads < 1024 ? (unsigned)threads : 1024;
+	how.order = order ? LC_BY_KEY : LC_BY_COMMIT;
+	how.dataset_root = dataset_root;
+	how.dry_run = dry_run;
+	how.progress.step = progress_step;
+	how.progress.phase = progress_phase;
+
+	if (!dry_run)
+		interrupt_resume(
+		    "the same command goes on with the shards that are whole");
+	progress_begin("export");
+	exported = lc_export(cache, dir, &how, &result);
+	seconds = progress_end();
+	if (exported != LC_OK)
+		return report_status(exported);
+	if (!dry_run)
+		show_shards(dir);
+	show_result(&result, seconds);
 	return EXIT_DONE;
 }
 
@@ -278,40 +382,41 @@ check_fits(int chosen)
 	return EXIT_DONE;
 }
 
-/* The format that the options or the target's name say; reports; an exit status. */
+/*
+ * The format that the options or the target's name say. "-" and an ending that looks like
+ * another format, or nearly like one of ours, are refused. Reports; an exit status.
+ */
 static int
 choose(const char *target, int *out)
 {
+	const bool to_stdout = lc__out_is_stdout(target);
 	const struct lc__outgoing_format *found = NULL;
 	int status = EXIT_DONE;
 
 	*out = format;
 	if (format == FORMAT_AUTO) {
-		status = export_target_format(target, &found);
+		if (to_stdout)
+			return report_usage("-: standard output needs --format npz or "
+					    "webdataset");
 		*out = FORMAT_TWH1;
+		found = lc__outgoing_of(target);
+		if (found == NULL)
+			status = check_ending(target);
 	}
 	for (int i = 1; found != NULL && i <= FORMAT_WEBDATASET; i++)
 		if (strcmp(formats[i], found->name) == 0)
 			*out = i;
-	return status == EXIT_DONE
-	    ? export_target_check(target, lc__outgoing_named(formats[*out]))
-	    : status;
-}
-
-static void
-fill_shards(lc_export_options *out)
-{
-	lc_export_options_init(out);
-	out->shard_bytes = shard_size;
-	out->shard_version = (uint32_t)shard_version;
-	out->metadata = !no_metadata;
-	out->no_sha256 = !sha256;
-	out->threads = threads < 1024 ? (unsigned)threads : 1024;
-	out->order = order ? LC_BY_KEY : LC_BY_COMMIT;
-	out->dataset_root = dataset_root;
-	out->dry_run = dry_run;
-	out->progress.step = progress_step;
-	out->progress.phase = progress_phase;
+	if (status != EXIT_DONE || !to_stdout)
+		return status;
+	found = lc__outgoing_named(formats[*out]);
+	if (found == NULL || !found->streams)
+		return report_usage("-: %s cannot be written to standard output; npz "
+				    "and webdataset can",
+		    found ? found->name : "twh1");
+	if (isatty(STDOUT_FILENO))
+		return report_usage("standard output is a terminal; use a pipe, or "
+				    "name a file");
+	return EXIT_DONE;
 }
 
 static void
@@ -328,20 +433,6 @@ fill_choice(int chosen, struct export_choice *out)
 		    source_of(&bucket_scale) == FROM_DEFAULT ? 0 : bucket_scale,
 		.bucket_field = bucket_field
 	};
-}
-
-static int
-export_module(lc_cache *cache, char **argv, int chosen)
-{
-	lc_export_options shards;
-	struct export_choice choice;
-
-	if (chosen == FORMAT_TWH1) {
-		fill_shards(&shards);
-		return export_shards(cache, argv[0], argv[1], &shards, force);
-	}
-	fill_choice(chosen, &choice);
-	return export_records(cache, argv[1], &choice);
 }
 
 /* "a+b+c": records of several modules as one. */
@@ -374,6 +465,7 @@ export_joined(char **argv, int chosen)
 static int
 run_export(int argc, char **argv)
 {
+	struct export_choice choice;
 	lc_cache *cache;
 	int chosen;
 	int status = choose(argv[1], &chosen);
@@ -387,7 +479,12 @@ run_export(int argc, char **argv)
 		status = module_open(argv[0], &cache);
 	if (status != EXIT_DONE)
 		return status;
-	status = export_module(cache, argv, chosen);
+	if (chosen == FORMAT_TWH1) {
+		status = export_shards(cache, argv[0], argv[1]);
+	} else {
+		fill_choice(chosen, &choice);
+		status = export_records(cache, argv[1], &choice);
+	}
 	return module_close(cache, status);
 }
 

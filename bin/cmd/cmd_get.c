@@ -53,10 +53,11 @@ static struct opt options[] = {
 
 /* ---- a tensor's elements as JSON --------------------------------------------------- */
 
-/* The fewest digits, from `least` on, that read back as the same number. */
+/* The fewest digits that read back as the same number, of a float or else a double. */
 static void
-put_real(FILE *out, double value, int least, int most)
+put_real(FILE *out, double value, bool single)
 {
+	const int most = single ? 9 : 17;
 	char text[40];
 
 	if (isnan(value) || isinf(value)) {
@@ -66,57 +67,13 @@ put_real(FILE *out, double value, int least, int most)
 		    out);
 		return;
 	}
-	for (int digits = least; digits <= most; digits++) {
+	for (int digits = 1; digits <= most; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, value);
-		if (most == 9 ? (double)strtof(text, NULL) == value
-			      : strtod(text, NULL) == value)
+		if (single ? (double)strtof(text, NULL) == value
+			   : strtod(text, NULL) == value)
 			break;
 	}
 	fputs(text, out);
-}
-
-static void
-put_single(FILE *out, double value)
-{
-	put_real(out, value, 1, 9);
-}
-
-static void
-put_double(FILE *out, double value)
-{
-	put_real(out, value, 1, 17);
-}
-
-static void
-put_pair(FILE *out, lc_dtype dtype, const unsigned char *p)
-{
-	putc('[', out);
-	if (dtype == LC_C64)
-		put_single(out, lc__element_real(LC_F32, p));
-	else
-		put_double(out, lc__element_real(LC_F64, p));
-	putc(',', out);
-	if (dtype == LC_C64)
-		put_single(out, lc__element_real(LC_F32, p + 4));
-	else
-		put_double(out, lc__element_real(LC_F64, p + 8));
-	putc(']', out);
-}
-
-static void
-put_integer(FILE *out, lc_dtype dtype, const unsigned char *p)
-{
-	switch (dtype) {
-	case LC_BOOL: fputs(*p ? "true" : "false", out); break;
-	case LC_U8: fprintf(out, "%u", *p); break;
-	case LC_I8: fprintf(out, "%d", (int8_t)*p); break;
-	case LC_U16: fprintf(out, "%u", lc__get16(p)); break;
-	case LC_I16: fprintf(out, "%d", (int16_t)lc__get16(p)); break;
-	case LC_U32: fprintf(out, "%u", lc__get32(p)); break;
-	case LC_I32: fprintf(out, "%d", (int32_t)lc__get32(p)); break;
-	case LC_U64: fprintf(out, "%llu", (unsigned long long)lc__get64(p)); break;
-	default: fprintf(out, "%lld", (long long)lc__get64(p));
-	}
 }
 
 static void
@@ -127,11 +84,32 @@ put_element(FILE *out, lc_dtype dtype, const unsigned char *p)
 	case LC_BF16:
 	case LC_F8_E5M2:
 	case LC_F8_E4M3:
-	case LC_F32: put_single(out, lc__element_real(dtype, p)); break;
-	case LC_F64: put_double(out, lc__element_real(dtype, p)); break;
+	case LC_F32: put_real(out, lc__element_real(dtype, p), true); break;
+	case LC_F64: put_real(out, lc__element_real(dtype, p), false); break;
 	case LC_C64:
-	case LC_C128: put_pair(out, dtype, p); break;
-	default: put_integer(out, dtype, p);
+		putc('[', out);
+		put_real(out, lc__element_real(LC_F32, p), true);
+		putc(',', out);
+		put_real(out, lc__element_real(LC_F32, p + 4), true);
+		putc(']', out);
+		break;
+	case LC_C128:
+		putc('[', out);
+		put_real(out, lc__element_real(LC_F64, p), false);
+		putc(',', out);
+		put_real(out, lc__element_real(LC_F64, p + 8), false);
+		putc(']', out);
+		break;
+	case LC_BOOL: fputs(*p ? "true" : "false", out); break;
+	case LC_U8: fprintf(out, "%u", *p); break;
+	case LC_I8: fprintf(out, "%d", (int8_t)*p); break;
+	case LC_U16: fprintf(out, "%u", lc__get16(p)); break;
+	case LC_I16: fprintf(out, "%d", (int16_t)lc__get16(p)); break;
+	case LC_U32: fprintf(out, "%u", lc__get32(p)); break;
+	case LC_I32: fprintf(out, "%d", (int32_t)lc__get32(p)); break;
+	case LC_U64: fprintf(out, "%llu", (unsigned long long)lc__get64(p)); break;
+	case LC_I64:
+	default: fprintf(out, "%lld", (long long)lc__get64(p));
 	}
 }
 
@@ -181,24 +159,18 @@ struct found {
 	lc_tensor tensor;      /* if that is what it is */
 };
 
-static bool
-output_ends(const char *suffix)
-{
-	const size_t size = output ? strlen(output) : 0, n = strlen(suffix);
-
-	return size > n && strcmp(output + size - n, suffix) == 0;
-}
-
 /* The format to write. FORMAT_AUTO is the value as JSON; FORMAT_JSON, which the user must
  * name, puts an object around it. */
 static int
 find_format(const struct found *found)
 {
+	const size_t size = output != NULL ? strlen(output) : 0;
+
 	if (format != FORMAT_AUTO)
 		return format;
 	if (output != NULL && setdir_is(output))
 		return FORMAT_SET;
-	if (output_ends(".npz"))
+	if (size > 4 && strcmp(output + size - 4, ".npz") == 0)
 		return FORMAT_NPZ;
 	return found->kind == LC_TENSOR ? FORMAT_NPY : FORMAT_AUTO;
 }
@@ -279,34 +251,7 @@ write_npz(FILE *out, const struct found *found)
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
-static int
-write_format(FILE *out, const struct found *found, int chosen)
-{
-	int status;
-
-	switch (chosen) {
-	case FORMAT_NPY:
-		return found->kind == LC_TENSOR ? npy_write(out, &found->tensor, bits)
-						: no_tensor(found);
-	case FORMAT_RAW: return write_raw(out, found);
-	case FORMAT_JSON: return write_json(out, found);
-	case FORMAT_NPZ: return write_npz(out, found);
-	default:
-		status = write_value_json(out, found);
-		putc('\n', out);
-		return status;
-	}
-}
-
 /* ---- where it goes --------------------------------------------------------------- */
-
-static int
-write_set(const struct found *found)
-{
-	if (output == NULL || strcmp(output, "-") == 0)
-		return report_usage("a directory is needed: -o DIR/");
-	return dry_run ? EXIT_DONE : setdir_write(output, found->value, force);
-}
 
 static int
 write_found(const struct found *found)
@@ -316,8 +261,10 @@ write_found(const struct found *found)
 	struct output out;
 	int status;
 
+	if (chosen == FORMAT_SET && (output == NULL || strcmp(output, "-") == 0))
+		return report_usage("a directory is needed: -o DIR/");
 	if (chosen == FORMAT_SET)
-		return write_set(found);
+		return dry_run ? EXIT_DONE : setdir_write(output, found->value, force);
 	status = output_open(&out, dry_run ? "/dev/null" : output, force);
 	if (status != EXIT_DONE)
 		return status;
@@ -326,23 +273,19 @@ write_found(const struct found *found)
 		return report_usage("standard output is a terminal; use -o FILE, "
 				    "a pipe, --format json, or -f");
 	}
-	status = write_format(out.stream, found, chosen);
+	switch (chosen) {
+	case FORMAT_NPY:
+		status = found->kind == LC_TENSOR
+		    ? npy_write(out.stream, &found->tensor, bits)
+		    : no_tensor(found);
+		break;
+	case FORMAT_RAW: status = write_raw(out.stream, found); break;
+	case FORMAT_JSON: status = write_json(out.stream, found); break;
+	case FORMAT_NPZ: status = write_npz(out.stream, found); break;
+	default: status = write_value_json(out.stream, found); putc('\n', out.stream);
+	}
 	output_failed(&out);
 	return output_end(&out, status);
-}
-
-static void
-say_dry(const struct found *found)
-{
-	char type[LC__TENSOR_TEXT];
-	char *text = NULL;
-
-	if (found->kind != LC_TENSOR)
-		text = describe_value(found->value);
-	report_note("would write %s to %s",
-	    text ? text : lc__tensor_describe(&found->tensor, type, sizeof(type)),
-	    output_name(output));
-	free(text);
 }
 
 /* A record that is a tensor, and is written as one, needs no lc_value. */
@@ -374,12 +317,20 @@ static int
 write_view(lc_id id, lc_view *view)
 {
 	struct found found = { .id = id, .kind = view->kind };
+	char type[LC__TENSOR_TEXT];
+	char *text = NULL;
 	int status = find_part(view, &found);
 
 	if (status == EXIT_DONE)
 		status = write_found(&found);
-	if (status == EXIT_DONE && dry_run)
-		say_dry(&found);
+	if (status != EXIT_DONE || !dry_run)
+		return status;
+	if (found.kind != LC_TENSOR)
+		text = describe_value(found.value);
+	report_note("would write %s to %s",
+	    text ? text : lc__tensor_describe(&found.tensor, type, sizeof(type)),
+	    output_name(output));
+	free(text);
 	return status;
 }
 

@@ -88,48 +88,25 @@ split_field(const char *text, struct field *out)
 	return EXIT_DONE;
 }
 
-/* Move the memory of `from` to `to`, and its value to *out. */
-static lc_status
-take_over(struct lc__loaded *to, struct lc__loaded *from, lc_value **out)
-{
-	lc_status status = LC_OK;
-
-	for (size_t i = 0; i < from->count && status == LC_OK; i++) {
-		void *block = from->blocks[i];
-		from->blocks[i] = NULL;
-		status = lc__loaded_own(to, block);
-	}
-	if (status != LC_OK)
-		return status;
-	*out = from->value;
-	from->value = NULL;
-	return LC_OK;
-}
-
 static lc_status
 read_json_field(const void *text, size_t size, struct lc__loaded *loaded, lc_value **out)
 {
 	struct lc__loaded part = { 0 };
 	lc_status status = lc__value_json_read(text, size, NULL, NULL, &part);
 
-	if (status == LC_OK)
-		status = take_over(loaded, &part, out);
+	/* Its memory goes to the one that owns that of all fields. */
+	for (size_t i = 0; i < part.count && status == LC_OK; i++) {
+		void *block = part.blocks[i];
+
+		part.blocks[i] = NULL;
+		status = lc__loaded_own(loaded, block);
+	}
+	if (status == LC_OK) {
+		*out = part.value;
+		part.value = NULL;
+	}
 	lc__loaded_free(&part);
 	return status;
-}
-
-static lc_status
-read_npy_field(struct lc__buf *file, int raw_dtype, struct lc__loaded *loaded,
-    lc_value **out)
-{
-	lc_tensor tensor;
-
-	if (!npy_is(file))
-		return lc__error(LC_INVALID, 0,
-		    "not a .npy file; JSON is NAME=@FILE or NAME:=JSON");
-	return_if_error(lc__loaded_npy(loaded, file, raw_dtype, &tensor));
-	*out = lc_value_tensor(&tensor);
-	return LC_OK;
 }
 
 /* Errors name the file, or the field for JSON on the command line. */
@@ -141,6 +118,7 @@ read_field(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
 	const char *name = field->from == FROM_JSON ? field->path
 						    : input_name(field->rest);
 	lc_status status = LC_OK;
+	lc_tensor tensor;
 	int result = EXIT_DONE;
 
 	if (field->from == FROM_JSON)
@@ -149,8 +127,14 @@ read_field(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
 		result = input_read(field->rest, &file);
 	if (result == EXIT_DONE && field->from == FROM_JSON_FILE)
 		status = read_json_field(file.data, file.size, loaded, out);
-	else if (result == EXIT_DONE && field->from == FROM_NPY)
-		status = read_npy_field(&file, raw_dtype, loaded, out);
+	else if (result == EXIT_DONE && field->from == FROM_NPY && !npy_is(&file))
+		status = lc__error(LC_INVALID, 0,
+		    "not a .npy file; JSON is NAME=@FILE or NAME:=JSON");
+	else if (result == EXIT_DONE && field->from == FROM_NPY) {
+		status = lc__loaded_npy(loaded, &file, raw_dtype, &tensor);
+		if (status == LC_OK)
+			*out = lc_value_tensor(&tensor);
+	}
 	lc__buf_free(&file);
 	if (status == LC_OK)
 		return result;
@@ -290,23 +274,12 @@ find_raw_dtype(int *out)
 	return EXIT_DONE;
 }
 
-static bool
-looks_like_json(const struct lc__buf *file, const char *name)
+static int
+find_format(const struct lc__buf *file, const char *name)
 {
 	const size_t size = strlen(name);
 	size_t at = 0;
 
-	if (size > 5 && strcmp(name + size - 5, ".json") == 0)
-		return true;
-	while (at < file->size && strchr(" \t\r\n", file->data[at]) != NULL &&
-	    file->data[at] != '\0')
-		at++;
-	return at < file->size && (file->data[at] == '{' || file->data[at] == '[');
-}
-
-static int
-find_format(const struct lc__buf *file, const char *name)
-{
 	if (format != FORMAT_AUTO)
 		return format;
 	if (npy_is(file))
@@ -317,18 +290,14 @@ find_format(const struct lc__buf *file, const char *name)
 		    : FORMAT_RAW;
 	if (lc__npz_is(file->data, file->size))
 		return FORMAT_NPZ;
-	return looks_like_json(file, name) ? FORMAT_JSON : FORMAT_AUTO;
-}
-
-static int
-decode_tensor(struct input *in, const char *name, int holds)
-{
-	const int status = holds == FORMAT_RAW ? decode_raw(&in->file, name)
-					       : decode_npy(&in->file, name);
-
-	if (status == EXIT_DONE)
-		in->loaded.value = lc_value_tensor(&in->file.tensor);
-	return status;
+	if (size > 5 && strcmp(name + size - 5, ".json") == 0)
+		return FORMAT_JSON;
+	while (at < file->size && file->data[at] != '\0' &&
+	    strchr(" \t\r\n", file->data[at]) != NULL)
+		at++;
+	return at < file->size && (file->data[at] == '{' || file->data[at] == '[')
+	    ? FORMAT_JSON
+	    : FORMAT_AUTO;
 }
 
 static int
@@ -361,7 +330,12 @@ decode_file(struct input *in, const char *path)
 	holds = find_format(&in->file.file, name);
 	switch (holds) {
 	case FORMAT_NPY:
-	case FORMAT_RAW: return decode_tensor(in, name, holds);
+	case FORMAT_RAW:
+		status = holds == FORMAT_RAW ? decode_raw(&in->file, name)
+					     : decode_npy(&in->file, name);
+		if (status == EXIT_DONE)
+			in->loaded.value = lc_value_tensor(&in->file.tensor);
+		return status;
 	case FORMAT_JSON:
 	case FORMAT_NPZ: return decode_value(in, name, holds);
 	default:
@@ -373,38 +347,25 @@ decode_file(struct input *in, const char *path)
 }
 
 static int
-decode_set(struct input *in, const char *path)
-{
-	int raw_dtype, status = find_raw_dtype(&raw_dtype);
-	lc_status read;
-
-	if (status != EXIT_DONE)
-		return status;
-	read = setdir_read(path, raw_dtype, &in->loaded);
-	return read == LC_OK ? EXIT_DONE : report_status(read);
-}
-
-static int
-decode_fields(struct input *in)
-{
-	int raw_dtype;
-	const int status = find_raw_dtype(&raw_dtype);
-
-	return status == EXIT_DONE ? read_fields(raw_dtype, &in->loaded) : status;
-}
-
-static int
 decode(struct input *in, const char *path)
 {
+	int raw_dtype, status;
+	lc_status read;
+
 	if (fields.count > 0 && path != NULL)
 		return report_usage("%s: FILE and --field exclude each other", path);
-	if (fields.count > 0)
-		return decode_fields(in);
 	if (path == NULL)
 		path = "-";
-	if (format == FORMAT_SET || (format == FORMAT_AUTO && setdir_is(path)))
-		return decode_set(in, path);
-	return decode_file(in, path);
+	if (fields.count == 0 && format != FORMAT_SET &&
+	    !(format == FORMAT_AUTO && setdir_is(path)))
+		return decode_file(in, path);
+	status = find_raw_dtype(&raw_dtype);
+	if (status != EXIT_DONE)
+		return status;
+	if (fields.count > 0)
+		return read_fields(raw_dtype, &in->loaded);
+	read = setdir_read(path, raw_dtype, &in->loaded);
+	return read == LC_OK ? EXIT_DONE : report_status(read);
 }
 
 static int
@@ -452,16 +413,6 @@ show_json(const char *module, lc_id id, const lc_value *value)
 	free(text);
 }
 
-static void
-say_stored(const char *name, lc_id id, const lc_value *value)
-{
-	char *text = describe_value(value);
-
-	report_note("%s: %s %s as %s", name, dry_run ? "would store" : "stored",
-	    text ? text : "?", lc__quote_id(id.data, id.size));
-	free(text);
-}
-
 static int
 run_put(int argc, char **argv)
 {
@@ -477,11 +428,17 @@ run_put(int argc, char **argv)
 		status = store_value(argv[0], id, in.loaded.value);
 	if (status == EXIT_DONE && settings.json)
 		show_json(argv[0], id, in.loaded.value);
-	else if (status == EXIT_DONE && (dry_run || settings.verbose))
-		say_stored(argc == 3       ? input_name(argv[2])
+	if (status == EXIT_DONE && !settings.json && (dry_run || settings.verbose)) {
+		char *text = describe_value(in.loaded.value);
+
+		report_note("%s: %s %s as %s",
+		    argc == 3              ? input_name(argv[2])
 			: fields.count > 0 ? "fields"
 					   : input_name("-"),
-		    id, in.loaded.value);
+		    dry_run ? "would store" : "stored", text ? text : "?",
+		    lc__quote_id(id.data, id.size));
+		free(text);
+	}
 	lc__loaded_free(&in.loaded);
 	decoded_free(&in.file);
 	return status;

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -12,11 +13,170 @@
 #include "formats/outfile.h"
 #include "formats/formats.h"
 #include "lmdbcache.h"
+#include "stream/join_records.h"
 #include "ui/json.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
+
+/* ---- records of several modules put together ---------------------------------------- */
+
+struct export_join {
+	const struct stream_source *opened;
+	struct lc__join_records *records; /* of the partners */
+	bool drop;                        /* leave out records that lack a partner */
+	char *text;                       /* the names, cut apart */
+	const char **names;               /* of the modules */
+};
+
+int
+export_join_new(const struct stream_source *source, lc_missing missing,
+    struct export_join **out)
+{
+	const size_t n = source->n_partners;
+	struct export_join *join = calloc(1, sizeof(*join));
+	char *rest;
+
+	if (join != NULL) {
+		join->opened = source;
+		join->drop = missing == LC_MISSING_DROP;
+		join->text = rest = strdup(source->name);
+		join->names = calloc(n + 1, sizeof(*join->names));
+	}
+	if (join == NULL || join->text == NULL || join->names == NULL ||
+	    lc__join_records_new(source->source, source->partners, n, &join->records) !=
+		LC_OK) {
+		export_join_free(join);
+		return report_no_memory();
+	}
+	for (size_t i = 0; i <= n; i++)
+		join->names[i] = strsep(&rest, "+");
+	*out = join;
+	return EXIT_DONE;
+}
+
+void
+export_join_free(struct export_join *join)
+{
+	if (join == NULL)
+		return;
+	lc__join_records_free(join->records);
+	free(join->names);
+	free(join->text);
+	free(join);
+}
+
+/* Stands in for the data of listed tensors, which is never read: a value needs some. */
+static unsigned char untouched[64];
+
+/* A value of a tensor, also of a listed one, which has no data; NULL without memory. */
+static lc_value *
+tensor_value(const lc_tensor *given)
+{
+	lc_tensor tensor = *given;
+
+	if (tensor.data == NULL)
+		tensor.data = untouched;
+	return lc_value_tensor(&tensor);
+}
+
+/* A copy of the nodes, as a node has one parent; tensors are not copied. NULL without
+ * memory; lc_value_check() reports failures further down. */
+static lc_value *
+reference(const lc_value *value)
+{
+	lc_value *out = NULL;
+	const void *data;
+	const char *text;
+	lc_tensor tensor;
+	uint64_t number;
+	int64_t integer;
+	double real;
+	size_t size;
+	int truth;
+
+	switch (lc_value_kind(value)) {
+	case LC_TENSOR:
+		return lc_value_as_tensor(value, &tensor) == LC_OK ? tensor_value(&tensor)
+								   : NULL;
+	case LC_NIL: return lc_value_nil();
+	case LC_BOOLEAN:
+		return lc_value_as_boolean(value, &truth) == LC_OK
+		    ? lc_value_boolean(truth)
+		    : NULL;
+	case LC_INTEGER:
+		if (lc_value_as_integer(value, &integer) == LC_OK)
+			return lc_value_integer(integer);
+		return lc_value_as_unsigned(value, &number) == LC_OK
+		    ? lc_value_unsigned(number)
+		    : NULL;
+	case LC_FLOAT:
+		return lc_value_as_float(value, &real) == LC_OK ? lc_value_float(real)
+								: NULL;
+	case LC_STRING:
+		return lc_value_as_str(value, &text, &size) == LC_OK
+		    ? lc_value_strn(text, size)
+		    : NULL;
+	case LC_BYTES:
+		return lc_value_as_bytes(value, &data, &size) == LC_OK
+		    ? lc_value_bytes(data, size)
+		    : NULL;
+	case LC_MAP: out = lc_value_map(); break;
+	case LC_LIST: out = lc_value_list(); break;
+	case LC_TUPLE: out = lc_value_tuple(); break;
+	}
+	for (size_t i = 0; out != NULL && i < lc_value_count(value); i++) {
+		lc_value *child = reference(lc_value_at(value, i));
+
+		if (lc_value_kind(value) == LC_MAP)
+			lc_value_set(out, lc_value_name(value, i), child);
+		else
+			lc_value_append(out, child);
+	}
+	return out;
+}
+
+/*
+ * A map with the first module's record, @p first, and the partners' records of this
+ * cache_id, each under the name of its module. Tensors stay where they are, in memory
+ * of @p first and of the modules, until the next call.
+ * @param listed  tensors have no data
+ * @param out     gets NULL if a partner is missing and that was asked to be left out;
+ *                else a value of the caller's
+ * @return LC_OK; LC_CHANGED if one is missing that was there; LC_CORRUPT, LC_NO_MEMORY.
+ */
+static lc_status
+join_record(struct export_join *join, lc_id id, const lc_value *first, bool listed,
+    lc_value **out)
+{
+	lc_value *map = lc_value_map();
+	lc_status status = LC_OK;
+
+	lc__join_records_end(join->records);
+	lc_value_set(map, join->names[0], reference(first));
+	for (size_t i = 0; i < join->opened->n_partners && status == LC_OK; i++) {
+		const lc_value *value;
+
+		status = lc__join_records_read(join->records, i, id, listed, &value);
+		if (status == LC_OK)
+			lc_value_set(map, join->names[i + 1], reference(value));
+	}
+	if (status == LC_OK)
+		status = lc_value_check(map);
+	if (status == LC_OK) {
+		*out = map;
+		return LC_OK;
+	}
+	lc_value_free(map);
+	if (status != LC_NOT_FOUND)
+		return status;
+	*out = NULL;
+	return join->drop
+	    ? LC_OK
+	    : lc__error(LC_CHANGED, 0, "%s: %s was added while the modules were joined",
+		  join->opened->name, lc__quote_id(id.data, id.size));
+}
 
 struct bucket_of_record {
 	lc_iter *iter;          /* at the record */
@@ -67,19 +227,6 @@ name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width, uint64_t
 	return LC_OK;
 }
 
-static lc_status
-name_by_sides(struct bucket_of_record *bucket, lc_id id, const lc_value *value)
-{
-	uint64_t height, width;
-
-	if (!find_sides(value, &height, &width))
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s has no tensor with two axes: no bucket",
-		    lc__quote_id(id.data, id.size));
-	return name_nearest(bucket, id, width, height,
-	    bucket->scale > 0 ? bucket->scale : 1);
-}
-
 /* WIDTHxHEIGHT and nothing else, as it becomes the name of a directory. */
 static bool
 is_size(const char *text, size_t size)
@@ -116,17 +263,6 @@ name_by_text(struct bucket_of_record *bucket, lc_id id, const lc_value *part,
 		    lc__quote_id(id.data, id.size), what);
 	snprintf(bucket->name, sizeof(bucket->name), "bucket_%s", text);
 	return LC_OK;
-}
-
-static lc_status
-name_by_field(struct bucket_of_record *bucket, lc_id id)
-{
-	const lc_value *part = NULL;
-	const lc_status status = find_record(bucket, bucket->field, &part);
-
-	if (status != LC_OK && status != LC_NOT_FOUND)
-		return status;
-	return name_by_text(bucket, id, part, bucket->field);
 }
 
 static const lc_value *
@@ -180,15 +316,25 @@ static lc_status
 name_bucket(void *bucket_, lc_id id, const lc_value *value, const char **out)
 {
 	struct bucket_of_record *bucket = bucket_;
+	const lc_value *part = NULL;
+	uint64_t height, width;
 	bool named = bucket->field != NULL;
 	lc_status status = LC_OK;
 
-	if (named)
-		status = name_by_field(bucket, id);
-	else if (bucket->scale == 0)
+	if (named) {
+		status = find_record(bucket, bucket->field, &part);
+		if (status == LC_OK || status == LC_NOT_FOUND)
+			status = name_by_text(bucket, id, part, bucket->field);
+	} else if (bucket->scale == 0) {
 		status = name_by_record(bucket, id, &named);
+	}
 	if (status == LC_OK && !named)
-		status = name_by_sides(bucket, id, value);
+		status = find_sides(value, &height, &width)
+		    ? name_nearest(bucket, id, width, height,
+			  bucket->scale > 0 ? bucket->scale : 1)
+		    : lc__error(LC_UNSUPPORTED, 0,
+			  "%s has no tensor with two axes: no bucket",
+			  lc__quote_id(id.data, id.size));
 	if (status == LC_OK)
 		*out = bucket->name;
 	return status;
@@ -224,7 +370,7 @@ find_part(const struct exporting *exporting, lc_iter *iter, const lc_item *item,
 	lc_status status;
 
 	if (field == NULL && item->kind == LC_TENSOR) {
-		*out = *own = export_join_tensor(&item->tensor);
+		*out = *own = tensor_value(&item->tensor);
 		return *own ? LC_OK : lc__no_memory(NULL);
 	}
 	status = lc_iter_value(iter, field, out);
@@ -247,12 +393,12 @@ find_joined(struct exporting *exporting, lc_iter *iter, const lc_item *item, boo
 
 	*own = NULL;
 	if (item->kind == LC_TENSOR)
-		first = alone = export_join_tensor(&item->tensor);
+		first = alone = tensor_value(&item->tensor);
 	else
 		status = lc_iter_value(iter, NULL, &first);
 	if (status == LC_OK)
-		status = export_join_record(exporting->choice->join, item->id, first,
-		    listed, own);
+		status = join_record(exporting->choice->join, item->id, first, listed,
+		    own);
 	lc_value_free(alone);
 	exporting->bucket.record = *own;
 	*out = field == NULL || *own == NULL ? *own : lc_value_find(*own, field);
