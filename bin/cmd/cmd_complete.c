@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the shells' completions call: `cachex __complete WORD...` with the words
- * behind "cachex", the last one unfinished. The first line says what can stand
+ * after "cachex", the last one unfinished. The first line says what can stand
  * there: words, files or dirs; each other line is a word, a tab, what it means.
  */
 #include <stdio.h>
@@ -109,15 +109,19 @@ offer_options(const struct opt *table, const char *typed)
 	}
 }
 
+/* Words between bars; with @p name "codec", codec=none and so on. */
 static void
-offer_choices(const char *choices, const char *typed)
+offer_choices(const char *name, const char *choices, const char *typed)
 {
-	for (const char *word = choices; *word != '\0';) {
-		const size_t n = strcspn(word, "|");
-		char name[32];
-		snprintf(name, sizeof(name), "%.*s", (int)n, word);
-		offer(name, "", typed);
-		word += n + (word[n] == '|');
+	char word[80];
+
+	while (*choices != '\0') {
+		const size_t n = strcspn(choices, "|");
+
+		snprintf(word, sizeof(word), "%s%s%.*s", name, *name ? "=" : "", (int)n,
+		    choices);
+		offer(word, "", typed);
+		choices += n + (choices[n] == '|');
 	}
 }
 
@@ -128,11 +132,10 @@ offer_value(const struct opt *opt, const char *typed)
 
 	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
 	if (opt->kind == OPT_CHOICE)
-		offer_choices(opt->value, typed);
-	if (opt->kind == OPT_TEXT && strcmp(opt->name, "dtype") == 0) {
+		offer_choices("", opt->value, typed);
+	if (opt->kind == OPT_TEXT && strcmp(opt->name, "dtype") == 0)
 		for (int i = 0; i < LC_DTYPE_COUNT; i++)
 			offer(lc_dtype_name((lc_dtype)i), "", typed);
-	}
 	return EXIT_DONE;
 }
 
@@ -143,14 +146,6 @@ offer_commands(const struct command *const *list, const char *typed)
 	for (; list != NULL && *list != NULL; list++)
 		offer(command_word(*list), (*list)->summary, typed);
 	return EXIT_DONE;
-}
-
-static int
-offer_words(const char *name, const char *typed)
-{
-	const struct command *command = command_in(commands, name);
-
-	return offer_commands(command ? command->subcommands : NULL, typed);
 }
 
 static int
@@ -249,20 +244,6 @@ offer_ids(const char *module, const char *typed)
 	return module_close(cache, EXIT_DONE);
 }
 
-/* "codec=auto", a word for each value that a setting has. */
-static void
-offer_words_of(const char *name, const char *words, const char *typed)
-{
-	char word[80];
-
-	while (*words != '\0') {
-		const size_t n = strcspn(words, "|");
-		snprintf(word, sizeof(word), "%s=%.*s", name, (int)n, words);
-		offer(word, "", typed);
-		words += n + (words[n] == '|');
-	}
-}
-
 static int
 offer_settings(const char *typed)
 {
@@ -271,7 +252,7 @@ offer_settings(const char *typed)
 	puts("words");
 	for (size_t i = 0; module_setting_name(i) != NULL; i++) {
 		if (module_setting_words(i) != NULL) {
-			offer_words_of(module_setting_name(i), module_setting_words(i),
+			offer_choices(module_setting_name(i), module_setting_words(i),
 			    typed);
 			continue;
 		}
@@ -285,6 +266,7 @@ static int
 offer_operand(const struct written *written, const char *typed)
 {
 	const char *kinds = written->command->completes;
+	const struct command *command;
 	const size_t n = strlen(kinds);
 	const size_t at = (size_t)written->operands;
 	const bool over = written->command->most >= 0 &&
@@ -295,7 +277,9 @@ offer_operand(const struct written *written, const char *typed)
 	case 's': return offer_sources(typed);
 	case 'i': return offer_ids(written->module, typed);
 	case 'c': return offer_commands(commands, typed);
-	case 'w': return offer_words(written->module, typed);
+	case 'w':
+		command = command_in(commands, written->module);
+		return offer_commands(command ? command->subcommands : NULL, typed);
 	case 'n': return offer_settings(typed);
 	case 'f': puts("files"); return EXIT_DONE;
 	case 'd': puts("dirs"); return EXIT_DONE;

@@ -62,24 +62,20 @@ print_names(const struct opt *opt)
 }
 
 static void
-print_option(const struct opt *opt)
-{
-	enum { margin = 30 };
-	int column = print_names(opt);
-
-	if (column > margin - 2) {
-		putchar('\n');
-		column = 0;
-	}
-	printf("%*s", margin - column, "");
-	wrap(opt->help, margin, margin);
-}
-
-static void
 print_options(const struct opt *table)
 {
-	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
-		print_option(opt);
+	enum { margin = 30 };
+
+	for (const struct opt *opt = table; opt->kind != OPT_END; opt++) {
+		int column = print_names(opt);
+
+		if (column > margin - 2) {
+			putchar('\n');
+			column = 0;
+		}
+		printf("%*s", margin - column, "");
+		wrap(opt->help, margin, margin);
+	}
 }
 
 static void
@@ -154,18 +150,6 @@ json_list(struct json *json, const char *key, const struct command *const *list)
 }
 
 static int
-json_overview(void)
-{
-	struct json json = { stdout, false };
-
-	jw_open(&json, NULL, '{');
-	json_list(&json, "commands", commands);
-	json_options(&json, global_options, NULL);
-	jw_end_line(&json);
-	return EXIT_DONE;
-}
-
-static int
 json_command(const struct command *command)
 {
 	struct json json = { stdout, false };
@@ -187,8 +171,15 @@ json_command(const struct command *command)
 int
 usage_overview(void)
 {
-	if (settings.json)
-		return json_overview();
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		json_list(&json, "commands", commands);
+		json_options(&json, global_options, NULL);
+		jw_end_line(&json);
+		return EXIT_DONE;
+	}
 	printf("usage: cachex [OPTION]... COMMAND [OPERAND]...\n\n");
 	printf("Keeps tensors in modules, on LMDB; writes and reads TWH1 shards.\n");
 	heading("Commands");
@@ -220,51 +211,24 @@ usage_short(const struct command *command)
 	return EXIT_DONE;
 }
 
-/* Print each line of @p text as a paragraph. */
-static void
-paragraphs(const char *text)
+int
+usage_full(const struct command *command)
 {
-	while (*text != '\0') {
+	char variable[80], key[80], line[2000];
+
+	if (settings.json)
+		return json_command(command);
+	synopsis(command);
+	printf("%s\n", command->summary);
+	/* Each line is a paragraph. */
+	for (const char *text = command->text; *text != '\0';) {
 		const size_t n = strcspn(text, "\n");
-		char line[2000];
+
 		snprintf(line, sizeof(line), "%.*s", (int)n, text);
 		putchar('\n');
 		wrap(line, 0, 0);
 		text += n + (text[n] == '\n');
 	}
-}
-
-static void
-print_variables(const struct command *command)
-{
-	char variable[80], key[80];
-
-	heading("Environment and configuration");
-	for (const struct opt *opt = command->options; opt->kind != OPT_END; opt++)
-		printf("  %-30s  %s\n",
-		    opt_variable(opt, command->name, variable, sizeof(variable)),
-		    opt_key(opt, command->name, key, sizeof(key)));
-}
-
-static void
-print_examples(const char *text)
-{
-	heading("Examples");
-	while (*text != '\0') {
-		const size_t n = strcspn(text, "\n");
-		printf("  %.*s\n", (int)n, text);
-		text += n + (text[n] == '\n');
-	}
-}
-
-int
-usage_full(const struct command *command)
-{
-	if (settings.json)
-		return json_command(command);
-	synopsis(command);
-	printf("%s\n", command->summary);
-	paragraphs(command->text);
 	if (command->subcommands != NULL) {
 		heading("Subcommands");
 		print_list(command->subcommands);
@@ -276,8 +240,18 @@ usage_full(const struct command *command)
 	heading("Options of every command");
 	print_options(global_options);
 	if (command->options[0].kind != OPT_END)
-		print_variables(command);
-	print_examples(command->examples);
+		heading("Environment and configuration");
+	for (const struct opt *opt = command->options; opt->kind != OPT_END; opt++)
+		printf("  %-30s  %s\n",
+		    opt_variable(opt, command->name, variable, sizeof(variable)),
+		    opt_key(opt, command->name, key, sizeof(key)));
+	heading("Examples");
+	for (const char *text = command->examples; *text != '\0';) {
+		const size_t n = strcspn(text, "\n");
+
+		printf("  %.*s\n", (int)n, text);
+		text += n + (text[n] == '\n');
+	}
 	if (command->subcommands != NULL)
 		printf("\ncachex help %s WORD explains a subcommand.\n", command->name);
 	printf("\nSee also cachex-%.*s(1).\n", (int)strcspn(command->name, " "),
@@ -318,29 +292,21 @@ usage_version(void)
 static struct opt options[] = { { .kind = OPT_END } };
 
 static int
-help_word(const struct command *command, const char *word)
-{
-	const struct command *found;
-
-	if (command->subcommands == NULL)
-		return report_usage("too many operands: %s", word);
-	found = command_in(command->subcommands, word);
-	if (found != NULL)
-		return usage_full(found);
-	return command_unknown_word(command, word);
-}
-
-static int
 run_help(int argc, char **argv)
 {
-	const struct command *command;
+	const struct command *command, *found;
 
 	if (argc == 0)
 		return usage_overview();
 	command = command_in(commands, argv[0]);
 	if (command == NULL)
 		return command_unknown(argv[0]);
-	return argc == 1 ? usage_full(command) : help_word(command, argv[1]);
+	if (argc == 1)
+		return usage_full(command);
+	if (command->subcommands == NULL)
+		return report_usage("too many operands: %s", argv[1]);
+	found = command_in(command->subcommands, argv[1]);
+	return found != NULL ? usage_full(found) : command_unknown_word(command, argv[1]);
 }
 
 const struct command cmd_help = {

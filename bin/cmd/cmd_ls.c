@@ -33,30 +33,6 @@ static struct opt options[] = {
 static struct columns columns;
 
 static void
-show_module_json(const char *module, const lc_stats *stats)
-{
-	struct json json = { stdout, false };
-
-	jw_open(&json, NULL, '{');
-	jw_text(&json, "module", module);
-	jw_count(&json, "records", stats->records);
-	jw_count(&json, "bytes", stats->live_bytes);
-	jw_count(&json, "dead_bytes", stats->dead_bytes);
-	jw_count(&json, "file_bytes", stats->file_bytes);
-	jw_end_line(&json);
-}
-
-/* "3 records", "1 record ", so that numbers stand below numbers. */
-static void
-count_cell(uint64_t records)
-{
-	char text[SIZE_TEXT];
-
-	count_human(records, "record", text, sizeof(text) - 1);
-	columns_text(&columns, records == 1 ? strcat(text, " ") : text);
-}
-
-static void
 size_cell(uint64_t bytes, const char *of)
 {
 	char text[SIZE_TEXT + 8];
@@ -65,22 +41,12 @@ size_cell(uint64_t bytes, const char *of)
 	columns_text(&columns, strcat(text, of));
 }
 
-static void
-show_module_text(const char *module, const lc_stats *stats)
-{
-	columns_text(&columns, module);
-	count_cell(stats->records);
-	size_cell(stats->live_bytes, "");
-	if (longer) {
-		size_cell(stats->dead_bytes, " dead");
-		size_cell(stats->file_bytes, " file");
-	}
-}
-
 static int
 show_module(const char *module)
 {
 	lc_stats stats = { .struct_size = sizeof(stats) };
+	struct json json = { stdout, false };
+	char text[SIZE_TEXT];
 	lc_cache *cache;
 	lc_status read;
 	int status;
@@ -95,24 +61,26 @@ show_module(const char *module)
 	read = lc_stat(cache, &stats);
 	if (read != LC_OK)
 		status = report_status(read);
-	else if (settings.json)
-		show_module_json(module, &stats);
-	else
-		show_module_text(module, &stats);
+	if (read == LC_OK && settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		jw_count(&json, "records", stats.records);
+		jw_count(&json, "bytes", stats.live_bytes);
+		jw_count(&json, "dead_bytes", stats.dead_bytes);
+		jw_count(&json, "file_bytes", stats.file_bytes);
+		jw_end_line(&json);
+	} else if (read == LC_OK) {
+		columns_text(&columns, module);
+		/* "3 records", "1 record ": numbers stand below numbers. */
+		count_human(stats.records, "record", text, sizeof(text) - 1);
+		columns_text(&columns, stats.records == 1 ? strcat(text, " ") : text);
+		size_cell(stats.live_bytes, "");
+		if (longer) {
+			size_cell(stats.dead_bytes, " dead");
+			size_cell(stats.file_bytes, " file");
+		}
+	}
 	return module_close(cache, status);
-}
-
-static int
-list_modules(void)
-{
-	struct list modules = { 0 };
-	int status = module_list(&modules, 0, NULL);
-
-	columns_begin(&columns, longer ? "lrrrr" : "lrr");
-	for (size_t i = 0; i < modules.count; i++)
-		status = report_worse(status, show_module(modules.items[i].data));
-	list_free(&modules);
-	return report_worse(status, columns_end(&columns));
 }
 
 /* A row of the list of records. */
@@ -161,34 +129,26 @@ show_record_text(const struct row *row)
 }
 
 static lc_status
-find_row(lc_iter *iter, const lc_item *item, struct row *out)
-{
-	const lc_value *value;
-	char type[LC__TENSOR_TEXT];
-
-	out->item = item;
-	if (item->kind == LC_TENSOR) {
-		out->type = strdup(
-		    lc__tensor_describe(&item->tensor, type, sizeof(type)));
-		out->bytes = item->tensor.nbytes;
-	} else {
-		return_if_error(lc_iter_value(iter, NULL, &value));
-		out->type = describe_value(value);
-		out->bytes = describe_bytes(value);
-	}
-	return out->type ? LC_OK : lc__no_memory(NULL);
-}
-
-static lc_status
 show_record(lc_iter *iter, const lc_item *item)
 {
-	struct row row;
+	struct row row = { .item = item };
+	const lc_value *value;
+	char type[LC__TENSOR_TEXT];
 
 	if ((ids_only || null) && !settings.json) {
 		ident_item(stdout, item->id, null);
 		return LC_OK;
 	}
-	return_if_error(find_row(iter, item, &row));
+	if (item->kind == LC_TENSOR) {
+		row.type = strdup(lc__tensor_describe(&item->tensor, type, sizeof(type)));
+		row.bytes = item->tensor.nbytes;
+	} else {
+		return_if_error(lc_iter_value(iter, NULL, &value));
+		row.type = describe_value(value);
+		row.bytes = describe_bytes(value);
+	}
+	if (row.type == NULL)
+		return lc__no_memory(NULL);
 	if (settings.json)
 		show_record_json(&row);
 	else
@@ -249,9 +209,17 @@ list_records(const char *module, const char *prefix)
 static int
 run_ls(int argc, char **argv)
 {
-	if (argc == 0)
-		return list_modules();
-	return list_records(argv[0], argc > 1 ? argv[1] : "");
+	struct list modules = { 0 };
+	int status;
+
+	if (argc > 0)
+		return list_records(argv[0], argc > 1 ? argv[1] : "");
+	status = module_list(&modules, 0, NULL);
+	columns_begin(&columns, longer ? "lrrrr" : "lrr");
+	for (size_t i = 0; i < modules.count; i++)
+		status = report_worse(status, show_module(modules.items[i].data));
+	list_free(&modules);
+	return report_worse(status, columns_end(&columns));
 }
 
 const struct command cmd_ls = {
