@@ -86,13 +86,6 @@ lc__chart_bar(const struct lc__chart *chart, struct lc__area area, uint32_t i)
 
 /* ---- text ----------------------------------------------------------------------- */
 
-/* "1:4", "1:1", "2:1" for a logarithm. */
-static void
-ratio_text(double value, char *out, size_t room)
-{
-	snprintf(out, room, value < 0 ? "1:%.4g" : "%.4g:1", exp2(fabs(value)));
-}
-
 static void
 value_text(const struct lc__chart *chart, double value, char *out, size_t room)
 {
@@ -177,7 +170,9 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 		    : chart->classes.find(chart->classes.ctx, (int64_t)value);
 		lc__canvas_fill(canvas, tick, LC__DIM_INK);
 		if (chart->log2)
-			ratio_text(value, text, sizeof(text));
+			/* "1:4", "1:1", "2:1" */
+			snprintf(text, sizeof(text), value < 0 ? "1:%.4g" : "%.4g:1",
+			    exp2(fabs(value)));
 		else
 			lc__ticks_text(value, text, sizeof(text));
 		if (name != NULL)
@@ -188,17 +183,6 @@ draw_values(const struct lc__chart *chart, struct lc__canvas *canvas,
 }
 
 /* ---- bars and labels ------------------------------------------------------------ */
-
-static void
-draw_bars(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__area area)
-{
-	for (uint32_t i = 0; i < chart->histogram->bins; i++) {
-		struct lc__area bar = lc__chart_bar(chart, area, i);
-		lc__canvas_fill(canvas, bar, BAR);
-		if (bar.width >= EDGED)
-			lc__canvas_frame(canvas, bar, 1, BAR_EDGE);
-	}
-}
 
 /* A dashed line up the plot. */
 static void
@@ -226,26 +210,6 @@ draw_note(struct lc__canvas *canvas, int64_t x, int64_t y, uint32_t colour,
 }
 
 static void
-draw_middle(const struct lc__chart *chart, struct lc__canvas *canvas,
-    struct lc__area plot, int64_t x, int64_t y)
-{
-	const struct lc__histogram *histogram = chart->histogram;
-	const double mean = histogram->sum / (double)histogram->n;
-	double median = lc__histogram_quantile(histogram, 0.5);
-	char text[LC__TICKS_TEXT + 16] = "median ";
-
-	if (chart->whole)
-		median = round(median);
-	draw_mark(chart, canvas, plot, median, MEDIAN);
-	draw_mark(chart, canvas, plot, mean, MEAN);
-	value_text(chart, median, text + strlen(text), LC__TICKS_TEXT);
-	x = draw_note(canvas, x, y, MEDIAN, text);
-	strcpy(text, "mean ");
-	value_text(chart, mean, text + strlen(text), LC__TICKS_TEXT);
-	draw_note(canvas, x, y, MEAN, text);
-}
-
-static void
 draw_notes(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__area plot)
 {
 	const struct lc__histogram *histogram = chart->histogram;
@@ -256,8 +220,20 @@ draw_notes(const struct lc__chart *chart, struct lc__canvas *canvas, struct lc__
 
 	lc__ticks_text((double)histogram->n, text + strlen(text), LC__TICKS_TEXT);
 	x = draw_note(canvas, x, y, LC__INK, text);
-	if (histogram->n > 0 && !chart->names)
-		draw_middle(chart, canvas, plot, x, y);
+	if (histogram->n > 0 && !chart->names) {
+		const double mean = histogram->sum / (double)histogram->n;
+		double median = lc__histogram_quantile(histogram, 0.5);
+		if (chart->whole)
+			median = round(median);
+		draw_mark(chart, canvas, plot, median, MEDIAN);
+		draw_mark(chart, canvas, plot, mean, MEAN);
+		strcpy(text, "median ");
+		value_text(chart, median, text + strlen(text), LC__TICKS_TEXT);
+		x = draw_note(canvas, x, y, MEDIAN, text);
+		strcpy(text, "mean ");
+		value_text(chart, mean, text + strlen(text), LC__TICKS_TEXT);
+		draw_note(canvas, x, y, MEAN, text);
+	}
 	if (outside > 0) {
 		lc__ticks_text((double)outside, text, LC__TICKS_TEXT);
 		strcat(text, " outside");
@@ -275,7 +251,12 @@ lc__chart_draw(const struct lc__chart *chart, struct lc__canvas *canvas,
 	lc__text_draw_cut(canvas, area.x, area.y, pen, lc_id_of(chart->histogram->title),
 	    (size_t)(area.width / LC__GLYPH_STEP));
 	draw_counts(chart, canvas, plot);
-	draw_bars(chart, canvas, area);
+	for (uint32_t i = 0; i < chart->histogram->bins; i++) {
+		struct lc__area bar = lc__chart_bar(chart, area, i);
+		lc__canvas_fill(canvas, bar, BAR);
+		if (bar.width >= EDGED)
+			lc__canvas_frame(canvas, bar, 1, BAR_EDGE);
+	}
 	draw_values(chart, canvas, plot);
 	draw_notes(chart, canvas, plot);
 }

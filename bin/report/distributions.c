@@ -27,18 +27,6 @@ place_of(const struct lc__classes *classes, int64_t id)
 	return low;
 }
 
-static lc_status
-insert(struct lc__classes *classes, size_t at, int64_t id)
-{
-	return_if_error(
-	    lc__array_reserve(&classes->rows, &classes->room, classes->n + 1, NULL));
-	memmove(classes->rows + at + 1, classes->rows + at,
-	    (classes->n - at) * sizeof(*classes->rows));
-	classes->rows[at] = (struct lc__class_count){ .id = id };
-	classes->n++;
-	return LC_OK;
-}
-
 void
 lc__classes_begin(struct lc__classes *classes, uint64_t boxes)
 {
@@ -55,8 +43,14 @@ lc__classes_add(struct lc__classes *classes, int64_t id)
 	const bool full = !there && classes->n == LC__CLASSES_MOST;
 	struct lc__class_count *row;
 
-	if (!there && !full)
-		return_if_error(insert(classes, at, id));
+	if (!there && !full) {
+		return_if_error(lc__array_reserve(&classes->rows, &classes->room,
+		    classes->n + 1, NULL));
+		memmove(classes->rows + at + 1, classes->rows + at,
+		    (classes->n - at) * sizeof(*classes->rows));
+		classes->rows[at] = (struct lc__class_count){ .id = id };
+		classes->n++;
+	}
 	row = full ? &classes->others : &classes->rows[at];
 	if (row->sample != classes->samples)
 		row->now = 0;
@@ -134,14 +128,6 @@ lc__distributions_init(struct lc__distributions *seen)
 	}
 }
 
-uint64_t
-lc__category(const struct lc__histogram *histogram, uint32_t i)
-{
-	if (i == 0)
-		return histogram->below;
-	return i <= histogram->bins ? histogram->counts[i - 1] : histogram->above;
-}
-
 /* The last bin holds its upper edge too: a box may fill the image. */
 static void
 count_in(struct lc__histogram *histogram, enum lc__metric metric, double value)
@@ -177,24 +163,13 @@ value_of(enum lc__metric metric, const struct lc__box *box, double width, double
 }
 
 static void
-note_likeness(struct lc__likeness *likeness, const struct lc__histogram *one)
-{
-	const double n = (double)one->n;
-
-	for (uint32_t i = 0; i < one->bins + 2; i++) {
-		const double c = (double)lc__category(one, i);
-		likeness->squares[i] += c * c;
-		likeness->products[i] += c * n;
-	}
-	likeness->n_squares += n * n;
-}
-
-static void
 count_boxes(struct lc__distributions *seen, enum lc__metric metric,
     const struct lc__observation *observation)
 {
 	const struct lc__metric_row *row = &lc__metrics[metric];
+	struct lc__likeness *likeness = &seen->likeness[metric];
 	struct lc__histogram one;
+	double n;
 
 	lc__histogram_init(&one, row->name, row->title, row->low, row->high, row->bins);
 	for (uint32_t i = 0; i < observation->n; i++) {
@@ -203,24 +178,22 @@ count_boxes(struct lc__distributions *seen, enum lc__metric metric,
 		count(seen, metric, value);
 		count_in(&one, metric, value);
 	}
-	note_likeness(&seen->likeness[metric], &one);
-}
-
-static void
-count_source(struct lc__distributions *seen, double width, double height)
-{
-	if (!(width > 0 && height > 0))
-		return;
-	count(seen, LC__METRIC_SOURCE_WIDTH, width);
-	count(seen, LC__METRIC_SOURCE_HEIGHT, height);
-	count(seen, LC__METRIC_SOURCE_MEGAPIXELS, width * height / 1e6);
-	count(seen, LC__METRIC_SOURCE_ASPECT, width / height);
+	n = (double)one.n;
+	for (uint32_t i = 0; i < one.bins + 2; i++) {
+		const double c = (double)lc__category(&one, i);
+		likeness->squares[i] += c * c;
+		likeness->products[i] += c * n;
+	}
+	likeness->n_squares += n * n;
 }
 
 lc_status
 lc__distributions_add(struct lc__distributions *seen,
     const struct lc__observation *observation)
 {
+	const double width = observation->origin.original_width;
+	const double height = observation->origin.original_height;
+
 	for (int m = 0; m < LC__METRICS && observation->n > 0; m++)
 		if (lc__metrics[m].subject == LC__OF_BOXES)
 			count_boxes(seen, (enum lc__metric)m, observation);
@@ -229,8 +202,12 @@ lc__distributions_add(struct lc__distributions *seen,
 		return_if_error(
 		    lc__classes_add(&seen->classes, observation->boxes[i].class_id));
 	count(seen, LC__METRIC_BOXES_PER_SAMPLE, observation->n);
-	count_source(seen, observation->origin.original_width,
-	    observation->origin.original_height);
+	if (width > 0 && height > 0) {
+		count(seen, LC__METRIC_SOURCE_WIDTH, width);
+		count(seen, LC__METRIC_SOURCE_HEIGHT, height);
+		count(seen, LC__METRIC_SOURCE_MEGAPIXELS, width * height / 1e6);
+		count(seen, LC__METRIC_SOURCE_ASPECT, width / height);
+	}
 	if (observation->lit) {
 		count(seen, LC__METRIC_BRIGHTNESS, observation->brightness);
 		count(seen, LC__METRIC_CONTRAST, observation->contrast);

@@ -99,8 +99,6 @@ struct lc__distributions {
 };
 
 void lc__distributions_init(struct lc__distributions *seen);
-/** Values in category @p i of a histogram: 0 below, bins + 1 above. */
-uint64_t lc__category(const struct lc__histogram *histogram, uint32_t i);
 /** Count a sample. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__distributions_add(struct lc__distributions *seen,
     const struct lc__observation *observation);

@@ -47,18 +47,6 @@ take_members(const lc_value *map, struct lc__fields *out)
 	return LC_OK;
 }
 
-static lc_status
-take_whole(const char *text, struct lc__fields *out)
-{
-	out->rows = calloc(1, sizeof(*out->rows));
-	if (out->rows == NULL)
-		return lc__no_memory(NULL);
-	out->n = 1;
-	out->rows[0].name = strdup("");
-	out->rows[0].value = strdup(text);
-	return out->rows[0].name && out->rows[0].value ? LC_OK : lc__no_memory(NULL);
-}
-
 lc_status
 lc__fields_read(const char *text, struct lc__fields *out)
 {
@@ -67,10 +55,19 @@ lc__fields_read(const char *text, struct lc__fields *out)
 
 	memset(out, 0, sizeof(*out));
 	status = lc__value_json_read(text, strlen(text), NULL, NULL, &loaded);
-	if (status == LC_OK && lc_value_kind(loaded.value) == LC_MAP)
+	if (status == LC_OK && lc_value_kind(loaded.value) == LC_MAP) {
 		status = take_members(loaded.value, out);
-	else if (status != LC_NO_MEMORY)
-		status = take_whole(text, out);
+	} else if (status != LC_NO_MEMORY) {
+		out->rows = calloc(1, sizeof(*out->rows));
+		if (out->rows != NULL) {
+			out->n = 1;
+			out->rows[0].name = strdup("");
+			out->rows[0].value = strdup(text);
+		}
+		status = out->n > 0 && out->rows[0].name && out->rows[0].value
+		    ? LC_OK
+		    : lc__no_memory(NULL);
+	}
 	lc__loaded_free(&loaded);
 	if (status != LC_OK)
 		lc__fields_free(out);
@@ -160,42 +157,33 @@ lc__rejects_close(struct lc__rejects *rejects)
 
 #define LINE 1 /* pixels of a box's frame */
 
-/* The size of a picture of which no side is longer than the thumbnail's. */
-static void
-shrink(const struct lc__canvas *picture, uint32_t *width, uint32_t *height)
-{
-	const uint32_t longer = picture->width > picture->height ? picture->width
-								 : picture->height;
-
-	*width = picture->width;
-	*height = picture->height;
-	if (longer <= LC__THUMBNAIL_SIDE)
-		return;
-	*width = (uint32_t)((uint64_t)picture->width * LC__THUMBNAIL_SIDE / longer);
-	*height = (uint32_t)((uint64_t)picture->height * LC__THUMBNAIL_SIDE / longer);
-	*width += *width == 0;
-	*height += *height == 0;
-}
-
 static const char *
 class_name(const void *facts, int64_t class_id)
 {
 	return lc__facts_class(facts, class_id);
 }
 
+/* Shrunk so that no side is longer than the thumbnail's. */
 static lc_status
 draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
     const struct lc__observation *observation, struct lc__thumbnail *out)
 {
 	const struct lc__class_names names = { class_name, facts };
+	const uint32_t width = picture->width, height = picture->height;
+	const uint32_t longer = width > height ? width : height;
+	struct lc__area area = { .width = width, .height = height };
 	struct lc__canvas small;
-	struct lc__area area = { 0 };
 	lc_status status;
 
-	shrink(picture, &out->width, &out->height);
+	if (longer > LC__THUMBNAIL_SIDE) {
+		area.width = (int64_t)width * LC__THUMBNAIL_SIDE / longer;
+		area.height = (int64_t)height * LC__THUMBNAIL_SIDE / longer;
+		area.width += area.width == 0;
+		area.height += area.height == 0;
+	}
+	out->width = (uint32_t)area.width;
+	out->height = (uint32_t)area.height;
 	return_if_error(lc__canvas_new(out->width, out->height, LC__PAPER, &small));
-	area.width = out->width;
-	area.height = out->height;
 	lc__canvas_blit(&small, area, picture);
 	lc__boxes_draw_named(&small, area, observation->boxes, observation->n, LINE,
 	    &names);
@@ -204,27 +192,15 @@ draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
 	return status;
 }
 
-static lc_status
-draw(const struct lc__facts *facts, const struct lc__image_form *form,
-    const lc_sample *sample, const struct lc__observation *observation,
-    struct lc__thumbnail *out)
-{
-	struct lc__canvas picture;
-	struct lc__value_range range;
-	lc_status status;
-
-	return_if_error(lc__image_pixels(&sample->image, form, &picture, &range));
-	status = draw_small(facts, &picture, observation, out);
-	lc__canvas_free(&picture);
-	return status;
-}
-
 lc_status
 lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observation,
     const lc_sample *sample)
 {
 	struct lc__thumbnail *out = &facts->thumbnails[facts->n_thumbnails];
+	struct lc__canvas picture;
+	struct lc__value_range range;
 	struct lc__image_form form;
+	lc_status status;
 
 	if (!lc__image_form_of(&sample->image, &form))
 		return LC_OK;
@@ -239,7 +215,10 @@ lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observa
 		memcpy(out->id, sample->id.data, sample->id.size);
 		out->id_size = sample->id.size;
 	}
-	return draw(facts, &form, sample, observation, out);
+	return_if_error(lc__image_pixels(&sample->image, &form, &picture, &range));
+	status = draw_small(facts, &picture, observation, out);
+	lc__canvas_free(&picture);
+	return status;
 }
 
 /* ---- all facts --------------------------------------------------------------- */

@@ -60,23 +60,15 @@ lc__histogram_add(struct lc__histogram *histogram, double value)
 	histogram->most = fmax(histogram->most, value);
 }
 
-static double
-between(double from, double to, double share)
-{
-	if (share <= 0 || isinf(from))
-		return from;
-	return share >= 1 || isinf(to) ? to : from + share * (to - from);
-}
-
-/* Bin @p i of all values: 0 those below, then the bins, then those above. */
-static uint64_t
-count_of(const struct lc__histogram *histogram, uint32_t i)
+uint64_t
+lc__category(const struct lc__histogram *histogram, uint32_t i)
 {
 	if (i == 0)
 		return histogram->below;
 	return i <= histogram->bins ? histogram->counts[i - 1] : histogram->above;
 }
 
+/* Where category @p i begins. */
 static double
 start_of(const struct lc__histogram *histogram, uint32_t i)
 {
@@ -94,10 +86,15 @@ lc__histogram_quantile(const struct lc__histogram *histogram, double q)
 	if (histogram->n == 0)
 		return (double)NAN;
 	for (uint32_t i = 0; i < histogram->bins + 2; i++) {
-		const double n = (double)count_of(histogram, i);
+		const double n = (double)lc__category(histogram, i);
 		if (n > 0 && left <= n) {
-			const double value = between(start_of(histogram, i),
-			    start_of(histogram, i + 1), left / n);
+			const double from = start_of(histogram, i);
+			const double to = start_of(histogram, i + 1), share = left / n;
+			double value = to;
+			if (share <= 0 || isinf(from))
+				value = from;
+			else if (share < 1 && !isinf(to))
+				value = from + share * (to - from);
 			return fmin(fmax(value, histogram->least), histogram->most);
 		}
 		left -= n;

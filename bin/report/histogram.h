@@ -23,6 +23,8 @@ void lc__histogram_init(struct lc__histogram *histogram, const char *name,
     const char *title, double low, double high, uint32_t bins);
 /** Where bin @p i begins; where the last one ends for i = bins. */
 double lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i);
+/** Values in category @p i: 0 those below the bins, then each bin, bins + 1 those above. */
+uint64_t lc__category(const struct lc__histogram *histogram, uint32_t i);
 /** Count a value; NaN is skipped. */
 void lc__histogram_add(struct lc__histogram *histogram, double value);
 /**

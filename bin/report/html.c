@@ -331,25 +331,6 @@ by_boxes(const void *a, const void *b)
 	return (x->id > y->id) - (x->id < y->id);
 }
 
-static void
-write_class(FILE *out, const struct lc__class_count *row, const struct lc__facts *facts,
-    uint64_t most)
-{
-	const struct lc__classes *classes = &facts->seen.classes;
-	const char *name = lc__facts_class(facts, row->id);
-
-	if (row->id == -1)
-		fputs("<tr><td class=\"n dim\">none</td>", out);
-	else
-		fprintf(out, "<tr><td class=\"n\">%lld</td>", (long long)row->id);
-	lc__page_cell_str(out, name != NULL ? name : "");
-	lc__page_cell_count(out, row->boxes);
-	lc__page_cell_share(out, row->boxes, classes->boxes);
-	fprintf(out,
-	    "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i></span></td></tr>\n",
-	    100 * (double)row->boxes / (double)most);
-}
-
 static lc_status
 write_classes(FILE *out, const struct lc__facts *facts)
 {
@@ -367,8 +348,21 @@ write_classes(FILE *out, const struct lc__facts *facts)
 	qsort(rows, classes->n, sizeof(*rows), by_boxes);
 	lc__page_section(out, "Classes");
 	lc__page_table(out, "#Class id|Name|#Boxes|#Share|");
-	for (size_t i = 0; i < shown; i++)
-		write_class(out, &rows[i], facts, rows[0].boxes);
+	for (size_t i = 0; i < shown; i++) {
+		const char *name = lc__facts_class(facts, rows[i].id);
+		if (rows[i].id == -1)
+			fputs("<tr><td class=\"n dim\">none</td>", out);
+		else
+			fprintf(out, "<tr><td class=\"n\">%lld</td>",
+			    (long long)rows[i].id);
+		lc__page_cell_str(out, name != NULL ? name : "");
+		lc__page_cell_count(out, rows[i].boxes);
+		lc__page_cell_share(out, rows[i].boxes, classes->boxes);
+		fprintf(out,
+		    "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i></span>"
+		    "</td></tr>\n",
+		    100 * (double)rows[i].boxes / (double)rows[0].boxes);
+	}
 	lc__page_table_end(out);
 	lc__page_more(out, shown, classes->n, "classes");
 	lc__page_more(out, classes->boxes - classes->others.boxes, classes->boxes,

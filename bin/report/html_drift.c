@@ -79,48 +79,38 @@ write_counts(FILE *out, const struct lc__facts *old, const struct lc__facts *new
 }
 
 static void
-write_values(FILE *out, const struct lc__drift_row *row)
-{
-	fputs("<td>", out);
-	if (row->is_share) {
-		fprintf(out, "%.3g %% to %.3g %%", 100 * row->old_value,
-		    100 * row->new_value);
-	} else {
-		lc__page_count(out, row->old_n);
-		fputs(" and ", out);
-		lc__page_count(out, row->new_n);
-		fputs(" values", out);
-	}
-	fputs("</td>", out);
-}
-
-static void
-write_row(FILE *out, const struct lc__drift_row *row)
-{
-	fputs("<tr><td>", out);
-	lc__page_str(out, lc__drift_title(row->metric));
-	fprintf(out, "<br/><code class=\"dim\">%s</code></td>",
-	    lc__drift_name(row->metric));
-	fprintf(out,
-	    "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td><td class=\"n\">%.3g</td>",
-	    row->distance, row->noise, row->limit);
-	if (row->exceeded && row->chance)
-		fputs("<td class=\"warn\">above, as chance may be</td>", out);
-	else if (row->exceeded)
-		fputs("<td class=\"bad\">above</td>", out);
-	else
-		fputs("<td class=\"good\">within</td>", out);
-	write_values(out, row);
-	fputs("</tr>\n", out);
-}
-
-static void
 write_distances(FILE *out, const struct lc__drift *drift)
 {
 	lc__page_section(out, "Distances");
 	lc__page_table(out, "Of|#Distance|#By chance|#Limit|Verdict|Values");
-	for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
-		write_row(out, &drift->rows[i]);
+	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {
+		const struct lc__drift_row *row = &drift->rows[i];
+		fputs("<tr><td>", out);
+		lc__page_str(out, lc__drift_title(row->metric));
+		fprintf(out, "<br/><code class=\"dim\">%s</code></td>",
+		    lc__drift_name(row->metric));
+		fprintf(out,
+		    "<td class=\"n\">%.3f</td><td class=\"n\">%.3f</td>"
+		    "<td class=\"n\">%.3g</td>",
+		    row->distance, row->noise, row->limit);
+		if (row->exceeded && row->chance)
+			fputs("<td class=\"warn\">above, as chance may be</td>", out);
+		else if (row->exceeded)
+			fputs("<td class=\"bad\">above</td>", out);
+		else
+			fputs("<td class=\"good\">within</td>", out);
+		fputs("<td>", out);
+		if (row->is_share) {
+			fprintf(out, "%.3g %% to %.3g %%", 100 * row->old_value,
+			    100 * row->new_value);
+		} else {
+			lc__page_count(out, row->old_n);
+			fputs(" and ", out);
+			lc__page_count(out, row->new_n);
+			fputs(" values", out);
+		}
+		fputs("</td></tr>\n", out);
+	}
 	lc__page_table_end(out);
 	fputs("<p class=\"dim\">A distance is the share of the values that would have "
 	      "to change for both distributions to be equal: 0 for the same, 1 for "

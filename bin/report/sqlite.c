@@ -164,27 +164,6 @@ bound(const struct lc__sqlite *db, int code)
 	return code == SQLITE_OK ? LC_OK : failure(db);
 }
 
-static lc_status
-put_boxes(struct lc__sqlite *db, const struct lc__observation *seen)
-{
-	sqlite3_stmt *insert = db->insert[INSERT_BOXES];
-
-	for (uint32_t i = 0; i < seen->n; i++) {
-		const struct lc__box *box = &seen->boxes[i];
-		int code = bind_count(insert, 1, seen->sample);
-		code |= lib.sqlite3_bind_int64(insert, 2, i);
-		if (box->class_id != -1)
-			code |= lib.sqlite3_bind_int64(insert, 3, box->class_id);
-		code |= bind_real(insert, 4, box->x0);
-		code |= bind_real(insert, 5, box->y0);
-		code |= bind_real(insert, 6, box->x1);
-		code |= bind_real(insert, 7, box->y1);
-		return_if_error(bound(db, code));
-		return_if_error(put_row(db, INSERT_BOXES));
-	}
-	return LC_OK;
-}
-
 lc_status
 lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 {
@@ -210,7 +189,22 @@ lc__sqlite_sample(struct lc__sqlite *db, const struct lc__observation *seen)
 	}
 	return_if_error(bound(db, code));
 	return_if_error(put_row(db, INSERT_SAMPLES));
-	return put_boxes(db, seen);
+
+	insert = db->insert[INSERT_BOXES];
+	for (uint32_t i = 0; i < seen->n; i++) {
+		const struct lc__box *box = &seen->boxes[i];
+		code = bind_count(insert, 1, seen->sample);
+		code |= lib.sqlite3_bind_int64(insert, 2, i);
+		if (box->class_id != -1)
+			code |= lib.sqlite3_bind_int64(insert, 3, box->class_id);
+		code |= bind_real(insert, 4, box->x0);
+		code |= bind_real(insert, 5, box->y0);
+		code |= bind_real(insert, 6, box->x1);
+		code |= bind_real(insert, 7, box->y1);
+		return_if_error(bound(db, code));
+		return_if_error(put_row(db, INSERT_BOXES));
+	}
+	return LC_OK;
 }
 
 /* ---- tables -------------------------------------------------------------------- */
@@ -392,22 +386,10 @@ put_classes(struct lc__sqlite *db, const struct lc__facts *facts)
 }
 
 static lc_status
-put_rejected(struct lc__sqlite *db, const struct lc__fields *fields)
+put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 {
 	static const char *const names[] = { "run", "name", "label", "image", "reason",
 		"detail" };
-	int code = SQLITE_OK;
-
-	for (int i = 0; i < 6; i++)
-		code |= bind_str(db->insert[INSERT_REJECTED], i + 1,
-		    lc__fields_find(fields, names[i]));
-	return_if_error(bound(db, code));
-	return put_row(db, INSERT_REJECTED);
-}
-
-static lc_status
-put_all_rejected(struct lc__sqlite *db, const char *version_dir)
-{
 	struct lc__rejects rejects;
 	struct lc__fields fields;
 	lc_status status = lc__rejects_open(version_dir, &rejects);
@@ -415,10 +397,16 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 	if (status != LC_OK)
 		return status == LC_NO_FILE ? LC_OK : status;
 	while (status == LC_OK) {
+		int code = SQLITE_OK;
 		status = lc__rejects_next(&rejects, &fields);
 		if (status != LC_OK)
 			break;
-		status = put_rejected(db, &fields);
+		for (int i = 0; i < 6; i++)
+			code |= bind_str(db->insert[INSERT_REJECTED], i + 1,
+			    lc__fields_find(&fields, names[i]));
+		status = bound(db, code);
+		if (status == LC_OK)
+			status = put_row(db, INSERT_REJECTED);
 		lc__fields_free(&fields);
 	}
 	lc__rejects_close(&rejects);
@@ -427,23 +415,12 @@ put_all_rejected(struct lc__sqlite *db, const char *version_dir)
 
 /* ---- beginning and end ----------------------------------------------------------- */
 
-static lc_status
-prepare(struct lc__sqlite *db)
-{
-	if (lib.sqlite3_exec(db->db, schema, NULL, NULL, NULL) != SQLITE_OK)
-		return failure(db);
-	for (int i = 0; i < INSERTS; i++)
-		if (lib.sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
-			NULL) != SQLITE_OK)
-			return failure(db);
-	return LC_OK;
-}
-
 lc_status
 lc__sqlite_begin(const char *path, struct lc__sqlite **out)
 {
 	struct lc__sqlite *db;
 	lc_status status;
+	bool good;
 
 	return_if_error(lib_load());
 	db = calloc(1, sizeof(*db));
@@ -451,11 +428,14 @@ lc__sqlite_begin(const char *path, struct lc__sqlite **out)
 		free(db);
 		return lc__no_memory(NULL);
 	}
-	if (lib.sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+	good = lib.sqlite3_open_v2(path, &db->db, SQLITE_OPEN_READWRITE, NULL) ==
+		SQLITE_OK &&
+	    lib.sqlite3_exec(db->db, schema, NULL, NULL, NULL) == SQLITE_OK;
+	for (int i = 0; i < INSERTS && good; i++)
+		good = lib.sqlite3_prepare_v2(db->db, inserts[i], -1, &db->insert[i],
+			   NULL) == SQLITE_OK;
+	if (!good) {
 		status = failure(db);
-	else
-		status = prepare(db);
-	if (status != LC_OK) {
 		lc__sqlite_discard(db);
 		return status;
 	}
@@ -503,51 +483,28 @@ lc__sqlite_discard(struct lc__sqlite *db)
 
 #define HEADER 100 /* bytes of a database's header */
 
-static lc_status
-check_header(int fd, const char *path)
-{
-	unsigned char header[HEADER];
-	static const unsigned char application[4] = { 'C', 'X', 'W', 'H' };
-	size_t got;
-
-	return_if_error(lc__read_full(fd, header, sizeof(header), &got, path));
-	if (got == 0 ||
-	    (got == HEADER && memcmp(header, "SQLite format 3", 16) == 0 &&
-		memcmp(header + 68, application, 4) == 0))
-		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: is no database of a warehouse and stays",
-	    path);
-}
-
-/* SQLite would play the old file's journal back into the new one. */
-static lc_status
-check_journals_of(const char *path, const char *real)
-{
-	static const char *const suffixes[] = { "-journal", "-wal" };
-	struct stat st;
-
-	for (size_t i = 0; i < 2; i++) {
-		char *name;
-		int found;
-		if (asprintf(&name, "%s%s", real, suffixes[i]) < 0)
-			return lc__no_memory(NULL);
-		found = stat(name, &st) == 0;
-		free(name);
-		if (found)
-			return lc__error(LC_BUSY, 0,
-			    "%s: somebody writes it: there is a %s beside it", path,
-			    suffixes[i]);
-	}
-	return LC_OK;
-}
-
-/* A journal lies beside the file itself, not beside a link to it. */
+/* SQLite would play the old file's journal back into the new one. It lies beside the file
+ * itself, not beside a link to it. */
 static lc_status
 check_journals(const char *path)
 {
-	char *real = realpath(path, NULL);
-	const lc_status status = check_journals_of(path, real ? real : path);
+	static const char *const suffixes[] = { "-journal", "-wal" };
+	char *real = realpath(path, NULL), *name;
+	lc_status status = LC_OK;
+	struct stat st;
 
+	for (size_t i = 0; i < 2 && status == LC_OK; i++) {
+		if (asprintf(&name, "%s%s", real != NULL ? real : path, suffixes[i]) <
+		    0) {
+			status = lc__no_memory(NULL);
+			break;
+		}
+		if (stat(name, &st) == 0)
+			status = lc__error(LC_BUSY, 0,
+			    "%s: somebody writes it: there is a %s beside it", path,
+			    suffixes[i]);
+		free(name);
+	}
 	free(real);
 	return status;
 }
@@ -555,6 +512,9 @@ check_journals(const char *path)
 lc_status
 lc__sqlite_may_replace(const char *path)
 {
+	static const unsigned char application[4] = { 'C', 'X', 'W', 'H' };
+	unsigned char header[HEADER];
+	size_t got = 0;
 	struct stat st;
 	lc_status status;
 	int fd;
@@ -567,7 +527,12 @@ lc__sqlite_may_replace(const char *path)
 	fd = lc__open(path, O_RDONLY);
 	if (fd == -1)
 		return lc__error_sys(errno, "%s", path);
-	status = check_header(fd, path);
+	status = lc__read_full(fd, header, sizeof(header), &got, path);
 	close(fd);
+	if (status == LC_OK && got > 0 &&
+	    (got < HEADER || memcmp(header, "SQLite format 3", 16) != 0 ||
+		memcmp(header + 68, application, 4) != 0))
+		status = lc__error(LC_INVALID, 0,
+		    "%s: is no database of a warehouse and stays", path);
 	return status;
 }

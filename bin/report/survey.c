@@ -111,19 +111,11 @@ look_at(lc_warehouse *warehouse, const struct lc__survey *survey,
 }
 
 static lc_status
-report_progress(const lc_progress *progress, uint64_t done, uint64_t total)
-{
-	if (progress == NULL || progress->step == NULL || done % STEP != 0 ||
-	    progress->step(progress->ctx, done, total) == 0)
-		return LC_OK;
-	return lc__error(LC_CANCELLED, 0, "stopped");
-}
-
-static lc_status
 look_at_all(lc_warehouse *warehouse, const struct lc__survey *survey,
     struct lc__observer *observer, struct lc__distributions *seen)
 {
 	const lc_warehouse_info *info = lc_warehouse_info_of(warehouse);
+	const lc_progress *progress = survey->progress;
 	struct lc__observation observation = { 0 };
 	lc_series_info series;
 
@@ -133,9 +125,12 @@ look_at_all(lc_warehouse *warehouse, const struct lc__survey *survey,
 		observation.width = series.width;
 		observation.height = series.height;
 		for (uint64_t i = 0; i < series.samples; i++) {
-			observation.sample = series.first + i;
-			return_if_error(report_progress(survey->progress,
-			    observation.sample, info->samples));
+			const uint64_t done = series.first + i;
+			observation.sample = done;
+			if (progress != NULL && progress->step != NULL &&
+			    done % STEP == 0 &&
+			    progress->step(progress->ctx, done, info->samples) != 0)
+				return lc__error(LC_CANCELLED, 0, "stopped");
 			return_if_error(
 			    look_at(warehouse, survey, observer, &observation, seen));
 		}
