@@ -20,26 +20,23 @@ element(const lc_tensor *tensor, size_t i)
 	    (const char *)tensor->data + i * lc_dtype_size(tensor->dtype));
 }
 
-static struct lc__box
-read_box(const lc_sample *sample, size_t i, int64_t class_id)
-{
-	const struct lc__box box = { element(&sample->boxes, 4 * i),
-		element(&sample->boxes, 4 * i + 1), element(&sample->boxes, 4 * i + 2),
-		element(&sample->boxes, 4 * i + 3), class_id };
-
-	return box;
-}
-
 size_t
 lc__boxes_read(const lc_sample *sample, const int64_t *class_ids, struct lc__box *out,
     size_t room)
 {
+	const lc_tensor *boxes = &sample->boxes;
 	const size_t all = sample->mask.ndim == 1 ? sample->mask.shape[0] : 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < all && n < room; i++)
 		if (element(&sample->mask, i) > 0)
-			out[n++] = read_box(sample, i, class_ids ? class_ids[i] : -1);
+			out[n++] = (struct lc__box){
+				.x0 = element(boxes, 4 * i),
+				.y0 = element(boxes, 4 * i + 1),
+				.x1 = element(boxes, 4 * i + 2),
+				.y1 = element(boxes, 4 * i + 3),
+				.class_id = class_ids != NULL ? class_ids[i] : -1,
+			};
 	return n;
 }
 
@@ -100,24 +97,6 @@ draw_tag(struct lc__canvas *canvas, struct lc__area area, struct lc__area box,
 	lc__text_draw(canvas, tag.x + 2, tag.y + 2, pen, lc_id_of(text));
 }
 
-static void
-draw_shade(struct lc__canvas *canvas, struct lc__area area, const struct lc__box *box,
-    uint32_t line)
-{
-	const struct lc__area at = lc__box_area(box, area);
-	const struct lc__area around = { at.x - 1, at.y - 1, at.width + 2,
-		at.height + 2 };
-
-	lc__canvas_frame(canvas, around, line + 2, SHADE);
-}
-
-static bool
-has_tags(struct lc__area area)
-{
-	return area.width >= LEAST_TAGGED && area.height >= LEAST_TAGGED;
-}
-
-/* Shades first, tags last: what tells most stays whole where boxes overlap. */
 void
 lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__box *boxes, size_t n, uint32_t line)
@@ -125,19 +104,27 @@ lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
 	lc__boxes_draw_named(canvas, area, boxes, n, line, NULL);
 }
 
+/* Shades first, tags last: what tells most stays whole where boxes overlap. */
 void
 lc__boxes_draw_named(struct lc__canvas *canvas, struct lc__area area,
     const struct lc__box *boxes, size_t n, uint32_t line,
     const struct lc__class_names *names)
 {
-	for (size_t i = 0; i < n; i++)
-		if (is_finite(&boxes[i]))
-			draw_shade(canvas, area, &boxes[i], line);
+	const bool tags = area.width >= LEAST_TAGGED && area.height >= LEAST_TAGGED;
+
+	for (size_t i = 0; i < n; i++) {
+		struct lc__area at;
+		if (!is_finite(&boxes[i]))
+			continue;
+		at = lc__box_area(&boxes[i], area);
+		at = (struct lc__area){ at.x - 1, at.y - 1, at.width + 2, at.height + 2 };
+		lc__canvas_frame(canvas, at, line + 2, SHADE);
+	}
 	for (size_t i = 0; i < n; i++)
 		if (is_finite(&boxes[i]))
 			lc__canvas_frame(canvas, lc__box_area(&boxes[i], area), line,
 			    lc__colour_class(boxes[i].class_id));
-	for (size_t i = 0; i < n && has_tags(area); i++)
+	for (size_t i = 0; i < n && tags; i++)
 		if (is_finite(&boxes[i]) && boxes[i].class_id != -1)
 			draw_tag(canvas, area, lc__box_area(&boxes[i], area),
 			    boxes[i].class_id, names);

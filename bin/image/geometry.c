@@ -25,32 +25,6 @@ scaled(uint32_t a, uint32_t b, uint32_t c, uint32_t most)
 	return nearest < 1 ? 1 : nearest > most ? most : (uint32_t)nearest;
 }
 
-static void
-plan_letterbox(struct lc__geometry *g, bool wider)
-{
-	if (wider)
-		g->to_height = scaled(g->source_height, g->target_width, g->source_width,
-		    g->target_height);
-	else
-		g->to_width = scaled(g->source_width, g->target_height, g->source_height,
-		    g->target_width);
-	g->to_x = (g->target_width - g->to_width) / 2;
-	g->to_y = (g->target_height - g->to_height) / 2;
-}
-
-static void
-plan_cover(struct lc__geometry *g, bool wider)
-{
-	if (wider)
-		g->from_width = (double)((uint64_t)g->source_height * g->target_width) /
-		    g->target_height;
-	else
-		g->from_height = (double)((uint64_t)g->source_width * g->target_height) /
-		    g->target_width;
-	g->from_x = (g->source_width - g->from_width) / 2;
-	g->from_y = (g->source_height - g->from_height) / 2;
-}
-
 void
 lc__geometry_plan(enum lc__fit fit, uint32_t source_width, uint32_t source_height,
     uint32_t target_width, uint32_t target_height, struct lc__geometry *out)
@@ -68,10 +42,27 @@ lc__geometry_plan(enum lc__fit fit, uint32_t source_width, uint32_t source_heigh
 		.to_width = target_width,
 		.to_height = target_height,
 	};
-	if (fit == LC__FIT_LETTERBOX)
-		plan_letterbox(out, wider);
-	else if (fit == LC__FIT_COVER)
-		plan_cover(out, wider);
+	if (fit == LC__FIT_LETTERBOX) {
+		if (wider)
+			out->to_height = scaled(source_height, target_width, source_width,
+			    target_height);
+		else
+			out->to_width = scaled(source_width, target_height, source_height,
+			    target_width);
+		out->to_x = (target_width - out->to_width) / 2;
+		out->to_y = (target_height - out->to_height) / 2;
+	} else if (fit == LC__FIT_COVER) {
+		if (wider)
+			out->from_width = (double)((uint64_t)source_height *
+					      target_width) /
+			    target_height;
+		else
+			out->from_height = (double)((uint64_t)source_width *
+					       target_height) /
+			    target_width;
+		out->from_x = (source_width - out->from_width) / 2;
+		out->from_y = (source_height - out->from_height) / 2;
+	}
 }
 
 static double

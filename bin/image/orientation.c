@@ -38,31 +38,12 @@ number(const struct tiff *tiff, size_t at, unsigned width)
 	return value;
 }
 
-static unsigned
-find_in_directory(const struct tiff *tiff, size_t at)
-{
-	uint32_t entries, value;
-
-	if (at > tiff->size || tiff->size - at < 2)
-		return 1;
-	entries = number(tiff, at, 2);
-	at += 2;
-	for (; entries > 0 && tiff->size - at >= 12; entries--, at += 12) {
-		if (number(tiff, at, 2) != TAG_ORIENTATION)
-			continue;
-		value = number(tiff, at + 8, 2);
-		if (number(tiff, at + 2, 2) != TYPE_SHORT ||
-		    number(tiff, at + 4, 4) != 1 || value < 1 || value > 8)
-			return 1;
-		return value;
-	}
-	return 1;
-}
-
 unsigned
 lc__exif_orientation(const void *data, size_t size)
 {
 	struct tiff tiff = { data, size, false };
+	uint32_t entries, value;
+	size_t at;
 
 	if (size < 8)
 		return 1;
@@ -72,7 +53,21 @@ lc__exif_orientation(const void *data, size_t size)
 		return 1;
 	if (number(&tiff, 2, 2) != 42)
 		return 1;
-	return find_in_directory(&tiff, number(&tiff, 4, 4));
+	at = number(&tiff, 4, 4);
+	if (at > size || size - at < 2)
+		return 1;
+	entries = number(&tiff, at, 2);
+	at += 2;
+	for (; entries > 0 && size - at >= 12; entries--, at += 12) {
+		if (number(&tiff, at, 2) != TAG_ORIENTATION)
+			continue;
+		value = number(&tiff, at + 8, 2);
+		if (number(&tiff, at + 2, 2) != TYPE_SHORT ||
+		    number(&tiff, at + 4, 4) != 1 || value < 1 || value > 8)
+			return 1;
+		return value;
+	}
+	return 1;
 }
 
 /* ---- turning planes ---------------------------------------------------------- */
@@ -86,16 +81,6 @@ const struct lc__orientation lc__orientations[9] = {
 	[7] = { true, true, true },
 	[8] = { true, true, false },
 };
-
-static void
-copy_row(const uint8_t *restrict from, uint32_t width, bool back, uint8_t *restrict to)
-{
-	if (!back)
-		memcpy(to, from, width);
-	else
-		for (uint32_t x = 0; x < width; x++)
-			to[width - 1 - x] = from[x];
-}
 
 /* The side of a square that is turned at once. */
 #define TILE 8
@@ -193,9 +178,14 @@ lc__turn_plane(unsigned orientation, const uint8_t *from, uint32_t width, uint32
 		turn_rows(turn, from, width, height, to, stride);
 		return;
 	}
-	for (uint32_t y = 0; y < height; y++)
-		copy_row(from + (size_t)y * width, width, turn->back_x,
-		    to + (turn->back_y ? height - 1 - y : y) * stride);
+	for (uint32_t y = 0; y < height; y++, from += width) {
+		uint8_t *row = to + (turn->back_y ? height - 1 - y : y) * stride;
+		if (!turn->back_x)
+			memcpy(row, from, width);
+		else
+			for (uint32_t x = 0; x < width; x++)
+				row[width - 1 - x] = from[x];
+	}
 }
 
 void

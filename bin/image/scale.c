@@ -42,19 +42,10 @@ lc__value_range_share(const struct lc__value_range *range, double value)
 
 /* ---- ticks ------------------------------------------------------------------- */
 
-/* The step one size larger: 1, 2, 5, 10 ... */
-static double
-next_step(double power, int *digit)
-{
-	static const double digits[] = { 1, 2, 5 };
-
-	*digit += 1;
-	return digits[*digit % 3] * power * pow(10, *digit / 3);
-}
-
 struct lc__ticks
 lc__ticks_of(double low, double high, uint32_t most, double least)
 {
+	static const double digits[] = { 1, 2, 5 };
 	struct lc__ticks ticks = { 0 };
 	const double size = high - low;
 	double power;
@@ -65,7 +56,8 @@ lc__ticks_of(double low, double high, uint32_t most, double least)
 	power = pow(10, floor(log10(size / most)) - 1);
 	do {
 		double first, last;
-		ticks.step = next_step(power, &digit);
+		digit++;
+		ticks.step = digits[digit % 3] * power * pow(10, digit / 3);
 		/* An edge that misses a multiple by a rounding error counts as one. */
 		first = ceil(low / ticks.step - 1e-9);
 		last = floor(high / ticks.step + 1e-9);

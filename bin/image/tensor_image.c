@@ -102,17 +102,6 @@ read_pixel(const struct image *image, uint32_t x, uint32_t y, double rgb[3])
 	return true;
 }
 
-static uint32_t
-colour_at(const struct image *image, uint32_t x, uint32_t y)
-{
-	double rgb[3];
-
-	if (!read_pixel(image, x, y, rgb))
-		return LC__COLOUR_NOT_FINITE;
-	return (uint32_t)lround(rgb[0] * 255) << 16 |
-	    (uint32_t)lround(rgb[1] * 255) << 8 | (uint32_t)lround(rgb[2] * 255);
-}
-
 lc_status
 lc__image_pixels(const lc_tensor *tensor, const struct lc__image_form *form,
     struct lc__canvas *out, struct lc__value_range *range)
@@ -126,10 +115,12 @@ lc__image_pixels(const lc_tensor *tensor, const struct lc__image_form *form,
 	pixel = canvas.pixels;
 	for (uint32_t y = 0; y < form->height; y++)
 		for (uint32_t x = 0; x < form->width; x++, pixel += 3) {
-			const uint32_t colour = colour_at(&image, x, y);
-			pixel[0] = (uint8_t)(colour >> 16);
-			pixel[1] = (uint8_t)(colour >> 8);
-			pixel[2] = (uint8_t)colour;
+			double rgb[3];
+			const bool finite = read_pixel(&image, x, y, rgb);
+			for (int c = 0; c < 3; c++)
+				pixel[c] = finite
+				    ? (uint8_t)lround(rgb[c] * 255)
+				    : (uint8_t)(LC__COLOUR_NOT_FINITE >> (16 - 8 * c));
 		}
 	*out = canvas;
 	*range = shown;
