@@ -165,18 +165,18 @@ forget_sent(struct lc__child *child)
 }
 
 lc_status
-lc__child_ask(struct lc__child *child, struct lc__portion *portion, uint64_t number)
+lc__child_ask(struct lc__child *child, struct lc__subbatch *subbatch, uint64_t number)
 {
 	size_t before;
 
 	forget_sent(child);
 	before = child->requests.size;
-	return_if_error(lc__request_write(portion, number, &child->requests));
-	portion->number = number;
-	portion->bytes = child->requests.size - before;
-	for (size_t i = 0; i < portion->count; i++)
-		lc__portion_item(portion, i)->attempts++;
-	lc__portions_append(&child->work, portion);
+	return_if_error(lc__request_write(subbatch, number, &child->requests));
+	subbatch->number = number;
+	subbatch->bytes = child->requests.size - before;
+	for (size_t i = 0; i < subbatch->count; i++)
+		lc__subbatch_item(subbatch, i)->attempts++;
+	lc__subbatches_append(&child->work, subbatch);
 	return LC_OK;
 }
 
@@ -379,14 +379,14 @@ lc__child_closed_input(const struct lc__child *child)
 bool
 lc__child_untouched(const struct lc__child *child)
 {
-	const struct lc__portion *portion;
+	const struct lc__subbatch *subbatch;
 	size_t asked = 0;
 	int unread;
 
 	if (child->process.in == -1 || ioctl(child->process.in, FIONREAD, &unread) != 0)
 		return false;
-	for (portion = child->work.first; portion != NULL; portion = portion->next)
-		asked += portion->bytes;
+	for (subbatch = child->work.first; subbatch != NULL; subbatch = subbatch->next)
+		asked += subbatch->bytes;
 	return asked > 0 && (size_t)unread + child->requests.size - child->sent >= asked;
 }
 
@@ -473,7 +473,7 @@ lc__child_free(struct lc__child *child)
 {
 	if (lc__child_runs(child))
 		lc__child_stop(child);
-	lc__portions_free(&child->work);
+	lc__subbatches_free(&child->work);
 	lc__buf_free(&child->requests);
 	lc__buf_free(&child->frame);
 }

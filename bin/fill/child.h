@@ -20,9 +20,9 @@ struct lc__child {
 	int status; /* of wait(2), when it has been stopped; -1: unknown */
 	struct lc__messages messages;
 
-	struct lc__portions work; /* requests without an answer, the oldest first */
-	struct lc__buf requests;  /* bytes on their way */
-	size_t sent;              /* of them */
+	struct lc__subbatches work; /* requests without an answer, the oldest first */
+	struct lc__buf requests;    /* bytes on their way */
+	size_t sent;                /* of them */
 	unsigned char head[LC__FRAME_HEAD]; /* of the answer that comes */
 	size_t head_size;                   /* bytes of it that have come */
 	struct lc__buf frame;               /* the answer so far */
@@ -62,8 +62,8 @@ lc__child_frame_max(const struct lc__child *child)
 						  : UINT32_MAX;
 }
 
-/** Add the request for a portion, which is the child's then. As lc__request_write(). */
-LC_CHECKED lc_status lc__child_ask(struct lc__child *child, struct lc__portion *portion,
+/** Add the request for a subbatch, which is the child's then. As lc__request_write(). */
+LC_CHECKED lc_status lc__child_ask(struct lc__child *child, struct lc__subbatch *subbatch,
     uint64_t number);
 
 /** Write what its pipe takes. */

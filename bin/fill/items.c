@@ -100,124 +100,124 @@ lc__items_stderr(struct lc__items *batch, const char *text, size_t size)
 
 /* ---- batches ----------------------------------------------------------------------- */
 
-static struct lc__portion *
+static struct lc__subbatch *
 make(struct lc__items *batch, size_t count)
 {
-	struct lc__portion *portion = malloc(
-	    sizeof(*portion) + count * sizeof(portion->item[0]));
+	struct lc__subbatch *subbatch = malloc(
+	    sizeof(*subbatch) + count * sizeof(subbatch->item[0]));
 
-	if (portion != NULL) {
-		memset(portion, 0, sizeof(*portion));
-		portion->batch = batch;
-		portion->count = count;
+	if (subbatch != NULL) {
+		memset(subbatch, 0, sizeof(*subbatch));
+		subbatch->batch = batch;
+		subbatch->count = count;
 	}
-	return portion;
+	return subbatch;
 }
 
-struct lc__portion *
-lc__portion_of(struct lc__items *batch)
+struct lc__subbatch *
+lc__subbatch_of(struct lc__items *batch)
 {
-	struct lc__portion *portion = make(batch, batch->count);
+	struct lc__subbatch *subbatch = make(batch, batch->count);
 
-	if (portion == NULL)
+	if (subbatch == NULL)
 		return NULL;
 	for (size_t i = 0; i < batch->count; i++)
-		portion->item[i] = (uint32_t)i;
-	lc__portion_prune(portion);
-	return portion;
+		subbatch->item[i] = (uint32_t)i;
+	lc__subbatch_prune(subbatch);
+	return subbatch;
 }
 
-struct lc__portion *
-lc__portion_halve(struct lc__portion *portion)
+struct lc__subbatch *
+lc__subbatch_halve(struct lc__subbatch *subbatch)
 {
-	const size_t kept = (portion->count + 1) / 2;
-	struct lc__portion *half = make(portion->batch, portion->count - kept);
+	const size_t kept = (subbatch->count + 1) / 2;
+	struct lc__subbatch *half = make(subbatch->batch, subbatch->count - kept);
 
 	if (half == NULL)
 		return NULL;
-	half->failures = portion->failures;
-	portion->half = half->half = true;
-	portion->twin_failed = false;
-	portion->twin = half;
-	half->twin = portion;
-	memcpy(half->item, portion->item + kept, half->count * sizeof(half->item[0]));
-	portion->count = kept;
+	half->failures = subbatch->failures;
+	subbatch->half = half->half = true;
+	subbatch->twin_failed = false;
+	subbatch->twin = half;
+	half->twin = subbatch;
+	memcpy(half->item, subbatch->item + kept, half->count * sizeof(half->item[0]));
+	subbatch->count = kept;
 	return half;
 }
 
 void
-lc__portion_tell_twin(struct lc__portion *portion, bool failed)
+lc__subbatch_tell_twin(struct lc__subbatch *subbatch, bool failed)
 {
-	if (portion->twin == NULL)
+	if (subbatch->twin == NULL)
 		return;
-	portion->twin->twin_failed = failed;
-	portion->twin->twin = NULL;
-	portion->twin = NULL;
+	subbatch->twin->twin_failed = failed;
+	subbatch->twin->twin = NULL;
+	subbatch->twin = NULL;
 }
 
 void
-lc__portion_free(struct lc__portion *portion)
+lc__subbatch_free(struct lc__subbatch *subbatch)
 {
-	if (portion != NULL)
-		lc__portion_tell_twin(portion, false);
-	free(portion);
+	if (subbatch != NULL)
+		lc__subbatch_tell_twin(subbatch, false);
+	free(subbatch);
 }
 
 void
-lc__portion_prune(struct lc__portion *portion)
+lc__subbatch_prune(struct lc__subbatch *subbatch)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < portion->count; i++)
-		if (lc__portion_item(portion, i)->outcome == LC__ITEM_OPEN)
-			portion->item[kept++] = portion->item[i];
-	portion->count = kept;
+	for (size_t i = 0; i < subbatch->count; i++)
+		if (lc__subbatch_item(subbatch, i)->outcome == LC__ITEM_OPEN)
+			subbatch->item[kept++] = subbatch->item[i];
+	subbatch->count = kept;
 }
 
 void
-lc__portions_append(struct lc__portions *queue, struct lc__portion *portion)
+lc__subbatches_append(struct lc__subbatches *queue, struct lc__subbatch *subbatch)
 {
-	portion->next = NULL;
+	subbatch->next = NULL;
 	if (queue->last != NULL)
-		queue->last->next = portion;
+		queue->last->next = subbatch;
 	else
-		queue->first = portion;
-	queue->last = portion;
+		queue->first = subbatch;
+	queue->last = subbatch;
 	queue->count++;
 }
 
 void
-lc__portions_prepend(struct lc__portions *queue, struct lc__portion *portion)
+lc__subbatches_prepend(struct lc__subbatches *queue, struct lc__subbatch *subbatch)
 {
-	portion->next = queue->first;
-	queue->first = portion;
+	subbatch->next = queue->first;
+	queue->first = subbatch;
 	if (queue->last == NULL)
-		queue->last = portion;
+		queue->last = subbatch;
 	queue->count++;
 }
 
-struct lc__portion *
-lc__portions_take(struct lc__portions *queue)
+struct lc__subbatch *
+lc__subbatches_take(struct lc__subbatches *queue)
 {
-	struct lc__portion *portion = queue->first;
+	struct lc__subbatch *subbatch = queue->first;
 
-	if (portion == NULL)
+	if (subbatch == NULL)
 		return NULL;
-	queue->first = portion->next;
+	queue->first = subbatch->next;
 	if (queue->first == NULL)
 		queue->last = NULL;
 	queue->count--;
-	portion->next = NULL;
-	return portion;
+	subbatch->next = NULL;
+	return subbatch;
 }
 
 void
-lc__portions_free(struct lc__portions *queue)
+lc__subbatches_free(struct lc__subbatches *queue)
 {
-	struct lc__portion *portion;
+	struct lc__subbatch *subbatch;
 
-	while ((portion = lc__portions_take(queue)) != NULL)
-		lc__portion_free(portion);
+	while ((subbatch = lc__subbatches_take(queue)) != NULL)
+		lc__subbatch_free(subbatch);
 }
 
 /* ---- counts ------------------------------------------------------------------------ */

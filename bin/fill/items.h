@@ -63,58 +63,60 @@ LC_CHECKED lc_status lc__items_keep(struct lc__items *batch, struct lc__buf *fra
 LC_CHECKED lc_status lc__items_stderr(struct lc__items *batch, const char *text,
     size_t size);
 
-struct lc__portion {
-	struct lc__portion *next; /* in its queue */
+/** The items of a batch that one request asks a producer for: all that are open, or half of
+ *  a request that failed. */
+struct lc__subbatch {
+	struct lc__subbatch *next; /* in its queue */
 	struct lc__items *batch;
-	uint64_t number;          /* of its last request */
-	size_t bytes;             /* that this request has */
-	unsigned failures;        /* producers that were lost on it */
-	bool fresh;               /* for a producer that has had nothing else */
-	bool half;                /* of one that failed */
-	bool twin_failed;         /* so did the other half */
-	struct lc__portion *twin; /* the other half, until it has come to its end */
+	uint64_t number;           /* of its last request */
+	size_t bytes;              /* that this request has */
+	unsigned failures;         /* producers that were lost on it */
+	bool fresh;                /* for a producer that has had nothing else */
+	bool half;                 /* of one that failed */
+	bool twin_failed;          /* so did the other half */
+	struct lc__subbatch *twin; /* the other half, until it has come to its end */
 	size_t count;
 	uint32_t item[]; /* positions in the batch */
 };
 
 /** First in, first out. All zero is empty. */
-struct lc__portions {
-	struct lc__portion *first, *last;
+struct lc__subbatches {
+	struct lc__subbatch *first, *last;
 	size_t count;
 };
 
 /** Of all items without an outcome, of which there must be one; NULL without memory. */
-struct lc__portion *lc__portion_of(struct lc__items *batch);
+struct lc__subbatch *lc__subbatch_of(struct lc__items *batch);
 
 /** It has failed: take the second half of the items off into a new one; NULL without
  *  memory. */
-struct lc__portion *lc__portion_halve(struct lc__portion *portion);
+struct lc__subbatch *lc__subbatch_halve(struct lc__subbatch *subbatch);
 
 /** It has come to its end, in one way or the other: the other half knows then. */
-void lc__portion_tell_twin(struct lc__portion *portion, bool failed);
+void lc__subbatch_tell_twin(struct lc__subbatch *subbatch, bool failed);
 
 /** NULL is harmless. */
-void lc__portion_free(struct lc__portion *portion);
+void lc__subbatch_free(struct lc__subbatch *subbatch);
 
 /** Keep only the items that still have no outcome. */
-void lc__portion_prune(struct lc__portion *portion);
+void lc__subbatch_prune(struct lc__subbatch *subbatch);
 
-/** Item @p i of the portion. */
+/** Item @p i of the subbatch. */
 static inline struct lc__item *
-lc__portion_item(const struct lc__portion *portion, size_t i)
+lc__subbatch_item(const struct lc__subbatch *subbatch, size_t i)
 {
-	return &portion->batch->items[portion->item[i]];
+	return &subbatch->batch->items[subbatch->item[i]];
 }
 
-void lc__portions_append(struct lc__portions *queue, struct lc__portion *portion);
+void lc__subbatches_append(struct lc__subbatches *queue, struct lc__subbatch *subbatch);
 
-void lc__portions_prepend(struct lc__portions *queue, struct lc__portion *portion);
+void lc__subbatches_prepend(struct lc__subbatches *queue, struct lc__subbatch *subbatch);
 
 /** NULL if it is empty. */
-struct lc__portion *lc__portions_take(struct lc__portions *queue);
+struct lc__subbatch *lc__subbatches_take(struct lc__subbatches *queue);
 
 /** Free what is in it; batches stay. */
-void lc__portions_free(struct lc__portions *queue);
+void lc__subbatches_free(struct lc__subbatches *queue);
 
 /** Bytes of a value's tensors. */
 uint64_t lc__item_bytes(const lc_value *value);

@@ -158,7 +158,7 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
 
 	for (unsigned i = 0; run.child != NULL && i < how->children; i++)
 		lc__child_free(&run.child[i]);
-	lc__portions_free(&run.retry.queue);
+	lc__subbatches_free(&run.retry.queue);
 	lc__producing_drop(&run);
 	lc__answer_free(&run.answer);
 	free(run.child);
@@ -206,7 +206,7 @@ static lc_status
 take_batch(struct lc__producing *run)
 {
 	struct lc__items *batch = NULL;
-	struct lc__portion *portion;
+	struct lc__subbatch *subbatch;
 	const lc_status status = run->work->next(run->work->ctx, &batch);
 
 	run->over = status == LC_END;
@@ -215,15 +215,15 @@ take_batch(struct lc__producing *run)
 		return LC_OK;
 	return_if_error(status);
 	add_batch(run, batch);
-	portion = lc__portion_of(batch);
-	if (portion == NULL)
+	subbatch = lc__subbatch_of(batch);
+	if (subbatch == NULL)
 		return lc__no_memory(NULL);
-	batch->open = portion->count;
+	batch->open = subbatch->count;
 	if (batch->open > 0) {
-		lc__portions_append(&run->retry.queue, portion);
+		lc__subbatches_append(&run->retry.queue, subbatch);
 		return LC_OK;
 	}
-	lc__portion_free(portion);
+	lc__subbatch_free(subbatch);
 	return lc__producing_settle(run, batch);
 }
 
@@ -256,7 +256,7 @@ find_child(struct lc__producing *run)
 	return best;
 }
 
-/* Who could have a portion now: one that waits, a new one, one with room; or NULL. */
+/* Who could have a subbatch now: one that waits, a new one, one with room; or NULL. */
 static struct lc__child *
 choose(struct lc__producing *run, bool fresh)
 {
@@ -286,9 +286,9 @@ make_place(struct lc__producing *run)
 }
 
 static lc_status
-give(struct lc__producing *run, struct lc__child *child, struct lc__portion *portion)
+give(struct lc__producing *run, struct lc__child *child, struct lc__subbatch *subbatch)
 {
-	struct lc__items *batch = portion->batch;
+	struct lc__items *batch = subbatch->batch;
 	lc_status status = LC_OK;
 	lc_error why;
 
@@ -297,7 +297,7 @@ give(struct lc__producing *run, struct lc__child *child, struct lc__portion *por
 		run->count->started += status == LC_OK;
 	}
 	if (status == LC_OK)
-		status = lc__child_ask(child, portion, ++run->requests);
+		status = lc__child_ask(child, subbatch, ++run->requests);
 	if (status == LC_OK) {
 		if (child->work.count == 1)
 			child->since_ns = run->clock_ns;
@@ -305,11 +305,11 @@ give(struct lc__producing *run, struct lc__child *child, struct lc__portion *por
 		return LC_OK;
 	}
 	if (status != LC_UNSUPPORTED) {
-		lc__portions_prepend(&run->retry.queue, portion);
+		lc__subbatches_prepend(&run->retry.queue, subbatch);
 		return status;
 	}
 	why = *lc_last_error();
-	return_if_error(lc__retry_too_large(&run->retry, portion, why.text));
+	return_if_error(lc__retry_too_large(&run->retry, subbatch, why.text));
 	return lc__producing_settle(run, batch);
 }
 
@@ -317,21 +317,21 @@ give(struct lc__producing *run, struct lc__child *child, struct lc__portion *por
 static lc_status
 feed_queue(struct lc__producing *run)
 {
-	struct lc__portions waiting = run->retry.queue;
-	struct lc__portion *portion;
+	struct lc__subbatches waiting = run->retry.queue;
+	struct lc__subbatch *subbatch;
 	lc_status status = LC_OK;
 
 	memset(&run->retry.queue, 0, sizeof(run->retry.queue));
-	while ((portion = lc__portions_take(&waiting)) != NULL) {
-		struct lc__child *child = status == LC_OK ? choose(run, portion->fresh)
+	while ((subbatch = lc__subbatches_take(&waiting)) != NULL) {
+		struct lc__child *child = status == LC_OK ? choose(run, subbatch->fresh)
 							  : NULL;
 		if (child != NULL) {
-			status = give(run, child, portion);
+			status = give(run, child, subbatch);
 			continue;
 		}
-		if (portion->fresh)
+		if (subbatch->fresh)
 			make_place(run);
-		lc__portions_append(&run->retry.queue, portion);
+		lc__subbatches_append(&run->retry.queue, subbatch);
 	}
 	return status;
 }

@@ -10,8 +10,8 @@
 /** What producers failed at: it is given out again, in halves, or fails for good. */
 struct lc__retry {
 	const struct lc__producers *how;
-	struct lc__portions queue;  /* to be given to a producer before anything new */
-	struct lc__produced *count; /* what is given out again is counted here */
+	struct lc__subbatches queue; /* to be given to a producer before anything new */
+	struct lc__produced *count;  /* what is given out again is counted here */
 	unsigned in_vain; /* requests that came to nothing since a value was taken */
 	char last[600];   /* why the last one did */
 };
@@ -47,9 +47,9 @@ void lc__producing_drop(struct lc__producing *run);
 
 /* responses.c */
 
-/** A portion is too large for a request: give it out again in halves, or its one item fails. */
+/** A subbatch is too large for a request: give it out again in halves, or its one item fails. */
 LC_CHECKED lc_status lc__retry_too_large(struct lc__retry *retry,
-    struct lc__portion *portion, const char *why);
+    struct lc__subbatch *subbatch, const char *why);
 
 /** Read answers of a producer, one or all that there are; it may be lost by that. */
 LC_CHECKED lc_status lc__producing_read(struct lc__producing *run,

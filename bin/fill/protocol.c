@@ -54,12 +54,12 @@ write_item(struct lc__buf *out, const struct lc__item *item)
 
 /* Do all lengths fit into 32 bits, that of the frame too? */
 static bool
-fits(const struct lc__portion *portion)
+fits(const struct lc__subbatch *subbatch)
 {
 	uint64_t sum = 64;
 
-	for (size_t i = 0; i < portion->count; i++) {
-		const struct lc__item *item = lc__portion_item(portion, i);
+	for (size_t i = 0; i < subbatch->count; i++) {
+		const struct lc__item *item = lc__subbatch_item(subbatch, i);
 		const uint64_t around = 32 + (item->key != NULL ? strlen(item->key) : 0);
 		if (!lc__add64(sum, item->id.size, &sum) ||
 		    !lc__add64(sum, item->payload.size, &sum) ||
@@ -70,24 +70,25 @@ fits(const struct lc__portion *portion)
 }
 
 lc_status
-lc__request_write(const struct lc__portion *portion, uint64_t number, struct lc__buf *out)
+lc__request_write(const struct lc__subbatch *subbatch, uint64_t number,
+    struct lc__buf *out)
 {
 	const size_t start = out->size;
 
-	if (!fits(portion))
+	if (!fits(subbatch))
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "%zu items from %s on are too large for a request of 4 GiB",
-		    portion->count,
-		    lc__quote_id(lc__portion_item(portion, 0)->id.data,
-			lc__portion_item(portion, 0)->id.size));
+		    subbatch->count,
+		    lc__quote_id(lc__subbatch_item(subbatch, 0)->id.data,
+			lc__subbatch_item(subbatch, 0)->id.size));
 	lc__buf_append(out, NULL, LC__FRAME_HEAD);
 	lc__mpack_map(out, 2);
 	lc__mpack_strn(out, "batch", 5);
 	lc__mpack_uint(out, number);
 	lc__mpack_strn(out, "items", 5);
-	lc__mpack_array(out, (uint32_t)portion->count);
-	for (size_t i = 0; i < portion->count; i++)
-		write_item(out, lc__portion_item(portion, i));
+	lc__mpack_array(out, (uint32_t)subbatch->count);
+	for (size_t i = 0; i < subbatch->count; i++)
+		write_item(out, lc__subbatch_item(subbatch, i));
 	if (out->failed)
 		return lc__no_memory(NULL);
 	lc__set32(out->data + start, (uint32_t)(out->size - start - LC__FRAME_HEAD));
@@ -175,9 +176,9 @@ lc__messages_last_line(const struct lc__messages *m, char *out, size_t room)
 /* ---- finding items by their ids -------------------------------------------------- */
 
 static bool
-has_id(const struct lc__portion *portion, size_t i, const struct lc__mpack_token *id)
+has_id(const struct lc__subbatch *subbatch, size_t i, const struct lc__mpack_token *id)
 {
-	const lc_id *own = &lc__portion_item(portion, i)->id;
+	const lc_id *own = &lc__subbatch_item(subbatch, i)->id;
 
 	return own->size == id->size && memcmp(own->data, id->bytes, own->size) == 0;
 }
@@ -201,11 +202,11 @@ make_slots(struct lc__answer *a, size_t count)
 }
 
 static lc_status
-index_ids(struct lc__answer *a, const struct lc__portion *portion)
+index_ids(struct lc__answer *a, const struct lc__subbatch *subbatch)
 {
-	return_if_error(make_slots(a, portion->count));
-	for (size_t i = 0; i < portion->count; i++) {
-		const lc_id *id = &lc__portion_item(portion, i)->id;
+	return_if_error(make_slots(a, subbatch->count));
+	for (size_t i = 0; i < subbatch->count; i++) {
+		const lc_id *id = &lc__subbatch_item(subbatch, i)->id;
 		size_t at = lc__hash64(id->data, id->size) & (a->slots - 1);
 		while (a->slot[at] != 0)
 			at = (at + 1) & (a->slots - 1);
@@ -217,17 +218,17 @@ index_ids(struct lc__answer *a, const struct lc__portion *portion)
 
 /* The item of that id which has no result yet: items may have the same id. */
 static lc_status
-search(struct lc__answer *a, const struct lc__portion *portion,
+search(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const struct lc__mpack_token *id, size_t *out)
 {
 	size_t at = lc__hash64(id->bytes, id->size);
 	bool seen = false;
 
 	if (!a->indexed)
-		return_if_error(index_ids(a, portion));
+		return_if_error(index_ids(a, subbatch));
 	for (; a->slot[at & (a->slots - 1)] != 0; at++) {
 		const size_t i = a->slot[at & (a->slots - 1)] - 1;
-		if (!has_id(portion, i, id))
+		if (!has_id(subbatch, i, id))
 			continue;
 		seen = true;
 		if (!a->result[i].there) {
@@ -242,12 +243,12 @@ search(struct lc__answer *a, const struct lc__portion *portion,
 
 /* Results mostly come in the order of the items. */
 static lc_status
-find(struct lc__answer *a, const struct lc__portion *portion,
+find(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const struct lc__mpack_token *id, size_t guess, size_t *out)
 {
-	if (guess >= portion->count || a->result[guess].there ||
-	    !has_id(portion, guess, id))
-		return search(a, portion, id, out);
+	if (guess >= subbatch->count || a->result[guess].there ||
+	    !has_id(subbatch, guess, id))
+		return search(a, subbatch, id, out);
 	*out = guess;
 	return LC_OK;
 }
@@ -338,7 +339,7 @@ read_result(struct lc__tokens *in, struct lc__mpack_token *id,
 }
 
 static lc_status
-read_results(struct lc__answer *a, const struct lc__portion *portion,
+read_results(struct lc__answer *a, const struct lc__subbatch *subbatch,
     struct lc__tokens in)
 {
 	struct lc__mpack_token array, id;
@@ -351,7 +352,7 @@ read_results(struct lc__answer *a, const struct lc__portion *portion,
 		return lc__error(LC_INVALID, 0, "its results are no array");
 	for (uint32_t n = 0; n < array.size; n++) {
 		return_if_error(read_result(&in, &id, &result));
-		return_if_error(find(a, portion, &id, n, &i));
+		return_if_error(find(a, subbatch, &id, n, &i));
 		a->result[i] = result;
 		a->result[i].there = true;
 	}
@@ -423,7 +424,7 @@ make_results(struct lc__answer *a, size_t count)
 }
 
 lc_status
-lc__answer_read(struct lc__answer *a, const struct lc__portion *portion,
+lc__answer_read(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const void *bytes, size_t size)
 {
 	const struct lc__tokens in = { bytes, (const unsigned char *)bytes + size };
@@ -431,12 +432,12 @@ lc__answer_read(struct lc__answer *a, const struct lc__portion *portion,
 
 	a->indexed = false;
 	lc__value_reader_forget(&a->reader);
-	return_if_error(make_results(a, portion->count));
+	return_if_error(make_results(a, subbatch->count));
 	return_if_error(read_frame(in, &batch, &results));
-	return_if_error(check_batch(batch, portion->number));
+	return_if_error(check_batch(batch, subbatch->number));
 	if (results.at == NULL)
 		return lc__error(LC_INVALID, 0, "it has no results");
-	return read_results(a, portion, results);
+	return read_results(a, subbatch, results);
 }
 
 /* ---- taking ------------------------------------------------------------------------- */
@@ -480,13 +481,13 @@ take_one(struct lc__answer *a, const struct lc__answer_item *result,
 }
 
 lc_status
-lc__answer_take(struct lc__answer *a, const struct lc__portion *portion,
+lc__answer_take(struct lc__answer *a, const struct lc__subbatch *subbatch,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx, struct lc__answered *out)
 {
 	memset(out, 0, sizeof(*out));
-	for (size_t i = 0; i < portion->count; i++) {
-		struct lc__item *item = lc__portion_item(portion, i);
+	for (size_t i = 0; i < subbatch->count; i++) {
+		struct lc__item *item = lc__subbatch_item(subbatch, i);
 		if (!a->result[i].there) {
 			out->lacking++;
 			continue;

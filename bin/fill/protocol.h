@@ -17,11 +17,11 @@
 #define LC__FRAME_HEAD 4
 
 /**
- * Append the frame that asks for the items of a portion.
+ * Append the frame that asks for the items of a subbatch.
  * @return LC_OK; LC_UNSUPPORTED if they do not fit into a frame; LC_NO_MEMORY.
  */
-LC_CHECKED lc_status lc__request_write(const struct lc__portion *portion, uint64_t number,
-    struct lc__buf *out);
+LC_CHECKED lc_status lc__request_write(const struct lc__subbatch *subbatch,
+    uint64_t number, struct lc__buf *out);
 
 /** So much of the end is kept. */
 #define LC__MESSAGES_KEPT 4096
@@ -58,16 +58,16 @@ struct lc__answer_item {
 
 /** The present answer, and memory for the next ones; all zero is new. */
 struct lc__answer {
-	struct lc__answer_item *result; /* of each item of the portion */
+	struct lc__answer_item *result; /* of each item of the subbatch */
 	size_t room;                    /* results that fit */
-	uint32_t *slot; /* positions in the portion plus 1 by the hash of the id,
+	uint32_t *slot; /* positions in the subbatch plus 1 by the hash of the id,
 	                              0 for none; used for what comes out of order */
 	size_t slots;   /* a power of two, at least half of them free */
-	bool indexed;   /* the slots are those of this portion */
+	bool indexed;   /* the slots are those of this subbatch */
 	struct lc__value_reader reader;
 };
 
-/** What became of the items of a portion. */
+/** What became of the items of a subbatch. */
 struct lc__answered {
 	size_t done, failed, lacking;
 };
@@ -78,18 +78,18 @@ struct lc__answered {
  * garbage; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__answer_read(struct lc__answer *answer,
-    const struct lc__portion *portion, const void *bytes, size_t size);
+    const struct lc__subbatch *subbatch, const void *bytes, size_t size);
 
 /** The number of the request that an answer says it is to; LC_INVALID if it says none. */
 LC_CHECKED lc_status lc__answer_number(const void *bytes, size_t size, uint64_t *out);
 
 /**
- * Give the items of the portion what was read. Values' tensors are borrowed from the
+ * Give the items of the subbatch what was read. Values' tensors are borrowed from the
  * answer's bytes.
  * @param check  as in lc__work
  */
 LC_CHECKED lc_status lc__answer_take(struct lc__answer *answer,
-    const struct lc__portion *portion,
+    const struct lc__subbatch *subbatch,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx, struct lc__answered *out);
 

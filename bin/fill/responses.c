@@ -22,83 +22,84 @@ lc__retry_in_vain(struct lc__retry *retry, const char *why)
 
 /* They were in line before what waits now. */
 static void
-lc__retry_untouched(struct lc__retry *retry, struct lc__portions *work)
+lc__retry_untouched(struct lc__retry *retry, struct lc__subbatches *work)
 {
-	struct lc__portions line = { NULL, NULL, 0 };
-	struct lc__portion *portion;
+	struct lc__subbatches line = { NULL, NULL, 0 };
+	struct lc__subbatch *subbatch;
 
-	while ((portion = lc__portions_take(work)) != NULL) {
-		portion->fresh = false;
-		lc__portions_append(&line, portion);
+	while ((subbatch = lc__subbatches_take(work)) != NULL) {
+		subbatch->fresh = false;
+		lc__subbatches_append(&line, subbatch);
 		retry->count->retried++;
 	}
-	while ((portion = lc__portions_take(&retry->queue)) != NULL)
-		lc__portions_append(&line, portion);
+	while ((subbatch = lc__subbatches_take(&retry->queue)) != NULL)
+		lc__subbatches_append(&line, subbatch);
 	retry->queue = line;
 }
 
 /* First of all: nothing else may take the place of the producer that was lost. */
 static lc_status
-give_again(struct lc__retry *retry, struct lc__portion *portion)
+give_again(struct lc__retry *retry, struct lc__subbatch *subbatch)
 {
-	portion->fresh = true;
-	lc__portions_prepend(&retry->queue, portion);
+	subbatch->fresh = true;
+	lc__subbatches_prepend(&retry->queue, subbatch);
 	retry->count->retried++;
 	return LC_OK;
 }
 
 static lc_status
-give_halves(struct lc__retry *retry, struct lc__portion *portion)
+give_halves(struct lc__retry *retry, struct lc__subbatch *subbatch)
 {
-	struct lc__portion *half = lc__portion_halve(portion);
+	struct lc__subbatch *half = lc__subbatch_halve(subbatch);
 
-	portion->fresh = false;
-	lc__portions_append(&retry->queue, portion);
+	subbatch->fresh = false;
+	lc__subbatches_append(&retry->queue, subbatch);
 	if (half == NULL)
 		return lc__no_memory(NULL);
-	lc__portions_append(&retry->queue, half);
+	lc__subbatches_append(&retry->queue, half);
 	retry->count->retried += 2;
 	return LC_OK;
 }
 
 static lc_status
-fail_items(struct lc__portion *portion, const char *why)
+fail_items(struct lc__subbatch *subbatch, const char *why)
 {
 	lc_status status = LC_OK;
 
-	for (size_t i = 0; status == LC_OK && i < portion->count; i++) {
-		status = lc__item_fail(lc__portion_item(portion, i), why, SIZE_MAX);
+	for (size_t i = 0; status == LC_OK && i < subbatch->count; i++) {
+		status = lc__item_fail(lc__subbatch_item(subbatch, i), why, SIZE_MAX);
 		if (status == LC_OK)
-			portion->batch->open--;
+			subbatch->batch->open--;
 	}
-	lc__portion_free(portion);
+	lc__subbatch_free(subbatch);
 	return status;
 }
 
 /*
- * A producer was lost on a portion. It is given out again, as one or in halves, or its
- * items have failed; @p portion is gone then.
+ * A producer was lost on a subbatch. It is given out again, as one or in halves, or its
+ * items have failed; @p subbatch is gone then.
  */
 static lc_status
-lc__retry_lost(struct lc__retry *retry, struct lc__portion *portion, const char *why)
+lc__retry_lost(struct lc__retry *retry, struct lc__subbatch *subbatch, const char *why)
 {
-	if (portion->failures++ < retry->how->retries)
-		return give_again(retry, portion);
+	if (subbatch->failures++ < retry->how->retries)
+		return give_again(retry, subbatch);
 	/* One item makes a half fail again and again, but never both. */
-	if (!portion->half || portion->twin_failed)
+	if (!subbatch->half || subbatch->twin_failed)
 		lc__retry_in_vain(retry, why);
-	lc__portion_tell_twin(portion, true);
-	if (retry->how->isolate && portion->count > 1)
-		return give_halves(retry, portion);
-	return fail_items(portion, why);
+	lc__subbatch_tell_twin(subbatch, true);
+	if (retry->how->isolate && subbatch->count > 1)
+		return give_halves(retry, subbatch);
+	return fail_items(subbatch, why);
 }
 
 lc_status
-lc__retry_too_large(struct lc__retry *retry, struct lc__portion *portion, const char *why)
+lc__retry_too_large(struct lc__retry *retry, struct lc__subbatch *subbatch,
+    const char *why)
 {
-	if (portion->count > 1)
-		return give_halves(retry, portion);
-	return fail_items(portion, why);
+	if (subbatch->count > 1)
+		return give_halves(retry, subbatch);
+	return fail_items(subbatch, why);
 }
 
 /* LC_FAILED, with the last reason, if it is of no use to go on. */
@@ -117,26 +118,26 @@ lc__retry_check(const struct lc__retry *retry)
 lc_status
 lc__producing_lose(struct lc__producing *run, struct lc__child *child, const char *what)
 {
-	struct lc__portion *portion = lc__portions_take(&child->work);
+	struct lc__subbatch *subbatch = lc__subbatches_take(&child->work);
 	struct lc__items *batch;
 	lc_status status;
 	lc_error why;
 
 	lc__retry_untouched(&run->retry, &child->work);
 	lc__child_next_frame(child);
-	if (portion == NULL) {
+	if (subbatch == NULL) {
 		lc__child_tell(child, what);
 		return LC_OK;
 	}
-	batch = portion->batch;
+	batch = subbatch->batch;
 	lc__child_error(child, what);
 	why = *lc_last_error();
 	status = lc__items_stderr(batch, child->messages.last, child->messages.last_size);
 	if (status != LC_OK) {
-		lc__portions_append(&run->retry.queue, portion);
+		lc__subbatches_append(&run->retry.queue, subbatch);
 		return status;
 	}
-	return_if_error(lc__retry_lost(&run->retry, portion, why.text));
+	return_if_error(lc__retry_lost(&run->retry, subbatch, why.text));
 	return_if_error(lc__producing_settle(run, batch));
 	return lc__retry_check(&run->retry);
 }
@@ -168,51 +169,51 @@ keep_answer(struct lc__child *child, struct lc__items *batch,
 	return lc__items_stderr(batch, child->messages.last, child->messages.last_size);
 }
 
-/* The oldest request was answered; its portion is the caller's. */
+/* The oldest request was answered; its subbatch is the caller's. */
 static lc_status
 take_answer(struct lc__producing *run, struct lc__child *child,
-    struct lc__portion *portion)
+    struct lc__subbatch *subbatch)
 {
-	struct lc__items *batch = portion->batch;
-	const size_t asked = portion->count;
+	struct lc__items *batch = subbatch->batch;
+	const size_t asked = subbatch->count;
 	struct lc__answered got;
 	const char *why = NULL;
 	char what[100];
 	lc_error error;
 	lc_status status;
 
-	status = lc__answer_take(&run->answer, portion, run->work->check, run->work->ctx,
+	status = lc__answer_take(&run->answer, subbatch, run->work->check, run->work->ctx,
 	    &got);
 	if (status == LC_OK)
 		status = keep_answer(child, batch, &got);
 	if (status != LC_OK) {
-		lc__portion_free(portion);
+		lc__subbatch_free(subbatch);
 		return status;
 	}
 	batch->open -= got.done + got.failed;
 	/* Why the last of the items failed. */
 	for (size_t i = asked; i > 0 && why == NULL; i--)
-		why = lc__portion_item(portion, i - 1)->why;
+		why = lc__subbatch_item(subbatch, i - 1)->why;
 	if (got.done > 0)
 		run->retry.in_vain = 0;
 	else if (got.lacking == 0)
 		lc__retry_in_vain(&run->retry, why != NULL ? why : "");
 	if (got.lacking == 0) {
-		lc__portion_free(portion);
+		lc__subbatch_free(subbatch);
 	} else {
 		/* Items that were left out go to another producer; this one gets no more.
 		 * They are known, and not halved. */
-		lc__portion_prune(portion);
-		snprintf(what, sizeof(what), "left out %zu of %zu items", portion->count,
+		lc__subbatch_prune(subbatch);
+		snprintf(what, sizeof(what), "left out %zu of %zu items", subbatch->count,
 		    asked);
 		lc__child_error(child, what);
 		error = *lc_last_error();
 		lc__child_retire(child);
-		if (portion->failures++ < run->how->retries) {
-			return_if_error(give_again(&run->retry, portion));
+		if (subbatch->failures++ < run->how->retries) {
+			return_if_error(give_again(&run->retry, subbatch));
 		} else {
 			lc__retry_in_vain(&run->retry, error.text);
-			return_if_error(fail_items(portion, error.text));
+			return_if_error(fail_items(subbatch, error.text));
 		}
 	}
 	return_if_error(lc__producing_settle(run, batch));
@@ -222,13 +223,13 @@ take_answer(struct lc__producing *run, struct lc__child *child,
 static lc_status
 take_frame(struct lc__producing *run, struct lc__child *child)
 {
-	struct lc__portion *portion = child->work.first;
+	struct lc__subbatch *subbatch = child->work.first;
 	lc_status status;
 	lc_error what;
 
-	if (portion == NULL)
+	if (subbatch == NULL)
 		return lose_garbage(run, child, "nothing was asked");
-	status = lc__answer_read(&run->answer, portion, child->frame.data,
+	status = lc__answer_read(&run->answer, subbatch, child->frame.data,
 	    child->frame.size);
 	if (status == LC_INVALID) {
 		what = *lc_last_error();
@@ -237,7 +238,7 @@ take_frame(struct lc__producing *run, struct lc__child *child)
 	return_if_error(status);
 	run->answered = child->answered = true;
 	child->since_ns = run->clock_ns;
-	return take_answer(run, child, lc__portions_take(&child->work));
+	return take_answer(run, child, lc__subbatches_take(&child->work));
 }
 
 lc_status

@@ -166,20 +166,20 @@ lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *ou
 
 /* A frame that is no answer after all gives nothing. */
 static lc_status
-answer_frame(struct lc__answer *answer, struct lc__portion *portion,
+answer_frame(struct lc__answer *answer, struct lc__subbatch *subbatch,
     const unsigned char *bytes, size_t size,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx)
 {
 	struct lc__answered got;
-	lc_status status = lc__answer_number(bytes, size, &portion->number);
+	lc_status status = lc__answer_number(bytes, size, &subbatch->number);
 
 	if (status == LC_OK)
-		status = lc__answer_read(answer, portion, bytes, size);
+		status = lc__answer_read(answer, subbatch, bytes, size);
 	if (status == LC_OK)
-		status = lc__answer_take(answer, portion, check, ctx, &got);
+		status = lc__answer_take(answer, subbatch, check, ctx, &got);
 	if (status == LC_OK)
-		lc__portion_prune(portion);
+		lc__subbatch_prune(subbatch);
 	return status == LC_INVALID ? LC_OK : status;
 }
 
@@ -188,21 +188,21 @@ answer_all(const struct lc__stashed *entry, struct lc__answer *answer,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx, struct lc__items *batch)
 {
-	struct lc__portion *portion = lc__portion_of(batch);
+	struct lc__subbatch *subbatch = lc__subbatch_of(batch);
 	const unsigned char *at = entry->data;
 	lc_status status = LC_OK;
 
-	if (portion == NULL)
+	if (subbatch == NULL)
 		return lc__no_memory(NULL);
-	for (uint32_t i = 0; i < entry->frames && portion->count > 0 && status == LC_OK;
+	for (uint32_t i = 0; i < entry->frames && subbatch->count > 0 && status == LC_OK;
 	     i++) {
 		const size_t size = (size_t)lc__get64(
 		    entry->table + (size_t)i * FRAME_ROW);
 
-		status = answer_frame(answer, portion, at, size, check, ctx);
+		status = answer_frame(answer, subbatch, at, size, check, ctx);
 		at += size;
 	}
-	lc__portion_free(portion);
+	lc__subbatch_free(subbatch);
 	return status;
 }
 

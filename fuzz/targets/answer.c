@@ -13,28 +13,28 @@ static const char *const ids[] = { "a", "b", "c", "img/1.jpg" };
 enum { ITEMS = sizeof(ids) / sizeof(ids[0]) };
 
 /* A request for a few items; the corpus answers it. */
-static struct lc__portion *
-make_portion(void)
+static struct lc__subbatch *
+make_subbatch(void)
 {
 	struct lc__items *batch = lc__items_new(ITEMS);
-	struct lc__portion *portion;
+	struct lc__subbatch *subbatch;
 
 	if (batch == NULL)
 		abort();
 	for (size_t i = 0; i < ITEMS; i++)
 		batch->items[i].id = lc_id_of(ids[i]);
-	portion = lc__portion_of(batch);
-	if (portion == NULL)
+	subbatch = lc__subbatch_of(batch);
+	if (subbatch == NULL)
 		abort();
-	portion->number = 7;
-	return portion;
+	subbatch->number = 7;
+	return subbatch;
 }
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct lc__portion *portion = make_portion();
-	struct lc__items *batch = portion->batch;
+	struct lc__subbatch *subbatch = make_subbatch();
+	struct lc__items *batch = subbatch->batch;
 	struct lc__value_reader reader = { 0 };
 	struct lc__answer answer = { 0 };
 	struct lc__answered answered = { 0 };
@@ -43,8 +43,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint64_t number;
 
 	(void)!lc__answer_number(frame, size, &number);
-	if (lc__answer_read(&answer, portion, frame, size) == LC_OK) {
-		fuzz_require(lc__answer_take(&answer, portion, NULL, NULL, &answered) == LC_OK);
+	if (lc__answer_read(&answer, subbatch, frame, size) == LC_OK) {
+		fuzz_require(lc__answer_take(&answer, subbatch, NULL, NULL, &answered) == LC_OK);
 		fuzz_require(answered.done + answered.failed + answered.lacking == ITEMS);
 		for (size_t i = 0; i < ITEMS; i++) {
 			const struct lc__item *item = &batch->items[i];
@@ -61,7 +61,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	lc__value_reader_free(&reader);
 	lc__answer_free(&answer);
-	lc__portion_free(portion);
+	lc__subbatch_free(subbatch);
 	lc__items_free(batch);
 	free(frame);
 	return 0;

@@ -37,19 +37,19 @@ START_TEST(request_bytes)
 	    "\x81\xa2id\xa1" "c";
 	const lc_id ids[] = { { "cat", 3 }, { "\xff" "b", 2 }, { "c", 1 } };
 	struct lc__items *batch = make_batch(ids, 3);
-	struct lc__portion *portion;
+	struct lc__subbatch *subbatch;
 	struct lc__buf out = { 0 };
 
 	batch->items[0].key = "text";
 	batch->items[0].payload = lc_id_of("a cat \xc3\xa9");
 	batch->items[1].key = "json";
 	batch->items[1].payload = lc_id_of("\x80");
-	portion = lc__portion_of(batch);
+	subbatch = lc__subbatch_of(batch);
 	lc__buf_append(&out, "before", 6);
-	ck_assert_int_eq(lc__request_write(portion, 3, &out), LC_OK);
+	ck_assert_int_eq(lc__request_write(subbatch, 3, &out), LC_OK);
 	ck_assert_uint_eq(out.size, 6 + sizeof(expected) - 1);
 	ck_assert_mem_eq(out.data + 6, expected, sizeof(expected) - 1);
-	free(portion);
+	free(subbatch);
 	lc__items_free(batch);
 	lc__buf_free(&out);
 }
@@ -60,18 +60,18 @@ START_TEST(request_of_some)
 {
 	const lc_id ids[] = { { "a", 1 }, { "12345678\xc3\xa9", 10 }, { "1234567\x80x", 9 } };
 	struct lc__items *batch = make_batch(ids, 3);
-	struct lc__portion *portion;
+	struct lc__subbatch *subbatch;
 	struct lc__buf out = { 0 };
 
 	ck_assert_int_eq(lc__item_fail(&batch->items[0], "no file", SIZE_MAX), LC_OK);
-	portion = lc__portion_of(batch);
-	ck_assert_uint_eq(portion->count, 2);
-	ck_assert_int_eq(lc__request_write(portion, 1u << 20, &out), LC_OK);
+	subbatch = lc__subbatch_of(batch);
+	ck_assert_uint_eq(subbatch->count, 2);
+	ck_assert_int_eq(lc__request_write(subbatch, 1u << 20, &out), LC_OK);
 	ck_assert_mem_eq(out.data + 4, "\x82\xa5" "batch\xce\x00\x10\x00\x00\xa5items\x92"
 	    "\x81\xa2id\xaa" "12345678\xc3\xa9\x81\xa2id\xc4\x09" "1234567\x80x",
 	    out.size - 4);
 	ck_assert_uint_eq(lc__get32(out.data), out.size - 4);
-	free(portion);
+	free(subbatch);
 	lc__items_free(batch);
 	lc__buf_free(&out);
 }
@@ -85,15 +85,15 @@ START_TEST(request_too_large)
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		struct lc__items *batch = make_batch(ids, 1);
-		struct lc__portion *portion = lc__portion_of(batch);
+		struct lc__subbatch *subbatch = lc__subbatch_of(batch);
 		struct lc__buf out = { 0 };
 		batch->items[0].key = "text";
 		batch->items[0].payload = (lc_id){ "", (size_t)sizes[i] };
-		ck_assert_int_eq(lc__request_write(portion, 1, &out), LC_UNSUPPORTED);
+		ck_assert_int_eq(lc__request_write(subbatch, 1, &out), LC_UNSUPPORTED);
 		ck_assert_str_eq(lc_last_error()->text,
 		    "1 items from 'a' on are too large for a request of 4 GiB");
 		ck_assert_uint_eq(out.size, 0);
-		free(portion);
+		free(subbatch);
 		lc__items_free(batch);
 	}
 }
@@ -356,12 +356,12 @@ static const struct {
 };
 
 static lc_status
-read_answer(struct lc__answer *answer, const struct lc__portion *portion,
+read_answer(struct lc__answer *answer, const struct lc__subbatch *subbatch,
     const unsigned char *bytes, size_t size, struct lc__answered *got)
 {
-	const lc_status status = lc__answer_read(answer, portion, bytes, size);
+	const lc_status status = lc__answer_read(answer, subbatch, bytes, size);
 
-	return status == LC_OK ? lc__answer_take(answer, portion, NULL, NULL, got) : status;
+	return status == LC_OK ? lc__answer_take(answer, subbatch, NULL, NULL, got) : status;
 }
 
 static void
@@ -384,13 +384,13 @@ START_TEST(answer_bytes)
 	const lc_id ids[] = { { "a", 1 }, { "b", 1 }, { "c", 1 } };
 	unsigned char *bytes = copy(answers[_i].bytes, answers[_i].size);
 	struct lc__items *batch = make_batch(ids, 3);
-	struct lc__portion *portion = lc__portion_of(batch);
+	struct lc__subbatch *subbatch = lc__subbatch_of(batch);
 	struct lc__answer answer = { 0 };
 	struct lc__answered got = { 0 };
 	struct lc__buf text = { 0 };
 
-	portion->number = 7;
-	if (read_answer(&answer, portion, bytes, answers[_i].size, &got) == LC_OK) {
+	subbatch->number = 7;
+	if (read_answer(&answer, subbatch, bytes, answers[_i].size, &got) == LC_OK) {
 		describe_items(batch, &text);
 		ck_assert_uint_eq(got.done + got.failed + got.lacking, 3);
 	} else {
@@ -400,7 +400,7 @@ START_TEST(answer_bytes)
 	ck_assert_str_eq((char *)text.data, answers[_i].text);
 	lc__answer_free(&answer);
 	lc__buf_free(&text);
-	free(portion);
+	free(subbatch);
 	lc__items_free(batch);
 	free(bytes);
 }
@@ -418,16 +418,16 @@ START_TEST(answer_damage)
 		const size_t size = change == 256 ? where : answers[_i].size;
 		unsigned char *bytes = copy(answers[_i].bytes, size);
 		struct lc__items *batch = make_batch(ids, 3);
-		struct lc__portion *portion = lc__portion_of(batch);
+		struct lc__subbatch *subbatch = lc__subbatch_of(batch);
 		lc_status status;
-		portion->number = 7;
+		subbatch->number = 7;
 		if (change < 256)
 			bytes[where] = (unsigned char)change;
-		status = read_answer(&answer, portion, bytes, size, &got);
+		status = read_answer(&answer, subbatch, bytes, size, &got);
 		ck_assert(status == LC_OK || status == LC_INVALID);
 		if (change == 256 && where + 1 < answers[_i].size)
 			ck_assert_int_eq(status, LC_INVALID);
-		free(portion);
+		free(subbatch);
 		lc__items_free(batch);
 		free(bytes);
 	}
@@ -443,22 +443,22 @@ START_TEST(answer_twins)
 	    "\x82\xa2id\xa1x\xa5value\2\x82\xa2id\xa1x\xa5value\3";
 	const lc_id ids[] = { { "x", 1 }, { "x", 1 } };
 	struct lc__items *batch = make_batch(ids, 2);
-	struct lc__portion *portion = lc__portion_of(batch);
+	struct lc__subbatch *subbatch = lc__subbatch_of(batch);
 	struct lc__answer answer = { 0 };
 	struct lc__answered got;
 	uint64_t number;
 
-	portion->number = 7;
-	ck_assert_int_eq(lc__answer_read(&answer, portion, BYTES(three)), LC_INVALID);
+	subbatch->number = 7;
+	ck_assert_int_eq(lc__answer_read(&answer, subbatch, BYTES(three)), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text, "it has 'x' twice");
-	ck_assert_int_eq(read_answer(&answer, portion, (const unsigned char *)two,
+	ck_assert_int_eq(read_answer(&answer, subbatch, (const unsigned char *)two,
 	    sizeof(two) - 1, &got), LC_OK);
 	for (size_t i = 0; i < 2; i++) {
 		ck_assert_int_eq(lc_value_as_unsigned(batch->items[i].value, &number), LC_OK);
 		ck_assert_uint_eq(number, i + 1);
 	}
 	lc__answer_free(&answer);
-	free(portion);
+	free(subbatch);
 	lc__items_free(batch);
 }
 END_TEST
