@@ -392,11 +392,10 @@ lc__recovery_put_back_meta(struct lc__recovery *r)
 
 /* ---- chunks and runs ------------------------------------------------------ */
 
-/* The hash over the checksums of records that fill so many bytes; false if they do
- * not. */
+/* Does a row of the ledger describe exactly the records of a chunk? The hash is over their
+ * checksums. */
 static bool
-hash_records(const struct lc__slice *chunk, const struct lc__ledger_row *row,
-    uint64_t *hash)
+describes(const struct lc__ledger_row *row, const struct lc__slice *chunk)
 {
 	struct lc__ledger_row sum = { 0 };
 	struct lc__record record;
@@ -412,17 +411,7 @@ hash_records(const struct lc__slice *chunk, const struct lc__ledger_row *row,
 		sum.bytes += record.size;
 		at += record.size;
 	}
-	*hash = sum.hash;
-	return sum.records == row->records && row->records > 0;
-}
-
-/* Does a row of the ledger describe exactly these records? */
-static bool
-tells_of(const struct lc__ledger_row *row, const struct lc__slice *chunk)
-{
-	uint64_t hash = 0;
-
-	return hash_records(chunk, row, &hash) && hash == row->hash;
+	return row->records > 0 && sum.records == row->records && sum.hash == row->hash;
 }
 
 /* A chunk without a header under a key that was never given out: the ledger may know
@@ -438,7 +427,7 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows, struct row *chu
 	chunk->home = NOWHERE;
 	for (; status == LC_OK && id <= LC__CHUNK_ID_MAX;
 	     status = lc__ledger_after(&r->change->snapshot, id, &id, &row, &intact)) {
-		if (intact && !is_taken(rows, id) && tells_of(&row, &chunk->value)) {
+		if (intact && !is_taken(rows, id) && describes(&row, &chunk->value)) {
 			chunk->home = id;
 			return LC_OK;
 		}
@@ -446,18 +435,14 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows, struct row *chu
 	return status == LC_END ? LC_OK : status;
 }
 
-/* Keys of chunks without a header are trusted below this. A key near the largest one
- * would leave no number for the next chunk. */
-static uint64_t
-chunk_limit(const struct lc__recovery *r)
-{
-	return r->state_lost ? LC__CHUNK_ID_MAX / 2
-			     : r->change->snapshot.state.next_chunk;
-}
-
 static lc_status
 settle_chunks(struct lc__recovery *r, struct rows *rows)
 {
+	/* Keys of chunks without a header are trusted below this. A key near the largest one
+	 * would leave no number for the next chunk. */
+	const uint64_t limit = r->state_lost ? LC__CHUNK_ID_MAX / 2
+					     : r->change->snapshot.state.next_chunk;
+
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
@@ -470,7 +455,7 @@ settle_chunks(struct lc__recovery *r, struct rows *rows)
 		struct row *row = &rows->rows[i];
 
 		if (row->says == NOWHERE &&
-		    (row->home == NOWHERE || row->key == 0 || row->key >= chunk_limit(r)))
+		    (row->home == NOWHERE || row->key == 0 || row->key >= limit))
 			return_if_error(find_chunk_home(r, rows, row));
 	}
 	for (uint64_t i = 0; i < rows->n; i++) {
@@ -479,15 +464,6 @@ settle_chunks(struct lc__recovery *r, struct rows *rows)
 		r->result.unknown += rows->rows[i].home == NOWHERE;
 	}
 	return move_rows(r, LC__CHUNK, rows);
-}
-
-static bool
-is_listed(const struct lc__state *state, uint64_t run)
-{
-	for (uint32_t i = 0; i < state->nruns; i++)
-		if (state->runs[i].id == run)
-			return true;
-	return false;
 }
 
 /* A run that the state does not list, or whose number leaves none for the next, is of
@@ -507,10 +483,14 @@ settle_runs(struct lc__recovery *r, struct rows *rows)
 	settle(rows);
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
+		bool known = row->home != 0 && row->home < LC__RUN_ID_MAX / 2;
 
-		if (row->home != NOWHERE &&
-		    (r->state_lost ? row->home == 0 || row->home >= LC__RUN_ID_MAX / 2
-				   : !is_listed(state, row->home)))
+		if (!r->state_lost) {
+			known = false;
+			for (uint32_t k = 0; k < state->nruns; k++)
+				known |= state->runs[k].id == row->home;
+		}
+		if (!known)
 			row->home = NOWHERE;
 		if (row->home != row->key)
 			tell_moved(r, "index run", row);

@@ -29,14 +29,6 @@ struct reader {
 
 /* ---- one record ----------------------------------------------------------- */
 
-/* Bytes that turned out to be no record are counted: where the search for the next
- * whole one meets what looks like many long ones, it ends some day. */
-static bool
-gives_up(const struct lc__salvage *s)
-{
-	return s->wasted > 16 * s->file->size;
-}
-
 /* The whole record at an offset in the value; false if there is none. */
 static lc_status
 read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
@@ -47,7 +39,9 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 	uint64_t head;
 
 	*whole = false;
-	if (room < LC__RECORD_ALIGN || gives_up(s))
+	/* Bytes that turned out to be no record are counted: where the search for the next
+	 * whole one meets what looks like many long ones, it ends some day. */
+	if (room < LC__RECORD_ALIGN || s->wasted > 16 * s->file->size)
 		return LC_OK;
 	return_if_error(lc__salvage_at(s->file, r->start + at, LC__RECORD_ALIGN, &bytes));
 	s->wasted += LC__RECORD_ALIGN;
@@ -74,16 +68,6 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 	return LC_OK;
 }
 
-/* Note the pages that begin inside of a whole record: whatever they look like, they are
- * a part of it. */
-static void
-cover_pages(struct lc__salvage *s, uint64_t start, uint64_t end)
-{
-	for (uint64_t page = (start + s->page_size - 1) / s->page_size;
-	     page * s->page_size < end; page++)
-		s->inside[page / 8] |= (unsigned char)(1u << page % 8);
-}
-
 static lc_status
 add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 {
@@ -105,7 +89,10 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 	};
 	lc__hash128(record->id.data, record->id.size, new->hash);
 	s->chunks[r->chunk].whole++;
-	cover_pages(s, r->start + at, r->start + at + record->size);
+	/* Pages that begin inside of it are a part of it, whatever they look like. */
+	for (uint64_t page = (r->start + at + s->page_size - 1) / s->page_size;
+	     page * s->page_size < r->start + at + record->size; page++)
+		s->inside[page / 8] |= (unsigned char)(1u << page % 8);
 	return LC_OK;
 }
 
@@ -256,11 +243,18 @@ drop_rows_inside(const struct lc__salvage *s, struct lc__salvage_rows *rows)
 	rows->count = kept;
 }
 
-static void
-drop_inside(struct lc__salvage *s)
+/* Chunks are by page: what a whole record covers is known before it is read. */
+lc_status
+lc__salvage_read_records(struct lc__salvage *s)
 {
 	uint64_t kept = 0;
 
+	s->inside = calloc(1, (size_t)(s->pages / 8 + 1));
+	if (s->inside == NULL)
+		return lc__no_memory("salvage");
+	for (uint64_t i = 0; i < s->nchunks; i++)
+		if (!lc__salvage_bit(s->inside, s->chunks[i].page))
+			return_if_error(read_chunk(s, i));
 	drop_rows_inside(s, &s->states);
 	drop_rows_inside(s, &s->settings);
 	drop_rows_inside(s, &s->schemas);
@@ -270,19 +264,6 @@ drop_inside(struct lc__salvage *s)
 		if (!lc__salvage_bit(s->inside, s->runs[i].page))
 			s->runs[kept++] = s->runs[i];
 	s->nruns = kept;
-}
-
-/* Chunks are by page: what a whole record covers is known before it is read. */
-lc_status
-lc__salvage_read_records(struct lc__salvage *s)
-{
-	s->inside = calloc(1, (size_t)(s->pages / 8 + 1));
-	if (s->inside == NULL)
-		return lc__no_memory("salvage");
-	for (uint64_t i = 0; i < s->nchunks; i++)
-		if (!lc__salvage_bit(s->inside, s->chunks[i].page))
-			return_if_error(read_chunk(s, i));
-	drop_inside(s);
 	return LC_OK;
 }
 
@@ -336,18 +317,6 @@ set_schema(struct lc__salvage *s, uint64_t id, const struct lc__salvage_row *row
 	return LC_OK;
 }
 
-/* The id after the last one that the state or a record names. */
-static uint64_t
-end_of_ids(const struct lc__salvage *s)
-{
-	uint64_t end = s->state_found ? s->state.next_schema : 0;
-
-	for (uint64_t i = 0; i < s->nrecords; i++)
-		if (s->records[i].schema >= end)
-			end = (uint64_t)s->records[i].schema + 1;
-	return end < LC__SCHEMAS_MAX ? end : LC__SCHEMAS_MAX;
-}
-
 /* Try the ids that are missing for a row that is under another key than its own. */
 static lc_status
 find_id(struct lc__salvage *s, const struct lc__salvage_row *row, uint64_t end,
@@ -374,8 +343,14 @@ lc__salvage_read_schemas(struct lc__salvage *s)
 	const struct lc__salvage_rows *rows = &s->schemas;
 	/* Bytes to hash: a file that is made for it must not take hours. */
 	uint64_t budget = (uint64_t)1 << 30;
-	const uint64_t end = end_of_ids(s);
+	/* The id after the last one that the state or a record names. */
+	uint64_t end = s->state_found ? s->state.next_schema : 0;
 
+	for (uint64_t i = 0; i < s->nrecords; i++)
+		if (s->records[i].schema >= end)
+			end = (uint64_t)s->records[i].schema + 1;
+	if (end > LC__SCHEMAS_MAX)
+		end = LC__SCHEMAS_MAX;
 	if (rows->count > 0)
 		qsort(rows->row, rows->count, sizeof(*rows->row), by_use);
 	for (uint64_t i = 0; i < rows->count; i++)

@@ -35,18 +35,6 @@ note_damage(struct check *c)
 
 /* ---- one shard ------------------------------------------------------------- */
 
-static lc_status
-check_header(const char *path, const struct lc__manifest_shard *said)
-{
-	lc_shard *shard;
-	lc_status status;
-
-	return_if_error(lc_shard_open(path, &shard));
-	status = lc__shard_compare(path, lc__shard_twh1(shard), said);
-	lc_shard_close(shard);
-	return status;
-}
-
 /* Turns the bytes so far of one shard into steps of the work. */
 struct steps {
 	struct lc__team *team;
@@ -109,12 +97,17 @@ check_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	struct check *c = team->ctx;
 	const struct lc__manifest_shard *said = &c->manifest.shards[i];
 	char *path = lc__path_join(c->dir.path, said->relative_path);
+	lc_shard *shard;
 	lc_status status;
 
 	(void)thread;
 	if (path == NULL)
 		return lc__no_memory(c->dir.path);
-	status = check_header(path, said);
+	status = lc_shard_open(path, &shard);
+	if (status == LC_OK) {
+		status = lc__shard_compare(path, lc__shard_twh1(shard), said);
+		lc_shard_close(shard);
+	}
 	if (status == LC_OK)
 		status = check_digest(team, path, said);
 	free(path);
@@ -174,15 +167,6 @@ check_version(struct check *c)
 	return LC_OK;
 }
 
-static bool
-is_named(const struct lc__manifest *manifest, const char *name)
-{
-	for (size_t i = 0; i < manifest->n; i++)
-		if (strcmp(manifest->shards[i].relative_path, name) == 0)
-			return true;
-	return false;
-}
-
 static lc_status
 check_strangers(struct check *c)
 {
@@ -191,12 +175,16 @@ check_strangers(struct check *c)
 		    lc__outdir_know(&c->dir, c->manifest.shards[i].relative_path));
 	return_if_error(lc__outdir_scan(&c->dir));
 	for (size_t i = 0; i < c->dir.n; i++) {
-		if (c->dir.files[i].kind == LC__OUT_TMP ||
-		    c->dir.files[i].kind == LC__OUT_EXPORT ||
-		    is_named(&c->manifest, c->dir.files[i].name))
+		const struct lc__outfile *file = &c->dir.files[i];
+		bool known = file->kind == LC__OUT_TMP || file->kind == LC__OUT_EXPORT;
+
+		for (size_t k = 0; k < c->manifest.n && !known; k++)
+			known = strcmp(c->manifest.shards[k].relative_path, file->name) ==
+			    0;
+		if (known)
 			continue;
 		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does not name",
-		    c->dir.path, c->dir.files[i].name);
+		    c->dir.path, file->name);
 		note_damage(c);
 	}
 	return LC_OK;
