@@ -117,21 +117,18 @@ lc__outgoing_named(const char *name)
 	return NULL;
 }
 
-static bool
-ends(const char *path, const char *suffix)
-{
-	const size_t size = strlen(path), n = strlen(suffix);
-
-	return size > n && path[size - n - 1] != '/' &&
-	    strcmp(path + size - n, suffix) == 0;
-}
-
 const struct lc__outgoing_format *
 lc__outgoing_of(const char *path)
 {
-	for (size_t i = 0; lc__outgoing_formats[i] != NULL; i++)
-		if (lc__outgoing_formats[i]->suffix != NULL &&
-		    ends(path, lc__outgoing_formats[i]->suffix))
+	const size_t size = strlen(path);
+
+	for (size_t i = 0; lc__outgoing_formats[i] != NULL; i++) {
+		const char *suffix = lc__outgoing_formats[i]->suffix;
+		const size_t n = suffix != NULL ? strlen(suffix) : size;
+
+		if (size > n && path[size - n - 1] != '/' &&
+		    strcmp(path + size - n, suffix) == 0)
 			return lc__outgoing_formats[i];
+	}
 	return NULL;
 }

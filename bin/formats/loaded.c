@@ -86,22 +86,6 @@ find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
 	return NULL;
 }
 
-static struct lc__part_node *
-add_child(struct lc__part_node *parent, const char *name, uint64_t hash)
-{
-	struct lc__part_node *child;
-
-	if (lc__array_reserve(&parent->children, &parent->room, parent->count + 1,
-		NULL) != LC_OK)
-		return NULL;
-	child = &parent->children[parent->count];
-	*child = (struct lc__part_node){ .name = strdup(name), .hash = hash };
-	if (child->name == NULL)
-		return NULL;
-	parent->count++;
-	return child;
-}
-
 /* Find the node of a path; it is made if it is missing, with the nodes before it. */
 static lc_status
 reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
@@ -116,10 +100,18 @@ reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
 		struct lc__part_node *child = find_child(part, text, hash);
 		if (++depth > LC_MAX_DEPTH)
 			return lc__error(LC_INVALID, 0, "deeper than %d", LC_MAX_DEPTH);
-		if (child == NULL)
-			child = add_child(part, text, hash);
-		if (child == NULL)
-			return lc__no_memory(NULL);
+		if (child == NULL) {
+			return_if_error(lc__array_reserve(&part->children, &part->room,
+			    part->count + 1, NULL));
+			child = &part->children[part->count];
+			*child = (struct lc__part_node){
+				.name = strdup(text),
+				.hash = hash,
+			};
+			if (child->name == NULL)
+				return lc__no_memory(NULL);
+			part->count++;
+		}
 		if (child->value != NULL)
 			return lc__error(LC_INVALID, 0, "%s",
 			    path == NULL ? "is there twice"
@@ -153,48 +145,33 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 	return status;
 }
 
-/* Are the names exactly 0 … count-1? No name is there twice. */
-static bool
-is_list(const struct lc__part_node *part)
-{
-	size_t position;
-
-	for (size_t i = 0; i < part->count; i++)
-		if (!lc__path_position(part->children[i].name, &position) ||
-		    position >= part->count)
-			return false;
-	return part->count > 0;
-}
-
-static lc_value *build(struct lc__part_node *part);
-
-static lc_value *
-build_list(struct lc__part_node *part)
-{
-	lc_value *list = lc_value_list();
-	struct lc__part_node **order = calloc(part->count, sizeof(*order));
-	size_t position;
-
-	for (size_t i = 0; order != NULL && i < part->count; i++)
-		if (lc__path_position(part->children[i].name, &position))
-			order[position] = &part->children[i];
-	for (size_t i = 0; i < part->count; i++)
-		lc_value_append(list, order ? build(order[i]) : NULL);
-	free(order);
-	return list;
-}
-
 /* A failure marks the value, which lc__parts_build() checks. */
 static lc_value *
 build(struct lc__part_node *part)
 {
 	lc_value *value = part->value;
+	struct lc__part_node **order;
+	bool list = part->count > 0;
+	size_t position;
 
 	part->value = NULL;
 	if (value != NULL)
 		return value;
-	if (is_list(part))
-		return build_list(part);
+	/* Are the names exactly 0 … count-1? No name is there twice. */
+	for (size_t i = 0; list && i < part->count; i++)
+		list = lc__path_position(part->children[i].name, &position) &&
+		    position < part->count;
+	if (list) {
+		value = lc_value_list();
+		order = calloc(part->count, sizeof(*order));
+		for (size_t i = 0; order != NULL && i < part->count; i++)
+			if (lc__path_position(part->children[i].name, &position))
+				order[position] = &part->children[i];
+		for (size_t i = 0; i < part->count; i++)
+			lc_value_append(value, order ? build(order[i]) : NULL);
+		free(order);
+		return value;
+	}
 	value = lc_value_map();
 	for (size_t i = 0; i < part->count; i++)
 		lc_value_set(value, part->children[i].name, build(&part->children[i]));

@@ -27,29 +27,26 @@ component_fault(enum lc__name_rule rule, const char *at, size_t size, size_t suf
 	return NULL;
 }
 
-static const char *
-path_fault(enum lc__name_rule rule, const char *name, size_t size, size_t suffix)
+const char *
+lc__name_fault(enum lc__name_rule rule, const void *name, size_t size, const char *suffix)
 {
-	const char *fault = NULL, *at = name, *end = name + size, *slash;
+	const char *fault = NULL, *at = name, *end = at + size, *slash;
 
-	if (size > 0 && *name == '/')
+	if (memchr(name, '\0', size) != NULL)
+		return "it has a NUL byte";
+	if (rule != LC__NAME_FILE && !lc__utf8_valid(name, size))
+		return "it is not UTF-8";
+	if (rule == LC__NAME_TEXT)
+		return NULL;
+	if (size > 0 && *at == '/')
 		return "it begins with a slash";
 	while (fault == NULL && (slash = memchr(at, '/', (size_t)(end - at))) != NULL) {
 		fault = component_fault(rule, at, (size_t)(slash - at), 0);
 		at = slash + 1;
 	}
-	return fault ? fault : component_fault(rule, at, (size_t)(end - at), suffix);
-}
-
-const char *
-lc__name_fault(enum lc__name_rule rule, const void *name, size_t size, const char *suffix)
-{
-	if (memchr(name, '\0', size) != NULL)
-		return "it has a NUL byte";
-	if (rule != LC__NAME_FILE && !lc__utf8_valid(name, size))
-		return "it is not UTF-8";
-	return rule == LC__NAME_TEXT ? NULL
-				     : path_fault(rule, name, size, strlen(suffix));
+	return fault != NULL
+	    ? fault
+	    : component_fault(rule, at, (size_t)(end - at), strlen(suffix));
 }
 
 /* ---- giving names ----------------------------------------------------------------- */
@@ -61,18 +58,6 @@ struct naming {
 	lc__named_fn fn;
 	void *ctx;
 };
-
-/* Two tensors of one name: the sizes of their cache_ids tell them apart. */
-static lc_status
-named_twice(const struct naming *naming, size_t other)
-{
-	const char *name = lc__path_text(&naming->name);
-
-	return lc__error(LC_UNSUPPORTED, 0,
-	    "a tensor of %s and one of %s would both be named %s",
-	    lc__quote_id(name, other), lc__quote_id(name, naming->id.size),
-	    lc__quote_id(name, strlen(name)));
-}
 
 static lc_status
 give_name(struct naming *naming, const lc_tensor *tensor)
@@ -89,25 +74,14 @@ give_name(struct naming *naming, const lc_tensor *tensor)
 		    lc__quote_id(name, size), fault);
 	return_if_error(lc__idset_add(&naming->names->seen, (lc_id){ name, size },
 	    (uint32_t)naming->id.size, &added, &other));
+	/* The sizes of their cache_ids tell two tensors of one name apart. */
 	if (!added)
-		return named_twice(naming, other);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "a tensor of %s and one of %s would both be named %s",
+		    lc__quote_id(name, other), lc__quote_id(name, naming->id.size),
+		    lc__quote_id(name, size));
 	status = naming->fn(naming->ctx, name, tensor);
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s", lc__quote_id(name, size));
-}
-
-static lc_status
-refuse(const struct naming *naming, lc_kind kind)
-{
-	const char *name = lc__path_text(&naming->name);
-	const size_t size = naming->name.size - 1;
-	const bool part = size > naming->id.size;
-
-	return lc__error(LC_UNSUPPORTED, 0, "%s%s%s%s %s: only tensors can be written",
-	    lc__quote_id(name, naming->id.size), part ? ": " : "",
-	    part ? name + naming->id.size + 1 : "",
-	    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty"
-								  : " is a",
-	    lc_kind_name(kind));
 }
 
 static lc_status
@@ -120,8 +94,19 @@ name_parts(struct naming *naming, const lc_value *value)
 		return_if_error(lc_value_as_tensor(value, &tensor));
 		return give_name(naming, &tensor);
 	}
-	if (lc_value_count(value) == 0)
-		return refuse(naming, lc_value_kind(value));
+	if (lc_value_count(value) == 0) {
+		const lc_kind kind = lc_value_kind(value);
+		const char *name = lc__path_text(&naming->name);
+		const bool part = size - 1 > naming->id.size;
+
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s%s%s%s %s: only tensors can be written",
+		    lc__quote_id(name, naming->id.size), part ? ": " : "",
+		    part ? name + naming->id.size + 1 : "",
+		    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty"
+									  : " is a",
+		    lc_kind_name(kind));
+	}
 	for (size_t i = 0; i < lc_value_count(value); i++) {
 		const char *name = lc_value_name(value, i);
 		if (name != NULL)

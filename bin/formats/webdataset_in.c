@@ -59,25 +59,6 @@ close_shard(struct wds_in *in)
 	in->shard++;
 }
 
-/* A directory's archives are regular files; one that was named may be a pipe. */
-static lc_status
-open_shard(struct wds_in *in)
-{
-	const char *path = path_of(in);
-
-	return in->shards.named
-	    ? lc__archive_open_pipe(path, &in->archive)
-	    : lc__archive_open_file(LC__ARCHIVE_TAR, path, &in->archive);
-}
-
-static void
-break_off(struct wds_in *in)
-{
-	lc__error_prefix("%s", path_of(in));
-	in->broken = *lc_last_error();
-	in->ended = true;
-}
-
 /* Go to the next member of this archive, or the first of those after it. */
 static void
 advance(struct wds_in *in)
@@ -94,13 +75,21 @@ advance(struct wds_in *in)
 		status = LC_OK;
 		if (in->archive == NULL) {
 			in->first = true;
-			status = open_shard(in);
+			/* A directory's archives are regular files; one that was named may
+			 * be a pipe. */
+			status = in->shards.named
+			    ? lc__archive_open_pipe(path_of(in), &in->archive)
+			    : lc__archive_open_file(LC__ARCHIVE_TAR, path_of(in),
+				  &in->archive);
 		}
 		if (status == LC_OK)
 			status = next_member(in);
 	} while (status == LC_END);
-	if (status != LC_OK)
-		break_off(in);
+	if (status != LC_OK) {
+		lc__error_prefix("%s", path_of(in));
+		in->broken = *lc_last_error();
+		in->ended = true;
+	}
 }
 
 /* Does the member belong to the record that next() went to? */
@@ -176,27 +165,21 @@ is_whole(const struct wds_in *in)
 }
 
 static lc_status
-load_members(struct wds_in *in, struct lc__wds_sample *sample, struct lc__loaded *out)
-{
-	uint64_t left = in->how.limit;
-
-	do {
-		return_if_error(load_member(in, &left, sample, out));
-		advance(in);
-		in->unread = same_key(in);
-	} while (in->unread);
-	return LC_OK;
-}
-
-static lc_status
 load(void *ctx, struct lc__loaded *out)
 {
 	struct wds_in *in = ctx;
 	const char *path = path_of(in);
 	struct lc__wds_sample sample = { 0 };
+	uint64_t left = in->how.limit;
 	lc_status status;
 
-	status = load_members(in, &sample, out);
+	do {
+		status = load_member(in, &left, &sample, out);
+		if (status != LC_OK)
+			break;
+		advance(in);
+		in->unread = same_key(in);
+	} while (in->unread);
 	/* A failure of the system is not damage of the archive; it is reported once. */
 	if (status == LC_OK && !is_whole(in) &&
 	    (in->broken.status == LC_IO || in->broken.status == LC_NO_MEMORY)) {
@@ -244,18 +227,6 @@ close_all(void *ctx)
 }
 
 static lc_status
-open_all(struct wds_in *in, const char *path)
-{
-	return_if_error(lc__shard_list_read(path, &in->shards));
-	if (in->shards.count == 0)
-		return lc__error(LC_NOT_MODULE, 0, "%s: no tar archive in it", path);
-	advance(in);
-	return in->broken.status == LC_OK || in->shards.count > 1
-	    ? LC_OK
-	    : lc__error_raise(&in->broken);
-}
-
-static lc_status
 open_path(const char *path, const struct lc__incoming_how *how, void **out)
 {
 	struct wds_in *in = calloc(1, sizeof(*in));
@@ -264,7 +235,14 @@ open_path(const char *path, const struct lc__incoming_how *how, void **out)
 	if (in == NULL)
 		return lc__no_memory(path);
 	in->how = *how;
-	status = open_all(in, path);
+	status = lc__shard_list_read(path, &in->shards);
+	if (status == LC_OK && in->shards.count == 0)
+		status = lc__error(LC_NOT_MODULE, 0, "%s: no tar archive in it", path);
+	if (status == LC_OK) {
+		advance(in);
+		if (in->broken.status != LC_OK && in->shards.count == 1)
+			status = lc__error_raise(&in->broken);
+	}
 	if (status == LC_OK)
 		*out = in;
 	else

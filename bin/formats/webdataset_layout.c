@@ -223,21 +223,6 @@ extension_of_bytes(const struct lc__wds_file *file, const char *path)
 	return image != LC__IMAGE_NONE ? lc__image_formats[image].extension : "bin";
 }
 
-/* The extension after the part's path; "" for none. */
-static const char *
-extension_of(const struct lc__wds_files *files, const struct lc__wds_file *file,
-    const char *path)
-{
-	if (files->count > 1 && names_its_type(file, path))
-		return "";
-	switch (file->form) {
-	case LC__WDS_AS_NPY: return "npy";
-	case LC__WDS_AS_TEXT: return "txt";
-	case LC__WDS_AS_JSON: return "json";
-	default: return extension_of_bytes(file, path);
-	}
-}
-
 /* Turn the paths into names: KEY.PATH.EXTENSION. */
 static lc_status
 name_files(lc_id id, struct lc__wds_files *files)
@@ -247,8 +232,17 @@ name_files(lc_id id, struct lc__wds_files *files)
 
 	for (size_t i = 0; i < files->count; i++) {
 		const char *path = (const char *)paths.data + files->files[i].name;
-		const char *extension = extension_of(files, &files->files[i], path);
+		const struct lc__wds_file *file = &files->files[i];
+		const char *extension;
 
+		if (files->count > 1 && names_its_type(file, path))
+			extension = "";
+		else if (file->form == LC__WDS_AS_BYTES)
+			extension = extension_of_bytes(file, path);
+		else
+			extension = file->form == LC__WDS_AS_NPY ? "npy"
+			    : file->form == LC__WDS_AS_TEXT      ? "txt"
+								 : "json";
 		files->files[i].name = names.size;
 		lc__buf_append(&names, id.data, id.size);
 		lc__buf_printf(&names, ".%s%s%s", path,
@@ -314,27 +308,24 @@ check_id(lc_id id, const struct lc__wds_files *files)
 	    : lc__error(LC_UNSUPPORTED, 0, "WebDataset cannot have this key: %s", fault);
 }
 
-static lc_status
-lay_out(lc_id id, const lc_value *value, struct lc__wds_files *out)
-{
-	struct layout l = { .out = out };
-	lc_status status = walk(&l, value);
-
-	lc__buf_free(&l.path);
-	return_if_error(status);
-	return_if_error(name_files(id, out));
-	return_if_error(check_id(id, out));
-	return check_twice(out);
-}
-
 lc_status
 lc__wds_layout(lc_id id, const lc_value *value, struct lc__wds_files *out)
 {
+	struct layout l = { .out = out };
+	lc_status status;
+
 	out->count = 0;
 	out->names.size = 0;
-	return lay_out(id, value, out) == LC_OK
-	    ? LC_OK
-	    : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
+	status = walk(&l, value);
+	lc__buf_free(&l.path);
+	if (status == LC_OK)
+		status = name_files(id, out);
+	if (status == LC_OK)
+		status = check_id(id, out);
+	if (status == LC_OK)
+		status = check_twice(out);
+	return status == LC_OK ? LC_OK
+			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
 const char *
@@ -353,22 +344,13 @@ lc__wds_files_free(struct lc__wds_files *files)
 
 /* ---- bytes ----------------------------------------------------------------------------- */
 
-static lc_status
-json_bytes(const lc_value *value, struct lc__buf *head)
-{
-	char *text = lc__value_json_text(value);
-	const bool done = text != NULL &&
-	    lc__buf_append(head, text, strlen(text)) != NULL;
-
-	free(text);
-	return done ? LC_OK : lc__no_memory(NULL);
-}
-
 lc_status
 lc__wds_file_bytes(const struct lc__wds_file *file, bool bits, struct lc__buf *head,
     const void **data, size_t *size)
 {
 	lc_tensor tensor;
+	char *text;
+	bool done;
 
 	*data = NULL;
 	*size = 0;
@@ -381,6 +363,10 @@ lc__wds_file_bytes(const struct lc__wds_file *file, bool bits, struct lc__buf *h
 	case LC__WDS_AS_TEXT:
 		return lc_value_as_str(file->value, (const char **)data, size);
 	case LC__WDS_AS_BYTES: return lc_value_as_bytes(file->value, data, size);
-	default: return json_bytes(file->value, head);
+	default:
+		text = lc__value_json_text(file->value);
+		done = text != NULL && lc__buf_append(head, text, strlen(text)) != NULL;
+		free(text);
+		return done ? LC_OK : lc__no_memory(NULL);
 	}
 }

@@ -87,57 +87,24 @@ lc__wds_is_meta(const char *name)
 
 /* ---- one file ---------------------------------------------------------------- */
 
-/* Move a value and its memory; empties @p from. */
+/* A value with memory of its own, as JSON or .npz; the memory goes to @p out. */
 static lc_status
-take_over(struct lc__loaded *from, struct lc__loaded *out, lc_value **part)
+load_whole(enum lc__wds_type type, const struct lc__buf *bytes,
+    const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part)
 {
-	lc_status status = LC_OK;
+	struct lc__loaded loaded = { 0 };
+	lc_status status = type == LC__WDS_JSON
+	    ? lc__value_json_read(bytes->data, bytes->size, NULL, NULL, &loaded)
+	    : lc__npz_read(bytes->data, bytes->size, how->raw_dtype, how->limit, &loaded);
 
-	for (size_t i = 0; i < from->count && status == LC_OK; i++) {
-		status = lc__loaded_own(out, from->blocks[i]);
-		from->blocks[i] = NULL;
+	for (size_t i = 0; i < loaded.count && status == LC_OK; i++) {
+		status = lc__loaded_own(out, loaded.blocks[i]);
+		loaded.blocks[i] = NULL;
 	}
 	if (status == LC_OK) {
-		*part = from->value;
-		from->value = NULL;
+		*part = loaded.value;
+		loaded.value = NULL;
 	}
-	lc__loaded_free(from);
-	return status;
-}
-
-static lc_status
-load_text(const struct lc__buf *bytes, lc_value **part)
-{
-	if (!lc__utf8_valid(bytes->data, bytes->size))
-		return lc__error(LC_CORRUPT, 0, "text that is not UTF-8");
-	*part = lc_value_strn(bytes->size > 0 ? (const char *)bytes->data : "",
-	    bytes->size);
-	return LC_OK;
-}
-
-static lc_status
-load_json(const struct lc__buf *bytes, struct lc__loaded *out, lc_value **part)
-{
-	struct lc__loaded loaded = { 0 };
-	const lc_status status = lc__value_json_read(bytes->data, bytes->size, NULL, NULL,
-	    &loaded);
-
-	if (status == LC_OK)
-		return take_over(&loaded, out, part);
-	lc__loaded_free(&loaded);
-	return status;
-}
-
-static lc_status
-load_npz(const struct lc__buf *bytes, const struct lc__incoming_how *how,
-    struct lc__loaded *out, lc_value **part)
-{
-	struct lc__loaded loaded = { 0 };
-	const lc_status status = lc__npz_read(bytes->data, bytes->size, how->raw_dtype,
-	    how->limit, &loaded);
-
-	if (status == LC_OK)
-		return take_over(&loaded, out, part);
 	lc__loaded_free(&loaded);
 	return status;
 }
@@ -189,37 +156,35 @@ load_integer(const struct lc__buf *bytes, lc_value **part)
 	return LC_OK;
 }
 
-static lc_status
-load_bytes(const struct lc__buf *bytes, lc_value **part)
-{
-	*part = lc_value_bytes(bytes->size > 0 ? (const void *)bytes->data : "",
-	    bytes->size);
-	return LC_OK;
-}
-
 lc_status
 lc__wds_load(const char *extension, struct lc__buf *bytes,
     const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part)
 {
 	const enum lc__wds_type type = lc__wds_type_of(extension);
-	lc_status status;
+	const void *data = bytes->size > 0 ? (const void *)bytes->data : "";
+	lc_status status = LC_OK;
 
 	*part = NULL;
-	if (type == LC__WDS_TEXT)
-		status = load_text(bytes, part);
-	else if (type == LC__WDS_JSON)
-		status = load_json(bytes, out, part);
-	else if (type == LC__WDS_INTEGER)
-		status = load_integer(bytes, part);
-	else if (type == LC__WDS_NPZ)
-		status = load_npz(bytes, how, out, part);
-	else if (type == LC__WDS_BYTES || (type == LC__WDS_PICKLE && how->raw))
-		status = load_bytes(bytes, part);
-	else if (type == LC__WDS_PICKLE)
-		status = lc__error(LC_UNSUPPORTED, 0,
-		    "pickled data, which runs as a program, is never loaded");
-	else
-		return lc__payload_load(bytes, how, out, part);
+	switch (type) {
+	case LC__WDS_TEXT:
+		if (lc__utf8_valid(bytes->data, bytes->size))
+			*part = lc_value_strn(data, bytes->size);
+		else
+			status = lc__error(LC_CORRUPT, 0, "text that is not UTF-8");
+		break;
+	case LC__WDS_JSON:
+	case LC__WDS_NPZ: status = load_whole(type, bytes, how, out, part); break;
+	case LC__WDS_INTEGER: status = load_integer(bytes, part); break;
+	case LC__WDS_BYTES: *part = lc_value_bytes(data, bytes->size); break;
+	case LC__WDS_PICKLE:
+		if (how->raw)
+			*part = lc_value_bytes(data, bytes->size);
+		else
+			status = lc__error(LC_UNSUPPORTED, 0,
+			    "pickled data, which runs as a program, is never loaded");
+		break;
+	default: return lc__payload_load(bytes, how, out, part);
+	}
 	lc__buf_free(bytes);
 	memset(bytes, 0, sizeof(*bytes));
 	if (status == LC_OK && *part == NULL)
@@ -235,36 +200,12 @@ struct lc__wds_member {
 	lc_value *value;
 };
 
-/* The name ends where the type begins, if there is anything before the type. A member
- * that is kept as bytes keeps its type too, other than "bin". */
-static size_t
-name_size(const char *extension, const lc_value *value)
-{
-	const enum lc__wds_type type = lc__wds_type_of(extension);
-	const char *dot = strrchr(extension, '.');
-
-	if (dot == NULL || type == LC__WDS_OTHER ||
-	    (type != LC__WDS_BYTES && lc_value_kind(value) == LC_BYTES))
-		return strlen(extension);
-	return (size_t)(dot - extension);
-}
-
-static void
-lower_type(char *extension)
-{
-	char *dot = strrchr(extension, '.');
-
-	if (lc__wds_type_of(extension) == LC__WDS_OTHER)
-		return;
-	for (char *p = dot != NULL ? dot : extension; *p != '\0'; p++)
-		if (*p >= 'A' && *p <= 'Z')
-			*p += 'a' - 'A';
-}
-
 lc_status
 lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension, lc_value *value)
 {
-	char *copy = NULL;
+	char *copy = NULL, *dot;
+	enum lc__wds_type type;
+	bool whole;
 
 	if (sample->count == LC__WDS_MEMBERS) {
 		lc_value_free(value);
@@ -278,10 +219,19 @@ lc__wds_sample_add(struct lc__wds_sample *sample, const char *extension, lc_valu
 		lc_value_free(value);
 		return lc__no_memory(NULL);
 	}
-	lower_type(copy);
+	type = lc__wds_type_of(copy);
+	dot = strrchr(copy, '.');
+	if (type != LC__WDS_OTHER)
+		for (char *p = dot != NULL ? dot : copy; *p != '\0'; p++)
+			if (*p >= 'A' && *p <= 'Z')
+				*p += 'a' - 'A';
+	/* The name ends where the type begins, if there is anything before the type. A
+	 * member that is kept as bytes keeps its type too, other than "bin". */
+	whole = dot == NULL || type == LC__WDS_OTHER ||
+	    (type != LC__WDS_BYTES && lc_value_kind(value) == LC_BYTES);
 	sample->members[sample->count++] = (struct lc__wds_member){
 		.extension = copy,
-		.name = name_size(copy, value),
+		.name = whole ? strlen(copy) : (size_t)(dot - copy),
 		.value = value,
 	};
 	return LC_OK;
@@ -320,13 +270,6 @@ by_name(const void *a, const void *b)
 	return ((*x)->name > (*y)->name) - ((*x)->name < (*y)->name);
 }
 
-static bool
-leads_to(const struct lc__wds_member *a, const struct lc__wds_member *b)
-{
-	return a->name <= b->name && memcmp(a->extension, b->extension, a->name) == 0 &&
-	    (a->name == b->name || b->extension[a->name] == '.');
-}
-
 /* Does every member have a path of its own, through no other member? */
 static bool
 have_paths(const struct lc__wds_sample *sample, const struct lc__wds_member **sorted)
@@ -335,26 +278,17 @@ have_paths(const struct lc__wds_sample *sample, const struct lc__wds_member **so
 
 	qsort(sorted, sample->count, sizeof(*sorted), by_name);
 	for (size_t i = 0; i < sample->count && have; i++) {
+		const struct lc__wds_member *before = i > 0 ? sorted[i - 1] : NULL;
 		const char *name = sorted[i]->extension;
 		const size_t n = sorted[i]->name;
+		const bool leads = before != NULL && before->name <= n &&
+		    memcmp(before->extension, name, before->name) == 0 &&
+		    (before->name == n || name[before->name] == '.');
 
-		have = n > 0 && name[0] != '.' && name[n - 1] != '.' &&
-		    memmem(name, n, "..", 2) == NULL &&
-		    (i == 0 || !leads_to(sorted[i - 1], sorted[i]));
+		have = !leads && n > 0 && name[0] != '.' && name[n - 1] != '.' &&
+		    memmem(name, n, "..", 2) == NULL;
 	}
 	return have;
-}
-
-static lc_status
-check_twice(const struct lc__wds_sample *sample, const struct lc__wds_member **sorted)
-{
-	qsort(sorted, sample->count, sizeof(*sorted), by_extension);
-	for (size_t i = 1; i < sample->count; i++)
-		if (strcasecmp(sorted[i - 1]->extension, sorted[i]->extension) == 0)
-			return lc__error(LC_INVALID, 0, "%s is there twice",
-			    lc__quote_id(sorted[i]->extension,
-				strlen(sorted[i]->extension)));
-	return LC_OK;
 }
 
 /* *paths: can the names be paths? */
@@ -363,13 +297,18 @@ check_names(const struct lc__wds_sample *sample, bool *paths)
 {
 	const struct lc__wds_member **sorted = calloc(sample->count + 1,
 	    sizeof(const struct lc__wds_member *));
-	lc_status status;
+	lc_status status = LC_OK;
 
 	if (sorted == NULL)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; i < sample->count; i++)
 		sorted[i] = &sample->members[i];
-	status = check_twice(sample, sorted);
+	qsort(sorted, sample->count, sizeof(*sorted), by_extension);
+	for (size_t i = 1; i < sample->count && status == LC_OK; i++)
+		if (strcasecmp(sorted[i - 1]->extension, sorted[i]->extension) == 0)
+			status = lc__error(LC_INVALID, 0, "%s is there twice",
+			    lc__quote_id(sorted[i]->extension,
+				strlen(sorted[i]->extension)));
 	if (status == LC_OK)
 		*paths = have_paths(sample, sorted);
 	free(sorted);
@@ -402,20 +341,6 @@ add_part(struct lc__parts *parts, struct lc__wds_member *member)
 }
 
 static lc_status
-build_parts(struct lc__wds_sample *sample, lc_value **out)
-{
-	struct lc__parts parts = { 0 };
-	lc_status status = LC_OK;
-
-	for (size_t i = 0; i < sample->count && status == LC_OK; i++)
-		status = add_part(&parts, &sample->members[i]);
-	if (status == LC_OK)
-		return lc__parts_build(&parts, out);
-	lc__parts_free(&parts);
-	return status;
-}
-
-static lc_status
 build_flat(struct lc__wds_sample *sample, lc_value **out)
 {
 	lc_value *map = lc_value_map();
@@ -436,6 +361,7 @@ build_flat(struct lc__wds_sample *sample, lc_value **out)
 lc_status
 lc__wds_sample_build(struct lc__wds_sample *sample, lc_value **out)
 {
+	struct lc__parts parts = { 0 };
 	lc_status status = LC_OK;
 	bool paths = true;
 
@@ -444,9 +370,15 @@ lc__wds_sample_build(struct lc__wds_sample *sample, lc_value **out)
 		sample->members[0].value = NULL;
 	} else {
 		status = check_names(sample, &paths);
-		if (status == LC_OK)
-			status = paths ? build_parts(sample, out)
-				       : build_flat(sample, out);
+		if (status == LC_OK && !paths) {
+			status = build_flat(sample, out);
+		} else if (status == LC_OK) {
+			for (size_t i = 0; i < sample->count && status == LC_OK; i++)
+				status = add_part(&parts, &sample->members[i]);
+			if (status == LC_OK)
+				status = lc__parts_build(&parts, out);
+			lc__parts_free(&parts);
+		}
 	}
 	lc__wds_sample_free(sample);
 	return status;
