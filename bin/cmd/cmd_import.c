@@ -88,16 +88,6 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-static unsigned
-thread_count(void)
-{
-	const long online = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (threads > 0)
-		return threads < 64 ? (unsigned)threads : 64;
-	return online < 1 ? 1 : online > 8 ? 8 : (unsigned)online;
-}
-
 static void
 show_tally(const struct import *import, double seconds)
 {
@@ -143,27 +133,6 @@ struct operands {
 	struct containers containers;
 };
 
-static void
-operands_free(struct operands *operands)
-{
-	list_free(&operands->lists);
-	sources_free(&operands->sources);
-	containers_free(&operands->containers);
-}
-
-/* Only a tar archive is read from its beginning to its end. */
-static int
-add_standard_input(struct operands *operands)
-{
-	const struct lc__incoming_format *tar = lc__incoming_named("webdataset");
-
-	if (format == 0 || strcmp(formats[format], tar->name) != 0)
-		return report_usage(
-		    "-: standard input is read as a tar archive only, "
-		    "with --format webdataset; cachex put stores one value from it");
-	return containers_add(&operands->containers, "/dev/stdin", tar);
-}
-
 /* A path that is not there, and with --keep-going one that cannot be looked into, is
  * reported when it is read as a file. */
 static int
@@ -172,8 +141,15 @@ add_operand(struct operands *operands, const char *path)
 	const struct lc__incoming_format *found = NULL;
 	lc_status status = LC_OK;
 
-	if (strcmp(path, "-") == 0)
-		return add_standard_input(operands);
+	if (strcmp(path, "-") == 0) {
+		/* Only a tar archive is read from its beginning to its end. */
+		found = lc__incoming_named("webdataset");
+		if (format != 0 && strcmp(formats[format], found->name) == 0)
+			return containers_add(&operands->containers, "/dev/stdin", found);
+		return report_usage(
+		    "-: standard input is read as a tar archive only, "
+		    "with --format webdataset; cachex put stores one value from it");
+	}
 	if (formats[format] != NULL)
 		found = access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)
 		    ? lc__incoming_named(formats[format])
@@ -220,23 +196,13 @@ check_id_field(const struct containers *containers)
 					  spelling, sizeof(spelling)));
 }
 
-static void
-tell_reduced(void)
-{
-	char images[40], spelling[80];
-
-	if (reduced > 0)
-		report_note("%s of 16 bits became u8; %s u16 keeps all bits",
-		    count_human(reduced, "image", images, sizeof(images)),
-		    opt_spelling(options, &elements, cmd_import.name, spelling,
-			sizeof(spelling)));
-}
-
 static int
 import_all(struct import *import, const struct operands *operands)
 {
-	int status;
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+	char images[40], spelling[80];
 	double seconds;
+	int status;
 
 	if (skip_existing || dry_run)
 		interrupt_resume(dry_run
@@ -245,7 +211,10 @@ import_all(struct import *import, const struct operands *operands)
 	progress_begin("import");
 	progress_phase(NULL, "files");
 	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
-	status = import_files(import, &operands->sources, thread_count());
+	if (threads == 0)
+		threads = online < 1 ? 1 : online > 8 ? 8 : (uint64_t)online;
+	status = import_files(import, &operands->sources,
+	    threads < 64 ? (unsigned)threads : 64);
 	if (import_goes_on(import, status) && operands->containers.count > 0)
 		progress_phase(NULL, "records");
 	if (import_goes_on(import, status))
@@ -260,7 +229,11 @@ import_all(struct import *import, const struct operands *operands)
 	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
 	seconds = progress_end();
-	tell_reduced();
+	if (reduced > 0)
+		report_note("%s of 16 bits became u8; %s u16 keeps all bits",
+		    count_human(reduced, "image", images, sizeof(images)),
+		    opt_spelling(options, &elements, cmd_import.name, spelling,
+			sizeof(spelling)));
 	show_tally(import, seconds);
 	return status;
 }
@@ -335,7 +308,9 @@ run_import(int argc, char **argv)
 	}
 	status = module_close(import.there, status);
 	lc__buf_free(&import.metadata);
-	operands_free(&operands);
+	list_free(&operands.lists);
+	sources_free(&operands.sources);
+	containers_free(&operands.containers);
 	return status;
 }
 

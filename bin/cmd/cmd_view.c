@@ -83,21 +83,6 @@ smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static int
-select_from(const struct select *how, uint64_t count, struct selected *out)
-{
-	if (how->from >= count)
-		return report_error(EXIT_NO, "there is no sample %llu: there are %llu",
-		    (unsigned long long)how->from, (unsigned long long)count);
-	if (make_room(smaller(how->most, count - how->from), out) != EXIT_DONE)
-		return EXIT_SYSTEM;
-	while (out->count < smaller(how->most, count - how->from)) {
-		out->items[out->count] = how->from + out->count;
-		out->count++;
-	}
-	return EXIT_DONE;
-}
-
 /* ---- at random ------------------------------------------------------------------ */
 
 /* splitmix64: the same choice for a seed on every machine. */
@@ -160,15 +145,6 @@ is_named(lc_id id, const char *name)
 	return n == id.size || text[id.size - n - 1] == '/';
 }
 
-/* The first sample that each name names. */
-static void
-note_id(const struct select *how, lc_id id, uint64_t i, struct selected *out)
-{
-	for (size_t k = 0; k < how->ids->count; k++)
-		if (out->items[k] == SELECT_NONE && is_named(id, how->ids->items[k]))
-			out->items[k] = i;
-}
-
 static int
 select_ids(const struct select *how, const struct samples *set, struct selected *out)
 {
@@ -181,7 +157,11 @@ select_ids(const struct select *how, const struct samples *set, struct selected 
 	for (uint64_t i = 0; i < set->count; i++) {
 		if (samples_get(set, i, &sample) != LC_OK)
 			continue;
-		note_id(how, sample.id, i, out);
+		/* Each name gets the first sample that it names. */
+		for (size_t k = 0; k < how->ids->count; k++)
+			if (out->items[k] == SELECT_NONE &&
+			    is_named(sample.id, how->ids->items[k]))
+				out->items[k] = i;
 		samples_release(set, &sample);
 	}
 	return EXIT_DONE;
@@ -197,7 +177,14 @@ select_samples(const struct select *how, const struct samples *set, struct selec
 		return report_error(EXIT_NO, "there are no samples");
 	if (how->random != OPT_UNSET)
 		return select_random(how, set->count, out);
-	return select_from(how, set->count, out);
+	if (how->from >= set->count)
+		return report_error(EXIT_NO, "there is no sample %llu: there are %llu",
+		    (unsigned long long)how->from, (unsigned long long)set->count);
+	if (make_room(smaller(how->most, set->count - how->from), out) != EXIT_DONE)
+		return EXIT_SYSTEM;
+	for (; out->count < smaller(how->most, set->count - how->from); out->count++)
+		out->items[out->count] = how->from + out->count;
+	return EXIT_DONE;
 }
 
 void

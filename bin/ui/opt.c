@@ -212,31 +212,12 @@ opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
 	return true;
 }
 
-static void
-render_choice(const struct opt *opt, char *out, size_t room)
-{
-	const char *word = opt->value;
-
-	for (int i = *(int *)opt->target; i > 0; i--)
-		word = strchr(word, '|') + 1;
-	snprintf(out, room, "%.*s", (int)strcspn(word, "|"), word);
-}
-
-static void
-render_list(const struct opt_list *list, char *out, size_t room)
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (size_t i = 0; i < list->count && used < room; i++)
-		used += (size_t)snprintf(out + used, room - used, "%s%s",
-		    i > 0 ? " " : "", list->items[i]);
-}
-
 char *
 opt_render(const struct opt *opt, char *out, size_t room)
 {
+	const struct opt_list *list;
 	const char *text;
+	size_t used = 0;
 
 	switch (opt->kind) {
 	case OPT_FLAG:
@@ -245,7 +226,12 @@ opt_render(const struct opt *opt, char *out, size_t room)
 			: *(int *)opt->target ? "1"
 					      : "0");
 		break;
-	case OPT_CHOICE: render_choice(opt, out, room); break;
+	case OPT_CHOICE:
+		text = opt->value;
+		for (int i = *(int *)opt->target; i > 0; i--)
+			text = strchr(text, '|') + 1;
+		snprintf(out, room, "%.*s", (int)strcspn(text, "|"), text);
+		break;
 	case OPT_COUNT:
 		out[0] = '\0';
 		if (*(uint64_t *)opt->target != OPT_UNSET)
@@ -254,7 +240,13 @@ opt_render(const struct opt *opt, char *out, size_t room)
 	case OPT_SIZE: size_exact(*(uint64_t *)opt->target, out, room); break;
 	case OPT_NUMBER: snprintf(out, room, "%d", *(int *)opt->target); break;
 	case OPT_RATIO: snprintf(out, room, "%g", *(double *)opt->target); break;
-	case OPT_LIST: render_list(opt->target, out, room); break;
+	case OPT_LIST:
+		list = opt->target;
+		out[0] = '\0';
+		for (size_t i = 0; i < list->count && used < room; i++)
+			used += (size_t)snprintf(out + used, room - used, "%s%s",
+			    i > 0 ? " " : "", list->items[i]);
+		break;
 	default:
 		text = *(const char **)opt->target;
 		snprintf(out, room, "%s", text ? text : "");
