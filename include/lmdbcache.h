@@ -585,10 +585,23 @@ LC_API LC_CHECKED lc_status lc_put_coded(lc_cache *cache, const void *id,
 /**
  * Store @p n tensors. A bad item does not stop the others.
  * @param statuses  NULL, or room for n results, always filled
- * @return LC_OK, or the first failing item's status.
+ * @return LC_OK, or the first failing item's status; the error begins with its
+ * position: "item 7: ".
  */
 LC_API LC_CHECKED lc_status lc_put_batch(lc_cache *cache, size_t n,
     const lc_id *ids, const lc_tensor *tensors, lc_status *statuses);
+
+/** lc_put_batch() of values. */
+LC_API LC_CHECKED lc_status lc_put_values(lc_cache *cache, size_t n,
+    const lc_id *ids, const lc_value *const *values, lc_status *statuses);
+
+/**
+ * lc_put_batch() of @p n tensors that are alike and lie one after another.
+ * @param row   dtype and shape of each; its data is not looked at
+ * @param rows  their elements: n times row's bytes
+ */
+LC_API LC_CHECKED lc_status lc_put_gathered(lc_cache *cache, size_t n,
+    const lc_id *ids, const lc_tensor *row, const void *rows, lc_status *statuses);
 
 /**
  * Forget a cache_id. Pending like a put, durable after lc_flush().
@@ -596,6 +609,14 @@ LC_API LC_CHECKED lc_status lc_put_batch(lc_cache *cache, size_t n,
  */
 LC_API LC_CHECKED lc_status lc_delete(lc_cache *cache, const void *id,
     size_t id_size);
+
+/**
+ * Forget @p n cache_ids. A bad item does not stop the others.
+ * @param statuses  NULL, or room for n results: LC_OK, LC_NOT_FOUND or an error
+ * @return LC_OK when each was forgotten or not there; else as lc_put_batch().
+ */
+LC_API LC_CHECKED lc_status lc_delete_batch(lc_cache *cache, size_t n,
+    const lc_id *ids, lc_status *statuses);
 
 /**
  * Commit everything put or deleted before the call on this handle; it is
@@ -674,7 +695,8 @@ LC_API LC_CHECKED lc_status lc_get_into(lc_cache *cache, const void *id,
  * @param missing    NULL, or room for n positions; gets those not found, ascending
  * @param n_missing  NULL, or gets their number
  * @return LC_OK when each item was found or is missing; else the first item's
- * error. Even then the held views must be released.
+ * error, which begins with its position: "item 7: ". Even then the held views must be
+ * released.
  */
 LC_API LC_CHECKED lc_status lc_get_batch(lc_cache *cache, size_t n,
     const lc_id *ids, lc_view *views, size_t *missing, size_t *n_missing);
@@ -733,9 +755,49 @@ LC_API LC_CHECKED lc_status lc_get_or_compute(lc_cache *cache, const lc_id *keys
 LC_API LC_CHECKED lc_status lc_prefetch(lc_cache *cache, size_t n,
     const lc_id *ids);
 
+/**
+ * Copy @p n tensors of one dtype and shape into one block of memory, row after row:
+ * looked up together, verified and copied in one pass.
+ *
+ * @param field      the tensor within structured values, a path as for
+ *                   lc_value_find(); NULL for records that are tensors
+ * @param row        dtype and shape of each; its data is not looked at
+ * @param rows       the block: n times row's bytes, all written; a row without a
+ *                   record is 0
+ * @param room       size of the block in bytes
+ * @param threads    how many share the work, the calling one included; 0 is 1. Each
+ *                   has 64 ids at least, and reads the commit that is the newest when
+ *                   it begins
+ * @param statuses   NULL, or room for n results: LC_OK, LC_NOT_FOUND or an error
+ * @param n_missing  NULL, or gets the number of those not found
+ * @return as lc_get_batch(); LC_SCHEMA for a record of another dtype or shape, or
+ * without that field; LC_INVALID if the rows do not fit.
+ */
+LC_API LC_CHECKED lc_status lc_gather(lc_cache *cache, size_t n, const lc_id *ids,
+    const char *field, const lc_tensor *row, void *rows, size_t room, unsigned threads,
+    lc_status *statuses, size_t *n_missing);
+
+/**
+ * The dtype and shape to gather: those of the first of @p n records that is there.
+ * @param out  its data is NULL
+ * @return LC_OK; LC_NOT_FOUND if none is there; otherwise as lc_gather().
+ */
+LC_API LC_CHECKED lc_status lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids,
+    const char *field, lc_tensor *out);
+
 /** LC_OK if the cache_id is stored or pending, LC_NOT_FOUND if not. */
 LC_API LC_CHECKED lc_status lc_contains(lc_cache *cache, const void *id,
     size_t id_size);
+
+/**
+ * Which of @p n cache_ids are neither stored nor pending? Only the index and the
+ * heads of records are read.
+ * @param missing    NULL, or room for n positions; gets those not there, ascending
+ * @param n_missing  NULL, or gets their number
+ * @return as lc_get_batch().
+ */
+LC_API LC_CHECKED lc_status lc_contains_batch(lc_cache *cache, size_t n,
+    const lc_id *ids, size_t *missing, size_t *n_missing);
 
 /** The number of cache_ids in the module; pending writes are flushed first. */
 LC_API LC_CHECKED lc_status lc_count(lc_cache *cache, uint64_t *out);

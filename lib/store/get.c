@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* get, get copy, contains, get batch, prefetch: the handle's own write, or index -> record; then
- * a view. */
+/* get, get copy, contains, prefetch: the handle's own write, or index -> record; then a view. */
 #include "store/get.h"
 
 #include <stdlib.h>
@@ -64,13 +63,8 @@ hold(struct lc__decoder *decoder, lc_view *out)
 	return LC_OK;
 }
 
-/*
- * Make a view of a record of a snapshot that the caller has taken. If the view borrows
- * from the snapshot, *pins grows by 1: the caller gives it to lc__snapshot_give().
- * Returns LC_OK; LC_CORRUPT, naming the key; LC_NO_MEMORY.
- */
-static lc_status
-open_view(struct lc_cache *cache, struct lc__snapshot *snapshot,
+lc_status
+lc__view_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
     const struct lc__record *record, uint64_t location, lc_view *out, unsigned *pins)
 {
 	const bool verify = cache->options.verify != 0;
@@ -124,10 +118,8 @@ willneed(const struct lc__env *env, const struct lc__record *record)
 		lc__env_willneed(env, lc__record_start(record), record->size);
 }
 
-/* Ask the system for the pages of a record if a view of it reads them all: to verify
- * them, or to decode a tensor that the LRU does not hold. */
-static void
-willneed_view(const struct lc_cache *cache, const struct lc__record *record,
+void
+lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location)
 {
 	bool reads_all;
@@ -142,9 +134,8 @@ willneed_view(const struct lc_cache *cache, const struct lc__record *record,
 		willneed(cache->env, record);
 }
 
-/* Look among the handle's own uncommitted writes, and view a put. */
-static lc_status
-view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size, lc_view *out,
+lc_status
+lc__view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size, lc_view *out,
     enum lc__uncommitted *answer)
 {
 	struct lc__encoded found = { NULL, NULL };
@@ -176,9 +167,9 @@ view_committed(struct lc_cache *cache, const void *id, size_t id_size, lc_view *
 	snapshot->hits += status == LC_OK;
 	snapshot->misses += status == LC_NOT_FOUND;
 	if (status == LC_OK) {
-		willneed_view(cache, &lookup.record, lookup.location);
-		status = open_view(cache, snapshot, &lookup.record, lookup.location, out,
-		    &pins);
+		lc__view_willneed(cache, &lookup.record, lookup.location);
+		status = lc__view_record(cache, snapshot, &lookup.record, lookup.location,
+		    out, &pins);
 	}
 	lc__snapshot_give(snapshot, pins);
 	return status;
@@ -191,7 +182,7 @@ lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 	lc_status status = lc__check_id("get", id, id_size);
 
 	if (status == LC_OK)
-		status = view_uncommitted(cache, id, id_size, out, &answer);
+		status = lc__view_uncommitted(cache, id, id_size, out, &answer);
 	if (status == LC_OK && answer == LC__UNCOMMITTED_NONE)
 		status = view_committed(cache, id, id_size, out);
 	else if (status == LC_OK && answer == LC__UNCOMMITTED_DELETED)
@@ -255,174 +246,7 @@ lc_contains(lc_cache *cache, const void *id, size_t id_size)
 	return status;
 }
 
-/* ---- get batch ----------------------------------------------------------- */
-
-/*
- * The look-ups of a window go through the steps together: the buckets of the index, then
- * the head of each record, then its data. Each step asks the processor for the memory
- * that the next one reads, so that the waits overlap.
- */
-#define WINDOW 16
-
-/* The status of an item that neither the check nor the uncommitted writes decided. */
-#define UNDECIDED ((lc_status)-1)
-
-struct batch {
-	struct lc_cache *cache;
-	struct lc__snapshot *snapshot;
-	const lc_id *ids;
-	lc_view *views;
-	unsigned pins;  /* views that borrow from the snapshot */
-	lc_error first; /* failure of the first item that failed */
-};
-
-static void
-fail_item(struct batch *batch, size_t i, lc_status status)
-{
-	lc__view_clear(&batch->views[i], status);
-	if (status != LC_NOT_FOUND && batch->first.status == LC_OK)
-		batch->first = *lc_last_error();
-}
-
-/* Answer an item from the uncommitted writes, or leave it undecided. */
-static void
-try_uncommitted(struct batch *batch, size_t i)
-{
-	const lc_id *id = &batch->ids[i];
-	enum lc__uncommitted answer = LC__UNCOMMITTED_NONE;
-	lc_status status = lc__check_id("get", id->data, id->size);
-
-	if (status == LC_OK)
-		status = view_uncommitted(batch->cache, id->data, id->size,
-		    &batch->views[i], &answer);
-	if (status != LC_OK)
-		fail_item(batch, i, status);
-	else if (answer == LC__UNCOMMITTED_DELETED)
-		fail_item(batch, i, LC_NOT_FOUND);
-	else if (answer == LC__UNCOMMITTED_NONE)
-		lc__view_clear(&batch->views[i], UNDECIDED);
-}
-
-/* Find the record's location, and fetch its head. */
-static lc_status
-guess_item(struct batch *batch, struct lc__lookup *lookup)
-{
-	const bool verify = batch->cache->options.verify != 0;
-	const unsigned char *record;
-	struct lc__mapped_chunk chunk;
-
-	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
-	if (lookup->location & LC__TOMBSTONE)
-		return LC_OK;
-	/* find_item() meets any damage again, and names the key. */
-	if (lc__snapshot_chunk(batch->snapshot, lc__location_chunk(lookup->location),
-		&chunk) != LC_OK ||
-	    lc__location_offset(lookup->location) >= chunk.end)
-		return LC_OK;
-	record = chunk.bytes + lc__location_offset(lookup->location);
-	__builtin_prefetch(record);
-	if (!verify) {
-		/* The cache_id, after a table of parts if there is one, and the
-		 * start of small data. To verify, find_item() asks for everything. */
-		__builtin_prefetch(record + 64);
-		__builtin_prefetch(record + 128);
-	}
-	return LC_OK;
-}
-
-/* Find the record, and ask for what its view reads. */
-static lc_status
-find_item(struct batch *batch, struct lc__lookup *lookup)
-{
-	return_if_error(
-	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
-	willneed_view(batch->cache, &lookup->record, lookup->location);
-	return LC_OK;
-}
-
-/* Do one step for all items of a window, at positions @p at, that did not fail yet. */
-static void
-step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at, size_t n,
-    lc_status (*step)(struct batch *, struct lc__lookup *))
-{
-	for (size_t j = 0; j < n; j++) {
-		lc_status status;
-
-		if (batch->views[at[j]].status != UNDECIDED)
-			continue;
-		status = step(batch, &lookups[j]);
-		batch->snapshot->misses += status == LC_NOT_FOUND;
-		if (status != LC_OK)
-			fail_item(batch, at[j], status);
-	}
-}
-
-/* Read the undecided items of @p n from the snapshot, window by window. */
-static void
-get_undecided(struct batch *batch, size_t n)
-{
-	struct lc__lookup lookups[WINDOW];
-	size_t at[WINDOW];
-
-	for (size_t i = 0; i < n;) {
-		size_t used = 0;
-
-		for (; i < n && used < WINDOW; i++) {
-			if (batch->views[i].status != UNDECIDED)
-				continue;
-			lc__lookup_start(&lookups[used], batch->cache->env,
-			    batch->ids[i].data, batch->ids[i].size);
-			lc__index_prefetch(batch->snapshot, &lookups[used]);
-			at[used++] = i;
-		}
-		step_all(batch, lookups, at, used, guess_item);
-		step_all(batch, lookups, at, used, find_item);
-		for (size_t j = 0; j < used; j++) {
-			lc_status status;
-
-			if (batch->views[at[j]].status != UNDECIDED)
-				continue;
-			batch->snapshot->hits++;
-			status = open_view(batch->cache, batch->snapshot,
-			    &lookups[j].record, lookups[j].location, &batch->views[at[j]],
-			    &batch->pins);
-			if (status != LC_OK)
-				fail_item(batch, at[j], status);
-		}
-	}
-}
-
-lc_status
-lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views, size_t *missing,
-    size_t *n_missing)
-{
-	struct batch batch = { .cache = cache, .ids = ids, .views = views };
-	size_t absent = 0;
-	lc_status status;
-
-	/* First the uncommitted writes: a commit may take them before the snapshot. */
-	for (size_t i = 0; i < n; i++)
-		try_uncommitted(&batch, i);
-	status = lc__snapshot_take(cache->env, &batch.snapshot);
-	if (status != LC_OK) {
-		for (size_t i = 0; i < n; i++)
-			if (views[i].status == UNDECIDED)
-				lc__view_clear(&views[i], status);
-		return status;
-	}
-	get_undecided(&batch, n);
-	lc__snapshot_give(batch.snapshot, batch.pins);
-	for (size_t i = 0; i < n; i++) {
-		if (views[i].status != LC_NOT_FOUND)
-			continue;
-		if (missing != NULL)
-			missing[absent] = i;
-		absent++;
-	}
-	if (n_missing != NULL)
-		*n_missing = absent;
-	return batch.first.status == LC_OK ? LC_OK : lc__error_raise(&batch.first);
-}
+/* ---- prefetch --------------------------------------------------------------- */
 
 lc_status
 lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
@@ -457,6 +281,13 @@ lc_view_value(lc_view *view, const char *path, const lc_value **out)
 		view->lc_private[view_values] = lc_value_tensor(&view->tensor);
 	*out = view->lc_private[view_values];
 	return *out == NULL ? lc__no_memory("view") : LC_OK;
+}
+
+void
+lc__view_release_unpinned(lc_view *view)
+{
+	view->lc_private[view_snapshot] = NULL;
+	lc_view_release(view);
 }
 
 void

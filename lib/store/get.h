@@ -4,10 +4,33 @@
 #define LC_STORE_GET_H
 
 #include "store/cache.h"
+#include "store/flush.h"
+#include "store/lookup.h"
 #include "store/lru.h"
 
 /** Make a view that holds nothing and has this status. */
 void lc__view_clear(lc_view *view, lc_status status);
+
+/**
+ * Make a view of a record of a snapshot that the caller has taken. If the view borrows
+ * from the snapshot, *pins grows by 1: the caller gives it to lc__snapshot_give().
+ * @return LC_OK; LC_CORRUPT, naming the key; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__view_record(struct lc_cache *cache,
+    struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
+    lc_view *out, unsigned *pins);
+
+/** Release a view from lc__view_record() whose pin was not given to the snapshot. */
+void lc__view_release_unpinned(lc_view *view);
+
+/** Ask the system for the pages of a record if a view of it reads them all: to verify
+ *  them, or to decode a tensor that the LRU does not hold. */
+void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location);
+
+/** Look for a cache_id among the handle's own uncommitted writes, and view a put. */
+LC_CHECKED lc_status lc__view_uncommitted(struct lc_cache *cache, const void *id,
+    size_t id_size, lc_view *out, enum lc__uncommitted *answer);
 
 /** Make a view of a record that fills a block and is intact. The view holds the block
  *  for itself. */

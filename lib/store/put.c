@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* put, put batch, delete: value -> schema -> coded tensors -> pending write. */
+/* put, delete: value -> schema -> coded tensors -> pending write. */
 #include "store/put.h"
 
 #include <stdlib.h>
@@ -323,23 +323,6 @@ lc_status
 lc_put_value(lc_cache *cache, const void *id, size_t id_size, const lc_value *value)
 {
 	return lc_put_coded(cache, id, id_size, value, LC_CODEC_DEFAULT, 0);
-}
-
-lc_status
-lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *tensors,
-    lc_status *statuses)
-{
-	lc_error first = { .status = LC_OK };
-
-	for (size_t i = 0; i < n; i++) {
-		const lc_status status = lc_put(cache, ids[i].data, ids[i].size,
-		    &tensors[i]);
-		if (statuses != NULL)
-			statuses[i] = status;
-		if (status != LC_OK && first.status == LC_OK)
-			first = *lc_last_error();
-	}
-	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
 }
 
 lc_status

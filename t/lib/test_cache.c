@@ -53,11 +53,24 @@ agree(const struct sequence *s)
 	const size_t size = strlen(s->id);
 	const lc_id ids[3] = { { "absent", 6 }, { s->id, size }, { s->id, size } };
 	lc_view views[3];
-	lc_tensor copy, into;
-	unsigned char room[500];
+	const lc_tensor bytes = { .dtype = LC_U8, .ndim = 0 };
+	lc_tensor copy, into, row;
+	unsigned char room[500], rows[3 * 500];
 	size_t missing[3], n_missing;
+	lc_status statuses[3];
 
 	assert_status(lc_contains(s->cache, s->id, size), want);
+	assert_ok(lc_contains_batch(s->cache, 3, ids, missing, &n_missing));
+	ck_assert_uint_eq(n_missing, want == LC_OK ? 1 : 3);
+	for (size_t i = 0; i < n_missing; i++)
+		ck_assert_uint_eq(missing[i], i);
+	assert_status(lc_gather_row(s->cache, 3, ids, NULL, &row), want);
+	assert_ok(lc_gather(s->cache, 3, ids, NULL, want == LC_OK ? &row : &bytes, rows,
+	    sizeof(rows), 1, statuses, &n_missing));
+	ck_assert_uint_eq(n_missing, want == LC_OK ? 1 : 3);
+	ck_assert_int_eq(statuses[0], LC_NOT_FOUND);
+	ck_assert_int_eq(statuses[1], want);
+	ck_assert_int_eq(statuses[2], want);
 	assert_status(lc_get_copy(s->cache, s->id, size, &copy), want);
 	assert_status(lc_get_into(s->cache, s->id, size, room, sizeof(room), &into),
 	    want);
@@ -74,6 +87,10 @@ agree(const struct sequence *s)
 		ck_assert(sample_same(&into, &copy));
 		ck_assert(sample_same(&views[1].tensor, &copy));
 		ck_assert(sample_same(&views[2].tensor, &copy));
+		for (size_t i = 0; i < copy.nbytes; i++)
+			ck_assert_uint_eq(rows[i], 0);
+		ck_assert_mem_eq(rows + copy.nbytes, copy.data, copy.nbytes);
+		ck_assert_mem_eq(rows + 2 * copy.nbytes, copy.data, copy.nbytes);
 		lc_tensor_free(&copy);
 	}
 	lc_views_release(views, 3);

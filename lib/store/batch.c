@@ -1,0 +1,595 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Many cache_ids in one call: get, gather, contains, put, delete. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/error.h"
+#include "base/team.h"
+#include "store/get.h"
+#include "value/tensor.h"
+
+/* ---- reading -------------------------------------------------------------- */
+
+/*
+ * The look-ups of a window go through the steps together: the buckets of the index, then
+ * the head of each record, then its data. Each step asks the processor for the memory
+ * that the next one reads, so that the waits overlap.
+ */
+#define WINDOW 16
+
+/* The status of an item that neither the check nor the uncommitted writes decided. */
+#define UNDECIDED ((lc_status)-1)
+
+struct batch {
+	struct lc_cache *cache;
+	const char *operation; /* for messages */
+	struct lc__snapshot *snapshot;
+	const lc_id *ids;
+	size_t n;
+	size_t base; /* number of the first id within the caller's ids */
+	/* Result i is at statuses + i * stride: an array of statuses, or the first member
+	 * of an array of structs. */
+	unsigned char *statuses;
+	size_t stride;
+	unsigned pins;  /* views that borrow from the snapshot */
+	lc_error first; /* failure of the first item that failed */
+	size_t failed;  /* its number among the caller's */
+
+	/* Answer item i by an uncommitted write, and by a committed record. */
+	lc_status (
+	    *uncommitted)(struct batch *batch, size_t i, enum lc__uncommitted *answer);
+	lc_status (
+	    *committed)(struct batch *batch, size_t i, const struct lc__lookup *lookup);
+	void *out;       /* the caller's: views, or rows */
+	bool reads_data; /* what is found is read */
+	bool counts;     /* hits and misses are counted */
+	const struct gather *gather;
+};
+
+static lc_status *
+status_of(const struct batch *batch, size_t i)
+{
+	return (lc_status *)(void *)(batch->statuses + i * batch->stride);
+}
+
+static void
+fail_item(struct batch *batch, size_t i, lc_status status)
+{
+	*status_of(batch, i) = status;
+	if (status == LC_NOT_FOUND)
+		return;
+	/* Items of a window fail in the order of steps, not of positions. */
+	if (batch->first.status != LC_OK && batch->failed < batch->base + i)
+		return;
+	lc__error_prefix("item %zu", batch->base + i);
+	batch->first = *lc_last_error();
+	batch->failed = batch->base + i;
+}
+
+/* Answer an item from the uncommitted writes, or leave it undecided. */
+static void
+try_uncommitted(struct batch *batch, size_t i)
+{
+	const lc_id *id = &batch->ids[i];
+	enum lc__uncommitted answer = LC__UNCOMMITTED_NONE;
+	lc_status status = lc__check_id(batch->operation, id->data, id->size);
+
+	if (status == LC_OK)
+		status = batch->uncommitted(batch, i, &answer);
+	if (status == LC_OK && answer == LC__UNCOMMITTED_DELETED)
+		status = LC_NOT_FOUND;
+	if (status != LC_OK)
+		fail_item(batch, i, status);
+	else
+		*status_of(batch, i) = answer == LC__UNCOMMITTED_NONE ? UNDECIDED : LC_OK;
+}
+
+/* Find the record's location, and fetch its head. */
+static lc_status
+guess_item(struct batch *batch, struct lc__lookup *lookup)
+{
+	const bool verify = batch->cache->options.verify != 0;
+	const unsigned char *record;
+	struct lc__mapped_chunk chunk;
+
+	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
+	if (lookup->location & LC__TOMBSTONE)
+		return LC_OK;
+	/* find_item() meets any damage again, and names the key. */
+	if (lc__snapshot_chunk(batch->snapshot, lc__location_chunk(lookup->location),
+		&chunk) != LC_OK ||
+	    lc__location_offset(lookup->location) >= chunk.end)
+		return LC_OK;
+	record = chunk.bytes + lc__location_offset(lookup->location);
+	__builtin_prefetch(record);
+	if (!verify && batch->reads_data) {
+		/* The cache_id, after a table of parts if there is one, and the
+		 * start of small data. To verify, find_item() asks for everything. */
+		__builtin_prefetch(record + 64);
+		__builtin_prefetch(record + 128);
+	}
+	return LC_OK;
+}
+
+/* Find the record, and ask for what is read of it. */
+static lc_status
+find_item(struct batch *batch, struct lc__lookup *lookup)
+{
+	return_if_error(
+	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
+	if (batch->reads_data)
+		lc__view_willneed(batch->cache, &lookup->record, lookup->location);
+	return LC_OK;
+}
+
+/* Do one step for all items of a window, at positions @p at, that did not fail yet. */
+static void
+step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at, size_t n,
+    lc_status (*step)(struct batch *, struct lc__lookup *))
+{
+	for (size_t j = 0; j < n; j++) {
+		lc_status status;
+
+		if (*status_of(batch, at[j]) != UNDECIDED)
+			continue;
+		status = step(batch, &lookups[j]);
+		if (batch->counts)
+			batch->snapshot->misses += status == LC_NOT_FOUND;
+		if (status != LC_OK)
+			fail_item(batch, at[j], status);
+	}
+}
+
+/* Read the undecided items from the snapshot, window by window. */
+static void
+read_undecided(struct batch *batch)
+{
+	struct lc__lookup lookups[WINDOW];
+	size_t at[WINDOW];
+
+	for (size_t i = 0; i < batch->n;) {
+		size_t used = 0;
+
+		for (; i < batch->n && used < WINDOW; i++) {
+			if (*status_of(batch, i) != UNDECIDED)
+				continue;
+			lc__lookup_start(&lookups[used], batch->cache->env,
+			    batch->ids[i].data, batch->ids[i].size);
+			lc__index_prefetch(batch->snapshot, &lookups[used]);
+			at[used++] = i;
+		}
+		step_all(batch, lookups, at, used, guess_item);
+		step_all(batch, lookups, at, used, find_item);
+		for (size_t j = 0; j < used; j++) {
+			lc_status status;
+
+			if (*status_of(batch, at[j]) != UNDECIDED)
+				continue;
+			if (batch->counts)
+				batch->snapshot->hits++;
+			status = batch->committed(batch, at[j], &lookups[j]);
+			if (status == LC_OK)
+				*status_of(batch, at[j]) = LC_OK;
+			else
+				fail_item(batch, at[j], status);
+		}
+	}
+}
+
+/* Answer all items. What is returned concerns all that are not decided; batch->first is
+ * the failure of one. */
+static lc_status
+read_batch(struct batch *batch)
+{
+	lc_status status;
+
+	/* First the uncommitted writes: a commit may take them before the snapshot. */
+	for (size_t i = 0; i < batch->n; i++)
+		try_uncommitted(batch, i);
+	status = lc__snapshot_take(batch->cache->env, &batch->snapshot);
+	if (status != LC_OK) {
+		for (size_t i = 0; i < batch->n; i++)
+			if (*status_of(batch, i) == UNDECIDED)
+				*status_of(batch, i) = status;
+		return status;
+	}
+	read_undecided(batch);
+	lc__snapshot_give(batch->snapshot, batch->pins);
+	return LC_OK;
+}
+
+/* The positions of items that are not there, and their number. */
+static void
+list_missing(const struct batch *batch, size_t *missing, size_t *n_missing)
+{
+	size_t absent = 0;
+
+	for (size_t i = 0; i < batch->n; i++) {
+		if (*status_of(batch, i) != LC_NOT_FOUND)
+			continue;
+		if (missing != NULL)
+			missing[absent] = i;
+		absent++;
+	}
+	if (n_missing != NULL)
+		*n_missing = absent;
+}
+
+/* ---- get -------------------------------------------------------------------- */
+
+static lc_status
+get_uncommitted(struct batch *batch, size_t i, enum lc__uncommitted *answer)
+{
+	lc_view *view = (lc_view *)batch->out + i;
+	const lc_status status = lc__view_uncommitted(batch->cache, batch->ids[i].data,
+	    batch->ids[i].size, view, answer);
+
+	if (status != LC_OK)
+		lc__view_clear(view, status);
+	return status;
+}
+
+static lc_status
+get_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
+{
+	lc_view *view = (lc_view *)batch->out + i;
+	const lc_status status = lc__view_record(batch->cache, batch->snapshot,
+	    &lookup->record, lookup->location, view, &batch->pins);
+
+	if (status != LC_OK)
+		lc__view_clear(view, status);
+	return status;
+}
+
+lc_status
+lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views, size_t *missing,
+    size_t *n_missing)
+{
+	struct batch batch = {
+		.cache = cache,
+		.operation = "get",
+		.ids = ids,
+		.n = n,
+		.statuses = n > 0 ? (unsigned char *)&views[0].status : NULL,
+		.stride = sizeof(*views),
+		.uncommitted = get_uncommitted,
+		.committed = get_committed,
+		.out = views,
+		.reads_data = true,
+		.counts = true,
+	};
+
+	for (size_t i = 0; i < n; i++)
+		lc__view_clear(&views[i], UNDECIDED);
+	return_if_error(read_batch(&batch));
+	list_missing(&batch, missing, n_missing);
+	return batch.first.status == LC_OK ? LC_OK : lc__error_raise(&batch.first);
+}
+
+/* ---- contains ------------------------------------------------------------------ */
+
+static lc_status
+contains_uncommitted(struct batch *batch, size_t i, enum lc__uncommitted *answer)
+{
+	return lc__flush_find(batch->cache, batch->ids[i].data, batch->ids[i].size, NULL,
+	    answer);
+}
+
+static lc_status
+contains_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
+{
+	(void)batch;
+	(void)i;
+	(void)lookup;
+	return LC_OK;
+}
+
+lc_status
+lc_contains_batch(lc_cache *cache, size_t n, const lc_id *ids, size_t *missing,
+    size_t *n_missing)
+{
+	lc_status *statuses = malloc((n > 0 ? n : 1) * sizeof(*statuses));
+	struct batch batch = {
+		.cache = cache,
+		.operation = "contains",
+		.ids = ids,
+		.n = n,
+		.statuses = (unsigned char *)statuses,
+		.stride = sizeof(*statuses),
+		.uncommitted = contains_uncommitted,
+		.committed = contains_committed,
+	};
+	lc_status status = statuses != NULL ? read_batch(&batch)
+					    : lc__no_memory("contains");
+
+	if (status == LC_OK) {
+		list_missing(&batch, missing, n_missing);
+		if (batch.first.status != LC_OK)
+			status = lc__error_raise(&batch.first);
+	}
+	free(statuses);
+	return status;
+}
+
+/* ---- gather -------------------------------------------------------------------- */
+
+/* What a call asks for. */
+struct gather {
+	lc_cache *cache;
+	const lc_id *ids;
+	const char *field;
+	lc_tensor row; /* of each record; data is the block of all rows */
+	lc_status *statuses;
+	struct part {
+		size_t first, n;
+		lc_status status;
+		lc_error error;
+		size_t failed; /* number of the item that `error` is about */
+	} * parts;
+};
+
+/* Copy a part of a view into row @p i. */
+static lc_status
+copy_row(const struct batch *batch, size_t i, lc_view *view)
+{
+	const struct gather *gather = batch->gather;
+	const char *field = gather->field;
+	lc_tensor tensor = view->tensor;
+	char found[LC__TENSOR_TEXT], wanted[LC__TENSOR_TEXT];
+
+	if (field != NULL || view->kind != LC_TENSOR) {
+		const lc_value *part;
+		const lc_status status = lc_view_value(view, field, &part);
+
+		if (status == LC_NOT_FOUND)
+			return lc__error_as(LC_SCHEMA);
+		if (status != LC_OK)
+			return status;
+		if (lc_value_as_tensor(part, &tensor) != LC_OK)
+			return lc__error(LC_SCHEMA, 0, "gather: %s: a %s, not a tensor",
+			    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
+			    lc_kind_name(lc_value_kind(part)));
+	}
+	if (!lc__tensor_same_type(&tensor, &gather->row))
+		return lc__error(LC_SCHEMA, 0, "gather: %s: %s, not %s",
+		    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
+		    lc__tensor_describe(&tensor, found, sizeof(found)),
+		    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
+	if (tensor.nbytes > 0)
+		memcpy((unsigned char *)batch->out + i * tensor.nbytes, tensor.data,
+		    tensor.nbytes);
+	return LC_OK;
+}
+
+static lc_status
+gather_uncommitted(struct batch *batch, size_t i, enum lc__uncommitted *answer)
+{
+	lc_view view;
+	lc_status status;
+
+	lc__view_clear(&view, LC_NOT_FOUND);
+	return_if_error(lc__view_uncommitted(batch->cache, batch->ids[i].data,
+	    batch->ids[i].size, &view, answer));
+	if (*answer != LC__UNCOMMITTED_PUT)
+		return LC_OK;
+	status = copy_row(batch, i, &view);
+	lc_view_release(&view);
+	return status;
+}
+
+static lc_status
+gather_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
+{
+	lc_view view;
+	unsigned pins = 0;
+	lc_status status;
+
+	return_if_error(lc__view_record(batch->cache, batch->snapshot, &lookup->record,
+	    lookup->location, &view, &pins));
+	status = copy_row(batch, i, &view);
+	/* The batch has the snapshot: the view did not pin it. */
+	lc__view_release_unpinned(&view);
+	return status;
+}
+
+/* Gather one part of the ids. Its failure does not stop the others. */
+static lc_status
+gather_part(struct lc__team *team, unsigned thread, uint64_t job)
+{
+	const struct gather *gather = team->ctx;
+	struct part *part = &gather->parts[job];
+	const size_t size = gather->row.nbytes;
+	unsigned char *rows = (unsigned char *)(uintptr_t)gather->row.data +
+	    part->first * size;
+	struct batch batch = {
+		.cache = gather->cache,
+		.operation = "gather",
+		.ids = gather->ids + part->first,
+		.n = part->n,
+		.base = part->first,
+		.statuses = (unsigned char *)(gather->statuses + part->first),
+		.stride = sizeof(*gather->statuses),
+		.uncommitted = gather_uncommitted,
+		.committed = gather_committed,
+		.out = rows,
+		.reads_data = true,
+		.counts = true,
+		.gather = gather,
+	};
+
+	(void)thread;
+	part->status = read_batch(&batch);
+	if (part->status != LC_OK)
+		part->error = *lc_last_error();
+	else if (batch.first.status != LC_OK)
+		part->error = batch.first;
+	for (size_t i = 0; size > 0 && i < part->n; i++)
+		if (*status_of(&batch, i) != LC_OK)
+			memset(rows + i * size, 0, size);
+	return LC_OK;
+}
+
+/* Ids that are worth a thread. */
+#define PART_LEAST 64
+#define THREADS_MOST 64
+
+static lc_status
+gather_all(struct gather *gather, size_t n, unsigned threads)
+{
+	struct part parts[THREADS_MOST];
+	struct lc__team team = { .work = gather_part, .ctx = gather };
+	uint64_t jobs = threads > THREADS_MOST ? THREADS_MOST : threads;
+	size_t first = 0;
+
+	if (jobs > n / PART_LEAST)
+		jobs = n / PART_LEAST;
+	if (jobs == 0)
+		jobs = 1;
+	gather->parts = parts;
+	for (uint64_t job = 0; job < jobs; job++) {
+		parts[job] = (struct part){ .first = first };
+		parts[job].n = (n - first) / (jobs - job);
+		first += parts[job].n;
+	}
+	team.jobs = jobs;
+	team.threads = (unsigned)jobs;
+	if (jobs == 1)
+		(void)gather_part(&team, 0, 0);
+	else
+		return_if_error(lc__team_run(&team));
+	for (uint64_t job = 0; job < jobs; job++)
+		if (parts[job].error.status != LC_OK)
+			return lc__error_raise(&parts[job].error);
+	return LC_OK;
+}
+
+lc_status
+lc_gather(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
+    const lc_tensor *row, void *rows, size_t room, unsigned threads, lc_status *statuses,
+    size_t *n_missing)
+{
+	struct gather gather = { .cache = cache, .ids = ids, .field = field };
+	lc_status status;
+	uint64_t bytes;
+	size_t absent = 0;
+
+	return_if_error(
+	    lc_tensor_init(&gather.row, row->dtype, row->ndim, row->shape, rows));
+	if (!lc__mul64(gather.row.nbytes, n, &bytes) || bytes > room)
+		return lc__error(LC_INVALID, 0,
+		    "gather: %zu rows of %zu bytes do not fit into %zu", n,
+		    gather.row.nbytes, room);
+	gather.statuses = statuses != NULL ? statuses
+					   : malloc((n > 0 ? n : 1) * sizeof(*statuses));
+	if (gather.statuses == NULL)
+		return lc__no_memory("gather");
+	status = gather_all(&gather, n, threads);
+	for (size_t i = 0; i < n; i++)
+		absent += gather.statuses[i] == LC_NOT_FOUND;
+	if (n_missing != NULL)
+		*n_missing = absent;
+	if (statuses == NULL)
+		free(gather.statuses);
+	return status;
+}
+
+lc_status
+lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
+    lc_tensor *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		const lc_value *part;
+		lc_tensor tensor;
+		lc_view view;
+		lc_status status = lc_get(cache, ids[i].data, ids[i].size, &view);
+
+		if (status == LC_NOT_FOUND)
+			continue;
+		if (status == LC_OK) {
+			status = lc_view_value(&view, field, &part);
+			if (status == LC_NOT_FOUND)
+				status = lc__error_as(LC_SCHEMA);
+			if (status == LC_OK)
+				status = lc_value_as_tensor(part, &tensor);
+			lc_view_release(&view);
+		}
+		if (status != LC_OK)
+			return lc__error_prefix("item %zu", i);
+		tensor.data = NULL;
+		*out = tensor;
+		return LC_OK;
+	}
+	return LC_NOT_FOUND;
+}
+
+/* ---- writing ---------------------------------------------------------------------- */
+
+/* Note what became of item @p i. */
+static void
+note_item(size_t i, lc_status status, lc_status *statuses, lc_error *first)
+{
+	if (statuses != NULL)
+		statuses[i] = status;
+	if (status == LC_OK || first->status != LC_OK)
+		return;
+	lc__error_prefix("item %zu", i);
+	*first = *lc_last_error();
+}
+
+lc_status
+lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *tensors,
+    lc_status *statuses)
+{
+	lc_error first = { .status = LC_OK };
+
+	for (size_t i = 0; i < n; i++)
+		note_item(i, lc_put(cache, ids[i].data, ids[i].size, &tensors[i]),
+		    statuses, &first);
+	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+}
+
+lc_status
+lc_put_values(lc_cache *cache, size_t n, const lc_id *ids, const lc_value *const *values,
+    lc_status *statuses)
+{
+	lc_error first = { .status = LC_OK };
+
+	for (size_t i = 0; i < n; i++)
+		note_item(i, lc_put_value(cache, ids[i].data, ids[i].size, values[i]),
+		    statuses, &first);
+	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+}
+
+lc_status
+lc_put_gathered(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *row,
+    const void *rows, lc_status *statuses)
+{
+	lc_error first = { .status = LC_OK };
+	lc_tensor tensor;
+
+	return_if_error(lc_tensor_init(&tensor, row->dtype, row->ndim, row->shape, rows));
+	for (size_t i = 0; i < n; i++) {
+		if (tensor.nbytes > 0)
+			tensor.data = (const unsigned char *)rows + i * tensor.nbytes;
+		note_item(i, lc_put(cache, ids[i].data, ids[i].size, &tensor), statuses,
+		    &first);
+	}
+	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+}
+
+lc_status
+lc_delete_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_status *statuses)
+{
+	lc_error first = { .status = LC_OK };
+
+	for (size_t i = 0; i < n; i++) {
+		const lc_status status = lc_delete(cache, ids[i].data, ids[i].size);
+
+		if (status != LC_NOT_FOUND)
+			note_item(i, status, statuses, &first);
+		else if (statuses != NULL)
+			statuses[i] = status;
+	}
+	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+}
