@@ -415,98 +415,39 @@ static PyType_Spec hold_spec = {
 
 /* ---- gathering ---------------------------------------------------------------------- */
 
-/* Views that are held at once. */
-#define SLICE 256
-
-/* Many records of one dtype and shape, row by row in one block of memory. */
-struct gather {
-	lc_cache *handle;
-	const struct ids *ids;
-	const char *field;  /* NULL: the record itself */
-	lc_tensor row;      /* of the first record, or of the caller's block */
-	bool known;         /* row is set */
-	unsigned char *out; /* NULL: made when row is known */
-	Py_ssize_t *missing;
-	size_t n_missing;
-	lc_status status;
-	size_t item; /* that it failed at */
-};
-
-static lc_status
-gather_row(struct gather *g, lc_view *view, size_t i)
-{
-	lc_tensor tensor = view->tensor;
-	const lc_value *part;
-
-	if (g->field != NULL || view->kind != LC_TENSOR) {
-		lc_status status = lc_view_value(view, g->field, &part);
-
-		if (status == LC_OK)
-			status = lc_value_as_tensor(part, &tensor);
-		if (status != LC_OK)
-			return status;
-	}
-	if (!g->known) {
-		g->row = tensor;
-		g->known = true;
-	}
-	if (tensor.dtype != g->row.dtype || tensor.ndim != g->row.ndim ||
-	    memcmp(tensor.shape, g->row.shape, tensor.ndim * sizeof(tensor.shape[0])) !=
-		0)
-		return LC_EXISTS; /* gather() says it in its own words */
-	if (g->out == NULL) {
-		if (tensor.nbytes > 0 && g->ids->n > SIZE_MAX / tensor.nbytes)
-			return LC_NO_MEMORY;
-		g->out = tensor_memory(g->ids->n * tensor.nbytes);
-		if (g->out == NULL)
-			return LC_NO_MEMORY;
-		/* Rows before the first that is there. */
-		memset(g->out, 0, i * tensor.nbytes);
-	}
-	memcpy(g->out + i * tensor.nbytes, tensor.data, tensor.nbytes);
-	return LC_OK;
-}
-
-/* Without the interpreter's lock. */
+/* Raise the error of a batch, which begins with the position of an item: "item 7: ". */
 static void
-gather_all(struct gather *g, lc_view *views)
+raise_failed_item(lc_status status, const struct ids *ids)
 {
-	for (size_t at = 0; at < g->ids->n && g->status == LC_OK; at += SLICE) {
-		const size_t n = g->ids->n - at < SLICE ? g->ids->n - at : SLICE;
+	const char *text = lc_last_error()->text, *digit = text + 5;
+	size_t item = 0;
 
-		g->status = lc_get_batch(g->handle, n, g->ids->all + at, views, NULL,
-		    NULL);
-		for (size_t i = 0; i < n; i++) {
-			if (g->status != LC_OK && views[i].status != g->status)
-				continue;
-			g->item = at + i;
-			if (g->status != LC_OK)
-				break;
-			if (views[i].status == LC_OK) {
-				g->status = gather_row(g, &views[i], at + i);
-				if (g->status != LC_OK)
-					break;
-				continue;
-			}
-			g->missing[g->n_missing++] = (Py_ssize_t)(at + i);
-			if (g->out != NULL && g->known)
-				memset(g->out + (at + i) * g->row.nbytes, 0,
-				    g->row.nbytes);
-		}
-		lc_views_release(views, n);
+	if (strncmp(text, "item ", 5) != 0) {
+		raise_status(status, NULL);
+		return;
 	}
+	for (; *digit >= '0' && *digit <= '9'; digit++)
+		item = 10 * item + (size_t)(*digit - '0');
+	raise_item(status,
+	    item < ids->n ? PyTuple_GetItem(ids->sequence, (Py_ssize_t)item) : NULL,
+	    (Py_ssize_t)item);
 }
 
+/* The positions of what was not found. */
 static PyObject *
-missing_list(const Py_ssize_t *missing, size_t n)
+missing_list(const lc_status *statuses, size_t n)
 {
-	PyObject *list = PyList_New((Py_ssize_t)n);
+	PyObject *list = PyList_New(0);
 
 	for (size_t i = 0; list != NULL && i < n; i++) {
-		PyObject *at = PyLong_FromSsize_t(missing[i]);
+		PyObject *at;
 
-		if (at == NULL || PyList_SetItem(list, (Py_ssize_t)i, at) < 0)
+		if (statuses[i] != LC_NOT_FOUND)
+			continue;
+		at = PyLong_FromSize_t(i);
+		if (at == NULL || PyList_Append(list, at) < 0)
 			Py_CLEAR(list);
+		Py_XDECREF(at);
 	}
 	return list;
 }
@@ -514,20 +455,22 @@ missing_list(const Py_ssize_t *missing, size_t n)
 static PyObject *
 cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "ids", "out", "field", NULL };
+	static char *names[] = { "ids", "out", "field", "threads", NULL };
 	PyObject *ids_object, *out = Py_None, *block = NULL, *list = NULL, *result = NULL;
 	struct borrowed borrowed = { NULL };
-	struct gather g = { .status = LC_OK };
-	lc_view *views = NULL;
-	lc_tensor whole;
+	const char *field = NULL;
+	lc_status *statuses = NULL, status = LC_OK;
+	unsigned threads = 1;
+	void *memory = NULL; /* of a new block */
+	lc_tensor row, whole = { .nbytes = 0 };
 	struct ids ids;
+	size_t n_missing = 0;
 
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|Oz", names, &ids_object, &out,
-		&g.field))
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzI", names, &ids_object, &out,
+		&field, &threads))
 		return NULL;
 	if (ids_from(ids_object, &ids) < 0)
 		return NULL;
-	g.ids = &ids;
 	if (out != Py_None) {
 		if (tensor_borrow_writable(out, &borrowed, &whole) < 0)
 			goto done;
@@ -536,65 +479,69 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 			    ids.n);
 			goto done;
 		}
-		if (lc_tensor_init(&g.row, whole.dtype, whole.ndim - 1, whole.shape + 1,
-			NULL) != LC_OK) {
-			raise_status(LC_INVALID, NULL);
+		status = lc_tensor_init(&row, whole.dtype, whole.ndim - 1,
+		    whole.shape + 1, NULL);
+		if (status != LC_OK) {
+			raise_status(status, NULL);
 			goto done;
 		}
-		g.known = true;
-		g.out = (unsigned char *)(uintptr_t)whole.data;
 	}
-	g.missing = PyMem_Malloc((ids.n + 1) * sizeof(*g.missing));
-	views = PyMem_Malloc(SLICE * sizeof(*views));
-	if (g.missing == NULL || views == NULL) {
+	statuses = PyMem_Malloc((ids.n + 1) * sizeof(*statuses));
+	if (statuses == NULL) {
 		PyErr_NoMemory();
 		goto done;
 	}
 	if (!enter(self))
 		goto done;
-	g.handle = self->handle;
-	Py_BEGIN_ALLOW_THREADS gather_all(&g, views);
+	Py_BEGIN_ALLOW_THREADS if (out == Py_None)
+	{
+		status = lc_gather_row(self->handle, ids.n, ids.all, field, &row);
+		if (status == LC_OK && row.nbytes > 0 && ids.n > SIZE_MAX / row.nbytes) {
+			status = LC_NO_MEMORY;
+		} else if (status == LC_OK) {
+			whole.nbytes = ids.n * row.nbytes;
+			memory = tensor_memory(whole.nbytes);
+			whole.data = memory;
+			if (memory == NULL)
+				status = LC_NO_MEMORY;
+		}
+	}
+	if (status == LC_OK)
+		status = lc_gather(self->handle, ids.n, ids.all, field, &row,
+		    (void *)(uintptr_t)whole.data, whole.nbytes, threads, statuses,
+		    &n_missing);
 	Py_END_ALLOW_THREADS leave(self);
-	if (g.status == LC_EXISTS) {
-		PyErr_Format(PyExc_ValueError,
-		    "gather: %R (item %zu) has another dtype or shape than the rows",
-		    PyTuple_GetItem(ids.sequence, (Py_ssize_t)g.item), g.item);
+	if (status == LC_NOT_FOUND) {
+		/* Nothing is there: no shape either. */
+		for (size_t i = 0; i < ids.n; i++)
+			statuses[i] = LC_NOT_FOUND;
+	} else if (status != LC_OK) {
+		raise_failed_item(status, &ids);
 		goto done;
 	}
-	if (g.status != LC_OK) {
-		raise_item(g.status, PyTuple_GetItem(ids.sequence, (Py_ssize_t)g.item),
-		    (Py_ssize_t)g.item);
-		goto done;
-	}
-	list = missing_list(g.missing, g.n_missing);
+	list = missing_list(statuses, ids.n);
 	if (out != Py_None) {
 		block = Py_NewRef(out);
-	} else if (g.out == NULL) {
-		block = Py_NewRef(Py_None); /* nothing is there: no shape either */
+	} else if (memory == NULL) {
+		block = Py_NewRef(Py_None);
+	} else if (row.ndim == LC_MAX_NDIM) {
+		PyErr_SetString(PyExc_ValueError,
+		    "gather: the rows have as many dimensions as a tensor may");
 	} else {
-		whole = g.row;
-		memmove(whole.shape + 1, whole.shape,
-		    (LC_MAX_NDIM - 1) * sizeof(whole.shape[0]));
+		whole.dtype = row.dtype;
+		whole.ndim = row.ndim + 1;
 		whole.shape[0] = ids.n;
-		if (g.row.ndim == LC_MAX_NDIM) {
-			PyErr_SetString(PyExc_ValueError,
-			    "gather: the rows have as many dimensions as a tensor may");
-			goto done;
-		}
-		whole.ndim++;
-		whole.nbytes = ids.n * g.row.nbytes;
-		block = tensor_own(&whole, g.out, self->like);
-		g.out = NULL;
+		memcpy(whole.shape + 1, row.shape, row.ndim * sizeof(row.shape[0]));
+		block = tensor_own(&whole, memory, self->like);
+		memory = NULL;
 	}
 	if (list != NULL && block != NULL)
 		result = PyTuple_Pack(2, block, list);
 done:
-	if (out == Py_None)
-		free(g.out);
+	free(memory);
 	Py_XDECREF(block);
 	Py_XDECREF(list);
-	PyMem_Free(views);
-	PyMem_Free(g.missing);
+	PyMem_Free(statuses);
 	borrowed_release(&borrowed);
 	ids_free(&ids);
 	return result;
@@ -604,10 +551,9 @@ static PyObject *
 cache_missing(struct cache *self, PyObject *ids_object)
 {
 	PyObject *list = NULL;
-	Py_ssize_t *missing;
+	lc_status status;
 	struct ids ids;
-	size_t n = 0, at = 0;
-	lc_status status = LC_OK;
+	size_t *missing, n;
 
 	if (ids_from(ids_object, &ids) < 0)
 		return NULL;
@@ -615,21 +561,19 @@ cache_missing(struct cache *self, PyObject *ids_object)
 	if (missing == NULL) {
 		PyErr_NoMemory();
 	} else if (enter(self)) {
-		Py_BEGIN_ALLOW_THREADS for (at = 0; at < ids.n; at++)
-		{
-			status = lc_contains(self->handle, ids.all[at].data,
-			    ids.all[at].size);
-			if (status == LC_NOT_FOUND)
-				missing[n++] = (Py_ssize_t)at;
-			else if (status != LC_OK)
-				break;
-		}
+		Py_BEGIN_ALLOW_THREADS status = lc_contains_batch(self->handle, ids.n,
+		    ids.all, missing, &n);
 		Py_END_ALLOW_THREADS leave(self);
-		if (at < ids.n)
-			raise_item(status, PyTuple_GetItem(ids.sequence, (Py_ssize_t)at),
-			    (Py_ssize_t)at);
+		if (status != LC_OK)
+			raise_failed_item(status, &ids);
 		else
-			list = missing_list(missing, n);
+			list = PyList_New((Py_ssize_t)n);
+		for (size_t i = 0; list != NULL && i < n; i++) {
+			PyObject *at = PyLong_FromSize_t(missing[i]);
+
+			if (at == NULL || PyList_SetItem(list, (Py_ssize_t)i, at) < 0)
+				Py_CLEAR(list);
+		}
 	}
 	PyMem_Free(missing);
 	ids_free(&ids);
@@ -1149,13 +1093,14 @@ static PyMethodDef cache_methods[] = {
 	{ "delete", (PyCFunction)cache_delete, METH_O,
 	    "delete(id)\n--\n\nForget a cache_id. Was it there?" },
 	{ "gather", KEYWORDS(cache_gather), METH_VARARGS | METH_KEYWORDS,
-	    "gather(ids, out=None, field=None)\n--\n\n"
+	    "gather(ids, out=None, field=None, threads=1)\n--\n\n"
 	    "Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list\n"
 	    "of positions that are missing, whose rows are 0. out is written instead of a new\n"
 	    "one; field is the part of structured values to read (\"boxes.0\"). With nothing\n"
 	    "found the first result is out, or None." },
 	{ "missing", (PyCFunction)cache_missing, METH_O,
-	    "missing(ids)\n--\n\nThe positions in ids of those that are not stored." },
+	    "missing(ids)\n--\n\nThe positions in ids of those that are not stored.\n"
+	    "Their data is not read." },
 	{ "keys", KEYWORDS(cache_keys), METH_VARARGS | METH_KEYWORDS,
 	    "keys(prefix='', order='key', *, raw=False)\n--\n\n"
 	    "An iterator over cache_ids that begin with prefix, of the commit that is the\n"
