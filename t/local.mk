@@ -25,12 +25,13 @@ engine_tests = \
 	t/lib/test_source_chaos t/lib/test_source_order t/lib/test_source_shards \
 	t/lib/test_space t/lib/test_store t/lib/test_values
 lib_tests = $(engine_tests) \
-	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch t/lib/test_buckets \
-	t/lib/test_build t/lib/test_checksum t/lib/test_checksum_memory t/lib/test_codec \
-	t/lib/test_codec_bytes t/lib/test_directory t/lib/test_expect t/lib/test_export \
-	t/lib/test_finite t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree \
-	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
-	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
+	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch \
+	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
+	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
+	t/lib/test_directory t/lib/test_expect t/lib/test_export t/lib/test_finite \
+	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_lazy \
+	t/lib/test_lengths t/lib/test_lines t/lib/test_listdir t/lib/test_lru \
+	t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_order \
 	t/lib/test_pages t/lib/test_pages_flips t/lib/test_pages_small t/lib/test_parts \
 	t/lib/test_permute t/lib/test_place t/lib/test_reader t/lib/test_reader_chaos \
