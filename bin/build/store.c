@@ -148,7 +148,7 @@ seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
 }
 
 static lc_status
-lc__store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
+store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
 {
 	struct lc__buf id = { 0 };
 	lc_value *value = NULL;
@@ -360,7 +360,7 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	    !lc__sample_is_passing(&kept->sample);
 	if (!kept->any)
 		return LC_OK;
-	return_if_error(lc__store_seen(store, key, &kept->seen));
+	return_if_error(store_seen(store, key, &kept->seen));
 	/* The label is where it was, and what it was. */
 	same = kept->sample.label_hash == frame->label_hash &&
 	    (label->path != NULL) == (frame->label_path != NULL) &&

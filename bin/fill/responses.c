@@ -14,15 +14,16 @@
 
 /* A request was answered, but none of its values could be taken. */
 static void
-lc__retry_in_vain(struct lc__retry *retry, const char *why)
+retry_in_vain(struct lc__retry *retry, const char *why)
 {
 	retry->in_vain++;
-	snprintf(retry->last, sizeof(retry->last), "%s", why);
+	snprintf(retry->last, sizeof(retry->last), "%.*s", (int)sizeof(retry->last) - 1,
+	    why);
 }
 
 /* They were in line before what waits now. */
 static void
-lc__retry_untouched(struct lc__retry *retry, struct lc__subbatches *work)
+retry_untouched(struct lc__retry *retry, struct lc__subbatches *work)
 {
 	struct lc__subbatches line = { NULL, NULL, 0 };
 	struct lc__subbatch *subbatch;
@@ -80,13 +81,13 @@ fail_items(struct lc__subbatch *subbatch, const char *why)
  * items have failed; @p subbatch is gone then.
  */
 static lc_status
-lc__retry_lost(struct lc__retry *retry, struct lc__subbatch *subbatch, const char *why)
+retry_lost(struct lc__retry *retry, struct lc__subbatch *subbatch, const char *why)
 {
 	if (subbatch->failures++ < retry->how->retries)
 		return give_again(retry, subbatch);
 	/* One item makes a half fail again and again, but never both. */
 	if (!subbatch->half || subbatch->twin_failed)
-		lc__retry_in_vain(retry, why);
+		retry_in_vain(retry, why);
 	lc__subbatch_tell_twin(subbatch, true);
 	if (retry->how->isolate && subbatch->count > 1)
 		return give_halves(retry, subbatch);
@@ -104,7 +105,7 @@ lc__retry_too_large(struct lc__retry *retry, struct lc__subbatch *subbatch,
 
 /* LC_FAILED, with the last reason, if it is of no use to go on. */
 static lc_status
-lc__retry_check(const struct lc__retry *retry)
+retry_check(const struct lc__retry *retry)
 {
 	if (retry->how->give_up == 0 || retry->in_vain < retry->how->give_up)
 		return LC_OK;
@@ -123,7 +124,7 @@ lc__producing_lose(struct lc__producing *run, struct lc__child *child, const cha
 	lc_status status;
 	lc_error why;
 
-	lc__retry_untouched(&run->retry, &child->work);
+	retry_untouched(&run->retry, &child->work);
 	lc__child_next_frame(child);
 	if (subbatch == NULL) {
 		lc__child_tell(child, what);
@@ -137,9 +138,9 @@ lc__producing_lose(struct lc__producing *run, struct lc__child *child, const cha
 		lc__subbatches_append(&run->retry.queue, subbatch);
 		return status;
 	}
-	return_if_error(lc__retry_lost(&run->retry, subbatch, why.text));
+	return_if_error(retry_lost(&run->retry, subbatch, why.text));
 	return_if_error(lc__producing_settle(run, batch));
-	return lc__retry_check(&run->retry);
+	return retry_check(&run->retry);
 }
 
 static lc_status
@@ -197,7 +198,7 @@ take_answer(struct lc__producing *run, struct lc__child *child,
 	if (got.done > 0)
 		run->retry.in_vain = 0;
 	else if (got.lacking == 0)
-		lc__retry_in_vain(&run->retry, why != NULL ? why : "");
+		retry_in_vain(&run->retry, why != NULL ? why : "");
 	if (got.lacking == 0) {
 		lc__subbatch_free(subbatch);
 	} else {
@@ -212,12 +213,12 @@ take_answer(struct lc__producing *run, struct lc__child *child,
 		if (subbatch->failures++ < run->how->retries) {
 			return_if_error(give_again(&run->retry, subbatch));
 		} else {
-			lc__retry_in_vain(&run->retry, error.text);
+			retry_in_vain(&run->retry, error.text);
 			return_if_error(fail_items(subbatch, error.text));
 		}
 	}
 	return_if_error(lc__producing_settle(run, batch));
-	return lc__retry_check(&run->retry);
+	return retry_check(&run->retry);
 }
 
 static lc_status
@@ -291,7 +292,7 @@ bury(struct lc__producing *run, struct lc__child *child)
 	 * for that. One that has answered nothing is not believed so, or it would be
 	 * started for ever. */
 	if (untouched) {
-		lc__retry_untouched(&run->retry, &child->work);
+		retry_untouched(&run->retry, &child->work);
 		return LC_OK;
 	}
 	if (child->work.count == 0) {
