@@ -275,7 +275,7 @@ lc_status
 lc__load_all(int fd, const char *path, uint64_t size, struct lc__team *team,
     unsigned char **memory)
 {
-	unsigned char *bytes;
+	unsigned char *bytes = NULL;
 	lc_status status = LC_OK;
 
 	return_if_error(reserve(path, size, PROT_READ | PROT_WRITE, 0, &bytes));
