@@ -10,7 +10,7 @@
 #include "lmdbcache.h"
 #include "ui/command.h"
 
-/* ---- The rows of the subcommands of `cachex warehouse`, each in its bin/warehouse_WORD.c - */
+/* ---- The rows of the subcommands of `cachex warehouse`, each in warehouse_WORD.c --------- */
 
 extern const struct command warehouse_inspect, warehouse_verify, warehouse_list,
     warehouse_compare, warehouse_use, warehouse_prune, warehouse_report;

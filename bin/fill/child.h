@@ -45,7 +45,7 @@ enum lc__received {
 	LC__NO_ROOM /* out of memory */
 };
 
-/** In child_start.c. */
+/** Start its program, with the pipes that it talks by. */
 LC_CHECKED lc_status lc__child_start(struct lc__child *child);
 
 static inline bool

@@ -62,7 +62,7 @@ struct lc__wshard {
 	struct lc__wfile file; /* mode STREAM */
 	_Atomic uint64_t *good;  /* a bit a block: its checksum was right once; NULL
 	                            without checksums or with LC_VERIFY_NONE */
-	_Atomic uint64_t *known; /* a word a sample: what remember.c says; NULL where
+	_Atomic uint64_t *known; /* a word a sample, see read.h; NULL where
 	                            there is nothing to find out */
 	lc_error *error;         /* why it is refused, or NULL */
 	uint64_t open_ns;        /* how long it took */
