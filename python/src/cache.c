@@ -1160,6 +1160,26 @@ static PyType_Spec cache_spec = {
 	.slots = cache_slots,
 };
 
+bool
+cache_is(PyObject *object)
+{
+	return PyObject_TypeCheck(object, cache_type);
+}
+
+lc_cache *
+cache_hold(PyObject *cache)
+{
+	struct cache *self = (struct cache *)cache;
+
+	return enter(self) ? self->handle : NULL;
+}
+
+void
+cache_release(PyObject *cache)
+{
+	leave((struct cache *)cache);
+}
+
 int
 cache_init(PyObject *module)
 {

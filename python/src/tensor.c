@@ -13,6 +13,7 @@ struct tensor {
 	PyObject_HEAD lc_tensor tensor;
 	void *memory;     /* NULL if the data is borrowed */
 	PyObject *holder; /* of borrowed data */
+	bool read_only;
 	Py_ssize_t shape[LC_MAX_NDIM], strides[LC_MAX_NDIM];
 };
 
@@ -222,6 +223,7 @@ new_tensor(const lc_tensor *tensor)
 	self->tensor = *tensor;
 	self->memory = NULL;
 	self->holder = NULL;
+	self->read_only = true;
 	for (uint32_t i = tensor->ndim; i-- > 0;) {
 		self->shape[i] = (Py_ssize_t)tensor->shape[i];
 		self->strides[i] = stride;
@@ -397,6 +399,7 @@ tensor_own(const lc_tensor *tensor, void *memory, enum like like)
 		return NULL;
 	}
 	self->memory = memory;
+	self->read_only = false;
 	self->tensor.data = memory;
 	return finish(self, like);
 }
@@ -411,6 +414,21 @@ tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like)
 	self = new_tensor(tensor);
 	if (self != NULL)
 		self->holder = Py_NewRef(holder);
+	return finish(self, like);
+}
+
+PyObject *
+tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
+{
+	struct tensor *self;
+
+	if (like == LIKE_TORCH)
+		return torch_of(tensor, NULL, Py_NewRef(holder));
+	self = new_tensor(tensor);
+	if (self != NULL) {
+		self->holder = Py_NewRef(holder);
+		self->read_only = false;
+	}
 	return finish(self, like);
 }
 
@@ -434,7 +452,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	static char empty[64];
 
 	view->obj = NULL;
-	if ((flags & PyBUF_WRITABLE) && self->memory == NULL) {
+	if ((flags & PyBUF_WRITABLE) && self->read_only) {
 		PyErr_SetString(PyExc_BufferError, "a view of a record is read-only");
 		return -1;
 	}
@@ -447,7 +465,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	view->buf = self->tensor.data != NULL ? (void *)(uintptr_t)self->tensor.data
 					      : empty;
 	view->len = (Py_ssize_t)self->tensor.nbytes;
-	view->readonly = self->memory == NULL;
+	view->readonly = self->read_only;
 	view->itemsize = (Py_ssize_t)lc_dtype_size(self->tensor.dtype);
 	view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)format : NULL;
 	view->ndim = (int)self->tensor.ndim;
@@ -482,7 +500,7 @@ tensor_repr(struct tensor *self)
 		return NULL;
 	text = PyUnicode_FromFormat("<lmdbcache.Tensor %s %R%s>",
 	    lc_dtype_name(self->tensor.dtype), shape,
-	    self->memory == NULL ? ", read-only" : "");
+	    self->read_only ? ", read-only" : "");
 	Py_DECREF(shape);
 	return text;
 }
@@ -528,7 +546,7 @@ tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 	static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
 	PyObject *stream = Py_None, *version = Py_None, *device = Py_None,
 		 *copy = Py_None;
-	const bool read_only = self->memory == NULL;
+	const bool read_only = self->read_only;
 	long major = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &version,
@@ -578,7 +596,7 @@ get_nbytes(struct tensor *self, void *Py_UNUSED(none))
 static PyObject *
 get_readonly(struct tensor *self, void *Py_UNUSED(none))
 {
-	return PyBool_FromLong(self->memory == NULL);
+	return PyBool_FromLong(self->read_only);
 }
 
 static PyMethodDef tensor_methods[] = {
