@@ -21,7 +21,6 @@ from . import _core
 from ._core import (
     AbandonedError,
     AccessError,
-    Batch,
     BusyError,
     CorruptError,
     Error,
@@ -41,14 +40,12 @@ from ._core import (
     VersionError,
     WaitTimeout,
 )
-from ._stream import Reader, reader
 
 __version__ = _core.library_version
 
 __all__ = [
     "AbandonedError",
     "AccessError",
-    "Batch",
     "BusyError",
     "Cache",
     "CorruptError",
@@ -61,7 +58,6 @@ __all__ = [
     "NotFoundError",
     "NotModuleError",
     "ReadOnlyError",
-    "Reader",
     "SchemaError",
     "StaleError",
     "SystemFailure",
@@ -70,7 +66,6 @@ __all__ = [
     "VersionError",
     "WaitTimeout",
     "open",
-    "reader",
 ]
 
 # Caches that are open, so that they are flushed and closed while Python can still say why
@@ -219,4 +214,10 @@ def _close_all() -> None:
             warnings.warn(f"lmdbcache: at exit: {error}", RuntimeWarning)
 
 
+def _after_fork() -> None:
+    for cache in list(_open):
+        cache._forked()
+
+
 _atexit.register(_close_all)
+_os.register_at_fork(after_in_child=_after_fork)

@@ -5,15 +5,18 @@
  */
 #include "core.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <structmember.h>
 #include <stdlib.h>
 
 struct cache {
-	PyObject_HEAD lc_cache *handle; /* NULL: closed */
-	PyObject *options;              /* dict of open()'s arguments, for pickling */
+	PyObject_HEAD
+	lc_cache *handle;  /* NULL: closed */
+	PyObject *options; /* dict of open()'s arguments, for pickling */
 	enum like like;
-	Py_ssize_t held; /* views and iterators, and calls that other threads are in */
+	Py_ssize_t held;    /* views and iterators */
+	Py_ssize_t running; /* calls, of other threads too */
 	PyObject *weak;
 };
 
@@ -21,7 +24,8 @@ static PyTypeObject *cache_type, *hold_type, *keys_type;
 
 /* A record in place: tensors that borrow from it keep it. */
 struct hold {
-	PyObject_HEAD struct cache *cache;
+	PyObject_HEAD
+	struct cache *cache;
 	lc_view view;
 };
 
@@ -33,14 +37,14 @@ enter(struct cache *self)
 		PyErr_SetString(PyExc_ValueError, "the module is closed");
 		return 0;
 	}
-	self->held++;
+	self->running++;
 	return 1;
 }
 
 static void
 leave(struct cache *self)
 {
-	self->held--;
+	self->running--;
 }
 
 /* ---- opening and closing ---------------------------------------------------------- */
@@ -60,11 +64,19 @@ static int
 int_option(PyObject *options, const char *name, int *out)
 {
 	PyObject *value = PyDict_GetItemString(options, name);
+	long number;
 
 	if (value == NULL || value == Py_None)
 		return 0;
-	*out = (int)PyLong_AsLong(value);
-	return PyErr_Occurred() ? -1 : 0;
+	number = PyLong_AsLong(value);
+	if (number == -1 && PyErr_Occurred())
+		return -1;
+	if (number < INT_MIN || number > INT_MAX) {
+		PyErr_Format(PyExc_OverflowError, "%s: %ld", name, number);
+		return -1;
+	}
+	*out = (int)number;
+	return 0;
 }
 
 static int
@@ -147,8 +159,10 @@ cache_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 	    !PyUnicode_FSConverter(root, &path))
 		return NULL;
 	root_text = PyBytes_AsString(path);
-	Py_BEGIN_ALLOW_THREADS status = lc_open(root_text, module_text, &how, &handle);
-	Py_END_ALLOW_THREADS Py_DECREF(path);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_open(root_text, module_text, &how, &handle);
+	Py_END_ALLOW_THREADS
+	Py_DECREF(path);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	self = (struct cache *)alloc(type, 0);
@@ -168,10 +182,10 @@ take_handle(struct cache *self)
 {
 	lc_cache *handle = self->handle;
 
-	if (self->held > 0) {
+	if (self->held > 0 || self->running > 0) {
 		PyErr_Format(PyExc_BufferError,
-		    "close: %zd views or iterators are held, or calls are running",
-		    self->held);
+		    "close: %zd views or iterators are held, %zd calls are running",
+		    self->held, self->running);
 		return NULL;
 	}
 	self->handle = NULL;
@@ -189,8 +203,11 @@ cache_close(struct cache *self, PyObject *Py_UNUSED(none))
 	handle = take_handle(self);
 	if (handle == NULL)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_close(handle);
-	Py_END_ALLOW_THREADS if (status != LC_OK) return raise_status(status, NULL);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_close(handle);
+	Py_END_ALLOW_THREADS
+	if (status != LC_OK)
+		return raise_status(status, NULL);
 	Py_RETURN_NONE;
 }
 
@@ -204,8 +221,18 @@ cache_discard(struct cache *self, PyObject *Py_UNUSED(none))
 	handle = take_handle(self);
 	if (handle == NULL)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS lc_discard(handle);
-	Py_END_ALLOW_THREADS Py_RETURN_NONE;
+	Py_BEGIN_ALLOW_THREADS
+	lc_discard(handle);
+	Py_END_ALLOW_THREADS
+	Py_RETURN_NONE;
+}
+
+/* In the child of a fork: the calls of other threads are not in this process. */
+static PyObject *
+cache_forked(struct cache *self, PyObject *Py_UNUSED(none))
+{
+	self->running = 0;
+	Py_RETURN_NONE;
 }
 
 static void
@@ -219,9 +246,10 @@ cache_dealloc(struct cache *self)
 	if (self->handle != NULL) {
 		lc_status status;
 
-		Py_BEGIN_ALLOW_THREADS status = lc_close(self->handle);
-		Py_END_ALLOW_THREADS if (status != LC_OK)
-		{
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_close(self->handle);
+		Py_END_ALLOW_THREADS
+		if (status != LC_OK) {
 			PyObject *type_, *value, *traceback;
 
 			PyErr_Fetch(&type_, &value, &traceback);
@@ -252,14 +280,17 @@ copy_view(lc_view *view, enum like like)
 		if (view->tensor.nbytes < 65536) {
 			memcpy(memory, view->tensor.data, view->tensor.nbytes);
 		} else {
-			Py_BEGIN_ALLOW_THREADS memcpy(memory, view->tensor.data,
-			    view->tensor.nbytes);
+			Py_BEGIN_ALLOW_THREADS
+			memcpy(memory, view->tensor.data, view->tensor.nbytes);
 			Py_END_ALLOW_THREADS
 		}
 		return tensor_own(&view->tensor, memory, like);
 	}
-	Py_BEGIN_ALLOW_THREADS status = lc_view_value(view, NULL, &value);
-	Py_END_ALLOW_THREADS if (status != LC_OK) return raise_status(status, NULL);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_view_value(view, NULL, &value);
+	Py_END_ALLOW_THREADS
+	if (status != LC_OK)
+		return raise_status(status, NULL);
 	return value_to(value, NULL, like);
 }
 
@@ -278,14 +309,13 @@ get(struct cache *self, PyObject *key)
 		Py_XDECREF(kept);
 		return NULL;
 	}
-	Py_BEGIN_ALLOW_THREADS status = lc_get(self->handle, id.data, id.size, &view);
-	Py_END_ALLOW_THREADS if (status == LC_OK)
-	{
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_get(self->handle, id.data, id.size, &view);
+	Py_END_ALLOW_THREADS
+	if (status == LC_OK) {
 		object = copy_view(&view, self->like);
 		lc_view_release(&view);
-	}
-	else if (status != LC_NOT_FOUND)
-	{
+	} else if (status != LC_NOT_FOUND) {
 		raise_status(status, key);
 	}
 	leave(self);
@@ -331,8 +361,10 @@ cache_contains(struct cache *self, PyObject *key)
 		Py_XDECREF(kept);
 		return -1;
 	}
-	Py_BEGIN_ALLOW_THREADS status = lc_contains(self->handle, id.data, id.size);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_contains(self->handle, id.data, id.size);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	Py_XDECREF(kept);
 	if (status == LC_OK || status == LC_NOT_FOUND)
 		return status == LC_OK;
@@ -348,8 +380,10 @@ cache_length(struct cache *self)
 
 	if (!enter(self))
 		return -1;
-	Py_BEGIN_ALLOW_THREADS status = lc_count(self->handle, &n);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_count(self->handle, &n);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status == LC_OK)
 		return (Py_ssize_t)n;
 	raise_status(status, NULL);
@@ -367,23 +401,32 @@ cache_view(struct cache *self, PyObject *key)
 
 	if (id_from(key, &id, &kept) < 0)
 		return NULL;
-	hold = PyObject_New(struct hold, hold_type);
-	if (hold == NULL || !enter(self)) {
-		if (hold != NULL)
-			PyObject_Free(hold), Py_DECREF(hold_type);
+	if (!enter(self)) {
 		Py_XDECREF(kept);
 		return NULL;
 	}
-	/* From here the hold lets go of the view and leaves. */
+	hold = PyObject_New(struct hold, hold_type);
+	if (hold == NULL) {
+		leave(self);
+		Py_XDECREF(kept);
+		return NULL;
+	}
+	/* From here the hold releases the view. */
 	hold->cache = (struct cache *)Py_NewRef((PyObject *)self);
-	Py_BEGIN_ALLOW_THREADS status = lc_get(self->handle, id.data, id.size,
-	    &hold->view);
+	self->held++;
+	memset(&hold->view, 0, sizeof(hold->view));
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_get(self->handle, id.data, id.size, &hold->view);
 	if (status == LC_OK && hold->view.kind != LC_TENSOR)
 		status = lc_view_value(&hold->view, NULL, &value);
-	Py_END_ALLOW_THREADS if (status != LC_OK) raise_status(status, key);
+	Py_END_ALLOW_THREADS
+	leave(self);
+	if (status != LC_OK)
+		raise_status(status, key);
 	else if (hold->view.kind == LC_TENSOR)
-	    object = tensor_view(&hold->view.tensor, (PyObject *)hold, LIKE_BUFFER);
-	else object = value_to(value, (PyObject *)hold, LIKE_BUFFER);
+		object = tensor_view(&hold->view.tensor, (PyObject *)hold, LIKE_BUFFER);
+	else
+		object = value_to(value, (PyObject *)hold, LIKE_BUFFER);
 	Py_DECREF(hold);
 	Py_XDECREF(kept);
 	return object;
@@ -395,7 +438,7 @@ hold_dealloc(struct hold *self)
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
 	lc_view_release(&self->view);
-	leave(self->cache);
+	self->cache->held--;
 	Py_DECREF(self->cache);
 	PyObject_Free(self);
 	Py_DECREF(type);
@@ -457,7 +500,7 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "ids", "out", "field", "threads", NULL };
 	PyObject *ids_object, *out = Py_None, *block = NULL, *list = NULL, *result = NULL;
-	struct borrowed borrowed = { NULL };
+	struct borrowed borrowed = { 0 };
 	const char *field = NULL;
 	lc_status *statuses = NULL, status = LC_OK;
 	unsigned threads = 1;
@@ -493,8 +536,8 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 	}
 	if (!enter(self))
 		goto done;
-	Py_BEGIN_ALLOW_THREADS if (out == Py_None)
-	{
+	Py_BEGIN_ALLOW_THREADS
+	if (out == Py_None) {
 		status = lc_gather_row(self->handle, ids.n, ids.all, field, &row);
 		if (status == LC_OK && row.nbytes > 0 && ids.n > SIZE_MAX / row.nbytes) {
 			status = LC_NO_MEMORY;
@@ -510,7 +553,8 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 		status = lc_gather(self->handle, ids.n, ids.all, field, &row,
 		    (void *)(uintptr_t)whole.data, whole.nbytes, threads, statuses,
 		    &n_missing);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status == LC_NOT_FOUND) {
 		/* Nothing is there: no shape either. */
 		for (size_t i = 0; i < ids.n; i++)
@@ -561,9 +605,10 @@ cache_missing(struct cache *self, PyObject *ids_object)
 	if (missing == NULL) {
 		PyErr_NoMemory();
 	} else if (enter(self)) {
-		Py_BEGIN_ALLOW_THREADS status = lc_contains_batch(self->handle, ids.n,
-		    ids.all, missing, &n);
-		Py_END_ALLOW_THREADS leave(self);
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_contains_batch(self->handle, ids.n, ids.all, missing, &n);
+		Py_END_ALLOW_THREADS
+		leave(self);
 		if (status != LC_OK)
 			raise_failed_item(status, &ids);
 		else
@@ -582,12 +627,12 @@ cache_missing(struct cache *self, PyObject *ids_object)
 
 /* ---- writing -------------------------------------------------------------------------- */
 
-/* Store an object; -1 with an exception. */
+/* Store an object, which is item @p item of a batch, or -1; -1 with an exception. */
 static int
-put(struct cache *self, PyObject *key, PyObject *object, const char *codec_name,
-    int level)
+put(struct cache *self, PyObject *key, Py_ssize_t item, PyObject *object,
+    const char *codec_name, int level)
 {
-	struct borrowed borrowed = { NULL };
+	struct borrowed borrowed = { 0 };
 	lc_codec codec = LC_CODEC_DEFAULT;
 	lc_value *value = NULL;
 	lc_status status;
@@ -609,16 +654,20 @@ put(struct cache *self, PyObject *key, PyObject *object, const char *codec_name,
 	if (answer < 0 || ((answer == 0 || codec_name != NULL) && value == NULL) ||
 	    !enter(self))
 		goto done;
-	Py_BEGIN_ALLOW_THREADS if (value == NULL)
-	    status = lc_put(self->handle, id.data, id.size, &tensor);
+	Py_BEGIN_ALLOW_THREADS
+	if (value == NULL)
+		status = lc_put(self->handle, id.data, id.size, &tensor);
 	else if (codec_name != NULL)
-	    status = lc_put_coded(self->handle, id.data, id.size, value, codec, level);
-	else status = lc_put_value(self->handle, id.data, id.size, value);
-	Py_END_ALLOW_THREADS leave(self);
+		status = lc_put_coded(self->handle, id.data, id.size, value, codec,
+		    level);
+	else
+		status = lc_put_value(self->handle, id.data, id.size, value);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status == LC_OK)
 		result = 0;
 	else
-		raise_status(status, key);
+		raise_item(status, key, item);
 done:
 	lc_value_free(value);
 	borrowed_release(&borrowed);
@@ -636,13 +685,14 @@ cache_put(struct cache *self, PyObject *args, PyObject *kwargs)
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|zi", names, &key, &object,
 		&codec, &level) ||
-	    put(self, key, object, codec, level) < 0)
+	    put(self, key, -1, object, codec, level) < 0)
 		return NULL;
 	Py_RETURN_NONE;
 }
 
 /* 1: deleted, 0: was not there, -1: an exception. */
-static int delete (struct cache *self, PyObject *key)
+static int
+forget(struct cache *self, PyObject *key)
 {
 	lc_status status;
 	PyObject *kept;
@@ -654,8 +704,10 @@ static int delete (struct cache *self, PyObject *key)
 		Py_XDECREF(kept);
 		return -1;
 	}
-	Py_BEGIN_ALLOW_THREADS status = lc_delete(self->handle, id.data, id.size);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_delete(self->handle, id.data, id.size);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	Py_XDECREF(kept);
 	if (status == LC_OK || status == LC_NOT_FOUND)
 		return status == LC_OK;
@@ -666,7 +718,7 @@ static int delete (struct cache *self, PyObject *key)
 static PyObject *
 cache_delete(struct cache *self, PyObject *key)
 {
-	const int found = delete (self, key);
+	const int found = forget(self, key);
 
 	return found < 0 ? NULL : PyBool_FromLong(found);
 }
@@ -677,8 +729,8 @@ cache_ass_subscript(struct cache *self, PyObject *key, PyObject *object)
 	int found;
 
 	if (object != NULL)
-		return put(self, key, object, NULL, 0);
-	found = delete (self, key);
+		return put(self, key, -1, object, NULL, 0);
+	found = forget(self, key);
 	if (found == 0)
 		raise_status(LC_NOT_FOUND, key);
 	return found == 1 ? 0 : -1;
@@ -744,8 +796,8 @@ put_list(struct cache *self, const struct ids *ids, PyObject *list)
 	for (size_t i = 0; i < ids->n; i++) {
 		PyObject *object = Py_XNewRef(PyList_GetItem(list, (Py_ssize_t)i));
 		const int failed = object == NULL ||
-		    put(self, PyTuple_GetItem(ids->sequence, (Py_ssize_t)i), object, NULL,
-			0) < 0;
+		    put(self, PyTuple_GetItem(ids->sequence, (Py_ssize_t)i),
+			(Py_ssize_t)i, object, NULL, 0) < 0;
 
 		Py_XDECREF(object);
 		if (failed)
@@ -757,7 +809,7 @@ put_list(struct cache *self, const struct ids *ids, PyObject *list)
 static PyObject *
 cache_put_many(struct cache *self, PyObject *args)
 {
-	struct borrowed borrowed = { NULL };
+	struct borrowed borrowed = { 0 };
 	PyObject *ids_object, *object, *result = NULL;
 	lc_value *columns = NULL, *row;
 	lc_status status = LC_OK;
@@ -785,8 +837,8 @@ cache_put_many(struct cache *self, PyObject *args)
 	}
 	if (!enter(self))
 		goto done;
-	Py_BEGIN_ALLOW_THREADS for (i = 0; i < ids.n; i++)
-	{
+	Py_BEGIN_ALLOW_THREADS
+	for (i = 0; i < ids.n; i++) {
 		row = row_of(columns, i);
 		status = lc_put_value(self->handle, ids.all[i].data, ids.all[i].size,
 		    row);
@@ -794,7 +846,8 @@ cache_put_many(struct cache *self, PyObject *args)
 		if (status != LC_OK)
 			break;
 	}
-	Py_END_ALLOW_THREADS leave(self);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status != LC_OK)
 		raise_item(status, PyTuple_GetItem(ids.sequence, (Py_ssize_t)i),
 		    (Py_ssize_t)i);
@@ -814,8 +867,10 @@ cache_flush(struct cache *self, PyObject *Py_UNUSED(none))
 
 	if (!enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_flush(self->handle);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_flush(self->handle);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	Py_RETURN_NONE;
@@ -824,9 +879,11 @@ cache_flush(struct cache *self, PyObject *Py_UNUSED(none))
 /* ---- keys -------------------------------------------------------------------------------- */
 
 struct keys {
-	PyObject_HEAD struct cache *cache;
+	PyObject_HEAD
+	struct cache *cache;
 	lc_iter *iter; /* NULL: at its end */
 	bool raw;
+	bool running; /* a thread is in keys_next() */
 };
 
 static PyObject *
@@ -852,24 +909,32 @@ cache_keys(struct cache *self, PyObject *args, PyObject *kwargs)
 	}
 	if (prefix != NULL && id_from(prefix, &start, &kept) < 0)
 		return NULL;
+	if (!enter(self)) {
+		Py_XDECREF(kept);
+		return NULL;
+	}
 	keys = PyObject_New(struct keys, keys_type);
-	if (keys == NULL || !enter(self)) {
-		if (keys != NULL)
-			PyObject_Free(keys), Py_DECREF(keys_type);
+	if (keys == NULL) {
+		leave(self);
 		Py_XDECREF(kept);
 		return NULL;
 	}
 	keys->cache = (struct cache *)Py_NewRef((PyObject *)self);
 	keys->iter = NULL;
 	keys->raw = raw;
-	Py_BEGIN_ALLOW_THREADS status = lc_iter_open(self->handle, flags,
-	    start.size > 0 ? start.data : NULL, start.size, &keys->iter);
-	Py_END_ALLOW_THREADS Py_XDECREF(kept);
+	keys->running = false;
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_iter_open(self->handle, flags, start.size > 0 ? start.data : NULL,
+	    start.size, &keys->iter);
+	Py_END_ALLOW_THREADS
+	leave(self);
+	Py_XDECREF(kept);
 	if (status != LC_OK) {
 		keys->iter = NULL;
 		Py_DECREF(keys);
 		return raise_status(status, NULL);
 	}
+	self->held++;
 	return (PyObject *)keys;
 }
 
@@ -881,12 +946,24 @@ keys_next(struct keys *self)
 
 	if (self->iter == NULL)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_iter_next(self->iter, &item);
-	Py_END_ALLOW_THREADS if (status == LC_OK) return id_to(&item.id, self->raw);
+	if (self->running) {
+		PyErr_SetString(PyExc_ValueError,
+		    "keys: another thread is in this iterator");
+		return NULL;
+	}
+	self->running = true;
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_iter_next(self->iter, &item);
+	Py_END_ALLOW_THREADS
+	self->running = false;
+	if (status == LC_OK)
+		return id_to(&item.id, self->raw);
 	if (status != LC_END)
 		return raise_status(status, NULL);
 	lc_iter_close(self->iter);
 	self->iter = NULL;
+	/* At its end it holds nothing any more. */
+	self->cache->held--;
 	return NULL;
 }
 
@@ -895,8 +972,9 @@ keys_dealloc(struct keys *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
+	if (self->iter != NULL)
+		self->cache->held--;
 	lc_iter_close(self->iter);
-	leave(self->cache);
 	Py_DECREF(self->cache);
 	PyObject_Free(self);
 	Py_DECREF(type);
@@ -959,8 +1037,10 @@ cache_stats(struct cache *self, PyObject *Py_UNUSED(none))
 
 	if (!enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_stat(self->handle, &stats);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_stat(self->handle, &stats);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	dict = Py_BuildValue("{s:y#,s:I,s:I}", "uuid", stats.uuid,
@@ -989,8 +1069,10 @@ cache_verify(struct cache *self, PyObject *Py_UNUSED(none))
 
 	if (!enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_verify(self->handle, NULL, &result);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_verify(self->handle, NULL, &result);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "chunks",
@@ -1013,8 +1095,10 @@ cache_compact(struct cache *self, PyObject *args, PyObject *kwargs)
 		&options.live_ratio) ||
 	    !enter(self))
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS status = lc_compact(self->handle, &options, &result);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_compact(self->handle, &options, &result);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	return Py_BuildValue("{s:K,s:K,s:K,s:K}", "rewritten",
@@ -1041,9 +1125,10 @@ cache_backup(struct cache *self, PyObject *args, PyObject *kwargs)
 		return NULL;
 	}
 	root = PyBytes_AsString(path);
-	Py_BEGIN_ALLOW_THREADS status = lc_backup(self->handle, root,
-	    compact ? LC_BACKUP_COMPACT : 0);
-	Py_END_ALLOW_THREADS leave(self);
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_backup(self->handle, root, compact ? LC_BACKUP_COMPACT : 0);
+	Py_END_ALLOW_THREADS
+	leave(self);
 	Py_DECREF(path);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
@@ -1072,71 +1157,72 @@ get_options(struct cache *self, void *Py_UNUSED(none))
 
 static PyMethodDef cache_methods[] = {
 	{ "get", (PyCFunction)(void (*)(void))cache_get, METH_FASTCALL,
-	    "get(id, default=None)\n--\n\n"
+	    "get($self, id, default=None, /)\n--\n\n"
 	    "The value stored under a cache_id, a copy of the caller's own; default if there\n"
 	    "is none. What was put through this handle is seen at once." },
 	{ "view", (PyCFunction)cache_view, METH_O,
-	    "view(id)\n--\n\n"
+	    "view($self, id, /)\n--\n\n"
 	    "The value with its tensors in place, read-only: each a Tensor, which is a buffer\n"
 	    "and speaks DLPack. It keeps the module open; close() is refused while one is\n"
 	    "held. Old commits cannot be reused meanwhile, so do not hold views for hours." },
 	{ "put", KEYWORDS(cache_put), METH_VARARGS | METH_KEYWORDS,
-	    "put(id, value, codec=None, level=0)\n--\n\n"
+	    "put($self, id, value, codec=None, level=0)\n--\n\n"
 	    "Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,\n"
 	    "bool, int, float, str, bytes, or dicts, lists and tuples of them. It is durable\n"
 	    "after the next flush() or close(), or within flush_interval_ms." },
 	{ "put_many", (PyCFunction)cache_put_many, METH_VARARGS,
-	    "put_many(ids, values)\n--\n\n"
+	    "put_many($self, ids, values, /)\n--\n\n"
 	    "Store many: a list with a value for each cache_id, or a tensor, dict or tuple of\n"
 	    "tensors whose first axis has a row for each. After an error those before the\n"
 	    "item that it names are stored." },
 	{ "delete", (PyCFunction)cache_delete, METH_O,
-	    "delete(id)\n--\n\nForget a cache_id. Was it there?" },
+	    "delete($self, id, /)\n--\n\nForget a cache_id. Was it there?" },
 	{ "gather", KEYWORDS(cache_gather), METH_VARARGS | METH_KEYWORDS,
-	    "gather(ids, out=None, field=None, threads=1)\n--\n\n"
+	    "gather($self, ids, out=None, field=None, threads=1)\n--\n\n"
 	    "Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list\n"
 	    "of positions that are missing, whose rows are 0. out is written instead of a new\n"
 	    "one; field is the part of structured values to read (\"boxes.0\"). With nothing\n"
 	    "found the first result is out, or None." },
 	{ "missing", (PyCFunction)cache_missing, METH_O,
-	    "missing(ids)\n--\n\nThe positions in ids of those that are not stored.\n"
+	    "missing($self, ids, /)\n--\n\nThe positions in ids of those that are not stored.\n"
 	    "Their data is not read." },
 	{ "keys", KEYWORDS(cache_keys), METH_VARARGS | METH_KEYWORDS,
-	    "keys(prefix='', order='key', *, raw=False)\n--\n\n"
+	    "keys($self, prefix='', order='key', *, raw=False)\n--\n\n"
 	    "An iterator over cache_ids that begin with prefix, of the commit that is the\n"
 	    "newest now: in the order of their bytes, or with order='commit' as they were\n"
 	    "stored. As text, in which bytes that are not UTF-8 are surrogates, as os.fsdecode()\n"
 	    "has them; with raw=True as bytes." },
 	{ "flush", (PyCFunction)cache_flush, METH_NOARGS,
-	    "flush()\n--\n\nCommit what was put so far. It is on disk when this returns." },
+	    "flush($self, /)\n--\n\nCommit what was put so far. It is on disk when this returns." },
 	{ "close", (PyCFunction)cache_close, METH_NOARGS,
-	    "close()\n--\n\nflush() and close. BufferError while views or iterators are held." },
+	    "close($self, /)\n--\n\nflush() and close. BufferError while views or iterators are held." },
 	{ "discard", (PyCFunction)cache_discard, METH_NOARGS,
-	    "discard()\n--\n\nClose without committing what is pending." },
+	    "discard($self, /)\n--\n\nClose without committing what is pending." },
+	{ "_forked", (PyCFunction)cache_forked, METH_NOARGS, NULL },
 	{ "stats", (PyCFunction)cache_stats, METH_NOARGS,
-	    "stats()\n--\n\nNumbers of the newest commit, in bytes unless they count." },
+	    "stats($self, /)\n--\n\nNumbers of the newest commit, in bytes unless they count." },
 	{ "verify", (PyCFunction)cache_verify, METH_NOARGS,
-	    "verify()\n--\n\nRead everything and compare it. CorruptError if it is damaged." },
+	    "verify($self, /)\n--\n\nRead everything and compare it. CorruptError if it is damaged." },
 	{ "compact", KEYWORDS(cache_compact), METH_VARARGS | METH_KEYWORDS,
-	    "compact(live_ratio=0.5)\n--\n\n"
+	    "compact($self, live_ratio=0.5)\n--\n\n"
 	    "Rewrite chunks with a smaller share of live bytes; others go on meanwhile." },
 	{ "backup", KEYWORDS(cache_backup), METH_VARARGS | METH_KEYWORDS,
-	    "backup(root, compact=False)\n--\n\n"
+	    "backup($self, root, compact=False)\n--\n\n"
 	    "A consistent copy of the newest commit in another root." },
-	{ NULL },
+	{ 0 },
 };
 
 static PyGetSetDef cache_getset[] = {
 	{ "closed", (getter)get_closed, NULL, "is it closed?", NULL },
 	{ "like", (getter)get_like, NULL, "what tensors are given as", NULL },
 	{ "_options", (getter)get_options, NULL, NULL, NULL },
-	{ NULL },
+	{ 0 },
 };
 
 static PyMemberDef cache_members[] = {
 	{ "__weaklistoffset__", T_PYSSIZET, offsetof(struct cache, weak), READONLY,
 	    NULL },
-	{ NULL },
+	{ 0 },
 };
 
 static PyType_Slot cache_slots[] = {
@@ -1159,26 +1245,6 @@ static PyType_Spec cache_spec = {
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
 	.slots = cache_slots,
 };
-
-bool
-cache_is(PyObject *object)
-{
-	return PyObject_TypeCheck(object, cache_type);
-}
-
-lc_cache *
-cache_hold(PyObject *cache)
-{
-	struct cache *self = (struct cache *)cache;
-
-	return enter(self) ? self->handle : NULL;
-}
-
-void
-cache_release(PyObject *cache)
-{
-	leave((struct cache *)cache);
-}
 
 int
 cache_init(PyObject *module)

@@ -52,6 +52,7 @@ typedef struct {
 } DLPackVersion;
 
 #define DL_FLAG_READ_ONLY UINT64_C(1)
+#define DL_FLAG_IS_COPIED UINT64_C(2)
 
 /* In a capsule called "dltensor_versioned", "used_dltensor_versioned" likewise. */
 typedef struct DLManagedTensorVersioned {

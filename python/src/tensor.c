@@ -10,10 +10,10 @@
 #include "dlpack.h"
 
 struct tensor {
-	PyObject_HEAD lc_tensor tensor;
+	PyObject_HEAD
+	lc_tensor tensor;
 	void *memory;     /* NULL if the data is borrowed */
 	PyObject *holder; /* of borrowed data */
-	bool read_only;
 	Py_ssize_t shape[LC_MAX_NDIM], strides[LC_MAX_NDIM];
 };
 
@@ -223,7 +223,6 @@ new_tensor(const lc_tensor *tensor)
 	self->tensor = *tensor;
 	self->memory = NULL;
 	self->holder = NULL;
-	self->read_only = true;
 	for (uint32_t i = tensor->ndim; i-- > 0;) {
 		self->shape[i] = (Py_ssize_t)tensor->shape[i];
 		self->strides[i] = stride;
@@ -298,7 +297,7 @@ drop_versioned(PyObject *capsule)
 /* The capsule of a tensor whose memory or holder it takes over, also when it fails. */
 static PyObject *
 capsule_of(const lc_tensor *tensor, void *memory, PyObject *holder, bool versioned,
-    bool read_only)
+    uint64_t flags)
 {
 	struct managed *managed = malloc(sizeof(*managed));
 	PyObject *capsule;
@@ -317,7 +316,7 @@ capsule_of(const lc_tensor *tensor, void *memory, PyObject *holder, bool version
 			.version = { 1, 0 },
 			.manager_ctx = managed,
 			.deleter = delete_versioned,
-			.flags = read_only ? DL_FLAG_READ_ONLY : 0,
+			.flags = flags,
 		};
 		out = &managed->as.versioned.dl_tensor;
 	} else {
@@ -361,7 +360,7 @@ torch_of(const lc_tensor *tensor, void *memory, PyObject *holder)
 
 	if (odd)
 		plain.dtype = LC_U8;
-	capsule = capsule_of(&plain, memory, holder, false, false);
+	capsule = capsule_of(&plain, memory, holder, false, 0);
 	if (capsule == NULL)
 		return NULL;
 	bytes = PyObject_CallFunctionObjArgs(other.from_dlpack, capsule, NULL);
@@ -399,7 +398,6 @@ tensor_own(const lc_tensor *tensor, void *memory, enum like like)
 		return NULL;
 	}
 	self->memory = memory;
-	self->read_only = false;
 	self->tensor.data = memory;
 	return finish(self, like);
 }
@@ -414,21 +412,6 @@ tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like)
 	self = new_tensor(tensor);
 	if (self != NULL)
 		self->holder = Py_NewRef(holder);
-	return finish(self, like);
-}
-
-PyObject *
-tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
-{
-	struct tensor *self;
-
-	if (like == LIKE_TORCH)
-		return torch_of(tensor, NULL, Py_NewRef(holder));
-	self = new_tensor(tensor);
-	if (self != NULL) {
-		self->holder = Py_NewRef(holder);
-		self->read_only = false;
-	}
 	return finish(self, like);
 }
 
@@ -452,7 +435,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	static char empty[64];
 
 	view->obj = NULL;
-	if ((flags & PyBUF_WRITABLE) && self->read_only) {
+	if ((flags & PyBUF_WRITABLE) && self->memory == NULL) {
 		PyErr_SetString(PyExc_BufferError, "a view of a record is read-only");
 		return -1;
 	}
@@ -465,7 +448,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	view->buf = self->tensor.data != NULL ? (void *)(uintptr_t)self->tensor.data
 					      : empty;
 	view->len = (Py_ssize_t)self->tensor.nbytes;
-	view->readonly = self->read_only;
+	view->readonly = self->memory == NULL;
 	view->itemsize = (Py_ssize_t)lc_dtype_size(self->tensor.dtype);
 	view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)format : NULL;
 	view->ndim = (int)self->tensor.ndim;
@@ -500,7 +483,7 @@ tensor_repr(struct tensor *self)
 		return NULL;
 	text = PyUnicode_FromFormat("<lmdbcache.Tensor %s %R%s>",
 	    lc_dtype_name(self->tensor.dtype), shape,
-	    self->read_only ? ", read-only" : "");
+	    self->memory == NULL ? ", read-only" : "");
 	Py_DECREF(shape);
 	return text;
 }
@@ -540,14 +523,26 @@ tensor_bits(struct tensor *self, PyObject *Py_UNUSED(none))
 	return (PyObject *)out;
 }
 
+/* Is (type, number) the CPU? */
+static bool
+is_cpu_device(PyObject *device)
+{
+	PyObject *type = PySequence_GetItem(device, 0);
+	const long code = type != NULL ? PyLong_AsLong(type) : -1;
+
+	Py_XDECREF(type);
+	return code == DL_CPU;
+}
+
 static PyObject *
 tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
 	PyObject *stream = Py_None, *version = Py_None, *device = Py_None,
 		 *copy = Py_None;
-	const bool read_only = self->read_only;
+	const bool read_only = self->memory == NULL;
 	long major = 0;
+	int copied;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO", names, &stream, &version,
 		&device, &copy))
@@ -560,13 +555,31 @@ tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 		if (major == -1 && PyErr_Occurred())
 			return NULL;
 	}
+	if (device != Py_None && !is_cpu_device(device)) {
+		if (!PyErr_Occurred())
+			PyErr_SetString(PyExc_BufferError,
+			    "the data is in the CPU's memory");
+		return NULL;
+	}
+	copied = copy != Py_None ? PyObject_IsTrue(copy) : 0;
+	if (copied < 0)
+		return NULL;
+	if (copied) {
+		void *memory = tensor_memory(self->tensor.nbytes);
+
+		if (memory == NULL)
+			return PyErr_NoMemory();
+		memcpy(memory, self->tensor.data, self->tensor.nbytes);
+		return capsule_of(&self->tensor, memory, NULL, major >= 1,
+		    DL_FLAG_IS_COPIED);
+	}
 	if (read_only && major < 1) {
 		PyErr_SetString(PyExc_BufferError,
 		    "a view of a record is read-only, which this consumer does not know");
 		return NULL;
 	}
 	return capsule_of(&self->tensor, NULL, Py_NewRef((PyObject *)self), major >= 1,
-	    read_only);
+	    read_only ? DL_FLAG_READ_ONLY : 0);
 }
 
 static PyObject *
@@ -596,25 +609,25 @@ get_nbytes(struct tensor *self, void *Py_UNUSED(none))
 static PyObject *
 get_readonly(struct tensor *self, void *Py_UNUSED(none))
 {
-	return PyBool_FromLong(self->read_only);
+	return PyBool_FromLong(self->memory == NULL);
 }
 
 static PyMethodDef tensor_methods[] = {
 	{ "numpy", (PyCFunction)tensor_numpy, METH_NOARGS,
-	    "numpy()\n--\n\nAn array of NumPy over the same memory." },
+	    "numpy($self, /)\n--\n\nAn array of NumPy over the same memory." },
 	{ "torch", (PyCFunction)tensor_torch, METH_NOARGS,
-	    "torch()\n--\n\nA tensor of torch over the same memory. torch knows no read-only\n"
+	    "torch($self, /)\n--\n\nA tensor of torch over the same memory. torch knows no read-only\n"
 	    "tensors: to write into one of a view ends the process." },
 	{ "bits", (PyCFunction)tensor_bits, METH_NOARGS,
-	    "bits()\n--\n\nThe elements as unsigned integers of their size, read-only, over "
+	    "bits($self, /)\n--\n\nThe elements as unsigned integers of their size, read-only, over "
 	    "the\nsame memory." },
 	{ "__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
 	    METH_VARARGS | METH_KEYWORDS,
-	    "__dlpack__(*, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
+	    "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
 	    "See the array API standard." },
 	{ "__dlpack_device__", (PyCFunction)tensor_device, METH_NOARGS,
-	    "__dlpack_device__()\n--\n\nThe CPU." },
-	{ NULL },
+	    "__dlpack_device__($self, /)\n--\n\nThe CPU." },
+	{ 0 },
 };
 
 static PyGetSetDef tensor_getset[] = {
@@ -623,7 +636,7 @@ static PyGetSetDef tensor_getset[] = {
 	{ "shape", (getter)get_shape, NULL, "tuple of sizes", NULL },
 	{ "nbytes", (getter)get_nbytes, NULL, "bytes of all elements", NULL },
 	{ "readonly", (getter)get_readonly, NULL, "is it a view of a record?", NULL },
-	{ NULL },
+	{ 0 },
 };
 
 static PyType_Slot tensor_slots[] = {
@@ -933,8 +946,13 @@ tensor_borrow(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 		Py_XDECREF(name);
 		if (dtype == -1)
 			return -1;
-		bits = PyObject_CallMethod(object, "view", "s",
-		    lc_dtype_size((lc_dtype)dtype) == 1 ? "uint8" : "uint16");
+		/* A dtype that buffers do name is here for its byte order. */
+		if (dtypes[dtype].format != NULL)
+			bits = PyObject_CallMethod(object, "astype", "s",
+			    dtypes[dtype].torch);
+		else
+			bits = PyObject_CallMethod(object, "view", "s",
+			    lc_dtype_size((lc_dtype)dtype) == 1 ? "uint8" : "uint16");
 		if (bits == NULL)
 			return -1;
 		answer = borrow_buffer(bits, borrowed, out);

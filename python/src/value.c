@@ -108,6 +108,7 @@ fill(lc_value *to, PyObject *items, PyObject *names, struct borrowed *borrowed)
 	for (Py_ssize_t i = 0; i < n; i++) {
 		PyObject *key = names != NULL ? PyList_GetItem(names, i) : NULL;
 		const char *name = NULL;
+		Py_ssize_t size = 0;
 		lc_value *part;
 
 		if (key != NULL && !PyUnicode_Check(key)) {
@@ -116,8 +117,13 @@ fill(lc_value *to, PyObject *items, PyObject *names, struct borrowed *borrowed)
 			    (PyObject *)Py_TYPE(key));
 			return -1;
 		}
-		if (key != NULL && (name = PyUnicode_AsUTF8AndSize(key, NULL)) == NULL)
+		if (key != NULL && (name = PyUnicode_AsUTF8AndSize(key, &size)) == NULL)
 			return -1;
+		if (key != NULL && strlen(name) != (size_t)size) {
+			PyErr_SetString(PyExc_ValueError,
+			    "a key of a dict that is stored has no NUL in it");
+			return -1;
+		}
 		part = part_from(PyList_GetItem(items, i), borrowed);
 		if (part == NULL) {
 			if (!PyErr_Occurred())
