@@ -16,6 +16,6 @@ if [ -z "$formatter" ]; then
 	exit 0
 fi
 cd "$srcdir" || exit 99
-is "clang-format would change nothing" "$(find lib bin examples -name '*.[ch]' |
+is "clang-format would change nothing" "$(find lib bin examples python/src -name '*.[ch]' |
 	sort | xargs "$formatter" --dry-run 2>&1 | grep ': warning:' | head)" ""
 finish
