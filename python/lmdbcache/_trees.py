@@ -1,0 +1,308 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Nested data of torch and the engine's values: what both torch.py and compat need."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Optional, Union
+
+import torch
+
+from . import Cache, NotFoundError, SchemaError, Tensor
+
+Id = Union[str, bytes]
+
+# A dict with this name stands for an object that the engine has no kind for.
+_MARK = "\x01py"
+
+# Elements that some operations of torch do not know: they are moved as their bits.
+_BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+_ODD = {
+    getattr(torch, name)
+    for name in (
+        "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
+        "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu",
+    )
+    if hasattr(torch, name)
+}  # fmt: skip
+
+_absent = object()
+
+
+# ---- values -------------------------------------------------------------------------
+
+
+def _plain_name(name: Any) -> bool:
+    return isinstance(name, str) and name not in ("", _MARK) and "\0" not in name
+
+
+def encode(value: Any) -> Any:
+    """A value in kinds that the engine has. Sets, complex numbers, large ints and dicts
+    whose keys are not names become marked dicts; decode() makes them again."""
+    if isinstance(value, Mapping):
+        if all(map(_plain_name, value)):
+            return {str(name): encode(part) for name, part in value.items()}
+        pairs = [[encode(name), encode(part)] for name, part in value.items()]
+        return {_MARK: "dict", "v": pairs}
+    if isinstance(value, list):
+        return [encode(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(encode(part) for part in value)
+    if isinstance(value, (set, frozenset)):
+        kind = "set" if isinstance(value, set) else "frozenset"
+        return {_MARK: kind, "v": [encode(part) for part in value]}
+    if type(value) is complex:
+        return {_MARK: "complex", "v": [value.real, value.imag]}
+    if type(value) is int and not -(2**63) <= value < 2**64:
+        return {_MARK: "int", "v": hex(value)}
+    if isinstance(value, torch.Tensor):
+        return value.detach()
+    return value
+
+
+def decode(value: Any) -> Any:
+    """What encode() was given; tensors as tensors of torch."""
+    if isinstance(value, dict):
+        kind = value.get(_MARK, _absent)
+        if kind is _absent:
+            return {name: decode(part) for name, part in value.items()}
+        parts = value["v"]
+        if kind == "dict":
+            return {decode(name): decode(part) for name, part in parts}
+        if kind == "set":
+            return {decode(part) for part in parts}
+        if kind == "frozenset":
+            return frozenset(decode(part) for part in parts)
+        if kind == "complex":
+            return complex(*parts)
+        if kind == "int":
+            return int(parts, 16)
+        raise SchemaError(f"a value of the unknown kind {kind!r}")
+    if isinstance(value, list):
+        return [decode(part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(decode(part) for part in value)
+    return as_torch(value)
+
+
+def as_torch(value: Any) -> Any:
+    """An array as a tensor of torch over the same memory; anything else as it is."""
+    if isinstance(value, Tensor):
+        return value.torch()
+    if hasattr(value, "__array_interface__") and not isinstance(value, torch.Tensor):
+        return torch.from_numpy(value)
+    return value
+
+
+# ---- trees --------------------------------------------------------------------------
+
+
+def map_tree(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
+    """A copy of nested data with its tensors replaced by what `function` makes of them.
+    Mappings become dicts, kinds of lists and tuples lists and tuples."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if isinstance(value, Mapping):
+        return {name: map_tree(function, part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [map_tree(function, part) for part in value]
+    if isinstance(value, tuple):
+        return tuple(map_tree(function, part) for part in value)
+    return value
+
+
+def leaves(value: Any, path: str = "") -> Optional[list[tuple[str, torch.Tensor]]]:
+    """The tensors of nested data, each with its path in a record, in order; None when
+    there is anything else in it, or a name that no path can say."""
+    if isinstance(value, torch.Tensor):
+        return [(path, value)]
+    if isinstance(value, Mapping):
+        if any(not _plain_name(name) or "." in name for name in value):
+            return None
+        parts = list(value.items())
+    elif isinstance(value, (list, tuple)):
+        parts = [(str(i), part) for i, part in enumerate(value)]
+    else:
+        return None
+    out: list[tuple[str, torch.Tensor]] = []
+    for name, part in parts:
+        below = leaves(part, f"{path}.{name}" if path else name)
+        if below is None:
+            return None
+        out += below
+    return out or None
+
+
+def take(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
+    """Rows of a tensor, of any dtype."""
+    if tensor.dtype in _ODD:
+        bits = tensor.view(_BITS[tensor.element_size()])
+        return bits.index_select(0, index.to(tensor.device)).view(tensor.dtype)
+    return tensor.index_select(0, index.to(tensor.device))
+
+
+def set_rows(tensor: torch.Tensor, index: torch.Tensor, rows: torch.Tensor) -> None:
+    """Write rows of a tensor, of any dtype."""
+    if tensor.dtype in _ODD:
+        kind = _BITS[tensor.element_size()]
+        tensor, rows = tensor.view(kind), rows.contiguous().view(kind)
+    tensor[index.to(tensor.device)] = rows
+
+
+def stack(rows: Sequence[Any]) -> Any:
+    """One batch of many records. Tensors of one dtype and shape are stacked; plain data
+    that is the same in all is given once; what differs otherwise becomes a list."""
+    first = rows[0]
+    if isinstance(first, torch.Tensor):
+        if all(
+            isinstance(row, torch.Tensor)
+            and row.shape == first.shape
+            and row.dtype == first.dtype
+            for row in rows
+        ):
+            if first.dtype in _ODD:
+                kind = _BITS[first.element_size()]
+                return torch.stack([r.contiguous().view(kind) for r in rows]).view(first.dtype)
+            return torch.stack(list(rows))
+        return list(rows)
+    if isinstance(first, dict):
+        if all(isinstance(row, dict) and row.keys() == first.keys() for row in rows):
+            return {name: stack([row[name] for row in rows]) for name in first}
+        return list(rows)
+    if isinstance(first, (list, tuple)):
+        kind_of = type(first)
+        if all(type(row) is kind_of and len(row) == len(first) for row in rows):
+            parts = [stack([row[i] for row in rows]) for i in range(len(first))]
+            return parts if isinstance(first, list) else tuple(parts)
+        return list(rows)
+    if all(_same(row, first) for row in rows):
+        return first
+    return list(rows)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and bool(a == b or (a != a and b != b))
+
+
+def writable(cache: Cache) -> bool:
+    """May records be put?"""
+    return not cache._options["readonly"]
+
+
+# ---- cache_ids ----------------------------------------------------------------------
+
+
+def ids_of(ids: Any) -> list[Id]:
+    """The cache_ids of a batch: text and bytes as they are, an int as its decimal digits,
+    so that 7 and "7" are one record; a tensor or array of ints or text has one each."""
+    if isinstance(ids, (str, bytes)):
+        raise TypeError("one cache_id where there is one for each row")
+    if isinstance(ids, torch.Tensor) and (
+        ids.dim() != 1 or ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool
+    ):
+        raise TypeError("a tensor of cache_ids has one axis and ints")
+    if hasattr(ids, "tolist"):
+        ids = ids.tolist()
+    out = list(ids)
+    if set(map(type, out)) <= {str, bytes}:
+        return out
+    return [_id_of(one) for one in out]
+
+
+def _id_of(one: Any) -> Id:
+    if isinstance(one, (str, bytes)):
+        return one
+    if isinstance(one, bool) or not hasattr(one, "__index__"):
+        raise TypeError(f"a cache_id is str, bytes or int, not {type(one)!r}")
+    return str(one.__index__())
+
+
+# ---- reading many -------------------------------------------------------------------
+
+
+class Rows:
+    """Reads many records of a cache as one batch: a gather for each of their tensors,
+    where all have one structure, dtype and shape; else record by record."""
+
+    def __init__(self, cache: Cache, field: Optional[str] = None) -> None:
+        self.cache = cache
+        self.field = field
+        self.form: Any = torch.empty(0)  # a record as it was seen last
+        self.paths: Optional[list[str]] = [""]
+
+    def learn(self, record: Any) -> None:
+        """Expect records of this structure."""
+        found = leaves(record)
+        self.paths = None if found is None else [path for path, _ in found]
+        self.form = record if self.paths is None else map_tree(lambda _: _EMPTY, record)
+
+    def _gather(self, ids: Sequence[Id]) -> Optional[tuple[Any, list[int]]]:
+        """A batch with a row for each, which is 0 for those that are missing; None if the
+        records are not alike. With none there, the batch is None."""
+        blocks: list[Any] = []
+        missing: list[int] = []
+        if self.paths is None:
+            return None
+        try:
+            for i, path in enumerate(self.paths):
+                inside = ".".join(part for part in (self.field, path) if part)
+                block, absent = self.cache.gather(ids, field=inside or None)
+                if i == 0:
+                    missing = absent
+                if absent != missing:  # somebody writes meanwhile
+                    return None
+                if block is None:
+                    return None, missing
+                blocks.append(as_torch(block))
+        except (SchemaError, NotFoundError, ValueError):
+            return None  # of another structure, or not of one shape
+        given = iter(blocks)
+        return map_tree(lambda _: next(given), self.form), missing
+
+    def read(self, ids: Sequence[Id]) -> tuple[Any, Optional[list[Any]], list[int]]:
+        """A batch, or None with the records themselves where there is no batch of them;
+        and the positions that are missing, whose record is None and whose row is 0."""
+        gathered = self._gather(ids)
+        if gathered is None:
+            record = next((r for r in map(self.record, ids) if r is not _absent), _absent)
+            if record is not _absent:
+                self.learn(record)
+                gathered = self._gather(ids)
+        if gathered is not None:
+            return gathered[0], None, gathered[1]
+        records = [self.record(one) for one in ids]
+        missing = [i for i, record in enumerate(records) if record is _absent]
+        return None, [None if r is _absent else r for r in records], missing
+
+    def record(self, one: Id) -> Any:
+        """One record, or _absent."""
+        value = self.cache.get(one, _absent)
+        if value is _absent:
+            return _absent
+        value = decode(value)
+        if self.field:
+            for name in self.field.split("."):
+                value = value[name if isinstance(value, dict) else int(name)]
+        return value
+
+
+_EMPTY = torch.empty(0)
+
+
+def row_of(batch: Any, i: int) -> Any:
+    """Record i of a batch."""
+    return map_tree(lambda tensor: tensor[i], batch)
+
+
+def first_device(value: Any) -> Optional[torch.device]:
+    """Where the first tensor of nested data is."""
+    if isinstance(value, torch.Tensor):
+        return value.device
+    parts: Any = ()
+    if isinstance(value, Mapping):
+        parts = value.values()
+    elif isinstance(value, (list, tuple)):
+        parts = value
+    for part in parts:
+        device = first_device(part)
+        if device is not None:
+            return device
+    return None

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The cache in programs of torch: modules whose outputs are kept, and a data set.
+
+    import lmdbcache.torch
+
+    encoder = lmdbcache.torch.cached(encoder.eval(), cache)
+    features = encoder(images, cache_ids=names)     # computes only what the cache lacks
+
+    data = lmdbcache.torch.MapDataset(cache)
+    loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
+
+A cache_id is text or bytes, or an int, which is its decimal digits: 7 and "7" are one
+record, in every version of this module.
+"""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
+from typing import Any, Optional, Union
+
+import torch
+from torch import nn
+
+from . import Cache, NotFoundError
+from ._trees import (
+    Id,
+    Rows,
+    encode,
+    first_device,
+    ids_of,
+    leaves,
+    map_tree,
+    row_of,
+    set_rows,
+    stack,
+    take,
+    writable,
+)
+
+__all__ = ["Cached", "MapDataset", "cached", "collate"]
+
+# The most axes that a stored tensor has.
+_MAX_AXES = 16
+
+
+def cached(
+    module: nn.Module,
+    cache: Cache,
+    ids: Union[str, Callable[..., Iterable[Any]]] = "cache_ids",
+    *,
+    whole: Sequence[Union[int, str]] = (),
+    enabled: bool = True,
+    stateless: bool = True,
+) -> "Cached":
+    """Keep a module's outputs in a cache: a record for each row of a batch.
+
+    The module that is returned takes the same arguments, and a keyword argument with the
+    cache_ids of the rows: a list or a tensor of ints. It computes the rows that the cache
+    lacks, each cache_id once, without gradients, and gives the whole batch on the device
+    of the inputs. An exception of the module arrives as it is, and nothing is stored.
+
+    ids        name of the argument, which is also looked for in mappings among the
+               arguments; or a function of the arguments that returns the cache_ids
+    whole      positions and names of arguments that have no row for each cache_id, even
+               if their first axis looks like it
+    enabled    False: always compute, and store nothing
+    stateless  refuse trainable parameters in training mode, and inputs that want a
+               gradient, with RuntimeError
+
+    Of the arguments each tensor whose first axis has a row for each cache_id, each list
+    or tuple with as many texts, and those in dicts, lists and tuples are cut down to the
+    rows that are computed; everything else is passed on. Each tensor of an output has a
+    row for each row of the input (ValueError otherwise); plain data in it is kept with
+    each record. Mappings and kinds of tuples come back as dicts and tuples. A batch whose
+    records have several shapes comes back as a list of them.
+
+    With a cache that is open readonly nothing is stored. state_dict() is the inner
+    module's. Any thread may call it.
+    """
+    return Cached(module, cache, ids, whole=whole, enabled=enabled, stateless=stateless)
+
+
+class Cached(nn.Module):
+    """What cached() returns."""
+
+    module: nn.Module
+
+    def __init__(
+        self,
+        module: nn.Module,
+        cache: Cache,
+        ids: Union[str, Callable[..., Iterable[Any]]] = "cache_ids",
+        *,
+        whole: Sequence[Union[int, str]] = (),
+        enabled: bool = True,
+        stateless: bool = True,
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.cache: Any = cache
+        self.ids = ids
+        self.whole = frozenset(whole)
+        self.enabled = enabled
+        self.stateless = stateless
+        self._rows = Rows(cache)
+        self.training = module.training
+        hook: Any = self.register_load_state_dict_pre_hook
+        hook(_below_module)
+
+    # ---- the inner module's ----------------------------------------------------------
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """The inner module's, under its names."""
+        return self.module.state_dict(*args, **kwargs)
+
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Load a state_dict() of the inner module. Records that an older state computed
+        stay: give each state a module of the cache of its own."""
+        return self.module.load_state_dict(*args, **kwargs)
+
+    def named_parameters(
+        self, *args: Any, **kwargs: Any
+    ) -> Iterator[tuple[str, nn.Parameter]]:
+        """The inner module's, under its names."""
+        return self.module.named_parameters(*args, **kwargs)
+
+    def named_buffers(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, torch.Tensor]]:
+        """The inner module's, under its names."""
+        return self.module.named_buffers(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "module":
+                raise
+            return getattr(self.module, name)
+
+    # ---- a call ----------------------------------------------------------------------
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The module's output, from the cache where it has it."""
+        given, kwargs = self._cache_ids(args, kwargs)
+        if not self.enabled:
+            return self.module(*args, **kwargs)
+        self._refuse(args, kwargs)
+        names = ids_of(given)
+        if not names:
+            with torch.no_grad():
+                return _dense(self.module(*args, **kwargs))
+
+        # What is asked for, each once; places[i] is where row i is among them.
+        unique, firsts = names, list(range(len(names)))
+        places: Optional[list[int]] = None
+        if len(set(names)) < len(names):
+            order: dict[Id, int] = {}
+            firsts = []
+            for i, name in enumerate(names):
+                if name not in order:
+                    order[name] = len(order)
+                    firsts.append(i)
+            unique = list(order)
+            places = [order[name] for name in names]
+
+        batch, records, missing = self._rows.read(unique)
+        device = first_device((args, kwargs))
+        computed = None
+        if missing:
+            todo = [firsts[i] for i in missing]
+            computed = self._compute(args, kwargs, len(names), todo)
+            self._store([unique[i] for i in missing], computed)
+            self._rows.learn(computed)
+            if device is None:
+                device = first_device(computed)
+        return _merge(batch, records, missing, computed, len(unique), places, device)
+
+    def _cache_ids(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Any, dict[str, Any]]:
+        """The cache_ids of a call, and its other keyword arguments."""
+        if callable(self.ids):
+            return (self.ids(*args, **kwargs) if self.enabled else None), kwargs
+        name = self.ids
+        rest = {key: value for key, value in kwargs.items() if key != name}
+        if not self.enabled:
+            return None, rest
+        if kwargs.get(name) is not None:
+            return kwargs[name], rest
+        for arg in (*args, *rest.values()):
+            if isinstance(arg, Mapping) and arg.get(name) is not None:
+                return arg[name], rest
+        return self._wants_ids(args, rest), rest
+
+    def _wants_ids(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        raise ValueError(f"a cached module is called with {self.ids}=, one for each row")
+
+    def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if not self.stateless:
+            return
+        if self.training and any(p.requires_grad for p in self.module.parameters()):
+            raise RuntimeError(
+                "a module with trainable parameters is not cached in training mode: "
+                "call eval() or requires_grad_(False)"
+            )
+        if torch.is_grad_enabled() and _wants_gradient((args, kwargs)):
+            raise RuntimeError(
+                "an input wants a gradient, which a cached module has none of: "
+                "detach() it"
+            )
+
+    def _compute(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], n: int, rows: list[int]
+    ) -> Any:
+        """The module's output for some of n rows."""
+        cut = _Cut(n, rows, self.ids if isinstance(self.ids, str) else None)
+        some_args = [arg if i in self.whole else cut(arg) for i, arg in enumerate(args)]
+        some_kwargs = {
+            name: arg if name in self.whole else cut(arg) for name, arg in kwargs.items()
+        }
+        if not cut.found:
+            raise ValueError(f"{n} cache_ids, but no argument has as many rows")
+        with torch.no_grad():
+            output = _dense(self.module(*some_args, **some_kwargs))
+        _check_rows(output, len(rows))
+        device = first_device((args, kwargs))
+        return map_tree(lambda t: t if device is None else t.to(device), output)
+
+    def _store(self, names: list[Id], output: Any) -> None:
+        cache = self._rows.cache
+        if not writable(cache):
+            return
+        columns = map_tree(lambda tensor: tensor.cpu(), output)
+        tensors = leaves(columns)
+        if (
+            tensors is not None
+            and not isinstance(columns, list)
+            and all(tensor.dim() <= _MAX_AXES for _, tensor in tensors)
+        ):
+            cache.put_many(names, columns)
+        else:
+            rows = [encode(row_of(columns, i)) for i in range(len(names))]
+            cache.put_many(names, rows)
+
+
+def _below_module(
+    self: nn.Module, state_dict: dict[str, Any], prefix: str, *_: Any
+) -> None:
+    """A parent loads what state_dict() gave it: the inner module's names are one below."""
+    for key in [key for key in state_dict if key.startswith(prefix)]:
+        state_dict[f"{prefix}module.{key[len(prefix):]}"] = state_dict.pop(key)
+
+
+def _dense(output: Any) -> Any:
+    return map_tree(lambda tensor: tensor.detach(), output)
+
+
+def _wants_gradient(value: Any) -> bool:
+    if isinstance(value, torch.Tensor):
+        return value.requires_grad
+    if isinstance(value, Mapping):
+        return any(map(_wants_gradient, value.values()))
+    return isinstance(value, (list, tuple)) and any(map(_wants_gradient, value))
+
+
+class _Cut:
+    """Cuts arguments down to some of n rows."""
+
+    def __init__(self, n: int, rows: list[int], ids: Optional[str]) -> None:
+        self.n = n
+        self.rows = rows
+        self.ids = ids
+        self.all = rows == list(range(n))
+        self.index = torch.tensor(rows, dtype=torch.long)
+        self.found = False  # something has n rows
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            if value.dim() == 0 or value.shape[0] != self.n:
+                return value
+            self.found = True
+            return value if self.all else take(value, self.index)
+        if isinstance(value, Mapping):
+            return self._mapping(value)
+        if isinstance(value, (list, tuple)):
+            if len(value) == self.n and all(isinstance(v, (str, bytes)) for v in value):
+                self.found = True
+                return self._like(value, [value[i] for i in self.rows])
+            return self._like(value, [self(part) for part in value])
+        return value
+
+    def _like(self, value: Any, parts: list[Any]) -> Any:
+        if isinstance(value, list):
+            return parts
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+
+    def _mapping(self, value: Mapping[Any, Any]) -> Any:
+        parts = {}
+        for name, part in value.items():
+            if name == self.ids and isinstance(part, (list, tuple)) and len(part) == self.n:
+                parts[name] = self._like(part, [part[i] for i in self.rows])
+            else:
+                parts[name] = self(part)
+        if type(value) is dict or not isinstance(value, MutableMapping):
+            return parts
+        out = copy.copy(value)  # of its own kind, such as a tokenizer's
+        for name, part in parts.items():
+            out[name] = part
+        return out
+
+
+def _check_rows(output: Any, n: int) -> None:
+    """Has each tensor of an output n rows?"""
+    if isinstance(output, torch.Tensor):
+        if output.dim() == 0 or output.shape[0] != n:
+            raise ValueError(
+                f"the module's output has the shape {tuple(output.shape)} for {n} rows: "
+                "its first axis has to be one for each"
+            )
+    elif isinstance(output, Mapping):
+        for part in output.values():
+            _check_rows(part, n)
+    elif isinstance(output, (list, tuple)):
+        if any(isinstance(part, (str, bytes)) for part in output):
+            raise ValueError("a list of text in a module's output has no rows")
+        for part in output:
+            _check_rows(part, n)
+
+
+def _merge(
+    batch: Any,
+    records: Optional[list[Any]],
+    missing: list[int],
+    computed: Any,
+    n: int,
+    places: Optional[list[int]],
+    device: Optional[torch.device],
+) -> Any:
+    """The rows that were there, and those that were computed."""
+    if len(missing) == n:
+        batch, records = computed, None
+    elif missing and records is None and _alike(batch, computed):
+        index = torch.tensor(missing, dtype=torch.long)
+        batch = _to(batch, device)
+        for (_, block), (_, rows) in zip(leaves(batch) or (), leaves(computed) or ()):
+            set_rows(block, index, rows.to(block.device))
+    elif missing:
+        if records is None:
+            records = [row_of(batch, i) for i in range(n)]
+        for at, i in enumerate(missing):
+            records[i] = row_of(computed, at)
+    if records is not None:
+        records = [_to(record, device) for record in records]
+        return stack(records if places is None else [records[i] for i in places])
+    batch = _to(batch, device)
+    if places is None:
+        return batch
+    index = torch.tensor(places, dtype=torch.long)
+    return map_tree(lambda tensor: take(tensor, index), batch)
+
+
+def _to(value: Any, device: Optional[torch.device]) -> Any:
+    return value if device is None else map_tree(lambda t: t.to(device), value)
+
+
+def _alike(a: Any, b: Any) -> bool:
+    """Are these batches of records of one structure, dtype and shape?"""
+    left, right = leaves(a), leaves(b)
+    return (
+        left is not None
+        and right is not None
+        and [(p, t.dtype, t.shape[1:]) for p, t in left]
+        == [(p, t.dtype, t.shape[1:]) for p, t in right]
+    )
+
+
+# ---- data sets ----------------------------------------------------------------------
+
+
+def collate(batch: Any) -> Any:
+    """The batch that MapDataset made, as it is: a collate_fn for DataLoader."""
+    return batch
+
+
+class MapDataset(torch.utils.data.Dataset[Any]):
+    """Records of a cache by position, for torch's DataLoader and samplers.
+
+        data = MapDataset(cache, field="features")
+        loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
+
+    ids    the cache_ids in their order; None: those that are stored now, by their bytes
+    field  the part of structured records to read, such as "boxes.0"
+
+    data[i] is a copy of a record. A batch of the loader is one block: tensors of shape
+    [batch, ...], read into one piece of memory at once, so it is not to be collated
+    again. A record that is gone is a KeyError. Workers open the cache for themselves;
+    what is pending is flushed here and when the data set is sent to a process.
+    """
+
+    collate = staticmethod(collate)
+
+    def __init__(
+        self,
+        cache: Cache,
+        ids: Optional[Iterable[Any]] = None,
+        field: Optional[str] = None,
+    ) -> None:
+        self.cache = cache
+        self.field = field
+        self._flush()
+        self.ids: list[Id] = list(cache.keys()) if ids is None else ids_of(ids)
+        self._rows = Rows(cache, field)
+
+    def _flush(self) -> None:
+        if writable(self.cache):
+            self.cache.flush()
+
+    def __getstate__(self) -> dict[str, Any]:
+        self._flush()
+        return self.__dict__
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __getitem__(self, index: int) -> Any:
+        name = self.ids[index]
+        found = self._rows.read([name])
+        if found[2]:
+            raise self._gone(name)
+        batch, records, _ = found
+        return row_of(batch, 0) if records is None else records[0]
+
+    def __getitems__(self, indices: Sequence[int]) -> Any:
+        """A batch of the records at these positions."""
+        names = [self.ids[i] for i in indices]
+        batch, records, missing = self._rows.read(names)
+        if missing:
+            raise self._gone(names[missing[0]])
+        return batch if records is None else stack(records)
+
+    def _gone(self, name: Id) -> Exception:
+        try:
+            self.cache[name]
+        except NotFoundError as error:
+            return error
+        return NotFoundError(name)
