@@ -28,6 +28,7 @@ except ImportError:
 from torch import nn
 from torch.utils.data import DataLoader, Subset
 
+from lmdbcache.compat.torchcachex import ArrowIPCCacheBackend, CacheModuleDecorator
 from lmdbcache.torch import MapDataset, cached, collate
 
 SEED = int(os.environ.get("T_SEED", random.SystemRandom().randrange(2**32)))
@@ -598,6 +599,80 @@ class DataSets(Directory):
         shuffled = DataLoader(MapDataset(cache), 7, shuffle=True, collate_fn=collate)
         found = torch.cat(list(shuffled))
         self.assertEqual(sorted(found[:, 0].tolist()), sorted(rows[:, 0].tolist()))
+
+
+# ---- the interface of torchcachex ----------------------------------------------------
+
+
+class Compat(Directory):
+    def backend(self, **options: Any) -> ArrowIPCCacheBackend:
+        backend = ArrowIPCCacheBackend(self.root, "m", **options)
+        self.addCleanup(backend.close)
+        return backend
+
+    def test_backend(self) -> None:
+        backend = self.backend(flush_every=3)
+        a, b = torch.randn(3), {"x": torch.randn(2, 2), "n": {1, 2}, "none": None}
+        self.assertEqual(backend.get_batch(["a"]), ([None], [0]))
+        backend.put_batch({"a": a, "b": b, 7: None})
+        found, missing = backend.get_batch(["b", "c", "a", 7, "a"])
+        self.assertEqual(missing, [1])
+        self.assertTrue(same(found, [b, None, a, None, a]), found)
+        found[2] += 1
+        self.assertTrue(same(backend.get_batch(["a"])[0], [a]))
+        backend.flush()
+        self.assertEqual(backend.key_to_idx, {"a": 0, "b": 1, "7": 2})
+        self.assertEqual(backend.output_structure, "tensor")
+        self.assertIn("a", backend.lru)
+        with self.assertRaisesRegex(TypeError, "object") as caught:
+            backend.put_batch({"d": a, "bad": object(), "e": a})
+        self.assertIn("bad", caught.exception.__notes__[0])
+        self.assertEqual(backend.get_batch(["d", "bad", "e"])[1], [1])
+        del backend.lru
+        backend.close()
+        again = self.backend(lru_size=0)
+        self.assertTrue(same(again.get_batch(["a", "b"])[0], [a, b]))
+        self.assertIs(type(again.lru), dict)
+
+    def test_other_rank(self) -> None:
+        """A rank that does not write sees what it computed, and what the writer stored."""
+        writer = self.backend()
+        reader = self.backend(current_rank=1, lru_size=2)
+        x = torch.randn(4, 2)
+        writer.put_batch({"w": x[0]})
+        writer.flush()
+        reader.put_batch({"a": x[1], "b": x[2], "c": x[3]})
+        found, missing = reader.get_batch(["a", "b", "c", "w"])
+        self.assertEqual(missing, [0])
+        self.assertTrue(same(found, [None, x[2], x[3], x[0]]))
+        reader.close()
+        writer.close()
+        self.assertEqual(list(self.backend().index), ["w"])
+
+    def test_decorator(self) -> None:
+        backend = self.backend()
+        model = Model(outputs_tuple)
+        wrapped = CacheModuleDecorator(model, backend, map_location_on_read="cpu")
+        x = torch.randn(5, 3)
+        for ids in ([1, 2, 3, 1, 2], torch.arange(5), list("01201")):
+            expected = x if torch.is_tensor(ids) else x[[0, 1, 2, 0, 1]]
+            first = wrapped(x if torch.is_tensor(ids) else expected, cache_ids=ids)
+            self.assertEqual(len(first[0]), 5)
+        self.assertEqual(model.seen, 5)
+        self.assertIs(wrapped.cache, backend)
+        made = CacheModuleDecorator(
+            model, backend, key_from_batch_fn=lambda x, **kwargs: kwargs["mine"]
+        )
+        self.assertTrue(same(made(x, mine=[0, 1, 2, 3, 4]), wrapped(x, cache_ids=range(5))))
+        with self.assertRaisesRegex(ValueError, "cache_ids"):
+            wrapped(x)
+        trains = CacheModuleDecorator(nn.Linear(3, 3), backend)
+        with self.assertRaisesRegex(RuntimeError, "trainable parameters"):
+            trains(x, cache_ids=range(5))
+        trains.enforce_stateless = False
+        self.assertEqual(trains(x, cache_ids=range(10, 15)).shape, (5, 3))
+        off = CacheModuleDecorator(model, backend, enabled=False)
+        self.assertTrue(same(off(x), model(x)))
 
 
 if __name__ == "__main__":
