@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The engine in C; use the package lmdbcache."""
+
+from os import PathLike
+from typing import (
+    Any, Dict, Final, Iterable, Iterator, List, Literal, Optional, Tuple, Union, final, overload,
+)
+
+from typing_extensions import CapsuleType, Self, disjoint_base
+
+_Id = Union[str, bytes]
+
+library_version: Final[str]
+"""Version of the library, "0.1.0"."""
+
+class Error(Exception):
+    """What a call of the engine failed with."""
+
+    status: str
+    """Its name, as in lmdbcache(3): "corrupt", "busy" ..."""
+    key: Optional[_Id]
+    """The cache_id that it is about, or None."""
+    item: Optional[int]
+    """Its position in a batch, or None."""
+    sys: int
+    """errno of the system call that failed, or 0."""
+
+class NotFoundError(Error, KeyError):
+    """There is no such cache_id, part or input."""
+
+class InvalidError(Error, ValueError):
+    """The caller's mistake: an argument, option, dtype or name."""
+
+class CorruptError(Error):
+    """Stored bytes are damaged."""
+
+class NotModuleError(Error):
+    """The path exists but holds no module."""
+
+class VersionError(Error):
+    """Written by a newer format than this library reads."""
+
+class ReadOnlyError(Error):
+    """A write on a handle that only reads."""
+
+class NoSpaceError(Error, OSError):
+    """The file system is full or a limit is reached."""
+
+class BusyError(Error):
+    """A resource is held elsewhere."""
+
+class AccessError(Error, PermissionError):
+    """The system refused access."""
+
+class SystemFailure(Error, OSError):
+    """Any other failure of the system."""
+
+class UnsupportedError(Error):
+    """Valid, but not possible in the format asked for."""
+
+class SchemaError(Error, TypeError):
+    """A value of another structure than asked for or allowed."""
+
+class ExistsError(Error):
+    """The cache_id or file is there and may not be replaced."""
+
+class WaitTimeout(Error, TimeoutError):
+    """What was waited for did not come in time."""
+
+class AbandonedError(Error):
+    """What was waited for does not come: nobody writes it."""
+
+class StaleError(Error):
+    """Made from sources that changed, or a token of something else."""
+
+class NoFileError(Error, FileNotFoundError):
+    """There is no such module, file or directory."""
+
+class MemoryFailure(Error, MemoryError):
+    """An allocation failed."""
+
+@final
+class Tensor:
+    """A tensor of the engine: a dtype, a shape, and memory of its own or of a view.
+
+    It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack."""
+
+    @property
+    def dtype(self) -> str:
+        """Name of the element type: "f32", "bf16" ..."""
+    @property
+    def shape(self) -> Tuple[int, ...]:
+        """Tuple of sizes."""
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+    @property
+    def readonly(self) -> bool:
+        """Is it a view of a record?"""
+    def numpy(self) -> Any:
+        """An array of NumPy over the same memory."""
+    def torch(self) -> Any:
+        """A tensor of torch over the same memory. torch knows no read-only tensors: to
+        write into one of a view ends the process."""
+    def bits(self) -> Tensor:
+        """The elements as unsigned integers of their size, read-only, over the same
+        memory."""
+    def __buffer__(self, flags: int, /) -> memoryview: ...
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Optional[Tuple[int, int]] = None,
+        dl_device: Optional[Tuple[int, int]] = None,
+        copy: Optional[bool] = None,
+    ) -> CapsuleType:
+        """See the array API standard."""
+    def __dlpack_device__(self) -> Tuple[int, int]:
+        """The CPU."""
+
+@disjoint_base
+class Cache:
+    """The handle of a module; lmdbcache.Cache has the rest of it."""
+
+    def __new__(
+        cls, root: Any, module: str, options: Dict[str, Any], like: Optional[str], /
+    ) -> Self: ...
+    @property
+    def closed(self) -> bool:
+        """Is it closed?"""
+    @property
+    def like(self) -> str:
+        """What tensors are given as: "numpy", "torch" or "buffer"."""
+    @property
+    def _options(self) -> Dict[str, Any]: ...
+    def _forked(self) -> None: ...
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[str]: ...
+    def __contains__(self, key: _Id, /) -> bool: ...
+    def __getitem__(self, key: _Id, /) -> Any: ...
+    def __setitem__(self, key: _Id, value: Any, /) -> None: ...
+    def __delitem__(self, key: _Id, /) -> None: ...
+    def get(self, id: _Id, default: Any = None, /) -> Any:
+        """The value stored under a cache_id, a copy of the caller's own; default if there
+        is none. What was put through this handle is seen at once."""
+    def view(self, id: _Id, /) -> Any:
+        """The value with its tensors in place, read-only: each a Tensor, which is a buffer
+        and speaks DLPack. It keeps the module open; close() is refused while one is held.
+        Old commits cannot be reused meanwhile, so do not hold views for hours."""
+    def put(self, id: _Id, value: Any, codec: Optional[str] = None, level: int = 0) -> None:
+        """Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,
+        bool, int, float, str, bytes, or dicts, lists and tuples of them. It is durable
+        after the next flush() or close(), or within flush_interval_ms."""
+    def put_many(self, ids: Iterable[_Id], values: Any, /) -> None:
+        """Store many: a list with a value for each cache_id, or a tensor, dict or tuple of
+        tensors whose first axis has a row for each. After an error those before the item
+        that it names are stored."""
+    def delete(self, id: _Id, /) -> bool:
+        """Forget a cache_id. Was it there?"""
+    def gather(
+        self, ids: Iterable[_Id], out: Any = None, field: Optional[str] = None, threads: int = 1
+    ) -> Tuple[Any, List[int]]:
+        """Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list
+        of positions that are missing, whose rows are 0. out is written instead of a new
+        one; field is the part of structured values to read ("boxes.0"). With nothing found
+        the first result is out, or None."""
+    def missing(self, ids: Iterable[_Id], /) -> List[int]:
+        """The positions in ids of those that are not stored. Their data is not read."""
+    @overload
+    def keys(
+        self, prefix: _Id = "", order: Literal["key", "commit"] = "key", *,
+        raw: Literal[False] = False,
+    ) -> Iterator[str]: ...
+    @overload
+    def keys(
+        self, prefix: _Id = "", order: Literal["key", "commit"] = "key", *, raw: Literal[True]
+    ) -> Iterator[bytes]:
+        """An iterator over cache_ids that begin with prefix, of the commit that is the
+        newest now: in the order of their bytes, or with order='commit' as they were stored.
+        As text, in which bytes that are not UTF-8 are surrogates, as os.fsdecode() has
+        them; with raw=True as bytes."""
+    def flush(self) -> None:
+        """Commit what was put so far. It is on disk when this returns."""
+    def close(self) -> None:
+        """flush() and close. BufferError while views or iterators are held."""
+    def discard(self) -> None:
+        """Close without committing what is pending."""
+    def stats(self) -> Dict[str, Any]:
+        """Numbers of the newest commit, in bytes unless they count."""
+    def verify(self) -> Dict[str, int]:
+        """Read everything and compare it. CorruptError if it is damaged."""
+    def compact(self, live_ratio: float = 0.5) -> Dict[str, int]:
+        """Rewrite chunks with a smaller share of live bytes; others go on meanwhile."""
+    def backup(self, root: Union[str, bytes, PathLike[str]], compact: bool = False) -> None:
+        """A consistent copy of the newest commit in another root."""
