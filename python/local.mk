@@ -10,7 +10,8 @@ EXTRA_DIST += $(python_sources) python/src/core.h python/src/dlpack.h python/src
 	$(wildcard $(srcdir)/python/lmdbcache/*.py $(srcdir)/python/lmdbcache/*.pyi \
 	$(srcdir)/python/lmdbcache/*/*.py $(srcdir)/python/tests/*.py \
 	$(srcdir)/python/examples/*.py $(srcdir)/python/examples/*.out $(srcdir)/python/pyproject.toml \
-	$(srcdir)/python/setup.py $(srcdir)/python/README)
+	$(srcdir)/python/setup.py $(srcdir)/python/README \
+	$(srcdir)/python/tests/stubtest.allow)
 TESTS += t/python.sh
 AM_TESTS_ENVIRONMENT += PYTHON='$(PYTHON)'; HAVE_PYTHON='$(have_python)'; \
 	export PYTHON HAVE_PYTHON;
