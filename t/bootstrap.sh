@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# ./bootstrap build and its prefix, with a configure and a make that note how they are run.
+# ./bootstrap build and its prefix, with a configure and a make that note how they are run;
+# ./bootstrap python with such an interpreter.
 . "${srcdir:-.}/t/support/tap.sh"
 
 usage=$(cat <<'END'
@@ -59,6 +60,34 @@ make" "$scratch/inst" --prefix inst
 rm tree/Makefile
 build "a prefix at once, from the home" "configure --prefix=$HOME/.local
 make liblmdbcache.la" "$HOME/.local" '--prefix=~/.local'
+
+# python, with an interpreter that does what it is told.
+cat >bin/python3 <<'END'
+#!/bin/sh
+case $* in
+"-m venv "*) mkdir -p python/venv/bin && cp "$0" python/venv/bin/python ;;
+"-m pip "*) ;;
+*/first.py) echo hello; exit ;;
+*) exit ;;
+esac
+echo "python ${LMDBCACHE_STATIC:-} $*" >>told
+END
+chmod +x bin/python3
+mkdir -p tree/python/examples
+echo hello >tree/python/examples/first.out
+rm -f tree/told
+export PYTHON="$scratch/bin/python3"
+install="python 1 -m pip --disable-pip-version-check install --no-index --no-deps \
+--no-build-isolation --force-reinstall ./python"
+check "python" 0 tree/bootstrap python
+is "python: what is run" "$(cat tree/told)" "python  -m venv --system-site-packages python/venv
+$install"
+is "python: the example" "$(sed -n '/first.py/{n;p;}' "$out")" "hello"
+rm -f tree/told
+check "python again" 0 tree/bootstrap python
+is "python again: what is run" "$(cat tree/told)" "$install"
+echo goodbye >tree/python/examples/first.out
+check "python with another output" 2 tree/bootstrap python
 
 for words in "build --prefix" "build --prefix=" "build prefix" "check --prefix /opt"; do
 	# shellcheck disable=SC2086 # words
