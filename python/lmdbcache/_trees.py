@@ -25,6 +25,7 @@ _ODD = {
 }  # fmt: skip
 
 _absent = object()
+_EMPTY = torch.empty(0)
 
 
 # ---- values -------------------------------------------------------------------------
@@ -220,29 +221,33 @@ def _id_of(one: Any) -> Id:
 
 class Rows:
     """Reads many records of a cache as one batch: a gather for each of their tensors,
-    where all have one structure, dtype and shape; else record by record."""
+    where all have one structure, dtype and shape; else record by record. For any thread."""
 
     def __init__(self, cache: Cache, field: Optional[str] = None) -> None:
         self.cache = cache
         self.field = field
-        self.form: Any = torch.empty(0)  # a record as it was seen last
-        self.paths: Optional[list[str]] = [""]
+        # What records were last: their structure, and the paths of their tensors; None if
+        # these are not all that they have.
+        self._seen: tuple[Any, Optional[list[str]]] = (_EMPTY, [""])
 
     def learn(self, record: Any) -> None:
         """Expect records of this structure."""
         found = leaves(record)
-        self.paths = None if found is None else [path for path, _ in found]
-        self.form = record if self.paths is None else map_tree(lambda _: _EMPTY, record)
+        if found is None:
+            self._seen = None, None
+        else:
+            self._seen = map_tree(lambda _: _EMPTY, record), [path for path, _ in found]
 
     def _gather(self, ids: Sequence[Id]) -> Optional[tuple[Any, list[int]]]:
         """A batch with a row for each, which is 0 for those that are missing; None if the
         records are not alike. With none there, the batch is None."""
+        form, paths = self._seen
         blocks: list[Any] = []
         missing: list[int] = []
-        if self.paths is None:
+        if paths is None:
             return None
         try:
-            for i, path in enumerate(self.paths):
+            for i, path in enumerate(paths):
                 inside = ".".join(part for part in (self.field, path) if part)
                 block, absent = self.cache.gather(ids, field=inside or None)
                 if i == 0:
@@ -255,21 +260,18 @@ class Rows:
         except (SchemaError, NotFoundError, ValueError):
             return None  # of another structure, or not of one shape
         given = iter(blocks)
-        return map_tree(lambda _: next(given), self.form), missing
+        return map_tree(lambda _: next(given), form), missing
 
     def read(self, ids: Sequence[Id]) -> tuple[Any, Optional[list[Any]], list[int]]:
         """A batch, or None with the records themselves where there is no batch of them;
         and the positions that are missing, whose record is None and whose row is 0."""
         gathered = self._gather(ids)
-        if gathered is None:
-            record = next((r for r in map(self.record, ids) if r is not _absent), _absent)
-            if record is not _absent:
-                self.learn(record)
-                gathered = self._gather(ids)
         if gathered is not None:
             return gathered[0], None, gathered[1]
         records = [self.record(one) for one in ids]
         missing = [i for i, record in enumerate(records) if record is _absent]
+        if len(missing) < len(records):
+            self.learn(next(record for record in records if record is not _absent))
         return None, [None if r is _absent else r for r in records], missing
 
     def record(self, one: Id) -> Any:
@@ -282,9 +284,6 @@ class Rows:
             for name in self.field.split("."):
                 value = value[name if isinstance(value, dict) else int(name)]
         return value
-
-
-_EMPTY = torch.empty(0)
 
 
 def row_of(batch: Any, i: int) -> Any:

@@ -7,6 +7,7 @@ import pickle
 import random
 import shutil
 import tempfile
+import threading
 import unittest
 from typing import Any
 
@@ -28,6 +29,7 @@ except ImportError:
 from torch import nn
 from torch.utils.data import DataLoader, Subset
 
+from lmdbcache._trees import map_tree
 from lmdbcache.compat.torchcachex import ArrowIPCCacheBackend, CacheModuleDecorator
 from lmdbcache.torch import MapDataset, cached, collate
 
@@ -408,6 +410,36 @@ class Cached(Directory):
         for again in (pickle.loads(pickle.dumps(wrapped)), copy.deepcopy(wrapped)):
             self.assertTrue(same(again(x * 0, cache_ids=["a", "b"]), x))
             again.cache.close()
+
+    def test_threads(self) -> None:
+        """Threads that read records of two structures through one module."""
+        cache = self.open()
+        x = torch.randn(40, 3)
+        both = [{"a": x, "b": (x + 1,)}, {"b": x * 2}]
+        cache.put_many([f"0-{i}" for i in range(40)], both[0])
+        cache.put_many([f"1-{i}" for i in range(40)], both[1])
+        wrapped = cached(nn.Identity(), cache)
+        failed: list[Any] = []
+
+        def work(seed: int) -> None:
+            order = random.Random(seed)
+            try:
+                for _ in range(100):
+                    kind, n = order.randrange(2), order.randrange(1, 9)
+                    rows = [order.randrange(40) for _ in range(n)]
+                    found = wrapped(x[rows], cache_ids=[f"{kind}-{i}" for i in rows])
+                    index = torch.tensor(rows)
+                    if not same(found, map_tree(lambda t: t[index], both[kind])):
+                        failed.append((kind, rows, found))
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=work, args=(SEED + i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failed, [])
 
     def test_device(self) -> None:
         """Outputs are where the inputs are."""
