@@ -77,11 +77,24 @@ make_programs() {
 	    --define-variable=libdir='$builddir/.libs' \\
 	    --define-variable=includedir='$srcdir/include' "\$@"
 	END
+	if [ -f "$builddir/python/lmdbcache/_core.abi3.so" ]; then
+		mkdir -p "$scratch/package"
+		cp -r "$srcdir/python/lmdbcache" "$scratch/package"
+		cp "$builddir/python/lmdbcache/_core.abi3.so" "$scratch/package/lmdbcache"
+		cat >"$1/python3" <<-END
+		#!/bin/sh
+		PATH='$PATH' PYTHONPATH='$scratch/package' exec ${PYTHON:-python3} "\$@"
+		END
+	fi
 	chmod +x "$1"/*
 }
 
 # The first program that a command names and this machine lacks.
 lacking() {
+	case $page in
+	*_python.3)
+		[ -d "$scratch/package" ] || { echo "Python.h"; return; } ;;
+	esac
 	for program in jq mdb_stat mdb_dump mandoc man; do
 		if grep -qw "$program" "$1" && ! command -v "$program" >/dev/null; then
 			echo "$program"

@@ -5,7 +5,7 @@
 # EXAMPLES; in a plain text (kind=text) it is a run of lines that start with a
 # tab. Two kinds of blocks count:
 #   - a transcript: `$ command`, `> the command goes on`, then what it prints;
-#   - a file: the first line is the C comment `/* name.c */`.
+#   - a file: the first line is the comment `/* name.c */` or `# name.py`.
 # Command N goes to DIR/N.cmd and what it prints to DIR/N.want, a file to
 # DIR/files/name.c. A line that belongs to nothing is reported and the status is
 # 1; in a text it is passed over.
@@ -27,12 +27,12 @@ function number(n) {
 }
 
 function take(line) {
-	if (at_start && line ~ /^\/\* [a-z_]+\.c \*\/$/) {
+	if (at_start && line ~ /^(\/\* [a-z_]+\.c \*\/|# [a-z_]+\.py)$/) {
 		split(line, word, " ")
 		file = dir "/files/" word[2]
 	}
 	at_start = 0
-	# No line of C starts so: the transcript that uses the file follows it.
+	# No line of a program starts so: the transcript that uses the file follows it.
 	if (line ~ /^\$ /)
 		file = ""
 	if (file != "") {
