@@ -84,6 +84,7 @@ class Build(build_ext):
         place.mkdir(parents=True, exist_ok=True)
         sources = TOP
         make = os.environ.get("MAKE", "make")
+        lz4, xxhash = static_library("liblz4"), static_library("libxxhash")
         if not (TOP / "configure").exists():
             subprocess.run(["autoreconf", "-fi"], cwd=TOP, check=True)
         if (TOP / "config.status").exists():
@@ -97,6 +98,8 @@ class Build(build_ext):
                     os.path.relpath(sources / "configure", place), "--disable-shared",
                     "--enable-static", "--with-pic", "--without-openssl", "--without-python",
                     "--disable-dependency-tracking", "--quiet",
+                    # The archive may have less in it than the shared library.
+                    f"XXHASH_LIBS={' '.join(xxhash)}",
                 ],
                 cwd=place, check=True,
             )
@@ -106,8 +109,8 @@ class Build(build_ext):
         extension.extra_objects.append(str(place / ".libs" / "libcore.a"))
         extension.extra_link_args += [
             *self.lmdb(extension),
-            *static_library("liblz4"),
-            *static_library("libxxhash"),
+            *lz4,
+            *xxhash,
             "-lm",
             "-pthread",
             "-Wl,--exclude-libs,ALL",
