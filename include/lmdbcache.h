@@ -2084,7 +2084,8 @@ typedef struct lc_batch_field {
 	                            axis: rows + 1 positions on axis 0; else NULL */
 } lc_batch_field;
 
-/** A reader's share of a batch. Valid until lc_batch_release(). */
+/** A reader's share of a batch. Valid until lc_batch_release(); before the reader closes,
+ *  unless it is detached. */
 typedef struct lc_batch {
 	uint64_t number;          /**< b */
 	uint64_t first;           /**< first example of the whole batch */
@@ -2122,7 +2123,8 @@ LC_API LC_CHECKED lc_status lc_reader_open(lc_stream *stream,
 /**
  * The next batch, in order. One thread at a time; give it back with
  * lc_batch_release(), in any order and from any thread. Batches that are held count
- * as read ahead: with all of them held this is LC_BUSY. A batch is made of the records
+ * as read ahead: with all of them held this is LC_BUSY. To hold more, detach them:
+ * lc_batch_detach(). A batch is made of the records
  * that the stream was opened on, or is LC_CHANGED.
  * @return LC_OK; LC_END; LC_TIMEOUT and LC_ABANDONED of a stream
  * that follows: call again; LC_SCHEMA with the key if a record has not the fields,
@@ -2132,8 +2134,25 @@ LC_API LC_CHECKED lc_status lc_reader_open(lc_stream *stream,
 LC_API LC_CHECKED lc_status lc_reader_next(lc_reader *reader,
     const lc_batch **out);
 
-/** Give a batch back. NULL is harmless. */
+/**
+ * Give a batch back, or free a detached one. From any thread; before its reader closes,
+ * unless it is detached. NULL is harmless.
+ */
 LC_API void lc_batch_release(const lc_batch *batch);
+
+/**
+ * Make a batch of lc_reader_next() or lc_reader_read() the caller's. It no longer counts
+ * as read ahead, nor its memory as the reader's, so that any number of batches can be
+ * held. It stays as it is until lc_batch_release(), also after the reader, the stream,
+ * the source and the handle are closed. From any thread; a second time changes nothing.
+ * NULL is harmless.
+ *
+ * With lc_reader_options.views the batch goes on pinning the records that it shows: of
+ * a module by a snapshot, until the batch is released, which must be before lc_close();
+ * of shards and of joins by the source, which must be closed after it.
+ * @return LC_OK; LC_NO_MEMORY, and the batch is as before.
+ */
+LC_API LC_CHECKED lc_status lc_batch_detach(const lc_batch *batch);
 
 /** Go on at batch @p batch. Any batch may be sought; next() tells if there is none. */
 LC_API LC_CHECKED lc_status lc_reader_seek(lc_reader *reader, uint64_t batch);
@@ -2170,7 +2189,7 @@ typedef struct lc_reader_stats {
 LC_API LC_CHECKED lc_status lc_reader_stat(const lc_reader *reader,
     lc_reader_stats *out);
 
-/** Stop and close. All batches are released before. NULL is harmless. */
+/** Stop and close. All batches are released or detached before. NULL is harmless. */
 LC_API void lc_reader_close(lc_reader *reader);
 
 /* ------------------------------------------------------------------------

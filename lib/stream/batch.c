@@ -85,7 +85,6 @@ lc__batch_clear(struct lc__batch *batch)
 	if (batch->id_bytes.failed)
 		lc__buf_free(&batch->id_bytes);
 	batch->id_bytes.size = 0;
-	batch->counted = false;
 	return before - lc__batch_bytes(batch);
 }
 
@@ -100,6 +99,7 @@ lc__batch_end(struct lc__batch *batch)
 		free(batch->rooms[i].offsets);
 		free(batch->rooms[i].rows);
 	}
+	lc__field_names_free(batch->names, batch->n_fields);
 	free(batch->rooms);
 	free(batch->fields);
 	free(batch->pins);
@@ -178,6 +178,17 @@ lc__batch_set_fields(struct lc__batch *batch, const char *const *names, size_t n
 		memset(&batch->fields[i], 0, sizeof(batch->fields[i]));
 		batch->fields[i].name = names[i];
 	}
+	return LC_OK;
+}
+
+lc_status
+lc__batch_own_names(struct lc__batch *batch, const char *const *names)
+{
+	size_t n;
+
+	return_if_error(lc__field_names_copy(names, batch->n_fields, &batch->names, &n));
+	for (size_t i = 0; i < n; i++)
+		batch->fields[i].name = batch->names[i];
 	return LC_OK;
 }
 

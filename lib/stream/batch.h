@@ -18,7 +18,7 @@ struct lc__batch_room {
 
 struct lc__batch {
 	lc_batch seen;          /* as the caller sees it */
-	lc_reader *reader;      /* that it belongs to */
+	lc_reader *reader;      /* that it belongs to; NULL: detached */
 	struct lc__batch *next; /* in a list */
 	bool counted;           /* handed out by lc_reader_next() */
 	size_t rows;            /* room for so many rows; the next six are in one block */
@@ -31,6 +31,7 @@ struct lc__batch {
 	uint32_t *documents, *positions;
 	size_t n_fields; /* of fields and rooms */
 	lc_batch_field *fields;
+	char **names; /* of them, its own, if it is detached; else NULL */
 	struct lc__batch_room *rooms;
 	struct lc__pin **pins; /* of sources; NULL where there is none */
 	uint32_t n_pins;
@@ -55,6 +56,10 @@ uint64_t lc__batch_bytes(const struct lc__batch *batch);
 /** Set the fields and their names, which must outlive the batch. */
 LC_CHECKED lc_status lc__batch_set_fields(struct lc__batch *batch,
     const char *const *names, size_t n);
+
+/** Copy the names of the fields: they need not outlive it any more. */
+LC_CHECKED lc_status lc__batch_own_names(struct lc__batch *batch,
+    const char *const *names);
 
 /** Set the cache_id of a row. */
 LC_CHECKED lc_status lc__batch_set_id(struct lc__batch *batch, size_t row, lc_id id);

@@ -584,32 +584,63 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 	return status;
 }
 
+/* A batch of @p bytes is held no longer: another one may be read in its place. */
+static void
+uncount_locked(lc_reader *reader, struct lc__batch *batch, uint64_t bytes)
+{
+	if (batch->counted) {
+		reader->held--;
+		reader->used -= bytes;
+	}
+	batch->counted = false;
+	/* A worker that is woken reads on until it may begin no more. Waking one may take as
+	 * long as reading a batch, so it is done once there are several to read. A caller that
+	 * waits for a batch wakes all of them. */
+	if (reader->claim - reader->next <= (reader->ahead - reader->held) / 2)
+		pthread_cond_signal(&reader->work);
+}
+
+lc_status
+lc_batch_detach(const lc_batch *seen)
+{
+	struct lc__batch *batch = seen != NULL ? seen->lc_private : NULL;
+	lc_reader *reader;
+	uint64_t bytes;
+
+	if (batch == NULL || batch->reader == NULL)
+		return LC_OK;
+	reader = batch->reader;
+	return_if_error(
+	    lc__batch_own_names(batch, (const char *const *)reader->rule.names));
+	bytes = lc__batch_bytes(batch);
+	pthread_mutex_lock(&reader->lock);
+	reader->stats.buffer_bytes -= bytes;
+	uncount_locked(reader, batch, bytes);
+	pthread_mutex_unlock(&reader->lock);
+	batch->reader = NULL;
+	return LC_OK;
+}
+
 void
 lc_batch_release(const lc_batch *seen)
 {
 	struct lc__batch *batch = seen != NULL ? seen->lc_private : NULL;
 	lc_reader *reader;
 	uint64_t bytes, freed;
-	bool counted;
 
 	if (batch == NULL)
 		return;
 	reader = batch->reader;
-	counted = batch->counted;
+	if (reader == NULL) {
+		lc__batch_end(batch);
+		return;
+	}
 	bytes = lc__batch_bytes(batch);
 	freed = lc__batch_clear(batch);
 	pthread_mutex_lock(&reader->lock);
-	if (counted) {
-		reader->held--;
-		reader->used -= bytes;
-	}
 	reader->stats.buffer_bytes -= freed;
+	uncount_locked(reader, batch, bytes);
 	recycle_locked(reader, batch);
-	/* A worker that is woken reads on until it may begin no more. Waking one may take as
-	 * long as reading a batch, so it is done once there are several to read. A caller that
-	 * waits for a batch wakes all of them. */
-	if (reader->claim - reader->next <= (reader->ahead - reader->held) / 2)
-		pthread_cond_signal(&reader->work);
 	pthread_mutex_unlock(&reader->lock);
 }
 
