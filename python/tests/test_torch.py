@@ -9,7 +9,8 @@ import shutil
 import tempfile
 import threading
 import unittest
-from typing import Any
+from collections import OrderedDict, UserDict
+from typing import Any, NamedTuple
 
 import lmdbcache
 
@@ -410,6 +411,29 @@ class Cached(Directory):
         for again in (pickle.loads(pickle.dumps(wrapped)), copy.deepcopy(wrapped)):
             self.assertTrue(same(again(x * 0, cache_ids=["a", "b"]), x))
             again.cache.close()
+
+    def test_modes(self) -> None:
+        """Inference mode inside and outside, mappings and tuples of other kinds."""
+
+        class Pair(NamedTuple):
+            a: torch.Tensor
+            b: torch.Tensor
+
+        class Infers(nn.Module):
+            @torch.inference_mode()
+            def forward(self, names: Any, pair: Any) -> Any:
+                assert isinstance(names, UserDict) and isinstance(pair, Pair)
+                return OrderedDict(sum=names["x"] + pair.a, pair=Pair(pair.b, pair.a))
+
+        wrapped = cached(Infers(), self.open())
+        x = torch.randn(4, 3)
+        for rows in ([0, 1], [0, 1, 2, 3], [3, 3, 0]):
+            found = wrapped(UserDict(x=x[rows]), Pair(x[rows], -x[rows]), cache_ids=rows)
+            expected = {"sum": x[rows] * 2, "pair": (-x[rows], x[rows])}
+            self.assertTrue(same(found, expected), found)
+        with torch.inference_mode():
+            found = wrapped(UserDict(x=x), Pair(x, -x), cache_ids=[4, 1, 2, 3])
+            self.assertTrue(same(found["sum"], x * 2))
 
     def test_threads(self) -> None:
         """Threads that read records of two structures through one module."""
