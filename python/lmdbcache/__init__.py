@@ -21,6 +21,7 @@ from . import _core
 from ._core import (
     AbandonedError,
     AccessError,
+    Batch,
     BusyError,
     CorruptError,
     Error,
@@ -40,12 +41,14 @@ from ._core import (
     VersionError,
     WaitTimeout,
 )
+from ._stream import Reader, reader
 
 __version__ = _core.library_version
 
 __all__ = [
     "AbandonedError",
     "AccessError",
+    "Batch",
     "BusyError",
     "Cache",
     "CorruptError",
@@ -58,6 +61,7 @@ __all__ = [
     "NotFoundError",
     "NotModuleError",
     "ReadOnlyError",
+    "Reader",
     "SchemaError",
     "StaleError",
     "SystemFailure",
@@ -66,6 +70,7 @@ __all__ = [
     "VersionError",
     "WaitTimeout",
     "open",
+    "reader",
 ]
 
 # Caches that are open, so that they are flushed and closed while Python can still say why

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cache in programs of torch: modules whose outputs are kept, and a data set.
+"""The cache in programs of torch: modules whose outputs are kept, a data set, a loader.
 
     import lmdbcache.torch
 
@@ -8,6 +8,8 @@
 
     data = lmdbcache.torch.MapDataset(cache)
     loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
+
+    loader = lmdbcache.torch.Loader(cache, batch=256, shuffle="block", rank=r, world=R)
 
 A cache_id is text or bytes, or an int, which is its decimal digits: 7 and "7" are one
 record, in every version of this module.
@@ -21,6 +23,7 @@ import torch
 from torch import nn
 
 from . import Cache, NotFoundError
+from ._loader import Loader
 from ._trees import (
     Id,
     Rows,
@@ -36,7 +39,7 @@ from ._trees import (
     writable,
 )
 
-__all__ = ["Cached", "MapDataset", "cached", "collate"]
+__all__ = ["Cached", "Loader", "MapDataset", "cached", "collate"]
 
 # The most axes that a stored tensor has.
 _MAX_AXES = 16
@@ -385,6 +388,8 @@ class MapDataset(torch.utils.data.Dataset[Any]):
 
         data = MapDataset(cache, field="features")
         loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
+
+    loader = lmdbcache.torch.Loader(cache, batch=256, shuffle="block", rank=r, world=R)
 
     ids    the cache_ids in their order; None: those that are stored now, by their bytes
     field  the part of structured records to read, such as "boxes.0"

@@ -1246,6 +1246,30 @@ static PyType_Spec cache_spec = {
 	.slots = cache_slots,
 };
 
+bool
+cache_is(PyObject *object)
+{
+	return PyObject_TypeCheck(object, cache_type);
+}
+
+lc_cache *
+cache_hold(PyObject *cache)
+{
+	struct cache *self = (struct cache *)cache;
+
+	if (!enter(self))
+		return NULL;
+	leave(self);
+	self->held++;
+	return self->handle;
+}
+
+void
+cache_release(PyObject *cache)
+{
+	((struct cache *)cache)->held--;
+}
+
 int
 cache_init(PyObject *module)
 {

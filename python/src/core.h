@@ -53,6 +53,9 @@ PyObject *tensor_own(const lc_tensor *tensor, void *memory, enum like like);
 /** A read-only tensor whose data is borrowed from @p holder, which it keeps. */
 PyObject *tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like);
 
+/** A writable tensor whose data @p holder lends, which it keeps. */
+PyObject *tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like);
+
 /** The dtype of a name or an object with a name ("f32", torch.float32, numpy.dtype);
  *  -1 with an exception. */
 int dtype_of(PyObject *object);
@@ -111,5 +114,17 @@ PyObject *id_to(const lc_id *id, bool raw);
 /* ---- the handle (cache.c) --------------------------------------------------- */
 
 int cache_init(PyObject *module);
+
+/** Is it a Cache? */
+bool cache_is(PyObject *object);
+
+/** The handle of a Cache, which cannot be closed until cache_release(); NULL with an
+ *  exception if it is closed. */
+lc_cache *cache_hold(PyObject *cache);
+void cache_release(PyObject *cache);
+
+/* ---- streams (reader.c) ------------------------------------------------------- */
+
+int reader_init(PyObject *module);
 
 #endif

@@ -5,7 +5,8 @@
 static int
 exec(PyObject *module)
 {
-	if (errors_init(module) < 0 || tensor_init(module) < 0 || cache_init(module) < 0)
+	if (errors_init(module) < 0 || tensor_init(module) < 0 ||
+	    cache_init(module) < 0 || reader_init(module) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "library_version", lc_version());
 }

@@ -14,12 +14,14 @@ struct tensor {
 	lc_tensor tensor;
 	void *memory;     /* NULL if the data is borrowed */
 	PyObject *holder; /* of borrowed data */
+	bool read_only;
 	Py_ssize_t shape[LC_MAX_NDIM], strides[LC_MAX_NDIM];
 };
 
 PyTypeObject *tensor_type;
 
-/* A dtype as buffers and DLPack call it; NULL: buffers have no name for it. */
+/* A dtype as buffers and DLPack call it; NULL: buffers have no name for it. A long has 8
+ * bytes, and is what NumPy takes for its int64. */
 static const struct {
 	const char *format;
 	uint8_t code;
@@ -32,8 +34,8 @@ static const struct {
 	[LC_I16] = { "h", DL_INT, "int16" },
 	[LC_U32] = { "I", DL_UINT, "uint32" },
 	[LC_I32] = { "i", DL_INT, "int32" },
-	[LC_U64] = { "Q", DL_UINT, "uint64" },
-	[LC_I64] = { "q", DL_INT, "int64" },
+	[LC_U64] = { "L", DL_UINT, "uint64" },
+	[LC_I64] = { "l", DL_INT, "int64" },
 	[LC_F16] = { "e", DL_FLOAT, "float16" },
 	[LC_BF16] = { NULL, DL_BFLOAT, "bfloat16" },
 	[LC_F32] = { "f", DL_FLOAT, "float32" },
@@ -223,6 +225,7 @@ new_tensor(const lc_tensor *tensor)
 	self->tensor = *tensor;
 	self->memory = NULL;
 	self->holder = NULL;
+	self->read_only = true;
 	for (uint32_t i = tensor->ndim; i-- > 0;) {
 		self->shape[i] = (Py_ssize_t)tensor->shape[i];
 		self->strides[i] = stride;
@@ -398,6 +401,7 @@ tensor_own(const lc_tensor *tensor, void *memory, enum like like)
 		return NULL;
 	}
 	self->memory = memory;
+	self->read_only = false;
 	self->tensor.data = memory;
 	return finish(self, like);
 }
@@ -412,6 +416,21 @@ tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like)
 	self = new_tensor(tensor);
 	if (self != NULL)
 		self->holder = Py_NewRef(holder);
+	return finish(self, like);
+}
+
+PyObject *
+tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
+{
+	struct tensor *self;
+
+	if (like == LIKE_TORCH)
+		return torch_of(tensor, NULL, Py_NewRef(holder));
+	self = new_tensor(tensor);
+	if (self != NULL) {
+		self->holder = Py_NewRef(holder);
+		self->read_only = false;
+	}
 	return finish(self, like);
 }
 
@@ -435,7 +454,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	static char empty[64];
 
 	view->obj = NULL;
-	if ((flags & PyBUF_WRITABLE) && self->memory == NULL) {
+	if ((flags & PyBUF_WRITABLE) && self->read_only) {
 		PyErr_SetString(PyExc_BufferError, "a view of a record is read-only");
 		return -1;
 	}
@@ -448,7 +467,7 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	view->buf = self->tensor.data != NULL ? (void *)(uintptr_t)self->tensor.data
 					      : empty;
 	view->len = (Py_ssize_t)self->tensor.nbytes;
-	view->readonly = self->memory == NULL;
+	view->readonly = self->read_only;
 	view->itemsize = (Py_ssize_t)lc_dtype_size(self->tensor.dtype);
 	view->format = (flags & PyBUF_FORMAT) ? (char *)(uintptr_t)format : NULL;
 	view->ndim = (int)self->tensor.ndim;
@@ -483,7 +502,7 @@ tensor_repr(struct tensor *self)
 		return NULL;
 	text = PyUnicode_FromFormat("<lmdbcache.Tensor %s %R%s>",
 	    lc_dtype_name(self->tensor.dtype), shape,
-	    self->memory == NULL ? ", read-only" : "");
+	    self->read_only ? ", read-only" : "");
 	Py_DECREF(shape);
 	return text;
 }
@@ -540,7 +559,7 @@ tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 	static char *names[] = { "stream", "max_version", "dl_device", "copy", NULL };
 	PyObject *stream = Py_None, *version = Py_None, *device = Py_None,
 		 *copy = Py_None;
-	const bool read_only = self->memory == NULL;
+	const bool read_only = self->read_only;
 	long major = 0;
 	int copied;
 
@@ -609,7 +628,7 @@ get_nbytes(struct tensor *self, void *Py_UNUSED(none))
 static PyObject *
 get_readonly(struct tensor *self, void *Py_UNUSED(none))
 {
-	return PyBool_FromLong(self->memory == NULL);
+	return PyBool_FromLong(self->read_only);
 }
 
 static PyMethodDef tensor_methods[] = {

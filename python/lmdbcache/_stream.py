@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Batches of a stream, for training loops: Reader."""
+
+import os
+from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+
+from . import _core
+
+Source = Union[_core.Cache, str, "os.PathLike[str]"]
+
+
+class Reader(_core.Reader):
+    """The batches of a stream over modules and shards, in an order that does not depend on
+    how many ranks, workers or threads read it. An iterator of Batch.
+
+    Made by reader(). token() is a position that any number of ranks can go on from.
+    """
+
+    def __enter__(self) -> "Reader":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        try:
+            self.close()
+        except BufferError:  # batches are held: the last of them closes it
+            pass
+
+    def __iter__(self) -> "Reader":
+        return self
+
+
+def reader(
+    source: Union[Source, Sequence[Source]],
+    *,
+    batch: int = 256,
+    shuffle: str = "none",
+    seed: int = 0,
+    epochs: int = 1,
+    window: int = 0,
+    stride: int = 0,
+    drop_short: bool = False,
+    block: Optional[int] = None,
+    spread: Optional[int] = None,
+    era_first: Optional[int] = None,
+    era_max: Optional[int] = None,
+    idealised: int = 0,
+    weights: Optional[Sequence[int]] = None,
+    mixture_block: Optional[int] = None,
+    limit: int = 0,
+    follow: bool = False,
+    timeout: Optional[float] = None,
+    token: Optional[bytes] = None,
+    rank: int = 0,
+    world: int = 1,
+    share: str = "strided",
+    fields: Optional[Sequence[str]] = None,
+    views: bool = False,
+    documents: bool = False,
+    threads: int = 2,
+    ahead: int = 8,
+    memory: Optional[int] = None,
+    length_field: Optional[str] = None,
+    split: Optional[str] = None,
+    split_seed: int = 0,
+    split_by_run: bool = False,
+    part: Optional[str] = None,
+    verify: bool = True,
+    ignore_thresholds: bool = False,
+) -> Reader:
+    """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
+    a mixture, with `weights`.
+
+    batch            examples a batch, over all ranks
+    shuffle          "none", "full", "block" (of `block`, among `spread`) or "era"
+    seed, epochs     of the shuffle; epochs 0: for ever, and a mixture has 0 only
+    window, stride   units of the length field an example, for tokens; 0: a record
+    follow, timeout  go on while the source grows; a wait above `timeout` seconds is
+                     WaitTimeout, None waits for ever
+    token            go on from here: what token() gave
+    rank, world      this reader's share of each batch; `share` is "strided" or
+                     "contiguous"
+    fields           tensors to read, "." for records that are tensors; None: all
+    views            give records in place, read-only, instead of one tensor of copies
+    threads, ahead   read ahead with so many threads, so many batches
+    split, part      "train=0.9,val=0.1" and the part to read
+
+    lmdbcache_stream(3) defines the orders and what can be combined.
+    """
+    names: Dict[str, Any] = dict(locals())
+    sources = names.pop("source")
+    if isinstance(sources, (str, os.PathLike, _core.Cache)):
+        sources = [sources]
+    if len(sources) > 1 and epochs == 1:
+        names["epochs"] = 0
+    for name in ("weights", "fields"):
+        if names[name] is not None:
+            names[name] = list(names[name])
+    return Reader(list(sources), names)

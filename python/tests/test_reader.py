@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Readers of streams, and the loader of torch over them: each example once, for any number
+of ranks, also across interruptions."""
+
+import gc
+import os
+import random
+import tempfile
+import unittest
+from typing import Any, List
+
+import numpy as np
+
+import lmdbcache
+
+try:
+    import torch
+except ImportError:
+    torch = None  # type: ignore[assignment]
+
+N, WIDTH = 1000, 4
+SEED = int(os.environ.get("T_SEED", random.SystemRandom().randrange(2**32)))
+
+
+class Readers(unittest.TestCase):
+    def setUp(self) -> None:
+        self.dir = tempfile.TemporaryDirectory()
+        self.cache = lmdbcache.open(self.dir.name, "m")
+        self.rows = np.arange(N * WIDTH, dtype="f4").reshape(N, WIDTH)
+        self.cache.put_many([f"{i:04}" for i in range(N)], self.rows)
+
+    def tearDown(self) -> None:
+        gc.collect()
+        self.cache.close()
+        self.dir.cleanup()
+
+    def numbers(self, batch: Any) -> List[int]:
+        """Which rows the batch has; each must be whole and have its cache_id."""
+        field = batch.fields("numpy")["."]
+        mask = np.asarray(batch.mask)
+        numbers = [int(x) for x in field[mask == 1][:, 0] // WIDTH]
+        self.assertEqual(batch.filled, len(numbers))
+        for row, key, there in zip(field, batch.ids, mask):
+            if there:
+                self.assertTrue((row == self.rows[int(key)]).all())
+            else:
+                self.assertIsNone(key)
+                self.assertEqual(row.tobytes(), bytes(4 * WIDTH))
+        return numbers
+
+    def test_in_order(self) -> None:
+        with lmdbcache.reader(self.cache, batch=64) as reader:
+            self.assertEqual(reader.info()["examples"], N)
+            self.assertEqual(reader.info()["batches"], 16)
+            seen = [i for batch in reader for i in self.numbers(batch)]
+        self.assertEqual(seen, list(range(N)))
+
+    def test_any_world_reads_the_same_batches(self) -> None:
+        for share in ("strided", "contiguous"):
+            for shuffle in ("full", "block", "era"):
+                whole: List[List[int]] = []
+                with lmdbcache.reader(self.cache, batch=60, shuffle=shuffle, seed=5) as r:
+                    whole = [sorted(self.numbers(batch)) for batch in r]
+                self.assertEqual(sorted(sum(whole, [])), list(range(N)))
+                for world in (2, 3):
+                    parts: List[List[int]] = [[] for _ in whole]
+                    for rank in range(world):
+                        with lmdbcache.reader(
+                            self.cache, batch=60, shuffle=shuffle, seed=5, rank=rank,
+                            world=world, share=share, threads=rank,
+                        ) as r:  # fmt: skip
+                            for batch in r:
+                                parts[batch.number] += self.numbers(batch)
+                    self.assertEqual([sorted(part) for part in parts], whole)
+
+    def test_tokens_go_on_with_another_world(self) -> None:
+        print(f"# T_SEED={SEED}")
+        chance = random.Random(SEED)
+        options: Any = {"batch": 50, "shuffle": "block", "seed": 9, "epochs": 3}
+        for _ in range(10):
+            seen: List[int] = []
+            token = None
+            while True:
+                world = chance.randrange(1, 5)
+                stop = chance.randrange(1, 25)
+                readers = [
+                    lmdbcache.reader(
+                        self.cache, token=token, rank=rank, world=world, **options
+                    )
+                    for rank in range(world)
+                ]
+                for _ in range(stop):
+                    batches = [next(r, None) for r in readers]
+                    for batch in batches:
+                        if batch is not None:
+                            seen += self.numbers(batch)
+                    if None in batches:
+                        break
+                tokens = {r.token() for r in readers}
+                ended = None in batches
+                del batch, batches
+                for r in readers:
+                    r.close()
+                self.assertEqual(len(tokens), 1)
+                token = tokens.pop()
+                self.assertEqual(len(token), 96)
+                if ended:
+                    break
+            self.assertEqual(sorted(seen), sorted(list(range(N)) * 3))
+
+    def test_any_batch_can_be_read(self) -> None:
+        with lmdbcache.reader(self.cache, batch=100) as reader:
+            self.assertEqual(self.numbers(reader.read(7)), list(range(700, 800)))
+            self.assertEqual(self.numbers(next(reader)), list(range(100)))
+            reader.seek(9)
+            self.assertEqual(self.numbers(next(reader)), list(range(900, 1000)))
+            with self.assertRaises(IndexError):
+                reader.read(10)
+            self.assertEqual(reader.token(9), reader.token(9))
+            self.assertNotEqual(reader.token(9), reader.token(8))
+
+    def test_views_are_read_only_and_keep_all(self) -> None:
+        reader = lmdbcache.reader(self.cache, batch=4, views=True)
+        batch = next(reader)
+        rows = batch.fields("numpy")["."]
+        with self.assertRaises(BufferError):
+            reader.close()
+        with self.assertRaises(BufferError):
+            self.cache.close()
+        del batch, reader
+        gc.collect()
+        self.assertFalse(rows[1].flags.writeable)
+        self.assertEqual(rows[1].tolist(), self.rows[1].tolist())
+
+    def test_copies_are_the_callers(self) -> None:
+        reader = lmdbcache.reader(self.cache, batch=4)
+        batch = next(reader)
+        batch.fields("numpy")["."][:] = -1
+        self.assertEqual(batch.fields("numpy")["."].sum(), -4 * WIDTH)
+        self.assertEqual(self.cache["0000"].tolist(), self.rows[0].tolist())
+
+    def test_errors(self) -> None:
+        with self.assertRaises(lmdbcache.NoFileError):
+            lmdbcache.reader(os.path.join(self.dir.name, "none"))
+        with self.assertRaises(lmdbcache.InvalidError):
+            lmdbcache.reader(self.cache, rank=2, world=2)
+        with self.assertRaises(ValueError):
+            lmdbcache.reader(self.cache, token=b"short")
+        with self.assertRaises(lmdbcache.InvalidError):
+            lmdbcache.reader(self.cache, shuffle="none at all")
+        with self.assertRaises(OverflowError):
+            lmdbcache.reader(self.cache, batch=-1)
+        with lmdbcache.reader(self.cache, seed=1, shuffle="full") as reader:
+            token = reader.token()
+        with self.assertRaises(lmdbcache.StaleError):
+            lmdbcache.reader(self.cache, seed=2, shuffle="full", token=token)
+        with self.assertRaises(ValueError):
+            next(reader)
+
+    def test_a_stream_that_follows_can_time_out(self) -> None:
+        reader = lmdbcache.reader(
+            self.cache, batch=N, follow=True, timeout=0
+        )
+        self.assertEqual(len(self.numbers(next(reader))), N)
+        with self.assertRaises(lmdbcache.WaitTimeout):
+            next(reader)
+
+    @unittest.skipIf(torch is None, "torch is not installed")
+    def test_loader_resumes_once_each(self) -> None:
+        from lmdbcache.torch import Loader
+
+        options: Any = {"batch": 96, "shuffle": "full", "seed": 4}
+        loader = Loader(self.cache, extras=("ids", "examples"), **options)
+        seen: List[str] = []
+        for batch in loader:
+            rows = batch["."]
+            self.assertEqual(rows.dtype, torch.float32)
+            self.assertEqual(rows.shape, (len(batch["ids"]), WIDTH))
+            self.assertEqual(rows[:, 0].tolist(), [int(k) * WIDTH for k in batch["ids"]])
+            seen += batch["ids"]
+            if len(seen) == 3 * 96:
+                break
+        state = loader.state_dict()
+        for rank in range(2):
+            other = Loader(self.cache, extras=("ids",), rank=rank, world=2, **options)
+            other.load_state_dict(state)
+            for batch in other:
+                seen += batch["ids"]
+        self.assertEqual(sorted(seen), [f"{i:04}" for i in range(N)])
+        # Left early, it goes on; at its end, it begins anew.
+        self.assertEqual(sum(len(batch["ids"]) for batch in loader), N - 3 * 96)
+        self.assertEqual(sum(len(batch["ids"]) for batch in loader), N)
+        with self.assertRaises(ValueError):
+            Loader(self.cache, extras=("nothing",))
+
+
+if __name__ == "__main__":
+    unittest.main()
