@@ -23,7 +23,8 @@ python=${PYTHON:-python3}
 # interpreter's own; t/torture and the tests in C look for the library's.
 case $(ldd "$extension") in
 *libasan*)
-	preload=$(${CC:-gcc} -print-file-name=libasan.so)
+	# And that the library of C++, for what torch throws.
+	preload="$(${CC:-gcc} -print-file-name=libasan.so) $(${CC:-gcc} -print-file-name=libstdc++.so.6)"
 	export ASAN_OPTIONS="detect_leaks=0:${ASAN_OPTIONS:-}" ;;
 *) preload= ;;
 esac

@@ -1048,7 +1048,7 @@ class Memory(Case):
             gc.collect()
             counts = [sys.getrefcount(o) for o in kept]
             size = tracemalloc.get_traced_memory()[0]
-            for _ in range(50):
+            for _ in range(100):
                 all_calls()
             gc.collect()
             grown = tracemalloc.get_traced_memory()[0] - size
@@ -1056,7 +1056,7 @@ class Memory(Case):
         finally:
             tracemalloc.stop()
         for was, now in zip(counts, after):
-            self.assertLess(abs(now - was), 25)
+            self.assertLess(abs(now - was), 75)  # one a round would be 100
         self.assertLess(grown, 16384)
 
 
