@@ -334,7 +334,7 @@ static bool
 alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32_t j)
 {
 	const struct lc__schema_node *m = &a->node[i], *n = &b->node[j];
-	struct lc__names names = { NULL };
+	struct lc__names names = { NULL, 0 };
 	bool same = true;
 	uint32_t y = j + 1;
 
