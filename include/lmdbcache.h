@@ -2063,6 +2063,19 @@ typedef struct lc_reader_options {
 	                           batch a thread; default 256 MiB */
 	uint64_t timeout_ms;  /**< how long next() waits for a source to grow; default
 	                           UINT64_MAX, for ever */
+	/**
+	 * Functions for the memory of fields' data, such as memory that a device can read
+	 * from; both or neither. @p size is a multiple of 64 and not 0. alloc() returns
+	 * memory aligned to 64 bytes, or NULL, which makes the call LC_NO_MEMORY; what is
+	 * not aligned is given back, and the call is LC_INVALID. free() gets the same size.
+	 * Both are called by the reader's threads and by those that call its functions,
+	 * several at once, and without a lock of the reader. The memory of a detached batch
+	 * is freed by lc_batch_release(), maybe after the reader closed. They must not call
+	 * functions of the reader while it is closed. Default NULL: the heap.
+	 */
+	void *(*alloc)(void *ctx, size_t size);
+	void (*free)(void *ctx, void *memory, size_t size);
+	void *alloc_ctx;      /**< handed to them */
 } lc_reader_options;
 
 LC_API void lc_reader_options_init(lc_reader_options *options);

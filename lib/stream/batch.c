@@ -50,14 +50,32 @@ make_rows(struct lc__batch *batch, size_t rows, uint64_t window)
 
 /* ---- making and freeing ---------------------------------------------------------- */
 
-lc_status
-lc__batch_make(size_t rows, uint64_t window, uint32_t sources, struct lc__batch **out)
+static void *
+heap_alloc(void *ctx, size_t size)
 {
+	(void)ctx;
+	return aligned_alloc(ALIGN, size);
+}
+
+static void
+heap_free(void *ctx, void *memory, size_t size)
+{
+	(void)ctx;
+	(void)size;
+	free(memory);
+}
+
+lc_status
+lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
+    const struct lc__batch_memory *memory, struct lc__batch **out)
+{
+	static const struct lc__batch_memory heap = { heap_alloc, heap_free, NULL };
 	struct lc__batch *batch = calloc(1, sizeof(*batch));
 	lc_status status;
 
 	if (batch == NULL)
 		return lc__no_memory("reader");
+	batch->memory = memory->alloc != NULL ? *memory : heap;
 	status = make_rows(batch, rows, window);
 	if (status == LC_OK) {
 		batch->pins = calloc(sources, sizeof(*batch->pins));
@@ -71,6 +89,15 @@ lc__batch_make(size_t rows, uint64_t window, uint32_t sources, struct lc__batch 
 	batch->n_pins = sources;
 	*out = batch;
 	return LC_OK;
+}
+
+static void
+free_data(struct lc__batch *batch, struct lc__batch_room *room)
+{
+	if (room->data != NULL)
+		batch->memory.free(batch->memory.ctx, room->data, room->room);
+	room->data = NULL;
+	room->room = 0;
 }
 
 uint64_t
@@ -95,7 +122,7 @@ lc__batch_end(struct lc__batch *batch)
 		return;
 	lc__batch_clear(batch);
 	for (size_t i = 0; i < batch->n_fields; i++) {
-		free(batch->rooms[i].data);
+		free_data(batch, &batch->rooms[i]);
 		free(batch->rooms[i].offsets);
 		free(batch->rooms[i].rows);
 	}
@@ -193,20 +220,26 @@ lc__batch_own_names(struct lc__batch *batch, const char *const *names)
 }
 
 static lc_status
-need_data(struct lc__batch_room *room, uint64_t bytes)
+need_data(struct lc__batch *batch, struct lc__batch_room *room, uint64_t bytes)
 {
+	size_t size;
+
 	if (room->data != NULL && room->room >= bytes)
 		return LC_OK;
 	if (bytes > SIZE_MAX / 2)
 		return lc__no_memory("reader");
-	free(room->data);
-	room->room = (size_t)lc__round_up(bytes > 0 ? bytes : 1, ALIGN);
-	room->data = aligned_alloc(ALIGN, room->room);
-	if (room->data == NULL) {
-		room->room = 0;
+	free_data(batch, room);
+	size = (size_t)lc__round_up(bytes > 0 ? bytes : 1, ALIGN);
+	room->data = batch->memory.alloc(batch->memory.ctx, size);
+	if (room->data == NULL)
 		return lc__no_memory("reader");
-	}
-	return LC_OK;
+	room->room = size;
+	if ((uintptr_t)room->data % ALIGN == 0)
+		return LC_OK;
+	free_data(batch, room);
+	return lc__error(LC_INVALID, 0,
+	    "reader: the function alloc gave memory that is not aligned to %u bytes",
+	    ALIGN);
 }
 
 lc_status
@@ -239,7 +272,7 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	field->data = NULL;
 	field->rows = NULL;
 	if (!views) {
-		return_if_error(need_data(room, field->nbytes));
+		return_if_error(need_data(batch, room, field->nbytes));
 		field->data = room->data;
 		return LC_OK;
 	}

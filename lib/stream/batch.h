@@ -8,9 +8,16 @@
 #include "base/buf.h"
 #include "stream/cursor.h"
 
+/** Where the data of fields is: the functions of lc_reader_options. */
+struct lc__batch_memory {
+	void *(*alloc)(void *ctx, size_t size);
+	void (*free)(void *ctx, void *memory, size_t size);
+	void *ctx;
+};
+
 /** The memory of one field. */
 struct lc__batch_room {
-	unsigned char *data; /* aligned; bytes of room */
+	unsigned char *data; /* of batch->memory; bytes of room */
 	size_t room;
 	uint64_t *offsets; /* rows + 1; NULL until it was ragged once */
 	const void **rows; /* NULL until there were views */
@@ -21,7 +28,8 @@ struct lc__batch {
 	lc_reader *reader;      /* that it belongs to; NULL: detached */
 	struct lc__batch *next; /* in a list */
 	bool counted;           /* handed out by lc_reader_next() */
-	size_t rows;            /* room for so many rows; the next six are in one block */
+	struct lc__batch_memory memory;
+	size_t rows; /* room for so many rows; the next six are in one block */
 	uint8_t *mask;
 	uint64_t *examples, *epochs, *lengths;
 	uint32_t *sources;
@@ -40,10 +48,11 @@ struct lc__batch {
 /**
  * Make memory for so many rows and sources.
  * @param window  units a row if documents are listed; else 0
+ * @param memory  for the data of fields; without functions, the heap
  */
 LC_CHECKED lc_status lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
-    struct lc__batch **out);
-/** NULL is harmless. */
+    const struct lc__batch_memory *memory, struct lc__batch **out);
+/** Free it. Calls functions of the caller: not with a lock held. NULL is harmless. */
 void lc__batch_end(struct lc__batch *batch);
 
 /** Make it ready for other contents: drop its pins, and keep its own memory.

@@ -28,6 +28,7 @@ struct lc__reader_rule {
 	uint64_t window;        /* units; 0: an example is a record */
 	bool has_lengths;       /* a unit is one of the first axis, not a record */
 	bool views, documents;
+	struct lc__batch_memory memory; /* for the data of fields */
 	bool heads; /* only the heads of records are read: views without checks */
 	pthread_mutex_t lock; /* guards the setting of what follows */
 	atomic_bool named;    /* the fields are known, and do not change any more */

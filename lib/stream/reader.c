@@ -6,6 +6,7 @@
  *
  * One lock guards a reader. A function that ends in _locked is called with the lock held
  * and returns with it held; some of them let go of it while they read or wait, and say so.
+ * Batches are freed without it, by unlock(): that may call functions of the caller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +61,7 @@ struct lc_reader {
 	uint64_t used;           /* bytes of batches that are ready or held */
 	uint64_t largest;        /* bytes of a batch, so far */
 	struct lc__batch *spare; /* clear ones, the last one used first */
+	struct lc__batch *dead;  /* to be freed by unlock() */
 	struct lc__job *jobs;    /* for reading in callers' threads; those not in use */
 	uint64_t looked_ns;      /* when next() looked whether the source grew */
 	lc_reader_stats stats;   /* buffer_bytes is of all batches, those in use too */
@@ -83,17 +85,39 @@ may_begin_locked(const lc_reader *reader)
 	    begun <= (reader->memory - reader->used) / reader->largest;
 }
 
-/* Keep a clear batch for the next one, or free it if batches take too much. */
+/* Keep a clear batch for the next one, or have it freed if batches take too much. */
 static void
 recycle_locked(lc_reader *reader, struct lc__batch *batch)
 {
-	if (reader->stats.buffer_bytes <= reader->memory) {
-		batch->next = reader->spare;
-		reader->spare = batch;
-		return;
+	struct lc__batch **list = &reader->spare;
+
+	if (reader->stats.buffer_bytes > reader->memory) {
+		reader->stats.buffer_bytes -= lc__batch_bytes(batch);
+		list = &reader->dead;
 	}
-	reader->stats.buffer_bytes -= lc__batch_bytes(batch);
-	lc__batch_end(batch);
+	batch->next = *list;
+	*list = batch;
+}
+
+static void
+free_list(struct lc__batch *list)
+{
+	while (list != NULL) {
+		struct lc__batch *batch = list;
+
+		list = batch->next;
+		lc__batch_end(batch);
+	}
+}
+
+static void
+unlock(lc_reader *reader)
+{
+	struct lc__batch *dead = reader->dead;
+
+	reader->dead = NULL;
+	pthread_mutex_unlock(&reader->lock);
+	free_list(dead);
 }
 
 /* Nobody wants this batch any more. */
@@ -137,11 +161,11 @@ read_locked(lc_reader *reader, struct lc__job *job, struct lc__stream_state *sta
 		reader->spare = batch->next;
 		before = lc__batch_bytes(batch);
 	}
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	start = lc__clock_ns();
 	if (batch == NULL) {
 		status = lc__batch_make(rule->rows, rule->documents ? rule->window : 0,
-		    rule->stream->n, &batch);
+		    rule->stream->n, &rule->memory, &batch);
 		if (status == LC_OK)
 			batch->reader = reader;
 	}
@@ -250,12 +274,16 @@ work(void *arg)
 
 	pthread_mutex_lock(&reader->lock);
 	while (!reader->stop) {
-		if (find_task_locked(reader, &task))
+		if (find_task_locked(reader, &task)) {
 			do_task_locked(reader, worker->job, &task);
-		else
+		} else if (reader->dead != NULL) {
+			unlock(reader);
+			pthread_mutex_lock(&reader->lock);
+		} else {
 			pthread_cond_wait(&reader->work, &reader->lock);
+		}
 	}
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	return NULL;
 }
 
@@ -294,7 +322,7 @@ stop(lc_reader *reader)
 	pthread_mutex_lock(&reader->lock);
 	reader->stop = true;
 	pthread_cond_broadcast(&reader->work);
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	for (unsigned i = 0; i < reader->started; i++) {
 		pthread_join(reader->workers[i].thread, NULL);
 		lc__job_free(reader->workers[i].job);
@@ -363,12 +391,8 @@ lc_reader_close(lc_reader *reader)
 	stop(reader);
 	if (reader->slots != NULL)
 		forget_locked(reader);
-	while (reader->spare != NULL) {
-		struct lc__batch *batch = reader->spare;
-
-		reader->spare = batch->next;
-		lc__batch_end(batch);
-	}
+	free_list(reader->spare);
+	free_list(reader->dead);
 	while (reader->jobs != NULL) {
 		struct lc__job *job = reader->jobs;
 
@@ -424,7 +448,7 @@ lc_reader_read(lc_reader *reader, uint64_t batch, const lc_batch **out)
 	if (status == LC_OK) {
 		pthread_mutex_lock(&reader->lock);
 		status = read_here_locked(reader, state, &which, &made);
-		pthread_mutex_unlock(&reader->lock);
+		unlock(reader);
 	} else {
 		status = lc__stream_lacks(stream, state, "batch", batch,
 		    status == LC_END);
@@ -521,7 +545,7 @@ try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 	if (status == LC_TIMEOUT) {
 		const uint64_t start = lc__clock_ns();
 
-		pthread_mutex_unlock(&reader->lock);
+		unlock(reader);
 		status = lc_stream_wait(stream, which.end, reader->timeout_ms);
 		pthread_mutex_lock(&reader->lock);
 		reader->stats.wait_ns += lc__clock_ns() - start;
@@ -559,7 +583,7 @@ look_for_more_locked(lc_reader *reader)
 	if (complete)
 		return;
 	reader->looked_ns = now;
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	before = *lc_last_error();
 	if (lc_source_refresh(stream->sources[0]) != LC_OK ||
 	    lc__stream_follow(stream) != LC_OK)
@@ -580,7 +604,7 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 		status = try_next_locked(reader, out, &taken);
 	if (taken)
 		look_for_more_locked(reader);
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	return status;
 }
 
@@ -616,7 +640,7 @@ lc_batch_detach(const lc_batch *seen)
 	pthread_mutex_lock(&reader->lock);
 	reader->stats.buffer_bytes -= bytes;
 	uncount_locked(reader, batch, bytes);
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	batch->reader = NULL;
 	return LC_OK;
 }
@@ -641,7 +665,7 @@ lc_batch_release(const lc_batch *seen)
 	reader->stats.buffer_bytes -= freed;
 	uncount_locked(reader, batch, bytes);
 	recycle_locked(reader, batch);
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 }
 
 /* ---- positions ---------------------------------------------------------------------- */
@@ -654,7 +678,7 @@ lc_reader_seek(lc_reader *reader, uint64_t batch)
 	reader->next = reader->claim = batch;
 	pthread_cond_broadcast(&reader->work);
 	pthread_cond_broadcast(&reader->done);
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	return LC_OK;
 }
 
@@ -665,7 +689,7 @@ lc_reader_token(lc_reader *reader, void *out)
 
 	pthread_mutex_lock(&reader->lock);
 	next = reader->next;
-	pthread_mutex_unlock(&reader->lock);
+	unlock(reader);
 	return lc_stream_token(reader->rule.stream, next, out);
 }
 

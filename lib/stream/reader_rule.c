@@ -79,6 +79,8 @@ lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 			    i);
 	if (o.threads > MOST_THREADS || o.ahead > MOST_AHEAD)
 		return invalid("at most 1024 threads and 65536 batches ahead");
+	if ((o.alloc == NULL) != (o.free == NULL))
+		return invalid("alloc and free go together: set both or neither");
 	if (o.threads > 0 && o.ahead == 0)
 		return invalid("threads that may not read ahead");
 	*out = o;
@@ -106,6 +108,7 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	rule->window = stream->options.window;
 	rule->views = o->views != 0;
 	rule->documents = o->documents != 0;
+	rule->memory = (struct lc__batch_memory){ o->alloc, o->free, o->alloc_ctx };
 	for (uint32_t i = 0; i < stream->n; i++)
 		verifies = verifies || lc__source_verifies(stream->sources[i]);
 	rule->heads = rule->views && !verifies;

@@ -409,9 +409,9 @@ START_TEST(memory)
 
 				ck_assert_uint_eq(batch->number, 3 + i);
 				ck_assert_uint_le(buffers_of(reader),
-				    bytes_at_most > least * 5000 ?
+				    bytes_at_most > least * 5100 ?
 				    bytes_at_most :
-				    least * 5000);
+				    least * 5100);
 				lc_batch_release(batch);
 			}
 			end(reader, NULL);

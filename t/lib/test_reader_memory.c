@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The memory of batches: detached ones, which are the caller's. */
+/* The memory of batches: detached ones, which are the caller's; functions of the caller that
+ * allocate it. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,6 +350,206 @@ START_TEST(shards)
 }
 END_TEST
 
+/* ---- memory of the caller ----------------------------------------------------------- */
+
+#define PLACES 1024
+
+/* What alloc() gave and free() did not get back. */
+static struct ledger {
+	pthread_mutex_t lock;
+	struct {
+		void *at;
+		size_t size;
+	} place[PLACES];
+	size_t live, given;
+	size_t refuse;     /* the call of this number gets NULL; 0: none */
+	size_t off;        /* bytes that memory is off its alignment */
+	lc_reader *reader; /* that must not be locked; NULL: do not look */
+} ledger = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* This takes the reader's lock: if the caller had it, the test would stop here. */
+static void
+look_at_reader(const struct ledger *l)
+{
+	if (l->reader != NULL)
+		(void)buffers_of(l->reader);
+}
+
+static void *
+ledger_alloc(void *ctx, size_t size)
+{
+	struct ledger *l = ctx;
+	unsigned char *at = NULL;
+	size_t i = 0;
+
+	look_at_reader(l);
+	ck_assert(size > 0 && size % 64 == 0);
+	pthread_mutex_lock(&l->lock);
+	if (++l->given != l->refuse) {
+		at = aligned_alloc(64, size + 64);
+		ck_assert_ptr_nonnull(at);
+		at += l->off;
+		memset(at, 0xee, size);
+		while (l->place[i].at != NULL)
+			ck_assert_uint_lt(++i, PLACES);
+		l->place[i].at = at;
+		l->place[i].size = size;
+		l->live++;
+	}
+	pthread_mutex_unlock(&l->lock);
+	return at;
+}
+
+static size_t
+ledger_find(const struct ledger *l, const void *at)
+{
+	size_t i = 0;
+
+	while (l->place[i].at != at)
+		ck_assert_uint_lt(++i, PLACES);
+	return i;
+}
+
+static void
+ledger_free(void *ctx, void *memory, size_t size)
+{
+	struct ledger *l = ctx;
+	size_t i;
+
+	look_at_reader(l);
+	pthread_mutex_lock(&l->lock);
+	i = ledger_find(l, memory);
+	ck_assert_uint_eq(l->place[i].size, size);
+	l->place[i].at = NULL;
+	l->live--;
+	free((unsigned char *)memory - l->off);
+	pthread_mutex_unlock(&l->lock);
+}
+
+static void
+ledger_options(lc_reader_options *o, unsigned threads)
+{
+	lc_reader_options_init(o);
+	o->threads = threads;
+	o->alloc = ledger_alloc;
+	o->free = ledger_free;
+	o->alloc_ctx = &ledger;
+}
+
+/* The data of every field, and nothing else, is in the caller's memory. */
+static void
+expect_in_ledger(const lc_batch *batch)
+{
+	pthread_mutex_lock(&ledger.lock);
+	for (size_t i = 0; i < batch->n_fields; i++)
+		ck_assert_uint_ge(ledger.place[ledger_find(&ledger,
+				      batch->fields[i].data)].size,
+		    batch->fields[i].nbytes);
+	pthread_mutex_unlock(&ledger.lock);
+}
+
+/* Without a lock of the reader, in all places that free batches: also with memory for none
+ * of them, and when the reader goes elsewhere while threads read. All comes back. */
+START_TEST(own_memory)
+{
+	lc_stream *stream = stream_of(made.source, 1, 0);
+	const lc_batch *held, *batch;
+	lc_reader_options o;
+	lc_reader *reader;
+
+	for (int memory = 0; memory < 2; memory++) {
+		ledger_options(&o, (unsigned)_i);
+		if (memory == 0)
+			o.memory = 0;
+		reader = reader_of(stream, &o);
+		ledger.reader = reader;
+		for (uint64_t round = 0; round < 20; round++) {
+			ck_assert_int_eq(lc_reader_seek(reader, round), LC_OK);
+			for (uint64_t k = round; k < round + 3; k++) {
+				batch = next_of(reader);
+				expect_record(batch, k);
+				expect_in_ledger(batch);
+				lc_batch_release(batch);
+			}
+		}
+		held = detached(next_of(reader));
+		ck_assert_int_eq(lc_reader_read(reader, 7, &batch), LC_OK);
+		expect_in_ledger(batch);
+		lc_batch_release(batch);
+		ledger.reader = NULL;
+		lc_reader_close(reader);
+		/* That of the detached batch is there still: three fields. */
+		ck_assert_uint_eq(ledger.live, 3);
+		expect_in_ledger(held);
+		expect_record(held, 22);
+		lc_batch_release(held);
+		ck_assert_uint_eq(ledger.live, 0);
+	}
+	lc_stream_close(stream);
+}
+END_TEST
+
+/* Memory that is refused fails one batch, which comes when it is asked for again. */
+START_TEST(refused_memory)
+{
+	lc_stream *stream = stream_of(made.source, 1, 0);
+	const lc_batch *batch = NULL;
+	lc_reader_options o;
+	lc_reader *reader;
+
+	ledger_options(&o, (unsigned)_i);
+	ledger.refuse = 2;
+	reader = reader_of(stream, &o);
+	ck_assert_int_eq(lc_reader_next(reader, &batch), LC_NO_MEMORY);
+	ck_assert_ptr_null(batch);
+	for (uint64_t k = 0; k < RECORDS; k++) {
+		batch = next_of(reader);
+		expect_record(batch, k);
+		lc_batch_release(batch);
+	}
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	ck_assert_uint_eq(ledger.live, 0);
+}
+END_TEST
+
+START_TEST(memory_off_its_alignment)
+{
+	lc_stream *stream = stream_of(made.source, 1, 0);
+	const lc_batch *batch = NULL;
+	lc_reader_options o;
+	lc_reader *reader;
+
+	ledger_options(&o, (unsigned)_i);
+	ledger.off = 32;
+	reader = reader_of(stream, &o);
+	ck_assert_int_eq(lc_reader_next(reader, &batch), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "reader: the function alloc gave memory that is not aligned to 64 bytes");
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	ck_assert_uint_eq(ledger.live, 0);
+}
+END_TEST
+
+START_TEST(one_function_of_two)
+{
+	lc_stream *stream = stream_of(made.source, 1, 0);
+	lc_reader_options o;
+	lc_reader *reader;
+
+	ledger_options(&o, 0);
+	if (_i == 0)
+		o.alloc = NULL;
+	else
+		o.free = NULL;
+	ck_assert_int_eq(lc_reader_open(stream, &o, &reader), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "reader: alloc and free go together: set both or neither");
+	lc_stream_close(stream);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -362,6 +564,10 @@ main(void)
 	tcase_add_loop_test(tc, views_of_a_module, 0, 3);
 	tcase_add_test(tc, views_of_coded_tensors);
 	tcase_add_loop_test(tc, shards, 0, 2);
+	tcase_add_loop_test(tc, own_memory, 0, 4);
+	tcase_add_loop_test(tc, refused_memory, 0, 3);
+	tcase_add_loop_test(tc, memory_off_its_alignment, 0, 2);
+	tcase_add_loop_test(tc, one_function_of_two, 0, 2);
 	tcase_set_timeout(tc, 60);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
