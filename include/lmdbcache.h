@@ -35,13 +35,14 @@
  *
  * - Threads: every function may be called from any thread at any time on one
  *   handle, except lc_close() and lc_discard(), which must be the last call on
- *   it. An iterator or a shard iterator belongs to one thread at a time.
+ *   it. Views and iterators outlive it, see lc_close(). An iterator or a shard iterator belongs to one thread at a time.
  * - Processes: any number of processes may read and write one module at once.
  *   Every read sees the newest commit of any process. A handle reads its own
  *   pending writes at once; others see them after the commit.
  * - fork: after fork() the child may go on using the handle. It reopens the
  *   environment on first use and forgets the parent's pending writes, which the
- *   parent commits. Views and iterators belong to the process that made them.
+ *   parent commits. Views and iterators belong to the process that made them:
+ *   a child may release them, or leave it; they keep nothing open there.
  * - Descriptors: those of the library are 3 or higher, whichever of 0 to 2 the
  *   program has closed, and are closed by exec.
  * - Views pin a snapshot: while one is held, space that later commits free is
@@ -511,14 +512,20 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
     const lc_options *options, lc_cache **out);
 
 /**
- * Flush and free the handle, also when the flush fails; then what was pending
+ * Flush and close the handle, also when the flush fails; then what was pending
  * is lost and the first error is returned. Counters are saved, for which it waits
- * while another process commits. NULL is harmless. All views,
- * iterators and exports of the handle must have been released.
+ * while another process commits. NULL is harmless.
+ *
+ * Views and iterators may be held meanwhile, and after: they are read, stepped and
+ * released as before, in any order and from any thread. All other calls on the handle
+ * have returned, and its sources and writers are closed, before. The module stays open
+ * for what is held, so that lc_drop(), lc_shrink() and the like say LC_BUSY, until the
+ * last is released. A tensor that was decoded, or was pending, is a copy in memory,
+ * which needs no module.
  */
 LC_API lc_status lc_close(lc_cache *cache);
 
-/** Free the handle without committing what is pending. NULL is harmless. */
+/** As lc_close() without committing what is pending. NULL is harmless. */
 LC_API void lc_discard(lc_cache *cache);
 
 /**
@@ -634,8 +641,9 @@ LC_API LC_CHECKED lc_status lc_flush(lc_cache *cache);
 /**
  * One record in place. `tensor.data` is 64-byte aligned and points into the
  * map (or at a copy, for a record that is still pending or was decoded); it is
- * read-only and valid until lc_view_release(). Allocated by the caller; to be
- * released from any thread, before lc_close(). Do not copy the struct.
+ * read-only and valid until lc_view_release(), also after lc_close(). Allocated by the
+ * caller; released from any thread. It may be moved: copy the struct and forget the old
+ * one, so that one of them is released.
  */
 typedef struct lc_view {
 	lc_status status;  /**< of this item; the view is held only when LC_OK */
@@ -882,7 +890,8 @@ LC_API LC_CHECKED lc_status lc_schemas(lc_cache *cache,
  * Iterating
  * ------------------------------------------------------------------------ */
 
-/** A walk over one snapshot of a module. Used by one thread at a time. */
+/** A walk over one snapshot of a module. Used by one thread at a time; it may outlive its
+ *  handle, see lc_close(). */
 typedef struct lc_iter lc_iter;
 
 /** lc_iter_open() flags */

@@ -29,9 +29,9 @@ lib_tests = $(engine_tests) \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
 	t/lib/test_directory t/lib/test_expect t/lib/test_export t/lib/test_finite \
-	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_lazy \
-	t/lib/test_lengths t/lib/test_lines t/lib/test_listdir t/lib/test_lru \
-	t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
+	t/lib/test_hold t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree \
+	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
+	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_order \
 	t/lib/test_pages t/lib/test_pages_flips t/lib/test_pages_small t/lib/test_parts \
 	t/lib/test_permute t/lib/test_place t/lib/test_reader t/lib/test_reader_chaos \
@@ -210,7 +210,7 @@ check-sanitize:
 
 # Those that use threads, under the sanitizer of threads. What it must not report, as LMDB
 # is not built with it, is in t/torture/tsan.supp.
-threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_inflight t/lib/test_lru \
+threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_hold t/lib/test_inflight t/lib/test_lru \
 	t/lib/test_reader_threads t/lib/test_source t/lib/test_source_order t/lib/test_warehouse_threads \
 	t/torture/threads
 check-threads:

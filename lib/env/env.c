@@ -104,12 +104,6 @@ lc__env_map_version(const struct lc__env *env)
 	return env->map_version;
 }
 
-uint32_t
-lc__env_epoch(const struct lc__env *env)
-{
-	return env->epoch;
-}
-
 /* ---- the guest ------------------------------------------------------------ */
 
 lc_status

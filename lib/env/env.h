@@ -58,7 +58,7 @@ enum lc__mended {
  *  is mended, or written anew with another uuid. *module says which. */
 LC_CHECKED lc_status lc__env_open_to_mend(const char *dir, const lc_options *options,
     enum lc__mended *module, struct lc__env **out);
-/** NULL is harmless. */
+/** NULL is harmless. What is held stays valid, see lc__env_hold(). */
 void lc__env_close(struct lc__env *env);
 
 /**
@@ -113,6 +113,16 @@ void lc__txn_abort(struct lc__txn *txn);
  * never held while LMDB waits. */
 void lc__env_lock(struct lc__env *env);
 void lc__env_unlock(struct lc__env *env);
+
+/**
+ * What callers hold keeps the environment open after the last lc__env_close(): pins, and
+ * holds, which unlike pins let the map move. Whoever lets go of the last one frees it.
+ */
+void lc__env_hold(struct lc__env *env);
+/** End a hold, in the process that began it. */
+void lc__env_let_go(struct lc__env *env);
+/** lc__env_unlock() after a pin was removed: it may have been the last. */
+void lc__env_unlock_let_go(struct lc__env *env);
 
 /**
  * Count a read transaction in, before it begins or is renewed. Waits while the map
@@ -219,7 +229,8 @@ LC_CHECKED lc_status lc__env_invite(struct lc__env *env,
 /** The guest, NULL if none was invited. */
 void *lc__env_guest_of(const struct lc__env *env);
 
-/** Changes in a forked child: what was made before belongs to the parent. */
-uint32_t lc__env_epoch(const struct lc__env *env);
+/** The number of this process, another one in a forked child: what was made with another
+ *  number belongs to the parent. */
+uint32_t lc__env_epoch(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 struct lc__env {
 	struct lc__env *next;   /* in the registry */
-	unsigned refs;          /* handles */
+	unsigned refs;          /* handles, and one more while it lingers */
 	char *dir;              /* the module's directory, for messages */
 	char *path;             /* the same from the root: for a reopening elsewhere */
 	dev_t device;           /* of data.mdb */
@@ -37,12 +37,14 @@ struct lc__env {
 	pthread_cond_t changed;        /* active, pinned or moving changed */
 	unsigned active;               /* read transactions that hold a snapshot */
 	unsigned pinned;               /* of them, those that views or iterators hold */
+	unsigned held;                 /* lc__env_hold() without lc__env_let_go() */
+	bool lingers;                  /* what is pinned and held has one of refs */
 	bool moving;                   /* the map is about to move: nobody may begin */
 	bool stale;                    /* reopen before the next use: forked, or failed */
 	bool forked;                   /* mdb belongs to the parent: never close it */
 	uint32_t map_version;          /* moves so far */
 	uint32_t attached;             /* times that mdb was opened */
-	uint32_t epoch;                /* forks so far */
+	bool inherited;                /* views of a parent process point into it */
 
 	const struct lc__env_guest *guest_kind;
 	void *guest; /* lives as long as this, NULL before lc__env_invite() */

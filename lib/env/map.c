@@ -155,6 +155,34 @@ lc__env_unlock(struct lc__env *env)
 }
 
 void
+lc__env_hold(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->lock);
+	env->held++;
+	pthread_mutex_unlock(&env->lock);
+}
+
+void
+lc__env_unlock_let_go(struct lc__env *env)
+{
+	const bool last = env->lingers && env->pinned == 0 && env->held == 0;
+
+	if (last)
+		env->lingers = false;
+	pthread_mutex_unlock(&env->lock);
+	if (last)
+		lc__env_close(env);
+}
+
+void
+lc__env_let_go(struct lc__env *env)
+{
+	pthread_mutex_lock(&env->lock);
+	env->held--;
+	lc__env_unlock_let_go(env);
+}
+
+void
 lc__env_count_pins_locked(struct lc__env *env, int change)
 {
 	env->pinned += (unsigned)change;

@@ -154,9 +154,19 @@ lc__env_detach(struct lc__env *env)
  * opened twice or if its descriptor is closed, so there is one of each. */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc__env *registry;
+/* Closed ones that views of a parent process point into; for leak checkers only. */
+static struct lc__env *inherited;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* ---- fork ----------------------------------------------------------------- */
+
+static uint32_t epoch; /* forks so far */
+
+uint32_t
+lc__env_epoch(void)
+{
+	return epoch;
+}
 
 static void
 before_fork(void)
@@ -174,22 +184,42 @@ after_fork_parent(void)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-/* Other threads are gone and may have held any lock; their transactions live on
- * in the parent. The environment is reopened on its next use. */
+/* Other threads are gone and may have held any lock; their transactions live on in the
+ * parent, and so does what is held. The environment is reopened on its next use. */
+static void
+reset_in_child(struct lc__env *env)
+{
+	lc__env_init_locks(env);
+	env->inherited = env->inherited || env->pinned > 0 || env->held > 0;
+	env->refs -= env->lingers;
+	env->lingers = false;
+	env->active = 0;
+	env->pinned = 0;
+	env->held = 0;
+	env->moving = false;
+	env->stale = true;
+	env->forked = true;
+	if (env->guest != NULL)
+		env->guest_kind->after_fork(env->guest);
+}
+
 static void
 after_fork_child(void)
 {
+	struct lc__env **link = &registry, *env;
+
 	pthread_mutex_init(&registry_lock, NULL);
-	for (struct lc__env *env = registry; env != NULL; env = env->next) {
-		lc__env_init_locks(env);
-		env->active = 0;
-		env->pinned = 0;
-		env->moving = false;
-		env->stale = true;
-		env->forked = true;
-		env->epoch++;
-		if (env->guest != NULL)
-			env->guest_kind->after_fork(env->guest);
+	epoch++;
+	while ((env = *link) != NULL) {
+		reset_in_child(env);
+		if (env->refs > 0) {
+			link = &env->next;
+			continue;
+		}
+		/* It was open for views only. LMDB's part is the parent's: it stays. */
+		*link = env->next;
+		env->next = inherited;
+		inherited = env;
 	}
 }
 
@@ -231,6 +261,16 @@ lc__env_is_open(const struct stat *data)
 static void
 free_env(struct lc__env *env)
 {
+	if (env->inherited) {
+		pthread_mutex_lock(&env->lock);
+		if (env->guest != NULL && !env->forked)
+			env->guest_kind->before_close(env->guest);
+		pthread_mutex_unlock(&env->lock);
+		lc__env_detach(env);
+		env->next = inherited;
+		inherited = env;
+		return;
+	}
 	if (env->guest != NULL)
 		env->guest_kind->free(env->guest);
 	lc__env_detach(env);
@@ -513,19 +553,25 @@ void
 lc__env_close(struct lc__env *env)
 {
 	struct lc__env **link = &registry;
+	bool last;
 
 	if (env == NULL)
 		return;
 	pthread_mutex_lock(&registry_lock);
-	if (--env->refs > 0) {
-		pthread_mutex_unlock(&registry_lock);
-		return;
+	pthread_mutex_lock(&env->lock);
+	if (env->refs == 1 && (env->pinned > 0 || env->held > 0))
+		env->lingers = true;
+	else
+		env->refs--;
+	last = env->refs == 0;
+	pthread_mutex_unlock(&env->lock);
+	if (last) {
+		while (*link != env)
+			link = &(*link)->next;
+		*link = env->next;
+		/* Within the lock: another open of the same file must come after. */
+		free_env(env);
 	}
-	while (*link != env)
-		link = &(*link)->next;
-	*link = env->next;
-	/* Within the lock: another open of the same file must come after. */
-	free_env(env);
 	pthread_mutex_unlock(&registry_lock);
 }
 

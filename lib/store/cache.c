@@ -20,7 +20,8 @@
 #include "store/lru.h"
 #include "store/module.h"
 
-/* Open handles: a normal exit flushes them, and a fork resets them in the child. */
+/* Open handles, and closed ones whose LRU is in use. A normal exit flushes those that are
+ * open, and a fork resets all in the child. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc_cache *handles;
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
@@ -33,7 +34,7 @@ flush_at_exit(void)
 {
 	pthread_mutex_lock(&handles_lock);
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next)
-		if (lc_flush(cache) != LC_OK)
+		if (!cache->closed && lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
 	pthread_mutex_unlock(&handles_lock);
 }
@@ -74,6 +75,16 @@ after_fork_parent(void)
 	pthread_mutex_unlock(&handles_lock);
 }
 
+static void
+free_writes(struct lc_cache *cache)
+{
+	lc__pending_free(cache->open);
+	lc__pending_free(cache->sealed);
+	lc__pending_free(cache->spare);
+	cache->open = cache->sealed = cache->spare = NULL;
+	atomic_store(&cache->pending, 0);
+}
+
 /* The parent commits what was pending. The flush thread does not exist in the child. */
 static void
 after_fork_child(void)
@@ -83,14 +94,10 @@ after_fork_child(void)
 		init_locks(cache);
 		lc__lru_after_fork_child(cache->lru);
 		lc__inflight_after_fork_child(cache->inflight);
-		lc__pending_free(cache->open);
-		lc__pending_free(cache->sealed);
-		lc__pending_free(cache->spare);
-		cache->open = cache->sealed = cache->spare = NULL;
+		free_writes(cache);
 		cache->durable_seq = cache->put_seq;
 		cache->failed = cache->retry = cache->reported = false;
 		cache->stop = cache->running = cache->held = false;
-		atomic_store(&cache->pending, 0);
 	}
 }
 
@@ -174,12 +181,8 @@ check_options(const lc_options *o)
 static void
 free_cache(struct lc_cache *cache)
 {
-	lc__pending_free(cache->open);
-	lc__pending_free(cache->sealed);
-	lc__pending_free(cache->spare);
 	lc__inflight_free(cache->inflight);
 	lc__lru_free(cache->lru);
-	lc__env_close(cache->env);
 	pthread_cond_destroy(&cache->work);
 	pthread_cond_destroy(&cache->done);
 	pthread_mutex_destroy(&cache->lock);
@@ -207,6 +210,7 @@ new_cache(const char *module_id, const lc_options *options, struct lc_cache **ou
 		return lc__no_memory("open");
 	}
 	init_locks(cache);
+	atomic_init(&cache->refs, 1);
 	cache->lru = lc__lru_new(cache->options.lru_bytes);
 	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
 	    cache->options.writer_rank == cache->options.rank;
@@ -238,6 +242,7 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 	if (status == LC_OK)
 		status = lc__module_attach(cache->env);
 	if (status != LC_OK) {
+		lc__env_close(cache->env);
 		free_cache(cache);
 		return status;
 	}
@@ -275,19 +280,40 @@ lc_close(lc_cache *cache)
 void
 lc_discard(lc_cache *cache)
 {
-	struct lc_cache **link = &handles;
-
 	if (cache == NULL)
 		return;
-	/* Unlist it first: an exit must not wait for a flush thread that is being
-	 * stopped. */
+	/* First: an exit must not wait for a flush thread that is being stopped. */
+	pthread_mutex_lock(&handles_lock);
+	cache->closed = true;
+	pthread_mutex_unlock(&handles_lock);
+
+	lc__flush_stop(cache);
+	pthread_mutex_lock(&cache->lock);
+	free_writes(cache);
+	pthread_mutex_unlock(&cache->lock);
+	lc__lru_clear(cache->lru);
+	lc__env_close(cache->env);
+	lc__cache_let_go(cache);
+}
+
+void
+lc__cache_hold(struct lc_cache *cache)
+{
+	atomic_fetch_add_explicit(&cache->refs, 1, memory_order_relaxed);
+}
+
+void
+lc__cache_let_go(struct lc_cache *cache)
+{
+	struct lc_cache **link = &handles;
+
+	if (atomic_fetch_sub_explicit(&cache->refs, 1, memory_order_acq_rel) > 1)
+		return;
 	pthread_mutex_lock(&handles_lock);
 	while (*link != cache)
 		link = &(*link)->next;
 	*link = cache->next;
 	pthread_mutex_unlock(&handles_lock);
-
-	lc__flush_stop(cache);
 	free_cache(cache);
 }
 

@@ -14,7 +14,9 @@
 #include "store/tool.h"
 
 struct lc_cache {
-	struct lc_cache *next; /* the next open handle */
+	struct lc_cache *next; /* the next handle */
+	atomic_uint refs;      /* the handle until it is closed, and what uses its LRU */
+	bool closed;           /* env is open for what is held only */
 	struct lc__env *env;
 	lc_options options;
 	char *module_id;
@@ -46,6 +48,12 @@ struct lc_cache {
 	struct lc__inflight *inflight; /* keys that are being computed */
 	atomic_uint_fast64_t computed, compute_failures, awaited;
 };
+
+/** Keep the memory of a handle for a view or an iterator, which reads its env and its LRU.
+ *  That env stays open is another matter: they have a pin or lc__env_hold(). */
+void lc__cache_hold(struct lc_cache *cache);
+/** End a hold, after that on env; the last one of a closed handle frees it. */
+void lc__cache_let_go(struct lc_cache *cache);
 
 /** Refuse a cache_id that is empty or too long. */
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id, size_t id_size);

@@ -13,9 +13,16 @@
 
 /* ---- views --------------------------------------------------------------- */
 
-/* lc_view.lc_private: the snapshot or block that the view borrows from, and the decoder
- * of a value, or the value that was made of a tensor. */
+/* lc_view.lc_private: the snapshot or block that the view borrows from, and the kept value,
+ * or the value that was made of a tensor. None points at the view: it may be moved. */
 enum { view_snapshot = 0, view_block = 1, view_values = 2 };
+
+/* What the view of a structured value keeps. It holds the handle for its LRU; the view of
+ * a block also holds the environment for its schema. */
+struct kept_value {
+	struct lc__decoder decoder;
+	uint32_t epoch; /* number of the process that made it */
+};
 
 void
 lc__view_clear(lc_view *view, lc_status status)
@@ -29,7 +36,7 @@ static lc_status
 hold(struct lc__decoder *decoder, lc_view *out)
 {
 	struct lc__block *block = NULL;
-	struct lc__decoder *kept;
+	struct kept_value *kept;
 	const lc_value *value;
 
 	if (lc__schema_is_tensor(decoder->schema)) {
@@ -40,17 +47,16 @@ hold(struct lc__decoder *decoder, lc_view *out)
 		return LC_OK;
 	}
 
-	/* The view of a value keeps the decoder. */
 	kept = malloc(sizeof(*kept));
 	if (kept == NULL)
 		return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
 		    lc__quote_id(decoder->record.id.data, decoder->record.id.size));
-	*kept = *decoder;
+	*kept = (struct kept_value){ *decoder, lc__env_epoch() };
 	memset(&out->tensor, 0, sizeof(out->tensor));
-	out->kind = kept->schema->node[0].kind;
-	if (kept->schema->node[0].kind == LC__PLAIN) {
+	out->kind = decoder->schema->node[0].kind;
+	if (decoder->schema->node[0].kind == LC__PLAIN) {
 		/* Only the data tells which kind of plain value it is. */
-		const lc_status status = lc__decoder_value(kept, NULL, &value);
+		const lc_status status = lc__decoder_value(&kept->decoder, NULL, &value);
 
 		if (status != LC_OK) {
 			free(kept);
@@ -58,6 +64,7 @@ hold(struct lc__decoder *decoder, lc_view *out)
 		}
 		out->kind = lc_value_kind(value);
 	}
+	lc__cache_hold(decoder->cache);
 	out->lc_private[view_values] = kept;
 	out->status = LC_OK;
 	return LC_OK;
@@ -103,6 +110,8 @@ lc__view_block(struct lc_cache *cache, struct lc__block *block,
 	return_if_error(hold(&decoder, out));
 	if (out->lc_private[view_block] == NULL)
 		out->lc_private[view_block] = lc__block_hold(block);
+	if (out->kind != LC_TENSOR)
+		lc__env_hold(cache->env);
 	return LC_OK;
 }
 
@@ -271,10 +280,12 @@ lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 lc_status
 lc_view_value(lc_view *view, const char *path, const lc_value **out)
 {
+	struct kept_value *kept = view->lc_private[view_values];
+
 	if (view->status != LC_OK)
 		return lc__error(LC_INVALID, 0, "view: it holds nothing");
 	if (view->kind != LC_TENSOR)
-		return lc__decoder_value(view->lc_private[view_values], path, out);
+		return lc__decoder_value(&kept->decoder, path, out);
 	if (path != NULL && *path != '\0')
 		return lc__error(LC_NOT_FOUND, 0, "a tensor has no part %s", path);
 	if (view->lc_private[view_values] == NULL)
@@ -290,20 +301,29 @@ lc__view_release_unpinned(lc_view *view)
 	lc_view_release(view);
 }
 
+/* A view that crossed a fork has no hold on the environment: it belongs to the parent. */
+static void
+free_kept(struct kept_value *kept, bool of_block)
+{
+	struct lc_cache *cache = kept->decoder.cache;
+
+	lc__decoder_close(&kept->decoder);
+	if (of_block && kept->epoch == lc__env_epoch())
+		lc__env_let_go(cache->env);
+	lc__cache_let_go(cache);
+	free(kept);
+}
+
 void
 lc_view_release(lc_view *view)
 {
-	void *decoder;
-
 	if (view->status != LC_OK)
 		return;
-	decoder = view->lc_private[view_values];
-	if (view->kind != LC_TENSOR) {
-		lc__decoder_close(decoder);
-		free(decoder);
-	} else if (decoder != NULL) {
-		lc_value_free(decoder);
-	}
+	if (view->kind != LC_TENSOR)
+		free_kept(view->lc_private[view_values],
+		    view->lc_private[view_block] != NULL);
+	else if (view->lc_private[view_values] != NULL)
+		lc_value_free(view->lc_private[view_values]);
 	if (view->lc_private[view_block] != NULL)
 		lc__block_drop(view->lc_private[view_block]);
 	if (view->lc_private[view_snapshot] != NULL)

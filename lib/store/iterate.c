@@ -276,6 +276,7 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix, size_t prefix_
 	if (iter == NULL)
 		return lc__no_memory("iterate");
 	iter->cache = cache;
+	lc__cache_hold(cache);
 	iter->flags = flags;
 	iter->verify = cache->options.verify && !(flags & LC_ITER_LISTED);
 	status = lc__snapshot_take(cache->env, &iter->snapshot);
@@ -438,6 +439,7 @@ lc_iter_close(lc_iter *iter)
 	lc__run_merge_close(iter->keys);
 	if (iter->snapshot != NULL)
 		lc__snapshot_end_keep(iter->snapshot);
+	lc__cache_let_go(iter->cache);
 	free(iter->prefix);
 	free(iter);
 }

@@ -136,7 +136,7 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	}
 	s->env = env;
 	s->in_use = true;
-	s->epoch = lc__env_epoch(env);
+	s->epoch = lc__env_epoch();
 	status = lc__txn_begin_read(env, &s->txn);
 	if (status != LC_OK)
 		free(s);
@@ -259,11 +259,11 @@ void
 lc__snapshot_unpin(struct lc__snapshot *s)
 {
 	/* A view that crossed a fork belongs to the parent. */
-	if (s->epoch != lc__env_epoch(s->env))
+	if (s->epoch != lc__env_epoch())
 		return;
 	lc__env_lock(s->env);
 	drop_pin_locked(s);
-	lc__env_unlock(s->env);
+	lc__env_unlock_let_go(s->env);
 }
 
 void
@@ -291,19 +291,19 @@ unlink_kept_locked(struct lc__snapshot *s)
 void
 lc__snapshot_end_keep(struct lc__snapshot *s)
 {
-	if (s->epoch != lc__env_epoch(s->env))
+	if (s->epoch != lc__env_epoch())
 		return;
 	lc__env_lock(s->env);
 	unlink_kept_locked(s);
 	drop_pin_locked(s);
 	put_back_locked(s);
-	lc__env_unlock(s->env);
+	lc__env_unlock_let_go(s->env);
 }
 
 void
 lc__snapshot_end_keep_pinned(struct lc__snapshot *s)
 {
-	if (s->epoch != lc__env_epoch(s->env))
+	if (s->epoch != lc__env_epoch())
 		return;
 	lc__env_lock(s->env);
 	unlink_kept_locked(s);

@@ -105,7 +105,7 @@ lc_writer_open(lc_cache *cache, const char *name, lc_writer **out)
 	if (w == NULL)
 		return lc__no_memory("writer");
 	w->cache = cache;
-	w->epoch = lc__env_epoch(cache->env);
+	w->epoch = lc__env_epoch();
 	status = lock_input(w, name);
 	if (status == LC_OK)
 		*out = w;
@@ -125,7 +125,7 @@ lc_writer_info(const lc_writer *writer)
 static lc_status
 check_usable(const struct lc_writer *w)
 {
-	if (w->epoch != lc__env_epoch(w->cache->env))
+	if (w->epoch != lc__env_epoch())
 		return lc__error(LC_INVALID, 0,
 		    "writer: %s is written by the process that this one was forked from",
 		    w->name);
@@ -259,7 +259,7 @@ lc_writer_close(lc_writer *writer)
 {
 	if (writer == NULL)
 		return;
-	if (writer->epoch == lc__env_epoch(writer->cache->env))
+	if (writer->epoch == lc__env_epoch())
 		lc__input_unlock(writer->cache->env, writer->info.index);
 	lc__pending_free_parts(&writer->pending);
 	free(writer);
