@@ -193,3 +193,55 @@ class Cache:
         """Rewrite chunks with a smaller share of live bytes; others go on meanwhile."""
     def backup(self, root: Union[str, bytes, PathLike[str]], compact: bool = False) -> None:
         """A consistent copy of the newest commit in another root."""
+
+@final
+class Batch:
+    """A reader's share of a batch."""
+
+    @property
+    def number(self) -> int:
+        """number of the batch"""
+    @property
+    def rows(self) -> int:
+        """rows of this reader, padding included"""
+    @property
+    def filled(self) -> int:
+        """rows that are examples"""
+    @property
+    def ids(self) -> List[Optional[str]]:
+        """cache_id of each row, None for padding"""
+    @property
+    def mask(self) -> Tensor: ...
+    @property
+    def examples(self) -> Tensor: ...
+    @property
+    def epochs(self) -> Tensor: ...
+    @property
+    def sources(self) -> Tensor: ...
+    @property
+    def lengths(self) -> Tensor: ...
+    @property
+    def documents(self) -> Optional[Tensor]: ...
+    @property
+    def positions(self) -> Optional[Tensor]: ...
+    def fields(self, like: Optional[str], /) -> Dict[str, Any]:
+        """A dict of the tensors [rows, ...], which keep the batch; with views a list of one
+        a row; of a ragged field the tensor and the offsets of its rows."""
+
+class Reader:
+    """Reads a stream over modules or shards, batch by batch."""
+
+    def __new__(cls, sources: List[Any], options: Dict[str, Any], /) -> Self: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> Batch: ...
+    def read(self, number: int, /) -> Batch:
+        """Any batch, by any thread; the order of next() stays as it is."""
+    def seek(self, number: int, /) -> None:
+        """Go on at this batch."""
+    def token(self, number: Optional[int] = None, /) -> bytes:
+        """The position behind the last batch that was given, or before batch `number`: 96
+        bytes, the same on every rank."""
+    def info(self) -> Dict[str, int]:
+        """Numbers of the stream; 2**64 - 1 is for ever."""
+    def close(self) -> None:
+        """Stop reading. BufferError while batches are held."""

@@ -50,12 +50,13 @@ text_of(const char *path)
 	return text;
 }
 
+/* The path, and what follows it in a message. */
 static const char *
-text_with(const char *format, const char *path)
+text_with(const char *path, const char *rest)
 {
 	static char text[6000];
 
-	snprintf(text, sizeof(text), format, path);
+	snprintf(text, sizeof(text), "%s%s", path, rest);
 	return text;
 }
 
@@ -229,7 +230,7 @@ START_TEST(what_is_there_stays_on_any_file_system)
 		if (there) {
 			assert_status(lc__newfile_add(&file), LC_EXISTS);
 			ck_assert_str_eq(lc_last_error()->text,
-			    text_with("%s: File exists", path));
+			    text_with(path, ": File exists"));
 		} else {
 			assert_ok(lc__newfile_add(&file));
 		}
@@ -258,7 +259,7 @@ START_TEST(failures_to_rename_are_told)
 	assert_ok(lc__newfile_open(path, 0666, &file));
 	assert_status(lc__newfile_add(&file), LC_IO);
 	ck_assert_str_eq(lc_last_error()->text,
-	    text_with("%s: rename: Input/output error", path));
+	    text_with(path, ": rename: Input/output error"));
 	ck_assert_uint_eq(files_in(dir), 0);
 }
 END_TEST
