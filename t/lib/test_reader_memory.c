@@ -2,6 +2,7 @@
 /* The memory of batches: detached ones, which are the caller's; functions of the caller that
  * allocate it. */
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -364,15 +365,17 @@ static struct ledger {
 	size_t live, given;
 	size_t refuse;     /* the call of this number gets NULL; 0: none */
 	size_t off;        /* bytes that memory is off its alignment */
-	lc_reader *reader; /* that must not be locked; NULL: do not look */
+	_Atomic(lc_reader *) reader; /* that must not be locked; NULL: do not look */
 } ledger = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* This takes the reader's lock: if the caller had it, the test would stop here. */
 static void
-look_at_reader(const struct ledger *l)
+look_at_reader(struct ledger *l)
 {
-	if (l->reader != NULL)
-		(void)buffers_of(l->reader);
+	lc_reader *reader = atomic_load(&l->reader);
+
+	if (reader != NULL)
+		(void)buffers_of(reader);
 }
 
 static void *
