@@ -4,7 +4,6 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, Dict, Optional, Union
 
-import numpy
 import torch
 
 from ._stream import Source, reader
@@ -91,7 +90,7 @@ class Loader:
             if name == "ids":
                 out[name] = value[:cut]
             elif value is not None:
-                out[name] = torch.from_numpy(numpy.array(value)[:cut])
+                out[name] = value.torch()[:cut].clone()
         return out
 
     def state_dict(self) -> Dict[str, Any]:

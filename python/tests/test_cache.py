@@ -1047,17 +1047,23 @@ class Memory(Case):
             all_calls()
             gc.collect()
             counts = [sys.getrefcount(o) for o in kept]
-            size = tracemalloc.get_traced_memory()[0]
             for _ in range(100):
                 all_calls()
-            gc.collect()
-            grown = tracemalloc.get_traced_memory()[0] - size
             after = [sys.getrefcount(o) for o in kept]
+            # Tables of the interpreter grow once, a leak each time.
+            grown = []
+            for _ in range(3):
+                gc.collect()
+                size = tracemalloc.get_traced_memory()[0]
+                for _ in range(100):
+                    all_calls()
+                gc.collect()
+                grown.append(tracemalloc.get_traced_memory()[0] - size)
         finally:
             tracemalloc.stop()
         for was, now in zip(counts, after):
             self.assertLess(abs(now - was), 75)  # one a round would be 100
-        self.assertLess(grown, 16384)
+        self.assertLess(min(grown), 16384)
 
 
 if __name__ == "__main__":
