@@ -5,7 +5,6 @@
  */
 #include "core.h"
 
-#include <limits.h>
 #include <stddef.h>
 #include <structmember.h>
 #include <stdlib.h>
@@ -49,83 +48,32 @@ leave(struct cache *self)
 
 /* ---- opening and closing ---------------------------------------------------------- */
 
-static int
-number_option(PyObject *options, const char *name, uint64_t *out)
-{
-	PyObject *value = PyDict_GetItemString(options, name); /* borrowed */
-
-	if (value == NULL || value == Py_None)
-		return 0;
-	*out = PyLong_AsUnsignedLongLong(value);
-	return PyErr_Occurred() ? -1 : 0;
-}
-
-static int
-int_option(PyObject *options, const char *name, int *out)
-{
-	PyObject *value = PyDict_GetItemString(options, name);
-	long number;
-
-	if (value == NULL || value == Py_None)
-		return 0;
-	number = PyLong_AsLong(value);
-	if (number == -1 && PyErr_Occurred())
-		return -1;
-	if (number < INT_MIN || number > INT_MAX) {
-		PyErr_Format(PyExc_OverflowError, "%s: %ld", name, number);
-		return -1;
-	}
-	*out = (int)number;
-	return 0;
-}
-
-static int
-true_option(PyObject *options, const char *name, int otherwise)
-{
-	PyObject *value = PyDict_GetItemString(options, name);
-
-	return value == NULL || value == Py_None ? otherwise : PyObject_IsTrue(value);
-}
-
-/* The text of an option; *out stays as it is without one. */
-static int
-text_option(PyObject *options, const char *name, const char **out)
-{
-	PyObject *value = PyDict_GetItemString(options, name);
-
-	if (value == NULL || value == Py_None)
-		return 0;
-	*out = PyUnicode_AsUTF8AndSize(value, NULL);
-	return *out == NULL ? -1 : 0;
-}
-
 /* Arguments by their names; the Python function open() has made a dict of them. */
 static int
 read_options(PyObject *dict, lc_options *out)
 {
 	const char *codec = NULL, *durability = NULL;
-	uint64_t flags = 0;
+	int read_only = 0, create = 1, force_fs = 0;
 
 	lc_options_init(out);
-	if (true_option(dict, "readonly", 0))
-		flags = LC_RDONLY;
-	else if (true_option(dict, "create", 1))
-		flags = LC_CREATE;
-	if (true_option(dict, "force_fs", 0))
-		flags |= LC_FORCE_FS;
-	out->flags = (unsigned)flags;
-	out->verify = true_option(dict, "verify", 1);
-	if (number_option(dict, "flush_every", &out->flush_every) < 0 ||
-	    number_option(dict, "chunk_bytes", &out->chunk_bytes) < 0 ||
-	    number_option(dict, "flush_interval_ms", &out->flush_interval_ms) < 0 ||
-	    number_option(dict, "map_size", &out->map_size) < 0 ||
-	    number_option(dict, "lru_bytes", &out->lru_bytes) < 0 ||
-	    int_option(dict, "level", &out->level) < 0 ||
-	    int_option(dict, "rank", &out->rank) < 0 ||
-	    int_option(dict, "writer_rank", &out->writer_rank) < 0 ||
-	    text_option(dict, "codec", &codec) < 0 ||
-	    text_option(dict, "durability", &durability) < 0)
+	if (option_bool(dict, "readonly", &read_only) < 0 ||
+	    option_bool(dict, "create", &create) < 0 ||
+	    option_bool(dict, "force_fs", &force_fs) < 0 ||
+	    option_bool(dict, "verify", &out->verify) < 0 ||
+	    option_u64(dict, "flush_every", &out->flush_every) < 0 ||
+	    option_u64(dict, "chunk_bytes", &out->chunk_bytes) < 0 ||
+	    option_u64(dict, "flush_interval_ms", &out->flush_interval_ms) < 0 ||
+	    option_u64(dict, "map_size", &out->map_size) < 0 ||
+	    option_u64(dict, "lru_bytes", &out->lru_bytes) < 0 ||
+	    option_int(dict, "level", &out->level) < 0 ||
+	    option_int(dict, "rank", &out->rank) < 0 ||
+	    option_int(dict, "writer_rank", &out->writer_rank) < 0 ||
+	    option_text(dict, "codec", &codec) < 0 ||
+	    option_text(dict, "durability", &durability) < 0)
 		return -1;
+	out->flags = read_only ? LC_RDONLY : create ? LC_CREATE : 0;
+	if (force_fs)
+		out->flags |= LC_FORCE_FS;
 	if (codec != NULL && lc_codec_parse(codec, &out->codec) != LC_OK) {
 		raise_status(LC_INVALID, NULL);
 		return -1;

@@ -111,6 +111,19 @@ void ids_free(struct ids *ids);
 /** The text of a cache_id, or its bytes. */
 PyObject *id_to(const lc_id *id, bool raw);
 
+/* ---- options (options.c) ------------------------------------------------------ */
+
+/** An option of a dict, a borrowed reference; NULL if it is not there or None. */
+PyObject *option(PyObject *dict, const char *name);
+
+/** Its value; *out stays as it is without one. -1 with an exception. A text is borrowed
+ *  from the dict. */
+int option_u64(PyObject *dict, const char *name, uint64_t *out);
+int option_u32(PyObject *dict, const char *name, uint32_t *out);
+int option_int(PyObject *dict, const char *name, int *out);
+int option_bool(PyObject *dict, const char *name, int *out);
+int option_text(PyObject *dict, const char *name, const char **out);
+
 /* ---- the handle (cache.c) --------------------------------------------------- */
 
 int cache_init(PyObject *module);

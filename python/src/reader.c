@@ -42,65 +42,6 @@ enter(struct reader *self)
 	return 1;
 }
 
-/* ---- options ------------------------------------------------------------------------ */
-
-/* An option of a dict, a borrowed reference; NULL if it is not there or None. */
-static PyObject *
-option(PyObject *dict, const char *name)
-{
-	PyObject *value = PyDict_GetItemString(dict, name);
-
-	return value == Py_None ? NULL : value;
-}
-
-static int
-option_u64(PyObject *dict, const char *name, uint64_t *out)
-{
-	PyObject *value = option(dict, name);
-
-	if (value == NULL)
-		return 0;
-	*out = PyLong_AsUnsignedLongLong(value);
-	return PyErr_Occurred() ? -1 : 0;
-}
-
-static int
-option_u32(PyObject *dict, const char *name, uint32_t *out)
-{
-	uint64_t number = *out;
-
-	if (option_u64(dict, name, &number) < 0)
-		return -1;
-	if (number > UINT32_MAX) {
-		PyErr_Format(PyExc_OverflowError, "%s: too large", name);
-		return -1;
-	}
-	*out = (uint32_t)number;
-	return 0;
-}
-
-static int
-option_bool(PyObject *dict, const char *name, int *out)
-{
-	PyObject *value = option(dict, name);
-
-	if (value != NULL)
-		*out = PyObject_IsTrue(value);
-	return *out < 0 ? -1 : 0;
-}
-
-/* The text of an option, borrowed from the dict. */
-static int
-option_text(PyObject *dict, const char *name, const char **out)
-{
-	PyObject *value = option(dict, name);
-
-	if (value == NULL)
-		return 0;
-	*out = PyUnicode_AsUTF8AndSize(value, NULL);
-	return *out == NULL ? -1 : 0;
-}
-
 /* A status as the end of a function that returns -1 with an exception. */
 static int
 checked(lc_status status)
