@@ -44,8 +44,33 @@ lc__clock_coarse_ns(void)
 uint64_t
 lc__clock_deadline(uint64_t timeout_ms)
 {
-	const uint64_t now = lc__clock_ns();
+	const uint64_t now = timeout_ms == UINT64_MAX ? 0 : lc__clock_ns();
 
 	return timeout_ms > (UINT64_MAX - now) / 1000000 ? UINT64_MAX
 							 : now + timeout_ms * 1000000;
+}
+
+/* Monotonic, so that setting the system's clock changes no wait. */
+void
+lc__cond_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+bool
+lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns)
+{
+	const struct timespec ts = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000),
+		.tv_nsec = (long)(deadline_ns % 1000000000),
+	};
+
+	if (deadline_ns == UINT64_MAX)
+		return pthread_cond_wait(cond, mutex) == 0;
+	return pthread_cond_timedwait(cond, mutex, &ts) != ETIMEDOUT;
 }

@@ -2,6 +2,8 @@
 #ifndef LC_BASE_CLOCK_H
 #define LC_BASE_CLOCK_H
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /** Wall clock, ms since 1970; SOURCE_DATE_EPOCH (seconds) fixes it. */
@@ -12,5 +14,11 @@ uint64_t lc__clock_ns(void);
 uint64_t lc__clock_coarse_ns(void);
 /** What lc__clock_ns() is when so many ms have passed; UINT64_MAX if never. */
 uint64_t lc__clock_deadline(uint64_t timeout_ms);
+
+/** Make a condition variable for lc__cond_wait(). */
+void lc__cond_init(pthread_cond_t *cond);
+/** Wait until @p cond is signalled, or until lc__clock_ns() is @p deadline_ns: then false.
+ *  UINT64_MAX waits for ever. May return early, like pthread_cond_wait(). */
+bool lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
 
 #endif

@@ -2,8 +2,8 @@
 #include "base/team.h"
 
 #include <stdlib.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 /* A slot's: whether its job is done, and how. */
@@ -92,17 +92,6 @@ run_thread(void *arg)
 	return NULL;
 }
 
-static void
-init_condition(pthread_cond_t *condition)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(condition, &attributes);
-	pthread_condattr_destroy(&attributes);
-}
-
 /* Start n threads, numbered from @p first, or as many of them as can be: *sys is 0, or the
  * errno of why no other one was started. */
 static lc_status
@@ -112,9 +101,9 @@ start_threads(struct lc__team *team, unsigned n, unsigned first, int *sys)
 	if (team->started == NULL)
 		return lc__no_memory(NULL);
 	pthread_mutex_init(&team->lock, NULL);
-	init_condition(&team->room);
-	init_condition(&team->result);
-	init_condition(&team->memory);
+	lc__cond_init(&team->room);
+	lc__cond_init(&team->result);
+	lc__cond_init(&team->memory);
 	*sys = 0;
 	while (team->n_started < n) {
 		struct lc__team_thread *thread = &team->started[team->n_started];
@@ -213,20 +202,13 @@ lc__team_next(struct lc__team *team, uint64_t *job)
 bool
 lc__team_wait(struct lc__team *team, unsigned ms)
 {
-	struct timespec until;
+	const uint64_t deadline = lc__clock_deadline(ms);
 	bool done;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&team->lock);
 	give_back_locked(team);
 	while (!(done = result_of(team, team->taken)->done))
-		if (pthread_cond_timedwait(&team->result, &team->lock, &until) != 0)
+		if (!lc__cond_wait(&team->result, &team->lock, deadline))
 			break;
 	pthread_mutex_unlock(&team->lock);
 	return done;

@@ -4,9 +4,6 @@
  * the map moves only while none is active. Moving is what growing the map, taking over the
  * size that another process gave it, and opening the environment again have in common.
  */
-#include <errno.h>
-#include <time.h>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "env/env_private.h"
@@ -16,15 +13,10 @@
 void
 lc__env_init_locks(struct lc__env *env)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&env->turn_lock, NULL);
 	pthread_mutex_init(&env->write_lock, NULL);
 	pthread_mutex_init(&env->lock, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&env->changed, &attr);
-	pthread_condattr_destroy(&attr);
+	lc__cond_init(&env->changed);
 }
 
 /* A mutex goes to whichever thread asks first after it was unlocked, which is mostly the
@@ -48,16 +40,11 @@ static bool
 wait_for_quiet_locked(struct lc__env *env)
 {
 	const uint64_t deadline = lc__clock_ns() + MOVE_PATIENCE_NS;
-	const struct timespec ts = {
-		.tv_sec = (time_t)(deadline / 1000000000),
-		.tv_nsec = (long)(deadline % 1000000000),
-	};
 
 	while (env->active > 0) {
 		if (env->pinned == 0)
 			pthread_cond_wait(&env->changed, &env->lock);
-		else if (pthread_cond_timedwait(&env->changed, &env->lock, &ts) ==
-			ETIMEDOUT &&
+		else if (!lc__cond_wait(&env->changed, &env->lock, deadline) &&
 		    env->pinned > 0)
 			return false;
 	}
