@@ -468,6 +468,8 @@ typedef struct lc_options {
 	uint64_t flush_every;       /**< records a commit, at least 1; default 2048 */
 	uint64_t chunk_bytes;       /**< bytes a commit, 64 KiB to 64 MiB; default 4 MiB */
 	uint64_t flush_interval_ms; /**< commit pending writes this old; 0 never, default 1000 */
+	uint64_t timeout_ms;        /**< the most that a call waits, see lc_set_timeout();
+	                                 default UINT64_MAX, for ever */
 	uint64_t map_size;          /**< address space for the map in bytes, grows when needed;
 	                                 default 1 TiB, halved while the system refuses it */
 	uint64_t pin_warn_ms;       /**< log a view or walk held longer than this; 0 never, default 60000 */
@@ -512,6 +514,23 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
     const lc_options *options, lc_cache **out);
 
 /**
+ * Set timeout_ms of an open handle: the most that a call on it waits, in milliseconds;
+ * 0 does not wait, UINT64_MAX is for ever. It holds for waits that begin later, of any
+ * thread. With a short limit a caller can look after other things, such as signals,
+ * and call again.
+ *
+ * What is limited is each wait for the handle's commits, which may wait in turn for a
+ * writer of another process: by a put or delete that finds two commits' worth pending,
+ * lc_flush(), lc_close(), and the calls that flush first, such as lc_count() and
+ * lc_iter_open(); and the wait of lc_get_or_compute() for other threads. The call
+ * returns LC_TIMEOUT then, and nothing is lost: a put was not taken; a commit goes on
+ * in the background, and the next flush waits for the same one. Calls that write
+ * themselves, such as lc_clear(), lc_settings_set() and lc_compact(), wait for other
+ * writers without a limit; so does lc_discard() for a commit that has begun.
+ */
+LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
+
+/**
  * Flush and close the handle, also when the flush fails; then what was pending
  * is lost and the first error is returned. Counters are saved, for which it waits
  * while another process commits. NULL is harmless.
@@ -522,6 +541,9 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
  * for what is held, so that lc_drop(), lc_shrink() and the like say LC_BUSY, until the
  * last is released. A tensor that was decoded, or was pending, is a copy in memory,
  * which needs no module.
+ *
+ * @return LC_OK; LC_TIMEOUT: the handle stays open and has lost nothing, close it
+ * again or discard it; else as lc_flush().
  */
 LC_API lc_status lc_close(lc_cache *cache);
 
@@ -564,7 +586,8 @@ LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *
  * module that is filled by its inputs; LC_SCHEMA if the module is strict and holds
  * something else (this item only, nothing else is affected); LC_READONLY; or the
  * error of an earlier commit on the handle's thread, reported once: then this record
- * was not taken, and what was pending is tried again at the next commit.
+ * was not taken, and what was pending is tried again at the next commit. LC_TIMEOUT if
+ * there was no room in time: then it was not taken either.
  */
 LC_API LC_CHECKED lc_status lc_put(lc_cache *cache, const void *id,
     size_t id_size, const lc_tensor *tensor);
@@ -590,7 +613,8 @@ LC_API LC_CHECKED lc_status lc_put_coded(lc_cache *cache, const void *id,
     size_t id_size, const lc_value *value, lc_codec codec, int level);
 
 /**
- * Store @p n tensors. A bad item does not stop the others.
+ * Store @p n tensors. A bad item does not stop the others; after one that is LC_TIMEOUT
+ * all are, and were not tried.
  * @param statuses  NULL, or room for n results, always filled
  * @return LC_OK, or the first failing item's status; the error begins with its
  * position: "item 7: ".
@@ -630,7 +654,8 @@ LC_API LC_CHECKED lc_status lc_delete_batch(lc_cache *cache, size_t n,
  * durable on LC_OK, also when an earlier commit of it had failed. On failure
  * nothing is lost: the writes stay pending and the next flush tries again.
  * @return LC_OK, or the error of the commit that failed: LC_NO_SPACE,
- * LC_MAP_FULL, LC_IO, LC_NO_MEMORY …
+ * LC_MAP_FULL, LC_IO, LC_NO_MEMORY …; LC_TIMEOUT while the commit goes on. What
+ * other threads put between two calls counts for the second.
  */
 LC_API LC_CHECKED lc_status lc_flush(lc_cache *cache);
 
@@ -749,7 +774,9 @@ LC_API void lc_result_fail(lc_results *results, size_t j, const char *why);
  *
  * A key that another thread of this handle is computing is awaited, not
  * computed again. Results are pending like puts; on a rank that does not write
- * they reach the LRU only.
+ * they reach the LRU only. A key that is awaited, or whose result finds no room,
+ * for longer than the handle's timeout_ms is LC_TIMEOUT: ask for it again. That
+ * result was not stored.
  * @return LC_OK when every view is held, else the first failing item's status;
  * the error names the key and how many failed.
  */

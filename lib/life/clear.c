@@ -74,7 +74,7 @@ clear_module(lc_cache *cache, bool claimed)
 {
 	lc_status status;
 
-	lc__flush_hold(cache);
+	return_if_error(lc__flush_hold(cache));
 	status = lc__change_run(cache->env, cache->options.durability, clear, &claimed);
 	lc__flush_release(cache, status == LC_OK);
 	return status;

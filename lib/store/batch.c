@@ -525,71 +525,92 @@ lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-/* Note what became of item @p i. */
+/* What became of a batch of puts. */
+struct outcome {
+	lc_status *statuses; /* of its items; NULL if the caller does not ask */
+	lc_error first;      /* of the first item that failed */
+	bool late; /* an item has timed out. Those after it are not tried: each would
+				wait in vain, or overtake it */
+};
+
 static void
-note_item(size_t i, lc_status status, lc_status *statuses, lc_error *first)
+note_item(struct outcome *outcome, size_t i, lc_status status)
 {
-	if (statuses != NULL)
-		statuses[i] = status;
-	if (status == LC_OK || first->status != LC_OK)
+	if (outcome->statuses != NULL)
+		outcome->statuses[i] = status;
+	if (status == LC_TIMEOUT)
+		outcome->late = true;
+	if (status == LC_OK || outcome->first.status != LC_OK)
 		return;
 	lc__error_prefix("item %zu", i);
-	*first = *lc_last_error();
+	outcome->first = *lc_last_error();
+}
+
+static lc_status
+end_batch(const struct outcome *outcome)
+{
+	return outcome->first.status == LC_OK ? LC_OK : lc__error_raise(&outcome->first);
 }
 
 lc_status
 lc_put_batch(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *tensors,
     lc_status *statuses)
 {
-	lc_error first = { .status = LC_OK };
+	struct outcome outcome = { .statuses = statuses };
 
 	for (size_t i = 0; i < n; i++)
-		note_item(i, lc_put(cache, ids[i].data, ids[i].size, &tensors[i]),
-		    statuses, &first);
-	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+		note_item(&outcome, i,
+		    outcome.late ? LC_TIMEOUT
+				 : lc_put(cache, ids[i].data, ids[i].size, &tensors[i]));
+	return end_batch(&outcome);
 }
 
 lc_status
 lc_put_values(lc_cache *cache, size_t n, const lc_id *ids, const lc_value *const *values,
     lc_status *statuses)
 {
-	lc_error first = { .status = LC_OK };
+	struct outcome outcome = { .statuses = statuses };
 
 	for (size_t i = 0; i < n; i++)
-		note_item(i, lc_put_value(cache, ids[i].data, ids[i].size, values[i]),
-		    statuses, &first);
-	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+		note_item(&outcome, i,
+		    outcome.late
+			? LC_TIMEOUT
+			: lc_put_value(cache, ids[i].data, ids[i].size, values[i]));
+	return end_batch(&outcome);
 }
 
 lc_status
 lc_put_gathered(lc_cache *cache, size_t n, const lc_id *ids, const lc_tensor *row,
     const void *rows, lc_status *statuses)
 {
-	lc_error first = { .status = LC_OK };
+	struct outcome outcome = { .statuses = statuses };
 	lc_tensor tensor;
 
 	return_if_error(lc_tensor_init(&tensor, row->dtype, row->ndim, row->shape, rows));
 	for (size_t i = 0; i < n; i++) {
 		if (tensor.nbytes > 0)
 			tensor.data = (const unsigned char *)rows + i * tensor.nbytes;
-		note_item(i, lc_put(cache, ids[i].data, ids[i].size, &tensor), statuses,
-		    &first);
+		note_item(&outcome, i,
+		    outcome.late ? LC_TIMEOUT
+				 : lc_put(cache, ids[i].data, ids[i].size, &tensor));
 	}
-	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+	return end_batch(&outcome);
 }
 
 lc_status
 lc_delete_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_status *statuses)
 {
-	lc_error first = { .status = LC_OK };
+	struct outcome outcome = { .statuses = statuses };
 
 	for (size_t i = 0; i < n; i++) {
-		const lc_status status = lc_delete(cache, ids[i].data, ids[i].size);
+		const lc_status status = outcome.late
+		    ? LC_TIMEOUT
+		    : lc_delete(cache, ids[i].data, ids[i].size);
 
 		if (status != LC_NOT_FOUND)
-			note_item(i, status, statuses, &first);
+			note_item(&outcome, i, status);
 		else if (statuses != NULL)
 			statuses[i] = status;
 	}
-	return first.status == LC_OK ? LC_OK : lc__error_raise(&first);
+	return end_batch(&outcome);
 }

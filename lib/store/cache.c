@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
@@ -33,23 +34,23 @@ static void
 flush_at_exit(void)
 {
 	pthread_mutex_lock(&handles_lock);
-	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next)
-		if (!cache->closed && lc_flush(cache) != LC_OK)
+	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
+		if (cache->closed)
+			continue;
+		/* Nobody can call again. */
+		lc_set_timeout(cache, UINT64_MAX);
+		if (lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
+	}
 	pthread_mutex_unlock(&handles_lock);
 }
 
 static void
 init_locks(struct lc_cache *cache)
 {
-	pthread_condattr_t attr;
-
 	pthread_mutex_init(&cache->lock, NULL);
-	pthread_cond_init(&cache->done, NULL);
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&cache->work, &attr);
-	pthread_condattr_destroy(&attr);
+	lc__cond_init(&cache->done);
+	lc__cond_init(&cache->work);
 }
 
 /* Take the locks of every handle, so that the child finds their buffers whole. */
@@ -97,6 +98,7 @@ after_fork_child(void)
 		free_writes(cache);
 		cache->durable_seq = cache->put_seq;
 		cache->failed = cache->retry = cache->reported = false;
+		cache->owed = cache->saving = false;
 		cache->stop = cache->running = cache->held = false;
 	}
 }
@@ -137,6 +139,7 @@ lc_options_init(lc_options *options)
 	options->chunk_bytes = (uint64_t)4 << 20;
 	options->flush_interval_ms = 1000;
 	options->map_size = (uint64_t)1 << 40;
+	options->timeout_ms = UINT64_MAX;
 	options->pin_warn_ms = 60000;
 	options->codec = LC_CODEC_DEFAULT;
 	options->lru_bytes = (uint64_t)64 << 20;
@@ -211,6 +214,7 @@ new_cache(const char *module_id, const lc_options *options, struct lc_cache **ou
 	}
 	init_locks(cache);
 	atomic_init(&cache->refs, 1);
+	atomic_init(&cache->timeout_ms, cache->options.timeout_ms);
 	cache->lru = lc__lru_new(cache->options.lru_bytes);
 	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
 	    cache->options.writer_rank == cache->options.rank;
@@ -263,16 +267,11 @@ lc_close(lc_cache *cache)
 	if (cache == NULL)
 		return LC_OK;
 	status = lc__flush_all(cache);
-	if (status == LC_OK && cache->writes && !(cache->options.flags & LC_RDONLY)) {
-		/* A failure to save statistics neither fails a close nor replaces the
-		 * caller's last error. */
-		const lc_error kept = *lc_last_error();
-
-		if (lc__counters_save(cache->env) != LC_OK)
-			lc__cache_log(cache, "close: counters: %s",
-			    lc_last_error()->text);
-		(void)lc__error_raise(&kept);
-	}
+	if (status == LC_OK && cache->writes && !(cache->options.flags & LC_RDONLY))
+		status = lc__flush_counters(cache);
+	/* The handle stays, with what it has not committed. */
+	if (status == LC_TIMEOUT)
+		return status;
 	lc_discard(cache);
 	return status;
 }

@@ -32,6 +32,9 @@ struct lc_cache {
 	bool failed;    /* the commit of sealed failed and waits for a retry */
 	bool retry;     /* asks the flush thread to try sealed again */
 	bool reported;  /* a caller has got the error */
+	bool owed;      /* a caller gave up waiting for the commit: it has not heard of a
+			   failure */
+	bool saving;    /* asks the flush thread to save the counters */
 	bool held;      /* nothing is committed; see lc__flush_hold() */
 	lc_error error; /* of the failed commit */
 	bool stop;      /* the flush thread must end */
@@ -40,6 +43,7 @@ struct lc_cache {
 	uint64_t warned_ns; /* start of the pin that the log was warned of; flush
 				     thread only */
 
+	atomic_uint_fast64_t timeout_ms; /* of the calls that wait; UINT64_MAX for ever */
 	atomic_uint_fast64_t
 	    pending; /* entries not committed; 0 lets reads skip the lock */
 

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "index/run_build.h"
 #include "store/cache.h"
@@ -123,10 +124,12 @@ struct compute {
 	struct lc__inflight_call call;
 	struct lc__want *wants; /* the undecided items, by position */
 	size_t n;               /* number of wants */
-	uint64_t number;        /* of the inflight table, before the first look-up */
-	size_t failed;          /* number of items */
-	size_t first_at;        /* position of the first of them */
-	lc_error first;         /* its error */
+	bool late;         /* a result was not stored in time, nor are those after it */
+	uint64_t deadline; /* of awaiting other threads; 0 before that begins */
+	uint64_t number;   /* of the inflight table, before the first look-up */
+	size_t failed;     /* number of items */
+	size_t first_at;   /* position of the first of them */
+	lc_error first;    /* its error */
 };
 
 /* ---- items ----------------------------------------------------------------- */
@@ -254,7 +257,8 @@ take_result(struct compute *c, struct lc__want *want, const struct result *resul
 		return;
 	}
 	atomic_fetch_add(&c->cache->computed, 1);
-	status = lc__put_encoded(c->cache, &result->record);
+	status = c->late ? LC_TIMEOUT : lc__put_encoded(c->cache, &result->record);
+	c->late = status == LC_TIMEOUT;
 	if (status == LC_OK)
 		show(c, want->at, result->record.block, result->record.known);
 	else
@@ -343,7 +347,7 @@ share(struct compute *c, size_t i)
 
 	if (status == LC_OK)
 		status = lc__inflight_wait(c->cache->inflight, &c->call, &c->wants[i],
-		    &outcome);
+		    UINT64_MAX, &outcome);
 	if (status != LC_OK)
 		fail_item(c, c->wants[i].at, status);
 	else
@@ -355,9 +359,12 @@ static void
 await(struct compute *c, size_t i)
 {
 	struct lc__inflight_outcome outcome;
-	const lc_status status = lc__inflight_wait(c->cache->inflight, &c->call,
-	    &c->wants[i], &outcome);
+	lc_status status;
 
+	if (c->deadline == 0)
+		c->deadline = lc__clock_deadline(atomic_load(&c->cache->timeout_ms));
+	status = lc__inflight_wait(c->cache->inflight, &c->call, &c->wants[i],
+	    c->deadline, &outcome);
 	if (status != LC_OK) {
 		fail_item(c, c->wants[i].at, status);
 		return;

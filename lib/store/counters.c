@@ -330,6 +330,17 @@ lc__counters_settle(struct lc__env *env, const struct lc__counters *taken, bool 
 	lc__env_unlock(env);
 }
 
+bool
+lc__counters_unsaved(struct lc__env *env)
+{
+	static const struct lc__counters nothing;
+	struct lc__counters counts;
+
+	lc__counters_take(env, &counts);
+	lc__counters_settle(env, &counts, false);
+	return memcmp(&counts, &nothing, sizeof(counts)) != 0;
+}
+
 lc_status
 lc__counters_save(struct lc__env *env)
 {

@@ -112,6 +112,8 @@ void lc__counters_take(struct lc__env *env, struct lc__counters *out);
 void lc__counters_settle(struct lc__env *env, const struct lc__counters *taken,
     bool saved);
 
+/** Has this process counted anything that no commit holds and none is saving? */
+bool lc__counters_unsaved(struct lc__env *env);
 /** Save what this process counted since its last commit, if there is anything. A loss of
  *  power may undo this commit. */
 LC_CHECKED lc_status lc__counters_save(struct lc__env *env);

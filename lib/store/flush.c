@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -38,7 +37,7 @@ is_full_locked(const struct lc_cache *cache, size_t more)
 		cache->open->used + more > cache->options.chunk_bytes);
 }
 
-/* When the open buffer must be committed because of its age; 0 for never. */
+/* When the open buffer must be committed because of its age; UINT64_MAX for never. */
 static uint64_t
 deadline_ns_locked(const struct lc_cache *cache)
 {
@@ -47,32 +46,34 @@ deadline_ns_locked(const struct lc_cache *cache)
 	if (cache->held || interval_ms == 0 || cache->open == NULL ||
 	    cache->open->count == 0 ||
 	    interval_ms > (INT64_MAX - cache->open->first_ns) / 1000000)
-		return 0;
+		return UINT64_MAX;
 	return cache->open->first_ns + interval_ms * 1000000;
 }
 
-/* Wait until a sealed buffer is to be committed; false when the thread must end. */
+/* Is the sealed buffer to be committed now? */
+static bool
+must_commit_locked(const struct lc_cache *cache)
+{
+	return cache->sealed != NULL && (!cache->failed || cache->retry);
+}
+
+/* Wait until there is a buffer to commit, or counters to save; false when the thread must
+ * end. */
 static bool
 wait_for_work_locked(struct lc_cache *cache)
 {
 	for (;;) {
 		uint64_t deadline;
-		struct timespec ts;
 
 		if (cache->stop)
 			return false;
-		if (cache->sealed != NULL && (!cache->failed || cache->retry))
+		if (must_commit_locked(cache) || cache->saving)
 			return true;
-		deadline = cache->sealed == NULL ? deadline_ns_locked(cache) : 0;
-		if (deadline == 0) {
-			pthread_cond_wait(&cache->work, &cache->lock);
-		} else if (lc__clock_ns() >= deadline) {
+		deadline = cache->sealed == NULL ? deadline_ns_locked(cache) : UINT64_MAX;
+		if (lc__clock_ns() >= deadline)
 			seal_locked(cache);
-		} else {
-			ts.tv_sec = (time_t)(deadline / 1000000000);
-			ts.tv_nsec = (long)(deadline % 1000000000);
-			pthread_cond_timedwait(&cache->work, &cache->lock, &ts);
-		}
+		else
+			(void)lc__cond_wait(&cache->work, &cache->lock, deadline);
 	}
 }
 
@@ -104,6 +105,50 @@ warn_of_pins(struct lc_cache *cache)
 	    cache->module_id, (unsigned long long)age_ms / 1000);
 }
 
+/* The lock is released while LMDB writes, and while it waits for other writers. */
+static void
+commit_sealed_locked(struct lc_cache *cache)
+{
+	struct lc__pending *sealed = cache->sealed;
+	lc_status status;
+
+	cache->failed = cache->retry = false;
+	pthread_mutex_unlock(&cache->lock);
+	status = lc__commit(cache->env, sealed, cache->options.durability, NULL);
+	warn_of_pins(cache);
+	pthread_mutex_lock(&cache->lock);
+	if (status != LC_OK) {
+		cache->failed = true;
+		cache->reported = false;
+		cache->error = *lc_last_error();
+		cache->error.status = status;
+		return;
+	}
+	cache->owed = false;
+	cache->durable_seq = sealed->last_seq;
+	drop_locked(cache, sealed);
+	cache->sealed = NULL;
+	if (cache->open == NULL)
+		cache->open = sealed;
+	else
+		cache->spare = sealed;
+	/* Puts may have filled the open buffer during the commit: seal it here, because no
+	 * other put may come to do it. */
+	if (!cache->held && is_full_locked(cache, 1))
+		seal_locked(cache);
+}
+
+/* A failure to save statistics is no failure of a close. */
+static void
+save_counters_locked(struct lc_cache *cache)
+{
+	pthread_mutex_unlock(&cache->lock);
+	if (lc__counters_save(cache->env) != LC_OK)
+		lc__cache_log(cache, "close: counters: %s", lc_last_error()->text);
+	pthread_mutex_lock(&cache->lock);
+	cache->saving = false;
+}
+
 static void *
 flush_thread(void *arg)
 {
@@ -111,32 +156,10 @@ flush_thread(void *arg)
 
 	pthread_mutex_lock(&cache->lock);
 	while (wait_for_work_locked(cache)) {
-		struct lc__pending *sealed = cache->sealed;
-		lc_status status;
-
-		cache->failed = cache->retry = false;
-		pthread_mutex_unlock(&cache->lock);
-		status = lc__commit(cache->env, sealed, cache->options.durability, NULL);
-		warn_of_pins(cache);
-		pthread_mutex_lock(&cache->lock);
-		if (status == LC_OK) {
-			cache->durable_seq = sealed->last_seq;
-			drop_locked(cache, sealed);
-			cache->sealed = NULL;
-			if (cache->open == NULL)
-				cache->open = sealed;
-			else
-				cache->spare = sealed;
-			/* Puts may have filled the open buffer during the commit: seal
-			 * it here, because no other put may come to do it. */
-			if (!cache->held && is_full_locked(cache, 1))
-				seal_locked(cache);
-		} else {
-			cache->failed = true;
-			cache->reported = false;
-			cache->error = *lc_last_error();
-			cache->error.status = status;
-		}
+		if (must_commit_locked(cache))
+			commit_sealed_locked(cache);
+		else
+			save_counters_locked(cache);
 		pthread_cond_broadcast(&cache->done);
 	}
 	pthread_mutex_unlock(&cache->lock);
@@ -178,7 +201,24 @@ lc__flush_stop(struct lc_cache *cache)
 	cache->running = false;
 }
 
-/* ---- adding --------------------------------------------------------------- */
+/* ---- waiting -------------------------------------------------------------- */
+
+/* A caller's wait for the flush thread or for the end of a hold; LC_TIMEOUT when the limit of
+ * the call has passed. *deadline is 0 before the first wait of a call: most calls do not
+ * wait, and need no clock. */
+static lc_status
+wait_done_locked(struct lc_cache *cache, uint64_t *deadline)
+{
+	const uint64_t limit = atomic_load(&cache->timeout_ms);
+
+	if (*deadline == 0)
+		*deadline = lc__clock_deadline(limit);
+	if (lc__cond_wait(&cache->done, &cache->lock, *deadline))
+		return LC_OK;
+	return lc__error(LC_TIMEOUT, 0,
+	    "%s: its commit is not over after %llu ms; nothing is lost: call again",
+	    cache->module_id, (unsigned long long)limit);
+}
 
 /* Report a failed commit, once; LC_OK if there is none to report. */
 static lc_status
@@ -187,25 +227,36 @@ report_failure_locked(struct lc_cache *cache)
 	if (!cache->failed || cache->reported || cache->retry)
 		return LC_OK;
 	cache->reported = true;
+	cache->owed = false;
 	return lc__error_raise(&cache->error);
 }
 
 /* Wait for the commit that is running, not for those that follow it. One that failed is
- * tried again, once. */
+ * tried again, once. If a call has given up waiting for it since, its failure is reported
+ * first: else calls with a short limit would try for ever and never say why. */
 static lc_status
-wait_for_commit_locked(struct lc_cache *cache)
+wait_for_commit_locked(struct lc_cache *cache, uint64_t *deadline)
 {
 	const uint64_t durable = cache->durable_seq;
 
+	if (cache->owed)
+		return_if_error(report_failure_locked(cache));
 	if (cache->failed && !cache->retry) {
 		cache->retry = true;
 		pthread_cond_signal(&cache->work);
 	}
-	while (cache->sealed != NULL && cache->durable_seq == durable &&
-	    (!cache->failed || cache->retry))
-		pthread_cond_wait(&cache->done, &cache->lock);
+	while (must_commit_locked(cache) && cache->durable_seq == durable) {
+		const lc_status status = wait_done_locked(cache, deadline);
+
+		if (status != LC_OK) {
+			cache->owed = true;
+			return status;
+		}
+	}
 	return report_failure_locked(cache);
 }
+
+/* ---- adding --------------------------------------------------------------- */
 
 static lc_status
 prepare_open_locked(struct lc_cache *cache)
@@ -224,11 +275,12 @@ static lc_status
 make_room_locked(struct lc_cache *cache, size_t size)
 {
 	size_t room = (size_t)cache->options.chunk_bytes;
+	uint64_t deadline = 0;
 
 	return_if_error(prepare_open_locked(cache));
 	while (cache->held || is_full_locked(cache, size)) {
 		if (cache->held) {
-			pthread_cond_wait(&cache->done, &cache->lock);
+			return_if_error(wait_done_locked(cache, &deadline));
 			return_if_error(prepare_open_locked(cache));
 			continue;
 		}
@@ -237,7 +289,7 @@ make_room_locked(struct lc_cache *cache, size_t size)
 			return_if_error(prepare_open_locked(cache));
 			continue;
 		}
-		return_if_error(wait_for_commit_locked(cache));
+		return_if_error(wait_for_commit_locked(cache, &deadline));
 		/* The failure was reported before and persists: refuse the put. */
 		if (cache->failed)
 			return lc__error_raise(&cache->error);
@@ -384,17 +436,17 @@ lc_status
 lc__flush_all(struct lc_cache *cache)
 {
 	lc_status status = LC_OK;
-	uint64_t target;
+	uint64_t target, deadline = 0;
 
 	pthread_mutex_lock(&cache->lock);
 	target = cache->put_seq;
 	while (status == LC_OK && cache->durable_seq < target) {
 		if (cache->held) {
-			pthread_cond_wait(&cache->done, &cache->lock);
+			status = wait_done_locked(cache, &deadline);
 		} else if (cache->sealed == NULL) {
 			seal_locked(cache);
 		} else {
-			status = wait_for_commit_locked(cache);
+			status = wait_for_commit_locked(cache, &deadline);
 			if (status == LC_OK && cache->failed)
 				status = lc__error_raise(&cache->error);
 		}
@@ -409,18 +461,67 @@ lc_flush(lc_cache *cache)
 	return lc__flush_all(cache);
 }
 
+void
+lc_set_timeout(lc_cache *cache, uint64_t timeout_ms)
+{
+	atomic_store(&cache->timeout_ms, timeout_ms);
+}
+
+lc_status
+lc__flush_counters(struct lc_cache *cache)
+{
+	lc_status status = LC_OK;
+	uint64_t deadline = 0;
+
+	/* An earlier call may have asked, and given up waiting. */
+	pthread_mutex_lock(&cache->lock);
+	while (status == LC_OK && cache->saving)
+		status = wait_done_locked(cache, &deadline);
+	pthread_mutex_unlock(&cache->lock);
+	if (status != LC_OK || !lc__counters_unsaved(cache->env))
+		return status;
+	pthread_mutex_lock(&cache->lock);
+	if (start_thread_locked(cache) != LC_OK) {
+		lc__cache_log(cache, "close: counters: %s", lc_last_error()->text);
+	} else {
+		cache->saving = true;
+		pthread_cond_signal(&cache->work);
+		while (status == LC_OK && cache->saving)
+			status = wait_done_locked(cache, &deadline);
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return status;
+}
+
 /* ---- holding -------------------------------------------------------------- */
 
-void
+static void
+end_hold_locked(struct lc_cache *cache)
+{
+	cache->held = false;
+	/* The open buffer may be due now. */
+	pthread_cond_signal(&cache->work);
+	pthread_cond_broadcast(&cache->done);
+}
+
+lc_status
 lc__flush_hold(struct lc_cache *cache)
 {
+	lc_status status = LC_OK;
+	uint64_t deadline = 0;
+
 	pthread_mutex_lock(&cache->lock);
-	while (cache->held)
-		pthread_cond_wait(&cache->done, &cache->lock);
-	cache->held = true;
-	while (cache->sealed != NULL && (!cache->failed || cache->retry))
-		pthread_cond_wait(&cache->done, &cache->lock);
+	while (status == LC_OK && cache->held)
+		status = wait_done_locked(cache, &deadline);
+	if (status == LC_OK) {
+		cache->held = true;
+		while (status == LC_OK && must_commit_locked(cache))
+			status = wait_done_locked(cache, &deadline);
+		if (status != LC_OK)
+			end_hold_locked(cache);
+	}
 	pthread_mutex_unlock(&cache->lock);
+	return status;
 }
 
 void
@@ -442,10 +543,7 @@ lc__flush_release(struct lc_cache *cache, bool dropping)
 		}
 		cache->durable_seq = cache->put_seq;
 	}
-	cache->held = false;
-	/* The open buffer may be due now. */
-	pthread_cond_signal(&cache->work);
-	pthread_cond_broadcast(&cache->done);
+	end_hold_locked(cache);
 	pthread_mutex_unlock(&cache->lock);
 }
 

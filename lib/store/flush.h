@@ -48,12 +48,16 @@ LC_CHECKED lc_status lc__flush_find(struct lc_cache *cache, const void *id,
 
 /** Commit everything that was put so far. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
+/** Save the counters of this process, unless all are saved. A failure goes to the log.
+ *  @return LC_OK; LC_TIMEOUT, then the flush thread goes on with it. */
+LC_CHECKED lc_status lc__flush_counters(struct lc_cache *cache);
 
 /**
  * Commit nothing and take no more puts until lc__flush_release(): both wait for it. Reads
  * go on and see what was put. Waits for the commit that is running and for another hold.
+ * @return LC_OK; LC_TIMEOUT, then nothing is held.
  */
-void lc__flush_hold(struct lc_cache *cache);
+LC_CHECKED lc_status lc__flush_hold(struct lc_cache *cache);
 /** End lc__flush_hold(). With @p dropping, forget what was put before the hold; flushes
  *  then count it as committed. */
 void lc__flush_release(struct lc_cache *cache, bool dropping);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 /** A claim: a key that a call is computing. */
@@ -37,7 +38,7 @@ static void
 init_locks(struct lc__inflight *inflight)
 {
 	pthread_mutex_init(&inflight->lock, NULL);
-	pthread_cond_init(&inflight->published, NULL);
+	lc__cond_init(&inflight->published);
 }
 
 struct lc__inflight *
@@ -253,10 +254,10 @@ is_circular_locked(const struct lc__inflight *inflight,
 
 lc_status
 lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
-    const struct lc__want *want, struct lc__inflight_outcome *out)
+    const struct lc__want *want, uint64_t deadline_ns, struct lc__inflight_outcome *out)
 {
 	struct lc__inflight_call **link = &inflight->waits;
-	bool circular;
+	bool circular, in_time = true;
 
 	pthread_mutex_lock(&inflight->lock);
 	circular = is_circular_locked(inflight, want->claim);
@@ -264,19 +265,26 @@ lc__inflight_wait(struct lc__inflight *inflight, struct lc__inflight_call *call,
 		call->waiting = want->claim;
 		call->next = inflight->waits;
 		inflight->waits = call;
-		while (!want->claim->over)
-			pthread_cond_wait(&inflight->published, &inflight->lock);
+		while (!want->claim->over && in_time)
+			in_time = lc__cond_wait(&inflight->published, &inflight->lock,
+			    deadline_ns);
 		while (*link != call)
 			link = &(*link)->next;
 		*link = call->next;
 		call->waiting = NULL;
-		*out = want->claim->outcome;
+		in_time = want->claim->over;
+		if (in_time)
+			*out = want->claim->outcome;
 	}
 	pthread_mutex_unlock(&inflight->lock);
 	if (circular)
 		return lc__error(LC_INVALID, 0,
 		    "get or compute: key %s: asked for "
 		    "by a function that is computing it",
+		    lc__quote_id(want->id.data, want->id.size));
+	if (!in_time)
+		return lc__error(LC_TIMEOUT, 0,
+		    "get or compute: key %s: another thread is still computing it",
 		    lc__quote_id(want->id.data, want->id.size));
 	return LC_OK;
 }

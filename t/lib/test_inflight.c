@@ -61,7 +61,8 @@ await(struct lc__inflight *inflight, struct one *one)
 {
 	struct lc__inflight_outcome outcome;
 
-	need_ok(lc__inflight_wait(inflight, &one->call, &one->want, &outcome));
+	need_ok(lc__inflight_wait(inflight, &one->call, &one->want, UINT64_MAX,
+	    &outcome));
 	return outcome.block != NULL ? outcome.block->data[0] : 0;
 }
 
@@ -260,7 +261,8 @@ crossing(void *arg)
 	lc__inflight_set(&wants[0], (struct lc__inflight_outcome){ block, NULL });
 	lc__block_drop(block);
 	lc__inflight_publish(meeting->inflight, wants, 2);
-	need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[1], &outcome));
+	need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[1], UINT64_MAX,
+	    &outcome));
 	need(outcome.block->data[0] == (me + 1) % meeting->threads);
 	lc__inflight_leave(meeting->inflight, wants, 2);
 	return NULL;
@@ -293,7 +295,7 @@ circle(void *arg)
 	claim(meeting->inflight, &inner, next);
 	meet(meeting);
 	lc__inflight_publish(meeting->inflight, &inner.want, 1);
-	status = lc__inflight_wait(meeting->inflight, &inner.call, &inner.want,
+	status = lc__inflight_wait(meeting->inflight, &inner.call, &inner.want, UINT64_MAX,
 	    &outcome);
 	if (status == LC_OK) {
 		need(outcome.block->data[0] ==
@@ -430,7 +432,7 @@ compute_round(struct meeting *meeting, uint64_t *seed)
 	for (size_t i = 0; i < n; i++) {
 		struct lc__inflight_outcome outcome;
 
-		need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[i],
+		need_ok(lc__inflight_wait(meeting->inflight, &call, &wants[i], UINT64_MAX,
 		    &outcome));
 		need(outcome.block == NULL ||
 		    outcome.block->data[0] == (unsigned char)keys[i][0]);

@@ -121,6 +121,7 @@ START_TEST(options_at_their_limits)
 	ck_assert_uint_eq(options.flush_interval_ms, 1000);
 	ck_assert_uint_eq(options.map_size, (uint64_t)1 << 40);
 	ck_assert_uint_eq(options.pin_warn_ms, 60000);
+	ck_assert_uint_eq(options.timeout_ms, UINT64_MAX);
 	ck_assert_ptr_null(options.log);
 	options.flush_every = 1;
 	options.chunk_bytes = _i == 0 ? 65536 : 64 << 20;

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Calls that would wait for another process or thread, and have a limit. The other one
+ * holds on until the test tells it to go on, so that nothing here depends on time. */
+#include "run.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "computing.h"
+#include "need.h"
+#include "rawdb.h"
+#include "sample.h"
+#include "store/cache.h"
+
+#define EVER UINT64_MAX
+
+/* ---- a process that holds the writers' lock -------------------------------- */
+
+struct holder {
+	char dir[600]; /* of the module */
+	int told[2];   /* pipe: a byte for each step that the test asks for */
+	int done[2];   /* pipe: a byte for each step that was done */
+	pid_t pid;
+};
+
+static void
+await_byte(int fd)
+{
+	char byte;
+
+	need(read(fd, &byte, 1) == 1);
+}
+
+static void
+send_byte(int fd)
+{
+	need(write(fd, "x", 1) == 1);
+}
+
+/* Hold the lock for one step, then release it. */
+static void
+hold(void *ctx)
+{
+	struct holder *holder = ctx;
+	MDB_env *env = rawdb_open_env(holder->dir, 0);
+	MDB_txn *txn = rawdb_begin(env, 0);
+
+	send_byte(holder->done[1]);
+	await_byte(holder->told[0]);
+	mdb_txn_abort(txn);
+	mdb_env_close(env);
+}
+
+/* Take the module's description away under the lock, so that no commit can succeed, take
+ * the lock again at the next step, and bring the description back at the last. */
+static void
+spoil(void *ctx)
+{
+	struct holder *holder = ctx;
+	MDB_env *env = rawdb_open_env(holder->dir, 0);
+	MDB_txn *txn = rawdb_begin(env, 0);
+	MDB_dbi meta = rawdb_table(txn, "meta", 0);
+	MDB_val key = { strlen("module"), (void *)(uintptr_t)"module" }, row, kept;
+
+	rawdb_must(mdb_get(txn, meta, &key, &row));
+	kept.mv_size = row.mv_size;
+	kept.mv_data = malloc(row.mv_size);
+	need(kept.mv_data != NULL);
+	memcpy(kept.mv_data, row.mv_data, row.mv_size);
+	rawdb_must(mdb_del(txn, meta, &key, NULL));
+	send_byte(holder->done[1]);
+	await_byte(holder->told[0]);
+	rawdb_must(mdb_txn_commit(txn));
+
+	await_byte(holder->told[0]);
+	txn = rawdb_begin(env, 0);
+	send_byte(holder->done[1]);
+	await_byte(holder->told[0]);
+	rawdb_must(mdb_put(txn, meta, &key, &kept, 0));
+	rawdb_must(mdb_txn_commit(txn));
+	free(kept.mv_data);
+	mdb_env_close(env);
+}
+
+/* Make a module "m" that holds "old", and start a process that holds its lock. */
+static const char *
+start(struct holder *holder, void (*fn)(void *ctx))
+{
+	const char *root = run_scratch();
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	assert_ok(sample_put(cache, "old", 3, 1, SAMPLE_SMALL));
+	assert_ok(lc_close(cache));
+	snprintf(holder->dir, sizeof(holder->dir), "%s/m", root);
+	ck_assert_int_eq(pipe(holder->told), 0);
+	ck_assert_int_eq(pipe(holder->done), 0);
+	holder->pid = child_start(fn, holder);
+	await_byte(holder->done[0]);
+	return root;
+}
+
+static void
+finish(struct holder *holder)
+{
+	send_byte(holder->told[1]);
+	ck_assert_int_eq(child_wait(holder->pid), 0);
+	for (int i = 0; i < 2; i++) {
+		close(holder->told[i]);
+		close(holder->done[i]);
+	}
+}
+
+static lc_options
+no_wait(void)
+{
+	lc_options options = sample_options();
+
+	options.timeout_ms = 0;
+	return options;
+}
+
+/* The module holds these one-letter keys, and "old". */
+static void
+expect_keys(const char *root, const char *keys)
+{
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+	uint64_t n;
+
+	assert_ok(lc_count(cache, &n));
+	ck_assert_uint_eq(n, strlen(keys) + 1);
+	for (; *keys != '\0'; keys++) {
+		lc_view view;
+
+		assert_ok(lc_get(cache, keys, 1, &view));
+		ck_assert(sample_is(&view.tensor, keys, 1, 1, SAMPLE_SMALL));
+		lc_view_release(&view);
+	}
+	assert_ok(lc_close(cache));
+}
+
+/* ---- flush, put, close ------------------------------------------------------ */
+
+START_TEST(a_flush_ends_in_time)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	lc_options options = no_wait();
+	lc_cache *cache = sample_open(root, "m", &options);
+	lc_iter *iter;
+	uint64_t n;
+
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	for (int i = 0; i < 3; i++) {
+		lc_set_timeout(cache, (uint64_t)i);
+		assert_status(lc_flush(cache), LC_TIMEOUT);
+	}
+	ck_assert_str_eq(lc_last_error()->text,
+	    "m: its commit is not over after 2 ms; nothing is lost: call again");
+	assert_status(lc_count(cache, &n), LC_TIMEOUT);
+	assert_status(lc_iter_open(cache, LC_BY_KEY, NULL, 0, &iter), LC_TIMEOUT);
+	assert_status(lc_clear(cache), LC_TIMEOUT);
+	/* What was put is still there to be read, and there is room for more. */
+	assert_ok(lc_contains(cache, "a", 1));
+	assert_ok(sample_put(cache, "b", 1, 1, SAMPLE_SMALL));
+	assert_status(lc_flush(cache), LC_TIMEOUT);
+
+	finish(&holder);
+	lc_set_timeout(cache, EVER);
+	assert_ok(lc_flush(cache));
+	lc_discard(cache);
+	expect_keys(root, "ab");
+}
+END_TEST
+
+/* With limits of a millisecond one of the calls is the last. */
+START_TEST(short_flushes_reach_the_end)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	lc_options options = sample_options();
+	lc_cache *cache;
+	lc_status status;
+
+	options.timeout_ms = 1;
+	cache = sample_open(root, "m", &options);
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	assert_status(lc_flush(cache), LC_TIMEOUT);
+	finish(&holder);
+	while ((status = lc_flush(cache)) == LC_TIMEOUT)
+		;
+	assert_ok(status);
+	lc_discard(cache);
+	expect_keys(root, "a");
+}
+END_TEST
+
+/* A commit that failed while nobody waited is reported, and not just tried again. */
+START_TEST(short_flushes_report_a_failure)
+{
+	struct holder holder;
+	const char *root = start(&holder, spoil);
+	lc_options options = no_wait();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	assert_status(lc_flush(cache), LC_TIMEOUT);
+	send_byte(holder.told[1]);
+	pthread_mutex_lock(&cache->lock);
+	while (!cache->failed)
+		pthread_cond_wait(&cache->done, &cache->lock);
+	pthread_mutex_unlock(&cache->lock);
+	send_byte(holder.told[1]);
+	await_byte(holder.done[0]);
+	assert_status(lc_flush(cache), LC_CORRUPT);
+	/* Now it is tried again. */
+	assert_status(lc_flush(cache), LC_TIMEOUT);
+	finish(&holder);
+	lc_set_timeout(cache, EVER);
+	assert_ok(lc_flush(cache));
+	lc_discard(cache);
+	expect_keys(root, "a");
+}
+END_TEST
+
+START_TEST(a_put_without_room_is_not_taken)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	const lc_id ids[] = { lc_id_of("x"), { "", 0 }, lc_id_of("y") };
+	const lc_tensor tensors[3] = { sample_bytes("x", 1), sample_bytes("x", 1),
+		sample_bytes("y", 1) };
+	lc_status statuses[3];
+	lc_options options = no_wait();
+	lc_cache *cache;
+
+	options.flush_every = 1;
+	cache = sample_open(root, "m", &options);
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	assert_ok(sample_put(cache, "b", 1, 1, SAMPLE_SMALL));
+	assert_status(sample_put(cache, "c", 1, 1, SAMPLE_SMALL), LC_TIMEOUT);
+	assert_status(lc_contains(cache, "c", 1), LC_NOT_FOUND);
+	assert_status(lc_delete(cache, "old", 3), LC_TIMEOUT);
+	assert_ok(lc_contains(cache, "old", 3));
+	/* Those after it must not overtake an item. */
+	assert_status(lc_put_batch(cache, 3, ids, tensors, statuses), LC_TIMEOUT);
+	for (int i = 0; i < 3; i++)
+		ck_assert_int_eq(statuses[i], LC_TIMEOUT);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "item 0: m: its commit is not over after 0 ms; nothing is lost: call again");
+
+	finish(&holder);
+	lc_set_timeout(cache, EVER);
+	assert_ok(sample_put(cache, "c", 1, 1, SAMPLE_SMALL));
+	assert_ok(lc_close(cache));
+	expect_keys(root, "abc");
+}
+END_TEST
+
+START_TEST(a_close_leaves_the_handle_open)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	const lc_options options = no_wait();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	assert_status(lc_close(cache), LC_TIMEOUT);
+	assert_status(lc_close(cache), LC_TIMEOUT);
+	assert_ok(lc_contains(cache, "a", 1));
+	assert_ok(sample_put(cache, "b", 1, 1, SAMPLE_SMALL));
+	finish(&holder);
+	lc_set_timeout(cache, EVER);
+	assert_ok(lc_close(cache));
+	expect_keys(root, "ab");
+}
+END_TEST
+
+/* A close that has only counters to save has a limit too. */
+START_TEST(a_close_saves_counters_in_time)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	const lc_options options = no_wait();
+	lc_cache *cache = sample_open(root, "m", &options);
+	lc_counters counters;
+	lc_view view;
+
+	assert_ok(lc_get(cache, "old", 3, &view));
+	lc_view_release(&view);
+	assert_status(lc_close(cache), LC_TIMEOUT);
+	assert_status(lc_close(cache), LC_TIMEOUT);
+	assert_ok(lc_get(cache, "old", 3, &view));
+	lc_view_release(&view);
+	finish(&holder);
+	lc_set_timeout(cache, EVER);
+	assert_ok(lc_close(cache));
+	cache = sample_open(root, "m", &options);
+	counters = counters_of(cache);
+	ck_assert_uint_eq(counters.hits, 2);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+static void
+put_and_exit(void *ctx)
+{
+	const lc_options options = no_wait();
+	lc_cache *cache = sample_open(ctx, "m", &options);
+
+	need_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	exit(0);
+}
+
+/* Nobody can call again after an exit: it flushes without a limit. */
+START_TEST(an_exit_waits)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+
+	finish(&holder);
+	ck_assert_int_eq(child_run(put_and_exit, (void *)(uintptr_t)root), 0);
+	expect_keys(root, "a");
+}
+END_TEST
+
+/* ---- get or compute --------------------------------------------------------- */
+
+struct slow {
+	lc_cache *cache;
+	int asked[2]; /* pipe: the function runs */
+	int told[2];  /* pipe: it shall return */
+};
+
+static lc_status
+compute_when_told(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
+    lc_results *results)
+{
+	struct slow *slow = ctx;
+
+	send_byte(slow->asked[1]);
+	await_byte(slow->told[0]);
+	for (size_t j = 0; j < n; j++)
+		set_sample(results, j, &keys[missing[j]]);
+	return LC_OK;
+}
+
+static void *
+ask_slowly(void *ctx)
+{
+	struct slow *slow = ctx;
+	const lc_id id = key_of(0);
+	lc_view view;
+
+	need_ok(lc_get_or_compute(slow->cache, &id, 1, compute_when_told, slow, &view));
+	lc_view_release(&view);
+	return NULL;
+}
+
+START_TEST(another_thread_is_awaited_in_time)
+{
+	const lc_options options = no_wait();
+	struct slow slow = { .cache = sample_open(run_scratch(), "m", &options) };
+	struct job job = { .cache = slow.cache };
+	lc_id ids[2];
+	lc_view views[2];
+	pthread_t thread;
+
+	make_names();
+	ids[0] = key_of(0);
+	ids[1] = key_of(1);
+	ck_assert_int_eq(pipe(slow.asked), 0);
+	ck_assert_int_eq(pipe(slow.told), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, ask_slowly, &slow), 0);
+	await_byte(slow.asked[0]);
+	/* The key that this call computes is there all the same. */
+	assert_status(lc_get_or_compute(slow.cache, ids, 2, compute_samples, &job, views),
+	    LC_TIMEOUT);
+	ck_assert_int_eq(views[0].status, LC_TIMEOUT);
+	ck_assert(is_sample(&views[1], 1));
+	lc_views_release(views, 2);
+
+	send_byte(slow.told[1]);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	assert_ok(lc_get_or_compute(slow.cache, ids, 2, compute_samples, &job, views));
+	ck_assert(is_sample(&views[0], 0));
+	ck_assert_uint_eq(job.calls, 1);
+	lc_views_release(views, 2);
+	lc_discard(slow.cache);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("timeout");
+	TCase *one = tcase_create("timeout");
+
+	tcase_add_test(one, a_flush_ends_in_time);
+	tcase_add_test(one, short_flushes_reach_the_end);
+	tcase_add_test(one, short_flushes_report_a_failure);
+	tcase_add_test(one, a_put_without_room_is_not_taken);
+	tcase_add_test(one, a_close_leaves_the_handle_open);
+	tcase_add_test(one, a_close_saves_counters_in_time);
+	tcase_add_test(one, an_exit_waits);
+	tcase_add_test(one, another_thread_is_awaited_in_time);
+	suite_add_tcase(suite, one);
+	return run_suite(suite);
+}
