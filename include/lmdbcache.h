@@ -1929,6 +1929,33 @@ LC_API LC_CHECKED lc_status lc_source_refresh(lc_source *source);
 LC_API LC_CHECKED lc_status lc_source_wait(lc_source *source,
     uint64_t records, uint64_t timeout_ms);
 
+/**
+ * View a record by its ordinal, its place in the order of the source: from 0 to
+ * lc_source_info.records - 1, those of plain puts in put order, those of shards as the
+ * samples follow one another. The numbers stay when the source grows. Stands on the
+ * newest commit, as lc_get() does; the record is verified as the handle says. out->status
+ * is always set to what is returned. Any thread, several at once.
+ *
+ * A sample of shards with boxes is a map of "image", "boxes" and "mask", one without a
+ * tensor, in the map of the shard and aligned as there: release the view before the
+ * source is closed. Other views need no source, only the handle.
+ * @return LC_OK; LC_INVALID if there is no such record; LC_CHANGED if the records of its
+ * chunk are no longer those that the source knows; LC_CORRUPT with the key, or with the
+ * shard and the number of the sample; LC_UNSUPPORTED for a join of several modules; else
+ * as lc_get().
+ */
+LC_API LC_CHECKED lc_status lc_source_get(lc_source *source, uint64_t ordinal,
+    lc_view *out);
+
+/**
+ * The cache_id of a record by its ordinal, of all sources; empty in shards of version 1.
+ * @param out   @p room bytes; LC_MAX_ID are always enough
+ * @param size  gets how many bytes it has, also when that is more than @p room
+ * @return LC_OK; LC_INVALID, also if there is not room enough; else as lc_source_get().
+ */
+LC_API LC_CHECKED lc_status lc_source_id(lc_source *source, uint64_t ordinal,
+    void *out, size_t room, size_t *size);
+
 /** Close; streams on it are closed before. NULL is harmless. */
 LC_API void lc_source_close(lc_source *source);
 

@@ -14,8 +14,9 @@
 /* ---- views --------------------------------------------------------------- */
 
 /* lc_view.lc_private: the snapshot or block that the view borrows from, and the kept value,
- * or the value that was made of a tensor. None points at the view: it may be moved. */
-enum { view_snapshot = 0, view_block = 1, view_values = 2 };
+ * or the value that was made of a tensor; or a value that was built. None points at the view:
+ * it may be moved. */
+enum { view_snapshot = 0, view_block = 1, view_values = 2, view_built = 3 };
 
 /* What the view of a structured value keeps. It holds the handle for its LRU; the view of
  * a block also holds the environment for its schema. */
@@ -112,6 +113,30 @@ lc__view_block(struct lc_cache *cache, struct lc__block *block,
 		out->lc_private[view_block] = lc__block_hold(block);
 	if (out->kind != LC_TENSOR)
 		lc__env_hold(cache->env);
+	return LC_OK;
+}
+
+void
+lc__view_tensor(const lc_tensor *tensor, lc_view *out)
+{
+	lc__view_clear(out, LC_OK);
+	out->kind = LC_TENSOR;
+	out->tensor = *tensor;
+}
+
+lc_status
+lc__view_value(lc_value *map, lc_view *out)
+{
+	const lc_status status = lc_value_check(map);
+
+	lc__view_clear(out, status);
+	if (status != LC_OK) {
+		lc_value_free(map);
+		return status;
+	}
+	out->kind = LC_MAP;
+	memset(&out->tensor, 0, sizeof(out->tensor));
+	out->lc_private[view_built] = map;
 	return LC_OK;
 }
 
@@ -284,6 +309,12 @@ lc_view_value(lc_view *view, const char *path, const lc_value **out)
 
 	if (view->status != LC_OK)
 		return lc__error(LC_INVALID, 0, "view: it holds nothing");
+	if (view->lc_private[view_built] != NULL) {
+		*out = lc_value_find(view->lc_private[view_built], path);
+		return *out != NULL
+		    ? LC_OK
+		    : lc__error(LC_NOT_FOUND, 0, "the sample has no part %s", path);
+	}
 	if (view->kind != LC_TENSOR)
 		return lc__decoder_value(&kept->decoder, path, out);
 	if (path != NULL && *path != '\0')
@@ -319,7 +350,9 @@ lc_view_release(lc_view *view)
 {
 	if (view->status != LC_OK)
 		return;
-	if (view->kind != LC_TENSOR)
+	if (view->lc_private[view_built] != NULL)
+		lc_value_free(view->lc_private[view_built]);
+	else if (view->kind != LC_TENSOR)
 		free_kept(view->lc_private[view_values],
 		    view->lc_private[view_block] != NULL);
 	else if (view->lc_private[view_values] != NULL)

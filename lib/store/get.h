@@ -28,6 +28,13 @@ void lc__view_release_unpinned(lc_view *view);
 void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location);
 
+/** Make a view of a tensor, which it borrows. */
+void lc__view_tensor(const lc_tensor *tensor, lc_view *out);
+
+/** Make a view of a map that was built, which it takes over, also if this fails; NULL is
+ *  LC_NO_MEMORY. What its tensors borrow must outlive the view. */
+LC_CHECKED lc_status lc__view_value(lc_value *map, lc_view *out);
+
 /** Look for a cache_id among the handle's own uncommitted writes, and view a put. */
 LC_CHECKED lc_status lc__view_uncommitted(struct lc_cache *cache, const void *id,
     size_t id_size, lc_view *out, enum lc__uncommitted *answer);

@@ -63,6 +63,7 @@ struct lc__cursor_kind {
 	    lc_tensor *tensors, lc_id *id);
 	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record, char ***names,
 	    size_t *n);
+	lc_status (*view)(struct lc__cursor *cursor, uint64_t record, lc_view *out);
 	void (*forget)(struct lc__cursor *cursor);
 	void (*free)(struct lc__cursor *cursor);
 	lc_status (
@@ -193,6 +194,18 @@ lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *f
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
 	return cursor->kind->read(cursor, record, fields, n, rows, tensors, id);
+}
+
+/**
+ * Instead of lc__cursor_end(): view a record of the chunk, and end the cursor, also if this
+ * fails. The view needs no cursor.
+ * @return LC_OK; LC_UNSUPPORTED if records of the source are made of several; LC_CORRUPT with
+ * the key; LC_NO_MEMORY.
+ */
+LC_CHECKED static inline lc_status
+lc__cursor_view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
+{
+	return cursor->kind->view(cursor, record, out);
 }
 
 /** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and

@@ -380,6 +380,21 @@ read_record(struct lc__cursor *cursor, uint64_t number, const char *const *field
 	return LC_OK;
 }
 
+/* A part of a split has the records of its source as they are. */
+static lc_status
+view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
+{
+	struct join_cursor *c = of(cursor);
+
+	if (c->join->name == NULL)
+		return lc__cursor_view(c->first, number_of(c, number), out);
+	end(cursor);
+	return lc__error(LC_UNSUPPORTED, 0,
+	    "%s: a record of a join is several records: view each in its module by "
+	    "its cache_id",
+	    c->join->source.name);
+}
+
 static uint64_t
 touched(const struct lc__cursor *cursor)
 {
@@ -515,6 +530,7 @@ static const struct lc__cursor_kind join_cursor_kind = {
 	.stored = stored,
 	.read = read_record,
 	.fields = fields_of,
+	.view = view,
 	.forget = forget,
 	.free = free_cursor,
 	.name = name_of,

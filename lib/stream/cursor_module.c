@@ -5,6 +5,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "store/get.h"
 #include "store/live.h"
 #include "store/lookup.h"
 #include "stream/cursor.h"
@@ -407,6 +408,34 @@ read_record(struct lc__cursor *cursor, uint64_t number, const char *const *field
 	    tensors);
 }
 
+/* The view pins the snapshot, unless it has a copy. */
+static lc_status
+view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
+{
+	struct module_cursor *c = of(cursor);
+	lc_cache *cache = c->m->cache;
+	struct lc__record record;
+	uint64_t location;
+	unsigned pins = 0;
+	lc_status status = parse(c, number, &record);
+
+	if (status == LC_OK) {
+		location = lc__location(c->here.visit->row.id,
+		    offset_of(&c->here, number));
+		lc__view_willneed(cache, &record, location);
+		status = lc__view_record(cache, c->snapshot, &record, location, out,
+		    &pins);
+	}
+	if (pins == 0) {
+		end(cursor);
+		return status;
+	}
+	leave(c);
+	lc__snapshot_end_keep_pinned(c->snapshot);
+	c->snapshot = NULL;
+	return LC_OK;
+}
+
 static uint64_t
 touched(const struct lc__cursor *cursor)
 {
@@ -470,6 +499,7 @@ static const struct lc__cursor_kind module_cursor_kind = {
 	.stored = stored,
 	.read = read_record,
 	.fields = fields_of,
+	.view = view,
 	.forget = forget,
 	.free = free_cursor,
 	.name = name_of,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "format/twh1_row.h"
+#include "store/get.h"
 #include "stream/cursor.h"
 #include "stream/record_reader.h"
 #include "stream/source_shards.h"
@@ -305,6 +306,26 @@ read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *field
 	return LC_OK;
 }
 
+/* A sample without boxes is a tensor, one with boxes a map; both point into the shard. */
+static lc_status
+view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
+{
+	struct shards_cursor *c = of(cursor);
+	lc_sample sample;
+	lc_value *map;
+
+	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
+	if (count_fields(c) == 1) {
+		lc__view_tensor(&sample.image, out);
+		return LC_OK;
+	}
+	map = lc_value_map();
+	lc_value_set(map, "image", lc_value_tensor(&sample.image));
+	lc_value_set(map, "boxes", lc_value_tensor(&sample.boxes));
+	lc_value_set(map, "mask", lc_value_tensor(&sample.mask));
+	return lc__view_value(map, out);
+}
+
 static uint64_t
 touched(const struct lc__cursor *cursor)
 {
@@ -381,6 +402,7 @@ static const struct lc__cursor_kind shards_cursor_kind = {
 	.stored = stored,
 	.read = read_sample,
 	.fields = fields_of,
+	.view = view,
 	.forget = drop_meta,
 	.free = free_cursor,
 	.name = name_of,

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "store/record.h"
+#include "stream/cursor.h"
 
 #define DIRECTORY_BYTES ((uint64_t)64 << 20)
 
@@ -119,6 +120,7 @@ lc_source_close(lc_source *source)
 {
 	if (source == NULL)
 		return;
+	lc__cursor_free(source->cursor);
 	lc__layout_drop(source->layout);
 	pthread_mutex_destroy(&source->lock);
 	pthread_mutex_destroy(&source->refresh);

@@ -68,6 +68,8 @@ struct lc_source {
 	pthread_mutex_t refresh;   /* held by a thread that makes a new layout */
 	pthread_mutex_t lock;      /* guards what follows */
 	struct lc__layout *layout; /* held */
+	struct lc__cursor
+	    *cursor; /* of lc_source_get(); NULL: none, or a thread has it */
 };
 
 /** Set up what all kinds have; @p source is zeros. */

@@ -400,6 +400,7 @@ lc_source_open_module(lc_cache *cache, const lc_source_options *given, lc_source
 	m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return lc__no_memory("source");
+	m->cache = cache;
 	m->env = cache->env;
 	status = lc__source_begin(&m->source, &module_kind, lc__env_dir(m->env),
 	    &options);
