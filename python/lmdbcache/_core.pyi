@@ -244,4 +244,4 @@ class Reader:
     def info(self) -> Dict[str, int]:
         """Numbers of the stream; 2**64 - 1 is for ever."""
     def close(self) -> None:
-        """Stop reading. BufferError while batches are held."""
+        """Stop reading. BufferError while batches of views are held."""

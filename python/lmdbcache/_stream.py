@@ -22,7 +22,7 @@ class Reader(_core.Reader):
     def __exit__(self, *exc: object) -> None:
         try:
             self.close()
-        except BufferError:  # batches are held: the last of them closes it
+        except BufferError:  # views are held: the last of them closes it
             pass
 
     def __iter__(self) -> "Reader":

@@ -16,13 +16,16 @@ struct reader {
 	lc_stream *stream;
 	lc_reader *reader; /* NULL: closed */
 	PyObject *timeout; /* of next(), in seconds; None: for ever */
-	Py_ssize_t held;   /* batches, and calls that threads are in */
+	bool views;
+	Py_ssize_t running;    /* calls that threads are in */
+	struct batch *batches; /* those that are not their holders' own */
 };
 
 /* A batch, which the tensors of its fields keep. */
 struct batch {
 	PyObject_HEAD
-	struct reader *reader;
+	struct reader *reader; /* NULL: its holder's own */
+	struct batch *before, *after;
 	const lc_batch *batch;
 };
 
@@ -38,7 +41,7 @@ enter(struct reader *self)
 		PyErr_SetString(PyExc_ValueError, "the reader is closed");
 		return 0;
 	}
-	self->held++;
+	self->running++;
 	return 1;
 }
 
@@ -238,6 +241,7 @@ open_reader(struct reader *self, PyObject *dict)
 		options.fields = names;
 		options.n_fields = (size_t)n;
 	}
+	self->views = options.views != 0;
 	status = lc_reader_open(self->stream, &options, &self->reader);
 	result = checked(status);
 done:
@@ -303,21 +307,9 @@ reader_dealloc(struct reader *self)
 	Py_DECREF(type);
 }
 
-static PyObject *
-reader_close(struct reader *self, PyObject *Py_UNUSED(none))
-{
-	if (self->held > 0) {
-		PyErr_Format(PyExc_BufferError,
-		    "close: %zd batches are held, or calls are running", self->held);
-		return NULL;
-	}
-	close_all(self);
-	Py_RETURN_NONE;
-}
-
 /* ---- batches ---------------------------------------------------------------------------- */
 
-/* A new object of a batch that enter() was called for. */
+/* A new object of a batch. */
 static PyObject *
 batch_object(struct reader *self, const lc_batch *batch)
 {
@@ -325,12 +317,51 @@ batch_object(struct reader *self, const lc_batch *batch)
 
 	if (object == NULL) {
 		lc_batch_release(batch);
-		self->held--;
 		return NULL;
 	}
 	object->reader = (struct reader *)Py_NewRef((PyObject *)self);
 	object->batch = batch;
+	object->before = NULL;
+	object->after = self->batches;
+	if (self->batches != NULL)
+		self->batches->before = object;
+	self->batches = object;
 	return (PyObject *)object;
+}
+
+/* It is its reader's no more. */
+static void
+unlink_batch(struct batch *batch)
+{
+	struct reader *reader = batch->reader;
+
+	if (batch->before != NULL)
+		batch->before->after = batch->after;
+	else
+		reader->batches = batch->after;
+	if (batch->after != NULL)
+		batch->after->before = batch->before;
+	batch->reader = NULL;
+	Py_DECREF((PyObject *)reader);
+}
+
+/* Make all batches that are held their holders' own. The caller holds the reader; views
+ * go on holding it, as what they show is its sources'. */
+static lc_status
+detach_batches(struct reader *self)
+{
+	struct batch *batch = self->batches, *after;
+
+	for (; batch != NULL; batch = after) {
+		const lc_status status = lc_batch_detach(batch->batch);
+
+		if (status != LC_OK)
+			return status;
+		after = batch->after;
+		if (!self->views)
+			unlink_batch(batch);
+	}
+	return LC_OK;
 }
 
 static void
@@ -338,11 +369,48 @@ batch_dealloc(struct batch *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
+	/* Before its reader, which this may be the last to hold. */
 	lc_batch_release(self->batch);
-	self->reader->held--;
-	Py_DECREF(self->reader);
+	if (self->reader != NULL)
+		unlink_batch(self);
 	PyObject_Free(self);
 	Py_DECREF(type);
+}
+
+static PyObject *
+reader_close(struct reader *self, PyObject *Py_UNUSED(none))
+{
+	if (self->running > 0) {
+		PyErr_Format(PyExc_BufferError, "close: %zd calls are running",
+		    self->running);
+		return NULL;
+	}
+	if (self->views && self->batches != NULL) {
+		PyErr_SetString(PyExc_BufferError, "close: batches of views are held");
+		return NULL;
+	}
+	if (checked(detach_batches(self)) < 0)
+		return NULL;
+	close_all(self);
+	Py_RETURN_NONE;
+}
+
+/* The next batch. With as many held as may be, those become their holders' own. */
+static lc_status
+next_batch(struct reader *self, const lc_batch **out)
+{
+	lc_status status;
+
+	for (;;) {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_reader_next(self->reader, out);
+		Py_END_ALLOW_THREADS
+		if (status != LC_BUSY)
+			return status;
+		status = detach_batches(self);
+		if (status != LC_OK)
+			return status;
+	}
 }
 
 static PyObject *
@@ -362,21 +430,19 @@ reader_next(struct reader *self)
 	if (!enter(self))
 		return NULL;
 	for (;;) {
-		Py_BEGIN_ALLOW_THREADS
-		status = lc_reader_next(self->reader, &batch);
-		Py_END_ALLOW_THREADS
+		status = next_batch(self, &batch);
 		if (status != LC_TIMEOUT)
 			break;
 		if (PyErr_CheckSignals() < 0) {
-			self->held--;
+			self->running--;
 			return NULL;
 		}
 		if (left >= 0 && (left -= SLICE_MS / 1000.0) <= 0)
 			break;
 	}
+	self->running--;
 	if (status == LC_OK)
 		return batch_object(self, batch);
-	self->held--;
 	return status == LC_END ? NULL : raise_status(status, NULL);
 }
 
@@ -392,9 +458,9 @@ reader_read(struct reader *self, PyObject *number)
 	Py_BEGIN_ALLOW_THREADS
 	status = lc_reader_read(self->reader, at, &batch);
 	Py_END_ALLOW_THREADS
+	self->running--;
 	if (status == LC_OK)
 		return batch_object(self, batch);
-	self->held--;
 	if (status == LC_END) {
 		PyErr_SetString(PyExc_IndexError, "there is no such batch");
 		return NULL;
@@ -413,7 +479,7 @@ reader_seek(struct reader *self, PyObject *number)
 	Py_BEGIN_ALLOW_THREADS
 	status = lc_reader_seek(self->reader, at);
 	Py_END_ALLOW_THREADS
-	self->held--;
+	self->running--;
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	Py_RETURN_NONE;
@@ -440,7 +506,7 @@ reader_token(struct reader *self, PyObject *args)
 	status = number == Py_None ? lc_reader_token(self->reader, token)
 				   : lc_stream_token(self->stream, at, token);
 	Py_END_ALLOW_THREADS
-	self->held--;
+	self->running--;
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	return PyBytes_FromStringAndSize(token, sizeof(token));
@@ -455,7 +521,7 @@ reader_info(struct reader *self, PyObject *Py_UNUSED(none))
 	if (!enter(self))
 		return NULL;
 	status = lc_stream_info_get(self->stream, &info);
-	self->held--;
+	self->running--;
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "examples",
@@ -666,7 +732,7 @@ static PyMethodDef reader_methods[] = {
 	{ "info", (PyCFunction)reader_info, METH_NOARGS,
 	    "info()\n--\n\nNumbers of the stream; 2**64 - 1 is for ever." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
-	    "close()\n--\n\nStop reading. BufferError while batches are held." },
+	    "close()\n--\n\nStop reading. BufferError while batches of views are held." },
 	{ NULL },
 };
 

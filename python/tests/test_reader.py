@@ -150,6 +150,27 @@ class Readers(unittest.TestCase):
         self.assertEqual(batch.fields("numpy")["."].sum(), -4 * WIDTH)
         self.assertEqual(self.cache["0000"].tolist(), self.rows[0].tolist())
 
+    def test_any_number_of_batches_can_be_held(self) -> None:
+        for threads, ahead in ((2, 8), (1, 2), (0, 1)):
+            reader = lmdbcache.reader(self.cache, batch=10, threads=threads, ahead=ahead)
+            batches = list(reader)
+            reader.close()
+            self.assertEqual(len(batches), N // 10)
+            batches[3].fields("numpy")["."][0] = -1
+            del batches[3]
+            seen = [i for batch in batches for i in self.numbers(batch)]
+            self.assertEqual(seen, [i for i in range(N) if i // 10 != 3])
+
+    def test_any_number_of_views_can_be_held(self) -> None:
+        reader = lmdbcache.reader(self.cache, batch=10, ahead=3, views=True)
+        batches = list(reader)
+        with self.assertRaisesRegex(BufferError, "^close: batches of views are held$"):
+            reader.close()
+        rows = [row.tolist() for batch in batches for row in batch.fields("numpy")["."]]
+        self.assertEqual(rows, self.rows.tolist())
+        del batches
+        reader.close()
+
     def test_errors(self) -> None:
         with self.assertRaises(lmdbcache.NoFileError):
             lmdbcache.reader(os.path.join(self.dir.name, "none"))
