@@ -508,7 +508,7 @@ LC_API void lc_options_init(lc_options *options);
  *
  * @return LC_OK; LC_INVALID for a bad name or option; LC_NO_FILE if the
  * module does not exist and may not be made; LC_NOT_MODULE, LC_VERSION,
- * LC_CORRUPT, LC_FILESYSTEM, LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY.
+ * LC_CORRUPT, LC_FILESYSTEM, LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY; LC_TIMEOUT.
  */
 LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
     const lc_options *options, lc_cache **out);
@@ -522,9 +522,12 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
  * What is limited is each wait for the handle's commits, which may wait in turn for a
  * writer of another process: by a put or delete that finds two commits' worth pending,
  * lc_flush(), lc_close(), and the calls that flush first, such as lc_count() and
- * lc_iter_open(); and the wait of lc_get_or_compute() for other threads. The call
- * returns LC_TIMEOUT then, and nothing is lost: a put was not taken; a commit goes on
- * in the background, and the next flush waits for the same one. Calls that write
+ * lc_iter_open(); the wait of lc_get_or_compute() for other threads; and each wait of
+ * lc_open(), with timeout_ms of its options, for a process that opens or rewrites the
+ * module. (Behind a process that was stopped while it made a new module,
+ * lc_open() waits without a limit.) The call returns LC_TIMEOUT then, and nothing is
+ * lost: a put was not taken; a commit goes on in the background, and the next flush
+ * waits for the same one. Calls that write
  * themselves, such as lc_clear(), lc_settings_set() and lc_compact(), wait for other
  * writers without a limit; so does lc_discard() for a commit that has begun.
  */

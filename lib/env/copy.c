@@ -90,7 +90,7 @@ lc__env_shrink(const char *dir, const lc_options *options, uint64_t *bytes_befor
 	int dir_fd = -1, lock_fd = -1;
 	lc_status status;
 
-	return_if_error(lc__lock_directory(dir, true, &dir_fd));
+	return_if_error(lc__lock_directory(dir, &dir_fd));
 	status = lc__env_open_alone(dir, options, &env);
 	if (status == LC_OK)
 		status = lc__lock_others_out(env->path, env->dir, &lock_fd);

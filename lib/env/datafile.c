@@ -76,13 +76,14 @@ empty_unfinished(int fd, const char *dir)
 	if (path == NULL)
 		return lc__no_memory(dir);
 	status = lc__lockfile_prepare(path, true);
+	/* With this lock nobody else begins to make the file. Another process may have
+	 * finished or emptied it before. */
+	if (status == LC_OK)
+		status = lc__lock_opening(fd, dir, false);
 	if (status != LC_OK) {
 		free(path);
 		return status;
 	}
-	/* With this lock nobody else begins to make the file. Another process may have
-	 * finished or emptied it before. */
-	lc__lock_opening(fd);
 	if (lc__pages_check_header(fd, dir, &meta) != LC_OK && is_unfinished(fd)) {
 		lock = lc__lockfile_open(path);
 		if (lock == -1)

@@ -89,7 +89,8 @@ bool lc__env_is_open_locked(const struct stat *data);
  * the lower file would miss later commits. A file that was not finished is emptied.
  * @param st         the file
  * @param read_only  whether LMDB can only read it
- * @return LC_OK; LC_NOT_MODULE for what LMDB must not open; LC_BUSY; LC_NO_FILE, LC_IO …
+ * @return LC_OK; LC_NOT_MODULE for what LMDB must not open; LC_BUSY; LC_TIMEOUT if
+ * another process is opening it; LC_NO_FILE, LC_IO …
  */
 LC_CHECKED lc_status lc__datafile_prepare_locked(const char *dir,
     const lc_options *options, struct stat *st, bool *read_only);
@@ -98,8 +99,9 @@ LC_CHECKED lc_status lc__datafile_prepare_locked(const char *dir,
 void lc__datafile_remove_unfinished_locked(const char *data, const char *lock);
 
 /** Open env->mdb on env->dir, check that it is a module; unless @p first_rows is NULL
- *  make it if it is empty. */
-LC_CHECKED lc_status lc__env_attach(struct lc__env *env, lc__first_rows *first_rows);
+ *  make it if it is empty. If another process opens it: @p wait, or LC_TIMEOUT. */
+LC_CHECKED lc_status lc__env_attach(struct lc__env *env, lc__first_rows *first_rows,
+    bool wait);
 
 /** Names, flags and key sizes of the tables. */
 extern const struct lc__pages_table lc__env_tables[LC__TABLES];

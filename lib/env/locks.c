@@ -8,8 +8,10 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -28,6 +30,25 @@ lock_file(int fd, int how)
 	return rc;
 }
 
+static lc_status
+being_opened(const char *dir)
+{
+	return lc__error(LC_TIMEOUT, 0,
+	    "%s: another process is opening or rewriting the module", dir);
+}
+
+/* No call waits for a file's lock until a given time. */
+lc_status
+lc__lock_pause(const char *dir, uint64_t deadline)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+
+	if (deadline != UINT64_MAX && lc__clock_ns() >= deadline)
+		return being_opened(dir);
+	(void)nanosleep(&pause, NULL);
+	return LC_OK;
+}
+
 /* ---- the directory --------------------------------------------------------------- */
 
 /* Does the name still lead to the directory that was locked? */
@@ -41,36 +62,64 @@ is_same(const char *dir, int fd)
 		named.st_dev == locked.st_dev && named.st_ino == locked.st_ino);
 }
 
-lc_status
-lc__lock_directory(const char *dir, bool alone, int *out)
+static lc_status
+lock_exclusively(const char *dir, int *out)
+{
+	*out = lc__open(dir, O_RDONLY | O_DIRECTORY);
+	if (*out == -1)
+		return lc__error_sys(errno, "%s: open", dir);
+	if (lock_file(*out, LOCK_EX | LOCK_NB) == 0)
+		return LC_OK;
+	return errno == EWOULDBLOCK
+	    ? lc__error(LC_BUSY, 0, "%s: somebody is opening the module or rewrites it",
+		  dir)
+	    : lc__error_sys(errno, "%s: lock", dir);
+}
+
+static lc_status
+lock_shared(const char *dir, uint64_t deadline, int *out)
+{
+	*out = lc__open(dir, O_RDONLY | O_DIRECTORY);
+	while (*out != -1 && lock_file(*out, LOCK_SH | LOCK_NB) == -1) {
+		if (errno == EWOULDBLOCK) {
+			return_if_error(lc__lock_pause(dir, deadline));
+			continue;
+		}
+		lc__unlock_directory(*out);
+		*out = -1;
+	}
+	return LC_OK;
+}
+
+static lc_status
+lock_directory(const char *dir, bool shared, uint64_t deadline, int *out)
 {
 	/* While this waited, the directory may have been dropped or renamed. */
 	for (int i = 0; i < 100; i++) {
-		int fd = lc__open(dir, O_RDONLY | O_DIRECTORY);
+		int fd;
+		const lc_status status = shared ? lock_shared(dir, deadline, &fd)
+						: lock_exclusively(dir, &fd);
 
-		if (alone && fd == -1)
-			return lc__error_sys(errno, "%s: open", dir);
-		if (alone && lock_file(fd, LOCK_EX | LOCK_NB) == -1) {
-			const lc_status status = errno == EWOULDBLOCK
-			    ? lc__error(LC_BUSY, 0,
-				  "%s: somebody is opening the module or rewrites it",
-				  dir)
-			    : lc__error_sys(errno, "%s: lock", dir);
-
-			lc__unlock_directory(fd);
-			return status;
-		}
-		if (!alone && fd != -1 && lock_file(fd, LOCK_SH) == -1) {
-			lc__unlock_directory(fd);
-			fd = -1;
-		}
-		if (is_same(dir, fd)) {
+		if (status == LC_OK && is_same(dir, fd)) {
 			*out = fd;
 			return LC_OK;
 		}
 		lc__unlock_directory(fd);
+		return_if_error(status);
 	}
 	return lc__error(LC_BUSY, 0, "%s: is dropped and made again all the time", dir);
+}
+
+lc_status
+lc__lock_directory(const char *dir, int *out)
+{
+	return lock_directory(dir, false, 0, out);
+}
+
+lc_status
+lc__lock_directory_shared(const char *dir, uint64_t deadline, int *out)
+{
+	return lock_directory(dir, true, deadline, out);
 }
 
 void
@@ -91,10 +140,12 @@ lc__unlock_directory(int fd)
  * that was making it has died: writers would begin again with transaction 1, with mutexes
  * of no process. So no process may wait within LMDB: each holds this lock while it opens.
  */
-void
-lc__lock_opening(int fd)
+lc_status
+lc__lock_opening(int fd, const char *dir, bool wait)
 {
-	(void)lock_file(fd, LOCK_EX);
+	if (lock_file(fd, LOCK_EX | (wait ? 0 : LOCK_NB)) == -1 && errno == EWOULDBLOCK)
+		return being_opened(dir);
+	return LC_OK;
 }
 
 void

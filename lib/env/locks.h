@@ -15,25 +15,37 @@
 #define LC_ENV_LOCKS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "lmdbcache.h"
 
 /* ---- the directory --------------------------------------------------------------- */
 
 /**
- * Lock the directory that has this name once the lock is granted; *@p out is a descriptor
- * for lc__unlock_directory(). @p alone does not wait: LC_BUSY. A shared lock is waited
- * for; where directories cannot be locked or read, *@p out is -1, which is not a failure.
+ * Lock the directory that has this name, exclusively and without waiting; *@p out is a
+ * descriptor for lc__unlock_directory(). @return LC_OK; LC_BUSY; LC_IO.
  */
-LC_CHECKED lc_status lc__lock_directory(const char *dir, bool alone, int *out);
+LC_CHECKED lc_status lc__lock_directory(const char *dir, int *out);
+/**
+ * The same, shared, and waiting for the lock until @p deadline of lc__clock_ns(), then
+ * LC_TIMEOUT. Where directories cannot be locked or read, *@p out is -1, which is not a
+ * failure.
+ */
+LC_CHECKED lc_status lc__lock_directory_shared(const char *dir, uint64_t deadline,
+    int *out);
+/** Sleep before a lock is asked for again; LC_TIMEOUT when the deadline has passed. */
+LC_CHECKED lc_status lc__lock_pause(const char *dir, uint64_t deadline);
 /** -1 is harmless. */
 void lc__unlock_directory(int fd);
 
 /* ---- data.mdb -------------------------------------------------------------------- */
 
-/** Wait until no other process opens the environment in the data file @p fd, and keep
- *  others from it: LMDB may lock lock.mdb exclusively only with this lock. */
-void lc__lock_opening(int fd);
+/**
+ * Keep other processes from opening the environment in @p dir, whose data file is @p fd:
+ * LMDB may lock lock.mdb exclusively only with this lock. If one is opening it: @p wait
+ * for that, else LC_TIMEOUT. @return LC_OK, also where files cannot be locked.
+ */
+LC_CHECKED lc_status lc__lock_opening(int fd, const char *dir, bool wait);
 void lc__unlock_opening(int fd);
 
 /* ---- lock.mdb -------------------------------------------------------------------- */

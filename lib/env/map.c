@@ -85,7 +85,7 @@ lc__env_reattach_locked(struct lc__env *env)
 	lc__env_detach(env);
 	/* Transactions of the closed environment are void, also if no new one opens. */
 	env->attached++;
-	return_if_error(lc__env_attach(env, NULL));
+	return_if_error(lc__env_attach(env, NULL, true));
 	env->stale = false;
 	return LC_OK;
 }

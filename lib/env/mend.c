@@ -126,7 +126,7 @@ lock_all(struct lc__mend *m, const char *dir)
 {
 	struct stat st;
 
-	return_if_error(lc__lock_directory(dir, true, &m->dir_fd));
+	return_if_error(lc__lock_directory(dir, &m->dir_fd));
 	if (stat(m->data, &st) == -1)
 		return lc__error_sys(errno, "%s: open", m->data);
 	if (lc__env_is_open(&st))

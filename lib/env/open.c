@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
@@ -20,28 +21,6 @@
 /* ---- LMDB opens and closes one -------------------------------------------- */
 
 #define MIN_MAP ((uint64_t)1 << 20)
-
-static int
-open_one_at_a_time(const struct lc__env *env, unsigned flags)
-{
-	char *path = lc__path_join(env->path, "data.mdb");
-	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
-	int rc;
-
-	free(path);
-	if (fd != -1)
-		lc__lock_opening(fd);
-	/* This process has no lock on lock.mdb, which closing the file would give up. */
-	lc__lockfile_wait_for_dying(env->path);
-	lc__fds_hold();
-	rc = mdb_env_open(env->mdb, env->path, flags, 0666);
-	lc__fds_release();
-	if (fd != -1) {
-		lc__unlock_opening(fd);
-		close(fd);
-	}
-	return rc;
-}
 
 /* Open with as much address space as the system grants. */
 static lc_status
@@ -58,7 +37,9 @@ open_env(struct lc__env *env)
 			mdb_env_set_maxreaders(env->mdb, LC__MAX_READERS);
 			mdb_env_set_maxdbs(env->mdb, LC__TABLES + 8);
 			mdb_env_set_mapsize(env->mdb, (size_t)map_size);
-			rc = open_one_at_a_time(env, flags);
+			lc__fds_hold();
+			rc = mdb_env_open(env->mdb, env->path, flags, 0666);
+			lc__fds_release();
 			if (rc == 0)
 				return LC_OK;
 			mdb_env_close(env->mdb);
@@ -68,6 +49,28 @@ open_env(struct lc__env *env)
 		/* EINVAL: valgrind's answer to a map that it has no room for. */
 	} while ((rc == ENOMEM || rc == EINVAL) && map_size >= MIN_MAP);
 	return lc__env_error(env, rc, "open");
+}
+
+static lc_status
+open_one_at_a_time(struct lc__env *env, bool wait)
+{
+	char *path = lc__path_join(env->path, "data.mdb");
+	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
+	lc_status status = LC_OK;
+
+	free(path);
+	if (fd != -1)
+		status = lc__lock_opening(fd, env->dir, wait);
+	if (status == LC_OK) {
+		/* This process has no lock on lock.mdb, which closing the file would give up. */
+		lc__lockfile_wait_for_dying(env->path);
+		status = open_env(env);
+		if (fd != -1)
+			lc__unlock_opening(fd);
+	}
+	if (fd != -1)
+		close(fd);
+	return status;
 }
 
 /* Is data.mdb still the file that the registry knows this environment by? Not
@@ -99,7 +102,7 @@ check_same_file(const struct lc__env *env)
  * that moment can make LMDB write a lock file's header over another file of this user.
  */
 lc_status
-lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
+lc__env_attach(struct lc__env *env, lc__first_rows *first_rows, bool wait)
 {
 	struct stat st;
 	lc_status status;
@@ -107,7 +110,7 @@ lc__env_attach(struct lc__env *env, lc__first_rows *first_rows)
 
 	return_if_error(check_same_file(env));
 	return_if_error(lc__lockfile_prepare_in(env->path, env->dir));
-	return_if_error(open_env(env));
+	return_if_error(open_one_at_a_time(env, wait));
 	/* Did LMDB open that file? Not if it was replaced just before. */
 	if (mdb_env_get_fd(env->mdb, &fd) != 0 || fstat(fd, &st) == -1)
 		status = lc__error_sys(errno, "%s: stat", env->dir);
@@ -288,6 +291,7 @@ struct how {
 	const lc_options *options;
 	lc__first_rows *first_rows; /* of a new module */
 	bool mends;                 /* see lc__env_open_to_mend() */
+	bool alone;                 /* LC_BUSY if this process has it open */
 };
 
 static bool
@@ -320,7 +324,8 @@ new_env_locked(const char *dir, const struct how *how, const struct stat *st,
 	else if (env->dir == NULL)
 		status = lc__no_memory(dir);
 	else
-		status = lc__env_attach(env, creates(how) ? how->first_rows : NULL);
+		status = lc__env_attach(env, creates(how) ? how->first_rows : NULL,
+		    false);
 	if (status != LC_OK) {
 		free_env(env);
 		return status;
@@ -356,6 +361,9 @@ open_locked(const char *dir, const struct how *how, struct lc__env **out)
 	env = find_open_locked(&st);
 	if (env == NULL)
 		return new_env_locked(dir, how, &st, read_only, out);
+	/* Another handle may use it at any time. */
+	if (how->alone)
+		return lc__error(LC_BUSY, 0, "%s: this process has the module open", dir);
 	/* It was opened only to read, and shall be written now. */
 	if (env->read_only && !read_only)
 		return_if_error(lc__env_move(env, reopen_to_write_locked));
@@ -468,7 +476,7 @@ take_away(const char *dir, const struct making *making)
 	char *lock = lc__path_join(dir, "lock.mdb");
 	int fd = -1;
 
-	if (data != NULL && lock != NULL && lc__lock_directory(dir, true, &fd) == LC_OK) {
+	if (data != NULL && lock != NULL && lc__lock_directory(dir, &fd) == LC_OK) {
 		pthread_mutex_lock(&registry_lock);
 		lc__datafile_remove_unfinished_locked(data, lock);
 		if (making->dir)
@@ -481,26 +489,42 @@ take_away(const char *dir, const struct making *making)
 	(void)lc__error_raise(&error);
 }
 
+/* Other threads use the registry while this waits for another process. */
+static lc_status
+open_until(const char *dir, const struct how *how, uint64_t deadline,
+    struct lc__env **out)
+{
+	for (;;) {
+		lc_status status;
+
+		pthread_mutex_lock(&registry_lock);
+		status = open_locked(dir, how, out);
+		pthread_mutex_unlock(&registry_lock);
+		if (status != LC_TIMEOUT)
+			return status;
+		return_if_error(lc__lock_pause(dir, deadline));
+	}
+}
+
 static lc_status
 open_how(const char *dir, const struct how *how, struct lc__env **out)
 {
+	const uint64_t deadline = lc__clock_deadline(how->options->timeout_ms);
 	struct making making;
 	int lock = -1;
 	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, how->options, &making));
-	return_if_error(lc__lock_directory(dir, false, &lock));
+	return_if_error(lc__lock_directory_shared(dir, deadline, &lock));
 	/* Another process may have dropped the module between the two. */
 	for (int i = 0; i < 100 && lock == -1 && creates(how) &&
 	     access(dir, F_OK) == -1 && errno == ENOENT;
 	     i++) {
 		return_if_error(prepare_directory(dir, how->options, &making));
-		return_if_error(lc__lock_directory(dir, false, &lock));
+		return_if_error(lc__lock_directory_shared(dir, deadline, &lock));
 	}
-	pthread_mutex_lock(&registry_lock);
-	status = open_locked(dir, how, out);
-	pthread_mutex_unlock(&registry_lock);
+	status = open_until(dir, how, deadline, out);
 	lc__unlock_directory(lock);
 	if (status != LC_OK && making.data)
 		take_away(dir, &making);
@@ -530,23 +554,12 @@ lc__env_open_to_mend(const char *dir, const lc_options *options, enum lc__mended
 lc_status
 lc__env_open_alone(const char *dir, const lc_options *options, struct lc__env **out)
 {
-	const struct how how = { .options = options };
+	const struct how how = { .options = options, .alone = true };
 	struct making making;
-	lc_status status;
 
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, options, &making));
-	pthread_mutex_lock(&registry_lock);
-	status = open_locked(dir, &how, out);
-	/* Another handle of this process may use it at any time. */
-	if (status == LC_OK && (*out)->refs > 1) {
-		(*out)->refs--;
-		*out = NULL;
-		status = lc__error(LC_BUSY, 0, "%s: this process has the module open",
-		    dir);
-	}
-	pthread_mutex_unlock(&registry_lock);
-	return status;
+	return open_until(dir, &how, lc__clock_deadline(options->timeout_ms), out);
 }
 
 void

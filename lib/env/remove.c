@@ -56,7 +56,7 @@ take_alone(const char *dir, int *lock)
 		return lc__error_sys(errno, "%s: open", dir);
 	if (!S_ISDIR(st.st_mode))
 		return lc__error(LC_NOT_MODULE, 0, "%s: not a directory", dir);
-	return_if_error(lc__lock_directory(dir, true, lock));
+	return_if_error(lc__lock_directory(dir, lock));
 	path = lc__path_join(dir, "data.mdb");
 	if (path == NULL)
 		status = lc__no_memory(dir);

@@ -343,7 +343,7 @@ lock_module(const char *path, const struct stat *data, int *dir_fd)
 			    : strndup(path, (size_t)(slash - path) + (slash == path));
 	if (dir == NULL)
 		return lc__no_memory("salvage");
-	status = lc__lock_directory(dir, true, dir_fd);
+	status = lc__lock_directory(dir, dir_fd);
 	if (status != LC_BUSY)
 		status = lc__env_check_idle(dir, data);
 	free(dir);

@@ -3,10 +3,12 @@
  * holds on until the test tells it to go on, so that nothing here depends on time. */
 #include "run.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "computing.h"
@@ -394,6 +396,89 @@ START_TEST(another_thread_is_awaited_in_time)
 }
 END_TEST
 
+/* ---- open ------------------------------------------------------------------- */
+
+/* Lock @p name of the module "m", as a process does that opens or rewrites it. */
+static int
+lock_of(const char *root, const char *name, int how)
+{
+	char path[700];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/m/%s", root, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	need(fd != -1 && flock(fd, how) == 0);
+	return fd;
+}
+
+static void
+make_module(const char *root)
+{
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	assert_ok(sample_put(cache, "old", 3, 1, SAMPLE_SMALL));
+	assert_ok(lc_close(cache));
+}
+
+START_TEST(an_open_ends_in_time)
+{
+	static const char *const names[] = { ".", "data.mdb" };
+	const char *root = run_scratch();
+	lc_options options = no_wait();
+	char expected[800];
+
+	make_module(root);
+	snprintf(expected, sizeof(expected),
+	    "%s/m: another process is opening or rewriting the module", root);
+	for (size_t i = 0; i < 2; i++) {
+		const int fd = lock_of(root, names[i], LOCK_EX);
+		lc_cache *cache;
+
+		options.timeout_ms = 3;
+		assert_status(lc_open(root, "m", &options, &cache), LC_TIMEOUT);
+		ck_assert_str_eq(lc_last_error()->text, expected);
+		options.timeout_ms = 0;
+		assert_status(lc_open(root, "m", &options, &cache), LC_TIMEOUT);
+		close(fd);
+		assert_ok(lc_open(root, "m", &options, &cache));
+		assert_ok(lc_contains(cache, "old", 3));
+		assert_ok(lc_close(cache));
+	}
+}
+END_TEST
+
+static void *
+open_and_wait(void *root)
+{
+	const lc_options options = sample_options();
+
+	lc_discard(sample_open(root, "m", &options));
+	return NULL;
+}
+
+/* A thread that waits for a process keeps no other from opening and closing. */
+START_TEST(an_open_that_waits_disturbs_no_other)
+{
+	const char *root = run_scratch();
+	const lc_options options = no_wait();
+	lc_cache *cache;
+	pthread_t thread;
+	int fd;
+
+	make_module(root);
+	fd = lock_of(root, "data.mdb", LOCK_EX);
+	ck_assert_int_eq(
+	    pthread_create(&thread, NULL, open_and_wait, (void *)(uintptr_t)root), 0);
+	for (int i = 0; i < 100; i++) {
+		assert_ok(lc_open(root, "n", &options, &cache));
+		lc_discard(cache);
+	}
+	close(fd);
+	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -408,6 +493,8 @@ main(void)
 	tcase_add_test(one, a_close_saves_counters_in_time);
 	tcase_add_test(one, an_exit_waits);
 	tcase_add_test(one, another_thread_is_awaited_in_time);
+	tcase_add_test(one, an_open_ends_in_time);
+	tcase_add_test(one, an_open_that_waits_disturbs_no_other);
 	suite_add_tcase(suite, one);
 	return run_suite(suite);
 }
