@@ -324,6 +324,21 @@ LC_API lc_value *lc_value_copy(const lc_value *value);
 /** Same structure, same bytes? A map's order counts, -0.0 differs from 0.0. */
 LC_API int lc_value_equal(const lc_value *a, const lc_value *b);
 
+/** Bytes of a key that lc_value_key() writes, its terminator included. */
+#define LC_KEY_SIZE 36
+
+/**
+ * A cache_id made of content: "k1-" and 32 hex digits, the same for equal values in every
+ * process, on every machine and in every version of the library. A map's order does not
+ * count; all else does as in lc_value_equal(): kinds, dtypes, shapes, the bits of floats.
+ * The digits are an XXH3-128, so that different values have different keys unless somebody
+ * sets out to find two that have not. lmdbcache_value(3) defines the bytes that are hashed.
+ * Another derivation would have another number after the "k".
+ * @param out  LC_KEY_SIZE bytes, terminated
+ * @return LC_OK; LC_INVALID or LC_NO_MEMORY if building the value failed; LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_value_key(const lc_value *value, char out[LC_KEY_SIZE]);
+
 /** What it is; LC_NIL for NULL. */
 LC_API lc_kind lc_value_kind(const lc_value *value);
 

@@ -66,9 +66,9 @@ libcore_la_SOURCES = \
 	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
 	lib/stream/stream_token.c \
 	lib/value/buckets.c lib/value/describe.c lib/value/dtype.c lib/value/expect.c \
-	lib/value/finite.c lib/value/moments.c lib/value/names.c lib/value/path.c \
-	lib/value/schema.c lib/value/tensor.c lib/value/value.c lib/value/value_read.c \
-	lib/value/value_record.c \
+	lib/value/finite.c lib/value/key.c lib/value/moments.c lib/value/names.c \
+	lib/value/path.c lib/value/schema.c lib/value/tensor.c lib/value/value.c \
+	lib/value/value_read.c lib/value/value_record.c \
 	lib/warehouse/about.c lib/warehouse/files.c lib/warehouse/open.c \
 	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/shardset.c \
 	lib/warehouse/sources.c lib/warehouse/sources_compare.c \

@@ -40,6 +40,7 @@ from ._core import (
     UnsupportedError,
     VersionError,
     WaitTimeout,
+    key,
 )
 from ._stream import Reader, reader
 
@@ -69,6 +70,7 @@ __all__ = [
     "UnsupportedError",
     "VersionError",
     "WaitTimeout",
+    "key",
     "open",
     "reader",
 ]

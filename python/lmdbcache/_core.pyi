@@ -13,6 +13,14 @@ _Id = Union[str, bytes]
 library_version: Final[str]
 """Version of the library, "0.1.0"."""
 
+def key(value: Any, /) -> str:
+    """A cache_id made of content: the same text for equal values, in every process and
+    version: "k1-" and 32 hex digits. The value is text, bytes, a tensor, or what else
+    can be put. A tensor counts with its dtype, shape and elements, wherever they are;
+    the order of a dict does not count; 1, 1.0 and True differ, as do a list and a
+    tuple. Different values have different keys, unless somebody sets out to find two
+    that have not. lmdbcache_value(3) defines the bytes that are hashed."""
+
 class Error(Exception):
     """What a call of the engine failed with."""
 

@@ -2,6 +2,38 @@
 /* The extension module lmdbcache._core. */
 #include "core.h"
 
+static PyObject *
+key(PyObject *Py_UNUSED(module), PyObject *object)
+{
+	struct borrowed borrowed = { 0 };
+	lc_value *value = value_from(object, &borrowed);
+	char text[LC_KEY_SIZE];
+	lc_status status;
+
+	if (value == NULL) {
+		borrowed_release(&borrowed);
+		return NULL;
+	}
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_value_key(value, text);
+	Py_END_ALLOW_THREADS
+	lc_value_free(value);
+	borrowed_release(&borrowed);
+	return status == LC_OK ? PyUnicode_FromString(text) : raise_status(status, NULL);
+}
+
+static PyMethodDef functions[] = {
+	{ "key", key, METH_O,
+	    "key(value, /)\n--\n\n"
+	    "A cache_id made of content: the same text for equal values, in every process and\n"
+	    "version: \"k1-\" and 32 hex digits. The value is text, bytes, a tensor, or what else\n"
+	    "can be put. A tensor counts with its dtype, shape and elements, wherever they are;\n"
+	    "the order of a dict does not count; 1, 1.0 and True differ, as do a list and a\n"
+	    "tuple. Different values have different keys, unless somebody sets out to find two\n"
+	    "that have not. lmdbcache_value(3) defines the bytes that are hashed." },
+	{ NULL },
+};
+
 static int
 exec(PyObject *module)
 {
@@ -20,6 +52,7 @@ static struct PyModuleDef module = {
 	PyModuleDef_HEAD_INIT,
 	.m_name = "lmdbcache._core",
 	.m_doc = "The engine in C; use the package lmdbcache.",
+	.m_methods = functions,
 	.m_slots = slots,
 };
 
