@@ -35,7 +35,8 @@
  *
  * - Threads: every function may be called from any thread at any time on one
  *   handle, except lc_close() and lc_discard(), which must be the last call on
- *   it. Views and iterators outlive it, see lc_close(). An iterator or a shard iterator belongs to one thread at a time.
+ *   it. What was made of it may outlive it, see lc_close(). An iterator belongs to one
+ *   thread at a time.
  * - Processes: any number of processes may read and write one module at once.
  *   Every read sees the newest commit of any process. A handle reads its own
  *   pending writes at once; others see them after the commit.
@@ -553,11 +554,11 @@ LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
  * is lost and the first error is returned. Counters are saved, for which it waits
  * while another process commits. NULL is harmless.
  *
- * Views and iterators may be held meanwhile, and after: they are read, stepped and
- * released as before, in any order and from any thread. All other calls on the handle
- * have returned, and its sources and writers are closed, before. The module stays open
- * for what is held, so that lc_drop(), lc_shrink() and the like say LC_BUSY, until the
- * last is released. A tensor that was decoded, or was pending, is a copy in memory,
+ * Views, iterators, sources with their streams and readers, and writers may be held
+ * meanwhile, and after: they are used and released as before, in any order and from any
+ * thread. All other calls on the handle have returned before. The module stays open for
+ * what is held, so that lc_drop(), lc_shrink() and the like say LC_BUSY, until the last is
+ * released. A tensor that was decoded, or was pending, is a copy in memory,
  * which needs no module.
  *
  * @return LC_OK; LC_TIMEOUT: the handle stays open and has lost nothing, close it
@@ -1686,7 +1687,8 @@ typedef struct lc_fill {
  */
 LC_API LC_CHECKED lc_status lc_fill_get(lc_cache *cache, lc_fill *out);
 
-/** Writes one input. Used by one thread at a time; closed before the handle. */
+/** Writes one input. Used by one thread at a time; it may outlive its handle, see
+ *  lc_close(). */
 typedef struct lc_writer lc_writer;
 
 /**
@@ -1839,7 +1841,7 @@ typedef struct lc_source_info {
 /**
  * Open a module as a source, as it is published now. Modules of plain puts have one
  * implicit input: chunks in commit order, live records in put order. The handle is
- * flushed before, and must be closed after the source.
+ * flushed before; the source may outlive it, see lc_close().
  * @param options  NULL for the defaults
  * @return LC_OK; LC_NOT_FOUND if options->generation is not reached; LC_INVALID;
  * LC_CORRUPT; LC_NO_MEMORY, LC_IO; what lc_flush() returns.
@@ -1872,7 +1874,7 @@ LC_API LC_CHECKED lc_status lc_source_open_shards(const char *path,
 typedef struct lc_join {
 	const char *name;  /**< what its fields begin with: its module_id, or any other name
 	                        that no other module of the join has */
-	lc_cache *cache;   /**< handle, to be closed after the source */
+	lc_cache *cache;   /**< handle */
 } lc_join;
 
 /** What becomes of records that lack a partner. */
@@ -1908,7 +1910,7 @@ LC_API LC_CHECKED lc_status lc_missing_parse(const char *name, lc_missing *out);
  * was replaced, deleted or moved by a compaction since. Modules that only grew do no
  * harm, except with LC_MISSING_DROP if a missing partner came.
  *
- * @param modules  @p n of them, 1 at least; borrowed for the call, their handles longer
+ * @param modules  @p n of them, 1 at least; borrowed for the call
  * @param missing  what becomes of records that lack a partner
  * @param options  of the first module; length_field begins with its name; NULL for the
  *                 defaults
@@ -1955,8 +1957,8 @@ LC_API LC_CHECKED lc_status lc_source_wait(lc_source *source,
  * is always set to what is returned. Any thread, several at once.
  *
  * A sample of shards with boxes is a map of "image", "boxes" and "mask", one without a
- * tensor, in the map of the shard and aligned as there: release the view before the
- * source is closed. Other views need no source, only the handle.
+ * tensor, in the map of the shard and aligned as there. A view may outlive the source and
+ * the handle.
  * @return LC_OK; LC_INVALID if there is no such record; LC_CHANGED if the records of its
  * chunk are no longer those that the source knows; LC_CORRUPT with the key, or with the
  * shard and the number of the sample; LC_UNSUPPORTED for a join of several modules; else
@@ -1974,7 +1976,8 @@ LC_API LC_CHECKED lc_status lc_source_get(lc_source *source, uint64_t ordinal,
 LC_API LC_CHECKED lc_status lc_source_id(lc_source *source, uint64_t ordinal,
     void *out, size_t room, size_t *size);
 
-/** Close; streams on it are closed before. NULL is harmless. */
+/** Close, when the last stream on it, and the last view of it, is closed too: these need
+ *  not be closed before. NULL is harmless. */
 LC_API void lc_source_close(lc_source *source);
 
 /** How examples are shuffled; lmdbcache_stream(3) has the formulas. */
@@ -2109,7 +2112,8 @@ LC_API LC_CHECKED lc_status lc_stream_locate(lc_stream *stream,
 LC_API LC_CHECKED lc_status lc_stream_token(lc_stream *stream, uint64_t batch,
     void *out);
 
-/** Close; its readers are closed before. NULL is harmless. */
+/** Close, when its last reader is closed too: these need not be closed before. NULL is
+ *  harmless. */
 LC_API void lc_stream_close(lc_stream *stream);
 
 /** How readers share a batch. */
@@ -2241,9 +2245,8 @@ LC_API void lc_batch_release(const lc_batch *batch);
  * the source and the handle are closed. From any thread; a second time changes nothing.
  * NULL is harmless.
  *
- * With lc_reader_options.views the batch goes on pinning the records that it shows: of
- * a module by a snapshot, until the batch is released, which must be before lc_close();
- * of shards and of joins by the source, which must be closed after it.
+ * With lc_reader_options.views the batch goes on pinning the records that it shows, as a
+ * view does, until it is released.
  * @return LC_OK; LC_NO_MEMORY, and the batch is as before.
  */
 LC_API LC_CHECKED lc_status lc_batch_detach(const lc_batch *batch);

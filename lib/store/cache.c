@@ -215,6 +215,7 @@ new_cache(const char *module_id, const lc_options *options, struct lc_cache **ou
 	init_locks(cache);
 	atomic_init(&cache->refs, 1);
 	atomic_init(&cache->timeout_ms, cache->options.timeout_ms);
+	atomic_init(&cache->users, 1);
 	cache->lru = lc__lru_new(cache->options.lru_bytes);
 	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
 	    cache->options.writer_rank == cache->options.rank;
@@ -290,6 +291,21 @@ lc_discard(lc_cache *cache)
 	pthread_mutex_lock(&cache->lock);
 	free_writes(cache);
 	pthread_mutex_unlock(&cache->lock);
+	lc__lru_clear(cache->lru);
+	lc__cache_let_close(cache);
+}
+
+void
+lc__cache_keep_open(struct lc_cache *cache)
+{
+	atomic_fetch_add_explicit(&cache->users, 1, memory_order_relaxed);
+}
+
+void
+lc__cache_let_close(struct lc_cache *cache)
+{
+	if (atomic_fetch_sub_explicit(&cache->users, 1, memory_order_acq_rel) > 1)
+		return;
 	lc__lru_clear(cache->lru);
 	lc__env_close(cache->env);
 	lc__cache_let_go(cache);

@@ -16,6 +16,7 @@
 struct lc_cache {
 	struct lc_cache *next; /* the next handle */
 	atomic_uint refs;      /* the handle until it is closed, and what uses its LRU */
+	atomic_uint users;     /* the handle until it is closed, sources and writers */
 	bool closed;           /* env is open for what is held only */
 	struct lc__env *env;
 	lc_options options;
@@ -58,6 +59,12 @@ struct lc_cache {
 void lc__cache_hold(struct lc_cache *cache);
 /** End a hold, after that on env; the last one of a closed handle frees it. */
 void lc__cache_let_go(struct lc_cache *cache);
+
+/** Keep the module of a handle open, and its memory, also after the handle is closed: for a
+ *  source or a writer. In a forked child it counts on. */
+void lc__cache_keep_open(struct lc_cache *cache);
+/** End that; the last one of a closed handle closes the module. */
+void lc__cache_let_close(struct lc_cache *cache);
 
 /** Refuse a cache_id that is empty or too long. */
 LC_CHECKED lc_status lc__check_id(const char *operation, const void *id, size_t id_size);

@@ -25,6 +25,13 @@ struct kept_value {
 	uint32_t epoch; /* number of the process that made it */
 };
 
+/* A value that was built for a view, and what keeps the bytes of its tensors. */
+struct built_value {
+	lc_value *value;
+	void (*drop)(void *keeper);
+	void *keeper;
+};
+
 void
 lc__view_clear(lc_view *view, lc_status status)
 {
@@ -116,28 +123,24 @@ lc__view_block(struct lc_cache *cache, struct lc__block *block,
 	return LC_OK;
 }
 
-void
-lc__view_tensor(const lc_tensor *tensor, lc_view *out)
-{
-	lc__view_clear(out, LC_OK);
-	out->kind = LC_TENSOR;
-	out->tensor = *tensor;
-}
-
 lc_status
-lc__view_value(lc_value *map, lc_view *out)
+lc__view_value(lc_value *value, void (*drop)(void *keeper), void *keeper, lc_view *out)
 {
-	const lc_status status = lc_value_check(map);
+	struct built_value *built = malloc(sizeof(*built));
+	lc_status status = built != NULL ? lc_value_check(value) : lc__no_memory("view");
 
 	lc__view_clear(out, status);
 	if (status != LC_OK) {
-		lc_value_free(map);
+		lc_value_free(value);
+		drop(keeper);
+		free(built);
 		return status;
 	}
-	out->kind = LC_MAP;
+	*built = (struct built_value){ value, drop, keeper };
+	out->lc_private[view_built] = built;
+	out->kind = lc_value_kind(value);
 	memset(&out->tensor, 0, sizeof(out->tensor));
-	out->lc_private[view_built] = map;
-	return LC_OK;
+	return out->kind == LC_TENSOR ? lc_value_as_tensor(value, &out->tensor) : LC_OK;
 }
 
 /* ---- get ----------------------------------------------------------------- */
@@ -306,11 +309,12 @@ lc_status
 lc_view_value(lc_view *view, const char *path, const lc_value **out)
 {
 	struct kept_value *kept = view->lc_private[view_values];
+	const struct built_value *built = view->lc_private[view_built];
 
 	if (view->status != LC_OK)
 		return lc__error(LC_INVALID, 0, "view: it holds nothing");
-	if (view->lc_private[view_built] != NULL) {
-		*out = lc_value_find(view->lc_private[view_built], path);
+	if (built != NULL) {
+		*out = lc_value_find(built->value, path);
 		return *out != NULL
 		    ? LC_OK
 		    : lc__error(LC_NOT_FOUND, 0, "the sample has no part %s", path);
@@ -345,13 +349,21 @@ free_kept(struct kept_value *kept, bool of_block)
 	free(kept);
 }
 
+static void
+free_built(struct built_value *built)
+{
+	lc_value_free(built->value);
+	built->drop(built->keeper);
+	free(built);
+}
+
 void
 lc_view_release(lc_view *view)
 {
 	if (view->status != LC_OK)
 		return;
 	if (view->lc_private[view_built] != NULL)
-		lc_value_free(view->lc_private[view_built]);
+		free_built(view->lc_private[view_built]);
 	else if (view->kind != LC_TENSOR)
 		free_kept(view->lc_private[view_values],
 		    view->lc_private[view_block] != NULL);

@@ -28,12 +28,11 @@ void lc__view_release_unpinned(lc_view *view);
 void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location);
 
-/** Make a view of a tensor, which it borrows. */
-void lc__view_tensor(const lc_tensor *tensor, lc_view *out);
-
-/** Make a view of a map that was built, which it takes over, also if this fails; NULL is
- *  LC_NO_MEMORY. What its tensors borrow must outlive the view. */
-LC_CHECKED lc_status lc__view_value(lc_value *map, lc_view *out);
+/** Make a view of a value that was built, a tensor or a map, which it takes over; NULL is
+ *  LC_NO_MEMORY. @p drop is called with @p keeper, which keeps what its tensors borrow, when
+ *  the view is released. Both are done at once if this fails. */
+LC_CHECKED lc_status lc__view_value(lc_value *value, void (*drop)(void *keeper),
+    void *keeper, lc_view *out);
 
 /** Look for a cache_id among the handle's own uncommitted writes, and view a put. */
 LC_CHECKED lc_status lc__view_uncommitted(struct lc_cache *cache, const void *id,

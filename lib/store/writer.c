@@ -20,9 +20,9 @@
 #define KEPT_ROOM ((size_t)32 << 20)
 
 struct lc_writer {
-	struct lc_cache *cache;
-	uint32_t epoch;     /* number of the process that opened it */
-	lc_input_info info; /* points into the arrays that follow */
+	struct lc_cache *cache; /* kept open */
+	uint32_t epoch;         /* number of the process that opened it */
+	lc_input_info info;     /* points into the arrays that follow */
 	char name[LC_INPUT_NAME_MAX + 1];
 	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
 	unsigned char cursor[LC_INPUT_CURSOR_MAX];
@@ -107,11 +107,13 @@ lc_writer_open(lc_cache *cache, const char *name, lc_writer **out)
 	w->cache = cache;
 	w->epoch = lc__env_epoch();
 	status = lock_input(w, name);
-	if (status == LC_OK)
-		*out = w;
-	else
+	if (status != LC_OK) {
 		free(w);
-	return status;
+		return status;
+	}
+	lc__cache_keep_open(cache);
+	*out = w;
+	return LC_OK;
 }
 
 const lc_input_info *
@@ -262,5 +264,6 @@ lc_writer_close(lc_writer *writer)
 	if (writer->epoch == lc__env_epoch())
 		lc__input_unlock(writer->cache->env, writer->info.index);
 	lc__pending_free_parts(&writer->pending);
+	lc__cache_let_close(writer->cache);
 	free(writer);
 }

@@ -33,6 +33,7 @@ struct join_cursor {
 struct join_pin {
 	struct lc__pin pin;
 	struct lc__pin *first;
+	lc_source *source; /* held: it keeps the snapshots of the partners */
 	size_t n;
 	struct lc__block_list decoded[]; /* of the partners */
 };
@@ -86,6 +87,7 @@ drop_pin(struct lc__pin *pin)
 	for (size_t i = 0; i < p->n; i++)
 		lc__block_list_free(&p->decoded[i]);
 	lc__pin_drop(p->first);
+	lc_source_close(p->source);
 	free(p);
 }
 
@@ -108,6 +110,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 		return status;
 	}
 	p->pin.drop = drop_pin;
+	p->source = lc__source_hold(&c->join->source);
 	p->pin.bytes = sizeof(*p) + n * sizeof(p->decoded[0]) + lc__pin_bytes(p->first);
 	p->n = n;
 	for (size_t i = 0; i < n; i++) {

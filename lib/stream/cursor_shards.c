@@ -27,9 +27,10 @@ struct shards_cursor {
 	struct lc__block_list meta; /* fields from metadata rows */
 };
 
-/** Keeps the fields that are not in the map of a shard. */
+/** Keeps the maps of the shards, and the fields that are not in them. */
 struct shards_pin {
 	struct lc__pin pin;
+	lc_source *source; /* held */
 	struct lc__block_list meta;
 };
 
@@ -61,36 +62,30 @@ drop_meta(struct lc__cursor *cursor)
 }
 
 static void
-drop_nothing(struct lc__pin *pin)
-{
-	(void)pin;
-}
-
-static void
 drop_pin(struct lc__pin *pin)
 {
 	struct shards_pin *p = (struct shards_pin *)pin;
 
 	lc__block_list_free(&p->meta);
+	lc_source_close(p->source);
 	free(p);
 }
 
 static lc_status
 pin(struct lc__cursor *cursor, struct lc__pin **out)
 {
-	static struct lc__pin nothing = { drop_nothing, 0 };
 	struct shards_cursor *c = of(cursor);
-	struct shards_pin *p;
+	struct shards_pin *p = malloc(sizeof(*p));
 
-	*out = &nothing;
-	if (c->meta.n == 0)
-		return LC_OK;
-	p = malloc(sizeof(*p));
 	if (p == NULL) {
 		drop_meta(cursor);
 		return lc__no_memory("read");
 	}
-	*p = (struct shards_pin){ { drop_pin, lc__block_list_bytes(&c->meta) }, c->meta };
+	*p = (struct shards_pin){
+		.pin = { drop_pin, sizeof(*p) + lc__block_list_bytes(&c->meta) },
+		.source = lc__source_hold(cursor->source),
+		.meta = c->meta,
+	};
 	memset(&c->meta, 0, sizeof(c->meta));
 	*out = &p->pin;
 	return LC_OK;
@@ -306,24 +301,31 @@ read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *field
 	return LC_OK;
 }
 
-/* A sample without boxes is a tensor, one with boxes a map; both point into the shard. */
+static void
+drop_source(void *source)
+{
+	lc_source_close(source);
+}
+
+/* A sample without boxes is a tensor, one with boxes a map; both point into the shard, which
+ * the source has mapped. */
 static lc_status
 view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 {
 	struct shards_cursor *c = of(cursor);
 	lc_sample sample;
-	lc_value *map;
+	lc_value *value;
 
 	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
 	if (count_fields(c) == 1) {
-		lc__view_tensor(&sample.image, out);
-		return LC_OK;
+		value = lc_value_tensor(&sample.image);
+	} else {
+		value = lc_value_map();
+		lc_value_set(value, "image", lc_value_tensor(&sample.image));
+		lc_value_set(value, "boxes", lc_value_tensor(&sample.boxes));
+		lc_value_set(value, "mask", lc_value_tensor(&sample.mask));
 	}
-	map = lc_value_map();
-	lc_value_set(map, "image", lc_value_tensor(&sample.image));
-	lc_value_set(map, "boxes", lc_value_tensor(&sample.boxes));
-	lc_value_set(map, "mask", lc_value_tensor(&sample.mask));
-	return lc__view_value(map, out);
+	return lc__view_value(value, drop_source, lc__source_hold(cursor->source), out);
 }
 
 static uint64_t

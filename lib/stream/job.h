@@ -22,7 +22,7 @@
 /* ---- what all batches of a reader have in common ------------------------------------- */
 
 struct lc__reader_rule {
-	lc_stream *stream;      /* borrowed */
+	lc_stream *stream;      /* held */
 	struct lc__share share; /* of each batch */
 	size_t rows;            /* of the share */
 	uint64_t window;        /* units; 0: an example is a record */

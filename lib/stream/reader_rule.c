@@ -101,7 +101,7 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	char **names;
 
 	pthread_mutex_init(&rule->lock, NULL);
-	rule->stream = stream;
+	rule->stream = lc__stream_hold(stream);
 	rule->share = (struct lc__share){ o->split, o->reader, o->readers,
 		stream->options.batch };
 	rule->rows = (size_t)lc__share_rows(&rule->share);
@@ -138,6 +138,7 @@ void
 lc__reader_rule_end(struct lc__reader_rule *rule)
 {
 	lc__field_names_free(rule->names, rule->n_fields);
+	lc_stream_close(rule->stream);
 	pthread_mutex_destroy(&rule->lock);
 }
 

@@ -60,6 +60,7 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind, const ch
     const lc_source_options *options)
 {
 	source->kind = kind;
+	atomic_init(&source->refs, 1);
 	source->verify = options->verify != 0;
 	source->pinned = options->generation != LC_NEWEST;
 	if (options->length_field != NULL)
@@ -115,10 +116,18 @@ lc__source_start(lc_source *source, const lc_source_options *options)
 	return status;
 }
 
+lc_source *
+lc__source_hold(lc_source *source)
+{
+	atomic_fetch_add_explicit(&source->refs, 1, memory_order_relaxed);
+	return source;
+}
+
 void
 lc_source_close(lc_source *source)
 {
-	if (source == NULL)
+	if (source == NULL ||
+	    atomic_fetch_sub_explicit(&source->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	lc__cursor_free(source->cursor);
 	lc__layout_drop(source->layout);

@@ -23,6 +23,10 @@ struct lc__layout *lc__source_layout(lc_source *source);
 LC_CHECKED lc_status lc__source_layout_at(lc_source *source, uint64_t generation,
     struct lc__layout **out);
 
+/** Keep a source for a stream or a view after the caller has closed it; lc_source_close()
+ *  ends that, too. */
+lc_source *lc__source_hold(lc_source *source);
+
 /** Its length field, "" for none; valid as long as the source. */
 const char *lc__source_length_field(const lc_source *source);
 
@@ -61,7 +65,8 @@ LC_CHECKED lc_status lc__final_is_abandoned(lc_source *source, bool *out);
 /** The struct of a kind begins with this one. */
 struct lc_source {
 	const struct lc__source_kind *kind;
-	char *name; /* for messages */
+	atomic_uint refs; /* the caller, streams, and what shows its records in place */
+	char *name;       /* for messages */
 	char length_field[LC_LENGTH_FIELD_MAX + 1];
 	bool verify;
 	bool pinned;               /* to one generation */

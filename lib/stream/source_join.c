@@ -295,6 +295,7 @@ free_source(lc_source *source)
 
 		if (partner->snapshot != NULL)
 			lc__snapshot_end_keep(partner->snapshot);
+		lc__cache_let_close(partner->cache);
 		pthread_mutex_destroy(&partner->lock);
 		free(partner->name);
 	}
@@ -451,7 +452,9 @@ open_modules(struct lc__join_source *join, const lc_join *modules, size_t n,
 		struct lc__join_partner *partner = &join->partners[join->n++];
 
 		pthread_mutex_init(&partner->lock, NULL);
-		partner->env = modules[i].cache->env;
+		partner->cache = modules[i].cache;
+		partner->env = partner->cache->env;
+		lc__cache_keep_open(partner->cache);
 		partner->name = escape(modules[i].name);
 		if (partner->name == NULL)
 			return lc__no_memory("join");

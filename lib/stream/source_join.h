@@ -33,7 +33,8 @@
 
 /** A module whose records are looked up. */
 struct lc__join_partner {
-	struct lc__env *env;           /* of the handle, which outlives the source */
+	lc_cache *cache;               /* kept open */
+	struct lc__env *env;           /* of it */
 	char *name;                    /* escaped: its fields begin with it; malloc'ed */
 	struct lc__snapshot *snapshot; /* kept */
 	pthread_mutex_t lock;          /* held while the snapshot is used */

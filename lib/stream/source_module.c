@@ -352,8 +352,11 @@ is_abandoned(lc_source *source, bool *out)
 static void
 free_source(lc_source *source)
 {
-	lc__offsets_cache_free(lc__module_source_of(source)->offsets);
-	free(source);
+	struct lc__module_source *m = lc__module_source_of(source);
+
+	lc__offsets_cache_free(m->offsets);
+	lc__cache_let_close(m->cache);
+	free(m);
 }
 
 static const struct lc__source_kind module_kind = {
@@ -402,6 +405,7 @@ lc_source_open_module(lc_cache *cache, const lc_source_options *given, lc_source
 		return lc__no_memory("source");
 	m->cache = cache;
 	m->env = cache->env;
+	lc__cache_keep_open(cache);
 	status = lc__source_begin(&m->source, &module_kind, lc__env_dir(m->env),
 	    &options);
 	if (status == LC_OK)

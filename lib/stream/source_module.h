@@ -9,7 +9,7 @@
 
 struct lc__module_source {
 	lc_source source;
-	lc_cache *cache;     /* the handle, which outlives the source */
+	lc_cache *cache;     /* kept open */
 	struct lc__env *env; /* of it */
 	bool own_lengths;    /* the length field is the module's: the ledger sums it */
 	struct lc__offsets_cache *offsets;

@@ -156,15 +156,15 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	stream->weights = calloc(n, sizeof(stream->weights[0]));
 	if (stream->sources == NULL || stream->weights == NULL)
 		return lc__no_memory("stream");
+	stream->n = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		if (sources[i] == NULL)
 			return lc__error(LC_INVALID, 0, "stream: source %zu is none", i);
-		stream->sources[i] = sources[i];
+		stream->sources[i] = lc__source_hold(sources[i]);
 		stream->weights[i] = stream->options.weights != NULL
 		    ? stream->options.weights[i]
 		    : 1;
 	}
-	stream->n = (uint32_t)n;
 	stream->options.weights = stream->weights;
 	return LC_OK;
 }
@@ -203,7 +203,7 @@ choose_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	    stream->first_chunk == NULL)
 		return lc__no_memory("stream");
 	for (uint32_t i = 0; i < series; i++) {
-		stream->sources[i] = mixed;
+		stream->sources[i] = lc__source_hold(mixed);
 		stream->weights[i] = 1;
 	}
 	stream->n = series;
@@ -341,6 +341,7 @@ lc_stream_open(lc_source *const *sources, size_t n, const lc_stream_options *opt
 		return lc__no_memory("stream");
 	pthread_mutex_init(&stream->replace_lock, NULL);
 	pthread_mutex_init(&stream->lock, NULL);
+	atomic_init(&stream->refs, 1);
 	stream->options = taken;
 	stream->options.token = NULL;
 	status = make(stream, sources, n, taken.token);
@@ -351,10 +352,18 @@ lc_stream_open(lc_source *const *sources, size_t n, const lc_stream_options *opt
 	return status;
 }
 
+lc_stream *
+lc__stream_hold(lc_stream *stream)
+{
+	atomic_fetch_add_explicit(&stream->refs, 1, memory_order_relaxed);
+	return stream;
+}
+
 void
 lc_stream_close(lc_stream *stream)
 {
-	if (stream == NULL)
+	if (stream == NULL ||
+	    atomic_fetch_sub_explicit(&stream->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	lc__stream_state_drop(stream->state);
 	lc__mixture_free(stream->mixture);
@@ -362,6 +371,8 @@ lc_stream_close(lc_stream *stream)
 	pthread_mutex_destroy(&stream->replace_lock);
 	free(stream->first_chunk);
 	free(stream->weights);
+	for (uint32_t i = 0; i < stream->n && stream->sources != NULL; i++)
+		lc_source_close(stream->sources[i]);
 	free(stream->sources);
 	free(stream);
 }

@@ -45,13 +45,14 @@ struct lc__stream_state {
 };
 
 struct lc_stream {
+	atomic_uint refs;          /* the caller and readers */
 	lc_stream_options options; /* without the token */
 	uint64_t *weights;         /* of each source; options.weights */
-	lc_source **sources;
-	uint32_t n;            /* of sources */
-	bool series;           /* all are the same source: each has its images of one
+	lc_source **sources;       /* each held */
+	uint32_t n;                /* of sources */
+	bool series;               /* all are the same source: each has its images of one
 	                                 size */
-	uint64_t *first_chunk; /* with series: how many chunks of the source are
+	uint64_t *first_chunk;     /* with series: how many chunks of the source are
 	                                 before those of each; else NULL */
 	struct lc__mixture *mixture; /* NULL with one source */
 	struct lc__stream_rule rule;
@@ -61,6 +62,10 @@ struct lc_stream {
 	pthread_mutex_t lock;           /* guards what follows */
 	struct lc__stream_state *state; /* held */
 };
+
+/** Keep a stream for a reader after the caller has closed it; lc_stream_close() ends that,
+ *  too. */
+lc_stream *lc__stream_hold(lc_stream *stream);
 
 /* ---- the state ---------------------------------------------------------------------- */
 
