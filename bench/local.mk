@@ -15,7 +15,7 @@ bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/ex
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES = $(bench_programs) libbench.a
 DISTCLEANFILES = bench-results.json
-EXTRA_DIST += bench/README bench/images_peer.py
+EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/python.py
 
 bench_codec_SOURCES = bench/codec.c bench/samples.c bench/samples.h
 bench_codec_CFLAGS = $(AM_CFLAGS) $(LZ4_CFLAGS) $(JPEG_CFLAGS)
@@ -90,10 +90,29 @@ bench_values_SOURCES = bench/values.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
 bench_values_LDADD = $(bench_lib) liblmdbcache.la
 
+# Not a program of its own: the interpreter runs it, with the package and the library as
+# they are built. PYTHON=... make bench BENCH=python: by another one.
+bench_python_sources = $(wildcard $(srcdir)/python/lmdbcache/*.py $(srcdir)/python/lmdbcache/*/*.py)
+bench_extension = python/lmdbcache/_core.abi3.so
+bench/python: Makefile $(srcdir)/bench/python.py $(bench_python_sources) $(bench_extension) \
+		liblmdbcache.la
+	$(AM_V_GEN)rm -rf bench/package && mkdir -p bench/package && \
+	cp -r $(srcdir)/python/lmdbcache bench/package && \
+	cp $(bench_extension) bench/package/lmdbcache && \
+	{ echo '#!/bin/sh'; \
+	echo 'PYTHONPATH=$(abs_builddir)/bench/package PYTHONDONTWRITEBYTECODE=1 \'; \
+	echo 'exec "$${PYTHON:-$(PYTHON)}" $(abs_srcdir)/bench/python.py \'; \
+	echo '    --library $(abs_builddir)/.libs/liblmdbcache.so "$$@"'; } >$@.new && \
+	chmod +x $@.new && mv $@.new $@
+CLEANFILES += bench/python
+if HAVE_PYTHON
+bench_scripts = bench/python
+endif
+
 .PHONY: bench
-bench: $(bench_programs)
+bench: $(bench_programs) $(bench_scripts)
 	@found=no; \
-	for program in $(bench_programs); do \
+	for program in $(bench_programs) $(bench_scripts); do \
 		case "$(BENCH)" in \
 		""|`basename $$program $(EXEEXT)`) found=yes; \
 			./$$program -o bench-results.json || exit 1;; \
