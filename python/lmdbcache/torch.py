@@ -6,6 +6,9 @@
     encoder = lmdbcache.torch.cached(encoder.eval(), cache)
     features = encoder(images, cache_ids=names)     # computes only what the cache lacks
 
+    encoder = lmdbcache.torch.cached(encoder.eval(), cache, ids=lmdbcache.key)
+    features = encoder(["a red fox", "a grey goose"])   # known by what goes in
+
     data = lmdbcache.torch.MapDataset(cache)
     loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
 
@@ -22,7 +25,7 @@ from typing import Any, Optional, Union
 import torch
 from torch import nn
 
-from . import Cache, NotFoundError
+from . import Cache, NotFoundError, key
 from ._loader import Loader
 from ._trees import (
     Id,
@@ -62,12 +65,22 @@ def cached(
     of the inputs. An exception of the module arrives as it is, and nothing is stored.
 
     ids        name of the argument, which is also looked for in mappings among the
-               arguments; or a function of the arguments that returns the cache_ids
+               arguments; or a function of the arguments that returns the cache_ids; or
+               lmdbcache.key, for cache_ids made of what goes in
     whole      positions and names of arguments that have no row for each cache_id, even
                if their first axis looks like it
     enabled    False: always compute, and store nothing
     stateless  refuse trainable parameters in training mode, and inputs that want a
                gradient, with RuntimeError
+
+    With ids=lmdbcache.key the module is called as it is without a cache. The cache_id of a
+    row is key(row), where the only argument is a list of texts or a tensor [n, ...], so
+    that cache[key("a red fox")] is the record of that prompt. With several arguments it is
+    the key of the tuple of their rows, with a dict of those given by name last. What is
+    not cut into rows counts as it is, so that other settings make other records; the
+    module itself does not, so give each model a module of the cache of its own. Texts
+    that are padded to the longest of a batch have other tokens in another batch: pad to
+    one length.
 
     Of the arguments each tensor whose first axis has a row for each cache_id, each list
     or tuple with as many texts, and those in dicts, lists and tuples are cut down to the
@@ -180,8 +193,12 @@ class Cached(nn.Module):
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Any, dict[str, Any]]:
         """The cache_ids of a call, and its other keyword arguments."""
+        if not self.enabled and callable(self.ids):
+            return None, kwargs
+        if self.ids is key:
+            return _content_ids(args, kwargs, self.whole), kwargs
         if callable(self.ids):
-            return (self.ids(*args, **kwargs) if self.enabled else None), kwargs
+            return self.ids(*args, **kwargs), kwargs
         name = self.ids
         rest = {key: value for key, value in kwargs.items() if key != name}
         if not self.enabled:
@@ -242,6 +259,68 @@ class Cached(nn.Module):
         else:
             rows = [encode(row_of(columns, i)) for i in range(len(names))]
             cache.put_many(names, rows)
+
+
+def _content_ids(
+    args: tuple[Any, ...], kwargs: dict[str, Any], whole: frozenset[Union[int, str]]
+) -> list[Id]:
+    """The key of each row of the arguments."""
+    named = list(kwargs)
+    cut = [i not in whole for i in range(len(args))] + [name not in whole for name in named]
+    every = [*args, *kwargs.values()]
+    n = _count_rows(arg for arg, rows in zip(every, cut) if rows)
+    if n is None and any(isinstance(arg, (list, tuple)) and not arg for arg in args):
+        return []  # no texts
+    if n is None:
+        raise ValueError(
+            "no argument has rows: a list of texts, or a tensor whose first axis is the batch"
+        )
+    columns = [_column(arg, n) if rows else [arg] * n for arg, rows in zip(every, cut)]
+    try:
+        if len(columns) == 1 and not named:
+            return [key(row) for row in columns[0]]
+        if not named:
+            return [key(row) for row in zip(*columns)]
+        at = len(args)
+        return [key((*row[:at], dict(zip(named, row[at:])))) for row in zip(*columns)]
+    except TypeError as error:
+        raise TypeError(
+            f"ids=lmdbcache.key: {error}: give ids a function of the arguments"
+        ) from None
+
+
+def _count_rows(values: Iterable[Any]) -> Optional[int]:
+    """How many rows the first of these has that has any; None if none has."""
+    for value in values:
+        n = None
+        if isinstance(value, torch.Tensor):
+            n = value.shape[0] if value.dim() > 0 else None
+        elif isinstance(value, Mapping):
+            n = _count_rows(value.values())
+        elif isinstance(value, (list, tuple)) and value:
+            texts = all(isinstance(part, (str, bytes)) for part in value)
+            n = len(value) if texts else _count_rows(value)
+        if n is not None:
+            return n
+    return None
+
+
+def _column(value: Any, n: int) -> Sequence[Any]:
+    """An argument's part in each of n rows: as _Cut has it."""
+    if isinstance(value, torch.Tensor):
+        if value.dim() == 0 or value.shape[0] != n:
+            return [value] * n
+        return value.detach().cpu().unbind(0)
+    if isinstance(value, Mapping):
+        columns = [_column(part, n) for part in value.values()]
+        return [dict(zip(value, row)) for row in zip(*columns)] if columns else [{}] * n
+    if isinstance(value, (list, tuple)):
+        if len(value) == n and all(isinstance(part, (str, bytes)) for part in value):
+            return value
+        parts = [_column(part, n) for part in value]
+        kind: Any = list if isinstance(value, list) else tuple
+        return [kind(row) for row in zip(*parts)] if parts else [kind()] * n
+    return [value] * n
 
 
 def _below_module(

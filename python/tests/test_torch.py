@@ -179,7 +179,7 @@ class Model(nn.Module):
         return self.outputs(x)
 
 
-KEYS = {
+KEYS: dict[str, Any] = {
     "str": lambda numbers: [f"näme-{i}" for i in numbers],
     "int": lambda numbers: list(numbers),
     "bytes": lambda numbers: [b"\xff\x00%d" % i for i in numbers],
@@ -188,6 +188,7 @@ KEYS = {
     "mixed": lambda numbers: [
         torch.tensor(i) if i % 3 == 0 else str(i) if i % 3 == 1 else i for i in numbers
     ],
+    "content": None,  # lmdbcache.key
 }
 
 
@@ -205,23 +206,24 @@ class Equivalence(Directory):
             name = f"m{number}"
             plain, model = Model(outputs).eval(), Model(outputs).eval()
             cache = lmdbcache.open(self.root, name, like=random_.choice(["torch", None]))
-            wrapped = cached(model, cache)
+            by: Any = "cache_ids" if KEYS[keys] else lmdbcache.key
+            wrapped = cached(model, cache, by)
             known: set[int] = set()
             for call in range(6):
                 if call == 3:  # from disk, by a handle of its own
                     cache.close()
                     cache = lmdbcache.open(self.root, name, like="torch")
-                    wrapped = cached(model, cache)
+                    wrapped = cached(model, cache, by)
                 size = random_.choice([0, 1, 2, 3, 5, 8, 13])
                 numbers = [random_.randrange(60) for _ in range(size)]
                 if call == 4:
                     numbers = sorted(known)
                 args, kwargs = inputs(data[numbers])
-                ids = KEYS[keys](numbers)
+                ids = {"cache_ids": KEYS[keys](numbers)} if KEYS[keys] else {}
                 before = model.seen
                 with self.subTest(SEED=SEED, i=inputs, o=outputs, k=keys, n=numbers):
                     expected = plain(*args, **kwargs)
-                    found = wrapped(*args, cache_ids=ids, **kwargs)
+                    found = wrapped(*args, **ids, **kwargs)
                     self.assertTrue(same(found, expected), (found, expected))
                     self.assertEqual(model.seen - before, len(set(numbers) - known))
                 known |= set(numbers)
@@ -249,6 +251,59 @@ class Cached(Directory):
         first = wrapped(batch)
         self.assertTrue(same(wrapped(batch), first))
         self.assertEqual(model.seen, 4)
+
+    def test_content(self) -> None:
+        """cache_ids made of what goes in: a key a row, and of every setting."""
+
+        class Encoder(nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.seen: list[Any] = []
+
+            def forward(self, prompts: Any, *, scale: float = 1.0, mask: Any = None) -> Any:
+                self.seen.append(prompts)
+                x = torch.tensor([[float(len(p)), scale] for p in prompts])
+                return {"x": x if mask is None else x * mask.unsqueeze(1)}
+
+        model, cache = Encoder(), self.open()
+        wrapped = cached(model, cache, ids=lmdbcache.key)
+        found = wrapped(["a fox", "a goose", "a fox"])
+        self.assertEqual(found["x"].tolist(), [[5, 1], [7, 1], [5, 1]])
+        self.assertEqual(model.seen, [["a fox", "a goose"]])
+        self.assertEqual(cache[lmdbcache.key("a goose")]["x"].tolist(), [7, 1])
+        wrapped(("a hen", "a fox"))
+        self.assertEqual(model.seen[1:], [("a hen",)])
+        self.assertEqual(len(cache), 3)
+        # By name it is another call; a setting counts, and so does each row of a mask.
+        wrapped(["a fox"], scale=2.0)
+        self.assertIn(lmdbcache.key(("a fox", {"scale": 2.0})), cache)
+        wrapped(["a fox", "a fox"], scale=2.0, mask=torch.tensor([True, False]))
+        self.assertIn(
+            lmdbcache.key(("a fox", {"scale": 2.0, "mask": torch.tensor(False)})), cache
+        )
+        self.assertEqual(model.seen[2:], [["a fox"], ["a fox", "a fox"]])
+        self.assertEqual(wrapped([])["x"].shape, (0,))
+
+        images = torch.rand(4, 3, 8, 8)
+        wrapped = cached(Model(outputs_tensor), self.open("images"), ids=lmdbcache.key)
+        self.assertTrue(same(wrapped(images[[0, 1, 0]]), images[[0, 1, 0]] * 2 + 1))
+        self.assertTrue(same(wrapped(images), images * 2 + 1))
+        self.assertEqual(wrapped.seen, 4)
+        self.assertIn(lmdbcache.key(images[3]), wrapped.cache)
+        pixels = images[:, 0, 0]
+        tokens = {"x": pixels[:, :3], "more": [pixels, (pixels[:, 0], 1)]}
+        wrapped = cached(nn.Identity(), self.open("tokens"), ids=lmdbcache.key)
+        wrapped(tokens)
+        wrapped(dict(reversed(tokens.items())))
+        wrapped(UserDict(tokens))
+        self.assertEqual(len(wrapped.cache), 4)
+        with self.assertRaisesRegex(ValueError, "^no argument has rows: "):
+            wrapped("a fox")
+        with self.assertRaisesRegex(TypeError, "^ids=lmdbcache.key: .* cannot be stored: "):
+            wrapped(images, device=object())
+        off = cached(model, cache, ids=lmdbcache.key, enabled=False)
+        off(["a fox"])
+        self.assertEqual(model.seen[-1], ["a fox"])
 
     def test_keys_are_stable(self) -> None:
         cache = self.open()
