@@ -31,7 +31,7 @@ show(lc_id id, bool found)
 		jw_flag(&json, "found", found);
 		jw_end_line(&json);
 	} else if (settings.verbose && !found) {
-		ident_item(stdout, id, null);
+		ident_item(id, null);
 	}
 }
 

@@ -52,7 +52,7 @@ show_module(const char *module)
 	int status;
 
 	if ((ids_only || null) && !settings.json) {
-		ident_item(stdout, lc_id_of(module), null);
+		ident_item(lc_id_of(module), null);
 		return EXIT_DONE;
 	}
 	status = module_open(module, &cache);
@@ -136,7 +136,7 @@ show_record(lc_iter *iter, const lc_item *item)
 	char type[LC__TENSOR_TEXT];
 
 	if ((ids_only || null) && !settings.json) {
-		ident_item(stdout, item->id, null);
+		ident_item(item->id, null);
 		return LC_OK;
 	}
 	if (item->kind == LC_TENSOR) {

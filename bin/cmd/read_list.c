@@ -95,7 +95,7 @@ read_ids(struct read_output *out, const lc_batch *batch)
 {
 	for (size_t row = 0; row < batch->rows; row++)
 		if (batch->mask[row])
-			ident_item(stdout, batch->ids[row], out->opts->null);
+			ident_item(batch->ids[row], out->opts->null);
 	return 0;
 }
 

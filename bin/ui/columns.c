@@ -17,6 +17,49 @@
 
 /* ---- cache_ids --------------------------------------------------------------------- */
 
+/* Bytes of printable ASCII that begin the text. */
+static size_t
+ascii_run(const unsigned char *text, size_t size)
+{
+	size_t n = 0;
+
+	/* Whole blocks without a branch a byte: compilers make vectors of it. */
+	for (; size - n >= 32; n += 32) {
+		unsigned char other = 0;
+
+		for (size_t i = 0; i < 32; i++)
+			other |= (unsigned char)(text[n + i] - 0x20) >= 0x5f;
+		if (other)
+			break;
+	}
+	while (n < size && text[n] >= 0x20 && text[n] < 0x7f)
+		n++;
+	return n;
+}
+
+/* Bytes that begin the text and are printed as they are: 0 if the first is not. Their
+ * columns are added to *columns. */
+static size_t
+printable_run(const unsigned char *text, size_t size, int *columns)
+{
+	size_t at = 0;
+
+	while (at < size) {
+		const size_t ascii = ascii_run(text + at, size - at);
+		size_t n;
+
+		at += ascii;
+		*columns += (int)ascii;
+		n = lc__utf8_length(text + at, size - at);
+		/* Control characters, of which some are U+0080 to U+009F. */
+		if (n <= 1 || (n == 2 && text[at] == 0xc2 && text[at + 1] < 0xa0))
+			break;
+		at += n;
+		(*columns)++;
+	}
+	return at;
+}
+
 int
 ident_print(FILE *out, lc_id id)
 {
@@ -24,31 +67,48 @@ ident_print(FILE *out, lc_id id)
 	int columns = 0;
 
 	for (size_t at = 0; at < id.size;) {
-		const size_t n = lc__utf8_length(text + at, id.size - at);
-		/* U+0080 to U+009F are control characters as well. */
-		const bool control = n == 1
-		    ? text[at] < 0x20 || text[at] == 0x7f
-		    : n == 2 && text[at] == 0xc2 && text[at + 1] < 0xa0;
-		if (n > 0 && !control) {
-			fwrite(text + at, 1, n, out);
-			columns++;
-			at += n;
-		} else {
-			columns += fprintf(out, "\\x%02x", text[at]);
-			at++;
+		const size_t n = printable_run(text + at, id.size - at, &columns);
+
+		fwrite(text + at, 1, n, out);
+		at += n;
+		if (at < id.size)
+			columns += fprintf(out, "\\x%02x", text[at++]);
+	}
+	return columns;
+}
+
+/* The same, into a buffer. */
+static int
+ident_append(struct lc__buf *out, lc_id id)
+{
+	const unsigned char *text = id.data;
+	int columns = 0;
+
+	for (size_t at = 0; at < id.size;) {
+		const size_t n = printable_run(text + at, id.size - at, &columns);
+
+		lc__buf_append(out, text + at, n);
+		at += n;
+		if (at < id.size) {
+			lc__buf_printf(out, "\\x%02x", text[at++]);
+			columns += 4;
 		}
 	}
 	return columns;
 }
 
 void
-ident_item(FILE *out, lc_id id, bool null)
+ident_item(lc_id id, bool null)
 {
-	if (!null && isatty(fileno(out)))
-		ident_print(out, id);
+	static int terminal = -1;
+
+	if (terminal == -1)
+		terminal = isatty(STDOUT_FILENO);
+	if (!null && terminal)
+		ident_print(stdout, id);
 	else
-		fwrite(id.data, 1, id.size, out);
-	putc(null ? '\0' : '\n', out);
+		fwrite(id.data, 1, id.size, stdout);
+	putchar(null ? '\0' : '\n');
 }
 
 /* ---- values ------------------------------------------------------------------------ */
@@ -107,31 +167,12 @@ columns_begin(struct columns *columns, const char *align)
 }
 
 static void
-fail_columns(struct columns *columns)
+append_blanks(struct lc__buf *out, int n)
 {
-	columns->status = EXIT_SYSTEM;
-}
+	void *blanks = n > 0 ? lc__buf_append(out, NULL, (size_t)n) : NULL;
 
-static bool
-open_text(struct columns *columns)
-{
-	if (columns->text == NULL && columns->status == EXIT_DONE) {
-		columns->text = lc__buf_stream(&columns->data);
-		if (columns->text == NULL)
-			fail_columns(columns);
-	}
-	return columns->text != NULL;
-}
-
-static void
-print_cell(const char *text, size_t size, int blanks, char align, bool last)
-{
-	if (align == 'r')
-		printf("%*s", blanks, "");
-	fwrite(text, 1, size, stdout);
-	if (align != 'r' && !last)
-		printf("%*s", blanks, "");
-	fputs(last ? "\n" : "  ", stdout);
+	if (blanks != NULL)
+		memset(blanks, ' ', (size_t)n);
 }
 
 /* Print the batch; widths stay for the next one, which can only widen them. */
@@ -139,19 +180,29 @@ static void
 print_batch(struct columns *columns)
 {
 	const size_t n = strlen(columns->align);
+	struct lc__buf *rows = &columns->rows;
 	size_t start = 0;
 
-	if (columns->text != NULL && !lc__buf_stream_end(columns->text, &columns->data))
-		fail_columns(columns);
-	for (size_t i = 0; i < columns->count && columns->status == EXIT_DONE; i++) {
+	for (size_t i = 0; i < columns->count; i++) {
 		const int blanks = columns->widths[i % n] - columns->cells[i].width;
-		print_cell((char *)columns->data.data + start,
-		    columns->cells[i].end - start, blanks > 0 ? blanks : 0,
-		    columns->align[i % n], i % n == n - 1);
-		start = columns->cells[i].end;
+		const size_t end = columns->cells[i].end;
+		const bool last = i % n == n - 1;
+
+		if (columns->align[i % n] == 'r')
+			append_blanks(rows, blanks);
+		if (end > start)
+			lc__buf_append(rows, columns->text.data + start, end - start);
+		if (columns->align[i % n] != 'r' && !last)
+			append_blanks(rows, blanks);
+		lc__buf_append(rows, last ? "\n" : "  ", last ? 1 : 2);
+		start = end;
 	}
-	lc__buf_free(&columns->data);
-	columns->text = NULL;
+	if (columns->text.failed || rows->failed)
+		columns->status = EXIT_SYSTEM;
+	else if (rows->size > 0)
+		fwrite(rows->data, 1, rows->size, stdout);
+	columns->text.size = 0;
+	rows->size = 0;
 	columns->count = 0;
 }
 
@@ -160,11 +211,8 @@ end_cell(struct columns *columns, int width)
 {
 	const size_t n = strlen(columns->align);
 	const size_t column = columns->count % n;
-	size_t end;
+	const size_t end = columns->text.size;
 
-	/* What cannot be kept is found when the batch is printed. */
-	(void)fflush(columns->text);
-	end = columns->data.size;
 	columns->cells[columns->count].end = end;
 	columns->cells[columns->count].width = width;
 	columns->count++;
@@ -188,23 +236,22 @@ width_of(const char *text)
 void
 columns_text(struct columns *columns, const char *text)
 {
-	if (!open_text(columns))
-		return;
-	fputs(text, columns->text);
+	lc__buf_append(&columns->text, text, strlen(text));
 	end_cell(columns, width_of(text));
 }
 
 void
 columns_id(struct columns *columns, lc_id id)
 {
-	if (open_text(columns))
-		end_cell(columns, ident_print(columns->text, id));
+	end_cell(columns, ident_append(&columns->text, id));
 }
 
 bool
 columns_print(struct columns *columns)
 {
 	print_batch(columns);
+	lc__buf_free(&columns->text);
+	lc__buf_free(&columns->rows);
 	return columns->status == EXIT_DONE;
 }
 

@@ -18,10 +18,10 @@
 int ident_print(FILE *out, lc_id id);
 
 /**
- * Print as an item of a list: NUL-ended if @p null, else a line; as it is, but
- * escaped on a terminal.
+ * Print on standard output as an item of a list: NUL-ended if @p null, else a line; as
+ * it is, but escaped on a terminal.
  */
-void ident_item(FILE *out, lc_id id, bool null);
+void ident_item(lc_id id, bool null);
 
 /** "{features: f32[512], label: plain}"; "?" without memory. Free it. */
 char *describe_value(const lc_value *value);
@@ -39,10 +39,10 @@ uint64_t describe_bytes(const lc_value *value);
 struct columns {
 	const char *align; /* a letter a column: l left, r right */
 	int widths[COLUMNS_MOST];
-	FILE *text; /* the cells of the batch, one after the other, into data */
-	struct lc__buf data;
+	struct lc__buf text; /* the cells of the batch, one after the other */
+	struct lc__buf rows; /* the same with blanks between, to be written */
 	struct {
-		size_t end; /* offset in data */
+		size_t end; /* offset in text */
 		int width;  /* columns on a terminal */
 	} cells[COLUMNS_BATCH * COLUMNS_MOST];
 	size_t count; /* of cells */

@@ -111,7 +111,7 @@ size_human(double bytes, char *out, size_t room)
 		unit++;
 	}
 	if (unit < 0)
-		snprintf(out, room, "%.0f B", bytes);
+		snprintf(out, room, "%d B", (int)(bytes + 0.5));
 	else
 		snprintf(out, room, "%.*f %ciB",
 		    bytes < 9.995       ? 2
