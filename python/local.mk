@@ -4,7 +4,8 @@
 
 python_sources = \
 	python/src/cache.c python/src/errors.c python/src/ids.c python/src/module.c \
-	python/src/options.c python/src/reader.c python/src/tensor.c python/src/value.c
+	python/src/options.c python/src/reader.c python/src/tensor.c python/src/value.c \
+	python/src/wait.c
 EXTRA_DIST += $(python_sources) python/src/core.h python/src/dlpack.h python/src/.clang-format \
 	python/lmdbcache/py.typed t/python.sh \
 	$(wildcard $(srcdir)/python/lmdbcache/*.py $(srcdir)/python/lmdbcache/*.pyi \

@@ -14,6 +14,7 @@ read and write one. lmdbcache(3) and lmdbcache_python(3) are its manual.
 
 import atexit as _atexit
 import os as _os
+import sys as _sys
 import weakref as _weakref
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
@@ -159,6 +160,7 @@ def open(
     rank: Optional[int] = None,
     writer_rank: Optional[int] = None,
     force_fs: bool = False,
+    timeout: Optional[float] = None,
 ) -> Cache:
     """Open a module in a root directory; both are made if they are missing.
 
@@ -179,6 +181,9 @@ def open(
     rank, writer_rank  of a distributed job: other ranks than writer_rank do not write;
                        rank is RANK of the environment, and by default each rank writes
     force_fs           accept network file systems
+    timeout            seconds that a call waits at most for commits and for other writers,
+                       then WaitTimeout, a TimeoutError, with nothing lost; None: for ever.
+                       Ctrl-C ends each wait
     """
     options: Dict[str, Any] = {
         "root": _os.fspath(root),
@@ -198,6 +203,7 @@ def open(
         "rank": rank,
         "writer_rank": writer_rank,
         "force_fs": force_fs,
+        "timeout": timeout,
     }
     return _reopen(options)
 
@@ -207,18 +213,15 @@ def _reopen(options: Dict[str, Any]) -> Cache:
 
 
 def _close_all() -> None:
-    import warnings
-
+    """Closes what is open. What cannot be written is said on stderr: nobody can catch it."""
     for cache in list(_open):
+        if cache.closed:
+            continue
         try:
+            cache.timeout = None
             cache.close()
-        except BufferError:  # a view outlives the program: what was put is not lost
-            try:
-                cache.flush()
-            except Error as error:
-                warnings.warn(f"lmdbcache: at exit: {error}", ResourceWarning)
-        except Error as error:
-            warnings.warn(f"lmdbcache: at exit: {error}", RuntimeWarning)
+        except Exception as error:
+            print(f"lmdbcache: at exit: {cache!r}: {error}", file=_sys.stderr, flush=True)
 
 
 def _after_fork() -> None:

@@ -140,6 +140,11 @@ class Cache:
     def like(self) -> str:
         """What tensors are given as: "numpy", "torch" or "buffer"."""
     @property
+    def timeout(self) -> Optional[float]:
+        """Seconds that a call waits at most, or None: for ever."""
+    @timeout.setter
+    def timeout(self, value: Optional[float], /) -> None: ...
+    @property
     def _options(self) -> Dict[str, Any]: ...
     def _forked(self) -> None: ...
     def __len__(self) -> int: ...
@@ -153,8 +158,8 @@ class Cache:
         is none. What was put through this handle is seen at once."""
     def view(self, id: _Id, /) -> Any:
         """The value with its tensors in place, read-only: each a Tensor, which is a buffer
-        and speaks DLPack. It keeps the module open; close() is refused while one is held.
-        Old commits cannot be reused meanwhile, so do not hold views for hours."""
+        and speaks DLPack. It stays after close(). The space of old commits cannot be reused
+        while one is held, so do not hold views for hours."""
     def put(self, id: _Id, value: Any, codec: Optional[str] = None, level: int = 0) -> None:
         """Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,
         bool, int, float, str, bytes, or dicts, lists and tuples of them. It is durable
@@ -190,7 +195,9 @@ class Cache:
     def flush(self) -> None:
         """Commit what was put so far. It is on disk when this returns."""
     def close(self) -> None:
-        """flush() and close. BufferError while views or iterators are held."""
+        """flush() and close. It awaits the calls of other threads; those that begin later
+        are ValueError. Views, iterators and readers stay. When it is interrupted or times
+        out, the module stays open and has lost nothing."""
     def discard(self) -> None:
         """Close without committing what is pending."""
     def stats(self) -> Dict[str, Any]:

@@ -8,42 +8,139 @@
 #include <stddef.h>
 #include <structmember.h>
 #include <stdlib.h>
+#include <time.h>
+
+/*
+ * What calls are made on. Of the Cache, and of tasks that nobody awaits any more: the last of
+ * them closes it.
+ */
+struct handle {
+	_Atomic(lc_cache *) cache; /* NULL: closed */
+	atomic_uint refs;
+	atomic_uint running; /* calls */
+	atomic_bool closing; /* no call may begin; set by the one who closes it */
+	pthread_mutex_t lock;
+	pthread_cond_t idle; /* running is 0, or closing is false again */
+};
 
 struct cache {
 	PyObject_HEAD
-	lc_cache *handle;  /* NULL: closed */
+	struct handle *handle;
 	PyObject *options; /* dict of open()'s arguments, for pickling */
 	enum like like;
-	Py_ssize_t held;    /* views and iterators */
-	Py_ssize_t running; /* calls, of other threads too */
+	uint64_t limit_ms; /* of a call that waits */
 	PyObject *weak;
 };
 
 static PyTypeObject *cache_type, *hold_type, *keys_type;
 
-/* A record in place: tensors that borrow from it keep it. */
+/* A record in place: tensors that borrow from it keep it. It needs no handle. */
 struct hold {
 	PyObject_HEAD
-	struct cache *cache;
 	lc_view view;
 };
 
-/* Begin a call: returns 0 with an exception if the handle is closed. */
-static int
-enter(struct cache *self)
+/* ---- calls under way ------------------------------------------------------------------ */
+
+static void
+init_locks(struct handle *handle)
 {
-	if (self->handle == NULL) {
-		PyErr_SetString(PyExc_ValueError, "the module is closed");
-		return 0;
-	}
-	self->running++;
-	return 1;
+	pthread_condattr_t attr;
+
+	pthread_mutex_init(&handle->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&handle->idle, &attr);
+	pthread_condattr_destroy(&attr);
 }
 
 static void
-leave(struct cache *self)
+wake_closers(struct handle *handle)
 {
-	self->running--;
+	pthread_mutex_lock(&handle->lock);
+	pthread_cond_broadcast(&handle->idle);
+	pthread_mutex_unlock(&handle->lock);
+}
+
+/* End a call. */
+static void
+leave(struct handle *handle)
+{
+	if (atomic_fetch_sub(&handle->running, 1) == 1 && atomic_load(&handle->closing))
+		wake_closers(handle);
+}
+
+/* Begin a call; NULL with an exception if the handle is closed, or about to be. */
+static lc_cache *
+enter(struct handle *handle)
+{
+	lc_cache *cache;
+
+	atomic_fetch_add(&handle->running, 1);
+	cache = atomic_load(&handle->closing) ? NULL : atomic_load(&handle->cache);
+	if (cache == NULL) {
+		leave(handle);
+		PyErr_SetString(PyExc_ValueError, "the module is closed");
+	}
+	return cache;
+}
+
+/* Let go of a handle, without the interpreter. */
+static void
+drop_handle(struct handle *handle)
+{
+	lc_cache *cache;
+
+	if (atomic_fetch_sub(&handle->refs, 1) > 1)
+		return;
+	cache = atomic_load(&handle->cache);
+	if (cache != NULL) {
+		lc_set_timeout(cache, UINT64_MAX);
+		(void)lc_close(cache);
+	}
+	pthread_mutex_destroy(&handle->lock);
+	pthread_cond_destroy(&handle->idle);
+	free(handle);
+}
+
+static uint64_t
+slice_of(uint64_t limit_ms)
+{
+	return limit_ms < SLICE_MS ? limit_ms : SLICE_MS;
+}
+
+static struct wait
+wait_of(const struct cache *self, const char *operation)
+{
+	return (struct wait){ .operation = operation, .limit_ms = self->limit_ms };
+}
+
+/*
+ * After a call of the engine that is under way by enter(): is it to be made again? Handlers
+ * of signals run outside of the call, so that they can close the handle.
+ */
+bool
+cache_again(PyObject *cache, struct wait *wait, lc_status *status)
+{
+	struct handle *handle = ((struct cache *)cache)->handle;
+	bool repeat;
+
+	if (*status != LC_TIMEOUT)
+		return false;
+	leave(handle);
+	repeat = wait_again(wait, status);
+	atomic_fetch_add(&handle->running, 1);
+	if (!repeat || !atomic_load(&handle->closing))
+		return repeat;
+	PyErr_SetString(PyExc_ValueError, "the module was closed meanwhile");
+	*status = LC_CANCELLED;
+	return false;
+}
+
+static bool
+again(struct cache *self, struct wait *wait, lc_status *status)
+{
+	return *status == LC_TIMEOUT && cache_again((PyObject *)self, wait, status);
 }
 
 /* ---- opening and closing ---------------------------------------------------------- */
@@ -87,100 +184,356 @@ read_options(PyObject *dict, lc_options *out)
 	return PyErr_Occurred() ? -1 : 0;
 }
 
+/* The limit of a wait in ms, from seconds; None: for ever. */
+static int
+timeout_of(PyObject *value, uint64_t *out)
+{
+	double seconds;
+
+	*out = UINT64_MAX;
+	if (value == Py_None)
+		return 0;
+	seconds = PyFloat_AsDouble(value);
+	if (seconds == -1 && PyErr_Occurred())
+		return -1;
+	if (!(seconds >= 0)) {
+		PyErr_SetString(PyExc_ValueError, "timeout: not a number of seconds");
+		return -1;
+	}
+	if (seconds < 1e9)
+		*out = (uint64_t)(seconds * 1000);
+	return 0;
+}
+
+/* lc_open(): it waits for a process that is making the module, for ever if that is stopped. */
+struct opening {
+	struct task task;
+	lc_options options;
+	uint64_t slice_ms; /* of the handle's calls */
+	struct handle *handle;
+	char *root, *module;
+};
+
+static lc_status
+open_work(struct task *task)
+{
+	struct opening *opening = (struct opening *)task;
+	lc_cache *cache;
+	const lc_status status = lc_open(opening->root, opening->module,
+	    &opening->options, &cache);
+
+	if (status == LC_OK) {
+		lc_set_timeout(cache, opening->slice_ms);
+		atomic_store(&opening->handle->cache, cache);
+	}
+	return status;
+}
+
+static void
+open_drop(struct task *task)
+{
+	struct opening *opening = (struct opening *)task;
+
+	drop_handle(opening->handle);
+	free(opening->root);
+	free(opening->module);
+	free(opening);
+}
+
+/* A handle, or NULL with an exception. */
+static struct handle *
+open_handle(const char *root, const char *module, PyObject *options, uint64_t limit_ms)
+{
+	struct opening *opening = calloc(1, sizeof(*opening));
+	struct handle *handle = calloc(1, sizeof(*handle));
+	lc_status status;
+
+	if (opening != NULL) {
+		opening->root = strdup(root);
+		opening->module = strdup(module);
+	}
+	if (handle == NULL || opening == NULL || opening->root == NULL ||
+	    opening->module == NULL) {
+		if (opening != NULL) {
+			free(opening->root);
+			free(opening->module);
+		}
+		free(opening);
+		free(handle);
+		PyErr_NoMemory();
+		return NULL;
+	}
+	init_locks(handle);
+	atomic_init(&handle->refs, 1);
+	opening->handle = handle;
+	opening->task.work = open_work;
+	opening->task.drop = open_drop;
+	task_init(&opening->task);
+	if (read_options(options, &opening->options) < 0) {
+		opening->task.ended = true;
+		task_drop(&opening->task);
+		return NULL;
+	}
+	opening->options.timeout_ms = limit_ms;
+	opening->slice_ms = slice_of(limit_ms);
+	status = task_run(&opening->task, NULL);
+	if (status == LC_OK)
+		atomic_fetch_add(&handle->refs, 1);
+	else
+		raise_error(status, &opening->task.error);
+	task_drop(&opening->task);
+	return status == LC_OK ? handle : NULL;
+}
+
 static PyObject *
 cache_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-	PyObject *root, *options, *like, *path = NULL;
-	const char *root_text, *module_text;
-	struct cache *self = NULL;
-	lc_options how;
-	lc_cache *handle;
-	lc_status status;
+	PyObject *root, *options, *like, *timeout, *path = NULL;
+	const char *module;
+	struct handle *handle;
+	struct cache *self;
+	uint64_t limit_ms;
 	allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
 	int form;
 
-	if (!PyArg_ParseTuple(args, "OsO!O", &root, &module_text, &PyDict_Type, &options,
+	if (!PyArg_ParseTuple(args, "OsO!O", &root, &module, &PyDict_Type, &options,
 		&like))
 		return NULL;
 	form = like_of(like);
-	if (form < 0 || read_options(options, &how) < 0 ||
+	timeout = PyDict_GetItemString(options, "timeout"); /* borrowed */
+	if (form < 0 || timeout_of(timeout != NULL ? timeout : Py_None, &limit_ms) < 0 ||
 	    !PyUnicode_FSConverter(root, &path))
 		return NULL;
-	root_text = PyBytes_AsString(path);
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_open(root_text, module_text, &how, &handle);
-	Py_END_ALLOW_THREADS
+	handle = open_handle(PyBytes_AsString(path), module, options, limit_ms);
 	Py_DECREF(path);
-	if (status != LC_OK)
-		return raise_status(status, NULL);
+	if (handle == NULL)
+		return NULL;
 	self = (struct cache *)alloc(type, 0);
 	if (self == NULL) {
-		lc_discard(handle);
+		Py_BEGIN_ALLOW_THREADS
+		drop_handle(handle);
+		Py_END_ALLOW_THREADS
 		return NULL;
 	}
 	self->handle = handle;
 	self->like = (enum like)form;
+	self->limit_ms = limit_ms;
 	self->options = Py_NewRef(options);
 	return (PyObject *)self;
 }
 
-/* Take the handle out, unless something of it is held. */
-static lc_cache *
-take_handle(struct cache *self)
-{
-	lc_cache *handle = self->handle;
+/* ---- closing ------------------------------------------------------------------------ */
 
-	if (self->held > 0 || self->running > 0) {
-		PyErr_Format(PyExc_BufferError,
-		    "close: %zd views or iterators are held, %zd calls are running",
-		    self->held, self->running);
-		return NULL;
+static struct timespec
+slice_end(const struct cache *self)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)slice_of(self->limit_ms) * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	return until;
+}
+
+/* Let no call begin any more. LC_END if the handle is closed; LC_TIMEOUT after a slice in
+ * which another thread was closing it. */
+static lc_status
+keep_out(struct cache *self)
+{
+	struct handle *handle = self->handle;
+	const struct timespec until = slice_end(self);
+	lc_status status = LC_OK;
+
+	pthread_mutex_lock(&handle->lock);
+	while (status == LC_OK && atomic_load(&handle->closing) &&
+	    atomic_load(&handle->cache) != NULL)
+		if (pthread_cond_timedwait(&handle->idle, &handle->lock, &until) != 0)
+			status = LC_TIMEOUT;
+	if (atomic_load(&handle->cache) == NULL)
+		status = LC_END;
+	else if (status == LC_OK)
+		atomic_store(&handle->closing, true);
+	pthread_mutex_unlock(&handle->lock);
+	return status;
+}
+
+/* Await the end of the calls under way, for a slice. */
+static lc_status
+await_calls(struct cache *self)
+{
+	struct handle *handle = self->handle;
+	const struct timespec until = slice_end(self);
+	lc_status status = LC_OK;
+
+	pthread_mutex_lock(&handle->lock);
+	while (status == LC_OK && atomic_load(&handle->running) > 0)
+		if (pthread_cond_timedwait(&handle->idle, &handle->lock, &until) != 0)
+			status = LC_TIMEOUT;
+	pthread_mutex_unlock(&handle->lock);
+	return status;
+}
+
+/* After keep_out(): closed now, with a handle of NULL, or open for calls again. */
+static void
+end_close(struct handle *handle, bool closed)
+{
+	if (closed)
+		atomic_store(&handle->cache, NULL);
+	else
+		atomic_store(&handle->closing, false);
+	wake_closers(handle);
+}
+
+/* Have the handle for oneself: 1; 0 if it is closed already; -1 with an exception. */
+static int
+begin_close(struct cache *self, struct wait *wait)
+{
+	struct handle *handle = self->handle;
+	lc_status status;
+
+	wait->what = handle;
+	if (signals_within(handle)) {
+		PyErr_SetString(PyExc_RuntimeError,
+		    "close: this thread is in the middle of a call: raise an exception "
+		    "from the handler of the signal, and close afterwards");
+		return -1;
 	}
-	self->handle = NULL;
-	return handle;
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = keep_out(self);
+		Py_END_ALLOW_THREADS
+	} while (wait_again(wait, &status));
+	if (status != LC_OK)
+		return status == LC_END ? 0 : -1;
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = await_calls(self);
+		Py_END_ALLOW_THREADS
+	} while (wait_again(wait, &status));
+	if (status == LC_OK)
+		return 1;
+	end_close(handle, false);
+	return -1;
 }
 
 static PyObject *
 cache_close(struct cache *self, PyObject *Py_UNUSED(none))
 {
-	lc_cache *handle;
+	struct wait wait = wait_of(self, "close");
 	lc_status status;
+	const int mine = begin_close(self, &wait);
 
-	if (self->handle == NULL)
-		Py_RETURN_NONE;
-	handle = take_handle(self);
-	if (handle == NULL)
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_close(handle);
-	Py_END_ALLOW_THREADS
+	if (mine != 1)
+		return mine == 0 ? Py_NewRef(Py_None) : NULL;
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_close(atomic_load(&self->handle->cache));
+		Py_END_ALLOW_THREADS
+	} while (wait_again(&wait, &status));
+	end_close(self->handle, status != LC_CANCELLED);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	Py_RETURN_NONE;
 }
 
+/* lc_discard(), which waits for a commit that has begun. */
+struct discarding {
+	struct task task;
+	lc_cache *cache;
+};
+
+static lc_status
+discard_work(struct task *task)
+{
+	lc_discard(((struct discarding *)task)->cache);
+	return LC_OK;
+}
+
+static void
+discard_drop(struct task *task)
+{
+	free(task);
+}
+
 static PyObject *
 cache_discard(struct cache *self, PyObject *Py_UNUSED(none))
 {
-	lc_cache *handle;
+	struct wait wait = wait_of(self, "discard");
+	struct discarding *discarding = calloc(1, sizeof(*discarding));
+	lc_status status;
+	int mine;
 
-	if (self->handle == NULL)
-		Py_RETURN_NONE;
-	handle = take_handle(self);
-	if (handle == NULL)
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	lc_discard(handle);
-	Py_END_ALLOW_THREADS
+	if (discarding == NULL)
+		return PyErr_NoMemory();
+	mine = begin_close(self, &wait);
+	if (mine != 1) {
+		free(discarding);
+		return mine == 0 ? Py_NewRef(Py_None) : NULL;
+	}
+	discarding->cache = atomic_load(&self->handle->cache);
+	end_close(self->handle, true);
+	discarding->task.work = discard_work;
+	discarding->task.drop = discard_drop;
+	task_init(&discarding->task);
+	status = task_run(&discarding->task, self->handle);
+	task_drop(&discarding->task);
+	if (status != LC_OK)
+		return raise_status(status, NULL);
 	Py_RETURN_NONE;
 }
 
-/* In the child of a fork: the calls of other threads are not in this process. */
+/* In the child of a fork: the calls of other threads are not in this process. What one of
+ * them was closing is closed here. */
 static PyObject *
 cache_forked(struct cache *self, PyObject *Py_UNUSED(none))
 {
-	self->running = 0;
+	struct handle *handle = self->handle;
+
+	init_locks(handle);
+	atomic_store(&handle->running, 0);
+	atomic_store(&handle->refs, 1);
+	if (atomic_load(&handle->closing))
+		atomic_store(&handle->cache, NULL);
 	Py_RETURN_NONE;
+}
+
+/* Close what nobody has any more. The exception of a signal ends the wait: then the handle
+ * stays open, and the end of the process commits what is pending. */
+static void
+close_last(struct handle *handle)
+{
+	struct wait wait = { .operation = "close", .limit_ms = UINT64_MAX };
+	PyObject *type, *value, *traceback;
+	lc_status status;
+
+	PyErr_Fetch(&type, &value, &traceback);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_close(atomic_load(&handle->cache));
+		Py_END_ALLOW_THREADS
+	} while (wait_again(&wait, &status));
+	atomic_store(&handle->cache, NULL);
+	if (status != LC_OK) {
+		raise_status(status, NULL);
+		PyErr_WriteUnraisable(NULL);
+	}
+	PyErr_Restore(type, value, traceback);
+}
+
+static int
+cache_traverse(struct cache *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE((PyObject *)self));
+	Py_VISIT(self->options);
+	return 0;
+}
+
+static int
+cache_clear(struct cache *self)
+{
+	Py_CLEAR(self->options);
+	return 0;
 }
 
 static void
@@ -188,25 +541,18 @@ cache_dealloc(struct cache *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+	struct handle *handle = self->handle;
 
+	PyObject_GC_UnTrack(self);
 	if (self->weak != NULL)
 		PyObject_ClearWeakRefs((PyObject *)self);
-	if (self->handle != NULL) {
-		lc_status status;
-
-		Py_BEGIN_ALLOW_THREADS
-		status = lc_close(self->handle);
-		Py_END_ALLOW_THREADS
-		if (status != LC_OK) {
-			PyObject *type_, *value, *traceback;
-
-			PyErr_Fetch(&type_, &value, &traceback);
-			raise_status(status, NULL);
-			PyErr_WriteUnraisable(NULL);
-			PyErr_Restore(type_, value, traceback);
-		}
+	if (handle != NULL) {
+		if (atomic_load(&handle->cache) != NULL &&
+		    atomic_load(&handle->refs) == 1)
+			close_last(handle);
+		drop_handle(handle);
 	}
-	Py_XDECREF(self->options);
+	cache_clear(self);
 	release(self);
 	Py_DECREF(type);
 }
@@ -247,18 +593,20 @@ static PyObject *
 get(struct cache *self, PyObject *key)
 {
 	PyObject *kept, *object = NULL;
+	lc_cache *handle;
 	lc_status status;
 	lc_view view;
 	lc_id id;
 
 	if (id_from(key, &id, &kept) < 0)
 		return NULL;
-	if (!enter(self)) {
+	handle = enter(self->handle);
+	if (handle == NULL) {
 		Py_XDECREF(kept);
 		return NULL;
 	}
 	Py_BEGIN_ALLOW_THREADS
-	status = lc_get(self->handle, id.data, id.size, &view);
+	status = lc_get(handle, id.data, id.size, &view);
 	Py_END_ALLOW_THREADS
 	if (status == LC_OK) {
 		object = copy_view(&view, self->like);
@@ -266,7 +614,7 @@ get(struct cache *self, PyObject *key)
 	} else if (status != LC_NOT_FOUND) {
 		raise_status(status, key);
 	}
-	leave(self);
+	leave(self->handle);
 	Py_XDECREF(kept);
 	return object;
 }
@@ -299,20 +647,22 @@ cache_get(struct cache *self, PyObject *const *args, Py_ssize_t n)
 static int
 cache_contains(struct cache *self, PyObject *key)
 {
+	lc_cache *handle;
 	lc_status status;
 	PyObject *kept;
 	lc_id id;
 
 	if (id_from(key, &id, &kept) < 0)
 		return -1;
-	if (!enter(self)) {
+	handle = enter(self->handle);
+	if (handle == NULL) {
 		Py_XDECREF(kept);
 		return -1;
 	}
 	Py_BEGIN_ALLOW_THREADS
-	status = lc_contains(self->handle, id.data, id.size);
+	status = lc_contains(handle, id.data, id.size);
 	Py_END_ALLOW_THREADS
-	leave(self);
+	leave(self->handle);
 	Py_XDECREF(kept);
 	if (status == LC_OK || status == LC_NOT_FOUND)
 		return status == LC_OK;
@@ -323,15 +673,19 @@ cache_contains(struct cache *self, PyObject *key)
 static Py_ssize_t
 cache_length(struct cache *self)
 {
+	struct wait wait = wait_of(self, "len");
+	lc_cache *handle = enter(self->handle);
 	lc_status status;
 	uint64_t n;
 
-	if (!enter(self))
+	if (handle == NULL)
 		return -1;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_count(self->handle, &n);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_count(handle, &n);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
 	if (status == LC_OK)
 		return (Py_ssize_t)n;
 	raise_status(status, NULL);
@@ -342,39 +696,35 @@ static PyObject *
 cache_view(struct cache *self, PyObject *key)
 {
 	PyObject *kept, *object = NULL;
-	struct hold *hold;
+	struct hold *hold = PyObject_New(struct hold, hold_type);
 	const lc_value *value;
+	lc_cache *handle;
 	lc_status status;
 	lc_id id;
 
-	if (id_from(key, &id, &kept) < 0)
+	if (hold == NULL)
 		return NULL;
-	if (!enter(self)) {
-		Py_XDECREF(kept);
-		return NULL;
-	}
-	hold = PyObject_New(struct hold, hold_type);
-	if (hold == NULL) {
-		leave(self);
-		Py_XDECREF(kept);
-		return NULL;
-	}
-	/* From here the hold releases the view. */
-	hold->cache = (struct cache *)Py_NewRef((PyObject *)self);
-	self->held++;
+	/* From here it releases the view. */
 	memset(&hold->view, 0, sizeof(hold->view));
+	hold->view.status = LC_NOT_FOUND;
+	if (id_from(key, &id, &kept) < 0)
+		goto done;
+	handle = enter(self->handle);
+	if (handle == NULL)
+		goto done;
 	Py_BEGIN_ALLOW_THREADS
-	status = lc_get(self->handle, id.data, id.size, &hold->view);
+	status = lc_get(handle, id.data, id.size, &hold->view);
 	if (status == LC_OK && hold->view.kind != LC_TENSOR)
 		status = lc_view_value(&hold->view, NULL, &value);
 	Py_END_ALLOW_THREADS
-	leave(self);
+	leave(self->handle);
 	if (status != LC_OK)
 		raise_status(status, key);
 	else if (hold->view.kind == LC_TENSOR)
 		object = tensor_view(&hold->view.tensor, (PyObject *)hold, LIKE_BUFFER);
 	else
 		object = value_to(value, (PyObject *)hold, LIKE_BUFFER);
+done:
 	Py_DECREF(hold);
 	Py_XDECREF(kept);
 	return object;
@@ -386,8 +736,6 @@ hold_dealloc(struct hold *self)
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
 	lc_view_release(&self->view);
-	self->cache->held--;
-	Py_DECREF(self->cache);
 	PyObject_Free(self);
 	Py_DECREF(type);
 }
@@ -451,6 +799,7 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 	struct borrowed borrowed = { 0 };
 	const char *field = NULL;
 	lc_status *statuses = NULL, status = LC_OK;
+	lc_cache *handle = NULL;
 	unsigned threads = 1;
 	void *memory = NULL; /* of a new block */
 	lc_tensor row, whole = { .nbytes = 0 };
@@ -482,11 +831,12 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 		PyErr_NoMemory();
 		goto done;
 	}
-	if (!enter(self))
+	handle = enter(self->handle);
+	if (handle == NULL)
 		goto done;
 	Py_BEGIN_ALLOW_THREADS
 	if (out == Py_None) {
-		status = lc_gather_row(self->handle, ids.n, ids.all, field, &row);
+		status = lc_gather_row(handle, ids.n, ids.all, field, &row);
 		if (status == LC_OK && row.nbytes > 0 && ids.n > SIZE_MAX / row.nbytes) {
 			status = LC_NO_MEMORY;
 		} else if (status == LC_OK) {
@@ -498,11 +848,11 @@ cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
 		}
 	}
 	if (status == LC_OK)
-		status = lc_gather(self->handle, ids.n, ids.all, field, &row,
+		status = lc_gather(handle, ids.n, ids.all, field, &row,
 		    (void *)(uintptr_t)whole.data, whole.nbytes, threads, statuses,
 		    &n_missing);
 	Py_END_ALLOW_THREADS
-	leave(self);
+	leave(self->handle);
 	if (status == LC_NOT_FOUND) {
 		/* Nothing is there: no shape either. */
 		for (size_t i = 0; i < ids.n; i++)
@@ -543,6 +893,7 @@ static PyObject *
 cache_missing(struct cache *self, PyObject *ids_object)
 {
 	PyObject *list = NULL;
+	lc_cache *handle;
 	lc_status status;
 	struct ids ids;
 	size_t *missing, n;
@@ -552,11 +903,11 @@ cache_missing(struct cache *self, PyObject *ids_object)
 	missing = PyMem_Malloc((ids.n + 1) * sizeof(*missing));
 	if (missing == NULL) {
 		PyErr_NoMemory();
-	} else if (enter(self)) {
+	} else if ((handle = enter(self->handle)) != NULL) {
 		Py_BEGIN_ALLOW_THREADS
-		status = lc_contains_batch(self->handle, ids.n, ids.all, missing, &n);
+		status = lc_contains_batch(handle, ids.n, ids.all, missing, &n);
 		Py_END_ALLOW_THREADS
-		leave(self);
+		leave(self->handle);
 		if (status != LC_OK)
 			raise_failed_item(status, &ids);
 		else
@@ -581,7 +932,9 @@ put(struct cache *self, PyObject *key, Py_ssize_t item, PyObject *object,
     const char *codec_name, int level)
 {
 	struct borrowed borrowed = { 0 };
+	struct wait wait = wait_of(self, "put");
 	lc_codec codec = LC_CODEC_DEFAULT;
+	lc_cache *handle = NULL;
 	lc_value *value = NULL;
 	lc_status status;
 	lc_tensor tensor;
@@ -599,19 +952,23 @@ put(struct cache *self, PyObject *key, Py_ssize_t item, PyObject *object,
 	if (answer == 0 || (answer == 1 && codec_name != NULL))
 		value = answer == 1 ? lc_value_tensor(&tensor)
 				    : value_from(object, &borrowed);
-	if (answer < 0 || ((answer == 0 || codec_name != NULL) && value == NULL) ||
-	    !enter(self))
+	if (answer < 0 || ((answer == 0 || codec_name != NULL) && value == NULL))
 		goto done;
-	Py_BEGIN_ALLOW_THREADS
-	if (value == NULL)
-		status = lc_put(self->handle, id.data, id.size, &tensor);
-	else if (codec_name != NULL)
-		status = lc_put_coded(self->handle, id.data, id.size, value, codec,
-		    level);
-	else
-		status = lc_put_value(self->handle, id.data, id.size, value);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	handle = enter(self->handle);
+	if (handle == NULL)
+		goto done;
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		if (value == NULL)
+			status = lc_put(handle, id.data, id.size, &tensor);
+		else if (codec_name != NULL)
+			status = lc_put_coded(handle, id.data, id.size, value, codec,
+			    level);
+		else
+			status = lc_put_value(handle, id.data, id.size, value);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
 	if (status == LC_OK)
 		result = 0;
 	else
@@ -642,20 +999,25 @@ cache_put(struct cache *self, PyObject *args, PyObject *kwargs)
 static int
 forget(struct cache *self, PyObject *key)
 {
+	struct wait wait = wait_of(self, "delete");
+	lc_cache *handle;
 	lc_status status;
 	PyObject *kept;
 	lc_id id;
 
 	if (id_from(key, &id, &kept) < 0)
 		return -1;
-	if (!enter(self)) {
+	handle = enter(self->handle);
+	if (handle == NULL) {
 		Py_XDECREF(kept);
 		return -1;
 	}
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_delete(self->handle, id.data, id.size);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_delete(handle, id.data, id.size);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
 	Py_XDECREF(kept);
 	if (status == LC_OK || status == LC_NOT_FOUND)
 		return status == LC_OK;
@@ -744,6 +1106,7 @@ put_list(struct cache *self, const struct ids *ids, PyObject *list)
 	for (size_t i = 0; i < ids->n; i++) {
 		PyObject *object = Py_XNewRef(PyList_GetItem(list, (Py_ssize_t)i));
 		const int failed = object == NULL ||
+		    (signals_due() && PyErr_CheckSignals() < 0) ||
 		    put(self, PyTuple_GetItem(ids->sequence, (Py_ssize_t)i),
 			(Py_ssize_t)i, object, NULL, 0) < 0;
 
@@ -754,15 +1117,54 @@ put_list(struct cache *self, const struct ids *ids, PyObject *list)
 	Py_RETURN_NONE;
 }
 
+/* Put rows from *i on, until one fails or signals are to be asked for. */
+static lc_status
+put_rows(lc_cache *handle, const struct ids *ids, const lc_value *columns, size_t *i)
+{
+	lc_status status = LC_OK;
+
+	do {
+		lc_value *row = row_of(columns, *i);
+
+		status = lc_put_value(handle, ids->all[*i].data, ids->all[*i].size, row);
+		lc_value_free(row);
+	} while (status == LC_OK && ++*i < ids->n && !signals_due());
+	return status;
+}
+
+static PyObject *
+put_columns(struct cache *self, const struct ids *ids, const lc_value *columns)
+{
+	struct wait wait = wait_of(self, "put_many");
+	lc_cache *handle = enter(self->handle);
+	lc_status status = LC_OK;
+	size_t i = 0;
+
+	if (handle == NULL)
+		return NULL;
+	while (status == LC_OK && i < ids->n) {
+		do {
+			Py_BEGIN_ALLOW_THREADS
+			status = put_rows(handle, ids, columns, &i);
+			Py_END_ALLOW_THREADS
+		} while (again(self, &wait, &status));
+		if (status == LC_OK && signals_check(self->handle) < 0)
+			status = LC_CANCELLED;
+	}
+	leave(self->handle);
+	if (status != LC_OK)
+		return raise_item(status, PyTuple_GetItem(ids->sequence, (Py_ssize_t)i),
+		    (Py_ssize_t)i);
+	Py_RETURN_NONE;
+}
+
 static PyObject *
 cache_put_many(struct cache *self, PyObject *args)
 {
 	struct borrowed borrowed = { 0 };
 	PyObject *ids_object, *object, *result = NULL;
-	lc_value *columns = NULL, *row;
-	lc_status status = LC_OK;
+	lc_value *columns = NULL;
 	struct ids ids;
-	size_t i;
 
 	if (!PyArg_ParseTuple(args, "OO", &ids_object, &object) ||
 	    ids_from(ids_object, &ids) < 0)
@@ -774,33 +1176,13 @@ cache_put_many(struct cache *self, PyObject *args)
 	columns = value_from(object, &borrowed);
 	if (columns == NULL)
 		goto done;
-	if (lc_value_check(columns) != LC_OK) {
+	if (lc_value_check(columns) != LC_OK)
 		raise_status(lc_last_error()->status, NULL);
-		goto done;
-	}
-	if (!has_rows(columns, ids.n)) {
+	else if (!has_rows(columns, ids.n))
 		PyErr_Format(PyExc_ValueError,
 		    "put_many: a tensor's first axis is not %zu", ids.n);
-		goto done;
-	}
-	if (!enter(self))
-		goto done;
-	Py_BEGIN_ALLOW_THREADS
-	for (i = 0; i < ids.n; i++) {
-		row = row_of(columns, i);
-		status = lc_put_value(self->handle, ids.all[i].data, ids.all[i].size,
-		    row);
-		lc_value_free(row);
-		if (status != LC_OK)
-			break;
-	}
-	Py_END_ALLOW_THREADS
-	leave(self);
-	if (status != LC_OK)
-		raise_item(status, PyTuple_GetItem(ids.sequence, (Py_ssize_t)i),
-		    (Py_ssize_t)i);
 	else
-		result = Py_NewRef(Py_None);
+		result = put_columns(self, &ids, columns);
 done:
 	lc_value_free(columns);
 	borrowed_release(&borrowed);
@@ -811,14 +1193,18 @@ done:
 static PyObject *
 cache_flush(struct cache *self, PyObject *Py_UNUSED(none))
 {
+	struct wait wait = wait_of(self, "flush");
+	lc_cache *handle = enter(self->handle);
 	lc_status status;
 
-	if (!enter(self))
+	if (handle == NULL)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_flush(self->handle);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_flush(handle);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	Py_RETURN_NONE;
@@ -826,12 +1212,12 @@ cache_flush(struct cache *self, PyObject *Py_UNUSED(none))
 
 /* ---- keys -------------------------------------------------------------------------------- */
 
+/* It needs no handle. */
 struct keys {
 	PyObject_HEAD
-	struct cache *cache;
 	lc_iter *iter; /* NULL: at its end */
 	bool raw;
-	bool running; /* a thread is in keys_next() */
+	atomic_flag running; /* a thread is in keys_next() */
 };
 
 static PyObject *
@@ -842,7 +1228,10 @@ cache_keys(struct cache *self, PyObject *args, PyObject *kwargs)
 	const char *order = "key";
 	struct keys *keys;
 	unsigned flags = LC_ITER_LISTED;
+	struct wait wait = wait_of(self, "keys");
+	lc_cache *handle = NULL;
 	lc_id start = { NULL, 0 };
+	lc_iter *iter;
 	lc_status status;
 	int raw = 0;
 
@@ -857,62 +1246,64 @@ cache_keys(struct cache *self, PyObject *args, PyObject *kwargs)
 	}
 	if (prefix != NULL && id_from(prefix, &start, &kept) < 0)
 		return NULL;
-	if (!enter(self)) {
+	handle = enter(self->handle);
+	if (handle == NULL) {
 		Py_XDECREF(kept);
 		return NULL;
 	}
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_iter_open(handle, flags, start.size > 0 ? start.data : NULL,
+		    start.size, &iter);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
+	Py_XDECREF(kept);
+	if (status != LC_OK)
+		return raise_status(status, NULL);
 	keys = PyObject_New(struct keys, keys_type);
 	if (keys == NULL) {
-		leave(self);
-		Py_XDECREF(kept);
+		lc_iter_close(iter);
 		return NULL;
 	}
-	keys->cache = (struct cache *)Py_NewRef((PyObject *)self);
-	keys->iter = NULL;
+	keys->iter = iter;
 	keys->raw = raw;
-	keys->running = false;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_iter_open(self->handle, flags, start.size > 0 ? start.data : NULL,
-	    start.size, &keys->iter);
-	Py_END_ALLOW_THREADS
-	leave(self);
-	Py_XDECREF(kept);
-	if (status != LC_OK) {
-		keys->iter = NULL;
-		Py_DECREF(keys);
-		return raise_status(status, NULL);
-	}
-	self->held++;
+	atomic_flag_clear(&keys->running);
 	return (PyObject *)keys;
 }
 
 static PyObject *
 keys_next(struct keys *self)
 {
+	PyObject *key = NULL;
 	lc_status status;
 	lc_item item;
 
-	if (self->iter == NULL)
+	/* What consumes it, such as list(), may be C and never ask. */
+	if (signals_due() && PyErr_CheckSignals() < 0)
 		return NULL;
-	if (self->running) {
+	if (atomic_flag_test_and_set(&self->running)) {
 		PyErr_SetString(PyExc_ValueError,
 		    "keys: another thread is in this iterator");
 		return NULL;
 	}
-	self->running = true;
+	if (self->iter == NULL)
+		goto done;
 	Py_BEGIN_ALLOW_THREADS
 	status = lc_iter_next(self->iter, &item);
 	Py_END_ALLOW_THREADS
-	self->running = false;
-	if (status == LC_OK)
-		return id_to(&item.id, self->raw);
-	if (status != LC_END)
-		return raise_status(status, NULL);
-	lc_iter_close(self->iter);
-	self->iter = NULL;
-	/* At its end it holds nothing any more. */
-	self->cache->held--;
-	return NULL;
+	if (status == LC_OK) {
+		key = id_to(&item.id, self->raw);
+	} else if (status != LC_END) {
+		raise_status(status, NULL);
+	} else {
+		/* At its end it holds nothing any more. */
+		lc_iter_close(self->iter);
+		self->iter = NULL;
+	}
+done:
+	atomic_flag_clear(&self->running);
+	return key;
 }
 
 static void
@@ -920,10 +1311,7 @@ keys_dealloc(struct keys *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
-	if (self->iter != NULL)
-		self->cache->held--;
 	lc_iter_close(self->iter);
-	Py_DECREF(self->cache);
 	PyObject_Free(self);
 	Py_DECREF(type);
 }
@@ -980,15 +1368,19 @@ static PyObject *
 cache_stats(struct cache *self, PyObject *Py_UNUSED(none))
 {
 	lc_stats stats = { .struct_size = sizeof(stats) };
+	struct wait wait = wait_of(self, "stats");
+	lc_cache *handle = enter(self->handle);
 	PyObject *dict;
 	lc_status status;
 
-	if (!enter(self))
+	if (handle == NULL)
 		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_stat(self->handle, &stats);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	do {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_stat(handle, &stats);
+		Py_END_ALLOW_THREADS
+	} while (again(self, &wait, &status));
+	leave(self->handle);
 	if (status != LC_OK)
 		return raise_status(status, NULL);
 	dict = Py_BuildValue("{s:y#,s:I,s:I}", "uuid", stats.uuid,
@@ -1009,51 +1401,151 @@ cache_stats(struct cache *self, PyObject *Py_UNUSED(none))
 	return dict;
 }
 
+/* ---- long calls ----------------------------------------------------------------------- */
+
+struct job {
+	struct task task;
+	struct handle *handle; /* which it is a call on */
+	lc_cache *cache;
+	lc_verify_result verified;
+	lc_compact_options how;
+	lc_compact_result compacted;
+	char *root; /* of a backup */
+	unsigned flags;
+};
+
+static void
+drop_job(struct task *task)
+{
+	struct job *job = (struct job *)task;
+
+	leave(job->handle);
+	drop_handle(job->handle);
+	free(job->root);
+	free(job);
+}
+
+/* Did its call time out, in the flush that comes first? */
+static bool
+once_more(struct job *job, lc_status status)
+{
+	return status == LC_TIMEOUT && !atomic_load(&job->task.stop);
+}
+
+static struct job *
+begin_job(struct cache *self, lc_status (*work)(struct task *task))
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (job == NULL) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	job->cache = enter(self->handle);
+	if (job->cache == NULL) {
+		free(job);
+		return NULL;
+	}
+	job->handle = self->handle;
+	atomic_fetch_add(&job->handle->refs, 1);
+	job->task.work = work;
+	job->task.drop = drop_job;
+	task_init(&job->task);
+	return job;
+}
+
+/* Run it; takes it over after a failure, and returns -1 with an exception. */
+static int
+run_job(struct job *job)
+{
+	const lc_status status = task_run(&job->task, job->handle);
+
+	if (status == LC_OK)
+		return 0;
+	raise_error(status, &job->task.error);
+	task_drop(&job->task);
+	return -1;
+}
+
+static lc_status
+verify_work(struct task *task)
+{
+	struct job *job = (struct job *)task;
+	lc_status status;
+
+	do
+		status = lc_verify(job->cache, &task->progress, &job->verified);
+	while (once_more(job, status));
+	return status;
+}
+
 static PyObject *
 cache_verify(struct cache *self, PyObject *Py_UNUSED(none))
 {
-	lc_verify_result result;
+	struct job *job = begin_job(self, verify_work);
+	PyObject *dict;
+
+	if (job == NULL || run_job(job) < 0)
+		return NULL;
+	dict = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "chunks",
+	    (unsigned long long)job->verified.chunks, "records",
+	    (unsigned long long)job->verified.records, "live",
+	    (unsigned long long)job->verified.live, "bytes",
+	    (unsigned long long)job->verified.bytes, "damaged",
+	    (unsigned long long)job->verified.damaged);
+	task_drop(&job->task);
+	return dict;
+}
+
+static lc_status
+compact_work(struct task *task)
+{
+	struct job *job = (struct job *)task;
 	lc_status status;
 
-	if (!enter(self))
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_verify(self->handle, NULL, &result);
-	Py_END_ALLOW_THREADS
-	leave(self);
-	if (status != LC_OK)
-		return raise_status(status, NULL);
-	return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "chunks",
-	    (unsigned long long)result.chunks, "records",
-	    (unsigned long long)result.records, "live", (unsigned long long)result.live,
-	    "bytes", (unsigned long long)result.bytes, "damaged",
-	    (unsigned long long)result.damaged);
+	do
+		status = lc_compact(job->cache, &job->how, &job->compacted);
+	while (once_more(job, status));
+	return status;
 }
 
 static PyObject *
 cache_compact(struct cache *self, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "live_ratio", NULL };
-	lc_compact_options options;
-	lc_compact_result result;
+	lc_compact_options how;
+	struct job *job;
+	PyObject *dict;
+
+	lc_compact_options_init(&how);
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|d", names, &how.live_ratio))
+		return NULL;
+	job = begin_job(self, compact_work);
+	if (job == NULL)
+		return NULL;
+	job->how = how;
+	job->how.progress = job->task.progress;
+	if (run_job(job) < 0)
+		return NULL;
+	dict = Py_BuildValue("{s:K,s:K,s:K,s:K}", "rewritten",
+	    (unsigned long long)job->compacted.rewritten, "dropped",
+	    (unsigned long long)job->compacted.dropped, "bytes_before",
+	    (unsigned long long)job->compacted.bytes_before, "bytes_after",
+	    (unsigned long long)job->compacted.bytes_after);
+	task_drop(&job->task);
+	return dict;
+}
+
+static lc_status
+backup_work(struct task *task)
+{
+	struct job *job = (struct job *)task;
 	lc_status status;
 
-	lc_compact_options_init(&options);
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|d", names,
-		&options.live_ratio) ||
-	    !enter(self))
-		return NULL;
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_compact(self->handle, &options, &result);
-	Py_END_ALLOW_THREADS
-	leave(self);
-	if (status != LC_OK)
-		return raise_status(status, NULL);
-	return Py_BuildValue("{s:K,s:K,s:K,s:K}", "rewritten",
-	    (unsigned long long)result.rewritten, "dropped",
-	    (unsigned long long)result.dropped, "bytes_before",
-	    (unsigned long long)result.bytes_before, "bytes_after",
-	    (unsigned long long)result.bytes_after);
+	do
+		status = lc_backup(job->cache, job->root, job->flags);
+	while (once_more(job, status));
+	return status;
 }
 
 static PyObject *
@@ -1061,32 +1553,34 @@ cache_backup(struct cache *self, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "root", "compact", NULL };
 	PyObject *path = NULL;
-	const char *root;
-	lc_status status;
+	struct job *job;
 	int compact = 0;
 
 	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p", names,
 		PyUnicode_FSConverter, &path, &compact))
 		return NULL;
-	if (!enter(self)) {
-		Py_DECREF(path);
-		return NULL;
-	}
-	root = PyBytes_AsString(path);
-	Py_BEGIN_ALLOW_THREADS
-	status = lc_backup(self->handle, root, compact ? LC_BACKUP_COMPACT : 0);
-	Py_END_ALLOW_THREADS
-	leave(self);
+	job = begin_job(self, backup_work);
+	if (job != NULL)
+		job->root = strdup(PyBytes_AsString(path));
 	Py_DECREF(path);
-	if (status != LC_OK)
-		return raise_status(status, NULL);
+	if (job == NULL)
+		return NULL;
+	job->flags = compact ? LC_BACKUP_COMPACT : 0;
+	if (job->root == NULL) {
+		job->task.ended = true;
+		task_drop(&job->task);
+		return PyErr_NoMemory();
+	}
+	if (run_job(job) < 0)
+		return NULL;
+	task_drop(&job->task);
 	Py_RETURN_NONE;
 }
 
 static PyObject *
 get_closed(struct cache *self, void *Py_UNUSED(none))
 {
-	return PyBool_FromLong(self->handle == NULL);
+	return PyBool_FromLong(atomic_load(&self->handle->cache) == NULL);
 }
 
 static PyObject *
@@ -1098,7 +1592,38 @@ get_like(struct cache *self, void *Py_UNUSED(none))
 static PyObject *
 get_options(struct cache *self, void *Py_UNUSED(none))
 {
-	return Py_NewRef(self->options);
+	return Py_NewRef(self->options != NULL ? self->options : Py_None);
+}
+
+static PyObject *
+get_timeout(struct cache *self, void *Py_UNUSED(none))
+{
+	const uint64_t limit_ms = self->limit_ms;
+
+	if (limit_ms == UINT64_MAX)
+		return Py_NewRef(Py_None);
+	return PyFloat_FromDouble((double)limit_ms / 1000);
+}
+
+static int
+set_timeout(struct cache *self, PyObject *value, void *Py_UNUSED(none))
+{
+	uint64_t limit_ms;
+	lc_cache *handle;
+
+	if (value == NULL) {
+		PyErr_SetString(PyExc_TypeError, "timeout: cannot be deleted");
+		return -1;
+	}
+	if (timeout_of(value, &limit_ms) < 0)
+		return -1;
+	handle = enter(self->handle);
+	if (handle == NULL)
+		return -1;
+	self->limit_ms = limit_ms;
+	lc_set_timeout(handle, slice_of(limit_ms));
+	leave(self->handle);
+	return 0;
 }
 
 #define KEYWORDS(f) ((PyCFunction)(void (*)(void))(f))
@@ -1111,8 +1636,8 @@ static PyMethodDef cache_methods[] = {
 	{ "view", (PyCFunction)cache_view, METH_O,
 	    "view($self, id, /)\n--\n\n"
 	    "The value with its tensors in place, read-only: each a Tensor, which is a buffer\n"
-	    "and speaks DLPack. It keeps the module open; close() is refused while one is\n"
-	    "held. Old commits cannot be reused meanwhile, so do not hold views for hours." },
+	    "and speaks DLPack. It stays after close(). The space of old commits cannot be\n"
+	    "reused while one is held, so do not hold views for hours." },
 	{ "put", KEYWORDS(cache_put), METH_VARARGS | METH_KEYWORDS,
 	    "put($self, id, value, codec=None, level=0)\n--\n\n"
 	    "Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,\n"
@@ -1143,7 +1668,10 @@ static PyMethodDef cache_methods[] = {
 	{ "flush", (PyCFunction)cache_flush, METH_NOARGS,
 	    "flush($self, /)\n--\n\nCommit what was put so far. It is on disk when this returns." },
 	{ "close", (PyCFunction)cache_close, METH_NOARGS,
-	    "close($self, /)\n--\n\nflush() and close. BufferError while views or iterators are held." },
+	    "close($self, /)\n--\n\n"
+	    "flush() and close. It awaits the calls of other threads; those that begin later are\n"
+	    "ValueError. Views, iterators and readers stay. When it is interrupted or times out,\n"
+	    "the module stays open and has lost nothing." },
 	{ "discard", (PyCFunction)cache_discard, METH_NOARGS,
 	    "discard($self, /)\n--\n\nClose without committing what is pending." },
 	{ "_forked", (PyCFunction)cache_forked, METH_NOARGS, NULL },
@@ -1163,6 +1691,8 @@ static PyMethodDef cache_methods[] = {
 static PyGetSetDef cache_getset[] = {
 	{ "closed", (getter)get_closed, NULL, "is it closed?", NULL },
 	{ "like", (getter)get_like, NULL, "what tensors are given as", NULL },
+	{ "timeout", (getter)get_timeout, (setter)set_timeout,
+	    "seconds that a call waits at most, or None: for ever", NULL },
 	{ "_options", (getter)get_options, NULL, NULL, NULL },
 	{ 0 },
 };
@@ -1176,6 +1706,8 @@ static PyMemberDef cache_members[] = {
 static PyType_Slot cache_slots[] = {
 	{ Py_tp_new, cache_new },
 	{ Py_tp_dealloc, cache_dealloc },
+	{ Py_tp_traverse, cache_traverse },
+	{ Py_tp_clear, cache_clear },
 	{ Py_tp_methods, cache_methods },
 	{ Py_tp_members, cache_members },
 	{ Py_tp_getset, cache_getset },
@@ -1190,7 +1722,7 @@ static PyType_Slot cache_slots[] = {
 static PyType_Spec cache_spec = {
 	.name = "lmdbcache._core.Cache",
 	.basicsize = sizeof(struct cache),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
 	.slots = cache_slots,
 };
 
@@ -1201,21 +1733,21 @@ cache_is(PyObject *object)
 }
 
 lc_cache *
-cache_hold(PyObject *cache)
+cache_enter(PyObject *cache)
 {
-	struct cache *self = (struct cache *)cache;
+	return enter(((struct cache *)cache)->handle);
+}
 
-	if (!enter(self))
-		return NULL;
-	leave(self);
-	self->held++;
-	return self->handle;
+struct wait
+cache_wait(PyObject *cache, const char *operation)
+{
+	return wait_of((struct cache *)cache, operation);
 }
 
 void
-cache_release(PyObject *cache)
+cache_leave(PyObject *cache)
 {
-	((struct cache *)cache)->held--;
+	leave(((struct cache *)cache)->handle);
 }
 
 int

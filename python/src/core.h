@@ -4,12 +4,15 @@
 #define LMDBCACHE_PYTHON_CORE_H
 
 #define PY_SSIZE_T_CLEAN
-#ifndef Py_LIMITED_API
+/* A build without the interpreter's lock has no limited API. */
+#if !defined(Py_LIMITED_API) && !defined(Py_GIL_DISABLED)
 #define Py_LIMITED_API 0x030b0000
 #endif
 #include <Python.h>
 
 #include <lmdbcache.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* ---- errors (errors.c) ------------------------------------------------------ */
@@ -19,12 +22,87 @@ int errors_init(PyObject *module);
 
 /**
  * Set the exception of a status, with the text of lc_last_error(). @p key, if it is not
- * NULL, becomes its attribute `key`. Returns NULL.
+ * NULL, becomes its attribute `key`. LC_CANCELLED leaves the exception that is set: what
+ * a signal's handler raised. Returns NULL.
  */
 PyObject *raise_status(lc_status status, PyObject *key);
 
 /** The same for item @p item of a batch. */
 PyObject *raise_item(lc_status status, PyObject *key, Py_ssize_t item);
+
+/** The same with the error of another thread. */
+PyObject *raise_error(lc_status status, const lc_error *error);
+
+/** The same with a text of one's own, as printf() writes it. */
+PyObject *raise_text(lc_status status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* ---- waiting and signals (wait.c) ------------------------------------------- */
+
+/** The most that a call of the engine waits before signals are asked for, in ms. */
+#define SLICE_MS 100
+
+/**
+ * Run the handlers of signals that have come; -1 with an exception, if one raised it.
+ * @param what  what the calling thread is in the middle of, such as a handle
+ */
+int signals_check(const void *what);
+
+/** Does a handler run in this thread, called in the middle of @p what? */
+bool signals_within(const void *what);
+
+/** Has this thread not asked for some time? Costs a few ns. */
+bool signals_due(void);
+
+/** lc_options.stop: signals_check() now and then, without the interpreter's lock. */
+int signals_stop(void *what);
+
+/** A call that is made again while it times out. */
+struct wait {
+	const char *operation; /* for the message */
+	const void *what;      /* as for signals_check() */
+	uint64_t limit_ms;     /* the caller's; UINT64_MAX: for ever */
+	uint64_t deadline_ms;  /* 0 before the first slice is over */
+};
+
+/**
+ * After a call that waits for SLICE_MS at most, with the interpreter's lock: is it to be
+ * made again? If a signal ends the wait, or the limit does, an exception is set and
+ * *status is LC_CANCELLED.
+ */
+bool wait_again(struct wait *wait, lc_status *status);
+
+/**
+ * A long call in a thread of its own. The caller fills work and drop, which a struct
+ * around it may follow, and zeroes the rest before task_init().
+ */
+struct task {
+	/** Do it, without the interpreter. It ends soon when progress.step() says so. */
+	lc_status (*work)(struct task *task);
+	/** Free it with what it holds, without the interpreter. In another thread if
+	 *  nobody waited for the end. */
+	void (*drop)(struct task *task);
+	lc_progress progress; /* for work */
+	lc_status status;     /* of work */
+	lc_error error;       /* unless LC_OK */
+	atomic_bool stop;
+	pthread_mutex_t lock; /* guards what follows */
+	pthread_cond_t done;
+	bool ended, left;
+};
+
+void task_init(struct task *task);
+
+/**
+ * Start it and await its end, or a signal whose handler raises an exception: then it is
+ * asked to stop, and this is LC_CANCELLED. With the interpreter's lock.
+ * @param what  as for signals_check()
+ * @return the status of work.
+ */
+lc_status task_run(struct task *task, const void *what);
+
+/** The caller is done with it: its drop() is called now, or when it has ended. */
+void task_drop(struct task *task);
 
 /* ---- tensors (tensor.c) ----------------------------------------------------- */
 
@@ -131,10 +209,17 @@ int cache_init(PyObject *module);
 /** Is it a Cache? */
 bool cache_is(PyObject *object);
 
-/** The handle of a Cache, which cannot be closed until cache_release(); NULL with an
- *  exception if it is closed. */
-lc_cache *cache_hold(PyObject *cache);
-void cache_release(PyObject *cache);
+/**
+ * Begin a call on a Cache: its handle, which stays open until cache_leave(); NULL with an
+ * exception if it is closed. Its calls that wait do so for SLICE_MS at most.
+ */
+lc_cache *cache_enter(PyObject *cache);
+void cache_leave(PyObject *cache);
+
+/** The wait of such a call, and whether it is to be made again: see wait_again(). Handlers
+ *  of signals run outside of the call, so that they can close the handle. */
+struct wait cache_wait(PyObject *cache, const char *operation);
+bool cache_again(PyObject *cache, struct wait *wait, lc_status *status);
 
 /* ---- streams (reader.c) ------------------------------------------------------- */
 

@@ -2,6 +2,9 @@
 /* One exception a kind of failure: an Error, and also the built-in one that fits. */
 #include "core.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 static PyObject *error_type;
 
 static struct {
@@ -76,15 +79,20 @@ kind_of(lc_status status)
 int
 errors_init(PyObject *module)
 {
+	PyObject *unset = Py_BuildValue("{s:s,s:O,s:O,s:i}", "status", "", "key", Py_None,
+	    "item", Py_None, "sys", 0);
 	char name[64];
 
+	if (unset == NULL)
+		return -1;
 	error_type = PyErr_NewExceptionWithDoc("lmdbcache.Error",
 	    "What a call of the engine failed with.\n\n"
 	    "status   its name, as in lmdbcache(3): \"corrupt\", \"busy\" ...\n"
 	    "key      the cache_id that it is about, or None\n"
 	    "item     its position in a batch, or None\n"
 	    "sys      errno of the system call that failed, or 0",
-	    NULL, NULL);
+	    NULL, unset);
+	Py_DECREF(unset);
 	if (error_type == NULL || PyModule_AddObjectRef(module, "Error", error_type) < 0)
 		return -1;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -105,39 +113,94 @@ errors_init(PyObject *module)
 	return 0;
 }
 
+/* Add what each exception says of itself. */
+static int
+describe(PyObject *exception, lc_status status, PyObject *key, Py_ssize_t item, int sys)
+{
+	PyObject *parts[] = {
+		PyUnicode_FromString(lc_status_name(status)),
+		Py_NewRef(key != NULL ? key : Py_None),
+		item < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(item),
+		PyLong_FromLong(sys),
+	};
+	static const char *const names[] = { "status", "key", "item", "sys" };
+	int failed = 0;
+
+	for (int i = 0; i < 4; i++) {
+		failed |= parts[i] == NULL ||
+		    PyObject_SetAttrString(exception, names[i], parts[i]) < 0;
+		Py_XDECREF(parts[i]);
+	}
+	if (!failed && sys > 0 && PyObject_IsInstance(exception, PyExc_OSError) == 1) {
+		PyObject *number = PyLong_FromLong(sys);
+
+		failed = number == NULL ||
+		    PyObject_SetAttrString(exception, "errno", number) < 0;
+		Py_XDECREF(number);
+	}
+	return failed ? -1 : 0;
+}
+
+/* @p text is NULL for a result that has none, such as "not found". */
+static PyObject *
+raise(lc_status status, const char *text, PyObject *key, Py_ssize_t item, int sys)
+{
+	const int kind = kind_of(status);
+	PyObject *type = kind == -1 ? error_type : kinds[kind].type;
+	PyObject *argument, *exception = NULL;
+
+	if (status == LC_CANCELLED && PyErr_Occurred())
+		return NULL;
+	if (text == NULL && key == NULL)
+		text = lc_status_name(status);
+	/* Paths may be any bytes, and a long text is cut. */
+	argument = text != NULL
+	    ? PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "backslashreplace")
+	    : Py_NewRef(key);
+	if (argument != NULL)
+		exception = PyObject_CallFunctionObjArgs(type, argument, NULL);
+	Py_XDECREF(argument);
+	if (exception != NULL && describe(exception, status, key, item, sys) == 0)
+		PyErr_SetObject(type, exception);
+	Py_XDECREF(exception);
+	return NULL;
+}
+
+static PyObject *
+raise_with(lc_status status, const lc_error *error, PyObject *key, Py_ssize_t item)
+{
+	const bool told = error->status == status && error->text[0] != '\0' &&
+	    status != LC_NOT_FOUND;
+
+	return raise(status, told ? error->text : NULL, key, item, told ? error->sys : 0);
+}
+
 PyObject *
 raise_item(lc_status status, PyObject *key, Py_ssize_t item)
 {
-	const lc_error *error = lc_last_error();
-	const int kind = kind_of(status);
-	PyObject *type = kind == -1 ? error_type : kinds[kind].type;
-	PyObject *name = PyUnicode_FromString(lc_status_name(status));
-	PyObject *position = item < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(item);
-	PyObject *sys = PyLong_FromLong(error->status == status ? error->sys : 0);
-	PyObject *exception = NULL;
-
-	/* A result such as "not found" has no text of its own. */
-	if (error->status == status && error->text[0] != '\0' && status != LC_NOT_FOUND)
-		exception = PyObject_CallFunction(type, "s", error->text);
-	else if (key != NULL)
-		exception = PyObject_CallFunctionObjArgs(type, key, NULL);
-	else
-		exception = PyObject_CallFunction(type, "s", lc_status_name(status));
-	if (exception != NULL && name != NULL && position != NULL && sys != NULL &&
-	    PyObject_SetAttrString(exception, "status", name) == 0 &&
-	    PyObject_SetAttrString(exception, "key", key ? key : Py_None) == 0 &&
-	    PyObject_SetAttrString(exception, "item", position) == 0 &&
-	    PyObject_SetAttrString(exception, "sys", sys) == 0)
-		PyErr_SetObject(type, exception);
-	Py_XDECREF(exception);
-	Py_XDECREF(name);
-	Py_XDECREF(position);
-	Py_XDECREF(sys);
-	return NULL;
+	return raise_with(status, lc_last_error(), key, item);
 }
 
 PyObject *
 raise_status(lc_status status, PyObject *key)
 {
 	return raise_item(status, key, -1);
+}
+
+PyObject *
+raise_error(lc_status status, const lc_error *error)
+{
+	return raise_with(status, error, NULL, -1);
+}
+
+PyObject *
+raise_text(lc_status status, const char *format, ...)
+{
+	char text[1000];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	return raise(status, text, NULL, -1, 0);
 }

@@ -10,7 +10,6 @@
 
 struct reader {
 	PyObject_HEAD
-	PyObject *caches; /* list of those that the sources read */
 	lc_source **sources;
 	Py_ssize_t n_sources;
 	lc_stream *stream;
@@ -63,7 +62,6 @@ open_source(struct reader *self, PyObject *from, PyObject *dict)
 {
 	lc_source **out = &self->sources[self->n_sources];
 	lc_source_options options;
-	lc_cache *handle = NULL;
 	PyObject *path = NULL;
 	lc_status status;
 
@@ -80,25 +78,28 @@ open_source(struct reader *self, PyObject *from, PyObject *dict)
 	    option_bool(dict, "verify", &options.verify) < 0)
 		return -1;
 	if (cache_is(from)) {
-		handle = cache_hold(from);
+		struct wait wait = cache_wait(from, "reader");
+		lc_cache *handle = cache_enter(from);
+
 		if (handle == NULL)
 			return -1;
-		if (PyList_Append(self->caches, from) < 0) {
-			cache_release(from);
-			return -1;
-		}
-	} else if (!PyUnicode_FSConverter(from, &path)) {
-		return -1;
-	}
-	{
-		const char *text = path != NULL ? PyBytes_AsString(path) : NULL;
+		do {
+			Py_BEGIN_ALLOW_THREADS
+			status = lc_source_open_module(handle, &options, out);
+			Py_END_ALLOW_THREADS
+		} while (cache_again(from, &wait, &status));
+		cache_leave(from);
+	} else {
+		const char *text;
 
+		if (!PyUnicode_FSConverter(from, &path))
+			return -1;
+		text = PyBytes_AsString(path);
 		Py_BEGIN_ALLOW_THREADS
-		status = handle != NULL ? lc_source_open_module(handle, &options, out)
-					: lc_source_open_shards(text, &options, out);
+		status = lc_source_open_shards(text, &options, out);
 		Py_END_ALLOW_THREADS
+		Py_DECREF(path);
 	}
-	Py_XDECREF(path);
 	if (checked(status) < 0)
 		return -1;
 	self->n_sources++;
@@ -110,10 +111,7 @@ open_sources(struct reader *self, PyObject *list, PyObject *dict)
 {
 	const Py_ssize_t n = PyList_Size(list);
 
-	self->caches = PyList_New(0);
 	self->sources = calloc((size_t)(n > 0 ? n : 1), sizeof(lc_source *));
-	if (self->caches == NULL)
-		return -1;
 	if (self->sources == NULL) {
 		PyErr_NoMemory();
 		return -1;
@@ -266,9 +264,6 @@ close_all(struct reader *self)
 	free(self->sources);
 	self->sources = NULL;
 	self->n_sources = 0;
-	for (Py_ssize_t i = 0; self->caches != NULL && i < PyList_Size(self->caches); i++)
-		cache_release(PyList_GetItem(self->caches, i));
-	Py_CLEAR(self->caches);
 }
 
 static PyObject *
@@ -294,12 +289,21 @@ reader_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 	return (PyObject *)self;
 }
 
+static int
+reader_traverse(struct reader *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE((PyObject *)self));
+	Py_VISIT(self->timeout);
+	return 0;
+}
+
 static void
 reader_dealloc(struct reader *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 	freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
 
+	PyObject_GC_UnTrack(self);
 	/* Each batch has a reference: none is held any more. */
 	close_all(self);
 	Py_XDECREF(self->timeout);
@@ -313,7 +317,7 @@ reader_dealloc(struct reader *self)
 static PyObject *
 batch_object(struct reader *self, const lc_batch *batch)
 {
-	struct batch *object = PyObject_New(struct batch, batch_type);
+	struct batch *object = PyObject_GC_New(struct batch, batch_type);
 
 	if (object == NULL) {
 		lc_batch_release(batch);
@@ -326,6 +330,7 @@ batch_object(struct reader *self, const lc_batch *batch)
 	if (self->batches != NULL)
 		self->batches->before = object;
 	self->batches = object;
+	PyObject_GC_Track(object);
 	return (PyObject *)object;
 }
 
@@ -364,16 +369,25 @@ detach_batches(struct reader *self)
 	return LC_OK;
 }
 
+static int
+batch_traverse(struct batch *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE((PyObject *)self));
+	Py_VISIT(self->reader);
+	return 0;
+}
+
 static void
 batch_dealloc(struct batch *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
+	PyObject_GC_UnTrack(self);
 	/* Before its reader, which this may be the last to hold. */
 	lc_batch_release(self->batch);
 	if (self->reader != NULL)
 		unlink_batch(self);
-	PyObject_Free(self);
+	PyObject_GC_Del(self);
 	Py_DECREF(type);
 }
 
@@ -707,6 +721,7 @@ static PyMethodDef batch_methods[] = {
 
 static PyType_Slot batch_slots[] = {
 	{ Py_tp_dealloc, batch_dealloc },
+	{ Py_tp_traverse, batch_traverse },
 	{ Py_tp_methods, batch_methods },
 	{ Py_tp_getset, batch_getset },
 	{ Py_tp_doc, "A reader's share of a batch." },
@@ -716,7 +731,8 @@ static PyType_Slot batch_slots[] = {
 static PyType_Spec batch_spec = {
 	.name = "lmdbcache.Batch",
 	.basicsize = sizeof(struct batch),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+	    Py_TPFLAGS_HAVE_GC,
 	.slots = batch_slots,
 };
 
@@ -739,6 +755,7 @@ static PyMethodDef reader_methods[] = {
 static PyType_Slot reader_slots[] = {
 	{ Py_tp_new, reader_new },
 	{ Py_tp_dealloc, reader_dealloc },
+	{ Py_tp_traverse, reader_traverse },
 	{ Py_tp_methods, reader_methods },
 	{ Py_tp_iter, PyObject_SelfIter },
 	{ Py_tp_iternext, reader_next },
@@ -749,7 +766,7 @@ static PyType_Slot reader_slots[] = {
 static PyType_Spec reader_spec = {
 	.name = "lmdbcache._core.Reader",
 	.basicsize = sizeof(struct reader),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
 	.slots = reader_slots,
 };
 

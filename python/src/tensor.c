@@ -217,7 +217,7 @@ tensor_memory(size_t size)
 static struct tensor *
 new_tensor(const lc_tensor *tensor)
 {
-	struct tensor *self = PyObject_New(struct tensor, tensor_type);
+	struct tensor *self = PyObject_GC_New(struct tensor, tensor_type);
 	Py_ssize_t stride = (Py_ssize_t)lc_dtype_size(tensor->dtype);
 
 	if (self == NULL)
@@ -232,6 +232,16 @@ new_tensor(const lc_tensor *tensor)
 		stride *= self->shape[i];
 	}
 	return self;
+}
+
+/* Keep what the data is borrowed from. Only if that can be a part of a cycle is the tensor
+ * one for the collector. */
+static void
+hold(struct tensor *self, PyObject *holder)
+{
+	self->holder = Py_NewRef(holder);
+	if (PyObject_GC_IsTracked(holder))
+		PyObject_GC_Track(self);
 }
 
 /* A capsule of a tensor, which frees its memory, or lets go of its holder. */
@@ -415,7 +425,7 @@ tensor_view(const lc_tensor *tensor, PyObject *holder, enum like like)
 		return torch_of(tensor, NULL, Py_NewRef(holder));
 	self = new_tensor(tensor);
 	if (self != NULL)
-		self->holder = Py_NewRef(holder);
+		hold(self, holder);
 	return finish(self, like);
 }
 
@@ -428,22 +438,31 @@ tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
 		return torch_of(tensor, NULL, Py_NewRef(holder));
 	self = new_tensor(tensor);
 	if (self != NULL) {
-		self->holder = Py_NewRef(holder);
 		self->read_only = false;
+		hold(self, holder);
 	}
 	return finish(self, like);
 }
 
 /* ---- the type ------------------------------------------------------------------- */
 
+static int
+tensor_traverse(struct tensor *self, visitproc visit, void *arg)
+{
+	Py_VISIT(Py_TYPE((PyObject *)self));
+	Py_VISIT(self->holder);
+	return 0;
+}
+
 static void
 tensor_dealloc(struct tensor *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
 
+	PyObject_GC_UnTrack(self);
 	free(self->memory);
 	Py_XDECREF(self->holder);
-	PyObject_Free(self);
+	PyObject_GC_Del(self);
 	Py_DECREF(type);
 }
 
@@ -538,7 +557,7 @@ tensor_bits(struct tensor *self, PyObject *Py_UNUSED(none))
 	bits.dtype = of_size[lc_dtype_size(bits.dtype)];
 	out = new_tensor(&bits);
 	if (out != NULL)
-		out->holder = Py_NewRef((PyObject *)self);
+		hold(out, (PyObject *)self);
 	return (PyObject *)out;
 }
 
@@ -660,6 +679,7 @@ static PyGetSetDef tensor_getset[] = {
 
 static PyType_Slot tensor_slots[] = {
 	{ Py_tp_dealloc, tensor_dealloc },
+	{ Py_tp_traverse, tensor_traverse },
 	{ Py_tp_repr, tensor_repr },
 	{ Py_tp_methods, tensor_methods },
 	{ Py_tp_getset, tensor_getset },
@@ -673,7 +693,8 @@ static PyType_Slot tensor_slots[] = {
 static PyType_Spec tensor_spec = {
 	.name = "lmdbcache.Tensor",
 	.basicsize = sizeof(struct tensor),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
+	    Py_TPFLAGS_HAVE_GC,
 	.slots = tensor_slots,
 };
 
