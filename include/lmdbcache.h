@@ -1976,6 +1976,50 @@ LC_API LC_CHECKED lc_status lc_source_get(lc_source *source, uint64_t ordinal,
 LC_API LC_CHECKED lc_status lc_source_id(lc_source *source, uint64_t ordinal,
     void *out, size_t room, size_t *size);
 
+/**
+ * Copy @p n tensors of one dtype and shape into one block of memory, row after row, by the
+ * ordinals of their records: read in the order in which they are stored, verified and
+ * copied in one pass. Of all sources, joins too.
+ *
+ * @param ordinals  in any order; one may come several times
+ * @param field     the tensor within a record, as in lc_reader_options.fields; NULL or "."
+ *                  for records that are tensors, and for the images of shards
+ * @param row       dtype and shape of each; its data is not looked at
+ * @param rows      the block: n times row's bytes, all written; a row whose record
+ *                  cannot be read is 0
+ * @param room      size of the block in bytes
+ * @param threads   how many share the work, the calling one included; 0 is 1. Each has 64
+ *                  records at least, and reads the commit that is the newest when it begins
+ * @param statuses  NULL, or room for n results
+ * @return LC_OK, or the first failing row's status; the error begins with its position:
+ * "item 7: ". LC_INVALID for an ordinal beyond the last, and if the rows do not fit;
+ * LC_SCHEMA for a record of another dtype or shape, or without that field; LC_CHANGED if
+ * the records of its chunk are no longer those that the source knows; LC_CORRUPT with the
+ * key; LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_source_gather(lc_source *source, size_t n,
+    const uint64_t *ordinals, const char *field, const lc_tensor *row, void *rows,
+    size_t room, unsigned threads, lc_status *statuses);
+
+/**
+ * The dtype and shape to gather: those of one record.
+ * @param out  its data is NULL
+ * @return as lc_source_gather().
+ */
+LC_API LC_CHECKED lc_status lc_source_gather_row(lc_source *source, uint64_t ordinal,
+    const char *field, lc_tensor *out);
+
+/**
+ * The ordinals of @p n cache_ids, by the index of the module.
+ * @param ordinals  room for n; UINT64_MAX for one that the source has not, also if it came
+ *                  or was replaced later
+ * @return LC_OK; LC_UNSUPPORTED for shards, joins, parts of a split and modules that are
+ * filled by inputs, which have no index of their order; else as lc_source_get(), and the
+ * error begins with the position: "item 7: ".
+ */
+LC_API LC_CHECKED lc_status lc_source_find(lc_source *source, size_t n, const lc_id *ids,
+    uint64_t *ordinals);
+
 /** Close, when the last stream on it, and the last view of it, is closed too: these need
  *  not be closed before. NULL is harmless. */
 LC_API void lc_source_close(lc_source *source);

@@ -40,16 +40,58 @@ lc__cursor_new(lc_source *source, struct lc__layout *layout, struct lc__cursor *
 	return LC_OK;
 }
 
+struct lc__cursor_path {
+	struct lc__cursor_path *next;
+	const char *field[1];
+	char text[];
+};
+
 void
 lc__cursor_free(struct lc__cursor *cursor)
 {
+	struct lc__cursor_path *path, *next;
 	struct lc__layout *layout;
 
 	if (cursor == NULL)
 		return;
 	layout = cursor->layout;
+	path = cursor->paths;
 	cursor->kind->free(cursor);
+	for (; path != NULL; path = next) {
+		next = path->next;
+		free(path);
+	}
 	lc__layout_drop(layout);
+}
+
+lc_status
+lc__cursor_locate(struct lc__cursor *cursor, lc_id id, uint64_t *position,
+    uint64_t *record)
+{
+	if (cursor->kind->locate != NULL)
+		return cursor->kind->locate(cursor, id, position, record);
+	return lc__error(LC_UNSUPPORTED, 0, "%s: has no index of cache_ids",
+	    lc__source_name(cursor->source));
+}
+
+const char *const *
+lc__cursor_field(struct lc__cursor *cursor, const char *text)
+{
+	const size_t size = strlen(text) + 1;
+	struct lc__cursor_path *path = cursor->paths;
+
+	while (path != NULL && strcmp(path->text, text) != 0)
+		path = path->next;
+	if (path != NULL)
+		return path->field;
+	path = malloc(sizeof(*path) + size);
+	if (path == NULL)
+		return NULL;
+	memcpy(path->text, text, size);
+	path->field[0] = path->text;
+	path->next = cursor->paths;
+	cursor->paths = path;
+	return path->field;
 }
 
 /* ---- is a prefetch worth its call? ---------------------------------------------- */

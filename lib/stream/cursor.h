@@ -68,6 +68,9 @@ struct lc__cursor_kind {
 	void (*free)(struct lc__cursor *cursor);
 	lc_status (
 	    *name)(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run);
+	/** NULL: there is no index of cache_ids. */
+	lc_status (*locate)(struct lc__cursor *cursor, lc_id id, uint64_t *position,
+	    uint64_t *record);
 	uint64_t (*touched)(const struct lc__cursor *cursor);
 	lc_status (*extents)(struct lc__cursor *cursor, uint64_t record,
 	    const char *const *fields, size_t n, const struct lc__row_span *rows,
@@ -79,9 +82,10 @@ struct lc__cursor_kind {
 /** The struct of a kind begins with this one. */
 struct lc__cursor {
 	const struct lc__cursor_kind *kind;
-	lc_source *source;         /* borrowed */
-	struct lc__layout *layout; /* held */
-	uint64_t hits, misses;     /* of directories */
+	lc_source *source;             /* borrowed */
+	struct lc__layout *layout;     /* held */
+	uint64_t hits, misses;         /* of directories */
+	struct lc__cursor_path *paths; /* of lc__cursor_field() */
 };
 
 /* ---- all cursors ---------------------------------------------------------------------- */
@@ -250,6 +254,18 @@ lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *ru
 {
 	return cursor->kind->name(cursor, record, id, run);
 }
+
+/**
+ * Go to the chunk that has a cache_id, and find its record there.
+ * @return LC_OK; LC_NOT_FOUND if the layout has it not; LC_UNSUPPORTED if the source cannot
+ * tell; else as lc__cursor_go().
+ */
+LC_CHECKED lc_status lc__cursor_locate(struct lc__cursor *cursor, lc_id id,
+    uint64_t *position, uint64_t *record);
+
+/** The path of a field as lc__cursor_read() takes it: the same array each time, which is the
+ *  cursor's; NULL without memory. */
+const char *const *lc__cursor_field(struct lc__cursor *cursor, const char *path);
 
 /** Free what was decoded so far: the caller does not need it any more. */
 static inline void

@@ -487,6 +487,63 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 	return LC_OK;
 }
 
+/* The chunk's place in the layout: those of plain puts are in the order of their numbers. */
+static lc_status
+find_chunk(const struct module_cursor *c, uint64_t chunk, uint64_t *position)
+{
+	uint64_t low = 0, high = lc__layout_info(c->base.layout)->chunks;
+	struct lc__chunk_row row;
+
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		return_if_error(lc__layout_row(c->base.layout, middle, &row));
+		if (row.id == chunk) {
+			*position = middle;
+			return LC_OK;
+		}
+		if (row.id < chunk)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return LC_NOT_FOUND;
+}
+
+static lc_status
+locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record)
+{
+	struct module_cursor *c = of(cursor);
+	struct lc__lookup lookup;
+	uint64_t offset, low = 0, high;
+
+	if (c->snapshot->filled)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: is filled by its inputs, whose order has no index",
+		    c->m->source.name);
+	lc__lookup_start(&lookup, c->m->env, id.data, id.size);
+	return_if_error(lc__index_find(c->snapshot, &lookup, c->m->source.verify));
+	return_if_error(find_chunk(c, lc__location_chunk(lookup.location), position));
+	return_if_error(go(cursor, *position));
+	offset = lc__location_offset(lookup.location);
+	high = c->here.n;
+	while (low < high) {
+		const uint64_t middle = low + (high - low) / 2;
+
+		if (offset_of(&c->here, middle) < offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < c->here.n && offset_of(&c->here, low) == offset) {
+		*record = low;
+		return LC_OK;
+	}
+	return lc__error(LC_CORRUPT, 0,
+	    "%s: key %s is not among the records of chunk %llu", c->m->source.name,
+	    lc__quote_id(id.data, id.size), (unsigned long long)c->here.visit->row.id);
+}
+
 static const struct lc__cursor_kind module_cursor_kind = {
 	.begin = begin,
 	.end = end,
@@ -503,6 +560,7 @@ static const struct lc__cursor_kind module_cursor_kind = {
 	.forget = forget,
 	.free = free_cursor,
 	.name = name_of,
+	.locate = locate,
 	.touched = touched,
 	.extents = extents,
 	.willneed_bytes = willneed_bytes,
