@@ -164,30 +164,25 @@ class Cached(nn.Module):
             with torch.no_grad():
                 return _dense(self.module(*args, **kwargs))
 
-        # What is asked for, each once; places[i] is where row i is among them.
-        unique, firsts = names, list(range(len(names)))
-        places: Optional[list[int]] = None
-        if len(set(names)) < len(names):
-            order: dict[Id, int] = {}
-            firsts = []
-            for i, name in enumerate(names):
-                if name not in order:
-                    order[name] = len(order)
-                    firsts.append(i)
-            unique = list(order)
-            places = [order[name] for name in names]
-
-        batch, records, missing = self._rows.read(unique)
+        batch, records, missing = self._rows.read(names)
         device = first_device((args, kwargs))
         computed = None
+        # The rows to be computed, each cache_id once; rows[j] is where row missing[j] is
+        # among them.
+        order: dict[Id, int] = {}
+        todo: list[int] = []
+        for i in missing:
+            if names[i] not in order:
+                order[names[i]] = len(order)
+                todo.append(i)
+        rows = [order[names[i]] for i in missing]
         if missing:
-            todo = [firsts[i] for i in missing]
             computed = self._compute(args, kwargs, len(names), todo)
-            self._store([unique[i] for i in missing], computed)
+            self._store(list(order), computed)
             self._rows.learn(computed)
             if device is None:
                 device = first_device(computed)
-        return _merge(batch, records, missing, computed, len(unique), places, device)
+        return _merge(batch, records, missing, computed, rows, len(names), device)
 
     def _cache_ids(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -412,30 +407,35 @@ def _merge(
     records: Optional[list[Any]],
     missing: list[int],
     computed: Any,
+    rows: list[int],
     n: int,
-    places: Optional[list[int]],
     device: Optional[torch.device],
 ) -> Any:
-    """The rows that were there, and those that were computed."""
+    """The rows that were there, and those that were computed: rows[j] of these is row
+    missing[j] of n."""
     if len(missing) == n:
-        batch, records = computed, None
-    elif missing and records is None and _alike(batch, computed):
+        return _take_rows(computed, rows)
+    if missing and records is None and _alike(batch, computed):
         index = torch.tensor(missing, dtype=torch.long)
         batch = _to(batch, device)
-        for (_, block), (_, rows) in zip(leaves(batch) or (), leaves(computed) or ()):
-            set_rows(block, index, rows.to(block.device))
-    elif missing:
+        some = _take_rows(computed, rows)
+        for (_, block), (_, part) in zip(leaves(batch) or (), leaves(some) or ()):
+            set_rows(block, index, part.to(block.device))
+        return batch
+    if missing:
         if records is None:
             records = [row_of(batch, i) for i in range(n)]
-        for at, i in enumerate(missing):
+        for i, at in zip(missing, rows):
             records[i] = row_of(computed, at)
-    if records is not None:
-        records = [_to(record, device) for record in records]
-        return stack(records if places is None else [records[i] for i in places])
-    batch = _to(batch, device)
-    if places is None:
+    if records is None:
+        return _to(batch, device)
+    return stack([_to(record, device) for record in records])
+
+
+def _take_rows(batch: Any, rows: list[int]) -> Any:
+    if rows == list(range(len(rows))):
         return batch
-    index = torch.tensor(places, dtype=torch.long)
+    index = torch.tensor(rows, dtype=torch.long)
     return map_tree(lambda tensor: take(tensor, index), batch)
 
 
