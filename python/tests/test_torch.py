@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests of lmdbcache.torch: cached modules, data sets, and every dtype of torch."""
 
+import contextlib
 import copy
+import io
 import os
 import pickle
 import random
+import re
+import runpy
 import shutil
 import tempfile
 import threading
@@ -304,6 +308,28 @@ class Cached(Directory):
         off = cached(model, cache, ids=lmdbcache.key, enabled=False)
         off(["a fox"])
         self.assertEqual(model.seen[-1], ["a fox"])
+
+    def test_example(self) -> None:
+        """examples/latents.py computes what it says."""
+        path = os.path.join(os.path.dirname(__file__), "..", "examples", "latents.py")
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            runpy.run_path(path, run_name="__main__")
+        lines = re.sub(r"-?[0-9.]+ (s|of [0-9.]+ s)\b", "N s", out.getvalue()).splitlines()
+        self.assertEqual(
+            lines,
+            [
+                "without a cache: 24 images and 27 prompts in N s an epoch",
+                "epoch 1: computes 24 of 24 images and 7 of 27 prompts in N s",
+                "epoch 2: computes 0 of 24 images and 0 of 27 prompts in N s",
+                "two captions are changed",
+                "epoch 3: computes 0 of 24 images and 2 of 27 prompts in N s",
+                "saves N s in three epochs",
+                "vae: 24 records, 0.7 MiB",
+                "t5: 9 records, 1.4 MiB",
+                "'a red fox asleep': 4 words, (77, 1024)",
+            ],
+        )
 
     def test_keys_are_stable(self) -> None:
         cache = self.open()
