@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "run.h"
 
-#define ID_ROOM 16
+#define ID_ROOM 32
 
 const char *
 producing_program(const char *name)
