@@ -156,6 +156,8 @@ read_undecided(struct batch *batch)
 				continue;
 			lc__lookup_start(&lookups[used], batch->cache->env,
 			    batch->ids[i].data, batch->ids[i].size);
+			lookups[used].reads = batch->reads_data &&
+			    batch->cache->options.verify != 0;
 			lc__index_prefetch(batch->snapshot, &lookups[used]);
 			at[used++] = i;
 		}

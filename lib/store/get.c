@@ -200,6 +200,7 @@ view_committed(struct lc_cache *cache, const void *id, size_t id_size, lc_view *
 
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	lc__lookup_start(&lookup, cache->env, id, id_size);
+	lookup.reads = cache->options.verify != 0;
 	status = lc__index_find(snapshot, &lookup, cache->options.verify != 0);
 	snapshot->hits += status == LC_OK;
 	snapshot->misses += status == LC_NOT_FOUND;

@@ -132,6 +132,7 @@ lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
 	lookup->id.size = id_size;
 	lookup->hash = lc__run_hash(lc__env_seed(env), id, id_size);
 	lookup->guess = 0;
+	lookup->reads = false;
 }
 
 void
@@ -237,7 +238,7 @@ fetch_record(struct lc__snapshot *s, uint64_t location)
  * another one with the same fingerprint. */
 static lc_status
 compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run,
-    uint64_t location, bool checked)
+    uint64_t location)
 {
 	struct lc__run_entry entry;
 
@@ -248,7 +249,7 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run 
 			return LC_OK;
 		return check_collision(s, lookup, entry.id, entry.id_size);
 	}
-	if (checked)
+	if (lookup->reads)
 		fetch_record(s, location);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return check_nothing(s, lookup, run, location);
@@ -268,7 +269,7 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__
 
 	lc__run_probe_start(&probe, run, lookup->hash, checked);
 	while ((found = lc__run_probe_next(&probe, &location)) == LC__RUN_MATCH) {
-		status = compare(s, lookup, run, location, checked);
+		status = compare(s, lookup, run, location);
 		if (status == LC_NOT_FOUND)
 			continue;
 		lookup->location = location;
@@ -286,8 +287,8 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 
 	/* Nearly every guess is right. After a collision, search from the beginning. */
 	if (lookup->guess > 0)
-		status = compare(s, lookup, &s->runs[lookup->guess - 1], lookup->location,
-		    checked);
+		status = compare(s, lookup, &s->runs[lookup->guess - 1],
+		    lookup->location);
 	if (status == LC_NOT_FOUND) {
 		lc__index_prefetch(s, lookup);
 		for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)

@@ -57,10 +57,11 @@ struct lc__lookup {
 	uint64_t location; /* of the record, once it is found or guessed */
 	uint32_t guess;    /* 1 + position of the run in which lc__index_guess() found
 				  the location; 0 for none */
+	bool reads;        /* the record's data is read next: prefetch that, too */
 	struct lc__record record; /* parsed, once it is found; not verified */
 };
 
-/** Begin a search: set id and hash. */
+/** Begin a search: set id and hash; reads is false. */
 void lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
     size_t id_size);
 

@@ -113,6 +113,7 @@ look_window(struct look *look, const lc_id *ids, size_t first, size_t n,
 	for (size_t i = 0; i < n; i++) {
 		lc__lookup_start(&lookups[i], look->cache->env, ids[first + i].data,
 		    ids[first + i].size);
+		lookups[i].reads = look->how->deep;
 		lc__index_prefetch(look->snapshot, &lookups[i]);
 	}
 	for (size_t i = 0; i < n; i++) {

@@ -312,6 +312,7 @@ lc_status
 lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out)
 {
 	lc__lookup_start(out, partner->env, id.data, id.size);
+	out->reads = true;
 	return lc__index_find(partner->snapshot, out, true);
 }
 
