@@ -99,6 +99,10 @@ make_value(unsigned seed)
 	list = lc_value_set(map, "list", seed % 2 == 0 ? lc_value_list() : lc_value_tuple());
 	lc_value_append(list, lc_value_float(1.5));
 	lc_value_append(list, lc_value_bytes("\1\2", 2));
+	lc_value_set(map, "tagged", lc_value_tagged("tag", lc_value_bytes("\1", 1)));
+	list = lc_value_set(map, "pairs", lc_value_pairs());
+	lc_value_pair(list, lc_value_integer(seed),
+	    seed % 2 == 0 ? lc_value_tensor(&tensor) : lc_value_nil());
 	if (seed % 3 == 0) {
 		list = lc_value_set(map, "deep", lc_value_map());
 		lc_value_set(list, "y", lc_value_tensor(&tensor));

@@ -6,7 +6,7 @@
  * A *module* is a named collection of *records*; it lives in one LMDB
  * environment, the directory ROOT/MODULE_ID. A record is one *value* under one
  * *cache_id*, a string of 1 to 65,536 arbitrary bytes. A value is a tensor, or
- * any nesting of maps, lists and tuples of tensors and plain data. What is put
+ * any nesting of maps, lists, tuples and the like of tensors and plain data. What is put
  * comes out bit for bit: no conversion of dtype, shape or byte order ever
  * happens.
  *
@@ -223,7 +223,7 @@ lc_id_of(const char *text)
 }
 
 /* ------------------------------------------------------------------------
- * Values: tensors and plain data in maps, lists and tuples
+ * Values: tensors and plain data in maps, lists, tuples, tagged values and pairs
  * ------------------------------------------------------------------------
  *
  * Worked example: the output of a detector, built, stored and read.
@@ -269,7 +269,10 @@ typedef enum lc_kind {
 	LC_INTEGER = 6, /**< -2^63 to 2^64-1 */
 	LC_FLOAT = 7,   /**< binary64; the bits of a NaN are kept */
 	LC_STRING = 8,  /**< bytes that are text, by convention UTF-8 */
-	LC_BYTES = 9    /**< bytes */
+	LC_BYTES = 9,   /**< bytes */
+	LC_TAGGED = 10, /**< one value under a name, its tag, that says what it stands for:
+	                     for a program or a language that has more types than these */
+	LC_PAIRS = 11   /**< keys and values in turn: a map whose keys are any plain data */
 } lc_kind;
 
 /** "tensor", "map", "list" …; NULL if @p kind is not one of lc_kind. */
@@ -290,6 +293,7 @@ LC_API lc_value *lc_value_tensor(const lc_tensor *tensor);
 LC_API lc_value *lc_value_map(void);
 LC_API lc_value *lc_value_list(void);
 LC_API lc_value *lc_value_tuple(void);
+LC_API lc_value *lc_value_pairs(void);
 LC_API lc_value *lc_value_nil(void);
 LC_API lc_value *lc_value_boolean(int truth);
 LC_API lc_value *lc_value_integer(int64_t number);
@@ -308,6 +312,22 @@ LC_API lc_value *lc_value_bytes(const void *data, size_t size);
  */
 LC_API lc_value *lc_value_set(lc_value *map, const char *name, lc_value *child);
 LC_API lc_value *lc_value_append(lc_value *list, lc_value *child);
+
+/**
+ * Make a tagged value of a child, which it owns from then on as a parent does; it has no
+ * other. What fails marks it. NULL without memory: then the child is freed.
+ * @param tag  not empty, without a NUL; copied. The engine gives it no meaning: choose one
+ *             that nobody else uses, such as "py.set"
+ */
+LC_API lc_value *lc_value_tagged(const char *tag, lc_value *child);
+
+/**
+ * Add a key and its value to pairs, which own both, as lc_value_append() does one.
+ * Keys are not compared: whether one comes twice is the caller's business.
+ * @param key  any plain data but a map: nothing with a tensor in it
+ * @return the child
+ */
+LC_API lc_value *lc_value_pair(lc_value *pairs, lc_value *key, lc_value *child);
 
 /**
  * Was the tree built without a failure?
@@ -330,8 +350,8 @@ LC_API int lc_value_equal(const lc_value *a, const lc_value *b);
 
 /**
  * A cache_id made of content: "k1-" and 32 hex digits, the same for equal values in every
- * process, on every machine and in every version of the library. A map's order does not
- * count; all else does as in lc_value_equal(): kinds, dtypes, shapes, the bits of floats.
+ * process, on every machine and in every version of the library. The order of a map or of
+ * pairs does not count; all else does as in lc_value_equal(): kinds, dtypes, shapes, the bits of floats.
  * The digits are an XXH3-128, so that different values have different keys unless somebody
  * sets out to find two that have not. lmdbcache_value(3) defines the bytes that are hashed.
  * Another derivation would have another number after the "k".
@@ -343,18 +363,20 @@ LC_API LC_CHECKED lc_status lc_value_key(const lc_value *value, char out[LC_KEY_
 /** What it is; LC_NIL for NULL. */
 LC_API lc_kind lc_value_kind(const lc_value *value);
 
-/** Children of a map, list or tuple; 0 for anything else. */
+/** Children of a map, list or tuple; 1 of a tagged value; of pairs keys and values, twice
+ *  as many as there are pairs; 0 for anything else. */
 LC_API size_t lc_value_count(const lc_value *value);
 
 /** Child @p i in order, NULL behind the last. */
 LC_API const lc_value *lc_value_at(const lc_value *value, size_t i);
 
-/** The name of child @p i of a map, NULL if there is none. */
+/** The name of child @p i of a map, the tag of a tagged value for 0, else NULL. */
 LC_API const char *lc_value_name(const lc_value *map, size_t i);
 
 /**
  * The part at a path: names and positions separated by dots, as in
- * "boxes.0.score". A dot or a backslash in a name is written `\.` or `\\`.
+ * "boxes.0.score". A dot or a backslash in a name is written `\.` or `\\`. The step to
+ * the child of a tagged value is its tag; pairs have positions, of keys too.
  * NULL or "" is the value itself. NULL if there is no such part.
  */
 LC_API const lc_value *lc_value_find(const lc_value *value, const char *path);
@@ -375,8 +397,9 @@ LC_API LC_CHECKED lc_status lc_value_as_bytes(const lc_value *value, const void 
 
 /**
  * The structure of a value as one line: "{features: f32[512], boxes: [f16[4],
- * f16[4]], model: string, tags: list}"; with shapes, not only ranks. A list or
- * tuple without a tensor in it is told by its kind only.
+ * f16[4]], model: string, tags: list}"; with shapes, not only ranks. A tagged value is
+ * "(tag: f16[4])", pairs are "<integer: f16[4]>". What has children, is not a map and
+ * has no tensor in it is told by its kind only.
  * @return as snprintf().
  */
 LC_API int lc_value_describe(const lc_value *value, char *out, size_t room);

@@ -125,6 +125,15 @@ reference(const lc_value *value)
 	case LC_MAP: out = lc_value_map(); break;
 	case LC_LIST: out = lc_value_list(); break;
 	case LC_TUPLE: out = lc_value_tuple(); break;
+	case LC_TAGGED:
+		return lc_value_tagged(lc_value_name(value, 0),
+		    reference(lc_value_at(value, 0)));
+	case LC_PAIRS:
+		out = lc_value_pairs();
+		for (size_t i = 0; out != NULL && i < lc_value_count(value); i += 2)
+			lc_value_pair(out, reference(lc_value_at(value, i)),
+			    reference(lc_value_at(value, i + 1)));
+		return out;
 	}
 	for (size_t i = 0; out != NULL && i < lc_value_count(value); i++) {
 		lc_value *child = reference(lc_value_at(value, i));

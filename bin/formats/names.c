@@ -98,14 +98,14 @@ name_parts(struct naming *naming, const lc_value *value)
 		const lc_kind kind = lc_value_kind(value);
 		const char *name = lc__path_text(&naming->name);
 		const bool part = size - 1 > naming->id.size;
+		const bool group = kind == LC_MAP || kind == LC_LIST ||
+		    kind == LC_TUPLE || kind == LC_PAIRS;
 
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "%s%s%s%s %s: only tensors can be written",
 		    lc__quote_id(name, naming->id.size), part ? ": " : "",
 		    part ? name + naming->id.size + 1 : "",
-		    kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ? " is an empty"
-									  : " is a",
-		    lc_kind_name(kind));
+		    group ? " is an empty" : " is a", lc_kind_name(kind));
 	}
 	for (size_t i = 0; i < lc_value_count(value); i++) {
 		const char *name = lc_value_name(value, i);

@@ -190,6 +190,10 @@ check_parts(const lc_value *value, const struct lc__buf *path)
 
 	if (kind == LC_TUPLE)
 		return cannot_hold(path, "a tuple");
+	if (kind == LC_TAGGED)
+		return cannot_hold(path, "a tagged value");
+	if (kind == LC_PAIRS)
+		return cannot_hold(path, "pairs");
 	if (kind != LC_MAP && kind != LC_LIST)
 		return cannot_hold(path, "plain data");
 	if (lc_value_count(value) == 0 && (path->size > 0 || kind == LC_LIST))

@@ -200,6 +200,92 @@ read_tuple(struct reader *r, const struct lc__json *array, lc_value **out)
 	return read_items(r, array, *out);
 }
 
+/* A name, "text" or {"$str": base64}, in new memory. */
+static lc_status
+read_name(struct reader *r, const struct lc__json *name, char **out)
+{
+	const struct lc__json *coded = lc__json_get(name, "$str");
+	char *text;
+	size_t size;
+
+	if (coded != NULL) {
+		return_if_error(decode_base64(r, coded, &text, &size));
+	} else if (!lc__json_is(name, LC__JSON_STRING)) {
+		return bad(r, "a name is no text");
+	} else {
+		text = strdup(name->string);
+		size = name->string_size;
+	}
+	if (text == NULL)
+		return lc__no_memory(NULL);
+	if (strlen(text) == size) {
+		*out = text;
+		return LC_OK;
+	}
+	free(text);
+	return bad(r, "a name holds a NUL");
+}
+
+/* ["tag", value] */
+static lc_status
+read_tagged(struct reader *r, const struct lc__json *array, lc_value **out)
+{
+	const struct lc__json *tag = array->kind == LC__JSON_ARRAY && array->count == 2
+	    ? lc__json_first(array)
+	    : NULL;
+	const size_t size = r->path.size;
+	lc_value *part = NULL;
+	char *text;
+	lc_status status;
+
+	if (tag == NULL)
+		return bad(r, "$tagged is no list of a tag and a value");
+	return_if_error(read_name(r, tag, &text));
+	lc__path_name(&r->path, text);
+	status = read_part(r, lc__json_after(array, tag), &part);
+	if (status == LC_OK)
+		*out = lc_value_tagged(text, part);
+	lc__path_cut(&r->path, size);
+	free(text);
+	return status;
+}
+
+/* [[key, value], ...] */
+static lc_status
+read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
+{
+	const size_t size = r->path.size;
+	const struct lc__json *pair;
+	size_t i = 0;
+
+	*out = lc_value_pairs();
+	if (array->kind != LC__JSON_ARRAY)
+		return bad(r, "$pairs is no list of pairs of a key and a value");
+	lc__json_each(pair, array)
+	{
+		lc_value *part[2] = { NULL, NULL };
+		const struct lc__json *json = pair->kind == LC__JSON_ARRAY
+		    ? lc__json_first(pair)
+		    : NULL;
+
+		if (json == NULL || pair->count != 2)
+			return bad(r, "$pairs is no list of pairs of a key and a value");
+		for (size_t j = 0; j < 2; j++, json = lc__json_after(pair, json)) {
+			lc_status status;
+
+			lc__path_index(&r->path, i++);
+			status = read_part(r, json, &part[j]);
+			if (status != LC_OK) {
+				lc_value_free(part[0]);
+				return status;
+			}
+			lc__path_cut(&r->path, size);
+		}
+		lc_value_pair(*out, part[0], part[1]);
+	}
+	return LC_OK;
+}
+
 static lc_status
 set_name(struct reader *r, lc_value *map, const char *name, const struct lc__json *json)
 {
@@ -215,45 +301,34 @@ set_name(struct reader *r, lc_value *map, const char *name, const struct lc__jso
 	return LC_OK;
 }
 
-/* ["name", value], or [{"$str": base64}, value] */
+/* ["name", value] */
 static lc_status
-read_pair(struct reader *r, const struct lc__json *pair, lc_value *map)
+read_member(struct reader *r, const struct lc__json *pair, lc_value *map)
 {
 	const struct lc__json *name = pair->kind == LC__JSON_ARRAY && pair->count == 2
 	    ? lc__json_first(pair)
 	    : NULL;
-	const struct lc__json *coded = lc__json_get(name, "$str");
-	char *bytes = NULL;
-	size_t size;
+	char *text;
 	lc_status status;
 
-	if (name == NULL || (name->kind != LC__JSON_STRING && coded == NULL))
+	if (name == NULL ||
+	    (name->kind != LC__JSON_STRING && lc__json_get(name, "$str") == NULL))
 		return bad(r, "$map is no list of pairs of a name and a value");
-	if (coded != NULL) {
-		return_if_error(decode_base64(r, coded, &bytes, &size));
-	} else {
-		bytes = strdup(name->string);
-		size = name->string_size;
-	}
-	if (bytes == NULL)
-		status = lc__no_memory(NULL);
-	else if (strlen(bytes) != size)
-		status = bad(r, "a name holds a NUL");
-	else
-		status = set_name(r, map, bytes, lc__json_after(pair, name));
-	free(bytes);
+	return_if_error(read_name(r, name, &text));
+	status = set_name(r, map, text, lc__json_after(pair, name));
+	free(text);
 	return status;
 }
 
 static lc_status
-read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
+read_members(struct reader *r, const struct lc__json *array, lc_value **out)
 {
 	const struct lc__json *pair;
 
 	*out = lc_value_map();
 	if (array->kind != LC__JSON_ARRAY)
 		return bad(r, "$map is no list of pairs of a name and a value");
-	lc__json_each(pair, array) return_if_error(read_pair(r, pair, *out));
+	lc__json_each(pair, array) return_if_error(read_member(r, pair, *out));
 	return LC_OK;
 }
 
@@ -266,7 +341,9 @@ static const struct {
 	{ "$str", read_str },
 	{ "$u64", read_u64 },
 	{ "$float", read_float },
-	{ "$map", read_pairs },
+	{ "$map", read_members },
+	{ "$tagged", read_tagged },
+	{ "$pairs", read_pairs },
 };
 
 /* The members of an object but for one, which may be NULL. */
@@ -568,6 +645,43 @@ write_map(struct writer *w, const lc_value *map)
 	return LC_OK;
 }
 
+/* ["tag", value] */
+static lc_status
+write_tagged(struct writer *w, const lc_value *tagged)
+{
+	const char *tag = lc_value_name(tagged, 0);
+	const size_t size = w->path.size;
+
+	fputs("{\"$tagged\":[", w->out);
+	put_text(w->out, tag, strlen(tag));
+	putc(',', w->out);
+	lc__path_name(&w->path, tag);
+	return_if_error(write_part(w, lc_value_at(tagged, 0)));
+	lc__path_cut(&w->path, size);
+	fputs("]}", w->out);
+	return LC_OK;
+}
+
+/* [[key, value], ...] */
+static lc_status
+write_pairs(struct writer *w, const lc_value *pairs)
+{
+	const size_t size = w->path.size;
+
+	fputs("{\"$pairs\":[", w->out);
+	for (size_t i = 0; i < lc_value_count(pairs); i++) {
+		const bool key = i % 2 == 0;
+
+		fputs(!key ? "," : i > 0 ? ",[" : "[", w->out);
+		lc__path_index(&w->path, i);
+		return_if_error(write_part(w, lc_value_at(pairs, i)));
+		lc__path_cut(&w->path, size);
+		fputs(key ? "" : "]", w->out);
+	}
+	fputs("]}", w->out);
+	return LC_OK;
+}
+
 /* LC_MAX_DEPTH bounds the recursion: no value is deeper. */
 static lc_status
 write_part(struct writer *w, const lc_value *value)
@@ -581,6 +695,8 @@ write_part(struct writer *w, const lc_value *value)
 		return_if_error(write_list(w, value));
 		putc('}', w->out);
 		return LC_OK;
+	case LC_TAGGED: return write_tagged(w, value);
+	case LC_PAIRS: return write_pairs(w, value);
 	default: return write_plain(w, value);
 	}
 }

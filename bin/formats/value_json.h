@@ -12,6 +12,9 @@
  *                                hexadecimal digits of a NaN with other bits
  *   {"$map": [[name, value]...]} a map with a name that begins with a dollar or
  *                                is not UTF-8, which is then a $str
+ *   {"$tagged": [tag, value]}    a tagged value
+ *   {"$pairs": [[key, value]...]}
+ *                                pairs
  *   {"$tensor": "f32[3,4]"}      a tensor without its data,
  *   {..., "data": "base64"}      with it, little-endian in row-major order,
  *   {..., "file": "name"}        or with the file that has it

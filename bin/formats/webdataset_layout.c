@@ -67,7 +67,8 @@ is_group(const lc_value *value)
 {
 	const lc_kind kind = lc_value_kind(value);
 
-	return kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE;
+	return kind == LC_MAP || kind == LC_LIST || kind == LC_TUPLE ||
+	    kind == LC_TAGGED || kind == LC_PAIRS;
 }
 
 /* Does it hold tensors, or bytes outside of lists, which need files of their own? */
@@ -172,6 +173,10 @@ walk(struct layout *l, const lc_value *value)
 		return add_file(l, value);
 	if (lc_value_kind(value) == LC_TUPLE)
 		return refuse(l, "a tuple with tensors would come back as a list");
+	if (lc_value_kind(value) == LC_TAGGED)
+		return refuse(l, "a tagged value with tensors would come back as a map");
+	if (lc_value_kind(value) == LC_PAIRS)
+		return refuse(l, "pairs with tensors would come back as a list");
 	if (lc_value_kind(value) == LC_MAP && reads_as_list(value))
 		return refuse(l, "a map of such names would come back as a list");
 	for (size_t i = 0; i < lc_value_count(value); i++) {

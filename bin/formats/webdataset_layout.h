@@ -40,8 +40,8 @@ struct lc__wds_files {
 /**
  * Lay a record out.
  * @return LC_OK; LC_UNSUPPORTED, with the cache_id, for one that would not come back:
- * a cache_id that is cut at a dot or cannot be the name of a file, tuples with tensors, names
- * that cannot be an extension; LC_NO_MEMORY.
+ * a cache_id that is cut at a dot or cannot be the name of a file, tuples,
+ * tagged values and pairs with tensors, names that cannot be an extension; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__wds_layout(lc_id id, const lc_value *value,
     struct lc__wds_files *out);

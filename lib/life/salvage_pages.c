@@ -134,7 +134,8 @@ static bool
 begins_structure(const unsigned char *bytes)
 {
 	static const char *const starts[] = { "\x81\xa3map", "\x81\xa4list",
-		"\x81\xa5tuple", "\x81\xa5plain", "\x81\xa6tensor" };
+		"\x81\xa5tuple", "\x81\xa5plain", "\x81\xa6tensor", "\x81\xa6tagged",
+		"\x81\xa5pairs" };
 
 	for (size_t i = 0; i < sizeof(starts) / sizeof(*starts); i++)
 		if (memcmp(bytes, starts[i], strlen(starts[i])) == 0)

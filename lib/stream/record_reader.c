@@ -11,6 +11,7 @@
 #include "codec/codec.h"
 #include "store/lookup.h"
 #include "stream/cursor.h"
+#include "value/node.h"
 #include "value/path.h"
 
 /* ---- decoded tensors ---------------------------------------------------------- */
@@ -409,7 +410,7 @@ name_node(struct naming *naming, uint32_t node)
 	     i++, child = naming->schema->node[child].end) {
 		if (lc__schema_tensors(naming->schema, child) == 0)
 			continue;
-		if (of->kind == LC_MAP)
+		if (lc__has_names(of->kind))
 			lc__path_name(&naming->path, naming->schema->node[child].name);
 		else
 			lc__path_index(&naming->path, i);

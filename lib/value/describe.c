@@ -50,9 +50,19 @@ add_bracket(struct text *text, unsigned kind, bool opening)
 		[LC_MAP] = { "}", "{" },
 		[LC_LIST] = { "]", "[" },
 		[LC_TUPLE] = { ")", "(" },
+		[LC_TAGGED] = { ")", "(" },
+		[LC_PAIRS] = { ">", "<" },
 	};
 
 	add(text, brackets[kind][opening]);
+}
+
+/* What comes before child @p i. */
+static void
+add_separator(struct text *text, unsigned kind, size_t i)
+{
+	if (i > 0)
+		add(text, kind == LC_PAIRS && i % 2 == 1 ? ": " : ", ");
 }
 
 static void
@@ -71,9 +81,8 @@ describe_value(const lc_value *value, struct text *text)
 	}
 	add_bracket(text, value->kind, true);
 	for (size_t i = 0; i < lc_value_count(value); i++) {
-		if (i > 0)
-			add(text, ", ");
-		if (value->kind == LC_MAP)
+		add_separator(text, value->kind, i);
+		if (lc__has_names(value->kind))
 			add_name(text, lc_value_name(value, i));
 		describe_value(lc_value_at(value, i), text);
 	}
@@ -107,6 +116,7 @@ static void
 describe_node(const struct lc__schema *schema, uint32_t at, struct text *text)
 {
 	const struct lc__schema_node *node = &schema->node[at];
+	size_t n = 0;
 
 	if (node->kind == LC_TENSOR) {
 		describe_tensor(node, text);
@@ -119,9 +129,8 @@ describe_node(const struct lc__schema *schema, uint32_t at, struct text *text)
 	add_bracket(text, node->kind, true);
 	for (uint32_t i = at + 1; i < node->end && text->size < text->room;
 	     i = schema->node[i].end) {
-		if (i > at + 1)
-			add(text, ", ");
-		if (node->kind == LC_MAP)
+		add_separator(text, node->kind, n++);
+		if (lc__has_names(node->kind))
 			add_name(text, schema->node[i].name);
 		describe_node(schema, i, text);
 	}

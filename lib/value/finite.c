@@ -174,7 +174,7 @@ write_path(const lc_value *root, const lc_value *part, struct lc__buf *out)
 	if (part == root)
 		return;
 	write_path(root, part->parent, out);
-	if (part->parent->kind == LC_MAP) {
+	if (lc__has_names(part->parent->kind)) {
 		lc__path_name(out, part->name);
 		return;
 	}

@@ -70,13 +70,17 @@ digest_tensor(const lc_tensor *tensor, unsigned char out[DIGEST_SIZE])
 	return status;
 }
 
-/* An entry of a map has the digest of a tuple of its name and its value. */
+/* An entry of a map or of pairs has the digest of a tuple of its name or key and its
+ * value. */
 static lc_status
-digest_entry(const lc_value *value, unsigned char out[DIGEST_SIZE])
+digest_entry(const lc_value *key, const lc_value *value, unsigned char out[DIGEST_SIZE])
 {
 	unsigned char message[1 + 2 * DIGEST_SIZE] = { LC_TUPLE };
 
-	digest_text(LC_STRING, value->name, strlen(value->name), message + 1);
+	if (key != NULL)
+		return_if_error(digest(key, message + 1));
+	else
+		digest_text(LC_STRING, value->name, strlen(value->name), message + 1);
 	return_if_error(digest(value, message + 1 + DIGEST_SIZE));
 	hash(message, sizeof(message), out);
 	return LC_OK;
@@ -88,27 +92,33 @@ compare_digests(const void *a, const void *b)
 	return memcmp(a, b, DIGEST_SIZE);
 }
 
-/* A map, list or tuple. The nesting of a tree is limited, and with it this recursion. */
+/* The nesting of a tree is limited, and with it this recursion. */
 static lc_status
 digest_group(const lc_value *value, unsigned char out[DIGEST_SIZE])
 {
 	const struct lc__group *group = lc__const_group_of(value);
-	const size_t size = 1 + (size_t)group->count * DIGEST_SIZE;
-	unsigned char *message = malloc(size);
+	const bool pairs = value->kind == LC_PAIRS;
+	const bool entries = pairs || lc__has_names(value->kind);
+	unsigned char *message = malloc(1 + (size_t)group->count * DIGEST_SIZE);
+	unsigned char *at = message + 1;
 	lc_status status = LC_OK;
 
 	if (message == NULL)
 		return lc__no_memory("key");
 	message[0] = value->kind;
-	for (uint32_t i = 0; i < group->count && status == LC_OK; i++) {
-		unsigned char *at = message + 1 + (size_t)i * DIGEST_SIZE;
+	for (uint32_t i = 0; i < group->count && status == LC_OK;
+	     i++, at += DIGEST_SIZE) {
+		const lc_value *key = pairs ? group->child[i++] : NULL;
 
-		status = value->kind == LC_MAP ? digest_entry(group->child[i], at)
-					       : digest(group->child[i], at);
+		status = entries ? digest_entry(key, group->child[i], at)
+				 : digest(group->child[i], at);
 	}
 	if (status == LC_OK) {
-		if (value->kind == LC_MAP)
-			qsort(message + 1, group->count, DIGEST_SIZE, compare_digests);
+		const size_t size = (size_t)(at - message);
+
+		if (entries)
+			qsort(message + 1, size / DIGEST_SIZE, DIGEST_SIZE,
+			    compare_digests);
 		hash(message, size, out);
 	}
 	free(message);
@@ -122,7 +132,9 @@ digest(const lc_value *value, unsigned char out[DIGEST_SIZE])
 	case LC_TENSOR: return digest_tensor(lc__tensor_of(value), out);
 	case LC_MAP:
 	case LC_LIST:
-	case LC_TUPLE: return digest_group(value, out);
+	case LC_TUPLE:
+	case LC_TAGGED:
+	case LC_PAIRS: return digest_group(value, out);
 	case LC_NIL: hash(&value->kind, 1, out); break;
 	case LC_BOOLEAN:
 	case LC_INTEGER:

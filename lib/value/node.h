@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What an lc_value is. A node is one of three structs, by its kind: leaves of
- * plain data, tensors, and groups, which are maps, lists and tuples.
+ * plain data, tensors, and groups, which are maps, lists, tuples, tagged values and
+ * pairs.
  *
  * A node that was built is an allocation of its own. A tree that was copied or
  * restored lies in one allocation, an arena, which starts with its root; such a
@@ -23,7 +24,10 @@ enum lc__flaw {
 	LC__FLAW_TWICE,    /* a name that its map has already */
 	LC__FLAW_NAME,     /* an empty name, or none */
 	LC__FLAW_NAMELESS, /* lc_value_append() to a map */
-	LC__FLAW_NAMED,    /* lc_value_set() of a list or tuple */
+	LC__FLAW_NAMED,    /* lc_value_set() of anything but a map */
+	LC__FLAW_APPENDED, /* lc_value_append() to a tagged value or pairs */
+	LC__FLAW_PAIRED,   /* lc_value_pair() of anything but pairs */
+	LC__FLAW_KEY,      /* a key that is a map or holds a tensor */
 	LC__FLAW_LEAF,     /* a child of a leaf */
 	LC__FLAW_TAKEN,    /* a child that has a parent */
 	LC__FLAW_CYCLE,    /* a child that the parent is part of */
@@ -43,15 +47,16 @@ enum lc__flaw {
 #define LC__OWN_NAME 0x20   /* the name is an allocation of its own */
 #define LC__OWN_CHILD 0x40  /* so is the array of children */
 #define LC__OWN_INDEX 0x80  /* so is the index of their names */
+#define LC__KEY 0x100       /* a key of pairs: no tensor comes into it */
 
 struct lc_value {
-	uint8_t kind; /* lc_kind */
-	uint8_t flags;
+	uint8_t kind;     /* lc_kind */
 	uint8_t height;   /* levels of nesting, this one included */
 	uint8_t flaw;     /* enum lc__flaw: the first in this node or below */
 	uint8_t own_flaw; /* the first of this node itself */
+	uint16_t flags;
 	struct lc_value *parent;
-	const char *name; /* of a child of a map */
+	const char *name; /* of a child of a map; a tag, of what has it */
 	union {
 		uint64_t bits; /* truth, or an integer in two's complement */
 		double number; /* a float */
@@ -78,10 +83,25 @@ struct lc__group {
 static inline bool
 lc__is_group(const lc_value *value)
 {
-	return value->kind >= LC_MAP && value->kind <= LC_TUPLE;
+	return (value->kind >= LC_MAP && value->kind <= LC_TUPLE) ||
+	    value->kind >= LC_TAGGED;
 }
 
-/** A list or tuple without a tensor in it, or a leaf that is not a tensor. */
+/** Do the children of this kind have names? A tagged value is like a map of one. */
+static inline bool
+lc__has_names(unsigned kind)
+{
+	return kind == LC_MAP || kind == LC_TAGGED;
+}
+
+/** A tagged value has one child, pairs have an even number. */
+static inline bool
+lc__count_fits(unsigned kind, uint32_t count)
+{
+	return kind == LC_TAGGED ? count == 1 : kind != LC_PAIRS || count % 2 == 0;
+}
+
+/** A leaf that is not a tensor, or a group that is not a map and has no tensor in it. */
 static inline bool
 lc__is_plain(const lc_value *value)
 {

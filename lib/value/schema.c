@@ -161,7 +161,7 @@ measure(const lc_value *value, size_t *nodes, size_t *names)
 
 	++*nodes;
 	for (size_t i = 0; i < count; i++) {
-		if (value->kind == LC_MAP)
+		if (lc__has_names(value->kind))
 			*names += strlen(lc_value_name(value, i)) + 1;
 		measure(lc_value_at(value, i), nodes, names);
 	}
@@ -253,7 +253,7 @@ lc__schema_walk(const struct lc__schema *schema, const char *path, uint32_t *out
 	if (path != NULL && *path == '\0')
 		path = NULL;
 	while (path != NULL && node[at].kind != LC__PLAIN) {
-		const bool map = node[at].kind == LC_MAP;
+		const bool map = lc__has_names(node[at].kind);
 		const uint32_t end = node[at].end;
 		size_t position = 0, n = 0;
 
@@ -344,7 +344,7 @@ alike(const struct lc__schema *a, uint32_t i, const struct lc__schema *b, uint32
 	if (m->kind == LC_MAP)
 		index_names(b, j, &names);
 	for (uint32_t x = i + 1; same && x < m->end; x = a->node[x].end) {
-		if (m->kind == LC_MAP)
+		if (lc__has_names(m->kind))
 			y = find_name(b, j, &names, a->node[x].name);
 		same = y > 0 && alike(a, x, b, y);
 		y = b->node[y].end;
@@ -440,6 +440,19 @@ check_names(const struct lc__schema *schema, uint32_t map)
 	return differ ? LC_OK : corrupt();
 }
 
+/* Every other child of pairs is a key. */
+static bool
+keys_are_plain(const struct lc__schema *schema, uint32_t pairs)
+{
+	const struct lc__schema_node *node = schema->node;
+	bool key = true;
+
+	for (uint32_t i = pairs + 1; i < node[pairs].end; i = node[i].end, key = !key)
+		if (key && node[i].kind != LC__PLAIN)
+			return false;
+	return true;
+}
+
 static lc_status decode_node(struct decoder *d, unsigned depth,
     const struct lc__mpack_token *name);
 
@@ -448,7 +461,7 @@ decode_children(struct decoder *d, uint32_t at)
 {
 	struct lc__schema *const schema = d->build.schema;
 	struct lc__schema_node *const node = &schema->node[at];
-	const bool map = node->kind == LC_MAP;
+	const bool map = lc__has_names(node->kind);
 	struct lc__mpack_token members, pair, name;
 
 	if (!lc__token_expect(&d->in, LC__TOKEN_ARRAY, &members))
@@ -465,8 +478,11 @@ decode_children(struct decoder *d, uint32_t at)
 		return_if_error(decode_node(d, node->depth + 1u, map ? &name : NULL));
 	}
 	node->end = schema->nodes;
-	if (map)
+	if (node->kind == LC_MAP)
 		return check_names(schema, at);
+	if (!lc__count_fits(node->kind, node->children) ||
+	    (node->kind == LC_PAIRS && !keys_are_plain(schema, at)))
+		return corrupt();
 	/* Without a tensor it would be a leaf. */
 	return schema->tensors > node->first_tensor ? LC_OK : corrupt();
 }
@@ -483,6 +499,8 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *nam
 		{ "map", LC_MAP },
 		{ "list", LC_LIST },
 		{ "tuple", LC_TUPLE },
+		{ "tagged", LC_TAGGED },
+		{ "pairs", LC_PAIRS },
 	};
 	const uint32_t at = d->build.schema->nodes;
 	struct lc__schema_node *node;

@@ -4,8 +4,9 @@
  * names, and dtype and rank of each tensor. Stored once a module as MessagePack
  * (lmdbcache(5)).
  *
- * A list or tuple without a tensor in it is one leaf of plain data, so that its
- * length is data and not structure; a map is always described by its names.
+ * What has children, but no tensor in it, is one leaf of plain data, so that a list's
+ * length and the keys of pairs are data and not structure; a map is always described by
+ * its names.
  */
 #ifndef LC_VALUE_SCHEMA_H
 #define LC_VALUE_SCHEMA_H
@@ -26,16 +27,16 @@
 
 /** One node. Children follow their parent, each with all of its own. */
 struct lc__schema_node {
-	uint8_t kind;          /* LC_TENSOR, LC_MAP, LC_LIST, LC_TUPLE or LC__PLAIN */
+	uint8_t kind;          /* LC_TENSOR, LC__PLAIN or a kind that has children */
 	uint8_t dtype;         /* of a tensor: lc_dtype */
 	uint8_t ndim;          /* of a tensor: rank */
 	uint8_t depth;         /* levels of nesting, this one included: 1 for the root */
-	uint32_t children;     /* of a map, list or tuple */
+	uint32_t children;     /* of what has them */
 	uint32_t end;          /* position after the last descendant */
 	uint32_t first_tensor; /* tensors in nodes before this one */
 	uint32_t first_dim;    /* sum of their ranks */
 	uint32_t first_plain;  /* leaves of plain data before this one */
-	const char *name;      /* of a child of a map, else NULL */
+	const char *name;      /* of a child of a map or tagged value, else NULL */
 };
 
 /** Immutable once made. */

@@ -11,7 +11,8 @@ const char *
 lc_kind_name(lc_kind kind)
 {
 	static const char *const names[] = { "tensor", "map", "list", "tuple", "nil",
-		"boolean", "integer", "float", "string", "bytes" };
+		"boolean", "integer", "float", "string", "bytes", "tagged", "pairs" };
+
 	return (unsigned)kind < sizeof(names) / sizeof(names[0]) ? names[kind] : NULL;
 }
 
@@ -75,6 +76,12 @@ lc_value *
 lc_value_tuple(void)
 {
 	return make(LC_TUPLE, sizeof(struct lc__group));
+}
+
+lc_value *
+lc_value_pairs(void)
+{
+	return make(LC_PAIRS, sizeof(struct lc__group));
 }
 
 lc_value *
@@ -212,9 +219,13 @@ static lc_status
 report(const lc_value *value)
 {
 	static const char *const texts[] = {
-		[LC__FLAW_NAME] = "an empty name in a map",
+		[LC__FLAW_NAME] = "an empty name or tag",
 		[LC__FLAW_NAMELESS] = "a child without a name in a map",
-		[LC__FLAW_NAMED] = "a name in a list or tuple",
+		[LC__FLAW_NAMED] = "a name in something other than a map",
+		[LC__FLAW_APPENDED] =
+		    "a child appended to what is neither a list nor a tuple",
+		[LC__FLAW_PAIRED] = "a key in something other than pairs",
+		[LC__FLAW_KEY] = "a key that is a map or holds a tensor",
 		[LC__FLAW_TAKEN] = "a child that is part of a value already",
 		[LC__FLAW_CYCLE] = "a value inside of itself",
 		[LC__FLAW_COUNT] = "too many children",
@@ -288,6 +299,8 @@ lc__group_link(struct lc__group *group, lc_value *child, const char *name)
 {
 	child->parent = &group->base;
 	child->name = name;
+	if (group->base.kind == LC_PAIRS && group->count % 2 == 0)
+		child->flags |= LC__KEY;
 	if (group->names.room > 0)
 		lc__names_add(&group->names, name, group->count);
 	group->child[group->count++] = child;
@@ -319,13 +332,14 @@ tell_ancestors(lc_value *value)
 static enum lc__flaw
 check_child(const lc_value *parent, const lc_value *child)
 {
-	unsigned depth = 0;
+	unsigned depth = 0, flags = 0;
 
 	if (child == NULL)
 		return LC__FLAW_MEMORY;
 	for (const lc_value *at = parent; at != NULL; at = at->parent, depth++) {
 		if (at == child)
 			return LC__FLAW_CYCLE;
+		flags |= at->flags;
 	}
 	if (child->parent != NULL)
 		return LC__FLAW_TAKEN;
@@ -333,6 +347,8 @@ check_child(const lc_value *parent, const lc_value *child)
 		return LC__FLAW_LEAF;
 	if (lc__const_group_of(parent)->count == MAX_CHILDREN)
 		return LC__FLAW_COUNT;
+	if ((flags & LC__KEY) != 0 && (child->flags & LC__HAS_TENSOR) != 0)
+		return LC__FLAW_KEY;
 	return depth + child->height > LC_MAX_DEPTH ? LC__FLAW_DEPTH : LC__SOUND;
 }
 
@@ -440,6 +456,53 @@ lc_value_set(lc_value *map, const char *name, lc_value *child)
 }
 
 lc_value *
+lc_value_tagged(const char *tag, lc_value *child)
+{
+	lc_value *value = make(LC_TAGGED, sizeof(struct lc__group));
+	enum lc__flaw flaw;
+
+	if (value == NULL)
+		return drop(child);
+	flaw = check_child(value, child);
+	if (flaw == LC__SOUND && (tag == NULL || *tag == '\0'))
+		flaw = LC__FLAW_NAME;
+	if (flaw == LC__SOUND && !add(lc__group_of(value), tag, child))
+		flaw = LC__FLAW_MEMORY;
+	if (flaw != LC__SOUND)
+		refuse(value, flaw, NULL, child);
+	return value;
+}
+
+lc_value *
+lc_value_pair(lc_value *pairs, lc_value *key, lc_value *child)
+{
+	enum lc__flaw key_flaw, flaw;
+
+	if (pairs == NULL) {
+		if (key != child)
+			drop(key);
+		return drop(child);
+	}
+	key_flaw = check_child(pairs, key);
+	flaw = key != child ? check_child(pairs, child) : LC__FLAW_TAKEN;
+	if (key_flaw == LC__SOUND && pairs->kind != LC_PAIRS)
+		key_flaw = LC__FLAW_PAIRED;
+	else if (key_flaw == LC__SOUND && !lc__is_plain(key))
+		key_flaw = LC__FLAW_KEY;
+	if (key_flaw == LC__SOUND && !add(lc__group_of(pairs), NULL, key))
+		key_flaw = LC__FLAW_MEMORY;
+	if (key_flaw != LC__SOUND) {
+		refuse(pairs, key_flaw, NULL, key);
+		/* The flaw is noted; this one says whether the child is freed. */
+		return refuse(pairs, flaw != LC__SOUND ? flaw : LC__FLAW_KEY, NULL,
+		    child);
+	}
+	if (flaw == LC__SOUND && !add(lc__group_of(pairs), NULL, child))
+		flaw = LC__FLAW_MEMORY;
+	return flaw == LC__SOUND ? child : refuse(pairs, flaw, NULL, child);
+}
+
+lc_value *
 lc_value_append(lc_value *list, lc_value *child)
 {
 	enum lc__flaw flaw;
@@ -449,6 +512,8 @@ lc_value_append(lc_value *list, lc_value *child)
 	flaw = check_child(list, child);
 	if (flaw == LC__SOUND && list->kind == LC_MAP)
 		flaw = LC__FLAW_NAMELESS;
+	else if (flaw == LC__SOUND && list->kind != LC_LIST && list->kind != LC_TUPLE)
+		flaw = LC__FLAW_APPENDED;
 	if (flaw == LC__SOUND && !add(lc__group_of(list), NULL, child))
 		flaw = LC__FLAW_MEMORY;
 	return flaw == LC__SOUND ? child : refuse(list, flaw, NULL, child);

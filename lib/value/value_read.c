@@ -45,7 +45,7 @@ lc_value_find(const lc_value *value, const char *path)
 	while (value != NULL && path != NULL) {
 		if (!lc__path_step(&path, &step))
 			return NULL;
-		if (value->kind != LC_MAP) {
+		if (!lc__has_names(value->kind)) {
 			value = lc__step_position(&step, &i) ? lc_value_at(value, i)
 							     : NULL;
 		} else if (!step.escaped) {
@@ -66,7 +66,8 @@ static lc_status
 want(const lc_value *value, lc_kind kind)
 {
 	static const char *const articles[] = { "a tensor", "a map", "a list", "a tuple",
-		"nil", "a boolean", "an integer", "a float", "a string", "bytes" };
+		"nil", "a boolean", "an integer", "a float", "a string", "bytes",
+		"a tagged value", "pairs" };
 
 	if (value != NULL && value->kind == kind)
 		return LC_OK;
@@ -156,7 +157,7 @@ same_children(const lc_value *a, const lc_value *b)
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		const lc_value *x = lc_value_at(a, i), *y = lc_value_at(b, i);
-		if (a->kind == LC_MAP && strcmp(x->name, y->name) != 0)
+		if (lc__has_names(a->kind) && strcmp(x->name, y->name) != 0)
 			return 0;
 		if (!lc_value_equal(x, y))
 			return 0;
@@ -173,7 +174,9 @@ lc_value_equal(const lc_value *a, const lc_value *b)
 	case LC_TENSOR: return same_tensor(lc__tensor_of(a), lc__tensor_of(b));
 	case LC_MAP:
 	case LC_LIST:
-	case LC_TUPLE: return same_children(a, b);
+	case LC_TUPLE:
+	case LC_TAGGED:
+	case LC_PAIRS: return same_children(a, b);
 	case LC_STRING:
 	case LC_BYTES:
 		return a->of.text.size == b->of.text.size &&

@@ -9,6 +9,16 @@
 #include "base/mpack.h"
 #include "value/node.h"
 
+static const struct {
+	enum lc__ext ext;
+	lc_kind kind;
+	enum lc__token_kind token; /* that its bytes begin with */
+} extensions[] = {
+	{ LC__TUPLE_EXT, LC_TUPLE, LC__TOKEN_ARRAY },
+	{ LC__TAGGED_EXT, LC_TAGGED, LC__TOKEN_MAP },
+	{ LC__PAIRS_EXT, LC_PAIRS, LC__TOKEN_ARRAY },
+};
+
 /* ---- taking a value apart ----------------------------------------------------- */
 
 static void
@@ -33,18 +43,21 @@ encode(const lc_value *value, struct lc__buf *out)
 	case LC_BYTES:
 		lc__mpack_bin(out, value->of.text.bytes, value->of.text.size);
 		break;
-	case LC_MAP: lc__mpack_map(out, (uint32_t)count); break;
+	case LC_MAP:
+	case LC_TAGGED: lc__mpack_map(out, (uint32_t)count); break;
 	case LC_LIST:
-	case LC_TUPLE: lc__mpack_array(out, (uint32_t)count); break;
+	case LC_TUPLE:
+	case LC_PAIRS: lc__mpack_array(out, (uint32_t)count); break;
 	case LC_TENSOR: /* never in plain data */ break;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (value->kind == LC_MAP)
+		if (lc__has_names(value->kind))
 			lc__mpack_str(out, lc_value_name(value, i));
 		encode(lc_value_at(value, i), out);
 	}
-	if (value->kind == LC_TUPLE && !out->failed)
-		lc__mpack_ext_of(out, start, LC__TUPLE_EXT);
+	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++)
+		if (value->kind == extensions[i].kind && !out->failed)
+			lc__mpack_ext_of(out, start, (int8_t)extensions[i].ext);
 }
 
 static const lc_tensor **
@@ -89,7 +102,9 @@ struct_size(lc_kind kind)
 	case LC_TENSOR: return sizeof(struct lc__tensor_node);
 	case LC_MAP:
 	case LC_LIST:
-	case LC_TUPLE: return sizeof(struct lc__group);
+	case LC_TUPLE:
+	case LC_TAGGED:
+	case LC_PAIRS: return sizeof(struct lc__group);
 	default: return sizeof(lc_value);
 	}
 }
@@ -166,14 +181,26 @@ place_text(struct arena *arena, const void *text, size_t size)
 static bool measure_object(struct lc__tokens *in, unsigned depth, size_t *size);
 
 static bool
+next_is_map(struct lc__tokens in)
+{
+	struct lc__mpack_token token;
+
+	return lc__token_expect(&in, LC__TOKEN_MAP, &token);
+}
+
+static bool
 measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_kind kind,
     unsigned depth, size_t *size)
 {
 	struct lc__mpack_token name;
 
+	if (!lc__count_fits(kind, group->size))
+		return false;
 	*size += node_size(kind, group->size);
 	for (uint32_t i = 0; i < group->size; i++) {
-		if (kind == LC_MAP) {
+		if (kind == LC_PAIRS && i % 2 == 0 && next_is_map(*in))
+			return false;
+		if (lc__has_names(kind)) {
 			if (!lc__token_expect(in, LC__TOKEN_STR, &name) ||
 			    name.size == 0 || memchr(name.bytes, '\0', name.size) != NULL)
 				return false;
@@ -185,21 +212,29 @@ measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_k
 	return true;
 }
 
-/* The array that the bytes of a tuple are; @p in becomes what follows its head. */
+/* The array or map that the bytes of an extension are; @p in becomes what follows its
+ * head. */
 static bool
-open_tuple(const struct lc__mpack_token *ext, struct lc__tokens *in,
-    struct lc__mpack_token *array)
+open_ext(const struct lc__mpack_token *ext, struct lc__tokens *in, lc_kind *kind,
+    struct lc__mpack_token *members)
 {
 	in->at = ext->bytes;
 	in->end = in->at + ext->size;
-	return ext->ext == LC__TUPLE_EXT && lc__token_expect(in, LC__TOKEN_ARRAY, array);
+	for (size_t i = 0; i < sizeof(extensions) / sizeof(extensions[0]); i++) {
+		if (ext->ext == (int)extensions[i].ext) {
+			*kind = extensions[i].kind;
+			return lc__token_expect(in, extensions[i].token, members);
+		}
+	}
+	return false;
 }
 
 static bool
 measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 {
-	struct lc__mpack_token token, array;
-	struct lc__tokens tuple;
+	struct lc__mpack_token token, members;
+	struct lc__tokens inside;
+	lc_kind kind;
 
 	if (depth > LC_MAX_DEPTH || !lc__token_next(in, &token))
 		return false;
@@ -207,9 +242,9 @@ measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 	case LC__TOKEN_ARRAY: return measure_members(in, &token, LC_LIST, depth, size);
 	case LC__TOKEN_MAP: return measure_members(in, &token, LC_MAP, depth, size);
 	case LC__TOKEN_EXT:
-		return open_tuple(&token, &tuple, &array) &&
-		    measure_members(&tuple, &array, LC_TUPLE, depth, size) &&
-		    tuple.at == tuple.end;
+		return open_ext(&token, &inside, &kind, &members) &&
+		    measure_members(&inside, &members, kind, depth, size) &&
+		    inside.at == inside.end;
 	case LC__TOKEN_STR:
 	case LC__TOKEN_BIN: *size += text_size(token.size); break;
 	default: break;
@@ -267,7 +302,7 @@ restore_members(struct arena *arena, struct lc__tokens *in,
 	lc_value *child;
 
 	for (uint32_t i = 0; i < array->size; i++) {
-		if (kind == LC_MAP) {
+		if (lc__has_names(kind)) {
 			lc__token_next(in, &token);
 			if (lc__group_find(group, token.bytes, token.size) != NULL)
 				return NULL;
@@ -296,9 +331,10 @@ restore_bits(struct arena *arena, lc_kind kind, const struct lc__mpack_token *to
 static lc_value *
 restore_object(struct arena *arena, struct lc__tokens *in)
 {
-	struct lc__mpack_token token, array;
-	struct lc__tokens tuple;
+	struct lc__mpack_token token, members;
+	struct lc__tokens inside;
 	lc_value *value;
+	lc_kind kind;
 
 	lc__token_next(in, &token);
 	switch (token.kind) {
@@ -315,8 +351,8 @@ restore_object(struct arena *arena, struct lc__tokens *in)
 	case LC__TOKEN_ARRAY: return restore_members(arena, in, &token, LC_LIST);
 	case LC__TOKEN_MAP: return restore_members(arena, in, &token, LC_MAP);
 	case LC__TOKEN_EXT:
-		open_tuple(&token, &tuple, &array);
-		return restore_members(arena, &tuple, &array, LC_TUPLE);
+		open_ext(&token, &inside, &kind, &members);
+		return restore_members(arena, &inside, &members, kind);
 	default: return restore_bits(arena, LC_INTEGER, &token);
 	}
 }
@@ -395,7 +431,7 @@ measure(const lc_value *value, struct sizes *sizes)
 	if (kind == LC_STRING || kind == LC_BYTES)
 		sizes->nodes += text_size(value->of.text.size);
 	for (size_t i = 0; i < count; i++) {
-		if (kind == LC_MAP)
+		if (lc__has_names(kind))
 			sizes->nodes += text_size(strlen(lc_value_name(value, i)));
 		measure(lc_value_at(value, i), sizes);
 	}
@@ -429,7 +465,7 @@ copy(struct arena *arena, const lc_value *value, unsigned char **data)
 	}
 	for (size_t i = 0; i < count; i++) {
 		const lc_value *from = lc_value_at(value, i);
-		const char *name = kind == LC_MAP
+		const char *name = lc__has_names(kind)
 		    ? place_text(arena, from->name, strlen(from->name))
 		    : NULL;
 

@@ -7,14 +7,17 @@
 #include "lmdbcache.h"
 #include "value/schema.h"
 
-/** The MessagePack extension that a tuple inside of a plain leaf is. */
-#define LC__TUPLE_EXT 1
+/** The MessagePack extensions of what MessagePack lacks, inside of a plain leaf. */
+enum lc__ext {
+	LC__TUPLE_EXT = 1, /* its bytes are an array */
+	LC__TAGGED_EXT,    /* a map of one: the tag and the child */
+	LC__PAIRS_EXT      /* an array of keys and children in turn */
+};
 
 /**
  * The leaves of a value in the order of its schema (lc__schema_infer() of it):
  * @p tensors has room for schema->tensors; the plain leaves are appended to
- * @p plain as MessagePack objects one after the other. A tuple inside of a
- * plain leaf is the extension LC__TUPLE_EXT, whose bytes are the array.
+ * @p plain as MessagePack objects one after the other, with the extensions above.
  */
 LC_CHECKED lc_status lc__value_leaves(const lc_value *value, const lc_tensor **tensors,
     struct lc__buf *plain);

@@ -109,7 +109,25 @@ true
 {"$tuple":[1,[2,{"$tuple":[]}]]}
 {"$map":[["$x",1],["y",{"z":null}]]}
 {"b":1,"a":{"x":{"$tensor":"u8[3]","data":"YWJj"}}}
+{"$tagged":["py.int",{"$bytes":"AAAAAAAAAAAB"}]}
+{"$pairs":[[1,"one"],[{"$tuple":[0.5,null]},[]]]}
 END
+echo '{"$pairs":[[7,{"$tensor":"u8[3]","data":"YWJj"}],[9,{"$tagged":["set",[{"$tensor":"u8[1]","data":"YQ=="}]]}]]}' >same.json
+check "pairs with tensors" 0 cachex put kinds pairs same.json
+is "come back" "$(cachex get kinds pairs --data)" "$(cat same.json)"
+is "a part of pairs" "$(cachex get kinds pairs --field 1 --format raw)" abc
+is "a part that is tagged" "$(cachex get kinds pairs --field 3.set.0 --format raw)" a
+is "their structure" "$(cachex schema kinds --json | sed 's/.*"structure":"\([^"]*\)".*/\1/')" \
+	"<plain: u8[*], plain: (set: [u8[*]])>"
+refuse "pairs in a .npz file" 3 \
+	"cachex: get: 'pairs': .npz cannot hold pairs; -o DIR/ holds everything" \
+	cachex get kinds pairs --format npz
+refuse "pairs in a safetensors file" 3 \
+	"cachex: export: 'pairs': 0 is a integer: only tensors can be written" \
+	cachex export kinds out.safetensors
+check "pairs as a directory" 0 cachex get kinds pairs -o pairs/
+check "which comes back" 0 cachex put kinds again pairs
+is "as it was" "$(cachex get kinds again --data)" "$(cat same.json)"
 echo '{"$tensor":"bf16[1,2]","data":"AQIDBA=="}' >same.json
 check "a tensor" 0 cachex put m same same.json
 is "a tensor in JSON is a tensor" "$(cachex get m same --format raw | od -An -tx1 | tr -d ' \n')" 01020304

@@ -51,6 +51,21 @@ two(lc_value *to)
 	return to;
 }
 
+/* The same pairs in this order or the other. */
+static lc_value *
+classes(int backwards)
+{
+	lc_value *pairs = lc_value_pairs();
+
+	for (int i = 0; i < 2; i++) {
+		if (i == backwards)
+			lc_value_pair(pairs, lc_value_integer(1), lc_value_str("a"));
+		else
+			lc_value_pair(pairs, two(lc_value_tuple()), lc_value_map());
+	}
+	return pairs;
+}
+
 static lc_value *
 vector(int i)
 {
@@ -78,7 +93,10 @@ vector(int i)
 	case 18: return two(lc_value_tuple());
 	case 19: return lc_value_list();
 	case 20: return lc_value_map();
-	default: return nested(i - 21);
+	case 21:
+	case 22: return nested(i - 21);
+	case 23: return lc_value_tagged("a", lc_value_integer(1));
+	default: return classes(i - 24);
 	}
 }
 
@@ -94,7 +112,9 @@ static const char *const keys[] = {
 	"k1-80a0f3e17b89471a852723122f30f971", "k1-bd24fdcd03754269759a03d3e72165ac",
 	"k1-efbbfd2939e826a012ca61e3af799d09", "k1-e3ab152fcb1762bfc9f42e6c9e93dfff",
 	"k1-51025a4491835505e12ef9d2eb86ceeb", "k1-8007d955c61a4d65e0e19ae36912aca7",
-	"k1-8007d955c61a4d65e0e19ae36912aca7",
+	"k1-8007d955c61a4d65e0e19ae36912aca7", 
+	"k1-2ff7dc401035af06586a70ba232d3cd4", "k1-de48485521864ae91e96173260bb7368",
+	"k1-de48485521864ae91e96173260bb7368",
 };
 
 START_TEST(vectors)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/mpack.h"
 #include "need.h"
 #include "random_value.h"
 #include "sample.h"
@@ -194,7 +195,27 @@ static const struct {
 	{ "a binary name", BYTES("\xc0\x91\x81\xc4\x01" "a\xc0"), false },
 	{ "float 32", BYTES("\xc0\xca\0\0\0\0"), false },
 	{ "never used", BYTES("\xc0\xc1"), false },
-	{ "extension 2", BYTES("\xc0\xd4\x02\x90"), false },
+	{ "a tagged nil", BYTES("\xc0\xd6\x02\x81\xa1t\xc0"), true },
+	{ "a tagged map", BYTES("\xc0\xd6\x02\x81\xa1t\x80"), true },
+	{ "a tagged value without one", BYTES("\xc0\xd4\x02\x80"), false },
+	{ "a tagged value of two", BYTES("\xc0\xc7\x07\x02\x82\xa1t\xc0\xa1u\xc0"), false },
+	{ "a tagged array", BYTES("\xc0\xd5\x02\x91\xc0"), false },
+	{ "an empty tag", BYTES("\xc0\xc7\x03\x02\x81\xa0\xc0"), false },
+	{ "a NUL in a tag", BYTES("\xc0\xd6\x02\x81\xa1\0\xc0"), false },
+	{ "a tag that is a number", BYTES("\xc0\xc7\x03\x02\x81\x01\xc0"), false },
+	{ "a tagged value and more", BYTES("\xc0\xc7\x05\x02\x81\xa1t\xc0\xc0"), false },
+	{ "pairs", BYTES("\xc0\xc7\x03\x03\x92\x01\xc0"), true },
+	{ "no pairs", BYTES("\xc0\xd4\x03\x90"), true },
+	{ "a key that comes twice", BYTES("\xc0\xc7\x05\x03\x94\x01\xc0\x01\xc0"), true },
+	{ "half a pair", BYTES("\xc0\xd5\x03\x91\xc0"), false },
+	{ "pairs as a map", BYTES("\xc0\xc7\x03\x03\x81\x01\xc0"), false },
+	{ "a map for a key", BYTES("\xc0\xc7\x03\x03\x92\x80\xc0"), false },
+	{ "a map in a key", BYTES("\xc0\xd6\x03\x92\x91\x80\xc0"), true },
+	{ "pairs too short", BYTES("\xc0\xd5\x03\x92\xc0"), false },
+	{ "4 billion pairs at once", BYTES("\xc0\xc7\x06\x03\xdd\xff\xff\xff\xfe\xc0"), false },
+	{ "extension 4", BYTES("\xc0\xd4\x04\x90"), false },
+	{ "extension 0", BYTES("\xc0\xd4\x00\x90"), false },
+	{ "extension -1", BYTES("\xc0\xd4\xff\x90"), false },
 	{ "an empty tuple", BYTES("\xc0\xd4\x01\x90"), true },
 	{ "a tuple in a wide form", BYTES("\xc0\xc7\x01\x01\x90"), false },
 	{ "a tuple of no bytes", BYTES("\xc0\xc7\x00\x01"), false },
@@ -238,6 +259,59 @@ START_TEST(bad_plain)
 }
 END_TEST
 
+/* Each level is in the bytes of the one around it. */
+static void
+wrap(struct lc__buf *plain, enum lc__ext ext)
+{
+	struct lc__buf outer = { 0 };
+
+	if (ext == LC__TAGGED_EXT) {
+		lc__mpack_map(&outer, 1);
+		lc__mpack_str(&outer, "t");
+	} else {
+		lc__mpack_array(&outer, 2);
+		lc__mpack_nil(&outer);
+	}
+	lc__buf_append(&outer, plain->data, plain->size);
+	lc__mpack_ext_of(&outer, 0, (int8_t)ext);
+	lc__buf_free(plain);
+	*plain = outer;
+}
+
+START_TEST(deep)
+{
+	const enum lc__ext ext = _i ? LC__PAIRS_EXT : LC__TAGGED_EXT;
+	lc_value *root = lc_value_nil(), *again = NULL, *outer;
+	struct lc__buf plain = { 0 };
+	struct value_parts parts;
+
+	lc__mpack_nil(&plain);
+	for (int level = 1; level < LC_MAX_DEPTH; level++) {
+		outer = _i ? lc_value_pairs() : lc_value_tagged("t", root);
+		if (_i)
+			lc_value_pair(outer, lc_value_nil(), root);
+		root = outer;
+		wrap(&plain, ext);
+	}
+	value_parts_take(root, &parts);
+	ck_assert_uint_eq(parts.plain.size, plain.size);
+	ck_assert_mem_eq(parts.plain.data, plain.data, plain.size);
+	assert_ok(value_parts_restore(&parts, 0, &again));
+	ck_assert(lc_value_equal(root, again));
+	lc_value_free(again);
+	wrap(&plain, ext);
+	assert_status(lc__value_restore(parts.schema, 0, NULL, plain.data, plain.size,
+	    &again), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text, "malformed plain data");
+	outer = lc_value_list();
+	ck_assert_ptr_null(lc_value_append(outer, root));
+	ck_assert_int_eq(lc_value_check(outer), LC_INVALID);
+	lc_value_free(outer);
+	lc__buf_free(&plain);
+	value_parts_free(&parts);
+}
+END_TEST
+
 #define ROWS(table) (int)(sizeof(table) / sizeof(table[0]))
 
 int
@@ -250,6 +324,7 @@ main(void)
 	tcase_add_test(tc, plain_bytes);
 	tcase_add_test(tc, round_trips);
 	tcase_add_test(tc, damage);
+	tcase_add_loop_test(tc, deep, 0, 2);
 	tcase_add_loop_test(tc, bad_plain, 0, ROWS(plain_rows));
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -53,6 +53,15 @@ static const struct {
 	{ "(uf)", BYTES("\x81\xa5tuple\x92" U8 F32), BYTES(""), "(u8[], f32[*])" },
 	{ "{an}", BYTES("\x81\xa3map\x91\x92\xa1" "a" PLAIN), BYTES("\xc0"),
 	  "{a: plain}" },
+	{ "@tn", BYTES(PLAIN), BYTES("\xd6\x02\x81\xa1t\xc0"), "plain" },
+	{ "@t{}", BYTES(PLAIN), BYTES("\xd6\x02\x81\xa1t\x80"), "plain" },
+	{ "<>", BYTES(PLAIN), BYTES("\xd4\x03\x90"), "plain" },
+	{ "<1n>", BYTES(PLAIN), BYTES("\xc7\x03\x03\x92\x01\xc0"), "plain" },
+	{ "@tf", BYTES("\x81\xa6tagged\x91\x92\xa1t" F32), BYTES(""), "(t: f32[*])" },
+	{ "<1f(2)u>", BYTES("\x81\xa5pairs\x94" PLAIN F32 PLAIN U8),
+	  BYTES("\x01\xd5\x01\x91\x02"), "<plain: f32[*], plain: u8[]>" },
+	{ "<n{}0f>", BYTES("\x81\xa5pairs\x94" PLAIN "\x81\xa3map\x90" PLAIN F32),
+	  BYTES("\xc0\0"), "<plain: {}, plain: f32[*]>" },
 	{ "{bfa{c[1s]d[n{xu}]}}",
 	  BYTES("\x81\xa3map\x92\x92\xa1" "b" F32 "\x92\xa1" "a\x81\xa3map\x92"
 	  "\x92\xa1" "c" PLAIN "\x92\xa1" "d\x81\xa4list\x92" PLAIN
@@ -226,6 +235,18 @@ static const struct {
 	{ "a NUL in a name", BYTES("\x81\xa3map\x91\x92\xa2" "a\0" PLAIN) },
 	{ "a binary name", BYTES("\x81\xa3map\x91\x92\xc4\x01" "a" PLAIN) },
 	{ "a name twice", BYTES("\x81\xa3map\x92\x92\xa1" "a" PLAIN "\x92\xa1" "a" PLAIN) },
+	{ "a tagged value without one", BYTES("\x81\xa6tagged\x90") },
+	{ "a tagged value of two", BYTES("\x81\xa6tagged\x92\x92\xa1" "a" F32
+	  "\x92\xa1" "b" F32) },
+	{ "a tagged value without tensor", BYTES("\x81\xa6tagged\x91\x92\xa1" "a" PLAIN) },
+	{ "a tag that is empty", BYTES("\x81\xa6tagged\x91\x92\xa0" F32) },
+	{ "a tag without a name", BYTES("\x81\xa6tagged\x91" F32) },
+	{ "no pairs", BYTES("\x81\xa5pairs\x90") },
+	{ "half a pair", BYTES("\x81\xa5pairs\x91" F32) },
+	{ "a pair and a half", BYTES("\x81\xa5pairs\x93" PLAIN F32 PLAIN) },
+	{ "a tensor for a key", BYTES("\x81\xa5pairs\x92" F32 F32) },
+	{ "a map for a key", BYTES("\x81\xa5pairs\x92\x81\xa3map\x90" F32) },
+	{ "pairs without tensor", BYTES("\x81\xa5pairs\x92" PLAIN PLAIN) },
 	{ "4 billion names", BYTES("\x81\xa3map\xdd\xff\xff\xff\xff") },
 };
 

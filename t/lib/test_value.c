@@ -42,12 +42,12 @@ START_TEST(kind_names)
 {
 	static const char *const names[] = {
 		"tensor", "map", "list", "tuple", "nil", "boolean", "integer",
-		"float", "string", "bytes"
+		"float", "string", "bytes", "tagged", "pairs"
 	};
 
-	for (int i = 0; i < 10; i++)
+	for (int i = 0; i < 12; i++)
 		ck_assert_str_eq(lc_kind_name((lc_kind)i), names[i]);
-	ck_assert_ptr_null(lc_kind_name((lc_kind)10));
+	ck_assert_ptr_null(lc_kind_name((lc_kind)12));
 }
 END_TEST
 
@@ -101,6 +101,35 @@ START_TEST(paths)
 		ck_assert(part == NULL || (int)lc_value_kind(part) == rows[i].kind);
 	}
 	lc_value_free(out);
+}
+END_TEST
+
+START_TEST(tagged_and_pairs)
+{
+	lc_value *root = lc_value_map(), *set = lc_value_list(), *pairs, *key;
+	const lc_value *tagged;
+
+	lc_value_append(set, lc_value_integer(1));
+	tagged = lc_value_set(root, "set", lc_value_tagged("py.set", set));
+	ck_assert_int_eq(lc_value_kind(tagged), LC_TAGGED);
+	ck_assert_uint_eq(lc_value_count(tagged), 1);
+	ck_assert_str_eq(lc_value_name(tagged, 0), "py.set");
+	ck_assert_ptr_null(lc_value_name(tagged, 1));
+	ck_assert_ptr_eq(lc_value_at(tagged, 0), set);
+	ck_assert_ptr_eq(lc_value_find(root, "set.py\\.set"), set);
+	ck_assert_ptr_null(lc_value_find(root, "set.0"));
+
+	pairs = lc_value_set(root, "pairs", lc_value_pairs());
+	key = lc_value_tuple();
+	lc_value_append(key, lc_value_float(0.5));
+	ck_assert_ptr_nonnull(lc_value_pair(pairs, key, floats_value(2)));
+	ck_assert_ptr_nonnull(lc_value_pair(pairs, lc_value_nil(), lc_value_map()));
+	ck_assert_uint_eq(lc_value_count(pairs), 4);
+	ck_assert_ptr_null(lc_value_name(pairs, 0));
+	ck_assert_ptr_eq(lc_value_find(root, "pairs.0"), key);
+	ck_assert_int_eq(lc_value_kind(lc_value_find(root, "pairs.1")), LC_TENSOR);
+	need_ok(lc_value_check(root));
+	lc_value_free(root);
 }
 END_TEST
 
@@ -337,6 +366,121 @@ leaf_of_itself(lc_value *root)
 }
 
 static lc_value *
+no_tag(lc_value *root)
+{
+	lc_value_set(root, "x", lc_value_tagged("", lc_value_nil()));
+	lc_value_set(root, "y", lc_value_tagged(NULL, lc_value_nil()));
+	return root;
+}
+
+static lc_value *
+tag_of_nothing(lc_value *root)
+{
+	lc_value_set(root, "x", lc_value_tagged("t", NULL));
+	return root;
+}
+
+static lc_value *
+tag_of_part(lc_value *root)
+{
+	lc_value *leaf = lc_value_set(root, "x", lc_value_nil());
+
+	lc_value_set(root, "y", lc_value_tagged("t", leaf));
+	return root;
+}
+
+static lc_value *
+second_of_tagged(lc_value *root)
+{
+	lc_value *tagged = lc_value_tagged("t", lc_value_nil());
+
+	lc_value_set(root, "x", tagged);
+	ck_assert_ptr_null(lc_value_append(tagged, lc_value_nil()));
+	ck_assert_ptr_null(lc_value_set(tagged, "u", lc_value_nil()));
+	ck_assert_uint_eq(lc_value_count(tagged), 1);
+	return root;
+}
+
+static lc_value *
+append_to_pairs(lc_value *root)
+{
+	lc_value *pairs = lc_value_set(root, "x", lc_value_pairs());
+
+	ck_assert_ptr_null(lc_value_append(pairs, lc_value_nil()));
+	ck_assert_ptr_null(lc_value_set(pairs, "u", lc_value_nil()));
+	return root;
+}
+
+static lc_value *
+pair_of_map(lc_value *root)
+{
+	ck_assert_ptr_null(lc_value_pair(root, lc_value_nil(), floats_value(1)));
+	ck_assert_ptr_null(lc_value_pair(root, lc_value_nil(), root));
+	ck_assert_ptr_null(lc_value_pair(root, root, lc_value_nil()));
+	return root;
+}
+
+static lc_value *
+tensor_as_key(lc_value *root)
+{
+	lc_value *pairs = lc_value_set(root, "x", lc_value_pairs());
+
+	ck_assert_ptr_null(lc_value_pair(pairs, floats_value(1), floats_value(1)));
+	return root;
+}
+
+static lc_value *
+map_as_key(lc_value *root)
+{
+	lc_value *pairs = lc_value_set(root, "x", lc_value_pairs());
+
+	ck_assert_ptr_null(lc_value_pair(pairs, lc_value_map(), pairs));
+	return root;
+}
+
+/* A key is part of a value when the tensor comes, also one of a copy. */
+static lc_value *
+tensor_into_key(lc_value *root)
+{
+	lc_value *pairs = lc_value_pairs(), *key = lc_value_list(), *copy;
+	lc_value *inner = lc_value_append(key, lc_value_list());
+
+	lc_value_pair(pairs, key, lc_value_nil());
+	need_ok(lc_value_check(pairs));
+	copy = lc_value_copy(pairs);
+	ck_assert_ptr_null(lc_value_append(inner, floats_value(1)));
+	ck_assert_int_eq(lc_value_check(pairs), LC_INVALID);
+	lc_value_free(pairs);
+	key = (lc_value *)(uintptr_t)lc_value_at(copy, 0);
+	ck_assert_ptr_null(lc_value_append(key, floats_value(1)));
+	lc_value_set(root, "x", copy);
+	return root;
+}
+
+static lc_value *
+key_is_child(lc_value *root)
+{
+	lc_value *pairs = lc_value_set(root, "x", lc_value_pairs());
+	lc_value *both = lc_value_nil();
+
+	ck_assert_ptr_null(lc_value_pair(pairs, both, both));
+	ck_assert_ptr_null(lc_value_pair(NULL, lc_value_nil(), lc_value_nil()));
+	both = lc_value_nil();
+	ck_assert_ptr_null(lc_value_pair(NULL, both, both));
+	return root;
+}
+
+static lc_value *
+no_key(lc_value *root)
+{
+	lc_value *pairs = lc_value_set(root, "x", lc_value_pairs());
+
+	ck_assert_ptr_null(lc_value_pair(pairs, NULL, lc_value_nil()));
+	ck_assert_ptr_null(lc_value_pair(pairs, lc_value_nil(), NULL));
+	return root;
+}
+
+static lc_value *
 chain(int levels)
 {
 	lc_value *root = lc_value_list(), *at = root;
@@ -401,9 +545,28 @@ static const struct {
 	  "value: name given twice in a map" },
 	{ twice_among_many, LC_INVALID, "value: name 'n77' twice in a map",
 	  "value: name given twice in a map" },
-	{ no_name, LC_INVALID, "value: an empty name in a map", NULL },
+	{ no_name, LC_INVALID, "value: an empty name or tag", NULL },
 	{ append_to_map, LC_INVALID, "value: a child without a name in a map", NULL },
-	{ name_in_list, LC_INVALID, "value: a name in a list or tuple", NULL },
+	{ name_in_list, LC_INVALID, "value: a name in something other than a map",
+	  NULL },
+	{ no_tag, LC_INVALID, "value: an empty name or tag", NULL },
+	{ tag_of_nothing, LC_NO_MEMORY, "value: out of memory", NULL },
+	{ tag_of_part, LC_INVALID, "value: a child that is part of a value already",
+	  NULL },
+	{ second_of_tagged, LC_INVALID,
+	  "value: a child appended to what is neither a list nor a tuple", NULL },
+	{ append_to_pairs, LC_INVALID,
+	  "value: a child appended to what is neither a list nor a tuple", NULL },
+	{ pair_of_map, LC_INVALID, "value: a key in something other than pairs", NULL },
+	{ tensor_as_key, LC_INVALID, "value: a key that is a map or holds a tensor",
+	  NULL },
+	{ map_as_key, LC_INVALID, "value: a key that is a map or holds a tensor",
+	  NULL },
+	{ tensor_into_key, LC_INVALID, "value: a key that is a map or holds a tensor",
+	  NULL },
+	{ key_is_child, LC_INVALID, "value: a child that is part of a value already",
+	  NULL },
+	{ no_key, LC_NO_MEMORY, "value: out of memory", NULL },
 	{ child_of_leaf, LC_INVALID, "value: a child of a leaf (tensor)", NULL },
 	{ child_of_two, LC_INVALID, "value: a child that is part of a value already",
 	  NULL },
@@ -495,7 +658,7 @@ END_TEST
 START_TEST(differences)
 {
 	const uint64_t one = 1;
-	lc_value *v[16];
+	lc_value *v[24];
 	lc_tensor rank0, other;
 	int n = 0;
 
@@ -521,6 +684,14 @@ START_TEST(differences)
 	v[n] = lc_value_map();
 	lc_value_set(v[n], "b", lc_value_nil());
 	lc_value_set(v[n++], "a", lc_value_nil());
+	v[n++] = lc_value_tagged("a", lc_value_nil());
+	v[n++] = lc_value_tagged("b", lc_value_nil());
+	v[n++] = lc_value_tagged("a", lc_value_str("a"));
+	v[n++] = lc_value_pairs();
+	v[n] = lc_value_pairs();
+	lc_value_pair(v[n++], lc_value_integer(1), lc_value_integer(1));
+	v[n] = lc_value_pairs();
+	lc_value_pair(v[n++], lc_value_integer(1), lc_value_float(1));
 	for (int i = 0; i < n; i++) {
 		for (int j = 0; j < n; j++)
 			ck_assert_int_eq(lc_value_equal(v[i], v[j]), i == j);
@@ -535,13 +706,23 @@ END_TEST
 START_TEST(descriptions)
 {
 	static const char want[] = "{features: f32[4], boxes: [f32[2], f32[3]], "
-	    "model: string, n: integer, tags: tuple, 'a\\x0ab': ({}, f32[1])}";
+	    "model: string, n: integer, tags: tuple, 'a\\x0ab': ({}, f32[1]), "
+	    "set: (py.set: [f32[1]]), by-class: <integer: f32[2], list: f32[1]>, "
+	    "plain: tagged, none: pairs}";
 	lc_value *out = detector();
 	lc_value *tuple = lc_value_set(out, "a\nb", lc_value_tuple());
-	char text[200];
+	lc_value *set = lc_value_list(), *pairs;
+	char text[400];
 
 	lc_value_append(tuple, lc_value_map());
 	lc_value_append(tuple, floats_value(1));
+	lc_value_append(set, floats_value(1));
+	lc_value_set(out, "set", lc_value_tagged("py.set", set));
+	pairs = lc_value_set(out, "by-class", lc_value_pairs());
+	lc_value_pair(pairs, lc_value_integer(7), floats_value(2));
+	lc_value_pair(pairs, lc_value_list(), floats_value(1));
+	lc_value_set(out, "plain", lc_value_tagged("t", lc_value_map()));
+	lc_value_set(out, "none", lc_value_pairs());
 	for (size_t room = 0; room < sizeof(want) + 2; room++) {
 		memset(text, '#', sizeof(text));
 		ck_assert_int_eq(lc_value_describe(out, text, room),
@@ -591,6 +772,7 @@ main(void)
 	tcase_add_test(tc, kind_names);
 	tcase_add_test(tc, walking);
 	tcase_add_test(tc, paths);
+	tcase_add_test(tc, tagged_and_pairs);
 	tcase_add_test(tc, contents);
 	tcase_add_test(tc, integers);
 	tcase_add_test(tc, other_kinds);

@@ -11,7 +11,7 @@
 #include "value/schema.h"
 #include "value/value_record.h"
 
-#define NAMES 40 /* more than are searched one by one */
+#define NAMES 42 /* more than are searched one by one */
 
 static const unsigned char bytes[64] = { 1 };
 
@@ -34,6 +34,10 @@ build(void)
 	lc_value_append(list, lc_value_bytes(bytes, 64));
 	lc_value_append(list, lc_value_float(0.5));
 	lc_value_set(lc_value_append(list, lc_value_map()), "x", lc_value_nil());
+	list = lc_value_set(root, "pairs", lc_value_pairs());
+	lc_value_pair(list, lc_value_str("key"), lc_value_tensor(&tensor));
+	lc_value_pair(list, lc_value_integer(1), lc_value_tagged("tag",
+	    lc_value_bytes(bytes, 3)));
 	return root;
 }
 

@@ -94,6 +94,8 @@ fill(uint64_t *seed, struct made_value how, lc_value *value)
 		    how.plain ? make_text(seed) : "é name", how.plain ? '.' : '-', i);
 		if (map)
 			lc_value_set(value, name, make_value(seed, how));
+		else if (lc_value_kind(value) == LC_PAIRS)
+			lc_value_pair(value, make_plain(seed), make_value(seed, how));
 		else
 			lc_value_append(value, make_value(seed, how));
 	}
@@ -104,11 +106,19 @@ make_value(uint64_t *seed, struct made_value how)
 {
 	const uint64_t kind = run_random(seed) % 8;
 	lc_value *value;
+	const char *tag;
 
 	if (how.deep <= 1 || kind < 4)
 		return how.tensors && (kind % 2 || !how.plain) ?
 		    make_tensor(seed) : make_plain(seed);
-	if (kind == 4 || !how.plain)
+	if (how.plain && run_random(seed) % 4 == 0) {
+		if (kind % 2) {
+			tag = make_text(seed);
+			how.deep--;
+			return lc_value_tagged(*tag ? tag : "$", make_value(seed, how));
+		}
+		value = lc_value_pairs();
+	} else if (kind == 4 || !how.plain)
 		value = kind % 2 ? lc_value_list() : lc_value_map();
 	else
 		value = kind == 5 ? lc_value_list() :

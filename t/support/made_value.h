@@ -11,7 +11,8 @@
 /** What a value may be made of. */
 struct made_value {
 	bool tensors;  /* tensors */
-	bool plain;    /* plain data, tuples, empty parts and any name at all */
+	bool plain;    /* plain data, tuples, tagged values, pairs, empty parts and any
+	                  name at all */
 	unsigned deep; /* the deepest nesting */
 };
 

@@ -132,6 +132,8 @@ random_count(uint64_t *state)
 	}
 }
 
+static lc_value *random_key(uint64_t *state, int depth);
+
 static lc_value *
 build(uint64_t *state, int depth, bool plain)
 {
@@ -141,12 +143,18 @@ build(uint64_t *state, int depth, bool plain)
 
 	if (depth <= 1 || below(state, 3) == 0)
 		return random_leaf(state, plain);
-	switch (below(state, 3)) {
+	switch (below(state, 5)) {
 	case 0:
 		group = lc_value_map();
 		break;
 	case 1:
 		group = lc_value_list();
+		break;
+	case 2:
+		random_name(state, 0, name, sizeof(name));
+		return lc_value_tagged(name, build(state, depth - 1, plain));
+	case 3:
+		group = lc_value_pairs();
 		break;
 	default:
 		group = lc_value_tuple();
@@ -161,10 +169,26 @@ build(uint64_t *state, int depth, bool plain)
 		random_name(state, i, name, sizeof(name));
 		if (lc_value_kind(group) == LC_MAP)
 			lc_value_set(group, name, child);
+		else if (lc_value_kind(group) == LC_PAIRS)
+			lc_value_pair(group, random_key(state, depth - 1), child);
 		else
 			lc_value_append(group, child);
 	}
 	return group;
+}
+
+static lc_value *
+random_key(uint64_t *state, int depth)
+{
+	lc_value *key = build(state, depth, true), *tuple;
+
+	if (lc_value_kind(key) != LC_MAP)
+		return key;
+	lc_value_free(key);
+	tuple = lc_value_tuple();
+	if (depth > 2)
+		lc_value_append(tuple, lc_value_map());
+	return tuple;
 }
 
 lc_value *

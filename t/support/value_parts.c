@@ -74,15 +74,25 @@ parse(const char **at)
 	case '(':
 		group = lc_value_tuple();
 		break;
+	case '<':
+		group = lc_value_pairs();
+		break;
+	case '@':
+		name[0] = *(*at)++;
+		return lc_value_tagged(name, parse(at));
 	default:
 		need(kind >= '0' && kind <= '9');
 		return lc_value_integer(kind - '0');
 	}
-	while (strchr("}])", **at) == NULL) {
+	while (strchr("}])>", **at) == NULL) {
 		if (kind == '{') {
 			name[0] = **at;
 			*at += 1;
 			lc_value_set(group, name, parse(at));
+		} else if (kind == '<') {
+			lc_value *key = parse(at);
+
+			lc_value_pair(group, key, parse(at));
 		} else {
 			lc_value_append(group, parse(at));
 		}

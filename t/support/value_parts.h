@@ -12,7 +12,8 @@
 
 /**
  * A value as in {afb[0(n)]}: f is an f32 tensor of rank 1, u a u8 tensor of rank 0,
- * n nil, s a string, a digit an integer; a name in a map is one character.
+ * n nil, s a string, a digit an integer; a name in a map is one character. <1n2f> are
+ * pairs, @tn is nil with the tag t.
  */
 lc_value *value_of(const char *text);
 
