@@ -117,9 +117,11 @@ fuzz_touch_value(const lc_value *value)
 	const void *bytes;
 	char line[200];
 	lc_tensor tensor;
+	lc_part parts[4];
 	size_t size;
 
 	lc_value_describe(value, line, sizeof(line));
+	fuzz_require(lc_value_parts(value, parts, 4) > lc_value_count(value));
 	if (lc_value_as_tensor(value, &tensor) == LC_OK)
 		fuzz_touch_tensor(&tensor);
 	else if (lc_value_as_str(value, &text, &size) == LC_OK)

@@ -395,6 +395,29 @@ LC_API LC_CHECKED lc_status lc_value_as_float(const lc_value *value, double *out
 LC_API LC_CHECKED lc_status lc_value_as_str(const lc_value *value, const char **out, size_t *size);
 LC_API LC_CHECKED lc_status lc_value_as_bytes(const lc_value *value, const void **out, size_t *size);
 
+/** A part of a value, as lc_value_parts() lists it. What it points to is the value's. */
+typedef struct lc_part {
+	lc_kind kind;      /**< what it is */
+	uint32_t negative; /**< 1: an integer below 0, in of.integer; else it is in of.natural */
+	size_t size;       /**< lc_value_count(); bytes of a string or bytes */
+	union {
+		const lc_tensor *tensor;
+		const void *bytes; /**< of a string or bytes; a NUL follows them */
+		double number;     /**< a float */
+		uint64_t natural;  /**< an integer; 0 or 1 of a boolean */
+		int64_t integer;
+	} of;
+} lc_part;
+
+/**
+ * All parts of a value in one call, for who makes objects of another language of them:
+ * the value itself, then its children in order, each followed by its own. Before a child
+ * with a name, of a map or a tagged value, that name comes as a string.
+ * @param parts  gets the first @p room of them; may be NULL if that is 0
+ * @return how many there are; 0 for NULL.
+ */
+LC_API size_t lc_value_parts(const lc_value *value, lc_part *parts, size_t room);
+
 /**
  * The structure of a value as one line: "{features: f32[512], boxes: [f16[4],
  * f16[4]], model: string, tags: list}"; with shapes, not only ranks. A tagged value is

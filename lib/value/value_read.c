@@ -141,6 +141,75 @@ lc_value_as_bytes(const lc_value *value, const void **out, size_t *size)
 	return LC_OK;
 }
 
+/* ---- all parts ------------------------------------------------------------------ */
+
+struct parts {
+	lc_part *out;
+	size_t room, n;
+};
+
+/* Where the next part goes, or NULL. */
+static lc_part *
+next_part(struct parts *parts)
+{
+	const size_t at = parts->n++;
+
+	return at < parts->room ? &parts->out[at] : NULL;
+}
+
+static void
+add_name(struct parts *parts, const char *name)
+{
+	lc_part *part = next_part(parts);
+
+	if (part != NULL)
+		*part = (lc_part){ LC_STRING, 0, strlen(name), { .bytes = name } };
+}
+
+/* The nesting of a tree is limited, and with it this recursion. */
+static void
+add_parts(struct parts *parts, const lc_value *value)
+{
+	lc_part *part = next_part(parts);
+	const size_t count = lc_value_count(value);
+
+	if (part != NULL) {
+		*part = (lc_part){
+			.kind = (lc_kind)value->kind,
+			.negative = (value->flags & LC__NEGATIVE) != 0,
+			.size = count,
+			.of.natural = value->of.bits,
+		};
+		if (value->kind == LC_TENSOR) {
+			part->of.tensor = lc__tensor_of(value);
+		} else if (value->kind == LC_STRING || value->kind == LC_BYTES) {
+			part->size = value->of.text.size;
+			part->of.bytes = value->of.text.bytes;
+		} else if (value->kind == LC_FLOAT) {
+			part->of.number = value->of.number;
+		}
+	}
+	for (size_t i = 0; i < count; i++) {
+		const lc_value *child = lc__const_group_of(value)->child[i];
+
+		if (lc__has_names(value->kind))
+			add_name(parts, child->name);
+		add_parts(parts, child);
+	}
+}
+
+size_t
+lc_value_parts(const lc_value *value, lc_part *out, size_t room)
+{
+	struct parts parts = { out, room, 0 };
+
+	if (value != NULL)
+		add_parts(&parts, value);
+	return parts.n;
+}
+
+/* ---- comparing ------------------------------------------------------------------ */
+
 static int
 same_tensor(const lc_tensor *a, const lc_tensor *b)
 {

@@ -133,6 +133,56 @@ START_TEST(tagged_and_pairs)
 }
 END_TEST
 
+START_TEST(parts)
+{
+	static const struct {
+		lc_kind kind;
+		size_t size;
+		const char *text;
+	} rows[] = {
+		{ LC_MAP, 3, NULL }, { LC_STRING, 1, "a" }, { LC_TENSOR, 0, NULL },
+		{ LC_STRING, 1, "b" }, { LC_TAGGED, 1, NULL }, { LC_STRING, 3, "tag" },
+		{ LC_LIST, 4, NULL }, { LC_INTEGER, 0, NULL }, { LC_INTEGER, 0, NULL },
+		{ LC_FLOAT, 0, NULL }, { LC_BYTES, 2, "x" }, { LC_STRING, 1, "c" },
+		{ LC_PAIRS, 2, NULL }, { LC_NIL, 0, NULL }, { LC_BOOLEAN, 0, NULL },
+	};
+	const size_t n = sizeof(rows) / sizeof(rows[0]);
+	lc_value *root = lc_value_map(), *list = lc_value_list();
+	lc_part part[20];
+
+	lc_value_set(root, "a", floats_value(3));
+	lc_value_append(list, lc_value_integer(-5));
+	lc_value_append(list, lc_value_unsigned(UINT64_MAX));
+	lc_value_append(list, lc_value_float(-0.5));
+	lc_value_append(list, lc_value_bytes("x", 2));
+	lc_value_set(root, "b", lc_value_tagged("tag", list));
+	lc_value_pair(lc_value_set(root, "c", lc_value_pairs()), lc_value_nil(),
+	    lc_value_boolean(1));
+	need_ok(lc_value_check(root));
+	ck_assert_uint_eq(lc_value_parts(NULL, NULL, 0), 0);
+	ck_assert_uint_eq(lc_value_parts(root, NULL, 0), n);
+	for (size_t room = 0; room <= n; room++) {
+		memset(part, 0x5a, sizeof(part));
+		ck_assert_uint_eq(lc_value_parts(root, part, room), n);
+		for (size_t i = 0; i < room; i++) {
+			ck_assert_int_eq(part[i].kind, rows[i].kind);
+			ck_assert_uint_eq(part[i].size, rows[i].size);
+			if (rows[i].text != NULL)
+				ck_assert_str_eq(part[i].of.bytes, rows[i].text);
+		}
+		ck_assert_uint_eq(part[room].size, SIZE_MAX / 255 * 0x5a);
+	}
+	ck_assert_ptr_eq(part[2].of.tensor->data, floats);
+	ck_assert_int_eq(part[7].negative, 1);
+	ck_assert_int_eq(part[7].of.integer, -5);
+	ck_assert_int_eq(part[8].negative, 0);
+	ck_assert_uint_eq(part[8].of.natural, UINT64_MAX);
+	ck_assert(part[9].of.number == -0.5);
+	ck_assert_uint_eq(part[14].of.natural, 1);
+	lc_value_free(root);
+}
+END_TEST
+
 START_TEST(contents)
 {
 	lc_value *all = lc_value_list();
@@ -773,6 +823,7 @@ main(void)
 	tcase_add_test(tc, walking);
 	tcase_add_test(tc, paths);
 	tcase_add_test(tc, tagged_and_pairs);
+	tcase_add_test(tc, parts);
 	tcase_add_test(tc, contents);
 	tcase_add_test(tc, integers);
 	tcase_add_test(tc, other_kinds);
