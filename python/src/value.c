@@ -256,6 +256,8 @@ value_to(const lc_value *value, PyObject *holder, enum like like)
 		if (lc_value_as_bytes(value, &bytes, &size) == LC_OK)
 			return PyBytes_FromStringAndSize(bytes, (Py_ssize_t)size);
 		break;
+	case LC_TAGGED:
+	case LC_PAIRS: break;
 	}
 	return raise_status(LC_SCHEMA, NULL);
 }
