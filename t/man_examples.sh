@@ -89,12 +89,21 @@ make_programs() {
 	chmod +x "$1"/*
 }
 
-# The first program that a command names and this machine lacks.
+# The first program that a command names and this machine lacks, or package that the
+# program in Python it runs imports.
 lacking() {
 	case $page in
-	*_python.3)
+	*_python.3|*.7)
 		[ -d "$scratch/package" ] || { echo "Python.h"; return; } ;;
 	esac
+	script=$(sed -n 's/^python3 \([a-z_]*\.py\)$/\1/p' "$1")
+	for module in $(sed -n 's/^import \([a-z]*\).*/\1/p; s/^from \([a-z]*\)[ .].*/\1/p' \
+	    ${script:-/dev/null}); do
+		python3 -c 'import importlib.util as i, sys
+sys.exit(i.find_spec(sys.argv[1]) is None)' "$module" && continue
+		echo "$module for Python"
+		return
+	done
 	for program in jq mdb_stat mdb_dump mandoc man; do
 		if grep -qw "$program" "$1" && ! command -v "$program" >/dev/null; then
 			echo "$program"
