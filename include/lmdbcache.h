@@ -125,6 +125,8 @@ typedef enum lc_status {
 typedef struct lc_error {
 	lc_status status; /**< as returned by the call */
 	int sys;          /**< errno or the LMDB code behind it, 0 if none */
+	size_t item;      /**< position of the item of a batch that failed, which the text
+	                       begins with: "item 7: "; SIZE_MAX if it is about none */
 	char text[1000];  /**< one line: operation, file or key, what is wrong */
 } lc_error;
 
@@ -549,6 +551,13 @@ typedef struct lc_options {
 	void (*log)(void *ctx, const char *line); /**< told of unusual events; default NULL.
 	                                 Called from any thread; must not call the library */
 	void *log_ctx;              /**< its first argument */
+	int (*stop)(void *ctx);     /**< asked again and again, every few records, by calls that
+	                                 read many: lc_get_batch(), lc_contains_batch(),
+	                                 lc_gather() and their like. Non-zero ends the call with
+	                                 LC_CANCELLED, and all items that are left have that
+	                                 status. In the calling thread, without a lock;
+	                                 default NULL */
+	void *stop_ctx;             /**< its argument */
 } lc_options;
 
 /** Set every field of @p options to its default. */
@@ -876,6 +885,23 @@ LC_API LC_CHECKED lc_status lc_prefetch(lc_cache *cache, size_t n,
 LC_API LC_CHECKED lc_status lc_gather(lc_cache *cache, size_t n, const lc_id *ids,
     const char *field, const lc_tensor *row, void *rows, size_t room, unsigned threads,
     lc_status *statuses, size_t *n_missing);
+
+/** What lc_gather_columns() takes out of each record. */
+typedef struct lc_column {
+	const char *field; /**< the tensor within structured values, a path as for
+	                        lc_value_find(); NULL for records that are tensors */
+	lc_tensor row;     /**< dtype and shape of each; its data is not looked at */
+	void *rows;        /**< the block: n times row's bytes, all written */
+	size_t room;       /**< size of the block in bytes */
+} lc_column;
+
+/**
+ * lc_gather() of @p n_columns parts of each record at once. A record that lacks one of
+ * them, or has it in another dtype or shape, is LC_SCHEMA, and is 0 in all blocks.
+ */
+LC_API LC_CHECKED lc_status lc_gather_columns(lc_cache *cache, size_t n, const lc_id *ids,
+    const lc_column *columns, size_t n_columns, unsigned threads, lc_status *statuses,
+    size_t *n_missing);
 
 /**
  * The dtype and shape to gather: those of the first of @p n records that is there.

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static _Thread_local lc_error last_error;
+static _Thread_local lc_error last_error = { .item = SIZE_MAX };
 
 const lc_error *
 lc_last_error(void)
@@ -40,6 +40,7 @@ record(lc_status status, int sys, const char *format, va_list args)
 {
 	last_error.status = status;
 	last_error.sys = sys;
+	last_error.item = SIZE_MAX;
 	vsnprintf(last_error.text, sizeof(last_error.text), format, args);
 	if (sys > 0) {
 		const size_t used = strlen(last_error.text);
@@ -118,6 +119,13 @@ lc__error_prefix(const char *format, ...)
 	memcpy(last_error.text, what, n);
 	last_error.text[n + old] = '\0';
 	return last_error.status;
+}
+
+lc_status
+lc__error_item(size_t item)
+{
+	last_error.item = item;
+	return lc__error_prefix("item %zu", item);
 }
 
 lc_status

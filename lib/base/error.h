@@ -34,6 +34,9 @@ lc_status lc__no_memory(const char *what);
 /** Put "what: " before the text of the current error; returns its status. */
 lc_status lc__error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Say that the current error is of item @p item of a batch; returns its status. */
+lc_status lc__error_item(size_t item);
+
 /** Give the current error another status, which is returned; its text stays. */
 lc_status lc__error_as(lc_status status);
 

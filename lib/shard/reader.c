@@ -221,7 +221,7 @@ check_row(const lc_shard *shard, uint64_t i)
 lc_status
 lc_shard_verify(const lc_shard *shard, const lc_progress *progress)
 {
-	lc_error first = { LC_OK, 0, "" };
+	lc_error first = { .status = LC_OK };
 
 	return_if_error(verify_blocks(shard, progress, &first));
 	for (uint64_t i = 0; shard->twh1.rows != NULL && i < shard->twh1.info.samples;

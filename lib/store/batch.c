@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Many cache_ids in one call: get, gather, contains, put, delete. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,11 +42,56 @@ struct batch {
 	    *uncommitted)(struct batch *batch, size_t i, enum lc__uncommitted *answer);
 	lc_status (
 	    *committed)(struct batch *batch, size_t i, const struct lc__lookup *lookup);
-	void *out;       /* the caller's: views, or rows */
+	void *out;       /* the caller's views */
 	bool reads_data; /* what is found is read */
 	bool counts;     /* hits and misses are counted */
-	const struct gather *gather;
+	struct gather *gather;
+	bool helps; /* this is not the thread of the caller */
 };
+
+/* What a gather asks for. */
+struct gather {
+	lc_cache *cache;
+	const lc_id *ids;
+	const lc_column *columns;
+	size_t n_columns;
+	lc_status *statuses;
+	atomic_bool stopped; /* for the threads that help */
+	struct part {
+		size_t first, n;
+		lc_status status;
+		lc_error error;
+	} * parts;
+};
+
+/* Does the caller of a call on this handle want it to end? */
+static bool
+wants_end(const lc_cache *cache)
+{
+	const lc_options *options = &cache->options;
+
+	return options->stop != NULL && options->stop(options->stop_ctx) != 0;
+}
+
+/* The same, as each thread of a gather knows it. */
+static bool
+is_stopped(struct batch *batch)
+{
+	if (batch->helps)
+		return atomic_load_explicit(&batch->gather->stopped,
+		    memory_order_relaxed);
+	if (!wants_end(batch->cache))
+		return false;
+	if (batch->gather != NULL)
+		atomic_store(&batch->gather->stopped, true);
+	return true;
+}
+
+static lc_status
+stopped(const char *operation)
+{
+	return lc__error(LC_CANCELLED, 0, "%s: cancelled", operation);
+}
 
 static lc_status *
 status_of(const struct batch *batch, size_t i)
@@ -62,7 +108,7 @@ fail_item(struct batch *batch, size_t i, lc_status status)
 	/* Items of a window fail in the order of steps, not of positions. */
 	if (batch->first.status != LC_OK && batch->failed < batch->base + i)
 		return;
-	lc__error_prefix("item %zu", batch->base + i);
+	(void)lc__error_item(batch->base + i);
 	batch->first = *lc_last_error();
 	batch->failed = batch->base + i;
 }
@@ -142,7 +188,7 @@ step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at, size
 }
 
 /* Read the undecided items from the snapshot, window by window. */
-static void
+static lc_status
 read_undecided(struct batch *batch)
 {
 	struct lc__lookup lookups[WINDOW];
@@ -161,6 +207,8 @@ read_undecided(struct batch *batch)
 			lc__index_prefetch(batch->snapshot, &lookups[used]);
 			at[used++] = i;
 		}
+		if (used > 0 && is_stopped(batch))
+			return stopped(batch->operation);
 		step_all(batch, lookups, at, used, guess_item);
 		step_all(batch, lookups, at, used, find_item);
 		for (size_t j = 0; j < used; j++) {
@@ -177,6 +225,7 @@ read_undecided(struct batch *batch)
 				fail_item(batch, at[j], status);
 		}
 	}
+	return LC_OK;
 }
 
 /* Answer all items. What is returned concerns all that are not decided; batch->first is
@@ -184,21 +233,26 @@ read_undecided(struct batch *batch)
 static lc_status
 read_batch(struct batch *batch)
 {
-	lc_status status;
+	lc_status status = LC_OK;
 
-	/* First the uncommitted writes: a commit may take them before the snapshot. */
 	for (size_t i = 0; i < batch->n; i++)
+		*status_of(batch, i) = UNDECIDED;
+	/* First the uncommitted writes: a commit may take them before the snapshot. */
+	for (size_t i = 0; i < batch->n && status == LC_OK; i++) {
 		try_uncommitted(batch, i);
-	status = lc__snapshot_take(batch->cache->env, &batch->snapshot);
-	if (status != LC_OK) {
-		for (size_t i = 0; i < batch->n; i++)
-			if (*status_of(batch, i) == UNDECIDED)
-				*status_of(batch, i) = status;
-		return status;
+		if (i % 256 == 255 && is_stopped(batch))
+			status = stopped(batch->operation);
 	}
-	read_undecided(batch);
-	lc__snapshot_give(batch->snapshot, batch->pins);
-	return LC_OK;
+	if (status == LC_OK)
+		status = lc__snapshot_take(batch->cache->env, &batch->snapshot);
+	if (status == LC_OK) {
+		status = read_undecided(batch);
+		lc__snapshot_give(batch->snapshot, batch->pins);
+	}
+	for (size_t i = 0; i < batch->n && status != LC_OK; i++)
+		if (*status_of(batch, i) == UNDECIDED)
+			*status_of(batch, i) = status;
+	return status;
 }
 
 /* The positions of items that are not there, and their number. */
@@ -316,33 +370,23 @@ lc_contains_batch(lc_cache *cache, size_t n, const lc_id *ids, size_t *missing,
 
 /* ---- gather -------------------------------------------------------------------- */
 
-/* What a call asks for. */
-struct gather {
-	lc_cache *cache;
-	const lc_id *ids;
-	const char *field;
-	lc_tensor row; /* of each record; data is the block of all rows */
-	lc_status *statuses;
-	struct part {
-		size_t first, n;
-		lc_status status;
-		lc_error error;
-		size_t failed; /* number of the item that `error` is about */
-	} * parts;
-};
-
-/* Copy a part of a view into row @p i. */
-static lc_status
-copy_row(const struct batch *batch, size_t i, lc_view *view)
+/* Row @p i of the part of a batch that a thread has. */
+static unsigned char *
+row_at(const struct batch *batch, const lc_column *column, size_t i)
 {
-	const struct gather *gather = batch->gather;
-	const char *field = gather->field;
+	return (unsigned char *)column->rows + (batch->base + i) * column->row.nbytes;
+}
+
+/* Copy a part of a view into row @p i of its column. */
+static lc_status
+copy_part(const struct batch *batch, const lc_column *column, size_t i, lc_view *view)
+{
 	lc_tensor tensor = view->tensor;
 	char found[LC__TENSOR_TEXT], wanted[LC__TENSOR_TEXT];
 
-	if (field != NULL || view->kind != LC_TENSOR) {
+	if (column->field != NULL || view->kind != LC_TENSOR) {
 		const lc_value *part;
-		const lc_status status = lc_view_value(view, field, &part);
+		const lc_status status = lc_view_value(view, column->field, &part);
 
 		if (status == LC_NOT_FOUND)
 			return lc__error_as(LC_SCHEMA);
@@ -353,14 +397,23 @@ copy_row(const struct batch *batch, size_t i, lc_view *view)
 			    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
 			    lc_kind_name(lc_value_kind(part)));
 	}
-	if (!lc__tensor_same_type(&tensor, &gather->row))
+	if (!lc__tensor_same_type(&tensor, &column->row))
 		return lc__error(LC_SCHEMA, 0, "gather: %s: %s, not %s",
 		    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
 		    lc__tensor_describe(&tensor, found, sizeof(found)),
-		    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
+		    lc__tensor_describe(&column->row, wanted, sizeof(wanted)));
 	if (tensor.nbytes > 0)
-		memcpy((unsigned char *)batch->out + i * tensor.nbytes, tensor.data,
-		    tensor.nbytes);
+		memcpy(row_at(batch, column, i), tensor.data, tensor.nbytes);
+	return LC_OK;
+}
+
+static lc_status
+copy_row(const struct batch *batch, size_t i, lc_view *view)
+{
+	const struct gather *gather = batch->gather;
+
+	for (size_t c = 0; c < gather->n_columns; c++)
+		return_if_error(copy_part(batch, &gather->columns[c], i, view));
 	return LC_OK;
 }
 
@@ -399,11 +452,8 @@ gather_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
 static lc_status
 gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 {
-	const struct gather *gather = team->ctx;
+	struct gather *gather = team->ctx;
 	struct part *part = &gather->parts[job];
-	const size_t size = gather->row.nbytes;
-	unsigned char *rows = (unsigned char *)(uintptr_t)gather->row.data +
-	    part->first * size;
 	struct batch batch = {
 		.cache = gather->cache,
 		.operation = "gather",
@@ -414,21 +464,25 @@ gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 		.stride = sizeof(*gather->statuses),
 		.uncommitted = gather_uncommitted,
 		.committed = gather_committed,
-		.out = rows,
 		.reads_data = true,
 		.counts = true,
 		.gather = gather,
+		.helps = thread > 0,
 	};
 
-	(void)thread;
 	part->status = read_batch(&batch);
 	if (part->status != LC_OK)
 		part->error = *lc_last_error();
 	else if (batch.first.status != LC_OK)
 		part->error = batch.first;
-	for (size_t i = 0; size > 0 && i < part->n; i++)
-		if (*status_of(&batch, i) != LC_OK)
-			memset(rows + i * size, 0, size);
+	for (size_t i = 0; i < part->n; i++) {
+		if (*status_of(&batch, i) == LC_OK)
+			continue;
+		for (size_t c = 0; c < gather->n_columns; c++)
+			if (gather->columns[c].row.nbytes > 0)
+				memset(row_at(&batch, &gather->columns[c], i), 0,
+				    gather->columns[c].row.nbytes);
+	}
 	return LC_OK;
 }
 
@@ -466,34 +520,88 @@ gather_all(struct gather *gather, size_t n, unsigned threads)
 	return LC_OK;
 }
 
+/* Gather columns that check_column() has passed. */
+static lc_status
+gather_checked(struct gather *gather, size_t n, unsigned threads, lc_status *statuses,
+    size_t *n_missing)
+{
+	size_t absent = 0;
+	lc_status status;
+
+	gather->statuses = statuses != NULL ? statuses
+					    : malloc((n > 0 ? n : 1) * sizeof(*statuses));
+	if (gather->statuses == NULL)
+		return lc__no_memory("gather");
+	atomic_init(&gather->stopped, false);
+	status = gather_all(gather, n, threads);
+	for (size_t i = 0; i < n; i++)
+		absent += gather->statuses[i] == LC_NOT_FOUND;
+	if (n_missing != NULL)
+		*n_missing = absent;
+	if (statuses == NULL)
+		free(gather->statuses);
+	return status;
+}
+
+/* Take over a column of the caller, with the size of its rows, if @p n of them fit. */
+static lc_status
+check_column(const lc_column *column, size_t n, lc_column *out)
+{
+	const lc_tensor *row = &column->row;
+	uint64_t bytes;
+
+	*out = *column;
+	return_if_error(
+	    lc_tensor_init(&out->row, row->dtype, row->ndim, row->shape, NULL));
+	if (!lc__mul64(out->row.nbytes, n, &bytes) || bytes > column->room)
+		return lc__error(LC_INVALID, 0,
+		    "gather: %zu rows of %zu bytes do not fit into %zu", n,
+		    out->row.nbytes, column->room);
+	return LC_OK;
+}
+
+lc_status
+lc_gather_columns(lc_cache *cache, size_t n, const lc_id *ids, const lc_column *columns,
+    size_t n_columns, unsigned threads, lc_status *statuses, size_t *n_missing)
+{
+	lc_column *checked = calloc(n_columns > 0 ? n_columns : 1, sizeof(*checked));
+	struct gather gather = {
+		.cache = cache,
+		.ids = ids,
+		.columns = checked,
+		.n_columns = n_columns,
+	};
+	lc_status status = checked != NULL ? LC_OK : lc__no_memory("gather");
+
+	for (size_t c = 0; c < n_columns && status == LC_OK; c++)
+		status = check_column(&columns[c], n, &checked[c]);
+	if (status == LC_OK)
+		status = gather_checked(&gather, n, threads, statuses, n_missing);
+	free(checked);
+	return status;
+}
+
 lc_status
 lc_gather(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
     const lc_tensor *row, void *rows, size_t room, unsigned threads, lc_status *statuses,
     size_t *n_missing)
 {
-	struct gather gather = { .cache = cache, .ids = ids, .field = field };
-	lc_status status;
-	uint64_t bytes;
-	size_t absent = 0;
+	const lc_column asked = {
+		.field = field,
+		.row = *row,
+		.rows = rows,
+		.room = room,
+	};
+	lc_column column;
+	struct gather gather = {
+		.cache = cache,
+		.ids = ids,
+		.columns = &column,
+		.n_columns = 1,
+	};
 
-	return_if_error(
-	    lc_tensor_init(&gather.row, row->dtype, row->ndim, row->shape, rows));
-	if (!lc__mul64(gather.row.nbytes, n, &bytes) || bytes > room)
-		return lc__error(LC_INVALID, 0,
-		    "gather: %zu rows of %zu bytes do not fit into %zu", n,
-		    gather.row.nbytes, room);
-	gather.statuses = statuses != NULL ? statuses
-					   : malloc((n > 0 ? n : 1) * sizeof(*statuses));
-	if (gather.statuses == NULL)
-		return lc__no_memory("gather");
-	status = gather_all(&gather, n, threads);
-	for (size_t i = 0; i < n; i++)
-		absent += gather.statuses[i] == LC_NOT_FOUND;
-	if (n_missing != NULL)
-		*n_missing = absent;
-	if (statuses == NULL)
-		free(gather.statuses);
-	return status;
+	return_if_error(check_column(&asked, n, &column));
+	return gather_checked(&gather, n, threads, statuses, n_missing);
 }
 
 lc_status
@@ -506,6 +614,9 @@ lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
 		lc_view view;
 		lc_status status = lc_get(cache, ids[i].data, ids[i].size, &view);
 
+		if (status == LC_NOT_FOUND && i % WINDOW == WINDOW - 1 &&
+		    wants_end(cache))
+			return stopped("gather");
 		if (status == LC_NOT_FOUND)
 			continue;
 		if (status == LC_OK) {
@@ -517,7 +628,7 @@ lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
 			lc_view_release(&view);
 		}
 		if (status != LC_OK)
-			return lc__error_prefix("item %zu", i);
+			return lc__error_item(i);
 		tensor.data = NULL;
 		*out = tensor;
 		return LC_OK;
@@ -544,7 +655,7 @@ note_item(struct outcome *outcome, size_t i, lc_status status)
 		outcome->late = true;
 	if (status == LC_OK || outcome->first.status != LC_OK)
 		return;
-	lc__error_prefix("item %zu", i);
+	(void)lc__error_item(i);
 	outcome->first = *lc_last_error();
 }
 

@@ -2,6 +2,7 @@
 /* Many records by one call: gathered rows, questions, deletes, and which item failed. */
 #include "run.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,9 @@ START_TEST(contains_tells_what_is_missing)
 	ids[7].size = 0;
 	assert_status(lc_contains_batch(cache, N, ids, NULL, NULL), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "item 7: "));
+	ck_assert_uint_eq(lc_last_error()->item, 7);
+	assert_status(lc_contains(cache, "", 0), LC_INVALID);
+	ck_assert_uint_eq(lc_last_error()->item, SIZE_MAX);
 	assert_ok(lc_close(cache));
 	free(rows);
 }
@@ -120,6 +124,7 @@ START_TEST(delete_forgets_many)
 	ids[2].size = 0;
 	assert_status(lc_delete_batch(cache, N, ids, NULL), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "item 2: "));
+	ck_assert_uint_eq(lc_last_error()->item, 2);
 	assert_ok(lc_close(cache));
 	free(rows);
 }
@@ -143,6 +148,7 @@ START_TEST(rows_of_another_kind_are_named)
 	    &n_missing), LC_SCHEMA);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "item 2: gather: 'row-2': f32[], not f32[33]");
+	ck_assert_uint_eq(lc_last_error()->item, 2);
 	ck_assert_uint_eq(n_missing, 2);
 	ck_assert_int_eq(statuses[1], LC_OK);
 	ck_assert_int_eq(statuses[2], LC_SCHEMA);
@@ -171,6 +177,142 @@ START_TEST(rows_of_another_kind_are_named)
 	assert_status(lc_gather_row(cache, 1, ids, NULL, &found), LC_NOT_FOUND);
 	assert_ok(lc_close(cache));
 	free(rows);
+}
+END_TEST
+
+/* Record i: { a: f32[2] = [i, -i], b: { c: u8[3] = i } }; the third has no b. */
+static void
+put_columns(lc_cache *cache, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const float a[2] = { (float)i, -(float)i };
+		const uint8_t c[3] = { (uint8_t)i, (uint8_t)i, (uint8_t)i };
+		const lc_tensor at = { .dtype = LC_F32, .ndim = 1, .shape = { 2 },
+			.data = a, .nbytes = sizeof(a) };
+		const lc_tensor ct = { .dtype = LC_U8, .ndim = 1, .shape = { 3 },
+			.data = c, .nbytes = sizeof(c) };
+		lc_value *value = lc_value_map();
+		lc_value *b = i == 2 ? NULL : lc_value_set(value, "b", lc_value_map());
+
+		if (i != 2)
+			lc_value_set(b, "c", lc_value_tensor(&ct));
+		lc_value_set(value, "a", lc_value_tensor(&at));
+		assert_ok(lc_put_value(cache, ids[i].data, ids[i].size, value));
+		lc_value_free(value);
+	}
+}
+
+START_TEST(columns_are_gathered_in_one_pass)
+{
+	static const unsigned threads[] = { 1, 3 };
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(run_scratch(), "m", &options);
+	float a[N][2];
+	uint8_t c[N][3];
+	lc_column columns[2] = {
+		{ .field = "a", .rows = a, .room = sizeof(a) },
+		{ .field = "b.c", .rows = c, .room = sizeof(c) },
+	};
+	lc_status statuses[N];
+	size_t n_missing;
+
+	free(make_rows());
+	put_columns(cache, N / 2);
+	for (size_t k = 0; k < 2; k++)
+		assert_ok(lc_gather_row(cache, N, ids, columns[k].field, &columns[k].row));
+	for (size_t t = 0; t < 4; t++) {
+		memset(a, 0xff, sizeof(a));
+		memset(c, 0xff, sizeof(c));
+		assert_status(lc_gather_columns(cache, N, ids, columns, 2, threads[t % 2],
+		    statuses, &n_missing), LC_SCHEMA);
+		ck_assert_uint_eq(lc_last_error()->item, 2);
+		ck_assert_uint_eq(n_missing, N - N / 2);
+		for (size_t i = 0; i < N; i++) {
+			const bool there = i < N / 2 && i != 2;
+
+			ck_assert_int_eq(statuses[i], there ? LC_OK
+			    : i == 2 ? LC_SCHEMA : LC_NOT_FOUND);
+			ck_assert(a[i][0] == (there ? (float)i : 0));
+			ck_assert(a[i][1] == (there ? -(float)i : 0));
+			ck_assert_uint_eq(c[i][0], there ? i & 0xff : 0);
+			ck_assert_uint_eq(c[i][2], there ? i & 0xff : 0);
+		}
+		if (t == 1)
+			assert_ok(lc_flush(cache));
+	}
+	columns[1].room--;
+	assert_status(lc_gather_columns(cache, N, ids, columns, 2, 1, NULL, NULL),
+	    LC_INVALID);
+	assert_ok(lc_gather_columns(cache, N, ids, NULL, 0, 1, statuses, &n_missing));
+	ck_assert_uint_eq(n_missing, N - N / 2);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* Lets a number of questions pass. */
+static int
+stop_after(void *ctx)
+{
+	size_t *left = ctx;
+
+	return *left == 0 || (*left)-- == 0;
+}
+
+START_TEST(a_call_that_reads_many_can_be_stopped)
+{
+	float *rows = make_rows(), *got = malloc(sizeof(float) * N * WIDTH);
+	lc_options options = sample_options();
+	lc_view views[N];
+	lc_status statuses[N];
+	size_t left = SIZE_MAX, n_missing;
+	lc_cache *cache;
+	lc_tensor found;
+
+	options.stop = stop_after;
+	options.stop_ctx = &left;
+	cache = sample_open(run_scratch(), "m", &options);
+	assert_ok(lc_put_gathered(cache, N, ids, &row, rows, NULL));
+	for (size_t turn = 0; turn < 2; turn++) {
+		/* Pending records are asked about every 256, committed ones every few. */
+		for (size_t after = 0; after < 3; after++) {
+			size_t n_read = 0;
+
+			left = after;
+			memset(got, 0xff, sizeof(float) * N * WIDTH);
+			assert_status(lc_gather(cache, N, ids, NULL, &row, got,
+			    sizeof(float) * N * WIDTH, 1, statuses, &n_missing), LC_CANCELLED);
+			ck_assert_str_eq(lc_last_error()->text, "gather: cancelled");
+			while (n_read < N && statuses[n_read] == LC_OK)
+				n_read++;
+			ck_assert_uint_lt(n_read, N);
+			for (size_t i = 0; i < N; i++) {
+				ck_assert_int_eq(statuses[i], i < n_read ? LC_OK : LC_CANCELLED);
+				ck_assert(got[i * WIDTH] == (i < n_read ? element(i, 0) : 0));
+			}
+			left = after;
+			assert_status(lc_contains_batch(cache, N, ids, NULL, NULL),
+			    LC_CANCELLED);
+			left = after;
+			assert_status(lc_get_batch(cache, N, ids, views, NULL, NULL),
+			    LC_CANCELLED);
+			ck_assert_int_eq(views[N - 1].status, LC_CANCELLED);
+			lc_views_release(views, N);
+		}
+		left = 0;
+		assert_status(lc_gather(cache, N, ids, NULL, &row, got,
+		    sizeof(float) * N * WIDTH, 2, statuses, NULL), LC_CANCELLED);
+		left = SIZE_MAX;
+		assert_ok(lc_gather(cache, N, ids, NULL, &row, got,
+		    sizeof(float) * N * WIDTH, 4, statuses, NULL));
+		assert_ok(lc_flush(cache));
+	}
+	for (size_t i = 0; i < N; i++)
+		names[i][0] = '-';
+	left = 3;
+	assert_status(lc_gather_row(cache, N, ids, NULL, &found), LC_CANCELLED);
+	assert_ok(lc_close(cache));
+	free(rows);
+	free(got);
 }
 END_TEST
 
@@ -229,6 +371,8 @@ main(void)
 	tcase_add_test(tc, contains_tells_what_is_missing);
 	tcase_add_test(tc, delete_forgets_many);
 	tcase_add_test(tc, rows_of_another_kind_are_named);
+	tcase_add_test(tc, columns_are_gathered_in_one_pass);
+	tcase_add_test(tc, a_call_that_reads_many_can_be_stopped);
 	tcase_add_test(tc, a_block_that_is_too_small_is_refused);
 	tcase_add_test(tc, values_are_put_together);
 	suite_add_tcase(suite, tc);
