@@ -170,13 +170,21 @@ class Cache:
         that it names are stored."""
     def delete(self, id: _Id, /) -> bool:
         """Forget a cache_id. Was it there?"""
+    @overload
     def gather(
-        self, ids: Iterable[_Id], out: Any = None, field: Optional[str] = None, threads: int = 1
-    ) -> Tuple[Any, List[int]]:
+        self, ids: Iterable[_Id], out: Any = None, field: Optional[str] = None, threads: int = 1,
+        *, fields: None = None,
+    ) -> Tuple[Any, List[int]]: ...
+    @overload
+    def gather(
+        self, ids: Iterable[_Id], out: Optional[Dict[str, Any]] = None, field: None = None,
+        threads: int = 1, *, fields: Iterable[str],
+    ) -> Tuple[Dict[str, Any], List[int]]:
         """Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list
         of positions that are missing, whose rows are 0. out is written instead of a new
         one; field is the part of structured values to read ("boxes.0"). With nothing found
-        the first result is out, or None."""
+        the first result is out, or None. With fields, many names, it is a dict of one
+        tensor for each, all read in one pass, and out is such a dict."""
     def missing(self, ids: Iterable[_Id], /) -> List[int]:
         """The positions in ids of those that are not stored. Their data is not read."""
     @overload

@@ -275,6 +275,8 @@ open_handle(const char *root, const char *module, PyObject *options, uint64_t li
 		return NULL;
 	}
 	opening->options.timeout_ms = limit_ms;
+	opening->options.stop = signals_stop;
+	opening->options.stop_ctx = handle;
 	opening->slice_ms = slice_of(limit_ms);
 	status = task_run(&opening->task, NULL);
 	if (status == LC_OK)
@@ -751,178 +753,6 @@ static PyType_Spec hold_spec = {
 	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
 	.slots = hold_slots,
 };
-
-/* ---- gathering ---------------------------------------------------------------------- */
-
-/* Raise the error of a batch, which begins with the position of an item: "item 7: ". */
-static void
-raise_failed_item(lc_status status, const struct ids *ids)
-{
-	const char *text = lc_last_error()->text, *digit = text + 5;
-	size_t item = 0;
-
-	if (strncmp(text, "item ", 5) != 0) {
-		raise_status(status, NULL);
-		return;
-	}
-	for (; *digit >= '0' && *digit <= '9'; digit++)
-		item = 10 * item + (size_t)(*digit - '0');
-	raise_item(status,
-	    item < ids->n ? PyTuple_GetItem(ids->sequence, (Py_ssize_t)item) : NULL,
-	    (Py_ssize_t)item);
-}
-
-/* The positions of what was not found. */
-static PyObject *
-missing_list(const lc_status *statuses, size_t n)
-{
-	PyObject *list = PyList_New(0);
-
-	for (size_t i = 0; list != NULL && i < n; i++) {
-		PyObject *at;
-
-		if (statuses[i] != LC_NOT_FOUND)
-			continue;
-		at = PyLong_FromSize_t(i);
-		if (at == NULL || PyList_Append(list, at) < 0)
-			Py_CLEAR(list);
-		Py_XDECREF(at);
-	}
-	return list;
-}
-
-static PyObject *
-cache_gather(struct cache *self, PyObject *args, PyObject *kwargs)
-{
-	static char *names[] = { "ids", "out", "field", "threads", NULL };
-	PyObject *ids_object, *out = Py_None, *block = NULL, *list = NULL, *result = NULL;
-	struct borrowed borrowed = { 0 };
-	const char *field = NULL;
-	lc_status *statuses = NULL, status = LC_OK;
-	lc_cache *handle = NULL;
-	unsigned threads = 1;
-	void *memory = NULL; /* of a new block */
-	lc_tensor row, whole = { .nbytes = 0 };
-	struct ids ids;
-	size_t n_missing = 0;
-
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzI", names, &ids_object, &out,
-		&field, &threads))
-		return NULL;
-	if (ids_from(ids_object, &ids) < 0)
-		return NULL;
-	if (out != Py_None) {
-		if (tensor_borrow_writable(out, &borrowed, &whole) < 0)
-			goto done;
-		if (whole.ndim == 0 || whole.shape[0] != ids.n) {
-			PyErr_Format(PyExc_ValueError, "out: its first axis is not %zu",
-			    ids.n);
-			goto done;
-		}
-		status = lc_tensor_init(&row, whole.dtype, whole.ndim - 1,
-		    whole.shape + 1, NULL);
-		if (status != LC_OK) {
-			raise_status(status, NULL);
-			goto done;
-		}
-	}
-	statuses = PyMem_Malloc((ids.n + 1) * sizeof(*statuses));
-	if (statuses == NULL) {
-		PyErr_NoMemory();
-		goto done;
-	}
-	handle = enter(self->handle);
-	if (handle == NULL)
-		goto done;
-	Py_BEGIN_ALLOW_THREADS
-	if (out == Py_None) {
-		status = lc_gather_row(handle, ids.n, ids.all, field, &row);
-		if (status == LC_OK && row.nbytes > 0 && ids.n > SIZE_MAX / row.nbytes) {
-			status = LC_NO_MEMORY;
-		} else if (status == LC_OK) {
-			whole.nbytes = ids.n * row.nbytes;
-			memory = tensor_memory(whole.nbytes);
-			whole.data = memory;
-			if (memory == NULL)
-				status = LC_NO_MEMORY;
-		}
-	}
-	if (status == LC_OK)
-		status = lc_gather(handle, ids.n, ids.all, field, &row,
-		    (void *)(uintptr_t)whole.data, whole.nbytes, threads, statuses,
-		    &n_missing);
-	Py_END_ALLOW_THREADS
-	leave(self->handle);
-	if (status == LC_NOT_FOUND) {
-		/* Nothing is there: no shape either. */
-		for (size_t i = 0; i < ids.n; i++)
-			statuses[i] = LC_NOT_FOUND;
-	} else if (status != LC_OK) {
-		raise_failed_item(status, &ids);
-		goto done;
-	}
-	list = missing_list(statuses, ids.n);
-	if (out != Py_None) {
-		block = Py_NewRef(out);
-	} else if (memory == NULL) {
-		block = Py_NewRef(Py_None);
-	} else if (row.ndim == LC_MAX_NDIM) {
-		PyErr_SetString(PyExc_ValueError,
-		    "gather: the rows have as many dimensions as a tensor may");
-	} else {
-		whole.dtype = row.dtype;
-		whole.ndim = row.ndim + 1;
-		whole.shape[0] = ids.n;
-		memcpy(whole.shape + 1, row.shape, row.ndim * sizeof(row.shape[0]));
-		block = tensor_own(&whole, memory, self->like);
-		memory = NULL;
-	}
-	if (list != NULL && block != NULL)
-		result = PyTuple_Pack(2, block, list);
-done:
-	free(memory);
-	Py_XDECREF(block);
-	Py_XDECREF(list);
-	PyMem_Free(statuses);
-	borrowed_release(&borrowed);
-	ids_free(&ids);
-	return result;
-}
-
-static PyObject *
-cache_missing(struct cache *self, PyObject *ids_object)
-{
-	PyObject *list = NULL;
-	lc_cache *handle;
-	lc_status status;
-	struct ids ids;
-	size_t *missing, n;
-
-	if (ids_from(ids_object, &ids) < 0)
-		return NULL;
-	missing = PyMem_Malloc((ids.n + 1) * sizeof(*missing));
-	if (missing == NULL) {
-		PyErr_NoMemory();
-	} else if ((handle = enter(self->handle)) != NULL) {
-		Py_BEGIN_ALLOW_THREADS
-		status = lc_contains_batch(handle, ids.n, ids.all, missing, &n);
-		Py_END_ALLOW_THREADS
-		leave(self->handle);
-		if (status != LC_OK)
-			raise_failed_item(status, &ids);
-		else
-			list = PyList_New((Py_ssize_t)n);
-		for (size_t i = 0; list != NULL && i < n; i++) {
-			PyObject *at = PyLong_FromSize_t(missing[i]);
-
-			if (at == NULL || PyList_SetItem(list, (Py_ssize_t)i, at) < 0)
-				Py_CLEAR(list);
-		}
-	}
-	PyMem_Free(missing);
-	ids_free(&ids);
-	return list;
-}
 
 /* ---- writing -------------------------------------------------------------------------- */
 
@@ -1651,12 +1481,13 @@ static PyMethodDef cache_methods[] = {
 	{ "delete", (PyCFunction)cache_delete, METH_O,
 	    "delete($self, id, /)\n--\n\nForget a cache_id. Was it there?" },
 	{ "gather", KEYWORDS(cache_gather), METH_VARARGS | METH_KEYWORDS,
-	    "gather($self, ids, out=None, field=None, threads=1)\n--\n\n"
+	    "gather($self, ids, out=None, field=None, threads=1, *, fields=None)\n--\n\n"
 	    "Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list\n"
 	    "of positions that are missing, whose rows are 0. out is written instead of a new\n"
 	    "one; field is the part of structured values to read (\"boxes.0\"). With nothing\n"
-	    "found the first result is out, or None." },
-	{ "missing", (PyCFunction)cache_missing, METH_O,
+	    "found the first result is out, or None. With fields, many names, it is a dict of\n"
+	    "one tensor for each, all read in one pass, and out is such a dict." },
+	{ "missing", cache_missing, METH_O,
 	    "missing($self, ids, /)\n--\n\nThe positions in ids of those that are not stored.\n"
 	    "Their data is not read." },
 	{ "keys", KEYWORDS(cache_keys), METH_VARARGS | METH_KEYWORDS,
@@ -1730,6 +1561,12 @@ bool
 cache_is(PyObject *object)
 {
 	return PyObject_TypeCheck(object, cache_type);
+}
+
+enum like
+cache_like(PyObject *cache)
+{
+	return ((struct cache *)cache)->like;
 }
 
 lc_cache *

@@ -22,8 +22,8 @@ int errors_init(PyObject *module);
 
 /**
  * Set the exception of a status, with the text of lc_last_error(). @p key, if it is not
- * NULL, becomes its attribute `key`. LC_CANCELLED leaves the exception that is set: what
- * a signal's handler raised. Returns NULL.
+ * NULL, becomes its attribute `key`. An exception that is set, such as the one of a
+ * signal's handler, stays. Returns NULL.
  */
 PyObject *raise_status(lc_status status, PyObject *key);
 
@@ -209,6 +209,9 @@ int cache_init(PyObject *module);
 /** Is it a Cache? */
 bool cache_is(PyObject *object);
 
+/** How it gives tensors. */
+enum like cache_like(PyObject *cache);
+
 /**
  * Begin a call on a Cache: its handle, which stays open until cache_leave(); NULL with an
  * exception if it is closed. Its calls that wait do so for SLICE_MS at most.
@@ -220,6 +223,12 @@ void cache_leave(PyObject *cache);
  *  of signals run outside of the call, so that they can close the handle. */
 struct wait cache_wait(PyObject *cache, const char *operation);
 bool cache_again(PyObject *cache, struct wait *wait, lc_status *status);
+
+/* ---- many records (gather.c) ------------------------------------------------ */
+
+/** Methods of Cache. */
+PyObject *cache_gather(PyObject *cache, PyObject *args, PyObject *kwargs);
+PyObject *cache_missing(PyObject *cache, PyObject *ids);
 
 /* ---- streams (reader.c) ------------------------------------------------------- */
 

@@ -149,7 +149,7 @@ raise(lc_status status, const char *text, PyObject *key, Py_ssize_t item, int sy
 	PyObject *type = kind == -1 ? error_type : kinds[kind].type;
 	PyObject *argument, *exception = NULL;
 
-	if (status == LC_CANCELLED && PyErr_Occurred())
+	if (PyErr_Occurred())
 		return NULL;
 	if (text == NULL && key == NULL)
 		text = lc_status_name(status);

@@ -492,6 +492,49 @@ class Gather(Case):
             with self.subTest(field), self.assertRaises(lmdbcache.Error):
                 cache.gather(ids, field=field)
 
+    def test_many_fields(self) -> None:
+        cache = self.open()
+        for i in range(600):
+            cache[str(i)] = {"boxes": [floats(i), floats(i, i)], "label": array.array("q", [i])}
+        ids = [str(i) for i in range(0, 1200, 3)]
+        names = ["label", "boxes.1"]
+        for _ in range(2):
+            blocks, missing = cache.gather(ids, fields=names)
+            self.assertEqual(list(blocks), names)
+            self.assertEqual(missing, list(range(200, 400)))
+            for name in names:
+                block, same = cache.gather(ids, field=name, threads=2)
+                self.assertEqual((bytes(block), same), (bytes(blocks[name]), missing))
+            cache.flush()
+        out: Dict[str, Any] = {"label": memoryview(bytearray(8 * 400)).cast("B").cast("q", (400, 1))}
+        filled, _ = cache.gather(ids, out, fields=iter(names))
+        self.assertIs(filled["label"], out["label"])
+        self.assertEqual(bytes(filled["label"]), bytes(blocks["label"]))
+        self.assertEqual(bytes(filled["boxes.1"]), bytes(blocks["boxes.1"]))
+        self.assertEqual(cache.gather(["x"], fields=names), ({"label": None, "boxes.1": None}, [0]))
+        self.assertEqual(cache.gather(["x", "3"], fields=()), ({}, [0]))
+        cache["odd"] = {"label": array.array("q", [1])}
+        with self.assertRaises(lmdbcache.SchemaError) as caught:
+            cache.gather(["5", "odd"], fields=names)
+        self.assertEqual((caught.exception.item, caught.exception.key), (1, "odd"))
+        wrong: List[Dict[str, Any]] = [
+            {"fields": "label"}, {"fields": names, "field": "label"}, {"fields": [1]},
+            {"fields": names, "out": floats(1)}, {"fields": 5},
+        ]
+        for kwargs in wrong:
+            with self.subTest(kwargs), self.assertRaises(TypeError):
+                cache.gather(["5"], **kwargs)
+
+    def test_no_memory(self) -> None:
+        """A block that no memory has room for; the text is not an older error's."""
+        cache = self.open()
+        cache["a"] = memoryview(bytes(1 << 24)).cast("B", (1 << 12, 1 << 12))
+        with self.assertRaises(KeyError):
+            cache["b"]
+        with self.assertRaises(MemoryError) as caught:
+            cache.gather(["a"] * (1 << 24))
+        self.assertEqual(str(caught.exception), "")
+
     def test_rows_that_differ(self) -> None:
         cache = self.open()
         cache.put_many(["a", "b", "c"], [floats(1), floats(2), floats(3, 4)])
