@@ -5,28 +5,44 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Dict, Optional, Union
 
 import torch
+from torch.utils.data import IterableDataset, get_worker_info
 
 from ._stream import Source, reader
 
+_EXTRAS = {
+    "ids", "mask", "examples", "epochs", "sources", "lengths", "documents", "positions",
+    "state",
+}  # fmt: skip
 
-class Loader:
+
+class Loader(IterableDataset[Dict[str, Any]]):
     """Batches of a stream over modules or shards, for a training loop.
 
-        loader = Loader(cache, batch=256, shuffle="block", seed=7, epochs=0, rank=r, world=R)
+        loader = Loader(
+            cache, batch=256, shuffle="block", seed=7, epochs=0, rank=r, world=R
+        )
         for batch in loader:
             step(batch["features"])
 
-    A batch is a dict of this rank's share: a tensor [rows, ...] for each field, named by its
-    path, "." where records are tensors. `extras` adds "ids" (a list), "mask", "examples",
-    "epochs", "sources" or "lengths". Where the last batch is padded, and "mask" is not
-    asked for, the padding is cut off.
+    A batch is a dict of this rank's share: a tensor [rows, ...] for each field, named by
+    its path, "." where records are tensors. They are the caller's, to change and to keep:
+    the rows were copied once, from the module into the batch. `extras` adds "ids" (a list),
+    "mask", "examples", "epochs", "sources", "lengths", of windows "documents" and
+    "positions", or "state". Where the last batch is padded, and "mask" is not asked for,
+    the padding is cut off. Options are those of lmdbcache.reader().
 
     The batches do not depend on how many ranks read them. state_dict() is the position
     behind the batch that was given last; a Loader of any rank and world that is given it
     goes on there, each example once. So does the next iteration after one that was left
     early; after one that came to the end of the stream it begins anew, in the same order:
-    an epoch that is to be shuffled anew is one of `epochs`. The engine reads ahead with threads of its own, so use
-    it without a DataLoader, or with num_workers=0. Options are those of lmdbcache.reader().
+    an epoch that is to be shuffled anew is one of `epochs`.
+
+    The engine reads ahead with threads of its own, so no DataLoader is needed. In one,
+    with batch_size=None, each of its workers reads every so many batches, and they come in
+    the same order. As workers are ahead of the caller, positions then come with the
+    batches: "state" among the extras is what load_state_dict() takes behind the batch,
+    with any number of workers. torchdata's StatefulDataLoader keeps the positions of its
+    workers itself. A stream that follows takes no workers.
 
     `pin_memory` copies each batch into page-locked memory.
     """
@@ -39,16 +55,7 @@ class Loader:
         pin_memory: bool = False,
         **options: Any,
     ) -> None:
-        unknown = set(extras) - {
-            "ids",
-            "mask",
-            "examples",
-            "epochs",
-            "sources",
-            "lengths",
-            "documents",
-            "positions",
-        }
+        unknown = set(extras) - _EXTRAS
         if unknown:
             raise ValueError(f"extras: {sorted(unknown)}")
         self._source = source
@@ -56,21 +63,39 @@ class Loader:
         self._extras = tuple(extras)
         self._pin = pin_memory
         self._token: Optional[bytes] = options.pop("token", None)
+        self._workers = 0  # that share the stream, if the token is the position of one
         self._ended = False
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
         if self._ended:
-            self._token, self._ended = None, False
-        with reader(self._source, token=self._token, **self._options) as batches:
-            self._token = batches.token()
+            self._token, self._workers, self._ended = None, 0, False
+        worker = get_worker_info()
+        workers = worker.num_workers if worker is not None else 0
+        if self._workers not in (0, workers):
+            raise ValueError(f"the state of one of {self._workers} workers, here are {workers}")
+        options = self._options
+        if worker is not None:
+            if options.get("follow"):
+                raise ValueError("a Loader that follows takes no workers of a DataLoader")
+            options = {**options, "threads": 0}
+        with reader(self._source, token=self._token, **options) as batches:
+            at = batches.info()["first_batch"]
+            if worker is not None and self._workers == 0:
+                at += worker.id
+            self._token, self._workers = batches.token(at), workers
             while True:
+                if worker is not None:
+                    batches.seek(at)
                 batch = next(batches, None)
                 if batch is None:
                     self._ended = True
                     break
-                # Before the batch is given: what is saved while it is used has it behind.
-                self._token = batches.token()
                 out = self._tensors(batch)
+                # Before the batch is given: what is saved while it is used has it behind.
+                at += max(workers, 1)
+                self._token = batches.token(at)
+                if "state" in self._extras:
+                    out["state"] = {"version": 1, "token": batches.token(batch.number + 1)}
                 del batch
                 yield out
                 del out
@@ -82,10 +107,12 @@ class Loader:
             if isinstance(tensor, (tuple, list)):
                 out[name] = tensor  # ragged, or views
                 continue
-            # A copy of its own: the reader needs the batch's memory for the next ones.
-            tensor = tensor[:cut]
-            out[name] = tensor.pin_memory() if self._pin else tensor.clone()
+            if cut < batch.rows:
+                tensor = tensor[:cut]
+            out[name] = tensor.pin_memory() if self._pin else tensor
         for name in self._extras:
+            if name == "state":
+                continue
             value = getattr(batch, name)
             if name == "ids":
                 out[name] = value[:cut]
@@ -98,10 +125,12 @@ class Loader:
         if self._token is None:
             with reader(self._source, **self._options) as batches:
                 self._token = batches.token()
-        return {"version": 1, "token": self._token}
+        state = {"version": 1, "token": self._token}
+        return {**state, "workers": self._workers} if self._workers > 0 else state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Go on from a position, at the next iteration."""
         if state.get("version") != 1:
             raise ValueError("the state of a Loader of another version")
-        self._token, self._ended = state["token"], False
+        self._token, self._workers = state["token"], state.get("workers", 0)
+        self._ended = False

@@ -468,8 +468,6 @@ class MapDataset(torch.utils.data.Dataset[Any]):
         data = MapDataset(cache, field="features")
         loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
 
-    loader = lmdbcache.torch.Loader(cache, batch=256, shuffle="block", rank=r, world=R)
-
     ids    the cache_ids in their order; None: those that are stored now, by their bytes
     field  the part of structured records to read, such as "boxes.0"
 
