@@ -110,15 +110,20 @@ def map_tree(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
     return value
 
 
+def _step(name: str) -> str:
+    """A name as a path has it."""
+    return name.replace("\\", "\\\\").replace(".", "\\.")
+
+
 def leaves(value: Any, path: str = "") -> Optional[list[tuple[str, torch.Tensor]]]:
     """The tensors of nested data, each with its path in a record, in order; None when
-    there is anything else in it, or a name that no path can say."""
+    there is anything else in it, or a name that no map has."""
     if isinstance(value, torch.Tensor):
         return [(path, value)]
     if isinstance(value, Mapping):
-        if any(not _plain_name(name) or "." in name for name in value):
+        if not all(map(_plain_name, value)):
             return None
-        parts = list(value.items())
+        parts = [(_step(name), part) for name, part in value.items()]
     elif isinstance(value, (list, tuple)):
         parts = [(str(i), part) for i, part in enumerate(value)]
     else:
@@ -242,24 +247,21 @@ class Rows:
         """A batch with a row for each, which is 0 for those that are missing; None if the
         records are not alike. With none there, the batch is None."""
         form, paths = self._seen
-        blocks: list[Any] = []
-        missing: list[int] = []
         if paths is None:
             return None
+        fields = [".".join(part for part in (self.field, path) if part) for path in paths]
         try:
-            for i, path in enumerate(paths):
-                inside = ".".join(part for part in (self.field, path) if part)
-                block, absent = self.cache.gather(ids, field=inside or None)
-                if i == 0:
-                    missing = absent
-                if absent != missing:  # somebody writes meanwhile
-                    return None
-                if block is None:
-                    return None, missing
-                blocks.append(as_torch(block))
+            if fields == [""]:
+                block, missing = self.cache.gather(ids)
+                blocks = [block]
+            else:
+                found, missing = self.cache.gather(ids, fields=fields)
+                blocks = [found[field] for field in fields]
         except (SchemaError, NotFoundError, ValueError):
             return None  # of another structure, or not of one shape
-        given = iter(blocks)
+        if blocks[0] is None:
+            return None, missing
+        given = map(as_torch, blocks)
         return map_tree(lambda _: next(given), form), missing
 
     def read(self, ids: Sequence[Id]) -> tuple[Any, Optional[list[Any]], list[int]]:

@@ -126,7 +126,7 @@ def outputs_scalar(x: torch.Tensor) -> Any:
 
 
 def outputs_dict(x: torch.Tensor) -> Any:
-    return {"half": x.to(torch.bfloat16), "mask": x > 0}
+    return {"half": x.to(torch.bfloat16), "ma.sk\\": x > 0, "\\.": (x,)}
 
 
 def outputs_list(x: torch.Tensor) -> Any:
