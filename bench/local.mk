@@ -15,7 +15,7 @@ bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/ex
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES = $(bench_programs) libbench.a
 DISTCLEANFILES = bench-results.json
-EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/python.py
+EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py
 
 bench_codec_SOURCES = bench/codec.c bench/samples.c bench/samples.h
 bench_codec_CFLAGS = $(AM_CFLAGS) $(LZ4_CFLAGS) $(JPEG_CFLAGS)
@@ -104,7 +104,12 @@ bench/python: Makefile $(srcdir)/bench/python.py $(bench_python_sources) $(bench
 	echo 'exec "$${PYTHON:-$(PYTHON)}" $(abs_srcdir)/bench/python.py \'; \
 	echo '    --library $(abs_builddir)/.libs/liblmdbcache.so "$$@"'; } >$@.new && \
 	chmod +x $@.new && mv $@.new $@
-CLEANFILES += bench/python
+CLEANFILES += bench/python bench-plots.html
+
+# A page of what bench/python measured.
+.PHONY: bench-plots
+bench-plots: bench/python
+	PYTHONPATH=bench/package $(PYTHON) $(srcdir)/bench/plots.py bench-results.json bench-plots.html
 if HAVE_PYTHON
 bench_scripts = bench/python
 endif
