@@ -22,16 +22,17 @@ def key(value: Any, /) -> str:
     that have not. lmdbcache_value(3) defines the bytes that are hashed."""
 
 class Error(Exception):
-    """What a call of the engine failed with."""
+    """What a call of the engine failed with.
+
+    status   its name, as in lmdbcache(3): "corrupt", "busy" ...
+    key      the cache_id that it is about, or None
+    item     its position in a batch, or None
+    sys      errno of the system call that failed, or 0"""
 
     status: str
-    """Its name, as in lmdbcache(3): "corrupt", "busy" ..."""
     key: Optional[_Id]
-    """The cache_id that it is about, or None."""
     item: Optional[int]
-    """Its position in a batch, or None."""
     sys: int
-    """errno of the system call that failed, or 0."""
 
 class NotFoundError(Error, KeyError):
     """There is no such cache_id, part or input."""
@@ -223,30 +224,39 @@ class Batch:
 
     @property
     def number(self) -> int:
-        """number of the batch"""
+        """Number of the batch."""
     @property
     def rows(self) -> int:
-        """rows of this reader, padding included"""
+        """Rows of this reader, padding included."""
     @property
     def filled(self) -> int:
-        """rows that are examples"""
+        """Rows that are examples."""
     @property
     def ids(self) -> List[Optional[str]]:
-        """cache_id of each row, None for padding"""
+        """cache_id of each row, None for padding."""
     @property
-    def mask(self) -> Tensor: ...
+    def mask(self) -> Tensor:
+        """Of each row: 1 for an example, 0 for padding."""
     @property
-    def examples(self) -> Tensor: ...
+    def examples(self) -> Tensor:
+        """Of each row: the number of its example in the stream; 2**64 - 1 for padding."""
     @property
-    def epochs(self) -> Tensor: ...
+    def epochs(self) -> Tensor:
+        """Of each row: its epoch."""
     @property
-    def sources(self) -> Tensor: ...
+    def sources(self) -> Tensor:
+        """Of each row: which source of the mixture it is of."""
     @property
-    def lengths(self) -> Tensor: ...
+    def lengths(self) -> Tensor:
+        """Of each row: units that are there, 1 without windows; the rest is padding."""
     @property
-    def documents(self) -> Optional[Tensor]: ...
+    def documents(self) -> Optional[Tensor]:
+        """[rows, window]: number of the record within the window, from 0; None unless
+        asked for."""
     @property
-    def positions(self) -> Optional[Tensor]: ...
+    def positions(self) -> Optional[Tensor]:
+        """[rows, window]: position within the record, also if it began before the
+        window; None unless asked for."""
     def fields(self, like: Optional[str], /) -> Dict[str, Any]:
         """A dict of the tensors [rows, ...], which keep the batch; with views a list of one
         a row; of a ragged field the tensor and the offsets of its rows."""

@@ -1520,10 +1520,11 @@ static PyMethodDef cache_methods[] = {
 };
 
 static PyGetSetDef cache_getset[] = {
-	{ "closed", (getter)get_closed, NULL, "is it closed?", NULL },
-	{ "like", (getter)get_like, NULL, "what tensors are given as", NULL },
+	{ "closed", (getter)get_closed, NULL, "Is it closed?", NULL },
+	{ "like", (getter)get_like, NULL,
+	    "What tensors are given as: \"numpy\", \"torch\" or \"buffer\".", NULL },
 	{ "timeout", (getter)get_timeout, (setter)set_timeout,
-	    "seconds that a call waits at most, or None: for ever", NULL },
+	    "Seconds that a call waits at most, or None: for ever.", NULL },
 	{ "_options", (getter)get_options, NULL, NULL, NULL },
 	{ 0 },
 };
@@ -1535,6 +1536,8 @@ static PyMemberDef cache_members[] = {
 };
 
 static PyType_Slot cache_slots[] = {
+	{ Py_tp_doc,
+	    (char *)"The handle of a module; lmdbcache.Cache has the rest of it." },
 	{ Py_tp_new, cache_new },
 	{ Py_tp_dealloc, cache_dealloc },
 	{ Py_tp_traverse, cache_traverse },

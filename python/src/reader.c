@@ -686,28 +686,35 @@ batch_column(struct batch *self, void *closure)
 	return array_of(self, column->dtype, batch->rows, width, data, LIKE_BUFFER);
 }
 
-#define COLUMN(name, dtype, windows) \
+#define COLUMN(name, dtype, windows, doc) \
 	{ \
-#name, (getter)batch_column, NULL, NULL, &(struct column) \
+#name, (getter)batch_column, NULL, doc, &(struct column) \
 		{ \
 			dtype, offsetof(lc_batch, name), windows \
 		} \
 	}
 
 static PyGetSetDef batch_getset[] = {
-	{ "number", (getter)batch_number, NULL, "number of the batch", NULL },
-	{ "rows", (getter)batch_rows, NULL, "rows of this reader, padding included",
+	{ "number", (getter)batch_number, NULL, "Number of the batch.", NULL },
+	{ "rows", (getter)batch_rows, NULL, "Rows of this reader, padding included.",
 	    NULL },
-	{ "filled", (getter)batch_filled, NULL, "rows that are examples", NULL },
-	{ "ids", (getter)batch_ids, NULL, "cache_id of each row, None for padding",
+	{ "filled", (getter)batch_filled, NULL, "Rows that are examples.", NULL },
+	{ "ids", (getter)batch_ids, NULL, "cache_id of each row, None for padding.",
 	    NULL },
-	COLUMN(mask, LC_U8, false),
-	COLUMN(examples, LC_U64, false),
-	COLUMN(epochs, LC_U64, false),
-	COLUMN(sources, LC_U32, false),
-	COLUMN(lengths, LC_U64, false),
-	COLUMN(documents, LC_U32, true),
-	COLUMN(positions, LC_U32, true),
+	COLUMN(mask, LC_U8, false, "Of each row: 1 for an example, 0 for padding."),
+	COLUMN(examples, LC_U64, false,
+	    "Of each row: the number of its example in the stream; 2**64 - 1 for padding."),
+	COLUMN(epochs, LC_U64, false, "Of each row: its epoch."),
+	COLUMN(sources, LC_U32, false,
+	    "Of each row: which source of the mixture it is of."),
+	COLUMN(lengths, LC_U64, false,
+	    "Of each row: units that are there, 1 without windows; the rest is padding."),
+	COLUMN(documents, LC_U32, true,
+	    "[rows, window]: number of the record within the window, from 0; None unless\n"
+	    "asked for."),
+	COLUMN(positions, LC_U32, true,
+	    "[rows, window]: position within the record, also if it began before the\n"
+	    "window; None unless asked for."),
 	{ NULL },
 };
 

@@ -670,10 +670,10 @@ static PyMethodDef tensor_methods[] = {
 
 static PyGetSetDef tensor_getset[] = {
 	{ "dtype", (getter)get_dtype, NULL,
-	    "name of the element type: \"f32\", \"bf16\" ...", NULL },
-	{ "shape", (getter)get_shape, NULL, "tuple of sizes", NULL },
-	{ "nbytes", (getter)get_nbytes, NULL, "bytes of all elements", NULL },
-	{ "readonly", (getter)get_readonly, NULL, "is it a view of a record?", NULL },
+	    "Name of the element type: \"f32\", \"bf16\" ...", NULL },
+	{ "shape", (getter)get_shape, NULL, "Tuple of sizes.", NULL },
+	{ "nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL },
+	{ "readonly", (getter)get_readonly, NULL, "Is it a view of a record?", NULL },
 	{ 0 },
 };
 
