@@ -102,8 +102,7 @@ class Bench:
         """A case's rows: a line a metric, a column a contender."""
         columns = list(dict.fromkeys(c for k, c, _ in self.rows if k == case))
         metrics = list(dict.fromkeys(m for k, _, m in self.rows if k == case))
-        width = max([21] + [len(name) + 2 for name in columns])
-        print(f"\n{case:<44}" + "".join(f"{name:>{width}}" for name in columns))
+        lines = [(case, columns)]
         for metric in metrics:
             cells, unit = [], ""
             for name in columns:
@@ -114,7 +113,11 @@ class Bench:
                 unit, runs = row
                 cells.append(shown(statistics.median(runs)) + (
                     f" ({shown(min(runs))}..{shown(max(runs))})" if len(runs) > 1 else ""))
-            print(f"{f'{metric} [{unit}]':<44}" + "".join(f"{c:>{width}}" for c in cells))
+            lines.append((f"{metric} [{unit}]", cells))
+        width = 2 + max(len(cell) for _, cells in lines for cell in cells)
+        print()
+        for label, cells in lines:
+            print(f"{label:<44}" + "".join(f"{cell:>{width}}" for cell in cells))
         sys.stdout.flush()
 
     def ratio(self, value, sense, target, text):
