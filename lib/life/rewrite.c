@@ -8,10 +8,9 @@
 #include "base/error.h"
 #include "codec/codec.h"
 #include "life/decoded.h"
-#include "store/live.h"
 #include "store/lookup.h"
+#include "store/packing.h"
 #include "store/record.h"
-#include "store/settings.h"
 
 /* ---- which chunks --------------------------------------------------------- */
 
@@ -89,11 +88,9 @@ struct work {
 	struct lc__rewrite *rewrite;
 	struct lc__chunk_group found; /* the chunks of the group that are still there */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
-	struct lc__live_list live;                    /* of them */
+	struct lc__packing packing;                   /* of their live records */
 	unsigned char **
 	    recoded; /* by record: its new bytes, NULL where the old ones stay; malloc'ed, all */
-	struct lc__ledger_row row;            /* of the new chunk */
-	struct lc__directory_build directory; /* of it */
 	struct lc__new_entry *entries; /* of records whose place changes; malloc'ed */
 	uint32_t nentries;
 };
@@ -103,8 +100,8 @@ static lc_status
 take_chunk(struct work *w, uint64_t id, bool *taken)
 {
 	struct lc__snapshot *s = &w->change->snapshot;
-	const uint32_t count = w->live.count;
-	const uint64_t bytes = w->live.bytes;
+	const uint32_t count = w->packing.live.count;
+	const uint64_t bytes = w->packing.live.bytes;
 	struct lc__ledger_row row;
 	uint64_t found;
 	bool intact;
@@ -118,13 +115,13 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the ledger row of chunk %llu is damaged", lc__env_dir(s->env),
 		    (unsigned long long)id);
-	return_if_error(lc__live_add(&w->live, s, id, &row, true));
+	return_if_error(lc__live_add(&w->packing.live, s, id, &row, true));
 	*taken = add_to_group(&w->found, id, &row, w->rewrite->options);
 	if (*taken) {
 		w->rows[w->found.count - 1] = row;
 	} else {
-		w->live.count = count;
-		w->live.bytes = bytes;
+		w->packing.live.count = count;
+		w->packing.live.bytes = bytes;
 	}
 	return LC_OK;
 }
@@ -206,7 +203,7 @@ recode_record(const struct lc__record *record, const struct lc__schema *schema,
 static lc_status
 recode_one(struct work *w, uint32_t i, bool *changed)
 {
-	struct lc__live_record *live = &w->live.records[i];
+	struct lc__live_record *live = &w->packing.live.records[i];
 	struct lc__record record;
 	struct lc__known *known;
 	unsigned char *bytes = NULL;
@@ -219,13 +216,13 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 		    lc__quote_id(record.id.data, record.id.size));
 	return_if_error(
 	    recode_record(&record, known->schema, w->rewrite->options, &bytes, &size));
-	if (bytes == NULL || w->live.bytes - live->size + size > MAX_BYTES ||
+	if (bytes == NULL || w->packing.live.bytes - live->size + size > MAX_BYTES ||
 	    (size == live->size && memcmp(bytes, live->bytes, size) == 0)) {
 		free(bytes);
 		return LC_OK;
 	}
-	w->live.bytes += size;
-	w->live.bytes -= live->size;
+	w->packing.live.bytes += size;
+	w->packing.live.bytes -= live->size;
 	w->recoded[i] = bytes;
 	live->bytes = bytes;
 	live->size = size;
@@ -237,14 +234,14 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 static lc_status
 recode(struct work *w)
 {
-	bool changed = w->found.count > 1 || w->live.count < w->found.records;
+	bool changed = w->found.count > 1 || w->packing.live.count < w->found.records;
 
 	if (w->rewrite->options->recode == LC_CODEC_DEFAULT)
 		return LC_OK;
-	w->recoded = calloc(w->live.count + 1, sizeof(unsigned char *));
+	w->recoded = calloc(w->packing.live.count + 1, sizeof(unsigned char *));
 	if (w->recoded == NULL)
 		return lc__no_memory("compact");
-	for (uint32_t i = 0; i < w->live.count; i++)
+	for (uint32_t i = 0; i < w->packing.live.count; i++)
 		return_if_error(recode_one(w, i, &changed));
 	w->rewrite->needless = !changed;
 	return LC_OK;
@@ -252,79 +249,19 @@ recode(struct work *w)
 
 /* ---- the new chunk -------------------------------------------------------- */
 
-/* Count the records and say where they will be. */
-static lc_status
-lay_out(struct work *w)
-{
-	struct lc__snapshot *s = &w->change->snapshot;
-	struct lc__measure measure = { 0 };
-	lc_settings settings;
-
-	return_if_error(lc__settings_load(s->env, s->txn, &settings));
-	measure.field = settings.length_field;
-	w->directory.has_lengths = lc__measures(&measure);
-	for (uint32_t i = 0; i < w->live.count; i++) {
-		const struct lc__live_record *live = &w->live.records[i];
-		struct lc__record record;
-		struct lc__known *known;
-		uint64_t length;
-
-		(void)lc__record_parse(live->bytes, live->size, &record);
-		return_if_error(lc__snapshot_schema(s, record.schema, &known));
-		length = lc__measure(&measure, &record, known->schema);
-		lc__ledger_count(&w->row, live->size, length);
-		lc__directory_add(&w->directory, live->size, length);
-	}
-	return LC_OK;
-}
-
-/* Copy the records and note those whose place changes. The old chunks are deleted, but
- * nothing is written over them before the commit. */
-static lc_status
-fill_chunk(struct work *w, uint64_t chunk, unsigned char *records)
-{
-	unsigned char *p = records;
-	struct lc__record record;
-	struct lc__known *known;
-
-	for (uint32_t i = 0; i < w->live.count; i++) {
-		const struct lc__live_record *from = &w->live.records[i];
-		const uint64_t location = lc__location(chunk,
-		    (uint64_t)(p - records) / LC__RECORD_ALIGN);
-
-		memcpy(p, from->bytes, from->size);
-		lc__ledger_hash(&w->row, p);
-		(void)lc__record_parse(p, from->size, &record);
-		return_if_error(
-		    lc__snapshot_schema(&w->change->snapshot, record.schema, &known));
-		return_if_error(lc__change_count(w->change, &record, known->schema, 1));
-		p += from->size;
-		if (location != from->location)
-			w->entries[w->nentries++] = (struct lc__new_entry){
-				.prefix = lc__sort_prefix(&from->id),
-				.id = from->id,
-				.hash = from->hash,
-				.location = location,
-			};
-	}
-	return LC_OK;
-}
-
 static lc_status
 write_chunk(struct work *w)
 {
 	const uint64_t id = w->found.ids[0];
-	unsigned char *records;
+	struct lc__packing *p = &w->packing;
 
-	if (w->live.count == 0)
+	if (p->live.count == 0)
 		return LC_OK;
-	return_if_error(
-	    lc__change_put_chunk(w->change, id, &w->row, &w->directory, &records));
-	return_if_error(fill_chunk(w, id, records));
+	return_if_error(lc__packing_write(p, id, w->entries, &w->nentries));
 	/* Live records of other chunks have come to those of the first one. */
-	if (w->row.live != w->rows[0].live)
-		lc__ledger_name_records(&w->row);
-	return_if_error(lc__change_put_ledger(w->change, id, &w->row));
+	if (p->row.live != w->rows[0].live)
+		lc__ledger_name_records(&p->row);
+	return_if_error(lc__change_put_ledger(w->change, id, &p->row));
 	if (w->nentries == 0)
 		return LC_OK;
 	return lc__change_add_run(w->change, w->entries, w->nentries);
@@ -333,24 +270,22 @@ write_chunk(struct work *w)
 static lc_status
 replace_chunks(struct work *w)
 {
-	w->entries = malloc((w->live.count + 1) * sizeof(*w->entries));
+	struct lc__packing *p = &w->packing;
+
+	w->entries = malloc((p->live.count + 1) * sizeof(*w->entries));
 	if (w->entries == NULL)
 		return lc__no_memory("compact");
-	/* The new ledger row keeps where the data came from, and the last use. */
-	w->row.source = w->rows[0].source;
-	w->row.ordinal = w->rows[0].ordinal;
-	w->row.time_ms = w->rows[0].time_ms;
-	for (unsigned i = 0; i < w->found.count; i++)
-		if (w->rows[i].read_ms > w->row.read_ms)
-			w->row.read_ms = w->rows[i].read_ms;
-	return_if_error(lay_out(w));
-	for (unsigned i = 0; i < w->found.count; i++)
+	return_if_error(lc__packing_lay_out(p, &w->rows[0]));
+	for (unsigned i = 0; i < w->found.count; i++) {
+		if (w->rows[i].read_ms > p->row.read_ms)
+			p->row.read_ms = w->rows[i].read_ms;
 		return_if_error(
 		    lc__change_drop_chunk(w->change, w->found.ids[i], &w->rows[i]));
+	}
 	return_if_error(write_chunk(w));
 	w->rewrite->rewritten = w->found.count;
-	w->rewrite->moved = w->live.count;
-	w->rewrite->dropped = w->found.records - w->live.count;
+	w->rewrite->moved = p->live.count;
+	w->rewrite->dropped = w->found.records - p->live.count;
 	return LC_OK;
 }
 
@@ -364,7 +299,7 @@ rewrite_within(struct lc__change *change, void *rewrite)
 
 	if (w == NULL)
 		return lc__no_memory("compact");
-	w->change = change;
+	w->change = w->packing.change = change;
 	w->rewrite = rewrite;
 	w->rewrite->needless = false;
 	status = take_chunks(w);
@@ -372,11 +307,10 @@ rewrite_within(struct lc__change *change, void *rewrite)
 		status = recode(w);
 	if (status == LC_OK)
 		status = w->rewrite->needless ? LC_CANCELLED : replace_chunks(w);
-	for (uint32_t i = 0; w->recoded != NULL && i < w->live.count; i++)
+	for (uint32_t i = 0; w->recoded != NULL && i < w->packing.live.count; i++)
 		free(w->recoded[i]);
 	free(w->recoded);
-	lc__live_free(&w->live);
-	lc__directory_free(&w->directory);
+	lc__packing_free(&w->packing);
 	free(w->entries);
 	free(w);
 	return status;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The live records of chunks on their way into one chunk, without the dead ones. */
+#ifndef LC_STORE_PACKING_H
+#define LC_STORE_PACKING_H
+
+#include "store/change.h"
+#include "store/live.h"
+
+/** Zero-initialised except for change. */
+struct lc__packing {
+	struct lc__change *change;
+	struct lc__live_list live;            /* the records; added by the caller */
+	struct lc__ledger_row row;            /* of the new chunk */
+	struct lc__directory_build directory; /* of it */
+};
+
+/**
+ * Count the records into the new chunk's row and directory. The row keeps where the data
+ * of chunk @p first came from, its ordinal and its times. What is damaged shows here, while
+ * nothing has been changed.
+ * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__packing_lay_out(struct lc__packing *packing,
+    const struct lc__ledger_row *first);
+
+/**
+ * Write the records, of which there is at least one, as chunk @p id, which the change has
+ * dropped as it has the others that they come from. Then the caller stores the row.
+ * @param entries room for as many as there are records; gets those whose place changes,
+ * after the first *n
+ */
+LC_CHECKED lc_status lc__packing_write(struct lc__packing *packing, uint64_t id,
+    struct lc__new_entry *entries, uint32_t *n);
+
+void lc__packing_free(struct lc__packing *packing);
+
+#endif
