@@ -495,6 +495,10 @@ typedef struct lc_settings {
 	uint64_t max_bytes; /**< budget of all records, live and dead, 0 for none; default 0.
 	                         Checked by each commit, which drops 64 chunks at most; the
 	                         newest chunk stays. What a view shows stays valid */
+	int auto_compact;   /**< 1, the default: each commit frees the chunks whose last live
+	                         record it replaces or deletes, and while more than half of all
+	                         data is dead it rewrites some chunks without their dead
+	                         records; see lmdbcache_module(3). 0: only lc_compact() does */
 	char length_field[LC_LENGTH_FIELD_MAX + 1]; /**< the tensor whose first axis is a
 	                         record's length, such as its tokens: a path as for
 	                         lc_value_find(), "." for a record that is a tensor itself;

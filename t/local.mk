@@ -36,16 +36,16 @@ lib_tests = $(engine_tests) \
 	t/lib/test_order t/lib/test_outlive t/lib/test_pages t/lib/test_pages_flips \
 	t/lib/test_pages_small t/lib/test_parts t/lib/test_permute t/lib/test_place \
 	t/lib/test_reader t/lib/test_reader_chaos t/lib/test_reader_memory \
-	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_restore \
-	t/lib/test_reuse t/lib/test_round_robin t/lib/test_rstar t/lib/test_run \
-	t/lib/test_salvage t/lib/test_schema t/lib/test_series t/lib/test_series_model \
-	t/lib/test_shard t/lib/test_shuffle t/lib/test_source_gather \
-	t/lib/test_source_get t/lib/test_sources t/lib/test_sources_compare \
-	t/lib/test_stream t/lib/test_stream_changed t/lib/test_stream_chaos \
-	t/lib/test_stream_edges t/lib/test_stream_token t/lib/test_summary \
-	t/lib/test_team t/lib/test_tensor t/lib/test_timeout t/lib/test_token \
-	t/lib/test_transactions t/lib/test_twh1 t/lib/test_twh1_row t/lib/test_value \
-	t/lib/test_value_chaos t/lib/test_verified t/lib/test_warehouse \
+	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_reclaim \
+	t/lib/test_restore t/lib/test_reuse t/lib/test_round_robin t/lib/test_rstar \
+	t/lib/test_run t/lib/test_salvage t/lib/test_schema t/lib/test_series \
+	t/lib/test_series_model t/lib/test_shard t/lib/test_shuffle \
+	t/lib/test_source_gather t/lib/test_source_get t/lib/test_sources \
+	t/lib/test_sources_compare t/lib/test_stream t/lib/test_stream_changed \
+	t/lib/test_stream_chaos t/lib/test_stream_edges t/lib/test_stream_token \
+	t/lib/test_summary t/lib/test_team t/lib/test_tensor t/lib/test_timeout \
+	t/lib/test_token t/lib/test_transactions t/lib/test_twh1 t/lib/test_twh1_row \
+	t/lib/test_value t/lib/test_value_chaos t/lib/test_verified t/lib/test_warehouse \
 	t/lib/test_warehouse_chaos t/lib/test_warehouse_damage \
 	t/lib/test_warehouse_garbled t/lib/test_warehouse_threads t/lib/test_window
 bin_tests = \

@@ -18,6 +18,7 @@ static struct {
 	int policy; /* enum lc_policy */
 	int evict;  /* enum lc_evict */
 	uint64_t max_bytes;
+	int auto_compact;   /* 0 or 1 */
 	const char *length; /* a path, or NO_LENGTH */
 	int share;          /* enum lc_share */
 } current;
@@ -30,6 +31,7 @@ static struct opt rows[] = {
 	{ "", "policy", OPT_CHOICE, &current.policy, .value = "evolve|strict" },
 	{ "", "max-bytes", OPT_SIZE, &current.max_bytes, .value = NULL },
 	{ "", "evict", OPT_CHOICE, &current.evict, .value = "oldest|unread" },
+	{ "", "auto-compact", OPT_CHOICE, &current.auto_compact, .value = "off|on" },
 	{ "", "length", OPT_TEXT, &current.length, .value = NULL },
 	{ "", "share", OPT_CHOICE, &current.share, .value = "owner|group|all" },
 	{ .kind = OPT_END },
@@ -46,6 +48,7 @@ to_rows(const struct module_settings *set)
 	current.policy = (int)is->policy;
 	current.evict = (int)is->evict;
 	current.max_bytes = is->max_bytes;
+	current.auto_compact = is->auto_compact;
 	current.length = is->length_field[0] == '\0' ? NO_LENGTH : is->length_field;
 }
 
@@ -63,6 +66,7 @@ from_rows(struct module_settings *set)
 	is->policy = (lc_policy)current.policy;
 	is->evict = (lc_evict)current.evict;
 	is->max_bytes = current.max_bytes;
+	is->auto_compact = current.auto_compact;
 	memcpy(is->length_field, field, sizeof(field));
 	set->share = (lc_share)current.share;
 }
@@ -159,7 +163,8 @@ module_settings_json(const struct module_settings *set, struct json *json)
 	jw_text(json, "policy", module_setting_value(set, 2, text, sizeof(text)));
 	jw_count(json, "max_bytes", is->max_bytes);
 	jw_text(json, "evict", module_setting_value(set, 4, text, sizeof(text)));
+	jw_flag(json, "auto_compact", is->auto_compact != 0);
 	if (is->length_field[0] != '\0')
 		jw_text(json, "length", is->length_field);
-	jw_text(json, "share", module_setting_value(set, 6, text, sizeof(text)));
+	jw_text(json, "share", module_setting_value(set, 7, text, sizeof(text)));
 }

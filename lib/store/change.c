@@ -179,6 +179,9 @@ less(uint64_t count, uint64_t n)
 	return count < n ? 0 : count - n;
 }
 
+/* Where records are shorter than this, reading their heads reads every page. */
+#define SHORT_RECORD 65536
+
 /* Subtract the records of a chunk from the usage, as far as they can be read. */
 static lc_status
 uncount_chunk(struct lc__change *change, uint64_t id)
@@ -190,6 +193,8 @@ uncount_chunk(struct lc__change *change, uint64_t id)
 
 	if (lc__snapshot_chunk(s, id, &chunk) != LC_OK)
 		return LC_OK;
+	if (chunk.end > SHORT_RECORD && chunk.end / SHORT_RECORD < chunk.records)
+		lc__env_willneed(s->env, chunk.bytes, (size_t)chunk.end);
 	for (uint64_t at = LC__CHUNK_HEADER; at < chunk.end; at += record.size) {
 		lc_status status;
 
@@ -295,9 +300,17 @@ bury_one(struct lc__ledger_row *row, const struct lc__dead *dead)
 	row->ordinal = lc__hash64_seed(checksum, sizeof(checksum), row->ordinal);
 }
 
+/* Has a chunk of plain puts no live record left? A damaged record dies with no bytes, and
+ * then the two counts differ: whether they are right is for the index to say. */
+static bool
+is_dead(const struct lc__ledger_row *row)
+{
+	return row->live == 0 && row->live_bytes == 0 && row->source == 0;
+}
+
 /* Subtract n records from the live ones of their chunk. */
 static lc_status
-bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
+bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n, bool drop)
 {
 	struct lc__snapshot *s = &change->snapshot;
 	struct lc__ledger_row row;
@@ -311,7 +324,8 @@ bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 		return LC_OK;
 	for (uint32_t i = 0; i < n; i++)
 		bury_one(&row, &dead[i]);
-	return lc__change_put_ledger(change, dead->chunk, &row);
+	return drop && is_dead(&row) ? lc__change_drop_chunk(change, dead->chunk, &row)
+				     : lc__change_put_ledger(change, dead->chunk, &row);
 }
 
 /* Orders by chunk; within one, by checksum, so that the same records always give the same
@@ -327,14 +341,14 @@ by_chunk(const void *a, const void *b)
 }
 
 lc_status
-lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n)
+lc__change_bury(struct lc__change *change, struct lc__dead *dead, uint32_t n, bool drop)
 {
 	qsort(dead, n, sizeof(*dead), by_chunk);
 	for (uint32_t i = 0, same; i < n; i += same) {
 		for (same = 1; i + same < n && dead[i + same].chunk == dead[i].chunk;
 		     same++)
 			;
-		return_if_error(bury(change, &dead[i], same));
+		return_if_error(bury(change, &dead[i], same, drop));
 	}
 	return LC_OK;
 }

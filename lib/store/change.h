@@ -99,9 +99,11 @@ struct lc__dead {
 /**
  * Subtract records from the live ones of their chunks and of the module. Sorts @p dead. A
  * damaged ledger row stays as it is; verify reports it.
+ * @param drop  drop the chunks that have no live record left. The index must not lead to
+ * the dead records any more
  */
 LC_CHECKED lc_status lc__change_bury(struct lc__change *change, struct lc__dead *dead,
-    uint32_t n);
+    uint32_t n, bool drop);
 
 /** An entry of the index that a change adds. */
 struct lc__new_entry {

@@ -12,6 +12,7 @@
 #include "store/evict.h"
 #include "store/lookup.h"
 #include "store/module.h"
+#include "store/reclaim.h"
 #include "store/record.h"
 
 /* Keys that are looked up together, so that their cache misses overlap. */
@@ -272,6 +273,17 @@ write_chunk(struct commit *c)
 	return status;
 }
 
+/* ---- the space of dead records -------------------------------------------- */
+
+static lc_status
+free_space(struct commit *c)
+{
+	const bool compacts = c->settings.auto_compact != 0;
+
+	return_if_error(lc__change_bury(c->change, c->dead, c->ndead, compacts));
+	return compacts ? lc__reclaim(c->change, c->dead, c->ndead) : LC_OK;
+}
+
 /* ---- the budget ----------------------------------------------------------- */
 
 /* Note in the ledger which chunks were read since the last commit. */
@@ -359,7 +371,7 @@ write_rows(struct commit *c)
 	return_if_error(write_chunk(c));
 	if (c->count > 0)
 		return_if_error(lc__change_add_run(c->change, c->entries, c->count));
-	return_if_error(lc__change_bury(c->change, c->dead, c->ndead));
+	return_if_error(free_space(c));
 	return_if_error(c->step != NULL
 		? lc__input_advance(c->change, c->step, c->chunk, &c->row)
 		: keep_budget(c));

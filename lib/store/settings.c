@@ -14,7 +14,8 @@
 enum {
 	at_codec = 0,      /* u32 */
 	at_level = 4,      /* u32, two's complement */
-	at_policy = 8,     /* u32 */
+	at_policy = 8,     /* u16 */
+	at_flags = 10,     /* u16 */
 	at_evict = 12,     /* u32 */
 	at_max_bytes = 16, /* u64 */
 	at_field = 24 /* the length field without a terminator, empty for none; then a
@@ -26,6 +27,9 @@ enum {
 
 #define ROW_NAME "settings"
 
+/* Flags in the row. */
+#define NO_AUTO_COMPACT 0x01u
+
 void
 lc__settings_default(lc_settings *out)
 {
@@ -34,6 +38,7 @@ lc__settings_default(lc_settings *out)
 	out->codec = LC_CODEC_NONE;
 	out->policy = LC_EVOLVE;
 	out->evict = LC_EVICT_OLDEST;
+	out->auto_compact = 1;
 }
 
 lc_status
@@ -49,6 +54,8 @@ lc__settings_check(const lc_settings *settings)
 	if (settings->evict != LC_EVICT_OLDEST && settings->evict != LC_EVICT_UNREAD)
 		return lc__error(LC_INVALID, 0, "settings: unknown order of eviction %d",
 		    (int)settings->evict);
+	if (settings->auto_compact != 0 && settings->auto_compact != 1)
+		return lc__error(LC_INVALID, 0, "settings: auto_compact must be 0 or 1");
 	if (memchr(settings->length_field, '\0', sizeof(settings->length_field)) == NULL)
 		return lc__error(LC_INVALID, 0,
 		    "settings: the length field is above the limit of %d bytes",
@@ -65,18 +72,22 @@ static bool
 decode(const struct lc__slice *row, lc_settings *out)
 {
 	const size_t field = row->size - at_field - LC__ROW_SUM;
+	unsigned flags;
 
 	if (row->size < at_field + LC__ROW_SUM || row->size > ROW_ROOM ||
 	    !lc__row_intact(row->data, row->size, lc__row_seed(ROW_NAME)))
 		return false;
 	out->codec = (lc_codec)lc__get32(row->data + at_codec);
 	out->level = (int)lc__get32(row->data + at_level);
-	out->policy = (lc_policy)lc__get32(row->data + at_policy);
+	out->policy = (lc_policy)lc__get16(row->data + at_policy);
+	flags = lc__get16(row->data + at_flags);
+	out->auto_compact = (flags & NO_AUTO_COMPACT) == 0;
 	out->evict = (lc_evict)lc__get32(row->data + at_evict);
 	out->max_bytes = lc__get64(row->data + at_max_bytes);
 	memset(out->length_field, 0, sizeof(out->length_field));
 	memcpy(out->length_field, row->data + at_field, field);
-	return strlen(out->length_field) == field && lc__settings_check(out) == LC_OK;
+	return (flags & ~NO_AUTO_COMPACT) == 0 && strlen(out->length_field) == field &&
+	    lc__settings_check(out) == LC_OK;
 }
 
 bool
@@ -116,7 +127,8 @@ lc__settings_store(struct lc__txn *txn, const lc_settings *settings)
 
 	lc__set32(row + at_codec, (uint32_t)settings->codec);
 	lc__set32(row + at_level, (uint32_t)settings->level);
-	lc__set32(row + at_policy, (uint32_t)settings->policy);
+	lc__set16(row + at_policy, (uint16_t)settings->policy);
+	lc__set16(row + at_flags, settings->auto_compact ? 0 : NO_AUTO_COMPACT);
 	lc__set32(row + at_evict, (uint32_t)settings->evict);
 	lc__set64(row + at_max_bytes, settings->max_bytes);
 	memcpy(row + at_field, settings->length_field, field);

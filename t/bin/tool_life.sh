@@ -24,11 +24,12 @@ level=0
 policy=evolve
 max-bytes=0
 evict=oldest
+auto-compact=on
 length=none
 share=owner"
 check "set some" 0 cachex set m level=-3 max-bytes=1536K evict=unread policy=strict codec=shuffle-lz4
 is "as JSON" "$(cachex set m --json)" \
-	'{"module":"m","codec":"shuffle-lz4","level":-3,"policy":"strict","max_bytes":1572864,"evict":"unread","share":"owner"}'
+	'{"module":"m","codec":"shuffle-lz4","level":-3,"policy":"strict","max_bytes":1572864,"evict":"unread","auto_compact":true,"share":"owner"}'
 check "what set prints" 0 sh -c 'cachex() { "$0" "$@"; }; cachex set -c copy $(cachex set m)' "$CACHEX"
 is "it takes" "$(cachex set copy)" "$(cachex set m)"
 check "set -n" 0 cachex set -n m level=7
@@ -45,6 +46,7 @@ codec=zip	codec: 'zip' is none of none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto
 level=fast	level: not a number: 'fast'
 policy=lax	policy: 'lax' is none of evolve|strict
 max-bytes=much	max-bytes: not a size: 'much' (as in 192M)
+auto-compact=1	auto-compact: '1' is none of off|on
 evict=none	evict: 'none' is none of oldest|unread
 END
 refuse "a length of no tensor" 2 "cachex: set: settings: length field 'a..b': not a path" cachex set m length=a..b
@@ -56,7 +58,7 @@ also "and makes no module" test ! -e "$root/new"
 # The length of records
 cachex set -c texts length=text.tokens
 is "a length is set" "$(cachex set texts | grep ^length=)" "length=text.tokens"
-is "and in JSON" "$(cachex set texts --json | cut -d, -f7)" '"length":"text.tokens"'
+is "and in JSON" "$(cachex set texts --json | cut -d, -f8)" '"length":"text.tokens"'
 also "stat shows it" sh -c 'cachex() { "$0" "$@"; }; cachex stat texts | grep -q "^  length  *text.tokens$"' "$CACHEX"
 check "length= takes it off" 0 cachex set texts length=
 is "so" "$(cachex set texts | grep ^length=)" "length=none"
@@ -111,6 +113,8 @@ writer-rank default
 lru-bytes default"
 
 # compact
+cachex set -c c auto-compact=off
+is "commits do not" "$(cachex set c | grep ^auto-)" "auto-compact=off"
 for i in 1 2 3 4 5 6 7 8 9; do put c $i "record $i"; done
 cachex rm -f c 1 2 3 4 5 6 7
 before=$(cachex dump c)

@@ -135,7 +135,7 @@ cachex: rm: forgot 'a/2'"
 check "a dry run of that" 1 cachex rm -n m a/1
 check "a list on standard input" 0 sh -c '"$1" ls -z odd | "$1" rm odd -f -z -' sh "$CACHEX"
 is "empties it" "$(cachex ls odd)" ""
-is "dead records are counted" "$(cachex stat m --json | grep -o '"dead_records":[0-9]*')" '"dead_records":2'
+is "the chunks of deleted records are gone" "$(cachex stat m --json | grep -o '"dead_records":[0-9]*')" '"dead_records":0'
 if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
 	export NO_COLOR=1
 	echo n | script -qec "'$CACHEX' rm m b/1" tty >/dev/null
@@ -152,7 +152,7 @@ fi
 # verify
 put m b/1 hello
 check "verify" 0 cachex verify m
-also "good" grep -Eq '^m: good; [0-9]+ chunks, [0-9]+ records? \(1 live\), [0-9.]+ ' "$out"
+also "good" grep -Eq '^m: good; [0-9]+ chunks?, [0-9]+ records? \(1 live\), [0-9.]+ ' "$out"
 check "verify all" 0 cachex verify
 is "all of them" "$(cut -d: -f1 "$out")" "m
 n

@@ -35,14 +35,21 @@ stat_of(lc_cache *cache)
 	return stats;
 }
 
+/* A module whose commits leave all compacting to lc_compact(). */
 static lc_cache *
 open_small(const char *root, uint64_t flush_every)
 {
+	lc_settings settings = { .struct_size = sizeof(settings) };
 	lc_options options = sample_options();
+	lc_cache *cache;
 
 	options.flush_every = flush_every;
 	options.durability = LC_DURABLE_RELAXED;
-	return sample_open(root, "m", &options);
+	cache = sample_open(root, "m", &options);
+	assert_ok(lc_settings_get(cache, &settings));
+	settings.auto_compact = 0;
+	assert_ok(lc_settings_set(cache, &settings));
+	return cache;
 }
 
 /* ---- options -------------------------------------------------------------- */

@@ -100,6 +100,32 @@ many_chunks(const char *dir)
 	power_close(&p);
 }
 
+static lc_stats
+stat_of(lc_cache *cache)
+{
+	lc_stats stats = { .struct_size = sizeof(stats) };
+
+	need_ok(lc_stat(cache, &stats));
+	return stats;
+}
+
+/* One record of each chunk lives: commits rewrite chunks without the others. */
+static void
+dead_chunks(const char *dir)
+{
+	lc_options options = sample_options();
+	struct power p;
+
+	power_open(&p, dir, 0, &options);
+	for (unsigned i = 0; i < 6; i++) {
+		for (unsigned key = i; key < POWER_KEYS; key++)
+			power_put(&p, key, (struct sample_range){ 8000, 16000 });
+		power_flush(&p);
+	}
+	need(stat_of(p.cache).dead_bytes < 1 << 20);
+	power_close(&p);
+}
+
 /* The map is too small again and again. */
 static void
 map_grows(const char *dir)
@@ -295,6 +321,7 @@ static const struct workload {
 	{ "by-count", by_count },
 	{ "by-count-relaxed", by_count_relaxed },
 	{ "many-chunks", many_chunks },
+	{ "dead-chunks", dead_chunks },
 	{ "map-grows", map_grows },
 	{ "both-levels", both_levels },
 	{ "several-modules", several_modules },
