@@ -9,7 +9,16 @@
         block, missing = cache.gather(ids) # one tensor of many records
 
 A module is a directory with an LMDB environment; any number of threads and processes may
-read and write one. lmdbcache(3) and lmdbcache_python(3) are its manual.
+read and write one.
+
+    open()       a Cache: get, put, gather, missing, keys, view, flush, verify ...
+    key()        a cache_id made of content
+    reader()     batches of modules, shards and warehouses for training loops
+    Tensor       what tensors are without NumPy and torch, and what a view is
+    Error        what calls raise, a class for each kind of failure
+
+lmdbcache.torch has cached(), MapDataset and Loader. lmdbcache_python(3) is the manual,
+lmdbcache_cookbook(7) has tasks to begin with.
 """
 
 import atexit as _atexit
@@ -83,6 +92,8 @@ _open: "_weakref.WeakSet[Cache]" = _weakref.WeakSet()
 
 class Cache(_core.Cache):
     """An open module: a mapping from cache_ids, text or bytes, to values.
+
+        cache[id] = value, cache[id], del cache[id], id in cache, len(cache), for id in cache
 
     Made by open(). Its methods may be called by any thread; all but the quickest run
     without the interpreter's lock. After fork() the child may go on with it. A pickled

@@ -163,14 +163,16 @@ class Cache:
         while one is held, so do not hold views for hours."""
     def put(self, id: _Id, value: Any, codec: Optional[str] = None, level: int = 0) -> None:
         """Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,
-        bool, int, float, str, bytes, or dicts, lists and tuples of them. It is durable
-        after the next flush() or close(), or within flush_interval_ms."""
+        bool, int, float, str, bytes, or dicts, lists and tuples of them. It may be changed
+        as soon as this returns, and is durable after the next flush() or close(), or within
+        flush_interval_ms. codec and level are those of open(), for this value. TypeError
+        for an object of another kind; SchemaError where the module takes other structures."""
     def put_many(self, ids: Iterable[_Id], values: Any, /) -> None:
         """Store many: a list with a value for each cache_id, or a tensor, dict or tuple of
         tensors whose first axis has a row for each. After an error those before the item
         that it names are stored."""
     def delete(self, id: _Id, /) -> bool:
-        """Forget a cache_id. Was it there?"""
+        """Forget a cache_id. Returns whether it was there."""
     @overload
     def gather(
         self, ids: Iterable[_Id], out: Any = None, field: Optional[str] = None, threads: int = 1,
@@ -187,7 +189,8 @@ class Cache:
         the first result is out, or None. With fields, many names, it is a dict of one
         tensor for each, all read in one pass, and out is such a dict."""
     def missing(self, ids: Iterable[_Id], /) -> List[int]:
-        """The positions in ids of those that are not stored. Their data is not read."""
+        """The positions in ids of those that are not stored, ascending. Their data is not
+        read."""
     @overload
     def keys(
         self, prefix: _Id = "", order: Literal["key", "commit"] = "key", *,
@@ -208,15 +211,23 @@ class Cache:
         are ValueError. Views, iterators and readers stay. When it is interrupted or times
         out, the module stays open and has lost nothing."""
     def discard(self) -> None:
-        """Close without committing what is pending."""
+        """Close without committing what is pending, which is lost."""
     def stats(self) -> Dict[str, Any]:
-        """Numbers of the newest commit, in bytes unless they count."""
+        """A dict of numbers of the newest commit: "records", "dead_records" (replaced or
+        deleted), "chunks" and "schemas" are counts, those that end in "_bytes" are bytes;
+        "generation" is the number of commits, "created_ms" milliseconds since 1970, "uuid"
+        the module's identity."""
     def verify(self) -> Dict[str, int]:
-        """Read everything and compare it. CorruptError if it is damaged."""
+        """Read everything and compare it. Returns a dict of how many "chunks", "records", "live"
+        ones of them and "bytes" there are, and "damaged": 0, as damage is a CorruptError."""
     def compact(self, live_ratio: float = 0.5) -> Dict[str, int]:
-        """Rewrite chunks with a smaller share of live bytes; others go on meanwhile."""
+        """Rewrite the chunks of which less than live_ratio of the bytes are live, so that later
+        commits reuse the space of dead records. Reads and writes go on meanwhile. Returns a
+        dict: chunks "rewritten", records "dropped", "bytes_before" and "bytes_after"."""
     def backup(self, root: Union[str, bytes, PathLike[str]], compact: bool = False) -> None:
-        """A consistent copy of the newest commit in another root."""
+        """Write a copy of the newest commit to a module of this name in another root, which is
+        made; InvalidError if it is there. With compact=True without the pages that are free.
+        Reads and writes go on meanwhile."""
 
 @final
 class Batch:
@@ -268,13 +279,16 @@ class Reader:
     def __iter__(self) -> Self: ...
     def __next__(self) -> Batch: ...
     def read(self, number: int, /) -> Batch:
-        """Any batch, by any thread; the order of next() stays as it is."""
+        """The batch of this number. Any thread may ask; the order of next() stays as it is."""
     def seek(self, number: int, /) -> None:
-        """Go on at this batch."""
+        """Go on with the batch of this number at the next next()."""
     def token(self, number: Optional[int] = None, /) -> bytes:
         """The position behind the last batch that was given, or before batch `number`: 96
         bytes, the same on every rank."""
     def info(self) -> Dict[str, int]:
-        """Numbers of the stream; 2**64 - 1 is for ever."""
+        """A dict of numbers of the stream: "examples", "batches" and "epoch_examples", where
+        2**64 - 1 is for ever; "known", the examples that can be read now; "first_batch",
+        where the token stood; "batch", examples a batch; "order_hash", of the options that
+        make the order."""
     def close(self) -> None:
         """Stop reading. BufferError while batches of views are held."""

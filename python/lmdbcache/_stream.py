@@ -71,9 +71,23 @@ def reader(
     a mixture, with `weights`.
 
     batch            examples a batch, over all ranks
-    shuffle          "none", "full", "block" (of `block`, among `spread`) or "era"
+    shuffle          "none", "full", "block" or "era"
     seed, epochs     of the shuffle; epochs 0: for ever, and a mixture has 0 only
-    window, stride   units of the length field an example, for tokens; 0: a record
+    block, spread    of shuffle="block": examples a block, default 256, and blocks that are
+                     mixed, default 16
+    era_first, era_max
+                     of shuffle="era": examples of the first and of the largest era,
+                     default 65,536 and 1,048,576
+    idealised        the order of as many idealised readers, at most 65,536, without a
+                     shuffle; 0: the flat order
+    limit            examples in all; 0: no limit
+    window, stride   units of the length field an example, and from one to the next, for
+                     tokens; 0: an example is a record, a stride is a window
+    length_field     the tensor whose first axis is a record's units; None: as the module
+                     is set
+    drop_short       leave out a last window that is not full
+    weights          of the sources of a mixture, integers; None: all alike
+    mixture_block    examples in which the shares are exact to one, default 1,024
     follow, timeout  go on while the source grows; a wait above `timeout` seconds is
                      WaitTimeout, None waits for ever
     token            go on from here: what token() gave
@@ -81,8 +95,14 @@ def reader(
                      "contiguous"
     fields           tensors to read, "." for records that are tensors; None: all
     views            give records in place, read-only, instead of one tensor of copies
+    documents        of windows: give `documents` and `positions` with each batch
     threads, ahead   read ahead with so many threads, so many batches
-    split, part      "train=0.9,val=0.1" and the part to read
+    memory           bytes of what is read ahead, default 256 MiB
+    split, part      "train=0.9,val=0.1" and the part to read; `split_seed` draws other
+                     parts, `split_by_run` keeps the records of a run in one
+    verify           compare checksums of what is read
+    ignore_thresholds
+                     read a warehouse although it exceeds its validation limits
 
     lmdbcache_stream(3) defines the orders and what can be combined.
     """

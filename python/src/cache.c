@@ -1471,15 +1471,18 @@ static PyMethodDef cache_methods[] = {
 	{ "put", KEYWORDS(cache_put), METH_VARARGS | METH_KEYWORDS,
 	    "put($self, id, value, codec=None, level=0)\n--\n\n"
 	    "Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,\n"
-	    "bool, int, float, str, bytes, or dicts, lists and tuples of them. It is durable\n"
-	    "after the next flush() or close(), or within flush_interval_ms." },
+	    "bool, int, float, str, bytes, or dicts, lists and tuples of them. It may be changed\n"
+	    "as soon as this returns, and is durable after the next flush() or close(), or within\n"
+	    "flush_interval_ms. codec and level are those of open(), for this value. TypeError\n"
+	    "for an object of another kind; SchemaError where the module takes other structures." },
 	{ "put_many", (PyCFunction)cache_put_many, METH_VARARGS,
 	    "put_many($self, ids, values, /)\n--\n\n"
 	    "Store many: a list with a value for each cache_id, or a tensor, dict or tuple of\n"
 	    "tensors whose first axis has a row for each. After an error those before the\n"
 	    "item that it names are stored." },
 	{ "delete", (PyCFunction)cache_delete, METH_O,
-	    "delete($self, id, /)\n--\n\nForget a cache_id. Was it there?" },
+	    "delete($self, id, /)\n--\n\n"
+	    "Forget a cache_id. Returns whether it was there." },
 	{ "gather", KEYWORDS(cache_gather), METH_VARARGS | METH_KEYWORDS,
 	    "gather($self, ids, out=None, field=None, threads=1, *, fields=None)\n--\n\n"
 	    "Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list\n"
@@ -1488,8 +1491,9 @@ static PyMethodDef cache_methods[] = {
 	    "found the first result is out, or None. With fields, many names, it is a dict of\n"
 	    "one tensor for each, all read in one pass, and out is such a dict." },
 	{ "missing", cache_missing, METH_O,
-	    "missing($self, ids, /)\n--\n\nThe positions in ids of those that are not stored.\n"
-	    "Their data is not read." },
+	    "missing($self, ids, /)\n--\n\n"
+	    "The positions in ids of those that are not stored, ascending. Their data is not\n"
+	    "read." },
 	{ "keys", KEYWORDS(cache_keys), METH_VARARGS | METH_KEYWORDS,
 	    "keys($self, prefix='', order='key', *, raw=False)\n--\n\n"
 	    "An iterator over cache_ids that begin with prefix, of the commit that is the\n"
@@ -1504,18 +1508,29 @@ static PyMethodDef cache_methods[] = {
 	    "ValueError. Views, iterators and readers stay. When it is interrupted or times out,\n"
 	    "the module stays open and has lost nothing." },
 	{ "discard", (PyCFunction)cache_discard, METH_NOARGS,
-	    "discard($self, /)\n--\n\nClose without committing what is pending." },
+	    "discard($self, /)\n--\n\n"
+	    "Close without committing what is pending, which is lost." },
 	{ "_forked", (PyCFunction)cache_forked, METH_NOARGS, NULL },
 	{ "stats", (PyCFunction)cache_stats, METH_NOARGS,
-	    "stats($self, /)\n--\n\nNumbers of the newest commit, in bytes unless they count." },
+	    "stats($self, /)\n--\n\n"
+	    "A dict of numbers of the newest commit: \"records\", \"dead_records\" (replaced or\n"
+	    "deleted), \"chunks\" and \"schemas\" are counts, those that end in \"_bytes\" are bytes;\n"
+	    "\"generation\" is the number of commits, \"created_ms\" milliseconds since 1970, \"uuid\"\n"
+	    "the module's identity." },
 	{ "verify", (PyCFunction)cache_verify, METH_NOARGS,
-	    "verify($self, /)\n--\n\nRead everything and compare it. CorruptError if it is damaged." },
+	    "verify($self, /)\n--\n\n"
+	    "Read everything and compare it. Returns a dict of how many \"chunks\", \"records\", \"live\"\n"
+	    "ones of them and \"bytes\" there are, and \"damaged\": 0, as damage is a CorruptError." },
 	{ "compact", KEYWORDS(cache_compact), METH_VARARGS | METH_KEYWORDS,
 	    "compact($self, live_ratio=0.5)\n--\n\n"
-	    "Rewrite chunks with a smaller share of live bytes; others go on meanwhile." },
+	    "Rewrite the chunks of which less than live_ratio of the bytes are live, so that later\n"
+	    "commits reuse the space of dead records. Reads and writes go on meanwhile. Returns a\n"
+	    "dict: chunks \"rewritten\", records \"dropped\", \"bytes_before\" and \"bytes_after\"." },
 	{ "backup", KEYWORDS(cache_backup), METH_VARARGS | METH_KEYWORDS,
 	    "backup($self, root, compact=False)\n--\n\n"
-	    "A consistent copy of the newest commit in another root." },
+	    "Write a copy of the newest commit to a module of this name in another root, which is\n"
+	    "made; InvalidError if it is there. With compact=True without the pages that are free.\n"
+	    "Reads and writes go on meanwhile." },
 	{ 0 },
 };
 

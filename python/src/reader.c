@@ -745,15 +745,21 @@ static PyType_Spec batch_spec = {
 
 static PyMethodDef reader_methods[] = {
 	{ "read", (PyCFunction)reader_read, METH_O,
-	    "read(number)\n--\n\nAny batch, by any thread; the order of next() stays as it is." },
+	    "read(number)\n--\n\n"
+	    "The batch of this number. Any thread may ask; the order of next() stays as it is." },
 	{ "seek", (PyCFunction)reader_seek, METH_O,
-	    "seek(number)\n--\n\nGo on at this batch." },
+	    "seek(number)\n--\n\n"
+	    "Go on with the batch of this number at the next next()." },
 	{ "token", (PyCFunction)reader_token, METH_VARARGS,
 	    "token(number=None)\n--\n\n"
 	    "The position behind the last batch that was given, or before batch `number`: 96\n"
 	    "bytes, the same on every rank." },
 	{ "info", (PyCFunction)reader_info, METH_NOARGS,
-	    "info()\n--\n\nNumbers of the stream; 2**64 - 1 is for ever." },
+	    "info()\n--\n\n"
+	    "A dict of numbers of the stream: \"examples\", \"batches\" and \"epoch_examples\", where\n"
+	    "2**64 - 1 is for ever; \"known\", the examples that can be read now; \"first_batch\",\n"
+	    "where the token stood; \"batch\", examples a batch; \"order_hash\", of the options that\n"
+	    "make the order." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
 	    "close()\n--\n\nStop reading. BufferError while batches of views are held." },
 	{ NULL },
