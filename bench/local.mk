@@ -11,7 +11,8 @@ libbench_a_SOURCES = \
 bench_lib = libbench.a $(TEST_LIBS)
 
 bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/export \
-	bench/fill bench/images bench/lru bench/migrate bench/order bench/store bench/values
+	bench/fill bench/images bench/lru bench/migrate bench/order bench/overwrites \
+	bench/store bench/values
 EXTRA_PROGRAMS = $(bench_programs)
 CLEANFILES = $(bench_programs) libbench.a
 DISTCLEANFILES = bench-results.json
@@ -79,6 +80,11 @@ bench_order_SOURCES = bench/order.c \
 	bench/unsynced.c bench/unsynced.h
 bench_order_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 bench_order_LDADD = $(bench_lib) libcore.la $(LMDB_LIBS) -lm
+
+bench_overwrites_SOURCES = bench/overwrites.c \
+	bench/load.c bench/load.h bench/module.c bench/module.h
+bench_overwrites_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
+bench_overwrites_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS)
 
 bench_store_SOURCES = bench/store.c bench/contender.h \
 	bench/load.c bench/load.h bench/measure.c bench/measure.h \
