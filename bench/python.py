@@ -497,10 +497,11 @@ def loaders(bench, root, args):
             loader(bench, root, case, cache, data, batch, n, {}, args)
     case, window = "loader: i32 tokens, windows of 1,024", 1024
     lengths = random.Random(5)
-    documents = []
-    while sum(map(len, documents)) < (2 << 20 if args.quick else 16 << 20):
-        documents.append(torch.randint(0, 50000, (lengths.randrange(1, 9) * window,),
-                                       dtype=torch.int32))
+    documents, tokens = [], 2 << 20 if args.quick else 16 << 20
+    while tokens > 0:
+        length = lengths.randrange(1, 9) * window
+        documents.append(torch.randint(0, 50000, (length,), dtype=torch.int32))
+        tokens -= length
     data = torch.cat(documents).view(-1, window)
     with lmdbcache.open(root, "tokens", like="torch") as cache:
         cache.put_many(keys(len(documents)), documents)
