@@ -412,7 +412,7 @@ typedef struct lc_part {
 } lc_part;
 
 /**
- * All parts of a value in one call, for who makes objects of another language of them:
+ * All parts of a value in one call, for bindings that make objects of another language:
  * the value itself, then its children in order, each followed by its own. Before a child
  * with a name, of a map or a tagged value, that name comes as a string.
  * @param parts  gets the first @p room of them; may be NULL if that is 0
