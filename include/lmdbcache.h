@@ -164,21 +164,47 @@ typedef enum lc_dtype {
 	LC_C64 = 13,     /**< two f32: real, imaginary */
 	LC_C128 = 14,    /**< two f64: real, imaginary */
 	LC_F8_E4M3 = 15, /**< OCP 8-bit float, "fn" variant */
-	LC_F8_E5M2 = 16
+	LC_F8_E5M2 = 16,
+	LC_F8_E8M0 = 17, /**< OCP scale: a power of two, without a sign */
+	LC_F8_E4M3FNUZ = 18, /**< exponents 1 less than in LC_F8_E4M3; 0x80 is the NaN */
+	LC_F8_E5M2FNUZ = 19, /**< likewise of LC_F8_E5M2, and without infinities */
+	LC_F4_E2M1_X2 = 20,  /**< two OCP 4-bit floats in a byte, the first in its low bits */
+	LC_C32 = 21,     /**< two f16: real, imaginary */
+	LC_OPAQUE = 4096 /**< from here on: opaque dtypes, see lc_dtype_opaque() */
 } lc_dtype;
 
-#define LC_DTYPE_COUNT 17
+#define LC_DTYPE_COUNT 22 /**< dtypes below LC_OPAQUE */
 
-/** Bytes an element, 0 if @p dtype is not one of lc_dtype. */
+/** The most opaque dtypes of a process, the longest name of one, its largest element. */
+#define LC_OPAQUE_MAX 4096
+#define LC_OPAQUE_NAME_MAX 127
+#define LC_OPAQUE_SIZE_MAX 64
+
+/**
+ * A dtype whose elements are bytes that mean something to the caller alone. They are
+ * stored and given back bit for bit; what takes elements for numbers, and formats that
+ * have no such dtype, refuse it. Of one name and one size it is the same in a process;
+ * files have the name and the size, not the number. It is known until the process ends.
+ * @param name  1 to LC_OPAQUE_NAME_MAX letters, digits and `_.,:+-<>|`
+ * @param size  bytes an element, 1 to LC_OPAQUE_SIZE_MAX
+ * @return LC_OK; LC_INVALID; LC_UNSUPPORTED if the process has LC_OPAQUE_MAX of them;
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_dtype_opaque(const char *name, size_t size,
+    lc_dtype *out);
+
+/** Bytes an element, 0 if @p dtype is none. */
 LC_API size_t lc_dtype_size(lc_dtype dtype);
 
-/** "f32", "u8", "c64", "f8_e4m3"; NULL if @p dtype is not one of lc_dtype. */
+/** "f32", "u8", "c64", "f8_e4m3"; of an opaque one size and name: "opaque16:pose". NULL
+ *  if @p dtype is none. For ever. */
 LC_API const char *lc_dtype_name(lc_dtype dtype);
 
 /**
  * The dtype of a name as lc_dtype_name() writes it, or as NumPy and PyTorch
  * do: "float32", "int64", "bfloat16", "float8_e4m3fn" …
- * @return LC_OK, or LC_INVALID with the name in the error.
+ * @return LC_OK, LC_INVALID with the name in the error; of an opaque one as
+ * lc_dtype_opaque().
  */
 LC_API LC_CHECKED lc_status lc_dtype_parse(const char *name, lc_dtype *out);
 

@@ -49,7 +49,8 @@ static struct opt options[] = {
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one part of each record: names and positions separated by dots" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, where they have no name, as raw bits (V2, V1)" },
+	    .help =
+		"write dtypes that have no name there, such as bf16, as raw bits (V2)" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
 	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },

@@ -43,7 +43,8 @@ static struct opt options[] = {
 	    .help = "JSON of a structured value with the bytes of its tensors, as put "
 		    "takes it" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	    .help =
+		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace what exists; write binary data to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
@@ -77,6 +78,16 @@ put_real(FILE *out, double value, bool single)
 }
 
 static void
+put_two(FILE *out, double first, double second, bool single)
+{
+	putc('[', out);
+	put_real(out, first, single);
+	putc(',', out);
+	put_real(out, second, single);
+	putc(']', out);
+}
+
+static void
 put_element(FILE *out, lc_dtype dtype, const unsigned char *p)
 {
 	switch (dtype) {
@@ -84,21 +95,25 @@ put_element(FILE *out, lc_dtype dtype, const unsigned char *p)
 	case LC_BF16:
 	case LC_F8_E5M2:
 	case LC_F8_E4M3:
+	case LC_F8_E8M0:
+	case LC_F8_E4M3FNUZ:
+	case LC_F8_E5M2FNUZ:
 	case LC_F32: put_real(out, lc__element_real(dtype, p), true); break;
 	case LC_F64: put_real(out, lc__element_real(dtype, p), false); break;
+	case LC_F4_E2M1_X2:
+		put_two(out, lc__element_e2m1(p, 0), lc__element_e2m1(p, 1), true);
+		break;
+	case LC_C32:
+		put_two(out, lc__element_real(LC_F16, p), lc__element_real(LC_F16, p + 2),
+		    true);
+		break;
 	case LC_C64:
-		putc('[', out);
-		put_real(out, lc__element_real(LC_F32, p), true);
-		putc(',', out);
-		put_real(out, lc__element_real(LC_F32, p + 4), true);
-		putc(']', out);
+		put_two(out, lc__element_real(LC_F32, p), lc__element_real(LC_F32, p + 4),
+		    true);
 		break;
 	case LC_C128:
-		putc('[', out);
-		put_real(out, lc__element_real(LC_F64, p), false);
-		putc(',', out);
-		put_real(out, lc__element_real(LC_F64, p + 8), false);
-		putc(']', out);
+		put_two(out, lc__element_real(LC_F64, p), lc__element_real(LC_F64, p + 8),
+		    false);
 		break;
 	case LC_BOOL: fputs(*p ? "true" : "false", out); break;
 	case LC_U8: fprintf(out, "%u", *p); break;
@@ -132,7 +147,8 @@ put_nested(struct json *json, const lc_tensor *tensor, uint32_t depth,
 
 /*
  * The elements as nested JSON arrays: integers in full, floats with the fewest
- * digits that read back the same, complex numbers as [real, imaginary]; "NaN",
+ * digits that read back the same, complex numbers as [real, imaginary], the pairs of
+ * f4_e2m1_x2 as two; "NaN",
  * "Infinity" and "-Infinity" as strings, since JSON has no numbers for them. An
  * empty tensor is [] whatever its shape.
  */
@@ -194,6 +210,10 @@ write_json(FILE *out, const struct found *found)
 	struct json json = { out, false };
 	int status = EXIT_DONE;
 
+	if (found->kind == LC_TENSOR && lc__dtype_is_opaque(found->tensor.dtype))
+		return report_error(EXIT_DATA,
+		    "JSON has no numbers of %s; use --format raw, or dump",
+		    lc_dtype_name(found->tensor.dtype));
 	jw_open(&json, NULL, '{');
 	jw_id(&json, found->id);
 	if (field != NULL)

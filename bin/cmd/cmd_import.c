@@ -53,7 +53,7 @@ static struct opt options[] = {
 	{ "", "raw", OPT_FLAG, &raw,
 	    .help = "store images, and members that are of no known kind, as bytes" },
 	{ "", "bits", OPT_TEXT, &bits, .value = "DTYPE",
-	    .help = "dtype of raw bits (V2, V1) in .npy files: bf16, f8_e4m3, f8_e5m2" },
+	    .help = "dtype of raw bits (V2, V1) in .npy files: bf16, f8_e4m3 and so on" },
 	{ "", "max-record", OPT_SIZE, &max_record, .value = "SIZE", .least = 1,
 	    .most = 2ull << 30,
 	    .help = "refuse records that inflate to more; default 2G, the most that a "

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/words.h"
+#include "formats/json_elements.h"
 #include "migrate/stage2.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -585,8 +586,8 @@ take_array(struct lc__stage2 *how, uint64_t dims[LC_MAX_NDIM])
 	struct lc__expect *expect = &how->expect[LC__PASS_DINOV3];
 	lc_tensor tensor;
 
-	if (lc_dtype_parse(dtype, &how->dtype) != LC_OK || how->dtype == LC_C64 ||
-	    how->dtype == LC_C128) {
+	if (lc_dtype_parse(dtype, &how->dtype) != LC_OK ||
+	    !lc__json_has_dtype(how->dtype)) {
 		report_usage("--dtype %s: no dtype of numbers", dtype);
 		return false;
 	}

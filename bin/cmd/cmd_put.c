@@ -34,8 +34,9 @@ static struct opt options[] = {
 	    .help = "a part of a structured value: NAME=FILE.npy, NAME=@FILE.json or "
 		    "NAME:=JSON; once for each part" },
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
-	    .help = "dtype of raw bytes: f32, u8, bf16 and so on; for a .npy file, "
-		    "the dtype that it must have, or that its raw bits (V2, V1) are" },
+	    .help =
+		"dtype of raw bytes: f32, u8, opaque16:pose and so on; for a .npy file, "
+		"the dtype that it must have, or that its raw bits (V2, V1) are" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
 	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
 		    "element" },
@@ -206,12 +207,13 @@ bad_value(const void *target, const char *remedy)
 static int
 bad_dtype(void)
 {
-	char names[16 * LC_DTYPE_COUNT];
+	char names[16 * LC_DTYPE_COUNT + 32];
 	size_t used = 0;
 
 	for (int i = 0; i < LC_DTYPE_COUNT; i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
 		    i == 0 ? "; there are " : ", ", lc_dtype_name((lc_dtype)i));
+	snprintf(names + used, sizeof(names) - used, " and opaqueSIZE:NAME");
 	return bad_value(&dtype_name, names);
 }
 

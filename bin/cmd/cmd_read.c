@@ -31,7 +31,8 @@ static struct opt options[] = {
 	{ "", "npy", OPT_DIR, &opts.npy, .value = "DIR",
 	    .help = "write each batch to .npy files there" },
 	{ "", "bits", OPT_FLAG, &opts.bits,
-	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	    .help =
+		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
 	{ "", "follow", OPT_FLAG, &follow,
 	    .help = "go on while SOURCE grows, until it is final" },
 	READ_READER_OPTIONS(opts),

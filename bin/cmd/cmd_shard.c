@@ -348,7 +348,8 @@ static struct opt extract_options[] = {
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
 	    .help = "what to write" },
 	{ "", "bits", OPT_FLAG, &bits,
-	    .help = "write bf16 and f8, which .npy cannot name, as raw bits (V2, V1)" },
+	    .help =
+		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
 	{ "f", "force", OPT_FLAG, &force, .help = "replace files that exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "name the files, write nothing" },
 	{ .kind = OPT_END },

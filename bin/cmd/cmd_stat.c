@@ -24,6 +24,7 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
+#include "value/dtype.h"
 #include "value/moments.h"
 
 static int values;
@@ -327,6 +328,7 @@ take_tensor(const lc_tensor *tensor, bool boxes, struct record *r)
 	uint64_t n;
 	uint32_t axis;
 
+	return_if_error(lc__dtype_need_numbers(tensor->dtype));
 	return_if_error(find_axis(tensor, boxes, &axis));
 	n = lc__moments_channels(tensor, axis);
 	if (n > MOST_CHANNELS)

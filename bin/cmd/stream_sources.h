@@ -131,7 +131,7 @@ struct read_options {
 	int ids, null; /* cache_ids only: a line each, NUL-ended */
 	int sum, frames;
 	const char *npy;        /* directory, or NULL */
-	int bits;               /* bf16 and f8 in .npy as raw bits */
+	int bits;               /* dtypes that .npy cannot name as raw bits */
 	int force;              /* replace files; frames to a terminal */
 	struct opt_list fields; /* tensors to read */
 	int documents;          /* tell where documents begin in windows */

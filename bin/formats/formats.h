@@ -86,9 +86,9 @@ LC_CHECKED lc_status lc__payload_load(struct lc__buf *bytes,
 
 /** Where and how files are written. */
 struct lc__outgoing_how {
-	bool bits;    /* bf16 and f8 as raw bits where the format cannot name them */
-	bool force;   /* replace existing files */
-	bool dry_run; /* check and count everything, write nothing */
+	bool bits;              /* dtypes that the format cannot name as raw bits */
+	bool force;             /* replace existing files */
+	bool dry_run;           /* check and count everything, write nothing */
 	uint64_t shard_bytes;   /* of a file in a series */
 	uint64_t shard_records; /* and records in it; 0 for any number */
 	/** The directory below the target that a record goes to, "bucket_1024x1024";

@@ -321,13 +321,19 @@ elements(struct elements *e)
 	return e->blocked > 0 ? end_block(e) : LC_OK;
 }
 
+bool
+lc__json_has_dtype(lc_dtype dtype)
+{
+	return (unsigned)dtype < LC_DTYPE_COUNT && forms[dtype].kind != NONE;
+}
+
 lc_status
 lc__json_elements(struct lc__json_slice array, lc_dtype dtype, uint32_t *ndim,
     uint64_t shape[LC_MAX_NDIM], struct lc__buf *out)
 {
 	struct elements e;
 
-	if ((unsigned)dtype >= LC_DTYPE_COUNT || forms[dtype].kind == NONE)
+	if (!lc__json_has_dtype(dtype))
 		return lc__error(LC_INVALID, 0, "JSON has no numbers of this dtype");
 	e.at = array.text;
 	e.end = array.text + array.size;

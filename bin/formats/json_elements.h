@@ -5,12 +5,15 @@
 
 #include "base/json_scan.h"
 
+/** Does lc__json_elements() make elements of a dtype? */
+bool lc__json_has_dtype(lc_dtype dtype);
+
 /**
  * The numbers of an array, nested as its shape, as elements of a dtype: each rounded
  * to a binary64 as JSON readers do, then to the dtype, nearest, ties to even; what
  * becomes infinite is LC_INVALID with its position. For an integer dtype each must be
  * an integer of its range, and 1.0 and 1e3 are; none is rounded. Booleans are true and
- * false, 1 and 0. Complex dtypes are LC_INVALID.
+ * false, 1 and 0. Other dtypes are LC_INVALID.
  * NaN, Infinity and -Infinity, which Python writes, are taken where the dtype has them.
  * @param ndim   gets the rank
  * @param shape  gets the dimensions, all rows equally long or LC_INVALID

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/utf8.h"
+#include "value/dtype.h"
 #include "value/node.h"
 #include "value/path.h"
 
@@ -29,7 +30,8 @@ lc__mds_plan_tensor(const struct lc__mds_plan *plan, const lc_value *part)
 
 	if (plan->bits && tensor.dtype == LC_BF16)
 		tensor.dtype = LC_U16;
-	else if (plan->bits && (tensor.dtype == LC_F8_E4M3 || tensor.dtype == LC_F8_E5M2))
+	else if (plan->bits && tensor.dtype >= LC_F8_E4M3 &&
+	    lc_dtype_size(tensor.dtype) == 1 && !lc__dtype_is_opaque(tensor.dtype))
 		tensor.dtype = LC_U8;
 	return tensor;
 }

@@ -17,7 +17,7 @@ struct lc__mds_plan {
 	bool *tensor;   /* of each: a tensor, not plain data */
 	size_t columns_room, seen_room, tensor_room; /* allocated */
 	uint64_t records;
-	bool bits; /* bf16 and f8 as raw bits */
+	bool bits; /* bf16, f8 and f4 as raw bits */
 };
 
 /** Take a record into account. LC_UNSUPPORTED, with the cache_id and the path, for what

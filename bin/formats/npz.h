@@ -27,7 +27,7 @@ LC_CHECKED lc_status lc__npz_read(const void *bytes, size_t size, int raw_dtype,
 
 /**
  * Can lc__npz_write() write the value so that lc__npz_read() gives it back?
- * @param bits  bf16 and f8 may be raw bits, whose dtype the file does not name
+ * @param bits  dtypes that .npy cannot name, such as bf16, are raw bits
  * @return LC_OK; LC_UNSUPPORTED, with the path of what it cannot hold: plain data,
  * tuples, tagged values, pairs, empty parts, names with dots or backslashes, maps that read as lists.
  */

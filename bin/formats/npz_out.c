@@ -14,7 +14,7 @@
 
 struct npy_out {
 	struct lc__flat_names names;
-	bool bits;                   /* bf16 and f8 as raw bits */
+	bool bits;                   /* dtypes that .npy cannot name as raw bits */
 	struct lc__buf name, header; /* of the .npy file that is written */
 	struct lc__out_tree tree;    /* of a directory */
 	struct lc__out_file file;    /* of a .npz file */

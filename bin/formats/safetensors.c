@@ -29,10 +29,14 @@ static const struct {
 	lc_dtype dtype;
 } dtypes[] = {
 	{ "BOOL", LC_BOOL },
+	{ "F4", LC_F4_E2M1_X2 },
 	{ "U8", LC_U8 },
 	{ "I8", LC_I8 },
 	{ "F8_E5M2", LC_F8_E5M2 },
 	{ "F8_E4M3", LC_F8_E4M3 },
+	{ "F8_E8M0", LC_F8_E8M0 },
+	{ "F8_E4M3FNUZ", LC_F8_E4M3FNUZ },
+	{ "F8_E5M2FNUZ", LC_F8_E5M2FNUZ },
 	{ "I16", LC_I16 },
 	{ "U16", LC_U16 },
 	{ "F16", LC_F16 },
@@ -250,6 +254,9 @@ lc__safetensors_add(struct lc__safetensors *table, lc_id name, const lc_tensor *
 	if (dtype_name(type->dtype) == NULL)
 		return lc__error(LC_UNSUPPORTED, 0, "safetensors has no dtype %s",
 		    lc_dtype_name(type->dtype));
+	if (type->dtype == LC_F4_E2M1_X2 && type->ndim == 0)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "safetensors has no shape for f4_e2m1_x2[]: two numbers of F4");
 	if (!lc__utf8_valid(name.data, name.size))
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "safetensors cannot have the name %s, which is not UTF-8",
@@ -348,6 +355,14 @@ lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
 	return status;
 }
 
+/* Shapes there count numbers: of F4 there are two in an element here, next to one another
+ * on the last axis. */
+static uint64_t
+numbers_of(const lc_tensor *type)
+{
+	return type->dtype == LC_F4_E2M1_X2 ? 2 : 1;
+}
+
 static lc_status
 put_header(const struct lc__safetensors *table, struct lc__buf *out)
 {
@@ -371,7 +386,9 @@ put_header(const struct lc__safetensors *table, struct lc__buf *out)
 		    dtype_name(tensor.type.dtype));
 		for (uint32_t k = 0; k < tensor.type.ndim; k++)
 			lc__buf_printf(out, "%s%" PRIu64, k > 0 ? "," : "",
-			    tensor.type.shape[k]);
+			    tensor.type.shape[k] *
+				(k + 1 == tensor.type.ndim ? numbers_of(&tensor.type)
+							   : 1));
 		lc__buf_printf(out, "],\"data_offsets\":[%" PRIu64 ",%" PRIu64 "]}",
 		    tensor.begin, tensor.begin + tensor.type.nbytes);
 		if (!out->failed)
@@ -497,6 +514,7 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size, struct lc__
 {
 	struct lc__json_members members;
 	struct lc__json_member member;
+	uint64_t one = 1, *last;
 	lc_tensor type;
 	lc_status status;
 
@@ -514,6 +532,13 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size, struct lc__
 		    !entry->dtype       ? "dtype"
 			: !entry->shape ? "shape"
 					: "data_offsets");
+	last = entry->type.ndim > 0 ? &entry->type.shape[entry->type.ndim - 1] : &one;
+	if (*last % numbers_of(&entry->type) != 0)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "its last dimension has %" PRIu64
+		    " numbers of F4, and a byte has two",
+		    *last);
+	*last /= numbers_of(&entry->type);
 	if (lc_tensor_init(&type, entry->type.dtype, entry->type.ndim, entry->type.shape,
 		NULL) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "its shape overflows");

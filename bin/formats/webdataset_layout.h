@@ -51,7 +51,7 @@ const char *lc__wds_file_name(const struct lc__wds_files *files, size_t i);
 
 /**
  * The bytes of a file: those put into @p head, then @p data, which is borrowed from the
- * record. bf16 and f8 are LC_UNSUPPORTED without @p bits.
+ * record. Dtypes that .npy cannot name are LC_UNSUPPORTED without @p bits.
  */
 LC_CHECKED lc_status lc__wds_file_bytes(const struct lc__wds_file *file, bool bits,
     struct lc__buf *head, const void **data, size_t *size);

@@ -10,6 +10,7 @@
 #include "image/font.h"
 #include "image/scale.h"
 #include "image/tensor_image.h"
+#include "value/dtype.h"
 #include "value/tensor.h"
 
 #define HEAD 44         /* title and type */
@@ -85,8 +86,7 @@ note_heat(struct page *page)
 {
 	const struct lc__value_range *range = &page->facts.range;
 	const lc_dtype dtype = page->tensor->dtype;
-	const char *of = dtype == LC_C64 || dtype == LC_C128 ? "absolute values"
-							     : "values";
+	const char *of = lc__dtype_is_complex(dtype) ? "absolute values" : "values";
 
 	if (page->tensor->nbytes == 0) {
 		note(page, "no elements");
@@ -299,6 +299,7 @@ lc__tensor_picture(const lc_tensor *tensor, lc_id title, bool heat, uint32_t sid
 	struct lc__image_form form;
 	lc_status status = LC_OK;
 
+	return_if_error(lc__dtype_need_numbers(tensor->dtype));
 	page.facts.image = !heat && lc__image_form_of(tensor, &form);
 	if (page.facts.image) {
 		status = lc__image_pixels(tensor, &form, &page.image, &page.facts.range);

@@ -23,7 +23,8 @@ struct lc__tensor_picture {
  * @param heat   draw a heat map also if it looks like an image
  * @param side   pixels of the drawing's longer side at most, 64 at least
  * @param facts  filled in; facts->map borrows the tensor
- * @return LC_OK; LC_INVALID for an image that is too large; LC_NO_MEMORY.
+ * @return LC_OK; LC_UNSUPPORTED for a dtype that is no number; LC_INVALID for an image
+ * that is too large; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__tensor_picture(const lc_tensor *tensor, lc_id title, bool heat,
     uint32_t side, struct lc__canvas *out, struct lc__tensor_picture *facts);

@@ -61,7 +61,7 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 						   : 1;
 	double sum = 0, squares = 0, n = 0;
 
-	if (image->ndim != 3 || image->nbytes == 0)
+	if (image->ndim != 3 || image->nbytes == 0 || !lc__dtype_is_number(image->dtype))
 		return;
 	for (size_t i = 0; i < pixels; i += step, n++) {
 		double grey = 0;

@@ -67,7 +67,7 @@ LC_CHECKED lc_status npy_decode(struct decoded *out, const char *name, int dtype
 
 /**
  * Write a tensor as .npy; reports a dtype that it lacks; an exit status. With
- * @p bits bf16 and f8 are written as raw bits.
+ * @p bits dtypes that .npy cannot name are written as raw bits.
  */
 int npy_write(FILE *out, const lc_tensor *tensor, bool bits);
 

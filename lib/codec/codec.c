@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "codec/blocks.h"
 #include "codec/u8pack.h"
+#include "value/dtype.h"
 
 /* ---- the table ------------------------------------------------------------------ */
 
@@ -39,13 +40,16 @@ fits_float(lc_dtype dtype)
 	return dtype == LC_F16 || dtype == LC_BF16 || dtype == LC_F32 || dtype == LC_F64;
 }
 
-/* Complex numbers are shuffled as the floats that they consist of. */
+/* Complex numbers are shuffled as the floats that they consist of, opaque elements as
+ * numbers of as many bytes as they can consist of. */
 static unsigned
 shuffle_width(lc_dtype dtype)
 {
 	const unsigned size = (unsigned)lc_dtype_size(dtype);
 
-	return dtype == LC_C64 || dtype == LC_C128 ? size / 2 : size;
+	if (lc__dtype_is_opaque(dtype))
+		return size % 8 == 0 ? 8 : size & -size;
+	return lc__dtype_is_complex(dtype) ? size / 2 : size;
 }
 
 static lc_status
@@ -243,7 +247,8 @@ static const struct {
 	{ LC_CODEC_SHUFFLE_LZ4, 75 },
 };
 
-/* Part of a tensor as a flat one; whole elements, as PIECE is a multiple of any. */
+/* Part of a tensor as a flat one; whole numbers, as PIECE is a multiple of any. An opaque
+ * element may be cut: nothing but its bytes is coded. */
 static lc_tensor
 piece_of(const lc_tensor *tensor, unsigned number)
 {
@@ -304,7 +309,7 @@ choose(const lc_tensor *tensor, int level, unsigned without, struct lc__buf *scr
 		size_t size;
 		double cost;
 		if ((without >> codec & 1) != 0 || !codecs[codec].fits(tensor->dtype) ||
-		    (codec == LC_CODEC_SHUFFLE_LZ4 && lc_dtype_size(tensor->dtype) == 1))
+		    (codec == LC_CODEC_SHUFFLE_LZ4 && shuffle_width(tensor->dtype) == 1))
 			continue;
 		return_if_error(
 		    code_sample(tensor, &codecs[codec], level, scratch, &size));

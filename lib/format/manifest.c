@@ -11,6 +11,7 @@
 #include "base/json_tree.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
+#include "value/dtype.h"
 
 #define NEWEST_SHARD 2
 
@@ -141,7 +142,7 @@ get_dtype(const struct scope *s, const char *key, lc_dtype *out)
 
 	return_if_error(get_string(s, key, &text));
 	for (int i = 0; i < LC_DTYPE_COUNT && !found; i++) {
-		char name[16];
+		char name[LC__DTYPE_TEXT];
 		strcpy(name, lc_dtype_name((lc_dtype)i));
 		change_case(name, toupper);
 		found = strcmp(name, text) == 0;
@@ -405,7 +406,7 @@ put_string(struct writer *w, const char *key, const char *text)
 static void
 put_dtype(struct writer *w, const char *key, lc_dtype dtype)
 {
-	char name[16];
+	char name[LC__DTYPE_TEXT];
 
 	strcpy(name, lc_dtype_name(dtype));
 	change_case(name, toupper);

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "value/dtype.h"
 
 static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };
 
@@ -50,7 +51,7 @@ static const struct {
 	{ "f16", "long doubles" },
 	{ "c24", "long doubles" },
 	{ "c32", "long doubles" },
-	{ "V", "raw elements other than of 1 or 2 bytes" },
+	{ "V", "raw elements other than of 1 to 64 bytes" },
 };
 
 /* ---- reading -------------------------------------------------------------- */
@@ -153,12 +154,22 @@ find_code(struct span code, bool long_names, struct lc__npy_info *info)
 	return false;
 }
 
-/* Bits of a type that NumPy does not know; ml_dtypes writes such headers. */
+/* Bits of a type that NumPy does not know: "V2". ml_dtypes writes such headers, and "f1". */
 static bool
 find_raw(struct span code, struct lc__npy_info *info)
 {
-	info->raw = span_is(code, "V1") || span_is(code, "V2") || span_is(code, "f1");
-	info->item = code.data[1] == '1' ? 1 : 2;
+	size_t item = 0;
+
+	if (code.size < 2 || code.size > 3 || code.data[1] == '0' ||
+	    (code.data[0] != 'V' && !span_is(code, "f1")))
+		return false;
+	for (size_t i = 1; i < code.size; i++) {
+		if (!is_digit(code.data[i]))
+			return false;
+		item = item * 10 + (size_t)(code.data[i] - '0');
+	}
+	info->item = item;
+	info->raw = item <= LC_OPAQUE_SIZE_MAX;
 	return info->raw;
 }
 
@@ -187,8 +198,7 @@ read_descr(struct text *text, struct lc__npy_info *info)
 	    strchr("<>=|", descr.data[0]) != NULL;
 	code = (struct span){ descr.data + ordered, descr.size - ordered };
 	if (code.size == 0 ||
-	    (!find_code(code, !ordered, info) &&
-		!(code.size == 2 && find_raw(code, info)))) {
+	    (!find_code(code, !ordered, info) && !find_raw(code, info))) {
 		for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
 			if (is_kind(code, refused[i].kind))
 				return lc__error(LC_UNSUPPORTED, 0,
@@ -202,7 +212,8 @@ read_descr(struct text *text, struct lc__npy_info *info)
 	info->big_endian = ordered && descr.data[0] == '>';
 	if (!ordered || descr.data[0] == '=' || descr.data[0] == '|')
 		info->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	if (info->item == 1)
+	/* Raw elements have no order, but for the two bytes of a bf16. */
+	if (info->item == 1 || (info->raw && info->item != 2))
 		info->big_endian = false;
 	return LC_OK;
 }
@@ -370,14 +381,15 @@ lc__npy_decode_header(const void *bytes, size_t size, struct lc__npy_info *out)
 	struct lc__npy_info info = { 0 };
 	struct text text;
 	lc_tensor sized;
-	lc_dtype same_size;
 
 	return_if_error(find_text(bytes, size, &text, &info.data_offset));
 	return_if_error(read_dictionary(&text, &info));
-	same_size = !info.raw ? info.dtype : info.item == 1 ? LC_U8 : LC_U16;
-	if (lc_tensor_init(&sized, same_size, info.ndim, info.shape, NULL) != LC_OK)
+	if (info.raw)
+		info.dtype = LC_U8;
+	if (lc_tensor_init(&sized, info.dtype, info.ndim, info.shape, NULL) != LC_OK ||
+	    (info.raw && sized.nbytes > INT64_MAX / info.item))
 		return lc__error(LC_UNSUPPORTED, 0, "shape is too large");
-	info.nbytes = sized.nbytes;
+	info.nbytes = info.raw ? sized.nbytes * info.item : sized.nbytes;
 	*out = info;
 	return LC_OK;
 }
@@ -389,14 +401,16 @@ lc__npy_decode_header(const void *bytes, size_t size, struct lc__npy_info *out)
 static lc_status
 encode_dictionary(const lc_tensor *tensor, bool raw, struct lc__buf *text)
 {
-	const char *code = codes[tensor->dtype].code;
+	const char *code = lc__dtype_is_opaque(tensor->dtype) ? NULL
+							      : codes[tensor->dtype].code;
 	const size_t item = lc_dtype_size(tensor->dtype);
 	size_t before;
 
 	if (code != NULL)
 		lc__buf_printf(text, "{'descr': '%c%s", item == 1 ? '|' : '<', code);
 	else if (raw)
-		lc__buf_printf(text, "{'descr': '<V%zu", item);
+		lc__buf_printf(text, "{'descr': '%cV%zu",
+		    lc__dtype_is_opaque(tensor->dtype) ? '|' : '<', item);
 	else
 		return lc__error(LC_UNSUPPORTED, 0,
 		    ".npy has no name for %s; it can hold the raw bits",

@@ -24,10 +24,10 @@
 
 /** What a header says. */
 struct lc__npy_info {
-	lc_dtype dtype;  /* element type; not set when raw */
-	bool raw;        /* '|V1', '|V2', '<f1': bits whose type has no name here */
+	lc_dtype dtype;  /* element type; of no meaning when raw */
+	bool raw;        /* '|V1' to '|V64', '<f1': bits whose type has no name here */
 	size_t item;     /* bytes an element */
-	bool big_endian; /* false where an element is one byte */
+	bool big_endian; /* false where an element is one byte, or raw but for V2 */
 	bool fortran;    /* the first index runs fastest */
 	uint32_t ndim;   /* rank */
 	uint64_t shape[LC_MAX_NDIM]; /* the first ndim entries count */
@@ -51,7 +51,8 @@ LC_CHECKED lc_status lc__npy_decode_header(const void *bytes, size_t size,
  *
  * @param dtype  LC__NPY_ANY_DTYPE, or the one that the file must hold. Raw
  *               elements (ml_dtypes writes bfloat16 as '<V2', float8 as '<V1' or
- *               '<f1') need it, and it must have their size
+ *               '<f1', NumPy a void of 12 bytes as '|V12') need it, and it must have
+ *               their size
  * @param out    points into @p bytes if these are in order already, unaligned
  *               then if @p bytes is; otherwise at *owned
  * @param owned  NULL, or 64-byte aligned memory that the caller frees with free()
@@ -69,8 +70,8 @@ LC_CHECKED lc_status lc__npy_read(const void *bytes, size_t size, int dtype,
  * Append the header that numpy.save() writes for a C-order array, so that
  * header and tensor->data together are the file.
  *
- * @param raw  write bf16 as '<V2' and f8 as '<V1', which NumPy reads as bits;
- *             without it these dtypes, which .npy cannot name, are LC_UNSUPPORTED
+ * @param raw  write dtypes that .npy cannot name as bits: bf16 as '<V2', f8 as '<V1',
+ *             c32 as '<V4', opaque ones as '|V12'; without it they are LC_UNSUPPORTED
  * @return LC_OK, LC_UNSUPPORTED, LC_INVALID for a bad tensor, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__npy_encode_header(const lc_tensor *tensor, bool raw,

@@ -69,7 +69,8 @@ copy_line(const struct reorder *r, uint32_t axis, unsigned char *to,
 	case 2: copy_units(to, t, from, f, n, 2); break;
 	case 4: copy_units(to, t, from, f, n, 4); break;
 	case 8: copy_units(to, t, from, f, n, 8); break;
-	default: copy_units(to, t, from, f, n, 16); break;
+	case 16: copy_units(to, t, from, f, n, 16); break;
+	default: copy_units(to, t, from, f, n, r->unit); break;
 	}
 }
 
@@ -161,9 +162,14 @@ choose_dtype(const struct lc__npy_info *info, int wanted, lc_dtype *out)
 {
 	if (wanted == LC__NPY_ANY_DTYPE && info->raw)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "raw elements of %zu byte%s: their dtype must be given (%s)",
+		    "raw elements of %zu byte%s: their dtype must be given (%sopaque%zu:"
+		    "NAME)",
 		    info->item, info->item == 1 ? "" : "s",
-		    info->item == 1 ? "f8_e4m3, f8_e5m2" : "bf16");
+		    info->item == 1       ? "f8_e4m3, f8_e5m2, "
+			: info->item == 2 ? "bf16, "
+			: info->item == 4 ? "c32, "
+					  : "",
+		    info->item);
 	if (wanted == LC__NPY_ANY_DTYPE)
 		*out = info->dtype;
 	else if (lc_dtype_name((lc_dtype)wanted) == NULL)
@@ -221,7 +227,8 @@ lc__npy_read(const void *bytes, size_t size, int dtype, lc_tensor *out, void **o
 		return lc__error(LC_CORRUPT, 0, "%zu of %zu data bytes are missing",
 		    info.nbytes - (size - info.data_offset), info.nbytes);
 	data = (const unsigned char *)bytes + info.data_offset;
-	return_if_error(lc_tensor_init(&tensor, chosen, info.ndim, info.shape, data));
+	if (lc_tensor_init(&tensor, chosen, info.ndim, info.shape, data) != LC_OK)
+		return lc__error(LC_UNSUPPORTED, 0, "shape is too large");
 	/* At most one axis longer than 1: both orders are the same. */
 	if (info.fortran && info.nbytes > 0)
 		plan_reorder(&info, &order);

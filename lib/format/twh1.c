@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "format/twh1_row.h"
+#include "value/dtype.h"
 
 #define ENDIAN_BIG 1
 #define IMAGE_ALIGN 4096u /* direct I/O and huge pages like whole pages */
@@ -20,7 +21,8 @@
 /* Position is the number in the header. Version 1 has 0 and 1 only. */
 static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = { LC_F32, LC_F16, LC_BF16, LC_F64,
 	LC_BOOL, LC_U8, LC_I8, LC_U16, LC_I16, LC_U32, LC_I32, LC_U64, LC_I64, LC_C64,
-	LC_C128, LC_F8_E4M3, LC_F8_E5M2 };
+	LC_C128, LC_F8_E4M3, LC_F8_E5M2, LC_F8_E8M0, LC_F8_E4M3FNUZ, LC_F8_E5M2FNUZ,
+	LC_F4_E2M1_X2, LC_C32 };
 
 uint32_t
 lc__twh1_dtype_code(lc_dtype dtype)
@@ -103,6 +105,16 @@ place_extras(lc_shard_info *info, uint64_t row_bytes, uint64_t *end)
 	return lc__add64(*end, lc__twh1_table_size(blocks), end);
 }
 
+/* Headers have numbers of dtypes, and no room for names. */
+static lc_status
+need_code(lc_dtype dtype)
+{
+	if (lc__dtype_is_opaque(dtype))
+		return lc__error(LC_UNSUPPORTED, 0, "shards have no opaque dtype: %s",
+		    lc_dtype_name(dtype));
+	return LC_OK;
+}
+
 lc_status
 lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 {
@@ -113,6 +125,8 @@ lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 
 	if (info->max_boxes == 0)
 		info->boxes_dtype = info->dtype;
+	return_if_error(need_code(info->dtype));
+	return_if_error(need_code(info->boxes_dtype));
 	if (info->version == 1 && lc__twh1_dtype_code(info->dtype) > 1)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "shard_version 1 holds f32 and f16, not %s",
@@ -265,8 +279,8 @@ static lc_status
 check_region(const lc_shard_info *info, const char *name, const char *what,
     lc_dtype dtype, uint64_t offset, uint64_t each, uint64_t *end)
 {
-	const bool complex = dtype == LC_C64 || dtype == LC_C128;
-	const uint64_t align = lc_dtype_size(dtype) / (complex ? 2 : 1);
+	const uint64_t align = lc_dtype_size(dtype) /
+	    (lc__dtype_is_complex(dtype) ? 2 : 1);
 	uint64_t size, after;
 
 	if (info->version == 1 && (info->samples == 0 || each == 0))

@@ -35,7 +35,7 @@ struct lc__twh1 {
 	uint64_t block;               /* bytes a block */
 };
 
-/** The number that the header stores for a dtype. */
+/** The number that the header stores for a dtype; not of an opaque one. */
 uint32_t lc__twh1_dtype_code(lc_dtype dtype);
 
 /**
@@ -51,7 +51,7 @@ LC_CHECKED lc_status lc__twh1_chw(const lc_tensor *tensor, uint32_t chw[3]);
  * dtype.
  * @param metadata   with metadata rows and block checksums (version 2)
  * @param row_bytes  of all metadata rows
- * @return LC_OK; LC_UNSUPPORTED for dtypes that version 1 lacks; LC_INVALID if
+ * @return LC_OK; LC_UNSUPPORTED for dtypes that the version lacks; LC_INVALID if
  * the size overflows.
  */
 LC_CHECKED lc_status lc__twh1_layout(lc_shard_info *info, bool metadata,

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "value/dtype.h"
 
 #define SLOTS 1024
 
@@ -168,7 +169,7 @@ intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
 		atomic_fetch_add(&schemas->fresh, 1);
 	}
 	schema = (*out)->schema;
-	if (lc__schema_is_tensor(schema))
+	if (lc__schema_is_tensor(schema) && schema->node[0].dtype < LC_DTYPE_COUNT)
 		atomic_store_explicit(&schemas->tensors[schema->node[0].dtype]
 						       [schema->node[0].ndim],
 		    *out, memory_order_release);
@@ -190,6 +191,8 @@ lc__schemas_intern(struct lc__schemas *schemas, struct lc__schema *schema,
 struct lc__known *
 lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype, uint32_t ndim)
 {
+	if (lc__dtype_is_opaque(dtype))
+		return NULL;
 	return atomic_load_explicit(&schemas->tensors[dtype][ndim], memory_order_acquire);
 }
 

@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "value/dtype.h"
 #include "value/path.h"
 #include "value/tensor.h"
 
 #define NO_ELLIPSIS UINT32_MAX
-
-/* Longer than the name of any dtype. */
-#define DTYPE_ROOM 32
 
 /* ---- reading ---------------------------------------------------------------------- */
 
@@ -104,7 +102,7 @@ static lc_status
 parse(const char *text, struct lc__expect *out)
 {
 	const char *name, *bracket;
-	char copy[DTYPE_ROOM];
+	char copy[LC__DTYPE_TEXT + 1];
 	size_t size;
 
 	return_if_error(parse_path(text, out, &name));

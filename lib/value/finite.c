@@ -43,7 +43,18 @@ static const struct layout {
 	[LC_C128] = { 8, 2, 0x7ff0000000000000, true },
 	[LC_F8_E4M3] = { 1, 1, 0x7f, false },
 	[LC_F8_E5M2] = { 1, 1, 0x7c, true },
+	[LC_C32] = { 2, 2, 0x7c00, true },
+	[LC_F8_E8M0] = { 1, 1, 0xff, false },
+	[LC_F8_E4M3FNUZ] = { 1, 1, 0x80, false },
+	[LC_F8_E5M2FNUZ] = { 1, 1, 0x80, false },
 };
+
+/* Is layout->infinity the only byte that is no number, whatever its sign? */
+static bool
+has_one_nan(lc_dtype dtype)
+{
+	return dtype == LC_F8_E8M0 || dtype == LC_F8_E4M3FNUZ || dtype == LC_F8_E5M2FNUZ;
+}
 
 /* The same bits in each element. */
 static uint64_t
@@ -150,6 +161,7 @@ found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 lc_status
 lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may)
 {
+	const unsigned char *data = tensor->data, *nan;
 	const struct layout *layout;
 	struct range range;
 	size_t at;
@@ -157,9 +169,15 @@ lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may)
 	if ((unsigned)tensor->dtype >= LC_DTYPE_COUNT || tensor->nbytes == 0)
 		return LC_OK;
 	layout = &layouts[tensor->dtype];
+	if (has_one_nan(tensor->dtype)) {
+		nan = may.nan ? NULL
+			      : memchr(data, (int)layout->infinity, tensor->nbytes);
+		return nan != NULL ? found_at(tensor, layout, (size_t)(nan - data))
+				   : LC_OK;
+	}
 	if (layout->size == 0 || !range_of(layout, may, &range))
 		return LC_OK;
-	at = find(tensor->data, tensor->nbytes, &range);
+	at = find(data, tensor->nbytes, &range);
 	return at < tensor->nbytes ? found_at(tensor, layout, at) : LC_OK;
 }
 

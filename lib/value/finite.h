@@ -14,7 +14,8 @@ struct lc__finite {
 
 /**
  * LC_INVALID with the first element that is not tolerated: "NaN at [3,0,17]", "-Inf at
- * []". Of a complex number either part counts; integers and f8_e4m3 have no infinity.
+ * []". Of a complex number either part counts; integers and most floats of 8 bits have no
+ * infinity, f4_e2m1_x2 and opaque dtypes neither that nor a NaN.
  * @param tensor  of any alignment; one that lc__tensor_check() passes
  */
 LC_CHECKED lc_status lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may);

@@ -345,25 +345,20 @@ lc__moments_deviation(const struct lc__moments *m)
 
 /* ---- tensors ----------------------------------------------------------------- */
 
-static bool
-is_complex(lc_dtype dtype)
-{
-	return dtype == LC_C64 || dtype == LC_C128;
-}
-
 uint64_t
 lc__moments_channels(const lc_tensor *tensor, uint32_t axis)
 {
 	const uint64_t n = axis == LC__MOMENTS_WHOLE ? 1 : tensor->shape[axis];
 
-	return is_complex(tensor->dtype) ? 2 * n : n;
+	return lc__dtype_is_complex(tensor->dtype) ? 2 * n : n;
 }
 
 void
 lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor, uint32_t axis)
 {
-	const uint64_t parts = is_complex(tensor->dtype) ? 2 : 1;
-	const lc_dtype dtype = tensor->dtype == LC_C64 ? LC_F32
+	const uint64_t parts = lc__dtype_is_complex(tensor->dtype) ? 2 : 1;
+	const lc_dtype dtype = tensor->dtype == LC_C32 ? LC_F16
+	    : tensor->dtype == LC_C64                  ? LC_F32
 	    : tensor->dtype == LC_C128                 ? LC_F64
 						       : tensor->dtype;
 	const size_t size = lc_dtype_size(tensor->dtype);

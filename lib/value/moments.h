@@ -33,8 +33,8 @@ struct lc__moments {
 	struct lc__double2 min, max; /* of count, if that is not 0 */
 };
 
-/** Add @p n elements that are @p stride bytes apart, of any alignment. The dtype is not a
- *  complex one: the parts of those are f32 and f64. */
+/** Add @p n elements that are @p stride bytes apart, of any alignment, and of a dtype that
+ *  lc__dtype_is_number(), but not of a complex one: the parts of those are f16, f32, f64. */
 void lc__moments_add(struct lc__moments *m, lc_dtype dtype, const void *data, uint64_t n,
     size_t stride);
 /** Add what was added to another one. */
@@ -53,8 +53,8 @@ double lc__moments_deviation(const struct lc__moments *m);
 /** How many channels a tensor has: the size of a dimension, or 1; of complex numbers twice
  *  as many, a real and an imaginary one in turn. */
 uint64_t lc__moments_channels(const lc_tensor *tensor, uint32_t axis);
-/** Add a tensor's elements to the moments of their channels, of which there are as many as
- *  lc__moments_channels() says. */
+/** Add a tensor's elements, of a dtype that lc__dtype_is_number(), to the moments of their
+ *  channels, of which there are as many as lc__moments_channels() says. */
 void lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor,
     uint32_t axis);
 

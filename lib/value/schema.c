@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/mpack.h"
+#include "value/dtype.h"
 #include "value/names.h"
 #include "value/node.h"
 #include "value/path.h"
@@ -77,7 +78,7 @@ count_tensor(struct schema_build *build, struct lc__schema_node *node, lc_dtype 
 {
 	struct lc__schema *schema = build->schema;
 
-	node->dtype = (uint8_t)dtype;
+	node->dtype = (uint16_t)dtype;
 	node->ndim = (uint8_t)ndim;
 	schema->dims += ndim;
 	if (++schema->tensors > LC__MAX_TENSORS)
@@ -97,12 +98,17 @@ encode_tensor(const struct lc__schema_node *node, struct lc__buf *out)
 	static const char ndim[] = "\xa4ndim";
 	const char *name = lc_dtype_name((lc_dtype)node->dtype);
 	const size_t size = strlen(name);
-	unsigned char bytes[sizeof(head) + 1 + 16 + sizeof(ndim) + 1];
+	unsigned char bytes[sizeof(head) + 2 + LC__DTYPE_TEXT + sizeof(ndim) + 1];
 	unsigned char *p = bytes;
 
 	memcpy(p, head, sizeof(head) - 1);
 	p += sizeof(head) - 1;
-	*p++ = (unsigned char)(0xa0 | size);
+	if (size < 32) {
+		*p++ = (unsigned char)(0xa0 | size);
+	} else {
+		*p++ = 0xd9;
+		*p++ = (unsigned char)size;
+	}
 	memcpy(p, name, size);
 	p += size;
 	memcpy(p, ndim, sizeof(ndim) - 1);
@@ -390,24 +396,38 @@ expect_text(struct lc__tokens *in, const char *text)
 	return lc__token_next(in, &token) && text_is(&token, text);
 }
 
-static bool
+/* Its short name, or what an opaque one is made by. */
+static lc_status
+decode_dtype(const struct lc__mpack_token *token, lc_dtype *out)
+{
+	char name[LC__DTYPE_TEXT];
+	lc_status status;
+
+	if (token->size >= sizeof(name))
+		return corrupt();
+	memcpy(name, token->bytes, token->size);
+	name[token->size] = '\0';
+	status = lc_dtype_parse(name, out);
+	return status == LC_INVALID ? corrupt() : status;
+}
+
+static lc_status
 decode_tensor(struct decoder *d, struct lc__schema_node *node)
 {
 	struct lc__mpack_token token;
-	char name[16];
 	lc_dtype dtype;
 
 	if (!lc__token_expect(&d->in, LC__TOKEN_MAP, &token) || token.size != 2 ||
 	    !expect_text(&d->in, "dtype") ||
-	    !lc__token_expect(&d->in, LC__TOKEN_STR, &token) ||
-	    token.size >= sizeof(name))
-		return false;
-	memcpy(name, token.bytes, token.size);
-	name[token.size] = '\0';
-	return lc_dtype_parse(name, &dtype) == LC_OK && expect_text(&d->in, "ndim") &&
-	    lc__token_expect(&d->in, LC__TOKEN_UINT, &token) &&
-	    token.number <= LC_MAX_NDIM &&
-	    count_tensor(&d->build, node, dtype, (uint32_t)token.number);
+	    !lc__token_expect(&d->in, LC__TOKEN_STR, &token))
+		return corrupt();
+	return_if_error(decode_dtype(&token, &dtype));
+	return expect_text(&d->in, "ndim") &&
+		lc__token_expect(&d->in, LC__TOKEN_UINT, &token) &&
+		token.number <= LC_MAX_NDIM &&
+		count_tensor(&d->build, node, dtype, (uint32_t)token.number)
+	    ? LC_OK
+	    : corrupt();
 }
 
 /* Are the names of a map different? Those of a big one are put into an index. */
@@ -519,7 +539,7 @@ decode_node(struct decoder *d, unsigned depth, const struct lc__mpack_token *nam
 	if (node == NULL)
 		return corrupt();
 	if (node->kind == LC_TENSOR)
-		return decode_tensor(d, node) ? LC_OK : corrupt();
+		return decode_tensor(d, node);
 	if (node->kind == LC__PLAIN)
 		return lc__token_expect(&d->in, LC__TOKEN_NIL, &token) ? LC_OK
 								       : corrupt();

@@ -27,8 +27,8 @@
 
 /** One node. Children follow their parent, each with all of its own. */
 struct lc__schema_node {
+	uint16_t dtype;        /* of a tensor: lc_dtype */
 	uint8_t kind;          /* LC_TENSOR, LC__PLAIN or a kind that has children */
-	uint8_t dtype;         /* of a tensor: lc_dtype */
 	uint8_t ndim;          /* of a tensor: rank */
 	uint8_t depth;         /* levels of nesting, this one included: 1 for the root */
 	uint32_t children;     /* of what has them */
@@ -61,7 +61,8 @@ LC_CHECKED lc_status lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim,
 
 /**
  * Read the bytes of a structure.
- * @return LC_OK; LC_CORRUPT if it is anything else; LC_NO_MEMORY.
+ * @return LC_OK; LC_CORRUPT if it is anything else; LC_UNSUPPORTED for one opaque dtype
+ * too many; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__schema_decode(const void *bytes, size_t size,
     struct lc__schema **out);

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "value/dtype.h"
 
 /* Bytes of a shape. A zero dimension makes the product 0, but the others must
  * not overflow even then: readers multiply them in any order. */
@@ -114,10 +115,11 @@ lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out)
 	const size_t length = bracket != NULL ? (size_t)(bracket - text) : size;
 	uint64_t shape[LC_MAX_NDIM];
 	uint32_t ndim;
-	char name[32];
+	char name[LC__DTYPE_TEXT];
 	lc_dtype dtype;
 
-	snprintf(name, sizeof(name), "%.*s", (int)(length < 31 ? length : 31), text);
+	snprintf(name, sizeof(name), "%.*s",
+	    (int)(length < sizeof(name) ? length : sizeof(name)), text);
 	if (bracket == NULL || strlen(name) != length || text[size - 1] != ']' ||
 	    lc_dtype_parse(name, &dtype) != LC_OK ||
 	    !parse_dims(bracket + 1, text + size - 1, &ndim, shape))

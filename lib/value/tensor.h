@@ -9,7 +9,7 @@ LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
 
 /** "f32[3,640,640]" into @p out, cut if it does not fit; returns @p out. */
 char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
-#define LC__TENSOR_TEXT 400
+#define LC__TENSOR_TEXT 500
 
 /** Dtype and shape from such a text, without data: "f32[3,640,640]", of a scalar "f32[]".
  *  LC_INVALID for any other text. */

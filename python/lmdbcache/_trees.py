@@ -15,13 +15,9 @@ _MARK = "\x01py"
 
 # Elements that some operations of torch do not know: they are moved as their bits.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
-_ODD = {
-    getattr(torch, name)
-    for name in (
-        "uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e5m2",
-        "float8_e4m3fnuz", "float8_e5m2fnuz", "float8_e8m0fnu",
-    )
-    if hasattr(torch, name)
+_COMMON = {
+    torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
+    torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128,
 }  # fmt: skip
 
 _absent = object()
@@ -139,7 +135,7 @@ def leaves(value: Any, path: str = "") -> Optional[list[tuple[str, torch.Tensor]
 
 def take(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
     """Rows of a tensor, of any dtype."""
-    if tensor.dtype in _ODD:
+    if tensor.dtype not in _COMMON:
         bits = tensor.view(_BITS[tensor.element_size()])
         return bits.index_select(0, index.to(tensor.device)).view(tensor.dtype)
     return tensor.index_select(0, index.to(tensor.device))
@@ -147,7 +143,7 @@ def take(tensor: torch.Tensor, index: torch.Tensor) -> torch.Tensor:
 
 def set_rows(tensor: torch.Tensor, index: torch.Tensor, rows: torch.Tensor) -> None:
     """Write rows of a tensor, of any dtype."""
-    if tensor.dtype in _ODD:
+    if tensor.dtype not in _COMMON:
         kind = _BITS[tensor.element_size()]
         tensor, rows = tensor.view(kind), rows.contiguous().view(kind)
     tensor[index.to(tensor.device)] = rows
@@ -164,7 +160,7 @@ def stack(rows: Sequence[Any]) -> Any:
             and row.dtype == first.dtype
             for row in rows
         ):
-            if first.dtype in _ODD:
+            if first.dtype not in _COMMON:
                 kind = _BITS[first.element_size()]
                 return torch.stack([r.contiguous().view(kind) for r in rows]).view(first.dtype)
             return torch.stack(list(rows))

@@ -16,7 +16,11 @@ enum { /* codes of element types */
 	DL_COMPLEX = 5,
 	DL_BOOL = 6,
 	DL_FLOAT8_E4M3FN = 10,
-	DL_FLOAT8_E5M2 = 12
+	DL_FLOAT8_E4M3FNUZ = 11,
+	DL_FLOAT8_E5M2 = 12,
+	DL_FLOAT8_E5M2FNUZ = 13,
+	DL_FLOAT8_E8M0FNU = 14,
+	DL_FLOAT4_E2M1FN = 17
 };
 
 typedef struct {

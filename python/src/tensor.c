@@ -5,6 +5,7 @@
  */
 #include "core.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "dlpack.h"
@@ -44,29 +45,66 @@ static const struct {
 	[LC_C128] = { "Zd", DL_COMPLEX, "complex128" },
 	[LC_F8_E4M3] = { NULL, DL_FLOAT8_E4M3FN, "float8_e4m3fn" },
 	[LC_F8_E5M2] = { NULL, DL_FLOAT8_E5M2, "float8_e5m2" },
+	[LC_F8_E8M0] = { NULL, DL_FLOAT8_E8M0FNU, "float8_e8m0fnu" },
+	[LC_F8_E4M3FNUZ] = { NULL, DL_FLOAT8_E4M3FNUZ, "float8_e4m3fnuz" },
+	[LC_F8_E5M2FNUZ] = { NULL, DL_FLOAT8_E5M2FNUZ, "float8_e5m2fnuz" },
+	[LC_F4_E2M1_X2] = { NULL, DL_FLOAT4_E2M1FN, "float4_e2m1fn_x2" },
+	[LC_C32] = { NULL, DL_COMPLEX, "complex32" },
 };
+
+/* One of lc_dtype_opaque(), which is in no table. */
+static bool
+is_opaque(lc_dtype dtype)
+{
+	return dtype >= LC_OPAQUE;
+}
+
+static const char *
+format_of(lc_dtype dtype)
+{
+	return is_opaque(dtype) ? NULL : dtypes[dtype].format;
+}
 
 /* ---- NumPy and torch ---------------------------------------------------------- */
 
 static struct {
 	PyObject *asarray;      /* numpy.asarray */
+	PyObject *void_name;    /* lmdbcache._numpy.void_name */
+	PyObject *void_dtype;   /* lmdbcache._numpy.void_dtype */
 	PyObject *from_dlpack;  /* torch.utils.dlpack.from_dlpack, or what it calls */
 	PyObject *torch_tensor; /* the type */
+	PyObject *torch;        /* its module's dict */
+	PyObject *torch_dtype;  /* the type of dtypes */
 	PyObject *dtypes;       /* dict: torch.dtype -> lc_dtype */
-	PyObject *of[LC_DTYPE_COUNT]; /* torch.dtype of each */
+	PyObject *of[LC_DTYPE_COUNT]; /* torch.dtype of each, NULL if it has none */
 } other;
+
+static void
+replace(PyObject **place, PyObject *object)
+{
+	Py_XDECREF(*place);
+	*place = object;
+}
 
 static int
 load_numpy(void)
 {
-	PyObject *numpy;
+	PyObject *numpy, *own;
 
 	if (other.asarray != NULL)
 		return 0;
 	numpy = PyImport_ImportModule("numpy");
 	if (numpy == NULL)
 		return -1;
-	other.asarray = PyObject_GetAttrString(numpy, "asarray");
+	own = PyImport_ImportModule("lmdbcache._numpy");
+	replace(&other.void_name,
+	    own != NULL ? PyObject_GetAttrString(own, "void_name") : NULL);
+	replace(&other.void_dtype,
+	    own != NULL ? PyObject_GetAttrString(own, "void_dtype") : NULL);
+	Py_XDECREF(own);
+	/* Last: it says that all of them are there. */
+	if (other.void_name != NULL && other.void_dtype != NULL)
+		other.asarray = PyObject_GetAttrString(numpy, "asarray");
 	Py_DECREF(numpy);
 	return other.asarray != NULL ? 0 : -1;
 }
@@ -74,7 +112,7 @@ load_numpy(void)
 static int
 load_torch(void)
 {
-	PyObject *torch, *c = NULL, *map = NULL, *type;
+	PyObject *torch, *c = NULL, *map = NULL, *type, *names;
 	int result = -1;
 
 	if (other.dtypes != NULL)
@@ -85,18 +123,26 @@ load_torch(void)
 	map = PyDict_New();
 	if (map == NULL)
 		goto out;
+	names = PyModule_GetDict(torch); /* borrowed */
 	for (int i = 0; i < LC_DTYPE_COUNT; i++) {
-		PyObject *number = PyLong_FromLong(i);
+		PyObject *dtype = PyDict_GetItemString(names, dtypes[i].torch);
+		PyObject *number;
 		int failed;
 
-		Py_XDECREF(other.of[i]);
-		other.of[i] = PyObject_GetAttrString(torch, dtypes[i].torch);
-		failed = number == NULL || other.of[i] == NULL ||
-		    PyDict_SetItem(map, other.of[i], number) < 0;
+		if (dtype == NULL)
+			continue;
+		replace(&other.of[i], Py_NewRef(dtype));
+		number = PyLong_FromLong(i);
+		failed = number == NULL || PyDict_SetItem(map, dtype, number) < 0;
 		Py_XDECREF(number);
 		if (failed)
 			goto out;
 	}
+	replace(&other.torch, Py_NewRef(names));
+	type = PyObject_GetAttrString(torch, "dtype");
+	if (type == NULL)
+		goto out;
+	replace(&other.torch_dtype, type);
 	/* What torch.utils.dlpack.from_dlpack() calls, without its checks in Python. */
 	c = PyObject_GetAttrString(torch, "_C");
 	if (c == NULL)
@@ -169,6 +215,36 @@ like_name(enum like like)
 	return PyUnicode_FromString(names[like]);
 }
 
+/* The dtype of a numpy.dtype of bytes or fields, whose name the engine does not know; -1
+ * with TypeError for all others. */
+static int
+dtype_of_void(PyObject *object)
+{
+	PyObject *name = NULL;
+	const char *text;
+	lc_dtype dtype;
+	int result = -1;
+
+	if (load_numpy() == 0)
+		name = PyObject_CallFunctionObjArgs(other.void_name, object, NULL);
+	else if (PyErr_ExceptionMatches(PyExc_ImportError))
+		PyErr_Clear();
+	else
+		return -1;
+	text = name != NULL && name != Py_None ? PyUnicode_AsUTF8AndSize(name, NULL)
+					       : NULL;
+	if (text != NULL && lc_dtype_parse(text, &dtype) == LC_OK)
+		result = (int)dtype;
+	else if (text != NULL)
+		PyErr_Format(PyExc_TypeError, "dtype %R: %s", object,
+		    lc_last_error()->text);
+	else if (!PyErr_Occurred())
+		PyErr_Format(PyExc_TypeError, "dtype: %R is not one of the engine's",
+		    object);
+	Py_XDECREF(name);
+	return result;
+}
+
 int
 dtype_of(PyObject *object)
 {
@@ -194,14 +270,12 @@ dtype_of(PyObject *object)
 	word = PyUnicode_AsUTF8AndSize(text, NULL);
 	if (word != NULL && strncmp(word, "torch.", 6) == 0)
 		word += 6;
-	if (word == NULL || lc_dtype_parse(word, &dtype) != LC_OK) {
-		PyErr_Format(PyExc_TypeError, "dtype: %R is not one of the engine's",
-		    object);
+	if (word != NULL && lc_dtype_parse(word, &dtype) == LC_OK) {
 		Py_DECREF(text);
-		return -1;
+		return (int)dtype;
 	}
 	Py_DECREF(text);
-	return (int)dtype;
+	return word != NULL ? dtype_of_void(object) : -1;
 }
 
 /* ---- making tensors ------------------------------------------------------------ */
@@ -307,11 +381,13 @@ drop_versioned(PyObject *capsule)
 		versioned->deleter(versioned);
 }
 
-/* The capsule of a tensor whose memory or holder it takes over, also when it fails. */
+/* The capsule of a tensor, not of an opaque dtype, whose memory or holder it takes over, also when it fails. */
 static PyObject *
 capsule_of(const lc_tensor *tensor, void *memory, PyObject *holder, bool versioned,
     uint64_t flags)
 {
+	const uint16_t lanes = tensor->dtype == LC_F4_E2M1_X2 ? 2 : 1;
+	const size_t size = lc_dtype_size(tensor->dtype);
 	struct managed *managed = malloc(sizeof(*managed));
 	PyObject *capsule;
 	DLTensor *out;
@@ -343,8 +419,8 @@ capsule_of(const lc_tensor *tensor, void *memory, PyObject *holder, bool version
 		.data = memory != NULL ? memory : (void *)(uintptr_t)tensor->data,
 		.device = { DL_CPU, 0 },
 		.ndim = (int32_t)tensor->ndim,
-		.dtype = { dtypes[tensor->dtype].code,
-		    (uint8_t)(8 * lc_dtype_size(tensor->dtype)), 1 },
+		.dtype = { dtypes[tensor->dtype].code, (uint8_t)(8 * size / lanes),
+		    lanes },
 		.shape = managed->shape,
 		.strides = managed->strides,
 	};
@@ -363,26 +439,131 @@ capsule_of(const lc_tensor *tensor, void *memory, PyObject *holder, bool version
 	return capsule;
 }
 
-/* A tensor of torch. What this torch does not take by DLPack goes through bytes. */
+/* The dtype in torch, borrowed; NULL with TypeError if this torch has none. An opaque one is
+ * a dtype of torch that the engine has no name for, if its own name says so. */
+static PyObject *
+torch_dtype_of(lc_dtype dtype)
+{
+	static const char torch[] = "torch.";
+	const char *name = lc_dtype_name(dtype), *own = strchr(name, ':');
+	PyObject *found = NULL, *size;
+	long long bytes = 0;
+
+	if (!is_opaque(dtype)) {
+		found = other.of[dtype];
+	} else if (own != NULL && strncmp(own + 1, torch, sizeof(torch) - 1) == 0) {
+		found = PyDict_GetItemString(other.torch, own + sizeof(torch));
+		if (found != NULL && (PyObject *)Py_TYPE(found) != other.torch_dtype)
+			found = NULL;
+		size = found != NULL ? PyObject_GetAttrString(found, "itemsize") : NULL;
+		bytes = size != NULL ? PyLong_AsLongLong(size) : 0;
+		Py_XDECREF(size);
+		if (bytes != (long long)lc_dtype_size(dtype))
+			found = NULL;
+	}
+	if (found == NULL && !PyErr_Occurred())
+		PyErr_Format(PyExc_TypeError,
+		    "torch has no dtype for %s: read it as \"numpy\" or \"buffer\"",
+		    name);
+	return found;
+}
+
+/* Does DLPack of every torch know it? */
+static bool
+is_common(lc_dtype dtype)
+{
+	return dtype < LC_F8_E4M3;
+}
+
+/* Integers of a size that every torch knows, in which elements are given to it. */
+static lc_dtype
+carrier_of(lc_dtype dtype)
+{
+	switch (lc_dtype_size(dtype)) {
+	case 1: return LC_U8;
+	case 2: return LC_I16;
+	case 4: return LC_I32;
+	default: return LC_I64;
+	}
+}
+
+/* A tensor of torch. What not every torch takes by DLPack goes through integers. */
 static PyObject *
 torch_of(const lc_tensor *tensor, void *memory, PyObject *holder)
 {
-	const bool odd = tensor->dtype == LC_F8_E4M3 || tensor->dtype == LC_F8_E5M2;
-	PyObject *capsule, *bytes, *result;
+	PyObject *const dtype = torch_dtype_of(tensor->dtype);
+	PyObject *capsule, *bits, *result;
 	lc_tensor plain = *tensor;
 
-	if (odd)
-		plain.dtype = LC_U8;
+	if (dtype == NULL) {
+		free(memory);
+		Py_XDECREF(holder);
+		return NULL;
+	}
+	if (!is_common(tensor->dtype))
+		plain.dtype = carrier_of(tensor->dtype);
 	capsule = capsule_of(&plain, memory, holder, false, 0);
 	if (capsule == NULL)
 		return NULL;
-	bytes = PyObject_CallFunctionObjArgs(other.from_dlpack, capsule, NULL);
+	bits = PyObject_CallFunctionObjArgs(other.from_dlpack, capsule, NULL);
 	Py_DECREF(capsule);
-	if (bytes == NULL || !odd)
-		return bytes;
-	result = PyObject_CallMethod(bytes, "view", "O", other.of[tensor->dtype]);
-	Py_DECREF(bytes);
+	if (bits == NULL || is_common(tensor->dtype))
+		return bits;
+	result = PyObject_CallMethod(bits, "view", "O", dtype);
+	Py_DECREF(bits);
 	return result;
+}
+
+static PyObject *
+shape_of(const lc_tensor *tensor)
+{
+	PyObject *shape = PyTuple_New((Py_ssize_t)tensor->ndim);
+
+	for (uint32_t i = 0; shape != NULL && i < tensor->ndim; i++) {
+		PyObject *size = PyLong_FromUnsignedLongLong(tensor->shape[i]);
+
+		if (size == NULL || PyTuple_SetItem(shape, (Py_ssize_t)i, size) < 0)
+			Py_CLEAR(shape);
+	}
+	return shape;
+}
+
+/* An array over the same memory. Buffers have no format for elements of many bytes that
+ * NumPy reads right: those come as bytes, which it is told what they are. */
+static PyObject *
+numpy_of(struct tensor *self)
+{
+	const lc_tensor *tensor = &self->tensor;
+	const uint64_t nbytes = tensor->nbytes;
+	PyObject *shape, *bytes, *dtype = NULL, *flat = NULL, *array = NULL;
+	struct tensor *lent;
+	lc_tensor plain;
+
+	if (!is_opaque(tensor->dtype))
+		return PyObject_CallFunctionObjArgs(other.asarray, (PyObject *)self,
+		    NULL);
+	if (lc_tensor_init(&plain, LC_U8, 1, &nbytes, tensor->data) != LC_OK)
+		return raise_status(LC_INVALID, NULL);
+	lent = new_tensor(&plain);
+	if (lent == NULL)
+		return NULL;
+	hold(lent, (PyObject *)self);
+	lent->read_only = self->read_only;
+	bytes = PyObject_CallFunctionObjArgs(other.asarray, (PyObject *)lent, NULL);
+	Py_DECREF(lent);
+	if (bytes != NULL)
+		dtype = PyObject_CallFunction(other.void_dtype, "s",
+		    lc_dtype_name(tensor->dtype));
+	if (dtype != NULL)
+		flat = PyObject_CallMethod(bytes, "view", "O", dtype);
+	shape = flat != NULL ? shape_of(tensor) : NULL;
+	if (shape != NULL)
+		array = PyObject_CallMethod(flat, "reshape", "(O)", shape);
+	Py_XDECREF(bytes);
+	Py_XDECREF(dtype);
+	Py_XDECREF(flat);
+	Py_XDECREF(shape);
+	return array;
 }
 
 static PyObject *
@@ -391,9 +572,9 @@ finish(struct tensor *self, enum like like)
 	PyObject *array;
 
 	if (self == NULL || like != LIKE_NUMPY ||
-	    dtypes[self->tensor.dtype].format == NULL)
+	    (format_of(self->tensor.dtype) == NULL && !is_opaque(self->tensor.dtype)))
 		return (PyObject *)self;
-	array = PyObject_CallFunctionObjArgs(other.asarray, (PyObject *)self, NULL);
+	array = numpy_of(self);
 	Py_DECREF(self);
 	return array;
 }
@@ -469,7 +650,7 @@ tensor_dealloc(struct tensor *self)
 static int
 tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 {
-	const char *format = dtypes[self->tensor.dtype].format;
+	const char *format = format_of(self->tensor.dtype);
 	static char empty[64];
 
 	view->obj = NULL;
@@ -478,9 +659,9 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 		return -1;
 	}
 	if ((flags & PyBUF_FORMAT) && format == NULL) {
-		PyErr_Format(PyExc_BufferError,
-		    "buffers have no format for %s: use torch(), or bits()",
-		    lc_dtype_name(self->tensor.dtype));
+		PyErr_Format(PyExc_BufferError, "buffers have no format for %s: use %s",
+		    lc_dtype_name(self->tensor.dtype),
+		    is_opaque(self->tensor.dtype) ? "numpy()" : "torch(), or bits()");
 		return -1;
 	}
 	view->buf = self->tensor.data != NULL ? (void *)(uintptr_t)self->tensor.data
@@ -496,20 +677,6 @@ tensor_getbuffer(struct tensor *self, Py_buffer *view, int flags)
 	view->internal = NULL;
 	view->obj = Py_NewRef((PyObject *)self);
 	return 0;
-}
-
-static PyObject *
-shape_of(const lc_tensor *tensor)
-{
-	PyObject *shape = PyTuple_New((Py_ssize_t)tensor->ndim);
-
-	for (uint32_t i = 0; shape != NULL && i < tensor->ndim; i++) {
-		PyObject *size = PyLong_FromUnsignedLongLong(tensor->shape[i]);
-
-		if (size == NULL || PyTuple_SetItem(shape, (Py_ssize_t)i, size) < 0)
-			Py_CLEAR(shape);
-	}
-	return shape;
 }
 
 static PyObject *
@@ -529,9 +696,7 @@ tensor_repr(struct tensor *self)
 static PyObject *
 tensor_numpy(struct tensor *self, PyObject *Py_UNUSED(none))
 {
-	if (load_numpy() < 0)
-		return NULL;
-	return PyObject_CallFunctionObjArgs(other.asarray, (PyObject *)self, NULL);
+	return load_numpy() < 0 ? NULL : numpy_of(self);
 }
 
 static PyObject *
@@ -550,11 +715,13 @@ tensor_bits(struct tensor *self, PyObject *Py_UNUSED(none))
 	lc_tensor bits = self->tensor;
 	struct tensor *out;
 
-	if (lc_dtype_size(bits.dtype) > 8) {
-		PyErr_SetString(PyExc_TypeError, "bits: elements of 16 bytes");
+	const size_t size = lc_dtype_size(bits.dtype);
+
+	if (size > 8 || (size & (size - 1)) != 0) {
+		PyErr_Format(PyExc_TypeError, "bits: elements of %zu bytes", size);
 		return NULL;
 	}
-	bits.dtype = of_size[lc_dtype_size(bits.dtype)];
+	bits.dtype = of_size[size];
 	out = new_tensor(&bits);
 	if (out != NULL)
 		hold(out, (PyObject *)self);
@@ -597,6 +764,11 @@ tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 		if (!PyErr_Occurred())
 			PyErr_SetString(PyExc_BufferError,
 			    "the data is in the CPU's memory");
+		return NULL;
+	}
+	if (is_opaque(self->tensor.dtype)) {
+		PyErr_Format(PyExc_BufferError, "DLPack has no dtype for %s",
+		    lc_dtype_name(self->tensor.dtype));
 		return NULL;
 	}
 	copied = copy != Py_None ? PyObject_IsTrue(copy) : 0;
@@ -797,6 +969,20 @@ dtype_of_format(const char *format, Py_ssize_t size)
 	}
 }
 
+/* The dtype of a format such as "12x", of bytes that NumPy calls a void; -1 if it is none. */
+static int
+dtype_of_padding(const char *format, Py_ssize_t size)
+{
+	char text[8];
+	lc_dtype dtype;
+
+	snprintf(text, sizeof(text), "%dx", size <= LC_OPAQUE_SIZE_MAX ? (int)size : 0);
+	if (format == NULL || (strcmp(format, text) != 0 && strcmp(format, "x") != 0) ||
+	    size < 1 || lc_dtype_opaque("void", (size_t)size, &dtype) != LC_OK)
+		return -1;
+	return (int)dtype;
+}
+
 static int
 raise_size(void)
 {
@@ -808,9 +994,11 @@ raise_size(void)
 static int
 tensor_of_buffer(const Py_buffer *view, lc_tensor *out)
 {
-	const int dtype = dtype_of_format(view->format, view->itemsize);
+	int dtype = dtype_of_format(view->format, view->itemsize);
 	uint64_t shape[LC_MAX_NDIM];
 
+	if (dtype == -1)
+		dtype = dtype_of_padding(view->format, view->itemsize);
 	if (dtype == -1)
 		return 0;
 	if (view->ndim > LC_MAX_NDIM) {
@@ -881,26 +1069,76 @@ become(PyObject **object, const char *method)
 	return next == NULL ? -1 : 0;
 }
 
-/* The data of a torch tensor as it is in memory, which @p object keeps: its address, shape
- * and dtype. */
+/* A dtype of torch that the engine has no name for: "opaque1:torch.uint4". */
 static int
-read_torch(PyObject *object, lc_tensor *out)
+add_torch_dtype(PyObject *dtype, lc_dtype *out)
 {
-	PyObject *dtype = PyObject_GetAttrString(object, "dtype"), *number = NULL;
+	PyObject *text = PyObject_Str(dtype), *size = NULL, *number = NULL;
+	const char *name = text != NULL ? PyUnicode_AsUTF8AndSize(text, NULL) : NULL;
+	int result = -1;
+
+	size = name != NULL ? PyObject_GetAttrString(dtype, "itemsize") : NULL;
+	if (size == NULL)
+		goto out;
+	if (lc_dtype_opaque(name, PyLong_AsSize_t(size), out) != LC_OK) {
+		if (!PyErr_Occurred())
+			raise_status(lc_last_error()->status, NULL);
+		goto out;
+	}
+	number = PyLong_FromLong((long)*out);
+	if (number != NULL)
+		result = PyDict_SetItem(other.dtypes, dtype, number);
+out:
+	Py_XDECREF(text);
+	Py_XDECREF(size);
+	Py_XDECREF(number);
+	return result;
+}
+
+/* The dtype of a tensor of torch. Quantized ones are refused: without their scales, which
+ * are not elements, they are nothing. */
+static int
+dtype_of_torch(PyObject *object, lc_dtype *out)
+{
+	PyObject *dtype = PyObject_GetAttrString(object, "dtype"), *number, *quantized;
+	int result = -1, is_quantized;
+
+	if (dtype == NULL)
+		return -1;
+	number = PyDict_GetItemWithError(other.dtypes, dtype); /* borrowed */
+	if (number != NULL) {
+		*out = (lc_dtype)PyLong_AsLong(number);
+		result = 0;
+	} else if (!PyErr_Occurred()) {
+		result = add_torch_dtype(dtype, out);
+	}
+	if (result == 0 && is_opaque(*out)) {
+		quantized = PyObject_GetAttrString(object, "is_quantized");
+		is_quantized = quantized != NULL ? PyObject_IsTrue(quantized) : -1;
+		Py_XDECREF(quantized);
+		if (is_quantized > 0)
+			PyErr_Format(PyExc_TypeError,
+			    "a quantized tensor of %S cannot be stored: store its "
+			    "int_repr() and scales",
+			    dtype);
+		if (is_quantized != 0)
+			result = -1;
+	}
+	Py_DECREF(dtype);
+	return result;
+}
+
+/* The data of a torch tensor of a known dtype as it is in memory, which @p object keeps: its
+ * address and shape. */
+static int
+read_torch(PyObject *object, lc_dtype dtype, lc_tensor *out)
+{
 	PyObject *shape = NULL, *address = NULL;
 	uint64_t sizes[LC_MAX_NDIM];
 	Py_ssize_t ndim;
 	void *data;
 	int result = -1;
 
-	number = dtype ? PyDict_GetItemWithError(other.dtypes, dtype)
-		       : NULL; /* borrowed */
-	if (number == NULL) {
-		if (dtype != NULL && !PyErr_Occurred())
-			PyErr_Format(PyExc_TypeError, "a tensor of %S cannot be stored",
-			    dtype);
-		goto out;
-	}
 	shape = PyObject_GetAttrString(object, "shape");
 	ndim = shape != NULL ? PyTuple_Size(shape) : -1;
 	if (ndim < 0)
@@ -916,24 +1154,38 @@ read_torch(PyObject *object, lc_tensor *out)
 	data = address != NULL ? PyLong_AsVoidPtr(address) : NULL;
 	if (PyErr_Occurred())
 		goto out;
-	if (lc_tensor_init(out, (lc_dtype)PyLong_AsLong(number), (uint32_t)ndim, sizes,
-		data) != LC_OK)
+	if (lc_tensor_init(out, dtype, (uint32_t)ndim, sizes, data) != LC_OK)
 		raise_size();
 	else
 		result = 1;
 out:
-	Py_XDECREF(dtype);
 	Py_XDECREF(shape);
 	Py_XDECREF(address);
 	return result;
 }
 
+/* Replace *object, a new reference, by its bits as integers. */
+static int
+become_carrier(PyObject **object, lc_dtype dtype)
+{
+	PyObject *next = PyObject_CallMethod(*object, "view", "O",
+	    other.of[carrier_of(dtype)]);
+
+	Py_DECREF(*object);
+	*object = next;
+	return next == NULL ? -1 : 0;
+}
+
 static int
 borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 {
-	PyObject *dense = Py_NewRef(object), *cpu;
+	PyObject *dense, *cpu;
+	lc_dtype dtype = LC_U8;
 	int answer;
 
+	if (dtype_of_torch(object, &dtype) < 0)
+		return -1;
+	dense = Py_NewRef(object);
 	/* On another device, or with the sign or the conjugate left to be done. */
 	cpu = PyObject_GetAttrString(dense, "is_cpu");
 	answer = cpu != NULL ? PyObject_IsTrue(cpu) : -1;
@@ -944,10 +1196,14 @@ borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 		answer = become(&dense, "resolve_conj");
 	if (answer >= 0 && (answer = ask(dense, "is_neg")) > 0)
 		answer = become(&dense, "resolve_neg");
-	if (answer >= 0 && (answer = ask(dense, "is_contiguous")) == 0)
-		answer = become(&dense, "contiguous");
+	if (answer >= 0 && (answer = ask(dense, "is_contiguous")) == 0) {
+		/* It does not move elements that it cannot compute with, but integers. */
+		answer = is_common(dtype) ? 0 : become_carrier(&dense, dtype);
+		if (answer >= 0)
+			answer = become(&dense, "contiguous");
+	}
 	if (answer >= 0)
-		answer = read_torch(dense, out);
+		answer = read_torch(dense, dtype, out);
 	if (answer < 0) {
 		Py_XDECREF(dense);
 		return -1;
@@ -981,18 +1237,21 @@ tensor_borrow(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 	if (PyObject_HasAttrString(object, "dtype") &&
 	    PyObject_HasAttrString(object, "view")) {
 		PyObject *name = PyObject_GetAttrString(object, "dtype"), *bits;
+		char bytes[8];
 		const int dtype = name != NULL ? dtype_of(name) : -1;
 
 		Py_XDECREF(name);
 		if (dtype == -1)
 			return -1;
 		/* A dtype that buffers do name is here for its byte order. */
-		if (dtypes[dtype].format != NULL)
+		if (format_of((lc_dtype)dtype) != NULL)
 			bits = PyObject_CallMethod(object, "astype", "s",
 			    dtypes[dtype].torch);
-		else
-			bits = PyObject_CallMethod(object, "view", "s",
-			    lc_dtype_size((lc_dtype)dtype) == 1 ? "uint8" : "uint16");
+		else {
+			snprintf(bytes, sizeof(bytes), "V%zu",
+			    lc_dtype_size((lc_dtype)dtype));
+			bits = PyObject_CallMethod(object, "view", "s", bytes);
+		}
 		if (bits == NULL)
 			return -1;
 		answer = borrow_buffer(bits, borrowed, out);
@@ -1009,6 +1268,7 @@ int
 tensor_borrow_writable(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 {
 	Py_buffer *view;
+	lc_dtype dtype = LC_U8;
 	int answer = is_torch(object);
 
 	if (answer < 0)
@@ -1027,7 +1287,8 @@ tensor_borrow_writable(PyObject *object, struct borrowed *borrowed, lc_tensor *o
 			    "out: not in C order, or not in the CPU's memory");
 			return -1;
 		}
-		if (read_torch(object, out) < 0)
+		if (dtype_of_torch(object, &dtype) < 0 ||
+		    read_torch(object, dtype, out) < 0)
 			return -1;
 		return keep(borrowed, Py_NewRef(object)) < 0 ? -1 : 1;
 	}

@@ -408,11 +408,80 @@ class NumPy(Case):
             self.assertEqual(got.dtype, np.asarray(source).dtype.newbyteorder("="), name)
             np.testing.assert_array_equal(got, source)
         for bad in (
-            np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]"), np.zeros(2, "V4"),
-            np.zeros(2, [("a", "f4"), ("b", "f4")]), np.zeros(2, np.longdouble),
+            np.array(["a"]), np.array([object()]), np.zeros(2, "M8[s]"), np.zeros(2, "V65"),
+            np.zeros(2, [("a", "O"), ("b", "f4")]), np.zeros(2, np.longdouble),
+            np.zeros(2, "V0"),
         ):
             with self.subTest(bad.dtype), self.assertRaises(TypeError):
                 cache["x"] = bad
+
+    def test_voids_and_fields_bit_for_bit(self) -> None:
+        """Elements of bytes and of fields are opaque; plain fields come back."""
+        print(f"# T_SEED={SEED}", file=sys.stderr)
+        rng = np.random.default_rng(SEED)
+        cache = self.open(like="numpy")
+        plain = [("x", "<f4"), ("y", ">i2"), ("z", "|u1"), ("w", "<c16")]
+        rows = {
+            "V1": ("opaque1:void", "V1"),
+            "V12": ("opaque12:void", "V12"),
+            "V64": ("opaque64:void", "V64"),
+            "fields": ("opaque23:x:<f4,y:>i2,z:|u1,w:<c16", plain),
+            "padded": ("opaque16:void", "V16"),
+            "nested": ("opaque8:void", "V8"),
+            "a colon": ("opaque4:void", "V4"),
+        }
+        dtypes = {
+            "fields": np.dtype(plain),
+            "padded": np.dtype([("a", "i1"), ("b", "f8")], align=True),
+            "nested": np.dtype([("a", "f4", (2,))]),
+            "a colon": np.dtype([("a:b", "f4")]),
+        }
+        for name, (opaque, back) in rows.items():
+            dtype = dtypes.get(name, np.dtype(back))
+            for shape in (), (0,), (3,), (2, 0), (2, 3, 4), (1,) * 15 + (5,):
+                source = np.zeros(shape, dtype)
+                raw = rng.bytes(source.nbytes)
+                source = np.frombuffer(raw, f"V{dtype.itemsize}").reshape(shape).view(dtype)
+                key = f"{name}{shape}"
+                cache[key] = source
+                for _ in range(2):
+                    got = cache[key]
+                    self.assertEqual((got.dtype, got.shape), (np.dtype(back), shape))
+                    self.assertEqual(got.tobytes(), raw)
+                    self.assertTrue(got.flags.writeable)
+                    view = cache.view(key)
+                    self.assertEqual(view.dtype, opaque)
+                    self.assertEqual(view.numpy().tobytes(), raw)
+                    self.assertFalse(view.numpy().flags.writeable)
+                    cache.flush()
+                cache["map"] = {"a": [source]}
+                self.assertEqual(cache["map"]["a"][0].tobytes(), raw)
+                self.assertEqual(cache["map"]["a"][0].dtype, np.dtype(back))
+        # In any order of axes, and many at once.
+        wide = np.frombuffer(rng.bytes(23 * 24), np.dtype(plain)).reshape(4, 6)
+        cache["t"] = wide.T[1:, ::2]
+        self.assertEqual(cache["t"].tobytes(), wide.T[1:, ::2].tobytes())
+        cache.put_many(["r0", "r1", "r2", "r3"], wide)
+        block, missing = cache.gather(["r3", "none", "r0"])
+        self.assertEqual((block.dtype, missing), (np.dtype(plain), [1]))
+        self.assertEqual(block[0].tobytes(), wide[3].tobytes())
+        self.assertEqual(block[2].tobytes(), wide[0].tobytes())
+
+    def test_opaque_elements_are_refused_by_name(self) -> None:
+        cache = self.open(like="numpy")
+        cache["a"] = np.zeros(2, "V12")
+        view = cache.view("a")
+        self.assertEqual(repr(view), "<lmdbcache.Tensor opaque12:void (2,), read-only>")
+        with self.assertRaisesRegex(TypeError, "^bits: elements of 12 bytes$"):
+            view.bits()
+        with self.assertRaisesRegex(BufferError, "^DLPack has no dtype for opaque12:void$"):
+            view.__dlpack__(max_version=(1, 0))
+        with self.assertRaisesRegex(
+            BufferError, r"^buffers have no format for opaque12:void: use numpy\(\)$"
+        ):
+            memoryview(view)
+        with self.assertRaisesRegex(TypeError, "an opaque element has 1 to 64 bytes, not 65$"):
+            cache["b"] = np.zeros(2, "V65")
 
     def test_values_in_numpy(self) -> None:
         cache = self.open(like="numpy")

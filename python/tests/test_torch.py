@@ -40,12 +40,10 @@ from lmdbcache.torch import MapDataset, cached, collate
 
 SEED = int(os.environ.get("T_SEED", random.SystemRandom().randrange(2**32)))
 
-DTYPES = [
-    torch.bool, torch.uint8, torch.int8, torch.uint16, torch.int16, torch.uint32,
-    torch.int32, torch.uint64, torch.int64, torch.float16, torch.bfloat16, torch.float32,
-    torch.float64, torch.complex64, torch.complex128, torch.float8_e4m3fn,
-    torch.float8_e5m2,
-]  # fmt: skip
+# All that there are, in the order of their names.
+DTYPES = sorted(
+    {value for value in vars(torch).values() if isinstance(value, torch.dtype)}, key=str
+)
 
 
 def same(a: Any, b: Any) -> bool:
@@ -68,6 +66,9 @@ def same(a: Any, b: Any) -> bool:
 
 def bits(tensor: torch.Tensor) -> bytes:
     plain = tensor.detach().resolve_conj().resolve_neg()
+    # Integers of the same bits can be moved whatever the dtype.
+    kinds = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+    plain = plain.view(kinds.get(plain.element_size(), plain.dtype))
     dense = torch.empty(plain.shape, dtype=plain.dtype).copy_(plain)
     return dense.reshape(-1).view(torch.uint8).numpy().tobytes()
 
@@ -576,12 +577,12 @@ def random_tensor(dtype: torch.dtype, shape: tuple[int, ...]) -> torch.Tensor:
     """Any bits, NaNs of every kind among them; truths are 0 and 1."""
     if dtype == torch.bool:
         return torch.randint(0, 2, shape).to(torch.bool)
-    size = torch.empty(0, dtype=dtype).element_size()
+    size = dtype.itemsize
     elements = 1
     for axis in shape:
         elements *= axis
     raw = torch.randint(0, 256, (elements * size,), dtype=torch.uint8)
-    return raw.view(dtype).reshape(shape) if elements else torch.empty(shape, dtype=dtype)
+    return raw.view(dtype).reshape(shape)
 
 
 SHAPES: list[tuple[int, ...]] = [
@@ -646,8 +647,50 @@ class Dtypes(Directory):
         self.check(cache, "channels_last", last)
         self.check(cache, "parameter", nn.Parameter(torch.randn(3)))
 
+    def test_names(self) -> None:
+        """What the engine calls dtypes, and those that it has no name for."""
+        cache = self.open()
+        for dtype, name in {
+            "float8_e8m0fnu": "f8_e8m0", "float8_e4m3fnuz": "f8_e4m3fnuz",
+            "float8_e5m2fnuz": "f8_e5m2fnuz", "float4_e2m1fn_x2": "f4_e2m1_x2",
+            "complex32": "c32", "uint4": "opaque1:torch.uint4",
+            "bits16": "opaque2:torch.bits16", "float32": "f32",
+        }.items():  # fmt: skip
+            if not hasattr(torch, dtype):
+                continue
+            cache["a"] = random_tensor(getattr(torch, dtype), (2, 3))
+            view = cache.view("a")
+            self.assertEqual(view.dtype, name)
+            self.assertEqual(view.torch().dtype, getattr(torch, dtype))
+
+    def test_no_dtype_of_torch(self) -> None:
+        """Opaque elements of others, and of a torch that has other dtypes."""
+        cache = self.open()
+        cache["a"] = random_tensor(torch.uint4, (3,))
+        self.assertEqual(cache.view("a").torch().dtype, torch.uint4)
+        kept = vars(torch).pop("uint4")
+        try:
+            with self.assertRaisesRegex(
+                TypeError, '^torch has no dtype for opaque1:torch.uint4: read it as "numpy"'
+            ):
+                cache["a"]
+            vars(torch)["uint4"] = torch.nn
+            with self.assertRaisesRegex(TypeError, "^torch has no dtype for opaque1"):
+                cache["a"]
+            vars(torch)["uint4"] = torch.float32
+            with self.assertRaisesRegex(TypeError, "^torch has no dtype for opaque1"):
+                cache["a"]
+        finally:
+            vars(torch)["uint4"] = kept
+        self.assertEqual(cache["a"].dtype, torch.uint4)
+
     def test_refused(self) -> None:
         cache = self.open()
+        with self.assertRaisesRegex(
+            TypeError,
+            r"^a quantized tensor of torch.qint8 cannot be stored: store its int_repr\(\)",
+        ):
+            cache["a"] = torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8)
         with self.assertRaises(ValueError):
             cache["a"] = torch.zeros((1,) * 17)
         for odd in (

@@ -28,8 +28,31 @@ static const struct { lc_dtype dtype; const char *bytes; double value; } element
 	{ LC_C64, "\x00\x00\x40\x40\x00\x00\x80\x40", 5 },
 	{ LC_C128, "\0\0\0\0\0\0\x08\x40\0\0\0\0\0\0\x10\xc0", 5 },
 	{ LC_F8_E4M3, "\x38", 1 }, { LC_F8_E4M3, "\x7e", 448 },
-	{ LC_F8_E5M2, "\x3c", 1 }, { LC_F8_E5M2, "\x7b", 57344 }
+	{ LC_F8_E5M2, "\x3c", 1 }, { LC_F8_E5M2, "\x7b", 57344 },
+	{ LC_F8_E8M0, "\x7f", 1 }, { LC_F8_E8M0, "", 0x1p-127 },
+	{ LC_F8_E8M0, "\xfe", 0x1p127 },
+	{ LC_F8_E4M3FNUZ, "\x40", 1 }, { LC_F8_E4M3FNUZ, "\x7f", 240 },
+	{ LC_F8_E4M3FNUZ, "\x81", -0x1p-10 }, { LC_F8_E4M3FNUZ, "\xff", -240 },
+	{ LC_F8_E5M2FNUZ, "\x40", 1 }, { LC_F8_E5M2FNUZ, "\x7f", 57344 },
+	{ LC_F8_E5M2FNUZ, "\x01", 0x1p-17 },
+	{ LC_C32, "\x00\x42\x00\xc4", 5 },
 };
+
+/* What the four bits are, in either half of the byte. */
+START_TEST(numbers_of_four_bits)
+{
+	static const double amounts[] = { 0, 0.5, 1, 1.5, 2, 3, 4, 6 };
+
+	for (unsigned bits = 0; bits < 16; bits++) {
+		const double want = bits & 8 ? -amounts[bits & 7] : amounts[bits & 7];
+		const unsigned char low = (unsigned char)(0xa0 | bits);
+		const unsigned char high = (unsigned char)(bits << 4 | 5);
+
+		ck_assert_double_eq(lc__element_e2m1(&low, 0), want);
+		ck_assert_double_eq(lc__element_e2m1(&high, 1), want);
+	}
+}
+END_TEST
 
 START_TEST(elements_as_numbers)
 {
@@ -45,6 +68,10 @@ START_TEST(elements_that_are_none)
 	ck_assert(isnan(lc__element_real(LC_F8_E4M3, "\x7f")));
 	ck_assert(isinf(lc__element_real(LC_F8_E5M2, "\x7c")));
 	ck_assert(isnan(lc__element_real((lc_dtype)99, "\x00")));
+	ck_assert(isnan(lc__element_real(LC_F8_E8M0, "\xff")));
+	ck_assert(isnan(lc__element_real(LC_F8_E4M3FNUZ, "\x80")));
+	ck_assert(isnan(lc__element_real(LC_F8_E5M2FNUZ, "\x80")));
+	ck_assert(isnan(lc__element_real(LC_F4_E2M1_X2, "\x00")));
 }
 END_TEST
 
@@ -396,6 +423,7 @@ main(void)
 
 	tcase_add_loop_test(tc, elements_as_numbers, 0, COUNT(elements));
 	tcase_add_test(tc, elements_that_are_none);
+	tcase_add_test(tc, numbers_of_four_bits);
 	tcase_add_test(tc, ranges);
 	tcase_add_loop_test(tc, what_looks_like_an_image, 0, COUNT(form_rows));
 	tcase_add_test(tc, bytes_are_shown_as_they_are);

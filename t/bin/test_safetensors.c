@@ -36,9 +36,11 @@ static const struct {
 	{ "a", "U64", LC_U64 }, { "b", "I64", LC_I64 }, { "c", "F64", LC_F64 },
 	{ "d", "C64", LC_C64 }, { "e", "F32", LC_F32 }, { "f", "U32", LC_U32 },
 	{ "g", "I32", LC_I32 }, { "h", "BF16", LC_BF16 }, { "i", "F16", LC_F16 },
-	{ "j", "U16", LC_U16 }, { "k", "I16", LC_I16 }, { "l", "F8_E4M3", LC_F8_E4M3 },
-	{ "m", "F8_E5M2", LC_F8_E5M2 }, { "n", "I8", LC_I8 }, { "o", "U8", LC_U8 },
-	{ "p", "BOOL", LC_BOOL }
+	{ "j", "U16", LC_U16 }, { "k", "I16", LC_I16 },
+	{ "l", "F8_E5M2FNUZ", LC_F8_E5M2FNUZ }, { "m", "F8_E4M3FNUZ", LC_F8_E4M3FNUZ },
+	{ "n", "F8_E8M0", LC_F8_E8M0 }, { "o", "F8_E4M3", LC_F8_E4M3 },
+	{ "p", "F8_E5M2", LC_F8_E5M2 }, { "q", "I8", LC_I8 }, { "r", "U8", LC_U8 },
+	{ "s", "F4", LC_F4_E2M1_X2 }, { "t", "BOOL", LC_BOOL }
 };
 #define DTYPES (sizeof(dtype_rows) / sizeof(dtype_rows[0]))
 
@@ -49,16 +51,18 @@ START_TEST(dtypes_by_weight)
 	const uint64_t two = 2;
 	uint64_t at = 0;
 
-	for (size_t i = 0; i < DTYPES; i++) { /* any order: 7 and 16 share no divisor */
+	for (size_t i = 0; i < DTYPES; i++) { /* any order: 7 and 20 share no divisor */
 		const size_t k = i * 7 % DTYPES;
 		add(&table, dtype_rows[k].name, dtype_rows[k].dtype, 1, &two);
 	}
 	assert_ok(lc__safetensors_encode(&table, &file));
 	for (size_t i = 0; i < DTYPES; i++) {
 		const uint64_t end = at + 2 * lc_dtype_size(dtype_rows[i].dtype);
-		lc__buf_printf(&want, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[2],"
+		/* Two numbers of F4 are one element here. */
+		lc__buf_printf(&want, "%c\"%s\":{\"dtype\":\"%s\",\"shape\":[%d],"
 		    "\"data_offsets\":[%d,%d]}", i == 0 ? '{' : ',', dtype_rows[i].name,
-		    dtype_rows[i].row, (int)at, (int)end);
+		    dtype_rows[i].row, dtype_rows[i].dtype == LC_F4_E2M1_X2 ? 4 : 2,
+		    (int)at, (int)end);
 		at = end;
 	}
 	lc__buf_append(&want, "}", 1);
@@ -73,6 +77,7 @@ START_TEST(dtypes_by_weight)
 	for (size_t i = 0; i < DTYPES; i++) {
 		const struct lc__safetensor tensor = lc__safetensors_at(&again, i);
 		ck_assert_int_eq(tensor.type.dtype, dtype_rows[i].dtype);
+		ck_assert_uint_eq(tensor.type.shape[0], 2);
 		ck_assert_mem_eq(tensor.name.data, dtype_rows[i].name, 1);
 	}
 	lc__buf_free(&file);
@@ -142,6 +147,10 @@ static const struct {
 	const char *text;
 } refused_rows[] = {
 	{ "a", LC_C128, "safetensors has no dtype c128" },
+	{ "a", LC_C32, "safetensors has no dtype c32" },
+	{ "a", LC_F4_E2M1_X2,
+	    "safetensors has no shape for f4_e2m1_x2[]: two numbers of F4" },
+	{ "a", LC_OPAQUE, "safetensors has no dtype opaque5:pose" },
 	{ "\xff", LC_U8,
 	    "safetensors cannot have the name '\\xff', which is not UTF-8" },
 	{ "__metadata__", LC_U8, "safetensors has no tensor named __metadata__" },
@@ -150,9 +159,12 @@ static const struct {
 START_TEST(what_it_cannot_hold)
 {
 	struct lc__safetensors table = { 0 };
+	lc_dtype dtype = refused_rows[_i].dtype;
 	lc_tensor type;
 
-	assert_ok(lc_tensor_init(&type, refused_rows[_i].dtype, 0, NULL, NULL));
+	if (dtype == LC_OPAQUE)
+		assert_ok(lc_dtype_opaque("pose", 5, &dtype));
+	assert_ok(lc_tensor_init(&type, dtype, 0, NULL, NULL));
 	ck_assert_int_eq(lc__safetensors_add(&table, lc_id_of(refused_rows[_i].name), &type),
 	    LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text, refused_rows[_i].text);
@@ -294,14 +306,16 @@ static const struct {
 	{ "{\"a\":{\"shape\":[],\"sh\\u0061pe\":[]}}", 0, LC_CORRUPT,
 	    "header: 'a': it has two shape" },
 	{ ONE("7", "[]", "[0,1]"), 1, LC_CORRUPT, "header: 'a': its dtype is no string" },
-	{ ONE("\"F4\"", "[2]", "[0,1]"), 1, LC_UNSUPPORTED,
-	    "header: 'a': dtype 'F4' is none that modules have" },
+	{ ONE("\"F4\"", "[2,3]", "[0,3]"), 3, LC_UNSUPPORTED,
+	    "header: 'a': its last dimension has 3 numbers of F4, and a byte has two" },
+	{ ONE("\"F4\"", "[]", "[0,1]"), 1, LC_UNSUPPORTED,
+	    "header: 'a': its last dimension has 1 numbers of F4, and a byte has two" },
+	{ ONE("\"F4\"", "[2,4]", "[0,8]"), 8, LC_CORRUPT,
+	    "header: 'a': dtype and shape make 4 bytes, its data_offsets 8" },
 	{ ONE("\"F6_E2M3\"", "[4]", "[0,3]"), 3, LC_UNSUPPORTED,
 	    "header: 'a': dtype 'F6_E2M3' is none that modules have" },
-	{ ONE("\"F8_E8M0\"", "[1]", "[0,1]"), 1, LC_UNSUPPORTED,
-	    "header: 'a': dtype 'F8_E8M0' is none that modules have" },
-	{ ONE("\"F8_E4M3FNUZ\"", "[1]", "[0,1]"), 1, LC_UNSUPPORTED,
-	    "header: 'a': dtype 'F8_E4M3FNUZ' is none that modules have" },
+	{ ONE("\"C32\"", "[1]", "[0,4]"), 4, LC_UNSUPPORTED,
+	    "header: 'a': dtype 'C32' is none that modules have" },
 	{ ONE("\"u8\"", "[1]", "[0,1]"), 1, LC_UNSUPPORTED,
 	    "header: 'a': dtype 'u8' is none that modules have" },
 	{ ONE("\"\"", "[1]", "[0,1]"), 1, LC_UNSUPPORTED,
@@ -493,12 +507,15 @@ START_TEST(random_tables)
 			uint64_t shape[LC_MAX_NDIM];
 			const uint32_t ndim = (uint32_t)(run_random(&seed) % 5);
 			char name[32];
+			lc_dtype dtype;
 			for (uint32_t k = 0; k < ndim; k++)
 				shape[k] = run_random(&seed) % 5;
 			snprintf(name, sizeof(name), "%c\"%zu", (int)(1 +
 			    run_random(&seed) % 126), i);
-			add(&table, name, dtype_rows[run_random(&seed) % DTYPES].dtype,
-			    ndim, shape);
+			dtype = dtype_rows[run_random(&seed) % DTYPES].dtype;
+			if (dtype == LC_F4_E2M1_X2 && ndim == 0)
+				dtype = LC_U8;
+			add(&table, name, dtype, ndim, shape);
 		}
 		assert_ok(lc__safetensors_encode(&table, &file));
 		assert_ok(lc__safetensors_decode(file.data + 8, file.size - 8,

@@ -13,14 +13,15 @@ u8() { printf %s "$3" | cachex put -q "$1" "$2" --dtype u8 --shape "${#3}"; }
 # Every dtype, there and back
 printf '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKL' >bytes
 printf '\0\1\1\0\1\0' >truths
-for dtype in u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64 c64 c128 bf16 f8_e4m3 f8_e5m2 bool; do
+for dtype in u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64 c64 c128 bf16 f8_e4m3 f8_e5m2 bool \
+	f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f4_e2m1_x2 c32; do
 	case $dtype in
 	bool) from=truths shape=2,3 ;; c128) from=bytes shape=3,1 ;;
 	*64) from=bytes shape=2,3 ;; *32) from=bytes shape=3,4 ;; *16) from=bytes shape=2,3,4 ;;
 	*) from=bytes shape=48 ;;
 	esac
 	bits='' given=''
-	case $dtype in bf16 | f8_*) bits=--bits given="--bits $dtype" ;; esac
+	case $dtype in bf16 | f8_* | f4_* | c32) bits=--bits given="--bits $dtype" ;; esac
 	cachex put "t-$dtype" "a/b" --dtype "$dtype" --shape "$shape" <"$from"
 	cachex put "t-$dtype" none --dtype "$dtype" --shape 0,4 </dev/null
 	# shellcheck disable=SC2086
@@ -36,8 +37,8 @@ for dtype in u8 i8 u16 i16 u32 i32 u64 i64 f16 f32 f64 c64 c128 bf16 f8_e4m3 f8_
 		'"$1" import "y-$2" "$2.d/a" --id "a/{stem}" $3' sh "$CACHEX" "$dtype" "$given"
 	also "$dtype is what it was again" same "t-$dtype" "y-$dtype"
 done
-refuse "raw bits without a dtype" 3 "cachex: import: bf16.npz: a/b.npy: raw elements of 2 bytes: their dtype must be given (bf16)
-cachex: import: bf16.npz: none.npy: raw elements of 2 bytes: their dtype must be given (bf16)" cachex import none bf16.npz
+refuse "raw bits without a dtype" 3 "cachex: import: bf16.npz: a/b.npy: raw elements of 2 bytes: their dtype must be given (bf16, opaque2:NAME)
+cachex: import: bf16.npz: none.npy: raw elements of 2 bytes: their dtype must be given (bf16, opaque2:NAME)" cachex import none bf16.npz
 refuse "an unknown dtype" 2 "cachex: import: --bits: unknown dtype 'f7'" \
 	cachex import m u8.npz --bits f7
 refuse "bf16 without --bits" 3 \

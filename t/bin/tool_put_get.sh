@@ -58,7 +58,7 @@ while read -r dtype hex json; do
 	is "$dtype: elements" "$(cat "$out")" \
 		'{"id":"'"$dtype"'","dtype":"'"$dtype"'","shape":[2],"data":'"$json"'}'
 	case $dtype in
-	bf16 | f8_*)
+	bf16 | f8_* | f4_* | c32)
 		refuse "$dtype: no .npy" 3 \
 			"cachex: get: .npy has no $dtype; use --format raw, or --bits" \
 			cachex get m "$dtype"
@@ -97,6 +97,11 @@ c64 0000803f000000c00000000000000080 [[1,-2],[0,-0]]
 c128 000000000000f03f00000000000000c09a9999999999b93f0000000000000000 [[1,-2],[0.1,0]]
 f8_e4m3 7eff [448,"NaN"]
 f8_e5m2 7bfc [57344,"-Infinity"]
+f8_e8m0 7dff [0.25,"NaN"]
+f8_e4m3fnuz 7c80 [192,"NaN"]
+f8_e5m2fnuz 7f80 [57344,"NaN"]
+f4_e2m1_x2 1af7 [[-1,0.5],[6,-6]]
+c32 003c00c00000007c [[1,-2],[0,"Infinity"]]
 END
 
 # Shapes
@@ -119,7 +124,8 @@ for shape in ',' '2,' ',3' '2,,3' 2x3 -6 ' 6' 99999999999999999999999; do
 		"cachex: put: --shape: not a shape: '$shape' (as in 3,640,640)" \
 		cachex put m bad six --dtype u8 --shape="$shape"
 done
-dtypes="bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128, f8_e4m3, f8_e5m2"
+dtypes="bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128, f8_e4m3, f8_e5m2, \
+f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1_x2, c32 and opaqueSIZE:NAME"
 CACHEX_PUT_DTYPE=u9 refuse "a dtype from a variable" 2 \
 	"cachex: put: CACHEX_PUT_DTYPE: unknown dtype 'u9'; there are $dtypes" cachex put m bad six --shape 6
 refuse "a shape that overflows" 2 "cachex: put: --shape: shape overflows at dimension 1" \

@@ -27,6 +27,18 @@ also "gives the same bytes" cmp all.safetensors again.out
 is "the header tells its size" "$(od -An -tu8 -N8 all.safetensors | tr -d ' ')" \
 	"$(($(wc -c <all.safetensors) - 8 - 60))"
 
+# Dtypes that newer versions of the format have; of F4 its header counts numbers
+put new e8m0 f8_e8m0 2 '\0177\0377'; put new e4m3fnuz f8_e4m3fnuz 1 a
+put new e5m2fnuz f8_e5m2fnuz 1 b; put new f4 f4_e2m1_x2 2,1 '\0062\0064'
+check "newer dtypes" 0 cachex export new new.safetensors -q
+is "in the header" "$(tail -c +9 new.safetensors | head -c -7 | sed 's/ *$//')" \
+	'{"e5m2fnuz":{"dtype":"F8_E5M2FNUZ","shape":[1],"data_offsets":[0,1]},"e4m3fnuz":{"dtype":"F8_E4M3FNUZ","shape":[1],"data_offsets":[1,2]},"e8m0":{"dtype":"F8_E8M0","shape":[2],"data_offsets":[2,4]},"f4":{"dtype":"F4","shape":[2,2],"data_offsets":[4,6]}}'
+check "back" 0 cachex import new-back new.safetensors
+is "gives the same records" "$(cachex dump new | sort)" "$(cachex dump new-back | sort)"
+put old c32 c32 1 1234
+wrong "c32" 3 "cachex: export: 'c32': safetensors has no dtype c32" \
+	cachex export old old.safetensors
+
 # __metadata__
 put meta a u8 2 ab; put meta b u8 1 c
 check "--metadata" 0 cachex export meta noted.safetensors --metadata 'format=pt' --metadata 'a "b"=c=\d' -q

@@ -66,7 +66,7 @@ static const struct {
 	{ " f32", "unknown dtype ' f32'" },
 	{ "**", "unknown dtype '**'" },
 	{ "f32f32f32f32f32f32f32f32f32f32f32f32f32",
-	    "unknown dtype 'f32f32f32f32f32f32f32f32f32f32f'" },
+	    "unknown dtype 'f32f32f32f32f32f32f32f32f32f32f32f32f32'" },
 	{ "f32[3", "the bracket is not closed" },
 	{ "f32[", "the bracket is not closed" },
 	{ "f32[3]x", "'x' stands behind the bracket" },

@@ -24,6 +24,8 @@ static const struct kind {
 	{ LC_F16, LC_F16, 1 }, { LC_BF16, LC_BF16, 1 }, { LC_F32, LC_F32, 1 },
 	{ LC_F64, LC_F64, 1 }, { LC_F8_E4M3, LC_F8_E4M3, 1 },
 	{ LC_F8_E5M2, LC_F8_E5M2, 1 }, { LC_F32, LC_C64, 2 }, { LC_F64, LC_C128, 2 },
+	{ LC_F8_E8M0, LC_F8_E8M0, 1 }, { LC_F8_E4M3FNUZ, LC_F8_E4M3FNUZ, 1 },
+	{ LC_F8_E5M2FNUZ, LC_F8_E5M2FNUZ, 1 }, { LC_F16, LC_C32, 2 },
 };
 
 /* ---- the slow model ---------------------------------------------------------- */
@@ -70,7 +72,7 @@ static const struct {
 	unsigned patterns, nan, inf;
 } small[] = {
 	{ 0, 65536, 2046, 2 }, { 1, 65536, 254, 2 }, { 4, 256, 2, 0 },
-	{ 5, 256, 6, 2 },
+	{ 5, 256, 6, 2 }, { 8, 256, 1, 0 }, { 9, 256, 1, 0 }, { 10, 256, 1, 0 },
 };
 
 /* Alone, and among as many others as fill some words. */

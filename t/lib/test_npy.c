@@ -176,8 +176,14 @@ static const struct {
 	    "descr '<f16': long doubles cannot be stored" },
 	{ "{'descr': '<c32', " REST, LC_UNSUPPORTED,
 	    "descr '<c32': long doubles cannot be stored" },
-	{ "{'descr': '|V3', " REST, LC_UNSUPPORTED,
-	    "descr '|V3': raw elements other than of 1 or 2 bytes cannot be stored" },
+	{ "{'descr': '|V65', " REST, LC_UNSUPPORTED,
+	    "descr '|V65': raw elements other than of 1 to 64 bytes cannot be stored" },
+	{ "{'descr': '|V0', " REST, LC_UNSUPPORTED,
+	    "descr '|V0': raw elements other than of 1 to 64 bytes cannot be stored" },
+	{ "{'descr': '|V012', " REST, LC_UNSUPPORTED,
+	    "descr '|V012': raw elements other than of 1 to 64 bytes cannot be stored" },
+	{ "{'descr': '|V', " REST, LC_UNSUPPORTED,
+	    "descr '|V': raw elements other than of 1 to 64 bytes cannot be stored" },
 	{ "{'descr': '<f3', " REST, LC_CORRUPT,
 	    "descr '<f3' is not an element type" },
 	{ "{'descr': '', " REST, LC_CORRUPT, "descr '' is not an element type" },
@@ -462,9 +468,15 @@ static const struct {
 	{ "<f1", LC_F8_E5M2, LC_OK, "a1" },
 	{ "<f2", LC_F16, LC_OK, "a1b2" },
 	{ "|V2", LC__NPY_ANY_DTYPE, LC_UNSUPPORTED,
-	    "raw elements of 2 bytes: their dtype must be given (bf16)" },
+	    "raw elements of 2 bytes: their dtype must be given (bf16, opaque2:NAME)" },
 	{ "|V1", LC__NPY_ANY_DTYPE, LC_UNSUPPORTED,
-	    "raw elements of 1 byte: their dtype must be given (f8_e4m3, f8_e5m2)" },
+	    "raw elements of 1 byte: their dtype must be given (f8_e4m3, f8_e5m2, "
+	    "opaque1:NAME)" },
+	{ "|V4", LC__NPY_ANY_DTYPE, LC_UNSUPPORTED,
+	    "raw elements of 4 bytes: their dtype must be given (c32, opaque4:NAME)" },
+	{ "|V64", LC__NPY_ANY_DTYPE, LC_UNSUPPORTED,
+	    "raw elements of 64 bytes: their dtype must be given (opaque64:NAME)" },
+	{ "|V4", LC_BF16, LC_INVALID, "raw elements of 4 bytes cannot be bf16" },
 	{ "|V2", LC_F8_E4M3, LC_INVALID, "raw elements of 2 bytes cannot be f8_e4m3" },
 	{ "|V1", LC_BF16, LC_INVALID, "raw elements of 1 byte cannot be bf16" },
 	{ "<u2", LC_BF16, LC_INVALID, "holds u16, not bf16" },
@@ -492,6 +504,62 @@ START_TEST(raw_elements)
 	}
 	free(owned);
 	lc__buf_free(&file);
+}
+END_TEST
+
+/* Of any size, in both orders of axes; their bytes have no order. */
+START_TEST(opaque_elements)
+{
+	const size_t size = (size_t)_i;
+	unsigned char elements[6 * 64];
+	lc_dtype dtype;
+
+	ck_assert_int_eq(lc_dtype_opaque("x", size, &dtype), LC_OK);
+	for (size_t i = 0; i < sizeof(elements); i++)
+		elements[i] = (unsigned char)(i * 5 + 1);
+	for (int fortran = 0; fortran < 2; fortran++) {
+		struct lc__buf file = { 0 };
+		void *owned = NULL;
+		lc_tensor tensor;
+		char text[100];
+
+		/* '>' is for two bytes only, which may be a bf16. */
+		snprintf(text, sizeof(text), "{'descr': '%cV%zu', 'fortran_order': %s, "
+		    "'shape': (2, 3)}", size == 2 ? '|' : '>', size,
+		    fortran ? "True" : "False");
+		make_file(&file, 1, text, strlen(text), elements, 6 * size);
+		ck_assert_int_eq(lc__npy_read(file.data, file.size, (int)dtype, &tensor,
+		    &owned), LC_OK);
+		ck_assert_int_eq(tensor.dtype, dtype);
+		ck_assert_uint_eq(tensor.nbytes, 6 * size);
+		for (size_t i = 0; i < 2; i++)
+			for (size_t j = 0; j < 3; j++)
+				ck_assert_mem_eq(
+				    (const char *)tensor.data + (3 * i + j) * size,
+				    elements + (fortran ? 2 * j + i : 3 * i + j) * size,
+				    size);
+		free(owned);
+		lc__buf_free(&file);
+	}
+}
+END_TEST
+
+START_TEST(opaque_headers)
+{
+	const uint64_t nine = 9;
+	struct lc__buf got = { 0 };
+	lc_tensor tensor;
+	lc_dtype dtype;
+
+	ck_assert_int_eq(lc_dtype_opaque("x", 12, &dtype), LC_OK);
+	ck_assert_int_eq(lc_tensor_init(&tensor, dtype, 1, &nine, NULL), LC_OK);
+	ck_assert_int_eq(lc__npy_encode_header(&tensor, false, &got), LC_UNSUPPORTED);
+	ck_assert_str_eq(lc_last_error()->text,
+	    ".npy has no name for opaque12:x; it can hold the raw bits");
+	ck_assert_int_eq(lc__npy_encode_header(&tensor, true, &got), LC_OK);
+	ck_assert_mem_eq(got.data + 10,
+	    "{'descr': '|V12', 'fortran_order': False, 'shape': (9,), }", 58);
+	lc__buf_free(&got);
 }
 END_TEST
 
@@ -530,6 +598,10 @@ static const struct {
 	    "{'descr': '<V2', 'fortran_order': False, 'shape': (9,), }" },
 	{ LC_F8_E5M2, 1, { 9 }, 118,
 	    "{'descr': '<V1', 'fortran_order': False, 'shape': (9,), }" },
+	{ LC_F8_E8M0, 1, { 9 }, 118,
+	    "{'descr': '<V1', 'fortran_order': False, 'shape': (9,), }" },
+	{ LC_C32, 1, { 9 }, 118,
+	    "{'descr': '<V4', 'fortran_order': False, 'shape': (9,), }" },
 };
 
 START_TEST(written_bytes)
@@ -697,6 +769,8 @@ main(void)
 	tcase_add_loop_test(tc, elements_by_hand, 0, ROWS(element_rows));
 	tcase_add_loop_test(tc, elements_of_every_kind, 0, LC_MAX_NDIM + 1);
 	tcase_add_loop_test(tc, raw_elements, 0, ROWS(raw_rows));
+	tcase_add_loop_test(tc, opaque_elements, 1, LC_OPAQUE_SIZE_MAX + 1);
+	tcase_add_test(tc, opaque_headers);
 	tcase_add_loop_test(tc, written_bytes, 0, ROWS(write_rows));
 	tcase_add_loop_test(tc, written_and_read, 0, LC_DTYPE_COUNT);
 	tcase_add_test(tc, unnamed_dtypes_and_bad_tensors);

@@ -19,6 +19,11 @@ static const struct {
 	{ LC_C128, "c128", "complex128", 16 },
 	{ LC_F8_E4M3, "f8_e4m3", "float8_e4m3fn", 1 },
 	{ LC_F8_E5M2, "f8_e5m2", "float8_e5m2", 1 },
+	{ LC_F8_E8M0, "f8_e8m0", "float8_e8m0fnu", 1 },
+	{ LC_F8_E4M3FNUZ, "f8_e4m3fnuz", "float8_e4m3fnuz", 1 },
+	{ LC_F8_E5M2FNUZ, "f8_e5m2fnuz", "float8_e5m2fnuz", 1 },
+	{ LC_F4_E2M1_X2, "f4_e2m1_x2", "float4_e2m1fn_x2", 1 },
+	{ LC_C32, "c32", "complex32", 4 },
 };
 
 START_TEST(dtype_names_and_sizes)
@@ -38,6 +43,8 @@ END_TEST
 START_TEST(dtype_unknown)
 {
 	lc_dtype got;
+
+	ck_assert_int_eq(sizeof(dtype_rows) / sizeof(dtype_rows[0]), LC_DTYPE_COUNT);
 
 	ck_assert_ptr_null(lc_dtype_name((lc_dtype)LC_DTYPE_COUNT));
 	ck_assert_uint_eq(lc_dtype_size((lc_dtype)LC_DTYPE_COUNT), 0);

@@ -23,6 +23,8 @@ static const struct {
 	{ LC_BOOL, 4 }, { LC_U8, 5 }, { LC_I8, 6 }, { LC_U16, 7 }, { LC_I16, 8 },
 	{ LC_U32, 9 }, { LC_I32, 10 }, { LC_U64, 11 }, { LC_I64, 12 },
 	{ LC_C64, 13 }, { LC_C128, 14 }, { LC_F8_E4M3, 15 }, { LC_F8_E5M2, 16 },
+	{ LC_F8_E8M0, 17 }, { LC_F8_E4M3FNUZ, 18 }, { LC_F8_E5M2FNUZ, 19 },
+	{ LC_F4_E2M1_X2, 20 }, { LC_C32, 21 },
 };
 
 START_TEST(dtype_codes)
@@ -217,6 +219,24 @@ START_TEST(one_dtype_in_v1)
 }
 END_TEST
 
+/* A header has no room for its name, of images or of boxes. */
+START_TEST(no_opaque_dtypes)
+{
+	lc_shard_info info = { .version = 2, .dtype = LC_F16, .boxes_dtype = LC_F32,
+		.channels = 1, .height = 1, .width = 2, .max_boxes = 1, .samples = 3 };
+	lc_dtype dtype;
+
+	ck_assert_int_eq(lc_dtype_opaque("pose", 8, &dtype), LC_OK);
+	if (_i == 0)
+		info.dtype = dtype;
+	else
+		info.boxes_dtype = dtype;
+	ck_assert_int_eq(lc__twh1_layout(&info, false, 0), LC_UNSUPPORTED);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "shards have no opaque dtype: opaque8:pose");
+}
+END_TEST
+
 /* A header of 64, 72 or 80 bytes: what lies behind it are images, not offsets. */
 START_TEST(short_headers)
 {
@@ -274,8 +294,8 @@ static const struct {
 	{ 1, 56, "1010000000000000", LC_CORRUPT,
 	    "x: mask_offset 4112 overlaps what ends at 4144" },
 	{ 1, 8, "00000100", LC_CORRUPT, "x: bad dtype 65536" },
-	{ 2, 8, "11000000", LC_CORRUPT, "x: bad dtype 17" },
-	{ 2, 8, "01001200", LC_CORRUPT, "x: bad dtype 1179649" },
+	{ 2, 8, "16000000", LC_CORRUPT, "x: bad dtype 22" },
+	{ 2, 8, "01001700", LC_CORRUPT, "x: bad dtype 1507329" },
 	{ 2, 8, "0100ffff", LC_CORRUPT, "x: bad dtype 4294901761" },
 	{ 2, 8, "01000100", LC_CORRUPT,
 	    "x: the header does not match its checksum" },
@@ -428,6 +448,7 @@ main(void)
 	tcase_add_test(tc, parse_v2);
 	tcase_add_loop_test(tc, two_dtypes, 0, COUNT(pair_rows));
 	tcase_add_loop_test(tc, one_dtype_in_v1, 0, 2);
+	tcase_add_loop_test(tc, no_opaque_dtypes, 0, 2);
 	tcase_add_loop_test(tc, short_headers, 0, 3);
 	tcase_add_loop_test(tc, malformed, 0, COUNT(malformed_rows));
 	tcase_add_test(tc, cut_short);
