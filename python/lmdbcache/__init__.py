@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tensors in a cache that survives: the engine of cachex, in Python.
 
-    import lmdbcache
+    import lmdbcache, numpy
 
-    with lmdbcache.open("/cache", "resnet50") as cache:
-        cache["img-1"] = features          # a tensor of torch or NumPy, or nested data
-        cache["img-1"]                     # a copy of your own
-        block, missing = cache.gather(ids) # one tensor of many records
+    with lmdbcache.open("cache", "resnet50") as cache:
+        cache["img-1"] = numpy.ones(512)        # or torch, or nested data
+        cache["img-1"]                          # a copy of your own
+        block, missing = cache.gather(["img-1", "img-2"])  # one array, a row for each
+        print(block.shape, missing)             # (2, 512) [1]
 
 A module is a directory with an LMDB environment; any number of threads and processes may
 read and write one.

@@ -13,6 +13,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 import unittest
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from lmdbcache import _core
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent.parent
+PACKAGE = Path(_core.__file__).resolve().parent.parent
 
 
 def plain(text: str) -> str:
@@ -31,29 +33,25 @@ def plain(text: str) -> str:
     return " ".join(text.split())
 
 
-class Readme(unittest.TestCase):
-    def test_example(self) -> None:
+class Example(unittest.TestCase):
+    def test_readme(self) -> None:
+        """The first example runs as it is printed, in every place that has it."""
         try:
-            import numpy
+            import numpy  # noqa: F401
         except ImportError:
             self.skipTest("NumPy is not installed")
-        readme = (HERE.parent / "README").read_text()
-        block = re.search(r"(?m)^\timport lmdbcache\n(\n|\t.*\n)+", readme)
-        assert block is not None
-        code = re.sub(r"(?m)^\t", "", block[0])
-        values: dict[str, Any] = {
-            "features": numpy.arange(4.0),
-            "ids": ["img-1", "img-2"],
-        }
-        before = os.getcwd()
+        code = "    " + (lmdbcache.__doc__ or "").split("\n    ", 1)[1].split("\n\nA ")[0]
+        for readme in (HERE.parent / "README", TOP / "README"):
+            if readme.exists():
+                self.assertIn(textwrap.indent(textwrap.dedent(code), "\t"), readme.read_text())
         with tempfile.TemporaryDirectory() as root:
-            os.chdir(root)
-            try:
-                exec(code, values)
-            finally:
-                os.chdir(before)
-        self.assertEqual(values["missing"], [1])
-        self.assertEqual(values["block"].tolist(), [[0, 1, 2, 3], [0, 0, 0, 0]])
+            ran = subprocess.run(
+                [sys.executable, "-c", textwrap.dedent(code)],
+                cwd=root, capture_output=True, text=True, check=True,
+                env={**os.environ, "PYTHONPATH": str(PACKAGE)},
+            )  # fmt: skip
+        self.assertEqual(ran.stdout, "(2, 512) [1]\n")
+        self.assertIn(f"# {ran.stdout}", code + "\n")
 
 
 def stubs() -> Iterator[tuple[str, str]]:
@@ -117,6 +115,7 @@ class Plots(unittest.TestCase):
             subprocess.run(
                 [sys.executable, str(script), f"{root}/results", f"{root}/page"],
                 check=True,
+                env={**os.environ, "PYTHONPATH": str(PACKAGE)},
             )
             page = Path(root, "page").read_text()
         self.assertIn("600 examples came once, 0 twice, 0 never.", page)
