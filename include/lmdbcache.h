@@ -43,7 +43,9 @@
  * - fork: after fork() the child may go on using the handle. It reopens the
  *   environment on first use and forgets the parent's pending writes, which the
  *   parent commits. Views and iterators belong to the process that made them:
- *   a child may release them, or leave it; they keep nothing open there.
+ *   a child may release them, or leave it; they keep nothing open there. Readers of
+ *   streams have threads, which a child has not: there they may be closed, and their
+ *   batches read, detached and released, which frees nothing; all else is LC_INVALID.
  * - Descriptors: those of the library are 3 or higher, whichever of 0 to 2 the
  *   program has closed, and are closed by exec.
  * - Views pin a snapshot: while one is held, space that later commits free is

@@ -10,6 +10,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -40,6 +41,7 @@ struct worker {
 
 struct lc_reader {
 	struct lc__reader_rule rule;
+	pid_t process;      /* that opened it */
 	unsigned n_threads; /* asked for */
 	unsigned ahead;     /* slots, at least 1 */
 	uint64_t memory;    /* bytes of batches at most */
@@ -66,6 +68,23 @@ struct lc_reader {
 	uint64_t looked_ns;      /* when next() looked whether the source grew */
 	lc_reader_stats stats;   /* buffer_bytes is of all batches, those in use too */
 };
+
+/* A forked child has the memory of its parent's readers, and not their threads: there they
+ * and their batches are left alone, and freed by its end. */
+static bool
+is_parents(const lc_reader *reader)
+{
+	return reader->process != getpid();
+}
+
+static lc_status
+check_process(const lc_reader *reader)
+{
+	return is_parents(reader)
+	    ? lc__error(LC_INVALID, 0,
+		  "reader: opened by the process that this one was forked from: open another")
+	    : LC_OK;
+}
 
 /* ---- the memory of batches ------------------------------------------------------------- */
 
@@ -364,6 +383,7 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options, lc_reader **
 	pthread_mutex_init(&reader->lock, NULL);
 	pthread_cond_init(&reader->work, NULL);
 	pthread_cond_init(&reader->done, NULL);
+	reader->process = getpid();
 	reader->n_threads = taken.threads;
 	reader->ahead = taken.ahead > 0 ? taken.ahead : 1;
 	reader->memory = taken.memory;
@@ -386,7 +406,7 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options, lc_reader **
 void
 lc_reader_close(lc_reader *reader)
 {
-	if (reader == NULL)
+	if (reader == NULL || is_parents(reader))
 		return;
 	stop(reader);
 	if (reader->slots != NULL)
@@ -433,11 +453,14 @@ lc_status
 lc_reader_read(lc_reader *reader, uint64_t batch, const lc_batch **out)
 {
 	lc_stream *stream = reader->rule.stream;
-	struct lc__stream_state *state = lc__stream_state_now(stream);
 	struct lc__job_batch which = { .number = batch };
+	struct lc__stream_state *state;
 	struct lc__batch *made = NULL;
-	lc_status status = find_batch(reader, state, &which);
+	lc_status status;
 
+	return_if_error(check_process(reader));
+	state = lc__stream_state_now(stream);
+	status = find_batch(reader, state, &which);
 	if (status == LC_TIMEOUT) {
 		lc__stream_state_drop(state);
 		return_if_error(lc_source_refresh(stream->sources[0]));
@@ -598,6 +621,7 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 	bool taken = false;
 	lc_status status;
 
+	return_if_error(check_process(reader));
 	pthread_mutex_lock(&reader->lock);
 	status = start_locked(reader);
 	while (status == LC_OK && !taken)
@@ -631,7 +655,7 @@ lc_batch_detach(const lc_batch *seen)
 	lc_reader *reader;
 	uint64_t bytes;
 
-	if (batch == NULL || batch->reader == NULL)
+	if (batch == NULL || batch->reader == NULL || is_parents(batch->reader))
 		return LC_OK;
 	reader = batch->reader;
 	return_if_error(
@@ -659,6 +683,8 @@ lc_batch_release(const lc_batch *seen)
 		lc__batch_end(batch);
 		return;
 	}
+	if (is_parents(reader))
+		return;
 	bytes = lc__batch_bytes(batch);
 	freed = lc__batch_clear(batch);
 	pthread_mutex_lock(&reader->lock);
@@ -673,6 +699,7 @@ lc_batch_release(const lc_batch *seen)
 lc_status
 lc_reader_seek(lc_reader *reader, uint64_t batch)
 {
+	return_if_error(check_process(reader));
 	pthread_mutex_lock(&reader->lock);
 	forget_locked(reader);
 	reader->next = reader->claim = batch;
@@ -687,6 +714,7 @@ lc_reader_token(lc_reader *reader, void *out)
 {
 	uint64_t next;
 
+	return_if_error(check_process(reader));
 	pthread_mutex_lock(&reader->lock);
 	next = reader->next;
 	unlock(reader);
@@ -702,6 +730,7 @@ lc_reader_stat(const lc_reader *reader, lc_reader_stats *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "reader: struct_size of the statistics is not set");
+	return_if_error(check_process(reader));
 	pthread_mutex_lock(&unlocked->lock);
 	*out = reader->stats;
 	pthread_mutex_unlock(&unlocked->lock);

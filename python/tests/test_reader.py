@@ -5,6 +5,7 @@ of ranks, also across interruptions."""
 import gc
 import os
 import random
+import signal
 import tempfile
 import unittest
 from typing import Any, List
@@ -169,6 +170,30 @@ class Readers(unittest.TestCase):
         self.assertEqual(rows, self.rows.tolist())
         del batches
         reader.close()
+
+    @unittest.skipUnless(hasattr(os, "fork"), "no fork")
+    def test_a_child_leaves_the_parents_reader(self) -> None:
+        reader = lmdbcache.reader(self.cache, batch=10)
+        first, second = next(reader), next(reader)
+        child = os.fork()
+        if child == 0:
+            status = 1
+            try:
+                signal.alarm(60)
+                self.assertEqual(self.numbers(first), list(range(10)))
+                with self.assertRaisesRegex(lmdbcache.InvalidError, "forked from"):
+                    next(reader)
+                del first
+                reader.close()
+                del second, reader
+                gc.collect()
+                with lmdbcache.reader(self.cache, batch=10) as own:
+                    self.assertEqual(self.numbers(next(own)), list(range(10)))
+                status = 0
+            finally:
+                os._exit(status)
+        self.assertEqual(os.waitpid(child, 0), (child, 0))
+        self.assertEqual(self.numbers(next(reader)), list(range(20, 30)))
 
     def test_errors(self) -> None:
         with self.assertRaises(lmdbcache.NoFileError):

@@ -6,6 +6,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "made_stream.h"
 #include "run.h"
@@ -104,6 +107,57 @@ START_TEST(stop_early)
 			}
 			lc_reader_close(reader);
 		}
+}
+END_TEST
+
+/* ---- fork ------------------------------------------------------------------------------ */
+
+/* The exit status of a child that has the reader and a batch of its parent; 0 if all is
+ * as it should be. */
+static int
+use_in_child(lc_reader *reader, const lc_batch *held, const lc_batch *detached)
+{
+	static const char text[] =
+	    "reader: opened by the process that this one was forked from: open another";
+	char token[LC_TOKEN_SIZE];
+	const lc_batch *batch;
+
+	alarm(60);
+	if (!is_batch(held, 0) || !is_batch(detached, 1))
+		return 1;
+	if (lc_reader_next(reader, &batch) != LC_INVALID ||
+	    strcmp(lc_last_error()->text, text) != 0 ||
+	    lc_reader_read(reader, 0, &batch) != LC_INVALID ||
+	    lc_reader_seek(reader, 0) != LC_INVALID ||
+	    lc_reader_token(reader, token) != LC_INVALID ||
+	    lc_batch_detach(held) != LC_OK)
+		return 2;
+	lc_batch_release(detached);
+	lc_batch_release(held);
+	lc_reader_close(reader);
+	return 0;
+}
+
+START_TEST(forked)
+{
+	for (unsigned threads = 0; threads < 3; threads++) {
+		lc_reader *reader = reader_of(threads, 4, (int)threads % 2);
+		const lc_batch *held, *detached;
+		int status;
+		pid_t child;
+
+		ck_assert_int_eq(lc_reader_next(reader, &held), LC_OK);
+		ck_assert_int_eq(lc_reader_next(reader, &detached), LC_OK);
+		ck_assert_int_eq(lc_batch_detach(detached), LC_OK);
+		child = fork();
+		if (child == 0)
+			_exit(use_in_child(reader, held, detached));
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+		lc_batch_release(detached);
+		lc_batch_release(held);
+		lc_reader_close(reader);
+	}
 }
 END_TEST
 
@@ -465,6 +519,7 @@ main(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_test(tc, stop_early);
+	tcase_add_test(tc, forked);
 	tcase_add_loop_test(tc, release_anywhere, 0, 5);
 	tcase_add_loop_test(tc, seek_storm, 0, 5);
 	tcase_add_loop_test(tc, error_in_the_middle, 0, 4);
