@@ -1091,7 +1091,7 @@ class Memory(Case):
         cache.put_many(ids, [floats(*[i] * 512) for i in range(900)])
         cache["map"] = {"a": floats(1), "b": [1, "x", floats(2)]}
         cache.flush()
-        rounds = 1000 if os.environ.get("T_SLOW") else 100
+        rounds = 1200 if os.environ.get("T_SLOW") else 100
 
         def some() -> None:
             for key in ids:
