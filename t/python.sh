@@ -31,6 +31,13 @@ esac
 py() { LD_PRELOAD=${LD_PRELOAD:-}${preload:+ $preload} timeout 900 "$python" -W error::ResourceWarning "$@"; }
 
 holds "the extension is found" py -c 'import lmdbcache; print(lmdbcache.__version__)'
+if py -c 'import mypy.stubtest' 2>/dev/null; then
+	export MYPYPATH="$scratch/package" MYPY_CACHE_DIR=/dev/null
+	holds "the stubs are those of the extension" py -m mypy.stubtest --ignore-unused-allowlist \
+		--allowlist "$srcdir/python/tests/stubtest.allow" lmdbcache._core
+else
+	skip "the stubs are those of the extension" "no mypy"
+fi
 for suite in "$srcdir"/python/tests/test_*.py; do
 	name=${suite##*/}
 	py "$suite" -v >"$scratch/.suite" 2>&1 </dev/null

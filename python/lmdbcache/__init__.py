@@ -26,6 +26,7 @@ import atexit as _atexit
 import os as _os
 import sys as _sys
 import weakref as _weakref
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any, Dict, Iterator, Optional, Tuple, Union
 
 from . import _core
@@ -222,6 +223,19 @@ def open(
 
 def _reopen(options: Dict[str, Any]) -> Cache:
     return Cache(options["root"], options["module"], options, options["like"])
+
+
+if _TYPE_CHECKING:
+    from . import torch as torch
+else:
+
+    def __getattr__(name: str) -> Any:
+        """lmdbcache.torch imports torch when it is first asked for."""
+        if name == "torch":
+            from importlib import import_module
+
+            return import_module(".torch", __name__)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _close_all() -> None:

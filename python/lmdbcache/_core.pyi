@@ -272,6 +272,7 @@ class Batch:
         """A dict of the tensors [rows, ...], which keep the batch; with views a list of one
         a row; of a ragged field the tensor and the offsets of its rows."""
 
+@disjoint_base
 class Reader:
     """Reads a stream over modules or shards, batch by batch."""
 

@@ -720,7 +720,7 @@ static PyGetSetDef batch_getset[] = {
 
 static PyMethodDef batch_methods[] = {
 	{ "fields", (PyCFunction)batch_fields, METH_O,
-	    "fields(like)\n--\n\n"
+	    "fields($self, like, /)\n--\n\n"
 	    "A dict of the tensors [rows, ...], which keep the batch; with views a list of\n"
 	    "one a row; of a ragged field the tensor and the offsets of its rows." },
 	{ NULL },
@@ -745,23 +745,23 @@ static PyType_Spec batch_spec = {
 
 static PyMethodDef reader_methods[] = {
 	{ "read", (PyCFunction)reader_read, METH_O,
-	    "read(number)\n--\n\n"
+	    "read($self, number, /)\n--\n\n"
 	    "The batch of this number. Any thread may ask; the order of next() stays as it is." },
 	{ "seek", (PyCFunction)reader_seek, METH_O,
-	    "seek(number)\n--\n\n"
+	    "seek($self, number, /)\n--\n\n"
 	    "Go on with the batch of this number at the next next()." },
 	{ "token", (PyCFunction)reader_token, METH_VARARGS,
-	    "token(number=None)\n--\n\n"
+	    "token($self, number=None, /)\n--\n\n"
 	    "The position behind the last batch that was given, or before batch `number`: 96\n"
 	    "bytes, the same on every rank." },
 	{ "info", (PyCFunction)reader_info, METH_NOARGS,
-	    "info()\n--\n\n"
+	    "info($self, /)\n--\n\n"
 	    "A dict of numbers of the stream: \"examples\", \"batches\" and \"epoch_examples\", where\n"
 	    "2**64 - 1 is for ever; \"known\", the examples that can be read now; \"first_batch\",\n"
 	    "where the token stood; \"batch\", examples a batch; \"order_hash\", of the options that\n"
 	    "make the order." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
-	    "close()\n--\n\nStop reading. BufferError while batches of views are held." },
+	    "close($self, /)\n--\n\nStop reading. BufferError while batches of views are held." },
 	{ NULL },
 };
 

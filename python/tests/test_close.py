@@ -86,9 +86,9 @@ BUSY = """if 1:
                 cache.put_many(ids[:50], few)
                 cache.compact(1)
             elif what == "backup":
-                import tempfile
-                with tempfile.TemporaryDirectory() as place:
-                    cache.backup(place)
+                # One that is interrupted goes on until close().
+                cache.backup(f"{root}/copy{turn}")
+                turn += 1
             elif what == "len":
                 cache["x"] = turn
                 turn += 1

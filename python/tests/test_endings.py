@@ -35,6 +35,7 @@ class Case(unittest.TestCase):
         return cache
 
 
+@unittest.skipIf(sanitized, "a lock of the sanitizer's that another thread holds stays held")
 class Forks(Case):
     def test_hundred_under_writing_threads(self) -> None:
         """Children use what threads of the parent write to, or only end; no put is lost."""
@@ -66,7 +67,7 @@ class Forks(Case):
         threads = [threading.Thread(target=write, args=(n,)) for n in range(2)]
         for thread in threads:
             thread.start()
-        turns = 20 if sanitized else 100
+        turns = 100
         try:
             for turn in range(turns):
                 pid = os.fork()
