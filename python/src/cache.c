@@ -982,10 +982,12 @@ put_columns(struct cache *self, const struct ids *ids, const lc_value *columns)
 			status = LC_CANCELLED;
 	}
 	leave(self->handle);
-	if (status != LC_OK)
-		return raise_item(status, PyTuple_GetItem(ids->sequence, (Py_ssize_t)i),
-		    (Py_ssize_t)i);
-	Py_RETURN_NONE;
+	if (status == LC_OK)
+		Py_RETURN_NONE;
+	/* A signal may have come after the last of them. */
+	return raise_item(status,
+	    i < ids->n ? PyTuple_GetItem(ids->sequence, (Py_ssize_t)i) : NULL,
+	    (Py_ssize_t)i);
 }
 
 static PyObject *

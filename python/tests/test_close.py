@@ -26,6 +26,8 @@ def floats(*values: float) -> "array.array[float]":
 
 
 class Case(unittest.TestCase):
+    maxDiff = None
+
     def setUp(self) -> None:
         place = tempfile.TemporaryDirectory(prefix="lmdbcache-test.")
         self.addCleanup(place.cleanup)
