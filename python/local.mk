@@ -3,8 +3,8 @@
 # build it with python/setup.py.
 
 python_sources = \
-	python/src/cache.c python/src/errors.c python/src/gather.c python/src/ids.c \
-	python/src/module.c \
+	python/src/cache.c python/src/compute.c python/src/errors.c python/src/gather.c \
+	python/src/ids.c python/src/module.c \
 	python/src/options.c python/src/reader.c python/src/tensor.c python/src/value.c \
 	python/src/wait.c
 EXTRA_DIST += $(python_sources) python/src/core.h python/src/dlpack.h python/src/.clang-format \

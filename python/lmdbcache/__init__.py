@@ -145,12 +145,12 @@ class Cache(_core.Cache):
 
     def setdefault(self, id: Union[str, bytes], default: Any = None) -> Any:
         """The value of a cache_id, after storing `default`, or what it returns when it is
-        a function, if there is none."""
+        a function, if there is none. The function is called once for all threads, see
+        compute()."""
         absent = object()
         value = self.get(id, absent)
         if value is absent:
-            self[id] = default() if callable(default) else default
-            value = self[id]
+            value = self.compute([id], lambda _: [default() if callable(default) else default])[0]
         return value
 
 

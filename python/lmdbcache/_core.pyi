@@ -3,7 +3,7 @@
 
 from os import PathLike
 from typing import (
-    Any, Dict, Final, Iterable, Iterator, List, Literal, Optional, Tuple, Union, final, overload,
+    Any, Callable, Dict, Final, Iterable, Iterator, List, Literal, Optional, Tuple, Union, final, overload,
 )
 
 from typing_extensions import CapsuleType, Self, disjoint_base
@@ -171,6 +171,15 @@ class Cache:
         """Store many: a list with a value for each cache_id, or a tensor, dict or tuple of
         tensors whose first axis has a row for each. After an error those before the item
         that it names are stored."""
+    def compute(
+        self, ids: Iterable[_Id], function: Callable[[List[_Id]], Iterable[Any]], /
+    ) -> List[Any]:
+        """The values of many cache_ids, a list of copies. For those that are not stored,
+        or damaged, function(missing) is called with a list of them and returns their values
+        in that order, which are stored. What another thread is computing through this Cache
+        is awaited, not computed again. An exception of the function is raised, and nothing
+        of that call is stored. The function may use the cache, but not close it nor ask it
+        to compute the same cache_ids."""
     def delete(self, id: _Id, /) -> bool:
         """Forget a cache_id. Returns whether it was there."""
     @overload

@@ -561,9 +561,8 @@ cache_dealloc(struct cache *self)
 
 /* ---- reading ------------------------------------------------------------------------ */
 
-/* What a view shows, copied. */
-static PyObject *
-copy_view(lc_view *view, enum like like)
+PyObject *
+view_copy(lc_view *view, enum like like)
 {
 	const lc_value *value;
 	void *memory;
@@ -611,7 +610,7 @@ get(struct cache *self, PyObject *key)
 	status = lc_get(handle, id.data, id.size, &view);
 	Py_END_ALLOW_THREADS
 	if (status == LC_OK) {
-		object = copy_view(&view, self->like);
+		object = view_copy(&view, self->like);
 		lc_view_release(&view);
 	} else if (status != LC_NOT_FOUND) {
 		raise_status(status, key);
@@ -1482,6 +1481,14 @@ static PyMethodDef cache_methods[] = {
 	    "Store many: a list with a value for each cache_id, or a tensor, dict or tuple of\n"
 	    "tensors whose first axis has a row for each. After an error those before the\n"
 	    "item that it names are stored." },
+	{ "compute", cache_compute, METH_VARARGS,
+	    "compute($self, ids, function, /)\n--\n\n"
+	    "The values of many cache_ids, a list of copies. For those that are not stored, or\n"
+	    "damaged, function(missing) is called with a list of them and returns their values in\n"
+	    "that order, which are stored. What another thread is computing through this Cache is\n"
+	    "awaited, not computed again. An exception of the function is raised, and nothing of\n"
+	    "that call is stored. The function may use the cache, but not close it nor ask it to\n"
+	    "compute the same cache_ids." },
 	{ "delete", (PyCFunction)cache_delete, METH_O,
 	    "delete($self, id, /)\n--\n\n"
 	    "Forget a cache_id. Returns whether it was there." },

@@ -224,6 +224,14 @@ void cache_leave(PyObject *cache);
 struct wait cache_wait(PyObject *cache, const char *operation);
 bool cache_again(PyObject *cache, struct wait *wait, lc_status *status);
 
+/** What a view shows, copied. */
+PyObject *view_copy(lc_view *view, enum like like);
+
+/* ---- compute() (compute.c) -------------------------------------------------- */
+
+/** A method of Cache. */
+PyObject *cache_compute(PyObject *cache, PyObject *args);
+
 /* ---- many records (gather.c) ------------------------------------------------ */
 
 /** Methods of Cache. */
