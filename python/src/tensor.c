@@ -67,6 +67,18 @@ format_of(lc_dtype dtype)
 
 /* ---- NumPy and torch ---------------------------------------------------------- */
 
+/* What each tensor of torch is asked, as texts of Python that are made once. */
+enum question {
+	IS_CPU,
+	IS_CONJ,
+	IS_NEG,
+	IS_CONTIGUOUS,
+	DTYPE,
+	SHAPE,
+	DATA_PTR,
+	QUESTIONS
+};
+
 static struct {
 	PyObject *asarray;      /* numpy.asarray */
 	PyObject *void_name;    /* lmdbcache._numpy.void_name */
@@ -77,6 +89,7 @@ static struct {
 	PyObject *torch_dtype;  /* the type of dtypes */
 	PyObject *dtypes;       /* dict: torch.dtype -> lc_dtype */
 	PyObject *of[LC_DTYPE_COUNT]; /* torch.dtype of each, NULL if it has none */
+	PyObject *question[QUESTIONS];
 } other;
 
 static void
@@ -110,6 +123,21 @@ load_numpy(void)
 }
 
 static int
+make_questions(void)
+{
+	static const char *const texts[QUESTIONS] = { "is_cpu", "is_conj", "is_neg",
+		"is_contiguous", "dtype", "shape", "data_ptr" };
+
+	for (int i = 0; i < QUESTIONS; i++) {
+		if (other.question[i] == NULL)
+			other.question[i] = PyUnicode_InternFromString(texts[i]);
+		if (other.question[i] == NULL)
+			return -1;
+	}
+	return 0;
+}
+
+static int
 load_torch(void)
 {
 	PyObject *torch, *c = NULL, *map = NULL, *type, *names;
@@ -117,6 +145,8 @@ load_torch(void)
 
 	if (other.dtypes != NULL)
 		return 0;
+	if (make_questions() < 0)
+		return -1;
 	torch = PyImport_ImportModule("torch");
 	if (torch == NULL)
 		return -1;
@@ -1047,11 +1077,14 @@ borrow_buffer(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 	}
 }
 
-/* A truth that a method without arguments returns. */
+/* A truth that a tensor of torch has, or a method of it without arguments returns. */
 static int
-ask(PyObject *object, const char *method)
+ask(PyObject *object, enum question question)
 {
-	PyObject *answer = PyObject_CallMethod(object, method, NULL);
+	PyObject *name = other.question[question];
+	PyObject *answer = question == IS_CPU
+	    ? PyObject_GetAttr(object, name)
+	    : PyObject_CallMethodObjArgs(object, name, NULL);
 	int truth = answer != NULL ? PyObject_IsTrue(answer) : -1;
 
 	Py_XDECREF(answer);
@@ -1100,7 +1133,8 @@ out:
 static int
 dtype_of_torch(PyObject *object, lc_dtype *out)
 {
-	PyObject *dtype = PyObject_GetAttrString(object, "dtype"), *number, *quantized;
+	PyObject *dtype = PyObject_GetAttr(object, other.question[DTYPE]);
+	PyObject *number, *quantized;
 	int result = -1, is_quantized;
 
 	if (dtype == NULL)
@@ -1139,7 +1173,7 @@ read_torch(PyObject *object, lc_dtype dtype, lc_tensor *out)
 	void *data;
 	int result = -1;
 
-	shape = PyObject_GetAttrString(object, "shape");
+	shape = PyObject_GetAttr(object, other.question[SHAPE]);
 	ndim = shape != NULL ? PyTuple_Size(shape) : -1;
 	if (ndim < 0)
 		goto out;
@@ -1150,7 +1184,7 @@ read_torch(PyObject *object, lc_dtype dtype, lc_tensor *out)
 	}
 	for (Py_ssize_t i = 0; i < ndim; i++)
 		sizes[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(shape, i));
-	address = PyObject_CallMethod(object, "data_ptr", NULL);
+	address = PyObject_CallMethodObjArgs(object, other.question[DATA_PTR], NULL);
 	data = address != NULL ? PyLong_AsVoidPtr(address) : NULL;
 	if (PyErr_Occurred())
 		goto out;
@@ -1179,7 +1213,7 @@ become_carrier(PyObject **object, lc_dtype dtype)
 static int
 borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 {
-	PyObject *dense, *cpu;
+	PyObject *dense;
 	lc_dtype dtype = LC_U8;
 	int answer;
 
@@ -1187,16 +1221,14 @@ borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 		return -1;
 	dense = Py_NewRef(object);
 	/* On another device, or with the sign or the conjugate left to be done. */
-	cpu = PyObject_GetAttrString(dense, "is_cpu");
-	answer = cpu != NULL ? PyObject_IsTrue(cpu) : -1;
-	Py_XDECREF(cpu);
+	answer = ask(dense, IS_CPU);
 	if (answer == 0)
 		answer = become(&dense, "cpu");
-	if (answer >= 0 && (answer = ask(dense, "is_conj")) > 0)
+	if (answer >= 0 && (answer = ask(dense, IS_CONJ)) > 0)
 		answer = become(&dense, "resolve_conj");
-	if (answer >= 0 && (answer = ask(dense, "is_neg")) > 0)
+	if (answer >= 0 && (answer = ask(dense, IS_NEG)) > 0)
 		answer = become(&dense, "resolve_neg");
-	if (answer >= 0 && (answer = ask(dense, "is_contiguous")) == 0) {
+	if (answer >= 0 && (answer = ask(dense, IS_CONTIGUOUS)) == 0) {
 		/* It does not move elements that it cannot compute with, but integers. */
 		answer = is_common(dtype) ? 0 : become_carrier(&dense, dtype);
 		if (answer >= 0)
@@ -1220,10 +1252,11 @@ tensor_borrow(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 		*out = ((struct tensor *)object)->tensor;
 		return keep(borrowed, Py_NewRef(object)) < 0 ? -1 : 1;
 	}
-	if (PyBytes_Check(object) || PyByteArray_Check(object) ||
-	    PyUnicode_Check(object) || PyLong_Check(object) || PyFloat_Check(object) ||
-	    object == Py_None || PyDict_Check(object) || PyList_Check(object) ||
-	    PyTuple_Check(object))
+	if ((PyType_GetFlags(Py_TYPE(object)) &
+		(Py_TPFLAGS_BYTES_SUBCLASS | Py_TPFLAGS_UNICODE_SUBCLASS |
+		    Py_TPFLAGS_LONG_SUBCLASS | Py_TPFLAGS_DICT_SUBCLASS |
+		    Py_TPFLAGS_LIST_SUBCLASS | Py_TPFLAGS_TUPLE_SUBCLASS)) != 0 ||
+	    PyFloat_Check(object) || PyByteArray_Check(object) || object == Py_None)
 		return 0;
 	answer = is_torch(object);
 	if (answer != 0)
@@ -1274,12 +1307,9 @@ tensor_borrow_writable(PyObject *object, struct borrowed *borrowed, lc_tensor *o
 	if (answer < 0)
 		return -1;
 	if (answer > 0) {
-		PyObject *cpu = PyObject_GetAttrString(object, "is_cpu");
-
-		answer = cpu != NULL ? PyObject_IsTrue(cpu) : -1;
-		Py_XDECREF(cpu);
+		answer = ask(object, IS_CPU);
 		if (answer > 0)
-			answer = ask(object, "is_contiguous");
+			answer = ask(object, IS_CONTIGUOUS);
 		if (answer < 0)
 			return -1;
 		if (answer == 0) {
