@@ -55,6 +55,7 @@ from ._core import (
     key,
 )
 from ._stream import Reader, reader
+from ._values import Tagged
 
 __version__ = _core.library_version
 
@@ -78,6 +79,7 @@ __all__ = [
     "SchemaError",
     "StaleError",
     "SystemFailure",
+    "Tagged",
     "Tensor",
     "UnsupportedError",
     "VersionError",

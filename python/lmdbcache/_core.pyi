@@ -163,10 +163,11 @@ class Cache:
         while one is held, so do not hold views for hours."""
     def put(self, id: _Id, value: Any, codec: Optional[str] = None, level: int = 0) -> None:
         """Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,
-        bool, int, float, str, bytes, or dicts, lists and tuples of them. It may be changed
-        as soon as this returns, and is durable after the next flush() or close(), or within
-        flush_interval_ms. codec and level are those of open(), for this value. TypeError
-        for an object of another kind; SchemaError where the module takes other structures."""
+        bool, int, float, complex, str, bytes, bytearray, Tagged, or dicts, lists, tuples
+        and sets of them. It may be changed as soon as this returns, and is durable after the
+        next flush() or close(), or within flush_interval_ms. codec and level are those of
+        open(), for this value. TypeError for an object of another kind, which says where it
+        is; SchemaError where the module takes other structures."""
     def put_many(self, ids: Iterable[_Id], values: Any, /) -> None:
         """Store many: a list with a value for each cache_id, or a tensor, dict or tuple of
         tensors whose first axis has a row for each. After an error those before the item

@@ -10,9 +10,6 @@ from . import Cache, NotFoundError, SchemaError, Tensor
 
 Id = Union[str, bytes]
 
-# A dict with this name stands for an object that the engine has no kind for.
-_MARK = "\x01py"
-
 # Elements that some operations of torch do not know: they are moved as their bits.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _COMMON = {
@@ -28,51 +25,13 @@ _EMPTY = torch.empty(0)
 
 
 def _plain_name(name: Any) -> bool:
-    return isinstance(name, str) and name not in ("", _MARK) and "\0" not in name
-
-
-def encode(value: Any) -> Any:
-    """A value in kinds that the engine has. Sets, complex numbers, large ints and dicts
-    whose keys are not names become marked dicts; decode() makes them again."""
-    if isinstance(value, Mapping):
-        if all(map(_plain_name, value)):
-            return {str(name): encode(part) for name, part in value.items()}
-        pairs = [[encode(name), encode(part)] for name, part in value.items()]
-        return {_MARK: "dict", "v": pairs}
-    if isinstance(value, list):
-        return [encode(part) for part in value]
-    if isinstance(value, tuple):
-        return tuple(encode(part) for part in value)
-    if isinstance(value, (set, frozenset)):
-        kind = "set" if isinstance(value, set) else "frozenset"
-        return {_MARK: kind, "v": [encode(part) for part in value]}
-    if type(value) is complex:
-        return {_MARK: "complex", "v": [value.real, value.imag]}
-    if type(value) is int and not -(2**63) <= value < 2**64:
-        return {_MARK: "int", "v": hex(value)}
-    if isinstance(value, torch.Tensor):
-        return value.detach()
-    return value
+    return isinstance(name, str) and name != "" and "\0" not in name
 
 
 def decode(value: Any) -> Any:
-    """What encode() was given; tensors as tensors of torch."""
+    """A value that was read, its tensors as tensors of torch."""
     if isinstance(value, dict):
-        kind = value.get(_MARK, _absent)
-        if kind is _absent:
-            return {name: decode(part) for name, part in value.items()}
-        parts = value["v"]
-        if kind == "dict":
-            return {decode(name): decode(part) for name, part in parts}
-        if kind == "set":
-            return {decode(part) for part in parts}
-        if kind == "frozenset":
-            return frozenset(decode(part) for part in parts)
-        if kind == "complex":
-            return complex(*parts)
-        if kind == "int":
-            return int(parts, 16)
-        raise SchemaError(f"a value of the unknown kind {kind!r}")
+        return {name: decode(part) for name, part in value.items()}
     if isinstance(value, list):
         return [decode(part) for part in value]
     if isinstance(value, tuple):

@@ -30,7 +30,6 @@ from ._loader import Loader
 from ._trees import (
     Id,
     Rows,
-    encode,
     first_device,
     ids_of,
     leaves,
@@ -252,7 +251,7 @@ class Cached(nn.Module):
         ):
             cache.put_many(names, columns)
         else:
-            rows = [encode(row_of(columns, i)) for i in range(len(names))]
+            rows = [row_of(columns, i) for i in range(len(names))]
             cache.put_many(names, rows)
 
 

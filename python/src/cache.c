@@ -893,16 +893,22 @@ row_of(const lc_value *columns, size_t i)
 		    tensor.ndim * sizeof(tensor.shape[0]));
 		return lc_value_tensor(&tensor);
 	}
-	if (kind != LC_MAP && kind != LC_LIST && kind != LC_TUPLE)
+	if (kind == LC_TAGGED)
+		return lc_value_tagged(lc_value_name(columns, 0),
+		    row_of(lc_value_at(columns, 0), i));
+	if (kind != LC_MAP && kind != LC_LIST && kind != LC_TUPLE && kind != LC_PAIRS)
 		return lc_value_copy(columns);
-	row = kind == LC_MAP  ? lc_value_map()
-	    : kind == LC_LIST ? lc_value_list()
-			      : lc_value_tuple();
+	row = kind == LC_MAP   ? lc_value_map()
+	    : kind == LC_LIST  ? lc_value_list()
+	    : kind == LC_TUPLE ? lc_value_tuple()
+			       : lc_value_pairs();
 	for (size_t j = 0; j < lc_value_count(columns); j++) {
 		lc_value *part = row_of(lc_value_at(columns, j), i);
 
 		if (kind == LC_MAP)
 			lc_value_set(row, lc_value_name(columns, j), part);
+		else if (kind == LC_PAIRS)
+			lc_value_pair(row, part, row_of(lc_value_at(columns, ++j), i));
 		else
 			lc_value_append(row, part);
 	}
@@ -1472,10 +1478,11 @@ static PyMethodDef cache_methods[] = {
 	{ "put", KEYWORDS(cache_put), METH_VARARGS | METH_KEYWORDS,
 	    "put($self, id, value, codec=None, level=0)\n--\n\n"
 	    "Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,\n"
-	    "bool, int, float, str, bytes, or dicts, lists and tuples of them. It may be changed\n"
-	    "as soon as this returns, and is durable after the next flush() or close(), or within\n"
-	    "flush_interval_ms. codec and level are those of open(), for this value. TypeError\n"
-	    "for an object of another kind; SchemaError where the module takes other structures." },
+	    "bool, int, float, complex, str, bytes, bytearray, Tagged, or dicts, lists, tuples\n"
+	    "and sets of them. It may be changed as soon as this returns, and is durable after the\n"
+	    "next flush() or close(), or within flush_interval_ms. codec and level are those of\n"
+	    "open(), for this value. TypeError for an object of another kind, which says where it\n"
+	    "is; SchemaError where the module takes other structures." },
 	{ "put_many", (PyCFunction)cache_put_many, METH_VARARGS,
 	    "put_many($self, ids, values, /)\n--\n\n"
 	    "Store many: a list with a value for each cache_id, or a tensor, dict or tuple of\n"

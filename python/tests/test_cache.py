@@ -262,8 +262,6 @@ class Values(Case):
             cache.flush()
         cache["nan"] = math.nan
         self.assertTrue(math.isnan(cache["nan"]))
-        cache["bytearray"] = bytearray(b"abc")
-        self.assertEqual(cache["bytearray"], b"abc")
 
     def test_what_cannot_be_stored(self) -> None:
         cache = self.open()
@@ -273,11 +271,10 @@ class Values(Case):
         for _ in range(100000):
             deep = [deep]
         for bad, error in [
-            (object(), TypeError), ({1: 2}, TypeError), ({"a": {1, 2}}, TypeError),
-            (1j, TypeError), (2**64, OverflowError), (-(2**63) - 1, OverflowError),
+            (object(), TypeError), ({"a": {1, print}}, TypeError),
             ("\ud800", UnicodeEncodeError), ({"\ud800": 1}, UnicodeEncodeError),
-            ({"a\0b": 1}, ValueError), ({"": 1}, ValueError), (around, RecursionError),
-            (deep, RecursionError), (array.array("u", "x"), TypeError), (print, TypeError),
+            (around, lmdbcache.InvalidError), (deep, lmdbcache.InvalidError),
+            (array.array("u", "x"), TypeError), (print, TypeError),
         ]:
             with self.subTest(type(bad), error=error), self.assertRaises(error):
                 cache["x"] = bad

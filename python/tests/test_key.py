@@ -11,7 +11,7 @@ import unittest
 from typing import Any, Dict
 
 import lmdbcache
-from lmdbcache import key
+from lmdbcache import Tagged, key
 
 try:
     import numpy as np
@@ -31,7 +31,7 @@ VECTORS = [
     (FOX, "k1-f3e432c36bcb46ef3abcff787697f79a"),
     ("", "k1-3eb8fc3acfabe3ca2ab2adcd1a02bf17"),
     (FOX.encode(), "k1-af159379014c16db6ad5be9066879311"),
-    (bytearray(FOX.encode()), "k1-af159379014c16db6ad5be9066879311"),
+    (bytearray(FOX.encode()), "k1-755098dbf0092f289c2b0e7c48d06f42"),
     (None, "k1-2ff39367394f506c73b2284b32bf8672"),
     (True, "k1-0f7b4f9bc91bf8e89078015758e39bc0"),
     (False, "k1-6ae09fc4628ce3470c66fa5ab7facd44"),
@@ -47,6 +47,9 @@ VECTORS = [
     ((1, "a"), "k1-efbbfd2939e826a012ca61e3af799d09"),
     ([], "k1-e3ab152fcb1762bfc9f42e6c9e93dfff"),
     ({}, "k1-51025a4491835505e12ef9d2eb86ceeb"),
+    (Tagged("a", 1), "k1-2ff7dc401035af06586a70ba232d3cd4"),
+    ({(1, "a"): {}, 1: "a"}, "k1-de48485521864ae91e96173260bb7368"),
+    ({1: "a", (1, "a"): {}}, "k1-de48485521864ae91e96173260bb7368"),
     ({"a": 1, "b": [None, FLOATS], "c": {"d": b"\0"}}, "k1-8007d955c61a4d65e0e19ae36912aca7"),
     ({"c": {"d": b"\0"}, "b": [None, FLOATS], "a": 1}, "k1-8007d955c61a4d65e0e19ae36912aca7"),
 ]
@@ -63,7 +66,7 @@ class Keys(unittest.TestCase):
     def test_other_processes_have_the_same(self) -> None:
         program = (
             "import lmdbcache, sys\n"
-            "print(lmdbcache.key({'b': 'x', 'a': [1.5, sys.argv[1]]}))"
+            "print(lmdbcache.key({'b': 'x', 'a': [1.5, sys.argv[1]], 's': set('abcdefgh')}))"
         )
         keys = set()
         for seed in ("0", "1"):
@@ -74,7 +77,7 @@ class Keys(unittest.TestCase):
                 check=True,
             )
             keys.add(done.stdout.decode().strip())
-        self.assertEqual(keys, {key({"a": [1.5, FOX], "b": "x"})})
+        self.assertEqual(keys, {key({"a": [1.5, FOX], "b": "x", "s": set("hgfedcba")})})
 
     def test_refuses_what_cannot_be_put(self) -> None:
         with self.assertRaises(TypeError):

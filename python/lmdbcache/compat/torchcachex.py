@@ -28,7 +28,7 @@ from torch import nn
 
 import lmdbcache
 
-from .._trees import Rows, decode, encode, ids_of, map_tree, row_of
+from .._trees import Rows, decode, ids_of, map_tree, row_of
 from ..torch import Cached
 
 __all__ = ["ArrowIPCCacheBackend", "CacheModuleDecorator"]
@@ -130,7 +130,7 @@ class ArrowIPCCacheBackend:
         for name, (key, value) in zip(ids_of(items), items.items()):
             try:
                 if self._writes:
-                    self.cache[name] = encode(value)
+                    self.cache[name] = map_tree(lambda t: t, value)
                 elif self.lru_enabled:
                     self.lru[name] = map_tree(lambda t: t.detach().cpu(), value)
             except Exception as error:
