@@ -128,6 +128,16 @@ def lmdb_store(path):
     return lmdb.open(path, map_size=1 << 36, subdir=False, sync=True, readahead=False)
 
 
+def each(function, items, times):
+    """Calls of a function, as one."""
+    items = list(itertools.islice(itertools.cycle(items), times))
+
+    def run():
+        for item in items:
+            function(item)
+    return run
+
+
 # ---- batches, one, maps ----------------------------------------------------------------------
 
 
@@ -194,7 +204,7 @@ def batches(bench, root, args):
             assert torch.equal(ways[name](), expected), name
     metric = "batch, a record"
     repeat = 1 if args.quick else 5
-    bench.measure(case, {name: lambda way=way: [way() for _ in range(repeat)]
+    bench.measure(case, {name: each(lambda _, way=way: way(), [None], repeat)
                          for name, way in ways.items()},
                   metric, US, n * repeat, args.rounds)
     bench.print(case)
@@ -207,16 +217,6 @@ def batches(bench, root, args):
     if in_c is not None:
         store.close()
     cache.close()
-
-
-def each(function, items, times):
-    """Calls of a function, as one."""
-    items = list(itertools.islice(itertools.cycle(items), times))
-
-    def run():
-        for item in items:
-            function(item)
-    return run
 
 
 def ones(bench, root, args):
