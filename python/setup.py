@@ -21,6 +21,13 @@ except ImportError:  # before setuptools 70.1
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parent
 STATIC = os.environ.get("LMDBCACHE_STATIC", "0") not in ("", "0")
+# What only the tool and the tests are linked with need not be here: configure does not ask
+# pkg-config about a library whose flags are given.
+NO_TOOL = [
+    f"{library}_{flags}= "
+    for library in "ARCHIVE CHECK EXPAT JPEG MSGPACK PNG SQLITE YAML".split()
+    for flags in ("CFLAGS", "LIBS")
+]
 
 
 def output(*command: str) -> List[str]:
@@ -97,6 +104,8 @@ class Build(build_ext):
                 [
                     os.path.relpath(sources / "configure", place), "--disable-shared",
                     "--enable-static", "--with-pic", "--without-openssl", "--without-python",
+                    "--without-tiff", "--without-webp", "--disable-lazy-loading",
+                    *NO_TOOL,
                     "--disable-dependency-tracking", "--quiet",
                     # The archive may have less in it than the shared library.
                     f"XXHASH_LIBS={' '.join(xxhash)}",
