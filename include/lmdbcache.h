@@ -38,8 +38,9 @@
  *   it. What was made of it may outlive it, see lc_close(). An iterator belongs to one
  *   thread at a time.
  * - Processes: any number of processes may read and write one module at once.
- *   Every read sees the newest commit of any process. A handle reads its own
- *   pending writes at once; others see them after the commit.
+ *   Every read sees the newest commit of any process. The handles of one process
+ *   read each other's pending writes at once; other processes see them after the
+ *   commit.
  * - fork: after fork() the child may go on using the handle. It reopens the
  *   environment on first use and forgets the parent's pending writes, which the
  *   parent commits. Views and iterators belong to the process that made them:
@@ -603,9 +604,14 @@ LC_API void lc_options_init(lc_options *options);
  * @param options    NULL for the defaults
  * @param out        the handle; close it with lc_close() or lc_discard()
  *
- * A module opened twice in one process shares the environment; each handle has
- * its own pending writes. The files of a module must be regular files: links are
- * not followed. Readers too need to write lock.mdb, and the space for it: without
+ * Handles of one process on one module, by whatever path, share the environment and
+ * what is pending: each reads at once what is put through any of them, the last call
+ * on a key counts, and a flush by one is a flush of all. Each has its own options. The
+ * limits flush_every, chunk_bytes and flush_interval_ms are looked at when something is
+ * put through their handle; a commit is as durable as the most careful handle with a
+ * put in it asks.
+ *
+ * The files of a module must be regular files: links are not followed. Readers too need to write lock.mdb, and the space for it: without
  * the one it is LC_PERMISSION, without the other LC_NO_SPACE, and what was made of a
  * new module is taken away.
  *
@@ -637,8 +643,9 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
 LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
 
 /**
- * Flush and close the handle, also when the flush fails; then what was pending
- * is lost and the first error is returned. Counters are saved, for which it waits
+ * Flush and close the handle, also when the flush fails; then the first error is returned,
+ * and what was pending is lost, unless this process has another handle that writes the
+ * module: there it stays pending. A handle that only reads flushes nothing. Counters are saved, for which it waits
  * while another process commits. NULL is harmless.
  *
  * Views, iterators, sources with their streams and readers, and writers may be held
@@ -653,7 +660,8 @@ LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
  */
 LC_API lc_status lc_close(lc_cache *cache);
 
-/** As lc_close() without committing what is pending. NULL is harmless. */
+/** As lc_close() without committing what is pending: it is lost with the last handle of
+ *  this process that writes the module. NULL is harmless. */
 LC_API void lc_discard(lc_cache *cache);
 
 /**
@@ -683,15 +691,15 @@ LC_API LC_CHECKED lc_status lc_settings_set(lc_cache *cache, const lc_settings *
 
 /**
  * Store @p tensor under a cache_id, replacing what stood there. The bytes are
- * copied; the record is pending until the next commit and this handle reads it
- * at once. Commits happen at flush_every records, chunk_bytes bytes or
- * flush_interval_ms, on the handle's own thread; puts wait while two commits'
+ * copied; the record is pending until the next commit and the handles of this process
+ * read it at once. Commits happen at flush_every records, chunk_bytes bytes or
+ * flush_interval_ms, on a thread of the library's; puts wait while two commits'
  * worth is pending.
  *
  * @return LC_OK; LC_INVALID for an empty or too long id or a bad tensor, and in a
  * module that is filled by its inputs; LC_SCHEMA if the module is strict and holds
  * something else (this item only, nothing else is affected); LC_READONLY; or the
- * error of an earlier commit on the handle's thread, reported once: then this record
+ * error of an earlier commit, reported once to each handle: then this record
  * was not taken, and what was pending is tried again at the next commit. LC_TIMEOUT if
  * there was no room in time: then it was not taken either.
  */
@@ -756,7 +764,7 @@ LC_API LC_CHECKED lc_status lc_delete_batch(lc_cache *cache, size_t n,
     const lc_id *ids, lc_status *statuses);
 
 /**
- * Commit everything put or deleted before the call on this handle; it is
+ * Commit everything put or deleted before the call, on any handle of this process; it is
  * durable on LC_OK, also when an earlier commit of it had failed. On failure
  * nothing is lost: the writes stay pending and the next flush tries again.
  * @return LC_OK, or the error of the commit that failed: LC_NO_SPACE,
@@ -878,9 +886,9 @@ LC_API void lc_result_fail(lc_results *results, size_t j, const char *why);
  * @param out   room for n views in the order of @p keys, always filled: LC_OK, or
  *              LC_FAILED for a key that fn failed, or an error. To be released.
  *
- * A key that another thread of this handle is computing is awaited, not
- * computed again. Results are pending like puts; on a rank that does not write
- * they reach the LRU only. A key that is awaited, or whose result finds no room,
+ * A key that another thread is computing, through any handle of this process, is
+ * awaited, not computed again. Results are pending like puts; on a rank that does not
+ * write they reach the LRU only, and keys are awaited within the handle. A key that is awaited, or whose result finds no room,
  * for longer than the handle's timeout_ms is LC_TIMEOUT: ask for it again. That
  * result was not stored.
  * @return LC_OK when every view is held, else the first failing item's status;
@@ -978,7 +986,7 @@ typedef struct lc_stats {
 	uint64_t file_bytes;      /**< size of data.mdb */
 	uint64_t free_bytes;      /**< of it, pages that commits can reuse */
 	uint64_t map_bytes;       /**< address space of the map */
-	uint64_t pending_records; /**< puts and deletes of this handle not yet durable */
+	uint64_t pending_records; /**< puts and deletes of this process not yet durable */
 	uint64_t pending_bytes;   /**< their encoded size */
 	uint32_t readers;         /**< reader slots in use, all processes */
 	uint32_t max_readers;     /**< reader slots there are */
@@ -1030,7 +1038,7 @@ typedef struct lc_schema_stats {
 
 /**
  * Call @p fn with each schema of the newest commit in the order of ids, until it
- * returns non-zero. Pending writes of the handle are flushed first.
+ * returns non-zero. Pending writes are flushed first.
  * @return LC_OK; LC_CANCELLED if @p fn stopped it; LC_CORRUPT; LC_IO.
  */
 LC_API LC_CHECKED lc_status lc_schemas(lc_cache *cache,
@@ -1062,7 +1070,7 @@ typedef struct lc_item {
 } lc_item;
 
 /**
- * Start a walk. Pending writes of the handle are flushed first. Holds a
+ * Start a walk. Pending writes are flushed first. Holds a
  * snapshot until lc_iter_close().
  * @param prefix  only cache_ids that start with these @p prefix_size bytes;
  *                NULL and 0 for all
@@ -1136,7 +1144,7 @@ LC_API LC_CHECKED lc_status lc_verify(lc_cache *cache,
 
 /**
  * Write a consistent copy of the newest commit to ROOT/MODULE_ID, durable on
- * LC_OK. Pending writes of the handle are flushed first; readers and writers go
+ * LC_OK. Pending writes are flushed first; readers and writers go
  * on meanwhile. Holds a snapshot while it runs. The copy has the module's uuid.
  * @param root  a directory, made if it is missing
  * @return LC_OK; LC_INVALID if a module stands there; LC_NO_SPACE,
@@ -1183,7 +1191,7 @@ typedef struct lc_compact_result {
  * Rewrite chunks that have many dead records, in transactions of about
  * chunk_bytes each; readers and writers go on in between. The order of records
  * by commit stays. Space that becomes free is reused by later commits; the file
- * does not shrink (lc_shrink()). Pending writes of the handle are flushed first.
+ * does not shrink (lc_shrink()). Pending writes are flushed first.
  * @param options  NULL for the defaults
  * @param out      may be NULL
  * @return LC_OK; LC_READONLY, LC_INVALID; LC_CANCELLED, LC_NO_SPACE, LC_IO …:
@@ -1246,7 +1254,7 @@ LC_API LC_CHECKED lc_status lc_share_set(const char *root, const char *module_id
 
 /**
  * Delete every record in one commit, with the inputs and their order; schemas,
- * settings and counters stay. Pending writes of the handle are dropped with it (they stay
+ * settings and counters stay. Pending writes of this process are dropped with it (they stay
  * pending if it fails; puts and flushes of other threads wait meanwhile), and so are the
  * files fill.N.part in which cachex fill keeps what is on its way into chunks.
  * @return LC_OK; LC_BUSY if a writer holds an input; LC_READONLY, LC_NO_SPACE, LC_IO.

@@ -29,7 +29,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
 	t/lib/test_directory t/lib/test_expect t/lib/test_export t/lib/test_finite \
-	t/lib/test_hold t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree \
+	t/lib/test_handles t/lib/test_hold t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree \
 	t/lib/test_key t/lib/test_lazy t/lib/test_lengths t/lib/test_lines \
 	t/lib/test_listdir t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify \
 	t/lib/test_mixture t/lib/test_moments t/lib/test_newfile t/lib/test_npy \
@@ -212,7 +212,7 @@ check-sanitize:
 
 # Those that use threads, under the sanitizer of threads. What it must not report, as LMDB
 # is not built with it, is in t/torture/tsan.supp.
-threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_hold t/lib/test_inflight t/lib/test_lru t/lib/test_outlive \
+threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_handles t/lib/test_hold t/lib/test_inflight t/lib/test_lru t/lib/test_outlive \
 	t/lib/test_reader_memory t/lib/test_reader_threads t/lib/test_source t/lib/test_source_gather t/lib/test_source_get t/lib/test_source_order \
 	t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
 check-threads:

@@ -220,7 +220,11 @@ struct lc__env_guest {
 	void (*free)(void *guest);
 	void (*before_close)(void *guest); /* with the lock held, nothing active: LMDB
 	                                       closes, its transactions must go */
-	void (*after_fork)(void *guest);   /* in the child: it is the parent's */
+	/* Around a fork, with the lock held: take the guest's locks, release them, and in the
+	 * child make them anew: what the guest holds is the parent's. */
+	void (*before_fork)(void *guest);
+	void (*after_fork_parent)(void *guest);
+	void (*after_fork_child)(void *guest);
 };
 
 /** Make the guest, unless there is one already. */

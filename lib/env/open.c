@@ -175,15 +175,21 @@ static void
 before_fork(void)
 {
 	pthread_mutex_lock(&registry_lock);
-	for (struct lc__env *env = registry; env != NULL; env = env->next)
+	for (struct lc__env *env = registry; env != NULL; env = env->next) {
 		pthread_mutex_lock(&env->lock);
+		if (env->guest != NULL)
+			env->guest_kind->before_fork(env->guest);
+	}
 }
 
 static void
 after_fork_parent(void)
 {
-	for (struct lc__env *env = registry; env != NULL; env = env->next)
+	for (struct lc__env *env = registry; env != NULL; env = env->next) {
+		if (env->guest != NULL)
+			env->guest_kind->after_fork_parent(env->guest);
 		pthread_mutex_unlock(&env->lock);
+	}
 	pthread_mutex_unlock(&registry_lock);
 }
 
@@ -203,7 +209,7 @@ reset_in_child(struct lc__env *env)
 	env->stale = true;
 	env->forked = true;
 	if (env->guest != NULL)
-		env->guest_kind->after_fork(env->guest);
+		env->guest_kind->after_fork_child(env->guest);
 }
 
 static void

@@ -35,7 +35,7 @@ flush_at_exit(void)
 {
 	pthread_mutex_lock(&handles_lock);
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
-		if (cache->closed)
+		if (cache->closed || !lc__cache_commits(cache))
 			continue;
 		/* Nobody can call again. */
 		lc_set_timeout(cache, UINT64_MAX);
@@ -45,23 +45,15 @@ flush_at_exit(void)
 	pthread_mutex_unlock(&handles_lock);
 }
 
-static void
-init_locks(struct lc_cache *cache)
-{
-	pthread_mutex_init(&cache->lock, NULL);
-	lc__cond_init(&cache->done);
-	lc__cond_init(&cache->work);
-}
-
-/* Take the locks of every handle, so that the child finds their buffers whole. */
+/* Take the locks that handles have, so that the child finds whole what they guard. */
 static void
 before_fork(void)
 {
 	pthread_mutex_lock(&handles_lock);
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
-		pthread_mutex_lock(&cache->lock);
 		lc__lru_before_fork(cache->lru);
-		lc__inflight_before_fork(cache->inflight);
+		if (!cache->writes)
+			lc__inflight_before_fork(cache->inflight);
 	}
 }
 
@@ -69,37 +61,21 @@ static void
 after_fork_parent(void)
 {
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
-		lc__inflight_after_fork_parent(cache->inflight);
+		if (!cache->writes)
+			lc__inflight_after_fork_parent(cache->inflight);
 		lc__lru_after_fork_parent(cache->lru);
-		pthread_mutex_unlock(&cache->lock);
 	}
 	pthread_mutex_unlock(&handles_lock);
 }
 
 static void
-free_writes(struct lc_cache *cache)
-{
-	lc__pending_free(cache->open);
-	lc__pending_free(cache->sealed);
-	lc__pending_free(cache->spare);
-	cache->open = cache->sealed = cache->spare = NULL;
-	atomic_store(&cache->pending, 0);
-}
-
-/* The parent commits what was pending. The flush thread does not exist in the child. */
-static void
 after_fork_child(void)
 {
 	pthread_mutex_init(&handles_lock, NULL);
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
-		init_locks(cache);
 		lc__lru_after_fork_child(cache->lru);
-		lc__inflight_after_fork_child(cache->inflight);
-		free_writes(cache);
-		cache->durable_seq = cache->put_seq;
-		cache->failed = cache->retry = cache->reported = false;
-		cache->owed = cache->saving = false;
-		cache->stop = cache->running = cache->held = false;
+		if (!cache->writes)
+			lc__inflight_after_fork_child(cache->inflight);
 	}
 }
 
@@ -184,11 +160,9 @@ check_options(const lc_options *o)
 static void
 free_cache(struct lc_cache *cache)
 {
-	lc__inflight_free(cache->inflight);
+	if (!cache->writes)
+		lc__inflight_free(cache->inflight);
 	lc__lru_free(cache->lru);
-	pthread_cond_destroy(&cache->work);
-	pthread_cond_destroy(&cache->done);
-	pthread_mutex_destroy(&cache->lock);
 	free(cache->module_id);
 	free(cache);
 }
@@ -205,20 +179,18 @@ new_cache(const char *module_id, const lc_options *options, struct lc_cache **ou
 	else
 		lc_options_init(&cache->options);
 	cache->module_id = strdup(module_id);
-	cache->inflight = lc__inflight_new();
-	if (cache->module_id == NULL || cache->inflight == NULL) {
-		lc__inflight_free(cache->inflight);
-		free(cache->module_id);
-		free(cache);
+	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
+	    cache->options.writer_rank == cache->options.rank;
+	if (!cache->writes)
+		cache->inflight = lc__inflight_new();
+	if (cache->module_id == NULL || (!cache->writes && cache->inflight == NULL)) {
+		free_cache(cache);
 		return lc__no_memory("open");
 	}
-	init_locks(cache);
 	atomic_init(&cache->refs, 1);
 	atomic_init(&cache->timeout_ms, cache->options.timeout_ms);
 	atomic_init(&cache->users, 1);
 	cache->lru = lc__lru_new(cache->options.lru_bytes);
-	cache->writes = cache->options.writer_rank == LC_RANK_ANY ||
-	    cache->options.writer_rank == cache->options.rank;
 	*out = cache;
 	return LC_OK;
 }
@@ -251,6 +223,9 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 		free_cache(cache);
 		return status;
 	}
+	if (cache->writes)
+		cache->inflight = lc__module_of(cache->env)->inflight;
+	lc__flush_enter(cache);
 
 	pthread_mutex_lock(&handles_lock);
 	cache->next = handles;
@@ -263,13 +238,15 @@ lc_open(const char *root, const char *module_id, const lc_options *options,
 lc_status
 lc_close(lc_cache *cache)
 {
-	lc_status status;
+	lc_status status = LC_OK;
 
 	if (cache == NULL)
 		return LC_OK;
-	status = lc__flush_all(cache);
-	if (status == LC_OK && cache->writes && !(cache->options.flags & LC_RDONLY))
-		status = lc__flush_counters(cache);
+	if (lc__cache_commits(cache)) {
+		status = lc__flush_all(cache);
+		if (status == LC_OK)
+			status = lc__flush_counters(cache);
+	}
 	/* The handle stays, with what it has not committed. */
 	if (status == LC_TIMEOUT)
 		return status;
@@ -287,10 +264,7 @@ lc_discard(lc_cache *cache)
 	cache->closed = true;
 	pthread_mutex_unlock(&handles_lock);
 
-	lc__flush_stop(cache);
-	pthread_mutex_lock(&cache->lock);
-	free_writes(cache);
-	pthread_mutex_unlock(&cache->lock);
+	lc__flush_leave(cache);
 	lc__lru_clear(cache->lru);
 	lc__cache_let_close(cache);
 }

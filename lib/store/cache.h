@@ -9,7 +9,6 @@
 
 #include "env/env.h"
 #include "store/module.h"
-#include "store/pending.h"
 #include "store/snapshot.h"
 #include "store/tool.h"
 
@@ -22,37 +21,29 @@ struct lc_cache {
 	lc_options options;
 	char *module_id;
 
-	pthread_mutex_t lock;     /* guards what follows */
-	pthread_cond_t work;      /* wakes the flush thread: it has work, or must stop */
-	pthread_cond_t done;      /* wakes callers: a commit ended */
-	struct lc__pending *open; /* takes puts; NULL before the first */
-	struct lc__pending *sealed; /* being committed; NULL if none */
-	struct lc__pending *spare;  /* an empty one to swap in */
-	uint64_t put_seq;           /* puts and deletes so far */
-	uint64_t durable_seq;       /* those of them that are committed */
-	bool failed;    /* the commit of sealed failed and waits for a retry */
-	bool retry;     /* asks the flush thread to try sealed again */
-	bool reported;  /* a caller has got the error */
-	bool owed;      /* a caller gave up waiting for the commit: it has not heard of a
-			   failure */
-	bool saving;    /* asks the flush thread to save the counters */
-	bool held;      /* nothing is committed; see lc__flush_hold() */
-	lc_error error; /* of the failed commit */
-	bool stop;      /* the flush thread must end */
-	bool running;   /* the flush thread exists */
-	pthread_t thread;
-	uint64_t warned_ns; /* start of the pin that the log was warned of; flush
-				     thread only */
+	struct lc__flusher *flusher; /* the module's: its uncommitted writes */
+	/* guarded by the lock of flusher: */
+	struct lc_cache *next_writer; /* the next in flusher->writers */
+	uint64_t told;    /* number of the failed commit that was last reported here */
+	uint64_t gave_up; /* durable_seq when a call gave up waiting, until it is told */
+	uint64_t warned_ns; /* start of the pin that the log was warned of */
+	bool logging;       /* the flush thread is in the log's function */
 
 	atomic_uint_fast64_t timeout_ms; /* of the calls that wait; UINT64_MAX for ever */
-	atomic_uint_fast64_t
-	    pending; /* entries not committed; 0 lets reads skip the lock */
-
-	struct lc__lru *lru; /* NULL: the LRU is off */
-	bool writes;         /* this rank writes; else puts only reach the LRU */
+	struct lc__lru *lru;             /* NULL: the LRU is off */
+	/* This rank writes. Else puts only reach the LRU, and inflight is of this handle. */
+	bool writes;
 	struct lc__inflight *inflight; /* keys that are being computed */
 	atomic_uint_fast64_t computed, compute_failures, awaited;
 };
+
+/** Are puts through this handle committed? Else its rank does not write, or it only
+ *  reads. */
+static inline bool
+lc__cache_commits(const struct lc_cache *cache)
+{
+	return cache->writes && !(cache->options.flags & LC_RDONLY);
+}
 
 /** Keep the memory of a handle for a view or an iterator, which reads its env and its LRU.
  *  That env stays open is another matter: they have a pin or lc__env_hold(). */

@@ -3,6 +3,10 @@
  * Two buffers: `open` takes puts while `sealed` is being committed. A put waits when open
  * is full and sealed is not committed yet. If a commit fails, sealed stays, and the next
  * put that needs the room, or a flush, tries it again.
+ *
+ * Handles may differ in their options. A put looks at the limits of its own handle: when the
+ * open buffer is full, and when it is due. A commit is as durable as the most careful handle
+ * with a put in it asks.
  */
 #include "store/flush.h"
 
@@ -15,190 +19,315 @@
 #include "index/run_build.h"
 #include "store/commit.h"
 
+struct lc__flusher {
+	struct lc__env *env;
+	atomic_uint_fast64_t pending; /* entries not committed; 0 lets reads skip the
+					   lock */
+
+	pthread_mutex_t lock;     /* guards what follows */
+	pthread_cond_t work;      /* wakes the flush thread: it has work, or must stop */
+	pthread_cond_t done;      /* wakes callers: a commit ended */
+	struct lc_cache *writers; /* handles that commit */
+	struct lc__pending *open; /* takes puts; NULL before the first */
+	struct lc__pending *sealed; /* being committed; NULL if none */
+	struct lc__pending *spare;  /* an empty one to swap in */
+	uint64_t put_seq;           /* puts and deletes so far */
+	uint64_t durable_seq;       /* those of them that are committed */
+	bool failed;       /* the commit of sealed failed and waits for a retry */
+	bool retry;        /* asks the flush thread to try sealed again */
+	uint64_t failures; /* commits that failed so far */
+	lc_error error;    /* of the last of them */
+	bool held;         /* nothing is committed; see lc__flush_hold() */
+	bool saving;       /* asks the flush thread to save the counters */
+	lc_error saved;    /* how it went the last time */
+	bool stop;         /* the flush thread must end */
+	bool running;      /* the flush thread exists */
+	pthread_t thread;
+};
+
 /* ---- the flush thread ----------------------------------------------------- */
 
 /* Hand the open buffer over to the flush thread; sealed must be NULL. */
 static void
-seal_locked(struct lc_cache *cache)
+seal_locked(struct lc__flusher *f)
 {
-	cache->open->last_seq = cache->put_seq;
-	cache->sealed = cache->open;
-	cache->open = cache->spare;
-	cache->spare = NULL;
-	pthread_cond_signal(&cache->work);
+	f->open->last_seq = f->put_seq;
+	f->sealed = f->open;
+	f->open = f->spare;
+	f->spare = NULL;
+	pthread_cond_signal(&f->work);
 }
 
-/* Is the open buffer too full for @p more bytes? */
-static bool
-is_full_locked(const struct lc_cache *cache, size_t more)
-{
-	return cache->open->count > 0 &&
-	    (cache->open->count >= cache->options.flush_every ||
-		cache->open->used + more > cache->options.chunk_bytes);
-}
-
-/* When the open buffer must be committed because of its age; UINT64_MAX for never. */
+/* When the open buffer must be committed; UINT64_MAX for never. */
 static uint64_t
-deadline_ns_locked(const struct lc_cache *cache)
+due_ns_locked(const struct lc__flusher *f)
 {
-	const uint64_t interval_ms = cache->options.flush_interval_ms;
-
-	if (cache->held || interval_ms == 0 || cache->open == NULL ||
-	    cache->open->count == 0 ||
-	    interval_ms > (INT64_MAX - cache->open->first_ns) / 1000000)
+	if (f->held || f->sealed != NULL || f->open == NULL || f->open->count == 0)
 		return UINT64_MAX;
-	return cache->open->first_ns + interval_ms * 1000000;
+	return f->open->due_ns;
 }
 
 /* Is the sealed buffer to be committed now? */
 static bool
-must_commit_locked(const struct lc_cache *cache)
+must_commit_locked(const struct lc__flusher *f)
 {
-	return cache->sealed != NULL && (!cache->failed || cache->retry);
+	return f->sealed != NULL && (!f->failed || f->retry);
 }
 
 /* Wait until there is a buffer to commit, or counters to save; false when the thread must
  * end. */
 static bool
-wait_for_work_locked(struct lc_cache *cache)
+wait_for_work_locked(struct lc__flusher *f)
 {
 	for (;;) {
-		uint64_t deadline;
+		uint64_t due;
 
-		if (cache->stop)
+		if (f->stop)
 			return false;
-		if (must_commit_locked(cache) || cache->saving)
+		if (must_commit_locked(f) || f->saving)
 			return true;
-		deadline = cache->sealed == NULL ? deadline_ns_locked(cache) : UINT64_MAX;
-		if (lc__clock_ns() >= deadline)
-			seal_locked(cache);
+		due = due_ns_locked(f);
+		if (lc__clock_ns() >= due)
+			seal_locked(f);
 		else
-			(void)lc__cond_wait(&cache->work, &cache->lock, deadline);
+			(void)lc__cond_wait(&f->work, &f->lock, due);
 	}
 }
 
-/* Forget what a buffer holds. */
+/* Forget what a buffer holds, and keep its memory for the next puts. */
 static void
-drop_locked(struct lc_cache *cache, struct lc__pending *pending)
+drop_locked(struct lc__flusher *f, struct lc__pending *pending)
 {
-	atomic_fetch_sub(&cache->pending, pending->count);
-	lc__pending_clear(pending, (size_t)cache->options.chunk_bytes * 2);
+	uint64_t room = 0;
+
+	for (const struct lc_cache *writer = f->writers; writer != NULL;
+	     writer = writer->next_writer)
+		if (writer->options.chunk_bytes > room)
+			room = writer->options.chunk_bytes;
+	atomic_fetch_sub(&f->pending, pending->count);
+	lc__pending_clear(pending, (size_t)room * 2);
 }
 
-/* Warn once about each view or walk that pins a snapshot for too long. */
+/* Warn each log once about each view or walk that pins a snapshot for too long. The lock is
+ * released meanwhile: a handle whose function is being called does not leave. */
 static void
-warn_of_pins(struct lc_cache *cache)
+warn_of_pins_locked(struct lc__flusher *f, uint64_t since_ns)
 {
-	const uint64_t since_ns = lc__pool_oldest_pin_ns(cache->env);
-	uint64_t age_ms;
+	const uint64_t age_ms = (lc__clock_coarse_ns() - since_ns) / 1000000;
 
-	if (cache->options.pin_warn_ms == 0 || since_ns == 0 ||
-	    since_ns == cache->warned_ns)
-		return;
-	age_ms = (lc__clock_coarse_ns() - since_ns) / 1000000;
-	if (age_ms <= cache->options.pin_warn_ms)
-		return;
-	cache->warned_ns = since_ns;
-	lc__cache_log(cache,
-	    "%s: a view or a walk is held since %llu s; freed "
-	    "space cannot be reused until it is released",
-	    cache->module_id, (unsigned long long)age_ms / 1000);
+	for (struct lc_cache *writer = f->writers; writer != NULL && since_ns != 0;
+	     writer = writer->next_writer) {
+		const uint64_t limit_ms = writer->options.pin_warn_ms;
+
+		if (limit_ms == 0 || age_ms <= limit_ms || writer->warned_ns == since_ns)
+			continue;
+		writer->warned_ns = since_ns;
+		writer->logging = true;
+		pthread_mutex_unlock(&f->lock);
+		lc__cache_log(writer,
+		    "%s: a view or a walk is held since %llu s; freed "
+		    "space cannot be reused until it is released",
+		    writer->module_id, (unsigned long long)age_ms / 1000);
+		pthread_mutex_lock(&f->lock);
+		writer->logging = false;
+	}
 }
 
 /* The lock is released while LMDB writes, and while it waits for other writers. */
 static void
-commit_sealed_locked(struct lc_cache *cache)
+commit_sealed_locked(struct lc__flusher *f)
 {
-	struct lc__pending *sealed = cache->sealed;
+	struct lc__pending *sealed = f->sealed;
+	uint64_t pinned_ns;
 	lc_status status;
 
-	cache->failed = cache->retry = false;
-	pthread_mutex_unlock(&cache->lock);
-	status = lc__commit(cache->env, sealed, cache->options.durability, NULL);
-	warn_of_pins(cache);
-	pthread_mutex_lock(&cache->lock);
+	f->failed = f->retry = false;
+	pthread_mutex_unlock(&f->lock);
+	status = lc__commit(f->env, sealed, sealed->durability, NULL);
+	pinned_ns = lc__pool_oldest_pin_ns(f->env);
+	pthread_mutex_lock(&f->lock);
+	warn_of_pins_locked(f, pinned_ns);
 	if (status != LC_OK) {
-		cache->failed = true;
-		cache->reported = false;
-		cache->error = *lc_last_error();
-		cache->error.status = status;
+		f->failed = true;
+		f->failures++;
+		f->error = *lc_last_error();
+		f->error.status = status;
 		return;
 	}
-	cache->owed = false;
-	cache->durable_seq = sealed->last_seq;
-	drop_locked(cache, sealed);
-	cache->sealed = NULL;
-	if (cache->open == NULL)
-		cache->open = sealed;
+	f->durable_seq = sealed->last_seq;
+	drop_locked(f, sealed);
+	f->sealed = NULL;
+	if (f->open == NULL)
+		f->open = sealed;
 	else
-		cache->spare = sealed;
-	/* Puts may have filled the open buffer during the commit: seal it here, because no
-	 * other put may come to do it. */
-	if (!cache->held && is_full_locked(cache, 1))
-		seal_locked(cache);
+		f->spare = sealed;
 }
 
-/* A failure to save statistics is no failure of a close. */
 static void
-save_counters_locked(struct lc_cache *cache)
+save_counters_locked(struct lc__flusher *f)
 {
-	pthread_mutex_unlock(&cache->lock);
-	if (lc__counters_save(cache->env) != LC_OK)
-		lc__cache_log(cache, "close: counters: %s", lc_last_error()->text);
-	pthread_mutex_lock(&cache->lock);
-	cache->saving = false;
+	lc_status status;
+
+	pthread_mutex_unlock(&f->lock);
+	status = lc__counters_save(f->env);
+	pthread_mutex_lock(&f->lock);
+	if (status != LC_OK)
+		f->saved = *lc_last_error();
+	f->saved.status = status;
+	f->saving = false;
 }
 
 static void *
 flush_thread(void *arg)
 {
-	struct lc_cache *cache = arg;
+	struct lc__flusher *f = arg;
 
-	pthread_mutex_lock(&cache->lock);
-	while (wait_for_work_locked(cache)) {
-		if (must_commit_locked(cache))
-			commit_sealed_locked(cache);
+	pthread_mutex_lock(&f->lock);
+	while (wait_for_work_locked(f)) {
+		if (must_commit_locked(f))
+			commit_sealed_locked(f);
 		else
-			save_counters_locked(cache);
-		pthread_cond_broadcast(&cache->done);
+			save_counters_locked(f);
+		pthread_cond_broadcast(&f->done);
 	}
-	pthread_mutex_unlock(&cache->lock);
+	pthread_mutex_unlock(&f->lock);
 	return NULL;
 }
 
 /* The thread blocks all signals: a handler that ran here would make fdatasync() fail with
  * EINTR, and LMDB does not try again. */
 static lc_status
-start_thread_locked(struct lc_cache *cache)
+start_thread_locked(struct lc__flusher *f)
 {
 	sigset_t all, old;
 	int rc;
 
-	if (cache->running)
+	if (f->running)
 		return LC_OK;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	rc = pthread_create(&cache->thread, NULL, flush_thread, cache);
+	rc = pthread_create(&f->thread, NULL, flush_thread, f);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc != 0)
 		return lc__error_sys(rc, "flush thread");
-	cache->running = true;
+	f->running = true;
 	return LC_OK;
 }
 
-void
-lc__flush_stop(struct lc_cache *cache)
-{
-	bool running;
+/* ---- life ----------------------------------------------------------------- */
 
-	pthread_mutex_lock(&cache->lock);
-	cache->stop = true;
-	running = cache->running;
-	pthread_cond_signal(&cache->work);
-	pthread_mutex_unlock(&cache->lock);
-	if (running)
-		pthread_join(cache->thread, NULL);
-	cache->running = false;
+static void
+init_locks(struct lc__flusher *f)
+{
+	pthread_mutex_init(&f->lock, NULL);
+	lc__cond_init(&f->done);
+	lc__cond_init(&f->work);
+}
+
+struct lc__flusher *
+lc__flusher_new(struct lc__env *env)
+{
+	struct lc__flusher *f = calloc(1, sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	f->env = env;
+	init_locks(f);
+	return f;
+}
+
+/* Forget all that is not committed. */
+static void
+empty_locked(struct lc__flusher *f)
+{
+	lc__pending_free(f->open);
+	lc__pending_free(f->sealed);
+	lc__pending_free(f->spare);
+	f->open = f->sealed = f->spare = NULL;
+	f->durable_seq = f->put_seq;
+	f->failed = f->retry = f->saving = f->held = false;
+	f->stop = f->running = false;
+	atomic_store(&f->pending, 0);
+}
+
+void
+lc__flusher_free(struct lc__flusher *flusher)
+{
+	if (flusher == NULL)
+		return;
+	pthread_cond_destroy(&flusher->work);
+	pthread_cond_destroy(&flusher->done);
+	pthread_mutex_destroy(&flusher->lock);
+	free(flusher);
+}
+
+void
+lc__flusher_before_fork(struct lc__flusher *flusher)
+{
+	pthread_mutex_lock(&flusher->lock);
+}
+
+void
+lc__flusher_after_fork_parent(struct lc__flusher *flusher)
+{
+	pthread_mutex_unlock(&flusher->lock);
+}
+
+/* The parent commits what was pending. The flush thread does not exist in the child. */
+void
+lc__flusher_after_fork_child(struct lc__flusher *flusher)
+{
+	init_locks(flusher);
+	empty_locked(flusher);
+	for (struct lc_cache *writer = flusher->writers; writer != NULL;
+	     writer = writer->next_writer)
+		writer->logging = false;
+}
+
+void
+lc__flush_enter(struct lc_cache *cache)
+{
+	struct lc__flusher *f = lc__module_of(cache->env)->flusher;
+
+	cache->flusher = f;
+	cache->gave_up = UINT64_MAX;
+	pthread_mutex_lock(&f->lock);
+	cache->told = f->failures;
+	if (lc__cache_commits(cache)) {
+		/* The last one before may be leaving still. */
+		while (f->stop)
+			pthread_cond_wait(&f->done, &f->lock);
+		cache->next_writer = f->writers;
+		f->writers = cache;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+void
+lc__flush_leave(struct lc_cache *cache)
+{
+	struct lc__flusher *f = cache->flusher;
+	struct lc_cache **link = &f->writers;
+
+	if (!lc__cache_commits(cache))
+		return;
+	pthread_mutex_lock(&f->lock);
+	while (cache->logging)
+		pthread_cond_wait(&f->done, &f->lock);
+	while (*link != cache)
+		link = &(*link)->next_writer;
+	*link = cache->next_writer;
+	if (f->writers == NULL) {
+		f->stop = true;
+		pthread_cond_signal(&f->work);
+		pthread_mutex_unlock(&f->lock);
+		if (f->running)
+			pthread_join(f->thread, NULL);
+		pthread_mutex_lock(&f->lock);
+		empty_locked(f);
+		pthread_cond_broadcast(&f->done);
+	}
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- waiting -------------------------------------------------------------- */
@@ -213,22 +342,24 @@ wait_done_locked(struct lc_cache *cache, uint64_t *deadline)
 
 	if (*deadline == 0)
 		*deadline = lc__clock_deadline(limit);
-	if (lc__cond_wait(&cache->done, &cache->lock, *deadline))
+	if (lc__cond_wait(&cache->flusher->done, &cache->flusher->lock, *deadline))
 		return LC_OK;
 	return lc__error(LC_TIMEOUT, 0,
 	    "%s: its commit is not over after %llu ms; nothing is lost: call again",
 	    cache->module_id, (unsigned long long)limit);
 }
 
-/* Report a failed commit, once; LC_OK if there is none to report. */
+/* Report a failed commit, once to each handle; LC_OK if there is none to report. */
 static lc_status
 report_failure_locked(struct lc_cache *cache)
 {
-	if (!cache->failed || cache->reported || cache->retry)
+	struct lc__flusher *f = cache->flusher;
+
+	if (!f->failed || f->retry || cache->told == f->failures)
 		return LC_OK;
-	cache->reported = true;
-	cache->owed = false;
-	return lc__error_raise(&cache->error);
+	cache->told = f->failures;
+	cache->gave_up = UINT64_MAX;
+	return lc__error_raise(&f->error);
 }
 
 /* Wait for the commit that is running, not for those that follow it. One that failed is
@@ -237,19 +368,20 @@ report_failure_locked(struct lc_cache *cache)
 static lc_status
 wait_for_commit_locked(struct lc_cache *cache, uint64_t *deadline)
 {
-	const uint64_t durable = cache->durable_seq;
+	struct lc__flusher *f = cache->flusher;
+	const uint64_t durable = f->durable_seq;
 
-	if (cache->owed)
+	if (cache->gave_up == durable)
 		return_if_error(report_failure_locked(cache));
-	if (cache->failed && !cache->retry) {
-		cache->retry = true;
-		pthread_cond_signal(&cache->work);
+	if (f->failed && !f->retry) {
+		f->retry = true;
+		pthread_cond_signal(&f->work);
 	}
-	while (must_commit_locked(cache) && cache->durable_seq == durable) {
+	while (must_commit_locked(f) && f->durable_seq == durable) {
 		const lc_status status = wait_done_locked(cache, deadline);
 
 		if (status != LC_OK) {
-			cache->owed = true;
+			cache->gave_up = durable;
 			return status;
 		}
 	}
@@ -258,14 +390,25 @@ wait_for_commit_locked(struct lc_cache *cache, uint64_t *deadline)
 
 /* ---- adding --------------------------------------------------------------- */
 
-static lc_status
-prepare_open_locked(struct lc_cache *cache)
+/* Is the open buffer too full for @p more bytes, by the limits of a handle? */
+static bool
+is_full_locked(const struct lc_cache *cache, size_t more)
 {
-	return_if_error(start_thread_locked(cache));
-	if (cache->open != NULL)
+	const struct lc__pending *open = cache->flusher->open;
+
+	return open->count > 0 &&
+	    (open->count >= cache->options.flush_every ||
+		open->used + more > cache->options.chunk_bytes);
+}
+
+static lc_status
+prepare_open_locked(struct lc__flusher *f)
+{
+	return_if_error(start_thread_locked(f));
+	if (f->open != NULL)
 		return LC_OK;
-	cache->open = calloc(1, sizeof(*cache->open));
-	if (cache->open == NULL)
+	f->open = calloc(1, sizeof(*f->open));
+	if (f->open == NULL)
 		return lc__no_memory("put");
 	return LC_OK;
 }
@@ -274,27 +417,61 @@ prepare_open_locked(struct lc_cache *cache)
 static lc_status
 make_room_locked(struct lc_cache *cache, size_t size)
 {
+	struct lc__flusher *f = cache->flusher;
 	size_t room = (size_t)cache->options.chunk_bytes;
 	uint64_t deadline = 0;
 
-	return_if_error(prepare_open_locked(cache));
-	while (cache->held || is_full_locked(cache, size)) {
-		if (cache->held) {
+	return_if_error(prepare_open_locked(f));
+	while (f->held || is_full_locked(cache, size)) {
+		if (f->held) {
 			return_if_error(wait_done_locked(cache, &deadline));
-			return_if_error(prepare_open_locked(cache));
+			return_if_error(prepare_open_locked(f));
 			continue;
 		}
-		if (cache->sealed == NULL) {
-			seal_locked(cache);
-			return_if_error(prepare_open_locked(cache));
+		if (f->sealed == NULL) {
+			seal_locked(f);
+			return_if_error(prepare_open_locked(f));
 			continue;
 		}
 		return_if_error(wait_for_commit_locked(cache, &deadline));
 		/* The failure was reported before and persists: refuse the put. */
-		if (cache->failed)
-			return lc__error_raise(&cache->error);
+		if (f->failed)
+			return lc__error_raise(&f->error);
 	}
-	return lc__pending_reserve(cache->open, size > room ? size : room);
+	return lc__pending_reserve(f->open, size > room ? size : room);
+}
+
+/* A record was added to the open buffer: should the flush thread know? */
+static void
+count_locked(struct lc_cache *cache)
+{
+	const uint64_t interval_ms = cache->options.flush_interval_ms;
+	struct lc__flusher *f = cache->flusher;
+	struct lc__pending *open = f->open;
+
+	f->put_seq++;
+	atomic_fetch_add(&f->pending, 1);
+	if (open->count == 1) {
+		open->due_ns = open->interval_ms = UINT64_MAX;
+		open->durability = LC_DURABLE_RELAXED;
+	}
+	if (cache->options.durability == LC_DURABLE_FULL)
+		open->durability = LC_DURABLE_FULL;
+	/* A later put is due earlier only if its interval is shorter. */
+	if (interval_ms > 0 && interval_ms < open->interval_ms) {
+		const uint64_t due_ns = lc__clock_deadline(interval_ms);
+
+		open->interval_ms = interval_ms;
+		if (due_ns < open->due_ns)
+			open->due_ns = due_ns;
+		pthread_cond_signal(&f->work);
+	}
+	if (!is_full_locked(cache, 1))
+		return;
+	/* After the commit that is running, if no other put comes to seal it. */
+	open->due_ns = 0;
+	if (f->sealed == NULL)
+		seal_locked(f);
 }
 
 /* A put or delete for the open buffer: a draft to encode, or an encoded record. */
@@ -309,30 +486,20 @@ struct addition {
 static lc_status
 add(struct lc_cache *cache, const struct addition *a)
 {
+	struct lc__flusher *f = cache->flusher;
 	lc_status status;
 
-	pthread_mutex_lock(&cache->lock);
+	pthread_mutex_lock(&f->lock);
 	status = report_failure_locked(cache);
 	if (status == LC_OK)
 		status = make_room_locked(cache, a->size);
 	if (status == LC_OK && a->draft != NULL)
-		status = lc__pending_add(cache->open, a->hash, a->draft, a->size,
-		    a->known);
+		status = lc__pending_add(f->open, a->hash, a->draft, a->size, a->known);
 	else if (status == LC_OK)
-		status = lc__pending_add_record(cache->open, a->hash, a->record,
-		    a->known);
-	if (status == LC_OK) {
-		cache->put_seq++;
-		atomic_fetch_add(&cache->pending, 1);
-		if (cache->open->count == 1) {
-			cache->open->first_ns = lc__clock_ns();
-			if (cache->options.flush_interval_ms > 0)
-				pthread_cond_signal(&cache->work);
-		}
-		if (cache->sealed == NULL && is_full_locked(cache, 1))
-			seal_locked(cache);
-	}
-	pthread_mutex_unlock(&cache->lock);
+		status = lc__pending_add_record(f->open, a->hash, a->record, a->known);
+	if (status == LC_OK)
+		count_locked(cache);
+	pthread_mutex_unlock(&f->lock);
 	return status;
 }
 
@@ -432,26 +599,44 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 
 /* ---- flushing ------------------------------------------------------------- */
 
+uint64_t
+lc__flush_pending(const struct lc_cache *cache)
+{
+	return atomic_load(&cache->flusher->pending);
+}
+
+void
+lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes)
+{
+	struct lc__flusher *f = cache->flusher;
+
+	pthread_mutex_lock(&f->lock);
+	*records = atomic_load(&f->pending);
+	*bytes = (f->open ? f->open->used : 0) + (f->sealed ? f->sealed->used : 0);
+	pthread_mutex_unlock(&f->lock);
+}
+
 lc_status
 lc__flush_all(struct lc_cache *cache)
 {
+	struct lc__flusher *f = cache->flusher;
 	lc_status status = LC_OK;
 	uint64_t target, deadline = 0;
 
-	pthread_mutex_lock(&cache->lock);
-	target = cache->put_seq;
-	while (status == LC_OK && cache->durable_seq < target) {
-		if (cache->held) {
+	pthread_mutex_lock(&f->lock);
+	target = f->put_seq;
+	while (status == LC_OK && f->durable_seq < target) {
+		if (f->held) {
 			status = wait_done_locked(cache, &deadline);
-		} else if (cache->sealed == NULL) {
-			seal_locked(cache);
+		} else if (f->sealed == NULL) {
+			seal_locked(f);
 		} else {
 			status = wait_for_commit_locked(cache, &deadline);
-			if (status == LC_OK && cache->failed)
-				status = lc__error_raise(&cache->error);
+			if (status == LC_OK && f->failed)
+				status = lc__error_raise(&f->error);
 		}
 	}
-	pthread_mutex_unlock(&cache->lock);
+	pthread_mutex_unlock(&f->lock);
 	return status;
 }
 
@@ -470,92 +655,119 @@ lc_set_timeout(lc_cache *cache, uint64_t timeout_ms)
 lc_status
 lc__flush_counters(struct lc_cache *cache)
 {
+	struct lc__flusher *f = cache->flusher;
+	lc_error error = { .status = LC_OK };
 	lc_status status = LC_OK;
 	uint64_t deadline = 0;
 
 	/* An earlier call may have asked, and given up waiting. */
-	pthread_mutex_lock(&cache->lock);
-	while (status == LC_OK && cache->saving)
+	pthread_mutex_lock(&f->lock);
+	while (status == LC_OK && f->saving)
 		status = wait_done_locked(cache, &deadline);
-	pthread_mutex_unlock(&cache->lock);
+	pthread_mutex_unlock(&f->lock);
 	if (status != LC_OK || !lc__counters_unsaved(cache->env))
 		return status;
-	pthread_mutex_lock(&cache->lock);
-	if (start_thread_locked(cache) != LC_OK) {
-		lc__cache_log(cache, "close: counters: %s", lc_last_error()->text);
+	pthread_mutex_lock(&f->lock);
+	if (start_thread_locked(f) != LC_OK) {
+		error = *lc_last_error();
 	} else {
-		cache->saving = true;
-		pthread_cond_signal(&cache->work);
-		while (status == LC_OK && cache->saving)
+		f->saving = true;
+		pthread_cond_signal(&f->work);
+		while (status == LC_OK && f->saving)
 			status = wait_done_locked(cache, &deadline);
+		if (status == LC_OK)
+			error = f->saved;
 	}
-	pthread_mutex_unlock(&cache->lock);
+	pthread_mutex_unlock(&f->lock);
+	/* A failure to save statistics is no failure of a close. */
+	if (error.status != LC_OK)
+		lc__cache_log(cache, "close: counters: %s", error.text);
 	return status;
 }
 
 /* ---- holding -------------------------------------------------------------- */
 
 static void
-end_hold_locked(struct lc_cache *cache)
+end_hold_locked(struct lc__flusher *f)
 {
-	cache->held = false;
+	f->held = false;
 	/* The open buffer may be due now. */
-	pthread_cond_signal(&cache->work);
-	pthread_cond_broadcast(&cache->done);
+	pthread_cond_signal(&f->work);
+	pthread_cond_broadcast(&f->done);
 }
 
 lc_status
 lc__flush_hold(struct lc_cache *cache)
 {
+	struct lc__flusher *f = cache->flusher;
 	lc_status status = LC_OK;
 	uint64_t deadline = 0;
 
-	pthread_mutex_lock(&cache->lock);
-	while (status == LC_OK && cache->held)
+	pthread_mutex_lock(&f->lock);
+	while (status == LC_OK && f->held)
 		status = wait_done_locked(cache, &deadline);
 	if (status == LC_OK) {
-		cache->held = true;
-		while (status == LC_OK && must_commit_locked(cache))
+		f->held = true;
+		while (status == LC_OK && must_commit_locked(f))
 			status = wait_done_locked(cache, &deadline);
 		if (status != LC_OK)
-			end_hold_locked(cache);
+			end_hold_locked(f);
 	}
-	pthread_mutex_unlock(&cache->lock);
+	pthread_mutex_unlock(&f->lock);
 	return status;
 }
 
 void
 lc__flush_release(struct lc_cache *cache, bool dropping)
 {
-	pthread_mutex_lock(&cache->lock);
+	struct lc__flusher *f = cache->flusher;
+
+	pthread_mutex_lock(&f->lock);
 	if (dropping) {
-		if (cache->open != NULL)
-			drop_locked(cache, cache->open);
+		if (f->open != NULL)
+			drop_locked(f, f->open);
 		/* The commit of a buffer that is still sealed has failed. */
-		if (cache->sealed != NULL) {
-			drop_locked(cache, cache->sealed);
-			if (cache->open == NULL)
-				cache->open = cache->sealed;
+		if (f->sealed != NULL) {
+			drop_locked(f, f->sealed);
+			if (f->open == NULL)
+				f->open = f->sealed;
 			else
-				cache->spare = cache->sealed;
-			cache->sealed = NULL;
-			cache->failed = false;
+				f->spare = f->sealed;
+			f->sealed = NULL;
+			f->failed = false;
 		}
-		cache->durable_seq = cache->put_seq;
+		f->durable_seq = f->put_seq;
 	}
-	end_hold_locked(cache);
-	pthread_mutex_unlock(&cache->lock);
+	end_hold_locked(f);
+	pthread_mutex_unlock(&f->lock);
 }
 
 /* ---- finding uncommitted writes ------------------------------------------- */
 
+/* On a rank that does not write: look for a put of this handle. */
+static bool
+find_kept(struct lc_cache *cache, const void *id, size_t id_size, struct lc__encoded *out)
+{
+	const struct lc__lru_key key = kept_key(cache, id, id_size);
+	const void *known = NULL;
+	struct lc__block *block = lc__lru_get_noted(cache->lru, &key, &known);
+
+	if (block == NULL)
+		return false;
+	if (out == NULL)
+		lc__block_drop(block);
+	else
+		*out = (struct lc__encoded){ block, (struct lc__known *)known };
+	return true;
+}
+
 /* Look in both buffers, and copy a put: its buffer may be committed and used again as
  * soon as the lock is released. */
 static lc_status
-find_pending_locked(const struct lc_cache *cache, uint64_t hash, const void *id,
+find_pending_locked(const struct lc__flusher *f, uint64_t hash, const void *id,
     size_t id_size, struct lc__encoded *out, enum lc__uncommitted *answer)
 {
-	const struct lc__pending *const newest_first[] = { cache->open, cache->sealed };
+	const struct lc__pending *const newest_first[] = { f->open, f->sealed };
 
 	for (int i = 0; i < 2; i++) {
 		const struct lc__pending *pending = newest_first[i];
@@ -585,28 +797,20 @@ lc_status
 lc__flush_find(struct lc_cache *cache, const void *id, size_t id_size,
     struct lc__encoded *out, enum lc__uncommitted *answer)
 {
+	struct lc__flusher *f = cache->flusher;
 	lc_status status;
 	uint64_t hash;
 
 	*answer = LC__UNCOMMITTED_NONE;
-	if (!cache->writes) {
-		const struct lc__lru_key key = kept_key(cache, id, id_size);
-		const void *known = NULL;
-		struct lc__block *block = lc__lru_get_noted(cache->lru, &key, &known);
-
-		if (block != NULL)
-			*answer = LC__UNCOMMITTED_PUT;
-		if (out == NULL)
-			lc__block_drop(block);
-		else
-			*out = (struct lc__encoded){ block, (struct lc__known *)known };
+	if (!cache->writes && find_kept(cache, id, id_size, out)) {
+		*answer = LC__UNCOMMITTED_PUT;
 		return LC_OK;
 	}
-	if (atomic_load_explicit(&cache->pending, memory_order_acquire) == 0)
+	if (atomic_load_explicit(&f->pending, memory_order_acquire) == 0)
 		return LC_OK;
-	hash = lc__run_hash(lc__env_seed(cache->env), id, id_size);
-	pthread_mutex_lock(&cache->lock);
-	status = find_pending_locked(cache, hash, id, id_size, out, answer);
-	pthread_mutex_unlock(&cache->lock);
+	hash = lc__run_hash(lc__env_seed(f->env), id, id_size);
+	pthread_mutex_lock(&f->lock);
+	status = find_pending_locked(f, hash, id, id_size, out, answer);
+	pthread_mutex_unlock(&f->lock);
 	return status;
 }

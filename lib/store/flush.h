@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writes of a handle that no commit holds yet, and the thread that commits them. A
- * rank that does not write keeps its puts in the LRU instead.
+ * The writes of a module that no commit holds yet, and the thread that commits them. The
+ * handles of one process share both: each reads what any of them has put, and a flush by one
+ * flushes all. A rank that does not write keeps its puts in the LRU of its handle instead.
  */
 #ifndef LC_STORE_FLUSH_H
 #define LC_STORE_FLUSH_H
 
 #include "store/cache.h"
 #include "store/lru.h"
+
+struct lc__flusher;
+
+/** NULL without memory. */
+struct lc__flusher *lc__flusher_new(struct lc__env *env);
+/** No handle may use it. NULL is harmless. */
+void lc__flusher_free(struct lc__flusher *flusher);
+/* Around a fork: take the lock, release it, and begin with nothing in the child. */
+void lc__flusher_before_fork(struct lc__flusher *flusher);
+void lc__flusher_after_fork_parent(struct lc__flusher *flusher);
+void lc__flusher_after_fork_child(struct lc__flusher *flusher);
+
+/** Let a handle use the flusher of its module. */
+void lc__flush_enter(struct lc_cache *cache);
+/** End that. The last handle that commits ends the flush thread and forgets what is not
+ *  committed; it waits for the commit that is running. */
+void lc__flush_leave(struct lc_cache *cache);
 
 /** An encoded record in memory. */
 struct lc__encoded {
@@ -20,8 +38,8 @@ LC_CHECKED lc_status lc__encode(const struct lc__draft *draft, struct lc__known 
     struct lc__encoded *out);
 
 /**
- * Add a put, or with @p known NULL a delete. Waits while both buffers are full. Also
- * reports, once, a commit that has failed since.
+ * Add a put, or with @p known NULL a delete. Waits while both buffers are full by the
+ * handle's limits. Also reports, once to each handle, a commit that has failed since.
  */
 LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known);
@@ -33,7 +51,7 @@ LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,
 LC_CHECKED lc_status lc__flush_add_encoded(struct lc_cache *cache,
     const struct lc__encoded *encoded);
 
-/** What a handle's uncommitted writes say about a cache_id. */
+/** What uncommitted writes say about a cache_id. */
 enum lc__uncommitted {
 	LC__UNCOMMITTED_NONE, /* nothing: look at the commits */
 	LC__UNCOMMITTED_PUT,
@@ -46,7 +64,12 @@ enum lc__uncommitted {
 LC_CHECKED lc_status lc__flush_find(struct lc_cache *cache, const void *id,
     size_t id_size, struct lc__encoded *out, enum lc__uncommitted *answer);
 
-/** Commit everything that was put so far. */
+/** How many writes are not committed? */
+uint64_t lc__flush_pending(const struct lc_cache *cache);
+/** Those writes, and the bytes of their records. */
+void lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes);
+
+/** Commit everything that was put so far, through any handle. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
 /** Save the counters of this process, unless all are saved. A failure goes to the log.
  *  @return LC_OK; LC_TIMEOUT, then the flush thread goes on with it. */
@@ -61,8 +84,5 @@ LC_CHECKED lc_status lc__flush_hold(struct lc_cache *cache);
 /** End lc__flush_hold(). With @p dropping, forget what was put before the hold; flushes
  *  then count it as committed. */
 void lc__flush_release(struct lc_cache *cache, bool dropping);
-
-/** End the flush thread without committing. */
-void lc__flush_stop(struct lc_cache *cache);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* get, get copy, contains, prefetch: the handle's own write, or index -> record; then a view. */
+/* get, get copy, contains, prefetch: an uncommitted write, or index -> record; then a view. */
 #include "store/get.h"
 
 #include <stdlib.h>

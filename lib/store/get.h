@@ -34,7 +34,7 @@ void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *re
 LC_CHECKED lc_status lc__view_value(lc_value *value, void (*drop)(void *keeper),
     void *keeper, lc_view *out);
 
-/** Look for a cache_id among the handle's own uncommitted writes, and view a put. */
+/** Look for a cache_id among the uncommitted writes, and view a put. */
 LC_CHECKED lc_status lc__view_uncommitted(struct lc_cache *cache, const void *id,
     size_t id_size, lc_view *out, enum lc__uncommitted *answer);
 

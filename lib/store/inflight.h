@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The keys that threads of a handle are computing. Thread-safe.
+ * The keys that threads of this process are computing, by module. Thread-safe.
  *
  * A call claims every key that it lacks and that nobody computes. It computes and publishes
  * those, and only then waits for the keys of others: so a waiting call never holds what

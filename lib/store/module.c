@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "store/counters.h"
+#include "store/flush.h"
+#include "store/inflight.h"
 #include "store/snapshot.h"
 
 static void
@@ -15,6 +17,8 @@ free_module(void *guest)
 
 	if (module == NULL)
 		return;
+	lc__inflight_free(module->inflight);
+	lc__flusher_free(module->flusher);
 	lc__pool_free(module->pool);
 	lc__schemas_free(module->schemas);
 	lc__input_locks_free(&module->locks);
@@ -32,9 +36,12 @@ make_module(struct lc__env *env)
 	module->env = env;
 	module->pool = lc__pool_new();
 	module->schemas = lc__schemas_new();
+	module->flusher = lc__flusher_new(env);
+	module->inflight = lc__inflight_new();
 	lc__known_settings_init(&module->settings);
 	lc__input_locks_init(&module->locks);
-	if (module->pool != NULL && module->schemas != NULL)
+	if (module->pool != NULL && module->schemas != NULL && module->flusher != NULL &&
+	    module->inflight != NULL)
 		return module;
 	free_module(module);
 	return NULL;
@@ -46,12 +53,32 @@ before_close(void *guest)
 	lc__pool_empty_locked(((struct lc__module *)guest)->pool);
 }
 
-/* The parent saves its own counts. */
 static void
-after_fork(void *guest)
+before_fork(void *guest)
 {
 	struct lc__module *module = guest;
 
+	lc__flusher_before_fork(module->flusher);
+	lc__inflight_before_fork(module->inflight);
+}
+
+static void
+after_fork_parent(void *guest)
+{
+	struct lc__module *module = guest;
+
+	lc__inflight_after_fork_parent(module->inflight);
+	lc__flusher_after_fork_parent(module->flusher);
+}
+
+/* The parent commits what was pending, and saves its own counts. */
+static void
+after_fork_child(void *guest)
+{
+	struct lc__module *module = guest;
+
+	lc__flusher_after_fork_child(module->flusher);
+	lc__inflight_after_fork_child(module->inflight);
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
 	module->counts = module->saving = (struct lc__counters){ 0 };
@@ -64,8 +91,14 @@ after_fork(void *guest)
 lc_status
 lc__module_attach(struct lc__env *env)
 {
-	static const struct lc__env_guest kind = { make_module, free_module, before_close,
-		after_fork };
+	static const struct lc__env_guest kind = {
+		.make = make_module,
+		.free = free_module,
+		.before_close = before_close,
+		.before_fork = before_fork,
+		.after_fork_parent = after_fork_parent,
+		.after_fork_child = after_fork_child,
+	};
 	struct lc__snapshot *snapshot;
 
 	return_if_error(lc__env_invite(env, &kind));

@@ -9,11 +9,15 @@
 #include "store/schemas.h"
 #include "store/settings.h"
 
+struct lc__flusher;
+struct lc__inflight;
 struct lc__pool;
 
 struct lc__module {
 	struct lc__env *env;
 	struct lc__pool *pool;              /* snapshots that no call uses */
+	struct lc__flusher *flusher;        /* writes that no commit holds yet */
+	struct lc__inflight *inflight;      /* keys that are being computed */
 	struct lc__schemas *schemas;        /* structures that this process has met */
 	struct lc__known_settings settings; /* as last seen */
 	atomic_bool filled; /* as last seen: filled by inputs, so that puts are

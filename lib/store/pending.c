@@ -183,7 +183,6 @@ lc__pending_clear(struct lc__pending *pending, size_t keep)
 	pending->used = 0;
 	pending->count = 0;
 	pending->nschemas = 0;
-	pending->first_ns = 0;
 	if (pending->table_size > 0)
 		memset(pending->table, 0, pending->table_size * sizeof(*pending->table));
 	if (pending->room > keep) {

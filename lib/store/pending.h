@@ -37,8 +37,11 @@ struct lc__pending {
 	} * schemas;    /* that the entries use; malloc'ed */
 	uint32_t nschemas;
 	size_t schemas_room;
-	uint64_t last_seq; /* number of the handle's last put in it */
-	uint64_t first_ns; /* time of the first entry */
+	/* for its owner: */
+	uint64_t last_seq;        /* number of the last put in it */
+	uint64_t due_ns;          /* when to commit it; UINT64_MAX for never */
+	uint64_t interval_ms;     /* the shortest that counts for due_ns */
+	lc_durability durability; /* of its commit */
 };
 
 /**

@@ -58,7 +58,7 @@ check_strictly(struct lc_cache *cache, const struct lc__schema *schema)
 	lc__snapshot_give(snapshot, 0);
 	if (status != LC_NOT_FOUND)
 		return status;
-	if (!cache->writes || (cache->options.flags & LC_RDONLY))
+	if (!lc__cache_commits(cache))
 		return LC_OK;
 	return lc__change_run(cache->env, cache->options.durability, store_first,
 	    (void *)(uintptr_t)schema);

@@ -65,11 +65,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	out->max_readers = env.max_readers;
 	oldest = lc__pool_oldest_pin_ns(cache->env);
 	out->oldest_pin_ms = oldest == 0 ? 0 : (lc__clock_coarse_ns() - oldest) / 1000000;
-	pthread_mutex_lock(&cache->lock);
-	out->pending_records = atomic_load(&cache->pending);
-	out->pending_bytes = (cache->open ? cache->open->used : 0) +
-	    (cache->sealed ? cache->sealed->used : 0);
-	pthread_mutex_unlock(&cache->lock);
+	lc__flush_count(cache, &out->pending_records, &out->pending_bytes);
 	return LC_OK;
 }
 

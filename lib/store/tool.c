@@ -20,7 +20,7 @@ lc__cache_dir(const lc_cache *cache)
 uint64_t
 lc__cache_uncommitted(const lc_cache *cache)
 {
-	return atomic_load(&cache->pending);
+	return lc__flush_pending(cache);
 }
 
 /* ---- the bytes of chunks ---------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Random operations against a model in memory: after each, both say the same. */
+/* Random operations against a model in memory: after each, both say the same. They go
+ * through three handles of one process by turns; one of these only reads. */
 #include "run.h"
 
 #include <stdio.h>
@@ -13,6 +14,8 @@
 
 #define KEYS 1500
 #define BATCH 40
+#define WRITERS 2
+#define HANDLES 3
 
 struct key {
 	char id[SAMPLE_ID_ROOM];
@@ -28,7 +31,7 @@ struct model {
 	uint64_t random;
 	const char *root;
 	lc_options options;
-	lc_cache *cache;
+	lc_cache *caches[HANDLES]; /* those that write come first */
 };
 
 static int
@@ -51,6 +54,18 @@ static struct key *
 pick(struct model *model)
 {
 	return &model->keys[below(model, KEYS)];
+}
+
+static lc_cache *
+writer(struct model *model)
+{
+	return model->caches[below(model, WRITERS)];
+}
+
+static lc_cache *
+reader(struct model *model)
+{
+	return model->caches[below(model, HANDLES)];
 }
 
 /* Small ones most of the time, some empty, up to 20 KB. */
@@ -85,7 +100,7 @@ do_put(struct model *model)
 	struct key *key = pick(model);
 
 	next_version(model, key);
-	assert_ok(sample_put(model->cache, key->id, key->size, key->version,
+	assert_ok(sample_put(writer(model), key->id, key->size, key->version,
 	    key->range));
 }
 
@@ -107,7 +122,7 @@ do_put_batch(struct model *model)
 		ids[i] = (lc_id){ key->id, key->size };
 		statuses[i] = LC_IO;
 	}
-	assert_ok(lc_put_batch(model->cache, n, ids, tensors, statuses));
+	assert_ok(lc_put_batch(writer(model), n, ids, tensors, statuses));
 	for (size_t i = 0; i < n; i++) {
 		ck_assert_int_eq(statuses[i], LC_OK);
 		sample_free(&tensors[i]);
@@ -119,7 +134,7 @@ do_delete(struct model *model)
 {
 	struct key *key = pick(model);
 
-	assert_status(lc_delete(model->cache, key->id, key->size),
+	assert_status(lc_delete(writer(model), key->id, key->size),
 	    key->version != 0 ? LC_OK : LC_NOT_FOUND);
 	model->live -= key->version != 0;
 	key->version = 0;
@@ -134,13 +149,13 @@ do_get(struct model *model)
 	lc_view view;
 
 	if (below(model, 2) == 0) {
-		assert_status(lc_get(model->cache, key->id, key->size, &view), want);
+		assert_status(lc_get(reader(model), key->id, key->size, &view), want);
 		if (want != LC_OK)
 			return;
 		expect_key(key, &view.tensor);
 		lc_view_release(&view);
 	} else {
-		assert_status(lc_get_copy(model->cache, key->id, key->size, &copy),
+		assert_status(lc_get_copy(reader(model), key->id, key->size, &copy),
 		    want);
 		if (want != LC_OK)
 			return;
@@ -162,7 +177,7 @@ do_get_batch(struct model *model)
 		keys[i] = pick(model);
 		ids[i] = (lc_id){ keys[i]->id, keys[i]->size };
 	}
-	assert_ok(lc_get_batch(model->cache, n, ids, views, missing, &n_missing));
+	assert_ok(lc_get_batch(reader(model), n, ids, views, missing, &n_missing));
 	for (size_t i = 0; i < n; i++) {
 		if (keys[i]->version != 0) {
 			ck_assert_int_eq(views[i].status, LC_OK);
@@ -182,7 +197,7 @@ do_contains(struct model *model)
 {
 	const struct key *key = pick(model);
 
-	assert_status(lc_contains(model->cache, key->id, key->size),
+	assert_status(lc_contains(reader(model), key->id, key->size),
 	    key->version != 0 ? LC_OK : LC_NOT_FOUND);
 }
 
@@ -191,28 +206,49 @@ do_count(struct model *model)
 {
 	uint64_t count = UINT64_MAX;
 
-	assert_ok(lc_count(model->cache, &count));
+	assert_ok(lc_count(reader(model), &count));
 	ck_assert_uint_eq(count, model->live);
 }
 
 static void
 do_flush(struct model *model)
 {
-	assert_ok(lc_flush(model->cache));
+	assert_ok(lc_flush(reader(model)));
 }
 
-/* Other flush sizes each time, so that runs of many sizes merge. */
+/* Open a handle. Other flush sizes each time, so that runs of many sizes merge. */
 static void
-do_reopen(struct model *model)
+open_handle(struct model *model, size_t i)
 {
 	const uint64_t every[] = { 17, 40, 100, 1000 };
 
-	if (model->cache != NULL)
-		assert_ok(lc_close(model->cache));
+	model->options.flags = i < WRITERS ? LC_CREATE : LC_RDONLY;
 	model->options.flush_every = every[below(model, 4)];
 	model->options.chunk_bytes = (uint64_t)65536 << below(model, 5);
 	model->options.flush_interval_ms = below(model, 2);
-	model->cache = sample_open(model->root, "m", &model->options);
+	model->caches[i] = sample_open(model->root, "m", &model->options);
+}
+
+/* What a handle that is discarded has not committed stays pending with the other. */
+static void
+do_reopen(struct model *model)
+{
+	const size_t i = below(model, HANDLES);
+
+	if (below(model, 2) == 0)
+		assert_ok(lc_close(model->caches[i]));
+	else
+		lc_discard(model->caches[i]);
+	open_handle(model, i);
+}
+
+static void
+do_reopen_all(struct model *model)
+{
+	for (size_t i = 0; i < HANDLES; i++)
+		assert_ok(lc_close(model->caches[i]));
+	for (size_t i = 0; i < HANDLES; i++)
+		open_handle(model, i);
 }
 
 static void
@@ -221,7 +257,7 @@ do_iterate(struct model *model)
 	lc_iter *iter;
 	lc_item item;
 
-	assert_ok(lc_iter_open(model->cache, LC_BY_KEY, NULL, 0, &iter));
+	assert_ok(lc_iter_open(reader(model), LC_BY_KEY, NULL, 0, &iter));
 	for (size_t i = 0; i < KEYS; i++) {
 		const struct key *key = &model->keys[i];
 
@@ -241,8 +277,8 @@ do_verify(struct model *model)
 {
 	lc_verify_result result;
 
-	assert_ok(lc_flush(model->cache));
-	assert_ok(lc_verify(model->cache, NULL, &result));
+	assert_ok(lc_flush(reader(model)));
+	assert_ok(lc_verify(reader(model), NULL, &result));
 	ck_assert_uint_eq(result.live, model->live);
 	ck_assert_uint_eq(result.damaged, 0);
 }
@@ -253,9 +289,9 @@ static const struct {
 	unsigned share;
 } operations[] = {
 	{ do_put, 4200 }, { do_put_batch, 200 }, { do_delete, 1200 },
-	{ do_get, 2500 }, { do_get_batch, 600 }, { do_contains, 1235 },
-	{ do_count, 5 }, { do_flush, 20 }, { do_reopen, 10 }, { do_iterate, 20 },
-	{ do_verify, 10 },
+	{ do_get, 2500 }, { do_get_batch, 600 }, { do_contains, 1230 },
+	{ do_count, 5 }, { do_flush, 20 }, { do_reopen, 10 }, { do_reopen_all, 5 },
+	{ do_iterate, 20 }, { do_verify, 10 },
 };
 
 static void
@@ -285,13 +321,15 @@ START_TEST(random_operations)
 		model->keys[i].size = sample_id(model->keys[i].id,
 		    run_random(&model->random));
 	qsort(model->keys, KEYS, sizeof(model->keys[0]), compare_keys);
-	do_reopen(model);
+	for (size_t i = 0; i < HANDLES; i++)
+		open_handle(model, i);
 	for (unsigned i = 0; i < times; i++)
 		step(model);
-	do_reopen(model);
+	do_reopen_all(model);
 	do_iterate(model);
 	do_verify(model);
-	assert_ok(lc_close(model->cache));
+	for (size_t i = 0; i < HANDLES; i++)
+		assert_ok(lc_close(model->caches[i]));
 	free(model);
 }
 END_TEST

@@ -474,38 +474,6 @@ START_TEST(read_only_then_write)
 }
 END_TEST
 
-/* Each handle on one environment has its own pending writes. */
-START_TEST(two_handles_in_one_process)
-{
-	const char *root = run_scratch();
-	const lc_options options = sample_options();
-	lc_cache *a = sample_open(root, "m", &options);
-	lc_cache *b = sample_open(root, "m", &options);
-	lc_stats sa, sb;
-
-	put(a, "x", 1);
-	put(b, "y", 1);
-	expect_missing(a, "y");
-	expect_missing(b, "x");
-	assert_ok(lc_flush(a));
-	expect(b, "x", 1);
-	put(b, "x", 2);
-	expect(a, "x", 1);
-	expect(b, "x", 2);
-	assert_ok(lc_close(b));
-	expect(a, "x", 2);
-	expect(a, "y", 1);
-	b = sample_open(root, "m", &options);
-	sa = stats_of(a);
-	sb = stats_of(b);
-	ck_assert_mem_eq(sa.uuid, sb.uuid, 16);
-	ck_assert_uint_eq(sa.generation, sb.generation);
-	assert_ok(lc_close(a));
-	expect(b, "x", 2);
-	assert_ok(lc_close(b));
-}
-END_TEST
-
 static void
 leave_open(void *root)
 {
@@ -589,7 +557,6 @@ main(void)
 	tcase_add_test(tc, nothing_to_close);
 	tcase_add_test(tc, read_only_handles);
 	tcase_add_test(tc, read_only_then_write);
-	tcase_add_test(tc, two_handles_in_one_process);
 	tcase_add_test(tc, open_at_exit);
 	/* The thread that the exit cuts short is what its checker calls leaked. */
 #if !defined(__SANITIZE_THREAD__)
