@@ -156,7 +156,7 @@ class Cache:
     def __delitem__(self, key: _Id, /) -> None: ...
     def get(self, id: _Id, default: Any = None, /) -> Any:
         """The value stored under a cache_id, a copy of the caller's own; default if there
-        is none. What was put through this handle is seen at once."""
+        is none. What any handle of this process has put is seen at once."""
     def view(self, id: _Id, /) -> Any:
         """The value with its tensors in place, read-only: each a Tensor, which is a buffer
         and speaks DLPack. It stays after close(). The space of old commits cannot be reused
@@ -221,7 +221,8 @@ class Cache:
         are ValueError. Views, iterators and readers stay. When it is interrupted or times
         out, the module stays open and has lost nothing."""
     def discard(self) -> None:
-        """Close without committing what is pending, which is lost."""
+        """Close without committing what is pending, which is lost with the last handle of this
+        process that writes the module."""
     def stats(self) -> Dict[str, Any]:
         """A dict of numbers of the newest commit: "records", "dead_records" (replaced or
         deleted), "chunks" and "schemas" are counts, those that end in "_bytes" are bytes;

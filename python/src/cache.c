@@ -1469,7 +1469,7 @@ static PyMethodDef cache_methods[] = {
 	{ "get", (PyCFunction)(void (*)(void))cache_get, METH_FASTCALL,
 	    "get($self, id, default=None, /)\n--\n\n"
 	    "The value stored under a cache_id, a copy of the caller's own; default if there\n"
-	    "is none. What was put through this handle is seen at once." },
+	    "is none. What any handle of this process has put is seen at once." },
 	{ "view", (PyCFunction)cache_view, METH_O,
 	    "view($self, id, /)\n--\n\n"
 	    "The value with its tensors in place, read-only: each a Tensor, which is a buffer\n"
@@ -1525,7 +1525,8 @@ static PyMethodDef cache_methods[] = {
 	    "the module stays open and has lost nothing." },
 	{ "discard", (PyCFunction)cache_discard, METH_NOARGS,
 	    "discard($self, /)\n--\n\n"
-	    "Close without committing what is pending, which is lost." },
+	    "Close without committing what is pending, which is lost with the last handle of this\n"
+	    "process that writes the module." },
 	{ "_forked", (PyCFunction)cache_forked, METH_NOARGS, NULL },
 	{ "stats", (PyCFunction)cache_stats, METH_NOARGS,
 	    "stats($self, /)\n--\n\n"

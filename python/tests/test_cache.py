@@ -117,6 +117,35 @@ class Mapping(Case):
         cache.discard()
         self.assertEqual(list(self.open()), ["kept"])
 
+    def test_opened_twice(self) -> None:
+        one = self.open(flush_interval_ms=0)
+        two = self.open(flush_interval_ms=0, flush_every=7)
+        reader = self.open(readonly=True)
+        one["a"] = 1
+        two["b"] = floats(1, 2)
+        two["a"] = 2
+        for cache in (one, two, reader):
+            self.assertEqual(cache["a"], 2)
+            self.assertEqual(memoryview(cache["b"]).tolist(), [1.0, 2.0])
+            self.assertEqual(cache.missing(["a", "b", "c"]), [2])
+            self.assertEqual(cache.stats()["records"], 0)
+        block, missing = one.gather(["b", "c"])
+        self.assertEqual(memoryview(block).tolist(), [[1.0, 2.0], [0.0, 0.0]])
+        self.assertEqual(missing, [1])
+        del one["a"]
+        self.assertNotIn("a", two)
+        with self.assertRaises(KeyError):
+            del two["a"]
+        two.flush()
+        self.assertEqual((one.stats()["records"], len(one)), (1, 1))
+        one["c"] = 3
+        view = two.view("c")
+        one.discard()
+        self.assertEqual(two["c"], 3)
+        two.close()
+        self.assertEqual(view, 3)
+        self.assertEqual(sorted(self.open()), ["b", "c"])
+
     def test_the_module_as_a_whole(self) -> None:
         cache = self.open()
         for i in range(100):
