@@ -638,7 +638,8 @@ LC_API LC_CHECKED lc_status lc_open(const char *root, const char *module_id,
  * lost: a put was not taken; a commit goes on in the background, and the next flush
  * waits for the same one. Calls that write
  * themselves, such as lc_clear(), lc_settings_set() and lc_compact(), wait for other
- * writers without a limit; so does lc_discard() for a commit that has begun.
+ * writers without a limit; lc_copy() goes on waiting for its target, and asks its
+ * progress function each time; so does lc_discard() for a commit that has begun.
  */
 LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
 

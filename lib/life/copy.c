@@ -175,6 +175,34 @@ check_record(struct copying *c, const struct lc__record *record)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
+/* The target's commits may take longer than its calls may wait: the copy goes on, and the
+ * caller is asked in between. */
+static lc_status
+ask_again(const struct copying *c)
+{
+	return lc__progress_step(&c->options->progress, c->done, c->total, "copy");
+}
+
+static lc_status
+put_record(struct copying *c, const struct lc__record *record, struct lc__known *known)
+{
+	lc_status status;
+
+	while ((status = lc__flush_add_record(c->to, record, known)) == LC_TIMEOUT)
+		return_if_error(ask_again(c));
+	return status;
+}
+
+static lc_status
+flush_target(struct copying *c)
+{
+	lc_status status;
+
+	while ((status = lc__flush_all(c->to)) == LC_TIMEOUT)
+		return_if_error(ask_again(c));
+	return status;
+}
+
 static lc_status
 copy_record(struct copying *c, const struct lc__record *record)
 {
@@ -192,7 +220,7 @@ copy_record(struct copying *c, const struct lc__record *record)
 	}
 	return_if_error(find_known(c, record->schema, &known));
 	if (!c->options->dry_run)
-		return_if_error(lc__flush_add_record(c->to, record, known));
+		return_if_error(put_record(c, record, known));
 	c->result.copied += !has;
 	c->result.replaced += has;
 	c->result.bytes += record->size;
@@ -271,7 +299,7 @@ lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_re
 	if (status == LC_OK)
 		status = walk(&c, copy_record);
 	if (status == LC_OK && !c.options->dry_run)
-		status = lc__flush_all(to);
+		status = flush_target(&c);
 	lc_iter_close(c.iter);
 	free(c.known);
 	return_if_error(status);

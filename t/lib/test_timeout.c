@@ -144,6 +144,67 @@ expect_keys(const char *root, const char *keys)
 	assert_ok(lc_close(cache));
 }
 
+/* ---- copy ---------------------------------------------------------------------- */
+
+struct asked {
+	struct holder *holder;
+	unsigned times, last; /* calls, and the one that ends it */
+	bool stops;
+};
+
+/* At the last call the lock is released, or the copy stopped. */
+static int
+ask(void *ctx, uint64_t done, uint64_t total)
+{
+	struct asked *asked = ctx;
+
+	(void)done;
+	(void)total;
+	if (++asked->times != asked->last)
+		return 0;
+	if (!asked->stops)
+		send_byte(asked->holder->told[1]);
+	return asked->stops;
+}
+
+/* A copy into a module that is locked goes on, and asks in between. */
+START_TEST(a_copy_awaits_its_target)
+{
+	struct holder holder;
+	struct asked asked = { &holder, 0, 200, _i == 1 };
+	const char *root = start(&holder, hold), *keys = "abcdefgh";
+	lc_options options = no_wait();
+	lc_cache *from = sample_open(run_scratch(), "from", NULL), *to;
+	lc_copy_options how;
+	lc_copy_result result;
+
+	for (const char *key = keys; *key != '\0'; key++)
+		assert_ok(sample_put(from, key, 1, 1, SAMPLE_SMALL));
+	options.flush_every = 1;
+	to = sample_open(root, "m", &options);
+	lc_copy_options_init(&how);
+	how.progress.step = ask;
+	how.progress.ctx = &asked;
+	if (asked.stops) {
+		assert_status(lc_copy(from, to, &how, &result), LC_CANCELLED);
+		ck_assert_str_eq(lc_last_error()->text, "copy: cancelled");
+		ck_assert_uint_eq(asked.times, 200);
+		send_byte(holder.told[1]);
+	} else {
+		assert_ok(lc_copy(from, to, &how, &result));
+		ck_assert_uint_ge(asked.times, 200);
+		ck_assert_uint_eq(result.copied, 8);
+	}
+	finish(&holder);
+	assert_ok(lc_close(from));
+	lc_set_timeout(to, EVER);
+	assert_ok(lc_flush(to));
+	lc_discard(to);
+	if (!asked.stops)
+		expect_keys(root, keys);
+}
+END_TEST
+
 /* ---- flush, put, close ------------------------------------------------------ */
 
 START_TEST(a_flush_ends_in_time)
@@ -489,6 +550,7 @@ main(void)
 	tcase_add_test(one, short_flushes_reach_the_end);
 	tcase_add_test(one, short_flushes_report_a_failure);
 	tcase_add_test(one, a_put_without_room_is_not_taken);
+	tcase_add_loop_test(one, a_copy_awaits_its_target, 0, 2);
 	tcase_add_test(one, a_close_leaves_the_handle_open);
 	tcase_add_test(one, a_close_saves_counters_in_time);
 	tcase_add_test(one, an_exit_waits);
