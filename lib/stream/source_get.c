@@ -329,7 +329,7 @@ gather_all(struct gather *gather, size_t n, unsigned threads)
 	if (failed == NULL)
 		return LC_OK;
 	(void)lc__error_raise(&failed->error);
-	return lc__error_prefix("item %zu", failed->failed);
+	return lc__error_item(failed->failed);
 }
 
 lc_status
@@ -429,7 +429,7 @@ lc_source_find(lc_source *source, size_t n, const lc_id *ids, uint64_t *ordinals
 		for (size_t i = 0; status == LC_OK && i < n; i++) {
 			status = find_one(cursor, ids[i], &ordinals[i]);
 			if (status != LC_OK)
-				(void)lc__error_prefix("item %zu", i);
+				(void)lc__error_item(i);
 		}
 		lc__cursor_end(cursor);
 	}
