@@ -52,8 +52,16 @@ from ._core import (
     UnsupportedError,
     VersionError,
     WaitTimeout,
+    drop,
     key,
+    modules,
+    recover,
+    rename,
+    salvage,
+    shrink,
+    verify_shards,
 )
+from ._files import Settings, Source, source
 from ._stream import Reader, reader
 from ._values import Tagged
 
@@ -77,6 +85,8 @@ __all__ = [
     "ReadOnlyError",
     "Reader",
     "SchemaError",
+    "Settings",
+    "Source",
     "StaleError",
     "SystemFailure",
     "Tagged",
@@ -84,9 +94,17 @@ __all__ = [
     "UnsupportedError",
     "VersionError",
     "WaitTimeout",
+    "drop",
     "key",
+    "modules",
     "open",
     "reader",
+    "recover",
+    "rename",
+    "salvage",
+    "shrink",
+    "source",
+    "verify_shards",
 ]
 
 # Caches that are open, so that they are flushed and closed while Python can still say why
@@ -130,6 +148,11 @@ class Cache(_core.Cache):
     def module(self) -> str:
         """The module's name."""
         return str(self._options["module"])
+
+    @property
+    def settings(self) -> Settings:
+        """What the module keeps for all its users, to be read and changed."""
+        return Settings(self)
 
     def items(self, prefix: Union[str, bytes] = "") -> Iterator[Tuple[str, Any]]:
         """The cache_ids that begin with a prefix, each with its value."""

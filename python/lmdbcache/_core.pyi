@@ -3,12 +3,18 @@
 
 from os import PathLike
 from typing import (
-    Any, Callable, Dict, Final, Iterable, Iterator, List, Literal, Optional, Tuple, Union, final, overload,
+    Any, Callable, Dict, Final, Iterable, Iterator, List, Literal, Optional, SupportsIndex,
+    Tuple, Union, final, overload,
 )
 
 from typing_extensions import CapsuleType, Self, disjoint_base
 
 _Id = Union[str, bytes]
+_Path = Union[str, bytes, PathLike[str], PathLike[bytes]]
+# What is done now ("copy" ...; may be ""), and how much of how many bytes.
+_Progress = Callable[[str, int, int], object]
+# A line that names a damage.
+_Damage = Callable[[str], object]
 
 library_version: Final[str]
 """Version of the library, "0.1.0"."""
@@ -228,17 +234,124 @@ class Cache:
         deleted), "chunks" and "schemas" are counts, those that end in "_bytes" are bytes;
         "generation" is the number of commits, "created_ms" milliseconds since 1970, "uuid"
         the module's identity."""
-    def verify(self) -> Dict[str, int]:
+    def counters(self) -> Dict[str, Any]:
+        """What happened to the module since it was made: hits, misses, puts ..."""
+    def schemas(self) -> List[Dict[str, Any]]:
+        """The structures that values in the module have: a dict each, with structure
+        ("{features: f32[*], label: plain}"), id, records, raw_bytes, stored_bytes, and
+        codecs, the number of tensors stored with each. Dead records count."""
+    def _settings(self) -> Dict[str, Any]: ...
+    def _change_settings(self, changes: Dict[str, Any], /) -> None: ...
+    def verify(
+        self, progress: Optional[_Progress] = None, damage: Optional[_Damage] = None
+    ) -> Dict[str, int]:
         """Read everything and compare it. Returns a dict of how many "chunks", "records", "live"
-        ones of them and "bytes" there are, and "damaged": 0, as damage is a CorruptError."""
-    def compact(self, live_ratio: float = 0.5) -> Dict[str, int]:
+        ones of them and "bytes" there are, and "damaged": 0, as damage is a CorruptError;
+        damage() gets a line for each."""
+    def compact(
+        self, live_ratio: float = 0.5, *, chunk_bytes: int = 0, codec: Optional[str] = None,
+        level: int = 0, dry_run: bool = False, progress: Optional[_Progress] = None,
+        damage: Optional[_Damage] = None,
+    ) -> Dict[str, int]:
         """Rewrite the chunks of which less than live_ratio of the bytes are live, so that later
-        commits reuse the space of dead records. Reads and writes go on meanwhile. Returns a
-        dict: chunks "rewritten", records "dropped", "bytes_before" and "bytes_after"."""
-    def backup(self, root: Union[str, bytes, PathLike[str]], compact: bool = False) -> None:
+        commits reuse the space of dead records, and join neighbours up to chunk_bytes; with a
+        codec, code all tensors anew. Reads and writes go on meanwhile. Returns a dict: chunks
+        "rewritten", records "dropped", "bytes_before", "bytes_after" and others."""
+    def backup(self, root: _Path, compact: bool = False) -> None:
         """Write a copy of the newest commit to a module of this name in another root, which is
         made; InvalidError if it is there. With compact=True without the pages that are free.
         Reads and writes go on meanwhile."""
+    def clear(self) -> None:
+        """Delete every record in one commit, those that are pending too."""
+    def copy(
+        self, to: Cache, conflict: Literal["keep", "replace", "same", "fail"] = "fail", *,
+        prefix: _Id = "", dry_run: bool = False, progress: Optional[_Progress] = None,
+        damage: Optional[_Damage] = None,
+    ) -> Dict[str, int]:
+        """Copy the records whose cache_ids begin with prefix into another Cache, as they
+        are stored, in commit order. What it has already is a conflict: 'keep' its own,
+        'replace' it, 'same' fails unless both are equal, 'fail' fails; then nothing is
+        copied. CorruptError if damaged records were passed over."""
+    def export(
+        self, dir: _Path, *, shard_bytes: int = 0, shard_version: int = 0,
+        metadata: bool = True, threads: int = 0, order: Literal["commit", "key"] = "commit",
+        dataset_root: Optional[str] = None, dry_run: bool = False, sha256: bool = True,
+        progress: Optional[_Progress] = None,
+    ) -> Dict[str, int]:
+        """Write the records, tensors of one dtype and shape, as TWH1 shards with a
+        manifest; source() opens them. An export that was interrupted goes on where it
+        was."""
+
+@disjoint_base
+class Source:
+    """Records by their ordinals; lmdbcache.Source has the rest of it."""
+
+    def __new__(cls, what: Any, options: Dict[str, Any], like: Optional[str], /) -> Self: ...
+    @property
+    def closed(self) -> bool:
+        """Is it closed?"""
+    @property
+    def like(self) -> str:
+        """What tensors are given as: "numpy", "torch" or "buffer"."""
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, key: SupportsIndex, /) -> Any: ...
+    @overload
+    def __getitem__(self, key: slice, /) -> List[Any]: ...
+    def _first(self) -> Any: ...
+    def id(self, ordinal: int, /) -> Optional[str]:
+        """The cache_id of a record, or None in shards without."""
+    def find(self, ids: Iterable[_Id], /) -> List[Optional[int]]:
+        """The ordinals of cache_ids, None for one that is not here. UnsupportedError where
+        there is no index: shards, parts of a split, modules filled by inputs."""
+    def gather(
+        self, ordinals: Iterable[SupportsIndex], out: Any = None, field: Optional[str] = None,
+        threads: int = 1,
+    ) -> Any:
+        """Records as one tensor of shape [len(ordinals), ...], read in the order in which
+        they are stored. out is written instead of a new one; field is the part of
+        structured records to read, in shards the image by default."""
+    def info(self) -> Dict[str, Any]:
+        """uuid, generation, chunks, records, length ... of what it stands on."""
+    def refresh(self) -> int:
+        """Go on to the newest commit. The number of records then; those that were known
+        keep their ordinals."""
+    def close(self) -> None:
+        """Records that are held stay."""
+
+def modules(root: _Path, /) -> List[str]:
+    """The names of the modules in a root directory, in byte order."""
+
+def drop(root: _Path, module: str, /) -> None:
+    """Remove a module with its files, also a damaged one. BusyError if anybody has it
+    open, a view included."""
+
+def rename(root: _Path, module: str, new: str, /) -> None:
+    """Give a module another name in its root."""
+
+def shrink(root: _Path, module: str, /) -> Tuple[int, int]:
+    """Give free pages of a module's file back to the file system; nobody may have it open.
+    The sizes before and after, in bytes."""
+
+def recover(
+    root: _Path, module: str, *, dry_run: bool = False, progress: Optional[_Progress] = None,
+    damage: Optional[_Damage] = None,
+) -> Dict[str, int]:
+    """Rebuild the index of a damaged module from its chunks, in a copy that takes its place
+    when it verifies; the old file is kept beside it. What is rescued and what is lost goes
+    to damage(), a line each. Nobody may have it open."""
+
+def salvage(
+    source: _Path, root: _Path, module: str, *, stale: bool = False, dry_run: bool = False,
+    progress: Optional[_Progress] = None, damage: Optional[_Damage] = None,
+) -> Dict[str, Any]:
+    """Rescue the records of a data.mdb that cannot be opened into a new module; it is never
+    written to. stale takes old versions of keys whose newest is lost."""
+
+def verify_shards(
+    path: _Path, progress: Optional[_Progress] = None, damage: Optional[_Damage] = None
+) -> None:
+    """Compare a shard, or all shards of a directory or a warehouse, with their checksums."""
 
 @final
 class Batch:

@@ -693,42 +693,56 @@ cache_length(struct cache *self)
 	return -1;
 }
 
+PyObject *
+view_in_place(lc_view *view, enum like like)
+{
+	struct hold *hold = PyObject_New(struct hold, hold_type);
+	PyObject *object = NULL;
+	const lc_value *value;
+	lc_status status = LC_OK;
+
+	if (hold == NULL) {
+		lc_view_release(view);
+		return NULL;
+	}
+	/* From here it releases the view. */
+	hold->view = *view;
+	if (view->kind == LC_TENSOR) {
+		object = tensor_view(&hold->view.tensor, (PyObject *)hold, like);
+	} else {
+		Py_BEGIN_ALLOW_THREADS
+		status = lc_view_value(&hold->view, NULL, &value);
+		Py_END_ALLOW_THREADS
+		object = status == LC_OK ? value_to(value, (PyObject *)hold, like)
+					 : raise_status(status, NULL);
+	}
+	Py_DECREF(hold);
+	return object;
+}
+
 static PyObject *
 cache_view(struct cache *self, PyObject *key)
 {
-	PyObject *kept, *object = NULL;
-	struct hold *hold = PyObject_New(struct hold, hold_type);
-	const lc_value *value;
+	PyObject *kept;
 	lc_cache *handle;
 	lc_status status;
+	lc_view view;
 	lc_id id;
 
-	if (hold == NULL)
-		return NULL;
-	/* From here it releases the view. */
-	memset(&hold->view, 0, sizeof(hold->view));
-	hold->view.status = LC_NOT_FOUND;
 	if (id_from(key, &id, &kept) < 0)
-		goto done;
+		return NULL;
 	handle = enter(self->handle);
-	if (handle == NULL)
-		goto done;
+	if (handle == NULL) {
+		Py_XDECREF(kept);
+		return NULL;
+	}
 	Py_BEGIN_ALLOW_THREADS
-	status = lc_get(handle, id.data, id.size, &hold->view);
-	if (status == LC_OK && hold->view.kind != LC_TENSOR)
-		status = lc_view_value(&hold->view, NULL, &value);
+	status = lc_get(handle, id.data, id.size, &view);
 	Py_END_ALLOW_THREADS
 	leave(self->handle);
-	if (status != LC_OK)
-		raise_status(status, key);
-	else if (hold->view.kind == LC_TENSOR)
-		object = tensor_view(&hold->view.tensor, (PyObject *)hold, LIKE_BUFFER);
-	else
-		object = value_to(value, (PyObject *)hold, LIKE_BUFFER);
-done:
-	Py_DECREF(hold);
 	Py_XDECREF(kept);
-	return object;
+	return status == LC_OK ? view_in_place(&view, LIKE_BUFFER)
+			       : raise_status(status, key);
 }
 
 static void
@@ -1238,181 +1252,7 @@ cache_stats(struct cache *self, PyObject *Py_UNUSED(none))
 	return dict;
 }
 
-/* ---- long calls ----------------------------------------------------------------------- */
-
-struct job {
-	struct task task;
-	struct handle *handle; /* which it is a call on */
-	lc_cache *cache;
-	lc_verify_result verified;
-	lc_compact_options how;
-	lc_compact_result compacted;
-	char *root; /* of a backup */
-	unsigned flags;
-};
-
-static void
-drop_job(struct task *task)
-{
-	struct job *job = (struct job *)task;
-
-	leave(job->handle);
-	drop_handle(job->handle);
-	free(job->root);
-	free(job);
-}
-
-/* Did its call time out, in the flush that comes first? */
-static bool
-once_more(struct job *job, lc_status status)
-{
-	return status == LC_TIMEOUT && !atomic_load(&job->task.stop);
-}
-
-static struct job *
-begin_job(struct cache *self, lc_status (*work)(struct task *task))
-{
-	struct job *job = calloc(1, sizeof(*job));
-
-	if (job == NULL) {
-		PyErr_NoMemory();
-		return NULL;
-	}
-	job->cache = enter(self->handle);
-	if (job->cache == NULL) {
-		free(job);
-		return NULL;
-	}
-	job->handle = self->handle;
-	atomic_fetch_add(&job->handle->refs, 1);
-	job->task.work = work;
-	job->task.drop = drop_job;
-	task_init(&job->task);
-	return job;
-}
-
-/* Run it; takes it over after a failure, and returns -1 with an exception. */
-static int
-run_job(struct job *job)
-{
-	const lc_status status = task_run(&job->task, job->handle);
-
-	if (status == LC_OK)
-		return 0;
-	raise_error(status, &job->task.error);
-	task_drop(&job->task);
-	return -1;
-}
-
-static lc_status
-verify_work(struct task *task)
-{
-	struct job *job = (struct job *)task;
-	lc_status status;
-
-	do
-		status = lc_verify(job->cache, &task->progress, &job->verified);
-	while (once_more(job, status));
-	return status;
-}
-
-static PyObject *
-cache_verify(struct cache *self, PyObject *Py_UNUSED(none))
-{
-	struct job *job = begin_job(self, verify_work);
-	PyObject *dict;
-
-	if (job == NULL || run_job(job) < 0)
-		return NULL;
-	dict = Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "chunks",
-	    (unsigned long long)job->verified.chunks, "records",
-	    (unsigned long long)job->verified.records, "live",
-	    (unsigned long long)job->verified.live, "bytes",
-	    (unsigned long long)job->verified.bytes, "damaged",
-	    (unsigned long long)job->verified.damaged);
-	task_drop(&job->task);
-	return dict;
-}
-
-static lc_status
-compact_work(struct task *task)
-{
-	struct job *job = (struct job *)task;
-	lc_status status;
-
-	do
-		status = lc_compact(job->cache, &job->how, &job->compacted);
-	while (once_more(job, status));
-	return status;
-}
-
-static PyObject *
-cache_compact(struct cache *self, PyObject *args, PyObject *kwargs)
-{
-	static char *names[] = { "live_ratio", NULL };
-	lc_compact_options how;
-	struct job *job;
-	PyObject *dict;
-
-	lc_compact_options_init(&how);
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|d", names, &how.live_ratio))
-		return NULL;
-	job = begin_job(self, compact_work);
-	if (job == NULL)
-		return NULL;
-	job->how = how;
-	job->how.progress = job->task.progress;
-	if (run_job(job) < 0)
-		return NULL;
-	dict = Py_BuildValue("{s:K,s:K,s:K,s:K}", "rewritten",
-	    (unsigned long long)job->compacted.rewritten, "dropped",
-	    (unsigned long long)job->compacted.dropped, "bytes_before",
-	    (unsigned long long)job->compacted.bytes_before, "bytes_after",
-	    (unsigned long long)job->compacted.bytes_after);
-	task_drop(&job->task);
-	return dict;
-}
-
-static lc_status
-backup_work(struct task *task)
-{
-	struct job *job = (struct job *)task;
-	lc_status status;
-
-	do
-		status = lc_backup(job->cache, job->root, job->flags);
-	while (once_more(job, status));
-	return status;
-}
-
-static PyObject *
-cache_backup(struct cache *self, PyObject *args, PyObject *kwargs)
-{
-	static char *names[] = { "root", "compact", NULL };
-	PyObject *path = NULL;
-	struct job *job;
-	int compact = 0;
-
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|p", names,
-		PyUnicode_FSConverter, &path, &compact))
-		return NULL;
-	job = begin_job(self, backup_work);
-	if (job != NULL)
-		job->root = strdup(PyBytes_AsString(path));
-	Py_DECREF(path);
-	if (job == NULL)
-		return NULL;
-	job->flags = compact ? LC_BACKUP_COMPACT : 0;
-	if (job->root == NULL) {
-		job->task.ended = true;
-		task_drop(&job->task);
-		return PyErr_NoMemory();
-	}
-	if (run_job(job) < 0)
-		return NULL;
-	task_drop(&job->task);
-	Py_RETURN_NONE;
-}
+/* ---- attributes ------------------------------------------------------------------------ */
 
 static PyObject *
 get_closed(struct cache *self, void *Py_UNUSED(none))
@@ -1534,20 +1374,6 @@ static PyMethodDef cache_methods[] = {
 	    "deleted), \"chunks\" and \"schemas\" are counts, those that end in \"_bytes\" are bytes;\n"
 	    "\"generation\" is the number of commits, \"created_ms\" milliseconds since 1970, \"uuid\"\n"
 	    "the module's identity." },
-	{ "verify", (PyCFunction)cache_verify, METH_NOARGS,
-	    "verify($self, /)\n--\n\n"
-	    "Read everything and compare it. Returns a dict of how many \"chunks\", \"records\", \"live\"\n"
-	    "ones of them and \"bytes\" there are, and \"damaged\": 0, as damage is a CorruptError." },
-	{ "compact", KEYWORDS(cache_compact), METH_VARARGS | METH_KEYWORDS,
-	    "compact($self, live_ratio=0.5)\n--\n\n"
-	    "Rewrite the chunks of which less than live_ratio of the bytes are live, so that later\n"
-	    "commits reuse the space of dead records. Reads and writes go on meanwhile. Returns a\n"
-	    "dict: chunks \"rewritten\", records \"dropped\", \"bytes_before\" and \"bytes_after\"." },
-	{ "backup", KEYWORDS(cache_backup), METH_VARARGS | METH_KEYWORDS,
-	    "backup($self, root, compact=False)\n--\n\n"
-	    "Write a copy of the newest commit to a module of this name in another root, which is\n"
-	    "made; InvalidError if it is there. With compact=True without the pages that are free.\n"
-	    "Reads and writes go on meanwhile." },
 	{ 0 },
 };
 
@@ -1608,6 +1434,41 @@ lc_cache *
 cache_enter(PyObject *cache)
 {
 	return enter(((struct cache *)cache)->handle);
+}
+
+struct handle *
+cache_begin(PyObject *cache, lc_cache **out)
+{
+	struct handle *handle = ((struct cache *)cache)->handle;
+
+	*out = enter(handle);
+	if (*out == NULL)
+		return NULL;
+	atomic_fetch_add(&handle->refs, 1);
+	return handle;
+}
+
+void
+handle_end(struct handle *handle)
+{
+	leave(handle);
+	drop_handle(handle);
+}
+
+int
+cache_add_methods(PyMethodDef *methods)
+{
+	for (; methods->ml_name != NULL; methods++) {
+		PyObject *method = PyDescr_NewMethod(cache_type, methods);
+		int failed = method == NULL ||
+		    PyObject_SetAttrString((PyObject *)cache_type, methods->ml_name,
+			method) < 0;
+
+		Py_XDECREF(method);
+		if (failed)
+			return -1;
+	}
+	return 0;
 }
 
 struct wait

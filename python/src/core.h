@@ -15,6 +15,8 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
+struct handle;
+
 /* ---- errors (errors.c) ------------------------------------------------------ */
 
 /** Make the exceptions and add them to the module. */
@@ -82,6 +84,10 @@ struct task {
 	/** Free it with what it holds, without the interpreter. In another thread if
 	 *  nobody waited for the end. */
 	void (*drop)(struct task *task);
+	/** Called by the waiting thread ten times a second and at the end, with the
+	 *  interpreter's lock; -1 with an exception stops the task. NULL: not. */
+	int (*poll)(struct task *task);
+	const void *also;     /* a second thing that the caller is in the middle of */
 	lc_progress progress; /* for work */
 	lc_status status;     /* of work */
 	lc_error error;       /* unless LC_OK */
@@ -94,7 +100,7 @@ struct task {
 void task_init(struct task *task);
 
 /**
- * Start it and await its end, or a signal whose handler raises an exception: then it is
+ * Start it and await its end, or an exception of poll or of a signal's handler: then it is
  * asked to stop, and this is LC_CANCELLED. With the interpreter's lock.
  * @param what  as for signals_check()
  * @return the status of work.
@@ -206,6 +212,9 @@ int option_text(PyObject *dict, const char *name, const char **out);
 
 int cache_init(PyObject *module);
 
+/** What a view shows, in place and read-only; takes over the view, which the objects keep. */
+PyObject *view_in_place(lc_view *view, enum like like);
+
 /** Is it a Cache? */
 bool cache_is(PyObject *object);
 
@@ -218,6 +227,13 @@ enum like cache_like(PyObject *cache);
  */
 lc_cache *cache_enter(PyObject *cache);
 void cache_leave(PyObject *cache);
+
+/** The same for a task: what it is a call on ends by handle_end(), without the interpreter. */
+struct handle *cache_begin(PyObject *cache, lc_cache **out);
+void handle_end(struct handle *handle);
+
+/** Methods that other files give the type. */
+int cache_add_methods(PyMethodDef *methods);
 
 /** The wait of such a call, and whether it is to be made again: see wait_again(). Handlers
  *  of signals run outside of the call, so that they can close the handle. */
@@ -237,6 +253,18 @@ PyObject *cache_compute(PyObject *cache, PyObject *args);
 /** Methods of Cache. */
 PyObject *cache_gather(PyObject *cache, PyObject *args, PyObject *kwargs);
 PyObject *cache_missing(PyObject *cache, PyObject *ids);
+
+/* ---- the life of modules (life.c) --------------------------------------------- */
+
+/** Adds its methods to the Cache, and its functions to the module. */
+int life_init(PyObject *module);
+
+/* ---- sources (source.c) -------------------------------------------------------- */
+
+int source_init(PyObject *module);
+
+/** Open a Cache or a path of shards as the options of a dict say; -1 with an exception. */
+int source_open(PyObject *from, PyObject *dict, lc_source **out);
 
 /* ---- streams (reader.c) ------------------------------------------------------- */
 

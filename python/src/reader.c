@@ -56,56 +56,6 @@ checked(lc_status status)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-/* One source: a Cache, or the path of shards. */
-static int
-open_source(struct reader *self, PyObject *from, PyObject *dict)
-{
-	lc_source **out = &self->sources[self->n_sources];
-	lc_source_options options;
-	PyObject *path = NULL;
-	lc_status status;
-
-	lc_source_options_init(&options);
-	if (option_text(dict, "length_field", &options.length_field) < 0 ||
-	    option_text(dict, "part", &options.part) < 0 ||
-	    option_text(dict, "split", &options.split) < 0 ||
-	    option_text(dict, "dataset", &options.dataset) < 0 ||
-	    option_u64(dict, "split_seed", &options.split_seed) < 0 ||
-	    option_u64(dict, "generation", &options.generation) < 0 ||
-	    option_u64(dict, "directory_bytes", &options.directory_bytes) < 0 ||
-	    option_bool(dict, "split_by_run", &options.split_by_run) < 0 ||
-	    option_bool(dict, "ignore_thresholds", &options.ignore_thresholds) < 0 ||
-	    option_bool(dict, "verify", &options.verify) < 0)
-		return -1;
-	if (cache_is(from)) {
-		struct wait wait = cache_wait(from, "reader");
-		lc_cache *handle = cache_enter(from);
-
-		if (handle == NULL)
-			return -1;
-		do {
-			Py_BEGIN_ALLOW_THREADS
-			status = lc_source_open_module(handle, &options, out);
-			Py_END_ALLOW_THREADS
-		} while (cache_again(from, &wait, &status));
-		cache_leave(from);
-	} else {
-		const char *text;
-
-		if (!PyUnicode_FSConverter(from, &path))
-			return -1;
-		text = PyBytes_AsString(path);
-		Py_BEGIN_ALLOW_THREADS
-		status = lc_source_open_shards(text, &options, out);
-		Py_END_ALLOW_THREADS
-		Py_DECREF(path);
-	}
-	if (checked(status) < 0)
-		return -1;
-	self->n_sources++;
-	return 0;
-}
-
 static int
 open_sources(struct reader *self, PyObject *list, PyObject *dict)
 {
@@ -116,9 +66,11 @@ open_sources(struct reader *self, PyObject *list, PyObject *dict)
 		PyErr_NoMemory();
 		return -1;
 	}
-	for (Py_ssize_t i = 0; i < n; i++)
-		if (open_source(self, PyList_GetItem(list, i), dict) < 0)
+	for (Py_ssize_t i = 0; i < n; i++) {
+		if (source_open(PyList_GetItem(list, i), dict, &self->sources[i]) < 0)
 			return -1;
+		self->n_sources++;
+	}
 	return 0;
 }
 

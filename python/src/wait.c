@@ -177,6 +177,19 @@ task_init(struct task *task)
 	task->progress.ctx = task;
 }
 
+/* Does nothing end the wait? */
+static bool
+go_on(struct task *task, const void *what)
+{
+	const struct interrupted also = { task->also, interrupted };
+	int result;
+
+	interrupted = &also;
+	result = signals_check(what);
+	interrupted = also.outer;
+	return result == 0 && (task->poll == NULL || task->poll(task) == 0);
+}
+
 lc_status
 task_run(struct task *task, const void *what)
 {
@@ -203,9 +216,11 @@ task_run(struct task *task, const void *what)
 		Py_BEGIN_ALLOW_THREADS
 		ended = await(task);
 		Py_END_ALLOW_THREADS
+		if (ended && task->poll != NULL && task->poll(task) < 0)
+			return LC_CANCELLED;
 		if (ended)
 			return task->status;
-		if (signals_check(what) == 0)
+		if (go_on(task, what))
 			continue;
 		/* Most tasks stop at once. One that cannot ends later, by itself. */
 		atomic_store(&task->stop, true);

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Settings of modules, and records by their ordinals: of modules, shards and warehouses."""
+
+import os as _os
+from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+
+from . import _core
+
+
+class Settings(Mapping[str, Any]):
+    """What a module keeps for all its users, as a mapping. To set one changes it at once
+    and for all processes, which follow at their next commit:
+
+    codec         of puts that name none: "none", "lz4", "shuffle-lz4", "u8pack",
+                  "u8pack-lz4" or "auto"
+    level         of the codec; 0: its default
+    policy        "evolve", or "strict": a value of another structure than the first one is
+                  a SchemaError
+    evict         what leaves first above max_bytes: "oldest" or "unread"
+    max_bytes     budget of all records; 0: none
+    auto_compact  each commit frees space of dead records, so that the file stays bounded
+    length_field  the tensor whose first axis is a record's length ("tokens", "."), "" for
+                  none; only a module without records can get another one
+    """
+
+    def __init__(self, cache: _core.Cache) -> None:
+        self._cache = cache
+
+    def __getitem__(self, name: str) -> Any:
+        return self._cache._settings()[name]
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        self._cache._change_settings({name: value})
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._cache._settings())
+
+    def __len__(self) -> int:
+        return len(self._cache._settings())
+
+    def __repr__(self) -> str:
+        return f"Settings({self._cache._settings()})"
+
+    def update(self, **changes: Any) -> None:
+        """Change several in one commit."""
+        self._cache._change_settings(changes)
+
+
+class Source(_core.Source):
+    """Records by their ordinals: a sequence. Made by source().
+
+    source[i] and source[a:b] give records with their tensors in place, read-only, without
+    a copy; what they need stays while one is held, also after close(). With like="torch"
+    they are copies, as torch has no read-only tensors. A sample of shards with boxes is a
+    dict of image, boxes and mask; one without is its image alone.
+
+    Any thread may use it, and a child after fork(). A pickled one is opened again where it
+    is unpickled, with the same records.
+    """
+
+    _args: Tuple[Any, Dict[str, Any], Optional[str]]
+
+    def __init__(self, *args: Any) -> None:
+        self._args = args
+
+    def __enter__(self) -> "Source":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        what, options, like = self._args
+        if isinstance(what, _core.Cache):
+            # The pickled module may have grown when it is opened again.
+            what.flush()
+            options = {**options, "generation": self.info()["generation"]}
+        return Source, (what, options, like)
+
+    def __repr__(self) -> str:
+        what = self._args[0]
+        name = repr(what) if isinstance(what, _core.Cache) else _os.fsdecode(what)
+        return f"<lmdbcache.Source {name}{', closed' if self.closed else f': {len(self)}'}>"
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
+    def ids(self) -> Iterator[Optional[str]]:
+        """The cache_id of each record, in order."""
+        return (self.id(i) for i in range(len(self)))
+
+    def fields(self) -> Dict[str, Tuple[str, Tuple[int, ...]]]:
+        """Dtype and shape of each tensor of the first record, by the paths that gather()
+        takes; "." is a record that is a tensor."""
+        found: Dict[str, Tuple[str, Tuple[int, ...]]] = {}
+
+        def walk(path: str, part: Any) -> None:
+            if isinstance(part, _core.Tensor):
+                found[path or "."] = (part.dtype, part.shape)
+            elif isinstance(part, dict):
+                for name, item in part.items():
+                    text = str(name).replace("\\", "\\\\").replace(".", "\\.")
+                    walk(f"{path}.{text}" if path else text, item)
+            elif isinstance(part, (list, tuple)):
+                for i, item in enumerate(part):
+                    walk(f"{path}.{i}" if path else str(i), item)
+
+        if len(self) > 0:
+            walk("", self._first())
+        return found
+
+    def verify(self, progress: Any = None, damage: Any = None) -> None:
+        """Compare everything with its checksums, and not only what is read: those of the
+        module, or of the shards. CorruptError if something is damaged."""
+        what = self._args[0]
+        if isinstance(what, _core.Cache):
+            what.verify(progress, damage)
+        else:
+            _core.verify_shards(what, progress, damage)
+
+
+def source(
+    what: Union[_core.Cache, str, "_os.PathLike[str]"],
+    *,
+    like: Optional[str] = None,
+    verify: bool = True,
+    part: Optional[str] = None,
+    split: Optional[str] = None,
+    split_seed: int = 0,
+    split_by_run: bool = False,
+    generation: Optional[int] = None,
+    dataset: Optional[str] = None,
+    ignore_thresholds: bool = False,
+) -> Source:
+    """Open a module, or shards, for reading records by their ordinals.
+
+    what               a Cache; a shard file, a directory of shards with a manifest, as
+                       Cache.export() writes it, or a warehouse
+    like               what tensors are given as, as for open(); None is the Cache's
+    verify             compare checksums of what is read
+    part, split        only one part of a split, as "val" of "train=0.9,val=0.1"; a warehouse
+                       may have a split of its own
+    split_seed         another split of the same shares
+    split_by_run       keep the frames of a run in one part
+    generation         only what there was at info()["generation"] of another time
+    dataset            where the sources of a warehouse are now
+    ignore_thresholds  open a warehouse that exceeds its validation limits
+    """
+    if isinstance(what, _core.Cache):
+        like = like or what.like
+        subject: Any = what
+    else:
+        subject = _os.fspath(what)
+    options: Dict[str, Any] = {
+        "verify": verify,
+        "part": part,
+        "split": split,
+        "split_seed": split_seed,
+        "split_by_run": split_by_run,
+        "generation": generation,
+        "dataset": dataset,
+        "ignore_thresholds": ignore_thresholds,
+    }
+    return Source(subject, options, like)
