@@ -395,10 +395,10 @@ begin_close(struct cache *self, struct wait *wait)
 	lc_status status;
 
 	wait->what = handle;
-	if (signals_within(handle)) {
+	if (middle_of(handle)) {
 		PyErr_SetString(PyExc_RuntimeError,
-		    "close: this thread is in the middle of a call: raise an exception "
-		    "from the handler of the signal, and close afterwards");
+		    "close: this thread is in the middle of a call: close when it has "
+		    "returned, or raise an exception to end it");
 		return -1;
 	}
 	do {
@@ -1469,6 +1469,12 @@ cache_add_methods(PyMethodDef *methods)
 			return -1;
 	}
 	return 0;
+}
+
+void
+cache_middle(PyObject *cache, struct middle *here)
+{
+	middle_begin(here, ((struct cache *)cache)->handle);
 }
 
 struct wait

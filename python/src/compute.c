@@ -3,6 +3,7 @@
 #include "core.h"
 
 struct computing {
+	PyObject *cache;
 	const struct ids *ids;
 	PyObject *function;
 	PyObject *made;       /* dict of values by cache_id, of this and earlier calls */
@@ -67,13 +68,17 @@ compute(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
     lc_results *results)
 {
 	struct computing *c = ctx;
+	struct middle here;
 	int failed;
 
 	(void)keys;
 	PyEval_RestoreThread(c->state);
-	failed = make(c, missing, n);
+	cache_middle(c->cache, &here);
+	/* A signal's handler may have ended the look-up of others. */
+	failed = PyErr_Occurred() != NULL || make(c, missing, n) < 0;
 	for (size_t j = 0; j < n && !failed; j++)
 		failed = give(c, results, j, missing[j]);
+	middle_end(&here);
 	if (failed)
 		PyErr_Fetch(&c->error[0], &c->error[1], &c->error[2]);
 	c->state = PyEval_SaveThread();
@@ -123,6 +128,7 @@ cache_compute(PyObject *cache, PyObject *args)
 	if (!PyArg_ParseTuple(args, "OO", &ids_object, &c.function) ||
 	    ids_from(ids_object, &ids) < 0)
 		return NULL;
+	c.cache = cache;
 	c.ids = &ids;
 	c.made = PyDict_New();
 	views = PyMem_Calloc(ids.n + 1, sizeof(*views));

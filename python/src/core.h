@@ -50,8 +50,17 @@ PyObject *raise_text(lc_status status, const char *format, ...)
  */
 int signals_check(const void *what);
 
-/** Does a handler run in this thread, called in the middle of @p what? */
-bool signals_within(const void *what);
+/** While a call runs code of the caller's: what this thread is in the middle of. */
+struct middle {
+	const void *what; /* a handle */
+	const struct middle *outer;
+};
+
+void middle_begin(struct middle *here, const void *what);
+void middle_end(const struct middle *here);
+
+/** Does the caller's code run in this thread, called in the middle of @p what? */
+bool middle_of(const void *what);
 
 /** Has this thread not asked for some time? Costs a few ns. */
 bool signals_due(void);
@@ -234,6 +243,9 @@ void handle_end(struct handle *handle);
 
 /** Methods that other files give the type. */
 int cache_add_methods(PyMethodDef *methods);
+
+/** While such a call runs code of the caller's, which cannot close the handle. */
+void cache_middle(PyObject *cache, struct middle *here);
 
 /** The wait of such a call, and whether it is to be made again: see wait_again(). Handlers
  *  of signals run outside of the call, so that they can close the handle. */

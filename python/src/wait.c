@@ -22,32 +22,41 @@ clock_ms(clockid_t clock)
 
 /* ---- handlers ---------------------------------------------------------------------- */
 
-/* What this thread is in the middle of while a handler runs: of the handlers within
- * handlers, innermost first. */
-static _Thread_local const struct interrupted {
-	const void *what;
-	const struct interrupted *outer;
-} * interrupted;
+/* The calls that this thread is in the middle of, the innermost first. */
+static _Thread_local const struct middle *middle;
+
+void
+middle_begin(struct middle *here, const void *what)
+{
+	*here = (struct middle){ what, middle };
+	middle = here;
+}
+
+void
+middle_end(const struct middle *here)
+{
+	middle = here->outer;
+}
+
+bool
+middle_of(const void *what)
+{
+	for (const struct middle *i = middle; i != NULL; i = i->outer)
+		if (i->what == what)
+			return true;
+	return false;
+}
 
 int
 signals_check(const void *what)
 {
-	const struct interrupted here = { what, interrupted };
+	struct middle here;
 	int result;
 
-	interrupted = &here;
+	middle_begin(&here, what);
 	result = PyErr_CheckSignals();
-	interrupted = here.outer;
+	middle_end(&here);
 	return result;
-}
-
-bool
-signals_within(const void *what)
-{
-	for (const struct interrupted *i = interrupted; i != NULL; i = i->outer)
-		if (i->what == what)
-			return true;
-	return false;
 }
 
 /* When this thread asks the next time. */
@@ -181,13 +190,16 @@ task_init(struct task *task)
 static bool
 go_on(struct task *task, const void *what)
 {
-	const struct interrupted also = { task->also, interrupted };
-	int result;
+	struct middle one, also;
+	bool result;
 
-	interrupted = &also;
-	result = signals_check(what);
-	interrupted = also.outer;
-	return result == 0 && (task->poll == NULL || task->poll(task) == 0);
+	middle_begin(&one, what);
+	middle_begin(&also, task->also);
+	result = PyErr_CheckSignals() == 0 &&
+	    (task->poll == NULL || task->poll(task) == 0);
+	middle_end(&also);
+	middle_end(&one);
+	return result;
 }
 
 lc_status

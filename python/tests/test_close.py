@@ -246,6 +246,16 @@ class Waits(Case):
         child.send_signal(signal.SIGCONT)
         child.kill()
 
+    def test_a_function_that_closes(self) -> None:
+        cache = self.open()
+
+        def close(ids: Any) -> Any:
+            cache.close()
+
+        with self.assertRaisesRegex(RuntimeError, "in the middle of a call"):
+            cache.compute(["a"], close)
+        self.assertEqual(cache.compute(["a"], lambda ids: [1]), [1])
+
     def test_limits(self) -> None:
         cache = self.open(timeout=2.5)
         self.assertEqual(cache.timeout, 2.5)
