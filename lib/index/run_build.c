@@ -14,6 +14,18 @@ bucket_count(uint64_t entries)
 	return entries * 3 / 10 + 1;
 }
 
+/* Empty slots are all ones; the check words are set at the end. */
+static void
+clear_table(struct lc__run_builder *builder, uint64_t buckets)
+{
+	unsigned char *table = builder->bytes + LC__RUN_HEADER;
+
+	builder->buckets = (uint32_t)buckets;
+	memset(table, 0xff, buckets * LC__RUN_BUCKET);
+	for (uint64_t i = 0; i < buckets; i++)
+		lc__set32(table + i * LC__RUN_BUCKET + bucket_at_check, 0);
+}
+
 lc_status
 lc__run_build_start(struct lc__run_builder *builder, uint64_t seed, uint64_t entries,
     uint64_t id_bytes)
@@ -24,7 +36,6 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed, uint64_t ent
 	memset(builder, 0, sizeof(*builder));
 	builder->seed = seed;
 	builder->limit = entries;
-	builder->buckets = (uint32_t)buckets;
 	builder->keys = LC__RUN_HEADER + buckets * LC__RUN_BUCKET;
 	builder->room = builder->keys + blocks * (block_header + 4) +
 	    entries * entry_head + id_bytes + 4;
@@ -35,12 +46,7 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed, uint64_t ent
 		lc__run_build_free(builder);
 		return lc__no_memory("index");
 	}
-	/* Empty slots are all ones; the check words are set at the end. */
-	memset(builder->bytes + LC__RUN_HEADER, 0xff, buckets * LC__RUN_BUCKET);
-	for (uint64_t i = 0; i < buckets; i++)
-		lc__set32(builder->bytes + LC__RUN_HEADER + i * LC__RUN_BUCKET +
-			bucket_at_check,
-		    0);
+	clear_table(builder, buckets);
 	return LC_OK;
 }
 
@@ -138,6 +144,36 @@ lc__run_build_add(struct lc__run_builder *builder, uint64_t hash, uint64_t locat
 		end_block(builder);
 }
 
+/* A merge of runs with the same keys has far fewer entries than there is room for: make a
+ * smaller table, from the key section, whose blocks are finished. */
+static void
+shrink_table(struct lc__run_builder *builder)
+{
+	const uint64_t buckets = bucket_count(builder->entries);
+	const size_t size = builder->used - builder->keys;
+	const size_t keys = LC__RUN_HEADER + buckets * LC__RUN_BUCKET;
+
+	memmove(builder->bytes + keys, builder->bytes + builder->keys, size);
+	clear_table(builder, buckets);
+	builder->keys = keys;
+	builder->used = keys + size;
+	builder->entries = 0;
+	for (uint32_t i = 0; i < builder->blocks; i++) {
+		const unsigned char *block = builder->bytes + keys + builder->offsets[i];
+		const unsigned char *entry = block + block_header;
+
+		for (uint32_t n = lc__get32(block + block_at_entries); n > 0; n--) {
+			const size_t id_size = (size_t)lc__get16(entry + 8) + 1;
+
+			insert_later(builder,
+			    lc__run_hash(builder->seed, entry + entry_head, id_size),
+			    lc__get64(entry));
+			builder->entries++;
+			entry += entry_head + id_size;
+		}
+	}
+}
+
 static void
 append32(struct lc__run_builder *builder, uint32_t v)
 {
@@ -150,9 +186,11 @@ lc__run_build_finish(struct lc__run_builder *builder, uint64_t id, uint32_t leve
 {
 	unsigned char *const head = builder->bytes;
 
-	insert_rest(builder);
 	if (builder->block != 0)
 		end_block(builder);
+	if (bucket_count(builder->entries) < builder->buckets / 2)
+		shrink_table(builder);
+	insert_rest(builder);
 	for (uint32_t i = 0; i < builder->blocks; i++)
 		append32(builder, builder->offsets[i]);
 	append32(builder, builder->blocks);
