@@ -506,6 +506,30 @@ lc__merge_runs(struct lc__snapshot *s)
 	return LC_OK;
 }
 
+/* So many superseded entries are not worth the work. */
+#define ENTRIES_SLACK 32768
+/* A damaged run makes all work in vain: do not repeat it with every commit. */
+#define COMMITS_BETWEEN 8
+
+lc_status
+lc__merge_superseded(struct lc__snapshot *s)
+{
+	const struct lc__state *state = &s->state;
+	uint64_t entries = 0, bytes = 0;
+
+	for (uint32_t i = 0; i < state->nruns; i++) {
+		entries += state->runs[i].entries;
+		bytes += state->runs[i].bytes;
+	}
+	if (state->nruns < 2 || state->generation % COMMITS_BETWEEN != 0 ||
+	    entries < ENTRIES_SLACK || (entries - ENTRIES_SLACK) / 3 < state->live ||
+	    (double)bytes * (double)state->live / (double)entries >
+		(double)LC__MERGE_LIMIT)
+		return LC_OK;
+	return_if_error(lc__snapshot_load_runs(s));
+	return merge_group(s, 0, state->nruns, LC__LEVEL_FULL);
+}
+
 lc_status
 lc__change_add_run(struct lc__change *change, struct lc__new_entry *entries, uint32_t n)
 {

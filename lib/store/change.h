@@ -140,4 +140,11 @@ LC_CHECKED lc_status lc__change_push_run(struct lc__change *change,
  */
 LC_CHECKED lc_status lc__merge_runs(struct lc__snapshot *snapshot);
 
+/**
+ * Merge all runs into one if their entries are above three times the live records and 32,768
+ * more, and the one will have at most LC__MERGE_LIMIT bytes, about; in one of 8 commits. As
+ * lc__merge_runs().
+ */
+LC_CHECKED lc_status lc__merge_superseded(struct lc__snapshot *snapshot);
+
 #endif

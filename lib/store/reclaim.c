@@ -190,6 +190,7 @@ lc__reclaim(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 	uint64_t budget = MIN_MOVED;
 	lc_status status;
 
+	return_if_error(lc__merge_superseded(&change->snapshot));
 	if (!is_needed(&change->snapshot.state))
 		return LC_OK;
 	for (uint32_t i = 0; i < n; i++)

@@ -15,6 +15,9 @@
  * for each dead record, and moves 256 KiB and as many bytes as died; but one chunk is
  * rewritten whatever its size.
  *
+ * In the same manner the index is merged once most of its entries are superseded:
+ * lc__merge_superseded().
+ *
  * Called after lc__change_bury().
  * @param dead the records that this change makes dead
  */

@@ -14,6 +14,8 @@
 
 #include "lmdbcache.h"
 #include "need.h"
+#include "store/cache.h"
+#include "store/snapshot.h"
 #include "witness.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -243,6 +245,40 @@ START_TEST(deletes)
 	ck_assert_uint_eq(stats.chunks, 0);
 	ck_assert_uint_eq(stats.records + stats.dead_records, 0);
 	ck_assert_uint_le(stats.file_bytes - stats.free_bytes, 16 * 4096);
+	verify(cache);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* Tiny records under 10,000 keys: the index does not outgrow them. */
+START_TEST(index_entries)
+{
+	lc_cache *cache = open_module(run_scratch(), "m", 1);
+	uint64_t random = run_seed(), most = 0, bytes = 0;
+	struct lc__snapshot *s;
+
+	for (unsigned commit = 0; commit < 450; commit++) {
+		uint64_t entries = 0;
+
+		for (unsigned i = 0; i < 1000; i++) {
+			const uint64_t key = run_random(&random) % 10000;
+			const lc_tensor tensor = sample_bytes(&random, sizeof(random));
+
+			assert_ok(lc_put(cache, &key, sizeof(key), &tensor));
+		}
+		assert_ok(lc_flush(cache));
+		assert_ok(lc__snapshot_take(cache->env, &s));
+		for (uint32_t i = 0; i < s->state.nruns; i++)
+			entries += s->state.runs[i].entries;
+		/* Eight commits add as many as they put, and those that they move. */
+		ck_assert_uint_le(entries, 3 * s->state.live + 32768 + 8 * 3100);
+		most = entries > most ? entries : most;
+		bytes = stat_of(cache).index_bytes;
+		/* 38 bytes each if the tables are as small as they can be. */
+		ck_assert_uint_le(bytes, entries * 60);
+		lc__snapshot_give(s, 0);
+	}
+	ck_assert_uint_gt(most, 3 * 10000 + 32768);
 	verify(cache);
 	assert_ok(lc_close(cache));
 }
@@ -485,6 +521,7 @@ main(void)
 	tcase_add_test(tc, random_rounds);
 	tcase_add_test(tc, catches_up);
 	tcase_add_test(tc, deletes);
+	tcase_add_test(tc, index_entries);
 	tcase_add_loop_test(tc, random_changes, 0, 6);
 	tcase_add_test(tc, damaged_chunk);
 	suite_add_tcase(suite, tc);
