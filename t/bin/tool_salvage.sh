@@ -11,6 +11,7 @@ zero() { dd if=/dev/zero of="$root/$1/data.mdb" bs=4096 seek="$2" count="$3" con
 value() { cachex get "$1" "$2" --format raw; }
 sum() { cksum <"$root/$1/data.mdb"; }
 
+cachex set -c m auto-compact=off # old versions stay
 for key in a b c; do put m $key "value-$key"; done
 put m b value-2
 cachex rm -f m c
