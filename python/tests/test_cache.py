@@ -1218,8 +1218,10 @@ class Memory(Case):
                 grown.append(tracemalloc.get_traced_memory()[0] - size)
         finally:
             tracemalloc.stop()
-        for was, now in zip(counts, after):
-            self.assertLess(abs(now - was), 75)  # one a round would be 100
+        for kind, was, now in zip(kept, counts, after):
+            self.assertLess(now - was, 75)  # one a round would be 100
+            # The interpreter's cache of methods lets go of None while it fills.
+            self.assertGreater(now - was, -75 if kind is not None else -4096)
         self.assertLess(min(grown), 16384)
 
 
