@@ -151,6 +151,28 @@ lc__team_run(struct lc__team *team)
 	return status;
 }
 
+/* Items that are worth a thread. */
+#define SHARE_LEAST 64
+
+uint64_t
+lc__team_shares(size_t n, unsigned threads)
+{
+	uint64_t jobs = threads > LC__SHARES_MOST ? LC__SHARES_MOST : threads;
+
+	if (jobs > n / SHARE_LEAST)
+		jobs = n / SHARE_LEAST;
+	return jobs == 0 ? 1 : jobs;
+}
+
+void
+lc__team_share(size_t n, uint64_t jobs, uint64_t job, size_t *first, size_t *count)
+{
+	const size_t each = n / jobs, more = n % jobs; /* the first ones have one more */
+
+	*first = each * job + (job < more ? job : more);
+	*count = each + (job < more);
+}
+
 /* ---- in order ----------------------------------------------------------------------- */
 
 lc_status

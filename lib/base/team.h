@@ -56,6 +56,15 @@ struct lc__team {
  */
 LC_CHECKED lc_status lc__team_run(struct lc__team *team);
 
+/** lc__team_shares() is at most so many. */
+#define LC__SHARES_MOST 64
+
+/** Jobs for @p n small items, such as records of a batch, in equal shares: as many as
+ *  @p threads, but at least one, and with 64 items each at least, which are worth a thread. */
+uint64_t lc__team_shares(size_t n, unsigned threads);
+/** The items of one of those jobs. */
+void lc__team_share(size_t n, uint64_t jobs, uint64_t job, size_t *first, size_t *count);
+
 /**
  * Start the threads on the first jobs. lc__team_end() ends it, also after a failure.
  * @return LC_OK; LC_NO_MEMORY, also if no thread can be started.

@@ -486,30 +486,23 @@ gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 	return LC_OK;
 }
 
-/* Ids that are worth a thread. */
-#define PART_LEAST 64
-#define THREADS_MOST 64
-
 static lc_status
 gather_all(struct gather *gather, size_t n, unsigned threads)
 {
-	struct part parts[THREADS_MOST];
-	struct lc__team team = { .work = gather_part, .ctx = gather };
-	uint64_t jobs = threads > THREADS_MOST ? THREADS_MOST : threads;
-	size_t first = 0;
+	const uint64_t jobs = lc__team_shares(n, threads);
+	struct part parts[LC__SHARES_MOST];
+	struct lc__team team = {
+		.work = gather_part,
+		.ctx = gather,
+		.jobs = jobs,
+		.threads = (unsigned)jobs,
+	};
 
-	if (jobs > n / PART_LEAST)
-		jobs = n / PART_LEAST;
-	if (jobs == 0)
-		jobs = 1;
-	gather->parts = parts;
 	for (uint64_t job = 0; job < jobs; job++) {
-		parts[job] = (struct part){ .first = first };
-		parts[job].n = (n - first) / (jobs - job);
-		first += parts[job].n;
+		parts[job] = (struct part){ .first = 0 };
+		lc__team_share(n, jobs, job, &parts[job].first, &parts[job].n);
 	}
-	team.jobs = jobs;
-	team.threads = (unsigned)jobs;
+	gather->parts = parts;
 	if (jobs == 1)
 		(void)gather_part(&team, 0, 0);
 	else

@@ -88,6 +88,32 @@ fail_once(struct lc__team *team, unsigned thread, uint64_t job)
 	return job > BAD ? lc__error(LC_IO, 0, "too late") : LC_OK;
 }
 
+START_TEST(shares_are_equal_and_all)
+{
+	static const unsigned threads[] = { 0, 1, 3, 64, 1000 };
+
+	ck_assert_uint_eq(lc__team_shares(0, 8), 1);
+	ck_assert_uint_eq(lc__team_shares(127, 8), 1);
+	ck_assert_uint_eq(lc__team_shares(128, 8), 2);
+	ck_assert_uint_eq(lc__team_shares(1 << 20, 1000), LC__SHARES_MOST);
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++)
+		for (size_t n = 0; n < 1000; n++) {
+			const uint64_t jobs = lc__team_shares(n, threads[i]);
+			size_t next = 0;
+
+			for (uint64_t job = 0; job < jobs; job++) {
+				size_t first, count;
+
+				lc__team_share(n, jobs, job, &first, &count);
+				ck_assert_uint_eq(first, next);
+				ck_assert(count == n / jobs || count == n / jobs + 1);
+				next += count;
+			}
+			ck_assert_uint_eq(next, n);
+		}
+}
+END_TEST
+
 START_TEST(the_first_failure_wins)
 {
 	struct lc__team team = { .work = fail_once, .jobs = JOBS, .threads = THREADS };
@@ -300,6 +326,7 @@ main(void)
 
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, each_job_once, 0, n);
+	tcase_add_test(tc, shares_are_equal_and_all);
 	tcase_add_test(tc, the_first_failure_wins);
 	tcase_add_loop_test(tc, progress_is_counted, 0, 2);
 	tcase_add_loop_test(tc, results_come_in_order, 0, n);
