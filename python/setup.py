@@ -153,7 +153,7 @@ setup(
         Extension(
             "lmdbcache._core",
             sources=sorted(f"src/{path.name}" for path in (HERE / "src").glob("*.c")),
-            depends=["src/core.h", "src/dlpack.h"],
+            depends=["src/core.h", "src/dlpack.h", "src/handle.h"],
             define_macros=[("Py_LIMITED_API", "0x030b0000")],
             extra_compile_args=["-std=gnu11", "-fvisibility=hidden"],
             extra_link_args=["-Wl,-z,now"],

@@ -217,7 +217,7 @@ int option_int(PyObject *dict, const char *name, int *out);
 int option_bool(PyObject *dict, const char *name, int *out);
 int option_text(PyObject *dict, const char *name, const char **out);
 
-/* ---- the handle (cache.c) --------------------------------------------------- */
+/* ---- the handle (cache.c, handle.c) ----------------------------------------- */
 
 int cache_init(PyObject *module);
 
