@@ -25,11 +25,11 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
 	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/read_frames.c \
-	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/samples.c \
-	bin/cmd/setdir.c bin/cmd/stream_sources.c bin/cmd/view_histograms.c \
-	bin/cmd/view_sheet.c bin/cmd/view_tensor.c bin/cmd/warehouse_compare.c \
-	bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c bin/cmd/warehouse_report.c \
-	bin/cmd/warehouse_verify.c \
+	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/read_shared.c \
+	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
+	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
+	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/fill/child.c bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c \
 	bin/fill/inputs.c bin/fill/items.c bin/fill/produce.c bin/fill/protocol.c \
 	bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c bin/fill/stash.c \

@@ -28,6 +28,8 @@ static struct opt options[] = {
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
 	    .help = "only these batches, counted from 0, or so many at most" },
 	READ_FORM_OPTIONS(opts),
+	{ "", "shared", OPT_COUNT, &opts.shared, .value = "FD",
+	    .help = "with --frames, put the tensors into the memory of this descriptor" },
 	{ "", "npy", OPT_DIR, &opts.npy, .value = "DIR",
 	    .help = "write each batch to .npy files there" },
 	{ "", "bits", OPT_FLAG, &opts.bits,
@@ -115,12 +117,14 @@ run_read(int argc, char **argv)
 		interrupt_resume("with -f the same command begins again");
 	if (status == EXIT_DONE && batches != NULL)
 		status = read_batches(&job);
+	if (status == EXIT_DONE && opts.frames && opts.shared != OPT_UNSET)
+		status = read_shared_open(opts.shared, &job.shared);
 	if (status == EXIT_DONE)
 		status = stream_sources_open(&sources, argv[0], &order, opts.verify);
-	if (status != EXIT_DONE)
-		return status;
-	status = read_run(&job, &sources);
-	return stream_sources_close(&sources, status);
+	if (status == EXIT_DONE)
+		status = stream_sources_close(&sources, read_run(&job, &sources));
+	read_shared_close(job.shared);
+	return status;
 }
 
 const struct command cmd_read = {

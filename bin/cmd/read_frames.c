@@ -21,12 +21,16 @@ struct array {
 	uint32_t ndim;
 	const void *data;
 	uint64_t nbytes;
+	bool shared; /* data is in the shared memory, not in the payload */
 };
 
 /* A frame on its way: what the map says, and the payload so far. */
 struct frame {
 	struct lc__buf map;
-	uint64_t at; /* bytes of the payload that the map describes */
+	struct lc__buf id_bytes;    /* of all rows, one after another */
+	struct lc__buf id_ends;     /* a u64 for each row: where its own end in them */
+	uint64_t at;                /* bytes of the payload that the map describes */
+	struct read_shared *memory; /* of shared arrays */
 };
 
 /* ---- the map ---------------------------------------------------------------------- */
@@ -36,7 +40,7 @@ tell(struct frame *frame, const struct array *array)
 {
 	struct lc__buf *map = &frame->map;
 
-	lc__mpack_map(map, 5);
+	lc__mpack_map(map, array->shared ? 6 : 5);
 	lc__mpack_str(map, "name");
 	lc__mpack_str(map, array->name);
 	lc__mpack_str(map, "dtype");
@@ -46,10 +50,16 @@ tell(struct frame *frame, const struct array *array)
 	for (uint32_t i = 0; i < array->ndim; i++)
 		lc__mpack_uint(map, array->shape[i]);
 	lc__mpack_str(map, "offset");
-	lc__mpack_uint(map, frame->at);
+	lc__mpack_uint(map,
+	    array->shared ? read_shared_offset(frame->memory, array->data) : frame->at);
 	lc__mpack_str(map, "nbytes");
 	lc__mpack_uint(map, array->nbytes);
-	frame->at = lc__round_up(frame->at + array->nbytes, ALIGN);
+	if (array->shared) {
+		lc__mpack_str(map, "shared");
+		lc__mpack_boolean(map, true);
+	} else {
+		frame->at = lc__round_up(frame->at + array->nbytes, ALIGN);
+	}
 }
 
 static void
@@ -58,30 +68,40 @@ put(struct frame *frame, const struct array *array)
 	static const char zeros[ALIGN];
 
 	(void)frame;
+	if (array->shared)
+		return;
 	fwrite(array->data, 1, array->nbytes, stdout);
 	fwrite(zeros, 1, lc__round_up(array->nbytes, ALIGN) - array->nbytes, stdout);
 }
 
 /* ---- the arrays of a batch ---------------------------------------------------------- */
 
-/* The arrays with one element, or one row, for each row of the batch. */
+static uint32_t
+count_row_arrays(const lc_batch *batch)
+{
+	return batch->documents != NULL ? 9 : 7;
+}
+
+/* The arrays that say something of each row of the batch. */
 static void
 each_row_array(struct frame *frame, const lc_batch *batch, uint64_t window,
     void (*use)(struct frame *frame, const struct array *array))
 {
 	const uint64_t shape[2] = { batch->rows, window };
-	const uint64_t n = batch->rows;
+	const uint64_t n = batch->rows, id_bytes = frame->id_bytes.size;
 	const struct array arrays[] = {
-		{ "mask", "u8", shape, 1, batch->mask, n },
-		{ "examples", "u64", shape, 1, batch->examples, 8 * n },
-		{ "epochs", "u64", shape, 1, batch->epochs, 8 * n },
-		{ "sources", "u32", shape, 1, batch->sources, 4 * n },
-		{ "lengths", "u64", shape, 1, batch->lengths, 8 * n },
-		{ "documents", "u32", shape, 2, batch->documents, 4 * n * window },
-		{ "positions", "u32", shape, 2, batch->positions, 4 * n * window },
+		{ "mask", "u8", shape, 1, batch->mask, n, false },
+		{ "examples", "u64", shape, 1, batch->examples, 8 * n, false },
+		{ "epochs", "u64", shape, 1, batch->epochs, 8 * n, false },
+		{ "sources", "u32", shape, 1, batch->sources, 4 * n, false },
+		{ "lengths", "u64", shape, 1, batch->lengths, 8 * n, false },
+		{ "id_bytes", "u8", &id_bytes, 1, frame->id_bytes.data, id_bytes, false },
+		{ "id_ends", "u64", shape, 1, frame->id_ends.data, 8 * n, false },
+		{ "documents", "u32", shape, 2, batch->documents, 4 * n * window, false },
+		{ "positions", "u32", shape, 2, batch->positions, 4 * n * window, false },
 	};
 
-	for (size_t i = 0; i < (batch->documents != NULL ? 7 : 5); i++)
+	for (size_t i = 0; i < count_row_arrays(batch); i++)
 		use(frame, &arrays[i]);
 }
 
@@ -92,7 +112,8 @@ each_field(struct frame *frame, const lc_batch *batch,
 	for (size_t i = 0; i < batch->n_fields; i++) {
 		const lc_batch_field *field = &batch->fields[i];
 		const struct array array = { field->name, lc_dtype_name(field->dtype),
-			field->shape, field->ndim, field->data, field->nbytes };
+			field->shape, field->ndim, field->data, field->nbytes,
+			frame->memory != NULL };
 		use(frame, &array);
 	}
 }
@@ -107,7 +128,7 @@ each_offsets(struct frame *frame, const lc_batch *batch,
 	for (size_t i = 0; i < batch->n_fields; i++) {
 		const lc_batch_field *field = &batch->fields[i];
 		const struct array array = { field->name, "u64", &n, 1, field->offsets,
-			8 * n };
+			8 * n, false };
 		if (field->offsets != NULL)
 			use(frame, &array);
 	}
@@ -125,13 +146,19 @@ count_ragged(const lc_batch *batch)
 
 /* ---- frames ------------------------------------------------------------------------- */
 
+/* As two arrays: a list of byte strings would have to be taken apart one by one. */
 static void
-tell_ids(struct lc__buf *map, const lc_batch *batch)
+gather_ids(struct frame *frame, const lc_batch *batch)
 {
-	lc__mpack_str(map, "ids");
-	lc__mpack_array(map, (uint32_t)batch->rows);
-	for (size_t row = 0; row < batch->rows; row++)
-		lc__mpack_bin(map, batch->ids[row].data, batch->ids[row].size);
+	for (size_t row = 0; row < batch->rows; row++) {
+		const lc_id *id = &batch->ids[row];
+		uint64_t end;
+
+		if (id->size > 0)
+			lc__buf_append(&frame->id_bytes, id->data, id->size);
+		end = frame->id_bytes.size;
+		lc__buf_append(&frame->id_ends, &end, sizeof(end));
+	}
 }
 
 static void
@@ -146,16 +173,15 @@ tell_batch(struct frame *frame, const lc_batch *batch, const void *token, uint64
 {
 	struct lc__buf *map = &frame->map;
 
-	lc__mpack_map(map, 9);
+	lc__mpack_map(map, 8);
 	tell_number(map, "batch", batch->number);
 	tell_number(map, "first", batch->first);
 	tell_number(map, "rows", batch->rows);
 	tell_number(map, "filled", batch->filled);
 	lc__mpack_str(map, "token");
 	lc__mpack_bin(map, token, LC_TOKEN_SIZE);
-	tell_ids(map, batch);
 	lc__mpack_str(map, "index");
-	lc__mpack_array(map, batch->documents != NULL ? 7 : 5);
+	lc__mpack_array(map, count_row_arrays(batch));
 	each_row_array(frame, batch, window, tell);
 	lc__mpack_str(map, "fields");
 	lc__mpack_array(map, (uint32_t)batch->n_fields);
@@ -171,7 +197,7 @@ put_map(const struct frame *frame)
 {
 	unsigned char prefix[16] = MAGIC;
 
-	if (frame->map.failed)
+	if (frame->map.failed || frame->id_bytes.failed || frame->id_ends.failed)
 		return report_no_memory();
 	lc__set32(prefix + 4, (uint32_t)frame->map.size);
 	lc__set64(prefix + 8, frame->at);
@@ -185,12 +211,13 @@ read_frames(struct read_output *out, const lc_batch *batch)
 {
 	const uint64_t window = out->windows ? out->window : 0;
 	unsigned char token[LC_TOKEN_SIZE];
-	struct frame frame = { 0 };
+	struct frame frame = { .memory = out->shared };
 	const lc_status got = lc_stream_token(out->stream, batch->number + 1, token);
 	int status;
 
 	if (got != LC_OK)
 		return report_status(got);
+	gather_ids(&frame, batch);
 	tell_batch(&frame, batch, token, window);
 	status = put_map(&frame);
 	if (status == EXIT_DONE) {
@@ -199,6 +226,8 @@ read_frames(struct read_output *out, const lc_batch *batch)
 		each_offsets(&frame, batch, put);
 	}
 	lc__buf_free(&frame.map);
+	lc__buf_free(&frame.id_bytes);
+	lc__buf_free(&frame.id_ends);
 	return status;
 }
 

@@ -332,8 +332,12 @@ deliver(struct read_run *r, const lc_batch *batch)
 static int
 leave_out(struct read_run *r, lc_status failed, int *worst)
 {
-	const int status = report_status(failed);
+	int status = EXIT_DONE;
 
+	if (failed == LC_NO_MEMORY && r->out.shared != NULL)
+		status = read_shared_failed(r->out.shared);
+	if (status == EXIT_DONE)
+		status = report_status(failed);
 	if (!r->job->opts->keep_going || failed != LC_CORRUPT)
 		return status;
 	*worst = report_worse(*worst, status);
@@ -373,8 +377,14 @@ read_batches(struct read_run *r)
 		got = interrupt_pending() ? LC_CANCELLED : next_batch(r, &batch);
 		if (got == LC_OK) {
 			step = deliver(r, batch);
-			lc_batch_release(batch);
+			if (r->out.shared == NULL)
+				lc_batch_release(batch);
+			else
+				step = report_worse(step,
+				    read_shared_hold(r->out.shared, batch));
 			show_progress(r);
+		} else if (got == LC_BUSY) {
+			step = read_shared_wait(r->out.shared);
 		} else {
 			step = conclude(r, got);
 			if (step != -1)
@@ -422,6 +432,8 @@ open_reader(struct read_run *r, enum read_form form)
 	how.readers = r->job->readers;
 	how.split = r->job->split;
 	how.timeout_ms = r->job->opts->timeout == 0 ? 0 : SLICE_MS;
+	if (r->out.shared != NULL)
+		read_shared_fill(r->out.shared, &how);
 	opened = lc_reader_open(r->stream, &how, &r->reader);
 	if (opened == LC_OK && r->next != r->out.info.first_batch)
 		opened = lc_reader_seek(r->reader, r->next);
@@ -508,6 +520,8 @@ read_all(struct read_run *r)
 	status = read_batches(r);
 	if (r->write == read_frames && r->ended && status == EXIT_DONE)
 		status = report_worse(read_frames_end(), report_finish(EXIT_DONE));
+	if (r->out.shared != NULL && r->ended && status == EXIT_DONE)
+		status = read_shared_finish(r->out.shared);
 	status = report_worse(status, tokenfile_finish(&r->token, r->stream, r->next));
 	progress_end();
 	if (r->job->opts->stats)
@@ -525,7 +539,8 @@ read_run(const struct read_job *job, struct stream_sources *sources)
 		.token = { .path = job->opts->token_file,
 		    .every = job->opts->token_every, },
 		.out = { .opts = job->opts, .sources = sources,
-		    .windows = order->window > 0, .window = order->window, },
+		    .windows = order->window > 0, .window = order->window,
+		    .shared = job->shared, },
 	};
 	int status;
 
@@ -536,6 +551,8 @@ read_run(const struct read_job *job, struct stream_sources *sources)
 		status = read_all(&r);
 	else if (status == EXIT_DONE && r.write == read_frames)
 		status = report_worse(read_frames_end(), report_finish(EXIT_DONE));
+	if (r.out.shared != NULL)
+		read_shared_release(r.out.shared);
 	lc_reader_close(r.reader);
 	lc_stream_close(r.stream);
 	return status;

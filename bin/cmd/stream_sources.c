@@ -77,6 +77,8 @@ read_options_form(const struct read_options *opts, enum read_form *out)
 				    "--npy says what is written");
 	if (opts->bits && opts->npy == NULL)
 		return report_usage("--bits is for --npy");
+	if (opts->shared != OPT_UNSET && !opts->frames)
+		return report_usage("--shared is for --frames");
 	if (opts->restart && opts->token_file == NULL)
 		return report_usage("--restart is for --token-file");
 	if (opts->frames && !opts->force && isatty(STDOUT_FILENO))

@@ -130,6 +130,7 @@ enum read_form {
 struct read_options {
 	int ids, null; /* cache_ids only: a line each, NUL-ended */
 	int sum, frames;
+	uint64_t shared;        /* descriptor of memory for frames, or OPT_UNSET */
 	const char *npy;        /* directory, or NULL */
 	int bits;               /* dtypes that .npy cannot name as raw bits */
 	int force;              /* replace files; frames to a terminal */
@@ -149,7 +150,7 @@ struct read_options {
 /** The defaults, with @p j threads. */
 /* clang-format off */
 #define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
-	.verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
+	.shared = OPT_UNSET, .verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
 
 /** The output, rows of a table whose values go to @p o. */
 #define READ_FORM_OPTIONS(o) \

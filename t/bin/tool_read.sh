@@ -168,11 +168,11 @@ is "begin so" "$(head -c 4 "$out")" CXF1
 is "and end so" "$(tail -c 22 "$out" | tr -d '\0' | od -An -c | tr -d ' \n')" 'CXF1006201243end303'
 if [ -n "$python" ]; then
 	# The reader that the page shows.
-	sed -n '/^import struct/,/^\.Ed/p' "$srcdir/man/cachex-read.1" |
+	sed -n '/^import mmap/,/^\.Ed/p' "$srcdir/man/cachex-read.1" |
 		sed '/^\.Ed/d; s/\\-/-/g; s/\\e/\\/g' >frames.py
 	cat >show.py <<'END'
 import sys
-from frames import frames
+from frames import frames, ids
 n = 0
 for head, index, fields in frames(sys.stdin.buffer):
     assert len(head["token"]) == 96 and head["rows"] == len(index["mask"])
@@ -181,10 +181,10 @@ for head, index, fields in frames(sys.stdin.buffer):
         if index["mask"][row]:
             assert index["examples"][row] == n; n += 1
             value = fields["."][row].tobytes()
-            assert value == head["ids"][row], (value, head["ids"][row])
-            print(head["ids"][row].decode())
+            assert value == ids(index)[row], (value, ids(index)[row])
+            print(ids(index)[row].decode())
         else:
-            assert not fields["."][row].any() and head["ids"][row] == b""
+            assert not fields["."][row].any() and ids(index)[row] == b""
 END
 	cachex read m --frames --shuffle full --seed 3 --batch 16 | "$python" show.py >got 2>&1
 	holds "frames have the records, in the same order" cmp got shuffled
@@ -215,6 +215,71 @@ END
 	is "frames of windows" "$("$python" windows.py 2>&1)" \
 "(3, 7, 2) [0, 1, 2, 3, 4, 5, 6] (3, 7) [7, 7, 7] [1, 1, 1]
 (3, 7, 2) [0, 1, 2, 3, 4, 5, 6] (3, 7) [7, 7, 5] [1, 1, 1]"
+
+	# Tensors in shared memory: the same frames, in order, also where little may be held.
+	# What the tool holds stays as it is, and what was given back is used again.
+	cat >shared.py <<'END'
+import os, signal, subprocess, sys
+from frames import frames, ids, read_shared
+args = ["m", "--shuffle", "full", "--seed", "3"]
+whole = subprocess.Popen(["cachex", "read", *args, "--frames", "--batch", "3", "--epochs", "3"],
+                         stdout=subprocess.PIPE)
+expected = [(h["batch"], ids(i), i["mask"].tolist(), f["."].copy())
+            for h, i, f in frames(whole.stdout)]
+for how in ("--ahead=8", "--ahead=1", "--memory=1", "--threads=0"):
+    got = [(h["batch"], ids(i), i["mask"].tolist(), f["."].copy())
+           for h, i, f in read_shared(*args, "--batch", "3", "--epochs", "3", how)]
+    assert len(got) == len(expected) == 40, len(got)
+    for a, b in zip(got, expected):
+        assert a[:3] == b[:3] and (a[3] == b[3]).all(), (how, a, b)
+
+def start(*more, stdin=subprocess.PIPE):
+    fd = os.memfd_create("batches", os.MFD_ALLOW_SEALING)
+    tool = subprocess.Popen(["cachex", "read", *args, "--frames", "--shared", str(fd), *more],
+                            stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            pass_fds=[fd])
+    return fd, tool
+
+# Nothing is given back: as many frames as --ahead lets be held, and they stay.
+fd, tool = start("--batch", "4", "--ahead", "3")
+stream = frames(tool.stdout, fd)
+held = [next(stream) for _ in range(3)]
+assert [h["batch"] for h, i, f in held] == [0, 1, 2]
+for h, i, f in held:
+    assert [row.tobytes() for row in f["."]] == ids(i)
+size = os.fstat(fd).st_size
+try:
+    os.ftruncate(fd, 0)
+    assert False, "it can shrink"
+except PermissionError:
+    pass
+tool.stdin.write(b"xyz"); tool.stdin.flush()    # all three, and what they held is used again
+more = [next(stream) for _ in range(3)]
+assert os.fstat(fd).st_size == size, (os.fstat(fd).st_size, size)
+tool.stdin.close()
+assert tool.wait() == 4
+print(tool.stderr.read().decode(), end="")
+
+read_end, write_end = os.pipe()
+os.write(write_end, b"x" * 100)
+fd, tool = start("--batch", "4", stdin=read_end)
+tool.stdout.read()
+print(tool.wait(), tool.stderr.read().decode(), end="")
+
+# A signal while it waits.
+fd, tool = start("--batch", "4", "--ahead", "1")
+next(frames(tool.stdout, fd))
+tool.send_signal(signal.SIGTERM)
+print(tool.wait())
+END
+	mkdir bin
+	printf '#!/bin/sh\nexec "%s" "$@"\n' "$CACHEX" >bin/cachex
+	chmod +x bin/cachex
+	PATH=$PWD/bin:$PATH "$python" shared.py >got 2>&1
+	is "tensors in shared memory" "$(cat got)" \
+"cachex: read: standard input ended with 3 frames held: a byte for each gives it back
+3 cachex: read: standard input gave 100 frames back, and 1 were held
+143"
 else
 	skip "the reader of frames that the page shows" "no python3 with NumPy"
 fi
@@ -361,7 +426,7 @@ if env --default-signal=INT true 2>/dev/null; then
 	same=0
 	while [ $same -lt 20 ] && kill -0 $pid 2>/dev/null; do
 		now=$(example_of full.token 2>/dev/null)
-		[ "$now" = "$at" ] && same=$((same + 1)) || same=0
+		[ -n "$now" ] && [ "$now" = "$at" ] && same=$((same + 1)) || same=0
 		at=$now
 	done
 	kill -9 $pid
@@ -452,6 +517,22 @@ wrong "epochs of a mixture" 2 "cachex: read: --epochs: a mixture runs for ever; 
 	cachex read other --mix other --epochs 2
 wrong "epochs of idealised readers" 2 "cachex: read: --epochs: an order of idealised readers runs for ever; --limit says how many examples to read" \
 	cachex read other --idealised 2 --epochs 1
+wrong "shared memory of nothing" 2 "cachex: read: --shared is for --frames" \
+	cachex read m --shared 5
+wrong "shared memory that is standard output" 2 \
+	"cachex: read: --shared: 1 is not the number of a descriptor above 2" \
+	cachex read m --frames --shared 1
+wrong "shared memory that is not there" 2 \
+	"cachex: read: --shared: descriptor 77: Bad file descriptor" \
+	cachex read m --frames --shared 77
+wrong "shared memory that is a pipe" 2 \
+	"cachex: read: --shared: descriptor 7 is no memory or file that is open for reading and writing" \
+	sh -c 'true | "$0" read m --frames --shared 7 7<&0' "$CACHEX"
+echo kept >full
+wrong "shared memory with something in it" 2 \
+	"cachex: read: --shared: the file of descriptor 7 is not empty" \
+	sh -c '"$0" read m --frames --shared 7 7<>full' "$CACHEX"
+is "it is kept" "$(cat full)" kept
 wrong "two forms" 2 "cachex: read: only one of --ids or --null, --sum, --frames and --npy says what is written" \
 	cachex read other --sum -1
 wrong "--bits of nothing" 2 "cachex: read: --bits is for --npy" cachex read other --bits
