@@ -50,13 +50,13 @@ libcore_la_SOURCES = \
 	lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c lib/shard/writer.c \
 	lib/store/batch.c lib/store/cache.c lib/store/change.c lib/store/chunk.c \
 	lib/store/chunk_order.c lib/store/commit.c lib/store/compute.c \
-	lib/store/counters.c lib/store/declare.c lib/store/decode.c lib/store/evict.c \
-	lib/store/flush.c lib/store/get.c lib/store/inflight.c lib/store/input_lock.c \
-	lib/store/inputs.c lib/store/iterate.c lib/store/live.c lib/store/lookup.c \
-	lib/store/lru.c lib/store/module.c lib/store/packing.c lib/store/pending.c \
-	lib/store/put.c lib/store/reclaim.c lib/store/record.c lib/store/schemas.c \
-	lib/store/settings.c lib/store/snapshot.c lib/store/stat.c lib/store/tool.c \
-	lib/store/writer.c \
+	lib/store/contains.c lib/store/counters.c lib/store/declare.c lib/store/decode.c \
+	lib/store/evict.c lib/store/flush.c lib/store/get.c lib/store/inflight.c \
+	lib/store/input_lock.c lib/store/inputs.c lib/store/iterate.c lib/store/live.c \
+	lib/store/lookup.c lib/store/lru.c lib/store/module.c lib/store/packing.c \
+	lib/store/pending.c lib/store/put.c lib/store/reclaim.c lib/store/record.c \
+	lib/store/schemas.c lib/store/settings.c lib/store/snapshot.c lib/store/stat.c \
+	lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
 	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \

@@ -27,7 +27,7 @@ engine_tests = \
 lib_tests = $(engine_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
-	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
+	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes t/lib/test_contains \
 	t/lib/test_directory t/lib/test_expect t/lib/test_export t/lib/test_finite \
 	t/lib/test_handles t/lib/test_hold t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree \
 	t/lib/test_key t/lib/test_lazy t/lib/test_lengths t/lib/test_lines \

@@ -61,6 +61,14 @@ void
 lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run, uint64_t hash,
     bool checked)
 {
+	probe->intact = UINT32_MAX;
+	lc__run_probe_go_on(probe, run, hash, checked);
+}
+
+void
+lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run, uint64_t hash,
+    bool checked)
+{
 	const unsigned char *bucket = lc__run_bucket(run, hash);
 
 	probe->run = run;
@@ -91,15 +99,21 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 		const unsigned char *bucket = run->table +
 		    (size_t)probe->bucket * LC__RUN_BUCKET;
 		if (probe->slot == 0 && probe->checked &&
-		    !bucket_intact(bucket, probe->bucket))
-			return LC__RUN_DAMAGED;
-		while (probe->slot < bucket_slots) {
-			const unsigned char *slot = bucket + slot_size * probe->slot++;
+		    probe->bucket != probe->intact) {
+			if (!bucket_intact(bucket, probe->bucket))
+				return LC__RUN_DAMAGED;
+			probe->intact = probe->bucket;
+		}
+		for (uint32_t i = probe->slot; i < bucket_slots; i++) {
+			const unsigned char *slot = bucket + slot_size * i;
+
 			if (lc__get32(slot + 8) != fingerprint)
 				continue;
 			*location = lc__get64(slot);
-			if (*location != SLOT_EMPTY)
-				return LC__RUN_MATCH;
+			if (*location == SLOT_EMPTY)
+				continue;
+			probe->slot = i + 1;
+			return LC__RUN_MATCH;
 		}
 		if (!(lc__get32(bucket + bucket_at_check) & BUCKET_OVERFLOW))
 			break;

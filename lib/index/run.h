@@ -56,6 +56,7 @@ struct lc__run_probe {
 	uint32_t bucket; /* current bucket */
 	uint32_t slot;   /* next slot in it */
 	uint32_t walked; /* buckets seen */
+	uint32_t intact; /* a bucket of the run that was verified; UINT32_MAX for none */
 	bool checked;    /* verify each bucket's check */
 };
 
@@ -66,6 +67,10 @@ enum lc__run_found {
 };
 
 void lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
+    uint64_t hash, bool checked);
+/** The same for a further hash in the same run; what is verified stays so. Before the first
+ *  of them, intact is UINT32_MAX. */
+void lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run,
     uint64_t hash, bool checked);
 enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location);
 

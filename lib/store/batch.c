@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Many cache_ids in one call: get, gather, contains, put, delete. */
+/* Many cache_ids in one call: get, gather, put, delete. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,23 +64,14 @@ struct gather {
 	} * parts;
 };
 
-/* Does the caller of a call on this handle want it to end? */
-static bool
-wants_end(const lc_cache *cache)
-{
-	const lc_options *options = &cache->options;
-
-	return options->stop != NULL && options->stop(options->stop_ctx) != 0;
-}
-
-/* The same, as each thread of a gather knows it. */
+/* Does the caller want it to end, as each thread of a gather knows it? */
 static bool
 is_stopped(struct batch *batch)
 {
 	if (batch->helps)
 		return atomic_load_explicit(&batch->gather->stopped,
 		    memory_order_relaxed);
-	if (!wants_end(batch->cache))
+	if (!lc__cache_wants_end(batch->cache))
 		return false;
 	if (batch->gather != NULL)
 		atomic_store(&batch->gather->stopped, true);
@@ -323,51 +314,6 @@ lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views, size_t
 	return batch.first.status == LC_OK ? LC_OK : lc__error_raise(&batch.first);
 }
 
-/* ---- contains ------------------------------------------------------------------ */
-
-static lc_status
-contains_uncommitted(struct batch *batch, size_t i, enum lc__uncommitted *answer)
-{
-	return lc__flush_find(batch->cache, batch->ids[i].data, batch->ids[i].size, NULL,
-	    answer);
-}
-
-static lc_status
-contains_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
-{
-	(void)batch;
-	(void)i;
-	(void)lookup;
-	return LC_OK;
-}
-
-lc_status
-lc_contains_batch(lc_cache *cache, size_t n, const lc_id *ids, size_t *missing,
-    size_t *n_missing)
-{
-	lc_status *statuses = malloc((n > 0 ? n : 1) * sizeof(*statuses));
-	struct batch batch = {
-		.cache = cache,
-		.operation = "contains",
-		.ids = ids,
-		.n = n,
-		.statuses = (unsigned char *)statuses,
-		.stride = sizeof(*statuses),
-		.uncommitted = contains_uncommitted,
-		.committed = contains_committed,
-	};
-	lc_status status = statuses != NULL ? read_batch(&batch)
-					    : lc__no_memory("contains");
-
-	if (status == LC_OK) {
-		list_missing(&batch, missing, n_missing);
-		if (batch.first.status != LC_OK)
-			status = lc__error_raise(&batch.first);
-	}
-	free(statuses);
-	return status;
-}
-
 /* ---- gather -------------------------------------------------------------------- */
 
 /* Row @p i of the part of a batch that a thread has. */
@@ -608,7 +554,7 @@ lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
 		lc_status status = lc_get(cache, ids[i].data, ids[i].size, &view);
 
 		if (status == LC_NOT_FOUND && i % WINDOW == WINDOW - 1 &&
-		    wants_end(cache))
+		    lc__cache_wants_end(cache))
 			return stopped("gather");
 		if (status == LC_NOT_FOUND)
 			continue;

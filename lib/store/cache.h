@@ -45,6 +45,15 @@ lc__cache_commits(const struct lc_cache *cache)
 	return cache->writes && !(cache->options.flags & LC_RDONLY);
 }
 
+/** Does the caller of a call on this handle want it to end? */
+static inline bool
+lc__cache_wants_end(const struct lc_cache *cache)
+{
+	const lc_options *options = &cache->options;
+
+	return options->stop != NULL && options->stop(options->stop_ctx) != 0;
+}
+
 /** Keep the memory of a handle for a view or an iterator, which reads its env and its LRU.
  *  That env stays open is another matter: they have a pin or lc__env_hold(). */
 void lc__cache_hold(struct lc_cache *cache);
