@@ -9,13 +9,16 @@ static void
 raise_batch(lc_status status, const struct ids *ids)
 {
 	const lc_error *error = lc_last_error();
+	PyObject *key;
 
-	if (error->status != status || error->item >= ids->n)
+	if (error->status != status || error->item >= ids->n) {
 		raise_status(status, NULL);
-	else
-		raise_item(status,
-		    PyTuple_GetItem(ids->sequence, (Py_ssize_t)error->item),
-		    (Py_ssize_t)error->item);
+		return;
+	}
+	key = PySequence_GetItem(ids->sequence, (Py_ssize_t)error->item);
+	if (key != NULL)
+		raise_item(status, key, (Py_ssize_t)error->item);
+	Py_XDECREF(key);
 }
 
 /* ---- gather ------------------------------------------------------------------------- */
@@ -297,7 +300,7 @@ cache_missing(PyObject *cache, PyObject *ids_object)
 	struct ids ids;
 	size_t *missing, n;
 
-	if (ids_from(ids_object, &ids) < 0)
+	if (ids_copied(ids_object, &ids) < 0)
 		return NULL;
 	missing = PyMem_Malloc((ids.n + 1) * sizeof(*missing));
 	if (missing == NULL) {

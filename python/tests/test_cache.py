@@ -17,7 +17,7 @@ import tempfile
 import threading
 import tracemalloc
 import unittest
-from typing import Any, Callable, Dict, List
+from typing import Any, Callable, Dict, List, Tuple, Union
 
 import lmdbcache
 
@@ -647,6 +647,26 @@ class Gather(Case):
         self.assertEqual(cache.gather(["a", "b"]), (None, [0, 1]))
         self.assertEqual(cache.missing([]), [])
         self.assertEqual(cache.missing(iter(["a"])), [0])
+
+    def test_missing_takes_any_ids(self) -> None:
+        with self.open() as cache:
+            long: List[Union[str, bytes]] = ["k" * size for size in range(1, 512, 3)]
+            for key in [*long[::2], b"\xff\xfe", "\u00e9", "a"]:
+                cache[key] = 1
+            asked = [*long, "\udcff\udcfe", b"\xff\xfe", "\u00e9", "e", b"a"]
+            absent = list(range(1, len(long), 2)) + [len(long) + 3]
+            for given in (asked, tuple(asked), iter(asked), dict.fromkeys(asked)):
+                self.assertEqual(cache.missing(given), absent)
+            wrong: List[Tuple[int, Union[str, bytes]]] = [
+                (0, ""), (len(asked), b""), (3, "x" * 70000)]
+            for at, key in wrong:
+                with self.assertRaisesRegex(lmdbcache.Error, f"item {at}: ") as caught:
+                    cache.missing([*asked[:at], key, *asked[at:]])
+                self.assertEqual(caught.exception.key, key)
+            with self.assertRaisesRegex(TypeError, "a cache_id is str or bytes, not"):
+                cache.missing(["a", 1])  # type: ignore[list-item]
+            with self.assertRaisesRegex(TypeError, "one cache_id where many are expected"):
+                cache.missing("a")
 
     def test_missing(self) -> None:
         cache = self.open()
