@@ -11,8 +11,24 @@
 #include "store/flush.h"
 #include "store/lookup.h"
 
-/* Records that a walk by key fetches ahead. */
+/* Records of a walk by key whose heads are fetched ahead. */
 #define AHEAD 16
+/* Bytes of a head. */
+#define HEAD 128
+/* In a walk that verifies, of so many of them the data are fetched, too. */
+#define STARTS_AHEAD 3
+/* First the data up to this byte: the processor waits if it is asked for more at once. */
+#define START 1024
+/* Of the record that is read next the rest follows, up to this byte: the processor reads on
+ * by itself, but only within a page. */
+#define REST 4096
+
+/* An entry of the index whose record is being fetched. */
+struct ahead {
+	struct lc__run_entry entry;
+	const unsigned char *bytes; /* of the record; NULL if there is no such place */
+	uint64_t room;              /* readable bytes */
+};
 
 struct lc_iter {
 	struct lc_cache *cache;
@@ -29,9 +45,10 @@ struct lc_iter {
 	struct lc__run_merge *keys; /* the walk by key */
 	bool keys_lost; /* a run is damaged: entries that it replaced may show, in older
 				runs */
-	struct lc__run_entry ahead[AHEAD]; /* entries whose records are being fetched */
+	struct ahead ahead[AHEAD];
 	unsigned ahead_first, ahead_count;
-	lc_status ahead_end; /* what ended the fetching; reported after the entries */
+	unsigned starts_ahead; /* of them, the first, the starts of which are fetched */
+	lc_status ahead_end;   /* what ended the fetching; reported after the entries */
 	lc_error ahead_error;
 	/* the walk by commit: */
 	uint64_t chunk;                /* current chunk; 0 before the first */
@@ -173,31 +190,56 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 	}
 }
 
-/* Prefetch the head of a record and the start of its data. */
+/* Find the place of a record and prefetch its head. Whoever reads it reports damage. */
 static void
-fetch_record(struct lc_iter *iter, uint64_t location)
+fetch_head(struct lc_iter *iter, struct ahead *ahead)
 {
+	const uint64_t offset = lc__location_offset(ahead->entry.location);
 	struct lc__mapped_chunk chunk;
 
-	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(location), &chunk) !=
-		LC_OK ||
-	    lc__location_offset(location) >= chunk.end)
+	ahead->bytes = NULL;
+	if (lc__snapshot_chunk(iter->snapshot, lc__location_chunk(ahead->entry.location),
+		&chunk) != LC_OK ||
+	    offset >= chunk.end)
 		return;
-	__builtin_prefetch(chunk.bytes + lc__location_offset(location));
-	__builtin_prefetch(chunk.bytes + lc__location_offset(location) + 64);
+	ahead->bytes = chunk.bytes + offset;
+	ahead->room = chunk.end - offset;
+	for (unsigned at = 0; at < HEAD; at += 64)
+		__builtin_prefetch(ahead->bytes + at);
 }
 
-/* In the order of keys the records are in no order: fetch some ahead. */
+/* Prefetch bytes [from, to) of a record. Its head was fetched before, so that its length can
+ * be read. */
+static void
+fetch_data(const struct ahead *ahead, size_t from, size_t to)
+{
+	struct lc__record record;
+
+	if (ahead->bytes == NULL || !lc__record_parse(ahead->bytes, ahead->room, &record))
+		return;
+	if (to > record.size)
+		to = record.size;
+	for (size_t at = from; at < to; at += 64)
+		__builtin_prefetch(ahead->bytes + at);
+}
+
+static struct ahead *
+ahead_at(struct lc_iter *iter, unsigned i)
+{
+	return &iter->ahead[(iter->ahead_first + i) % AHEAD];
+}
+
+/* In the order of keys the records are in no order: fetch some ahead. *out is valid until
+ * the next call. */
 static lc_status
-next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
+next_fetched(struct lc_iter *iter, const struct ahead **out)
 {
 	while (iter->ahead_count < AHEAD && iter->ahead_end == LC_OK) {
-		struct lc__run_entry *free_place =
-		    &iter->ahead[(iter->ahead_first + iter->ahead_count) % AHEAD];
+		struct ahead *free_place = ahead_at(iter, iter->ahead_count);
 
-		iter->ahead_end = next_entry(iter, free_place);
+		iter->ahead_end = next_entry(iter, &free_place->entry);
 		if (iter->ahead_end == LC_OK) {
-			fetch_record(iter, free_place->location);
+			fetch_head(iter, free_place);
 			iter->ahead_count++;
 		} else {
 			iter->ahead_error = *lc_last_error();
@@ -211,31 +253,43 @@ next_fetched(struct lc_iter *iter, struct lc__run_entry *entry)
 		iter->ahead_end = LC_OK;
 		return lc__error_raise(&iter->ahead_error);
 	}
-	*entry = iter->ahead[iter->ahead_first];
+	while (iter->verify && iter->starts_ahead < STARTS_AHEAD &&
+	    iter->starts_ahead < iter->ahead_count)
+		fetch_data(ahead_at(iter, iter->starts_ahead++), HEAD, START);
+	*out = ahead_at(iter, 0);
 	iter->ahead_first = (iter->ahead_first + 1) % AHEAD;
 	iter->ahead_count--;
+	if (iter->starts_ahead > 0)
+		iter->starts_ahead--;
 	return LC_OK;
 }
 
 static lc_status
 next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 {
-	struct lc__run_entry entry = { 0, NULL, 0 };
+	const struct lc__run_entry *entry;
+	const struct ahead *ahead = NULL;
 	const lc_id *id = &record->id;
 
-	return_if_error(next_fetched(iter, &entry));
-	if (entry.id_size < iter->prefix_size ||
+	return_if_error(next_fetched(iter, &ahead));
+	entry = &ahead->entry;
+	if (entry->id_size < iter->prefix_size ||
 	    (iter->prefix_size > 0 &&
-		memcmp(entry.id, iter->prefix, iter->prefix_size) != 0))
+		memcmp(entry->id, iter->prefix, iter->prefix_size) != 0))
 		return LC_END;
-	*location = entry.location;
-	if (lc__snapshot_record(iter->snapshot, entry.location, record) != LC_OK)
-		return lc__error_prefix("key %s", lc__quote_id(entry.id, entry.id_size));
-	if (id->size != entry.id_size || memcmp(id->data, entry.id, id->size) != 0 ||
+	*location = entry->location;
+	if ((ahead->bytes == NULL ||
+		!lc__record_parse(ahead->bytes, ahead->room, record)) &&
+	    lc__snapshot_record(iter->snapshot, entry->location, record) != LC_OK)
+		return lc__error_prefix("key %s",
+		    lc__quote_id(entry->id, entry->id_size));
+	if (id->size != entry->id_size || memcmp(id->data, entry->id, id->size) != 0 ||
 	    (iter->verify && !lc__record_intact(record)))
 		return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
 		    lc__env_dir(iter->snapshot->env),
-		    lc__quote_id(entry.id, entry.id_size));
+		    lc__quote_id(entry->id, entry->id_size));
+	if (iter->verify && iter->ahead_count > 0)
+		fetch_data(ahead_at(iter, 0), START, REST);
 	return LC_OK;
 }
 

@@ -254,6 +254,53 @@ START_TEST(one_snapshot)
 }
 END_TEST
 
+/* Records that are shorter and longer than what a walk fetches ahead, in more chunks than a
+ * snapshot remembers: with and without checks a walk gives the same. */
+START_TEST(records_of_all_sizes)
+{
+	enum { n = 1500, longest = 9000 };
+	unsigned char *data = malloc(longest);
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	uint64_t shape[1];
+	lc_cache *cache;
+	lc_tensor tensor;
+	lc_iter *iter;
+	lc_item item;
+	char id[16];
+
+	options.flush_every = 1;
+	options.durability = LC_DURABLE_RELAXED;
+	options.verify = _i;
+	cache = sample_open(root, "m", &options);
+	for (unsigned i = 0; i < n; i++) {
+		shape[0] = (uint64_t)i * 7919 % longest;
+		memset(data, (int)(i % 251), longest);
+		snprintf(id, sizeof(id), "%06u", i * 7 % n);
+		assert_ok(lc_tensor_init(&tensor, LC_U8, 1, shape, data));
+		assert_ok(lc_put(cache, id, 6, &tensor));
+	}
+	assert_ok(lc_iter_open(cache, LC_BY_KEY, NULL, 0, &iter));
+	for (unsigned k = 0; k < n; k++) {
+		unsigned i = 0;
+
+		while (i * 7 % n != k)
+			i++;
+		assert_ok(lc_iter_next(iter, &item));
+		snprintf(id, sizeof(id), "%06u", k);
+		ck_assert_uint_eq(item.id.size, 6);
+		ck_assert_mem_eq(item.id.data, id, 6);
+		ck_assert_uint_eq(item.tensor.nbytes, (uint64_t)i * 7919 % longest);
+		memset(data, (int)(i % 251), longest);
+		ck_assert_mem_eq(item.tensor.data, data, item.tensor.nbytes);
+	}
+	assert_status(lc_iter_next(iter, &item), LC_END);
+	lc_iter_close(iter);
+	assert_ok(lc_close(cache));
+	free(data);
+}
+END_TEST
+
 START_TEST(closed_early)
 {
 	struct fixture *f = make(100);
@@ -324,6 +371,7 @@ main(void)
 	tcase_add_test(tc, prefix_at_the_end);
 	tcase_add_loop_test(tc, empty_module, 0, 2);
 	tcase_add_loop_test(tc, one_snapshot, 0, 2);
+	tcase_add_loop_test(tc, records_of_all_sizes, 0, 2);
 	tcase_add_loop_test(tc, closed_early, 0, 2);
 	tcase_add_test(tc, many_commits_later);
 	suite_add_tcase(suite, tc);
