@@ -6,14 +6,22 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool
+is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value != NULL && *value != '\0' && strcmp(value, "0") != 0;
+}
+
 static struct choice
 parse(int argc, char **argv, unsigned rounds, const char *options)
 {
-	const char *quick = getenv("BENCH_QUICK");
 	struct choice choice = { .rounds = rounds };
 	int option;
 
-	choice.quick = quick != NULL && *quick != '\0' && strcmp(quick, "0") != 0;
+	choice.quick = is_set("BENCH_QUICK");
+	choice.longer = is_set("BENCH_LONG");
 	while ((option = getopt(argc, argv, options)) != -1)
 		switch (option) {
 		case 'c':
@@ -21,6 +29,9 @@ parse(int argc, char **argv, unsigned rounds, const char *options)
 			break;
 		case 'k':
 			choice.contenders = optarg;
+			break;
+		case 'l':
+			choice.longer = true;
 			break;
 		case 'o':
 			choice.results = optarg;
@@ -34,7 +45,7 @@ parse(int argc, char **argv, unsigned rounds, const char *options)
 		default:
 			fprintf(stderr, "usage: %s [-q] [-c CASE] %s[-r ROUNDS] "
 			    "[-o RESULTS]\n", argv[0], strchr(options, 'k') != NULL ?
-			    "[-k CONTENDER,...] " : "");
+			    "[-k CONTENDER,...] [-l] " : "");
 			exit(2);
 		}
 	return choice;
@@ -49,7 +60,7 @@ choice_parse(int argc, char **argv, unsigned rounds)
 struct choice
 choice_parse_contenders(int argc, char **argv, unsigned rounds)
 {
-	return parse(argc, argv, rounds, "c:k:o:qr:");
+	return parse(argc, argv, rounds, "c:k:lo:qr:");
 }
 
 bool

@@ -7,6 +7,7 @@
 
 struct choice {
 	bool quick;          /* only the smallest case */
+	bool longer;         /* also the cases that take long */
 	const char *cases;   /* part of the case's name; NULL for all */
 	const char *contenders; /* those to measure, "lmdb,cachex"; NULL for all */
 	unsigned rounds;     /* how often a store is filled */
@@ -15,7 +16,7 @@ struct choice {
 
 /** Read it and $BENCH_QUICK; @p rounds unless -r says otherwise. */
 struct choice choice_parse(int argc, char **argv, unsigned rounds);
-/** The same with -k for contenders. */
+/** The same with -k for contenders, and -l and $BENCH_LONG for longer cases. */
 struct choice choice_parse_contenders(int argc, char **argv, unsigned rounds);
 
 /** Is a contender to be measured? */

@@ -16,7 +16,9 @@
 #include "results.h"
 
 struct row {
-	const char *case_name, *contender, *metric, *unit;
+	const char *case_name, *contender;
+	char *metric;
+	const char *unit;
 	double *values; /* of the runs, in their order */
 	unsigned runs;
 };
@@ -35,13 +37,25 @@ struct bench {
 	unsigned n_ratios;
 };
 
-double
-bench_seconds(void)
+static double
+seconds_of(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+double
+bench_seconds(void)
+{
+	return seconds_of(CLOCK_MONOTONIC);
+}
+
+double
+bench_cpu_seconds(void)
+{
+	return seconds_of(CLOCK_PROCESS_CPUTIME_ID);
 }
 
 static void
@@ -111,7 +125,9 @@ bench_run(struct bench *bench, const char *case_name, const char *contender,
 	if (row == NULL) {
 		bench->rows = grown(bench->rows, bench->n_rows, sizeof(*row));
 		row = &bench->rows[bench->n_rows++];
-		*row = (struct row){ case_name, contender, metric, unit, NULL, 0 };
+		*row = (struct row){ case_name, contender, strdup(metric), unit, NULL, 0 };
+		if (row->metric == NULL)
+			err(1, NULL);
 	}
 	row->values = grown(row->values, row->runs, sizeof(double));
 	row->values[row->runs++] = value;
@@ -174,7 +190,9 @@ shown(double value)
 }
 
 #define COLUMN 25
-#define MOST_COLUMNS 8
+#define NARROW_COLUMN 12 /* a median alone */
+#define WIDE_COLUMNS 8   /* with more than these they are narrow */
+#define MOST_COLUMNS 16
 
 /* Is this the first row of the case with its metric (or with its contender)? */
 static bool
@@ -193,22 +211,22 @@ is_first(const struct bench *bench, unsigned at, bool by_metric)
 }
 
 static void
-print_cell(const struct row *row)
+print_cell(const struct row *row, int column)
 {
 	char text[80];
 	double median, min, max;
 
 	if (row == NULL) {
-		printf("%*s", COLUMN, "-");
+		printf("%*s", column, "-");
 		return;
 	}
 	summary(row, &median, &min, &max);
-	if (row->runs == 1)
+	if (row->runs == 1 || column == NARROW_COLUMN)
 		snprintf(text, sizeof(text), "%s", shown(median));
 	else
 		snprintf(text, sizeof(text), "%s (%s..%s)", shown(median), shown(min),
 		    shown(max));
-	printf("%*s", COLUMN, text);
+	printf("%*s", column, text);
 }
 
 void
@@ -216,14 +234,16 @@ bench_print(const struct bench *bench, const char *case_name)
 {
 	const char *columns[MOST_COLUMNS];
 	unsigned n = 0;
+	int column;
 
-	printf("\n%-50s", case_name);
 	for (unsigned i = 0; i < bench->n_rows && n < MOST_COLUMNS; i++)
 		if (strcmp(bench->rows[i].case_name, case_name) == 0 &&
-		    is_first(bench, i, false)) {
-			columns[n] = bench->rows[i].contender;
-			printf("%*s", COLUMN, columns[n++]);
-		}
+		    is_first(bench, i, false))
+			columns[n++] = bench->rows[i].contender;
+	column = n > WIDE_COLUMNS ? NARROW_COLUMN : COLUMN;
+	printf("\n%-50s", case_name);
+	for (unsigned c = 0; c < n; c++)
+		printf("%*s", column, columns[c]);
 	printf("\n");
 	for (unsigned i = 0; i < bench->n_rows; i++) {
 		const struct row *row = &bench->rows[i];
@@ -233,7 +253,7 @@ bench_print(const struct bench *bench, const char *case_name)
 		snprintf(label, sizeof(label), "%s [%s]", row->metric, row->unit);
 		printf("%-50s", label);
 		for (unsigned c = 0; c < n; c++)
-			print_cell(find(bench, case_name, columns[c], row->metric));
+			print_cell(find(bench, case_name, columns[c], row->metric), column);
 		printf("\n");
 	}
 	fflush(stdout);
@@ -298,8 +318,10 @@ bench_finish(struct bench *bench)
 	print_ratios(bench);
 	if (bench->results != NULL)
 		write_results(bench);
-	for (unsigned i = 0; i < bench->n_rows; i++)
+	for (unsigned i = 0; i < bench->n_rows; i++) {
+		free(bench->rows[i].metric);
 		free(bench->rows[i].values);
+	}
 	for (unsigned i = 0; i < bench->n_ratios; i++)
 		free(bench->ratios[i].text);
 	free(bench->rows);

@@ -14,7 +14,8 @@ struct bench;
  */
 struct bench *bench_start(const char *name, const char *path);
 
-/** Add one run to a row; the row is made by its first run. Strings are kept. */
+/** Add one run to a row; the row is made by its first run. The metric is copied, the
+ *  other strings are kept. */
 void bench_run(struct bench *bench, const char *case_name, const char *contender,
     const char *metric, const char *unit, double value);
 
@@ -22,7 +23,8 @@ void bench_run(struct bench *bench, const char *case_name, const char *contender
 double bench_median(const struct bench *bench, const char *case_name,
     const char *contender, const char *metric);
 
-/** Print a case's rows: a line a metric, a column a contender. */
+/** Print a case's rows: a line a metric, a column a contender; medians only where
+ *  there are many. */
 void bench_print(const struct bench *bench, const char *case_name);
 
 /**
@@ -37,6 +39,9 @@ void bench_finish(struct bench *bench);
 
 /** Seconds of the monotonic clock. */
 double bench_seconds(void);
+
+/** Seconds that the threads of this process have spent on processors. */
+double bench_cpu_seconds(void);
 
 /** The median of @p n values, which get sorted. */
 double bench_middle(double *values, unsigned n);

@@ -98,3 +98,17 @@ load_value(const struct load *load, uint64_t i)
 
 	return load->pool + mixed(i) % places * 64;
 }
+
+uint64_t
+load_sum(const void *value, size_t size)
+{
+	const unsigned char *at = value, *end = at + size;
+	uint64_t sum[4] = { 0 }, words[4];
+
+	for (; at < end; at += sizeof(words)) {
+		memcpy(words, at, sizeof(words));
+		for (unsigned i = 0; i < 4; i++)
+			sum[i] += words[i];
+	}
+	return sum[0] + sum[1] + sum[2] + sum[3];
+}

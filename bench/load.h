@@ -37,4 +37,7 @@ void load_free(struct load *load);
 /** The bytes of sample @p i, 64-byte aligned. */
 const unsigned char *load_value(const struct load *load, uint64_t i);
 
+/** The sum of the 64-bit words of a value, whose size is a multiple of 32. */
+uint64_t load_sum(const void *value, size_t size);
+
 #endif

@@ -13,8 +13,10 @@ bench_lib = libbench.a $(TEST_LIBS)
 bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/export \
 	bench/fill bench/images bench/lru bench/migrate bench/order bench/overwrites \
 	bench/store bench/values
-EXTRA_PROGRAMS = $(bench_programs)
-CLEANFILES = $(bench_programs) libbench.a
+# Those that run only when they are asked for.
+bench_asked = bench/peers
+EXTRA_PROGRAMS = $(bench_programs) $(bench_asked)
+CLEANFILES = $(EXTRA_PROGRAMS) libbench.a
 DISTCLEANFILES = bench-results.json
 EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py
 
@@ -86,6 +88,16 @@ bench_overwrites_SOURCES = bench/overwrites.c \
 bench_overwrites_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS)
 bench_overwrites_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS)
 
+bench_peers_SOURCES = bench/peers.c bench/contender.h \
+	bench/load.c bench/load.h bench/measure.c bench/measure.h \
+	bench/with_cachex.c bench/with_flat.c bench/with_kyoto.c bench/with_leveldb.c \
+	bench/with_lmdb.c bench/with_rocksdb.c bench/with_sqlite.c bench/with_tkrzw.c \
+	bench/with_wiredtiger.c
+bench_peers_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(SQLITE_CFLAGS) $(KYOTO_CFLAGS) \
+	$(ROCKSDB_CFLAGS) $(TKRZW_CFLAGS) $(WIREDTIGER_CFLAGS)
+bench_peers_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS) $(SQLITE_LIBS) $(KYOTO_LIBS) \
+	$(LEVELDB_LIBS) $(ROCKSDB_LIBS) $(TKRZW_LIBS) $(WIREDTIGER_LIBS)
+
 bench_store_SOURCES = bench/store.c bench/contender.h \
 	bench/load.c bench/load.h bench/measure.c bench/measure.h \
 	bench/with_cachex.c bench/with_lmdb.c bench/with_sqlite.c
@@ -121,12 +133,16 @@ bench_scripts = bench/python
 endif
 
 .PHONY: bench
-bench: $(bench_programs) $(bench_scripts)
+bench: $(bench_programs) $(bench_asked) $(bench_scripts)
 	@found=no; \
-	for program in $(bench_programs) $(bench_scripts); do \
-		case "$(BENCH)" in \
-		""|`basename $$program $(EXEEXT)`) found=yes; \
-			./$$program -o bench-results.json || exit 1;; \
+	for program in $(bench_programs) $(bench_asked) $(bench_scripts); do \
+		name=`basename $$program $(EXEEXT)`; \
+		case "$(BENCH)": in \
+		$$name:) ;; \
+		:) case " $(bench_asked) " in *" $$program "*) continue;; esac;; \
+		*) continue;; \
 		esac; \
+		found=yes; \
+		./$$program -o bench-results.json || exit 1; \
 	done; \
 	test $$found = yes || { echo "make bench: no bench '$(BENCH)'" >&2; exit 2; }

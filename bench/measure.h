@@ -7,7 +7,7 @@
 #include "harness.h"
 #include "load.h"
 
-#define MOST_CONTENDERS 3
+#define MOST_CONTENDERS 16
 #define MB 1e6
 #define PENDING_BYTES ((uint64_t)32 << 20)
 
@@ -16,8 +16,8 @@ struct place {
 	const struct contender *contender;
 	const struct load *load;
 	char dir[4200];
-	void *store;    /* verifies, where the contender can */
-	void *trusting; /* does not */
+	void *store[CHECKS]; /* the same one where the contender does not verify */
+	double cpu; /* seconds of processors when it was last opened or filled */
 };
 
 /** A round and who takes part. */
@@ -27,11 +27,15 @@ struct round {
 	struct place place[MOST_CONTENDERS]; /* of those that take part */
 	unsigned n;
 	unsigned number; /* of the round, from 0 */
+	unsigned shuffled; /* how often the contenders were, 0 at first */
+	unsigned ways;   /* 1 << each enum way that is measured; 0 for puts alone */
 };
 
 void measure_round(struct round *round);
+/** The same, each contender alone with its store: where memory does not hold them all. */
+void measure_round_apart(struct round *round);
 
 /** The name of the row that a way of reading fills. */
-const char *way_metric(enum way way);
+const char *way_metric(enum way way, enum check check);
 
 #endif

@@ -13,7 +13,7 @@
 struct store {
 	const struct load *load;
 	lc_cache *cache;
-	unsigned char *copy; /* room for one value */
+	unsigned char *copy; /* room for the values of a batch */
 };
 
 static void
@@ -24,13 +24,13 @@ must(lc_status status)
 }
 
 static lc_cache *
-open_module(const char *dir, bool verify, uint64_t every)
+open_module(const char *dir, enum check check, uint64_t every)
 {
 	lc_options options;
 	lc_cache *cache;
 
 	lc_options_init(&options);
-	options.verify = verify;
+	options.verify = check == CHECK_ALL;
 	options.flush_every = every;
 	options.chunk_bytes = 64 << 20; /* beyond any commit here: they go by count */
 	options.flush_interval_ms = 0;
@@ -39,14 +39,14 @@ open_module(const char *dir, bool verify, uint64_t every)
 }
 
 static void *
-cachex_open(const struct load *load, const char *dir, bool verify)
+cachex_open(const struct load *load, const char *dir, enum check check)
 {
 	struct store *store = calloc(1, sizeof(*store));
 
-	if (store == NULL || (store->copy = malloc(load->size)) == NULL)
+	if (store == NULL || (store->copy = malloc(BATCH_SIZE * load->size)) == NULL)
 		err(1, NULL);
 	store->load = load;
-	store->cache = open_module(dir, verify, load->commit);
+	store->cache = open_module(dir, check, load->commit);
 	return store;
 }
 
@@ -80,6 +80,19 @@ cachex_fill(void *handle, uint64_t from, uint64_t to)
 	must(lc_flush(store->cache));
 }
 
+/* The same, each commit waited for as the others wait for theirs. */
+static void
+cachex_fill_waiting(void *handle, uint64_t from, uint64_t to)
+{
+	struct store *store = handle;
+
+	while (from < to) {
+		for (uint64_t n = 0; n < store->load->commit && from < to; n++)
+			put_one(store->cache, store->load, from++);
+		must(lc_flush(store->cache));
+	}
+}
+
 static inline void
 get_one(struct store *store, uint64_t i, lc_view *view)
 {
@@ -108,7 +121,7 @@ get(void *handle, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		get_one(handle, i, &view);
-		sum += *(const unsigned char *)view.tensor.data;
+		sum += head_of(view.tensor.data);
 		lc_view_release(&view);
 	}
 	return sum;
@@ -125,7 +138,7 @@ copy(void *handle, uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		must(lc_get_into(store->cache, key_in_order(load, i), KEY_SIZE,
 		    store->copy, load->size, &tensor));
-		sum += store->copy[0];
+		sum += head_of(store->copy);
 	}
 	return sum;
 }
@@ -144,14 +157,37 @@ batch(void *handle, uint64_t n)
 			ids[k] = (lc_id){ key_in_order(store->load, i + k), KEY_SIZE };
 		must(lc_get_batch(store->cache, count, ids, views, NULL, NULL));
 		for (size_t k = 0; k < count; k++)
-			sum += *(const unsigned char *)views[k].tensor.data;
+			sum += head_of(views[k].tensor.data);
 		lc_views_release(views, count);
 	}
 	return sum;
 }
 
 static uint64_t
-scan(struct store *store, uint64_t n, unsigned flags, bool copied)
+batch_copy(void *handle, uint64_t n)
+{
+	struct store *store = handle;
+	const struct load *load = store->load;
+	const uint64_t shape[1] = { load->size / sizeof(float) };
+	lc_id ids[BATCH_SIZE];
+	lc_tensor row;
+	uint64_t sum = 0;
+
+	must(lc_tensor_init(&row, LC_F32, 1, shape, NULL));
+	for (uint64_t i = 0; i < n; i += BATCH_SIZE) {
+		const size_t count = n - i < BATCH_SIZE ? n - i : BATCH_SIZE;
+		for (size_t k = 0; k < count; k++)
+			ids[k] = (lc_id){ key_in_order(load, i + k), KEY_SIZE };
+		must(lc_gather(store->cache, count, ids, NULL, &row, store->copy,
+		    count * load->size, 0, NULL, NULL));
+		for (size_t k = 0; k < count; k++)
+			sum += head_of(store->copy + k * load->size);
+	}
+	return sum;
+}
+
+static uint64_t
+scan(struct store *store, uint64_t n, unsigned flags, enum use use)
 {
 	lc_iter *iter;
 	lc_item item;
@@ -160,10 +196,8 @@ scan(struct store *store, uint64_t n, unsigned flags, bool copied)
 
 	must(lc_iter_open(store->cache, flags, NULL, 0, &iter));
 	while ((status = lc_iter_next(iter, &item)) == LC_OK) {
-		const unsigned char *bytes = item.tensor.data;
-		if (copied)
-			bytes = memcpy(store->copy, bytes, item.tensor.nbytes);
-		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes : bytes[0];
+		sum += flags & LC_ITER_LISTED ? item.tensor.nbytes :
+		    used(use, store->copy, item.tensor.data, item.tensor.nbytes);
 		seen++;
 	}
 	if (status != LC_END)
@@ -177,37 +211,49 @@ scan(struct store *store, uint64_t n, unsigned flags, bool copied)
 static uint64_t
 scan_keys(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_KEY, false);
+	return scan(handle, n, LC_BY_KEY, TOUCH);
 }
 
 static uint64_t
 scan_keys_copy(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_KEY, true);
+	return scan(handle, n, LC_BY_KEY, COPY_OUT);
 }
 
 static uint64_t
 scan_commits(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_COMMIT, false);
+	return scan(handle, n, LC_BY_COMMIT, TOUCH);
 }
 
 static uint64_t
 scan_commits_listed(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_COMMIT | LC_ITER_LISTED, false);
+	return scan(handle, n, LC_BY_COMMIT | LC_ITER_LISTED, TOUCH);
 }
 
 static uint64_t
 scan_commits_copy(void *handle, uint64_t n)
 {
-	return scan(handle, n, LC_BY_COMMIT, true);
+	return scan(handle, n, LC_BY_COMMIT, COPY_OUT);
+}
+
+static uint64_t
+scan_keys_sum(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_KEY, SUM);
+}
+
+static uint64_t
+scan_commits_sum(void *handle, uint64_t n)
+{
+	return scan(handle, n, LC_BY_COMMIT, SUM);
 }
 
 static double
 cachex_pending(const struct load *load, const char *dir, uint64_t bytes)
 {
-	lc_cache *cache = open_module(dir, true, UINT64_MAX);
+	lc_cache *cache = open_module(dir, CHECK_ALL, UINT64_MAX);
 	const double before = memory_private();
 	double grown;
 
@@ -220,7 +266,6 @@ cachex_pending(const struct load *load, const char *dir, uint64_t bytes)
 
 const struct contender contender_cachex = {
 	.name = "cachex",
-	.largest = UINT64_MAX,
 	.steps = true,
 	.verifies = true,
 	.open = cachex_open,
@@ -229,19 +274,24 @@ const struct contender contender_cachex = {
 	.read = {
 		[GET_POINTER] = get_pointer,
 		[GET] = get, /* always of the newest snapshot */
-		[GET_VERIFIED] = get,
 		[COPY] = copy,
-		[COPY_VERIFIED] = copy,
 		[BATCH] = batch,
-		[BATCH_VERIFIED] = batch,
+		[BATCH_COPY] = batch_copy,
 		[SCAN_KEYS] = scan_keys,
-		[SCAN_KEYS_VERIFIED] = scan_keys,
 		[SCAN_COMMITS] = scan_commits,
-		[SCAN_COMMITS_VERIFIED] = scan_commits,
 		[SCAN_COMMITS_LISTED] = scan_commits_listed,
 		[SCAN_KEYS_COPY] = scan_keys_copy,
+		[SCAN_KEYS_SUM] = scan_keys_sum,
 		[SCAN_COMMITS_COPY] = scan_commits_copy,
-		[SCAN_COMMITS_COPY_VERIFIED] = scan_commits_copy,
+		[SCAN_COMMITS_SUM] = scan_commits_sum,
 	},
 	.pending = cachex_pending,
+};
+
+const struct contender contender_cachex_waiting = {
+	.name = "cachex-w",
+	.verifies = true,
+	.open = cachex_open,
+	.close = cachex_close,
+	.fill = cachex_fill_waiting,
 };

@@ -14,7 +14,7 @@ struct store {
 	MDB_env *env;
 	MDB_dbi dbi;
 	MDB_txn *read;       /* reset between uses */
-	unsigned char *copy; /* room for one value */
+	unsigned char *copy; /* room for the values of a batch */
 };
 
 static void
@@ -25,14 +25,14 @@ must(int rc, const char *what)
 }
 
 static void *
-lmdb_open(const struct load *load, const char *dir, bool verify)
+lmdb_open(const struct load *load, const char *dir, enum check check)
 {
 	struct store *store = calloc(1, sizeof(*store));
 	MDB_txn *txn;
 
-	if (store == NULL || (store->copy = malloc(load->size)) == NULL)
+	if (store == NULL || (store->copy = malloc(BATCH_SIZE * load->size)) == NULL)
 		err(1, NULL);
-	(void)verify; /* has no checksums */
+	(void)check; /* has no checksums */
 	store->load = load;
 	must(mdb_env_create(&store->env), "create");
 	must(mdb_env_set_mapsize(store->env, MAP_SIZE), "map size");
@@ -109,7 +109,7 @@ get(void *handle, uint64_t n)
 
 	must(mdb_txn_renew(store->read), "renew");
 	for (uint64_t i = 0; i < n; i++)
-		sum += *(const unsigned char *)get_one(store, i).mv_data;
+		sum += head_of(get_one(store, i).mv_data);
 	mdb_txn_reset(store->read);
 	return sum;
 }
@@ -122,7 +122,7 @@ get_renewed(void *handle, uint64_t n)
 
 	for (uint64_t i = 0; i < n; i++) {
 		must(mdb_txn_renew(store->read), "renew");
-		sum += *(const unsigned char *)get_one(store, i).mv_data;
+		sum += head_of(get_one(store, i).mv_data);
 		mdb_txn_reset(store->read);
 	}
 	return sum;
@@ -138,14 +138,31 @@ copy(void *handle, uint64_t n)
 	for (uint64_t i = 0; i < n; i++) {
 		const MDB_val data = get_one(store, i);
 		memcpy(store->copy, data.mv_data, data.mv_size);
-		sum += store->copy[0];
+		sum += head_of(store->copy);
+	}
+	mdb_txn_reset(store->read);
+	return sum;
+}
+
+/* The same with room for all of a batch. */
+static uint64_t
+batch_copy(void *handle, uint64_t n)
+{
+	struct store *store = handle;
+	uint64_t sum = 0;
+
+	must(mdb_txn_renew(store->read), "renew");
+	for (uint64_t i = 0; i < n; i++) {
+		const MDB_val data = get_one(store, i);
+		sum += head_of(memcpy(store->copy + i % BATCH_SIZE * data.mv_size,
+		    data.mv_data, data.mv_size));
 	}
 	mdb_txn_reset(store->read);
 	return sum;
 }
 
 static uint64_t
-scan(struct store *store, uint64_t n, bool copied)
+scan(struct store *store, uint64_t n, enum use use)
 {
 	MDB_cursor *cursor;
 	MDB_val key, data;
@@ -154,10 +171,7 @@ scan(struct store *store, uint64_t n, bool copied)
 	must(mdb_txn_renew(store->read), "renew");
 	must(mdb_cursor_open(store->read, store->dbi, &cursor), "cursor");
 	while (mdb_cursor_get(cursor, &key, &data, MDB_NEXT) == 0) {
-		const unsigned char *bytes = data.mv_data;
-		if (copied)
-			bytes = memcpy(store->copy, bytes, data.mv_size);
-		sum += bytes[0];
+		sum += used(use, store->copy, data.mv_data, data.mv_size);
 		seen++;
 	}
 	mdb_cursor_close(cursor);
@@ -170,18 +184,23 @@ scan(struct store *store, uint64_t n, bool copied)
 static uint64_t
 scan_keys(void *handle, uint64_t n)
 {
-	return scan(handle, n, false);
+	return scan(handle, n, TOUCH);
 }
 
 static uint64_t
 scan_keys_copy(void *handle, uint64_t n)
 {
-	return scan(handle, n, true);
+	return scan(handle, n, COPY_OUT);
+}
+
+static uint64_t
+scan_keys_sum(void *handle, uint64_t n)
+{
+	return scan(handle, n, SUM);
 }
 
 const struct contender contender_lmdb = {
 	.name = "lmdb",
-	.largest = UINT64_MAX,
 	.steps = true,
 	.open = lmdb_open,
 	.close = lmdb_close,
@@ -192,7 +211,9 @@ const struct contender contender_lmdb = {
 		[GET_RENEWED] = get_renewed,
 		[COPY] = copy,
 		[BATCH] = get, /* a loop of mdb_get() under one transaction */
+		[BATCH_COPY] = batch_copy,
 		[SCAN_KEYS] = scan_keys,
 		[SCAN_KEYS_COPY] = scan_keys_copy,
+		[SCAN_KEYS_SUM] = scan_keys_sum,
 	},
 };

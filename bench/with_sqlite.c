@@ -39,7 +39,7 @@ prepared(const struct store *store, const char *sql)
 }
 
 static void *
-sqlite_open(const struct load *load, const char *dir, bool verify)
+sqlite_open(const struct load *load, const char *dir, enum check check)
 {
 	struct store *store = calloc(1, sizeof(*store));
 	char *path;
@@ -47,7 +47,7 @@ sqlite_open(const struct load *load, const char *dir, bool verify)
 	if (store == NULL || (store->copy = malloc(load->size)) == NULL ||
 	    asprintf(&path, "%s/data.sqlite", dir) < 0)
 		err(1, NULL);
-	(void)verify; /* has no checksums */
+	(void)check; /* has no checksums */
 	store->load = load;
 	must(store, sqlite3_open(path, &store->db), SQLITE_OK, path);
 	free(path);
@@ -115,7 +115,7 @@ get(void *handle, uint64_t n)
 
 	run(store, "BEGIN");
 	for (uint64_t i = 0; i < n; i++) {
-		sum += *get_one(store, i);
+		sum += head_of(get_one(store, i));
 		sqlite3_reset(store->select);
 	}
 	run(store, "COMMIT");
@@ -130,8 +130,7 @@ copy(void *handle, uint64_t n)
 
 	run(store, "BEGIN");
 	for (uint64_t i = 0; i < n; i++) {
-		memcpy(store->copy, get_one(store, i), store->load->size);
-		sum += store->copy[0];
+		sum += head_of(memcpy(store->copy, get_one(store, i), store->load->size));
 		sqlite3_reset(store->select);
 	}
 	run(store, "COMMIT");
@@ -139,15 +138,15 @@ copy(void *handle, uint64_t n)
 }
 
 static uint64_t
-scan_commits(void *handle, uint64_t n)
+scan(struct store *store, uint64_t n, enum use use)
 {
-	struct store *store = handle;
 	sqlite3_stmt *all = prepared(store,
 	    "SELECT id, value FROM sample ORDER BY rowid");
 	uint64_t sum = 0, seen = 0;
 
 	while (sqlite3_step(all) == SQLITE_ROW) {
-		sum += *(const unsigned char *)sqlite3_column_blob(all, 1);
+		sum += used(use, store->copy, sqlite3_column_blob(all, 1),
+		    store->load->size);
 		seen++;
 	}
 	sqlite3_finalize(all);
@@ -156,9 +155,20 @@ scan_commits(void *handle, uint64_t n)
 	return sum;
 }
 
+static uint64_t
+scan_commits(void *handle, uint64_t n)
+{
+	return scan(handle, n, TOUCH);
+}
+
+static uint64_t
+scan_commits_sum(void *handle, uint64_t n)
+{
+	return scan(handle, n, SUM);
+}
+
 const struct contender contender_sqlite = {
 	.name = "sqlite",
-	.largest = 2048,
 	.open = sqlite_open,
 	.close = sqlite_close,
 	.fill = sqlite_fill,
@@ -166,6 +176,8 @@ const struct contender contender_sqlite = {
 		[GET] = get,
 		[COPY] = copy,
 		[BATCH] = get, /* a loop of selects under one transaction */
+		[BATCH_COPY] = copy,
 		[SCAN_COMMITS] = scan_commits,
+		[SCAN_COMMITS_SUM] = scan_commits_sum,
 	},
 };

@@ -16,7 +16,7 @@ struct job {
 	uint64_t a, b;
 };
 
-#define REPLY_VALUES 4
+#define REPLY_VALUES 5
 
 /** What came out of it. */
 struct reply {
