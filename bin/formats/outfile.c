@@ -16,7 +16,6 @@
 #include "base/listdir.h"
 
 #define BUFFER ((size_t)256 << 10)
-#define AHEAD ((uint64_t)16 << 20) /* bytes after which the disk begins to write them */
 
 /* ---- opening ------------------------------------------------------------------- */
 
@@ -94,8 +93,6 @@ flush(struct lc__out_file *file)
 lc_status
 lc__out_file_write(struct lc__out_file *file, const void *data, size_t size)
 {
-	uint64_t written;
-
 	if (file->fd == -1) {
 		file->size += size;
 		return LC_OK;
@@ -109,13 +106,8 @@ lc__out_file_write(struct lc__out_file *file, const void *data, size_t size)
 		memcpy(file->buffer + file->used, data, size);
 		file->used += size;
 	}
-	/* Large files reach the disk while they are written, not all in the end. */
-	written = file->size - file->used;
-	if (!file->stream && written - file->started >= AHEAD) {
-		(void)sync_file_range(file->fd, (off_t)file->started,
-		    (off_t)(written - file->started), SYNC_FILE_RANGE_WRITE);
-		file->started = written;
-	}
+	if (!file->stream)
+		lc__write_behind(file->fd, &file->started, file->size - file->used);
 	return LC_OK;
 }
 

@@ -53,6 +53,18 @@ lc__write_full(int fd, const void *data, size_t size, const char *path)
 	return LC_OK;
 }
 
+#define BEHIND ((uint64_t)8 << 20)
+
+void
+lc__write_behind(int fd, uint64_t *begun, uint64_t end)
+{
+	if (end - *begun < BEHIND)
+		return;
+	(void)sync_file_range(fd, (off_t)*begun, (off_t)(end - *begun),
+	    SYNC_FILE_RANGE_WRITE);
+	*begun = end;
+}
+
 /* It is looked at when it is open: what stat() says may be another file's. */
 lc_status
 lc__open_regular(const char *path, int *fd)

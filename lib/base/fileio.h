@@ -15,6 +15,11 @@ LC_CHECKED lc_status lc__read_full(int fd, void *data, size_t size, size_t *got,
 /** Write all of @p size bytes. EINTR and short writes are retried. */
 LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
     const char *path);
+/**
+ * Have the disk begin to write what a new file holds from *begun to @p end, once that is
+ * some MiB, and set *begun: the sync at the end then has little left to wait for. A hint.
+ */
+void lc__write_behind(int fd, uint64_t *begun, uint64_t end);
 /** Open a file for reading that must be a regular one, or LC_INVALID: a FIFO is not waited
  *  for, nor is a device read. */
 LC_CHECKED lc_status lc__open_regular(const char *path, int *fd);

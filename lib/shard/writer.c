@@ -19,7 +19,6 @@
 #include "format/twh1.h"
 
 #define SINK_BYTES ((size_t)4 * LC__TWH1_BLOCK)
-#define WRITEBACK ((uint64_t)8 << 20) /* a multiple of SINK_BYTES */
 
 /* The file being written. */
 struct sink {
@@ -29,6 +28,7 @@ struct sink {
 	unsigned char *buf;       /* SINK_BYTES */
 	size_t used;              /* bytes in buf */
 	uint64_t offset;          /* bytes written before buf */
+	uint64_t begun;           /* of them, those for lc__write_behind() */
 	struct lc__digest digest; /* of everything written */
 	unsigned char *table;     /* the checksum section, or NULL */
 	uint64_t blocks;          /* checksums in it so far */
@@ -56,11 +56,7 @@ flush(struct sink *sink)
 	return_if_error(lc__write_full(sink->fd, sink->buf, size, sink->path));
 	sink->offset += size;
 	sink->used = 0;
-	/* Let the disk start on what is complete, while the next bytes are hashed: the sync
-	 * at the end then has little left to wait for. A hint. */
-	if (sink->offset % WRITEBACK == 0)
-		(void)sync_file_range(sink->fd, (off_t)(sink->offset - WRITEBACK),
-		    (off_t)WRITEBACK, SYNC_FILE_RANGE_WRITE);
+	lc__write_behind(sink->fd, &sink->begun, sink->offset);
 	return job->step != NULL ? job->step(job->step_ctx, size) : LC_OK;
 }
 
