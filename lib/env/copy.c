@@ -11,24 +11,100 @@
 #include "env/env_private.h"
 #include "env/locks.h"
 
+#define PIECE ((size_t)1 << 20) /* stays in the processor's cache from read to write */
+
+/* ---- all pages ------------------------------------------------------------------------ */
+
+/* What lies from @p at on, up to @p end or the end of the file: free pages at the end of a
+ * snapshot may never have been written. */
+static lc_status
+copy_bytes(const struct lc__env *env, int from, uint64_t at, uint64_t end, int to,
+    const char *path, unsigned char *room)
+{
+	uint64_t begun = at;
+
+	while (at < end) {
+		const size_t size = end - at < PIECE ? (size_t)(end - at) : PIECE;
+		const ssize_t n = pread(from, room, size, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return lc__error_sys(errno, "%s/data.mdb: read", env->dir);
+		if (n == 0)
+			break;
+		return_if_error(lc__write_full(to, room, (size_t)n, path));
+		at += (uint64_t)n;
+		lc__write_behind(to, &begun, at);
+	}
+	return LC_OK;
+}
+
+/*
+ * LMDB's own plain copy reads its map, which is opened for access at random, and holds the
+ * mutex of writers while it writes the meta pages. Here a reader keeps the pages of its
+ * commit and of all later ones from being reused, so that any meta page that is read after it
+ * has begun leads to a whole commit. The copy has that one in both meta pages: the older one
+ * of the file may lead to pages that were reused before.
+ */
+static lc_status
+copy_snapshot(const struct lc__env *env, int to, const char *path, unsigned char *room)
+{
+	struct lc__pages_meta meta;
+	uint64_t metas;
+	int from;
+
+	if (mdb_env_get_fd(env->mdb, &from) != 0)
+		return lc__error(LC_IO, 0, "%s: no data file", env->dir);
+	return_if_error(lc__pages_check_header(from, env->dir, &meta));
+	if (meta.txnid == 0)
+		return lc__error(LC_CORRUPT, 0, "%s: holds no commit", env->dir);
+	metas = (uint64_t)2 * meta.page_size;
+	lc__pages_put_metas(&meta, room);
+	return_if_error(lc__write_full(to, room, (size_t)metas, path));
+	return copy_bytes(env, from, metas, (meta.last_page + 1) * meta.page_size, to,
+	    path, room);
+}
+
+static lc_status
+copy_plainly(struct lc__env *env, int to, const char *path)
+{
+	unsigned char *room = malloc(PIECE);
+	struct lc__txn *txn = NULL;
+	lc_status status = LC_OK;
+
+	if (room == NULL)
+		return lc__no_memory("backup");
+	lc__env_lock(env);
+	status = lc__env_enter_locked(env);
+	lc__env_unlock(env);
+	if (status == LC_OK)
+		status = lc__txn_begin_read(env, &txn);
+	if (status == LC_OK)
+		status = copy_snapshot(env, to, path, room);
+	lc__txn_abort(txn);
+	free(room);
+	return status;
+}
+
+/* ---- without free pages --------------------------------------------------------------- */
+
 /*
  * LMDB begins the reader of a copy by itself, without the check of lc__mdb_begin_read():
  * mdb_txn_renew0() writes N into the reader's slot and then copies the two roots from the
  * meta page of N, which commit N + 2, or a later even one, may have overwritten by then.
- * Of liblmdb 0.9.24, compared with its machine code:
- * - A plain copy (mdb_env_copyfd0) ends that reader, takes the mutex of writers, and begins
- *   it again: its roots, and the meta pages that it copies, are of one commit.
- * - A compacting copy (mdb_env_copyfd1) takes no mutex. It is then a copy of the later
- *   commit, under the number 1 as always: the slot still says N, which keeps all pages of N
- *   and later from being reused. It walks the main tree alone. The tree of free pages and
- *   the last page give it the number of pages to come; if they are of another commit than
- *   the main tree, and the number is wrong, it fails at the end (MDB_INCOMPATIBLE), and the
- *   caller removes the copy. If the number is right all the same, so is the copy.
- * The 48 bytes of a root may be of two commits themselves. LMDB follows only the number of
- * its page, which is loaded at once, and the rest counts pages and entries.
+ * Of liblmdb 0.9.24, compared with its machine code: a compacting copy (mdb_env_copyfd1) takes
+ * no mutex. It is then a copy of the later commit, under the number 1 as always: the slot
+ * still says N, which keeps all pages of N and later from being reused. It walks the main
+ * tree alone. The tree of free pages and the last page give it the number of pages to come;
+ * if they are of another commit than the main tree, and the number is wrong, it fails at
+ * the end (MDB_INCOMPATIBLE), and the caller removes the copy. If the number is right all the
+ * same, so is the copy. The 48 bytes of a root may be of two commits themselves. LMDB
+ * follows only the number of its page, which is loaded at once, and the rest counts pages
+ * and entries.
  */
-lc_status
-lc__env_copy(struct lc__env *env, int fd, bool compact)
+static lc_status
+copy_compacting(struct lc__env *env, int to)
 {
 	lc_status status;
 	int rc;
@@ -37,11 +113,17 @@ lc__env_copy(struct lc__env *env, int fd, bool compact)
 	status = lc__env_enter_locked(env);
 	lc__env_unlock(env);
 	return_if_error(status);
-	rc = mdb_env_copyfd2(env->mdb, fd, compact ? MDB_CP_COMPACT : 0);
+	rc = mdb_env_copyfd2(env->mdb, to, MDB_CP_COMPACT);
 	lc__env_lock(env);
 	lc__env_leave_locked(env);
 	lc__env_unlock(env);
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "copy");
+}
+
+lc_status
+lc__env_copy(struct lc__env *env, int fd, const char *path, bool compact)
+{
+	return compact ? copy_compacting(env, fd) : copy_plainly(env, fd, path);
 }
 
 lc_status
@@ -69,7 +151,7 @@ shrink_alone(struct lc__env *env, const char *data, struct stat *before,
 	return_if_error(lc__env_check_pages(env, NULL, NULL));
 	lc__newfile_tidy(data);
 	return_if_error(lc__newfile_open(data, 0600, &copy));
-	status = lc__env_copy(env, copy.fd, true);
+	status = copy_compacting(env, copy.fd);
 	if (status == LC_OK)
 		status = lc__copy_owner(before, copy.fd, data);
 	if (status == LC_OK && fstat(copy.fd, after) == -1)

@@ -211,8 +211,10 @@ LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
 LC_CHECKED lc_status lc__env_check_pages(struct lc__env *env,
     void (*damage)(void *ctx, const char *line), void *ctx);
 
-/** Write a copy of the newest commit to a file; without free pages if @p compact. */
-LC_CHECKED lc_status lc__env_copy(struct lc__env *env, int fd, bool compact);
+/** Write a copy of the newest commit to the new file @p fd, which is @p path; without free
+ *  pages if @p compact. Waits for no writer, and lets none wait. */
+LC_CHECKED lc_status lc__env_copy(struct lc__env *env, int fd, const char *path,
+    bool compact);
 
 /** Something that lives and dies with an environment, made by its users. */
 struct lc__env_guest {

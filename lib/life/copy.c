@@ -35,7 +35,7 @@ copy_module(struct lc_cache *cache, const char *dir, const char *data, bool comp
 		lc__newfile_tidy(data);
 		return_if_error(lc__newfile_open(data, 0666, &file));
 		lc__share_new_path(data, file.fd);
-		status = lc__env_copy(cache->env, file.fd, compact);
+		status = lc__env_copy(cache->env, file.fd, data, compact);
 		if (status == LC_OK)
 			status = lc__newfile_add(&file);
 		lc__newfile_discard(&file);

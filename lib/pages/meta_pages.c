@@ -300,3 +300,55 @@ lc__walk_find_meta(const unsigned char *map, uint64_t size, const char *path,
 
 	return find_meta(&from, out);
 }
+
+/* ---- writing -------------------------------------------------------------------------- */
+
+static void
+put16(unsigned char *out, uint16_t v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+static void
+put32(unsigned char *out, uint32_t v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+static void
+put64(unsigned char *out, uint64_t v)
+{
+	memcpy(out, &v, sizeof(v));
+}
+
+static void
+put_tree(unsigned char *out, const struct lc__pages_tree *tree)
+{
+	put32(out + TREE_PAD, tree->pad);
+	put16(out + TREE_FLAGS, tree->flags);
+	put16(out + TREE_DEPTH, tree->depth);
+	put64(out + TREE_BRANCH_PAGES, tree->branch_pages);
+	put64(out + TREE_LEAF_PAGES, tree->leaf_pages);
+	put64(out + TREE_OVERFLOW_PAGES, tree->overflow_pages);
+	put64(out + TREE_ENTRIES, tree->entries);
+	put64(out + TREE_ROOT, tree->root);
+}
+
+void
+lc__pages_put_metas(const struct lc__pages_meta *meta, unsigned char *pages)
+{
+	memset(pages, 0, (size_t)META_PAGES * meta->page_size);
+	for (uint64_t id = meta->txnid - 1; id <= meta->txnid; id++) {
+		unsigned char *page = pages + (id & 1) * meta->page_size;
+
+		put64(page + PAGE_NUMBER, id & 1);
+		put16(page + PAGE_FLAGS, PAGE_META);
+		put32(page + META_MAGIC, PAGE_MAGIC);
+		put32(page + META_VERSION, PAGE_DATA_VERSION);
+		put64(page + META_MAP_SIZE, meta->map_size);
+		put_tree(page + META_FREE_TREE, &meta->free_tree);
+		put_tree(page + META_MAIN_TREE, &meta->main_tree);
+		put64(page + META_LAST_PAGE, meta->last_page);
+		put64(page + META_TXNID, id);
+	}
+}

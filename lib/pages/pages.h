@@ -87,6 +87,11 @@ struct lc__pages_report {
 LC_CHECKED lc_status lc__pages_check_header(int fd, const char *path,
     struct lc__pages_meta *out);
 
+/** Write both meta pages of a file that holds this snapshot alone: the older one shows it, too,
+ *  under the number before. It is of a transaction above 0.
+ *  @param pages  room for two */
+void lc__pages_put_metas(const struct lc__pages_meta *meta, unsigned char *pages);
+
 /**
  * Check the newest snapshot of the open file @p fd through a map of its own. Call it
  * inside a read transaction begun before, which keeps the pages of that snapshot and

@@ -18,6 +18,7 @@
 #include "base/fileio.h"
 #include "env/env.h"
 #include "need.h"
+#include "pages/page_layout.h"
 
 static lc_status
 add_no_rows(struct lc__txn *txn)
@@ -299,6 +300,65 @@ START_TEST(dead_readers_do_not_let_the_file_grow)
 }
 END_TEST
 
+/* ---- copies ------------------------------------------------------------------------- */
+
+static uint64_t
+put_number(struct lc__env *env, uint64_t number)
+{
+	unsigned char row[8];
+	struct lc__txn *txn;
+
+	lc__set64(row, number);
+	need_ok(lc__txn_begin_write(env, LC_DURABLE_FULL, &txn));
+	need_ok(lc__txn_put(txn, LC__LEDGER, ROW, row, sizeof(row)));
+	need_ok(lc__txn_commit(txn));
+	return lc__env_last_txn(env);
+}
+
+/* It has the newest commit in both meta pages, and nothing of the one in progress. */
+START_TEST(copies_wait_for_no_writer)
+{
+	char *root = (char *)(uintptr_t)run_scratch(), *to = lc__path_join(root, "to");
+	char *dir = lc__path_join(to, "m"), *data = lc__path_join(dir, "data.mdb");
+	struct lc__env *env = open_env(root), *copy;
+	const uint64_t newest = (put_number(env, 1), put_number(env, 2));
+	const size_t page = lc__env_page_size(env);
+	unsigned char metas[2 * 65536];
+	struct lc__slice row = { NULL, 0 };
+	struct lc__txn *writing, *txn;
+	int fd;
+
+	assert_ok(lc__make_dirs(dir));
+	fd = open(data, O_RDWR | O_CREAT | O_EXCL, 0666);
+	ck_assert_int_ne(fd, -1);
+	assert_ok(lc__txn_begin_write(env, LC_DURABLE_FULL, &writing));
+	assert_ok(lc__txn_put(writing, LC__LEDGER, ROW + 1, "new", 3));
+	assert_ok(lc__env_copy(env, fd, data, false));
+	lc__txn_abort(writing);
+	lc__env_close(env);
+
+	ck_assert_int_eq(pread(fd, metas, 2 * page, 0), (ssize_t)(2 * page));
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert_uint_eq(lc__get64(metas + i * page + META_TXNID),
+		    newest - (newest % 2 != i));
+	ck_assert_mem_eq(metas + META_MAGIC, metas + page + META_MAGIC,
+	    META_TXNID - META_MAGIC);
+	close(fd);
+	copy = open_env(to);
+	assert_ok(begin_read(copy, &txn));
+	ck_assert_uint_eq(lc__txn_id(txn), newest);
+	assert_ok(lc__txn_get(txn, LC__LEDGER, ROW, &row));
+	ck_assert_uint_eq(lc__get64(row.data), 2);
+	assert_status(lc__txn_get(txn, LC__LEDGER, ROW + 1, &row), LC_NOT_FOUND);
+	assert_ok(lc__env_check_pages(copy, NULL, NULL));
+	lc__txn_abort(txn);
+	lc__env_close(copy);
+	free(data);
+	free(dir);
+	free(to);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -310,6 +370,7 @@ main(void)
 	tcase_add_test(tc, threads_write_in_turn);
 	tcase_add_test(tc, readers_see_the_commit_that_they_say);
 	tcase_add_test(tc, dead_readers_do_not_let_the_file_grow);
+	tcase_add_test(tc, copies_wait_for_no_writer);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
