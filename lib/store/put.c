@@ -153,8 +153,13 @@ put_value(struct lc_cache *cache, const lc_id *id, const lc_value *value,
 		return_if_error(lc_value_as_tensor(value, &tensor));
 		return put_tensor(cache, id, &tensor, emit, ctx);
 	}
-	return_if_error(lc__schema_infer(value, &schema));
-	return_if_error(keep_schema(cache, schema, &known));
+	known = lc__schemas_of_value(lc__module_of(cache->env)->schemas, value);
+	if (known != NULL) {
+		return_if_error(lc__check_schema(cache, known->schema));
+	} else {
+		return_if_error(lc__schema_infer(value, &schema));
+		return_if_error(keep_schema(cache, schema, &known));
+	}
 	tensors = calloc(known->schema->tensors + 1, sizeof(*tensors));
 	if (tensors == NULL)
 		return lc__no_memory(NULL);

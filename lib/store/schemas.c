@@ -17,6 +17,7 @@ struct lc__schemas {
 	atomic_uint_least32_t rows; /* of the module's table, as last seen */
 	struct lc__known *slots[SLOTS];
 	_Atomic(struct lc__known *) tensors[LC_DTYPE_COUNT][LC_MAX_NDIM + 1];
+	_Atomic(struct lc__known *) last; /* of a value that was put; NULL: none */
 };
 
 /* ---- rows ----------------------------------------------------------------- */
@@ -82,6 +83,7 @@ lc__schemas_after_fork(struct lc__schemas *schemas)
 		for (struct lc__known *k = schemas->slots[i]; k != NULL; k = k->next)
 			k->fresh = false;
 	atomic_store(&schemas->fresh, 0);
+	atomic_store(&schemas->last, NULL);
 }
 
 /* The equal structure that is kept; NULL if there is none. */
@@ -173,6 +175,8 @@ intern_locked(struct lc__schemas *schemas, struct lc__schema *schema,
 		atomic_store_explicit(&schemas->tensors[schema->node[0].dtype]
 						       [schema->node[0].ndim],
 		    *out, memory_order_release);
+	else
+		atomic_store_explicit(&schemas->last, *out, memory_order_release);
 	return LC_OK;
 }
 
@@ -194,6 +198,15 @@ lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype, uint32_t ndim
 	if (lc__dtype_is_opaque(dtype))
 		return NULL;
 	return atomic_load_explicit(&schemas->tensors[dtype][ndim], memory_order_acquire);
+}
+
+struct lc__known *
+lc__schemas_of_value(struct lc__schemas *schemas, const lc_value *value)
+{
+	struct lc__known *last = atomic_load_explicit(&schemas->last,
+	    memory_order_acquire);
+
+	return last != NULL && lc__schema_fits(last->schema, value) ? last : NULL;
 }
 
 /* ---- what the module has -------------------------------------------------- */

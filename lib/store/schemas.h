@@ -51,6 +51,10 @@ void lc__schemas_after_fork(struct lc__schemas *schemas);
 struct lc__known *lc__schemas_of_tensor(struct lc__schemas *schemas, lc_dtype dtype,
     uint32_t ndim);
 
+/** The structure of a value, if it is the one that was kept last, else NULL. Takes no lock. */
+struct lc__known *lc__schemas_of_value(struct lc__schemas *schemas,
+    const lc_value *value);
+
 /** Keep the structure of a put; free it if an equal one is kept already. LC_SCHEMA if the
  *  module would have more than LC__SCHEMAS_PUT. */
 LC_CHECKED lc_status lc__schemas_intern(struct lc__schemas *schemas,

@@ -220,6 +220,40 @@ lc__schema_infer(const lc_value *value, struct lc__schema **out)
 	return lc__error(LC_INVALID, 0, "value: too many %s", build.limit);
 }
 
+/* Compare the nodes that infer() would make with those from *at on. */
+static bool
+fits(const struct lc__schema *schema, uint32_t *at, const lc_value *value,
+    const char *name)
+{
+	const bool plain = lc__is_plain(value);
+	const size_t count = plain ? 0 : lc_value_count(value);
+	const struct lc__schema_node *node = &schema->node[*at];
+
+	if (*at == schema->nodes || node->kind != (plain ? LC__PLAIN : value->kind) ||
+	    node->children != count || (node->name == NULL) != (name == NULL) ||
+	    (name != NULL && strcmp(node->name, name) != 0))
+		return false;
+	++*at;
+	if (value->kind == LC_TENSOR)
+		return node->dtype == lc__tensor_of(value)->dtype &&
+		    node->ndim == lc__tensor_of(value)->ndim;
+	for (size_t i = 0; i < count; i++) {
+		const lc_value *child = lc__const_group_of(value)->child[i];
+
+		if (!fits(schema, at, child, child->name))
+			return false;
+	}
+	return true;
+}
+
+bool
+lc__schema_fits(const struct lc__schema *schema, const lc_value *value)
+{
+	uint32_t at = 0;
+
+	return fits(schema, &at, value, NULL);
+}
+
 lc_status
 lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim, struct lc__schema **out)
 {

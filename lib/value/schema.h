@@ -55,6 +55,9 @@ struct lc__schema {
  *  lc__schema_free(). */
 LC_CHECKED lc_status lc__schema_infer(const lc_value *value, struct lc__schema **out);
 
+/** Is it the structure of a value that lc_value_check() has passed? */
+bool lc__schema_fits(const struct lc__schema *schema, const lc_value *value);
+
 /** The structure of a tensor alone. */
 LC_CHECKED lc_status lc__schema_of_tensor(lc_dtype dtype, uint32_t ndim,
     struct lc__schema **out);

@@ -369,12 +369,56 @@ START_TEST(comparing)
 {
 	struct lc__schema *a = schema_of(pair_rows[_i].a);
 	struct lc__schema *b = schema_of(pair_rows[_i].b);
+	lc_value *value = value_of(pair_rows[_i].b);
 
 	ck_assert_int_eq(lc__schema_equal(a, b), pair_rows[_i].equal);
+	ck_assert_int_eq(lc__schema_fits(a, value), pair_rows[_i].equal);
+	ck_assert(lc__schema_fits(b, value));
 	ck_assert_int_eq(lc__schema_alike(a, b), pair_rows[_i].alike);
 	ck_assert_int_eq(lc__schema_alike(b, a), pair_rows[_i].alike);
+	lc_value_free(value);
 	lc__schema_free(a);
 	lc__schema_free(b);
+}
+END_TEST
+
+/* A structure fits the values from which the same one is inferred, and their parts. */
+START_TEST(fitting)
+{
+	uint64_t random = run_seed();
+	lc_value *values[60];
+	struct lc__schema *schemas[60];
+	unsigned fit = 0;
+
+	for (unsigned i = 0; i < 60; i++) {
+		values[i] = random_value(&random, (int)(i % 4));
+		assert_ok(lc__schema_infer(values[i], &schemas[i]));
+	}
+	for (unsigned i = 0; i < 60; i++) {
+		for (unsigned j = 0; j < 60; j++) {
+			const bool equal = lc__schema_equal(schemas[i], schemas[j]);
+
+			ck_assert_int_eq(lc__schema_fits(schemas[i], values[j]), equal);
+			fit += equal;
+		}
+		for (unsigned part = 0; part < 20; part++) {
+			char path[4096];
+			const lc_value *value = random_part(&random, values[i], path,
+			    sizeof(path));
+			struct lc__schema *inferred;
+
+			assert_ok(lc__schema_infer(value, &inferred));
+			ck_assert_int_eq(lc__schema_fits(schemas[i], value),
+			    lc__schema_equal(schemas[i], inferred));
+			ck_assert(lc__schema_fits(inferred, value));
+			lc__schema_free(inferred);
+		}
+	}
+	ck_assert_uint_ge(fit, 60);
+	for (unsigned i = 0; i < 60; i++) {
+		lc_value_free(values[i]);
+		lc__schema_free(schemas[i]);
+	}
 }
 END_TEST
 
@@ -537,6 +581,7 @@ main(void)
 	tcase_add_test(tc, limits);
 	tcase_add_test(tc, names_have_a_limit);
 	tcase_add_loop_test(tc, comparing, 0, ROWS(pair_rows));
+	tcase_add_test(tc, fitting);
 	tcase_add_test(tc, comparing_many);
 	tcase_add_test(tc, walking);
 	tcase_add_test(tc, cutting);
