@@ -1210,6 +1210,13 @@ become_carrier(PyObject **object, lc_dtype dtype)
 	return next == NULL ? -1 : 0;
 }
 
+/* Asking takes as long as much of the rest. */
+static bool
+may_be_conjugate(lc_dtype dtype)
+{
+	return is_opaque(dtype) || dtypes[dtype].code == DL_COMPLEX;
+}
+
 static int
 borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 {
@@ -1220,11 +1227,12 @@ borrow_torch(PyObject *object, struct borrowed *borrowed, lc_tensor *out)
 	if (dtype_of_torch(object, &dtype) < 0)
 		return -1;
 	dense = Py_NewRef(object);
-	/* On another device, or with the sign or the conjugate left to be done. */
+	/* On another device, or with the sign or the conjugate left to be done: a part of a
+	 * conjugate has its sign left. */
 	answer = ask(dense, IS_CPU);
 	if (answer == 0)
 		answer = become(&dense, "cpu");
-	if (answer >= 0 && (answer = ask(dense, IS_CONJ)) > 0)
+	if (answer >= 0 && may_be_conjugate(dtype) && (answer = ask(dense, IS_CONJ)) > 0)
 		answer = become(&dense, "resolve_conj");
 	if (answer >= 0 && (answer = ask(dense, IS_NEG)) > 0)
 		answer = become(&dense, "resolve_neg");
