@@ -767,7 +767,9 @@ LC_API LC_CHECKED lc_status lc_delete_batch(lc_cache *cache, size_t n,
 /**
  * Commit everything put or deleted before the call, on any handle of this process; it is
  * durable on LC_OK, also when an earlier commit of it had failed. On failure
- * nothing is lost: the writes stay pending and the next flush tries again.
+ * nothing is lost: the writes stay pending and the next flush tries again. While one commit
+ * runs, all that threads and handles of this process put and flush waits for the next one,
+ * which serves them together. A call without a time limit commits in its own thread.
  * @return LC_OK, or the error of the commit that failed: LC_NO_SPACE,
  * LC_MAP_FULL, LC_IO, LC_NO_MEMORY …; LC_TIMEOUT while the commit goes on. What
  * other threads put between two calls counts for the second.

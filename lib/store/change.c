@@ -444,8 +444,7 @@ merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
 	lc__run_build_free(&builder);
 	if (damaged)
 		return LC_OK;
-	return_if_error(status);
-	return lc__snapshot_load_runs(s);
+	return status;
 }
 
 /* The newest runs together are above the limit: merge neighbours that fit, and never merge
@@ -460,10 +459,12 @@ settle(struct lc__snapshot *s, uint32_t from)
 		while (from + n < s->state.nruns &&
 		    bytes + s->state.runs[from + n].bytes <= LC__MERGE_LIMIT)
 			bytes += s->state.runs[from + n++].bytes;
-		if (n > 1)
+		if (n > 1) {
 			return_if_error(merge_group(s, from, n, LC__LEVEL_FULL));
-		else
+			return_if_error(lc__snapshot_load_runs(s));
+		} else {
 			s->state.runs[from].level = LC__LEVEL_FULL;
+		}
 		from++;
 	}
 	return LC_OK;
@@ -487,13 +488,13 @@ lc__merge_runs(struct lc__snapshot *s)
 {
 	const struct lc__state *state = &s->state;
 
-	return_if_error(lc__snapshot_load_runs(s));
 	while (state->nruns > 0 &&
 	    state->runs[state->nruns - 1].level != LC__LEVEL_FULL &&
 	    tail_length(state) >= LC__MERGE_FANOUT) {
 		const uint32_t from = state->nruns - LC__MERGE_FANOUT;
 		uint64_t bytes = 0;
 
+		return_if_error(lc__snapshot_load_runs(s));
 		for (uint32_t i = from; i < state->nruns; i++)
 			bytes += state->runs[i].bytes;
 		if (bytes > LC__MERGE_LIMIT)

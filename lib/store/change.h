@@ -118,7 +118,8 @@ uint64_t lc__sort_prefix(const lc_id *id);
 
 /**
  * Add a run with @p n entries, one or more, each cache_id once. Then merge the newest runs
- * if there are enough of them. Sorts @p entries.
+ * if there are enough of them. Sorts @p entries. Whoever looks keys up in the change after
+ * that loads the runs anew, with lc__snapshot_load_runs().
  */
 LC_CHECKED lc_status lc__change_add_run(struct lc__change *change,
     struct lc__new_entry *entries, uint32_t n);
@@ -136,7 +137,7 @@ LC_CHECKED lc_status lc__change_push_run(struct lc__change *change,
 
 /**
  * Merge the newest runs of @p snapshot, which is of a write transaction, while there are
- * enough of them. Updates snapshot->state; the caller stores it.
+ * enough of them. Updates snapshot->state, which the caller stores, but not snapshot->runs.
  */
 LC_CHECKED lc_status lc__merge_runs(struct lc__snapshot *snapshot);
 

@@ -142,6 +142,7 @@ lc__evict(struct lc__change *change, uint64_t max_bytes, lc_evict how,
 
 	if (change->snapshot.state.bytes <= max_bytes)
 		return LC_OK;
+	return_if_error(lc__snapshot_load_runs(&change->snapshot));
 	e = calloc(1, sizeof(*e));
 	if (e == NULL)
 		return lc__no_memory("evict");

@@ -4,6 +4,10 @@
  * is full and sealed is not committed yet. If a commit fails, sealed stays, and the next
  * put that needs the room, or a flush, tries it again.
  *
+ * The flush thread commits a buffer that is full or due; a flush commits in its own thread.
+ * Whoever flushes meanwhile waits for that commit, and then one of them commits what all
+ * have put: so a commit serves all that were waiting.
+ *
  * Handles may differ in their options. A put looks at the limits of its own handle: when the
  * open buffer is full, and when it is due. A commit is as durable as the most careful handle
  * with a put in it asks.
@@ -31,23 +35,25 @@ struct lc__flusher {
 	struct lc__pending *open; /* takes puts; NULL before the first */
 	struct lc__pending *sealed; /* being committed; NULL if none */
 	struct lc__pending *spare;  /* an empty one to swap in */
-	uint64_t put_seq;           /* puts and deletes so far */
-	uint64_t durable_seq;       /* those of them that are committed */
-	bool failed;       /* the commit of sealed failed and waits for a retry */
-	bool retry;        /* asks the flush thread to try sealed again */
-	uint64_t failures; /* commits that failed so far */
-	lc_error error;    /* of the last of them */
-	bool held;         /* nothing is committed; see lc__flush_hold() */
-	bool saving;       /* asks the flush thread to save the counters */
-	lc_error saved;    /* how it went the last time */
-	bool stop;         /* the flush thread must end */
-	bool running;      /* the flush thread exists */
+	bool committing;            /* a thread commits sealed */
+	uint64_t wakes_ns;    /* until when the flush thread sleeps; 0: it does not */
+	uint64_t put_seq;     /* puts and deletes so far */
+	uint64_t durable_seq; /* those of them that are committed */
+	bool failed;          /* the commit of sealed failed and waits for a retry */
+	bool retry;           /* asks the flush thread to try sealed again */
+	uint64_t failures;    /* commits that failed so far */
+	lc_error error;       /* of the last of them */
+	bool held;            /* nothing is committed; see lc__flush_hold() */
+	bool saving;          /* asks the flush thread to save the counters */
+	lc_error saved;       /* how it went the last time */
+	bool stop;            /* the flush thread must end */
+	bool running;         /* the flush thread exists */
 	pthread_t thread;
 };
 
-/* ---- the flush thread ----------------------------------------------------- */
+/* ---- committing ----------------------------------------------------------- */
 
-/* Hand the open buffer over to the flush thread; sealed must be NULL. */
+/* Take the open buffer out of use, to be committed; sealed must be NULL. */
 static void
 seal_locked(struct lc__flusher *f)
 {
@@ -55,6 +61,13 @@ seal_locked(struct lc__flusher *f)
 	f->sealed = f->open;
 	f->open = f->spare;
 	f->spare = NULL;
+}
+
+/* Hand the open buffer over to the flush thread. */
+static void
+hand_over_locked(struct lc__flusher *f)
+{
+	seal_locked(f);
 	pthread_cond_signal(&f->work);
 }
 
@@ -67,31 +80,18 @@ due_ns_locked(const struct lc__flusher *f)
 	return f->open->due_ns;
 }
 
-/* Is the sealed buffer to be committed now? */
+/* Is the sealed buffer being committed, or to be committed now? */
 static bool
 must_commit_locked(const struct lc__flusher *f)
 {
 	return f->sealed != NULL && (!f->failed || f->retry);
 }
 
-/* Wait until there is a buffer to commit, or counters to save; false when the thread must
- * end. */
+/* The same, for a thread that could do it. */
 static bool
-wait_for_work_locked(struct lc__flusher *f)
+may_commit_locked(const struct lc__flusher *f)
 {
-	for (;;) {
-		uint64_t due;
-
-		if (f->stop)
-			return false;
-		if (must_commit_locked(f) || f->saving)
-			return true;
-		due = due_ns_locked(f);
-		if (lc__clock_ns() >= due)
-			seal_locked(f);
-		else
-			(void)lc__cond_wait(&f->work, &f->lock, due);
-	}
+	return must_commit_locked(f) && !f->committing;
 }
 
 /* Forget what a buffer holds, and keep its memory for the next puts. */
@@ -142,10 +142,13 @@ commit_sealed_locked(struct lc__flusher *f)
 	lc_status status;
 
 	f->failed = f->retry = false;
+	f->committing = true;
 	pthread_mutex_unlock(&f->lock);
 	status = lc__commit(f->env, sealed, sealed->durability, NULL);
 	pinned_ns = lc__pool_oldest_pin_ns(f->env);
 	pthread_mutex_lock(&f->lock);
+	f->committing = false;
+	pthread_cond_broadcast(&f->done);
 	warn_of_pins_locked(f, pinned_ns);
 	if (status != LC_OK) {
 		f->failed = true;
@@ -161,6 +164,31 @@ commit_sealed_locked(struct lc__flusher *f)
 		f->open = sealed;
 	else
 		f->spare = sealed;
+}
+
+/* ---- the flush thread ----------------------------------------------------- */
+
+/* Wait until there is a buffer to commit, or counters to save; false when the thread must
+ * end. */
+static bool
+wait_for_work_locked(struct lc__flusher *f)
+{
+	for (;;) {
+		uint64_t due;
+
+		if (f->stop)
+			return false;
+		if (may_commit_locked(f) || f->saving)
+			return true;
+		due = due_ns_locked(f);
+		if (lc__clock_ns() >= due) {
+			seal_locked(f);
+			continue;
+		}
+		f->wakes_ns = due;
+		(void)lc__cond_wait(&f->work, &f->lock, due);
+		f->wakes_ns = 0;
+	}
 }
 
 static void
@@ -184,7 +212,7 @@ flush_thread(void *arg)
 
 	pthread_mutex_lock(&f->lock);
 	while (wait_for_work_locked(f)) {
-		if (must_commit_locked(f))
+		if (may_commit_locked(f))
 			commit_sealed_locked(f);
 		else
 			save_counters_locked(f);
@@ -245,8 +273,9 @@ empty_locked(struct lc__flusher *f)
 	lc__pending_free(f->spare);
 	f->open = f->sealed = f->spare = NULL;
 	f->durable_seq = f->put_seq;
-	f->failed = f->retry = f->saving = f->held = false;
+	f->failed = f->retry = f->saving = f->held = f->committing = false;
 	f->stop = f->running = false;
+	f->wakes_ns = 0;
 	atomic_store(&f->pending, 0);
 }
 
@@ -429,7 +458,7 @@ make_room_locked(struct lc_cache *cache, size_t size)
 			continue;
 		}
 		if (f->sealed == NULL) {
-			seal_locked(f);
+			hand_over_locked(f);
 			return_if_error(prepare_open_locked(f));
 			continue;
 		}
@@ -464,14 +493,16 @@ count_locked(struct lc_cache *cache)
 		open->interval_ms = interval_ms;
 		if (due_ns < open->due_ns)
 			open->due_ns = due_ns;
-		pthread_cond_signal(&f->work);
+		/* It looks at the buffer anew whenever it wakes. */
+		if (open->due_ns < f->wakes_ns)
+			pthread_cond_signal(&f->work);
 	}
 	if (!is_full_locked(cache, 1))
 		return;
 	/* After the commit that is running, if no other put comes to seal it. */
 	open->due_ns = 0;
 	if (f->sealed == NULL)
-		seal_locked(f);
+		hand_over_locked(f);
 }
 
 /* A put or delete for the open buffer: a draft to encode, or an encoded record. */
@@ -616,6 +647,24 @@ lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes)
 	pthread_mutex_unlock(&f->lock);
 }
 
+/* Commit the open buffer, with what all threads have put into it. The calling thread does
+ * so itself, which saves two changes of threads, unless its wait has a limit. */
+static void
+commit_open_locked(struct lc_cache *cache)
+{
+	struct lc__flusher *f = cache->flusher;
+
+	if (atomic_load(&cache->timeout_ms) != UINT64_MAX) {
+		hand_over_locked(f);
+		return;
+	}
+	seal_locked(f);
+	commit_sealed_locked(f);
+	/* The open buffer may be due, or full. */
+	if (due_ns_locked(f) < f->wakes_ns)
+		pthread_cond_signal(&f->work);
+}
+
 lc_status
 lc__flush_all(struct lc_cache *cache)
 {
@@ -628,13 +677,16 @@ lc__flush_all(struct lc_cache *cache)
 	while (status == LC_OK && f->durable_seq < target) {
 		if (f->held) {
 			status = wait_done_locked(cache, &deadline);
-		} else if (f->sealed == NULL) {
-			seal_locked(f);
+			continue;
+		}
+		if (f->sealed == NULL) {
+			commit_open_locked(cache);
+			status = report_failure_locked(cache);
 		} else {
 			status = wait_for_commit_locked(cache, &deadline);
-			if (status == LC_OK && f->failed)
-				status = lc__error_raise(&f->error);
 		}
+		if (status == LC_OK && f->failed && !f->retry)
+			status = lc__error_raise(&f->error);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return status;

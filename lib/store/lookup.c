@@ -30,6 +30,7 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 	if (!lc__chunk_parse(value.data, value.size, id, &chunk))
 		return lc__error(LC_CORRUPT, 0, "%s: the header of chunk %llu is damaged",
 		    lc__env_dir(s->env), (unsigned long long)id);
+	s->remembers = true;
 	slot->chunk = (struct lc__mapped_chunk){
 		.id = id,
 		.bytes = value.data,

@@ -193,6 +193,7 @@ lc__reclaim(struct lc__change *change, const struct lc__dead *dead, uint32_t n)
 	return_if_error(lc__merge_superseded(&change->snapshot));
 	if (!is_needed(&change->snapshot.state))
 		return LC_OK;
+	return_if_error(lc__snapshot_load_runs(&change->snapshot));
 	for (uint32_t i = 0; i < n; i++)
 		budget += dead[i].bytes;
 	status = find_sparse(&r, (uint64_t)MIN_LOOKS + n);

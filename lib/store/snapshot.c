@@ -368,6 +368,8 @@ lc__snapshot_load(struct lc__snapshot *s)
 	return_if_error(status);
 	if (lc__state_decode(row.data, row.size, &s->state) != LC_OK)
 		return lc__error_prefix("%s: state row", lc__env_dir(s->env));
-	memset(s->chunks, 0, sizeof(s->chunks));
+	if (s->remembers)
+		memset(s->chunks, 0, sizeof(s->chunks));
+	s->remembers = false;
 	return lc__snapshot_load_runs(s);
 }

@@ -56,6 +56,7 @@ struct lc__snapshot {
 	uint64_t hits, misses;           /* counted since it was taken */
 	uint32_t nreads;                 /* chunks noted as read since it was taken */
 	uint64_t reads[LC__READS_NOTED]; /* their ids */
+	bool remembers;                  /* a slot has been filled */
 	struct lc__chunk_slot chunks[LC__CHUNK_SLOTS];
 };
 

@@ -5,18 +5,34 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "by_name.h"
 #include "computing.h"
 #include "need.h"
 #include "rawdb.h"
 #include "sample.h"
 
 #define EVER UINT64_MAX
+
+/* The thread that wrote last through O_DSYNC, as LMDB does the page that makes a commit
+ * durable. */
+static atomic_int committed_by;
+
+__attribute__((visibility("default"))) ssize_t
+pwrite(int fd, const void *data, size_t size, off_t offset)
+{
+	if (fcntl(fd, F_GETFL) & O_DSYNC)
+		atomic_store(&committed_by, gettid());
+	return syscall(SYS_pwrite64, fd, data, size, offset);
+}
 
 /* ---- a process that holds the writers' lock -------------------------------- */
 
@@ -236,6 +252,89 @@ START_TEST(a_flush_ends_in_time)
 	assert_ok(lc_flush(cache));
 	lc_discard(cache);
 	expect_keys(root, "ab");
+}
+END_TEST
+
+#define FLUSHERS 16
+
+struct flushing {
+	lc_cache *cache;
+	unsigned key;
+};
+
+static void *
+put_and_flush(void *ctx)
+{
+	const struct flushing *f = ctx;
+	char id[16];
+
+	need_ok(sample_put(f->cache, id,
+	    (size_t)snprintf(id, sizeof(id), "key-%u", f->key), 1, SAMPLE_SMALL));
+	need_ok(lc_flush(f->cache));
+	return NULL;
+}
+
+/* Wait until so many records are pending; the limit is no part of the contract. */
+static void
+await_pending(lc_cache *cache, uint64_t records)
+{
+	const struct timespec pause = { 0, 1000000 };
+	const time_t end = time(NULL) + 60;
+
+	while (stats_of(cache).pending_records != records) {
+		ck_assert(time(NULL) <= end);
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* While one commit waits, threads flush what they have put, through two handles: a second
+ * commit has all of it. */
+START_TEST(flushes_that_wait_share_a_commit)
+{
+	struct holder holder;
+	const char *root = start(&holder, hold);
+	const lc_options options = sample_options();
+	lc_cache *caches[2] = { sample_open(root, "m", &options),
+		sample_open(root, "m", &options) };
+	const uint64_t before = stats_of(caches[0]).generation;
+	struct flushing flushing[FLUSHERS];
+	pthread_t threads[FLUSHERS];
+
+	for (unsigned i = 0; i < FLUSHERS; i++) {
+		flushing[i] = (struct flushing){ caches[i % 2], i };
+		ck_assert_int_eq(
+		    pthread_create(&threads[i], NULL, put_and_flush, &flushing[i]), 0);
+	}
+	await_pending(caches[0], FLUSHERS);
+	finish(&holder);
+	for (unsigned i = 0; i < FLUSHERS; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_uint_eq(stats_of(caches[0]).records, 1 + FLUSHERS);
+	ck_assert_uint_ge(stats_of(caches[0]).generation - before, 1);
+	ck_assert_uint_le(stats_of(caches[0]).generation - before, 2);
+	for (int i = 0; i < 2; i++)
+		assert_ok(lc_close(caches[i]));
+}
+END_TEST
+
+/* A flush without a limit commits in its own thread: the flush thread is not needed. */
+START_TEST(a_flush_commits_by_itself)
+{
+	const char *root = run_scratch();
+	const lc_options options = sample_options();
+	lc_cache *cache = sample_open(root, "m", &options);
+
+	assert_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	atomic_store(&committed_by, 0);
+	assert_ok(lc_flush(cache));
+	ck_assert_int_eq(atomic_load(&committed_by), gettid());
+	/* With a limit it is the other thread that commits. */
+	lc_set_timeout(cache, 60000);
+	assert_ok(sample_put(cache, "b", 1, 1, SAMPLE_SMALL));
+	assert_ok(lc_flush(cache));
+	ck_assert_int_ne(atomic_load(&committed_by), gettid());
+	ck_assert_uint_eq(count_of(cache), 2);
+	assert_ok(lc_close(cache));
 }
 END_TEST
 
@@ -547,6 +646,8 @@ main(void)
 	TCase *one = tcase_create("timeout");
 
 	tcase_add_test(one, a_flush_ends_in_time);
+	tcase_add_test(one, flushes_that_wait_share_a_commit);
+	tcase_add_test(one, a_flush_commits_by_itself);
 	tcase_add_test(one, short_flushes_reach_the_end);
 	tcase_add_test(one, short_flushes_report_a_failure);
 	tcase_add_test(one, a_put_without_room_is_not_taken);
