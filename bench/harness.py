@@ -6,9 +6,12 @@ The tables and the file look the same.
 import argparse
 import atexit
 import gc
+import importlib
 import json
 import os
 import platform
+import random
+import resource
 import shutil
 import signal
 import statistics
@@ -35,6 +38,37 @@ def scratch():
     atexit.register(shutil.rmtree, path, ignore_errors=True)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     return path
+
+
+present, absent = [], []  # packages
+
+
+def optional(name):
+    """A package, or None where it is not installed or does not load."""
+    try:
+        package = importlib.import_module(name)
+    except ImportError as error:
+        other = getattr(error, "name", None)
+        absent.append(name if other in (None, name) else f"{name} (for want of {other})")
+    except Exception as error:  # one that does not go with another one
+        absent.append(f"{name} ({error})")
+    else:
+        present.append(f"{name} {getattr(package, '__version__', '')}".strip())
+        return package
+    return None
+
+
+def say_packages():
+    """Which of them are there."""
+    print(f"with: {', '.join(present)}")
+    if absent:
+        print(f"left out, not installed: {', '.join(absent)}")
+
+
+def cpu_seconds():
+    """CPU time of this process and of its children that have ended."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
 
 
 def shown(value):
@@ -67,11 +101,11 @@ class Bench:
         self.rows.setdefault((case, contender, metric), (unit, []))[1].append(value)
 
     def measure(self, case, contenders, metric, unit, count, rounds, after=None):
-        """Time each contender's function once a round, in turn, a different one first
-        from round to round; the first round is not counted. A contender is a function
-        that does something `count` times, or a pair of it and its own count. A value is
+        """Time each contender's function once a round, in another order from round to
+        round; the first round is not counted. A contender is a function that does
+        something `count` times, or a pair of it and its own count. A value is
         microseconds of wall clock, or times a second where the unit is "1/s"; the next row
-        has the same of the process's CPU time, all of its threads."""
+        has the same of CPU time, of all threads and of children that have ended."""
         ways = {name: way if isinstance(way, tuple) else (way, count)
                 for name, way in contenders.items()}
         names = list(ways)
@@ -79,13 +113,12 @@ class Bench:
             for name in names:
                 self.rows[case, name, label] = (unit, [])
         for turn in range(rounds + 1):
-            at = turn % len(names)
-            for name in names[at:] + names[:at]:
+            for name in random.Random(turn).sample(names, len(names)):
                 way, times = ways[name]
                 gc.collect()
-                wall, cpu = time.perf_counter(), time.process_time()
+                wall, cpu = time.perf_counter(), cpu_seconds()
                 way()
-                cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+                cpu, wall = cpu_seconds() - cpu, time.perf_counter() - wall
                 if after is not None:
                     after(name)
                 for label, spent in ((metric, wall), (f"{metric}, CPU time", cpu)):

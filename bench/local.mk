@@ -15,10 +15,11 @@ bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/ex
 	bench/store bench/values
 # Those that run only when they are asked for.
 bench_asked = bench/peers
-EXTRA_PROGRAMS = $(bench_programs) $(bench_asked)
+EXTRA_PROGRAMS = $(bench_programs) bench/peers
 CLEANFILES = $(EXTRA_PROGRAMS) libbench.a
 DISTCLEANFILES = bench-results.json
-EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py
+EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py \
+	bench/readers.py
 
 bench_codec_SOURCES = bench/codec.c bench/samples.c bench/samples.h
 bench_codec_CFLAGS = $(AM_CFLAGS) $(LZ4_CFLAGS) $(JPEG_CFLAGS)
@@ -108,21 +109,21 @@ bench_values_SOURCES = bench/values.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
 bench_values_LDADD = $(bench_lib) liblmdbcache.la
 
-# Not a program of its own: the interpreter runs it, with the package and the library as
+# Not programs of their own: the interpreter runs them, with the package and the library as
 # they are built. PYTHON=... make bench BENCH=python: by another one.
 bench_python_sources = $(wildcard $(srcdir)/python/lmdbcache/*.py $(srcdir)/python/lmdbcache/*/*.py)
 bench_extension = python/lmdbcache/_core.abi3.so
-bench/python: Makefile $(srcdir)/bench/python.py $(bench_python_sources) $(bench_extension) \
-		liblmdbcache.la
+bench/package/.made: $(bench_python_sources) $(bench_extension)
 	$(AM_V_GEN)rm -rf bench/package && mkdir -p bench/package && \
 	cp -r $(srcdir)/python/lmdbcache bench/package && \
-	cp $(bench_extension) bench/package/lmdbcache && \
-	{ echo '#!/bin/sh'; \
+	cp $(bench_extension) bench/package/lmdbcache && touch $@
+bench/python bench/readers: Makefile bench/package/.made liblmdbcache.la
+	$(AM_V_GEN){ echo '#!/bin/sh'; \
 	echo 'PYTHONPATH=$(abs_builddir)/bench/package PYTHONDONTWRITEBYTECODE=1 \'; \
-	echo 'exec "$${PYTHON:-$(PYTHON)}" $(abs_srcdir)/bench/python.py \'; \
+	echo 'exec "$${PYTHON:-$(PYTHON)}" $(abs_srcdir)/bench/$(@F).py \'; \
 	echo '    --library $(abs_builddir)/.libs/liblmdbcache.so "$$@"'; } >$@.new && \
 	chmod +x $@.new && mv $@.new $@
-CLEANFILES += bench/python bench-plots.html
+CLEANFILES += bench/python bench/readers bench-plots.html
 
 # A page of what bench/python measured.
 .PHONY: bench-plots
@@ -130,6 +131,7 @@ bench-plots: bench/python
 	PYTHONPATH=bench/package $(PYTHON) $(srcdir)/bench/plots.py bench-results.json bench-plots.html
 if HAVE_PYTHON
 bench_scripts = bench/python
+bench_asked += bench/readers
 endif
 
 .PHONY: bench

@@ -26,21 +26,10 @@ import lmdbcache
 import lmdbcache.torch
 
 
-def optional(name):
-    """A package, or None; which of them are there is said once."""
-    try:
-        package = __import__(name)
-    except ImportError:
-        absent.append(name)
-        return None
-    present.append(f"{name} {getattr(package, '__version__', '')}".strip())
-    return package
-
-
-present, absent = [f"torch {torch.__version__}", f"numpy {numpy.__version__}"], []
-lmdb = optional("lmdb")
-safetensors = optional("safetensors")
-torchcachex = optional("torchcachex")
+harness.present += [f"torch {torch.__version__}", f"numpy {numpy.__version__}"]
+lmdb = harness.optional("lmdb")
+safetensors = harness.optional("safetensors")
+torchcachex = harness.optional("torchcachex")
 
 ROW = 512  # f32: 2 KiB
 US = "us"
@@ -599,12 +588,10 @@ def main():
     bench = harness.Bench("python", args.results)
     if args.library and os.path.exists(args.library):
         C.library = ctypes.CDLL(args.library)
-        present.append("liblmdbcache.so")
+        harness.present.append("liblmdbcache.so")
     else:
-        absent.append("liblmdbcache.so")
-    print(f"with: {', '.join(present)}")
-    if absent:
-        print(f"left out, not installed: {', '.join(absent)}")
+        harness.absent.append("liblmdbcache.so")
+    harness.say_packages()
     root = harness.scratch()
     for name, case in CASES.items():
         if args.case in name:
