@@ -25,11 +25,14 @@
  * open, and a fork resets all in the child. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc_cache *handles;
+static struct lc_cache *exiting; /* the one that the exit flushes, which stays open */
+static pthread_cond_t exited = PTHREAD_COND_INITIALIZER; /* exiting has changed */
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 /* ---- the process ---------------------------------------------------------- */
 
-/* Other threads may open and close handles meanwhile; the handles in the list are whole. */
+/* Other threads may open and close handles meanwhile, and fork: a fork has the locks that a
+ * commit takes when it waits for handles_lock, so no commit is awaited with that. */
 static void
 flush_at_exit(void)
 {
@@ -37,10 +40,15 @@ flush_at_exit(void)
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
 		if (cache->closed || !lc__cache_commits(cache))
 			continue;
+		exiting = cache;
+		pthread_mutex_unlock(&handles_lock);
 		/* Nobody can call again. */
 		lc_set_timeout(cache, UINT64_MAX);
 		if (lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
+		pthread_mutex_lock(&handles_lock);
+		exiting = NULL;
+		pthread_cond_broadcast(&exited);
 	}
 	pthread_mutex_unlock(&handles_lock);
 }
@@ -72,6 +80,8 @@ static void
 after_fork_child(void)
 {
 	pthread_mutex_init(&handles_lock, NULL);
+	pthread_cond_init(&exited, NULL);
+	exiting = NULL;
 	for (struct lc_cache *cache = handles; cache != NULL; cache = cache->next) {
 		lc__lru_after_fork_child(cache->lru);
 		if (!cache->writes)
@@ -261,6 +271,8 @@ lc_discard(lc_cache *cache)
 		return;
 	/* First: an exit must not wait for a flush thread that is being stopped. */
 	pthread_mutex_lock(&handles_lock);
+	while (exiting == cache)
+		pthread_cond_wait(&exited, &handles_lock);
 	cache->closed = true;
 	pthread_mutex_unlock(&handles_lock);
 

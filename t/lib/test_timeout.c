@@ -490,6 +490,63 @@ START_TEST(an_exit_waits)
 }
 END_TEST
 
+/* ---- an exit beside forks ------------------------------------------------------- */
+
+static struct exit_fork {
+	struct holder holder;
+	const char *root;
+	int begun[2]; /* pipe: the exit has begun */
+} exit_fork;
+
+static void
+say_begun(void)
+{
+	send_byte(exit_fork.begun[1]);
+}
+
+/* Fork while the exit awaits its commit, which ends when this has. */
+static void *
+fork_beside_exit(void *unused)
+{
+	(void)unused;
+	await_byte(exit_fork.begun[0]);
+	for (int i = 0; i < 50; i++) {
+		const pid_t pid = fork();
+
+		if (pid == 0)
+			_exit(0);
+		need(pid > 0 && child_wait(pid) == 0);
+	}
+	send_byte(exit_fork.holder.told[1]);
+	return NULL;
+}
+
+static void
+exit_beside_forks(void *unused)
+{
+	const lc_options options = no_wait();
+	lc_cache *cache = sample_open(exit_fork.root, "m", &options);
+	pthread_t thread;
+
+	(void)unused;
+	/* It runs before what lc_open() registered. */
+	need(atexit(say_begun) == 0);
+	need_ok(sample_put(cache, "a", 1, 1, SAMPLE_SMALL));
+	need(pthread_create(&thread, NULL, fork_beside_exit, NULL) == 0);
+	exit(0);
+}
+
+/* A fork takes the locks that a commit takes, and an exit awaits a commit. */
+START_TEST(an_exit_that_waits_lets_others_fork)
+{
+	exit_fork.root = start(&exit_fork.holder, hold);
+	ck_assert_int_eq(pipe(exit_fork.begun), 0);
+	ck_assert_int_eq(child_run(exit_beside_forks, NULL), 0);
+	ck_assert_int_eq(child_wait(exit_fork.holder.pid), 0);
+	expect_keys(exit_fork.root, "a");
+}
+END_TEST
+
 /* ---- get or compute --------------------------------------------------------- */
 
 struct slow {
@@ -655,6 +712,11 @@ main(void)
 	tcase_add_test(one, a_close_leaves_the_handle_open);
 	tcase_add_test(one, a_close_saves_counters_in_time);
 	tcase_add_test(one, an_exit_waits);
+#ifndef __SANITIZE_ADDRESS__
+	/* Its allocator may be locked for ever in a child of a process with threads. */
+	if (!RUN_THREAD_SANITIZER)
+		tcase_add_test(one, an_exit_that_waits_lets_others_fork);
+#endif
 	tcase_add_test(one, another_thread_is_awaited_in_time);
 	tcase_add_test(one, an_open_ends_in_time);
 	tcase_add_test(one, an_open_that_waits_disturbs_no_other);
