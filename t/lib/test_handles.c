@@ -4,12 +4,10 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "by_name.h"
@@ -21,14 +19,34 @@
 #define EVER UINT64_MAX
 
 /* LMDB writes the page that makes a commit durable through O_DSYNC, a relaxed one not. */
-static atomic_uint durable_writes;
+static pthread_mutex_t durable_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t durable_more = PTHREAD_COND_INITIALIZER;
+static unsigned durable_writes;
 
 __attribute__((visibility("default"))) ssize_t
 pwrite(int fd, const void *data, size_t size, off_t offset)
 {
-	if (fcntl(fd, F_GETFL) & O_DSYNC)
-		atomic_fetch_add(&durable_writes, 1);
-	return syscall(SYS_pwrite64, fd, data, size, offset);
+	const ssize_t written = syscall(SYS_pwrite64, fd, data, size, offset);
+
+	if (fcntl(fd, F_GETFL) & O_DSYNC) {
+		pthread_mutex_lock(&durable_lock);
+		durable_writes++;
+		pthread_cond_broadcast(&durable_more);
+		pthread_mutex_unlock(&durable_lock);
+	}
+	return written;
+}
+
+/* Durable commits of this process so far. */
+static unsigned
+count_durable(void)
+{
+	unsigned count;
+
+	pthread_mutex_lock(&durable_lock);
+	count = durable_writes;
+	pthread_mutex_unlock(&durable_lock);
+	return count;
 }
 
 static lc_cache *
@@ -37,17 +55,17 @@ open_with(const char *root, const lc_options *options)
 	return sample_open(root, "m", options);
 }
 
-/* Wait until nothing is pending; the limit is no part of the contract. */
+/* Wait until so many commits are over, after which nothing is pending. */
 static void
-await_commit(lc_cache *cache)
+await_durable(lc_cache *cache, unsigned count)
 {
-	const struct timespec pause = { 0, 1000000 };
-	const time_t end = time(NULL) + 60;
-
-	while (stats_of(cache).pending_records != 0) {
-		ck_assert(time(NULL) <= end);
-		nanosleep(&pause, NULL);
-	}
+	pthread_mutex_lock(&durable_lock);
+	while (durable_writes < count)
+		pthread_cond_wait(&durable_more, &durable_lock);
+	pthread_mutex_unlock(&durable_lock);
+	/* It awaits the end of the last one, and has nothing to commit. */
+	assert_ok(lc_flush(cache));
+	ck_assert_uint_eq(count_durable(), count);
 }
 
 /* ---- pending writes ---------------------------------------------------------- */
@@ -151,6 +169,7 @@ START_TEST(limits_are_those_of_the_handle_that_puts)
 	const char *root = run_scratch();
 	lc_options options = sample_options();
 	lc_cache *many, *two, *soon;
+	unsigned before;
 
 	many = open_with(root, &options);
 	options.flush_every = 2;
@@ -159,6 +178,7 @@ START_TEST(limits_are_those_of_the_handle_that_puts)
 	options.flush_interval_ms = 1;
 	soon = open_with(root, &options);
 
+	before = count_durable();
 	put(many, "a", 1);
 	put(many, "b", 1);
 	put(many, "c", 1);
@@ -166,12 +186,12 @@ START_TEST(limits_are_those_of_the_handle_that_puts)
 	/* It finds two pending: they go before it is put. */
 	put(two, "d", 1);
 	put(two, "e", 1);
-	await_commit(many);
+	await_durable(many, before + 2);
 	ck_assert_uint_eq(stats_of(many).generation, 2);
 	/* What is due soon takes along what had time. */
 	put(many, "f", 1);
 	put(soon, "g", 1);
-	await_commit(many);
+	await_durable(many, before + 3);
 	ck_assert_uint_eq(stats_of(many).records, 7);
 	lc_discard(two);
 	lc_discard(soon);
@@ -187,12 +207,12 @@ END_TEST
 static unsigned
 writes_of_flush(lc_cache *first, lc_cache *second, lc_cache *flushes)
 {
-	const unsigned before = atomic_load(&durable_writes);
+	const unsigned before = count_durable();
 
 	put(first, "a", 1);
 	put(second, "b", 1);
 	assert_ok(lc_flush(flushes));
-	return atomic_load(&durable_writes) - before;
+	return count_durable() - before;
 }
 
 START_TEST(the_most_durable_counts)
@@ -465,38 +485,6 @@ END_TEST
 
 /* ---- computing ------------------------------------------------------------------ */
 
-struct slow {
-	lc_cache *cache;
-	int asked[2]; /* pipe: a byte when the function is called */
-	int told[2];  /* pipe: a byte when it may go on */
-};
-
-static lc_status
-compute_when_told(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
-    lc_results *results)
-{
-	struct slow *slow = ctx;
-	char byte;
-
-	need(write(slow->asked[1], "x", 1) == 1);
-	need(read(slow->told[0], &byte, 1) == 1);
-	for (size_t j = 0; j < n; j++)
-		set_sample(results, j, &keys[missing[j]]);
-	return LC_OK;
-}
-
-static void *
-ask_slowly(void *ctx)
-{
-	struct slow *slow = ctx;
-	const lc_id id = key_of(0);
-	lc_view view;
-
-	need_ok(lc_get_or_compute(slow->cache, &id, 1, compute_when_told, slow, &view));
-	lc_view_release(&view);
-	return NULL;
-}
-
 START_TEST(a_key_is_computed_once_for_all)
 {
 	const char *root = run_scratch();
@@ -504,22 +492,16 @@ START_TEST(a_key_is_computed_once_for_all)
 	struct slow slow = { .cache = open_with(root, &options) };
 	lc_cache *other = open_with(root, &options);
 	struct job job = { .cache = other };
-	char byte;
 	lc_id id;
 	lc_view view;
-	pthread_t thread;
 
 	make_names();
 	id = key_of(0);
-	ck_assert_int_eq(pipe(slow.asked), 0);
-	ck_assert_int_eq(pipe(slow.told), 0);
-	ck_assert_int_eq(pthread_create(&thread, NULL, ask_slowly, &slow), 0);
-	ck_assert_int_eq(read(slow.asked[0], &byte, 1), 1);
+	slow_start(&slow);
 	lc_set_timeout(other, 0);
 	assert_status(lc_get_or_compute(other, &id, 1, compute_samples, &job, &view),
 	    LC_TIMEOUT);
-	ck_assert_int_eq(write(slow.told[1], "x", 1), 1);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	slow_finish(&slow);
 	assert_ok(lc_get_or_compute(other, &id, 1, compute_samples, &job, &view));
 	ck_assert(is_sample(&view, 0));
 	lc_view_release(&view);

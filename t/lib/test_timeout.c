@@ -549,37 +549,6 @@ END_TEST
 
 /* ---- get or compute --------------------------------------------------------- */
 
-struct slow {
-	lc_cache *cache;
-	int asked[2]; /* pipe: the function runs */
-	int told[2];  /* pipe: it shall return */
-};
-
-static lc_status
-compute_when_told(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
-    lc_results *results)
-{
-	struct slow *slow = ctx;
-
-	send_byte(slow->asked[1]);
-	await_byte(slow->told[0]);
-	for (size_t j = 0; j < n; j++)
-		set_sample(results, j, &keys[missing[j]]);
-	return LC_OK;
-}
-
-static void *
-ask_slowly(void *ctx)
-{
-	struct slow *slow = ctx;
-	const lc_id id = key_of(0);
-	lc_view view;
-
-	need_ok(lc_get_or_compute(slow->cache, &id, 1, compute_when_told, slow, &view));
-	lc_view_release(&view);
-	return NULL;
-}
-
 START_TEST(another_thread_is_awaited_in_time)
 {
 	const lc_options options = no_wait();
@@ -587,15 +556,11 @@ START_TEST(another_thread_is_awaited_in_time)
 	struct job job = { .cache = slow.cache };
 	lc_id ids[2];
 	lc_view views[2];
-	pthread_t thread;
 
 	make_names();
 	ids[0] = key_of(0);
 	ids[1] = key_of(1);
-	ck_assert_int_eq(pipe(slow.asked), 0);
-	ck_assert_int_eq(pipe(slow.told), 0);
-	ck_assert_int_eq(pthread_create(&thread, NULL, ask_slowly, &slow), 0);
-	await_byte(slow.asked[0]);
+	slow_start(&slow);
 	/* The key that this call computes is there all the same. */
 	assert_status(lc_get_or_compute(slow.cache, ids, 2, compute_samples, &job, views),
 	    LC_TIMEOUT);
@@ -603,8 +568,7 @@ START_TEST(another_thread_is_awaited_in_time)
 	ck_assert(is_sample(&views[1], 1));
 	lc_views_release(views, 2);
 
-	send_byte(slow.told[1]);
-	ck_assert_int_eq(pthread_join(thread, NULL), 0);
+	slow_finish(&slow);
 	assert_ok(lc_get_or_compute(slow.cache, ids, 2, compute_samples, &job, views));
 	ck_assert(is_sample(&views[0], 0));
 	ck_assert_uint_eq(job.calls, 1);

@@ -81,6 +81,53 @@ compute_samples(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
 	return job->result;
 }
 
+static lc_status
+compute_when_told(void *ctx, const lc_id *keys, const size_t *missing, size_t n,
+    lc_results *results)
+{
+	struct slow *slow = ctx;
+	char byte;
+
+	need(write(slow->asked[1], "x", 1) == 1);
+	need(read(slow->told[0], &byte, 1) == 1);
+	for (size_t j = 0; j < n; j++)
+		set_sample(results, j, &keys[missing[j]]);
+	return LC_OK;
+}
+
+static void *
+ask_slowly(void *ctx)
+{
+	struct slow *slow = ctx;
+	const lc_id id = key_of(0);
+	lc_view view;
+
+	need_ok(lc_get_or_compute(slow->cache, &id, 1, compute_when_told, slow, &view));
+	lc_view_release(&view);
+	return NULL;
+}
+
+void
+slow_start(struct slow *slow)
+{
+	char byte;
+
+	need(pipe(slow->asked) == 0 && pipe(slow->told) == 0);
+	need(pthread_create(&slow->thread, NULL, ask_slowly, slow) == 0);
+	need(read(slow->asked[0], &byte, 1) == 1);
+}
+
+void
+slow_finish(struct slow *slow)
+{
+	need(write(slow->told[1], "x", 1) == 1);
+	need(pthread_join(slow->thread, NULL) == 0);
+	for (int i = 0; i < 2; i++) {
+		close(slow->asked[i]);
+		close(slow->told[i]);
+	}
+}
+
 lc_counters
 counters_of(lc_cache *cache)
 {

@@ -3,6 +3,7 @@
 #ifndef T_COMPUTING_H
 #define T_COMPUTING_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 #include "lmdbcache.h"
@@ -33,6 +34,19 @@ void note(struct job *job, const size_t *missing, size_t n);
 /** An lc_compute_fn whose ctx is a job. */
 lc_status compute_samples(void *ctx, const lc_id *keys, const size_t *missing,
     size_t n, lc_results *results);
+
+/** A thread that computes key 0, until it is told to go on. */
+struct slow {
+	lc_cache *cache; /* set by the caller */
+	int asked[2];    /* pipe: a byte when the function is called */
+	int told[2];     /* pipe: a byte when it may go on */
+	pthread_t thread;
+};
+
+/** Start the thread; on return the function runs in it. */
+void slow_start(struct slow *slow);
+/** Let it go on, and await its end. */
+void slow_finish(struct slow *slow);
 
 lc_counters counters_of(lc_cache *cache);
 
