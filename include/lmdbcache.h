@@ -1058,6 +1058,10 @@ typedef struct lc_iter lc_iter;
 /** lc_iter_open() flags */
 #define LC_BY_KEY      0x00u /**< cache_ids in byte order (memcmp, shorter first) */
 #define LC_BY_COMMIT   0x01u /**< chunks in commit order, records in put order */
+#define LC_BY_ORDER    0x04u /**< of a module with inputs: chunks in the published order, then,
+                                  input by input, those that wait for their place; records
+                                  in put order. Of other modules as LC_BY_COMMIT */
+#define LC_BY_INPUT    0x08u /**< the same, one input after another from the start */
 #define LC_ITER_LISTED 0x02u /**< do not touch the data: checksums are not verified */
 
 /** What an iterator stands on; borrowed until the next call on it. */
@@ -1488,7 +1492,10 @@ typedef struct lc_export_options {
 	                             default 0 */
 	int metadata;           /**< keep cache_ids and block checksums (version 2); default 1 */
 	unsigned threads;       /**< shards written at once; 0 for the number of processors */
-	unsigned order;         /**< LC_BY_COMMIT (default) or LC_BY_KEY */
+	unsigned order;         /**< LC_BY_ORDER (default), LC_BY_COMMIT or LC_BY_KEY */
+	int by_input;           /**< shards of their own for each input, in a directory
+	                             `NAME.shards`, which depend on that input alone; with
+	                             LC_BY_ORDER; default 0 */
 	const char *dataset_root; /**< the manifest's dataset_root; default the module's name */
 	int dry_run;            /**< plan and report, write nothing */
 	int no_sha256;          /**< leave SHA-256 of the files out of the manifest; block
@@ -1514,11 +1521,12 @@ typedef struct lc_export_result {
  * All records must be tensors of the same dtype and shape. A tensor of rank 3 is CHW; a
  * lower rank gets leading dimensions of 1; a higher rank, its leading dimensions
  * joined. Same records, same options: the same bytes, for any number of
- * threads. The manifest is written last and atomically: it never names a shard
+ * threads; of a module with inputs, in the default order, also whoever filled it and
+ * however often that was interrupted. The manifest is written last and atomically: it never names a shard
  * that is not whole and durable. An interrupted export goes on where it was.
  *
- * @return LC_OK; LC_INVALID for a bad option, no records or mixed shapes (the
- * error names both); LC_SCHEMA for a record that is no tensor; LC_UNSUPPORTED for a dtype that the version lacks;
+ * @return LC_OK; LC_INVALID for a bad option, no records, by_input without inputs, or
+ * mixed shapes (the error names both); LC_SCHEMA for a record that is no tensor; LC_UNSUPPORTED for a dtype that the version lacks;
  * LC_CORRUPT for a damaged record; LC_BUSY while another export writes there;
  * LC_NO_SPACE, LC_PERMISSION, LC_IO, LC_CANCELLED.
  */

@@ -37,7 +37,7 @@ static struct opt_list metadata;
 static int no_metadata;
 static int sha256 = 1;
 static uint64_t threads = 0;
-static int order;
+static int order, by_input;
 static const char *dataset_root;
 static int force;
 static int dry_run;
@@ -81,8 +81,11 @@ static struct opt options[] = {
 	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help = "shards written at once; 0 for the number of processors" },
-	{ "", "order", OPT_CHOICE, &order, .value = "commit|key",
-	    .help = "order of the samples: as they were written, or by cache_id" },
+	{ "", "order", OPT_CHOICE, &order, .value = "published|commit|key",
+	    .help = "order of the records: that of the module's inputs, as they were "
+		    "written, or by cache_id" },
+	{ "", "by-input", OPT_FLAG, &by_input,
+	    .help = "shards of their own for each of the module's inputs" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the manifest; default MODULE" },
 	{ "f", "force", OPT_FLAG, &force,
@@ -90,6 +93,9 @@ static struct opt options[] = {
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "plan and report, write nothing" },
 	{ .kind = OPT_END },
 };
+
+/* By the choices of --order. */
+static const unsigned orders[] = { LC_BY_ORDER, LC_BY_COMMIT, LC_BY_KEY };
 
 /* ---- the format that the target's name says ---------------------------------------- */
 
@@ -287,7 +293,8 @@ export_shards(lc_cache *cache, const char *module, const char *dir)
 	how.metadata = !no_metadata;
 	how.no_sha256 = !sha256;
 	how.threads = threads < 1024 ? (unsigned)threads : 1024;
-	how.order = order ? LC_BY_KEY : LC_BY_COMMIT;
+	how.order = orders[order];
+	how.by_input = by_input;
 	how.dataset_root = dataset_root;
 	how.dry_run = dry_run;
 	how.progress.step = progress_step;
@@ -338,6 +345,7 @@ static const struct {
 	{ &no_metadata, BIT(FORMAT_TWH1) },
 	{ &sha256, BIT(FORMAT_TWH1) },
 	{ &threads, BIT(FORMAT_TWH1) },
+	{ &by_input, BIT(FORMAT_TWH1) },
 	{ &dataset_root, BIT(FORMAT_TWH1) },
 	{ &field, OTHERS },
 	{ &bits, OTHERS & ~BIT(FORMAT_SAFETENSORS) },
@@ -370,6 +378,8 @@ check_fits(int chosen)
 			    opt_spelling(options, fits[i].target, cmd_export.name,
 				spelling, sizeof(spelling)),
 			    formats[chosen]);
+	if (by_input && chosen == FORMAT_TWH1 && orders[order] != LC_BY_ORDER)
+		return report_usage("--by-input goes with --order published alone");
 	for (size_t i = 0; i < metadata.count; i++)
 		if (strchr(metadata.items[i], '=') == NULL)
 			return report_usage("--metadata %s: not NAME=TEXT",
@@ -429,7 +439,7 @@ fill_choice(int chosen, struct export_choice *out)
 		    .shard_bytes = shard_size, .shard_records = shard_records,
 		    .metadata = chosen == FORMAT_SAFETENSORS ? metadata.items : NULL,
 		    .n_metadata = chosen == FORMAT_SAFETENSORS ? metadata.count : 0, },
-		.order = order ? LC_BY_KEY : LC_BY_COMMIT, .field = field,
+		.order = orders[order], .field = field,
 		.by_bucket = by_bucket, .bucket_scale =
 		    source_of(&bucket_scale) == FROM_DEFAULT ? 0 : bucket_scale,
 		.bucket_field = bucket_field

@@ -14,6 +14,7 @@
 #include "format/twh1.h"
 #include "shard/build.h"
 #include "store/cache.h"
+#include "store/inputs.h"
 #include "store/iterate.h"
 #include "value/tensor.h"
 
@@ -30,12 +31,23 @@ struct ref {
 	uint32_t id_size;            /* of the cache_id */
 };
 
+/* Records that go into a series of shards of their own: all, or those of an input. */
+struct part {
+	const struct listing *list;
+	uint64_t first, n; /* of its refs */
+	char *path;        /* of its directory; malloc'ed */
+};
+
 /* The records to export, of one snapshot. */
 struct listing {
-	lc_iter *iter;                   /* holds the snapshot */
-	struct ref *refs;                /* malloc'ed */
-	uint64_t n;                      /* how many */
-	size_t room;                     /* allocated */
+	lc_iter *iter;      /* holds the snapshot */
+	struct ref *refs;   /* malloc'ed */
+	uint64_t n;         /* how many */
+	size_t room;        /* allocated */
+	bool by_input;      /* each input is a part */
+	struct part *parts; /* in order; malloc'ed */
+	size_t n_parts, parts_room;
+	uint32_t input;                  /* of the last part */
 	lc_tensor type;                  /* dtype and shape of all; no data */
 	const struct lc__schema *schema; /* of all */
 	uint64_t hash;   /* of the cache_ids in order and of where they lie */
@@ -50,7 +62,7 @@ lc_export_options_init(lc_export_options *options)
 	options->struct_size = sizeof(*options);
 	options->shard_bytes = DEFAULT_SHARD_BYTES;
 	options->metadata = 1;
-	options->order = LC_BY_COMMIT;
+	options->order = LC_BY_ORDER;
 }
 
 static lc_status
@@ -67,9 +79,13 @@ check_options(const lc_export_options *options)
 	if (options->shard_version > 2)
 		return lc__error(LC_INVALID, 0, "export: no shard_version %u",
 		    options->shard_version);
-	if (options->order != LC_BY_COMMIT && options->order != LC_BY_KEY)
+	if (options->order != LC_BY_ORDER && options->order != LC_BY_COMMIT &&
+	    options->order != LC_BY_KEY)
 		return lc__error(LC_INVALID, 0, "export: unknown order %u",
 		    options->order);
+	if (options->by_input && options->order != LC_BY_ORDER)
+		return lc__error(LC_INVALID, 0,
+		    "export: by_input goes with LC_BY_ORDER alone");
 	return LC_OK;
 }
 
@@ -110,6 +126,65 @@ check_type(struct listing *list, const struct lc__record *record)
 	return LC_OK;
 }
 
+/* The directory of an input: its name, with %XX for what is not a letter, a digit, '_', '-'
+ * or a dot after the first byte. Of a long one, the beginning and a hash. */
+static lc_status
+name_part(struct listing *list, uint32_t input, char **out)
+{
+	enum { long_name = 180 };
+	struct lc__input_row row;
+	struct lc__buf path = { 0 };
+
+	return_if_error(lc__input_get(lc__iter_snapshot(list->iter), input, &row));
+	for (size_t i = 0; i < row.name.size && path.size < long_name; i++) {
+		const unsigned char c = ((const unsigned char *)row.name.data)[i];
+
+		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+		    (c >= 'a' && c <= 'z') || c == '_' || c == '-' || (c == '.' && i > 0))
+			lc__buf_append(&path, &c, 1);
+		else
+			lc__buf_printf(&path, "%%%02X", c);
+	}
+	if (path.size >= long_name) {
+		uint64_t hash[2];
+
+		lc__hash128(row.name.data, row.name.size, hash);
+		lc__buf_printf(&path, "-%016llx%016llx", (unsigned long long)hash[1],
+		    (unsigned long long)hash[0]);
+	}
+	lc__buf_append(&path, ".shards", sizeof(".shards"));
+	if (path.failed) {
+		lc__buf_free(&path);
+		return lc__no_memory("export");
+	}
+	*out = (char *)path.data;
+	return LC_OK;
+}
+
+/* The record that was listed last begins a part, or belongs to the last one. */
+static lc_status
+add_to_part(struct listing *list)
+{
+	const uint32_t input = lc__iter_input(list->iter);
+	struct part *part;
+
+	if (list->n_parts > 0 && (!list->by_input || input == list->input)) {
+		list->parts[list->n_parts - 1].n++;
+		return LC_OK;
+	}
+	return_if_error(lc__array_reserve(&list->parts, &list->parts_room,
+	    list->n_parts + 1, "export"));
+	part = &list->parts[list->n_parts];
+	*part = (struct part){ .first = list->n - 1, .n = 1 };
+	if (list->by_input)
+		return_if_error(name_part(list, input, &part->path));
+	else if ((part->path = strdup("")) == NULL)
+		return lc__no_memory("export");
+	list->input = input;
+	list->n_parts++;
+	return LC_OK;
+}
+
 static lc_status
 add_ref(struct listing *list, const struct lc__record *record, uint64_t location)
 {
@@ -120,7 +195,7 @@ add_ref(struct listing *list, const struct lc__record *record, uint64_t location
 		record->size, (uint32_t)record->id.size };
 	list->hash = lc__hash64_seed(record->id.data, record->id.size,
 	    list->hash ^ lc__location_chunk(location));
-	return LC_OK;
+	return add_to_part(list);
 }
 
 /* In commit order the walk goes through memory: ask for what comes next, unless
@@ -138,16 +213,22 @@ ask_listed(struct listing *list, const struct lc__record *record)
 }
 
 static lc_status
-list_records(lc_cache *cache, unsigned order, struct listing *list)
+list_records(lc_cache *cache, const lc_export_options *options, struct listing *list)
 {
+	const unsigned order = options->by_input ? LC_BY_INPUT : options->order;
 	const struct lc__record *record;
 	uint64_t location = 0;
 	lc_status status;
 
 	return_if_error(
 	    lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0, &list->iter));
+	list->by_input = options->by_input;
+	if (list->by_input && !lc__iter_snapshot(list->iter)->filled)
+		return lc__error(LC_INVALID, 0,
+		    "export: module %s has no inputs: by_input cannot divide it",
+		    cache->module_id);
 	while ((status = lc__iter_step(list->iter, &record, &location)) == LC_OK) {
-		if (order == LC_BY_COMMIT)
+		if (order != LC_BY_KEY)
 			ask_listed(list, record);
 		return_if_error(add_ref(list, record, location));
 	}
@@ -186,10 +267,12 @@ ask_ahead(const struct listing *list, uint64_t from, uint64_t to)
 static lc_status
 source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 {
-	const struct listing *list = ctx;
+	const struct part *part = ctx;
+	const struct listing *list = part->list;
+	const struct ref *ref = &list->refs[part->first + i];
 
 	memset(out, 0, sizeof(*out));
-	out->cache_id = (lc_id){ list->refs[i].id, list->refs[i].id_size };
+	out->cache_id = (lc_id){ ref->id, ref->id_size };
 	out->has_shape = true;
 	out->ndim = list->type.ndim;
 	memcpy(out->shape, list->type.shape, sizeof(out->shape));
@@ -200,14 +283,16 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 static lc_status
 source_image(void *ctx, uint64_t i, void *room, const void **out)
 {
-	const struct listing *list = ctx;
-	const struct ref *ref = &list->refs[i];
+	const struct part *of = ctx;
+	const struct listing *list = of->list;
+	const uint64_t at = of->first + i;
+	const struct ref *ref = &list->refs[at];
 	struct lc__record record;
 	struct lc__record_part part;
 	lc_tensor tensor;
 
-	if (i % list->group == 0)
-		ask_ahead(list, i + list->group, i + 2 * list->group);
+	if (at % list->group == 0)
+		ask_ahead(list, at + list->group, at + 2 * list->group);
 	if (!lc__record_parse(ref->record, ref->stored_size, &record) ||
 	    !lc__record_intact(&record) || !lc__record_fits(&record, list->schema))
 		return lc__error(LC_CORRUPT, 0, "key %s: checksum mismatch",
@@ -246,9 +331,14 @@ choose_form(const lc_export_options *options, const lc_tensor *type, lc_shard_in
 
 /* Everything that was chosen, as JSON text. */
 static lc_status
-make_recipe(const lc_export_options *options, const struct lc__build *build,
-    struct lc__buf *out)
+make_recipe(const lc_export_options *options, const struct listing *list,
+    const struct lc__build *build, struct lc__buf *out)
 {
+	const bool filled = lc__iter_snapshot(list->iter)->filled;
+	const char *order = options->order == LC_BY_KEY ? "key"
+	    : list->by_input                            ? "input"
+	    : options->order == LC_BY_ORDER && filled   ? "published"
+							: "commit";
 	const lc_shard_info *form = build->series[0].form;
 
 	lc__buf_printf(out, "{\"dataset_root\":");
@@ -261,9 +351,7 @@ make_recipe(const lc_export_options *options, const struct lc__build *build,
 	    build->about->transform, build->about->code_version,
 	    lc_dtype_name(form->dtype), form->channels, form->height, form->width,
 	    form->version, build->metadata ? "true" : "false",
-	    (unsigned long long)build->shard_bytes,
-	    options->order == LC_BY_KEY ? "key" : "commit",
-	    (unsigned long long)build->series[0].samples);
+	    (unsigned long long)build->shard_bytes, order, (unsigned long long)list->n);
 	lc__buf_append(out, "", 1);
 	return out->failed ? lc__no_memory("export") : LC_OK;
 }
@@ -313,6 +401,36 @@ enter(const lc_export_options *options, const char *phase)
 		options->progress.phase(options->progress.ctx, phase);
 }
 
+/* The series of the parts and, behind them, their sources; to free(). NULL without memory. */
+static struct lc__shard_series *
+series_of(struct listing *list, const lc_shard_info *form)
+{
+	struct lc__shard_source *sources;
+	struct lc__shard_series *series = calloc(list->n_parts,
+	    sizeof(*series) + sizeof(*sources));
+
+	if (series == NULL)
+		return NULL;
+	sources = (struct lc__shard_source *)(series + list->n_parts);
+	for (size_t i = 0; i < list->n_parts; i++) {
+		struct part *part = &list->parts[i];
+
+		part->list = list;
+		sources[i] = (struct lc__shard_source){
+			.ctx = part,
+			.row = source_row,
+			.image = source_image,
+		};
+		series[i] = (struct lc__shard_series){
+			.path = part->path,
+			.form = form,
+			.source = &sources[i],
+			.samples = part->n,
+		};
+	}
+	return series;
+}
+
 static lc_status
 build_from(lc_cache *cache, struct listing *list, const char *dir,
     const lc_export_options *options, lc_export_result *out)
@@ -326,18 +444,11 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 		.thresholds = (char *)"{}",
 		.summary = summary,
 	};
-	const struct lc__shard_source source = {
-		.ctx = list,
-		.row = source_row,
-		.image = source_image,
-	};
 	struct lc__buf recipe = { 0 };
 	lc_shard_info form;
-	const struct lc__shard_series series = { "", &form, &source, list->n };
 	struct lc__build build = {
 		.dir = dir,
-		.series = &series,
-		.n_series = 1,
+		.n_series = list->n_parts,
 		.no_sha256 = options->no_sha256 != 0,
 		.shard_bytes = options->shard_bytes,
 		.threads = count_threads(options->threads),
@@ -349,15 +460,19 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 	lc_status status;
 
 	return_if_error(choose_form(options, &list->type, &form));
+	build.series = series_of(list, &form);
+	if (build.series == NULL)
+		return lc__no_memory("export");
 	build.metadata = options->metadata && form.version > 1;
 	make_summary(list, summary, sizeof(summary));
-	status = make_recipe(options, &build, &recipe);
+	status = make_recipe(options, list, &build, &recipe);
 	build.recipe = (const char *)recipe.data;
 	if (status == LC_OK)
 		status = make_state(cache, list, build.recipe, state, sizeof(state));
 	if (status == LC_OK)
 		status = lc__build_run(&build, out);
 	lc__buf_free(&recipe);
+	free((void *)(uintptr_t)build.series);
 	return status;
 }
 
@@ -378,11 +493,14 @@ lc_export(lc_cache *cache, const char *dir, const lc_export_options *options,
 	if (dir == NULL || *dir == '\0')
 		return lc__error(LC_INVALID, 0, "export: no directory is named");
 	enter(options, "list");
-	status = list_records(cache, options->order, &list);
+	status = list_records(cache, options, &list);
 	enter(options, "write");
 	if (status == LC_OK)
 		status = build_from(cache, &list, dir, options, &result);
 	lc_iter_close(list.iter);
+	for (size_t i = 0; i < list.n_parts; i++)
+		free(list.parts[i].path);
+	free(list.parts);
 	free(list.refs);
 	if (status == LC_OK && out != NULL)
 		*out = result;

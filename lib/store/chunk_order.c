@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
@@ -164,6 +165,104 @@ lc__input_advance(struct lc__change *change, struct lc__input_step *step, uint64
 	fill.finished += step->finish;
 	return_if_error(lc__order_publish(change, &fill));
 	return lc__fill_put(change, &fill);
+}
+
+/* ---- all chunks ----------------------------------------------------------- */
+
+/* The chunks, as a list that grows. */
+struct chunk_list {
+	struct lc__placed_chunk *chunks;
+	size_t n, room;
+};
+
+/* A chunk that recovery could not find has no records. */
+static lc_status
+list_chunk(struct chunk_list *list, const struct lc__order_row *row)
+{
+	if (row->chunk == LC__ORDER_LOST)
+		return LC_OK;
+	return_if_error(
+	    lc__array_reserve(&list->chunks, &list->room, list->n + 1, "inputs"));
+	list->chunks[list->n++] = (struct lc__placed_chunk){
+		.chunk = row->chunk,
+		.input = row->input,
+		.ordinal = row->ordinal,
+	};
+	return LC_OK;
+}
+
+static lc_status
+list_published(struct lc__snapshot *s, uint64_t published, struct chunk_list *list)
+{
+	struct lc__order_row row;
+
+	for (uint64_t position = 0; position < published; position++) {
+		const lc_status status = lc__order_get(s, position, &row);
+
+		if (status == LC_NOT_FOUND)
+			return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
+			    lc__env_dir(s->env), (unsigned long long)position);
+		return_if_error(status);
+		return_if_error(list_chunk(list, &row));
+	}
+	return LC_OK;
+}
+
+/* Those that wait are the last ones of their input. */
+static lc_status
+list_waiting(struct lc__snapshot *s, uint32_t input, struct chunk_list *list)
+{
+	struct lc__order_row order;
+	struct lc__input_row row;
+	lc_status status = LC_OK;
+	uint64_t first;
+
+	return_if_error(lc__input_get(s, input, &row));
+	for (first = row.chunks; first > 0; first--) {
+		status = lc__order_get_waiting(s, input, first - 1, &order);
+		if (status != LC_OK)
+			break;
+	}
+	if (status != LC_OK && status != LC_NOT_FOUND)
+		return status;
+	for (; first < row.chunks; first++) {
+		return_if_error(lc__order_get_waiting(s, input, first, &order));
+		return_if_error(list_chunk(list, &order));
+	}
+	return LC_OK;
+}
+
+static int
+compare_by_input(const void *a, const void *b)
+{
+	const struct lc__placed_chunk *x = a, *y = b;
+
+	if (x->input != y->input)
+		return x->input < y->input ? -1 : 1;
+	return (x->ordinal > y->ordinal) - (x->ordinal < y->ordinal);
+}
+
+lc_status
+lc__order_list(struct lc__snapshot *s, bool by_input, struct lc__placed_chunk **out,
+    size_t *n)
+{
+	struct chunk_list list = { NULL, 0, 0 };
+	struct lc__fill_row fill;
+	lc_status status = lc__fill_get(s, &fill);
+
+	if (status == LC_OK)
+		status = list_published(s, fill.published, &list);
+	for (uint32_t i = 0; status == LC_OK && i < fill.inputs; i++)
+		status = list_waiting(s, i, &list);
+	if (status != LC_OK) {
+		free(list.chunks);
+		return status;
+	}
+	if (by_input && list.n > 0)
+		qsort(list.chunks, list.n, sizeof(*list.chunks), compare_by_input);
+	*out = list.chunks;
+	*n = list.n;
+	return LC_OK;
 }
 
 /* ---- how far it is -------------------------------------------------------- */

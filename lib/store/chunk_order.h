@@ -35,6 +35,23 @@ uint64_t lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row);
 uint64_t lc__plain_chain(uint64_t prefix_hash, uint64_t chunk,
     const struct lc__ledger_row *row, uint64_t units);
 
+/** A chunk of an input. */
+struct lc__placed_chunk {
+	uint64_t chunk;   /* id */
+	uint32_t input;   /* index */
+	uint64_t ordinal; /* number of the chunk in its input */
+};
+
+/**
+ * The chunks of a module with inputs: in the published order, and after them, input by
+ * input, those that wait for their place; or input by input from the start. Equal inputs
+ * give an equal list, but for the ids, however and by whom they were written; with chunks
+ * that wait, if as many were.
+ * @param out  gets a list to free(), of @p n
+ */
+LC_CHECKED lc_status lc__order_list(struct lc__snapshot *snapshot, bool by_input,
+    struct lc__placed_chunk **out, size_t *n);
+
 /** How far a module is filled. Takes O(1), except that the system is asked for held inputs,
  *  and that a module of plain puts has its ledger walked. */
 LC_CHECKED lc_status lc__fill_load(struct lc__snapshot *snapshot, lc_fill *out);

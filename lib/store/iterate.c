@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "index/run.h"
 #include "store/decode.h"
+#include "store/chunk_order.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 
@@ -30,6 +31,9 @@ struct ahead {
 	uint64_t room;              /* readable bytes */
 };
 
+/* The orders that go from chunk to chunk. */
+#define BY_CHUNK (LC_BY_COMMIT | LC_BY_ORDER | LC_BY_INPUT)
+
 struct lc_iter {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
@@ -50,7 +54,9 @@ struct lc_iter {
 	unsigned starts_ahead; /* of them, the first, the starts of which are fetched */
 	lc_status ahead_end;   /* what ended the fetching; reported after the entries */
 	lc_error ahead_error;
-	/* the walk by commit: */
+	/* the walk by chunks: by commit, or in the order of a list */
+	struct lc__placed_chunk *placed; /* NULL: by commit. malloc'ed */
+	size_t n_placed, next_placed;
 	uint64_t chunk;                /* current chunk; 0 before the first */
 	struct lc__mapped_chunk bytes; /* the current chunk; id 0 if the next one must be
 					  found */
@@ -58,7 +64,31 @@ struct lc_iter {
 	bool all_live;                 /* the chunk has no dead records */
 };
 
-/* ---- by commit ------------------------------------------------------------ */
+/* ---- by chunks ------------------------------------------------------------ */
+
+/* Find the next chunk's row in the ledger: LC_END after the last. */
+static lc_status
+find_next_chunk(struct lc_iter *iter, struct lc__slice *row)
+{
+	struct lc__txn *txn = iter->snapshot->txn;
+	lc_status status;
+
+	if (iter->placed == NULL) {
+		status = lc__txn_seek_after(txn, LC__LEDGER, iter->chunk, &iter->chunk,
+		    row);
+		iter->ended = status != LC_OK;
+		return status;
+	}
+	iter->ended = iter->next_placed == iter->n_placed;
+	if (iter->ended)
+		return LC_END;
+	iter->chunk = iter->placed[iter->next_placed++].chunk;
+	status = lc__txn_get(txn, LC__LEDGER, iter->chunk, row);
+	return status != LC_NOT_FOUND
+	    ? status
+	    : lc__error(LC_CORRUPT, 0, "%s: the ledger row of chunk %llu is missing",
+		  lc__env_dir(iter->snapshot->env), (unsigned long long)iter->chunk);
+}
 
 /* Go to the next chunk; LC_END after the last. After an error the next call goes on with the
  * chunk after the damaged one. */
@@ -71,9 +101,7 @@ next_chunk(struct lc_iter *iter)
 
 	iter->bytes.id = 0;
 	if (!iter->ended)
-		status = lc__txn_seek_after(iter->snapshot->txn, LC__LEDGER, iter->chunk,
-		    &iter->chunk, &value);
-	iter->ended = status != LC_OK;
+		status = find_next_chunk(iter, &value);
 	return_if_error(status);
 	if (!lc__ledger_decode(value.data, value.size, iter->chunk, &row))
 		return lc__error(LC_CORRUPT, 0,
@@ -139,7 +167,7 @@ check_live(struct lc_iter *iter, const struct lc__record *record, uint64_t locat
 }
 
 static lc_status
-next_by_commit(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
+next_by_chunk(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 {
 	for (;;) {
 		bool live;
@@ -305,7 +333,10 @@ start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
 		memcpy(iter->prefix, prefix, prefix_size);
 		iter->prefix_size = prefix_size;
 	}
-	if (iter->flags & LC_BY_COMMIT)
+	if ((iter->flags & (LC_BY_ORDER | LC_BY_INPUT)) && iter->snapshot->filled)
+		return lc__order_list(iter->snapshot, (iter->flags & LC_BY_INPUT) != 0,
+		    &iter->placed, &iter->n_placed);
+	if (iter->flags & BY_CHUNK)
 		return LC_OK;
 	iter->keys = lc__run_merge_open(iter->snapshot->runs, iter->snapshot->state.nruns,
 	    iter->prefix, prefix_size);
@@ -321,8 +352,10 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix, size_t prefix_
 	struct lc_iter *iter;
 	lc_status status;
 
-	if (flags & ~(LC_BY_COMMIT | LC_ITER_LISTED))
+	if ((flags & ~(BY_CHUNK | LC_ITER_LISTED)) != 0)
 		return lc__error(LC_INVALID, 0, "iterate: unknown flag");
+	if (__builtin_popcount(flags & BY_CHUNK) > 1)
+		return lc__error(LC_INVALID, 0, "iterate: more than one order");
 	if (prefix == NULL && prefix_size > 0)
 		return lc__error(LC_INVALID, 0, "iterate: no prefix");
 	return_if_error(lc__flush_all(cache));
@@ -366,8 +399,8 @@ next(struct lc_iter *iter)
 	uint64_t location = 0;
 
 	leave_record(iter);
-	if (iter->flags & LC_BY_COMMIT)
-		return_if_error(next_by_commit(iter, &iter->decoder.record, &location));
+	if (iter->flags & BY_CHUNK)
+		return_if_error(next_by_chunk(iter, &iter->decoder.record, &location));
 	else
 		return_if_error(next_by_key(iter, &iter->decoder.record, &location));
 	iter->location = location;
@@ -475,7 +508,20 @@ lc__iter_rewind(lc_iter *iter)
 	leave_record(iter);
 	iter->chunk = 0;
 	iter->bytes.id = 0;
+	iter->next_placed = 0;
 	iter->ended = false;
+}
+
+uint32_t
+lc__iter_input(const lc_iter *iter)
+{
+	return iter->placed != NULL ? iter->placed[iter->next_placed - 1].input : 0;
+}
+
+struct lc__snapshot *
+lc__iter_snapshot(const lc_iter *iter)
+{
+	return iter->snapshot;
 }
 
 const struct lc__schema *
@@ -494,6 +540,7 @@ lc_iter_close(lc_iter *iter)
 	if (iter->snapshot != NULL)
 		lc__snapshot_end_keep(iter->snapshot);
 	lc__cache_let_go(iter->cache);
+	free(iter->placed);
 	free(iter->prefix);
 	free(iter);
 }

@@ -16,8 +16,15 @@ LC_CHECKED lc_status lc__iter_step(lc_iter *iter, const struct lc__record **out,
 LC_CHECKED lc_status lc__iter_open_checked(lc_cache *cache, const void *prefix,
     size_t prefix_size, lc_iter **out);
 
-/** Start a walk by commit again, over the same snapshot. */
+/** Start a walk by chunks again, over the same snapshot. */
 void lc__iter_rewind(lc_iter *iter);
+
+/** The input of the current record, in a walk by order or by input; 0 in a module without
+ *  inputs. */
+uint32_t lc__iter_input(const lc_iter *iter);
+
+/** What the walk shows; held until lc_iter_close(). */
+struct lc__snapshot *lc__iter_snapshot(const lc_iter *iter);
 
 /** The schema of the current record; it lives as long as the environment. */
 const struct lc__schema *lc__iter_schema(const lc_iter *iter);

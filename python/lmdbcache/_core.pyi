@@ -274,13 +274,15 @@ class Cache:
         copied. CorruptError if damaged records were passed over."""
     def export(
         self, dir: _Path, *, shard_bytes: int = 0, shard_version: int = 0,
-        metadata: bool = True, threads: int = 0, order: Literal["commit", "key"] = "commit",
+        metadata: bool = True, threads: int = 0,
+        order: Literal["published", "commit", "key"] = "published", by_input: bool = False,
         dataset_root: Optional[str] = None, dry_run: bool = False, sha256: bool = True,
         progress: Optional[_Progress] = None,
     ) -> Dict[str, int]:
         """Write the records, tensors of one dtype and shape, as TWH1 shards with a
         manifest; source() opens them. An export that was interrupted goes on where it
-        was."""
+        was. The published order is that of a module's inputs, whoever filled it;
+        by_input gives each input shards of its own."""
 
 @disjoint_base
 class Source:

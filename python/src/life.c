@@ -545,8 +545,8 @@ static PyObject *
 life_export(PyObject *self, PyObject *args, PyObject *kwargs)
 {
 	static char *names[] = { "dir", "shard_bytes", "shard_version", "metadata",
-		"threads", "order", "dataset_root", "dry_run", "sha256", "progress",
-		NULL };
+		"threads", "order", "by_input", "dataset_root", "dry_run", "sha256",
+		"progress", NULL };
 	static const struct number list[] = {
 		NUMBER(lc_export_result, shards),
 		NUMBER(lc_export_result, reused),
@@ -555,24 +555,27 @@ life_export(PyObject *self, PyObject *args, PyObject *kwargs)
 	};
 	PyObject *path = NULL, *dataset_root = Py_None, *progress = NULL;
 	unsigned long long shard_bytes = 0;
-	const char *order = "commit";
+	const char *order = "published";
 	lc_export_options how;
 	struct job *job;
 	int sha256 = 1, failed;
 
 	lc_export_options_init(&how);
-	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$KIpIsOppO", names,
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&|$KIpIspOppO", names,
 		PyUnicode_FSConverter, &path, &shard_bytes, &how.shard_version,
-		&how.metadata, &how.threads, &order, &dataset_root, &how.dry_run, &sha256,
-		&progress))
+		&how.metadata, &how.threads, &order, &how.by_input, &dataset_root,
+		&how.dry_run, &sha256, &progress))
 		return NULL;
 	if (shard_bytes != 0)
 		how.shard_bytes = shard_bytes;
 	how.no_sha256 = !sha256;
-	how.order = strcmp(order, "key") == 0 ? LC_BY_KEY : LC_BY_COMMIT;
-	if (how.order == LC_BY_COMMIT && strcmp(order, "commit") != 0) {
+	how.order = strcmp(order, "key") == 0 ? LC_BY_KEY
+	    : strcmp(order, "commit") == 0    ? LC_BY_COMMIT
+					      : LC_BY_ORDER;
+	if (how.order == LC_BY_ORDER && strcmp(order, "published") != 0) {
 		Py_DECREF(path);
-		PyErr_SetString(PyExc_ValueError, "order: \"key\" or \"commit\"");
+		PyErr_SetString(PyExc_ValueError,
+		    "order: \"published\", \"commit\" or \"key\"");
 		return NULL;
 	}
 	job = new_job(self, export_work, progress, NULL);

@@ -51,6 +51,33 @@ check "--order key" 0 cachex export m keys --order key
 is "orders by cache_id" "$(cachex shard inspect keys/*.twh1 --ids 2 | tail -n 2)" \
 "  sample 0         f32[2,32]  id00
   sample 1         f32[2,32]  id01"
+# A module of inputs: the same bytes whoever filled it.
+for i in 0 1 2 3 4 5; do seq 1 $((4 + i % 3)) >in$i; done
+producer="exec '$builddir/t/support/bad_producer' good"
+for j in 1 2 3; do
+	check "filled by $j" 0 cachex fill filled$j -j $j -b 1 --chunk 2 --exec "$producer" \
+		--from in0 in1 in2 in3 in4 in5
+	SOURCE_DATE_EPOCH=0 cachex export -q filled$j filled$j --shard-size 4096 --dataset-root x
+	SOURCE_DATE_EPOCH=0 cachex export -q filled$j parts$j --by-input --dataset-root x
+done
+also "exports of it are the same" diff -r filled1 filled2
+also "for any number of processes" diff -r filled1 filled3
+is "have the records in the published order" \
+	"$(for shard in filled1/*.twh1; do cachex shard inspect "$shard" --ids 99; done |
+		sed -n 's/^  sample .*]  //p' | head -n 14 | tr '\n' ' ')" \
+	"in0:0 in0:1 in1:0 in1:1 in2:0 in2:1 in3:0 in3:1 in4:0 in4:1 in5:0 in5:1 in0:2 in0:3 "
+also "by input, too" diff -r parts1 parts3
+is "a directory each" "$(cd parts1 && echo *)" "in0.shards in1.shards in2.shards \
+in3.shards in4.shards in5.shards manifest.json"
+check "they are a set" 0 cachex read ./parts2 -1
+is "of all records" "$(wc -l <"$out" | tr -d ' ')" 30
+refuse "--by-input of plain puts" 3 \
+	"cachex: export: module m has no inputs: by_input cannot divide it" \
+	cachex export m divided --by-input
+refuse "--by-input by key" 2 "cachex: export: --by-input goes with --order published alone" \
+	cachex export filled1 divided --by-input --order key
+refuse "--by-input of another format" 2 "cachex: export: --by-input: npz has no such option" \
+	cachex export filled1 divided.npz --by-input
 check "--dataset-root" 0 cachex export m root --dataset-root /data/set
 also "stands in the manifest" grep -q '"dataset_root": *"/data/set"' root/manifest.json
 check "--progress" 0 cachex export m progress --progress
