@@ -418,4 +418,5 @@ class Reader:
         where the token stood; "batch", examples a batch; "order_hash", of the options that
         make the order."""
     def close(self) -> None:
-        """Stop reading. BufferError while batches of views are held."""
+        """Stop reading: the calls of other threads end, and the sources are let go once the
+        last batch of views is released. Other batches stay, and are their holders' own."""

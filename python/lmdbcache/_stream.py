@@ -20,10 +20,7 @@ class Reader(_core.Reader):
         return self
 
     def __exit__(self, *exc: object) -> None:
-        try:
-            self.close()
-        except BufferError:  # views are held: the last of them closes it
-            pass
+        self.close()
 
     def __iter__(self) -> "Reader":
         return self

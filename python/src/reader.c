@@ -16,6 +16,7 @@ struct reader {
 	lc_reader *reader; /* NULL: closed */
 	PyObject *timeout; /* of next(), in seconds; None: for ever */
 	bool views;
+	bool closing; /* close() was called; it is done once nothing is in the way */
 	Py_ssize_t running;    /* calls that threads are in */
 	struct batch *batches; /* those that are not their holders' own */
 };
@@ -36,12 +37,21 @@ static PyTypeObject *reader_type, *batch_type;
 static int
 enter(struct reader *self)
 {
-	if (self->reader == NULL) {
+	if (self->reader == NULL || self->closing) {
 		PyErr_SetString(PyExc_ValueError, "the reader is closed");
 		return 0;
 	}
 	self->running++;
 	return 1;
+}
+
+static lc_status close_idle(struct reader *self);
+
+static void
+leave(struct reader *self)
+{
+	self->running--;
+	(void)close_idle(self);
 }
 
 /* A status as the end of a function that returns -1 with an exception. */
@@ -204,18 +214,20 @@ close_all(struct reader *self)
 {
 	lc_reader *reader = self->reader;
 	lc_stream *stream = self->stream;
+	lc_source **sources = self->sources;
+	const Py_ssize_t n = self->n_sources;
 
 	self->reader = NULL;
 	self->stream = NULL;
+	self->sources = NULL;
+	self->n_sources = 0;
 	Py_BEGIN_ALLOW_THREADS
 	lc_reader_close(reader);
 	lc_stream_close(stream);
-	for (Py_ssize_t i = 0; i < self->n_sources; i++)
-		lc_source_close(self->sources[i]);
+	for (Py_ssize_t i = 0; i < n; i++)
+		lc_source_close(sources[i]);
 	Py_END_ALLOW_THREADS
-	free(self->sources);
-	self->sources = NULL;
-	self->n_sources = 0;
+	free(sources);
 }
 
 static PyObject *
@@ -333,31 +345,41 @@ static void
 batch_dealloc(struct batch *self)
 {
 	PyTypeObject *type = Py_TYPE((PyObject *)self);
+	PyObject *reader = Py_XNewRef((PyObject *)self->reader);
 
 	PyObject_GC_UnTrack(self);
-	/* Before its reader, which this may be the last to hold. */
 	lc_batch_release(self->batch);
-	if (self->reader != NULL)
+	if (reader != NULL) {
 		unlink_batch(self);
+		(void)close_idle((struct reader *)reader);
+		Py_DECREF(reader);
+	}
 	PyObject_GC_Del(self);
 	Py_DECREF(type);
+}
+
+/* Close what close() was called on, unless a call runs or views of it are held: then the last
+ * of them does. */
+static lc_status
+close_idle(struct reader *self)
+{
+	lc_status status = LC_OK;
+
+	if (!self->closing || self->running > 0)
+		return LC_OK;
+	if (!self->views)
+		status = detach_batches(self);
+	if (status == LC_OK && self->batches == NULL)
+		close_all(self);
+	return status;
 }
 
 static PyObject *
 reader_close(struct reader *self, PyObject *Py_UNUSED(none))
 {
-	if (self->running > 0) {
-		PyErr_Format(PyExc_BufferError, "close: %zd calls are running",
-		    self->running);
+	self->closing = true;
+	if (checked(close_idle(self)) < 0)
 		return NULL;
-	}
-	if (self->views && self->batches != NULL) {
-		PyErr_SetString(PyExc_BufferError, "close: batches of views are held");
-		return NULL;
-	}
-	if (checked(detach_batches(self)) < 0)
-		return NULL;
-	close_all(self);
 	Py_RETURN_NONE;
 }
 
@@ -383,6 +405,7 @@ static PyObject *
 reader_next(struct reader *self)
 {
 	double left = -1; /* seconds; negative: for ever */
+	PyObject *object = NULL;
 	const lc_batch *batch;
 	lc_status status;
 
@@ -399,23 +422,30 @@ reader_next(struct reader *self)
 		status = next_batch(self, &batch);
 		if (status != LC_TIMEOUT)
 			break;
-		if (PyErr_CheckSignals() < 0) {
-			self->running--;
-			return NULL;
+		if (PyErr_CheckSignals() < 0)
+			goto done;
+		if (self->closing) {
+			PyErr_SetString(PyExc_ValueError,
+			    "the reader was closed meanwhile");
+			goto done;
 		}
 		if (left >= 0 && (left -= SLICE_MS / 1000.0) <= 0)
 			break;
 	}
-	self->running--;
 	if (status == LC_OK)
-		return batch_object(self, batch);
-	return status == LC_END ? NULL : raise_status(status, NULL);
+		object = batch_object(self, batch);
+	else if (status != LC_END)
+		raise_status(status, NULL);
+done:
+	leave(self);
+	return object;
 }
 
 static PyObject *
 reader_read(struct reader *self, PyObject *number)
 {
 	const uint64_t at = PyLong_AsUnsignedLongLong(number);
+	PyObject *object = NULL;
 	const lc_batch *batch;
 	lc_status status;
 
@@ -424,14 +454,14 @@ reader_read(struct reader *self, PyObject *number)
 	Py_BEGIN_ALLOW_THREADS
 	status = lc_reader_read(self->reader, at, &batch);
 	Py_END_ALLOW_THREADS
-	self->running--;
 	if (status == LC_OK)
-		return batch_object(self, batch);
-	if (status == LC_END) {
+		object = batch_object(self, batch);
+	else if (status == LC_END)
 		PyErr_SetString(PyExc_IndexError, "there is no such batch");
-		return NULL;
-	}
-	return raise_status(status, NULL);
+	else
+		raise_status(status, NULL);
+	leave(self);
+	return object;
 }
 
 static PyObject *
@@ -445,9 +475,11 @@ reader_seek(struct reader *self, PyObject *number)
 	Py_BEGIN_ALLOW_THREADS
 	status = lc_reader_seek(self->reader, at);
 	Py_END_ALLOW_THREADS
-	self->running--;
 	if (status != LC_OK)
-		return raise_status(status, NULL);
+		raise_status(status, NULL);
+	leave(self);
+	if (status != LC_OK)
+		return NULL;
 	Py_RETURN_NONE;
 }
 
@@ -472,9 +504,11 @@ reader_token(struct reader *self, PyObject *args)
 	status = number == Py_None ? lc_reader_token(self->reader, token)
 				   : lc_stream_token(self->stream, at, token);
 	Py_END_ALLOW_THREADS
-	self->running--;
 	if (status != LC_OK)
-		return raise_status(status, NULL);
+		raise_status(status, NULL);
+	leave(self);
+	if (status != LC_OK)
+		return NULL;
 	return PyBytes_FromStringAndSize(token, sizeof(token));
 }
 
@@ -487,9 +521,11 @@ reader_info(struct reader *self, PyObject *Py_UNUSED(none))
 	if (!enter(self))
 		return NULL;
 	status = lc_stream_info_get(self->stream, &info);
-	self->running--;
 	if (status != LC_OK)
-		return raise_status(status, NULL);
+		raise_status(status, NULL);
+	leave(self);
+	if (status != LC_OK)
+		return NULL;
 	return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:K}", "examples",
 	    (unsigned long long)info.examples, "batches",
 	    (unsigned long long)info.batches, "epoch_examples",
@@ -713,7 +749,9 @@ static PyMethodDef reader_methods[] = {
 	    "where the token stood; \"batch\", examples a batch; \"order_hash\", of the options that\n"
 	    "make the order." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
-	    "close($self, /)\n--\n\nStop reading. BufferError while batches of views are held." },
+	    "close($self, /)\n--\n\n"
+	    "Stop reading: the calls of other threads end, and the sources are let go once the\n"
+	    "last batch of views is released. Other batches stay, and are their holders' own." },
 	{ NULL },
 };
 

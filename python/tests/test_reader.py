@@ -7,6 +7,7 @@ import os
 import random
 import signal
 import tempfile
+import threading
 import unittest
 from typing import Any, List
 
@@ -135,8 +136,6 @@ class Readers(unittest.TestCase):
         reader = lmdbcache.reader(self.cache, batch=4, views=True)
         batch = next(reader)
         rows = batch.fields("numpy")["."]
-        with self.assertRaises(BufferError):
-            reader.close()
         self.cache.close()
         del batch, reader
         gc.collect()
@@ -164,12 +163,61 @@ class Readers(unittest.TestCase):
     def test_any_number_of_views_can_be_held(self) -> None:
         reader = lmdbcache.reader(self.cache, batch=10, ahead=3, views=True)
         batches = list(reader)
-        with self.assertRaisesRegex(BufferError, "^close: batches of views are held$"):
-            reader.close()
         rows = [row.tolist() for batch in batches for row in batch.fields("numpy")["."]]
         self.assertEqual(rows, self.rows.tolist())
         del batches
         reader.close()
+
+    def files(self) -> int:
+        """Open descriptors of the module."""
+        paths = [os.path.join("/proc/self/fd", fd) for fd in os.listdir("/proc/self/fd")]
+        return sum(os.path.islink(path) and os.readlink(path).endswith("/m/data.mdb")
+                   for path in paths)
+
+    @unittest.skipUnless(os.path.isdir("/proc/self/fd"), "no /proc")
+    def test_a_close_is_done_when_the_last_view_is_released(self) -> None:
+        self.cache.close()
+        before = self.files()
+        for last in ("batch", "reader"):
+            with self.subTest(last), lmdbcache.open(self.dir.name, "m") as cache:
+                reader = lmdbcache.reader(cache, batch=10, ahead=3, views=True)
+                batches = [next(reader), next(reader)]
+                row = batches[1].fields("numpy")["."][3]
+                cache.close()
+                reader.close()
+                reader.close()
+                with self.assertRaisesRegex(ValueError, "^the reader is closed$"):
+                    next(reader)
+                with self.assertRaisesRegex(ValueError, "^the reader is closed$"):
+                    reader.info()
+                if last == "batch":
+                    del reader
+                del batches
+                self.assertEqual(row.tolist(), self.rows[13].tolist())
+                self.assertGreater(self.files(), before)
+                del row
+                gc.collect()
+                self.assertEqual(self.files(), before)
+
+    def test_a_close_ends_the_calls_of_other_threads(self) -> None:
+        raised: List[BaseException] = []
+
+        def read() -> None:
+            try:
+                next(reader)
+            except ValueError as error:
+                raised.append(error)
+
+        with lmdbcache.open(self.dir.name, "grows") as cache:
+            cache["a"] = np.ones(WIDTH, np.float32)
+            cache.flush()
+            reader = lmdbcache.reader(cache, batch=2, follow=True)
+            thread = threading.Thread(target=read)
+            thread.start()
+            reader.close()
+            thread.join(60)
+            self.assertFalse(thread.is_alive())
+        self.assertRegex(str(raised[0]), "^the reader (was closed meanwhile|is closed)$")
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork")
     def test_a_child_leaves_the_parents_reader(self) -> None:
