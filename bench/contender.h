@@ -54,6 +54,7 @@ struct contender {
 
 	bool steps;       /* its commits are measured one by one, too */
 	bool verifies;    /* has checksums, and can do without */
+	bool threads;     /* fill() may be called by several at once */
 
 	/**
 	 * Open the store in directory @p dir, which exists; make what is missing.

@@ -18,6 +18,7 @@ struct load {
 	uint64_t samples;    /* how many the store is filled with */
 	size_t size;         /* bytes of a value */
 	uint64_t commit;     /* samples a commit */
+	unsigned threads;    /* that put at once, each its own commits; 0 is 1 */
 	uint64_t more;       /* commits that are measured one by one after the filling */
 	unsigned rounds;     /* fillings */
 	bool pending;        /* memory of pending puts is measured here */

@@ -3,6 +3,7 @@
 
 #include <err.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -85,6 +86,37 @@ close_stores(struct place *place)
 			place->contender->close(place->store[check]);
 }
 
+struct part {
+	const struct place *place;
+	uint64_t from, to;
+};
+
+static void *
+fill_part(void *arg)
+{
+	const struct part *part = arg;
+
+	part->place->contender->fill(part->place->store[CHECK_ALL], part->from, part->to);
+	return NULL;
+}
+
+static void
+fill_by_threads(const struct place *place, uint64_t from, uint64_t to)
+{
+	const unsigned n = place->load->threads;
+	struct part parts[MOST_THREADS];
+	pthread_t threads[MOST_THREADS];
+
+	for (unsigned i = 0; i < n; i++) {
+		parts[i] = (struct part){ place, from + (to - from) * i / n,
+			from + (to - from) * (i + 1) / n };
+		if (pthread_create(&threads[i], NULL, fill_part, &parts[i]) != 0)
+			errx(1, "no thread");
+	}
+	for (unsigned i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+}
+
 /* Seconds that it took, and of processors, those included that threads of the store have
  * spent since it was opened or filled. */
 static void
@@ -92,7 +124,10 @@ fill(struct place *place, uint64_t from, uint64_t to, struct reply *reply)
 {
 	const double start = bench_seconds(), cpu = place->cpu;
 
-	place->contender->fill(place->store[CHECK_ALL], from, to);
+	if (place->load->threads > 1)
+		fill_by_threads(place, from, to);
+	else
+		place->contender->fill(place->store[CHECK_ALL], from, to);
 	reply->value[0] = bench_seconds() - start;
 	place->cpu = bench_cpu_seconds();
 	reply->value[1] = place->cpu - cpu;

@@ -8,6 +8,7 @@
 #include "load.h"
 
 #define MOST_CONTENDERS 16
+#define MOST_THREADS 16
 #define MB 1e6
 #define PENDING_BYTES ((uint64_t)32 << 20)
 

@@ -60,6 +60,8 @@ static struct {
 	    .rounds = 3 }, READS_OF_HUGE, false },
 	{ { .name = "2,048 B, commits of 1", .samples = 1000, .size = 2048, .commit = 1,
 	    .rounds = 7 }, 0, false },
+	{ { .name = "2,048 B, commits of 1 by 16 threads", .samples = 2000, .size = 2048,
+	    .commit = 1, .threads = 16, .rounds = 7 }, 0, false },
 	{ { .name = "2,048 B, commits of 10", .samples = 5000, .size = 2048, .commit = 10,
 	    .rounds = 7 }, 0, false },
 	{ { .name = "2,048 B, commits of 100", .samples = 20000, .size = 2048,
@@ -68,14 +70,13 @@ static struct {
 	    .commit = 1, .rounds = 1 }, 1u << COPY, true },
 };
 #define CASES (sizeof(cases) / sizeof(cases[0]))
-enum { SMALL, MIDDLE, LARGE, WIDE, HUGE_VALUES, ONES, TENS, HUNDREDS, MANY_ONES };
+enum { SMALL, MIDDLE, LARGE, WIDE, HUGE_VALUES, ONES, GROUPED, TENS, HUNDREDS, MANY_ONES };
 
 static bool
 is_chosen(const struct choice *choice, unsigned i)
 {
-	if (choice->cases == NULL && cases[i].longer && !choice->longer)
-		return false;
-	return choice_has(choice, cases[i].load.name, i == SMALL || i == TENS);
+	return (!cases[i].longer || choice->longer) &&
+	    choice_has(choice, cases[i].load.name, i == SMALL || i == TENS);
 }
 
 static void
@@ -91,6 +92,7 @@ measure_case(struct bench *bench, unsigned which, const struct choice *choice,
 	for (unsigned c = 0; c < CONTENDERS; c++) {
 		struct place *place = &round.place[round.n];
 		if (contenders[c]->open == NULL ||
+		    (load->threads > 1 && !contenders[c]->threads) ||
 		    !choice_has_contender(choice, contenders[c]->name))
 			continue;
 		place->contender = contenders[c];
@@ -205,6 +207,9 @@ state_put_ratios(struct bench *bench)
 		state_puts(bench, i, NULL, 1);
 	for (unsigned w = 0; w < sizeof(wanted) / sizeof(wanted[0]); w++)
 		state_puts(bench, wanted[w].which, wanted[w].other, wanted[w].target);
+	bench_ratio(bench, median(bench, GROUPED, "cachex-w", "durable puts") /
+	    median(bench, ONES, "cachex-w", "durable puts"), ">=", 6,
+	    "%s: durable puts of cachex-w over those of one", cases[GROUPED].load.name);
 	bench_ratio(bench, median(bench, ONES, "cachex-w", "durable puts, CPU time"), "<=", 80,
 	    "%s: CPU of a commit, us", cases[ONES].load.name);
 	bench_ratio(bench, median(bench, MANY_ONES, "cachex-w", "disk a sample"), "<=",

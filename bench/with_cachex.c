@@ -291,6 +291,7 @@ const struct contender contender_cachex = {
 const struct contender contender_cachex_waiting = {
 	.name = "cachex-w",
 	.verifies = true,
+	.threads = true,
 	.open = cachex_open,
 	.close = cachex_close,
 	.fill = cachex_fill_waiting,

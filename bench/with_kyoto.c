@@ -123,6 +123,7 @@ scan_commits_sum(void *handle, uint64_t n)
 
 const struct contender contender_kyoto = {
 	.name = "kyoto",
+	.threads = true,
 	.open = kyoto_open,
 	.close = kyoto_close,
 	.fill = kyoto_fill,

@@ -135,6 +135,7 @@ scan_keys_sum(void *handle, uint64_t n)
 
 const struct contender contender_leveldb = {
 	.name = "leveldb",
+	.threads = true,
 	.open = level_open,
 	.close = level_close,
 	.fill = level_fill,

@@ -201,6 +201,7 @@ scan_keys_sum(void *handle, uint64_t n)
 
 const struct contender contender_lmdb = {
 	.name = "lmdb",
+	.threads = true,
 	.steps = true,
 	.open = lmdb_open,
 	.close = lmdb_close,

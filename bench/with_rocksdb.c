@@ -187,6 +187,7 @@ scan_keys_sum(void *handle, uint64_t n)
 
 const struct contender contender_rocksdb = {
 	.name = "rocksdb",
+	.threads = true,
 	.open = rocks_open,
 	.close = rocks_close,
 	.fill = rocks_fill,

@@ -119,6 +119,7 @@ scan_commits_sum(void *handle, uint64_t n)
 
 const struct contender contender_tkrzw = {
 	.name = "tkrzw",
+	.threads = true,
 	.open = tkrzw_open,
 	.close = tkrzw_close,
 	.fill = tkrzw_fill,
