@@ -1202,11 +1202,12 @@ static PyMethodDef methods[] = {
 	    "copied. CorruptError if damaged records were passed over." },
 	{ "export", KEYWORDS(life_export),
 	    "export($self, dir, *, shard_bytes=0, shard_version=0, metadata=True, threads=0,\n"
-	    "       order='commit', dataset_root=None, dry_run=False, sha256=True,\n"
-	    "       progress=None)\n--\n\n"
+	    "       order='published', by_input=False, dataset_root=None, dry_run=False,\n"
+	    "       sha256=True, progress=None)\n--\n\n"
 	    "Write the records, tensors of one dtype and shape, as TWH1 shards with a\n"
 	    "manifest; source() opens them. An export that was interrupted goes on where it\n"
-	    "was." },
+	    "was. The published order is that of a module's inputs, whoever filled it;\n"
+	    "by_input gives each input shards of its own." },
 	{ "schemas", life_schemas, METH_NOARGS,
 	    "schemas($self, /)\n--\n\n"
 	    "The structures that values in the module have: a dict each, with structure\n"
