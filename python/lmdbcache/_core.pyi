@@ -3,8 +3,8 @@
 
 from os import PathLike
 from typing import (
-    Any, Callable, Dict, Final, Iterable, Iterator, List, Literal, Optional, SupportsIndex,
-    Tuple, Union, final, overload,
+    Any, Callable, Dict, Final, Iterable, Iterator, List, Literal, Optional, Sequence,
+    SupportsIndex, Tuple, Union, final, overload,
 )
 
 from typing_extensions import CapsuleType, Self, disjoint_base
@@ -98,8 +98,14 @@ class MemoryFailure(Error, MemoryError):
 class Tensor:
     """A tensor of the engine: a dtype, a shape, and memory of its own or of a view.
 
-    It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack."""
+    It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack.
 
+    Made of the bytes of a buffer, which it keeps, and the name of any dtype, one of one's
+    own too: "opaque3:rgb" is a name for elements of 3 bytes, as they are."""
+
+    def __new__(
+        cls, data: Any, dtype: Any, shape: Optional[Sequence[int]] = None
+    ) -> Tensor: ...
     @property
     def dtype(self) -> str:
         """Name of the element type: "f32", "bf16" ..."""
@@ -111,7 +117,7 @@ class Tensor:
         """Bytes of all elements."""
     @property
     def readonly(self) -> bool:
-        """Is it a view of a record?"""
+        """Is it a view of a record, or of another buffer that is not written?"""
     def numpy(self) -> Any:
         """An array of NumPy over the same memory."""
     def torch(self) -> Any:
@@ -119,7 +125,7 @@ class Tensor:
         write into one of a view ends the process."""
     def bits(self) -> Tensor:
         """The elements as unsigned integers of their size, read-only, over the same
-        memory."""
+        memory. Those of 3, 5 ... bytes have one more axis, of bytes."""
     def __buffer__(self, flags: int, /) -> memoryview: ...
     def __dlpack__(
         self,

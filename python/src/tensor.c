@@ -305,7 +305,11 @@ dtype_of(PyObject *object)
 		return (int)dtype;
 	}
 	Py_DECREF(text);
-	return word != NULL ? dtype_of_void(object) : -1;
+	if (word != NULL && PyUnicode_Check(object))
+		PyErr_Format(PyExc_TypeError, "%s", lc_last_error()->text);
+	else if (word != NULL)
+		return dtype_of_void(object);
+	return -1;
 }
 
 /* ---- making tensors ------------------------------------------------------------ */
@@ -657,6 +661,70 @@ tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
 
 /* ---- the type ------------------------------------------------------------------- */
 
+/* The shape that is asked for, or all of @p bytes in a row. */
+static int
+shape_from(PyObject *object, lc_dtype dtype, Py_ssize_t bytes, uint64_t *shape,
+    uint32_t *ndim)
+{
+	PyObject *sizes;
+	Py_ssize_t n;
+
+	*ndim = 1;
+	shape[0] = (uint64_t)bytes / lc_dtype_size(dtype);
+	if (object == Py_None)
+		return 0;
+	sizes = PySequence_Tuple(object);
+	n = sizes != NULL ? PyTuple_Size(sizes) : 0;
+	if (n > LC_MAX_NDIM)
+		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		    LC_MAX_NDIM);
+	for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
+		shape[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(sizes, i));
+	Py_XDECREF(sizes);
+	*ndim = (uint32_t)n;
+	return PyErr_Occurred() ? -1 : 0;
+}
+
+static PyObject *
+tensor_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "data", "dtype", "shape", NULL };
+	PyObject *data, *dtype_object, *shape_object = Py_None, *holder;
+	struct tensor *self = NULL;
+	uint64_t shape[LC_MAX_NDIM];
+	lc_tensor tensor;
+	Py_buffer view;
+	uint32_t ndim;
+	int dtype;
+
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O", names, &data,
+		&dtype_object, &shape_object))
+		return NULL;
+	dtype = dtype_of(dtype_object);
+	holder = dtype != -1 ? PyMemoryView_FromObject(data) : NULL;
+	if (holder == NULL)
+		return NULL;
+	/* The memoryview goes on holding the buffer. */
+	if (PyObject_GetBuffer(holder, &view, PyBUF_SIMPLE) < 0)
+		goto out;
+	PyBuffer_Release(&view);
+	if (shape_from(shape_object, (lc_dtype)dtype, view.len, shape, &ndim) < 0)
+		goto out;
+	if (lc_tensor_init(&tensor, (lc_dtype)dtype, ndim, shape, view.buf) != LC_OK) {
+		raise_status(LC_INVALID, NULL);
+	} else if (tensor.nbytes != (size_t)view.len) {
+		PyErr_Format(PyExc_ValueError,
+		    "data: %zd bytes, not the %zu of a tensor of this dtype and shape",
+		    view.len, tensor.nbytes);
+	} else if ((self = new_tensor(&tensor)) != NULL) {
+		hold(self, holder);
+		self->read_only = view.readonly;
+	}
+out:
+	Py_DECREF(holder);
+	return (PyObject *)self;
+}
+
 static int
 tensor_traverse(struct tensor *self, visitproc visit, void *arg)
 {
@@ -742,16 +810,20 @@ tensor_bits(struct tensor *self, PyObject *Py_UNUSED(none))
 {
 	static const lc_dtype
 	    of_size[] = { [1] = LC_U8, [2] = LC_U16, [4] = LC_U32, [8] = LC_U64 };
+	const size_t size = lc_dtype_size(self->tensor.dtype);
 	lc_tensor bits = self->tensor;
 	struct tensor *out;
 
-	const size_t size = lc_dtype_size(bits.dtype);
-
-	if (size > 8 || (size & (size - 1)) != 0) {
-		PyErr_Format(PyExc_TypeError, "bits: elements of %zu bytes", size);
+	if (size <= 8 && (size & (size - 1)) == 0) {
+		bits.dtype = of_size[size];
+	} else if (bits.ndim < LC_MAX_NDIM) {
+		bits.dtype = LC_U8;
+		bits.shape[bits.ndim++] = size;
+	} else {
+		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		    LC_MAX_NDIM);
 		return NULL;
 	}
-	bits.dtype = of_size[size];
 	out = new_tensor(&bits);
 	if (out != NULL)
 		hold(out, (PyObject *)self);
@@ -860,7 +932,7 @@ static PyMethodDef tensor_methods[] = {
 	    "tensors: to write into one of a view ends the process." },
 	{ "bits", (PyCFunction)tensor_bits, METH_NOARGS,
 	    "bits($self, /)\n--\n\nThe elements as unsigned integers of their size, read-only, over "
-	    "the\nsame memory." },
+	    "the\nsame memory. Those of 3, 5 ... bytes have one more axis, of bytes." },
 	{ "__dlpack__", (PyCFunction)(void (*)(void))tensor_dlpack,
 	    METH_VARARGS | METH_KEYWORDS,
 	    "__dlpack__($self, *, stream=None, max_version=None, dl_device=None, copy=None)\n--\n\n"
@@ -875,11 +947,13 @@ static PyGetSetDef tensor_getset[] = {
 	    "Name of the element type: \"f32\", \"bf16\" ...", NULL },
 	{ "shape", (getter)get_shape, NULL, "Tuple of sizes.", NULL },
 	{ "nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL },
-	{ "readonly", (getter)get_readonly, NULL, "Is it a view of a record?", NULL },
+	{ "readonly", (getter)get_readonly, NULL,
+	    "Is it a view of a record, or of another buffer that is not written?", NULL },
 	{ 0 },
 };
 
 static PyType_Slot tensor_slots[] = {
+	{ Py_tp_new, tensor_new },
 	{ Py_tp_dealloc, tensor_dealloc },
 	{ Py_tp_traverse, tensor_traverse },
 	{ Py_tp_repr, tensor_repr },
@@ -887,16 +961,18 @@ static PyType_Slot tensor_slots[] = {
 	{ Py_tp_getset, tensor_getset },
 	{ Py_bf_getbuffer, tensor_getbuffer },
 	{ Py_tp_doc,
+	    "Tensor(data, dtype, shape=None)\n--\n\n"
 	    "A tensor of the engine: a dtype, a shape, and memory of its own or of a view.\n\n"
-	    "It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack." },
+	    "It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack.\n\n"
+	    "Made of the bytes of a buffer, which it keeps, and the name of any dtype, one of one's\n"
+	    "own too: \"opaque3:rgb\" is a name for elements of 3 bytes, as they are." },
 	{ 0, NULL },
 };
 
 static PyType_Spec tensor_spec = {
 	.name = "lmdbcache.Tensor",
 	.basicsize = sizeof(struct tensor),
-	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION |
-	    Py_TPFLAGS_HAVE_GC,
+	.flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
 	.slots = tensor_slots,
 };
 

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
-from typing import Any, Dict, List, Type
+from typing import Any, Dict, List, Tuple, Type
 
 import lmdbcache
 from lmdbcache import Tagged
@@ -56,6 +56,64 @@ def same(a: Any, b: Any) -> bool:
         bits = [t.contiguous().reshape(-1).view(torch.uint8) for t in (a, b)]
         return (a.dtype, a.shape) == (b.dtype, b.shape) and torch.equal(*bits)
     return bool(a == b)
+
+
+class MadeTensors(unittest.TestCase):
+    """Tensors of any dtype over the bytes of a buffer."""
+
+    def test_there_and_back(self) -> None:
+        rgb = bytes(range(18))
+        made = lmdbcache.Tensor(rgb, "opaque3:rgb", (2, 3))
+        self.assertEqual(repr(made), "<lmdbcache.Tensor opaque3:rgb (2, 3), read-only>")
+        with tempfile.TemporaryDirectory() as root:
+            with lmdbcache.open(root, "m", like="buffer") as cache:
+                cache["a"] = made
+                cache["b"] = {"x": lmdbcache.Tensor(bytearray(rgb), "bf16")}
+                cache["none"] = lmdbcache.Tensor(b"", "f8_e4m3", (0, 5))
+                cache["one"] = lmdbcache.Tensor(memoryview(rgb)[:4], "float32", ())
+            with lmdbcache.open(root, "m", like="buffer") as cache:
+                found = [cache["a"], cache["b"]["x"], cache["none"], cache["one"]]
+                self.assertEqual(
+                    [(t.dtype, t.shape, t.nbytes, t.readonly) for t in found],
+                    [("opaque3:rgb", (2, 3), 18, False), ("bf16", (9,), 18, False),
+                     ("f8_e4m3", (0, 5), 0, False), ("f32", (), 4, False)])
+                self.assertEqual((found[0].bits().dtype, found[0].bits().shape),
+                                 ("u8", (2, 3, 3)))
+                self.assertEqual(bytes(found[0].bits()), rgb)
+                self.assertEqual(bytes(found[1].bits()), rgb)
+                self.assertEqual(bytes(found[3]), rgb[:4])
+                self.assertEqual(lmdbcache.key(found[0]), lmdbcache.key(made))
+
+    def test_it_keeps_its_buffer(self) -> None:
+        data = bytearray(b"abcdef")
+        made = lmdbcache.Tensor(data, "u8", [2, 3])
+        with self.assertRaises(BufferError):
+            data.append(0)
+        memoryview(made)[0, 0] = 65
+        self.assertEqual(data, b"Abcdef")
+        del made
+        data.append(0)
+        self.assertTrue(lmdbcache.Tensor(b"a", "u8").readonly)
+
+    def test_what_fits_no_tensor(self) -> None:
+        cases: List[Tuple[Tuple[Any, ...], type, str]] = [
+            ((b"a", "nope"), TypeError, "^unknown dtype 'nope'$"),
+            ((b"a", "opaque65:x"), TypeError, "has 1 to 64 bytes, not 65"),
+            ((b"a", "opaque1:"), TypeError, "is no name of an opaque dtype"),
+            ((b"abc", "f32"), ValueError, "data: 3 bytes, not the 0 of"),
+            ((b"abcd", "f32", (2,)), ValueError, "data: 4 bytes, not the 8 of"),
+            ((b"a", "u8", (1,) * 17), ValueError, "16 dimensions at most"),
+            ((b"a", "u8", (-1,)), OverflowError, "negative"),
+            ((b"a", "u8", "x"), TypeError, "integer"),
+            ((b"a", "u8", 1), TypeError, "iterable"),
+            ((b"a", "u8", (2**62, 2**62)), lmdbcache.InvalidError, "overflows"),
+            (("text", "u8"), TypeError, "bytes-like"),
+            ((memoryview(b"abcdef")[::2], "u8"), BufferError, "contiguous"),
+            ((b"a",), TypeError, "dtype"),
+        ]
+        for arguments, error, text in cases:
+            with self.subTest(arguments), self.assertRaisesRegex(error, text):
+                lmdbcache.Tensor(*arguments)
 
 
 class Case(unittest.TestCase):
