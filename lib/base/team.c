@@ -2,6 +2,7 @@
 #include "base/team.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -149,6 +150,14 @@ lc__team_run(struct lc__team *team)
 	}
 	lc__team_end(team);
 	return status;
+}
+
+unsigned
+lc__team_processors(unsigned most)
+{
+	const long online = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return online < 1 ? 1 : online > (long)most ? most : (unsigned)online;
 }
 
 /* Items that are worth a thread. */

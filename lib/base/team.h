@@ -56,6 +56,10 @@ struct lc__team {
  */
 LC_CHECKED lc_status lc__team_run(struct lc__team *team);
 
+/** Threads for work that keeps a processor busy: as many as there are processors, from 1 to
+ *  @p most. */
+unsigned lc__team_processors(unsigned most);
+
 /** lc__team_shares() is at most so many. */
 #define LC__SHARES_MOST 64
 

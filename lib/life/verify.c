@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* verify: read everything of one commit and compare it with everything else. */
+/*
+ * verify: read everything of one commit and compare it with everything else.
+ *
+ * Threads read the chunks, some at a time, while this one checks the index, which leads to
+ * their records in another order. Then it takes what they found, chunk by chunk: what is
+ * reported does not depend on them. The transaction is this one's alone.
+ */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +13,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/team.h"
 #include "index/run.h"
 #include "life/decoded.h"
 #include "life/progress.h"
@@ -19,13 +26,28 @@
 #include "store/module.h"
 #include "store/record.h"
 
-/* A chunk that is there, and what the index says of it. */
+#define MAX_THREADS 8                  /* that read chunks */
+#define JOB_BYTES ((size_t)4 << 20)    /* of the chunks of a job, unless one is longer */
+#define JOB_CHUNKS 256                 /* of a job, at most */
+#define MAX_WINDOW 4096                /* jobs done and not taken */
+#define MAX_LINES ((uint64_t)16 << 20) /* bytes of damages that they found */
+
+/* A chunk that is there: what the index says of it, and what was found in it. */
 struct tally {
-	uint64_t chunk;  /* id */
-	uint64_t live;   /* records that the index names */
-	uint64_t bytes;  /* of them */
-	uint64_t length; /* of them, by the length field */
-	uint64_t digest; /* of all its records, as found, in a module with inputs */
+	uint64_t chunk;              /* id */
+	struct lc__slice value;      /* its bytes */
+	uint64_t live;               /* records that the index names */
+	uint64_t bytes;              /* of them */
+	uint64_t length;             /* of them, by the length field */
+	struct lc__ledger_row found; /* what the ledger should say of its records */
+	uint64_t digest;             /* of them, in a module with inputs */
+	size_t lines;                /* where its damages end in those of its job */
+};
+
+/* What one thread counts, or keeps from record to record. */
+struct reader {
+	struct lc__usage usage;     /* of the schemas, as found */
+	struct lc__measure measure; /* by the length field */
 };
 
 struct verify {
@@ -35,11 +57,16 @@ struct verify {
 	lc_verify_result result;
 	struct tally *tallies; /* of the chunks that are there, by id; malloc'ed */
 	size_t chunks, room;
-	struct lc__state sum;   /* counters as found */
-	struct lc__usage usage; /* as found */
+	struct lc__state sum; /* counters as found */
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
 	bool settings_damaged;      /* it is not known, and no length is compared */
+
+	struct lc__team team; /* reads the chunks */
+	size_t *jobs; /* its jobs: the first chunk of each, then the end; malloc'ed */
+	size_t n_jobs, jobs_room;
+	struct lc__buf *lines;  /* of each slot: damages, each with a NUL; malloc'ed */
+	struct reader *readers; /* of each thread; malloc'ed */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -85,12 +112,15 @@ compare_tallies(const void *a, const void *b)
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-/* NULL if it is not there. */
+/* NULL if it is not there. Most ids follow one another. */
 static struct tally *
 find_tally(const struct verify *v, uint64_t chunk)
 {
 	const struct tally wanted = { .chunk = chunk };
+	const uint64_t guess = v->chunks > 0 ? chunk - v->tallies[0].chunk : 0;
 
+	if (guess < v->chunks && v->tallies[guess].chunk == chunk)
+		return &v->tallies[guess];
 	return v->chunks == 0
 	    ? NULL
 	    : bsearch(&wanted, v->tallies, v->chunks, sizeof(wanted), compare_tallies);
@@ -109,7 +139,7 @@ list_chunks(struct verify *v)
 	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
 		return_if_error(
 		    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
-		v->tallies[v->chunks++] = (struct tally){ .chunk = id };
+		v->tallies[v->chunks++] = (struct tally){ .chunk = id, .value = value };
 	}
 	return status == LC_END ? LC_OK : status;
 }
@@ -177,22 +207,32 @@ check_schemas(struct verify *v)
 
 /* ---- the index ------------------------------------------------------------ */
 
+/* What so many entries lead to is fetched before the first of them is looked at: it lies
+ * anywhere in memory, and waiting for one after the other takes most of the time. */
+#define ENTRIES_AHEAD 64
+
 /* Every entry must be found by its hash, in this run. */
 static void
 check_run(struct verify *v, const struct lc__run *run)
 {
 	const uint64_t seed = lc__env_seed(v->snapshot->env);
 	struct lc__run_cursor cursor;
-	uint64_t entries = 0, lost = 0;
+	uint64_t entries = 0, lost = 0, hashes[ENTRIES_AHEAD], locations[ENTRIES_AHEAD];
 	bool more = lc__run_seek(&cursor, run, NULL, 0);
 
-	for (; more; more = lc__run_next(&cursor)) {
-		const struct lc__run_entry *entry = &cursor.entry;
+	while (more) {
+		unsigned n = 0;
 
-		entries++;
-		if (!lc__run_has(run, lc__hash64_seed(entry->id, entry->id_size, seed),
-			entry->location))
-			lost++;
+		for (; more && n < ENTRIES_AHEAD; n++, more = lc__run_next(&cursor)) {
+			const struct lc__run_entry *entry = &cursor.entry;
+
+			hashes[n] = lc__hash64_seed(entry->id, entry->id_size, seed);
+			locations[n] = entry->location;
+			__builtin_prefetch(lc__run_bucket(run, hashes[n]));
+		}
+		for (unsigned i = 0; i < n; i++)
+			lost += !lc__run_has(run, hashes[i], locations[i]);
+		entries += n;
 	}
 	if (cursor.damaged)
 		damage(v, "index run %llu: key section damaged behind entry %llu",
@@ -213,20 +253,20 @@ static void
 check_entry(struct verify *v, const struct lc__run_entry *entry)
 {
 	const uint64_t chunk = lc__location_chunk(entry->location);
-	const char *name = lc__quote_id(entry->id, entry->id_size);
 	struct tally *tally = find_tally(v, chunk);
 	struct lc__record record;
 	struct lc__known *known;
 
 	v->result.live++;
 	if (tally == NULL) {
-		damage(v, "key %s: chunk %llu is missing", name,
-		    (unsigned long long)chunk);
+		damage(v, "key %s: chunk %llu is missing",
+		    lc__quote_id(entry->id, entry->id_size), (unsigned long long)chunk);
 		return;
 	}
 	tally->live++;
 	if (lc__snapshot_record(v->snapshot, entry->location, &record) != LC_OK) {
-		damage(v, "key %s: %s", name, lc_last_error()->text);
+		damage(v, "key %s: %s", lc__quote_id(entry->id, entry->id_size),
+		    lc_last_error()->text);
 		return;
 	}
 	/* The sums that the ledger should have. A damaged structure is reported elsewhere. */
@@ -236,36 +276,91 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		tally->length += lc__measure(&v->measure, &record, known->schema);
 	if (lc__id_compare(entry->id, entry->id_size, record.id.data, record.id.size) !=
 	    0)
-		damage(v, "key %s: its record holds key %s", name,
+		damage(v, "key %s: its record holds key %s",
+		    lc__quote_id(entry->id, entry->id_size),
 		    lc__quote_id(record.id.data, record.id.size));
+}
+
+/* The next live entries, up to ENTRIES_AHEAD. */
+static unsigned
+next_entries(struct verify *v, struct lc__run_merge *merge, struct lc__run_entry *out)
+{
+	unsigned n = 0;
+	lc_status status;
+
+	while (n < ENTRIES_AHEAD &&
+	    (status = lc__run_merge_next(merge, &out[n])) != LC_END) {
+		const uint64_t location = out[n].location;
+		const struct tally *tally;
+
+		if (status != LC_OK || (location & LC__TOMBSTONE))
+			continue;
+		n++;
+		tally = find_tally(v, lc__location_chunk(location));
+		if (tally != NULL && lc__location_offset(location) < tally->value.size)
+			__builtin_prefetch(
+			    tally->value.data + lc__location_offset(location));
+	}
+	return n;
 }
 
 static lc_status
 check_index(struct verify *v)
 {
 	struct lc__snapshot *s = v->snapshot;
+	struct lc__run_entry entries[ENTRIES_AHEAD];
 	struct lc__run_merge *merge;
-	struct lc__run_entry entry;
-	lc_status status;
+	unsigned n;
 
 	for (uint32_t i = 0; i < s->state.nruns; i++)
 		check_run(v, &s->runs[i]);
 	merge = lc__run_merge_open(s->runs, s->state.nruns, NULL, 0);
 	if (merge == NULL)
 		return lc__no_memory("verify");
-	while ((status = lc__run_merge_next(merge, &entry)) != LC_END)
-		if (status == LC_OK && !(entry.location & LC__TOMBSTONE))
-			check_entry(v, &entry);
+	while ((n = next_entries(v, merge, entries)) > 0)
+		for (unsigned i = 0; i < n; i++)
+			check_entry(v, &entries[i]);
 	lc__run_merge_close(merge);
 	return LC_OK;
 }
 
-/* ---- the chunks ----------------------------------------------------------- */
+/* ---- in the chunks: on threads --------------------------------------------- */
+
+/* The chunk that a thread reads. */
+struct reading {
+	const struct verify *v; /* shared with other threads */
+	struct reader *reader;
+	struct tally *tally;
+	struct lc__buf *lines; /* damages */
+};
+
+__attribute__((format(printf, 2, 3))) static void
+found(const struct reading *r, const char *format, ...)
+{
+	char line[1024];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	lc__buf_append(r->lines, line, strlen(line) + 1);
+}
+
+/* The schemas were all read before, as far as they can be. */
+static const struct lc__schema *
+schema_of(const struct reading *r, const struct lc__record *record)
+{
+	const struct lc__snapshot *s = r->v->snapshot;
+
+	return record->schema < s->schemas_room && s->schemas[record->schema] != NULL
+	    ? s->schemas[record->schema]->schema
+	    : NULL;
+}
 
 /* Rebuild the value: that its coded and plain bytes mean something is part of
  * their being whole. *wrong says what is not, or is NULL. */
 static lc_status
-check_value(struct verify *v, const struct lc__record *record,
+check_value(const struct reading *r, const struct lc__record *record,
     const struct lc__schema *schema, const char **wrong)
 {
 	struct lc__decoder decoder = { .record = *record };
@@ -277,7 +372,7 @@ check_value(struct verify *v, const struct lc__record *record,
 		*wrong = "shape and size disagree";
 	if (*wrong != NULL || !record->has_parts)
 		return LC_OK;
-	if (lc__decoder_open_memory(&decoder, v->cache, schema) != LC_OK) {
+	if (lc__decoder_open_memory(&decoder, r->v->cache, schema) != LC_OK) {
 		*wrong = "shape and size disagree";
 		return LC_OK;
 	}
@@ -292,82 +387,85 @@ check_value(struct verify *v, const struct lc__record *record,
 }
 
 static lc_status
-check_record(struct verify *v, const struct lc__record *record, uint64_t chunk,
-    uint64_t offset)
+check_record(const struct reading *r, const struct lc__record *record, uint64_t offset)
 {
-	struct lc__known *known;
-	struct tally *tally;
+	const struct lc__schema *schema = schema_of(r, record);
 	uint64_t digest = 0;
 	const char *wrong;
 
 	if (!lc__record_intact(record))
 		wrong = "checksum mismatch";
-	else if (lc__snapshot_schema(v->snapshot, record->schema, &known) != LC_OK)
+	else if (schema == NULL)
 		wrong = "its schema is missing or damaged";
 	else
-		return_if_error(check_value(v, record, known->schema, &wrong));
+		return_if_error(check_value(r, record, schema, &wrong));
 	if (wrong != NULL) {
-		damage(v, "chunk %llu, byte %llu, key %s: %s", (unsigned long long)chunk,
-		    (unsigned long long)offset,
+		found(r, "chunk %llu, byte %llu, key %s: %s",
+		    (unsigned long long)r->tally->chunk, (unsigned long long)offset,
 		    lc__quote_id(record->id.data, record->id.size), wrong);
 		return LC_OK;
 	}
-	return_if_error(lc__usage_count(&v->usage, record, known->schema, 1));
-	if (v->snapshot->filled) {
-		return_if_error(lc__digest_stored(record, known->schema, &digest));
-		tally = find_tally(v, chunk);
-		tally->digest = lc__digest_add(tally->digest, digest);
+	return_if_error(lc__usage_count(&r->reader->usage, record, schema, 1));
+	if (r->v->snapshot->filled) {
+		return_if_error(lc__digest_stored(record, schema, &digest));
+		r->tally->digest = lc__digest_add(r->tally->digest, digest);
 	}
 	return LC_OK;
 }
 
 /* Does the directory lead to record i, which the walk has reached? */
 static void
-check_listed(struct verify *v, const struct lc__directory *d, uint64_t i,
-    const struct lc__record *record, uint64_t chunk, uint64_t offset)
+check_listed(const struct reading *r, const struct lc__directory *d, uint64_t i,
+    const struct lc__record *record, uint64_t offset)
 {
-	struct lc__known *known;
+	const struct lc__schema *schema;
 
 	if (i >= d->records)
 		return;
 	if (LC__CHUNK_HEADER + lc__directory_offset(d, i) != offset)
-		damage(v, "chunk %llu: its directory does not lead to record %llu",
-		    (unsigned long long)chunk, (unsigned long long)i);
-	else if (d->has_lengths && lc__measures(&v->measure) &&
-	    lc__snapshot_schema(v->snapshot, record->schema, &known) == LC_OK &&
-	    lc__directory_length(d, i) != lc__measure(&v->measure, record, known->schema))
-		damage(v, "chunk %llu: its directory has another length of record %llu",
-		    (unsigned long long)chunk, (unsigned long long)i);
+		found(r, "chunk %llu: its directory does not lead to record %llu",
+		    (unsigned long long)r->tally->chunk, (unsigned long long)i);
+	else if (d->has_lengths && lc__measures(&r->reader->measure) &&
+	    (schema = schema_of(r, record)) != NULL &&
+	    lc__directory_length(d, i) !=
+		lc__measure(&r->reader->measure, record, schema))
+		found(r, "chunk %llu: its directory has another length of record %llu",
+		    (unsigned long long)r->tally->chunk, (unsigned long long)i);
 }
 
-/* Walk the records; *row gets what a ledger row would say of them. */
+/* Walk the records. A chunk of a wrong id or with a damaged header is left to
+ * check_chunk(). */
 static lc_status
-check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
-    struct lc__ledger_row *row)
+read_chunk(const struct reading *r)
 {
+	const struct lc__slice *value = &r->tally->value;
+	struct lc__ledger_row *row = &r->tally->found;
+	const unsigned long long id = r->tally->chunk;
 	struct lc__directory directory;
-	uint64_t offset = LC__CHUNK_HEADER;
+	uint64_t offset = LC__CHUNK_HEADER, end;
 	struct lc__record record;
-	const lc_status status = lc__snapshot_directory(v->snapshot, chunk, &directory);
+	struct lc__chunk chunk;
 
-	if (status == LC_NO_MEMORY)
-		return status;
-	if (status == LC_CORRUPT)
-		damage_from_error(v);
+	if (id == 0 || id >= r->v->snapshot->state.next_chunk ||
+	    !lc__chunk_parse(value->data, value->size, id, &chunk))
+		return LC_OK;
 	/* Without a directory nothing is compared with it. */
-	if (status != LC_OK)
+	if (!lc__directory_parse(value->data, value->size, &chunk, &directory)) {
+		found(r, "%s: the directory of chunk %llu is damaged",
+		    lc__env_dir(r->v->snapshot->env), id);
 		memset(&directory, 0, sizeof(directory));
-	while (offset < chunk->end) {
+	}
+	end = LC__CHUNK_HEADER + chunk.bytes;
+	while (offset < end) {
 		uint64_t checksum;
 
-		if (!lc__record_parse(chunk->bytes + offset, chunk->end - offset,
-			&record)) {
-			damage(v, "chunk %llu: no record at byte %llu",
-			    (unsigned long long)chunk->id, (unsigned long long)offset);
+		if (!lc__record_parse(value->data + offset, end - offset, &record)) {
+			found(r, "chunk %llu: no record at byte %llu", id,
+			    (unsigned long long)offset);
 			return LC_OK;
 		}
-		return_if_error(check_record(v, &record, chunk->id, offset));
-		check_listed(v, &directory, row->records, &record, chunk->id, offset);
+		return_if_error(check_record(r, &record, offset));
+		check_listed(r, &directory, row->records, &record, offset);
 		checksum = lc__record_checksum(&record);
 		row->hash = lc__hash64_seed(&checksum, sizeof(checksum), row->hash);
 		row->records++;
@@ -376,6 +474,99 @@ check_records(struct verify *v, const struct lc__mapped_chunk *chunk,
 	}
 	return LC_OK;
 }
+
+/* The map is opened without read-ahead: ask for the chunks of a job at once. */
+static void
+ask_for(const struct verify *v, uint64_t job)
+{
+	for (size_t i = v->jobs[job]; i < v->jobs[job + 1]; i++)
+		lc__env_willneed(v->snapshot->env, v->tallies[i].value.data,
+		    v->tallies[i].value.size);
+}
+
+static lc_status
+read_chunks(struct lc__team *team, unsigned thread, uint64_t job)
+{
+	const struct verify *v = team->ctx;
+	struct lc__buf *lines = &v->lines[job % team->window];
+
+	ask_for(v, job);
+	for (size_t i = v->jobs[job]; i < v->jobs[job + 1]; i++) {
+		const struct reading reading = { v, &v->readers[thread], &v->tallies[i],
+			lines };
+
+		return_if_error(read_chunk(&reading));
+		reading.tally->lines = lines->size;
+	}
+	if (lines->failed)
+		return lc__no_memory("verify");
+	if (lines->size > 0 && team->results != NULL)
+		(void)lc__team_hold(team, job, lines->size);
+	return LC_OK;
+}
+
+static lc_status
+list_jobs(struct verify *v)
+{
+	size_t bytes = 0;
+
+	for (size_t i = 0; i <= v->chunks; i++) {
+		const size_t size = i < v->chunks ? v->tallies[i].value.size : 0;
+		const size_t first = v->n_jobs > 0 ? v->jobs[v->n_jobs - 1] : 0;
+
+		if (i == 0 || i == v->chunks || bytes + size > JOB_BYTES ||
+		    i - first == JOB_CHUNKS) {
+			return_if_error(lc__array_reserve(&v->jobs, &v->jobs_room,
+			    v->n_jobs + 1, "verify"));
+			v->jobs[v->n_jobs++] = i;
+			bytes = 0;
+		}
+		bytes += size;
+	}
+	v->n_jobs--;
+	return LC_OK;
+}
+
+/* One job is not worth a thread, and without threads it is done all the same. */
+static lc_status
+start_reading(struct verify *v)
+{
+	struct lc__team *team = &v->team;
+
+	return_if_error(list_jobs(v));
+	*team = (struct lc__team){
+		.work = read_chunks,
+		.ctx = v,
+		.jobs = v->n_jobs,
+		.threads = lc__team_processors(MAX_THREADS),
+		.window = v->n_jobs < MAX_WINDOW ? v->n_jobs + 1 : MAX_WINDOW,
+		.budget = MAX_LINES,
+	};
+	v->lines = calloc(team->window, sizeof(*v->lines));
+	v->readers = calloc(team->threads, sizeof(*v->readers));
+	if (v->lines == NULL || v->readers == NULL)
+		return lc__no_memory("verify");
+	for (unsigned i = 0; i < team->threads; i++)
+		v->readers[i].measure.field = v->settings.length_field;
+	if (v->n_jobs > 1 && lc__team_start(team) != LC_OK)
+		lc__team_end(team);
+	return LC_OK;
+}
+
+static void
+free_reading(struct verify *v)
+{
+	lc__team_end(&v->team);
+	for (size_t i = 0; v->lines != NULL && i < v->team.window; i++)
+		lc__buf_free(&v->lines[i]);
+	for (unsigned i = 0; v->readers != NULL && i < v->team.threads; i++)
+		lc__usage_free(&v->readers[i].usage);
+	free(v->lines);
+	free(v->readers);
+	free(v->jobs);
+}
+
+/* ---- the chunks ----------------------------------------------------------- */
 
 static void
 compare(struct verify *v, uint64_t chunk, const char *what, uint64_t ledger,
@@ -388,9 +579,10 @@ compare(struct verify *v, uint64_t chunk, const char *what, uint64_t ledger,
 }
 
 static void
-check_ledger(struct verify *v, uint64_t chunk, const struct lc__ledger_row *found)
+check_ledger(struct verify *v, const struct tally *tally)
 {
-	const struct tally *tally = find_tally(v, chunk);
+	const struct lc__ledger_row *found = &tally->found;
+	const uint64_t chunk = tally->chunk;
 	struct lc__ledger_row row;
 	struct lc__slice value;
 
@@ -409,34 +601,62 @@ check_ledger(struct verify *v, uint64_t chunk, const struct lc__ledger_row *foun
 		compare(v, chunk, "length", row.length, tally->length);
 }
 
-static lc_status
-check_chunk(struct verify *v, uint64_t id)
+/* Report what was found in it; @p lines are its damages. */
+static void
+check_chunk(struct verify *v, const struct tally *tally, const char *lines,
+    const char *end)
 {
-	struct lc__ledger_row found = { 0 };
+	const struct lc__ledger_row *row = &tally->found;
+	const uint64_t id = tally->chunk;
 	struct lc__mapped_chunk chunk;
 
 	v->result.chunks++;
 	if (id == 0 || id >= v->snapshot->state.next_chunk) {
 		damage(v, "chunk %llu: no such number was given out yet",
 		    (unsigned long long)id);
-		return LC_OK;
+		return;
 	}
 	if (lc__snapshot_chunk(v->snapshot, id, &chunk) != LC_OK) {
 		damage_from_error(v);
-		return LC_OK;
+		return;
 	}
-	return_if_error(check_records(v, &chunk, &found));
-	if (chunk.records != found.records)
+	for (; lines < end; lines += strlen(lines) + 1)
+		damage(v, "%s", lines);
+	if (chunk.records != row->records)
 		damage(v, "chunk %llu: its header says %llu records, found %llu",
 		    (unsigned long long)id, (unsigned long long)chunk.records,
-		    (unsigned long long)found.records);
-	check_ledger(v, id, &found);
-	v->result.records += found.records;
-	v->result.bytes += found.bytes;
-	v->sum.records += found.records;
-	v->sum.bytes += found.bytes;
-	v->sum.live += find_tally(v, id)->live;
-	v->sum.live_bytes += find_tally(v, id)->bytes;
+		    (unsigned long long)row->records);
+	check_ledger(v, tally);
+	v->result.records += row->records;
+	v->result.bytes += row->bytes;
+	v->sum.records += row->records;
+	v->sum.bytes += row->bytes;
+	v->sum.live += tally->live;
+	v->sum.live_bytes += tally->bytes;
+}
+
+/* Wait for a job's chunks, or read them here without threads, and report them. */
+static lc_status
+check_job(struct verify *v, uint64_t job)
+{
+	struct lc__buf *lines = &v->lines[job % v->team.window];
+	size_t at = 0;
+
+	if (v->team.results == NULL)
+		return_if_error(read_chunks(&v->team, 0, job));
+	else
+		return_if_error(lc__team_next(&v->team, &job));
+	for (size_t i = v->jobs[job]; i < v->jobs[job + 1]; i++) {
+		const struct tally *tally = &v->tallies[i];
+
+		check_chunk(v, tally, (const char *)lines->data + at,
+		    (const char *)lines->data + tally->lines);
+		at = tally->lines;
+		return_if_error(step(v));
+	}
+	if (lines->size > 0 && v->team.results != NULL)
+		lc__team_release(&v->team, lines->size);
+	lc__buf_free(lines);
 	return LC_OK;
 }
 
@@ -477,15 +697,18 @@ check_state(struct verify *v)
 static lc_status
 check_usage(struct verify *v)
 {
-	struct lc__usage stored = { 0 };
-	lc_status status = lc__usage_load(&stored, v->snapshot->txn);
+	struct lc__usage stored = { 0 }, *found = &v->readers[0].usage;
+	lc_status status;
 
+	for (unsigned i = 1; i < v->team.threads; i++)
+		return_if_error(lc__usage_add(found, &v->readers[i].usage));
+	status = lc__usage_load(&stored, v->snapshot->txn);
 	if (stored.damaged)
 		damage(v, "usage row: missing or damaged");
 	for (uint32_t id = 0;
 	     id < v->snapshot->state.next_schema && status == LC_OK && !stored.damaged;
 	     id++)
-		if (!lc__usage_same(&stored, &v->usage, id))
+		if (!lc__usage_same(&stored, found, id))
 			damage(v, "usage row: schema %u: not what the chunks hold", id);
 	lc__usage_free(&stored);
 	return status;
@@ -514,12 +737,11 @@ check_all(struct verify *v)
 	return_if_error(check_meta(v));
 	return_if_error(check_schemas(v));
 	return_if_error(enter(v, "index"));
+	return_if_error(start_reading(v));
 	return_if_error(check_index(v));
 	return_if_error(enter(v, "chunks"));
-	for (size_t i = 0; i < v->chunks; i++) {
-		return_if_error(check_chunk(v, v->tallies[i].chunk));
-		return_if_error(step(v));
-	}
+	for (uint64_t job = 0; job < v->n_jobs; job++)
+		return_if_error(check_job(v, job));
 	check_state(v);
 	return_if_error(lc__verify_inputs(v->snapshot,
 	    &(struct lc__verify_ask){
@@ -542,10 +764,11 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 	if (status == LC_OK) {
 		lc__snapshot_keep(v.snapshot);
 		status = check_all(&v);
+		/* An error of this thread is kept: those that it waits for have their own. */
+		free_reading(&v);
 		lc__snapshot_end_keep(v.snapshot);
 	}
 	free(v.tallies);
-	lc__usage_free(&v.usage);
 	/* Too damaged to be walked at all is damage like any other. */
 	if (status == LC_CORRUPT)
 		damage_from_error(&v);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A module's records as shards: lists them once, then hands them to the build. */
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "base/team.h"
 #include "codec/codec.h"
 #include "format/manifest.h"
 #include "format/twh1.h"
@@ -384,16 +386,6 @@ make_summary(const struct listing *list, char *out, size_t room)
 	    n, empty ? 0 : n, empty ? n : 0);
 }
 
-static unsigned
-count_threads(unsigned asked)
-{
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-
-	if (asked > 0)
-		return asked;
-	return processors > 0 ? (unsigned)processors : 1;
-}
-
 static void
 enter(const lc_export_options *options, const char *phase)
 {
@@ -451,7 +443,8 @@ build_from(lc_cache *cache, struct listing *list, const char *dir,
 		.n_series = list->n_parts,
 		.no_sha256 = options->no_sha256 != 0,
 		.shard_bytes = options->shard_bytes,
-		.threads = count_threads(options->threads),
+		.threads = options->threads > 0 ? options->threads
+						: lc__team_processors(UINT_MAX),
 		.dry_run = options->dry_run != 0,
 		.progress = &options->progress,
 		.about = &about,

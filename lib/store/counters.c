@@ -229,6 +229,24 @@ lc__usage_count(struct lc__usage *usage, const struct lc__record *record,
 }
 
 lc_status
+lc__usage_add(struct lc__usage *usage, const struct lc__usage *more)
+{
+	return_if_error(reserve(usage, more->count));
+	for (uint32_t id = 0; id < more->count; id++) {
+		const struct lc__schema_usage *from = &more->schemas[id];
+		struct lc__schema_usage *to = &usage->schemas[id];
+
+		to->records += from->records;
+		to->raw_bytes += from->raw_bytes;
+		to->stored_bytes += from->stored_bytes;
+		for (int codec = 0; codec < LC_CODEC_COUNT; codec++)
+			to->tensors[codec] += from->tensors[codec];
+	}
+	usage->changed |= more->changed;
+	return LC_OK;
+}
+
+lc_status
 lc__usage_reset(struct lc__txn *txn)
 {
 	struct lc__usage none = { .loaded = true, .changed = true };

@@ -77,6 +77,9 @@ bool lc__usage_same(const struct lc__usage *a, const struct lc__usage *b,
 LC_CHECKED lc_status lc__usage_count(struct lc__usage *usage,
     const struct lc__record *record, const struct lc__schema *schema, int sign);
 
+/** Add the counts of another usage. */
+LC_CHECKED lc_status lc__usage_add(struct lc__usage *usage, const struct lc__usage *more);
+
 /** Store the row of a new module. */
 LC_CHECKED lc_status lc__usage_reset(struct lc__txn *txn);
 

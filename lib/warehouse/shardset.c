@@ -282,14 +282,11 @@ static lc_status
 run(struct opening *o, lc_status (*job)(struct lc__team *, unsigned, uint64_t),
     uint64_t total, const lc_progress *progress)
 {
-	const long processors = sysconf(_SC_NPROCESSORS_ONLN);
 	struct lc__team team = {
 		.work = job,
 		.ctx = o,
 		.jobs = o->set->n,
-		.threads = processors < 1      ? 1
-		    : processors > MAX_THREADS ? MAX_THREADS
-					       : (unsigned)processors,
+		.threads = lc__team_processors(MAX_THREADS),
 		.total = total,
 		.progress = progress,
 	};
