@@ -830,7 +830,8 @@ LC_API LC_CHECKED lc_status lc_get_copy(lc_cache *cache, const void *id,
 
 /**
  * Read one tensor into the caller's memory.
- * @param buf   room for @p room bytes; out->data will point at it
+ * @param buf   room for @p room bytes; out->data will point at it. A copy is verified as
+ *              it is made: after LC_CORRUPT the buffer may hold anything
  * @return as lc_get_copy(); LC_INVALID if it needs more than @p room bytes.
  */
 LC_API LC_CHECKED lc_status lc_get_into(lc_cache *cache, const void *id,

@@ -44,6 +44,7 @@ struct batch {
 	    *committed)(struct batch *batch, size_t i, const struct lc__lookup *lookup);
 	void *out;       /* the caller's views */
 	bool reads_data; /* what is found is read */
+	bool copies;     /* all of it, whether it is verified or not */
 	bool counts;     /* hits and misses are counted */
 	struct gather *gather;
 	bool helps; /* this is not the thread of the caller */
@@ -140,9 +141,9 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 		return LC_OK;
 	record = chunk.bytes + lc__location_offset(lookup->location);
 	__builtin_prefetch(record);
-	if (!verify && batch->reads_data) {
+	if (batch->reads_data && !lookup->reads) {
 		/* The cache_id, after a table of parts if there is one, and the
-		 * start of small data. To verify, find_item() asks for everything. */
+		 * start of small data. To read all, find_item() asks for more. */
 		__builtin_prefetch(record + 64);
 		__builtin_prefetch(record + 128);
 	}
@@ -156,7 +157,8 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 	return_if_error(
 	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
 	if (batch->reads_data)
-		lc__view_willneed(batch->cache, &lookup->record, lookup->location);
+		lc__view_willneed(batch->cache, &lookup->record, lookup->location,
+		    batch->copies);
 	return LC_OK;
 }
 
@@ -194,7 +196,7 @@ read_undecided(struct batch *batch)
 			lc__lookup_start(&lookups[used], batch->cache->env,
 			    batch->ids[i].data, batch->ids[i].size);
 			lookups[used].reads = batch->reads_data &&
-			    batch->cache->options.verify != 0;
+			    (batch->copies || batch->cache->options.verify != 0);
 			lc__index_prefetch(batch->snapshot, &lookups[used]);
 			at[used++] = i;
 		}
@@ -323,75 +325,71 @@ row_at(const struct batch *batch, const lc_column *column, size_t i)
 	return (unsigned char *)column->rows + (batch->base + i) * column->row.nbytes;
 }
 
-/* Copy a part of a view into row @p i of its column. */
+/* Copy the tensor of a column into row @p i. */
 static lc_status
-copy_part(const struct batch *batch, const lc_column *column, size_t i, lc_view *view)
+copy_part(const struct batch *batch, const lc_column *column, size_t i,
+    struct lc__decoder *decoder)
 {
-	lc_tensor tensor = view->tensor;
+	const struct lc__schema *schema = decoder->schema;
+	const lc_id *id = &batch->ids[i];
 	char found[LC__TENSOR_TEXT], wanted[LC__TENSOR_TEXT];
+	struct lc__record_part part;
+	const lc_value *value;
+	lc_tensor tensor;
+	lc_status status;
+	uint32_t node;
 
-	if (column->field != NULL || view->kind != LC_TENSOR) {
-		const lc_value *part;
-		const lc_status status = lc_view_value(view, column->field, &part);
-
+	if (!lc__schema_find(schema, column->field, &node) ||
+	    schema->node[node].kind != LC_TENSOR) {
+		status = lc__decoder_value(decoder, column->field, &value);
 		if (status == LC_NOT_FOUND)
 			return lc__error_as(LC_SCHEMA);
-		if (status != LC_OK)
-			return status;
-		if (lc_value_as_tensor(part, &tensor) != LC_OK)
-			return lc__error(LC_SCHEMA, 0, "gather: %s: a %s, not a tensor",
-			    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
-			    lc_kind_name(lc_value_kind(part)));
+		return_if_error(status);
+		return lc__error(LC_SCHEMA, 0, "gather: %s: a %s, not a tensor",
+		    lc__quote_id(id->data, id->size), lc_kind_name(lc_value_kind(value)));
 	}
+	lc__record_tensors(&decoder->record, schema, node, &tensor, &part);
 	if (!lc__tensor_same_type(&tensor, &column->row))
 		return lc__error(LC_SCHEMA, 0, "gather: %s: %s, not %s",
-		    lc__quote_id(batch->ids[i].data, batch->ids[i].size),
+		    lc__quote_id(id->data, id->size),
 		    lc__tensor_describe(&tensor, found, sizeof(found)),
 		    lc__tensor_describe(&column->row, wanted, sizeof(wanted)));
-	if (tensor.nbytes > 0)
-		memcpy(row_at(batch, column, i), tensor.data, tensor.nbytes);
-	return LC_OK;
+	return lc__decoder_copy(decoder, node, &tensor, &part, row_at(batch, column, i));
 }
 
+/* Where the tensors of a record are copied to. */
+struct row {
+	const struct batch *batch;
+	size_t i;
+};
+
 static lc_status
-copy_row(const struct batch *batch, size_t i, lc_view *view)
+copy_row(struct lc__decoder *decoder, void *ctx)
 {
-	const struct gather *gather = batch->gather;
+	const struct row *row = ctx;
+	const struct gather *gather = row->batch->gather;
 
 	for (size_t c = 0; c < gather->n_columns; c++)
-		return_if_error(copy_part(batch, &gather->columns[c], i, view));
+		return_if_error(
+		    copy_part(row->batch, &gather->columns[c], row->i, decoder));
 	return LC_OK;
 }
 
 static lc_status
 gather_uncommitted(struct batch *batch, size_t i, enum lc__uncommitted *answer)
 {
-	lc_view view;
-	lc_status status;
+	struct row row = { batch, i };
 
-	lc__view_clear(&view, LC_NOT_FOUND);
-	return_if_error(lc__view_uncommitted(batch->cache, batch->ids[i].data,
-	    batch->ids[i].size, &view, answer));
-	if (*answer != LC__UNCOMMITTED_PUT)
-		return LC_OK;
-	status = copy_row(batch, i, &view);
-	lc_view_release(&view);
-	return status;
+	return lc__copy_uncommitted(batch->cache, batch->ids[i].data, batch->ids[i].size,
+	    copy_row, &row, answer);
 }
 
 static lc_status
 gather_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
 {
-	lc_view view;
-	unsigned pins = 0;
-	lc_status status;
+	struct row row = { batch, i };
 
-	return_if_error(lc__view_record(batch->cache, batch->snapshot, &lookup->record,
-	    lookup->location, &view, &pins));
-	status = copy_row(batch, i, &view);
-	/* The batch has the snapshot: the view did not pin it. */
-	lc__view_release_unpinned(&view);
-	return status;
+	return lc__copy_record(batch->cache, batch->snapshot, lookup, copy_row, &row);
 }
 
 /* Gather one part of the ids. Its failure does not stop the others. */
@@ -411,6 +409,7 @@ gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 		.uncommitted = gather_uncommitted,
 		.committed = gather_committed,
 		.reads_data = true,
+		.copies = true,
 		.counts = true,
 		.gather = gather,
 		.helps = thread > 0,

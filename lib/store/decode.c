@@ -2,6 +2,7 @@
 #include "store/decode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "codec/codec.h"
@@ -155,6 +156,28 @@ lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out, struct lc__block **blo
 	return read_tensor(r, 0, &part, out, block);
 }
 
+lc_status
+lc__decoder_copy(const struct lc__decoder *r, uint32_t node, const lc_tensor *tensor,
+    const struct lc__record_part *part, void *out)
+{
+	struct lc__block *block = NULL;
+	lc_tensor read = *tensor;
+	lc_status status = LC_OK;
+
+	if (part->codec == LC_CODEC_NONE && r->verify && r->record.has_parts)
+		return lc__part_copy(part, out, tensor->nbytes)
+		    ? LC_OK
+		    : damaged(r->cache, &r->record.id, "checksum mismatch");
+	if (part->codec != LC_CODEC_NONE)
+		status = read_tensor(r, r->schema->node[node].first_tensor, part, &read,
+		    &block);
+	if (status == LC_OK && read.nbytes > 0)
+		memcpy(out, read.data, read.nbytes);
+	if (block != NULL)
+		lc__block_drop(block);
+	return status;
+}
+
 /* ---- values --------------------------------------------------------------- */
 
 static void
@@ -241,6 +264,20 @@ lc__decoder_value(struct lc__decoder *r, const char *path, const lc_value **out)
 	r->values = read;
 	*out = rest == NULL ? read->value : lc_value_find(read->value, rest);
 	return *out == NULL ? no_part(r, path) : LC_OK;
+}
+
+lc_status
+lc__decoder_kind(struct lc__decoder *r, lc_kind *out)
+{
+	const lc_value *value;
+
+	*out = r->schema->node[0].kind;
+	if (r->schema->node[0].kind == LC__PLAIN) {
+		/* Only the data tells which kind of plain value it is. */
+		return_if_error(lc__decoder_value(r, NULL, &value));
+		*out = lc_value_kind(value);
+	}
+	return LC_OK;
 }
 
 void

@@ -46,6 +46,16 @@ LC_CHECKED lc_status lc__decoder_open_memory(struct lc__decoder *decoder,
 LC_CHECKED lc_status lc__decoder_tensor(struct lc__decoder *decoder, lc_tensor *out,
     struct lc__block **block);
 
+/** The kind of the record's value. */
+LC_CHECKED lc_status lc__decoder_kind(struct lc__decoder *decoder, lc_kind *out);
+
+/**
+ * Copy the tensor of node @p node, verified: @p tensor and @p part are what
+ * lc__record_tensors() says of it. After LC_CORRUPT @p out may hold anything.
+ */
+LC_CHECKED lc_status lc__decoder_copy(const struct lc__decoder *decoder, uint32_t node,
+    const lc_tensor *tensor, const struct lc__record_part *part, void *out);
+
 /** As lc_view_value(). The value is valid until lc__decoder_close(). */
 LC_CHECKED lc_status lc__decoder_value(struct lc__decoder *decoder, const char *path,
     const lc_value **out);

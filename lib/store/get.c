@@ -45,7 +45,7 @@ hold(struct lc__decoder *decoder, lc_view *out)
 {
 	struct lc__block *block = NULL;
 	struct kept_value *kept;
-	const lc_value *value;
+	lc_status status;
 
 	if (lc__schema_is_tensor(decoder->schema)) {
 		return_if_error(lc__decoder_tensor(decoder, &out->tensor, &block));
@@ -61,16 +61,10 @@ hold(struct lc__decoder *decoder, lc_view *out)
 		    lc__quote_id(decoder->record.id.data, decoder->record.id.size));
 	*kept = (struct kept_value){ *decoder, lc__env_epoch() };
 	memset(&out->tensor, 0, sizeof(out->tensor));
-	out->kind = decoder->schema->node[0].kind;
-	if (decoder->schema->node[0].kind == LC__PLAIN) {
-		/* Only the data tells which kind of plain value it is. */
-		const lc_status status = lc__decoder_value(&kept->decoder, NULL, &value);
-
-		if (status != LC_OK) {
-			free(kept);
-			return status;
-		}
-		out->kind = lc_value_kind(value);
+	status = lc__decoder_kind(&kept->decoder, &out->kind);
+	if (status != LC_OK) {
+		free(kept);
+		return status;
 	}
 	lc__cache_hold(decoder->cache);
 	out->lc_private[view_values] = kept;
@@ -105,6 +99,16 @@ lc__view_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
 	return LC_OK;
 }
 
+/* Begin with a record that fills a block and is intact. */
+static lc_status
+open_block(struct lc_cache *cache, const struct lc__block *block,
+    const struct lc__known *known, struct lc__decoder *decoder)
+{
+	if (!lc__record_parse(block->data, block->size, &decoder->record))
+		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
+	return lc__decoder_open_memory(decoder, cache, known->schema);
+}
+
 lc_status
 lc__view_block(struct lc_cache *cache, struct lc__block *block,
     const struct lc__known *known, lc_view *out)
@@ -112,9 +116,7 @@ lc__view_block(struct lc_cache *cache, struct lc__block *block,
 	struct lc__decoder decoder;
 
 	lc__view_clear(out, LC_NOT_FOUND);
-	if (!lc__record_parse(block->data, block->size, &decoder.record))
-		return lc__error(LC_CORRUPT, 0, "get: a record in memory is damaged");
-	return_if_error(lc__decoder_open_memory(&decoder, cache, known->schema));
+	return_if_error(open_block(cache, block, known, &decoder));
 	return_if_error(hold(&decoder, out));
 	if (out->lc_private[view_block] == NULL)
 		out->lc_private[view_block] = lc__block_hold(block);
@@ -157,18 +159,26 @@ willneed(const struct lc__env *env, const struct lc__record *record)
 
 void
 lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
-    uint64_t location)
+    uint64_t location, bool copies)
 {
 	bool reads_all;
 
 	if (record->size < WILLNEED_SIZE)
 		return;
 	if (lc__record_first_codec(record) == LC_CODEC_NONE)
-		reads_all = cache->options.verify != 0;
+		reads_all = copies || cache->options.verify != 0;
 	else
 		reads_all = !lc__decode_cached(cache, record, location);
 	if (reads_all)
 		willneed(cache->env, record);
+}
+
+static void
+count_hit(struct lc_cache *cache)
+{
+	lc__env_lock(cache->env);
+	lc__module_of(cache->env)->counts.hits++;
+	lc__env_unlock(cache->env);
 }
 
 lc_status
@@ -183,9 +193,64 @@ lc__view_uncommitted(struct lc_cache *cache, const void *id, size_t id_size, lc_
 		return LC_OK;
 	status = lc__view_block(cache, found.block, found.known, out);
 	lc__block_drop(found.block);
-	lc__env_lock(cache->env);
-	lc__module_of(cache->env)->counts.hits++;
-	lc__env_unlock(cache->env);
+	count_hit(cache);
+	return status;
+}
+
+lc_status
+lc__copy_uncommitted(struct lc_cache *cache, const void *id, size_t id_size,
+    lc_status (*copy)(struct lc__decoder *decoder, void *ctx), void *ctx,
+    enum lc__uncommitted *answer)
+{
+	struct lc__encoded found = { NULL, NULL };
+	struct lc__decoder decoder;
+	lc_status status;
+
+	return_if_error(lc__flush_find(cache, id, id_size, &found, answer));
+	if (found.block == NULL)
+		return LC_OK;
+	status = open_block(cache, found.block, found.known, &decoder);
+	if (status == LC_OK) {
+		status = copy(&decoder, ctx);
+		lc__decoder_close(&decoder);
+	}
+	lc__block_drop(found.block);
+	count_hit(cache);
+	return status;
+}
+
+lc_status
+lc__copy_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__lookup *lookup,
+    lc_status (*copy)(struct lc__decoder *decoder, void *ctx), void *ctx)
+{
+	struct lc__decoder decoder;
+	lc_status status;
+
+	decoder.record = lookup->record;
+	return_if_error(lc__decoder_open(&decoder, cache, snapshot, lookup->location,
+	    cache->options.verify != 0));
+	lc__snapshot_note_read(snapshot, lookup->location);
+	status = copy(&decoder, ctx);
+	lc__decoder_close(&decoder);
+	return status;
+}
+
+/* Find a record of the newest commit. */
+static lc_status
+find_committed(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
+    size_t id_size, bool copies, struct lc__lookup *lookup)
+{
+	const bool verify = cache->options.verify != 0;
+	lc_status status;
+
+	lc__lookup_start(lookup, cache->env, id, id_size);
+	lookup->reads = verify || copies;
+	status = lc__index_find(snapshot, lookup, verify);
+	snapshot->hits += status == LC_OK;
+	snapshot->misses += status == LC_NOT_FOUND;
+	if (status == LC_OK)
+		lc__view_willneed(cache, &lookup->record, lookup->location, copies);
 	return status;
 }
 
@@ -199,16 +264,10 @@ view_committed(struct lc_cache *cache, const void *id, size_t id_size, lc_view *
 	lc_status status;
 
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	lc__lookup_start(&lookup, cache->env, id, id_size);
-	lookup.reads = cache->options.verify != 0;
-	status = lc__index_find(snapshot, &lookup, cache->options.verify != 0);
-	snapshot->hits += status == LC_OK;
-	snapshot->misses += status == LC_NOT_FOUND;
-	if (status == LC_OK) {
-		lc__view_willneed(cache, &lookup.record, lookup.location);
+	status = find_committed(cache, snapshot, id, id_size, false, &lookup);
+	if (status == LC_OK)
 		status = lc__view_record(cache, snapshot, &lookup.record, lookup.location,
 		    out, &pins);
-	}
 	lc__snapshot_give(snapshot, pins);
 	return status;
 }
@@ -230,39 +289,88 @@ lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 	return status;
 }
 
-/* Copy a view's tensor to memory that the caller owns. */
-static lc_status
-get_copied(struct lc_cache *cache, const void *id, size_t id_size, void *buf, size_t room,
-    lc_tensor *out)
-{
-	lc_status status;
-	lc_view view;
+/* Memory that the caller owns, for a copy of a tensor. */
+struct owned {
+	void *buf; /* NULL: it is to be allocated */
+	size_t room;
+	lc_tensor *out;
+};
 
-	return_if_error(lc_get(cache, id, id_size, &view));
-	if (view.kind != LC_TENSOR)
-		status = lc__error(LC_SCHEMA, 0, "get: %s: a %s, not a tensor",
-		    lc__quote_id(id, id_size), lc_kind_name(view.kind));
-	else if (lc__tensor_copy(&view.tensor, buf, room, out) != LC_OK)
-		status = lc__error_prefix("get: %s", lc__quote_id(id, id_size));
-	else
-		status = LC_OK;
-	lc_view_release(&view);
+static lc_status
+copy_owned(struct lc__decoder *decoder, void *ctx)
+{
+	const lc_id *id = &decoder->record.id;
+	const struct owned *to = ctx;
+	struct lc__record_part part;
+	lc_tensor tensor;
+	lc_status status;
+	lc_kind kind;
+	void *data;
+
+	if (!lc__schema_is_tensor(decoder->schema)) {
+		return_if_error(lc__decoder_kind(decoder, &kind));
+		return lc__error(LC_SCHEMA, 0, "get: %s: a %s, not a tensor",
+		    lc__quote_id(id->data, id->size), lc_kind_name(kind));
+	}
+	lc__record_tensors(&decoder->record, decoder->schema, 0, &tensor, &part);
+	if (lc__tensor_room(&tensor, to->buf, to->room, &data) != LC_OK)
+		return lc__error_prefix("get: %s", lc__quote_id(id->data, id->size));
+	status = lc__decoder_copy(decoder, 0, &tensor, &part, data);
+	if (status != LC_OK) {
+		if (to->buf == NULL)
+			free(data);
+		return status;
+	}
+	tensor.data = data;
+	*to->out = tensor;
+	return LC_OK;
+}
+
+static lc_status
+copy_committed(struct lc_cache *cache, const void *id, size_t id_size, struct owned *to)
+{
+	struct lc__snapshot *snapshot;
+	struct lc__lookup lookup;
+	lc_status status;
+
+	return_if_error(lc__snapshot_take(cache->env, &snapshot));
+	status = find_committed(cache, snapshot, id, id_size, true, &lookup);
+	if (status == LC_OK)
+		status = lc__copy_record(cache, snapshot, &lookup, copy_owned, to);
+	lc__snapshot_give(snapshot, 0);
 	return status;
+}
+
+static lc_status
+get_copied(struct lc_cache *cache, const void *id, size_t id_size, struct owned *to)
+{
+	enum lc__uncommitted answer = LC__UNCOMMITTED_NONE;
+
+	return_if_error(lc__check_id("get", id, id_size));
+	return_if_error(
+	    lc__copy_uncommitted(cache, id, id_size, copy_owned, to, &answer));
+	if (answer == LC__UNCOMMITTED_NONE)
+		return copy_committed(cache, id, id_size, to);
+	return answer == LC__UNCOMMITTED_PUT ? LC_OK : LC_NOT_FOUND;
 }
 
 lc_status
 lc_get_copy(lc_cache *cache, const void *id, size_t id_size, lc_tensor *out)
 {
-	return get_copied(cache, id, id_size, NULL, 0, out);
+	struct owned to = { NULL, 0, out };
+
+	return get_copied(cache, id, id_size, &to);
 }
 
 lc_status
 lc_get_into(lc_cache *cache, const void *id, size_t id_size, void *buf, size_t room,
     lc_tensor *out)
 {
+	struct owned to = { buf, room, out };
+
 	if (buf == NULL)
 		return lc__error(LC_INVALID, 0, "get: no buffer");
-	return get_copied(cache, id, id_size, buf, room, out);
+	return get_copied(cache, id, id_size, &to);
 }
 
 lc_status
@@ -328,13 +436,6 @@ lc_view_value(lc_view *view, const char *path, const lc_value **out)
 		view->lc_private[view_values] = lc_value_tensor(&view->tensor);
 	*out = view->lc_private[view_values];
 	return *out == NULL ? lc__no_memory("view") : LC_OK;
-}
-
-void
-lc__view_release_unpinned(lc_view *view)
-{
-	view->lc_private[view_snapshot] = NULL;
-	lc_view_release(view);
 }
 
 /* A view that crossed a fork has no hold on the environment: it belongs to the parent. */

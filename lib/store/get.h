@@ -4,6 +4,7 @@
 #define LC_STORE_GET_H
 
 #include "store/cache.h"
+#include "store/decode.h"
 #include "store/flush.h"
 #include "store/lookup.h"
 #include "store/lru.h"
@@ -20,13 +21,10 @@ LC_CHECKED lc_status lc__view_record(struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
     lc_view *out, unsigned *pins);
 
-/** Release a view from lc__view_record() whose pin was not given to the snapshot. */
-void lc__view_release_unpinned(lc_view *view);
-
 /** Ask the system for the pages of a record if a view of it reads them all: to verify
- *  them, or to decode a tensor that the LRU does not hold. */
+ *  them, or to decode a tensor that the LRU does not hold; or if it is to be copied. */
 void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
-    uint64_t location);
+    uint64_t location, bool copies);
 
 /** Make a view of a value that was built, a tensor or a map, which it takes over; NULL is
  *  LC_NO_MEMORY. @p drop is called with @p keeper, which keeps what its tensors borrow, when
@@ -37,6 +35,16 @@ LC_CHECKED lc_status lc__view_value(lc_value *value, void (*drop)(void *keeper),
 /** Look for a cache_id among the uncommitted writes, and view a put. */
 LC_CHECKED lc_status lc__view_uncommitted(struct lc_cache *cache, const void *id,
     size_t id_size, lc_view *out, enum lc__uncommitted *answer);
+
+/** The same without a view: call @p copy with the record. */
+LC_CHECKED lc_status lc__copy_uncommitted(struct lc_cache *cache, const void *id,
+    size_t id_size, lc_status (*copy)(struct lc__decoder *decoder, void *ctx), void *ctx,
+    enum lc__uncommitted *answer);
+
+/** Call @p copy with a record that was found. */
+LC_CHECKED lc_status lc__copy_record(struct lc_cache *cache,
+    struct lc__snapshot *snapshot, const struct lc__lookup *lookup,
+    lc_status (*copy)(struct lc__decoder *decoder, void *ctx), void *ctx);
 
 /** Make a view of a record that fills a block and is intact. The view holds the block
  *  for itself. */

@@ -440,17 +440,9 @@ describe_tensor(struct lc_iter *iter, lc_item *out)
 static lc_status
 describe_value(struct lc_iter *iter, lc_item *out)
 {
-	const struct lc__decoder *decoder = &iter->decoder;
-	const lc_value *value;
-
 	memset(&out->tensor, 0, sizeof(out->tensor));
-	out->kind = decoder->schema->node[0].kind;
-	out->codec = lc__record_first_codec(&decoder->record);
-	if (decoder->schema->node[0].kind == LC__PLAIN) {
-		return_if_error(lc__decoder_value(&iter->decoder, NULL, &value));
-		out->kind = lc_value_kind(value);
-	}
-	return LC_OK;
+	out->codec = lc__record_first_codec(&iter->decoder.record);
+	return lc__decoder_kind(&iter->decoder, &out->kind);
 }
 
 lc_status

@@ -375,16 +375,26 @@ lc__part_block_intact(const struct lc__part_block *block)
 bool
 lc__part_intact(const struct lc__record_part *part)
 {
+	return lc__part_copy(part, NULL, 0);
+}
+
+bool
+lc__part_copy(const struct lc__record_part *part, void *out, size_t size)
+{
 	if (part->blocks == NULL)
 		return part->hash ==
-		    lc__hash64(part->data,
-			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN));
+		    lc__hash64_copy(part->data,
+			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN), out, size);
 	if (part->hash != lc__hash64(part->blocks, (size_t)blocks_of(part->size) * 8))
 		return false;
 	for (size_t at = 0; at < part->size; at += LC__RECORD_BLOCK) {
 		const struct lc__part_block block = lc__part_block(part, at);
+		const size_t left = at < size ? size - at : 0;
 
-		if (!lc__part_block_intact(&block))
+		if (block.hash !=
+		    lc__hash64_copy(block.data, block.size,
+			left > 0 ? (unsigned char *)out + at : NULL,
+			left < block.size ? left : block.size))
 			return false;
 	}
 	return true;

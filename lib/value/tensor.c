@@ -136,20 +136,13 @@ lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b)
 }
 
 lc_status
-lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room, lc_tensor *out)
+lc__tensor_room(const lc_tensor *tensor, void *buf, size_t room, void **out)
 {
-	if (buf == NULL) {
-		const size_t size = (tensor->nbytes + 63) / 64 * 64;
-		buf = aligned_alloc(64, size > 0 ? size : 64);
-		if (buf == NULL)
-			return lc__no_memory(NULL);
-	} else if (tensor->nbytes > room) {
+	const size_t size = (tensor->nbytes + 63) / 64 * 64;
+
+	if (buf != NULL && tensor->nbytes > room)
 		return lc__error(LC_INVALID, 0, "needs %zu bytes, there is room for %zu",
 		    tensor->nbytes, room);
-	}
-	if (tensor->nbytes > 0)
-		memcpy(buf, tensor->data, tensor->nbytes);
-	*out = *tensor;
-	out->data = buf;
-	return LC_OK;
+	*out = buf != NULL ? buf : aligned_alloc(64, size > 0 ? size : 64);
+	return *out != NULL ? LC_OK : lc__no_memory(NULL);
 }

@@ -15,12 +15,10 @@ char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
  *  LC_INVALID for any other text. */
 LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out);
 
-/**
- * Copy a tensor into @p buf of @p room bytes, or with NULL into 64-byte aligned
- * memory that lc_tensor_free() frees.
- */
-LC_CHECKED lc_status lc__tensor_copy(const lc_tensor *tensor, void *buf, size_t room,
-    lc_tensor *out);
+/** Memory for a copy of a tensor's data: @p buf if they fit into its @p room bytes; with NULL
+ *  new memory, 64-byte aligned, that lc_tensor_free() frees. */
+LC_CHECKED lc_status lc__tensor_room(const lc_tensor *tensor, void *buf, size_t room,
+    void **out);
 
 /** Same dtype, rank and shape. */
 int lc__tensor_same_type(const lc_tensor *a, const lc_tensor *b);

@@ -93,6 +93,32 @@ START_TEST(known_hashes)
 }
 END_TEST
 
+/* To copy bytes while they are hashed changes neither. */
+START_TEST(hash_and_copy)
+{
+	static const size_t sizes[] = { 0, 1, 64, 241, 4096, 4097, 8192, 20000, 65536 };
+	unsigned char *from = malloc(65536), *to = malloc(65536 + 1);
+	uint64_t seed = run_seed();
+
+	for (size_t i = 0; i < 65536; i++)
+		from[i] = (unsigned char)run_random(&seed);
+	for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
+		const size_t size = sizes[s];
+		const size_t some[] = { 0, size / 2, size - size % 63, size };
+
+		for (size_t i = 0; i < 4; i++) {
+			memset(to, 0xee, 65536 + 1);
+			ck_assert_uint_eq(lc__hash64_copy(from, size, to, some[i]),
+			    lc__hash64(from, size));
+			ck_assert_mem_eq(to, from, some[i]);
+			ck_assert_uint_eq(to[some[i]], 0xee);
+		}
+	}
+	free(from);
+	free(to);
+}
+END_TEST
+
 START_TEST(atomic_write)
 {
 	const char *dir = run_scratch();
@@ -153,6 +179,7 @@ main(void)
 	tcase_add_test(tc, buf_grows);
 	tcase_add_test(tc, little_endian);
 	tcase_add_test(tc, known_hashes);
+	tcase_add_test(tc, hash_and_copy);
 	tcase_add_test(tc, atomic_write);
 	tcase_add_test(tc, source_date_epoch);
 	tcase_add_test(tc, deadlines);

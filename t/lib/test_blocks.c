@@ -189,6 +189,62 @@ START_TEST(a_checksum)
 }
 END_TEST
 
+/* All ways to copy the rows say the same. */
+static void
+expect_copies(lc_cache *cache, bool value, lc_status want)
+{
+	static uint64_t rows[ROWS];
+	const uint64_t shape[] = { ROWS };
+	const lc_id id = { "k", 1 };
+	lc_status status;
+	lc_tensor row, copy;
+
+	memset(rows, 0xee, sizeof(rows));
+	ck_assert_int_eq(lc_tensor_init(&row, LC_I64, 1, shape, NULL), LC_OK);
+	ck_assert_int_eq(lc_gather(cache, 1, &id, value ? "rows" : NULL, &row, rows,
+			     sizeof(rows), 1, &status, NULL), want);
+	ck_assert_int_eq(status, want);
+	for (unsigned i = 0; i < ROWS; i++)
+		ck_assert_uint_eq(rows[i], want == LC_OK ? words[i] : 0);
+	if (value)
+		return;
+	ck_assert_int_eq(lc_get_into(cache, "k", 1, rows, sizeof(rows), &copy), want);
+	if (want == LC_OK)
+		ck_assert_mem_eq(rows, words, sizeof(words));
+	ck_assert_int_eq(lc_get_copy(cache, "k", 1, &copy), want);
+	if (want == LC_OK) {
+		ck_assert_mem_eq(copy.data, words, sizeof(words));
+		lc_tensor_free(&copy);
+	}
+}
+
+/* Copies are verified as they are made, a piece at a time: a bit in each piece. */
+START_TEST(a_piece)
+{
+	const size_t piece = 2048;
+	const bool value = _i % 2;
+	uint64_t seed = run_seed();
+	lc_cache *cache;
+
+	put_all(value);
+	cache = open_again();
+	expect_copies(cache, value, LC_OK);
+	for (size_t at = 0; at < sizeof(words); at += piece) {
+		const size_t size = sizeof(words) - at < piece ? sizeof(words) - at : piece;
+		const unsigned bit = (unsigned)(run_random(&seed) % (size * 8));
+		unsigned char bytes[2048];
+
+		memcpy(bytes, (unsigned char *)words + at, size);
+		flip(bytes, size, bit);
+		expect_copies(cache, value, LC_CORRUPT);
+		bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+		flip(bytes, size, bit);
+	}
+	expect_copies(cache, value, LC_OK);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -198,6 +254,7 @@ main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_loop_test(tc, a_block, 0, 2 * (int)BLOCKS);
 	tcase_add_loop_test(tc, a_checksum, 0, 128);
+	tcase_add_loop_test(tc, a_piece, 0, 2);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
