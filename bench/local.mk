@@ -117,6 +117,7 @@ bench/package/.made: $(bench_python_sources) $(bench_extension)
 	$(AM_V_GEN)rm -rf bench/package && mkdir -p bench/package && \
 	cp -r $(srcdir)/python/lmdbcache bench/package && \
 	cp $(bench_extension) bench/package/lmdbcache && touch $@
+bench/readers: cachex
 bench/python bench/readers: Makefile bench/package/.made liblmdbcache.la
 	$(AM_V_GEN){ echo '#!/bin/sh'; \
 	echo 'PYTHONPATH=$(abs_builddir)/bench/package PYTHONDONTWRITEBYTECODE=1 \'; \

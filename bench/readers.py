@@ -8,6 +8,7 @@ import io
 import math
 import os
 import shutil
+import subprocess
 import sys
 import tarfile
 import warnings
@@ -91,6 +92,39 @@ def loader(source, batch, **options):
         loaded = lmdbcache.torch.Loader(source, batch=batch, seed=SEED,
                                         shuffle="full" if shuffled else "none", **options)
         return (next(iter(fields.values())) for fields in loaded)
+    return epoch
+
+
+def page_reader():
+    """The reader of frames that cachex-read(1) shows."""
+    page = os.path.join(os.path.dirname(__file__), "../man/cachex-read.1")
+    with open(page) as file:
+        text = file.read()
+    code = text[text.index("import mmap"):]
+    code = code[:code.index("\n.Ed")].replace("\\-", "-").replace("\\e", "\\")
+    names = {}
+    exec(code, names)
+    return names
+
+
+def frames(root, batch, shared):
+    """The command cachex read, its batches through a pipe or in shared memory."""
+    reader = page_reader()
+
+    def epoch(shuffled):
+        args = ["m", "--root", root, "--batch", str(batch), "--seed", str(SEED),
+                "--shuffle", "full" if shuffled else "none"]
+        if shared:
+            tool = None
+            stream = reader["read_shared"](*args)
+        else:
+            tool = subprocess.Popen(["cachex", "read", *args, "--frames"],
+                                    stdout=subprocess.PIPE)
+            stream = reader["frames"](tool.stdout)
+        for head, _, fields in stream:
+            yield torch.from_numpy(fields["."][:head["filled"]])
+        if tool is not None:
+            tool.wait()
     return epoch
 
 
@@ -246,7 +280,8 @@ def epochs(bench, root, case, data, batch, rounds):
         os.mkdir(path)
         return path
 
-    with module(place("module"), data, batch) as cache:
+    path = place("module")
+    with module(path, data, batch) as cache:
         shards = f"{root}/shards"
         cache.export(shards)
         ways = {
@@ -255,6 +290,8 @@ def epochs(bench, root, case, data, batch, rounds):
             "unverified": loader(cache, batch, verify=False),
             "shards": loader(shards, batch),
             "shards, unv.": loader(shards, batch, verify=False),
+            "frames": frames(path, batch, False),
+            "shared": frames(path, batch, True),
         }
         for name, (package, peer) in PEERS.items():
             if package is not None:
@@ -290,8 +327,11 @@ CASES = (
 
 def main():
     parser = harness.arguments(__doc__.splitlines()[0], 5)
-    parser.add_argument("--library", help="of other benches; not used here")
+    parser.add_argument("--library", help="beside it is the command cachex")
     args = parser.parse_args()
+    os.environ["PATH"] = f"{os.path.dirname(args.library)}/..:{os.environ['PATH']}"
+    # An array over a pipe's bytes cannot be written to, which is what a tensor can.
+    warnings.filterwarnings("ignore", "The given NumPy array is not writable")
     torch.set_num_threads(1)
     bench = harness.Bench("readers", args.results)
     harness.say_packages()
