@@ -1923,6 +1923,11 @@ typedef struct lc_source_options {
 	uint64_t split_seed;      /**< of split; default 0 */
 	int split_by_run;         /**< by the run of a sample, so that frames of one run stay
 	                               together, not by its cache_id; shards only; default 0 */
+	int (*stop)(void *ctx);   /**< asked again and again, every few records, by
+	                               lc_source_gather() and lc_source_find(). Non-zero ends
+	                               the call with LC_CANCELLED. In the calling thread,
+	                               without a lock; default NULL */
+	void *stop_ctx;           /**< its argument */
 } lc_source_options;
 
 LC_API void lc_source_options_init(lc_source_options *options);
@@ -2119,7 +2124,8 @@ LC_API LC_CHECKED lc_status lc_source_id(lc_source *source, uint64_t ordinal,
  * "item 7: ". LC_INVALID for an ordinal beyond the last, and if the rows do not fit;
  * LC_SCHEMA for a record of another dtype or shape, or without that field; LC_CHANGED if
  * the records of its chunk are no longer those that the source knows; LC_CORRUPT with the
- * key; LC_IO, LC_NO_MEMORY.
+ * key; LC_IO, LC_NO_MEMORY; LC_CANCELLED, which the rows that are left have, too, when
+ * lc_source_options.stop has ended it.
  */
 LC_API LC_CHECKED lc_status lc_source_gather(lc_source *source, size_t n,
     const uint64_t *ordinals, const char *field, const lc_tensor *row, void *rows,
@@ -2138,8 +2144,8 @@ LC_API LC_CHECKED lc_status lc_source_gather_row(lc_source *source, uint64_t ord
  * @param ordinals  room for n; UINT64_MAX for one that the source has not, also if it came
  *                  or was replaced later
  * @return LC_OK; LC_UNSUPPORTED for shards, joins, parts of a split and modules that are
- * filled by inputs, which have no index of their order; else as lc_source_get(), and the
- * error begins with the position: "item 7: ".
+ * filled by inputs, which have no index of their order; LC_CANCELLED; else as
+ * lc_source_get(), and the error begins with the position: "item 7: ".
  */
 LC_API LC_CHECKED lc_status lc_source_find(lc_source *source, size_t n, const lc_id *ids,
     uint64_t *ordinals);

@@ -62,6 +62,8 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind, const ch
 	source->kind = kind;
 	atomic_init(&source->refs, 1);
 	source->verify = options->verify != 0;
+	source->stop = options->stop;
+	source->stop_ctx = options->stop_ctx;
 	source->pinned = options->generation != LC_NEWEST;
 	if (options->length_field != NULL)
 		strcpy(source->length_field, options->length_field);
@@ -149,6 +151,12 @@ bool
 lc__source_verifies(const lc_source *source)
 {
 	return source->verify;
+}
+
+bool
+lc__source_wants_end(const lc_source *source)
+{
+	return source->stop != NULL && source->stop(source->stop_ctx) != 0;
 }
 
 const char *

@@ -33,6 +33,9 @@ const char *lc__source_length_field(const lc_source *source);
 /** Are checksums compared? */
 bool lc__source_verifies(const lc_source *source);
 
+/** Does the caller of a call on this source want it to end? */
+bool lc__source_wants_end(const lc_source *source);
+
 /** The directory of the module or the path of the shards, for errors. */
 const char *lc__source_name(const lc_source *source);
 
@@ -69,6 +72,8 @@ struct lc_source {
 	char *name;       /* for messages */
 	char length_field[LC_LENGTH_FIELD_MAX + 1];
 	bool verify;
+	int (*stop)(void *ctx); /* of the caller; may be NULL */
+	void *stop_ctx;
 	bool pinned;               /* to one generation */
 	pthread_mutex_t refresh;   /* held by a thread that makes a new layout */
 	pthread_mutex_t lock;      /* guards what follows */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The records of a source by their ordinals, one at a time and many at once. */
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -143,12 +144,29 @@ struct gather {
 	lc_tensor row;      /* of each record; data is the block of all rows */
 	struct item *items; /* by ordinal: one chunk after another */
 	lc_status *statuses;
+	atomic_bool stopped; /* for the threads that help */
 	struct part {
 		size_t first, n; /* of items */
+		bool helps;      /* it is not in the thread of the caller */
 		lc_error error;  /* failure of the first row that failed */
 		size_t failed;   /* which */
 	} * parts;
 };
+
+/* Records that are read without asking whether to go on. */
+#define UNASKED 64
+
+/* Does the caller want it to end, as each thread knows it? */
+static bool
+is_stopped(struct gather *gather, const struct part *part)
+{
+	if (atomic_load_explicit(&gather->stopped, memory_order_relaxed))
+		return true;
+	if (part->helps || !lc__source_wants_end(gather->source))
+		return false;
+	atomic_store(&gather->stopped, true);
+	return true;
+}
 
 static int
 compare_items(const void *a, const void *b)
@@ -218,7 +236,7 @@ ask_for(struct lc__cursor *cursor, const struct item *items, size_t n, uint64_t 
 
 /* Read items [begin, end), which are in one chunk; @p first is the chunk's first record. */
 static void
-gather_chunk(const struct gather *gather, struct part *part, struct lc__cursor *cursor,
+gather_chunk(struct gather *gather, struct part *part, struct lc__cursor *cursor,
     uint64_t first, size_t begin, size_t end)
 {
 	const char *const *field = lc__cursor_field(cursor, gather->field);
@@ -232,6 +250,11 @@ gather_chunk(const struct gather *gather, struct part *part, struct lc__cursor *
 	for (size_t i = begin; i < end; i++) {
 		const struct item *item = &gather->items[i];
 
+		if ((i - begin) % UNASKED == 0 && is_stopped(gather, part)) {
+			(void)lc__error(LC_CANCELLED, 0, "gather: cancelled");
+			fail_items(gather, part, i, end);
+			return;
+		}
 		if (i + 1 < end)
 			__builtin_prefetch(
 			    lc__cursor_address(cursor, item[1].ordinal - first));
@@ -245,7 +268,7 @@ gather_chunk(const struct gather *gather, struct part *part, struct lc__cursor *
 }
 
 static void
-gather_items(const struct gather *gather, struct part *part, struct lc__cursor *cursor)
+gather_items(struct gather *gather, struct part *part, struct lc__cursor *cursor)
 {
 	const uint64_t records = lc__layout_info(gather->layout)->records;
 	const size_t end = part->first + part->n;
@@ -274,12 +297,12 @@ gather_items(const struct gather *gather, struct part *part, struct lc__cursor *
 static lc_status
 gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 {
-	const struct gather *gather = team->ctx;
+	struct gather *gather = team->ctx;
 	struct part *part = &gather->parts[job];
 	struct lc__cursor *cursor = NULL;
 	lc_status status;
 
-	(void)thread;
+	part->helps = thread > 0;
 	status = take_cursor(gather->source, gather->layout, &cursor);
 	if (status == LC_OK)
 		status = lc__cursor_begin(cursor);
@@ -321,7 +344,8 @@ gather_all(struct gather *gather, size_t n, unsigned threads)
 			failed = &parts[job];
 	if (failed == NULL)
 		return LC_OK;
-	(void)lc__error_raise(&failed->error);
+	if (lc__error_raise(&failed->error) == LC_CANCELLED)
+		return LC_CANCELLED;
 	return lc__error_item(failed->failed);
 }
 
@@ -352,6 +376,7 @@ lc_source_gather(lc_source *source, size_t n, const uint64_t *ordinals, const ch
 		}
 		if (!sorted)
 			qsort(gather.items, n, sizeof(*gather.items), compare_items);
+		atomic_init(&gather.stopped, false);
 		gather.layout = lc__source_layout(source);
 		status = gather_all(&gather, n, threads);
 		lc__layout_drop(gather.layout);
@@ -420,6 +445,10 @@ lc_source_find(lc_source *source, size_t n, const lc_id *ids, uint64_t *ordinals
 	status = lc__cursor_begin(cursor);
 	if (status == LC_OK) {
 		for (size_t i = 0; status == LC_OK && i < n; i++) {
+			if (i % UNASKED == 0 && lc__source_wants_end(source)) {
+				status = lc__error(LC_CANCELLED, 0, "find: cancelled");
+				break;
+			}
 			status = find_one(cursor, ids[i], &ordinals[i]);
 			if (status != LC_OK)
 				(void)lc__error_item(i);

@@ -314,11 +314,12 @@ class Source:
         there is no index: shards, parts of a split, modules filled by inputs."""
     def gather(
         self, ordinals: Iterable[SupportsIndex], out: Any = None, field: Optional[str] = None,
-        threads: int = 1,
+        threads: int = 1, *, fields: Optional[Iterable[str]] = None,
     ) -> Any:
         """Records as one tensor of shape [len(ordinals), ...], read in the order in which
         they are stored. out is written instead of a new one; field is the part of
-        structured records to read, in shards the image by default."""
+        structured records to read, in shards the image by default. With fields, many
+        names, it is a dict of one tensor for each, and out is such a dict."""
     def info(self) -> Dict[str, Any]:
         """uuid, generation, chunks, records, length ... of what it stands on."""
     def refresh(self) -> int:

@@ -174,6 +174,7 @@ source_open(PyObject *from, PyObject *dict, lc_source **out)
 	lc_source_options options;
 
 	lc_source_options_init(&options);
+	options.stop = signals_stop;
 	if (option_text(dict, "length_field", &options.length_field) < 0 ||
 	    option_text(dict, "part", &options.part) < 0 ||
 	    option_text(dict, "split", &options.split) < 0 ||
@@ -598,22 +599,64 @@ gather_new(struct source *self, struct gather *gather)
 	return tensor_own(&whole, gather->rows, self->like);
 }
 
+/* One field, into @p out unless that is None. */
+static PyObject *
+gather_one(struct source *self, struct gather *gather, PyObject *out)
+{
+	return out != Py_None ? gather_into(self, gather, out) : gather_new(self, gather);
+}
+
+/* A dict of one for each of many names. */
+static PyObject *
+gather_fields(struct source *self, const struct gather *asked, PyObject *names,
+    PyObject *out)
+{
+	PyObject *fields = NULL, *dict = NULL;
+
+	if (asked->field != NULL || PyUnicode_Check(names))
+		PyErr_SetString(PyExc_TypeError,
+		    "gather: fields is many names, in place of field");
+	else if (out != Py_None && !PyDict_Check(out))
+		PyErr_SetString(PyExc_TypeError,
+		    "out: with fields it is a dict of arrays");
+	else
+		fields = PySequence_Tuple(names);
+	if (fields != NULL)
+		dict = PyDict_New();
+	for (Py_ssize_t i = 0; dict != NULL && i < PyTuple_Size(fields); i++) {
+		PyObject *name = PyTuple_GetItem(fields, i), *array = NULL;
+		PyObject *into = out == Py_None ? NULL
+						: PyDict_GetItemWithError(out, name);
+		struct gather one = *asked;
+
+		if (!PyErr_Occurred())
+			one.field = PyUnicode_AsUTF8AndSize(name, NULL);
+		if (one.field != NULL)
+			array = gather_one(self, &one, into != NULL ? into : Py_None);
+		if (array == NULL || PyDict_SetItem(dict, name, array) < 0)
+			Py_CLEAR(dict);
+		Py_XDECREF(array);
+	}
+	Py_XDECREF(fields);
+	return dict;
+}
+
 static PyObject *
 source_gather(struct source *self, PyObject *args, PyObject *kwargs)
 {
-	static char *names[] = { "ordinals", "out", "field", "threads", NULL };
-	PyObject *object, *out = Py_None, *result;
-	struct gather gather = { .threads = 1 };
+	static char *names[] = { "ordinals", "out", "field", "threads", "fields", NULL };
+	PyObject *object, *out = Py_None, *fields = Py_None, *result;
+	struct gather asked = { .threads = 1 };
 	const Py_ssize_t records = source_length(self);
 
 	if (records < 0 ||
-	    !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzI", names, &object, &out,
-		&gather.field, &gather.threads) ||
-	    ordinals_from(object, records, &gather.ordinals, &gather.n) < 0)
+	    !PyArg_ParseTupleAndKeywords(args, kwargs, "O|OzI$O", names, &object, &out,
+		&asked.field, &asked.threads, &fields) ||
+	    ordinals_from(object, records, &asked.ordinals, &asked.n) < 0)
 		return NULL;
-	result = out != Py_None ? gather_into(self, &gather, out)
-				: gather_new(self, &gather);
-	PyMem_Free(gather.ordinals);
+	result = fields != Py_None ? gather_fields(self, &asked, fields, out)
+				   : gather_one(self, &asked, out);
+	PyMem_Free(asked.ordinals);
 	return result;
 }
 
@@ -641,10 +684,11 @@ static PyMethodDef source_methods[] = {
 	    "The ordinals of cache_ids, None for one that is not here. UnsupportedError where\n"
 	    "there is no index: shards, parts of a split, modules filled by inputs." },
 	{ "gather", KEYWORDS(source_gather),
-	    "gather($self, ordinals, out=None, field=None, threads=1)\n--\n\n"
+	    "gather($self, ordinals, out=None, field=None, threads=1, *, fields=None)\n--\n\n"
 	    "Records as one tensor of shape [len(ordinals), ...], read in the order in which\n"
 	    "they are stored. out is written instead of a new one; field is the part of\n"
-	    "structured records to read, in shards the image by default." },
+	    "structured records to read, in shards the image by default. With fields, many\n"
+	    "names, it is a dict of one tensor for each, and out is such a dict." },
 	{ "info", (PyCFunction)source_info, METH_NOARGS,
 	    "info($self, /)\n--\n\nuuid, generation, chunks, records, length ... of what it stands on." },
 	{ "refresh", (PyCFunction)source_refresh, METH_NOARGS,

@@ -77,6 +77,12 @@ BUSY = """if 1:
                 cache.put_many(ids, [row] * len(ids))
             elif what == "gather":
                 cache.gather(ids * 20)
+            elif what == "source":
+                source = lmdbcache.source(cache, like="buffer")
+                source.gather(list(range(20000)) * 20, threads=1 + turn % 2)
+                source.find(ids)
+                source.close()
+                turn += 1
             elif what == "missing":
                 cache.missing(ids * 50)
             elif what == "keys":
@@ -105,7 +111,8 @@ BUSY = """if 1:
 
 
 class Interrupted(Case):
-    KINDS = ("put put_many put_list gather missing keys verify compact backup len open").split()
+    KINDS = ("put put_many put_list gather source missing keys verify compact backup len "
+             "open").split()
 
     def test_at_random_moments(self) -> None:
         """SIGINT ends each kind of call; the handle goes on, and what was flushed is there."""

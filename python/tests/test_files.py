@@ -340,6 +340,32 @@ class Sources(Case):
         self.raises(ValueError, "no ordinals", source.gather, [])
         self.raises(TypeError, "", source.gather, ["x"])
 
+    def test_many_fields(self) -> None:
+        with self.open("fields") as cache:
+            for i in range(N):
+                cache[f"k{i:03}"] = {"a": row(i), "b": [array.array("B", [i % 256])], "c": i}
+            cache.flush()
+            source = lmdbcache.source(cache, like="buffer")
+            self.addCleanup(source.close)
+            order = [5, 0, 5, N - 1]
+            blocks = source.gather(order, fields=("a", "b.0"))
+            self.assertEqual(list(blocks), ["a", "b.0"])
+            self.assertEqual(flat(blocks["a"]), flat(source.gather(order, field="a")))
+            self.assertEqual(bytes(blocks["b.0"]), bytes([5, 0, 5, (N - 1) % 256]))
+            out = {"b.0": memoryview(bytearray(2)).cast("B", (2, 1))}
+            some = source.gather([1, 2], out, threads=2, fields=iter(["b.0", "a"]))
+            self.assertIs(some["b.0"], out["b.0"])
+            self.assertEqual(bytes(out["b.0"]), b"\1\2")
+            self.assertEqual(flat(some["a"]), flat(row(1)) + flat(row(2)))
+            self.assertEqual(source.gather([1], fields=[]), {})
+            self.raises(TypeError, "in place of field", source.gather, [0], None, "a",
+                        fields=["a"])
+            self.raises(TypeError, "in place of field", source.gather, [0], fields="a")
+            self.raises(TypeError, "a dict of arrays", source.gather, [0], row(0), fields=["a"])
+            self.raises(TypeError, "", source.gather, [0], fields=[1])
+            self.raises(lmdbcache.SchemaError, "has no tensor x", source.gather, [0],
+                        fields=["a", "x"])
+
     def test_shards(self) -> None:
         path = self.exported(shard_bytes=4096)
         source = lmdbcache.source(path, like="buffer")

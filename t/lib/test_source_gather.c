@@ -496,6 +496,83 @@ gather_some(void *arg)
 	return NULL;
 }
 
+static size_t questions; /* until the answer is to stop */
+
+static int
+stop_after(void *ctx)
+{
+	size_t *left = ctx;
+
+	return *left == 0 || --*left == 0;
+}
+
+/* The rows that were read stay, all others say that they were not. */
+START_TEST(a_call_that_reads_many_can_be_stopped)
+{
+	enum { MANY = 500 };
+	const lc_tensor row = row_of_tokens();
+	lc_source_options options;
+	uint64_t ordinals[MANY], found[MANY];
+	uint32_t rows[MANY * LENGTH];
+	lc_status statuses[MANY], status;
+	lc_id ids[MANY];
+	char names[MANY][32];
+	lc_source *source;
+
+	fill(30, false);
+	ck_assert_uint_ge(made.records, MANY);
+	made_stream_open(&made);
+	lc_source_options_init(&options);
+	ck_assert_ptr_null(options.stop);
+	options.stop = stop_after;
+	options.stop_ctx = &questions;
+	assert_ok(lc_source_open_module(made.cache, &options, &source));
+	for (size_t i = 0; i < MANY; i++) {
+		size_t size;
+
+		ordinals[i] = i;
+		assert_ok(lc_source_id(source, i, names[i], sizeof(names[i]), &size));
+		ids[i] = (lc_id){ names[i], size };
+	}
+	for (size_t after = 1; after < 6; after++) {
+		size_t n_read = 0;
+
+		questions = after;
+		memset(rows, 0xff, sizeof(rows));
+		assert_status(lc_source_gather(source, MANY, ordinals, "tokens", &row, rows,
+		    sizeof(rows), 1, statuses), LC_CANCELLED);
+		assert_text("gather: cancelled");
+		while (n_read < MANY && statuses[n_read] == LC_OK)
+			n_read++;
+		ck_assert(after > 1 ? n_read > 0 && n_read < MANY : n_read == 0);
+		for (size_t i = 0; i < n_read; i++)
+			expect_tokens(rows + LENGTH * i, i);
+		for (size_t i = n_read; i < MANY; i++) {
+			ck_assert_int_eq(statuses[i], LC_CANCELLED);
+			ck_assert_uint_eq(rows[LENGTH * i], 0);
+		}
+		questions = after;
+		assert_status(lc_source_find(source, MANY, ids, found), LC_CANCELLED);
+		assert_text("find: cancelled");
+	}
+	/* The calling thread asks, unless the others have left it nothing to do. */
+	questions = 1;
+	status = lc_source_gather(source, MANY, ordinals, "tokens", &row, rows,
+	    sizeof(rows), 4, statuses);
+	for (size_t i = 0; i < MANY; i++)
+		ck_assert(statuses[i] == LC_OK ||
+		    (statuses[i] == LC_CANCELLED && status == LC_CANCELLED));
+	questions = SIZE_MAX;
+	assert_ok(lc_source_gather(source, MANY, ordinals, "tokens", &row, rows,
+	    sizeof(rows), 4, statuses));
+	for (size_t i = 0; i < MANY; i++)
+		expect_tokens(rows + LENGTH * i, i);
+	assert_ok(lc_source_find(source, MANY, ids, found));
+	lc_source_close(source);
+	made_stream_close(&made);
+}
+END_TEST
+
 START_TEST(by_several_threads)
 {
 	pthread_t threads[3];
@@ -539,6 +616,7 @@ main(void)
 	tcase_add_test(tc, ordinals_of_ids);
 	tcase_add_test(tc, ids_that_changed);
 	tcase_add_test(tc, sources_that_cannot_tell);
+	tcase_add_test(tc, a_call_that_reads_many_can_be_stopped);
 	tcase_add_test(tc, by_several_threads);
 	tcase_set_timeout(tc, 120);
 	suite_add_tcase(suite, tc);
