@@ -110,7 +110,7 @@ static lc_status
 copy_file(int from, int to, const char *path, const struct lc__manifest_shard *shard,
     bool no_sha256, struct lc__team *team, bool *same)
 {
-	struct lc__digest digest = { NULL, NULL };
+	struct lc__digest digest = { NULL, NULL, NULL };
 	struct lc__digest_text text;
 	unsigned char *buf = malloc(BUFFER);
 	lc_status status = lc__digest_begin(&digest, no_sha256);

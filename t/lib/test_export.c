@@ -394,6 +394,49 @@ START_TEST(damaged_record)
 }
 END_TEST
 
+/* Shards whose SHA-256 another thread computes: it is that of the file, and a failure in the
+ * middle of one is the error. */
+START_TEST(large_shards)
+{
+	const char *root = run_scratch(), *dir = run_scratch(), *again = run_scratch();
+	const uint64_t shape[1] = { 1500000 };
+	unsigned char *data = malloc(shape[0]);
+	lc_cache *cache = open_module(root);
+	char *module = outdir_join(root, "m"), id[8];
+	lc_export_options options;
+	uint64_t seed = run_seed();
+	const unsigned char *at;
+	struct lc__buf bytes;
+
+	ck_assert_ptr_nonnull(data);
+	for (int i = 0; i < 10; i++) {
+		for (size_t k = 0; k < shape[0]; k++)
+			data[k] = (unsigned char)run_random(&seed);
+		snprintf(id, sizeof(id), "id%d", i);
+		put_one(cache, id, LC_U8, 1, shape, data);
+	}
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	lc_export_options_init(&options);
+	options.shard_bytes = (uint64_t)8 << 20;
+	options.threads = 1 + (unsigned)_i;
+	ck_assert_int_eq(lc_export(cache, dir, &options, NULL), LC_OK);
+	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_OK);
+	compare_with_module(dir, cache, 2);
+
+	bytes = outdir_get_file(module, "data.mdb");
+	at = memmem(bytes.data, bytes.size, data, 64);
+	ck_assert_ptr_nonnull(at);
+	outdir_flip(module, "data.mdb", at - bytes.data + 700000);
+	ck_assert_int_eq(lc_export(cache, again, &options, NULL), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text, "key 'id9': checksum mismatch");
+	ck_assert_int_eq(outdir_count_unfinished(again), 0);
+	lc__buf_free(&bytes);
+	free(module);
+	free(data);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -412,6 +455,7 @@ main(void)
 	tcase_add_loop_test(tc, bad_options, 0, COUNT(option_rows));
 	tcase_add_test(tc, what_cannot_be_exported);
 	tcase_add_test(tc, damaged_record);
+	tcase_add_loop_test(tc, large_shards, 0, 2);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
