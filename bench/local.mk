@@ -10,8 +10,8 @@ libbench_a_SOURCES = \
 	bench/worker.c bench/worker.h
 bench_lib = libbench.a $(TEST_LIBS)
 
-bench_programs = bench/codec bench/compact bench/compute bench/exchange bench/export \
-	bench/fill bench/images bench/lru bench/migrate bench/order bench/overwrites \
+bench_programs = bench/bulk bench/codec bench/compact bench/compute bench/exchange \
+	bench/export bench/fill bench/images bench/lru bench/migrate bench/order bench/overwrites \
 	bench/store bench/values
 # Those that run only when they are asked for.
 bench_asked = bench/peers
@@ -20,6 +20,10 @@ CLEANFILES = $(EXTRA_PROGRAMS) libbench.a
 DISTCLEANFILES = bench-results.json
 EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py \
 	bench/readers.py
+
+bench_bulk_SOURCES = bench/bulk.c \
+	bench/load.c bench/load.h bench/module.c bench/module.h
+bench_bulk_LDADD = $(bench_lib) liblmdbcache.la
 
 bench_codec_SOURCES = bench/codec.c bench/samples.c bench/samples.h
 bench_codec_CFLAGS = $(AM_CFLAGS) $(LZ4_CFLAGS) $(JPEG_CFLAGS)
