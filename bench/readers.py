@@ -146,7 +146,7 @@ def from_lmdb(path, data, batch):
 
 
 def from_safetensors(path, data, batch):
-    """In order: slices of one tensor. Shuffled: a tensor an example, by its name."""
+    """In order: slices of one tensor, copied. Shuffled: a tensor an example, by its name."""
     names = keys(len(data))
     tensors = torch.from_numpy(data)
     safetensors.save_file({"all": tensors}, f"{path}/one")
@@ -159,7 +159,7 @@ def from_safetensors(path, data, batch):
             if shuffled:
                 yield torch.stack([each.get_tensor(names[row]) for row in rows])
             else:
-                yield one[int(rows[0]):int(rows[-1]) + 1]
+                yield one[int(rows[0]):int(rows[-1]) + 1].clone()
     return epoch
 
 
@@ -191,7 +191,8 @@ def from_arrow(path, data, batch):
 def from_datasets(path, data, batch):
     datasets.disable_progress_bars()
     datasets.Dataset(arrow_table(data)).save_to_disk(f"{path}/data")
-    loaded = datasets.load_from_disk(f"{path}/data").with_format("numpy")
+    loaded = datasets.load_from_disk(f"{path}/data")
+    loaded = loaded.with_format("numpy", dtype=data.dtype)  # int64 for integers otherwise
     shape = data.shape[1:]
 
     def epoch(shuffled):
