@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bytes.h"
 #include "base/error.h"
 
 #define ALIGN 64u
+/* Bytes of the pages that large arrays ask for: a fault for each of the small ones costs
+ * more than the copy into it. */
+#define HUGE_PAGE ((size_t)2 << 20)
 
 /* ---- arrays with an element a row ------------------------------------------------ */
 
@@ -53,8 +57,15 @@ make_rows(struct lc__batch *batch, size_t rows, uint64_t window)
 static void *
 heap_alloc(void *ctx, size_t size)
 {
+	void *memory;
+
 	(void)ctx;
-	return aligned_alloc(ALIGN, size);
+	if (size < 2 * HUGE_PAGE)
+		return aligned_alloc(ALIGN, size);
+	memory = aligned_alloc(HUGE_PAGE, size);
+	if (memory != NULL)
+		(void)madvise(memory, size, MADV_HUGEPAGE);
+	return memory;
 }
 
 static void
