@@ -16,8 +16,8 @@ libbase_la_SOURCES = \
 	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c \
 	lib/base/json_number.c lib/base/json_scan.c lib/base/json_tree.c \
 	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
-	lib/base/mpack.c lib/base/newfile.c lib/base/team.c lib/base/utf8.c \
-	lib/base/words.c
+	lib/base/mpack.c lib/base/newfile.c lib/base/populate.c lib/base/team.c \
+	lib/base/utf8.c lib/base/words.c
 libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
 libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
 libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
@@ -52,11 +52,11 @@ libcore_la_SOURCES = \
 	lib/store/chunk_order.c lib/store/commit.c lib/store/compute.c \
 	lib/store/contains.c lib/store/counters.c lib/store/declare.c lib/store/decode.c \
 	lib/store/evict.c lib/store/flush.c lib/store/get.c lib/store/inflight.c \
-	lib/store/input_lock.c lib/store/inputs.c lib/store/iterate.c lib/store/live.c \
-	lib/store/lookup.c lib/store/lru.c lib/store/module.c lib/store/packing.c \
-	lib/store/pending.c lib/store/put.c lib/store/reclaim.c lib/store/record.c \
-	lib/store/schemas.c lib/store/settings.c lib/store/snapshot.c lib/store/stat.c \
-	lib/store/tool.c lib/store/writer.c \
+	lib/store/input_lock.c lib/store/inputs.c lib/store/iterate.c lib/store/large.c \
+	lib/store/live.c lib/store/lookup.c lib/store/lru.c lib/store/module.c \
+	lib/store/packing.c lib/store/pending.c lib/store/put.c lib/store/reclaim.c \
+	lib/store/record.c lib/store/schemas.c lib/store/settings.c \
+	lib/store/snapshot.c lib/store/stat.c lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
 	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \

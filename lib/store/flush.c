@@ -35,6 +35,7 @@ struct lc__flusher {
 	struct lc__pending *open; /* takes puts; NULL before the first */
 	struct lc__pending *sealed; /* being committed; NULL if none */
 	struct lc__pending *spare;  /* an empty one to swap in */
+	struct lc__large_pool pool; /* memory for large records */
 	bool committing;            /* a thread commits sealed */
 	uint64_t wakes_ns;    /* until when the flush thread sleeps; 0: it does not */
 	uint64_t put_seq;     /* puts and deletes so far */
@@ -94,9 +95,10 @@ may_commit_locked(const struct lc__flusher *f)
 	return must_commit_locked(f) && !f->committing;
 }
 
-/* Forget what a buffer holds, and keep its memory for the next puts. */
-static void
-drop_locked(struct lc__flusher *f, struct lc__pending *pending)
+/* How much memory to keep for the next puts: that of both buffers, twice, since a large
+ * record has memory before there is room for it. */
+static size_t
+kept_bytes_locked(const struct lc__flusher *f)
 {
 	uint64_t room = 0;
 
@@ -104,8 +106,15 @@ drop_locked(struct lc__flusher *f, struct lc__pending *pending)
 	     writer = writer->next_writer)
 		if (writer->options.chunk_bytes > room)
 			room = writer->options.chunk_bytes;
+	return (size_t)room * 4;
+}
+
+/* Forget what a buffer holds, and keep its memory for the next puts. */
+static void
+drop_locked(struct lc__flusher *f, struct lc__pending *pending)
+{
 	atomic_fetch_sub(&f->pending, pending->count);
-	lc__pending_clear(pending, (size_t)room * 2);
+	lc__pending_clear(pending, kept_bytes_locked(f), &f->pool);
 }
 
 /* Warn each log once about each view or walk that pins a snapshot for too long. The lock is
@@ -272,6 +281,7 @@ empty_locked(struct lc__flusher *f)
 	lc__pending_free(f->sealed);
 	lc__pending_free(f->spare);
 	f->open = f->sealed = f->spare = NULL;
+	lc__large_pool_empty(&f->pool);
 	f->durable_seq = f->put_seq;
 	f->failed = f->retry = f->saving = f->held = f->committing = false;
 	f->stop = f->running = false;
@@ -427,7 +437,7 @@ is_full_locked(const struct lc_cache *cache, size_t more)
 
 	return open->count > 0 &&
 	    (open->count >= cache->options.flush_every ||
-		open->used + more > cache->options.chunk_bytes);
+		lc__pending_bytes(open) + more > cache->options.chunk_bytes);
 }
 
 static lc_status
@@ -442,9 +452,10 @@ prepare_open_locked(struct lc__flusher *f)
 	return LC_OK;
 }
 
-/* Make the open buffer ready for a record of @p size bytes. */
+/* Make the open buffer ready for a record of @p size bytes, which are elsewhere if it is a
+ * large one. */
 static lc_status
-make_room_locked(struct lc_cache *cache, size_t size)
+make_room_locked(struct lc_cache *cache, size_t size, bool large)
 {
 	struct lc__flusher *f = cache->flusher;
 	size_t room = (size_t)cache->options.chunk_bytes;
@@ -467,6 +478,8 @@ make_room_locked(struct lc_cache *cache, size_t size)
 		if (f->failed)
 			return lc__error_raise(&f->error);
 	}
+	if (large)
+		return LC_OK;
 	return lc__pending_reserve(f->open, size > room ? size : room);
 }
 
@@ -505,12 +518,15 @@ count_locked(struct lc_cache *cache)
 		hand_over_locked(f);
 }
 
-/* A put or delete for the open buffer: a draft to encode, or an encoded record. */
+/* A put or delete for the open buffer: a draft to encode, or an encoded record, which may
+ * be in memory of its own. */
 struct addition {
-	uint64_t hash;                 /* of the cache_id */
-	size_t size;                   /* of the record */
-	const struct lc__draft *draft; /* NULL: record is set */
+	uint64_t hash; /* of the cache_id */
+	size_t size;   /* of the record */
+	/* one of: */
+	const struct lc__draft *draft;
 	const struct lc__record *record;
+	struct lc__large *large; /* taken over on LC_OK */
 	struct lc__known *known; /* NULL for a delete */
 };
 
@@ -523,11 +539,19 @@ add(struct lc_cache *cache, const struct addition *a)
 	pthread_mutex_lock(&f->lock);
 	status = report_failure_locked(cache);
 	if (status == LC_OK)
-		status = make_room_locked(cache, a->size);
-	if (status == LC_OK && a->draft != NULL)
-		status = lc__pending_add(f->open, a->hash, a->draft, a->size, a->known);
-	else if (status == LC_OK)
-		status = lc__pending_add_record(f->open, a->hash, a->record, a->known);
+		status = make_room_locked(cache, a->size, a->large != NULL);
+	if (status == LC_OK) {
+		struct lc__pending *open = f->open;
+
+		if (a->large != NULL)
+			status = lc__pending_add_large(open, a->hash, a->large, a->known);
+		else if (a->draft != NULL)
+			status = lc__pending_add(open, a->hash, a->draft, a->size,
+			    a->known);
+		else
+			status = lc__pending_add_record(open, a->hash, a->record,
+			    a->known);
+	}
 	if (status == LC_OK)
 		count_locked(cache);
 	pthread_mutex_unlock(&f->lock);
@@ -586,7 +610,8 @@ lc_status
 lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known)
 {
-	struct addition addition = { .draft = draft, .known = known };
+	struct addition addition = { .known = known };
+	lc_status status;
 
 	if (!cache->writes)
 		return keep(cache, draft, known);
@@ -595,6 +620,33 @@ lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
 		return lc__error(LC_INVALID, 0, "its record is above the limit of 2 GiB");
 	addition.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
 	    draft->id.size);
+	if (addition.size < LC__LARGE_MIN) {
+		addition.draft = draft;
+		return add(cache, &addition);
+	}
+	/* Threads copy their records at once, and nobody waits for them. */
+	return_if_error(lc__flush_memory(cache, addition.size, &addition.large));
+	lc__record_encode(addition.large->bytes, addition.size, draft);
+	status = add(cache, &addition);
+	if (status != LC_OK)
+		lc__flush_memory_give(cache, addition.large);
+	return status;
+}
+
+lc_status
+lc__flush_add_large(struct lc_cache *cache, const lc_id *id, struct lc__large *large,
+    struct lc__known *known)
+{
+	struct lc__record record;
+	struct addition addition = {
+		.hash = lc__run_hash(lc__env_seed(cache->env), id->data, id->size),
+		.large = large,
+		.known = known,
+	};
+
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(large->bytes, large->room, &record);
+	addition.size = record.size;
 	return add(cache, &addition);
 }
 
@@ -628,6 +680,33 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 	return LC_OK;
 }
 
+/* ---- memory of large records ---------------------------------------------- */
+
+lc_status
+lc__flush_memory(struct lc_cache *cache, size_t size, struct lc__large **out)
+{
+	struct lc__flusher *f = cache->flusher;
+	struct lc__large *large;
+
+	pthread_mutex_lock(&f->lock);
+	large = lc__large_take(&f->pool, size);
+	pthread_mutex_unlock(&f->lock);
+	if (large == NULL)
+		return lc__large_new(size, out);
+	*out = large;
+	return LC_OK;
+}
+
+void
+lc__flush_memory_give(struct lc_cache *cache, struct lc__large *large)
+{
+	struct lc__flusher *f = cache->flusher;
+
+	pthread_mutex_lock(&f->lock);
+	lc__large_give(&f->pool, large, kept_bytes_locked(f));
+	pthread_mutex_unlock(&f->lock);
+}
+
 /* ---- flushing ------------------------------------------------------------- */
 
 uint64_t
@@ -643,7 +722,8 @@ lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes)
 
 	pthread_mutex_lock(&f->lock);
 	*records = atomic_load(&f->pending);
-	*bytes = (f->open ? f->open->used : 0) + (f->sealed ? f->sealed->used : 0);
+	*bytes = (f->open ? lc__pending_bytes(f->open) : 0) +
+	    (f->sealed ? lc__pending_bytes(f->sealed) : 0);
 	pthread_mutex_unlock(&f->lock);
 }
 

@@ -8,6 +8,7 @@
 #define LC_STORE_FLUSH_H
 
 #include "store/cache.h"
+#include "store/large.h"
 #include "store/lru.h"
 
 struct lc__flusher;
@@ -50,6 +51,17 @@ LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,
 /** The same of a record in a block, on any rank. */
 LC_CHECKED lc_status lc__flush_add_encoded(struct lc_cache *cache,
     const struct lc__encoded *encoded);
+
+/** Memory for a record of @p size bytes that is written before it is added: kept from
+ *  earlier records, or new. */
+LC_CHECKED lc_status lc__flush_memory(struct lc_cache *cache, size_t size,
+    struct lc__large **out);
+/** Give back memory that no record was added with. The handle must be open. */
+void lc__flush_memory_give(struct lc_cache *cache, struct lc__large *large);
+/** Add a put of a record that is encoded in such memory, which is taken over on LC_OK. Its
+ *  schema id and seal are set anew. Only on a rank that writes. */
+LC_CHECKED lc_status lc__flush_add_large(struct lc_cache *cache, const lc_id *id,
+    struct lc__large *large, struct lc__known *known);
 
 /** What uncommitted writes say about a cache_id. */
 enum lc__uncommitted {

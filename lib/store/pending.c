@@ -112,18 +112,15 @@ prepare_entry(struct lc__pending *pending, uint64_t hash, struct lc__known *know
 	return known == NULL ? LC_OK : use_schema(pending, known, &entry->schema);
 }
 
-/* A record was written after the last one: seal it and make it the newest of its
- * cache_id. */
+/* A record was written: seal it and make it the newest of its cache_id. */
 static void
 add_entry(struct lc__pending *pending, const struct lc__pending_entry *entry,
-    const lc_id *id, size_t size)
+    const lc_id *id, unsigned char *record)
 {
 	uint32_t *slot;
 
 	if (!entry->deletes && pending->schemas[entry->schema].id != LC__SCHEMA_NEW)
-		lc__record_seal(pending->bytes + pending->used,
-		    pending->schemas[entry->schema].id);
-	pending->used += size;
+		lc__record_seal(record, pending->schemas[entry->schema].id);
 	slot = find_slot(pending, entry->hash, id->data, id->size);
 	pending->entries[pending->count++] = *entry;
 	if (slot == NULL) {
@@ -139,10 +136,12 @@ lc__pending_add(struct lc__pending *pending, uint64_t hash, const struct lc__dra
     size_t size, struct lc__known *known)
 {
 	struct lc__pending_entry entry = { 0 };
+	unsigned char *bytes = pending->bytes + pending->used;
 
 	return_if_error(prepare_entry(pending, hash, known, &entry));
-	lc__record_encode(pending->bytes + pending->used, size, draft);
-	add_entry(pending, &entry, &draft->id, size);
+	lc__record_encode(bytes, size, draft);
+	pending->used += size;
+	add_entry(pending, &entry, &draft->id, bytes);
 	return LC_OK;
 }
 
@@ -151,10 +150,31 @@ lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
     const struct lc__record *record, struct lc__known *known)
 {
 	struct lc__pending_entry entry = { 0 };
+	unsigned char *bytes = pending->bytes + pending->used;
 
 	return_if_error(prepare_entry(pending, hash, known, &entry));
-	memcpy(pending->bytes + pending->used, lc__record_start(record), record->size);
-	add_entry(pending, &entry, &record->id, record->size);
+	memcpy(bytes, lc__record_start(record), record->size);
+	pending->used += record->size;
+	add_entry(pending, &entry, &record->id, bytes);
+	return LC_OK;
+}
+
+lc_status
+lc__pending_add_large(struct lc__pending *pending, uint64_t hash, struct lc__large *large,
+    struct lc__known *known)
+{
+	struct lc__pending_entry entry = { .large = true };
+	struct lc__record record;
+
+	return_if_error(lc__array_reserve(&pending->large, &pending->large_room,
+	    pending->nlarge + 1, "pending writes"));
+	return_if_error(prepare_entry(pending, hash, known, &entry));
+	entry.unit = (uint32_t)pending->nlarge;
+	pending->large[pending->nlarge++] = large;
+	/* Our own bytes: they always parse. */
+	(void)lc__record_parse(large->bytes, large->room, &record);
+	pending->large_bytes += record.size;
+	add_entry(pending, &entry, &record.id, large->bytes);
 	return LC_OK;
 }
 
@@ -172,14 +192,25 @@ lc__pending_record(const struct lc__pending *pending,
     const struct lc__pending_entry *entry, struct lc__record *out)
 {
 	const size_t offset = (size_t)entry->unit * LC__RECORD_ALIGN;
+	const struct lc__large *large;
 
 	/* Our own bytes: they always parse. */
-	(void)lc__record_parse(pending->bytes + offset, pending->used - offset, out);
+	if (!entry->large) {
+		(void)lc__record_parse(pending->bytes + offset, pending->used - offset,
+		    out);
+		return;
+	}
+	large = pending->large[entry->unit];
+	(void)lc__record_parse(large->bytes, large->room, out);
 }
 
 void
-lc__pending_clear(struct lc__pending *pending, size_t keep)
+lc__pending_clear(struct lc__pending *pending, size_t keep, struct lc__large_pool *pool)
 {
+	for (size_t i = 0; i < pending->nlarge; i++)
+		lc__large_give(pool, pending->large[i], keep);
+	pending->nlarge = 0;
+	pending->large_bytes = 0;
 	pending->used = 0;
 	pending->count = 0;
 	pending->nschemas = 0;
@@ -197,6 +228,9 @@ lc__pending_free_parts(struct lc__pending *pending)
 {
 	if (pending->bytes != NULL)
 		munmap(pending->bytes, pending->room);
+	for (size_t i = 0; i < pending->nlarge; i++)
+		lc__large_free(pending->large[i]);
+	free(pending->large);
 	free(pending->entries);
 	free(pending->table);
 	free(pending->schemas);

@@ -1,29 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A buffer of puts and deletes that are not committed yet: encoded records in one block of
- * memory, and a table that finds them by cache_id. It has no lock of its own: its owner
- * guards it.
+ * memory, large ones in memory of their own, and a table that finds them by cache_id. It
+ * has no lock of its own: its owner guards it.
  */
 #ifndef LC_STORE_PENDING_H
 #define LC_STORE_PENDING_H
 
 #include "lmdbcache.h"
+#include "store/large.h"
 #include "store/record.h"
 #include "store/schemas.h"
 
 /** One put or delete. */
 struct lc__pending_entry {
-	uint64_t hash;   /* of the cache_id */
-	uint32_t unit;   /* offset of the record in the buffer / 64 */
-	uint16_t schema; /* position in lc__pending.schemas */
-	bool deletes;    /* a delete: the record holds only the cache_id */
-	bool dead;       /* a later entry replaces it */
+	uint64_t hash;    /* of the cache_id */
+	uint32_t unit;    /* offset of the record in the buffer / 64; if it is large, its
+			    position in lc__pending.large */
+	uint16_t schema;  /* position in lc__pending.schemas */
+	bool deletes : 1; /* a delete: the record holds only the cache_id */
+	bool dead : 1;    /* a later entry replaces it */
+	bool large : 1;   /* the record has memory of its own */
 };
 
 struct lc__pending {
-	unsigned char *bytes;              /* mapped; records in put order */
-	size_t room;                       /* bytes mapped */
-	size_t used;                       /* bytes in use */
+	unsigned char *bytes;     /* mapped; records in put order */
+	size_t room;              /* bytes mapped */
+	size_t used;              /* bytes in use, without large records */
+	struct lc__large **large; /* memory of the large records; malloc'ed */
+	size_t nlarge;
+	size_t large_room;
+	size_t large_bytes;                /* of all large records */
 	struct lc__pending_entry *entries; /* in put order; malloc'ed */
 	uint32_t count;                    /* entries in use */
 	size_t entries_room;
@@ -57,6 +64,18 @@ LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
 LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
     const struct lc__record *record, struct lc__known *known);
 
+/** Add a put of a record that is encoded in memory of its own, which the buffer takes over
+ *  on LC_OK. It is sealed anew. Needs no lc__pending_reserve(). */
+LC_CHECKED lc_status lc__pending_add_large(struct lc__pending *pending, uint64_t hash,
+    struct lc__large *large, struct lc__known *known);
+
+/** Bytes of all records. */
+static inline size_t
+lc__pending_bytes(const struct lc__pending *pending)
+{
+	return pending->used + pending->large_bytes;
+}
+
 /** The newest entry of a cache_id; NULL if there is none. */
 const struct lc__pending_entry *lc__pending_find(const struct lc__pending *pending,
     uint64_t hash, const void *id, size_t id_size);
@@ -65,8 +84,10 @@ const struct lc__pending_entry *lc__pending_find(const struct lc__pending *pendi
 void lc__pending_record(const struct lc__pending *pending,
     const struct lc__pending_entry *entry, struct lc__record *out);
 
-/** Forget everything. Keep the memory unless it is more than @p keep bytes. */
-void lc__pending_clear(struct lc__pending *pending, size_t keep);
+/** Forget everything. Keep the memory unless it is more than @p keep bytes; that of large
+ *  records goes to the pool, with the same limit. A writer, which has none, has no pool. */
+void lc__pending_clear(struct lc__pending *pending, size_t keep,
+    struct lc__large_pool *pool);
 /** Free all but the struct itself. */
 void lc__pending_free_parts(struct lc__pending *pending);
 /** NULL is harmless. */

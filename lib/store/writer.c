@@ -208,7 +208,7 @@ lc_writer_pending(const lc_writer *writer, uint64_t *records, uint64_t *bytes)
 void
 lc_writer_forget(lc_writer *writer)
 {
-	lc__pending_clear(&writer->pending, KEPT_ROOM);
+	lc__pending_clear(&writer->pending, KEPT_ROOM, NULL);
 	writer->digest = 0;
 }
 
