@@ -749,6 +749,44 @@ LC_API LC_CHECKED lc_status lc_put_values(lc_cache *cache, size_t n,
 LC_API LC_CHECKED lc_status lc_put_gathered(lc_cache *cache, size_t n,
     const lc_id *ids, const lc_tensor *row, const void *rows, lc_status *statuses);
 
+/** A record that is being written in place; see lc_reserve(). */
+typedef struct lc_reservation lc_reservation;
+
+/**
+ * Begin a put of a large tensor: get memory for its elements, and write them there, from a
+ * file, a decoder or a device. lc_put() would copy them once more. Nothing is stored, and
+ * no key is locked, before lc_reserve_commit().
+ *
+ * @param tensor  dtype and shape; its data is not looked at
+ * @param data    gets 64-byte aligned memory for the elements, which the caller writes
+ *                until the reservation ends. Its bytes are not set
+ * @param out     to be ended by lc_reserve_commit() or lc_reserve_cancel()
+ *
+ * There may be any number of reservations, also of one key; each takes the memory of its
+ * record, as much as the tensor and up to a page more. Different threads may write
+ * different ones, and any thread may end one. A flush does not wait for them, and neither
+ * does lc_close(): a reservation whose handle was closed can only be cancelled. After fork()
+ * parent and child each have a copy, and each ends its own.
+ *
+ * @return as lc_put(), but it waits for nothing, and reports no earlier commit; LC_INVALID
+ * also for a tensor whose record is above 2 GiB; LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_reserve(lc_cache *cache, const void *id,
+    size_t id_size, const lc_tensor *tensor, void **data, lc_reservation **out);
+
+/**
+ * Put the record, as lc_put() does at this moment: it replaces what was put before, and is
+ * durable after lc_flush(). All elements have been written; the memory belongs to the
+ * library again. With a codec they are coded now, and a tensor of less than 64 KiB is
+ * copied.
+ * @return LC_OK: the reservation has ended; as lc_put(): it has not, and neither have the
+ * elements changed: commit it again, or cancel it.
+ */
+LC_API LC_CHECKED lc_status lc_reserve_commit(lc_reservation *reservation);
+
+/** End a reservation and store nothing. NULL is harmless. */
+LC_API void lc_reserve_cancel(lc_reservation *reservation);
+
 /**
  * Forget a cache_id. Pending like a put, durable after lc_flush().
  * @return LC_OK; LC_NOT_FOUND if it was not there; otherwise as lc_put().

@@ -38,9 +38,9 @@ lib_tests = $(engine_tests) \
 	t/lib/test_pages_small t/lib/test_parts t/lib/test_permute t/lib/test_place \
 	t/lib/test_reader t/lib/test_reader_chaos t/lib/test_reader_memory \
 	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_reclaim \
-	t/lib/test_restore t/lib/test_reuse t/lib/test_round_robin t/lib/test_rstar \
-	t/lib/test_run t/lib/test_salvage t/lib/test_schema t/lib/test_series \
-	t/lib/test_series_model t/lib/test_shard t/lib/test_shuffle \
+	t/lib/test_reserve t/lib/test_restore t/lib/test_reuse t/lib/test_round_robin \
+	t/lib/test_rstar t/lib/test_run t/lib/test_salvage t/lib/test_schema \
+	t/lib/test_series t/lib/test_series_model t/lib/test_shard t/lib/test_shuffle \
 	t/lib/test_source_gather t/lib/test_source_get t/lib/test_sources \
 	t/lib/test_sources_compare t/lib/test_stream t/lib/test_stream_changed \
 	t/lib/test_stream_chaos t/lib/test_stream_edges t/lib/test_stream_token \
@@ -216,7 +216,7 @@ check-sanitize:
 # is not built with it, is in t/torture/tsan.supp.
 threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_handles t/lib/test_hold t/lib/test_inflight t/lib/test_lru t/lib/test_outlive \
 	t/lib/test_reader_memory t/lib/test_reader_threads t/lib/test_source t/lib/test_source_gather t/lib/test_source_get t/lib/test_source_order \
-	t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
+	t/lib/test_reserve t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
 check-threads:
 	@$(MKDIR_P) threads/build
 	$(MAKE) $(AM_MAKEFLAGS) distdir distdir=threads/src

@@ -281,6 +281,17 @@ lc_discard(lc_cache *cache)
 	lc__cache_let_close(cache);
 }
 
+bool
+lc__cache_is_closed(const struct lc_cache *cache)
+{
+	bool closed;
+
+	pthread_mutex_lock(&handles_lock);
+	closed = cache->closed;
+	pthread_mutex_unlock(&handles_lock);
+	return closed;
+}
+
 void
 lc__cache_keep_open(struct lc_cache *cache)
 {

@@ -60,6 +60,9 @@ void lc__cache_hold(struct lc_cache *cache);
 /** End a hold, after that on env; the last one of a closed handle frees it. */
 void lc__cache_let_go(struct lc_cache *cache);
 
+/** Was a handle that is held closed? */
+bool lc__cache_is_closed(const struct lc_cache *cache);
+
 /** Keep the module of a handle open, and its memory, also after the handle is closed: for a
  *  source or a writer. In a forked child it counts on. */
 void lc__cache_keep_open(struct lc_cache *cache);

@@ -302,12 +302,18 @@ check_put(struct lc_cache *cache, const lc_id *id, lc_codec codec, int level)
 }
 
 lc_status
+lc__put_check(struct lc_cache *cache, const lc_id *id)
+{
+	return check_put(cache, id, LC_CODEC_DEFAULT, 0);
+}
+
+lc_status
 lc_put(lc_cache *cache, const void *id, size_t id_size, const lc_tensor *tensor)
 {
 	const lc_id key = { id, id_size };
 	struct target target;
 
-	return_if_error(check_put(cache, &key, LC_CODEC_DEFAULT, 0));
+	return_if_error(lc__put_check(cache, &key));
 	target = make_target(cache, LC_CODEC_DEFAULT, 0, emit_pending, cache);
 	return name_item(put_tensor(cache, &key, tensor, emit_coded, &target), &key);
 }
@@ -361,6 +367,13 @@ lc__put_value_to(struct lc_cache *cache, const lc_id *id, const lc_value *value,
 	struct target target = make_target(cache, LC_CODEC_DEFAULT, 0, fn, ctx);
 
 	return name_item(put_value(cache, id, value, emit_coded, &target), id);
+}
+
+lc_status
+lc__put_plan_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
+    lc__put_fn *fn, void *ctx)
+{
+	return name_item(put_tensor(cache, id, tensor, fn, ctx), id);
 }
 
 /* ---- put in two steps ----------------------------------------------------- */

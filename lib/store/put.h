@@ -14,6 +14,9 @@
 LC_CHECKED lc_status lc__check_schema(struct lc_cache *cache,
     const struct lc__schema *schema);
 
+/** What lc_put() checks before it looks at the tensor: may this handle put this key? */
+LC_CHECKED lc_status lc__put_check(struct lc_cache *cache, const lc_id *id);
+
 /** Takes a record. Everything in @p draft is borrowed; its tensors are as the caller put
  *  them, whatever its parts are. */
 typedef lc_status lc__put_fn(void *ctx, const struct lc__draft *draft,
@@ -25,6 +28,10 @@ LC_CHECKED lc_status lc__put_tensor_to(struct lc_cache *cache, const lc_id *id,
     const lc_tensor *tensor, lc__put_fn *fn, void *ctx);
 LC_CHECKED lc_status lc__put_value_to(struct lc_cache *cache, const lc_id *id,
     const lc_value *value, lc__put_fn *fn, void *ctx);
+
+/** Check as lc_put() does, and give the record to @p fn with its tensor as it is. */
+LC_CHECKED lc_status lc__put_plan_tensor(struct lc_cache *cache, const lc_id *id,
+    const lc_tensor *tensor, lc__put_fn *fn, void *ctx);
 
 /** Check and encode as lc_put() does, with the tensors as they are, into a block that the
  *  caller drops. */

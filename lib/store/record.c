@@ -114,12 +114,12 @@ count_blocks(const struct lc__draft *draft)
 	return blocks;
 }
 
-static uint64_t
-head_of(const struct lc__draft *draft)
+size_t
+lc__record_head(const struct lc__draft *draft)
 {
 	const uint32_t ndims = draft->schema == NULL ? 0 : draft->schema->dims;
 
-	return head_size(ndims, needs_parts(draft) ? tensors_of(draft) : 0,
+	return (size_t)head_size(ndims, needs_parts(draft) ? tensors_of(draft) : 0,
 	    count_blocks(draft), draft->id.size, draft->plain_size);
 }
 
@@ -140,7 +140,7 @@ lc__record_size(const struct lc__draft *draft)
 		if (size > LC__RECORD_MAX)
 			return 0;
 	}
-	size += head_of(draft);
+	size += lc__record_head(draft);
 	return size > LC__RECORD_MAX ? 0 : (size_t)size;
 }
 
@@ -150,7 +150,7 @@ put_padded(unsigned char *out, const void *data, size_t size)
 {
 	const size_t padded = (size_t)lc__round_up(size, LC__RECORD_ALIGN);
 
-	if (size > 0)
+	if (size > 0 && data != out)
 		memcpy(out, data, size);
 	memset(out + size, 0, padded - size);
 	return out + padded;
@@ -214,7 +214,7 @@ void
 lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft)
 {
 	const bool parts = needs_parts(draft);
-	unsigned char *head_end = out + head_of(draft);
+	unsigned char *head_end = out + lc__record_head(draft);
 	const uint64_t nblocks = parts ? count_blocks(draft) : 0;
 	unsigned char *p = out + LC__RECORD_PREFIX, *table, *blocks;
 

@@ -84,8 +84,12 @@ struct lc__record {
 /** Bytes that a record takes; 0 if it is above LC__RECORD_MAX. */
 size_t lc__record_size(const struct lc__draft *draft);
 
+/** Bytes of a record before its first tensor. */
+size_t lc__record_head(const struct lc__draft *draft);
+
 /**
- * Write a record of @p size = lc__record_size() bytes. lc__record_seal() sets its schema id
+ * Write a record of @p size = lc__record_size() bytes. The data of a tensor may be in its
+ * place in @p out already. lc__record_seal() sets its schema id
  * and checksum.
  */
 void lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft);
