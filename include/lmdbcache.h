@@ -615,6 +615,10 @@ LC_API void lc_options_init(lc_options *options);
  * the one it is LC_PERMISSION, without the other LC_NO_SPACE, and what was made of a
  * new module is taken away.
  *
+ * Opening reads at most some 64 pages of the file, whatever the module holds. So damage to
+ * the structure of a large module may be found later: by the call that reads there, or by
+ * the first commit of the process, which has the whole structure checked before.
+ *
  * @return LC_OK; LC_INVALID for a bad name or option; LC_NO_FILE if the
  * module does not exist and may not be made; LC_NOT_MODULE, LC_VERSION,
  * LC_CORRUPT, LC_FILESYSTEM, LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY; LC_TIMEOUT.

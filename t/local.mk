@@ -34,12 +34,13 @@ lib_tests = $(engine_tests) \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
 	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_opaque \
-	t/lib/test_order t/lib/test_outlive t/lib/test_pages t/lib/test_pages_flips \
+	t/lib/test_opening t/lib/test_order t/lib/test_outlive t/lib/test_pages \
+	t/lib/test_pages_flips \
 	t/lib/test_pages_small t/lib/test_parts t/lib/test_permute t/lib/test_place \
 	t/lib/test_reader t/lib/test_reader_chaos t/lib/test_reader_memory \
 	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_reclaim \
 	t/lib/test_reserve t/lib/test_restore t/lib/test_reuse t/lib/test_round_robin \
-	t/lib/test_rstar t/lib/test_run t/lib/test_salvage t/lib/test_schema \
+	t/lib/test_row_reader t/lib/test_rstar t/lib/test_run t/lib/test_salvage t/lib/test_schema \
 	t/lib/test_series t/lib/test_series_model t/lib/test_shard t/lib/test_shuffle \
 	t/lib/test_source_gather t/lib/test_source_get t/lib/test_sources \
 	t/lib/test_sources_compare t/lib/test_stream t/lib/test_stream_changed \

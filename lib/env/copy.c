@@ -104,20 +104,35 @@ copy_plainly(struct lc__env *env, int to, const char *path)
  * and entries.
  */
 static lc_status
+copy_compacting_entered(struct lc__env *env, int to)
+{
+	MDB_txn *pin = NULL;
+	lc_status status;
+	int rc = lc__mdb_begin_read(env->mdb, &pin);
+
+	if (rc != 0)
+		return lc__env_error(env, rc, "copy");
+	status = lc__env_check_to_write(env);
+	mdb_txn_abort(pin);
+	return_if_error(status);
+	rc = mdb_env_copyfd2(env->mdb, to, MDB_CP_COMPACT);
+	return rc == 0 ? LC_OK : lc__env_error(env, rc, "copy");
+}
+
+static lc_status
 copy_compacting(struct lc__env *env, int to)
 {
 	lc_status status;
-	int rc;
 
 	lc__env_lock(env);
 	status = lc__env_enter_locked(env);
 	lc__env_unlock(env);
 	return_if_error(status);
-	rc = mdb_env_copyfd2(env->mdb, to, MDB_CP_COMPACT);
+	status = copy_compacting_entered(env, to);
 	lc__env_lock(env);
 	lc__env_leave_locked(env);
 	lc__env_unlock(env);
-	return rc == 0 ? LC_OK : lc__env_error(env, rc, "copy");
+	return status;
 }
 
 lc_status

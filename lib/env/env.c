@@ -130,32 +130,6 @@ lc__env_guest_of(const struct lc__env *env)
 
 /* ---- space and readers ---------------------------------------------------- */
 
-/* Pages that the free list names: each of its rows starts with a count. */
-static lc_status
-count_free_pages(struct lc__txn *txn, uint64_t *out)
-{
-	const MDB_dbi free_list = 0;
-	MDB_cursor *cursor;
-	MDB_val key, value;
-	size_t n;
-	int rc = mdb_cursor_open(txn->mdb, free_list, &cursor);
-
-	if (rc != 0)
-		return lc__env_error(txn->env, rc, "read the free list");
-	*out = 0;
-	while ((rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
-		if (value.mv_size < sizeof(n)) {
-			rc = MDB_CORRUPTED;
-			break;
-		}
-		memcpy(&n, value.mv_data, sizeof(n));
-		*out += n;
-	}
-	mdb_cursor_close(cursor);
-	return rc == MDB_NOTFOUND ? LC_OK
-				  : lc__env_error(txn->env, rc, "read the free list");
-}
-
 /* LMDB lists its readers as lines that start with a process id. */
 static int
 count_reader(const char *line, void *count)
@@ -175,14 +149,26 @@ lc__env_file_bytes(struct lc__env *env)
 	return ((uint64_t)info.me_last_pgno + 1) * env->page_size;
 }
 
+uint64_t
+lc__env_pages_checked(const struct lc__env *env)
+{
+	return atomic_load(&env->pages_checked);
+}
+
+uint64_t
+lc__txn_pages_read(const struct lc__txn *txn)
+{
+	return txn->place.pages_read;
+}
+
 lc_status
-lc__env_stat(struct lc__env *env, struct lc__txn *txn, struct lc__env_stats *out)
+lc__env_stat(struct lc__env *env, struct lc__env_stats *out)
 {
 	MDB_envinfo info;
 	uint64_t free_pages = 0;
 
 	mdb_env_info(env->mdb, &info);
-	return_if_error(count_free_pages(txn, &free_pages));
+	return_if_error(lc__env_free_pages(env, &free_pages));
 	out->file_bytes = lc__env_file_bytes(env);
 	out->free_bytes = free_pages * env->page_size;
 	out->map_bytes = info.me_mapsize;

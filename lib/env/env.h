@@ -200,8 +200,13 @@ struct lc__env_stats {
 	uint64_t file_bytes, free_bytes, map_bytes;
 	uint32_t readers, max_readers;
 };
-LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__txn *txn,
-    struct lc__env_stats *out);
+/** Within a read transaction. */
+LC_CHECKED lc_status lc__env_stat(struct lc__env *env, struct lc__env_stats *out);
+
+/** Tree pages that checks of whole tables looked at, since the environment was opened. */
+uint64_t lc__env_pages_checked(const struct lc__env *env);
+/** Tree pages that a read transaction went to, since it was begun first. */
+uint64_t lc__txn_pages_read(const struct lc__txn *txn);
 
 /**
  * Check every page that LMDB uses, within a read transaction. Each damage goes

@@ -4,11 +4,13 @@
 #define LC_ENV_ENV_PRIVATE_H
 
 #include <lmdb.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
 #include "env/env.h"
 #include "pages/pages.h"
+#include "pages/row_reader.h"
 
 struct lc__env {
 	struct lc__env *next;   /* in the registry */
@@ -23,8 +25,10 @@ struct lc__env {
 	enum lc__mended mended; /* what became of that */
 
 	MDB_env *mdb;
+	MDB_dbi main_table; /* of the tables' names */
 	MDB_dbi tables[LC__TABLES];
 	uint32_t page_size;
+	bool reads_rows; /* of read transactions, with lc__row_find(); else LMDB does */
 	struct lc__module_row module;
 
 	pthread_mutex_t
@@ -32,19 +36,21 @@ struct lc__env {
 	pthread_mutex_t write_lock; /* one write transaction, or one move of the map */
 	uint64_t
 	    readers_checked_ns; /* when dead readers were looked for; with write_lock */
-	uint64_t readers_checked_page; /* last page of the file then; with write_lock */
-	pthread_mutex_t lock;          /* guards what follows */
-	pthread_cond_t changed;        /* active, pinned or moving changed */
-	unsigned active;               /* read transactions that hold a snapshot */
-	unsigned pinned;               /* of them, those that views or iterators hold */
-	unsigned held;                 /* lc__env_hold() without lc__env_let_go() */
-	bool lingers;                  /* what is pinned and held has one of refs */
-	bool moving;                   /* the map is about to move: nobody may begin */
-	bool stale;                    /* reopen before the next use: forked, or failed */
-	bool forked;                   /* mdb belongs to the parent: never close it */
-	uint32_t map_version;          /* moves so far */
-	uint32_t attached;             /* times that mdb was opened */
-	bool inherited;                /* views of a parent process point into it */
+	uint64_t readers_checked_page;  /* last page of the file then; with write_lock */
+	atomic_bool checked;            /* all that LMDB walks to write or compact */
+	_Atomic uint64_t pages_checked; /* tree pages that checks looked at */
+	pthread_mutex_t lock;           /* guards what follows */
+	pthread_cond_t changed;         /* active, pinned or moving changed */
+	unsigned active;                /* read transactions that hold a snapshot */
+	unsigned pinned;                /* of them, those that views or iterators hold */
+	unsigned held;                  /* lc__env_hold() without lc__env_let_go() */
+	bool lingers;                   /* what is pinned and held has one of refs */
+	bool moving;                    /* the map is about to move: nobody may begin */
+	bool stale;           /* reopen before the next use: forked, or failed */
+	bool forked;          /* mdb belongs to the parent: never close it */
+	uint32_t map_version; /* moves so far */
+	uint32_t attached;    /* times that mdb was opened */
+	bool inherited;       /* views of a parent process point into it */
 
 	const struct lc__env_guest *guest_kind;
 	void *guest; /* lives as long as this, NULL before lc__env_invite() */
@@ -58,6 +64,16 @@ struct lc__txn {
 	size_t map_size;   /* and how much from there */
 	bool active;       /* a read transaction that counts in env->active */
 	uint32_t attached; /* env->attached when mdb was begun: else mdb is void */
+
+	/* Of a read transaction, valid for one commit in one map: */
+	uint64_t commit;      /* that commit */
+	uint32_t map_version; /* that map */
+	unsigned known;       /* tables whose tree is known, a bit each */
+	struct lc__pages_tree trees[LC__TABLES];
+	bool placed;                /* place is that of a row: */
+	enum lc__table place_table; /* of this table */
+	uint64_t place_key;         /* with this key */
+	struct lc__row_place place;
 };
 
 /** Begin a read transaction, or renew the one in *txn, on the newest commit; an LMDB
@@ -112,6 +128,16 @@ int lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags, MDB_d
  *  @return LMDB's code. */
 int lc__env_open_tables(struct lc__env *env, MDB_txn *txn, unsigned flags,
     const char **failed);
+
+/** Forget what a read transaction knows of another commit, or of another map. */
+void lc__txn_look_anew(struct lc__txn *txn);
+
+/** Check all pages that LMDB may walk when it writes or compacts, unless that was done:
+ *  opening leaves out large tables. Within any transaction. */
+LC_CHECKED lc_status lc__env_check_to_write(struct lc__env *env);
+
+/** The pages in the free list of the newest commit. Within a read transaction. */
+LC_CHECKED lc_status lc__env_free_pages(struct lc__env *env, uint64_t *out);
 
 /** Check the pages and the module row of an environment that LMDB has open, and open its
  *  tables. Unless @p first_rows is NULL make an empty environment a module. */

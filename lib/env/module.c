@@ -14,41 +14,77 @@
 
 /* ---- pages ---------------------------------------------------------------- */
 
-/* Check the structure that LMDB relies on, before LMDB walks the file. */
+/* Check the structure that LMDB relies on. */
 static lc_status
-check_pages(struct lc__env *env, const struct lc__pages_options *options)
+check_pages(struct lc__env *env, const struct lc__pages_options *options,
+    struct lc__pages_report *report)
 {
 	char *path = lc__path_join(env->path, "data.mdb");
-	struct lc__pages_report report;
 	lc_status status;
-	int fd;
+	int fd, rc;
 
 	if (path == NULL)
 		return lc__no_memory(env->dir);
-	fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-	if (fd == -1)
-		status = lc__error_sys(errno, "%s: open", path);
-	else
-		status = lc__pages_check(fd, path, options, &report);
-	if (fd != -1)
-		close(fd);
+	rc = mdb_env_get_fd(env->mdb, &fd);
+	status = rc == 0 ? lc__pages_check(fd, path, options, report)
+			 : lc__env_error(env, rc, "check");
+	if (status == LC_OK)
+		env->pages_checked += report->tree_pages;
 	free(path);
 	return status;
 }
 
-/* Enough for a module of some 100 GB in chunks of 4 MiB; beyond, opening would
- * take longer than its users wait. `cachex verify` looks at all. */
-#define CHECKED_PAGES 8192
+/* Pages that opening checks: all of a module with some thousand chunks. Larger tables are
+ * checked as they are read, and before anything is written. */
+#define CHECKED_AT_OPEN 64
 
+/* Check what LMDB walks to read, before it does, and the rest if that is little. Where LMDB
+ * maps the file is told by an address in it, if pages are not larger than the system's:
+ * else LMDB reads the rows, and everything is checked here. */
 static lc_status
 check_pages_at_open(struct lc__env *env)
 {
+	const bool small_pages = env->page_size <= (uint64_t)sysconf(_SC_PAGESIZE);
 	const struct lc__pages_options options = {
 		.free_list = !env->read_only,
-		.max_pages = CHECKED_PAGES,
+		.max_pages = small_pages ? CHECKED_AT_OPEN : 0,
 	};
+	struct lc__pages_report report;
 
-	return check_pages(env, &options);
+	return_if_error(check_pages(env, &options, &report));
+	if (!report.main_complete)
+		return lc__error(LC_NOT_MODULE, 0,
+		    "%s: an LMDB environment, but not a module", env->dir);
+	env->reads_rows = small_pages;
+	atomic_store(&env->checked, report.complete && !env->read_only);
+	return LC_OK;
+}
+
+lc_status
+lc__env_check_to_write(struct lc__env *env)
+{
+	const struct lc__pages_options options = { .free_list = true };
+	struct lc__pages_report report;
+
+	if (atomic_load(&env->checked))
+		return LC_OK;
+	return_if_error(check_pages(env, &options, &report));
+	atomic_store(&env->checked, true);
+	return LC_OK;
+}
+
+lc_status
+lc__env_free_pages(struct lc__env *env, uint64_t *out)
+{
+	const struct lc__pages_options options = {
+		.free_list = true,
+		.main_only = true,
+	};
+	struct lc__pages_report report;
+
+	return_if_error(check_pages(env, &options, &report));
+	*out = report.free_pages;
+	return LC_OK;
 }
 
 lc_status
@@ -61,8 +97,11 @@ lc__env_check_pages(struct lc__env *env, void (*damage)(void *, const char *), v
 		.damage = damage,
 		.damage_ctx = ctx,
 	};
+	struct lc__pages_report report;
 
-	return check_pages(env, &options);
+	return_if_error(check_pages(env, &options, &report));
+	atomic_store(&env->checked, true);
+	return LC_OK;
 }
 
 /* ---- the module row --------------------------------------------------------- */
@@ -200,7 +239,7 @@ static lc_status
 put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
 {
 	const struct lc__state state = { .next_chunk = 1, .next_run = 1 };
-	struct lc__txn wrapped = { .env = env, .mdb = txn };
+	struct lc__txn wrapped = { .env = env, .mdb = txn, .write = true };
 	struct lc__buf row = { 0 };
 	lc_status status = put_module_row(&wrapped);
 
@@ -228,13 +267,16 @@ make_module(struct lc__env *env, lc__first_rows *first_rows)
 		rc = begin(env, 0, &txn);
 	if (rc != 0)
 		return lc__env_error(env, rc, "make");
-	rc = lc__env_open_tables(env, txn, MDB_CREATE, &failed);
-	if (rc == 0)
-		rc = mdb_stat(txn, env->tables[LC__META], &stat);
-	if (rc != 0)
-		status = lc__env_error(env, rc, "make");
-	else if (stat.ms_entries == 0)
-		status = put_first_rows(env, txn, first_rows);
+	status = lc__env_check_to_write(env);
+	if (status == LC_OK) {
+		rc = lc__env_open_tables(env, txn, MDB_CREATE, &failed);
+		if (rc == 0)
+			rc = mdb_stat(txn, env->tables[LC__META], &stat);
+		if (rc != 0)
+			status = lc__env_error(env, rc, "make");
+		else if (stat.ms_entries == 0)
+			status = put_first_rows(env, txn, first_rows);
+	}
 	/* Before the commit: a process that finds a module relies on its directory. */
 	if (status == LC_OK)
 		status = lc__sync_dir(env->path);
@@ -254,16 +296,19 @@ make_module(struct lc__env *env, lc__first_rows *first_rows)
 static lc_status
 mend_module(struct lc__env *env)
 {
-	struct lc__txn wrapped = { .env = env };
+	struct lc__txn wrapped = { .env = env, .write = true };
 	const char *failed;
 	lc_status status;
 	int rc = begin(env, 0, &wrapped.mdb);
 
 	if (rc != 0)
 		return lc__env_error(env, rc, "begin to write");
-	rc = lc__env_open_tables(env, wrapped.mdb, 0, &failed);
-	status = rc != 0 ? lc__env_error(env, rc, "open")
-			 : mend_module_row(&wrapped, &env->mended);
+	status = lc__env_check_to_write(env);
+	if (status == LC_OK) {
+		rc = lc__env_open_tables(env, wrapped.mdb, 0, &failed);
+		status = rc != 0 ? lc__env_error(env, rc, "open")
+				 : mend_module_row(&wrapped, &env->mended);
+	}
 	if (status != LC_OK) {
 		mdb_txn_abort(wrapped.mdb);
 		return status;
@@ -303,7 +348,6 @@ static lc_status
 open_module(struct lc__env *env, bool *empty)
 {
 	MDB_txn *txn;
-	MDB_dbi main_table;
 	MDB_stat stat;
 	lc_status status;
 	int rc = begin(env, MDB_RDONLY, &txn);
@@ -316,9 +360,9 @@ open_module(struct lc__env *env, bool *empty)
 		mdb_txn_abort(txn);
 		return status;
 	}
-	rc = mdb_dbi_open(txn, NULL, 0, &main_table);
+	rc = mdb_dbi_open(txn, NULL, 0, &env->main_table);
 	if (rc == 0)
-		rc = mdb_stat(txn, main_table, &stat);
+		rc = mdb_stat(txn, env->main_table, &stat);
 	if (rc == 0 && stat.ms_entries == 0) {
 		*empty = true;
 		mdb_txn_abort(txn);

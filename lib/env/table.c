@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The tables of a module, and their rows. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,12 +70,145 @@ int_key(struct int_key *key, enum lc__table table, uint64_t number)
 	return &key->val;
 }
 
+/* ---- rows of a snapshot ---------------------------------------------------
+ * Read transactions read the rows themselves, which checks the pages on the way: large
+ * tables were not checked when the module was opened. LMDB walks the main table alone.
+ * LMDB's own functions are for transactions that write, after lc__env_check_to_write(). */
+
+static bool
+reads_rows(const struct lc__txn *txn)
+{
+	return !txn->write && txn->env->reads_rows;
+}
+
+void
+lc__txn_look_anew(struct lc__txn *txn)
+{
+	const uint64_t commit = mdb_txn_id(txn->mdb);
+	const uint32_t map_version = txn->env->map_version;
+
+	if (txn->commit == commit && txn->map_version == map_version)
+		return;
+	txn->commit = commit;
+	txn->map_version = map_version;
+	txn->known = 0;
+	txn->placed = false;
+}
+
+static lc_status
+damaged(const struct lc__txn *txn, enum lc__table table)
+{
+	return lc__error_prefix("%s/data.mdb: table %s", txn->env->path,
+	    lc__quote_id(lc__env_tables[table].name, strlen(lc__env_tables[table].name)));
+}
+
+/* Where the file is in memory: at an address that a value of the main table tells. */
+static lc_status
+find_map(struct lc__txn *txn, const void *leaf_value)
+{
+	const uint32_t page_size = txn->env->page_size;
+	struct lc__page_map *map = &txn->place.map;
+	MDB_envinfo info;
+	struct stat st;
+	uint64_t bytes;
+	int fd, rc = mdb_env_get_fd(txn->env->mdb, &fd);
+
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "stat");
+	if (fstat(fd, &st) == -1)
+		return lc__error_sys(errno, "%s: stat", txn->env->dir);
+	mdb_env_info(txn->env->mdb, &info);
+	bytes = (uint64_t)st.st_size < info.me_mapsize ? (uint64_t)st.st_size
+						       : info.me_mapsize;
+	map->bytes = lc__pages_base(leaf_value, page_size);
+	map->page_size = page_size;
+	map->pages = bytes / page_size;
+	return LC_OK;
+}
+
+/* Learn where the tree of a table is. */
+static __attribute__((noinline)) lc_status
+find_tree(struct lc__txn *txn, enum lc__table table)
+{
+	const char *name = lc__env_tables[table].name;
+	MDB_val key = { strlen(name), (void *)(uintptr_t)name }, value;
+	const int rc = mdb_get(txn->mdb, txn->env->main_table, &key, &value);
+
+	if (rc == MDB_NOTFOUND)
+		return lc__error(LC_CORRUPT, rc, "%s: table %s is missing", txn->env->dir,
+		    name);
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "read");
+	if (!lc__row_tree(value.mv_data, value.mv_size, &txn->trees[table])) {
+		(void)lc__error(LC_CORRUPT, 0, "depth of %u", txn->trees[table].depth);
+		return damaged(txn, table);
+	}
+	if (txn->known == 0)
+		return_if_error(find_map(txn, value.mv_data));
+	txn->known |= 1u << table;
+	return LC_OK;
+}
+
+/* Make txn->place ready to go to a row of a table. */
+static lc_status
+prepare_place(struct lc__txn *txn, enum lc__table table)
+{
+	txn->placed = false;
+	if ((txn->known >> table & 1) == 0)
+		return_if_error(find_tree(txn, table));
+	txn->place.key_size = lc__env_tables[table].key_size;
+	return LC_OK;
+}
+
+static lc_status
+find_row(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
+    struct lc__slice *out)
+{
+	struct lc__pages_row row;
+	lc_status status;
+
+	return_if_error(prepare_place(txn, table));
+	status = lc__row_find(&txn->place, &txn->trees[table], key->mv_data,
+	    (uint32_t)key->mv_size, &row);
+	if (status == LC_CORRUPT)
+		return damaged(txn, table);
+	if (status == LC_OK)
+		*out = (struct lc__slice){ row.value, (size_t)row.size };
+	return status;
+}
+
+/* The first row from @p key on. Walks ask for one row after the other: the next one is
+ * mostly beside the one before. */
+static lc_status
+seek_row(struct lc__txn *txn, enum lc__table table, const MDB_val *key, uint64_t number,
+    struct lc__pages_row *out)
+{
+	lc_status status;
+
+	if (txn->placed && txn->place_table == table && txn->place_key + 1 == number) {
+		txn->placed = false;
+		status = lc__row_next(&txn->place);
+	} else {
+		return_if_error(prepare_place(txn, table));
+		status = lc__row_seek(&txn->place, &txn->trees[table], key->mv_data,
+		    (uint32_t)key->mv_size);
+	}
+	if (status == LC_OK)
+		status = lc__row_at(&txn->place, out);
+	return status == LC_CORRUPT ? damaged(txn, table) : status;
+}
+
+/* ---- rows ----------------------------------------------------------------- */
+
 static lc_status
 get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key, struct lc__slice *out)
 {
 	MDB_val value;
-	const int rc = mdb_get(txn->mdb, txn->env->tables[table], key, &value);
+	int rc;
 
+	if (reads_rows(txn))
+		return find_row(txn, table, key, out);
+	rc = mdb_get(txn->mdb, txn->env->tables[table], key, &value);
 	if (rc == MDB_NOTFOUND)
 		return LC_NOT_FOUND;
 	if (rc != 0)
@@ -249,14 +383,38 @@ lc__txn_delete_meta(struct lc__txn *txn, const char *name)
 	return delete_meta(txn, &key);
 }
 
+static lc_status
+nth_row(struct lc__txn *txn, enum lc__table table, uint64_t n, struct lc__slice *name,
+    struct lc__slice *value)
+{
+	struct lc__pages_row row;
+	lc_status status;
+
+	return_if_error(prepare_place(txn, table));
+	status = lc__row_seek(&txn->place, &txn->trees[table], "", 0);
+	for (uint64_t i = 0; i < n && status == LC_OK; i++)
+		status = lc__row_next(&txn->place);
+	if (status == LC_OK)
+		status = lc__row_at(&txn->place, &row);
+	if (status == LC_CORRUPT)
+		return damaged(txn, table);
+	return_if_error(status);
+	*name = (struct lc__slice){ row.key, row.key_size };
+	*value = (struct lc__slice){ row.value, (size_t)row.size };
+	return LC_OK;
+}
+
 lc_status
 lc__txn_nth_meta(struct lc__txn *txn, uint64_t n, struct lc__slice *name,
     struct lc__slice *row)
 {
 	MDB_val key, value;
 	MDB_cursor *cursor;
-	int rc = mdb_cursor_open(txn->mdb, txn->env->tables[LC__META], &cursor);
+	int rc;
 
+	if (reads_rows(txn))
+		return nth_row(txn, LC__META, n, name, row);
+	rc = mdb_cursor_open(txn->mdb, txn->env->tables[LC__META], &cursor);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	for (uint64_t i = 0; i <= n && rc == 0; i++)
@@ -303,39 +461,55 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from, const cha
 	return status;
 }
 
-lc_status
-lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key, uint64_t *found,
-    struct lc__slice *out)
+/* As LMDB finds it in a transaction that writes. */
+static lc_status
+seek_by_lmdb(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
+    struct lc__pages_row *out)
 {
-	struct int_key k;
-	MDB_val at, value;
+	MDB_val at = *key, value;
 	MDB_cursor *cursor;
-	int rc;
+	int rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor);
 
-	if (table == LC__SCHEMA && key > UINT32_MAX)
-		return LC_END;
-	rc = mdb_cursor_open(txn->mdb, txn->env->tables[table], &cursor);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
-	at = *int_key(&k, table, key);
 	rc = mdb_cursor_get(cursor, &at, &value, MDB_SET_RANGE);
 	mdb_cursor_close(cursor);
 	if (rc == MDB_NOTFOUND)
 		return LC_END;
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
-	if (at.mv_size != (table == LC__SCHEMA ? 4 : 8))
+	if (at.mv_size != lc__env_tables[table].key_size)
 		return lc__error(LC_CORRUPT, 0, "%s: table %d has a key of %zu bytes",
 		    txn->env->dir, (int)table, at.mv_size);
-	*found = 0;
-	if (at.mv_size == sizeof(k.narrow)) {
-		memcpy(&k.narrow, at.mv_data, sizeof(k.narrow));
+	out->key = at.mv_data;
+	out->value = value.mv_data;
+	out->size = value.mv_size;
+	return LC_OK;
+}
+
+lc_status
+lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key, uint64_t *found,
+    struct lc__slice *out)
+{
+	struct lc__pages_row row;
+	struct int_key k;
+	const MDB_val *at = int_key(&k, table, key);
+
+	if (table == LC__SCHEMA && key > UINT32_MAX)
+		return LC_END;
+	return_if_error(reads_rows(txn) ? seek_row(txn, table, at, key, &row)
+					: seek_by_lmdb(txn, table, at, &row));
+	if (table == LC__SCHEMA) {
+		memcpy(&k.narrow, row.key, sizeof(k.narrow));
 		*found = k.narrow;
 	} else {
-		memcpy(found, at.mv_data, sizeof(*found));
+		memcpy(found, row.key, sizeof(*found));
 	}
-	out->data = value.mv_data;
-	out->size = value.mv_size;
+	txn->placed = reads_rows(txn);
+	txn->place_table = table;
+	txn->place_key = *found;
+	out->data = row.value;
+	out->size = (size_t)row.size;
 	return LC_OK;
 }
 
@@ -350,8 +524,14 @@ lc_status
 lc__txn_count(struct lc__txn *txn, enum lc__table table, uint64_t *out)
 {
 	MDB_stat stat;
-	const int rc = mdb_stat(txn->mdb, txn->env->tables[table], &stat);
+	int rc;
 
+	if (reads_rows(txn)) {
+		return_if_error(prepare_place(txn, table));
+		*out = txn->trees[table].entries;
+		return LC_OK;
+	}
+	rc = mdb_stat(txn->mdb, txn->env->tables[table], &stat);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "stat");
 	*out = stat.ms_entries;

@@ -170,7 +170,9 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability, struct lc__tx
 		return status;
 	}
 	check_readers_locked(env);
-	status = locate_map(txn);
+	status = lc__env_check_to_write(env);
+	if (status == LC_OK)
+		status = locate_map(txn);
 	if (status != LC_OK)
 		lc__txn_abort(txn);
 	else
@@ -279,6 +281,8 @@ begin_or_renew(struct lc__txn *txn)
 	txn->attached = env->attached;
 	rc = lc__mdb_begin_read(env->mdb, &txn->mdb);
 	txn->active = rc == 0;
+	if (rc == 0)
+		lc__txn_look_anew(txn);
 	return rc;
 }
 

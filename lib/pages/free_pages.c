@@ -62,7 +62,6 @@ lc__walk_free_list(struct lc__page_walk *walk)
 	struct lc__walk_tree tree = {
 		.record = record,
 		.read_values = true,
-		.unlimited = true,
 		.entry = free_entry,
 		.key_size = 8,
 	};
@@ -72,6 +71,8 @@ lc__walk_free_list(struct lc__page_walk *walk)
 		return lc__error(LC_CORRUPT, 0, "free list: flags 0x%x", record->flags);
 	if (lc__walk_tree(walk, &tree) != LC_OK)
 		return lc__error_prefix("free list");
+	if (tree.cut)
+		return LC_OK;
 	/* A file may end before its last page: pages taken and given back by one
 	 * transaction are never written. Then all that is missing is in the free list. */
 	if (walk->file_pages < pages && walk->free_tail != pages - walk->file_pages)

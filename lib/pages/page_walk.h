@@ -4,6 +4,7 @@
 #define LC_PAGES_PAGE_WALK_H
 
 #include "pages/pages.h"
+#include "pages/tree_page.h"
 
 /** A walk over one snapshot. */
 struct lc__page_walk {
@@ -34,7 +35,6 @@ struct lc__walk_tree {
 	const struct lc__pages_tree *record; /**< what it should be */
 	bool
 	    read_values; /**< check overflow headers and hand out values also when fast */
-	bool unlimited;  /**< max_pages does not count here */
 	lc_status (
 	    *entry)(struct lc__page_walk *walk, const struct lc__walk_entry *entry);
 	/**< called for every entry, NULL: only plain values allowed */
@@ -43,6 +43,7 @@ struct lc__walk_tree {
 	uint32_t last_size;            /**< its size */
 	bool last_separates; /**< it came from a branch page: the next may equal it */
 	struct lc__pages_tree counted; /**< pages and entries so far */
+	bool cut;                      /**< max_pages left out the tree, or a part */
 };
 
 /** Walk one tree: structure, order, counts. */

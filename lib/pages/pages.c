@@ -66,7 +66,7 @@ check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *o
 	};
 	lc_status status;
 
-	out->complete = true;
+	out->complete = out->main_complete = true;
 	return_if_error(make_used(&walk));
 	status = lc__walk_tables(&walk);
 	if (status == LC_OK)

@@ -5,9 +5,10 @@
  * read outside its map or abort.
  *
  * At open: lc__pages_check_header(), mdb_env_open(), mdb_txn_begin(MDB_RDONLY),
- * lc__pages_check() while that transaction pins the snapshot, and only then the
- * first mdb_dbi_open(), mdb_get() or write. Values are not looked at: those have
- * checksums of their own.
+ * lc__pages_check() of so many pages while that transaction pins the snapshot, and only
+ * then the first mdb_dbi_open(). What that check left out is read without liblmdb, which
+ * checks it on the way (row_reader.h); before liblmdb writes, all is checked. Values are
+ * not looked at: those have checksums of their own.
  */
 #ifndef LC_PAGES_PAGES_H
 #define LC_PAGES_PAGES_H
@@ -56,7 +57,8 @@ struct lc__pages_options {
 	bool free_list; /**< also the free list: before anything writes */
 	bool main_only; /**< a file of other software: its main table; named ones are not
 	                         looked at, nor which commit ought to be the newest */
-	uint64_t max_pages; /**< stop after this many tree pages; 0: no limit. A page not
+	uint64_t max_pages; /**< look at so many tree pages at most: leave out each tree
+	                         that counts more than are left. 0: no limit. A page not
 	                         looked at is a page liblmdb may stumble over */
 	const struct lc__pages_table *tables; /**< expected tables, may be NULL */
 	size_t table_count;                   /**< how many, at most 64 */
@@ -74,7 +76,8 @@ struct lc__pages_report {
 	uint64_t free_pages;        /**< in the free list, if it was checked */
 	uint64_t leaked_pages; /**< neither used nor free: lost until the environment is
 	                                 compacted, harmless. Only thorough checks count them */
-	bool complete;         /**< false if max_pages ended the check */
+	bool complete;         /**< false if max_pages left out any tree, or a part */
+	bool main_complete;    /**< false if it left out a part of the main table */
 };
 
 /**

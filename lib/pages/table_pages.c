@@ -111,7 +111,8 @@ lc__walk_tables(struct lc__page_walk *walk)
 			lc__error_prefix("main table");
 		return report_damage(walk);
 	}
-	if (record->root == PAGE_NONE || !walk->report->complete)
+	walk->report->main_complete = !tree.cut;
+	if (record->root == PAGE_NONE || tree.cut)
 		return LC_OK;
 	return check_missing(walk);
 }

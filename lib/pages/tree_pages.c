@@ -6,16 +6,6 @@
 
 typedef unsigned long long ull;
 
-/* A page whose header and nodes have been found to lie inside it. */
-struct page {
-	const unsigned char *bytes;
-	uint64_t number;
-	uint32_t size;
-	uint32_t upper;
-	uint32_t nodes;
-	bool branch;
-};
-
 static lc_status walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree,
     uint64_t number, unsigned level);
 
@@ -25,15 +15,9 @@ page_at(const struct lc__page_walk *walk, uint64_t number)
 	return walk->map + number * walk->report->meta.page_size;
 }
 
-static uint32_t
-node_offset(const struct page *page, uint32_t i)
-{
-	return lc__native16(page->bytes + PAGE_HEADER + 2 * i);
-}
-
 /* The bytes a node takes on its page, padded to an even number as they are stored. */
 static uint64_t
-node_size(const struct page *page, uint32_t offset)
+node_size(const struct lc__tree_page *page, uint32_t offset)
 {
 	const unsigned char *node = page->bytes + offset;
 	uint64_t size = NODE_HEADER + (uint64_t)lc__native16(node + NODE_KEY_SIZE);
@@ -70,7 +54,7 @@ lc__walk_claim(struct lc__page_walk *walk, uint64_t page, uint64_t count)
 
 /* Nodes out of order on the page: do they fill upper..size without gap or overlap? */
 static lc_status
-check_tiling(const struct page *page)
+check_tiling(const struct lc__tree_page *page)
 {
 	uint64_t starts[PAGE_SIZE_MAX / 2 / 64]; /* a bit for each even offset */
 	uint32_t at = page->upper;
@@ -78,7 +62,7 @@ check_tiling(const struct page *page)
 
 	memset(starts, 0, page->size / 16);
 	for (uint32_t i = 0; i < page->nodes; i++) {
-		const uint32_t unit = node_offset(page, i) / 2;
+		const uint32_t unit = lc__node_offset(page, i) / 2;
 		starts[unit / 64] |= (uint64_t)1 << unit % 64;
 	}
 	while (at < page->size && (starts[at / 2 / 64] >> (at / 2 % 64) & 1)) {
@@ -93,13 +77,13 @@ check_tiling(const struct page *page)
 }
 
 static lc_status
-check_layout(const struct page *page)
+check_layout(const struct lc__tree_page *page)
 {
 	uint32_t end = page->size;
 	bool in_order = true; /* each node before the last one: as keys appended lie */
 
 	for (uint32_t i = 0; i < page->nodes; i++) {
-		const uint32_t offset = node_offset(page, i);
+		const uint32_t offset = lc__node_offset(page, i);
 		uint64_t size;
 
 		if (offset < page->upper || offset > page->size - NODE_HEADER ||
@@ -119,12 +103,11 @@ check_layout(const struct page *page)
 	return check_tiling(page);
 }
 
-static lc_status
-open_page(const struct lc__page_walk *walk, uint64_t number, bool branch,
-    struct page *out)
+lc_status
+lc__tree_page_open(const unsigned char *map, uint32_t size, uint64_t number, bool branch,
+    struct lc__tree_page *out)
 {
-	const unsigned char *bytes = page_at(walk, number);
-	const uint32_t size = walk->report->meta.page_size;
+	const unsigned char *bytes = map + number * size;
 	const unsigned flags = lc__native16(bytes + PAGE_FLAGS);
 	const uint32_t lower = lc__native16(bytes + PAGE_LOWER);
 	const uint32_t upper = lc__native16(bytes + PAGE_UPPER);
@@ -147,25 +130,7 @@ open_page(const struct lc__page_walk *walk, uint64_t number, bool branch,
 	out->upper = upper;
 	out->nodes = (lower - PAGE_HEADER) / 2;
 	out->branch = branch;
-	return check_layout(out);
-}
-
-static int
-compare_bytes(const unsigned char *a, uint32_t a_size, const unsigned char *b,
-    uint32_t b_size)
-{
-	const int diff = memcmp(a, b, a_size < b_size ? a_size : b_size);
-
-	return diff != 0 ? diff : (a_size > b_size) - (a_size < b_size);
-}
-
-static int
-compare_integers(const unsigned char *a, const unsigned char *b, uint32_t size)
-{
-	const uint64_t x = size == 8 ? lc__native64(a) : lc__native32(a);
-	const uint64_t y = size == 8 ? lc__native64(b) : lc__native32(b);
-
-	return (x > y) - (x < y);
+	return LC_OK;
 }
 
 static lc_status
@@ -189,7 +154,7 @@ check_key_size(struct lc__walk_tree *tree, uint64_t page, uint32_t i, uint32_t s
  * above all to its left and not above any to its right.
  */
 static lc_status
-next_key(struct lc__walk_tree *tree, const struct page *page, uint32_t i,
+next_key(struct lc__walk_tree *tree, const struct lc__tree_page *page, uint32_t i,
     const unsigned char *key, uint32_t size)
 {
 	int order;
@@ -197,8 +162,8 @@ next_key(struct lc__walk_tree *tree, const struct page *page, uint32_t i,
 	return_if_error(check_key_size(tree, page->number, i, size));
 	if (tree->last_key != NULL) {
 		order = tree->record->flags & TREE_INTEGER_KEYS
-		    ? compare_integers(tree->last_key, key, size)
-		    : compare_bytes(tree->last_key, tree->last_size, key, size);
+		    ? lc__key_compare_integers(tree->last_key, key, size)
+		    : lc__key_compare_bytes(tree->last_key, tree->last_size, key, size);
 		if (order > 0 || (order == 0 && !tree->last_separates))
 			return lc__error(LC_CORRUPT, 0,
 			    "page %llu: node %u: key out of order", (ull)page->number, i);
@@ -258,9 +223,9 @@ check_overflow(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint32_t 
 
 static lc_status
 walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree,
-    const struct page *page, uint32_t i)
+    const struct lc__tree_page *page, uint32_t i)
 {
-	const unsigned char *node = page->bytes + node_offset(page, i);
+	const unsigned char *node = page->bytes + lc__node_offset(page, i);
 	const uint32_t key_size = lc__native16(node + NODE_KEY_SIZE);
 	const unsigned char *data = node + NODE_HEADER + key_size;
 	struct lc__walk_entry entry = {
@@ -293,11 +258,10 @@ walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree,
 
 static lc_status
 walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree,
-    const struct page *page, uint32_t i, unsigned level)
+    const struct lc__tree_page *page, uint32_t i, unsigned level)
 {
-	const unsigned char *node = page->bytes + node_offset(page, i);
-	const uint64_t child = lc__native32(node + NODE_SIZE) |
-	    (uint64_t)lc__native16(node + NODE_FLAGS) << 32;
+	const unsigned char *node = page->bytes + lc__node_offset(page, i);
+	const uint64_t child = lc__node_child(node);
 
 	/* The first key of a branch page stands for minus infinity, whatever it says. */
 	if (i > 0)
@@ -313,13 +277,29 @@ walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree,
 	return walk_page(walk, tree, child, level - 1);
 }
 
+/* Would so many pages more be too many? */
 static bool
-out_of_budget(const struct lc__page_walk *walk, const struct lc__walk_tree *tree)
+exceeds_budget(const struct lc__page_walk *walk, uint64_t pages)
 {
 	const struct lc__pages_options *options = walk->options;
 
-	return options->max_pages != 0 && !options->thorough && !tree->unlimited &&
-	    walk->report->tree_pages >= options->max_pages;
+	return options->max_pages != 0 && !options->thorough &&
+	    walk->report->tree_pages + pages > options->max_pages;
+}
+
+/* The pages of a tree that the walk looks at, as its record counts them. */
+static uint64_t
+pages_to_walk(const struct lc__walk_tree *tree)
+{
+	const struct lc__pages_tree *record = tree->record;
+	const uint64_t most = UINT64_MAX / 4;
+
+	/* A record may say anything. */
+	if (record->branch_pages > most || record->leaf_pages > most ||
+	    record->overflow_pages > most)
+		return most;
+	return record->branch_pages + record->leaf_pages +
+	    (tree->read_values ? record->overflow_pages : 0);
 }
 
 /* The page of a subtree of level levels. Recursion ends with it: at most 32. */
@@ -327,18 +307,20 @@ static lc_status
 walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint64_t number,
     unsigned level)
 {
-	struct page page;
+	struct lc__tree_page page;
 
-	if (out_of_budget(walk, tree)) {
-		walk->report->complete = false;
+	if (exceeds_budget(walk, 1))
+		tree->cut = true;
+	if (tree->cut)
 		return LC_OK;
-	}
 	if (number >= walk->end)
 		return lc__error(LC_CORRUPT, 0, "truncated: page %llu of %llu is missing",
 		    (ull)number, (ull)walk->report->meta.last_page);
 	walk->report->tree_pages++;
 	return_if_error(lc__walk_claim(walk, number, 1));
-	return_if_error(open_page(walk, number, level > 1, &page));
+	return_if_error(lc__tree_page_open(walk->map, walk->report->meta.page_size,
+	    number, level > 1, &page));
+	return_if_error(check_layout(&page));
 	if (!page.branch) {
 		tree->counted.leaf_pages++;
 		tree->counted.entries += page.nodes;
@@ -397,10 +379,13 @@ lc__walk_tree(struct lc__page_walk *walk, struct lc__walk_tree *tree)
 		    (ull)record->root, (ull)last_page);
 	if (record->depth < 1 || record->depth > TREE_DEPTH_MAX)
 		return lc__error(LC_CORRUPT, 0, "depth of %u", record->depth);
+	tree->cut = exceeds_budget(walk, pages_to_walk(tree));
 	return_if_error(walk_page(walk, tree, record->root, record->depth));
 	walk->report->overflow_pages += tree->counted.overflow_pages;
-	return walk->report->complete || tree->unlimited ? check_counts(walk, tree)
-							 : LC_OK;
+	if (!tree->cut)
+		return check_counts(walk, tree);
+	walk->report->complete = false;
+	return LC_OK;
 }
 
 lc_status

@@ -36,7 +36,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0, "stat: struct_size is not set");
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
-	status = lc__env_stat(cache->env, snapshot->txn, &env);
+	status = lc__env_stat(cache->env, &env);
 	if (status == LC_OK)
 		status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
 	if (status == LC_OK) {
