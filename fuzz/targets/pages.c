@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The check of LMDB's pages: pages/. Input: options, then an image and its damage (image.h). */
+/* The check of LMDB's pages, and the reading of rows from pages that were not checked: pages/.
+ * Input: options, then an image and its damage (image.h). */
 #include "fuzz.h"
 
 #include <lmdb.h>
@@ -7,6 +8,7 @@
 
 #include "image.h"
 #include "pages/pages.h"
+#include "pages/row_reader.h"
 
 static const struct lc__pages_table tables[] = {
 	{ "meta", 0, 0 }, { "schema", MDB_INTEGERKEY, 4 },
@@ -20,6 +22,27 @@ ignore(void *ctx, const char *line)
 {
 	(void)ctx;
 	fuzz_touch(line, strlen(line));
+}
+
+/* Read a table that begins at a page. */
+static void
+read_rows(const struct fuzz_image *image, uint64_t pages, uint64_t root, unsigned depth,
+    uint32_t key_size)
+{
+	const struct lc__pages_tree tree = { .root = root, .depth = (uint16_t)depth };
+	struct lc__row_place place = {
+		.map = { image->map, 4096, pages },
+		.key_size = key_size,
+	};
+	struct lc__pages_row row;
+	const uint64_t key = 0;
+	lc_status status = lc__row_seek(&place, &tree, &key, key_size);
+
+	while (status == LC_OK && (status = lc__row_at(&place, &row)) == LC_OK) {
+		fuzz_touch(row.key, row.key_size);
+		fuzz_touch(row.value, (size_t)row.size);
+		status = lc__row_next(&place);
+	}
 }
 
 int
@@ -42,6 +65,10 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	whole = image->whole.size - (choice & 64 ? fuzz_u8(&in) % 8 * 4096u : 0);
 	if (lc__pages_check_map(image->map, whole, "f", &options, &report) == LC_OK)
 		fuzz_require(report.meta.page_size >= 256);
+	for (uint64_t page = 0; page < whole / 4096; page++)
+		for (unsigned depth = 1; depth <= 2; depth++)
+			read_rows(image, whole / 4096, page, depth,
+			    choice & 8 ? 0 : 8);
 	fuzz_image_restore(image);
 	return 0;
 }
