@@ -402,7 +402,7 @@ START_TEST(large_shards)
 	const uint64_t shape[1] = { 1500000 };
 	unsigned char *data = malloc(shape[0]);
 	lc_cache *cache = open_module(root);
-	char *module = outdir_join(root, "m"), id[8];
+	char *module = outdir_join(root, "m"), id[16];
 	lc_export_options options;
 	uint64_t seed = run_seed();
 	const unsigned char *at;
