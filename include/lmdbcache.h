@@ -655,7 +655,7 @@ LC_API void lc_set_timeout(lc_cache *cache, uint64_t timeout_ms);
  *
  * Views, iterators, sources with their streams and readers, and writers may be held
  * meanwhile, and after: they are used and released as before, in any order and from any
- * thread. All other calls on the handle have returned before. The module stays open for
+ * thread; a reservation can then only be cancelled. All other calls on the handle have returned before. The module stays open for
  * what is held, so that lc_drop(), lc_shrink() and the like say LC_BUSY, until the last is
  * released. A tensor that was decoded, or was pending, is a copy in memory,
  * which needs no module.

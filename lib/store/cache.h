@@ -15,7 +15,8 @@
 struct lc_cache {
 	struct lc_cache *next; /* the next handle */
 	atomic_uint refs;      /* the handle until it is closed, and what uses its LRU */
-	atomic_uint users;     /* the handle until it is closed, sources and writers */
+	atomic_uint users;     /* the handle until it is closed, sources, writers and
+			      reservations */
 	bool closed;           /* env is open for what is held only */
 	struct lc__env *env;
 	lc_options options;
@@ -64,7 +65,7 @@ void lc__cache_let_go(struct lc_cache *cache);
 bool lc__cache_is_closed(const struct lc_cache *cache);
 
 /** Keep the module of a handle open, and its memory, also after the handle is closed: for a
- *  source or a writer. In a forked child it counts on. */
+ *  source, a writer or a reservation. In a forked child it counts on. */
 void lc__cache_keep_open(struct lc_cache *cache);
 /** End that; the last one of a closed handle closes the module. */
 void lc__cache_let_close(struct lc_cache *cache);

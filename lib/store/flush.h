@@ -56,7 +56,7 @@ LC_CHECKED lc_status lc__flush_add_encoded(struct lc_cache *cache,
  *  earlier records, or new. */
 LC_CHECKED lc_status lc__flush_memory(struct lc_cache *cache, size_t size,
     struct lc__large **out);
-/** Give back memory that no record was added with. The handle must be open. */
+/** Give back memory that no record was added with. */
 void lc__flush_memory_give(struct lc_cache *cache, struct lc__large *large);
 /** Add a put of a record that is encoded in such memory, which is taken over on LC_OK. Its
  *  schema id and seal are set anew. Only on a rank that writes. */

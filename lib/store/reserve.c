@@ -8,7 +8,7 @@
 #include "value/tensor.h"
 
 struct lc_reservation {
-	struct lc_cache *cache;   /* held */
+	struct lc_cache *cache;   /* kept open */
 	struct lc__large *memory; /* for the record; NULL when it has been put */
 	size_t size;              /* of the record as it is when nothing is coded */
 	lc_tensor tensor;         /* its data is in memory */
@@ -26,11 +26,9 @@ id_of(const struct lc_reservation *r)
 static void
 end(struct lc_reservation *r)
 {
-	if (r->memory != NULL && !lc__cache_is_closed(r->cache))
+	if (r->memory != NULL)
 		lc__flush_memory_give(r->cache, r->memory);
-	else
-		lc__large_free(r->memory);
-	lc__cache_let_go(r->cache);
+	lc__cache_let_close(r->cache);
 	free(r);
 }
 
@@ -72,7 +70,7 @@ lc_reserve(lc_cache *cache, const void *id, size_t id_size, const lc_tensor *ten
 	r->tensor = shape;
 	r->id_size = id_size;
 	memcpy(r->id, id, id_size);
-	lc__cache_hold(cache);
+	lc__cache_keep_open(cache);
 	status = lc__put_plan_tensor(cache, &key, &shape, emit_memory, r);
 	if (status != LC_OK) {
 		end(r);
