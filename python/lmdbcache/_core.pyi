@@ -139,6 +139,27 @@ class Tensor:
     def __dlpack_device__(self) -> Tuple[int, int]:
         """The CPU."""
 
+@final
+class Reservation:
+    """A record that is being written in place; Cache.reserve() makes it."""
+
+    @property
+    def tensor(self) -> Any:
+        """The memory of the record, to be written: as an array of NumPy, a tensor of torch
+        or a Tensor, as the Cache gives them. Its bytes are not set to anything. Do not keep
+        it: `place.tensor[:] = image`, `file.readinto(place.tensor)`. ValueError if the
+        reservation has ended."""
+    def commit(self) -> None:
+        """Put the record, as Cache.put() does. A tensor over its memory that is still held
+        is then copied, which takes as long as put(); without one nothing is. ValueError if
+        the reservation has ended; after another error it has not."""
+    def cancel(self) -> None:
+        """Store nothing. Harmless if it has ended."""
+    def __enter__(self) -> Self:
+        """Itself."""
+    def __exit__(self, type: Any, exception: Any, trace: Any, /) -> None:
+        """commit(), unless it has ended; cancel() after an exception, or if that fails."""
+
 @disjoint_base
 class Cache:
     """The handle of a module; lmdbcache.Cache has the rest of it."""
@@ -184,6 +205,16 @@ class Cache:
         """Store many: a list with a value for each cache_id, or a tensor, dict or tuple of
         tensors whose first axis has a row for each. After an error those before the item
         that it names are stored."""
+    def reserve(self, id: _Id, shape: Iterable[int], dtype: Any) -> Reservation:
+        """Begin a put of a tensor whose elements do not exist yet: a Reservation, in whose
+        memory they are decoded, read or copied from a device, and not copied again.
+
+            with cache.reserve("frame-1", (480, 640, 3), "u8") as place:
+                file.readinto(place.tensor)
+
+        The end of the block puts the record, an exception cancels it. Nothing is stored
+        before, and flush() does not wait for it. There may be many at once, in any
+        thread."""
     def compute(
         self, ids: Iterable[_Id], function: Callable[[List[_Id]], Iterable[Any]], /
     ) -> List[Any]:

@@ -153,6 +153,9 @@ PyObject *tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
  *  -1 with an exception. */
 int dtype_of(PyObject *object);
 
+/** A shape of a sequence of integers, LC_MAX_NDIM at most; -1 with an exception. */
+int shape_of_sizes(PyObject *object, uint64_t *shape, uint32_t *ndim);
+
 /** What was borrowed from objects while they are stored. */
 struct borrowed {
 	Py_buffer *buffers;
@@ -270,6 +273,11 @@ PyObject *cache_compute(PyObject *cache, PyObject *args);
 /** Methods of Cache. */
 PyObject *cache_gather(PyObject *cache, PyObject *args, PyObject *kwargs);
 PyObject *cache_missing(PyObject *cache, PyObject *ids);
+
+/* ---- reservations (reserve.c) ------------------------------------------------- */
+
+/** Gives the Cache its method reserve(). */
+int reserve_init(PyObject *module);
 
 /* ---- the life of modules (life.c) --------------------------------------------- */
 

@@ -38,8 +38,8 @@ static int
 exec(PyObject *module)
 {
 	if (errors_init(module) < 0 || tensor_init(module) < 0 ||
-	    cache_init(module) < 0 || life_init(module) < 0 || source_init(module) < 0 ||
-	    reader_init(module) < 0)
+	    cache_init(module) < 0 || life_init(module) < 0 || reserve_init(module) < 0 ||
+	    source_init(module) < 0 || reader_init(module) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "library_version", lc_version());
 }

@@ -661,20 +661,12 @@ tensor_lent(const lc_tensor *tensor, PyObject *holder, enum like like)
 
 /* ---- the type ------------------------------------------------------------------- */
 
-/* The shape that is asked for, or all of @p bytes in a row. */
-static int
-shape_from(PyObject *object, lc_dtype dtype, Py_ssize_t bytes, uint64_t *shape,
-    uint32_t *ndim)
+int
+shape_of_sizes(PyObject *object, uint64_t *shape, uint32_t *ndim)
 {
-	PyObject *sizes;
-	Py_ssize_t n;
+	PyObject *sizes = PySequence_Tuple(object);
+	const Py_ssize_t n = sizes != NULL ? PyTuple_Size(sizes) : 0;
 
-	*ndim = 1;
-	shape[0] = (uint64_t)bytes / lc_dtype_size(dtype);
-	if (object == Py_None)
-		return 0;
-	sizes = PySequence_Tuple(object);
-	n = sizes != NULL ? PyTuple_Size(sizes) : 0;
 	if (n > LC_MAX_NDIM)
 		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
 		    LC_MAX_NDIM);
@@ -683,6 +675,18 @@ shape_from(PyObject *object, lc_dtype dtype, Py_ssize_t bytes, uint64_t *shape,
 	Py_XDECREF(sizes);
 	*ndim = (uint32_t)n;
 	return PyErr_Occurred() ? -1 : 0;
+}
+
+/* The shape that is asked for, or all of @p bytes in a row. */
+static int
+shape_from(PyObject *object, lc_dtype dtype, Py_ssize_t bytes, uint64_t *shape,
+    uint32_t *ndim)
+{
+	if (object != Py_None)
+		return shape_of_sizes(object, shape, ndim);
+	*ndim = 1;
+	shape[0] = (uint64_t)bytes / lc_dtype_size(dtype);
+	return 0;
 }
 
 static PyObject *
