@@ -130,7 +130,7 @@ lc__tree_page_open(const unsigned char *map, uint32_t size, uint64_t number, boo
 	out->upper = upper;
 	out->nodes = (lower - PAGE_HEADER) / 2;
 	out->branch = branch;
-	return LC_OK;
+	return check_layout(out);
 }
 
 static lc_status
@@ -320,7 +320,6 @@ walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint64_t numbe
 	return_if_error(lc__walk_claim(walk, number, 1));
 	return_if_error(lc__tree_page_open(walk->map, walk->report->meta.page_size,
 	    number, level > 1, &page));
-	return_if_error(check_layout(&page));
 	if (!page.branch) {
 		tree->counted.leaf_pages++;
 		tree->counted.entries += page.nodes;

@@ -319,14 +319,14 @@ static const struct {
 } damages[] = {
 	{ 0, false, 99, "page 3: calls itself page 99" },
 	{ 10, false, 1, "page 3: flags 0x1 where a leaf was expected" },
-	{ 12, false, 4, "page 3: free space from 4 to 4016" },
-	{ 12, false, 9000, "page 3: free space from 9000 to 4016" },
-	{ 16, false, 4090, "page 3: node 0: 0 bytes of key at offset 4090" },
-	{ 16, false, 8, "page 3: node 0: 4016 bytes of key at offset 8" },
-	{ 6, true, 5000, "page 3: node 0: 5000 bytes of key at offset 4072" },
-	{ 6, true, 4, "page 3: node 0: 4 bytes of key at offset 4072" },
+	{ 12, false, 4, "page 3: free space from 4 to 4072" },
+	{ 12, false, 9000, "page 3: free space from 9000 to 4072" },
+	{ 16, false, 4090, "page 3: node 0: offset 4090" },
+	{ 16, false, 8, "page 3: node 0: offset 8" },
+	{ 6, true, 5000, "page 3: node 0: 5016 bytes at offset 4072" },
+	{ 6, true, 4, "page 3: its nodes do not fill it: gap or overlap at byte 4092" },
 	{ 4, true, 2, "page 3: node 0: flags 0x2" },
-	{ 0, true, 13, "page 3: node 0: value of 13 bytes leaves the page" },
+	{ 0, true, 13, "page 3: node 0: 30 bytes at offset 4072" },
 	{ 4, true, 1, "page 3: node 0: 1 pages from 256 leave the file's 5" },
 };
 
@@ -346,7 +346,7 @@ START_TEST(it_says_what_is_wrong)
 	page[0] = 3;
 	set16(page + 10, 2);
 	set16(page + 12, 18);
-	set16(page + 14, 4016);
+	set16(page + 14, 4072);
 	set16(page + 16, 4072);
 	page[4072] = 8;
 	set16(page + 4072 + 6, 8);
