@@ -556,11 +556,21 @@ typedef enum lc_durability {
 
 #define LC_RANK_ANY (-1)
 
+/** When a handle compares what it reads with its checksum. */
+enum {
+	LC_VERIFY_NEVER = 0,  /**< damage to a tensor's bytes goes unseen; lengths and
+	                           offsets are checked all the same */
+	LC_VERIFY_ALWAYS = 1, /**< each time */
+	LC_VERIFY_ONCE = 2    /**< at the first read in this process; what is damaged after
+	                           that, on the disk or in memory, goes unseen */
+};
+
 /** How to open a module. Fill with lc_options_init(), then change fields. */
 typedef struct lc_options {
 	size_t struct_size;         /**< sizeof(lc_options), set by lc_options_init() */
 	unsigned flags;             /**< LC_RDONLY, LC_CREATE, LC_FORCE_FS; default LC_CREATE */
-	int verify;                 /**< check the checksum of what is read; default 1 */
+	int verify;                 /**< when the checksum of what is read is compared;
+	                                 default LC_VERIFY_ALWAYS */
 	lc_durability durability;   /**< default LC_DURABLE_FULL */
 	uint64_t flush_every;       /**< records a commit, at least 1; default 2048 */
 	uint64_t chunk_bytes;       /**< bytes a commit, 64 KiB to 64 MiB; default 4 MiB */

@@ -54,7 +54,7 @@ libcore_la_SOURCES = \
 	lib/store/evict.c lib/store/flush.c lib/store/get.c lib/store/inflight.c \
 	lib/store/input_lock.c lib/store/inputs.c lib/store/iterate.c lib/store/large.c \
 	lib/store/live.c lib/store/lookup.c lib/store/lru.c lib/store/module.c \
-	lib/store/packing.c lib/store/pending.c lib/store/put.c lib/store/reclaim.c \
+	lib/store/once.c lib/store/packing.c lib/store/pending.c lib/store/put.c lib/store/reclaim.c \
 	lib/store/record.c lib/store/reserve.c lib/store/schemas.c lib/store/settings.c \
 	lib/store/snapshot.c lib/store/stat.c lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \

@@ -141,6 +141,13 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 		return LC_OK;
 	record = chunk.bytes + lc__location_offset(lookup->location);
 	__builtin_prefetch(record);
+	if (batch->cache->options.verify == LC_VERIFY_ONCE) {
+		const struct lc__once_seen seen =
+		    lc__seen_of(lc__module_of(batch->cache->env)->once, batch->snapshot,
+			&chunk);
+
+		lc__seen_fetch(&seen, record);
+	}
 	if (batch->reads_data && !lookup->reads) {
 		/* The cache_id, after a table of parts if there is one, and the
 		 * start of small data. To read all, find_item() asks for more. */
@@ -157,8 +164,8 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 	return_if_error(
 	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
 	if (batch->reads_data)
-		lc__view_willneed(batch->cache, &lookup->record, lookup->location,
-		    batch->copies);
+		lc__view_willneed(batch->cache, batch->snapshot, &lookup->record,
+		    lookup->location, batch->copies);
 	return LC_OK;
 }
 
@@ -196,7 +203,8 @@ read_undecided(struct batch *batch)
 			lc__lookup_start(&lookups[used], batch->cache->env,
 			    batch->ids[i].data, batch->ids[i].size);
 			lookups[used].reads = batch->reads_data &&
-			    (batch->copies || batch->cache->options.verify != 0);
+			    (batch->copies ||
+				batch->cache->options.verify == LC_VERIFY_ALWAYS);
 			lc__index_prefetch(batch->snapshot, &lookups[used]);
 			at[used++] = i;
 		}

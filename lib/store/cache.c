@@ -119,7 +119,7 @@ lc_options_init(lc_options *options)
 	memset(options, 0, sizeof(*options));
 	options->struct_size = sizeof(*options);
 	options->flags = LC_CREATE;
-	options->verify = 1;
+	options->verify = LC_VERIFY_ALWAYS;
 	options->durability = LC_DURABLE_FULL;
 	options->flush_every = 2048;
 	options->chunk_bytes = (uint64_t)4 << 20;
@@ -149,6 +149,8 @@ check_options(const lc_options *o)
 		    "not set by lc_options_init() of this version");
 	if (o->flags & ~known)
 		return option_error("flags", "unknown bit");
+	if ((unsigned)o->verify > LC_VERIFY_ONCE)
+		return option_error("verify", "unknown mode");
 	if (o->durability != LC_DURABLE_FULL && o->durability != LC_DURABLE_RELAXED)
 		return option_error("durability", "unknown level");
 	if (o->flush_every == 0)

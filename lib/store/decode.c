@@ -43,17 +43,46 @@ lc__decoder_open_memory(struct lc__decoder *r, struct lc_cache *cache,
 	r->schema = schema;
 	r->location = 0;
 	r->verify = false;
+	r->seen.once = NULL;
 	r->listed = false;
 	r->values = NULL;
 	return LC_OK;
 }
 
+struct lc__once_seen
+lc__decode_seen(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    uint64_t location)
+{
+	const struct lc__once_seen nothing = { .once = NULL };
+	struct lc__mapped_chunk chunk;
+
+	if (cache->options.verify != LC_VERIFY_ONCE ||
+	    lc__snapshot_chunk(snapshot, lc__location_chunk(location), &chunk) != LC_OK)
+		return nothing;
+	return lc__seen_of(lc__module_of(cache->env)->once, snapshot, &chunk);
+}
+
+static bool
+head_intact(const struct lc__record *record, const struct lc__once_seen *seen)
+{
+	const unsigned char *start = lc__record_start(record);
+	const uint64_t sum = lc__record_checksum(record);
+
+	if (lc__seen_before(seen, start, sum))
+		return true;
+	if (!lc__record_head_intact(record))
+		return false;
+	lc__seen_note(seen, start, sum);
+	return true;
+}
+
 /* Verify the head before its schema id is used: a damaged one may name any schema. */
 static lc_status
 find_schema(const struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, bool verify, struct lc__known **out)
+    const struct lc__record *record, bool verify, const struct lc__once_seen *seen,
+    struct lc__known **out)
 {
-	if (verify && !lc__record_head_intact(record))
+	if (verify && !head_intact(record, seen))
 		return damaged(cache, &record->id, "checksum mismatch");
 	if (lc__snapshot_schema(snapshot, record->schema, out) != LC_OK)
 		return lc__error_prefix("key %s",
@@ -65,22 +94,29 @@ lc_status
 lc__decoder_open(struct lc__decoder *r, struct lc_cache *cache,
     struct lc__snapshot *snapshot, uint64_t location, bool verify)
 {
+	struct lc__once_seen seen = { .once = NULL };
 	struct lc__known *known;
 
-	return_if_error(find_schema(cache, snapshot, &r->record, verify, &known));
+	if (verify)
+		seen = lc__decode_seen(cache, snapshot, location);
+	return_if_error(find_schema(cache, snapshot, &r->record, verify, &seen, &known));
 	return_if_error(lc__decoder_open_memory(r, cache, known->schema));
 	r->location = location;
 	r->verify = verify;
+	r->seen = seen;
 	return LC_OK;
 }
 
 lc_status
 lc__decode_alone(const struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, bool verify, lc_tensor *out)
+    const struct lc__record *record, uint64_t location, bool verify, lc_tensor *out)
 {
+	struct lc__once_seen seen = { .once = NULL };
 	struct lc__known *known;
 
-	return_if_error(find_schema(cache, snapshot, record, verify, &known));
+	if (verify)
+		seen = lc__decode_seen(cache, snapshot, location);
+	return_if_error(find_schema(cache, snapshot, record, verify, &seen, &known));
 	if (!lc__record_alone(record, known->schema, out))
 		return damaged(cache, &record->id, "shape and size disagree");
 	return LC_OK;
@@ -121,6 +157,22 @@ decode(const struct lc__decoder *r, const struct lc__record_part *part,
 	return LC_OK;
 }
 
+/* Verify a part and copy its first bytes. */
+static bool
+part_intact(const struct lc__decoder *r, const struct lc__record_part *part, void *out,
+    size_t size)
+{
+	if (lc__seen_before(&r->seen, part->data, part->hash)) {
+		if (size > 0)
+			memcpy(out, part->data, size);
+		return true;
+	}
+	if (!lc__part_copy(part, out, size))
+		return false;
+	lc__seen_note(&r->seen, part->data, part->hash);
+	return true;
+}
+
 /* Verify tensor @p i and set its data. A coded one comes from the LRU if it is there. */
 static lc_status
 read_tensor(const struct lc__decoder *r, uint32_t i, const struct lc__record_part *part,
@@ -136,7 +188,7 @@ read_tensor(const struct lc__decoder *r, uint32_t i, const struct lc__record_par
 	}
 	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
 	if (*block == NULL) {
-		if (r->verify && r->record.has_parts && !lc__part_intact(part))
+		if (r->verify && r->record.has_parts && !part_intact(r, part, NULL, 0))
 			return damaged(r->cache, &r->record.id, "checksum mismatch");
 		if (part->codec == LC_CODEC_NONE)
 			return LC_OK;
@@ -165,7 +217,7 @@ lc__decoder_copy(const struct lc__decoder *r, uint32_t node, const lc_tensor *te
 	lc_status status = LC_OK;
 
 	if (part->codec == LC_CODEC_NONE && r->verify && r->record.has_parts)
-		return lc__part_copy(part, out, tensor->nbytes)
+		return part_intact(r, part, out, tensor->nbytes)
 		    ? LC_OK
 		    : damaged(r->cache, &r->record.id, "checksum mismatch");
 	if (part->codec != LC_CODEC_NONE)

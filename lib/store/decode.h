@@ -5,6 +5,7 @@
 
 #include "store/cache.h"
 #include "store/lru.h"
+#include "store/once.h"
 
 /** A record whose values are being decoded. */
 struct lc__decoder {
@@ -13,6 +14,7 @@ struct lc__decoder {
 	struct lc__record record;         /* fits the schema; its head is verified */
 	uint64_t location;                /* 0: not committed */
 	bool verify;                      /* verify the parts */
+	struct lc__once_seen seen;        /* parts that need not be verified again */
 	bool listed;                      /* skip the tensors: they get no data */
 	struct lc__decoded_value *values; /* decoded so far */
 };
@@ -26,8 +28,13 @@ LC_CHECKED lc_status lc__decoder_open(struct lc__decoder *decoder, struct lc_cac
 
 /** The tensor of a record without parts, in place; verified if @p verify. */
 LC_CHECKED lc_status lc__decode_alone(const struct lc_cache *cache,
-    struct lc__snapshot *snapshot, const struct lc__record *record, bool verify,
-    lc_tensor *out);
+    struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
+    bool verify, lc_tensor *out);
+
+/** What need not be verified again of the chunk of a record: nothing, unless the handle
+ *  verifies once. */
+struct lc__once_seen lc__decode_seen(const struct lc_cache *cache,
+    struct lc__snapshot *snapshot, uint64_t location);
 
 /** Does the LRU hold the first tensor of a committed record, decoded? */
 bool lc__decode_cached(const struct lc_cache *cache, const struct lc__record *record,

@@ -86,8 +86,8 @@ lc__view_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
 		    lc__decoder_open(&decoder, cache, snapshot, location, verify));
 		return_if_error(hold(&decoder, out));
 	} else {
-		return_if_error(
-		    lc__decode_alone(cache, snapshot, record, verify, &out->tensor));
+		return_if_error(lc__decode_alone(cache, snapshot, record, location,
+		    verify, &out->tensor));
 		out->kind = LC_TENSOR;
 		out->status = LC_OK;
 	}
@@ -157,16 +157,30 @@ willneed(const struct lc__env *env, const struct lc__record *record)
 		lc__env_willneed(env, lc__record_start(record), record->size);
 }
 
+/* Is all of a record read to verify it? */
+static bool
+is_verified(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location)
+{
+	struct lc__once_seen seen;
+
+	if (cache->options.verify != LC_VERIFY_ONCE)
+		return cache->options.verify == LC_VERIFY_ALWAYS;
+	seen = lc__decode_seen(cache, snapshot, location);
+	return !lc__seen_before(&seen, lc__record_start(record),
+	    lc__record_checksum(record));
+}
+
 void
-lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
-    uint64_t location, bool copies)
+lc__view_willneed(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location, bool copies)
 {
 	bool reads_all;
 
 	if (record->size < WILLNEED_SIZE)
 		return;
 	if (lc__record_first_codec(record) == LC_CODEC_NONE)
-		reads_all = copies || cache->options.verify != 0;
+		reads_all = copies || is_verified(cache, snapshot, record, location);
 	else
 		reads_all = !lc__decode_cached(cache, record, location);
 	if (reads_all)
@@ -245,12 +259,15 @@ find_committed(struct lc_cache *cache, struct lc__snapshot *snapshot, const void
 	lc_status status;
 
 	lc__lookup_start(lookup, cache->env, id, id_size);
-	lookup->reads = verify || copies;
+	lookup->reads = cache->options.verify == LC_VERIFY_ALWAYS || copies;
+	if (cache->options.verify == LC_VERIFY_ONCE)
+		lookup->once = lc__module_of(cache->env)->once;
 	status = lc__index_find(snapshot, lookup, verify);
 	snapshot->hits += status == LC_OK;
 	snapshot->misses += status == LC_NOT_FOUND;
 	if (status == LC_OK)
-		lc__view_willneed(cache, &lookup->record, lookup->location, copies);
+		lc__view_willneed(cache, snapshot, &lookup->record, lookup->location,
+		    copies);
 	return status;
 }
 

@@ -23,8 +23,8 @@ LC_CHECKED lc_status lc__view_record(struct lc_cache *cache,
 
 /** Ask the system for the pages of a record if a view of it reads them all: to verify
  *  them, or to decode a tensor that the LRU does not hold; or if it is to be copied. */
-void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
-    uint64_t location, bool copies);
+void lc__view_willneed(const struct lc_cache *cache, struct lc__snapshot *snapshot,
+    const struct lc__record *record, uint64_t location, bool copies);
 
 /** Make a view of a value that was built, a tensor or a map, which it takes over; NULL is
  *  LC_NO_MEMORY. @p drop is called with @p keeper, which keeps what its tensors borrow, when

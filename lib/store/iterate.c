@@ -468,8 +468,8 @@ lc_iter_next(lc_iter *iter, lc_item *out)
 		/* The short way for most records. */
 		out->kind = LC_TENSOR;
 		out->codec = LC_CODEC_NONE;
-		return lc__decode_alone(iter->cache, iter->snapshot, record, false,
-		    &out->tensor);
+		return lc__decode_alone(iter->cache, iter->snapshot, record,
+		    iter->location, false, &out->tensor);
 	}
 	return_if_error(read_record(iter));
 	return lc__schema_is_tensor(iter->decoder.schema) ? describe_tensor(iter, out)

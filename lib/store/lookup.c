@@ -8,6 +8,7 @@
 #include "index/run_build.h"
 #include "index/run.h"
 #include "store/module.h"
+#include "store/once.h"
 
 /* ---- by number ----------------------------------------------------------- */
 
@@ -134,6 +135,7 @@ lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
 	lookup->hash = lc__run_hash(lc__env_seed(env), id, id_size);
 	lookup->guess = 0;
 	lookup->reads = false;
+	lookup->once = NULL;
 }
 
 void
@@ -235,6 +237,18 @@ fetch_record(struct lc__snapshot *s, uint64_t location)
 		__builtin_prefetch(chunk.bytes + offset);
 }
 
+static void
+fetch_seen(struct lc__snapshot *s, struct lc__once *once, uint64_t location)
+{
+	struct lc__mapped_chunk chunk;
+	struct lc__once_seen seen;
+
+	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
+		return;
+	seen = lc__seen_of(once, s, &chunk);
+	lc__seen_fetch(&seen, chunk.bytes + lc__location_offset(location));
+}
+
 /* Does a location that a probe found hold the cache_id? LC_NOT_FOUND means that it is
  * another one with the same fingerprint. */
 static lc_status
@@ -252,6 +266,8 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run 
 	}
 	if (lookup->reads)
 		fetch_record(s, location);
+	if (lookup->once != NULL)
+		fetch_seen(s, lookup->once, location);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return check_nothing(s, lookup, run, location);
 	if (same_id(&lookup->id, lookup->record.id.data, lookup->record.id.size))

@@ -58,6 +58,8 @@ struct lc__lookup {
 	uint32_t guess;    /* 1 + position of the run in which lc__index_guess() found
 				  the location; 0 for none */
 	bool reads;        /* the record's data is read next: prefetch that, too */
+	struct lc__once
+	    *once; /* what is known of the record is read next; NULL: nothing */
 	struct lc__record record; /* parsed, once it is found; not verified */
 };
 

@@ -8,6 +8,7 @@
 #include "store/counters.h"
 #include "store/flush.h"
 #include "store/inflight.h"
+#include "store/once.h"
 #include "store/snapshot.h"
 
 static void
@@ -21,6 +22,7 @@ free_module(void *guest)
 	lc__flusher_free(module->flusher);
 	lc__pool_free(module->pool);
 	lc__schemas_free(module->schemas);
+	lc__once_free(module->once);
 	lc__input_locks_free(&module->locks);
 	free(module->reads.chunks);
 	free(module);
@@ -38,10 +40,11 @@ make_module(struct lc__env *env)
 	module->schemas = lc__schemas_new();
 	module->flusher = lc__flusher_new(env);
 	module->inflight = lc__inflight_new();
+	module->once = lc__once_new();
 	lc__known_settings_init(&module->settings);
 	lc__input_locks_init(&module->locks);
 	if (module->pool != NULL && module->schemas != NULL && module->flusher != NULL &&
-	    module->inflight != NULL)
+	    module->inflight != NULL && module->once != NULL)
 		return module;
 	free_module(module);
 	return NULL;
@@ -50,7 +53,10 @@ make_module(struct lc__env *env)
 static void
 before_close(void *guest)
 {
-	lc__pool_empty_locked(((struct lc__module *)guest)->pool);
+	struct lc__module *module = guest;
+
+	lc__pool_empty_locked(module->pool);
+	lc__once_forget(module->once);
 }
 
 static void
@@ -81,6 +87,7 @@ after_fork_child(void *guest)
 	lc__inflight_after_fork_child(module->inflight);
 	lc__pool_abandon(module->pool);
 	lc__schemas_after_fork(module->schemas);
+	lc__once_forget(module->once);
 	module->counts = module->saving = (struct lc__counters){ 0 };
 	module->settings.txn = 0; /* the child may reopen another file */
 	module->filled_txn = 0;

@@ -11,6 +11,7 @@
 
 struct lc__flusher;
 struct lc__inflight;
+struct lc__once;
 struct lc__pool;
 
 struct lc__module {
@@ -19,6 +20,7 @@ struct lc__module {
 	struct lc__flusher *flusher;        /* writes that no commit holds yet */
 	struct lc__inflight *inflight;      /* keys that are being computed */
 	struct lc__schemas *schemas;        /* structures that this process has met */
+	struct lc__once *once;              /* what this process has verified */
 	struct lc__known_settings settings; /* as last seen */
 	atomic_bool filled; /* as last seen: filled by inputs, so that puts are
 					refused */

@@ -422,7 +422,7 @@ view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
 	if (status == LC_OK) {
 		location = lc__location(c->here.visit->row.id,
 		    offset_of(&c->here, number));
-		lc__view_willneed(cache, &record, location, false);
+		lc__view_willneed(cache, c->snapshot, &record, location, false);
 		status = lc__view_record(cache, c->snapshot, &record, location, out,
 		    &pins);
 	}

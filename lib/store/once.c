@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "store/once.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* Keys of a bucket, which is a line of the processor's cache. */
+#define BUCKET 8
+#define LINE 64
+/* The fewest and the most buckets: 4 KiB and 512 MiB. Where those are full a key pushes out
+ * another one, whose bytes are verified again. */
+#define FEWEST ((uint64_t)64)
+#define MOST_BITS 23
+#define MOST ((uint64_t)1 << MOST_BITS)
+
+struct table {
+	struct table *smaller; /* the one before: threads may still read it */
+	uint64_t buckets;      /* a power of two */
+	_Atomic uint64_t used; /* keys */
+	_Atomic uint64_t (*bucket)[BUCKET]; /* 0: free */
+};
+
+struct lc__once {
+	_Atomic(struct table *) table; /* NULL: empty */
+	atomic_flag growing;           /* a thread makes a larger one */
+	_Atomic uint64_t age;          /* part of all keys: older ones are forgotten */
+};
+
+struct lc__once *
+lc__once_new(void)
+{
+	struct lc__once *once = calloc(1, sizeof(*once));
+
+	if (once != NULL)
+		atomic_flag_clear(&once->growing);
+	return once;
+}
+
+void
+lc__once_free(struct lc__once *once)
+{
+	struct table *smaller;
+
+	if (once == NULL)
+		return;
+	for (struct table *t = atomic_load(&once->table); t != NULL; t = smaller) {
+		smaller = t->smaller;
+		free(t);
+	}
+	free(once);
+}
+
+void
+lc__once_forget(struct lc__once *once)
+{
+	atomic_fetch_add(&once->age, 1);
+	/* After a fork the thread that grew it may be gone. */
+	atomic_flag_clear(&once->growing);
+}
+
+/* ---- keys ----------------------------------------------------------------- */
+
+static uint64_t
+mix(uint64_t a, uint64_t b)
+{
+	const unsigned __int128 product = (unsigned __int128)(a ^
+					      UINT64_C(0x9e3779b97f4a7c15)) *
+	    (b ^ UINT64_C(0xd6e8feb86659fd93));
+
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+struct lc__once_seen
+lc__seen_of(struct lc__once *once, const struct lc__snapshot *snapshot,
+    const struct lc__mapped_chunk *chunk)
+{
+	const uint64_t age = atomic_load_explicit(&once->age, memory_order_relaxed);
+
+	return (struct lc__once_seen){
+		.once = once,
+		.records = snapshot->state.live,
+		.chunk = mix(mix(chunk->id, chunk->records),
+		    mix(age, snapshot->map_version)),
+	};
+}
+
+/* The low bits of a key, which tell its bucket, do not depend on the checksum: so the bucket
+ * can be fetched before the checksum is read. */
+static uint64_t
+place_of(const struct lc__once_seen *seen, const void *at)
+{
+	return mix(seen->chunk, (uintptr_t)at);
+}
+
+static uint64_t
+key_of(uint64_t place, uint64_t checksum)
+{
+	const uint64_t key = mix(place, checksum) << MOST_BITS | (place & (MOST - 1));
+
+	return key != 0 ? key : 1;
+}
+
+/* ---- the set -------------------------------------------------------------- */
+
+static _Atomic uint64_t *
+bucket_of(struct table *table, uint64_t key)
+{
+	return table->bucket[key & (table->buckets - 1)];
+}
+
+void
+lc__seen_fetch(const struct lc__once_seen *seen, const void *at)
+{
+	struct table *table = atomic_load_explicit(&seen->once->table,
+	    memory_order_acquire);
+
+	if (table != NULL)
+		__builtin_prefetch((const void *)bucket_of(table, place_of(seen, at)));
+}
+
+bool
+lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+{
+	struct table *table;
+	const _Atomic uint64_t *bucket;
+	uint64_t key;
+
+	if (seen->once == NULL)
+		return false;
+	table = atomic_load_explicit(&seen->once->table, memory_order_acquire);
+	if (table == NULL)
+		return false;
+	key = key_of(place_of(seen, at), checksum);
+	bucket = bucket_of(table, key);
+	for (unsigned i = 0; i < BUCKET; i++)
+		if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == key)
+			return true;
+	return false;
+}
+
+/* Threads that add at once may overwrite each other: one of the keys is lost. */
+static void
+add(struct table *table, uint64_t key)
+{
+	_Atomic uint64_t *bucket = bucket_of(table, key);
+	unsigned i = 0;
+
+	while (i < BUCKET && atomic_load_explicit(&bucket[i], memory_order_relaxed) != 0)
+		i++;
+	if (i < BUCKET)
+		atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
+	else
+		i = (unsigned)(key % BUCKET);
+	atomic_store_explicit(&bucket[i], key, memory_order_relaxed);
+}
+
+/* Room for twice so many keys. The system gives the memory as it is touched. */
+static struct table *
+new_table(uint64_t keys, struct table *smaller)
+{
+	uint64_t buckets = FEWEST;
+	struct table *table;
+
+	while (buckets < MOST && buckets * BUCKET < keys * 2)
+		buckets *= 2;
+	table = calloc(1, sizeof(*table) + (buckets + 1) * LINE);
+	if (table == NULL)
+		return NULL;
+	table->bucket = (void *)(((uintptr_t)(table + 1) + LINE - 1) / LINE * LINE);
+	table->buckets = buckets;
+	table->smaller = smaller;
+	for (uint64_t b = 0; smaller != NULL && b < smaller->buckets; b++)
+		for (unsigned i = 0; i < BUCKET && smaller->bucket[b][i] != 0; i++)
+			add(table, smaller->bucket[b][i]);
+	return table;
+}
+
+/* The table, with room for one more key unless there is no memory. One thread at a time
+ * makes a larger one; what others add to the old one meanwhile may be lost. */
+static struct table *
+table_of(const struct lc__once_seen *seen)
+{
+	struct lc__once *once = seen->once;
+	struct table *table = atomic_load_explicit(&once->table, memory_order_acquire);
+	struct table *larger;
+
+	if (table != NULL &&
+	    (table->buckets == MOST ||
+		atomic_load_explicit(&table->used, memory_order_relaxed) <
+		    table->buckets * BUCKET / 8 * 5))
+		return table;
+	if (atomic_flag_test_and_set_explicit(&once->growing, memory_order_acquire))
+		return table;
+	/* Another thread may have been faster. */
+	if (table == atomic_load_explicit(&once->table, memory_order_acquire)) {
+		larger = new_table(table != NULL ? table->used : seen->records, table);
+		if (larger != NULL) {
+			atomic_store_explicit(&once->table, larger, memory_order_release);
+			table = larger;
+		}
+	}
+	atomic_flag_clear_explicit(&once->growing, memory_order_release);
+	return table;
+}
+
+void
+lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+{
+	struct table *table = seen->once != NULL ? table_of(seen) : NULL;
+
+	if (table != NULL)
+		add(table, key_of(place_of(seen, at), checksum));
+}

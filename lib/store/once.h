@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this process has verified of a module, for handles that verify once.
+ *
+ * It is a set of keys: a key is made of the address of the bytes, their checksum, and the
+ * chunk that they are in. Ids of chunks are never used again; a chunk that is rewritten in
+ * its place has fewer records than before. So what a commit writes has another key than
+ * what was there, even the same record at the same address.
+ */
+#ifndef LC_STORE_ONCE_H
+#define LC_STORE_ONCE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "store/snapshot.h"
+
+struct lc__once;
+
+/** NULL without memory. */
+struct lc__once *lc__once_new(void);
+/** NULL is harmless. */
+void lc__once_free(struct lc__once *once);
+/** Forget everything: the environment is opened anew, maybe on another file. */
+void lc__once_forget(struct lc__once *once);
+
+/** What has been verified of a chunk. Zero-initialised it knows nothing and learns nothing. */
+struct lc__once_seen {
+	struct lc__once *once;
+	uint64_t chunk;   /* part of the keys */
+	uint64_t records; /* of the module: so many keys there will be, or more */
+};
+
+struct lc__once_seen lc__seen_of(struct lc__once *once,
+    const struct lc__snapshot *snapshot, const struct lc__mapped_chunk *chunk);
+
+/** Were bytes at this address and with this checksum verified? Any thread may ask. */
+bool lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+
+/** Prefetch what lc__seen_before() reads; seen->once is not NULL. */
+void lc__seen_fetch(const struct lc__once_seen *seen, const void *at);
+
+/** Note that they were. Without memory it stays unknown. Any thread may call it. */
+void lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+
+#endif
