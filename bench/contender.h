@@ -35,7 +35,8 @@ enum way {
 /** What a store that has checksums compares with them. */
 enum check {
 	CHECK_NONE,
-	CHECK_ALL, /* whatever is read, each time */
+	CHECK_ALL,  /* whatever is read, each time */
+	CHECK_ONCE, /* when the process reads it for the first time */
 	CHECKS
 };
 

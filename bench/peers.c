@@ -232,6 +232,9 @@ state_read_ratios(struct bench *bench)
 	for (unsigned i = WIDE; i <= HUGE_VALUES; i++)
 		state_read(bench, i, way_metric(COPY, CHECK_ALL), &contender_lmdb,
 		    way_metric(COPY, CHECK_NONE), 0.9);
+	for (unsigned i = SMALL; i <= HUGE_VALUES; i++)
+		state_read(bench, i, way_metric(GET, CHECK_ONCE), &contender_cachex,
+		    way_metric(GET, CHECK_NONE), i < WIDE ? 0.8 : 0.9);
 	for (unsigned i = SMALL; i <= LARGE; i++) {
 		state_read(bench, i, verified, &contender_leveldb, scan, 1.3);
 		state_read(bench, i, verified, &contender_wiredtiger, scan, 1.3);

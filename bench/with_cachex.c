@@ -26,11 +26,16 @@ must(lc_status status)
 static lc_cache *
 open_module(const char *dir, enum check check, uint64_t every)
 {
+	static const int verify[CHECKS] = {
+		[CHECK_NONE] = LC_VERIFY_NEVER,
+		[CHECK_ALL] = LC_VERIFY_ALWAYS,
+		[CHECK_ONCE] = LC_VERIFY_ONCE,
+	};
 	lc_options options;
 	lc_cache *cache;
 
 	lc_options_init(&options);
-	options.verify = check == CHECK_ALL;
+	options.verify = verify[check];
 	options.flush_every = every;
 	options.chunk_bytes = 64 << 20; /* beyond any commit here: they go by count */
 	options.flush_interval_ms = 0;
