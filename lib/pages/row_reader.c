@@ -78,25 +78,26 @@ search(const struct lc__row_place *place, const struct lc__tree_page *page,
 /* ---- pages ---------------------------------------------------------------- */
 
 static lc_status
-open_page(struct lc__row_place *place, uint64_t number, unsigned level)
+open_page(struct lc__row_place *place, uint64_t number, unsigned level, bool whole)
 {
 	if (number < META_PAGES || number >= place->map.pages)
 		return lc__error(LC_CORRUPT, 0, "page %llu of the file's %llu",
 		    (ull)number, (ull)place->map.pages);
 	place->pages_read++;
-	return lc__tree_page_open(place->map.bytes, place->map.page_size, number,
-	    level + 1 < place->depth, &place->level[level].page);
+	return_if_error(lc__tree_page_open(place->map.bytes, place->map.page_size, number,
+	    level + 1 < place->depth, &place->level[level].page));
+	return whole ? lc__tree_page_check(&place->level[level].page) : LC_OK;
 }
 
 static lc_status
-open_child(struct lc__row_place *place, unsigned level)
+open_child(struct lc__row_place *place, unsigned level, bool whole)
 {
 	const struct lc__tree_page *page = &place->level[level].page;
 	const uint32_t offset = lc__node_offset(page, place->level[level].node);
 
 	if (offset < PAGE_HEADER || offset > page->size - NODE_HEADER)
 		return bad_node(page, place->level[level].node);
-	return open_page(place, lc__node_child(page->bytes + offset), level + 1);
+	return open_page(place, lc__node_child(page->bytes + offset), level + 1, whole);
 }
 
 /* Is a node's key on the right side of a bound? */
@@ -159,16 +160,16 @@ lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out)
 /* Go to where a key is or would be, perhaps after the last node of a leaf. */
 static lc_status
 descend(struct lc__row_place *place, const struct lc__pages_tree *tree,
-    const struct key *key)
+    const struct key *key, bool whole)
 {
 	place->depth = tree->depth;
-	return_if_error(open_page(place, tree->root, 0));
+	return_if_error(open_page(place, tree->root, 0, whole));
 	for (unsigned level = 0;; level++) {
 		return_if_error(search(place, &place->level[level].page, key,
 		    &place->level[level].node));
 		if (level + 1 == place->depth)
 			return check_leaf(place);
-		return_if_error(open_child(place, level));
+		return_if_error(open_child(place, level, whole));
 	}
 }
 
@@ -185,7 +186,7 @@ next_leaf(struct lc__row_place *place)
 	} while (place->level[level].node + 1 >= place->level[level].page.nodes);
 	place->level[level].node++;
 	for (; level + 1 < place->depth; level++) {
-		return_if_error(open_child(place, level));
+		return_if_error(open_child(place, level, true));
 		place->level[level + 1].node = 0;
 	}
 	return check_leaf(place);
@@ -200,7 +201,7 @@ lc__row_seek(struct lc__row_place *place, const struct lc__pages_tree *tree,
 
 	if (tree->root == PAGE_NONE)
 		return LC_END;
-	return_if_error(descend(place, tree, &sought));
+	return_if_error(descend(place, tree, &sought, true));
 	leaf = place->depth - 1;
 	return place->level[leaf].node < place->level[leaf].page.nodes ? LC_OK
 								       : next_leaf(place);
@@ -288,7 +289,8 @@ lc__row_find(struct lc__row_place *place, const struct lc__pages_tree *tree,
 
 	if (tree->root == PAGE_NONE)
 		return LC_NOT_FOUND;
-	return_if_error(descend(place, tree, &sought));
+	/* A number that is asked for is that of a row, but a name may have none. */
+	return_if_error(descend(place, tree, &sought, place->key_size == 0));
 	leaf = place->depth - 1;
 	if (place->level[leaf].node == place->level[leaf].page.nodes)
 		return LC_NOT_FOUND;

@@ -3,9 +3,11 @@
  * The rows of a snapshot, read without liblmdb: what was not checked before is checked as
  * far as it is read. So a table need not be checked as a whole to read a row of it.
  *
- * Of each page on the way to a row the header is checked and that its nodes fill it, of
- * each leaf whether its keys are between those of the branches above it: no row is passed
- * over. Never is anything read outside of the file, nor does a walk go round in circles.
+ * Of each page on the way to a row the header is checked, of each leaf whether its keys are
+ * between those of the branches above it; in a walk, and among names, also whether the
+ * nodes fill the page: no row is passed over. To find a number takes less: who asks for one
+ * knows that it is there. Never is anything read outside of the file, nor does a walk go
+ * round in circles.
  */
 #ifndef LC_PAGES_ROW_READER_H
 #define LC_PAGES_ROW_READER_H

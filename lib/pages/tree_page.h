@@ -8,7 +8,7 @@
 #include "lmdbcache.h"
 #include "pages/page_layout.h"
 
-/** A page whose header was checked, and that its nodes fill what the header leaves them. */
+/** A page whose header was checked. */
 struct lc__tree_page {
 	const unsigned char *bytes; /**< in the map */
 	uint64_t number;            /**< its number */
@@ -18,10 +18,12 @@ struct lc__tree_page {
 	bool branch;                /**< else a leaf */
 };
 
-/** Check the header of page @p number, which is in the file that lies at @p map, and the
- *  places and sizes of its nodes: none is missing. */
+/** Check the header of page @p number, which is in the file that lies at @p map. */
 LC_CHECKED lc_status lc__tree_page_open(const unsigned char *map, uint32_t page_size,
     uint64_t number, bool branch, struct lc__tree_page *out);
+
+/** Check the places and sizes of its nodes: they fill the page, so that none is missing. */
+LC_CHECKED lc_status lc__tree_page_check(const struct lc__tree_page *page);
 
 /** Offset of node @p i on its page, as the page says. */
 static inline uint32_t

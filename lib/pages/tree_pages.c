@@ -76,8 +76,8 @@ check_tiling(const struct lc__tree_page *page)
 	return LC_OK;
 }
 
-static lc_status
-check_layout(const struct lc__tree_page *page)
+lc_status
+lc__tree_page_check(const struct lc__tree_page *page)
 {
 	uint32_t end = page->size;
 	bool in_order = true; /* each node before the last one: as keys appended lie */
@@ -130,7 +130,7 @@ lc__tree_page_open(const unsigned char *map, uint32_t size, uint64_t number, boo
 	out->upper = upper;
 	out->nodes = (lower - PAGE_HEADER) / 2;
 	out->branch = branch;
-	return check_layout(out);
+	return LC_OK;
 }
 
 static lc_status
@@ -320,6 +320,7 @@ walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint64_t numbe
 	return_if_error(lc__walk_claim(walk, number, 1));
 	return_if_error(lc__tree_page_open(walk->map, walk->report->meta.page_size,
 	    number, level > 1, &page));
+	return_if_error(lc__tree_page_check(&page));
 	if (!page.branch) {
 		tree->counted.leaf_pages++;
 		tree->counted.entries += page.nodes;
