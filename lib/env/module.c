@@ -135,9 +135,11 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 	struct lc__slice row;
 	lc_status status;
 
-	if (lc__txn_get_meta(&wrapped, "module", &row) != LC_OK)
+	status = lc__txn_get_meta(&wrapped, "module", &row);
+	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "%s: the module's description is missing",
 		    env->dir);
+	return_if_error(status);
 	status = lc__module_decode(row.data, row.size, &module);
 	if (status == LC_VERSION)
 		return lc__error_prefix("%s", env->dir);
