@@ -55,6 +55,7 @@ lc__salvage_free(struct lc__salvage *s)
 	free(s->anchors.row);
 	free(s->records);
 	free(s->disputed);
+	free(s->tree_pages);
 	free(s->inside);
 	free(s->free);
 	free(s->reached);

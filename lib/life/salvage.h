@@ -119,6 +119,7 @@ struct lc__salvage {
 	unsigned char *free, *reached; /* a bit a page: the free list has it; a walk got
 	                                   there; malloc'ed */
 	unsigned char *disputed;       /* the same: both of these */
+	unsigned char *tree_pages;     /* the same: a walk found a page of a tree there */
 	unsigned char *inside;         /* the same: it begins inside of a whole record */
 	bool trees_whole;    /* the walk met no damage: what it did not reach is old */
 	uint64_t last_page;  /* pages above are of no commit */

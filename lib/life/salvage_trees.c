@@ -225,6 +225,7 @@ walk_page(struct walk *w, uint64_t page, unsigned level)
 		w->damaged = true;
 		return LC_OK;
 	}
+	set_bit(s->tree_pages, page);
 	if (flags == PAGE_LEAF)
 		w->found.leaf_pages++;
 	else
@@ -246,6 +247,7 @@ static void
 forget_reached(struct lc__salvage *s)
 {
 	memset(s->reached, 0, (size_t)(s->pages / 8 + 1));
+	memset(s->tree_pages, 0, (size_t)(s->pages / 8 + 1));
 }
 
 /* Read the free list of a meta page; without it if it cannot be trusted: the newest
@@ -310,20 +312,69 @@ newer_meta(const struct lc__salvage *s)
 	    : NULL;
 }
 
-/* The highest generation of the state rows on the pages of a small tree. The pages
- * looked at are bounded: a file may be full of such trees. */
-static lc_status
-find_generation(struct walk *w, uint64_t page, unsigned level, uint64_t *out)
+/* Is the page all there, and may one more be looked at? These are bounded: a file may be
+ * full of trees. */
+static bool
+may_look(struct walk *w, uint64_t page, unsigned level)
 {
-	struct lc__salvage *s = w->s;
-	unsigned char *bytes = w->pages + (size_t)level * s->page_size;
-	const unsigned char *window;
-	uint64_t low = 0, high = s->states.count;
+	const struct lc__salvage *s = w->s;
 
 	if (page < META_PAGES || level >= TREE_DEPTH_MAX || w->budget == 0 ||
 	    page >= s->pages || page * s->page_size > s->file->size - s->page_size)
-		return LC_OK;
+		return false;
 	w->budget--;
+	return true;
+}
+
+/* A page of a tree into the room of its level. */
+static lc_status
+load_page(struct walk *w, uint64_t page, unsigned level, unsigned char **out)
+{
+	const struct lc__salvage *s = w->s;
+	const unsigned char *window;
+
+	*out = w->pages + (size_t)level * s->page_size;
+	return_if_error(
+	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
+	memcpy(*out, window, s->page_size);
+	return LC_OK;
+}
+
+/* Node @p i of a page; NULL behind the last one, and for one that is not in the page. */
+static const unsigned char *
+node_at(const struct lc__salvage *s, const unsigned char *bytes, uint32_t i, bool *more)
+{
+	const uint32_t at = PAGE_HEADER + 2 * i;
+	uint32_t offset;
+
+	*more = at + 2 <= s->page_size && at + 2 <= lc__native16(bytes + PAGE_LOWER);
+	if (!*more)
+		return NULL;
+	offset = lc__native16(bytes + at);
+	return offset <= s->page_size - NODE_HEADER ? bytes + offset : NULL;
+}
+
+/* The page that a node of a branch leads to. */
+static uint64_t
+child_of(const unsigned char *node)
+{
+	return lc__native32(node + NODE_SIZE) |
+	    (uint64_t)lc__native16(node + NODE_FLAGS) << 32;
+}
+
+/* The state row of the highest generation on the pages of a small tree. */
+static lc_status
+find_state(struct walk *w, uint64_t page, unsigned level,
+    const struct lc__salvage_row **out)
+{
+	struct lc__salvage *s = w->s;
+	uint64_t low = 0, high = s->states.count;
+	const unsigned char *node;
+	unsigned char *bytes;
+	bool more = true;
+
+	if (!may_look(w, page, level))
+		return LC_OK;
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
 
@@ -333,52 +384,138 @@ find_generation(struct walk *w, uint64_t page, unsigned level, uint64_t *out)
 			high = middle;
 	}
 	for (; low < s->states.count && s->states.row[low].page == page; low++)
-		if (s->states.row[low].number > *out)
-			*out = s->states.row[low].number;
-	return_if_error(
-	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
-	memcpy(bytes, window, s->page_size);
+		if (*out == NULL || s->states.row[low].number > (*out)->number)
+			*out = &s->states.row[low];
+	return_if_error(load_page(w, page, level, &bytes));
 	if (lc__native16(bytes + PAGE_FLAGS) != PAGE_BRANCH)
 		return LC_OK;
-	for (uint32_t i = PAGE_HEADER;
-	     i + 2 <= s->page_size && i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
-		const uint32_t offset = lc__native16(bytes + i);
+	for (uint32_t i = 0; more; i++)
+		if ((node = node_at(s, bytes, i, &more)) != NULL)
+			return_if_error(find_state(w, child_of(node), level + 1, out));
+	return LC_OK;
+}
 
-		if (offset <= s->page_size - NODE_HEADER)
-			return_if_error(find_generation(w,
-			    lc__native32(bytes + offset + NODE_SIZE) |
-				(uint64_t)lc__native16(bytes + offset + NODE_FLAGS) << 32,
-			    level + 1, out));
+/* Add up the rows of a ledger; sum->next_chunk counts them. */
+static lc_status
+add_ledger(struct walk *w, uint64_t page, unsigned level, struct lc__state *sum)
+{
+	struct lc__salvage *s = w->s;
+	const unsigned char *node;
+	unsigned char *bytes;
+	bool more = true;
+
+	if (!may_look(w, page, level))
+		return LC_OK;
+	return_if_error(load_page(w, page, level, &bytes));
+	for (uint32_t i = 0; more; i++) {
+		struct lc__ledger_row row;
+
+		node = node_at(s, bytes, i, &more);
+		if (node == NULL)
+			continue;
+		if (lc__native16(bytes + PAGE_FLAGS) == PAGE_BRANCH) {
+			return_if_error(add_ledger(w, child_of(node), level + 1, sum));
+			continue;
+		}
+		if ((size_t)(node - bytes) + NODE_HEADER + 8 + LC__LEDGER_ROW >
+			s->page_size ||
+		    lc__native16(node + NODE_KEY_SIZE) != 8 ||
+		    !lc__ledger_decode(node + NODE_HEADER + 8, LC__LEDGER_ROW,
+			lc__native64(node + NODE_HEADER), &row))
+			continue;
+		sum->next_chunk++;
+		sum->records += row.records;
+		sum->bytes += row.bytes;
+		sum->live += row.live;
+		sum->live_bytes += row.live_bytes;
 	}
 	return LC_OK;
 }
 
-/* The same of the table meta that a page names. */
-static lc_status
-weigh_anchor(struct walk *w, uint64_t page, uint64_t *out)
+/* What tells which of two pages that name the tables of a commit is the newer one: the
+ * generation of its state row. The page of an old commit may lead to the same row, as the
+ * newest one has used its page again; but then the row does not say what its ledger and
+ * its chunks are. */
+struct weight {
+	uint64_t generation;
+	bool agrees;
+};
+
+static bool
+is_heavier(const struct weight *a, const struct weight *b)
 {
-	struct lc__salvage *s = w->s;
-	unsigned char *bytes = w->pages;
-	const unsigned char *window;
+	return a->generation != b->generation ? a->generation > b->generation
+					      : a->agrees && !b->agrees;
+}
 
-	*out = 0;
-	if (page * s->page_size > s->file->size - s->page_size)
+/* The trees of the tables that are weighed. */
+struct weighed {
+	struct tree meta, chunk, ledger;
+};
+
+static lc_status
+read_weighed(struct walk *w, uint64_t page, struct weighed *out)
+{
+	const struct lc__salvage *s = w->s;
+	const struct {
+		const char *name;
+		struct tree *tree;
+	} tables[] = {
+		{ "meta", &out->meta },
+		{ "chunk", &out->chunk },
+		{ "ledger", &out->ledger },
+	};
+	const struct tree none = { .root = PAGE_NONE };
+	const unsigned char *node;
+	unsigned char *bytes;
+	bool more = true;
+
+	*out = (struct weighed){ none, none, none };
+	if (!may_look(w, page, 0))
 		return LC_OK;
-	return_if_error(
-	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
-	memcpy(bytes, window, s->page_size);
-	for (uint32_t i = PAGE_HEADER;
-	     i + 2 <= s->page_size && i + 2 <= lc__native16(bytes + PAGE_LOWER); i += 2) {
-		const uint32_t offset = lc__native16(bytes + i);
-		const uint32_t value = offset + NODE_HEADER + 4;
+	return_if_error(load_page(w, page, 0, &bytes));
+	for (uint32_t i = 0; more; i++) {
+		node = node_at(s, bytes, i, &more);
+		for (size_t k = 0; node != NULL && k < sizeof(tables) / sizeof(*tables);
+		     k++) {
+			const size_t size = strlen(tables[k].name);
 
-		if (value + TREE_RECORD <= s->page_size &&
-		    lc__native16(bytes + offset + NODE_KEY_SIZE) == 4 &&
-		    memcmp(bytes + offset + NODE_HEADER, "meta", 4) == 0)
-			return_if_error(find_generation(w,
-			    lc__native64(bytes + value + TREE_ROOT), 1, out));
+			if ((size_t)(node - bytes) + NODE_HEADER + size + TREE_RECORD <=
+				s->page_size &&
+			    lc__native16(node + NODE_KEY_SIZE) == size &&
+			    memcmp(node + NODE_HEADER, tables[k].name, size) == 0)
+				*tables[k].tree = read_tree(node + NODE_HEADER + size);
+		}
 	}
 	return LC_OK;
+}
+
+/* One of a generation below @p least is not looked at any further. */
+static lc_status
+weigh_anchor(struct walk *w, uint64_t page, uint64_t least, struct weight *out)
+{
+	const struct lc__salvage_row *row = NULL;
+	struct lc__state state = { .runs = NULL }, sum = { .runs = NULL };
+	const unsigned char *bytes;
+	struct weighed trees;
+	lc_status status;
+
+	*out = (struct weight){ 0, false };
+	return_if_error(read_weighed(w, page, &trees));
+	return_if_error(find_state(w, trees.meta.root, 1, &row));
+	if (row == NULL)
+		return LC_OK;
+	out->generation = row->number;
+	if (row->number < least)
+		return LC_OK;
+	return_if_error(add_ledger(w, trees.ledger.root, 1, &sum));
+	return_if_error(lc__salvage_at(w->s->file, row->at, row->size, &bytes));
+	status = lc__state_decode(bytes, row->size, &state);
+	out->agrees = status == LC_OK && sum.next_chunk == trees.chunk.entries &&
+	    sum.records == state.records && sum.bytes == state.bytes &&
+	    sum.live == state.live && sum.live_bytes == state.live_bytes;
+	lc__state_free(&state);
+	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 /* Without meta pages: among the pages that name the tables of a commit, that of the
@@ -387,16 +524,18 @@ static lc_status
 walk_newest_anchor(struct walk *w)
 {
 	struct lc__salvage *s = w->s;
-	uint64_t best = PAGE_NONE, best_generation = 0;
+	struct weight heaviest = { 0, false };
+	uint64_t best = PAGE_NONE;
 
 	w->budget = 4 * s->pages;
 	for (uint64_t i = 0; i < s->anchors.count; i++) {
-		uint64_t generation;
+		struct weight weight;
 
-		return_if_error(weigh_anchor(w, s->anchors.row[i].page, &generation));
-		if (best == PAGE_NONE || generation > best_generation) {
+		return_if_error(weigh_anchor(w, s->anchors.row[i].page,
+		    heaviest.generation, &weight));
+		if (best == PAGE_NONE || is_heavier(&weight, &heaviest)) {
 			best = s->anchors.row[i].page;
-			best_generation = generation;
+			heaviest = weight;
 		}
 	}
 	return_if_error(walk_main(w, best, NULL));
@@ -473,6 +612,11 @@ choose_chunks(struct lc__salvage *s)
 		return lc__no_memory("salvage");
 	for (uint64_t i = 0; i < s->nchunks; i++) {
 		s->chunks[i].use = use_of(s, s->chunks[i].page);
+		/* LMDB does not clear a page that it uses again: between the nodes of a leaf
+		 * there may be records of the chunk that was there before. */
+		if (s->chunks[i].headless &&
+		    lc__salvage_bit(s->tree_pages, s->chunks[i].page))
+			s->chunks[i].use = LC__USE_FREED;
 		/* A chunk that a commit was making when its process died. */
 		if (s->newest && s->state_found && s->chunks[i].use != LC__USE_CURRENT &&
 		    s->chunks[i].id >= s->state.next_chunk)
@@ -561,8 +705,9 @@ lc__salvage_classify(struct lc__salvage *s)
 	s->reached = calloc(1, (size_t)(s->pages / 8 + 1));
 	w.pages = malloc((size_t)s->page_size * 2 * TREE_DEPTH_MAX);
 	s->disputed = calloc(1, (size_t)(s->pages / 8 + 1));
+	s->tree_pages = calloc(1, (size_t)(s->pages / 8 + 1));
 	if (s->free == NULL || s->reached == NULL || s->disputed == NULL ||
-	    w.pages == NULL)
+	    s->tree_pages == NULL || w.pages == NULL)
 		status = lc__no_memory("salvage");
 	else
 		status = classify(s, &w);
