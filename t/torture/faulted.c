@@ -578,12 +578,32 @@ about_config(const struct round *r)
 	return is;
 }
 
+/* The C library's loader ends a process whose memory is out while it loads a library, with
+ * this text and status: as good as a kill. */
+static bool
+ended_by_loader(const struct round *r, const struct faulted_run *run)
+{
+	struct lc__buf text = { 0 };
+	bool is;
+
+	if (!r->engine->memory || run->status != 127)
+		return false;
+	need_ok(lc__read_file(path_of(r, "err"), UINT64_MAX / 2, &text));
+	lc__buf_append(&text, "", 1);
+	is = strcmp((char *)text.data, "out of memory\n") == 0;
+	lc__buf_free(&text);
+	return is;
+}
+
 static void
 check_failed(struct round *r, const struct faulted_fault *fault, const struct faulted_run *run,
     const struct lines *tree, const struct lines *records)
 {
-	const char *why = wrong_message(r, run);
+	const char *why;
 
+	if (ended_by_loader(r, run))
+		return;
+	why = wrong_message(r, run);
 	if (why != NULL)
 		complain(r, fault, run, why, "");
 	/* A configuration that cannot be read is 2, as one that is wrong. */
