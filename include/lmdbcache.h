@@ -1188,7 +1188,8 @@ typedef struct lc_verify_result {
 /**
  * Read everything of the newest commit: the pages of the B-trees and the free
  * list, every chunk and record, every index entry, the ledger and the counters,
- * and compare them with one another. Nothing is changed.
+ * and compare them with one another. Nothing is changed. Up to 8 threads read the
+ * chunks; only the calling one calls back.
  * @return LC_OK; LC_CORRUPT if damage was found (out is filled); LC_CANCELLED;
  * LC_IO.
  */

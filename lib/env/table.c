@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/populate.h"
 #include "env/env_private.h"
 
 /* ---- tables --------------------------------------------------------------- */
@@ -265,9 +264,6 @@ lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key, const void 
 	return put_row(txn, table, int_key(&k, table, key), data, size);
 }
 
-/* For more, malloc() of the GNU C library maps memory anew each time. */
-#define MALLOC_KEEPS ((size_t)32 << 20)
-
 /* A value that the caller will fill. */
 static lc_status
 reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size,
@@ -284,8 +280,6 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size
 		    txn->env->dir, (int)table, (unsigned long long)key);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "write");
-	if (size > MALLOC_KEEPS)
-		lc__populate(value.mv_data, size);
 	*out = value.mv_data;
 	return LC_OK;
 }
