@@ -54,6 +54,28 @@ reach(struct walk *w, uint64_t page)
 	return true;
 }
 
+/* A page of a tree into the room of its level. */
+static lc_status
+load_page(struct walk *w, uint64_t page, unsigned level, unsigned char **out)
+{
+	const struct lc__salvage *s = w->s;
+	const unsigned char *window;
+
+	*out = w->pages + (size_t)level * s->page_size;
+	return_if_error(
+	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
+	memcpy(*out, window, s->page_size);
+	return LC_OK;
+}
+
+/* The page that a node of a branch leads to. */
+static uint64_t
+child_of(const unsigned char *node)
+{
+	return lc__native32(node + NODE_SIZE) |
+	    (uint64_t)lc__native16(node + NODE_FLAGS) << 32;
+}
+
 static lc_status walk_page(struct walk *w, uint64_t page, unsigned level);
 
 /* A list of free pages: their count, then their numbers. */
@@ -130,7 +152,7 @@ walk_node(struct walk *w, uint64_t page, const unsigned char *bytes, uint32_t of
 	uint64_t at = page * s->page_size + value;
 
 	if (lc__native16(bytes + PAGE_FLAGS) == PAGE_BRANCH)
-		return walk_page(w, size | (uint64_t)flags << 32, level + 1);
+		return walk_page(w, child_of(node), level + 1);
 	w->found.entries++;
 	if (value > s->page_size || stored > s->page_size - value) {
 		w->damaged = true;
@@ -199,8 +221,7 @@ static lc_status
 walk_page(struct walk *w, uint64_t page, unsigned level)
 {
 	struct lc__salvage *s = w->s;
-	unsigned char *bytes = w->pages + (size_t)level * s->page_size;
-	const unsigned char *window;
+	unsigned char *bytes;
 	uint32_t lower;
 	unsigned flags;
 
@@ -214,9 +235,7 @@ walk_page(struct walk *w, uint64_t page, unsigned level)
 		w->damaged = true;
 		return LC_OK;
 	}
-	return_if_error(
-	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
-	memcpy(bytes, window, s->page_size);
+	return_if_error(load_page(w, page, level, &bytes));
 	flags = lc__native16(bytes + PAGE_FLAGS);
 	lower = lc__native16(bytes + PAGE_LOWER);
 	if (lc__native64(bytes) != page || !is_tiled(s, bytes))
@@ -326,20 +345,6 @@ may_look(struct walk *w, uint64_t page, unsigned level)
 	return true;
 }
 
-/* A page of a tree into the room of its level. */
-static lc_status
-load_page(struct walk *w, uint64_t page, unsigned level, unsigned char **out)
-{
-	const struct lc__salvage *s = w->s;
-	const unsigned char *window;
-
-	*out = w->pages + (size_t)level * s->page_size;
-	return_if_error(
-	    lc__salvage_at(s->file, page * s->page_size, s->page_size, &window));
-	memcpy(*out, window, s->page_size);
-	return LC_OK;
-}
-
 /* Node @p i of a page; NULL behind the last one, and for one that is not in the page. */
 static const unsigned char *
 node_at(const struct lc__salvage *s, const unsigned char *bytes, uint32_t i, bool *more)
@@ -352,14 +357,6 @@ node_at(const struct lc__salvage *s, const unsigned char *bytes, uint32_t i, boo
 		return NULL;
 	offset = lc__native16(bytes + at);
 	return offset <= s->page_size - NODE_HEADER ? bytes + offset : NULL;
-}
-
-/* The page that a node of a branch leads to. */
-static uint64_t
-child_of(const unsigned char *node)
-{
-	return lc__native32(node + NODE_SIZE) |
-	    (uint64_t)lc__native16(node + NODE_FLAGS) << 32;
 }
 
 /* The state row of the highest generation on the pages of a small tree. */
