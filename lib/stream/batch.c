@@ -7,11 +7,9 @@
 
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/populate.h"
 
 #define ALIGN 64u
-/* Bytes of the pages that large arrays ask for: a fault for each of the small ones costs
- * more than the copy into it. */
-#define HUGE_PAGE ((size_t)2 << 20)
 
 /* ---- arrays with an element a row ------------------------------------------------ */
 
@@ -60,9 +58,10 @@ heap_alloc(void *ctx, size_t size)
 	void *memory;
 
 	(void)ctx;
-	if (size < 2 * HUGE_PAGE)
+	/* A fault for each small page of a large array costs more than the copy into it. */
+	if (size < 2 * LC__HUGE_PAGE)
 		return aligned_alloc(ALIGN, size);
-	memory = aligned_alloc(HUGE_PAGE, size);
+	memory = aligned_alloc(LC__HUGE_PAGE, size);
 	if (memory != NULL)
 		(void)madvise(memory, size, MADV_HUGEPAGE);
 	return memory;
