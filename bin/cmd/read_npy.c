@@ -4,7 +4,6 @@
  * DIR/batch-00000000/FIELD.npy of several. What else is known of the rows stands
  * beside: DIR/batch-00000000.mask.npy.
  */
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,11 +31,7 @@ name_field(const char *path, size_t number, struct lc__buf *out)
 	const size_t start = out->size;
 
 	for (const char *p = path; *p != '\0'; p++)
-		if (isalnum((unsigned char)*p) || strchr("-_", *p) ||
-		    (*p == '.' && p > path))
-			lc__buf_append(out, p, 1);
-		else
-			lc__buf_printf(out, "%%%02X", (unsigned char)*p);
+		lc__buf_name_byte(out, *p, p == path);
 	if (out->size - start > LONGEST) {
 		out->size = start;
 		lc__buf_printf(out, "%%f%zu", number);

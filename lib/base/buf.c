@@ -81,6 +81,17 @@ lc__buf_printf(struct lc__buf *buf, const char *format, ...)
 	buf->size += (size_t)n;
 }
 
+void
+lc__buf_name_byte(struct lc__buf *buf, char byte, bool first)
+{
+	if ((byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+	    (byte >= 'a' && byte <= 'z') || byte == '_' || byte == '-' ||
+	    (byte == '.' && !first))
+		lc__buf_append(buf, &byte, 1);
+	else
+		lc__buf_printf(buf, "%%%02X", (unsigned char)byte);
+}
+
 static ssize_t
 stream_write(void *ctx, const char *data, size_t size)
 {

@@ -25,6 +25,10 @@ void lc__buf_append64(struct lc__buf *buf, uint64_t number);
 void lc__buf_printf(struct lc__buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/** Append a byte of a file's name, or of a directory's: as %XX unless it is a letter of ASCII,
+ *  a digit, '-', '_', or a dot that is not the @p first byte of the name. */
+void lc__buf_name_byte(struct lc__buf *buf, char byte, bool first);
+
 /**
  * A stream of which all that is written is appended to @p out, NULL without memory. Unlike
  * open_memstream()'s, which loses what it has no memory for without an error.

@@ -128,8 +128,8 @@ check_type(struct listing *list, const struct lc__record *record)
 	return LC_OK;
 }
 
-/* The directory of an input: its name, with %XX for what is not a letter, a digit, '_', '-'
- * or a dot after the first byte. Of a long one, the beginning and a hash. */
+/* The directory of an input: its name as that of a file. Of a long one, the beginning and a
+ * hash. */
 static lc_status
 name_part(struct listing *list, uint32_t input, char **out)
 {
@@ -138,15 +138,8 @@ name_part(struct listing *list, uint32_t input, char **out)
 	struct lc__buf path = { 0 };
 
 	return_if_error(lc__input_get(lc__iter_snapshot(list->iter), input, &row));
-	for (size_t i = 0; i < row.name.size && path.size < long_name; i++) {
-		const unsigned char c = ((const unsigned char *)row.name.data)[i];
-
-		if ((c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
-		    (c >= 'a' && c <= 'z') || c == '_' || c == '-' || (c == '.' && i > 0))
-			lc__buf_append(&path, &c, 1);
-		else
-			lc__buf_printf(&path, "%%%02X", c);
-	}
+	for (size_t i = 0; i < row.name.size && path.size < long_name; i++)
+		lc__buf_name_byte(&path, ((const char *)row.name.data)[i], i == 0);
 	if (path.size >= long_name) {
 		uint64_t hash[2];
 
