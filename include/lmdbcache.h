@@ -1806,12 +1806,15 @@ typedef struct lc_input {
 	const char *name;   /**< unique; 1 to LC_INPUT_NAME_MAX bytes without control
 	                         characters, such as a path */
 	lc_id fingerprint;  /**< what says that the input is still the same, such as a
-	                         hash; may be empty */
+	                         hash; empty: not known here */
 } lc_input;
 
 /**
  * Declare the inputs of a module that has no records. Declaring the same again is
- * LC_OK, so each worker may do it. The handle is flushed before.
+ * LC_OK, so each worker may do it. The handle is flushed before. A fingerprint that is
+ * empty, here or in the module, is compared with none; the module keeps the first one
+ * of an input that it is given. So a worker that reads some of the inputs declares all
+ * of them, and needs to know the fingerprints of its own only.
  * @param n  1 to 65,536
  * @return LC_OK; LC_STALE if an input that is declared has another fingerprint;
  * LC_INVALID for other names or another order of them, for a bad name, and for a

@@ -80,9 +80,10 @@ same_bytes(const lc_id *a, const lc_id *b)
 	    (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Compare with the declared inputs: first all names, then all fingerprints. */
+/* Compare with the declared inputs: first all names, then the fingerprints that are known
+ * on both sides. *news: some are known here only. */
 static lc_status
-compare(struct lc__snapshot *s, const struct declaration *d)
+compare(struct lc__snapshot *s, const struct declaration *d, bool *news)
 {
 	const char *dir = lc__env_dir(s->env);
 	struct lc__input_row row;
@@ -102,13 +103,34 @@ compare(struct lc__snapshot *s, const struct declaration *d)
 			    lc__quote_id(row.name.data, row.name.size),
 			    d->inputs[i].name);
 	}
+	*news = false;
 	for (uint32_t i = 0; i < d->n; i++) {
+		if (d->inputs[i].fingerprint.size == 0)
+			continue;
 		return_if_error(lc__input_get(s, i, &row));
-		if (!same_bytes(&row.fingerprint, &d->inputs[i].fingerprint))
+		if (row.fingerprint.size == 0)
+			*news = true;
+		else if (!same_bytes(&row.fingerprint, &d->inputs[i].fingerprint))
 			return lc__error(LC_STALE, 0,
 			    "declare: %s: input %s has "
 			    "another fingerprint than when it was declared",
 			    dir, d->inputs[i].name);
+	}
+	return LC_OK;
+}
+
+/* Store the fingerprints that were not known. */
+static lc_status
+add_fingerprints(struct lc__change *change, const struct declaration *d)
+{
+	struct lc__input_row row;
+
+	for (uint32_t i = 0; i < d->n; i++) {
+		return_if_error(lc__input_get(&change->snapshot, i, &row));
+		if (row.fingerprint.size > 0 || d->inputs[i].fingerprint.size == 0)
+			continue;
+		row.fingerprint = d->inputs[i].fingerprint;
+		return_if_error(lc__input_put(change, i, &row));
 	}
 	return LC_OK;
 }
@@ -119,11 +141,13 @@ declare(struct lc__change *change, void *ctx)
 	const struct declaration *d = ctx;
 	const struct lc__fill_row fill = { .inputs = d->n };
 	struct lc__snapshot *s = &change->snapshot;
-	bool filled;
+	bool filled, news;
 
 	return_if_error(lc__has_inputs(s, &filled));
-	if (filled)
-		return compare(s, d);
+	if (filled) {
+		return_if_error(compare(s, d, &news));
+		return news ? add_fingerprints(change, d) : LC_OK;
+	}
 	if (s->state.live > 0)
 		return lc__error(LC_INVALID, 0,
 		    "declare: %s holds %llu records of plain puts", lc__env_dir(s->env),
@@ -140,17 +164,19 @@ declare(struct lc__change *change, void *ctx)
 	return lc__fill_put(change, &fill);
 }
 
-/* LC_NOT_FOUND, without an error, if no inputs are declared. */
+/* LC_NOT_FOUND, without an error, if no inputs are declared or some fingerprints are news. */
 static lc_status
 compare_now(lc_cache *cache, const struct declaration *d)
 {
 	struct lc__snapshot *s;
-	lc_status status;
+	bool news = true;
+	lc_status status = LC_OK;
 
 	return_if_error(lc__snapshot_take(cache->env, &s));
-	status = s->filled ? compare(s, d) : LC_NOT_FOUND;
+	if (s->filled)
+		status = compare(s, d, &news);
 	lc__snapshot_give(s, 0);
-	return status;
+	return status == LC_OK && news ? LC_NOT_FOUND : status;
 }
 
 lc_status

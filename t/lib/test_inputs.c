@@ -42,7 +42,7 @@ assert_text(const char *part)
 START_TEST(declare_rules)
 {
 	const lc_input two[] = { { "a", { STR("1") } }, { "b", { NULL, 0 } } };
-	const lc_input stale[] = { { "a", { STR("1") } }, { "b", { STR("2") } } };
+	const lc_input stale[] = { { "a", { STR("2") } }, { "b", { NULL, 0 } } };
 	const lc_input swapped[] = { { "b", { NULL, 0 } }, { "a", { STR("1") } } };
 	const lc_input more[] = { two[0], two[1], { "c", { NULL, 0 } } };
 	lc_cache *cache = open_module(run_scratch());
@@ -53,7 +53,7 @@ START_TEST(declare_rules)
 	assert_ok(lc_inputs_declare(cache, 2, two));
 	assert_ok(lc_inputs_declare(cache, 2, two));
 	assert_status(lc_inputs_declare(cache, 2, stale), LC_STALE);
-	assert_text("b");
+	assert_text("input a has another fingerprint than when it was declared");
 	assert_status(lc_inputs_declare(cache, 2, swapped), LC_INVALID);
 	assert_status(lc_inputs_declare(cache, 1, two), LC_INVALID);
 	assert_status(lc_inputs_declare(cache, 3, more), LC_INVALID);
@@ -64,6 +64,77 @@ START_TEST(declare_rules)
 	ck_assert_int_eq(fill.final, 0);
 	ck_assert_uint_eq(fill.committed + fill.published + fill.records +
 	    fill.length + fill.prefix_hash, 0);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+struct prints {
+	char text[3][8];
+};
+
+static int
+list_print(void *ctx, const lc_input_info *info)
+{
+	struct prints *p = ctx;
+
+	snprintf(p->text[info->index], sizeof(p->text[0]), "%.*s",
+	    (int)info->fingerprint.size, (const char *)info->fingerprint.data);
+	return 0;
+}
+
+static void
+assert_prints(lc_cache *cache, const char *a, const char *b, const char *c)
+{
+	struct prints p = { { "?", "?", "?" } };
+
+	assert_ok(lc_inputs(cache, list_print, &p));
+	ck_assert_str_eq(p.text[0], a);
+	ck_assert_str_eq(p.text[1], b);
+	ck_assert_str_eq(p.text[2], c);
+}
+
+/* One that is not known, here or there, is compared with none; the first known is kept. */
+START_TEST(fingerprints_become_known)
+{
+	const lc_input first[] = { { "in0", { NULL, 0 } }, { "in1", { STR("B") } },
+		{ "in2", { NULL, 0 } } };
+	const lc_input second[] = { { "in0", { STR("A") } }, { "in1", { NULL, 0 } },
+		{ "in2", { NULL, 0 } } };
+	const lc_input half[] = { { "in0", { NULL, 0 } }, { "in1", { STR("x") } },
+		{ "in2", { STR("C") } } };
+	const lc_input all[] = { { "in0", { STR("A") } }, { "in1", { STR("B") } },
+		{ "in2", { STR("C") } } };
+	const lc_input other[] = { { "in0", { STR("a") } }, { "in1", { STR("B") } },
+		{ "in2", { STR("C") } } };
+	const char *root = run_scratch();
+	lc_cache *cache = open_module(root), *peer = open_module(root);
+	lc_writer *writer;
+
+	assert_ok(lc_inputs_declare(cache, 3, first));
+	assert_prints(cache, "", "B", "");
+	/* Also while the input is being written, whose next commit keeps it. */
+	assert_ok(filling_open(cache, 0, &writer));
+	ck_assert_uint_eq(lc_writer_info(writer)->fingerprint.size, 0);
+	assert_ok(filling_commit(writer, 0));
+	assert_ok(lc_inputs_declare(peer, 3, second));
+	assert_prints(cache, "A", "B", "");
+	assert_ok(filling_commit(writer, 1));
+	lc_writer_close(writer);
+	assert_prints(peer, "A", "B", "");
+	ck_assert_uint_eq(filling_state(peer).committed, 2);
+	filling_check_chunk(peer, 0, 1);
+	/* Who is refused leaves nothing. */
+	assert_status(lc_inputs_declare(peer, 3, half), LC_STALE);
+	assert_text("input in1 has another fingerprint than when it was declared");
+	assert_prints(peer, "A", "B", "");
+	assert_ok(lc_inputs_declare(cache, 3, first));
+	assert_ok(lc_inputs_declare(cache, 3, all));
+	assert_prints(peer, "A", "B", "C");
+	assert_status(lc_inputs_declare(peer, 3, other), LC_STALE);
+	assert_ok(lc_inputs_declare(peer, 3, first));
+	assert_prints(peer, "A", "B", "C");
+	assert_ok(lc_verify(peer, NULL, &(lc_verify_result){ 0 }));
+	assert_ok(lc_close(peer));
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -952,6 +1023,7 @@ main(void)
 
 	tcase_set_timeout(tcase, 120);
 	tcase_add_test(tcase, declare_rules);
+	tcase_add_test(tcase, fingerprints_become_known);
 	tcase_add_test(tcase, declare_refuses);
 	tcase_add_test(tcase, declare_in_a_module_with_puts);
 	tcase_add_test(tcase, declare_the_most);

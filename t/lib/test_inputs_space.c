@@ -179,6 +179,15 @@ do_declare(struct pass *p)
 	return lc_inputs_declare(p->cache, 2, inputs);
 }
 
+/* What was not known is. */
+static lc_status
+do_declare_again(struct pass *p)
+{
+	const lc_input inputs[] = { { "in0", { NULL, 0 } }, { "in1", { "y", 1 } } };
+
+	return lc_inputs_declare(p->cache, 2, inputs);
+}
+
 static lc_status
 do_open(struct pass *p)
 {
@@ -275,7 +284,8 @@ static const struct {
 	const char *name;
 	lc_status (*run)(struct pass *p);
 } steps[] = {
-	{ "declare", do_declare }, { "open", do_open }, { "put", do_put },
+	{ "declare", do_declare }, { "declare again", do_declare_again },
+	{ "open", do_open }, { "put", do_put },
 	{ "commit", do_commit }, { "finish", do_finish }, { "list", do_list },
 	{ "fill", do_fill }, { "finish all", do_finish_all },
 	{ "verify", do_verify }, { "clear", do_clear },

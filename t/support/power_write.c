@@ -166,8 +166,11 @@ power_backup(struct power *p, unsigned place, unsigned flags)
 void
 power_declare(struct power *p)
 {
-	const lc_input inputs[] = { { "a", { NULL, 0 } }, { "b", { NULL, 0 } } };
+	lc_input inputs[] = { { "a", { NULL, 0 } }, { "b", { "2", 1 } } };
 
+	need_ok(lc_inputs_declare(p->cache, 2, inputs));
+	/* That of the first becomes known. */
+	inputs[0].fingerprint = lc_id_of("1");
 	need_ok(lc_inputs_declare(p->cache, 2, inputs));
 }
 
