@@ -23,6 +23,7 @@
 #include "base/fileio.h"
 #include "base/mpack.h"
 #include "fill/stash.h"
+#include "format/manifest.h"
 #include "format/npy.h"
 #include "formats/npz.h"
 #include "formats/safetensors.h"
@@ -215,6 +216,33 @@ make_manifests(void)
 	    "\"relative_path\":\"shard-000000.twh1\",\"shard_version\":2,\"samples\":2,"
 	    "\"width\":64,\"height\":64,\"channels\":3,\"max_boxes\":4,\"dtype\":\"F32\","
 	    "\"endianness\":\"Little\",\"checksum_sha256\":null}]}");
+}
+
+static void
+make_manifest_of_parts(void)
+{
+	struct lc__manifest_part parts[] = {
+		{ .relative_path = (char *)"../part/00/a.json", .base = (char *)"..",
+		    .samples = 3089, .bytes = 9999, .shards = 4,
+		    .counts = (char *)"1024x3 17" },
+		{ .relative_path = (char *)"b/manifest.json", .base = (char *)"",
+		    .counts = (char *)"" },
+	};
+	const struct lc__manifest manifest = {
+		.default_dtype = LC_F32,
+		.default_shard_version = 2,
+		.manifest_version = LC__MANIFEST_OF_PARTS,
+		.layout = { 8, 1, 3, 2, LC_F32, LC_BF16 },
+		.n_parts = 2,
+		.parts = parts,
+	};
+	struct lc__buf text = { 0 };
+
+	memset(parts[0].sha256, 'a', 64);
+	memset(parts[1].sha256, '7', 64);
+	must(lc__manifest_format(&manifest, &text));
+	save("manifest", "parts", NULL, 0, text.data, text.size);
+	lc__buf_free(&text);
 }
 
 /* ---- images and archives -------------------------------------------------------- */
@@ -647,6 +675,7 @@ START_TEST(make_all)
 	make_safetensors();
 	make_shards();
 	make_manifests();
+	make_manifest_of_parts();
 	make_images(&png);
 	make_archives(&png);
 	make_mds();

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/error.h"
 #include "base/json_tree.h"
@@ -49,15 +50,16 @@ digest_of(const char *rest, size_t size, char out[65])
 struct scope {
 	const char *name;            /* the file */
 	const struct lc__json *json; /* the object */
-	size_t shard;                /* its place in shards, from 1; 0 for the top */
+	const char *list;            /* the array that it is in; NULL for the top */
+	size_t at;                   /* its place there */
 };
 
 static lc_status
 bad_field(const struct scope *s, const char *key, const char *what)
 {
-	if (s->shard > 0)
-		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu]: %s %s", s->name,
-		    s->shard - 1, key, what);
+	if (s->list != NULL)
+		return lc__error(LC_CORRUPT, 0, "%s: %s[%zu]: %s %s", s->name, s->list,
+		    s->at, key, what);
 	return lc__error(LC_CORRUPT, 0, "%s: %s %s", s->name, key, what);
 }
 
@@ -189,6 +191,45 @@ lc__manifest_path_ok(const char *path)
 	}
 }
 
+bool
+lc__manifest_part_path_ok(const char *path)
+{
+	while (strncmp(path, "../", 3) == 0)
+		path += 3;
+	return lc__manifest_path_ok(path);
+}
+
+/* A directory that may be above, too: "..", "../..", "../set". */
+static bool
+base_ok(const char *path)
+{
+	const size_t n = strlen(path);
+
+	if (n >= 2 && strcmp(path + n - 2, "..") == 0 && strspn(path, "./") == n) {
+		while (strncmp(path, "../", 3) == 0)
+			path += 3;
+		return strcmp(path, "..") == 0;
+	}
+	return n == 0 || lc__manifest_part_path_ok(path);
+}
+
+static lc_status
+get_layout(const struct scope *s, struct lc__manifest_layout *out)
+{
+	if (!lc__json_is(s->json, LC__JSON_OBJECT))
+		return lc__error(LC_CORRUPT, 0, "%s: layout is %s", s->name,
+		    s->json ? "not an object" : "missing");
+	return_if_error(get_u32(s, "width", &out->width));
+	return_if_error(get_u32(s, "height", &out->height));
+	return_if_error(get_u32(s, "channels", &out->channels));
+	return_if_error(get_u32(s, "max_boxes", &out->max_boxes));
+	return_if_error(get_dtype(s, "dtype", &out->dtype));
+	out->boxes_dtype = out->dtype;
+	if (lc__json_get(s->json, "boxes_dtype") != NULL)
+		return get_dtype(s, "boxes_dtype", &out->boxes_dtype);
+	return LC_OK;
+}
+
 static lc_status
 get_shard(const struct scope *s, struct lc__manifest_shard *out)
 {
@@ -261,22 +302,113 @@ get_shards(const struct scope *top, struct lc__manifest *m)
 		return lc__no_memory(top->name);
 	lc__json_each(item, list)
 	{
-		const struct scope s = { top->name, item, m->n + 1 };
+		const struct scope s = { top->name, item, "shards", m->n };
 		/* Counted first, so that a half-read entry is freed as well. */
 		return_if_error(get_shard(&s, &m->shards[m->n++]));
 	}
 	return check_distinct(top->name, m);
 }
 
+/* The counts are as many as its shards, and sum up to its samples. */
 static lc_status
-get_manifest(const struct scope *s, struct lc__manifest *m)
+check_counts(const struct scope *s, const struct lc__manifest_part *part)
 {
+	uint64_t shards = 0, samples = 0, each, n;
+	const char *at = part->counts;
+
+	while (lc__manifest_counts_next(&at, &each, &n)) {
+		shards += n;
+		if (n == 0 || n > LC__MANIFEST_PART_LIMIT || shards > part->shards ||
+		    !lc__mul64(each, n, &each) || !lc__add64(samples, each, &samples))
+			return bad_field(s, "counts", "is out of range");
+	}
+	if (*at != '\0')
+		return bad_field(s, "counts", "is not a list of numbers");
+	if (shards != part->shards)
+		return bad_field(s, "counts", "has not as many shards as the part");
+	if (samples != part->samples)
+		return bad_field(s, "counts", "does not sum up to its samples");
+	return LC_OK;
+}
+
+static lc_status
+get_part(const struct scope *s, struct lc__manifest_part *out)
+{
+	if (!lc__json_is(s->json, LC__JSON_OBJECT))
+		return bad_field(s, "entry", "is not an object");
+	return_if_error(get_string(s, "relative_path", &out->relative_path));
+	if (!lc__manifest_part_path_ok(out->relative_path))
+		return bad_field(s, "relative_path", "is no path of a part");
+	return_if_error(get_string(s, "base", &out->base));
+	if (!base_ok(out->base))
+		return bad_field(s, "base", "is no path of a directory");
+	return_if_error(get_hex(s, "sha256", 64, out->sha256));
+	if (out->sha256[0] == '\0')
+		return bad_field(s, "sha256", "is missing");
+	return_if_error(get_number(s, "samples", INT64_MAX, &out->samples));
+	return_if_error(get_number(s, "bytes", INT64_MAX, &out->bytes));
+	return_if_error(get_number(s, "shards", LC__MANIFEST_PART_LIMIT, &out->shards));
+	return_if_error(get_string(s, "counts", &out->counts));
+	return check_counts(s, out);
+}
+
+static lc_status
+get_parts(const struct scope *top, struct lc__manifest *m)
+{
+	const struct lc__json *list = lc__json_get(top->json, "parts"), *item;
+	const struct scope layout = {
+		.name = top->name,
+		.json = lc__json_get(top->json, "layout"),
+	};
+	uint64_t shards = 0, samples = 0, bytes = 0;
+
+	return_if_error(get_layout(&layout, &m->layout));
+	m->parts = calloc(list->count ? list->count : 1, sizeof(*m->parts));
+	if (m->parts == NULL)
+		return lc__no_memory(top->name);
+	lc__json_each(item, list)
+	{
+		const struct scope s = { top->name, item, "parts", m->n_parts };
+		/* Counted first, so that a half-read entry is freed as well. */
+		struct lc__manifest_part *part = &m->parts[m->n_parts++];
+
+		return_if_error(get_part(&s, part));
+		shards += part->shards;
+		samples += part->samples;
+		bytes += part->bytes;
+		if (shards > LC__MANIFEST_SHARDS_LIMIT || samples > INT64_MAX ||
+		    bytes > INT64_MAX)
+			return bad_field(&s, "entry", "is one too many");
+	}
+	return LC_OK;
+}
+
+/* Whether a manifest has shards or parts follows from its version. */
+static lc_status
+get_kind(const struct scope *s, struct lc__manifest *m)
+{
+	const struct lc__json *shards = lc__json_get(s->json, "shards");
+	const struct lc__json *parts = lc__json_get(s->json, "parts");
+
+	if (!lc__json_is(shards != NULL ? shards : parts, LC__JSON_ARRAY))
+		return lc__error(LC_NOT_MODULE, 0, "%s: not a shard manifest", s->name);
 	if (lc__json_get(s->json, "manifest_version") != NULL)
 		return_if_error(get_u32(s, "manifest_version", &m->manifest_version));
-	if (m->manifest_version > LC__MANIFEST_VERSION)
+	if (m->manifest_version > LC__MANIFEST_OF_PARTS)
 		return lc__error(LC_VERSION, 0,
 		    "%s: manifest_version %u is newer than this library", s->name,
 		    m->manifest_version);
+	if (m->manifest_version == LC__MANIFEST_OF_PARTS ? shards != NULL : !shards)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: a manifest of version %u does not have %s", s->name,
+		    m->manifest_version, shards != NULL ? "shards" : "parts");
+	return LC_OK;
+}
+
+static lc_status
+get_manifest(const struct scope *s, struct lc__manifest *m)
+{
+	return_if_error(get_kind(s, m));
 	return_if_error(get_string(s, "dataset_root", &m->dataset_root));
 	return_if_error(get_json(s, "transform", &m->transform));
 	return_if_error(get_string(s, "version", &m->version));
@@ -292,7 +424,8 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 		return_if_error(get_json(s, "warehouse", &m->warehouse));
 	if (lc__json_get(s->json, "export_state") != NULL)
 		return_if_error(get_string(s, "export_state", &m->export_state));
-	return get_shards(s, m);
+	return m->manifest_version == LC__MANIFEST_OF_PARTS ? get_parts(s, m)
+							    : get_shards(s, m);
 }
 
 /* Our own manifests have a digest. Those of other programs need not have one, but if they do
@@ -328,21 +461,19 @@ check_unchanged(const struct scope *s, const struct lc__manifest *m, const char 
 }
 
 lc_status
-lc__manifest_parse(const void *text, size_t size, const char *name,
+lc__manifest_parse_any(const void *text, size_t size, const char *name,
     struct lc__manifest *out)
 {
 	struct lc__manifest m = { 0 };
 	struct lc__json_tree tree = { 0 };
 	lc_status status = lc__json_parse(text, size, NULL, &tree);
-	const struct scope top = { name, tree.values, 0 };
+	const struct scope top = { .name = name, .json = tree.values };
 
 	if (status == LC_NO_MEMORY)
 		status = lc__no_memory(name);
 	else if (status != LC_OK)
 		status = lc__error(LC_CORRUPT, 0, "%s: line %zu: %s", name, tree.line,
 		    tree.wrong);
-	else if (!lc__json_is(lc__json_get(top.json, "shards"), LC__JSON_ARRAY))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: not a shard manifest", name);
 	else
 		status = get_manifest(&top, &m);
 	if (status == LC_OK)
@@ -355,9 +486,31 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
 	return status;
 }
 
+lc_status
+lc__manifest_parse(const void *text, size_t size, const char *name,
+    struct lc__manifest *out)
+{
+	struct lc__manifest m;
+
+	return_if_error(lc__manifest_parse_any(text, size, name, &m));
+	if (m.manifest_version == LC__MANIFEST_OF_PARTS) {
+		lc__manifest_free(&m);
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "%s: is a manifest of parts; this takes one of shards", name);
+	}
+	*out = m;
+	return LC_OK;
+}
+
 void
 lc__manifest_free(struct lc__manifest *m)
 {
+	for (size_t i = 0; i < m->n_parts; i++) {
+		free(m->parts[i].relative_path);
+		free(m->parts[i].base);
+		free(m->parts[i].counts);
+	}
+	free(m->parts);
 	for (size_t i = 0; i < m->n; i++) {
 		free(m->shards[i].id);
 		free(m->shards[i].relative_path);
@@ -467,6 +620,54 @@ put_shard(struct writer *w, const struct lc__manifest_shard *s)
 }
 
 static void
+put_part(struct writer *w, const struct lc__manifest_part *part)
+{
+	put_string(w, "relative_path", part->relative_path);
+	put_string(w, "base", part->base);
+	put_string(w, "sha256", part->sha256);
+	put_number(w, "samples", part->samples);
+	put_number(w, "bytes", part->bytes);
+	put_number(w, "shards", part->shards);
+	put_string(w, "counts", part->counts);
+}
+
+static void
+put_parts(struct writer *w, const struct lc__manifest *m)
+{
+	const struct lc__manifest_layout *layout = &m->layout;
+
+	put_key(w, "layout");
+	lc__buf_append(&w->text, "{", 1);
+	put_number(w, "width", layout->width);
+	put_number(w, "height", layout->height);
+	put_number(w, "channels", layout->channels);
+	put_number(w, "max_boxes", layout->max_boxes);
+	put_dtype(w, "dtype", layout->dtype);
+	if (layout->boxes_dtype != layout->dtype)
+		put_dtype(w, "boxes_dtype", layout->boxes_dtype);
+	lc__buf_append(&w->text, "}", 1);
+	put_key(w, "parts");
+	for (size_t i = 0; i < m->n_parts; i++) {
+		lc__buf_append(&w->text, i > 0 ? ",{" : "[{", 2);
+		put_part(w, &m->parts[i]);
+		lc__buf_append(&w->text, "}", 1);
+	}
+	lc__buf_append(&w->text, m->n_parts > 0 ? "]" : "[]", m->n_parts > 0 ? 1 : 2);
+}
+
+static void
+put_shards(struct writer *w, const struct lc__manifest *m)
+{
+	put_key(w, "shards");
+	for (size_t i = 0; i < m->n; i++) {
+		lc__buf_append(&w->text, i > 0 ? ",{" : "[{", 2);
+		put_shard(w, &m->shards[i]);
+		lc__buf_append(&w->text, "}", 1);
+	}
+	lc__buf_append(&w->text, m->n > 0 ? "]" : "[]", m->n > 0 ? 1 : 2);
+}
+
+static void
 put_manifest(struct writer *w, const struct lc__manifest *m)
 {
 	lc__buf_append(&w->text, "{", 1);
@@ -480,13 +681,10 @@ put_manifest(struct writer *w, const struct lc__manifest *m)
 	put_number(w, "created_at_ms", m->created_at_ms);
 	put_json(w, "thresholds", m->thresholds);
 	put_json(w, "summary", m->summary);
-	put_key(w, "shards");
-	for (size_t i = 0; i < m->n; i++) {
-		lc__buf_append(&w->text, i > 0 ? ",{" : "[{", 2);
-		put_shard(w, &m->shards[i]);
-		lc__buf_append(&w->text, "}", 1);
-	}
-	lc__buf_append(&w->text, m->n > 0 ? "]" : "[]", m->n > 0 ? 1 : 2);
+	if (m->manifest_version == LC__MANIFEST_OF_PARTS)
+		put_parts(w, m);
+	else
+		put_shards(w, m);
 	if (m->warehouse != NULL)
 		put_json(w, "warehouse", m->warehouse);
 	if (m->manifest_version != 0)
@@ -539,4 +737,135 @@ lc__manifest_quote(const char *text, struct lc__buf *out)
 		    lc__quote_id(text, strlen(text)));
 	lc__json_put_string(out, text, strlen(text), LC__JSON_LETTERS);
 	return out->failed ? lc__no_memory("manifest") : LC_OK;
+}
+
+/* ---- parts ----------------------------------------------------------------- */
+
+/* A number at *at, which moves behind it. */
+static bool
+next_number(const char **at, uint64_t *out)
+{
+	const char *const begin = *at;
+	uint64_t number = 0;
+
+	for (; **at >= '0' && **at <= '9'; ++*at) {
+		const unsigned digit = (unsigned)(**at - '0');
+
+		if (number > ((uint64_t)INT64_MAX - digit) / 10)
+			return false;
+		number = number * 10 + digit;
+	}
+	*out = number;
+	return *at > begin;
+}
+
+bool
+lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards)
+{
+	const char *p = *at;
+	uint64_t n = 1;
+
+	if (!next_number(&p, samples) || (*p == 'x' && (p++, !next_number(&p, &n))) ||
+	    (*p != '\0' && (*p != ' ' || *++p == '\0')))
+		return false;
+	*shards = n;
+	*at = p;
+	return true;
+}
+
+static void
+put_run(struct lc__buf *counts, uint64_t samples, uint64_t shards)
+{
+	if (shards == 0)
+		return;
+	lc__buf_printf(counts, "%s%llu", counts->size > 0 ? " " : "",
+	    (unsigned long long)samples);
+	if (shards > 1)
+		lc__buf_printf(counts, "x%llu", (unsigned long long)shards);
+}
+
+lc_status
+lc__manifest_describe_part(const struct lc__manifest *m, const char *name,
+    struct lc__manifest_part *out)
+{
+	struct lc__manifest_part part = { .shards = m->n };
+	struct lc__buf counts = { 0 };
+	uint64_t each = 0, run = 0;
+
+	if (m->n > LC__MANIFEST_PART_LIMIT)
+		return lc__error(LC_INVALID, 0, "%s: has more than %llu shards", name,
+		    (unsigned long long)LC__MANIFEST_PART_LIMIT);
+	for (size_t i = 0; i < m->n; i++, run++) {
+		const struct lc__manifest_shard *s = &m->shards[i];
+
+		/* Each is at most INT64_MAX, so no sum wraps before it is looked at. */
+		part.samples += s->samples;
+		part.bytes += s->bytes;
+		if (part.samples > INT64_MAX || part.bytes > INT64_MAX) {
+			lc__buf_free(&counts);
+			return lc__error(LC_INVALID, 0, "%s: has too many samples", name);
+		}
+		if (s->samples != each) {
+			put_run(&counts, each, run);
+			each = s->samples;
+			run = 0;
+		}
+	}
+	put_run(&counts, each, run);
+	lc__buf_append(&counts, "", 1);
+	if (counts.failed) {
+		lc__buf_free(&counts);
+		return lc__no_memory(name);
+	}
+	part.counts = (char *)counts.data;
+	*out = part;
+	return LC_OK;
+}
+
+static struct lc__manifest_layout
+layout_of(const struct lc__manifest_shard *s)
+{
+	return (struct lc__manifest_layout){ s->width, s->height, s->channels,
+		s->max_boxes, s->dtype, s->boxes_dtype };
+}
+
+const char *
+lc__manifest_layout_differs(const struct lc__manifest_layout *a,
+    const struct lc__manifest_layout *b)
+{
+	if (a->dtype != b->dtype)
+		return "dtype";
+	if (a->channels != b->channels)
+		return "channels";
+	if (a->height != b->height)
+		return "height";
+	if (a->width != b->width)
+		return "width";
+	if (a->max_boxes != b->max_boxes)
+		return "max_boxes";
+	return a->max_boxes > 0 && a->boxes_dtype != b->boxes_dtype ? "boxes_dtype"
+								    : NULL;
+}
+
+lc_status
+lc__manifest_layout_of(const struct lc__manifest *m, const char *name,
+    struct lc__manifest_layout *out)
+{
+	struct lc__manifest_layout first;
+
+	if (m->n == 0)
+		return lc__error(LC_INVALID, 0, "%s: has no shards", name);
+	first = layout_of(&m->shards[0]);
+	for (size_t i = 1; i < m->n; i++) {
+		const struct lc__manifest_layout other = layout_of(&m->shards[i]);
+		const char *differs = lc__manifest_layout_differs(&first, &other);
+
+		if (differs != NULL)
+			return lc__error(LC_INVALID, 0,
+			    "%s: %s: its %s is not that of %s", name,
+			    m->shards[i].relative_path, differs,
+			    m->shards[0].relative_path);
+	}
+	*out = first;
+	return LC_OK;
 }

@@ -13,6 +13,11 @@
 /** The manifest's own version, under the name manifest_version. A manifest that has one
  *  has a digest of itself, manifest_sha256, too; both are for this module alone. */
 #define LC__MANIFEST_VERSION 1
+#define LC__MANIFEST_OF_PARTS 2 /* it names other manifests instead of shards */
+
+#define LC__MANIFEST_PART_MOST 4096u                  /* shards of a part that we write */
+#define LC__MANIFEST_PART_LIMIT ((uint64_t)1 << 20)   /* of one that we read */
+#define LC__MANIFEST_SHARDS_LIMIT ((uint64_t)1 << 26) /* of all parts together */
 
 /** One shard, as the manifest describes it. Strings are malloc'ed. */
 struct lc__manifest_shard {
@@ -33,6 +38,26 @@ struct lc__manifest_shard {
 	char samples_hash[33]; /* of what its samples were made of, "" if unknown */
 };
 
+/** What all shards of a manifest of parts have in common, as in a shard's entry. */
+struct lc__manifest_layout {
+	uint32_t width, height, channels;
+	uint32_t max_boxes;
+	lc_dtype dtype, boxes_dtype;
+};
+
+/** One part of a manifest of parts: the manifest of some of its shards. Paths are from the
+ *  directory of the manifest that names the part. Strings are malloc'ed. */
+struct lc__manifest_part {
+	char *relative_path; /* of its file; may begin with ../ */
+	char *base;          /* of the directory that its shards' paths start from; may
+	                        begin with ../; "" for that of its file */
+	char sha256[65];     /* of its file */
+	uint64_t samples;    /* of all its shards */
+	uint64_t bytes;      /* of their files, as far as they are known */
+	uint64_t shards;     /* how many */
+	char *counts;        /* samples of each, see lc__manifest_counts_next() */
+};
+
 /** A manifest. Strings are malloc'ed; text that is JSON may be any JSON value. */
 struct lc__manifest {
 	char *dataset_root;             /* where the samples came from */
@@ -47,9 +72,12 @@ struct lc__manifest {
 	char *summary;                  /* JSON text: validation counts */
 	size_t n;                       /* how many shards */
 	struct lc__manifest_shard *shards;
-	uint32_t manifest_version; /* 0 if another program wrote it */
-	char *warehouse;           /* JSON text: what a warehouse's build adds, or NULL */
-	char *export_state;        /* of an unfinished export: what it exports */
+	size_t n_parts; /* if it is of parts; it has no shards of its own then */
+	struct lc__manifest_part *parts;
+	struct lc__manifest_layout layout; /* of the shards of its parts */
+	uint32_t manifest_version;         /* 0 if another program wrote it */
+	char *warehouse;    /* JSON text: what a warehouse's build adds, or NULL */
+	char *export_state; /* of an unfinished export: what it exports */
 };
 
 /**
@@ -62,6 +90,11 @@ struct lc__manifest {
  */
 LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size, const char *name,
     struct lc__manifest *out);
+
+/** The same, and a manifest of parts is taken too; lc__manifest_parse() refuses it with
+ *  LC_UNSUPPORTED. */
+LC_CHECKED lc_status lc__manifest_parse_any(const void *text, size_t size,
+    const char *name, struct lc__manifest *out);
 
 /**
  * Append the manifest's text with its digest; NULL strings are "", NULL JSON text is null.
@@ -78,5 +111,32 @@ void lc__manifest_free(struct lc__manifest *manifest);
 
 /** Whether a path is relative and stays inside its directory. */
 bool lc__manifest_path_ok(const char *path);
+
+/** The same for the path of a part, which may begin with ../ once or more. */
+bool lc__manifest_part_path_ok(const char *path);
+
+/* ---- parts ------------------------------------------------------------------ */
+
+/**
+ * Take the next run off the samples of a part's shards, "1024x3 17": three shards of 1,024
+ * samples, then one of 17.
+ * @param at  moves on; first the text of a part that lc__manifest_parse_any() gave
+ * @return false at the end.
+ */
+bool lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards);
+
+/** Describe a manifest as a part of another: samples, bytes, shards and counts, which is
+ *  malloc'ed. LC_INVALID if there are too many of them. */
+LC_CHECKED lc_status lc__manifest_describe_part(const struct lc__manifest *manifest,
+    const char *name, struct lc__manifest_part *out);
+
+/** The layout that all shards of a manifest have; LC_INVALID if they differ, or if there are
+ *  none, and then names the shard and what differs. */
+LC_CHECKED lc_status lc__manifest_layout_of(const struct lc__manifest *manifest,
+    const char *name, struct lc__manifest_layout *out);
+
+/** What differs between two layouts, in words, or NULL. */
+const char *lc__manifest_layout_differs(const struct lc__manifest_layout *a,
+    const struct lc__manifest_layout *b);
 
 #endif

@@ -109,13 +109,13 @@ END_TEST
 
 /* The first occurrence of one text replaced by another. */
 static char *
-replaced(const char *from, const char *to)
+replaced(const char *whole, const char *from, const char *to)
 {
-	const char *at = strstr(text, from);
+	const char *at = strstr(whole, from);
 	char *out;
 
 	ck_assert_ptr_nonnull(at);
-	ck_assert_int_ge(asprintf(&out, "%.*s%s%s", (int)(at - text), text, to,
+	ck_assert_int_ge(asprintf(&out, "%.*s%s%s", (int)(at - whole), whole, to,
 	    at + strlen(from)), 0);
 	return out;
 }
@@ -132,8 +132,12 @@ static const struct {
 	{ text, "", LC_CORRUPT, "m: line 1: " },
 	{ text, "{\"shards\":{}}", LC_NOT_MODULE, "m: not a shard manifest" },
 	{ text, "{\"shards\":[]}", LC_CORRUPT, "m: dataset_root is missing" },
-	{ "\"manifest_version\": 1", "\"manifest_version\": 2", LC_VERSION,
-	    "m: manifest_version 2 is newer than this library" },
+	{ "\"manifest_version\": 1", "\"manifest_version\": 3", LC_VERSION,
+	    "m: manifest_version 3 is newer than this library" },
+	{ "\"manifest_version\": 1", "\"manifest_version\": 2", LC_CORRUPT,
+	    "m: a manifest of version 2 does not have shards" },
+	{ text, "{\"parts\":[]}", LC_CORRUPT,
+	    "m: a manifest of version 0 does not have parts" },
 	{ "\"default_shard_version\": 2", "\"default_shard_version\": 3", LC_VERSION,
 	    "m: default_shard_version 3 is newer than this library" },
 	{ "\"default_shard_version\": 2", "\"default_shard_version\": 0", LC_CORRUPT,
@@ -182,7 +186,7 @@ static const struct {
 
 START_TEST(malformed)
 {
-	char *bad = replaced(malformed_rows[_i].from, malformed_rows[_i].to);
+	char *bad = replaced(text, malformed_rows[_i].from, malformed_rows[_i].to);
 	struct lc__manifest m;
 
 	ck_assert_int_eq(lc__manifest_parse(bad, strlen(bad), "m", &m),
@@ -209,6 +213,222 @@ START_TEST(paths)
 {
 	ck_assert_int_eq(lc__manifest_path_ok(path_rows[_i].path),
 	    path_rows[_i].ok);
+}
+END_TEST
+
+/* ---- parts --------------------------------------------------------------------------- */
+
+/* Two parts, of which the second is elsewhere; as a directory store has them. */
+static const char parts_text[] =
+"{\n"
+"  \"manifest_sha256\": "
+"\"@\",\n"
+"  \"dataset_root\": \"\",\n"
+"  \"transform\": null,\n"
+"  \"version\": \"" SHA "\",\n"
+"  \"version_recipe\": \"{}\",\n"
+"  \"code_version\": \"cachex 0.1.0\",\n"
+"  \"default_dtype\": \"F16\",\n"
+"  \"default_shard_version\": 2,\n"
+"  \"created_at_ms\": 1700000000000,\n"
+"  \"thresholds\": null,\n"
+"  \"summary\": null,\n"
+"  \"layout\": {\n"
+"    \"width\": 8,\n"
+"    \"height\": 1,\n"
+"    \"channels\": 3,\n"
+"    \"max_boxes\": 2,\n"
+"    \"dtype\": \"F16\",\n"
+"    \"boxes_dtype\": \"F32\"\n"
+"  },\n"
+"  \"parts\": [\n"
+"    {\n"
+"      \"relative_path\": \"../part/01/a.json\",\n"
+"      \"base\": \"..\",\n"
+"      \"sha256\": \"" SHA "\",\n"
+"      \"samples\": 3089,\n"
+"      \"bytes\": 123456,\n"
+"      \"shards\": 4,\n"
+"      \"counts\": \"1024x3 17\"\n"
+"    },\n"
+"    {\n"
+"      \"relative_path\": \"b/manifest.json\",\n"
+"      \"base\": \"\",\n"
+"      \"sha256\": \"" SHA "\",\n"
+"      \"samples\": 0,\n"
+"      \"bytes\": 0,\n"
+"      \"shards\": 0,\n"
+"      \"counts\": \"\"\n"
+"    }\n"
+"  ],\n"
+"  \"manifest_version\": 2\n"
+"}\n";
+
+#define PARTS_DIGEST \
+	"1b694580e3061836d389debab5785d63b368eaac9ff205beb8cd2849299b5be9"
+
+START_TEST(parts_round_trip)
+{
+	char *whole = replaced(parts_text, "@", PARTS_DIGEST);
+	struct lc__manifest m;
+	struct lc__buf out = { 0 };
+	uint64_t samples, shards;
+	const char *at;
+
+	ck_assert_int_eq(lc__manifest_parse_any(whole, strlen(whole), "m", &m), LC_OK);
+	ck_assert_uint_eq(m.manifest_version, LC__MANIFEST_OF_PARTS);
+	ck_assert_uint_eq(m.n, 0);
+	ck_assert_uint_eq(m.n_parts, 2);
+	ck_assert_uint_eq(m.layout.width, 8);
+	ck_assert_uint_eq(m.layout.height, 1);
+	ck_assert_uint_eq(m.layout.channels, 3);
+	ck_assert_uint_eq(m.layout.max_boxes, 2);
+	ck_assert_int_eq(m.layout.dtype, LC_F16);
+	ck_assert_int_eq(m.layout.boxes_dtype, LC_F32);
+	ck_assert_str_eq(m.parts[0].relative_path, "../part/01/a.json");
+	ck_assert_str_eq(m.parts[0].base, "..");
+	ck_assert_str_eq(m.parts[0].sha256, SHA);
+	ck_assert_uint_eq(m.parts[0].samples, 3089);
+	ck_assert_uint_eq(m.parts[0].bytes, 123456);
+	ck_assert_uint_eq(m.parts[0].shards, 4);
+	ck_assert_str_eq(m.parts[1].base, "");
+	at = m.parts[0].counts;
+	ck_assert(lc__manifest_counts_next(&at, &samples, &shards));
+	ck_assert_uint_eq(samples, 1024);
+	ck_assert_uint_eq(shards, 3);
+	ck_assert(lc__manifest_counts_next(&at, &samples, &shards));
+	ck_assert_uint_eq(samples, 17);
+	ck_assert_uint_eq(shards, 1);
+	ck_assert(!lc__manifest_counts_next(&at, &samples, &shards));
+
+	ck_assert_int_eq(lc__manifest_format(&m, &out), LC_OK);
+	lc__buf_append(&out, "", 1);
+	ck_assert_str_eq((const char *)out.data, whole);
+	lc__buf_free(&out);
+	lc__manifest_free(&m);
+
+	/* Whoever reads shards does not take it for a manifest without any. */
+	ck_assert_int_eq(lc__manifest_parse(whole, strlen(whole), "m", &m),
+	    LC_UNSUPPORTED);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "m: is a manifest of parts; this takes one of shards");
+	free(whole);
+}
+END_TEST
+
+static const struct {
+	const char *from, *to, *text;
+} bad_parts_rows[] = {
+	{ "\"layout\"", "\"lay\"", "m: layout is missing" },
+	{ "\"width\": 8", "\"w\": 8", "m: width is missing" },
+	{ "\"dtype\": \"F16\"", "\"dtype\": 16", "m: dtype is not a string" },
+	{ "../part/01/a.json", "../part/../a.json",
+	    "m: parts[0]: relative_path is no path of a part" },
+	{ "../part/01/a.json", "/a.json",
+	    "m: parts[0]: relative_path is no path of a part" },
+	{ "../part/01/a.json", "..", "m: parts[0]: relative_path is no path of a part" },
+	{ "\"base\": \"..\"", "\"base\": \"/\"",
+	    "m: parts[0]: base is no path of a directory" },
+	{ "\"base\": \"..\"", "\"base\": \"a/..\"",
+	    "m: parts[0]: base is no path of a directory" },
+	{ "\"base\": \"..\"", "\"base\": \".\"",
+	    "m: parts[0]: base is no path of a directory" },
+	{ "\"base\": \"..\"", "\"base\": \"/..\"",
+	    "m: parts[0]: base is no path of a directory" },
+	{ "\"base\": \"..\"", "\"b\": \"..\"", "m: parts[0]: base is missing" },
+	{ "\"sha256\": \"0", "\"sha256\": \"", "m: parts[0]: sha256 is not 64 hex digits" },
+	{ "\"sha256\": \"0", "\"sha\": \"0", "m: parts[0]: sha256 is missing" },
+	{ "\"shards\": 4", "\"shards\": 1048577", "m: parts[0]: shards is out of range" },
+	{ "\"shards\": 4", "\"shards\": 5",
+	    "m: parts[0]: counts has not as many shards as the part" },
+	{ "\"shards\": 4", "\"shards\": 3", "m: parts[0]: counts is out of range" },
+	{ "\"samples\": 3089", "\"samples\": 3088",
+	    "m: parts[0]: counts does not sum up to its samples" },
+	{ "1024x3 17", "1024x0 17", "m: parts[0]: counts is out of range" },
+	{ "1024x3 17", "9223372036854775807x3 17", "m: parts[0]: counts is out of range" },
+	{ "1024x3 17", "1024x3  17", "m: parts[0]: counts is not a list of numbers" },
+	{ "1024x3 17", "1024x3 17 ", "m: parts[0]: counts is not a list of numbers" },
+	{ "1024x3 17", "1024x 17", "m: parts[0]: counts is not a list of numbers" },
+	{ "1024x3 17", "-1x3 17", "m: parts[0]: counts is not a list of numbers" },
+	{ "1024x3 17", "9223372036854775808 17",
+	    "m: parts[0]: counts is not a list of numbers" },
+	{ "\"counts\": \"\"", "\"counts\": \"0\"", "m: parts[1]: counts is out of range" },
+	{ "\"manifest_version\": 2", "\"manifest_version\": 1",
+	    "m: a manifest of version 1 does not have parts" },
+	{ "1700000000000", "1700000000001", "m: it was changed after it "
+	    "was written, as its manifest_sha256 shows; restore it or make it again" },
+};
+
+START_TEST(bad_parts)
+{
+	char *whole = replaced(parts_text, "@", PARTS_DIGEST);
+	char *bad = replaced(whole, bad_parts_rows[_i].from, bad_parts_rows[_i].to);
+	struct lc__manifest m;
+
+	ck_assert_int_eq(lc__manifest_parse_any(bad, strlen(bad), "m", &m), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text, bad_parts_rows[_i].text);
+	free(bad);
+	free(whole);
+}
+END_TEST
+
+static const struct {
+	const char *path;
+	bool ok;
+} part_path_rows[] = {
+	{ "a", true }, { "a/b", true }, { "../a", true }, { "../../a/b", true },
+	{ "..", false }, { "../", false }, { "../..", false }, { "a/../b", false },
+	{ "../a/..", false }, { "/a", false }, { "..//a", false }, { "", false },
+	{ ".././a", false }, { "..a", true },
+};
+
+START_TEST(part_paths)
+{
+	ck_assert_int_eq(lc__manifest_part_path_ok(part_path_rows[_i].path),
+	    part_path_rows[_i].ok);
+}
+END_TEST
+
+START_TEST(described)
+{
+	struct lc__manifest m;
+	struct lc__manifest_part part;
+	struct lc__manifest_layout layout, other;
+
+	ck_assert_int_eq(lc__manifest_parse(text, strlen(text), "m", &m), LC_OK);
+	ck_assert_int_eq(lc__manifest_describe_part(&m, "m", &part), LC_OK);
+	ck_assert_uint_eq(part.samples, 7);
+	ck_assert_uint_eq(part.bytes, 12345);
+	ck_assert_uint_eq(part.shards, 2);
+	ck_assert_str_eq(part.counts, "7 0");
+	free(part.counts);
+	m.shards[1].samples = 7;
+	ck_assert_int_eq(lc__manifest_describe_part(&m, "m", &part), LC_OK);
+	ck_assert_str_eq(part.counts, "7x2");
+	free(part.counts);
+	m.shards[0].samples = m.shards[1].samples = INT64_MAX;
+	ck_assert_int_eq(lc__manifest_describe_part(&m, "m", &part), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "m: has too many samples");
+
+	ck_assert_int_eq(lc__manifest_layout_of(&m, "m", &layout), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "m: sub/b.twh1: its dtype is not that of shard-000000.twh1");
+	m.n = 1;
+	ck_assert_int_eq(lc__manifest_layout_of(&m, "m", &layout), LC_OK);
+	ck_assert_uint_eq(layout.width, 640);
+	ck_assert_int_eq(layout.boxes_dtype, LC_F32);
+	other = layout;
+	ck_assert_ptr_null(lc__manifest_layout_differs(&layout, &other));
+	other.height++;
+	ck_assert_str_eq(lc__manifest_layout_differs(&layout, &other), "height");
+	m.n = 0;
+	ck_assert_int_eq(lc__manifest_describe_part(&m, "m", &part), LC_OK);
+	ck_assert_str_eq(part.counts, "");
+	free(part.counts);
+	ck_assert_int_eq(lc__manifest_layout_of(&m, "m", &layout), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "m: has no shards");
+	m.n = 2;
+	lc__manifest_free(&m);
 }
 END_TEST
 
@@ -256,17 +476,18 @@ START_TEST(mutations)
 	uint64_t seed = run_seed();
 
 	for (int round = 0; round < 20000; round++) {
-		const size_t n = strlen(text) - run_random(&seed) % 8;
+		const char *const from = round % 2 ? text : parts_text;
+		const size_t n = strlen(from) - run_random(&seed) % 8;
 		char *bad = malloc(n);
 		struct lc__manifest m;
 
-		memcpy(bad, text, n);
+		memcpy(bad, from, n);
 		for (uint64_t k = run_random(&seed) % 3; k > 0; k--) {
 			const uint64_t r = run_random(&seed);
 			bad[r % n] = r >> 63 ? (char)(r >> 40) :
 			    "0\"{}[],:-9"[(r >> 40) % 10];
 		}
-		if (lc__manifest_parse(bad, n, "m", &m) == LC_OK)
+		if (lc__manifest_parse_any(bad, n, "m", &m) == LC_OK)
 			lc__manifest_free(&m);
 		free(bad);
 	}
@@ -299,7 +520,7 @@ try_copy(struct changing *c, const char *what, size_t at)
 	}
 	memcpy(exact, c->copy.data, c->copy.size);
 	c->tried++;
-	if (lc__manifest_parse(exact, c->copy.size, "m", &m) == LC_OK) {
+	if (lc__manifest_parse_any(exact, c->copy.size, "m", &m) == LC_OK) {
 		if (c->taken++ == 0)
 			snprintf(c->first, sizeof(c->first), "%s at %zu of: %.*s", what, at,
 			    (int)(c->copy.size - at < 80 ? c->copy.size - at : 80), exact + at);
@@ -420,15 +641,18 @@ START_TEST(changed)
 	};
 	struct changing c = { .seed = run_seed() };
 	struct lc__manifest m;
+	char *parts = replaced(parts_text, "@", PARTS_DIGEST);
+	const char *from = _i < 4 ? text : parts;
 
-	ck_assert_int_eq(lc__manifest_parse(text, strlen(text), "m", &m), LC_OK);
+	ck_assert_int_eq(lc__manifest_parse_any(from, strlen(from), "m", &m), LC_OK);
+	free(parts);
 	ck_assert_int_eq(lc__manifest_format(&m, &c.whole), LC_OK);
 	lc__manifest_free(&m);
 	lc__buf_append(&c.whole, "", 1);
 	c.whole.size--;
-	ck_assert_int_eq(lc__manifest_parse(c.whole.data, c.whole.size, "m", &m), LC_OK);
+	ck_assert_int_eq(lc__manifest_parse_any(c.whole.data, c.whole.size, "m", &m), LC_OK);
 	lc__manifest_free(&m);
-	ways[_i](&c);
+	ways[_i % 4](&c);
 	ck_assert_uint_gt(c.tried, 100);
 	ck_assert_msg(c.taken == 0, "%u of %u were taken, first %s", c.taken, c.tried,
 	    c.first);
@@ -447,10 +671,14 @@ main(void)
 	tcase_add_test(tc, round_trip);
 	tcase_add_loop_test(tc, malformed, 0, COUNT(malformed_rows));
 	tcase_add_loop_test(tc, paths, 0, COUNT(path_rows));
+	tcase_add_test(tc, parts_round_trip);
+	tcase_add_loop_test(tc, bad_parts, 0, COUNT(bad_parts_rows));
+	tcase_add_loop_test(tc, part_paths, 0, COUNT(part_path_rows));
+	tcase_add_test(tc, described);
 	tcase_add_test(tc, not_utf8);
 	tcase_add_test(tc, reals);
 	tcase_add_test(tc, mutations);
-	tcase_add_loop_test(tc, changed, 0, 4);
+	tcase_add_loop_test(tc, changed, 0, 8);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
