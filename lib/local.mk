@@ -41,6 +41,7 @@ libcore_la_SOURCES = \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
+	lib/objects/directory.c lib/objects/objects.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shuffle.c \
 	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \

@@ -34,6 +34,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
 	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_opaque \
+	t/lib/test_objects \
 	t/lib/test_opening t/lib/test_order t/lib/test_outlive t/lib/test_pages \
 	t/lib/test_pages_flips \
 	t/lib/test_pages_small t/lib/test_parts t/lib/test_permute t/lib/test_place \
@@ -127,6 +128,7 @@ t_bin_test_fill_inputs_SOURCES = t/bin/test_fill_inputs.c t/support/fake_produce
 t_bin_test_fill_killed_SOURCES = t/bin/test_fill_killed.c t/support/dying.c
 t_bin_test_migrate_killed_SOURCES = t/bin/test_migrate_killed.c t/support/dying.c
 t_lib_test_inputs_killed_SOURCES = t/lib/test_inputs_killed.c t/support/dying.c
+t_lib_test_objects_SOURCES = t/lib/test_objects.c t/support/dying.c
 
 # Whose calls fail on demand: t/support/fail_malloc.h, t/support/fail_io.h; or that name
 # their own functions.
@@ -134,6 +136,7 @@ t_lib_test_lines_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_array_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
 t_lib_test_newfile_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=link -Wl,--wrap=renameat2
 t_lib_test_listdir_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
+t_lib_test_objects_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 t_bin_test_produce_chaos_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)

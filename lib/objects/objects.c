@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What can be said of any store. */
+#include "objects/objects.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/newfile.h"
+
+bool
+lc__object_name_ok(const char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUV"
+				      "WXYZ0123456789-_.";
+	size_t n;
+
+	if (strlen(name) >= LC__OBJECT_NAME)
+		return false;
+	for (;; name += n + 1) {
+		n = strspn(name, letters);
+		if (n == 0 || name[0] == '.' || (name[n] != '/' && name[n] != '\0'))
+			return false;
+		if (name[n] == '\0')
+			return true;
+	}
+}
+
+lc_status
+lc__object_find(struct lc__objects *objects, const char *name, struct lc__object *about)
+{
+	size_t got;
+
+	return objects->get_range(objects, name, 0, NULL, 0, &got, about);
+}
+
+lc_status
+lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
+    struct lc__buf *out)
+{
+	struct lc__object about;
+	unsigned char *data;
+	size_t got;
+
+	return_if_error(lc__object_find(objects, name, &about));
+	if (about.size > limit)
+		return lc__error(LC_CORRUPT, 0, "%s/%s: has %llu bytes, more than %llu",
+		    objects->url, name, (unsigned long long)about.size,
+		    (unsigned long long)limit);
+	data = lc__buf_append(out, NULL, (size_t)about.size);
+	if (out->failed)
+		return lc__no_memory(name);
+	return_if_error(
+	    objects->get_range(objects, name, 0, data, (size_t)about.size, &got, NULL));
+	if (got != about.size)
+		return lc__error(LC_CHANGED, 0, "%s/%s: became shorter while it was read",
+		    objects->url, name);
+	return LC_OK;
+}
+
+/* ---- bytes in memory ---------------------------------------------------------------- */
+
+static lc_status
+read_bytes(void *ctx, uint64_t offset, void *out, size_t size)
+{
+	memcpy(out, (const unsigned char *)ctx + offset, size);
+	return LC_OK;
+}
+
+lc_status
+lc__object_add(struct lc__objects *objects, const char *name, const void *data,
+    size_t size)
+{
+	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data };
+
+	return objects->put_new(objects, name, &body);
+}
+
+lc_status
+lc__object_replace(struct lc__objects *objects, const char *name, const void *data,
+    size_t size)
+{
+	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data };
+
+	return objects->put(objects, name, &body);
+}
+
+/* ---- a store that nobody knows ------------------------------------------------------ */
+
+static const char first[] = "first", second[] = "second";
+
+/* LC_UNSUPPORTED unless the first put of the name counted, and counts on. */
+static lc_status
+put_twice(struct lc__objects *objects, const char *name)
+{
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	return_if_error(lc__object_add(objects, name, first, strlen(first)));
+	status = lc__object_add(objects, name, second, strlen(second));
+	if (status != LC_OK && status != LC_EXISTS)
+		return status;
+	if (status == LC_EXISTS)
+		status = lc__object_read(objects, name, 1000, &text);
+	else
+		lc__buf_append(&text, second, strlen(second));
+	if (status == LC_OK &&
+	    (text.size != strlen(first) || memcmp(text.data, first, text.size) != 0))
+		status = lc__error(LC_UNSUPPORTED, 0,
+		    "%s: puts an object although there is one of its name: parts that "
+		    "two machines push would be lost; choose another store",
+		    objects->url);
+	lc__buf_free(&text);
+	return status;
+}
+
+static void
+name_probe(char out[LC__OBJECT_NAME])
+{
+	strcpy(out, "probe/XXXXXX");
+	lc__random_name(out);
+}
+
+lc_status
+lc__objects_probe(struct lc__objects *objects)
+{
+	char name[LC__OBJECT_NAME];
+	lc_status status = LC_EXISTS, removed;
+	lc_error kept;
+
+	for (int i = 0; i < 10 && status == LC_EXISTS; i++) {
+		name_probe(name);
+		status = put_twice(objects, name);
+	}
+	kept = *lc_last_error();
+	removed = status != LC_EXISTS ? objects->remove(objects, name) : LC_OK;
+	return status != LC_OK ? lc__error_raise(&kept) : removed;
+}
+
+lc_status
+lc__objects_now(struct lc__objects *objects, uint64_t *ms)
+{
+	struct lc__object about;
+	char name[LC__OBJECT_NAME];
+	lc_status status = LC_EXISTS;
+
+	for (int i = 0; i < 10 && status == LC_EXISTS; i++) {
+		name_probe(name);
+		status = lc__object_add(objects, name, first, strlen(first));
+	}
+	return_if_error(status);
+	status = lc__object_find(objects, name, &about);
+	if (status == LC_OK)
+		status = objects->remove(objects, name);
+	if (status == LC_OK)
+		*ms = about.time_ms;
+	return status;
+}
+
+void
+lc__objects_close(struct lc__objects *objects)
+{
+	if (objects != NULL)
+		objects->close(objects);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A store of objects: bytes under names, on a place that many machines write to at once
+ * and that has no locks. A back end is the functions of a struct lc__objects; nothing else
+ * of it is known here. What they all promise:
+ *
+ * Names        components of letters, digits, '-', '_' and '.', that do not begin with a dot,
+ *              with '/' between them: "obj/4f/4f1c….twh1". lc__object_name_ok().
+ * Whole        an object appears whole or not at all, whatever happens to who puts it; what
+ *              is read of it is of one put. After LC_OK it survives a loss of power.
+ * Once         of several put_new() of a name at once exactly one is LC_OK.
+ * Time         an object has one, of the store's own clock: when it was put, or when a later
+ *              put_new() of the name came upon it.
+ * Listing      may lag behind: it may lack what was put a moment ago. get_range() does not.
+ * Threads      any number may call at once.
+ *
+ * Errors are LC_NO_FILE for an object that is not there, LC_EXISTS from put_new(),
+ * LC_PERMISSION, LC_NO_SPACE, LC_NO_MEMORY, LC_IO; LC_UNSUPPORTED, in one line that says
+ * what to do, from put_new() on a store that has no such thing; LC_INVALID for a bad name.
+ */
+#ifndef LC_OBJECTS_OBJECTS_H
+#define LC_OBJECTS_OBJECTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+
+/** Longest name, and a terminator. */
+#define LC__OBJECT_NAME 256
+
+/** An object as the store knows it. */
+struct lc__object {
+	const char *name; /* valid during the callback */
+	uint64_t size;    /* bytes */
+	uint64_t time_ms; /* ms since 1970 */
+};
+
+/** Bytes to be put. */
+struct lc__body {
+	uint64_t size;
+	/** Hand out the next bytes. Offsets begin with 0 and go on where the last call
+	 *  ended; a back end that tries again begins with 0 again. What it returns but LC_OK
+	 *  ends the put with that status, and nothing is named. */
+	lc_status (*read)(void *ctx, uint64_t offset, void *out, size_t size);
+	void *ctx;
+};
+
+struct lc__objects {
+	const char *url; /* for messages */
+
+	/**
+	 * Read up to @p size bytes from @p offset on; *got is less only where the object
+	 * ends. With size 0 it is asked for alone.
+	 * @param about  gets its size and time, without a name; or NULL
+	 */
+	lc_status (*get_range)(struct lc__objects *objects, const char *name,
+	    uint64_t offset, void *out, size_t size, size_t *got,
+	    struct lc__object *about);
+	/** Put it unless there is one: then LC_EXISTS, and the time of that is now. */
+	lc_status (*put_new)(struct lc__objects *objects, const char *name,
+	    const struct lc__body *body);
+	/** Put it in the place of any. */
+	lc_status (*put)(struct lc__objects *objects, const char *name,
+	    const struct lc__body *body);
+	/** Call @p fn for each object whose name begins with @p prefix, in no certain order,
+	 *  until it returns something else than LC_OK, which is returned then. */
+	lc_status (*list)(struct lc__objects *objects, const char *prefix,
+	    lc_status (*fn)(void *ctx, const struct lc__object *object), void *ctx);
+	/** Remove it; LC_OK also if it is not there. */
+	lc_status (*remove)(struct lc__objects *objects, const char *name);
+
+	/** Count, and unless @p dry remove, what unfinished puts have left that began
+	 *  before @p before_ms. */
+	lc_status (*sweep)(struct lc__objects *objects, uint64_t before_ms, bool dry,
+	    uint64_t *files, uint64_t *bytes);
+	void (*close)(struct lc__objects *objects);
+};
+
+bool lc__object_name_ok(const char *name);
+
+/** Append a whole object; LC_CORRUPT if it is larger than @p limit. */
+LC_CHECKED lc_status lc__object_read(struct lc__objects *objects, const char *name,
+    uint64_t limit, struct lc__buf *out);
+/** Is it there? Its size and time then. LC_NO_FILE. */
+LC_CHECKED lc_status lc__object_find(struct lc__objects *objects, const char *name,
+    struct lc__object *about);
+/** put_new() and put() of bytes in memory. */
+LC_CHECKED lc_status lc__object_add(struct lc__objects *objects, const char *name,
+    const void *data, size_t size);
+LC_CHECKED lc_status lc__object_replace(struct lc__objects *objects, const char *name,
+    const void *data, size_t size);
+
+/**
+ * Does the store keep "once" and "whole"? Puts an object of a new name twice, reads it and
+ * removes it.
+ * @return LC_OK; LC_UNSUPPORTED, in one line, if not.
+ */
+LC_CHECKED lc_status lc__objects_probe(struct lc__objects *objects);
+/** What the store's clock shows, in ms since 1970, by an object that is put and removed. */
+LC_CHECKED lc_status lc__objects_now(struct lc__objects *objects, uint64_t *ms);
+
+/** NULL is harmless. */
+void lc__objects_close(struct lc__objects *objects);
+
+#endif
