@@ -21,6 +21,7 @@
 #include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
+#include "ui/part.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -54,6 +55,7 @@ static int skip_failed;
 static const char *failures_path;
 static const char *trace_path;
 static int dry_run;
+static struct part part;
 
 static struct opt options[] = {
 	{ "", "exec", OPT_TEXT, &exec_command, .value = "COMMAND",
@@ -101,6 +103,7 @@ static struct opt options[] = {
 	    .help = "cache_id of a JSONL line: this member of it" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
+	PART_OPTION,
 	{ "", "skip-failed", OPT_FLAG, &skip_failed,
 	    .help = "with --from, leave out what fails, for good" },
 	{ "", "failures", OPT_FILE, &failures_path, .value = "FILE",
@@ -254,6 +257,7 @@ put_inputs(struct json *json, const struct lc__inputs_filled *filled)
 	jw_count(json, "recalled", filled->recalled);
 	jw_count(json, "chunks", filled->chunks);
 	jw_count(json, "bytes", filled->bytes);
+	jw_count(json, "declared", filled->declared);
 	jw_count(json, "inputs", filled->inputs);
 	jw_count(json, "finished", filled->finished);
 	jw_count(json, "stopped", filled->stopped);
@@ -340,11 +344,25 @@ show_filled(const struct lc__filled *filled, double seconds)
 	}
 }
 
+/* "3 inputs", or "part 1/3, 5 of 16 inputs" */
+static char *
+inputs_human(const struct lc__inputs_filled *filled, char *out, size_t room)
+{
+	int n;
+
+	if (part.of == 1)
+		return count_human(filled->inputs, "input", out, room);
+	n = snprintf(out, room, "part %u/%u, %llu of ", (unsigned)part.number,
+	    (unsigned)part.of, (unsigned long long)filled->inputs);
+	count_human(filled->declared, "input", out + n, room - (size_t)n);
+	return out;
+}
+
 static void
 show_inputs(const struct lc__inputs_filled *filled, double seconds)
 {
 	const uint64_t over = filled->finished + filled->stopped + filled->left;
-	char inputs[SIZE_TEXT];
+	char inputs[3 * SIZE_TEXT];
 	struct json json = { stdout, false };
 
 	if (settings.json) {
@@ -354,8 +372,11 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 		jw_flag(&json, "dry_run", dry_run);
 		jw_end_line(&json);
 	} else if (!settings.quiet && dry_run) {
-		printf("%llu missing, %llu bad; %llu of %llu inputs finished\n",
-		    (unsigned long long)filled->items, (unsigned long long)filled->bad,
+		printf("%llu missing, %llu bad; ", (unsigned long long)filled->items,
+		    (unsigned long long)filled->bad);
+		if (part.of > 1)
+			printf("%s: ", inputs_human(filled, inputs, sizeof(inputs)));
+		printf("%llu of %llu inputs finished\n",
 		    (unsigned long long)filled->finished,
 		    (unsigned long long)filled->inputs);
 	} else if (!settings.quiet) {
@@ -364,7 +385,7 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 		    (unsigned long long)filled->failed, (unsigned long long)filled->bad);
 		print_rate(filled->bytes, filled->stored, seconds);
 		printf("%s: %llu finished, %llu stopped, %llu left to others",
-		    count_human(filled->inputs, "input", inputs, sizeof(inputs)),
+		    inputs_human(filled, inputs, sizeof(inputs)),
 		    (unsigned long long)filled->finished,
 		    (unsigned long long)filled->stopped,
 		    (unsigned long long)filled->left);
@@ -716,7 +737,7 @@ collect_shards(struct list *list, int argc, char **argv)
 	if (status == EXIT_DONE && list->count == 0)
 		return report_usage("--from: the list has no shard");
 	for (size_t i = 0; i < list->count && status == EXIT_DONE; i++)
-		if (access(list->items[i].data, R_OK) == -1)
+		if (part_has(&part, i) && access(list->items[i].data, R_OK) == -1)
 			status = report_errno(list->items[i].data);
 	return status;
 }
@@ -824,6 +845,8 @@ check_options(int argc)
 	    (id_field != NULL || id_pattern != NULL || kind != KIND_AUTO || skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "
 				    "belong to --from");
+	if (ids != NULL && part_option != NULL)
+		return report_usage("--shard belongs to --from");
 	if (ids == NULL && deep)
 		return report_usage("--deep belongs to --ids");
 	if (id_field != NULL && id_pattern != NULL)
@@ -852,6 +875,7 @@ fill_list(const char *module, const struct lc__expect *expect, const struct list
 		shards[i].path = list->items[i].data;
 		shards[i].kind = kind == KIND_AUTO ? lc__shard_kind_of(shards[i].path)
 						   : kinds[kind];
+		shards[i].elsewhere = !part_has(&part, i);
 	}
 	status = check_names(shards, list->count);
 	if (status == EXIT_DONE)
@@ -867,7 +891,9 @@ run_fill(int argc, char **argv)
 	struct list list = { 0 };
 	int status = check_options(argc);
 
-	if (expect == NULL)
+	if (status == EXIT_DONE)
+		status = part_take(options, cmd_fill.name, &part);
+	if (status == EXIT_DONE && expect == NULL)
 		status = report_no_memory();
 	for (size_t i = 0; i < expects.count && status == EXIT_DONE; i++)
 		if (lc__expect_parse(expects.items[i], &expect[i]) != LC_OK)
@@ -901,12 +927,15 @@ const struct command cmd_fill = {
 	    "of files, and @LIST a file with a shard's path a line. Each line is an "
 	    "item and becomes a record, in the order of the lines, in chunks of "
 	    "--chunk records; several processes may do so at once. Run again it goes on "
-	    "behind the last chunk of each shard.\n"
+	    "behind the last chunk of each shard. With --shard I/N it fills the shards of "
+	    "one part of N only, for which many machines are given the same list; auto "
+	    "takes the part of a task of Slurm, Kubernetes or MPI.\n"
 	    "Failed items are listed in failures.jsonl of the module's directory; then "
 	    "the exit status is 1.",
 	.examples =
 	    "cachex fill clip --exec 'python3 encode.py' --ids ids.txt --expect 'f32[768]'\n"
 	    "cachex fill tokens -j 8 --exec ./tokenize --from shards/*.jsonl\n"
+	    "cachex fill tokens --exec ./tokenize --shard auto --from @shards.txt\n"
 	    "cachex fill clip --ids ids.txt -n",
 	.completes = "mf",
 	.resume = "what it stored stays; the same command goes on",

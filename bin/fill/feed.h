@@ -14,7 +14,8 @@ enum lc__feed_state {
 	LC__FEED_OPEN,
 	LC__FEED_HELD, /* another writer has it */
 	LC__FEED_FINISHED,
-	LC__FEED_STOPPED /* before its end */
+	LC__FEED_STOPPED,  /* before its end */
+	LC__FEED_ELSEWHERE /* filled by another one */
 };
 
 /** What a run has for all of its inputs. */

@@ -116,7 +116,7 @@ struct run {
 
 /* ---- declaring ---------------------------------------------------------------- */
 
-/* Told of the sizes too, on the way. */
+/* Of those filled here; they tell the sizes, too. */
 static lc_status
 read_fingerprints(struct run *run, unsigned char (*prints)[LC__FINGERPRINT],
     lc_input *inputs)
@@ -125,9 +125,12 @@ read_fingerprints(struct run *run, unsigned char (*prints)[LC__FINGERPRINT],
 		const char *path = run->fill->shards[i].path;
 		uint64_t size;
 
+		inputs[i] = (lc_input){ .name = path };
+		if (run->fill->shards[i].elsewhere)
+			continue;
 		return_if_error(lc__fingerprint(path, prints[i], &size));
 		run->feeding.filled.shard_bytes += size;
-		inputs[i] = (lc_input){ path, { prints[i], LC__FINGERPRINT } };
+		inputs[i].fingerprint = (lc_id){ prints[i], LC__FINGERPRINT };
 		if (run->fill->idle != NULL)
 			return_if_error(
 			    run->fill->idle(run->fill->ctx, &run->feeding.filled));
@@ -163,6 +166,8 @@ learn(void *ctx, const lc_input_info *info)
 
 	if (info->index >= run->fill->n || strcmp(info->name, feed->source->path) != 0)
 		return 1;
+	if (feed->state == LC__FEED_ELSEWHERE)
+		return 0;
 	feed->chunks = info->chunks;
 	if (lc__cursor_decode(info->cursor, &feed->done) == LC_OK)
 		feed->offset = feed->done.offset;
@@ -186,10 +191,14 @@ prepare(struct run *run)
 	if (run->feeds == NULL)
 		return lc__no_memory(NULL);
 	run->feeding.fill = fill;
-	run->feeding.filled.inputs = fill->n;
+	run->feeding.filled.declared = fill->n;
 	for (size_t i = 0; i < fill->n; i++) {
 		run->feeds[i].feeding = &run->feeding;
 		run->feeds[i].source = &fill->shards[i];
+		if (fill->shards[i].elsewhere)
+			run->feeds[i].state = LC__FEED_ELSEWHERE;
+		else
+			run->feeding.filled.inputs++;
 	}
 	return_if_error(declare(run));
 	if (fill->cache == NULL)
@@ -374,7 +383,7 @@ count_all(struct run *run)
 		const struct lc__feed *feed = &run->feeds[i];
 		struct lc__shard *shard = NULL;
 
-		if (feed->state == LC__FEED_FINISHED)
+		if (feed->state == LC__FEED_FINISHED || feed->state == LC__FEED_ELSEWHERE)
 			continue;
 		status = lc__shard_open(feed->source->path, feed->source->kind,
 		    &feed->done, &shard);

@@ -33,6 +33,7 @@ LC_CHECKED lc_status lc__fingerprint(const char *path, unsigned char out[LC__FIN
 struct lc__inputs_shard {
 	const char *path; /* also the input's name */
 	enum lc__shard_kind kind;
+	bool elsewhere; /* another one fills it: it is declared and never opened */
 };
 
 /** What was done. Failed items and bad lines that come again, because their input
@@ -46,6 +47,7 @@ struct lc__inputs_filled {
 	uint64_t bad;    /* lines that are none of their kind or have no good id */
 	uint64_t bytes;  /* of the tensors stored */
 	uint64_t chunks; /* committed */
+	uint64_t declared;         /* inputs; what follows is of those filled here */
 	uint64_t shard_bytes;      /* of all shards */
 	uint64_t shard_before;     /* of them, those that were done before */
 	uint64_t shard_done;       /* of them, those that are done now */
@@ -83,9 +85,9 @@ struct lc__inputs_fill {
 };
 
 /**
- * Declare the inputs, and run. What was committed is durable, whatever this returns;
- * the same call goes on behind it. An input that another writer holds is passed over,
- * and asked for again at the end.
+ * Declare the inputs, those filled elsewhere without a fingerprint, and run. What was
+ * committed is durable, whatever this returns; the same call goes on behind it. An input
+ * that another writer holds is passed over, and asked for again at the end.
  * @return LC_OK, also when items failed and inputs stopped; else what stopped it all:
  * what lc_inputs_declare() and lc__produce() return; LC_NO_SPACE, LC_IO and others of
  * commits; LC_NO_FILE for a shard that is not there.

@@ -247,6 +247,176 @@ START_TEST(many_inputs)
 }
 END_TEST
 
+/* ---- parts of the inputs ---------------------------------------------------------------- */
+
+#define PARTS_INPUTS 16
+
+static void
+make_sixteen(struct fill_set *set)
+{
+	unsigned lines[PARTS_INPUTS];
+
+	for (unsigned i = 0; i < PARTS_INPUTS; i++)
+		lines[i] = i * 31 % 97;
+	fill_set_make(set, PARTS_INPUTS, lines);
+}
+
+/* Only shards of part @p i of @p n are there; all others are elsewhere. */
+static void
+take_part(struct fill_set *set, size_t i, size_t n)
+{
+	for (size_t s = 0; s < set->n; s++) {
+		char away[90];
+
+		snprintf(away, sizeof(away), "%s.away", set->paths[s]);
+		set->shards[s].elsewhere = s % n != i;
+		if (set->shards[s].elsewhere)
+			ck_assert(access(away, F_OK) == 0 ||
+			    rename(set->paths[s], away) == 0);
+		else
+			ck_assert(access(set->paths[s], F_OK) == 0 ||
+			    rename(away, set->paths[s]) == 0);
+	}
+}
+
+/* How far each input is. */
+struct inputs_state {
+	struct {
+		uint64_t chunks, records;
+		int finished;
+		size_t print_size, cursor_size;
+		unsigned char print[LC__FINGERPRINT], cursor[64];
+	} input[PARTS_INPUTS];
+};
+
+static int
+note_input(void *ctx, const lc_input_info *info)
+{
+	struct inputs_state *state = ctx;
+
+	need(info->index < PARTS_INPUTS && info->fingerprint.size <= LC__FINGERPRINT &&
+	    info->cursor.size <= sizeof(state->input[0].cursor));
+	state->input[info->index].chunks = info->chunks;
+	state->input[info->index].records = info->records;
+	state->input[info->index].finished = info->finished;
+	state->input[info->index].print_size = info->fingerprint.size;
+	state->input[info->index].cursor_size = info->cursor.size;
+	if (info->fingerprint.size > 0)
+		memcpy(state->input[info->index].print, info->fingerprint.data,
+		    info->fingerprint.size);
+	if (info->cursor.size > 0)
+		memcpy(state->input[info->index].cursor, info->cursor.data,
+		    info->cursor.size);
+	return 0;
+}
+
+/* The inputs of each part are as if one machine had filled all; the others are declared,
+ * and neither opened nor known. */
+START_TEST(parts_of_machines)
+{
+	static const size_t ns[] = { 1, 3, 5, 20 };
+	const size_t n = ns[_i];
+	struct inputs_state want = { 0 };
+	const struct inputs_state none = { 0 };
+	struct lc__inputs_filled filled;
+	struct lc__inputs_fill how;
+	struct fill_set set;
+	lc_cache *cache;
+
+	make_sixteen(&set);
+	cache = open_in(run_scratch());
+	start(0);
+	producers.children = 2;
+	how = how_to(cache, &set);
+	assert_ok(lc__inputs_run(&how, &filled));
+	assert_ok(lc_inputs(cache, note_input, &want));
+	assert_ok(lc_close(cache));
+	for (size_t i = 0; i < n; i++) {
+		struct inputs_state got = { 0 };
+		uint64_t mine = 0, records = 0;
+
+		take_part(&set, i, n);
+		cache = open_in(run_scratch());
+		how = how_to(cache, &set);
+		start(run_seed());
+		assert_ok(lc__inputs_run(&how, &filled));
+		assert_ok(lc_inputs(cache, note_input, &got));
+		for (size_t s = 0; s < set.n; s++) {
+			const bool here = s % n == i;
+
+			mine += here;
+			ck_assert_mem_eq(&got.input[s],
+			    here ? &want.input[s] : &none.input[s],
+			    sizeof(got.input[s]));
+			for (unsigned line = 0; here && line < set.lines[s]; line++)
+				fill_set_check_line(cache, &set, s, line);
+			records += here ? set.lines[s] : 0;
+		}
+		ck_assert_uint_eq(filled.declared, PARTS_INPUTS);
+		ck_assert_uint_eq(filled.inputs, mine);
+		ck_assert_uint_eq(filled.finished, mine);
+		ck_assert_uint_eq(filled.stored, records);
+		ck_assert_uint_eq(filled.stopped + filled.left + filled.failed, 0);
+		/* Again, and only counted, there is nothing to do. */
+		how.dry_run = true;
+		assert_ok(lc__inputs_run(&how, &filled));
+		ck_assert_uint_eq(filled.items, 0);
+		ck_assert_uint_eq(filled.finished, mine);
+		assert_ok(lc_close(cache));
+	}
+}
+END_TEST
+
+/* In one module: three parts, each stopped in the middle, then five. */
+START_TEST(other_parts_go_on)
+{
+	uint64_t state = run_seed() + (uint64_t)_i;
+	struct lc__inputs_filled filled;
+	struct fill_set set;
+	lc_fill want, got;
+	lc_cache *cache;
+	uint64_t finished = 0;
+
+	make_sixteen(&set);
+	want = undisturbed(&set);
+	cache = open_in(run_scratch());
+	producers.children = 2;
+	for (size_t i = 0; i < 3; i++) {
+		const struct lc__inputs_fill how = how_to(cache, &set);
+
+		take_part(&set, i, 3);
+		start(run_random(&state));
+		fake_produce.stop_after = 5 + run_random(&state) % 20;
+		assert_status(lc__inputs_run(&how, &filled), LC_CANCELLED);
+	}
+	ck_assert_int_eq(filling_state(cache).final, 0);
+	for (size_t i = 0; i < 5; i++) {
+		const struct lc__inputs_fill how = how_to(cache, &set);
+
+		take_part(&set, i, 5);
+		start(run_random(&state));
+		assert_ok(lc__inputs_run(&how, &filled));
+		ck_assert_uint_eq(filled.finished, filled.inputs);
+		finished += filled.finished;
+	}
+	ck_assert_uint_eq(finished, PARTS_INPUTS);
+	got = filling_state(cache);
+	assert_same(&got, &want);
+	fill_set_check(cache, &set);
+	fill_set_check_order(cache, &set, 12);
+	/* What a part has read is known from then on. */
+	fill_set_write(set.paths[4], "another\n", 8);
+	{
+		const struct lc__inputs_fill how = how_to(cache, &set);
+
+		assert_status(lc__inputs_run(&how, &filled), LC_STALE);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+		    "input s4.txt has another fingerprint"));
+	}
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- going on ------------------------------------------------------------------------- */
 
 /* Stopped after every number of batches, again and again, with other numbers of
@@ -735,6 +905,8 @@ main(void)
 	tcase_add_test(tcase, the_order_grows_all_the_time);
 	tcase_add_test(tcase, batches_are_the_same);
 	tcase_add_test(tcase, many_inputs);
+	tcase_add_loop_test(tcase, parts_of_machines, 0, 4);
+	tcase_add_loop_test(tcase, other_parts_go_on, 0, 5);
 	tcase_add_test(tcase, stopped_and_gone_on_with);
 	tcase_add_test(tcase, held_by_others);
 	tcase_add_loop_test(tcase, an_input_stops, 0, ROWS(failing));

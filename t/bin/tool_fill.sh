@@ -214,6 +214,59 @@ also "it is gone" test ! -e "$dir/gone/fill.0.part"
 check "from the start" 0 cachex fill gone --exec "$producer good" --from one.txt --chunk 30 --json
 also "all is asked for" grep -q '"items":1000,"recalled":0,' "$out"
 
+# ---- a part of the shards
+
+for i in 0 1 2 3 4 5 6; do seq 1 $((20 + i * 9)) | sed "s/^/$i-/" >part$i.txt; done
+check "a machine" 0 cachex fill parts --exec "$producer good" --chunk 10 --from part?.txt
+# Machines have the shards of their own parts only.
+mkdir away
+for i in 0 1 2; do
+	mv part?.txt away
+	for k in $(seq $i 3 6); do mv away/part$k.txt .; done
+	check "part $i of 3" 0 cachex --root "root$i" fill parts --exec "$producer good" --chunk 10 \
+		--shard $i/3 --from part0.txt part1.txt part2.txt part3.txt part4.txt part5.txt part6.txt
+	is "is told" "$(tail -n 1 "$out")" \
+		"part $i/3, $((i == 0 ? 3 : 2)) of 7 inputs: $((i == 0 ? 3 : 2)) finished, 0 stopped, 0 left to others"
+	cachex --root "root$i" ls -1 parts >ids$i
+	while read -r id; do cachex --root "root$i" get parts "$id" --format raw; done <ids$i >>raw.parts
+	mv away/* .
+done
+sort ids0 ids1 ids2 >ids.parts
+is "the parts are the whole" "$(cksum <ids.parts)" "$(cachex ls -1 parts | sort | cksum)"
+cat ids0 ids1 ids2 | while read -r id; do raw parts "$id"; done >raw.whole
+is "byte for byte" "$(cksum <raw.parts)" "$(cksum <raw.whole)"
+for i in 0 1 2; do
+	cachex fill one -q --exec "$producer good" --chunk 10 --shard $i/3 --from part?.txt &
+done
+wait
+is "three at once in one module" "$(order one)" "$(order parts)"
+check "what is left of another part" 0 cachex fill one -n --shard 4/5 --from part?.txt
+is "is counted" "$(cat "$out")" "0 missing, 0 bad; part 4/5, 1 of 7 inputs: 1 of 1 inputs finished"
+check "a producer that fails" 1 cachex fill half --exec "$producer crash-on part1.txt:15" --chunk 10 -b 5 \
+	--retries 0 --give-up 0 --shard 1/3 --from part?.txt
+is "stops one of a part" "$(tail -n 1 "$out")" "part 1/3, 2 of 7 inputs: 1 finished, 1 stopped, 0 left to others"
+for i in 0 1 2 3 4; do
+	env SLURM_PROCID=$i SLURM_NTASKS=5 "$CACHEX" fill half --exec "$producer good" --chunk 10 \
+		--shard auto --from part?.txt >"$out" 2>"$err" </dev/null
+	is "part $i of 5 goes on" "$? $(cat "$err")" "0 cachex: fill: part $i/5, from SLURM_PROCID"
+done
+is "to the same order" "$(order half)" "$(order parts)"
+check "more parts than shards" 0 cachex fill half --exec "$producer crash" --shard 8/9 --from part?.txt --json
+also "have none" grep -q '"declared":7,"inputs":0,"finished":0,"stopped":0,"left":0,' "$out"
+wrong "no part" 2 "cachex: fill: --shard: '3/3': the parts of 3 are 0 to 2" \
+	cachex fill z --exec x --shard 3/3 --from one.txt
+wrong "half a scheduler" 2 "cachex: fill: --shard: SLURM_NTASKS is not set" \
+	env SLURM_PROCID=0 "$CACHEX" fill z --exec x --shard auto --from one.txt
+wrong "as a variable" 2 "cachex: fill: CACHEX_FILL_SHARD: JOB_COMPLETION_INDEX comes without a count: say auto/N" \
+	env CACHEX_FILL_SHARD=auto JOB_COMPLETION_INDEX=0 "$CACHEX" fill z --exec x --from one.txt
+wrong "parts of ids" 2 "cachex: fill: --shard belongs to --from" cachex fill z --exec x --shard 0/2 --ids ids
+wrong "a shard of it that is gone" 4 "cachex: fill: gone.txt: No such file or directory" \
+	cachex fill z --exec x --shard 1/2 --from one.txt gone.txt
+also "nothing was made" test ! -e "$XDG_CACHE_HOME/cachex/z"
+check "parts of another list" 3 cachex fill one --exec x --shard 0/2 --from part1.txt part0.txt part[2-6].txt
+is "are refused" "$(sed "s|$XDG_CACHE_HOME|X|" "$err")" \
+	"cachex: fill: declare: X/cachex/one: input 0 is 'part0.txt' there, not part1.txt"
+
 # ---- what does not go together
 
 wrong "neither" 2 "cachex: fill: --ids or --from says what to make" cachex fill m --exec x

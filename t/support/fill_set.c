@@ -50,8 +50,8 @@ fill_set_make(struct fill_set *set, size_t n, const unsigned *lines)
 		}
 		snprintf(set->paths[s], sizeof(set->paths[s]), "s%zu.txt", s);
 		fill_set_write(set->paths[s], text.data, text.size);
-		set->shards[s] = (struct lc__inputs_shard){ set->paths[s],
-			LC__SHARD_TEXT };
+		set->shards[s] = (struct lc__inputs_shard){
+			.path = set->paths[s], .kind = LC__SHARD_TEXT };
 		lc__buf_free(&text);
 	}
 }
