@@ -1550,6 +1550,7 @@ typedef struct lc_export_options {
 	int by_input;           /**< shards of their own for each input, in a directory
 	                             `NAME.shards`, which depend on that input alone; with
 	                             LC_BY_ORDER; default 0 */
+	const char *input;      /**< with by_input: this one's shards alone; NULL: of all */
 	const char *dataset_root; /**< the manifest's dataset_root; default the module's name */
 	int dry_run;            /**< plan and report, write nothing */
 	int no_sha256;          /**< leave SHA-256 of the files out of the manifest; block
@@ -1580,7 +1581,8 @@ typedef struct lc_export_result {
  * that is not whole and durable. An interrupted export goes on where it was.
  *
  * @return LC_OK; LC_INVALID for a bad option, no records, by_input without inputs, or
- * mixed shapes (the error names both); LC_SCHEMA for a record that is no tensor; LC_UNSUPPORTED for a dtype that the version lacks;
+ * mixed shapes (the error names both); LC_NOT_FOUND for an input that is not there;
+ * LC_SCHEMA for a record that is no tensor; LC_UNSUPPORTED for a dtype that the version lacks;
  * LC_CORRUPT for a damaged record; LC_BUSY while another export writes there;
  * LC_NO_SPACE, LC_PERMISSION, LC_IO, LC_CANCELLED.
  */

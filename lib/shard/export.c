@@ -88,6 +88,8 @@ check_options(const lc_export_options *options)
 	if (options->by_input && options->order != LC_BY_ORDER)
 		return lc__error(LC_INVALID, 0,
 		    "export: by_input goes with LC_BY_ORDER alone");
+	if (options->input != NULL && !options->by_input)
+		return lc__error(LC_INVALID, 0, "export: one input goes with by_input");
 	return LC_OK;
 }
 
@@ -207,6 +209,31 @@ ask_listed(struct listing *list, const struct lc__record *record)
 	(void)madvise((void *)at, AHEAD_BYTES, MADV_WILLNEED);
 }
 
+/* Of a module with inputs, and of one of these alone if the options name it. */
+static lc_status
+choose_input(lc_cache *cache, const lc_export_options *options, struct listing *list)
+{
+	struct lc__snapshot *snapshot = lc__iter_snapshot(list->iter);
+	struct lc__input_row row;
+	uint32_t input;
+	lc_status status;
+
+	if (!snapshot->filled)
+		return lc__error(LC_INVALID, 0,
+		    "export: module %s has no inputs: by_input cannot divide it",
+		    cache->module_id);
+	if (options->input == NULL)
+		return LC_OK;
+	status = lc__input_find(snapshot, options->input, &input, &row);
+	if (status == LC_NOT_FOUND)
+		return lc__error(LC_NOT_FOUND, 0, "export: module %s has no input %s",
+		    cache->module_id,
+		    lc__quote_id(options->input, strlen(options->input)));
+	if (status == LC_OK)
+		lc__iter_only_input(list->iter, input);
+	return status;
+}
+
 static lc_status
 list_records(lc_cache *cache, const lc_export_options *options, struct listing *list)
 {
@@ -218,10 +245,8 @@ list_records(lc_cache *cache, const lc_export_options *options, struct listing *
 	return_if_error(
 	    lc_iter_open(cache, order | LC_ITER_LISTED, NULL, 0, &list->iter));
 	list->by_input = options->by_input;
-	if (list->by_input && !lc__iter_snapshot(list->iter)->filled)
-		return lc__error(LC_INVALID, 0,
-		    "export: module %s has no inputs: by_input cannot divide it",
-		    cache->module_id);
+	if (list->by_input)
+		return_if_error(choose_input(cache, options, list));
 	while ((status = lc__iter_step(list->iter, &record, &location)) == LC_OK) {
 		if (order != LC_BY_KEY)
 			ask_listed(list, record);
@@ -229,6 +254,10 @@ list_records(lc_cache *cache, const lc_export_options *options, struct listing *
 	}
 	if (status != LC_END)
 		return status;
+	if (list->n == 0 && options->input != NULL)
+		return lc__error(LC_INVALID, 0,
+		    "export: input %s of module %s has no records", options->input,
+		    cache->module_id);
 	if (list->n == 0)
 		return lc__error(LC_INVALID, 0, "export: module %s has no records",
 		    cache->module_id);

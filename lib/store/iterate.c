@@ -504,6 +504,17 @@ lc__iter_rewind(lc_iter *iter)
 	iter->ended = false;
 }
 
+void
+lc__iter_only_input(lc_iter *iter, uint32_t input)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < iter->n_placed; i++)
+		if (iter->placed[i].input == input)
+			iter->placed[kept++] = iter->placed[i];
+	iter->n_placed = kept;
+}
+
 uint32_t
 lc__iter_input(const lc_iter *iter)
 {

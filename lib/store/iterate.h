@@ -23,6 +23,9 @@ void lc__iter_rewind(lc_iter *iter);
  *  inputs. */
 uint32_t lc__iter_input(const lc_iter *iter);
 
+/** Have a walk by input, of which no step was made, show this one alone. */
+void lc__iter_only_input(lc_iter *iter, uint32_t input);
+
 /** What the walk shows; held until lc_iter_close(). */
 struct lc__snapshot *lc__iter_snapshot(const lc_iter *iter);
 

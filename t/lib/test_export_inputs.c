@@ -227,6 +227,45 @@ START_TEST(same_bytes_however_it_was_filled)
 }
 END_TEST
 
+/* Each input by itself gives the shards that it has in the export of all. */
+static void
+check_one_input(lc_cache *cache, const char *root, const char *all,
+    const struct plan *plan)
+{
+	lc_export_options how;
+
+	lc_export_options_init(&how);
+	how.shard_bytes = 4096;
+	how.by_input = 1;
+	for (unsigned i = 0; i < INPUTS; i++) {
+		char name[300], sub[400], out[16], *dir, *one, *of_all;
+
+		input_name(i, name);
+		directory_name(i, sub);
+		snprintf(out, sizeof(out), "input%u", i);
+		how.input = name;
+		dir = outdir_join(root, out);
+		assert_status(lc_export(cache, dir, &how, NULL),
+		    plan->chunks[i] > 0 ? LC_OK : LC_INVALID);
+		if (plan->chunks[i] > 0) {
+			one = outdir_join(dir, sub);
+			of_all = outdir_join(all, sub);
+			outdir_assert_same_dirs(one, of_all);
+			ck_assert_int_eq(outdir_count_files(dir, ".shards"), 1);
+			free(one);
+			free(of_all);
+		}
+		free(dir);
+	}
+	how.input = "other";
+	assert_status(lc_export(cache, root, &how, NULL), LC_NOT_FOUND);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "export: module all has no input 'other'");
+	how.by_input = 0;
+	assert_status(lc_export(cache, root, &how, NULL), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "export: one input goes with by_input");
+}
+
 START_TEST(by_input_bytes_depend_on_that_input)
 {
 	static const unsigned all[INPUTS] = { 0, 1, 2, 3, 4 };
@@ -240,8 +279,9 @@ START_TEST(by_input_bytes_depend_on_that_input)
 	cache = open_declared(root, "all", all, INPUTS);
 	fill(cache, &plan, &random);
 	dir = export_to(cache, root, "out", 2, 1);
-	assert_ok(lc_close(cache));
 	assert_ok(lc_manifest_verify(dir, NULL));
+	check_one_input(cache, root, dir, &plan);
+	assert_ok(lc_close(cache));
 
 	for (unsigned i = 0; i < INPUTS; i++) {
 		struct lc__buf expected = { 0 };
