@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cmd/import.h"
@@ -10,6 +11,7 @@
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
+#include "ui/part.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -34,6 +36,7 @@ static int strict;
 static int keep_going;
 static uint64_t threads = 0;
 static int dry_run;
+static struct part part;
 
 /* Images of 16 bits that became u8; the threads that decode count them. */
 static _Atomic uint64_t reduced;
@@ -74,6 +77,7 @@ static struct opt options[] = {
 	{ "", "skip-key", OPT_LIST, &skip_keys, .value = "KEY",
 	    .help = "leave out this record of a container, as a count of an LMDB "
 		    "environment" },
+	PART_OPTION,
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "strict", OPT_FLAG, &strict, .help = "stop at the first bad file" },
@@ -102,6 +106,10 @@ show_tally(const struct import *import, double seconds)
 		jw_count(&json, "unreadable", import->unreadable);
 		jw_count(&json, "reduced", reduced);
 		jw_count(&json, "ignored", import->ignored);
+		if (part.of > 1) {
+			jw_count(&json, "found", import->found);
+			jw_count(&json, "taken", import->taken);
+		}
 		jw_count(&json, "bytes", import->bytes);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
@@ -123,6 +131,11 @@ show_tally(const struct import *import, double seconds)
 		    import->ignored > 0 ? ignored : "",
 		    size_human((double)import->bytes, bytes, sizeof(bytes)),
 		    size_human((double)import->bytes / seconds, rate, sizeof(rate)));
+		if (part.of > 1)
+			printf("part %u/%u, %llu of %llu files and containers\n",
+			    (unsigned)part.number, (unsigned)part.of,
+			    (unsigned long long)import->taken,
+			    (unsigned long long)import->found);
 	}
 }
 
@@ -133,22 +146,38 @@ struct operands {
 	struct containers containers;
 };
 
+static int
+add_container(struct operands *operands, const char *path,
+    const struct lc__incoming_format *found)
+{
+	return sources_count(&operands->sources)
+	    ? containers_add(&operands->containers, path, found)
+	    : EXIT_DONE;
+}
+
 /* A path that is not there, and with --keep-going one that cannot be looked into, is
  * reported when it is read as a file. */
 static int
 add_operand(struct operands *operands, const char *path)
 {
 	const struct lc__incoming_format *found = NULL;
+	struct stat st;
 	lc_status status = LC_OK;
 
 	if (strcmp(path, "-") == 0) {
 		/* Only a tar archive is read from its beginning to its end. */
 		found = lc__incoming_named("webdataset");
 		if (format != 0 && strcmp(formats[format], found->name) == 0)
-			return containers_add(&operands->containers, "/dev/stdin", found);
+			return add_container(operands, "/dev/stdin", found);
 		return report_usage(
 		    "-: standard input is read as a tar archive only, "
 		    "with --format webdataset; cachex put stores one value from it");
+	}
+	/* What is of another part is not opened. */
+	if (!part_has(&part, operands->sources.found) && stat(path, &st) == 0 &&
+	    !S_ISDIR(st.st_mode)) {
+		(void)sources_count(&operands->sources);
+		return EXIT_DONE;
 	}
 	if (formats[format] != NULL)
 		found = access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR)
@@ -160,7 +189,7 @@ add_operand(struct operands *operands, const char *path)
 		return report_status(status);
 	if (status != LC_OK)
 		found = NULL;
-	return found != NULL ? containers_add(&operands->containers, path, found)
+	return found != NULL ? add_container(operands, path, found)
 			     : sources_add(&operands->sources, path);
 }
 
@@ -190,10 +219,12 @@ check_id_field(const struct containers *containers)
 	for (size_t i = 0; i < containers->count; i++)
 		if (strcmp(containers->items[i].format->name, "mds") == 0)
 			return EXIT_DONE;
-	return id_field == NULL ? EXIT_DONE
-				: report_usage("%s is for mds",
-				      opt_spelling(options, &id_field, cmd_import.name,
-					  spelling, sizeof(spelling)));
+	/* One may be of another part. */
+	return id_field == NULL || part.of > 1
+	    ? EXIT_DONE
+	    : report_usage("%s is for mds",
+		  opt_spelling(options, &id_field, cmd_import.name, spelling,
+		      sizeof(spelling)));
 }
 
 static int
@@ -224,7 +255,8 @@ import_all(struct import *import, const struct operands *operands)
 		status = report_worse(status, EXIT_SYSTEM);
 	status = report_worse(status,
 	    report_ignored(&operands->sources.ignored,
-		import->stored + import->skipped + import->bad == 0));
+		import->stored + import->skipped + import->bad == 0 &&
+		    (part.of == 1 || import->found == 0)));
 	/* Also when interrupted: what has been put is good, and stays. */
 	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
@@ -291,8 +323,11 @@ run_import(int argc, char **argv)
 	int status = check_options(argc - 1);
 
 	if (status == EXIT_DONE)
+		status = part_take(options, cmd_import.name, &part);
+	if (status == EXIT_DONE)
 		status = fill_how(&import.how);
 	operands.sources.keep_going = keep_going;
+	operands.sources.part = &part;
 	if (status == EXIT_DONE)
 		status = collect(&operands, argc - 1, argv + 1);
 	if (status == EXIT_DONE)
@@ -302,6 +337,8 @@ run_import(int argc, char **argv)
 		    &import.there);
 	import.unreadable = operands.sources.unreadable;
 	import.ignored = operands.sources.ignored.n;
+	import.found = operands.sources.found;
+	import.taken = operands.sources.count + operands.containers.count;
 	if (status == EXIT_DONE) {
 		import_drop_files(&import, &operands.sources);
 		status = import_all(&import, &operands);
@@ -338,7 +375,10 @@ const struct command cmd_import = {
 	    "A bad file or record is reported and the others are stored; then the "
 	    "exit status is 3. A file that the system does not let be read (an I/O "
 	    "error, a missing permission) ends the import with exit status 4; with "
-	    "--keep-going the others are stored. What was interrupted goes on with --skip-existing.",
+	    "--keep-going the others are stored. What was interrupted goes on with --skip-existing.\n"
+	    "With --shard I/N it stores file or container P of all, counted from 0 in the "
+	    "order in which they are named and found, if P modulo N is I; auto takes the "
+	    "part of a task of Slurm, Kubernetes or MPI.",
 	.examples =
 	    "cachex import photos ~/Pictures --id '{path}'\n"
 	    "cachex import faces features/ --skip-existing\n"

@@ -11,6 +11,7 @@
 #include "formats/formats.h"
 #include "lmdbcache.h"
 #include "ui/opt.h"
+#include "ui/part.h"
 
 /* ---- The files of an import: found, named, and free of duplicates ------------------ */
 
@@ -27,11 +28,15 @@ struct source {
 struct sources {
 	struct source *items;
 	size_t count, room;
-	bool keep_going;     /* go on after directories that cannot be read */
-	uint64_t unreadable; /* such directories, and names that may be one */
+	const struct part *part; /* only its files are taken */
+	uint64_t found;          /* files, and containers: their numbers in the import */
+	bool keep_going;         /* go on after directories that cannot be read */
+	uint64_t unreadable;     /* such directories, and names that may be one */
 	struct lc__images_ignored ignored; /* in directories */
 };
 
+/** Count one more file or container; is it of the part? */
+bool sources_count(struct sources *sources);
 /**
  * Append a file, or all .npy files and images of kinds that are read below a directory in
  * byte order; images of other kinds are counted. Reports what cannot be read; an exit
@@ -61,6 +66,7 @@ struct import {
 	uint64_t bad;             /* records, and files that are none */
 	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t ignored;         /* images of kinds that are not read */
+	uint64_t found, taken;    /* files and containers; those of this part */
 	struct lc__buf
 	    metadata;       /* of containers: "PATH":{...}, and so on, without brackets */
 	uint64_t bytes;     /* of tensors and bytes stored */

@@ -17,10 +17,20 @@
 #include "ui/pattern.h"
 #include "ui/report.h"
 
-/* Takes @p path over, also when it fails. */
+bool
+sources_count(struct sources *sources)
+{
+	return part_has(sources->part, sources->found++);
+}
+
+/* Takes @p path over, also when it fails or is of another part. */
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
 {
+	if (!sources_count(sources)) {
+		free(path);
+		return EXIT_DONE;
+	}
 	if (path == NULL ||
 	    lc__array_reserve(&sources->items, &sources->room, sources->count + 1,
 		NULL) != LC_OK) {

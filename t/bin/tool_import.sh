@@ -179,5 +179,37 @@ for j in 1 2 7; do
 	check "-j $j" 0 cachex import "j$j" in -j "$j" --id '{path}'
 	is "-j $j: order" "$(ids "j$j" --order commit)" "$(ids j1 --order commit)"
 done
+
+# Parts: files and containers in the order in which they are named and found.
+mkdir -p pieces/deep pictures
+for n in 0 1 2 3 4; do npy pieces/$n.npy "is $n"; npy pieces/deep/x$n.npy "deep $n"; done
+cachex import -q boxed pieces/0.npy --id one >/dev/null
+cachex export -q boxed box.safetensors --format safetensors >/dev/null
+echo broken >pieces/3x.npy
+whole() { cachex import "$@" pieces/deep/x0.npy pieces box.safetensors --id 'f/{path}'; }
+check "all of them" 3 whole whole
+is "is one machine's" "$(summary)" "12 stored, 0 skipped, 1 bad"
+records() { for id in $(cachex ls -1 "$@"); do echo "$id $(cachex get "$@" "$id" | cksum)"; done; }
+taken=
+for i in 0 1 2; do
+	check "part $i" $((i == 2 ? 3 : 0)) whole --root part$i m --shard $i/3
+	taken="$taken$(tail -n 1 "$out"); "
+	records --root part$i m >>records.parts
+done
+is "is told" "$taken" "part 0/3, 5 of 13 files and containers; part 1/3, 4 of 13 files and containers; part 2/3, 4 of 13 files and containers; "
+is "they are the whole" "$(sort records.parts)" "$(records whole | sort)"
+for i in 0 1 2 3; do
+	whole --root one m --shard $i/4 --skip-existing >/dev/null 2>&1
+done
+is "with another number, too" "$(records --root one m | sort)" "$(records whole | sort)"
+check "with all there" 0 env PMI_RANK=0 PMI_SIZE=2 "$CACHEX" import --root one m --skip-existing --shard auto \
+	pieces/deep/x0.npy pieces box.safetensors --id 'f/{path}' --json
+is "auto says which" "$(cat "$err")" '{"note":{"command":"import","message":"part 0/2, from PMI_RANK"}}'
+also "as JSON" grep -q '"stored":0,"skipped":7,.*"found":13,"taken":7,' "$out"
+check "more parts than files" 0 cachex import none pieces/0.npy --shard 1/2
+also "makes no module" test ! -e "$XDG_CACHE_HOME/cachex/none"
+wrong "no part" 2 "cachex: import: --shard: '2/2': the parts of 2 are 0 to 1" cachex import none pieces --shard 2/2
+wrong "a file of another part that is not there" 4 "cachex: import: gone.npy: No such file or directory" \
+	cachex import none pieces/0.npy gone.npy --shard 0/2
 check "a module_id that is none" 2 cachex import .m in/a.npy
 finish
