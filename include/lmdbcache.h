@@ -1599,6 +1599,30 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
 LC_API LC_CHECKED lc_status lc_manifest_verify(const char *dir,
     const lc_progress *progress);
 
+/** What lc_shard_union() joined. */
+typedef struct lc_union_result {
+	uint64_t parts;   /**< manifests that the union names */
+	uint64_t shards;  /**< in them */
+	uint64_t samples; /**< of all shards */
+	uint64_t bytes;   /**< of all shards, as their manifests say it */
+} lc_union_result;
+
+/**
+ * Join sets of shards without copying a byte: write @p dir/manifest.json, a manifest of
+ * parts, see twh1(5), that names the manifests of the sets by relative paths. Reading @p dir
+ * gives the samples of the sets one after another. No shard is opened; a set that is itself
+ * a union gives its parts. The sets must stay where they are, from @p dir, and as they are.
+ * @param dir   is made if it is missing; an earlier union there is replaced
+ * @param sets  @p n directories with a manifest, or warehouses; one may stand there twice
+ * @return LC_OK; LC_INVALID if shards differ in dtype or shape, naming the set, if none has
+ * a shard, and for a path that is not UTF-8; LC_CORRUPT for a damaged manifest; LC_EXISTS if
+ * @p dir has shards of its own; LC_NO_FILE, LC_NOT_MODULE, LC_VERSION for what is no set;
+ * LC_BUSY while somebody else writes there; LC_NO_SPACE, LC_PERMISSION, LC_IO,
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_shard_union(const char *dir, const char *const *sets,
+    size_t n, lc_union_result *out);
+
 /**
  * What a sample's metadata row says of where it came from. Strings lead into the
  * row and are not ended by a NUL.

@@ -74,7 +74,8 @@ libcore_la_SOURCES = \
 	lib/warehouse/about.c lib/warehouse/files.c lib/warehouse/open.c \
 	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/shardset.c \
 	lib/warehouse/sources.c lib/warehouse/sources_compare.c \
-	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/verify.c
+	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/union.c \
+	lib/warehouse/verify.c
 libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
 libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)
 libcore_la_LIBADD = libbase.la $(LMDB_LIBS) $(LZ4_LIBS) -lm

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex shard: inspect, verify and extract TWH1 shards. */
+/* cachex shard: inspect, verify, extract and join TWH1 shards. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -528,19 +528,68 @@ static const struct command shard_extract = {
 	.run = run_shard_extract,
 };
 
+/* ---- union ------------------------------------------------------------------------- */
+
+static int
+run_shard_union(int argc, char **argv)
+{
+	struct json json = { stdout, false };
+	lc_union_result joined;
+	const lc_status status = lc_shard_union(argv[0], (const char *const *)argv + 1,
+	    (size_t)argc - 1, &joined);
+
+	if (status == LC_EXISTS)
+		return report_error(EXIT_USAGE, "%s", lc_last_error()->text);
+	if (status != LC_OK)
+		return report_status(status);
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "directory", argv[0]);
+		jw_count(&json, "parts", joined.parts);
+		jw_count(&json, "shards", joined.shards);
+		jw_count(&json, "samples", joined.samples);
+		jw_count(&json, "bytes", joined.bytes);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s: %llu samples in %llu shards of %llu parts\n", argv[0],
+		    (unsigned long long)joined.samples, (unsigned long long)joined.shards,
+		    (unsigned long long)joined.parts);
+	}
+	return EXIT_DONE;
+}
+
+static const struct command shard_union = {
+	.name = "shard union",
+	.operands = "OUT SET...",
+	.summary = "join sets of shards without copying",
+	.text =
+	    "Writes OUT/manifest.json, which names the manifests of the sets: reading "
+	    "OUT gives their samples one after another. No shard is opened or copied, "
+	    "and the sets must stay where they are, seen from OUT. All shards must "
+	    "have one dtype and one shape.",
+	.examples = "cachex shard union all part-0 part-1 part-2",
+	.completes = "f",
+	.resume = INTERRUPT_AGAIN,
+	.least = 2,
+	.most = -1,
+	.options = no_options,
+	.run = run_shard_union,
+};
+
 /* ---- the command ------------------------------------------------------------------- */
 
 static const struct command *const subcommands[] = { &shard_inspect, &shard_verify,
-	&shard_extract, NULL };
+	&shard_extract, &shard_union, NULL };
 
 const struct command cmd_shard = {
 	.name = "shard",
-	.operands = "inspect|verify|extract FILE...",
+	.operands = "inspect|verify|extract|union FILE...",
 	.summary = "look into TWH1 shards",
 	.text = "Nothing in a shard is trusted, and no module is needed.",
 	.examples = "cachex shard inspect shards/*.twh1\n"
 		    "cachex shard verify shards\n"
-		    "cachex shard extract shards/*.twh1 -o samples --sample 0",
+		    "cachex shard extract shards/*.twh1 -o samples --sample 0\n"
+		    "cachex shard union all part-0 part-1",
 	.completes = "",
 	.least = 1,
 	.most = -1,

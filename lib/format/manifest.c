@@ -199,18 +199,15 @@ lc__manifest_part_path_ok(const char *path)
 	return lc__manifest_path_ok(path);
 }
 
-/* A directory that may be above, too: "..", "../..", "../set". */
+/* A directory: the manifest's own, one above it, or one beside or below those. */
 static bool
 base_ok(const char *path)
 {
-	const size_t n = strlen(path);
-
-	if (n >= 2 && strcmp(path + n - 2, "..") == 0 && strspn(path, "./") == n) {
-		while (strncmp(path, "../", 3) == 0)
-			path += 3;
-		return strcmp(path, "..") == 0;
-	}
-	return n == 0 || lc__manifest_part_path_ok(path);
+	if (*path == '\0' || strcmp(path, ".") == 0)
+		return true;
+	while (strncmp(path, "../", 3) == 0)
+		path += 3;
+	return strcmp(path, "..") == 0 || lc__manifest_path_ok(path);
 }
 
 static lc_status

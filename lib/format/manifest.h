@@ -50,7 +50,8 @@ struct lc__manifest_layout {
 struct lc__manifest_part {
 	char *relative_path; /* of its file; may begin with ../ */
 	char *base;          /* of the directory that its shards' paths start from; may
-	                        begin with ../; "" for that of its file */
+	                        begin with ../, or "." for that of the manifest;
+	                        "" for that of the part's file */
 	char sha256[65];     /* of its file */
 	uint64_t samples;    /* of all its shards */
 	uint64_t bytes;      /* of their files, as far as they are known */

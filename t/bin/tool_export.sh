@@ -141,7 +141,7 @@ is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
 refuse "an unknown word" 2 "cachex: shard: unknown word verfy; did you mean verify?" \
 	cachex shard verfy out
 refuse "a word like none" 2 \
-	"cachex: shard: unknown word frobnicate; there are inspect, verify and extract" \
+	"cachex: shard: unknown word frobnicate; there are inspect, verify, extract and union" \
 	cachex shard frobnicate out
 check "inspect of no shard" 3 cachex shard inspect all.jsonl
 also "names it" grep -q '^cachex: shard: .*all.jsonl' "$err"
@@ -208,4 +208,30 @@ refuse "bf16 to .npy" 3 "cachex: shard: .npy has no bf16; use --format raw, or -
 check "odd names into files" 0 cachex shard extract odd/shard-000000.twh1 -o names --bits
 is "are escaped" "$(LC_ALL=C ls -A names | tr '\n' ' ')" \
 	"%2E.%2Fup.npy %2Edot.npy %2Fabs.npy a%20b.npy q%FF%25.npy "
+
+# ---- union
+
+for part in p0 p1 p2; do
+	for id in a b; do printf %s "$part" | cachex put -q $part $part$id --dtype u8 --shape 2; done
+	cachex export -q $part sets/$part
+done
+printf xyz | cachex put -q wide w --dtype u8 --shape 3
+cachex export -q wide sets/wide
+check "sets are joined" 0 cachex shard union sets/all sets/p1 sets/p0 sets/p2
+is "in a line" "$(cat "$out")" "sets/all: 6 samples in 3 shards of 3 parts"
+is "which copies nothing" "$(ls -A sets/all)" manifest.json
+is "but names them" "$(grep relative_path sets/all/manifest.json | cut -d'"' -f4 | tr '\n' ' ')" \
+	"../p1/manifest.json ../p0/manifest.json ../p2/manifest.json "
+check "as JSON" 0 cachex shard union sets/all sets/p2 sets/p1 --json
+is "a line" "$(sed 's/"bytes":[0-9]*/"bytes":N/' "$out")" \
+	'{"directory":"sets/all","parts":2,"shards":2,"samples":4,"bytes":N}'
+refuse "another shape" 3 "cachex: shard: sets/wide: its width is not that of sets/p0" \
+	cachex shard union sets/all sets/p0 sets/wide
+refuse "shards of its own" 2 "cachex: shard: sets/p0: has shards of its own" \
+	cachex shard union sets/p0 sets/p1
+refuse "no set" 4 "cachex: shard: sets/none: No such file or directory" \
+	cachex shard union sets/all sets/none
+refuse "nothing to join" 2 "cachex: shard: an operand is missing: cachex shard union OUT SET..." \
+	cachex shard union sets/all
+is "the union is the one before" "$(grep -c relative_path sets/all/manifest.json)" 2
 finish

@@ -331,7 +331,7 @@ static const struct {
 	    "m: parts[0]: base is no path of a directory" },
 	{ "\"base\": \"..\"", "\"base\": \"a/..\"",
 	    "m: parts[0]: base is no path of a directory" },
-	{ "\"base\": \"..\"", "\"base\": \".\"",
+	{ "\"base\": \"..\"", "\"base\": \"./a\"",
 	    "m: parts[0]: base is no path of a directory" },
 	{ "\"base\": \"..\"", "\"base\": \"/..\"",
 	    "m: parts[0]: base is no path of a directory" },

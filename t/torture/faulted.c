@@ -104,6 +104,8 @@ const struct faulted_command faulted_commands[] = {
 	{ "shard-inspect", "warehouse", "shard inspect wh/current/shard-000000.twh1", NULL, 0 },
 	{ "shard-extract", "warehouse", "shard extract wh/current/shard-000000.twh1 --output x",
 	    NULL, 0 },
+	{ "shard-union", "warehouse", "shard union all wh wh/current", NULL,
+	    FAULTED_TIMES },
 	{ "build", "labelled", "build --size 16x16 -j 1 set wh", NULL,
 	    FAULTED_TIMES | FAULTED_KEEPS },
 	{ "build-again", "warehouse; rm set/a/labels/f1.json", "build --size 16x16 -j 1 set wh",
