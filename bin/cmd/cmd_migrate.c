@@ -11,6 +11,7 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/part.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
@@ -35,6 +36,7 @@ static int repair;
 static int rollback;
 static int force;
 static int dry_run;
+static struct part part;
 
 static struct opt options[] = {
 	{ "o", "out", OPT_DIR, &out_dir, .value = "DIR",
@@ -74,6 +76,7 @@ static struct opt options[] = {
 	    .help = "migrate, make anew what --verify finds, and verify" },
 	{ "", "rollback", OPT_FLAG, &rollback,
 	    .help = "put the arrays back into the lines" },
+	PART_OPTION,
 	{ "", "limit", OPT_COUNT, &limit, .value = "N", .least = 1, .most = UINT64_MAX,
 	    .help = "migrate N records, and leave the others to later runs" },
 	{ "f", "force", OPT_FLAG, &force,
@@ -299,6 +302,9 @@ show_text(const struct lc__stage2_done *done)
 	const struct lc__stage2_counts *counts = &done->counts;
 	char text[SIZE_TEXT];
 
+	if (part.of > 1)
+		printf("part %u/%u of the lines\n", (unsigned)part.number,
+		    (unsigned)part.of);
 	print_counts(stdout, counts);
 	putchar('\n');
 	show_count(counts->bad, "bad line",
@@ -349,6 +355,10 @@ show_json(const struct lc__stage2_done *done)
 
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "file", report.how->file);
+	if (part.of > 1) {
+		jw_count(&json, "part", part.number);
+		jw_count(&json, "parts", part.of);
+	}
 	jw_count(&json, "migrated_new", counts->migrated);
 	jw_count(&json, "enriched", counts->enriched);
 	jw_count(&json, "extracted", counts->extracted);
@@ -626,6 +636,7 @@ make_how(const char *file)
 		.file = file, .dir = out_dir, .field = field, .images = images,
 		.backup = backup, .batch = batch, .force = force, .dry_run = dry_run,
 		.repair = repair, .limit = limit,
+		.part = part.number, .parts = part.of > 1 ? part.of : 0,
 		.producers = {
 			.children = (unsigned)children, .ahead = 1, .retries = 1,
 			.give_up = 10, .timeout_ms = timeout * 1000,
@@ -698,11 +709,14 @@ static int
 run_migrate_stage2(int argc, char **argv)
 {
 	uint64_t dims[LC_MAX_NDIM];
-	struct lc__stage2 how = make_how(argv[0]);
+	struct lc__stage2 how;
 	const int modes = verify + repair + rollback;
-	int status;
+	int status = part_take(options, "migrate stage2", &part);
 
 	(void)argc;
+	if (status != EXIT_DONE)
+		return status;
+	how = make_how(argv[0]);
 	if (out_dir == NULL)
 		return report_usage("stage2 needs --out DIR");
 	if (modes > 1)
@@ -710,12 +724,21 @@ run_migrate_stage2(int argc, char **argv)
 		    "--verify, --repair and --rollback exclude one another");
 	if (modes > 0 && limit > 0)
 		return report_usage("--limit is for migrating alone");
+	if (modes > 0 && part_option != NULL)
+		return report_usage("--shard is for migrating alone");
+	if (limit > 0 && part_option != NULL)
+		return report_usage("--shard and --limit exclude one another");
 	if (repair && dry_run)
 		return report_usage(
 		    "--repair has no --dry-run; --verify shows what is wrong");
 	if (!take_modules(&how) || !take_passes(&how) || !take_array(&how, dims) ||
 	    !take_expects(&how))
 		return EXIT_USAGE;
+	if (part_option != NULL &&
+	    (how.pass[LC__PASS_MIGRATE] || how.pass[LC__PASS_DINOV3]))
+		return report_usage(
+		    "--shard is for the passes vae and t5: say --pass; the "
+		    "others give out image_ids in the order of the lines");
 
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
@@ -747,7 +770,9 @@ static const struct command migrate_stage2 = {
 	    "2. Everything else in it stays as it is, byte for byte. The original is kept "
 	    "as RECORDS.stage1.backup.\n"
 	    "With --encoder, producers (cachex-producer(5)) make what the modules "
-	    "vae_latents and t5_hidden, or dinov3, lack.\n"
+	    "vae_latents and t5_hidden, or dinov3, lack. With --shard I/N the passes vae "
+	    "and t5 do line P, counted from 0, if P modulo N is I, into a DIR of that "
+	    "part.\n"
 	    "A run that was killed is gone on with by the next one. Lines that are bad stay "
 	    "as they are; the exit status is 3 then, and 1 if encoders failed on records, "
 	    "or --verify found something. --rollback puts the arrays back.",

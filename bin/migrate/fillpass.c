@@ -77,7 +77,8 @@ next(void *ctx, struct lc__item *out)
 		if (f->run->how->limit > 0 && f->lines.number > f->run->state.limit_line)
 			return lc__error(LC_END, 0, "%s: the limit is reached",
 			    f->run->how->file);
-		if (lc__text_line_is_blank(&line))
+		if (!lc__migration_has_line(f->run->how, f->lines.number) ||
+		    lc__text_line_is_blank(&line))
 			continue;
 		status = lc__entry_read(line.text, line.size, field, &f->entry);
 		if (status == LC_OK)

@@ -79,6 +79,13 @@ LC_CHECKED lc_status lc__migration_check_unchanged(const struct lc__migration *r
 LC_CHECKED lc_status lc__migration_take_mode(const struct lc__migration *run, int fd,
     const char *path);
 
+/** Is the line, counted from 1, one of this part? */
+static inline bool
+lc__migration_has_line(const struct lc__stage2 *how, uint64_t number)
+{
+	return how->parts == 0 || (number - 1) % how->parts == how->part;
+}
+
 /** Has the record an image_id that is not one of those that its path gives, and is not of
  *  version 2? */
 bool lc__migration_is_foreign(const struct lc__line_entry *entry);

@@ -102,6 +102,9 @@ warn(const struct pass *pass, uint64_t *count, const char *format, ...)
 	char what[600], text[1000];
 	va_list args;
 
+	/* Its part tells of the line. */
+	if (!lc__migration_has_line(how, pass->lines.number))
+		return;
 	if (++*count > 10 || how->warn == NULL)
 		return;
 	va_start(args, format);
@@ -205,6 +208,8 @@ lacks(struct pass *pass, lc_id id, bool *out)
 	const struct lc__stage2 *how = pass->run->how;
 
 	*out = false;
+	if (!lc__migration_has_line(how, pass->lines.number))
+		return LC_OK;
 	for (int p = 0; p < LC__PASS_MODULES && !*out; p++) {
 		lc_view view;
 		lc_status status;
@@ -234,6 +239,8 @@ count(struct pass *pass, bool upgraded, bool extracted, bool lacking)
 {
 	struct lc__stage2_counts *counts = &pass->run->state.counts;
 
+	if (!lc__migration_has_line(pass->run->how, pass->lines.number))
+		return;
 	if (upgraded)
 		counts->migrated++;
 	else if (lacking)
@@ -426,6 +433,8 @@ take_line(struct pass *pass, const struct lc__text_line *line)
 
 	/* Tell of a bad line by the last error, and keep it. */
 	pass->out.size = before;
+	if (!lc__migration_has_line(how, pass->lines.number))
+		return keep_line(pass, line->text, line->size);
 	if (sscanf(lc_last_error()->text, "column %llu: %n", &column, &skip) != 1)
 		skip = 0;
 	counts->bad++;
