@@ -42,7 +42,7 @@ libcore_la_SOURCES = \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
 	lib/objects/directory.c lib/objects/objects.c \
-	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shuffle.c \
+	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shares.c lib/order/shuffle.c \
 	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/row_reader.c lib/pages/table_pages.c lib/pages/tree_pages.c \

@@ -42,7 +42,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_reader_model t/lib/test_reader_threads t/lib/test_reclaim \
 	t/lib/test_reserve t/lib/test_restore t/lib/test_reuse t/lib/test_round_robin \
 	t/lib/test_row_reader t/lib/test_rstar t/lib/test_run t/lib/test_salvage t/lib/test_schema \
-	t/lib/test_series t/lib/test_series_model t/lib/test_shard t/lib/test_shuffle \
+	t/lib/test_series t/lib/test_series_model t/lib/test_shard t/lib/test_shares t/lib/test_shuffle \
 	t/lib/test_source_gather t/lib/test_source_get t/lib/test_sources \
 	t/lib/test_sources_compare t/lib/test_stream t/lib/test_stream_changed \
 	t/lib/test_stream_chaos t/lib/test_stream_edges t/lib/test_stream_token \
@@ -114,7 +114,7 @@ libsupport_a_SOURCES = \
 	t/support/made_report.c t/support/made_stream.c t/support/made_tar.c \
 	t/support/made_tiff.c t/support/made_value.c t/support/made_warehouse.c \
 	t/support/made_webp.c t/support/migration.c t/support/model_order.c \
-	t/support/model_shuffle.c t/support/need.c t/support/outdir_files.c \
+	t/support/model_shares.c t/support/model_shuffle.c t/support/need.c t/support/outdir_files.c \
 	t/support/power_model.c t/support/power_write.c t/support/producing.c \
 	t/support/random_value.c t/support/rawdb.c t/support/records.c \
 	t/support/replay_image.c t/support/replay_io.c t/support/replay_log.c \

@@ -44,7 +44,10 @@ enum {
 	                        (seed, epoch, 1): the order of blocks */
 	LC__TAG_WINDOW = 2,  /* (seed, epoch, 2, window): examples in it */
 	LC__TAG_MIXTURE = 3, /* (seed, 0, 3, block): slots of a mixture */
-	LC__TAG_SOURCE = 4   /* (seed, 0, 4, source): the seed of a mixture's source */
+	LC__TAG_SOURCE = 4,  /* (seed, 0, 4, source): the seed of a mixture's source */
+	LC__TAG_DEAL = 5,    /* (seed, 0, 5): chunks dealt to shares */
+	LC__TAG_SHARE = 6,   /* (seed, epoch, 6, share): the order of its pieces */
+	LC__TAG_NEAR = 7     /* (seed, epoch, 7, share, window): examples in it */
 };
 
 /* ---- permutations --------------------------------------------------------------------

@@ -9,6 +9,7 @@
 #include "order/mixture.h"
 #include "order/round_robin.h"
 #include "order/rstar.h"
+#include "order/shares.h"
 #include "order/split.h"
 #include "order/window.h"
 #include "vectors.h"
@@ -370,6 +371,46 @@ check_mixture(const struct lc__json *row)
 	free(weights);
 }
 
+/* Chunk and offset of each number, one after the other. */
+static void
+check_shares(const struct lc__json *row)
+{
+	const struct lc__shares_rule rule = {
+		.shares = (uint32_t)vectors_get_u64(row, "C"),
+		.spread = vectors_get_u64(row, "W"),
+		.seed = vectors_get_u64(row, "seed"),
+	};
+	const uint64_t numbers = vectors_get_u64(row, "numbers");
+	size_t n, listed, x;
+	uint64_t *sizes = vectors_get_u64s(row, "chunk_sizes", &n), *ends = ends_of(sizes, n);
+	uint64_t *all = calloc(2 * numbers, sizeof(*all));
+	const struct lc__json *list = vectors_get_list(row, "first_chunk_offset", &listed);
+	const struct lc__json *pair;
+	struct lc__shares_cursor cursor = { 0 };
+	struct lc__shares *shares;
+
+	ck_assert_int_eq(lc__shares_new(&rule, ends, n, &shares), LC_OK);
+	ck_assert_uint_eq(lc__shares_numbers(shares), numbers);
+	ck_assert(listed > 0 && listed <= numbers);
+	cursor.shares = shares;
+	for (x = 0; x < numbers; x++) {
+		struct lc__shares_place place;
+
+		ck_assert_int_eq(lc__shares_at(&cursor,
+		    vectors_get_u64(row, "epoch") * numbers + x, &place), LC_OK);
+		all[2 * x] = place.chunk;
+		all[2 * x + 1] = place.offset;
+	}
+	vectors_each(list, x, pair)
+		vectors_equal(pair, all + 2 * x, 2);
+	vectors_is(vectors_get(row, "fnv1a64_of_u64le"), vectors_fnv1a(all, 2 * numbers));
+	lc__shares_cursor_end(&cursor);
+	lc__shares_free(shares);
+	free(all);
+	free(ends);
+	free(sizes);
+}
+
 static const struct section {
 	const char *name;
 	void (*check)(const struct lc__json *row);
@@ -385,6 +426,7 @@ static const struct section {
 	{ "windows", check_windows },
 	{ "batches", check_batches },
 	{ "mixture", check_mixture },
+	{ "shares", check_shares },
 };
 #define SECTIONS ((int)(sizeof(sections) / sizeof(sections[0])))
 

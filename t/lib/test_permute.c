@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model_shares.h"
 #include "model_shuffle.h"
+#include "order/shares.h"
 #include "order/shuffle.h"
 #include "sample.h"
 
@@ -187,6 +189,83 @@ by_blocks_alone(uint64_t seed, uint64_t number, uint32_t n, uint32_t *out)
 	blocks_by_lot(seed, number, n, out, false);
 }
 
+/* Three shares of chunks of three and five examples, which are dealt alike to both ways of
+ * shuffling them. */
+#define SHARES 3
+#define DEALT_CHUNKS 30
+#define DEALT 120
+#define DEAL_SEED 1
+
+static struct model_shares
+dealt_chunks(uint64_t sizes[DEALT_CHUNKS])
+{
+	for (uint32_t i = 0; i < DEALT_CHUNKS; i++)
+		sizes[i] = i % 2 == 0 ? 3 : 5;
+	return (struct model_shares) { SHARES, SPREAD, DEAL_SEED, sizes, DEALT_CHUNKS };
+}
+
+/* An example's number in the order of chunks. */
+static uint32_t
+dealt_example(uint64_t chunk, uint64_t offset)
+{
+	return (uint32_t)(chunk / 2 * 8 + (chunk % 2 == 0 ? 0 : 3) + offset);
+}
+
+static void
+by_shares(uint64_t seed, uint64_t number, uint32_t n, uint32_t *out)
+{
+	const struct lc__shares_rule rule = { SHARES, SPREAD, DEAL_SEED };
+	uint64_t sizes[DEALT_CHUNKS], end = 0;
+	struct lc__shares_cursor cursor = { 0 };
+	struct lc__shares_place place = { 0 };
+	struct lc__shares *shares;
+
+	dealt_chunks(sizes);
+	for (uint32_t i = 0; i < DEALT_CHUNKS; i++)
+		sizes[i] = end += sizes[i];
+	ck_assert_int_eq(lc__shares_new(&rule, sizes, DEALT_CHUNKS, &shares), LC_OK);
+	cursor.shares = shares;
+	for (uint32_t i = 0; i < n; i++) {
+		ck_assert_int_eq(lc__shares_at(&cursor, (seed % 1000000 + number) * n + i,
+		    &place), LC_OK);
+		out[i] = dealt_example(place.chunk, place.offset);
+	}
+	lc__shares_cursor_end(&cursor);
+	lc__shares_free(shares);
+}
+
+/* The pieces of each share by lot, and what is in each window of them. */
+static void
+by_shares_by_lot(uint64_t seed, uint64_t number, uint32_t n, uint32_t *out)
+{
+	uint64_t sizes[DEALT_CHUNKS], all;
+	const struct model_shares of = dealt_chunks(sizes);
+	struct model_place *line = model_shares_line(&of, &all);
+
+	for (uint32_t c = 0; c < SHARES; c++) {
+		const struct model_place *own = line + c * (n / SHARES);
+		uint32_t begins[DEALT_CHUNKS + 1], pieces = 0, order[DEALT_CHUNKS];
+		uint32_t laid[DEALT], window[DEALT], at = 0, first = 0;
+
+		for (uint32_t i = 0; i < n / SHARES; i++)
+			if (i == 0 || own[i].chunk != own[i - 1].chunk)
+				begins[pieces++] = i;
+		begins[pieces] = n / SHARES;
+		by_lot(seed + c, number, pieces, order);
+		for (uint32_t p = 0; p < pieces; p++) {
+			for (uint32_t i = begins[order[p]]; i < begins[order[p] + 1]; i++)
+				laid[at++] = dealt_example(own[i].chunk, own[i].offset);
+			if ((p + 1) % SPREAD != 0 && p + 1 < pieces)
+				continue;
+			by_lot(seed + 1000 + c * 100 + p, number, at - first, window);
+			for (uint32_t i = first; i < at; i++)
+				out[i * SHARES + c] = laid[first + window[i - first]];
+			first = at;
+		}
+	}
+	free(line);
+}
+
 #define N_MAX 1024
 
 /* What is counted of many orders; a bin for each number below n. */
@@ -258,7 +337,7 @@ distance(const uint64_t *a, const uint64_t *b, uint32_t n)
 	return (cbrt(chi / bins) - (1 - 2 / (9 * bins))) / sqrt(2 / (9 * bins));
 }
 
-/* With 6 deviations for each of 40 comparisons, a right one fails one time in 10^7. The
+/* With 6 deviations for each of 50 comparisons, a right one fails one time in 10^7. The
  * broken ones are to be told apart without doubt. */
 #define ALIKE 6.0
 #define APART 20.0
@@ -277,10 +356,12 @@ static const struct comparison {
 	{ "100", by_permutation, by_lot, 100, 50000, true },
 	{ "1000", by_permutation, by_lot, 1000, 10000, true },
 	{ "blocks", by_block_shuffle, by_blocks_by_lot, 102, 50000, true },
+	{ "shares", by_shares, by_shares_by_lot, DEALT, 50000, true },
 	{ "2 rounds of 64", by_two_rounds, by_lot, 64, 50000, false },
 	{ "2 rounds of 1000", by_two_rounds, by_lot, 1000, 10000, false },
 	{ "blocks alone", by_blocks_alone, by_blocks_by_lot, 102, 50000, false },
 	{ "blocks, not all", by_block_shuffle, by_lot, 102, 50000, false },
+	{ "shares, not all", by_shares, by_lot, DEALT, 50000, false },
 };
 #define COMPARISONS ((int)(sizeof(comparisons) / sizeof(comparisons[0])))
 

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The order of shares: all examples are dealt once to C shares, which many machines divide
+ * among them, and each share is shuffled by itself. lmdbcache_stream(3) has the formulas.
+ *
+ * The N chunks are laid in a line, in an order that the seed makes, and the line of their n
+ * examples is cut into C shares of n / C examples; the first n mod C have one more. What a
+ * share has of a chunk is a piece; only the first and the last piece of a share may be less
+ * than their chunk. In each epoch the pieces of a share are permuted, and then the examples
+ * in each window of W pieces. Numbers go round the shares: number x is of share x mod C.
+ *
+ * An epoch takes C ceil(n / C) numbers, so that each share has as many: the last example of
+ * the epoch comes twice in a share that has one less than others.
+ */
+#ifndef LC_ORDER_SHARES_H
+#define LC_ORDER_SHARES_H
+
+#include "lmdbcache.h"
+
+/** What makes the order. */
+struct lc__shares_rule {
+	uint32_t shares; /* C, 1 or more */
+	uint64_t spread; /* W, 1 or more */
+	uint64_t seed;
+};
+
+struct lc__shares;
+
+/** Where an example is. */
+struct lc__shares_place {
+	uint64_t epoch;
+	uint64_t chunk;  /* position in the order of chunks */
+	uint64_t offset; /* example in the chunk */
+};
+
+/**
+ * Deal the chunks; O(N), and 8 bytes a chunk.
+ * @param ends    examples in chunks 0..i, ascending; copied
+ * @return LC_OK; LC_INVALID with fewer examples than shares; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__shares_new(const struct lc__shares_rule *rule,
+    const uint64_t *ends, uint64_t chunks, struct lc__shares **out);
+/** NULL is harmless. */
+void lc__shares_free(struct lc__shares *shares);
+
+/** Examples, n; and numbers that an epoch takes. */
+uint64_t lc__shares_examples(const struct lc__shares *shares);
+uint64_t lc__shares_numbers(const struct lc__shares *shares);
+
+/** The pieces of share @p share: the first one, counted over all of the line, and how many
+ *  there are. */
+void lc__shares_pieces(const struct lc__shares *shares, uint32_t share, uint64_t *first,
+    uint64_t *n);
+/** The chunk that piece @p piece of the line is of. */
+uint64_t lc__shares_chunk(const struct lc__shares *shares, uint64_t piece);
+
+/* ---- cursors --------------------------------------------------------------------------
+ * Pieces differ in size, so to find an example takes the sizes of the windows of its share.
+ * A cursor sums them when it comes to an epoch of a share: one permutation for each piece,
+ * some 50 ns, where reading the piece takes milliseconds. From then on an example is two
+ * permutations or less, and O(log) steps. It takes 8 bytes a window and 24 a piece of one
+ * window, of those shares that it was asked for. */
+
+/** Used by one thread at a time. All zeros but for its order is a new one. */
+struct lc__shares_cursor {
+	const struct lc__shares *shares; /* borrowed */
+	struct lc__share_sums **of;      /* of each share; NULL: not asked for yet */
+};
+
+/** Number @p x, over all epochs. LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__shares_at(struct lc__shares_cursor *cursor, uint64_t x,
+    struct lc__shares_place *out);
+
+/** Free what it has. */
+void lc__shares_cursor_end(struct lc__shares_cursor *cursor);
+
+#endif
