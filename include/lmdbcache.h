@@ -2266,6 +2266,11 @@ typedef struct lc_stream_options {
 	lc_shuffle shuffle;  /**< default LC_SHUFFLE_NONE */
 	uint64_t block;      /**< B: examples a block; default 256 */
 	uint64_t spread;     /**< W: blocks a window of the shuffle; default 16 */
+	uint32_t shares;     /**< C: with LC_SHUFFLE_BLOCK, deal the chunks once to so many shares
+	                          that readers divide among them, at most 65,536; a block is a
+	                          chunk then, whatever the block above, and windows end with it.
+	                          Of one source, in batches of a multiple of C. 0, the default:
+	                          none */
 	uint64_t era_first, era_max; /**< examples of the first and of the largest era;
 	                          default 65,536 and 1,048,576 */
 	uint64_t seed;       /**< default 0 */
@@ -2316,7 +2321,8 @@ typedef struct lc_stream_info {
 	uint64_t examples;      /**< in all epochs; UINT64_MAX for ever, or while it follows a
 	                             source that is not final */
 	uint64_t batches;       /**< of them; UINT64_MAX likewise */
-	uint64_t epoch_examples; /**< of an epoch; 0 while that is not known or with none */
+	uint64_t epoch_examples; /**< of an epoch, with shares also those that come twice in it;
+	                             0 while that is not known or with none */
 	uint64_t known;         /**< examples that can be read now */
 	uint64_t first_batch;   /**< where the token stood; 0 without */
 	uint64_t batch;         /**< examples a batch */
@@ -2356,6 +2362,18 @@ typedef struct lc_piece {
  */
 LC_API LC_CHECKED lc_status lc_stream_locate(lc_stream *stream,
     uint64_t example, lc_piece *pieces, size_t room, size_t *n);
+
+/**
+ * Which chunks one of @p readers of a stream of shares reads: the same in all epochs, so that
+ * they can be fetched to where it runs.
+ * @param chunks  gets their positions in the order of chunks, ascending; room for @p room
+ * @param n       gets how many there are, also when that is more than @p room
+ * @return LC_OK; LC_INVALID without shares, if there is no such reader, if the shares are no
+ * multiple of the readers, or if there are more than @p room, and none is written;
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_stream_share_chunks(lc_stream *stream, uint32_t reader,
+    uint32_t readers, uint64_t *chunks, size_t room, size_t *n);
 
 /**
  * The token of a position: batch @p batch is the next. The same on every reader, for

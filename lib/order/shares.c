@@ -113,9 +113,9 @@ lc__shares_numbers(const struct lc__shares *s)
 	return s->rounds * s->rule.shares;
 }
 
-void
-lc__shares_pieces(const struct lc__shares *s, uint32_t share, uint64_t *first,
-    uint64_t *n)
+/* The pieces of a share: the first one, counted over all of the line, and how many. */
+static void
+pieces_of(const struct lc__shares *s, uint32_t share, uint64_t *first, uint64_t *n)
 {
 	const uint64_t begin = share_first(s, share);
 	const uint64_t last = begin + share_size(s, share) - 1;
@@ -124,10 +124,42 @@ lc__shares_pieces(const struct lc__shares *s, uint32_t share, uint64_t *first,
 	*n = above(s->line, s->chunks, last) - *first + 1;
 }
 
-uint64_t
-lc__shares_chunk(const struct lc__shares *s, uint64_t piece)
+static int
+compare(const void *a, const void *b)
 {
-	return lc__permute(&s->deal, piece);
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+lc_status
+lc__shares_chunks(const struct lc__shares *s, uint32_t reader, uint32_t readers,
+    uint64_t **out, uint64_t *n)
+{
+	uint64_t first, pieces, all = 0, *list;
+
+	for (uint32_t c = reader; c < s->rule.shares; c += readers) {
+		pieces_of(s, c, &first, &pieces);
+		all += pieces;
+	}
+	list = malloc((all + 1) * sizeof(*list));
+	if (list == NULL)
+		return lc__no_memory("shares");
+	all = 0;
+	for (uint32_t c = reader; c < s->rule.shares; c += readers) {
+		pieces_of(s, c, &first, &pieces);
+		for (uint64_t i = first; i < first + pieces; i++)
+			if (s->line[i] > line_first(s, i)) /* not of an empty chunk */
+				list[all++] = lc__permute(&s->deal, i);
+	}
+	/* Two shares may have parts of one chunk. */
+	qsort(list, all, sizeof(*list), compare);
+	*n = 0;
+	for (uint64_t i = 0; i < all; i++)
+		if (*n == 0 || list[*n - 1] != list[i])
+			list[(*n)++] = list[i];
+	*out = list;
+	return LC_OK;
 }
 
 /* ---- cursors ------------------------------------------------------------------------- */
@@ -208,7 +240,7 @@ begin_window(const struct lc__shares *s, struct lc__share_sums *sums, uint64_t i
 		    lc__permute(&sums->order, before + k);
 
 		end += piece_size(s, sums->share, at, &first);
-		sums->piece[k] = (struct piece){ end, lc__shares_chunk(s, at),
+		sums->piece[k] = (struct piece){ end, lc__permute(&s->deal, at),
 			first - line_first(s, at) };
 	}
 }
@@ -225,7 +257,7 @@ begin_share(struct lc__shares_cursor *cursor, uint32_t share, uint64_t epoch)
 		cursor->of = calloc(s->rule.shares, sizeof(struct lc__share_sums *));
 	if (cursor->of == NULL)
 		return lc__no_memory("shares");
-	lc__shares_pieces(s, share, &first, &pieces);
+	pieces_of(s, share, &first, &pieces);
 	windows = (pieces - 1) / spread + 1;
 	most = pieces < spread ? pieces : spread;
 	/* No more than a few times the memory of the line. */

@@ -47,12 +47,12 @@ void lc__shares_free(struct lc__shares *shares);
 uint64_t lc__shares_examples(const struct lc__shares *shares);
 uint64_t lc__shares_numbers(const struct lc__shares *shares);
 
-/** The pieces of share @p share: the first one, counted over all of the line, and how many
- *  there are. */
-void lc__shares_pieces(const struct lc__shares *shares, uint32_t share, uint64_t *first,
-    uint64_t *n);
-/** The chunk that piece @p piece of the line is of. */
-uint64_t lc__shares_chunk(const struct lc__shares *shares, uint64_t piece);
+/**
+ * The chunks that reader @p reader of @p readers has examples of, in any epoch: ascending,
+ * each once, malloc'ed. O(N / R), sorted. LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__shares_chunks(const struct lc__shares *shares, uint32_t reader,
+    uint32_t readers, uint64_t **out, uint64_t *n);
 
 /* ---- cursors --------------------------------------------------------------------------
  * Pieces differ in size, so to find an example takes the sizes of the windows of its share.

@@ -18,7 +18,9 @@ enum {
 	AT_EPOCH = 56,
 	AT_EXAMPLE = 64,
 	AT_FOLLOWING = 72,
-	AT_ZERO = 76,
+	AT_SHARES = 76,
+	AT_SPREAD = 80,
+	AT_ZERO = 88,
 	AT_CRC = 92
 };
 
@@ -54,6 +56,8 @@ lc__stream_token_encode(const struct lc__stream_token *token,
 	lc__set64(out + AT_EPOCH, token->epoch);
 	lc__set64(out + AT_EXAMPLE, token->example);
 	lc__set32(out + AT_FOLLOWING, token->following != 0);
+	lc__set32(out + AT_SHARES, (uint32_t)token->shares);
+	lc__set64(out + AT_SPREAD, token->spread);
 	lc__set32(out + AT_CRC, crc32(out, AT_CRC));
 }
 
@@ -75,6 +79,9 @@ lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 		unused |= in[i];
 	if (lc__get32(in + AT_FOLLOWING) > 1 || unused != 0)
 		return lc__error(LC_CORRUPT, 0, "token: damaged: unused bytes are set");
+	if ((lc__get32(in + AT_SHARES) > 0) != (lc__get64(in + AT_SPREAD) > 0))
+		return lc__error(LC_CORRUPT, 0,
+		    "token: damaged: shares and their windows go together");
 	memcpy(out->uuid, in + AT_UUID, sizeof(out->uuid));
 	out->generation = lc__get64(in + AT_GENERATION);
 	out->order_hash = lc__get64(in + AT_ORDER);
@@ -83,5 +90,7 @@ lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 	out->epoch = lc__get64(in + AT_EPOCH);
 	out->example = lc__get64(in + AT_EXAMPLE);
 	out->following = lc__get32(in + AT_FOLLOWING);
+	out->shares = lc__get32(in + AT_SHARES);
+	out->spread = lc__get64(in + AT_SPREAD);
 	return LC_OK;
 }

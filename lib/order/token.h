@@ -11,11 +11,12 @@ struct lc__stream_token {
 	uint64_t order_hash;
 	uint64_t prefix_hash; /* at that generation; of a mixture, a hash of all */
 	uint64_t seed;
-	uint64_t epoch;   /* of the next example */
-	uint64_t example; /* next one, over all epochs */
-	uint64_t
-	    following; /* 1: the stream follows its source, and the generation is what
-	                         it needed so far */
+	uint64_t epoch;     /* of the next example */
+	uint64_t example;   /* next one, over all epochs */
+	uint64_t following; /* 1: the stream follows its source, and the generation is
+	                       what it needed so far */
+	uint64_t shares;    /* C, below 2^32; 0: none */
+	uint64_t spread;    /* W of shares; 0 without */
 };
 
 void lc__stream_token_encode(const struct lc__stream_token *token,

@@ -44,6 +44,13 @@ free_cursors(struct lc__job *job)
 	}
 }
 
+static void
+end_examples(struct lc__job *job)
+{
+	for (uint32_t i = 0; i < job->rule->stream->n; i++)
+		lc__sequence_cursor_end(&job->examples[i]);
+}
+
 void
 lc__job_free(struct lc__job *job)
 {
@@ -51,6 +58,8 @@ lc__job_free(struct lc__job *job)
 		return;
 	if (job->cursors != NULL)
 		free_cursors(job);
+	if (job->examples != NULL)
+		end_examples(job);
 	lc__stream_state_drop(job->state);
 	lc__requests_free(&job->rows);
 	lc__requests_free(&job->pieces);
@@ -95,6 +104,7 @@ lc__job_begin(struct lc__job *job, struct lc__stream_state *state)
 {
 	if (job->state != state) {
 		free_cursors(job);
+		end_examples(job);
 		lc__stream_state_drop(job->state);
 		job->state = lc__stream_state_hold(state);
 		for (uint32_t i = 0; i < state->n; i++)
@@ -145,7 +155,7 @@ static lc_status
 add_row(struct lc__job *job, uint32_t source, size_t row)
 {
 	const struct lc__sequence_position *position = &job->positions[row];
-	const bool flat = job->examples[source].sequence->rstar == NULL;
+	const bool flat = !lc__sequence_by_chunk(job->examples[source].sequence);
 	struct lc__request *r = lc__requests_add(&job->rows);
 
 	if (r == NULL)
@@ -167,7 +177,7 @@ add_example(struct lc__job *job, uint64_t example, size_t row, struct lc__batch 
 	uint64_t index;
 
 	lc__stream_state_find(job->state, example, &source, &index);
-	lc__sequence_seek(&job->examples[source], index, position);
+	return_if_error(lc__sequence_seek(&job->examples[source], index, position));
 	batch->mask[row] = 1;
 	batch->examples[row] = example;
 	batch->epochs[row] = position->epoch;
@@ -290,7 +300,8 @@ lc__job_request_example(struct lc__job *job, uint64_t example, struct lc__reques
 	uint64_t index;
 
 	lc__stream_state_find(job->state, example, &source, &index);
-	lc__sequence_seek(&job->examples[source], index, &job->positions[0]);
+	return_if_error(
+	    lc__sequence_seek(&job->examples[source], index, &job->positions[0]));
 	job->rows.n = 0;
 	return_if_error(add_row(job, source, 0));
 	return_if_error(make_requests(job));

@@ -112,6 +112,9 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	for (uint32_t i = 0; i < stream->n; i++)
 		verifies = verifies || lc__source_verifies(stream->sources[i]);
 	rule->heads = rule->views && !verifies;
+	return_if_error(lc__stream_check_readers(stream, o->reader, o->readers));
+	if (stream->options.shares > 0 && o->split != LC_SPLIT_STRIDED)
+		return invalid("a reader of shares has every R'th one: split is strided");
 	if (rule->window > 0 && rule->views)
 		return invalid("windows cannot be had as views");
 	if (rule->window == 0 && rule->documents)

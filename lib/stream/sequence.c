@@ -64,6 +64,83 @@ count_flat(struct lc__sequence *s, const char *name)
 	return LC_OK;
 }
 
+/* ---- shares ------------------------------------------------------------------ */
+
+/* Examples of each chunk, summed up. */
+static lc_status
+add_chunks(struct lc__sequence *s, uint64_t *ends, const char *name)
+{
+	const struct lc__windows *windows = &s->rule.windows;
+	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
+	struct lc__chunk_row row;
+	uint64_t end = 0, n;
+
+	for (uint64_t i = 0; i < chunks; i++) {
+		return_if_error(lc__layout_row(s->layout, i, &row));
+		if (windows->size == 0)
+			n = row.records;
+		else if (s->rule.drop_short)
+			n = lc__windows_full(windows, row.units);
+		else
+			n = lc__windows_padded(windows, row.units);
+		if (!lc__add64(end, n, &end) || end > INT64_MAX)
+			return lc__error(LC_INVALID, 0,
+			    "%s: an epoch has more examples than can be numbered", name);
+		ends[i] = end;
+		if (s->units != NULL)
+			s->units[i] = row.units;
+	}
+	return LC_OK;
+}
+
+static lc_status
+make_shares(struct lc__sequence *s, const char *name)
+{
+	const struct lc__shares_rule rule = { s->rule.shares, s->rule.shuffle.spread,
+		s->rule.shuffle.seed };
+	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
+	uint64_t *ends = calloc(chunks + 1, sizeof(*ends));
+	lc_status status = LC_OK;
+
+	if (s->rule.windows.size > 0)
+		s->units = calloc(chunks + 1, sizeof(*s->units));
+	if (ends == NULL || (s->units == NULL && s->rule.windows.size > 0))
+		status = lc__no_memory(name);
+	if (status == LC_OK)
+		status = add_chunks(s, ends, name);
+	if (status == LC_OK && (chunks == 0 || ends[chunks - 1] == 0))
+		status = lacks_examples(s, name);
+	else if (status == LC_OK) {
+		status = lc__shares_new(&rule, ends, chunks, &s->shares);
+		if (status == LC_INVALID)
+			lc__error_prefix("%s", name);
+	}
+	free(ends);
+	return status;
+}
+
+/* All epochs but the last have as many numbers; the last one has each example once. */
+static lc_status
+count_shares(struct lc__sequence *s, const char *name)
+{
+	uint64_t twice;
+
+	return_if_error(make_shares(s, name));
+	if (s->shares == NULL) /* may be empty */
+		return LC_OK;
+	s->total = UINT64_MAX;
+	s->n = lc__shares_numbers(s->shares);
+	twice = s->n - lc__shares_examples(s->shares);
+	if (s->rule.epochs > 0 && !lc__mul64(s->n, s->rule.epochs, &s->total))
+		return lc__error(LC_INVALID, 0,
+		    "%s: %llu epochs have more examples than can be numbered", name,
+		    (unsigned long long)s->rule.epochs);
+	if (s->rule.epochs > 0)
+		s->total -= twice;
+	s->known = s->total;
+	return LC_OK;
+}
+
 /* ---- R* --------------------------------------------------------------------- */
 
 static lc_status
@@ -135,7 +212,10 @@ lc__sequence_new(const struct lc__sequence_rule *rule, struct lc__layout *layout
 	s->rule = *rule;
 	s->layout = lc__layout_hold(layout);
 	s->complete = complete;
-	status = rule->idealised > 0 ? count_rstar(s, name) : count_flat(s, name);
+	if (rule->shares > 0)
+		status = count_shares(s, name);
+	else
+		status = rule->idealised > 0 ? count_rstar(s, name) : count_flat(s, name);
 	if (status == LC_OK)
 		*out = s;
 	else
@@ -149,6 +229,8 @@ lc__sequence_free(struct lc__sequence *s)
 	if (s == NULL)
 		return;
 	lc__rstar_free(s->rstar);
+	lc__shares_free(s->shares);
+	free(s->units);
 	lc__layout_drop(s->layout);
 	free(s);
 }
@@ -218,6 +300,13 @@ lc__sequence_cursor_init(struct lc__sequence_cursor *cursor,
 {
 	memset(cursor, 0, sizeof(*cursor));
 	cursor->sequence = sequence;
+	cursor->shares.shares = sequence->shares;
+}
+
+void
+lc__sequence_cursor_end(struct lc__sequence_cursor *cursor)
+{
+	lc__shares_cursor_end(&cursor->shares);
 }
 
 static bool
@@ -226,7 +315,29 @@ by_windows(const struct lc__sequence_cursor *cursor)
 	return cursor->sequence->rule.windows.size > 0;
 }
 
-void
+/* A window ends with its chunk, so that a reader has no chunk but those of its shares. */
+static lc_status
+seek_share(struct lc__sequence_cursor *cursor, uint64_t index,
+    struct lc__sequence_position *out)
+{
+	const struct lc__sequence *s = cursor->sequence;
+	const struct lc__windows *windows = &s->rule.windows;
+	struct lc__shares_place place;
+
+	return_if_error(lc__shares_at(&cursor->shares, index, &place));
+	out->epoch = place.epoch;
+	out->place = (struct lc__rstar_place){ 0, place.chunk, place.offset };
+	out->left = 1;
+	if (!by_windows(cursor))
+		return LC_OK;
+	out->place.offset *= windows->stride;
+	out->left = s->units[place.chunk] - out->place.offset;
+	if (out->left > windows->size)
+		out->left = windows->size;
+	return LC_OK;
+}
+
+lc_status
 lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
     struct lc__sequence_position *out)
 {
@@ -234,6 +345,8 @@ lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
 	const struct lc__windows *windows = &s->rule.windows;
 	uint64_t i, length;
 
+	if (s->shares != NULL)
+		return seek_share(cursor, index, out);
 	if (s->rstar != NULL) {
 		i = index / s->rule.idealised;
 		out->reader = (uint32_t)(index % s->rule.idealised);
@@ -241,7 +354,7 @@ lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
 		lc__rstar_seek(s->rstar, out->reader,
 		    by_windows(cursor) ? i * windows->stride : i, &out->place);
 		out->epoch = lc__rstar_epoch(s->rstar, out->reader, &out->place);
-		return;
+		return LC_OK;
 	}
 
 	/* Only a complete sequence has a second epoch. */
@@ -261,11 +374,12 @@ lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
 	out->unit = i;
 	out->left = 1;
 	if (!by_windows(cursor))
-		return;
+		return LC_OK;
 	out->unit = i * windows->stride;
 	length = lc__layout_info(s->layout)->length;
 	out->left = length - out->unit < windows->size ? length - out->unit
 						       : windows->size;
+	return LC_OK;
 }
 
 static uint64_t
@@ -288,7 +402,7 @@ lc__sequence_next(struct lc__sequence_cursor *cursor,
 	const struct lc__sequence *s = cursor->sequence;
 	uint64_t first = row_first(cursor), rest;
 
-	if (s->rstar == NULL) {
+	if (!lc__sequence_by_chunk(s)) {
 		if (position->unit < first || position->unit - first >= row_units(cursor))
 			return_if_error(by_windows(cursor)
 				? lc__layout_find_unit(s->layout, position->unit,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A sequence: the examples of one source in one layout, all epochs of them one after
- * another, or the R* order. A sequence cursor goes from an example to the chunks that it
- * is read from.
+ * another, by shares or not, or the R* order. A sequence cursor goes from an example to the
+ * chunks that it is read from.
  */
 #ifndef LC_STREAM_SEQUENCE_H
 #define LC_STREAM_SEQUENCE_H
@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "order/rstar.h"
+#include "order/shares.h"
 #include "order/shuffle.h"
 #include "order/window.h"
 #include "stream/layout.h"
@@ -19,6 +20,7 @@ struct lc__sequence_rule {
 	struct lc__windows windows;      /* size 0: an example is a record */
 	bool drop_short;                 /* leave out the last window if it is short */
 	uint32_t idealised;              /* readers of the R* order; 0: flat */
+	uint32_t shares;                 /* C; 0: none. Windows end with their chunk */
 	struct lc__shuffle_rule shuffle; /* with the seed of this source */
 	uint64_t epochs;                 /* 0: for ever */
 	bool may_be_empty; /* a source without examples is no error: it ends at once */
@@ -28,11 +30,14 @@ struct lc__sequence_rule {
 struct lc__sequence {
 	struct lc__sequence_rule rule;
 	struct lc__layout *layout; /* held */
-	struct lc__rstar *rstar;   /* NULL for the flat order */
+	struct lc__rstar *rstar;   /* NULL but for R* */
+	struct lc__shares *shares; /* NULL but for shares */
+	uint64_t *units;           /* of each chunk, for windows of shares; else NULL */
 	bool complete;             /* nothing will come after the layout */
-	uint64_t n;                /* examples of an epoch, as far as known; 0 with R* */
-	uint64_t total;            /* of all epochs; UINT64_MAX: for ever, or not known */
-	uint64_t known;            /* those that can be read now */
+	uint64_t n;     /* examples of an epoch, as far as known; 0 with R*; with
+	                              shares, those that come twice are counted twice */
+	uint64_t total; /* of all epochs; UINT64_MAX: for ever, or not known */
+	uint64_t known; /* those that can be read now */
 };
 
 /**
@@ -62,6 +67,7 @@ struct lc__sequence_cursor {
 	uint64_t epoch_first, epoch_end; /* examples of the epoch below; none at first */
 	struct lc__shuffle shuffle;      /* of that epoch */
 	struct lc__shuffle_window near;
+	struct lc__shares_cursor shares;
 	uint64_t position;        /* in the layout, of the row below */
 	struct lc__chunk_row row; /* a chunk; none while its units are 0 */
 };
@@ -72,7 +78,7 @@ struct lc__sequence_position {
 	uint64_t left;                /* units that were not taken */
 	uint64_t unit;                /* the next one: of the epoch (flat) */
 	uint32_t reader;              /* idealised reader (R*) */
-	struct lc__rstar_place place; /* of the next unit (R*) */
+	struct lc__rstar_place place; /* of the next unit (R*, shares) */
 };
 
 /** What one chunk has of an example. */
@@ -84,11 +90,21 @@ struct lc__piece {
 	uint64_t units;
 };
 
+/** Does a position name a chunk and a unit in it, or a unit of the epoch? */
+static inline bool
+lc__sequence_by_chunk(const struct lc__sequence *sequence)
+{
+	return sequence->rstar != NULL || sequence->shares != NULL;
+}
+
 void lc__sequence_cursor_init(struct lc__sequence_cursor *cursor,
     const struct lc__sequence *sequence);
 
-/** Go to example @p index, which is below sequence->known. */
-void lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
+/** Free what it has; one of zeros has nothing. */
+void lc__sequence_cursor_end(struct lc__sequence_cursor *cursor);
+
+/** Go to example @p index, which is below sequence->known. LC_NO_MEMORY, with shares. */
+LC_CHECKED lc_status lc__sequence_seek(struct lc__sequence_cursor *cursor, uint64_t index,
     struct lc__sequence_position *out);
 
 /** Take the next piece of an example that has units left. May read the module, as

@@ -74,6 +74,8 @@ check_shuffle(const lc_stream_options *o)
 		return LC_OK;
 	if (o->block == 0 || o->spread == 0)
 		return contradiction("block and spread are at least 1");
+	if (o->shares > 0) /* a block is a chunk */
+		return LC_OK;
 	if (!lc__mul64(o->block, o->spread, &product) || product > INT64_MAX)
 		return contradiction("block times spread is above 2^63 - 1");
 	if (o->shuffle == LC_SHUFFLE_ERA &&
@@ -82,6 +84,24 @@ check_shuffle(const lc_stream_options *o)
 				     "more than the largest");
 	if (o->shuffle == LC_SHUFFLE_ERA && o->era_max > INT64_MAX)
 		return contradiction("the largest era is above 2^63 - 1");
+	return LC_OK;
+}
+
+static lc_status
+check_shares(const lc_stream_options *o, size_t sources)
+{
+	if (o->shares == 0)
+		return LC_OK;
+	if (o->shares > LC__MOST_SHARES)
+		return contradiction("at most 65536 shares");
+	if (o->shuffle != LC_SHUFFLE_BLOCK)
+		return contradiction("shares are shuffled in blocks, not otherwise");
+	if (sources > 1)
+		return contradiction("shares are of one source, not of a mixture");
+	if (o->batch % o->shares != 0)
+		return lc__error(LC_INVALID, 0,
+		    "stream: a batch of %llu examples is no multiple of %lu shares",
+		    (unsigned long long)o->batch, (unsigned long)o->shares);
 	return LC_OK;
 }
 
@@ -137,6 +157,7 @@ take_options(const lc_stream_options *given, size_t sources, lc_stream_options *
 	if (o.idealised > 0 && o.epochs != 0)
 		return contradiction("idealised readers run for ever: epochs is 0");
 
+	return_if_error(check_shares(&o, sources));
 	return_if_error(check_mixture(&o, sources));
 	if (o.follow && (o.shuffle == LC_SHUFFLE_FULL || o.shuffle == LC_SHUFFLE_BLOCK))
 		return contradiction("a shuffle that needs to know the end does not "
@@ -187,13 +208,14 @@ choose_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	}
 	if (series == 1)
 		return take_sources(stream, sources, n);
-	if (n > 1 || o->window > 0 || o->idealised > 0)
+	if (n > 1 || o->window > 0 || o->idealised > 0 || o->shares > 0)
 		return lc__error(LC_INVALID, 0,
 		    "%s: has images of %u sizes, and a "
 		    "batch is of one size: no %s; open the directory of one size",
 		    lc__source_name(mixed), series,
 		    n > 1               ? "mixtures"
 			: o->window > 0 ? "windows"
+			: o->shares > 0 ? "shares"
 					: "idealised readers");
 	stream->series = true;
 	stream->sources = calloc(series, sizeof(lc_source *));
@@ -225,6 +247,7 @@ make_rule(lc_stream *stream)
 			.windows = { .size = o->window, .stride = o->stride },
 			.drop_short = o->drop_short != 0,
 			.idealised = o->idealised,
+			.shares = o->shares,
 			.shuffle = { o->shuffle, o->block, o->spread, o->era_first,
 			    o->era_max, o->seed },
 			.epochs = o->epochs,
@@ -257,7 +280,7 @@ hash_order(lc_stream *stream)
 	lc__buf_append64(&buf, o->drop_short && o->idealised == 0);
 	lc__buf_append64(&buf, o->idealised);
 	lc__buf_append64(&buf, o->shuffle);
-	lc__buf_append64(&buf, blocks ? o->block : 0);
+	lc__buf_append64(&buf, blocks && o->shares == 0 ? o->block : 0);
 	lc__buf_append64(&buf, blocks ? o->spread : 0);
 	lc__buf_append64(&buf, eras ? o->era_first : 0);
 	lc__buf_append64(&buf, eras ? o->era_max : 0);
@@ -272,6 +295,8 @@ hash_order(lc_stream *stream)
 		lc__buf_append64(&buf, strlen(field));
 		lc__buf_append(&buf, field, strlen(field));
 	}
+	if (o->shares > 0)
+		lc__buf_append64(&buf, o->shares);
 	failed = buf.failed;
 	if (!failed)
 		stream->order_hash = lc__hash64(buf.data, buf.size);
@@ -497,28 +522,42 @@ has_example(const lc_stream *stream, const struct lc__stream_state *state,
 }
 
 static lc_status
-locate(const lc_stream *stream, const struct lc__stream_state *state, uint64_t example,
-    lc_piece *pieces, size_t room, size_t *n)
+locate_index(const lc_stream *stream, struct lc__sequence_cursor *cursor, uint32_t source,
+    uint64_t index, lc_piece *pieces, size_t room, size_t *n)
 {
 	struct lc__sequence_position position;
-	struct lc__sequence_cursor cursor;
-	uint64_t index, before = 0;
-	uint32_t source;
+	uint64_t before = 0;
 
-	lc__stream_state_find(state, example, &source, &index);
-	lc__sequence_cursor_init(&cursor, state->sequences[source]);
-	lc__sequence_seek(&cursor, index, &position);
+	return_if_error(lc__sequence_seek(cursor, index, &position));
 	/* The sizes of image are one source to the caller. */
 	if (stream->series) {
 		before = stream->first_chunk[source];
 		source = 0;
 	}
-	return_if_error(list_pieces(&cursor, position, source, before, NULL, 0, n));
+	return_if_error(list_pieces(cursor, position, source, before, NULL, 0, n));
 	if (*n > room)
-		return lc__error(LC_INVALID, 0,
+		return LC_OK;
+	return list_pieces(cursor, position, source, before, pieces, room, n);
+}
+
+static lc_status
+locate(const lc_stream *stream, struct lc__stream_state *state, uint64_t example,
+    lc_piece *pieces, size_t room, size_t *n)
+{
+	struct lc__sequence_cursor *cursor;
+	uint64_t index;
+	uint32_t source;
+	lc_status status;
+
+	lc__stream_state_find(state, example, &source, &index);
+	return_if_error(lc__stream_state_cursor(state, source, &cursor));
+	status = locate_index(stream, cursor, source, index, pieces, room, n);
+	lc__stream_state_put_back(state, cursor);
+	if (status == LC_OK && *n > room)
+		status = lc__error(LC_INVALID, 0,
 		    "stream: example %llu has %zu parts, there is room for %zu",
 		    (unsigned long long)example, *n, room);
-	return list_pieces(&cursor, position, source, before, pieces, room, n);
+	return status;
 }
 
 lc_status
@@ -531,5 +570,48 @@ lc_stream_locate(lc_stream *stream, uint64_t example, lc_piece *pieces, size_t r
 	    : lacks_example(stream, state, example);
 
 	lc__stream_state_drop(state);
+	return status;
+}
+
+/* ---- which chunks a reader has ---------------------------------------------------- */
+
+lc_status
+lc__stream_check_readers(const lc_stream *stream, uint32_t reader, uint32_t readers)
+{
+	const uint32_t shares = stream->options.shares;
+
+	if (reader >= readers)
+		return lc__error(LC_INVALID, 0, "reader: there is no reader %u of %u",
+		    reader, readers);
+	if (shares % readers != 0)
+		return lc__error(LC_INVALID, 0,
+		    "reader: %u shares are no multiple of %u readers", shares, readers);
+	return LC_OK;
+}
+
+lc_status
+lc_stream_share_chunks(lc_stream *stream, uint32_t reader, uint32_t readers,
+    uint64_t *chunks, size_t room, size_t *n)
+{
+	struct lc__stream_state *state;
+	uint64_t *list = NULL, found = 0;
+	lc_status status;
+
+	if (stream->options.shares == 0)
+		return contradiction("it has no shares");
+	return_if_error(lc__stream_check_readers(stream, reader, readers));
+	state = lc__stream_state_now(stream);
+	status = lc__shares_chunks(state->sequences[0]->shares, reader, readers, &list,
+	    &found);
+	lc__stream_state_drop(state);
+	return_if_error(status);
+	*n = found;
+	if (found <= room)
+		memcpy(chunks, list, found * sizeof(*chunks));
+	else
+		status = lc__error(LC_INVALID, 0,
+		    "stream: reader %u of %u has %llu chunks, there is room for %zu",
+		    reader, readers, (unsigned long long)found, room);
+	free(list);
 	return status;
 }

@@ -15,6 +15,7 @@
 #include "stream/sequence.h"
 
 #define LC__MOST_IDEALISED 65536u
+#define LC__MOST_SHARES 65536u
 #define LC__MOST_WEIGHT ((uint64_t)1 << 32)
 
 /** What all states of a stream have in common. */
@@ -40,7 +41,10 @@ struct lc__stream_state {
 	uint64_t total; /* examples in all; UINT64_MAX for ever or not known */
 	uint64_t known; /* that can be read now; with series, numbers of examples */
 	bool complete;  /* total is known */
-	uint32_t n;     /* of sequences */
+	_Atomic(struct lc__sequence_cursor *)
+	    idle;                         /* of lc_stream_locate(); NULL: none, or
+	                                               a thread has it */
+	uint32_t n;                       /* of sequences */
 	struct lc__sequence *sequences[]; /* of each source */
 };
 
@@ -67,6 +71,10 @@ struct lc_stream {
  *  too. */
 lc_stream *lc__stream_hold(lc_stream *stream);
 
+/** Can so many readers divide the shares of a stream? Any can without shares. LC_INVALID. */
+LC_CHECKED lc_status lc__stream_check_readers(const lc_stream *stream, uint32_t reader,
+    uint32_t readers);
+
 /* ---- the state ---------------------------------------------------------------------- */
 
 /** Make a state over the layouts of all sources, which it holds for itself. @return as
@@ -77,6 +85,13 @@ LC_CHECKED lc_status lc__stream_state_new(const struct lc__stream_rule *rule,
 struct lc__stream_state *lc__stream_state_hold(struct lc__stream_state *state);
 /** NULL is harmless. */
 void lc__stream_state_drop(struct lc__stream_state *state);
+
+/** A cursor of one of its sequences, for one thread until it puts it back, which takes it
+ *  over; NULL to free the last one. So the next one need not learn what it knows. */
+LC_CHECKED lc_status lc__stream_state_cursor(struct lc__stream_state *state,
+    uint32_t source, struct lc__sequence_cursor **out);
+void lc__stream_state_put_back(struct lc__stream_state *state,
+    struct lc__sequence_cursor *cursor);
 
 /** The state of a stream now, held for the caller. */
 struct lc__stream_state *lc__stream_state_now(lc_stream *stream);

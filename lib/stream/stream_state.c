@@ -119,10 +119,41 @@ lc__stream_state_drop(struct lc__stream_state *state)
 	if (state == NULL ||
 	    atomic_fetch_sub_explicit(&state->refs, 1, memory_order_acq_rel) != 1)
 		return;
+	lc__stream_state_put_back(state, NULL);
 	for (uint32_t i = 0; i < state->n; i++)
 		lc__sequence_free(state->sequences[i]);
 	lc__series_free(state->series);
 	free(state);
+}
+
+/* ---- the cursor that it keeps ------------------------------------------------------ */
+
+lc_status
+lc__stream_state_cursor(struct lc__stream_state *state, uint32_t source,
+    struct lc__sequence_cursor **out)
+{
+	struct lc__sequence_cursor *cursor = atomic_exchange(&state->idle, NULL);
+
+	if (cursor == NULL)
+		cursor = calloc(1, sizeof(*cursor));
+	if (cursor == NULL)
+		return lc__no_memory("stream");
+	if (cursor->sequence != state->sequences[source]) {
+		lc__sequence_cursor_end(cursor);
+		lc__sequence_cursor_init(cursor, state->sequences[source]);
+	}
+	*out = cursor;
+	return LC_OK;
+}
+
+void
+lc__stream_state_put_back(struct lc__stream_state *state,
+    struct lc__sequence_cursor *cursor)
+{
+	cursor = atomic_exchange(&state->idle, cursor);
+	if (cursor != NULL)
+		lc__sequence_cursor_end(cursor);
+	free(cursor);
 }
 
 /* ---- of a stream ----------------------------------------------------------------- */

@@ -44,6 +44,16 @@ mix_sources(struct lc__layout *const *layouts, uint32_t n, struct lc__stream_tok
 static lc_status
 check_order(const lc_stream *stream, const struct lc__stream_token *token)
 {
+	const lc_stream_options *o = &stream->options;
+
+	if (token->shares != o->shares)
+		return lc__error(LC_OTHER_ORDER, 0,
+		    "token: of %llu shares, the stream has %lu",
+		    (unsigned long long)token->shares, (unsigned long)o->shares);
+	if (token->shares > 0 && token->spread != o->spread)
+		return lc__error(LC_OTHER_ORDER, 0,
+		    "token: of shares in windows of %llu chunks, the stream's are of %llu",
+		    (unsigned long long)token->spread, (unsigned long long)o->spread);
 	if (token->order_hash != stream->order_hash)
 		return lc__error(LC_OTHER_ORDER, 0,
 		    "token: of another order than this stream's");
@@ -181,8 +191,8 @@ lc__stream_resume(lc_stream *stream, const struct lc__stream_token *token)
 /* ---- making one ----------------------------------------------------------------------- */
 
 /* The epoch of an example, of its own source. */
-static uint64_t
-epoch_of(const struct lc__stream_state *state, uint64_t example)
+static lc_status
+epoch_of(const struct lc__stream_state *state, uint64_t example, uint64_t *out)
 {
 	struct lc__sequence_position position;
 	struct lc__sequence_cursor cursor;
@@ -190,9 +200,14 @@ epoch_of(const struct lc__stream_state *state, uint64_t example)
 	uint64_t index;
 
 	lc__stream_state_find(state, example, &source, &index);
+	if (state->sequences[source]->shares != NULL) {
+		*out = index / state->sequences[source]->n;
+		return LC_OK;
+	}
 	lc__sequence_cursor_init(&cursor, state->sequences[source]);
-	lc__sequence_seek(&cursor, index, &position);
-	return position.epoch;
+	return_if_error(lc__sequence_seek(&cursor, index, &position));
+	*out = position.epoch;
+	return LC_OK;
 }
 
 /* Two readers of a source that grows may have read the same and know more or less of it.
@@ -217,8 +232,7 @@ fill_following(const struct lc__stream_state *state, struct lc__stream_token *to
 	/* Without inputs a generation is the id of the last chunk, and ids may have gaps. */
 	token->generation = info->generation == info->chunks ? chunks : row.id;
 	token->prefix_hash = row.prefix_hash;
-	token->epoch = epoch_of(state, token->example - 1);
-	return LC_OK;
+	return epoch_of(state, token->example - 1, &token->epoch);
 }
 
 static lc_status
@@ -233,9 +247,9 @@ fill_mixture(const lc_stream *stream, const struct lc__stream_state *state,
 	for (uint32_t i = 0; i < stream->n; i++)
 		layouts[i] = state->sequences[i]->layout;
 	status = mix_sources(layouts, stream->n, token);
-	token->epoch = epoch_of(state, token->example);
 	free(layouts);
-	return status;
+	return_if_error(status);
+	return epoch_of(state, token->example, &token->epoch);
 }
 
 static lc_status
@@ -247,6 +261,8 @@ make_token(const lc_stream *stream, const struct lc__stream_state *state, uint64
 	struct lc__stream_token token = {
 		.order_hash = stream->order_hash,
 		.seed = stream->options.seed,
+		.shares = stream->options.shares,
+		.spread = stream->options.shares > 0 ? stream->options.spread : 0,
 	};
 
 	if (!lc__mul64(batch, size, &token.example) || token.example > state->known) {
@@ -261,7 +277,7 @@ make_token(const lc_stream *stream, const struct lc__stream_state *state, uint64
 		if (stream->options.follow) {
 			return_if_error(fill_following(state, &token));
 		} else {
-			token.epoch = epoch_of(state, token.example);
+			return_if_error(epoch_of(state, token.example, &token.epoch));
 			token.generation = info->generation;
 			token.prefix_hash = info->prefix_hash;
 		}

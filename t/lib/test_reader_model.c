@@ -73,6 +73,10 @@ random_shuffle(struct a_case *c)
 	o->era_first = 1 + below(c->state, 6);
 	o->era_max = o->era_first + below(c->state, 10);
 	o->epochs = c->n > 1 ? 0 : below(c->state, 4);
+	if (c->n == 1 && one_in(c->state, 4)) {
+		o->shuffle = LC_SHUFFLE_BLOCK;
+		o->shares = 1 + (uint32_t)below(c->state, 6);
+	}
 }
 
 static void
@@ -84,6 +88,8 @@ random_options(struct a_case *c)
 	random_windows(c);
 	random_shuffle(c);
 	o->batch = 1 + below(c->state, 9);
+	if (o->shares > 0)
+		o->batch = o->shares * (1 + below(c->state, 3));
 	if (one_in(c->state, 4))
 		o->limit = 1 + below(c->state, 30);
 	o->mixture_block = c->n * 8 + below(c->state, 20);
@@ -93,13 +99,13 @@ random_options(struct a_case *c)
 		o->weights = c->weights;
 	snprintf(c->text, sizeof(c->text), "sources %zu lengths %d window %llu stride "
 	    "%llu drop %d R* %u shuffle %d block %llu spread %llu era %llu-%llu seed "
-	    "%llu epochs %llu limit %llu batch %llu", c->n, c->has_lengths,
+	    "%llu epochs %llu limit %llu batch %llu shares %u", c->n, c->has_lengths,
 	    (unsigned long long)o->window, (unsigned long long)o->stride,
 	    o->drop_short, o->idealised, (int)o->shuffle,
 	    (unsigned long long)o->block, (unsigned long long)o->spread,
 	    (unsigned long long)o->era_first, (unsigned long long)o->era_max,
 	    (unsigned long long)o->seed, (unsigned long long)o->epochs,
-	    (unsigned long long)o->limit, (unsigned long long)o->batch);
+	    (unsigned long long)o->limit, (unsigned long long)o->batch, o->shares);
 }
 
 static struct model_chunk *
@@ -452,6 +458,12 @@ random_reader(const struct a_case *c, lc_reader_options *ro)
 	ro->readers = 1 + (uint32_t)below(c->state, 5);
 	ro->reader = (uint32_t)below(c->state, ro->readers);
 	ro->split = (lc_split)below(c->state, 2);
+	if (c->options.shares > 0) {
+		while (c->options.shares % ro->readers != 0)
+			ro->readers--;
+		ro->reader %= ro->readers;
+		ro->split = LC_SPLIT_STRIDED;
+	}
 	ro->threads = (unsigned)below(c->state, 4);
 	ro->ahead = 1 + (unsigned)below(c->state, 4);
 	if (one_in(c->state, 5))

@@ -138,6 +138,21 @@ static const struct {
 	{ { .follow = 1, .shuffle = LC_SHUFFLE_BLOCK, .epochs = 1 }, 1,
 	    "stream: a shuffle that needs to know the end does not follow: shuffle "
 	    "in eras" },
+	{ { .shares = 65537, .shuffle = LC_SHUFFLE_BLOCK, .epochs = 1 }, 1,
+	    "stream: at most 65536 shares" },
+	{ { .shares = 2, .epochs = 1 }, 1,
+	    "stream: shares are shuffled in blocks, not otherwise" },
+	{ { .shares = 2, .shuffle = LC_SHUFFLE_ERA, .epochs = 1 }, 1,
+	    "stream: shares are shuffled in blocks, not otherwise" },
+	{ { .shares = 2, .idealised = 2 }, 1,
+	    "stream: shares are shuffled in blocks, not otherwise" },
+	{ { .shares = 2, .shuffle = LC_SHUFFLE_BLOCK }, 2,
+	    "stream: shares are of one source, not of a mixture" },
+	{ { .shares = 3, .shuffle = LC_SHUFFLE_BLOCK, .batch = 100, .epochs = 1 }, 1,
+	    "stream: a batch of 100 examples is no multiple of 3 shares" },
+	{ { .shares = 2, .shuffle = LC_SHUFFLE_BLOCK, .epochs = 1, .follow = 1 }, 1,
+	    "stream: a shuffle that needs to know the end does not follow: shuffle "
+	    "in eras" },
 	{ { .window = 0 }, 0, "stream: no sources" },
 };
 
@@ -152,6 +167,7 @@ changed(const lc_stream_options *to)
 	o.drop_short = to->drop_short;
 	o.idealised = to->idealised;
 	o.shuffle = to->shuffle;
+	o.shares = to->shares;
 	o.epochs = to->epochs;
 	o.limit = to->limit;
 	o.follow = to->follow;
@@ -206,6 +222,73 @@ START_TEST(nothing_of_what_is_needed)
 	o.epochs = 0;
 	o.weights = far_weights;
 	ck_assert_int_eq(open_with(&o, 2, &stream), LC_INVALID);
+}
+END_TEST
+
+/* ---- readers of shares ---------------------------------------------------------------- */
+
+static lc_status
+open_reader(lc_stream *stream, uint32_t readers, lc_split split)
+{
+	lc_reader_options o;
+	lc_reader *reader;
+	lc_status status;
+
+	lc_reader_options_init(&o);
+	o.readers = readers;
+	o.split = split;
+	status = lc_reader_open(stream, &o, &reader);
+	if (status == LC_OK)
+		lc_reader_close(reader);
+	return status;
+}
+
+START_TEST(readers_of_shares)
+{
+	lc_stream_options o;
+	uint64_t chunks[3] = { 7, 7, 7 }, all = 0;
+	lc_stream *stream;
+	size_t n = 9;
+
+	lc_stream_options_init(&o);
+	o.shuffle = LC_SHUFFLE_BLOCK;
+	stream = open_one(&o);
+	ck_assert_int_eq(lc_stream_share_chunks(stream, 0, 1, chunks, 3, &n), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "stream: it has no shares");
+	lc_stream_close(stream);
+	o.shares = 4;
+	stream = open_one(&o);
+	ck_assert_uint_eq(info_of(stream).examples, 9);
+	ck_assert_uint_eq(info_of(stream).epoch_examples, 12);
+	ck_assert_int_eq(open_reader(stream, 4, LC_SPLIT_STRIDED), LC_OK);
+	ck_assert_int_eq(open_reader(stream, 3, LC_SPLIT_STRIDED), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "reader: 4 shares are no multiple of 3 readers");
+	ck_assert_int_eq(open_reader(stream, 8, LC_SPLIT_STRIDED), LC_INVALID);
+	ck_assert_int_eq(open_reader(stream, 2, LC_SPLIT_CONTIGUOUS), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "reader: a reader of shares has every R'th one: split is strided");
+	ck_assert_int_eq(lc_stream_share_chunks(stream, 2, 2, chunks, 3, &n), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "reader: there is no reader 2 of 2");
+	ck_assert_int_eq(lc_stream_share_chunks(stream, 0, 1, chunks, 2, &n), LC_INVALID);
+	ck_assert_uint_eq(n, 3);
+	ck_assert_uint_eq(chunks[0], 7);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "stream: reader 0 of 1 has 3 chunks, there is room for 2");
+	ck_assert_int_eq(lc_stream_share_chunks(stream, 0, 1, chunks, 3, &n), LC_OK);
+	ck_assert_uint_eq(n, 3);
+	for (uint64_t c = 0; c < 3; c++)
+		ck_assert_uint_eq(chunks[c], c);
+	for (uint32_t r = 0; r < 4; r++) {
+		ck_assert_int_eq(lc_stream_share_chunks(stream, r, 4, chunks, 3, &n), LC_OK);
+		all += n;
+	}
+	ck_assert_uint_ge(all, 4);
+	lc_stream_close(stream);
+	o.shares = 32;
+	ck_assert_int_eq(open_with(&o, 1, &stream), LC_INVALID);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "9 examples are too few for 32 shares"));
 }
 END_TEST
 
@@ -506,6 +589,7 @@ main(void)
 	tcase_add_test(tc, names);
 	tcase_add_loop_test(tc, contradictions, 0, ROWS(bad_rows));
 	tcase_add_test(tc, nothing_of_what_is_needed);
+	tcase_add_test(tc, readers_of_shares);
 	tcase_add_test(tc, no_data);
 	tcase_add_test(tc, no_full_window);
 	tcase_add_test(tc, idealised_reader_without_data);

@@ -23,15 +23,18 @@ struct way {
 	lc_shuffle shuffle;
 	int views;
 	unsigned threads;
+	uint32_t shares;
 };
 
 static const struct way ways[] = {
-	{ "records", 0, 0, LC_SHUFFLE_NONE, 0, 0 },
-	{ "records by threads", 0, 0, LC_SHUFFLE_BLOCK, 0, 2 },
-	{ "views", 0, 0, LC_SHUFFLE_FULL, 1, 0 },
-	{ "views by threads", 0, 0, LC_SHUFFLE_FULL, 1, 2 },
-	{ "windows", 3, 0, LC_SHUFFLE_NONE, 0, 0 },
-	{ "windows by threads", 3, 2, LC_SHUFFLE_NONE, 0, 2 }
+	{ "records", 0, 0, LC_SHUFFLE_NONE, 0, 0, 0 },
+	{ "records by threads", 0, 0, LC_SHUFFLE_BLOCK, 0, 2, 0 },
+	{ "views", 0, 0, LC_SHUFFLE_FULL, 1, 0, 0 },
+	{ "views by threads", 0, 0, LC_SHUFFLE_FULL, 1, 2, 0 },
+	{ "windows", 3, 0, LC_SHUFFLE_NONE, 0, 0, 0 },
+	{ "windows by threads", 3, 2, LC_SHUFFLE_NONE, 0, 2, 0 },
+	{ "shares", 0, 0, LC_SHUFFLE_BLOCK, 0, 0, BATCH },
+	{ "windows of shares by threads", 3, 0, LC_SHUFFLE_BLOCK, 0, 2, BATCH }
 };
 
 static lc_stream_options
@@ -46,6 +49,7 @@ options_of(const struct way *way)
 	o.epochs = way->idealised == 0;
 	o.shuffle = way->shuffle;
 	o.block = o.spread = 2;
+	o.shares = way->shares;
 	return o;
 }
 

@@ -88,6 +88,9 @@ static const struct {
 	{ { .batch = 1, .epochs = 1, .shuffle = LC_SHUFFLE_ERA, .block = 3,
 	    .spread = 2, .era_first = 4, .era_max = 8 }, 9, { UINT64_C(14150105210682830211), PREFIX,
 	    0, 1, 5 } },
+	{ { .batch = 4, .epochs = 0, .window = 3, .shuffle = LC_SHUFFLE_BLOCK, .spread = 2,
+	    .shares = 2, .seed = 9 }, 7, { UINT64_C(14090937128343937175), PREFIX,
+	    9, 4, 28 } },
 	{ { .batch = 3, .epochs = 0, .window = 4, .idealised = 3 }, 4, { UINT64_C(671872357281993167), PREFIX,
 	    0, 3, 12 } },
 };
@@ -128,8 +131,44 @@ START_TEST(bytes)
 		ck_assert_msg(lc__get64(token + 32 + 8 * w) ==
 		    byte_rows[_i].words[w], "row %d word %d: %llu", _i, w,
 		    (unsigned long long)lc__get64(token + 32 + 8 * w));
-	for (int at = 72; at < 92; at++)
-		ck_assert_int_eq(token[at], 0);
+	ck_assert_uint_eq(lc__get32(token + 72), 0);
+	ck_assert_uint_eq(lc__get32(token + 76), o.shares);
+	ck_assert_uint_eq(lc__get64(token + 80), o.shares > 0 ? o.spread : 0);
+	ck_assert_uint_eq(lc__get32(token + 88), 0);
+}
+END_TEST
+
+/* Other shares, and other windows of them, are refused by name; a block has no effect. */
+START_TEST(other_shares)
+{
+	lc_stream_options o = options_of(&(lc_stream_options) { .epochs = 1, .batch = 4,
+	    .shuffle = LC_SHUFFLE_BLOCK, .spread = 3, .shares = 2 }), other = o;
+	unsigned char token[LC_TOKEN_SIZE];
+	uint64_t batch = 77;
+
+	token_of(&o, 1, token);
+	other.block = 7;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OK);
+	ck_assert_uint_eq(batch, 1);
+	other.batch = 2;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OK);
+	ck_assert_uint_eq(batch, 2);
+	other.batch = 4;
+	other.shares = 4;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OTHER_ORDER);
+	ck_assert_str_eq(lc_last_error()->text, "token: of 2 shares, the stream has 4");
+	other.shares = 0;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OTHER_ORDER);
+	ck_assert_str_eq(lc_last_error()->text, "token: of 2 shares, the stream has 0");
+	other = o;
+	other.spread = 2;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OTHER_ORDER);
+	ck_assert_str_eq(lc_last_error()->text, "token: of shares in windows of 3 chunks, "
+	    "the stream's are of 2");
+	other = o;
+	other.seed = 1;
+	ck_assert_int_eq(resume(other, token, &batch), LC_OTHER_ORDER);
+	ck_assert_str_eq(lc_last_error()->text, "token: of seed 0, the stream has 1");
 }
 END_TEST
 
@@ -516,6 +555,7 @@ main(void)
 
 	tcase_add_checked_fixture(tc, set_up, tear_down);
 	tcase_add_loop_test(tc, bytes, 0, ROWS(byte_rows));
+	tcase_add_test(tc, other_shares);
 	tcase_add_loop_test(tc, what_counts, 0, ROWS(count_rows));
 	tcase_add_test(tc, damaged);
 	tcase_add_test(tc, other_cache);

@@ -83,6 +83,26 @@ START_TEST(bytes_of_one_that_follows)
 }
 END_TEST
 
+START_TEST(bytes_of_shares)
+{
+	struct lc__stream_token token = meant, back;
+	unsigned char out[LC_TOKEN_SIZE];
+
+	token.shares = 0x64636261;
+	token.spread = UINT64_C(0x7877767574737271);
+	lc__stream_token_encode(&token, out);
+	ck_assert_mem_eq(out, written, 76);
+	ck_assert_mem_eq(out + 76, "abcdqrstuvwx\0\0\0\0", 16);
+	ck_assert_int_eq(lc__stream_token_decode(out, &back), LC_OK);
+	ck_assert_mem_eq(&back, &token, sizeof(back));
+	memset(out + 80, 0, 8);
+	seal(out);
+	ck_assert_int_eq(lc__stream_token_decode(out, &back), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text,
+	    "token: damaged: shares and their windows go together");
+}
+END_TEST
+
 START_TEST(there_and_back)
 {
 	uint64_t seed = run_seed();
@@ -101,6 +121,8 @@ START_TEST(there_and_back)
 		token.epoch = run_random(&seed);
 		token.example = run_random(&seed);
 		token.following = run_random(&seed) % 2;
+		token.shares = k % 2 * (1 + run_random(&seed) % UINT32_MAX);
+		token.spread = k % 2 * (1 + run_random(&seed) % UINT64_MAX);
 		lc__stream_token_encode(&token, out + 1); /* at an odd address */
 		ck_assert_int_eq(lc__stream_token_decode(out + 1, &back), LC_OK);
 		ck_assert_mem_eq(&back, &token, sizeof(back));
@@ -188,6 +210,7 @@ main(void)
 	tcase_set_timeout(tc, 60);
 	tcase_add_test(tc, bytes);
 	tcase_add_test(tc, bytes_of_one_that_follows);
+	tcase_add_test(tc, bytes_of_shares);
 	tcase_add_test(tc, there_and_back);
 	tcase_add_test(tc, each_bit_counts);
 	tcase_add_test(tc, sealed_anew);

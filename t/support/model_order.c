@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "model_shares.h"
 #include "model_shuffle.h"
 
 static void *
@@ -176,6 +177,51 @@ flat_stream(const struct model_source *source, uint32_t number,
 	return out;
 }
 
+/* Examples of each chunk by itself: no window goes over its end. An epoch that is followed
+ * by another one has those twice that fill its last round. */
+static struct model_stream
+shares_stream(const struct model_source *source, const lc_stream_options *options,
+    size_t want)
+{
+	struct model_stream *of = must(calloc(source->n + 1, sizeof(*of))), out = { 0 };
+	uint64_t *sizes = must(calloc(source->n + 1, sizeof(*sizes))), n = 0;
+	const struct model_shares shares = { options->shares, options->spread,
+	    options->seed, sizes, source->n };
+
+	for (size_t c = 0; c < source->n; c++) {
+		const struct model_source alone = { &source->chunks[c], 1 };
+		struct model_units units = all_units(&alone, options->window > 0);
+
+		of[c] = cut(&units, options, options->drop_short);
+		n += sizes[c] = of[c].n;
+		model_units_free(&units);
+	}
+	for (uint64_t e = 0; n >= options->shares && out.n < want &&
+	    (options->epochs == 0 || e < options->epochs); e++) {
+		uint64_t numbers, end;
+		struct model_place *places = model_shares(&shares, e, &numbers);
+
+		end = e + 1 == options->epochs ? n : numbers;
+		for (uint64_t i = 0; i < end && out.n < want; i++) {
+			const struct model_units *from =
+			    &of[places[i].chunk].examples[places[i].offset];
+			struct model_units example = copy_units(from, 0, from->n);
+
+			for (size_t u = 0; u < example.n; u++) {
+				example.units[u].epoch = e;
+				example.units[u].chunk = places[i].chunk;
+			}
+			add_example(&out, example);
+		}
+		free(places);
+	}
+	for (size_t c = 0; c < source->n; c++)
+		model_stream_free(&of[c]);
+	free(of);
+	free(sizes);
+	return out;
+}
+
 static struct model_stream
 rstar_stream(const struct model_source *source, const lc_stream_options *options,
     bool growing, size_t want)
@@ -273,6 +319,8 @@ model_stream(const struct model_source *sources, size_t n,
 {
 	if (n > 1)
 		return mixture_stream(sources, n, options, want);
+	if (options->shares > 0)
+		return shares_stream(&sources[0], options, want);
 	if (options->idealised > 0)
 		return rstar_stream(&sources[0], options, growing, want);
 	return flat_stream(&sources[0], 0, options, options->epochs, growing, want);
