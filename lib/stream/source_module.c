@@ -6,7 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
+#include "base/hash.h"
 #include "store/change.h"
 #include "store/chunk_order.h"
 #include "store/flush.h"
@@ -230,6 +232,50 @@ measured_rows(struct lc__module_source *m, struct lc__snapshot *s, struct lc__la
 	return status;
 }
 
+/* The identity of a module with inputs is the hash of their names in order: modules that were
+ * filled from one list are the same source, as far as their prefix hashes are. */
+static lc_status
+hash_list(struct lc__snapshot *s, uint64_t inputs, struct lc__hash128 *state)
+{
+	for (uint32_t i = 0; i < inputs; i++) {
+		struct lc__input_row row;
+		const lc_status status = lc__input_get(s, i, &row);
+
+		if (status == LC_NOT_FOUND)
+			return lc__error_as(LC_CORRUPT);
+		return_if_error(status);
+		lc__hash128_update(state, row.name.data, row.name.size);
+		lc__hash128_update(state, "", 1);
+	}
+	return LC_OK;
+}
+
+/* The names do not change while a module grows: the old layout has their hash. */
+static lc_status
+identify(struct lc__snapshot *s, uint64_t inputs, const struct lc__layout *old,
+    uint8_t uuid[16])
+{
+	struct lc__hash128 *state;
+	uint64_t hash[2];
+	lc_status status;
+
+	if (old != NULL && memcmp(lc__layout_info(old)->uuid, uuid, 16) != 0) {
+		memcpy(uuid, lc__layout_info(old)->uuid, 16);
+		return LC_OK;
+	}
+	state = lc__hash128_new();
+	if (state == NULL)
+		return lc__no_memory("source");
+	status = hash_list(s, inputs, state);
+	if (status == LC_OK) {
+		lc__hash128_end(state, hash);
+		lc__set64(uuid, hash[0]);
+		lc__set64(uuid + 8, hash[1]);
+	}
+	lc__hash128_free(state);
+	return status;
+}
+
 /* @p old as in struct lc__source_kind. */
 static lc_status
 published_layout(struct lc__module_source *m, struct lc__snapshot *s,
@@ -250,6 +296,7 @@ published_layout(struct lc__module_source *m, struct lc__snapshot *s,
 		    m->source.name, (unsigned long long)fill.records);
 	return_if_error(check_length(m, fill.length));
 	set_info(m, &info);
+	return_if_error(identify(s, fill.inputs, old, info.uuid));
 	info.generation = info.chunks = fill.published;
 	info.records = fill.records;
 	info.length = info.has_lengths ? fill.length : fill.records;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "made_stream.h"
 #include "model_order.h"
 #include "run.h"
@@ -255,6 +256,38 @@ START_TEST(other_cache)
 	set_up();
 	ck_assert_int_eq(resume(o, token, &batch), LC_OTHER_CACHE);
 	tear_down();
+	made = first;
+}
+END_TEST
+
+/* A module with inputs is known by their names: another one with the same list and the same
+ * chunks goes on. */
+START_TEST(same_list)
+{
+	static const uint64_t lengths[] = { 3, 5, 2 };
+	lc_stream_options o = plain_options();
+	lc_source_info info = { .struct_size = sizeof(info) };
+	unsigned char token[2][LC_TOKEN_SIZE];
+	struct made_stream first = made;
+	uint64_t hash[2], batch;
+
+	for (int i = 0; i < 2; i++) {
+		made_stream_new(&made, 1, true, false);
+		made_stream_input(&made);
+		for (int k = 0; k < 8; k++)
+			made_stream_chunk(&made, lengths, 3);
+		made_stream_finish(&made);
+		made_stream_open(&made);
+		token_of(&o, 1, token[i]);
+		if (i == 1)
+			ck_assert_int_eq(resume(o, token[0], &batch), LC_OK);
+		ck_assert_int_eq(lc_source_info_get(made.source, &info), LC_OK);
+		lc__hash128("in", 3, hash);
+		ck_assert_uint_eq(lc__get64(info.uuid), hash[0]);
+		ck_assert_uint_eq(lc__get64(info.uuid + 8), hash[1]);
+		tear_down();
+	}
+	ck_assert_mem_eq(token[0], token[1], LC_TOKEN_SIZE);
 	made = first;
 }
 END_TEST
@@ -559,6 +592,7 @@ main(void)
 	tcase_add_loop_test(tc, what_counts, 0, ROWS(count_rows));
 	tcase_add_test(tc, damaged);
 	tcase_add_test(tc, other_cache);
+	tcase_add_test(tc, same_list);
 	tcase_add_test(tc, changed);
 	tcase_add_test(tc, no_batch_begins_there);
 	tcase_add_test(tc, appended);
