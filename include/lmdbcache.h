@@ -1958,6 +1958,53 @@ LC_API void lc_writer_close(lc_writer *writer);
  */
 LC_API LC_CHECKED lc_status lc_inputs_finish(lc_cache *cache);
 
+/** How to merge inputs. Fill with lc_merge_options_init(). */
+typedef struct lc_merge_options {
+	size_t struct_size;   /**< set by lc_merge_options_init() */
+	int dry_run;          /**< check everything but the records, write nothing */
+	unsigned flags;       /**< of lc_options for the sources, LC_FORCE_FS; default 0 */
+	lc_progress progress; /**< bytes of records; damage names each input that no module
+	                           has finished */
+} lc_merge_options;
+
+LC_API void lc_merge_options_init(lc_merge_options *options);
+
+/** What lc_inputs_merge() did, or would do. */
+typedef struct lc_merge_result {
+	uint64_t inputs;  /**< that were taken from the sources */
+	uint64_t there;   /**< that the target had finished already */
+	uint64_t chunks;  /**< that were stored */
+	uint64_t records; /**< in them */
+	uint64_t bytes;   /**< of these records */
+} lc_merge_result;
+
+/**
+ * Join modules that hold parts of one declared list of inputs: the target gets all of
+ * them, each from the module that finished it, and is what one module would be that
+ * they all were written to: same chunks, same order, same hash, same batches. Records
+ * are stored as they are, many chunks a commit. A target without inputs has them
+ * declared, and gets the settings of the first source if its own are the defaults; the
+ * target may also be one of the parts. Everything but the records is compared before
+ * anything is written, and nothing is published before all records have been read and
+ * found whole. What was stored stays when the call fails or the process is killed: the
+ * same call goes on from there, and until then nobody else can write these inputs.
+ *
+ * The sources are opened to be read, one at a time. They may grow meanwhile. No writer
+ * may hold an input of the target.
+ * @param to       NULL for a new module, with dry_run
+ * @param n, from  directories of modules: ROOT/MODULE_ID
+ * @param options  NULL for the defaults
+ * @param out      may be NULL
+ * @return LC_OK; LC_NOT_FOUND if an input is finished in none of the modules; LC_INVALID
+ * for other inputs or another order of them, an input with two contents, lengths that
+ * are those of different fields, records of plain puts; LC_STALE for an input with two
+ * fingerprints; LC_EXISTS for a cache_id in two inputs; LC_SCHEMA if the target is
+ * strict; LC_CORRUPT if a source is damaged; LC_BUSY; LC_READONLY, LC_CANCELLED,
+ * LC_NO_SPACE, LC_IO, LC_NO_MEMORY; as lc_open().
+ */
+LC_API LC_CHECKED lc_status lc_inputs_merge(lc_cache *to, size_t n,
+    const char *const *from, const lc_merge_options *options, lc_merge_result *out);
+
 /* ------------------------------------------------------------------------
  * Streams: the same batches for any number of readers (lmdbcache_stream(3))
  * ------------------------------------------------------------------------
@@ -2033,8 +2080,9 @@ LC_API LC_CHECKED lc_status lc_split_part(const char *split, uint64_t seed,
 /** What is known of a source. */
 typedef struct lc_source_info {
 	size_t struct_size;   /**< set by the caller to sizeof(lc_source_info) */
-	uint8_t uuid[16];     /**< of the module; of shards, the beginning of the SHA-256
-	                           over their manifest's list of shards */
+	uint8_t uuid[16];     /**< of the module; of one with inputs, a hash of their names; of
+	                           shards, the beginning of the SHA-256 over their manifest's
+	                           list of shards */
 	uint64_t generation;  /**< what the numbers below belong to: published chunks; in a
 	                           module of plain puts, the number of the newest chunk */
 	uint64_t chunks;      /**< with records */

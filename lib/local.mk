@@ -33,8 +33,8 @@ libcore_la_SOURCES = \
 	lib/format/manifest.c lib/format/members.c lib/format/npy.c lib/format/npy_data.c \
 	lib/format/summary.c lib/format/twh1.c lib/format/twh1_row.c \
 	lib/index/run.c lib/index/run_build.c \
-	lib/life/clear.c lib/life/compact.c lib/life/copy.c lib/life/decoded.c \
-	lib/life/module_dir.c lib/life/progress.c lib/life/recover.c \
+	lib/life/carry.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
+	lib/life/decoded.c lib/life/merge.c lib/life/module_dir.c lib/life/progress.c lib/life/recover.c \
 	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_read.c \
 	lib/life/recover_rows.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \

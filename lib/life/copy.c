@@ -120,16 +120,11 @@ find_known(struct copying *c, uint32_t id, struct lc__known **out)
 {
 	const struct lc__schema *schema = lc__iter_schema(c->iter);
 	const size_t before = c->nknown;
-	struct lc__schema *same;
 
 	return_if_error(lc__array_reserve(&c->known, &c->nknown, id + 1, "copy"));
 	memset(c->known + before, 0, (c->nknown - before) * sizeof(*c->known));
-	if (c->known[id] == NULL) {
-		return_if_error(lc__check_schema(c->to, schema));
-		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
-		return_if_error(lc__schemas_intern(lc__module_of(c->to->env)->schemas,
-		    same, &c->known[id]));
-	}
+	if (c->known[id] == NULL)
+		return_if_error(lc__put_schema(c->to, schema, &c->known[id]));
 	*out = c->known[id];
 	return LC_OK;
 }

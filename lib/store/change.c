@@ -112,6 +112,37 @@ lc__change_run_unread(struct lc__env *env,
 	return run(&order);
 }
 
+/* ---- schemas -------------------------------------------------------------- */
+
+/* The search ignores rows that this change adds, because what it learned from them would be
+ * wrong if the change failed. It also ignores damaged rows: they must not stop puts. */
+lc_status
+lc__change_schema(struct lc__change *change, struct lc__known *wanted, uint32_t stored,
+    uint32_t *out)
+{
+	struct lc__snapshot *s = &change->snapshot;
+	struct lc__known *known;
+
+	*out = atomic_load(&wanted->id);
+	if (*out != LC__SCHEMA_NEW)
+		return LC_OK;
+	for (*out = 0; *out < stored; (*out)++) {
+		const lc_status status = lc__snapshot_schema(s, *out, &known);
+
+		if (status == LC_OK && known == wanted)
+			return LC_OK;
+		if (status != LC_OK && status != LC_CORRUPT)
+			return status;
+	}
+	*out = s->state.next_schema;
+	if (*out >= LC__SCHEMAS_MAX)
+		return lc__error(LC_SCHEMA, 0,
+		    "%s: holds %d structures of values, which is the limit",
+		    lc__env_dir(s->env), LC__SCHEMAS_MAX);
+	s->state.next_schema++;
+	return lc__schema_row_put(s->txn, *out, wanted->schema);
+}
+
 /* ---- chunks --------------------------------------------------------------- */
 
 lc_status

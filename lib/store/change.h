@@ -33,6 +33,14 @@ LC_CHECKED lc_status lc__change_run_unread(struct lc__env *env,
     lc_status (*body)(struct lc__change *change, void *ctx), void *ctx);
 
 /**
+ * The id of a structure in the module: that of one of the first @p stored rows, which were
+ * there before this change, or else of a new row. After the commit call
+ * lc__schemas_stored().
+ */
+LC_CHECKED lc_status lc__change_schema(struct lc__change *change,
+    struct lc__known *wanted, uint32_t stored, uint32_t *out);
+
+/**
  * Add a chunk after all others, and count its records in the state, all of them live.
  * Before any other call the caller fills *records, which is row->bytes long; then it sets
  * row->hash and stores the row with lc__change_put_ledger().

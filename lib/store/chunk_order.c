@@ -187,6 +187,9 @@ list_chunk(struct chunk_list *list, const struct lc__order_row *row)
 		.chunk = row->chunk,
 		.input = row->input,
 		.ordinal = row->ordinal,
+		.records = row->records,
+		.length = row->length,
+		.digest = row->digest,
 	};
 	return LC_OK;
 }

@@ -170,38 +170,6 @@ drop_skipped(struct commit *c)
 	c->count = kept;
 }
 
-/* ---- schemas -------------------------------------------------------------- */
-
-/* The id of a structure in the module: that of a row, or else a new row after the @p stored
- * ones. The search ignores rows that this transaction adds, because what it learned from
- * them would be wrong if the transaction failed. It also ignores damaged rows: they must
- * not stop puts. */
-static lc_status
-schema_id(struct lc__snapshot *s, struct lc__known *wanted, uint32_t stored,
-    uint32_t *out)
-{
-	struct lc__known *known;
-
-	*out = atomic_load(&wanted->id);
-	if (*out != LC__SCHEMA_NEW)
-		return LC_OK;
-	for (*out = 0; *out < stored; (*out)++) {
-		const lc_status status = lc__snapshot_schema(s, *out, &known);
-
-		if (status == LC_OK && known == wanted)
-			return LC_OK;
-		if (status != LC_OK && status != LC_CORRUPT)
-			return status;
-	}
-	*out = s->state.next_schema;
-	if (*out >= LC__SCHEMAS_MAX)
-		return lc__error(LC_SCHEMA, 0,
-		    "%s: holds %d structures of values, which is the limit",
-		    lc__env_dir(s->env), LC__SCHEMAS_MAX);
-	s->state.next_schema++;
-	return lc__schema_row_put(s->txn, *out, wanted->schema);
-}
-
 /* ---- the chunk ------------------------------------------------------------ */
 
 /* Copy the records into the chunk. Seal those that were put before their schema had an
@@ -365,8 +333,8 @@ write_rows(struct commit *c)
 	collect(c);
 	return_if_error(find_all_replaced(c));
 	for (uint32_t i = 0; i < c->pending->nschemas; i++)
-		return_if_error(schema_id(s, c->pending->schemas[i].known, stored,
-		    &c->schema_ids[i]));
+		return_if_error(lc__change_schema(c->change, c->pending->schemas[i].known,
+		    stored, &c->schema_ids[i]));
 	drop_skipped(c);
 	return_if_error(write_chunk(c));
 	if (c->count > 0)

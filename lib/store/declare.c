@@ -293,6 +293,12 @@ finish(struct lc__change *change, void *ctx)
 		return_if_error(lc__input_get(&change->snapshot, i, &row));
 		if (row.finished)
 			continue;
+		if (row.merging)
+			return lc__error(LC_INVALID, 0,
+			    "finish: %s: input %s is there in part, from a merge that did "
+			    "not end: merge again",
+			    lc__env_dir(change->snapshot.env),
+			    lc__quote_id(row.name.data, row.name.size));
 		row.finished = true;
 		return_if_error(lc__input_put(change, i, &row));
 	}

@@ -10,7 +10,7 @@
 
 /* ---- the rows of inputs -------------------------------------------------- */
 
-enum { head_size = 40, flag_finished = 1 };
+enum { head_size = 40, flag_finished = 1, flag_merging = 2 };
 
 bool
 lc__input_decode(const void *bytes, size_t size, uint32_t index,
@@ -25,7 +25,7 @@ lc__input_decode(const void *bytes, size_t size, uint32_t index,
 	name = lc__get32(p + 28);
 	fingerprint = lc__get32(p + 32);
 	cursor = lc__get32(p + 36);
-	if (flags > flag_finished || name == 0 || name > LC_INPUT_NAME_MAX ||
+	if (flags > flag_merging || name == 0 || name > LC_INPUT_NAME_MAX ||
 	    fingerprint > LC_INPUT_FINGERPRINT_MAX || cursor > LC_INPUT_CURSOR_MAX ||
 	    (size_t)name + fingerprint + cursor != size - head_size - LC__ROW_SUM ||
 	    lc__get64(p) > LC__CHUNK_ID_MAX)
@@ -34,6 +34,7 @@ lc__input_decode(const void *bytes, size_t size, uint32_t index,
 	out->records = lc__get64(p + 8);
 	out->length = lc__get64(p + 16);
 	out->finished = flags == flag_finished;
+	out->merging = flags == flag_merging;
 	p += head_size;
 	out->name = (lc_id){ p, name };
 	out->fingerprint = (lc_id){ p + name, fingerprint };
@@ -67,7 +68,10 @@ lc__input_put(struct lc__change *change, uint32_t index, const struct lc__input_
 	lc__set64(head, row->chunks);
 	lc__set64(head + 8, row->records);
 	lc__set64(head + 16, row->length);
-	lc__set32(head + 24, row->finished ? flag_finished : 0);
+	lc__set32(head + 24,
+	    row->finished      ? flag_finished
+		: row->merging ? flag_merging
+			       : 0);
 	lc__set32(head + 28, (uint32_t)row->name.size);
 	lc__set32(head + 32, (uint32_t)row->fingerprint.size);
 	lc__set32(head + 36, (uint32_t)row->cursor.size);

@@ -16,6 +16,9 @@ struct lc__input_row {
 	uint64_t records; /* in those chunks */
 	uint64_t length;  /* of those records */
 	bool finished;
+	bool
+	    merging; /* a merge has stored some of its chunks, and only a merge may go on:
+			 the cursor that belongs to them is not known */
 	lc_id name, fingerprint, cursor;
 };
 

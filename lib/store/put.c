@@ -108,6 +108,16 @@ keep_schema(struct lc_cache *cache, struct lc__schema *schema, struct lc__known 
 	return lc__schemas_intern(lc__module_of(cache->env)->schemas, schema, out);
 }
 
+lc_status
+lc__put_schema(struct lc_cache *cache, const struct lc__schema *schema,
+    struct lc__known **out)
+{
+	struct lc__schema *same;
+
+	return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
+	return keep_schema(cache, same, out);
+}
+
 /* ---- from values to drafts ------------------------------------------------ */
 
 /* Check a tensor and give its draft to @p emit. */

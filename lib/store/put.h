@@ -14,6 +14,11 @@
 LC_CHECKED lc_status lc__check_schema(struct lc_cache *cache,
     const struct lc__schema *schema);
 
+/** Check the structure of another module's record so, and keep it. Also LC_SCHEMA if the
+ *  module has too many. */
+LC_CHECKED lc_status lc__put_schema(struct lc_cache *cache,
+    const struct lc__schema *schema, struct lc__known **out);
+
 /** What lc_put() checks before it looks at the tensor: may this handle put this key? */
 LC_CHECKED lc_status lc__put_check(struct lc_cache *cache, const lc_id *id);
 

@@ -39,6 +39,7 @@ find(struct lc_writer *w, const char *name)
 	struct lc__input_row row;
 	struct lc__snapshot *s;
 	uint32_t index = 0;
+	bool merging = false;
 	lc_status status;
 
 	return_if_error(lc__snapshot_take(w->cache->env, &s));
@@ -47,6 +48,7 @@ find(struct lc_writer *w, const char *name)
 		memcpy(w->name, row.name.data, row.name.size);
 		memcpy(w->fingerprint, row.fingerprint.data, row.fingerprint.size);
 		memcpy(w->cursor, row.cursor.data, row.cursor.size);
+		merging = row.merging;
 		w->info = (lc_input_info){
 			.index = index,
 			.name = w->name,
@@ -60,6 +62,11 @@ find(struct lc_writer *w, const char *name)
 		};
 	}
 	lc__snapshot_give(s, 0);
+	if (merging)
+		return lc__error(LC_INVALID, 0,
+		    "%s: input %s is there in part, from a merge that did not end: "
+		    "merge again",
+		    lc__env_dir(w->cache->env), w->name);
 	return status != LC_NOT_FOUND
 	    ? status
 	    : lc__error(LC_NOT_FOUND, 0, "%s: input %s is not declared",
