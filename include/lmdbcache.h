@@ -556,21 +556,24 @@ typedef enum lc_durability {
 
 #define LC_RANK_ANY (-1)
 
-/** When a handle compares what it reads with its checksum. */
-enum {
+/** When what is read is compared with its checksum; see lmdbcache(3), VERIFYING. */
+typedef enum lc_verify_mode {
 	LC_VERIFY_NEVER = 0,  /**< damage to a tensor's bytes goes unseen; lengths and
 	                           offsets are checked all the same */
 	LC_VERIFY_ALWAYS = 1, /**< each time */
 	LC_VERIFY_ONCE = 2    /**< at the first read in this process; what is damaged after
 	                           that, on the disk or in memory, goes unseen */
-};
+} lc_verify_mode;
+
+/** "never", "always", "once"; NULL for anything else. */
+LC_API const char *lc_verify_mode_name(lc_verify_mode mode);
+LC_API LC_CHECKED lc_status lc_verify_mode_parse(const char *name, lc_verify_mode *out);
 
 /** How to open a module. Fill with lc_options_init(), then change fields. */
 typedef struct lc_options {
 	size_t struct_size;         /**< sizeof(lc_options), set by lc_options_init() */
 	unsigned flags;             /**< LC_RDONLY, LC_CREATE, LC_FORCE_FS; default LC_CREATE */
-	int verify;                 /**< when the checksum of what is read is compared;
-	                                 default LC_VERIFY_ALWAYS */
+	lc_verify_mode verify;      /**< default LC_VERIFY_ALWAYS */
 	lc_durability durability;   /**< default LC_DURABLE_FULL */
 	uint64_t flush_every;       /**< records a commit, at least 1; default 2048 */
 	uint64_t chunk_bytes;       /**< bytes a commit, 64 KiB to 64 MiB; default 4 MiB */
@@ -2035,7 +2038,9 @@ typedef struct lc_source_options {
 	                               final. Default LC_NEWEST */
 	uint64_t directory_bytes; /**< memory for the places of records within chunks;
 	                               default 64 MiB */
-	int verify;               /**< compare checksums; default 1 */
+	lc_verify_mode verify;    /**< of records that the source reads itself, not those
+	                               of lc_source_get() in a module; default
+	                               LC_VERIFY_ONCE */
 	lc_warehouse_sources sources; /**< of the shards of a warehouse, as in
 	                               lc_warehouse_options; default LC_SOURCES_STAT */
 	const char *dataset;      /**< where its sources stand now; NULL, the default: where

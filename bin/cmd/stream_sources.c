@@ -319,7 +319,7 @@ stream_sources_open(struct stream_sources *out, const char *first,
 
 	memset(out, 0, sizeof(*out));
 	lc_source_options_init(&how);
-	how.verify = verify;
+	how.verify = verify ? LC_VERIFY_ONCE : LC_VERIFY_NEVER;
 	how.length_field = opts->length;
 	how.sources = (lc_warehouse_sources)opts->sources;
 	how.dataset = opts->dataset;

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
+#include "base/words.h"
 #include "codec/codec.h"
 #include "store/flush.h"
 #include "store/inflight.h"
@@ -113,6 +114,29 @@ rank_of_environment(void)
 	return errno != 0 || *end != '\0' || rank > INT_MAX ? 0 : (int)rank;
 }
 
+static const char *const verify_modes[] = {
+	[LC_VERIFY_NEVER] = "never",
+	[LC_VERIFY_ALWAYS] = "always",
+	[LC_VERIFY_ONCE] = "once",
+	NULL,
+};
+
+const char *
+lc_verify_mode_name(lc_verify_mode mode)
+{
+	return lc__word(verify_modes, (unsigned)mode);
+}
+
+lc_status
+lc_verify_mode_parse(const char *name, lc_verify_mode *out)
+{
+	unsigned i;
+
+	return_if_error(lc__word_parse("verify", verify_modes, name, &i));
+	*out = (lc_verify_mode)i;
+	return LC_OK;
+}
+
 void
 lc_options_init(lc_options *options)
 {
@@ -149,7 +173,7 @@ check_options(const lc_options *o)
 		    "not set by lc_options_init() of this version");
 	if (o->flags & ~known)
 		return option_error("flags", "unknown bit");
-	if ((unsigned)o->verify > LC_VERIFY_ONCE)
+	if (lc_verify_mode_name(o->verify) == NULL)
 		return option_error("verify", "unknown mode");
 	if (o->durability != LC_DURABLE_FULL && o->durability != LC_DURABLE_RELAXED)
 		return option_error("durability", "unknown level");

@@ -53,13 +53,9 @@ struct lc__once_seen
 lc__decode_seen(const struct lc_cache *cache, struct lc__snapshot *snapshot,
     uint64_t location)
 {
-	const struct lc__once_seen nothing = { .once = NULL };
-	struct lc__mapped_chunk chunk;
-
-	if (cache->options.verify != LC_VERIFY_ONCE ||
-	    lc__snapshot_chunk(snapshot, lc__location_chunk(location), &chunk) != LC_OK)
-		return nothing;
-	return lc__seen_of(lc__module_of(cache->env)->once, snapshot, &chunk);
+	if (cache->options.verify != LC_VERIFY_ONCE)
+		return (struct lc__once_seen){ .once = NULL };
+	return lc__snapshot_seen(snapshot, location);
 }
 
 static bool

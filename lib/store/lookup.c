@@ -8,7 +8,6 @@
 #include "index/run_build.h"
 #include "index/run.h"
 #include "store/module.h"
-#include "store/once.h"
 
 /* ---- by number ----------------------------------------------------------- */
 
@@ -106,6 +105,16 @@ lc__snapshot_record(struct lc__snapshot *s, uint64_t location, struct lc__record
 		    "%s: no record at byte %llu of chunk %llu", lc__env_dir(s->env),
 		    (unsigned long long)offset, (unsigned long long)id);
 	return LC_OK;
+}
+
+struct lc__once_seen
+lc__snapshot_seen(struct lc__snapshot *s, uint64_t location)
+{
+	struct lc__mapped_chunk chunk;
+
+	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
+		return (struct lc__once_seen){ .once = NULL };
+	return lc__seen_of(lc__module_of(s->env)->once, s, &chunk);
 }
 
 lc_status

@@ -6,6 +6,7 @@
 #ifndef LC_STORE_LOOKUP_H
 #define LC_STORE_LOOKUP_H
 
+#include "store/once.h"
 #include "store/snapshot.h"
 
 /* ---- by number ----------------------------------------------------------- */
@@ -39,6 +40,10 @@ lc__snapshot_note_read(struct lc__snapshot *s, uint64_t location)
  *  checked. */
 LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot, uint64_t location,
     struct lc__record *out);
+
+/** What this process has verified of the chunk of a location; nothing if there is no such
+ *  chunk. */
+struct lc__once_seen lc__snapshot_seen(struct lc__snapshot *snapshot, uint64_t location);
 
 /**
  * The directory of a chunk, in the map and verified: every offset is within the chunk, but

@@ -119,14 +119,12 @@ lc__seen_fetch(const struct lc__once_seen *seen, const void *at)
 }
 
 bool
-lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+lc__once_has(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
 {
 	struct table *table;
 	const _Atomic uint64_t *bucket;
 	uint64_t key;
 
-	if (seen->once == NULL)
-		return false;
 	table = atomic_load_explicit(&seen->once->table, memory_order_acquire);
 	if (table == NULL)
 		return false;
@@ -204,9 +202,9 @@ table_of(const struct lc__once_seen *seen)
 }
 
 void
-lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+lc__once_add(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
 {
-	struct table *table = seen->once != NULL ? table_of(seen) : NULL;
+	struct table *table = table_of(seen);
 
 	if (table != NULL)
 		add(table, key_of(place_of(seen, at), checksum));

@@ -34,13 +34,25 @@ struct lc__once_seen {
 struct lc__once_seen lc__seen_of(struct lc__once *once,
     const struct lc__snapshot *snapshot, const struct lc__mapped_chunk *chunk);
 
+bool lc__once_has(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+void lc__once_add(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+
 /** Were bytes at this address and with this checksum verified? Any thread may ask. */
-bool lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+static inline bool
+lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+{
+	return seen->once != NULL && lc__once_has(seen, at, checksum);
+}
 
 /** Prefetch what lc__seen_before() reads; seen->once is not NULL. */
 void lc__seen_fetch(const struct lc__once_seen *seen, const void *at);
 
 /** Note that they were. Without memory it stays unknown. Any thread may call it. */
-void lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum);
+static inline void
+lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
+{
+	if (seen->once != NULL)
+		lc__once_add(seen, at, checksum);
+}
 
 #endif

@@ -32,6 +32,20 @@ lc__extents_bytes(const struct lc__extents *extents)
 }
 
 lc_status
+lc__copier_copy(struct lc__copier *copier, lc_tensor *tensors, size_t n)
+{
+	return_if_error(copier->place(copier, tensors));
+	for (size_t i = 0; i < n; i++) {
+		if (copier->to[i] == NULL)
+			continue;
+		if (tensors[i].nbytes > 0)
+			memcpy(copier->to[i], tensors[i].data, tensors[i].nbytes);
+		tensors[i].data = copier->to[i];
+	}
+	return LC_OK;
+}
+
+lc_status
 lc__cursor_new(lc_source *source, struct lc__layout *layout, struct lc__cursor **out)
 {
 	return_if_error(source->kind->cursor_new(source, out));

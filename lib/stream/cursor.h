@@ -44,9 +44,25 @@ struct lc__pin {
 	uint64_t bytes; /* of memory that it keeps, without the map */
 };
 
+/** Has the tensors of a record copied while they are verified, instead of left in place. */
+struct lc__copier {
+	/**
+	 * Say where each tensor of a record goes: to[i], or NULL to leave it in place. Their
+	 * dtypes and shapes are known, their data is not.
+	 * @return LC_OK; anything else ends the read with this status.
+	 */
+	lc_status (*place)(struct lc__copier *copier, const lc_tensor *tensors);
+	void **to; /* of each; set by place() */
+};
+
+/** Copy @p n tensors that were read in place. */
+LC_CHECKED lc_status lc__copier_copy(struct lc__copier *copier, lc_tensor *tensors,
+    size_t n);
+
 /* ---- kinds of cursors ---------------------------------------------------------------- */
 
-/** What differs between them; each function is that of lc__cursor_ and its name. */
+/** What differs between them; each function is that of lc__cursor_ and its name. With a
+ *  copier read() is lc__cursor_copy(), and rows is NULL. */
 struct lc__cursor_kind {
 	lc_status (*begin)(struct lc__cursor *cursor);
 	void (*end)(struct lc__cursor *cursor);
@@ -60,7 +76,7 @@ struct lc__cursor_kind {
 	uint64_t (*stored)(const struct lc__cursor *cursor, uint64_t record);
 	lc_status (*read)(struct lc__cursor *cursor, uint64_t record,
 	    const char *const *fields, size_t n, const struct lc__row_span *rows,
-	    lc_tensor *tensors, lc_id *id);
+	    struct lc__copier *copier, lc_tensor *tensors, lc_id *id);
 	lc_status (*fields)(struct lc__cursor *cursor, uint64_t record, char ***names,
 	    size_t *n);
 	lc_status (*view)(struct lc__cursor *cursor, uint64_t record, lc_view *out);
@@ -182,7 +198,7 @@ lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 }
 
 /**
- * Tensors of a record, verified if the source verifies, decoded if they are coded,
+ * Tensors of a record, verified as the source says, decoded if they are coded,
  * in place.
  * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
  *                 array, it has the same paths
@@ -197,7 +213,15 @@ LC_CHECKED static inline lc_status
 lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
-	return cursor->kind->read(cursor, record, fields, n, rows, tensors, id);
+	return cursor->kind->read(cursor, record, fields, n, rows, NULL, tensors, id);
+}
+
+/** The same of a whole record, whose tensors are copied to where @p copier says. */
+LC_CHECKED static inline lc_status
+lc__cursor_copy(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
+    size_t n, struct lc__copier *copier, lc_tensor *tensors, lc_id *id)
+{
+	return cursor->kind->read(cursor, record, fields, n, NULL, copier, tensors, id);
 }
 
 /**

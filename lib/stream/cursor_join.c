@@ -347,29 +347,37 @@ read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths
 	pthread_mutex_lock(&partner->lock);
 	status = find_partner(c, partner, id, &lookup);
 	if (status == LC_OK) {
+		if (reader->verify == LC_VERIFY_ONCE)
+			reader->seen = lc__snapshot_seen(partner->snapshot,
+			    lookup.location);
 		plan = &reader->plans[lookup.record.schema % LC__FIELD_PLANS];
 		planned = plan->schema != NULL && plan->id == lookup.record.schema &&
 		    plan->fields == paths && plan->n == n;
 		if (!planned)
 			status = lc__record_read(reader, partner->snapshot,
-			    &lookup.record, paths, n, rows, tensors);
+			    &lookup.record, paths, n, rows, NULL, tensors);
 	}
 	pthread_mutex_unlock(&partner->lock);
 	if (planned)
 		status = lc__record_read(reader, partner->snapshot, &lookup.record, paths,
-		    n, rows, tensors);
+		    n, rows, NULL, tensors);
 	return status;
 }
 
 static lc_status
 read_record(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+    size_t n, const struct lc__row_span *rows, struct lc__copier *copier,
+    lc_tensor *tensors, lc_id *id)
 {
 	const bool again = rows != NULL && rows->done > 0;
 	struct join_cursor *c = of(cursor);
 	struct route *route = &c->route;
 
 	return_if_error(need_route(c, fields, n));
+	/* All fields are those of the first source, in their order. */
+	if (c->join->n == 0)
+		return c->first->kind->read(c->first, number_of(c, number), route->paths,
+		    n, rows, copier, tensors, id);
 	return_if_error(lc__cursor_read(c->first, number_of(c, number), route->paths,
 	    route->ends[0], rows, route->tensors, id));
 	for (size_t i = 0; i < c->join->n; i++) {
@@ -381,7 +389,7 @@ read_record(struct lc__cursor *cursor, uint64_t number, const char *const *field
 	}
 	for (size_t i = 0; i < n && !again; i++)
 		tensors[route->slots[i]] = route->tensors[i];
-	return LC_OK;
+	return copier != NULL ? lc__copier_copy(copier, tensors, n) : LC_OK;
 }
 
 /* A part of a split has the records of its source as they are. */

@@ -24,6 +24,7 @@ struct visit {
 	const unsigned char *bytes; /* the chunk */
 	uint64_t end;               /* offset after its last record */
 	bool needs_offsets;         /* the directory does not say all that is needed */
+	struct lc__once_seen seen;  /* of it, to verify once */
 	struct lc__directory directory;
 };
 
@@ -206,6 +207,9 @@ look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 	lc__snapshot_note_read(c->snapshot, lc__location(v->row.id, 0));
 	v->bytes = chunk.bytes;
 	v->end = chunk.end;
+	if (c->reader.verify == LC_VERIFY_ONCE)
+		v->seen = lc__seen_of(lc__module_of(c->m->env)->once, c->snapshot,
+		    &chunk);
 	return_if_error(lc__snapshot_directory(c->snapshot, &chunk, &v->directory));
 
 	/* The directory suffices if all records live and it has the lengths that count. */
@@ -272,6 +276,7 @@ go(struct lc__cursor *cursor, uint64_t position)
 		    "%llu are not those of its ledger row",
 		    c->m->source.name, (unsigned long long)v->row.id);
 	here->visit = v;
+	c->reader.seen = v->seen;
 	return LC_OK;
 }
 
@@ -397,14 +402,15 @@ parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
 
 static lc_status
 read_record(struct lc__cursor *cursor, uint64_t number, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+    size_t n, const struct lc__row_span *rows, struct lc__copier *copier,
+    lc_tensor *tensors, lc_id *id)
 {
 	struct module_cursor *c = of(cursor);
 	struct lc__record record;
 
 	return_if_error(parse(c, number, &record));
 	*id = record.id;
-	return lc__record_read(&c->reader, c->snapshot, &record, fields, n, rows,
+	return lc__record_read(&c->reader, c->snapshot, &record, fields, n, rows, copier,
 	    tensors);
 }
 
@@ -522,7 +528,8 @@ locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record
 		    "%s: is filled by its inputs, whose order has no index",
 		    c->m->source.name);
 	lc__lookup_start(&lookup, c->m->env, id.data, id.size);
-	return_if_error(lc__index_find(c->snapshot, &lookup, c->m->source.verify));
+	return_if_error(
+	    lc__index_find(c->snapshot, &lookup, c->m->source.verify != LC_VERIFY_NEVER));
 	return_if_error(find_chunk(c, lc__location_chunk(lookup.location), position));
 	return_if_error(go(cursor, *position));
 	offset = lc__location_offset(lookup.location);

@@ -267,7 +267,8 @@ take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
 
 static lc_status
 read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
-    size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+    size_t n, const struct lc__row_span *rows, struct lc__copier *copier,
+    lc_tensor *tensors, lc_id *id)
 {
 	struct shards_cursor *c = of(cursor);
 	const bool has_boxes = count_fields(c) > 1;
@@ -298,7 +299,7 @@ read_sample(struct lc__cursor *cursor, uint64_t record, const char *const *field
 			return_if_error(take_row_field(c, &meta, fields[i], &tensors[i]));
 		}
 	}
-	return LC_OK;
+	return copier != NULL ? lc__copier_copy(copier, tensors, n) : LC_OK;
 }
 
 static void

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "stream/source.h"
 #include "value/tensor.h"
@@ -46,35 +47,57 @@ pad_rows(struct lc__batch *batch, size_t filled)
 	}
 }
 
-/* Read one record after another, and copy each while it is in the processor's caches.
- * job->tensors has the tensors of the first record, and after them those of the one at hand.
- * Stops with *even false at a record of another shape. */
+/* The row that a record is copied to. */
+struct even_row {
+	struct lc__copier copier;
+	struct lc__job *job;
+	struct lc__batch *batch;
+	size_t row;
+	bool first; /* its tensors say what the batch is of */
+	bool even;  /* it has dtypes and shapes as the first one */
+};
+
+static lc_status
+place_row(struct lc__copier *copier, const lc_tensor *tensors)
+{
+	struct even_row *r = (struct even_row *)copier;
+	const size_t n = r->batch->n_fields;
+
+	if (r->first)
+		return_if_error(shape_even(r->job, r->batch, tensors));
+	r->even = all_alike(r->job->tensors, tensors, n);
+	for (size_t f = 0; f < n; f++)
+		copier->to[f] = r->even && tensors[f].nbytes > 0
+		    ? (unsigned char *)r->batch->fields[f].data +
+			r->row * tensors[f].nbytes
+		    : NULL;
+	return LC_OK;
+}
+
+/* Read one record after another, and copy each while it is verified. job->tensors has the
+ * tensors of the first record, and after them those of the one at hand. Stops with *even
+ * false at a record of another shape. */
 static lc_status
 copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *even)
 {
 	const size_t n = batch->n_fields;
+	struct even_row row = { .copier.place = place_row, .job = job, .batch = batch };
 	lc_id id;
 
 	return_if_error(lc__job_need_tensors(job, 2 * n));
+	return_if_error(lc__array_reserve(&job->places, &job->place_room, n, "read"));
+	row.copier.to = job->places;
 	for (size_t i = 0; i < job->requests.n; i++) {
 		const struct lc__request *r = &job->requests.item[i];
-		lc_tensor *tensors = job->tensors + (i > 0 ? n : 0);
 
+		row.row = r->row;
+		row.first = i == 0;
 		lc__prefetch_lines(job, i);
-		return_if_error(lc__job_read_next(job, r, NULL, tensors, &id));
-		if (i == 0)
-			return_if_error(shape_even(job, batch, tensors));
-		*even = all_alike(job->tensors, tensors, n);
+		return_if_error(lc__job_copy_next(job, r, &row.copier,
+		    job->tensors + (i > 0 ? n : 0), &id));
+		*even = row.even;
 		if (!*even)
 			return LC_OK;
-		for (size_t f = 0; f < n; f++) {
-			const size_t size = tensors[f].nbytes;
-
-			if (size > 0)
-				memcpy((unsigned char *)batch->fields[f].data +
-					r->row * size,
-				    tensors[f].data, size);
-		}
 		return_if_error(lc__batch_set_id(batch, r->row, id));
 	}
 	pad_rows(batch, filled);

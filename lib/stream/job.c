@@ -66,6 +66,7 @@ lc__job_free(struct lc__job *job)
 	lc__requests_free(&job->requests);
 	free(job->extents.item);
 	free(job->fractions);
+	free(job->places);
 	free(job->tensors);
 	free(job->positions);
 	free(job->begun);
@@ -324,9 +325,10 @@ lc__job_rows(const struct lc__job *job, size_t i, struct lc__row_span *room)
 	return room;
 }
 
-lc_status
-lc__job_read_record(struct lc__job *job, const struct lc__request *r,
-    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+static lc_status
+read_record(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, struct lc__copier *copier, lc_tensor *tensors,
+    lc_id *id)
 {
 	const struct lc__reader_rule *rule = job->rule;
 	struct lc__read_fraction *fraction = &job->fractions[r->source];
@@ -336,8 +338,8 @@ lc__job_read_record(struct lc__job *job, const struct lc__request *r,
 	return_if_error(lc__job_cursor(job, r->source, &cursor));
 	return_if_error(lc__cursor_go(cursor, r->position));
 	touched = lc__cursor_touched(cursor);
-	return_if_error(lc__cursor_read(cursor, r->record,
-	    (const char *const *)rule->names, rule->n_fields, rows, tensors, id));
+	return_if_error(cursor->kind->read(cursor, r->record,
+	    (const char *const *)rule->names, rule->n_fields, rows, copier, tensors, id));
 	touched = lc__cursor_touched(cursor) - touched;
 	job->counts.stored_bytes += touched;
 	fraction->touched += touched;
@@ -347,14 +349,38 @@ lc__job_read_record(struct lc__job *job, const struct lc__request *r,
 }
 
 lc_status
-lc__job_read_next(struct lc__job *job, const struct lc__request *r,
+lc__job_read_record(struct lc__job *job, const struct lc__request *r,
     const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+{
+	return read_record(job, r, rows, NULL, tensors, id);
+}
+
+/* Nobody needs the record that was read before: the memory that it was decoded into is used
+ * again. */
+static lc_status
+forget_decoded(struct lc__job *job, const struct lc__request *r)
 {
 	struct lc__cursor *cursor;
 
 	return_if_error(lc__job_cursor(job, r->source, &cursor));
 	lc__cursor_forget(cursor);
-	return lc__job_read_record(job, r, rows, tensors, id);
+	return LC_OK;
+}
+
+lc_status
+lc__job_read_next(struct lc__job *job, const struct lc__request *r,
+    const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
+{
+	return_if_error(forget_decoded(job, r));
+	return read_record(job, r, rows, NULL, tensors, id);
+}
+
+lc_status
+lc__job_copy_next(struct lc__job *job, const struct lc__request *r,
+    struct lc__copier *copier, lc_tensor *tensors, lc_id *id)
+{
+	return_if_error(forget_decoded(job, r));
+	return read_record(job, r, NULL, copier, tensors, id);
 }
 
 lc_status

@@ -92,6 +92,8 @@ struct lc__job {
 	uint64_t fetched_bytes; /* of those of them that were not read */
 	lc_tensor *tensors;     /* of the fields of a record, or of all rows */
 	size_t tensor_room;
+	void **places; /* of the fields of a record that is copied */
+	size_t place_room;
 	bool uneven; /* records differed once: compare before copying */
 	struct lc__job_counts counts;
 };
@@ -141,6 +143,10 @@ LC_CHECKED lc_status lc__job_read_record(struct lc__job *job, const struct lc__r
  *  decoded into is used again. */
 LC_CHECKED lc_status lc__job_read_next(struct lc__job *job, const struct lc__request *r,
     const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id);
+
+/** The same of a whole record, copied as by lc__cursor_copy(). */
+LC_CHECKED lc_status lc__job_copy_next(struct lc__job *job, const struct lc__request *r,
+    struct lc__copier *copier, lc_tensor *tensors, lc_id *id);
 
 /** The error for a field of another dtype or shape than in other records: LC_SCHEMA. */
 lc_status lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id,

@@ -131,44 +131,51 @@ find_plan(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 /* The checksum of a record without parts covers its tensors too. */
 static bool
-head_intact(struct lc__record_reader *reader, const struct lc__record *record)
+head_intact(const struct lc__record_reader *reader, const struct lc__record *record)
 {
 	const unsigned char *start = lc__record_start(record);
 	const uint64_t sum = lc__record_checksum(record);
-	const size_t size = record->has_parts ? record->size - record->payload_size
-					      : record->size;
 
-	if (lc__verified_before(&reader->verified, start, size, sum))
+	if (lc__seen_before(&reader->seen, start, sum))
 		return true;
 	if (!lc__record_head_intact(record))
 		return false;
-	lc__verified_note(&reader->verified, start, size, sum);
+	lc__seen_note(&reader->seen, start, sum);
 	return true;
 }
 
-/* Bytes [from, to) of a part; all of it if it has no blocks. The checksums of blocks are
- * part of the head, which has a checksum of its own. */
+/* All of a part, while its first @p size bytes are copied to @p out. */
 static bool
-part_intact(struct lc__record_reader *reader, const struct lc__record_part *part,
-    size_t from, size_t to)
+copy_intact(const struct lc__record_reader *reader, const struct lc__record_part *part,
+    void *out, size_t size)
 {
-	if (part->blocks == NULL) {
-		if (lc__verified_before(&reader->verified, part->data, part->size,
-			part->hash))
-			return true;
-		if (!lc__part_intact(part))
-			return false;
-		lc__verified_note(&reader->verified, part->data, part->size, part->hash);
+	if (lc__seen_before(&reader->seen, part->data, part->hash)) {
+		if (size > 0)
+			memcpy(out, part->data, size);
 		return true;
 	}
+	if (!lc__part_copy(part, out, size))
+		return false;
+	lc__seen_note(&reader->seen, part->data, part->hash);
+	return true;
+}
+
+/* Bytes [from, to) of a part with blocks. Their checksums are part of the head, which has a
+ * checksum of its own. */
+static bool
+blocks_intact(const struct lc__record_reader *reader, const struct lc__record_part *part,
+    size_t from, size_t to)
+{
+	if (lc__seen_before(&reader->seen, part->data, part->hash))
+		return true;
 	for (size_t at = from; at < to; at += LC__RECORD_BLOCK) {
 		const struct lc__part_block b = lc__part_block(part, at);
 
-		if (lc__verified_before(&reader->verified, b.data, b.size, b.hash))
+		if (lc__seen_before(&reader->seen, b.data, b.hash))
 			continue;
 		if (!lc__part_block_intact(&b))
 			return false;
-		lc__verified_note(&reader->verified, b.data, b.size, b.hash);
+		lc__seen_note(&reader->seen, b.data, b.hash);
 	}
 	return true;
 }
@@ -322,31 +329,73 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__row_span *rows, lc_tensor *tensor)
 {
 	const struct span span = span_of(reader, record, part, tensor, rows);
+	const bool whole = span.from == 0 && span.to >= part->size;
 
 	reader->touched += span.to - span.from;
 	if (span.from == span.to && rows != NULL && rows->done > 0)
 		return LC_OK;
 	if (reader->verify && record->has_parts &&
-	    !part_intact(reader, part, span.from, span.to))
+	    !(whole ? copy_intact(reader, part, NULL, 0)
+		    : blocks_intact(reader, part, span.from, span.to)))
 		return damaged(s, record, "checksum mismatch");
 	return part->codec == LC_CODEC_NONE ? LC_OK
 					    : decode(reader, s, record, part, tensor);
+}
+
+/* Read all of a tensor to @p out. */
+static lc_status
+copy_part(struct lc__record_reader *reader, struct lc__snapshot *s,
+    const struct lc__record *record, const struct lc__record_part *part,
+    lc_tensor *tensor, void *out)
+{
+	if (reader->verify && record->has_parts && part->codec == LC_CODEC_NONE) {
+		reader->touched += lc__round_up(part->size, LC__RECORD_ALIGN);
+		if (!copy_intact(reader, part, out, tensor->nbytes))
+			return damaged(s, record, "checksum mismatch");
+	} else {
+		return_if_error(read_part(reader, s, record, part, NULL, tensor));
+		if (tensor->nbytes > 0)
+			memcpy(out, tensor->data, tensor->nbytes);
+	}
+	tensor->data = out;
+	return LC_OK;
+}
+
+/* Ask where the tensors of the plan are copied to. */
+static lc_status
+place_parts(const struct lc__record *record, const struct lc__field_plan *plan,
+    struct lc__copier *copier, lc_tensor *tensors)
+{
+	for (size_t i = 0; i < plan->n; i++) {
+		struct lc__record_part part;
+
+		lc__record_tensors(record, plan->schema, plan->node[i], &tensors[i],
+		    &part);
+	}
+	return copier->place(copier, tensors);
 }
 
 /* Read the parts that the plan names. */
 static lc_status
 read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__field_plan *plan,
-    const struct lc__row_span *rows, lc_tensor *tensors)
+    const struct lc__row_span *rows, struct lc__copier *copier, lc_tensor *tensors)
 {
 	if (!lc__record_fits(record, plan->schema))
 		return damaged(s, record, "shape and size disagree");
+	if (copier != NULL)
+		return_if_error(place_parts(record, plan, copier, tensors));
 	for (size_t i = 0; i < plan->n; i++) {
 		struct lc__record_part part;
 		lc_tensor tensor;
 
 		lc__record_tensors(record, plan->schema, plan->node[i], &tensor, &part);
-		return_if_error(read_part(reader, s, record, &part, rows, &tensor));
+		if (copier != NULL && copier->to[i] != NULL)
+			return_if_error(
+			    copy_part(reader, s, record, &part, &tensor, copier->to[i]));
+		else
+			return_if_error(
+			    read_part(reader, s, record, &part, rows, &tensor));
 		if (rows == NULL || rows->done == 0)
 			tensors[i] = tensor;
 	}
@@ -356,7 +405,7 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 lc_status
 lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const char *const *fields, size_t n,
-    const struct lc__row_span *rows, lc_tensor *tensors)
+    const struct lc__row_span *rows, struct lc__copier *copier, lc_tensor *tensors)
 {
 	const bool again = rows != NULL && rows->done > 0;
 	const struct lc__field_plan *plan;
@@ -370,11 +419,11 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 		if (!lc__record_alone(record, plan->schema, tensors))
 			return damaged(s, record, "shape and size disagree");
 		reader->touched += record->size;
-		return LC_OK;
+		return copier != NULL ? lc__copier_copy(copier, tensors, n) : LC_OK;
 	}
 	if (!again)
 		reader->touched += head_bytes(reader, record);
-	return read_parts(reader, s, record, plan, rows, tensors);
+	return read_parts(reader, s, record, plan, rows, copier, tensors);
 }
 
 /* ---- the names of fields -------------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A record reader: takes tensors out of the records of a module, by their paths. It verifies
- * what it reads, decodes it, and remembers what it verified and where the fields are.
+ * what it reads, decodes it, and remembers where the fields are.
  */
 #ifndef LC_STREAM_RECORD_READER_H
 #define LC_STREAM_RECORD_READER_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "store/lru.h"
+#include "store/once.h"
 #include "store/snapshot.h"
 #include "stream/cursor.h"
 
@@ -28,46 +29,6 @@ void lc__block_list_free(struct lc__block_list *blocks);
 /** Memory that they take. */
 uint64_t lc__block_list_bytes(const struct lc__block_list *blocks);
 
-/*
- * Long parts of records that were compared with their checksums a while ago: windows come
- * back to a long document many times, and each time it would be read whole.
- */
-
-/* Parts that are remembered: a power of two. */
-#define LC__VERIFIED 4096
-
-/* Shorter parts are compared each time: to look them up costs as much. */
-#define LC__VERIFIED_MIN ((size_t)32 << 10)
-
-/** Used by one thread at a time. All zeros is empty. */
-struct lc__verified {
-	struct {
-		const void *at; /* in the map */
-		uint64_t sum;   /* its checksum */
-	} seen[LC__VERIFIED];   /* by checksum */
-};
-
-/** Was a part at this address and with this checksum compared before? What a later commit
- *  writes there has another checksum. */
-static inline bool
-lc__verified_before(const struct lc__verified *verified, const void *at, size_t size,
-    uint64_t sum)
-{
-	return size >= LC__VERIFIED_MIN && verified->seen[sum % LC__VERIFIED].at == at &&
-	    verified->seen[sum % LC__VERIFIED].sum == sum;
-}
-
-/** Note that a part was compared and is intact. */
-static inline void
-lc__verified_note(struct lc__verified *verified, const void *at, size_t size,
-    uint64_t sum)
-{
-	if (size < LC__VERIFIED_MIN)
-		return;
-	verified->seen[sum % LC__VERIFIED].at = at;
-	verified->seen[sum % LC__VERIFIED].sum = sum;
-}
-
 /* Structures whose plans a reader remembers: a power of two. */
 #define LC__FIELD_PLANS 16
 
@@ -84,9 +45,11 @@ struct lc__field_plan {
 
 /** Reads records; used by one thread at a time. */
 struct lc__record_reader {
-	bool verify;
-	struct lc__verified verified;  /* need not be compared again */
-	uint64_t touched;              /* bytes that were read or verified */
+	lc_verify_mode verify;
+	struct lc__once_seen
+	    seen;         /* of the chunk of the record that is read next, which the
+	                                  caller sets to verify once */
+	uint64_t touched; /* bytes that were read or verified */
 	struct lc__block_list decoded; /* since the last lc__block_list_drop() */
 	struct lc__field_plan plans[LC__FIELD_PLANS]; /* by schema id */
 };
@@ -95,7 +58,7 @@ struct lc__record_reader {
 LC_CHECKED lc_status lc__record_read(struct lc__record_reader *reader,
     struct lc__snapshot *snapshot, const struct lc__record *record,
     const char *const *fields, size_t n, const struct lc__row_span *rows,
-    lc_tensor *tensors);
+    struct lc__copier *copier, lc_tensor *tensors);
 
 /** As lc__cursor_extents(), of such a record. */
 LC_CHECKED lc_status lc__record_extents(struct lc__record_reader *reader,

@@ -26,7 +26,7 @@ lc_source_options_init(lc_source_options *options)
 	options->struct_size = sizeof(*options);
 	options->generation = LC_NEWEST;
 	options->directory_bytes = DIRECTORY_BYTES;
-	options->verify = 1;
+	options->verify = LC_VERIFY_ONCE;
 }
 
 lc_status
@@ -38,6 +38,9 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 	if (given->struct_size != sizeof(*given))
 		return lc__error(LC_INVALID, 0,
 		    "source: options were not made by lc_source_options_init()");
+	if (lc_verify_mode_name(given->verify) == NULL)
+		return lc__error(LC_INVALID, 0, "source: no verify %d",
+		    (int)given->verify);
 	if ((unsigned)given->sources > LC_SOURCES_IGNORE)
 		return lc__error(LC_INVALID, 0, "source: no sources %d",
 		    (int)given->sources);
@@ -61,7 +64,7 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind, const ch
 {
 	source->kind = kind;
 	atomic_init(&source->refs, 1);
-	source->verify = options->verify != 0;
+	source->verify = options->verify;
 	source->stop = options->stop;
 	source->stop_ctx = options->stop_ctx;
 	source->pinned = options->generation != LC_NEWEST;
@@ -147,7 +150,7 @@ lc__source_length_field(const lc_source *source)
 	return source->length_field;
 }
 
-bool
+lc_verify_mode
 lc__source_verifies(const lc_source *source)
 {
 	return source->verify;

@@ -31,7 +31,7 @@ lc_source *lc__source_hold(lc_source *source);
 const char *lc__source_length_field(const lc_source *source);
 
 /** Are checksums compared? */
-bool lc__source_verifies(const lc_source *source);
+lc_verify_mode lc__source_verifies(const lc_source *source);
 
 /** Does the caller of a call on this source want it to end? */
 bool lc__source_wants_end(const lc_source *source);
@@ -71,7 +71,7 @@ struct lc_source {
 	atomic_uint refs; /* the caller, streams, and what shows its records in place */
 	char *name;       /* for messages */
 	char length_field[LC_LENGTH_FIELD_MAX + 1];
-	bool verify;
+	lc_verify_mode verify;
 	int (*stop)(void *ctx); /* of the caller; may be NULL */
 	void *stop_ctx;
 	bool pinned;               /* to one generation */

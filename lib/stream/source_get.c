@@ -201,24 +201,48 @@ fail_items(const struct gather *gather, struct part *part, size_t begin, size_t 
 	}
 }
 
+/* The row that a record is copied to. */
+struct gathered {
+	struct lc__copier copier;
+	const struct gather *gather;
+	void *to[1];
+	size_t row;
+};
+
+static lc_status
+place_row(struct lc__copier *copier, const lc_tensor *tensor)
+{
+	const struct gathered *to = (const struct gathered *)copier;
+
+	copier->to[0] = lc__tensor_same_type(tensor, &to->gather->row)
+	    ? row_of(to->gather, to->row)
+	    : NULL;
+	return LC_OK;
+}
+
 static lc_status
 copy_record(const struct gather *gather, struct lc__cursor *cursor, uint64_t record,
     const char *const *field, const struct item *item)
 {
+	struct gathered to = {
+		.copier.place = place_row,
+		.gather = gather,
+		.row = item->row,
+	};
 	char found[LC__TENSOR_TEXT], wanted[LC__TENSOR_TEXT];
 	lc_tensor tensor;
 	lc_id id;
 
-	return_if_error(lc__cursor_read(cursor, record, field, 1, NULL, &tensor, &id));
-	if (!lc__tensor_same_type(&tensor, &gather->row))
-		return lc__error(LC_SCHEMA, 0, "%s: record %llu, %s: %s, not %s",
-		    gather->source->name, (unsigned long long)item->ordinal,
-		    lc__quote_id(id.data, id.size),
-		    lc__tensor_describe(&tensor, found, sizeof(found)),
-		    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
-	if (tensor.nbytes > 0)
-		memcpy(row_of(gather, item->row), tensor.data, tensor.nbytes);
-	return LC_OK;
+	to.copier.to = to.to;
+	return_if_error(
+	    lc__cursor_copy(cursor, record, field, 1, &to.copier, &tensor, &id));
+	if (lc__tensor_same_type(&tensor, &gather->row))
+		return LC_OK;
+	return lc__error(LC_SCHEMA, 0, "%s: record %llu, %s: %s, not %s",
+	    gather->source->name, (unsigned long long)item->ordinal,
+	    lc__quote_id(id.data, id.size),
+	    lc__tensor_describe(&tensor, found, sizeof(found)),
+	    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
 }
 
 /* Ask the system for the records of a chunk, neighbours together. */

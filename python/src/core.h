@@ -223,6 +223,8 @@ int option_u64(PyObject *dict, const char *name, uint64_t *out);
 int option_u32(PyObject *dict, const char *name, uint32_t *out);
 int option_int(PyObject *dict, const char *name, int *out);
 int option_bool(PyObject *dict, const char *name, int *out);
+/* "always", "once" or "never"; True is the first of them, False the last. */
+int option_verify(PyObject *dict, const char *name, lc_verify_mode *out);
 int option_text(PyObject *dict, const char *name, const char **out);
 
 /* ---- the handle (cache.c, handle.c) ----------------------------------------- */

@@ -126,7 +126,7 @@ read_options(PyObject *dict, lc_options *out)
 	if (option_bool(dict, "readonly", &read_only) < 0 ||
 	    option_bool(dict, "create", &create) < 0 ||
 	    option_bool(dict, "force_fs", &force_fs) < 0 ||
-	    option_bool(dict, "verify", &out->verify) < 0 ||
+	    option_verify(dict, "verify", &out->verify) < 0 ||
 	    option_u64(dict, "flush_every", &out->flush_every) < 0 ||
 	    option_u64(dict, "chunk_bytes", &out->chunk_bytes) < 0 ||
 	    option_u64(dict, "flush_interval_ms", &out->flush_interval_ms) < 0 ||

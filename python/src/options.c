@@ -49,6 +49,26 @@ option_bool(PyObject *dict, const char *name, int *out)
 }
 
 int
+option_verify(PyObject *dict, const char *name, lc_verify_mode *out)
+{
+	PyObject *value = option(dict, name);
+	const char *text;
+
+	if (value == NULL)
+		return 0;
+	if (PyBool_Check(value)) {
+		*out = value == Py_True ? LC_VERIFY_ALWAYS : LC_VERIFY_NEVER;
+		return 0;
+	}
+	text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
+	if (text != NULL && lc_verify_mode_parse(text, out) == LC_OK)
+		return 0;
+	PyErr_Format(PyExc_ValueError,
+	    "%s: %R is none of \"always\", \"once\", \"never\", True and False", name, value);
+	return -1;
+}
+
+int
 option_text(PyObject *dict, const char *name, const char **out)
 {
 	PyObject *value = option(dict, name);

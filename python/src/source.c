@@ -184,7 +184,7 @@ source_open(PyObject *from, PyObject *dict, lc_source **out)
 	    option_u64(dict, "directory_bytes", &options.directory_bytes) < 0 ||
 	    option_bool(dict, "split_by_run", &options.split_by_run) < 0 ||
 	    option_bool(dict, "ignore_thresholds", &options.ignore_thresholds) < 0 ||
-	    option_bool(dict, "verify", &options.verify) < 0)
+	    option_verify(dict, "verify", &options.verify) < 0)
 		return -1;
 	return cache_is(from) ? open_module(from, &options, out)
 			      : open_shards(from, &options, out);

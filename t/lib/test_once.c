@@ -55,7 +55,7 @@ put(lc_cache *cache, const char *id, size_t size, unsigned i)
 
 /* Flip a byte of every place in the file that has the bytes of a record. */
 static void
-flip(size_t size, unsigned i, size_t byte)
+flip(const char *module, size_t size, unsigned i, size_t byte)
 {
 	char path[4200];
 	struct stat st;
@@ -64,7 +64,7 @@ flip(size_t size, unsigned i, size_t byte)
 	int fd;
 
 	fill(size, i);
-	snprintf(path, sizeof(path), "%s/m/data.mdb", root);
+	snprintf(path, sizeof(path), "%s/%s/data.mdb", root, module);
 	fd = open(path, O_RDWR);
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	file = malloc((size_t)st.st_size);
@@ -110,7 +110,7 @@ START_TEST(damaged_before)
 	put(cache, "a", size, 1);
 	put(cache, "b", size, 2);
 	ck_assert_int_eq(lc_flush(cache), LC_OK);
-	flip(size, 1, byte);
+	flip("m", size, 1, byte);
 	expect_read(cache, "b", LC_OK);
 	expect_read(cache, "a", LC_CORRUPT);
 	expect_read(cache, "a", LC_CORRUPT);
@@ -131,7 +131,7 @@ START_TEST(damaged_after)
 	put(cache, "a", size, 1);
 	ck_assert_int_eq(lc_flush(cache), LC_OK);
 	expect_read(cache, "a", LC_OK);
-	flip(size, 1, 100);
+	flip("m", size, 1, 100);
 	expect_read(cache, "a", LC_OK);
 	fill(size, 1);
 	bytes[100] ^= 1;
@@ -190,7 +190,7 @@ START_TEST(rewritten)
 	put(cache, "c", 64, 1);
 	ck_assert_int_eq(lc_flush(cache), LC_OK);
 	ck_assert_uint_eq(chunk_of(cache, "a"), chunk);
-	flip(size, 0, 30000);
+	flip("m", size, 0, 30000);
 	expect_read(cache, "a", LC_CORRUPT);
 	ck_assert_int_eq(lc_close(cache), LC_OK);
 }
@@ -206,6 +206,206 @@ START_TEST(unknown_mode)
 	options.verify = _i == 0 ? -1 : LC_VERIFY_ONCE + 1;
 	ck_assert_int_eq(lc_open(root, "m", &options, &cache), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text, "open: option verify: unknown mode");
+}
+END_TEST
+
+/* ---- sources and their readers ------------------------------------------- */
+
+/* What a source reads: module "m" alone, windows of it, and its records with those of "p". */
+enum { ALONE, WINDOWS, JOINED, SOURCES };
+
+/* The unit of windows is a byte; a window of the long records has one of several blocks. */
+static uint64_t
+window_of(size_t size)
+{
+	return size / 4;
+}
+
+static lc_source *
+open_source(int kind, lc_cache *cache, lc_cache *partner, lc_verify_mode verify)
+{
+	const lc_join both[] = { { "m", cache }, { "p", partner } };
+	lc_source_options options;
+	lc_source *source;
+
+	lc_source_options_init(&options);
+	ck_assert_int_eq(options.verify, LC_VERIFY_ONCE);
+	options.verify = verify;
+	if (kind == WINDOWS)
+		options.length_field = ".";
+	ck_assert_int_eq(kind == JOINED ? lc_source_open_join(both, 2, LC_MISSING_REFUSE,
+						&options, &source)
+					: lc_source_open_module(cache, &options, &source),
+	    LC_OK);
+	return source;
+}
+
+/* Read the one record of a source by a reader; copy gets what the field has. */
+static lc_status
+read_stream(lc_source *source, int kind, const char *field, int views, size_t size)
+{
+	lc_stream_options how;
+	lc_reader_options options;
+	const lc_batch *batch;
+	lc_stream *stream;
+	lc_reader *reader;
+	lc_status status;
+	size_t at = 0;
+
+	lc_stream_options_init(&how);
+	how.epochs = 1;
+	how.batch = 1;
+	if (kind == WINDOWS)
+		how.window = window_of(size);
+	ck_assert_int_eq(lc_stream_open(&source, 1, &how, &stream), LC_OK);
+	lc_reader_options_init(&options);
+	options.fields = &field;
+	options.n_fields = 1;
+	options.threads = 0;
+	options.views = views;
+	ck_assert_int_eq(lc_reader_open(stream, &options, &reader), LC_OK);
+	while ((status = lc_reader_next(reader, &batch)) == LC_OK) {
+		const lc_batch_field *f = &batch->fields[0];
+		const size_t n = kind == WINDOWS ? (size_t)f->nbytes : size;
+
+		memcpy(copy + at, views ? f->rows[0] : f->data, n);
+		at += n;
+		lc_batch_release(batch);
+	}
+	if (status == LC_END)
+		ck_assert_uint_eq(at, size);
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	return status == LC_END ? LC_OK : status;
+}
+
+/* What each way to read the record says; the bytes are those that are in the file. */
+static void
+expect_source(lc_source *source, int kind, size_t size, lc_status want)
+{
+	const char *field = kind == JOINED ? "p" : ".";
+	const uint64_t shape[] = { size }, ordinal = 0;
+	lc_tensor row;
+
+	memset(copy, 0, size);
+	ck_assert_int_eq(read_stream(source, kind, field, 0, size), want);
+	if (want == LC_OK)
+		ck_assert_mem_eq(copy, bytes, size);
+	memset(copy, 0, size);
+	ck_assert_int_eq(lc_tensor_init(&row, LC_U8, 1, shape, NULL), LC_OK);
+	ck_assert_int_eq(lc_source_gather(source, 1, &ordinal, field, &row, copy,
+			     sizeof(copy), 1, NULL), want);
+	if (want == LC_OK)
+		ck_assert_mem_eq(copy, bytes, size);
+	if (kind == WINDOWS)
+		return;
+	memset(copy, 0, size);
+	ck_assert_int_eq(read_stream(source, kind, field, 1, size), want);
+	if (want == LC_OK)
+		ck_assert_mem_eq(copy, bytes, size);
+}
+
+static lc_cache *
+open_partner(size_t size)
+{
+	lc_options options;
+	lc_cache *partner;
+
+	lc_options_init(&options);
+	ck_assert_int_eq(lc_open(root, "p", &options, &partner), LC_OK);
+	put(partner, "a", size, 1);
+	ck_assert_int_eq(lc_flush(partner), LC_OK);
+	return partner;
+}
+
+static void
+flip_in(int kind, size_t size, size_t byte)
+{
+	flip(kind == JOINED ? "p" : "m", size, 1, byte);
+	fill(size, 1);
+	bytes[byte] ^= 1;
+}
+
+/* Damage before the first read is found each time, unless the source never verifies. */
+START_TEST(source_damaged_before)
+{
+	const int kind = _i % SOURCES;
+	const size_t size = sizes[_i / SOURCES % 2];
+	lc_cache *cache = open_with(LC_VERIFY_ONCE), *partner = open_partner(size);
+	lc_source *source[3];
+
+	put(cache, "a", size, 1);
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	flip_in(kind, size, size - 1 - (size_t)(_i / SOURCES / 2) * 70);
+	for (int verify = 0; verify < 3; verify++)
+		source[verify] = open_source(kind, cache, partner, (lc_verify_mode)verify);
+	for (int round = 0; round < 2; round++) {
+		expect_source(source[LC_VERIFY_ONCE], kind, size, LC_CORRUPT);
+		expect_source(source[LC_VERIFY_ALWAYS], kind, size, LC_CORRUPT);
+		expect_source(source[LC_VERIFY_NEVER], kind, size, LC_OK);
+	}
+	for (int verify = 0; verify < 3; verify++)
+		lc_source_close(source[verify]);
+	ck_assert_int_eq(lc_close(partner), LC_OK);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+/* Damage after the first read of a source that verifies once is not found by any such
+ * source or handle of the process; one that verifies always finds it. */
+START_TEST(source_damaged_after)
+{
+	const int kind = _i % SOURCES;
+	const size_t size = sizes[_i / SOURCES % 2];
+	lc_cache *cache = open_with(LC_VERIFY_ONCE), *partner = open_partner(size);
+	lc_source *first, *later, *always;
+
+	put(cache, "a", size, 1);
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	first = open_source(kind, cache, partner, LC_VERIFY_ONCE);
+	expect_source(first, kind, size, LC_OK);
+	flip_in(kind, size, size / 2);
+	expect_source(first, kind, size, LC_OK);
+	later = open_source(kind, cache, partner, LC_VERIFY_ONCE);
+	expect_source(later, kind, size, LC_OK);
+	expect_read(cache, "a", LC_OK);
+	always = open_source(kind, cache, partner, LC_VERIFY_ALWAYS);
+	expect_source(always, kind, size, LC_CORRUPT);
+	expect_source(later, kind, size, LC_OK);
+	lc_source_close(always);
+	lc_source_close(later);
+	lc_source_close(first);
+	ck_assert_int_eq(lc_close(partner), LC_OK);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+START_TEST(source_of_unknown_mode)
+{
+	lc_cache *cache = open_with(LC_VERIFY_ONCE);
+	lc_source_options options;
+	lc_source *source;
+
+	lc_source_options_init(&options);
+	options.verify = (lc_verify_mode)3;
+	ck_assert_int_eq(lc_source_open_module(cache, &options, &source), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "source: no verify 3");
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+START_TEST(modes_have_words)
+{
+	static const char *const words[] = { "never", "always", "once" };
+	lc_verify_mode mode;
+
+	for (unsigned i = 0; i < 3; i++) {
+		ck_assert_str_eq(lc_verify_mode_name((lc_verify_mode)i), words[i]);
+		ck_assert_int_eq(lc_verify_mode_parse(words[i], &mode), LC_OK);
+		ck_assert_uint_eq(mode, i);
+	}
+	ck_assert_ptr_null(lc_verify_mode_name((lc_verify_mode)3));
+	ck_assert_int_eq(lc_verify_mode_parse("twice", &mode), LC_INVALID);
 }
 END_TEST
 
@@ -312,6 +512,10 @@ main(void)
 	tcase_add_loop_test(tc, damaged_before, 0, 6);
 	tcase_add_loop_test(tc, damaged_after, 0, 2);
 	tcase_add_test(tc, rewritten);
+	tcase_add_loop_test(tc, source_damaged_before, 0, 4 * SOURCES);
+	tcase_add_loop_test(tc, source_damaged_after, 0, 2 * SOURCES);
+	tcase_add_test(tc, source_of_unknown_mode);
+	tcase_add_test(tc, modes_have_words);
 	tcase_add_loop_test(tc, unknown_mode, 0, 2);
 	tcase_add_test(tc, other_chunks);
 	tcase_add_test(tc, threads);
