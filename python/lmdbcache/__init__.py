@@ -188,7 +188,7 @@ def open(
     like: Optional[str] = None,
     readonly: bool = False,
     create: bool = True,
-    verify: bool = True,
+    verify: Union[bool, str] = "always",
     durability: str = "full",
     codec: Optional[str] = None,
     level: int = 0,
@@ -208,7 +208,10 @@ def open(
                        None is NumPy where it is installed
     readonly           only read; the module must exist
     create             make what is missing
-    verify             compare checksums of what is read
+    verify             compare what is read with its checksum "always", which is True;
+                       "once", at the first read in this process, which does not see what
+                       is damaged after that, on the disk or in memory; or "never", which
+                       is False
     durability         "full": what flush() returned from survives a loss of power;
                        "relaxed": the last commit may be lost, the module stays sound
     codec, level       of the tensors put: "none", "lz4", "shuffle-lz4", "u8pack",

@@ -123,7 +123,7 @@ def source(
     what: Union[_core.Cache, str, "_os.PathLike[str]"],
     *,
     like: Optional[str] = None,
-    verify: bool = True,
+    verify: Union[bool, str] = "once",
     part: Optional[str] = None,
     split: Optional[str] = None,
     split_seed: int = 0,
@@ -137,7 +137,8 @@ def source(
     what               a Cache; a shard file, a directory of shards with a manifest, as
                        Cache.export() writes it, or a warehouse
     like               what tensors are given as, as for open(); None is the Cache's
-    verify             compare checksums of what is read
+    verify             as for reader(): "once", "always" or "never"; source[i] of a Cache
+                       is verified as the Cache was opened
     part, split        only one part of a split, as "val" of "train=0.9,val=0.1"; a warehouse
                        may have a split of its own
     split_seed         another split of the same shares

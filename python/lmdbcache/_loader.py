@@ -29,7 +29,9 @@ class Loader(IterableDataset[Dict[str, Any]]):
     the rows were copied once, from the module into the batch. `extras` adds "ids" (a list),
     "mask", "examples", "epochs", "sources", "lengths", of windows "documents" and
     "positions", or "state". Where the last batch is padded, and "mask" is not asked for,
-    the padding is cut off. Options are those of lmdbcache.reader().
+    the padding is cut off. Options are those of lmdbcache.reader(), such as `verify`: by
+    default a worker or process compares a record with its checksum once, and what is
+    damaged after that is not seen.
 
     The batches do not depend on how many ranks read them. state_dict() is the position
     behind the batch that was given last; a Loader of any rank and world that is given it

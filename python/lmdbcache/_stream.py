@@ -61,7 +61,7 @@ def reader(
     split_seed: int = 0,
     split_by_run: bool = False,
     part: Optional[str] = None,
-    verify: bool = True,
+    verify: Union[bool, str] = "once",
     ignore_thresholds: bool = False,
 ) -> Reader:
     """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
@@ -97,7 +97,9 @@ def reader(
     memory           bytes of what is read ahead, default 256 MiB
     split, part      "train=0.9,val=0.1" and the part to read; `split_seed` draws other
                      parts, `split_by_run` keeps the records of a run in one
-    verify           compare checksums of what is read
+    verify           compare what is read with its checksum "once", at the first read in
+                     this process, which does not see what is damaged after that; "always",
+                     which is True; or "never", which is False
     ignore_thresholds
                      read a warehouse although it exceeds its validation limits
 

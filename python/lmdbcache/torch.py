@@ -25,7 +25,7 @@ from typing import Any, Optional, Union
 import torch
 from torch import nn
 
-from . import Cache, NotFoundError, key
+from . import Cache, NotFoundError, _reopen, key
 from ._loader import Loader
 from ._trees import (
     Id,
@@ -461,14 +461,25 @@ def collate(batch: Any) -> Any:
     return batch
 
 
+def _verifying(cache: Cache, verify: Union[bool, str]) -> Cache:
+    """A handle that reads what the cache reads, verified so. Other ranks than the writer
+    have what they put in the memory of their own handle alone."""
+    options = cache._options
+    if options["verify"] == verify or options["writer_rank"] is not None:
+        return cache
+    return _reopen({**options, "create": False, "verify": verify})
+
+
 class MapDataset(torch.utils.data.Dataset[Any]):
     """Records of a cache by position, for torch's DataLoader and samplers.
 
         data = MapDataset(cache, field="features")
         loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
 
-    ids    the cache_ids in their order; None: those that are stored now, by their bytes
-    field  the part of structured records to read, such as "boxes.0"
+    ids     the cache_ids in their order; None: those that are stored now, by their bytes
+    field   the part of structured records to read, such as "boxes.0"
+    verify  as for open(); a cache that was opened with a writer_rank is read as it was
+            opened
 
     data[i] is a copy of a record. A batch of the loader is one block: tensors of shape
     [batch, ...], read into one piece of memory at once, so it is not to be collated
@@ -483,12 +494,13 @@ class MapDataset(torch.utils.data.Dataset[Any]):
         cache: Cache,
         ids: Optional[Iterable[Any]] = None,
         field: Optional[str] = None,
+        verify: Union[bool, str] = "once",
     ) -> None:
         self.cache = cache
         self.field = field
         self._flush()
         self.ids: list[Id] = list(cache.keys()) if ids is None else ids_of(ids)
-        self._rows = Rows(cache, field)
+        self._rows = Rows(_verifying(cache, verify), field)
 
     def _flush(self) -> None:
         if writable(self.cache):

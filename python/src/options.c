@@ -53,6 +53,7 @@ option_verify(PyObject *dict, const char *name, lc_verify_mode *out)
 {
 	PyObject *value = option(dict, name);
 	const char *text;
+	Py_ssize_t size;
 
 	if (value == NULL)
 		return 0;
@@ -60,8 +61,9 @@ option_verify(PyObject *dict, const char *name, lc_verify_mode *out)
 		*out = value == Py_True ? LC_VERIFY_ALWAYS : LC_VERIFY_NEVER;
 		return 0;
 	}
-	text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, NULL) : NULL;
-	if (text != NULL && lc_verify_mode_parse(text, out) == LC_OK)
+	text = PyUnicode_Check(value) ? PyUnicode_AsUTF8AndSize(value, &size) : NULL;
+	if (text != NULL && strlen(text) == (size_t)size &&
+	    lc_verify_mode_parse(text, out) == LC_OK)
 		return 0;
 	PyErr_Format(PyExc_ValueError,
 	    "%s: %R is none of \"always\", \"once\", \"never\", True and False", name, value);

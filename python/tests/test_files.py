@@ -90,6 +90,72 @@ class Case(unittest.TestCase):
         return caught.exception
 
 
+class Verifying(Case):
+    def test_words(self) -> None:
+        cache = self.filled()
+        shards = os.path.join(self.root, "shards")
+        cache.export(shards)
+        ways: List[Callable[[Any], Any]] = [
+            lambda verify: self.open(verify=verify),
+            lambda verify: lmdbcache.source(cache, verify=verify),
+            lambda verify: lmdbcache.source(shards, verify=verify),
+            lambda verify: lmdbcache.reader(cache, verify=verify),
+        ]
+        for way in ways:
+            for verify in ("always", "once", "never", True, False):
+                way(verify).close()
+            for wrong in ("twice", "True", "", 1, 0, 0.5, b"once", ["once"], "once\0"):
+                error = self.raises(ValueError, "", way, wrong)
+                self.assertEqual(
+                    str(error),
+                    f'verify: {wrong!r} is none of "always", "once", "never", True and False',
+                )
+
+    def damaged_after(self, read: Callable[[], Any]) -> lmdbcache.Cache:
+        """Record 7 is damaged after it was read so."""
+        cache = self.filled()
+        read()
+        flip(os.path.join(self.root, "m", "data.mdb"), row(7).tobytes())
+        return cache
+
+    def test_handle(self) -> None:
+        """Damage after the first read is not seen by handles that verify once."""
+        self.damaged_after(lambda: self.open(verify="once")["k007"])
+        for verify in ("once", "never", False):
+            cache = self.open(verify=verify)
+            self.assertEqual(flat(cache["k007"])[1:], list(row(7))[1:])
+            self.assertEqual(flat(cache.gather(["k007"])[0])[1:], list(row(7))[1:])
+        for verify in ("always", True, None):
+            cache = self.open(**({} if verify is None else {"verify": verify}))
+            self.raises(lmdbcache.CorruptError, "k007", cache.__getitem__, "k007")
+            self.raises(lmdbcache.CorruptError, "k007", cache.gather, ["k007"])
+
+    def test_source(self) -> None:
+        """The same of sources and readers, which verify once by default."""
+        cache = self.open(verify="once")
+        self.damaged_after(lambda: lmdbcache.source(cache).gather([7]))
+        for options in ({}, {"verify": "once"}, {"verify": "never"}):
+            source = lmdbcache.source(cache, **options)
+            self.assertEqual(flat(source.gather([7]))[1:], list(row(7))[1:])
+            self.assertEqual(flat(source[7])[1:], list(row(7))[1:])
+            with lmdbcache.reader(cache, batch=N, **options) as batches:
+                values = flat(next(batches).fields("buffer")["."])
+                self.assertEqual(values[7 * 6 + 1 : 8 * 6], list(row(7))[1:])
+        source = lmdbcache.source(cache, verify="always")
+        self.raises(lmdbcache.CorruptError, "k007", source.gather, [7])
+        with lmdbcache.reader(cache, verify="always") as batches:
+            self.raises(lmdbcache.CorruptError, "k007", next, batches)
+
+    def test_before(self) -> None:
+        """Damage before the first read is seen each time."""
+        self.damaged_after(lambda: None)
+        cache = self.open(verify="once")
+        source = lmdbcache.source(cache)
+        for _ in range(2):
+            self.raises(lmdbcache.CorruptError, "k007", cache.__getitem__, "k007")
+            self.raises(lmdbcache.CorruptError, "k007", source.gather, [7])
+
+
 class Life(Case):
     def test_settings(self) -> None:
         cache = self.open()

@@ -61,6 +61,29 @@ class Module(unittest.TestCase):
 
 
 class Loaders(Module):
+    def damage(self, i: int) -> None:
+        """Change a bit of the last element of row i in the file."""
+        with open(os.path.join(self.dir.name, "m", "data.mdb"), "r+b") as file:
+            content = file.read()
+            at = content.index(ROWS[i].numpy().tobytes()) + WIDTH * 4 - 1
+            file.seek(at)
+            file.write(bytes([content[at] ^ 1]))
+
+    def test_verified_once(self) -> None:
+        """By default: damage after the first epoch goes unseen, damage before does not."""
+        loader = Loader(self.cache, batch=64)
+        before = torch.cat([batch["."] for batch in loader])
+        self.assertTrue(torch.equal(before, ROWS))
+        self.damage(7)
+        after = torch.cat([batch["."] for batch in loader])
+        self.assertEqual(int((after != ROWS).sum()), 1)
+        self.assertNotEqual(float(after[7, -1]), float(ROWS[7, -1]))
+        with self.assertRaises(lmdbcache.CorruptError) as caught:
+            list(Loader(self.cache, batch=64, verify="always"))
+        self.assertIn("key '007': checksum mismatch", str(caught.exception))
+        with self.assertRaises(ValueError):
+            list(Loader(self.cache, verify="twice"))
+
     def test_batches_are_the_callers(self) -> None:
         """They stay as they are while others are read, and as they are changed."""
         loader = Loader(self.cache, batch=16, extras=("ids", "examples", "mask"), ahead=2)

@@ -735,6 +735,33 @@ class DataSets(Directory):
         with self.assertRaises(KeyError):
             some[0]
 
+    def test_verified_once(self) -> None:
+        """By default: damage after the first read goes unseen, damage before does not."""
+        cache = self.open()
+        rows = self.fill(cache)
+        data = MapDataset(cache)
+        pending = torch.ones(4)
+        cache["later"] = pending
+        self.assertTrue(same(MapDataset(cache, ids=["later"])[0], pending))
+        self.assertTrue(same(data[7], rows[7]))
+        path = os.path.join(self.root, "m", "data.mdb")
+        for i in (7, 8):
+            with open(path, "r+b") as file:
+                content = file.read()
+                at = content.index(rows[i].numpy().tobytes()) + 15
+                file.seek(at)
+                file.write(bytes([content[at] ^ 1]))
+        self.assertTrue(same(data[7][:3], rows[7, :3]))
+        self.assertTrue(same(pickle.loads(pickle.dumps(data))[7][:3], rows[7, :3]))
+        self.assertTrue(same(MapDataset(cache, verify=False)[8][:3], rows[8, :3]))
+        for verify, i in (("once", 8), ("always", 7), (True, 7)):
+            with self.assertRaises(lmdbcache.CorruptError):
+                MapDataset(cache, verify=verify)[i]
+        with self.assertRaises(lmdbcache.CorruptError):
+            cache["007"]
+        with self.assertRaises(ValueError):
+            MapDataset(cache, verify="twice")
+
     def test_structures(self) -> None:
         cache = self.open(like=None)
         x = torch.randn(6, 4)
