@@ -65,14 +65,18 @@ cachex_close(void *handle)
 	free(store);
 }
 
+/* lc_put() or lc_put_durable() */
+typedef lc_status put_fn(lc_cache *cache, const void *id, size_t id_size,
+    const lc_tensor *tensor);
+
 static void
-put_one(lc_cache *cache, const struct load *load, uint64_t i)
+put_one(lc_cache *cache, put_fn *put, const struct load *load, uint64_t i)
 {
 	const uint64_t shape[1] = { load->size / sizeof(float) };
 	lc_tensor tensor;
 
 	must(lc_tensor_init(&tensor, LC_F32, 1, shape, load_value(load, i)));
-	must(lc_put(cache, load->keys[i], KEY_SIZE, &tensor));
+	must(put(cache, load->keys[i], KEY_SIZE, &tensor));
 }
 
 static void
@@ -81,7 +85,7 @@ cachex_fill(void *handle, uint64_t from, uint64_t to)
 	struct store *store = handle;
 
 	for (; from < to; from++)
-		put_one(store->cache, store->load, from);
+		put_one(store->cache, lc_put, store->load, from);
 	must(lc_flush(store->cache));
 }
 
@@ -90,10 +94,11 @@ static void
 cachex_fill_waiting(void *handle, uint64_t from, uint64_t to)
 {
 	struct store *store = handle;
+	put_fn *const put = store->load->commit == 1 ? lc_put_durable : lc_put;
 
 	while (from < to) {
 		for (uint64_t n = 0; n < store->load->commit && from < to; n++)
-			put_one(store->cache, store->load, from++);
+			put_one(store->cache, put, store->load, from++);
 		must(lc_flush(store->cache));
 	}
 }
@@ -263,7 +268,7 @@ cachex_pending(const struct load *load, const char *dir, uint64_t bytes)
 	double grown;
 
 	for (uint64_t i = 0; i < bytes / load->size; i++)
-		put_one(cache, load, i);
+		put_one(cache, lc_put, load, i);
 	grown = memory_private() - before;
 	lc_discard(cache);
 	return grown;

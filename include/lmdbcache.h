@@ -766,6 +766,21 @@ LC_API LC_CHECKED lc_status lc_put_values(lc_cache *cache, size_t n,
 LC_API LC_CHECKED lc_status lc_put_gathered(lc_cache *cache, size_t n,
     const lc_id *ids, const lc_tensor *row, const void *rows, lc_status *statuses);
 
+/**
+ * lc_put() and lc_flush() in one call: the record is durable on LC_OK, and so is all that
+ * was put before. From 256 KiB on the elements are copied once, straight into the file's
+ * pages, and hashed on the way; lc_put() copies them twice. Threads that call it at the
+ * same time share a commit. With lc_set_timeout() it is the two calls.
+ * @return as lc_put(), or as lc_flush(): then the record is pending, as after lc_put(), and
+ * the next commit tries again; @p tensor is no longer used.
+ */
+LC_API LC_CHECKED lc_status lc_put_durable(lc_cache *cache, const void *id,
+    size_t id_size, const lc_tensor *tensor);
+
+/** lc_put_value() and lc_flush() in one call, as lc_put_durable(). */
+LC_API LC_CHECKED lc_status lc_put_value_durable(lc_cache *cache, const void *id,
+    size_t id_size, const lc_value *value);
+
 /** A record that is being written in place; see lc_reserve(). */
 typedef struct lc_reservation lc_reservation;
 

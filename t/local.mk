@@ -28,7 +28,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
-	t/lib/test_contains t/lib/test_directory t/lib/test_expect t/lib/test_export \
+	t/lib/test_contains t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
 	t/lib/test_export_inputs t/lib/test_finite t/lib/test_handles t/lib/test_hold \
 	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_key \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
@@ -221,7 +221,7 @@ check-sanitize:
 # is not built with it, is in t/torture/tsan.supp.
 threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_handles t/lib/test_hold t/lib/test_inflight t/lib/test_lru t/lib/test_outlive \
 	t/lib/test_reader_memory t/lib/test_reader_threads t/lib/test_source t/lib/test_source_gather t/lib/test_source_get t/lib/test_source_order \
-	t/lib/test_reserve t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
+	t/lib/test_durable t/lib/test_reserve t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
 check-threads:
 	@$(MKDIR_P) threads/build
 	$(MAKE) $(AM_MAKEFLAGS) distdir distdir=threads/src

@@ -381,7 +381,10 @@ store_value(const char *module, lc_id id, const lc_value *value)
 	if (status != EXIT_DONE)
 		return status;
 	if (!dry_run) {
-		stored = codec_put(cache, id, value, codec, level);
+		if (codec_of_choice(codec) == LC_CODEC_DEFAULT)
+			stored = lc_put_value_durable(cache, id.data, id.size, value);
+		else
+			stored = codec_put(cache, id, value, codec, level);
 		if (stored == LC_OK)
 			stored = lc_flush(cache);
 		if (stored != LC_OK) {

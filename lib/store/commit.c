@@ -20,11 +20,12 @@
 
 /* A put or delete that was not replaced by a later one. */
 struct item {
-	const unsigned char *bytes; /* the pending record */
-	size_t size;                /* of the record */
-	uint64_t length;            /* by the module's length field; 0 for a delete */
-	uint32_t schema;            /* position in pending->schemas */
-	bool skip;                  /* a delete of a key that does not exist */
+	const unsigned char *bytes;   /* the pending record */
+	const struct lc__draft *rest; /* of the record, if bytes has only its head */
+	size_t size;                  /* of the record */
+	uint64_t length;              /* by the module's length field; 0 for a delete */
+	uint32_t schema;              /* position in pending->schemas */
+	bool skip;                    /* a delete of a key that does not exist */
 };
 
 /* A commit under way. */
@@ -69,6 +70,7 @@ collect(struct commit *c)
 			.location = entry->deletes ? LC__TOMBSTONE : 0,
 		};
 		item->bytes = lc__record_start(&record);
+		item->rest = lc__pending_rest(pending, entry);
 		item->size = record.size;
 		item->schema = entry->schema;
 		item->length = entry->deletes
@@ -172,8 +174,22 @@ drop_skipped(struct commit *c)
 
 /* ---- the chunk ------------------------------------------------------------ */
 
-/* Copy the records into the chunk. Seal those that were put before their schema had an
- * id. */
+/* Copy a record into the chunk. Seal it if that was not possible before: its schema had no
+ * id yet, or its tensors were not there. */
+static void
+copy_record(const struct commit *c, const struct item *item, unsigned char *out)
+{
+	const uint32_t sealed = c->pending->schemas[item->schema].id;
+
+	if (item->rest != NULL)
+		lc__record_encode(out, item->size, item->rest);
+	else
+		memcpy(out, item->bytes, item->size);
+	if (item->rest != NULL || sealed != c->schema_ids[item->schema])
+		lc__record_seal(out, c->schema_ids[item->schema]);
+}
+
+/* Copy the records into the chunk. */
 static lc_status
 fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 {
@@ -185,9 +201,7 @@ fill_chunk(struct commit *c, uint64_t chunk, unsigned char *records)
 
 		if (c->entries[i].location & LC__TOMBSTONE)
 			continue;
-		memcpy(p, item->bytes, item->size);
-		if (c->pending->schemas[item->schema].id != c->schema_ids[item->schema])
-			lc__record_seal(p, c->schema_ids[item->schema]);
+		copy_record(c, item, p);
 		lc__ledger_hash(&c->row, p);
 		(void)lc__record_parse(p, item->size, &record);
 		return_if_error(lc__change_count(c->change, &record,

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/populate.h"
 #include "index/run_build.h"
 #include "store/commit.h"
 
@@ -682,18 +683,30 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 
 /* ---- memory of large records ---------------------------------------------- */
 
-lc_status
-lc__flush_memory(struct lc_cache *cache, size_t size, struct lc__large **out)
+/* Memory that may not be touched yet; @p touched says whether it is. */
+static lc_status
+take_memory(struct lc__flusher *f, size_t size, struct lc__large **out, bool *touched)
 {
-	struct lc__flusher *f = cache->flusher;
 	struct lc__large *large;
 
 	pthread_mutex_lock(&f->lock);
 	large = lc__large_take(&f->pool, size);
 	pthread_mutex_unlock(&f->lock);
+	*touched = large != NULL;
 	if (large == NULL)
 		return lc__large_new(size, out);
 	*out = large;
+	return LC_OK;
+}
+
+lc_status
+lc__flush_memory(struct lc_cache *cache, size_t size, struct lc__large **out)
+{
+	bool touched;
+
+	return_if_error(take_memory(cache->flusher, size, out, &touched));
+	if (!touched)
+		lc__populate((*out)->bytes, size);
 	return LC_OK;
 }
 
@@ -769,6 +782,57 @@ lc__flush_all(struct lc_cache *cache)
 			status = lc__error_raise(&f->error);
 	}
 	pthread_mutex_unlock(&f->lock);
+	return status;
+}
+
+/* ---- a put that is durable -------------------------------------------------- */
+
+/* From this size on a record goes from the caller's memory into the chunk at once. Smaller
+ * ones are copied while they are in the processor's cache, which costs nothing. */
+#define DIRECT_MIN (4 * LC__LARGE_MIN)
+
+/* The commit of a record that has only its head in a buffer failed. Copy its tensors, if it
+ * is still there: the caller may change them now. */
+static void
+complete(struct lc__flusher *f, const struct lc__large *large)
+{
+	pthread_mutex_lock(&f->lock);
+	while (f->committing)
+		pthread_cond_wait(&f->done, &f->lock);
+	if (f->open == NULL || !lc__pending_complete(f->open, large))
+		if (f->sealed != NULL)
+			(void)lc__pending_complete(f->sealed, large);
+	pthread_mutex_unlock(&f->lock);
+}
+
+lc_status
+lc__flush_put(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known)
+{
+	struct addition addition = { .size = lc__record_size(draft), .known = known };
+	lc_status status;
+	bool touched;
+
+	/* Who waits for a limited time may not wait for the thread that reads the draft. */
+	if (!cache->writes || addition.size < DIRECT_MIN ||
+	    atomic_load(&cache->timeout_ms) != UINT64_MAX) {
+		return_if_error(lc__flush_add(cache, draft, known));
+		return lc__flush_all(cache);
+	}
+	return_if_error(
+	    take_memory(cache->flusher, addition.size, &addition.large, &touched));
+	addition.hash = lc__run_hash(lc__env_seed(cache->env), draft->id.data,
+	    draft->id.size);
+	lc__record_encode_head(addition.large->bytes, addition.size, draft);
+	addition.large->rest = draft;
+	status = add(cache, &addition);
+	if (status != LC_OK) {
+		lc__flush_memory_give(cache, addition.large);
+		return status;
+	}
+	status = lc__flush_all(cache);
+	if (status != LC_OK)
+		complete(cache->flusher, addition.large);
 	return status;
 }
 
@@ -919,7 +983,11 @@ find_pending_locked(const struct lc__flusher *f, uint64_t hash, const void *id,
 		if (out->block == NULL)
 			return lc__error(LC_NO_MEMORY, 0, "get: %s: out of memory",
 			    lc__quote_id(id, id_size));
-		memcpy(out->block->data, lc__record_start(&record), record.size);
+		if (lc__pending_rest(pending, entry) != NULL)
+			lc__record_encode(out->block->data, record.size,
+			    lc__pending_rest(pending, entry));
+		else
+			memcpy(out->block->data, lc__record_start(&record), record.size);
 		return LC_OK;
 	}
 	return LC_OK;

@@ -44,6 +44,11 @@ LC_CHECKED lc_status lc__encode(const struct lc__draft *draft, struct lc__known 
  */
 LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known);
+/** Add a put and commit everything, as lc__flush_all() does. The tensors of a large record
+ *  go from the draft into the chunk without a copy between; the draft is no longer used
+ *  when this returns. */
+LC_CHECKED lc_status lc__flush_put(struct lc_cache *cache, const struct lc__draft *draft,
+    struct lc__known *known);
 /** Add a put of an encoded record, whose schema id and seal are set anew. Only on a rank
  *  that writes. */
 LC_CHECKED lc_status lc__flush_add_record(struct lc_cache *cache,

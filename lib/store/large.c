@@ -33,6 +33,7 @@ lc__large_take(struct lc__large_pool *pool, size_t size)
 void
 lc__large_give(struct lc__large_pool *pool, struct lc__large *large, size_t most)
 {
+	large->rest = NULL;
 	if (large->room > most || pool->bytes > most - large->room) {
 		lc__large_free(large);
 		return;
@@ -70,7 +71,6 @@ lc__large_new(size_t size, struct lc__large **out)
 		free(large);
 		return lc__error(LC_NO_MEMORY, 0, "put: %zu bytes: out of memory", size);
 	}
-	lc__populate(bytes, size);
 	*large = (struct lc__large){ .bytes = bytes, .room = room };
 	*out = large;
 	return LC_OK;

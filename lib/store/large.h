@@ -18,10 +18,15 @@
  * are in the processor's cache. */
 #define LC__LARGE_MIN ((size_t)65536)
 
+struct lc__draft;
+
 struct lc__large {
 	struct lc__large *next; /* in a pool */
 	unsigned char *bytes;   /* mapped; page-aligned, not set */
 	size_t room;            /* bytes mapped */
+	const struct lc__draft
+	    *rest; /* if not NULL, bytes has only the head of the record:
+	                                 its tensors are still in the caller's memory */
 };
 
 struct lc__large_pool {
@@ -37,7 +42,7 @@ void lc__large_give(struct lc__large_pool *pool, struct lc__large *large, size_t
 /** Free all that is in the pool. */
 void lc__large_pool_empty(struct lc__large_pool *pool);
 
-/** New memory for @p size bytes.
+/** New memory for @p size bytes, not touched yet.
  *  @return LC_OK; LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__large_new(size_t size, struct lc__large **out);
 /** NULL is harmless. */

@@ -80,9 +80,20 @@ lc__pending_bytes(const struct lc__pending *pending)
 const struct lc__pending_entry *lc__pending_find(const struct lc__pending *pending,
     uint64_t hash, const void *id, size_t id_size);
 
-/** Take apart the record of an entry. */
+/** Take apart the record of an entry. Its tensors may be elsewhere: lc__pending_rest(). */
 void lc__pending_record(const struct lc__pending *pending,
     const struct lc__pending_entry *entry, struct lc__record *out);
+
+/** The draft of a record that has only its head in the buffer; else NULL. */
+static inline const struct lc__draft *
+lc__pending_rest(const struct lc__pending *pending, const struct lc__pending_entry *entry)
+{
+	return entry->large ? pending->large[entry->unit]->rest : NULL;
+}
+
+/** Copy the tensors of a record that has only its head in the buffer, so that its draft is
+ *  no longer needed. False if the record is not in this buffer. */
+bool lc__pending_complete(struct lc__pending *pending, const struct lc__large *large);
 
 /** Forget everything. Keep the memory unless it is more than @p keep bytes; that of large
  *  records goes to the pool, with the same limit. A writer, which has none, has no pool. */

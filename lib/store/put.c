@@ -282,6 +282,13 @@ emit_pending(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 	return lc__flush_add(ctx, draft, known);
 }
 
+/* An lc__put_fn: put a record and commit it. */
+static lc_status
+emit_durable(void *ctx, const struct lc__draft *draft, struct lc__known *known)
+{
+	return lc__flush_put(ctx, draft, known);
+}
+
 /* An lc__put_fn: encode a record into a block. */
 static lc_status
 emit_encoded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
@@ -344,6 +351,25 @@ lc_status
 lc_put_value(lc_cache *cache, const void *id, size_t id_size, const lc_value *value)
 {
 	return lc_put_coded(cache, id, id_size, value, LC_CODEC_DEFAULT, 0);
+}
+
+lc_status
+lc_put_durable(lc_cache *cache, const void *id, size_t id_size, const lc_tensor *tensor)
+{
+	const lc_id key = { id, id_size };
+
+	return_if_error(lc__put_check(cache, &key));
+	return lc__put_tensor_to(cache, &key, tensor, emit_durable, cache);
+}
+
+lc_status
+lc_put_value_durable(lc_cache *cache, const void *id, size_t id_size,
+    const lc_value *value)
+{
+	const lc_id key = { id, id_size };
+
+	return_if_error(lc__put_check(cache, &key));
+	return lc__put_value_to(cache, &key, value, emit_durable, cache);
 }
 
 lc_status

@@ -210,13 +210,21 @@ put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
 	}
 }
 
-void
-lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft)
+/* Where the parts of a head are. */
+struct head {
+	unsigned char *table;  /* of the parts; NULL without one */
+	unsigned char *blocks; /* checksums of the blocks */
+	unsigned char *end;
+};
+
+/* Write the head, without the table of parts and the checksums of blocks. */
+static struct head
+put_head(unsigned char *out, size_t size, const struct lc__draft *draft)
 {
 	const bool parts = needs_parts(draft);
-	unsigned char *head_end = out + lc__record_head(draft);
 	const uint64_t nblocks = parts ? count_blocks(draft) : 0;
-	unsigned char *p = out + LC__RECORD_PREFIX, *table, *blocks;
+	struct head head = { .end = out + lc__record_head(draft) };
+	unsigned char *p = out + LC__RECORD_PREFIX;
 
 	memset(out, 0, LC__RECORD_PREFIX);
 	lc__set32(out + at_units, (uint32_t)(size / LC__RECORD_ALIGN));
@@ -229,18 +237,35 @@ lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft
 		lc__set16(out + at_nparts, (uint16_t)draft->schema->tensors);
 	}
 	lc__set32(out + at_nblocks, (uint32_t)nblocks);
-	p = table = put_dims(p, draft);
-	if (parts)
+	p = put_dims(p, draft);
+	if (parts) {
+		head.table = p;
 		p += (size_t)draft->schema->tensors * part_bytes;
-	blocks = p;
+	}
+	head.blocks = p;
 	p += (size_t)nblocks * 8;
 	memcpy(p, draft->id.data, draft->id.size);
 	p += draft->id.size;
 	if (draft->plain_size > 0)
 		memcpy(p, draft->plain, draft->plain_size);
 	p += draft->plain_size;
-	memset(p, 0, (size_t)(head_end - p));
-	put_tensors(head_end, parts ? table : NULL, blocks, draft);
+	memset(p, 0, (size_t)(head.end - p));
+	return head;
+}
+
+void
+lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft)
+{
+	const struct head head = put_head(out, size, draft);
+
+	put_tensors(head.end, head.table, head.blocks, draft);
+}
+
+void
+lc__record_encode_head(unsigned char *out, size_t size, const struct lc__draft *draft)
+{
+	memset(out, 0, lc__record_head(draft));
+	(void)put_head(out, size, draft);
 }
 
 /* How many bytes from at_units on the record's checksum covers. */

@@ -94,6 +94,11 @@ size_t lc__record_head(const struct lc__draft *draft);
  */
 void lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft);
 
+/** Write the head alone: all but the tensors and their checksums, which are 0. The record can
+ *  be parsed, and is not intact. */
+void lc__record_encode_head(unsigned char *out, size_t size,
+    const struct lc__draft *draft);
+
 /** Set the schema id, then the checksum, of an encoded record. */
 void lc__record_seal(unsigned char *record, uint32_t schema);
 
