@@ -69,6 +69,7 @@ put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t 
 {
 	struct lc__buf text = { 0 };
 	lc_value *about = NULL;
+	lc_cache *from;
 	struct lc__sample s;
 	struct lc__frame frame;
 	lc_status status;
@@ -77,7 +78,7 @@ put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t 
 	if (!lc__store_key(samples->store, frame.run, frame.name, &list->key))
 		return lc__no_memory("build");
 	return_if_error(
-	    lc__store_get(samples->store, (const char *)list->key.data, &about));
+	    lc__store_get(samples->store, (const char *)list->key.data, &from, &about));
 	if (about != NULL && lc__sample_read(about, &s))
 		status = make_line(&frame, &s, lc__counting_fate(samples->recipe, &s),
 		    &text);

@@ -206,7 +206,7 @@ lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job
 
 		/* A team that stops grants no memory: what stopped it is reported, not
 		 * this. */
-		if (lc__team_hold(worker->how->team, job->number, bytes))
+		if (lc__team_hold(worker->how->team, job->turn, bytes))
 			worker->held += bytes;
 		else
 			status = lc__error(LC_CANCELLED, 0, "build: cancelled");
@@ -395,7 +395,7 @@ take_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	    lc_dtype_size(pixels);
 
 	return_if_error(make_room(job, size));
-	return_if_error(lc__store_pixels(worker->how->store, (const char *)job->key.data,
+	return_if_error(lc__store_pixels(job->kept.from, (const char *)job->key.data,
 	    pixels, size, job->planes, taken));
 	if (!*taken)
 		return LC_OK;
@@ -461,8 +461,15 @@ work_on(struct lc__team *team, unsigned thread, uint64_t job)
 	const struct lc__frame_team *pool = team->ctx;
 	struct lc__frame_job *frame = &pool->slots[job % team->window];
 
-	frame->number = job;
+	frame->turn = job;
+	frame->number = pool->first + job * (pool->step > 0 ? pool->step : 1);
 	return pool->work(&pool->workers[thread], frame);
+}
+
+uint64_t
+lc__frames_of(uint64_t frames, uint64_t first, uint64_t step)
+{
+	return first < frames ? (frames - first - 1) / step + 1 : 0;
 }
 
 static lc_status
@@ -471,6 +478,8 @@ start_walk(struct lc__frame_team *pool)
 	const size_t most = SLOTS_PER_THREAD * (size_t)pool->threads;
 	const size_t least = (size_t)pool->threads + 1;
 	const uint64_t fit = SLOT_BUDGET / (pool->slot_bytes + 1);
+	const uint64_t step = pool->step > 0 ? pool->step : 1;
+	const uint64_t frames = lc__dataset_frames(pool->how.dataset);
 	const size_t window = fit >= most ? most : fit <= least ? least : (size_t)fit;
 
 	pool->how.team = &pool->team;
@@ -494,7 +503,7 @@ start_walk(struct lc__frame_team *pool)
 	pool->team = (struct lc__team){
 		.work = work_on,
 		.ctx = pool,
-		.jobs = lc__dataset_frames(pool->how.dataset),
+		.jobs = lc__frames_of(frames, pool->first, step),
 		.threads = pool->n_workers,
 		.window = window,
 		.budget = FILE_BUDGET,

@@ -37,6 +37,7 @@ struct lc__frame_worker {
 /** What the module has of a frame. */
 struct lc__reused {
 	bool any;                 /* a record that may still be right */
+	lc_cache *from;           /* the module that has it */
 	lc_value *about;          /* what `sample` borrows */
 	struct lc__sample sample; /* without its tensors */
 	struct lc__seen seen;
@@ -46,7 +47,8 @@ struct lc__reused {
 /** What became of a frame. Zero it before its first use; its memory is used again
  *  for another frame. */
 struct lc__frame_job {
-	uint64_t number; /* of the frame, and of the team's job */
+	uint64_t number; /* of the frame */
+	uint64_t turn;   /* the team's job */
 	struct lc__sample sample;
 	bool reused;  /* `sample` is what the module has */
 	bool put;     /* it is to be stored */
@@ -103,12 +105,14 @@ const char *lc__frame_image(const struct lc__frame *frame, const struct lc__labe
 
 /* ---- all frames -------------------------------------------------------------------- */
 
-/** Threads that work on frames, and the walk over all frames that keeps them busy. */
+/** Threads that work on frames, and the walk over the frames that keeps them busy. */
 struct lc__frame_team {
 	struct lc__frame_how how; /* its team is this one's */
 	/** What a thread does with frame->number; a failure ends the walk at that frame. */
 	lc_status (*work)(struct lc__frame_worker *worker, struct lc__frame_job *frame);
 	unsigned threads;    /* wanted */
+	uint64_t first;      /* frame of the walk */
+	uint64_t step;       /* from one to the next; 0 is 1 */
 	uint64_t slot_bytes; /* that a frame's result may take */
 
 	/** The walk's own thread calls take() for each frame in order, and idle() from
@@ -123,7 +127,10 @@ struct lc__frame_team {
 	unsigned n_workers;
 };
 
-/** Walk over all frames of the dataset. @return LC_OK, or what ended it first. */
+/** How many frames first, first + step ... there are of all. */
+uint64_t lc__frames_of(uint64_t frames, uint64_t first, uint64_t step);
+
+/** Walk over frames of the dataset, all without a step. @return LC_OK, or what ended it first. */
 LC_CHECKED lc_status lc__frame_team_walk(struct lc__frame_team *pool);
 
 #endif

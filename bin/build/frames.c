@@ -49,6 +49,7 @@ static lc_status
 check_space(const struct lc__ingesting *b)
 {
 	const uint64_t frames = b->state->frames;
+	const bool exports = b->ingest->parts == 0;
 	struct lc__built_version built = { .dir = NULL };
 	uint64_t stored = 0, room = 0, pixels, shard, shards, have = 0, needed;
 	char what[64];
@@ -65,7 +66,7 @@ check_space(const struct lc__ingesting *b)
 		have = lc__built_version_bytes(&built);
 	lc__built_version_free(&built);
 	needed -= needed < room ? needed : room;
-	needed += shards > have ? shards - have : 0;
+	needed += exports && shards > have ? shards - have : 0;
 	snprintf(what, sizeof(what), "%llu frames", (unsigned long long)frames);
 	return lc__space_check(b->ingest->warehouse, needed, what);
 }
@@ -245,7 +246,7 @@ lc__ingesting_frames(struct lc__ingesting *b)
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.rehash = b->ingest->rehash,
 		.keep_going = b->ingest->keep_going, }, .work = lc__frame_job_run,
-		.threads = b->threads,
+		.threads = b->threads, .first = b->ingest->part, .step = b->ingest->parts,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
 		.take = take, .idle = idle, .ctx = b, };
 

@@ -169,6 +169,7 @@ run_build(struct lc__ingesting *b)
 		return_if_error(lc__lock_take(ingest->warehouse, &b->lock));
 	}
 	return_if_error(lc__ingesting_scan(b));
+	return_if_error(lc__store_open_others(&b->store, ingest));
 	if (!ingest->dry_run) {
 		return_if_error(lc__recipe_sample_key(b->recipe, key));
 		status = ingest->clear ? forget_store(b, key)
@@ -177,6 +178,9 @@ run_build(struct lc__ingesting *b)
 		return_if_error(status);
 	}
 	return_if_error(lc__ingesting_frames(b));
+	/* What follows is for all frames. */
+	if (ingest->parts > 0)
+		return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
 	status = check_limits(b);
 	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
 	 * samples are still good. */

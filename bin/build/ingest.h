@@ -65,13 +65,20 @@ struct lc__ingest {
 	                            learned classes are there during the build */
 	size_t learn_buckets;      /* k-means with this many; 0: those of the recipe */
 	struct lc__thresholds thresholds;
-	unsigned threads;     /* that decode; 0 for the number of processors */
-	bool clear;           /* forget what is stored, rebuild */
-	bool rehash;          /* read every file, do not trust size and time */
-	bool force_fs;        /* store on network and FUSE file systems */
-	bool keep_going;      /* a file that the system does not let be read (EIO,
+	unsigned threads; /* that decode; 0 for the number of processors */
+	bool clear;       /* forget what is stored, rebuild */
+	bool rehash;      /* read every file, do not trust size and time */
+	bool force_fs;    /* store on network and FUSE file systems */
+	bool keep_going;  /* a file that the system does not let be read (EIO,
 	                            EACCES …) makes its frame `unreadable`; without it
 	                            the build ends with that error */
+	uint32_t part;    /* of parts: only each frame whose number modulo parts is
+	                            this is looked at, and stored; no version is made */
+	uint32_t parts;   /* 0: all frames, and a version */
+	const char *const *samples_from; /* warehouses that have samples of some frames,
+	                            which are read from there; the first that has one
+	                            counts, after the warehouse itself */
+	size_t n_samples_from;
 	bool dry_run;         /* look, validate and count; write nothing */
 	bool no_sync;         /* tests: do not wait for the disk */
 	uint64_t flush_every; /* tests: frames a commit; 0: by size and time */

@@ -24,6 +24,7 @@
 /* What one thread has read last. */
 struct scratch {
 	lc_view view;
+	lc_cache *from; /* the module that it is of */
 	bool held;
 	struct lc__buf key;
 	struct lc__buf transform; /* of the row */
@@ -83,6 +84,9 @@ damaged(struct lc__samples *samples, const struct scratch *scratch)
 	const char *key = (const char *)scratch->key.data;
 	const lc_error error = *lc_last_error();
 
+	if (scratch->from != samples->store->cache)
+		return lc__error(LC_CORRUPT, 0, "%s; remove it there, then build again",
+		    error.text);
 	if (lc_delete(samples->store->cache, key, strlen(key)) != LC_OK)
 		return lc__error_raise(&error);
 	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again", error.text);
@@ -104,7 +108,7 @@ hold(struct lc__samples_series *group, uint64_t i, struct lc__frame *frame,
 	if (!make_key(samples, group->rows[i], frame, &scratch->key))
 		return lc__no_memory("build");
 	key = (const char *)scratch->key.data;
-	status = lc_get(samples->store->cache, key, strlen(key), &scratch->view);
+	status = lc__store_view(samples->store, key, &scratch->view, &scratch->from);
 	if (status == LC_CORRUPT)
 		return damaged(samples, scratch);
 	return_if_error(status);
@@ -216,6 +220,7 @@ ask_ahead(struct lc__samples_series *group, uint64_t i)
 	struct lc__buf keys[AHEAD] = { { NULL, 0, 0, false } };
 	lc_id ids[AHEAD];
 	struct lc__frame frame;
+	lc_status status;
 	size_t n = 0;
 
 	while (n < AHEAD && i + n < group->source_samples &&
@@ -223,9 +228,11 @@ ask_ahead(struct lc__samples_series *group, uint64_t i)
 		ids[n] = (lc_id){ keys[n].data, keys[n].size - 1 };
 		n++;
 	}
-	/* A hint: it may fail. */
-	if (lc_prefetch(samples->store->cache, n, ids) != LC_OK)
-		n = AHEAD;
+	/* A hint, also to those that have none of them: it may fail. */
+	status = lc_prefetch(samples->store->cache, n, ids);
+	for (size_t k = 0; k < samples->store->n_others; k++)
+		status = lc_prefetch(samples->store->others[k], n, ids);
+	(void)status;
 	for (size_t k = 0; k < AHEAD; k++)
 		lc__buf_free(&keys[k]);
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -46,13 +47,69 @@ lc__store_open(struct lc__store *store, const struct lc__ingest *ingest,
 	return lc_open(ingest->warehouse, LC__WAREHOUSE_MODULE, &options, &store->cache);
 }
 
+/* Samples of other options or of another dataset have other keys: they would not be found,
+ * and all be made again. */
+static lc_status
+check_other(const struct lc__store *store, lc_cache *cache, const char *warehouse)
+{
+	struct lc__store other = { .cache = cache };
+	uint64_t found, records;
+
+	memcpy(other.prefix, store->prefix, sizeof(other.prefix));
+	return_if_error(lc__store_count(&other, &found));
+	return_if_error(lc_count(cache, &records));
+	return found > 0 || records == 0
+	    ? LC_OK
+	    : lc__error(LC_INVALID, 0,
+		  "%s: its samples were made with other options, or of another dataset",
+		  warehouse);
+}
+
+lc_status
+lc__store_open_others(struct lc__store *store, const struct lc__ingest *ingest)
+{
+	lc_options options;
+
+	store->others = calloc(ingest->n_samples_from + 1, sizeof(lc_cache *));
+	if (store->others == NULL)
+		return lc__no_memory("build");
+	lc_options_init(&options);
+	options.flags = LC_RDONLY | (ingest->force_fs ? LC_FORCE_FS : 0);
+	options.lru_bytes = 0;
+	for (size_t i = 0; i < ingest->n_samples_from; i++) {
+		lc_cache **cache = &store->others[store->n_others];
+		const lc_status status = lc_open(ingest->samples_from[i],
+		    LC__WAREHOUSE_MODULE, &options, cache);
+
+		if (status == LC_NO_FILE)
+			return lc__error(status, 0, "%s: has no samples",
+			    ingest->samples_from[i]);
+		return_if_error(status);
+		store->n_others++;
+		return_if_error(check_other(store, *cache, ingest->samples_from[i]));
+	}
+	return LC_OK;
+}
+
 lc_status
 lc__store_close(struct lc__store *store)
 {
 	lc_cache *cache = store->cache;
+	lc_status status = LC_OK;
 
+	for (size_t i = 0; i < store->n_others; i++) {
+		const lc_status closed = lc_close(store->others[i]);
+
+		if (status == LC_OK)
+			status = closed;
+	}
+	free(store->others);
+	store->others = NULL;
+	store->n_others = 0;
 	store->cache = NULL;
-	return lc_close(cache);
+	/* What is stored counts. */
+	return_if_error(lc_close(cache));
+	return status;
 }
 
 bool
@@ -68,46 +125,65 @@ lc__store_key(const struct lc__store *store, const char *run, const char *name,
 
 /* ---- samples --------------------------------------------------------------- */
 
+lc_status
+lc__store_view(const struct lc__store *store, const char *key, lc_view *view,
+    lc_cache **from)
+{
+	const size_t size = strlen(key);
+	lc_status status = LC_NOT_FOUND;
+
+	*from = store->cache;
+	if (*from != NULL)
+		status = lc_get(*from, key, size, view);
+	for (size_t i = 0; i < store->n_others; i++) {
+		if (status != LC_NOT_FOUND && status != LC_CORRUPT)
+			break;
+		*from = store->others[i];
+		status = lc_get(*from, key, size, view);
+	}
+	return status;
+}
+
+/* Takes the view of a record over, of which @p status says what it is. */
 static lc_status
-get_part(const struct lc__store *store, const char *key, const char *path, lc_value **out)
+copy_part(lc_status status, lc_view *view, const char *path, lc_value **out)
 {
 	const lc_value *part;
-	lc_view view;
-	lc_status status;
 
 	*out = NULL;
-	if (store->cache == NULL)
-		return LC_OK;
-	status = lc_get(store->cache, key, strlen(key), &view);
 	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
 		return LC_OK;
 	return_if_error(status);
 	/* A damaged or foreign record is as good as none: its frame is done anew. */
-	status = lc_view_value(&view, path, &part);
+	status = lc_view_value(view, path, &part);
 	if (status == LC_OK) {
 		*out = lc_value_copy(part);
 		status = *out != NULL ? LC_OK : lc__no_memory("build");
 	} else if (status == LC_CORRUPT || status == LC_NOT_FOUND) {
 		status = LC_OK;
 	}
-	lc_view_release(&view);
+	lc_view_release(view);
 	return status;
 }
 
 lc_status
-lc__store_get(const struct lc__store *store, const char *key, lc_value **out)
+lc__store_get(const struct lc__store *store, const char *key, lc_cache **from,
+    lc_value **out)
 {
-	return get_part(store, key, LC__SAMPLE_ABOUT, out);
+	lc_view view;
+
+	return copy_part(lc__store_view(store, key, &view, from), &view, LC__SAMPLE_ABOUT,
+	    out);
 }
 
 lc_status
-lc__store_pixels(const struct lc__store *store, const char *key, lc_dtype dtype,
-    size_t size, void *out, bool *found)
+lc__store_pixels(lc_cache *from, const char *key, lc_dtype dtype, size_t size, void *out,
+    bool *found)
 {
 	const lc_value *part;
 	lc_tensor tensor;
 	lc_view view;
-	lc_status status = lc_get(store->cache, key, strlen(key), &view);
+	lc_status status = lc_get(from, key, strlen(key), &view);
 
 	*found = false;
 	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
@@ -147,10 +223,13 @@ seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
 	return !out->failed;
 }
 
+/* Of the module that has the record: another one's times are of another record. */
 static lc_status
-store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
+store_seen(const struct lc__store *store, lc_cache *from, const char *key,
+    struct lc__seen *out)
 {
 	struct lc__buf id = { 0 };
+	lc_view view;
 	lc_value *value = NULL;
 	lc_status status = LC_OK;
 
@@ -158,7 +237,8 @@ store_seen(const struct lc__store *store, const char *key, struct lc__seen *out)
 	if (!seen_key(store, key, &id))
 		status = lc__no_memory("build");
 	if (status == LC_OK)
-		status = get_part(store, (const char *)id.data, NULL, &value);
+		status = copy_part(lc_get(from, id.data, id.size - 1, &view), &view, NULL,
+		    &value);
 	out->any = value != NULL &&
 	    lc_value_as_integer(lc_value_find(value, "label_ns"), &out->label_ns) ==
 		LC_OK &&
@@ -263,6 +343,14 @@ lc__store_count(const struct lc__store *store, uint64_t *out)
 	snprintf(samples, sizeof(samples), "%s/", store->prefix);
 	return_if_error(walk_all(&walk));
 	*out = walk.all;
+	for (size_t i = 0; i < store->n_others; i++) {
+		struct lc__store other = { .cache = store->others[i] };
+		uint64_t frames;
+
+		memcpy(other.prefix, store->prefix, sizeof(other.prefix));
+		return_if_error(lc__store_count(&other, &frames));
+		*out += frames;
+	}
 	return LC_OK;
 }
 
@@ -320,7 +408,8 @@ is_unchanged(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	*same = fate == LC__INFILE_GOOD && note->size == size &&
 	    note->hash[0] == hash[0] && note->hash[1] == hash[1];
 	if (*same && note->settled && *seen_ns != note->mtime_ns) {
-		job->touched = true;
+		/* Another warehouse's times are not ours to keep. */
+		job->touched = job->kept.from == worker->how->store->cache;
 		*seen_ns = note->mtime_ns;
 	}
 	return LC_OK;
@@ -355,12 +444,12 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	const char *image;
 	bool same;
 
-	return_if_error(lc__store_get(store, key, &kept->about));
+	return_if_error(lc__store_get(store, key, &kept->from, &kept->about));
 	kept->any = kept->about != NULL && lc__sample_read(kept->about, &kept->sample) &&
 	    !lc__sample_is_passing(&kept->sample);
 	if (!kept->any)
 		return LC_OK;
-	return_if_error(store_seen(store, key, &kept->seen));
+	return_if_error(store_seen(store, kept->from, key, &kept->seen));
 	/* The label is where it was, and what it was. */
 	same = kept->sample.label_hash == frame->label_hash &&
 	    (label->path != NULL) == (frame->label_path != NULL) &&

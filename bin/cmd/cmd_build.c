@@ -17,6 +17,7 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/part.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -54,6 +55,8 @@ static int clear;
 static int rehash;
 static int keep_going;
 static int dry_run;
+static struct part part;
+static struct opt_list samples_from;
 static const char *trace_file, *metrics_file;
 
 static struct opt options[] = {
@@ -118,6 +121,9 @@ static struct opt options[] = {
 	    .help = "limit on frames without a box" },
 	{ "", "thresholds", OPT_CHOICE, &thresholds, .value = "fail|warn",
 	    .help = "what an exceeded limit does" },
+	PART_OPTION,
+	{ "", "samples", OPT_LIST, &samples_from, .value = "WAREHOUSE",
+	    .help = "use the samples that builds of parts have stored there, too" },
 	{ "", "clear", OPT_FLAG, &clear,
 	    .help = "forget what is stored and build everything anew" },
 	{ "", "rehash", OPT_FLAG, &rehash,
@@ -648,6 +654,9 @@ print_table(const struct lc__ingest_result *result)
 		    report_plain(stdout));
 	else if (dry_run)
 		printf("nothing is written\n");
+	else if (part.of > 1)
+		printf("part %u/%u is stored; --samples makes the version of all parts\n",
+		    (unsigned)part.number, (unsigned)part.of);
 	print_frames(result);
 	print_count_line("boxes", summary->boxes);
 	print_some("  cut at the edge", summary->clipped);
@@ -702,6 +711,10 @@ result_members(struct json *json, const struct lc__ingest_result *result)
 	jw_text(json, "version", result->version);
 	jw_text(json, "fingerprint", result->fingerprint);
 	jw_flag(json, "up_to_date", result->up_to_date);
+	if (part.of > 1) {
+		jw_count(json, "part", part.number);
+		jw_count(json, "parts", part.of);
+	}
 	result_counts(json, state);
 	jw_open(json, "totals", '{');
 	jw_count(json, "total", totals->total);
@@ -914,6 +927,8 @@ run_build(int argc, char **argv)
 		.keep_going = keep_going,
 		.force_fs = settings.force_fs,
 		.dry_run = dry_run,
+		.samples_from = samples_from.items,
+		.n_samples_from = samples_from.count,
 	};
 	struct lc__class_map class_map = { .n = 0 };
 	char *root = strdup(dataset_root != NULL ? dataset_root : argv[0]);
@@ -925,11 +940,17 @@ run_build(int argc, char **argv)
 	lc__recipe_init(&recipe);
 	recipe.dataset_root = root != NULL ? root : argv[0];
 	in.threads = threads < 1024 ? (unsigned)threads : 1024;
-	status = fill_recipe(&recipe);
+	status = part_take(options, cmd_build.name, &part);
+	in.part = part.number;
+	in.parts = part.of > 1 ? part.of : 0;
+	if (status == EXIT_DONE)
+		status = fill_recipe(&recipe);
 	if (status == EXIT_DONE)
 		status = fill_buckets(&in);
 	if (status == EXIT_DONE)
 		status = fill_limits(&in);
+	if (status == EXIT_DONE && in.clear && part.of > 1)
+		status = report_usage("--shard and --clear: clear first, without a part");
 	if (status == EXIT_DONE && classes != NULL) {
 		const lc_status read = lc__class_map_read(classes, &class_map);
 		recipe.class_map = &class_map;
@@ -964,12 +985,18 @@ const struct command cmd_build = {
 	    "permission) ends the build with exit status 4, unless --keep-going is "
 	    "given. The limits make too many of them an error: then nothing is "
 	    "written, `current` stays, and the exit status is 1.\n"
+	    "With --shard I/N only the frames of one part of N are checked and stored, each "
+	    "part in a warehouse of its own; auto takes the part of a task of Slurm, "
+	    "Kubernetes or MPI. Then --samples of each of those makes the version that one "
+	    "build would have made.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
 	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",
 	.examples = "cachex build photos warehouse --layout yolo --size 384\n"
 		    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
-		    "cachex build photos warehouse --buckets 5 --trace trace.jsonl",
+		    "cachex build photos warehouse --buckets 5 --trace trace.jsonl\n"
+		    "cachex build photos part0 --shard 0/2\n"
+		    "cachex build photos warehouse --samples part0 --samples part1",
 	.completes = "dd",
 	.resume = "the same command goes on from there",
 	.least = 2,

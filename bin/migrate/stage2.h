@@ -51,15 +51,14 @@ struct lc__stage2 {
 	struct lc__producers producers;             /* but command and module */
 	uint64_t batch;
 	uint64_t step_lines; /* a step has so many lines at most; 0: LC__STEP_LINES */
-	bool force;   /* replace tensors that differ; take over another file's state */
-	bool dry_run; /* change nothing */
-	bool repair;  /* tensors that are damaged, not finite or of another form are
+	bool force;     /* replace tensors that differ; take over another file's state */
+	bool dry_run;   /* change nothing */
+	bool repair;    /* tensors that are damaged, not finite or of another form are
 	                          made anew as well: from arrays in the lines, from those in
 	                          the originals that were kept, by encoders */
-	uint32_t part,
-	    parts;      /* encoders are given each line, counted from 0, whose number
-	                          modulo parts is part; only the lines of encoders' passes
-	                          may be parted; parts is 0 for all */
+	uint32_t part;  /* encoders are given each line, counted from 0, whose number
+	                          modulo parts is this */
+	uint32_t parts; /* 0: all lines; else no pass but vae and t5 may be asked for */
 	uint64_t limit; /* leave the lines alone after so many records that needed
 	                          something; 0: none */
 
@@ -104,9 +103,10 @@ struct lc__stage2_done {
 /**
  * Migrate, or go on with it.
  * @return LC_OK, also with lines that are bad and items that encoders failed on;
- * LC_BUSY if another process migrates into dir, or the file without parts; LC_NO_SPACE if the estimate is above
- * what is free; LC_CHANGED if the file was changed meanwhile; LC_CANCELLED; LC_FAILED by
- * an encoder; LC_EXISTS for a backup that is there; LC_INVALID, LC_IO ...
+ * LC_BUSY if another process migrates into dir, or the file without parts; LC_NO_SPACE
+ * if the estimate is above what is free; LC_CHANGED if the file was changed meanwhile;
+ * LC_CANCELLED; LC_FAILED by an encoder; LC_EXISTS for a backup that is there;
+ * LC_INVALID, LC_IO ...
  */
 LC_CHECKED lc_status lc__stage2_run(const struct lc__stage2 *how,
     struct lc__stage2_done *out);

@@ -296,4 +296,65 @@ if env --default-signal=INT true 2>/dev/null; then
 else
 	skip "signals" "env has no --default-signal"
 fi
+
+# Parts of the frames, each in a warehouse of its own
+"$mkdataset" make parted 25
+parted() { cachex build parted "$@" --size 48x32; }
+check "one machine" 0 parted single
+told=
+for i in 0 1 2; do
+	check "part $i" 0 parted w$i --shard $i/3
+	told="$told$(head -n 2 "$out" | tr -s ' ' | tr '\n' ';')"
+done
+is "is told" "$told" "part 0/3 is stored; --samples makes the version of all parts; frames 17;part 1/3 is stored; --samples makes the version of all parts; frames 17;part 2/3 is stored; --samples makes the version of all parts; frames 16;"
+is "and makes no version" "$(ls w0)" samples
+is "each frame is stored once" "$(for i in 0 1 2; do cachex ls -1 --root w$i samples; done | sort)" \
+	"$(cachex ls -1 --root single samples | sort)"
+check "all parts" 0 parted all --samples w0 --samples w1 --samples w2 --json
+is "nothing is decoded" "$(value '[.frames,.reused,.bytes_read]|tojson')" "[50,50,0]"
+also "it is the same version" diff -r single/current all/current
+is "of the same name" "$(readlink all/current)" "$(readlink single/current)"
+is "and no sample is copied" "$(cachex ls --root all samples -1 | wc -l | tr -d ' ')" 0
+check "all parts but one" 0 parted most --samples w0 --samples w2 --json
+is "its frames are decoded" "$(value .reused)" 33
+also "to the same version" diff -r single/current most/current
+is "and stored" "$(cachex ls --root most -1 samples)" "$(cachex ls --root w1 -1 samples)"
+check "a part again" 0 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 "$CACHEX" build parted w1 --size 48x32 \
+	--shard auto --json
+is "is there" "$(value '[.part,.parts,.frames,.reused]|tojson')" "[1,3,17,17]"
+is "auto says which" "$(cat "$err")" \
+	'{"note":{"command":"build","message":"part 1/3, from OMPI_COMM_WORLD_RANK"}}'
+for i in 0 1; do parted w$i --shard $i/2 -q; done
+check "another number of parts" 0 parted two --samples w0 --samples w1 --json
+is "is the same, too" "$(value .reused) $(diff -r single/current two/current && echo same)" "50 same"
+# A frame that has changed since: the stale sample of another part does not count.
+image=$(find parted -name '*.png' | sort | sed -n 8p)
+cp "$(find parted -name '*.png' | sort | sed -n 3p)" "$image"
+touch -d '2024-01-01' "$image"
+parted single -q
+check "a changed frame" 0 parted all --samples w0 --samples w1 --samples w2 --json
+is "is decoded" "$(value .reused)" 49
+also "to the same version" diff -r single/current all/current
+check "learned buckets" 0 cachex build parted b0 --size 48x32 --buckets 2 --shard 0/2
+check "of the other part" 0 cachex build parted b1 --size 48x32 --buckets 2 --shard 1/2
+cachex build parted b -q --size 48x32 --buckets 2
+check "of both" 0 cachex build parted both --size 48x32 --buckets 2 --samples b0 --samples b1 --json
+is "are those of all" "$(value .reused) $(diff -r b/current both/current && echo same)" "50 same"
+# A damaged sample of another warehouse is none.
+id=$(cachex ls -1 --root w1 samples | tail -n 1)
+cachex get --root w1 samples "$id" --field pixels --format raw >pixels
+hex() { od -An -v -tx1 "$1" | tr -d ' \n'; }
+at=$(hex w1/samples/data.mdb | grep -ob "$(hex pixels)" | tail -n 1 | cut -d: -f1)
+cp -r w1 damaged
+printf '\377' | dd of=damaged/samples/data.mdb bs=1 seek=$((at / 2 + 700)) conv=notrunc 2>/dev/null
+check "a damaged sample" 0 parted rest --samples w0 --samples damaged --samples w2 --json
+is "is made anew" "$(value .reused) $(cachex ls -1 --root rest samples | wc -l | tr -d " ")" "49 1"
+also "for the same version" diff -r single/current rest/current
+wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
+	cachex build parted none --size 40x40 --samples w0
+wrong "no warehouse" 4 "cachex: build: nothing: has no samples" parted none --samples nothing
+wrong "no part" 2 "cachex: build: --shard: '3/3': the parts of 3 are 0 to 2" parted untouched --shard 3/3
+wrong "--clear of a part" 2 "cachex: build: --shard and --clear: clear first, without a part" \
+	parted untouched --shard 0/3 --clear
+also "nothing was made" test ! -e untouched
 finish
