@@ -24,7 +24,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
-	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/read_frames.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/read_frames.c \
 	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/read_shared.c \
 	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
 	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \

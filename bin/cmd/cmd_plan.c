@@ -31,6 +31,8 @@ static uint64_t over = OPT_UNSET;
 static uint64_t within = 16;
 static uint64_t kept = 16;
 static int compare;
+static uint64_t cache_size;
+static uint64_t ahead = 2;
 static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
 static struct opt_list fields;
@@ -52,6 +54,10 @@ static struct opt options[] = {
 	    .help = "count chunks that come again within K batches" },
 	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
 	    .help = "the chunks that stay in memory" },
+	{ "", "cache-size", OPT_SIZE, &cache_size, .value = "SIZE", .least = 1,
+	    .help = "with --shares: what a reader's cache fetches" },
+	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
+	    .help = "with --shares: chunks that are fetched before they are needed" },
 	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
 	    .help = "predict an epoch on a disk that reads N MB a second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
@@ -64,6 +70,7 @@ static struct opt options[] = {
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "count what is read without comparing checksums" },
 	STREAM_ORDER_OPTIONS(order),
+	STREAM_SHARES_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
 	STREAM_WAREHOUSE_OPTIONS(order),
 	{ .kind = OPT_END },
@@ -354,6 +361,27 @@ name_of(const struct stream_order *opts, const struct plan_cost *cost)
 		opts->idealised, cost };
 }
 
+/* ---- shares -------------------------------------------------------------------------------- */
+
+static int
+show_nodes(const struct plan *plan)
+{
+	lc_stream_options how;
+	struct plan_nodes nodes = { order.shares, order.spread, ahead, cache_size, 0 };
+	lc_stream *stream;
+	lc_status shown;
+	int status = stream_order_fill(&order, &how);
+
+	if (status == EXIT_DONE)
+		status = open_stream(plan->sources, &order, &stream);
+	if (status != EXIT_DONE)
+		return status;
+	nodes.epochs = how.epochs;
+	shown = plan_nodes(plan, &nodes, stream);
+	lc_stream_close(stream);
+	return shown == LC_OK ? EXIT_DONE : report_argument(shown);
+}
+
 /* ---- several orders ------------------------------------------------------------------------ */
 
 /* All shuffles, and R* with the number given, or that of the readers, or 16. */
@@ -418,9 +446,11 @@ plan_sources(const struct stream_sources *sources)
 		status = show_batches(&plan);
 	else if (compare)
 		status = compare_orders(&plan);
+	else if (order.shares > 0)
+		status = show_nodes(&plan);
 	else
 		status = find_cost(&plan, &order, &cost);
-	if (loaded == LC_OK && show == NULL && !compare) {
+	if (loaded == LC_OK && show == NULL && !compare && order.shares == 0) {
 		const struct plan_order named = name_of(&order, &cost);
 
 		if (status == EXIT_DONE)
@@ -442,6 +472,16 @@ run_plan(int argc, char **argv)
 		return report_usage("--ids reads no tensors, --field reads some");
 	if (show != NULL && compare)
 		return report_usage("--show is of one order, --compare of several");
+	if (compare && order.shares > 0)
+		return report_usage("--shares is of one order, --compare of several");
+	if (order.shares % readers != 0)
+		return report_usage(
+		    "--readers: %llu shares are no multiple of %llu readers",
+		    (unsigned long long)order.shares, (unsigned long long)readers);
+	if (order.shares > 0 && share == LC_SPLIT_CONTIGUOUS)
+		return report_usage("--share: a reader of shares has every R'th one");
+	if (cache_size > 0 && order.shares == 0)
+		return report_usage("--cache-size is for --shares");
 	if (stream_name_is_join(argv[0]))
 		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
@@ -466,12 +506,18 @@ const struct command cmd_plan = {
 	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
 	    "--compare does so for all shuffles and for R*, --show lists the parts of "
 	    "chunks that a batch asks of each reader.\n"
+	    "With --shares it says instead what each reader has: how many chunks and bytes, "
+	    "the least cache that it needs, and with --cache-size what it fetches in all "
+	    "epochs, if the cache lets go of what was used longest ago or of what is needed "
+	    "last.\n"
 	    "Bytes are those of records as they are stored, heads included, that are read "
 	    "or compared with checksums: what cachex read --stats counts.",
 	.examples =
 	    "cachex plan faces --shuffle block --batch 512\n"
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"
-	    "cachex plan faces --readers 4 --show 0-3 --json",
+	    "cachex plan faces --readers 4 --show 0-3 --json\n"
+	    "cachex plan ./shards/ --shuffle block --shares 64 --readers 16 --cache-size 64G "
+	    "--epochs 8",
 	.completes = "s",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,

@@ -21,6 +21,7 @@ static struct opt options[] = {
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
 	    .help = "how readers share a batch: in turn, or a part each" },
 	STREAM_ORDER_OPTIONS(order),
+	STREAM_SHARES_OPTIONS(order),
 	STREAM_JOIN_OPTIONS(order),
 	STREAM_PART_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),

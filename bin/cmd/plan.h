@@ -78,6 +78,18 @@ struct plan_pieces {
 LC_CHECKED lc_status plan_locate(lc_stream *stream, uint64_t example,
     struct plan_pieces *pieces);
 
+/** How readers of shares read. */
+struct plan_nodes {
+	uint64_t shares, spread; /* C, W */
+	uint64_t ahead;          /* chunks fetched before they are needed */
+	uint64_t cache;          /* bytes of a reader's cache; 0: not known */
+	uint64_t epochs;         /* 0: for ever */
+};
+
+/** Print what each reader of a stream of shares has, needs and fetches. */
+LC_CHECKED lc_status plan_nodes(const struct plan *plan, const struct plan_nodes *how,
+    lc_stream *stream);
+
 /** Print what batches @p first to @p last ask of each reader; an exit status. */
 int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first, uint64_t last);
 

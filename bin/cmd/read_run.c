@@ -94,22 +94,24 @@ tokenfile_load(struct tokenfile *file)
 static int
 tokenfile_refused(const struct tokenfile *file, lc_status status, const char *source)
 {
+	static const char prefix[] = "token: ";
+	const char *text = lc_last_error()->text;
+
 	switch (status) {
 	case LC_OTHER_CACHE:
 		return report_error(EXIT_DATA,
 		    "%s: is not of %s: name its own source" REMEDY, file->path, source);
 	case LC_OTHER_ORDER:
 		return report_error(EXIT_DATA,
-		    "%s: is of another order or seed: give the "
-		    "options that it was made with" REMEDY,
-		    file->path);
+		    "%s: is %s: give the options that it was made with" REMEDY,
+		    file->path,
+		    strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix)
+							       : text);
 	case LC_CHANGED:
 		return report_error(EXIT_NO,
 		    "%s: what was read has changed in %s since" REMEDY, file->path,
 		    source);
-	case LC_INVALID:
-		return report_error(EXIT_USAGE, "%s: %s", file->path,
-		    lc_last_error()->text);
+	case LC_INVALID: return report_error(EXIT_USAGE, "%s: %s", file->path, text);
 	default: return report_status(status);
 	}
 }

@@ -57,6 +57,7 @@ stream_order_fill(const struct stream_order *opts, lc_stream_options *out)
 	out->shuffle = (lc_shuffle)opts->shuffle;
 	out->block = opts->block;
 	out->spread = opts->spread;
+	out->shares = (uint32_t)opts->shares;
 	out->era_first = opts->era_first;
 	out->era_max = opts->era_max;
 	out->seed = opts->seed;

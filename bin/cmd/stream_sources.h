@@ -16,6 +16,7 @@ struct stream_order {
 	uint64_t idealised;          /* R*, 0 for the flat order */
 	int shuffle;                 /* lc_shuffle */
 	uint64_t block, spread;      /* of block and era */
+	uint64_t shares;             /* C, 0 for none; with block */
 	uint64_t era_first, era_max; /* of era */
 	uint64_t seed;
 	const char *epochs;       /* a number or "inf"; NULL: what the order has */
@@ -73,6 +74,12 @@ struct stream_order {
 	    "--idealised and --mix" }, \
 	{ "", "limit", OPT_COUNT, &(o).limit, .value = "N", \
 	    .help = "examples in all; 0 for no limit" }
+
+/** Shares, which stay with their readers. */
+#define STREAM_SHARES_OPTIONS(o) \
+	{ "", "shares", OPT_COUNT, &(o).shares, .value = "C", .most = 65536, \
+	    .help = "with --shuffle block: deal the chunks to C shares, which stay with their " \
+	    "readers; a block is a chunk; 0: none" }
 
 /** Several modules as one. */
 #define STREAM_JOIN_OPTIONS(o) \

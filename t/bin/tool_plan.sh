@@ -116,6 +116,71 @@ mkdir m
 check "a module comes before a directory" 0 cachex plan m --show 0
 also "of its name" grep -q ' m$' "$out"
 
+# Shares: which chunks readers have
+for c in 0 1 2 3 4 5 6 7; do
+	for i in 0 1 2 3 4; do
+		echo "{\"id\":\"$c$i\",\"dtype\":\"u8\",\"shape\":[2],\"data\":\"AAE=\"}"
+	done | cachex load nodes -q -
+done
+check "shares" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 4 --batch 8 --ahead 0
+is "what readers have" "$(cat "$out")" \
+"nodes: 4 shares, 1 a reader, in windows of 1 chunk
+  chunks       8, the largest 640 B
+  least cache  for 1 times 1 chunks, and 0 ahead
+reader  chunks       bytes  least cache         LRU      Belady
+     0       2    1.25 KiB        640 B           -           -
+     1       2    1.25 KiB        640 B           -           -
+     2       2    1.25 KiB        640 B           -           -
+     3       2    1.25 KiB        640 B           -           -
+   all       8    5.00 KiB                        -           -"
+check "with a cache" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
+	--ahead 1 --cache-size 2K --epochs 5
+# c = 2048 / 2560 = 0.8: 1 + 4 (0.2 - 0.2 ln 0.2) = 3.0876 times, by Belady 1.8 times
+is "what they fetch" "$(tail -n 5 "$out")" \
+"  fetched      in 5 epochs, with 2.00 KiB of cache a reader
+reader  chunks       bytes  least cache         LRU      Belady
+     0       4    2.50 KiB     1.88 KiB    7.72 KiB    4.50 KiB
+     1       4    2.50 KiB     1.88 KiB    7.72 KiB    4.50 KiB
+   all       8    5.00 KiB                 15.4 KiB    9.00 KiB"
+check "as JSON" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
+	--ahead 1 --cache-size 2K --epochs 5 --json
+is "the same" "$(cat "$out")" \
+'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7904,"fetched_belady":4608},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7904,"fetched_belady":4608}],"bytes":5120}'
+check "less than the least" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 \
+	--batch 8 --ahead 1 --cache-size 1K --epochs 5
+is "is said" "$(tail -n 1 "$out")" \
+	"with less cache than the least, chunks are fetched again within an epoch"
+check "all in the cache" 0 cachex plan nodes --shuffle block --shares 4 --batch 8 --cache-size 1M \
+	--epochs 9 --json
+also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120' "$out"
+check "more shares than chunks" 0 cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 10 --json
+is "cut them" "$(grep -o '"chunks":[0-9]*' "$out" | tr '\n' ' ' | cut -d' ' -f2-)" \
+	"$(for r in 0 1 2 3 4 5 6 7 8 9; do
+		printf '"chunks":%d ' "$(cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 40 --show 0 |
+			awk -v r=$r 'NR > 1 && $2 == r { print $5 }' | sort -u | wc -l)"
+	done)"
+for options in "--batch 10 --readers 5" "--batch 20 --readers 2" "--batch 10 --readers 1"; do
+	cachex plan nodes --shuffle block --shares 10 --spread 2 --seed 5 $options --epochs 3 --show 0-20 |
+		awk 'NR > 1 { print $3, $4, $5, $7 }' | sort -n >many
+	test -e numbers || cp many numbers
+	holds "shares, $options" cmp numbers many
+done
+is "numbers of three epochs" "$(wc -l <numbers | tr -d ' ')" 120
+wrong "readers that do not divide them" 2 "cachex: plan: --readers: 4 shares are no multiple of 3 readers" \
+	cachex plan nodes --shuffle block --shares 4 --readers 3
+wrong "the other split" 2 "cachex: plan: --share: a reader of shares has every R'th one" \
+	cachex plan nodes --shuffle block --shares 4 --share contiguous
+wrong "another shuffle" 2 "cachex: plan: stream: shares are shuffled in blocks, not otherwise" \
+	cachex plan nodes --shares 4
+wrong "too many shares" 2 "cachex: plan: $XDG_CACHE_HOME/cachex/nodes: 40 examples are too few for 64 shares" \
+	cachex plan nodes --shuffle block --shares 64
+wrong "a batch that is no multiple" 2 "cachex: plan: stream: a batch of 256 examples is no multiple of 3 shares" \
+	cachex plan nodes --shuffle block --shares 3
+wrong "compared" 2 "cachex: plan: --shares is of one order, --compare of several" \
+	cachex plan nodes --shuffle block --shares 4 --compare
+wrong "a cache without shares" 2 "cachex: plan: --cache-size is for --shares" \
+	cachex plan nodes --cache-size 1M
+
 # Bytes are those that reading counts, in any order.
 seed=${T_SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
 echo "# seed $seed"

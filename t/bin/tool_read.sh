@@ -93,6 +93,40 @@ many "R*" --idealised 3 --limit 200 --batch 13
 many "windows" --window 6 --stride 5 --batch 3
 many "a mixture" --mix m=2 --limit 150 --batch 8 --seed 2
 
+# Readers of shares: the same examples, each reader the same chunks in all epochs
+shares="--shuffle block --shares 4 --spread 2 --batch 8 --seed 3"
+cachex read m --json $shares --epochs 3 | sed 's/"row":[0-9]*,//' >one
+is "each three times" "$(sed 's/.*"id":"\(.*\)".*/\1/' one | sort | uniq -c | awk '{ print $1 }' | sort -u)" 3
+for readers in 2 4; do
+	r=0
+	while [ $r -lt $readers ]; do
+		cachex read m --json $shares --epochs 3 --reader $r/$readers >of
+		cat of >&3
+		for e in 0 1 2; do
+			grep "\"epoch\":$e," of | sed 's/.*"id":"\(.\).*/\1/' | sort -u | tr '\n' ' '
+			echo
+		done | sort -u >chunks
+		is "reader $r/$readers stays with its chunks" "$(wc -l <chunks | tr -d ' ')" 1
+		is "as plan says" "$(wc -w <chunks | tr -d ' ')" \
+			"$(cachex plan m $shares --readers $readers |
+				awk -v r=$r '$1 == r { print $2 }')"
+		r=$((r + 1))
+	done 3>parts
+	sed 's/"row":[0-9]*,//; s/.*"example":\([0-9]*\),.*/\1 &/' parts | sort -n | sed 's/[0-9]* //' >all
+	holds "shares, $readers readers" cmp one all
+done
+check "a token of shares" 0 cachex read m -1 $shares --batches 2 --token-file shares.token
+cachex read m -1 $shares --epochs 1 >ids3
+tail -n +17 ids3 >rest
+check "goes on" 0 cachex read m -1 $shares --token-file shares.token --reader 0/1
+also "where it was" cmp rest "$out"
+wrong "another C" 3 "cachex: read: shares.token: is of 4 shares, the stream has 2: give the options that it was made with; --restart begins anew" \
+	cachex read m -1 --shuffle block --shares 2 --spread 2 --batch 8 --seed 3 --token-file shares.token
+wrong "another W" 3 "cachex: read: shares.token: is of shares in windows of 2 chunks, the stream's are of 3: give the options that it was made with; --restart begins anew" \
+	cachex read m -1 --shuffle block --shares 4 --spread 3 --batch 8 --seed 3 --token-file shares.token
+wrong "readers that do not divide them" 2 "cachex: read: reader: 4 shares are no multiple of 3 readers" \
+	cachex read m -1 $shares --reader 0/3
+
 # Hashes add up
 plus() {
 	low=$((0x${1#????????} + 0x${2#????????}))
@@ -340,8 +374,10 @@ cachex copy m other >"$out" 2>&1
 wrong "another module's" 3 "cachex: read: t.token: is not of other: name its own source; --restart begins anew" \
 	cachex read other --batch 4 --token-file t.token
 for option in "--seed 1" "--shuffle full" "--window 4" "--idealised 2"; do
+	of="another order than this stream's"
+	test "$option" = "--seed 1" && of="seed 0, the stream has 1"
 	# shellcheck disable=SC2086
-	wrong "another order, $option" 3 "cachex: read: t.token: is of another order or seed: give the options that it was made with; --restart begins anew" \
+	wrong "another order, $option" 3 "cachex: read: t.token: is of $of: give the options that it was made with; --restart begins anew" \
 		cachex read m --batch 4 --token-file t.token $option
 done
 check "a batch of another size" 2 cachex read m --batch 5 --token-file t.token
