@@ -266,26 +266,32 @@ get_shard(const struct scope *s, struct lc__manifest_shard *out)
 static int
 by_path(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct lc__manifest_shard *const *x = a, *const *y = b;
+
+	return strcmp((*x)->relative_path, (*y)->relative_path);
 }
 
-/* The same file twice would be verified and counted twice. */
+/* The same file twice would be verified and counted twice. In a store, where files are
+ * called by their content, equal shards are one file, and both count. */
 static lc_status
 check_distinct(const char *name, const struct lc__manifest *m)
 {
-	char **paths = calloc(m->n ? m->n : 1, sizeof(*paths));
+	const struct lc__manifest_shard **shards = calloc(m->n ? m->n : 1,
+	    sizeof(*shards));
 	lc_status status = LC_OK;
 
-	if (paths == NULL)
+	if (shards == NULL)
 		return lc__no_memory(name);
 	for (size_t i = 0; i < m->n; i++)
-		paths[i] = m->shards[i].relative_path;
-	qsort(paths, m->n, sizeof(*paths), by_path);
+		shards[i] = &m->shards[i];
+	qsort(shards, m->n, sizeof(*shards), by_path);
 	for (size_t i = 1; i < m->n && status == LC_OK; i++)
-		if (strcmp(paths[i - 1], paths[i]) == 0)
+		if (by_path(&shards[i - 1], &shards[i]) == 0 &&
+		    (shards[i]->sha256[0] == '\0' ||
+			strcmp(shards[i - 1]->sha256, shards[i]->sha256) != 0))
 			status = lc__error(LC_CORRUPT, 0, "%s: shard %s stands twice",
-			    name, paths[i]);
-	free(paths);
+			    name, shards[i]->relative_path);
+	free(shards);
 	return status;
 }
 
