@@ -21,6 +21,8 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c \
 	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c \
 	bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c \
+	bin/cmd/cmd_gc.c bin/cmd/cmd_publish.c bin/cmd/cmd_pull.c bin/cmd/cmd_push.c \
+	bin/cmd/stores.c \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
@@ -58,6 +60,9 @@ libcachex_a_SOURCES = \
 	bin/migrate/fillpass.c bin/migrate/replace.c bin/migrate/restore.c \
 	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/stage2.c \
 	bin/migrate/state.c bin/migrate/verify.c \
+	bin/publish/checked.c bin/publish/named.c bin/publish/place.c bin/publish/publish.c \
+	bin/publish/pull.c bin/publish/push.c bin/publish/push_module.c \
+	bin/publish/push_shards.c bin/publish/receipt.c bin/publish/stored.c \
 	bin/report/chart.c bin/report/csv.c bin/report/distributions.c bin/report/drift.c \
 	bin/report/facts.c bin/report/histogram.c bin/report/html.c \
 	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \

@@ -5,6 +5,8 @@ dist_man_MANS = \
 	man/cachex-backup.1 man/cachex-buckets.1 man/cachex-build.1 man/cachex-clear.1 \
 	man/cachex-compact.1 man/cachex-config.1 man/cachex-copy.1 man/cachex-drop.1 \
 	man/cachex-dump.1 man/cachex-export.1 man/cachex-fill.1 man/cachex-follow.1 \
+	man/cachex-gc.1 man/cachex-publish.1 man/cachex-pull.1 man/cachex-push.1 \
+	man/cachex-store.5 \
 	man/cachex-get.1 man/cachex-has.1 man/cachex-help.1 man/cachex-import.1 \
 	man/cachex-load.1 man/cachex-ls.1 man/cachex-merge.1 man/cachex-migrate.1 \
 	man/cachex-plan.1 man/cachex-producer.5 man/cachex-put.1 man/cachex-read.1 \

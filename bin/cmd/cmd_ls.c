@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/stores.h"
+#include "publish/place.h"
 #include "ui/columns.h"
 #include "ui/command.h"
 #include "ui/json.h"
@@ -212,6 +214,8 @@ run_ls(int argc, char **argv)
 	struct list modules = { 0 };
 	int status;
 
+	if (argc > 0 && lc__is_store_url(argv[0]))
+		return store_ls(argv[0], argc > 1 ? argv[1] : NULL);
 	if (argc > 0)
 		return list_records(argv[0], argc > 1 ? argv[1] : "");
 	status = module_list(&modules, 0, NULL);
@@ -224,7 +228,7 @@ run_ls(int argc, char **argv)
 
 const struct command cmd_ls = {
 	.name = "ls",
-	.operands = "[MODULE [PREFIX]]",
+	.operands = "[MODULE [PREFIX] | URL [GENERATION]]",
 	.summary = "list modules, or the records of one",
 	.text =
 	    "Without MODULE it lists the modules with their records and sizes. "
@@ -234,11 +238,14 @@ const struct command cmd_ls = {
 	    "With --json it writes one object a line. A cache_id that is not "
 	    "UTF-8 stands in id_base64 and not in id. Without --json, -1 and -z "
 	    "control characters are written as \\xNN; -1 writes them as they "
-	    "are, but not to a terminal.",
+	    "are, but not to a terminal.\n"
+	    "With the URL of a store, file:///DIR, it lists its generations and its runs; "
+	    "with GENERATION, the parts of that one.",
 	.examples = "cachex ls\n"
 		    "cachex ls faces img-0000\n"
 		    "cachex ls faces --json | jq -r .id\n"
-		    "cachex ls faces -z | xargs -0 -n 1 printf '%s\\n'",
+		    "cachex ls faces -z | xargs -0 -n 1 printf '%s\\n'\n"
+		    "cachex ls file:///mnt/store 7",
 	.completes = "mi",
 	.least = 0,
 	.most = 2,

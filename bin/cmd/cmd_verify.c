@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 
+#include "cmd/stores.h"
+#include "publish/place.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -10,7 +12,13 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
-static struct opt options[] = { { .kind = OPT_END } };
+static int deep;
+
+static struct opt options[] = {
+	{ "", "deep", OPT_FLAG, &deep,
+	    .help = "of a store: read every shard, and compare it with its SHA-256" },
+	{ .kind = OPT_END },
+};
 
 static void
 show_damage(void *ctx, const char *line)
@@ -83,6 +91,12 @@ verify_module(const char *module)
 }
 
 static int
+verify_one(const char *name)
+{
+	return lc__is_store_url(name) ? store_verify(name, deep) : verify_module(name);
+}
+
+static int
 run_verify(int argc, char **argv)
 {
 	struct list modules = { 0 };
@@ -91,21 +105,25 @@ run_verify(int argc, char **argv)
 	for (size_t i = 0; i < modules.count; i++)
 		status = report_worse(status,
 		    interrupt_pending() ? interrupt_status()
-					: verify_module(modules.items[i].data));
+					: verify_one(modules.items[i].data));
 	list_free(&modules);
 	return status;
 }
 
 const struct command cmd_verify = {
 	.name = "verify",
-	.operands = "[MODULE...]",
+	.operands = "[MODULE | URL...]",
 	.summary = "read everything and report damage",
 	.text = "Reads all pages, records, indexes and counters of the modules, of "
 		"all if none is named, compares them with their checksums and with "
 		"one another, and prints a line for each damage and one for each "
-		"module. Nothing is changed. Exit status 3 says that damage was found.",
+		"module. Nothing is changed. Exit status 3 says that damage was found.\n"
+		"Of a store, file:///DIR, it follows generations and receipts, and looks "
+		"whether all that they name is there and has the right size; with --deep "
+		"it reads that, and compares it with its SHA-256.",
 	.examples = "cachex verify\n"
-		    "cachex verify faces || echo damaged",
+		    "cachex verify faces || echo damaged\n"
+		    "cachex verify file:///mnt/store --deep",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,
 	.least = 0,

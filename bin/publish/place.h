@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stores that a URL names, and what their objects are called: cachex-store(5). */
+#ifndef CACHEX_PUBLISH_PLACE_H
+#define CACHEX_PUBLISH_PLACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+
+/** The digits of a run's id, which begin the SHA-256 of its recipe; and a terminator. */
+#define LC__RUN_ID 17
+
+/** Does this operand name a store, where it might name something else? */
+bool lc__is_store_url(const char *text);
+
+/**
+ * Open the store that "file:///DIR", "file:DIR" or a path names. A directory is made by the
+ * first object that is put.
+ * @return LC_OK; LC_INVALID for a URL that is none of these; LC_NO_FILE if @p there and the
+ * directory is missing; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__objects_open(const char *url, bool there,
+    struct lc__objects **out);
+
+/** "obj/4f/4f1c….twh1" of a shard, by its SHA-256 in hex. */
+void lc__name_shard(const char *sha256, char out[LC__OBJECT_NAME]);
+/** "part/4f/4f1c….json" of a part's manifest. */
+void lc__name_part(const char *sha256, char out[LC__OBJECT_NAME]);
+/** "run/0123456789abcdef/recipe.json" */
+void lc__name_recipe(const char *run, char out[LC__OBJECT_NAME]);
+/** "run/0123456789abcdef/000003.json" */
+void lc__name_receipt(const char *run, uint64_t part, char out[LC__OBJECT_NAME]);
+/** "manifest/0000000007.json" */
+void lc__name_generation(uint64_t generation, char out[LC__OBJECT_NAME]);
+
+/** The same backwards; false for any other name. */
+bool lc__shard_of_name(const char *name, char sha256[65]);
+bool lc__part_of_name(const char *name, char sha256[65]);
+bool lc__run_of_name(const char *name, char run[LC__RUN_ID], bool *recipe,
+    uint64_t *part);
+bool lc__generation_of_name(const char *name, uint64_t *generation);
+
+/** Are these @p n lower-case hex digits, and no more? */
+bool lc__is_hex(const char *text, size_t n);
+
+#endif

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "publish/publish.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "publish/stored.h"
+
+#define RACES 1000 /* for a number, that are lost */
+
+/* ---- which run ------------------------------------------------------------------------ */
+
+lc_status
+lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID])
+{
+	const size_t n = digits != NULL ? strlen(digits) : 0;
+	struct lc__run_list runs = { .n = 0 };
+	struct lc__buf names = { 0 };
+	size_t found = 0;
+	lc_status status = LC_OK;
+
+	return_if_error(lc__runs_list(store, &runs));
+	for (size_t i = 0; i < runs.n; i++) {
+		if (!runs.all[i].recipe ||
+		    strncmp(runs.all[i].id, digits ? digits : "", n) != 0)
+			continue;
+		if (found++ < LC__MISSING_NAMED)
+			lc__buf_printf(&names, "%s%s", found > 1 ? ", " : "",
+			    runs.all[i].id);
+		strcpy(run, runs.all[i].id);
+	}
+	lc__buf_append(&names, "", 1);
+	if (names.failed)
+		status = lc__no_memory("runs");
+	else if (found == 0 && digits != NULL)
+		status = lc__error(LC_NOT_FOUND, 0, "%s: has no run %s", store->url,
+		    digits);
+	else if (found == 0)
+		status = lc__error(LC_NOT_FOUND, 0, "%s: has no run", store->url);
+	else if (found > 1)
+		status = lc__error(LC_INVALID, 0,
+		    "%s: has %zu runs, %s%s; --recipe says which", store->url, found,
+		    (char *)names.data, found > LC__MISSING_NAMED ? "…" : "");
+	lc__buf_free(&names);
+	free(runs.all);
+	return status;
+}
+
+/* ---- the manifest of the generation ---------------------------------------------------- */
+
+/* A publication under way. */
+struct publishing {
+	struct lc__objects *store;
+	struct lc__parts_recipe recipe;
+	struct lc__stock stock; /* of shards */
+	struct lc__manifest manifest;
+	size_t room; /* of manifest.parts */
+	char *first; /* the part that gave the layout */
+	struct lc__published *out;
+};
+
+static lc_status
+check_shards(const struct publishing *p, const char *part, const struct lc__manifest *m)
+{
+	for (size_t i = 0; i < m->n; i++) {
+		const struct lc__manifest_shard *shard = &m->shards[i];
+		const struct lc__stocked *stocked = lc__stock_find(&p->stock,
+		    shard->sha256);
+		struct lc__object about = { .size = 0 };
+		lc_status status = LC_OK;
+
+		/* A listing may lag behind. */
+		if (stocked == NULL)
+			status = lc__object_find(p->store, shard->relative_path, &about);
+		else
+			about.size = stocked->size;
+		if (status == LC_NO_FILE)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s/%s: is missing, of part %s; push that again with --check",
+			    p->store->url, shard->relative_path, part);
+		return_if_error(status);
+		if (about.size != shard->bytes)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s/%s: has %llu bytes, not %llu, of part %s; push that again "
+			    "with --check",
+			    p->store->url, shard->relative_path,
+			    (unsigned long long)about.size,
+			    (unsigned long long)shard->bytes, part);
+	}
+	return LC_OK;
+}
+
+/* All shards of a generation have one layout. */
+static lc_status
+check_layout(struct publishing *p, const char *part, const struct lc__manifest *m)
+{
+	struct lc__manifest_layout layout;
+	const char *differs;
+
+	return_if_error(lc__manifest_layout_of(m, part, &layout));
+	if (p->first == NULL) {
+		p->manifest.layout = layout;
+		p->manifest.default_dtype = m->default_dtype;
+		p->manifest.default_shard_version = m->default_shard_version;
+		p->first = strdup(part);
+		return p->first != NULL ? LC_OK : lc__no_memory(part);
+	}
+	differs = lc__manifest_layout_differs(&p->manifest.layout, &layout);
+	if (differs == NULL)
+		return LC_OK;
+	return lc__error(LC_INVALID, 0,
+	    "part %s: its shards have another %s than those of %s", part, differs,
+	    p->first);
+}
+
+static lc_status
+describe(struct publishing *p, const char *name, const char *sha256,
+    const struct lc__manifest *m)
+{
+	struct lc__manifest *all = &p->manifest;
+	struct lc__manifest_part *part;
+	char object[LC__OBJECT_NAME], path[LC__OBJECT_NAME + 3] = "../";
+
+	lc__name_part(sha256, object);
+	return_if_error(lc__array_reserve(&all->parts, &p->room, all->n_parts + 1, name));
+	part = &all->parts[all->n_parts];
+	memset(part, 0, sizeof(*part));
+	return_if_error(lc__manifest_describe_part(m, name, part));
+	all->n_parts++;
+	strcpy(part->sha256, sha256);
+	part->relative_path = strdup(strcat(path, object));
+	part->base = strdup("..");
+	if (part->relative_path == NULL || part->base == NULL)
+		return lc__no_memory(name);
+	p->out->samples += part->samples;
+	p->out->shards += part->shards;
+	p->out->bytes += part->bytes;
+	return LC_OK;
+}
+
+static lc_status
+add_part(struct publishing *p, const struct lc__receipt *receipt)
+{
+	uint64_t samples = 0, shards = 0;
+
+	for (size_t i = 0; i < receipt->n; i++) {
+		struct lc__manifest m = { 0 };
+		lc_status status = lc__part_read(p->store, receipt->files[i].sha256, NULL,
+		    &m);
+
+		if (status == LC_OK)
+			status = check_shards(p, receipt->part, &m);
+		if (status == LC_OK)
+			status = check_layout(p, receipt->part, &m);
+		if (status == LC_OK)
+			status = describe(p, receipt->part, receipt->files[i].sha256, &m);
+		shards += m.n;
+		for (size_t k = 0; k < m.n; k++)
+			samples += m.shards[k].samples;
+		lc__manifest_free(&m);
+		return_if_error(status);
+	}
+	if (samples != receipt->samples || shards != receipt->shards)
+		return lc__error(LC_CORRUPT, 0,
+		    "part %s: its receipt counts %llu samples, and its manifests %llu",
+		    receipt->part, (unsigned long long)receipt->samples,
+		    (unsigned long long)samples);
+	return LC_OK;
+}
+
+/* Each receipt: counted if it is missing, else its shards become part of the manifest. */
+static lc_status
+gather(struct publishing *p)
+{
+	struct lc__published *out = p->out;
+
+	out->parts = p->recipe.n;
+	for (size_t i = 0; i < p->recipe.n; i++) {
+		struct lc__receipt receipt = { .n = 0 };
+		lc_status status = lc__receipt_read(p->store, &p->recipe, i, &receipt);
+
+		if (status == LC_NO_FILE) {
+			if (out->missing < LC__MISSING_NAMED)
+				out->names[out->missing] = strdup(p->recipe.parts[i]);
+			out->missing++;
+			continue;
+		}
+		/* One that is missing is reason enough not to look at what others name. */
+		if (status == LC_OK && out->missing == 0)
+			status = add_part(p, &receipt);
+		lc__receipt_free(&receipt);
+		return_if_error(status);
+	}
+	if (out->missing > 0)
+		return lc__error(LC_NOT_FOUND, 0, "%llu of %llu receipts are missing",
+		    (unsigned long long)out->missing, (unsigned long long)out->parts);
+	if (p->manifest.n_parts == 0)
+		return lc__error(LC_INVALID, 0, "run %s: no part has a record",
+		    p->recipe.id);
+	return LC_OK;
+}
+
+/* Nothing of it depends on who publishes when. */
+static lc_status
+format(struct publishing *p, struct lc__buf *out)
+{
+	struct lc__manifest *m = &p->manifest;
+	struct lc__buf recipe = { 0 }, summary = { 0 };
+	char version[65], root[4 + LC__RUN_ID] = "run/";
+	lc_status status;
+
+	lc__buf_printf(&recipe, "{\"recipe\":\"%s\",\"run\":\"%s\"}", p->recipe.sha256,
+	    p->recipe.id);
+	lc__buf_append(&recipe, "", 1);
+	lc__buf_printf(&summary, "{\"totals\":{\"total\":%llu}}",
+	    (unsigned long long)p->out->samples);
+	lc__buf_append(&summary, "", 1);
+	if (recipe.failed || summary.failed)
+		status = lc__no_memory("publish");
+	else
+		status = lc__sha256_of(recipe.data, recipe.size - 1, version);
+	m->dataset_root = strcat(root, p->recipe.id);
+	m->transform = m->thresholds = (char *)"{}";
+	m->version = version;
+	m->version_recipe = (char *)recipe.data;
+	m->code_version = (char *)"";
+	m->summary = (char *)summary.data;
+	m->manifest_version = LC__MANIFEST_OF_PARTS;
+	if (status == LC_OK)
+		status = lc__manifest_format(m, out);
+	/* None of these is its own. */
+	m->dataset_root = m->transform = m->thresholds = m->version = m->version_recipe =
+	    m->code_version = m->summary = NULL;
+	lc__buf_free(&recipe);
+	lc__buf_free(&summary);
+	return status;
+}
+
+/* ---- its number ------------------------------------------------------------------------ */
+
+/* Is this what the generation is? */
+static lc_status
+is_generation(struct lc__objects *store, uint64_t number, const struct lc__buf *text,
+    bool *out)
+{
+	char name[LC__OBJECT_NAME];
+	struct lc__buf theirs = { 0 };
+	lc_status status;
+
+	lc__name_generation(number, name);
+	status = lc__object_read(store, name, LC__STORED_MANIFEST, &theirs);
+	*out = status == LC_OK && theirs.size == text->size &&
+	    memcmp(theirs.data, text->data, text->size) == 0;
+	lc__buf_free(&theirs);
+	return status;
+}
+
+/* Put it under the next number. Whoever loses the race for that looks again. */
+static lc_status
+put_generation(struct lc__objects *store, const struct lc__buf *text,
+    struct lc__published *out)
+{
+	lc_status status = LC_EXISTS;
+
+	for (int i = 0; i < RACES && status == LC_EXISTS; i++) {
+		struct lc__generations list = { .n = 0 };
+		char name[LC__OBJECT_NAME];
+		uint64_t newest;
+
+		return_if_error(lc__generations_list(store, &list));
+		newest = list.n > 0 ? list.all[list.n - 1].number : 0;
+		free(list.all);
+		if (newest > 0)
+			return_if_error(is_generation(store, newest, text, &out->there));
+		out->generation = out->there ? newest : newest + 1;
+		if (out->there)
+			return LC_OK;
+		lc__name_generation(out->generation, name);
+		status = lc__object_add(store, name, text->data, text->size);
+	}
+	return status;
+}
+
+lc_status
+lc__publish_run(struct lc__objects *store, const char *run, struct lc__published *out)
+{
+	struct publishing p = { .store = store, .out = out };
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	strcpy(out->run, run);
+	status = lc__parts_recipe_read(store, run, &p.recipe);
+	if (status == LC_OK)
+		status = lc__stock_list(store, false, &p.stock);
+	if (status == LC_OK)
+		status = gather(&p);
+	if (status == LC_OK)
+		status = format(&p, &text);
+	if (status == LC_OK)
+		status = put_generation(store, &text, out);
+	lc__buf_free(&text);
+	lc__manifest_free(&p.manifest);
+	lc__parts_recipe_free(&p.recipe);
+	free(p.stock.all);
+	free(p.first);
+	return status;
+}
+
+void
+lc__published_free(struct lc__published *published)
+{
+	for (size_t i = 0; i < LC__MISSING_NAMED; i++)
+		free(published->names[i]);
+}

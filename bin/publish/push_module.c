@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The inputs of a module as parts: each is exported into a directory of its own. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "build/disk.h"
+#include "fill/shard.h"
+#include "publish/push.h"
+
+struct module {
+	lc_cache *cache;
+	lc_export_options how;
+	const char *staging;
+	const struct lc__push_source *source;
+};
+
+static lc_status
+set_fingerprint(struct lc__push_part *part, lc_id fingerprint)
+{
+	char *hex = malloc(2 * fingerprint.size + 1);
+
+	if (hex == NULL)
+		return lc__no_memory(part->name);
+	hex[0] = '\0';
+	for (size_t i = 0; i < fingerprint.size; i++)
+		sprintf(hex + 2 * i, "%02x",
+		    ((const unsigned char *)fingerprint.data)[i]);
+	free(part->fingerprint);
+	part->fingerprint = hex;
+	return LC_OK;
+}
+
+struct noting {
+	struct lc__push_source *source;
+	lc_status status;
+};
+
+static int
+note_input(void *ctx, const lc_input_info *info)
+{
+	struct noting *noting = ctx;
+	struct lc__push_part *part;
+	struct lc__line_place place;
+
+	noting->status = lc__push_source_add(noting->source, info->name, &part);
+	if (noting->status == LC_OK)
+		noting->status = set_fingerprint(part, info->fingerprint);
+	if (noting->status != LC_OK)
+		return 1;
+	part->finished = info->finished;
+	part->records = info->records;
+	/* Other programs than cachex fill have other cursors. */
+	part->has_lines = info->cursor.size > 0 &&
+	    lc__cursor_decode(info->cursor, &place) == LC_OK;
+	if (part->has_lines)
+		part->lines = place.line;
+	return 0;
+}
+
+/* A directory that a killed push has left goes on where it was. */
+static lc_status
+make(void *ctx, const char *run, size_t part, char **dir, struct lc__manifest *out)
+{
+	struct module *module = ctx;
+	char *path;
+	lc_status status;
+
+	if (asprintf(&path, "%s/%s-%06zu", module->staging, run, part) < 0)
+		return lc__no_memory(module->staging);
+	status = lc__make_dirs(path);
+	module->how.input = module->source->parts[part].name;
+	if (status == LC_OK)
+		status = lc_export(module->cache, path, &module->how, NULL);
+	if (status == LC_OK)
+		status = lc__push_read_manifest(path, out);
+	if (status == LC_OK)
+		*dir = path;
+	else
+		free(path);
+	return status;
+}
+
+static void
+done(void *ctx, const char *dir)
+{
+	const struct module *module = ctx;
+	const int parent = lc__open(module->staging, O_RDONLY | O_DIRECTORY);
+
+	if (parent != -1) {
+		(void)!lc__tree_remove(parent, strrchr(dir, '/') + 1, module->staging);
+		close(parent);
+	}
+	(void)rmdir(module->staging);
+}
+
+lc_status
+lc__push_module(lc_cache *cache, const lc_export_options *how, const char *staging,
+    struct lc__push_source *out)
+{
+	struct noting noting = { out, LC_OK };
+	struct module *module = malloc(sizeof(*module));
+	lc_status status;
+
+	*out = (struct lc__push_source){ .ctx = module,
+		.make = make,
+		.done = done,
+		.close = free };
+	if (module == NULL)
+		return lc__no_memory("push");
+	*module = (struct module){ cache, *how, staging, out };
+	module->how.by_input = 1;
+	module->how.order = LC_BY_ORDER;
+	if (asprintf(&out->options,
+		"{\"metadata\":%s,\"shard_bytes\":%llu,\"shard_version\":%u}",
+		how->metadata ? "true" : "false", (unsigned long long)how->shard_bytes,
+		how->shard_version) < 0)
+		out->options = NULL;
+	status = out->options != NULL ? lc_inputs(cache, note_input, &noting)
+				      : lc__no_memory("push");
+	if (status == LC_CANCELLED)
+		status = noting.status;
+	if (status == LC_OK && out->n == 0)
+		status = lc__error(LC_INVALID, 0,
+		    "the module has no inputs, and so no parts; cachex export makes "
+		    "shards of it, which can be pushed");
+	if (status != LC_OK)
+		lc__push_source_close(out);
+	return status;
+}

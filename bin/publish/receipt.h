@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The two texts of a run, as cachex-store(5) has them: the recipe, which says what the parts
+ * are and what makes them, and a part's receipt, which says that it is made. Both are JSON
+ * with sorted names; equal contents are equal bytes. Neither is read from or written to
+ * anywhere here.
+ */
+#ifndef CACHEX_PUBLISH_RECEIPT_H
+#define CACHEX_PUBLISH_RECEIPT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "lmdbcache.h"
+#include "publish/place.h"
+
+/** Most bytes of either text. */
+#define LC__RECIPE_LIMIT ((uint64_t)256 << 20)
+#define LC__RECEIPT_LIMIT ((uint64_t)16 << 20)
+
+/** What a run makes. Strings are malloc'ed. */
+struct lc__parts_recipe {
+	char *producer; /* what makes the parts, as the user says it; may be empty */
+	char *options;  /* JSON text: how shards are made of them */
+	char **parts;   /* their names; a part's number is its place */
+	size_t n, room;
+	char sha256[65];     /* of the recipe's text */
+	char id[LC__RUN_ID]; /* its beginning */
+};
+
+/** Append the recipe's text, and set sha256 and id. LC_INVALID for a text that is not
+ *  UTF-8. */
+LC_CHECKED lc_status lc__parts_recipe_format(struct lc__parts_recipe *recipe,
+    struct lc__buf *out);
+
+/** Read a recipe. @p name is for messages. LC_CORRUPT; LC_VERSION; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__parts_recipe_parse(const void *text, size_t size,
+    const char *name, struct lc__parts_recipe *out);
+
+/** Add a part. */
+LC_CHECKED lc_status lc__parts_recipe_add(struct lc__parts_recipe *recipe,
+    const char *name);
+void lc__parts_recipe_free(struct lc__parts_recipe *recipe);
+
+/** A manifest of a part's shards, of which it may have several. */
+struct lc__receipt_file {
+	char sha256[65];
+	uint64_t bytes; /* of the text */
+};
+
+/** What was made of a part. Strings are malloc'ed. */
+struct lc__receipt {
+	char run[65]; /* SHA-256 of the recipe */
+	char *part;   /* its name */
+	uint64_t index;
+	char *fingerprint;               /* of the input, hex; "" if it is not known */
+	bool has_lines;                  /* lines counts: */
+	uint64_t lines;                  /* of the input, those that gave no record too */
+	uint64_t samples, shards, bytes; /* of all its shards */
+	struct lc__receipt_file *files;
+	size_t n, room;
+};
+
+LC_CHECKED lc_status lc__receipt_format(const struct lc__receipt *receipt,
+    struct lc__buf *out);
+LC_CHECKED lc_status lc__receipt_parse(const void *text, size_t size, const char *name,
+    struct lc__receipt *out);
+void lc__receipt_free(struct lc__receipt *receipt);
+
+#endif

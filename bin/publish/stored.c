@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "publish/stored.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/checksum.h"
+#include "base/error.h"
+#include "base/json_tree.h"
+
+/* What is named has to be there. */
+static lc_status
+as_damage(lc_status status)
+{
+	return status == LC_NO_FILE ? lc__error_as(LC_CORRUPT) : status;
+}
+
+/* ---- generations ---------------------------------------------------------------------- */
+
+static lc_status
+add_generation(struct lc__generations *list, uint64_t number,
+    const struct lc__object *object)
+{
+	return_if_error(
+	    lc__array_reserve(&list->all, &list->room, list->n + 1, "generations"));
+	list->all[list->n++] = (struct lc__generation){ number, object->time_ms,
+		object->size };
+	return LC_OK;
+}
+
+static lc_status
+note_generation(void *ctx, const struct lc__object *object)
+{
+	uint64_t number;
+
+	return lc__generation_of_name(object->name, &number)
+	    ? add_generation(ctx, number, object)
+	    : LC_OK;
+}
+
+static int
+by_number(const void *a, const void *b)
+{
+	const struct lc__generation *x = a, *y = b;
+
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+lc_status
+lc__generations_list(struct lc__objects *store, struct lc__generations *out)
+{
+	struct lc__generations list = { .n = 0 };
+	char name[LC__OBJECT_NAME];
+	struct lc__object about;
+	lc_status status = store->list(store, "manifest/", note_generation, &list);
+
+	if (status == LC_OK && list.n > 0)
+		qsort(list.all, list.n, sizeof(*list.all), by_number);
+	while (status == LC_OK) {
+		const uint64_t next = list.n > 0 ? list.all[list.n - 1].number + 1 : 1;
+
+		lc__name_generation(next, name);
+		status = lc__object_find(store, name, &about);
+		if (status == LC_OK)
+			status = add_generation(&list, next, &about);
+	}
+	if (status == LC_NO_FILE)
+		*out = list;
+	else
+		free(list.all);
+	return status == LC_NO_FILE ? LC_OK : status;
+}
+
+/* Read an object and parse it as a manifest. */
+static lc_status
+read_manifest(struct lc__objects *store, const char *name, const char *sha256,
+    struct lc__buf *text, struct lc__manifest *out)
+{
+	struct lc__buf own = { 0 };
+	struct lc__buf *bytes = text != NULL ? text : &own;
+	char hex[65];
+	lc_status status = lc__object_read(store, name, LC__STORED_MANIFEST, bytes);
+
+	if (status == LC_OK && sha256 != NULL) {
+		status = lc__sha256_of(bytes->data, bytes->size, hex);
+		if (status == LC_OK && strcmp(hex, sha256) != 0)
+			status = lc__error(LC_CORRUPT, 0,
+			    "%s/%s: its SHA-256 is not its name", store->url, name);
+	}
+	if (status == LC_OK) {
+		status = lc__manifest_parse_any(bytes->data, bytes->size, name, out);
+		if (status == LC_NOT_MODULE)
+			status = lc__error_as(LC_CORRUPT);
+		if (status != LC_OK)
+			(void)lc__error_prefix("%s", store->url);
+	}
+	lc__buf_free(&own);
+	return status;
+}
+
+lc_status
+lc__generation_read(struct lc__objects *store, uint64_t number, struct lc__buf *text,
+    struct lc__manifest *out)
+{
+	char name[LC__OBJECT_NAME], sha256[65];
+	struct lc__manifest manifest = { 0 };
+
+	lc__name_generation(number, name);
+	return_if_error(read_manifest(store, name, NULL, text, &manifest));
+	for (size_t i = 0; i < manifest.n_parts; i++) {
+		const char *path = manifest.parts[i].relative_path;
+
+		if (strncmp(path, "../", 3) == 0 && lc__part_of_name(path + 3, sha256) &&
+		    strcmp(sha256, manifest.parts[i].sha256) == 0)
+			continue;
+		lc__manifest_free(&manifest);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/%s: part %zu is not where a store has it", store->url, name, i);
+	}
+	if (manifest.n_parts == 0) {
+		lc__manifest_free(&manifest);
+		return lc__error(LC_CORRUPT, 0, "%s/%s: names no parts", store->url,
+		    name);
+	}
+	*out = manifest;
+	return LC_OK;
+}
+
+void
+lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID])
+{
+	struct lc__json_tree tree = { 0 };
+	const char *text = NULL;
+
+	run[0] = '\0';
+	if (lc__json_parse(manifest->version_recipe, strlen(manifest->version_recipe),
+		NULL, &tree) == LC_OK)
+		text = lc__json_text(lc__json_get(tree.values, "run"));
+	if (text != NULL && lc__is_hex(text, LC__RUN_ID - 1))
+		strcpy(run, text);
+	lc__json_free(&tree);
+}
+
+lc_status
+lc__part_read(struct lc__objects *store, const char *sha256, struct lc__buf *text,
+    struct lc__manifest *out)
+{
+	char name[LC__OBJECT_NAME], again[LC__OBJECT_NAME];
+	struct lc__manifest manifest = { 0 };
+
+	lc__name_part(sha256, name);
+	return_if_error(as_damage(read_manifest(store, name, sha256, text, &manifest)));
+	for (size_t i = 0; i < manifest.n; i++) {
+		const struct lc__manifest_shard *shard = &manifest.shards[i];
+
+		lc__name_shard(shard->sha256, again);
+		if (shard->has_bytes && strcmp(shard->relative_path, again) == 0)
+			continue;
+		lc__manifest_free(&manifest);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/%s: shard %zu is not where a store has it", store->url, name, i);
+	}
+	*out = manifest;
+	return LC_OK;
+}
+
+/* ---- runs ----------------------------------------------------------------------------- */
+
+lc_status
+lc__parts_recipe_read(struct lc__objects *store, const char *run,
+    struct lc__parts_recipe *out)
+{
+	char name[LC__OBJECT_NAME];
+	struct lc__buf text = { 0 };
+	struct lc__parts_recipe recipe = { .n = 0 };
+	lc_status status;
+
+	lc__name_recipe(run, name);
+	status = lc__object_read(store, name, LC__RECIPE_LIMIT, &text);
+	if (status == LC_OK) {
+		status = lc__parts_recipe_parse(text.data, text.size, name, &recipe);
+		if (status != LC_OK)
+			(void)lc__error_prefix("%s", store->url);
+	}
+	lc__buf_free(&text);
+	if (status == LC_OK && strcmp(recipe.id, run) != 0) {
+		lc__parts_recipe_free(&recipe);
+		status = lc__error(LC_CORRUPT, 0, "%s/%s: its SHA-256 is not its name",
+		    store->url, name);
+	}
+	if (status == LC_OK)
+		*out = recipe;
+	return status;
+}
+
+lc_status
+lc__receipt_read(struct lc__objects *store, const struct lc__parts_recipe *recipe,
+    uint64_t part, struct lc__receipt *out)
+{
+	char name[LC__OBJECT_NAME];
+	struct lc__buf text = { 0 };
+	struct lc__receipt receipt = { .n = 0 };
+	lc_status status;
+
+	lc__name_receipt(recipe->id, part, name);
+	status = lc__object_read(store, name, LC__RECEIPT_LIMIT, &text);
+	if (status == LC_OK) {
+		status = lc__receipt_parse(text.data, text.size, name, &receipt);
+		if (status != LC_OK)
+			(void)lc__error_prefix("%s", store->url);
+	}
+	lc__buf_free(&text);
+	if (status == LC_OK &&
+	    (strcmp(receipt.run, recipe->sha256) != 0 || receipt.index != part ||
+		part >= recipe->n || strcmp(receipt.part, recipe->parts[part]) != 0)) {
+		lc__receipt_free(&receipt);
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s/%s: the receipt of another run or part", store->url, name);
+	}
+	if (status == LC_OK)
+		*out = receipt;
+	return status;
+}
+
+static lc_status
+note_run(void *ctx, const struct lc__object *object)
+{
+	struct lc__run_list *runs = ctx;
+	struct lc__run_listed *run;
+	char id[LC__RUN_ID];
+	bool recipe;
+	uint64_t part;
+
+	if (!lc__run_of_name(object->name, id, &recipe, &part))
+		return LC_OK;
+	/* Those of a run come after one another from most stores. */
+	for (run = runs->all + runs->n; run > runs->all; run--)
+		if (strcmp(run[-1].id, id) == 0)
+			break;
+	if (run == runs->all) {
+		return_if_error(
+		    lc__array_reserve(&runs->all, &runs->room, runs->n + 1, "runs"));
+		run = &runs->all[++runs->n];
+		run[-1] = (struct lc__run_listed){ .receipts = 0 };
+		strcpy(run[-1].id, id);
+	}
+	run[-1].recipe |= recipe;
+	run[-1].receipts += !recipe;
+	run[-1].bytes += object->size;
+	if (object->time_ms > run[-1].newest_ms)
+		run[-1].newest_ms = object->time_ms;
+	return LC_OK;
+}
+
+static int
+by_id(const void *a, const void *b)
+{
+	return strcmp(((const struct lc__run_listed *)a)->id,
+	    ((const struct lc__run_listed *)b)->id);
+}
+
+lc_status
+lc__runs_list(struct lc__objects *store, struct lc__run_list *out)
+{
+	struct lc__run_list runs = { .n = 0 };
+	const lc_status status = store->list(store, "run/", note_run, &runs);
+
+	if (status != LC_OK) {
+		free(runs.all);
+		return status;
+	}
+	if (runs.n > 0)
+		qsort(runs.all, runs.n, sizeof(*runs.all), by_id);
+	*out = runs;
+	return LC_OK;
+}
+
+/* ---- all objects ---------------------------------------------------------------------- */
+
+struct stocking {
+	struct lc__stock *stock;
+	bool parts;
+};
+
+static lc_status
+note_object(void *ctx, const struct lc__object *object)
+{
+	const struct stocking *s = ctx;
+	struct lc__stock *stock = s->stock;
+	struct lc__stocked *item;
+	char sha256[65];
+
+	if (!(s->parts ? lc__part_of_name : lc__shard_of_name)(object->name, sha256))
+		return LC_OK;
+	return_if_error(
+	    lc__array_reserve(&stock->all, &stock->room, stock->n + 1, "objects"));
+	item = &stock->all[stock->n++];
+	memcpy(item->sha256, sha256, sizeof(sha256));
+	item->wanted = false;
+	item->size = object->size;
+	item->time_ms = object->time_ms;
+	return LC_OK;
+}
+
+static int
+by_sha256(const void *a, const void *b)
+{
+	return strcmp(((const struct lc__stocked *)a)->sha256,
+	    ((const struct lc__stocked *)b)->sha256);
+}
+
+lc_status
+lc__stock_list(struct lc__objects *store, bool parts, struct lc__stock *out)
+{
+	struct lc__stock stock = { .n = 0 };
+	struct stocking stocking = { &stock, parts };
+	const lc_status status = store->list(store, parts ? "part/" : "obj/", note_object,
+	    &stocking);
+
+	if (status != LC_OK) {
+		free(stock.all);
+		return status;
+	}
+	if (stock.n > 0)
+		qsort(stock.all, stock.n, sizeof(*stock.all), by_sha256);
+	*out = stock;
+	return LC_OK;
+}
+
+struct lc__stocked *
+lc__stock_find(const struct lc__stock *stock, const char *sha256)
+{
+	struct lc__stocked key;
+
+	if (stock->n == 0)
+		return NULL;
+	strcpy(key.sha256, sha256);
+	return bsearch(&key, stock->all, stock->n, sizeof(*stock->all), by_sha256);
+}

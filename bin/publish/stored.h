@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a store holds, read and checked: generations, runs, receipts, manifests of parts, and
+ * the list of all objects. Something that is named and is not there is damage: LC_CORRUPT,
+ * which names it.
+ */
+#ifndef CACHEX_PUBLISH_STORED_H
+#define CACHEX_PUBLISH_STORED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "format/manifest.h"
+#include "lmdbcache.h"
+#include "objects/objects.h"
+#include "publish/place.h"
+#include "publish/receipt.h"
+
+/** Most bytes of a manifest. */
+#define LC__STORED_MANIFEST ((uint64_t)1 << 30)
+
+/** The generations, from the oldest to the newest. */
+struct lc__generations {
+	struct lc__generation {
+		uint64_t number, time_ms, bytes;
+	} * all; /* malloc'ed */
+	size_t n, room;
+};
+
+/**
+ * List them. One that was published a moment ago may be missing in a listing: after the last
+ * one listed the next number is asked for.
+ */
+LC_CHECKED lc_status lc__generations_list(struct lc__objects *store,
+    struct lc__generations *out);
+
+/** Read one. LC_NO_FILE if there is none of this number, else as said above.
+ *  @param text  gets its bytes too; or NULL */
+LC_CHECKED lc_status lc__generation_read(struct lc__objects *store, uint64_t number,
+    struct lc__buf *text, struct lc__manifest *out);
+
+/** The run that a generation was published from, by its manifest; "" if it does not say. */
+void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID]);
+
+/** Read the manifest of a part, whose bytes are compared with their name.
+ *  @param text  gets them too; or NULL */
+LC_CHECKED lc_status lc__part_read(struct lc__objects *store, const char *sha256,
+    struct lc__buf *text, struct lc__manifest *out);
+
+/** Read a run's recipe. LC_NO_FILE if there is no such run. */
+LC_CHECKED lc_status lc__parts_recipe_read(struct lc__objects *store, const char *run,
+    struct lc__parts_recipe *out);
+
+/** Read a part's receipt. LC_NO_FILE if there is none; LC_CORRUPT also if it is of another
+ *  run or part. */
+LC_CHECKED lc_status lc__receipt_read(struct lc__objects *store,
+    const struct lc__parts_recipe *recipe, uint64_t part, struct lc__receipt *out);
+
+/** The runs that have a recipe, sorted by id. */
+struct lc__run_list {
+	struct lc__run_listed {
+		char id[LC__RUN_ID];
+		bool recipe;        /* it has one */
+		uint64_t receipts;  /* how many are listed */
+		uint64_t bytes;     /* of all its objects */
+		uint64_t newest_ms; /* the time of the newest of them */
+	} * all;                    /* malloc'ed */
+	size_t n, room;
+};
+
+LC_CHECKED lc_status lc__runs_list(struct lc__objects *store, struct lc__run_list *out);
+
+/** All shards, or all manifests of parts, sorted. */
+struct lc__stock {
+	struct lc__stocked {
+		char sha256[65];
+		bool wanted; /* the caller's; false at first */
+		uint64_t size, time_ms;
+	} * all; /* malloc'ed */
+	size_t n, room;
+};
+
+LC_CHECKED lc_status lc__stock_list(struct lc__objects *store, bool parts,
+    struct lc__stock *out);
+/** NULL if it is not among them. */
+struct lc__stocked *lc__stock_find(const struct lc__stock *stock, const char *sha256);
+
+#endif
