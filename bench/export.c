@@ -252,7 +252,7 @@ static const struct {
 #define READERS (sizeof(readers) / sizeof(readers[0]))
 
 static lc_warehouse *
-open_shards(const struct stand *stand, lc_warehouse_verify verify)
+open_shards(const struct stand *stand, lc_verify_mode verify)
 {
 	lc_warehouse_options options;
 	lc_warehouse *warehouse;
@@ -304,9 +304,9 @@ static void
 measure_reading(struct bench *bench, struct stand *stand, unsigned r)
 {
 	const double bytes = (double)(stand->load->samples * stand->load->size);
-	lc_warehouse *unseen = open_shards(stand, LC_VERIFY_NONE);
+	lc_warehouse *unseen = open_shards(stand, LC_VERIFY_NEVER);
 
-	stand->fresh = open_shards(stand, LC_VERIFY_LAZY);
+	stand->fresh = open_shards(stand, LC_VERIFY_ONCE);
 	stand->unseen = find_images(stand, unseen);
 	bench_run(bench, stand->reading, readers[r].name, readers[r].metric, "GB/s",
 	    bytes / seconds_of(stand, r) / 1e9);
@@ -320,8 +320,8 @@ measure_reading(struct bench *bench, struct stand *stand, unsigned r)
 static void
 open_all(struct stand *stand)
 {
-	stand->trusting = open_shards(stand, LC_VERIFY_NONE);
-	stand->verified = open_shards(stand, LC_VERIFY_LAZY);
+	stand->trusting = open_shards(stand, LC_VERIFY_NEVER);
+	stand->verified = open_shards(stand, LC_VERIFY_ONCE);
 	stand->images = find_images(stand, stand->trusting);
 	for (uint64_t i = 0; i < stand->load->samples; i++)
 		if (sum_of(stand->verified, i) != sum_of(stand->trusting, i))

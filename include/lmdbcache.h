@@ -1682,14 +1682,6 @@ typedef enum lc_warehouse_mode {
 	LC_WAREHOUSE_MEMORY = 2  /**< all shards read into memory when opened */
 } lc_warehouse_mode;
 
-/** When the checksums of a warehouse are compared. */
-typedef enum lc_warehouse_verify {
-	LC_VERIFY_LAZY = 0, /**< block checksums of a sample when a handle first returns
-	                         it; a shard without them by its SHA-256 when opened */
-	LC_VERIFY_FULL = 1, /**< SHA-256 of every file when opened, then as LAZY */
-	LC_VERIFY_NONE = 2  /**< sizes, headers and offsets only */
-} lc_warehouse_verify;
-
 /** How the sources that a warehouse was made of are looked at. */
 typedef enum lc_warehouse_sources {
 	LC_SOURCES_STAT = 0,    /**< sizes and times of files; content where those differ;
@@ -1702,7 +1694,12 @@ typedef enum lc_warehouse_sources {
 typedef struct lc_warehouse_options {
 	size_t struct_size;      /**< set by lc_warehouse_options_init() */
 	lc_warehouse_mode mode;  /**< default LC_WAREHOUSE_MAP */
-	lc_warehouse_verify verify;   /**< default LC_VERIFY_LAZY */
+	lc_verify_mode verify;   /**< of each block that has some of a sample: by default
+	                              LC_VERIFY_ONCE, when the handle first reads it. A shard
+	                              without checksums of blocks is compared with the
+	                              manifest's when it is opened, unless LC_VERIFY_NEVER */
+	int verify_files;        /**< compare every file with its checksum in the manifest
+	                              when it is opened; default 0 */
 	lc_warehouse_sources sources; /**< default LC_SOURCES_STAT */
 	const char *dataset;     /**< where the sources stand now; default where they stood
 	                              when the warehouse was built */

@@ -27,7 +27,7 @@
 #include "warehouse/tool.h"
 
 lc_status
-warehouse_open_to_look(const char *path, lc_warehouse_verify verify, lc_warehouse **out)
+warehouse_open_to_look(const char *path, lc_verify_mode verify, lc_warehouse **out)
 {
 	lc_warehouse_options how;
 
@@ -323,7 +323,7 @@ use_version(const char *warehouse, const struct version *version)
 	/* Would a reader open it? Its sources may have changed: they often have where one
 	 * goes back. */
 	lc_warehouse_options_init(&how);
-	how.verify = full ? LC_VERIFY_FULL : LC_VERIFY_LAZY;
+	how.verify_files = full;
 	how.sources = LC_SOURCES_IGNORE;
 	how.ignore_thresholds = force;
 	how.progress.step = progress_step;

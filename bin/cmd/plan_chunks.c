@@ -46,7 +46,7 @@ sample_bytes(const char *path, double *out)
 		lc_shard_close(shard);
 		return LC_OK;
 	}
-	return_if_error(warehouse_open_to_look(path, LC_VERIFY_NONE, &w));
+	return_if_error(warehouse_open_to_look(path, LC_VERIFY_NEVER, &w));
 	info = lc_warehouse_info_of(w);
 	*out = info->samples > 0 ? (double)info->bytes / (double)info->samples : 0;
 	lc_warehouse_close(w);

@@ -129,7 +129,7 @@ open_directory(const char *path, struct samples *samples)
 	if (opened != LC_OK)
 		return report_status(opened);
 	opened = warehouse_open_to_look(path,
-	    samples->verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE, &samples->warehouse);
+	    samples->verify ? LC_VERIFY_ONCE : LC_VERIFY_NEVER, &samples->warehouse);
 	if (opened == LC_CORRUPT || opened == LC_NO_FILE || opened == LC_NOT_MODULE) {
 		/* The shards of a version that does not open as a warehouse, one by one. */
 		report_library(EXIT_DATA);

@@ -42,7 +42,7 @@ void versions_free(struct versions *versions);
 /**
  * Open one only to look at it: also if its sources have changed or its limits are exceeded.
  */
-LC_CHECKED lc_status warehouse_open_to_look(const char *path, lc_warehouse_verify verify,
+LC_CHECKED lc_status warehouse_open_to_look(const char *path, lc_verify_mode verify,
     lc_warehouse **out);
 
 /* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */

@@ -473,12 +473,12 @@ static int
 run_warehouse_compare(int argc, char **argv)
 {
 	lc_warehouse *old = NULL, *new = NULL;
-	lc_status opened = warehouse_open_to_look(argv[0], LC_VERIFY_LAZY, &old);
+	lc_status opened = warehouse_open_to_look(argv[0], LC_VERIFY_ONCE, &old);
 	int status;
 
 	(void)argc;
 	if (opened == LC_OK)
-		opened = warehouse_open_to_look(argv[1], LC_VERIFY_LAZY, &new);
+		opened = warehouse_open_to_look(argv[1], LC_VERIFY_ONCE, &new);
 	status = opened == LC_OK ? compare(old, new) : report_status(opened);
 	lc_warehouse_close(new);
 	lc_warehouse_close(old);

@@ -308,7 +308,7 @@ static int
 inspect(const char *path)
 {
 	struct view v = { 0 };
-	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NONE, &v.warehouse);
+	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NEVER, &v.warehouse);
 
 	if (status == LC_OK)
 		status = look(&v);

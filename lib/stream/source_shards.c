@@ -22,7 +22,7 @@ open_warehouse(struct lc__shards_source *s, const char *path,
 	lc_warehouse_options options;
 
 	lc_warehouse_options_init(&options);
-	options.verify = s->source.verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
+	options.verify = s->source.verify;
 	options.sources = how->sources;
 	options.dataset = how->dataset;
 	options.ignore_thresholds = how->ignore_thresholds;
@@ -154,7 +154,7 @@ find_alone(struct lc__shards_source *s, const char *path)
 	if (dir == NULL)
 		return lc__no_memory(path);
 	s->alone.mode = LC_WAREHOUSE_MAP;
-	s->alone.verify = s->source.verify ? LC_VERIFY_LAZY : LC_VERIFY_NONE;
+	s->alone.verify = s->source.verify;
 	s->set = &s->alone;
 	status = lc__shardset_open(s->set, dir, &s->manifest, NULL);
 	free(dir);

@@ -28,6 +28,7 @@ lc_warehouse_options_init(lc_warehouse_options *options)
 {
 	memset(options, 0, sizeof(*options));
 	options->struct_size = sizeof(*options);
+	options->verify = LC_VERIFY_ONCE;
 }
 
 static lc_status
@@ -38,7 +39,7 @@ check_options(const lc_warehouse_options *o)
 		    "warehouse: options were not made by lc_warehouse_options_init()");
 	if ((unsigned)o->mode > LC_WAREHOUSE_MEMORY)
 		return lc__error(LC_INVALID, 0, "warehouse: no mode %d", (int)o->mode);
-	if ((unsigned)o->verify > LC_VERIFY_NONE)
+	if (lc_verify_mode_name(o->verify) == NULL)
 		return lc__error(LC_INVALID, 0, "warehouse: no verify %d",
 		    (int)o->verify);
 	if ((unsigned)o->sources > LC_SOURCES_IGNORE)
@@ -351,6 +352,7 @@ open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_option
 
 	w->set.mode = o->mode;
 	w->set.verify = o->verify;
+	w->set.verify_files = o->verify_files != 0;
 	return_if_error(read_manifest(w, path));
 	if (o->version != NULL)
 		return_if_error(lc__admit_version(w, o->version));
@@ -361,7 +363,7 @@ open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_option
 	status = lc__admit_sources(w, o);
 	w->sources_ns = lc__clock_ns() - start;
 	return_if_error(status == LC_STALE ? keep(&r, status) : tell(&r, status));
-	if (o->verify == LC_VERIFY_FULL)
+	if (o->verify_files)
 		return_if_error(tell(&r, lc__admit_texts(w, o)));
 	return_if_error(
 	    keep(&r, lc__shardset_open(&w->set, w->dir, &w->manifest, &o->progress)));

@@ -124,9 +124,9 @@ lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
 	lc_id row = { NULL, 0 }, id;
 	lc_sample sample;
 
+	if (shard->good != NULL && (word == 0 || shard->always))
+		return_if_error(verify_sample(shard, i, cost));
 	if (word == 0) {
-		if (shard->good != NULL)
-			return_if_error(verify_sample(shard, i, cost));
 		return_if_error(lc__twh1_sample(&shard->twh1, shard->path, i, &sample));
 		lc__known_store(shard, i, &sample);
 		*out = sample;

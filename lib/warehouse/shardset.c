@@ -75,8 +75,9 @@ static lc_status
 make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 {
 	const struct lc__twh1 *t = &shard->twh1;
-	const bool blocks = t->table != NULL && set->verify != LC_VERIFY_NONE;
+	const bool blocks = t->table != NULL && set->verify != LC_VERIFY_NEVER;
 
+	shard->always = set->verify == LC_VERIFY_ALWAYS;
 	if (blocks) {
 		shard->good = calloc((size_t)(t->blocks / 64 + 1), sizeof(*shard->good));
 		if (shard->good == NULL)
@@ -147,9 +148,10 @@ static bool
 needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
 {
-	if (set->verify == LC_VERIFY_LAZY)
-		return shard->twh1.table == NULL && has_digest(said);
-	return set->verify == LC_VERIFY_FULL;
+	if (set->verify_files)
+		return true;
+	return set->verify != LC_VERIFY_NEVER && shard->twh1.table == NULL &&
+	    has_digest(said);
 }
 
 /* The sections become part of the whole; everything in it is checked anew, and there

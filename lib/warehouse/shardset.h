@@ -61,9 +61,10 @@ struct lc__wshard {
 	uint64_t memory_size;  /* its bytes */
 	struct lc__wfile file; /* mode STREAM */
 	_Atomic uint64_t *good;  /* a bit a block: its checksum was right once; NULL
-	                            without checksums or with LC_VERIFY_NONE */
+	                            without checksums or with LC_VERIFY_NEVER */
 	_Atomic uint64_t *known; /* a word a sample, see read.h; NULL where
 	                            there is nothing to find out */
+	bool always;             /* compare blocks that were right, too */
 	lc_error *error;         /* why it is refused, or NULL */
 	uint64_t open_ns;        /* how long it took */
 };
@@ -73,8 +74,9 @@ struct lc__shardset {
 	size_t n;
 	uint64_t samples; /* of all */
 	lc_warehouse_mode mode;
-	lc_warehouse_verify verify;
-	uint32_t *jump; /* sample >> jump_shift -> the shard that has it */
+	lc_verify_mode verify;
+	bool verify_files; /* as in lc_warehouse_options */
+	uint32_t *jump;    /* sample >> jump_shift -> the shard that has it */
 	unsigned jump_shift;
 	struct lc__wfiles files; /* mode STREAM */
 	struct lc__cost cost;

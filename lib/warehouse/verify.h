@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Block checksums of a shard, each compared once for a handle. */
+/* Block checksums of a shard, each compared once for a handle, or always. */
 #ifndef LC_WAREHOUSE_VERIFY_H
 #define LC_WAREHOUSE_VERIFY_H
 
@@ -13,7 +13,7 @@ struct lc__sample_range {
 	uint64_t from, to;
 };
 
-/** Whether every block that has some of these bytes was right before. */
+/** Whether no block that has some of these bytes is to be compared. */
 bool lc__range_good(const struct lc__wshard *shard, struct lc__sample_range range);
 
 /** The same range with the whole of its first and last block. */
@@ -21,7 +21,8 @@ struct lc__sample_range lc__range_blocks(const struct lc__wshard *shard,
     struct lc__sample_range range);
 
 /**
- * Compare the blocks that have some of these bytes, unless they were right before.
+ * Compare the blocks that have some of these bytes, unless they were right before and need
+ * not be compared again.
  * @param bytes   what stands at range.from & all before and behind it in its blocks
  * @param sample  in the shard, for messages
  * @return LC_OK; LC_CORRUPT.

@@ -1118,7 +1118,7 @@ verify_warehouse(const char *path, const lc_progress *progress)
 	lc_status status;
 
 	lc_warehouse_options_init(&options);
-	options.verify = LC_VERIFY_FULL;
+	options.verify_files = 1;
 	options.sources = LC_SOURCES_IGNORE;
 	options.ignore_thresholds = 1;
 	options.progress = *progress;

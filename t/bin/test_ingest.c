@@ -217,7 +217,7 @@ open_warehouse(const char *warehouse, lc_warehouse **out)
 	lc_warehouse_options options;
 
 	lc_warehouse_options_init(&options);
-	options.verify = LC_VERIFY_FULL;
+	options.verify_files = 1;
 	return lc_warehouse_open(warehouse, &options, out);
 }
 

@@ -81,7 +81,7 @@ static const struct made_variant variants[] = {
 
 static void
 read_all(const char *path, const struct made_variant *v, lc_warehouse_mode mode,
-    lc_warehouse_verify verify)
+    lc_verify_mode verify)
 {
 	lc_warehouse_options options = made_options(mode);
 	lc_warehouse *w;
@@ -100,10 +100,10 @@ START_TEST(same_samples_everywhere)
 	const struct made made = made_warehouse(v);
 
 	for (int mode = LC_WAREHOUSE_MAP; mode <= LC_WAREHOUSE_MEMORY; mode++)
-		for (int verify = LC_VERIFY_LAZY; verify <= LC_VERIFY_NONE; verify++)
+		for (int verify = LC_VERIFY_NEVER; verify <= LC_VERIFY_ONCE; verify++)
 			read_all(made.warehouse, v, (lc_warehouse_mode)mode,
-			    (lc_warehouse_verify)verify);
-	read_all(made.version, v, LC_WAREHOUSE_MAP, LC_VERIFY_LAZY);
+			    (lc_verify_mode)verify);
+	read_all(made.version, v, LC_WAREHOUSE_MAP, LC_VERIFY_ONCE);
 }
 END_TEST
 
@@ -278,10 +278,10 @@ START_TEST(bad_options)
 	ck_assert_int_eq(lc_warehouse_open(made.warehouse, &options, &w),
 	    LC_INVALID);
 	options = made_options(LC_WAREHOUSE_MAP);
-	options.verify = (lc_warehouse_verify)-1;
+	options.verify = (lc_verify_mode)-1;
 	ck_assert_int_eq(lc_warehouse_open(made.warehouse, &options, &w),
 	    LC_INVALID);
-	options.verify = LC_VERIFY_LAZY;
+	options.verify = LC_VERIFY_ONCE;
 	options.sources = (lc_warehouse_sources)3;
 	ck_assert_int_eq(lc_warehouse_open(made.warehouse, &options, &w),
 	    LC_INVALID);
@@ -330,19 +330,21 @@ END_TEST
 
 static const struct {
 	lc_warehouse_mode mode;
-	lc_warehouse_verify verify;
-	bool version_one;
+	lc_verify_mode verify;
+	bool files, version_one;
 	unsigned reads, digests; /* times all bytes of all shards, when opened */
 } cost_rows[] = {
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_FULL, false, 1, 1 },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_LAZY, true, 1, 1 },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_NONE, true, 0, 0 },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_LAZY, false, 0, 0 },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_FULL, false, 1, 1 },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_LAZY, false, 1, 0 },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_FULL, false, 1, 1 },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_LAZY, true, 1, 1 },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_NONE, true, 1, 0 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, true, false, 1, 1 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_NEVER, true, false, 1, 1 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, false, true, 1, 1 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ALWAYS, false, true, 1, 1 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_NEVER, false, true, 0, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, false, false, 0, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, true, false, 1, 1 },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, false, false, 1, 0 },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, true, false, 1, 1 },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, false, true, 1, 1 },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_NEVER, false, true, 1, 0 },
 };
 
 START_TEST(cost_of_opening)
@@ -355,6 +357,7 @@ START_TEST(cost_of_opening)
 	lc_warehouse *w;
 
 	options.verify = cost_rows[_i].verify;
+	options.verify_files = cost_rows[_i].files;
 	w = open_with(made.warehouse, &options);
 	stats = stats_of(w);
 	ck_assert_uint_eq(stats.bytes_read,
@@ -376,7 +379,7 @@ START_TEST(cost_of_a_stream)
 	lc_warehouse_options options = made_options(LC_WAREHOUSE_STREAM);
 	lc_warehouse *w;
 
-	options.verify = LC_VERIFY_NONE;
+	options.verify = LC_VERIFY_NEVER;
 	w = open_with(made.warehouse, &options);
 	for (uint64_t i = 0; i < 10; i++)
 		copy_one(w, i);
@@ -413,7 +416,7 @@ START_TEST(progress)
 	uint64_t last = 0;
 	lc_warehouse *w;
 
-	options.verify = LC_VERIFY_FULL;
+	options.verify_files = 1;
 	options.progress = (lc_progress){ .step = count_steps, .ctx = &last };
 	w = open_with(made.warehouse, &options);
 	ck_assert_uint_eq(last, 2 * lc_warehouse_info_of(w)->bytes);

@@ -125,7 +125,7 @@ static const struct {
 	const char *name;
 	long at;               /* of a flip, from the end if below 0 */
 	const char *from, *to; /* of an edit */
-	lc_status lazy, full, none;
+	lc_status once, files, never;
 	const char *text;
 } harms[] = {
 	{ MISSING, SHARD, 0, NULL, NULL, LC_CORRUPT, LC_CORRUPT, LC_CORRUPT,
@@ -236,8 +236,8 @@ do_harm(const char *dir, int row)
 
 START_TEST(harmed)
 {
-	const lc_status wanted[] = { harms[_i].lazy, harms[_i].full,
-		harms[_i].none };
+	const lc_status wanted[] = { harms[_i].once, harms[_i].files,
+		harms[_i].never };
 	const struct made made = made_warehouse(&plain);
 	struct told told;
 
@@ -246,7 +246,8 @@ START_TEST(harmed)
 		for (int verify = 0; verify < 3; verify++) {
 			lc_warehouse_options o = made_options((lc_warehouse_mode)mode);
 
-			o.verify = (lc_warehouse_verify)verify;
+			o.verify = verify < 2 ? LC_VERIFY_ONCE : LC_VERIFY_NEVER;
+			o.verify_files = verify == 1;
 			ck_assert_msg(try_open(made.warehouse, &o, &told) ==
 			    wanted[verify], "mode %d, verify %d: %s", mode, verify,
 			    lc_last_error()->text);
@@ -269,9 +270,10 @@ START_TEST(shards_without_block_checksums)
 	outdir_flip(made.version, SHARD, 4200);
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_CORRUPT);
 	ck_assert_ptr_nonnull(strstr(told.text, SHARD));
-	o.verify = LC_VERIFY_FULL;
+	o.verify_files = 1;
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_CORRUPT);
-	o.verify = LC_VERIFY_NONE;
+	o.verify_files = 0;
+	o.verify = LC_VERIFY_NEVER;
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_OK);
 }
 END_TEST
@@ -289,7 +291,7 @@ START_TEST(everything_is_told)
 	outdir_flip(made.version, "32x24/shard-000000.twh1", 5000);
 	outdir_remove_file(made.version, "32x24/shard-000001.twh1");
 	outdir_flip(made.version, "16x48/shard-000000.twh1", 5000);
-	o.verify = LC_VERIFY_FULL;
+	o.verify_files = 1;
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_FAILED);
 	ck_assert_ptr_nonnull(strstr(told.text, "invalid 1 of 104"));
 	ck_assert_ptr_nonnull(strstr(told.text, "run-0/labels/1.json: changed\n"));
@@ -317,7 +319,7 @@ START_TEST(lists_that_are_ignored)
 	outdir_flip(made.version, "sources.txt", 70);
 	o.sources = LC_SOURCES_IGNORE;
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_OK);
-	o.verify = LC_VERIFY_FULL;
+	o.verify_files = 1;
 	ck_assert_int_eq(try_open(made.warehouse, &o, &told), LC_CORRUPT);
 	ck_assert_ptr_nonnull(strstr(told.text, "sources.txt"));
 }
@@ -427,6 +429,46 @@ START_TEST(flips)
 }
 END_TEST
 
+/* A block that was right is looked at again only by a handle that verifies always. */
+START_TEST(damaged_later)
+{
+	const struct made made = made_warehouse(&plain);
+	lc_warehouse_options o = made_options(
+	    _i % 2 ? LC_WAREHOUSE_STREAM : LC_WAREHOUSE_MAP);
+	const lc_status want = _i / 2 ? LC_CORRUPT : LC_OK;
+	unsigned char image[MADE_IMAGE];
+	uint64_t first;
+	const lc_shard_info info = middle_shard(&made, &first);
+	lc_sample sample;
+	lc_warehouse *w;
+
+	if (_i / 2)
+		o.verify = LC_VERIFY_ALWAYS;
+	ck_assert_int_eq(lc_warehouse_open(made.warehouse, &o, &w), LC_OK);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_int_eq(lc_warehouse_sample(w, first, &sample), LC_OK);
+		ck_assert(made_is(&sample, first, &plain));
+		lc_warehouse_release(w, &sample);
+		ck_assert_int_eq(lc_warehouse_copy(w, first, image, NULL, NULL), LC_OK);
+		ck_assert_mem_eq(image, made_image(first), MADE_IMAGE);
+	}
+	outdir_flip(made.version, SHARD, (off_t)info.image_offset);
+	for (int round = 0; round < 2; round++) {
+		ck_assert_int_eq(lc_warehouse_sample(w, first, &sample), want);
+		if (want == LC_OK)
+			lc_warehouse_release(w, &sample);
+		ck_assert_int_eq(lc_warehouse_copy(w, first, image, NULL, NULL), want);
+		if (want == LC_OK)
+			ck_assert_mem_eq(image + 1, (const char *)made_image(first) + 1,
+			    MADE_IMAGE - 1);
+	}
+	outdir_flip(made.version, SHARD, (off_t)info.image_offset);
+	ck_assert_int_eq(lc_warehouse_copy(w, first, image, NULL, NULL), LC_OK);
+	ck_assert_mem_eq(image, made_image(first), MADE_IMAGE);
+	lc_warehouse_close(w);
+}
+END_TEST
+
 /* Not verified, wrong bytes come, and never others than the file's. */
 START_TEST(unverified_flips)
 {
@@ -437,7 +479,7 @@ START_TEST(unverified_flips)
 	lc_sample sample;
 	lc_warehouse *w;
 
-	o.verify = LC_VERIFY_NONE;
+	o.verify = LC_VERIFY_NEVER;
 	for (int k = 0; k < 40; k++) {
 		const off_t at = (off_t)(info.meta_offset + 32 + run_random(&seed) %
 		    (info.checksum_offset - info.meta_offset - 32));
@@ -670,6 +712,7 @@ main(void)
 	tcase_add_test(tc, everything_is_told);
 	tcase_add_test(tc, lists_that_are_ignored);
 	tcase_add_loop_test(tc, flips, 0, 2);
+	tcase_add_loop_test(tc, damaged_later, 0, 4);
 	tcase_add_loop_test(tc, unverified_flips, 0, 3);
 	tcase_add_test(tc, changed_behind_a_stream);
 	tcase_add_loop_test(tc, changed_sources, 0, COUNT(source_rows));

@@ -39,7 +39,7 @@ START_TEST(no_memory)
 	lc_status status = LC_NO_MEMORY;
 	long n = 0, hits;
 
-	options.verify = _i % 2 ? LC_VERIFY_FULL : LC_VERIFY_LAZY;
+	options.verify_files = _i % 2;
 	while (status != LC_OK && n++ < MOST) {
 		fail_malloc(n, false);
 		status = pass(made.warehouse, &options);
@@ -94,7 +94,7 @@ START_TEST(garbled)
 	uint64_t seed = run_seed(), opened = 0;
 	lc_warehouse *w;
 
-	options.verify = LC_VERIFY_NONE;
+	options.verify = LC_VERIFY_NEVER;
 	for (int k = 0; k < 300; k++) {
 		const off_t at = 8 + (off_t)(run_random(&seed) % 72);
 

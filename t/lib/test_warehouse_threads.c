@@ -17,18 +17,18 @@
 
 static const struct {
 	lc_warehouse_mode mode;
-	lc_warehouse_verify verify;
+	lc_verify_mode verify;
 	struct made_variant variant;
 	bool damaged; /* a shard of it */
 } rows[] = {
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_LAZY, { 0 }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_LAZY, { 0 }, false },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_LAZY, { 0 }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_NONE, { 0 }, false },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_LAZY, { .shapes = true }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_LAZY, { .shard_bytes = 4096 }, false },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_LAZY, { 0 }, true },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_LAZY, { 0 }, true },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, false },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, false },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, { 0 }, false },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_NEVER, { 0 }, false },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { .shapes = true }, false },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { .shard_bytes = 4096 }, false },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, true },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, true },
 };
 
 struct reader {
