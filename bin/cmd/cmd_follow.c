@@ -266,7 +266,8 @@ run_follow(int argc, char **argv)
 	last.module = argv[0];
 	if (stream_name_is_path(argv[0]) || stream_name_is_join(argv[0]))
 		return no_module();
-	status = stream_sources_open(&sources, argv[0], &order, opts.verify);
+	status = stream_sources_open(&sources, argv[0], &order,
+	    (lc_verify_mode)opts.verify);
 	if (status != EXIT_DONE)
 		return status;
 	return stream_sources_close(&sources, follow(&sources));

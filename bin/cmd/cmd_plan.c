@@ -37,7 +37,7 @@ static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
 static struct opt_list fields;
 static int ids;
-static int verify = 1;
+static int verify = LC_VERIFY_ONCE;
 
 static struct opt options[] = {
 	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
@@ -67,8 +67,9 @@ static struct opt options[] = {
 	    .help =
 		"count what is read for this tensor; given again, one more; all of "
 		"the first record unless said otherwise, of windows the length field" },
-	{ "", "verify", OPT_FLAG, &verify,
-	    .help = "count what is read without comparing checksums" },
+	{ "", "verify", OPT_CHOICE, &verify, .value = "never|always|once",
+	    .help = "count what is read to compare checksums then; once unless said "
+		    "otherwise" },
 	STREAM_ORDER_OPTIONS(order),
 	STREAM_SHARES_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
@@ -485,7 +486,8 @@ run_plan(int argc, char **argv)
 	if (stream_name_is_join(argv[0]))
 		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
-		status = stream_sources_open(&sources, argv[0], &order, verify);
+		status = stream_sources_open(&sources, argv[0], &order,
+		    (lc_verify_mode)verify);
 	if (status != EXIT_DONE)
 		return status;
 	return stream_sources_close(&sources, plan_sources(&sources));

@@ -121,7 +121,8 @@ run_read(int argc, char **argv)
 	if (status == EXIT_DONE && opts.frames && opts.shared != OPT_UNSET)
 		status = read_shared_open(opts.shared, &job.shared);
 	if (status == EXIT_DONE)
-		status = stream_sources_open(&sources, argv[0], &order, opts.verify);
+		status = stream_sources_open(&sources, argv[0], &order,
+		    (lc_verify_mode)opts.verify);
 	if (status == EXIT_DONE)
 		status = stream_sources_close(&sources, read_run(&job, &sources));
 	read_shared_close(job.shared);

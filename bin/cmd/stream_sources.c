@@ -313,14 +313,14 @@ read_names(struct stream_sources *out, const char *first, const struct stream_or
 
 int
 stream_sources_open(struct stream_sources *out, const char *first,
-    const struct stream_order *opts, bool verify)
+    const struct stream_order *opts, lc_verify_mode verify)
 {
 	lc_source_options how;
 	int status;
 
 	memset(out, 0, sizeof(*out));
 	lc_source_options_init(&how);
-	how.verify = verify ? LC_VERIFY_ONCE : LC_VERIFY_NEVER;
+	how.verify = verify;
 	how.length_field = opts->length;
 	how.sources = (lc_warehouse_sources)opts->sources;
 	how.dataset = opts->dataset;

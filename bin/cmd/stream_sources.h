@@ -157,7 +157,7 @@ struct read_options {
 /** The defaults, with @p j threads. */
 /* clang-format off */
 #define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
-	.shared = OPT_UNSET, .verify = 1, .timeout = OPT_UNSET, .token_every = 1 }
+	.shared = OPT_UNSET, .verify = LC_VERIFY_ONCE, .timeout = OPT_UNSET, .token_every = 1 }
 
 /** The output, rows of a table whose values go to @p o. */
 #define READ_FORM_OPTIONS(o) \
@@ -184,8 +184,9 @@ struct read_options {
 	    .help = "batches read ahead at most" }, \
 	{ "", "memory", OPT_SIZE, &(o).memory, .value = "SIZE", .least = 1, \
 	    .help = "for batches read ahead" }, \
-	{ "", "verify", OPT_FLAG, &(o).verify, \
-	    .help = "do not compare checksums" }, \
+	{ "", "verify", OPT_CHOICE, &(o).verify, .value = "never|always|once", \
+	    .help = "when to compare checksums: once unless said otherwise, when a record " \
+	    "is read first" }, \
 	{ "", "timeout", OPT_COUNT, &(o).timeout, .value = "SECONDS", \
 	    .help = "wait so long for something new; for ever unless said otherwise" }, \
 	{ "", "wait", OPT_FLAG, &(o).wait, \
@@ -248,7 +249,7 @@ int stream_source_close(struct stream_source *s, int status);
  * no such module; "a+b+c" is a join of modules. Reports; an exit status.
  */
 int stream_sources_open(struct stream_sources *out, const char *first,
-    const struct stream_order *opts, bool verify);
+    const struct stream_order *opts, lc_verify_mode verify);
 
 /** A stream over them. */
 LC_CHECKED lc_status stream_sources_start(const struct stream_sources *sources,

@@ -526,7 +526,12 @@ is "is told of in a line" "$(wc -l <"$err" | tr -d ' ')" 1
 good=$(wc -l <"$out" | tr -d ' ')
 check "and passed over" 3 cachex read ./hurt --sum --batch 1 --keep-going
 also "where that is asked for" test "$(wc -l <"$out")" -ge "$good"
-check "or not looked for" 0 cachex read ./hurt --sum --batch 1 --no-verify
+check "or not looked for" 0 cachex read ./hurt --sum --batch 1 --verify never
+check "looked for each time" 3 cachex read ./hurt --sum --batch 1 --verify always
+check "or once, as by default" 3 cachex read ./hurt --sum --batch 1 --verify once
+check "which are all" 2 cachex read ./hurt --sum --verify twice
+is "as is said" "$(head -n 1 "$err")" \
+	"cachex: read: --verify: 'twice' is none of never|always|once"
 
 # Statistics
 check "statistics" 0 cachex read other --sum --stats --json
