@@ -53,7 +53,13 @@ check_regular(int fd, const char *path)
 		    "%s: a symbolic link, which is not followed; remove it", path);
 	if (fd == -1 && errno != EISDIR && errno != ENXIO)
 		return lc__error_sys(errno, "%s: open", path);
-	if (fd != -1 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+	if (fd != -1 && fstat(fd, &st) == -1) {
+		const int rc = errno;
+
+		close(fd);
+		return lc__error_sys(rc, "%s: stat", path);
+	}
+	if (fd != -1 && S_ISREG(st.st_mode))
 		return LC_OK;
 	if (fd != -1)
 		close(fd);
