@@ -2,8 +2,10 @@
 /* cachex copy and cachex merge, which copies from several modules. */
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/fileio.h"
 #include "lmdbcache.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -20,23 +22,36 @@ static const char *to_root;
 static const char *prefix;
 static int conflict = LC_FAIL;
 static int dry_run;
+static int inputs;
 
-/* Of both commands. */
+/* clang-format off */
+#define OPTIONS_OF_BOTH \
+	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR", \
+	    .help = "SRC is a module there, not under --root" }, \
+	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR", \
+	    .help = "DST is a module there, not under --root" }, \
+	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT", \
+	    .help = "only records whose cache_id starts so" }, \
+	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */ \
+	    .value = "keep|replace|same|fail", \
+	    .help = \
+		"where DST has the cache_id: keep its record, replace it, stop unless " \
+		"both are the same, or fail" }, \
+	{ "n", "dry-run", OPT_FLAG, &dry_run, \
+	    .help = "say what would be copied, write nothing" }, \
+	MODULE_NO_CREATE
+/* clang-format on */
+
 static struct opt copy_options[] = {
-	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR",
-	    .help = "SRC is a module there, not under --root" },
-	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR",
-	    .help = "DST is a module there, not under --root" },
-	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT",
-	    .help = "only records whose cache_id starts so" },
-	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */
-	    .value = "keep|replace|same|fail",
-	    .help =
-		"where DST has the cache_id: keep its record, replace it, stop unless "
-		"both are the same, or fail" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be copied, write nothing" },
-	MODULE_NO_CREATE,
+	OPTIONS_OF_BOTH,
+	{ .kind = OPT_END },
+};
+
+static struct opt merge_options[] = {
+	{ "", "inputs", OPT_FLAG, &inputs,
+	    .help = "join parts of one list of inputs, as one machine would have filled "
+		    "it" },
+	OPTIONS_OF_BOTH,
 	{ .kind = OPT_END },
 };
 
@@ -65,6 +80,14 @@ show_damage(void *ctx, const char *line)
 {
 	(void)ctx;
 	report_error(EXIT_DATA, "%s", line);
+}
+
+/* An input that no module has finished. */
+static void
+show_unfinished(void *ctx, const char *line)
+{
+	(void)ctx;
+	report_note("%s", line);
 }
 
 /* The result of a copy into a module that does not exist yet. */
@@ -194,6 +217,160 @@ copy_all(const char *verb, int n, char **sources, const char *target)
 	return status;
 }
 
+/* ---- inputs ------------------------------------------------------------------------ */
+
+/* "all: 2 inputs merged, 14 there; 12 chunks, 705 records, 2.00 MiB" */
+static void
+show_merged(const lc_merge_result *result, const char *to)
+{
+	char taken[SIZE_TEXT], chunks[SIZE_TEXT], records[SIZE_TEXT], bytes[SIZE_TEXT];
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", to);
+		jw_count(&json, "inputs", result->inputs);
+		jw_count(&json, "there", result->there);
+		jw_count(&json, "chunks", result->chunks);
+		jw_count(&json, "records", result->records);
+		jw_count(&json, "bytes", result->bytes);
+		jw_end_line(&json);
+	} else if (!settings.quiet) {
+		printf("%s: %s %s, %llu there; %s, %s, %s\n", to,
+		    count_human(result->inputs, "input", taken, sizeof(taken)),
+		    dry_run ? "to be merged" : "merged",
+		    (unsigned long long)result->there,
+		    count_human(result->chunks, "chunk", chunks, sizeof(chunks)),
+		    count_human(result->records, "record", records, sizeof(records)),
+		    size_human((double)result->bytes, bytes, sizeof(bytes)));
+	}
+}
+
+/* Where a module is. */
+struct place {
+	char *path; /* ROOT/MODULE */
+	char *root; /* malloc'ed, as path */
+	const char *module;
+};
+
+/* A name with a slash is a path itself. */
+static int
+find_place(const char *name, const char *root, struct place *out)
+{
+	size_t n = strlen(name), slash;
+
+	while (n > 1 && name[n - 1] == '/')
+		n--;
+	for (slash = n; slash > 0 && name[slash - 1] != '/'; slash--)
+		;
+	out->path = slash > 0 ? strndup(name, n) : lc__path_join(root, name);
+	out->root = slash > 1 ? strndup(name, slash - 1)
+			      : strdup(slash == 1 ? "/" : root);
+	if (out->path == NULL || out->root == NULL)
+		return report_no_memory();
+	out->module = strrchr(out->path, '/') + 1;
+	return EXIT_DONE;
+}
+
+static void
+free_place(struct place *place)
+{
+	free(place->path);
+	free(place->root);
+}
+
+/* Merge the modules @p from into an open one, NULL if a dry run has none; reports. */
+static int
+merge_into(lc_cache *to, int n, const char *const *from, const char *target)
+{
+	lc_merge_result result = { 0 };
+	lc_merge_options how;
+	lc_status merged;
+
+	lc_merge_options_init(&how);
+	how.dry_run = dry_run;
+	how.flags = settings.force_fs ? LC_FORCE_FS : 0;
+	how.progress.step = progress_step;
+	how.progress.damage = show_unfinished;
+	interrupt_resume(
+	    dry_run ? INTERRUPT_AGAIN : "what it stored stays; the same command goes on");
+	progress_begin("merge");
+	merged = lc_inputs_merge(to, (size_t)n, from, &how, &result);
+	progress_end();
+	if (merged == LC_STALE)
+		return report_library(EXIT_DATA);
+	if (merged != LC_OK)
+		return report_status(merged);
+	show_merged(&result, target);
+	return EXIT_DONE;
+}
+
+/* Was a module that this command made left without anything in it? Then it goes again,
+ * unless somebody else has it open. */
+static void
+drop_empty(lc_cache *cache, const struct place *place)
+{
+	lc_fill fill = { .struct_size = sizeof(fill) };
+	lc_status status = lc_fill_get(cache, &fill);
+	const bool empty = status == LC_OK && fill.inputs == 0 && fill.records == 0;
+
+	status = lc_close(cache);
+	if (status == LC_OK && empty)
+		status = lc_drop(place->root, place->module);
+	(void)status;
+}
+
+static int
+merge_to(int n, const char *const *from, const struct place *place, const char *target)
+{
+	lc_cache *to;
+	bool made;
+	int status = module_open_if_there(place->root, place->module, true, &to);
+
+	if (status != EXIT_DONE)
+		return status;
+	made = to == NULL;
+	if (!dry_run) {
+		status = module_close(to, status);
+		if (status == EXIT_DONE)
+			status = module_open_in(place->root, place->module,
+			    module_makes ? LC_CREATE : 0, &to);
+		if (status != EXIT_DONE)
+			return status;
+	}
+	status = merge_into(to, n, from, target);
+	if (status == EXIT_DONE || !made || dry_run)
+		return module_close(to, status);
+	drop_empty(to, place);
+	return status;
+}
+
+static int
+merge_inputs(int n, char **names)
+{
+	struct place *places = calloc((size_t)n, sizeof(*places));
+	const char **from = calloc((size_t)n, sizeof(*from));
+	const int last = n - 1;
+	int status = EXIT_DONE;
+
+	if (places == NULL || from == NULL)
+		status = report_no_memory();
+	for (int i = 0; i < n && status == EXIT_DONE; i++) {
+		status = find_place(names[i], i == last ? target_root() : source_root(),
+		    &places[i]);
+		if (status == EXIT_DONE && i < last)
+			status = module_must_exist(places[i].root, places[i].module);
+		from[i] = places[i].path;
+	}
+	if (status == EXIT_DONE)
+		status = merge_to(last, from, &places[last], names[last]);
+	for (int i = 0; i < n && places != NULL; i++)
+		free_place(&places[i]);
+	free(places);
+	free(from);
+	return status;
+}
+
 /* ---- the commands ------------------------------------------------------------------ */
 
 static int
@@ -225,7 +402,12 @@ const struct command cmd_copy = {
 static int
 run_merge(int argc, char **argv)
 {
-	return copy_all("merge", argc - 1, argv, argv[argc - 1]);
+	if (!inputs)
+		return copy_all("merge", argc - 1, argv, argv[argc - 1]);
+	if (prefix != NULL || conflict != LC_FAIL)
+		return report_usage("--inputs merges whole inputs: no --%s",
+		    prefix != NULL ? "prefix" : "conflict");
+	return merge_inputs(argc, argv);
 }
 
 const struct command cmd_merge = {
@@ -235,13 +417,20 @@ const struct command cmd_merge = {
 	.text = "Copies the records of every SRC into module DST, one after the other; "
 		"DST is made if it does not exist. --conflict says what happens to "
 		"cache_ids that are there already, from DST or from an earlier SRC. A "
-		"conflict stops it with the sources before that one merged.",
+		"conflict stops it with the sources before that one merged.\n\n"
+		"With --inputs the sources hold parts of one list of inputs, as cachex "
+		"fill --shard makes them, and DST becomes what one machine would have "
+		"filled: the same chunks in the same order with the same hash. A module "
+		"with a slash in its name is a path, ROOT/MODULE. It is refused before "
+		"anything is written if an input is finished nowhere, or if the modules "
+		"contradict one another.",
 	.examples = "cachex merge part-0 part-1 part-2 all\n"
-		    "cachex merge new all --conflict replace -n",
+		    "cachex merge new all --conflict replace -n\n"
+		    "cachex merge --inputs node0/feats node1/feats feats",
 	.completes = "m",
 	.resume = "what it copied stays; with --conflict keep the same command goes on",
 	.least = 2,
 	.most = -1,
-	.options = copy_options,
+	.options = merge_options,
 	.run = run_merge,
 };

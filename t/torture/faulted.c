@@ -40,6 +40,9 @@ static const char prelude[] =
     "labelled() { \"$T/mkdataset\" make set 2; }\n"
     "final() { printf 'a\\nb\\n' >s.txt; cachex fill -q m --from s.txt -j 1 \\\n"
     "  --exec \"exec '$T/bad_producer' good\"; }\n"
+    "parts() { for i in 0 1; do seq -f $i-%g 3 >s$i.txt; done; for i in 0 1; do\n"
+    "  cachex --root p$i fill -q m --from s0.txt s1.txt --shard $i/2 -j 1 --chunk 2 \\\n"
+    "  --exec \"exec '$T/bad_producer' good\"; done; }\n"
     "warehouse() { labelled; cachex build -q --size 16x16 -j 1 set wh; }\n";
 
 const struct faulted_command faulted_commands[] = {
@@ -60,6 +63,8 @@ const struct faulted_command faulted_commands[] = {
 	{ "backup-compact", "some m", "backup -c m b", NULL, FAULTED_TIMES },
 	{ "copy", "some m; u8 n z zed", "copy m n", NULL, FAULTED_TIMES | FAULTED_MANY },
 	{ "merge", "some m; u8 n z zed; u8 o y why", "merge m n o", NULL, FAULTED_TIMES | FAULTED_MANY },
+	{ "merge-inputs", "parts", "merge --inputs ./p0/m ./p1/m n", NULL,
+	    FAULTED_TIMES | FAULTED_MANY },
 	{ "compact", "some m", "compact m --live-ratio 1", NULL, FAULTED_TIMES },
 	{ "recode", "some m", "compact m --recode lz4", NULL, FAULTED_TIMES },
 	{ "shrink", "some m; cachex rm -q -f m b", "compact m --live-ratio 1 --shrink", NULL,

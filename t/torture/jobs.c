@@ -351,6 +351,21 @@ make_final(const char *dir, uint64_t seed)
 	    "--from in/s2.txt --chunk 16 -b 5");
 }
 
+/* Parts of one list in modules of two roots. */
+static void
+make_parts(const char *dir, uint64_t seed)
+{
+	make_shards(dir, seed);
+	set_producer();
+	for (int i = 0; i < 2; i++) {
+		char text[200];
+
+		snprintf(text, sizeof(text), "--root in/p%d fill -q m --exec $PRODUCER --shard %d/2 "
+		    "--from in/s0.txt --from in/s1.txt --from in/s2.txt --chunk 16 -b 5", i, i);
+		cachex(text);
+	}
+}
+
 static void
 make_exported(const char *dir, uint64_t seed)
 {
@@ -439,6 +454,7 @@ const struct job jobs[] = {
 	{ "import-webdataset", make_import_webdataset, "import m ../in/files", 0, NULL, NULL },
 	{ "load", make_load, "load m ../in/m.dump", 0, NULL, NULL },
 	{ "merge", make_modules, "merge --conflict replace a b c d", 0, NULL, NULL },
+	{ "merge-inputs", make_parts, "merge --inputs ../in/p0/m ../in/p1/m m", 0, NULL, NULL },
 	{ "migrate", make_records, "migrate stage2 records.jsonl --out out --shape 4", 0,
 	    NULL, NULL },
 	{ "prune", make_versions, "warehouse prune -f wh --keep 1", 0, NULL, NULL },
