@@ -455,6 +455,10 @@ class Reader:
         2**64 - 1 is for ever; "known", the examples that can be read now; "first_batch",
         where the token stood; "batch", examples a batch; "order_hash", of the options that
         make the order."""
+    def chunks(self) -> List[int]:
+        """With shares: the chunks that this rank reads, the same in all epochs, by their
+        positions in the source, ascending; of shards, the positions in the manifest of those
+        that have samples. ValueError without shares."""
     def close(self) -> None:
         """Stop reading: the calls of other threads end, and the sources are let go once the
         last batch of views is released. Other batches stay, and are their holders' own."""

@@ -38,6 +38,7 @@ def reader(
     drop_short: bool = False,
     block: Optional[int] = None,
     spread: Optional[int] = None,
+    shares: int = 0,
     era_first: Optional[int] = None,
     era_max: Optional[int] = None,
     idealised: int = 0,
@@ -72,6 +73,12 @@ def reader(
     seed, epochs     of the shuffle; epochs 0: for ever, and a mixture has 0 only
     block, spread    of shuffle="block": examples a block, default 256, and blocks that are
                      mixed, default 16
+    shares           with shuffle="block": deal the chunks of the source, such as shards, to
+                     so many shares, which stay with their ranks in all epochs: rank r of
+                     `world`, which divides them, has every world'th share, and chunks()
+                     lists its chunks. A block is a chunk, `batch` a multiple of the shares,
+                     and fewer examples than there are shares come twice in an epoch that
+                     another one follows; 0: none
     era_first, era_max
                      of shuffle="era": examples of the first and of the largest era,
                      default 65,536 and 1,048,576

@@ -14,6 +14,7 @@ struct reader {
 	Py_ssize_t n_sources;
 	lc_stream *stream;
 	lc_reader *reader; /* NULL: closed */
+	uint32_t rank, world;
 	PyObject *timeout; /* of next(), in seconds; None: for ever */
 	bool views;
 	bool closing; /* close() was called; it is done once nothing is in the way */
@@ -127,6 +128,7 @@ open_stream(struct reader *self, PyObject *dict)
 	    option_text(dict, "shuffle", &shuffle) < 0 ||
 	    option_u64(dict, "block", &options.block) < 0 ||
 	    option_u64(dict, "spread", &options.spread) < 0 ||
+	    option_u32(dict, "shares", &options.shares) < 0 ||
 	    option_u64(dict, "era_first", &options.era_first) < 0 ||
 	    option_u64(dict, "era_max", &options.era_max) < 0 ||
 	    option_u64(dict, "seed", &options.seed) < 0 ||
@@ -202,6 +204,8 @@ open_reader(struct reader *self, PyObject *dict)
 		options.n_fields = (size_t)n;
 	}
 	self->views = options.views != 0;
+	self->rank = options.reader;
+	self->world = options.readers;
 	status = lc_reader_open(self->stream, &options, &self->reader);
 	result = checked(status);
 done:
@@ -535,6 +539,52 @@ reader_info(struct reader *self, PyObject *Py_UNUSED(none))
 	    "order_hash", (unsigned long long)info.order_hash);
 }
 
+static PyObject *
+list_of(const uint64_t *numbers, size_t n)
+{
+	PyObject *list = PyList_New((Py_ssize_t)n);
+
+	for (size_t i = 0; list != NULL && i < n; i++) {
+		PyObject *number = PyLong_FromUnsignedLongLong(numbers[i]);
+
+		if (number == NULL || PyList_SetItem(list, (Py_ssize_t)i, number) < 0)
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
+/* The first call says how many there are. */
+static PyObject *
+reader_chunks(struct reader *self, PyObject *Py_UNUSED(none))
+{
+	PyObject *list = NULL;
+	uint64_t *chunks = NULL;
+	size_t n = 0;
+	lc_status status;
+
+	if (!enter(self))
+		return NULL;
+	Py_BEGIN_ALLOW_THREADS
+	status = lc_stream_share_chunks(self->stream, self->rank, self->world, NULL, 0,
+	    &n);
+	if (n > 0) {
+		chunks = malloc(n * sizeof(*chunks));
+		if (chunks != NULL)
+			status = lc_stream_share_chunks(self->stream, self->rank,
+			    self->world, chunks, n, &n);
+	}
+	Py_END_ALLOW_THREADS
+	if (n > 0 && chunks == NULL)
+		PyErr_NoMemory();
+	else if (status != LC_OK)
+		raise_status(status, NULL);
+	else
+		list = list_of(chunks, n);
+	leave(self);
+	free(chunks);
+	return list;
+}
+
 /* An array of the batch as a tensor that keeps it. */
 static PyObject *
 array_of(struct batch *self, lc_dtype dtype, uint64_t n, uint64_t width, const void *data,
@@ -748,6 +798,11 @@ static PyMethodDef reader_methods[] = {
 	    "2**64 - 1 is for ever; \"known\", the examples that can be read now; \"first_batch\",\n"
 	    "where the token stood; \"batch\", examples a batch; \"order_hash\", of the options that\n"
 	    "make the order." },
+	{ "chunks", (PyCFunction)reader_chunks, METH_NOARGS,
+	    "chunks($self, /)\n--\n\n"
+	    "With shares: the chunks that this rank reads, the same in all epochs, by their\n"
+	    "positions in the source, ascending; of shards, the positions in the manifest of\n"
+	    "those that have samples. ValueError without shares." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"
 	    "Stop reading: the calls of other threads end, and the sources are let go once the\n"

@@ -121,6 +121,99 @@ class Readers(unittest.TestCase):
                     break
             self.assertEqual(sorted(seen), sorted(list(range(N)) * 3))
 
+    def shares_module(self) -> Any:
+        """Chunks of 50, of which one of four shares has five."""
+        cache = lmdbcache.open(self.dir.name, "chunks")
+        self.addCleanup(cache.close)
+        for first in range(0, N, 50):
+            keys = [f"{i:04}" for i in range(first, first + 50)]
+            cache.put_many(keys, self.rows[first : first + 50])
+            cache.flush()
+        return cache
+
+    def test_ranks_stay_with_their_shares(self) -> None:
+        cache = self.shares_module()
+        options: Any = {
+            "batch": 40, "shuffle": "block", "spread": 2, "shares": 4, "seed": 3, "epochs": 3,
+        }  # fmt: skip
+        with lmdbcache.reader(cache, **options) as reader:
+            whole = [sorted(self.numbers(batch)) for batch in reader]
+            self.assertEqual(reader.chunks(), list(range(20)))
+        for epoch in range(3):
+            once = sum(whole[25 * epoch : 25 * epoch + 25], [])
+            self.assertEqual(sorted(once), list(range(N)))
+        for world in (2, 4):
+            parts: List[List[int]] = [[] for _ in whole]
+            owned: List[int] = []
+            for rank in range(world):
+                with lmdbcache.reader(cache, rank=rank, world=world, **options) as reader:
+                    owned += reader.chunks()
+                    for batch in reader:
+                        numbers = self.numbers(batch)
+                        self.assertLessEqual({i // 50 for i in numbers}, set(reader.chunks()))
+                        parts[batch.number] += numbers
+            self.assertEqual([sorted(part) for part in parts], whole)
+            self.assertEqual(sorted(owned), list(range(20)))
+
+    def test_tokens_of_shares(self) -> None:
+        cache = self.shares_module()
+        options: Any = {"batch": 40, "shuffle": "block", "shares": 4, "seed": 3}
+        with lmdbcache.reader(cache, **options) as reader:
+            first = [self.numbers(next(reader)) for _ in range(10)]
+            token = reader.token()
+            rest = [sorted(self.numbers(batch)) for batch in reader]
+        seen: List[List[int]] = [[] for _ in rest]
+        for rank in range(2):
+            with lmdbcache.reader(cache, rank=rank, world=2, token=token, **options) as reader:
+                for batch in reader:
+                    seen[batch.number - 10] += self.numbers(batch)
+        self.assertEqual([sorted(part) for part in seen], rest)
+        self.assertEqual(sorted(sum(first + rest, [])), list(range(N)))
+        for other, text in (
+            ({"shares": 2}, "token: of 4 shares, the stream has 2"),
+            ({"spread": 3}, "token: of shares in windows of 16 chunks, the stream's are of 3"),
+        ):
+            with self.assertRaises(lmdbcache.StaleError) as caught:
+                lmdbcache.reader(cache, token=token, **{**options, **other})
+            self.assertIn(text, str(caught.exception))
+
+    def test_shares_are_refused(self) -> None:
+        for options, text in (
+            ({"shuffle": "full", "shares": 2}, "shares are shuffled in blocks, not otherwise"),
+            ({"shares": 3}, "a batch of 256 examples is no multiple of 3 shares"),
+            ({"shares": 4, "world": 3}, "4 shares are no multiple of 3 readers"),
+            ({"shares": 4, "share": "contiguous"}, "a reader of shares has every R'th one"),
+        ):
+            with self.assertRaises(lmdbcache.InvalidError) as caught:
+                lmdbcache.reader(self.cache, **{"shuffle": "block", **options})  # type: ignore
+            self.assertIn(text, str(caught.exception))
+        with self.assertRaises(OverflowError):
+            lmdbcache.reader(self.cache, shuffle="block", shares=-1)
+        with lmdbcache.reader(self.cache) as reader:
+            with self.assertRaises(lmdbcache.InvalidError):
+                reader.chunks()
+        with self.assertRaises(ValueError):
+            reader.chunks()
+
+    @unittest.skipIf(torch is None, "torch is not installed")
+    def test_state_of_a_loader_of_shares(self) -> None:
+        from lmdbcache.torch import Loader
+
+        options: Any = {"batch": 40, "shuffle": "block", "shares": 4, "seed": 3}
+        cache = self.shares_module()
+        loader = Loader(cache, extras=("ids",), **options)
+        seen: List[str] = []
+        for batch in loader:
+            seen += batch["ids"]
+            if len(seen) == 400:
+                break
+        for rank in range(4):
+            other = Loader(cache, extras=("ids",), rank=rank, world=4, **options)
+            other.load_state_dict(loader.state_dict())
+            for batch in other:
+                seen += batch["ids"]
+        self.assertEqual(sorted(seen), [f"{i:04}" for i in range(N)])
+
     def test_any_batch_can_be_read(self) -> None:
         with lmdbcache.reader(self.cache, batch=100) as reader:
             self.assertEqual(self.numbers(reader.read(7)), list(range(700, 800)))
