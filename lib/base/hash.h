@@ -10,8 +10,9 @@ uint64_t lc__hash64(const void *data, size_t size);
 uint64_t lc__hash64_seed(const void *data, size_t size, uint64_t seed);
 
 /** The same, while the first @p n of the bytes are copied to @p out. In pieces, so that each
- *  is hashed while it is in the processor's cache. */
-uint64_t lc__hash64_copy(const void *data, size_t size, void *out, size_t n);
+ *  is hashed while it is in the processor's cache.
+ *  @param all  of what is copied, of which this is a part */
+uint64_t lc__hash64_copy(const void *data, size_t size, void *out, size_t n, size_t all);
 
 /** Part of lc__hash64(): of long inputs. */
 uint64_t lc__hash64_long(const void *data, size_t size);

@@ -409,7 +409,8 @@ lc__part_copy(const struct lc__record_part *part, void *out, size_t size)
 	if (part->blocks == NULL)
 		return part->hash ==
 		    lc__hash64_copy(part->data,
-			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN), out, size);
+			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN), out, size,
+			size);
 	if (part->hash != lc__hash64(part->blocks, (size_t)blocks_of(part->size) * 8))
 		return false;
 	for (size_t at = 0; at < part->size; at += LC__RECORD_BLOCK) {
@@ -419,7 +420,7 @@ lc__part_copy(const struct lc__record_part *part, void *out, size_t size)
 		if (block.hash !=
 		    lc__hash64_copy(block.data, block.size,
 			left > 0 ? (unsigned char *)out + at : NULL,
-			left < block.size ? left : block.size))
+			left < block.size ? left : block.size, size))
 			return false;
 	}
 	return true;

@@ -93,11 +93,12 @@ START_TEST(known_hashes)
 }
 END_TEST
 
-/* To copy bytes while they are hashed changes neither. */
+/* To copy bytes while they are hashed changes neither, also in part of a long copy and to an
+ * address that is not aligned. */
 START_TEST(hash_and_copy)
 {
 	static const size_t sizes[] = { 0, 1, 64, 241, 4096, 4097, 8192, 20000, 65536 };
-	unsigned char *from = malloc(65536), *to = malloc(65536 + 1);
+	unsigned char *from = malloc(65536), *room = malloc(65536 + 17), *to;
 	uint64_t seed = run_seed();
 
 	for (size_t i = 0; i < 65536; i++)
@@ -106,16 +107,20 @@ START_TEST(hash_and_copy)
 		const size_t size = sizes[s];
 		const size_t some[] = { 0, size / 2, size - size % 63, size };
 
-		for (size_t i = 0; i < 4; i++) {
-			memset(to, 0xee, 65536 + 1);
-			ck_assert_uint_eq(lc__hash64_copy(from, size, to, some[i]),
+		for (size_t i = 0; i < 4 * 4; i++) {
+			const size_t n = some[i % 4];
+			const size_t all = i / 4 % 2 ? n : (size_t)3 << 20;
+
+			to = room + (i / 8 ? 7 : 0);
+			memset(room, 0xee, 65536 + 17);
+			ck_assert_uint_eq(lc__hash64_copy(from, size, to, n, all),
 			    lc__hash64(from, size));
-			ck_assert_mem_eq(to, from, some[i]);
-			ck_assert_uint_eq(to[some[i]], 0xee);
+			ck_assert_mem_eq(to, from, n);
+			ck_assert_uint_eq(to[n], 0xee);
 		}
 	}
 	free(from);
-	free(to);
+	free(room);
 }
 END_TEST
 
