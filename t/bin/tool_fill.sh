@@ -235,6 +235,10 @@ sort ids0 ids1 ids2 >ids.parts
 is "the parts are the whole" "$(cksum <ids.parts)" "$(cachex ls -1 parts | sort | cksum)"
 cat ids0 ids1 ids2 | while read -r id; do raw parts "$id"; done >raw.whole
 is "byte for byte" "$(cksum <raw.parts)" "$(cksum <raw.whole)"
+check "joined" 0 cachex merge --inputs ./root0/parts ./root1/parts ./root2/parts joined
+is "they have its order" "$(order joined)" "$(order parts)"
+state() { cachex follow "$1" --status --json | sed 's/"module":"[a-z]*"//'; }
+is "its chunks and its hash" "$(state joined)" "$(state parts)"
 for i in 0 1 2; do
 	cachex fill one -q --exec "$producer good" --chunk 10 --shard $i/3 --from part?.txt &
 done
