@@ -188,6 +188,9 @@ LC_CHECKED lc_status lc__txn_seek(struct lc__txn *txn, enum lc__table table, uin
 /** The first row with a key > @p key, which may be the largest there is. */
 LC_CHECKED lc_status lc__txn_seek_after(struct lc__txn *txn, enum lc__table table,
     uint64_t key, uint64_t *found, struct lc__slice *out);
+/** The last row with a key <= @p key; LC_END if there is none. */
+LC_CHECKED lc_status lc__txn_seek_back(struct lc__txn *txn, enum lc__table table,
+    uint64_t key, uint64_t *found, struct lc__slice *out);
 /** Rows in a table. */
 LC_CHECKED lc_status lc__txn_count(struct lc__txn *txn, enum lc__table table,
     uint64_t *out);

@@ -69,6 +69,19 @@ int_key(struct int_key *key, enum lc__table table, uint64_t number)
 	return &key->val;
 }
 
+static uint64_t
+key_number(enum lc__table table, const unsigned char *key)
+{
+	struct int_key k;
+
+	if (table == LC__SCHEMA) {
+		memcpy(&k.narrow, key, sizeof(k.narrow));
+		return k.narrow;
+	}
+	memcpy(&k.wide, key, sizeof(k.wide));
+	return k.wide;
+}
+
 /* ---- rows of a snapshot ---------------------------------------------------
  * Read transactions read the rows themselves, which checks the pages on the way: large
  * tables were not checked when the module was opened. LMDB walks the main table alone.
@@ -192,6 +205,21 @@ seek_row(struct lc__txn *txn, enum lc__table table, const MDB_val *key, uint64_t
 		status = lc__row_seek(&txn->place, &txn->trees[table], key->mv_data,
 		    (uint32_t)key->mv_size);
 	}
+	if (status == LC_OK)
+		status = lc__row_at(&txn->place, out);
+	return status == LC_CORRUPT ? damaged(txn, table) : status;
+}
+
+/* The last row up to @p key. */
+static lc_status
+seek_row_back(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
+    struct lc__pages_row *out)
+{
+	lc_status status;
+
+	return_if_error(prepare_place(txn, table));
+	status = lc__row_seek_back(&txn->place, &txn->trees[table], key->mv_data,
+	    (uint32_t)key->mv_size);
 	if (status == LC_OK)
 		status = lc__row_at(&txn->place, out);
 	return status == LC_CORRUPT ? damaged(txn, table) : status;
@@ -455,9 +483,10 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from, const cha
 	return status;
 }
 
-/* As LMDB finds it in a transaction that writes. */
+/* As LMDB finds it in a transaction that writes: the first row from @p key on, or the last one
+ * up to it. */
 static lc_status
-seek_by_lmdb(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
+seek_by_lmdb(struct lc__txn *txn, enum lc__table table, const MDB_val *key, bool back,
     struct lc__pages_row *out)
 {
 	MDB_val at = *key, value;
@@ -467,6 +496,10 @@ seek_by_lmdb(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "walk");
 	rc = mdb_cursor_get(cursor, &at, &value, MDB_SET_RANGE);
+	if (back && rc == MDB_NOTFOUND)
+		rc = mdb_cursor_get(cursor, &at, &value, MDB_LAST);
+	else if (back && rc == 0 && memcmp(at.mv_data, key->mv_data, key->mv_size) != 0)
+		rc = mdb_cursor_get(cursor, &at, &value, MDB_PREV);
 	mdb_cursor_close(cursor);
 	if (rc == MDB_NOTFOUND)
 		return LC_END;
@@ -492,13 +525,8 @@ lc__txn_seek(struct lc__txn *txn, enum lc__table table, uint64_t key, uint64_t *
 	if (table == LC__SCHEMA && key > UINT32_MAX)
 		return LC_END;
 	return_if_error(reads_rows(txn) ? seek_row(txn, table, at, key, &row)
-					: seek_by_lmdb(txn, table, at, &row));
-	if (table == LC__SCHEMA) {
-		memcpy(&k.narrow, row.key, sizeof(k.narrow));
-		*found = k.narrow;
-	} else {
-		memcpy(found, row.key, sizeof(*found));
-	}
+					: seek_by_lmdb(txn, table, at, false, &row));
+	*found = key_number(table, row.key);
 	txn->placed = reads_rows(txn);
 	txn->place_table = table;
 	txn->place_key = *found;
@@ -512,6 +540,21 @@ lc__txn_seek_after(struct lc__txn *txn, enum lc__table table, uint64_t key,
     uint64_t *found, struct lc__slice *out)
 {
 	return key == UINT64_MAX ? LC_END : lc__txn_seek(txn, table, key + 1, found, out);
+}
+
+lc_status
+lc__txn_seek_back(struct lc__txn *txn, enum lc__table table, uint64_t key,
+    uint64_t *found, struct lc__slice *out)
+{
+	struct lc__pages_row row;
+	struct int_key k;
+	const MDB_val *at = int_key(&k, table, key);
+
+	return_if_error(reads_rows(txn) ? seek_row_back(txn, table, at, &row)
+					: seek_by_lmdb(txn, table, at, true, &row));
+	*found = key_number(table, row.key);
+	*out = (struct lc__slice){ row.value, (size_t)row.size };
+	return LC_OK;
 }
 
 lc_status

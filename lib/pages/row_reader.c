@@ -192,6 +192,25 @@ next_leaf(struct lc__row_place *place)
 	return check_leaf(place);
 }
 
+/* Go to the last node of the leaf before. */
+static lc_status
+previous_leaf(struct lc__row_place *place)
+{
+	unsigned level = place->depth - 1;
+
+	do {
+		if (level == 0)
+			return LC_END;
+		level--;
+	} while (place->level[level].node == 0);
+	place->level[level].node--;
+	for (; level + 1 < place->depth; level++) {
+		return_if_error(open_child(place, level, false));
+		place->level[level + 1].node = place->level[level + 1].page.nodes - 1;
+	}
+	return check_leaf(place);
+}
+
 lc_status
 lc__row_seek(struct lc__row_place *place, const struct lc__pages_tree *tree,
     const void *key, uint32_t key_size)
@@ -205,6 +224,33 @@ lc__row_seek(struct lc__row_place *place, const struct lc__pages_tree *tree,
 	leaf = place->depth - 1;
 	return place->level[leaf].node < place->level[leaf].page.nodes ? LC_OK
 								       : next_leaf(place);
+}
+
+lc_status
+lc__row_seek_back(struct lc__row_place *place, const struct lc__pages_tree *tree,
+    const void *key, uint32_t key_size)
+{
+	const struct key sought = { key, key_size };
+	const struct lc__tree_page *page;
+	const unsigned char *at;
+	struct key found;
+	uint32_t node;
+
+	if (tree->root == PAGE_NONE)
+		return LC_END;
+	return_if_error(descend(place, tree, &sought, false));
+	page = &place->level[place->depth - 1].page;
+	node = place->level[place->depth - 1].node;
+	if (node < page->nodes) {
+		if (!node_at(place, page, node, &at, &found))
+			return bad_node(page, node);
+		if (compare(place, &found, &sought) == 0)
+			return LC_OK;
+	}
+	if (node == 0)
+		return previous_leaf(place);
+	place->level[place->depth - 1].node = node - 1;
+	return LC_OK;
 }
 
 lc_status

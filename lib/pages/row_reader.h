@@ -56,6 +56,11 @@ bool lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out);
 LC_CHECKED lc_status lc__row_seek(struct lc__row_place *place,
     const struct lc__pages_tree *tree, const void *key, uint32_t key_size);
 
+/** Go to the last row with a key <= @p key, with as few checks as lc__row_find().
+ *  @return as lc__row_seek(). */
+LC_CHECKED lc_status lc__row_seek_back(struct lc__row_place *place,
+    const struct lc__pages_tree *tree, const void *key, uint32_t key_size);
+
 /** Go to the next row. @return as lc__row_seek(); the place is void unless LC_OK. */
 LC_CHECKED lc_status lc__row_next(struct lc__row_place *place);
 
