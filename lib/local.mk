@@ -35,7 +35,7 @@ libcore_la_SOURCES = \
 	lib/index/run.c lib/index/run_build.c \
 	lib/life/carry.c lib/life/clear.c lib/life/compact.c lib/life/copy.c \
 	lib/life/decoded.c lib/life/merge.c lib/life/module_dir.c lib/life/progress.c lib/life/recover.c \
-	lib/life/recover_decide.c lib/life/recover_inputs.c lib/life/recover_read.c \
+	lib/life/recover_decide.c lib/life/recover_fold.c lib/life/recover_inputs.c lib/life/recover_read.c \
 	lib/life/recover_rows.c lib/life/recover_strays.c lib/life/recover_write.c \
 	lib/life/remerge.c lib/life/rewrite.c lib/life/salvage.c \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
@@ -52,7 +52,7 @@ libcore_la_SOURCES = \
 	lib/store/batch.c lib/store/cache.c lib/store/change.c lib/store/chunk.c \
 	lib/store/chunk_order.c lib/store/commit.c lib/store/compute.c \
 	lib/store/contains.c lib/store/counters.c lib/store/declare.c lib/store/decode.c \
-	lib/store/evict.c lib/store/flush.c lib/store/get.c lib/store/inflight.c \
+	lib/store/evict.c lib/store/flush.c lib/store/fold.c lib/store/get.c lib/store/inflight.c \
 	lib/store/input_lock.c lib/store/inputs.c lib/store/iterate.c lib/store/large.c \
 	lib/store/live.c lib/store/lookup.c lib/store/lru.c lib/store/module.c \
 	lib/store/once.c lib/store/packing.c lib/store/pending.c lib/store/put.c lib/store/reclaim.c \

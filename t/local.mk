@@ -29,7 +29,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
 	t/lib/test_contains t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
-	t/lib/test_export_inputs t/lib/test_finite t/lib/test_handles t/lib/test_hold \
+	t/lib/test_export_inputs t/lib/test_finite t/lib/test_fold t/lib/test_handles t/lib/test_hold \
 	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_key \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
 	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/bytes.h"
+#include "base/hash.h"
 #include "mend.h"
 #include "store/chunk.h"
 #include "store/record.h"
@@ -48,7 +49,9 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	unsigned char *value = fuzz_copy(data, size);
+	struct lc__folded folded = { 0 }, found;
 	struct lc__chunk chunk;
+	unsigned chunks = 0;
 	const uint64_t id = size >= 16 ? lc__get64(value + 8) : 0;
 
 	mend_chunk(value, size);
@@ -58,6 +61,16 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		walk_records(value, &chunk);
 	}
 	(void)lc__directory_tables_at(value, size, id);
+	if (size >= LC__FOLDED_LIST)
+		lc__set64(value + 144, lc__hash64(value, 144));
+	while (lc__folded_next(value, size, &folded)) {
+		fuzz_require(folded.size > 0 && folded.size <= size);
+		fuzz_require(folded.at <= size - folded.size);
+		fuzz_touch(value + folded.at, folded.size);
+		fuzz_require(lc__folded_find(value, size, folded.id, &found));
+		chunks++;
+	}
+	fuzz_require(!lc__folded_intact(value, size) || chunks > 0);
 	free(value);
 	return 0;
 }

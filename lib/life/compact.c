@@ -60,7 +60,7 @@ count(struct compaction *c, uint64_t *chunks, uint64_t *bytes)
 	lc_status status;
 
 	return_if_error(lc__snapshot_take(c->cache->env, &s));
-	status = lc__txn_count(s->txn, LC__CHUNK, chunks);
+	status = lc__txn_count(s->txn, LC__LEDGER, chunks);
 	*bytes = s->state.bytes;
 	lc__snapshot_give(s, 0);
 	return status;

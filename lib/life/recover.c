@@ -105,6 +105,8 @@ recover_copy(struct job *job, const char *dir)
 	return_if_error(status);
 	status = lc__module_attach(env);
 	if (status == LC_OK)
+		status = lc__recovery_unfold(env);
+	if (status == LC_OK)
 		status = lc__change_run_unread(env, recover_within, job);
 	lc__env_close(env);
 	return job->sound ? LC_OK : status;

@@ -179,4 +179,7 @@ LC_CHECKED lc_status lc__recovery_write_inputs(struct lc__recovery *r);
 /** Write chunks, ledger, index and counters as they follow from what was decided. */
 LC_CHECKED lc_status lc__recovery_write(struct lc__recovery *r);
 
+/** Give each chunk of the rows that hold several a row of its own; a commit. */
+LC_CHECKED lc_status lc__recovery_unfold(struct lc__env *env);
+
 #endif

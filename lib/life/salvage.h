@@ -38,8 +38,9 @@ enum lc__salvage_use {
 /** The value of a chunk, or of something that may be one. */
 struct lc__salvage_chunk {
 	uint64_t id;      /* 0 if it is not known */
-	uint64_t page;    /* where it begins */
-	uint64_t size;    /* bytes of the value that the file has */
+	uint64_t page;    /* where its row's value begins */
+	uint64_t at;      /* where it begins in the value */
+	uint64_t size;    /* bytes of it that the file has */
 	bool headless;    /* its header is damaged */
 	uint8_t use;      /* enum lc__salvage_use */
 	uint64_t records; /* as the header says */

@@ -382,32 +382,104 @@ scan_leaf(const struct leaf *leaf, struct node *nodes)
 
 /* ---- values --------------------------------------------------------------- */
 
-/* Does a chunk begin here? Its bytes may end with the file. */
+/* Does a chunk begin at byte @p at of a value? Its bytes may end with the file. */
 static lc_status
-take_chunk(struct lc__salvage *s, uint64_t page, const unsigned char *value, bool *taken)
+take_chunk(struct lc__salvage *s, uint64_t page, uint64_t at, const unsigned char *bytes,
+    bool *taken)
 {
-	const uint64_t start = lc__salvage_value(s, page);
+	const uint64_t start = lc__salvage_value(s, page) + at;
 	const uint64_t room = s->file->size - start;
 	struct lc__chunk chunk;
 	uint64_t size;
 
-	*taken = lc__chunk_parse(value, UINT64_MAX, lc__get64(value + 8), &chunk) &&
+	*taken = lc__chunk_parse(bytes, UINT64_MAX, lc__get64(bytes + 8), &chunk) &&
 	    chunk.id > 0 && chunk.id <= LC__CHUNK_ID_MAX;
 	if (!*taken)
 		return LC_OK;
-	size = chunk.bytes > room ? room : lc__chunk_size(&chunk, s->page_size);
+	size = chunk.bytes > room ? room
+				  : lc__chunk_size(&chunk, at > 0 ? 0 : s->page_size);
 	return_if_error(
 	    lc__array_reserve(&s->chunks, &s->chunks_room, s->nchunks + 1, "salvage"));
 	s->chunks[s->nchunks++] = (struct lc__salvage_chunk){
 		.id = chunk.id,
 		.page = page,
+		.at = at,
 		.records = chunk.records,
 		.size = size > room ? room : size,
 	};
 	return LC_OK;
 }
 
+/* The chunks that the list of a row names, also those whose header is damaged. */
+static lc_status
+take_listed(struct lc__salvage *s, uint64_t page, const unsigned char *list,
+    uint64_t size)
+{
+	const uint64_t start = lc__salvage_value(s, page);
+	const uint64_t room = s->file->size - start;
+	struct lc__folded chunk = { 0 };
+	const unsigned char *bytes;
+	bool taken;
+
+	while (lc__folded_next(list, size, &chunk) && chunk.at < room &&
+	    room - chunk.at >= LC__CHUNK_HEADER) {
+		return_if_error(
+		    lc__salvage_at(s->file, start + chunk.at, LC__CHUNK_HEADER, &bytes));
+		return_if_error(take_chunk(s, page, chunk.at, bytes, &taken));
+		if (taken) {
+			if (s->chunks[s->nchunks - 1].size > chunk.size)
+				s->chunks[s->nchunks - 1].size = chunk.size;
+			continue;
+		}
+		return_if_error(lc__array_reserve(&s->chunks, &s->chunks_room,
+		    s->nchunks + 1, "salvage"));
+		s->chunks[s->nchunks++] = (struct lc__salvage_chunk){
+			.id = chunk.id,
+			.page = page,
+			.at = chunk.at,
+			.size = chunk.size < room - chunk.at ? chunk.size
+							     : room - chunk.at,
+			.headless = true,
+		};
+	}
+	return LC_OK;
+}
+
+/* The chunks of a row whose first list is damaged. */
+static lc_status
+take_last_list(struct lc__salvage *s, const struct lc__salvage_chunk *value, bool *taken)
+{
+	unsigned char list[LC__FOLDED_LIST];
+	const unsigned char *bytes;
+
+	*taken = false;
+	if (value->size < 2 * LC__FOLDED_LIST || value->size > LC__FOLDED_MAX)
+		return LC_OK;
+	return_if_error(lc__salvage_at(s->file,
+	    lc__salvage_value(s, value->page) + value->size - LC__FOLDED_LIST,
+	    LC__FOLDED_LIST, &bytes));
+	memcpy(list, bytes, sizeof(list));
+	*taken = lc__folded_intact(list, value->size);
+	return *taken ? take_listed(s, value->page, list, value->size) : LC_OK;
+}
+
 /* ---- all pages ------------------------------------------------------------ */
+
+/* The chunk or run that begins on a page, or the chunks of a row of several. @p size is that of
+ * the value, if the page's header is right. */
+static lc_status
+take_value(struct lc__salvage *s, uint64_t page, const unsigned char *bytes,
+    uint64_t size, bool *taken)
+{
+	return_if_error(take_chunk(s, page, 0, bytes, taken));
+	if (*taken)
+		return LC_OK;
+	if (size > LC__FOLDED_MAX || !lc__folded_intact(bytes, size))
+		size = LC__FOLDED_MAX;
+	*taken = lc__folded_intact(bytes, size);
+	return *taken ? take_listed(s, page, bytes, size)
+		      : take_run(s, page, lc__salvage_value(s, page), bytes, taken);
+}
 
 /* The page's header says what it is in three ways; two are enough. */
 static lc_status
@@ -417,21 +489,17 @@ scan_page(struct lc__salvage *s, uint64_t page, uint32_t size, const unsigned ch
 	const struct leaf leaf = { s, bytes, page, size };
 	const unsigned flags = lc__native16(bytes + PAGE_FLAGS);
 	const bool numbered = lc__native64(bytes) == page;
+	const uint64_t value = (uint64_t)lc__native32(bytes + PAGE_RUN) * s->page_size -
+	    PAGE_HEADER;
 	bool taken = false;
 
 	if ((numbered || flags == PAGE_OVERFLOW) &&
-	    size >= PAGE_HEADER + LC__CHUNK_HEADER) {
-		return_if_error(take_chunk(s, page, bytes + PAGE_HEADER, &taken));
-		if (!taken)
-			return_if_error(take_run(s, page, lc__salvage_value(s, page),
-			    bytes + PAGE_HEADER, &taken));
-	}
+	    size >= PAGE_HEADER + LC__CHUNK_HEADER)
+		return_if_error(take_value(s, page, bytes + PAGE_HEADER, value, &taken));
 	if (taken)
 		return LC_OK;
 	if (numbered && flags == PAGE_OVERFLOW)
-		return add_value(s, page, 0,
-		    (uint64_t)lc__native32(bytes + PAGE_RUN) * s->page_size -
-			PAGE_HEADER);
+		return add_value(s, page, 0, value);
 	if (flags == PAGE_LEAF || (numbered && flags != PAGE_BRANCH))
 		return scan_leaf(&leaf, nodes);
 	return LC_OK;
@@ -474,6 +542,7 @@ add_headless(struct lc__salvage *s)
 {
 	const uint64_t nchunks = s->nchunks;
 	uint64_t chunk = 0, run = 0;
+	bool taken;
 
 	if (s->nvalues > 0)
 		qsort(s->values, s->nvalues, sizeof(*s->values), by_page);
@@ -493,6 +562,9 @@ add_headless(struct lc__salvage *s)
 			run++;
 		if ((chunk < nchunks && s->chunks[chunk].page == found.page) ||
 		    (run < s->nruns && s->runs[run].page == found.page))
+			continue;
+		return_if_error(take_last_list(s, &found, &taken));
+		if (taken)
 			continue;
 		if (found.id > LC__CHUNK_ID_MAX)
 			found.id = 0;

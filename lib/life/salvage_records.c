@@ -207,7 +207,7 @@ read_chunk(struct lc__salvage *s, uint64_t i)
 	struct reader r = {
 		.s = s,
 		.chunk = i,
-		.start = lc__salvage_value(s, chunk->page),
+		.start = lc__salvage_value(s, chunk->page) + chunk->at,
 		.end = chunk->size,
 	};
 	lc_status status = LC_OK;

@@ -126,6 +126,43 @@ find_tally(const struct verify *v, uint64_t chunk)
 	    : bsearch(&wanted, v->tallies, v->chunks, sizeof(wanted), compare_tallies);
 }
 
+/* Ids rise: a row begins after all chunks of the one before it. */
+static lc_status
+add_tally(struct verify *v, uint64_t chunk, const struct lc__slice *value)
+{
+	if (v->chunks > 0 && v->tallies[v->chunks - 1].chunk >= chunk) {
+		damage(v, "chunk %llu: comes after chunk %llu", (unsigned long long)chunk,
+		    (unsigned long long)v->tallies[v->chunks - 1].chunk);
+		return LC_OK;
+	}
+	return_if_error(
+	    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
+	v->tallies[v->chunks++] = (struct tally){ .chunk = chunk, .value = *value };
+	return LC_OK;
+}
+
+static lc_status
+list_folded(struct verify *v, uint64_t key, const struct lc__slice *row)
+{
+	struct lc__folded chunk = { 0 };
+	uint64_t first = 0;
+
+	while (lc__folded_next(row->data, row->size, &chunk)) {
+		const struct lc__slice value = { row->data + chunk.at,
+			(size_t)chunk.size };
+
+		if (first == 0)
+			first = chunk.id;
+		return_if_error(add_tally(v, chunk.id, &value));
+	}
+	if (first != key || !lc__folded_intact(row->data, row->size) ||
+	    memcmp(row->data, row->data + row->size - LC__FOLDED_LIST, LC__FOLDED_LIST) !=
+		0)
+		damage(v, "chunk %llu: a list of the chunks in its row is damaged",
+		    (unsigned long long)key);
+	return LC_OK;
+}
+
 /* By walking: memory is not asked for by numbers that the file has. */
 static lc_status
 list_chunks(struct verify *v)
@@ -137,9 +174,10 @@ list_chunks(struct verify *v)
 
 	for (; status == LC_OK;
 	     status = lc__txn_seek_after(txn, LC__CHUNK, id, &id, &value)) {
-		return_if_error(
-		    lc__array_reserve(&v->tallies, &v->room, v->chunks + 1, "verify"));
-		v->tallies[v->chunks++] = (struct tally){ .chunk = id, .value = value };
+		if (lc__is_folded(value.data, value.size))
+			return_if_error(list_folded(v, id, &value));
+		else
+			return_if_error(add_tally(v, id, &value));
 	}
 	return status == LC_END ? LC_OK : status;
 }

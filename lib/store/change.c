@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "store/fold.h"
 #include "store/lookup.h"
 
 /* ---- the transaction ------------------------------------------------------ */
@@ -57,6 +58,8 @@ run_once(const struct order *order)
 	if (status == LC_OK)
 		status = order->body(change, order->ctx);
 	if (status == LC_OK)
+		status = lc__fold_settle(change);
+	if (status == LC_OK)
 		status = lc__usage_store(&change->usage, s->txn);
 	if (status == LC_OK)
 		status = store_state(change);
@@ -67,6 +70,7 @@ run_once(const struct order *order)
 	lc__txn_abort(s->txn);
 	lc__snapshot_free_parts(s);
 	lc__usage_free(&change->usage);
+	free(change->gone);
 	free(change);
 	return status;
 }
@@ -175,6 +179,8 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 	return_if_error(lc__directory_done(directory, &chunk));
 	size = lc__chunk_size(&chunk, lc__env_page_size(s->env));
 	tables = lc__chunk_tables(&chunk);
+	if (id != s->state.next_chunk)
+		return_if_error(lc__fold_make_room(change, id));
 	return_if_error(id == s->state.next_chunk
 		? lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes)
 		: lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
@@ -249,7 +255,7 @@ lc__change_drop_chunk(struct lc__change *change, uint64_t id,
 	struct lc__state *state = &change->snapshot.state;
 
 	return_if_error(uncount_chunk(change, id));
-	return_if_error(lc__txn_delete(change->snapshot.txn, LC__CHUNK, id));
+	return_if_error(lc__fold_delete(change, id));
 	return_if_error(lc__txn_delete(change->snapshot.txn, LC__LEDGER, id));
 	lc__snapshot_forget_chunk(&change->snapshot, id);
 	state->records = less(state->records, row->records);
@@ -339,6 +345,18 @@ is_dead(const struct lc__ledger_row *row)
 	return row->live == 0 && row->live_bytes == 0 && row->source == 0;
 }
 
+/* Is a dead chunk to be dropped at once? The row that others share is rewritten later, for
+ * many dead ones together. */
+static bool
+leaves_alone(struct lc__change *change, uint64_t chunk)
+{
+	struct lc__slice row;
+	uint64_t first;
+
+	return lc__chunk_row(change->snapshot.txn, chunk, &first, &row) != LC_OK ||
+	    !lc__is_folded(row.data, row.size);
+}
+
 /* Subtract n records from the live ones of their chunk. */
 static lc_status
 bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n, bool drop)
@@ -355,8 +373,9 @@ bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n, bool dr
 		return LC_OK;
 	for (uint32_t i = 0; i < n; i++)
 		bury_one(&row, &dead[i]);
-	return drop && is_dead(&row) ? lc__change_drop_chunk(change, dead->chunk, &row)
-				     : lc__change_put_ledger(change, dead->chunk, &row);
+	return drop && is_dead(&row) && leaves_alone(change, dead->chunk)
+	    ? lc__change_drop_chunk(change, dead->chunk, &row)
+	    : lc__change_put_ledger(change, dead->chunk, &row);
 }
 
 /* Orders by chunk; within one, by checksum, so that the same records always give the same

@@ -17,6 +17,8 @@ struct lc__change {
 	    snapshot;           /* of the write transaction; its state is the one that
 					 will be stored */
 	struct lc__usage usage; /* loaded when the first record is counted */
+	uint64_t *gone; /* deleted chunks whose rows are yet to be rewritten; malloc'ed */
+	size_t ngone, gone_room;
 };
 
 /**

@@ -81,6 +81,113 @@ lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
 	return lc__chunk_parse(bytes, size, *id, &chunk);
 }
 
+/* ---- rows of several chunks ----------------------------------------------- */
+
+/* Offsets in the list. */
+enum {
+	at_list_magic = 0,   /* "LCCF" */
+	at_list_version = 4, /* u16 */
+	at_list_size = 6,    /* u16, of the list */
+	at_list_block = 8,   /* u64, first id of the block */
+	at_list_places = 16, /* u16 of each id: offset in the value / 64, 0 without it */
+	at_list_checksum = 144, /* u64, XXH3-64 of all before */
+	at_list_zeros = 152     /* to the end */
+};
+
+static const unsigned char list_magic[4] = { 'L', 'C', 'C', 'F' };
+static const uint16_t list_version = 1;
+
+void
+lc__folded_encode(unsigned char out[LC__FOLDED_LIST], uint64_t block,
+    const uint64_t places[LC__FOLD_BLOCK])
+{
+	memcpy(out + at_list_magic, list_magic, sizeof(list_magic));
+	lc__set16(out + at_list_version, list_version);
+	lc__set16(out + at_list_size, LC__FOLDED_LIST);
+	lc__set64(out + at_list_block, block);
+	for (unsigned i = 0; i < LC__FOLD_BLOCK; i++)
+		lc__set16(out + at_list_places + (size_t)i * 2,
+		    (uint16_t)(places[i] / LC__RECORD_ALIGN));
+	lc__set64(out + at_list_checksum, lc__hash64(out, at_list_checksum));
+	memset(out + at_list_zeros, 0, LC__FOLDED_LIST - at_list_zeros);
+}
+
+bool
+lc__is_folded(const unsigned char *value, uint64_t size)
+{
+	return size >= 2 * LC__FOLDED_LIST &&
+	    memcmp(value + at_list_magic, list_magic, sizeof(list_magic)) == 0;
+}
+
+static uint64_t
+place_of(const unsigned char *list, uint64_t i)
+{
+	return (uint64_t)lc__get16(list + at_list_places + i * 2) * LC__RECORD_ALIGN;
+}
+
+bool
+lc__folded_intact(const unsigned char *list, uint64_t size)
+{
+	uint64_t from = LC__FOLDED_LIST;
+
+	if (!lc__is_folded(list, size) ||
+	    lc__get64(list + at_list_checksum) != lc__hash64(list, at_list_checksum) ||
+	    lc__get16(list + at_list_version) != list_version ||
+	    lc__get16(list + at_list_size) != LC__FOLDED_LIST ||
+	    lc__get64(list + at_list_block) % LC__FOLD_BLOCK != 0 ||
+	    lc__get64(list + at_list_block) > UINT64_MAX / 2)
+		return false;
+	for (uint64_t i = 0; i < LC__FOLD_BLOCK; i++) {
+		const uint64_t at = place_of(list, i);
+
+		if (at == 0)
+			continue;
+		if (at < from || at + LC__CHUNK_HEADER > size - LC__FOLDED_LIST)
+			return false;
+		from = at + LC__CHUNK_HEADER;
+	}
+	return from > LC__FOLDED_LIST;
+}
+
+bool
+lc__folded_find(const unsigned char *list, uint64_t size, uint64_t id,
+    struct lc__folded *out)
+{
+	uint64_t i, at, end = 0;
+
+	if (!lc__is_folded(list, size))
+		return false;
+	i = id - lc__get64(list + at_list_block);
+	if (i >= LC__FOLD_BLOCK)
+		return false;
+	at = place_of(list, i);
+	while (end == 0 && ++i < LC__FOLD_BLOCK)
+		end = place_of(list, i);
+	if (end == 0 || end > size - LC__FOLDED_LIST)
+		end = size - LC__FOLDED_LIST;
+	if (at < LC__FOLDED_LIST || at >= end)
+		return false;
+	*out = (struct lc__folded){ id, at, end - at };
+	return true;
+}
+
+bool
+lc__folded_next(const unsigned char *list, uint64_t size, struct lc__folded *chunk)
+{
+	uint64_t id, end;
+
+	if (!lc__is_folded(list, size))
+		return false;
+	id = lc__get64(list + at_list_block);
+	end = id + LC__FOLD_BLOCK;
+	if (chunk->size > 0)
+		id = chunk->id + 1;
+	for (; id < end; id++)
+		if (lc__folded_find(list, size, id, chunk))
+			return true;
+	return false;
+}
+
 /* ---- reading a directory ------------------------------------------------- */
 
 /* An offset after the header; only a damaged table gives one that is not. */

@@ -73,6 +73,53 @@ bool lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id);
 bool lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
     struct lc__chunk *out);
 
+/* ---- rows of several chunks ----------------------------------------------- */
+
+/* Small chunks are "folded" into one row of the table of chunks: a list of places, the chunks
+ * as they were written, each from a multiple of LC__RECORD_ALIGN on, and the list again in the
+ * last bytes, so that no lost page hides a chunk of another one. They are of one block of ids.
+ * The key of the row is the smallest of its ids; no other row has an id between its smallest
+ * and its largest one. A chunk that is folded keeps its id, its ledger row and the locations of
+ * its records. */
+
+/** Ids of a block; the first is a multiple of it. */
+#define LC__FOLD_BLOCK 64
+
+/** The most bytes of the pages of such a row: it is written anew when one of its chunks
+ *  goes. */
+#define LC__FOLDED_MAX ((uint64_t)64 << 10)
+
+/** Bytes of the list of places. */
+#define LC__FOLDED_LIST 192
+
+/** A chunk in a row. */
+struct lc__folded {
+	uint64_t id;
+	uint64_t at;   /* where it begins in the value */
+	uint64_t size; /* to the next one, or to the last list */
+};
+
+/** Is this the value of a row of several chunks, its list damaged or not? */
+bool lc__is_folded(const unsigned char *value, uint64_t size);
+
+/* The list may be the first one of the value, or the last one, at the end of the value. Its
+ * size is always that of the value. Only the list is read. */
+
+/** Is a list undamaged, and of a value of this size? */
+bool lc__folded_intact(const unsigned char *list, uint64_t size);
+
+/** Find a chunk; false if the list does not have it, or no bytes of the value. */
+bool lc__folded_find(const unsigned char *list, uint64_t size, uint64_t id,
+    struct lc__folded *out);
+
+/** The chunk after @p chunk, which is zeros before the first; false after the last. */
+bool lc__folded_next(const unsigned char *list, uint64_t size, struct lc__folded *chunk);
+
+/** Write the list. @p block is the first id of the block, @p places are offsets in the value,
+ *  0 for a chunk that is not in the row. */
+void lc__folded_encode(unsigned char out[LC__FOLDED_LIST], uint64_t block,
+    const uint64_t places[LC__FOLD_BLOCK]);
+
 /* ---- the directory ------------------------------------------------------- */
 
 /* Flags of the directory, in the header. */

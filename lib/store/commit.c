@@ -10,6 +10,7 @@
 #include "store/change.h"
 #include "store/chunk_order.h"
 #include "store/evict.h"
+#include "store/fold.h"
 #include "store/lookup.h"
 #include "store/module.h"
 #include "store/reclaim.h"
@@ -357,6 +358,8 @@ write_rows(struct commit *c)
 	return_if_error(c->step != NULL
 		? lc__input_advance(c->change, c->step, c->chunk, &c->row)
 		: keep_budget(c));
+	if (c->chunk != 0 && c->settings.auto_compact != 0)
+		return_if_error(lc__fold(c->change, c->chunk));
 	return write_counts(c);
 }
 

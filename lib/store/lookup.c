@@ -11,6 +11,32 @@
 
 /* ---- by number ----------------------------------------------------------- */
 
+lc_status
+lc__chunk_row(struct lc__txn *txn, uint64_t id, uint64_t *first, struct lc__slice *out)
+{
+	const lc_status status = lc__txn_seek_back(txn, LC__CHUNK, id, first, out);
+
+	if (status == LC_END || (status == LC_OK && *first < id - id % LC__FOLD_BLOCK))
+		return LC_NOT_FOUND;
+	return status;
+}
+
+/* The bytes of a chunk, which may be a part of its row. */
+static lc_status
+find_chunk(struct lc__txn *txn, uint64_t id, struct lc__slice *out)
+{
+	struct lc__folded chunk;
+	uint64_t first;
+
+	return_if_error(lc__chunk_row(txn, id, &first, out));
+	if (!lc__is_folded(out->data, out->size))
+		return first == id ? LC_OK : LC_NOT_FOUND;
+	if (!lc__folded_find(out->data, out->size, id, &chunk))
+		return LC_NOT_FOUND;
+	*out = (struct lc__slice){ out->data + chunk.at, (size_t)chunk.size };
+	return LC_OK;
+}
+
 /* Find a chunk in its table, and remember its address in @p slot. */
 static __attribute__((noinline)) lc_status
 load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
@@ -22,7 +48,7 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 
 	slot->chunk.id = 0;
 	slot->read = false;
-	status = lc__txn_get(s->txn, LC__CHUNK, id, &value);
+	status = find_chunk(s->txn, id, &value);
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0, "%s: chunk %llu is missing",
 		    lc__env_dir(s->env), (unsigned long long)id);

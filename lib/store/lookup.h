@@ -16,6 +16,11 @@
 LC_CHECKED lc_status lc__snapshot_chunk(struct lc__snapshot *snapshot, uint64_t id,
     struct lc__mapped_chunk *out);
 
+/** The row that a chunk is in if it exists: it begins with the chunk, or with an older one of
+ *  its block. @p first gets the row's key. LC_NOT_FOUND without such a row. */
+LC_CHECKED lc_status lc__chunk_row(struct lc__txn *txn, uint64_t id, uint64_t *first,
+    struct lc__slice *out);
+
 /** Forget a chunk's address: a write transaction deletes or replaces the chunk. */
 void lc__snapshot_forget_chunk(struct lc__snapshot *snapshot, uint64_t id);
 

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "store/lookup.h"
 #include "store/packing.h"
 
 /* So many dead bytes are not worth the work. */
@@ -27,6 +28,7 @@ struct reclaim {
 	uint64_t records;              /* live ones in the chunks to be rewritten */
 	struct lc__new_entry *entries; /* of those that move; malloc'ed */
 	uint32_t nentries;
+	uint64_t last_row; /* key of the row of the last chunk that shares its row */
 };
 
 /* ---- which chunks --------------------------------------------------------- */
@@ -131,6 +133,24 @@ prepare(struct reclaim *r, struct sparse *chunk)
 	return status;
 }
 
+/* The bytes that are moved: those of the live records, and with a chunk that shares its row
+ * the others in the row, once for all that have none. LC_CORRUPT for one that has to stay. */
+static lc_status
+cost(struct reclaim *r, const struct sparse *chunk, uint64_t *out)
+{
+	struct lc__slice row;
+	uint64_t first;
+
+	*out = chunk->row.live_bytes;
+	return_if_error(lc__chunk_row(r->change->snapshot.txn, chunk->id, &first, &row));
+	if (!lc__is_folded(row.data, row.size))
+		return LC_OK;
+	if (chunk->row.live > 0 || first != r->last_row)
+		*out += row.size;
+	r->last_row = first;
+	return lc__folded_intact(row.data, row.size) ? LC_OK : LC_CORRUPT;
+}
+
 /* Keep the chunks that are within @p budget bytes, and intact. */
 static lc_status
 choose(struct reclaim *r, uint64_t budget)
@@ -138,20 +158,23 @@ choose(struct reclaim *r, uint64_t budget)
 	const size_t found = r->count;
 	uint64_t moved = 0;
 
-	qsort(r->chunks, found, sizeof(*r->chunks), by_share);
+	if (found > 0)
+		qsort(r->chunks, found, sizeof(*r->chunks), by_share);
 	r->count = 0;
 	for (size_t i = 0; i < found; i++) {
 		struct sparse chunk = r->chunks[i];
-		lc_status status;
+		uint64_t bytes;
+		lc_status status = cost(r, &chunk, &bytes);
 
-		if (moved > 0 && chunk.row.live_bytes > budget - moved)
+		if (moved > 0 && bytes > budget - moved)
 			break;
-		status = prepare(r, &chunk);
-		if (status == LC_CORRUPT)
+		if (status == LC_OK)
+			status = prepare(r, &chunk);
+		if (status == LC_CORRUPT || status == LC_NOT_FOUND)
 			continue;
 		return_if_error(status);
 		r->chunks[r->count++] = chunk;
-		moved += chunk.row.live_bytes;
+		moved += bytes;
 		if (moved > budget)
 			break;
 	}

@@ -38,7 +38,7 @@ lc_stat(lc_cache *cache, lc_stats *out)
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	status = lc__env_stat(cache->env, &env);
 	if (status == LC_OK)
-		status = lc__txn_count(snapshot->txn, LC__CHUNK, &out->chunks);
+		status = lc__txn_count(snapshot->txn, LC__LEDGER, &out->chunks);
 	if (status == LC_OK) {
 		const struct lc__state *state = &snapshot->state;
 

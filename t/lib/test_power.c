@@ -126,6 +126,23 @@ dead_chunks(const char *dir)
 	power_close(&p);
 }
 
+/* Commits of one small record, whose chunks come to share a row; then some of them die. */
+static void
+folds(const char *dir)
+{
+	lc_options options = sample_options();
+	struct power p;
+
+	power_open(&p, dir, 0, &options);
+	for (unsigned i = 0; i < 66; i++) {
+		power_put(&p, i % POWER_KEYS, (struct sample_range){ 8, 400 });
+		power_flush(&p);
+	}
+	power_change(&p, 5, (struct sample_range){ 8, 400 });
+	power_flush(&p);
+	power_close(&p);
+}
+
 /* The map is too small again and again. */
 static void
 map_grows(const char *dir)
@@ -322,6 +339,7 @@ static const struct workload {
 	{ "by-count-relaxed", by_count_relaxed },
 	{ "many-chunks", many_chunks },
 	{ "dead-chunks", dead_chunks },
+	{ "folds", folds },
 	{ "map-grows", map_grows },
 	{ "both-levels", both_levels },
 	{ "several-modules", several_modules },
