@@ -1518,6 +1518,7 @@ typedef struct lc_sample {
 	lc_tensor mask;  /**< [max_boxes]: 1 where a box is */
 	lc_id id;        /**< cache_id; empty in version 1 */
 	lc_id meta;      /**< the sample's whole metadata row, MessagePack; empty in version 1 */
+	void *keeps;     /**< the library's own: what keeps it in place; NULL for nothing */
 } lc_sample;
 
 /**
@@ -1706,6 +1707,8 @@ typedef struct lc_warehouse_options {
 	const char *version;     /**< refuse another one: the version key in hex or its
 	                              beginning, 8 digits at least; NULL for any */
 	int ignore_thresholds;   /**< open although validation limits are exceeded */
+	uint32_t open_shards;    /**< shards that are open at a time, see
+	                              lc_warehouse_open(); 0, the default, for 1,024 */
 	lc_progress progress;    /**< bytes read while opening; damage names what is stale or
 	                              damaged, a line each */
 } lc_warehouse_options;
@@ -1747,12 +1750,14 @@ typedef struct lc_warehouse_stats {
 	uint64_t open_ns;         /**< the whole of lc_warehouse_open() */
 	uint64_t sources_ns;      /**< of it, comparing sources */
 	uint64_t verify_ns;       /**< comparing checksums, at opening and later */
-	uint64_t bytes_mapped;    /**< of shards */
+	uint64_t shards_open;     /**< now */
+	uint64_t bytes_mapped;    /**< of them, in mode MAP */
 	uint64_t bytes_read;      /**< by read(), at opening and later */
 	uint64_t bytes_verified;  /**< by checksums */
 	uint64_t samples_read;    /**< calls of lc_warehouse_sample() and _copy() */
-	uint64_t slowest_shard_ns; /**< the longest time one shard took to open */
-	const char *slowest_shard; /**< its path */
+	uint64_t slowest_shard_ns; /**< the longest time one shard took to open; 0 if they are
+	                                not opened with the warehouse */
+	const char *slowest_shard; /**< its path, or NULL */
 } lc_warehouse_stats;
 
 /**
@@ -1760,6 +1765,14 @@ typedef struct lc_warehouse_stats {
  * directory. Refused, with the file named, unless the options say otherwise: a
  * missing or damaged manifest or shard, another version than asked for, exceeded
  * thresholds, and sources that changed, came or went since the build.
+ *
+ * With more shards than options->open_shards, in the modes MAP and STREAM, none is opened
+ * now: each is when one of its samples is asked for, and compared with the manifest then.
+ * One that is missing or damaged is LC_CORRUPT of its samples, and all others can be
+ * read. The shard that was not used for the longest time is closed for the next one; samples
+ * that were not released keep theirs, which may be more than open_shards then. What was
+ * verified of a shard is verified anew when it is opened again. With verify_files all
+ * shards are read when opening.
  *
  * @return LC_OK; LC_NO_FILE; LC_NOT_MODULE if it is no warehouse; LC_NOT_FOUND if it has no
  * list of its sources and LC_SOURCES_CONTENT needs one; LC_CORRUPT;
@@ -1787,15 +1800,15 @@ LC_API const char *lc_warehouse_class(const lc_warehouse *warehouse, int64_t cla
  * Sample @p i of all series, without a copy: image [channels, height, width] with
  * values 0..1 (0..255 for u8), boxes [max_boxes, 4] as x0, y0, x1, y1 in 0..1 of
  * the image's width and height, mask [max_boxes], cache_id and metadata row. Valid
- * until lc_warehouse_release(), in the modes MAP and MEMORY until
- * lc_warehouse_close().
+ * until lc_warehouse_release(), in mode MEMORY, and in mode MAP if all shards are open,
+ * until lc_warehouse_close().
  * @return LC_OK; LC_NOT_FOUND if i >= samples; LC_CORRUPT with the file and the
  * sample, and no bytes; LC_IO, LC_NO_MEMORY (STREAM).
  */
 LC_API LC_CHECKED lc_status lc_warehouse_sample(lc_warehouse *warehouse,
     uint64_t i, lc_sample *out);
 
-/** Give a sample back. Costs nothing but in mode STREAM. */
+/** Give a sample back. Costs nothing where it stays valid. */
 LC_API void lc_warehouse_release(lc_warehouse *warehouse, lc_sample *sample);
 
 /**
@@ -2059,6 +2072,8 @@ typedef struct lc_source_options {
 	                               they stood when it was built */
 	int ignore_thresholds;    /**< read a warehouse although it exceeds its validation
 	                               limits; default 0 */
+	uint32_t open_shards;     /**< shards that are open at a time, as in
+	                               lc_warehouse_options; 0, the default, for 1,024 */
 	lc_progress progress;     /**< bytes read while a warehouse is opened; damage names
 	                               what is stale or damaged, a line each; default none */
 	const char *part;         /**< read only this part of a split; NULL, the default, for
@@ -2140,6 +2155,14 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  * lc_warehouse_open(), unless the options say otherwise: LC_STALE if its sources
  * changed since the build, LC_FAILED if it exceeds its thresholds. A shard that is
  * opened alone is not compared with anything.
+ *
+ * With more shards than options->open_shards each is opened when one of its records is
+ * asked for, and closed again, as lc_warehouse_open() says; one that is missing or damaged
+ * is an error of its records. Batches, views and readers keep the shards that their records
+ * are in. Opening takes what the manifest says of the shards; those of which it lacks the
+ * size, or the checksum that ends their own checksums, are each opened once for it. Parts
+ * of a manifest of parts are read when they are needed, and take about 300 bytes of memory
+ * a shard then. A part of a split looks into all shards.
  * @return as lc_warehouse_open(). Also LC_INVALID for a length field that they have not, and LC_NOT_FOUND if
  * options->generation is not reached.
  */

@@ -72,7 +72,8 @@ libcore_la_SOURCES = \
 	lib/value/path.c lib/value/schema.c lib/value/tensor.c lib/value/value.c \
 	lib/value/value_read.c lib/value/value_record.c \
 	lib/warehouse/about.c lib/warehouse/files.c lib/warehouse/open.c \
-	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/shardset.c \
+	lib/warehouse/place.c lib/warehouse/read.c lib/warehouse/setparts.c \
+	lib/warehouse/shardset.c \
 	lib/warehouse/sources.c lib/warehouse/sources_compare.c \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/union.c \
 	lib/warehouse/verify.c

@@ -34,6 +34,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
 	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_opaque \
+	t/lib/test_open_shards \
 	t/lib/test_objects \
 	t/lib/test_opening t/lib/test_order t/lib/test_outlive t/lib/test_pages \
 	t/lib/test_pages_flips \

@@ -325,6 +325,7 @@ stream_sources_open(struct stream_sources *out, const char *first,
 	how.sources = (lc_warehouse_sources)opts->sources;
 	how.dataset = opts->dataset;
 	how.ignore_thresholds = opts->ignore_thresholds;
+	how.open_shards = (uint32_t)opts->open_shards;
 	how.progress.step = progress_step;
 	how.part = opts->part;
 	how.split = opts->split;

@@ -32,12 +32,14 @@ struct stream_order {
 	int sources; /* lc_warehouse_sources: how to compare a warehouse's sources */
 	const char *dataset;   /* where the sources are now; NULL: where they were */
 	int ignore_thresholds; /* read a warehouse that exceeds its limits */
+	uint64_t open_shards;  /* shards that are open at a time */
 };
 
 /** The defaults, with @p b examples a batch. */
 /* clang-format off */
 #define STREAM_ORDER_DEFAULT(b) { .batch = (b), .block = 256, .spread = 16, \
-	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024 }
+	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024, \
+	.open_shards = 1024 }
 
 /** The order of one source, rows of a table whose values go to @p o. */
 #define STREAM_ORDER_OPTIONS(o) \
@@ -116,7 +118,11 @@ struct stream_order {
 	{ "", "dataset", OPT_DIR, &(o).dataset, .value = "DIR", \
 	    .help = "where that stands now" }, \
 	{ "", "ignore-thresholds", OPT_FLAG, &(o).ignore_thresholds, \
-	    .help = "read a warehouse although it exceeds its validation limits" }
+	    .help = "read a warehouse although it exceeds its validation limits" }, \
+	{ "", "open-shards", OPT_COUNT, &(o).open_shards, .value = "N", .least = 1, \
+	    .most = UINT32_MAX, \
+	    .help = "shards that are open at a time; of more, each is opened when it is " \
+	    "read" }
 /* clang-format on */
 
 /**

@@ -825,8 +825,8 @@ lc__manifest_describe_part(const struct lc__manifest *m, const char *name,
 	return LC_OK;
 }
 
-static struct lc__manifest_layout
-layout_of(const struct lc__manifest_shard *s)
+struct lc__manifest_layout
+lc__manifest_shard_layout(const struct lc__manifest_shard *s)
 {
 	return (struct lc__manifest_layout){ s->width, s->height, s->channels,
 		s->max_boxes, s->dtype, s->boxes_dtype };
@@ -858,9 +858,10 @@ lc__manifest_layout_of(const struct lc__manifest *m, const char *name,
 
 	if (m->n == 0)
 		return lc__error(LC_INVALID, 0, "%s: has no shards", name);
-	first = layout_of(&m->shards[0]);
+	first = lc__manifest_shard_layout(&m->shards[0]);
 	for (size_t i = 1; i < m->n; i++) {
-		const struct lc__manifest_layout other = layout_of(&m->shards[i]);
+		const struct lc__manifest_layout other = lc__manifest_shard_layout(
+		    &m->shards[i]);
 		const char *differs = lc__manifest_layout_differs(&first, &other);
 
 		if (differs != NULL)

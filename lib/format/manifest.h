@@ -131,6 +131,9 @@ bool lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shar
 LC_CHECKED lc_status lc__manifest_describe_part(const struct lc__manifest *manifest,
     const char *name, struct lc__manifest_part *out);
 
+struct lc__manifest_layout lc__manifest_shard_layout(
+    const struct lc__manifest_shard *shard);
+
 /** The layout that all shards of a manifest have; LC_INVALID if they differ, or if there are
  *  none, and then names the shard and what differs. */
 LC_CHECKED lc_status lc__manifest_layout_of(const struct lc__manifest *manifest,

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "format/twh1_row.h"
 #include "store/get.h"
@@ -16,10 +17,17 @@
 /* Bytes of the field run_id. */
 #define RUN_ROOM 256
 
+/** Shards of a large set that are kept open, each once. */
+struct taken {
+	struct lc__wshard **item; /* malloc'ed */
+	size_t n, room;
+};
+
 struct shards_cursor {
 	struct lc__cursor base;
 	struct lc__shards_source *s;
 	struct lc__wshard *shard; /* at hand */
+	struct taken taken;       /* what was read since begin() is in them */
 	struct lc__chunk_row row; /* of it */
 	struct lc__hints hints;
 	uint32_t page_size;         /* of the system */
@@ -31,6 +39,7 @@ struct shards_cursor {
 struct shards_pin {
 	struct lc__pin pin;
 	lc_source *source; /* held */
+	struct taken taken;
 	struct lc__block_list meta;
 };
 
@@ -46,6 +55,48 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct shards_cursor *)cursor;
 }
 
+/* ---- shards that are kept open ------------------------------------------------------- */
+
+/* Give back all but this one, which may be NULL. */
+static void
+give_but(struct lc__shardset *set, struct taken *taken, struct lc__wshard *but)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < taken->n; i++)
+		if (taken->item[i] == but)
+			taken->item[n++] = but;
+		else
+			lc__shardset_give(set, taken->item[i]);
+	taken->n = n;
+}
+
+static void
+give_all(struct lc__shardset *set, struct taken *taken)
+{
+	give_but(set, taken, NULL);
+	free(taken->item);
+	memset(taken, 0, sizeof(*taken));
+}
+
+/* A shard of a large set: one that is taken, or one more. */
+static lc_status
+take(struct shards_cursor *c, size_t i, struct lc__wshard **out)
+{
+	struct taken *taken = &c->taken;
+
+	for (size_t k = taken->n; k > 0; k--)
+		if (taken->item[k - 1]->number == i) {
+			*out = taken->item[k - 1];
+			return LC_OK;
+		}
+	return_if_error(
+	    lc__array_reserve(&taken->item, &taken->room, taken->n + 1, "read"));
+	return_if_error(lc__shardset_take(c->s->set, i, out));
+	taken->item[taken->n++] = *out;
+	return LC_OK;
+}
+
 /* ---- on a commit: the shards stay while the source is open ---------------------------- */
 
 static lc_status
@@ -56,9 +107,23 @@ begin(struct lc__cursor *cursor)
 }
 
 static void
-drop_meta(struct lc__cursor *cursor)
+end(struct lc__cursor *cursor)
 {
-	lc__block_list_drop(&of(cursor)->meta);
+	struct shards_cursor *c = of(cursor);
+
+	lc__block_list_drop(&c->meta);
+	give_but(c->s->set, &c->taken, NULL);
+	if (c->s->set->shards == NULL)
+		c->shard = NULL;
+}
+
+static void
+forget(struct lc__cursor *cursor)
+{
+	struct shards_cursor *c = of(cursor);
+
+	lc__block_list_drop(&c->meta);
+	give_but(c->s->set, &c->taken, c->shard);
 }
 
 static void
@@ -67,6 +132,7 @@ drop_pin(struct lc__pin *pin)
 	struct shards_pin *p = (struct shards_pin *)pin;
 
 	lc__block_list_free(&p->meta);
+	give_all(lc__shards_source_of(p->source)->set, &p->taken);
 	lc_source_close(p->source);
 	free(p);
 }
@@ -78,14 +144,16 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	struct shards_pin *p = malloc(sizeof(*p));
 
 	if (p == NULL) {
-		drop_meta(cursor);
+		end(cursor);
 		return lc__no_memory("read");
 	}
 	*p = (struct shards_pin){
 		.pin = { drop_pin, sizeof(*p) + lc__block_list_bytes(&c->meta) },
 		.source = lc__source_hold(cursor->source),
+		.taken = c->taken,
 		.meta = c->meta,
 	};
+	memset(&c->taken, 0, sizeof(c->taken));
 	memset(&c->meta, 0, sizeof(c->meta));
 	*out = &p->pin;
 	return LC_OK;
@@ -95,9 +163,13 @@ static lc_status
 go(struct lc__cursor *cursor, uint64_t position)
 {
 	struct shards_cursor *c = of(cursor);
+	struct lc__shardset *set = c->s->set;
 
 	return_if_error(lc__layout_row(cursor->layout, position, &c->row));
-	c->shard = &c->s->set->shards[c->row.id];
+	if (set->shards != NULL)
+		c->shard = &set->shards[c->row.id];
+	else
+		return_if_error(take(c, (size_t)c->row.id, &c->shard));
 	cursor->hits++;
 	return LC_OK;
 }
@@ -153,7 +225,7 @@ willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 	if (n > 0 &&
 	    lc__hints_worth(&c->hints, image_of(c, first), n * stored(cursor, first),
 		c->page_size))
-		lc__ahead_ask(c->s->set, c->shard->first + first, n);
+		lc__ahead_ask(c->s->set, c->s->set->said.first[c->row.id] + first, n);
 }
 
 static const unsigned char *
@@ -308,16 +380,28 @@ drop_source(void *source)
 	lc_source_close(source);
 }
 
+static void
+drop_view(void *pin)
+{
+	drop_pin(pin);
+}
+
 /* A sample without boxes is a tensor, one with boxes a map; both point into the shard, which
- * the source has mapped. */
+ * is kept open. */
 static lc_status
 view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 {
 	struct shards_cursor *c = of(cursor);
+	struct lc__pin *pinned;
 	lc_sample sample;
 	lc_value *value;
+	lc_status status;
 
-	return_if_error(lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
+	status = lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample);
+	if (status != LC_OK) {
+		end(cursor);
+		return status;
+	}
 	if (count_fields(c) == 1) {
 		value = lc_value_tensor(&sample.image);
 	} else {
@@ -326,7 +410,14 @@ view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 		lc_value_set(value, "boxes", lc_value_tensor(&sample.boxes));
 		lc_value_set(value, "mask", lc_value_tensor(&sample.mask));
 	}
-	return lc__view_value(value, drop_source, lc__source_hold(cursor->source), out);
+	if (c->s->set->shards != NULL)
+		return lc__view_value(value, drop_source, lc__source_hold(cursor->source),
+		    out);
+	status = pin(cursor, &pinned);
+	if (status == LC_OK)
+		return lc__view_value(value, drop_view, pinned, out);
+	lc_value_free(value);
+	return status;
 }
 
 static uint64_t
@@ -389,13 +480,16 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 static void
 free_cursor(struct lc__cursor *cursor)
 {
-	lc__block_list_free(&of(cursor)->meta);
-	free(cursor);
+	struct shards_cursor *c = of(cursor);
+
+	lc__block_list_free(&c->meta);
+	give_all(c->s->set, &c->taken);
+	free(c);
 }
 
 static const struct lc__cursor_kind shards_cursor_kind = {
 	.begin = begin,
-	.end = drop_meta,
+	.end = end,
 	.pin = pin,
 	.go = go,
 	.find = find,
@@ -406,7 +500,7 @@ static const struct lc__cursor_kind shards_cursor_kind = {
 	.read = read_sample,
 	.fields = fields_of,
 	.view = view,
-	.forget = drop_meta,
+	.forget = forget,
 	.free = free_cursor,
 	.name = name_of,
 	.touched = touched,

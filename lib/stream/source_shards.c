@@ -26,10 +26,10 @@ open_warehouse(struct lc__shards_source *s, const char *path,
 	options.sources = how->sources;
 	options.dataset = how->dataset;
 	options.ignore_thresholds = how->ignore_thresholds;
+	options.open_shards = how->open_shards;
 	options.progress = how->progress;
 	return_if_error(lc_warehouse_open(path, &options, &s->warehouse));
 	s->set = &s->warehouse->set;
-	s->said = s->warehouse->manifest.shards;
 	return LC_OK;
 }
 
@@ -72,13 +72,14 @@ is_in(const struct lc__manifest_shard *said, const char *name)
 static bool
 take_series(struct lc__shards_source *s, const char *name)
 {
+	const struct lc__manifest *m = &s->warehouse->manifest;
 	size_t first = 0, end;
 
-	while (first < s->set->n && !is_in(&s->said[first], name))
+	while (first < m->n && !is_in(&m->shards[first], name))
 		first++;
-	for (end = first; end < s->set->n && is_in(&s->said[end], name); end++) {
-		const lc_shard_info *a = &s->set->shards[first].twh1.info;
-		const lc_shard_info *b = &s->set->shards[end].twh1.info;
+	for (end = first; end < m->n && is_in(&m->shards[end], name); end++) {
+		const struct lc__manifest_shard *a = &m->shards[first];
+		const struct lc__manifest_shard *b = &m->shards[end];
 
 		if (a->channels != b->channels || a->height != b->height ||
 		    a->width != b->width)
@@ -158,7 +159,6 @@ find_alone(struct lc__shards_source *s, const char *path)
 	s->set = &s->alone;
 	status = lc__shardset_open(s->set, dir, &s->manifest, NULL);
 	free(dir);
-	s->said = s->manifest.shards;
 	s->first = 0;
 	s->n = 1;
 	return status;
@@ -188,7 +188,7 @@ find_shards(struct lc__shards_source *s, const char *path, const lc_source_optio
 struct listing {
 	const struct lc__shards_source *s;
 	struct lc__row_array *array;
-	struct lc__buf text; /* a line for each shard */
+	struct lc__checksum *sha; /* of a line for each shard, or for each part */
 	uint64_t prefix_hash;
 };
 
@@ -196,7 +196,7 @@ struct listing {
 static uint32_t
 series_of(const struct lc__shards_source *s, size_t i)
 {
-	const uint64_t first = s->set->shards[i].first;
+	const uint64_t first = s->set->said.first[i];
 	uint32_t series = 0;
 
 	if (!lc__shards_mixed(s))
@@ -207,40 +207,84 @@ series_of(const struct lc__shards_source *s, size_t i)
 	return series;
 }
 
-/* Its line identifies a shard, whatever its directory and its name. */
+/* The size of a shard's file, and what ends its checksums: as the manifest has them, else
+ * from the shard. So the line is the same whether the shard is open or not. */
 static lc_status
-list_shard(struct listing *list, size_t i)
+look_at(struct lc__shardset *set, size_t i, const struct lc__manifest_shard *said,
+    uint64_t *size, char section[17])
 {
-	const struct lc__manifest_shard *said = &list->s->said[i];
-	const struct lc__twh1 *t = &list->s->set->shards[i].twh1;
-	const lc_shard_info *info = &t->info;
+	struct lc__wshard *shard;
+
+	if (set->shards == NULL && said->has_bytes &&
+	    (said->section_xxh3[0] != '\0' || said->shard_version == 1)) {
+		*size = said->bytes;
+		strcpy(section, said->section_xxh3);
+		return LC_OK;
+	}
+	return_if_error(lc__shardset_take(set, i, &shard));
+	*size = shard->twh1.info.file_size;
+	lc__twh1_section_xxh3(&shard->twh1, section);
+	lc__shardset_give(set, shard);
+	return LC_OK;
+}
+
+/* A line identifies a shard, whatever its directory and its name. */
+static lc_status
+describe_shard(struct lc__shardset *set, size_t i, struct lc__buf *line)
+{
+	const struct lc__manifest_shard *said;
+	const char *dir;
+	char section[17];
+	uint64_t size;
+
+	return_if_error(lc__setparts_said(&set->said, i, &said, &dir));
+	return_if_error(look_at(set, i, said, &size, section));
+	lc__buf_printf(line, "%s %s %s %s %u %u %u %u %llu %llu\n",
+	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
+	    section[0] ? section : "-", lc_dtype_name(said->dtype), said->channels,
+	    said->height, said->width, said->max_boxes, (unsigned long long)said->samples,
+	    (unsigned long long)size);
+	return LC_OK;
+}
+
+/* One of a part is identified by the part and its place there: its part need not be read. */
+static void
+describe_place(const struct lc__setparts *said, size_t i, struct lc__buf *line)
+{
+	size_t place;
+	const size_t p = lc__setparts_part_of(said, i, &place);
+
+	lc__buf_printf(line, "%s %zu\n", said->manifest->parts[p].sha256, place);
+}
+
+static lc_status
+list_shard(struct listing *list, size_t i, struct lc__buf *line)
+{
+	struct lc__shardset *set = list->s->set;
 	struct lc__chunk_row row = {
 		.id = i,
-		.records = info->samples,
+		.records = lc__setparts_samples(&set->said, i),
 		.series = series_of(list->s, i),
 	};
-	const size_t before = list->text.size;
 	unsigned char link[32];
-	char section[17];
 
-	lc__twh1_section_xxh3(t, section);
-	lc__buf_printf(&list->text, "%s %s %s %s %u %u %u %u %llu %llu\n",
-	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",
-	    section[0] ? section : "-", lc_dtype_name(info->dtype), info->channels,
-	    info->height, info->width, info->max_boxes, (unsigned long long)info->samples,
-	    (unsigned long long)info->file_size);
-	if (list->text.failed)
+	line->size = 0;
+	if (set->said.parts != NULL)
+		describe_place(&set->said, i, line);
+	else
+		return_if_error(describe_shard(set, i, line));
+	if (line->failed)
 		return lc__no_memory("source");
-	if (info->samples == 0)
+	return_if_error(lc__checksum_update(list->sha, line->data, line->size));
+	if (row.records == 0)
 		return LC_OK;
-	if (!lc__mul64(info->samples, list->s->length ? list->s->length : 1, &row.units))
+	if (!lc__mul64(row.records, list->s->length ? list->s->length : 1, &row.units))
 		return lc__error(LC_CORRUPT, 0, "%s: too many samples",
 		    list->s->source.name);
 	lc__set64(link, list->prefix_hash);
 	lc__set64(link + 8, list->array->n);
 	lc__set64(link + 16, row.units);
-	lc__set64(link + 24,
-	    lc__hash64(list->text.data + before, list->text.size - before));
+	lc__set64(link + 24, lc__hash64(line->data, line->size));
 	row.prefix_hash = list->prefix_hash = lc__hash64(link, sizeof(link));
 	return lc__row_array_add(list->array, &row);
 }
@@ -252,6 +296,22 @@ hex_digit(char c)
 }
 
 static lc_status
+list_all(struct listing *list, char hex[65])
+{
+	const struct lc__shards_source *s = list->s;
+	struct lc__buf line = { 0 };
+	lc_status status = lc__checksum_new("sha256", &list->sha);
+
+	for (size_t i = s->first; i < s->first + s->n && status == LC_OK; i++)
+		status = list_shard(list, i, &line);
+	if (status == LC_OK)
+		status = lc__checksum_hex(list->sha, hex);
+	lc__checksum_free(list->sha);
+	lc__buf_free(&line);
+	return status;
+}
+
+static lc_status
 list_shards(struct listing *list, struct lc__layout **out)
 {
 	const struct lc__shards_source *s = list->s;
@@ -259,9 +319,7 @@ list_shards(struct listing *list, struct lc__layout **out)
 	char hex[65];
 
 	memset(&info, 0, sizeof(info));
-	for (size_t i = s->first; i < s->first + s->n; i++)
-		return_if_error(list_shard(list, i));
-	return_if_error(lc__sha256_of(list->text.data, list->text.size, hex));
+	return_if_error(list_all(list, hex));
 	for (int i = 0; i < 16; i++)
 		info.uuid[i] = (uint8_t)(hex_digit(hex[2 * i]) * 16 +
 		    hex_digit(hex[2 * i + 1]));
@@ -290,7 +348,6 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	if (list.array == NULL)
 		return lc__no_memory("source");
 	status = list_shards(&list, out);
-	lc__buf_free(&list.text);
 	lc__rows_drop(&list.array->rows);
 	return status;
 }
@@ -331,24 +388,24 @@ static const struct lc__source_kind shards_kind = {
 static lc_status
 choose_length(struct lc__shards_source *s)
 {
-	const lc_shard_info *info;
+	struct lc__manifest_layout layout;
 
 	if (*s->source.length_field == '\0' || s->n == 0)
 		return LC_OK;
 	if (lc__shards_mixed(s))
 		return lc__error(LC_INVALID, 0, "%s: images of %u sizes have no length",
 		    s->source.name, s->warehouse->info.series);
-	info = &s->set->shards[s->first].twh1.info;
+	layout = lc__setparts_layout(&s->set->said, s->first);
 	if (strcmp(s->source.length_field, ".") != 0)
 		return lc__error(LC_INVALID, 0,
 		    "%s: the length field of shards can be \".\" only, not \"%s\"",
 		    s->source.name, s->source.length_field);
-	if (info->channels != 1 || info->height != 1 || info->width == 0)
+	if (layout.channels != 1 || layout.height != 1 || layout.width == 0)
 		return lc__error(LC_INVALID, 0,
 		    "%s: samples of %u x %u x %u have no "
 		    "length: that takes one channel of height 1",
-		    s->source.name, info->channels, info->height, info->width);
-	s->length = info->width;
+		    s->source.name, layout.channels, layout.height, layout.width);
+	s->length = layout.width;
 	return LC_OK;
 }
 

@@ -12,10 +12,8 @@ struct lc__shards_source {
 	struct lc__shardset alone;    /* such a file */
 	struct lc__manifest manifest; /* of such a file, made from it; owns its strings */
 	struct lc__shardset *set;     /* of either */
-	const struct lc__manifest_shard
-	    *said;       /* in the manifest, of the shards of the set */
-	size_t first, n; /* those that are read: one size of images */
-	uint64_t length; /* units of a record, 0 without a length field */
+	size_t first, n;              /* those that are read: one size of images */
+	uint64_t length;              /* units of a record, 0 without a length field */
 };
 
 static inline struct lc__shards_source *

@@ -137,6 +137,17 @@ lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken)
 		    memory_order_release);
 }
 
+bool
+lc__wfiles_forget(struct lc__wfiles *files, struct lc__wfile *file)
+{
+	if (!lc__trylock(&files->lock))
+		return false;
+	if (file->slot != -1)
+		empty_slot(&files->slots[file->slot]);
+	lc__tryunlock(&files->lock);
+	return true;
+}
+
 void
 lc__wfiles_close(struct lc__wfiles *files)
 {

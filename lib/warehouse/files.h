@@ -82,6 +82,9 @@ LC_CHECKED lc_status lc__wfile_open(const char *path, struct lc__wfile *file, in
 LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile *file,
     const char *path, struct lc__wtaken *out);
 void lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken);
+/** Close a file that nobody has taken, and that will be no more. False if it stays: a
+ *  process was forked while a thread held the lock. */
+bool lc__wfiles_forget(struct lc__wfiles *files, struct lc__wfile *file);
 void lc__wfiles_close(struct lc__wfiles *files);
 
 /* ---- into memory: all bytes of a shard, or its sections only ---------------------------- */

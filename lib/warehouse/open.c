@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/array.h"
 #include "base/checksum.h"
 #include "base/clock.h"
 #include "base/error.h"
@@ -51,7 +52,7 @@ check_options(const lc_warehouse_options *o)
 /* ---- its manifest ------------------------------------------------------------------ */
 
 static lc_status
-read_manifest(struct lc_warehouse *w, const char *path)
+read_manifest(struct lc_warehouse *w, const char *path, bool of_shards)
 {
 	struct lc__buf text = { 0 };
 	lc_status status;
@@ -65,8 +66,9 @@ read_manifest(struct lc_warehouse *w, const char *path)
 		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
 		    w->manifest_path);
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, w->manifest_path,
-		    &w->manifest);
+		status = (of_shards ? lc__manifest_parse
+				    : lc__manifest_parse_any)(text.data, text.size,
+		    w->manifest_path, &w->manifest);
 	lc__buf_free(&text);
 	w->has_about = status == LC_OK && w->manifest.warehouse != NULL;
 	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
@@ -122,6 +124,9 @@ lc__admit_thresholds(const struct lc_warehouse *w)
 	struct lc__summary summary;
 	lc_status status;
 
+	/* A manifest of parts has neither: they belong to what was built as one. */
+	if (w->manifest.manifest_version == LC__MANIFEST_OF_PARTS)
+		return LC_OK;
 	status = lc__thresholds_parse(w->manifest.thresholds, "thresholds", &limits);
 	if (status == LC_OK && !limits.warn)
 		status = lc__summary_parse(w->manifest.summary, "summary", &summary);
@@ -211,29 +216,27 @@ lc__admit_texts(const struct lc_warehouse *w, const lc_warehouse_options *option
 
 /* ---- its series and its info ------------------------------------------------------- */
 
-static lc_status
-mixed(const struct lc_warehouse *w, size_t i, const char *what)
-{
-	return lc__error(LC_CORRUPT, 0, "%s: its %s is not that of %s",
-	    w->set.shards[i].path, what, w->set.shards[0].path);
-}
-
-/* One tensor type for all boxes and images, as the API promises. */
+/* One tensor type for all boxes and images, as the API promises. Parts are compared with
+ * the layout when they are read. */
 static lc_status
 check_forms(const struct lc_warehouse *w)
 {
-	const struct lc__shardset *set = &w->set;
+	const struct lc__manifest *m = &w->manifest;
 
-	for (size_t i = 1; i < set->n; i++) {
-		const lc_shard_info *a = &set->shards[0].twh1.info;
-		const lc_shard_info *b = &set->shards[i].twh1.info;
+	for (size_t i = 1; i < m->n; i++) {
+		const struct lc__manifest_shard *a = &m->shards[0], *b = &m->shards[i];
+		const char *what = NULL;
 
 		if (a->dtype != b->dtype)
-			return mixed(w, i, "dtype");
-		if (a->max_boxes != b->max_boxes)
-			return mixed(w, i, "max_boxes");
-		if (a->max_boxes > 0 && a->boxes_dtype != b->boxes_dtype)
-			return mixed(w, i, "boxes_dtype");
+			what = "dtype";
+		else if (a->max_boxes != b->max_boxes)
+			what = "max_boxes";
+		else if (a->max_boxes > 0 && a->boxes_dtype != b->boxes_dtype)
+			what = "boxes_dtype";
+		if (what != NULL)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s/%s: its %s is not that of %s/%s", w->dir,
+			    b->relative_path, what, w->dir, a->relative_path);
 	}
 	return LC_OK;
 }
@@ -242,22 +245,24 @@ check_forms(const struct lc_warehouse *w)
 static lc_status
 group(struct lc_warehouse *w)
 {
-	const struct lc__shardset *set = &w->set;
+	const struct lc__setparts *said = &w->set.said;
+	size_t room = 0;
 
-	w->series = calloc(set->n ? set->n : 1, sizeof(*w->series));
-	if (w->series == NULL)
-		return lc__no_memory(w->dir);
-	for (size_t i = 0; i < set->n; i++) {
-		const lc_shard_info *info = &set->shards[i].twh1.info;
-		lc_series_info *s = &w->series[w->info.series];
+	for (size_t i = 0; i < w->set.n; i++) {
+		const struct lc__manifest_layout shard = lc__setparts_layout(said, i);
+		const uint64_t samples = lc__setparts_samples(said, i);
+		lc_series_info *s;
 
-		if (w->info.series > 0 && s[-1].channels == info->channels &&
-		    s[-1].height == info->height && s[-1].width == info->width) {
-			s[-1].samples += info->samples;
+		return_if_error(
+		    lc__array_reserve(&w->series, &room, w->info.series + 1, w->dir));
+		s = &w->series[w->info.series];
+		if (w->info.series > 0 && s[-1].channels == shard.channels &&
+		    s[-1].height == shard.height && s[-1].width == shard.width) {
+			s[-1].samples += samples;
 			continue;
 		}
-		*s = (lc_series_info){ info->channels, info->height, info->width,
-			set->shards[i].first, info->samples };
+		*s = (lc_series_info){ shard.channels, shard.height, shard.width,
+			said->first[i], samples };
 		w->info.series++;
 	}
 	return LC_OK;
@@ -298,12 +303,19 @@ fill_info(struct lc_warehouse *w)
 	info->samples = w->set.samples;
 	info->shards = w->set.n;
 	info->dtype = info->boxes_dtype = m->default_dtype;
-	for (size_t i = 0; i < w->set.n; i++)
-		info->bytes += w->set.shards[i].twh1.info.file_size;
+	for (size_t p = 0; p < m->n_parts; p++)
+		info->bytes += m->parts[p].bytes;
+	for (size_t i = 0; i < w->set.n && m->n_parts == 0; i++)
+		info->bytes += lc__shardset_bytes(&w->set, i);
 	if (w->set.n > 0) {
-		info->max_boxes = w->set.shards[0].twh1.info.max_boxes;
-		info->dtype = w->set.shards[0].twh1.info.dtype;
-		info->boxes_dtype = w->set.shards[0].twh1.info.boxes_dtype;
+		const struct lc__manifest_layout layout =
+		    lc__setparts_layout(&w->set.said, 0);
+
+		info->max_boxes = layout.max_boxes;
+		info->dtype = layout.dtype;
+		/* Without boxes a shard says the dtype of images. */
+		info->boxes_dtype = layout.max_boxes > 0 ? layout.boxes_dtype
+							 : layout.dtype;
 	}
 }
 
@@ -353,7 +365,8 @@ open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_option
 	w->set.mode = o->mode;
 	w->set.verify = o->verify;
 	w->set.verify_files = o->verify_files != 0;
-	return_if_error(read_manifest(w, path));
+	w->set.limit = o->open_shards;
+	return_if_error(read_manifest(w, path, false));
 	if (o->version != NULL)
 		return_if_error(lc__admit_version(w, o->version));
 	return_if_error(tell(&r, lc__admit_recipe(w)));
@@ -411,7 +424,7 @@ lc__warehouse_read(const char *path, lc_warehouse **out)
 
 	if (w == NULL)
 		return lc__no_memory(path);
-	status = read_manifest(w, path);
+	status = read_manifest(w, path, true);
 	if (status == LC_OK)
 		*out = w;
 	else
@@ -474,11 +487,18 @@ lc_warehouse_stat(const lc_warehouse *w, lc_warehouse_stats *out)
 		return lc__error(LC_INVALID, 0,
 		    "warehouse: struct_size of the statistics is not set");
 	stats.verify_ns = lc__cost_sum(cost, LC__COST_VERIFY_NS);
-	stats.bytes_mapped = w->set.mode == LC_WAREHOUSE_MAP ? w->info.bytes : 0;
+	stats.shards_open = w->set.n;
+	stats.bytes_mapped = w->info.bytes;
+	if (w->set.shards == NULL) {
+		stats.shards_open = atomic_load(&w->set.n_open);
+		stats.bytes_mapped = atomic_load(&w->set.bytes_open);
+	}
+	if (w->set.mode != LC_WAREHOUSE_MAP)
+		stats.bytes_mapped = 0;
 	stats.bytes_read = lc__cost_sum(cost, LC__COST_BYTES_READ);
 	stats.bytes_verified = lc__cost_sum(cost, LC__COST_BYTES_VERIFIED);
 	stats.samples_read = lc__cost_sum(cost, LC__COST_SAMPLES);
-	for (size_t i = 0; i < w->set.n; i++) {
+	for (size_t i = 0; w->set.shards != NULL && i < w->set.n; i++) {
 		const struct lc__wshard *shard = &w->set.shards[i];
 
 		if (i > 0 && shard->open_ns <= stats.slowest_shard_ns)
@@ -519,5 +539,5 @@ lc__warehouse_about(const lc_warehouse *w)
 uint64_t
 lc__warehouse_shard_bytes(const lc_warehouse *w, size_t i)
 {
-	return w->set.shards[i].twh1.info.file_size;
+	return lc__shardset_bytes(&w->set, i);
 }

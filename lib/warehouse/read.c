@@ -198,11 +198,16 @@ ask_samples(const struct lc__wshard *shard, int fd, uint64_t from, uint64_t to)
 /* Samples [from, to) of one shard. A file that cannot be opened is told of when it
  * is read: this call succeeds, and leaves the last error alone. */
 static void
-ask_shard(struct lc__shardset *set, struct lc__wshard *shard, uint64_t from, uint64_t to)
+ask_shard(struct lc__shardset *set, size_t i, uint64_t from, uint64_t to)
 {
 	const lc_error before = *lc_last_error();
+	struct lc__wshard *shard;
 	struct lc__wtaken file;
 
+	if (lc__shardset_take(set, i, &shard) != LC_OK) {
+		lc__error_raise(&before);
+		return;
+	}
 	if (set->mode == LC_WAREHOUSE_MAP) {
 		ask_samples(shard, -1, from, to);
 	} else if (lc__wfiles_take(&set->files, &shard->file, shard->path, &file) ==
@@ -212,6 +217,7 @@ ask_shard(struct lc__shardset *set, struct lc__wshard *shard, uint64_t from, uin
 	} else {
 		lc__error_raise(&before);
 	}
+	lc__shardset_give(set, shard);
 }
 
 void
@@ -223,12 +229,12 @@ lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n)
 		n = set->samples - first;
 	while (n > 0) {
 		uint64_t at, here;
-		struct lc__wshard *shard = lc__shardset_find(set, first, &at);
+		const size_t i = lc__shardset_find(set, first, &at);
 
-		here = shard->twh1.info.samples - at;
+		here = lc__setparts_samples(&set->said, i) - at;
 		if (here > n)
 			here = n;
-		ask_shard(set, shard, at, at + here);
+		ask_shard(set, i, at, at + here);
 		first += here;
 		n -= here;
 	}
@@ -236,14 +242,13 @@ lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n)
 
 /* Threads that race ask twice or not at all, and nothing else comes of it. */
 void
-lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i)
+lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream,
+    const struct lc__wshard *shard, uint64_t i)
 {
-	uint64_t at, window, asked;
-	const struct lc__wshard *shard;
+	uint64_t window, asked;
 
 	if (atomic_exchange_explicit(&stream->next, i + 1, memory_order_relaxed) != i)
 		return;
-	shard = lc__shardset_find(set, i, &at);
 	window = 1 + WINDOW / (shard->twh1.sizes.image + 1);
 	asked = atomic_load_explicit(&stream->asked, memory_order_relaxed);
 	if (asked > i + window / 2 && asked <= i + 1 + window)
@@ -263,20 +268,38 @@ no_such_sample(const struct lc_warehouse *w, uint64_t i)
 	    (unsigned long long)i, (unsigned long long)w->set.samples);
 }
 
+/* A sample in place keeps its shard. */
+static lc_status
+sample_in_place(struct lc__shardset *set, struct lc__wshard *shard, uint64_t at,
+    lc_sample *out)
+{
+	const lc_status status = lc__wshard_sample(shard, at, &set->cost, out);
+
+	if (status == LC_OK && set->shards == NULL)
+		out->keeps = shard;
+	else
+		lc__shardset_give(set, shard);
+	return status;
+}
+
 lc_status
 lc_warehouse_sample(lc_warehouse *w, uint64_t i, lc_sample *out)
 {
 	struct lc__wshard *shard;
+	lc_status status;
 	uint64_t at;
 
 	if (i >= w->set.samples)
 		return no_such_sample(w, i);
 	lc__cost_add(&w->set.cost, LC__COST_SAMPLES, 1);
-	shard = lc__shardset_find(&w->set, i, &at);
+	return_if_error(
+	    lc__shardset_take(&w->set, lc__shardset_find(&w->set, i, &at), &shard));
 	if (w->set.mode != LC_WAREHOUSE_STREAM)
-		return lc__wshard_sample(shard, at, &w->set.cost, out);
-	lc__ahead_follow(&w->set, &w->stream, i);
-	return lc__stream_sample(&w->stream, &w->set, shard, at, out);
+		return sample_in_place(&w->set, shard, at, out);
+	lc__ahead_follow(&w->set, &w->stream, shard, i);
+	status = lc__stream_sample(&w->stream, &w->set, shard, at, out);
+	lc__shardset_give(&w->set, shard);
+	return status;
 }
 
 void
@@ -284,9 +307,24 @@ lc_warehouse_release(lc_warehouse *w, lc_sample *sample)
 {
 	if (w->set.mode == LC_WAREHOUSE_STREAM)
 		lc__stream_release(&w->stream, sample);
+	if (sample->keeps != NULL)
+		lc__shardset_give(&w->set, sample->keeps);
 	/* So that a second release is harmless, and a use after this one is seen. */
 	sample->image.data = sample->boxes.data = sample->mask.data = NULL;
 	sample->id = sample->meta = (lc_id){ NULL, 0 };
+	sample->keeps = NULL;
+}
+
+static lc_status
+copy(struct lc_warehouse *w, struct lc__wshard *shard, uint64_t at, void *const out[3])
+{
+	lc_sample sample;
+
+	if (w->set.mode == LC_WAREHOUSE_STREAM)
+		return lc__stream_copy(&w->stream, &w->set, shard, at, out);
+	return_if_error(lc__wshard_sample(shard, at, &w->set.cost, &sample));
+	lc__sample_copy(&sample, out);
+	return LC_OK;
 }
 
 lc_status
@@ -294,20 +332,19 @@ lc_warehouse_copy(lc_warehouse *w, uint64_t i, void *image, void *boxes, void *m
 {
 	void *const out[3] = { image, boxes, mask };
 	struct lc__wshard *shard;
-	lc_sample sample;
+	lc_status status;
 	uint64_t at;
 
 	if (i >= w->set.samples)
 		return no_such_sample(w, i);
 	lc__cost_add(&w->set.cost, LC__COST_SAMPLES, 1);
-	shard = lc__shardset_find(&w->set, i, &at);
-	if (w->set.mode == LC_WAREHOUSE_STREAM) {
-		lc__ahead_follow(&w->set, &w->stream, i);
-		return lc__stream_copy(&w->stream, &w->set, shard, at, out);
-	}
-	return_if_error(lc__wshard_sample(shard, at, &w->set.cost, &sample));
-	lc__sample_copy(&sample, out);
-	return LC_OK;
+	return_if_error(
+	    lc__shardset_take(&w->set, lc__shardset_find(&w->set, i, &at), &shard));
+	if (w->set.mode == LC_WAREHOUSE_STREAM)
+		lc__ahead_follow(&w->set, &w->stream, shard, i);
+	status = copy(w, shard, at, out);
+	lc__shardset_give(&w->set, shard);
+	return status;
 }
 
 void

@@ -41,8 +41,9 @@ bool lc__known_id(uint64_t word, lc_id row, lc_id *out);
 /** Samples [first, first + n), as far as there are such. */
 void lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n);
 
-/** Sample @p i is read in mode STREAM: if it follows the one before, ask for those
- *  after it. */
-void lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream, uint64_t i);
+/** Sample @p i, which is in this shard, is read in mode STREAM: if it follows the one
+ *  before, ask for those after it. */
+void lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream,
+    const struct lc__wshard *shard, uint64_t i);
 
 #endif

@@ -48,8 +48,9 @@ lc__cost_sum(const struct lc__cost *cost, enum lc__cost_kind kind)
 /* An opening on its way. */
 struct opening {
 	struct lc__shardset *set;
-	const char *dir;
-	const struct lc__manifest *manifest;
+	const lc_progress *progress; /* or NULL */
+	uint64_t first_damaged;      /* of a large set; guarded by the team's lock */
+	lc_error error;              /* of that shard */
 };
 
 static lc_status
@@ -91,12 +92,49 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	return lc__twh1_form(t, &shard->form);
 }
 
+/* Map a shard or load its sections, and compare it with what is said of it. */
+static lc_status
+attach(const struct lc__shardset *set, size_t i, const char *dir,
+    const struct lc__manifest_shard *said, struct lc__wshard *shard)
+{
+	shard->number = i;
+	shard->path = lc__path_join(dir, said->relative_path);
+	if (shard->path == NULL)
+		return lc__no_memory(dir);
+	if (set->mode == LC_WAREHOUSE_MAP) {
+		return_if_error(lc_shard_open(shard->path, &shard->mapped));
+		shard->twh1 = *lc__shard_twh1(shard->mapped);
+	} else {
+		return_if_error(attach_sections(shard));
+	}
+	return_if_error(lc__shard_compare(shard->path, &shard->twh1, said));
+	return make_memory(set, shard);
+}
+
+static void
+detach(struct lc__wshard *shard)
+{
+	lc_shard_close(shard->mapped);
+	lc__load_free(shard->memory, shard->memory_size);
+	free((void *)shard->good);
+	free((void *)shard->known);
+	free(shard->error);
+	free(shard->path);
+}
+
+/* Is it of the system, and not of the shard? */
+static bool
+is_of_system(lc_status status)
+{
+	return status == LC_CANCELLED || status == LC_IO || status == LC_NO_MEMORY ||
+	    status == LC_PERMISSION;
+}
+
 /* Failures of the system end the opening; all else is damage of this shard. */
 static lc_status
 judge(struct lc__wshard *shard, lc_status status)
 {
-	if (status == LC_OK || status == LC_CANCELLED || status == LC_IO ||
-	    status == LC_NO_MEMORY || status == LC_PERMISSION)
+	if (status == LC_OK || is_of_system(status))
 		return status;
 	shard->error = malloc(sizeof(*shard->error));
 	if (shard->error == NULL)
@@ -106,30 +144,31 @@ judge(struct lc__wshard *shard, lc_status status)
 	return LC_OK;
 }
 
+/* What the manifest says of a shard of a small set, which is in memory. */
+static const struct lc__manifest_shard *
+said_of(const struct lc__shardset *set, size_t i, const char **dir)
+{
+	const struct lc__manifest_shard *said = NULL;
+
+	if (lc__setparts_said(&set->said, i, &said, dir) != LC_OK)
+		return NULL;
+	return said;
+}
+
 static lc_status
 attach_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
-	const struct lc__manifest_shard *said = &o->manifest->shards[i];
 	const uint64_t start = lc__clock_ns();
+	const struct lc__manifest_shard *said;
+	const char *dir;
 	lc_status status;
 
 	(void)thread;
-	shard->path = lc__path_join(o->dir, said->relative_path);
-	if (shard->path == NULL)
-		return lc__no_memory(o->dir);
-	if (o->set->mode == LC_WAREHOUSE_MAP) {
-		status = lc_shard_open(shard->path, &shard->mapped);
-		if (status == LC_OK)
-			shard->twh1 = *lc__shard_twh1(shard->mapped);
-	} else {
-		status = attach_sections(shard);
-	}
+	status = lc__setparts_said(&o->set->said, i, &said, &dir);
 	if (status == LC_OK)
-		status = lc__shard_compare(shard->path, &shard->twh1, said);
-	if (status == LC_OK)
-		status = make_memory(o->set, shard);
+		status = attach(o->set, i, dir, said, shard);
 	status = judge(shard, status);
 	shard->open_ns = lc__clock_ns() - start;
 	return status;
@@ -143,15 +182,22 @@ has_digest(const struct lc__manifest_shard *said)
 	return said->sha256[0] != '\0' || said->xxh3[0] != '\0';
 }
 
+/* A shard without checksums of its blocks is compared with that in the manifest whenever it
+ * is opened. */
+static bool
+lacks_blocks(const struct lc__shardset *set, const struct lc__wshard *shard,
+    const struct lc__manifest_shard *said)
+{
+	return set->verify != LC_VERIFY_NEVER && shard->twh1.table == NULL &&
+	    has_digest(said);
+}
+
 /* Whether the file is compared with its checksum in the manifest now. */
 static bool
 needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
 {
-	if (set->verify_files)
-		return true;
-	return set->verify != LC_VERIFY_NEVER && shard->twh1.table == NULL &&
-	    has_digest(said);
+	return set->verify_files || lacks_blocks(set, shard, said);
 }
 
 /* The sections become part of the whole; everything in it is checked anew, and there
@@ -245,13 +291,15 @@ read_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
-	const struct lc__manifest_shard *said = &o->manifest->shards[i];
 	const uint64_t start = lc__clock_ns();
+	const struct lc__manifest_shard *said;
 	lc_status status = LC_OK;
+	const char *dir;
 
 	(void)thread;
 	if (shard->error != NULL)
 		return LC_OK;
+	said = said_of(o->set, i, &dir);
 	if (o->set->mode == LC_WAREHOUSE_MEMORY)
 		status = load(o->set, shard, said, team);
 	if (status == LC_OK && needs_digest(o->set, shard, said))
@@ -269,11 +317,12 @@ bytes_to_read(const struct opening *o)
 	for (size_t i = 0; i < o->set->n; i++) {
 		const struct lc__wshard *shard = &o->set->shards[i];
 		const uint64_t size = shard->twh1.info.file_size;
+		const char *dir;
 
 		if (shard->error != NULL)
 			continue;
 		total += o->set->mode == LC_WAREHOUSE_MEMORY ? size : 0;
-		total += needs_digest(o->set, shard, &o->manifest->shards[i]) ? size : 0;
+		total += needs_digest(o->set, shard, said_of(o->set, i, &dir)) ? size : 0;
 	}
 	return total;
 }
@@ -319,6 +368,7 @@ report(const struct lc__shardset *set, const lc_progress *progress)
 static lc_status
 make_jumps(struct lc__shardset *set, const char *dir)
 {
+	const uint64_t *first = set->said.first;
 	uint64_t entries;
 	uint32_t shard = 0;
 
@@ -329,24 +379,21 @@ make_jumps(struct lc__shardset *set, const char *dir)
 	if (set->jump == NULL)
 		return lc__no_memory(dir);
 	for (uint64_t i = 0; i < entries; i++) {
-		while (shard + 1 < set->n &&
-		    set->shards[shard + 1].first <= i << set->jump_shift)
+		while (shard + 1 < set->n && first[shard + 1] <= i << set->jump_shift)
 			shard++;
 		set->jump[i] = shard;
 	}
 	return LC_OK;
 }
 
-lc_status
-lc__shardset_open(struct lc__shardset *set, const char *dir,
-    const struct lc__manifest *manifest, const lc_progress *progress)
+static lc_status
+open_small(struct lc__shardset *set, const char *dir, const lc_progress *progress)
 {
 	const bool wants_all = progress != NULL && progress->damage != NULL;
-	struct opening o = { set, dir, manifest };
+	struct opening o = { .set = set, .progress = progress };
 	bool damaged = false;
 	uint64_t total;
 
-	set->n = manifest->n;
 	set->shards = calloc(set->n ? set->n : 1, sizeof(*set->shards));
 	if (set->shards == NULL)
 		return lc__no_memory(dir);
@@ -358,14 +405,264 @@ lc__shardset_open(struct lc__shardset *set, const char *dir,
 	total = bytes_to_read(&o);
 	if (total > 0 && (!damaged || wants_all))
 		return_if_error(run(&o, read_job, total, progress));
-	return_if_error(report(set, progress));
+	return report(set, progress);
+}
 
-	for (size_t i = 0; i < set->n; i++) {
-		set->shards[i].first = set->samples;
-		if (!lc__add64(set->samples, set->shards[i].twh1.info.samples,
-			&set->samples))
-			return lc__error(LC_CORRUPT, 0, "%s: too many samples", dir);
+/* ---- a large set ------------------------------------------------------------ */
+
+/* In lc__wplace.users: its shard is being replaced. */
+#define CLOSING ((uint32_t)1 << 31)
+
+/* A place for an open shard. Whoever adds himself to the users of a place whose shard is
+ * the one that he wants, and which is not closing, has the shard until he takes himself away
+ * again. Only the holder of the lock closes one, and only without users. */
+struct lc__wplace {
+	_Atomic uint32_t users;
+	_Atomic size_t number;  /* of its shard */
+	_Atomic uint64_t taken; /* when, by the set's clock */
+	struct lc__wshard *shard;
+	char line[64 - 2 * sizeof(uint64_t) - sizeof(size_t) - sizeof(void *)];
+};
+
+static bool
+take_open(struct lc__shardset *set, size_t i, struct lc__wshard **out)
+{
+	const uint32_t at = atomic_load_explicit(&set->place_of[i], memory_order_acquire);
+	struct lc__wplace *place;
+	uint32_t users;
+
+	if (at == 0)
+		return false;
+	place = &set->places[at - 1];
+	users = atomic_fetch_add_explicit(&place->users, 1, memory_order_acq_rel);
+	if ((users & CLOSING) != 0 ||
+	    atomic_load_explicit(&place->number, memory_order_relaxed) != i) {
+		atomic_fetch_sub_explicit(&place->users, 1, memory_order_release);
+		return false;
 	}
+	atomic_store_explicit(&place->taken,
+	    atomic_load_explicit(&set->clock, memory_order_relaxed),
+	    memory_order_relaxed);
+	*out = place->shard;
+	return true;
+}
+
+/* A place to put a shard into, closed to all others: a new one, or that of the shard that
+ * was not taken for the longest time. NULL if all are in use. */
+static struct lc__wplace *
+find_place(struct lc__shardset *set)
+{
+	struct lc__wplace *oldest = NULL;
+	uint32_t users = 0;
+
+	if (set->used < set->limit)
+		return &set->places[set->used++];
+	for (uint32_t i = 0; i < set->limit; i++) {
+		struct lc__wplace *place = &set->places[i];
+
+		if (atomic_load_explicit(&place->users, memory_order_relaxed) == 0 &&
+		    (oldest == NULL ||
+			atomic_load_explicit(&place->taken, memory_order_relaxed) <
+			    atomic_load_explicit(&oldest->taken, memory_order_relaxed)))
+			oldest = place;
+	}
+	if (oldest == NULL ||
+	    !atomic_compare_exchange_strong_explicit(&oldest->users, &users, CLOSING,
+		memory_order_acq_rel, memory_order_relaxed))
+		return NULL;
+	return oldest;
+}
+
+static void
+destroy(struct lc__shardset *set, struct lc__wshard *shard)
+{
+	if (shard == NULL)
+		return;
+	/* A place among the open files that cannot be emptied leads to it: then a process
+	 * forked meanwhile, and this is little to lose. */
+	if (set->mode == LC_WAREHOUSE_STREAM &&
+	    !lc__wfiles_forget(&set->files, &shard->file))
+		return;
+	if (shard->twh1.file != NULL) {
+		atomic_fetch_sub_explicit(&set->n_open, 1, memory_order_relaxed);
+		atomic_fetch_sub_explicit(&set->bytes_open, shard->twh1.info.file_size,
+		    memory_order_relaxed);
+	}
+	detach(shard);
+	free(shard);
+}
+
+/* Put a shard into a place, taken once; *old gets the one that was there, or NULL. */
+static void
+put(struct lc__shardset *set, struct lc__wplace *place, struct lc__wshard *shard,
+    struct lc__wshard **old)
+{
+	*old = place->shard;
+	if (*old != NULL)
+		atomic_store_explicit(&set->place_of[(*old)->number], 0,
+		    memory_order_release);
+	shard->place = (uint32_t)(place - set->places) + 1;
+	place->shard = shard;
+	atomic_store_explicit(&place->number, shard->number, memory_order_relaxed);
+	atomic_store_explicit(&place->taken,
+	    atomic_fetch_add_explicit(&set->clock, 1, memory_order_relaxed) + 1,
+	    memory_order_relaxed);
+	atomic_fetch_sub_explicit(&place->users, CLOSING - 1, memory_order_acq_rel);
+	atomic_store_explicit(&set->place_of[shard->number], shard->place,
+	    memory_order_release);
+}
+
+/* Keep a shard that was just opened, or take the one that another thread has kept
+ * meanwhile. */
+static struct lc__wshard *
+keep(struct lc__shardset *set, struct lc__wshard *shard)
+{
+	struct lc__wshard *kept = shard, *old = NULL;
+	struct lc__wplace *place;
+
+	if (!lc__trylock(&set->lock))
+		return shard;
+	if (take_open(set, shard->number, &kept)) {
+		old = shard;
+	} else {
+		place = find_place(set);
+		if (place != NULL)
+			put(set, place, shard, &old);
+	}
+	lc__tryunlock(&set->lock);
+	destroy(set, old);
+	return kept;
+}
+
+/* Open a shard as it is opened in a small set. */
+static lc_status
+open_one(struct lc__shardset *set, size_t i, struct lc__wshard *shard)
+{
+	const struct lc__manifest_shard *said;
+	const char *dir;
+	struct lc__team alone = { .jobs = 1 };
+	lc_status status;
+
+	return_if_error(lc__setparts_said(&set->said, i, &said, &dir));
+	status = attach(set, i, dir, said, shard);
+	if (shard->twh1.file != NULL) {
+		atomic_fetch_add_explicit(&set->n_open, 1, memory_order_relaxed);
+		atomic_fetch_add_explicit(&set->bytes_open, shard->twh1.info.file_size,
+		    memory_order_relaxed);
+	}
+	if (status == LC_OK && lacks_blocks(set, shard, said)) {
+		pthread_mutex_init(&alone.lock, NULL);
+		status = digest(set, shard, said, &alone);
+		pthread_mutex_destroy(&alone.lock);
+	}
+	return status == LC_OK || is_of_system(status) ? status
+						       : lc__error_as(LC_CORRUPT);
+}
+
+lc_status
+lc__shardset_take_large(struct lc__shardset *set, size_t i, struct lc__wshard **out)
+{
+	struct lc__wshard *shard;
+	lc_status status;
+
+	if (take_open(set, i, out))
+		return LC_OK;
+	shard = calloc(1, sizeof(*shard));
+	if (shard == NULL)
+		return lc__no_memory(set->said.dir);
+	shard->file.slot = -1;
+	status = open_one(set, i, shard);
+	if (status != LC_OK) {
+		destroy(set, shard);
+		return status;
+	}
+	*out = keep(set, shard);
+	return LC_OK;
+}
+
+void
+lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
+{
+	if (shard->place == 0)
+		destroy(set, shard);
+	else
+		atomic_fetch_sub_explicit(&set->places[shard->place - 1].users, 1,
+		    memory_order_release);
+}
+
+/* ---- all of a large set, if its checksums are compared now -------------------- */
+
+static lc_status
+check_one(struct opening *o, size_t i, struct lc__team *team)
+{
+	const struct lc__manifest_shard *said;
+	struct lc__wshard *shard;
+	const char *dir;
+	lc_status status;
+
+	return_if_error(lc__shardset_take(o->set, i, &shard));
+	status = lc__setparts_said(&o->set->said, i, &said, &dir);
+	if (status == LC_OK)
+		status = digest(o->set, shard, said, team);
+	lc__shardset_give(o->set, shard);
+	return status;
+}
+
+static lc_status
+check_job(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	struct opening *o = team->ctx;
+	const lc_status status = check_one(o, (size_t)i, team);
+
+	(void)thread;
+	if (status == LC_OK || is_of_system(status))
+		return status;
+	pthread_mutex_lock(&team->lock);
+	if (o->error.status == LC_OK || i < o->first_damaged) {
+		o->error = *lc_last_error();
+		o->error.status = LC_CORRUPT;
+		o->first_damaged = i;
+	}
+	if (o->progress != NULL && o->progress->damage != NULL)
+		o->progress->damage(o->progress->ctx, lc_last_error()->text);
+	pthread_mutex_unlock(&team->lock);
+	return LC_OK;
+}
+
+static lc_status
+open_large(struct lc__shardset *set, const char *dir, const lc_progress *progress)
+{
+	struct opening o = { .set = set, .progress = progress };
+	uint64_t total = 0;
+
+	set->places = calloc(set->limit, sizeof(*set->places));
+	set->place_of = calloc(set->n, sizeof(*set->place_of));
+	if (set->places == NULL || set->place_of == NULL)
+		return lc__no_memory(dir);
+	for (uint32_t i = 0; i < set->limit; i++)
+		atomic_init(&set->places[i].users, CLOSING);
+	if (!set->verify_files)
+		return LC_OK;
+	for (size_t i = 0; i < set->n; i++)
+		total += lc__shardset_bytes(set, i);
+	return_if_error(run(&o, check_job, total, progress));
+	return o.error.status == LC_OK ? LC_OK : lc__error_raise(&o.error);
+}
+
+/* ---- opening and closing ------------------------------------------------------ */
+
+lc_status
+lc__shardset_open(struct lc__shardset *set, const char *dir,
+    const struct lc__manifest *manifest, const lc_progress *progress)
+{
+	return_if_error(lc__setparts_open(dir, manifest, &set->said));
+	set->n = set->said.n;
+	set->samples = set->said.first[set->n];
+	if (set->limit == 0)
+		set->limit = LC__OPEN_SHARDS;
+	return_if_error(set->n <= set->limit || set->mode == LC_WAREHOUSE_MEMORY
+		? open_small(set, dir, progress)
+		: open_large(set, dir, progress));
 	return make_jumps(set, dir);
 }
 
@@ -373,34 +670,47 @@ void
 lc__shardset_close(struct lc__shardset *set)
 {
 	lc__wfiles_close(&set->files);
-	for (size_t i = 0; set->shards != NULL && i < set->n; i++) {
-		struct lc__wshard *shard = &set->shards[i];
-
-		lc_shard_close(shard->mapped);
-		lc__load_free(shard->memory, shard->memory_size);
-		free((void *)shard->good);
-		free((void *)shard->known);
-		free(shard->error);
-		free(shard->path);
-	}
+	for (size_t i = 0; set->shards != NULL && i < set->n; i++)
+		detach(&set->shards[i]);
+	for (uint32_t i = 0; i < set->used; i++)
+		destroy(set, set->places[i].shard);
 	free(set->shards);
+	free(set->places);
+	free((void *)set->place_of);
 	free(set->jump);
+	lc__setparts_close(&set->said);
 }
 
-struct lc__wshard *
+size_t
 lc__shardset_find(const struct lc__shardset *set, uint64_t i, uint64_t *at)
 {
 	const uint64_t entry = i >> set->jump_shift;
+	const uint64_t *first = set->said.first;
 	size_t low = set->jump[entry], high = set->jump[entry + 1];
 
 	while (low < high) {
 		const size_t middle = high - (high - low) / 2;
 
-		if (set->shards[middle].first <= i)
+		if (first[middle] <= i)
 			low = middle;
 		else
 			high = middle - 1;
 	}
-	*at = i - set->shards[low].first;
-	return &set->shards[low];
+	*at = i - first[low];
+	return low;
+}
+
+uint64_t
+lc__shardset_bytes(const struct lc__shardset *set, size_t i)
+{
+	const struct lc__manifest_shard *said;
+	const char *dir;
+
+	if (set->shards != NULL)
+		return set->shards[i].twh1.info.file_size;
+	/* The bytes of parts are known without reading them, but only together. */
+	if (set->said.parts != NULL ||
+	    lc__setparts_said(&set->said, i, &said, &dir) != LC_OK)
+		return 0;
+	return said->bytes;
 }

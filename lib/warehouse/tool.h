@@ -12,7 +12,8 @@ struct lc__manifest;
 struct lc__warehouse_about;
 
 /** Read only what the manifest says, which may be of a warehouse that cannot be opened:
- *  it has no shards, no samples, no info. Close with lc_warehouse_close(). */
+ *  it has no shards, no samples, no info. LC_UNSUPPORTED for a manifest of parts. Close with
+ *  lc_warehouse_close(). */
 LC_CHECKED lc_status lc__warehouse_read(const char *path, lc_warehouse **out);
 
 /* What is borrowed here is valid until lc_warehouse_close(). */

@@ -131,6 +131,7 @@ def source(
     generation: Optional[int] = None,
     dataset: Optional[str] = None,
     ignore_thresholds: bool = False,
+    open_shards: int = 0,
 ) -> Source:
     """Open a module, or shards, for reading records by their ordinals.
 
@@ -146,6 +147,9 @@ def source(
     generation         only what there was at info()["generation"] of another time
     dataset            where the sources of a warehouse are now
     ignore_thresholds  open a warehouse that exceeds its validation limits
+    open_shards        how many shards are open at a time, 0 for 1,024; of a larger set each
+                       is opened when it is read, and one that is missing or damaged is an
+                       error of its own records
     """
     if isinstance(what, _core.Cache):
         like = like or what.like
@@ -161,5 +165,6 @@ def source(
         "generation": generation,
         "dataset": dataset,
         "ignore_thresholds": ignore_thresholds,
+        "open_shards": open_shards,
     }
     return Source(subject, options, like)

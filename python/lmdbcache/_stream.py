@@ -64,6 +64,7 @@ def reader(
     part: Optional[str] = None,
     verify: Union[bool, str] = "once",
     ignore_thresholds: bool = False,
+    open_shards: int = 0,
 ) -> Reader:
     """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
     a mixture, with `weights`.
@@ -109,6 +110,7 @@ def reader(
                      which is True; or "never", which is False
     ignore_thresholds
                      read a warehouse although it exceeds its validation limits
+    open_shards      how many shards of a set are open at a time, as for source()
 
     lmdbcache_stream(3) defines the orders and what can be combined.
     """

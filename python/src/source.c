@@ -182,6 +182,7 @@ source_open(PyObject *from, PyObject *dict, lc_source **out)
 	    option_u64(dict, "split_seed", &options.split_seed) < 0 ||
 	    option_u64(dict, "generation", &options.generation) < 0 ||
 	    option_u64(dict, "directory_bytes", &options.directory_bytes) < 0 ||
+	    option_u32(dict, "open_shards", &options.open_shards) < 0 ||
 	    option_bool(dict, "split_by_run", &options.split_by_run) < 0 ||
 	    option_bool(dict, "ignore_thresholds", &options.ignore_thresholds) < 0 ||
 	    option_verify(dict, "verify", &options.verify) < 0)

@@ -234,4 +234,18 @@ refuse "no set" 4 "cachex: shard: sets/none: No such file or directory" \
 refuse "nothing to join" 2 "cachex: shard: an operand is missing: cachex shard union OUT SET..." \
 	cachex shard union sets/all
 is "the union is the one before" "$(grep -c relative_path sets/all/manifest.json)" 2
+
+# Reading it gives the records of the sets in that order, with few shards open, too.
+check "read" 0 cachex read ./sets/all -1 --open-shards 1
+is "the records" "$(cut -f3 "$out" | tr '\n' ' ')" "p2a p2b p1a p1b "
+mv sets/p2/shard-000000.twh1 away
+refuse "a shard that is not there, when the set is opened" 3 \
+	"cachex: read: ./sets/all/../p2/shard-000000.twh1: open: No such file or directory" \
+	cachex read ./sets/all -1
+cachex shard union -q sets/all sets/p1 sets/p2
+refuse "or when it is read" 3 \
+	"cachex: read: ./sets/all/../p2/shard-000000.twh1: open: No such file or directory" \
+	cachex read ./sets/all -1 -b 2 --open-shards 1
+is "after all others" "$(cut -f3 "$out" | tr '\n' ' ')" "p1a p1b "
+mv away sets/p2/shard-000000.twh1
 finish

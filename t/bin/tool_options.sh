@@ -60,7 +60,7 @@ wrong_usage "option of another subcommand" "cachex: shard: unknown option --outp
 wrong_usage "option of a subcommand before it" "cachex: shard: unknown option --ids" \
 	cachex shard --ids 3 inspect x
 wrong_usage "word missing" \
-	"cachex: shard: an operand is missing: cachex shard inspect|verify|extract FILE..." cachex shard
+	"cachex: shard: an operand is missing: cachex shard inspect|verify|extract|union FILE..." cachex shard
 wrong_usage "operand of a word missing" \
 	"cachex: shard: an operand is missing: cachex shard verify FILE..." cachex shard verify
 wrong_usage "help of an unknown word" "cachex: help: unknown word verfy; did you mean verify?" \

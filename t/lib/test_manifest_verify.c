@@ -110,7 +110,7 @@ START_TEST(verify_without_manifest)
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NO_FILE);
 	outdir_put_file(dir, "manifest.json", "{}");
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_NOT_MODULE);
-	outdir_put_file(dir, "manifest.json", "{\"shards\":[],\"manifest_version\":2}");
+	outdir_put_file(dir, "manifest.json", "{\"shards\":[],\"manifest_version\":3}");
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_VERSION);
 	ck_assert_int_eq(lc_manifest_verify(fake_reference(0), &stop), LC_CANCELLED);
 }

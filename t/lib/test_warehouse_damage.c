@@ -161,7 +161,7 @@ static const struct {
 	    "\"relative_path\": \"../32x24/", LC_CORRUPT, LC_CORRUPT,
 	    LC_CORRUPT, "does not stay inside" },
 	{ EDITED, "manifest.json", 0, "\"manifest_version\": 1",
-	    "\"manifest_version\": 2", LC_VERSION, LC_VERSION, LC_VERSION, "newer" },
+	    "\"manifest_version\": 3", LC_VERSION, LC_VERSION, LC_VERSION, "newer" },
 	{ EDITED, "manifest.json", 0, "\"shards\"", "\"sharks\"", LC_NOT_MODULE,
 	    LC_NOT_MODULE, LC_NOT_MODULE, "not a shard manifest" },
 	{ EDITED, "manifest.json", 0, "\"width\": 32", "\"width\": 31", LC_CORRUPT,

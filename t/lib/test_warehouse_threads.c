@@ -20,15 +20,19 @@ static const struct {
 	lc_verify_mode verify;
 	struct made_variant variant;
 	bool damaged; /* a shard of it */
+	uint32_t open_shards;
 } rows[] = {
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, false },
-	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, { 0 }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_NEVER, { 0 }, false },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { .shapes = true }, false },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { .shard_bytes = 4096 }, false },
-	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, true },
-	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, true },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, false, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, false, 0 },
+	{ LC_WAREHOUSE_MEMORY, LC_VERIFY_ONCE, { 0 }, false, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_NEVER, { 0 }, false, 0 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { .shapes = true }, false, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { .shard_bytes = 4096 }, false, 0 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, true, 0 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { 0 }, true, 0 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { .shard_bytes = 4096 }, false, 2 },
+	{ LC_WAREHOUSE_STREAM, LC_VERIFY_ONCE, { .shard_bytes = 4096 }, false, 3 },
+	{ LC_WAREHOUSE_MAP, LC_VERIFY_ONCE, { 0 }, true, 1 },
 };
 
 struct reader {
@@ -91,6 +95,7 @@ START_TEST(shuffled)
 	if (rows[_i].damaged)
 		outdir_flip(made.version, "32x24/shard-000001.twh1", 5000);
 	options.verify = rows[_i].verify;
+	options.open_shards = rows[_i].open_shards;
 	ck_assert_int_eq(lc_warehouse_open(made.warehouse, &options, &w), LC_OK);
 	for (int i = 0; i < THREADS; i++) {
 		readers[i] = (struct reader){ w, _i, run_random(&seed), 0, 0 };

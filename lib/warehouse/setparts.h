@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the manifest of a set says of its shards. Of a manifest of parts, the file of a part
+ * is read when somebody asks for one of its shards; it stays in memory then, about 300 bytes
+ * a shard.
+ */
+#ifndef LC_WAREHOUSE_SETPARTS_H
+#define LC_WAREHOUSE_SETPARTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "format/manifest.h"
+#include "lmdbcache.h"
+
+struct lc__setpart;
+
+/** Zeros are empty. */
+struct lc__setparts {
+	const struct lc__manifest *manifest; /* borrowed */
+	char *dir;                           /* of its file */
+	size_t n;                            /* shards */
+	uint64_t *first;           /* n + 1: samples before each shard, and all of them */
+	struct lc__setpart *parts; /* of a manifest of parts */
+};
+
+/** Take a manifest, which must stay; LC_CORRUPT if it has too many samples. */
+LC_CHECKED lc_status lc__setparts_open(const char *dir,
+    const struct lc__manifest *manifest, struct lc__setparts *out);
+void lc__setparts_close(struct lc__setparts *set);
+
+/**
+ * What is said of shard @p i, valid until the set is closed, and the directory that its
+ * path starts from. Any thread.
+ * @return LC_OK; LC_CORRUPT, naming the file, if its part is damaged, of other shards or
+ * gone; LC_PERMISSION, LC_IO, LC_NO_MEMORY. Without parts always LC_OK.
+ */
+LC_CHECKED lc_status lc__setparts_said(const struct lc__setparts *set, size_t i,
+    const struct lc__manifest_shard **said, const char **dir);
+
+/** The layout of shard @p i; no part is read for it. */
+struct lc__manifest_layout lc__setparts_layout(const struct lc__setparts *set, size_t i);
+
+/** The number of the part that has shard @p i, and the shard's place there. Only of a
+ *  manifest of parts. */
+size_t lc__setparts_part_of(const struct lc__setparts *set, size_t i, size_t *place);
+
+/** Samples of shard @p i. */
+static inline uint64_t
+lc__setparts_samples(const struct lc__setparts *set, size_t i)
+{
+	return set->first[i + 1] - set->first[i];
+}
+
+#endif
