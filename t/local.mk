@@ -69,7 +69,7 @@ bin_tests = \
 	t/bin/test_mds t/bin/test_mds_files t/bin/test_migrate t/bin/test_migrate_chaos \
 	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_npz \
 	t/bin/test_parquet t/bin/test_part t/bin/test_produce t/bin/test_produce_chaos \
-	t/bin/test_protocol t/bin/test_recipe t/bin/test_report t/bin/test_report_html \
+	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \
 	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_text_memory \
 	t/bin/test_transform t/bin/test_transform_damage t/bin/test_value_json \
@@ -131,6 +131,7 @@ t_bin_test_fill_killed_SOURCES = t/bin/test_fill_killed.c t/support/dying.c
 t_bin_test_migrate_killed_SOURCES = t/bin/test_migrate_killed.c t/support/dying.c
 t_lib_test_inputs_killed_SOURCES = t/lib/test_inputs_killed.c t/support/dying.c
 t_lib_test_objects_SOURCES = t/lib/test_objects.c t/support/dying.c
+t_bin_test_publish_SOURCES = t/bin/test_publish.c t/support/dying.c
 
 # Whose calls fail on demand: t/support/fail_malloc.h, t/support/fail_io.h; or that name
 # their own functions.
@@ -139,6 +140,7 @@ t_lib_test_array_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
 t_lib_test_newfile_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=link -Wl,--wrap=renameat2
 t_lib_test_listdir_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_objects_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
+t_bin_test_publish_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 t_bin_test_produce_chaos_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
