@@ -242,28 +242,30 @@ source_image(void *ctx, uint64_t i, void *room, const void **out)
 {
 	struct lc__samples_series *group = ctx;
 	struct lc__samples *samples = group->samples;
-	const lc_dtype kept = lc__recipe_stored(samples->recipe);
 	const lc_tensor like = {
-		.dtype = kept,
+		.dtype = lc__recipe_stored(samples->recipe),
 		.ndim = 3,
 		.shape = { 3, group->form.height, group->form.width },
 	};
 	struct scratch *scratch;
 	struct lc__frame frame;
 	lc_tensor pixels;
-	lc_status status;
 
+	(void)room;
 	if (i % AHEAD == 0)
 		ask_ahead(group, i + AHEAD);
 	return_if_error(hold(group, i, &frame, &scratch));
 	return_if_error(tensor(samples, scratch, LC__SAMPLE_PIXELS, &like, &pixels));
 	*out = pixels.data;
-	if (group->form.dtype == kept)
-		return LC_OK;
-	status = lc__planes_convert(pixels.data, pixels.nbytes, group->form.dtype, room);
-	let_go(scratch);
-	*out = room;
-	return status;
+	return LC_OK;
+}
+
+static lc_status
+source_convert(void *ctx, const uint8_t *from, size_t n, void *to)
+{
+	const struct lc__samples_series *group = ctx;
+
+	return lc__planes_convert(from, n, group->form.dtype, to);
 }
 
 static lc_status
@@ -366,6 +368,8 @@ add_series(struct lc__samples *samples, size_t bucket, uint64_t first, uint64_t 
 		.ctx = group,
 		.row = source_row,
 		.image = source_image,
+		.convert = group->form.dtype != lc__recipe_stored(recipe) ? source_convert
+									  : NULL,
 		.boxes = source_boxes,
 		.hash = source_hash,
 	};

@@ -25,6 +25,8 @@ struct lc__shard_source {
 	/** Its image, checked; valid until the next call with the same @p room, where
 	 *  one image fits that has to be made first. */
 	lc_status (*image)(void *ctx, uint64_t i, void *room, const void **out);
+	/** NULL, or image() gives u8 elements: make @p n of the shard's dtype of these. */
+	lc_status (*convert)(void *ctx, const uint8_t *from, size_t n, void *to);
 	/** Its boxes and mask, the same; NULL if there are none. */
 	lc_status (*boxes)(void *ctx, uint64_t i, const void **boxes, const void **mask);
 	/** A hash of all that sample @p i's bytes are made of, or NULL. The shard's

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes go through buffers that stay in the second-level cache: copied in, hashed and
- * written in one call while they are hot. Measured faster than writing straight from the
- * map, and it makes block checksums fall out. SHA-256 takes longer than all the rest: while
- * a thread computes that of one buffer, the other one is filled.
+ * Bytes go through buffers that stay in the second-level cache: copied in or converted
+ * there, hashed and written in one call while they are hot. Measured faster than writing
+ * straight from the map, and it makes block checksums fall out. SHA-256 takes longer than
+ * all the rest: while a thread computes that of one buffer, the other one is filled.
  */
 #include "shard/writer.h"
 
@@ -87,6 +87,28 @@ put(struct sink *sink, const void *data, uint64_t size)
 	return LC_OK;
 }
 
+/* Append an image, whose elements are made where they are hashed and written from. */
+static lc_status
+put_converted(struct sink *sink, const uint8_t *image, uint64_t size)
+{
+	const struct lc__shard_source *source = sink->job->source;
+	const size_t element = lc_dtype_size(sink->job->info.dtype);
+
+	while (size > 0) {
+		const size_t room = SINK_BYTES - sink->used;
+		const size_t bytes = size < room ? (size_t)size : room;
+
+		return_if_error(source->convert(source->ctx, image, bytes / element,
+		    sink->buf + sink->used));
+		image += bytes / element;
+		sink->used += bytes;
+		size -= bytes;
+		if (sink->used == SINK_BYTES)
+			return_if_error(flush(sink));
+	}
+	return LC_OK;
+}
+
 static lc_status
 pad_to(struct sink *sink, uint64_t offset)
 {
@@ -97,6 +119,7 @@ static lc_status
 put_images(struct sink *sink, uint64_t size)
 {
 	const struct lc__shard_job *job = sink->job;
+	const struct lc__shard_source *source = job->source;
 	/* Its pages are only taken by a source that makes images. */
 	void *room = malloc(size + 1);
 	const void *image = NULL;
@@ -105,10 +128,11 @@ put_images(struct sink *sink, uint64_t size)
 	if (room == NULL)
 		status = lc__no_memory("export");
 	for (uint64_t i = 0; i < job->info.samples && status == LC_OK; i++) {
-		status = job->source->image(job->source->ctx, job->first + i, room,
-		    &image);
+		status = source->image(source->ctx, job->first + i, room, &image);
 		if (status == LC_OK)
-			status = put(sink, image, size);
+			status = source->convert != NULL
+			    ? put_converted(sink, image, size)
+			    : put(sink, image, size);
 	}
 	free(room);
 	return status;

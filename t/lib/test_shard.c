@@ -41,6 +41,7 @@ write_file(const char *path, const void *bytes, size_t size)
 struct memory {
 	lc_tensor type;              /* of every image */
 	const unsigned char *images; /* one after the other */
+	bool bytes;                  /* images are u8, to be made u16 */
 	const unsigned char *boxes;  /* NULL: there are none */
 	const unsigned char *mask;
 	struct lc__twh1_sizes sizes; /* of one sample */
@@ -66,8 +67,20 @@ memory_image(void *ctx, uint64_t i, void *room, const void **out)
 	const struct memory *m = ctx;
 
 	(void)room;
-	*out = m->images + i * m->sizes.image;
+	*out = m->images + i * m->sizes.image / (m->bytes ? 2 : 1);
 	return LC_OK;
+}
+
+/* A piece that ends with 0xff is refused. */
+static lc_status
+memory_convert(void *ctx, const uint8_t *from, size_t n, void *to)
+{
+	uint16_t *elements = to;
+
+	(void)ctx;
+	for (size_t i = 0; i < n; i++)
+		elements[i] = (uint16_t)(from[i] * 251);
+	return from[n - 1] == 0xff ? LC_UNSUPPORTED : LC_OK;
 }
 
 static lc_status
@@ -103,7 +116,8 @@ write_shard(const char *path, struct memory *m, uint32_t version, bool metadata,
     uint32_t max_boxes, uint64_t samples)
 {
 	const struct lc__shard_source source = { .ctx = m, .row = memory_row,
-		.image = memory_image, .boxes = memory_boxes };
+		.image = memory_image, .boxes = memory_boxes,
+		.convert = m->bytes ? memory_convert : NULL };
 	struct lc__shard_job job = { .path = path, .source = &source };
 	uint32_t chw[3];
 	struct lc__digest_text sums;
@@ -426,12 +440,43 @@ refuse_step(void *ctx, uint64_t bytes)
 	return LC_CANCELLED;
 }
 
+/* Images larger than the writer's buffers, made of others in pieces. */
+START_TEST(converts_images)
+{
+	char *path = in_scratch("x.twh1");
+	const uint64_t shape[3] = { 3, 333, 255 };
+	const size_t elements = 3 * 333 * 255;
+	struct memory m = { .bytes = true };
+	unsigned char *images = malloc(3 * elements);
+	uint64_t seed = run_seed();
+	lc_shard *shard;
+	lc_sample sample;
+
+	for (size_t i = 0; i < 3 * elements; i++)
+		images[i] = (unsigned char)(run_random(&seed) % 255);
+	m.images = images;
+	ck_assert_int_eq(lc_tensor_init(&m.type, LC_U16, 3, shape, NULL), LC_OK);
+	write_shard(path, &m, 2, true, 0, 3);
+	ck_assert_int_eq(lc_shard_open(path, &shard), LC_OK);
+	for (uint64_t i = 0; i < 3; i++) {
+		ck_assert_int_eq(lc_shard_sample(shard, i, &sample), LC_OK);
+		for (size_t k = 0; k < elements; k++)
+			ck_assert_uint_eq(((const uint16_t *)sample.image.data)[k],
+			    images[i * elements + k] * 251);
+	}
+	ck_assert_int_eq(lc_shard_verify(shard, NULL), LC_OK);
+	lc_shard_close(shard);
+	free(images);
+	free(path);
+}
+END_TEST
+
 START_TEST(failed_write_leaves_nothing)
 {
 	char *path = in_scratch("x.twh1");
 	const uint64_t shape[1] = { 2 };
 	struct memory m = { .images = fixture_v2() + 4096 };
-	const struct lc__shard_source source = { .ctx = &m, .row = memory_row,
+	struct lc__shard_source source = { .ctx = &m, .row = memory_row,
 		.image = memory_image, .boxes = memory_boxes };
 	struct lc__shard_job job = { .path = path, .source = &source,
 		.step = refuse_step };
@@ -450,6 +495,12 @@ START_TEST(failed_write_leaves_nothing)
 	job.step = NULL;
 	job.row_bytes++;
 	ck_assert_int_eq(lc__shard_write(&job, &sums), LC_CORRUPT);
+	assert_file_is(path, (const unsigned char *)"old", 3);
+	/* So is an image that cannot be converted. */
+	m.bytes = true;
+	m.images = (const unsigned char *)"\xff\xff\xff\xff";
+	source.convert = memory_convert;
+	ck_assert_int_eq(lc__shard_write(&job, &sums), LC_UNSUPPORTED);
 	assert_file_is(path, (const unsigned char *)"old", 3);
 	*strrchr(path, '/') = '\0';
 	ck_assert_int_eq(outdir_count_unfinished(path), 0);
@@ -472,6 +523,7 @@ main(void)
 	tcase_add_test(tc, damaged_block);
 	tcase_add_test(tc, verify_cancelled);
 	tcase_add_test(tc, mutated_files);
+	tcase_add_test(tc, converts_images);
 	tcase_add_test(tc, failed_write_leaves_nothing);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
