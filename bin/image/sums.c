@@ -75,7 +75,7 @@ across(const int16_t *in, const uint32_t *first, const int16_t *weights, unsigne
 static const struct lc__sums plain = { "plain", down, split, across };
 
 size_t
-lc__sums_all(const struct lc__sums *out[3])
+lc__sums_all(const struct lc__sums *out[4])
 {
 	out[0] = &plain;
 	return 1 + lc__sums_x86(out + 1);
@@ -84,7 +84,7 @@ lc__sums_all(const struct lc__sums *out[3])
 const struct lc__sums *
 lc__sums_best(void)
 {
-	const struct lc__sums *all[3];
+	const struct lc__sums *all[4];
 
 	return all[lc__sums_all(all) - 1];
 }

@@ -36,7 +36,7 @@ struct lc__sums {
 };
 
 /** The ways of this machine, the best one last; returns how many. */
-size_t lc__sums_all(const struct lc__sums *out[3]);
+size_t lc__sums_all(const struct lc__sums *out[4]);
 /** The best one. */
 const struct lc__sums *lc__sums_best(void);
 
@@ -53,7 +53,7 @@ void lc__sums_down_from(const uint8_t *const *rows, const int16_t *weights,
     unsigned count, size_t first, size_t n, const int32_t *before, int32_t *after,
     int16_t *out);
 
-/** The ways that this processor has, 2 at most, the best one last. */
-size_t lc__sums_x86(const struct lc__sums *out[2]);
+/** The ways that this processor has, 3 at most, the best one last. */
+size_t lc__sums_x86(const struct lc__sums *out[3]);
 
 #endif

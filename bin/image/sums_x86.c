@@ -322,20 +322,116 @@ down_avx2(const uint8_t *const *rows, const int16_t *weights, unsigned count, si
 
 static const struct lc__sums avx2 = { "AVX2", down_avx2, split_sse2, across_sse2 };
 
-size_t
-lc__sums_x86(const struct lc__sums *out[2])
+/* ---- places chosen by a vector ------------------------------------------------------ */
+
+#define AVX512 __attribute__((target("avx512f,avx512bw")))
+
+/*
+ * Sample j of channel c is at place 3 j + c of the 96 samples of 32 pixels. Of a place the
+ * instructions read the bits that they need, so that a place in the third vector is also
+ * one within it.
+ */
+AVX512 static void
+split_avx512(const int16_t *pixels, size_t n, int16_t *const rows[3])
 {
-	out[0] = &sse2;
-	if (!__builtin_cpu_supports("avx2"))
-		return 1;
-	out[1] = &avx2;
-	return 2;
+	static const __mmask32 in_third[3] = { 0xffc00000, 0xffe00000, 0xffe00000 };
+	uint16_t places[32];
+	__m512i first;
+	size_t i = 0;
+
+	for (unsigned j = 0; j < 32; j++)
+		places[j] = (uint16_t)(3 * j);
+	first = _mm512_loadu_si512(places);
+	for (; i + 32 <= n; i += 32) {
+		const int16_t *from = pixels + 3 * i;
+		const __m512i a = _mm512_loadu_si512(from);
+		const __m512i b = _mm512_loadu_si512(from + 32);
+		const __m512i c = _mm512_loadu_si512(from + 64);
+
+		for (int channel = 0; channel < 3; channel++) {
+			const __m512i at = _mm512_add_epi16(first,
+			    _mm512_set1_epi16((int16_t)channel));
+
+			_mm512_storeu_si512(rows[channel] + i,
+			    _mm512_mask_permutexvar_epi16(_mm512_permutex2var_epi16(a, at,
+							      b),
+				in_third[channel], at, c));
+		}
+	}
+	split_sse2(pixels + 3 * i, n - i,
+	    (int16_t *[]){ rows[0] + i, rows[1] + i, rows[2] + i });
+}
+
+/* Sixteen bytes of four taps, whose samples are among the 64 from in[first[0]] on. */
+AVX512 static inline void
+sixteen_of_4_taps(const int16_t *in, const uint32_t *first, const int16_t *weights,
+    uint8_t *out)
+{
+	const __m512i even = _mm512_set_epi32(30, 28, 26, 24, 22, 20, 18, 16, 14, 12, 10,
+	    8, 6, 4, 2, 0);
+	const __m512i odd = _mm512_add_epi32(even, _mm512_set1_epi32(1));
+	const __m512i begins = _mm512_sub_epi32(_mm512_loadu_si512(first),
+	    _mm512_set1_epi32((int32_t)first[0]));
+	/* The places of two taps, beside each other. */
+	const __m512i two = _mm512_add_epi32(_mm512_or_si512(begins,
+						 _mm512_slli_epi32(begins, 16)),
+	    _mm512_set1_epi32(0x10000));
+	const __m512i next_two = _mm512_add_epi32(two, _mm512_set1_epi32(0x20002));
+	const __m512i low = _mm512_loadu_si512(in + first[0]);
+	const __m512i w0 = _mm512_loadu_si512(weights);
+	const __m512i w1 = _mm512_loadu_si512(weights + 32);
+	__m512i a, b, sums;
+
+	/* Samples that are not needed may not be there. */
+	if (first[15] - first[0] + 4 <= 32) {
+		a = _mm512_permutexvar_epi16(two, low);
+		b = _mm512_permutexvar_epi16(next_two, low);
+	} else {
+		const __m512i high = _mm512_loadu_si512(in + first[0] + 32);
+
+		a = _mm512_permutex2var_epi16(low, two, high);
+		b = _mm512_permutex2var_epi16(low, next_two, high);
+	}
+	a = _mm512_madd_epi16(a, _mm512_permutex2var_epi32(w0, even, w1));
+	b = _mm512_madd_epi16(b, _mm512_permutex2var_epi32(w0, odd, w1));
+	sums = _mm512_add_epi32(_mm512_add_epi32(a, b),
+	    _mm512_set1_epi32(LC__SUMS_ACROSS_HALF));
+	_mm_storeu_si128((__m128i *)out,
+	    _mm512_cvtepi32_epi8(_mm512_srai_epi32(sums, LC__SUMS_ACROSS_SHIFT)));
+}
+
+AVX512 static void
+across_avx512(const int16_t *in, const uint32_t *first, const int16_t *weights,
+    unsigned taps, size_t n, uint8_t *out)
+{
+	size_t i = 0;
+
+	for (; taps == 4 && i + 16 <= n && first[i + 15] - first[i] + 4 <= 64; i += 16)
+		sixteen_of_4_taps(in, first + i, weights + 4 * i, out + i);
+	across_sse2(in, first + i, weights + taps * i, taps, n - i, out + i);
+}
+
+static const struct lc__sums avx512 = { "AVX-512", down_avx2, split_avx512,
+	across_avx512 };
+
+size_t
+lc__sums_x86(const struct lc__sums *out[3])
+{
+	size_t n = 0;
+
+	out[n++] = &sse2;
+	if (__builtin_cpu_supports("avx2"))
+		out[n++] = &avx2;
+	if (n == 2 && __builtin_cpu_supports("avx512f") &&
+	    __builtin_cpu_supports("avx512bw"))
+		out[n++] = &avx512;
+	return n;
 }
 
 #else
 
 size_t
-lc__sums_x86(const struct lc__sums *out[2])
+lc__sums_x86(const struct lc__sums *out[3])
 {
 	(void)out;
 	return 0;

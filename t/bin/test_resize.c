@@ -226,7 +226,7 @@ END_TEST
 /* Every way of adding, in any bands: the same bytes. */
 START_TEST(all_ways_are_equal)
 {
-	const struct lc__sums *all[3];
+	const struct lc__sums *all[4];
 	const size_t n = lc__sums_all(all);
 	uint64_t seed = run_seed() + (uint64_t)_i;
 	const struct job job = random_job(&seed, _i % 8 == 0 ? 900 : 150);
@@ -254,7 +254,7 @@ static const uint32_t sizes[][2] = { { 1, 1 }, { 1, 50 }, { 50, 1 }, { 33, 17 },
 
 START_TEST(same_size_is_the_same)
 {
-	const struct lc__sums *all[3];
+	const struct lc__sums *all[4];
 	const size_t n = lc__sums_all(all);
 	uint64_t seed = run_seed();
 	const uint32_t width = sizes[_i][0], height = sizes[_i][1];
