@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -863,6 +864,44 @@ START_TEST(damaged)
 }
 END_TEST
 
+/* A disk that is full: what was stored is whole, and with room the rest follows. */
+static void
+fill_disk(void *given)
+{
+	struct rlimit limit = { 2 << 20, RLIM_INFINITY };
+	const char *root = given;
+	lc_verify_result verified;
+	struct paths paths;
+	lc_cache *all, *one;
+
+	make_paths(&paths, root);
+	all = open_small(root);
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	need_status(lc_inputs_merge(all, 2, paths.list, NULL, NULL), LC_NO_SPACE);
+	need(filling_state(all).committed > 0);
+	need(filling_state(all).published == 0);
+	need_ok(lc_verify(all, NULL, &verified));
+	limit.rlim_cur = RLIM_INFINITY;
+	need(setrlimit(RLIMIT_FSIZE, &limit) == 0);
+	need_ok(lc_inputs_merge(all, 2, paths.list, NULL, NULL));
+	one = open_fast(root, "one");
+	need(filling_state(all).prefix_hash == filling_state(one).prefix_hash);
+	need(filling_state(all).final);
+	need_ok(lc_verify(all, NULL, &verified));
+	need_ok(lc_close(one));
+	need_ok(lc_close(all));
+}
+
+START_TEST(full_disk)
+{
+	const char *root = run_scratch();
+
+	fill_part(root, "one", &many, 0, 1);
+	fill_parts(root, &many, 2);
+	ck_assert_int_eq(child_run(fill_disk, (void *)(uintptr_t)root), 0);
+}
+END_TEST
+
 /* Killed at any moment, again and again: what is there is whole, and in the end all is. */
 START_TEST(killed)
 {
@@ -888,7 +927,7 @@ START_TEST(killed)
 			need_ok(lc_inputs_merge(all, 3, paths.list, NULL, NULL));
 			pause();
 		}
-		usleep((useconds_t)(run_random(&random) % 30000));
+		usleep((useconds_t)(run_random(&random) % 150000));
 		need(kill(pid, SIGKILL) == 0 && waitpid(pid, NULL, 0) == pid);
 		all = open_small(root);
 		assert_ok(lc_verify(all, NULL, &verified));
@@ -927,6 +966,7 @@ main(void)
 	tcase_add_test(tc, bad_calls);
 	tcase_add_test(tc, goes_on);
 	tcase_add_test(tc, damaged);
+	tcase_add_test(tc, full_disk);
 	tcase_add_test(tc, killed);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
