@@ -309,6 +309,20 @@ class Cache:
         are stored, in commit order. What it has already is a conflict: 'keep' its own,
         'replace' it, 'same' fails unless both are equal, 'fail' fails; then nothing is
         copied. CorruptError if damaged records were passed over."""
+    def merge_inputs(
+        self, modules: Iterable[_Path], *, dry_run: bool = False, force_fs: bool = False,
+        progress: Optional[_Progress] = None, damage: Optional[_Damage] = None,
+    ) -> Dict[str, int]:
+        """Join modules that hold parts of one list of inputs, as `cachex fill --shard`
+        makes them, named by their directories ROOT/MODULE: this one becomes what one
+        machine would have filled, the same chunks in the same order, and tokens of one go
+        on in the other. Each input comes from the module that finished it.
+
+        The dict has the numbers of inputs taken, of those that were there, and of chunks,
+        records and bytes stored; with dry_run, that would be. NotFoundError if an input is
+        finished in none, which damage is told of line by line; another Error if the
+        modules contradict one another. What was stored when it fails stays, and the same
+        call goes on."""
     def export(
         self, dir: _Path, *, shard_bytes: int = 0, shard_version: int = 0,
         metadata: bool = True, threads: int = 0,

@@ -32,7 +32,7 @@ PyObject *raise_status(lc_status status, PyObject *key);
 /** The same for item @p item of a batch. */
 PyObject *raise_item(lc_status status, PyObject *key, Py_ssize_t item);
 
-/** The same with the error of another thread. */
+/** The same with the error of a task, which says what was not found, too. */
 PyObject *raise_error(lc_status status, const lc_error *error);
 
 /** The same with a text of one's own, as printf() writes it. */

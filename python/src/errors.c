@@ -190,7 +190,9 @@ raise_status(lc_status status, PyObject *key)
 PyObject *
 raise_error(lc_status status, const lc_error *error)
 {
-	return raise_with(status, error, NULL, -1);
+	const bool told = error->status == status && error->text[0] != '\0';
+
+	return raise(status, told ? error->text : NULL, NULL, -1, told ? error->sys : 0);
 }
 
 PyObject *

@@ -58,13 +58,14 @@ struct job {
 	struct task task;
 	struct handle *handle, *other; /* which it is a call on; NULL: on none */
 	lc_cache *cache, *to;
-	char *text[3]; /* paths and names; malloc'ed */
-	size_t prefix_size;
+	char *text[3];  /* paths and names; malloc'ed */
+	size_t n_paths; /* that text[0] points to, of a merge */
 	int dry_run;
 	unsigned flags;
 	union {
 		lc_compact_options compact;
 		lc_copy_options copy;
+		lc_merge_options merge;
 		lc_export_options export;
 		lc_salvage_options salvage;
 	} how;
@@ -72,6 +73,7 @@ struct job {
 		lc_verify_result verify;
 		lc_compact_result compact;
 		lc_copy_result copy;
+		lc_merge_result merge;
 		lc_export_result export;
 		lc_recover_result recover;
 		lc_salvage_result salvage;
@@ -524,6 +526,110 @@ life_copy(PyObject *self, PyObject *args, PyObject *kwargs)
 	if (run_job(job) < 0)
 		return NULL;
 	return done_with(job, numbers(&job->out.copy, list, COUNT(list)));
+}
+
+static lc_status
+merge_work(struct task *task)
+{
+	struct job *job = (struct job *)task;
+	lc_status status;
+
+	job->how.merge.progress = task->progress;
+	do
+		status = lc_inputs_merge(job->cache, job->n_paths,
+		    (const char *const *)(void *)job->text[0], &job->how.merge,
+		    &job->out.merge);
+	while (once_more(task, status));
+	return status;
+}
+
+/* Replace the paths in a list by their bytes, and add up what they take. */
+static int
+encode_paths(PyObject *list, size_t *size)
+{
+	const Py_ssize_t n = PyList_Size(list);
+
+	*size = 0;
+	for (Py_ssize_t i = 0; i < n; i++) {
+		PyObject *bytes = NULL;
+
+		if (!PyUnicode_FSConverter(PyList_GetItem(list, i), &bytes))
+			return -1;
+		*size += sizeof(char *) + (size_t)PyBytes_Size(bytes) + 1;
+		if (PyList_SetItem(list, i, bytes) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* An array of paths, and the paths behind it, in one block of memory. */
+static char *
+join_paths(PyObject *list, size_t size)
+{
+	const Py_ssize_t n = PyList_Size(list);
+	char **paths = malloc(size > 0 ? size : 1), *at;
+
+	if (paths == NULL) {
+		PyErr_NoMemory();
+		return NULL;
+	}
+	at = (char *)(paths + n);
+	for (Py_ssize_t i = 0; i < n; i++) {
+		PyObject *bytes = PyList_GetItem(list, i);
+		const size_t length = (size_t)PyBytes_Size(bytes);
+
+		paths[i] = at;
+		memcpy(at, PyBytes_AsString(bytes), length + 1);
+		at += length + 1;
+	}
+	return (char *)(void *)paths;
+}
+
+static PyObject *
+life_merge_inputs(PyObject *self, PyObject *args, PyObject *kwargs)
+{
+	static char *names[] = { "modules", "dry_run", "force_fs", "progress", "damage",
+		NULL };
+	static const struct number list[] = {
+		NUMBER(lc_merge_result, inputs),
+		NUMBER(lc_merge_result, there),
+		NUMBER(lc_merge_result, chunks),
+		NUMBER(lc_merge_result, records),
+		NUMBER(lc_merge_result, bytes),
+	};
+	PyObject *modules, *paths, *progress = NULL, *damage_fn = NULL;
+	lc_merge_options how;
+	struct job *job;
+	int force_fs = 0;
+	size_t size = 0;
+
+	lc_merge_options_init(&how);
+	if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$ppOO", names, &modules,
+		&how.dry_run, &force_fs, &progress, &damage_fn))
+		return NULL;
+	if (PyUnicode_Check(modules) || PyBytes_Check(modules)) {
+		PyErr_SetString(PyExc_TypeError,
+		    "merge_inputs: modules is a list of paths, not one path");
+		return NULL;
+	}
+	paths = PySequence_List(modules);
+	if (paths == NULL || encode_paths(paths, &size) < 0) {
+		Py_XDECREF(paths);
+		return NULL;
+	}
+	job = new_job(self, merge_work, progress, damage_fn);
+	if (job != NULL) {
+		job->how.merge = how;
+		job->how.merge.flags = force_fs ? LC_FORCE_FS : 0;
+		job->n_paths = (size_t)PyList_Size(paths);
+		job->text[0] = join_paths(paths, size);
+	}
+	Py_DECREF(paths);
+	if (job == NULL || job->text[0] == NULL)
+		return job != NULL ? abandon(job) : NULL;
+	if (run_job(job) < 0)
+		return NULL;
+	return done_with(job, numbers(&job->out.merge, list, COUNT(list)));
 }
 
 static lc_status
@@ -1200,6 +1306,18 @@ static PyMethodDef methods[] = {
 	    "are stored, in commit order. What it has already is a conflict: 'keep' its own,\n"
 	    "'replace' it, 'same' fails unless both are equal, 'fail' fails; then nothing is\n"
 	    "copied. CorruptError if damaged records were passed over." },
+	{ "merge_inputs", KEYWORDS(life_merge_inputs),
+	    "merge_inputs($self, modules, *, dry_run=False, force_fs=False, progress=None,\n"
+	    "             damage=None)\n--\n\n"
+	    "Join modules that hold parts of one list of inputs, as `cachex fill --shard`\n"
+	    "makes them, named by their directories ROOT/MODULE: this one becomes what one\n"
+	    "machine would have filled, the same chunks in the same order, and tokens of one go\n"
+	    "on in the other. Each input comes from the module that finished it.\n\n"
+	    "The dict has the numbers of inputs taken, of those that were there, and of chunks,\n"
+	    "records and bytes stored; with dry_run, that would be. NotFoundError if an input is\n"
+	    "finished in none, which damage is told of line by line; another Error if the\n"
+	    "modules contradict one another. What was stored when it fails stays, and the same\n"
+	    "call goes on." },
 	{ "export", KEYWORDS(life_export),
 	    "export($self, dir, *, shard_bytes=0, shard_version=0, metadata=True, threads=0,\n"
 	    "       order='published', by_input=False, dataset_root=None, dry_run=False,\n"

@@ -9,10 +9,12 @@ import os
 import pickle
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import unittest
+from pathlib import Path
 from typing import Any, Callable, List, Tuple
 
 import lmdbcache
@@ -248,6 +250,50 @@ class Life(Case):
         self.raises(lmdbcache.InvalidError, "the same", cache.copy, cache, "keep")
         to.close()
         self.raises(ValueError, "closed", cache.copy, to)
+
+    def fill_parts(self, parts: int) -> List[str]:
+        """Modules "feats" in roots of their own, each with a part of four inputs."""
+        built = os.environ.get("builddir", ".")
+        tool, producer = (os.path.join(built, x) for x in ("cachex", "t/support/bad_producer"))
+        if not os.access(tool, os.X_OK) or not os.access(producer, os.X_OK):
+            self.skipTest("no cachex, or no producer")
+        for i in range(4):
+            with open(f"{self.root}/s{i}.txt", "w") as file:
+                file.writelines(f"{i}-{k}\n" for k in range(5 + 3 * i))
+        for i in range(parts):
+            subprocess.run(
+                [os.path.abspath(tool), "fill", "feats", "-q", "--root", f"node{i}",
+                 "--exec", f"exec '{os.path.abspath(producer)}' good", "--chunk", "4",
+                 "--shard", f"{i}/{parts}", "--from", *(f"s{k}.txt" for k in range(4))],
+                check=True, cwd=self.root)
+        return [f"{self.root}/node{i}/feats" for i in range(parts)]
+
+    def test_merge_inputs(self) -> None:
+        parts = self.fill_parts(3)
+        to, lines = self.open("feats"), [""]
+        error = self.raises(
+            lmdbcache.NotFoundError, "1 of 4 inputs", to.merge_inputs, parts[:2],
+            damage=lines.append)
+        self.assertEqual(error.status, "not found")
+        self.assertEqual(lines[1:], [
+            f"input s2.txt is not finished: it has 0 chunks in {parts[0]}"])
+        done = to.merge_inputs(map(Path, parts), dry_run=True)
+        self.assertEqual((done["inputs"], done["records"], len(to)), (4, 38, 0))
+        self.assertEqual(to.merge_inputs(map(Path, parts)), done)
+        again = self.fill_parts(1)
+        with lmdbcache.open(os.path.dirname(again[0]), "other", like="buffer") as other:
+            other.merge_inputs(again + parts)
+            with lmdbcache.source(to) as a, lmdbcache.source(other) as b:
+                self.assertEqual([a.id(i) for i in range(38)], [b.id(i) for i in range(38)])
+                self.assertEqual(a.info(), b.info())
+        self.assertEqual(to.merge_inputs(parts)["there"], 4)
+        self.raises(TypeError, "a list of paths", to.merge_inputs, parts[0])
+        self.raises(TypeError, "int", to.merge_inputs, [1])
+        self.raises(ValueError, "null", to.merge_inputs, ["a\0b"])
+        self.raises(lmdbcache.InvalidError, "no modules", to.merge_inputs, [])
+        self.raises(lmdbcache.NoFileError, "gone", to.merge_inputs, [self.root + "/gone"])
+        to.close()
+        self.raises(ValueError, "closed", to.merge_inputs, parts)
 
     def test_progress(self) -> None:
         cache = self.filled(n=400)
