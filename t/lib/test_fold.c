@@ -315,6 +315,38 @@ START_TEST(a_chunk_leaves_its_row)
 }
 END_TEST
 
+/* Inputs of a record each. */
+START_TEST(small_inputs)
+{
+	enum { inputs = 130 };
+	lc_cache *cache = open_module(run_scratch(), "m", 1);
+	char names[inputs][16];
+	lc_input list[inputs];
+
+	for (unsigned i = 0; i < inputs; i++) {
+		snprintf(names[i], sizeof(names[i]), "key-%06u", i);
+		list[i] = (lc_input){ names[i], lc_id_of("same") };
+	}
+	assert_ok(lc_inputs_declare(cache, inputs, list));
+	for (unsigned i = 0; i < inputs; i++) {
+		unsigned char data[64];
+		const lc_tensor tensor = sample_bytes(data, sizeof(data));
+		lc_writer *writer;
+
+		memset(data, (int)i, sizeof(data));
+		assert_ok(lc_writer_open(cache, names[i], &writer));
+		assert_ok(lc_writer_put(writer, names[i], strlen(names[i]), &tensor));
+		assert_ok(lc_writer_finish(writer, NULL, 0));
+		lc_writer_close(writer);
+	}
+	ck_assert_uint_eq(rows(cache), 1 + 1 + 3);
+	verify(cache);
+	for (unsigned i = 0; i < inputs; i++)
+		expect_number(cache, i, 0, 64);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- damage --------------------------------------------------------------- */
 
 #define DAMAGED 100
@@ -472,6 +504,47 @@ START_TEST(salvaged)
 }
 END_TEST
 
+/* Each page of a row is lost once, that of the first or the last list too: salvage finds what
+ * lies outside of it. */
+START_TEST(a_lost_page)
+{
+	const char *root = damaged_module(1, 1, 300);
+	struct file whole, f;
+	uint64_t row;
+
+	load_file(&whole, root);
+	f = whole;
+	row = (uint64_t)(find_bytes(&whole, 0, 64) - whole.bytes);
+	for (unsigned page = 0; page < 15; page++) {
+		const uint64_t lost = row - 16 + page * UINT64_C(4096);
+		lc_salvage_result result;
+		char from[600], name[16];
+		lc_cache *cache;
+
+		f.bytes = malloc(f.size);
+		memcpy(f.bytes, whole.bytes, f.size);
+		memset(f.bytes + lost, 0, 4096);
+		save_file(&f);
+		free(f.bytes);
+		snprintf(from, sizeof(from), "%s/m", root);
+		snprintf(name, sizeof(name), "n%u", page);
+		assert_ok(lc_salvage(from, root, name, NULL, &result));
+		cache = sample_open(root, name, NULL);
+		for (unsigned id = 64; id < 128; id++) {
+			struct lc__folded chunk;
+
+			ck_assert(lc__folded_find(whole.bytes + row, LC__FOLDED_MAX, id,
+			    &chunk));
+			if (row + chunk.at + 1024 <= lost || row + chunk.at >= lost + 4096)
+				expect_number(cache, id - 1, 0, 700);
+		}
+		ck_assert_uint_ge(result.records, 199 - 7);
+		assert_ok(lc_close(cache));
+	}
+	free(whole.bytes);
+}
+END_TEST
+
 /* ---- bytes ---------------------------------------------------------------- */
 
 /* A row of three chunks cut off anywhere, or with any byte changed: nothing is read beyond
@@ -550,8 +623,10 @@ main(void)
 	tcase_add_test(tc, a_budget);
 	tcase_add_loop_test(tc, random_changes, 0, 6);
 	tcase_add_test(tc, a_chunk_leaves_its_row);
+	tcase_add_test(tc, small_inputs);
 	tcase_add_loop_test(tc, recovered, 0, DAMAGES);
 	tcase_add_loop_test(tc, salvaged, 0, DAMAGES);
+	tcase_add_test(tc, a_lost_page);
 	tcase_add_test(tc, any_bytes);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
