@@ -81,6 +81,7 @@ bench_order_SOURCES = bench/order.c \
 	bench/order_permutation.c \
 	bench/order_reads.c \
 	bench/order_set.c bench/order_set.h \
+	bench/order_shares.c \
 	bench/order_stream.c bench/order_stream.h \
 	bench/order_way.c bench/order_way.h \
 	bench/order_windows.c \
