@@ -57,7 +57,7 @@ LC_CHECKED lc_status lc__shares_chunks(const struct lc__shares *shares, uint32_t
 /* ---- cursors --------------------------------------------------------------------------
  * Pieces differ in size, so to find an example takes the sizes of the windows of its share.
  * A cursor sums them when it comes to an epoch of a share: one permutation for each piece,
- * some 50 ns, where reading the piece takes milliseconds. From then on an example is two
+ * some 80 ns, where reading the piece takes milliseconds. From then on an example is two
  * permutations or less, and O(log) steps. It takes 8 bytes a window and 24 a piece of one
  * window, of those shares that it was asked for. */
 
