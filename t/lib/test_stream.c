@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Orders over sources: options, numbers, parts of examples. */
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -289,6 +290,66 @@ START_TEST(readers_of_shares)
 	ck_assert_int_eq(open_with(&o, 1, &stream), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
 	    "9 examples are too few for 32 shares"));
+}
+END_TEST
+
+/* Several threads locate examples in a stream, each in an order of its own. */
+#define LOCATED 36
+
+struct locating {
+	lc_stream *stream;
+	uint64_t step; /* has no divisor in common with LOCATED */
+	lc_piece found[LOCATED];
+};
+
+static void *
+locate_all(void *arg)
+{
+	struct locating *l = arg;
+	size_t n;
+
+	for (uint64_t i = 0; i < 20 * LOCATED; i++) {
+		const uint64_t x = i * l->step % LOCATED;
+
+		if (lc_stream_locate(l->stream, x, &l->found[x], 1, &n) != LC_OK)
+			return l;
+	}
+	return NULL;
+}
+
+START_TEST(located_by_threads)
+{
+	static const uint64_t steps[] = { 1, 5, 7, 11 };
+	struct locating by[4];
+	pthread_t thread[4];
+	lc_stream_options o;
+	lc_stream *stream;
+
+	lc_stream_options_init(&o);
+	o.shuffle = LC_SHUFFLE_BLOCK;
+	o.spread = 1;
+	o.shares = 4;
+	o.epochs = 0;
+	stream = open_one(&o);
+	for (int t = 0; t < 4; t++) {
+		memset(&by[t], 0, sizeof(by[t]));
+		by[t].stream = stream;
+		by[t].step = steps[t];
+		ck_assert_int_eq(pthread_create(&thread[t], NULL, locate_all, &by[t]), 0);
+	}
+	for (int t = 0; t < 4; t++) {
+		void *failed;
+
+		ck_assert_int_eq(pthread_join(thread[t], &failed), 0);
+		ck_assert_ptr_null(failed);
+	}
+	for (int t = 1; t < 4; t++)
+		for (uint64_t x = 0; x < LOCATED; x++) {
+			ck_assert_uint_eq(by[t].found[x].chunk, by[0].found[x].chunk);
+			ck_assert_uint_eq(by[t].found[x].first, by[0].found[x].first);
+			ck_assert_uint_eq(by[t].found[x].epoch, x / 12);
+		}
+	lc_stream_close(stream);
 }
 END_TEST
 
@@ -590,6 +651,7 @@ main(void)
 	tcase_add_loop_test(tc, contradictions, 0, ROWS(bad_rows));
 	tcase_add_test(tc, nothing_of_what_is_needed);
 	tcase_add_test(tc, readers_of_shares);
+	tcase_add_test(tc, located_by_threads);
 	tcase_add_test(tc, no_data);
 	tcase_add_test(tc, no_full_window);
 	tcase_add_test(tc, idealised_reader_without_data);
