@@ -16,7 +16,10 @@
 #include "base/fileio.h"
 #include "base/json_scan.h"
 #include "base/lines.h"
+#include "cmd/push_job.h"
 #include "fill/inputs.h"
+#include "publish/push.h"
+#include "publish/receipt.h"
 #include "ui/command.h"
 #include "ui/input.h"
 #include "ui/interrupt.h"
@@ -55,7 +58,11 @@ static int skip_failed;
 static const char *failures_path;
 static const char *trace_path;
 static int dry_run;
+static const char *push_url;
+static const char *producer = "";
 static struct part part;
+static struct push_job job; /* with --push */
+static uint64_t pushed;     /* parts of ours that were in the store before */
 
 static struct opt options[] = {
 	{ "", "exec", OPT_TEXT, &exec_command, .value = "COMMAND",
@@ -104,6 +111,11 @@ static struct opt options[] = {
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
 	PART_OPTION,
+	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
+	    .help = "put what is finished into this store, as cachex push does; what is "
+		    "there is not made" },
+	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
+	    .help = "with --push, as of cachex push" },
 	{ "", "skip-failed", OPT_FLAG, &skip_failed,
 	    .help = "with --from, leave out what fails, for good" },
 	{ "", "failures", OPT_FILE, &failures_path, .value = "FILE",
@@ -351,9 +363,9 @@ inputs_human(const struct lc__inputs_filled *filled, char *out, size_t room)
 	int n;
 
 	if (part.of == 1)
-		return count_human(filled->inputs, "input", out, room);
+		return count_human(filled->inputs + pushed, "input", out, room);
 	n = snprintf(out, room, "part %u/%u, %llu of ", (unsigned)part.number,
-	    (unsigned)part.of, (unsigned long long)filled->inputs);
+	    (unsigned)part.of, (unsigned long long)(filled->inputs + pushed));
 	count_human(filled->declared, "input", out + n, room - (size_t)n);
 	return out;
 }
@@ -368,6 +380,8 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 	if (settings.json) {
 		jw_open(&json, NULL, '{');
 		put_inputs(&json, filled);
+		if (push_url != NULL)
+			jw_count(&json, "in_store", pushed);
 		jw_real(&json, "seconds", seconds);
 		jw_flag(&json, "dry_run", dry_run);
 		jw_end_line(&json);
@@ -392,6 +406,8 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 		if (over < filled->inputs)
 			printf(", %llu to go on with",
 			    (unsigned long long)(filled->inputs - over));
+		if (pushed > 0)
+			printf(", %llu in the store before", (unsigned long long)pushed);
 		putchar('\n');
 	}
 }
@@ -847,6 +863,8 @@ check_options(int argc)
 				    "belong to --from");
 	if (ids != NULL && part_option != NULL)
 		return report_usage("--shard belongs to --from");
+	if (ids != NULL && push_url != NULL)
+		return report_usage("--push belongs to --from");
 	if (ids == NULL && deep)
 		return report_usage("--deep belongs to --ids");
 	if (id_field != NULL && id_pattern != NULL)
@@ -856,6 +874,55 @@ check_options(int argc)
 	if (id_pattern != NULL && !pattern_check(id_pattern, why, sizeof(why)))
 		return report_usage("--id: %s", why);
 	return EXIT_DONE;
+}
+
+/* Parts of ours that are in the store are not made again. */
+static lc_status
+skip_pushed(struct lc__inputs_shard *shards, size_t n)
+{
+	struct lc__parts_recipe recipe = {
+		.producer = strdup(job.producer),
+		.options = lc__push_options(&job.how),
+	};
+	struct lc__buf text = { 0 };
+	lc_status status = LC_OK;
+	bool made;
+
+	if (recipe.producer == NULL || recipe.options == NULL)
+		status = lc__no_memory("fill");
+	for (size_t i = 0; i < n && status == LC_OK; i++)
+		status = lc__parts_recipe_add(&recipe, shards[i].path);
+	if (status == LC_OK)
+		status = lc__parts_recipe_format(&recipe, &text);
+	for (size_t i = 0; i < n && status == LC_OK; i++) {
+		if (shards[i].elsewhere)
+			continue;
+		status = lc__push_is_made(job.store, &recipe, i, &made);
+		if (status != LC_OK || !made)
+			continue;
+		shards[i].elsewhere = true;
+		pushed++;
+	}
+	lc__buf_free(&text);
+	lc__parts_recipe_free(&recipe);
+	return status;
+}
+
+static int
+fill_and_push(const char *module, const struct lc__expect *expect,
+    struct lc__inputs_shard *shards, size_t n)
+{
+	int status;
+
+	if (push_url == NULL)
+		return fill_module(module, expect, shards, n);
+	if (skip_pushed(shards, n) != LC_OK)
+		return report_status(lc_last_error()->status);
+	status = fill_module(module, expect, shards, n);
+	/* What is finished is pushed, also if others failed. */
+	if (dry_run || status >= 128)
+		return status;
+	return report_worse(status, push_job_module(&job, settings.root, module));
 }
 
 static int
@@ -879,7 +946,7 @@ fill_list(const char *module, const struct lc__expect *expect, const struct list
 	}
 	status = check_names(shards, list->count);
 	if (status == EXIT_DONE)
-		status = fill_module(module, expect, shards, list->count);
+		status = fill_and_push(module, expect, shards, list->count);
 	free(shards);
 	return status;
 }
@@ -900,12 +967,15 @@ run_fill(int argc, char **argv)
 			status = report_usage("--expect: %s", lc_last_error()->text);
 	if (status == EXIT_DONE && ids == NULL)
 		status = collect_shards(&list, argc - 1, argv + 1);
+	if (status == EXIT_DONE && push_url != NULL)
+		status = push_job_open(&job, push_url, producer);
 	if (status == EXIT_DONE)
 		status = trace_open(trace_path);
 	if (status == EXIT_DONE) {
 		status = fill_list(argv[0], expect, &list);
 		status = report_worse(status, trace_close());
 	}
+	push_job_close(&job);
 	list_free(&list);
 	free(expect);
 	return status;
@@ -929,13 +999,16 @@ const struct command cmd_fill = {
 	    "--chunk records; several processes may do so at once. Run again it goes on "
 	    "behind the last chunk of each shard. With --shard I/N it fills the shards of "
 	    "one part of N only, for which many machines are given the same list; auto "
-	    "takes the part of a task of Slurm, Kubernetes or MPI.\n"
+	    "takes the part of a task of Slurm, Kubernetes or MPI. With --push what is "
+	    "finished is put into a store, and what is there is not made.\n"
 	    "Failed items are listed in failures.jsonl of the module's directory; then "
 	    "the exit status is 1.",
 	.examples =
 	    "cachex fill clip --exec 'python3 encode.py' --ids ids.txt --expect 'f32[768]'\n"
 	    "cachex fill tokens -j 8 --exec ./tokenize --from shards/*.jsonl\n"
 	    "cachex fill tokens --exec ./tokenize --shard auto --from @shards.txt\n"
+	    "cachex fill tokens --exec ./tokenize --shard auto --from @shards.txt \\\n"
+	    "    --push file:///mnt/store\n"
 	    "cachex fill clip --ids ids.txt -n",
 	.completes = "mf",
 	.resume = "what it stored stays; the same command goes on",

@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* cachex push: the parts of a module, or a directory of shards, into a store. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/fileio.h"
-#include "publish/place.h"
-#include "publish/push.h"
-#include "store/tool.h"
+#include "cmd/push_job.h"
 #include "ui/command.h"
-#include "ui/input.h"
 #include "ui/interrupt.h"
-#include "ui/json.h"
-#include "ui/module.h"
-#include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
-#include "ui/size.h"
 
 static const char *producer = "";
-static uint64_t shard_size = 192ull << 20;
+static uint64_t shard_size = PUSH_SHARD_SIZE;
 static int shard_version;
 static int no_metadata;
 static int check;
 static int first_wins;
 static const char *staging;
-static uint64_t threads = 2;
+static uint64_t threads = PUSH_THREADS;
 
 static struct opt options[] = {
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
@@ -52,141 +44,9 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* ---- what is said ------------------------------------------------------------------- */
-
-static const char *const outcomes[LC__PUSHED_KINDS] = {
-	[LC__PUSHED_PUT] = "put",
-	[LC__PUSHED_THERE] = "there",
-	[LC__PUSHED_KEPT] = "kept",
-	[LC__PUSHED_UNFINISHED] = "unfinished",
-	[LC__PUSHED_BUSY] = "busy",
-	[LC__PUSHED_CONFLICT] = "conflict",
-};
-
-static void
-on_part(void *ctx, size_t part, enum lc__pushed what)
-{
-	const struct lc__push_source *source = ctx;
-	struct json json = { stdout, false };
-
-	progress_clear();
-	if (what == LC__PUSHED_CONFLICT)
-		report_library(EXIT_DATA);
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "part", source->parts[part].name);
-		jw_text(&json, "outcome", outcomes[what]);
-		jw_end_line(&json);
-	} else if (settings.verbose) {
-		printf("%-10s  %s\n", outcomes[what], source->parts[part].name);
-	}
-}
-
-static void
-show_result(const struct lc__push_result *result, uint64_t parts)
-{
-	struct json json = { stdout, false };
-	char text[SIZE_TEXT], size[SIZE_TEXT];
-	const char *separator = ": ";
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "run", result->run);
-		jw_count(&json, "parts", parts);
-		for (int i = 0; i < LC__PUSHED_KINDS; i++)
-			jw_count(&json, outcomes[i], result->parts[i]);
-		jw_count(&json, "shards", result->objects);
-		jw_count(&json, "bytes", result->bytes);
-		jw_end_line(&json);
-		return;
-	}
-	if (settings.quiet)
-		return;
-	printf("run %s: %s", result->run, count_human(parts, "part", text, sizeof(text)));
-	for (int i = 0; i < LC__PUSHED_KINDS; i++) {
-		if (result->parts[i] == 0)
-			continue;
-		printf("%s%llu %s", separator, (unsigned long long)result->parts[i],
-		    outcomes[i]);
-		separator = ", ";
-	}
-	printf("; put %s, %s\n",
-	    count_human(result->objects, "shard", text, sizeof(text)),
-	    size_human((double)result->bytes, size, sizeof(size)));
-}
-
-/* ---- the push ----------------------------------------------------------------------- */
-
-static int
-push_source(struct lc__objects *store, const struct lc__push_source *source,
-    const char *text)
-{
-	const lc_progress progress = { .step = progress_step };
-	const struct lc__push push = {
-		.store = store,
-		.source = source,
-		.producer = text,
-		.check = check,
-		.first_wins = first_wins,
-		.threads = (unsigned)threads,
-		.progress = &progress,
-		.told = on_part,
-		.ctx = (void *)(uintptr_t)source,
-	};
-	struct lc__push_result result;
-	lc_status status;
-
-	interrupt_resume("the same command goes on with the parts that are not there");
-	progress_begin("push");
-	status = lc__push_run(&push, &result);
-	progress_end();
-	if (status != LC_OK)
-		return report_status(status);
-	show_result(&result, source->n);
-	return result.parts[LC__PUSHED_CONFLICT] > 0 ? EXIT_DATA : EXIT_DONE;
-}
-
-static int
-push_module(struct lc__objects *store, const char *root, const char *module,
-    const char *text)
-{
-	struct lc__push_source source;
-	lc_export_options how;
-	lc_cache *cache;
-	char *dir = NULL;
-	lc_status listed;
-	int status = module_open_in(root, module, LC_RDONLY, &cache);
-
-	if (status != EXIT_DONE)
-		return status;
-	lc_export_options_init(&how);
-	how.shard_bytes = shard_size;
-	how.shard_version = (uint32_t)shard_version;
-	how.metadata = !no_metadata;
-	how.threads = (unsigned)threads;
-	how.progress.step = progress_step;
-	how.progress.phase = progress_phase;
-	if (staging == NULL && asprintf(&dir, "%s/.%s.push", root, module) < 0) {
-		status = report_no_memory();
-		dir = NULL;
-	}
-	if (status == EXIT_DONE) {
-		listed = lc__push_module(cache, &how, staging != NULL ? staging : dir,
-		    &source);
-		if (listed != LC_OK) {
-			status = report_argument(lc__error_prefix("%s", module));
-		} else {
-			status = push_source(store, &source, text);
-			lc__push_source_close(&source);
-		}
-	}
-	free(dir);
-	return module_close(cache, status);
-}
-
 /* A path: of a module of any root, or of a directory of shards. */
 static int
-push_path(struct lc__objects *store, const char *operand, const char *text)
+push_path(const struct push_job *job, const char *operand)
 {
 	struct lc__push_source source;
 	char *path = strdup(operand), *data = lc__path_join(operand, "data.mdb"), *slash;
@@ -199,11 +59,11 @@ push_path(struct lc__objects *store, const char *operand, const char *text)
 			path[strlen(path) - 1] = '\0';
 		slash = strrchr(path, '/');
 		*slash = '\0';
-		status = push_module(store, slash == path ? "/" : path, slash + 1, text);
+		status = push_job_module(job, slash == path ? "/" : path, slash + 1);
 	} else if (lc__push_shards(operand, &source) != LC_OK) {
 		status = report_status(lc_last_error()->status);
 	} else {
-		status = push_source(store, &source, text);
+		status = push_job_source(job, &source);
 		lc__push_source_close(&source);
 	}
 	free(path);
@@ -214,27 +74,23 @@ push_path(struct lc__objects *store, const char *operand, const char *text)
 static int
 run_push(int argc, char **argv)
 {
-	struct lc__objects *store;
-	struct lc__buf text = { 0 };
-	int status = EXIT_DONE;
+	struct push_job job;
+	int status = push_job_open(&job, argv[1], producer);
 
 	(void)argc;
-	if (producer[0] == '@')
-		status = input_read(producer + 1, &text);
-	else
-		lc__buf_append(&text, producer, strlen(producer));
-	lc__buf_append(&text, "", 1);
-	if (status == EXIT_DONE && text.failed)
-		status = report_no_memory();
-	if (status == EXIT_DONE && lc__objects_open(argv[1], false, &store) != LC_OK)
-		status = report_argument(lc_last_error()->status);
-	else if (status == EXIT_DONE) {
-		status = strchr(argv[0], '/') != NULL
-		    ? push_path(store, argv[0], (char *)text.data)
-		    : push_module(store, settings.root, argv[0], (char *)text.data);
-		lc__objects_close(store);
-	}
-	lc__buf_free(&text);
+	if (status != EXIT_DONE)
+		return status;
+	job.how.shard_bytes = shard_size;
+	job.how.shard_version = (uint32_t)shard_version;
+	job.how.metadata = !no_metadata;
+	job.how.threads = (unsigned)threads;
+	job.staging = staging;
+	job.check = check;
+	job.first_wins = first_wins;
+	status = strchr(argv[0], '/') != NULL
+	    ? push_path(&job, argv[0])
+	    : push_job_module(&job, settings.root, argv[0]);
+	push_job_close(&job);
 	return status;
 }
 
@@ -247,7 +103,7 @@ const struct command cmd_push = {
 	    "store URL: file:///DIR, or the path of a directory. Any number of machines may "
 	    "push parts of the same inputs at once. A part is put once: one that is there "
 	    "is not made again. A part that is there with other contents is a conflict; "
-	    "then the exit status is 3. Inputs that are not finished are passed over. When "
+	    "then the exit status is 3. Inputs that are finished nowhere are counted. When "
 	    "all parts are there, cachex publish makes a generation of them.\n"
 	    "With a slash in it MODULE is the path of a module, or of a directory of "
 	    "shards, whose series are the parts.\n"

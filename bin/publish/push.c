@@ -359,6 +359,20 @@ look_at_receipt(const struct pushed_part *part, bool made, enum lc__pushed *out)
 	return LC_OK;
 }
 
+/* Of a part that is not whole here: another machine may have pushed it. */
+static lc_status
+look_for_receipt(const struct pushing *p, uint64_t part, enum lc__pushed *out)
+{
+	char name[LC__OBJECT_NAME];
+	struct lc__object about;
+	lc_status status;
+
+	lc__name_receipt(p->recipe.id, part, name);
+	status = lc__object_find(p->push->store, name, &about);
+	*out = status == LC_OK ? LC__PUSHED_THERE : LC__PUSHED_UNFINISHED;
+	return status == LC_NO_FILE ? LC_OK : status;
+}
+
 static lc_status
 put_receipt(struct pushed_part *part, enum lc__pushed *out)
 {
@@ -425,9 +439,8 @@ push_part(struct pushing *p, size_t i, enum lc__pushed *out)
 	};
 	lc_status status = LC_NO_FILE;
 
-	*out = LC__PUSHED_UNFINISHED;
 	if (!from->finished)
-		return LC_OK;
+		return look_for_receipt(p, i, out);
 	strcpy(part.receipt.run, p->recipe.sha256);
 	if (!p->push->check)
 		status = look_at_receipt(&part, false, out);
@@ -506,6 +519,20 @@ lc__push_run(const struct lc__push *push, struct lc__push_result *out)
 	lc__buf_free(&text);
 	lc__parts_recipe_free(&p.recipe);
 	return status;
+}
+
+lc_status
+lc__push_is_made(struct lc__objects *store, const struct lc__parts_recipe *recipe,
+    uint64_t part, bool *made)
+{
+	struct lc__receipt receipt = { .n = 0 };
+	const lc_status status = lc__receipt_read(store, recipe, part, &receipt);
+
+	lc__receipt_free(&receipt);
+	if (status != LC_OK && status != LC_NO_FILE && status != LC_CORRUPT)
+		return status;
+	*made = status == LC_OK;
+	return LC_OK;
 }
 
 /* ---- sources ---------------------------------------------------------------------------- */

@@ -51,7 +51,7 @@ enum lc__pushed {
 	LC__PUSHED_PUT,        /* its receipt is there now, and was not before */
 	LC__PUSHED_THERE,      /* its receipt was there */
 	LC__PUSHED_KEPT,       /* one that says something else was there, and stays */
-	LC__PUSHED_UNFINISHED, /* it is not whole yet */
+	LC__PUSHED_UNFINISHED, /* it is whole neither here nor there */
 	LC__PUSHED_BUSY,       /* another process makes its shards now */
 	LC__PUSHED_CONFLICT    /* one that says something else is there */
 };
@@ -84,6 +84,12 @@ struct lc__push_result {
 LC_CHECKED lc_status lc__push_run(const struct lc__push *push,
     struct lc__push_result *out);
 
+/**
+ * Has a part of the recipe, whose id is set, a receipt? One that is damaged is none.
+ */
+LC_CHECKED lc_status lc__push_is_made(struct lc__objects *store,
+    const struct lc__parts_recipe *recipe, uint64_t part, bool *made);
+
 /* ---- sources --------------------------------------------------------------------------- */
 
 /**
@@ -94,6 +100,10 @@ LC_CHECKED lc_status lc__push_run(const struct lc__push *push,
  */
 LC_CHECKED lc_status lc__push_module(lc_cache *cache, const lc_export_options *how,
     const char *staging, struct lc__push_source *out);
+
+/** The options of the recipe of a module that is exported so, malloc'ed; NULL without
+ *  memory. */
+char *lc__push_options(const lc_export_options *how);
 
 /** A directory of shards with its manifest: each series is a part, named by its directory,
  *  and "." where that is the set's own. As lc__manifest_parse(); LC_NO_FILE. */

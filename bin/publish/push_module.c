@@ -99,6 +99,18 @@ done(void *ctx, const char *dir)
 	(void)rmdir(module->staging);
 }
 
+char *
+lc__push_options(const lc_export_options *how)
+{
+	char *text;
+
+	if (asprintf(&text, "{\"metadata\":%s,\"shard_bytes\":%llu,\"shard_version\":%u}",
+		how->metadata ? "true" : "false", (unsigned long long)how->shard_bytes,
+		how->shard_version) < 0)
+		return NULL;
+	return text;
+}
+
 lc_status
 lc__push_module(lc_cache *cache, const lc_export_options *how, const char *staging,
     struct lc__push_source *out)
@@ -116,11 +128,7 @@ lc__push_module(lc_cache *cache, const lc_export_options *how, const char *stagi
 	*module = (struct module){ cache, *how, staging, out };
 	module->how.by_input = 1;
 	module->how.order = LC_BY_ORDER;
-	if (asprintf(&out->options,
-		"{\"metadata\":%s,\"shard_bytes\":%llu,\"shard_version\":%u}",
-		how->metadata ? "true" : "false", (unsigned long long)how->shard_bytes,
-		how->shard_version) < 0)
-		out->options = NULL;
+	out->options = lc__push_options(how);
 	status = out->options != NULL ? lc_inputs(cache, note_input, &noting)
 				      : lc__no_memory("push");
 	if (status == LC_CANCELLED)

@@ -41,15 +41,15 @@ wrong "too early" 1 \
 	"cachex: publish: 4 of 6 receipts missing: in1, in2, in4, …; nothing was published" \
 	cachex publish st
 check "the second, verbosely" 0 on m1 push -v feats "file://$PWD/st"
-is "a line for each part" "$(sed '$d' "$out")" "unfinished  in0
+is "a line for each part" "$(sed '$d' "$out")" "there       in0
 put         in1
 unfinished  in2
-unfinished  in3
+there       in3
 put         in4
 unfinished  in5"
 check "the third, as JSON" 0 on m2 push --json feats st
 is "objects" "$(tail -n 1 "$out")" \
-	"{\"run\":\"$run\",\"parts\":6,\"put\":2,\"there\":0,\"kept\":0,\"unfinished\":4,\"busy\":0,\"conflict\":0,\"shards\":2,\"bytes\":8928}"
+	"{\"run\":\"$run\",\"parts\":6,\"put\":2,\"there\":4,\"kept\":0,\"unfinished\":0,\"busy\":0,\"conflict\":0,\"shards\":2,\"bytes\":8928}"
 check "published" 0 cachex publish st
 is "a generation" "$(cat "$out")" \
 	"generation 1: run $run, 6 parts, 30 samples in 6 shards, 26.0 KiB"
@@ -310,6 +310,37 @@ if [ "$(ls twice/*.twh1 | wc -l)" = 2 ]; then
 else
 	skip "equal shards" "they are in one"
 fi
+
+# Tasks that fill and push in one command
+check "a task fills and pushes" 0 fill task --shard 0/3 --push tasks
+is "its parts alone" "$(cd tasks && find run -name '0*.json' | sed 's,.*/,,' | LC_ALL=C sort)" \
+	"000000.json
+000003.json"
+CACHEX_ROOT=task3 check "another one, of more" 0 cachex fill feats -b 1 --chunk 2 \
+	--exec "$producer" --shard 0/1 --push tasks --from $all
+is "does what is left" "$(sed 's/;.*//' "$out" | tail -n 3)" "22 stored, 0 failed, 0 bad
+6 inputs: 4 finished, 0 stopped, 0 left to others, 2 in the store before
+run $run: 6 parts: 4 put, 2 there"
+rm -r task3
+check "once more, as JSON" 0 on task3 fill feats --json --exec false --push tasks --from $all
+is "nothing is started" "$(jq -c '[.stored, .started, .inputs, .in_store]' "$out" |
+	head -n 1)" "[0,0,0,6]"
+check "of a dry run" 0 on task4 fill feats -n --exec false --push tasks --from $all
+is "nothing is missing" "$(cat "$out")" \
+	"0 missing, 0 bad; 0 of 0 inputs finished"
+cachex publish -q tasks && cachex publish -q other
+is "the generation is that of the machines" "$(cat tasks/manifest/*1.json | cksum)" \
+	"$(cat other/manifest/*1.json | cksum)"
+check "a program that is another one" 0 on task5 fill feats -q -b 1 --chunk 2 \
+	--producer 'another one' --exec "$producer" --push tasks --from $all
+is "has a run of its own" "$(ls tasks/run | wc -l)" 2
+check "a producer that fails" 1 on task6 fill feats -q -b 1 --exec false --push new --from $all
+is "pushes nothing" "$(find new -name '0*.json')" ""
+wrong "no list of ids" 2 "cachex: fill: --push belongs to --from" cachex fill feats --ids in0 --exec false --push new
+wrong "no store, no fill" 2 \
+	"cachex: fill: s3://b/x: no such kind of store; file:///DIR is a directory" \
+	on task7 fill feats --exec "$producer" --push s3://b/x --from $all
+also "and no module" test ! -e task7
 
 # What is refused
 wrong "another kind of store" 2 "cachex: pull: s3://b/x: no such kind of store; file:///DIR is a directory" \
