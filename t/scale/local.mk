@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# The examples for schedulers, run on them: not in make check, for they need what bootstrap
+# check-scale installs.
+scale_scripts = \
+	t/scale/dask.sh t/scale/kubernetes.sh t/scale/mpi.sh t/scale/parallel.sh t/scale/ray.sh \
+	t/scale/slurm.sh t/scale/spark.sh
+EXTRA_DIST += $(scale_scripts)
+
+check-scale:
+	$(MAKE) $(AM_MAKEFLAGS) check check_PROGRAMS=examples/producer TESTS='$(scale_scripts)'
+
+.PHONY: check-scale
