@@ -1611,7 +1611,8 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
 /**
  * Check a directory of shards against its manifest.json: every shard's
  * existence, size, header, samples and SHA-256 (or what stands in its place), and
- * that no other shard stands there or in the directories of its shards.
+ * that no other shard stands there or in the directories of its shards. Of a manifest of
+ * parts, each part's manifest and all its shards, and no others.
  * @return LC_OK; LC_CORRUPT (each damage goes to progress->damage);
  * LC_NO_FILE without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
  */

@@ -9,6 +9,7 @@
 #include "base/bytes.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/json_tree.h"
 #include "base/json_write.h"
 #include "base/utf8.h"
@@ -774,6 +775,19 @@ lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards)
 	*shards = n;
 	*at = p;
 	return true;
+}
+
+char *
+lc__manifest_part_base(const char *dir, const struct lc__manifest_part *part)
+{
+	char *path;
+
+	if (*part->base != '\0')
+		return lc__path_join(dir, part->base);
+	path = lc__path_join(dir, part->relative_path);
+	if (path != NULL)
+		*strrchr(path, '/') = '\0';
+	return path;
 }
 
 static void

@@ -126,6 +126,10 @@ bool lc__manifest_part_path_ok(const char *path);
  */
 bool lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards);
 
+/** The directory that the paths of a part's shards start from, where @p dir is that of the
+ *  manifest that names it: malloc'ed, NULL without memory. */
+char *lc__manifest_part_base(const char *dir, const struct lc__manifest_part *part);
+
 /** Describe a manifest as a part of another: samples, bytes, shards and counts, which is
  *  malloc'ed. LC_INVALID if there are too many of them. */
 LC_CHECKED lc_status lc__manifest_describe_part(const struct lc__manifest *manifest,

@@ -12,11 +12,13 @@
 #include "shard/reader.h"
 
 #define THREADS 2 /* SHA-256 is what takes the time */
+#define LONGEST_PART ((uint64_t)1 << 30)
 
 /* A verification on its way. */
 struct check {
 	struct lc__outdir dir;
 	struct lc__manifest manifest;
+	const char *base; /* that its shards' paths start from */
 	const lc_progress *progress;
 	lc_error first; /* the first damage; the team' lock guards it */
 };
@@ -96,13 +98,13 @@ check_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	struct check *c = team->ctx;
 	const struct lc__manifest_shard *said = &c->manifest.shards[i];
-	char *path = lc__path_join(c->dir.path, said->relative_path);
+	char *path = lc__path_join(c->base, said->relative_path);
 	lc_shard *shard;
 	lc_status status;
 
 	(void)thread;
 	if (path == NULL)
-		return lc__no_memory(c->dir.path);
+		return lc__no_memory(c->base);
 	status = lc_shard_open(path, &shard);
 	if (status == LC_OK) {
 		status = lc__shard_compare(path, lc__shard_twh1(shard), said);
@@ -133,7 +135,7 @@ read_manifest(struct check *c)
 		return lc__no_memory(c->dir.path);
 	status = lc__outdir_read(&c->dir, LC__MANIFEST_NAME, &text);
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path, &c->manifest);
+		status = lc__manifest_parse_any(text.data, text.size, path, &c->manifest);
 	lc__buf_free(&text);
 	free(path);
 	return status;
@@ -191,29 +193,153 @@ check_strangers(struct check *c)
 }
 
 static lc_status
-check_all(struct check *c)
+check_shards(struct check *c)
 {
 	struct lc__team team = {
 		.work = check_shard,
 		.ctx = c,
+		.jobs = c->manifest.n,
 		.threads = THREADS,
 		.progress = c->progress,
 	};
 
-	return_if_error(read_manifest(c));
-	return_if_error(check_version(c));
-	return_if_error(check_strangers(c));
-	team.jobs = c->manifest.n;
 	for (size_t i = 0; i < c->manifest.n; i++)
 		team.total += c->manifest.shards[i].bytes;
-	return_if_error(lc__team_run(&team));
+	return lc__team_run(&team);
+}
+
+/* ---- parts ----------------------------------------------------------------- */
+
+/* Turns the bytes of one part into those of all parts. */
+struct parts_progress {
+	const lc_progress *to;
+	uint64_t before, total;
+};
+
+static int
+step_of_part(void *ctx, uint64_t done, uint64_t total)
+{
+	const struct parts_progress *p = ctx;
+
+	(void)total;
+	return p->to->step(p->to->ctx, p->before + done, p->total);
+}
+
+static void
+damage_of_part(void *ctx, const char *line)
+{
+	const struct parts_progress *p = ctx;
+
+	p->to->damage(p->to->ctx, line);
+}
+
+/* The manifest of a part must be the one that is named, and of such shards. */
+static lc_status
+read_part(const struct check *c, const struct lc__manifest_part *said, const char *path,
+    struct lc__manifest *out)
+{
+	struct lc__manifest_part has = { .counts = NULL };
+	struct lc__manifest_layout layout = c->manifest.layout;
+	struct lc__buf text = { 0 };
+	char sha256[65];
+	lc_status status = lc__read_regular(path, LONGEST_PART, &text);
+
+	if (status == LC_OK)
+		status = lc__sha256_of(text.data, text.size, sha256);
+	if (status == LC_OK && strcmp(sha256, said->sha256) != 0)
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: SHA-256 differs from the manifest that names it", path);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path, out);
+	lc__buf_free(&text);
+	return_if_error(status);
+	status = lc__manifest_describe_part(out, path, &has);
+	if (status == LC_OK &&
+	    (has.shards != said->shards || has.samples != said->samples))
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: has other shards than the manifest that names it says", path);
+	free(has.counts);
+	if (status == LC_OK && out->n > 0)
+		status = lc__manifest_layout_of(out, path, &layout);
+	if (status == LC_OK && lc__manifest_layout_differs(&layout, &c->manifest.layout))
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: its %s is not that of the manifest that names it", path,
+		    lc__manifest_layout_differs(&layout, &c->manifest.layout));
+	return status;
+}
+
+static lc_status
+check_part(struct check *c, const struct lc__manifest_part *said,
+    struct parts_progress *progress)
+{
+	const lc_progress inner = {
+		.step = progress->to->step != NULL ? step_of_part : NULL,
+		.damage = progress->to->damage != NULL ? damage_of_part : NULL,
+		.ctx = progress,
+	};
+	struct check part = { .dir = { .fd = -1 }, .progress = &inner };
+	char *path = lc__path_join(c->dir.path, said->relative_path);
+	char *base = lc__manifest_part_base(c->dir.path, said);
+	lc_status status;
+
+	if (path == NULL || base == NULL) {
+		free(base);
+		free(path);
+		return lc__no_memory(c->dir.path);
+	}
+	part.base = base;
+	status = read_part(c, said, path, &part.manifest);
+	if (status == LC_OK)
+		status = check_shards(&part);
+	else if (status != LC_IO && status != LC_NO_MEMORY && status != LC_PERMISSION) {
+		note_damage(c);
+		status = LC_OK;
+	}
+	if (c->first.status == LC_OK)
+		c->first = part.first;
+	progress->before += said->bytes;
+	lc__manifest_free(&part.manifest);
+	free(base);
+	free(path);
+	return status;
+}
+
+/* Shards that no part names are not looked for: they may be those of other sets. */
+static lc_status
+check_parts(struct check *c)
+{
+	static const lc_progress none = { .step = NULL };
+	struct parts_progress progress = { .to = c->progress ? c->progress : &none };
+
+	for (size_t i = 0; i < c->manifest.n_parts; i++)
+		progress.total += c->manifest.parts[i].bytes;
+	for (size_t i = 0; i < c->manifest.n_parts; i++)
+		return_if_error(check_part(c, &c->manifest.parts[i], &progress));
+	return LC_OK;
+}
+
+static lc_status
+check_all(struct check *c)
+{
+	return_if_error(read_manifest(c));
+	return_if_error(check_version(c));
+	if (c->manifest.manifest_version == LC__MANIFEST_OF_PARTS) {
+		return_if_error(check_parts(c));
+	} else {
+		return_if_error(check_strangers(c));
+		return_if_error(check_shards(c));
+	}
 	return c->first.status == LC_OK ? LC_OK : lc__error_raise(&c->first);
 }
 
 lc_status
 lc_manifest_verify(const char *dir, const lc_progress *progress)
 {
-	struct check c = { .dir = { .path = dir, .fd = -1 }, .progress = progress };
+	struct check c = {
+		.dir = { .path = dir, .fd = -1 },
+		.base = dir,
+		.progress = progress,
+	};
 	const lc_status status = check_all(&c);
 
 	lc__manifest_free(&c.manifest);

@@ -39,17 +39,6 @@ count_shards(struct lc__setparts *set)
 	return LC_OK;
 }
 
-/* "DIR/PATH" without its last component. */
-static char *
-directory_of(const char *dir, const char *path)
-{
-	char *whole = lc__path_join(dir, path);
-
-	if (whole != NULL)
-		*strrchr(whole, '/') = '\0';
-	return whole;
-}
-
 static lc_status
 count_parts(struct lc__setparts *set)
 {
@@ -67,9 +56,7 @@ count_parts(struct lc__setparts *set)
 
 		part->first = i;
 		part->path = lc__path_join(set->dir, said->relative_path);
-		part->dir = *said->base == '\0'
-		    ? directory_of(set->dir, said->relative_path)
-		    : lc__path_join(set->dir, said->base);
+		part->dir = lc__manifest_part_base(set->dir, said);
 		if (part->path == NULL || part->dir == NULL)
 			return lc__no_memory(set->dir);
 		/* lc__manifest_parse_any() has compared shards and counts. */

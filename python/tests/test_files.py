@@ -502,6 +502,33 @@ class Sources(Case):
         self.assertEqual(flat(one[0]), flat(row(0)))
         one.verify()
 
+    def test_open_shards(self) -> None:
+        """Of more shards than may be open, one that is missing is an error of its records."""
+        path = os.path.join(self.root, "wide")
+        cache = self.open("w")
+        for i in range(N):
+            cache[f"k{i:03}"] = row(i, 600)
+        cache.export(path, shard_bytes=16384)
+        shards = sorted(n for n in os.listdir(path) if n != "manifest.json")
+        self.assertGreater(len(shards), 4)
+        with lmdbcache.reader(path, batch=8, open_shards=1) as batches:
+            self.assertEqual(sum(len(batch.ids) for batch in batches), N)
+        for wrong, error in ((-1, OverflowError), (1 << 32, OverflowError), ("1", TypeError)):
+            self.raises(error, "", lmdbcache.source, path, open_shards=wrong)
+        os.unlink(os.path.join(path, shards[1]))
+        self.raises(lmdbcache.CorruptError, shards[1], lmdbcache.source, path)
+        source = lmdbcache.source(path, like="buffer", open_shards=1)
+        self.addCleanup(source.close)
+        lost = 0
+        for i in range(N):
+            try:
+                self.assertEqual(flat(source[i]), flat(row(i, 600)))
+            except lmdbcache.CorruptError as error:
+                self.assertIn(shards[1], str(error))
+                lost += 1
+        self.assertGreater(lost, 0)
+        self.assertLess(lost, N // 2)
+
     def test_shards_without_metadata(self) -> None:
         source = lmdbcache.source(self.exported(metadata=False), like="buffer")
         self.check(source)

@@ -212,6 +212,54 @@ START_TEST(refused)
 }
 END_TEST
 
+static void
+note_line(void *ctx, const char *line)
+{
+	struct lc__buf *lines = ctx;
+
+	lc__buf_printf(lines, "%s\n", line);
+}
+
+static int
+note_step(void *ctx, uint64_t done, uint64_t total)
+{
+	(void)ctx;
+	ck_assert_uint_le(done, total);
+	return 0;
+}
+
+/* Each part and each shard of it is compared; damage of all of them is told. */
+START_TEST(verified)
+{
+	char *a = make_set("a", 100), *b = make_set("b", 60), *c = make_set("c", 20);
+	char *all = in_scratch("all");
+	struct lc__buf lines = { 0 };
+	const lc_progress progress = { .damage = note_line, .step = note_step, .ctx = &lines };
+
+	assert_ok(join(all, a, b, c));
+	assert_ok(lc_manifest_verify(all, &progress));
+	assert_ok(lc_manifest_verify(all, NULL));
+	outdir_flip(a, "shard-000003.twh1", 5000);
+	outdir_remove_file(b, "shard-000001.twh1");
+	ck_assert_int_eq(lc_manifest_verify(all, NULL), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "/a/shard-000003.twh1: SHA-256 differs from the manifest"));
+	outdir_flip(c, "manifest.json", 300);
+	ck_assert_int_eq(lc_manifest_verify(all, &progress), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "/a/shard-000003.twh1: "));
+	lc__buf_append(&lines, "", 1);
+	ck_assert_ptr_nonnull(strstr((char *)lines.data,
+	    "/b/shard-000001.twh1: open: No such file"));
+	ck_assert_ptr_nonnull(strstr((char *)lines.data,
+	    "/c/manifest.json: SHA-256 differs from the manifest that names it\n"));
+	lc__buf_free(&lines);
+	free(a);
+	free(b);
+	free(c);
+	free(all);
+}
+END_TEST
+
 /* Through a link the paths are those of the directories that are meant. */
 START_TEST(links)
 {
@@ -243,6 +291,7 @@ main(void)
 	tcase_add_test(tc, joined);
 	tcase_add_test(tc, bases);
 	tcase_add_test(tc, refused);
+	tcase_add_test(tc, verified);
 	tcase_add_test(tc, links);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
