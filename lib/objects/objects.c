@@ -63,7 +63,8 @@ lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
 static lc_status
 read_bytes(void *ctx, uint64_t offset, void *out, size_t size)
 {
-	memcpy(out, (const unsigned char *)ctx + offset, size);
+	if (size > 0)
+		memcpy(out, (const unsigned char *)ctx + offset, size);
 	return LC_OK;
 }
 

@@ -53,6 +53,15 @@ open_at(const char *dir)
 	return store;
 }
 
+static void
+remove_generations(const char *store)
+{
+	char *dir = outdir_join(store, "manifest");
+
+	remove_tree(dir);
+	free(dir);
+}
+
 /* ---- what is done to a store ---------------------------------------------------------- */
 
 struct job {
@@ -328,7 +337,7 @@ START_TEST(a_killed_publisher)
 		assert_ok(publish(&job, &published));
 		ck_assert_uint_eq(published.generation, 1);
 		check_whole(job.store);
-		remove_tree(outdir_join(job.store, "manifest"));
+		remove_generations(job.store);
 		job.die_at += job.halfway;
 	}
 	ck_assert_uint_gt(job.die_at, 3);
@@ -433,7 +442,7 @@ START_TEST(every_call_of_a_publication_fails)
 		assert_ok(publish(&job, &published));
 		ck_assert_uint_eq(published.generation, 1);
 		check_whole(job.store);
-		remove_tree(outdir_join(job.store, "manifest"));
+		remove_generations(job.store);
 	}
 }
 END_TEST

@@ -161,6 +161,8 @@ END_TEST
 
 START_TEST(list_and_remove)
 {
+	char *leads;
+
 	ck_assert_str_eq(listed(""), "");
 	assert_ok(lc__object_add(store, "a/b/c", "1", 1));
 	assert_ok(lc__object_add(store, "a/b-d", "12", 2));
@@ -168,7 +170,9 @@ START_TEST(list_and_remove)
 	/* What is no object is not listed. */
 	assert_ok(lc__object_add(store, "x/y.tmp.ABCDEF", "1", 1));
 	outdir_put_file(path, "a/b/.hidden", "x");
-	ck_assert_int_eq(symlink("a", outdir_join(path, "link")), 0);
+	leads = outdir_join(path, "link");
+	ck_assert_int_eq(symlink("a", leads), 0);
+	free(leads);
 	ck_assert_str_eq(listed(""), "a/b/c 1, a/b-d 2, ab/c 3");
 	ck_assert_str_eq(listed("a/b"), "a/b/c 1, a/b-d 2");
 	ck_assert_str_eq(listed("a/b/"), "a/b/c 1");
@@ -219,6 +223,7 @@ END_TEST
 START_TEST(sweeping)
 {
 	uint64_t files, bytes, now;
+	char *lives;
 	int fd;
 
 	assert_ok(lc__objects_now(store, &now));
@@ -230,7 +235,9 @@ START_TEST(sweeping)
 	set_time("a/b", 1000);
 	set_time("a/dead.tmp.abcdef", 1000);
 	set_time("a/lives.tmp.abcdef", 1000);
-	fd = open(outdir_join(path, "a/lives.tmp.abcdef"), O_RDWR);
+	lives = outdir_join(path, "a/lives.tmp.abcdef");
+	fd = open(lives, O_RDWR);
+	free(lives);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
 	assert_ok(store->sweep(store, 2000000, true, &files, &bytes));
 	ck_assert_uint_eq(files, 1);
