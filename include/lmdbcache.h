@@ -770,7 +770,7 @@ LC_API LC_CHECKED lc_status lc_put_gathered(lc_cache *cache, size_t n,
  * lc_put() and lc_flush() in one call: the record is durable on LC_OK, and so is all that
  * was put before. From 256 KiB on the elements are copied once, straight into the file's
  * pages, and hashed on the way; lc_put() copies them twice. Threads that call it at the
- * same time share a commit. With lc_set_timeout() it is the two calls.
+ * same time share a commit. With lc_set_timeout() it is the same as the two calls.
  * @return as lc_put(), or as lc_flush(): then the record is pending, as after lc_put(), and
  * the next commit tries again; @p tensor is no longer used.
  */
@@ -1518,7 +1518,7 @@ typedef struct lc_sample {
 	lc_tensor mask;  /**< [max_boxes]: 1 where a box is */
 	lc_id id;        /**< cache_id; empty in version 1 */
 	lc_id meta;      /**< the sample's whole metadata row, MessagePack; empty in version 1 */
-	void *keeps;     /**< the library's own: what keeps it in place; NULL for nothing */
+	void *keeps;     /**< for the library: keeps the sample in place; may be NULL */
 } lc_sample;
 
 /**
@@ -1569,7 +1569,7 @@ typedef struct lc_export_options {
 	int by_input;           /**< shards of their own for each input, in a directory
 	                             `NAME.shards`, which depend on that input alone; with
 	                             LC_BY_ORDER; default 0 */
-	const char *input;      /**< with by_input: this one's shards alone; NULL: of all */
+	const char *input;      /**< with by_input: write only the shards of this input; NULL: of all */
 	const char *dataset_root; /**< the manifest's dataset_root; default the module's name */
 	int dry_run;            /**< plan and report, write nothing */
 	int no_sha256;          /**< leave SHA-256 of the files out of the manifest; block
@@ -1611,8 +1611,8 @@ LC_API LC_CHECKED lc_status lc_export(lc_cache *cache, const char *dir,
 /**
  * Check a directory of shards against its manifest.json: every shard's
  * existence, size, header, samples and SHA-256 (or what stands in its place), and
- * that no other shard stands there or in the directories of its shards. Of a manifest of
- * parts, each part's manifest and all its shards, and no others.
+ * that there is no other shard there or in the directories of its shards. For a manifest
+ * of parts, each part's manifest and all its shards; other shards are not looked for.
  * @return LC_OK; LC_CORRUPT (each damage goes to progress->damage);
  * LC_NO_FILE without a manifest; LC_NOT_MODULE, LC_VERSION, LC_CANCELLED, LC_IO.
  */
@@ -1630,15 +1630,16 @@ typedef struct lc_union_result {
 /**
  * Join sets of shards without copying a byte: write @p dir/manifest.json, a manifest of
  * parts, see twh1(5), that names the manifests of the sets by relative paths. Reading @p dir
- * gives the samples of the sets one after another. No shard is opened; a set that is itself
- * a union gives its parts. The sets must stay where they are, from @p dir, and as they are.
+ * gives the samples of the sets one after another. No shard is opened; of a set that is
+ * itself a union, its parts are named. The sets must not change, and must keep their places
+ * relative to @p dir.
  * @param dir   is made if it is missing; an earlier union there is replaced
- * @param sets  @p n directories with a manifest, or warehouses; one may stand there twice
+ * @param sets  @p n directories with a manifest, or warehouses; one may be given twice
  * @return LC_OK; LC_INVALID if shards differ in dtype or shape, naming the set, if none has
  * a shard, and for a path that is not UTF-8; LC_CORRUPT for a damaged manifest; LC_EXISTS if
- * @p dir has shards of its own; LC_NO_FILE, LC_NOT_MODULE, LC_VERSION for what is no set;
- * LC_BUSY while somebody else writes there; LC_NO_SPACE, LC_PERMISSION, LC_IO,
- * LC_NO_MEMORY.
+ * @p dir has shards of its own; LC_NO_FILE, LC_NOT_MODULE, LC_VERSION for a directory that
+ * is not a set; LC_BUSY while another process writes there; LC_NO_SPACE, LC_PERMISSION,
+ * LC_IO, LC_NO_MEMORY.
  */
 LC_API LC_CHECKED lc_status lc_shard_union(const char *dir, const char *const *sets,
     size_t n, lc_union_result *out);
@@ -1696,10 +1697,10 @@ typedef enum lc_warehouse_sources {
 typedef struct lc_warehouse_options {
 	size_t struct_size;      /**< set by lc_warehouse_options_init() */
 	lc_warehouse_mode mode;  /**< default LC_WAREHOUSE_MAP */
-	lc_verify_mode verify;   /**< of each block that has some of a sample: by default
-	                              LC_VERIFY_ONCE, when the handle first reads it. A shard
-	                              without checksums of blocks is compared with the
-	                              manifest's when it is opened, unless LC_VERIFY_NEVER */
+	lc_verify_mode verify;   /**< for the blocks that a sample is in; default LC_VERIFY_ONCE,
+	                              when the handle first reads a block. A shard without
+	                              checksums of blocks is compared with that of the manifest
+	                              when it is opened, unless LC_VERIFY_NEVER */
 	int verify_files;        /**< compare every file with its checksum in the manifest
 	                              when it is opened; default 0 */
 	lc_warehouse_sources sources; /**< default LC_SOURCES_STAT */
@@ -1767,13 +1768,12 @@ typedef struct lc_warehouse_stats {
  * missing or damaged manifest or shard, another version than asked for, exceeded
  * thresholds, and sources that changed, came or went since the build.
  *
- * With more shards than options->open_shards, in the modes MAP and STREAM, none is opened
- * now: each is when one of its samples is asked for, and compared with the manifest then.
- * One that is missing or damaged is LC_CORRUPT of its samples, and all others can be
+ * With more shards than options->open_shards, in the modes MAP and STREAM, no shard is
+ * opened now. Each is opened, and compared with the manifest, when one of its samples is
+ * read. Reading a sample of a missing or damaged shard is LC_CORRUPT; all others can be
  * read. The shard that was not used for the longest time is closed for the next one; samples
- * that were not released keep theirs, which may be more than open_shards then. What was
- * verified of a shard is verified anew when it is opened again. With verify_files all
- * shards are read when opening.
+ * that were not released keep their shards open, even if these are more than open_shards. A
+ * shard that is opened again is verified again. With verify_files all shards are read now.
  *
  * @return LC_OK; LC_NO_FILE; LC_NOT_MODULE if it is no warehouse; LC_NOT_FOUND if it has no
  * list of its sources and LC_SOURCES_CONTENT needs one; LC_CORRUPT;
@@ -1867,9 +1867,9 @@ typedef struct lc_input {
 /**
  * Declare the inputs of a module that has no records. Declaring the same again is
  * LC_OK, so each worker may do it. The handle is flushed before. A fingerprint that is
- * empty, here or in the module, is compared with none; the module keeps the first one
- * of an input that it is given. So a worker that reads some of the inputs declares all
- * of them, and needs to know the fingerprints of its own only.
+ * empty, in the call or in the module, is not compared; the module keeps the first known
+ * fingerprint of each input. So a worker that reads some of the inputs declares all of
+ * them, and needs to know only the fingerprints of those that it reads.
  * @param n  1 to 65,536
  * @return LC_OK; LC_STALE if an input that is declared has another fingerprint;
  * LC_INVALID for other names or another order of them, for a bad name, and for a
@@ -2008,18 +2008,18 @@ typedef struct lc_merge_result {
 } lc_merge_result;
 
 /**
- * Join modules that hold parts of one declared list of inputs: the target gets all of
- * them, each from the module that finished it, and is what one module would be that
- * they all were written to: same chunks, same order, same hash, same batches. Records
- * are stored as they are, many chunks a commit. A target without inputs has them
- * declared, and gets the settings of the first source if its own are the defaults; the
- * target may also be one of the parts. Everything but the records is compared before
- * anything is written, and nothing is published before all records have been read and
- * found whole. What was stored stays when the call fails or the process is killed: the
- * same call goes on from there, and until then nobody else can write these inputs.
+ * Join modules that hold parts of one declared list of inputs. The target gets each input
+ * from the module that finished it, and becomes the module that one machine would have
+ * filled: same chunks, same order, same hash, same batches. Records are stored as they are,
+ * many chunks a commit. If the target has no inputs, the list is declared in it, and if its
+ * settings are the defaults, it gets those of the first source; the target may also be one
+ * of the parts. Everything but the records is compared before anything is written, and
+ * nothing is published before all records have been read and verified. If the call fails or
+ * the process is killed, the records that it stored remain, and the same call goes on from
+ * there; until then no writer can open the inputs that are copied only in part.
  *
- * The sources are opened to be read, one at a time. They may grow meanwhile. No writer
- * may hold an input of the target.
+ * The sources are opened for reading, one at a time, and may grow meanwhile. No writer may
+ * hold an input of the target.
  * @param to       NULL for a new module, with dry_run
  * @param n, from  directories of modules: ROOT/MODULE_ID
  * @param options  NULL for the defaults
@@ -2157,13 +2157,13 @@ LC_API LC_CHECKED lc_status lc_source_open_module(lc_cache *cache,
  * changed since the build, LC_FAILED if it exceeds its thresholds. A shard that is
  * opened alone is not compared with anything.
  *
- * With more shards than options->open_shards each is opened when one of its records is
- * asked for, and closed again, as lc_warehouse_open() says; one that is missing or damaged
- * is an error of its records. Batches, views and readers keep the shards that their records
- * are in. Opening takes what the manifest says of the shards; those of which it lacks the
- * size, or the checksum that ends their own checksums, are each opened once for it. Parts
- * of a manifest of parts are read when they are needed, and take about 300 bytes of memory
- * a shard then. A part of a split looks into all shards.
+ * With more shards than options->open_shards each shard is opened when one of its records
+ * is read, and closed again, as lc_warehouse_open() says; a missing or damaged shard is an
+ * error of its records. Batches, views and readers keep the shards of their records open.
+ * Opening takes the properties of the shards from the manifest; a shard whose size, or whose
+ * checksum of its checksum section, is not in the manifest is opened once for it. The
+ * manifests of parts are read when they are needed, and then take about 300 bytes of memory
+ * a shard. To read a part of a split, all shards are opened.
  * @return as lc_warehouse_open(). Also LC_INVALID for a length field that they have not, and LC_NOT_FOUND if
  * options->generation is not reached.
  */
@@ -2355,11 +2355,11 @@ typedef struct lc_stream_options {
 	lc_shuffle shuffle;  /**< default LC_SHUFFLE_NONE */
 	uint64_t block;      /**< B: examples a block; default 256 */
 	uint64_t spread;     /**< W: blocks a window of the shuffle; default 16 */
-	uint32_t shares;     /**< C: with LC_SHUFFLE_BLOCK, deal the chunks once to so many shares
-	                          that readers divide among them, at most 65,536; a block is a
-	                          chunk then, whatever the block above, and windows end with it.
-	                          Of one source, in batches of a multiple of C. 0, the default:
-	                          none */
+	uint32_t shares;     /**< C: with LC_SHUFFLE_BLOCK, deal the chunks once to this number
+	                          of shares, at most 65,536, which the readers divide. The
+	                          option block has no effect then, and windows of units end with
+	                          their chunk. For one source, and batches of a multiple of C.
+	                          0, the default: no shares */
 	uint64_t era_first, era_max; /**< examples of the first and of the largest era;
 	                          default 65,536 and 1,048,576 */
 	uint64_t seed;       /**< default 0 */
