@@ -123,7 +123,7 @@ static struct opt options[] = {
 	    .help = "what an exceeded limit does" },
 	PART_OPTION,
 	{ "", "samples", OPT_LIST, &samples_from, .value = "WAREHOUSE",
-	    .help = "use the samples that builds of parts have stored there, too" },
+	    .help = "also use the samples in this warehouse, such as that of a part" },
 	{ "", "clear", OPT_FLAG, &clear,
 	    .help = "forget what is stored and build everything anew" },
 	{ "", "rehash", OPT_FLAG, &rehash,

@@ -112,10 +112,10 @@ static struct opt options[] = {
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
 	PART_OPTION,
 	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
-	    .help = "put what is finished into this store, as cachex push does; what is "
-		    "there is not made" },
+	    .help = "put finished inputs into this store, as cachex push does, and do "
+		    "not fill those that are there" },
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "with --push, as of cachex push" },
+	    .help = "with --push: what makes the values, as for cachex push" },
 	{ "", "skip-failed", OPT_FLAG, &skip_failed,
 	    .help = "with --from, leave out what fails, for good" },
 	{ "", "failures", OPT_FILE, &failures_path, .value = "FILE",
@@ -997,10 +997,10 @@ const struct command cmd_fill = {
 	    "of files, and @LIST a file with a shard's path a line. Each line is an "
 	    "item and becomes a record, in the order of the lines, in chunks of "
 	    "--chunk records; several processes may do so at once. Run again it goes on "
-	    "behind the last chunk of each shard. With --shard I/N it fills the shards of "
-	    "one part of N only, for which many machines are given the same list; auto "
-	    "takes the part of a task of Slurm, Kubernetes or MPI. With --push what is "
-	    "finished is put into a store, and what is there is not made.\n"
+	    "after the last chunk of each shard. With --shard I/N it fills only the shards "
+	    "of part I of N; all machines get the same list. auto takes the part of a task "
+	    "of Slurm, Kubernetes or MPI. With --push finished inputs are put into a store, "
+	    "and those that are there are not filled.\n"
 	    "Failed items are listed in failures.jsonl of the module's directory; then "
 	    "the exit status is 1.",
 	.examples =

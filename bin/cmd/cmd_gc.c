@@ -17,11 +17,11 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "keep", OPT_COUNT, &keep, .value = "N", .least = 1,
-	    .help = "so many of the newest generations stay; default 3" },
+	    .help = "keep the newest N generations; default 3" },
 	{ "", "older", OPT_TEXT, &older, .value = "AGE",
-	    .help = "only what is older: 30s, 15m, 12h or 7d; default 7d" },
+	    .help = "remove only what is older: 30s, 15m, 12h or 7d; default 7d" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be removed, change nothing" },
+	    .help = "print what would be removed, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -99,15 +99,14 @@ run_gc(int argc, char **argv)
 const struct command cmd_gc = {
 	.name = "gc",
 	.operands = "URL",
-	.summary = "remove old generations of a store, and what nothing names",
+	.summary = "remove old generations and unused objects of a store",
 	.text =
-	    "Removes from the store URL what is older than --older and not needed: all "
-	    "generations but the newest --keep, the receipts of runs that only those were "
-	    "published from, and then shards and manifests that no generation and no "
-	    "receipt names, and what killed pushes have left. What a generation that stays "
-	    "or a receipt of any other run names is never removed, and nothing is if one "
-	    "of these cannot be read. Ages are told by the store's clock; --older must be "
-	    "longer than the longest push takes for one part.",
+	    "Removes objects from the store URL that are older than --older: all generations "
+	    "except the newest --keep, the receipts of runs that were published only as "
+	    "those, then shards and manifests that no remaining generation or receipt "
+	    "names, and unfinished files of killed pushes. If an object that must stay is "
+	    "missing or damaged, nothing is removed. Ages are by the store's clock; --older "
+	    "must be longer than the longest push of one part takes.",
 	.examples = "cachex gc file:///mnt/store -n\n"
 		    "cachex gc /mnt/store --keep 1 --older 12h",
 	.completes = "d",

@@ -55,7 +55,7 @@ static struct opt options[] = {
 	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
 	    .help = "the chunks that stay in memory" },
 	{ "", "cache-size", OPT_SIZE, &cache_size, .value = "SIZE", .least = 1,
-	    .help = "with --shares: what a reader's cache fetches" },
+	    .help = "with --shares: print what a reader with this cache fetches" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
 	    .help = "with --shares: chunks that are fetched before they are needed" },
 	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
@@ -68,8 +68,8 @@ static struct opt options[] = {
 		"count what is read for this tensor; given again, one more; all of "
 		"the first record unless said otherwise, of windows the length field" },
 	{ "", "verify", OPT_CHOICE, &verify, .value = "never|always|once",
-	    .help = "count what is read to compare checksums then; once unless said "
-		    "otherwise" },
+	    .help = "when checksums are compared, which adds to what is read; default "
+		    "once" },
 	STREAM_ORDER_OPTIONS(order),
 	STREAM_SHARES_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
@@ -508,9 +508,9 @@ const struct command cmd_plan = {
 	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
 	    "--compare does so for all shuffles and for R*, --show lists the parts of "
 	    "chunks that a batch asks of each reader.\n"
-	    "With --shares it says instead what each reader has: how many chunks and bytes, "
+	    "With --shares it prints instead what each reader has: how many chunks and bytes, "
 	    "the least cache that it needs, and with --cache-size what it fetches in all "
-	    "epochs, if the cache lets go of what was used longest ago or of what is needed "
+	    "epochs, if the cache evicts what was used longest ago or what is needed again "
 	    "last.\n"
 	    "Bytes are those of records as they are stored, heads included, that are read "
 	    "or compared with checksums: what cachex read --stats counts.",

@@ -14,7 +14,7 @@ static const char *recipe;
 
 static struct opt options[] = {
 	{ "", "recipe", OPT_TEXT, &recipe, .value = "RUN",
-	    .help = "the run, or the digits that it begins with; default: the only one" },
+	    .help = "the run, or its first digits; default: the only one" },
 	{ .kind = OPT_END },
 };
 
@@ -93,11 +93,11 @@ const struct command cmd_publish = {
 	.operands = "URL",
 	.summary = "make the parts of a run the next generation of a store",
 	.text =
-	    "Looks whether every part of a run was pushed to the store URL, whole, and then "
-	    "writes the manifest that names them all: the next generation, which cachex "
-	    "pull fetches. If parts are missing it says how many and which, publishes "
-	    "nothing, and the exit status is 1. Any number of processes may publish at "
-	    "once; what was published already is not published again.",
+	    "Checks that every part of a run was pushed to the store URL, and then writes "
+	    "the manifest that names them all: the next generation, which cachex pull "
+	    "fetches. If parts are missing it prints how many and the first of them, "
+	    "publishes nothing, and the exit status is 1. Any number of processes may "
+	    "publish at once; the newest generation is not published again.",
 	.examples = "cachex publish file:///mnt/store\n"
 		    "cachex publish /mnt/store --recipe 8e3f",
 	.completes = "d",

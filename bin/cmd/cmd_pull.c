@@ -102,10 +102,10 @@ const struct command cmd_pull = {
 	.text =
 	    "Fetches the newest generation of the store URL, or the one whose number "
 	    "follows the last @, into the directory DIR, for cachex read and cachex shard "
-	    "verify. Every byte is compared with its SHA-256 before it has a name. Shards "
-	    "that are there are read, and kept if they are right; those of another "
-	    "generation are removed at the end. DIR/manifest.json comes last. What was "
-	    "interrupted goes on.",
+	    "verify. Every byte is compared with its SHA-256 before its file gets its name. "
+	    "Shards that are there are read, and kept if their SHA-256 is right; those of "
+	    "another generation are removed at the end. DIR/manifest.json is written last. "
+	    "After an interruption the same command fetches what is missing.",
 	.examples = "cachex pull file:///mnt/store shards\n"
 		    "cachex pull /mnt/store@7 shards\n"
 		    "cachex read shards --batch 256 --sum",

@@ -23,13 +23,13 @@ static uint64_t threads = PUSH_THREADS;
 
 static struct opt options[] = {
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "what makes the values: parts of another text are of another run; "
-		    "@FILE is what the file holds" },
+	    .help = "what makes the values; another text is another run; @FILE is the "
+		    "content of the file" },
 	{ "", "check", OPT_FLAG, &check,
-	    .help =
-		"make parts that are there too, compare them, and put what is damaged" },
+	    .help = "also make parts that are there, compare them, and put damaged ones "
+		    "again" },
 	{ "", "first-wins", OPT_FLAG, &first_wins,
-	    .help = "a part that was pushed with other contents stays as it is" },
+	    .help = "keep a part that was pushed with other contents" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
 	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
@@ -97,15 +97,15 @@ run_push(int argc, char **argv)
 const struct command cmd_push = {
 	.name = "push",
 	.operands = "MODULE URL",
-	.summary = "put the parts that are made into a store",
+	.summary = "put finished parts into a store",
 	.text =
 	    "Makes shards of each input of MODULE that is finished, and puts them into the "
 	    "store URL: file:///DIR, or the path of a directory. Any number of machines may "
 	    "push parts of the same inputs at once. A part is put once: one that is there "
 	    "is not made again. A part that is there with other contents is a conflict; "
-	    "then the exit status is 3. Inputs that are finished nowhere are counted. When "
-	    "all parts are there, cachex publish makes a generation of them.\n"
-	    "With a slash in it MODULE is the path of a module, or of a directory of "
+	    "then the exit status is 3. Inputs that are not finished are counted. When all "
+	    "parts are there, cachex publish makes a generation of them.\n"
+	    "If MODULE contains a slash, it is the path of a module, or of a directory of "
 	    "shards, whose series are the parts.\n"
 	    "Parts belong to a run: the same inputs, the same --producer and the same "
 	    "options. cachex-store(5) describes the files.",

@@ -16,7 +16,7 @@ static int deep;
 
 static struct opt options[] = {
 	{ "", "deep", OPT_FLAG, &deep,
-	    .help = "of a store: read every shard, and compare it with its SHA-256" },
+	    .help = "for a store: read every shard, and compare it with its SHA-256" },
 	{ .kind = OPT_END },
 };
 
@@ -114,13 +114,14 @@ const struct command cmd_verify = {
 	.name = "verify",
 	.operands = "[MODULE | URL...]",
 	.summary = "read everything and report damage",
-	.text = "Reads all pages, records, indexes and counters of the modules, of "
-		"all if none is named, compares them with their checksums and with "
-		"one another, and prints a line for each damage and one for each "
-		"module. Nothing is changed. Exit status 3 says that damage was found.\n"
-		"Of a store, file:///DIR, it follows generations and receipts, and looks "
-		"whether all that they name is there and has the right size; with --deep "
-		"it reads that, and compares it with its SHA-256.",
+	.text =
+	    "Reads all pages, records, indexes and counters of the modules, of "
+	    "all if none is named, compares them with their checksums and with "
+	    "one another, and prints a line for each damage and one for each "
+	    "module. Nothing is changed. Exit status 3 says that damage was found.\n"
+	    "For a store, file:///DIR, it follows generations and receipts, and checks "
+	    "that all objects that they name are there and have the right size; with "
+	    "--deep it reads every shard, and compares it with its SHA-256.",
 	.examples = "cachex verify\n"
 		    "cachex verify faces || echo damaged\n"
 		    "cachex verify file:///mnt/store --deep",

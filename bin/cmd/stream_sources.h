@@ -81,7 +81,7 @@ struct stream_order {
 #define STREAM_SHARES_OPTIONS(o) \
 	{ "", "shares", OPT_COUNT, &(o).shares, .value = "C", .most = 65536, \
 	    .help = "with --shuffle block: deal the chunks to C shares, which stay with their " \
-	    "readers; a block is a chunk; 0: none" }
+	    "readers; a block is then a chunk; 0: no shares" }
 
 /** Several modules as one. */
 #define STREAM_JOIN_OPTIONS(o) \
@@ -121,8 +121,8 @@ struct stream_order {
 	    .help = "read a warehouse although it exceeds its validation limits" }, \
 	{ "", "open-shards", OPT_COUNT, &(o).open_shards, .value = "N", .least = 1, \
 	    .most = UINT32_MAX, \
-	    .help = "shards that are open at a time; of more, each is opened when it is " \
-	    "read" }
+	    .help = "shards that are open at a time; in a larger set each is opened when it " \
+	    "is read" }
 /* clang-format on */
 
 /**
@@ -191,8 +191,7 @@ struct read_options {
 	{ "", "memory", OPT_SIZE, &(o).memory, .value = "SIZE", .least = 1, \
 	    .help = "for batches read ahead" }, \
 	{ "", "verify", OPT_CHOICE, &(o).verify, .value = "never|always|once", \
-	    .help = "when to compare checksums: once unless said otherwise, when a record " \
-	    "is read first" }, \
+	    .help = "when to compare checksums; default once, when a record is first read" }, \
 	{ "", "timeout", OPT_COUNT, &(o).timeout, .value = "SECONDS", \
 	    .help = "wait so long for something new; for ever unless said otherwise" }, \
 	{ "", "wait", OPT_FLAG, &(o).wait, \
