@@ -120,7 +120,7 @@ libsupport_a_SOURCES = \
 	t/support/random_value.c t/support/rawdb.c t/support/records.c \
 	t/support/replay_image.c t/support/replay_io.c t/support/replay_log.c \
 	t/support/run.c t/support/salvaging.c t/support/sample.c \
-	t/support/shard_fixture.c t/support/source_walk.c t/support/value_parts.c \
+	t/support/seeded.c t/support/shard_fixture.c t/support/source_walk.c t/support/value_parts.c \
 	t/support/vectors.c t/support/victim.c t/support/witness.c
 # Put in place of the tool's own.
 t_bin_test_fill_SOURCES = t/bin/test_fill.c t/support/fake_produce.c

@@ -15,14 +15,13 @@
 
 #include "lmdbcache.h"
 #include "need.h"
-#include "rawdb.h"
 #include "sample.h"
+#include "seeded.h"
 
 /* Around each size at which something changes: memory of its own, no copy between. */
 static const size_t sizes[] = { 0, 1, 64, 4096, 65408, 65537, 131072,
 	262144 - 700, 262144 - 576, 262143, 262144, 262145, 300001, (2 << 20) - 1, (2 << 20) + 100, 5000003 };
 #define SIZES ((int)(sizeof(sizes) / sizeof(*sizes)))
-#define CHUNK_HEADER 48
 
 /* ---- what the library writes, under control --------------------------------- */
 
@@ -96,70 +95,7 @@ put(lc_cache *cache, const char *id, size_t size, uint64_t seed)
 	return status;
 }
 
-/* The module gives the bytes that follow from @p seed. */
-static void
-expect(lc_cache *cache, const char *id, size_t size, uint64_t seed)
-{
-	unsigned char *want = malloc(size + 1);
-	lc_view view;
-
-	need(want != NULL);
-	sample_fill(want, size, seed);
-	need_ok(lc_get(cache, id, strlen(id), &view));
-	need(view.kind == LC_TENSOR && view.tensor.nbytes == size);
-	need(size == 0 || memcmp(view.tensor.data, want, size) == 0);
-	lc_view_release(&view);
-	free(want);
-}
-
-static lc_stats
-stats_of(lc_cache *cache)
-{
-	lc_stats stats = { .struct_size = sizeof(stats) };
-
-	need_ok(lc_stat(cache, &stats));
-	return stats;
-}
-
-static void
-expect_intact(lc_cache *cache, uint64_t records)
-{
-	lc_verify_result result;
-	uint64_t count;
-
-	need_ok(lc_count(cache, &count));
-	need(count == records);
-	need_ok(lc_verify(cache, NULL, &result));
-	need(result.damaged == 0);
-}
-
 /* ---- bytes ----------------------------------------------------------------- */
-
-/* The value of the newest chunk, without its header; to be freed. */
-static unsigned char *
-last_records(const char *root, const char *module, size_t *size)
-{
-	unsigned char *records;
-	MDB_cursor *cursor;
-	MDB_val key, value;
-	char dir[600];
-	MDB_env *env;
-	MDB_txn *txn;
-
-	snprintf(dir, sizeof(dir), "%s/%s", root, module);
-	env = rawdb_open_env(dir, MDB_RDONLY);
-	txn = rawdb_begin(env, MDB_RDONLY);
-	rawdb_must(mdb_cursor_open(txn, rawdb_table(txn, "chunk", 0), &cursor));
-	rawdb_must(mdb_cursor_get(cursor, &key, &value, MDB_LAST));
-	*size = value.mv_size - CHUNK_HEADER;
-	records = malloc(*size);
-	need(records != NULL);
-	memcpy(records, (unsigned char *)value.mv_data + CHUNK_HEADER, *size);
-	mdb_cursor_close(cursor);
-	mdb_txn_abort(txn);
-	mdb_env_close(env);
-	return records;
-}
 
 /* The record is the one that lc_put() makes, to the last byte of its padding, whether its
  * structure is new in the module or not. */
@@ -185,11 +121,11 @@ START_TEST(record_is_that_of_a_put)
 				assert_ok(lc_put(cache, "key", 3, &tensor));
 				assert_ok(lc_flush(cache));
 			}
-			ck_assert_uint_eq(stats_of(cache).pending_records, 0);
-			expect(cache, "key", size, 9);
-			expect_intact(cache, 1);
+			ck_assert_uint_eq(seeded_stats(cache).pending_records, 0);
+			seeded_expect(cache, "key", size, 9);
+			seeded_intact(cache, 1);
 			assert_ok(lc_close(cache));
-			records[i] = last_records(root, modules[i], &record_sizes[i]);
+			records[i] = seeded_last_record(root, modules[i], &record_sizes[i]);
 		}
 		ck_assert_uint_eq(record_sizes[0], record_sizes[1]);
 		ck_assert(memcmp(records[0], records[1], record_sizes[0]) == 0);
@@ -208,15 +144,15 @@ START_TEST(others_are_committed_too)
 
 	assert_ok(sample_put(cache, "small", 5, 1, SAMPLE_SMALL));
 	assert_ok(put(cache, "large", 300000, 2));
-	ck_assert_uint_eq(stats_of(cache).pending_records, 0);
-	ck_assert_uint_eq(stats_of(cache).chunks, 1);
+	ck_assert_uint_eq(seeded_stats(cache).pending_records, 0);
+	ck_assert_uint_eq(seeded_stats(cache).chunks, 1);
 	assert_ok(put(cache, "large", 270000, 3));
-	expect(cache, "large", 270000, 3);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "large", 270000, 3);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 	cache = open_module(root, "m");
-	expect(cache, "large", 270000, 3);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "large", 270000, 3);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -244,7 +180,7 @@ START_TEST(values_and_codecs)
 		options.codec = coded ? LC_CODEC_LZ4 : LC_CODEC_NONE;
 		cache = sample_open(run_scratch(), coded ? "coded" : "plain", &options);
 		assert_ok(lc_put_value_durable(cache, "key", 3, value));
-		ck_assert_int_eq(stats_of(cache).live_bytes < 620000, coded);
+		ck_assert_int_eq(seeded_stats(cache).live_bytes < 620000, coded);
 		assert_ok(lc_get(cache, "key", 3, &view));
 		for (int i = 0; i < 3; i++) {
 			const char name[2] = { (char)('a' + i), '\0' };
@@ -256,7 +192,7 @@ START_TEST(values_and_codecs)
 			ck_assert(sample_same(&tensor, &tensors[i]));
 		}
 		lc_view_release(&view);
-		expect_intact(cache, 1);
+		seeded_intact(cache, 1);
 		assert_ok(lc_close(cache));
 	}
 	lc_value_free(value);
@@ -271,7 +207,7 @@ static lc_cache *shared;
 static void
 read_it(void)
 {
-	expect(shared, "key", 400000, 5);
+	seeded_expect(shared, "key", 400000, 5);
 }
 
 START_TEST(others_read_it_while_it_is_written)
@@ -284,7 +220,7 @@ START_TEST(others_read_it_while_it_is_written)
 	atomic_store(&while_written, function);
 	assert_ok(put(shared, "key", 400000, 5));
 	ck_assert_ptr_null(atomic_load(&while_written));
-	expect(shared, "key", 400000, 5);
+	seeded_expect(shared, "key", 400000, 5);
 	assert_ok(lc_close(shared));
 }
 END_TEST
@@ -299,16 +235,16 @@ START_TEST(failure_leaves_it_pending)
 	atomic_store(&fail_with, ENOSPC);
 	/* With a structure that the module has, and with one that is new. */
 	assert_status(put(cache, "key", 400000, 5), LC_NO_SPACE);
-	expect(cache, "key", 400000, 5);
-	ck_assert_uint_eq(stats_of(cache).pending_records, 1);
+	seeded_expect(cache, "key", 400000, 5);
+	ck_assert_uint_eq(seeded_stats(cache).pending_records, 1);
 	/* The one before is tried again first, and the error is the same. */
 	assert_status(put(cache, "key", 300000, 6), LC_NO_SPACE);
 	atomic_store(&fail_with, 0);
 	assert_ok(lc_flush(cache));
-	expect(cache, "old", 150000, 1);
+	seeded_expect(cache, "old", 150000, 1);
 	assert_ok(put(cache, "key", 300000, 7));
-	expect(cache, "key", 300000, 7);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "key", 300000, 7);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 
 	/* A record that is dropped with the others, and one of a handle that is closed. */
@@ -318,8 +254,8 @@ START_TEST(failure_leaves_it_pending)
 	assert_status(lc_close(cache), LC_IO);
 	atomic_store(&fail_with, 0);
 	cache = open_module(root, "m");
-	expect(cache, "key", 300000, 7);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "key", 300000, 7);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -333,9 +269,9 @@ START_TEST(limit_copies_first)
 	options.timeout_ms = 3600000;
 	cache = sample_open(run_scratch(), "m", &options);
 	assert_ok(put(cache, "key", 400000, 5));
-	expect(cache, "key", 400000, 5);
-	ck_assert_uint_eq(stats_of(cache).pending_records, 0);
-	expect_intact(cache, 1);
+	seeded_expect(cache, "key", 400000, 5);
+	ck_assert_uint_eq(seeded_stats(cache).pending_records, 0);
+	seeded_intact(cache, 1);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -351,7 +287,7 @@ START_TEST(rank_that_does_not_write_keeps_it_in_memory)
 	options.lru_bytes = 1 << 20;
 	cache = sample_open(root, "m", &options);
 	assert_ok(put(cache, "key", 200000, 1));
-	expect(cache, "key", 200000, 1);
+	seeded_expect(cache, "key", 200000, 1);
 	assert_status(lc_contains(writer, "key", 3), LC_NOT_FOUND);
 	assert_ok(lc_close(cache));
 	assert_ok(lc_close(writer));
@@ -405,7 +341,7 @@ work(void *ctx)
 
 		snprintf(id, sizeof(id), "%u of %u", i, worker->number);
 		need_ok(put(worker->cache, id, size_of(i), seed));
-		expect(worker->cache, id, size_of(i), seed);
+		seeded_expect(worker->cache, id, size_of(i), seed);
 		/* All of them replace this one. */
 		need_ok(put(worker->cache, "same", size_of(i), i));
 	}
@@ -429,15 +365,15 @@ START_TEST(threads_put_at_once)
 	}
 	for (unsigned t = 0; t < THREADS; t++)
 		ck_assert_int_eq(pthread_join(threads[t], NULL), 0);
-	ck_assert_uint_eq(stats_of(cache).pending_records, 0);
+	ck_assert_uint_eq(seeded_stats(cache).pending_records, 0);
 	for (unsigned t = 0; t < THREADS; t++) {
 		for (unsigned i = 0; i < EACH; i++) {
 			snprintf(id, sizeof(id), "%u of %u", i, t);
-			expect(cache, id, size_of(i), t * 100 + i);
+			seeded_expect(cache, id, size_of(i), t * 100 + i);
 		}
 	}
-	expect(cache, "same", size_of(EACH - 1), EACH - 1);
-	expect_intact(cache, THREADS * EACH + 1);
+	seeded_expect(cache, "same", size_of(EACH - 1), EACH - 1);
+	seeded_intact(cache, THREADS * EACH + 1);
 	assert_ok(lc_close(cache));
 }
 END_TEST

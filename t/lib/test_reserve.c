@@ -10,14 +10,13 @@
 
 #include "lmdbcache.h"
 #include "need.h"
-#include "rawdb.h"
 #include "sample.h"
+#include "seeded.h"
 
 /* Around each size at which something changes: nothing, a line, a block of the checksum,
  * memory of its own, a huge page. */
 static const size_t sizes[] = { 0, 1, 63, 64, 65, 4096, 65000, 65408, 65535, 65536, 65537,
 	131072, 1 << 20, (2 << 20) - 1, (2 << 20) + 100, 5000003 };
-#define CHUNK_HEADER 48
 #define SIZES ((int)(sizeof(sizes) / sizeof(*sizes)))
 
 static lc_cache *
@@ -50,49 +49,10 @@ put(lc_cache *cache, const char *id, size_t size, uint64_t seed)
 	need_ok(lc_reserve_commit(reservation));
 }
 
-/* The module gives the bytes that follow from @p seed. */
-static void
-expect(lc_cache *cache, const char *id, size_t size, uint64_t seed)
-{
-	unsigned char *want = malloc(size + 1);
-	lc_view view;
-
-	need(want != NULL);
-	sample_fill(want, size, seed);
-	need_ok(lc_get(cache, id, strlen(id), &view));
-	need(view.kind == LC_TENSOR && view.tensor.dtype == LC_U8);
-	need(view.tensor.ndim == 1 && view.tensor.shape[0] == size);
-	need(view.tensor.nbytes == size);
-	need(size == 0 || memcmp(view.tensor.data, want, size) == 0);
-	lc_view_release(&view);
-	free(want);
-}
-
 static void
 expect_missing(lc_cache *cache, const char *id)
 {
 	need_status(lc_contains(cache, id, strlen(id)), LC_NOT_FOUND);
-}
-
-static lc_stats
-stats_of(lc_cache *cache)
-{
-	lc_stats stats = { .struct_size = sizeof(stats) };
-
-	need_ok(lc_stat(cache, &stats));
-	return stats;
-}
-
-static void
-expect_intact(lc_cache *cache, uint64_t records)
-{
-	lc_verify_result result;
-	uint64_t count;
-
-	need_ok(lc_count(cache, &count));
-	need(count == records);
-	need_ok(lc_verify(cache, NULL, &result));
-	need(result.damaged == 0);
 }
 
 /* ---- bytes ----------------------------------------------------------------- */
@@ -106,49 +66,23 @@ START_TEST(bytes_come_back)
 	for (int i = 0; i < SIZES; i++) {
 		snprintf(id, sizeof(id), "reserved %d", i);
 		put(cache, id, sizes[i], (uint64_t)i + 1);
-		expect(cache, id, sizes[i], (uint64_t)i + 1);
+		seeded_expect(cache, id, sizes[i], (uint64_t)i + 1);
 	}
 	assert_ok(lc_flush(cache));
 	for (int i = 0; i < SIZES; i++) {
 		snprintf(id, sizeof(id), "reserved %d", i);
-		expect(cache, id, sizes[i], (uint64_t)i + 1);
+		seeded_expect(cache, id, sizes[i], (uint64_t)i + 1);
 	}
 	assert_ok(lc_close(cache));
 	cache = open_module(root);
 	for (int i = 0; i < SIZES; i++) {
 		snprintf(id, sizeof(id), "reserved %d", i);
-		expect(cache, id, sizes[i], (uint64_t)i + 1);
+		seeded_expect(cache, id, sizes[i], (uint64_t)i + 1);
 	}
-	expect_intact(cache, (uint64_t)SIZES);
+	seeded_intact(cache, (uint64_t)SIZES);
 	assert_ok(lc_close(cache));
 }
 END_TEST
-
-/* The record in the newest chunk of a module, as it is stored; to be freed. */
-static unsigned char *
-last_record(const char *root, const char *module, size_t *size)
-{
-	unsigned char *record;
-	MDB_cursor *cursor;
-	MDB_val key, value;
-	char dir[600];
-	MDB_env *env;
-	MDB_txn *txn;
-
-	snprintf(dir, sizeof(dir), "%s/%s", root, module);
-	env = rawdb_open_env(dir, MDB_RDONLY);
-	txn = rawdb_begin(env, MDB_RDONLY);
-	rawdb_must(mdb_cursor_open(txn, rawdb_table(txn, "chunk", 0), &cursor));
-	rawdb_must(mdb_cursor_get(cursor, &key, &value, MDB_LAST));
-	*size = value.mv_size - CHUNK_HEADER;
-	record = malloc(*size);
-	ck_assert_ptr_nonnull(record);
-	memcpy(record, (unsigned char *)value.mv_data + CHUNK_HEADER, *size);
-	mdb_cursor_close(cursor);
-	mdb_txn_abort(txn);
-	mdb_env_close(env);
-	return record;
-}
 
 /* It is the one that lc_put() makes, to the last byte of its padding. */
 START_TEST(record_is_that_of_a_put)
@@ -174,9 +108,9 @@ START_TEST(record_is_that_of_a_put)
 		else
 			assert_ok(lc_put(cache, "key", 3, &tensor));
 		assert_ok(lc_flush(cache));
-		expect_intact(cache, 2);
+		seeded_intact(cache, 2);
 		assert_ok(lc_close(cache));
-		records[i] = last_record(root, modules[i], &record_sizes[i]);
+		records[i] = seeded_last_record(root, modules[i], &record_sizes[i]);
 	}
 	ck_assert_uint_eq(record_sizes[0], record_sizes[1]);
 	ck_assert(memcmp(records[0], records[1], record_sizes[0]) == 0);
@@ -201,19 +135,19 @@ START_TEST(last_commit_of_a_key_counts)
 	sample_fill(b, 100000, 2);
 	expect_missing(cache, "key");
 	assert_ok(lc_reserve_commit(second));
-	expect(cache, "key", 100000, 2);
+	seeded_expect(cache, "key", 100000, 2);
 	assert_ok(lc_reserve_commit(first));
-	expect(cache, "key", 100000, 1);
+	seeded_expect(cache, "key", 100000, 1);
 	assert_ok(lc_flush(cache));
-	expect(cache, "key", 100000, 1);
+	seeded_expect(cache, "key", 100000, 1);
 
 	first = reserve(cache, "key", 100000, &a);
 	sample_fill(a, 100000, 3);
 	assert_ok(lc_delete(cache, "key", 3));
 	assert_ok(lc_reserve_commit(first));
 	assert_ok(lc_flush(cache));
-	expect(cache, "key", 100000, 3);
-	expect_intact(cache, 1);
+	seeded_expect(cache, "key", 100000, 3);
+	seeded_intact(cache, 1);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -228,7 +162,7 @@ START_TEST(flush_does_not_wait)
 	open = reserve(cache, "open", 200000, &data);
 	sample_fill(data, 100000, 2);
 	assert_ok(lc_flush(cache));
-	expect(cache, "before", 200000, 1);
+	seeded_expect(cache, "before", 200000, 1);
 	expect_missing(cache, "open");
 	for (int i = 0; i < 20; i++) {
 		put(cache, "between", 200000, (uint64_t)i);
@@ -236,10 +170,10 @@ START_TEST(flush_does_not_wait)
 	}
 	sample_fill(data, 200000, 2);
 	assert_ok(lc_reserve_commit(open));
-	expect(cache, "open", 200000, 2);
+	seeded_expect(cache, "open", 200000, 2);
 	assert_ok(lc_flush(cache));
-	expect(cache, "open", 200000, 2);
-	expect_intact(cache, 3);
+	seeded_expect(cache, "open", 200000, 2);
+	seeded_intact(cache, 3);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -257,12 +191,12 @@ START_TEST(cancel_stores_nothing)
 	lc_reserve_cancel(open);
 	open = reserve(cache, "other", 70000, &data);
 	lc_reserve_cancel(open);
-	ck_assert_uint_eq(stats_of(cache).pending_records, 1);
-	ck_assert_uint_ge(stats_of(cache).pending_bytes, 70000);
+	ck_assert_uint_eq(seeded_stats(cache).pending_records, 1);
+	ck_assert_uint_ge(seeded_stats(cache).pending_bytes, 70000);
 	assert_ok(lc_flush(cache));
-	ck_assert_uint_eq(stats_of(cache).pending_bytes, 0);
-	expect(cache, "key", 70000, 1);
-	expect_intact(cache, 1);
+	ck_assert_uint_eq(seeded_stats(cache).pending_bytes, 0);
+	seeded_expect(cache, "key", 70000, 1);
+	seeded_intact(cache, 1);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -312,8 +246,8 @@ START_TEST(fork_gives_each_side_its_own)
 	sample_fill(data, 100000, 3);
 	assert_ok(lc_reserve_commit(open));
 	assert_ok(lc_flush(cache));
-	expect(cache, "key", 100000, 3);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "key", 100000, 3);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -336,14 +270,14 @@ START_TEST(codec_codes_at_the_commit)
 	/* This one cannot be made smaller. */
 	put(cache, "random", 300000, 5);
 	assert_ok(lc_flush(cache));
-	ck_assert_uint_lt(stats_of(cache).live_bytes, 320000);
+	ck_assert_uint_lt(seeded_stats(cache).live_bytes, 320000);
 	assert_ok(lc_get(cache, "zeros", 5, &view));
 	ck_assert_uint_eq(view.tensor.nbytes, 1000000);
 	for (size_t i = 0; i < 1000000; i++)
 		ck_assert_int_eq(((const unsigned char *)view.tensor.data)[i], 0);
 	lc_view_release(&view);
-	expect(cache, "random", 300000, 5);
-	expect_intact(cache, 2);
+	seeded_expect(cache, "random", 300000, 5);
+	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -359,7 +293,7 @@ START_TEST(rank_that_does_not_write_keeps_it_in_memory)
 	options.lru_bytes = 1 << 20;
 	cache = sample_open(root, "m", &options);
 	put(cache, "key", 100000, 1);
-	expect(cache, "key", 100000, 1);
+	seeded_expect(cache, "key", 100000, 1);
 	expect_missing(writer, "key");
 	assert_ok(lc_close(cache));
 	assert_ok(lc_close(writer));
@@ -432,7 +366,7 @@ START_TEST(refused_commit_leaves_it_open)
 	settings.policy = LC_EVOLVE;
 	assert_ok(lc_settings_set(cache, &settings));
 	assert_ok(lc_reserve_commit(open));
-	expect(cache, "key", 100000, 1);
+	seeded_expect(cache, "key", 100000, 1);
 	assert_ok(lc_close(cache));
 }
 END_TEST
@@ -467,7 +401,7 @@ work(void *ctx)
 			continue;
 		}
 		need_ok(lc_reserve_commit(open));
-		expect(worker->cache, id, size, seed);
+		seeded_expect(worker->cache, id, size, seed);
 		if (i % 10 == worker->number)
 			need_ok(lc_flush(worker->cache));
 	}
@@ -500,11 +434,11 @@ START_TEST(threads_write_at_once)
 				expect_missing(cache, id);
 				continue;
 			}
-			expect(cache, id, 1000 + (size_t)i * 9000, t * 100 + i);
+			seeded_expect(cache, id, 1000 + (size_t)i * 9000, t * 100 + i);
 			kept++;
 		}
 	}
-	expect_intact(cache, kept);
+	seeded_intact(cache, kept);
 	assert_ok(lc_close(cache));
 }
 END_TEST
