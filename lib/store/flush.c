@@ -159,21 +159,22 @@ commit_sealed_locked(struct lc__flusher *f)
 	pthread_mutex_lock(&f->lock);
 	f->committing = false;
 	pthread_cond_broadcast(&f->done);
-	warn_of_pins_locked(f, pinned_ns);
-	if (status != LC_OK) {
+	if (status == LC_OK) {
+		f->durable_seq = sealed->last_seq;
+		drop_locked(f, sealed);
+		f->sealed = NULL;
+		if (f->open == NULL)
+			f->open = sealed;
+		else
+			f->spare = sealed;
+	} else {
 		f->failed = true;
 		f->failures++;
 		f->error = *lc_last_error();
 		f->error.status = status;
-		return;
 	}
-	f->durable_seq = sealed->last_seq;
-	drop_locked(f, sealed);
-	f->sealed = NULL;
-	if (f->open == NULL)
-		f->open = sealed;
-	else
-		f->spare = sealed;
+	/* Last: it releases the lock, and other threads may commit then. */
+	warn_of_pins_locked(f, pinned_ns);
 }
 
 /* ---- the flush thread ----------------------------------------------------- */
@@ -794,14 +795,15 @@ lc__flush_all(struct lc_cache *cache)
 /* The commit of a record that has only its head in a buffer failed. Copy its tensors, if it
  * is still there: the caller may change them now. */
 static void
-complete(struct lc__flusher *f, const struct lc__large *large)
+complete(struct lc__flusher *f, const struct lc__draft *draft)
 {
 	pthread_mutex_lock(&f->lock);
 	while (f->committing)
 		pthread_cond_wait(&f->done, &f->lock);
-	if (f->open == NULL || !lc__pending_complete(f->open, large))
-		if (f->sealed != NULL)
-			(void)lc__pending_complete(f->sealed, large);
+	if (f->open != NULL)
+		lc__pending_complete(f->open, draft);
+	if (f->sealed != NULL)
+		lc__pending_complete(f->sealed, draft);
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -832,7 +834,7 @@ lc__flush_put(struct lc_cache *cache, const struct lc__draft *draft,
 	}
 	status = lc__flush_all(cache);
 	if (status != LC_OK)
-		complete(cache->flusher, addition.large);
+		complete(cache->flusher, draft);
 	return status;
 }
 

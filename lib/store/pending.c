@@ -204,24 +204,26 @@ lc__pending_record(const struct lc__pending *pending,
 	(void)lc__record_parse(large->bytes, large->room, out);
 }
 
-bool
-lc__pending_complete(struct lc__pending *pending, const struct lc__large *large)
+void
+lc__pending_complete(struct lc__pending *pending, const struct lc__draft *draft)
 {
 	for (uint32_t i = pending->count; i-- > 0;) {
 		const struct lc__pending_entry *entry = &pending->entries[i];
-		const uint32_t schema = pending->schemas[entry->schema].id;
 		struct lc__record record;
+		struct lc__large *large;
+		uint32_t schema;
 
-		if (!entry->large || pending->large[entry->unit] != large)
+		if (lc__pending_rest(pending, entry) != draft)
 			continue;
+		large = pending->large[entry->unit];
+		schema = pending->schemas[entry->schema].id;
 		lc__pending_record(pending, entry, &record);
-		lc__record_encode(large->bytes, record.size, large->rest);
+		lc__record_encode(large->bytes, record.size, draft);
 		if (schema != LC__SCHEMA_NEW)
 			lc__record_seal(large->bytes, schema);
-		pending->large[entry->unit]->rest = NULL;
-		return true;
+		large->rest = NULL;
+		return;
 	}
-	return false;
 }
 
 void

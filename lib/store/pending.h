@@ -91,9 +91,9 @@ lc__pending_rest(const struct lc__pending *pending, const struct lc__pending_ent
 	return entry->large ? pending->large[entry->unit]->rest : NULL;
 }
 
-/** Copy the tensors of a record that has only its head in the buffer, so that its draft is
- *  no longer needed. False if the record is not in this buffer. */
-bool lc__pending_complete(struct lc__pending *pending, const struct lc__large *large);
+/** If the record of this draft has only its head in the buffer, copy its tensors: the draft
+ *  is no longer needed then. */
+void lc__pending_complete(struct lc__pending *pending, const struct lc__draft *draft);
 
 /** Forget everything. Keep the memory unless it is more than @p keep bytes; that of large
  *  records goes to the pool, with the same limit. A writer, which has none, has no pool. */

@@ -70,6 +70,14 @@ writev(int fd, const struct iovec *parts, int n)
 	return may_write(size) ? syscall(SYS_writev, fd, parts, n) : -1;
 }
 
+#define THREADS 4
+#define EACH 20
+
+struct worker {
+	lc_cache *cache;
+	unsigned number;
+};
+
 static lc_cache *
 open_module(const char *root, const char *module)
 {
@@ -260,6 +268,99 @@ START_TEST(failure_leaves_it_pending)
 }
 END_TEST
 
+/* Commits that fail while several threads put: a record whose commit fails is completed by
+ * its thread, while others try it again and its memory may be another record's by then. */
+static void *
+put_with_failures(void *ctx)
+{
+	const struct worker *worker = ctx;
+	char id[40];
+
+	for (unsigned i = 0; i < 40; i++) {
+		const uint64_t seed = worker->number * 100 + i;
+		lc_status status;
+
+		snprintf(id, sizeof(id), "%u of %u", i, worker->number);
+		atomic_store(&fail_with, i % 3 == worker->number % 3 ? ENOSPC : 0);
+		status = put(worker->cache, id, 300000, seed);
+		need(status == LC_OK || status == LC_NO_SPACE);
+		/* It was not taken if a commit before had failed: lc_put() says so. */
+		if (lc_contains(worker->cache, id, strlen(id)) == LC_OK)
+			seeded_expect(worker->cache, id, 300000, seed);
+		else
+			need(status == LC_NO_SPACE);
+	}
+	return NULL;
+}
+
+START_TEST(threads_put_while_commits_fail)
+{
+	struct worker workers[THREADS];
+	pthread_t threads[THREADS];
+	lc_cache *cache = open_module(run_scratch(), "m");
+	lc_verify_result result;
+
+	for (unsigned t = 0; t < THREADS; t++) {
+		workers[t] = (struct worker){ cache, t };
+		ck_assert_int_eq(pthread_create(&threads[t], NULL, put_with_failures,
+				     &workers[t]),
+		    0);
+	}
+	for (unsigned t = 0; t < THREADS; t++)
+		ck_assert_int_eq(pthread_join(threads[t], NULL), 0);
+	atomic_store(&fail_with, 0);
+	assert_ok(lc_flush(cache));
+	assert_ok(lc_verify(cache, NULL, &result));
+	ck_assert_uint_eq(result.damaged, 0);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* A view that is held for long is warned of after a commit, by the thread that made it.
+ * Others may commit meanwhile. */
+static atomic_bool warned;
+
+static void *
+put_one_more(void *ctx)
+{
+	(void)ctx;
+	need_ok(put(shared, "more", 300000, 7));
+	return NULL;
+}
+
+static void
+on_log(void *ctx, const char *text)
+{
+	pthread_t thread;
+
+	(void)ctx;
+	need(strstr(text, "is held since") != NULL);
+	need(pthread_create(&thread, NULL, put_one_more, NULL) == 0);
+	need(pthread_join(thread, NULL) == 0);
+	atomic_store(&warned, true);
+}
+
+START_TEST(others_commit_during_a_warning)
+{
+	lc_options options = sample_options();
+	lc_view view;
+
+	options.pin_warn_ms = 1;
+	options.log = on_log;
+	shared = sample_open(run_scratch(), "m", &options);
+	assert_ok(put(shared, "held", 300000, 1));
+	assert_ok(lc_get(shared, "held", 4, &view));
+	while (!atomic_load(&warned))
+		assert_ok(put(shared, "key", 300000, 2));
+	ck_assert_uint_eq(seeded_stats(shared).pending_records, 0);
+	ck_assert_uint_eq(seeded_stats(shared).pending_bytes, 0);
+	seeded_expect(shared, "more", 300000, 7);
+	lc_view_release(&view);
+	seeded_intact(shared, 3);
+	assert_ok(lc_close(shared));
+}
+END_TEST
+
 /* With a limit to its wait the call may return before the commit ends. */
 START_TEST(limit_copies_first)
 {
@@ -315,14 +416,6 @@ START_TEST(refused)
 END_TEST
 
 /* ---- threads ------------------------------------------------------------------ */
-
-#define THREADS 4
-#define EACH 20
-
-struct worker {
-	lc_cache *cache;
-	unsigned number;
-};
 
 static size_t
 size_of(unsigned i)
@@ -390,6 +483,8 @@ main(void)
 	tcase_add_test(tcase, values_and_codecs);
 	tcase_add_test(tcase, others_read_it_while_it_is_written);
 	tcase_add_test(tcase, failure_leaves_it_pending);
+	tcase_add_test(tcase, threads_put_while_commits_fail);
+	tcase_add_test(tcase, others_commit_during_a_warning);
 	tcase_add_test(tcase, limit_copies_first);
 	tcase_add_test(tcase, rank_that_does_not_write_keeps_it_in_memory);
 	tcase_add_test(tcase, refused);
