@@ -49,17 +49,22 @@ static int
 push_path(const struct push_job *job, const char *operand)
 {
 	struct lc__push_source source;
-	char *path = strdup(operand), *data = lc__path_join(operand, "data.mdb"), *slash;
+	char *data = lc__path_join(operand, "data.mdb"), *path = NULL, *slash;
 	int status;
 
-	if (path == NULL || data == NULL) {
+	if (data == NULL) {
 		status = report_no_memory();
 	} else if (access(data, F_OK) == 0) {
-		while (path[1] != '\0' && path[strlen(path) - 1] == '/')
-			path[strlen(path) - 1] = '\0';
-		slash = strrchr(path, '/');
-		*slash = '\0';
-		status = push_job_module(job, slash == path ? "/" : path, slash + 1);
+		/* "m/", "." and the like have a name as well. */
+		path = realpath(operand, NULL);
+		if (path == NULL) {
+			status = report_errno(operand);
+		} else {
+			slash = strrchr(path, '/');
+			*slash = '\0';
+			status = push_job_module(job, slash == path ? "/" : path,
+			    slash + 1);
+		}
 	} else if (lc__push_shards(operand, &source) != LC_OK) {
 		status = report_status(lc_last_error()->status);
 	} else {

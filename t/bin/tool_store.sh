@@ -357,6 +357,10 @@ head -c 4 /dev/zero | cachex put -q puts a --dtype u8 --shape 4
 wrong "a module of plain puts" 2 \
 	"cachex: push: puts: the module has no inputs, and so no parts; cachex export makes shards of it, which can be pushed" \
 	cachex push puts st
+check "the path of a module" 0 cachex push --json ./one/feats/ slashes
+is "with slashes at its end" "$(tail -n 1 "$out" | jq .put)" 6
+check "from inside of it" 0 sh -c 'cd one/feats && exec "$1" push --json ./ ../../dots' - "$CACHEX"
+is "has a name as well" "$(tail -n 1 "$out" | jq .put)" 6
 wrong "no module" 1 "cachex: push: there is no module nope in $HOME/xdg-cache/cachex" cachex push nope st
 check "no set" 4 cachex push ./st st
 wrong "no generation" 2 "cachex: ls: x: is no number of a generation" cachex ls file:st x
