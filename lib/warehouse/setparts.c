@@ -34,7 +34,8 @@ count_shards(struct lc__setparts *set)
 	const struct lc__manifest *m = set->manifest;
 
 	for (size_t i = 0; i < m->n; i++)
-		if (!lc__add64(set->first[i], m->shards[i].samples, &set->first[i + 1]))
+		if (!lc__add64(set->first[i], m->shards[i].samples, &set->first[i + 1]) ||
+		    set->first[i + 1] > INT64_MAX)
 			return too_many(set);
 	return LC_OK;
 }
