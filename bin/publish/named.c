@@ -354,8 +354,8 @@ remove_all(struct collecting *c)
 			return_if_error(remove_run(c, c->runs.all[i].id));
 	return_if_error(remove_stock(c, &c->parts, lc__name_part, &c->out->parts));
 	return_if_error(remove_stock(c, &c->shards, lc__name_shard, &c->out->shards));
-	return_if_error(
-	    c->store->sweep(c->store, c->before_ms, c->dry, &c->out->unfinished, &bytes));
+	return_if_error(c->store->sweep(c->store, "", c->before_ms, c->dry,
+	    &c->out->unfinished, &bytes));
 	c->out->bytes += bytes;
 	return LC_OK;
 }

@@ -194,6 +194,37 @@ check_ours(const struct pulling *p)
 }
 
 static lc_status
+refuse_object(void *ctx, const struct lc__object *object)
+{
+	const struct pulling *p = ctx;
+
+	return lc__error(LC_EXISTS, 0,
+	    "%s: is a store, as it has %s; choose another directory", p->dir,
+	    object->name);
+}
+
+/* A store has the objects of other generations too, which a pull would remove. */
+static lc_status
+check_no_store(struct pulling *p)
+{
+	return_if_error(p->to->list(p->to, "manifest/", refuse_object, p));
+	return p->to->list(p->to, "run/", refuse_object, p);
+}
+
+/* What a pull left that was stopped; other files are not its own. */
+static lc_status
+sweep(struct pulling *p)
+{
+	static const char *const own[] = { "obj/", "part/", LC__MANIFEST_NAME ".tmp." };
+	uint64_t files, bytes;
+
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		return_if_error(
+		    p->to->sweep(p->to, own[i], UINT64_MAX, false, &files, &bytes));
+	return LC_OK;
+}
+
+static lc_status
 lock_directory(struct pulling *p)
 {
 	return_if_error(lc__make_dirs(p->dir));
@@ -302,16 +333,16 @@ static lc_status
 pull(struct pulling *p, uint64_t number)
 {
 	struct lc__buf text = { 0 };
-	uint64_t files, bytes;
 	lc_status status;
 
 	return_if_error(choose(p, number));
 	return_if_error(lock_directory(p));
+	return_if_error(lc__directory_open(p->dir, p->dir, &p->to));
+	return_if_error(check_no_store(p));
 	return_if_error(check_ours(p));
 	if (unlink(p->manifest) == -1 && errno != ENOENT)
 		return lc__error_sys(errno, "%s: remove", p->manifest);
-	return_if_error(lc__directory_open(p->dir, p->dir, &p->to));
-	return_if_error(p->to->sweep(p->to, UINT64_MAX, false, &files, &bytes));
+	return_if_error(sweep(p));
 	return_if_error(lc__stock_list(p->to, false, &p->here));
 	for (size_t i = 0; i < p->all.n_parts; i++) {
 		p->out->samples += p->all.parts[i].samples;

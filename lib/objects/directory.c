@@ -378,11 +378,11 @@ sweep_file(void *ctx, const struct lc__object *object)
 }
 
 static lc_status
-sweep(struct lc__objects *objects, uint64_t before_ms, bool dry, uint64_t *files,
-    uint64_t *bytes)
+sweep(struct lc__objects *objects, const char *prefix, uint64_t before_ms, bool dry,
+    uint64_t *files, uint64_t *bytes)
 {
 	struct sweeping s = { (const struct directory *)objects, before_ms, dry, 0, 0 };
-	const struct walk walk = { "", true, sweep_file, &s };
+	const struct walk walk = { prefix, true, sweep_file, &s };
 
 	return_if_error(walk_into(&walk, s.dir->path, "", 0));
 	*files = s.files;

@@ -72,10 +72,10 @@ struct lc__objects {
 	/** Remove it; LC_OK also if it is not there. */
 	lc_status (*remove)(struct lc__objects *objects, const char *name);
 
-	/** Count, and unless @p dry remove, what unfinished puts have left that began
-	 *  before @p before_ms. */
-	lc_status (*sweep)(struct lc__objects *objects, uint64_t before_ms, bool dry,
-	    uint64_t *files, uint64_t *bytes);
+	/** Count, and unless @p dry remove, what unfinished puts of names that begin with
+	 *  @p prefix have left that began before @p before_ms. */
+	lc_status (*sweep)(struct lc__objects *objects, const char *prefix,
+	    uint64_t before_ms, bool dry, uint64_t *files, uint64_t *bytes);
 	void (*close)(struct lc__objects *objects);
 };
 

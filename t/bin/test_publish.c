@@ -183,7 +183,7 @@ check_whole(const char *dir)
 	struct lc__objects *store = open_at(dir);
 	uint64_t files, bytes;
 
-	assert_ok(store->sweep(store, UINT64_MAX, false, &files, &bytes));
+	assert_ok(store->sweep(store, "", UINT64_MAX, false, &files, &bytes));
 	lc__objects_close(store);
 	check_named(dir);
 	for (const char *const *sub = (const char *const[]){ "obj", "part", "run",

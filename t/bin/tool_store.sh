@@ -116,6 +116,22 @@ wrong "a directory of other shards" 3 \
 	"cachex: pull: whole/manifest.json: is of another set of shards; choose another directory, or remove it" \
 	cachex pull st whole
 also "which stays" cachex shard verify whole
+# Other files of the directory, and stores, are not its own.
+mkdir -p mine/sub; echo 1 >mine/notes.tmp.abcdef; echo 2 >mine/sub/a.tmp.abcdef
+check "a directory with files" 0 cachex pull st mine
+is "which stay" "$(cat mine/notes.tmp.abcdef mine/sub/a.tmp.abcdef)" "1
+2"
+cp -r other full; echo 1 >full/obj/keep.tmp.abcdef
+mkdir -p full/obj/00; echo x >full/obj/00/$(printf %064d 0).twh1
+sums full >full.sums
+wrong "a store" 3 \
+	"cachex: pull: full: is a store, as it has manifest/0000000001.json; choose another directory" \
+	cachex pull st full
+rm full/manifest/*; grep -v manifest/ full.sums >full2.sums
+check "one without a generation" 3 cachex pull st full
+also "too" grep -q "^cachex: pull: full: is a store, as it has run/$run/" "$err"
+sums full | cmp -s - full2.sums; is "nothing of it is changed" "$?" 0
+rm -r full mine
 
 # ls and verify
 check "ls" 0 cachex ls file:st

@@ -239,11 +239,13 @@ START_TEST(sweeping)
 	fd = open(lives, O_RDWR);
 	free(lives);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
-	assert_ok(store->sweep(store, 2000000, true, &files, &bytes));
+	assert_ok(store->sweep(store, "a/l", 2000000, true, &files, &bytes));
+	ck_assert_uint_eq(files, 0);
+	assert_ok(store->sweep(store, "a/", 2000000, true, &files, &bytes));
 	ck_assert_uint_eq(files, 1);
 	ck_assert_uint_eq(bytes, 4);
 	ck_assert_uint_eq(count_files(), 4);
-	assert_ok(store->sweep(store, 2000000, false, &files, &bytes));
+	assert_ok(store->sweep(store, "a/", 2000000, false, &files, &bytes));
 	ck_assert_uint_eq(files, 1);
 	ck_assert(!outdir_exists(path, "a/dead.tmp.abcdef"));
 	ck_assert_uint_eq(count_files(), 3);
@@ -333,7 +335,7 @@ START_TEST(every_call_fails)
 			ck_assert_str_eq(text_of("a/b"), "new");
 		else
 			ck_assert_int_ne(status, LC_OK);
-		assert_ok(store->sweep(store, UINT64_MAX, false, &files, &bytes));
+		assert_ok(store->sweep(store, "", UINT64_MAX, false, &files, &bytes));
 		ck_assert_uint_le(lc__object_add(store, "a/b", "new", 3), LC_EXISTS);
 		ck_assert_str_eq(text_of("a/b"), "new");
 		ck_assert_uint_eq(count_files(), 1);
@@ -441,7 +443,7 @@ START_TEST(killed_at_each_step)
 				    strcmp(text_of("a/b"), "old") == 0);
 		}
 		ck_assert_int_le(lc__object_add(store, "a/b", "new", 3), LC_EXISTS);
-		assert_ok(store->sweep(store, UINT64_MAX, false, &files, &bytes));
+		assert_ok(store->sweep(store, "", UINT64_MAX, false, &files, &bytes));
 		ck_assert_uint_eq(count_files(), 1);
 		assert_ok(store->remove(store, "a/b"));
 		victim.at += victim.halfway;
