@@ -329,6 +329,16 @@ choose(struct pulling *p, uint64_t number)
 	return status;
 }
 
+/* It is gone for good, after a loss of power too, before any shard that it names. A pull that
+ * was stopped may have removed it and no more. */
+static lc_status
+remove_manifest(const struct pulling *p)
+{
+	if (unlink(p->manifest) == -1 && errno != ENOENT)
+		return lc__error_sys(errno, "%s: remove", p->manifest);
+	return lc__sync_parent(p->manifest);
+}
+
 static lc_status
 pull(struct pulling *p, uint64_t number)
 {
@@ -340,8 +350,7 @@ pull(struct pulling *p, uint64_t number)
 	return_if_error(lc__directory_open(p->dir, p->dir, &p->to));
 	return_if_error(check_no_store(p));
 	return_if_error(check_ours(p));
-	if (unlink(p->manifest) == -1 && errno != ENOENT)
-		return lc__error_sys(errno, "%s: remove", p->manifest);
+	return_if_error(remove_manifest(p));
 	return_if_error(sweep(p));
 	return_if_error(lc__stock_list(p->to, false, &p->here));
 	for (size_t i = 0; i < p->all.n_parts; i++) {

@@ -470,6 +470,23 @@ START_TEST(every_call_of_a_pull_fails)
 }
 END_TEST
 
+/* The old manifest is known to be gone before anything else changes. */
+START_TEST(a_manifest_is_removed_for_good)
+{
+	struct job job = { .store = whole, .dir = path_in(".out") };
+	struct lc__pulled pulled;
+
+	assert_ok(pull(&job, 0, &pulled));
+	fail_io(1, EIO, false);
+	fail_io_only("fsync");
+	assert_status(pull(&job, 0, &pulled), LC_IO);
+	fail_io(0, 0, false);
+	fail_io_only(NULL);
+	ck_assert(!outdir_exists(job.dir, "manifest.json"));
+	ck_assert_uint_eq(pulled.shards, 0);
+}
+END_TEST
+
 /* Whatever is removed before the call that fails: nothing that stays is named and missing. */
 START_TEST(every_call_of_a_collection_fails)
 {
@@ -735,6 +752,7 @@ main(void)
 	tcase_add_loop_test(tc, every_call_of_a_push_fails, 0, 2);
 	tcase_add_test(tc, every_call_of_a_publication_fails);
 	tcase_add_test(tc, every_call_of_a_pull_fails);
+	tcase_add_test(tc, a_manifest_is_removed_for_good);
 	tcase_add_test(tc, every_call_of_a_collection_fails);
 	tcase_add_test(tc, a_store_without_links);
 	tcase_add_test(tc, racing);
