@@ -55,12 +55,22 @@ lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID]
 struct publishing {
 	struct lc__objects *store;
 	struct lc__parts_recipe recipe;
+	bool hold;              /* what is looked at is made young */
 	struct lc__stock stock; /* of shards */
 	struct lc__manifest manifest;
 	size_t room; /* of manifest.parts */
 	char *first; /* the part that gave the layout */
 	struct lc__published *out;
 };
+
+/* One that is missing is told of by whoever looks at it next. */
+static lc_status
+hold(const struct publishing *p, const char *name)
+{
+	const lc_status status = p->hold ? p->store->touch(p->store, name) : LC_OK;
+
+	return status == LC_NO_FILE ? LC_OK : status;
+}
 
 static lc_status
 check_shards(const struct publishing *p, const char *part, const struct lc__manifest *m)
@@ -70,12 +80,12 @@ check_shards(const struct publishing *p, const char *part, const struct lc__mani
 		const struct lc__stocked *stocked = lc__stock_find(&p->stock,
 		    shard->sha256);
 		struct lc__object about = { .size = 0 };
-		lc_status status = LC_OK;
+		lc_status status = hold(p, shard->relative_path);
 
 		/* A listing may lag behind. */
-		if (stocked == NULL)
+		if (status == LC_OK && stocked == NULL)
 			status = lc__object_find(p->store, shard->relative_path, &about);
-		else
+		else if (status == LC_OK)
 			about.size = stocked->size;
 		if (status == LC_NO_FILE)
 			return lc__error(LC_CORRUPT, 0,
@@ -147,16 +157,21 @@ add_part(struct publishing *p, const struct lc__receipt *receipt)
 	uint64_t samples = 0, shards = 0;
 
 	for (size_t i = 0; i < receipt->n; i++) {
+		const char *sha256 = receipt->files[i].sha256;
 		struct lc__manifest m = { 0 };
-		lc_status status = lc__part_read(p->store, receipt->files[i].sha256, NULL,
-		    &m);
+		char name[LC__OBJECT_NAME];
+		lc_status status;
 
+		lc__name_part(sha256, name);
+		status = hold(p, name);
+		if (status == LC_OK)
+			status = lc__part_read(p->store, sha256, NULL, &m);
 		if (status == LC_OK)
 			status = check_shards(p, receipt->part, &m);
 		if (status == LC_OK)
 			status = check_layout(p, receipt->part, &m);
 		if (status == LC_OK)
-			status = describe(p, receipt->part, receipt->files[i].sha256, &m);
+			status = describe(p, receipt->part, sha256, &m);
 		shards += m.n;
 		for (size_t k = 0; k < m.n; k++)
 			samples += m.shards[k].samples;
@@ -180,8 +195,13 @@ gather(struct publishing *p)
 	out->parts = p->recipe.n;
 	for (size_t i = 0; i < p->recipe.n; i++) {
 		struct lc__receipt receipt = { .n = 0 };
-		lc_status status = lc__receipt_read(p->store, &p->recipe, i, &receipt);
+		char name[LC__OBJECT_NAME];
+		lc_status status;
 
+		lc__name_receipt(p->recipe.id, i, name);
+		status = hold(p, name);
+		if (status == LC_OK)
+			status = lc__receipt_read(p->store, &p->recipe, i, &receipt);
 		if (status == LC_NO_FILE) {
 			if (out->missing < LC__MISSING_NAMED)
 				out->names[out->missing] = strdup(p->recipe.parts[i]);
@@ -201,6 +221,36 @@ gather(struct publishing *p)
 		return lc__error(LC_INVALID, 0, "run %s: no part has a record",
 		    p->recipe.id);
 	return LC_OK;
+}
+
+/* What a look found. */
+static void
+forget(struct publishing *p)
+{
+	lc__manifest_free(&p->manifest);
+	memset(&p->manifest, 0, sizeof(p->manifest));
+	p->room = 0;
+	free(p->first);
+	p->first = NULL;
+	free(p->stock.all);
+	memset(&p->stock, 0, sizeof(p->stock));
+}
+
+/* Look at all that the run names. */
+static lc_status
+look(struct publishing *p, bool holds)
+{
+	struct lc__object about;
+	char name[LC__OBJECT_NAME];
+
+	forget(p);
+	p->out->samples = p->out->shards = p->out->bytes = 0;
+	p->hold = holds;
+	lc__name_recipe(p->recipe.id, name);
+	return_if_error(hold(p, name));
+	return_if_error(lc__object_find(p->store, name, &about));
+	return_if_error(lc__stock_list(p->store, false, &p->stock));
+	return gather(p);
 }
 
 /* Nothing of it depends on who publishes when. */
@@ -294,19 +344,19 @@ lc__publish_run(struct lc__objects *store, const char *run, struct lc__published
 	memset(out, 0, sizeof(*out));
 	strcpy(out->run, run);
 	status = lc__parts_recipe_read(store, run, &p.recipe);
+	/* A collection that removes older generations of this run leaves what is young; what
+	 * it removed before that is missing when it is looked at again. */
 	if (status == LC_OK)
-		status = lc__stock_list(store, false, &p.stock);
+		status = look(&p, true);
 	if (status == LC_OK)
-		status = gather(&p);
+		status = look(&p, false);
 	if (status == LC_OK)
 		status = format(&p, &text);
 	if (status == LC_OK)
 		status = put_generation(store, &text, out);
 	lc__buf_free(&text);
-	lc__manifest_free(&p.manifest);
+	forget(&p);
 	lc__parts_recipe_free(&p.recipe);
-	free(p.stock.all);
-	free(p.first);
 	return status;
 }
 

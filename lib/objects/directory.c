@@ -151,13 +151,20 @@ write_body(const struct putting *p, const struct lc__body *body)
 	return status;
 }
 
+static lc_status
+set_time(const char *path)
+{
+	if (utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW) == -1 &&
+	    errno != EACCES && errno != EPERM)
+		return lc__error_sys(errno, "%s: set its time", path);
+	return LC_OK;
+}
+
 /* Its time is now, and it survives a loss of power as if it had been put now. */
 static lc_status
 exists(const struct putting *p)
 {
-	if (utimensat(AT_FDCWD, p->path, NULL, AT_SYMLINK_NOFOLLOW) == -1 &&
-	    errno != EACCES && errno != EPERM)
-		return lc__error_sys(errno, "%s: set its time", p->path);
+	return_if_error(set_time(p->path));
 	return_if_error(lc__sync_parent(p->path));
 	return lc__error(LC_EXISTS, 0, "%s: is there already", p->path);
 }
@@ -221,6 +228,18 @@ static lc_status
 put_new(struct lc__objects *objects, const char *name, const struct lc__body *body)
 {
 	return put_object(objects, name, body, false);
+}
+
+static lc_status
+touch(struct lc__objects *objects, const char *name)
+{
+	char *path;
+	lc_status status;
+
+	return_if_error(path_of(objects, name, &path));
+	status = set_time(path);
+	free(path);
+	return status;
 }
 
 static lc_status
@@ -417,6 +436,7 @@ lc__directory_open(const char *path, const char *url, struct lc__objects **out)
 		.url = dir->url,
 		.get_range = get_range,
 		.put_new = put_new,
+		.touch = touch,
 		.put = put,
 		.list = list,
 		.remove = remove_object,

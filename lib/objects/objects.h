@@ -10,7 +10,7 @@
  *              is read of it is of one put. After LC_OK it survives a loss of power.
  * Once         of several put_new() of a name at once exactly one is LC_OK.
  * Time         an object has one, of the store's own clock: when it was put, or when a later
- *              put_new() of the name came upon it.
+ *              put_new() of the name came upon it, or touch().
  * Listing      may lag behind: it may lack what was put a moment ago. get_range() does not.
  * Threads      any number may call at once.
  *
@@ -62,6 +62,8 @@ struct lc__objects {
 	/** Put it unless there is one: then LC_EXISTS, and the time of that is now. */
 	lc_status (*put_new)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);
+	/** Its time is now. */
+	lc_status (*touch)(struct lc__objects *objects, const char *name);
 	/** Put it in the place of any. */
 	lc_status (*put)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);

@@ -646,6 +646,129 @@ START_TEST(listings_lag_behind)
 }
 END_TEST
 
+/* ---- collections ------------------------------------------------------------------------------ */
+
+/* Publish another run: the first of the shards, as a set of its own. */
+static void
+publish_few(const char *store_dir)
+{
+	const char *dir = path_in(".few");
+	struct lc__buf text = outdir_get_file(set, "manifest.json"), again = { 0 };
+	struct lc__push_source source;
+	struct lc__push few = { .store = open_at(store_dir), .source = &source,
+		.producer = "", .threads = 1, .told = tell_nobody };
+	struct lc__manifest m;
+	struct lc__push_result result;
+	struct lc__published published;
+	char command[9000];
+	size_t n;
+
+	assert_ok(lc__manifest_parse(text.data, text.size, "m", &m));
+	n = m.n;
+	m.n = 1;
+	assert_ok(lc__manifest_format(&m, &again));
+	m.n = n;
+	snprintf(command, sizeof(command), "cp -r '%s' '%s'", set, dir);
+	ck_assert_int_eq(system(command), 0);
+	lc__buf_append(&again, "", 1);
+	outdir_put_file(dir, "manifest.json", (char *)again.data);
+	assert_ok(lc__push_shards(dir, &source));
+	assert_ok(lc__push_run(&few, &result));
+	lc__push_source_close(&source);
+	assert_ok(lc__publish_run(few.store, result.run, &published));
+	ck_assert_uint_eq(published.shards, 1);
+	lc__published_free(&published);
+	lc__objects_close(few.store);
+	lc__manifest_free(&m);
+	lc__buf_free(&text);
+	lc__buf_free(&again);
+	remove_tree(dir);
+}
+
+static void
+make_old(const char *dir)
+{
+	char command[5000];
+
+	snprintf(command, sizeof(command),
+	    "find '%s' -type f -exec touch -d '30 days ago' {} +", dir);
+	ck_assert_int_eq(system(command), 0);
+}
+
+#define DAY ((uint64_t)86400000)
+
+/* Generation 1 of the run of the module, and then another one of few shards; all is old. */
+static void
+make_two_runs(const struct job *job, char run[LC__RUN_ID])
+{
+	struct lc__push_result result;
+	struct lc__published published;
+
+	assert_ok(push(job, &result));
+	strcpy(run, result.run);
+	assert_ok(publish(job, &published));
+	publish_few(job->store);
+	make_old(job->store);
+}
+
+static struct {
+	struct lc__objects *publisher;
+	const char *run;
+	unsigned at; /* the removal before which the publisher comes */
+	unsigned removals;
+	bool came;
+	lc_status status;
+	lc_status (*remove_of)(struct lc__objects *, const char *);
+} rival;
+
+static lc_status
+publish_and_remove(struct lc__objects *objects, const char *name)
+{
+	/* The clock's object is not one of those. */
+	if (strncmp(name, "probe/", 6) != 0 && ++rival.removals == rival.at) {
+		struct lc__published published;
+
+		rival.status = lc__publish_run(rival.publisher, rival.run, &published);
+		rival.came = true;
+		lc__published_free(&published);
+	}
+	return rival.remove_of(objects, name);
+}
+
+/* The run whose only generation goes is published again meanwhile, at each step: it fails, or
+ * what it has published is whole. */
+START_TEST(a_run_is_published_while_it_goes)
+{
+	char run[LC__RUN_ID];
+	unsigned failed = 0;
+
+	for (rival.at = 1;; rival.at++) {
+		struct job job = { .store = path_in(".st"), .staging = path_in(".sg") };
+		struct lc__collected collected;
+		struct lc__objects *store;
+
+		make_two_runs(&job, run);
+		store = open_at(job.store);
+		rival.publisher = open_at(job.store);
+		rival.run = run;
+		rival.removals = 0;
+		rival.came = false;
+		rival.remove_of = store->remove;
+		store->remove = publish_and_remove;
+		assert_ok(lc__collect(store, 1, DAY, false, &collected));
+		lc__objects_close(store);
+		lc__objects_close(rival.publisher);
+		check_named(job.store);
+		remove_tree(job.store);
+		if (!rival.came)
+			break;
+		failed += rival.status != LC_OK;
+	}
+	ck_assert_uint_gt(rival.at, 10);
+	ck_assert_uint_gt(failed, 5);
+}
+END_TEST
+
 /* A reader pins its generation: what is published later does not change it. */
 START_TEST(a_generation_is_pinned)
 {
@@ -757,6 +880,7 @@ main(void)
 	tcase_add_test(tc, a_store_without_links);
 	tcase_add_test(tc, racing);
 	tcase_add_test(tc, listings_lag_behind);
+	tcase_add_test(tc, a_run_is_published_while_it_goes);
 	tcase_add_test(tc, a_generation_is_pinned);
 	tcase_add_test(tc, a_part_of_many_shards);
 	suite_add_tcase(suite, tc);

@@ -159,6 +159,22 @@ START_TEST(put_new_keeps_the_first)
 }
 END_TEST
 
+START_TEST(touching)
+{
+	struct lc__object about;
+
+	assert_ok(lc__object_add(store, "a/b", "one", 3));
+	set_time("a/b", 1000);
+	assert_ok(store->touch(store, "a/b"));
+	assert_ok(lc__object_find(store, "a/b", &about));
+	ck_assert_uint_gt(about.time_ms, 1500000000000);
+	ck_assert_str_eq(text_of("a/b"), "one");
+	assert_status(store->touch(store, "a/c"), LC_NO_FILE);
+	assert_status(store->touch(store, "../a"), LC_INVALID);
+	ck_assert_uint_eq(count_files(), 1);
+}
+END_TEST
+
 START_TEST(list_and_remove)
 {
 	char *leads;
@@ -464,6 +480,7 @@ main(void)
 	tcase_add_test(tc, names);
 	tcase_add_test(tc, put_and_get);
 	tcase_add_test(tc, put_new_keeps_the_first);
+	tcase_add_test(tc, touching);
 	tcase_add_test(tc, list_and_remove);
 	tcase_add_test(tc, nothing_of_what_is_refused);
 	tcase_add_test(tc, sweeping);
