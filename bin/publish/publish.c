@@ -289,6 +289,25 @@ format(struct publishing *p, struct lc__buf *out)
 	return status;
 }
 
+/* Nothing is published that nobody can read. */
+static lc_status
+check_text(const struct publishing *p, const struct lc__buf *text)
+{
+	struct lc__manifest again = { 0 };
+	lc_status status;
+
+	if (text->size > LC__STORED_MANIFEST)
+		return lc__error(LC_INVALID, 0,
+		    "run %s: its generation has %zu bytes, more than %llu", p->recipe.id,
+		    text->size, (unsigned long long)LC__STORED_MANIFEST);
+	status = lc__manifest_parse_any(text->data, text->size, "its generation", &again);
+	lc__manifest_free(&again);
+	if (status == LC_OK || status == LC_NO_MEMORY)
+		return status;
+	(void)lc__error_prefix("run %s: nobody could read it", p->recipe.id);
+	return lc__error_as(LC_INVALID);
+}
+
 /* ---- its number ------------------------------------------------------------------------ */
 
 /* Is this what the generation is? */
@@ -352,6 +371,8 @@ lc__publish_run(struct lc__objects *store, const char *run, struct lc__published
 		status = look(&p, false);
 	if (status == LC_OK)
 		status = format(&p, &text);
+	if (status == LC_OK)
+		status = check_text(&p, &text);
 	if (status == LC_OK)
 		status = put_generation(store, &text, out);
 	lc__buf_free(&text);

@@ -35,7 +35,7 @@ LC_CHECKED lc_status lc__run_find(struct lc__objects *store, const char *digits,
  * it, and is looked at: it is there, and as large as it should be. Equal contents are equal bytes: who publishes what the newest generation is
  * changes nothing.
  * @return LC_OK; LC_NOT_FOUND if receipts are missing, as @p out says; LC_CORRUPT for what is
- * damaged, LC_INVALID for parts that do not fit together, both by name. @p out is filled and
+ * damaged, LC_INVALID for parts that do not fit together, both by name, or are too many. @p out is filled and
  * to be freed also then.
  */
 LC_CHECKED lc_status lc__publish_run(struct lc__objects *store, const char *run,

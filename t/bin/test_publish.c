@@ -858,6 +858,45 @@ START_TEST(a_part_of_many_shards)
 }
 END_TEST
 
+/* Shards that say they have so many samples that those of all parts are more than a manifest
+ * can say. */
+START_TEST(a_generation_that_nobody_could_read)
+{
+	const char *dir = path_in(".many"), *st = path_in(".st");
+	struct lc__buf text = outdir_get_file(set, "manifest.json"), again = { 0 };
+	struct lc__push_source source;
+	struct lc__push push_set = { .store = open_at(st), .source = &source,
+		.producer = "", .threads = 1, .told = tell_nobody };
+	struct lc__manifest m;
+	struct lc__push_result result;
+	struct lc__published published;
+	char command[9000];
+
+	assert_ok(lc__manifest_parse(text.data, text.size, "m", &m));
+	for (size_t i = 0; i < m.n; i++)
+		m.shards[i].samples = INT64_MAX / 2;
+	assert_ok(lc__manifest_format(&m, &again));
+	snprintf(command, sizeof(command), "cp -r '%s' '%s'", set, dir);
+	ck_assert_int_eq(system(command), 0);
+	lc__buf_append(&again, "", 1);
+	outdir_put_file(dir, "manifest.json", (char *)again.data);
+	assert_ok(lc__push_shards(dir, &source));
+	assert_ok(lc__push_run(&push_set, &result));
+	lc__push_source_close(&source);
+	assert_status(lc__publish_run(push_set.store, result.run, &published), LC_INVALID);
+	snprintf(command, sizeof(command), "run %s: nobody could read it: its generation: ",
+	    result.run);
+	ck_assert_msg(strncmp(lc_last_error()->text, command, strlen(command)) == 0, "%s",
+	    lc_last_error()->text);
+	ck_assert(!outdir_exists(st, "manifest"));
+	lc__published_free(&published);
+	lc__objects_close(push_set.store);
+	lc__manifest_free(&m);
+	lc__buf_free(&text);
+	lc__buf_free(&again);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -883,6 +922,7 @@ main(void)
 	tcase_add_test(tc, a_run_is_published_while_it_goes);
 	tcase_add_test(tc, a_generation_is_pinned);
 	tcase_add_test(tc, a_part_of_many_shards);
+	tcase_add_test(tc, a_generation_that_nobody_could_read);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
