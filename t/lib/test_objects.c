@@ -397,7 +397,7 @@ START_TEST(exactly_one_wins)
 
 	for (unsigned round = 0; round < 5; round++) {
 		unsigned won = 0, winner = 0;
-		char expect[8];
+		char expect[12];
 
 		for (unsigned i = 0; i < 8; i++)
 			pids[i] = child_start(race, &i);
