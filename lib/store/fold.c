@@ -76,6 +76,15 @@ insert(struct lc__change *change, struct row *row)
 
 /* ---- taking chunks out ---------------------------------------------------- */
 
+bool
+lc__fold_sound(uint64_t first, const struct lc__slice *row)
+{
+	struct lc__folded chunk = { 0 };
+
+	return lc__folded_intact(row->data, row->size) &&
+	    lc__folded_next(row->data, row->size, &chunk) && chunk.id == first;
+}
+
 lc_status
 lc__fold_delete(struct lc__change *change, uint64_t chunk)
 {
@@ -106,6 +115,19 @@ is_gone(const struct lc__change *change, uint64_t id)
 	    bsearch(&id, change->gone, change->ngone, sizeof(id), by_id) != NULL;
 }
 
+/* The bytes of a chunk without the zeros after it; 0 if its header is damaged. */
+static uint64_t
+chunk_bytes(const unsigned char *bytes, uint64_t room, uint64_t id)
+{
+	struct lc__chunk chunk;
+	uint64_t size;
+
+	if (!lc__chunk_parse(bytes, room, id, &chunk))
+		return 0;
+	size = lc__chunk_size(&chunk, 0);
+	return size <= room ? size : 0;
+}
+
 /* Write the row @p first anew without what is gone, and in two: up to chunk @p split, and from
  * there on. The old bytes may be of this change, and then they end with the row. */
 static lc_status
@@ -123,11 +145,14 @@ rewrite(struct lc__change *change, uint64_t first, const struct lc__slice *value
 	memcpy(copy, value->data, (size_t)size);
 	status = lc__txn_delete(change->snapshot.txn, LC__CHUNK, first);
 	while (status == LC_OK && lc__folded_next(copy, size, &chunk)) {
+		const unsigned char *bytes = copy + chunk.at;
+		const uint64_t used = chunk_bytes(bytes, chunk.size, chunk.id);
+
 		lc__snapshot_forget_chunk(&change->snapshot, chunk.id);
 		if (row.first < split && chunk.id > split)
 			status = insert(change, &row);
 		if (!is_gone(change, chunk.id))
-			append(&row, chunk.id, copy + chunk.at, chunk.size);
+			append(&row, chunk.id, bytes, used > 0 ? used : chunk.size);
 	}
 	if (status == LC_OK)
 		status = insert(change, &row);
@@ -152,14 +177,27 @@ lc__fold_settle(struct lc__change *change)
 			continue;
 		return_if_error(
 		    lc__chunk_row(change->snapshot.txn, change->gone[i], &first, &row));
+		/* Without its list nobody knows what would be lost; verify reports it. */
+		if (!lc__fold_sound(first, &row))
+			continue;
 		while (lc__folded_next(row.data, row.size, &chunk))
 			done = chunk.id;
-		/* Without its list nobody knows what would be lost; verify reports it. */
-		if (lc__folded_intact(row.data, row.size))
-			return_if_error(rewrite(change, first, &row, 0));
+		return_if_error(rewrite(change, first, &row, 0));
 	}
 	change->ngone = 0;
 	return LC_OK;
+}
+
+/* Has a row of several chunks, damaged or not, @p chunk or one after it? */
+static bool
+reaches(uint64_t first, const struct lc__slice *row, uint64_t chunk)
+{
+	struct lc__folded next = { 0 };
+
+	while (lc__folded_next(row->data, row->size, &next))
+		if (next.id >= chunk)
+			return true;
+	return first >= chunk;
 }
 
 lc_status
@@ -174,9 +212,9 @@ lc__fold_make_room(struct lc__change *change, uint64_t chunk)
 	if (status == LC_NOT_FOUND)
 		return LC_OK;
 	return_if_error(status);
-	if (!lc__is_folded(row.data, row.size))
+	if (!lc__is_folded(row.data, row.size) || !reaches(first, &row, chunk))
 		return LC_OK;
-	if (!lc__folded_intact(row.data, row.size))
+	if (!lc__fold_sound(first, &row))
 		return lc__error(LC_CORRUPT, 0, "%s: the row of chunk %llu is damaged",
 		    lc__env_dir(change->snapshot.env), (unsigned long long)first);
 	return rewrite(change, first, &row, chunk);
@@ -216,13 +254,7 @@ end_group(struct lc__change *change, struct group *g)
 static uint64_t
 small_size(uint64_t id, const struct lc__slice *value)
 {
-	struct lc__chunk chunk;
-	uint64_t size;
-
-	if (value->size > SMALL || !lc__chunk_parse(value->data, value->size, id, &chunk))
-		return 0;
-	size = lc__chunk_size(&chunk, 0);
-	return size <= value->size ? size : 0;
+	return value->size > SMALL ? 0 : chunk_bytes(value->data, value->size, id);
 }
 
 static lc_status

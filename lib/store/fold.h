@@ -16,6 +16,10 @@ LC_CHECKED lc_status lc__fold(struct lc__change *change, uint64_t chunk);
  *  lc__fold_settle(). */
 LC_CHECKED lc_status lc__fold_delete(struct lc__change *change, uint64_t chunk);
 
+/** May a row of several chunks, whose key is @p first, be rewritten: is its list intact, and
+ *  does it begin with the key? */
+bool lc__fold_sound(uint64_t first, const struct lc__slice *row);
+
 /** Rewrite the rows of which lc__fold_delete() deleted chunks. */
 LC_CHECKED lc_status lc__fold_settle(struct lc__change *change);
 

@@ -5,6 +5,7 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "store/fold.h"
 #include "store/lookup.h"
 #include "store/packing.h"
 
@@ -133,6 +134,26 @@ prepare(struct reclaim *r, struct sparse *chunk)
 	return status;
 }
 
+/* Can a chunk that has a row alone, or is the first of its row, be written anew? The row before
+ * it in its block may have to be split. */
+static lc_status
+check_row_before(struct reclaim *r, uint64_t id)
+{
+	struct lc__slice row;
+	uint64_t first;
+	lc_status status;
+
+	if (id % LC__FOLD_BLOCK == 0)
+		return LC_OK;
+	status = lc__chunk_row(r->change->snapshot.txn, id - 1, &first, &row);
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	return_if_error(status);
+	return !lc__is_folded(row.data, row.size) || lc__fold_sound(first, &row)
+	    ? LC_OK
+	    : LC_CORRUPT;
+}
+
 /* The bytes that are moved: those of the live records, and with a chunk that shares its row
  * the others in the row, once for all that have none. LC_CORRUPT for one that has to stay. */
 static lc_status
@@ -143,12 +164,14 @@ cost(struct reclaim *r, const struct sparse *chunk, uint64_t *out)
 
 	*out = chunk->row.live_bytes;
 	return_if_error(lc__chunk_row(r->change->snapshot.txn, chunk->id, &first, &row));
+	if (first == chunk->id)
+		return_if_error(check_row_before(r, chunk->id));
 	if (!lc__is_folded(row.data, row.size))
 		return LC_OK;
 	if (chunk->row.live > 0 || first != r->last_row)
 		*out += row.size;
 	r->last_row = first;
-	return lc__folded_intact(row.data, row.size) ? LC_OK : LC_CORRUPT;
+	return lc__fold_sound(first, &row) ? LC_OK : LC_CORRUPT;
 }
 
 /* Keep the chunks that are within @p budget bytes, and intact. */

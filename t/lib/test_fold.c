@@ -64,6 +64,33 @@ rows(lc_cache *cache)
 	return n;
 }
 
+/* No row of several chunks has a page that it does not need. */
+static void
+expect_tight(lc_cache *cache)
+{
+	struct lc__snapshot *s;
+	struct lc__slice value;
+	lc_status status;
+	uint64_t id = 0;
+
+	assert_ok(lc__snapshot_take(cache->env, &s));
+	for (status = lc__txn_seek(s->txn, LC__CHUNK, 0, &id, &value); status == LC_OK;
+	     status = lc__txn_seek_after(s->txn, LC__CHUNK, id, &id, &value)) {
+		struct lc__folded last = { 0 };
+		struct lc__chunk chunk;
+
+		while (lc__folded_next(value.data, value.size, &last))
+			;
+		if (last.size == 0)
+			continue;
+		ck_assert(lc__chunk_parse((const unsigned char *)value.data + last.at,
+		    last.size, last.id, &chunk));
+		ck_assert_uint_lt(last.size - lc__chunk_size(&chunk, 0), 4096 + 64);
+	}
+	ck_assert_int_eq(status, LC_END);
+	lc__snapshot_give(s, 0);
+}
+
 static void
 commit_number(lc_cache *cache, unsigned key, unsigned version, size_t size)
 {
@@ -188,6 +215,7 @@ START_TEST(overwrites_of_one)
 		ck_assert_uint_le(stats.dead_bytes, stats.live_bytes + MIB);
 	}
 	verify(cache);
+	expect_tight(cache);
 	ck_assert_uint_le(used(cache), 2 * stats.live_bytes + 3 * MIB);
 	ck_assert_uint_le(stats.file_bytes, 2 * stats.live_bytes + 8 * MIB);
 	for (unsigned i = 0; i < 1000; i++)
@@ -545,6 +573,157 @@ START_TEST(a_lost_page)
 }
 END_TEST
 
+/* ---- damage and reclaim ---------------------------------------------------- */
+
+#define LARGE 20000
+#define BIG 128 /* a chunk of 100 large records */
+
+/* Put records of chunk @p chunk, from number @p from on. */
+static void
+put_numbers(lc_cache *cache, unsigned chunk, unsigned from, unsigned end, size_t size)
+{
+	static unsigned char data[LARGE];
+	char id[32];
+
+	for (unsigned i = from; i < end; i++) {
+		const lc_tensor tensor = sample_bytes(data, size);
+
+		assert_ok(lc_put(cache, id,
+		    (size_t)snprintf(id, sizeof(id), "of-%u-%u", chunk, i), &tensor));
+	}
+}
+
+/* A row of chunks 64 to 88; none of id 89; chunk 90 with four records of @p size, alone or the
+ * first of a row; the rest of the block; and chunk BIG. */
+static lc_cache *
+gapped_module(const char *root, size_t size)
+{
+	lc_cache *cache = open_module(root, "m", 1);
+
+	for (unsigned chunk = 1; chunk < BIG; chunk++) {
+		if (chunk != 89 && chunk != 90) {
+			commit_number(cache, chunk - 1, 0, 100);
+			continue;
+		}
+		put_numbers(cache, chunk, 0, chunk == 89 ? 1 : 4,
+		    chunk == 89 ? LARGE : size);
+		assert_ok(lc_flush(cache));
+	}
+	put_numbers(cache, BIG, 0, 100, LARGE);
+	assert_ok(lc_flush(cache));
+	assert_ok(lc_delete(cache, "of-89-0", 7));
+	assert_ok(lc_flush(cache));
+	return cache;
+}
+
+/* Most of chunks 90 and BIG is replaced. */
+static lc_status
+replace_most(lc_cache *cache)
+{
+	put_numbers(cache, 90, 1, 4, 100);
+	put_numbers(cache, BIG, 10, 100, 100);
+	return lc_flush(cache);
+}
+
+/* The ways to damage the row of chunk 64. */
+enum {
+	the_sum,          /* of its list */
+	a_place,          /* of its list, which names chunk 95 too */
+	its_first,        /* its list begins with 65 */
+	another_rows_list,
+	harms
+};
+
+static void
+harm(const char *root, int how)
+{
+	uint64_t places[LC__FOLD_BLOCK] = { 0 };
+	struct lc__folded chunk = { 0 };
+	struct file f;
+	unsigned char *row;
+
+	load_file(&f, root);
+	row = find_bytes(&f, 0, 64);
+	while (lc__folded_next(row, LC__FOLDED_MAX, &chunk))
+		places[chunk.id % LC__FOLD_BLOCK] = chunk.at;
+	if (how == its_first)
+		places[0] = 0;
+	if (how == another_rows_list)
+		for (unsigned i = 0; i < 25; i++) {
+			places[27 + i] = places[i];
+			places[i] = 0;
+		}
+	if (how >= its_first)
+		lc__folded_encode(row, 64, places);
+	else if (how == a_place)
+		row[16 + 2 * 31] ^= 8;
+	else
+		row[150] ^= 1;
+	save_file(&f);
+	free(f.bytes);
+}
+
+/* It stops no commit that frees what is before or after it. */
+START_TEST(damage_stops_no_commit)
+{
+	const char *root = run_scratch();
+	lc_cache *cache = gapped_module(root, _i % 2 == 0 ? LARGE : 1900);
+	const uint64_t before = rows(cache);
+	lc_view view;
+
+	ck_assert_uint_eq(before, 4 + (_i % 2 == 0));
+	assert_ok(lc_close(cache));
+	harm(root, _i / 2);
+	cache = sample_open(root, "m", NULL);
+	assert_ok(replace_most(cache));
+	for (unsigned i = 0; i < 70; i++)
+		commit_number(cache, 1000 + i, 0, 100);
+	ck_assert_uint_lt(stats_of(cache).dead_bytes, MIB);
+	for (unsigned chunk = 91; chunk < BIG; chunk++)
+		if (_i / 2 != another_rows_list)
+			expect_number(cache, chunk - 1, 0, 100);
+	assert_ok(lc_get(cache, "of-90-0", 7, &view));
+	lc_view_release(&view);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* Where the record of a chunk is. */
+static const void *
+address_of(lc_cache *cache, unsigned chunk)
+{
+	const void *data;
+	lc_view view;
+	char id[16];
+
+	assert_ok(lc_get(cache, id,
+	    (size_t)snprintf(id, sizeof(id), "key-%06u", chunk - 1), &view));
+	data = view.tensor.data;
+	lc_view_release(&view);
+	return data;
+}
+
+/* A chunk that is written anew moves no row that ends before it. */
+START_TEST(rows_before_stay)
+{
+	lc_cache *cache = gapped_module(run_scratch(), LARGE);
+	const void *before = address_of(cache, 64), *old, *now;
+	lc_view view;
+
+	assert_ok(lc_get(cache, "of-90-0", 7, &view));
+	old = view.tensor.data;
+	lc_view_release(&view);
+	assert_ok(replace_most(cache));
+	assert_ok(lc_get(cache, "of-90-0", 7, &view));
+	now = view.tensor.data;
+	lc_view_release(&view);
+	ck_assert_ptr_ne(now, old);
+	ck_assert_ptr_eq(address_of(cache, 64), before);
+	verify(cache);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- bytes ---------------------------------------------------------------- */
 
 /* A row of three chunks cut off anywhere, or with any byte changed: nothing is read beyond
@@ -627,6 +806,8 @@ main(void)
 	tcase_add_loop_test(tc, recovered, 0, DAMAGES);
 	tcase_add_loop_test(tc, salvaged, 0, DAMAGES);
 	tcase_add_test(tc, a_lost_page);
+	tcase_add_loop_test(tc, damage_stops_no_commit, 0, 2 * harms);
+	tcase_add_test(tc, rows_before_stay);
 	tcase_add_test(tc, any_bytes);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
