@@ -7,8 +7,10 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "index/run_build.h"
+#include "store/fold.h"
 #include "store/lookup.h"
 #include "store/put.h"
+#include "store/settings.h"
 
 /* A commit has so many times the chunk_bytes of the handle, about, unless a chunk alone has
  * more. */
@@ -284,11 +286,17 @@ write_chunk(struct lc__carry *c, struct lc__change *change,
 static lc_status
 write_chunks(struct lc__carry *c, struct lc__change *change)
 {
+	struct lc__snapshot *s = &change->snapshot;
+	lc_settings settings;
 	size_t first = 0;
 
+	return_if_error(lc__settings_load(s->env, s->txn, &settings));
 	for (size_t i = 0; i < c->nchunks; i++) {
 		return_if_error(
 		    write_chunk(c, change, &c->chunks[i], c->entries + first));
+		/* Its id is the newest. */
+		if (settings.auto_compact != 0)
+			return_if_error(lc__fold(change, s->state.next_chunk - 1));
 		first += c->chunks[i].row.records;
 	}
 	return LC_OK;

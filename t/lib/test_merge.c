@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "by_name.h"
 #include "filling.h"
 #include "lmdbcache.h"
 #include "need.h"
@@ -278,6 +279,15 @@ generation(lc_cache *cache)
 	return stats.generation;
 }
 
+/* Bytes of the file that are in use. */
+static uint64_t
+used(lc_cache *cache)
+{
+	const lc_stats stats = stats_of(cache);
+
+	return stats.file_bytes - stats.free_bytes;
+}
+
 /* ---- as one machine ---------------------------------------------------------- */
 
 START_TEST(is_one_machines)
@@ -308,6 +318,41 @@ START_TEST(is_one_machines)
 	ck_assert_uint_eq(again.inputs, 0);
 	ck_assert_uint_eq(again.there, list.inputs);
 	ck_assert_uint_eq(again.chunks + again.records + again.bytes, 0);
+	assert_ok(lc_close(one));
+	assert_ok(lc_close(all));
+}
+END_TEST
+
+/* Many chunks of few records take about the space of those of a module filled at once. */
+START_TEST(small_chunks)
+{
+	enum { chunks = 1000 };
+	const char *root = run_scratch();
+	lc_settings settings = { .struct_size = sizeof(settings) };
+	struct paths paths;
+	lc_cache *one, *all;
+
+	make_paths(&paths, root);
+	one = open_fast(root, "part-0");
+	assert_ok(lc_settings_get(one, &settings));
+	settings.auto_compact = _i;
+	assert_ok(lc_settings_set(one, &settings));
+	assert_ok(filling_declare(one, 2));
+	for (unsigned input = 0; input < 2; input++) {
+		lc_writer *writer;
+
+		assert_ok(filling_open(one, input, &writer));
+		for (unsigned k = 0; k < chunks; k++)
+			assert_ok(filling_commit(writer, k + 1 == chunks));
+		lc_writer_close(writer);
+	}
+	all = open_fast(root, "all");
+	assert_ok(lc_inputs_merge(all, 1, paths.list, NULL, NULL));
+	expect_same(one, all);
+	if (_i == 1)
+		ck_assert_uint_le(used(all), used(one) + used(one) / 8);
+	else
+		ck_assert_uint_ge(used(all), 2 * chunks * 4096);
 	assert_ok(lc_close(one));
 	assert_ok(lc_close(all));
 }
@@ -868,7 +913,7 @@ END_TEST
 static void
 fill_disk(void *given)
 {
-	struct rlimit limit = { 2 << 20, RLIM_INFINITY };
+	struct rlimit limit = { 1 << 20, RLIM_INFINITY };
 	const char *root = given;
 	lc_verify_result verified;
 	struct paths paths;
@@ -955,6 +1000,7 @@ main(void)
 
 	tcase_set_timeout(tc, 600);
 	tcase_add_loop_test(tc, is_one_machines, 0, 30);
+	tcase_add_loop_test(tc, small_chunks, 0, 2);
 	tcase_add_test(tc, into_a_part);
 	tcase_add_test(tc, takes_settings_and_structures);
 	tcase_add_test(tc, unfinished);
