@@ -151,6 +151,27 @@ write_body(const struct putting *p, const struct lc__body *body)
 	return status;
 }
 
+/* Sync its directory, and those above it up to the store's: another process may have made
+ * them and died before it did so. */
+static lc_status
+sync_name(const struct putting *p)
+{
+	const struct directory *dir = (const struct directory *)p->objects;
+	const size_t root = strlen(dir->path);
+	lc_status status = lc__sync_parent(p->path);
+	char *end = strrchr(p->path, '/'), *above;
+
+	for (; status == LC_OK && end > p->path + root; end = above) {
+		*end = '\0';
+		status = lc__sync_parent(p->path);
+		above = strrchr(p->path, '/');
+		*end = '/';
+	}
+	return status;
+}
+
+/* That of a file of another user, which this one may not write, stays what it is:
+ * cachex-store(5). */
 static lc_status
 set_time(const char *path)
 {
@@ -165,7 +186,7 @@ static lc_status
 exists(const struct putting *p)
 {
 	return_if_error(set_time(p->path));
-	return_if_error(lc__sync_parent(p->path));
+	return_if_error(sync_name(p));
 	return lc__error(LC_EXISTS, 0, "%s: is there already", p->path);
 }
 
@@ -218,7 +239,7 @@ put_object(struct lc__objects *objects, const char *name, const struct lc__body 
 	if (p.fd != -1)
 		close(p.fd);
 	if (status == LC_OK)
-		status = lc__sync_parent(p.path);
+		status = sync_name(&p);
 	free(p.temporary);
 	free(p.path);
 	return status;

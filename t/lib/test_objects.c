@@ -362,6 +362,30 @@ START_TEST(every_call_fails)
 }
 END_TEST
 
+/* The directories of an object may have been made by one who died before they were synced:
+ * a put syncs the file, its directory, and those above it. */
+START_TEST(directories_of_others)
+{
+	assert_ok(lc__object_add(store, "a/b/other", "1", 1));
+	/* Four calls of a put, and three of one that finds the object. */
+	for (long n = 1; n <= 7; n++) {
+		lc_status status;
+
+		if (n == 5)
+			assert_ok(lc__object_add(store, "a/b/c", "new", 3));
+		fail_io(n < 5 ? n : n - 4, EIO, false);
+		fail_io_only("fsync");
+		status = lc__object_add(store, "a/b/c", "new", 3);
+		ck_assert_int_eq(fail_io_hits(), 1);
+		fail_io(0, 0, false);
+		fail_io_only(NULL);
+		ck_assert_int_eq(status, LC_IO);
+		if (n < 5)
+			assert_ok(store->remove(store, "a/b/c"));
+	}
+}
+END_TEST
+
 START_TEST(a_full_disk)
 {
 	const struct lc__body body = { 1 << 20, refuse, &(uint64_t){ 1 << 30 } };
@@ -488,6 +512,7 @@ main(void)
 	tcase_add_loop_test(tc, probing_a_bad_store, 0, 2);
 	tcase_add_loop_test(tc, no_links, 0, 5);
 	tcase_add_loop_test(tc, every_call_fails, 0, 3);
+	tcase_add_test(tc, directories_of_others);
 	tcase_add_test(tc, a_full_disk);
 	tcase_add_test(tc, exactly_one_wins);
 	tcase_add_loop_test(tc, killed_at_each_step, 0, 2);
