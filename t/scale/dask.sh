@@ -5,11 +5,11 @@
 module distributed
 
 dies later 1
-check "Dask fills and publishes" 0 "$python" "$examples/dask_fill.py" "$store" "$inputs" \
+on_engine "Dask fills and publishes" "$python" "$examples/dask_fill.py" "$store" "$inputs" \
     "$producer" 5
 same_as_one_machine
 before=$(starts)
-check "again, in other tasks" 0 "$python" "$examples/dask_fill.py" "$store" "$inputs" \
+on_engine "again, in other tasks" "$python" "$examples/dask_fill.py" "$store" "$inputs" \
     "$producer" 3
 is "nothing is made" "$(starts)" "$before"
 finish

@@ -7,7 +7,7 @@ needs mpirun "Open MPI"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fill() {
-	mpirun --oversubscribe -n "$1" sh -c 'cachex fill --root "root.$OMPI_COMM_WORLD_RANK" \
+	timeout -k 10 900 mpirun --oversubscribe -n "$1" sh -c 'cachex fill --root "root.$OMPI_COMM_WORLD_RANK" \
 	    --shard auto --push "$1" --from "@$2" --exec "$3" feats' - "$store" "$inputs" \
 	    "$producer" >"$scratch/log" 2>&1
 }

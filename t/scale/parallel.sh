@@ -5,10 +5,10 @@
 needs parallel "GNU parallel"
 
 dies later 0
-check "GNU parallel fills and publishes" 0 "$examples/parallel.sh" "$store" "$inputs" \
+on_engine "GNU parallel fills and publishes" "$examples/parallel.sh" "$store" "$inputs" \
     "$producer" 5
 same_as_one_machine
 before=$(starts)
-check "again, in other parts" 0 "$examples/parallel.sh" "$store" "$inputs" "$producer" 3
+on_engine "again, in other parts" "$examples/parallel.sh" "$store" "$inputs" "$producer" 3
 is "nothing is made" "$(starts)" "$before"
 finish

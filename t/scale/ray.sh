@@ -7,11 +7,11 @@ module ray
 export RAY_TMPDIR="$scratch" RAY_USAGE_STATS_ENABLED=0
 
 dies later 1
-check "Ray fills and publishes" 0 "$python" "$examples/ray_fill.py" "$store" "$inputs" \
+on_engine "Ray fills and publishes" "$python" "$examples/ray_fill.py" "$store" "$inputs" \
     "$producer" 5
 same_as_one_machine
 before=$(starts)
-check "again, in other tasks" 0 "$python" "$examples/ray_fill.py" "$store" "$inputs" \
+on_engine "again, in other tasks" "$python" "$examples/ray_fill.py" "$store" "$inputs" \
     "$producer" 3
 is "nothing is made" "$(starts)" "$before"
 finish

@@ -10,11 +10,11 @@ export PYSPARK_PYTHON="$python" SPARK_LOCAL_IP=127.0.0.1 \
 
 # The Python worker, the daemon that started it and the executor, a Java process.
 dies later 3
-check "Spark fills and publishes" 0 "$python" "$examples/spark_fill.py" "$store" "$inputs" \
+on_engine "Spark fills and publishes" "$python" "$examples/spark_fill.py" "$store" "$inputs" \
     "$producer" 5
 same_as_one_machine
 before=$(starts)
-check "again, in other tasks" 0 "$python" "$examples/spark_fill.py" "$store" "$inputs" \
+on_engine "again, in other tasks" "$python" "$examples/spark_fill.py" "$store" "$inputs" \
     "$producer" 3
 is "nothing is made" "$(starts)" "$before"
 finish

@@ -6,6 +6,7 @@
 #   module PYTHON_MODULE            the same for a module of $python
 #   sets $store, $inputs, $producer: the arguments of the examples
 #   dies WHEN N                     $producer kills its cachex and N processes above it
+#   on_engine NAME COMMAND...       check that it succeeds; an engine that hangs is ended
 #   same_as_one_machine             the store has what one machine publishes, and a worker died
 . "${srcdir:-.}/t/support/tap.sh"
 
@@ -36,6 +37,11 @@ one=file://$scratch/one
 dies() {
 	producer="'$srcdir/t/support/dying_producer.sh' '$scratch/store' $1 $2"
 	producer="$producer '$builddir/examples/producer'"
+}
+
+on_engine() {
+	name=$1; shift
+	check "$name" 0 timeout -k 10 900 "$@"
 }
 
 # The parts in the newest generation of a store, and the hash of its text.
