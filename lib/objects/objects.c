@@ -143,19 +143,25 @@ lc__objects_now(struct lc__objects *objects, uint64_t *ms)
 {
 	struct lc__object about;
 	char name[LC__OBJECT_NAME];
-	lc_status status = LC_EXISTS;
+	lc_status status = LC_EXISTS, removed;
+	lc_error kept;
 
 	for (int i = 0; i < 10 && status == LC_EXISTS; i++) {
 		name_probe(name);
 		status = lc__object_add(objects, name, first, strlen(first));
 	}
-	return_if_error(status);
-	status = lc__object_find(objects, name, &about);
+	if (status == LC_EXISTS)
+		return status;
 	if (status == LC_OK)
-		status = objects->remove(objects, name);
-	if (status == LC_OK)
-		*ms = about.time_ms;
-	return status;
+		status = lc__object_find(objects, name, &about);
+	kept = *lc_last_error();
+	/* Also if it could not be put: a directory that was made for it goes. */
+	removed = objects->remove(objects, name);
+	if (status != LC_OK)
+		return lc__error_raise(&kept);
+	return_if_error(removed);
+	*ms = about.time_ms;
+	return LC_OK;
 }
 
 void
