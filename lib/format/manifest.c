@@ -887,3 +887,70 @@ lc__manifest_layout_of(const struct lc__manifest *m, const char *name,
 	*out = first;
 	return LC_OK;
 }
+
+/* ---- a part's file --------------------------------------------------------- */
+
+/* It has as many shards as is said, of as many samples each, and the set's layout. Its
+ * digest is right by then, but what wrote the set's manifest may have been mistaken. */
+static lc_status
+check_part(const struct lc__manifest *set, const struct lc__manifest_part *said,
+    const char *path, const struct lc__manifest *m)
+{
+	struct lc__manifest_layout layout;
+	const char *counts = said->counts, *differs;
+	uint64_t samples = 0, same = 0;
+
+	if (m->n != said->shards)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: has %zu shards, the manifest that names it says %llu", path,
+		    m->n, (unsigned long long)said->shards);
+	for (size_t i = 0; i < m->n; i++, same--) {
+		/* The counts are of as many shards: they were checked when they were read. */
+		if (same == 0)
+			(void)lc__manifest_counts_next(&counts, &samples, &same);
+		if (m->shards[i].samples != samples)
+			return lc__error(LC_CORRUPT, 0,
+			    "%s: %s: samples is %llu, the manifest that names it says %llu",
+			    path, m->shards[i].relative_path,
+			    (unsigned long long)m->shards[i].samples,
+			    (unsigned long long)samples);
+	}
+	if (m->n == 0)
+		return LC_OK;
+	return_if_error(lc__manifest_layout_of(m, path, &layout));
+	differs = lc__manifest_layout_differs(&layout, &set->layout);
+	if (differs != NULL)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: its %s is not that of the manifest that names it", path,
+		    differs);
+	return LC_OK;
+}
+
+lc_status
+lc__manifest_read_part(const struct lc__manifest *set,
+    const struct lc__manifest_part *said, const char *path, struct lc__manifest *out)
+{
+	struct lc__manifest m = { 0 };
+	struct lc__buf text = { 0 };
+	char sha256[65];
+	lc_status status = lc__read_regular(path, LC__MANIFEST_PART_BYTES, &text);
+
+	if (status == LC_OK)
+		status = lc__sha256_of(text.data, text.size, sha256);
+	if (status == LC_OK && strcmp(sha256, said->sha256) != 0)
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s: SHA-256 differs from the manifest that names it", path);
+	if (status == LC_OK)
+		status = lc__manifest_parse(text.data, text.size, path, &m);
+	lc__buf_free(&text);
+	if (status == LC_OK)
+		status = check_part(set, said, path, &m);
+	if (status == LC_OK) {
+		*out = m;
+		return LC_OK;
+	}
+	lc__manifest_free(&m);
+	if (status == LC_IO || status == LC_NO_MEMORY || status == LC_PERMISSION)
+		return status;
+	return lc__error_as(LC_CORRUPT);
+}

@@ -17,6 +17,7 @@
 
 #define LC__MANIFEST_PART_MOST 4096u                  /* shards of a part that we write */
 #define LC__MANIFEST_PART_LIMIT ((uint64_t)1 << 20)   /* of one that we read */
+#define LC__MANIFEST_PART_BYTES ((uint64_t)1 << 30)   /* of its text */
 #define LC__MANIFEST_SHARDS_LIMIT ((uint64_t)1 << 26) /* of all parts together */
 
 /** One shard, as the manifest describes it. Strings are malloc'ed. */
@@ -146,5 +147,15 @@ LC_CHECKED lc_status lc__manifest_layout_of(const struct lc__manifest *manifest,
 /** What differs between two layouts, in words, or NULL. */
 const char *lc__manifest_layout_differs(const struct lc__manifest_layout *a,
     const struct lc__manifest_layout *b);
+
+/**
+ * Read the file of a part of @p set and compare it with what the set says of it: digest,
+ * shards, the samples of each, layout.
+ * @param path  of the file
+ * @return LC_OK; LC_CORRUPT, also if there is no such file; LC_PERMISSION, LC_IO,
+ * LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__manifest_read_part(const struct lc__manifest *set,
+    const struct lc__manifest_part *said, const char *path, struct lc__manifest *out);
 
 #endif

@@ -12,7 +12,6 @@
 #include "shard/reader.h"
 
 #define THREADS 2 /* SHA-256 is what takes the time */
-#define LONGEST_PART ((uint64_t)1 << 30)
 
 /* A verification on its way. */
 struct check {
@@ -233,41 +232,6 @@ damage_of_part(void *ctx, const char *line)
 	p->to->damage(p->to->ctx, line);
 }
 
-/* The manifest of a part must be the one that is named, and of such shards. */
-static lc_status
-read_part(const struct check *c, const struct lc__manifest_part *said, const char *path,
-    struct lc__manifest *out)
-{
-	struct lc__manifest_part has = { .counts = NULL };
-	struct lc__manifest_layout layout = c->manifest.layout;
-	struct lc__buf text = { 0 };
-	char sha256[65];
-	lc_status status = lc__read_regular(path, LONGEST_PART, &text);
-
-	if (status == LC_OK)
-		status = lc__sha256_of(text.data, text.size, sha256);
-	if (status == LC_OK && strcmp(sha256, said->sha256) != 0)
-		status = lc__error(LC_CORRUPT, 0,
-		    "%s: SHA-256 differs from the manifest that names it", path);
-	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path, out);
-	lc__buf_free(&text);
-	return_if_error(status);
-	status = lc__manifest_describe_part(out, path, &has);
-	if (status == LC_OK &&
-	    (has.shards != said->shards || has.samples != said->samples))
-		status = lc__error(LC_CORRUPT, 0,
-		    "%s: has other shards than the manifest that names it says", path);
-	free(has.counts);
-	if (status == LC_OK && out->n > 0)
-		status = lc__manifest_layout_of(out, path, &layout);
-	if (status == LC_OK && lc__manifest_layout_differs(&layout, &c->manifest.layout))
-		status = lc__error(LC_CORRUPT, 0,
-		    "%s: its %s is not that of the manifest that names it", path,
-		    lc__manifest_layout_differs(&layout, &c->manifest.layout));
-	return status;
-}
-
 static lc_status
 check_part(struct check *c, const struct lc__manifest_part *said,
     struct parts_progress *progress)
@@ -288,7 +252,7 @@ check_part(struct check *c, const struct lc__manifest_part *said,
 		return lc__no_memory(c->dir.path);
 	}
 	part.base = base;
-	status = read_part(c, said, path, &part.manifest);
+	status = lc__manifest_read_part(&c->manifest, said, path, &part.manifest);
 	if (status == LC_OK)
 		status = check_shards(&part);
 	else if (status != LC_IO && status != LC_NO_MEMORY && status != LC_PERMISSION) {

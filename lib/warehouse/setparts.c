@@ -6,11 +6,8 @@
 #include <string.h>
 
 #include "base/bytes.h"
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/fileio.h"
-
-#define LONGEST_PART ((uint64_t)1 << 30)
 
 /* A part: where its shards begin, and what its file says of them. */
 struct lc__setpart {
@@ -125,66 +122,6 @@ lc__setparts_part_of(const struct lc__setparts *set, size_t i, size_t *place)
 	return low;
 }
 
-/* A part's file must be the one that was named: its bytes are, by their digest, and so what
- * it says follows. But whoever wrote the one above may have been mistaken. */
-static lc_status
-check_part(const struct lc__setparts *set, size_t p, const struct lc__manifest *m)
-{
-	const struct lc__setpart *part = &set->parts[p];
-	const size_t n = set->parts[p + 1].first - part->first;
-	struct lc__manifest_layout layout;
-	const char *differs = NULL;
-
-	if (m->n != n)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: has %zu shards, the manifest that names it says %zu", part->path,
-		    m->n, n);
-	for (size_t k = 0; k < n; k++)
-		if (m->shards[k].samples != lc__setparts_samples(set, part->first + k))
-			return lc__error(LC_CORRUPT, 0,
-			    "%s: %s: samples is %llu, the manifest that names it says "
-			    "%llu",
-			    part->path, m->shards[k].relative_path,
-			    (unsigned long long)m->shards[k].samples,
-			    (unsigned long long)lc__setparts_samples(set,
-				part->first + k));
-	if (lc__manifest_layout_of(m, part->path, &layout) != LC_OK)
-		return lc__error_as(LC_CORRUPT);
-	differs = lc__manifest_layout_differs(&layout, &set->manifest->layout);
-	if (differs != NULL)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: its %s is not that of the manifest that names it", part->path,
-		    differs);
-	return LC_OK;
-}
-
-static lc_status
-read_part(const struct lc__setparts *set, size_t p, struct lc__manifest *out)
-{
-	const struct lc__setpart *part = &set->parts[p];
-	struct lc__buf text = { 0 };
-	char has[65];
-	lc_status status = lc__read_regular(part->path, LONGEST_PART, &text);
-
-	if (status == LC_OK)
-		status = lc__sha256_of(text.data, text.size, has);
-	if (status == LC_OK && strcmp(has, set->manifest->parts[p].sha256) != 0)
-		status = lc__error(LC_CORRUPT, 0,
-		    "%s: SHA-256 differs from the manifest that names it", part->path);
-	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, part->path, out);
-	lc__buf_free(&text);
-	if (status == LC_OK) {
-		status = check_part(set, p, out);
-		if (status != LC_OK)
-			lc__manifest_free(out);
-	}
-	if (status == LC_OK || status == LC_IO || status == LC_NO_MEMORY ||
-	    status == LC_PERMISSION)
-		return status;
-	return lc__error_as(LC_CORRUPT);
-}
-
 /* Threads that need it at once each read it; one of them keeps it. */
 static lc_status
 load_part(const struct lc__setparts *set, size_t p, const struct lc__manifest **out)
@@ -202,7 +139,8 @@ load_part(const struct lc__setparts *set, size_t p, const struct lc__manifest **
 	m = calloc(1, sizeof(*m));
 	if (m == NULL)
 		return lc__no_memory(part->path);
-	status = read_part(set, p, m);
+	status = lc__manifest_read_part(set->manifest, &set->manifest->parts[p],
+	    part->path, m);
 	if (status != LC_OK) {
 		free(m);
 		return status;

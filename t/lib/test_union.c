@@ -228,6 +228,35 @@ note_step(void *ctx, uint64_t done, uint64_t total)
 	return 0;
 }
 
+/* A union that is wrong about the samples of a shard, though not about their sum, is damaged
+ * for verify as it is for readers. */
+START_TEST(wrong_counts)
+{
+	char *a = make_set("a", 30), *all = in_scratch("all");
+	char *path = lc__path_join(all, "manifest.json");
+	struct lc__buf text = { 0 };
+	struct lc__manifest m;
+
+	assert_ok(join(all, a, NULL, NULL));
+	assert_ok(lc__read_regular(path, 1 << 20, &text));
+	assert_ok(lc__manifest_parse_any(text.data, text.size, path, &m));
+	ck_assert_str_eq(m.parts[0].counts, "20 10");
+	strcpy(m.parts[0].counts, "10 20");
+	text.size = 0;
+	assert_ok(lc__manifest_format(&m, &text));
+	lc__buf_append(&text, "", 1);
+	outdir_put_file(all, "manifest.json", (char *)text.data);
+	ck_assert_int_eq(lc_manifest_verify(all, NULL), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "/a/manifest.json: shard-000000.twh1: samples is "));
+	lc__manifest_free(&m);
+	lc__buf_free(&text);
+	free(path);
+	free(all);
+	free(a);
+}
+END_TEST
+
 /* Each part and each shard of it is compared; damage of all of them is told. */
 START_TEST(verified)
 {
@@ -292,6 +321,7 @@ main(void)
 	tcase_add_test(tc, bases);
 	tcase_add_test(tc, refused);
 	tcase_add_test(tc, verified);
+	tcase_add_test(tc, wrong_counts);
 	tcase_add_test(tc, links);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
