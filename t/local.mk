@@ -100,7 +100,8 @@ test_tools = t/support/bad_producer t/support/encoder t/support/fill_inputs t/su
 check_PROGRAMS += $(test_programs) $(test_tools)
 TESTS = $(test_programs) $(test_scripts)
 EXTRA_DIST += $(test_scripts) $(wildcard $(srcdir)/t/support/*.h $(srcdir)/t/support/*.sh \
-	$(srcdir)/t/support/*.awk $(srcdir)/t/support/*.json)
+	$(srcdir)/t/support/*.awk $(srcdir)/t/support/*.json \
+	$(srcdir)/t/support/*.py)
 
 # A program NAME is made of NAME.c and of what it uses of the archives: nothing to list here.
 AM_DEFAULT_SOURCE_EXT = .c
