@@ -66,7 +66,7 @@ libcore_la_SOURCES = \
 	lib/stream/selection.c lib/stream/sequence.c lib/stream/source.c \
 	lib/stream/source_get.c lib/stream/source_join.c lib/stream/source_module.c \
 	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
-	lib/stream/stream_token.c \
+	lib/stream/stream_token.c lib/stream/visits.c \
 	lib/value/buckets.c lib/value/describe.c lib/value/dtype.c lib/value/expect.c \
 	lib/value/finite.c lib/value/key.c lib/value/moments.c lib/value/names.c \
 	lib/value/path.c lib/value/schema.c lib/value/tensor.c lib/value/value.c \

@@ -51,7 +51,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_token t/lib/test_transactions t/lib/test_twh1 t/lib/test_twh1_row \
 	t/lib/test_union \
 	t/lib/test_value t/lib/test_value_chaos t/lib/test_verify \
-	t/lib/test_warehouse \
+	t/lib/test_visits t/lib/test_warehouse \
 	t/lib/test_warehouse_chaos t/lib/test_warehouse_damage \
 	t/lib/test_warehouse_garbled t/lib/test_warehouse_threads t/lib/test_window
 bin_tests = \

@@ -108,6 +108,12 @@ lc__shares_examples(const struct lc__shares *s)
 }
 
 uint64_t
+lc__shares_rounds(const struct lc__shares *s)
+{
+	return s->rounds;
+}
+
+uint64_t
 lc__shares_numbers(const struct lc__shares *s)
 {
 	return s->rounds * s->rule.shares;
@@ -162,6 +168,68 @@ lc__shares_chunks(const struct lc__shares *s, uint32_t reader, uint32_t readers,
 	return LC_OK;
 }
 
+/* What the share has of a piece of the line: its first place in the line, and how many. */
+static uint64_t
+piece_size(const struct lc__shares *s, uint32_t share, uint64_t piece, uint64_t *first)
+{
+	const uint64_t begin = share_first(s, share);
+	const uint64_t end = begin + share_size(s, share);
+
+	*first = line_first(s, piece);
+	if (*first < begin)
+		*first = begin;
+	return (s->line[piece] < end ? s->line[piece] : end) - *first;
+}
+
+/* The order of the pieces of a share in an epoch. */
+static void
+order_pieces(const struct lc__shares *s, uint32_t share, uint64_t epoch, uint64_t pieces,
+    struct lc__permutation *out)
+{
+	const uint64_t words[] = { s->rule.seed, epoch, LC__TAG_SHARE, share };
+
+	lc__permutation_init(out, pieces, lc__key(words, 4));
+}
+
+/* ---- visits -------------------------------------------------------------------------- */
+
+lc_status
+lc__shares_visits(const struct lc__shares *s, uint32_t share, uint64_t epoch,
+    struct lc__shares_visit **out, uint64_t *n)
+{
+	uint64_t first_piece, pieces, begin = 0, end = 0, window = 0, at = 0;
+	struct lc__permutation order;
+	struct lc__shares_visit *visit;
+
+	pieces_of(s, share, &first_piece, &pieces);
+	visit = calloc(pieces, sizeof(*visit));
+	if (visit == NULL)
+		return lc__no_memory("shares");
+	order_pieces(s, share, epoch, pieces, &order);
+	for (uint64_t i = 0; i < pieces; i++) {
+		const uint64_t piece = first_piece + lc__permute(&order, i);
+		uint64_t place;
+		const uint64_t size = piece_size(s, share, piece, &place);
+
+		end += size;
+		if (size > 0) /* not of an empty chunk */
+			visit[at++] = (struct lc__shares_visit){
+				.chunk = lc__permute(&s->deal, piece),
+				.first = begin
+			};
+		if ((i + 1) % s->rule.spread != 0 && i + 1 < pieces)
+			continue;
+		/* A share with one example less than others has its last one twice. */
+		while (window < at)
+			visit[window++].end = end < share_size(s, share) ? end
+									 : s->rounds;
+		begin = end;
+	}
+	*out = visit;
+	*n = at;
+	return LC_OK;
+}
+
 /* ---- cursors ------------------------------------------------------------------------- */
 
 /* A piece of the window at hand. */
@@ -186,29 +254,15 @@ struct lc__share_sums {
 	uint64_t ends[]; /* examples of the share up to the end of each window */
 };
 
-/* What the share has of a piece of the line: its first place in the line, and how many. */
-static uint64_t
-piece_size(const struct lc__shares *s, uint32_t share, uint64_t piece, uint64_t *first)
-{
-	const uint64_t begin = share_first(s, share);
-	const uint64_t end = begin + share_size(s, share);
-
-	*first = line_first(s, piece);
-	if (*first < begin)
-		*first = begin;
-	return (s->line[piece] < end ? s->line[piece] : end) - *first;
-}
-
 /* Sum the windows of an epoch. */
 static void
 begin_epoch(const struct lc__shares *s, struct lc__share_sums *sums, uint64_t epoch)
 {
-	const uint64_t words[] = { s->rule.seed, epoch, LC__TAG_SHARE, sums->share };
 	uint64_t end = 0, first, left = 0, window = 0;
 
 	sums->epoch = epoch;
 	sums->first = sums->end = 0;
-	lc__permutation_init(&sums->order, sums->pieces, lc__key(words, 4));
+	order_pieces(s, sums->share, epoch, sums->pieces, &sums->order);
 	for (uint64_t i = 0; i < sums->pieces; i++) {
 		if (left == 0) {
 			left = s->rule.spread;

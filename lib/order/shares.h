@@ -54,6 +54,23 @@ uint64_t lc__shares_numbers(const struct lc__shares *shares);
 LC_CHECKED lc_status lc__shares_chunks(const struct lc__shares *shares, uint32_t reader,
     uint32_t readers, uint64_t **out, uint64_t *n);
 
+/** What a share reads of a chunk in one epoch, and when: in the rounds [first, end) of the
+ *  epoch, which are those of the window that the piece is in. */
+struct lc__shares_visit {
+	uint64_t chunk; /* position in the order of chunks */
+	uint64_t first, end;
+};
+
+/**
+ * The visits of a share in an epoch, in the order of their rounds: malloc'ed. Round i of
+ * epoch e has number (e lc__shares_rounds() + i) C + share. LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__shares_visits(const struct lc__shares *shares, uint32_t share,
+    uint64_t epoch, struct lc__shares_visit **out, uint64_t *n);
+
+/** Rounds of an epoch: numbers of each share. */
+uint64_t lc__shares_rounds(const struct lc__shares *shares);
+
 /* ---- cursors --------------------------------------------------------------------------
  * Pieces differ in size, so to find an example takes the sizes of the windows of its share.
  * A cursor sums them when it comes to an epoch of a share: one permutation for each piece,

@@ -165,6 +165,41 @@ lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i)
 }
 
 uint64_t
+lc__shuffle_runs(const struct lc__shuffle *shuffle, struct lc__shuffle_window *near,
+    uint64_t i)
+{
+	const uint64_t block = shuffle->rule.block;
+
+	if (shuffle->rule.kind == LC_SHUFFLE_FULL) {
+		*near = (struct lc__shuffle_window){ .end = shuffle->n };
+		return 1;
+	}
+	if (i < near->first || i >= near->end)
+		window_init(near, shuffle, i);
+	return (near->end - near->first - 1) / block + 1;
+}
+
+void
+lc__shuffle_run(const struct lc__shuffle *shuffle, const struct lc__shuffle_window *near,
+    uint64_t k, uint64_t *first, uint64_t *end)
+{
+	const uint64_t block = shuffle->rule.block;
+	const uint64_t place = near->first - near->era + k * block;
+	const uint64_t number = place / block;
+
+	if (shuffle->rule.kind == LC_SHUFFLE_FULL) {
+		*first = 0;
+		*end = shuffle->n;
+	} else if (number < near->blocks) {
+		*first = near->era + lc__permute(&near->order, number) * block;
+		*end = *first + block;
+	} else {
+		*first = near->era + place; /* the tail stays at the end */
+		*end = near->end;
+	}
+}
+
+uint64_t
 lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known)
 {
 	uint64_t size;

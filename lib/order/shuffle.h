@@ -111,6 +111,15 @@ uint64_t lc__shuffle_near(const struct lc__shuffle *shuffle,
     struct lc__shuffle_window *near, uint64_t i);
 
 /**
+ * The window that position @p i is in: its positions hold the examples of so many runs, and
+ * no others. With FULL one run, with NONE there are no windows. Then run @p k of it.
+ */
+uint64_t lc__shuffle_runs(const struct lc__shuffle *shuffle,
+    struct lc__shuffle_window *near, uint64_t i);
+void lc__shuffle_run(const struct lc__shuffle *shuffle,
+    const struct lc__shuffle_window *near, uint64_t k, uint64_t *first, uint64_t *end);
+
+/**
  * How many positions are settled, of a source that still grows and has @p known examples.
  * An era is settled when it is complete. With NONE, @p known; with FULL and BLOCK, which
  * depend on the end, 0.

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "stream/visits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+
+struct lc__visits {
+	const struct lc__sequence *sequence; /* borrowed */
+	uint64_t batch, from;
+	uint32_t reader, readers;
+	uint64_t epoch;      /* the next one to be added */
+	uint64_t forgotten;  /* visits before visit[0] */
+	uint64_t last_epoch; /* number of the first visit of the epoch added last */
+	struct lc__visit *visit;
+	size_t n, room;
+	uint64_t *last; /* of each chunk: the number of its last visit so far, plus 1;
+	                     0: none */
+	uint64_t chunks;
+};
+
+lc_status
+lc__visits_new(const struct lc__sequence *sequence, uint64_t batch, uint32_t reader,
+    uint32_t readers, uint64_t from, struct lc__visits **out)
+{
+	const uint64_t chunks = lc__layout_info(sequence->layout)->chunks;
+	struct lc__visits *visits;
+
+	if (sequence->rstar != NULL || !sequence->complete)
+		return lc__error(LC_UNSUPPORTED, 0,
+		    "the chunks that a reader needs next are known of complete sources, "
+		    "and not of the R* order");
+	visits = calloc(1, sizeof(*visits));
+	if (visits == NULL)
+		return lc__no_memory("visits");
+	*visits = (struct lc__visits){
+		.sequence = sequence,
+		.batch = batch,
+		.from = from,
+		.reader = reader,
+		.readers = readers,
+		.chunks = chunks,
+		.last = calloc(chunks + 1, sizeof(*visits->last)),
+	};
+	if (visits->last == NULL) {
+		free(visits);
+		return lc__no_memory("visits");
+	}
+	/* Batch b has examples b * batch and on; shares number them in rounds. */
+	if (sequence->n > 0)
+		visits->epoch = from > UINT64_MAX / batch ? UINT64_MAX
+							  : from * batch / sequence->n;
+	*out = visits;
+	return LC_OK;
+}
+
+void
+lc__visits_free(struct lc__visits *visits)
+{
+	if (visits == NULL)
+		return;
+	free(visits->visit);
+	free(visits->last);
+	free(visits);
+}
+
+/* ---- one epoch ----------------------------------------------------------------------- */
+
+/* Add a visit for the examples numbered [first, end), over all epochs. */
+static lc_status
+add(struct lc__visits *visits, uint64_t chunk, uint64_t first, uint64_t end)
+{
+	const uint64_t total = visits->sequence->total;
+
+	if (end > total)
+		end = total;
+	if (first >= end || (end - 1) / visits->batch < visits->from)
+		return LC_OK;
+	return_if_error(
+	    lc__array_reserve(&visits->visit, &visits->room, visits->n + 1, "visits"));
+	visits->visit[visits->n++] = (struct lc__visit){
+		.chunk = chunk,
+		.first = first / visits->batch,
+		.end = (end - 1) / visits->batch + 1,
+		.next = LC__NO_VISIT,
+	};
+	return LC_OK;
+}
+
+static lc_status
+add_share(struct lc__visits *visits, uint32_t share)
+{
+	const struct lc__sequence *s = visits->sequence;
+	const uint64_t shares = s->rule.shares;
+	const uint64_t before = visits->epoch * lc__shares_rounds(s->shares);
+	struct lc__shares_visit *list;
+	lc_status status = LC_OK;
+	uint64_t n;
+
+	return_if_error(lc__shares_visits(s->shares, share, visits->epoch, &list, &n));
+	for (uint64_t i = 0; i < n && status == LC_OK; i++)
+		status = add(visits, list[i].chunk,
+		    (before + list[i].first) * shares + share,
+		    (before + list[i].end - 1) * shares + share + 1);
+	free(list);
+	return status;
+}
+
+/* The examples of a chunk that begin or end in it: those that need it. */
+static void
+examples_of(const struct lc__sequence *s, const struct lc__chunk_row *row,
+    uint64_t *first, uint64_t *end)
+{
+	const struct lc__windows *windows = &s->rule.windows;
+
+	*first = row->first_record;
+	*end = row->first_record + row->records;
+	if (windows->size == 0)
+		return;
+	/* Window i has the units [i stride, i stride + size). */
+	*first = row->first_unit < windows->size
+	    ? 0
+	    : (row->first_unit - windows->size) / windows->stride + 1;
+	*end = row->units == 0 ? *first
+			       : (row->first_unit + row->units - 1) / windows->stride + 1;
+	if (*end > s->n)
+		*end = s->n;
+}
+
+static lc_status
+add_in_order(struct lc__visits *visits)
+{
+	const struct lc__sequence *s = visits->sequence;
+	const uint64_t before = visits->epoch * s->n;
+	struct lc__chunk_row row;
+	uint64_t first, end;
+
+	for (uint64_t i = 0; i < visits->chunks; i++) {
+		return_if_error(lc__layout_row(s->layout, i, &row));
+		examples_of(s, &row, &first, &end);
+		if (first < end)
+			return_if_error(add(visits, i, before + first, before + end));
+	}
+	return LC_OK;
+}
+
+/* Units of an example, the last one included. */
+static void
+units_of(const struct lc__sequence *s, uint64_t first, uint64_t end, uint64_t *from,
+    uint64_t *last)
+{
+	const struct lc__windows *windows = &s->rule.windows;
+	const uint64_t length = lc__layout_info(s->layout)->length;
+
+	*from = first;
+	*last = end - 1;
+	if (windows->size == 0)
+		return;
+	*from = first * windows->stride;
+	*last = (end - 1) * windows->stride + windows->size - 1;
+	if (*last >= length)
+		*last = length - 1;
+}
+
+/* The chunks of a run of examples, which are read among the numbers [begin, end). */
+static lc_status
+add_run(struct lc__visits *visits, uint64_t first, uint64_t last, uint64_t begin,
+    uint64_t end)
+{
+	const struct lc__sequence *s = visits->sequence;
+	const bool units = s->rule.windows.size > 0;
+	struct lc__chunk_row row;
+	uint64_t chunk;
+
+	return_if_error(units ? lc__layout_find_unit(s->layout, first, &chunk, &row)
+			      : lc__layout_find_record(s->layout, first, &chunk, &row));
+	for (;;) {
+		if (lc__row_end(&row, units) > lc__row_first(&row, units))
+			return_if_error(add(visits, chunk, begin, end));
+		if (lc__row_end(&row, units) > last)
+			return LC_OK;
+		return_if_error(lc__layout_row(s->layout, ++chunk, &row));
+	}
+}
+
+static int
+by_chunk(const void *a, const void *b)
+{
+	const struct lc__visit *x = a, *y = b;
+
+	return (x->chunk > y->chunk) - (x->chunk < y->chunk);
+}
+
+/* Of a window only one visit a chunk; those from @p at on are of one window. */
+static void
+drop_twins(struct lc__visits *visits, size_t at)
+{
+	size_t n = at;
+
+	if (visits->n == at)
+		return;
+	qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit), by_chunk);
+	for (size_t i = at; i < visits->n; i++)
+		if (n == at || visits->visit[n - 1].chunk != visits->visit[i].chunk)
+			visits->visit[n++] = visits->visit[i];
+	visits->n = n;
+}
+
+static lc_status
+add_windows(struct lc__visits *visits)
+{
+	const struct lc__sequence *s = visits->sequence;
+	const uint64_t before = visits->epoch * s->n;
+	struct lc__shuffle_window near = { 0 };
+	struct lc__shuffle shuffle;
+	uint64_t runs, first, end, from, last;
+
+	lc__shuffle_init(&shuffle, &s->rule.shuffle, s->n, visits->epoch);
+	for (uint64_t i = 0; i < s->n; i = near.end) {
+		const size_t at = visits->n;
+
+		runs = lc__shuffle_runs(&shuffle, &near, i);
+		for (uint64_t k = 0; k < runs; k++) {
+			lc__shuffle_run(&shuffle, &near, k, &first, &end);
+			units_of(s, first, end, &from, &last);
+			return_if_error(add_run(visits, from, last, before + near.first,
+			    before + near.end));
+		}
+		drop_twins(visits, at);
+	}
+	return LC_OK;
+}
+
+static int
+by_first(const void *a, const void *b)
+{
+	const struct lc__visit *x = a, *y = b;
+
+	if (x->first != y->first)
+		return x->first < y->first ? -1 : 1;
+	if (x->end != y->end)
+		return x->end < y->end ? -1 : 1;
+	return by_chunk(a, b);
+}
+
+/* Tell the visit before of a chunk which one is its next. */
+static void
+link_visits(struct lc__visits *visits, size_t at)
+{
+	for (size_t i = at; i < visits->n; i++) {
+		uint64_t *last = &visits->last[visits->visit[i].chunk];
+
+		if (*last > visits->forgotten)
+			visits->visit[*last - 1 - visits->forgotten].next =
+			    visits->forgotten + i;
+		*last = visits->forgotten + i + 1;
+	}
+}
+
+static lc_status
+add_epoch(struct lc__visits *visits)
+{
+	const struct lc__sequence *s = visits->sequence;
+	const size_t at = visits->n;
+	lc_status status = LC_OK;
+
+	if (s->shares != NULL)
+		for (uint32_t c = visits->reader; c < s->rule.shares && status == LC_OK;
+		     c += visits->readers)
+			status = add_share(visits, c);
+	else if (s->rule.shuffle.kind == LC_SHUFFLE_NONE)
+		status = add_in_order(visits);
+	else
+		status = add_windows(visits);
+	if (status != LC_OK) {
+		visits->n = at;
+		return status;
+	}
+	if (visits->n > at)
+		qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit),
+		    by_first);
+	link_visits(visits, at);
+	visits->last_epoch = visits->forgotten + at;
+	visits->epoch++;
+	return LC_OK;
+}
+
+/* ---- all of them --------------------------------------------------------------------- */
+
+/* Has the epoch that is next any examples? */
+static bool
+has_more(const struct lc__visits *visits)
+{
+	const struct lc__sequence *s = visits->sequence;
+
+	return s->n > 0 && visits->epoch <= (s->total - 1) / s->n &&
+	    visits->epoch < UINT64_MAX / s->n - 1;
+}
+
+/* The next visit of a chunk is known once an epoch after it is there. */
+lc_status
+lc__visits_get(struct lc__visits *visits, uint64_t k, struct lc__visit *out)
+{
+	while (has_more(visits) && (k >= visits->last_epoch || visits->n == 0))
+		return_if_error(add_epoch(visits));
+	if (k < visits->forgotten || k - visits->forgotten >= visits->n)
+		return LC_END;
+	*out = visits->visit[k - visits->forgotten];
+	return LC_OK;
+}
+
+void
+lc__visits_forget(struct lc__visits *visits, uint64_t k)
+{
+	const uint64_t n = k - visits->forgotten;
+
+	/* Moving what stays costs less than once a visit. */
+	if (k <= visits->forgotten || n > visits->n || n < visits->n / 2)
+		return;
+	memmove(visits->visit, visits->visit + n,
+	    (visits->n - n) * sizeof(*visits->visit));
+	visits->n -= n;
+	visits->forgotten = k;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Visits against the chunks that the examples of each batch are read from. */
+#include "run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lmdbcache.h"
+#include "need.h"
+#include "sample.h"
+#include "stream/visits.h"
+
+#define MOST_CHUNKS 40
+#define EPOCHS 3
+
+struct made {
+	struct lc__sequence_rule rule;
+	struct lc__sequence *sequence;
+	uint64_t batch, chunks, batches;
+	uint32_t reader, readers;
+};
+
+static uint64_t
+below(uint64_t *seed, uint64_t n)
+{
+	return run_random(seed) % n;
+}
+
+/* Chunks of some records and units; the first one has some. */
+static struct lc__layout *
+any_layout(uint64_t *seed, uint64_t chunks)
+{
+	struct lc__row_array *array = lc__row_array_new();
+	lc_source_info info = { .struct_size = sizeof(info), .chunks = chunks };
+	struct lc__layout *layout;
+
+	for (uint64_t i = 0; i < chunks; i++) {
+		const uint64_t some = i == 0 || below(seed, 4) > 0;
+		const struct lc__chunk_row row = { .id = i,
+			.records = some * (9 + below(seed, 12)),
+			.units = some * (9 + below(seed, 30)) };
+
+		assert_ok(lc__row_array_add(array, &row));
+		info.records += row.records;
+		info.length += row.units;
+	}
+	assert_ok(lc__layout_new(&info, &array->rows, 1, &layout));
+	lc__rows_drop(&array->rows);
+	return layout;
+}
+
+/* An order of any kind but R*. */
+static void
+make_any(struct made *m, uint64_t *seed)
+{
+	static const lc_shuffle kinds[] = { LC_SHUFFLE_NONE, LC_SHUFFLE_BLOCK,
+		LC_SHUFFLE_ERA, LC_SHUFFLE_FULL, LC_SHUFFLE_BLOCK };
+	const uint64_t way = below(seed, 5);
+	struct lc__layout *layout;
+
+	memset(m, 0, sizeof(*m));
+	m->chunks = 1 + below(seed, MOST_CHUNKS);
+	m->readers = 1 + (uint32_t)below(seed, 4);
+	m->reader = (uint32_t)below(seed, m->readers);
+	m->batch = 1 + below(seed, 20);
+	m->rule.epochs = EPOCHS;
+	m->rule.shuffle.kind = kinds[way];
+	m->rule.shuffle.seed = run_random(seed);
+	m->rule.shuffle.block = 1 + below(seed, 30);
+	m->rule.shuffle.spread = 1 + below(seed, 5);
+	m->rule.shuffle.era_first = 1 + below(seed, 50);
+	m->rule.shuffle.era_max = m->rule.shuffle.era_first + below(seed, 200);
+	if (below(seed, 3) == 0) {
+		m->rule.windows.size = 1 + below(seed, 6);
+		m->rule.windows.stride = 1 + below(seed, 8);
+		m->rule.drop_short = below(seed, 2) > 0;
+	}
+	if (way == 4) { /* 8 examples are in any layout: 9 units at least, windows of 6 */
+		m->rule.shares = m->rule.windows.size > 0 ? 1 : m->readers * (1 +
+		    (uint32_t)below(seed, 2));
+		if (m->rule.windows.size > 0) {
+			m->readers = 1;
+			m->reader = 0;
+		}
+		m->batch = m->rule.shares * (1 + below(seed, 6));
+	}
+	layout = any_layout(seed, m->chunks);
+	assert_ok(lc__sequence_new(&m->rule, layout, true, "any", &m->sequence));
+	lc__layout_drop(layout);
+	m->batches = (m->sequence->total - 1) / m->batch + 1;
+}
+
+/* Mark the chunks that each batch of the reader is read from. */
+static unsigned char *
+mark(const struct made *m)
+{
+	unsigned char *used = calloc(m->batches, MOST_CHUNKS);
+	struct lc__sequence_cursor cursor;
+	struct lc__sequence_position at;
+	struct lc__piece piece;
+
+	lc__sequence_cursor_init(&cursor, m->sequence);
+	for (uint64_t x = 0; x < m->sequence->total; x++) {
+		if (m->rule.shares > 0 && x % m->batch % m->readers != m->reader)
+			continue;
+		assert_ok(lc__sequence_seek(&cursor, x, &at));
+		while (at.left > 0) {
+			assert_ok(lc__sequence_next(&cursor, &at, &piece));
+			used[x / m->batch * MOST_CHUNKS + piece.position] = 1;
+		}
+	}
+	lc__sequence_cursor_end(&cursor);
+	return used;
+}
+
+/* How long a visit may be: the examples of a window, and parts of batches. */
+static uint64_t
+longest(const struct made *m)
+{
+	const struct lc__sequence *s = m->sequence;
+	uint64_t examples = s->n;
+
+	if (m->rule.shuffle.kind == LC_SHUFFLE_NONE)
+		examples = 60; /* a chunk has fewer, with stride 1 */
+	else if (m->rule.shares > 0)
+		examples = 60 * m->rule.shuffle.spread * m->rule.shares;
+	else if (m->rule.shuffle.kind != LC_SHUFFLE_FULL) /* the last is up to twice */
+		examples = (2 * m->rule.shuffle.spread + 1) * m->rule.shuffle.block;
+	return examples / m->batch + 2;
+}
+
+static void
+check_visits(const struct made *m, const unsigned char *used, uint64_t from)
+{
+	unsigned char *covered = calloc(m->batches, MOST_CHUNKS);
+	uint64_t due[MOST_CHUNKS], k = 0, before = 0;
+	struct lc__visits *visits;
+	struct lc__visit visit;
+	lc_status status;
+
+	for (size_t i = 0; i < MOST_CHUNKS; i++)
+		due[i] = LC__NO_VISIT - 1; /* any */
+	assert_ok(lc__visits_new(m->sequence, m->batch, m->reader, m->readers, from,
+	    &visits));
+	while ((status = lc__visits_get(visits, k, &visit)) == LC_OK) {
+		bool needed = false;
+
+		ck_assert_uint_lt(visit.chunk, m->chunks);
+		ck_assert_uint_lt(visit.first, visit.end);
+		ck_assert_uint_le(visit.end, m->batches);
+		ck_assert_uint_gt(visit.end, from);
+		ck_assert_uint_le(visit.end - visit.first, longest(m));
+		/* Two epochs may meet in a batch. */
+		ck_assert_uint_ge(visit.first, before);
+		before = visit.first;
+		for (uint64_t b = visit.first; b < visit.end; b++) {
+			needed = needed || used[b * MOST_CHUNKS + visit.chunk];
+			covered[b * MOST_CHUNKS + visit.chunk] = 1;
+		}
+		ck_assert(needed);
+		if (due[visit.chunk] != LC__NO_VISIT - 1)
+			ck_assert_uint_eq(due[visit.chunk], k);
+		due[visit.chunk] = visit.next;
+		if (visit.next != LC__NO_VISIT)
+			ck_assert_uint_gt(visit.next, k);
+		k++;
+		if (k % 7 == 0)
+			lc__visits_forget(visits, k);
+	}
+	ck_assert_int_eq(status, LC_END);
+	for (size_t i = 0; i < m->chunks; i++)
+		ck_assert(due[i] == LC__NO_VISIT || due[i] == LC__NO_VISIT - 1);
+	for (uint64_t i = from * MOST_CHUNKS; i < m->batches * MOST_CHUNKS; i++)
+		ck_assert_msg(covered[i] >= used[i], "batch %llu of %llu reads chunk "
+		    "%llu, which has no visit then (shuffle %d, %u shares, window %llu/%llu)",
+		    (unsigned long long)(i / MOST_CHUNKS), (unsigned long long)m->batches,
+		    (unsigned long long)(i % MOST_CHUNKS), m->rule.shuffle.kind,
+		    m->rule.shares, (unsigned long long)m->rule.windows.size,
+		    (unsigned long long)m->rule.windows.stride);
+	lc__visits_free(visits);
+	free(covered);
+}
+
+/* Every chunk that a batch is read from has a visit then; visits are no longer than a
+ * window, and know the next one of their chunk. */
+START_TEST(what_batches_read)
+{
+	uint64_t seed = run_seed();
+	const unsigned times = sample_times(2000);
+
+	for (unsigned k = 0; k < times; k++) {
+		unsigned char *used;
+		struct made m;
+
+		make_any(&m, &seed);
+		used = mark(&m);
+		check_visits(&m, used, 0);
+		check_visits(&m, used, below(&seed, m.batches));
+		free(used);
+		lc__sequence_free(m.sequence);
+	}
+}
+END_TEST
+
+/* In order, a visit has exactly the batches that read the chunk. */
+START_TEST(exact_in_order)
+{
+	uint64_t seed = run_seed();
+
+	for (unsigned k = 0; k < 500; k++) {
+		struct lc__visits *visits;
+		struct lc__visit visit;
+		unsigned char *used;
+		struct made m;
+
+		do {
+			make_any(&m, &seed);
+			if (m.rule.shuffle.kind != LC_SHUFFLE_NONE)
+				lc__sequence_free(m.sequence);
+		} while (m.rule.shuffle.kind != LC_SHUFFLE_NONE);
+		used = mark(&m);
+		assert_ok(lc__visits_new(m.sequence, m.batch, 0, 1, 0, &visits));
+		for (uint64_t i = 0; lc__visits_get(visits, i, &visit) == LC_OK; i++)
+			for (uint64_t b = visit.first; b < visit.end; b++)
+				ck_assert(used[b * MOST_CHUNKS + visit.chunk] ||
+				    m.rule.windows.stride > m.rule.windows.size);
+		lc__visits_free(visits);
+		free(used);
+		lc__sequence_free(m.sequence);
+	}
+}
+END_TEST
+
+START_TEST(not_of_rstar)
+{
+	uint64_t seed = run_seed();
+	struct lc__sequence_rule rule = { .idealised = 2 };
+	struct lc__layout *layout = any_layout(&seed, 5);
+	struct lc__sequence *sequence;
+	struct lc__visits *visits;
+
+	assert_ok(lc__sequence_new(&rule, layout, true, "any", &sequence));
+	ck_assert_int_eq(lc__visits_new(sequence, 4, 0, 1, 0, &visits), LC_UNSUPPORTED);
+	lc__sequence_free(sequence);
+	lc__layout_drop(layout);
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("visits");
+	TCase *tc = tcase_create("visits");
+
+	tcase_set_timeout(tc, 120);
+	tcase_add_test(tc, what_batches_read);
+	tcase_add_test(tc, exact_in_order);
+	tcase_add_test(tc, not_of_rstar);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
