@@ -23,9 +23,9 @@ is none, and the status of a request that was cut. /_/credentials is a container
 for credentials, /latest one of an instance, and POST / of a token service: they hand out the
 last --key.
 
-It ends when the process that started it ends, unless --stay is given.
+It ends when the process that started it ends, unless --stay is given. t/support/loopback.py
+has what it shares with the proxy that makes faults.
 """
-import argparse
 import base64
 import datetime
 import email.utils
@@ -35,9 +35,7 @@ import http.server
 import json
 import os
 import re
-import shlex
 import shutil
-import signal
 import socketserver
 import ssl
 import sys
@@ -48,21 +46,18 @@ import urllib.parse
 import xml.etree.ElementTree
 from xml.sax.saxutils import escape
 
+sys.dont_write_bytecode = True
+import loopback
+
 NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/"
 EMPTY_SHA256 = hashlib.sha256(b"").hexdigest()
-PIECE = 1 << 20  # bytes that are read at once
 
 
 def options():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = loopback.parser(__doc__)
     add = parser.add_argument
     add("--data", required=True, metavar="DIR", help="directory of the buckets")
     add("--bucket", action="append", default=[], help="make it at the start (bucket)")
-    add("--port", type=int, default=0, help="0: chosen by the system")
-    add("--ready", metavar="FILE", help="gets the port when the server answers")
-    add("--control", metavar="FILE", help="further options, read again when it changes")
-    add("--log", metavar="FILE", help="a line for each request")
-    add("--stay", action="store_true", help="outlive the process that started it")
     add("--tls", metavar="FILE", help="certificate and key as PEM")
     add("--domain", default="localhost", help="BUCKET.domain is a bucket's host")
     add("--region", default="us-east-1")
@@ -83,34 +78,6 @@ def options():
     add("--delay", type=float, default=0, metavar="MS", help="wait before each answer")
     add("--clock-skew", type=float, default=0, metavar="S", help="added to the clock")
     return parser
-
-
-class Options:
-    """The command line's, with those of the control file."""
-
-    def __init__(self, argv):
-        self.argv, self.seen, self.lock = argv, None, threading.Lock()
-        self.now = options().parse_args(argv)
-
-    def current(self):
-        control = self.now.control
-        with self.lock:
-            try:
-                about = os.stat(control) if control else None
-            except FileNotFoundError:
-                about = None
-            state = about and (about.st_ino, about.st_mtime_ns, about.st_size)
-            if state != self.seen:
-                more = []
-                if about:
-                    with open(control, encoding="utf-8") as file:
-                        more = shlex.split(file.read())
-                try:
-                    self.now = options().parse_args(self.argv + more)
-                    self.seen = state
-                except SystemExit:  # half of it is written
-                    pass
-            return self.now
 
 
 class Refused(Exception):
@@ -403,15 +370,10 @@ class Request(http.server.BaseHTTPRequestHandler):
             self.bucket, self.key = urllib.parse.unquote(bucket), urllib.parse.unquote(key)
 
     def note(self, status):
-        if not self.options.log:
-            return
         query = self.target.partition("?")[2]
-        line = " ".join([self.command,
-                         encode(f"{self.bucket}/{self.key}", "/") + (query and "?" + query),
-                         encode(self.headers.get("Range", "-"), "="), str(status)]) + "\n"
-        file = os.open(self.options.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        os.write(file, line.encode())
-        os.close(file)
+        loopback.log(self.options, self.command,
+                     encode(f"{self.bucket}/{self.key}", "/") + (query and "?" + query),
+                     encode(self.headers.get("Range", "-"), "="), str(status))
 
     def pieces(self):
         """The body, in pieces."""
@@ -420,7 +382,7 @@ class Request(http.server.BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 100 Continue\r\n\r\n")
             self.wfile.flush()
         while self.left > 0:
-            piece = self.rfile.read1(min(self.left, PIECE))
+            piece = self.rfile.read1(min(self.left, loopback.PIECE))
             if not piece:
                 raise Cut
             self.left -= len(piece)
@@ -605,7 +567,7 @@ class Request(http.server.BaseHTTPRequestHandler):
         file, _, about = self.server.store.open(*source.partition("/")[::2])
         number, path = tempfile.mkstemp(dir=self.server.store.temporary)
         with file, open(number, "wb") as target:
-            shutil.copyfileobj(file, target, PIECE)
+            shutil.copyfileobj(file, target, loopback.PIECE)
         self.commit(path, about["etag"],
                     self.properties() if replace else about["headers"], new)
         self.answer_xml(document("CopyObjectResult", leaf("LastModified", iso(self.now())),
@@ -759,7 +721,7 @@ class Request(http.server.BaseHTTPRequestHandler):
         with open(number, "wb") as target:
             for file in files:
                 with open(file, "rb") as part:
-                    shutil.copyfileobj(part, target, PIECE)
+                    shutil.copyfileobj(part, target, loopback.PIECE)
         etag = hashlib.md5(b"".join(bytes.fromhex(etag) for _, etag in wanted)).hexdigest()
         etag = f"{etag}-{len(wanted)}"
         self.commit(whole, etag, about["headers"], new)
@@ -853,15 +815,8 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
             super().handle_error(*_)
 
 
-def end_with(parent):
-    while os.getppid() == parent:
-        time.sleep(0.2)
-    os._exit(0)
-
-
 def main():
-    parent = os.getppid()
-    opts = Options(sys.argv[1:])
+    opts = loopback.Options(options())
     for bucket in opts.now.bucket or ["bucket"]:
         os.makedirs(os.path.join(opts.now.data, bucket), exist_ok=True)
     server = Server(opts, Store(opts.now.data))
@@ -870,17 +825,7 @@ def main():
         context.load_cert_chain(opts.now.tls)
         server.socket = context.wrap_socket(server.socket, server_side=True,
                                             do_handshake_on_connect=False)
-    signal.signal(signal.SIGTERM, lambda *_: os._exit(0))
-    signal.signal(signal.SIGINT, lambda *_: os._exit(0))
-    port = server.server_address[1]
-    print(port, flush=True)
-    if opts.now.ready:
-        with open(opts.now.ready + ".new", "w", encoding="utf-8") as file:
-            file.write(f"{port}\n")
-        os.rename(opts.now.ready + ".new", opts.now.ready)
-    if not opts.now.stay:
-        threading.Thread(target=end_with, args=(parent,), daemon=True).start()
-    server.serve_forever()
+    loopback.serve(server.server_address[1], opts.now, server.serve_forever)
 
 
 if __name__ == "__main__":
