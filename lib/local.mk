@@ -12,7 +12,7 @@ nodist_cmake_DATA = cmake/lmdbcache-config.cmake cmake/lmdbcache-config-version.
 noinst_LTLIBRARIES += libbase.la
 libbase_la_SOURCES = \
 	lib/base/array.c lib/base/buf.c lib/base/checksum.c lib/base/clock.c \
-	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c \
+	lib/base/error.c lib/base/fd.c lib/base/fileio.c lib/base/hash.c lib/base/heap.c \
 	lib/base/hash_wide.c lib/base/idset.c lib/base/image_name.c \
 	lib/base/json_number.c lib/base/json_scan.c lib/base/json_tree.c \
 	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
@@ -58,7 +58,7 @@ libcore_la_SOURCES = \
 	lib/store/once.c lib/store/packing.c lib/store/pending.c lib/store/put.c lib/store/reclaim.c \
 	lib/store/record.c lib/store/reserve.c lib/store/schemas.c lib/store/settings.c \
 	lib/store/snapshot.c lib/store/stat.c lib/store/tool.c lib/store/writer.c \
-	lib/stream/batch.c lib/stream/cursor.c lib/stream/cursor_join.c \
+	lib/stream/batch.c lib/stream/cache_model.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
 	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \
 	lib/stream/prefetch.c lib/stream/reader.c lib/stream/reader_rule.c \

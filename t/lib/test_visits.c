@@ -8,6 +8,7 @@
 #include "lmdbcache.h"
 #include "need.h"
 #include "sample.h"
+#include "stream/cache_model.h"
 #include "stream/visits.h"
 
 #define MOST_CHUNKS 40
@@ -246,6 +247,101 @@ START_TEST(not_of_rstar)
 }
 END_TEST
 
+/* ---- the model of a cache -------------------------------------------------------------- */
+
+/* A chunk of a cache that is written out. */
+struct slow {
+	bool there;
+	uint64_t size, end, last, next;
+};
+
+/* The chunk that goes: of those that no visit uses, by the rule. */
+static struct slow *
+slow_victim(struct slow *chunk, enum lc__evict evict, uint64_t now)
+{
+	struct slow *victim = NULL;
+
+	for (size_t i = 0; i < MOST_CHUNKS; i++)
+		if (chunk[i].there && chunk[i].end <= now &&
+		    (victim == NULL || (evict == LC__EVICT_OLDEST
+			 ? chunk[i].last < victim->last
+			 : chunk[i].next > victim->next)))
+			victim = &chunk[i];
+	return victim;
+}
+
+static bool
+slow_visit(struct slow *chunk, enum lc__evict evict, uint64_t room, uint64_t k,
+    const struct lc__visit *visit, struct lc__cache_counts *counts)
+{
+	struct slow *own = &chunk[visit->chunk], *victim;
+	const bool there = own->there;
+	uint64_t used = own->size;
+
+	for (size_t i = 0; i < MOST_CHUNKS && !there; i++)
+		used += chunk[i].there ? chunk[i].size : 0;
+	while (!there && own->size <= room && used > room &&
+	    (victim = slow_victim(chunk, evict, visit->first)) != NULL) {
+		victim->there = false;
+		victim->end = 0;
+		used -= victim->size;
+		counts->evictions++;
+	}
+	counts->visits++;
+	counts->fetches += !there;
+	counts->bytes += there ? 0 : own->size;
+	if (!there && used > room) {
+		counts->too_large++;
+		return true;
+	}
+	own->there = true;
+	own->end = visit->end > own->end ? visit->end : own->end;
+	own->last = k;
+	own->next = visit->next;
+	return !there;
+}
+
+/* The same counts as a cache that is written out, which looks at all chunks each time. */
+START_TEST(as_a_slow_cache)
+{
+	const enum lc__evict evict = _i == 0 ? LC__EVICT_OLDEST : LC__EVICT_FARTHEST;
+	uint64_t seed = run_seed();
+	const unsigned times = sample_times(1000);
+
+	for (unsigned t = 0; t < times; t++) {
+		struct lc__cache_counts want = { 0 };
+		const struct lc__cache_counts *got;
+		struct slow chunk[MOST_CHUNKS] = { 0 };
+		uint64_t sizes[MOST_CHUNKS], all = 0, room;
+		struct lc__cache_model *model;
+		struct lc__visits *visits;
+		struct lc__visit visit;
+		struct made m;
+		bool fetched;
+
+		make_any(&m, &seed);
+		for (size_t i = 0; i < MOST_CHUNKS; i++) {
+			chunk[i].size = sizes[i] = 1 + below(&seed, 10);
+			all += i < m.chunks ? sizes[i] : 0;
+		}
+		room = below(&seed, all + 2);
+		assert_ok(lc__cache_model_new(evict, room, sizes, m.chunks, &model));
+		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, 0,
+		    &visits));
+		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
+			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
+			ck_assert_int_eq(fetched, slow_visit(chunk, evict, room, k, &visit,
+			    &want));
+		}
+		got = lc__cache_model_counts(model);
+		ck_assert_mem_eq(got, &want, sizeof(want));
+		lc__visits_free(visits);
+		lc__cache_model_free(model);
+		lc__sequence_free(m.sequence);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -256,6 +352,7 @@ main(void)
 	tcase_add_test(tc, what_batches_read);
 	tcase_add_test(tc, exact_in_order);
 	tcase_add_test(tc, not_of_rstar);
+	tcase_add_loop_test(tc, as_a_slow_cache, 0, 2);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
