@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "publish/named.h"
+#include "publish/collect.h"
+#include "publish/place.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/report.h"

@@ -276,6 +276,41 @@ lc__runs_list(struct lc__objects *store, struct lc__run_list *out)
 	return LC_OK;
 }
 
+static lc_status
+note_receipt(void *ctx, const struct lc__object *object)
+{
+	struct lc__receipt_list *receipts = ctx;
+	char run[LC__RUN_ID];
+	bool recipe;
+	uint64_t part;
+
+	if (!lc__run_of_name(object->name, run, &recipe, &part) || recipe)
+		return LC_OK;
+	return_if_error(lc__array_reserve(&receipts->parts, &receipts->room,
+	    receipts->n + 1, "receipts"));
+	receipts->parts[receipts->n++] = part;
+	return LC_OK;
+}
+
+lc_status
+lc__receipts_list(struct lc__objects *store, const char *run,
+    struct lc__receipt_list *out)
+{
+	struct lc__receipt_list receipts = { .n = 0 };
+	char prefix[LC__OBJECT_NAME];
+	lc_status status;
+
+	lc__name_recipe(run, prefix);
+	strrchr(prefix, '/')[1] = '\0';
+	status = store->list(store, prefix, note_receipt, &receipts);
+	if (status != LC_OK) {
+		free(receipts.parts);
+		return status;
+	}
+	*out = receipts;
+	return LC_OK;
+}
+
 /* ---- all objects ---------------------------------------------------------------------- */
 
 struct stocking {

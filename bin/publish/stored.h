@@ -71,6 +71,15 @@ struct lc__run_list {
 
 LC_CHECKED lc_status lc__runs_list(struct lc__objects *store, struct lc__run_list *out);
 
+/** The receipts of a run, whether it has a recipe or not. */
+struct lc__receipt_list {
+	uint64_t *parts; /* their numbers; malloc'ed */
+	size_t n, room;
+};
+
+LC_CHECKED lc_status lc__receipts_list(struct lc__objects *store, const char *run,
+    struct lc__receipt_list *out);
+
 /** All shards, or all manifests of parts, sorted. */
 struct lc__stock {
 	struct lc__stocked {

@@ -19,6 +19,7 @@
 #include "need.h"
 #include "objects/directory.h"
 #include "outdir_files.h"
+#include "publish/collect.h"
 #include "publish/named.h"
 #include "publish/publish.h"
 #include "publish/pull.h"
