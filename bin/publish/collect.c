@@ -7,29 +7,50 @@
 #include "base/error.h"
 #include "publish/named.h"
 
+#define NONE SIZE_MAX
+
 /* A collection under way. */
 struct collecting {
 	struct lc__objects *store;
 	uint64_t before_ms; /* younger objects stay */
 	bool dry;
 	struct lc__generations generations;
-	size_t first_kept; /* of them */
+	size_t *run_of;        /* of each: its run, or NONE */
+	bool *generation_goes; /* by place in generations */
+	size_t first_kept;     /* of them: these and later ones stay */
 	struct lc__run_list runs;
-	bool *run_goes; /* by place in runs */
+	size_t *last_of; /* of each: the last generation published of it, or NONE */
+	bool *run_goes;  /* by place in runs */
 	struct lc__stock parts, shards;
+	struct lc__naming naming;
 	struct lc__collected *out;
 };
 
-/* Remove an object unless somebody has put it, or come upon it, since it was listed. */
+/*
+ * Remove an object unless somebody has put it, or come upon it, since it was listed.
+ * @param recipe  if this object is there again, nothing is removed; or NULL
+ * @param stays   is it there still?
+ */
 static lc_status
-remove_old(const struct collecting *c, const char *name, uint64_t *count)
+remove_old(const struct collecting *c, const char *name, const char *recipe,
+    uint64_t *count, bool *stays)
 {
 	struct lc__object about;
-	const lc_status status = lc__object_find(c->store, name, &about);
+	lc_status status = lc__object_find(c->store, name, &about);
 
-	if (status == LC_NO_FILE || (status == LC_OK && about.time_ms >= c->before_ms))
+	*stays = false;
+	if (status == LC_NO_FILE)
 		return LC_OK;
 	return_if_error(status);
+	*stays = about.time_ms >= c->before_ms;
+	if (!*stays && recipe != NULL && !c->dry) {
+		status = lc__object_find(c->store, recipe, &(struct lc__object){ 0 });
+		if (status != LC_OK && status != LC_NO_FILE)
+			return status;
+		*stays = status == LC_OK;
+	}
+	if (*stays)
+		return LC_OK;
 	if (!c->dry)
 		return_if_error(c->store->remove(c->store, name));
 	c->out->bytes += about.size;
@@ -38,9 +59,27 @@ remove_old(const struct collecting *c, const char *name, uint64_t *count)
 	return LC_OK;
 }
 
-/* Old generations that are not among the newest; none after a young one. */
-static void
-choose_generations(struct collecting *c, uint64_t keep)
+/* ---- what goes ------------------------------------------------------------------------- */
+
+static size_t
+find_run(const struct collecting *c, uint64_t generation)
+{
+	struct lc__manifest manifest = { 0 };
+	char run[LC__RUN_ID] = "";
+	size_t i = 0;
+
+	if (lc__generation_read(c->store, generation, NULL, &manifest) == LC_OK)
+		lc__generation_run(&manifest, run);
+	lc__manifest_free(&manifest);
+	while (i < c->runs.n && strcmp(c->runs.all[i].id, run) != 0)
+		i++;
+	return i < c->runs.n ? i : NONE;
+}
+
+/* Which run each generation was published of; old ones that are not among the newest, and
+ * none after a young one, may go. */
+static lc_status
+look_at_generations(struct collecting *c, uint64_t keep)
 {
 	const size_t n = c->generations.n;
 	const size_t most = n > keep ? n - (size_t)keep : 0;
@@ -48,79 +87,131 @@ choose_generations(struct collecting *c, uint64_t keep)
 	while (c->first_kept < most &&
 	    c->generations.all[c->first_kept].time_ms < c->before_ms)
 		c->first_kept++;
-}
-
-static struct lc__run_listed *
-find_run(const struct collecting *c, uint64_t generation)
-{
-	struct lc__manifest manifest = { 0 };
-	struct lc__run_listed *found = NULL;
-	char run[LC__RUN_ID] = "";
-
-	if (lc__generation_read(c->store, generation, NULL, &manifest) == LC_OK)
-		lc__generation_run(&manifest, run);
-	for (size_t i = 0; i < c->runs.n && run[0] != '\0'; i++)
-		if (strcmp(c->runs.all[i].id, run) == 0)
-			found = &c->runs.all[i];
-	lc__manifest_free(&manifest);
-	return found;
-}
-
-/* Old runs that were published, and by generations alone that go; and what was left of runs
- * that went. */
-static lc_status
-choose_runs(struct collecting *c)
-{
+	c->run_of = calloc(n + 1, sizeof(*c->run_of));
+	c->generation_goes = calloc(n + 1, sizeof(*c->generation_goes));
+	c->last_of = calloc(c->runs.n + 1, sizeof(*c->last_of));
 	c->run_goes = calloc(c->runs.n + 1, sizeof(*c->run_goes));
-	if (c->run_goes == NULL)
-		return lc__no_memory("runs");
+	if (c->run_of == NULL || c->generation_goes == NULL || c->last_of == NULL ||
+	    c->run_goes == NULL)
+		return lc__no_memory("generations");
 	for (size_t i = 0; i < c->runs.n; i++)
-		c->run_goes[i] = !c->runs.all[i].recipe;
-	for (size_t i = 0; i < c->generations.n; i++) {
-		const struct lc__run_listed *run = find_run(c,
-		    c->generations.all[i].number);
-
-		if (run != NULL)
-			c->run_goes[run - c->runs.all] = i < c->first_kept;
+		c->last_of[i] = NONE;
+	for (size_t i = 0; i < n; i++) {
+		c->run_of[i] = find_run(c, c->generations.all[i].number);
+		if (c->run_of[i] != NONE)
+			c->last_of[c->run_of[i]] = i;
 	}
-	for (size_t i = 0; i < c->runs.n; i++)
-		c->run_goes[i] &= c->runs.all[i].newest_ms < c->before_ms;
 	return LC_OK;
+}
+
+/*
+ * A run goes if it was published, and by generations alone that may go, or if it is left of
+ * one that went. A generation goes if its run goes, or was published later, too: else the run
+ * would look as if it had never been published, and stay for good.
+ */
+static void
+choose(struct collecting *c)
+{
+	for (size_t i = 0; i < c->runs.n; i++) {
+		const struct lc__run_listed *run = &c->runs.all[i];
+
+		c->run_goes[i] = run->newest_ms < c->before_ms &&
+		    (c->last_of[i] == NONE ? !run->recipe
+					   : c->last_of[i] < c->first_kept);
+	}
+	for (size_t i = 0; i < c->first_kept; i++) {
+		const size_t run = c->run_of[i];
+
+		c->generation_goes[i] = run == NONE || c->run_goes[run] ||
+		    c->last_of[run] >= c->first_kept;
+	}
 }
 
 /* What stays is wanted. */
 static lc_status
 name_what_stays(struct collecting *c)
 {
-	struct lc__naming naming = { .store = c->store,
-		.parts = &c->parts,
-		.shards = &c->shards };
-
-	for (size_t i = c->first_kept; i < c->generations.n; i++)
-		return_if_error(
-		    lc__name_by_generation(&naming, c->generations.all[i].number));
+	for (size_t i = 0; i < c->generations.n; i++)
+		if (!c->generation_goes[i])
+			return_if_error(lc__name_by_generation(&c->naming,
+			    c->generations.all[i].number));
 	for (size_t i = 0; i < c->runs.n; i++)
 		if (!c->run_goes[i])
-			return_if_error(lc__name_by_run(&naming, c->runs.all[i].id));
+			return_if_error(lc__name_by_run(&c->naming, c->runs.all[i].id));
 	return LC_OK;
 }
 
-/* The recipe first: receipts without one are left of a run that went. */
+/* Somebody pushes or publishes a run that was to go: what is left of it stays. */
 static lc_status
-remove_run(const struct collecting *c, const char *run)
+keep_run(struct collecting *c, size_t run)
 {
-	struct lc__receipt_list receipts = { .n = 0 };
-	char name[LC__OBJECT_NAME];
-	lc_status status;
+	c->run_goes[run] = false;
+	for (size_t i = 0; i < c->first_kept; i++) {
+		lc_status status;
 
-	lc__name_recipe(run, name);
-	return_if_error(remove_old(c, name, NULL));
-	status = lc__receipts_list(c->store, run, &receipts);
-	for (size_t i = 0; i < receipts.n && status == LC_OK; i++) {
-		lc__name_receipt(run, receipts.parts[i], name);
-		status = remove_old(c, name, NULL);
+		if (c->run_of[i] != run || !c->generation_goes[i])
+			continue;
+		c->generation_goes[i] = false;
+		status = lc__name_by_generation(&c->naming, c->generations.all[i].number);
+		/* It may have been removed already. */
+		if (status != LC_OK && status != LC_NO_FILE)
+			return status;
+	}
+	return lc__name_by_run(&c->naming, c->runs.all[run].id);
+}
+
+/* ---- removing -------------------------------------------------------------------------- */
+
+static lc_status
+remove_recipes(struct collecting *c)
+{
+	char name[LC__OBJECT_NAME];
+	bool stays;
+
+	for (size_t i = 0; i < c->runs.n; i++) {
+		if (!c->run_goes[i])
+			continue;
+		lc__name_recipe(c->runs.all[i].id, name);
+		return_if_error(remove_old(c, name, NULL, NULL, &stays));
+		if (stays)
+			return_if_error(keep_run(c, i));
+	}
+	return LC_OK;
+}
+
+static lc_status
+remove_generations(struct collecting *c)
+{
+	char name[LC__OBJECT_NAME];
+	bool stays;
+
+	for (size_t i = 0; i < c->first_kept; i++) {
+		if (!c->generation_goes[i])
+			continue;
+		lc__name_generation(c->generations.all[i].number, name);
+		return_if_error(remove_old(c, name, NULL, &c->out->generations, &stays));
+	}
+	return LC_OK;
+}
+
+/* A recipe that is there again is of a push that came meanwhile. */
+static lc_status
+remove_receipts(struct collecting *c, size_t run)
+{
+	const char *id = c->runs.all[run].id;
+	struct lc__receipt_list receipts = { .n = 0 };
+	char name[LC__OBJECT_NAME], recipe[LC__OBJECT_NAME];
+	bool stays = false;
+	lc_status status = lc__receipts_list(c->store, id, &receipts);
+
+	lc__name_recipe(id, recipe);
+	for (size_t i = 0; i < receipts.n && status == LC_OK && !stays; i++) {
+		lc__name_receipt(id, receipts.parts[i], name);
+		status = remove_old(c, name, recipe, NULL, &stays);
 	}
 	free(receipts.parts);
+	if (status == LC_OK && stays)
+		return keep_run(c, run);
 	c->out->runs += status == LC_OK;
 	return status;
 }
@@ -130,35 +221,57 @@ remove_stock(const struct collecting *c, const struct lc__stock *stock,
     void (*make_name)(const char *, char *), uint64_t *count)
 {
 	char name[LC__OBJECT_NAME];
+	bool stays;
 
 	for (size_t i = 0; i < stock->n; i++) {
 		if (stock->all[i].wanted || stock->all[i].time_ms >= c->before_ms)
 			continue;
 		make_name(stock->all[i].sha256, name);
-		return_if_error(remove_old(c, name, count));
+		return_if_error(remove_old(c, name, NULL, count, &stays));
 	}
 	return LC_OK;
 }
 
 static lc_status
-remove_all(struct collecting *c)
+remove_probe(void *ctx, const struct lc__object *object)
 {
-	uint64_t bytes = 0;
-	char name[LC__OBJECT_NAME];
+	const struct collecting *c = ctx;
+	bool stays;
 
-	for (size_t i = 0; i < c->first_kept; i++) {
-		lc__name_generation(c->generations.all[i].number, name);
-		return_if_error(remove_old(c, name, &c->out->generations));
-	}
-	for (size_t i = 0; i < c->runs.n; i++)
-		if (c->run_goes[i])
-			return_if_error(remove_run(c, c->runs.all[i].id));
-	return_if_error(remove_stock(c, &c->parts, lc__name_part, &c->out->parts));
-	return_if_error(remove_stock(c, &c->shards, lc__name_shard, &c->out->shards));
-	return_if_error(c->store->sweep(c->store, "", c->before_ms, c->dry,
-	    &c->out->unfinished, &bytes));
+	return remove_old(c, object->name, NULL, &c->out->unfinished, &stays);
+}
+
+/* What unfinished puts have left, and probes of a store. */
+static lc_status
+remove_unfinished(struct collecting *c)
+{
+	uint64_t files, bytes;
+
+	return_if_error(c->store->list(c->store, LC__PROBES, remove_probe, c));
+	return_if_error(
+	    c->store->sweep(c->store, "", c->before_ms, c->dry, &files, &bytes));
+	c->out->unfinished += files;
 	c->out->bytes += bytes;
 	return LC_OK;
+}
+
+/*
+ * The recipes first. A push and a publication begin with them: one that comes before finds
+ * them, and its run stays; one that comes after puts them again, or ends. A generation and
+ * receipts without a recipe are left of a run that went, so that the next collection goes on
+ * where this one was killed.
+ */
+static lc_status
+remove_all(struct collecting *c)
+{
+	return_if_error(remove_recipes(c));
+	return_if_error(remove_generations(c));
+	for (size_t i = 0; i < c->runs.n; i++)
+		if (c->run_goes[i])
+			return_if_error(remove_receipts(c, i));
+	return_if_error(remove_stock(c, &c->parts, lc__name_part, &c->out->parts));
+	return_if_error(remove_stock(c, &c->shards, lc__name_shard, &c->out->shards));
+	return remove_unfinished(c);
 }
 
 lc_status
@@ -176,15 +289,18 @@ lc__collect(struct lc__objects *store, uint64_t keep, uint64_t older_ms, bool dr
 	status = lc__generations_list(store, &c.generations);
 	if (status == LC_OK)
 		status = lc__runs_list(store, &c.runs);
-	if (status == LC_OK) {
-		choose_generations(&c, keep);
-		status = choose_runs(&c);
-	}
+	if (status == LC_OK)
+		status = look_at_generations(&c, keep);
+	if (status == LC_OK)
+		choose(&c);
 	/* Listed before it is asked what is named: what comes later is in neither. */
 	if (status == LC_OK)
 		status = lc__stock_list(store, true, &c.parts);
 	if (status == LC_OK)
 		status = lc__stock_list(store, false, &c.shards);
+	c.naming = (struct lc__naming){ .store = store,
+		.parts = &c.parts,
+		.shards = &c.shards };
 	if (status == LC_OK)
 		status = name_what_stays(&c);
 	if (status == LC_CORRUPT)
@@ -192,7 +308,10 @@ lc__collect(struct lc__objects *store, uint64_t keep, uint64_t older_ms, bool dr
 	if (status == LC_OK)
 		status = remove_all(&c);
 	free(c.generations.all);
+	free(c.run_of);
+	free(c.generation_goes);
 	free(c.runs.all);
+	free(c.last_of);
 	free(c.run_goes);
 	free(c.parts.all);
 	free(c.shards.all);

@@ -118,7 +118,7 @@ put_twice(struct lc__objects *objects, const char *name)
 static void
 name_probe(char out[LC__OBJECT_NAME])
 {
-	strcpy(out, "probe/XXXXXX");
+	strcpy(out, LC__PROBES "XXXXXX");
 	lc__random_name(out);
 }
 

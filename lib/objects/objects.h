@@ -95,6 +95,10 @@ LC_CHECKED lc_status lc__object_add(struct lc__objects *objects, const char *nam
 LC_CHECKED lc_status lc__object_replace(struct lc__objects *objects, const char *name,
     const void *data, size_t size);
 
+/** The names of objects that the next two functions put begin so; one that is killed leaves
+ *  it. */
+#define LC__PROBES "probe/"
+
 /**
  * Does the store keep "once" and "whole"? Puts an object of a new name twice, reads it and
  * removes it.

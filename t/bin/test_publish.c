@@ -69,6 +69,7 @@ struct job {
 	const char *store;   /* its directory */
 	const char *staging; /* of a push */
 	const char *dir;     /* of a pull */
+	bool check;          /* of a push */
 	unsigned die_at;
 	bool halfway;
 };
@@ -87,6 +88,7 @@ push(const struct job *job, struct lc__push_result *result)
 		.store = open_at(job->store),
 		.source = &source,
 		.producer = "test",
+		.check = job->check,
 		.threads = 1,
 		.told = tell_nobody,
 	};
@@ -712,61 +714,263 @@ make_two_runs(const struct job *job, char run[LC__RUN_ID])
 	make_old(job->store);
 }
 
+/* Somebody comes to a store while it is collected: before the @p at-th call of the collection
+ * there. */
 static struct {
-	struct lc__objects *publisher;
-	const char *run;
-	unsigned at; /* the removal before which the publisher comes */
-	unsigned removals;
-	bool came;
+	struct lc__objects own; /* the functions of the store */
+	void (*come)(const struct job *job);
+	const struct job *job;
+	bool removals; /* only removals count */
+	unsigned at, calls;
+	bool came, at_removal;
+	unsigned removed; /* before it came */
 	lc_status status;
-	lc_status (*remove_of)(struct lc__objects *, const char *);
+	char run[LC__RUN_ID];
 } rival;
 
-static lc_status
-publish_and_remove(struct lc__objects *objects, const char *name)
+static void
+rival_counts(const char *name, bool removal)
 {
 	/* The clock's object is not one of those. */
-	if (strncmp(name, "probe/", 6) != 0 && ++rival.removals == rival.at) {
-		struct lc__published published;
+	if (strncmp(name, LC__PROBES, strlen(LC__PROBES)) == 0 || (rival.removals && !removal) ||
+	    ++rival.calls != rival.at)
+		return;
+	rival.came = true;
+	rival.at_removal = removal;
+	rival.come(rival.job);
+}
 
-		rival.status = lc__publish_run(rival.publisher, rival.run, &published);
-		rival.came = true;
-		lc__published_free(&published);
-	}
-	return rival.remove_of(objects, name);
+static lc_status
+rival_get(struct lc__objects *objects, const char *name, uint64_t offset, void *out,
+    size_t size, size_t *got, struct lc__object *about)
+{
+	rival_counts(name, false);
+	return rival.own.get_range(objects, name, offset, out, size, got, about);
+}
+
+static lc_status
+rival_list(struct lc__objects *objects, const char *prefix,
+    lc_status (*fn)(void *, const struct lc__object *), void *ctx)
+{
+	rival_counts(prefix, false);
+	return rival.own.list(objects, prefix, fn, ctx);
+}
+
+static lc_status
+rival_remove(struct lc__objects *objects, const char *name)
+{
+	rival_counts(name, true);
+	rival.removed += !rival.came && strncmp(name, LC__PROBES, strlen(LC__PROBES)) != 0;
+	return rival.own.remove(objects, name);
+}
+
+/* Collect what is older than a day while the rival comes. */
+static void
+collect_with_rival(const struct job *job)
+{
+	struct lc__collected collected;
+	struct lc__objects *store = open_at(job->store);
+
+	rival.job = job;
+	rival.own = *store;
+	rival.calls = rival.removed = 0;
+	rival.came = rival.at_removal = false;
+	store->get_range = rival_get;
+	store->list = rival_list;
+	store->remove = rival_remove;
+	assert_ok(lc__collect(store, 1, DAY, false, &collected));
+	lc__objects_close(store);
+}
+
+static void
+come_to_publish(const struct job *job)
+{
+	struct lc__objects *store = open_at(job->store);
+	struct lc__published published;
+
+	rival.status = lc__publish_run(store, rival.run, &published);
+	lc__published_free(&published);
+	lc__objects_close(store);
 }
 
 /* The run whose only generation goes is published again meanwhile, at each step: it fails, or
  * what it has published is whole. */
 START_TEST(a_run_is_published_while_it_goes)
 {
-	char run[LC__RUN_ID];
 	unsigned failed = 0;
 
-	for (rival.at = 1;; rival.at++) {
+	rival.come = come_to_publish;
+	rival.removals = true;
+	for (rival.at = 1; rival.at == 1 || rival.came; rival.at++) {
 		struct job job = { .store = path_in(".st"), .staging = path_in(".sg") };
-		struct lc__collected collected;
-		struct lc__objects *store;
 
-		make_two_runs(&job, run);
-		store = open_at(job.store);
-		rival.publisher = open_at(job.store);
-		rival.run = run;
-		rival.removals = 0;
-		rival.came = false;
-		rival.remove_of = store->remove;
-		store->remove = publish_and_remove;
-		assert_ok(lc__collect(store, 1, DAY, false, &collected));
-		lc__objects_close(store);
-		lc__objects_close(rival.publisher);
+		make_two_runs(&job, rival.run);
+		collect_with_rival(&job);
 		check_named(job.store);
 		remove_tree(job.store);
-		if (!rival.came)
-			break;
-		failed += rival.status != LC_OK;
+		failed += rival.came && rival.status != LC_OK;
 	}
 	ck_assert_uint_gt(rival.at, 10);
 	ck_assert_uint_gt(failed, 5);
+}
+END_TEST
+
+static void
+come_to_push(const struct job *job)
+{
+	struct lc__push_result result;
+
+	rival.status = push(job, &result);
+}
+
+static lc_status
+publish_pushed(const struct job *job)
+{
+	struct lc__objects *store = open_at(job->store);
+	struct lc__published published;
+	const lc_status status = lc__publish_run(store, rival.run, &published);
+
+	if (status == LC_OK)
+		ck_assert_uint_eq(published.samples, 8 + 11);
+	lc__published_free(&published);
+	lc__objects_close(store);
+	return status;
+}
+
+/* It is pushed again meanwhile, at each step. If that comes between the look at an object and
+ * its removal, this object alone may be missing, which a publication finds, and a push that
+ * checks puts it again. */
+START_TEST(a_run_is_pushed_while_it_goes)
+{
+	unsigned kept = 0;
+
+	rival.come = come_to_push;
+	rival.removals = false;
+	for (rival.at = 1; rival.at == 1 || rival.came; rival.at++) {
+		struct job job = { .store = path_in(".st"), .staging = path_in(".sg") };
+		lc_status status;
+
+		make_two_runs(&job, rival.run);
+		collect_with_rival(&job);
+		assert_ok(rival.status);
+		if (rival.came && !rival.at_removal && rival.removed == 0)
+			ck_assert(outdir_exists(job.store, "manifest/0000000001.json"));
+		status = publish_pushed(&job);
+		if (status != LC_OK && rival.came) {
+			ck_assert(rival.at_removal);
+			ck_assert(status == LC_NO_FILE || status == LC_NOT_FOUND ||
+			    status == LC_CORRUPT);
+			job.check = true;
+			come_to_push(&job);
+			assert_ok(rival.status);
+			assert_ok(publish_pushed(&job));
+		}
+		kept += status == LC_OK;
+		check_named(job.store);
+		remove_tree(job.store);
+	}
+	ck_assert_uint_gt(kept, 40);
+}
+END_TEST
+
+/* What is in a store, a line each. */
+static char *
+list_of_files(const char *dir)
+{
+	char command[5000];
+	struct lc__buf out = { 0 };
+	char piece[4096];
+	FILE *pipe;
+
+	snprintf(command, sizeof(command), "cd '%s' && find . -type f | LC_ALL=C sort",
+	    dir);
+	pipe = popen(command, "r");
+	need(pipe != NULL);
+	for (size_t n; (n = fread(piece, 1, sizeof(piece), pipe)) > 0;)
+		lc__buf_append(&out, piece, n);
+	lc__buf_append(&out, "", 1);
+	need(pclose(pipe) == 0 && !out.failed);
+	return (char *)out.data;
+}
+
+static void
+collect_and_die(void *ctx)
+{
+	const struct job *job = ctx;
+	struct lc__collected result;
+
+	dying_begin(job->die_at, job->halfway, DYING_FILES);
+	need_ok(collect(job, &result));
+	dying_end();
+}
+
+/* The next collection removes what a killed one has left. */
+START_TEST(a_killed_collector)
+{
+	unsigned die_at = 0;
+	struct lc__collected collected;
+	char *expected = NULL, run[LC__RUN_ID];
+	int status = -1;
+
+	for (; status != 0; die_at++) {
+		struct job job = { .store = path_in(".st"), .staging = path_in(".sg"),
+			.die_at = die_at };
+		char *files;
+
+		make_two_runs(&job, run);
+		/* The first one is not killed: it shows what is left. */
+		status = child_run(collect_and_die, &job);
+		ck_assert(status == 0 || (status == 128 + 9 && die_at > 0));
+		check_named(job.store);
+		assert_ok(collect(&job, &collected));
+		check_named(job.store);
+		files = list_of_files(job.store);
+		ck_assert_ptr_null(strstr(files, run));
+		ck_assert_ptr_null(strstr(files, "manifest/0000000001.json"));
+		ck_assert_ptr_nonnull(strstr(files, "manifest/0000000002.json"));
+		if (expected == NULL)
+			expected = files;
+		else
+			ck_assert_str_eq(files, expected);
+		if (files != expected)
+			free(files);
+		remove_tree(job.store);
+		if (die_at == 0)
+			status = -1;
+	}
+	free(expected);
+	ck_assert_uint_gt(die_at, 10);
+}
+END_TEST
+
+/* The generation of a run that was pushed again stays with it, and goes with it later. */
+START_TEST(a_run_that_is_young_keeps_its_generation)
+{
+	struct job job = { .store = path_in(".st"), .staging = path_in(".sg") };
+	struct lc__objects *store;
+	struct lc__collected collected;
+	struct lc__push_result result;
+	char run[LC__RUN_ID];
+	char *files;
+
+	make_two_runs(&job, run);
+	assert_ok(push(&job, &result));
+	store = open_at(job.store);
+	assert_ok(lc__collect(store, 1, DAY, false, &collected));
+	ck_assert_uint_eq(collected.generations + collected.runs + collected.shards, 0);
+	check_named(job.store);
+	make_old(job.store);
+	assert_ok(lc__collect(store, 1, DAY, true, &collected));
+	ck_assert_uint_eq(collected.generations, 1);
+	ck_assert_uint_eq(collected.runs, 1);
+	assert_ok(lc__collect(store, 1, DAY, false, &collected));
+	ck_assert_uint_eq(collected.generations, 1);
+	ck_assert_uint_eq(collected.runs, 1);
+	lc__objects_close(store);
+	files = list_of_files(job.store);
+	ck_assert_ptr_null(strstr(files, run));
+	free(files);
+	check_named(job.store);
 }
 END_TEST
 
@@ -920,7 +1124,10 @@ main(void)
 	tcase_add_test(tc, a_store_without_links);
 	tcase_add_test(tc, racing);
 	tcase_add_test(tc, listings_lag_behind);
+	tcase_add_test(tc, a_killed_collector);
 	tcase_add_test(tc, a_run_is_published_while_it_goes);
+	tcase_add_test(tc, a_run_is_pushed_while_it_goes);
+	tcase_add_test(tc, a_run_that_is_young_keeps_its_generation);
 	tcase_add_test(tc, a_generation_is_pinned);
 	tcase_add_test(tc, a_part_of_many_shards);
 	tcase_add_test(tc, a_generation_that_nobody_could_read);

@@ -121,6 +121,22 @@ link(const char *from, const char *to)
 }
 
 int
+unlink(const char *path)
+{
+	if (files_count && is_last())
+		die();
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int
+rmdir(const char *path)
+{
+	if (files_count && is_last())
+		die();
+	return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+
+int
 fchmod(int fd, mode_t mode)
 {
 	if (files_count && is_last())

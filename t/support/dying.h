@@ -8,7 +8,7 @@
 
 enum dying_steps {
 	DYING_STORE, /* writes at an offset or of several parts, and fdatasync: liblmdb's */
-	DYING_FILES  /* and all that changes other files: write, fsync, rename, link … */
+	DYING_FILES  /* and all that changes other files: write, fsync, rename, unlink … */
 };
 
 /**
