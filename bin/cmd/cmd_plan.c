@@ -33,6 +33,7 @@ static uint64_t kept = 16;
 static int compare;
 static uint64_t cache_size;
 static uint64_t ahead = 2;
+static uint64_t rate, store_mbps, store_ms;
 static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
 static struct opt_list fields;
@@ -58,6 +59,12 @@ static struct opt options[] = {
 	    .help = "with --shares: print what a reader with this cache fetches" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
 	    .help = "with --shares: chunks that are fetched before they are needed" },
+	{ "", "rate", OPT_COUNT, &rate, .value = "N", .least = 1,
+	    .help = "with --cache-size: examples that a reader takes a second" },
+	{ "", "store-mbps", OPT_COUNT, &store_mbps, .value = "N", .least = 1,
+	    .help = "with --rate: MB a second that a reader gets from the store" },
+	{ "", "store-ms", OPT_COUNT, &store_ms, .value = "MS",
+	    .help = "and how long the store takes to answer; 0 unless said otherwise" },
 	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
 	    .help = "predict an epoch on a disk that reads N MB a second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
@@ -93,16 +100,6 @@ predict(const struct plan_cost *cost)
 		return -1;
 	return cost->epoch_batches *
 	    (cost->bytes / (disk.mbps * 1e6) + cost->runs * disk.seek);
-}
-
-/* Hundredths of a second count only for small modules. */
-static const char *
-seconds_text(double seconds, char out[SIZE_TEXT])
-{
-	if (seconds >= 100)
-		return time_human(seconds, out, SIZE_TEXT);
-	snprintf(out, SIZE_TEXT, "%.2f s", seconds);
-	return out;
 }
 
 static const char *
@@ -205,7 +202,7 @@ plan_table_one(const struct plan *plan, const struct plan_order *named)
 	if (seconds >= 0)
 		printf("  an epoch             %s, at %g MB/s and %g ms a place, nothing "
 		       "in memory\n",
-		    seconds_text(seconds, text), disk.mbps, disk.seek * 1e3);
+		    plan_seconds(seconds, text), disk.mbps, disk.seek * 1e3);
 }
 
 /* A line of several; the first with the heading. */
@@ -229,7 +226,7 @@ plan_table_row(const struct plan *plan, const struct plan_order *named, bool fir
 	printf(" %11s %5.1f%% %7.2f %7.2f", size_human(cost->bytes, text, sizeof(text)),
 	    100 * cost->again, cost->whole, cost->cached);
 	if (seconds >= 0)
-		printf("  %s", seconds_text(seconds, text));
+		printf("  %s", plan_seconds(seconds, text));
 	putchar('\n');
 }
 
@@ -368,7 +365,15 @@ static int
 show_nodes(const struct plan *plan)
 {
 	lc_stream_options how;
-	struct plan_nodes nodes = { order.shares, order.spread, ahead, cache_size, 0 };
+	struct plan_nodes nodes = {
+		.shares = order.shares,
+		.spread = order.spread,
+		.ahead = ahead,
+		.cache = cache_size,
+		.rate = (double)rate,
+		.mbps = (double)store_mbps,
+		.latency = (double)store_ms / 1e3,
+	};
 	lc_stream *stream;
 	lc_status shown;
 	int status = stream_order_fill(&order, &how);
@@ -483,6 +488,11 @@ run_plan(int argc, char **argv)
 		return report_usage("--share: a reader of shares has every R'th one");
 	if (cache_size > 0 && order.shares == 0)
 		return report_usage("--cache-size is for --shares");
+	if (rate > 0 && cache_size == 0)
+		return report_usage("--rate is for --cache-size");
+	if ((store_mbps > 0 && rate == 0) || (store_ms > 0 && store_mbps == 0))
+		return report_usage(
+		    "--store-ms is for --store-mbps, which is for --rate");
 	if (stream_name_is_join(argv[0]))
 		return report_usage("%s: a join; plan its modules one by one", argv[0]);
 	if (status == EXIT_DONE)
@@ -511,7 +521,8 @@ const struct command cmd_plan = {
 	    "With --shares it prints instead what each reader has: how many chunks and bytes, "
 	    "the least cache that it needs, and with --cache-size what it fetches in all "
 	    "epochs, if the cache evicts what was used longest ago or what is needed again "
-	    "last.\n"
+	    "last; with --rate also how fast it must be fetched, and with --store-mbps how "
+	    "long it waits for the store.\n"
 	    "Bytes are those of records as they are stored, heads included, that are read "
 	    "or compared with checksums: what cachex read --stats counts.",
 	.examples =

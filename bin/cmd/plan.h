@@ -5,6 +5,7 @@
 
 #include "cmd/stream_sources.h"
 #include "stream/cursor.h"
+#include "ui/size.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
 struct plan_chunks {
@@ -84,11 +85,17 @@ struct plan_nodes {
 	uint64_t ahead;          /* chunks fetched before they are needed */
 	uint64_t cache;          /* bytes of a reader's cache; 0: not known */
 	uint64_t epochs;         /* 0: for ever */
+	double rate;             /* examples a second of a reader; 0: not known */
+	double mbps, latency;    /* of the store, 10^6 bytes a second for a reader and
+	                            seconds a request; 0 mbps: not known */
 };
 
 /** Print what each reader of a stream of shares has, needs and fetches. */
 LC_CHECKED lc_status plan_nodes(const struct plan *plan, const struct plan_nodes *how,
     lc_stream *stream);
+
+/** Seconds in words; hundredths count only where there are few. */
+const char *plan_seconds(double seconds, char out[SIZE_TEXT]);
 
 /** Print what batches @p first to @p last ask of each reader; an exit status. */
 int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first, uint64_t last);

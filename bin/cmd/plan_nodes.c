@@ -1,85 +1,179 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each reader of an order of shares has, and what a cache of it needs and saves. The
- * formulas are those of lmdbcache_stream(3). */
-#include <math.h>
+/* What each reader of an order of shares has, and what a cache of it needs and fetches,
+ * counted over all of its visits to chunks. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/error.h"
 #include "cmd/plan.h"
+#include "stream/cache_model.h"
 #include "ui/json.h"
+#include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 
-/* All readers together. */
-struct sums {
-	uint64_t chunks; /* of them all; those of two readers count twice */
-	double bytes, fetched_lru, fetched_belady;
+/* What readers fetch in all epochs. */
+struct fetched {
+	double lru, belady; /* bytes */
+	uint64_t requests;  /* by Belady */
+	double seconds;     /* that the reading takes without stalls; 0 if not known */
+	double stalled;     /* seconds that the reader waits for the store */
 };
 
-/* A reader. */
+/* A reader, or the sum of all. */
 struct node {
 	uint64_t chunks;
 	double bytes, least;
-	bool enough; /* the cache has the least, and what follows is known */
-	double fetched_lru, fetched_belady; /* bytes over all epochs */
+	bool enough; /* the cache has the least */
+	struct fetched fetched;
 };
 
-static double
-largest_chunk(const struct plan_chunks *chunks)
-{
-	double most = 0;
+/* What all readers are counted with. */
+struct counting {
+	const struct plan *plan;
+	const struct plan_nodes *how;
+	lc_stream *stream;
+	uint64_t batches; /* of all epochs */
+	uint64_t *sizes;  /* bytes of each chunk */
+	uint64_t largest;
+	double batch; /* seconds that a reader takes for a batch; 0 if not known */
+	double
+	    *came; /* a ring: when the reader came to the last visits, one more than are
+	                 ahead */
+};
 
-	for (uint64_t i = 0; i < chunks->n; i++)
-		most = chunks->bytes[i] > most ? chunks->bytes[i] : most;
-	return most;
+/* Does the cache, over so many epochs, have numbers to print? */
+static bool
+is_counted(const struct plan_nodes *how)
+{
+	return how->cache > 0 && how->epochs > 0;
 }
 
-/* What is fetched of a byte in each epoch but the first, with the part @p c of all bytes in
- * the cache: if what was used longest ago goes, and if what is needed last goes. */
+/* ---- counting ------------------------------------------------------------------------ */
+
+/* When a chunk is there that is asked for at @p asked, from a store that is busy until
+ * *idle. */
 static double
-again_lru(double c)
+arrives(const struct plan_nodes *how, double asked, double bytes, double *idle)
 {
-	return c >= 1 ? 0 : 1 - c - (1 - c) * log(1 - c);
+	const double ready = asked + how->latency;
+
+	*idle = (ready > *idle ? ready : *idle) + bytes / (how->mbps * 1e6);
+	return *idle;
 }
 
-static double
-again_belady(double c)
+/* Visit k is asked for when the reader comes to the visit that is so many before it. */
+static lc_status
+run_visits(const struct counting *c, struct lc__visits *visits,
+    struct lc__cache_model *lru, struct lc__cache_model *belady, struct fetched *out)
 {
-	return c >= 1 ? 0 : 1 - c;
+	const struct plan_nodes *how = c->how;
+	const uint64_t ring = how->ahead + 1;
+	double idle = 0, now, there;
+	struct lc__visit visit;
+	lc_status status;
+	bool fetched;
+
+	for (uint64_t k = 0; (status = lc__visits_get(visits, k, &visit)) == LC_OK; k++) {
+		if (progress_step(NULL, k, 0))
+			return lc__error(LC_CANCELLED, 0, "interrupted");
+		lc__visits_forget(visits, k);
+		return_if_error(lc__cache_model_visit(lru, k, &visit, &fetched));
+		return_if_error(lc__cache_model_visit(belady, k, &visit, &fetched));
+		now = (double)visit.first * c->batch + out->stalled;
+		c->came[k % ring] = now;
+		if (!fetched || how->mbps <= 0)
+			continue;
+		there = arrives(how, k < how->ahead ? 0 : c->came[(k + 1) % ring],
+		    (double)c->sizes[visit.chunk], &idle);
+		if (there > now) {
+			out->stalled += there - now;
+			c->came[k % ring] = there;
+		}
+	}
+	if (status != LC_END)
+		return status;
+	out->lru = (double)lc__cache_model_counts(lru)->bytes;
+	out->belady = (double)lc__cache_model_counts(belady)->bytes;
+	out->requests = lc__cache_model_counts(belady)->fetches;
+	out->seconds = (double)c->batches * c->batch;
+	return LC_OK;
+}
+
+static lc_status
+count_fetches(const struct counting *c, uint32_t reader, struct fetched *out)
+{
+	const uint64_t chunks = c->plan->chunks->n, cache = c->how->cache;
+	struct lc__cache_model *lru = NULL, *belady = NULL;
+	struct lc__visits *visits = NULL;
+	lc_status status;
+
+	status = lc__visits_of_stream(c->stream, reader, c->plan->readers, 0, &visits);
+	if (status == LC_OK)
+		status = lc__cache_model_new(LC__EVICT_OLDEST, cache, c->sizes, chunks,
+		    &lru);
+	if (status == LC_OK)
+		status = lc__cache_model_new(LC__EVICT_FARTHEST, cache, c->sizes, chunks,
+		    &belady);
+	if (status == LC_OK)
+		status = run_visits(c, visits, lru, belady, out);
+	lc__cache_model_free(lru);
+	lc__cache_model_free(belady);
+	lc__visits_free(visits);
+	return status;
+}
+
+/* @p list has the chunks of the reader. */
+static lc_status
+find_node(const struct counting *c, uint32_t reader, const uint64_t *list,
+    struct node *node)
+{
+	const struct plan_nodes *how = c->how;
+	const double shares = (double)how->shares / c->plan->readers;
+
+	for (uint64_t i = 0; i < node->chunks; i++)
+		node->bytes += (double)c->sizes[list[i]];
+	node->least = (shares * (double)how->spread + (double)how->ahead) *
+	    (double)c->largest;
+	if (node->least > node->bytes)
+		node->least = node->bytes;
+	node->enough = how->cache > 0 && (double)how->cache >= node->least;
+	return node->enough && is_counted(how) ? count_fetches(c, reader, &node->fetched)
+					       : LC_OK;
 }
 
 static void
-find_node(const struct plan *plan, const struct plan_nodes *how, const uint64_t *list,
-    struct node *node)
+add_node(struct node *sum, const struct node *node)
 {
-	const double shares = (double)how->shares / plan->readers;
-	const double further = (double)(how->epochs - 1);
-	const double cache = (double)how->cache;
-	double c;
+	sum->chunks += node->chunks;
+	sum->bytes += node->bytes;
+	sum->enough = sum->enough && node->enough;
+	sum->fetched.lru += node->fetched.lru;
+	sum->fetched.belady += node->fetched.belady;
+	sum->fetched.requests += node->fetched.requests;
+	if (sum->fetched.seconds < node->fetched.seconds)
+		sum->fetched.seconds = node->fetched.seconds;
+	if (sum->fetched.stalled < node->fetched.stalled)
+		sum->fetched.stalled = node->fetched.stalled;
+}
 
-	for (uint64_t i = 0; i < node->chunks; i++)
-		node->bytes += plan->chunks->bytes[list[i]];
-	node->least = (shares * (double)how->spread + (double)how->ahead) *
-	    largest_chunk(plan->chunks);
-	if (node->least > node->bytes)
-		node->least = node->bytes;
-	node->enough = how->cache > 0 && cache >= node->least;
-	if (!node->enough || how->epochs == 0)
-		return;
-	c = node->bytes > 0 ? cache / node->bytes : 1;
-	node->fetched_lru = node->bytes * (1 + further * again_lru(c));
-	node->fetched_belady = node->bytes * (1 + further * again_belady(c));
+const char *
+plan_seconds(double seconds, char out[SIZE_TEXT])
+{
+	if (seconds >= 100)
+		return time_human(seconds, out, SIZE_TEXT);
+	snprintf(out, SIZE_TEXT, "%.2f s", seconds);
+	return out;
 }
 
 /* ---- as text or JSON ---------------------------------------------------------------- */
 
 static void
-begin(const struct plan *plan, const struct plan_nodes *how, struct json *json)
+begin(const struct counting *c, struct json *json)
 {
-	const struct plan_chunks *chunks = plan->chunks;
-	const uint64_t each = how->shares / plan->readers;
+	const struct plan_nodes *how = c->how;
+	const uint64_t each = how->shares / c->plan->readers;
 	char size[SIZE_TEXT];
 
 	if (settings.json) {
@@ -88,8 +182,8 @@ begin(const struct plan *plan, const struct plan_nodes *how, struct json *json)
 		jw_count(json, "shares", how->shares);
 		jw_count(json, "spread", how->spread);
 		jw_count(json, "ahead", how->ahead);
-		jw_count(json, "chunks", chunks->n);
-		jw_count(json, "largest_chunk", (uint64_t)largest_chunk(chunks));
+		jw_count(json, "chunks", c->plan->chunks->n);
+		jw_count(json, "largest_chunk", c->largest);
 		jw_count(json, "epochs", how->epochs);
 		if (how->cache > 0)
 			jw_count(json, "cache_size", how->cache);
@@ -97,42 +191,79 @@ begin(const struct plan *plan, const struct plan_nodes *how, struct json *json)
 		return;
 	}
 	printf("%s: %llu shares, %llu a reader, in windows of %s\n",
-	    plan->sources->all[0].name, (unsigned long long)how->shares,
+	    c->plan->sources->all[0].name, (unsigned long long)how->shares,
 	    (unsigned long long)each,
 	    count_human(how->spread, "chunk", size, sizeof(size)));
-	printf("  chunks       %llu, the largest %s\n", (unsigned long long)chunks->n,
-	    size_human(largest_chunk(chunks), size, sizeof(size)));
+	printf("  chunks       %llu, the largest %s\n",
+	    (unsigned long long)c->plan->chunks->n,
+	    size_human((double)c->largest, size, sizeof(size)));
 	printf("  least cache  for %llu times %llu chunks, and %llu ahead\n",
 	    (unsigned long long)each, (unsigned long long)how->spread,
 	    (unsigned long long)how->ahead);
-	if (how->cache > 0 && how->epochs > 0)
+	if (is_counted(how))
 		printf("  fetched      in %llu epoch%s, with %s of cache a reader\n",
 		    (unsigned long long)how->epochs, how->epochs == 1 ? "" : "s",
 		    size_human((double)how->cache, size, sizeof(size)));
-	printf("reader  chunks       bytes  least cache         LRU      Belady\n");
+	printf("reader  chunks       bytes  least cache         LRU      Belady  "
+	       "requests%s%s\n",
+	    how->rate > 0 ? "    MB/s" : "", how->mbps > 0 ? "   stalled" : "");
 }
 
-/* Bytes, or a dash for what is not known. */
-static const char *
-bytes_text(bool known, double bytes, char out[SIZE_TEXT])
+static double
+needed_mbps(const struct fetched *fetched)
 {
-	return known ? size_human(bytes, out, SIZE_TEXT) : "-";
+	return fetched->seconds > 0 ? fetched->belady / fetched->seconds / 1e6 : 0;
+}
+
+/* Numbers, or dashes for those that are not known. */
+static void
+show_fetched(const struct plan_nodes *how, const struct node *node)
+{
+	const struct fetched *fetched = &node->fetched;
+	char lru[SIZE_TEXT], belady[SIZE_TEXT], stalled[SIZE_TEXT];
+
+	if (!node->enough || !is_counted(how)) {
+		printf(" %11s %11s %9s%s%s\n", "-", "-", "-",
+		    how->rate > 0 ? "       -" : "", how->mbps > 0 ? "         -" : "");
+		return;
+	}
+	printf(" %11s %11s %9llu", size_human(fetched->lru, lru, sizeof(lru)),
+	    size_human(fetched->belady, belady, sizeof(belady)),
+	    (unsigned long long)fetched->requests);
+	if (how->rate > 0)
+		printf(" %7.1f", needed_mbps(fetched));
+	if (how->mbps > 0)
+		printf(" %9s", plan_seconds(fetched->stalled, stalled));
+	putchar('\n');
+}
+
+static void
+show_node_json(const struct plan_nodes *how, const struct node *node, struct json *json)
+{
+	const struct fetched *fetched = &node->fetched;
+
+	if (!node->enough || !is_counted(how))
+		return;
+	jw_count(json, "fetched_lru", (uint64_t)fetched->lru);
+	jw_count(json, "fetched_belady", (uint64_t)fetched->belady);
+	jw_count(json, "requests", fetched->requests);
+	if (how->rate > 0)
+		jw_real(json, "mbps", needed_mbps(fetched));
+	if (how->mbps > 0)
+		jw_real(json, "stalled_seconds", fetched->stalled);
 }
 
 static void
 show_node(const struct plan_nodes *how, uint32_t reader, const struct node *node,
     struct json *json)
 {
-	const bool known = node->enough && how->epochs > 0;
-	char bytes[SIZE_TEXT], least[SIZE_TEXT], lru[SIZE_TEXT], belady[SIZE_TEXT];
+	char bytes[SIZE_TEXT], least[SIZE_TEXT];
 
 	if (!settings.json) {
-		printf("%6u %7llu %11s  %11s %11s %11s\n", reader,
-		    (unsigned long long)node->chunks,
+		printf("%6u %7llu %11s  %11s", reader, (unsigned long long)node->chunks,
 		    size_human(node->bytes, bytes, sizeof(bytes)),
-		    size_human(node->least, least, sizeof(least)),
-		    bytes_text(known, node->fetched_lru, lru),
-		    bytes_text(known, node->fetched_belady, belady));
+		    size_human(node->least, least, sizeof(least)));
+		show_fetched(how, node);
 		return;
 	}
 	jw_open(json, NULL, '{');
@@ -142,30 +273,26 @@ show_node(const struct plan_nodes *how, uint32_t reader, const struct node *node
 	jw_count(json, "least_cache", (uint64_t)node->least);
 	if (how->cache > 0)
 		jw_flag(json, "enough", node->enough);
-	if (known) {
-		jw_count(json, "fetched_lru", (uint64_t)node->fetched_lru);
-		jw_count(json, "fetched_belady", (uint64_t)node->fetched_belady);
-	}
+	show_node_json(how, node, json);
 	jw_close(json, '}');
 }
 
 static void
-end(const struct plan_nodes *how, const struct sums *sums, bool enough, struct json *json)
+end(const struct plan_nodes *how, const struct node *sum, struct json *json)
 {
-	const bool known = enough && how->epochs > 0;
-	char bytes[SIZE_TEXT], lru[SIZE_TEXT], belady[SIZE_TEXT];
+	char bytes[SIZE_TEXT];
 
 	if (settings.json) {
 		jw_close(json, ']');
-		jw_count(json, "bytes", (uint64_t)sums->bytes);
+		jw_count(json, "bytes", (uint64_t)sum->bytes);
+		show_node_json(how, sum, json);
 		jw_end_line(json);
 		return;
 	}
-	printf("   all %7llu %11s  %11s %11s %11s\n", (unsigned long long)sums->chunks,
-	    size_human(sums->bytes, bytes, sizeof(bytes)), "",
-	    bytes_text(known, sums->fetched_lru, lru),
-	    bytes_text(known, sums->fetched_belady, belady));
-	if (how->cache > 0 && !enough)
+	printf("   all %7llu %11s  %11s", (unsigned long long)sum->chunks,
+	    size_human(sum->bytes, bytes, sizeof(bytes)), "");
+	show_fetched(how, sum);
+	if (how->cache > 0 && !sum->enough)
 		printf(
 		    "with less cache than the least, chunks are fetched again within an "
 		    "epoch\n");
@@ -173,37 +300,65 @@ end(const struct plan_nodes *how, const struct sums *sums, bool enough, struct j
 
 /* ---- all readers -------------------------------------------------------------------- */
 
-lc_status
-plan_nodes(const struct plan *plan, const struct plan_nodes *how, lc_stream *stream)
+static lc_status
+show_nodes(const struct counting *c)
 {
-	const uint64_t n = plan->chunks->n;
+	const uint64_t n = c->plan->chunks->n;
 	uint64_t *list = malloc((n + 1) * sizeof(*list));
 	struct json json = { stdout, false };
-	struct sums sums = { 0 };
-	bool enough = how->cache > 0;
+	struct node sum = { .enough = c->how->cache > 0 };
 	lc_status status = list != NULL ? LC_OK : lc__no_memory(NULL);
 
-	for (uint32_t r = 0; r < plan->readers && status == LC_OK; r++) {
+	for (uint32_t r = 0; r < c->plan->readers && status == LC_OK; r++) {
 		struct node node = { 0 };
 		size_t chunks = 0;
 
-		status = lc_stream_share_chunks(stream, r, plan->readers, list, n,
+		status = lc_stream_share_chunks(c->stream, r, c->plan->readers, list, n,
 		    &chunks);
+		node.chunks = chunks;
+		if (status == LC_OK)
+			status = find_node(c, r, list, &node);
 		if (status != LC_OK)
 			break;
 		if (r == 0)
-			begin(plan, how, &json);
-		node.chunks = chunks;
-		find_node(plan, how, list, &node);
-		show_node(how, r, &node, &json);
-		sums.chunks += node.chunks;
-		sums.bytes += node.bytes;
-		sums.fetched_lru += node.fetched_lru;
-		sums.fetched_belady += node.fetched_belady;
-		enough = enough && node.enough;
+			begin(c, &json);
+		show_node(c->how, r, &node, &json);
+		add_node(&sum, &node);
 	}
 	if (status == LC_OK)
-		end(how, &sums, enough, &json);
+		end(c->how, &sum, &json);
 	free(list);
+	return status;
+}
+
+lc_status
+plan_nodes(const struct plan *plan, const struct plan_nodes *how, lc_stream *stream)
+{
+	lc_stream_info info = { .struct_size = sizeof(info) };
+	struct counting c = {
+		.plan = plan,
+		.how = how,
+		.stream = stream,
+		.sizes = calloc(plan->chunks->n + 1, sizeof(*c.sizes)),
+		.came = calloc(how->ahead + 1, sizeof(*c.came)),
+	};
+	lc_status status = c.sizes != NULL && c.came != NULL ? LC_OK
+							     : lc__no_memory(NULL);
+
+	for (uint64_t i = 0; i < plan->chunks->n && status == LC_OK; i++) {
+		c.sizes[i] = (uint64_t)(plan->chunks->bytes[i] + 0.5);
+		c.largest = c.sizes[i] > c.largest ? c.sizes[i] : c.largest;
+	}
+	if (how->rate > 0)
+		c.batch = (double)plan->batch / plan->readers / how->rate;
+	if (status == LC_OK)
+		status = lc_stream_info_get(stream, &info);
+	c.batches = info.batches;
+	progress_begin("plan");
+	if (status == LC_OK)
+		status = show_nodes(&c);
+	progress_end();
+	free(c.came);
+	free(c.sizes);
 	return status;
 }

@@ -8,6 +8,7 @@
 #define LC_STREAM_CACHE_MODEL_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "stream/visits.h"
 

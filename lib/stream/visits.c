@@ -6,9 +6,11 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "stream/stream.h"
 
 struct lc__visits {
 	const struct lc__sequence *sequence; /* borrowed */
+	struct lc__stream_state *state;      /* held, if it is of a stream; or NULL */
 	uint64_t batch, from;
 	uint32_t reader, readers;
 	uint64_t epoch;      /* the next one to be added */
@@ -61,9 +63,31 @@ lc__visits_free(struct lc__visits *visits)
 {
 	if (visits == NULL)
 		return;
+	lc__stream_state_drop(visits->state);
 	free(visits->visit);
 	free(visits->last);
 	free(visits);
+}
+
+lc_status
+lc__visits_of_stream(lc_stream *stream, uint32_t reader, uint32_t readers, uint64_t from,
+    struct lc__visits **out)
+{
+	struct lc__stream_state *state = lc__stream_state_now(stream);
+	lc_status status;
+
+	if (state->n > 1 || state->series != NULL)
+		status = lc__error(LC_UNSUPPORTED, 0,
+		    "the chunks that a reader needs next are not known of a mixture, nor "
+		    "of images of several sizes");
+	else
+		status = lc__visits_new(state->sequences[0], stream->options.batch,
+		    reader, readers, from, out);
+	if (status == LC_OK)
+		(*out)->state = state;
+	else
+		lc__stream_state_drop(state);
+	return status;
 }
 
 /* ---- one epoch ----------------------------------------------------------------------- */

@@ -14,7 +14,9 @@
 #ifndef LC_STREAM_VISITS_H
 #define LC_STREAM_VISITS_H
 
-#include "stream/sequence.h"
+#include "lmdbcache.h"
+
+struct lc__sequence;
 
 #define LC__NO_VISIT UINT64_MAX
 
@@ -35,6 +37,9 @@ struct lc__visits;
  */
 LC_CHECKED lc_status lc__visits_new(const struct lc__sequence *sequence, uint64_t batch,
     uint32_t reader, uint32_t readers, uint64_t from, struct lc__visits **out);
+/** The same of a stream of one source as it is now, which may be closed before. */
+LC_CHECKED lc_status lc__visits_of_stream(lc_stream *stream, uint32_t reader,
+    uint32_t readers, uint64_t from, struct lc__visits **out);
 /** NULL is harmless. */
 void lc__visits_free(struct lc__visits *visits);
 

@@ -127,25 +127,25 @@ is "what readers have" "$(cat "$out")" \
 "nodes: 4 shares, 1 a reader, in windows of 1 chunk
   chunks       8, the largest 640 B
   least cache  for 1 times 1 chunks, and 0 ahead
-reader  chunks       bytes  least cache         LRU      Belady
-     0       2    1.25 KiB        640 B           -           -
-     1       2    1.25 KiB        640 B           -           -
-     2       2    1.25 KiB        640 B           -           -
-     3       2    1.25 KiB        640 B           -           -
-   all       8    5.00 KiB                        -           -"
+reader  chunks       bytes  least cache         LRU      Belady  requests
+     0       2    1.25 KiB        640 B           -           -         -
+     1       2    1.25 KiB        640 B           -           -         -
+     2       2    1.25 KiB        640 B           -           -         -
+     3       2    1.25 KiB        640 B           -           -         -
+   all       8    5.00 KiB                        -           -         -"
 check "with a cache" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
 	--ahead 1 --cache-size 2K --epochs 5
-# c = 2048 / 2560 = 0.8: 1 + 4 (0.2 - 0.2 ln 0.2) = 3.0876 times, by Belady 1.8 times
+# Of the three chunks that have room, the two of both shares are in use: 20 visits.
 is "what they fetch" "$(tail -n 5 "$out")" \
 "  fetched      in 5 epochs, with 2.00 KiB of cache a reader
-reader  chunks       bytes  least cache         LRU      Belady
-     0       4    2.50 KiB     1.88 KiB    7.72 KiB    4.50 KiB
-     1       4    2.50 KiB     1.88 KiB    7.72 KiB    4.50 KiB
-   all       8    5.00 KiB                 15.4 KiB    9.00 KiB"
+reader  chunks       bytes  least cache         LRU      Belady  requests
+     0       4    2.50 KiB     1.88 KiB    8.12 KiB    6.88 KiB        11
+     1       4    2.50 KiB     1.88 KiB    7.50 KiB    6.88 KiB        11
+   all       8    5.00 KiB                 15.6 KiB    13.8 KiB        22"
 check "as JSON" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
 	--ahead 1 --cache-size 2K --epochs 5 --json
 is "the same" "$(cat "$out")" \
-'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7904,"fetched_belady":4608},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7904,"fetched_belady":4608}],"bytes":5120}'
+'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":8320,"fetched_belady":7040,"requests":11},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7680,"fetched_belady":7040,"requests":11}],"bytes":5120,"fetched_lru":16000,"fetched_belady":14080,"requests":22}'
 check "less than the least" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 \
 	--batch 8 --ahead 1 --cache-size 1K --epochs 5
 is "is said" "$(tail -n 1 "$out")" \
@@ -153,6 +153,18 @@ is "is said" "$(tail -n 1 "$out")" \
 check "all in the cache" 0 cachex plan nodes --shuffle block --shares 4 --batch 8 --cache-size 1M \
 	--epochs 9 --json
 also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120' "$out"
+# Two chunks are ahead, and four are needed at once: the last two of each four are asked for late.
+check "a store that answers late" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
+	--cache-size 1M --rate 8 --store-mbps 1 --store-ms 100 --json
+also "is waited for" grep -q '"requests":8,"mbps":0.001024,"stalled_seconds":0.3032}' "$out"
+check "and in words" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
+	--cache-size 1M --rate 8 --store-mbps 1 --store-ms 100
+is "a line" "$(tail -n 1 "$out")" \
+	"   all       8    5.00 KiB                 5.00 KiB    5.00 KiB         8     0.0    0.30 s"
+wrong "a rate without a cache" 2 "cachex: plan: --rate is for --cache-size" \
+	cachex plan nodes --shuffle block --shares 4 --rate 8
+wrong "a store without a rate" 2 "cachex: plan: --store-ms is for --store-mbps, which is for --rate" \
+	cachex plan nodes --shuffle block --shares 4 --cache-size 1M --store-mbps 8
 check "more shares than chunks" 0 cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 10 --json
 is "cut them" "$(grep -o '"chunks":[0-9]*' "$out" | tr '\n' ' ' | cut -d' ' -f2-)" \
 	"$(for r in 0 1 2 3 4 5 6 7 8 9; do

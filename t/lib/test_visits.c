@@ -9,6 +9,7 @@
 #include "need.h"
 #include "sample.h"
 #include "stream/cache_model.h"
+#include "stream/sequence.h"
 #include "stream/visits.h"
 
 #define MOST_CHUNKS 40
