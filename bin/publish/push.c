@@ -274,8 +274,17 @@ static lc_status
 push_manifests(struct pushed_part *part)
 {
 	struct lc__manifest *m = &part->manifest;
+	struct lc__receipt *receipt = &part->receipt;
 	lc_status status = LC_OK;
 
+	receipt->shards = m->n;
+	for (size_t i = 0; i < m->n; i++) {
+		/* Each is at most INT64_MAX, so no sum wraps before it is looked at. */
+		receipt->samples += m->shards[i].samples;
+		receipt->bytes += m->shards[i].bytes;
+		if (receipt->samples > INT64_MAX || receipt->bytes > INT64_MAX)
+			return lc__error(LC_INVALID, 0, "has too many samples");
+	}
 	for (size_t at = 0; at < m->n && status == LC_OK; at += LC__MANIFEST_PART_MOST) {
 		const size_t left = m->n - at;
 		struct lc__buf text = { 0 };
@@ -286,11 +295,6 @@ push_manifests(struct pushed_part *part)
 			status = put_manifest(part, &text);
 		lc__buf_free(&text);
 	}
-	for (size_t i = 0; i < m->n; i++) {
-		part->receipt.samples += m->shards[i].samples;
-		part->receipt.bytes += m->shards[i].bytes;
-	}
-	part->receipt.shards = m->n;
 	return status;
 }
 
@@ -547,7 +551,7 @@ lc__push_read_manifest(const char *dir, struct lc__manifest *out)
 	    : lc__no_memory(dir);
 
 	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path, out);
+		status = lc__manifest_parse_any(text.data, text.size, path, out);
 	lc__buf_free(&text);
 	free(path);
 	return status;

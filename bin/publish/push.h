@@ -105,11 +105,17 @@ LC_CHECKED lc_status lc__push_module(lc_cache *cache, const lc_export_options *h
  *  memory. */
 char *lc__push_options(const lc_export_options *how);
 
-/** A directory of shards with its manifest: each series is a part, named by its directory,
- *  and "." where that is the set's own. As lc__manifest_parse(); LC_NO_FILE. */
+/**
+ * A directory of shards with its manifest. Each series is a part, named by its directory, and
+ * "." where that is the set's own. Of a manifest of parts, each series of each manifest that
+ * it names is one: "../a" and "../a/b.shards" of ../a/manifest.json. Those of a set that was
+ * pulled are the parts, and have the names, that they had in the store.
+ * @return LC_OK; LC_INVALID for a set without shards, or whose export has not ended; as
+ * lc__manifest_parse_any() and lc__manifest_read_part(); LC_NO_FILE.
+ */
 LC_CHECKED lc_status lc__push_shards(const char *dir, struct lc__push_source *out);
 
-/** The manifest of a directory of shards. */
+/** The manifest of a directory of shards, which may be one of parts. */
 LC_CHECKED lc_status lc__push_read_manifest(const char *dir, struct lc__manifest *out);
 /** Add a part; the name is copied. */
 LC_CHECKED lc_status lc__push_source_add(struct lc__push_source *source, const char *name,

@@ -1049,6 +1049,21 @@ START_TEST(a_part_of_many_shards)
 	ck_assert_uint_eq(m.parts[0].shards, LC__MANIFEST_PART_MOST);
 	ck_assert_uint_eq(m.parts[1].shards, SHARDS - LC__MANIFEST_PART_MOST);
 	ck_assert_str_eq(m.parts[0].base, ".");
+	/* It can be pushed, and makes the same part of the same shards. */
+	assert_ok(lc__push_shards(out, &source));
+	ck_assert_uint_eq(source.n, 1);
+	ck_assert_str_eq(source.parts[0].name, ".");
+	push_set.store = open_at(path_in(".st2"));
+	assert_ok(lc__push_run(&push_set, &result));
+	ck_assert_uint_eq(result.parts[LC__PUSHED_PUT], 1);
+	ck_assert_uint_eq(result.objects, 1);
+	lc__push_source_close(&source);
+	assert_ok(lc__publish_run(push_set.store, result.run, &published));
+	ck_assert_uint_eq(published.shards, SHARDS);
+	lc__published_free(&published);
+	lc__objects_close(push_set.store);
+	for (unsigned i = 0; i < 2; i++)
+		ck_assert(outdir_exists(path_in(".st2"), m.parts[i].relative_path));
 	for (unsigned i = 0; i < 2; i++) {
 		char sha256[65];
 
@@ -1063,38 +1078,93 @@ START_TEST(a_part_of_many_shards)
 }
 END_TEST
 
+/* A set of the shards of the pulled one, which say that they have so many samples: a series
+ * each, or one. */
+static void
+make_lying_set(const char *dir, bool series)
+{
+	struct lc__buf text = outdir_get_file(set, "manifest.json"), again = { 0 };
+	struct lc__manifest m;
+	char command[9000];
+
+	remove_tree(dir);
+	snprintf(command, sizeof(command), "cp -r '%s' '%s'", set, dir);
+	ck_assert_int_eq(system(command), 0);
+	assert_ok(lc__manifest_parse(text.data, text.size, "m", &m));
+	for (size_t i = 0; i < m.n; i++) {
+		m.shards[i].samples = INT64_MAX / 2;
+		if (!series)
+			continue;
+		snprintf(command, sizeof(command), "mkdir '%s/%zu' && mv '%s/%s' '%s/%zu'",
+		    dir, i, dir, m.shards[i].relative_path, dir, i);
+		ck_assert_int_eq(system(command), 0);
+		snprintf(command, sizeof(command), "%zu%s", i,
+		    strrchr(m.shards[i].relative_path, '/'));
+		free(m.shards[i].relative_path);
+		m.shards[i].relative_path = strdup(command);
+	}
+	assert_ok(lc__manifest_format(&m, &again));
+	lc__buf_append(&again, "", 1);
+	outdir_put_file(dir, "manifest.json", (char *)again.data);
+	lc__manifest_free(&m);
+	lc__buf_free(&text);
+	lc__buf_free(&again);
+}
+
 /* Shards that say they have so many samples that those of all parts are more than a manifest
  * can say. */
 START_TEST(a_generation_that_nobody_could_read)
 {
 	const char *dir = path_in(".many"), *st = path_in(".st");
-	struct lc__buf text = outdir_get_file(set, "manifest.json"), again = { 0 };
 	struct lc__push_source source;
 	struct lc__push push_set = { .store = open_at(st), .source = &source,
 		.producer = "", .threads = 1, .told = tell_nobody };
-	struct lc__manifest m;
 	struct lc__push_result result;
 	struct lc__published published;
-	char command[9000];
+	char expected[200];
 
-	assert_ok(lc__manifest_parse(text.data, text.size, "m", &m));
-	for (size_t i = 0; i < m.n; i++)
-		m.shards[i].samples = INT64_MAX / 2;
-	assert_ok(lc__manifest_format(&m, &again));
-	snprintf(command, sizeof(command), "cp -r '%s' '%s'", set, dir);
-	ck_assert_int_eq(system(command), 0);
-	lc__buf_append(&again, "", 1);
-	outdir_put_file(dir, "manifest.json", (char *)again.data);
+	make_lying_set(dir, true);
 	assert_ok(lc__push_shards(dir, &source));
+	ck_assert_uint_gt(source.n, 2);
 	assert_ok(lc__push_run(&push_set, &result));
 	lc__push_source_close(&source);
 	assert_status(lc__publish_run(push_set.store, result.run, &published), LC_INVALID);
-	snprintf(command, sizeof(command), "run %s: nobody could read it: its generation: ",
-	    result.run);
-	ck_assert_msg(strncmp(lc_last_error()->text, command, strlen(command)) == 0, "%s",
+	snprintf(expected, sizeof(expected),
+	    "run %s: nobody could read it: its generation: ", result.run);
+	ck_assert_msg(strncmp(lc_last_error()->text, expected, strlen(expected)) == 0, "%s",
 	    lc_last_error()->text);
 	ck_assert(!outdir_exists(st, "manifest"));
 	lc__published_free(&published);
+	lc__objects_close(push_set.store);
+}
+END_TEST
+
+/* Of a part, more than a receipt can say; or more than can be counted. */
+START_TEST(a_receipt_that_nobody_could_read)
+{
+	const char *dir = path_in(".many"), *st = path_in(".st");
+	struct lc__push_source source;
+	struct lc__push push_set = { .store = open_at(st), .source = &source,
+		.producer = "", .threads = 1, .told = tell_nobody };
+	struct lc__push_result result;
+	struct lc__manifest m;
+	struct lc__buf text, again = { 0 };
+
+	make_lying_set(dir, false);
+	text = outdir_get_file(dir, "manifest.json");
+	assert_ok(lc__manifest_parse(text.data, text.size, "m", &m));
+	ck_assert_uint_gt(m.n, 4);
+	assert_status(lc__push_shards(dir, &source), LC_INVALID);
+	for (size_t i = 3; i < m.n; i++)
+		m.shards[i].samples = 1;
+	assert_ok(lc__manifest_format(&m, &again));
+	lc__buf_append(&again, "", 1);
+	outdir_put_file(dir, "manifest.json", (char *)again.data);
+	assert_ok(lc__push_shards(dir, &source));
+	assert_status(lc__push_run(&push_set, &result), LC_INVALID);
+	ck_assert_str_eq(lc_last_error()->text, "part .: has too many samples");
+	ck_assert(!outdir_exists(st, "part"));
+	lc__push_source_close(&source);
 	lc__objects_close(push_set.store);
 	lc__manifest_free(&m);
 	lc__buf_free(&text);
@@ -1131,6 +1201,7 @@ main(void)
 	tcase_add_test(tc, a_generation_is_pinned);
 	tcase_add_test(tc, a_part_of_many_shards);
 	tcase_add_test(tc, a_generation_that_nobody_could_read);
+	tcase_add_test(tc, a_receipt_that_nobody_could_read);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -301,6 +301,35 @@ check "it reads" 0 cachex read plain2 --batch 4 --sum
 also "the same" cmp "$out" plain.sum
 check "by input" 0 cachex push ./whole sets
 is "a part each" "$(sed 's/^run [0-9a-f]*: \(.*\); put.*/\1/' "$out")" "6 parts: 6 put"
+# A union of sets, and sets that were pulled
+cachex shard union -q both whole plain
+check "a union is pushed" 0 cachex push ./both unions -v
+is "as the series of its sets" "$(sed '$d' "$out")" "put         ../whole/in0.shards
+put         ../whole/in1.shards
+put         ../whole/in2.shards
+put         ../whole/in3.shards
+put         ../whole/in4.shards
+put         ../whole/in5.shards
+put         ../plain"
+check "published" 0 cachex publish unions
+check "and pulled" 0 cachex pull unions both2
+cachex read both --batch 4 --sum >both.sum
+check "it reads" 0 cachex read both2 --batch 4 --sum
+also "in the order of the union" cmp "$out" both.sum
+check "again" 0 cachex push ./both unions
+is "all is there" "$(sed 's/^run [0-9a-f]*: //' "$out")" "7 parts: 7 there; put 0 shards, 0 B"
+cp -r plain cut
+cachex shard union -q cuts whole cut
+printf X >>cut/manifest.json
+check "a damaged manifest of a part" 3 cachex push ./cuts unions
+is "is named" "$(cat "$err")" \
+	"cachex: push: ./cuts/../cut/manifest.json: SHA-256 differs from the manifest that names it"
+check "what was pulled is pushed" 0 cachex push ./out again
+is "as one part" "$(sed 's/^run [0-9a-f]*: //' "$out")" "1 part: 1 put; put 6 shards, 26.0 KiB"
+check "published" 0 cachex publish again
+check "pulled" 0 cachex pull again out3
+check "it reads" 0 cachex read out3 --batch 4 --sum
+also "in the same order" cmp "$out" whole.sum
 on one export -q feats nosums --by-input --no-sha256
 check "one without SHA-256" 0 cachex push ./nosums sets2
 check "published too" 0 cachex publish sets2
