@@ -343,6 +343,78 @@ START_TEST(as_a_slow_cache)
 }
 END_TEST
 
+/* ---- a large set ----------------------------------------------------------------------- */
+
+#define GIB ((uint64_t)1 << 30)
+
+/* 372,529 shards of 256 MiB on 1,024 nodes: 90.9 GiB a node. Eight epochs of some of them
+ * fetch the data so many times, as another simulation of the same order found. */
+static const struct {
+	uint64_t room; /* in tenths of a GiB */
+	double lru, belady;
+} large[] = { { 160, 7.93, 6.79 }, { 320, 7.52, 5.56 }, { 455, 7.00, 4.52 },
+	{ 640, 5.67, 3.10 }, { 1000, 1.00, 1.00 } };
+
+static double
+fetched_times(struct lc__sequence *sequence, const uint64_t *sizes, uint64_t chunks,
+    enum lc__evict evict, uint64_t room)
+{
+	const uint32_t nodes = 8;
+	uint64_t bytes = 0;
+
+	for (uint32_t r = 0; r < nodes; r++) {
+		struct lc__cache_model *model;
+		struct lc__visits *visits;
+		struct lc__visit visit;
+		bool fetched;
+
+		assert_ok(lc__visits_new(sequence, 1024 * 256, r * 128, 1024, 0, &visits));
+		assert_ok(lc__cache_model_new(evict, room, sizes, chunks, &model));
+		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
+			lc__visits_forget(visits, k);
+			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
+		}
+		bytes += lc__cache_model_counts(model)->bytes;
+		lc__cache_model_free(model);
+		lc__visits_free(visits);
+	}
+	return (double)bytes / ((double)chunks * (double)sizes[0] * nodes / 1024);
+}
+
+START_TEST(as_another_simulation)
+{
+	const uint64_t chunks = 372529, each = 5461;
+	const struct lc__sequence_rule rule = { .shares = 1024, .epochs = 8,
+	    .shuffle = { .kind = LC_SHUFFLE_BLOCK, .block = 1, .spread = 16, .seed = 1 } };
+	struct lc__row_array *array = lc__row_array_new();
+	lc_source_info info = { .struct_size = sizeof(info), .chunks = chunks,
+		.records = chunks * each, .length = chunks * each };
+	uint64_t *sizes = malloc(chunks * sizeof(*sizes));
+	struct lc__sequence *sequence;
+	struct lc__layout *layout;
+
+	for (uint64_t i = 0; i < chunks; i++) {
+		sizes[i] = GIB / 4;
+		assert_ok(lc__row_array_add(array, &(struct lc__chunk_row){ .id = i,
+		    .records = each, .units = each }));
+	}
+	assert_ok(lc__layout_new(&info, &array->rows, 1, &layout));
+	lc__rows_drop(&array->rows);
+	assert_ok(lc__sequence_new(&rule, layout, true, "large", &sequence));
+	lc__layout_drop(layout);
+	for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++) {
+		const uint64_t room = large[i].room * (GIB / 10);
+
+		ck_assert_double_eq_tol(fetched_times(sequence, sizes, chunks,
+		    LC__EVICT_OLDEST, room) / large[i].lru, 1, 0.02);
+		ck_assert_double_eq_tol(fetched_times(sequence, sizes, chunks,
+		    LC__EVICT_FARTHEST, room) / large[i].belady, 1, 0.02);
+	}
+	lc__sequence_free(sequence);
+	free(sizes);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -354,6 +426,7 @@ main(void)
 	tcase_add_test(tc, exact_in_order);
 	tcase_add_test(tc, not_of_rstar);
 	tcase_add_loop_test(tc, as_a_slow_cache, 0, 2);
+	tcase_add_test(tc, as_another_simulation);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
