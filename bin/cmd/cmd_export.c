@@ -10,6 +10,7 @@
 #include "base/fileio.h"
 #include "base/listdir.h"
 #include "cmd/export.h"
+#include "cmd/push_job.h"
 #include "format/manifest.h"
 #include "formats/outfile.h"
 #include "formats/formats.h"
@@ -39,8 +40,11 @@ static int sha256 = 1;
 static uint64_t threads = 0;
 static int order, by_input;
 static const char *dataset_root;
+static const char *push_url, *producer = "";
 static int force;
 static int dry_run;
+
+static struct push_job job; /* with --push */
 
 static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format,
@@ -88,6 +92,10 @@ static struct opt options[] = {
 	    .help = "shards of their own for each of the module's inputs" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the manifest; default MODULE" },
+	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
+	    .help = "put the shards into this store, as cachex push does" },
+	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
+	    .help = "with --push: what makes the values, as for cachex push" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace what TARGET is, or an export of something else" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "plan and report, write nothing" },
@@ -311,7 +319,7 @@ export_shards(lc_cache *cache, const char *module, const char *dir)
 	if (!dry_run)
 		show_shards(dir);
 	show_result(&result, seconds);
-	return EXIT_DONE;
+	return push_url == NULL || dry_run ? EXIT_DONE : push_job_shards(&job, dir);
 }
 
 /* ---- the command ------------------------------------------------------------------- */
@@ -347,6 +355,8 @@ static const struct {
 	{ &threads, BIT(FORMAT_TWH1) },
 	{ &by_input, BIT(FORMAT_TWH1) },
 	{ &dataset_root, BIT(FORMAT_TWH1) },
+	{ &push_url, BIT(FORMAT_TWH1) },
+	{ &producer, BIT(FORMAT_TWH1) },
 	{ &field, OTHERS },
 	{ &bits, OTHERS & ~BIT(FORMAT_SAFETENSORS) },
 	{ &by_bucket, BIT(FORMAT_WEBDATASET) | BIT(FORMAT_MDS) },
@@ -380,6 +390,8 @@ check_fits(int chosen)
 			    formats[chosen]);
 	if (by_input && chosen == FORMAT_TWH1 && orders[order] != LC_BY_ORDER)
 		return report_usage("--by-input goes with --order published alone");
+	if (source_of(&producer) == FROM_OPTION && push_url == NULL)
+		return report_usage("--producer needs --push");
 	for (size_t i = 0; i < metadata.count; i++)
 		if (strchr(metadata.items[i], '=') == NULL)
 			return report_usage("--metadata %s: not NAME=TEXT",
@@ -491,7 +503,11 @@ run_export(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	if (chosen == FORMAT_TWH1) {
-		status = export_shards(cache, argv[0], argv[1]);
+		if (push_url != NULL)
+			status = push_job_open(&job, push_url, producer);
+		if (status == EXIT_DONE)
+			status = export_shards(cache, argv[0], argv[1]);
+		push_job_close(&job);
 	} else {
 		fill_choice(chosen, &choice);
 		status = export_records(cache, argv[1], &choice);
@@ -517,12 +533,13 @@ const struct command cmd_export = {
 	    "shape, as TWH1 shards into the directory TARGET, and manifest.json last. The same "
 	    "records and options give the same bytes. An export that was "
 	    "interrupted goes on where it was. An older export of MODULE in it "
-	    "is replaced; -f replaces one of something else too. twh1(5) "
-	    "describes the files.",
+	    "is replaced; -f replaces one of something else too. With --push the shards are put "
+	    "into a store, too. twh1(5) describes the files.",
 	.examples =
 	    "cachex export photos shards\n"
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"
 	    "cachex shard verify shards\n"
+	    "cachex export photos shards --push file:///mnt/store\n"
 	    "cachex export faces faces.safetensors --metadata model=resnet50\n"
 	    "cachex export dinov3+vae_latents+t5_hidden shards --format mds\n"
 	    "cachex export latents shards --format webdataset --by-bucket --bucket-scale 8",

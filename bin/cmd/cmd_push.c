@@ -48,7 +48,6 @@ static struct opt options[] = {
 static int
 push_path(const struct push_job *job, const char *operand)
 {
-	struct lc__push_source source;
 	char *data = lc__path_join(operand, "data.mdb"), *path = NULL, *slash;
 	int status;
 
@@ -65,11 +64,8 @@ push_path(const struct push_job *job, const char *operand)
 			status = push_job_module(job, slash == path ? "/" : path,
 			    slash + 1);
 		}
-	} else if (lc__push_shards(operand, &source) != LC_OK) {
-		status = report_status(lc_last_error()->status);
 	} else {
-		status = push_job_source(job, &source);
-		lc__push_source_close(&source);
+		status = push_job_shards(job, operand);
 	}
 	free(path);
 	free(data);

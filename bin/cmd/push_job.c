@@ -148,6 +148,19 @@ push_job_source(const struct push_job *job, const struct lc__push_source *source
 }
 
 int
+push_job_shards(const struct push_job *job, const char *dir)
+{
+	struct lc__push_source source;
+	int status;
+
+	if (lc__push_shards(dir, &source) != LC_OK)
+		return report_status(lc_last_error()->status);
+	status = push_job_source(job, &source);
+	lc__push_source_close(&source);
+	return status;
+}
+
+int
 push_job_module(const struct push_job *job, const char *root, const char *module)
 {
 	const char *const staging = job->staging;

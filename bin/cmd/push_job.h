@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts that a command pushes: what cachex push and cachex fill --push share. */
+/* Parts that a command pushes: what cachex push and the option --push of
+ * others share. */
 #ifndef CACHEX_CMD_PUSH_JOB_H
 #define CACHEX_CMD_PUSH_JOB_H
 
@@ -32,6 +33,8 @@ void push_job_close(struct push_job *job);
 
 /** Push the parts of a source, and say what became of them. */
 int push_job_source(const struct push_job *job, const struct lc__push_source *source);
+/** Push the series of a directory of shards. */
+int push_job_shards(const struct push_job *job, const char *dir);
 /** Push the inputs of a module that are finished. */
 int push_job_module(const struct push_job *job, const char *root, const char *module);
 

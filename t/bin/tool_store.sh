@@ -294,6 +294,13 @@ wrong "an age that is none" 2 "cachex: gc: --older: 7 is no age; 30s, 15m, 12h a
 on one export -q feats plain --shard-size 4096 --order published
 check "a set is pushed" 0 cachex push ./plain sets
 is "as one part" "$(sed 's/^run [0-9a-f]*: \(.*\); put.*/\1/' "$out")" "1 part: 1 put"
+check "export pushes its shards" 0 on one export -q feats plain3 --shard-size 4096 \
+	--order published --push sets
+also "which are there" test "$(find sets/obj -type f | wc -l)" -eq "$(find plain -name '*.twh1' | wc -l)"
+wrong "a producer of nothing that is pushed" 2 "cachex: export: --producer needs --push" \
+	on one export feats plain3 --producer x
+wrong "another format" 2 "cachex: export: --push: npz has no such option" \
+	on one export feats a.npz --push sets
 check "and published" 0 cachex publish sets
 check "and pulled" 0 cachex pull sets plain2
 cachex read plain --batch 4 --sum >plain.sum
