@@ -60,6 +60,7 @@ libcore_la_SOURCES = \
 	lib/store/snapshot.c lib/store/stat.c lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cache_model.c lib/stream/cursor.c lib/stream/cursor_join.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
+	lib/stream/forecast.c \
 	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \
 	lib/stream/prefetch.c lib/stream/reader.c lib/stream/reader_rule.c \
 	lib/stream/record_offsets.c lib/stream/record_reader.c lib/stream/requests.c \

@@ -18,8 +18,9 @@ struct lc__visits {
 	uint64_t last_epoch; /* number of the first visit of the epoch added last */
 	struct lc__visit *visit;
 	size_t n, room;
-	uint64_t *last; /* of each chunk: the number of its last visit so far, plus 1;
-	                     0: none */
+	uint64_t
+	    *first; /* of each chunk: the number of its first visit, plus 1; 0: none */
+	uint64_t *last; /* and of its last one so far */
 	uint64_t chunks;
 };
 
@@ -44,10 +45,11 @@ lc__visits_new(const struct lc__sequence *sequence, uint64_t batch, uint32_t rea
 		.reader = reader,
 		.readers = readers,
 		.chunks = chunks,
+		.first = calloc(chunks + 1, sizeof(*visits->first)),
 		.last = calloc(chunks + 1, sizeof(*visits->last)),
 	};
-	if (visits->last == NULL) {
-		free(visits);
+	if (visits->first == NULL || visits->last == NULL) {
+		lc__visits_free(visits);
 		return lc__no_memory("visits");
 	}
 	/* Batch b has examples b * batch and on; shares number them in rounds. */
@@ -65,6 +67,7 @@ lc__visits_free(struct lc__visits *visits)
 		return;
 	lc__stream_state_drop(visits->state);
 	free(visits->visit);
+	free(visits->first);
 	free(visits->last);
 	free(visits);
 }
@@ -280,6 +283,8 @@ link_visits(struct lc__visits *visits, size_t at)
 			visits->visit[*last - 1 - visits->forgotten].next =
 			    visits->forgotten + i;
 		*last = visits->forgotten + i + 1;
+		if (visits->first[visits->visit[i].chunk] == 0)
+			visits->first[visits->visit[i].chunk] = *last;
 	}
 }
 
@@ -333,6 +338,19 @@ lc__visits_get(struct lc__visits *visits, uint64_t k, struct lc__visit *out)
 		return LC_END;
 	*out = visits->visit[k - visits->forgotten];
 	return LC_OK;
+}
+
+/* In each epoch a reader has all of its chunks, and the first one may have begun before. */
+lc_status
+lc__visits_first(struct lc__visits *visits, uint64_t chunk, uint64_t *k)
+{
+	struct lc__visit visit;
+	lc_status status = LC_OK;
+
+	if (visits->last_epoch == 0)
+		status = lc__visits_get(visits, 0, &visit);
+	*k = visits->first[chunk] > 0 ? visits->first[chunk] - 1 : LC__NO_VISIT;
+	return status == LC_END ? LC_OK : status;
 }
 
 void

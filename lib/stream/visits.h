@@ -52,6 +52,11 @@ void lc__visits_free(struct lc__visits *visits);
 LC_CHECKED lc_status lc__visits_get(struct lc__visits *visits, uint64_t k,
     struct lc__visit *out);
 
+/** The number of the first visit of a chunk; LC__NO_VISIT if it has none. LC_NO_MEMORY; as
+ *  lc__layout_row(). */
+LC_CHECKED lc_status lc__visits_first(struct lc__visits *visits, uint64_t chunk,
+    uint64_t *k);
+
 /** Visits before @p k will not be asked for again. */
 void lc__visits_forget(struct lc__visits *visits, uint64_t k);
 

@@ -9,6 +9,7 @@
 #include "need.h"
 #include "sample.h"
 #include "stream/cache_model.h"
+#include "stream/forecast.h"
 #include "stream/sequence.h"
 #include "stream/visits.h"
 
@@ -135,7 +136,7 @@ static void
 check_visits(const struct made *m, const unsigned char *used, uint64_t from)
 {
 	unsigned char *covered = calloc(m->batches, MOST_CHUNKS);
-	uint64_t due[MOST_CHUNKS], k = 0, before = 0;
+	uint64_t due[MOST_CHUNKS], k = 0, before = 0, number;
 	struct lc__visits *visits;
 	struct lc__visit visit;
 	lc_status status;
@@ -160,8 +161,11 @@ check_visits(const struct made *m, const unsigned char *used, uint64_t from)
 			covered[b * MOST_CHUNKS + visit.chunk] = 1;
 		}
 		ck_assert(needed);
+		assert_ok(lc__visits_first(visits, visit.chunk, &number));
 		if (due[visit.chunk] != LC__NO_VISIT - 1)
 			ck_assert_uint_eq(due[visit.chunk], k);
+		else
+			ck_assert_uint_eq(number, k);
 		due[visit.chunk] = visit.next;
 		if (visit.next != LC__NO_VISIT)
 			ck_assert_uint_gt(visit.next, k);
@@ -170,8 +174,11 @@ check_visits(const struct made *m, const unsigned char *used, uint64_t from)
 			lc__visits_forget(visits, k);
 	}
 	ck_assert_int_eq(status, LC_END);
-	for (size_t i = 0; i < m->chunks; i++)
-		ck_assert(due[i] == LC__NO_VISIT || due[i] == LC__NO_VISIT - 1);
+	for (size_t i = 0; i < m->chunks; i++) {
+		assert_ok(lc__visits_first(visits, i, &number));
+		ck_assert(due[i] == LC__NO_VISIT ||
+		    (due[i] == LC__NO_VISIT - 1 && number == LC__NO_VISIT));
+	}
 	for (uint64_t i = from * MOST_CHUNKS; i < m->batches * MOST_CHUNKS; i++)
 		ck_assert_msg(covered[i] >= used[i], "batch %llu of %llu reads chunk "
 		    "%llu, which has no visit then (shuffle %d, %u shares, window %llu/%llu)",
@@ -343,6 +350,89 @@ START_TEST(as_a_slow_cache)
 }
 END_TEST
 
+/* ---- a forecast ------------------------------------------------------------------------ */
+
+/* The first visit of each chunk that has not ended by a batch, in their order. */
+static size_t
+find_next(const struct lc__visit *visit, size_t n, uint64_t now, struct lc__visit *out)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		bool again = visit[i].end <= now;
+
+		for (size_t k = 0; k < found && !again; k++)
+			again = out[k].chunk == visit[i].chunk;
+		if (!again)
+			out[found++] = visit[i];
+	}
+	return found;
+}
+
+static void
+check_forecast(struct lc__forecast *forecast, const struct lc__visit *visit, size_t n,
+    uint64_t now, uint64_t *seed)
+{
+	struct lc__visit next[MOST_CHUNKS];
+	const size_t found = find_next(visit, n, now, next);
+	uint64_t shard, batch;
+
+	for (size_t k = 0; k < found; k++) {
+		const uint64_t first = next[k].first > now ? next[k].first : now;
+
+		if (below(seed, 3) == 0)
+			continue;
+		ck_assert(lc__forecast_next(forecast, now, k, &shard, &batch));
+		ck_assert_uint_eq(shard, next[k].chunk);
+		ck_assert_uint_eq(batch, first);
+		ck_assert_uint_eq(lc__forecast_when(forecast, shard, now), first);
+	}
+	ck_assert(!lc__forecast_next(forecast, now, found, &shard, &batch));
+	for (uint64_t c = 0; c < MOST_CHUNKS; c++) {
+		bool has = false;
+
+		for (size_t k = 0; k < found; k++)
+			has = has || next[k].chunk == c;
+		ck_assert_int_eq(lc__forecast_when(forecast, c, now) != LC__NO_BATCH, has);
+	}
+}
+
+/* As the list of all visits has it, while the reader goes on. */
+START_TEST(next_and_when)
+{
+	uint64_t seed = run_seed();
+	const unsigned times = sample_times(500);
+
+	for (unsigned t = 0; t < times; t++) {
+		struct lc__visit *list = NULL, visit;
+		struct lc__forecast *forecast;
+		struct lc__visits *visits;
+		struct made m;
+		uint64_t from;
+		size_t n = 0;
+
+		make_any(&m, &seed);
+		from = below(&seed, m.batches);
+		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, from,
+		    &visits));
+		for (; lc__visits_get(visits, n, &visit) == LC_OK; n++) {
+			list = realloc(list, (n + 1) * sizeof(*list));
+			list[n] = visit;
+		}
+		lc__visits_free(visits);
+		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, from,
+		    &visits));
+		assert_ok(lc__forecast_new(visits, m.sequence->layout, MOST_CHUNKS,
+		    &forecast));
+		for (uint64_t now = from; now <= m.batches; now += 1 + below(&seed, 9))
+			check_forecast(forecast, list, n, now, &seed);
+		lc__forecast_free(forecast);
+		lc__sequence_free(m.sequence);
+		free(list);
+	}
+}
+END_TEST
+
 /* ---- a large set ----------------------------------------------------------------------- */
 
 #define GIB ((uint64_t)1 << 30)
@@ -426,6 +516,7 @@ main(void)
 	tcase_add_test(tc, exact_in_order);
 	tcase_add_test(tc, not_of_rstar);
 	tcase_add_loop_test(tc, as_a_slow_cache, 0, 2);
+	tcase_add_test(tc, next_and_when);
 	tcase_add_test(tc, as_another_simulation);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a reader of shards needs next, by shard: visits (visits.h) as questions that several
+ * threads ask while the reader goes on.
+ */
+#ifndef LC_STREAM_FORECAST_H
+#define LC_STREAM_FORECAST_H
+
+#include <stdbool.h>
+
+#include "stream/layout.h"
+#include "stream/visits.h"
+
+#define LC__NO_BATCH UINT64_MAX
+
+struct lc__forecast;
+
+/**
+ * @param visits  taken over, also on failure
+ * @param layout  of the shards, whose rows have the shards' numbers as their ids; held
+ * @param shards  how many numbers there are
+ * @return LC_OK; LC_NO_MEMORY; as lc__layout_row().
+ */
+LC_CHECKED lc_status lc__forecast_new(struct lc__visits *visits,
+    struct lc__layout *layout, uint64_t shards, struct lc__forecast **out);
+/** NULL is harmless. */
+void lc__forecast_free(struct lc__forecast *forecast);
+
+/**
+ * The @p k-th shard, from 0, that is needed from batch @p now on, each counted once, in the
+ * order in which they are needed first; and the batch of that. Those that batch @p now needs
+ * come first. False after the last one, and without memory. @p now never falls.
+ */
+bool lc__forecast_next(struct lc__forecast *forecast, uint64_t now, uint64_t k,
+    uint64_t *shard, uint64_t *batch);
+
+/** The batch, from @p now on, that needs a shard first; LC__NO_BATCH if none is known. */
+uint64_t lc__forecast_when(struct lc__forecast *forecast, uint64_t shard, uint64_t now);
+
+#endif
