@@ -47,8 +47,9 @@ libcore_la_SOURCES = \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/row_reader.c lib/pages/table_pages.c lib/pages/tree_pages.c \
 	lib/shard/build.c lib/shard/digest.c lib/shard/export.c \
-	lib/shard/manifest_verify.c lib/shard/outdir.c lib/shard/plan.c \
-	lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c lib/shard/writer.c \
+	lib/shard/manifest_verify.c lib/shard/outdir.c lib/shard/packed.c \
+	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \
+	lib/shard/writer.c \
 	lib/store/batch.c lib/store/cache.c lib/store/change.c lib/store/chunk.c \
 	lib/store/chunk_order.c lib/store/commit.c lib/store/compute.c \
 	lib/store/contains.c lib/store/counters.c lib/store/declare.c lib/store/decode.c \

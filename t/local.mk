@@ -36,7 +36,7 @@ lib_tests = $(engine_tests) \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_opaque \
 	t/lib/test_open_shards \
 	t/lib/test_objects \
-	t/lib/test_opening t/lib/test_order t/lib/test_outlive t/lib/test_pages \
+	t/lib/test_opening t/lib/test_order t/lib/test_outlive t/lib/test_packed t/lib/test_pages \
 	t/lib/test_pages_flips \
 	t/lib/test_pages_small t/lib/test_parts t/lib/test_permute t/lib/test_place \
 	t/lib/test_reader t/lib/test_reader_chaos t/lib/test_reader_memory \
@@ -88,7 +88,7 @@ test_scripts = \
 	t/bin/tool_join.sh t/bin/tool_json.sh t/bin/tool_life.sh t/bin/tool_links.sh \
 	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_losing.sh t/bin/tool_mark.sh \
 	t/bin/tool_mds.sh t/bin/tool_merge.sh t/bin/tool_migrate.sh t/bin/tool_moments.sh \
-	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh \
+	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_refused.sh \
 	t/bin/tool_report.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_signals.sh t/bin/tool_special.sh \

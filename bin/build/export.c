@@ -20,6 +20,7 @@
 #include "build/samples.h"
 #include "lmdbcache.h"
 #include "shard/outdir.h"
+#include "shard/packed.h"
 
 /* ---- the list of rejected frames --------------------------------------------------- */
 
@@ -301,6 +302,7 @@ take_built(struct lc__ingesting *b, struct lc__built_version *built, bool is_cur
 	b->out->version_dir = strdup(dir);
 	if (b->out->version_dir == NULL)
 		return lc__no_memory("build");
+	return_if_error(lc__packed_forget(warehouse));
 	return lc__publish_clean(warehouse, NULL);
 }
 
@@ -354,9 +356,11 @@ make_state(const struct lc__ingesting *b, struct lc__buf *out)
 	return end_text(out);
 }
 
+/* @p place is where the version is built; NULL only packs. */
 static lc_status
 build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
+	const struct lc__ingest *ingest = b->ingest;
 	const lc_progress progress = { .step = step, .ctx = b };
 	struct lc__build build = {
 		.dir = place,
@@ -368,18 +372,25 @@ build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
 		.progress = &progress,
 		.about = &t->manifest,
 		.recipe = (const char *)t->recipe.data,
+		.reread = ingest->rehash,
 	};
 	lc_export_result result = { .shards = 0 };
 	struct lc__buf state = { 0 };
-	char *reuse = NULL;
-	lc_status status = make_state(b, &state);
+	char *reuse = NULL,
+	     *packed = lc__path_join(ingest->warehouse, LC__WAREHOUSE_PACKED);
+	lc_status status = packed != NULL ? make_state(b, &state)
+					  : lc__no_memory("build");
 
 	build.state = (const char *)state.data;
+	build.packed = packed;
 	if (status == LC_OK && !b->rebuild &&
-	    lc__version_find(b->ingest->warehouse, &reuse) == LC_OK)
+	    lc__version_find(ingest->warehouse, &reuse) == LC_OK)
 		build.reuse = reuse;
 	if (status == LC_OK)
-		status = lc__build_run(&build, &result);
+		status = place != NULL
+		    ? lc__build_run(&build, &result)
+		    : lc__build_pack(&build, ingest->pack, ingest->packs, &result);
+	free(packed);
 	free(reuse);
 	lc__buf_free(&state);
 	b->out->shards = result.shards;
@@ -406,12 +417,39 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 	if (status == LC_OK)
 		status = lc__publish(warehouse, place, &b->edition);
 	free(place);
+	if (status == LC_OK)
+		status = lc__packed_forget(warehouse);
 	if (status == LC_OK && b->rebuild)
 		status = lc__rebuild_note(warehouse, false);
 	if (status == LC_OK)
 		b->out->version_dir = lc__path_join(warehouse, b->edition.name);
 	return status == LC_OK && b->out->version_dir == NULL ? lc__no_memory("build")
 							      : status;
+}
+
+/* ---- shards of a version to come ------------------------------------------------------ */
+
+/* A version that is there needs no more of them. */
+static lc_status
+note_built(struct lc__ingesting *b, const struct lc__built_version *built)
+{
+	b->out->up_to_date = true;
+	b->out->shards_reused = built->manifest.n;
+	b->out->shards = built->manifest.n;
+	b->out->bytes = lc__built_version_bytes(built);
+	b->out->version_dir = strdup(built->dir);
+	return b->out->version_dir != NULL ? LC_OK : lc__no_memory("build");
+}
+
+lc_status
+lc__packed_forget(const char *warehouse)
+{
+	char *dir = lc__path_join(warehouse, LC__WAREHOUSE_PACKED);
+	const lc_status status = dir != NULL ? lc__packed_remove(dir)
+					     : lc__no_memory("build");
+
+	free(dir);
+	return status;
 }
 
 /* ---- one or the other --------------------------------------------------------------------- */
@@ -425,10 +463,13 @@ take_or_build(struct lc__ingesting *b, const struct texts *t)
 				      : lc__built_version_find(b->ingest->warehouse,
 					    &b->edition, &built, &is_current);
 
-	if (status == LC_OK)
+	if (status == LC_OK && b->ingest->packs > 0)
+		status = note_built(b, &built);
+	else if (status == LC_OK)
 		status = take_built(b, &built, is_current, t);
 	else if (status == LC_NOT_FOUND)
-		status = build_new(b, t);
+		status = b->ingest->packs > 0 ? build_shards(b, NULL, t)
+					      : build_new(b, t);
 	lc__built_version_free(&built);
 	return status;
 }
@@ -447,7 +488,7 @@ export_edition(struct lc__ingesting *b)
 	memcpy(b->out->fingerprint, edition->fingerprint, 65);
 	status = lc__version_name(edition->version, edition->fingerprint,
 	    lc__clock_wall_ms(), edition->name);
-	if (status == LC_OK && b->store.cache != NULL)
+	if (status == LC_OK && !b->ingest->dry_run)
 		status = lc__rejected_write(&b->samples, NULL, edition->rejected_sha256);
 	if (status == LC_OK && b->samples.n == 0)
 		status = lc__error(LC_FAILED, 0,

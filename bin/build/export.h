@@ -20,4 +20,7 @@ LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
 
 bool lc__rebuild_noted(const char *warehouse);
 
+/** Remove the shards that were packed for a version. */
+LC_CHECKED lc_status lc__packed_forget(const char *warehouse);
+
 #endif

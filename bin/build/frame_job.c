@@ -16,6 +16,7 @@
 
 static lc_status make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame);
+static lc_status not_stored(const struct lc__frame *frame);
 
 /* Note why a frame is no sample; @p detail is copied. */
 static void
@@ -120,7 +121,7 @@ run_job(struct lc__frame_worker *worker, struct lc__frame_job *job)
 		    job->kept.about);
 		lc_value_free(value);
 	}
-	return LC_OK;
+	return job->put && worker->how->stored_only ? not_stored(&frame) : LC_OK;
 }
 
 lc_status
@@ -337,6 +338,16 @@ finish_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	return move_boxes(worker->how->recipe, job, seen);
 }
 
+static lc_status
+not_stored(const struct lc__frame *frame)
+{
+	const char *run = frame->run, *slash = *run != '\0' ? "/" : "";
+
+	return lc__error(LC_FAILED, 0,
+	    "%s%s%s: no warehouse of --samples has it as it is now: build its part first",
+	    run, slash, frame->name);
+}
+
 /* The image is in the thread's buffer. */
 static lc_status
 transform(struct lc__frame_worker *worker, struct lc__frame_job *job,
@@ -439,7 +450,8 @@ make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	else if (status == LC_OK && fate == LC__INFILE_BAD)
 		reject(job, LC__REJECT_UNDECODABLE, job->detail);
 	else if (status == LC_OK)
-		status = transform(worker, job, frame);
+		status = worker->how->stored_only ? not_stored(frame)
+						  : transform(worker, job, frame);
 	lc__frame_worker_let_go(worker);
 	return status;
 }

@@ -23,6 +23,7 @@ struct lc__frame_how {
 	int root;              /* the dataset's directory */
 	bool rehash;           /* sizes and times are not trusted */
 	bool keep_going;       /* a file that the system refuses does not end it */
+	bool stored_only;      /* a frame without a record that is right ends it */
 	struct lc__team *team; /* grants memory for files */
 };
 

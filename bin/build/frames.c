@@ -9,11 +9,13 @@
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/fileio.h"
 #include "base/hash.h"
 #include "build/frame_job.h"
 #include "build/disk.h"
 #include "build/ingesting.h"
 #include "labels/label.h"
+#include "shard/packed.h"
 
 /* How often the disk is looked at, and what is left free on it: the engine's last
  * commits, and shards' beginnings. */
@@ -51,20 +53,27 @@ check_space(const struct lc__ingesting *b)
 	const uint64_t frames = b->state->frames;
 	const bool exports = b->ingest->parts == 0;
 	struct lc__built_version built = { .dir = NULL };
-	uint64_t stored = 0, room = 0, pixels, shard, shards, have = 0, needed;
+	uint64_t stored = 0, room = 0, packed = 0, pixels, shard, shards, have = 0,
+		 needed;
+	char *dir = lc__path_join(b->ingest->warehouse, LC__WAREHOUSE_PACKED);
 	char what[64];
+	lc_status status = dir != NULL ? lc__packed_bytes(dir, &packed)
+				       : lc__no_memory("build");
 
+	free(dir);
+	return_if_error(status);
 	return_if_error(lc__store_count(&b->store, &stored));
 	return_if_error(lc__store_room(&b->store, &room));
 	pixels = planes_bytes(b->recipe, &shard) + RECORD_BYTES;
 	if (!lc__mul64(frames, shard, &shards) ||
 	    !lc__mul64(frames > stored ? frames - stored : 0, pixels, &needed))
 		return lc__error(LC_INVALID, 0, "build: sizes overflow");
-	/* Shards that `current` has may be linked. */
+	/* Shards that `current` has, or that are packed, may be linked. */
 	if (!b->rebuild &&
 	    lc__built_version_current(b->ingest->warehouse, &built) == LC_OK)
 		have = lc__built_version_bytes(&built);
 	lc__built_version_free(&built);
+	have += packed;
 	needed -= needed < room ? needed : room;
 	needed += exports && shards > have ? shards - have : 0;
 	snprintf(what, sizeof(what), "%llu frames", (unsigned long long)frames);
@@ -245,8 +254,9 @@ lc__ingesting_frames(struct lc__ingesting *b)
 	struct lc__frame_team pool = { .how = { .recipe = b->recipe,
 		.dataset = b->dataset, .store = &b->store, .root = b->root,
 		.rehash = b->ingest->rehash,
-		.keep_going = b->ingest->keep_going, }, .work = lc__frame_job_run,
-		.threads = b->threads, .first = b->ingest->part, .step = b->ingest->parts,
+		.keep_going = b->ingest->keep_going, .stored_only = b->ingest->packs > 0, },
+		.work = lc__frame_job_run, .threads = b->threads,
+		.first = b->ingest->part, .step = b->ingest->parts,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
 		.take = take, .idle = idle, .ctx = b, };
 

@@ -99,6 +99,7 @@ forget_store(struct lc__ingesting *b, const char key[65])
 	lc_status status;
 
 	return_if_error(lc__rebuild_note(ingest->warehouse, true));
+	return_if_error(lc__packed_forget(ingest->warehouse));
 	status = lc__store_open(&b->store, ingest, key);
 	if (status == LC_OK)
 		status = lc_clear(b->store.cache);
@@ -160,23 +161,24 @@ static lc_status
 run_build(struct lc__ingesting *b)
 {
 	const struct lc__ingest *ingest = b->ingest;
+	const bool writes = !ingest->dry_run && ingest->packs == 0;
 	char key[65];
 	lc_status status;
 
 	return_if_error(check_place(ingest));
-	if (!ingest->dry_run) {
+	if (writes) {
 		return_if_error(lc__make_dirs(ingest->warehouse));
 		return_if_error(lc__lock_take(ingest->warehouse, &b->lock));
 	}
 	return_if_error(lc__ingesting_scan(b));
 	return_if_error(lc__store_open_others(&b->store, ingest));
-	if (!ingest->dry_run) {
+	if (writes) {
 		return_if_error(lc__recipe_sample_key(b->recipe, key));
 		status = ingest->clear ? forget_store(b, key)
 				       : lc__store_open(&b->store, ingest, key);
-		b->rebuild = lc__rebuild_noted(ingest->warehouse);
 		return_if_error(status);
 	}
+	b->rebuild = lc__rebuild_noted(ingest->warehouse);
 	return_if_error(lc__ingesting_frames(b));
 	/* What follows is for all frames. */
 	if (ingest->parts > 0)

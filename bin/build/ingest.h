@@ -75,6 +75,11 @@ struct lc__ingest {
 	uint32_t part;    /* of parts: only each frame whose number modulo parts is
 	                            this is looked at, and stored; no version is made */
 	uint32_t parts;   /* 0: all frames, and a version */
+	uint32_t pack;    /* of packs: only the shards whose place in the version modulo
+	                            packs is this are written, to WAREHOUSE/packed. All
+	                            samples are of samples_from, no version is made, and
+	                            nothing is locked */
+	uint32_t packs;   /* 0: no shards are packed */
 	const char *const *samples_from; /* warehouses that have samples of some frames,
 	                            which are read from there; the first that has one
 	                            counts, after the warehouse itself */

@@ -220,7 +220,7 @@ ask_ahead(struct lc__samples_series *group, uint64_t i)
 	struct lc__buf keys[AHEAD] = { { NULL, 0, 0, false } };
 	lc_id ids[AHEAD];
 	struct lc__frame frame;
-	lc_status status;
+	lc_status status = LC_OK;
 	size_t n = 0;
 
 	while (n < AHEAD && i + n < group->source_samples &&
@@ -229,7 +229,8 @@ ask_ahead(struct lc__samples_series *group, uint64_t i)
 		n++;
 	}
 	/* A hint, also to those that have none of them: it may fail. */
-	status = lc_prefetch(samples->store->cache, n, ids);
+	if (samples->store->cache != NULL)
+		status = lc_prefetch(samples->store->cache, n, ids);
 	for (size_t k = 0; k < samples->store->n_others; k++)
 		status = lc_prefetch(samples->store->others[k], n, ids);
 	(void)status;

@@ -56,6 +56,7 @@ static int rehash;
 static int keep_going;
 static int dry_run;
 static struct part part;
+static int pack;
 static struct opt_list samples_from;
 static const char *trace_file, *metrics_file;
 
@@ -124,6 +125,9 @@ static struct opt options[] = {
 	PART_OPTION,
 	{ "", "samples", OPT_LIST, &samples_from, .value = "WAREHOUSE",
 	    .help = "also use the samples in this warehouse, such as that of a part" },
+	{ "", "pack", OPT_FLAG, &pack,
+	    .help = "write shards of these samples ahead of the version; with --shard "
+		    "those of the part" },
 	{ "", "clear", OPT_FLAG, &clear,
 	    .help = "forget what is stored and build everything anew" },
 	{ "", "rehash", OPT_FLAG, &rehash,
@@ -654,6 +658,13 @@ print_table(const struct lc__ingest_result *result)
 		    report_plain(stdout));
 	else if (dry_run)
 		printf("nothing is written\n");
+	else if (pack && part.of > 1)
+		printf("part %u/%u of the shards is packed; the build without --pack and "
+		       "--shard makes the version\n",
+		    (unsigned)part.number, (unsigned)part.of);
+	else if (pack)
+		printf("all shards are packed; the build without --pack makes the "
+		       "version\n");
 	else if (part.of > 1)
 		printf("part %u/%u is stored; --samples makes the version of all parts\n",
 		    (unsigned)part.number, (unsigned)part.of);
@@ -667,7 +678,7 @@ print_table(const struct lc__ingest_result *result)
 		printf("  (in %llu samples)\n",
 		    (unsigned long long)summary->overflow_samples);
 	}
-	if (result->version_dir != NULL) {
+	if (result->version_dir != NULL || (pack && !dry_run)) {
 		print_count("shards", result->shards);
 		printf("  %s", size_human((double)result->bytes, bytes, sizeof(bytes)));
 		if (result->shards_reused > 0)
@@ -941,16 +952,26 @@ run_build(int argc, char **argv)
 	recipe.dataset_root = root != NULL ? root : argv[0];
 	in.threads = threads < 1024 ? (unsigned)threads : 1024;
 	status = part_take(options, cmd_build.name, &part);
-	in.part = part.number;
-	in.parts = part.of > 1 ? part.of : 0;
+	if (pack) {
+		in.pack = part.number;
+		in.packs = part.of;
+	} else if (part.of > 1) {
+		in.part = part.number;
+		in.parts = part.of;
+	}
 	if (status == EXIT_DONE)
 		status = fill_recipe(&recipe);
 	if (status == EXIT_DONE)
 		status = fill_buckets(&in);
 	if (status == EXIT_DONE)
 		status = fill_limits(&in);
-	if (status == EXIT_DONE && in.clear && part.of > 1)
-		status = report_usage("--shard and --clear: clear first, without a part");
+	if (status == EXIT_DONE && in.clear && (pack || part.of > 1))
+		status = report_usage("%s and --clear: clear first, without %s",
+		    pack ? "--pack" : "--shard", pack ? "it" : "a part");
+	if (status == EXIT_DONE && pack && in.n_samples_from == 0)
+		status = report_usage(
+		    "--pack: --samples names the warehouses whose samples "
+		    "it packs");
 	if (status == EXIT_DONE && classes != NULL) {
 		const lc_status read = lc__class_map_read(classes, &class_map);
 		recipe.class_map = &class_map;
@@ -988,15 +1009,20 @@ const struct command cmd_build = {
 	    "With --shard I/N only the frames of one part of N are checked and stored, each "
 	    "part in a warehouse of its own; auto takes the part of a task of Slurm, "
 	    "Kubernetes or MPI. Then --samples of each of those makes the version that one "
-	    "build would have made.\n"
+	    "build would have made. Its shards can be divided, too: --pack --shard I/N with "
+	    "--samples writes those of one part to WAREHOUSE/packed, where the build that "
+	    "makes the version finds them.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
 	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",
-	.examples = "cachex build photos warehouse --layout yolo --size 384\n"
-		    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
-		    "cachex build photos warehouse --buckets 5 --trace trace.jsonl\n"
-		    "cachex build photos part0 --shard 0/2\n"
-		    "cachex build photos warehouse --samples part0 --samples part1",
+	.examples =
+	    "cachex build photos warehouse --layout yolo --size 384\n"
+	    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"
+	    "cachex build photos warehouse --buckets 5 --trace trace.jsonl\n"
+	    "cachex build photos part0 --shard 0/2\n"
+	    "cachex build photos warehouse --samples part0 --samples part1 --pack "
+	    "--shard 0/2\n"
+	    "cachex build photos warehouse --samples part0 --samples part1",
 	.completes = "dd",
 	.resume = "the same command goes on from there",
 	.least = 2,

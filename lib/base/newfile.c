@@ -108,6 +108,18 @@ lc__newfile_open(const char *path, mode_t mode, struct lc__newfile *out)
 	return LC_OK;
 }
 
+lc_status
+lc__newfile_move(struct lc__newfile *file, const char *path)
+{
+	char *copy = strdup(path);
+
+	if (copy == NULL)
+		return lc__no_memory(path);
+	free(file->path);
+	file->path = copy;
+	return LC_OK;
+}
+
 /* Where the file system cannot rename without replacing, a second name does it. */
 static lc_status
 rename_if_free(const struct lc__newfile *file)

@@ -36,6 +36,9 @@ struct lc__newfile {
  *  says otherwise, 0600; less what the umask takes. */
 LC_CHECKED lc_status lc__newfile_open(const char *path, mode_t mode,
     struct lc__newfile *out);
+/** Have another place for it, in the same directory: one whose name follows from its bytes.
+ *  LC_NO_MEMORY leaves the old one. */
+LC_CHECKED lc_status lc__newfile_move(struct lc__newfile *file, const char *path);
 /** On disk, put in the place of whatever is there. Closes it, also on failure. */
 LC_CHECKED lc_status lc__newfile_replace(struct lc__newfile *file);
 /** The same, but what is there stays: LC_EXISTS. After any failure nothing was added. */

@@ -129,7 +129,7 @@ recheck(struct lc__team *team, uint64_t i, const char *path, bool *whole)
 
 /* Take a shard of the older build. */
 static lc_status
-take_shard(struct lc__team *team, uint64_t i, const char *path,
+take_older(struct lc__team *team, uint64_t i, const char *path,
     struct lc__digest_text *out, bool *taken)
 {
 	const struct lc__building *b = team->ctx;
@@ -139,20 +139,45 @@ take_shard(struct lc__team *team, uint64_t i, const char *path,
 	*taken = false;
 	if (there == NULL)
 		return LC_OK;
-	return_if_error(
-	    lc__reuse_take(&b->older, there, &b->plan.shards[i].info, path, team, taken));
-	memset(out, 0, sizeof(*out));
 	strcpy(b->build->no_sha256 ? out->xxh3 : out->sha256,
 	    b->build->no_sha256 ? there->xxh3 : there->sha256);
+	return lc__reuse_take(b->older.dir, there, &b->plan.shards[i].info, path, team,
+	    taken);
+}
+
+/* Take a packed shard. */
+static lc_status
+take_packed(struct lc__team *team, uint64_t i, const char *path,
+    struct lc__digest_text *out, bool *taken)
+{
+	const struct lc__building *b = team->ctx;
+	const struct lc__plan_shard *planned = &b->plan.shards[i];
+	struct lc__manifest_shard there = { .id = NULL };
+	struct lc__digest_text text;
+
+	*taken = false;
+	there.relative_path = (char *)(uintptr_t)lc__packed_find(&b->packed,
+	    planned->samples_hash, there.sha256);
+	if (there.relative_path == NULL)
+		return LC_OK;
+	strcpy(out->sha256, there.sha256);
+	return_if_error(
+	    lc__reuse_take(b->packed.dir, &there, &planned->info, path, team, taken));
+	if (!*taken || !b->build->reread)
+		return LC_OK;
+	lc__team_again(team, planned->info.file_size);
+	return_if_error(lc__file_digest(path, false, team, &text));
+	*taken = strcmp(text.sha256, there.sha256) == 0;
 	return LC_OK;
 }
 
-static lc_status
-take_or_write(struct lc__team *team, uint64_t i, const char *path)
+static struct lc__shard_job
+job_of(struct lc__team *team, uint64_t i, const char *path)
 {
-	struct lc__building *b = team->ctx;
+	const struct lc__building *b = team->ctx;
 	const struct lc__plan_shard *planned = &b->plan.shards[i];
-	const struct lc__shard_job job = {
+
+	return (struct lc__shard_job){
 		.path = path,
 		.info = planned->info,
 		.first = planned->first,
@@ -162,11 +187,20 @@ take_or_write(struct lc__team *team, uint64_t i, const char *path)
 		.step = step,
 		.step_ctx = team,
 	};
-	struct lc__digest_text text;
+}
+
+static lc_status
+take_or_write(struct lc__team *team, uint64_t i, const char *path)
+{
+	struct lc__building *b = team->ctx;
+	const struct lc__shard_job job = job_of(team, i, path);
+	struct lc__digest_text text = { "", "" };
 	bool taken;
 	lc_status status = LC_OK;
 
-	return_if_error(take_shard(team, i, path, &text, &taken));
+	return_if_error(take_older(team, i, path, &text, &taken));
+	if (!taken)
+		return_if_error(take_packed(team, i, path, &text, &taken));
 	if (!taken)
 		return_if_error(lc__shard_write(&job, &text));
 	pthread_mutex_lock(&b->lock);
@@ -302,6 +336,27 @@ finish(struct lc__building *b)
 	return lc__sync_dir(b->dir.path);
 }
 
+/* Shards that may be taken over. */
+static lc_status
+open_others(struct lc__building *b)
+{
+	const struct lc__build *build = b->build;
+
+	if (build->reuse != NULL)
+		return_if_error(lc__reuse_open(build->reuse, &b->older));
+	return build->packed != NULL ? lc__packed_open(build->packed, &b->packed) : LC_OK;
+}
+
+static lc_status
+run_team(struct lc__team *team, const char *dir)
+{
+	const lc_status status = lc__team_run(team);
+
+	return status == LC_CANCELLED
+	    ? lc__error(LC_CANCELLED, 0, "%s: export cancelled", dir)
+	    : status;
+}
+
 static lc_status
 write_all(struct lc__building *b)
 {
@@ -314,15 +369,108 @@ write_all(struct lc__building *b)
 		.progress = b->build->progress,
 	};
 
-	if (b->build->reuse != NULL)
-		return_if_error(lc__reuse_open(b->build->reuse, &b->older));
+	return_if_error(open_others(b));
 	return_if_error(lc__outdir_lock(b->build->dir, &b->dir));
 	return_if_error(lc__build_prepare(b));
-	if (lc__team_run(&team) != LC_OK)
-		return lc_last_error()->status == LC_CANCELLED
-		    ? lc__error(LC_CANCELLED, 0, "%s: export cancelled", b->dir.path)
-		    : lc_last_error()->status;
+	return_if_error(run_team(&team, b->dir.path));
 	return finish(b);
+}
+
+/* ---- a part of it, packed ahead ---------------------------------------------- */
+
+/* Is there a shard that the version will take over? */
+static bool
+is_there(const struct lc__building *b, uint64_t i)
+{
+	const struct lc__plan_shard *planned = &b->plan.shards[i];
+	const struct lc__manifest_shard *older = lc__reuse_find(&b->older,
+	    &b->manifest.shards[i], false);
+	const char *packed = lc__packed_find(&b->packed, planned->samples_hash, NULL);
+	bool there = false;
+	char *path;
+
+	if (older != NULL) {
+		path = lc__path_join(b->older.dir, older->relative_path);
+		there = path != NULL && lc__reuse_looks_whole(path, &planned->info);
+		free(path);
+	}
+	if (!there && packed != NULL) {
+		path = lc__path_join(b->packed.dir, packed);
+		there = path != NULL && lc__reuse_looks_whole(path, &planned->info);
+		free(path);
+	}
+	return there;
+}
+
+/* Write a shard; where its name follows from its bytes, it is known at the end. */
+static lc_status
+write_packed(struct lc__team *team, uint64_t i)
+{
+	const struct lc__building *b = team->ctx;
+	const char *dir = b->build->packed, *hash = b->plan.shards[i].samples_hash;
+	char *begun = lc__packed_path(dir, hash, ""), *path = NULL;
+	const struct lc__shard_job job = job_of(team, i, begun);
+	struct lc__newfile file = LC__NEWFILE_NONE;
+	struct lc__digest_text text;
+	lc_status status = begun != NULL ? LC_OK : lc__no_memory(dir);
+
+	/* A build that made the version has removed it. */
+	if (status == LC_OK)
+		status = lc__make_dirs(dir);
+	if (status == LC_OK)
+		status = lc__newfile_open(begun, 0666, &file);
+	if (status == LC_OK)
+		status = lc__shard_write_to(&job, &file, &text);
+	if (status == LC_OK)
+		path = lc__packed_path(dir, hash, text.sha256);
+	if (status == LC_OK)
+		status = path != NULL ? lc__newfile_move(&file, path)
+				      : lc__no_memory(dir);
+	if (status == LC_OK)
+		status = lc__newfile_replace(&file);
+	lc__newfile_discard(&file);
+	free(path);
+	free(begun);
+	return status;
+}
+
+static lc_status
+pack_shard(struct lc__team *team, unsigned thread, uint64_t job)
+{
+	struct lc__building *b = team->ctx;
+	const uint64_t i = b->part + job * b->parts;
+
+	(void)thread;
+	if (!is_there(b, i))
+		return write_packed(team, i);
+	pthread_mutex_lock(&b->lock);
+	b->reused++;
+	pthread_mutex_unlock(&b->lock);
+	return lc__team_step(team, b->plan.shards[i].info.file_size);
+}
+
+static lc_status
+pack_part(struct lc__building *b, lc_export_result *out)
+{
+	struct lc__team team = {
+		.work = pack_shard,
+		.ctx = b,
+		.threads = b->build->threads,
+		.progress = b->build->progress,
+	};
+
+	*out = (lc_export_result){ .shards = 0 };
+	for (uint64_t i = b->part; i < b->plan.n; i += b->parts) {
+		out->shards++;
+		out->samples += b->plan.shards[i].info.samples;
+		out->bytes += b->plan.shards[i].info.file_size;
+	}
+	team.jobs = out->shards;
+	team.total = out->bytes;
+	return_if_error(open_others(b));
+	return_if_error(run_team(&team, b->build->packed));
+	out->reused = b->reused;
+	return LC_OK;
 }
 
 /* Each in a directory of its own, which a shard or a file of ours is not. */
@@ -330,6 +478,10 @@ static lc_status
 check_series(const struct lc__build *build)
 {
 	for (size_t i = 0; i < build->n_series; i++) {
+		if (build->packed != NULL &&
+		    (build->no_sha256 || build->series[i].source->hash == NULL))
+			return lc__error(LC_INVALID, 0,
+			    "export: packed shards need hashes of samples, and SHA-256");
 		const char *path = build->series[i].path;
 		const char *dot = strrchr(path, '.');
 		bool good = *path == '\0' ||
@@ -345,26 +497,61 @@ check_series(const struct lc__build *build)
 	return LC_OK;
 }
 
+static lc_status
+begin(const struct lc__build *build, struct lc__building *b)
+{
+	*b = (struct lc__building){ .build = build, .dir = { .fd = -1 } };
+	return_if_error(check_series(build));
+	return_if_error(lc__plan_make(build, &b->plan));
+	pthread_mutex_init(&b->lock, NULL);
+	return LC_OK;
+}
+
+static void
+end(struct lc__building *b)
+{
+	lc__outdir_close(&b->dir);
+	lc__reuse_close(&b->older);
+	lc__packed_close(&b->packed);
+	forget_all(b);
+	free(b->kept);
+	pthread_mutex_destroy(&b->lock);
+	lc__plan_free(&b->plan);
+}
+
 lc_status
 lc__build_run(const struct lc__build *build, lc_export_result *out)
 {
-	struct lc__building b = { .build = build, .dir = { .fd = -1 } };
+	struct lc__building b;
 	lc_status status;
 
-	return_if_error(check_series(build));
-	return_if_error(lc__plan_make(build, &b.plan));
-	pthread_mutex_init(&b.lock, NULL);
+	return_if_error(begin(build, &b));
 	status = describe_all(&b);
 	if (status == LC_OK && !build->dry_run)
 		status = write_all(&b);
 	if (status == LC_OK)
 		*out = (lc_export_result){ b.plan.n, b.reused, b.plan.samples,
 			b.plan.bytes };
-	lc__outdir_close(&b.dir);
-	lc__reuse_close(&b.older);
-	forget_all(&b);
-	free(b.kept);
-	pthread_mutex_destroy(&b.lock);
-	lc__plan_free(&b.plan);
+	end(&b);
+	return status;
+}
+
+lc_status
+lc__build_pack(const struct lc__build *build, uint32_t part, uint32_t parts,
+    lc_export_result *out)
+{
+	lc_export_result result = { .shards = 0 };
+	struct lc__building b;
+	lc_status status;
+
+	return_if_error(begin(build, &b));
+	b.part = part;
+	b.parts = parts;
+	status = describe_all(&b);
+	if (status == LC_OK)
+		status = pack_part(&b, &result);
+	if (status == LC_OK)
+		*out = result;
+	end(&b);
 	return status;
 }

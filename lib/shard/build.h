@@ -66,9 +66,25 @@ struct lc__build {
 	 * manifest. Needs source->hash.
 	 */
 	const char *reuse;
+	/**
+	 * A directory of packed shards (shard/packed.h), or NULL. A shard there of the same
+	 * samples is taken over in the same way. Needs source->hash and SHA-256.
+	 */
+	const char *packed;
+	bool reread; /* compare all bytes of a packed shard with its SHA-256 */
 };
 
 /** Build it. @return as lc_export(), and LC_BUSY while another build runs there. */
 LC_CHECKED lc_status lc__build_run(const struct lc__build *build, lc_export_result *out);
+
+/**
+ * Write a part of a build's shards to build->packed: those whose place in the plan modulo
+ * @p parts is @p part, but none that is there or that build->reuse has. build->dir is not
+ * used, and nothing is locked: any number of processes may pack, also the same part.
+ * @param out  of the shards of this part, as lc__build_run()
+ * @return as lc__build_run(), and LC_CORRUPT as lc__packed_open()
+ */
+LC_CHECKED lc_status lc__build_pack(const struct lc__build *build, uint32_t part,
+    uint32_t parts, lc_export_result *out);
 
 #endif

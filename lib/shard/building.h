@@ -15,6 +15,7 @@
 #include "format/manifest.h"
 #include "shard/build.h"
 #include "shard/outdir.h"
+#include "shard/packed.h"
 
 /* ---- the plan: which samples go into which shard ------------------------------------- */
 
@@ -64,17 +65,20 @@ void lc__reuse_close(struct lc__reuse *older);
 const struct lc__manifest_shard *lc__reuse_find(const struct lc__reuse *older,
     const struct lc__manifest_shard *wanted, bool no_sha256);
 
-/** Whether files of the older build can have links in @p dir. */
-bool lc__reuse_links(const struct lc__reuse *older, const char *dir);
+/** Whether files of directory @p from, or NULL, can have links in @p dir. */
+bool lc__reuse_links(const char *from, const char *dir);
+
+/** Whether a file is a shard of this size, header and checksum section. */
+bool lc__reuse_looks_whole(const char *path, const lc_shard_info *info);
 
 /**
- * Take a shard of the older build over to @p path, where it may be already. A linked shard
+ * Take a shard of directory @p from over to @p path, where it may be already. A linked shard
  * has its size, header and checksum section checked; one that cannot be linked is copied
  * and checked whole. Counts its bytes as steps of the work.
  * @param info   what its header must say
- * @param taken  false if the older shard is missing or damaged: then @p path is free
+ * @param taken  false if that shard is missing or damaged: then @p path is free
  */
-LC_CHECKED lc_status lc__reuse_take(const struct lc__reuse *older,
+LC_CHECKED lc_status lc__reuse_take(const char *from,
     const struct lc__manifest_shard *shard, const lc_shard_info *info, const char *path,
     struct lc__team *team, bool *taken);
 
@@ -90,6 +94,8 @@ struct lc__building {
 	                                 build noted it */
 	bool resumed;                 /* the state file is of this same build */
 	struct lc__reuse older;       /* the build whose shards may be taken over */
+	struct lc__packed packed;     /* and the packed ones */
+	uint32_t part, parts;         /* lc__build_pack()'s */
 	pthread_mutex_t lock;         /* guards manifest and reused */
 	uint64_t reused;              /* shards not written by this run */
 };

@@ -196,7 +196,8 @@ keeps(const struct lc__building *b, const struct lc__outfile *file)
 static lc_status
 check_space(const struct lc__building *b)
 {
-	const bool links = lc__reuse_links(&b->older, b->dir.path);
+	const bool links = lc__reuse_links(b->older.dir, b->dir.path);
+	const bool packed_links = lc__reuse_links(b->packed.dir, b->dir.path);
 	uint64_t needed = b->plan.bytes, room;
 	struct statvfs fs;
 
@@ -205,7 +206,10 @@ check_space(const struct lc__building *b)
 		if (b->kept[i] ||
 		    (links &&
 			lc__reuse_find(&b->older, &b->manifest.shards[i],
-			    b->build->no_sha256) != NULL))
+			    b->build->no_sha256) != NULL) ||
+		    (packed_links &&
+			lc__packed_find(&b->packed, b->plan.shards[i].samples_hash,
+			    NULL) != NULL))
 			needed -= b->plan.shards[i].info.file_size;
 	if (fstatvfs(b->dir.fd, &fs) == -1)
 		return lc__error_sys(errno, "%s: statvfs", b->dir.path);

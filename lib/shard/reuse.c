@@ -64,18 +64,18 @@ lc__reuse_find(const struct lc__reuse *older, const struct lc__manifest_shard *w
 }
 
 bool
-lc__reuse_links(const struct lc__reuse *older, const char *dir)
+lc__reuse_links(const char *from, const char *dir)
 {
 	struct stat a, b;
 
-	return older->dir != NULL && stat(older->dir, &a) == 0 && stat(dir, &b) == 0 &&
+	return from != NULL && stat(from, &a) == 0 && stat(dir, &b) == 0 &&
 	    a.st_dev == b.st_dev;
 }
 
-/* Whether a file is a shard with this header. Opening it also compares the
- * checksum section with its own checksum, and the header with the section. */
-static bool
-looks_whole(const char *path, const lc_shard_info *info)
+/* Opening it also compares the checksum section with its own checksum, and the header with
+ * the section. */
+bool
+lc__reuse_looks_whole(const char *path, const lc_shard_info *info)
 {
 	unsigned char want[LC__TWH1_HEADER], have[LC__TWH1_HEADER];
 	lc_shard *shard;
@@ -154,7 +154,7 @@ check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
 	lc_status status = LC_OK;
 	int fd;
 
-	*taken = looks_whole(path, info);
+	*taken = lc__reuse_looks_whole(path, info);
 	if (!*taken)
 		return unlink(path) == 0 ? LC_OK
 					 : lc__error_sys(errno, "%s: remove", path);
@@ -168,13 +168,13 @@ check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
 }
 
 static lc_status
-link_or_copy(const char *from, const struct lc__manifest_shard *shard,
+link_or_copy(const char *file, const struct lc__manifest_shard *shard,
     const lc_shard_info *info, const char *path, struct lc__team *team, bool *taken)
 {
 	lc_status status = LC_OK;
 	int fd;
 
-	if (linkat(AT_FDCWD, from, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
+	if (linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0)
 		return check_link(path, info, team, taken);
 	switch (errno) {
 	case ENOENT:
@@ -185,10 +185,10 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 	case EPERM:
 	case EOPNOTSUPP:
 	case ENOSYS: break;
-	default: return lc__error_sys(errno, "%s: link to %s", path, from);
+	default: return lc__error_sys(errno, "%s: link to %s", path, file);
 	}
-	fd = lc__open(from, O_RDONLY | O_NONBLOCK);
-	if (fd == -1 || !looks_whole(from, info))
+	fd = lc__open(file, O_RDONLY | O_NONBLOCK);
+	if (fd == -1 || !lc__reuse_looks_whole(file, info))
 		*taken = false;
 	else
 		status = copy_shard(fd, shard, path, team, taken);
@@ -198,20 +198,20 @@ link_or_copy(const char *from, const struct lc__manifest_shard *shard,
 }
 
 lc_status
-lc__reuse_take(const struct lc__reuse *older, const struct lc__manifest_shard *shard,
+lc__reuse_take(const char *from, const struct lc__manifest_shard *shard,
     const lc_shard_info *info, const char *path, struct lc__team *team, bool *taken)
 {
-	char *from = lc__path_join(older->dir, shard->relative_path);
+	char *file = lc__path_join(from, shard->relative_path);
 	lc_status status;
 
 	*taken = false;
-	if (from == NULL)
+	if (file == NULL)
 		return lc__no_memory(path);
 	/* Renaming one link of a file to another would leave both. */
 	if (unlink(path) == -1 && errno != ENOENT)
 		status = lc__error_sys(errno, "%s: remove", path);
 	else
-		status = link_or_copy(from, shard, info, path, team, taken);
-	free(from);
+		status = link_or_copy(file, shard, info, path, team, taken);
+	free(file);
 	return status;
 }

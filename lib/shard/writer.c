@@ -239,25 +239,33 @@ write_shard(struct sink *sink)
 }
 
 lc_status
+lc__shard_write_to(const struct lc__shard_job *job, const struct lc__newfile *file,
+    struct lc__digest_text *out)
+{
+	struct sink sink = { .job = job, .path = job->path, .fd = file->fd };
+	lc_status status = write_shard(&sink);
+
+	if (status == LC_OK)
+		status = lc__digest_end(&sink.digest, out);
+	lc__digest_free(&sink.digest);
+	free(sink.table);
+	free(sink.room);
+	return status;
+}
+
+lc_status
 lc__shard_write(const struct lc__shard_job *job, struct lc__digest_text *out)
 {
-	struct sink sink = { .job = job, .path = job->path };
 	struct lc__newfile file;
 	struct lc__digest_text text;
 	lc_status status;
 
 	return_if_error(lc__newfile_open(job->path, 0666, &file));
-	sink.fd = file.fd;
-	status = write_shard(&sink);
-	if (status == LC_OK)
-		status = lc__digest_end(&sink.digest, &text);
+	status = lc__shard_write_to(job, &file, &text);
 	if (status == LC_OK)
 		status = lc__newfile_replace(&file);
 	if (status == LC_OK)
 		*out = text;
 	lc__newfile_discard(&file);
-	lc__digest_free(&sink.digest);
-	free(sink.table);
-	free(sink.room);
 	return status;
 }

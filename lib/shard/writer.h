@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/newfile.h"
 #include "lmdbcache.h"
 #include "shard/build.h"
 #include "shard/digest.h"
@@ -30,5 +31,9 @@ struct lc__shard_job {
  */
 LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,
     struct lc__digest_text *out);
+
+/** The same to a new file, which the caller puts in its place. */
+LC_CHECKED lc_status lc__shard_write_to(const struct lc__shard_job *job,
+    const struct lc__newfile *file, struct lc__digest_text *out);
 
 #endif

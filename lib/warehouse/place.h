@@ -12,6 +12,7 @@
 
 #define LC__WAREHOUSE_CURRENT "current"
 #define LC__WAREHOUSE_MODULE "samples" /* WAREHOUSE is its root */
+#define LC__WAREHOUSE_PACKED "packed"  /* shards of a version to come */
 #define LC__WAREHOUSE_REJECTED "rejected.jsonl"
 #define LC__VERSION_NAME 64 /* room for a version's name */
 

@@ -113,10 +113,11 @@ fake_build(const char *dir, const struct fake_variant *v, lc_export_result *out)
 		.threads = v->threads ? v->threads : 1, .dry_run = v->dry_run,
 		.progress = &v->progress, .about = v->about ? v->about : &about,
 		.recipe = "{}", .state = v->state ? v->state : "same",
-		.reuse = v->reuse };
+		.reuse = v->reuse, .packed = v->packed, .reread = v->reread };
 
 	fill_series(v, &source, forms, series);
-	return lc__build_run(&b, out);
+	return v->parts > 0 ? lc__build_pack(&b, v->part, v->parts, out) :
+	    lc__build_run(&b, out);
 }
 
 const char *

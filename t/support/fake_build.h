@@ -23,6 +23,9 @@ struct fake_variant {
 	bool hashed;       /* the source tells hashes */
 	bool no_sha256;
 	const char *reuse; /* directory of an older build */
+	const char *packed; /* directory of packed shards */
+	bool reread;
+	uint32_t part, parts; /* parts above 0: only pack this one */
 	const struct lc__manifest *about; /* default: nothing of note */
 };
 
