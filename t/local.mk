@@ -25,10 +25,10 @@ engine_tests = \
 	t/lib/test_source_chaos t/lib/test_source_order t/lib/test_source_shards \
 	t/lib/test_space t/lib/test_store t/lib/test_values
 lib_tests = $(engine_tests) \
-	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch \
+	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch t/lib/test_belady \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
-	t/lib/test_contains t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
+	t/lib/test_contains t/lib/test_copies t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
 	t/lib/test_export_inputs t/lib/test_finite t/lib/test_fold t/lib/test_handles t/lib/test_hold \
 	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_key \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
@@ -116,7 +116,7 @@ libsupport_a_SOURCES = \
 	t/support/made_report.c t/support/made_stream.c t/support/made_tar.c \
 	t/support/made_tiff.c t/support/made_value.c t/support/made_warehouse.c \
 	t/support/made_webp.c t/support/migration.c t/support/model_order.c \
-	t/support/model_shares.c t/support/model_shuffle.c t/support/need.c t/support/outdir_files.c \
+	t/support/model_shares.c t/support/model_shuffle.c t/support/need.c t/support/odd_store.c t/support/outdir_files.c \
 	t/support/power_model.c t/support/power_write.c t/support/producing.c \
 	t/support/random_value.c t/support/rawdb.c t/support/records.c \
 	t/support/replay_image.c t/support/replay_io.c t/support/replay_log.c \

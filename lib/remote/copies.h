@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A directory of verified copies of objects: a cache that all processes of a host share.
+ *
+ *	DIR/obj/AA/SHA256.twh1, DIR/part/AA/SHA256.json
+ *	                    copies, under the names that they have in the store
+ *	DIR/tmp/SHA256.KIND one that is being fetched, or the beginning of one
+ *	DIR/roster          who uses what (roster.h)
+ *
+ * Objects never change, and their names are their SHA-256: a copy is hashed while it
+ * arrives, and gets its name when it is right. Wrong bytes are fetched once more; then the
+ * error names object and part. An interrupted fetch, also of a process that was killed, goes
+ * on from where it stopped: what is there is hashed again first, and the whole decides.
+ *
+ * Limit    The copies, partial ones too, never take more than the limit on the disk: room is
+ *          reserved before a fetch begins. Each process keeps to the limit that it was opened
+ *          with. The roster takes 4 KiB, and 384 bytes for each copy, more.
+ * Pins     A copy that somebody has taken is not removed until he gives it back or dies.
+ * Victims  The copy goes whose next use is the farthest, of all ranks that told theirs
+ *          (lc__copies_rank()); among those of which nothing is known, which go first, the
+ *          one that was taken the longest ago. Partial ones go before all others.
+ * Loss     It is a cache: no copy is the only one. Files, or all of the directory, may be
+ *          removed at any time. Nothing is synced: after a loss of power files may be
+ *          damaged.
+ * Damage   A copy is not hashed again when it is taken. Whoever reads it verifies the block
+ *          checksums of the shard, or the SHA-256 of a manifest, and says so with
+ *          lc__copies_drop() or repairs it with lc__copies_mend().
+ * Disk     Where the disk is full before the limit is reached, copies go as if it were.
+ * Files    Links and other files in the directory are neither followed nor touched.
+ * Threads  Any number. After fork(2) the child has a handle of its own, without pins: maps of
+ *          copies that its parent had taken stay valid.
+ */
+#ifndef LC_REMOTE_COPIES_H
+#define LC_REMOTE_COPIES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+#include "remote/roster.h"
+
+/** Counts since it was opened. */
+struct lc__copies_stats {
+	_Atomic uint64_t hits;    /* copies that were there when they were taken */
+	_Atomic uint64_t fetched; /* objects, whole */
+	_Atomic uint64_t bytes;   /* that the store sent, ranges and failed tries too */
+	_Atomic uint64_t ranges;  /* lc__copies_read() */
+	_Atomic uint64_t evicted; /* copies that were removed to make room */
+	_Atomic uint64_t again;   /* objects that came damaged and were asked for again */
+	_Atomic uint64_t resumed; /* fetches that went on from where one stopped */
+	_Atomic uint64_t mended;  /* blocks that were damaged on the disk */
+	_Atomic uint64_t failed;  /* fetches that ended with an error */
+	_Atomic uint64_t full;    /* times that the disk was full below the limit */
+};
+
+struct lc__copies;
+
+/** An object that is wanted. Strings are borrowed for the call. */
+struct lc__wanted {
+	const char *name;   /* of the object, "obj/4f/4f….twh1" */
+	const char *sha256; /* in hex */
+	uint64_t size;      /* bytes */
+	const char *part;   /* that it belongs to, for messages; or NULL */
+	uint64_t when;      /* position of its next use, if it is fetched ahead; 0: now */
+};
+
+/** A copy that is pinned. */
+struct lc__copy {
+	char *path;           /* of the file, malloc'ed; lc__copies_give() frees it */
+	int row;              /* in the roster */
+	uint64_t incarnation; /* of the roster */
+};
+
+/**
+ * Open the directory, which is made if it is not there.
+ * @param limit    bytes on the disk
+ * @param shared   other users may write to it, on purpose
+ * @param objects  the store; stays until it is closed
+ * @return LC_OK; LC_FILESYSTEM, LC_PERMISSION and others as lc__roster_open().
+ */
+LC_CHECKED lc_status lc__copies_open(const char *dir, uint64_t limit, bool shared,
+    struct lc__objects *objects, struct lc__copies **out);
+/** NULL is harmless. All that was taken must have been given back. */
+void lc__copies_close(struct lc__copies *copies);
+
+/**
+ * Have a copy, pinned. If several threads or processes want one object, one of them fetches
+ * it, and the others wait; if it dies, one of them goes on.
+ * Copies are removed for it only if no rank needs them before this one needs the object.
+ * @return LC_OK; LC_NO_SPACE if it cannot be held within the limit or on the disk, without
+ * removing what is pinned or needed before; LC_CORRUPT, naming object and part, if it is
+ * missing in the store or has wrong bytes; LC_TIMEOUT if another process that fetches it
+ * does not get on for two minutes; LC_CANCELLED after lc__copies_stop(); as get_range().
+ */
+LC_CHECKED lc_status lc__copies_take(struct lc__copies *copies,
+    const struct lc__wanted *wanted, struct lc__copy *out);
+void lc__copies_give(struct lc__copies *copies, struct lc__copy *copy);
+
+/** What is known of a copy; LC__ROW_COMING without a fetcher is LC__ROW_FREE. */
+LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name,
+    enum lc__row_state *out);
+
+/** Remove a copy. One that is pinned has no name any more, so that it is fetched anew, and
+ *  counts until it is given back. */
+LC_CHECKED lc_status lc__copies_drop(struct lc__copies *copies, const char *name);
+/** Write bytes that were verified into a copy that is damaged there. */
+LC_CHECKED lc_status lc__copies_mend(struct lc__copies *copies,
+    const struct lc__copy *copy, uint64_t from, const void *bytes, size_t size);
+
+/** Read a range of an object straight from the store: these bytes exactly, not verified. */
+LC_CHECKED lc_status lc__copies_read(struct lc__copies *copies,
+    const struct lc__wanted *wanted, uint64_t from, size_t size, void *out);
+
+/** Fetches end as soon as they can, and no new one begins: LC_CANCELLED. Or go on again. */
+void lc__copies_stop(struct lc__copies *copies, bool stop);
+
+/** What a handle will need, for itself and for the others. Both are called while the roster
+ *  is locked. */
+struct lc__copies_rank {
+	/** Its position; never one before. */
+	uint64_t (*now)(void *ctx);
+	/** The next use of the copy of this name, from @p now on, or LC__NEVER. It is asked
+	 *  for if it is not known or over. */
+	uint64_t (*when)(void *ctx, const char *name, uint64_t now);
+	void *ctx;
+};
+
+/**
+ * Make the handle a rank, which it stays until this is called with NULL: before copies are
+ * evicted, its needs are told. Beyond LC__ROSTER_RANKS handles nothing is told. No other
+ * thread uses the handle meanwhile.
+ */
+void lc__copies_rank(struct lc__copies *copies, const struct lc__copies_rank *rank);
+
+/** Tell the others what has changed. */
+LC_CHECKED lc_status lc__copies_tell(struct lc__copies *copies);
+
+struct lc__copies_stats *lc__copies_stats(struct lc__copies *copies);
+uint64_t lc__copies_limit(const struct lc__copies *copies);
+
+#endif
