@@ -2038,11 +2038,11 @@ LC_API LC_CHECKED lc_status lc_inputs_merge(lc_cache *to, size_t n,
  * Streams: the same batches for any number of readers (lmdbcache_stream(3))
  * ------------------------------------------------------------------------
  *
- * A *source* is a module or a directory of shards, as a sequence of chunks of
- * records. A *stream* is an order of examples over one source, or over a mixture of
- * several: a function without state from (seed, example) to records. A *reader* is
- * one of R that share each batch; the batches do not depend on R. A *token* is a
- * position, the same on every reader.
+ * A *source* is a module or a directory of shards, or a list of these, as a sequence of
+ * chunks of records. A *stream* is an order of examples over one source, or over a
+ * mixture of several: a function without state from (seed, example) to records. A
+ * *reader* is one of R that share each batch; the batches do not depend on R. A *token*
+ * is a position, the same on every reader.
  */
 
 /** What a stream reads. Its functions may be used by many threads. */
@@ -2115,9 +2115,10 @@ typedef struct lc_source_info {
 	size_t struct_size;   /**< set by the caller to sizeof(lc_source_info) */
 	uint8_t uuid[16];     /**< of the module; of one with inputs, a hash of their names; of
 	                           shards, the beginning of the SHA-256 over their manifest's
-	                           list of shards */
-	uint64_t generation;  /**< what the numbers below belong to: published chunks; in a
-	                           module of plain puts, the number of the newest chunk */
+	                           list of shards; of a list, a hash of its members' */
+	uint64_t generation;  /**< what the numbers below belong to: published chunks, or
+	                           those of a list; in a module of plain puts, the number of
+	                           the newest chunk */
 	uint64_t chunks;      /**< with records */
 	uint64_t records;
 	uint64_t length;      /**< sum of their lengths; their number without lengths */
@@ -2126,8 +2127,8 @@ typedef struct lc_source_info {
 	int final;            /**< nothing will come behind them: all inputs are finished,
 	                           or it was opened at a generation; shards always */
 	int has_lengths;      /**< there is a length field */
-	uint64_t dropped;     /**< records of the first module that are left out of a join; 0
-	                           of other sources */
+	uint64_t dropped;     /**< records of the first module that are left out of a join, or
+	                           of the joins in a list; 0 of other sources */
 } lc_source_info;
 
 /**
@@ -2229,6 +2230,31 @@ LC_API LC_CHECKED lc_status lc_source_open_join(const lc_join *modules, size_t n
 LC_API LC_CHECKED lc_status lc_source_missing(const lc_source *source, size_t i,
     uint64_t *out);
 
+/**
+ * Open several sources in a given order as one: the records of the first, then those of the
+ * second, and so on. All that is done with a source can be done with a list: its batches are
+ * those of one module that has the same records in the same chunks.
+ *
+ * Members are sources of any kind but lists, of images of one size, and have the same
+ * length field; each keeps its own options. They are used as they are now: only the last
+ * one may grow. A module of plain puts that is not the last stays as it was when the list
+ * was opened; one that is filled by inputs must be finished, or opened at a generation. The
+ * members may be closed before the list.
+ *
+ * The uuid of lc_source_info is made of those of the members, and the prefix_hash of the
+ * hashes of all members, so that a token is LC_OTHER_CACHE with other members or another
+ * order of them, and LC_CHANGED if a member other than the last has more or other records
+ * now. The generation is a number of chunks. lc_source_find() gives the first record that
+ * has the cache_id. Errors name the member.
+ *
+ * @param members  @p n of them, 1 to 65,536; borrowed for the call. One is that member
+ *                 itself, held once more
+ * @return LC_OK; LC_INVALID for a member that a list cannot have; LC_CORRUPT, LC_IO,
+ * LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_source_open_list(lc_source *const *members, size_t n,
+    lc_source **out);
+
 /** What the source stands on. @p out->struct_size must be set. */
 LC_API LC_CHECKED lc_status lc_source_info_get(const lc_source *source,
     lc_source_info *out);
@@ -2315,7 +2341,7 @@ LC_API LC_CHECKED lc_status lc_source_gather_row(lc_source *source, uint64_t ord
  * @param ordinals  room for n; UINT64_MAX for one that the source has not, also if it came
  *                  or was replaced later
  * @return LC_OK; LC_UNSUPPORTED for shards, joins, parts of a split and modules that are
- * filled by inputs, which have no index of their order; LC_CANCELLED; else as
+ * filled by inputs, which have no index of their order, and for lists of them; LC_CANCELLED; else as
  * lc_source_get(), and the error begins with the position: "item 7: ".
  */
 LC_API LC_CHECKED lc_status lc_source_find(lc_source *source, size_t n, const lc_id *ids,

@@ -61,13 +61,15 @@ libcore_la_SOURCES = \
 	lib/store/record.c lib/store/reserve.c lib/store/schemas.c lib/store/settings.c \
 	lib/store/snapshot.c lib/store/stat.c lib/store/tool.c lib/store/writer.c \
 	lib/stream/batch.c lib/stream/cache_model.c lib/stream/cursor.c lib/stream/cursor_join.c \
+	lib/stream/cursor_list.c \
 	lib/stream/cursor_module.c lib/stream/cursor_shards.c lib/stream/fetch.c \
 	lib/stream/forecast.c \
 	lib/stream/job.c lib/stream/layout.c lib/stream/layout_order.c \
 	lib/stream/prefetch.c lib/stream/reader.c lib/stream/reader_rule.c \
 	lib/stream/record_offsets.c lib/stream/record_reader.c lib/stream/requests.c \
 	lib/stream/selection.c lib/stream/sequence.c lib/stream/source.c \
-	lib/stream/source_get.c lib/stream/source_join.c lib/stream/source_module.c \
+	lib/stream/source_get.c lib/stream/source_join.c lib/stream/source_list.c \
+	lib/stream/source_module.c \
 	lib/stream/source_shards.c lib/stream/stream.c lib/stream/stream_state.c \
 	lib/stream/stream_token.c lib/stream/visits.c \
 	lib/value/buckets.c lib/value/describe.c lib/value/dtype.c lib/value/expect.c \

@@ -17,7 +17,7 @@ engine_tests = \
 	t/lib/test_counters t/lib/test_crash t/lib/test_cursor t/lib/test_cursor_damage \
 	t/lib/test_fds t/lib/test_follow_killed t/lib/test_fork t/lib/test_inputs \
 	t/lib/test_inputs_damaged t/lib/test_inputs_killed t/lib/test_inputs_space \
-	t/lib/test_iterate t/lib/test_join_model t/lib/test_layout t/lib/test_life \
+	t/lib/test_iterate t/lib/test_join_model t/lib/test_layout t/lib/test_life t/lib/test_list t/lib/test_list_model \
 	t/lib/test_life_chaos t/lib/test_limits t/lib/test_lockfile t/lib/test_merge t/lib/test_model \
 	t/lib/test_once t/lib/test_open t/lib/test_open_killed t/lib/test_record_offsets t/lib/test_power \
 	t/lib/test_chunk_order t/lib/test_ranks t/lib/test_rearrange t/lib/test_recover \

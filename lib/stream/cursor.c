@@ -49,6 +49,7 @@ lc_status
 lc__cursor_new(lc_source *source, struct lc__layout *layout, struct lc__cursor **out)
 {
 	return_if_error(source->kind->cursor_new(source, out));
+	(*out)->at = *out;
 	(*out)->source = source;
 	(*out)->layout = lc__layout_hold(layout);
 	return LC_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A cursor: a way into the records of a source, used by one thread at a time. While it is
- * begun it reads from one commit; it is at one chunk at a time.
+ * begun it reads from one commit; it is at one chunk at a time. That of a list has a cursor
+ * of each member, and what is done at a chunk is done by that of the chunk's member.
  */
 #ifndef LC_STREAM_CURSOR_H
 #define LC_STREAM_CURSOR_H
@@ -62,7 +63,8 @@ LC_CHECKED lc_status lc__copier_copy(struct lc__copier *copier, lc_tensor *tenso
 /* ---- kinds of cursors ---------------------------------------------------------------- */
 
 /** What differs between them; each function is that of lc__cursor_ and its name. With a
- *  copier read() is lc__cursor_copy(), and rows is NULL. */
+ *  copier read() is lc__cursor_copy(), and rows is NULL. A kind whose go() leads to the
+ *  chunks of other cursors has none of those that are called of lc__cursor.at. */
 struct lc__cursor_kind {
 	lc_status (*begin)(struct lc__cursor *cursor);
 	void (*end)(struct lc__cursor *cursor);
@@ -98,9 +100,11 @@ struct lc__cursor_kind {
 /** The struct of a kind begins with this one. */
 struct lc__cursor {
 	const struct lc__cursor_kind *kind;
-	lc_source *source;             /* borrowed */
-	struct lc__layout *layout;     /* held */
-	uint64_t hits, misses;         /* of directories */
+	struct lc__cursor *at;     /* that has the chunk at hand: this one, or that of a
+	                                  member, which go() sets */
+	lc_source *source;         /* borrowed */
+	struct lc__layout *layout; /* held */
+	uint64_t hits, misses;     /* of directories */
 	struct lc__cursor_path *paths; /* of lc__cursor_field() */
 };
 
@@ -165,14 +169,14 @@ LC_CHECKED static inline lc_status
 lc__cursor_find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
     uint64_t *before)
 {
-	return cursor->kind->find(cursor, unit, record, before);
+	return cursor->at->kind->find(cursor->at, unit, record, before);
 }
 
 /** Units of a record of the chunk. */
 static inline uint64_t
 lc__cursor_units(const struct lc__cursor *cursor, uint64_t record)
 {
-	return cursor->kind->units(cursor, record);
+	return cursor->at->kind->units(cursor->at, record);
 }
 
 /** Ask the system to have records [first, first + n) ready, as far as the chunk has
@@ -180,7 +184,15 @@ lc__cursor_units(const struct lc__cursor *cursor, uint64_t record)
 static inline void
 lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 {
-	cursor->kind->willneed(cursor, first, n);
+	cursor->at->kind->willneed(cursor->at, first, n);
+}
+
+/** The source that has the chunk at hand: the cursor's own, or a member of the list, for
+ *  errors. */
+static inline const lc_source *
+lc__cursor_member(const struct lc__cursor *cursor)
+{
+	return cursor->at->source;
 }
 
 /** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
@@ -188,13 +200,13 @@ lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 static inline const unsigned char *
 lc__cursor_address(const struct lc__cursor *cursor, uint64_t record)
 {
-	return cursor->kind->address(cursor, record);
+	return cursor->at->kind->address(cursor->at, record);
 }
 
 static inline uint64_t
 lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 {
-	return cursor->kind->stored(cursor, record);
+	return cursor->at->kind->stored(cursor->at, record);
 }
 
 /**
@@ -213,7 +225,8 @@ LC_CHECKED static inline lc_status
 lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, const struct lc__row_span *rows, lc_tensor *tensors, lc_id *id)
 {
-	return cursor->kind->read(cursor, record, fields, n, rows, NULL, tensors, id);
+	return cursor->at->kind->read(cursor->at, record, fields, n, rows, NULL, tensors,
+	    id);
 }
 
 /** The same of a whole record, whose tensors are copied to where @p copier says. */
@@ -221,7 +234,8 @@ LC_CHECKED static inline lc_status
 lc__cursor_copy(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, struct lc__copier *copier, lc_tensor *tensors, lc_id *id)
 {
-	return cursor->kind->read(cursor, record, fields, n, NULL, copier, tensors, id);
+	return cursor->at->kind->read(cursor->at, record, fields, n, NULL, copier,
+	    tensors, id);
 }
 
 /**
@@ -236,12 +250,12 @@ lc__cursor_view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 	return cursor->kind->view(cursor, record, out);
 }
 
-/** Stored bytes that lc__cursor_read() has read or verified so far: heads of records, and
- *  the needed parts of tensors. */
+/** Stored bytes that lc__cursor_read() has read or verified so far of the source that has
+ *  the chunk: heads of records, and the needed parts of tensors. */
 static inline uint64_t
 lc__cursor_touched(const struct lc__cursor *cursor)
 {
-	return cursor->kind->touched(cursor);
+	return cursor->at->kind->touched(cursor->at);
 }
 
 /**
@@ -253,22 +267,22 @@ LC_CHECKED static inline lc_status
 lc__cursor_extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, const struct lc__row_span *rows, struct lc__extents *out)
 {
-	return cursor->kind->extents(cursor, record, fields, n, rows, out);
+	return cursor->at->kind->extents(cursor->at, record, fields, n, rows, out);
 }
 
-/** Can records be read in parts? Else lc__cursor_read() touches all of them. */
+/** Can records of the chunk be read in parts? Else lc__cursor_read() touches all of them. */
 static inline bool
 lc__cursor_reads_parts(const struct lc__cursor *cursor)
 {
-	return cursor->kind->willneed_bytes != NULL;
+	return cursor->at->kind->willneed_bytes != NULL;
 }
 
 /** Ask the system to have bytes of records ready. A hint. */
 static inline void
 lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
-	if (cursor->kind->willneed_bytes != NULL)
-		cursor->kind->willneed_bytes(cursor, extent);
+	if (cursor->at->kind->willneed_bytes != NULL)
+		cursor->at->kind->willneed_bytes(cursor->at, extent);
 }
 
 /** The cache_id and the run of a record, empty if there is none, as they are stored:
@@ -276,7 +290,7 @@ lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 LC_CHECKED static inline lc_status
 lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 {
-	return cursor->kind->name(cursor, record, id, run);
+	return cursor->at->kind->name(cursor->at, record, id, run);
 }
 
 /**
@@ -291,11 +305,12 @@ LC_CHECKED lc_status lc__cursor_locate(struct lc__cursor *cursor, lc_id id,
  *  cursor's; NULL without memory. */
 const char *const *lc__cursor_field(struct lc__cursor *cursor, const char *path);
 
-/** Free what was decoded so far: the caller does not need it any more. */
+/** Free what was decoded so far of the source that has the chunk: the caller does not need it
+ *  any more. */
 static inline void
 lc__cursor_forget(struct lc__cursor *cursor)
 {
-	cursor->kind->forget(cursor);
+	cursor->at->kind->forget(cursor->at);
 }
 
 /** Names of all tensors of a record, malloc'ed and each too, in the order of the
@@ -303,7 +318,7 @@ lc__cursor_forget(struct lc__cursor *cursor)
 LC_CHECKED static inline lc_status
 lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 {
-	return cursor->kind->fields(cursor, record, names, n);
+	return cursor->at->kind->fields(cursor->at, record, names, n);
 }
 
 /** How many directories of chunks were known, and how many had to be read. */

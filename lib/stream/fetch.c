@@ -126,6 +126,17 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	return LC_OK;
 }
 
+/* The request of a row, which is one of a record. */
+static const struct lc__request *
+request_of(const struct lc__job *job, size_t row)
+{
+	const struct lc__request *r = job->requests.item;
+
+	while (r->row != row)
+		r++;
+	return r;
+}
+
 /* Have all rows the same shape of a field? LC_SCHEMA if they differ in more than the first
  * axis: such rows cannot follow each other. */
 static lc_status
@@ -146,7 +157,7 @@ compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
 		if (a->dtype != b->dtype || a->ndim != b->ndim || a->ndim == 0 ||
 		    memcmp(a->shape + 1, b->shape + 1,
 			(a->ndim - 1) * sizeof(*a->shape)) != 0)
-			return lc__job_differs(job, batch->sources[row],
+			return lc__job_differs(job, request_of(job, row),
 			    (lc_id){ batch->id_bytes.data + (uintptr_t)id->data,
 				id->size },
 			    f, b, a);
@@ -287,14 +298,14 @@ check_record(const struct lc__job *job, const struct lc__request *r, lc_id id,
 		if ((is_cut(job, b) ? b->shape[0] : 1) != units)
 			return lc__error(LC_SCHEMA, 0,
 			    "%s: key %s: field '%s' is %s, and the record's length is %llu",
-			    lc__source_name(job->rule->stream->sources[r->source]),
+			    lc__source_name(lc__cursor_member(job->cursors[r->source])),
 			    lc__quote_id(id.data, id.size), job->rule->names[f],
 			    lc__tensor_describe(b, text, sizeof(text)),
 			    (unsigned long long)units);
 		if (a->dtype != b->dtype || ndim != b->ndim - skip_b ||
 		    memcmp(a->shape + skip_a, b->shape + skip_b,
 			ndim * sizeof(*a->shape)) != 0)
-			return lc__job_differs(job, r->source, id, f, b, a);
+			return lc__job_differs(job, r, id, f, b, a);
 	}
 	return LC_OK;
 }

@@ -337,6 +337,7 @@ read_record(struct lc__job *job, const struct lc__request *r,
 
 	return_if_error(lc__job_cursor(job, r->source, &cursor));
 	return_if_error(lc__cursor_go(cursor, r->position));
+	cursor = cursor->at;
 	touched = lc__cursor_touched(cursor);
 	return_if_error(cursor->kind->read(cursor, r->record,
 	    (const char *const *)rule->names, rule->n_fields, rows, copier, tensors, id));
@@ -384,15 +385,16 @@ lc__job_copy_next(struct lc__job *job, const struct lc__request *r,
 }
 
 lc_status
-lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id, size_t field,
-    const lc_tensor *tensor, const lc_tensor *others)
+lc__job_differs(const struct lc__job *job, const struct lc__request *r, lc_id id,
+    size_t field, const lc_tensor *tensor, const lc_tensor *others)
 {
+	struct lc__cursor *cursor = job->cursors[r->source];
 	char is[LC__TENSOR_TEXT], are[LC__TENSOR_TEXT];
 
+	return_if_error(lc__cursor_go(cursor, r->position));
 	return lc__error(LC_SCHEMA, 0,
 	    "%s: key %s: field '%s' is %s, and %s in other records of the batch",
-	    lc__source_name(job->rule->stream->sources[source]),
-	    lc__quote_id(id.data, id.size), job->rule->names[field],
-	    lc__tensor_describe(tensor, is, sizeof(is)),
+	    lc__source_name(lc__cursor_member(cursor)), lc__quote_id(id.data, id.size),
+	    job->rule->names[field], lc__tensor_describe(tensor, is, sizeof(is)),
 	    lc__tensor_describe(others, are, sizeof(are)));
 }

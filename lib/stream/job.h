@@ -88,6 +88,7 @@ struct lc__job {
 	struct lc__requests requests; /* records */
 	struct lc__read_fraction *fractions; /* of sources */
 	struct lc__extents extents;          /* that the system is asked for */
+	bool has_parts;         /* the system is asked for parts of a record */
 	size_t fetched;         /* requests that the processor was asked for */
 	uint64_t fetched_bytes; /* of those of them that were not read */
 	lc_tensor *tensors;     /* of the fields of a record, or of all rows */
@@ -148,9 +149,10 @@ LC_CHECKED lc_status lc__job_read_next(struct lc__job *job, const struct lc__req
 LC_CHECKED lc_status lc__job_copy_next(struct lc__job *job, const struct lc__request *r,
     struct lc__copier *copier, lc_tensor *tensors, lc_id *id);
 
-/** The error for a field of another dtype or shape than in other records: LC_SCHEMA. */
-lc_status lc__job_differs(const struct lc__job *job, uint32_t source, lc_id id,
-    size_t field, const lc_tensor *tensor, const lc_tensor *others);
+/** The error for a field of the record of a request, of another dtype or shape than in other
+ *  records: LC_SCHEMA; what lc__cursor_go() returns. */
+lc_status lc__job_differs(const struct lc__job *job, const struct lc__request *r,
+    lc_id id, size_t field, const lc_tensor *tensor, const lc_tensor *others);
 
 /* ---- its steps ----------------------------------------------------------------------- */
 

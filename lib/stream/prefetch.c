@@ -29,12 +29,13 @@
  * three quarters of the records of this source. The heads are asked for first, as they say
  * where the parts are. */
 static bool
-by_parts(const struct lc__job *job, const struct lc__request *r)
+by_parts(const struct lc__job *job, const struct lc__cursor *cursor,
+    const struct lc__request *r)
 {
 	const struct lc__read_fraction *p = &job->fractions[r->source];
 
 	return r->stored >= LONG && p->touched <= p->stored / 4 * 3 &&
-	    lc__cursor_reads_parts(job->cursors[r->source]);
+	    lc__cursor_reads_parts(cursor);
 }
 
 /* Ask for whole records: requests [begin, end), of one chunk. */
@@ -69,13 +70,14 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 
 	for (size_t i = begin, next; i < end; i = next) {
 		next = i + 1;
-		if (by_parts(job, &item[i])) {
+		if (by_parts(job, cursor, &item[i])) {
+			job->has_parts = true;
 			if (i == begin || !lc__requests_same(&item[i - 1], &item[i]))
 				lc__cursor_willneed_bytes(cursor,
 				    (struct lc__extent){ item[i].address, HEAD_ASKED });
 			continue;
 		}
-		while (next < end && !by_parts(job, &item[next]))
+		while (next < end && !by_parts(job, cursor, &item[next]))
 			next++;
 		ask_whole(job, cursor, i, next);
 	}
@@ -104,7 +106,7 @@ ask_parts(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 
 	job->extents.n = 0;
 	for (size_t i = begin; i < end; i++)
-		if (by_parts(job, &job->requests.item[i]))
+		if (by_parts(job, cursor, &job->requests.item[i]))
 			add_wanted(job, cursor, i);
 	for (size_t i = 0, next; i < extents->n; i = next) {
 		struct lc__extent all = extents->item[i];
@@ -169,12 +171,10 @@ lc_status
 lc__prefetch(struct lc__job *job)
 {
 	const struct lc__requests *list = &job->requests;
-	bool parts = false;
 
+	job->has_parts = false;
 	return_if_error(each_chunk(job, ask_chunk));
-	for (size_t i = 0; i < list->n && !parts; i++)
-		parts = by_parts(job, &list->item[i]);
-	if (parts)
+	if (job->has_parts)
 		return_if_error(each_chunk(job, ask_parts));
 	/* The batch counts its own fractions, for the next one. */
 	memset(job->fractions, 0, job->rule->stream->n * sizeof(*job->fractions));

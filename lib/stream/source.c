@@ -282,7 +282,7 @@ lc__final_commit(lc_source *source, uint64_t *out)
 }
 
 lc_status
-lc__final_is_abandoned(lc_source *source, bool *out)
+lc__final_never(lc_source *source, bool *out)
 {
 	(void)source;
 	*out = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A source, from the inside: what a stream reads. Modules, shards and joins are kinds of
- * sources, and are used through this header alone.
+ * A source, from the inside: what a stream reads. Modules, shards, joins and lists are kinds
+ * of sources, and are used through this header alone.
  */
 #ifndef LC_STREAM_SOURCE_H
 #define LC_STREAM_SOURCE_H
@@ -57,13 +57,15 @@ struct lc__source_kind {
 	lc_status (*commit)(lc_source *source, uint64_t *out);
 	/** Does nobody write it any more, though it is not finished? */
 	lc_status (*is_abandoned)(lc_source *source, bool *out);
+	/** Has it inputs? Then it grows until they are finished. */
+	lc_status (*has_inputs)(lc_source *source, bool *out);
 	lc_status (*cursor_new)(lc_source *source, struct lc__cursor **out);
 	void (*free)(lc_source *source);
 };
 
-/** commit() and is_abandoned() of kinds that never grow. */
+/** commit() of kinds that never grow, and false for is_abandoned() and has_inputs(). */
 LC_CHECKED lc_status lc__final_commit(lc_source *source, uint64_t *out);
-LC_CHECKED lc_status lc__final_is_abandoned(lc_source *source, bool *out);
+LC_CHECKED lc_status lc__final_never(lc_source *source, bool *out);
 
 /** The struct of a kind begins with this one. */
 struct lc_source {

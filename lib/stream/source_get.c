@@ -238,9 +238,9 @@ copy_record(const struct gather *gather, struct lc__cursor *cursor, uint64_t rec
 	    lc__cursor_copy(cursor, record, field, 1, &to.copier, &tensor, &id));
 	if (lc__tensor_same_type(&tensor, &gather->row))
 		return LC_OK;
-	return lc__error(LC_SCHEMA, 0, "%s: record %llu, %s: %s, not %s",
-	    gather->source->name, (unsigned long long)item->ordinal,
-	    lc__quote_id(id.data, id.size),
+	return lc__error(LC_SCHEMA, 0, "%s: record %llu%s, %s: %s, not %s",
+	    lc__source_name(lc__cursor_member(cursor)), (unsigned long long)item->ordinal,
+	    cursor->at != cursor ? " of the list" : "", lc__quote_id(id.data, id.size),
 	    lc__tensor_describe(&tensor, found, sizeof(found)),
 	    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
 }

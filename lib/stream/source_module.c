@@ -396,6 +396,17 @@ is_abandoned(lc_source *source, bool *out)
 	return status;
 }
 
+static lc_status
+has_inputs(lc_source *source, bool *out)
+{
+	struct lc__snapshot *snapshot;
+
+	return_if_error(lc__snapshot_take(lc__module_source_of(source)->env, &snapshot));
+	*out = snapshot->filled;
+	lc__snapshot_give(snapshot, 0);
+	return LC_OK;
+}
+
 static void
 free_source(lc_source *source)
 {
@@ -411,6 +422,7 @@ static const struct lc__source_kind module_kind = {
 	.chunks_at = chunks_at,
 	.commit = newest_commit,
 	.is_abandoned = is_abandoned,
+	.has_inputs = has_inputs,
 	.cursor_new = lc__module_cursor_new,
 	.free = free_source,
 };

@@ -377,7 +377,8 @@ static const struct lc__source_kind shards_kind = {
 	.newest = newest,
 	.chunks_at = chunks_at,
 	.commit = lc__final_commit,
-	.is_abandoned = lc__final_is_abandoned,
+	.is_abandoned = lc__final_never,
+	.has_inputs = lc__final_never,
 	.cursor_new = lc__shards_cursor_new,
 	.free = free_source,
 };

@@ -19,7 +19,7 @@
 
 /* ---- what is made ------------------------------------------------------------------ */
 
-enum kind { MODULE, PART, JOIN, EXPORT, KINDS };
+enum kind { MODULE, PART, JOIN, LIST, EXPORT, KINDS };
 
 /* In the order in which they are made. */
 enum part { HANDLE, SOURCE, STREAM, READER, BATCHES, VIEW, PARTS };
@@ -101,6 +101,19 @@ open_source(struct chain *c)
 
 		need_ok(lc_source_open_join(modules, 2, LC_MISSING_REFUSE, &options,
 		    &c->source));
+		return;
+	}
+	case LIST: {
+		lc_source *halves[2];
+
+		options.split = "a=0.5,b=0.5";
+		options.part = "a";
+		need_ok(lc_source_open_module(c->cache, &options, &halves[0]));
+		options.part = "b";
+		need_ok(lc_source_open_module(c->cache, &options, &halves[1]));
+		need_ok(lc_source_open_list(halves, 2, &c->source));
+		lc_source_close(halves[0]);
+		lc_source_close(halves[1]);
 		return;
 	}
 	default:
@@ -398,7 +411,7 @@ use_and_close(void *arg)
 	return NULL;
 }
 
-#define THREADS 4
+#define THREADS KINDS
 
 /* They read and close while the handles are closed. */
 START_TEST(threads_close)

@@ -19,6 +19,7 @@
 struct given {
 	lc_cache *cache;
 	const char *shards; /* or NULL */
+	bool list;          /* of the module, its shards and the module again */
 };
 
 static lc_cache *
@@ -91,11 +92,20 @@ make_shards(void)
 	return g;
 }
 
+static struct given
+make_list(void)
+{
+	struct given g = make_shards();
+
+	g.list = true;
+	return g;
+}
+
 static struct given (*const makes[])(void) = { make_plain, make_inputs, make_inputs,
-	make_shards };
+	make_shards, make_list };
 
 /* Inputs with lengths, which the module does not know, and without. */
-static const char *const length_fields[] = { ".", ".", NULL, "." };
+static const char *const length_fields[] = { ".", ".", NULL, ".", "." };
 
 /* ---- one pass ------------------------------------------------------------------------ */
 
@@ -144,6 +154,23 @@ read_source(lc_source *source)
 }
 
 static lc_status
+open_list(const struct given *g, const lc_source_options *options, lc_source **out)
+{
+	lc_source *members[3] = { NULL, NULL, NULL };
+	lc_status status = lc_source_open_module(g->cache, options, &members[0]);
+
+	if (status == LC_OK)
+		status = lc_source_open_shards(g->shards, options, &members[1]);
+	if (status == LC_OK)
+		status = lc_source_open_module(g->cache, options, &members[2]);
+	if (status == LC_OK)
+		status = lc_source_open_list(members, 3, out);
+	for (int i = 0; i < 3; i++)
+		lc_source_close(members[i]);
+	return status;
+}
+
+static lc_status
 pass(const struct given *g, const char *length_field)
 {
 	lc_source_options options;
@@ -153,9 +180,12 @@ pass(const struct given *g, const char *length_field)
 	lc_source_options_init(&options);
 	options.length_field = length_field;
 	options.directory_bytes = 2000;
-	status = g->shards != NULL ?
-	    lc_source_open_shards(g->shards, &options, &source) :
-	    lc_source_open_module(g->cache, &options, &source);
+	if (g->list)
+		status = open_list(g, &options, &source);
+	else if (g->shards != NULL)
+		status = lc_source_open_shards(g->shards, &options, &source);
+	else
+		status = lc_source_open_module(g->cache, &options, &source);
 	if (status == LC_OK)
 		status = read_source(source);
 	if (status == LC_OK)
@@ -192,7 +222,7 @@ suite(void)
 	TCase *t = tcase_create("memory");
 
 	tcase_set_timeout(t, 120);
-	tcase_add_loop_test(t, every_allocation, 0, 4);
+	tcase_add_loop_test(t, every_allocation, 0, 5);
 	suite_add_tcase(s, t);
 	return s;
 }
