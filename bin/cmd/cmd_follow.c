@@ -264,9 +264,10 @@ run_follow(int argc, char **argv)
 
 	(void)argc;
 	last.module = argv[0];
-	if (stream_name_is_path(argv[0]) || stream_name_is_join(argv[0]))
+	if (stream_name_is_path(argv[0]) || stream_name_is_join(argv[0]) ||
+	    stream_name_is_list(argv[0]))
 		return no_module();
-	status = stream_sources_open(&sources, argv[0], &order,
+	status = stream_sources_open(&sources, argv, 1, &order,
 	    (lc_verify_mode)opts.verify);
 	if (status != EXIT_DONE)
 		return status;

@@ -473,7 +473,6 @@ run_plan(int argc, char **argv)
 	struct stream_sources sources;
 	int status = read_disk();
 
-	(void)argc;
 	if (ids && fields.count > 0)
 		return report_usage("--ids reads no tensors, --field reads some");
 	if (show != NULL && compare)
@@ -493,10 +492,12 @@ run_plan(int argc, char **argv)
 	if ((store_mbps > 0 && rate == 0) || (store_ms > 0 && store_mbps == 0))
 		return report_usage(
 		    "--store-ms is for --store-mbps, which is for --rate");
-	if (stream_name_is_join(argv[0]))
-		return report_usage("%s: a join; plan its modules one by one", argv[0]);
+	for (int i = 0; i < argc; i++)
+		if (stream_name_is_join(argv[i]))
+			return report_usage("%s: a join; plan its modules one by one",
+			    argv[i]);
 	if (status == EXIT_DONE)
-		status = stream_sources_open(&sources, argv[0], &order,
+		status = stream_sources_open(&sources, argv, (size_t)argc, &order,
 		    (lc_verify_mode)verify);
 	if (status != EXIT_DONE)
 		return status;
@@ -505,13 +506,14 @@ run_plan(int argc, char **argv)
 
 const struct command cmd_plan = {
 	.name = "plan",
-	.operands = "SOURCE",
+	.operands = "SOURCE...",
 	.summary = "say what reading in an order would cost, without reading",
 	.text =
 	    "Finds out what the batches of an order ask of the chunks of SOURCE, from "
 	    "the sizes of chunks and the places of records in them; of records at most "
 	    "the heads are read, where --ids, --field or --window leave parts out. "
-	    "The options of the order are those of cachex read.\n"
+	    "The options of the order are those of cachex read; several sources are a list, "
+	    "as there.\n"
 	    "It counts the chunks that a batch touches, the places it goes to, its "
 	    "bytes, and how often chunks come again; and the bytes that are read for a "
 	    "byte asked for if whole chunks are read, with none and with the last "
@@ -534,7 +536,7 @@ const struct command cmd_plan = {
 	.completes = "s",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
-	.most = 1,
+	.most = -1,
 	.options = options,
 	.run = run_plan,
 };

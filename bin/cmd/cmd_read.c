@@ -95,7 +95,6 @@ static int
 run_read(int argc, char **argv)
 {
 	struct read_job job = {
-		.source = argv[0],
 		.opts = &opts,
 		.order = &order,
 		.readers = 1,
@@ -108,7 +107,6 @@ run_read(int argc, char **argv)
 	struct stream_sources sources;
 	int status = EXIT_DONE;
 
-	(void)argc;
 	if (reader != NULL)
 		status = read_share(&job);
 	if (opts.token_file != NULL)
@@ -121,24 +119,27 @@ run_read(int argc, char **argv)
 	if (status == EXIT_DONE && opts.frames && opts.shared != OPT_UNSET)
 		status = read_shared_open(opts.shared, &job.shared);
 	if (status == EXIT_DONE)
-		status = stream_sources_open(&sources, argv[0], &order,
+		status = stream_sources_open(&sources, argv, (size_t)argc, &order,
 		    (lc_verify_mode)opts.verify);
-	if (status == EXIT_DONE)
+	if (status == EXIT_DONE) {
+		job.source = sources.all[0].name;
 		status = stream_sources_close(&sources, read_run(&job, &sources));
+	}
 	read_shared_close(job.shared);
 	return status;
 }
 
 const struct command cmd_read = {
 	.name = "read",
-	.operands = "SOURCE",
+	.operands = "SOURCE...",
 	.summary = "read batches in an order that does not depend on who reads",
 	.text =
 	    "Reads the examples of SOURCE, batch by batch, in an order that is a "
 	    "function of the options alone: R readers together read what one reads. "
 	    "SOURCE is a module, or a path (with a slash) of a shard, of a directory "
 	    "of shards or of a warehouse; a+b+c is a join: each record of module a with those "
-	    "of b and c that have its cache_id. An example is a record, or with --window "
+	    "of b and c that have its cache_id. Several are a list, one source that has the "
+	    "records of the first, then those of the second, and so on. An example is a record, or with --window "
 	    "so many units of the concatenation of all.\n"
 	    "It prints a line an example: batch, example, epoch, with --window the "
 	    "length, with --mix the source, and the cache_id. --npy writes the tensors "
@@ -150,11 +151,12 @@ const struct command cmd_read = {
 	    "cachex read faces --reader 1/4 --npy batches\n"
 	    "cachex read tokens --window 1024 --frames --token-file t.token | train\n"
 	    "cachex read warehouse/current/ --batches 0-9 --json\n"
-	    "cachex read dinov3+vae_latents+t5_hidden --frames | train",
+	    "cachex read dinov3+vae_latents+t5_hidden --frames | train\n"
+	    "cachex read faces ./shards2025/ ./shards2026/ --shuffle full",
 	.completes = "s",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
-	.most = 1,
+	.most = -1,
 	.options = options,
 	.run = run_read,
 };

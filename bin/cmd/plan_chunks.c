@@ -83,8 +83,9 @@ take_layout(struct plan_chunks *out, struct lc__layout *layout,
 	return LC_OK;
 }
 
+/* Append the chunks of a source that is no list. */
 static lc_status
-take_source(struct plan_chunks *out, const struct stream_source *s)
+take_chunks(struct plan_chunks *out, const struct stream_source *s)
 {
 	struct lc__layout *layout;
 	struct lc__chunk_bytes *chunks = NULL;
@@ -95,17 +96,31 @@ take_source(struct plan_chunks *out, const struct stream_source *s)
 
 	if (status == LC_OK) {
 		layout = lc__source_layout(s->source);
-		if (out->n_sources == 0)
-			out->has_lengths = lc__layout_info(layout)->has_lengths != 0;
 		status = take_layout(out, layout, chunks, n, sample);
-		if (status == LC_OK)
-			status = lc__cursor_new(s->source, layout,
-			    &out->cursors[out->n_sources]);
-		if (status == LC_OK)
-			status = lc__cursor_begin(out->cursors[out->n_sources++]);
 		lc__layout_drop(layout);
 	}
 	free(chunks);
+	return status;
+}
+
+/* The chunks of a list are those of its members. */
+static lc_status
+take_source(struct plan_chunks *out, const struct stream_source *s)
+{
+	struct lc__layout *layout;
+	lc_status status;
+
+	if (s->members == NULL)
+		return_if_error(take_chunks(out, s));
+	for (size_t i = 0; i < s->n_members; i++)
+		return_if_error(take_chunks(out, &s->members[i]));
+	layout = lc__source_layout(s->source);
+	if (out->n_sources == 0)
+		out->has_lengths = lc__layout_info(layout)->has_lengths != 0;
+	status = lc__cursor_new(s->source, layout, &out->cursors[out->n_sources]);
+	if (status == LC_OK)
+		status = lc__cursor_begin(out->cursors[out->n_sources++]);
+	lc__layout_drop(layout);
 	return status;
 }
 

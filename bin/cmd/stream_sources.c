@@ -254,10 +254,59 @@ stream_source_open_join(struct stream_source *s, const lc_source_options *how,
 	return status;
 }
 
+/* ---- several sources as one -------------------------------------------------------- */
+
+bool
+stream_name_is_list(const char *name)
+{
+	return strchr(name, ',') != NULL && access(name, F_OK) != 0;
+}
+
+/* Make it a list of sources with these names. */
+static int
+set_members(struct stream_source *s, char *const *names, size_t n)
+{
+	s->members = calloc(n, sizeof(*s->members));
+	if (s->members == NULL)
+		return report_errno("memory");
+	for (; s->n_members < n; s->n_members++) {
+		struct stream_source *member = &s->members[s->n_members];
+
+		if (*names[s->n_members] == '\0')
+			return report_usage("'%s': a source of the list has no name",
+			    s->name);
+		member->name = strdup(names[s->n_members]);
+		if (member->name == NULL)
+			return report_errno("memory");
+	}
+	return EXIT_DONE;
+}
+
+/* The names of "a,b,c". */
+static int
+split_list(struct stream_source *s)
+{
+	char *copy = strdup(s->name), *rest = copy;
+	size_t n = 1;
+	char **names;
+	int status;
+
+	for (const char *at = s->name; *at != '\0'; at++)
+		n += *at == ',';
+	names = calloc(n, sizeof(char *));
+	for (size_t i = 0; copy != NULL && names != NULL && i < n; i++)
+		names[i] = strsep(&rest, ",");
+	status = copy == NULL || names == NULL ? report_errno("memory")
+					       : set_members(s, names, n);
+	free(names);
+	free(copy);
+	return status;
+}
+
 /* ---- any source -------------------------------------------------------------------- */
 
 static int
-open_source(struct stream_source *s, const lc_source_options *how, lc_missing missing)
+open_one(struct stream_source *s, const lc_source_options *how, lc_missing missing)
 {
 	lc_status opened;
 	int status;
@@ -273,6 +322,39 @@ open_source(struct stream_source *s, const lc_source_options *how, lc_missing mi
 	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
 }
 
+static int
+open_list(struct stream_source *s, const lc_source_options *how, lc_missing missing)
+{
+	lc_source **handles = calloc(s->n_members, sizeof(lc_source *));
+	int status = handles != NULL ? EXIT_DONE : report_errno("memory");
+	lc_status opened;
+
+	for (size_t i = 0; i < s->n_members && status == EXIT_DONE; i++) {
+		status = open_one(&s->members[i], how, missing);
+		handles[i] = s->members[i].source;
+	}
+	if (status == EXIT_DONE) {
+		opened = lc_source_open_list(handles, s->n_members, &s->source);
+		if (opened != LC_OK)
+			status = report_argument(opened);
+	}
+	free(handles);
+	return status;
+}
+
+static int
+open_source(struct stream_source *s, const lc_source_options *how, lc_missing missing)
+{
+	int status = EXIT_DONE;
+
+	if (s->members == NULL && stream_name_is_list(s->name))
+		status = split_list(s);
+	if (status != EXIT_DONE)
+		return status;
+	return s->members != NULL ? open_list(s, how, missing)
+				  : open_one(s, how, missing);
+}
+
 /* ---- all of them ---------------------------------------------------------------- */
 
 /* "faces=3": a number after the last = is a weight. */
@@ -285,17 +367,35 @@ read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 	if (sign != NULL && !count_parse(sign + 1, weight))
 		sign = NULL;
 	if (*weight == 0 || sign == text || *text == '\0')
-		return report_usage("--mix: '%s' is not SOURCE[=WEIGHT], a weight being "
-				    "1 or more",
+		return report_usage("--mix: '%s' is not SOURCE[=WEIGHT], a "
+				    "weight being 1 or more",
 		    text);
 	s->name = sign != NULL ? strndup(text, (size_t)(sign - text)) : strdup(text);
 	return s->name != NULL ? EXIT_DONE : report_errno(text);
 }
 
+/* The source of the operands: one, or a list of several, which is named as --mix would. */
 static int
-read_names(struct stream_sources *out, const char *first, const struct stream_order *opts)
+read_operands(struct stream_source *s, char *const *names, size_t n)
 {
-	int status = EXIT_DONE;
+	struct lc__buf text = { 0 };
+
+	for (size_t i = 0; i < n; i++)
+		lc__buf_printf(&text, "%s%s", i > 0 ? "," : "", names[i]);
+	lc__buf_append(&text, "", 1);
+	if (text.failed) {
+		lc__buf_free(&text);
+		return report_errno("memory");
+	}
+	s->name = (char *)text.data;
+	return n > 1 ? set_members(s, names, n) : EXIT_DONE;
+}
+
+static int
+read_names(struct stream_sources *out, char *const *names, size_t n,
+    const struct stream_order *opts)
+{
+	int status;
 
 	out->n = opts->mix.count + 1;
 	out->all = calloc(out->n, sizeof(*out->all));
@@ -303,16 +403,14 @@ read_names(struct stream_sources *out, const char *first, const struct stream_or
 	if (out->all == NULL || out->weights == NULL)
 		return report_errno("memory");
 	out->weights[0] = opts->weight;
-	out->all[0].name = strdup(first);
-	if (out->all[0].name == NULL)
-		return report_errno("memory");
+	status = read_operands(&out->all[0], names, n);
 	for (size_t i = 1; i < out->n && status == EXIT_DONE; i++)
 		status = read_mix(opts->mix.items[i - 1], &out->all[i], &out->weights[i]);
 	return status;
 }
 
 int
-stream_sources_open(struct stream_sources *out, const char *first,
+stream_sources_open(struct stream_sources *out, char *const *names, size_t n,
     const struct stream_order *opts, lc_verify_mode verify)
 {
 	lc_source_options how;
@@ -334,7 +432,7 @@ stream_sources_open(struct stream_sources *out, const char *first,
 	if (opts->split != NULL && opts->part == NULL)
 		return report_usage("--split needs --part, the part to be read; --share "
 				    "says how readers share a batch");
-	status = read_names(out, first, opts);
+	status = read_names(out, names, n, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
 		status = open_source(&out->all[i], &how, (lc_missing)opts->missing);
 	if (status != EXIT_DONE)
@@ -367,6 +465,9 @@ stream_source_close(struct stream_source *s, int status)
 		status = module_close(s->cache, status);
 	for (size_t k = 0; k < s->n_partners; k++)
 		status = module_close(s->partners[k], status);
+	for (size_t k = 0; k < s->n_members; k++)
+		status = stream_source_close(&s->members[k], status);
+	free(s->members);
 	free(s->partners);
 	free(s->name);
 	return status;

@@ -104,7 +104,7 @@ struct stream_order {
 /** Mixtures of several sources. */
 #define STREAM_MIX_OPTIONS(o) \
 	{ "", "mix", OPT_LIST, &(o).mix, .value = "SOURCE[=WEIGHT]", \
-	    .help = "mix this source in, by weight; given again, one more" }, \
+	    .help = "mix this source in, by weight; a,b: a list; given again, one more" }, \
 	{ "", "weight", OPT_COUNT, &(o).weight, .value = "N", .least = 1, \
 	    .help = "weight of SOURCE in a mixture" }, \
 	{ "", "mixture-block", OPT_COUNT, &(o).mixture_block, .value = "N", \
@@ -225,6 +225,8 @@ struct stream_source {
 	lc_cache *cache;     /* NULL for shards; of a join, the first module's */
 	lc_cache **partners; /* of a join: the handles of the others */
 	size_t n_partners;
+	struct stream_source *members; /* of a list; NULL: it is none */
+	size_t n_members;
 	lc_source *source;
 };
 
@@ -240,20 +242,24 @@ bool stream_name_is_path(const char *name);
 /** Is it several modules, "a+b", and no file of that name? */
 bool stream_name_is_join(const char *name);
 
+/** Is it a list, "a,b", and no file of that name? */
+bool stream_name_is_list(const char *name);
+
 /** Open the modules of a join, s->name, as s->source. Says how many records are left
  *  out; reports; an exit status. To be closed also if it fails. */
 int stream_source_open_join(struct stream_source *s, const lc_source_options *how,
     lc_missing missing);
 
-/** Close it, its modules, and free its name; the worse exit status. */
+/** Close it, its modules and members, and free its name; the worse exit status. */
 int stream_source_close(struct stream_source *s, int status);
 
 /**
- * Open the first source and those that --mix names. A name with a slash is a path,
- * of shards or of a directory of them; others are modules, and paths where there is
- * no such module; "a+b+c" is a join of modules. Reports; an exit status.
+ * Open the first source and those that --mix names. The first one has @p n names: several
+ * are a list of sources, and so is "a,b". A name with a slash is a path, of shards or of a
+ * directory of them; others are modules, and paths where there is no such module; "a+b+c"
+ * is a join of modules. Reports; an exit status.
  */
-int stream_sources_open(struct stream_sources *out, const char *first,
+int stream_sources_open(struct stream_sources *out, char *const *names, size_t n,
     const struct stream_order *opts, lc_verify_mode verify);
 
 /** A stream over them. */
