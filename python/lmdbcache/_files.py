@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings of modules, and records by their ordinals: of modules, shards and warehouses."""
+"""Settings of modules, and records by their ordinals: of modules, shards and warehouses, and
+of lists of these."""
 
 import os as _os
-from typing import Any, Dict, Iterator, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
 from . import _core
 
@@ -63,6 +64,11 @@ class Source(_core.Source):
     def __init__(self, *args: Any) -> None:
         self._args = args
 
+    @property
+    def _members(self) -> Tuple["Source", ...]:
+        """Of a list; they stand on what the list stands on."""
+        return self._args[0] if isinstance(self._args[0], tuple) else ()
+
     def __enter__(self) -> "Source":
         return self
 
@@ -70,7 +76,7 @@ class Source(_core.Source):
         self.close()
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        what, options, like = self._args
+        what, options, like = self._args  # a list has its members there, which do the same
         if isinstance(what, _core.Cache):
             # The pickled module may have grown when it is opened again.
             what.flush()
@@ -79,8 +85,29 @@ class Source(_core.Source):
 
     def __repr__(self) -> str:
         what = self._args[0]
-        name = repr(what) if isinstance(what, _core.Cache) else _os.fsdecode(what)
+        if isinstance(what, (tuple, _core.Cache)):
+            name = repr(what)
+        else:
+            name = _os.fsdecode(what)
         return f"<lmdbcache.Source {name}{', closed' if self.closed else f': {len(self)}'}>"
+
+    def refresh(self) -> int:
+        """Go on to the newest commit, in a list that of the last member. The number of
+        records then; those that were known keep their ordinals."""
+        records = super().refresh()
+        while self._members:
+            self._members[-1].refresh()
+            chunks = sum(member.info()["chunks"] for member in self._members)
+            if chunks == self.info()["chunks"]:
+                break
+            records = super().refresh()
+        return records
+
+    def close(self) -> None:
+        """Records that are held stay."""
+        super().close()
+        for member in self._members:
+            member.close()
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
@@ -113,14 +140,20 @@ class Source(_core.Source):
         """Compare everything with its checksums, and not only what is read: those of the
         module, or of the shards. CorruptError if something is damaged."""
         what = self._args[0]
-        if isinstance(what, _core.Cache):
+        if isinstance(what, tuple):
+            for member in what:
+                member.verify(progress, damage)
+        elif isinstance(what, _core.Cache):
             what.verify(progress, damage)
         else:
             _core.verify_shards(what, progress, damage)
 
 
+_One = Union[_core.Cache, str, "_os.PathLike[str]"]
+
+
 def source(
-    what: Union[_core.Cache, str, "_os.PathLike[str]"],
+    what: Union[_One, List[_One], Tuple[_One, ...]],
     *,
     like: Optional[str] = None,
     verify: Union[bool, str] = "once",
@@ -128,7 +161,7 @@ def source(
     split: Optional[str] = None,
     split_seed: int = 0,
     split_by_run: bool = False,
-    generation: Optional[int] = None,
+    generation: Union[int, List[Optional[int]], Tuple[Optional[int], ...], None] = None,
     dataset: Optional[str] = None,
     ignore_thresholds: bool = False,
     open_shards: int = 0,
@@ -136,7 +169,9 @@ def source(
     """Open a module, or shards, for reading records by their ordinals.
 
     what               a Cache; a shard file, a directory of shards with a manifest, as
-                       Cache.export() writes it, or a warehouse
+                       Cache.export() writes it, or a warehouse. A list of these is the
+                       records of the first, then those of the second, and so on; only the
+                       last one may grow
     like               what tensors are given as, as for open(); None is the Cache's
     verify             as for reader(): "once", "always" or "never"; source[i] of a Cache
                        is verified as the Cache was opened
@@ -144,18 +179,14 @@ def source(
                        may have a split of its own
     split_seed         another split of the same shares
     split_by_run       keep the frames of a run in one part
-    generation         only what there was at info()["generation"] of another time
+    generation         only what there was at info()["generation"] of another time; of a
+                       list, one for each of them
     dataset            where the sources of a warehouse are now
     ignore_thresholds  open a warehouse that exceeds its validation limits
     open_shards        how many shards are open at a time, 0 for 1,024; of a larger set each
                        is opened when it is read, and one that is missing or damaged is an
                        error of its own records
     """
-    if isinstance(what, _core.Cache):
-        like = like or what.like
-        subject: Any = what
-    else:
-        subject = _os.fspath(what)
     options: Dict[str, Any] = {
         "verify": verify,
         "part": part,
@@ -167,4 +198,18 @@ def source(
         "ignore_thresholds": ignore_thresholds,
         "open_shards": open_shards,
     }
-    return Source(subject, options, like)
+    if isinstance(what, (list, tuple)):
+        at = generation if isinstance(generation, (list, tuple)) else [generation]
+        if generation is None:
+            at = [None] * len(what)
+        if len(at) != len(what):
+            raise ValueError(f"{len(at)} generations of {len(what)} sources")
+        members = tuple(
+            source(one, like=like, **{**options, "generation": then})
+            for one, then in zip(what, at)
+        )
+        like = like or next((m.like for m in members if isinstance(m._args[0], _core.Cache)), None)
+        return Source(members, {}, like)
+    if isinstance(what, _core.Cache):
+        return Source(what, options, like or what.like)
+    return Source(_os.fspath(what), options, like)

@@ -51,7 +51,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
 
     def __init__(
         self,
-        source: Union[Source, Sequence[Source]],
+        source: Union[Source, Sequence[Union[Source, Sequence[Source]]]],
         *,
         extras: Sequence[str] = (),
         pin_memory: bool = False,

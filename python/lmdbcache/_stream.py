@@ -27,7 +27,7 @@ class Reader(_core.Reader):
 
 
 def reader(
-    source: Union[Source, Sequence[Source]],
+    source: Union[Source, Sequence[Union[Source, Sequence[Source]]]],
     *,
     batch: int = 256,
     shuffle: str = "none",
@@ -67,7 +67,9 @@ def reader(
     open_shards: int = 0,
 ) -> Reader:
     """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
-    a mixture, with `weights`.
+    a mixture, with `weights`. A list of some in a given order is one source, with the
+    records of the first, then those of the second: `[[a, "./shards"]]` is one such list, and
+    `[[a, b], c]` a mixture of a list and a Cache.
 
     batch            examples a batch, over all ranks
     shuffle          "none", "full", "block" or "era"
@@ -123,4 +125,4 @@ def reader(
     for name in ("weights", "fields"):
         if names[name] is not None:
             names[name] = list(names[name])
-    return Reader(list(sources), names)
+    return Reader([tuple(s) if isinstance(s, list) else s for s in sources], names)

@@ -290,7 +290,8 @@ int life_init(PyObject *module);
 
 int source_init(PyObject *module);
 
-/** Open a Cache or a path of shards as the options of a dict say; -1 with an exception. */
+/** Open a Cache or a path of shards as the options of a dict say, or a tuple of them, and of
+ *  Sources, as a list; -1 with an exception. */
 int source_open(PyObject *from, PyObject *dict, lc_source **out);
 
 /* ---- streams (reader.c) ------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Records by their ordinals: the type Source, over a module, shards or a warehouse. */
+/* Records by their ordinals: the type Source, over a module, shards, a warehouse, or a list
+ * of these. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -168,10 +169,66 @@ open_module(PyObject *cache, const lc_source_options *options, lc_source **out)
 	return -1;
 }
 
+/* One member of a list: that of a Source once more, or one that is opened. */
+static int
+open_member(PyObject *from, PyObject *dict, lc_source **out)
+{
+	struct source *member = (struct source *)from;
+	lc_source *source;
+	lc_status status;
+
+	if (PyTuple_Check(from)) {
+		PyErr_SetString(PyExc_TypeError,
+		    "a list of sources in a list of sources");
+		return -1;
+	}
+	if (!PyObject_TypeCheck(from, source_type))
+		return source_open(from, dict, out);
+	source = enter(member);
+	if (source == NULL)
+		return -1;
+	status = lc_source_open_list(&source, 1, out);
+	leave(member);
+	if (status == LC_OK)
+		return 0;
+	raise_status(status, NULL);
+	return -1;
+}
+
+static int
+open_list(PyObject *tuple, PyObject *dict, lc_source **out)
+{
+	const Py_ssize_t n = PyTuple_Size(tuple);
+	lc_source **members = calloc((size_t)n + 1, sizeof(lc_source *));
+	lc_status status = LC_OK;
+	Py_ssize_t opened = 0;
+
+	if (members == NULL) {
+		PyErr_NoMemory();
+		return -1;
+	}
+	while (opened < n &&
+	    open_member(PyTuple_GetItem(tuple, opened), dict, &members[opened]) == 0)
+		opened++;
+	Py_BEGIN_ALLOW_THREADS
+	if (opened == n)
+		status = lc_source_open_list(members, (size_t)n, out);
+	for (Py_ssize_t i = 0; i < opened; i++)
+		lc_source_close(members[i]);
+	Py_END_ALLOW_THREADS
+	free(members);
+	if (opened == n && status != LC_OK)
+		raise_status(status, NULL);
+	return opened == n && status == LC_OK ? 0 : -1;
+}
+
 int
 source_open(PyObject *from, PyObject *dict, lc_source **out)
 {
 	lc_source_options options;
+
+	if (PyTuple_Check(from))
+		return open_list(from, dict, out);
 
 	lc_source_options_init(&options);
 	options.stop = signals_stop;

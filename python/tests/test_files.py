@@ -452,6 +452,63 @@ class Sources(Case):
         self.raises(ValueError, "no ordinals", source.gather, [])
         self.raises(TypeError, "", source.gather, ["x"])
 
+    def parts(self) -> Tuple[lmdbcache.Cache, str, lmdbcache.Cache]:
+        """A module, shards and a module that have the records of filled() in order."""
+        first, last = self.open("first"), self.open("last")
+        path = os.path.join(self.root, "set")
+        with self.open("middle") as middle:
+            for cache, numbers in (
+                (first, range(10)), (middle, range(10, 25)), (last, range(25, N))
+            ):  # fmt: skip
+                for i in numbers:
+                    cache[f"k{i:03}"] = row(i)
+                cache.flush()
+            middle.export(path)
+        return first, path, last
+
+    def test_list(self) -> None:
+        first, path, last = parts = self.parts()
+        source = lmdbcache.source(parts, like="buffer")
+        self.addCleanup(source.close)
+        self.check(source)
+        self.assertEqual(list(source.ids()), [f"k{i:03}" for i in range(N)])
+        self.assertEqual(source.info()["chunks"], 3)
+        self.assertIn(path, repr(source))
+        self.raises(lmdbcache.UnsupportedError, "no index", source.find, ["k039"])
+        source.verify()
+        with lmdbcache.source([last, first], like="buffer") as turned:
+            self.assertEqual(turned.find(["k000", "k025", "none"]), [15, 0, None])
+        with lmdbcache.source([first]) as one:
+            self.assertEqual(len(one), 10)
+        self.raises(ValueError, "not 1 to 65536", lmdbcache.source, [])
+        self.raises(ValueError, "is a list: name its", lmdbcache.source, [first, [path, last]])
+        self.raises(ValueError, "1 generations of 2 sources", lmdbcache.source, [first, last],
+                    generation=[1])
+
+        # Only the last one grows, and a copy has what the original had.
+        text = pickle.dumps(source)
+        first["later"] = row(1)
+        first.flush()
+        last["last"] = row(N)
+        last.flush()
+        self.assertEqual(source.refresh(), N + 1)
+        self.assertEqual(source.id(N), "last")
+        self.assertEqual(flat(source[9]), flat(row(9)))
+        with pickle.loads(text) as again:
+            self.check(again)
+        text = pickle.dumps(source)
+        last["newest"] = row(N)
+        last.flush()
+        with pickle.loads(text) as again:
+            self.assertEqual(len(again), N + 1)
+            self.assertEqual(again.id(N), "last")
+        with lmdbcache.source(parts, generation=[1, None, 1], like="buffer") as then:
+            self.check(then)
+        record = source[30]
+        source.close()
+        self.raises(ValueError, "closed", source.__getitem__, 0)
+        self.assertEqual(flat(record), flat(row(30)))
+
     def test_many_fields(self) -> None:
         with self.open("fields") as cache:
             for i in range(N):
@@ -751,7 +808,8 @@ class Sources(Case):
 
     def test_threads(self) -> None:
         path = self.exported(shard_bytes=4096)
-        for what in (path, self.open()):
+        whats: Tuple[Any, ...] = (path, self.open(), self.parts())
+        for what in whats:
             source = lmdbcache.source(what, like="buffer")
             failures: List[BaseException] = []
 

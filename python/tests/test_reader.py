@@ -68,6 +68,39 @@ class Readers(unittest.TestCase):
             seen = [i for batch in reader for i in self.numbers(batch)]
         self.assertEqual(seen, list(range(N)))
 
+    def test_lists(self) -> None:
+        parts: List[Any] = [lmdbcache.open(self.dir.name, name) for name in ("a", "b", "c")]
+        for k, cache in enumerate(parts):
+            numbers = range(k * 400, min(k * 400 + 400, N))
+            cache.put_many([f"{i:04}" for i in numbers], self.rows[numbers.start : numbers.stop])
+            cache.flush()
+        parts[1].export(os.path.join(self.dir.name, "set"))
+        parts[1].close()
+        parts[1] = os.path.join(self.dir.name, "set")
+        for shuffle in ("none", "full", "block"):
+            options: Any = {"batch": 60, "shuffle": shuffle, "seed": 5, "fields": ["."]}
+            with lmdbcache.reader(self.cache, **options) as r:
+                whole = [self.numbers(batch) for batch in r]
+            with lmdbcache.reader([parts], **options) as r:
+                first = self.numbers(next(r))
+                token = r.token()
+                self.assertEqual(r.info()["examples"], N)
+            self.assertEqual(first, whole[0])
+            with lmdbcache.reader([tuple(parts)], token=token, **options) as r:
+                self.assertEqual([self.numbers(batch) for batch in r], whole[1:])
+            with self.assertRaises(lmdbcache.StaleError):
+                lmdbcache.reader([parts[::-1]], token=token, **options)
+        with lmdbcache.reader(
+            [parts[::2], parts[1]], batch=60, limit=600, weights=[1, 2], mixture_block=6,
+            fields=["."],
+        ) as r:  # fmt: skip
+            sources = [int(x) for batch in r for x in np.asarray(batch.sources)]
+        self.assertEqual((sources.count(0), sources.count(1)), (200, 400))
+        with self.assertRaises(TypeError):
+            lmdbcache.reader([[parts[0], (parts[1], parts[2])]])
+        parts[0].close()
+        parts[2].close()
+
     def test_any_world_reads_the_same_batches(self) -> None:
         for share in ("strided", "contiguous"):
             for shuffle in ("full", "block", "era"):
