@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/error.h"
+#include "stream/layout.h"
 
 #define NO_CHUNK UINT64_MAX
 
@@ -40,9 +41,9 @@ number_all(struct lc__forecast *f, struct lc__layout *layout)
 }
 
 lc_status
-lc__forecast_new(struct lc__visits *visits, struct lc__layout *layout, uint64_t shards,
-    struct lc__forecast **out)
+lc__forecast_new(struct lc__visits *visits, uint64_t shards, struct lc__forecast **out)
 {
+	struct lc__layout *layout = lc__visits_layout(visits);
 	const uint64_t chunks = lc__layout_info(layout)->chunks;
 	struct lc__forecast *f = calloc(1, sizeof(*f));
 	lc_status status = LC_OK;

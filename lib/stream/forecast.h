@@ -7,8 +7,8 @@
 #define LC_STREAM_FORECAST_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "stream/layout.h"
 #include "stream/visits.h"
 
 #define LC__NO_BATCH UINT64_MAX
@@ -16,13 +16,13 @@
 struct lc__forecast;
 
 /**
- * @param visits  taken over, also on failure
- * @param layout  of the shards, whose rows have the shards' numbers as their ids; held
+ * @param visits  taken over, also on failure; the rows of their layout have the numbers of
+ *                the shards as their ids
  * @param shards  how many numbers there are
  * @return LC_OK; LC_NO_MEMORY; as lc__layout_row().
  */
-LC_CHECKED lc_status lc__forecast_new(struct lc__visits *visits,
-    struct lc__layout *layout, uint64_t shards, struct lc__forecast **out);
+LC_CHECKED lc_status lc__forecast_new(struct lc__visits *visits, uint64_t shards,
+    struct lc__forecast **out);
 /** NULL is harmless. */
 void lc__forecast_free(struct lc__forecast *forecast);
 

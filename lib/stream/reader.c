@@ -15,6 +15,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "stream/job.h"
+#include "stream/source.h"
+#include "stream/visits.h"
 
 /* How often next() looks whether the source grew, while that may give the workers more to
  * read. */
@@ -367,6 +369,38 @@ forget_locked(lc_reader *reader)
 	reader->ready = 0;
 }
 
+/* ---- what is fetched before it is needed --------------------------------------------- */
+
+/* The source, if it has to fetch what is read; else NULL. */
+static lc_source *
+fetching(const lc_reader *reader)
+{
+	const lc_stream *stream = reader->rule.stream;
+
+	return stream->n == 1 && stream->sources[0]->kind->foresee != NULL
+	    ? stream->sources[0]
+	    : NULL;
+}
+
+/* Tell the source what will be read from a batch on. Of an order of which that is not known
+ * it fetches what is asked for. */
+static lc_status
+foresee(const lc_reader *reader, uint64_t from)
+{
+	const struct lc__share *share = &reader->rule.share;
+	lc_source *source = fetching(reader);
+	struct lc__visits *visits;
+	lc_status status;
+
+	if (source == NULL)
+		return LC_OK;
+	status = lc__visits_of_stream(reader->rule.stream, share->reader, share->readers,
+	    from, &visits);
+	if (status == LC_OK)
+		status = source->kind->foresee(source, visits, from);
+	return status == LC_UNSUPPORTED ? LC_OK : status;
+}
+
 /* ---- opening and closing ----------------------------------------------------------- */
 
 lc_status
@@ -396,6 +430,8 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options, lc_reader **
 		if (reader->slots == NULL || reader->workers == NULL)
 			status = lc__no_memory("reader");
 	}
+	if (status == LC_OK)
+		status = foresee(reader, reader->next);
 	if (status == LC_OK)
 		*out = reader;
 	else
@@ -618,7 +654,9 @@ look_for_more_locked(lc_reader *reader)
 lc_status
 lc_reader_next(lc_reader *reader, const lc_batch **out)
 {
+	lc_source *source = fetching(reader);
 	bool taken = false;
+	uint64_t next;
 	lc_status status;
 
 	return_if_error(check_process(reader));
@@ -628,7 +666,10 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 		status = try_next_locked(reader, out, &taken);
 	if (taken)
 		look_for_more_locked(reader);
+	next = reader->next;
 	unlock(reader);
+	if (taken && source != NULL)
+		source->kind->reach(source, next);
 	return status;
 }
 
@@ -706,7 +747,7 @@ lc_reader_seek(lc_reader *reader, uint64_t batch)
 	pthread_cond_broadcast(&reader->work);
 	pthread_cond_broadcast(&reader->done);
 	unlock(reader);
-	return LC_OK;
+	return foresee(reader, batch);
 }
 
 lc_status

@@ -12,6 +12,7 @@
 #include "stream/layout.h"
 
 struct lc__cursor;
+struct lc__visits;
 
 /** The layout of the source now; the caller drops it. */
 struct lc__layout *lc__source_layout(lc_source *source);
@@ -61,6 +62,14 @@ struct lc__source_kind {
 	lc_status (*has_inputs)(lc_source *source, bool *out);
 	lc_status (*cursor_new)(lc_source *source, struct lc__cursor **out);
 	void (*free)(lc_source *source);
+	/**
+	 * NULL: nothing has to be fetched. A reader begins at batch @p from: fetch the chunks
+	 * of these visits before it needs them. A reader that begins later takes its place.
+	 * @param visits  taken over, also on failure
+	 */
+	lc_status (*foresee)(lc_source *source, struct lc__visits *visits, uint64_t from);
+	/** All batches before this one have been read. Costs next to nothing. */
+	void (*reach)(lc_source *source, uint64_t batch);
 };
 
 /** commit() of kinds that never grow, and false for is_abandoned() and has_inputs(). */

@@ -93,6 +93,12 @@ lc__visits_of_stream(lc_stream *stream, uint32_t reader, uint32_t readers, uint6
 	return status;
 }
 
+struct lc__layout *
+lc__visits_layout(const struct lc__visits *visits)
+{
+	return visits->sequence->layout;
+}
+
 /* ---- one epoch ----------------------------------------------------------------------- */
 
 /* Add a visit for the examples numbered [first, end), over all epochs. */

@@ -16,6 +16,7 @@
 
 #include "lmdbcache.h"
 
+struct lc__layout;
 struct lc__sequence;
 
 #define LC__NO_VISIT UINT64_MAX
@@ -37,9 +38,12 @@ struct lc__visits;
  */
 LC_CHECKED lc_status lc__visits_new(const struct lc__sequence *sequence, uint64_t batch,
     uint32_t reader, uint32_t readers, uint64_t from, struct lc__visits **out);
-/** The same of a stream of one source as it is now, which may be closed before. */
+/** The same of a stream of one source as it is now, which may be closed before.
+ *  LC_UNSUPPORTED also of a mixture, and of images of several sizes. */
 LC_CHECKED lc_status lc__visits_of_stream(lc_stream *stream, uint32_t reader,
     uint32_t readers, uint64_t from, struct lc__visits **out);
+/** The layout that they are of, valid as long as they are. */
+struct lc__layout *lc__visits_layout(const struct lc__visits *visits);
 /** NULL is harmless. */
 void lc__visits_free(struct lc__visits *visits);
 

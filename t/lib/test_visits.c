@@ -422,8 +422,7 @@ START_TEST(next_and_when)
 		lc__visits_free(visits);
 		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, from,
 		    &visits));
-		assert_ok(lc__forecast_new(visits, m.sequence->layout, MOST_CHUNKS,
-		    &forecast));
+		assert_ok(lc__forecast_new(visits, MOST_CHUNKS, &forecast));
 		for (uint64_t now = from; now <= m.batches; now += 1 + below(&seed, 9))
 			check_forecast(forecast, list, n, now, &seed);
 		lc__forecast_free(forecast);
