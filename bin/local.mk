@@ -55,7 +55,7 @@ libcachex_a_SOURCES = \
 	bin/labels/coco.c bin/labels/coco_find.c bin/labels/coco_label.c \
 	bin/labels/dataset.c bin/labels/label.c bin/labels/label_json.c \
 	bin/labels/layout.c bin/labels/names.c bin/labels/pictures.c bin/labels/strings.c \
-	bin/labels/tree.c bin/labels/voc.c bin/labels/xml.c bin/labels/yolo.c \
+	bin/labels/tree.c bin/labels/voc.c bin/labels/yolo.c \
 	bin/migrate/claims.c bin/migrate/entry.c bin/migrate/expected.c \
 	bin/migrate/fillpass.c bin/migrate/replace.c bin/migrate/restore.c \
 	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/stage2.c \
@@ -73,6 +73,9 @@ libcachex_a_SOURCES = \
 	bin/ui/jsonrecord.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/part.c \
 	bin/ui/pattern.c bin/ui/progress.c bin/ui/report.c bin/ui/settings.c \
 	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
+if !HAVE_S3
+libcachex_a_SOURCES += lib/base/xml.c
+endif
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
 libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)

@@ -19,8 +19,8 @@ libbase_la_SOURCES = \
 	lib/base/mpack.c lib/base/newfile.c lib/base/populate.c lib/base/team.c \
 	lib/base/utf8.c lib/base/words.c
 libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
-libbase_la_CFLAGS = $(AM_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
-libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS)
+libbase_la_CFLAGS = $(AM_CFLAGS) $(EXPAT_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
+libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS) $(EXPAT_LIBS)
 
 # ---- lib: all of the library, with the internal names visible to the tests
 
@@ -41,7 +41,8 @@ libcore_la_SOURCES = \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
-	lib/objects/directory.c lib/objects/objects.c \
+	lib/objects/calls.c lib/objects/directory.c lib/objects/objects.c \
+	lib/objects/store.c lib/objects/url.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shares.c lib/order/shuffle.c \
 	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
@@ -83,8 +84,14 @@ libcore_la_SOURCES = \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/union.c \
 	lib/warehouse/verify.c
 libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
-libcore_la_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)
-libcore_la_LIBADD = libbase.la $(LMDB_LIBS) $(LZ4_LIBS) -lm
+libcore_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)
+libcore_la_LIBADD = libbase.la $(CURL_LIBS) $(LMDB_LIBS) $(LZ4_LIBS) -lm
+# XML is for S3 in the library, and for labels in the tool: bin/local.mk.
+if HAVE_S3
+libbase_la_SOURCES += lib/base/xml.c
+libcore_la_SOURCES += lib/objects/s3.c lib/s3/credentials.c lib/s3/http.c lib/s3/listing.c \
+	lib/s3/profile.c lib/s3/sign.c
+endif
 
 lib_LTLIBRARIES = liblmdbcache.la
 # libtool, "Updating library version information":

@@ -6,7 +6,7 @@
 . "${srcdir:-.}/t/support/tap.sh"
 
 rooms="lib/base
-lib/objects lib/value lib/codec lib/pages lib/order lib/index lib/env lib/format lib/store lib/life
+lib/s3 lib/objects lib/value lib/codec lib/pages lib/order lib/index lib/env lib/format lib/store lib/life
 lib/shard lib/warehouse lib/stream lib/remote
 bin/image bin/formats bin/labels bin/fill bin/build bin/migrate bin/publish bin/report bin/ui bin/cmd"
 

@@ -14,7 +14,7 @@
 #include "labels/names.h"
 #include "labels/strings.h"
 #include "labels/pictures.h"
-#include "labels/xml.h"
+#include "base/xml.h"
 
 /* Some writers count pixels from 0. */
 #define TOLERANCE_PX 1.0

@@ -123,13 +123,20 @@ crypto_update(struct lc__checksum *sum, const void *data, size_t size)
 }
 
 static lc_status
+crypto_bytes(struct lc__checksum *sum, unsigned char *out, unsigned *size)
+{
+	if (lib.EVP_DigestFinal_ex(sum->state.crypto, out, size) != 1)
+		return lc__error(LC_IO, 0, "%s: libcrypto failed", rows[sum->row].name);
+	return LC_OK;
+}
+
+static lc_status
 crypto_hex(struct lc__checksum *sum, char *out)
 {
 	unsigned char bytes[EVP_MAX_MD_SIZE];
 	unsigned size = 0;
 
-	if (lib.EVP_DigestFinal_ex(sum->state.crypto, bytes, &size) != 1)
-		return lc__error(LC_IO, 0, "%s: libcrypto failed", rows[sum->row].name);
+	return_if_error(crypto_bytes(sum, bytes, &size));
 	for (unsigned i = 0; i < size; i++)
 		sprintf(out + 2 * i, "%02x", bytes[i]);
 	return LC_OK;
@@ -155,6 +162,13 @@ static lc_status
 crypto_update(struct lc__checksum *sum, const void *data, size_t size)
 {
 	(void)data, (void)size;
+	return crypto_begin(sum);
+}
+
+static lc_status
+crypto_bytes(struct lc__checksum *sum, unsigned char *out, unsigned *size)
+{
+	(void)out, (void)size;
 	return crypto_begin(sum);
 }
 
@@ -292,4 +306,45 @@ lc__sha256_of(const void *data, size_t size, char out[LC__SHA256_HEX])
 		status = lc__checksum_hex(sum, out);
 	lc__checksum_free(sum);
 	return status;
+}
+
+/* ---- HMAC ----------------------------------------------------------------------- */
+
+#define SHA256_BLOCK 64
+
+/* The SHA-256 of two pieces. */
+static lc_status
+sha256_of_two(const void *a, size_t a_size, const void *b, size_t b_size,
+    unsigned char out[LC__SHA256_SIZE])
+{
+	struct lc__checksum *sum;
+	unsigned size = 0;
+	lc_status status;
+
+	return_if_error(lc__checksum_new("sha256", &sum));
+	status = lc__checksum_update(sum, a, a_size);
+	if (status == LC_OK)
+		status = lc__checksum_update(sum, b, b_size);
+	if (status == LC_OK)
+		status = crypto_bytes(sum, out, &size);
+	lc__checksum_free(sum);
+	return status;
+}
+
+lc_status
+lc__hmac_sha256(const void *key, size_t key_size, const void *data, size_t size,
+    unsigned char out[LC__SHA256_SIZE])
+{
+	unsigned char block[SHA256_BLOCK] = { 0 }, inner[LC__SHA256_SIZE];
+
+	if (key_size > sizeof(block))
+		return_if_error(sha256_of_two(key, key_size, "", 0, block));
+	else if (key_size > 0)
+		memcpy(block, key, key_size);
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] ^= 0x36;
+	return_if_error(sha256_of_two(block, sizeof(block), data, size, inner));
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] ^= 0x36 ^ 0x5c;
+	return sha256_of_two(block, sizeof(block), inner, sizeof(inner), out);
 }

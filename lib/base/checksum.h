@@ -31,4 +31,11 @@ void lc__checksum_free(struct lc__checksum *sum);
 LC_CHECKED lc_status lc__sha256_of(const void *data, size_t size,
     char out[LC__SHA256_HEX]);
 
+/** Bytes of a SHA-256. */
+#define LC__SHA256_SIZE 32
+
+/** The HMAC (RFC 2104) by SHA-256 of these bytes under a key of any length. */
+LC_CHECKED lc_status lc__hmac_sha256(const void *key, size_t key_size, const void *data,
+    size_t size, unsigned char out[LC__SHA256_SIZE]);
+
 #endif

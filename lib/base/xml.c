@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "config.h"
 
-#include "labels/xml.h"
+#include "base/xml.h"
 
 #include <errno.h>
 #include <limits.h>

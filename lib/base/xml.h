@@ -3,8 +3,8 @@
  * A small XML document: elements and their text. Attributes and text beside
  * elements are ignored; entities of its own are refused.
  */
-#ifndef CACHEX_LABELS_XML_H
-#define CACHEX_LABELS_XML_H
+#ifndef LC_BASE_XML_H
+#define LC_BASE_XML_H
 
 #include <stdbool.h>
 #include <stddef.h>
