@@ -103,7 +103,8 @@ class Build(build_ext):
             subprocess.run(
                 [
                     os.path.relpath(sources / "configure", place), "--disable-shared",
-                    "--enable-static", "--with-pic", "--without-openssl", "--without-python",
+                    "--enable-static", "--with-pic", "--without-curl", "--without-openssl",
+                    "--without-python",
                     "--without-tiff", "--without-webp", "--disable-lazy-loading",
                     *NO_TOOL,
                     "--disable-dependency-tracking", "--quiet",

@@ -24,7 +24,10 @@ engine_tests = \
 	t/lib/test_recover_flips t/lib/test_scenarios t/lib/test_shrink t/lib/test_source \
 	t/lib/test_source_chaos t/lib/test_source_order t/lib/test_source_shards \
 	t/lib/test_space t/lib/test_store t/lib/test_values
-lib_tests = $(engine_tests) \
+if HAVE_S3
+s3_tests = t/lib/test_s3_parse t/lib/test_sign
+endif
+lib_tests = $(engine_tests) $(s3_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch t/lib/test_belady \
 	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \

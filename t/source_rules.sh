@@ -17,7 +17,7 @@ is "lib/base/fd.c alone opens files" "$(calls 'open|open64|openat|creat|opendir|
 # It changes the modes of files that other threads make meanwhile.
 is "umask is not called" "$(calls umask none; grep -rnE "[^A-Za-z_]umask\(" "$srcdir/bin" | grep -v base/newfile)" ""
 is "what opens files by itself is held off the standard descriptors" \
-	"$(calls 'mdb_env_open|mkostemp|nftw' lib/base/fd.c | while IFS=: read -r file line rest; do
+	"$(calls 'mdb_env_open|mkostemp|nftw|lib.curl_easy_init|lib.curl_easy_perform' lib/base/fd.c | while IFS=: read -r file line rest; do
 		sed -n "$((line - 1))p" "$srcdir/$file" | grep -q 'lc__fds_hold();' || echo "$file:$line:$rest"
 	done)" ""
 finish

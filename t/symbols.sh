@@ -47,6 +47,6 @@ also "the library has a soname" sh -c \
 if command -v readelf >/dev/null && grep -q '^#define LAZY_LOADING' "$builddir/config.h"; then
 	is "neither the library nor the tool waits for libraries that it may not need" \
 		"$(readelf -d "$library" "$builddir/cachex" |
-			grep -E 'NEEDED.*lib(archive|crypto|expat|jpeg|png|sqlite|tiff|webp|stdc)')" ""
+			grep -E 'NEEDED.*lib(archive|crypto|curl|expat|jpeg|png|sqlite|tiff|webp|stdc)')" ""
 fi
 finish

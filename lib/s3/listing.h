@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What S3 answers in XML: listings of objects (ListObjectsV2), errors, keys of a role; and the
+ * times in them. */
+#ifndef LC_S3_LISTING_H
+#define LC_S3_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "s3/sign.h"
+
+/** A page of a listing. */
+struct lc__s3_listing {
+	struct lc__s3_listed {
+		char *key;       /* not encoded */
+		uint64_t size;   /* bytes */
+		uint64_t time_s; /* since 1970 */
+	} * all;                 /* malloc'ed, with the keys */
+	size_t n, room;
+	char *next; /* the token of the next page, malloc'ed; NULL after the last one */
+};
+
+/** LC_OK; LC_IO for what is no page of a listing; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__s3_listing_parse(const void *text, size_t size,
+    struct lc__s3_listing *out);
+void lc__s3_listing_free(struct lc__s3_listing *listing);
+
+/** What an answer of an error says: "NoSuchKey", "The key does not exist". */
+struct lc__s3_error {
+	char code[64], message[200]; /* printable ASCII; "" if it does not say */
+};
+
+/** LC_OK, also for what is no such answer: then both are "". LC_NO_MEMORY; LC_IO if expat
+ *  cannot be loaded. */
+LC_CHECKED lc_status lc__s3_error_parse(const void *text, size_t size,
+    struct lc__s3_error *out);
+
+/** The answer of STS to AssumeRoleWithWebIdentity, and when the keys expire, in seconds
+ *  since 1970. LC_IO for anything else. */
+LC_CHECKED lc_status lc__s3_role_parse(const void *text, size_t size,
+    struct lc__s3_keys *keys, uint64_t *expires_s);
+
+/** "2009-10-12T17:50:30.000Z" in seconds since 1970; false for anything else, other time
+ *  zones among it. */
+bool lc__s3_time_parse(const char *text, uint64_t *seconds);
+
+/** Copy text so that a message can have it: what is not printable ASCII becomes '?', and
+ *  what is longer is cut. */
+void lc__s3_printable(const char *text, char *out, size_t room);
+
+#endif
