@@ -2679,6 +2679,139 @@ LC_API LC_CHECKED lc_status lc_reader_stat(const lc_reader *reader,
 LC_API void lc_reader_close(lc_reader *reader);
 
 /* ------------------------------------------------------------------------
+ * Stores: objects under names, on a place that many machines share
+ * ------------------------------------------------------------------------ */
+
+/**
+ * A store of objects: a directory, a bucket of S3, or functions of the caller.
+ * cachex-store(5) says what cachex keeps in one. Any number of threads may use it at
+ * once. A child of fork() does not use what its parent has opened.
+ */
+typedef struct lc_store lc_store;
+
+/** Where the name of the bucket is in requests to S3. */
+typedef enum lc_path_style {
+	LC_PATH_STYLE_AUTO = 0, /**< in the path where an endpoint is given, or where no host
+	                             can have the name; else in the name of the host */
+	LC_PATH_STYLE_YES = 1,  /**< in the path: http://HOST/BUCKET/KEY */
+	LC_PATH_STYLE_NO = 2    /**< in the name of the host: http://BUCKET.HOST/KEY */
+} lc_path_style;
+
+/** How to reach a store. Fill with lc_store_options_init(). What is NULL or 0 is taken from
+ *  the environment, then from the profile: lmdbcache_store(3). */
+typedef struct lc_store_options {
+	size_t struct_size;     /**< set by lc_store_options_init() */
+	const char *endpoint;   /**< "http://HOST:PORT" or "https://HOST" of a server that
+	                             speaks the language of S3; NULL: AWS_ENDPOINT_URL_S3,
+	                             AWS_ENDPOINT_URL, or Amazon's of the region */
+	const char *region;     /**< NULL: AWS_REGION, AWS_DEFAULT_REGION, "us-east-1" */
+	const char *profile;    /**< of ~/.aws/credentials and ~/.aws/config, whose keys come
+	                             before those of the environment; NULL: AWS_PROFILE, or
+	                             "default", whose keys come after them */
+	const char *ca_file;    /**< certificates of authorities, PEM; NULL: AWS_CA_BUNDLE, or
+	                             the system's */
+	lc_path_style path_style; /**< default LC_PATH_STYLE_AUTO */
+	unsigned tries;         /**< of a request that fails for a reason that may pass;
+	                             default 5 */
+	uint32_t connect_ms;    /**< to connect; default 10,000 */
+	uint32_t stall_s;       /**< a transfer of less than 1 KiB/s for so long is ended;
+	                             default 30 */
+	int single_publisher;   /**< put without conditions, into a store that has none: then
+	                             one process at a time may push and publish, which the
+	                             caller sees to; default 0 */
+} lc_store_options;
+
+/** Set every field to its default. */
+LC_API void lc_store_options_init(lc_store_options *options);
+
+/** An object. */
+typedef struct lc_store_object {
+	const char *name; /**< letters, digits, "-_." and "/", at most 255 bytes */
+	uint64_t size;    /**< bytes */
+	uint64_t time_ms; /**< when it was put, by the store's clock, ms since 1970 */
+} lc_store_object;
+
+/** Bytes to be put. */
+typedef struct lc_store_body {
+	uint64_t size;
+	/** Hand out the next bytes: offsets begin with 0 and go on where the last call ended,
+	 *  or begin again with 0. What it returns but LC_OK ends the put with that status. */
+	lc_status (*read)(void *ctx, uint64_t offset, void *out, size_t size);
+	void *ctx;
+	const char *sha256; /**< of all of them, in hex, if it is known; else NULL */
+} lc_store_body;
+
+/**
+ * A store that the caller's functions make. They are called by any number of threads at
+ * once. They return LC_OK, LC_NO_FILE for an object that is not there, LC_PERMISSION,
+ * LC_NO_SPACE, LC_NO_MEMORY, or LC_IO; lc_store_error() says why.
+ */
+typedef struct lc_store_calls {
+	size_t struct_size; /**< sizeof(lc_store_calls) */
+	/** Read up to @p size bytes from @p offset on; *got is less only where the object
+	 *  ends. With size 0 only its size and time are asked for.
+	 *  @param about  gets them, without a name; never NULL */
+	lc_status (*get_range)(void *ctx, const char *name, uint64_t offset, void *out,
+	    size_t size, size_t *got, lc_store_object *about);
+	/** Put it, whole or not at all, unless there is one of the name: then LC_EXISTS. Of
+	 *  several calls at once, on whatever machines, exactly one is LC_OK. LC_UNSUPPORTED
+	 *  where the store cannot do that. */
+	lc_status (*put_new)(void *ctx, const char *name, const lc_store_body *body);
+	/** Put it, whole or not at all, in the place of any. */
+	lc_status (*put)(void *ctx, const char *name, const lc_store_body *body);
+	/** Call @p fn for each object whose name begins with @p prefix until it returns
+	 *  something else than LC_OK, and return that. */
+	lc_status (*list)(void *ctx, const char *prefix,
+	    lc_status (*fn)(void *fn_ctx, const lc_store_object *object), void *fn_ctx);
+	/** Remove it; LC_OK also if it is not there. */
+	lc_status (*remove)(void *ctx, const char *name);
+	/** Its time is now. NULL: the object is read and put again. */
+	lc_status (*touch)(void *ctx, const char *name);
+	/** The store is closed. May be NULL. */
+	void (*close)(void *ctx);
+} lc_store_calls;
+
+/**
+ * Open a store. Nothing is read or sent: a bucket or directory that is not there shows in
+ * what is done with the store.
+ * @param url      "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or the path of a
+ *                 directory; copied
+ * @param options  NULL for the defaults; copied
+ * @return LC_OK; LC_INVALID for a bad URL or option; LC_UNSUPPORTED for S3 in a build
+ * without libcurl; LC_PERMISSION, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_store_open(const char *url,
+    const lc_store_options *options, lc_store **out);
+
+/**
+ * Open a store that functions of the caller make.
+ * @param calls  copied
+ * @param ctx    for them; the caller's until calls->close()
+ * @param url    what messages call the store; copied
+ * @return LC_OK; LC_INVALID if a function is missing; LC_NO_MEMORY. Without LC_OK close() is
+ * not called.
+ */
+LC_API LC_CHECKED lc_status lc_store_open_calls(const lc_store_calls *calls, void *ctx,
+    const char *url, lc_store **out);
+
+/** For functions of lc_store_calls: say why, in one line, and return @p status. */
+LC_API lc_status lc_store_error(lc_status status, const char *text);
+
+/** What a store has done since it was opened. A directory counts nothing. */
+typedef struct lc_store_stats {
+	uint64_t requests; /**< sent to the server, or calls of the caller's functions */
+	uint64_t retries;  /**< of them, those that were sent again */
+	uint64_t received; /**< bytes of objects and listings, broken transfers too */
+	uint64_t sent;     /**< likewise */
+} lc_store_stats;
+
+/** Count; any thread, at any time. */
+LC_API void lc_store_stats_of(const lc_store *store, lc_store_stats *out);
+
+/** Close; nothing uses it any more. NULL is harmless. */
+LC_API void lc_store_close(lc_store *store);
+
+/* ------------------------------------------------------------------------
  * Aspect buckets: a few sizes of image, of which each image gets the nearest
  * ------------------------------------------------------------------------ */
 

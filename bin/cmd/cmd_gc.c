@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/stores.h"
 #include "publish/collect.h"
-#include "publish/place.h"
 #include "ui/command.h"
 #include "ui/json.h"
 #include "ui/report.h"
@@ -23,6 +23,7 @@ static struct opt options[] = {
 	    .help = "remove only what is older: 30s, 15m, 12h or 7d; default 7d" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "print what would be removed, change nothing" },
+	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -84,7 +85,7 @@ run_gc(int argc, char **argv)
 	if (!parse_age(older, &older_ms))
 		return report_usage("--older: %s is no age; 30s, 15m, 12h and 7d are",
 		    older);
-	status = lc__objects_open(argv[0], true, &store);
+	status = store_open(argv[0], true, &store);
 	if (status == LC_NO_FILE)
 		return report_library(EXIT_NO);
 	if (status != LC_OK)

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "cmd/stores.h"
-#include "publish/place.h"
+#include "objects/url.h"
 #include "ui/columns.h"
 #include "ui/command.h"
 #include "ui/json.h"
@@ -29,6 +29,7 @@ static struct opt options[] = {
 	    .help = "cache_ids only, each ended by a NUL byte" },
 	{ "", "order", OPT_CHOICE, &order, .value = "key|commit",
 	    .help = "order of the records: by cache_id, or as they were written" },
+	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "cmd/stores.h"
 #include "publish/publish.h"
 #include "ui/command.h"
 #include "ui/json.h"
@@ -15,6 +16,8 @@ static const char *recipe;
 static struct opt options[] = {
 	{ "", "recipe", OPT_TEXT, &recipe, .value = "RUN",
 	    .help = "the run, or its first digits; default: the only one" },
+	STORE_OPTIONS,
+	STORE_SINGLE_PUBLISHER,
 	{ .kind = OPT_END },
 };
 
@@ -64,7 +67,7 @@ run_publish(int argc, char **argv)
 	struct lc__published published = { .generation = 0 };
 	struct lc__objects *store;
 	char run[LC__RUN_ID];
-	lc_status status = lc__objects_open(argv[0], true, &store);
+	lc_status status = store_open(argv[0], true, &store);
 	int ended = EXIT_DONE;
 
 	(void)argc;

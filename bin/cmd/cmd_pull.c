@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "publish/place.h"
+#include "cmd/stores.h"
 #include "publish/pull.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -20,6 +20,7 @@ static uint64_t threads = 4;
 static struct opt options[] = {
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .least = 1, .most = 1024,
 	    .help = "shards at once" },
+	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -76,7 +77,7 @@ run_pull(int argc, char **argv)
 	const uint64_t generation = cut_generation(argv[0]);
 	struct lc__pulled pulled;
 	struct lc__objects *store;
-	lc_status status = lc__objects_open(argv[0], true, &store);
+	lc_status status = store_open(argv[0], true, &store);
 
 	(void)argc;
 	if (status == LC_NO_FILE)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "cmd/push_job.h"
+#include "cmd/stores.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
@@ -41,6 +42,8 @@ static struct opt options[] = {
 	    .help = "where shards are made; default ROOT/.MODULE.push" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .least = 1, .most = 1024,
 	    .help = "shards at once" },
+	STORE_OPTIONS,
+	STORE_SINGLE_PUBLISHER,
 	{ .kind = OPT_END },
 };
 

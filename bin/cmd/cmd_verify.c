@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cmd/stores.h"
-#include "publish/place.h"
+#include "objects/url.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -17,6 +17,7 @@ static int deep;
 static struct opt options[] = {
 	{ "", "deep", OPT_FLAG, &deep,
 	    .help = "for a store: read every shard, and compare it with its SHA-256" },
+	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
 

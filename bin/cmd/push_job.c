@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
-#include "publish/place.h"
+#include "cmd/stores.h"
 #include "publish/push.h"
 #include "ui/command.h"
 #include "ui/input.h"
@@ -39,7 +39,7 @@ push_job_open(struct push_job *job, const char *url, const char *producer)
 	if (status == EXIT_DONE && text.failed)
 		status = report_no_memory();
 	job->producer = (char *)text.data;
-	if (status == EXIT_DONE && lc__objects_open(url, false, &job->store) != LC_OK)
+	if (status == EXIT_DONE && store_open(url, false, &job->store) != LC_OK)
 		status = report_argument(lc_last_error()->status);
 	if (status != EXIT_DONE)
 		push_job_close(job);

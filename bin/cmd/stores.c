@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "objects/url.h"
 #include "publish/named.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
@@ -16,10 +17,26 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
+lc_store_options store_options = {
+	.struct_size = sizeof(lc_store_options),
+	.tries = 5,
+	.connect_ms = 10000,
+	.stall_s = 30,
+};
+int store_path_style, store_single_publisher;
+
+lc_status
+store_open(const char *url, bool there, struct lc__objects **out)
+{
+	store_options.path_style = (lc_path_style)store_path_style;
+	store_options.single_publisher = store_single_publisher;
+	return lc__objects_open(url, &store_options, there, out);
+}
+
 static int
 open_store(const char *url, struct lc__objects **out)
 {
-	const lc_status status = lc__objects_open(url, true, out);
+	const lc_status status = store_open(url, true, out);
 
 	if (status == LC_NO_FILE)
 		return report_library(EXIT_NO);

@@ -54,7 +54,7 @@ lc__put_checked(struct lc__objects *store, const char *name,
     const struct lc__source *source, bool replace)
 {
 	struct passing p = { source, NULL };
-	const struct lc__body body = { source->body.size, pass, &p };
+	const struct lc__body body = { source->body.size, pass, &p, source->sha256 };
 	const lc_status status = replace ? store->put(store, name, &body)
 					 : store->put_new(store, name, &body);
 
@@ -110,7 +110,7 @@ read_file(void *ctx, uint64_t offset, void *out, size_t size)
 struct lc__body
 lc__body_of_file(const int *fd, uint64_t size)
 {
-	return (struct lc__body){ size, read_file, (void *)(uintptr_t)fd };
+	return (struct lc__body){ size, read_file, (void *)(uintptr_t)fd, NULL };
 }
 
 static lc_status
@@ -130,5 +130,5 @@ read_object(void *ctx, uint64_t offset, void *out, size_t size)
 struct lc__body
 lc__body_of_object(const struct lc__stored_object *stored, uint64_t size)
 {
-	return (struct lc__body){ size, read_object, (void *)(uintptr_t)stored };
+	return (struct lc__body){ size, read_object, (void *)(uintptr_t)stored, NULL };
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores that a URL names, and what their objects are called: cachex-store(5). */
+/* What the objects of a store are called: cachex-store(5). */
 #ifndef CACHEX_PUBLISH_PLACE_H
 #define CACHEX_PUBLISH_PLACE_H
 
@@ -11,18 +11,6 @@
 
 /** The digits of a run's id, which begin the SHA-256 of its recipe; and a terminator. */
 #define LC__RUN_ID 17
-
-/** Does this operand name a store, where it might name something else? */
-bool lc__is_store_url(const char *text);
-
-/**
- * Open the store that "file:///DIR", "file:DIR" or a path names. A directory is made by the
- * first object that is put.
- * @return LC_OK; LC_INVALID for a URL that is none of these; LC_NO_FILE if @p there and the
- * directory is missing; LC_NO_MEMORY.
- */
-LC_CHECKED lc_status lc__objects_open(const char *url, bool there,
-    struct lc__objects **out);
 
 /** "obj/4f/4f1c….twh1" of a shard, by its SHA-256 in hex. */
 void lc__name_shard(const char *sha256, char out[LC__OBJECT_NAME]);

@@ -455,7 +455,9 @@ lc__directory_open(const char *path, const char *url, struct lc__objects **out)
 	strcpy(dir->url, url);
 	dir->objects = (struct lc__objects){
 		.url = dir->url,
+		.advice = "choose another store",
 		.get_range = get_range,
+		.get = lc__object_get,
 		.put_new = put_new,
 		.touch = touch,
 		.put = put,

@@ -3,10 +3,13 @@
 #include "objects/objects.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/newfile.h"
+
+#define PIECE ((size_t)1 << 20) /* that is read at once */
 
 bool
 lc__object_name_ok(const char *name)
@@ -58,6 +61,36 @@ lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
 	return LC_OK;
 }
 
+lc_status
+lc__object_get(struct lc__objects *objects, const char *name, uint64_t offset,
+    const struct lc__sink *sink, struct lc__object *about)
+{
+	struct lc__object first, now;
+	unsigned char *room = malloc(PIECE);
+	size_t got;
+	lc_status status;
+
+	if (room == NULL)
+		return lc__no_memory(name);
+	status = objects->get_range(objects, name, offset, room, PIECE, &got, &first);
+	if (status == LC_OK && about != NULL)
+		*about = first;
+	while (status == LC_OK && got > 0) {
+		status = sink->write(sink->ctx, room, got);
+		offset += got;
+		if (status != LC_OK || offset >= first.size)
+			break;
+		status = objects->get_range(objects, name, offset, room, PIECE, &got,
+		    &now);
+		if (status == LC_OK && (now.size != first.size || got == 0))
+			status = lc__error(LC_CHANGED, 0,
+			    "%s/%s: became another one while it was read", objects->url,
+			    name);
+	}
+	free(room);
+	return status;
+}
+
 /* ---- bytes in memory ---------------------------------------------------------------- */
 
 static lc_status
@@ -72,7 +105,7 @@ lc_status
 lc__object_add(struct lc__objects *objects, const char *name, const void *data,
     size_t size)
 {
-	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data };
+	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data, NULL };
 
 	return objects->put_new(objects, name, &body);
 }
@@ -81,7 +114,7 @@ lc_status
 lc__object_replace(struct lc__objects *objects, const char *name, const void *data,
     size_t size)
 {
-	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data };
+	const struct lc__body body = { size, read_bytes, (void *)(uintptr_t)data, NULL };
 
 	return objects->put(objects, name, &body);
 }
@@ -109,8 +142,8 @@ put_twice(struct lc__objects *objects, const char *name)
 	    (text.size != strlen(first) || memcmp(text.data, first, text.size) != 0))
 		status = lc__error(LC_UNSUPPORTED, 0,
 		    "%s: puts an object although there is one of its name: parts that "
-		    "two machines push would be lost; choose another store",
-		    objects->url);
+		    "two machines push would be lost; %s",
+		    objects->url, objects->advice);
 	lc__buf_free(&text);
 	return status;
 }

@@ -21,6 +21,7 @@
 #ifndef LC_OBJECTS_OBJECTS_H
 #define LC_OBJECTS_OBJECTS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,10 +47,27 @@ struct lc__body {
 	 *  ends the put with that status, and nothing is named. */
 	lc_status (*read)(void *ctx, uint64_t offset, void *out, size_t size);
 	void *ctx;
+	const char *sha256; /* of all of them in hex, if the caller knows it; else NULL */
+};
+
+/** Where the bytes of an object go. */
+struct lc__sink {
+	/** Take the next bytes. What it returns but LC_OK ends the reading with that. */
+	lc_status (*write)(void *ctx, const void *data, size_t size);
+	void *ctx;
+};
+
+/** What a store that is reached through a network has done. */
+struct lc__traffic {
+	_Atomic uint64_t requests;       /* sent, those again among them */
+	_Atomic uint64_t retries;        /* sent again */
+	_Atomic uint64_t received, sent; /* bytes of objects and listings */
 };
 
 struct lc__objects {
-	const char *url; /* for messages */
+	const char *url;    /* for messages */
+	const char *advice; /* what to do if it does not keep "once", for messages */
+	struct lc__traffic traffic;
 
 	/**
 	 * Read up to @p size bytes from @p offset on; *got is less only where the object
@@ -59,6 +77,14 @@ struct lc__objects {
 	lc_status (*get_range)(struct lc__objects *objects, const char *name,
 	    uint64_t offset, void *out, size_t size, size_t *got,
 	    struct lc__object *about);
+	/**
+	 * Hand its bytes from @p offset on to @p sink, in order, each once: what breaks off
+	 * is asked for from there on.
+	 * @param about  gets its size and time before the first byte; or NULL
+	 * @return also LC_CHANGED if another object is put meanwhile.
+	 */
+	lc_status (*get)(struct lc__objects *objects, const char *name, uint64_t offset,
+	    const struct lc__sink *sink, struct lc__object *about);
 	/** Put it unless there is one: then LC_EXISTS, and the time of that is now. */
 	lc_status (*put_new)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);
@@ -89,6 +115,9 @@ LC_CHECKED lc_status lc__object_read(struct lc__objects *objects, const char *na
 /** Is it there? Its size and time then. LC_NO_FILE. */
 LC_CHECKED lc_status lc__object_find(struct lc__objects *objects, const char *name,
     struct lc__object *about);
+/** get() of a store that has only get_range(), for its row. */
+LC_CHECKED lc_status lc__object_get(struct lc__objects *objects, const char *name,
+    uint64_t offset, const struct lc__sink *sink, struct lc__object *about);
 /** put_new() and put() of bytes in memory. */
 LC_CHECKED lc_status lc__object_add(struct lc__objects *objects, const char *name,
     const void *data, size_t size);

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A store of objects in a bucket of S3, or of a server that speaks its language: object "a/b"
+ * of s3://BUCKET/PREFIX is the key PREFIX/a/b. put_new() is a PUT on the condition
+ * If-None-Match: *, which the server decides; the bytes go with their SHA-256, so that it
+ * refuses what was cut or changed on the way. A time is the key's Last-Modified, in seconds.
+ *
+ * A request that fails for a reason that may pass is sent again, after a random time.
+ */
+#ifndef LC_OBJECTS_S3_H
+#define LC_OBJECTS_S3_H
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+
+/** Largest object: that of one PUT. */
+#define LC__S3_OBJECT ((uint64_t)5 << 30)
+
+/**
+ * Open s3://BUCKET or s3://BUCKET/PREFIX. Nothing is sent.
+ * @param options  copied
+ * @return LC_OK; LC_INVALID for a bad URL or option; LC_UNSUPPORTED in a build without
+ * libcurl; LC_IO, LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__s3_open(const char *url, const lc_store_options *options,
+    struct lc__objects **out);
+
+#endif

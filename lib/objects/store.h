@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The public handle of a store: lc_store. */
+#ifndef LC_OBJECTS_STORE_H
+#define LC_OBJECTS_STORE_H
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+
+/** What a handle is about; its own. */
+struct lc__objects *lc__store_objects(const lc_store *store);
+
+#endif

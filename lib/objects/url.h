@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stores that URLs name. */
+#ifndef LC_OBJECTS_URL_H
+#define LC_OBJECTS_URL_H
+
+#include <stdbool.h>
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+
+/** Does this operand name a store, where it might name something else? */
+bool lc__is_store_url(const char *text);
+
+/**
+ * Open the store that "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or a path names. A
+ * directory is made by the first object that is put.
+ * @param options  NULL for the defaults
+ * @param there    a directory has to be there: else LC_NO_FILE. S3 is not asked.
+ * @return LC_OK; LC_INVALID for a URL that is none of these; LC_UNSUPPORTED in a build
+ * without S3; LC_NO_MEMORY, LC_IO, LC_PERMISSION.
+ */
+LC_CHECKED lc_status lc__objects_open(const char *url, const lc_store_options *options,
+    bool there, struct lc__objects **out);
+
+#endif
