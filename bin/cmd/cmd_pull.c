@@ -15,7 +15,7 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
-static uint64_t threads = 4;
+static uint64_t threads = 8;
 
 static struct opt options[] = {
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .least = 1, .most = 1024,

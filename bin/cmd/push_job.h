@@ -12,7 +12,7 @@
 
 /* The defaults of cachex push. */
 #define PUSH_SHARD_SIZE ((uint64_t)192 << 20)
-#define PUSH_THREADS 2
+#define PUSH_THREADS 8
 
 /** Where parts go, and how they are made. */
 struct push_job {

@@ -2,32 +2,29 @@
 #include "publish/checked.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/checksum.h"
 #include "base/error.h"
 
-#define PIECE ((size_t)1 << 20) /* that is read at once to compare */
-
 /* A source on its way. */
 struct passing {
 	const struct lc__source *source;
 	struct lc__checksum *sum;
+	uint64_t counted; /* bytes that the team was told of */
 };
 
 static lc_status
-compare_end(struct passing *p)
+compare_end(struct lc__checksum *sum, const char *what, const char *sha256)
 {
-	const struct lc__source *source = p->source;
 	char hex[LC__CHECKSUM_HEX];
 
-	return_if_error(lc__checksum_hex(p->sum, hex));
-	if (strcmp(hex, source->sha256) == 0)
+	return_if_error(lc__checksum_hex(sum, hex));
+	if (strcmp(hex, sha256) == 0)
 		return LC_OK;
 	return lc__error(LC_CORRUPT, 0, "%s: SHA-256 is %.12s…, and should be %.12s…",
-	    source->what, hex, source->sha256);
+	    what, hex, sha256);
 }
 
 /* As the read() of a body. */
@@ -40,20 +37,26 @@ pass(void *ctx, uint64_t offset, void *out, size_t size)
 	if (offset == 0) {
 		lc__checksum_free(p->sum);
 		p->sum = NULL;
+		if (p->source->team != NULL)
+			lc__team_again(p->source->team, p->counted);
+		p->counted = 0;
 		return_if_error(lc__checksum_new("sha256", &p->sum));
 	}
 	return_if_error(body->read(body->ctx, offset, out, size));
 	return_if_error(lc__checksum_update(p->sum, out, size));
+	p->counted += size;
 	if (p->source->team != NULL)
 		return_if_error(lc__team_step(p->source->team, size));
-	return offset + size == body->size ? compare_end(p) : LC_OK;
+	if (offset + size < body->size)
+		return LC_OK;
+	return compare_end(p->sum, p->source->what, p->source->sha256);
 }
 
 lc_status
 lc__put_checked(struct lc__objects *store, const char *name,
     const struct lc__source *source, bool replace)
 {
-	struct passing p = { source, NULL };
+	struct passing p = { source, NULL, 0 };
 	const struct lc__body body = { source->body.size, pass, &p, source->sha256 };
 	const lc_status status = replace ? store->put(store, name, &body)
 					 : store->put_new(store, name, &body);
@@ -62,24 +65,51 @@ lc__put_checked(struct lc__objects *store, const char *name,
 	return status;
 }
 
-lc_status
-lc__compare(const struct lc__source *source)
+/* ---- objects -------------------------------------------------------------------------- */
+
+/* An object on its way. */
+struct taking {
+	const struct lc__wanted *wanted;
+	const struct lc__object_sink *sink;
+	struct lc__checksum *sum;
+	struct lc__object about;
+};
+
+static lc_status
+wrong_size(const struct taking *t)
 {
-	struct passing p = { source, NULL };
-	unsigned char *room = malloc(PIECE);
-	uint64_t at = 0;
-	lc_status status = room != NULL ? LC_OK : lc__no_memory(source->what);
+	return lc__error(LC_CORRUPT, 0, "%s: has %llu bytes, not %llu", t->wanted->name,
+	    (unsigned long long)t->about.size, (unsigned long long)t->wanted->size);
+}
 
-	do {
-		const uint64_t left = source->body.size - at;
-		const size_t n = left < PIECE ? (size_t)left : PIECE;
+static lc_status
+take(void *ctx, const void *data, size_t size)
+{
+	struct taking *t = ctx;
 
-		if (status == LC_OK)
-			status = pass(&p, at, room, n);
-		at += n;
-	} while (status == LC_OK && at < source->body.size);
-	lc__checksum_free(p.sum);
-	free(room);
+	if (t->about.size != t->wanted->size)
+		return wrong_size(t);
+	return_if_error(lc__checksum_update(t->sum, data, size));
+	if (t->sink != NULL)
+		return_if_error(t->sink->write(t->sink->ctx, data, size));
+	return t->wanted->team != NULL ? lc__team_step(t->wanted->team, size) : LC_OK;
+}
+
+lc_status
+lc__get_checked(const struct lc__wanted *wanted, const struct lc__object_sink *sink)
+{
+	struct taking t = { .wanted = wanted, .sink = sink };
+	const struct lc__object_sink takes = { take, &t };
+	lc_status status = lc__checksum_new("sha256", &t.sum);
+
+	if (status == LC_OK)
+		status = wanted->store->get(wanted->store, wanted->name, 0, &takes,
+		    &t.about);
+	if (status == LC_OK && t.about.size != wanted->size)
+		status = wrong_size(&t);
+	if (status == LC_OK)
+		status = compare_end(t.sum, wanted->name, wanted->sha256);
+	lc__checksum_free(t.sum);
 	return status;
 }
 
@@ -111,24 +141,4 @@ struct lc__body
 lc__body_of_file(const int *fd, uint64_t size)
 {
 	return (struct lc__body){ size, read_file, (void *)(uintptr_t)fd, NULL };
-}
-
-static lc_status
-read_object(void *ctx, uint64_t offset, void *out, size_t size)
-{
-	const struct lc__stored_object *stored = ctx;
-	size_t got;
-
-	return_if_error(stored->store->get_range(stored->store, stored->name, offset, out,
-	    size, &got, NULL));
-	if (got == size)
-		return LC_OK;
-	return lc__error(LC_CORRUPT, 0, "%s/%s: ends after %llu bytes",
-	    stored->store->url, stored->name, (unsigned long long)(offset + got));
-}
-
-struct lc__body
-lc__body_of_object(const struct lc__stored_object *stored, uint64_t size)
-{
-	return (struct lc__body){ size, read_object, (void *)(uintptr_t)stored, NULL };
 }

@@ -22,19 +22,25 @@ struct lc__source {
  *  @p replace, as put(). */
 LC_CHECKED lc_status lc__put_checked(struct lc__objects *store, const char *name,
     const struct lc__source *source, bool replace);
-/** Read and compare them. LC_CORRUPT if they are others. */
-LC_CHECKED lc_status lc__compare(const struct lc__source *source);
-
 /** The bytes of a file, read with pread(2); @p fd stays the caller's. */
 struct lc__body lc__body_of_file(const int *fd, uint64_t size);
 
-/** An object. */
-struct lc__stored_object {
+/** An object that has a SHA-256. */
+struct lc__wanted {
 	struct lc__objects *store;
 	const char *name;
+	uint64_t size;
+	const char *sha256;    /* hex */
+	struct lc__team *team; /* told of the bytes, or NULL */
 };
 
-/** Its bytes. */
-struct lc__body lc__body_of_object(const struct lc__stored_object *stored, uint64_t size);
+/**
+ * Read an object, compare it, and hand its bytes out as they come.
+ * @param sink  NULL: it is only compared
+ * @return LC_CORRUPT if it is not what is wanted, LC_NO_FILE if it is not there; else as
+ * get(). All that the sink got is worth nothing then.
+ */
+LC_CHECKED lc_status lc__get_checked(const struct lc__wanted *wanted,
+    const struct lc__object_sink *sink);
 
 #endif

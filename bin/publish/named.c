@@ -34,13 +34,8 @@ look_at_shard(const struct looking *l, struct lc__team *team,
 {
 	const struct lc__naming *n = l->naming;
 	const struct lc__stocked *stocked = lc__stock_find(n->shards, shard->sha256);
-	const struct lc__stored_object stored = { n->store, shard->relative_path };
-	const struct lc__source source = {
-		.body = lc__body_of_object(&stored, shard->bytes),
-		.sha256 = shard->sha256,
-		.what = shard->relative_path,
-		.team = team,
-	};
+	const struct lc__wanted wanted = { n->store, shard->relative_path, shard->bytes,
+		shard->sha256, team };
 	struct lc__object about = { .size = stocked != NULL ? stocked->size : 0 };
 	lc_status status = LC_OK;
 
@@ -55,7 +50,10 @@ look_at_shard(const struct looking *l, struct lc__team *team,
 		    (unsigned long long)shard->bytes);
 	if (!n->deep || (stocked != NULL && stocked->wanted))
 		return LC_OK;
-	return lc__compare(&source);
+	status = lc__get_checked(&wanted, NULL);
+	return status == LC_NO_FILE
+	    ? lc__error(LC_CORRUPT, 0, "%s: is missing", shard->relative_path)
+	    : status;
 }
 
 static lc_status

@@ -12,21 +12,25 @@
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/fileio.h"
+#include "base/newfile.h"
 #include "base/team.h"
 #include "objects/directory.h"
 #include "publish/checked.h"
 #include "publish/stored.h"
 #include "shard/outdir.h"
 
+#define BATCH_PARTS 1024  /* parts at once, at most */
+#define BATCH_SHARDS 4096 /* shards at once: no further part after so many */
+
 /* A pull under way. */
 struct pulling {
 	struct lc__objects *from;
 	struct lc__objects *to; /* the directory, which has the same objects */
 	const char *dir;
-	char *manifest;                /* the path of the directory's manifest */
-	int lock;                      /* of the directory */
-	struct lc__manifest all, part; /* the generation; the part that is fetched */
-	bool plain; /* few shards: they get one manifest without parts */
+	char *manifest;          /* the path of the directory's manifest */
+	int lock;                /* of the directory */
+	struct lc__manifest all; /* the generation */
+	bool plain;              /* few shards: they get one manifest without parts */
 	struct lc__manifest_shard *shards; /* all of them then; malloc'ed */
 	size_t n, room;
 	struct lc__stock here; /* shards that the directory has */
@@ -37,76 +41,134 @@ struct pulling {
 
 /* ---- objects -------------------------------------------------------------------------- */
 
+/* A file that is fetched. */
+struct fetching {
+	struct lc__newfile file;
+	uint64_t begun, at; /* bytes that the disk was asked to write, and all */
+};
+
+static lc_status
+write_file(void *ctx, const void *data, size_t size)
+{
+	struct fetching *f = ctx;
+
+	return_if_error(lc__write_full(f->file.fd, data, size, f->file.path));
+	f->at += size;
+	lc__write_behind(f->file.fd, &f->begun, f->at);
+	return LC_OK;
+}
+
+/* Fetch an object into a file of its name, which appears when it is right. */
+static lc_status
+fetch_once(struct pulling *p, const struct lc__wanted *wanted)
+{
+	struct fetching f = { .file = LC__NEWFILE_NONE };
+	const struct lc__object_sink sink = { write_file, &f };
+	char *path = lc__path_join(p->dir, wanted->name), *slash;
+	lc_status status = LC_OK;
+
+	if (path == NULL)
+		return lc__no_memory(wanted->name);
+	slash = strrchr(path, '/');
+	*slash = '\0';
+	status = lc__make_dirs(path);
+	*slash = '/';
+	if (status == LC_OK)
+		status = lc__newfile_open(path, 0666, &f.file);
+	if (status == LC_OK)
+		status = lc__get_checked(wanted, &sink);
+	if (status == LC_OK)
+		status = lc__newfile_replace(&f.file);
+	lc__newfile_discard(&f.file);
+	free(path);
+	if (status == LC_NO_FILE)
+		return lc__error(LC_CORRUPT, 0, "%s/%s: is missing", p->from->url,
+		    wanted->name);
+	if (status == LC_CORRUPT)
+		(void)lc__error_prefix("%s", p->from->url);
+	return status;
+}
+
 /* Fetch an object that is missing here, or is not what it should be. One that comes damaged
  * is asked for once more: it may have been the way. */
 static lc_status
-fetch(struct pulling *p, struct lc__team *team, const char *name, const char *sha256,
-    uint64_t size)
+fetch(struct pulling *p, const struct lc__wanted *wanted)
 {
-	const struct lc__stored_object stored = { p->from, name };
-	struct lc__object about;
-	struct lc__source source = { .sha256 = sha256, .what = name };
-	lc_status status = lc__object_find(p->from, name, &about);
+	lc_status status = fetch_once(p, wanted);
 
-	if (status == LC_NO_FILE)
-		return lc__error(LC_CORRUPT, 0, "%s/%s: is missing", p->from->url, name);
-	return_if_error(status);
-	if (about.size != size)
-		return lc__error(LC_CORRUPT, 0, "%s/%s: has %llu bytes, not %llu",
-		    p->from->url, name, (unsigned long long)about.size,
-		    (unsigned long long)size);
-	source.body = lc__body_of_object(&stored, size);
-	source.team = team;
-	status = lc__put_checked(p->to, name, &source, true);
-	if (status == LC_CORRUPT) {
-		lc__team_again(team, size);
-		status = lc__put_checked(p->to, name, &source, true);
+	if (status == LC_CORRUPT || status == LC_CHANGED) {
+		lc__team_again(wanted->team, wanted->size);
+		status = fetch_once(p, wanted);
 	}
-	return status == LC_CORRUPT ? lc__error_prefix("%s", p->from->url) : status;
+	return status;
 }
 
 /* Is the file that is here what it should be? */
 static lc_status
-is_here(struct pulling *p, struct lc__team *team, const char *name,
-    const struct lc__manifest_shard *shard, bool *out)
+is_here(struct pulling *p, const struct lc__wanted *theirs, bool *out)
 {
-	const struct lc__stocked *stocked = lc__stock_find(&p->here, shard->sha256);
-	const struct lc__stored_object stored = { p->to, name };
-	const struct lc__source source = {
-		.body = lc__body_of_object(&stored, shard->bytes),
-		.sha256 = shard->sha256,
-		.what = name,
-		.team = team,
-	};
+	const struct lc__stocked *stocked = lc__stock_find(&p->here, theirs->sha256);
+	struct lc__wanted ours = *theirs;
 	lc_status status;
 
 	*out = false;
-	if (stocked == NULL || stocked->size != shard->bytes)
+	ours.store = p->to;
+	if (stocked == NULL || stocked->size != ours.size)
 		return LC_OK;
-	status = lc__compare(&source);
+	status = lc__get_checked(&ours, NULL);
 	*out = status == LC_OK;
 	if (status != LC_CORRUPT)
 		return status;
-	lc__team_again(team, shard->bytes);
+	lc__team_again(ours.team, ours.size);
 	return LC_OK;
 }
 
-/* The work of the team. */
+/* ---- parts ---------------------------------------------------------------------------- */
+
+/* Some parts that are fetched at once. */
+struct batch {
+	struct pulling *pulling;
+	const struct lc__manifest_part *listed; /* in the generation */
+	size_t n;
+	struct batch_part {
+		struct lc__manifest manifest;
+		struct lc__buf text;
+	} * parts; /* malloc'ed */
+	struct batch_shard {
+		const struct lc__manifest *part;
+		const struct lc__manifest_shard *shard;
+	} * shards; /* malloc'ed: those of all of them */
+	size_t n_shards;
+};
+
+/* The work of the team that reads the manifests. */
+static lc_status
+read_part(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	const struct batch *b = team->ctx;
+
+	(void)thread;
+	return lc__part_read(b->pulling->from, b->listed[i].sha256, &b->parts[i].text,
+	    &b->parts[i].manifest);
+}
+
+/* The work of the team that fetches the shards. */
 static lc_status
 pull_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
-	struct pulling *p = team->ctx;
-	const struct lc__manifest_shard *shard = &p->part.shards[i];
+	const struct batch *b = team->ctx;
+	struct pulling *p = b->pulling;
+	const struct lc__manifest_shard *shard = b->shards[i].shard;
+	const struct lc__wanted wanted = { p->from, shard->relative_path, shard->bytes,
+		shard->sha256, team };
 	bool here;
 	lc_status status;
 
 	(void)thread;
-	return_if_error(is_here(p, team, shard->relative_path, shard, &here));
-	status = here ? LC_OK
-		      : fetch(p, team, shard->relative_path, shard->sha256, shard->bytes);
-	if (status == LC_CORRUPT)
-		return lc__error_prefix("part %s", p->part.dataset_root);
-	return_if_error(status);
+	return_if_error(is_here(p, &wanted, &here));
+	status = here ? LC_OK : fetch(p, &wanted);
+	if (status != LC_OK)
+		return lc__error_prefix("part %s", b->shards[i].part->dataset_root);
 	pthread_mutex_lock(&team->lock);
 	p->out->kept += here;
 	p->out->fetched += !here;
@@ -117,52 +179,88 @@ pull_shard(struct lc__team *team, unsigned thread, uint64_t i)
 
 /* The part's manifest goes to the directory as it is; or its entries into the one of all. */
 static lc_status
-keep_part(struct pulling *p, const char *sha256, const struct lc__buf *text)
+keep_part(struct pulling *p, const char *sha256, struct batch_part *part)
 {
-	struct lc__manifest *part = &p->part;
+	struct lc__manifest *m = &part->manifest;
 	char name[LC__OBJECT_NAME];
 
-	lc__name_part(sha256, name);
-	if (!p->plain)
-		return lc__object_replace(p->to, name, text->data, text->size);
-	if (p->n + part->n > LC__MANIFEST_PART_MOST)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s/%s: has more shards than its generation says", p->from->url,
-		    name);
-	return_if_error(lc__array_reserve(&p->shards, &p->room, p->n + part->n, name));
-	memcpy(p->shards + p->n, part->shards, part->n * sizeof(*part->shards));
-	p->n += part->n;
-	part->n = 0;
-	return LC_OK;
-}
-
-static lc_status
-pull_part(struct pulling *p, const struct lc__manifest_part *part)
-{
-	struct lc__team team = {
-		.work = pull_shard,
-		.ctx = p,
-		.threads = p->threads,
-		.progress = p->progress,
-		.total = part->bytes,
-	};
-	struct lc__buf text = { 0 };
-	lc_status status = lc__part_read(p->from, part->sha256, &text, &p->part);
-
-	team.jobs = p->part.n;
-	if (status == LC_OK)
-		status = lc__team_run(&team);
-	for (size_t i = 0; i < p->part.n && status == LC_OK; i++) {
+	for (size_t i = 0; i < m->n; i++) {
 		struct lc__stocked *stocked = lc__stock_find(&p->here,
-		    p->part.shards[i].sha256);
+		    m->shards[i].sha256);
 
 		if (stocked != NULL)
 			stocked->wanted = true;
 	}
-	if (status == LC_OK)
-		status = keep_part(p, part->sha256, &text);
-	lc__manifest_free(&p->part);
-	lc__buf_free(&text);
+	lc__name_part(sha256, name);
+	if (!p->plain)
+		return lc__object_replace(p->to, name, part->text.data, part->text.size);
+	if (p->n + m->n > LC__MANIFEST_PART_MOST)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/%s: has more shards than its generation says", p->from->url,
+		    name);
+	return_if_error(lc__array_reserve(&p->shards, &p->room, p->n + m->n, name));
+	memcpy(p->shards + p->n, m->shards, m->n * sizeof(*m->shards));
+	p->n += m->n;
+	m->n = 0;
+	return LC_OK;
+}
+
+static lc_status
+pull_parts(struct batch *b)
+{
+	struct pulling *p = b->pulling;
+	struct lc__team reading = { .work = read_part,
+		.ctx = b,
+		.jobs = b->n,
+		.threads = p->threads };
+	struct lc__team fetching = { .work = pull_shard,
+		.ctx = b,
+		.threads = p->threads,
+		.progress = p->progress };
+	size_t n = 0;
+
+	return_if_error(lc__team_run(&reading));
+	for (size_t i = 0; i < b->n; i++)
+		n += b->parts[i].manifest.n;
+	b->shards = calloc(n + 1, sizeof(*b->shards));
+	if (b->shards == NULL)
+		return lc__no_memory(p->dir);
+	for (size_t i = 0; i < b->n; i++) {
+		const struct lc__manifest *m = &b->parts[i].manifest;
+
+		for (size_t k = 0; k < m->n; k++) {
+			b->shards[b->n_shards++] = (struct batch_shard){ m,
+				&m->shards[k] };
+			fetching.total += m->shards[k].bytes;
+		}
+	}
+	fetching.jobs = b->n_shards;
+	return_if_error(lc__team_run(&fetching));
+	for (size_t i = 0; i < b->n; i++)
+		return_if_error(keep_part(p, b->listed[i].sha256, &b->parts[i]));
+	return LC_OK;
+}
+
+/* Pull some parts, from @p first on: as many as have shards to fetch side by side; *n gets how
+ * many. */
+static lc_status
+pull_batch(struct pulling *p, size_t first, size_t *n)
+{
+	struct batch b = { .pulling = p, .listed = p->all.parts + first };
+	uint64_t shards = 0;
+	lc_status status;
+
+	while (first + b.n < p->all.n_parts && b.n < BATCH_PARTS && shards < BATCH_SHARDS)
+		shards += b.listed[b.n++].shards;
+	b.parts = calloc(b.n, sizeof(*b.parts));
+	status = b.parts != NULL ? pull_parts(&b) : lc__no_memory(p->dir);
+	for (size_t i = 0; b.parts != NULL && i < b.n; i++) {
+		lc__manifest_free(&b.parts[i].manifest);
+		lc__buf_free(&b.parts[i].text);
+	}
+	free(b.parts);
+	free(b.shards);
+	*n = b.n;
 	return status;
 }
 
@@ -359,8 +457,8 @@ pull(struct pulling *p, uint64_t number)
 		p->out->bytes += p->all.parts[i].bytes;
 	}
 	p->plain = p->out->shards <= LC__MANIFEST_PART_MOST;
-	for (size_t i = 0; i < p->all.n_parts; i++)
-		return_if_error(pull_part(p, &p->all.parts[i]));
+	for (size_t i = 0, n; i < p->all.n_parts; i += n)
+		return_if_error(pull_batch(p, i, &n));
 	return_if_error(remove_others(p));
 	status = format(p, &text);
 	if (status == LC_OK)

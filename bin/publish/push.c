@@ -74,8 +74,8 @@ static lc_status
 mend(const struct lc__push *push, const char *name, const struct lc__source *source,
     bool *mended)
 {
-	const struct lc__stored_object stored = { push->store, name };
-	struct lc__source theirs = { .sha256 = source->sha256, .what = name };
+	const struct lc__wanted theirs = { push->store, name, source->body.size,
+		source->sha256, NULL };
 	struct lc__object about;
 	lc_status status;
 
@@ -84,8 +84,7 @@ mend(const struct lc__push *push, const char *name, const struct lc__source *sou
 	if (!*mended && !push->check)
 		return LC_OK;
 	if (!*mended) {
-		theirs.body = lc__body_of_object(&stored, about.size);
-		status = lc__compare(&theirs);
+		status = lc__get_checked(&theirs, NULL);
 		*mended = status == LC_CORRUPT;
 		if (status != LC_OK && !*mended)
 			return status;

@@ -63,7 +63,7 @@ lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
 
 lc_status
 lc__object_get(struct lc__objects *objects, const char *name, uint64_t offset,
-    const struct lc__sink *sink, struct lc__object *about)
+    const struct lc__object_sink *sink, struct lc__object *about)
 {
 	struct lc__object first, now;
 	unsigned char *room = malloc(PIECE);

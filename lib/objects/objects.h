@@ -51,7 +51,7 @@ struct lc__body {
 };
 
 /** Where the bytes of an object go. */
-struct lc__sink {
+struct lc__object_sink {
 	/** Take the next bytes. What it returns but LC_OK ends the reading with that. */
 	lc_status (*write)(void *ctx, const void *data, size_t size);
 	void *ctx;
@@ -84,7 +84,7 @@ struct lc__objects {
 	 * @return also LC_CHANGED if another object is put meanwhile.
 	 */
 	lc_status (*get)(struct lc__objects *objects, const char *name, uint64_t offset,
-	    const struct lc__sink *sink, struct lc__object *about);
+	    const struct lc__object_sink *sink, struct lc__object *about);
 	/** Put it unless there is one: then LC_EXISTS, and the time of that is now. */
 	lc_status (*put_new)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);
@@ -117,7 +117,7 @@ LC_CHECKED lc_status lc__object_find(struct lc__objects *objects, const char *na
     struct lc__object *about);
 /** get() of a store that has only get_range(), for its row. */
 LC_CHECKED lc_status lc__object_get(struct lc__objects *objects, const char *name,
-    uint64_t offset, const struct lc__sink *sink, struct lc__object *about);
+    uint64_t offset, const struct lc__object_sink *sink, struct lc__object *about);
 /** put_new() and put() of bytes in memory. */
 LC_CHECKED lc_status lc__object_add(struct lc__objects *objects, const char *name,
     const void *data, size_t size);

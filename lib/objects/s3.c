@@ -441,7 +441,7 @@ find(struct s3 *s3, const char *name, struct head *out)
 struct reading {
 	struct s3 *s3;
 	struct call *call;
-	const struct lc__sink *sink;
+	const struct lc__object_sink *sink;
 	struct lc__object *about; /* or NULL */
 	bool told;                /* of what it is about */
 	uint64_t at;              /* the next byte */
@@ -644,7 +644,7 @@ read_bytes(struct reading *r)
 
 static lc_status
 get(struct lc__objects *objects, const char *name, uint64_t offset,
-    const struct lc__sink *sink, struct lc__object *about)
+    const struct lc__object_sink *sink, struct lc__object *about)
 {
 	struct call call = { .method = "GET",
 		.name = name,
@@ -687,7 +687,7 @@ get_range(struct lc__objects *objects, const char *name, uint64_t offset, void *
 {
 	struct s3 *s3 = (struct s3 *)objects;
 	struct filling filling = { out, 0, size };
-	const struct lc__sink sink = { fill, &filling };
+	const struct lc__object_sink sink = { fill, &filling };
 	struct call call = { .method = "GET",
 		.name = name,
 		.head = begin_answer,

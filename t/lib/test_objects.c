@@ -221,7 +221,7 @@ refuse(void *ctx, uint64_t offset, void *out, size_t size)
 START_TEST(nothing_of_what_is_refused)
 {
 	uint64_t most = 1 << 20;
-	struct lc__body body = { 3 << 20, refuse, &most };
+	struct lc__body body = { 3 << 20, refuse, &most, NULL };
 
 	assert_ok(lc__object_add(store, "there", "1", 1));
 	assert_status(store->list(store, "", stop, (void *)"enough"), LC_CANCELLED);
@@ -388,7 +388,7 @@ END_TEST
 
 START_TEST(a_full_disk)
 {
-	const struct lc__body body = { 1 << 20, refuse, &(uint64_t){ 1 << 30 } };
+	const struct lc__body body = { 1 << 20, refuse, &(uint64_t){ 1 << 30 }, NULL };
 
 	assert_ok(lc__object_add(store, "a/c", "1", 1));
 	fail_io(1, ENOSPC, true);
