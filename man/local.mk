@@ -15,7 +15,7 @@ dist_man_MANS = \
 	man/cachex-view.1 man/cachex-warehouse.1 man/cachex.1 man/lmdbcache.3 \
 	man/lmdbcache.5 man/lmdbcache_bucket.3 man/lmdbcache_compute.3 \
 	man/lmdbcache_input.3 man/lmdbcache_module.3 man/lmdbcache_python.3 \
-	man/lmdbcache_stream.3 \
+	man/lmdbcache_store.3 man/lmdbcache_stream.3 \
 	man/lmdbcache_value.3 man/lmdbcache_warehouse.3 man/lmdbcache_warehouse.5 \
 	man/lmdbcache_cookbook.7 man/lmdbcache_machines.7 \
 	man/lmdbcache_migrating.7 man/twh1.5

@@ -11,6 +11,7 @@
 #include "base/listdir.h"
 #include "cmd/export.h"
 #include "cmd/push_job.h"
+#include "cmd/stores.h"
 #include "format/manifest.h"
 #include "formats/outfile.h"
 #include "formats/formats.h"
@@ -99,6 +100,8 @@ static struct opt options[] = {
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace what TARGET is, or an export of something else" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "plan and report, write nothing" },
+	STORE_OPTIONS,
+	STORE_SINGLE_PUBLISHER,
 	{ .kind = OPT_END },
 };
 

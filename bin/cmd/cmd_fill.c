@@ -17,6 +17,7 @@
 #include "base/json_scan.h"
 #include "base/lines.h"
 #include "cmd/push_job.h"
+#include "cmd/stores.h"
 #include "fill/inputs.h"
 #include "publish/push.h"
 #include "publish/receipt.h"
@@ -125,6 +126,8 @@ static struct opt options[] = {
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "count what is missing, run nothing" },
 	MODULE_NO_CREATE,
+	STORE_OPTIONS,
+	STORE_SINGLE_PUBLISHER,
 	{ .kind = OPT_END },
 };
 

@@ -104,7 +104,7 @@ const struct command cmd_push = {
 	.summary = "put finished parts into a store",
 	.text =
 	    "Makes shards of each input of MODULE that is finished, and puts them into the "
-	    "store URL: file:///DIR, or the path of a directory. Any number of machines may "
+	    "store URL: s3://BUCKET/PREFIX, file:///DIR, or the path of a directory. Any number of machines may "
 	    "push parts of the same inputs at once. A part is put once: one that is there "
 	    "is not made again. A part that is there with other contents is a conflict; "
 	    "then the exit status is 3. Inputs that are not finished are counted. When all "

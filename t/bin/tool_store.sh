@@ -390,13 +390,13 @@ check "a producer that fails" 1 on task6 fill feats -q -b 1 --exec false --push 
 is "pushes nothing" "$(find new -name '0*.json')" ""
 wrong "no list of ids" 2 "cachex: fill: --push belongs to --from" cachex fill feats --ids in0 --exec false --push new
 wrong "no store, no fill" 2 \
-	"cachex: fill: s3://b/x: no such kind of store; file:///DIR is a directory" \
-	on task7 fill feats --exec "$producer" --push s3://b/x --from $all
+	"cachex: fill: gs://b/x: no such kind of store; s3://BUCKET/PREFIX and file:///DIR are" \
+	on task7 fill feats --exec "$producer" --push gs://b/x --from $all
 also "and no module" test ! -e task7
 
 # What is refused
-wrong "another kind of store" 2 "cachex: pull: s3://b/x: no such kind of store; file:///DIR is a directory" \
-	cachex pull s3://b/x o
+wrong "another kind of store" 2 "cachex: pull: gs://b/x: no such kind of store; s3://BUCKET/PREFIX and file:///DIR are" \
+	cachex pull gs://b/x o
 wrong "a host" 2 "cachex: pull: file://host/x: names a host; file:///DIR is a directory of this one" \
 	cachex pull file://host/x o
 wrong "no hex" 2 "cachex: pull: file:a%2: % begins no byte in hex; %25 is a percent sign" \
