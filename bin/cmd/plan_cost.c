@@ -206,6 +206,7 @@ add_window(struct work *w, const struct touch *t)
 		return_if_error(add_request(w, t, record, from, here));
 		left -= here;
 	}
+	lc__cursor_forget(cursor);
 	return LC_OK;
 }
 
@@ -226,6 +227,7 @@ request_bytes(struct work *w, size_t i, double *out)
 	return_if_error(lc__cursor_extents(cursor, r->record,
 	    (const char *const *)w->names, w->n_names, rows ? &span : NULL, &w->extents));
 	*out += (double)lc__extents_bytes(&w->extents);
+	lc__cursor_forget(cursor);
 	return LC_OK;
 }
 

@@ -292,6 +292,22 @@ for round in $(seq 30); do
 done
 is "bytes are those that reading counts" "$wrongs" 0
 
+# A set of many shards: those that were looked at are not kept open. 4 GiB of them are mapped,
+# a few at a time, in less address space.
+head -c 4194304 /dev/zero >zeros
+for i in 1 2 3 4; do cachex put -q zeros $i zeros --dtype u8 --shape 4194304; done
+cachex export -q zeros wide --shard-size 4M
+cachex shard union -q wides $(for i in $(seq 264); do echo wide; done)
+set -- --shuffle full --batch 8 --open-shards 4
+if (ulimit -v 700000 && cachex plan ./wide "$@" >small 2>&1); then
+	check "a set of many shards" 0 sh -c 'ulimit -v 700000; exec "$@"' sh "$CACHEX" plan ./wides "$@" --json
+	is "all of them are looked at" "$(jq -c '[.batches, .examples]' "$out")" "[132,1056]"
+else
+	skip "a set of many shards" "this build needs more address space"
+	skip "all of them are looked at" "this build needs more address space"
+fi
+rm -r zeros wides wide
+
 # Options
 wrong "no such source" 1 "cachex: plan: there is no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
 	cachex plan n
