@@ -12,7 +12,7 @@ bench_lib = libbench.a $(TEST_LIBS)
 
 bench_programs = bench/bulk bench/codec bench/compact bench/compute bench/exchange \
 	bench/export bench/fill bench/images bench/lru bench/migrate bench/order bench/overwrites \
-	bench/store bench/values
+	bench/sets bench/store bench/values
 # Those that run only when they are asked for.
 bench_asked = bench/peers
 EXTRA_PROGRAMS = $(bench_programs) bench/peers
@@ -103,6 +103,11 @@ bench_peers_CFLAGS = $(AM_CFLAGS) $(LMDB_CFLAGS) $(SQLITE_CFLAGS) $(KYOTO_CFLAGS
 	$(ROCKSDB_CFLAGS) $(TKRZW_CFLAGS) $(WIREDTIGER_CFLAGS)
 bench_peers_LDADD = $(bench_lib) liblmdbcache.la $(LMDB_LIBS) $(SQLITE_LIBS) $(KYOTO_LIBS) \
 	$(LEVELDB_LIBS) $(ROCKSDB_LIBS) $(TKRZW_LIBS) $(WIREDTIGER_LIBS)
+
+bench_sets_SOURCES = bench/sets.c bench/module.c bench/module.h \
+	t/support/large_set.c t/support/large_set.h
+bench_sets_CPPFLAGS = $(AM_CPPFLAGS) -DCACHEX='"$(abs_builddir)/cachex$(EXEEXT)"'
+bench_sets_LDADD = $(bench_lib) libcore.la $(tool_libs)
 
 bench_store_SOURCES = bench/store.c bench/contender.h \
 	bench/load.c bench/load.h bench/measure.c bench/measure.h \

@@ -33,7 +33,7 @@ lib_tests = $(engine_tests) $(s3_tests) \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
 	t/lib/test_contains t/lib/test_copies t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
 	t/lib/test_export_inputs t/lib/test_finite t/lib/test_fold t/lib/test_handles t/lib/test_hold \
-	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_key \
+	t/lib/test_idset t/lib/test_inflight t/lib/test_json_tree t/lib/test_key t/lib/test_large_set \
 	t/lib/test_lazy t/lib/test_lengths t/lib/test_lines t/lib/test_listdir \
 	t/lib/test_lru t/lib/test_manifest t/lib/test_manifest_verify t/lib/test_mixture \
 	t/lib/test_moments t/lib/test_newfile t/lib/test_npy t/lib/test_opaque \
@@ -115,7 +115,7 @@ libsupport_a_SOURCES = \
 	t/support/drawn.c t/support/fail_io.c t/support/fail_malloc.c \
 	t/support/fake_build.c t/support/fill_set.c t/support/filling.c \
 	t/support/flat_model.c t/support/handmade.c t/support/ingesting.c \
-	t/support/label_files.c t/support/made_jpeg.c t/support/made_png.c \
+	t/support/label_files.c t/support/large_set.c t/support/made_jpeg.c t/support/made_png.c \
 	t/support/made_report.c t/support/made_stream.c t/support/made_tar.c \
 	t/support/made_tiff.c t/support/made_value.c t/support/made_warehouse.c \
 	t/support/made_webp.c t/support/migration.c t/support/model_order.c \

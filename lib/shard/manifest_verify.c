@@ -168,27 +168,40 @@ check_version(struct check *c)
 	return LC_OK;
 }
 
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
 static lc_status
 check_strangers(struct check *c)
 {
-	for (size_t i = 0; i < c->manifest.n; i++)
-		return_if_error(
-		    lc__outdir_know(&c->dir, c->manifest.shards[i].relative_path));
-	return_if_error(lc__outdir_scan(&c->dir));
-	for (size_t i = 0; i < c->dir.n; i++) {
-		const struct lc__outfile *file = &c->dir.files[i];
-		bool known = file->kind == LC__OUT_TMP || file->kind == LC__OUT_EXPORT;
+	const struct lc__manifest *m = &c->manifest;
+	const char **names = calloc(m->n + 1, sizeof(*names));
+	lc_status status = names != NULL ? LC_OK : lc__no_memory(c->dir.path);
 
-		for (size_t k = 0; k < c->manifest.n && !known; k++)
-			known = strcmp(c->manifest.shards[k].relative_path, file->name) ==
-			    0;
-		if (known)
+	for (size_t i = 0; i < m->n && status == LC_OK; i++) {
+		names[i] = m->shards[i].relative_path;
+		status = lc__outdir_know(&c->dir, names[i]);
+	}
+	if (status == LC_OK)
+		status = lc__outdir_scan(&c->dir);
+	if (status == LC_OK)
+		qsort(names, m->n, sizeof(*names), by_name);
+	for (size_t i = 0; i < c->dir.n && status == LC_OK; i++) {
+		const struct lc__outfile *file = &c->dir.files[i];
+		const char *name = file->name;
+
+		if (file->kind == LC__OUT_TMP || file->kind == LC__OUT_EXPORT ||
+		    bsearch(&name, names, m->n, sizeof(*names), by_name) != NULL)
 			continue;
 		lc__error(LC_CORRUPT, 0, "%s/%s: a shard that the manifest does not name",
-		    c->dir.path, file->name);
+		    c->dir.path, name);
 		note_damage(c);
 	}
-	return LC_OK;
+	free(names);
+	return status;
 }
 
 static lc_status

@@ -232,12 +232,11 @@ look_at(struct lc__shardset *set, size_t i, const struct lc__manifest_shard *sai
 static lc_status
 describe_shard(struct lc__shardset *set, size_t i, struct lc__buf *line)
 {
-	const struct lc__manifest_shard *said;
-	const char *dir;
+	/* A manifest of parts has no such lines. */
+	const struct lc__manifest_shard *said = &set->said.manifest->shards[i];
 	char section[17];
 	uint64_t size;
 
-	return_if_error(lc__setparts_said(&set->said, i, &said, &dir));
 	return_if_error(look_at(set, i, said, &size, section));
 	lc__buf_printf(line, "%s %s %s %s %u %u %u %u %llu %llu\n",
 	    said->sha256[0] ? said->sha256 : "-", said->xxh3[0] ? said->xxh3 : "-",

@@ -2,20 +2,51 @@
 #include "warehouse/setparts.h"
 
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileio.h"
 
+/* What a part's file says of a shard beyond what all of the set have in common. */
+struct packed {
+	uint64_t bytes;           /* of the file */
+	uint32_t path;            /* where it begins in the paths, or NAMED */
+	uint8_t version;          /* of its header, 1 or 2 */
+	bool has_bytes : 1;       /* bytes counts */
+	bool has_sha256 : 1;      /* digest is that */
+	bool has_xxh3 : 1;        /* it begins with that instead */
+	bool has_section : 1;     /* section counts */
+	bool big_endian : 1;      /* it says so */
+	unsigned char digest[32]; /* of the file */
+	unsigned char section[8]; /* XXH3 that ends its checksum section */
+};
+#define NAMED UINT32_MAX /* its path follows from its SHA-256, as in a store */
+
+/* The shards of a part that was read. */
+struct packed_part {
+	char *paths;           /* with terminators */
+	struct packed items[]; /* as many as the set's manifest says */
+};
+
 /* A part: where its shards begin, and what its file says of them. */
 struct lc__setpart {
-	size_t first;                            /* its first shard in the set */
-	_Atomic(struct lc__manifest *) manifest; /* NULL until it is read */
-	char *path;                              /* of its file */
-	char *dir;                               /* that its shards' paths start from */
+	size_t first;                         /* its first shard in the set */
+	_Atomic(struct packed_part *) shards; /* NULL until it is read */
+	char *path;                           /* of its file */
+	char *dir;                            /* that its shards' paths start from */
 };
+
+static void
+free_packed(struct packed_part *part)
+{
+	if (part != NULL)
+		free(part->paths);
+	free(part);
+}
 
 /* ---- opening ---------------------------------------------------------------- */
 
@@ -88,11 +119,8 @@ lc__setparts_close(struct lc__setparts *set)
 {
 	for (size_t p = 0; set->parts != NULL && p < set->manifest->n_parts; p++) {
 		struct lc__setpart *part = &set->parts[p];
-		struct lc__manifest *m = atomic_load(&part->manifest);
 
-		if (m != NULL)
-			lc__manifest_free(m);
-		free(m);
+		free_packed(atomic_load(&part->shards));
 		free(part->path);
 		free(part->dir);
 	}
@@ -122,53 +150,161 @@ lc__setparts_part_of(const struct lc__setparts *set, size_t i, size_t *place)
 	return low;
 }
 
-/* Threads that need it at once each read it; one of them keeps it. */
-static lc_status
-load_part(const struct lc__setparts *set, size_t p, const struct lc__manifest **out)
+/* ---- shards of parts -------------------------------------------------------- */
+
+/* Digits that lc__manifest_parse() has checked. */
+static void
+take_hex(const char *hex, unsigned char *out)
 {
-	struct lc__setpart *part = &set->parts[p];
-	struct lc__manifest *m = atomic_load_explicit(&part->manifest,
-	    memory_order_acquire);
-	struct lc__manifest *before = NULL;
+	for (; hex[0] != '\0'; hex += 2) {
+		const int high = hex[0] <= '9' ? hex[0] - '0' : hex[0] - 'a' + 10;
+		const int low = hex[1] <= '9' ? hex[1] - '0' : hex[1] - 'a' + 10;
+
+		*out++ = (unsigned char)(high << 4 | low);
+	}
+}
+
+static void
+put_hex(const unsigned char *bytes, size_t n, char *out)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	for (size_t i = 0; i < n; i++) {
+		*out++ = digits[bytes[i] >> 4];
+		*out++ = digits[bytes[i] & 15];
+	}
+	*out = '\0';
+}
+
+/* The name that a store gives a shard: cachex-store(5). */
+static void
+name_object(const char *sha256, struct lc__said *out)
+{
+	snprintf(out->path, sizeof(out->path), "obj/%.2s/%s.twh1", sha256, sha256);
+}
+
+static lc_status
+pack(const struct lc__manifest_shard *said, struct lc__buf *paths, struct packed *out)
+{
+	struct lc__said named;
+
+	*out = (struct packed){
+		.bytes = said->bytes,
+		.path = NAMED,
+		.version = (uint8_t)said->shard_version,
+		.has_bytes = said->has_bytes,
+		.has_sha256 = said->sha256[0] != '\0',
+		.has_xxh3 = said->sha256[0] == '\0' && said->xxh3[0] != '\0',
+		.has_section = said->section_xxh3[0] != '\0',
+		.big_endian = said->big_endian,
+	};
+	take_hex(out->has_sha256 ? said->sha256 : said->xxh3, out->digest);
+	take_hex(said->section_xxh3, out->section);
+	name_object(said->sha256, &named);
+	if (strcmp(said->relative_path, named.path) == 0)
+		return LC_OK;
+	if (paths->size >= NAMED)
+		return lc__error(LC_CORRUPT, 0, "%s: paths are too long",
+		    said->relative_path);
+	out->path = (uint32_t)paths->size;
+	lc__buf_append(paths, said->relative_path, strlen(said->relative_path) + 1);
+	return paths->failed ? lc__no_memory(said->relative_path) : LC_OK;
+}
+
+static lc_status
+read_part(const struct lc__setparts *set, size_t p, struct packed_part **out)
+{
+	const char *path = set->parts[p].path;
+	struct packed_part *packed;
+	struct lc__buf paths = { 0 };
+	struct lc__manifest m;
 	lc_status status;
 
-	if (m != NULL) {
-		*out = m;
-		return LC_OK;
-	}
-	m = calloc(1, sizeof(*m));
-	if (m == NULL)
-		return lc__no_memory(part->path);
-	status = lc__manifest_read_part(set->manifest, &set->manifest->parts[p],
-	    part->path, m);
+	return_if_error(
+	    lc__manifest_read_part(set->manifest, &set->manifest->parts[p], path, &m));
+	packed = malloc(sizeof(*packed) + m.n * sizeof(packed->items[0]));
+	status = packed != NULL ? LC_OK : lc__no_memory(path);
+	for (size_t i = 0; i < m.n && status == LC_OK; i++)
+		status = pack(&m.shards[i], &paths, &packed->items[i]);
+	lc__manifest_free(&m);
 	if (status != LC_OK) {
-		free(m);
+		lc__buf_free(&paths);
+		free(packed);
 		return status;
 	}
-	if (!atomic_compare_exchange_strong_explicit(&part->manifest, &before, m,
-		memory_order_acq_rel, memory_order_acquire)) {
-		lc__manifest_free(m);
-		free(m);
-		m = before;
-	}
-	*out = m;
+	packed->paths = (char *)paths.data;
+	*out = packed;
 	return LC_OK;
 }
 
-lc_status
-lc__setparts_said(const struct lc__setparts *set, size_t i,
-    const struct lc__manifest_shard **said, const char **dir)
+/* Threads that need it at once each read it; one of them keeps it. */
+static lc_status
+load_part(const struct lc__setparts *set, size_t p, const struct packed_part **out)
 {
-	const struct lc__manifest *m = set->manifest;
-	size_t p, place = i;
+	struct lc__setpart *part = &set->parts[p];
+	struct packed_part *shards = atomic_load_explicit(&part->shards,
+	    memory_order_acquire);
+	struct packed_part *before = NULL;
 
-	*dir = set->dir;
-	if (set->parts != NULL) {
-		p = lc__setparts_part_of(set, i, &place);
-		*dir = set->parts[p].dir;
-		return_if_error(load_part(set, p, &m));
+	if (shards == NULL) {
+		return_if_error(read_part(set, p, &shards));
+		if (!atomic_compare_exchange_strong_explicit(&part->shards, &before,
+			shards, memory_order_acq_rel, memory_order_acquire)) {
+			free_packed(shards);
+			shards = before;
+		}
 	}
-	*said = &m->shards[place];
+	*out = shards;
+	return LC_OK;
+}
+
+static void
+unpack(const struct lc__setparts *set, size_t i, const struct packed_part *part,
+    const struct packed *packed, struct lc__said *out)
+{
+	const struct lc__manifest_layout *l = &set->manifest->layout;
+	struct lc__manifest_shard *said = &out->shard;
+
+	*said = (struct lc__manifest_shard){
+		.shard_version = packed->version,
+		.samples = lc__setparts_samples(set, i),
+		.width = l->width,
+		.height = l->height,
+		.channels = l->channels,
+		.max_boxes = l->max_boxes,
+		.dtype = l->dtype,
+		.boxes_dtype = l->boxes_dtype,
+		.big_endian = packed->big_endian,
+		.has_bytes = packed->has_bytes,
+		.bytes = packed->bytes,
+	};
+	if (packed->has_sha256)
+		put_hex(packed->digest, 32, said->sha256);
+	if (packed->has_xxh3)
+		put_hex(packed->digest, 16, said->xxh3);
+	if (packed->has_section)
+		put_hex(packed->section, 8, said->section_xxh3);
+	if (packed->path == NAMED)
+		name_object(said->sha256, out);
+	said->relative_path = packed->path == NAMED ? out->path
+						    : part->paths + packed->path;
+}
+
+lc_status
+lc__setparts_said(const struct lc__setparts *set, size_t i, struct lc__said *out)
+{
+	const struct packed_part *part;
+	size_t p, place;
+
+	if (set->parts == NULL) {
+		out->shard = set->manifest->shards[i];
+		out->dir = set->dir;
+		return LC_OK;
+	}
+	p = lc__setparts_part_of(set, i, &place);
+	return_if_error(load_part(set, p, &part));
+	out->dir = set->parts[p].dir;
+	unpack(set, i, part, &part->items[place], out);
 	return LC_OK;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the manifest of a set says of its shards. Of a manifest of parts, the file of a part
- * is read when somebody asks for one of its shards; it stays in memory then, about 300 bytes
- * a shard.
+ * is read when somebody asks for one of its shards; what it says stays in memory then: 56
+ * bytes a shard, and its path unless that is the name of an object in a store.
  */
 #ifndef LC_WAREHOUSE_SETPARTS_H
 #define LC_WAREHOUSE_SETPARTS_H
@@ -29,14 +29,22 @@ LC_CHECKED lc_status lc__setparts_open(const char *dir,
     const struct lc__manifest *manifest, struct lc__setparts *out);
 void lc__setparts_close(struct lc__setparts *set);
 
+/** What is said of a shard; not to be moved. */
+struct lc__said {
+	/* Of a part's shard it has no id and no samples_hash. Its path is valid as long as
+	 * this and the set. */
+	struct lc__manifest_shard shard;
+	const char *dir; /* that the path starts from; as long as the set */
+	char path[80];   /* room for it */
+};
+
 /**
- * What is said of shard @p i, valid until the set is closed, and the directory that its
- * path starts from. Any thread.
+ * What is said of shard @p i. Any thread.
  * @return LC_OK; LC_CORRUPT, naming the file, if its part is damaged, of other shards or
  * gone; LC_PERMISSION, LC_IO, LC_NO_MEMORY. Without parts always LC_OK.
  */
 LC_CHECKED lc_status lc__setparts_said(const struct lc__setparts *set, size_t i,
-    const struct lc__manifest_shard **said, const char **dir);
+    struct lc__said *out);
 
 /** The layout of shard @p i; no part is read for it. */
 struct lc__manifest_layout lc__setparts_layout(const struct lc__setparts *set, size_t i);

@@ -94,20 +94,20 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 
 /* Map a shard or load its sections, and compare it with what is said of it. */
 static lc_status
-attach(const struct lc__shardset *set, size_t i, const char *dir,
-    const struct lc__manifest_shard *said, struct lc__wshard *shard)
+attach(const struct lc__shardset *set, size_t i, const struct lc__said *said,
+    struct lc__wshard *shard)
 {
 	shard->number = i;
-	shard->path = lc__path_join(dir, said->relative_path);
+	shard->path = lc__path_join(said->dir, said->shard.relative_path);
 	if (shard->path == NULL)
-		return lc__no_memory(dir);
+		return lc__no_memory(said->dir);
 	if (set->mode == LC_WAREHOUSE_MAP) {
 		return_if_error(lc_shard_open(shard->path, &shard->mapped));
 		shard->twh1 = *lc__shard_twh1(shard->mapped);
 	} else {
 		return_if_error(attach_sections(shard));
 	}
-	return_if_error(lc__shard_compare(shard->path, &shard->twh1, said));
+	return_if_error(lc__shard_compare(shard->path, &shard->twh1, &said->shard));
 	return make_memory(set, shard);
 }
 
@@ -144,31 +144,19 @@ judge(struct lc__wshard *shard, lc_status status)
 	return LC_OK;
 }
 
-/* What the manifest says of a shard of a small set, which is in memory. */
-static const struct lc__manifest_shard *
-said_of(const struct lc__shardset *set, size_t i, const char **dir)
-{
-	const struct lc__manifest_shard *said = NULL;
-
-	if (lc__setparts_said(&set->said, i, &said, dir) != LC_OK)
-		return NULL;
-	return said;
-}
-
 static lc_status
 attach_job(struct lc__team *team, unsigned thread, uint64_t i)
 {
 	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
 	const uint64_t start = lc__clock_ns();
-	const struct lc__manifest_shard *said;
-	const char *dir;
+	struct lc__said said;
 	lc_status status;
 
 	(void)thread;
-	status = lc__setparts_said(&o->set->said, i, &said, &dir);
+	status = lc__setparts_said(&o->set->said, i, &said);
 	if (status == LC_OK)
-		status = attach(o->set, i, dir, said, shard);
+		status = attach(o->set, i, &said, shard);
 	status = judge(shard, status);
 	shard->open_ns = lc__clock_ns() - start;
 	return status;
@@ -292,18 +280,17 @@ read_job(struct lc__team *team, unsigned thread, uint64_t i)
 	const struct opening *o = team->ctx;
 	struct lc__wshard *shard = &o->set->shards[i];
 	const uint64_t start = lc__clock_ns();
-	const struct lc__manifest_shard *said;
-	lc_status status = LC_OK;
-	const char *dir;
+	struct lc__said said;
+	lc_status status;
 
 	(void)thread;
 	if (shard->error != NULL)
 		return LC_OK;
-	said = said_of(o->set, i, &dir);
-	if (o->set->mode == LC_WAREHOUSE_MEMORY)
-		status = load(o->set, shard, said, team);
-	if (status == LC_OK && needs_digest(o->set, shard, said))
-		status = digest(o->set, shard, said, team);
+	status = lc__setparts_said(&o->set->said, i, &said);
+	if (status == LC_OK && o->set->mode == LC_WAREHOUSE_MEMORY)
+		status = load(o->set, shard, &said.shard, team);
+	if (status == LC_OK && needs_digest(o->set, shard, &said.shard))
+		status = digest(o->set, shard, &said.shard, team);
 	status = judge(shard, status);
 	shard->open_ns += lc__clock_ns() - start;
 	return status;
@@ -317,12 +304,14 @@ bytes_to_read(const struct opening *o)
 	for (size_t i = 0; i < o->set->n; i++) {
 		const struct lc__wshard *shard = &o->set->shards[i];
 		const uint64_t size = shard->twh1.info.file_size;
-		const char *dir;
+		struct lc__said said;
 
-		if (shard->error != NULL)
+		/* What is said of one without an error is in memory. */
+		if (shard->error != NULL ||
+		    lc__setparts_said(&o->set->said, i, &said) != LC_OK)
 			continue;
 		total += o->set->mode == LC_WAREHOUSE_MEMORY ? size : 0;
-		total += needs_digest(o->set, shard, said_of(o->set, i, &dir)) ? size : 0;
+		total += needs_digest(o->set, shard, &said.shard) ? size : 0;
 	}
 	return total;
 }
@@ -538,21 +527,20 @@ keep(struct lc__shardset *set, struct lc__wshard *shard)
 static lc_status
 open_one(struct lc__shardset *set, size_t i, struct lc__wshard *shard)
 {
-	const struct lc__manifest_shard *said;
-	const char *dir;
+	struct lc__said said;
 	struct lc__team alone = { .jobs = 1 };
 	lc_status status;
 
-	return_if_error(lc__setparts_said(&set->said, i, &said, &dir));
-	status = attach(set, i, dir, said, shard);
+	return_if_error(lc__setparts_said(&set->said, i, &said));
+	status = attach(set, i, &said, shard);
 	if (shard->twh1.file != NULL) {
 		atomic_fetch_add_explicit(&set->n_open, 1, memory_order_relaxed);
 		atomic_fetch_add_explicit(&set->bytes_open, shard->twh1.info.file_size,
 		    memory_order_relaxed);
 	}
-	if (status == LC_OK && lacks_blocks(set, shard, said)) {
+	if (status == LC_OK && lacks_blocks(set, shard, &said.shard)) {
 		pthread_mutex_init(&alone.lock, NULL);
-		status = digest(set, shard, said, &alone);
+		status = digest(set, shard, &said.shard, &alone);
 		pthread_mutex_destroy(&alone.lock);
 	}
 	return status == LC_OK || is_of_system(status) ? status
@@ -595,15 +583,14 @@ lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
 static lc_status
 check_one(struct opening *o, size_t i, struct lc__team *team)
 {
-	const struct lc__manifest_shard *said;
+	struct lc__said said;
 	struct lc__wshard *shard;
-	const char *dir;
 	lc_status status;
 
 	return_if_error(lc__shardset_take(o->set, i, &shard));
-	status = lc__setparts_said(&o->set->said, i, &said, &dir);
+	status = lc__setparts_said(&o->set->said, i, &said);
 	if (status == LC_OK)
-		status = digest(o->set, shard, said, team);
+		status = digest(o->set, shard, &said.shard, team);
 	lc__shardset_give(o->set, shard);
 	return status;
 }
@@ -703,14 +690,8 @@ lc__shardset_find(const struct lc__shardset *set, uint64_t i, uint64_t *at)
 uint64_t
 lc__shardset_bytes(const struct lc__shardset *set, size_t i)
 {
-	const struct lc__manifest_shard *said;
-	const char *dir;
-
 	if (set->shards != NULL)
 		return set->shards[i].twh1.info.file_size;
 	/* The bytes of parts are known without reading them, but only together. */
-	if (set->said.parts != NULL ||
-	    lc__setparts_said(&set->said, i, &said, &dir) != LC_OK)
-		return 0;
-	return said->bytes;
+	return set->said.parts == NULL ? set->said.manifest->shards[i].bytes : 0;
 }
