@@ -10,7 +10,10 @@
  *              is read of it is of one put. After LC_OK it survives a loss of power.
  * Once         of several put_new() of a name at once exactly one is LC_OK.
  * Time         an object has one, of the store's own clock: when it was put, or when a later
- *              put_new() of the name came upon it, or touch().
+ *              put_new() of the name came upon it, or touch(). Those two leave it as it is,
+ *              and do not fail, where this process may not change it: in a directory, that
+ *              of a file of another user that this one cannot write. Then whoever removes
+ *              what is old may remove what was just found there.
  * Listing      may lag behind: it may lack what was put a moment ago. get_range() does not.
  * Threads      any number may call at once.
  *
