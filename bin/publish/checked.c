@@ -69,7 +69,7 @@ lc__put_checked(struct lc__objects *store, const char *name,
 
 /* An object on its way. */
 struct taking {
-	const struct lc__wanted *wanted;
+	const struct lc__stored_object *wanted;
 	const struct lc__object_sink *sink;
 	struct lc__checksum *sum;
 	struct lc__object about;
@@ -96,7 +96,8 @@ take(void *ctx, const void *data, size_t size)
 }
 
 lc_status
-lc__get_checked(const struct lc__wanted *wanted, const struct lc__object_sink *sink)
+lc__get_checked(const struct lc__stored_object *wanted,
+    const struct lc__object_sink *sink)
 {
 	struct taking t = { .wanted = wanted, .sink = sink };
 	const struct lc__object_sink takes = { take, &t };

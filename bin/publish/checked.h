@@ -26,7 +26,7 @@ LC_CHECKED lc_status lc__put_checked(struct lc__objects *store, const char *name
 struct lc__body lc__body_of_file(const int *fd, uint64_t size);
 
 /** An object that has a SHA-256. */
-struct lc__wanted {
+struct lc__stored_object {
 	struct lc__objects *store;
 	const char *name;
 	uint64_t size;
@@ -40,7 +40,7 @@ struct lc__wanted {
  * @return LC_CORRUPT if it is not what is wanted, LC_NO_FILE if it is not there; else as
  * get(). All that the sink got is worth nothing then.
  */
-LC_CHECKED lc_status lc__get_checked(const struct lc__wanted *wanted,
+LC_CHECKED lc_status lc__get_checked(const struct lc__stored_object *wanted,
     const struct lc__object_sink *sink);
 
 #endif

@@ -34,8 +34,8 @@ look_at_shard(const struct looking *l, struct lc__team *team,
 {
 	const struct lc__naming *n = l->naming;
 	const struct lc__stocked *stocked = lc__stock_find(n->shards, shard->sha256);
-	const struct lc__wanted wanted = { n->store, shard->relative_path, shard->bytes,
-		shard->sha256, team };
+	const struct lc__stored_object wanted = { n->store, shard->relative_path,
+		shard->bytes, shard->sha256, team };
 	struct lc__object about = { .size = stocked != NULL ? stocked->size : 0 };
 	lc_status status = LC_OK;
 

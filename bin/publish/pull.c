@@ -60,7 +60,7 @@ write_file(void *ctx, const void *data, size_t size)
 
 /* Fetch an object into a file of its name, which appears when it is right. */
 static lc_status
-fetch_once(struct pulling *p, const struct lc__wanted *wanted)
+fetch_once(struct pulling *p, const struct lc__stored_object *wanted)
 {
 	struct fetching f = { .file = LC__NEWFILE_NONE };
 	const struct lc__object_sink sink = { write_file, &f };
@@ -92,7 +92,7 @@ fetch_once(struct pulling *p, const struct lc__wanted *wanted)
 /* Fetch an object that is missing here, or is not what it should be. One that comes damaged
  * is asked for once more: it may have been the way. */
 static lc_status
-fetch(struct pulling *p, const struct lc__wanted *wanted)
+fetch(struct pulling *p, const struct lc__stored_object *wanted)
 {
 	lc_status status = fetch_once(p, wanted);
 
@@ -105,10 +105,10 @@ fetch(struct pulling *p, const struct lc__wanted *wanted)
 
 /* Is the file that is here what it should be? */
 static lc_status
-is_here(struct pulling *p, const struct lc__wanted *theirs, bool *out)
+is_here(struct pulling *p, const struct lc__stored_object *theirs, bool *out)
 {
 	const struct lc__stocked *stocked = lc__stock_find(&p->here, theirs->sha256);
-	struct lc__wanted ours = *theirs;
+	struct lc__stored_object ours = *theirs;
 	lc_status status;
 
 	*out = false;
@@ -159,8 +159,8 @@ pull_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	const struct batch *b = team->ctx;
 	struct pulling *p = b->pulling;
 	const struct lc__manifest_shard *shard = b->shards[i].shard;
-	const struct lc__wanted wanted = { p->from, shard->relative_path, shard->bytes,
-		shard->sha256, team };
+	const struct lc__stored_object wanted = { p->from, shard->relative_path,
+		shard->bytes, shard->sha256, team };
 	bool here;
 	lc_status status;
 

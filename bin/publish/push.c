@@ -74,7 +74,7 @@ static lc_status
 mend(const struct lc__push *push, const char *name, const struct lc__source *source,
     bool *mended)
 {
-	const struct lc__wanted theirs = { push->store, name, source->body.size,
+	const struct lc__stored_object theirs = { push->store, name, source->body.size,
 		source->sha256, NULL };
 	struct lc__object about;
 	lc_status status;
