@@ -7,11 +7,13 @@
 /* Keys of a bucket, which is a line of the processor's cache. */
 #define BUCKET 8
 #define LINE 64
-/* The fewest and the most buckets: 4 KiB and 512 MiB. Where those are full a key pushes out
- * another one, whose bytes are verified again. */
+/* The fewest and the most buckets: 4 KiB and 512 MiB. */
 #define FEWEST ((uint64_t)64)
 #define MOST_BITS 23
 #define MOST ((uint64_t)1 << MOST_BITS)
+/* A key whose bucket is full is in the next one that has room. After so many full ones, which
+ * only the largest table has, it pushes out another key, whose bytes are verified again. */
+#define PROBES 16
 
 struct table {
 	struct table *smaller; /* the one before: threads may still read it */
@@ -85,11 +87,15 @@ lc__seen_of(struct lc__once *once, const struct lc__snapshot *snapshot,
 }
 
 /* The low bits of a key, which tell its bucket, do not depend on the checksum: so the bucket
- * can be fetched before the checksum is read. */
+ * can be fetched before the checksum is read. They are the upper bits of a product: records of
+ * one size, whose addresses are an arithmetic progression, would fill some buckets only. */
 static uint64_t
 place_of(const struct lc__once_seen *seen, const void *at)
 {
-	return mix(seen->chunk, (uintptr_t)at);
+	uint64_t place = mix(seen->chunk, (uintptr_t)at);
+
+	place = (place ^ place >> 32) * UINT64_C(0x9fb21c651e98df25);
+	return place << MOST_BITS | place >> (64 - MOST_BITS);
 }
 
 static uint64_t
@@ -102,10 +108,11 @@ key_of(uint64_t place, uint64_t checksum)
 
 /* ---- the set -------------------------------------------------------------- */
 
+/* The bucket of a key, or one after it. */
 static _Atomic uint64_t *
-bucket_of(struct table *table, uint64_t key)
+bucket_of(struct table *table, uint64_t key, uint64_t after)
 {
-	return table->bucket[key & (table->buckets - 1)];
+	return table->bucket[(key + after) & (table->buckets - 1)];
 }
 
 void
@@ -115,24 +122,28 @@ lc__seen_fetch(const struct lc__once_seen *seen, const void *at)
 	    memory_order_acquire);
 
 	if (table != NULL)
-		__builtin_prefetch((const void *)bucket_of(table, place_of(seen, at)));
+		__builtin_prefetch((const void *)bucket_of(table, place_of(seen, at), 0));
 }
 
 bool
 lc__once_has(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
 {
 	struct table *table;
-	const _Atomic uint64_t *bucket;
 	uint64_t key;
 
 	table = atomic_load_explicit(&seen->once->table, memory_order_acquire);
 	if (table == NULL)
 		return false;
 	key = key_of(place_of(seen, at), checksum);
-	bucket = bucket_of(table, key);
-	for (unsigned i = 0; i < BUCKET; i++)
-		if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == key)
-			return true;
+	for (unsigned after = 0; after < PROBES; after++) {
+		const _Atomic uint64_t *bucket = bucket_of(table, key, after);
+
+		for (unsigned i = 0; i < BUCKET; i++)
+			if (atomic_load_explicit(&bucket[i], memory_order_relaxed) == key)
+				return true;
+		if (atomic_load_explicit(&bucket[BUCKET - 1], memory_order_relaxed) == 0)
+			return false;
+	}
 	return false;
 }
 
@@ -140,16 +151,17 @@ lc__once_has(const struct lc__once_seen *seen, const void *at, uint64_t checksum
 static void
 add(struct table *table, uint64_t key)
 {
-	_Atomic uint64_t *bucket = bucket_of(table, key);
-	unsigned i = 0;
+	for (unsigned i = 0; i < PROBES * BUCKET; i++) {
+		_Atomic uint64_t *slot = bucket_of(table, key, i / BUCKET) + i % BUCKET;
 
-	while (i < BUCKET && atomic_load_explicit(&bucket[i], memory_order_relaxed) != 0)
-		i++;
-	if (i < BUCKET)
+		if (atomic_load_explicit(slot, memory_order_relaxed) != 0)
+			continue;
+		atomic_store_explicit(slot, key, memory_order_relaxed);
 		atomic_fetch_add_explicit(&table->used, 1, memory_order_relaxed);
-	else
-		i = (unsigned)(key % BUCKET);
-	atomic_store_explicit(&bucket[i], key, memory_order_relaxed);
+		return;
+	}
+	atomic_store_explicit(bucket_of(table, key, 0) + (key >> MOST_BITS) % BUCKET, key,
+	    memory_order_relaxed);
 }
 
 /* Room for twice so many keys. The system gives the memory as it is touched. */

@@ -495,6 +495,27 @@ START_TEST(threads)
 }
 END_TEST
 
+/* Without threads nothing is lost, however full the table is. */
+START_TEST(keeps_all)
+{
+	struct lc__once *once = lc__once_new();
+	struct lc__snapshot *s = calloc(1, sizeof(*s));
+	const struct lc__mapped_chunk chunk = { .id = 1 };
+	struct lc__once_seen seen = lc__seen_of(once, s, &chunk);
+
+	for (uint64_t n = 0; n < KEYS * 10; n++) {
+		lc__seen_note(&seen, record(n), n);
+		if (n % KEYS != 0)
+			continue;
+		for (uint64_t i = 0; i <= n; i++)
+			ck_assert(lc__seen_before(&seen, record(i), i));
+		ck_assert(!lc__seen_before(&seen, record(n + 1), n + 1));
+	}
+	lc__once_free(once);
+	free(s);
+}
+END_TEST
+
 static void
 begin(void)
 {
@@ -519,6 +540,7 @@ main(void)
 	tcase_add_loop_test(tc, unknown_mode, 0, 2);
 	tcase_add_test(tc, other_chunks);
 	tcase_add_test(tc, threads);
+	tcase_add_test(tc, keeps_all);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
