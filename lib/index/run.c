@@ -40,6 +40,7 @@ lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id, struct lc_
 		return false;
 	out->table = bytes + LC__RUN_HEADER;
 	out->keys = out->table + table_size;
+	out->intact = NULL;
 	out->blocks = lc__get32(out->keys + out->keys_size - 4);
 	return out->entries <= out->keys_size / (entry_head + 1) &&
 	    out->blocks == (out->entries + LC__RUN_BLOCK - 1) / LC__RUN_BLOCK &&
@@ -59,15 +60,15 @@ lc__run_says(const unsigned char *bytes, uint64_t size, uint64_t *id)
 
 void
 lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run, uint64_t hash,
-    bool checked)
+    lc_verify_mode verify)
 {
 	probe->intact = UINT32_MAX;
-	lc__run_probe_go_on(probe, run, hash, checked);
+	lc__run_probe_go_on(probe, run, hash, verify);
 }
 
 void
 lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run, uint64_t hash,
-    bool checked)
+    lc_verify_mode verify)
 {
 	const unsigned char *bucket = lc__run_bucket(run, hash);
 
@@ -76,7 +77,7 @@ lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run, uint
 	probe->bucket = (uint32_t)((size_t)(bucket - run->table) / LC__RUN_BUCKET);
 	probe->slot = 0;
 	probe->walked = 0;
-	probe->checked = checked;
+	probe->verify = verify;
 }
 
 /* The check word of the bucket, or damage. */
@@ -89,6 +90,28 @@ bucket_intact(const unsigned char *bucket, uint32_t number)
 	return (check & ~BUCKET_OVERFLOW) == bucket_check(bucket, number, overflow);
 }
 
+/* Is the bucket of a probe as it was written? */
+static bool
+verify_bucket(struct lc__run_probe *probe, const unsigned char *bucket)
+{
+	const uint32_t number = probe->bucket;
+	unsigned char *known = NULL;
+	const unsigned char bit = (unsigned char)(1u << number % 8);
+
+	if (probe->verify == LC_VERIFY_ONCE && probe->run->intact != NULL)
+		known = &probe->run->intact[number / 8];
+	if (known != NULL && (*known & bit))
+		return true;
+	if (number == probe->intact)
+		return true;
+	if (!bucket_intact(bucket, number))
+		return false;
+	probe->intact = number;
+	if (known != NULL)
+		*known |= bit;
+	return true;
+}
+
 enum lc__run_found
 lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 {
@@ -98,12 +121,9 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 	while (probe->walked < run->buckets) {
 		const unsigned char *bucket = run->table +
 		    (size_t)probe->bucket * LC__RUN_BUCKET;
-		if (probe->slot == 0 && probe->checked &&
-		    probe->bucket != probe->intact) {
-			if (!bucket_intact(bucket, probe->bucket))
-				return LC__RUN_DAMAGED;
-			probe->intact = probe->bucket;
-		}
+		if (probe->slot == 0 && probe->verify != LC_VERIFY_NEVER &&
+		    !verify_bucket(probe, bucket))
+			return LC__RUN_DAMAGED;
 		for (uint32_t i = probe->slot; i < bucket_slots; i++) {
 			const unsigned char *slot = bucket + slot_size * i;
 
@@ -131,7 +151,7 @@ lc__run_has(const struct lc__run *run, uint64_t hash, uint64_t location)
 	struct lc__run_probe probe;
 	uint64_t found;
 
-	lc__run_probe_start(&probe, run, hash, true);
+	lc__run_probe_start(&probe, run, hash, LC_VERIFY_ALWAYS);
 	while (lc__run_probe_next(&probe, &found) == LC__RUN_MATCH)
 		if (found == location)
 			return true;

@@ -30,9 +30,11 @@ struct lc__run {
 	const unsigned char *keys;  /* the key section */
 	uint64_t keys_size;         /* its bytes */
 	uint32_t blocks;            /* blocks in the key section */
+	unsigned char *intact; /* a bit a bucket: it was verified; lent by the owner of
+				       the bytes, NULL after lc__run_parse() */
 };
 
-/** Read and check a header and the sizes in it. */
+/** Read and check a header and the sizes in it; out->intact is NULL. */
 bool lc__run_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
     struct lc__run *out);
 
@@ -57,7 +59,7 @@ struct lc__run_probe {
 	uint32_t slot;   /* next slot in it */
 	uint32_t walked; /* buckets seen */
 	uint32_t intact; /* a bucket of the run that was verified; UINT32_MAX for none */
-	bool checked;    /* verify each bucket's check */
+	lc_verify_mode verify; /* when the check of a bucket is compared */
 };
 
 enum lc__run_found {
@@ -66,12 +68,14 @@ enum lc__run_found {
 	LC__RUN_DAMAGED /* a bucket's check is wrong */
 };
 
+/** @p verify LC_VERIFY_ONCE: not of buckets that have a bit in run->intact, which gets those
+ *  of the others. One thread at a time may use them. */
 void lc__run_probe_start(struct lc__run_probe *probe, const struct lc__run *run,
-    uint64_t hash, bool checked);
+    uint64_t hash, lc_verify_mode verify);
 /** The same for a further hash in the same run; what is verified stays so. Before the first
  *  of them, intact is UINT32_MAX. */
 void lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run,
-    uint64_t hash, bool checked);
+    uint64_t hash, lc_verify_mode verify);
 enum lc__run_found lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location);
 
 /** Does the table of a run lead to this location? */

@@ -206,7 +206,8 @@ check_keys(struct lc__carry *c, struct lc__snapshot *s)
 				.hash = c->entries[j].hash,
 				.location = LC__TOMBSTONE,
 			};
-			const lc_status status = lc__index_find(s, &lookup, true);
+			const lc_status status = lc__index_find(s, &lookup,
+			    LC_VERIFY_ALWAYS);
 
 			if (status == LC_OK)
 				return key_twice(s, &lookup.id, lookup.location,

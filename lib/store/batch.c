@@ -127,11 +127,11 @@ try_uncommitted(struct batch *batch, size_t i)
 static lc_status
 guess_item(struct batch *batch, struct lc__lookup *lookup)
 {
-	const bool verify = batch->cache->options.verify != 0;
 	const unsigned char *record;
 	struct lc__mapped_chunk chunk;
 
-	return_if_error(lc__index_guess(batch->snapshot, lookup, verify));
+	return_if_error(
+	    lc__index_guess(batch->snapshot, lookup, batch->cache->options.verify));
 	if (lookup->location & LC__TOMBSTONE)
 		return LC_OK;
 	/* find_item() meets any damage again, and names the key. */
@@ -141,13 +141,8 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 		return LC_OK;
 	record = chunk.bytes + lc__location_offset(lookup->location);
 	__builtin_prefetch(record);
-	if (batch->cache->options.verify == LC_VERIFY_ONCE) {
-		const struct lc__once_seen seen =
-		    lc__seen_of(lc__module_of(batch->cache->env)->once, batch->snapshot,
-			&chunk);
-
-		lc__seen_fetch(&seen, record);
-	}
+	if (lookup->once != NULL)
+		lc__lookup_fetch_seen(batch->snapshot, lookup, &chunk);
 	if (batch->reads_data && !lookup->reads) {
 		/* The cache_id, after a table of parts if there is one, and the
 		 * start of small data. To read all, find_item() asks for more. */
@@ -162,10 +157,10 @@ static lc_status
 find_item(struct batch *batch, struct lc__lookup *lookup)
 {
 	return_if_error(
-	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify != 0));
+	    lc__index_find(batch->snapshot, lookup, batch->cache->options.verify));
 	if (batch->reads_data)
-		lc__view_willneed(batch->cache, batch->snapshot, &lookup->record,
-		    lookup->location, batch->copies);
+		lc__view_willneed(batch->cache, &lookup->record, lookup->location,
+		    batch->copies || lc__view_reads(batch->cache, &lookup->verified));
 	return LC_OK;
 }
 
@@ -200,11 +195,9 @@ read_undecided(struct batch *batch)
 		for (; i < batch->n && used < WINDOW; i++) {
 			if (*status_of(batch, i) != UNDECIDED)
 				continue;
-			lc__lookup_start(&lookups[used], batch->cache->env,
-			    batch->ids[i].data, batch->ids[i].size);
-			lookups[used].reads = batch->reads_data &&
-			    (batch->copies ||
-				batch->cache->options.verify == LC_VERIFY_ALWAYS);
+			lc__view_lookup(&lookups[used], batch->cache, batch->ids[i].data,
+			    batch->ids[i].size, batch->copies);
+			lookups[used].reads &= batch->reads_data;
 			lc__index_prefetch(batch->snapshot, &lookups[used]);
 			at[used++] = i;
 		}
@@ -292,7 +285,8 @@ get_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
 {
 	lc_view *view = (lc_view *)batch->out + i;
 	const lc_status status = lc__view_record(batch->cache, batch->snapshot,
-	    &lookup->record, lookup->location, view, &batch->pins);
+	    &lookup->record, lookup->location,
+	    lc__view_verifies(batch->cache, &lookup->verified), view, &batch->pins);
 
 	if (status != LC_OK)
 		lc__view_clear(view, status);

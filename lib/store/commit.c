@@ -112,7 +112,8 @@ find_replaced(struct commit *c, uint32_t i)
 		.hash = c->entries[i].hash,
 		.location = LC__TOMBSTONE,
 	};
-	const lc_status status = lc__index_find(&c->change->snapshot, &lookup, true);
+	const lc_status status = lc__index_find(&c->change->snapshot, &lookup,
+	    LC_VERIFY_ALWAYS);
 
 	if (c->step != NULL) {
 		/* An input replaces nothing. If the look-up failed, nobody can say that

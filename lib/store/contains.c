@@ -136,7 +136,7 @@ static void
 ask_run(struct asking *a, struct question *window, size_t n, uint32_t number)
 {
 	const struct lc__run *run = &a->snapshot->runs[number];
-	const bool checked = a->cache->options.verify != 0;
+	const lc_verify_mode verify = a->cache->options.verify;
 	struct lc__run_probe probe = { .intact = UINT32_MAX };
 
 	for (size_t i = 0; i < n; i++) {
@@ -145,7 +145,7 @@ ask_run(struct asking *a, struct question *window, size_t n, uint32_t number)
 
 		if (window[i].run != 0)
 			continue;
-		lc__run_probe_go_on(&probe, run, window[i].order, checked);
+		lc__run_probe_go_on(&probe, run, window[i].order, verify);
 		found = lc__run_probe_next(&probe, &location);
 		if (found == LC__RUN_END)
 			continue;
@@ -218,7 +218,7 @@ settle(struct asking *a, const struct question *question)
 	lookup.guess = question->run;
 	lookup.location = question->order;
 	answer_is(a, item,
-	    lc__index_find(a->snapshot, &lookup, a->cache->options.verify != 0));
+	    lc__index_find(a->snapshot, &lookup, a->cache->options.verify));
 }
 
 static lc_status
@@ -251,6 +251,8 @@ ask_committed(struct asking *a)
 {
 	lc_status status = LC_OK;
 
+	if (a->cache->options.verify == LC_VERIFY_ONCE)
+		lc__snapshot_lend_intact(a->snapshot);
 	for (; a->group < a->n && status == LC_OK; a->group += GROUP) {
 		begin_group(a, a->n - a->group < GROUP ? a->n - a->group : GROUP);
 		status = ask_index(a);

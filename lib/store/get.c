@@ -74,10 +74,9 @@ hold(struct lc__decoder *decoder, lc_view *out)
 
 lc_status
 lc__view_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location, lc_view *out, unsigned *pins)
+    const struct lc__record *record, uint64_t location, bool verify, lc_view *out,
+    unsigned *pins)
 {
-	const bool verify = cache->options.verify != 0;
-
 	lc__view_clear(out, LC_NOT_FOUND);
 	if (record->has_parts) {
 		struct lc__decoder decoder = { .record = *record };
@@ -157,34 +156,26 @@ willneed(const struct lc__env *env, const struct lc__record *record)
 		lc__env_willneed(env, lc__record_start(record), record->size);
 }
 
-/* Is all of a record read to verify it? */
-static bool
-is_verified(const struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location)
+void
+lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location, bool reads)
 {
-	struct lc__once_seen seen;
-
-	if (cache->options.verify != LC_VERIFY_ONCE)
-		return cache->options.verify == LC_VERIFY_ALWAYS;
-	seen = lc__decode_seen(cache, snapshot, location);
-	return !lc__seen_before(&seen, lc__record_start(record),
-	    lc__record_checksum(record));
+	if (record->size < WILLNEED_SIZE)
+		return;
+	if (lc__record_first_codec(record) != LC_CODEC_NONE)
+		reads = !lc__decode_cached(cache, record, location);
+	if (reads)
+		willneed(cache->env, record);
 }
 
 void
-lc__view_willneed(const struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location, bool copies)
+lc__view_lookup(struct lc__lookup *lookup, const struct lc_cache *cache, const void *id,
+    size_t id_size, bool copies)
 {
-	bool reads_all;
-
-	if (record->size < WILLNEED_SIZE)
-		return;
-	if (lc__record_first_codec(record) == LC_CODEC_NONE)
-		reads_all = copies || is_verified(cache, snapshot, record, location);
-	else
-		reads_all = !lc__decode_cached(cache, record, location);
-	if (reads_all)
-		willneed(cache->env, record);
+	lc__lookup_start(lookup, cache->env, id, id_size);
+	lookup->reads = cache->options.verify == LC_VERIFY_ALWAYS || copies;
+	if (cache->options.verify == LC_VERIFY_ONCE)
+		lookup->once = lc__module_of(cache->env)->once;
 }
 
 static void
@@ -243,7 +234,7 @@ lc__copy_record(struct lc_cache *cache, struct lc__snapshot *snapshot,
 
 	decoder.record = lookup->record;
 	return_if_error(lc__decoder_open(&decoder, cache, snapshot, lookup->location,
-	    cache->options.verify != 0));
+	    lc__view_verifies(cache, &lookup->verified)));
 	lc__snapshot_note_read(snapshot, lookup->location);
 	status = copy(&decoder, ctx);
 	lc__decoder_close(&decoder);
@@ -255,19 +246,15 @@ static lc_status
 find_committed(struct lc_cache *cache, struct lc__snapshot *snapshot, const void *id,
     size_t id_size, bool copies, struct lc__lookup *lookup)
 {
-	const bool verify = cache->options.verify != 0;
 	lc_status status;
 
-	lc__lookup_start(lookup, cache->env, id, id_size);
-	lookup->reads = cache->options.verify == LC_VERIFY_ALWAYS || copies;
-	if (cache->options.verify == LC_VERIFY_ONCE)
-		lookup->once = lc__module_of(cache->env)->once;
-	status = lc__index_find(snapshot, lookup, verify);
+	lc__view_lookup(lookup, cache, id, id_size, copies);
+	status = lc__index_find(snapshot, lookup, cache->options.verify);
 	snapshot->hits += status == LC_OK;
 	snapshot->misses += status == LC_NOT_FOUND;
 	if (status == LC_OK)
-		lc__view_willneed(cache, snapshot, &lookup->record, lookup->location,
-		    copies);
+		lc__view_willneed(cache, &lookup->record, lookup->location,
+		    copies || lc__view_reads(cache, &lookup->verified));
 	return status;
 }
 
@@ -284,7 +271,7 @@ view_committed(struct lc_cache *cache, const void *id, size_t id_size, lc_view *
 	status = find_committed(cache, snapshot, id, id_size, false, &lookup);
 	if (status == LC_OK)
 		status = lc__view_record(cache, snapshot, &lookup.record, lookup.location,
-		    out, &pins);
+		    lc__view_verifies(cache, &lookup.verified), out, &pins);
 	lc__snapshot_give(snapshot, pins);
 	return status;
 }
@@ -404,7 +391,7 @@ lc_contains(lc_cache *cache, const void *id, size_t id_size)
 		return answer == LC__UNCOMMITTED_PUT ? LC_OK : LC_NOT_FOUND;
 	return_if_error(lc__snapshot_take(cache->env, &snapshot));
 	lc__lookup_start(&lookup, cache->env, id, id_size);
-	status = lc__index_find(snapshot, &lookup, cache->options.verify != 0);
+	status = lc__index_find(snapshot, &lookup, cache->options.verify);
 	lc__snapshot_give(snapshot, 0);
 	return status;
 }
@@ -422,7 +409,7 @@ lc_prefetch(lc_cache *cache, size_t n, const lc_id *ids)
 		if (lc__check_id("prefetch", ids[i].data, ids[i].size) != LC_OK)
 			continue;
 		lc__lookup_start(&lookup, cache->env, ids[i].data, ids[i].size);
-		if (lc__index_find(snapshot, &lookup, false) == LC_OK)
+		if (lc__index_find(snapshot, &lookup, LC_VERIFY_NEVER) == LC_OK)
 			willneed(cache->env, &lookup.record);
 	}
 	lc__snapshot_give(snapshot, 0);

@@ -13,18 +13,38 @@
 void lc__view_clear(lc_view *view, lc_status status);
 
 /**
- * Make a view of a record of a snapshot that the caller has taken. If the view borrows
- * from the snapshot, *pins grows by 1: the caller gives it to lc__snapshot_give().
+ * Make a view of a record of a snapshot that the caller has taken; @p verify it as the
+ * handle says. If the view borrows from the snapshot, *pins grows by 1: the caller gives it
+ * to lc__snapshot_give().
  * @return LC_OK; LC_CORRUPT, naming the key; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__view_record(struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
-    lc_view *out, unsigned *pins);
+    bool verify, lc_view *out, unsigned *pins);
 
-/** Ask the system for the pages of a record if a view of it reads them all: to verify
- *  them, or to decode a tensor that the LRU does not hold; or if it is to be copied. */
-void lc__view_willneed(const struct lc_cache *cache, struct lc__snapshot *snapshot,
-    const struct lc__record *record, uint64_t location, bool copies);
+/** Begin the search for a record that is read next; @p copies if all of it is copied. */
+void lc__view_lookup(struct lc__lookup *lookup, const struct lc_cache *cache,
+    const void *id, size_t id_size, bool copies);
+
+/** Is something of a record to be verified? */
+static inline bool
+lc__view_verifies(const struct lc_cache *cache, const struct lc__verified *before)
+{
+	return cache->options.verify != LC_VERIFY_NEVER && !before->all;
+}
+
+/** Is all of it read to verify it? */
+static inline bool
+lc__view_reads(const struct lc_cache *cache, const struct lc__verified *before)
+{
+	return cache->options.verify != LC_VERIFY_NEVER && !before->head;
+}
+
+/** Ask the system for the pages of a record if a view of it reads them all: if it
+ *  @p reads them, to verify or to copy them, or to decode a tensor that the LRU does not
+ *  hold. */
+void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
+    uint64_t location, bool reads);
 
 /** Make a view of a value that was built, a tensor or a map, which it takes over; NULL is
  *  LC_NO_MEMORY. @p drop is called with @p keeper, which keeps what its tensors borrow, when

@@ -161,7 +161,8 @@ check_live(struct lc_iter *iter, const struct lc__record *record, uint64_t locat
 	if (iter->all_live)
 		return LC_OK;
 	lc__lookup_start(&lookup, iter->snapshot->env, record->id.data, record->id.size);
-	status = lc__index_find(iter->snapshot, &lookup, iter->verify);
+	status = lc__index_find(iter->snapshot, &lookup,
+	    iter->verify ? LC_VERIFY_ALWAYS : LC_VERIFY_NEVER);
 	*live = status == LC_OK && lookup.location == location;
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
@@ -210,7 +211,7 @@ next_entry(struct lc_iter *iter, struct lc__run_entry *entry)
 		if (!iter->keys_lost)
 			return LC_OK;
 		lc__lookup_start(&lookup, iter->snapshot->env, entry->id, entry->id_size);
-		status = lc__index_find(iter->snapshot, &lookup, true);
+		status = lc__index_find(iter->snapshot, &lookup, LC_VERIFY_ALWAYS);
 		if (status == LC_NOT_FOUND ||
 		    (status == LC_OK && lookup.location != entry->location))
 			continue;

@@ -78,7 +78,7 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, boo
 				lc__index_prefetch(s, &ahead);
 			}
 		/* It lives if the index names it. */
-		status = lc__index_find(s, &lookup, true);
+		status = lc__index_find(s, &lookup, LC_VERIFY_ALWAYS);
 		if (status == LC_NOT_FOUND ||
 		    (status == LC_OK && lookup.location != listed->location))
 			continue;

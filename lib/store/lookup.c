@@ -143,6 +143,19 @@ lc__snapshot_seen(struct lc__snapshot *s, uint64_t location)
 	return lc__seen_of(lc__module_of(s->env)->once, s, &chunk);
 }
 
+struct lc__verified
+lc__record_verified(const struct lc__once_seen *seen, const struct lc__record *record)
+{
+	struct lc__verified verified;
+	const void *last;
+	uint64_t sum;
+
+	verified.all = lc__record_last_sum(record, &last, &sum);
+	verified.head = lc__seen_before(seen, last, sum);
+	verified.all &= verified.head;
+	return verified;
+}
+
 lc_status
 lc__snapshot_directory(struct lc__snapshot *snapshot,
     const struct lc__mapped_chunk *mapped, struct lc__directory *out)
@@ -171,6 +184,8 @@ lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
 	lookup->guess = 0;
 	lookup->reads = false;
 	lookup->once = NULL;
+	lookup->fetched = UINT64_MAX;
+	lookup->verified = (struct lc__verified){ false, false };
 }
 
 void
@@ -272,24 +287,32 @@ fetch_record(struct lc__snapshot *s, uint64_t location)
 		__builtin_prefetch(chunk.bytes + offset);
 }
 
-static void
-fetch_seen(struct lc__snapshot *s, struct lc__once *once, uint64_t location)
+void
+lc__lookup_fetch_seen(const struct lc__snapshot *snapshot, struct lc__lookup *lookup,
+    const struct lc__mapped_chunk *chunk)
 {
-	struct lc__mapped_chunk chunk;
-	struct lc__once_seen seen;
-
-	if (lc__snapshot_chunk(s, lc__location_chunk(location), &chunk) != LC_OK)
-		return;
-	seen = lc__seen_of(once, s, &chunk);
-	lc__seen_fetch(&seen, chunk.bytes + lc__location_offset(location));
+	lookup->seen = lc__seen_of(lookup->once, snapshot, chunk);
+	lookup->fetched = lookup->location;
+	lc__seen_fetch(&lookup->seen,
+	    chunk->bytes + lc__location_offset(lookup->location));
 }
 
-/* Does a location that a probe found hold the cache_id? LC_NOT_FOUND means that it is
- * another one with the same fingerprint. */
-static lc_status
-compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run,
-    uint64_t location)
+static void
+fetch_seen(struct lc__snapshot *s, struct lc__lookup *lookup)
 {
+	struct lc__mapped_chunk chunk;
+
+	if (lookup->fetched != lookup->location &&
+	    lc__snapshot_chunk(s, lc__location_chunk(lookup->location), &chunk) == LC_OK)
+		lc__lookup_fetch_seen(s, lookup, &chunk);
+}
+
+/* Does lookup->location, which a probe found, hold the cache_id? LC_NOT_FOUND means that it
+ * is another one with the same fingerprint. */
+static lc_status
+compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run)
+{
+	const uint64_t location = lookup->location;
 	struct lc__run_entry entry;
 
 	if (location & LC__TOMBSTONE) {
@@ -302,30 +325,31 @@ compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run 
 	if (lookup->reads)
 		fetch_record(s, location);
 	if (lookup->once != NULL)
-		fetch_seen(s, lookup->once, location);
+		fetch_seen(s, lookup);
 	if (lc__snapshot_record(s, location, &lookup->record) != LC_OK)
 		return check_nothing(s, lookup, run, location);
-	if (same_id(&lookup->id, lookup->record.id.data, lookup->record.id.size))
+	if (same_id(&lookup->id, lookup->record.id.data, lookup->record.id.size)) {
+		if (lookup->once != NULL)
+			lookup->verified = lc__record_verified(&lookup->seen,
+			    &lookup->record);
 		return LC_OK;
+	}
 	return check_stranger(s, lookup, run, location);
 }
 
 static lc_status
 find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run,
-    bool checked)
+    lc_verify_mode verify)
 {
 	struct lc__run_probe probe;
 	enum lc__run_found found;
-	uint64_t location;
 	lc_status status;
 
-	lc__run_probe_start(&probe, run, lookup->hash, checked);
-	while ((found = lc__run_probe_next(&probe, &location)) == LC__RUN_MATCH) {
-		status = compare(s, lookup, run, location);
-		if (status == LC_NOT_FOUND)
-			continue;
-		lookup->location = location;
-		return status;
+	lc__run_probe_start(&probe, run, lookup->hash, verify);
+	while ((found = lc__run_probe_next(&probe, &lookup->location)) == LC__RUN_MATCH) {
+		status = compare(s, lookup, run);
+		if (status != LC_NOT_FOUND)
+			return status;
 	}
 	if (found == LC__RUN_DAMAGED)
 		return damaged_run(s, lookup, run->id);
@@ -333,18 +357,19 @@ find_in_run(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__
 }
 
 lc_status
-lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, lc_verify_mode verify)
 {
 	lc_status status = LC_NOT_FOUND;
 
 	/* Nearly every guess is right. After a collision, search from the beginning. */
 	if (lookup->guess > 0)
-		status = compare(s, lookup, &s->runs[lookup->guess - 1],
-		    lookup->location);
+		status = compare(s, lookup, &s->runs[lookup->guess - 1]);
 	if (status == LC_NOT_FOUND) {
 		lc__index_prefetch(s, lookup);
+		if (verify == LC_VERIFY_ONCE)
+			lc__snapshot_lend_intact(s);
 		for (uint32_t i = s->state.nruns; i-- > 0 && status == LC_NOT_FOUND;)
-			status = find_in_run(s, lookup, &s->runs[i], checked);
+			status = find_in_run(s, lookup, &s->runs[i], verify);
 	}
 	if (status == LC_OK && (lookup->location & LC__TOMBSTONE))
 		return LC_NOT_FOUND;
@@ -352,13 +377,15 @@ lc__index_find(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
 }
 
 lc_status
-lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, bool checked)
+lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, lc_verify_mode verify)
 {
 	struct lc__run_probe probe;
 	enum lc__run_found found;
 
+	if (verify == LC_VERIFY_ONCE)
+		lc__snapshot_lend_intact(s);
 	for (uint32_t i = s->state.nruns; i-- > 0;) {
-		lc__run_probe_start(&probe, &s->runs[i], lookup->hash, checked);
+		lc__run_probe_start(&probe, &s->runs[i], lookup->hash, verify);
 		found = lc__run_probe_next(&probe, &lookup->location);
 		if (found == LC__RUN_DAMAGED)
 			return damaged_run(s, lookup, s->runs[i].id);

@@ -50,6 +50,17 @@ LC_CHECKED lc_status lc__snapshot_record(struct lc__snapshot *snapshot, uint64_t
  *  chunk. */
 struct lc__once_seen lc__snapshot_seen(struct lc__snapshot *snapshot, uint64_t location);
 
+/** What was verified of a record. */
+struct lc__verified {
+	bool head; /* all before its tensors; of a record with at most one, all of it */
+	bool all;
+};
+
+/** What this process has verified of a record in the chunk that @p seen is of. Of one with
+ *  several tensors it does not say whether it was all. */
+struct lc__verified lc__record_verified(const struct lc__once_seen *seen,
+    const struct lc__record *record);
+
 /**
  * The directory of a chunk, in the map and verified: every offset is within the chunk, but
  * there may be no intact record there.
@@ -69,11 +80,14 @@ struct lc__lookup {
 				  the location; 0 for none */
 	bool reads;        /* the record's data is read next: prefetch that, too */
 	struct lc__once
-	    *once; /* what is known of the record is read next; NULL: nothing */
-	struct lc__record record; /* parsed, once it is found; not verified */
+	    *once;        /* to verify once: what is known of records. NULL: do not ask */
+	uint64_t fetched; /* the location that seen is of; UINT64_MAX: none yet */
+	struct lc__once_seen seen;    /* of the chunk of the record */
+	struct lc__verified verified; /* before, of the record that was found */
+	struct lc__record record;     /* parsed, once it is found; not verified */
 };
 
-/** Begin a search: set id and hash; reads is false. */
+/** Begin a search: set id and hash; reads is false, once NULL. */
 void lc__lookup_start(struct lc__lookup *lookup, struct lc__env *env, const void *id,
     size_t id_size);
 
@@ -83,11 +97,11 @@ void lc__index_prefetch(const struct lc__snapshot *snapshot,
 
 /**
  * Find the newest record of a cache_id.
- * @param checked verify the index blocks that are read
+ * @param verify  when the buckets of the index are compared with their checksums
  * @return LC_OK; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__index_find(struct lc__snapshot *snapshot,
-    struct lc__lookup *lookup, bool checked);
+    struct lc__lookup *lookup, lc_verify_mode verify);
 
 /**
  * The first half of lc__index_find(), so that a batch can prefetch in between: find a
@@ -96,7 +110,12 @@ LC_CHECKED lc_status lc__index_find(struct lc__snapshot *snapshot,
  * @return LC_OK with lookup->location; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__index_guess(struct lc__snapshot *snapshot,
-    struct lc__lookup *lookup, bool checked);
+    struct lc__lookup *lookup, lc_verify_mode verify);
+
+/** Prefetch what tells, after lc__index_guess(), whether the record was verified; lookup->once
+ *  is not NULL. */
+void lc__lookup_fetch_seen(const struct lc__snapshot *snapshot, struct lc__lookup *lookup,
+    const struct lc__mapped_chunk *chunk);
 
 /**
  * The cache_id that the index has for the record at an offset in a chunk, quoted for

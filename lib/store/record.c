@@ -345,6 +345,18 @@ lc__record_head_intact(const struct lc__record *record)
 	    lc__hash64(lc__record_start(record) + at_units, covered(record));
 }
 
+bool
+lc__record_last_sum(const struct lc__record *record, const void **data,
+    uint64_t *checksum)
+{
+	const bool has_one = record->nparts == 1;
+
+	*data = has_one ? record->payload : lc__record_start(record);
+	*checksum = has_one ? lc__get64(record->parts + part_hash)
+			    : lc__record_checksum(record);
+	return record->nparts <= 1;
+}
+
 /* What lies before a part: bytes of the payload, and checksums of blocks. */
 struct place {
 	size_t offset;

@@ -115,6 +115,13 @@ bool lc__record_intact(const struct lc__record *record);
 /** Is the head intact? For a record without parts the head is all of it. */
 bool lc__record_head_intact(const struct lc__record *record);
 
+/**
+ * The bytes of a record that are verified last, and their checksum: those of its part, after
+ * its head, or its head alone. False if it has several parts, which are verified after that.
+ */
+bool lc__record_last_sum(const struct lc__record *record, const void **data,
+    uint64_t *checksum);
+
 /** Do the sizes agree with the schema and with one another? */
 bool lc__record_fits(const struct lc__record *record, const struct lc__schema *schema);
 

@@ -28,10 +28,19 @@ lc__pool_new(void)
 	return calloc(1, sizeof(struct lc__pool));
 }
 
+static void
+free_known(struct lc__snapshot *s)
+{
+	for (uint32_t i = 0; i < s->nknown; i++)
+		free(s->known[i].intact);
+	free(s->known);
+}
+
 void
 lc__snapshot_free_parts(struct lc__snapshot *snapshot)
 {
 	lc__state_free(&snapshot->state);
+	free_known(snapshot);
 	free(snapshot->runs);
 	free(snapshot->schemas);
 }
@@ -337,6 +346,7 @@ lc__pool_oldest_pin_ns(struct lc__env *env)
 lc_status
 lc__snapshot_load_runs(struct lc__snapshot *s)
 {
+	s->lent = false;
 	return_if_error(lc__array_reserve(&s->runs, &s->runs_room, s->state.nruns, NULL));
 	for (uint32_t i = 0; i < s->state.nruns; i++) {
 		const struct lc__run_row *row = &s->state.runs[i];
@@ -372,4 +382,51 @@ lc__snapshot_load(struct lc__snapshot *s)
 		memset(s->chunks, 0, sizeof(s->chunks));
 	s->remembers = false;
 	return lc__snapshot_load_runs(s);
+}
+
+/* ---- what is verified of the index ---------------------------------------- */
+
+/* Take what is known of a run. One of a page or more has pages of its own, which LMDB writes
+ * once, and its id is never used again. A smaller one shares a page: a commit that changes the
+ * page writes it again, to another place or, two commits later, to the same. */
+static unsigned char *
+take_known(struct lc__snapshot *s, uint32_t position)
+{
+	const struct lc__run *run = &s->runs[position];
+
+	if (s->state.runs[position].bytes < lc__env_page_size(s->env))
+		return NULL;
+	for (uint32_t i = 0; i < s->nknown; i++) {
+		struct lc__run_known *known = &s->known[i];
+		unsigned char *const intact = known->intact;
+
+		if (known->run == run->id && known->table == run->table) {
+			known->intact = NULL;
+			return intact;
+		}
+	}
+	return NULL;
+}
+
+void
+lc__snapshot_lend_anew(struct lc__snapshot *s)
+{
+	const uint32_t n = s->state.nruns;
+	struct lc__run_known *known = calloc((size_t)n + 1, sizeof(*known));
+
+	if (known == NULL)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		struct lc__run *run = &s->runs[i];
+		unsigned char *intact = take_known(s, i);
+
+		if (intact == NULL)
+			intact = calloc((size_t)run->buckets / 8 + 1, 1);
+		known[i] = (struct lc__run_known){ run->id, run->table, intact };
+		run->intact = intact;
+	}
+	free_known(s);
+	s->known = known;
+	s->nknown = n;
+	s->lent = true;
 }

@@ -36,6 +36,13 @@ struct lc__chunk_slot {
 	bool read; /* noted as read since the snapshot was taken */
 };
 
+/** What is verified of the table of an index run. */
+struct lc__run_known {
+	uint64_t run; /* its id */
+	const unsigned char *table;
+	unsigned char *intact; /* as in struct lc__run; malloc'ed, NULL without memory */
+};
+
 struct lc__snapshot {
 	struct lc__txn *txn;
 	struct lc__env *env;
@@ -49,9 +56,12 @@ struct lc__snapshot {
 	bool filled;          /* by inputs, as of the loaded commit */
 	uint64_t pinned_ns;   /* since when it has pins */
 	struct lc__state state;
-	struct lc__run *runs;       /* state.nruns of them, oldest first */
-	size_t runs_room;           /* of runs */
-	struct lc__known **schemas; /* by id; NULL: not read yet */
+	struct lc__run *runs;        /* state.nruns of them, oldest first */
+	size_t runs_room;            /* of runs */
+	struct lc__run_known *known; /* malloc'ed; of the runs that it was last lent to */
+	uint32_t nknown;             /* of them */
+	bool lent;                   /* the runs have theirs */
+	struct lc__known **schemas;  /* by id; NULL: not read yet */
 	size_t schemas_room;
 	uint64_t hits, misses;           /* counted since it was taken */
 	uint32_t nreads;                 /* chunks noted as read since it was taken */
@@ -90,5 +100,17 @@ LC_CHECKED lc_status lc__snapshot_load(struct lc__snapshot *snapshot);
 /** Load the runs of snapshot->state. */
 LC_CHECKED lc_status lc__snapshot_load_runs(struct lc__snapshot *snapshot);
 void lc__snapshot_free_parts(struct lc__snapshot *snapshot);
+
+/* Slow part of lc__snapshot_lend_intact(). */
+void lc__snapshot_lend_anew(struct lc__snapshot *snapshot);
+
+/** Let look-ups that verify once know which buckets of the runs they have verified in this
+ *  snapshot. What a commit has written since then is not among them. */
+static inline void
+lc__snapshot_lend_intact(struct lc__snapshot *snapshot)
+{
+	if (!snapshot->lent)
+		lc__snapshot_lend_anew(snapshot);
+}
 
 #endif

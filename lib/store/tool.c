@@ -121,7 +121,7 @@ look_window(struct look *look, const lc_id *ids, size_t first, size_t n,
 
 		if (out[first + i] == LC__STORED_DONE)
 			continue;
-		status = lc__index_find(look->snapshot, &lookups[i], true);
+		status = lc__index_find(look->snapshot, &lookups[i], LC_VERIFY_ALWAYS);
 		if (status == LC_NOT_FOUND)
 			continue; /* it is missing, as out says */
 		if (status == LC_OK)

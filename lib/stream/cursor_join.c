@@ -309,11 +309,12 @@ need_route(struct join_cursor *c, const char *const *fields, size_t n)
 /* ---- records ---------------------------------------------------------------------------- */
 
 lc_status
-lc__join_find(struct lc__join_partner *partner, lc_id id, struct lc__lookup *out)
+lc__join_find(struct lc__join_partner *partner, lc_id id, lc_verify_mode verify,
+    struct lc__lookup *out)
 {
 	lc__lookup_start(out, partner->env, id.data, id.size);
 	out->reads = true;
-	return lc__index_find(partner->snapshot, out, true);
+	return lc__index_find(partner->snapshot, out, verify);
 }
 
 /* The record was in this snapshot when the join was opened. */
@@ -321,7 +322,9 @@ static lc_status
 find_partner(const struct join_cursor *c, struct lc__join_partner *partner, lc_id id,
     struct lc__lookup *out)
 {
-	const lc_status status = lc__join_find(partner, id, out);
+	const lc_verify_mode mode = c->join->source.verify;
+	const lc_status status = lc__join_find(partner, id,
+	    mode == LC_VERIFY_ONCE ? mode : LC_VERIFY_ALWAYS, out);
 
 	if (status != LC_NOT_FOUND)
 		return status;
@@ -608,7 +611,7 @@ lc__join_records_read(struct lc__join_records *records, size_t i, lc_id id, bool
 	struct lc__decoder *decoder = &records->decoders[i];
 	struct lc__lookup lookup;
 
-	return_if_error(lc__join_find(partner, id, &lookup));
+	return_if_error(lc__join_find(partner, id, LC_VERIFY_ALWAYS, &lookup));
 	decoder->record = lookup.record;
 	return_if_error(lc__decoder_open(decoder, records->partners[i], partner->snapshot,
 	    lookup.location, !listed));

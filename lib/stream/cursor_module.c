@@ -420,6 +420,8 @@ view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
 {
 	struct module_cursor *c = of(cursor);
 	lc_cache *cache = c->m->cache;
+	struct lc__verified before;
+	struct lc__once_seen seen;
 	struct lc__record record;
 	uint64_t location;
 	unsigned pins = 0;
@@ -428,9 +430,12 @@ view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
 	if (status == LC_OK) {
 		location = lc__location(c->here.visit->row.id,
 		    offset_of(&c->here, number));
-		lc__view_willneed(cache, c->snapshot, &record, location, false);
-		status = lc__view_record(cache, c->snapshot, &record, location, out,
-		    &pins);
+		seen = lc__decode_seen(cache, c->snapshot, location);
+		before = lc__record_verified(&seen, &record);
+		lc__view_willneed(cache, &record, location,
+		    lc__view_reads(cache, &before));
+		status = lc__view_record(cache, c->snapshot, &record, location,
+		    lc__view_verifies(cache, &before), out, &pins);
 	}
 	if (pins == 0) {
 		end(cursor);
@@ -528,8 +533,7 @@ locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record
 		    "%s: is filled by its inputs, whose order has no index",
 		    c->m->source.name);
 	lc__lookup_start(&lookup, c->m->env, id.data, id.size);
-	return_if_error(
-	    lc__index_find(c->snapshot, &lookup, c->m->source.verify != LC_VERIFY_NEVER));
+	return_if_error(lc__index_find(c->snapshot, &lookup, c->m->source.verify));
 	return_if_error(find_chunk(c, lc__location_chunk(lookup.location), position));
 	return_if_error(go(cursor, *position));
 	offset = lc__location_offset(lookup.location);

@@ -77,7 +77,8 @@ match_record(struct matching *m, uint64_t record)
 	for (size_t i = 0; i < m->join->n; i++) {
 		struct lc__join_partner *partner = &m->join->partners[i];
 		struct lc__lookup lookup;
-		const lc_status status = lc__join_find(partner, id, &lookup);
+		const lc_status status = lc__join_find(partner, id, LC_VERIFY_ALWAYS,
+		    &lookup);
 
 		if (status == LC_OK) {
 			lc__buf_append64(&m->found, lookup.location);

@@ -72,10 +72,11 @@ LC_CHECKED lc_status lc__join_cursor_new(lc_source *source, struct lc__cursor **
 
 /**
  * Find the record of a partner in its snapshot; the caller holds its lock.
+ * @param verify  when the buckets of the index are compared with their checksums
  * @return LC_OK; LC_NOT_FOUND; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__join_find(struct lc__join_partner *partner, lc_id id,
-    struct lc__lookup *out);
+    lc_verify_mode verify, struct lc__lookup *out);
 
 /** The rest of a field after the name of a module: its path in the record, "." for all of
  *  it; NULL if the field does not belong to that module. @p name NULL: the field itself. */

@@ -8,8 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "index/run_build.h"
 #include "lmdbcache.h"
 #include "run.h"
+#include "store/cache.h"
 #include "store/once.h"
 
 /* A record with one checksum, and one with a table of parts and of blocks. */
@@ -53,9 +55,9 @@ put(lc_cache *cache, const char *id, size_t size, unsigned i)
 	ck_assert_int_eq(lc_put(cache, id, strlen(id), &tensor), LC_OK);
 }
 
-/* Flip a byte of every place in the file that has the bytes of a record. */
+/* Flip a byte in every place of the file that has these 64 bytes. */
 static void
-flip(const char *module, size_t size, unsigned i, size_t byte)
+flip_bytes(const char *module, const unsigned char *wanted, size_t byte)
 {
 	char path[4200];
 	struct stat st;
@@ -63,13 +65,12 @@ flip(const char *module, size_t size, unsigned i, size_t byte)
 	unsigned found = 0;
 	int fd;
 
-	fill(size, i);
 	snprintf(path, sizeof(path), "%s/%s/data.mdb", root, module);
 	fd = open(path, O_RDWR);
 	ck_assert_int_eq(fstat(fd, &st), 0);
 	file = malloc((size_t)st.st_size);
 	ck_assert_int_eq(pread(fd, file, (size_t)st.st_size, 0), st.st_size);
-	for (at = file; (at = memmem(at, (size_t)(file + st.st_size - at), bytes, 64)) != NULL;
+	for (at = file; (at = memmem(at, (size_t)(file + st.st_size - at), wanted, 64)) != NULL;
 	     at += 64, found++) {
 		const unsigned char other = at[byte] ^ 1;
 
@@ -78,6 +79,32 @@ flip(const char *module, size_t size, unsigned i, size_t byte)
 	ck_assert_uint_gt(found, 0);
 	close(fd);
 	free(file);
+}
+
+/* The same with those of a record. */
+static void
+flip(const char *module, size_t size, unsigned i, size_t byte)
+{
+	fill(size, i);
+	flip_bytes(module, bytes, byte);
+}
+
+/* Flip a bit of the check of the bucket of a cache_id in the oldest run of the index, and say
+ * where its table is. */
+static const void *
+flip_bucket(lc_cache *cache, const char *id)
+{
+	const uint64_t hash = lc__run_hash(lc__env_seed(cache->env), id, strlen(id));
+	unsigned char bucket[LC__RUN_BUCKET];
+	struct lc__snapshot *s;
+	const void *table;
+
+	ck_assert_int_eq(lc__snapshot_take(cache->env, &s), LC_OK);
+	memcpy(bucket, lc__run_bucket(&s->runs[0], hash), sizeof(bucket));
+	table = s->runs[0].table;
+	lc__snapshot_give(s, 0);
+	flip_bytes("m", bucket, LC__RUN_BUCKET - 4);
+	return table;
 }
 
 /* What a view of record @p i says, and the ways to copy it. */
@@ -192,6 +219,102 @@ START_TEST(rewritten)
 	ck_assert_uint_eq(chunk_of(cache, "a"), chunk);
 	flip("m", size, 0, 30000);
 	expect_read(cache, "a", LC_CORRUPT);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+/* ---- the index ------------------------------------------------------------ */
+
+/* What the ways to look a cache_id up say, by its bucket of the index. */
+static void
+expect_found(lc_cache *cache, const char *id, lc_status want)
+{
+	const lc_id one = { id, strlen(id) };
+	size_t missing;
+
+	expect_read(cache, id, want);
+	ck_assert_int_eq(lc_contains(cache, id, strlen(id)), want);
+	ck_assert_int_eq(lc_contains_batch(cache, 1, &one, NULL, &missing), want);
+	if (want == LC_OK)
+		ck_assert_uint_eq(missing, 0);
+}
+
+static void
+put_many(lc_cache *cache, unsigned n)
+{
+	char id[16];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(id, sizeof(id), "k%u", i);
+		put(cache, id, 64, i);
+	}
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+}
+
+/* A damaged bucket is found by a handle that has not read it before. */
+START_TEST(bucket_damaged_before)
+{
+	lc_cache *cache = open_with(LC_VERIFY_ONCE);
+
+	put_many(cache, 2000);
+	(void)flip_bucket(cache, "k7");
+	expect_found(cache, "k8", LC_OK);
+	expect_found(cache, "k7", LC_CORRUPT);
+	expect_found(cache, "k7", LC_CORRUPT);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+/* One that has does not see it, also after commits that leave the bucket alone; a handle
+ * that always verifies does, and one of a process that opens the module anew. */
+START_TEST(bucket_damaged_after)
+{
+	lc_cache *cache = open_with(LC_VERIFY_ONCE), *strict;
+
+	put_many(cache, 2000);
+	expect_found(cache, "k7", LC_OK);
+	(void)flip_bucket(cache, "k7");
+	expect_found(cache, "k7", LC_OK);
+	put(cache, "new", 64, 1);
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	expect_found(cache, "k7", LC_OK);
+	expect_found(cache, "new", LC_OK);
+	strict = open_with(LC_VERIFY_ALWAYS);
+	expect_found(strict, "k7", LC_CORRUPT);
+	expect_found(cache, "k7", LC_OK);
+	ck_assert_int_eq(lc_close(strict), LC_OK);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+	cache = open_with(LC_VERIFY_ONCE);
+	expect_found(cache, "k7", LC_CORRUPT);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+}
+END_TEST
+
+/* Commits that write a bucket again, because they merge its run or share its page, are not
+ * trusted, even where it comes back to the place that it had when it was verified. */
+START_TEST(bucket_rewritten)
+{
+	enum { rounds = 60 };
+	lc_cache *cache = open_with(LC_VERIFY_ONCE);
+	const void *before = NULL, *now;
+	unsigned same = 0, commits = 0;
+	char id[16];
+
+	put(cache, "a", 64, 0);
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	for (unsigned i = 0; i < rounds; i++) {
+		for (unsigned n = 0; n < 1 + i % 4; n++) {
+			snprintf(id, sizeof(id), "b%u", commits++);
+			put(cache, id, 64, 1);
+			ck_assert_int_eq(lc_flush(cache), LC_OK);
+		}
+		now = flip_bucket(cache, "a");
+		same += now == before;
+		expect_found(cache, "a", LC_CORRUPT);
+		before = flip_bucket(cache, "a");
+		expect_found(cache, "a", LC_OK);
+	}
+	ck_assert_uint_gt(same, 0);
 	ck_assert_int_eq(lc_close(cache), LC_OK);
 }
 END_TEST
@@ -533,6 +656,9 @@ main(void)
 	tcase_add_loop_test(tc, damaged_before, 0, 6);
 	tcase_add_loop_test(tc, damaged_after, 0, 2);
 	tcase_add_test(tc, rewritten);
+	tcase_add_test(tc, bucket_damaged_before);
+	tcase_add_test(tc, bucket_damaged_after);
+	tcase_add_test(tc, bucket_rewritten);
 	tcase_add_loop_test(tc, source_damaged_before, 0, 4 * SOURCES);
 	tcase_add_loop_test(tc, source_damaged_after, 0, 2 * SOURCES);
 	tcase_add_test(tc, source_of_unknown_mode);
