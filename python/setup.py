@@ -79,8 +79,11 @@ class Build(build_ext):
                 ) from None
             extension.extra_compile_args += [f for f in flags if f[:2] not in ("-l", "-L")]
             libraries = [f for f in flags if f[:2] in ("-l", "-L")]
-            # Where the library is, in case that the system does not look there.
+            # Where the library is, in case that the system does not look there. Under a
+            # sysroot it is only until it is packaged.
             places = [f"-Wl,-rpath,{f[2:]}" for f in libraries if f.startswith("-L")]
+            if os.environ.get("PKG_CONFIG_SYSROOT_DIR"):
+                places = []
             extension.extra_link_args += libraries + places
         super().build_extension(extension)
 

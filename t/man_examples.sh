@@ -11,7 +11,8 @@
 #   photo.jpg photo.png    24 x 16 pixels
 #   photos/{beach.jpg,forest.png}
 # and, for files that an example shows (section 3, README), those files.
-# MAN_PAGES="man/cachex-put.1 …" runs only these.
+# MAN_PAGES="man/cachex-put.1 …" runs only these. With INSTALLED=yes they run on what the
+# PATH has: cachex, the library and the Python package of an installation.
 
 . "${srcdir:-.}/t/support/tap.sh"
 awk_dir=$srcdir/t/support
@@ -92,8 +93,8 @@ make_programs() {
 # The first program that a command names and this machine lacks, or package that the
 # program in Python it runs imports.
 lacking() {
-	case $page in
-	*_python.3|*.7)
+	case $page:${INSTALLED:-no} in
+	*_python.3:no|*.7:no)
 		[ -d "$scratch/package" ] || { echo "Python.h"; return; } ;;
 	esac
 	script=$(sed -n 's/^python3 \([a-z_]*\.py\)$/\1/p' "$1")
@@ -163,9 +164,11 @@ for text in 'a b' 'a bd x' 'xa bd' 'a'; do
 	    awk -f "$awk_dir/man_compare.awk" "$scratch/want" "$scratch/got"
 done
 make_fixtures "$scratch/fixtures"
-make_programs "$scratch/programs"
-PATH=$scratch/programs:$PATH
-export PATH LD_LIBRARY_PATH="$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+if [ "${INSTALLED:-no}" = no ]; then
+	make_programs "$scratch/programs"
+	PATH=$scratch/programs:$PATH
+	export PATH LD_LIBRARY_PATH="$builddir/.libs${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
+fi
 
 for file in ${MAN_PAGES:-$(cd "$srcdir" && echo man/*.[1-9] README)}; do
 	case $file in
