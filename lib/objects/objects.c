@@ -176,15 +176,12 @@ lc__objects_now(struct lc__objects *objects, uint64_t *ms)
 {
 	struct lc__object about;
 	char name[LC__OBJECT_NAME];
-	lc_status status = LC_EXISTS, removed;
+	lc_status status, removed;
 	lc_error kept;
 
-	for (int i = 0; i < 10 && status == LC_EXISTS; i++) {
-		name_probe(name);
-		status = lc__object_add(objects, name, first, strlen(first));
-	}
-	if (status == LC_EXISTS)
-		return status;
+	name_probe(name);
+	/* Not put_new(), which some stores do not have: nobody else has this name. */
+	status = lc__object_replace(objects, name, first, strlen(first));
 	if (status == LC_OK)
 		status = lc__object_find(objects, name, &about);
 	kept = *lc_last_error();
