@@ -13,6 +13,24 @@
 
 /* ---- which run ------------------------------------------------------------------------ */
 
+/* A listing may lag behind: a run whose whole name is known is asked for by it. */
+static lc_status
+find_unlisted(struct lc__objects *store, const char *digits, char run[LC__RUN_ID])
+{
+	char name[LC__OBJECT_NAME];
+	struct lc__object about;
+	lc_status status = LC_NO_FILE;
+
+	if (digits != NULL && strlen(digits) == LC__RUN_ID - 1 &&
+	    strspn(digits, "0123456789abcdef") == LC__RUN_ID - 1) {
+		lc__name_recipe(digits, name);
+		status = lc__object_find(store, name, &about);
+	}
+	if (status == LC_OK)
+		strcpy(run, digits);
+	return status;
+}
+
 lc_status
 lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID])
 {
@@ -33,12 +51,14 @@ lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID]
 		strcpy(run, runs.all[i].id);
 	}
 	lc__buf_append(&names, "", 1);
+	if (found == 0)
+		status = find_unlisted(store, digits, run);
 	if (names.failed)
 		status = lc__no_memory("runs");
-	else if (found == 0 && digits != NULL)
+	else if (status == LC_NO_FILE && digits != NULL)
 		status = lc__error(LC_NOT_FOUND, 0, "%s: has no run %s", store->url,
 		    digits);
-	else if (found == 0)
+	else if (status == LC_NO_FILE)
 		status = lc__error(LC_NOT_FOUND, 0, "%s: has no run", store->url);
 	else if (found > 1)
 		status = lc__error(LC_INVALID, 0,
