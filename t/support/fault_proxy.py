@@ -12,6 +12,7 @@ select; the first one of several that does counts:
     method=GET    of this method
     key=REGEX     whose target, with the query, has a match
     skip=N        but not to the first N of them
+    every=N       to each N-th one of the rest
     times=N       and N times at most (default 1; 0 is no limit)
     value=X       ms, bytes: what the fault takes
 
@@ -39,6 +40,8 @@ FAULTS = {
     "reset": ("all", "the same by a reset"),
     "cut-request": ("sends", "close in the middle of the request's body; so the server sees it"),
     "flip-request": ("sends", "one bit of the request's body is another one"),
+    "stall-request": ("sends", "half of the request's body, then nothing (value ms, 60000, or "
+                      "until the client goes), then close"),
     "lost": ("all", "the server does it, and the answer is lost"),
     "late-500": ("all", "the server does it, and the answer is 500"),
     "cut-header": ("all", "close in the middle of the answer's header"),
@@ -79,20 +82,20 @@ def options():
     add("--fault", action="append", default=[], type=rule, metavar="'NAME [FIELD=VALUE ...]'")
     add("--random", type=float, default=0, metavar="P")
     add("--seed", type=int, default=1)
-    add("--choose", default=",".join(name for name in FAULTS if name != "stall"))
+    add("--choose", default=",".join(name for name in FAULTS if "stall" not in name))
     add("--limit", type=int, default=0, metavar="N", help="random faults; 0 is no limit")
     return parser
 
 
 def rule(text):
     name, *fields = text.split()
-    made = {"name": name, "method": "", "key": "", "skip": 0, "times": 1, "value": None,
+    made = {"name": name, "method": "", "key": "", "skip": 0, "every": 1, "times": 1, "value": None,
             "seen": 0, "done": 0}
     for field in fields:
         key, _, value = field.partition("=")
         if key not in made:
             raise ValueError(field)
-        made[key] = int(value) if key in ("skip", "times", "value") else value
+        made[key] = int(value) if key in ("skip", "every", "times", "value") else value
     if name not in FAULTS:
         raise ValueError(name)
     return made
@@ -106,13 +109,19 @@ class Plan:
     """Which fault a request gets."""
 
     def __init__(self, opts):
-        self.options, self.lock, self.down_until = opts, threading.Lock(), 0
-        self.now = None
+        self.options, self.lock, self.now = opts, threading.Lock(), None
+        self.down_until = 0  # by time.monotonic()
 
     def refresh(self):
         now = self.options.current()
         if now is not self.now:
             self.now, self.chance, self.random_done = now, random.Random(now.seed), 0
+            self.down_until = 0
+
+    def is_down(self):
+        with self.lock:
+            self.refresh()
+            return time.monotonic() < self.down_until
 
     def choose(self, message):
         """A fault's name and value, or None."""
@@ -124,7 +133,9 @@ class Plan:
                         not message.goes_with(fault["name"])):
                     continue
                 fault["seen"] += 1
-                if fault["seen"] <= fault["skip"] or 0 < fault["times"] <= fault["done"]:
+                after = fault["seen"] - fault["skip"]
+                if (after <= 0 or (after - 1) % fault["every"] or
+                        0 < fault["times"] <= fault["done"]):
                     continue
                 fault["done"] += 1
                 return self.log(fault["name"], message), fault["value"]
@@ -266,7 +277,7 @@ class Connection:
         if fault == "cut":
             raise Done
         if not self.made_here(fault, value, request):
-            self.forward(fault, request)
+            self.forward(fault, value, request)
             answer = Message(self.answers)
             self.answer(fault, value, request, answer)
             if answer.headers.get("connection", "").lower() == "close":
@@ -305,15 +316,18 @@ class Connection:
             raise Done
         return True
 
-    def forward(self, fault, request):
+    def forward(self, fault, value, request):
         """Send the request to the server."""
         self.connect()
         body = self.body_of(request)
         request.set("Expect", None)
         self.server.sendall(request.encoded())
-        if fault == "cut-request":
+        if fault in ("cut-request", "stall-request"):
             data = b"".join(body)
             self.server.sendall(data[:len(data) // 2])
+            if fault == "stall-request":
+                self.client.settimeout((60000 if value is None else value) / 1000)
+                self.client.recv(1)
             raise Done
         if fault == "flip-request":
             data = bytearray(b"".join(body))
@@ -397,7 +411,7 @@ class Proxy:
         threading.Thread(target=self.watch_trap, daemon=True).start()
         while True:
             client, _ = self.listener.accept()
-            if time.monotonic() < self.plan.down_until:
+            if self.plan.is_down():
                 reset(client)
                 continue
             client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -18,10 +18,11 @@ can be changed under a client. --log FILE gets a line for each request, before i
 
     METHOD TARGET RANGE STATUS
 
-TARGET is the bucket and the key, percent-encoded, and the query; RANGE is as asked for; "-"
-is none, and the status of a request that was cut. /_/credentials is a container's endpoint
-for credentials, /latest one of an instance, and POST / of a token service: they hand out the
-last --key.
+METHOD is COPY for a PUT that copies. TARGET is the bucket and the key, percent-encoded, and the
+query; RANGE is as asked for; "-" is none, and the status of a request that was cut.
+
+/_/credentials is a container's endpoint for credentials, /latest one of an instance, and POST /
+of a token service: they hand out the last --key.
 
 It ends when the process that started it ends, unless --stay is given. t/support/loopback.py
 has what it shares with the proxy that makes faults.
@@ -64,6 +65,8 @@ def options():
     add("--key", action="append", default=[], metavar="ID:SECRET[:TOKEN[:EXPIRES]]",
         help="a key that may sign (test:secret); EXPIRES in seconds since 1970")
     add("--anonymous", action="store_true", help="answer requests without a signature")
+    add("--sessions", type=int, default=0, metavar="N",
+        help="hand out keys with tokens of their own, each good for N requests")
     add("--container-token", default="", help="what /_/credentials asks for")
     add("--ignore-conditions", action="store_true", help="as if If-None-Match were not there")
     add("--refuse-conditions", action="store_true", help="501 to a put with If-None-Match")
@@ -206,7 +209,7 @@ def hmac_sha256(key, text):
     return hmac.new(key, text.encode(), hashlib.sha256).digest()
 
 
-def verify_signature(request, options, now):
+def verify_signature(request, options, now, sessions):
     """Raise Refused unless a known key has signed the request."""
     fields = request.headers.get("Authorization")
     if fields is None:
@@ -281,7 +284,12 @@ def verify_signature(request, options, now):
                       "not match the signature you provided. Check your key and signing "
                       "method.", AWSAccessKeyId=identity, StringToSign=text,
                       CanonicalRequest=canonical)
-    if request.headers.get("x-amz-security-token", "") != token:
+    given = request.headers.get("x-amz-security-token", "")
+    if options.sessions and given in sessions:
+        sessions[given] += 1
+        if sessions[given] > options.sessions:
+            raise Refused(400, "ExpiredToken", "The provided token has expired.")
+    elif options.sessions or given != token:
         raise Refused(400, "InvalidToken",
                       "The provided token is malformed or otherwise invalid.")
     if expires and now >= float(expires):
@@ -371,7 +379,8 @@ class Request(http.server.BaseHTTPRequestHandler):
 
     def note(self, status):
         query = self.target.partition("?")[2]
-        loopback.log(self.options, self.command,
+        method = "COPY" if "x-amz-copy-source" in self.headers else self.command
+        loopback.log(self.options, method,
                      encode(f"{self.bucket}/{self.key}", "/") + (query and "?" + query),
                      encode(self.headers.get("Range", "-"), "="), str(status))
 
@@ -432,7 +441,7 @@ class Request(http.server.BaseHTTPRequestHandler):
         if not self.bucket and self.command == "POST":
             self.token_service()
             return
-        verify_signature(self, self.options, self.now())
+        verify_signature(self, self.options, self.now(), self.server.sessions)
         if self.command in ("PUT", "POST") and "Content-Length" not in self.headers:
             self.close_connection = True
             raise Refused(411, "MissingContentLength",
@@ -767,6 +776,10 @@ class Request(http.server.BaseHTTPRequestHandler):
         """The key that is handed out, and when it expires, as text."""
         keys = self.options.key or ["test:secret"]
         identity, secret, token, expires = (keys[-1].split(":") + ["", ""])[:4]
+        if self.options.sessions:
+            with self.server.store.lock:
+                token = f"session-{len(self.server.sessions) + 1}"
+                self.server.sessions[token] = 0
         when = time.gmtime(float(expires) if expires else self.now() + 3600)
         return identity, secret, token, time.strftime("%Y-%m-%dT%H:%M:%SZ", when)
 
@@ -808,6 +821,7 @@ class Server(socketserver.ThreadingMixIn, socketserver.TCPServer):
 
     def __init__(self, options, store):
         self.options, self.store, self.conflicts = options, store, 0
+        self.sessions = {}  # token: requests that it was used for
         super().__init__(("127.0.0.1", options.now.port), Request)
 
     def handle_error(self, *_):

@@ -17,7 +17,10 @@ builddir=$(cd "${builddir:-.}" && pwd)
 CACHEX=${CACHEX:-$builddir/cachex}
 export LC_ALL=C.UTF-8
 # No setting of the user's reaches the tool; CACHEX itself is the tool.
-for variable in $(env | sed -n 's/^\(CACHEX_[A-Z0-9_]*\)=.*/\1/p'); do unset "$variable"; done
+for variable in $(env | sed -n 's/^\(\(CACHEX\|AWS\)_[A-Z0-9_]*\)=.*/\1/p; s/^\([a-z]*_proxy\)=.*/\1/p
+		s/^\([A-Z]*_PROXY\)=.*/\1/p'); do
+	unset "$variable"
+done
 # Nor does it take the tests for a scheduler's task.
 for variable in $(env | sed -n 's/^\(\(SLURM\|OMPI\|PMI\|JOB\)_[A-Z0-9_]*\)=.*/\1/p'); do unset "$variable"; done
 unset NO_COLOR CLICOLOR_FORCE SOURCE_DATE_EPOCH 2>/dev/null
