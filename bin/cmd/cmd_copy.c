@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fileio.h"
 #include "lmdbcache.h"
@@ -345,6 +346,17 @@ merge_to(int n, const char *const *from, const struct place *place, const char *
 	return status;
 }
 
+/* One that is there is opened by lc_inputs_merge(), which is enough among thousands. */
+static int
+place_must_exist(const struct place *place)
+{
+	char *data = lc__path_join(place->path, "data.mdb");
+	const bool there = data != NULL && access(data, F_OK) == 0;
+
+	free(data);
+	return there ? EXIT_DONE : module_must_exist(place->root, place->module);
+}
+
 static int
 merge_inputs(int n, char **names)
 {
@@ -359,7 +371,7 @@ merge_inputs(int n, char **names)
 		status = find_place(names[i], i == last ? target_root() : source_root(),
 		    &places[i]);
 		if (status == EXIT_DONE && i < last)
-			status = module_must_exist(places[i].root, places[i].module);
+			status = place_must_exist(&places[i]);
 		from[i] = places[i].path;
 	}
 	if (status == EXIT_DONE)

@@ -42,6 +42,7 @@ struct merging {
 	lc_settings settings;     /* of the target, or those that it will get */
 	uint32_t settings_of;     /* the module that they are of */
 	bool adopts;              /* it will get them */
+	bool carries;             /* what is to come from each module is known */
 	struct lc__schema *first; /* with strict settings; owned */
 	uint32_t held;            /* the input that the target's order waits for */
 	bool held_turn;           /* carry that one now; else only the others */
@@ -55,7 +56,9 @@ struct source {
 	uint32_t number; /* in merging.from, or TARGET */
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__placed_chunk *chunks; /* by input; malloc'ed */
+	struct lc__input_row *rows;      /* of the inputs that concern it; malloc'ed */
+	bool *has_chunks;                /* of each input that concerns it; malloc'ed */
+	struct lc__placed_chunk *chunks; /* of these, by input; malloc'ed */
 	size_t nchunks;
 	struct lc__carry carry;
 };
@@ -122,24 +125,52 @@ hash_chunks(const struct piece *p, uint64_t n)
 	return hash;
 }
 
-/* Give each input of a module to @p each. */
+/* Is an input to be looked at in this module? All are, until it is known what comes from
+ * it: then those alone that are carried now. */
+static bool
+concerns(const struct merging *m, const struct source *s, uint32_t input)
+{
+	return !m->carries ||
+	    (m->inputs[input].source == s->number && (input == m->held) == m->held_turn);
+}
+
+/* Read the rows of @p n inputs. */
+static lc_status
+read_rows(const struct merging *m, struct source *s, uint32_t n)
+{
+	s->rows = calloc(n, sizeof(*s->rows));
+	s->has_chunks = calloc(n, sizeof(*s->has_chunks));
+	if (s->rows == NULL || s->has_chunks == NULL)
+		return lc__no_memory("merge");
+	for (uint32_t i = 0; i < n; i++) {
+		if (!concerns(m, s, i))
+			continue;
+		return_if_error(lc__input_get(s->snapshot, i, &s->rows[i]));
+		s->has_chunks[i] = s->rows[i].chunks > 0;
+	}
+	return LC_OK;
+}
+
+/* Give each input that concerns a module, whose list was checked, to @p each. */
 static lc_status
 walk(struct merging *m, struct source *s,
     lc_status (*each)(struct merging *m, struct source *s, const struct piece *p))
 {
 	size_t at = 0;
 
-	return_if_error(lc__order_list(s->snapshot, true, &s->chunks, &s->nchunks));
+	return_if_error(
+	    lc__order_list(s->snapshot, true, s->has_chunks, &s->chunks, &s->nchunks));
 	for (uint32_t i = 0; i < m->ninputs; i++) {
-		struct lc__input_row row;
-		const struct piece p = { i, &row, s->chunks + at };
+		const struct lc__input_row *row = &s->rows[i];
+		const struct piece p = { i, row, s->chunks + at };
 		uint64_t n = 0;
 
-		return_if_error(lc__input_get(s->snapshot, i, &row));
+		if (!concerns(m, s, i))
+			continue;
 		while (at + n < s->nchunks && s->chunks[at + n].input == i &&
 		    s->chunks[at + n].ordinal == n)
 			n++;
-		if (n != row.chunks)
+		if (n != row->chunks)
 			return lc__error(LC_CORRUPT, 0,
 			    "merge: %s: chunk %llu of input %s was lost when the module "
 			    "was recovered",
@@ -167,6 +198,8 @@ visit(struct merging *m, uint32_t number,
 		status = body(m, &s);
 		lc__snapshot_end_keep(s.snapshot);
 	}
+	free(s.rows);
+	free(s.has_chunks);
 	free(s.chunks);
 	if (number != TARGET) {
 		const lc_status closed = lc_close(s.cache);
@@ -181,7 +214,7 @@ visit(struct merging *m, uint32_t number,
 
 /* The first module with inputs tells what they are. */
 static lc_status
-learn_list(struct merging *m, struct source *s, uint32_t n)
+learn_list(struct merging *m, const struct source *s, uint32_t n)
 {
 	m->inputs = calloc(n, sizeof(*m->inputs));
 	if (m->inputs == NULL)
@@ -189,11 +222,10 @@ learn_list(struct merging *m, struct source *s, uint32_t n)
 	m->list_of = s->number;
 	for (m->ninputs = 0; m->ninputs < n; m->ninputs++) {
 		struct input *in = &m->inputs[m->ninputs];
-		struct lc__input_row row;
+		const lc_id *name = &s->rows[m->ninputs].name;
 
-		return_if_error(lc__input_get(s->snapshot, m->ninputs, &row));
 		in->source = in->farthest = NOBODY;
-		in->name = strndup((const char *)row.name.data, row.name.size);
+		in->name = strndup((const char *)name->data, name->size);
 		if (in->name == NULL)
 			return lc__no_memory("merge");
 	}
@@ -201,38 +233,39 @@ learn_list(struct merging *m, struct source *s, uint32_t n)
 }
 
 static lc_status
-compare_list(const struct merging *m, struct source *s, uint32_t n)
+compare_list(const struct merging *m, const struct source *s)
 {
-	const char *here = module_name(m, s->number), *first = module_name(m, m->list_of);
+	for (uint32_t i = 0; i < m->ninputs; i++) {
+		const struct lc__input_row *row = &s->rows[i];
 
-	if (n != m->ninputs)
-		return lc__error(LC_INVALID, 0, "merge: %s has %u inputs, and %s has %u",
-		    here, n, first, m->ninputs);
-	for (uint32_t i = 0; i < n; i++) {
-		struct lc__input_row row;
-
-		return_if_error(lc__input_get(s->snapshot, i, &row));
-		if (!lc__input_has_name(&row, m->inputs[i].name))
+		if (concerns(m, s, i) && !lc__input_has_name(row, m->inputs[i].name))
 			return lc__error(LC_INVALID, 0,
 			    "merge: input %u is %s in %s, and %s in %s", i,
-			    lc__quote_id(row.name.data, row.name.size), here,
-			    m->inputs[i].name, first);
+			    lc__quote_id(row->name.data, row->name.size),
+			    module_name(m, s->number), m->inputs[i].name,
+			    module_name(m, m->list_of));
 	}
 	return LC_OK;
 }
 
+/* Read the rows of a module's inputs, which must be those of the others. */
 static lc_status
 check_list(struct merging *m, struct source *s)
 {
+	const char *here = module_name(m, s->number);
 	struct lc__fill_row fill;
 	const lc_status status = lc__fill_get(s->snapshot, &fill);
+	uint32_t n;
 
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_INVALID, 0, "merge: %s has no inputs",
-		    module_name(m, s->number));
+		return lc__error(LC_INVALID, 0, "merge: %s has no inputs", here);
 	return_if_error(status);
-	return m->ninputs == 0 ? learn_list(m, s, (uint32_t)fill.inputs)
-			       : compare_list(m, s, (uint32_t)fill.inputs);
+	n = (uint32_t)fill.inputs;
+	if (m->ninputs != 0 && n != m->ninputs)
+		return lc__error(LC_INVALID, 0, "merge: %s has %u inputs, and %s has %u",
+		    here, n, module_name(m, m->list_of), m->ninputs);
+	return_if_error(read_rows(m, s, n));
+	return m->ninputs == 0 ? learn_list(m, s, n) : compare_list(m, s);
 }
 
 static lc_status
@@ -503,7 +536,7 @@ declare(struct merging *m)
 	return status;
 }
 
-/* Carry an input over, if it is to come from this module, and now. */
+/* Carry an input over. */
 static lc_status
 carry_input(struct merging *m, struct source *s, const struct piece *p)
 {
@@ -511,8 +544,6 @@ carry_input(struct merging *m, struct source *s, const struct piece *p)
 	struct lc__carry *carry = &s->carry;
 	const uint64_t before = m->done;
 
-	if (in->source != s->number || (p->input == m->held) != m->held_turn)
-		return LC_OK;
 	if (!p->row->finished || p->row->chunks != in->chunks ||
 	    hash_chunks(p, in->chunks) != in->hash)
 		return lc__error(LC_BUSY, 0,
@@ -559,6 +590,7 @@ carry_all(struct merging *m)
 
 	if (wanted == NULL)
 		return lc__no_memory("merge");
+	m->carries = true;
 	m->total = m->result.bytes + held->bytes;
 	for (uint32_t i = 0; i < m->ninputs; i++)
 		if (i != m->held && m->inputs[i].source != TARGET)

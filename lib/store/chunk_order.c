@@ -195,18 +195,20 @@ list_chunk(struct chunk_list *list, const struct lc__order_row *row)
 }
 
 static lc_status
-list_published(struct lc__snapshot *s, uint64_t published, struct chunk_list *list)
+list_published(struct lc__snapshot *s, const struct lc__fill_row *fill, const bool *only,
+    struct chunk_list *list)
 {
 	struct lc__order_row row;
 
-	for (uint64_t position = 0; position < published; position++) {
+	for (uint64_t position = 0; position < fill->published; position++) {
 		const lc_status status = lc__order_get(s, position, &row);
 
 		if (status == LC_NOT_FOUND)
 			return lc__error(LC_CORRUPT, 0, "%s: order row %llu is missing",
 			    lc__env_dir(s->env), (unsigned long long)position);
 		return_if_error(status);
-		return_if_error(list_chunk(list, &row));
+		if (only == NULL || (row.input < fill->inputs && only[row.input]))
+			return_if_error(list_chunk(list, &row));
 	}
 	return LC_OK;
 }
@@ -246,17 +248,18 @@ compare_by_input(const void *a, const void *b)
 }
 
 lc_status
-lc__order_list(struct lc__snapshot *s, bool by_input, struct lc__placed_chunk **out,
-    size_t *n)
+lc__order_list(struct lc__snapshot *s, bool by_input, const bool *only,
+    struct lc__placed_chunk **out, size_t *n)
 {
 	struct chunk_list list = { NULL, 0, 0 };
 	struct lc__fill_row fill;
 	lc_status status = lc__fill_get(s, &fill);
 
 	if (status == LC_OK)
-		status = list_published(s, fill.published, &list);
+		status = list_published(s, &fill, only, &list);
 	for (uint32_t i = 0; status == LC_OK && i < fill.inputs; i++)
-		status = list_waiting(s, i, &list);
+		if (only == NULL || only[i])
+			status = list_waiting(s, i, &list);
 	if (status != LC_OK) {
 		free(list.chunks);
 		return status;

@@ -50,10 +50,11 @@ struct lc__placed_chunk {
  * input, those that wait for their place; or input by input from the start. Equal inputs
  * give an equal list, but for the ids, however and by whom they were written; with chunks
  * that wait, if as many were.
+ * @param only  of each input, whether its chunks are wanted; NULL: those of all
  * @param out  gets a list to free(), of @p n
  */
 LC_CHECKED lc_status lc__order_list(struct lc__snapshot *snapshot, bool by_input,
-    struct lc__placed_chunk **out, size_t *n);
+    const bool *only, struct lc__placed_chunk **out, size_t *n);
 
 /** How far a module is filled. Takes O(1), except that the system is asked for held inputs,
  *  and that a module of plain puts has its ledger walked. */

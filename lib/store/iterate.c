@@ -336,7 +336,7 @@ start_walk(struct lc_iter *iter, const void *prefix, size_t prefix_size)
 	}
 	if ((iter->flags & (LC_BY_ORDER | LC_BY_INPUT)) && iter->snapshot->filled)
 		return lc__order_list(iter->snapshot, (iter->flags & LC_BY_INPUT) != 0,
-		    &iter->placed, &iter->n_placed);
+		    NULL, &iter->placed, &iter->n_placed);
 	if (iter->flags & BY_CHUNK)
 		return LC_OK;
 	iter->keys = lc__run_merge_open(iter->snapshot->runs, iter->snapshot->state.nruns,
