@@ -25,7 +25,7 @@ engine_tests = \
 	t/lib/test_source_chaos t/lib/test_source_order t/lib/test_source_shards \
 	t/lib/test_space t/lib/test_store t/lib/test_values
 if HAVE_S3
-s3_tests = t/lib/test_s3_parse t/lib/test_sign
+s3_tests = t/lib/test_s3 t/lib/test_s3_parse t/lib/test_sign
 endif
 lib_tests = $(engine_tests) $(s3_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch t/lib/test_belady \
@@ -94,7 +94,7 @@ test_scripts = \
 	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_refused.sh \
 	t/bin/tool_s3_faults.sh \
-	t/bin/tool_report.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
+	t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \
 	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh \
@@ -125,7 +125,7 @@ libsupport_a_SOURCES = \
 	t/support/random_value.c t/support/rawdb.c t/support/records.c \
 	t/support/replay_image.c t/support/replay_io.c t/support/replay_log.c \
 	t/support/run.c t/support/salvaging.c t/support/sample.c \
-	t/support/seeded.c t/support/shard_fixture.c t/support/source_walk.c t/support/value_parts.c \
+	t/support/seeded.c t/support/serving.c t/support/shard_fixture.c t/support/source_walk.c t/support/value_parts.c \
 	t/support/vectors.c t/support/victim.c t/support/witness.c
 # Put in place of the tool's own.
 t_bin_test_fill_SOURCES = t/bin/test_fill.c t/support/fake_produce.c

@@ -7,9 +7,13 @@
 #include "base/array.h"
 #include "base/checksum.h"
 #include "base/error.h"
+#include "base/team.h"
 #include "publish/stored.h"
 
-#define RACES 1000 /* for a number, that are lost */
+#define RACES 1000        /* for a number, that are lost */
+#define THREADS 8         /* that look at objects: most of the time they wait */
+#define BATCH_PARTS 1024  /* looked at side by side, at most */
+#define BATCH_SHARDS 4096 /* no further part after so many */
 
 /* ---- which run ------------------------------------------------------------------------ */
 
@@ -92,34 +96,37 @@ hold(const struct publishing *p, const char *name)
 	return status == LC_NO_FILE ? LC_OK : status;
 }
 
-static lc_status
-check_shards(const struct publishing *p, const char *part, const struct lc__manifest *m)
-{
-	for (size_t i = 0; i < m->n; i++) {
-		const struct lc__manifest_shard *shard = &m->shards[i];
-		const struct lc__stocked *stocked = lc__stock_find(&p->stock,
-		    shard->sha256);
-		struct lc__object about = { .size = 0 };
-		lc_status status = hold(p, shard->relative_path);
+/* A shard that a part names. */
+struct looked {
+	const struct lc__receipt *receipt;
+	const struct lc__manifest_shard *shard;
+};
 
-		/* A listing may lag behind. */
-		if (status == LC_OK && stocked == NULL)
-			status = lc__object_find(p->store, shard->relative_path, &about);
-		else if (status == LC_OK)
-			about.size = stocked->size;
-		if (status == LC_NO_FILE)
-			return lc__error(LC_CORRUPT, 0,
-			    "%s/%s: is missing, of part %s; push that again with --check",
-			    p->store->url, shard->relative_path, part);
-		return_if_error(status);
-		if (about.size != shard->bytes)
-			return lc__error(LC_CORRUPT, 0,
-			    "%s/%s: has %llu bytes, not %llu, of part %s; push that again "
-			    "with --check",
-			    p->store->url, shard->relative_path,
-			    (unsigned long long)about.size,
-			    (unsigned long long)shard->bytes, part);
-	}
+static lc_status
+check_shard(const struct publishing *p, const struct looked *looked)
+{
+	const struct lc__manifest_shard *shard = looked->shard;
+	const char *part = looked->receipt->part;
+	const struct lc__stocked *stocked = lc__stock_find(&p->stock, shard->sha256);
+	struct lc__object about = { .size = 0 };
+	lc_status status = hold(p, shard->relative_path);
+
+	/* A listing may lag behind. */
+	if (status == LC_OK && stocked == NULL)
+		status = lc__object_find(p->store, shard->relative_path, &about);
+	else if (status == LC_OK)
+		about.size = stocked->size;
+	if (status == LC_NO_FILE)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/%s: is missing, of part %s; push that again with --check",
+		    p->store->url, shard->relative_path, part);
+	return_if_error(status);
+	if (about.size != shard->bytes)
+		return lc__error(LC_CORRUPT, 0,
+		    "%s/%s: has %llu bytes, not %llu, of part %s; push that again "
+		    "with --check",
+		    p->store->url, shard->relative_path, (unsigned long long)about.size,
+		    (unsigned long long)shard->bytes, part);
 	return LC_OK;
 }
 
@@ -171,32 +178,128 @@ describe(struct publishing *p, const char *name, const char *sha256,
 	return LC_OK;
 }
 
+/* The receipts of a run, and of some of them the manifests that they name: what is far away
+ * is looked at by several threads. */
+struct looking {
+	struct publishing *p;
+	struct lc__receipt *receipts; /* of all parts; malloc'ed */
+	bool *missing;                /* by part; malloc'ed */
+	struct {
+		const struct lc__receipt *receipt;
+		const char *sha256;
+		struct lc__manifest manifest;
+	} * files;             /* malloc'ed */
+	struct looked *shards; /* of all files; malloc'ed */
+	size_t n_files, n_shards;
+};
+
 static lc_status
-add_part(struct publishing *p, const struct lc__receipt *receipt)
+read_receipt(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	struct looking *l = team->ctx;
+	char name[LC__OBJECT_NAME];
+	lc_status status;
+
+	(void)thread;
+	lc__name_receipt(l->p->recipe.id, i, name);
+	status = hold(l->p, name);
+	if (status == LC_OK)
+		status = lc__receipt_read(l->p->store, &l->p->recipe, i, &l->receipts[i]);
+	l->missing[i] = status == LC_NO_FILE;
+	return l->missing[i] ? LC_OK : status;
+}
+
+static lc_status
+read_file(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	struct looking *l = team->ctx;
+	char name[LC__OBJECT_NAME];
+
+	(void)thread;
+	lc__name_part(l->files[i].sha256, name);
+	return_if_error(hold(l->p, name));
+	return lc__part_read(l->p->store, l->files[i].sha256, NULL,
+	    &l->files[i].manifest);
+}
+
+static lc_status
+look_at_shard(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	const struct looking *l = team->ctx;
+
+	(void)thread;
+	return check_shard(l->p, &l->shards[i]);
+}
+
+static lc_status
+side_by_side(struct looking *l, uint64_t jobs,
+    lc_status (*work)(struct lc__team *team, unsigned thread, uint64_t job))
+{
+	struct lc__team team = { .work = work,
+		.ctx = l,
+		.jobs = jobs,
+		.threads = THREADS };
+
+	return lc__team_run(&team);
+}
+
+/* The files of the parts from @p first to before @p end. */
+static lc_status
+look_at_files(struct looking *l, size_t first, size_t end)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i < end; i++)
+		n += l->receipts[i].n;
+	l->files = calloc(n + 1, sizeof(*l->files));
+	if (l->files == NULL)
+		return lc__no_memory("publish");
+	for (size_t i = first; i < end; i++)
+		for (size_t k = 0; k < l->receipts[i].n; k++, l->n_files++) {
+			l->files[l->n_files].receipt = &l->receipts[i];
+			l->files[l->n_files].sha256 = l->receipts[i].files[k].sha256;
+		}
+	return_if_error(side_by_side(l, l->n_files, read_file));
+	for (size_t i = n = 0; i < l->n_files; i++)
+		n += l->files[i].manifest.n;
+	l->shards = calloc(n + 1, sizeof(*l->shards));
+	if (l->shards == NULL)
+		return lc__no_memory("publish");
+	for (size_t i = 0; i < l->n_files; i++)
+		for (size_t k = 0; k < l->files[i].manifest.n; k++)
+			l->shards[l->n_shards++] = (struct looked){ l->files[i].receipt,
+				&l->files[i].manifest.shards[k] };
+	return side_by_side(l, l->n_shards, look_at_shard);
+}
+
+static void
+forget_files(struct looking *l)
+{
+	for (size_t i = 0; i < l->n_files; i++)
+		lc__manifest_free(&l->files[i].manifest);
+	free(l->files);
+	free(l->shards);
+	l->files = NULL;
+	l->shards = NULL;
+	l->n_files = l->n_shards = 0;
+}
+
+/* What they say of a part is what its receipt says. */
+static lc_status
+add_part(struct looking *l, const struct lc__receipt *receipt)
 {
 	uint64_t samples = 0, shards = 0;
 
-	for (size_t i = 0; i < receipt->n; i++) {
-		const char *sha256 = receipt->files[i].sha256;
-		struct lc__manifest m = { 0 };
-		char name[LC__OBJECT_NAME];
-		lc_status status;
+	for (size_t i = 0; i < l->n_files; i++) {
+		const struct lc__manifest *m = &l->files[i].manifest;
 
-		lc__name_part(sha256, name);
-		status = hold(p, name);
-		if (status == LC_OK)
-			status = lc__part_read(p->store, sha256, NULL, &m);
-		if (status == LC_OK)
-			status = check_shards(p, receipt->part, &m);
-		if (status == LC_OK)
-			status = check_layout(p, receipt->part, &m);
-		if (status == LC_OK)
-			status = describe(p, receipt->part, sha256, &m);
-		shards += m.n;
-		for (size_t k = 0; k < m.n; k++)
-			samples += m.shards[k].samples;
-		lc__manifest_free(&m);
-		return_if_error(status);
+		if (l->files[i].receipt != receipt)
+			continue;
+		return_if_error(check_layout(l->p, receipt->part, m));
+		return_if_error(describe(l->p, receipt->part, l->files[i].sha256, m));
+		shards += m->n;
+		for (size_t k = 0; k < m->n; k++)
+			samples += m->shards[k].samples;
 	}
 	if (samples != receipt->samples || shards != receipt->shards)
 		return lc__error(LC_CORRUPT, 0,
@@ -208,39 +311,58 @@ add_part(struct publishing *p, const struct lc__receipt *receipt)
 
 /* Each receipt: counted if it is missing, else its shards become part of the manifest. */
 static lc_status
-gather(struct publishing *p)
+gather_all(struct looking *l)
 {
+	struct publishing *p = l->p;
 	struct lc__published *out = p->out;
+	const size_t n = p->recipe.n;
+	lc_status status;
 
-	out->parts = p->recipe.n;
-	for (size_t i = 0; i < p->recipe.n; i++) {
-		struct lc__receipt receipt = { .n = 0 };
-		char name[LC__OBJECT_NAME];
-		lc_status status;
-
-		lc__name_receipt(p->recipe.id, i, name);
-		status = hold(p, name);
-		if (status == LC_OK)
-			status = lc__receipt_read(p->store, &p->recipe, i, &receipt);
-		if (status == LC_NO_FILE) {
-			if (out->missing < LC__MISSING_NAMED)
-				out->names[out->missing] = strdup(p->recipe.parts[i]);
-			out->missing++;
-			continue;
-		}
-		/* One that is missing is reason enough not to look at what others name. */
-		if (status == LC_OK && out->missing == 0)
-			status = add_part(p, &receipt);
-		lc__receipt_free(&receipt);
-		return_if_error(status);
+	out->parts = n;
+	return_if_error(side_by_side(l, n, read_receipt));
+	for (size_t i = 0; i < n; i++) {
+		if (l->missing[i] && out->missing < LC__MISSING_NAMED)
+			out->names[out->missing] = strdup(p->recipe.parts[i]);
+		out->missing += l->missing[i];
 	}
+	/* One that is missing is reason enough not to look at what others name. */
 	if (out->missing > 0)
 		return lc__error(LC_NOT_FOUND, 0, "%llu of %llu receipts are missing",
 		    (unsigned long long)out->missing, (unsigned long long)out->parts);
+	for (size_t first = 0, end; first < n; first = end) {
+		uint64_t shards = 0;
+
+		for (end = first;
+		     end < n && end - first < BATCH_PARTS && shards < BATCH_SHARDS; end++)
+			shards += l->receipts[end].shards;
+		status = look_at_files(l, first, end);
+		for (size_t i = first; i < end && status == LC_OK; i++)
+			status = add_part(l, &l->receipts[i]);
+		forget_files(l);
+		return_if_error(status);
+	}
 	if (p->manifest.n_parts == 0)
 		return lc__error(LC_INVALID, 0, "run %s: no part has a record",
 		    p->recipe.id);
 	return LC_OK;
+}
+
+static lc_status
+gather(struct publishing *p)
+{
+	const size_t n = p->recipe.n;
+	struct looking l = { .p = p,
+		.receipts = calloc(n + 1, sizeof(*l.receipts)),
+		.missing = calloc(n + 1, sizeof(*l.missing)) };
+	lc_status status = l.receipts != NULL && l.missing != NULL
+	    ? gather_all(&l)
+	    : lc__no_memory("publish");
+
+	for (size_t i = 0; l.receipts != NULL && i < n; i++)
+		lc__receipt_free(&l.receipts[i]);
+	free(l.receipts);
+	free(l.missing);
+	return status;
 }
 
 /* What a look found. */
@@ -367,6 +489,9 @@ put_generation(struct lc__objects *store, const struct lc__buf *text,
 		out->generation = out->there ? newest : newest + 1;
 		if (out->there)
 			return LC_OK;
+		/* Two that publish at once need a store that keeps "once". */
+		if (i == 0)
+			return_if_error(lc__objects_probe(store));
 		lc__name_generation(out->generation, name);
 		status = lc__object_add(store, name, text->data, text->size);
 	}

@@ -55,7 +55,11 @@ lc__generations_list(struct lc__objects *store, struct lc__generations *out)
 	struct lc__object about;
 	lc_status status = store->list(store, "manifest/", note_generation, &list);
 
-	if (status == LC_OK && list.n > 0)
+	if (status != LC_OK) {
+		free(list.all);
+		return status;
+	}
+	if (list.n > 0)
 		qsort(list.all, list.n, sizeof(*list.all), by_number);
 	while (status == LC_OK) {
 		const uint64_t next = list.n > 0 ? list.all[list.n - 1].number + 1 : 1;

@@ -280,8 +280,6 @@ take_keys(struct s3 *s3, struct call *call, const struct lc__http_answer *answer
 static lc_status
 status_of(long status, const char *code)
 {
-	if (strcmp(code, "NoSuchBucket") == 0)
-		return LC_INVALID;
 	switch (status) {
 	case 404: return LC_NO_FILE;
 	case 401:

@@ -416,7 +416,6 @@ static bool
 is_final(CURLcode code)
 {
 	switch (code) {
-	case CURLE_UNSUPPORTED_PROTOCOL:
 	case CURLE_FAILED_INIT:
 	case CURLE_URL_MALFORMAT:
 	case CURLE_NOT_BUILT_IN:
@@ -494,8 +493,13 @@ lc__http_send(struct lc__http *http, const struct lc__http_request *request,
 		code = perform(t.curl);
 		if (code == CURLE_OK && t.too_long)
 			code = CURLE_WRITE_ERROR;
-		if (code != CURLE_OK || t.status != LC_OK)
+		if (code != CURLE_OK || t.status != LC_OK) {
 			status = failure(&t, code, detail);
+		} else if (answer->status < 200) {
+			answer->again = true;
+			status = lc__error(LC_IO, 0,
+			    "the answer breaks off in its headers");
+		}
 	}
 	give_handle(http, t.curl);
 	lib.curl_slist_free_all(headers);

@@ -1,0 +1,797 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Stores in S3: what every back end promises, over HTTP to a server on loopback, with a proxy
+ * between that makes what networks do. */
+#include "run.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "need.h"
+#include "objects/url.h"
+#include "serving.h"
+
+static struct serving server, proxy;
+static const char *dir;
+static struct lc__objects *store;
+static char url[200]; /* of a prefix of the test's own */
+static lc_store_options options;
+
+/* Before the tests, in their common parent. */
+static void
+start(void)
+{
+	dir = run_scratch();
+	serving_s3(&server, dir);
+	serving_faults(&proxy, dir, &server);
+}
+
+static struct lc__objects *
+open_with(const lc_store_options *with)
+{
+	struct lc__objects *opened;
+
+	assert_ok(lc__objects_open(url, with, false, &opened));
+	return opened;
+}
+
+static void
+open_store(void)
+{
+	static unsigned n;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	snprintf(url, sizeof(url), "s3://bucket/t%ld-%ld-%u", (long)getpid(),
+	    (long)now.tv_nsec, n++);
+	serving_environment(proxy.port);
+	serving_does(&server, "");
+	serving_does(&proxy, "");
+	lc_store_options_init(&options);
+	store = open_with(&options);
+}
+
+static void
+close_store(void)
+{
+	lc__objects_close(store);
+}
+
+static const char *
+text_of(const char *name)
+{
+	static struct lc__buf text;
+
+	text.size = 0;
+	assert_ok(lc__object_read(store, name, 1000, &text));
+	lc__buf_append(&text, "", 1);
+	return (const char *)text.data;
+}
+
+static lc_status
+append_name(void *ctx, const struct lc__object *object)
+{
+	lc__buf_printf(ctx, "%s%s %llu", ((struct lc__buf *)ctx)->size > 0 ? ", " : "",
+	    object->name, (unsigned long long)object->size);
+	return LC_OK;
+}
+
+static const char *
+listed(const char *prefix)
+{
+	static struct lc__buf text;
+
+	text.size = 0;
+	assert_ok(store->list(store, prefix, append_name, &text));
+	lc__buf_append(&text, "", 1);
+	return (const char *)text.data;
+}
+
+static uint64_t
+retries(void)
+{
+	return store->traffic.retries;
+}
+
+/* The file that the server keeps an object in. */
+static const char *
+file_of(const char *name)
+{
+	static char path[5000];
+
+	snprintf(path, sizeof(path), "%s/s3%s/%s", dir, url + strlen("s3:/"), name);
+	return path;
+}
+
+/* ---- what every store does ----------------------------------------------------------------- */
+
+START_TEST(put_and_get)
+{
+	struct lc__object about;
+	char bytes[10] = "----------";
+	size_t got;
+
+	assert_status(lc__object_find(store, "a/b", &about), LC_NO_FILE);
+	assert_ok(lc__object_add(store, "a/b", "hello", 5));
+	ck_assert_str_eq(text_of("a/b"), "hello");
+	assert_ok(store->get_range(store, "a/b", 1, bytes, 3, &got, &about));
+	ck_assert_uint_eq(got, 3);
+	ck_assert_uint_eq(about.size, 5);
+	ck_assert_int_eq(memcmp(bytes, "ell-", 4), 0);
+	assert_ok(store->get_range(store, "a/b", 4, bytes, 10, &got, NULL));
+	ck_assert_uint_eq(got, 1);
+	assert_ok(store->get_range(store, "a/b", 5, bytes, 10, &got, &about));
+	ck_assert_uint_eq(got, 0);
+	ck_assert_uint_eq(about.size, 5);
+	assert_status(store->get_range(store, "a/c", 5, bytes, 10, &got, NULL), LC_NO_FILE);
+	assert_ok(lc__object_replace(store, "a/b", "hallo!", 6));
+	ck_assert_str_eq(text_of("a/b"), "hallo!");
+	assert_ok(lc__object_add(store, "empty", NULL, 0));
+	ck_assert_str_eq(text_of("empty"), "");
+	assert_status(lc__object_add(store, "../a", "x", 1), LC_INVALID);
+	assert_ok(store->remove(store, "a/b"));
+	assert_ok(store->remove(store, "a/b"));
+	ck_assert_str_eq(listed(""), "empty 0");
+	ck_assert_uint_eq(retries(), 0);
+}
+END_TEST
+
+static void
+age(const char *name)
+{
+	const struct timespec times[2] = { { 1000, 0 }, { 1000, 0 } };
+
+	ck_assert_int_eq(utimensat(AT_FDCWD, file_of(name), times, 0), 0);
+}
+
+START_TEST(put_new_keeps_the_first)
+{
+	struct lc__object about;
+
+	assert_ok(lc__object_add(store, "a/b", "one", 3));
+	age("a/b");
+	assert_ok(lc__object_find(store, "a/b", &about));
+	ck_assert_uint_eq(about.time_ms, 1000000);
+	assert_status(lc__object_add(store, "a/b", "two", 3), LC_EXISTS);
+	ck_assert_str_eq(text_of("a/b"), "one");
+	assert_ok(lc__object_find(store, "a/b", &about));
+	ck_assert_uint_gt(about.time_ms, 1500000000000);
+}
+END_TEST
+
+START_TEST(touching)
+{
+	struct lc__object about;
+
+	assert_ok(lc__object_add(store, "a/b", "one", 3));
+	age("a/b");
+	assert_ok(store->touch(store, "a/b"));
+	assert_ok(lc__object_find(store, "a/b", &about));
+	ck_assert_uint_gt(about.time_ms, 1500000000000);
+	ck_assert_str_eq(text_of("a/b"), "one");
+	assert_status(store->touch(store, "a/c"), LC_NO_FILE);
+}
+END_TEST
+
+START_TEST(listing_in_pages)
+{
+	char name[40];
+
+	serving_does(&server, "--max-keys 3");
+	ck_assert_str_eq(listed(""), "");
+	for (int i = 0; i < 10; i++) {
+		snprintf(name, sizeof(name), "a/%d", i);
+		assert_ok(lc__object_add(store, name, "12", 2));
+	}
+	assert_ok(lc__object_add(store, "ab/c", "123", 3));
+	ck_assert_str_eq(listed("a/"),
+	    "a/0 2, a/1 2, a/2 2, a/3 2, a/4 2, a/5 2, a/6 2, a/7 2, a/8 2, a/9 2");
+	ck_assert_str_eq(listed("ab"), "ab/c 3");
+	ck_assert_str_eq(listed("b"), "");
+}
+END_TEST
+
+START_TEST(probing)
+{
+	uint64_t now, ours = (uint64_t)time(NULL) * 1000;
+
+	assert_ok(lc__objects_probe(store));
+	assert_ok(lc__objects_now(store, &now));
+	ck_assert_uint_gt(now + 60000, ours);
+	ck_assert_uint_lt(now, ours + 60000);
+	ck_assert_str_eq(listed(""), "");
+}
+END_TEST
+
+START_TEST(no_conditions)
+{
+	static const char *const does[] = { "--ignore-conditions", "--refuse-conditions" };
+	char want[600];
+
+	serving_does(&server, does[_i]);
+	assert_status(lc__objects_probe(store), LC_UNSUPPORTED);
+	snprintf(want, sizeof(want), "%s: %s: parts that two machines push would be lost; "
+	    "choose another store, or say --single-publisher if one process at a time pushes "
+	    "and publishes", url, _i == 0
+		? "puts an object although there is one of its name"
+		: "the server cannot put on a condition (If-None-Match)");
+	ck_assert_str_eq(lc_last_error()->text, want);
+	close_store();
+	options.single_publisher = 1;
+	store = open_with(&options);
+	assert_ok(lc__objects_probe(store));
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	assert_status(lc__object_add(store, "a", "2", 1), LC_EXISTS);
+	ck_assert_str_eq(text_of("a"), "1");
+	ck_assert_str_eq(listed(""), "a 1");
+}
+END_TEST
+
+/* ---- many at once -------------------------------------------------------------------------- */
+
+#define RACERS 8
+
+struct racer {
+	pthread_t thread;
+	unsigned number;
+	lc_status status;
+};
+
+static void *
+race(void *ctx)
+{
+	struct racer *racer = ctx;
+	char text[8];
+	const int size = snprintf(text, sizeof(text), "%u", racer->number);
+
+	racer->status = lc__object_add(store, "a/raced", text, (size_t)size);
+	return NULL;
+}
+
+START_TEST(exactly_one_wins)
+{
+	struct racer racers[RACERS];
+
+	/* With answers that are lost, and conflicts that the server wants to be tried again. */
+	if (_i == 1) {
+		serving_does(&proxy, "--fault 'lost method=PUT times=4'");
+		serving_does(&server, "--conflicts 3");
+	}
+	for (int round = 0; round < 3; round++) {
+		unsigned won = 0;
+		char expect[12] = "";
+
+		for (unsigned i = 0; i < RACERS; i++) {
+			racers[i].number = i;
+			need(pthread_create(&racers[i].thread, NULL, race, &racers[i]) ==
+			    0);
+		}
+		for (unsigned i = 0; i < RACERS; i++) {
+			pthread_join(racers[i].thread, NULL);
+			ck_assert(racers[i].status == LC_OK ||
+			    racers[i].status == LC_EXISTS);
+			if (racers[i].status == LC_OK) {
+				won++;
+				snprintf(expect, sizeof(expect), "%u", i);
+			}
+		}
+		ck_assert_uint_eq(won, 1);
+		ck_assert_str_eq(text_of("a/raced"), expect);
+		assert_ok(store->remove(store, "a/raced"));
+	}
+}
+END_TEST
+
+/* ---- what a network does ------------------------------------------------------------------- */
+
+#define LARGE (3 << 20)
+
+static unsigned char *
+random_bytes(size_t size)
+{
+	unsigned char *bytes = malloc(size);
+	uint64_t state = run_seed();
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = (unsigned char)run_random(&state);
+	return bytes;
+}
+
+/* The faults of which a put or get is right in the end. */
+static const char *const puts_survive[] = { "cut", "reset", "cut-request", "flip-request",
+	"lost", "late-500", "cut-header", "500", "503", "slow-down", "429", "502-html",
+	"bad-status", "huge-header", "down" };
+
+START_TEST(puts_of_all_kinds)
+{
+	unsigned char *bytes = random_bytes(LARGE);
+	struct lc__buf back = { 0 };
+	char fault[80];
+
+	for (int large = 0; large < 2; large++) {
+		const size_t size = large ? LARGE : 1000;
+		const char *name = large ? "large" : "small";
+
+		snprintf(fault, sizeof(fault), "--fault '%s method=PUT%s'", puts_survive[_i],
+		    strcmp(puts_survive[_i], "down") == 0 ? " value=20" : "");
+		serving_does(&proxy, fault);
+		assert_ok(lc__object_add(store, name, bytes, size));
+		ck_assert_uint_ge(retries(), 1);
+		serving_does(&proxy, "");
+		assert_status(lc__object_add(store, name, "x", 1), LC_EXISTS);
+		back.size = 0;
+		assert_ok(lc__object_read(store, name, LARGE, &back));
+		ck_assert_uint_eq(back.size, size);
+		ck_assert_int_eq(memcmp(back.data, bytes, size), 0);
+	}
+	lc__buf_free(&back);
+	free(bytes);
+}
+END_TEST
+
+/* Where the bytes of an object go. */
+struct taken {
+	struct lc__buf bytes;
+	const char *replace; /* put another object of the name after the first bytes */
+};
+
+static lc_status
+take(void *ctx, const void *data, size_t size)
+{
+	struct taken *taken = ctx;
+
+	lc__buf_append(&taken->bytes, data, size);
+	if (taken->replace != NULL) {
+		need_ok(lc__object_replace(store, taken->replace, "other", 5));
+		taken->replace = NULL;
+	}
+	return LC_OK;
+}
+
+static const char *const gets_survive[] = { "cut", "reset", "cut-header", "cut-body", "500",
+	"503", "slow-down", "429", "502-html", "wrong-content-range", "extra",
+	"bad-status", "bad-length", "huge-header", "redirect", "down", "drip" };
+
+START_TEST(gets_of_all_kinds)
+{
+	const bool is_error = strcmp(gets_survive[_i], "redirect") == 0;
+	unsigned char *bytes = random_bytes(LARGE), *range = malloc(LARGE);
+	struct taken taken = { { 0 }, NULL };
+	const struct lc__object_sink sink = { take, &taken };
+	struct lc__object about = { NULL, 0, 0 };
+	char fault[80];
+	size_t got;
+
+	assert_ok(lc__object_add(store, "large", bytes, LARGE));
+	snprintf(fault, sizeof(fault), "--fault '%s method=GET times=2%s'", gets_survive[_i],
+	    strcmp(gets_survive[_i], "down") == 0 ? " value=20" : "");
+	serving_does(&proxy, fault);
+	if (is_error) {
+		assert_status(store->get(store, "large", 0, &sink, &about), LC_IO);
+		ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "/large: GET: HTTP status 307"));
+	} else {
+		assert_ok(store->get(store, "large", 0, &sink, &about));
+		ck_assert_uint_eq(about.size, LARGE);
+		ck_assert_uint_eq(taken.bytes.size, LARGE);
+		ck_assert_int_eq(memcmp(taken.bytes.data, bytes, LARGE), 0);
+		serving_does(&proxy, "");
+		serving_does(&proxy, fault);
+		assert_ok(store->get_range(store, "large", 777, range, 2 << 20, &got,
+		    &about));
+		ck_assert_uint_eq(got, 2 << 20);
+		ck_assert_int_eq(memcmp(range, bytes + 777, got), 0);
+	}
+	lc__buf_free(&taken.bytes);
+	free(bytes);
+	free(range);
+}
+END_TEST
+
+/* What was there when the connection broke is not sent again. */
+START_TEST(goes_on_where_it_broke)
+{
+	unsigned char *bytes = random_bytes(LARGE);
+	struct taken taken = { { 0 }, NULL };
+	const struct lc__object_sink sink = { take, &taken };
+	uint64_t before;
+
+	assert_ok(lc__object_add(store, "large", bytes, LARGE));
+	serving_does(&proxy, "--fault 'cut-body method=GET'");
+	before = store->traffic.received;
+	assert_ok(store->get(store, "large", 5, &sink, NULL));
+	ck_assert_uint_eq(taken.bytes.size, LARGE - 5);
+	ck_assert_int_eq(memcmp(taken.bytes.data, bytes + 5, LARGE - 5), 0);
+	ck_assert_uint_eq(store->traffic.received - before, LARGE - 5);
+	ck_assert_uint_eq(retries(), 1);
+	lc__buf_free(&taken.bytes);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(another_object_meanwhile)
+{
+	unsigned char *bytes = random_bytes(LARGE);
+	struct taken taken = { { 0 }, "large" };
+	const struct lc__object_sink sink = { take, &taken };
+
+	assert_ok(lc__object_add(store, "large", bytes, LARGE));
+	serving_does(&proxy, "--fault 'cut-body method=GET'");
+	assert_status(store->get(store, "large", 0, &sink, NULL), LC_CHANGED);
+	ck_assert_ptr_nonnull(
+	    strstr(lc_last_error()->text, "/large: became another one while it was read"));
+	lc__buf_free(&taken.bytes);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(no_ranges)
+{
+	char bytes[4];
+	size_t got;
+
+	assert_ok(lc__object_add(store, "a", "hello", 5));
+	serving_does(&server, "--ignore-ranges");
+	assert_status(store->get_range(store, "a", 1, bytes, 3, &got, NULL), LC_IO);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "/a: GET: bytes from 1: the answer is no range; it was tried 5 times"));
+}
+END_TEST
+
+START_TEST(gone)
+{
+	struct lc__object about;
+	char want[300];
+
+	serving_does(&proxy, "--fault 'reset times=0'");
+	assert_status(lc__object_find(store, "a/b", &about), LC_IO);
+	snprintf(want, sizeof(want), "%s/a/b: HEAD: ", url);
+	ck_assert_msg(strncmp(lc_last_error()->text, want, strlen(want)) == 0, "%s",
+	    lc_last_error()->text);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "; it was tried 5 times"));
+	ck_assert_uint_eq(retries(), 4);
+	assert_status(store->list(store, "", append_name, NULL), LC_IO);
+	assert_status(lc__object_add(store, "a/b", "1", 1), LC_IO);
+	assert_status(store->touch(store, "a/b"), LC_IO);
+	assert_status(store->remove(store, "a/b"), LC_IO);
+}
+END_TEST
+
+static lc_status
+refuse(void *ctx, uint64_t offset, void *out, size_t size)
+{
+	memset(out, 'x', size);
+	return offset < *(uint64_t *)ctx ? LC_OK : lc__error(LC_CORRUPT, 0, "no more");
+}
+
+/* What fails is not asked for again, and nothing is named. */
+START_TEST(a_body_that_fails)
+{
+	uint64_t most = _i == 0 ? 0 : 2 << 20;
+	const struct lc__body body = { 3 << 20, refuse, &most,
+		_i == 2 ? "0000000000000000000000000000000000000000000000000000000000000000"
+			: NULL };
+
+	assert_status(store->put_new(store, "a", &body), LC_CORRUPT);
+	ck_assert_str_eq(lc_last_error()->text, "no more");
+	assert_status(store->put(store, "a", &body), LC_CORRUPT);
+	ck_assert_str_eq(listed(""), "");
+	ck_assert_uint_eq(retries(), 0);
+}
+END_TEST
+
+/* Anything at random: an operation is right, or fails with words that name the object. */
+START_TEST(random_faults)
+{
+	uint64_t state = run_seed();
+	char plan[200], name[20], value[3][20] = { "", "", "" };
+	bool known[3] = { true, true, true };
+
+	snprintf(plan, sizeof(plan),
+	    "--random 0.3 --seed %llu --choose cut,reset,lost,late-500,cut-header,cut-body,500,"
+	    "503,slow-down,429,502-html,wrong-content-range,extra,bad-status,bad-length,"
+	    "flip-request,cut-request",
+	    (unsigned long long)(run_random(&state) % 1000000));
+	serving_does(&proxy, plan);
+	for (int i = 0; i < 150; i++) {
+		const unsigned k = (unsigned)(run_random(&state) % 3);
+		struct lc__buf back = { 0 };
+		lc_status status;
+		char text[20];
+
+		snprintf(name, sizeof(name), "o%u", k);
+		snprintf(text, sizeof(text), "%d-%u", i, k);
+		switch (run_random(&state) % 4) {
+		case 0:
+			status = lc__object_add(store, name, text, strlen(text));
+			if (known[k] && (status == LC_OK || status == LC_EXISTS))
+				ck_assert_int_eq(status == LC_OK, value[k][0] == '\0');
+			break;
+		case 1:
+			status = lc__object_replace(store, name, text, strlen(text));
+			break;
+		case 2:
+			text[0] = '\0';
+			status = store->remove(store, name);
+			break;
+		default:
+			status = lc__object_read(store, name, 1000, &back);
+			if (known[k] && (status == LC_OK || status == LC_NO_FILE)) {
+				ck_assert_int_eq(status == LC_OK, value[k][0] != '\0');
+				lc__buf_append(&back, "", 1);
+				ck_assert_str_eq((char *)back.data, value[k]);
+			}
+			lc__buf_free(&back);
+			if (status == LC_NO_FILE)
+				status = LC_EXISTS;
+			text[0] = '\1';
+		}
+		if (status != LC_OK && status != LC_EXISTS)
+			ck_assert_msg(strstr(lc_last_error()->text, name) != NULL, "%s",
+			    lc_last_error()->text);
+		if (text[0] == '\1' || status == LC_EXISTS)
+			continue;
+		known[k] = status == LC_OK;
+		strcpy(value[k], text);
+	}
+	ck_assert_uint_gt(retries(), 20);
+}
+END_TEST
+
+/* ---- clocks and keys ------------------------------------------------------------------------- */
+
+START_TEST(another_clock)
+{
+	static const char *const skews[] = { "--clock-skew 86400", "--clock-skew -86400" };
+
+	serving_does(&server, skews[_i]);
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	ck_assert_uint_eq(retries(), 1);
+	assert_ok(lc__object_add(store, "b", "1", 1));
+	ck_assert_uint_eq(retries(), 1);
+}
+END_TEST
+
+static void
+write_file(const char *name, const char *text)
+{
+	char path[4200];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	file = fopen(path, "w");
+	ck_assert_ptr_nonnull(file);
+	fputs(text, file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static const char *
+in_dir(const char *name)
+{
+	static char path[4200];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	return path;
+}
+
+static void
+no_keys(void)
+{
+	close_store();
+	unsetenv("AWS_ACCESS_KEY_ID");
+	unsetenv("AWS_SECRET_ACCESS_KEY");
+}
+
+START_TEST(keys_of_nobody)
+{
+	no_keys();
+	store = open_with(&options);
+	assert_status(lc__object_add(store, "a", "1", 1), LC_PERMISSION);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "no keys: "));
+	close_store();
+	setenv("AWS_ACCESS_KEY_ID", "test", 1);
+	setenv("AWS_SECRET_ACCESS_KEY", "wrong", 1);
+	store = open_with(&options);
+	assert_status(lc__object_add(store, "a", "1", 1), LC_PERMISSION);
+	ck_assert_ptr_nonnull(
+	    strstr(lc_last_error()->text, "/a: PUT: HTTP status 403 SignatureDoesNotMatch"));
+}
+END_TEST
+
+START_TEST(keys_of_profiles)
+{
+	no_keys();
+	write_file("credentials",
+	    "# x\n[default]\naws_access_key_id = nobody\naws_secret_access_key=wrong\n"
+	    "[mine]\r\naws_access_key_id=test\r\naws_secret_access_key =  secret\r\n");
+	write_file("config",
+	    "[profile run]\ncredential_process = echo '{\"Version\": 1, \"AccessKeyId\": "
+	    "\"test\", \"SecretAccessKey\": \"secret\", \"Expiration\": "
+	    "\"2100-01-01T00:00:00Z\"}'\n"
+	    "[profile bad]\ncredential_process = echo x\n"
+	    "[profile fails]\ncredential_process = exit 3\n");
+	setenv("AWS_SHARED_CREDENTIALS_FILE", in_dir("credentials"), 1);
+	setenv("AWS_CONFIG_FILE", in_dir("config"), 1);
+	options.profile = "mine";
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	close_store();
+	options.profile = "run";
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "b", "1", 1));
+	close_store();
+	options.profile = "bad";
+	store = open_with(&options);
+	assert_status(lc__object_add(store, "c", "1", 1), LC_IO);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "profile bad: credential_process: prints no JSON"));
+	close_store();
+	options.profile = "fails";
+	store = open_with(&options);
+	assert_status(lc__object_add(store, "c", "1", 1), LC_PERMISSION);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "profile fails: credential_process: ended with status 3"));
+	close_store();
+	options.profile = NULL;
+	setenv("AWS_PROFILE", "mine", 1);
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "d", "1", 1));
+	options.profile = "none";
+	assert_status(lc__objects_open(url, &options, false, &(struct lc__objects *){ 0 }),
+	    LC_INVALID);
+}
+END_TEST
+
+/* The services that hand out keys: a container's host, an instance, a token service. */
+START_TEST(keys_of_services)
+{
+	char text[200];
+
+	no_keys();
+	serving_does(&server, "--key test:secret --key new:secret2:token2:4102444800 "
+			      "--container-token C");
+	snprintf(text, sizeof(text), "http://127.0.0.1:%d/_/credentials", server.port);
+	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", text, 1);
+	setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN", "C", 1);
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	close_store();
+	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://example.org/x", 1);
+	store = open_with(&options);
+	assert_status(lc__object_add(store, "b", "1", 1), LC_INVALID);
+	close_store();
+	unsetenv("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+	snprintf(text, sizeof(text), "http://127.0.0.1:%d", server.port);
+	setenv("AWS_EC2_METADATA_SERVICE_ENDPOINT", text, 1);
+	unsetenv("AWS_EC2_METADATA_DISABLED");
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "b", "1", 1));
+	close_store();
+	write_file("token", "web\n");
+	setenv("AWS_WEB_IDENTITY_TOKEN_FILE", in_dir("token"), 1);
+	setenv("AWS_ROLE_ARN", "arn:aws:iam::123456789012:role/r", 1);
+	setenv("AWS_ENDPOINT_URL_STS", text, 1);
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "c", "1", 1));
+}
+END_TEST
+
+/* Keys that expire in the middle: others are asked for once. */
+START_TEST(keys_that_expire)
+{
+	char text[300];
+
+	no_keys();
+	serving_does(&server, "--key old:secret:token:4102444800");
+	snprintf(text, sizeof(text), "http://127.0.0.1:%d/_/credentials", server.port);
+	setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", text, 1);
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	/* They have expired, though we were told another time; new ones are handed out. */
+	serving_does(&server, "--key old:secret:token:1000 --key new:secret2:token2");
+	assert_ok(lc__object_add(store, "b", "1", 1));
+	ck_assert_uint_eq(retries(), 1);
+	assert_ok(lc__object_add(store, "c", "1", 1));
+	ck_assert_uint_eq(retries(), 1);
+}
+END_TEST
+
+/* ---- where it is ----------------------------------------------------------------------------- */
+
+START_TEST(urls)
+{
+	static const char *const bad[] = { "s3://", "s3:bucket", "s3://ab", "s3:///a",
+		"s3://bucket//a", "s3://bucket/a/../b", "s3://bucket/.", "s3://buck%t/a",
+		"s3://bucket/\xff", "s3://bucket/a\nb", "s3://user@bucket/a" };
+	static const char *const endpoints[] = { "ftp://x", "http://", "http://a/b",
+		"http://a@b", "x", "http://a b" };
+	struct lc__objects *none;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_status(lc__objects_open(bad[i], NULL, false, &none), LC_INVALID);
+	for (size_t i = 0; i < sizeof(endpoints) / sizeof(*endpoints); i++) {
+		options.endpoint = endpoints[i];
+		assert_status(lc__objects_open(url, &options, false, &none), LC_INVALID);
+	}
+	close_store();
+	snprintf(url, sizeof(url), "s3://bucket");
+	store = open_with(NULL);
+	ck_assert_str_eq(store->url, "s3://bucket");
+	close_store();
+	snprintf(url, sizeof(url), "s3://bucket/a=b c+d~%%41/\303\244'()*!///");
+	store = open_with(NULL);
+	ck_assert_str_eq(store->url, "s3://bucket/a=b c+d~%41/\303\244'()*!");
+	assert_ok(lc__object_replace(store, "x/y", "odd", 3));
+	ck_assert_str_eq(text_of("x/y"), "odd");
+	ck_assert_str_eq(listed("x/"), "x/y 3");
+	assert_ok(store->touch(store, "x/y"));
+	assert_ok(store->remove(store, "x/y"));
+	close_store();
+	snprintf(url, sizeof(url), "s3://no-such-bucket/a");
+	store = open_with(NULL);
+	assert_status(lc__object_add(store, "a", "1", 1), LC_NO_FILE);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
+	    "s3://no-such-bucket/a/a: PUT: HTTP status 404 NoSuchBucket"));
+	assert_status(store->list(store, "", append_name, NULL), LC_NO_FILE);
+}
+END_TEST
+
+START_TEST(in_the_name_of_the_host)
+{
+	char endpoint[60];
+
+	snprintf(endpoint, sizeof(endpoint), "http://localhost:%d", server.port);
+	close_store();
+	options.endpoint = endpoint;
+	options.path_style = LC_PATH_STYLE_NO;
+	store = open_with(&options);
+	assert_ok(lc__object_add(store, "a", "1", 1));
+	ck_assert_str_eq(text_of("a"), "1");
+	ck_assert_str_eq(listed(""), "a 1");
+	assert_ok(store->touch(store, "a"));
+}
+END_TEST
+
+int
+main(void)
+{
+	Suite *suite = suite_create("s3");
+	TCase *tc = tcase_create("s3");
+
+	if (!serving_possible()) {
+		puts("1..0 # SKIP python3 is not installed");
+		return 0;
+	}
+	start();
+	tcase_add_checked_fixture(tc, open_store, close_store);
+	tcase_set_timeout(tc, 300);
+	tcase_add_test(tc, put_and_get);
+	tcase_add_test(tc, put_new_keeps_the_first);
+	tcase_add_test(tc, touching);
+	tcase_add_test(tc, listing_in_pages);
+	tcase_add_test(tc, probing);
+	tcase_add_loop_test(tc, no_conditions, 0, 2);
+	tcase_add_loop_test(tc, exactly_one_wins, 0, 2);
+	tcase_add_loop_test(tc, puts_of_all_kinds, 0, (int)(sizeof(puts_survive) / sizeof(char *)));
+	tcase_add_loop_test(tc, gets_of_all_kinds, 0, (int)(sizeof(gets_survive) / sizeof(char *)));
+	tcase_add_test(tc, goes_on_where_it_broke);
+	tcase_add_test(tc, another_object_meanwhile);
+	tcase_add_test(tc, no_ranges);
+	tcase_add_test(tc, gone);
+	tcase_add_loop_test(tc, a_body_that_fails, 0, 3);
+	tcase_add_test(tc, random_faults);
+	tcase_add_loop_test(tc, another_clock, 0, 2);
+	tcase_add_test(tc, keys_of_nobody);
+	tcase_add_test(tc, keys_of_profiles);
+	tcase_add_test(tc, keys_of_services);
+	tcase_add_test(tc, keys_that_expire);
+	tcase_add_test(tc, urls);
+	tcase_add_test(tc, in_the_name_of_the_host);
+	suite_add_tcase(suite, tc);
+	return run_suite(suite);
+}
