@@ -123,6 +123,12 @@ lc__object_replace(struct lc__objects *objects, const char *name, const void *da
 
 static const char first[] = "first", second[] = "second";
 
+static bool
+is_text(const struct lc__buf *buf, const char *text)
+{
+	return buf->size == strlen(text) && memcmp(buf->data, text, buf->size) == 0;
+}
+
 /* LC_UNSUPPORTED unless the first put of the name counted, and counts on. */
 static lc_status
 put_twice(struct lc__objects *objects, const char *name)
@@ -138,12 +144,14 @@ put_twice(struct lc__objects *objects, const char *name)
 		status = lc__object_read(objects, name, 1000, &text);
 	else
 		lc__buf_append(&text, second, strlen(second));
-	if (status == LC_OK &&
-	    (text.size != strlen(first) || memcmp(text.data, first, text.size) != 0))
+	if (status == LC_OK && is_text(&text, second))
 		status = lc__error(LC_UNSUPPORTED, 0,
 		    "%s: puts an object although there is one of its name: parts that "
 		    "two machines push would be lost; %s",
 		    objects->url, objects->advice);
+	else if (status == LC_OK && !is_text(&text, first))
+		status = lc__error(LC_CORRUPT, 0, "%s/%s: has other bytes than were put",
+		    objects->url, name);
 	lc__buf_free(&text);
 	return status;
 }
