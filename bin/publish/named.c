@@ -63,11 +63,10 @@ look(struct lc__team *team, unsigned thread, uint64_t i)
 	lc_status status = look_at_shard(l, team, &l->part->shards[i]);
 
 	(void)thread;
-	if (status != LC_CORRUPT)
+	if (status == LC_OK)
 		return status;
 	pthread_mutex_lock(&team->lock);
-	(void)lc__error_prefix("part %s", l->part->dataset_root);
-	status = note(l->naming, LC_CORRUPT);
+	status = note(l->naming, lc__error_prefix("part %s", l->part->dataset_root));
 	pthread_mutex_unlock(&team->lock);
 	return status;
 }

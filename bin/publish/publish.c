@@ -120,7 +120,8 @@ check_shard(const struct publishing *p, const struct looked *looked)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s/%s: is missing, of part %s; push that again with --check",
 		    p->store->url, shard->relative_path, part);
-	return_if_error(status);
+	if (status != LC_OK)
+		return lc__error_prefix("part %s", part);
 	if (about.size != shard->bytes)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s/%s: has %llu bytes, not %llu, of part %s; push that again "
