@@ -80,6 +80,10 @@ EXTRA_t_torture_allocations_DEPENDENCIES = failing.la $(torture_tools)
 EXTRA_t_torture_syscalls_DEPENDENCIES = $(torture_tools)
 t_torture_syscalls_LDADD = $(torture_ldadd)
 
+# ---- s3: faults between the tool and a store on S3
+
+torture_scripts += t/torture/s3.sh
+
 # ---- users, space: other users' files, and full disks
 
 torture_scripts += t/torture/space.sh t/torture/users.sh
