@@ -1,14 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Packages: debian/ is the source package for Debian and Ubuntu.
+# Packages: debian/ is the source package for Debian and Ubuntu; packaging/README has the
+# others.
 
-debian_files = debian/cachex.install debian/cachex.lintian-overrides \
-	debian/changelog debian/control debian/copyright \
-	debian/liblmdbcache-dev.install debian/liblmdbcache0.install \
+EXTRA_DIST += \
+	debian/cachex.install debian/cachex.lintian-overrides debian/changelog debian/control \
+	debian/copyright debian/liblmdbcache-dev.install debian/liblmdbcache0.install \
 	debian/liblmdbcache0.symbols debian/lmdbcache-doc.docs debian/lmdbcache-doc.examples \
 	debian/lmdbcache-doc.install debian/not-installed debian/python3-lmdbcache.install \
-	debian/rules debian/source/format debian/tests/control debian/tests/readme
-EXTRA_DIST += $(debian_files)
-EXTRA_DIST += packaging/check-deb packaging/release packaging/spdx
+	debian/rules debian/source/format debian/source/lintian-overrides \
+	debian/tests/control debian/tests/readme debian/watch \
+	packaging/README packaging/apt_sources packaging/check-deb packaging/conda/build.sh \
+	packaging/conda/meta.yaml packaging/container/Containerfile packaging/container/build \
+	packaging/dependencies packaging/homebrew/cachex.rb packaging/nix/default.nix \
+	packaging/release packaging/spdx packaging/vcpkg/cachex/portfile.cmake \
+	packaging/vcpkg/cachex/vcpkg.json
 
 # The packages, built and tested in clean systems.
 check-deb: dist

@@ -25,7 +25,7 @@ STATIC = os.environ.get("LMDBCACHE_STATIC", "0") not in ("", "0")
 # pkg-config about a library whose flags are given.
 NO_TOOL = [
     f"{library}_{flags}= "
-    for library in "ARCHIVE CHECK EXPAT JPEG MSGPACK PNG SQLITE YAML".split()
+    for library in "ARCHIVE EXPAT JPEG MSGPACK PNG SQLITE YAML".split()
     for flags in ("CFLAGS", "LIBS")
 ]
 
@@ -106,9 +106,9 @@ class Build(build_ext):
             subprocess.run(
                 [
                     os.path.relpath(sources / "configure", place), "--disable-shared",
-                    "--enable-static", "--with-pic", "--without-curl", "--without-openssl",
-                    "--without-python",
-                    "--without-tiff", "--without-webp", "--disable-lazy-loading",
+                    "--enable-static", "--with-pic", "--without-check", "--without-curl",
+                    "--without-openssl", "--without-python", "--without-tiff",
+                    "--without-webp", "--disable-lazy-loading",
                     *NO_TOOL,
                     "--disable-dependency-tracking", "--quiet",
                     # The archive may have less in it than the shared library.

@@ -80,8 +80,8 @@ bin_tests = \
 test_programs = $(lib_tests) $(bin_tests)
 test_scripts = \
 	t/bootstrap.sh t/examples.sh t/floors.sh t/format.sh t/hardening.sh t/install.sh \
-	t/install_root.sh t/man_examples.sh t/man_lint.sh t/names.sh t/release.sh t/source_rules.sh \
-	t/symbols.sh \
+	t/install_root.sh t/man_examples.sh t/man_lint.sh t/names.sh t/packaging.sh \
+	t/release.sh t/source_rules.sh t/symbols.sh \
 	t/bin/npy.sh t/bin/parquet.sh t/bin/producers.sh t/bin/tool_backup.sh \
 	t/bin/tool_buckets.sh t/bin/tool_build.sh t/bin/tool_build_random.sh \
 	t/bin/tool_classes.sh t/bin/tool_closed.sh t/bin/tool_complete.sh \
