@@ -20,8 +20,8 @@ look_up(const struct lc__run *run, uint64_t hash)
 	struct lc__run_entry entry;
 	uint64_t location;
 
-	for (int checked = 0; checked < 2; checked++) {
-		lc__run_probe_start(&probe, run, hash, checked);
+	for (int verify = LC_VERIFY_NEVER; verify <= LC_VERIFY_ONCE; verify++) {
+		lc__run_probe_start(&probe, run, hash, (lc_verify_mode)verify);
 		while (lc__run_probe_next(&probe, &location) == LC__RUN_MATCH)
 			if (lc__run_tombstone(run, location, &entry))
 				fuzz_touch(entry.id, entry.id_size);

@@ -356,7 +356,8 @@ copy_part(const struct batch *batch, const lc_column *column, size_t i,
 		    lc__quote_id(id->data, id->size),
 		    lc__tensor_describe(&tensor, found, sizeof(found)),
 		    lc__tensor_describe(&column->row, wanted, sizeof(wanted)));
-	return lc__decoder_copy(decoder, node, &tensor, &part, row_at(batch, column, i));
+	return lc__decoder_copy(decoder, node, &tensor, &part, row_at(batch, column, i),
+	    batch->n * tensor.nbytes);
 }
 
 /* Where the tensors of a record are copied to. */

@@ -153,17 +153,17 @@ decode(const struct lc__decoder *r, const struct lc__record_part *part,
 	return LC_OK;
 }
 
-/* Verify a part and copy its first bytes. */
+/* Verify a part and copy its first bytes, as lc__part_copy(). */
 static bool
 part_intact(const struct lc__decoder *r, const struct lc__record_part *part, void *out,
-    size_t size)
+    size_t size, size_t all)
 {
 	if (lc__seen_before(&r->seen, part->data, part->hash)) {
 		if (size > 0)
 			memcpy(out, part->data, size);
 		return true;
 	}
-	if (!lc__part_copy(part, out, size))
+	if (!lc__part_copy(part, out, size, all))
 		return false;
 	lc__seen_note(&r->seen, part->data, part->hash);
 	return true;
@@ -184,7 +184,7 @@ read_tensor(const struct lc__decoder *r, uint32_t i, const struct lc__record_par
 	}
 	*block = part->codec == LC_CODEC_NONE ? NULL : lc__lru_get(lru, &key);
 	if (*block == NULL) {
-		if (r->verify && r->record.has_parts && !part_intact(r, part, NULL, 0))
+		if (r->verify && r->record.has_parts && !part_intact(r, part, NULL, 0, 0))
 			return damaged(r->cache, &r->record.id, "checksum mismatch");
 		if (part->codec == LC_CODEC_NONE)
 			return LC_OK;
@@ -206,14 +206,14 @@ lc__decoder_tensor(struct lc__decoder *r, lc_tensor *out, struct lc__block **blo
 
 lc_status
 lc__decoder_copy(const struct lc__decoder *r, uint32_t node, const lc_tensor *tensor,
-    const struct lc__record_part *part, void *out)
+    const struct lc__record_part *part, void *out, size_t all)
 {
 	struct lc__block *block = NULL;
 	lc_tensor read = *tensor;
 	lc_status status = LC_OK;
 
 	if (part->codec == LC_CODEC_NONE && r->verify && r->record.has_parts)
-		return part_intact(r, part, out, tensor->nbytes)
+		return part_intact(r, part, out, tensor->nbytes, all)
 		    ? LC_OK
 		    : damaged(r->cache, &r->record.id, "checksum mismatch");
 	if (part->codec != LC_CODEC_NONE)

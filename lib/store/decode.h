@@ -59,9 +59,10 @@ LC_CHECKED lc_status lc__decoder_kind(struct lc__decoder *decoder, lc_kind *out)
 /**
  * Copy the tensor of node @p node, verified: @p tensor and @p part are what
  * lc__record_tensors() says of it. After LC_CORRUPT @p out may hold anything.
+ * @param all  bytes that are copied together with these, their own included
  */
 LC_CHECKED lc_status lc__decoder_copy(const struct lc__decoder *decoder, uint32_t node,
-    const lc_tensor *tensor, const struct lc__record_part *part, void *out);
+    const lc_tensor *tensor, const struct lc__record_part *part, void *out, size_t all);
 
 /** As lc_view_value(). The value is valid until lc__decoder_close(). */
 LC_CHECKED lc_status lc__decoder_value(struct lc__decoder *decoder, const char *path,

@@ -319,7 +319,7 @@ copy_owned(struct lc__decoder *decoder, void *ctx)
 	lc__record_tensors(&decoder->record, decoder->schema, 0, &tensor, &part);
 	if (lc__tensor_room(&tensor, to->buf, to->room, &data) != LC_OK)
 		return lc__error_prefix("get: %s", lc__quote_id(id->data, id->size));
-	status = lc__decoder_copy(decoder, 0, &tensor, &part, data);
+	status = lc__decoder_copy(decoder, 0, &tensor, &part, data, tensor.nbytes);
 	if (status != LC_OK) {
 		if (to->buf == NULL)
 			free(data);

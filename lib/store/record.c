@@ -412,17 +412,17 @@ lc__part_block_intact(const struct lc__part_block *block)
 bool
 lc__part_intact(const struct lc__record_part *part)
 {
-	return lc__part_copy(part, NULL, 0);
+	return lc__part_copy(part, NULL, 0, 0);
 }
 
 bool
-lc__part_copy(const struct lc__record_part *part, void *out, size_t size)
+lc__part_copy(const struct lc__record_part *part, void *out, size_t size, size_t all)
 {
 	if (part->blocks == NULL)
 		return part->hash ==
 		    lc__hash64_copy(part->data,
 			(size_t)lc__round_up(part->size, LC__RECORD_ALIGN), out, size,
-			size);
+			all);
 	if (part->hash != lc__hash64(part->blocks, (size_t)blocks_of(part->size) * 8))
 		return false;
 	for (size_t at = 0; at < part->size; at += LC__RECORD_BLOCK) {
@@ -432,7 +432,7 @@ lc__part_copy(const struct lc__record_part *part, void *out, size_t size)
 		if (block.hash !=
 		    lc__hash64_copy(block.data, block.size,
 			left > 0 ? (unsigned char *)out + at : NULL,
-			left < block.size ? left : block.size, size))
+			left < block.size ? left : block.size, all))
 			return false;
 	}
 	return true;

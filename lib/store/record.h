@@ -147,9 +147,10 @@ lc_codec lc__record_first_codec(const struct lc__record *record);
 /** Do the checksums of a part match? Only for records with parts. */
 bool lc__part_intact(const struct lc__record_part *part);
 
-/** The same, while its first @p size bytes are copied to @p out. On false @p out may hold
- *  anything. */
-bool lc__part_copy(const struct lc__record_part *part, void *out, size_t size);
+/** The same, while its first @p size bytes are copied to @p out, together with the rest of
+ *  @p all bytes that are copied to one place. On false @p out may hold anything. */
+bool lc__part_copy(const struct lc__record_part *part, void *out, size_t size,
+    size_t all);
 
 /** A block of a part. */
 struct lc__part_block {

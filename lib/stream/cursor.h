@@ -53,7 +53,9 @@ struct lc__copier {
 	 * @return LC_OK; anything else ends the read with this status.
 	 */
 	lc_status (*place)(struct lc__copier *copier, const lc_tensor *tensors);
-	void **to; /* of each; set by place() */
+	void **to;  /* of each; set by place() */
+	size_t all; /* bytes of all records that are copied together, at the latest set
+		       by place() */
 };
 
 /** Copy @p n tensors that were read in place. */

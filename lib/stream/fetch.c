@@ -66,11 +66,14 @@ place_row(struct lc__copier *copier, const lc_tensor *tensors)
 	if (r->first)
 		return_if_error(shape_even(r->job, r->batch, tensors));
 	r->even = all_alike(r->job->tensors, tensors, n);
-	for (size_t f = 0; f < n; f++)
+	copier->all = 0;
+	for (size_t f = 0; f < n; f++) {
+		copier->all += r->batch->rows * tensors[f].nbytes;
 		copier->to[f] = r->even && tensors[f].nbytes > 0
 		    ? (unsigned char *)r->batch->fields[f].data +
 			r->row * tensors[f].nbytes
 		    : NULL;
+	}
 	return LC_OK;
 }
 

@@ -144,17 +144,17 @@ head_intact(const struct lc__record_reader *reader, const struct lc__record *rec
 	return true;
 }
 
-/* All of a part, while its first @p size bytes are copied to @p out. */
+/* All of a part, while its first bytes are copied, as lc__part_copy(). */
 static bool
 copy_intact(const struct lc__record_reader *reader, const struct lc__record_part *part,
-    void *out, size_t size)
+    void *out, size_t size, size_t all)
 {
 	if (lc__seen_before(&reader->seen, part->data, part->hash)) {
 		if (size > 0)
 			memcpy(out, part->data, size);
 		return true;
 	}
-	if (!lc__part_copy(part, out, size))
+	if (!lc__part_copy(part, out, size, all))
 		return false;
 	lc__seen_note(&reader->seen, part->data, part->hash);
 	return true;
@@ -335,22 +335,22 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 	if (span.from == span.to && rows != NULL && rows->done > 0)
 		return LC_OK;
 	if (reader->verify && record->has_parts &&
-	    !(whole ? copy_intact(reader, part, NULL, 0)
+	    !(whole ? copy_intact(reader, part, NULL, 0, 0)
 		    : blocks_intact(reader, part, span.from, span.to)))
 		return damaged(s, record, "checksum mismatch");
 	return part->codec == LC_CODEC_NONE ? LC_OK
 					    : decode(reader, s, record, part, tensor);
 }
 
-/* Read all of a tensor to @p out. */
+/* Read all of a tensor to @p out, one of @p all bytes that are copied together. */
 static lc_status
 copy_part(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__record_part *part,
-    lc_tensor *tensor, void *out)
+    lc_tensor *tensor, void *out, size_t all)
 {
 	if (reader->verify && record->has_parts && part->codec == LC_CODEC_NONE) {
 		reader->touched += lc__round_up(part->size, LC__RECORD_ALIGN);
-		if (!copy_intact(reader, part, out, tensor->nbytes))
+		if (!copy_intact(reader, part, out, tensor->nbytes, all))
 			return damaged(s, record, "checksum mismatch");
 	} else {
 		return_if_error(read_part(reader, s, record, part, NULL, tensor));
@@ -391,8 +391,8 @@ read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 		lc__record_tensors(record, plan->schema, plan->node[i], &tensor, &part);
 		if (copier != NULL && copier->to[i] != NULL)
-			return_if_error(
-			    copy_part(reader, s, record, &part, &tensor, copier->to[i]));
+			return_if_error(copy_part(reader, s, record, &part, &tensor,
+			    copier->to[i], copier->all));
 		else
 			return_if_error(
 			    read_part(reader, s, record, &part, rows, &tensor));

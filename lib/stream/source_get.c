@@ -221,11 +221,13 @@ place_row(struct lc__copier *copier, const lc_tensor *tensor)
 }
 
 static lc_status
-copy_record(const struct gather *gather, struct lc__cursor *cursor, uint64_t record,
-    const char *const *field, const struct item *item)
+copy_record(const struct gather *gather, const struct part *part,
+    struct lc__cursor *cursor, uint64_t record, const char *const *field,
+    const struct item *item)
 {
 	struct gathered to = {
 		.copier.place = place_row,
+		.copier.all = part->n * gather->row.nbytes,
 		.gather = gather,
 		.row = item->row,
 	};
@@ -282,8 +284,8 @@ gather_chunk(struct gather *gather, struct part *part, struct lc__cursor *cursor
 		if (i + 1 < end)
 			__builtin_prefetch(
 			    lc__cursor_address(cursor, item[1].ordinal - first));
-		if (copy_record(gather, cursor, item->ordinal - first, field, item) !=
-		    LC_OK)
+		if (copy_record(gather, part, cursor, item->ordinal - first, field,
+			item) != LC_OK)
 			fail_items(gather, part, i, i + 1);
 		else
 			gather->statuses[item->row] = LC_OK;

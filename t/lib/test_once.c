@@ -503,6 +503,50 @@ START_TEST(source_damaged_after)
 }
 END_TEST
 
+/* Records that are copied together to more than 1 MiB, to any address, verified or not, have
+ * their bytes, and damage in one is found. */
+START_TEST(many_copies)
+{
+	enum { n = 8 };
+	const uint64_t shape[] = { LONGEST };
+	lc_cache *cache = open_with(_i / 2 % 2 ? LC_VERIFY_ONCE : LC_VERIFY_ALWAYS);
+	unsigned char *room = malloc((size_t)n * LONGEST + 1), *to = room + _i % 2;
+	char ids[n][8];
+	uint64_t ordinals[n];
+	lc_id keys[n];
+	lc_source *source;
+	lc_tensor row;
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(ids[i], sizeof(ids[i]), "k%u", i);
+		keys[i] = (lc_id){ ids[i], strlen(ids[i]) };
+		ordinals[i] = i;
+		put(cache, ids[i], LONGEST, i);
+	}
+	ck_assert_int_eq(lc_flush(cache), LC_OK);
+	source = open_source(ALONE, cache, NULL, LC_VERIFY_ALWAYS);
+	ck_assert_int_eq(lc_tensor_init(&row, LC_U8, 1, shape, NULL), LC_OK);
+	for (unsigned round = 0; round < 3; round++) {
+		memset(room, 0, (size_t)n * LONGEST + 1);
+		ck_assert_int_eq(round == 0 ? lc_source_gather(source, n, ordinals, ".", &row,
+						  to, (size_t)n * LONGEST, 1, NULL)
+					    : lc_gather(cache, n, keys, NULL, &row, to,
+						  (size_t)n * LONGEST, 1, NULL, NULL),
+		    LC_OK);
+		for (unsigned i = 0; i < n; i++) {
+			fill(LONGEST, i);
+			ck_assert_mem_eq(to + (size_t)i * LONGEST, bytes, LONGEST);
+		}
+	}
+	flip("m", LONGEST, 5, LONGEST - 1);
+	ck_assert_int_eq(lc_source_gather(source, n, ordinals, ".", &row, to,
+			     (size_t)n * LONGEST, 1, NULL), LC_CORRUPT);
+	lc_source_close(source);
+	ck_assert_int_eq(lc_close(cache), LC_OK);
+	free(room);
+}
+END_TEST
+
 START_TEST(source_of_unknown_mode)
 {
 	lc_cache *cache = open_with(LC_VERIFY_ONCE);
@@ -661,6 +705,7 @@ main(void)
 	tcase_add_test(tc, bucket_rewritten);
 	tcase_add_loop_test(tc, source_damaged_before, 0, 4 * SOURCES);
 	tcase_add_loop_test(tc, source_damaged_after, 0, 2 * SOURCES);
+	tcase_add_loop_test(tc, many_copies, 0, 4);
 	tcase_add_test(tc, source_of_unknown_mode);
 	tcase_add_test(tc, modes_have_words);
 	tcase_add_loop_test(tc, unknown_mode, 0, 2);
