@@ -52,8 +52,10 @@ void lc__plan_free(struct lc__plan *plan);
 
 /** The older build. Zeros: it has no shards. */
 struct lc__reuse {
-	const char *dir;              /* borrowed */
-	struct lc__manifest manifest; /* of it */
+	const char *dir;                          /* borrowed */
+	struct lc__manifest manifest;             /* of it */
+	const struct lc__manifest_shard **sorted; /* those with a samples_hash, by it */
+	size_t n;                                 /* how many */
 };
 
 /** Read its manifest. If that is missing or damaged, there are no shards to take. */

@@ -18,6 +18,31 @@
 
 #define BUFFER ((size_t)256 << 10)
 
+/* Of equal ones the first of the manifest is the first. */
+static int
+by_samples(const void *a, const void *b)
+{
+	const struct lc__manifest_shard *const *one = a, *const *other = b;
+	const int order = strcmp((*one)->samples_hash, (*other)->samples_hash);
+
+	return order != 0 ? order : (*one > *other) - (*one < *other);
+}
+
+static lc_status
+sort_shards(struct lc__reuse *older)
+{
+	const struct lc__manifest *m = &older->manifest;
+
+	older->sorted = calloc(m->n + 1, sizeof(*older->sorted));
+	if (older->sorted == NULL)
+		return lc__no_memory(older->dir);
+	for (size_t i = 0; i < m->n; i++)
+		if (m->shards[i].samples_hash[0] != '\0')
+			older->sorted[older->n++] = &m->shards[i];
+	qsort(older->sorted, older->n, sizeof(*older->sorted), by_samples);
+	return LC_OK;
+}
+
 lc_status
 lc__reuse_open(const char *dir, struct lc__reuse *out)
 {
@@ -30,12 +55,15 @@ lc__reuse_open(const char *dir, struct lc__reuse *out)
 		status = lc__manifest_parse(text.data, text.size, LC__MANIFEST_NAME,
 		    &out->manifest);
 	lc__buf_free(&text);
+	if (status == LC_OK)
+		status = sort_shards(out);
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
 void
 lc__reuse_close(struct lc__reuse *older)
 {
+	free(older->sorted);
 	lc__manifest_free(&older->manifest);
 }
 
@@ -53,10 +81,22 @@ const struct lc__manifest_shard *
 lc__reuse_find(const struct lc__reuse *older, const struct lc__manifest_shard *wanted,
     bool no_sha256)
 {
-	for (size_t i = 0; i < older->manifest.n && wanted->samples_hash[0]; i++) {
-		const struct lc__manifest_shard *shard = &older->manifest.shards[i];
-		if (strcmp(shard->samples_hash, wanted->samples_hash) == 0 &&
-		    same_form(shard, wanted) &&
+	size_t first = 0, end = older->n;
+
+	while (first < end) {
+		const size_t middle = first + (end - first) / 2;
+
+		if (strcmp(older->sorted[middle]->samples_hash, wanted->samples_hash) < 0)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	for (; first < older->n; first++) {
+		const struct lc__manifest_shard *shard = older->sorted[first];
+
+		if (strcmp(shard->samples_hash, wanted->samples_hash) != 0)
+			break;
+		if (same_form(shard, wanted) &&
 		    (no_sha256 ? shard->xxh3 : shard->sha256)[0] != '\0')
 			return shard;
 	}
