@@ -344,7 +344,7 @@ not_stored(const struct lc__frame *frame)
 	const char *run = frame->run, *slash = *run != '\0' ? "/" : "";
 
 	return lc__error(LC_FAILED, 0,
-	    "%s%s%s: no warehouse of --samples has it as it is now: build its part first",
+	    "%s%s%s: no warehouse of --samples has it as it is now: run the build of its task first",
 	    run, slash, frame->name);
 }
 

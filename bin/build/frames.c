@@ -51,7 +51,7 @@ static lc_status
 check_space(const struct lc__ingesting *b)
 {
 	const uint64_t frames = b->state->frames;
-	const bool exports = b->ingest->parts == 0;
+	const bool exports = b->ingest->tasks == 0;
 	struct lc__built_version built = { .dir = NULL };
 	uint64_t stored = 0, room = 0, packed = 0, pixels, shard, shards, have = 0,
 		 needed;
@@ -256,7 +256,7 @@ lc__ingesting_frames(struct lc__ingesting *b)
 		.rehash = b->ingest->rehash,
 		.keep_going = b->ingest->keep_going, .stored_only = b->ingest->packs > 0, },
 		.work = lc__frame_job_run, .threads = b->threads,
-		.first = b->ingest->part, .step = b->ingest->parts,
+		.first = b->ingest->task, .step = b->ingest->tasks,
 		.slot_bytes = planes_bytes(b->recipe, &shard_bytes),
 		.take = take, .idle = idle, .ctx = b, };
 

@@ -181,7 +181,7 @@ run_build(struct lc__ingesting *b)
 	b->rebuild = lc__rebuild_noted(ingest->warehouse);
 	return_if_error(lc__ingesting_frames(b));
 	/* What follows is for all frames. */
-	if (ingest->parts > 0)
+	if (ingest->tasks > 0)
 		return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
 	status = check_limits(b);
 	/* Not before: a dataset of which half is not mounted exceeds a limit, and its

@@ -72,9 +72,9 @@ struct lc__ingest {
 	bool keep_going;  /* a file that the system does not let be read (EIO,
 	                            EACCES …) makes its frame `unreadable`; without it
 	                            the build ends with that error */
-	uint32_t part;    /* of parts: only each frame whose number modulo parts is
+	uint32_t task;    /* of tasks: only each frame whose number modulo tasks is
 	                            this is looked at, and stored; no version is made */
-	uint32_t parts;   /* 0: all frames, and a version */
+	uint32_t tasks;   /* 0: all frames, and a version */
 	uint32_t pack;    /* of packs: only the shards whose place in the version modulo
 	                            packs is this are written, to WAREHOUSE/packed. All
 	                            samples are of samples_from, no version is made, and

@@ -281,9 +281,9 @@ lc__ingesting_scan(struct lc__ingesting *b)
 	return_if_error(lc__ingesting_step(b));
 	if (b->ingest->learn_buckets > 0)
 		return_if_error(learn_buckets(b));
-	if (b->ingest->parts > 0)
-		b->state->frames = lc__frames_of(b->state->frames, b->ingest->part,
-		    b->ingest->parts);
+	if (b->ingest->tasks > 0)
+		b->state->frames = lc__frames_of(b->state->frames, b->ingest->task,
+		    b->ingest->tasks);
 	return_if_error(lc__recipe_version(b->recipe, b->edition.version));
 	memcpy(b->out->version, b->edition.version, sizeof(b->out->version));
 	return_if_error(lc__recipe_sample_key(b->recipe, key));

@@ -17,7 +17,7 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/part.h"
+#include "ui/task.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -55,7 +55,7 @@ static int clear;
 static int rehash;
 static int keep_going;
 static int dry_run;
-static struct part part;
+static struct job_task task;
 static int pack;
 static struct opt_list samples_from;
 static const char *trace_file, *metrics_file;
@@ -122,12 +122,12 @@ static struct opt options[] = {
 	    .help = "limit on frames without a box" },
 	{ "", "thresholds", OPT_CHOICE, &thresholds, .value = "fail|warn",
 	    .help = "what an exceeded limit does" },
-	PART_OPTION,
+	TASK_OPTION,
 	{ "", "samples", OPT_LIST, &samples_from, .value = "WAREHOUSE",
-	    .help = "also use the samples in this warehouse, such as that of a part" },
+	    .help = "also use the samples in this warehouse, such as that of a task" },
 	{ "", "pack", OPT_FLAG, &pack,
 	    .help = "write shards of these samples ahead of the version; with --shard "
-		    "those of the part" },
+		    "those of the task" },
 	{ "", "clear", OPT_FLAG, &clear,
 	    .help = "forget what is stored and build everything anew" },
 	{ "", "rehash", OPT_FLAG, &rehash,
@@ -658,16 +658,17 @@ print_table(const struct lc__ingest_result *result)
 		    report_plain(stdout));
 	else if (dry_run)
 		printf("nothing is written\n");
-	else if (pack && part.of > 1)
-		printf("part %u/%u of the shards is packed; the build without --pack and "
-		       "--shard makes the version\n",
-		    (unsigned)part.number, (unsigned)part.of);
+	else if (pack && task.of > 1)
+		printf(
+		    "the shards of task %u/%u are packed; the build without --pack and "
+		    "--shard makes the version\n",
+		    (unsigned)task.number, (unsigned)task.of);
 	else if (pack)
 		printf("all shards are packed; the build without --pack makes the "
 		       "version\n");
-	else if (part.of > 1)
-		printf("part %u/%u is stored; --samples makes the version of all parts\n",
-		    (unsigned)part.number, (unsigned)part.of);
+	else if (task.of > 1)
+		printf("task %u/%u is stored; --samples makes the version of all tasks\n",
+		    (unsigned)task.number, (unsigned)task.of);
 	print_frames(result);
 	print_count_line("boxes", summary->boxes);
 	print_some("  cut at the edge", summary->clipped);
@@ -722,9 +723,9 @@ result_members(struct json *json, const struct lc__ingest_result *result)
 	jw_text(json, "version", result->version);
 	jw_text(json, "fingerprint", result->fingerprint);
 	jw_flag(json, "up_to_date", result->up_to_date);
-	if (part.of > 1) {
-		jw_count(json, "part", part.number);
-		jw_count(json, "parts", part.of);
+	if (task.of > 1) {
+		jw_count(json, "task", task.number);
+		jw_count(json, "tasks", task.of);
 	}
 	result_counts(json, state);
 	jw_open(json, "totals", '{');
@@ -951,13 +952,13 @@ run_build(int argc, char **argv)
 	lc__recipe_init(&recipe);
 	recipe.dataset_root = root != NULL ? root : argv[0];
 	in.threads = threads < 1024 ? (unsigned)threads : 1024;
-	status = part_take(options, cmd_build.name, &part);
+	status = task_take(options, cmd_build.name, &task);
 	if (pack) {
-		in.pack = part.number;
-		in.packs = part.of;
-	} else if (part.of > 1) {
-		in.part = part.number;
-		in.parts = part.of;
+		in.pack = task.number;
+		in.packs = task.of;
+	} else if (task.of > 1) {
+		in.task = task.number;
+		in.tasks = task.of;
 	}
 	if (status == EXIT_DONE)
 		status = fill_recipe(&recipe);
@@ -965,9 +966,9 @@ run_build(int argc, char **argv)
 		status = fill_buckets(&in);
 	if (status == EXIT_DONE)
 		status = fill_limits(&in);
-	if (status == EXIT_DONE && in.clear && (pack || part.of > 1))
-		status = report_usage("%s and --clear: clear first, without %s",
-		    pack ? "--pack" : "--shard", pack ? "it" : "a part");
+	if (status == EXIT_DONE && in.clear && (pack || task.of > 1))
+		status = report_usage("%s and --clear: clear first, without it",
+		    pack ? "--pack" : "--shard");
 	if (status == EXIT_DONE && pack && in.n_samples_from == 0)
 		status = report_usage(
 		    "--pack: --samples names the warehouses whose samples "
@@ -1006,11 +1007,11 @@ const struct command cmd_build = {
 	    "permission) ends the build with exit status 4, unless --keep-going is "
 	    "given. The limits make too many of them an error: then nothing is "
 	    "written, `current` stays, and the exit status is 1.\n"
-	    "With --shard I/N only the frames of one part of N are checked and stored, each "
-	    "part in a warehouse of its own; auto takes the part of a task of Slurm, "
+	    "With --shard I/N only the frames of task I of N are checked and stored, for each "
+	    "task in a warehouse of its own; auto takes I and N from a task of Slurm, "
 	    "Kubernetes or MPI. Then --samples of each of those makes the version that one "
 	    "build would have made. Its shards can be divided, too: --pack --shard I/N with "
-	    "--samples writes those of one part to WAREHOUSE/packed, where the build that "
+	    "--samples writes those of one task to WAREHOUSE/packed, where the build that "
 	    "makes the version finds them.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "

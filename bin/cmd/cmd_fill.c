@@ -25,7 +25,7 @@
 #include "ui/input.h"
 #include "ui/interrupt.h"
 #include "ui/module.h"
-#include "ui/part.h"
+#include "ui/task.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -61,7 +61,7 @@ static const char *trace_path;
 static int dry_run;
 static const char *push_url;
 static const char *producer = "";
-static struct part part;
+static struct job_task task;
 static struct push_job job; /* with --push */
 static uint64_t pushed;     /* parts of ours that were in the store before */
 
@@ -111,7 +111,7 @@ static struct opt options[] = {
 	    .help = "cache_id of a JSONL line: this member of it" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
-	PART_OPTION,
+	TASK_OPTION,
 	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
 	    .help = "put finished inputs into this store, as cachex push does, and do "
 		    "not fill those that are there" },
@@ -359,16 +359,16 @@ show_filled(const struct lc__filled *filled, double seconds)
 	}
 }
 
-/* "3 inputs", or "part 1/3, 5 of 16 inputs" */
+/* "3 inputs", or "task 1/3, 5 of 16 inputs" */
 static char *
 inputs_human(const struct lc__inputs_filled *filled, char *out, size_t room)
 {
 	int n;
 
-	if (part.of == 1)
+	if (task.of == 1)
 		return count_human(filled->inputs + pushed, "input", out, room);
-	n = snprintf(out, room, "part %u/%u, %llu of ", (unsigned)part.number,
-	    (unsigned)part.of, (unsigned long long)(filled->inputs + pushed));
+	n = snprintf(out, room, "task %u/%u, %llu of ", (unsigned)task.number,
+	    (unsigned)task.of, (unsigned long long)(filled->inputs + pushed));
 	count_human(filled->declared, "input", out + n, room - (size_t)n);
 	return out;
 }
@@ -391,7 +391,7 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 	} else if (!settings.quiet && dry_run) {
 		printf("%llu missing, %llu bad; ", (unsigned long long)filled->items,
 		    (unsigned long long)filled->bad);
-		if (part.of > 1)
+		if (task.of > 1)
 			printf("%s: ", inputs_human(filled, inputs, sizeof(inputs)));
 		printf("%llu of %llu inputs finished\n",
 		    (unsigned long long)filled->finished,
@@ -756,7 +756,7 @@ collect_shards(struct list *list, int argc, char **argv)
 	if (status == EXIT_DONE && list->count == 0)
 		return report_usage("--from: the list has no shard");
 	for (size_t i = 0; i < list->count && status == EXIT_DONE; i++)
-		if (part_has(&part, i) && access(list->items[i].data, R_OK) == -1)
+		if (task_has(&task, i) && access(list->items[i].data, R_OK) == -1)
 			status = report_errno(list->items[i].data);
 	return status;
 }
@@ -864,7 +864,7 @@ check_options(int argc)
 	    (id_field != NULL || id_pattern != NULL || kind != KIND_AUTO || skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "
 				    "belong to --from");
-	if (ids != NULL && part_option != NULL)
+	if (ids != NULL && task_option != NULL)
 		return report_usage("--shard belongs to --from");
 	if (ids != NULL && push_url != NULL)
 		return report_usage("--push belongs to --from");
@@ -945,7 +945,7 @@ fill_list(const char *module, const struct lc__expect *expect, const struct list
 		shards[i].path = list->items[i].data;
 		shards[i].kind = kind == KIND_AUTO ? lc__shard_kind_of(shards[i].path)
 						   : kinds[kind];
-		shards[i].elsewhere = !part_has(&part, i);
+		shards[i].elsewhere = !task_has(&task, i);
 	}
 	status = check_names(shards, list->count);
 	if (status == EXIT_DONE)
@@ -962,7 +962,7 @@ run_fill(int argc, char **argv)
 	int status = check_options(argc);
 
 	if (status == EXIT_DONE)
-		status = part_take(options, cmd_fill.name, &part);
+		status = task_take(options, cmd_fill.name, &task);
 	if (status == EXIT_DONE && expect == NULL)
 		status = report_no_memory();
 	for (size_t i = 0; i < expects.count && status == EXIT_DONE; i++)
@@ -1001,7 +1001,7 @@ const struct command cmd_fill = {
 	    "item and becomes a record, in the order of the lines, in chunks of "
 	    "--chunk records; several processes may do so at once. Run again it goes on "
 	    "after the last chunk of each shard. With --shard I/N it fills only the shards "
-	    "of part I of N; all machines get the same list. auto takes the part of a task "
+	    "of task I of N; all machines get the same list. auto takes I and N from a task "
 	    "of Slurm, Kubernetes or MPI. With --push finished inputs are put into a store, "
 	    "and those that are there are not filled.\n"
 	    "Failed items are listed in failures.jsonl of the module's directory; then "

@@ -11,7 +11,7 @@
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
-#include "ui/part.h"
+#include "ui/task.h"
 #include "ui/pattern.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -36,7 +36,7 @@ static int strict;
 static int keep_going;
 static uint64_t threads = 0;
 static int dry_run;
-static struct part part;
+static struct job_task task;
 
 /* Images of 16 bits that became u8; the threads that decode count them. */
 static _Atomic uint64_t reduced;
@@ -77,7 +77,7 @@ static struct opt options[] = {
 	{ "", "skip-key", OPT_LIST, &skip_keys, .value = "KEY",
 	    .help = "leave out this record of a container, as a count of an LMDB "
 		    "environment" },
-	PART_OPTION,
+	TASK_OPTION,
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
 	    .help = "pass over cache_ids that are stored already" },
 	{ "", "strict", OPT_FLAG, &strict, .help = "stop at the first bad file" },
@@ -106,7 +106,7 @@ show_tally(const struct import *import, double seconds)
 		jw_count(&json, "unreadable", import->unreadable);
 		jw_count(&json, "reduced", reduced);
 		jw_count(&json, "ignored", import->ignored);
-		if (part.of > 1) {
+		if (task.of > 1) {
 			jw_count(&json, "found", import->found);
 			jw_count(&json, "taken", import->taken);
 		}
@@ -131,9 +131,9 @@ show_tally(const struct import *import, double seconds)
 		    import->ignored > 0 ? ignored : "",
 		    size_human((double)import->bytes, bytes, sizeof(bytes)),
 		    size_human((double)import->bytes / seconds, rate, sizeof(rate)));
-		if (part.of > 1)
-			printf("part %u/%u, %llu of %llu files and containers\n",
-			    (unsigned)part.number, (unsigned)part.of,
+		if (task.of > 1)
+			printf("task %u/%u, %llu of %llu files and containers\n",
+			    (unsigned)task.number, (unsigned)task.of,
 			    (unsigned long long)import->taken,
 			    (unsigned long long)import->found);
 	}
@@ -173,8 +173,8 @@ add_operand(struct operands *operands, const char *path)
 		    "-: standard input is read as a tar archive only, "
 		    "with --format webdataset; cachex put stores one value from it");
 	}
-	/* What is of another part is not opened. */
-	if (!part_has(&part, operands->sources.found) && stat(path, &st) == 0 &&
+	/* What is for another task is not opened. */
+	if (!task_has(&task, operands->sources.found) && stat(path, &st) == 0 &&
 	    !S_ISDIR(st.st_mode)) {
 		(void)sources_count(&operands->sources);
 		return EXIT_DONE;
@@ -219,8 +219,8 @@ check_id_field(const struct containers *containers)
 	for (size_t i = 0; i < containers->count; i++)
 		if (strcmp(containers->items[i].format->name, "mds") == 0)
 			return EXIT_DONE;
-	/* One may be of another part. */
-	return id_field == NULL || part.of > 1
+	/* One may be for another task. */
+	return id_field == NULL || task.of > 1
 	    ? EXIT_DONE
 	    : report_usage("%s is for mds",
 		  opt_spelling(options, &id_field, cmd_import.name, spelling,
@@ -256,7 +256,7 @@ import_all(struct import *import, const struct operands *operands)
 	status = report_worse(status,
 	    report_ignored(&operands->sources.ignored,
 		import->stored + import->skipped + import->bad == 0 &&
-		    (part.of == 1 || import->found == 0)));
+		    (task.of == 1 || import->found == 0)));
 	/* Also when interrupted: what has been put is good, and stays. */
 	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
@@ -323,11 +323,11 @@ run_import(int argc, char **argv)
 	int status = check_options(argc - 1);
 
 	if (status == EXIT_DONE)
-		status = part_take(options, cmd_import.name, &part);
+		status = task_take(options, cmd_import.name, &task);
 	if (status == EXIT_DONE)
 		status = fill_how(&import.how);
 	operands.sources.keep_going = keep_going;
-	operands.sources.part = &part;
+	operands.sources.task = &task;
 	if (status == EXIT_DONE)
 		status = collect(&operands, argc - 1, argv + 1);
 	if (status == EXIT_DONE)
@@ -377,8 +377,8 @@ const struct command cmd_import = {
 	    "error, a missing permission) ends the import with exit status 4; with "
 	    "--keep-going the others are stored. What was interrupted goes on with --skip-existing.\n"
 	    "With --shard I/N it stores file or container P of all, counted from 0 in the "
-	    "order in which they are named and found, if P modulo N is I; auto takes the "
-	    "part of a task of Slurm, Kubernetes or MPI.",
+	    "order in which they are named and found, if P modulo N is I; auto takes "
+	    "I and N from a task of Slurm, Kubernetes or MPI.",
 	.examples =
 	    "cachex import photos ~/Pictures --id '{path}'\n"
 	    "cachex import faces features/ --skip-existing\n"

@@ -11,7 +11,7 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/part.h"
+#include "ui/task.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
@@ -36,7 +36,7 @@ static int repair;
 static int rollback;
 static int force;
 static int dry_run;
-static struct part part;
+static struct job_task task;
 
 static struct opt options[] = {
 	{ "o", "out", OPT_DIR, &out_dir, .value = "DIR",
@@ -76,7 +76,7 @@ static struct opt options[] = {
 	    .help = "migrate, make anew what --verify finds, and verify" },
 	{ "", "rollback", OPT_FLAG, &rollback,
 	    .help = "put the arrays back into the lines" },
-	PART_OPTION,
+	TASK_OPTION,
 	{ "", "limit", OPT_COUNT, &limit, .value = "N", .least = 1, .most = UINT64_MAX,
 	    .help = "migrate N records, and leave the others to later runs" },
 	{ "f", "force", OPT_FLAG, &force,
@@ -302,9 +302,9 @@ show_text(const struct lc__stage2_done *done)
 	const struct lc__stage2_counts *counts = &done->counts;
 	char text[SIZE_TEXT];
 
-	if (part.of > 1)
-		printf("part %u/%u of the lines\n", (unsigned)part.number,
-		    (unsigned)part.of);
+	if (task.of > 1)
+		printf("task %u/%u of the lines\n", (unsigned)task.number,
+		    (unsigned)task.of);
 	print_counts(stdout, counts);
 	putchar('\n');
 	show_count(counts->bad, "bad line",
@@ -355,9 +355,9 @@ show_json(const struct lc__stage2_done *done)
 
 	jw_open(&json, NULL, '{');
 	jw_text(&json, "file", report.how->file);
-	if (part.of > 1) {
-		jw_count(&json, "part", part.number);
-		jw_count(&json, "parts", part.of);
+	if (task.of > 1) {
+		jw_count(&json, "task", task.number);
+		jw_count(&json, "tasks", task.of);
 	}
 	jw_count(&json, "migrated_new", counts->migrated);
 	jw_count(&json, "enriched", counts->enriched);
@@ -636,7 +636,7 @@ make_how(const char *file)
 		.file = file, .dir = out_dir, .field = field, .images = images,
 		.backup = backup, .batch = batch, .force = force, .dry_run = dry_run,
 		.repair = repair, .limit = limit,
-		.part = part.number, .parts = part.of > 1 ? part.of : 0,
+		.task = task.number, .tasks = task.of > 1 ? task.of : 0,
 		.producers = {
 			.children = (unsigned)children, .ahead = 1, .retries = 1,
 			.give_up = 10, .timeout_ms = timeout * 1000,
@@ -711,7 +711,7 @@ run_migrate_stage2(int argc, char **argv)
 	uint64_t dims[LC_MAX_NDIM];
 	struct lc__stage2 how;
 	const int modes = verify + repair + rollback;
-	int status = part_take(options, "migrate stage2", &part);
+	int status = task_take(options, "migrate stage2", &task);
 
 	(void)argc;
 	if (status != EXIT_DONE)
@@ -724,9 +724,9 @@ run_migrate_stage2(int argc, char **argv)
 		    "--verify, --repair and --rollback exclude one another");
 	if (modes > 0 && limit > 0)
 		return report_usage("--limit is for migrating alone");
-	if (modes > 0 && part_option != NULL)
+	if (modes > 0 && task_option != NULL)
 		return report_usage("--shard is for migrating alone");
-	if (limit > 0 && part_option != NULL)
+	if (limit > 0 && task_option != NULL)
 		return report_usage("--shard and --limit exclude one another");
 	if (repair && dry_run)
 		return report_usage(
@@ -734,7 +734,7 @@ run_migrate_stage2(int argc, char **argv)
 	if (!take_modules(&how) || !take_passes(&how) || !take_array(&how, dims) ||
 	    !take_expects(&how))
 		return EXIT_USAGE;
-	if (part_option != NULL &&
+	if (task_option != NULL &&
 	    (how.pass[LC__PASS_MIGRATE] || how.pass[LC__PASS_DINOV3]))
 		return report_usage(
 		    "--shard is for the passes vae and t5: say --pass; the "
@@ -772,7 +772,7 @@ static const struct command migrate_stage2 = {
 	    "With --encoder, producers (cachex-producer(5)) make what the modules "
 	    "vae_latents and t5_hidden, or dinov3, lack. With --shard I/N the passes vae "
 	    "and t5 do line P, counted from 0, if P modulo N is I, into a DIR of that "
-	    "part.\n"
+	    "task.\n"
 	    "A run that was killed is gone on with by the next one. Lines that are bad stay "
 	    "as they are; the exit status is 3 then, and 1 if encoders failed on records, "
 	    "or --verify found something. --rollback puts the arrays back.",

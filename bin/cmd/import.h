@@ -11,7 +11,7 @@
 #include "formats/formats.h"
 #include "lmdbcache.h"
 #include "ui/opt.h"
-#include "ui/part.h"
+#include "ui/task.h"
 
 /* ---- The files of an import: found, named, and free of duplicates ------------------ */
 
@@ -28,14 +28,14 @@ struct source {
 struct sources {
 	struct source *items;
 	size_t count, room;
-	const struct part *part; /* only its files are taken */
-	uint64_t found;          /* files, and containers: their numbers in the import */
-	bool keep_going;         /* go on after directories that cannot be read */
-	uint64_t unreadable;     /* such directories, and names that may be one */
+	const struct job_task *task; /* only its files are taken */
+	uint64_t found;      /* files, and containers: their numbers in the import */
+	bool keep_going;     /* go on after directories that cannot be read */
+	uint64_t unreadable; /* such directories, and names that may be one */
 	struct lc__images_ignored ignored; /* in directories */
 };
 
-/** Count one more file or container; is it of the part? */
+/** Count one more file or container; is it for the task? */
 bool sources_count(struct sources *sources);
 /**
  * Append a file, or all .npy files and images of kinds that are read below a directory in
@@ -66,7 +66,7 @@ struct import {
 	uint64_t bad;             /* records, and files that are none */
 	uint64_t unreadable;      /* files that the system did not let be read */
 	uint64_t ignored;         /* images of kinds that are not read */
-	uint64_t found, taken;    /* files and containers; those of this part */
+	uint64_t found, taken;    /* files and containers; those of this task */
 	struct lc__buf
 	    metadata;       /* of containers: "PATH":{...}, and so on, without brackets */
 	uint64_t bytes;     /* of tensors and bytes stored */

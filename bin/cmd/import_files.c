@@ -20,10 +20,10 @@
 bool
 sources_count(struct sources *sources)
 {
-	return part_has(sources->part, sources->found++);
+	return task_has(sources->task, sources->found++);
 }
 
-/* Takes @p path over, also when it fails or is of another part. */
+/* Takes @p path over, also when it fails or is for another task. */
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
 {

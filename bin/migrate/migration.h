@@ -79,11 +79,11 @@ LC_CHECKED lc_status lc__migration_check_unchanged(const struct lc__migration *r
 LC_CHECKED lc_status lc__migration_take_mode(const struct lc__migration *run, int fd,
     const char *path);
 
-/** Is the line, counted from 1, one of this part? */
+/** Is the line, counted from 1, for this task? */
 static inline bool
 lc__migration_has_line(const struct lc__stage2 *how, uint64_t number)
 {
-	return how->parts == 0 || (number - 1) % how->parts == how->part;
+	return how->tasks == 0 || (number - 1) % how->tasks == how->task;
 }
 
 /** Has the record an image_id that is not one of those that its path gives, and is not of

@@ -102,7 +102,7 @@ warn(const struct pass *pass, uint64_t *count, const char *format, ...)
 	char what[600], text[1000];
 	va_list args;
 
-	/* Its part tells of the line. */
+	/* Its task reports the line. */
 	if (!lc__migration_has_line(how, pass->lines.number))
 		return;
 	if (++*count > 10 || how->warn == NULL)

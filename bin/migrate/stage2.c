@@ -83,9 +83,9 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 		lc__buf_printf(&text, " %s", how->module[p]);
 	if (how->repair)
 		lc__buf_printf(&text, " repair");
-	if (how->parts > 0)
-		lc__buf_printf(&text, " part %u/%u", (unsigned)how->part,
-		    (unsigned)how->parts);
+	if (how->tasks > 0)
+		lc__buf_printf(&text, " task %u/%u", (unsigned)how->task,
+		    (unsigned)how->tasks);
 	if (how->limit > 0)
 		lc__buf_printf(&text, " limit %" PRIu64, how->limit);
 	lc__buf_append(&text, "", 1);
@@ -216,12 +216,12 @@ load(struct lc__migration *run)
 	return_if_error(make_recipe(run->how, recipe, sizeof(recipe)));
 	return_if_error(lc__stage2_stamp(run->in, run->how->file, stamp));
 	return_if_error(lc__migration_same_file(run));
-	/* It is to be replaced, which is not for a part of it. */
-	if (run->how->parts > 0 &&
+	/* It is to be replaced, which no task may do. */
+	if (run->how->tasks > 0 &&
 	    (run->state.rewriting || run->state.phase == LC__STAGE2_SWAP))
 		return lc__error(LC_INVALID, 0,
 		    "%s: a migration of it was interrupted; go on with that first, "
-		    "without a part",
+		    "without --shard",
 		    run->how->file);
 	for (int p = 0; p < LC__PASSES; p++)
 		if (run->how->pass[p] &&
@@ -266,8 +266,8 @@ reopen_new(struct lc__migration *run)
 	struct stat st;
 
 	if (!state->rewriting) {
-		/* One that was begun, and then the file was changed; a part has none. */
-		if (!run->how->dry_run && run->how->parts == 0)
+		/* One that was begun, and then the file was changed; a task has none. */
+		if (!run->how->dry_run && run->how->tasks == 0)
 			(void)unlink(run->temporary);
 		return LC_OK;
 	}
@@ -348,8 +348,8 @@ estimate(const struct lc__stage2 *how, const struct seen *seen, uint64_t size,
 				       : (double)seen->latents / (double)seen->records);
 	if (how->pass[LC__PASS_T5] && how->encoder[LC__PASS_T5] != NULL)
 		out->modules[LC__PASS_T5] = stored(out->records, 77 * 1024 * 2);
-	for (int p = 0; p < LC__PASS_MODULES && how->parts > 0; p++)
-		out->modules[p] /= how->parts;
+	for (int p = 0; p < LC__PASS_MODULES && how->tasks > 0; p++)
+		out->modules[p] /= how->tasks;
 }
 
 static lc_status
@@ -473,7 +473,7 @@ lc__migration_open(struct lc__migration *run)
 	/* Also those with another directory write the same new file. The lock is that of
 	 * the file that is read, and goes with the process; where files have no locks the
 	 * directory's has to do. Parts write none, and share it. */
-	if (flock(run->in, (how->parts > 0 ? LOCK_SH : LOCK_EX) | LOCK_NB) == -1 &&
+	if (flock(run->in, (how->tasks > 0 ? LOCK_SH : LOCK_EX) | LOCK_NB) == -1 &&
 	    errno == EWOULDBLOCK)
 		return lc__error(LC_BUSY, 0, "%s: another migration is running",
 		    how->file);

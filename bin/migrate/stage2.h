@@ -56,9 +56,9 @@ struct lc__stage2 {
 	bool repair;    /* tensors that are damaged, not finite or of another form are
 	                          made anew as well: from arrays in the lines, from those in
 	                          the originals that were kept, by encoders */
-	uint32_t part;  /* encoders are given each line, counted from 0, whose number
-	                          modulo parts is this */
-	uint32_t parts; /* 0: all lines; else no pass but vae and t5 may be asked for */
+	uint32_t task;  /* encoders are given each line, counted from 0, whose number
+	                          modulo tasks is this */
+	uint32_t tasks; /* 0: all lines; else no pass but vae and t5 may be asked for */
 	uint64_t limit; /* leave the lines alone after so many records that needed
 	                          something; 0: none */
 
@@ -103,7 +103,7 @@ struct lc__stage2_done {
 /**
  * Migrate, or go on with it.
  * @return LC_OK, also with lines that are bad and items that encoders failed on;
- * LC_BUSY if another process migrates into dir, or the file without parts; LC_NO_SPACE
+ * LC_BUSY if another process migrates into dir, or the file without tasks; LC_NO_SPACE
  * if the estimate is above what is free; LC_CHANGED if the file was changed meanwhile;
  * LC_CANCELLED; LC_FAILED by an encoder; LC_EXISTS for a backup that is there;
  * LC_INVALID, LC_IO ...

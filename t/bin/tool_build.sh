@@ -306,7 +306,7 @@ for i in 0 1 2; do
 	check "part $i" 0 parted w$i --shard $i/3
 	told="$told$(head -n 2 "$out" | tr -s ' ' | tr '\n' ';')"
 done
-is "is told" "$told" "part 0/3 is stored; --samples makes the version of all parts; frames 17;part 1/3 is stored; --samples makes the version of all parts; frames 17;part 2/3 is stored; --samples makes the version of all parts; frames 16;"
+is "is told" "$told" "task 0/3 is stored; --samples makes the version of all tasks; frames 17;task 1/3 is stored; --samples makes the version of all tasks; frames 17;task 2/3 is stored; --samples makes the version of all tasks; frames 16;"
 is "and makes no version" "$(ls w0)" samples
 is "each frame is stored once" "$(for i in 0 1 2; do cachex ls -1 --root w$i samples; done | sort)" \
 	"$(cachex ls -1 --root single samples | sort)"
@@ -321,9 +321,9 @@ also "to the same version" diff -r single/current most/current
 is "and stored" "$(cachex ls --root most -1 samples)" "$(cachex ls --root w1 -1 samples)"
 check "a part again" 0 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=3 "$CACHEX" build parted w1 --size 48x32 \
 	--shard auto --json
-is "is there" "$(value '[.part,.parts,.frames,.reused]|tojson')" "[1,3,17,17]"
+is "is there" "$(value '[.task,.tasks,.frames,.reused]|tojson')" "[1,3,17,17]"
 is "auto says which" "$(cat "$err")" \
-	'{"note":{"command":"build","message":"part 1/3, from OMPI_COMM_WORLD_RANK"}}'
+	'{"note":{"command":"build","message":"task 1/3, from OMPI_COMM_WORLD_RANK"}}'
 for i in 0 1; do parted w$i --shard $i/2 -q; done
 check "another number of parts" 0 parted two --samples w0 --samples w1 --json
 is "is the same, too" "$(value .reused) $(diff -r single/current two/current && echo same)" "50 same"
@@ -353,8 +353,8 @@ also "for the same version" diff -r single/current rest/current
 wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
 	cachex build parted none --size 40x40 --samples w0
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" parted none --samples nothing
-wrong "no part" 2 "cachex: build: --shard: '3/3': the parts of 3 are 0 to 2" parted untouched --shard 3/3
-wrong "--clear of a part" 2 "cachex: build: --shard and --clear: clear first, without a part" \
+wrong "no task" 2 "cachex: build: --shard: '3/3': the tasks of 3 are 0 to 2" parted untouched --shard 3/3
+wrong "--clear of a part" 2 "cachex: build: --shard and --clear: clear first, without it" \
 	parted untouched --shard 0/3 --clear
 also "nothing was made" test ! -e untouched
 finish

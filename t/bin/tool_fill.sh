@@ -226,7 +226,7 @@ for i in 0 1 2; do
 	check "part $i of 3" 0 cachex --root "root$i" fill parts --exec "$producer good" --chunk 10 \
 		--shard $i/3 --from part0.txt part1.txt part2.txt part3.txt part4.txt part5.txt part6.txt
 	is "is told" "$(tail -n 1 "$out")" \
-		"part $i/3, $((i == 0 ? 3 : 2)) of 7 inputs: $((i == 0 ? 3 : 2)) finished, 0 stopped, 0 left to others"
+		"task $i/3, $((i == 0 ? 3 : 2)) of 7 inputs: $((i == 0 ? 3 : 2)) finished, 0 stopped, 0 left to others"
 	cachex --root "root$i" ls -1 parts >ids$i
 	while read -r id; do cachex --root "root$i" get parts "$id" --format raw; done <ids$i >>raw.parts
 	mv away/* .
@@ -245,19 +245,19 @@ done
 wait
 is "three at once in one module" "$(order one)" "$(order parts)"
 check "what is left of another part" 0 cachex fill one -n --shard 4/5 --from part?.txt
-is "is counted" "$(cat "$out")" "0 missing, 0 bad; part 4/5, 1 of 7 inputs: 1 of 1 inputs finished"
+is "is counted" "$(cat "$out")" "0 missing, 0 bad; task 4/5, 1 of 7 inputs: 1 of 1 inputs finished"
 check "a producer that fails" 1 cachex fill half --exec "$producer crash-on part1.txt:15" --chunk 10 -b 5 \
 	--retries 0 --give-up 0 --shard 1/3 --from part?.txt
-is "stops one of a part" "$(tail -n 1 "$out")" "part 1/3, 2 of 7 inputs: 1 finished, 1 stopped, 0 left to others"
+is "stops one of a part" "$(tail -n 1 "$out")" "task 1/3, 2 of 7 inputs: 1 finished, 1 stopped, 0 left to others"
 for i in 0 1 2 3 4; do
 	env SLURM_PROCID=$i SLURM_NTASKS=5 "$CACHEX" fill half --exec "$producer good" --chunk 10 \
 		--shard auto --from part?.txt >"$out" 2>"$err" </dev/null
-	is "part $i of 5 goes on" "$? $(cat "$err")" "0 cachex: fill: part $i/5, from SLURM_PROCID"
+	is "part $i of 5 goes on" "$? $(cat "$err")" "0 cachex: fill: task $i/5, from SLURM_PROCID"
 done
 is "to the same order" "$(order half)" "$(order parts)"
 check "more parts than shards" 0 cachex fill half --exec "$producer crash" --shard 8/9 --from part?.txt --json
 also "have none" grep -q '"declared":7,"inputs":0,"finished":0,"stopped":0,"left":0,' "$out"
-wrong "no part" 2 "cachex: fill: --shard: '3/3': the parts of 3 are 0 to 2" \
+wrong "no task" 2 "cachex: fill: --shard: '3/3': the tasks of 3 are 0 to 2" \
 	cachex fill z --exec x --shard 3/3 --from one.txt
 wrong "half a scheduler" 2 "cachex: fill: --shard: SLURM_NTASKS is not set" \
 	env SLURM_PROCID=0 "$CACHEX" fill z --exec x --shard auto --from one.txt

@@ -196,7 +196,7 @@ for i in 0 1 2; do
 	taken="$taken$(tail -n 1 "$out"); "
 	records --root part$i m >>records.parts
 done
-is "is told" "$taken" "part 0/3, 5 of 13 files and containers; part 1/3, 4 of 13 files and containers; part 2/3, 4 of 13 files and containers; "
+is "is told" "$taken" "task 0/3, 5 of 13 files and containers; task 1/3, 4 of 13 files and containers; task 2/3, 4 of 13 files and containers; "
 is "they are the whole" "$(sort records.parts)" "$(records whole | sort)"
 for i in 0 1 2 3; do
 	whole --root one m --shard $i/4 --skip-existing >/dev/null 2>&1
@@ -204,11 +204,11 @@ done
 is "with another number, too" "$(records --root one m | sort)" "$(records whole | sort)"
 check "with all there" 0 env PMI_RANK=0 PMI_SIZE=2 "$CACHEX" import --root one m --skip-existing --shard auto \
 	pieces/deep/x0.npy pieces box.safetensors --id 'f/{path}' --json
-is "auto says which" "$(cat "$err")" '{"note":{"command":"import","message":"part 0/2, from PMI_RANK"}}'
+is "auto says which" "$(cat "$err")" '{"note":{"command":"import","message":"task 0/2, from PMI_RANK"}}'
 also "as JSON" grep -q '"stored":0,"skipped":7,.*"found":13,"taken":7,' "$out"
 check "more parts than files" 0 cachex import none pieces/0.npy --shard 1/2
 also "makes no module" test ! -e "$XDG_CACHE_HOME/cachex/none"
-wrong "no part" 2 "cachex: import: --shard: '2/2': the parts of 2 are 0 to 1" cachex import none pieces --shard 2/2
+wrong "no task" 2 "cachex: import: --shard: '2/2': the tasks of 2 are 0 to 1" cachex import none pieces --shard 2/2
 wrong "a file of another part that is not there" 4 "cachex: import: gone.npy: No such file or directory" \
 	cachex import none pieces/0.npy gone.npy --shard 0/2
 check "a module_id that is none" 2 cachex import .m in/a.npy

@@ -160,22 +160,22 @@ for i in 0 1 2; do
 	told="$told$(sed -n '1p;/stored/p' "$out" | tr '\n' ';') "
 	tensors part$i >>tensors.parts
 done
-is "is told" "$told" "part 0/3 of the lines;vae_latents: 6 stored, 0 of them again, 0 there, 0 failed; part 1/3 of the lines;vae_latents: 6 stored, 0 of them again, 0 there, 0 failed; part 2/3 of the lines;vae_latents: 5 stored, 0 of them again, 0 there, 0 failed; "
+is "is told" "$told" "task 0/3 of the lines;vae_latents: 6 stored, 0 of them again, 0 there, 0 failed; task 1/3 of the lines;vae_latents: 6 stored, 0 of them again, 0 there, 0 failed; task 2/3 of the lines;vae_latents: 5 stored, 0 of them again, 0 there, 0 failed; "
 is "they are the whole" "$(sort tensors.parts)" "$(tensors whole | sort)"
 check "another number of parts" 0 env JOB_COMPLETION_INDEX=0 "$CACHEX" migrate stage2 records.jsonl \
 	--pass vae --encoder "vae=$encoder vae" --out part0 --shard auto/2
 is "goes on" "$(cat "$err"); $(grep stored "$out")" \
-	"cachex: migrate: part 0/2, from JOB_COMPLETION_INDEX; vae_latents: 6 stored, 0 of them again, 3 there, 0 failed"
+	"cachex: migrate: task 0/2, from JOB_COMPLETION_INDEX; vae_latents: 6 stored, 0 of them again, 3 there, 0 failed"
 holds "the lines are as they were" cmp records.jsonl as.jsonl
 check "in JSON" 0 encode --out part1 --shard 1/3 --json
-also "in JSON" grep -q '"part":1,"parts":3,"migrated_new":0,"enriched":0,"extracted":0,"skipped":6,' "$out"
+also "in JSON" grep -q '"task":1,"tasks":3,"migrated_new":0,"enriched":0,"extracted":0,"skipped":6,' "$out"
 (flock -s 9; encode --out part1 --shard 1/3 >"$out" 2>&1; echo $?) 9<records.jsonl >status
 is "two at once share the file" "$(cat status)" 0
 wrong "a pass that has no parts" 2 "cachex: migrate: --shard is for the passes vae and t5: say --pass; the others give out image_ids in the order of the lines" \
 	cachex migrate stage2 records.jsonl --out none --shard 0/2
 wrong "verifying a part" 2 "cachex: migrate: --shard is for migrating alone" \
 	cachex migrate stage2 records.jsonl --out none --verify --pass vae --shard 0/2
-wrong "no part" 2 "cachex: migrate: --shard: '2/2': the parts of 2 are 0 to 1" \
+wrong "no task" 2 "cachex: migrate: --shard: '2/2': the tasks of 2 are 0 to 1" \
 	cachex migrate stage2 records.jsonl --out none --pass vae --encoder vae=x --shard 2/2
 also "nothing was made" test ! -e none
 

@@ -40,7 +40,7 @@ also "makes enough shards" test "$shards" -gt 20
 # What a packer says
 check "a part" 0 build p2 --pack --shard 1/2 $roots
 is "is told" "$(sed -n '1p; s/ *(.*//; /^  \(frames\|shards\)/p' "$out" | tr -s ' ')" \
-"part 1/2 of the shards is packed; the build without --pack and --shard makes the version
+"the shards of task 1/2 are packed; the build without --pack and --shard makes the version
  frames 60
  shards $((shards / 2)) $(awk '/^  shards/ { print $3, $4 }' "$out")"
 is "is not published" "$(ls -A p2)" packed
@@ -48,13 +48,13 @@ is "has a file a shard" "$(files p2)" $((shards / 2))
 is "which its name describes" "$(cd p2/packed && sha256sum * | sed 's/^\([0-9a-f]*\) *[0-9a-f]*-\1\.twh1$/good/' | sort -u)" good
 touch -d '2024-01-01' p2/packed/*
 check "the part again" 0 build p2 --pack --shard 1/2 $roots --json
-is "is there" "$(value '[.part,.parts,.shards,.shards_reused,.bytes_read,.up_to_date]|tojson')" \
+is "is there" "$(value '[.task,.tasks,.shards,.shards_reused,.bytes_read,.up_to_date]|tojson')" \
 	"[1,2,$((shards / 2)),$((shards / 2)),0,false]"
 is "and is not written again" "$(find p2/packed -newermt '2024-01-02' -name '*.twh1' | wc -l | tr -d ' ')" 0
 check "the other part, from the environment" 0 env SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_MIN=3 \
 	SLURM_ARRAY_TASK_MAX=4 SLURM_ARRAY_TASK_STEP=1 SLURM_ARRAY_TASK_COUNT=2 \
 	"$CACHEX" build set p2 --size 48x32 --shard-size 16K --pack --shard auto $roots
-is "is the first" "$(cat "$err")" "cachex: build: part 0/2, from SLURM_ARRAY_TASK_ID"
+is "is the first" "$(cat "$err")" "cachex: build: task 0/2, from SLURM_ARRAY_TASK_ID"
 is "all are there" "$(files p2)" "$shards"
 same p2 0 "2 packers"
 check "a packer that comes late" 0 build p2 --pack --shard 0/2 $roots
@@ -126,7 +126,7 @@ image=$(find set -name '*.png' | sort | sed -n 8p)
 cp "$(find set -name '*.png' | sort | sed -n 3p)" "$image"
 touch -d '2024-01-01' "$image"
 wrong "samples that are not what they were" 1 \
-"cachex: build: a/f15: no warehouse of --samples has it as it is now: build its part first" \
+"cachex: build: a/f15: no warehouse of --samples has it as it is now: run the build of its task first" \
 	build packed-other --pack --max-boxes 3 $roots
 for i in 0 1 2; do build w$i --shard $i/3 -q; done
 label=$(find set -name '*.json' | sort | sed -n 9p)
@@ -135,7 +135,7 @@ sed 's/0\.25/0.75/' label >"$label"
 also "a label" sh -c '! cmp -s label "$1"' sh "$label"
 check "that changed" 1 build packed-other --pack --max-boxes 3 $roots
 is "is named, too" "$(cat "$err")" \
-	"cachex: build: a/f16: no warehouse of --samples has it as it is now: build its part first"
+	"cachex: build: a/f16: no warehouse of --samples has it as it is now: run the build of its task first"
 rm "$label"
 check "one that is gone" 1 build packed-other --pack --max-boxes 3 $roots
 cp label "$label"
@@ -151,7 +151,7 @@ cp "$(find set -name '*.png' | sort | sed -n 12p)" "$image"
 touch -d '2024-02-01' "$image"
 pack changed 0/2 2>"$err"
 is "a changed sample, one machine" "$(cat "$err")" \
-	"cachex: build: a/f15: no warehouse of --samples has it as it is now: build its part first"
+	"cachex: build: a/f15: no warehouse of --samples has it as it is now: run the build of its task first"
 for i in 0 1 2; do build w$i --shard $i/3 -q; done
 pack changed 0/2
 cp "$(find set -name '*.png' | sort | sed -n 20p)" "$image"
@@ -206,13 +206,13 @@ check "without them" 0 build twins $roots --json
 is "one is packed" "$(value '.shards - .shards_reused')" 1
 is "a file of somebody else stays" "$(ls twins/packed)" notes
 wrong "a part whose samples are not there" 1 \
-"cachex: build: a/f1: no warehouse of --samples has it as it is now: build its part first" \
+"cachex: build: a/f1: no warehouse of --samples has it as it is now: run the build of its task first" \
 	build none --pack --shard 0/2 --samples w0 --samples w2
 wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
 	cachex build set none --size 40x40 --pack $roots
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" build none --pack --samples nothing
 also "nothing is packed" test ! -e none
-wrong "no part" 2 "cachex: build: --shard: '2/2': the parts of 2 are 0 to 1" build none --pack --shard 2/2 $roots
+wrong "no task" 2 "cachex: build: --shard: '2/2': the tasks of 2 are 0 to 1" build none --pack --shard 2/2 $roots
 wrong "no samples" 2 "cachex: build: --pack: --samples names the warehouses whose samples it packs" \
 	build none --pack --shard 0/2
 wrong "--clear" 2 "cachex: build: --pack and --clear: clear first, without it" build none --pack --clear $roots

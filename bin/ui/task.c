@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "ui/part.h"
+#include "ui/task.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "ui/report.h"
 #include "ui/size.h"
 
-const char *part_option;
+const char *task_option;
 
 /* ---- the environment --------------------------------------------------------------- */
 
@@ -41,7 +41,7 @@ read_array(uint64_t *number, uint64_t *of, char *why, size_t room)
 	if (step == 0 || max < min || (max - min) / step + 1 != *of) {
 		snprintf(why, room,
 		    "SLURM_ARRAY_TASK_COUNT: %llu are not all from %llu to %llu in steps "
-		    "of %llu: say which part this is, I/N",
+		    "of %llu: say which task this is, I/N",
 		    (unsigned long long)*of, (unsigned long long)min,
 		    (unsigned long long)max, (unsigned long long)step);
 		return false;
@@ -87,7 +87,7 @@ find_scheduler(void)
 
 /* @p of is 0 unless the user says how many there are. */
 static bool
-read_auto(uint64_t of, struct part *out, char *why, size_t room)
+read_auto(uint64_t of, struct job_task *out, char *why, size_t room)
 {
 	const struct scheduler *scheduler = find_scheduler();
 	uint64_t number, count = of;
@@ -95,7 +95,7 @@ read_auto(uint64_t of, struct part *out, char *why, size_t room)
 	if (scheduler == NULL) {
 		snprintf(why, room,
 		    "no scheduler's variable is set (%s, %s, %s, %s, %s): "
-		    "say which part this is, I/N",
+		    "say which task this is, I/N",
 		    schedulers[0].names[0], schedulers[1].names[0],
 		    schedulers[2].names[0], schedulers[3].names[0],
 		    schedulers[4].names[0]);
@@ -117,7 +117,7 @@ read_auto(uint64_t of, struct part *out, char *why, size_t room)
 	else if (count == 0)
 		snprintf(why, room, "%s is 0", scheduler->names[1]);
 	else if (number >= count)
-		snprintf(why, room, "%s is %llu, and the parts of %llu are 0 to %llu",
+		snprintf(why, room, "%s is %llu, and the tasks of %llu are 0 to %llu",
 		    out->from, (unsigned long long)number, (unsigned long long)count,
 		    (unsigned long long)(count - 1));
 	else {
@@ -131,52 +131,52 @@ read_auto(uint64_t of, struct part *out, char *why, size_t room)
 /* ---- the option -------------------------------------------------------------------- */
 
 bool
-part_parse(const char *text, struct part *out, char *why, size_t room)
+task_parse(const char *text, struct job_task *out, char *why, size_t room)
 {
 	const char *slash = strchr(text, '/');
 	const size_t first = slash != NULL ? (size_t)(slash - text) : strlen(text);
 	uint64_t number = 0, of = 0;
 	char word[12] = "";
-	struct part part = { 0 };
+	struct job_task task = { 0 };
 
 	if (first < sizeof(word))
 		memcpy(word, text, first);
 	if (slash != NULL && (!count_parse(slash + 1, &of) || of > UINT32_MAX || of == 0))
 		word[0] = '\0';
 	if (strcmp(word, "auto") == 0) {
-		if (!read_auto(of, &part, why, room))
+		if (!read_auto(of, &task, why, room))
 			return false;
 	} else if (of == 0 || !count_parse(word, &number)) {
 		snprintf(why, room, "'%.60s' is neither I/N, as 0/4, nor auto or auto/N",
 		    text);
 		return false;
 	} else if (number >= of) {
-		snprintf(why, room, "'%.60s': the parts of %llu are 0 to %llu", text,
+		snprintf(why, room, "'%.60s': the tasks of %llu are 0 to %llu", text,
 		    (unsigned long long)of, (unsigned long long)(of - 1));
 		return false;
 	} else {
-		part.number = (uint32_t)number;
-		part.of = (uint32_t)of;
+		task.number = (uint32_t)number;
+		task.of = (uint32_t)of;
 	}
-	*out = part;
+	*out = task;
 	return true;
 }
 
 int
-part_take(const struct opt *options, const char *command, struct part *out)
+task_take(const struct opt *options, const char *command, struct job_task *out)
 {
 	char why[OPT_TEXT_ROOM], spelling[80];
 
-	*out = (struct part){ 0, 1, NULL };
-	if (part_option == NULL)
+	*out = (struct job_task){ 0, 1, NULL };
+	if (task_option == NULL)
 		return EXIT_DONE;
-	if (!part_parse(part_option, out, why, sizeof(why)))
+	if (!task_parse(task_option, out, why, sizeof(why)))
 		return report_usage("%s: %s",
-		    opt_spelling(options, &part_option, command, spelling,
+		    opt_spelling(options, &task_option, command, spelling,
 			sizeof(spelling)),
 		    why);
 	if (out->from != NULL)
-		report_note("part %u/%u, from %s", (unsigned)out->number,
+		report_note("task %u/%u, from %s", (unsigned)out->number,
 		    (unsigned)out->of, out->from);
 	return EXIT_DONE;
 }

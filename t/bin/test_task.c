@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* --shard: which part of a job this process does, as the user or a scheduler says. */
+/* --shard: which task of a job this process is, as the user or a scheduler says. */
 #include "run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/part.h"
+#include "ui/task.h"
 
 #define ROWS(table) (int)(sizeof(table) / sizeof((table)[0]))
 
@@ -70,23 +70,23 @@ static const struct {
 	{ "auto/5", "SLURM_PROCID=4 SLURM_NTASKS=5", 4, 5, "SLURM_PROCID" },
 };
 
-START_TEST(parts)
+START_TEST(tasks)
 {
-	struct part part = { 9, 9, "x" };
+	struct job_task task = { 9, 9, "x" };
 	char why[OPT_TEXT_ROOM] = "";
 
 	set_environment(good[_i].environment);
-	ck_assert_msg(part_parse(good[_i].text, &part, why, sizeof(why)), "%s", why);
-	ck_assert_uint_eq(part.number, good[_i].number);
-	ck_assert_uint_eq(part.of, good[_i].of);
-	ck_assert_pstr_eq(part.from, good[_i].from);
+	ck_assert_msg(task_parse(good[_i].text, &task, why, sizeof(why)), "%s", why);
+	ck_assert_uint_eq(task.number, good[_i].number);
+	ck_assert_uint_eq(task.of, good[_i].of);
+	ck_assert_pstr_eq(task.from, good[_i].from);
 }
 END_TEST
 
 #define SHAPE(text) "'" text "' is neither I/N, as 0/4, nor auto or auto/N"
 #define NONE \
 	"no scheduler's variable is set (SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, " \
-	"OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID): say which part this is, I/N"
+	"OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID): say which task this is, I/N"
 
 static const struct {
 	const char *text, *environment, *why;
@@ -106,14 +106,14 @@ static const struct {
 	{ "auto/", "SLURM_PROCID=4 SLURM_NTASKS=5", SHAPE("auto/") },
 	{ "auto/0", "JOB_COMPLETION_INDEX=0", SHAPE("auto/0") },
 	{ "auto/x", "JOB_COMPLETION_INDEX=0", SHAPE("auto/x") },
-	{ "3/3", "", "'3/3': the parts of 3 are 0 to 2" },
-	{ "4/3", "", "'4/3': the parts of 3 are 0 to 2" },
+	{ "3/3", "", "'3/3': the tasks of 3 are 0 to 2" },
+	{ "4/3", "", "'4/3': the tasks of 3 are 0 to 2" },
 	{ "auto", "", NONE },
 	{ "auto/4", "", NONE },
 	{ "auto", "JOB_COMPLETION_INDEX=0",
 	    "JOB_COMPLETION_INDEX comes without a count: say auto/N" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=3",
-	    "JOB_COMPLETION_INDEX is 3, and the parts of 3 are 0 to 2" },
+	    "JOB_COMPLETION_INDEX is 3, and the tasks of 3 are 0 to 2" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=", "JOB_COMPLETION_INDEX: '' is not a number" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=-1",
 	    "JOB_COMPLETION_INDEX: '-1' is not a number" },
@@ -122,7 +122,7 @@ static const struct {
 	{ "auto", "SLURM_PROCID=1", "SLURM_NTASKS is not set" },
 	{ "auto", "SLURM_NTASKS=2", "SLURM_PROCID is not set" },
 	{ "auto", "SLURM_PROCID=2 SLURM_NTASKS=2",
-	    "SLURM_PROCID is 2, and the parts of 2 are 0 to 1" },
+	    "SLURM_PROCID is 2, and the tasks of 2 are 0 to 1" },
 	{ "auto", "SLURM_PROCID=0 SLURM_NTASKS=0", "SLURM_NTASKS is 0" },
 	{ "auto/3", "SLURM_PROCID=0 SLURM_NTASKS=2",
 	    "SLURM_PROCID is one of 2, not of 3" },
@@ -145,56 +145,56 @@ static const struct {
 	/* --array=1,3,7 */
 	{ "auto", ARRAY("3", "1", "7", "1", "3"),
 	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 1: say which "
-	    "part this is, I/N" },
+	    "task this is, I/N" },
 	{ "auto", ARRAY("3", "1", "7", "0", "3"),
 	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 0: say which "
-	    "part this is, I/N" },
+	    "task this is, I/N" },
 	{ "auto", ARRAY("3", "7", "1", "1", "3"),
 	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 7 to 1 in steps of 1: say which "
-	    "part this is, I/N" },
+	    "task this is, I/N" },
 	{ "auto/5", ARRAY("15", "10", "25", "5", "4"),
 	    "SLURM_ARRAY_TASK_ID is one of 4, not of 5" },
 };
 
-START_TEST(no_parts)
+START_TEST(no_tasks)
 {
-	struct part part = { 9, 9, "x" };
+	struct job_task task = { 9, 9, "x" };
 	char why[OPT_TEXT_ROOM] = "";
 
 	set_environment(bad[_i].environment);
-	ck_assert(!part_parse(bad[_i].text, &part, why, sizeof(why)));
+	ck_assert(!task_parse(bad[_i].text, &task, why, sizeof(why)));
 	ck_assert_str_eq(why, bad[_i].why);
-	ck_assert_uint_eq(part.number, 9);
-	ck_assert_uint_eq(part.of, 9);
-	ck_assert_str_eq(part.from, "x");
+	ck_assert_uint_eq(task.number, 9);
+	ck_assert_uint_eq(task.of, 9);
+	ck_assert_str_eq(task.from, "x");
 }
 END_TEST
 
-/* Each piece is of one part, whatever their number. */
-START_TEST(pieces)
+/* Each part is for one task, whatever their number. */
+START_TEST(parts)
 {
 	for (uint32_t of = 1; of < 20; of++)
-		for (uint64_t piece = 0; piece < 50; piece++) {
+		for (uint64_t part = 0; part < 50; part++) {
 			unsigned owners = 0;
 
 			for (uint32_t i = 0; i < of; i++)
-				owners += part_has(&(struct part){ i, of, NULL }, piece);
+				owners += task_has(&(struct job_task){ i, of, NULL }, part);
 			ck_assert_uint_eq(owners, 1);
 		}
-	ck_assert(part_has(&(struct part){ 0, 1, NULL }, UINT64_MAX));
-	ck_assert(part_has(&(struct part){ 2, 5, NULL }, 7));
+	ck_assert(task_has(&(struct job_task){ 0, 1, NULL }, UINT64_MAX));
+	ck_assert(task_has(&(struct job_task){ 2, 5, NULL }, 7));
 }
 END_TEST
 
 int
 main(void)
 {
-	Suite *suite = suite_create("part");
-	TCase *tcase = tcase_create("part");
+	Suite *suite = suite_create("task");
+	TCase *tcase = tcase_create("task");
 
-	tcase_add_loop_test(tcase, parts, 0, ROWS(good));
-	tcase_add_loop_test(tcase, no_parts, 0, ROWS(bad));
-	tcase_add_test(tcase, pieces);
+	tcase_add_loop_test(tcase, tasks, 0, ROWS(good));
+	tcase_add_loop_test(tcase, no_tasks, 0, ROWS(bad));
+	tcase_add_test(tcase, parts);
 	suite_add_tcase(suite, tcase);
 	return run_suite(suite);
 }
