@@ -29,7 +29,7 @@ s3_tests = t/lib/test_s3 t/lib/test_s3_parse t/lib/test_sign
 endif
 lib_tests = $(engine_tests) $(s3_tests) \
 	t/lib/test_about t/lib/test_array t/lib/test_base t/lib/test_batch t/lib/test_belady \
-	t/lib/test_buckets t/lib/test_build t/lib/test_checksum \
+	t/lib/test_buckets t/lib/test_build t/lib/test_calls t/lib/test_checksum \
 	t/lib/test_checksum_memory t/lib/test_codec t/lib/test_codec_bytes \
 	t/lib/test_contains t/lib/test_copies t/lib/test_directory t/lib/test_durable t/lib/test_expect t/lib/test_export \
 	t/lib/test_export_inputs t/lib/test_finite t/lib/test_fold t/lib/test_handles t/lib/test_hold \
