@@ -75,6 +75,7 @@ bench_order_SOURCES = bench/order.c \
 	bench/order_chunks.c \
 	bench/order_flat.c \
 	bench/order_library.c \
+	bench/order_list.c \
 	bench/order_lmdb.c bench/order_lmdb.h \
 	bench/order_locate.c bench/order_locate.h \
 	bench/order_part.h \

@@ -2,7 +2,7 @@
 /*
  * Batches of a stream beside plain ways of reading the same records in the same order,
  * what the arithmetic of an order costs, seeking among a million chunks, windows of
- * tokens beside memcpy; and shards in the order of shares.
+ * tokens beside memcpy; shards in the order of shares; and lists beside one module.
  */
 #include <stdio.h>
 
@@ -14,7 +14,8 @@
 #define QUICK_ROOM ((uint64_t)1 << 30)
 
 static const struct order_part *const parts[] = {
-	&order_permutation, &order_reads, &order_windows, &order_chunks, &order_shares
+	&order_permutation, &order_reads, &order_windows, &order_chunks, &order_shares,
+	&order_lists
 };
 #define PARTS (sizeof(parts) / sizeof(parts[0]))
 

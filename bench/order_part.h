@@ -15,6 +15,6 @@ struct order_part {
 };
 
 extern const struct order_part order_reads, order_permutation, order_chunks,
-    order_windows, order_shares;
+    order_windows, order_shares, order_lists;
 
 #endif

@@ -10,7 +10,7 @@
 
 /* Cursors that are kept when the list's own ends; those of more members are made anew when
  * they are needed. */
-#define KEPT 64
+#define KEPT 256
 
 /** A member with a cursor. */
 struct visited {
