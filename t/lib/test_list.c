@@ -308,6 +308,29 @@ START_TEST(tokens)
 }
 END_TEST
 
+/* The hash of a chunk covers the members before it, which have as many chunks as before. */
+START_TEST(tokens_cover_all_members)
+{
+	lc_cache *a = module_of("a", 3), *b = module_of("b", 2);
+	lc_source *list = list_of(a, b);
+	const lc_source_info before = info_of(list);
+	unsigned char token[LC_TOKEN_SIZE];
+	uint64_t n;
+
+	take_token(list, 1, token);
+	lc_source_close(list);
+	assert_ok(lc_delete(a, "a1", 2));
+	assert_ok(lc_flush(a));
+	list = list_of(a, b);
+	ck_assert_uint_eq(info_of(list).generation, before.generation);
+	ck_assert_uint_ne(info_of(list).prefix_hash, before.prefix_hash);
+	assert_status(go_on(list, token, &n), LC_CHANGED);
+	lc_source_close(list);
+	need_ok(lc_close(a));
+	need_ok(lc_close(b));
+}
+END_TEST
+
 /* ---- errors name the member ---------------------------------------------------------- */
 
 static lc_status
@@ -505,6 +528,7 @@ main(void)
 	tcase_add_test(tc, one_is_itself);
 	tcase_add_test(tc, only_the_last_grows);
 	tcase_add_test(tc, tokens);
+	tcase_add_test(tc, tokens_cover_all_members);
 	tcase_add_loop_test(tc, changed, 0, 2);
 	tcase_add_loop_test(tc, other_fields, 0, 3);
 	tcase_add_test(tc, found);
