@@ -52,7 +52,7 @@ until_done() {
 }
 # A line names an object, with one that holds rows the part; or the store that was listed.
 names='^cachex: [a-z]+: (.*part in[0-5]: .*obj/'
-names="$names|.*s3://bucket/[0-9-]*((: |/)(part|run|manifest|probe)/|: GET: ))"
+names="$names|.*((part|run|manifest|probe)/[0-9a-zA-Z]|s3://bucket/[0-9-]*: GET: ))"
 machine() { # M
 	m=$1 round=0
 	while [ ! -e enough ]; do
