@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -12,12 +13,17 @@
 #include "build/disk.h"
 #include "fill/shard.h"
 #include "publish/push.h"
+#include "shard/outdir.h"
+
+#define SHARDS "shards" /* below the directory of a part */
 
 struct module {
 	lc_cache *cache;
 	lc_export_options how;
 	const char *staging;
 	const struct lc__push_source *source;
+	struct lc__outdir
+	    part; /* of the part on its way, locked; fd is -1 if there is none */
 };
 
 static lc_status
@@ -63,40 +69,90 @@ note_input(void *ctx, const lc_input_info *info)
 	return 0;
 }
 
-/* A directory that a killed push has left goes on where it was. */
+static void
+unlock_part(struct module *module)
+{
+	if (module->part.fd != -1)
+		lc__outdir_close(&module->part);
+	module->part.fd = -1;
+}
+
+/* Lock the directory of a part, so that another push of the module does not remove it. That
+ * removes it when its own is done, and the one above when that is empty. */
+static lc_status
+lock_part(struct module *module, const char *path)
+{
+	lc_status status = LC_NO_FILE;
+	struct stat there, locked;
+
+	unlock_part(module);
+	for (int tries = 0; status == LC_NO_FILE && tries < 100; tries++) {
+		status = lc__outdir_lock(path, &module->part);
+		if (status != LC_OK) {
+			module->part.fd = -1;
+		} else if (fstat(module->part.fd, &locked) == -1 ||
+		    stat(path, &there) == -1 || there.st_dev != locked.st_dev ||
+		    there.st_ino != locked.st_ino) {
+			status = lc__error(LC_NO_FILE, 0, "%s: was removed", path);
+			unlock_part(module);
+		}
+	}
+	return status;
+}
+
+/* The shards of a part are in PART/shards: what a killed push has left goes on there. */
 static lc_status
 make(void *ctx, const char *run, size_t part, char **dir, struct lc__manifest *out)
 {
 	struct module *module = ctx;
-	char *path;
+	char *path, *shards = NULL;
 	lc_status status;
 
 	if (asprintf(&path, "%s/%s-%06zu", module->staging, run, part) < 0)
 		return lc__no_memory(module->staging);
-	status = lc__make_dirs(path);
+	status = lock_part(module, path);
+	if (status == LC_OK && (shards = lc__path_join(path, SHARDS)) == NULL)
+		status = lc__no_memory(path);
 	module->how.input = module->source->parts[part].name;
 	if (status == LC_OK)
-		status = lc_export(module->cache, path, &module->how, NULL);
+		status = lc_export(module->cache, shards, &module->how, NULL);
 	if (status == LC_OK)
-		status = lc__push_read_manifest(path, out);
-	if (status == LC_OK)
-		*dir = path;
-	else
-		free(path);
+		status = lc__push_read_manifest(shards, out);
+	free(path);
+	module->part.path = module->staging;
+	if (status == LC_OK) {
+		*dir = shards;
+	} else {
+		free(shards);
+		unlock_part(module);
+	}
 	return status;
 }
 
 static void
 done(void *ctx, const char *dir)
 {
-	const struct module *module = ctx;
+	struct module *module = ctx;
 	const int parent = lc__open(module->staging, O_RDONLY | O_DIRECTORY);
+	const size_t size = strlen(dir) - strlen("/" SHARDS) - strlen(module->staging) -
+	    1;
+	char *name = strndup(dir + strlen(module->staging) + 1, size);
 
-	if (parent != -1) {
-		(void)!lc__tree_remove(parent, strrchr(dir, '/') + 1, module->staging);
+	if (parent != -1 && name != NULL)
+		(void)!lc__tree_remove(parent, name, module->staging);
+	if (parent != -1)
 		close(parent);
-	}
+	free(name);
+	unlock_part(module);
 	(void)rmdir(module->staging);
+}
+
+static void
+close_module(void *ctx)
+{
+	if (ctx != NULL)
+		unlock_part(ctx);
+	free(ctx);
 }
 
 char *
@@ -122,10 +178,10 @@ lc__push_module(lc_cache *cache, const lc_export_options *how, const char *stagi
 	*out = (struct lc__push_source){ .ctx = module,
 		.make = make,
 		.done = done,
-		.close = free };
+		.close = close_module };
 	if (module == NULL)
 		return lc__no_memory("push");
-	*module = (struct module){ cache, *how, staging, out };
+	*module = (struct module){ cache, *how, staging, out, { .fd = -1 } };
 	module->how.by_input = 1;
 	module->how.order = LC_BY_ORDER;
 	out->options = lc__push_options(how);

@@ -70,6 +70,14 @@ is "is there" "$(cat "$out")" \
 sums st >second
 also "and not a byte changed" cmp first second
 
+# Of one module by several processes at once
+jobs='' ended=0
+for i in 0 1 2 3; do CACHEX_ROOT=one "$CACHEX" push -q feats atonce 2>"atonce.$i" & jobs="$jobs $!"; done
+for job in $jobs; do wait "$job" || ended=$((ended + 1)); done
+is "pushes of one module at once" "$ended$(cat atonce.?)" 0
+is "put all parts" "$(files atonce | grep -c 'run/.*/0')" 6
+also "and leave nothing" test ! -e one/.feats.push
+
 # A receipt, exactly
 is "a receipt" "$(sed 's/"sha256": "[0-9a-f]*"/"sha256": "S"/; s/"recipe": ".*"/"recipe": "R"/; s/"fingerprint": "[0-9a-f]\{32\}"/"fingerprint": "F"/' "st/run/$run/000001.json")" \
 '{
