@@ -382,6 +382,27 @@ START_TEST(links_need_no_room)
 }
 END_TEST
 
+/* A disk that is full holds whole shards only, and the rest goes elsewhere. */
+START_TEST(full_disks)
+{
+	const char *disk = run_scratch();
+	struct fake_variant v = series;
+	lc_export_result result;
+	int there;
+
+	if (!outdir_mount(disk, "size=300k"))
+		return;
+	v.packed = disk;
+	v.parts = 1;
+	ck_assert_int_eq(fake_build("/nonexistent", &v, &result), LC_NO_SPACE);
+	there = outdir_count_files(disk, ".twh1");
+	ck_assert_int_gt(there, 0);
+	ck_assert_int_eq(outdir_count_files(disk, ""), there);
+	assert_made(disk, whole.shards - (uint64_t)there);
+	ck_assert_int_eq(umount(disk), 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -402,6 +423,7 @@ main(void)
 	tcase_add_loop_test(tc, hashes_are_needed, 0, 2);
 	tcase_add_test(tc, copies_are_checked);
 	tcase_add_test(tc, links_need_no_room);
+	tcase_add_test(tc, full_disks);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }
