@@ -61,7 +61,7 @@ libcachex_a_SOURCES = \
 	bin/migrate/rewrite.c bin/migrate/rollback.c bin/migrate/stage2.c \
 	bin/migrate/state.c bin/migrate/verify.c \
 	bin/publish/checked.c bin/publish/collect.c bin/publish/named.c \
-	bin/publish/place.c bin/publish/publish.c bin/publish/pull.c bin/publish/push.c \
+	bin/publish/publish.c bin/publish/pull.c bin/publish/push.c \
 	bin/publish/push_module.c bin/publish/push_shards.c bin/publish/receipt.c \
 	bin/publish/stored.c \
 	bin/report/chart.c bin/report/csv.c bin/report/distributions.c bin/report/drift.c \

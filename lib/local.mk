@@ -41,13 +41,13 @@ libcore_la_SOURCES = \
 	lib/life/salvage_decide.c lib/life/salvage_file.c lib/life/salvage_pages.c \
 	lib/life/salvage_records.c lib/life/salvage_trees.c lib/life/verify.c \
 	lib/life/verify_inputs.c \
-	lib/objects/calls.c lib/objects/directory.c lib/objects/objects.c \
+	lib/objects/calls.c lib/objects/directory.c lib/objects/names.c lib/objects/objects.c \
 	lib/objects/store.c lib/objects/url.c \
 	lib/order/mixture.c lib/order/parts.c lib/order/rstar.c lib/order/shares.c lib/order/shuffle.c \
 	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/row_reader.c lib/pages/table_pages.c lib/pages/tree_pages.c \
-	lib/remote/ahead.c lib/remote/copies.c lib/remote/roster.c \
+	lib/remote/ahead.c lib/remote/copies.c lib/remote/generations.c lib/remote/roster.c \
 	lib/shard/build.c lib/shard/digest.c lib/shard/export.c \
 	lib/shard/manifest_verify.c lib/shard/outdir.c lib/shard/packed.c \
 	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \

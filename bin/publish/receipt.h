@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "lmdbcache.h"
-#include "publish/place.h"
+#include "objects/names.h"
 
 /** Most bytes of either text. */
 #define LC__RECIPE_LIMIT ((uint64_t)256 << 20)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a store holds, read and checked: generations, runs, receipts, manifests of parts, and
- * the list of all objects. Something that is named and is not there is damage: LC_CORRUPT,
+ * What a store holds beside generations and manifests of parts (remote/generations.h), read
+ * and checked: runs, receipts, and the list of all objects. Something that is named and is not there is damage: LC_CORRUPT,
  * which names it.
  */
 #ifndef CACHEX_PUBLISH_STORED_H
@@ -14,39 +14,12 @@
 #include "format/manifest.h"
 #include "lmdbcache.h"
 #include "objects/objects.h"
-#include "publish/place.h"
+
 #include "publish/receipt.h"
-
-/** Most bytes of a manifest. */
-#define LC__STORED_MANIFEST ((uint64_t)1 << 30)
-
-/** The generations, from the oldest to the newest. */
-struct lc__generations {
-	struct lc__generation {
-		uint64_t number, time_ms, bytes;
-	} * all; /* malloc'ed */
-	size_t n, room;
-};
-
-/**
- * List them. One that was published a moment ago may be missing in a listing: after the last
- * one listed the next number is asked for.
- */
-LC_CHECKED lc_status lc__generations_list(struct lc__objects *store,
-    struct lc__generations *out);
-
-/** Read one. LC_NO_FILE if there is none of this number, else as said above.
- *  @param text  gets its bytes too; or NULL */
-LC_CHECKED lc_status lc__generation_read(struct lc__objects *store, uint64_t number,
-    struct lc__buf *text, struct lc__manifest *out);
+#include "remote/generations.h"
 
 /** The run that a generation was published from, by its manifest; "" if it does not say. */
 void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID]);
-
-/** Read the manifest of a part, whose bytes are compared with their name.
- *  @param text  gets them too; or NULL */
-LC_CHECKED lc_status lc__part_read(struct lc__objects *store, const char *sha256,
-    struct lc__buf *text, struct lc__manifest *out);
 
 /** Read a run's recipe. LC_NO_FILE if there is no such run. */
 LC_CHECKED lc_status lc__parts_recipe_read(struct lc__objects *store, const char *run,

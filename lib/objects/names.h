@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* What the objects of a store are called: cachex-store(5). */
-#ifndef CACHEX_PUBLISH_PLACE_H
-#define CACHEX_PUBLISH_PLACE_H
+#ifndef LC_OBJECTS_NAMES_H
+#define LC_OBJECTS_NAMES_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "publish/place.h"
+#include "objects/names.h"
 
 #include <errno.h>
 #include <stdio.h>
