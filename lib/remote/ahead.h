@@ -33,7 +33,7 @@ struct lc__future {
 	    uint64_t *position);
 	/** Where an object is needed first, at or after @p now; LC__NEVER. */
 	uint64_t (*when)(void *ctx, uint64_t object, uint64_t now);
-	/** The names of an object, which stay; `when` is ignored. */
+	/** Which object it is in the store; `when` is ignored. */
 	lc_status (*find)(void *ctx, uint64_t object, struct lc__wanted *out);
 	void *ctx;
 };

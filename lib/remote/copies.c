@@ -479,7 +479,7 @@ fetch_rest(struct fetching *f)
 		tell_progress(f);
 	} while (f->at < w->size);
 	return_if_error(lc__checksum_hex(f->sha, hex));
-	if (strcmp(hex, w->sha256) != 0)
+	if (strncmp(hex, last_of(w->name), 64) != 0)
 		return lc__error(LC_CORRUPT, 0, "its SHA-256 is %s", hex);
 	return LC_OK;
 }
@@ -603,7 +603,7 @@ fetch_row(struct lc__copies *c, struct inner *in, const struct lc__wanted *wante
 		roster->rows[row].state = LC__ROW_THERE;
 		count(&c->stats.fetched, 1);
 	} else {
-		count(&c->stats.failed, status != LC_BUSY);
+		count(&c->stats.failed, status != LC_BUSY && status != LC_NO_FILE);
 		/* A beginning may be of use; wrong bytes and a full disk have none. */
 		if (status == LC_CORRUPT || status == LC_NO_SPACE) {
 			(void)remove_file(roster, &roster->rows[row]);
@@ -667,9 +667,7 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 	struct inner *in;
 	lc_status status;
 
-	if (!lc__roster_name_ok(wanted->name) || strlen(wanted->sha256) != 64 ||
-	    strncmp(last_of(wanted->name), wanted->sha256, 64) != 0 ||
-	    wanted->size > INT64_MAX)
+	if (!lc__roster_name_ok(wanted->name) || wanted->size > INT64_MAX)
 		return lc__error(LC_CORRUPT, 0, "%s/%s: is no name of a copy",
 		    c->objects->url, wanted->name);
 	return_if_error(begin(c, &in));
@@ -726,8 +724,9 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 			(void)lc__roster_claim(roster, row);
 		}
 		status = fetch_row(c, in, wanted, row);
-		if (status == LC_BUSY) {
-			/* The partial file is another one's, of a roster that is lost. */
+		if (status == LC_BUSY || status == LC_NO_FILE) {
+			/* The partial file is another one's, of a roster that is lost; or the
+			 * directory is being removed. */
 			return_if_error(begin(c, &in));
 			return_if_error(wait_for_others(c, in, wanted, 0, &waiting));
 			continue;
@@ -780,7 +779,7 @@ lc__copies_look(struct lc__copies *c, const char *name, enum lc__row_state *out)
 }
 
 lc_status
-lc__copies_drop(struct lc__copies *c, const char *name)
+lc__copies_drop(struct lc__copies *c, const char *name, const struct lc__copy *taken)
 {
 	struct inner *in;
 	lc_status status = LC_OK;
@@ -788,6 +787,9 @@ lc__copies_drop(struct lc__copies *c, const char *name)
 
 	return_if_error(begin(c, &in));
 	row = lc__roster_find(&in->roster, name);
+	if (taken != NULL &&
+	    (taken->row != row || taken->incarnation != in->roster.incarnation))
+		row = -1;
 	if (row != -1 && in->roster.rows[row].state == LC__ROW_THERE) {
 		struct lc__roster_row *r = &in->roster.rows[row];
 		const bool free_now = lc__roster_claim(&in->roster, row);

@@ -57,13 +57,13 @@ struct lc__copies_stats {
 
 struct lc__copies;
 
-/** An object that is wanted. Strings are borrowed for the call. */
+/** An object that is wanted. */
 struct lc__wanted {
-	const char *name;   /* of the object, "obj/4f/4f….twh1" */
-	const char *sha256; /* in hex */
-	uint64_t size;      /* bytes */
-	const char *part;   /* that it belongs to, for messages; or NULL */
-	uint64_t when;      /* position of its next use, if it is fetched ahead; 0: now */
+	char
+	    name[LC__ROSTER_NAME]; /* of the object, "obj/4f/4f….twh1" with its SHA-256 */
+	uint64_t size;             /* bytes */
+	const char *part; /* that it belongs to, for messages; or NULL. Borrowed */
+	uint64_t when;    /* position of its next use, if it is fetched ahead; 0: now */
 };
 
 /** A copy that is pinned. */
@@ -103,8 +103,10 @@ LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name
     enum lc__row_state *out);
 
 /** Remove a copy. One that is pinned has no name any more, so that it is fetched anew, and
- *  counts until it is given back. */
-LC_CHECKED lc_status lc__copies_drop(struct lc__copies *copies, const char *name);
+ *  counts until it is given back.
+ *  @param taken  only this one, and not what has come in its place; or NULL */
+LC_CHECKED lc_status lc__copies_drop(struct lc__copies *copies, const char *name,
+    const struct lc__copy *taken);
 /** Write bytes that were verified into a copy that is damaged there. */
 LC_CHECKED lc_status lc__copies_mend(struct lc__copies *copies,
     const struct lc__copy *copy, uint64_t from, const void *bytes, size_t size);

@@ -460,6 +460,7 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 	const struct lc__twh1 *t = &c->shard->twh1;
 	struct lc__twh1_row row = { .ndim = 0 };
 	lc_sample_origin origin;
+	lc_sample sample;
 	bool has_total;
 	lc_id bytes;
 
@@ -469,6 +470,10 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 		    (unsigned long long)record);
 	if (t->rows == NULL)
 		return LC_OK;
+	/* Its bytes may not be there yet. */
+	if (c->shard->ranged)
+		return_if_error(
+		    lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));
 	if (!lc__twh1_row_at(t, record, &bytes) || !lc__twh1_row_decode(bytes, &row) ||
 	    !lc__twh1_row_origin(bytes, &origin, &has_total, NULL, 0))
 		return lc__wshard_bad_row(c->shard, record);

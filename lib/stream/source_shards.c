@@ -17,7 +17,7 @@
 
 static lc_status
 open_warehouse(struct lc__shards_source *s, const char *path,
-    const lc_source_options *how)
+    const struct lc__warehouse_text *text, const lc_source_options *how)
 {
 	lc_warehouse_options options;
 
@@ -28,7 +28,9 @@ open_warehouse(struct lc__shards_source *s, const char *path,
 	options.ignore_thresholds = how->ignore_thresholds;
 	options.open_shards = how->open_shards;
 	options.progress = how->progress;
-	return_if_error(lc_warehouse_open(path, &options, &s->warehouse));
+	return_if_error(text != NULL
+		? lc__warehouse_open_text(text, &options, &s->warehouse)
+		: lc_warehouse_open(path, &options, &s->warehouse));
 	s->set = &s->warehouse->set;
 	return LC_OK;
 }
@@ -97,7 +99,7 @@ find_series(struct lc__shards_source *s, const char *path, const lc_source_optio
 	lc_status status;
 
 	return_if_error(split_path(path, &parent, &name));
-	status = open_warehouse(s, parent, how);
+	status = open_warehouse(s, parent, NULL, how);
 	if (status == LC_OK && !take_series(s, name))
 		status = lc__error(LC_NOT_MODULE, 0, "%s: is no series of %s", path,
 		    parent);
@@ -167,15 +169,16 @@ find_alone(struct lc__shards_source *s, const char *path)
 /* ---- any of them ---------------------------------------------------------------------- */
 
 static lc_status
-find_shards(struct lc__shards_source *s, const char *path, const lc_source_options *how)
+find_shards(struct lc__shards_source *s, const char *path,
+    const struct lc__warehouse_text *text, const lc_source_options *how)
 {
 	struct stat st;
 	lc_status status;
 
-	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+	if (text == NULL && stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
 		return find_alone(s, path);
-	status = open_warehouse(s, path, how);
-	if (status == LC_NOT_MODULE)
+	status = open_warehouse(s, path, text, how);
+	if (status == LC_NOT_MODULE && text == NULL)
 		return find_series(s, path, how);
 	return_if_error(status);
 	s->first = 0;
@@ -366,10 +369,30 @@ free_source(lc_source *source)
 {
 	struct lc__shards_source *s = lc__shards_source_of(source);
 
+	if (s->fetch != NULL)
+		s->fetch->stop(s->ctx);
 	lc_warehouse_close(s->warehouse);
 	lc__shardset_close(&s->alone);
 	lc__manifest_free(&s->manifest);
+	if (s->fetch != NULL)
+		s->fetch->end(s->ctx);
 	free(s);
+}
+
+static lc_status
+foresee(lc_source *source, struct lc__visits *visits, uint64_t from)
+{
+	struct lc__shards_source *s = lc__shards_source_of(source);
+
+	return s->fetch->foresee(s->ctx, visits, from);
+}
+
+static void
+reach(lc_source *source, uint64_t batch)
+{
+	struct lc__shards_source *s = lc__shards_source_of(source);
+
+	s->fetch->reach(s->ctx, batch);
 }
 
 static const struct lc__source_kind shards_kind = {
@@ -380,6 +403,19 @@ static const struct lc__source_kind shards_kind = {
 	.has_inputs = lc__final_never,
 	.cursor_new = lc__shards_cursor_new,
 	.free = free_source,
+};
+
+/* Of a store. */
+static const struct lc__source_kind fetched_kind = {
+	.newest = newest,
+	.chunks_at = chunks_at,
+	.commit = lc__final_commit,
+	.is_abandoned = lc__final_never,
+	.has_inputs = lc__final_never,
+	.cursor_new = lc__shards_cursor_new,
+	.free = free_source,
+	.foresee = foresee,
+	.reach = reach,
 };
 
 /* ---- opening -------------------------------------------------------------------- */
@@ -410,10 +446,12 @@ choose_length(struct lc__shards_source *s)
 }
 
 static lc_status
-start(struct lc__shards_source *s, const char *path, const lc_source_options *options)
+start(struct lc__shards_source *s, const char *path,
+    const struct lc__warehouse_text *text, const lc_source_options *options)
 {
-	return_if_error(lc__source_begin(&s->source, &shards_kind, path, options));
-	return_if_error(find_shards(s, path, options));
+	return_if_error(lc__source_begin(&s->source,
+	    text != NULL ? &fetched_kind : &shards_kind, path, options));
+	return_if_error(find_shards(s, path, text, options));
 	return_if_error(choose_length(s));
 	return lc__source_start(&s->source, options);
 }
@@ -452,8 +490,9 @@ own_split(const struct lc__shards_source *s, lc_source_options *options,
 	return status;
 }
 
-lc_status
-lc_source_open_shards(const char *path, const lc_source_options *given, lc_source **out)
+static lc_status
+open_shards(const char *path, const struct lc__warehouse_text *text,
+    const lc_source_options *given, struct lc__shards_source **shards, lc_source **out)
 {
 	struct lc__shards_source *s;
 	lc_source_options options;
@@ -464,17 +503,36 @@ lc_source_open_shards(const char *path, const lc_source_options *given, lc_sourc
 	s = calloc(1, sizeof(*s));
 	if (s == NULL)
 		return lc__no_memory("source");
-	status = start(s, path, &options);
-	if (status != LC_OK) {
-		lc_source_close(&s->source);
-		return status;
-	}
-	status = own_split(s, &options, &split);
-	if (status == LC_OK) {
+	status = start(s, path, text, &options);
+	if (status == LC_OK)
+		status = own_split(s, &options, &split);
+	if (status == LC_OK)
 		status = lc__source_take_part(&s->source, &options, out);
-	} else {
+	else
 		lc_source_close(&s->source);
-	}
+	if (status == LC_OK)
+		*shards = s;
 	lc__buf_free(&split);
 	return status;
+}
+
+lc_status
+lc_source_open_shards(const char *path, const lc_source_options *options, lc_source **out)
+{
+	struct lc__shards_source *shards;
+
+	return open_shards(path, NULL, options, &shards, out);
+}
+
+lc_status
+lc__source_open_text(const struct lc__warehouse_text *text,
+    const lc_source_options *options, const struct lc__shards_fetch *fetch, void *ctx,
+    lc_source **out)
+{
+	struct lc__shards_source *shards;
+
+	return_if_error(open_shards(text->name, text, options, &shards, out));
+	shards->fetch = fetch;
+	shards->ctx = ctx;
+	return LC_OK;
 }

@@ -6,6 +6,17 @@
 #include "stream/source.h"
 #include "warehouse/warehouse.h"
 
+/** What has the shards of a store fetched. */
+struct lc__shards_fetch {
+	/* As in struct lc__source_kind. */
+	lc_status (*foresee)(void *ctx, struct lc__visits *visits, uint64_t from);
+	void (*reach)(void *ctx, uint64_t batch);
+	/** The source is closed, and nobody uses it any more: what asks the set for anything
+	 *  stops. Then the set is closed, and end() called. */
+	void (*stop)(void *ctx);
+	void (*end)(void *ctx);
+};
+
 struct lc__shards_source {
 	lc_source source;
 	lc_warehouse *warehouse;      /* that has them; NULL for a file alone */
@@ -14,6 +25,8 @@ struct lc__shards_source {
 	struct lc__shardset *set;     /* of either */
 	size_t first, n;              /* those that are read: one size of images */
 	uint64_t length;              /* units of a record, 0 without a length field */
+	const struct lc__shards_fetch *fetch; /* of a store, or NULL */
+	void *ctx;
 };
 
 static inline struct lc__shards_source *
@@ -28,6 +41,12 @@ lc__shards_mixed(const struct lc__shards_source *s)
 {
 	return s->warehouse != NULL && s->n == s->set->n && s->warehouse->info.series > 1;
 }
+
+/** Shards of a store as a source: lc_source_open_shards() with a manifest that is at hand.
+ *  @param fetch  its stop() and end() are not called after a failure */
+LC_CHECKED lc_status lc__source_open_text(const struct lc__warehouse_text *text,
+    const lc_source_options *options, const struct lc__shards_fetch *fetch, void *ctx,
+    lc_source **out);
 
 LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source, struct lc__cursor **out);
 

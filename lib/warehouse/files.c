@@ -202,7 +202,8 @@ lc__load_free(unsigned char *memory, uint64_t size)
 
 /* A shard on its way into memory. */
 struct filling {
-	int fd;
+	lc_status (*read)(void *ctx, uint64_t from, uint64_t size, void *out);
+	void *ctx;
 	const char *path;
 	unsigned char *memory;
 	uint64_t size;
@@ -222,7 +223,7 @@ fill(const struct filling *f, uint64_t from, uint64_t to)
 		(size_t)(to - (from & ~(page - 1))), PROT_READ | PROT_WRITE) == -1)
 		return lc__error(LC_NO_MEMORY, 0, "%s: out of memory for %llu bytes",
 		    f->path, (unsigned long long)(to - from));
-	return lc__load_range(f->fd, f->path, from, to - from, f->memory + from);
+	return f->read(f->ctx, from, to - from, f->memory + from);
 }
 
 /* The checksums, if their section is as long as it must be; *block gets the bytes
@@ -268,9 +269,11 @@ fill_sections(const struct filling *f)
 }
 
 lc_status
-lc__load_sections(int fd, const char *path, uint64_t size, unsigned char **memory)
+lc__load_sections_by(lc_status (
+			 *read)(void *ctx, uint64_t from, uint64_t size, void *out),
+    void *ctx, const char *path, uint64_t size, unsigned char **memory)
 {
-	struct filling f = { fd, path, NULL, size };
+	struct filling f = { read, ctx, path, NULL, size };
 	lc_status status;
 
 	return_if_error(reserve(path, size, PROT_READ, MAP_NORESERVE, &f.memory));
@@ -280,6 +283,28 @@ lc__load_sections(int fd, const char *path, uint64_t size, unsigned char **memor
 	else
 		lc__load_free(f.memory, size);
 	return status;
+}
+
+/* A file, as its bytes are read. */
+struct opened {
+	int fd;
+	const char *path;
+};
+
+static lc_status
+read_opened(void *ctx, uint64_t from, uint64_t size, void *out)
+{
+	const struct opened *file = ctx;
+
+	return lc__load_range(file->fd, file->path, from, size, out);
+}
+
+lc_status
+lc__load_sections(int fd, const char *path, uint64_t size, unsigned char **memory)
+{
+	struct opened file = { fd, path };
+
+	return lc__load_sections_by(read_opened, &file, path, size, memory);
 }
 
 lc_status

@@ -97,6 +97,11 @@ void lc__wfiles_close(struct lc__wfiles *files);
 LC_CHECKED lc_status lc__load_sections(int fd, const char *path, uint64_t size,
     unsigned char **memory);
 
+/** The same of bytes that somebody else reads: exactly this range, or an error. */
+LC_CHECKED lc_status lc__load_sections_by(lc_status (*read)(void *ctx, uint64_t from,
+					      uint64_t size, void *out),
+    void *ctx, const char *path, uint64_t size, unsigned char **memory);
+
 /** All bytes, in huge pages where the system has them. Counts steps of the work. */
 LC_CHECKED lc_status lc__load_all(int fd, const char *path, uint64_t size,
     struct lc__team *team, unsigned char **memory);

@@ -52,6 +52,17 @@ check_options(const lc_warehouse_options *o)
 /* ---- its manifest ------------------------------------------------------------------ */
 
 static lc_status
+take_manifest(struct lc_warehouse *w, const void *text, size_t size, bool of_shards)
+{
+	return_if_error((of_shards ? lc__manifest_parse : lc__manifest_parse_any)(text,
+	    size, w->manifest_path, &w->manifest));
+	w->has_about = w->manifest.warehouse != NULL;
+	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
+				  w->manifest_path, &w->about)
+			    : LC_OK;
+}
+
+static lc_status
 read_manifest(struct lc_warehouse *w, const char *path, bool of_shards)
 {
 	struct lc__buf text = { 0 };
@@ -66,14 +77,21 @@ read_manifest(struct lc_warehouse *w, const char *path, bool of_shards)
 		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
 		    w->manifest_path);
 	if (status == LC_OK)
-		status = (of_shards ? lc__manifest_parse
-				    : lc__manifest_parse_any)(text.data, text.size,
-		    w->manifest_path, &w->manifest);
+		status = take_manifest(w, text.data, text.size, of_shards);
 	lc__buf_free(&text);
-	w->has_about = status == LC_OK && w->manifest.warehouse != NULL;
-	return w->has_about ? lc__warehouse_about_parse(w->manifest.warehouse,
-				  w->manifest_path, &w->about)
-			    : status;
+	return status;
+}
+
+/* The same of a text that is at hand. */
+static lc_status
+take_text(struct lc_warehouse *w, const struct lc__warehouse_text *at)
+{
+	w->dir = strdup(at->dir);
+	w->manifest_path = strdup(at->name);
+	if (w->dir == NULL || w->manifest_path == NULL)
+		return lc__no_memory(at->name);
+	w->set.supplier = at->supplier;
+	return take_manifest(w, at->text, at->size, false);
 }
 
 /* ---- what it must be to be opened --------------------------------------------------- */
@@ -355,8 +373,10 @@ tell(struct refusal *r, lc_status status)
 	return keep(r, status);
 }
 
+/* Its manifest is read, or at hand, if @p text is not NULL. */
 static lc_status
-open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_options *o)
+open_version(struct lc_warehouse *w, const char *path,
+    const struct lc__warehouse_text *text, const lc_warehouse_options *o)
 {
 	struct refusal r = { .progress = &o->progress };
 	uint64_t start;
@@ -366,7 +386,8 @@ open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_option
 	w->set.verify = o->verify;
 	w->set.verify_files = o->verify_files != 0;
 	w->set.limit = o->open_shards;
-	return_if_error(read_manifest(w, path, false));
+	return_if_error(
+	    text != NULL ? take_text(w, text) : read_manifest(w, path, false));
 	if (o->version != NULL)
 		return_if_error(lc__admit_version(w, o->version));
 	return_if_error(tell(&r, lc__admit_recipe(w)));
@@ -390,9 +411,9 @@ open_version(struct lc_warehouse *w, const char *path, const lc_warehouse_option
 	return LC_OK;
 }
 
-lc_status
-lc_warehouse_open(const char *path, const lc_warehouse_options *options,
-    lc_warehouse **out)
+static lc_status
+open_new(const char *path, const struct lc__warehouse_text *text,
+    const lc_warehouse_options *options, lc_warehouse **out)
 {
 	const uint64_t start = lc__clock_ns();
 	lc_warehouse_options defaults;
@@ -406,7 +427,7 @@ lc_warehouse_open(const char *path, const lc_warehouse_options *options,
 	w = calloc(1, sizeof(*w));
 	if (w == NULL)
 		return lc__no_memory(path);
-	status = open_version(w, path, options);
+	status = open_version(w, path, text, options);
 	if (status != LC_OK) {
 		lc_warehouse_close(w);
 		return status;
@@ -414,6 +435,23 @@ lc_warehouse_open(const char *path, const lc_warehouse_options *options,
 	w->open_ns = lc__clock_ns() - start;
 	*out = w;
 	return LC_OK;
+}
+
+lc_status
+lc_warehouse_open(const char *path, const lc_warehouse_options *options,
+    lc_warehouse **out)
+{
+	return open_new(path, NULL, options, out);
+}
+
+lc_status
+lc__warehouse_open_text(const struct lc__warehouse_text *text,
+    const lc_warehouse_options *options, lc_warehouse **out)
+{
+	if (options->mode != LC_WAREHOUSE_MAP)
+		return lc__error(LC_INVALID, 0, "%s: shards of a store are mapped",
+		    text->name);
+	return open_new(text->name, text, options, out);
 }
 
 lc_status

@@ -93,8 +93,14 @@ static lc_status
 verify(struct lc__wshard *shard, struct lc__sample_range range, uint64_t i,
     struct lc__cost *cost)
 {
-	if (lc__range_good(shard, range))
+	if (lc__range_good(shard, range)) {
+		/* Another thread may have put them there. */
+		if (shard->ranged)
+			atomic_thread_fence(memory_order_acquire);
 		return LC_OK;
+	}
+	if (shard->supplier != NULL)
+		return lc__range_supply(shard, range, i, cost);
 	return lc__range_verify(shard, range, shard->twh1.file + range.from, i, cost);
 }
 
@@ -124,7 +130,7 @@ lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
 	lc_id row = { NULL, 0 }, id;
 	lc_sample sample;
 
-	if (shard->good != NULL && (word == 0 || shard->always))
+	if (shard->good != NULL && (word == 0 || shard->always || shard->ranged))
 		return_if_error(verify_sample(shard, i, cost));
 	if (word == 0) {
 		return_if_error(lc__twh1_sample(&shard->twh1, shard->path, i, &sample));

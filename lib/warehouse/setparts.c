@@ -28,6 +28,7 @@ struct packed {
 
 /* The shards of a part that was read. */
 struct packed_part {
+	char *name;            /* what they were made of, as their manifest says */
 	char *paths;           /* with terminators */
 	struct packed items[]; /* as many as the set's manifest says */
 };
@@ -43,8 +44,10 @@ struct lc__setpart {
 static void
 free_packed(struct packed_part *part)
 {
-	if (part != NULL)
+	if (part != NULL) {
+		free(part->name);
 		free(part->paths);
+	}
 	free(part);
 }
 
@@ -211,6 +214,25 @@ pack(const struct lc__manifest_shard *said, struct lc__buf *paths, struct packed
 	return paths->failed ? lc__no_memory(said->relative_path) : LC_OK;
 }
 
+/* A supplier has its file for a moment; what it has may be damaged, or go again. */
+static lc_status
+read_manifest(const struct lc__setparts *set, size_t p, struct lc__manifest *out)
+{
+	const struct lc__manifest_part *said = &set->manifest->parts[p];
+	lc_status status = LC_OK;
+
+	for (int i = 0; i < 3; i++) {
+		if (set->supplier != NULL)
+			status = set->supplier->part(set->supplier, said, i > 0);
+		if (status == LC_OK)
+			status = lc__manifest_read_part(set->manifest, said,
+			    set->parts[p].path, out);
+		if (status != LC_CORRUPT || set->supplier == NULL)
+			break;
+	}
+	return status;
+}
+
 static lc_status
 read_part(const struct lc__setparts *set, size_t p, struct packed_part **out)
 {
@@ -220,12 +242,16 @@ read_part(const struct lc__setparts *set, size_t p, struct packed_part **out)
 	struct lc__manifest m;
 	lc_status status;
 
-	return_if_error(
-	    lc__manifest_read_part(set->manifest, &set->manifest->parts[p], path, &m));
+	return_if_error(read_manifest(set, p, &m));
 	packed = malloc(sizeof(*packed) + m.n * sizeof(packed->items[0]));
 	status = packed != NULL ? LC_OK : lc__no_memory(path);
 	for (size_t i = 0; i < m.n && status == LC_OK; i++)
 		status = pack(&m.shards[i], &paths, &packed->items[i]);
+	if (status == LC_OK) {
+		packed->name = strdup(m.dataset_root);
+		if (packed->name == NULL)
+			status = lc__no_memory(path);
+	}
 	lc__manifest_free(&m);
 	if (status != LC_OK) {
 		lc__buf_free(&paths);
@@ -306,6 +332,20 @@ lc__setparts_said(const struct lc__setparts *set, size_t i, struct lc__said *out
 	out->dir = set->parts[p].dir;
 	unpack(set, i, part, &part->items[place], out);
 	return LC_OK;
+}
+
+const char *
+lc__setparts_name(const struct lc__setparts *set, size_t i)
+{
+	const struct packed_part *part;
+	size_t place;
+
+	if (set->parts == NULL)
+		return set->manifest->dataset_root;
+	part =
+	    atomic_load_explicit(&set->parts[lc__setparts_part_of(set, i, &place)].shards,
+		memory_order_acquire);
+	return part == NULL ? NULL : part->name;
 }
 
 struct lc__manifest_layout

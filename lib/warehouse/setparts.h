@@ -12,6 +12,7 @@
 
 #include "format/manifest.h"
 #include "lmdbcache.h"
+#include "warehouse/supplier.h"
 
 struct lc__setpart;
 
@@ -22,6 +23,8 @@ struct lc__setparts {
 	size_t n;                            /* shards */
 	uint64_t *first;           /* n + 1: samples before each shard, and all of them */
 	struct lc__setpart *parts; /* of a manifest of parts */
+	struct lc__supplier
+	    *supplier; /* of their files; or NULL. Set before it is opened */
 };
 
 /** Take a manifest, which must stay; LC_CORRUPT if it has too many samples. */
@@ -45,6 +48,9 @@ struct lc__said {
  */
 LC_CHECKED lc_status lc__setparts_said(const struct lc__setparts *set, size_t i,
     struct lc__said *out);
+
+/** What the part of shard @p i was made of, where its manifest was read; else NULL. */
+const char *lc__setparts_name(const struct lc__setparts *set, size_t i);
 
 /** The layout of shard @p i; no part is read for it. */
 struct lc__manifest_layout lc__setparts_layout(const struct lc__setparts *set, size_t i);

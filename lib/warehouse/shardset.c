@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
@@ -13,9 +14,11 @@
 #include "format/twh1.h"
 #include "shard/digest.h"
 #include "shard/reader.h"
+#include "warehouse/verify.h"
 
 #define MAX_THREADS 8             /* more do not read faster */
 #define PIECE ((uint64_t)1 << 20) /* hashed between two steps */
+#define RANGE ((uint64_t)8 << 20) /* asked of a supplier at once */
 
 /* ---- what reading cost --------------------------------------------------------------- */
 
@@ -76,9 +79,11 @@ static lc_status
 make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 {
 	const struct lc__twh1 *t = &shard->twh1;
-	const bool blocks = t->table != NULL && set->verify != LC_VERIFY_NEVER;
+	const bool blocks = t->table != NULL &&
+	    (shard->ranged || set->verify != LC_VERIFY_NEVER);
 
-	shard->always = set->verify == LC_VERIFY_ALWAYS;
+	/* What comes by ranges is verified before it is put into its place. */
+	shard->always = set->verify == LC_VERIFY_ALWAYS && !shard->ranged;
 	if (blocks) {
 		shard->good = calloc((size_t)(t->blocks / 64 + 1), sizeof(*shard->good));
 		if (shard->good == NULL)
@@ -92,16 +97,76 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	return lc__twh1_form(t, &shard->form);
 }
 
+static lc_status
+read_supplied(void *ctx, uint64_t from, uint64_t size, void *out)
+{
+	const struct lc__wshard *shard = ctx;
+
+	return shard->supplier->read(shard->supplier, shard->number, from, (size_t)size,
+	    out);
+}
+
+/* Memory for a shard that is read by ranges; one without checksums of its blocks is read
+ * now. */
+static lc_status
+attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
+{
+	const uint64_t size = said->bytes;
+
+	if (!said->has_bytes || size == 0)
+		return lc__error(LC_CORRUPT, 0, "%s: its manifest does not say its size",
+		    shard->path);
+	return_if_error(lc__load_sections_by(read_supplied, shard, shard->path, size,
+	    &shard->memory));
+	shard->memory_size = size;
+	return_if_error(lc__twh1_parse(shard->memory, size, shard->path, &shard->twh1));
+	if (mprotect(shard->memory, (size_t)size, PROT_READ | PROT_WRITE) == -1)
+		return lc__no_memory(shard->path);
+	shard->ranged = shard->twh1.table != NULL;
+	shard->whole = !shard->ranged;
+	for (uint64_t at = 0; shard->whole && at < size; at += RANGE) {
+		const uint64_t n = size - at < RANGE ? size - at : RANGE;
+
+		return_if_error(read_supplied(shard, at, n, shard->memory + at));
+	}
+	/* All of it may be another one now. */
+	return shard->whole
+	    ? lc__twh1_parse(shard->memory, size, shard->path, &shard->twh1)
+	    : LC_OK;
+}
+
+/* Have its file, or LC_NO_SPACE. */
+static lc_status
+take_file(const struct lc__shardset *set, struct lc__wshard *shard)
+{
+	char *path;
+
+	return_if_error(
+	    set->supplier->take(set->supplier, shard->number, &path, &shard->taken));
+	free(shard->path);
+	shard->path = path;
+	return LC_OK;
+}
+
 /* Map a shard or load its sections, and compare it with what is said of it. */
 static lc_status
 attach(const struct lc__shardset *set, size_t i, const struct lc__said *said,
     struct lc__wshard *shard)
 {
+	lc_status status = LC_OK;
+
 	shard->number = i;
+	shard->supplier = set->supplier;
 	shard->path = lc__path_join(said->dir, said->shard.relative_path);
 	if (shard->path == NULL)
 		return lc__no_memory(said->dir);
-	if (set->mode == LC_WAREHOUSE_MAP) {
+	if (set->supplier != NULL)
+		status = take_file(set, shard);
+	if (status == LC_NO_SPACE) {
+		return_if_error(attach_ranges(&said->shard, shard));
+	} else if (status != LC_OK) {
+		return status;
+	} else if (set->mode == LC_WAREHOUSE_MAP) {
 		return_if_error(lc_shard_open(shard->path, &shard->mapped));
 		shard->twh1 = *lc__shard_twh1(shard->mapped);
 	} else {
@@ -119,6 +184,8 @@ detach(struct lc__wshard *shard)
 	free((void *)shard->good);
 	free((void *)shard->known);
 	free(shard->error);
+	if (shard->taken != NULL)
+		shard->supplier->give(shard->supplier, shard->taken);
 	free(shard->path);
 }
 
@@ -127,7 +194,7 @@ static bool
 is_of_system(lc_status status)
 {
 	return status == LC_CANCELLED || status == LC_IO || status == LC_NO_MEMORY ||
-	    status == LC_PERMISSION;
+	    status == LC_PERMISSION || status == LC_NO_SPACE || status == LC_TIMEOUT;
 }
 
 /* Failures of the system end the opening; all else is damage of this shard. */
@@ -210,6 +277,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 	return_if_error(status);
 	lc__load_free(shard->memory, shard->memory_size);
 	shard->memory = memory;
+	shard->whole = true;
 	lc__cost_add(&set->cost, LC__COST_BYTES_READ, file.size);
 	return_if_error(lc__twh1_parse(memory, file.size, shard->path, &shard->twh1));
 	if (shard->twh1.blocks != blocks)
@@ -241,8 +309,8 @@ hash_memory(const struct lc__wshard *shard, bool no_sha256, struct lc__team *tea
 
 /* LC_CORRUPT if the file differs from its checksum in the manifest, or has none there. */
 static lc_status
-compare_digest(struct lc__shardset *set, const struct lc__wshard *shard,
-    const struct lc__manifest_shard *said, struct lc__team *team)
+compare_digest(const struct lc__wshard *shard, const struct lc__manifest_shard *said,
+    struct lc__team *team)
 {
 	const bool sha256 = said->sha256[0] != '\0';
 	struct lc__digest_text has;
@@ -250,9 +318,8 @@ compare_digest(struct lc__shardset *set, const struct lc__wshard *shard,
 	if (!has_digest(said))
 		return lc__error(LC_CORRUPT, 0, "%s: the manifest has no checksum of it",
 		    shard->path);
-	return_if_error(set->mode == LC_WAREHOUSE_MEMORY
-		? hash_memory(shard, !sha256, team, &has)
-		: lc__file_digest(shard->path, !sha256, team, &has));
+	return_if_error(shard->whole ? hash_memory(shard, !sha256, team, &has)
+				     : lc__file_digest(shard->path, !sha256, team, &has));
 	if (strcmp(sha256 ? has.sha256 : has.xxh3, sha256 ? said->sha256 : said->xxh3) !=
 	    0)
 		return lc__error(LC_CORRUPT, 0, "%s: %s differs from the manifest",
@@ -265,11 +332,11 @@ digest(struct lc__shardset *set, struct lc__wshard *shard,
     const struct lc__manifest_shard *said, struct lc__team *team)
 {
 	const uint64_t start = lc__clock_ns(), size = shard->twh1.info.file_size;
-	const lc_status status = compare_digest(set, shard, said, team);
+	const lc_status status = compare_digest(shard, said, team);
 
 	lc__cost_add(&set->cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
 	lc__cost_add(&set->cost, LC__COST_BYTES_VERIFIED, size);
-	if (set->mode != LC_WAREHOUSE_MEMORY)
+	if (!shard->whole)
 		lc__cost_add(&set->cost, LC__COST_BYTES_READ, size);
 	return status;
 }
@@ -446,6 +513,10 @@ find_place(struct lc__shardset *set)
 
 	if (set->used < set->limit)
 		return &set->places[set->used++];
+	/* One that was shut is closed to all already. */
+	for (uint32_t i = 0; i < set->used; i++)
+		if (set->places[i].shard == NULL)
+			return &set->places[i];
 	for (uint32_t i = 0; i < set->limit; i++) {
 		struct lc__wplace *place = &set->places[i];
 
@@ -547,23 +618,38 @@ open_one(struct lc__shardset *set, size_t i, struct lc__wshard *shard)
 						       : lc__error_as(LC_CORRUPT);
 }
 
-lc_status
-lc__shardset_take_large(struct lc__shardset *set, size_t i, struct lc__wshard **out)
+/* Open a shard that no place has. What a supplier has, or sends, may be damaged: then it is
+ * fetched once more. */
+static lc_status
+open_new(struct lc__shardset *set, size_t i, bool again, struct lc__wshard **out)
 {
-	struct lc__wshard *shard;
+	struct lc__wshard *shard = calloc(1, sizeof(*shard));
 	lc_status status;
+	bool damaged;
 
-	if (take_open(set, i, out))
-		return LC_OK;
-	shard = calloc(1, sizeof(*shard));
 	if (shard == NULL)
 		return lc__no_memory(set->said.dir);
 	shard->file.slot = -1;
 	status = open_one(set, i, shard);
-	if (status != LC_OK) {
-		destroy(set, shard);
-		return status;
+	if (status == LC_OK) {
+		*out = shard;
+		return LC_OK;
 	}
+	damaged = status == LC_CORRUPT && set->supplier != NULL;
+	if (damaged && again && shard->taken != NULL)
+		set->supplier->mend(set->supplier, shard->taken, 0, NULL, 0);
+	destroy(set, shard);
+	return damaged && again ? open_new(set, i, false, out) : status;
+}
+
+lc_status
+lc__shardset_take_large(struct lc__shardset *set, size_t i, struct lc__wshard **out)
+{
+	struct lc__wshard *shard;
+
+	if (take_open(set, i, out))
+		return LC_OK;
+	return_if_error(open_new(set, i, true, &shard));
 	*out = keep(set, shard);
 	return LC_OK;
 }
@@ -571,11 +657,50 @@ lc__shardset_take_large(struct lc__shardset *set, size_t i, struct lc__wshard **
 void
 lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
 {
-	if (shard->place == 0)
+	struct lc__wplace *place;
+	uint32_t users = 0;
+
+	if (shard->place == 0) {
 		destroy(set, shard);
-	else
-		atomic_fetch_sub_explicit(&set->places[shard->place - 1].users, 1,
+		return;
+	}
+	place = &set->places[shard->place - 1];
+	if (!shard->ranged) {
+		atomic_fetch_sub_explicit(&place->users, 1, memory_order_release);
+		return;
+	}
+	/* The last user's samples are not needed any more: memory is for those in use. While
+	 * it is closing, others open one for themselves. */
+	if (atomic_fetch_sub_explicit(&place->users, 1, memory_order_acq_rel) == 1 &&
+	    atomic_compare_exchange_strong_explicit(&place->users, &users, CLOSING,
+		memory_order_acq_rel, memory_order_relaxed)) {
+		if (place->shard == shard)
+			lc__range_drop(shard);
+		atomic_fetch_sub_explicit(&place->users, CLOSING, memory_order_release);
+	}
+}
+
+void
+lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
+    void *ctx)
+{
+	if (set->shards != NULL || !lc__trylock(&set->lock))
+		return;
+	for (uint32_t i = 0; i < set->used; i++) {
+		struct lc__wplace *place = &set->places[i];
+		struct lc__wshard *shard = place->shard;
+		uint32_t users = 0;
+
+		if (shard == NULL || wanted(ctx, shard->number) ||
+		    !atomic_compare_exchange_strong_explicit(&place->users, &users,
+			CLOSING, memory_order_acq_rel, memory_order_relaxed))
+			continue;
+		atomic_store_explicit(&set->place_of[shard->number], 0,
 		    memory_order_release);
+		place->shard = NULL;
+		destroy(set, shard);
+	}
+	lc__tryunlock(&set->lock);
 }
 
 /* ---- all of a large set, if its checksums are compared now -------------------- */
@@ -642,12 +767,16 @@ lc_status
 lc__shardset_open(struct lc__shardset *set, const char *dir,
     const struct lc__manifest *manifest, const lc_progress *progress)
 {
+	set->said.supplier = set->supplier;
+	if (set->supplier != NULL)
+		set->supplier->set = set;
 	return_if_error(lc__setparts_open(dir, manifest, &set->said));
 	set->n = set->said.n;
 	set->samples = set->said.first[set->n];
 	if (set->limit == 0)
 		set->limit = LC__OPEN_SHARDS;
-	return_if_error(set->n <= set->limit || set->mode == LC_WAREHOUSE_MEMORY
+	return_if_error(set->supplier == NULL &&
+		    (set->n <= set->limit || set->mode == LC_WAREHOUSE_MEMORY)
 		? open_small(set, dir, progress)
 		: open_large(set, dir, progress));
 	return make_jumps(set, dir);

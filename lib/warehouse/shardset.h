@@ -7,6 +7,11 @@
  * takes it, and at most so many stay open as the set may have: the one that was not taken
  * for the longest time gives its place to the next one. Those in use stay: if all places
  * are in use, a shard is opened for its taker alone and closed when he gives it back.
+ *
+ * The shards of a set may be objects of a store: then its supplier has their files, as long
+ * as they are open. A shard for which it has no room is read by ranges: memory of its size
+ * has its sections, and the blocks of those samples that are in use, which are verified
+ * before they are put there.
  */
 #ifndef LC_WAREHOUSE_SHARDSET_H
 #define LC_WAREHOUSE_SHARDSET_H
@@ -20,6 +25,7 @@
 #include "lmdbcache.h"
 #include "warehouse/files.h"
 #include "warehouse/setparts.h"
+#include "warehouse/supplier.h"
 
 /* ---- what reading cost: counters that many threads add to without meeting ---------------- */
 
@@ -66,7 +72,11 @@ struct lc__wshard {
 	lc_shard *mapped;      /* mode MAP */
 	unsigned char *memory; /* the others: what to give back */
 	uint64_t memory_size;  /* its bytes */
-	struct lc__wfile file; /* mode STREAM */
+	struct lc__supplier *supplier; /* or NULL */
+	void *taken;                   /* its file, from the supplier, or NULL */
+	bool ranged; /* the memory has only the sections, and blocks that are good */
+	bool whole;  /* the memory has all bytes */
+	struct lc__wfile file;   /* mode STREAM */
 	_Atomic uint64_t *good;  /* a bit a block: its checksum was right once; NULL
 	                            without checksums or with LC_VERIFY_NEVER */
 	_Atomic uint64_t *known; /* a word a sample, see read.h; NULL where
@@ -91,7 +101,8 @@ struct lc__shardset {
 	uint32_t limit;    /* open at a time; 0: LC__OPEN_SHARDS */
 	uint32_t *jump;    /* sample >> jump_shift -> the shard that has it */
 	unsigned jump_shift;
-	struct lc__wfiles files; /* mode STREAM */
+	struct lc__wfiles files;       /* mode STREAM */
+	struct lc__supplier *supplier; /* mode MAP; or NULL. Set before it is opened */
 	struct lc__cost cost;
 	/* Of a large set: */
 	struct lc__trylock lock;   /* guards the places' shards, and used */
@@ -109,11 +120,15 @@ struct lc__shardset {
  * @param manifest  must stay until the set is closed
  * @param progress  may be NULL; gets a line for each shard that is damaged
  * @return LC_OK; LC_CORRUPT for damage, of which the first is the error;
- * LC_CANCELLED, LC_PERMISSION, LC_IO, LC_NO_MEMORY.
+ * LC_CANCELLED, LC_PERMISSION, LC_IO, LC_NO_MEMORY. With a supplier no shard is opened.
  */
 LC_CHECKED lc_status lc__shardset_open(struct lc__shardset *set, const char *dir,
     const struct lc__manifest *manifest, const lc_progress *progress);
 void lc__shardset_close(struct lc__shardset *set);
+
+/** Of a large set: close the shards that nobody has taken, but those that are wanted. */
+void lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
+    void *ctx);
 
 /** The number of the shard that has sample @p i, which must exist; its place there to *at. */
 size_t lc__shardset_find(const struct lc__shardset *set, uint64_t i, uint64_t *at);
@@ -130,7 +145,9 @@ void lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
  * Have shard @p i open until lc__shardset_give(). Any thread; no thread waits for another,
  * nor, after fork(2), for one that is not there.
  * @return LC_OK; LC_CORRUPT, naming the file, if it is damaged, another one than its
- * manifest says, or gone; LC_PERMISSION, LC_IO, LC_NO_MEMORY. Of a small set always LC_OK.
+ * manifest says, or gone; LC_PERMISSION, LC_IO, LC_NO_MEMORY; with a supplier LC_NO_SPACE,
+ * LC_TIMEOUT, LC_CANCELLED, too, and a damaged file is fetched again first. Of a small set
+ * always LC_OK.
  */
 LC_CHECKED static inline lc_status
 lc__shardset_take(struct lc__shardset *set, size_t i, struct lc__wshard **out)

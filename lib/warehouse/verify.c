@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "warehouse/verify.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include "base/bytes.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/hash.h"
+#include "format/twh1.h"
 
 static bool
 is_good(const struct lc__wshard *shard, uint64_t block)
@@ -74,7 +80,6 @@ check_block(struct lc__wshard *shard, uint64_t block, const unsigned char *bytes
 		    "%s: sample %llu: bytes %llu to %llu do not match their checksum",
 		    shard->path, (unsigned long long)sample, (unsigned long long)from,
 		    (unsigned long long)(end - 1));
-	set_good(shard, block);
 	return LC_OK;
 }
 
@@ -90,10 +95,106 @@ lc__range_verify(struct lc__wshard *shard, struct lc__sample_range range,
 	for (uint64_t b = range.from / block;
 	     !is_empty(range) && status == LC_OK && b <= (range.to - 1) / block;
 	     b++, bytes += block)
-		if (shard->always || !is_good(shard, b))
+		if (shard->always || !is_good(shard, b)) {
 			status = check_block(shard, b, bytes, sample, cost);
+			if (status == LC_OK)
+				set_good(shard, b);
+		}
 	lc__cost_add(cost, LC__COST_VERIFY_NS, lc__clock_ns() - start);
 	return status;
+}
+
+/* ---- of shards that a supplier has ---------------------------------------------------- */
+
+/* Whole blocks from the store, verified; bytes that came damaged are asked for once more. */
+static lc_status
+fetch_blocks(struct lc__wshard *shard, struct lc__sample_range blocks, uint64_t sample,
+    struct lc__cost *cost, unsigned char *out)
+{
+	const uint64_t block = shard->twh1.block;
+	struct lc__supplier *supplier = shard->supplier;
+	lc_status status = LC_CORRUPT;
+
+	for (int i = 0; i < 2 && status == LC_CORRUPT; i++) {
+		status = supplier->read(supplier, shard->number, blocks.from,
+		    (size_t)(blocks.to - blocks.from), out);
+		if (status == LC_OK)
+			lc__cost_add(cost, LC__COST_BYTES_READ, blocks.to - blocks.from);
+		for (uint64_t at = blocks.from; at < blocks.to && status == LC_OK;
+		     at += block)
+			status = check_block(shard, at / block, out + (at - blocks.from),
+			    sample, cost);
+	}
+	return status;
+}
+
+/* Bytes that nobody has seen yet: those of good blocks may be in use. */
+static void
+put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
+    const unsigned char *bytes)
+{
+	const uint64_t block = shard->twh1.block;
+
+	for (uint64_t at = blocks.from; at < blocks.to; at += block) {
+		const uint64_t end = block_end(&shard->twh1, at / block);
+
+		if (is_good(shard, at / block))
+			continue;
+		memcpy(shard->memory + at, bytes + (at - blocks.from),
+		    (size_t)(end - at));
+		atomic_thread_fence(memory_order_release);
+		set_good(shard, at / block);
+	}
+}
+
+lc_status
+lc__range_supply(struct lc__wshard *shard, struct lc__sample_range range, uint64_t sample,
+    struct lc__cost *cost)
+{
+	const struct lc__sample_range blocks = lc__range_blocks(shard, range);
+	const size_t size = (size_t)(blocks.to - blocks.from);
+	unsigned char *bytes;
+	lc_status status;
+
+	if (!shard->ranged) {
+		status = lc__range_verify(shard, range, shard->twh1.file + range.from,
+		    sample, cost);
+		if (status != LC_CORRUPT || shard->taken == NULL)
+			return status;
+	}
+	bytes = malloc(size);
+	if (bytes == NULL)
+		return lc__no_memory(shard->path);
+	status = fetch_blocks(shard, blocks, sample, cost, bytes);
+	if (status == LC_OK && shard->ranged)
+		put_blocks(shard, blocks, bytes);
+	else if (status == LC_OK)
+		shard->supplier->mend(shard->supplier, shard->taken, blocks.from, bytes,
+		    size);
+	free(bytes);
+	if (status != LC_OK || shard->ranged)
+		return status;
+	return lc__range_verify(shard, range, shard->twh1.file + range.from, sample,
+	    cost);
+}
+
+void
+lc__range_drop(struct lc__wshard *shard)
+{
+	const struct lc__twh1 *t = &shard->twh1;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t unit = t->block > page ? t->block : page;
+	const uint64_t end = t->rows != NULL ? (uint64_t)(t->offsets - t->file)
+					     : t->info.checksum_offset;
+	const uint64_t from = lc__round_up(LC__TWH1_HEADER, unit);
+	const uint64_t to = end - end % unit;
+
+	if (from >= to ||
+	    madvise(shard->memory + from, (size_t)(to - from), MADV_DONTNEED) != 0)
+		return;
+	for (uint64_t b = from / t->block; b < to / t->block; b++)
+		atomic_fetch_and_explicit(&shard->good[b / 64],
+		    ~((uint64_t)1 << (b % 64)), memory_order_relaxed);
 }
 
 static struct lc__sample_range

@@ -31,6 +31,15 @@ LC_CHECKED lc_status lc__range_verify(struct lc__wshard *shard,
     struct lc__sample_range range, const unsigned char *bytes, uint64_t sample,
     struct lc__cost *cost);
 
+/**
+ * The same of a shard that a supplier has: bytes that are missing are fetched, and those that
+ * do not match are fetched again and mended. The bytes are in their place then.
+ */
+LC_CHECKED lc_status lc__range_supply(struct lc__wshard *shard,
+    struct lc__sample_range range, uint64_t sample, struct lc__cost *cost);
+/** Forget the samples of a shard that is read by ranges; nobody uses it. */
+void lc__range_drop(struct lc__wshard *shard);
+
 /* Where the parts of sample @p i are in its file. */
 struct lc__sample_range lc__image_range(const struct lc__twh1 *shard, uint64_t i);
 struct lc__sample_range lc__boxes_range(const struct lc__twh1 *shard, uint64_t i);

@@ -23,4 +23,17 @@ struct lc_warehouse {
 	uint64_t open_ns, sources_ns; /* what opening took */
 };
 
+/** A version that is no directory of files: its manifest, and where its shards are. */
+struct lc__warehouse_text {
+	const char *dir;  /* of the manifest, from which the paths in it start */
+	const char *name; /* of the manifest, for messages */
+	const void *text; /* of the manifest */
+	size_t size;      /* bytes */
+	struct lc__supplier *supplier; /* stays until it is closed */
+};
+
+/** The same as lc_warehouse_open(), in mode MAP. Shards are opened as they are taken. */
+LC_CHECKED lc_status lc__warehouse_open_text(const struct lc__warehouse_text *text,
+    const lc_warehouse_options *options, lc_warehouse **out);
+
 #endif

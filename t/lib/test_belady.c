@@ -252,7 +252,7 @@ START_TEST(store_fails)
 	read_all(a, copies, &e, 0, 8, true);
 	ck_assert_uint_eq(lc__ahead_stats(a)->failed, 1);
 	lc__ahead_close(a);
-	assert_ok(lc__copies_drop(copies, store.all[object_at(&e, 8)].name));
+	assert_ok(lc__copies_drop(copies, store.all[object_at(&e, 8)].name, NULL));
 	assert_ok(lc__ahead_open(copies, &future, 8, 0, 0, &a));
 	atomic_store(&store.shared->fail_at, (int64_t)store.shared->calls + 1);
 	assert_status(lc__ahead_take(a, object_at(&e, 8), &copy), LC_IO);

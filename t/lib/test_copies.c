@@ -138,11 +138,11 @@ START_TEST(names)
 	struct lc__wanted wanted = odd_wanted(&store, 0);
 	struct lc__copy copy;
 
-	wanted.sha256 = store.all[1].sha256;
+	wanted.name[20] = 'x';
 	assert_status(lc__copies_take(copies, &wanted, &copy), LC_CORRUPT);
-	wanted.name = "../../etc/passwd";
+	strcpy(wanted.name, "../../etc/passwd");
 	assert_status(lc__copies_take(copies, &wanted, &copy), LC_CORRUPT);
-	wanted.name = "roster";
+	strcpy(wanted.name, "roster");
 	assert_status(lc__copies_take(copies, &wanted, &copy), LC_CORRUPT);
 }
 END_TEST
@@ -661,7 +661,7 @@ START_TEST(dropped_and_mended)
 	ck_assert(odd_same(&store, 0, path));
 	/* While it is pinned: the other one is another file. */
 	outdir_flip(dir, store.all[0].name, 1000);
-	assert_ok(lc__copies_drop(copies, store.all[0].name));
+	assert_ok(lc__copies_drop(copies, store.all[0].name, NULL));
 	assert_ok(take(0, &again));
 	ck_assert(odd_same(&store, 0, again.path));
 	/* Both count. */
@@ -673,7 +673,7 @@ START_TEST(dropped_and_mended)
 	look_at(1);
 	ck_assert(is_there(2) && is_there(3) && is_there(0));
 	lc__copies_give(copies, &again);
-	assert_ok(lc__copies_drop(copies, store.all[0].name));
+	assert_ok(lc__copies_drop(copies, store.all[0].name, NULL));
 	ck_assert(!is_there(0));
 	ck_assert_uint_eq(odd_disk(dir), 192 * KIB);
 }

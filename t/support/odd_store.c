@@ -104,8 +104,10 @@ struct lc__wanted
 odd_wanted(const struct odd_store *store, size_t i)
 {
 	const struct odd_object *o = &store->all[i];
+	struct lc__wanted wanted = { .size = o->size, .part = "inputs/7" };
 
-	return (struct lc__wanted){ o->name, o->sha256, o->size, "inputs/7", 0 };
+	strcpy(wanted.name, o->name);
+	return wanted;
 }
 
 bool

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A generation of a store as a source: its shards are read through a directory of copies
+ * (copies.h), which a reader's forecast fills ahead (ahead.h).
+ *
+ * The manifest of the generation is read when the source is opened, those of its parts when
+ * one of their shards is read; these are kept as copies. A copy is pinned while its shard is
+ * open; reach() closes those that the reader does not need now.
+ *
+ * Where the limit is below the least cache, which is what a reader needs at once and fetches
+ * ahead, nothing is fetched whole: rows are read by ranges, each block verified. The same is
+ * done with a single shard that finds no room.
+ */
+#ifndef LC_REMOTE_REMOTE_H
+#define LC_REMOTE_REMOTE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+
+struct lc__remote;
+
+struct lc__remote_options {
+	const char *cache;   /* directory */
+	uint64_t limit;      /* its bytes */
+	bool shared;         /* other users may write to it, on purpose */
+	uint64_t generation; /* 0: the newest */
+	uint32_t ahead;      /* shards that are fetched before they are needed; 0: 4 */
+	uint32_t threads;    /* that fetch; 0: 4 */
+};
+
+/** What happened so far. */
+struct lc__remote_stats {
+	uint64_t generation;
+	uint64_t limit, least; /* bytes; least is 0 before a reader was opened */
+	bool ranged; /* rows are read by ranges, as the limit is below the least */
+	uint64_t hits, misses; /* shards that were opened: in the cache already, or not */
+	uint64_t unheld;       /* of the misses: those that are read by ranges */
+	uint64_t fetched, bytes,
+	    ranges; /* objects; from the store; requests for ranges */
+	uint64_t evicted, refetched, resumed, mended, failed, full; /* lc__copies_stats */
+	uint64_t stall_ns; /* that openings waited */
+};
+
+/**
+ * Open a source.
+ * @param objects  taken over, on success
+ * @param out      to be closed with lc_source_close()
+ * @param remote   for the statistics, valid as long as the source; or NULL
+ * @return LC_OK; LC_NO_FILE if there is no such generation; LC_CORRUPT; as
+ * lc__copies_open(), lc_source_open_shards() and the store.
+ */
+LC_CHECKED lc_status lc__remote_source(struct lc__objects *objects,
+    const struct lc__remote_options *how, const lc_source_options *options,
+    lc_source **out, struct lc__remote **remote);
+
+void lc__remote_stats(struct lc__remote *remote, struct lc__remote_stats *out);
+
+#endif

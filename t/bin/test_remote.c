@@ -1,0 +1,591 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Generations of a store read through a cache: the same batches as from the shards in a
+ * directory, whatever the cache's size, and whatever happens to it and to the store. */
+#include "run.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "fake_build.h"
+#include "need.h"
+#include "objects/directory.h"
+#include "odd_store.h"
+#include "outdir_files.h"
+#include "publish/publish.h"
+#include "publish/pull.h"
+#include "publish/push.h"
+#include "remote/remote.h"
+#include "stream/cache_model.h"
+#include "stream/stream.h"
+
+#define SHARDS 40u
+#define PER_SHARD 20u
+#define KIB ((uint64_t)1 << 10)
+
+static char store_dir[4000], pulled[4000], cache[4000];
+static struct odd_store store;
+static uint64_t shard_size; /* of each, in blocks */
+static uint64_t part_size;  /* of the manifest of the part */
+
+static void
+tell_nobody(void *ctx, size_t part, enum lc__pushed what)
+{
+	(void)ctx, (void)part, (void)what;
+}
+
+static lc_status
+note_size(void *ctx, const struct lc__object *object)
+{
+	*(uint64_t *)ctx = lc__roster_blocks(object->size);
+	return LC_OK;
+}
+
+/* A store with one generation, and what cachex pull makes of it. */
+static void
+setup(void)
+{
+	const struct fake_variant v = { .samples = SHARDS * PER_SHARD };
+	const char *scratch = run_scratch();
+	char *built = outdir_join(scratch, "built");
+	struct lc__push_source source;
+	struct lc__push push = {
+		.source = &source,
+		.producer = "test",
+		.threads = 1,
+		.told = tell_nobody,
+	};
+	struct lc__push_result pushed;
+	struct lc__published published = { .generation = 0 };
+	struct lc__pulled result;
+	lc_export_result exported;
+
+	snprintf(store_dir, sizeof(store_dir), "%s/store", scratch);
+	snprintf(pulled, sizeof(pulled), "%s/pulled", scratch);
+	snprintf(cache, sizeof(cache), "%s/cache", scratch);
+	assert_ok(fake_build(built, &v, &exported));
+	odd_store_make(&store, store_dir, 0, 0, 0, 1);
+	push.store = store.real;
+	assert_ok(lc__push_shards(built, &source));
+	assert_ok(lc__push_run(&push, &pushed));
+	lc__push_source_close(&source);
+	assert_ok(lc__publish_run(store.real, pushed.run, &published));
+	lc__published_free(&published);
+	assert_ok(lc__pull(store.real, 0, pulled, 1, NULL, &result));
+	assert_ok(store.real->list(store.real, "obj/", note_size, &shard_size));
+	assert_ok(store.real->list(store.real, "part/", note_size, &part_size));
+	free(built);
+}
+
+static void
+teardown(void)
+{
+	odd_store_free(&store);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static lc_status
+open_remote(uint64_t limit, lc_source **source, struct lc__remote **remote)
+{
+	const struct lc__remote_options how = {
+		.cache = cache,
+		.limit = limit,
+		.ahead = 2,
+		.threads = 2,
+	};
+	lc_source_options options;
+
+	lc_source_options_init(&options);
+	return lc__remote_source(&store.objects, &how, &options, source, remote);
+}
+
+static lc_source *
+open_local(void)
+{
+	lc_source_options options;
+	lc_source *source;
+
+	lc_source_options_init(&options);
+	need_ok(lc_source_open_shards(pulled, &options, &source));
+	return source;
+}
+
+/* Two shares of windows of two shards. */
+static lc_stream *
+open_stream(lc_source *source, uint64_t epochs, uint64_t seed)
+{
+	lc_stream_options options;
+	lc_stream *stream;
+
+	lc_stream_options_init(&options);
+	options.shuffle = LC_SHUFFLE_BLOCK;
+	options.shares = 2;
+	options.spread = 2;
+	options.batch = 8;
+	options.epochs = epochs;
+	options.seed = seed;
+	need_ok(lc_stream_open(&source, 1, &options, &stream));
+	return stream;
+}
+
+static lc_reader *
+open_reader(lc_stream *stream, unsigned threads)
+{
+	lc_reader_options options;
+	lc_reader *reader;
+
+	lc_reader_options_init(&options);
+	options.threads = threads;
+	need_ok(lc_reader_open(stream, &options, &reader));
+	return reader;
+}
+
+static bool
+same_batch(const lc_batch *a, const lc_batch *b)
+{
+	bool same = a->number == b->number && a->rows == b->rows &&
+	    a->n_fields == b->n_fields &&
+	    memcmp(a->examples, b->examples, a->rows * sizeof(*a->examples)) == 0;
+
+	for (size_t i = 0; same && i < a->rows; i++)
+		same = a->ids[i].size == b->ids[i].size &&
+		    memcmp(a->ids[i].data, b->ids[i].data, a->ids[i].size) == 0;
+	for (size_t i = 0; same && i < a->n_fields; i++)
+		same = a->fields[i].nbytes == b->fields[i].nbytes &&
+		    memcmp(a->fields[i].data, b->fields[i].data, a->fields[i].nbytes) == 0;
+	return same;
+}
+
+/* All batches of so many epochs are what they are from the directory. @p fn is called before
+ * each. */
+static void
+compare(lc_source *source, uint64_t epochs, unsigned threads, void (*fn)(uint64_t))
+{
+	const uint64_t seed = run_seed();
+	lc_source *local = open_local();
+	lc_stream *ours = open_stream(source, epochs, seed);
+	lc_stream *theirs = open_stream(local, epochs, seed);
+	lc_reader *a = open_reader(ours, threads), *b = open_reader(theirs, 0);
+	const lc_batch *x, *y;
+	uint64_t n = 0;
+
+	for (;; n++) {
+		const lc_status status = lc_reader_next(b, &y);
+
+		if (fn != NULL)
+			fn(n);
+		need_status(lc_reader_next(a, &x), status);
+		if (status == LC_END)
+			break;
+		need(same_batch(x, y));
+		lc_batch_release(x);
+		lc_batch_release(y);
+	}
+	need(n == SHARDS * PER_SHARD * epochs / 8);
+	lc_reader_close(a);
+	lc_reader_close(b);
+	lc_stream_close(ours);
+	lc_stream_close(theirs);
+	lc_source_close(local);
+}
+
+static struct lc__remote_stats
+stats_of(struct lc__remote *remote)
+{
+	struct lc__remote_stats stats;
+
+	lc__remote_stats(remote, &stats);
+	return stats;
+}
+
+/* ---- sizes of the cache -------------------------------------------------------------------- */
+
+START_TEST(all_fits)
+{
+	struct lc__remote *remote;
+	lc_source *source;
+
+	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	ck_assert_uint_eq(stats_of(remote).fetched, 0);
+	compare(source, 3, 2, NULL);
+	/* Each shard once, and the manifest of the part. */
+	ck_assert_uint_eq(stats_of(remote).fetched, SHARDS + 1);
+	ck_assert_uint_eq(stats_of(remote).evicted, 0);
+	ck_assert_uint_eq(stats_of(remote).ranges, 0);
+	ck_assert_uint_eq(stats_of(remote).generation, 1);
+	lc_source_close(source);
+	/* Warm. */
+	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	compare(source, 1, 2, NULL);
+	ck_assert_uint_eq(stats_of(remote).fetched, 0);
+	ck_assert_uint_eq(stats_of(remote).misses, 0);
+	lc_source_close(source);
+}
+END_TEST
+
+/* Fetches of a model of Belady's rule over the visits of the reader. */
+static uint64_t
+model(uint64_t epochs, uint64_t room, enum lc__evict evict)
+{
+	static uint64_t sizes[SHARDS];
+	lc_source *local = open_local();
+	lc_stream *stream = open_stream(local, epochs, run_seed());
+	struct lc__cache_model *m;
+	struct lc__visits *visits;
+	struct lc__visit visit;
+	uint64_t fetches;
+	bool fetched;
+
+	for (size_t i = 0; i < SHARDS; i++)
+		sizes[i] = 1;
+	assert_ok(lc__visits_of_stream(stream, 0, 1, 0, &visits));
+	assert_ok(lc__cache_model_new(evict, room, sizes, SHARDS, &m));
+	for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++)
+		assert_ok(lc__cache_model_visit(m, k, &visit, &fetched));
+	fetches = lc__cache_model_counts(m)->fetches;
+	lc__cache_model_free(m);
+	lc__visits_free(visits);
+	lc_stream_close(stream);
+	lc_source_close(local);
+	return fetches;
+}
+
+START_TEST(some_fit)
+{
+	for (uint64_t room = 12; room <= 36; room += 8) {
+		const uint64_t best = model(4, room, LC__EVICT_FARTHEST);
+		const uint64_t oldest = model(4, room, LC__EVICT_OLDEST);
+		struct lc__remote_stats stats;
+		struct lc__remote *remote;
+		lc_source *source;
+		char command[5000];
+
+		/* The manifest of the part has to fit as well. */
+		assert_ok(open_remote(room * shard_size + part_size, &source, &remote));
+		compare(source, 4, 0, NULL);
+		stats = stats_of(remote);
+		printf("# room for %llu of %u: %llu fetched, Belady %llu, LRU %llu; "
+		       "%llu of %llu missed, %llu ranges\n",
+		    (unsigned long long)room, SHARDS, (unsigned long long)stats.fetched,
+		    (unsigned long long)best, (unsigned long long)oldest,
+		    (unsigned long long)stats.misses,
+		    (unsigned long long)(stats.hits + stats.misses),
+		    (unsigned long long)stats.ranges);
+		ck_assert(!stats.ranged);
+		/* Besides the manifest. */
+		ck_assert_uint_le(100 * (stats.fetched - 1), 103 * best + 100);
+		ck_assert_uint_le(odd_disk(cache), room * shard_size + part_size);
+		lc_source_close(source);
+		snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+		ck_assert_int_eq(system(command), 0);
+	}
+}
+END_TEST
+
+START_TEST(too_little)
+{
+	struct lc__remote_stats stats;
+	struct lc__remote *remote;
+	lc_source *source;
+
+	assert_ok(open_remote(3 * shard_size, &source, &remote));
+	compare(source, 2, 2, NULL);
+	stats = stats_of(remote);
+	ck_assert(stats.ranged && stats.least > stats.limit);
+	ck_assert_uint_eq(stats.fetched, 1);
+	ck_assert_uint_gt(stats.ranges, SHARDS * 2);
+	lc_source_close(source);
+}
+END_TEST
+
+/* Without a reader's forecast, and with fewer places than are wanted at once. */
+START_TEST(unforeseen)
+{
+	lc_source_options options;
+	struct lc__remote *remote;
+	lc_source *source;
+	const struct lc__remote_options how = { .cache = cache,
+		.limit = 5 * shard_size + 64 * KIB };
+
+	lc_source_options_init(&options);
+	options.open_shards = 3;
+	assert_ok(lc__remote_source(&store.objects, &how, &options, &source, &remote));
+	for (uint64_t i = 0; i < SHARDS * PER_SHARD; i += 7) {
+		lc_view view;
+
+		assert_ok(lc_source_get(source, i, &view));
+		lc_view_release(&view);
+	}
+	ck_assert_uint_ge(stats_of(remote).fetched, SHARDS);
+	lc_source_close(source);
+}
+END_TEST
+
+/* ---- faults ---------------------------------------------------------------------------------- */
+
+static void
+flip_some(uint64_t batch)
+{
+	static uint64_t seed;
+	char command[5000];
+
+	if (batch % 40 != 20)
+		return;
+	seed += batch;
+	/* A byte of the first image of each copy, or of its header. */
+	snprintf(command, sizeof(command),
+	    "cd '%s/obj' && for f in */*.twh1; do printf x | dd of=$f bs=1 seek=%llu "
+	    "conv=notrunc 2>/dev/null; done",
+	    cache, (unsigned long long)(4096 + run_random(&seed) % 50000));
+	need(system(command) == 0);
+}
+
+START_TEST(damaged_at_rest)
+{
+	struct lc__remote *remote;
+	lc_source *source;
+	char command[5000];
+
+	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	compare(source, 2, 0, NULL);
+	lc_source_close(source);
+	/* Blocks, in a source that reads them for the first time. */
+	flip_some(20);
+	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	compare(source, 1, 2, NULL);
+	/* Two threads may find the same. */
+	ck_assert_uint_ge(stats_of(remote).mended, SHARDS);
+	ck_assert_uint_eq(stats_of(remote).fetched, 0);
+	lc_source_close(source);
+	/* Headers, and the manifest of the part. */
+	snprintf(command, sizeof(command),
+	    "cd '%s' && for f in obj/*/*.twh1 part/*/*.json; do printf x | dd of=$f bs=1 "
+	    "seek=9 conv=notrunc 2>/dev/null; done",
+	    cache);
+	ck_assert_int_eq(system(command), 0);
+	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	compare(source, 1, 2, NULL);
+	ck_assert_uint_eq(stats_of(remote).fetched, SHARDS + 1);
+	lc_source_close(source);
+}
+END_TEST
+
+static void
+remove_cache(uint64_t batch)
+{
+	char command[5000];
+
+	snprintf(command, sizeof(command), "rm -rf '%s' 2>/dev/null", cache);
+	/* What is fetched meanwhile may stay. */
+	if (batch % 50 == 25)
+		need(system(command) != -1);
+}
+
+START_TEST(cache_removed)
+{
+	struct lc__remote *remote;
+	lc_source *source;
+
+	assert_ok(open_remote(14 * shard_size, &source, &remote));
+	compare(source, 3, 2, remove_cache);
+	lc_source_close(source);
+}
+END_TEST
+
+static void
+break_something(uint64_t batch)
+{
+	const int64_t calls = (int64_t)atomic_load(&store.shared->calls);
+
+	/* Not the second try of what was damaged before. */
+	if (batch % 7 == 3 && calls > atomic_load(&store.shared->flip_at) + 8)
+		atomic_store(&store.shared->flip_at, calls + 1);
+}
+
+START_TEST(damaged_on_the_way)
+{
+	for (uint64_t room = 3; room <= 14; room += 11) {
+		struct lc__remote *remote;
+		lc_source *source;
+
+		assert_ok(open_remote(room * shard_size, &source, &remote));
+		compare(source, 3, 2, break_something);
+		lc_source_close(source);
+	}
+}
+END_TEST
+
+static lc_status
+read_through(lc_source *source)
+{
+	lc_stream *stream = open_stream(source, 1, 7);
+	lc_reader *reader = open_reader(stream, 0);
+	const lc_batch *batch;
+	lc_error kept;
+	lc_status status;
+
+	while ((status = lc_reader_next(reader, &batch)) == LC_OK)
+		lc_batch_release(batch);
+	kept = *lc_last_error();
+	lc_reader_close(reader);
+	lc_stream_close(stream);
+	return status == LC_END ? LC_OK : lc__error_raise(&kept);
+}
+
+static char victim[LC__OBJECT_NAME];
+
+static lc_status
+note_name(void *ctx, const struct lc__object *object)
+{
+	(void)ctx;
+	strcpy(victim, object->name);
+	return LC_OK;
+}
+
+START_TEST(lost_or_replaced)
+{
+	struct lc__buf other = { 0 };
+	char name[LC__OBJECT_NAME];
+	lc_source *source;
+
+	assert_ok(store.real->list(store.real, "obj/", note_name, NULL));
+	strcpy(name, victim);
+	assert_ok(store.real->remove(store.real, name));
+	for (uint64_t room = 3; room <= 14; room += 11) {
+		assert_ok(open_remote(room * shard_size, &source, NULL));
+		assert_status(read_through(source), LC_CORRUPT);
+		ck_assert_msg(strstr(lc_last_error()->text, name) != NULL &&
+		    strstr(lc_last_error()->text, "missing") != NULL, "%s",
+		    lc_last_error()->text);
+		lc_source_close(source);
+	}
+	/* Another good one. */
+	assert_ok(store.real->list(store.real, "obj/", note_name, NULL));
+	assert_ok(lc__object_read(store.real, victim, UINT64_MAX, &other));
+	assert_ok(lc__object_add(store.real, name, other.data, other.size));
+	lc__buf_free(&other);
+	for (uint64_t room = 3; room <= 14; room += 11) {
+		assert_ok(open_remote(room * shard_size, &source, NULL));
+		assert_status(read_through(source), LC_CORRUPT);
+		ck_assert_msg(strstr(lc_last_error()->text, name) != NULL, "%s",
+		    lc_last_error()->text);
+		lc_source_close(source);
+	}
+}
+END_TEST
+
+START_TEST(no_generation)
+{
+	const struct lc__remote_options how = { .cache = cache, .limit = 1 << 20,
+		.generation = 2 };
+	lc_source_options options;
+	lc_source *source;
+
+	lc_source_options_init(&options);
+	assert_status(lc__remote_source(&store.objects, &how, &options, &source, NULL),
+	    LC_NO_FILE);
+}
+END_TEST
+
+/* ---- jumps, ranks ----------------------------------------------------------------------------- */
+
+START_TEST(seek)
+{
+	uint64_t seed = run_seed();
+	struct lc__remote *remote;
+	lc_source *source, *local = open_local();
+	lc_stream *ours, *theirs;
+	const lc_batch *x, *y;
+	lc_reader *a, *b;
+
+	assert_ok(open_remote(14 * shard_size, &source, &remote));
+	ours = open_stream(source, 5, 3);
+	theirs = open_stream(local, 5, 3);
+	a = open_reader(ours, 2);
+	b = open_reader(theirs, 0);
+	for (int i = 0; i < 20; i++) {
+		const uint64_t to = run_random(&seed) % 480;
+
+		assert_ok(lc_reader_seek(a, to));
+		assert_ok(lc_reader_seek(b, to));
+		for (int k = 0; k < 6; k++) {
+			assert_ok(lc_reader_next(a, &x));
+			assert_ok(lc_reader_next(b, &y));
+			ck_assert(same_batch(x, y));
+			lc_batch_release(x);
+			lc_batch_release(y);
+		}
+	}
+	lc_reader_close(a);
+	lc_reader_close(b);
+	lc_stream_close(ours);
+	lc_stream_close(theirs);
+	lc_source_close(source);
+	lc_source_close(local);
+}
+END_TEST
+
+static void
+read_in_child(void *ctx)
+{
+	lc_source *source;
+
+	(void)ctx;
+	need_ok(open_remote(24 * shard_size, &source, NULL));
+	compare(source, 2, 1, NULL);
+	lc_source_close(source);
+}
+
+START_TEST(ranks)
+{
+	const uint64_t before = atomic_load(&store.shared->calls);
+	pid_t child[3];
+
+	for (int i = 0; i < 3; i++)
+		child[i] = child_start(read_in_child, NULL);
+	while (atomic_load(&store.shared->calls) < before + 20)
+		usleep(1000);
+	kill(child[0], SIGKILL);
+	for (int i = 0; i < 3; i++) {
+		const int status = child_wait(child[i]);
+
+		ck_assert(status == 0 || (i == 0 && status == 128 + SIGKILL));
+	}
+	ck_assert_uint_le(odd_disk(cache), 24 * shard_size);
+}
+END_TEST
+
+static Suite *
+suite(void)
+{
+	Suite *s = suite_create("remote");
+	TCase *one = tcase_create("one");
+
+	tcase_add_checked_fixture(one, setup, teardown);
+	tcase_set_timeout(one, 120);
+	tcase_add_test(one, all_fits);
+	tcase_add_test(one, some_fit);
+	tcase_add_test(one, too_little);
+	tcase_add_test(one, unforeseen);
+	tcase_add_test(one, damaged_at_rest);
+	tcase_add_test(one, cache_removed);
+	tcase_add_test(one, damaged_on_the_way);
+	tcase_add_test(one, lost_or_replaced);
+	tcase_add_test(one, no_generation);
+	tcase_add_test(one, seek);
+	tcase_add_test(one, ranks);
+	suite_add_tcase(s, one);
+	return s;
+}
+
+int
+main(void)
+{
+	return run_suite(suite());
+}
