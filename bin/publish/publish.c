@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/checksum.h"
 #include "base/error.h"
 #include "base/team.h"
 #include "publish/stored.h"
@@ -396,39 +395,21 @@ look(struct publishing *p, bool holds)
 	return gather(p);
 }
 
-/* Nothing of it depends on who publishes when. */
 static lc_status
 format(struct publishing *p, struct lc__buf *out)
 {
-	struct lc__manifest *m = &p->manifest;
-	struct lc__buf recipe = { 0 }, summary = { 0 };
-	char version[65], root[4 + LC__RUN_ID] = "run/";
+	struct lc__manifest m = p->manifest;
+	struct lc__buf recipe = { 0 };
+	char root[4 + LC__RUN_ID] = "run/";
 	lc_status status;
 
 	lc__buf_printf(&recipe, "{\"recipe\":\"%s\",\"run\":\"%s\"}", p->recipe.sha256,
 	    p->recipe.id);
-	lc__buf_append(&recipe, "", 1);
-	lc__buf_printf(&summary, "{\"totals\":{\"total\":%llu}}",
-	    (unsigned long long)p->out->samples);
-	lc__buf_append(&summary, "", 1);
-	if (recipe.failed || summary.failed)
-		status = lc__no_memory("publish");
-	else
-		status = lc__sha256_of(recipe.data, recipe.size - 1, version);
-	m->dataset_root = strcat(root, p->recipe.id);
-	m->transform = m->thresholds = (char *)"{}";
-	m->version = version;
-	m->version_recipe = (char *)recipe.data;
-	m->code_version = (char *)"";
-	m->summary = (char *)summary.data;
-	m->manifest_version = LC__MANIFEST_OF_PARTS;
-	if (status == LC_OK)
-		status = lc__manifest_format(m, out);
-	/* None of these is its own. */
-	m->dataset_root = m->transform = m->thresholds = m->version = m->version_recipe =
-	    m->code_version = m->summary = NULL;
+	m.dataset_root = strcat(root, p->recipe.id);
+	m.transform = (char *)"{}";
+	m.manifest_version = LC__MANIFEST_OF_PARTS;
+	status = lc__stored_format(&m, &recipe, p->out->samples, out);
 	lc__buf_free(&recipe);
-	lc__buf_free(&summary);
 	return status;
 }
 

@@ -15,6 +15,7 @@
 #include "base/team.h"
 #include "publish/checked.h"
 #include "publish/stored.h"
+#include "shard/digest.h"
 #include "shard/outdir.h"
 
 /* A push under way. */
@@ -37,35 +38,14 @@ struct pushed_part {
 
 /* The SHA-256 of a file, where no manifest has it. */
 static lc_status
-sum_file(const char *path, int fd, uint64_t size, struct lc__team *team, char sha256[65])
+sum_file(const char *path, uint64_t size, struct lc__team *team, char sha256[65])
 {
-	const struct lc__body body = lc__body_of_file(&fd, size);
-	struct lc__checksum *sum;
-	unsigned char *room = malloc(1 << 20);
-	lc_status status = lc__checksum_new("sha256", &sum);
+	struct lc__digest_text digest;
 
-	if (status != LC_OK) {
-		free(room);
-		return status;
-	}
-	if (room == NULL)
-		status = lc__no_memory(path);
-	for (uint64_t at = 0; at < size && status == LC_OK; at += 1 << 20) {
-		const size_t n = size - at < 1 << 20 ? (size_t)(size - at) : 1 << 20;
-
-		status = body.read(body.ctx, at, room, n);
-		if (status == LC_OK)
-			status = lc__checksum_update(sum, room, n);
-		if (status == LC_OK)
-			lc__team_again(team, n);
-		if (status == LC_OK)
-			status = lc__team_step(team, n);
-	}
-	if (status == LC_OK)
-		status = lc__checksum_hex(sum, sha256);
-	lc__checksum_free(sum);
-	free(room);
-	return status;
+	lc__team_again(team, size);
+	return_if_error(lc__file_digest(path, false, team, &digest));
+	strcpy(sha256, digest.sha256);
+	return LC_OK;
 }
 
 /* An object of the name is there. It is put once more if it is not what the name says: then
@@ -114,7 +94,7 @@ put_shard(struct lc__team *team, struct pushed_part *part,
 	shard->has_bytes = true;
 	shard->bytes = (uint64_t)st.st_size;
 	if (shard->sha256[0] == '\0')
-		return_if_error(sum_file(path, fd, shard->bytes, team, shard->sha256));
+		return_if_error(sum_file(path, shard->bytes, team, shard->sha256));
 	source.body = lc__body_of_file(&fd, shard->bytes);
 	lc__name_shard(shard->sha256, name);
 	status = lc__put_checked(push->store, name, &source, false);
@@ -182,15 +162,15 @@ push_shards(struct pushed_part *part)
 
 /* What makes them these shards: their content, in order. */
 static lc_status
-describe_version(const struct lc__manifest *m, const char *part, struct lc__buf *recipe,
-    char version[65])
+describe_version(const char *part, const struct lc__manifest_shard *shards, size_t n,
+    struct lc__buf *recipe)
 {
 	struct lc__buf sums = { 0 };
 	char sha256[65];
 	lc_status status;
 
-	for (size_t i = 0; i < m->n; i++)
-		lc__buf_printf(&sums, "%s\n", m->shards[i].sha256);
+	for (size_t i = 0; i < n; i++)
+		lc__buf_printf(&sums, "%s\n", shards[i].sha256);
 	status = sums.failed ? lc__no_memory(part)
 			     : lc__sha256_of(sums.data, sums.size, sha256);
 	lc__buf_free(&sums);
@@ -198,10 +178,7 @@ describe_version(const struct lc__manifest *m, const char *part, struct lc__buf 
 	lc__buf_printf(recipe, "{\"part\":");
 	return_if_error(lc__manifest_quote(part, recipe));
 	lc__buf_printf(recipe, ",\"shards_sha256\":\"%s\"}", sha256);
-	lc__buf_append(recipe, "", 1);
-	if (recipe->failed)
-		return lc__no_memory(part);
-	return lc__sha256_of(recipe->data, recipe->size - 1, version);
+	return LC_OK;
 }
 
 /* The text of the manifest of some of the shards; a function of the part's content. */
@@ -209,36 +186,24 @@ static lc_status
 format_manifest(const struct pushed_part *part, struct lc__manifest_shard *shards,
     size_t n, struct lc__buf *out)
 {
-	struct lc__manifest m = {
+	const struct lc__manifest m = {
 		.dataset_root = (char *)(uintptr_t)part->name,
 		.transform = part->manifest.transform,
-		.code_version = (char *)"",
 		.default_dtype = part->manifest.default_dtype,
 		.default_shard_version = part->manifest.default_shard_version,
-		.thresholds = (char *)"{}",
 		.n = n,
 		.shards = shards,
 		.manifest_version = LC__MANIFEST_VERSION,
 	};
-	struct lc__buf recipe = { 0 }, summary = { 0 };
+	struct lc__buf recipe = { 0 };
 	uint64_t samples = 0;
-	char version[65];
-	lc_status status;
+	lc_status status = describe_version(part->name, shards, n, &recipe);
 
 	for (size_t i = 0; i < n; i++)
 		samples += shards[i].samples;
-	lc__buf_printf(&summary, "{\"totals\":{\"total\":%llu}}",
-	    (unsigned long long)samples);
-	lc__buf_append(&summary, "", 1);
-	m.summary = (char *)summary.data;
-	status = summary.failed ? lc__no_memory(part->name)
-				: describe_version(&m, part->name, &recipe, version);
-	m.version = version;
-	m.version_recipe = (char *)recipe.data;
 	if (status == LC_OK)
-		status = lc__manifest_format(&m, out);
+		status = lc__stored_format(&m, &recipe, samples, out);
 	lc__buf_free(&recipe);
-	lc__buf_free(&summary);
 	return status;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "publish/stored.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,27 @@ lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID])
 	if (text != NULL && lc__is_hex(text, LC__RUN_ID - 1))
 		strcpy(run, text);
 	lc__json_free(&tree);
+}
+
+lc_status
+lc__stored_format(const struct lc__manifest *manifest, struct lc__buf *recipe,
+    uint64_t samples, struct lc__buf *out)
+{
+	struct lc__manifest m = *manifest;
+	char version[65], summary[60];
+
+	lc__buf_append(recipe, "", 1);
+	if (recipe->failed)
+		return lc__no_memory("manifest");
+	return_if_error(lc__sha256_of(recipe->data, recipe->size - 1, version));
+	snprintf(summary, sizeof(summary), "{\"totals\":{\"total\":%llu}}",
+	    (unsigned long long)samples);
+	m.version = version;
+	m.version_recipe = (char *)recipe->data;
+	m.summary = summary;
+	m.thresholds = (char *)"{}";
+	m.code_version = (char *)"";
+	return lc__manifest_format(&m, out);
 }
 
 /* ---- runs ----------------------------------------------------------------------------- */

@@ -21,6 +21,18 @@
 /** The run that a generation was published from, by its manifest; "" if it does not say. */
 void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID]);
 
+/**
+ * Append the text of a manifest of a store, as cachex-store(5) has it: its version follows
+ * from its recipe, and its summary counts the samples. Nothing of it depends on who writes it
+ * when.
+ * @param manifest  dataset_root, transform and what is said of shards and parts; the rest is
+ *                  not looked at
+ * @param recipe  JSON text, which gets a terminator
+ * @return LC_OK; LC_INVALID for text that is not UTF-8; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__stored_format(const struct lc__manifest *manifest,
+    struct lc__buf *recipe, uint64_t samples, struct lc__buf *out);
+
 /** Read a run's recipe. LC_NO_FILE if there is no such run. */
 LC_CHECKED lc_status lc__parts_recipe_read(struct lc__objects *store, const char *run,
     struct lc__parts_recipe *out);

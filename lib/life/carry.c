@@ -9,7 +9,6 @@
 #include "index/run_build.h"
 #include "store/fold.h"
 #include "store/lookup.h"
-#include "store/put.h"
 #include "store/settings.h"
 
 /* A commit has so many times the chunk_bytes of the handle, about, unless a chunk alone has
@@ -48,30 +47,16 @@ damaged(const struct lc__carry *c, const struct lc__placed_chunk *chunk, const c
 	    what);
 }
 
-/* The target's structure of a record of the source. */
-static lc_status
-find_known(struct lc__carry *c, uint32_t id, struct lc__known **out)
-{
-	const size_t before = c->nknown;
-	struct lc__known *theirs;
-
-	return_if_error(lc__snapshot_schema(c->from, id, &theirs));
-	return_if_error(lc__array_reserve(&c->known, &c->nknown, id + 1, "merge"));
-	memset(c->known + before, 0, (c->nknown - before) * sizeof(*c->known));
-	if (c->known[id] == NULL)
-		return_if_error(lc__put_schema(c->to, theirs->schema, &c->known[id]));
-	*out = c->known[id];
-	return LC_OK;
-}
-
 static lc_status
 read_record(struct lc__carry *c, struct lc__carried *carried,
     const struct lc__record *record)
 {
-	struct lc__known *known;
+	struct lc__known *theirs, *known;
 	uint64_t length;
 
-	return_if_error(find_known(c, record->schema, &known));
+	return_if_error(lc__snapshot_schema(c->from, record->schema, &theirs));
+	return_if_error(
+	    lc__put_schema(c->to, record->schema, theirs->schema, &c->known, &known));
 	if (!lc__record_fits(record, known->schema))
 		return damaged(c, &carried->place, "a record's shape and size disagree");
 	return_if_error(
@@ -148,11 +133,11 @@ number_schemas(struct lc__carry *c, struct lc__change *change)
 {
 	const uint32_t stored = change->snapshot.state.next_schema;
 
-	return_if_error(lc__array_reserve(&c->ids, &c->ids_room, c->nknown, "merge"));
-	for (size_t i = 0; i < c->nknown; i++)
-		if (c->known[i] != NULL)
-			return_if_error(
-			    lc__change_schema(change, c->known[i], stored, &c->ids[i]));
+	return_if_error(lc__array_reserve(&c->ids, &c->ids_room, c->known.n, "merge"));
+	for (size_t i = 0; i < c->known.n; i++)
+		if (c->known.all[i] != NULL)
+			return_if_error(lc__change_schema(change, c->known.all[i], stored,
+			    &c->ids[i]));
 	return LC_OK;
 }
 
@@ -255,7 +240,7 @@ copy_records(struct lc__carry *c, struct lc__change *change, uint64_t chunk,
 		}
 		lc__ledger_hash(row, to + at);
 		return_if_error(
-		    lc__change_count(change, &record, c->known[schema]->schema, 1));
+		    lc__change_count(change, &record, c->known.all[schema]->schema, 1));
 		entries[i].location = lc__location(chunk, at / LC__RECORD_ALIGN);
 		at += record.size;
 	}
@@ -383,9 +368,9 @@ lc__carry_commit(struct lc__carry *c)
 
 	if (c->ninputs > 0 && !c->reads_only)
 		status = lc__change_run(env, c->to->options.durability, write_all, c);
-	for (size_t i = 0; i < c->nknown && status == LC_OK && !c->reads_only; i++)
-		if (c->known[i] != NULL)
-			lc__schemas_stored(lc__module_of(env)->schemas, c->known[i],
+	for (size_t i = 0; i < c->known.n && status == LC_OK && !c->reads_only; i++)
+		if (c->known.all[i] != NULL)
+			lc__schemas_stored(lc__module_of(env)->schemas, c->known.all[i],
 			    c->ids[i]);
 	clear(c);
 	return status;
@@ -454,6 +439,6 @@ lc__carry_free(struct lc__carry *c)
 	free(c->chunks);
 	free(c->inputs);
 	free(c->entries);
-	free(c->known);
+	free(c->known.all);
 	free(c->ids);
 }

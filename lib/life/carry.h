@@ -9,6 +9,7 @@
 #include "store/cache.h"
 #include "store/change.h"
 #include "store/chunk_order.h"
+#include "store/put.h"
 
 /** Zero-initialised except for the first members. */
 struct lc__carry {
@@ -19,9 +20,7 @@ struct lc__carry {
 	const char *input;          /* name of the input under way, for messages */
 	uint64_t bytes; /* of the records read so far; the caller may reset it */
 
-	struct lc__known **known; /* the target's structures by the source's ids;
-	                             malloc'ed */
-	size_t nknown;
+	struct lc__known_by_id known; /* the source's structures in the target */
 	uint32_t *ids; /* their ids in the target, for one commit; malloc'ed */
 	size_t ids_room;
 	/* What the next commit stores; malloc'ed. */

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/array.h"
 #include "base/error.h"
 #include "base/fileio.h"
 #include "base/newfile.h"
@@ -99,10 +98,8 @@ struct copying {
 	struct lc_cache *from, *to;
 	const lc_copy_options *options;
 	lc_iter *iter;
-	struct lc__known **known; /* the target's structures by the source's ids;
-	                             malloc'ed */
-	size_t nknown;
-	uint64_t done, total; /* bytes of records walked over, and to be */
+	struct lc__known_by_id known; /* the source's structures in the target */
+	uint64_t done, total;         /* bytes of records walked over, and to be */
 	lc_copy_result result;
 };
 
@@ -112,21 +109,6 @@ lc_copy_options_init(lc_copy_options *options)
 	memset(options, 0, sizeof(*options));
 	options->struct_size = sizeof(*options);
 	options->conflict = LC_FAIL;
-}
-
-/* The structure of the walk's record, as the target has it. */
-static lc_status
-find_known(struct copying *c, uint32_t id, struct lc__known **out)
-{
-	const struct lc__schema *schema = lc__iter_schema(c->iter);
-	const size_t before = c->nknown;
-
-	return_if_error(lc__array_reserve(&c->known, &c->nknown, id + 1, "copy"));
-	memset(c->known + before, 0, (c->nknown - before) * sizeof(*c->known));
-	if (c->known[id] == NULL)
-		return_if_error(lc__put_schema(c->to, schema, &c->known[id]));
-	*out = c->known[id];
-	return LC_OK;
 }
 
 static lc_status
@@ -213,7 +195,8 @@ copy_record(struct copying *c, const struct lc__record *record)
 		c->result.kept++;
 		return LC_OK;
 	}
-	return_if_error(find_known(c, record->schema, &known));
+	return_if_error(lc__put_schema(c->to, record->schema, lc__iter_schema(c->iter),
+	    &c->known, &known));
 	if (!c->options->dry_run)
 		return_if_error(put_record(c, record, known));
 	c->result.copied += !has;
@@ -296,7 +279,7 @@ lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_re
 	if (status == LC_OK && !c.options->dry_run)
 		status = flush_target(&c);
 	lc_iter_close(c.iter);
-	free(c.known);
+	free(c.known.all);
 	return_if_error(status);
 	if (out != NULL)
 		*out = c.result;

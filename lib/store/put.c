@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "codec/codec.h"
 #include "store/change.h"
@@ -109,13 +110,21 @@ keep_schema(struct lc_cache *cache, struct lc__schema *schema, struct lc__known 
 }
 
 lc_status
-lc__put_schema(struct lc_cache *cache, const struct lc__schema *schema,
-    struct lc__known **out)
+lc__put_schema(struct lc_cache *cache, uint32_t id, const struct lc__schema *schema,
+    struct lc__known_by_id *known, struct lc__known **out)
 {
+	const size_t before = known->n;
 	struct lc__schema *same;
 
-	return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
-	return keep_schema(cache, same, out);
+	return_if_error(
+	    lc__array_reserve(&known->all, &known->n, (size_t)id + 1, "schemas"));
+	memset(known->all + before, 0, (known->n - before) * sizeof(*known->all));
+	if (known->all[id] == NULL) {
+		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
+		return_if_error(keep_schema(cache, same, &known->all[id]));
+	}
+	*out = known->all[id];
+	return LC_OK;
 }
 
 /* ---- from values to drafts ------------------------------------------------ */

@@ -14,10 +14,18 @@
 LC_CHECKED lc_status lc__check_schema(struct lc_cache *cache,
     const struct lc__schema *schema);
 
-/** Check the structure of another module's record so, and keep it. Also LC_SCHEMA if the
- *  module has too many. */
-LC_CHECKED lc_status lc__put_schema(struct lc_cache *cache,
-    const struct lc__schema *schema, struct lc__known **out);
+/** Structures of another module's records as a module keeps them, by the ids that they have
+ *  there. Zeros are empty. */
+struct lc__known_by_id {
+	struct lc__known **all; /* NULL where none was put; to be freed */
+	size_t n;
+};
+
+/** Check structure @p id of another module so, and keep it. Also LC_SCHEMA if the module has
+ *  too many. */
+LC_CHECKED lc_status lc__put_schema(struct lc_cache *cache, uint32_t id,
+    const struct lc__schema *schema, struct lc__known_by_id *known,
+    struct lc__known **out);
 
 /** What lc_put() checks before it looks at the tensor: may this handle put this key? */
 LC_CHECKED lc_status lc__put_check(struct lc_cache *cache, const lc_id *id);
