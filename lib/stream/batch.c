@@ -61,9 +61,10 @@ heap_alloc(void *ctx, size_t size)
 	/* A fault for each small page of a large array costs more than the copy into it. */
 	if (size < 2 * LC__HUGE_PAGE)
 		return aligned_alloc(ALIGN, size);
-	memory = aligned_alloc(LC__HUGE_PAGE, size);
-	if (memory != NULL)
-		(void)madvise(memory, size, MADV_HUGEPAGE);
+	/* Unlike aligned_alloc() it takes sizes that are no multiple of the alignment. */
+	if (posix_memalign(&memory, LC__HUGE_PAGE, size) != 0)
+		return NULL;
+	(void)madvise(memory, size, MADV_HUGEPAGE);
 	return memory;
 }
 
