@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* A list of modules beside one module that has the same records. */
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -83,29 +82,6 @@ open_list(const char *root)
 	return list;
 }
 
-/* An epoch, in the caller's thread; records a second of processor time. */
-static double
-epoch(const struct order_stream *stream)
-{
-	lc_reader *reader = order_reader(stream, 0);
-	const double start = bench_cpu_seconds();
-	const lc_batch *batch;
-	uint64_t examples = 0;
-	lc_status status;
-
-	while ((status = lc_reader_next(reader, &batch)) == LC_OK) {
-		examples += batch->filled;
-		lc_batch_release(batch);
-	}
-	if (status != LC_END)
-		module_must(status);
-	if (examples != load.samples)
-		errx(1, "%ju records of %ju", (uintmax_t)examples,
-		    (uintmax_t)load.samples);
-	lc_reader_close(reader);
-	return (double)examples / (bench_cpu_seconds() - start);
-}
-
 static void
 measure_shuffle(struct bench *bench, struct order_stream *streams, unsigned rounds,
     lc_shuffle shuffle)
@@ -118,7 +94,7 @@ measure_shuffle(struct bench *bench, struct order_stream *streams, unsigned roun
 	options.batch = ORDER_BATCH;
 	for (unsigned c = 0; c < CONTENDERS; c++) {
 		order_stream_open(&streams[c], &options);
-		epoch(&streams[c]); /* verifies all, and brings the files to memory */
+		order_epoch(&streams[c], load.samples); /* verifies all, and brings the files to memory */
 	}
 	for (unsigned round = 0; round < rounds; round++)
 		for (unsigned c = 0; c < CONTENDERS; c++) {
@@ -126,7 +102,7 @@ measure_shuffle(struct bench *bench, struct order_stream *streams, unsigned roun
 
 			bench_run(bench, CASE, contenders[turn],
 			    lc_shuffle_name(shuffle), "records/s",
-			    epoch(&streams[turn]));
+			    order_epoch(&streams[turn], load.samples));
 		}
 	for (unsigned c = 0; c < CONTENDERS; c++)
 		order_stream_end(&streams[c]);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Shards read in the order of shares, beside the block shuffle. */
-#include <err.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -70,29 +69,6 @@ open_way(struct order_stream *out, const char *dir, unsigned w)
 	order_stream_open(out, &options);
 }
 
-/* An epoch, in the caller's thread; records a second. */
-static double
-epoch(const struct order_stream *stream)
-{
-	lc_reader *reader = order_reader(stream, 0);
-	const double start = bench_cpu_seconds();
-	const lc_batch *batch;
-	uint64_t examples = 0;
-	lc_status status;
-
-	while ((status = lc_reader_next(reader, &batch)) == LC_OK) {
-		examples += batch->filled;
-		lc_batch_release(batch);
-	}
-	if (status != LC_END)
-		module_must(status);
-	if (examples != load.samples)
-		errx(1, "%ju records of %ju", (uintmax_t)examples,
-		    (uintmax_t)load.samples);
-	lc_reader_close(reader);
-	return (double)examples / (bench_cpu_seconds() - start);
-}
-
 static void
 measure(struct bench *bench, const struct choice *choice, const char *root)
 {
@@ -107,14 +83,14 @@ measure(struct bench *bench, const struct choice *choice, const char *root)
 	make_shards(root, dir);
 	for (unsigned w = 0; w < WAYS; w++) {
 		open_way(&streams[w], dir, w);
-		epoch(&streams[w]); /* verifies all, and brings the files to memory */
+		order_epoch(&streams[w], load.samples); /* verifies all, and brings the files to memory */
 	}
 	for (unsigned round = 0; round < choice->rounds; round++)
 		for (unsigned w = 0; w < WAYS; w++) {
 			const unsigned turn = (w + round) % WAYS;
 
 			bench_run(bench, CASE, ways[turn].name, METRIC, "records/s",
-			    epoch(&streams[turn]));
+			    order_epoch(&streams[turn], load.samples));
 		}
 	bench_print(bench, CASE);
 	for (unsigned w = 0; w < WAYS; w++) {

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "order_stream.h"
 
+#include <err.h>
+
+#include "harness.h"
 #include "module.h"
 
 void
@@ -61,4 +64,25 @@ order_reader(const struct order_stream *stream, unsigned threads)
 	options.threads = threads;
 	module_must(lc_reader_open(stream->stream, &options, &reader));
 	return reader;
+}
+
+double
+order_epoch(const struct order_stream *stream, uint64_t records)
+{
+	lc_reader *reader = order_reader(stream, 0);
+	const double start = bench_cpu_seconds();
+	const lc_batch *batch;
+	uint64_t examples = 0;
+	lc_status status;
+
+	while ((status = lc_reader_next(reader, &batch)) == LC_OK) {
+		examples += batch->filled;
+		lc_batch_release(batch);
+	}
+	if (status != LC_END)
+		module_must(status);
+	if (examples != records)
+		errx(1, "%ju records of %ju", (uintmax_t)examples, (uintmax_t)records);
+	lc_reader_close(reader);
+	return (double)examples / (bench_cpu_seconds() - start);
 }

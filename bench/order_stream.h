@@ -30,4 +30,8 @@ void order_stream_close(struct order_stream *stream);
 /** A reader of the whole of each batch. */
 lc_reader *order_reader(const struct order_stream *stream, unsigned threads);
 
+/** Read an epoch, which has so many records, in the caller's thread: records a second of
+ *  processor time. */
+double order_epoch(const struct order_stream *stream, uint64_t records);
+
 #endif
