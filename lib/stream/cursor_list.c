@@ -224,11 +224,9 @@ free_cursor(struct lc__cursor *cursor)
 {
 	struct list_cursor *c = of(cursor);
 
-	for (size_t i = 0; i < c->n; i++) {
-		if (c->visited[i].begun)
-			lc__cursor_end(c->visited[i].cursor);
+	end(cursor);
+	for (size_t i = 0; i < c->n; i++)
 		lc__cursor_free(c->visited[i].cursor);
-	}
 	free(c->visited);
 	free(c->places);
 	free(c);
