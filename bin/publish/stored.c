@@ -111,6 +111,7 @@ note_run(void *ctx, const struct lc__object *object)
 {
 	struct lc__run_list *runs = ctx;
 	struct lc__run_listed *run;
+	size_t at = runs->n;
 	char id[LC__RUN_ID];
 	bool recipe;
 	uint64_t part;
@@ -118,21 +119,21 @@ note_run(void *ctx, const struct lc__object *object)
 	if (!lc__run_of_name(object->name, id, &recipe, &part))
 		return LC_OK;
 	/* Those of a run come after one another from most stores. */
-	for (run = runs->all + runs->n; run > runs->all; run--)
-		if (strcmp(run[-1].id, id) == 0)
-			break;
-	if (run == runs->all) {
+	while (at > 0 && strcmp(runs->all[at - 1].id, id) != 0)
+		at--;
+	if (at == 0) {
 		return_if_error(
 		    lc__array_reserve(&runs->all, &runs->room, runs->n + 1, "runs"));
-		run = &runs->all[++runs->n];
-		run[-1] = (struct lc__run_listed){ .receipts = 0 };
-		strcpy(run[-1].id, id);
+		at = ++runs->n;
+		runs->all[at - 1] = (struct lc__run_listed){ .receipts = 0 };
+		strcpy(runs->all[at - 1].id, id);
 	}
-	run[-1].recipe |= recipe;
-	run[-1].receipts += !recipe;
-	run[-1].bytes += object->size;
-	if (object->time_ms > run[-1].newest_ms)
-		run[-1].newest_ms = object->time_ms;
+	run = &runs->all[at - 1];
+	run->recipe |= recipe;
+	run->receipts += !recipe;
+	run->bytes += object->size;
+	if (object->time_ms > run->newest_ms)
+		run->newest_ms = object->time_ms;
 	return LC_OK;
 }
 

@@ -17,7 +17,7 @@
 #include "base/fd.h"
 #include "base/fileio.h"
 
-#define PIECE ((size_t)8 << 20) /* asked for at once */
+#define PIECE ((size_t)1 << 20) /* of a partial file, read at once */
 #define PATIENCE_MS 120000u     /* with a fetcher that does not get on */
 #define LOOK_NS 5000000u        /* how often others are looked after */
 
@@ -364,7 +364,8 @@ struct fetching {
 	char *path;          /* for messages */
 	unsigned char *room; /* PIECE bytes */
 	struct lc__checksum *sha;
-	uint64_t at; /* bytes that are hashed */
+	uint64_t at;             /* bytes that are hashed */
+	struct lc__object about; /* as the store has it */
 };
 
 static lc_status
@@ -447,37 +448,51 @@ take_up(struct fetching *f)
 	return LC_OK;
 }
 
+static lc_status
+wrong_size(const struct fetching *f)
+{
+	return lc__error(LC_CORRUPT, 0, "has %llu bytes, not %llu",
+	    (unsigned long long)f->about.size, (unsigned long long)f->wanted->size);
+}
+
+/* The next bytes of the object. */
+static lc_status
+take(void *ctx, const void *data, size_t size)
+{
+	struct fetching *f = ctx;
+
+	if (atomic_load(&f->c->stop))
+		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
+	count(&f->c->stats.bytes, size);
+	if (f->about.size != f->wanted->size || size > f->wanted->size - f->at)
+		return wrong_size(f);
+	return_if_error(lc__checksum_update(f->sha, data, size));
+	return_if_error(lc__write_full(f->fd, data, size, f->path));
+	f->at += size;
+	tell_progress(f);
+	return LC_OK;
+}
+
 /* All that is missing. LC_CORRUPT, without a name, if the object is another one. */
 static lc_status
 fetch_rest(struct fetching *f)
 {
 	struct lc__objects *objects = f->c->objects;
+	const struct lc__object_sink sink = { take, f };
 	const struct lc__wanted *w = f->wanted;
-	struct lc__object about;
-	size_t n, got;
 	char hex[LC__SHA256_HEX];
+	lc_status status;
 
-	do {
-		const uint64_t left = w->size - f->at;
-		lc_status status;
-
-		n = left < PIECE ? (size_t)left : PIECE;
-		if (atomic_load(&f->c->stop))
-			return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
-		status = objects->get_range(objects, w->name, f->at, f->room, n, &got,
-		    &about);
-		if (status == LC_NO_FILE)
-			return lc__error(LC_CORRUPT, 0, "is missing");
-		return_if_error(status);
-		count(&f->c->stats.bytes, got);
-		if (about.size != w->size || got != n)
-			return lc__error(LC_CORRUPT, 0, "has %llu bytes, not %llu",
-			    (unsigned long long)about.size, (unsigned long long)w->size);
-		return_if_error(lc__checksum_update(f->sha, f->room, n));
-		return_if_error(lc__write_full(f->fd, f->room, n, f->path));
-		f->at += n;
-		tell_progress(f);
-	} while (f->at < w->size);
+	if (atomic_load(&f->c->stop))
+		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
+	status = objects->get(objects, w->name, f->at, &sink, &f->about);
+	if (status == LC_NO_FILE)
+		return lc__error(LC_CORRUPT, 0, "is missing");
+	if (status == LC_CHANGED)
+		return lc__error(LC_CORRUPT, 0, "became another one while it was read");
+	return_if_error(status);
+	if (f->about.size != w->size || f->at != w->size)
+		return wrong_size(f);
 	return_if_error(lc__checksum_hex(f->sha, hex));
 	if (strncmp(hex, last_of(w->name), 64) != 0)
 		return lc__error(LC_CORRUPT, 0, "its SHA-256 is %s", hex);

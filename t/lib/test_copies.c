@@ -250,7 +250,7 @@ START_TEST(goes_on)
 {
 	struct lc__copy copy;
 
-	atomic_store(&store.shared->fail_at, 2);
+	atomic_store(&store.shared->fail_at, 9);
 	assert_status(take(0, &copy), LC_IO);
 	ck_assert_uint_eq(STAT(bytes), 8 * MIB);
 	/* Where the file system can reserve it, all of it. */
@@ -268,7 +268,7 @@ START_TEST(damaged_beginning)
 	struct lc__copy copy;
 	char tmp[5000];
 
-	atomic_store(&store.shared->fail_at, 2);
+	atomic_store(&store.shared->fail_at, 9);
 	assert_status(take(0, &copy), LC_IO);
 	snprintf(tmp, sizeof(tmp), "%s/" LC__ROSTER_TMP, dir);
 	outdir_flip(tmp, strrchr(store.all[0].name, '/') + 1, 100);
@@ -291,7 +291,7 @@ fetch_and_die(void *ctx)
 
 START_TEST(killed_fetcher)
 {
-	atomic_store(&store.shared->die_at, 3);
+	atomic_store(&store.shared->die_at, 17);
 	ck_assert_int_eq(child_run(fetch_and_die, NULL), 128 + SIGKILL);
 	look_at(0);
 	ck_assert_uint_eq(STAT(resumed), 1);
