@@ -143,6 +143,10 @@ class Plan:
                     not 0 < self.now.limit <= self.random_done):
                 names = [name for name in self.now.choose.split(",")
                          if message.goes_with(name)]
+                # As many for this kind of request as of those for any.
+                special = [name for name in names if FAULTS[name][0] != "all"]
+                if special and self.chance.random() < 0.5:
+                    names = special
                 if names:
                     self.random_done += 1
                     return self.log(self.chance.choice(names), message), None

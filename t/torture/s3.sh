@@ -61,13 +61,17 @@ machine() { # M
 		until_done push --root "m$m" -q feats "$url"
 		until_done publish -q "$url"
 		until_done verify --deep "$url"
-		until_done pull -q "$url" "pulled$m"
 		until_done gc --older 0s -n "$url"
-		[ ! -e enough ] || [ "$round" = 1 ] || break
+		[ ! -e enough ] || [ "$round" = 1 ] || return
 		sums "s3/bucket/$store" | cmp -s - one.sums || echo "$url: other objects" >>wrong
-		(cd "pulled$m" && find . -type f ! -name '.*' -exec sha256sum {} + | LC_ALL=C sort -k 2) |
-			cmp -s - whole.sums || echo "$url: pulled something else" >>wrong
-		rm -rf "pulled$m" "s3/bucket/$store"
+		for _ in 1 2 3; do
+			until_done pull -q "$url" "pulled$m"
+			[ ! -e enough ] || [ "$round" = 1 ] || return
+			(cd "pulled$m" && find . -type f ! -name '.*' -exec sha256sum {} + | LC_ALL=C sort -k 2) |
+				cmp -s - whole.sums || echo "$url: pulled something else" >>wrong
+			rm -rf "pulled$m"
+		done
+		rm -rf "s3/bucket/$store"
 		echo "$round" >"rounds$m"
 	done
 }
