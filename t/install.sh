@@ -36,6 +36,9 @@ is "it exports what the header declares and nothing else" \
 is "cachex, as installed, tells the version of the .pc file" \
     "$("$bindir/cachex" --version | sed 's/.* //; q')" "$($PKG_CONFIG --modversion liblmdbcache)"
 
+holds "its .pc file asks for no other one" env PKG_CONFIG_LIBDIR="${pc%/*}" PKG_CONFIG_PATH= \
+    $PKG_CONFIG --cflags --libs liblmdbcache
+
 cat >consumer.c <<'END'
 #include <lmdbcache.h>
 
