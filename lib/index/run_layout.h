@@ -30,7 +30,8 @@ enum { bucket_slots = 5, slot_size = 12, bucket_at_check = 60 };
 #define BUCKET_OVERFLOW 0x80000000u /* the search goes on in the next bucket */
 #define SLOT_EMPTY UINT64_MAX
 
-/* Key section: blocks, then u32 offset of each, then u32 number of blocks. */
+/* Key section: blocks, then u32 offset of each, then u32 number of blocks. cache_ids are whole,
+ * so that entries can be borrowed from the map; bench/README says what front coding would save. */
 enum {
 	block_at_size = 0,     /* u32, bytes of the block */
 	block_at_entries = 4,  /* u32 */
