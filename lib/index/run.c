@@ -78,6 +78,7 @@ lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run, uint
 	probe->slot = 0;
 	probe->walked = 0;
 	probe->verify = verify;
+	probe->known = verify == LC_VERIFY_ONCE ? run->intact : NULL;
 }
 
 /* The check word of the bucket, or damage. */
@@ -90,26 +91,43 @@ bucket_intact(const unsigned char *bucket, uint32_t number)
 	return (check & ~BUCKET_OVERFLOW) == bucket_check(bucket, number, overflow);
 }
 
-/* Is the bucket of a probe as it was written? */
-static bool
+/* Compare the check of the bucket of a probe, and note that it was. */
+static __attribute__((noinline)) bool
 verify_bucket(struct lc__run_probe *probe, const unsigned char *bucket)
 {
 	const uint32_t number = probe->bucket;
-	unsigned char *known = NULL;
-	const unsigned char bit = (unsigned char)(1u << number % 8);
 
-	if (probe->verify == LC_VERIFY_ONCE && probe->run->intact != NULL)
-		known = &probe->run->intact[number / 8];
-	if (known != NULL && (*known & bit))
-		return true;
 	if (number == probe->intact)
 		return true;
 	if (!bucket_intact(bucket, number))
 		return false;
 	probe->intact = number;
-	if (known != NULL)
-		*known |= bit;
+	if (probe->known != NULL)
+		probe->known[number / 8] |= (unsigned char)(1u << number % 8);
 	return true;
+}
+
+/* Is the bucket of a probe as it was written, or not to be verified? */
+static inline bool
+bucket_usable(struct lc__run_probe *probe, const unsigned char *bucket)
+{
+	const uint32_t number = probe->bucket;
+
+	if (probe->known != NULL && (probe->known[number / 8] >> number % 8 & 1))
+		return true;
+	return probe->verify == LC_VERIFY_NEVER || verify_bucket(probe, bucket);
+}
+
+/* Has a slot of the bucket this fingerprint? Most buckets have none. */
+static inline bool
+has_fingerprint(const unsigned char *bucket, uint32_t fingerprint)
+{
+	bool has = false;
+
+#pragma GCC unroll 5
+	for (int i = 0; i < bucket_slots; i++)
+		has |= lc__get32(bucket + slot_size * i + 8) == fingerprint;
+	return has;
 }
 
 enum lc__run_found
@@ -121,10 +139,13 @@ lc__run_probe_next(struct lc__run_probe *probe, uint64_t *location)
 	while (probe->walked < run->buckets) {
 		const unsigned char *bucket = run->table +
 		    (size_t)probe->bucket * LC__RUN_BUCKET;
-		if (probe->slot == 0 && probe->verify != LC_VERIFY_NEVER &&
-		    !verify_bucket(probe, bucket))
+		uint32_t i = probe->slot;
+
+		if (i == 0 && !bucket_usable(probe, bucket))
 			return LC__RUN_DAMAGED;
-		for (uint32_t i = probe->slot; i < bucket_slots; i++) {
+		if (i == 0 && !has_fingerprint(bucket, fingerprint))
+			i = bucket_slots;
+		for (; i < bucket_slots; i++) {
 			const unsigned char *slot = bucket + slot_size * i;
 
 			if (lc__get32(slot + 8) != fingerprint)

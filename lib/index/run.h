@@ -60,6 +60,7 @@ struct lc__run_probe {
 	uint32_t walked; /* buckets seen */
 	uint32_t intact; /* a bucket of the run that was verified; UINT32_MAX for none */
 	lc_verify_mode verify; /* when the check of a bucket is compared */
+	unsigned char *known;  /* to verify once: run->intact */
 };
 
 enum lc__run_found {
