@@ -18,8 +18,8 @@ bench_asked = bench/peers
 EXTRA_PROGRAMS = $(bench_programs) bench/peers
 CLEANFILES = $(EXTRA_PROGRAMS) libbench.a
 DISTCLEANFILES = bench-results.json
-EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/plots.py bench/python.py \
-	bench/readers.py
+EXTRA_DIST += bench/README bench/harness.py bench/images_peer.py bench/objects.py \
+	bench/plots.py bench/python.py bench/readers.py
 
 bench_bulk_SOURCES = bench/bulk.c \
 	bench/load.c bench/load.h bench/module.c bench/module.h
@@ -135,7 +135,13 @@ bench/python bench/readers: Makefile bench/package/.made liblmdbcache.la
 	echo 'exec "$${PYTHON:-$(PYTHON)}" $(abs_srcdir)/bench/$(@F).py \'; \
 	echo '    --library $(abs_builddir)/.libs/liblmdbcache.so "$$@"'; } >$@.new && \
 	chmod +x $@.new && mv $@.new $@
-CLEANFILES += bench/python bench/readers bench-plots.html
+bench/objects: Makefile cachex
+	$(AM_V_GEN){ echo '#!/bin/sh'; \
+	echo 'PYTHONDONTWRITEBYTECODE=1 exec "$${PYTHON:-$(PYTHON)}" \'; \
+	echo '    $(abs_srcdir)/bench/objects.py --cachex $(abs_builddir)/cachex \'; \
+	echo '    --server $(abs_srcdir)/t/support/s3_server.py "$$@"'; } >$@.new && \
+	chmod +x $@.new && mv $@.new $@
+CLEANFILES += bench/objects bench/python bench/readers bench-plots.html
 
 # A page of what bench/python measured.
 .PHONY: bench-plots
@@ -143,7 +149,7 @@ bench-plots: bench/python
 	PYTHONPATH=bench/package $(PYTHON) $(srcdir)/bench/plots.py bench-results.json bench-plots.html
 if HAVE_PYTHON
 bench_scripts = bench/python
-bench_asked += bench/readers
+bench_asked += bench/objects bench/readers
 endif
 
 .PHONY: bench

@@ -68,6 +68,20 @@ is "with the rest" "$(sed 's/.*"shards":\([0-9]*\),.*/\1/' "$out" | tail -n 1)" 
 check "published" 0 tool publish -q "$url"
 same "the same bytes as in a directory" "$at"
 
+# A killed reader
+proxy_does "--fault 'stall method=GET key=killed/obj/ skip=2'"
+: >"$faults"
+background "$CACHEX" pull -q -j 1 "$url" reader
+also "a download is under way" seen '^stall GET'
+kill -KILL "$job"; wait "$job" 2>/dev/null
+also "and killed: there is no manifest" test ! -e reader/manifest.json
+proxy_does
+check "it goes on, too" 0 tool pull --json "$url" reader
+is "with the rest of the shards" \
+	"$(sed 's/.*"fetched":\([0-9]*\),.*"kept":\([0-9]*\),.*/\1 \2/' "$out")" "4 2"
+is "which leaves nothing else" "$(find reader -type f | wc -l)" \
+	"$(cachex pull -q one one.pulled; find one.pulled -type f | wc -l)"
+
 # Tasks that push the same parts, and publishers, at once
 url=s3://bucket/race at=s3/bucket/race
 proxy_does "--random 0.3 --choose delay"
