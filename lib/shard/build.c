@@ -376,7 +376,7 @@ write_all(struct lc__building *b)
 	return finish(b);
 }
 
-/* ---- a part of it, packed ahead ---------------------------------------------- */
+/* ---- shards of it, packed ahead ---------------------------------------------- */
 
 /* Is there a shard that the version will take over? */
 static bool
@@ -438,7 +438,7 @@ static lc_status
 pack_shard(struct lc__team *team, unsigned thread, uint64_t job)
 {
 	struct lc__building *b = team->ctx;
-	const uint64_t i = b->part + job * b->parts;
+	const uint64_t i = b->task + job * b->tasks;
 
 	(void)thread;
 	if (!is_there(b, i))
@@ -450,7 +450,7 @@ pack_shard(struct lc__team *team, unsigned thread, uint64_t job)
 }
 
 static lc_status
-pack_part(struct lc__building *b, lc_export_result *out)
+pack_task(struct lc__building *b, lc_export_result *out)
 {
 	struct lc__team team = {
 		.work = pack_shard,
@@ -460,7 +460,7 @@ pack_part(struct lc__building *b, lc_export_result *out)
 	};
 
 	*out = (lc_export_result){ .shards = 0 };
-	for (uint64_t i = b->part; i < b->plan.n; i += b->parts) {
+	for (uint64_t i = b->task; i < b->plan.n; i += b->tasks) {
 		out->shards++;
 		out->samples += b->plan.shards[i].info.samples;
 		out->bytes += b->plan.shards[i].info.file_size;
@@ -537,7 +537,7 @@ lc__build_run(const struct lc__build *build, lc_export_result *out)
 }
 
 lc_status
-lc__build_pack(const struct lc__build *build, uint32_t part, uint32_t parts,
+lc__build_pack(const struct lc__build *build, uint32_t task, uint32_t tasks,
     lc_export_result *out)
 {
 	lc_export_result result = { .shards = 0 };
@@ -545,11 +545,11 @@ lc__build_pack(const struct lc__build *build, uint32_t part, uint32_t parts,
 	lc_status status;
 
 	return_if_error(begin(build, &b));
-	b.part = part;
-	b.parts = parts;
+	b.task = task;
+	b.tasks = tasks;
 	status = describe_all(&b);
 	if (status == LC_OK)
-		status = pack_part(&b, &result);
+		status = pack_task(&b, &result);
 	if (status == LC_OK)
 		*out = result;
 	end(&b);

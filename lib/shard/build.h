@@ -78,13 +78,13 @@ struct lc__build {
 LC_CHECKED lc_status lc__build_run(const struct lc__build *build, lc_export_result *out);
 
 /**
- * Write a part of a build's shards to build->packed: those whose place in the plan modulo
- * @p parts is @p part, but none that is there or that build->reuse has. build->dir is not
- * used, and nothing is locked: any number of processes may pack, also the same part.
- * @param out  of the shards of this part, as lc__build_run()
+ * Write the shards of one task of many to build->packed: those whose place in the plan modulo
+ * @p tasks is @p task, but none that is there or that build->reuse has. build->dir is not
+ * used, and nothing is locked: any number of processes may pack, also for the same task.
+ * @param out  of the shards of this task, as lc__build_run()
  * @return as lc__build_run(), and LC_CORRUPT as lc__packed_open()
  */
-LC_CHECKED lc_status lc__build_pack(const struct lc__build *build, uint32_t part,
-    uint32_t parts, lc_export_result *out);
+LC_CHECKED lc_status lc__build_pack(const struct lc__build *build, uint32_t task,
+    uint32_t tasks, lc_export_result *out);
 
 #endif

@@ -97,7 +97,7 @@ struct lc__building {
 	bool resumed;                 /* the state file is of this same build */
 	struct lc__reuse older;       /* the build whose shards may be taken over */
 	struct lc__packed packed;     /* and the packed ones */
-	uint32_t part, parts;         /* lc__build_pack()'s */
+	uint32_t task, tasks;         /* lc__build_pack()'s */
 	pthread_mutex_t lock;         /* guards manifest and reused */
 	uint64_t reused;              /* shards not written by this run */
 };

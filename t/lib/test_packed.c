@@ -39,13 +39,13 @@ make_single(void)
 }
 
 static lc_export_result
-pack(const char *packed, uint32_t part, uint32_t parts)
+pack(const char *packed, uint32_t task, uint32_t tasks)
 {
 	struct fake_variant v = series;
 
 	v.packed = packed;
-	v.part = part;
-	v.parts = parts;
+	v.task = task;
+	v.tasks = tasks;
 	return build("/nonexistent", &v);
 }
 
@@ -79,25 +79,25 @@ name_of(const char *dir, size_t i)
 	return name;
 }
 
-/* ---- parts ------------------------------------------------------------------------ */
+/* ---- tasks ------------------------------------------------------------------------ */
 
-static const uint32_t parts_rows[] = { 1, 2, 3, 7, 1000 };
+static const uint32_t tasks_rows[] = { 1, 2, 3, 7, 1000 };
 
-/* The last part first, and each a second time. */
-START_TEST(parts_make_the_whole)
+/* The last task first, and each a second time. */
+START_TEST(tasks_make_the_whole)
 {
-	const uint32_t parts = parts_rows[_i];
+	const uint32_t tasks = tasks_rows[_i];
 	char *dir = outdir_join(run_scratch(), "a/b");
 	lc_export_result sum = { .shards = 0 };
 
-	for (uint32_t part = parts; part-- > 0;) {
-		const lc_export_result one = pack(dir, part, parts);
-		const lc_export_result again = pack(dir, part, parts);
+	for (uint32_t task = tasks; task-- > 0;) {
+		const lc_export_result one = pack(dir, task, tasks);
+		const lc_export_result again = pack(dir, task, tasks);
 
 		ck_assert_uint_eq(one.reused, 0);
 		ck_assert_uint_eq(again.reused, one.shards);
 		ck_assert_uint_eq(again.shards, one.shards);
-		ck_assert_uint_le(one.shards, whole.shards / parts + 1);
+		ck_assert_uint_le(one.shards, whole.shards / tasks + 1);
 		sum.shards += one.shards;
 		sum.samples += one.samples;
 		sum.bytes += one.bytes;
@@ -122,17 +122,17 @@ START_TEST(equal_shards_are_one_file)
 	v.series = FAKE_SERIES;
 	result = build(dir, &v);
 	v.packed = packed;
-	for (v.part = 0, v.parts = 4; v.part < v.parts; v.part++)
+	for (v.task = 0, v.tasks = 4; v.task < v.tasks; v.task++)
 		build("/nonexistent", &v);
 	ck_assert_int_eq(outdir_count_files(packed, ""), (int)whole.shards);
 	ck_assert_uint_gt(result.shards, whole.shards);
-	v.parts = 0;
+	v.tasks = 0;
 	ck_assert_uint_eq(build(out, &v).reused, result.shards);
 	outdir_assert_same_dirs(dir, out);
 }
 END_TEST
 
-/* One that is stopped at any step leaves whole shards, and another number of parts does
+/* One that is stopped at any step leaves whole shards, and another number of tasks does
  * the rest. */
 START_TEST(stopped_at_every_step)
 {
@@ -147,8 +147,8 @@ START_TEST(stopped_at_every_step)
 
 		stop.packed = dir;
 		stop.threads = 1;
-		stop.part = 1;
-		stop.parts = 4;
+		stop.task = 1;
+		stop.tasks = 4;
 		stop.progress = (lc_progress){ .step = fake_stop_at, .ctx = &steps };
 		status = fake_build("/nonexistent", &stop, &result);
 		ck_assert_int_eq(outdir_count_unfinished(dir), 0);
@@ -174,7 +174,7 @@ START_TEST(older_shards_are_not_packed)
 	outdir_flip(older, "a/shard-000001.twh1", 0);
 	v.reuse = older;
 	v.packed = dir;
-	v.parts = 1;
+	v.tasks = 1;
 	ck_assert_uint_eq(build("/nonexistent", &v).reused, whole.shards - 1);
 	ck_assert_int_eq(outdir_count_files(dir, ""), 1);
 	assert_made(dir, whole.shards - 1);
@@ -190,7 +190,7 @@ START_TEST(samples_that_cannot_be_read)
 	lc_export_result result;
 
 	v.packed = dir;
-	v.parts = 1;
+	v.tasks = 1;
 	v.threads = 1;
 	v.damaged = &damaged;
 	ck_assert_int_eq(fake_build("/nonexistent", &v, &result), LC_CORRUPT);
@@ -258,7 +258,7 @@ START_TEST(twins_are_refused)
 	twin[strlen(twin) - 6] = twin[strlen(twin) - 6] == '0' ? '1' : '0';
 	need(link(path, twin) == 0);
 	v.packed = dir;
-	for (v.parts = 0; v.parts < 3; v.parts++) {
+	for (v.tasks = 0; v.tasks < 3; v.tasks++) {
 		ck_assert_int_eq(fake_build(run_scratch(), &v, &result), LC_CORRUPT);
 		ck_assert_ptr_nonnull(strstr(lc_last_error()->text, name));
 		ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
@@ -338,7 +338,7 @@ START_TEST(hashes_are_needed)
 	v.hashed = plain_rows[_i].hashed;
 	v.no_sha256 = plain_rows[_i].no_sha256;
 	v.packed = run_scratch();
-	for (v.parts = 0; v.parts < 2; v.parts++)
+	for (v.tasks = 0; v.tasks < 2; v.tasks++)
 		ck_assert_int_eq(fake_build(run_scratch(), &v, &result), LC_INVALID);
 	ck_assert_int_eq(outdir_count_files(v.packed, ""), 0);
 }
@@ -369,11 +369,11 @@ START_TEST(links_need_no_room)
 {
 	const char *disk = run_scratch();
 	char *packed = outdir_join(disk, "packed"), *dir = outdir_join(disk, "dir");
-	struct fake_variant v = { .hashed = true, .packed = packed, .parts = 1 };
+	struct fake_variant v = { .hashed = true, .packed = packed, .tasks = 1 };
 
 	if (outdir_mount(disk, "size=600k")) {
 		build("/nonexistent", &v);
-		v.parts = 0;
+		v.tasks = 0;
 		ck_assert_uint_eq(build(dir, &v).reused, 5);
 		ck_assert_int_eq(umount(disk), 0);
 	}
@@ -393,7 +393,7 @@ START_TEST(full_disks)
 	if (!outdir_mount(disk, "size=300k"))
 		return;
 	v.packed = disk;
-	v.parts = 1;
+	v.tasks = 1;
 	ck_assert_int_eq(fake_build("/nonexistent", &v, &result), LC_NO_SPACE);
 	there = outdir_count_files(disk, ".twh1");
 	ck_assert_int_gt(there, 0);
@@ -411,7 +411,7 @@ main(void)
 
 	tcase_set_timeout(tc, 600);
 	tcase_add_unchecked_fixture(tc, make_single, NULL);
-	tcase_add_loop_test(tc, parts_make_the_whole, 0, 5);
+	tcase_add_loop_test(tc, tasks_make_the_whole, 0, 5);
 	tcase_add_test(tc, equal_shards_are_one_file);
 	tcase_add_test(tc, stopped_at_every_step);
 	tcase_add_test(tc, older_shards_are_not_packed);

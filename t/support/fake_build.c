@@ -116,7 +116,7 @@ fake_build(const char *dir, const struct fake_variant *v, lc_export_result *out)
 		.reuse = v->reuse, .packed = v->packed, .reread = v->reread };
 
 	fill_series(v, &source, forms, series);
-	return v->parts > 0 ? lc__build_pack(&b, v->part, v->parts, out) :
+	return v->tasks > 0 ? lc__build_pack(&b, v->task, v->tasks, out) :
 	    lc__build_run(&b, out);
 }
 

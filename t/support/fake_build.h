@@ -25,7 +25,7 @@ struct fake_variant {
 	const char *reuse; /* directory of an older build */
 	const char *packed; /* directory of packed shards */
 	bool reread;
-	uint32_t part, parts; /* parts above 0: only pack this one */
+	uint32_t task, tasks; /* tasks above 0: only pack the shards of this one */
 	const struct lc__manifest *about; /* default: nothing of note */
 };
 
