@@ -2811,6 +2811,74 @@ LC_API void lc_store_stats_of(const lc_store *store, lc_store_stats *out);
 /** Close; nothing uses it any more. NULL is harmless. */
 LC_API void lc_store_close(lc_store *store);
 
+/** How the shards of a store are fetched. Fill with lc_fetch_options_init(). */
+typedef struct lc_fetch_options {
+	size_t struct_size;   /**< set by lc_fetch_options_init() */
+	const char *cache;    /**< the directory of copies, which is made if it is not there;
+	                           all processes of a host may share one, each object is
+	                           fetched once then. Not on NFS or SMB. No default */
+	uint64_t cache_bytes; /**< that the copies of all of them take on the disk, at most;
+	                           no default */
+	int shared;           /**< other users may write to the directory, too; else it has
+	                           mode 0700; default 0 */
+	uint64_t generation;  /**< to be read; 0, the default, for the newest */
+	uint32_t ahead;       /**< shards that are fetched before a reader needs them;
+	                           default 4 */
+	uint32_t threads;     /**< that fetch; default 4 */
+} lc_fetch_options;
+
+/** Set every field to its default. */
+LC_API void lc_fetch_options_init(lc_fetch_options *options);
+
+/**
+ * Open a generation of a store as a source of streams.
+ *
+ * A reader knows which shards it will need, in all epochs. They are fetched in that order,
+ * before it needs them, into the directory of copies, and are hashed while they arrive; the
+ * copies that are needed last, by any reader of the host that shares the directory, are
+ * removed for them. An order whose future is not known, a mixture, R* or several sizes of
+ * image, has its shards fetched when they are read.
+ *
+ * What a reader needs at once and ahead is its least cache. If cache_bytes are less,
+ * nothing is kept: rows are read by ranges from the store, and each block is verified.
+ * lmdbcache_stream(3) has the formulas, cachex-plan(1) the numbers.
+ *
+ * A shard that is missing or damaged in the store is an error of its rows. A copy that is
+ * damaged on the disk is mended from the store. A child of fork() must not use the source.
+ *
+ * @param store    belongs to the source, on success: lc_source_close() closes it
+ * @param options  as of lc_source_open_shards(); NULL for the defaults
+ * @return LC_OK; LC_NO_FILE if there is no such generation; LC_INVALID; LC_CORRUPT for a
+ * damaged manifest; LC_FILESYSTEM for a directory whose locks are not those of one host;
+ * LC_PERMISSION, LC_NO_SPACE, LC_IO, LC_NO_MEMORY.
+ */
+LC_API LC_CHECKED lc_status lc_source_open_store(lc_store *store,
+    const lc_fetch_options *fetch, const lc_source_options *options, lc_source **out);
+
+/** What fetching has cost since the source was opened. */
+typedef struct lc_fetch_stats {
+	size_t struct_size;   /**< set by the caller to sizeof(lc_fetch_stats) */
+	uint64_t generation;  /**< that is read */
+	uint64_t least_bytes; /**< the least cache of the last reader; 0: not known */
+	int ranges;           /**< rows are read by ranges, as the cache is smaller */
+	uint64_t hits;        /**< times that a shard was opened and its copy was there */
+	uint64_t misses;      /**< times that it was not */
+	uint64_t fetched;     /**< objects that were fetched whole */
+	uint64_t fetched_bytes;  /**< from the store, ranges and broken transfers too */
+	uint64_t range_requests; /**< ranges of shards that were asked for */
+	uint64_t evicted;     /**< copies that were removed to make room */
+	uint64_t refetched;   /**< objects that came damaged and were asked for again */
+	uint64_t resumed;     /**< transfers that went on from where one had stopped */
+	uint64_t mended;      /**< blocks of copies that were damaged on the disk */
+	uint64_t failed;      /**< fetches that ended with an error */
+	uint64_t stall_ns;    /**< that reading waited for shards */
+	uint64_t requests, retries; /**< as in lc_store_stats */
+} lc_fetch_stats;
+
+/** Count; any thread. LC_UNSUPPORTED if the source is not of a store. */
+LC_API LC_CHECKED lc_status lc_source_fetch_stats(const lc_source *source,
+    lc_fetch_stats *out);
+
 /* ------------------------------------------------------------------------
  * Aspect buckets: a few sizes of image, of which each image gets the nearest
  * ------------------------------------------------------------------------ */

@@ -47,7 +47,7 @@ libcore_la_SOURCES = \
 	lib/order/token.c \
 	lib/pages/free_pages.c lib/pages/meta_pages.c lib/pages/pages.c \
 	lib/pages/row_reader.c lib/pages/table_pages.c lib/pages/tree_pages.c \
-	lib/remote/ahead.c lib/remote/copies.c lib/remote/generations.c lib/remote/remote.c lib/remote/roster.c \
+	lib/remote/ahead.c lib/remote/copies.c lib/remote/generations.c lib/remote/open.c lib/remote/remote.c lib/remote/roster.c \
 	lib/shard/build.c lib/shard/digest.c lib/shard/export.c \
 	lib/shard/manifest_verify.c lib/shard/outdir.c lib/shard/packed.c \
 	lib/shard/plan.c lib/shard/prepare.c lib/shard/reader.c lib/shard/reuse.c \

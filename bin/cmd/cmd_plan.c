@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/plan.h"
+#include "cmd/stores.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -31,8 +32,7 @@ static uint64_t over = OPT_UNSET;
 static uint64_t within = 16;
 static uint64_t kept = 16;
 static int compare;
-static uint64_t cache_size;
-static uint64_t ahead = 2;
+static uint64_t ahead = 4;
 static uint64_t rate, store_mbps, store_ms;
 static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
@@ -55,10 +55,12 @@ static struct opt options[] = {
 	    .help = "count chunks that come again within K batches" },
 	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
 	    .help = "the chunks that stay in memory" },
-	{ "", "cache-size", OPT_SIZE, &cache_size, .value = "SIZE", .least = 1,
+	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE",
+	    .least = 1,
 	    .help = "with --shares: print what a reader with this cache fetches" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
 	    .help = "with --shares: chunks that are fetched before they are needed" },
+	STORE_FETCH_OPTIONS,
 	{ "", "rate", OPT_COUNT, &rate, .value = "N", .least = 1,
 	    .help = "with --cache-size: examples that a reader takes a second" },
 	{ "", "store-mbps", OPT_COUNT, &store_mbps, .value = "N", .least = 1,
@@ -81,6 +83,7 @@ static struct opt options[] = {
 	STREAM_SHARES_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
 	STREAM_WAREHOUSE_OPTIONS(order),
+	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -369,7 +372,7 @@ show_nodes(const struct plan *plan)
 		.shares = order.shares,
 		.spread = order.spread,
 		.ahead = ahead,
-		.cache = cache_size,
+		.cache = store_fetch.cache_size,
 		.rate = (double)rate,
 		.mbps = (double)store_mbps,
 		.latency = (double)store_ms / 1e3,
@@ -442,7 +445,7 @@ plan_sources(const struct stream_sources *sources)
 		    : most < 1000         ? most
 					  : 1000,
 	};
-	const lc_status loaded = plan_chunks_load(sources, &chunks);
+	const lc_status loaded = plan_chunks_load(sources, order.shares > 0, &chunks);
 	struct plan_cost cost;
 	int status;
 
@@ -485,9 +488,9 @@ run_plan(int argc, char **argv)
 		    (unsigned long long)order.shares, (unsigned long long)readers);
 	if (order.shares > 0 && share == LC_SPLIT_CONTIGUOUS)
 		return report_usage("--share: a reader of shares has every R'th one");
-	if (cache_size > 0 && order.shares == 0)
+	if (store_fetch.cache_size > 0 && order.shares == 0)
 		return report_usage("--cache-size is for --shares");
-	if (rate > 0 && cache_size == 0)
+	if (rate > 0 && store_fetch.cache_size == 0)
 		return report_usage("--rate is for --cache-size");
 	if ((store_mbps > 0 && rate == 0) || (store_ms > 0 && store_mbps == 0))
 		return report_usage(

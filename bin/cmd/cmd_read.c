@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cmd/read.h"
+#include "cmd/stores.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/report.h"
@@ -26,6 +27,9 @@ static struct opt options[] = {
 	STREAM_PART_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
 	STREAM_WAREHOUSE_OPTIONS(order),
+	STORE_FETCH_OPTIONS,
+	STORE_CACHE_SIZE,
+	STORE_OPTIONS,
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
 	    .help = "only these batches, counted from 0, or so many at most" },
 	READ_FORM_OPTIONS(opts),

@@ -21,8 +21,10 @@ struct plan_chunks {
 };
 
 /** Learn them from the ledgers; a shard's are alike. They stay as they were until
- *  plan_chunks_free(): a snapshot of each module is held. */
-LC_CHECKED lc_status plan_chunks_load(const struct stream_sources *sources,
+ *  plan_chunks_free(): a snapshot of each module is held.
+ *  @param files  a shard has the bytes of its file, where its manifest says them, and not
+ *                those of its records alone; that of a store always has */
+LC_CHECKED lc_status plan_chunks_load(const struct stream_sources *sources, bool files,
     struct plan_chunks *out);
 void plan_chunks_free(struct plan_chunks *chunks);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "cmd/plan.h"
 #include "cmd/warehouse.h"
+#include "objects/url.h"
 #include "order/split.h"
 #include "store/tool.h"
 #include "stream/source.h"
@@ -55,65 +56,91 @@ sample_bytes(const char *path, double *out)
 
 /* ---- all chunks ---------------------------------------------------------------------------- */
 
-/* Append a source's chunks. Those of shards, which are no rows of a module (@p chunks is
- * NULL), have @p sample bytes a record. */
+/* Bytes of a chunk of a module, whose chunks are in order. */
+static double
+bytes_of(const struct lc__chunk_bytes *chunks, size_t n, uint64_t id)
+{
+	const struct lc__chunk_bytes key = { id, 0 };
+	const struct lc__chunk_bytes *found = bsearch(&key, chunks, n, sizeof(key),
+	    compare_chunks);
+
+	return found != NULL ? (double)found->bytes : 0;
+}
+
+/* The chunks of shards: whole files, or the records in them. */
 static lc_status
-take_layout(struct plan_chunks *out, struct lc__layout *layout,
-    const struct lc__chunk_bytes *chunks, size_t n_chunks, double sample)
+take_shards(struct plan_chunks *out, const struct stream_source *s,
+    struct lc__layout *layout, bool files)
 {
 	const uint64_t n = lc__layout_info(layout)->chunks;
+	const bool store = lc__is_store_url(s->name);
 	struct lc__chunk_row row;
+	uint64_t bytes = 0;
+	double sample = 0;
 
-	/* A module's chunks are in order. */
-	return_if_error(lc__array_reserve(&out->bytes, &out->room, out->n + n + 1, NULL));
+	if (!store)
+		return_if_error(sample_bytes(s->name, &sample));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
-		if (chunks != NULL) {
-			const struct lc__chunk_bytes key = { row.id, 0 };
-			const struct lc__chunk_bytes *found = bsearch(&key, chunks,
-			    n_chunks, sizeof(key), compare_chunks);
-
-			out->bytes[out->n++] = found ? (double)found->bytes : 0;
-		} else {
-			out->bytes[out->n++] = sample * (double)row.records;
-		}
+		if (files || store)
+			return_if_error(lc__source_file_bytes(s->source, row.id, &bytes));
+		out->bytes[out->n++] = bytes > 0 ? (double)bytes
+						 : sample * (double)row.records;
 		out->units += (double)row.units;
 		out->records += (double)row.records;
 	}
 	return LC_OK;
 }
 
-/* Append the chunks of a source that is no list. */
 static lc_status
-take_chunks(struct plan_chunks *out, const struct stream_source *s)
+take_module(struct plan_chunks *out, const struct stream_source *s,
+    struct lc__layout *layout)
 {
-	struct lc__layout *layout;
+	const uint64_t n = lc__layout_info(layout)->chunks;
 	struct lc__chunk_bytes *chunks = NULL;
-	size_t n = 0;
-	double sample = 0;
-	lc_status status = s->cache != NULL ? lc__cache_chunks(s->cache, &chunks, &n)
-					    : sample_bytes(s->name, &sample);
+	struct lc__chunk_row row;
+	size_t n_chunks = 0;
+	lc_status status = lc__cache_chunks(s->cache, &chunks, &n_chunks);
 
-	if (status == LC_OK) {
-		layout = lc__source_layout(s->source);
-		status = take_layout(out, layout, chunks, n, sample);
-		lc__layout_drop(layout);
+	for (uint64_t i = 0; i < n && status == LC_OK; i++) {
+		status = lc__layout_row(layout, i, &row);
+		if (status != LC_OK)
+			break;
+		out->bytes[out->n++] = bytes_of(chunks, n_chunks, row.id);
+		out->units += (double)row.units;
+		out->records += (double)row.records;
 	}
 	free(chunks);
 	return status;
 }
 
+/* Append the chunks of a source that is no list. */
+static lc_status
+take_chunks(struct plan_chunks *out, const struct stream_source *s, bool files)
+{
+	struct lc__layout *layout = lc__source_layout(s->source);
+	const uint64_t n = lc__layout_info(layout)->chunks;
+	lc_status status = lc__array_reserve(&out->bytes, &out->room, out->n + n + 1,
+	    NULL);
+
+	if (status == LC_OK)
+		status = s->cache != NULL ? take_module(out, s, layout)
+					  : take_shards(out, s, layout, files);
+	lc__layout_drop(layout);
+	return status;
+}
+
 /* The chunks of a list are those of its members. */
 static lc_status
-take_source(struct plan_chunks *out, const struct stream_source *s)
+take_source(struct plan_chunks *out, const struct stream_source *s, bool files)
 {
 	struct lc__layout *layout;
 	lc_status status;
 
 	if (s->members == NULL)
-		return_if_error(take_chunks(out, s));
+		return_if_error(take_chunks(out, s, files));
 	for (size_t i = 0; i < s->n_members; i++)
-		return_if_error(take_chunks(out, &s->members[i]));
+		return_if_error(take_chunks(out, &s->members[i], files));
 	layout = lc__source_layout(s->source);
 	if (out->n_sources == 0)
 		out->has_lengths = lc__layout_info(layout)->has_lengths != 0;
@@ -125,7 +152,8 @@ take_source(struct plan_chunks *out, const struct stream_source *s)
 }
 
 lc_status
-plan_chunks_load(const struct stream_sources *sources, struct plan_chunks *out)
+plan_chunks_load(const struct stream_sources *sources, bool files,
+    struct plan_chunks *out)
 {
 	*out = (struct plan_chunks){
 		.first = calloc(sources->n, sizeof(*out->first)),
@@ -135,7 +163,7 @@ plan_chunks_load(const struct stream_sources *sources, struct plan_chunks *out)
 		return lc__no_memory(NULL);
 	for (size_t i = 0; i < sources->n; i++) {
 		out->first[i] = out->n;
-		return_if_error(take_source(out, &sources->all[i]));
+		return_if_error(take_source(out, &sources->all[i], files));
 	}
 	return LC_OK;
 }

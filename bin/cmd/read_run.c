@@ -167,7 +167,31 @@ tokenfile_finish(struct tokenfile *file, lc_stream *stream, uint64_t next)
 /* ---- what reading cost ------------------------------------------------------------- */
 
 static void
-show_json(const lc_reader_stats *stats, double seconds)
+show_fetch_json(const lc_fetch_stats *fetch, struct json *json)
+{
+	jw_open(json, "store", '{');
+	jw_count(json, "generation", fetch->generation);
+	jw_count(json, "least_cache", fetch->least_bytes);
+	jw_flag(json, "by_ranges", fetch->ranges);
+	jw_count(json, "hits", fetch->hits);
+	jw_count(json, "misses", fetch->misses);
+	jw_count(json, "fetched", fetch->fetched);
+	jw_count(json, "fetched_bytes", fetch->fetched_bytes);
+	jw_count(json, "range_requests", fetch->range_requests);
+	jw_count(json, "evicted", fetch->evicted);
+	jw_count(json, "refetched", fetch->refetched);
+	jw_count(json, "resumed", fetch->resumed);
+	jw_count(json, "mended", fetch->mended);
+	jw_count(json, "failed", fetch->failed);
+	jw_count(json, "stall_ns", fetch->stall_ns);
+	jw_count(json, "requests", fetch->requests);
+	jw_count(json, "retries", fetch->retries);
+	jw_close(json, '}');
+}
+
+/* With what fetching cost, or NULL. */
+static void
+show_json(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seconds)
 {
 	struct json json = { stderr, false };
 
@@ -185,6 +209,8 @@ show_json(const lc_reader_stats *stats, double seconds)
 	jw_count(&json, "work_ns", stats->work_ns);
 	jw_count(&json, "buffer_bytes", stats->buffer_bytes);
 	jw_real(&json, "seconds", seconds);
+	if (fetch != NULL)
+		show_fetch_json(fetch, &json);
 	jw_end_line(&json);
 }
 
@@ -204,7 +230,30 @@ show_bytes(const char *name, uint64_t bytes)
 }
 
 static void
-show_text(const lc_reader_stats *stats, double seconds)
+show_fetch_text(const lc_fetch_stats *fetch)
+{
+	line("generation", fetch->generation);
+	if (fetch->least_bytes > 0)
+		show_bytes("least cache", fetch->least_bytes);
+	line("shards there", fetch->hits);
+	line("shards waited for", fetch->misses);
+	line("objects fetched", fetch->fetched);
+	show_bytes("bytes fetched", fetch->fetched_bytes);
+	line("ranges", fetch->range_requests);
+	line("evicted", fetch->evicted);
+	line("requests", fetch->requests);
+	line("retries", fetch->retries);
+	if (fetch->refetched + fetch->mended + fetch->failed > 0) {
+		line("fetched again", fetch->refetched);
+		line("blocks mended", fetch->mended);
+		line("fetches failed", fetch->failed);
+	}
+	fprintf(stderr, "  %-18s %.3f s\n", "stalled", (double)fetch->stall_ns / 1e9);
+}
+
+/* With what fetching cost, or NULL. */
+static void
+show_text(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seconds)
 {
 	char text[SIZE_TEXT];
 
@@ -218,6 +267,8 @@ show_text(const lc_reader_stats *stats, double seconds)
 	line("directory hits", stats->directory_hits);
 	line("directory misses", stats->directory_misses);
 	show_bytes("buffers", stats->buffer_bytes);
+	if (fetch != NULL)
+		show_fetch_text(fetch);
 	fprintf(stderr, "  %-18s %.3f s\n", "waited", (double)stats->wait_ns / 1e9);
 	fprintf(stderr, "  %-18s %.3f s\n", "worked", (double)stats->work_ns / 1e9);
 	fprintf(stderr, "  %-18s %.3f s, %.0f examples/s, %s/s\n", "took", seconds,
@@ -227,9 +278,13 @@ show_text(const lc_reader_stats *stats, double seconds)
 
 /* Say it, of @p ns nanoseconds; reports; an exit status. */
 static int
-stream_stats_show(const lc_reader *reader, uint64_t ns)
+stream_stats_show(const lc_reader *reader, const lc_source *source, uint64_t ns)
 {
 	lc_reader_stats stats = { .struct_size = sizeof(stats) };
+	lc_fetch_stats counted = { .struct_size = sizeof(counted) };
+	const lc_fetch_stats *fetch = lc_source_fetch_stats(source, &counted) == LC_OK
+	    ? &counted
+	    : NULL;
 	const double seconds = (double)(ns > 0 ? ns : 1) / 1e9;
 	const lc_status got = lc_reader_stat(reader, &stats);
 
@@ -237,9 +292,9 @@ stream_stats_show(const lc_reader *reader, uint64_t ns)
 		return report_status(got);
 	fflush(stdout);
 	if (settings.json)
-		show_json(&stats, seconds);
+		show_json(&stats, fetch, seconds);
 	else
-		show_text(&stats, seconds);
+		show_text(&stats, fetch, seconds);
 	return EXIT_DONE;
 }
 
@@ -528,7 +583,8 @@ read_all(struct read_run *r)
 	progress_end();
 	if (r->job->opts->stats)
 		status = report_worse(status,
-		    stream_stats_show(r->reader, lc__clock_ns() - begun));
+		    stream_stats_show(r->reader, r->sources->all[0].source,
+			lc__clock_ns() - begun));
 	return status;
 }
 

@@ -24,13 +24,50 @@ lc_store_options store_options = {
 	.stall_s = 30,
 };
 int store_path_style, store_single_publisher;
+struct store_fetch store_fetch;
+
+#define CACHE_SIZE ((uint64_t)16 << 30) /* unless --cache-size says otherwise */
+
+/* The options of the library, once those of the command line are read. */
+static const lc_store_options *
+options_now(void)
+{
+	store_options.path_style = (lc_path_style)store_path_style;
+	store_options.single_publisher = store_single_publisher;
+	return &store_options;
+}
+
+int
+store_source(const char *url, const lc_source_options *how, lc_source **out)
+{
+	char *own = NULL;
+	lc_fetch_options fetch;
+	lc_store *store;
+	lc_status status;
+
+	lc_fetch_options_init(&fetch);
+	if (store_fetch.cache == NULL && asprintf(&own, "%s/.copies", settings.root) < 0)
+		return report_no_memory();
+	fetch.cache = own != NULL ? own : store_fetch.cache;
+	fetch.cache_bytes = store_fetch.cache_size > 0 ? store_fetch.cache_size
+						       : CACHE_SIZE;
+	fetch.generation = store_fetch.generation;
+	if (store_fetch.ahead > 0)
+		fetch.ahead = (uint32_t)store_fetch.ahead;
+	status = lc_store_open(url, options_now(), &store);
+	if (status == LC_OK) {
+		status = lc_source_open_store(store, &fetch, how, out);
+		if (status != LC_OK)
+			lc_store_close(store);
+	}
+	free(own);
+	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}
 
 lc_status
 store_open(const char *url, bool there, struct lc__objects **out)
 {
-	store_options.path_style = (lc_path_style)store_path_style;
-	store_options.single_publisher = store_single_publisher;
-	return lc__objects_open(url, &store_options, there, out);
+	return lc__objects_open(url, options_now(), there, out);
 }
 
 static int

@@ -30,7 +30,28 @@ extern int store_path_style, store_single_publisher;
 	{ "", "single-publisher", OPT_FLAG, &store_single_publisher, \
 	    .help = "one process at a time pushes and publishes: use a store of S3 that " \
 		    "has no conditional puts" }
+
+/** How the shards of a generation are fetched, for commands that read one. */
+extern struct store_fetch {
+	const char *cache;         /* NULL: ROOT/.copies */
+	uint64_t cache_size, generation, ahead; /* 0: 16 GiB, the newest, the default */
+} store_fetch;
+
+#define STORE_FETCH_OPTIONS \
+	{ "", "cache", OPT_DIR, &store_fetch.cache, .value = "DIR", \
+	    .help = "of a store: where copies of its shards are kept; default ROOT/.copies" }, \
+	{ "", "generation", OPT_COUNT, &store_fetch.generation, .value = "N", .least = 1, \
+	    .help = "of a store: read this one; default the newest" }, \
+	{ "", "fetch-ahead", OPT_COUNT, &store_fetch.ahead, .value = "N", .least = 1, \
+	    .most = 65536, \
+	    .help = "of a store: shards that are fetched before they are needed; default 4" }
+#define STORE_CACHE_SIZE \
+	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE", .least = 1, \
+	    .help = "of a store: what the copies take on the disk, at most; default 16G" }
 /* clang-format on */
+
+/** Open a generation of a store as a source. Reports; an exit status. */
+int store_source(const char *url, const lc_source_options *how, lc_source **out);
 
 /** Open a store with these options: lc__objects_open(). */
 LC_CHECKED lc_status store_open(const char *url, bool there, struct lc__objects **out);

@@ -10,8 +10,10 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "cmd/stores.h"
 #include "cmd/warehouse.h"
 #include "lmdbcache.h"
+#include "objects/url.h"
 #include "store/tool.h"
 #include "ui/module.h"
 #include "ui/opt.h"
@@ -168,8 +170,8 @@ open_shards(struct stream_source *s, const lc_source_options *how)
 bool
 stream_name_is_join(const char *name)
 {
-	return !stream_name_is_path(name) && strchr(name, '+') != NULL &&
-	    access(name, F_OK) != 0;
+	return !lc__is_store_url(name) && !stream_name_is_path(name) &&
+	    strchr(name, '+') != NULL && access(name, F_OK) != 0;
 }
 
 /* Open the modules of "a+b+c": the first one is the source's own. */
@@ -311,6 +313,8 @@ open_one(struct stream_source *s, const lc_source_options *how, lc_missing missi
 	lc_status opened;
 	int status;
 
+	if (lc__is_store_url(s->name))
+		return store_source(s->name, how, &s->source);
 	if (stream_name_is_join(s->name))
 		return stream_source_open_join(s, how, missing);
 	status = look_up(s);

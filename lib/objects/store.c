@@ -118,3 +118,9 @@ lc__store_objects(const lc_store *store)
 {
 	return store->objects;
 }
+
+void
+lc__store_forget(lc_store *store)
+{
+	free(store);
+}

@@ -19,8 +19,6 @@
 #include "stream/forecast.h"
 #include "stream/source_shards.h"
 
-#define AHEAD 4u
-#define THREADS 4u
 #define DIR "manifest"
 #define SOON 16u /* batches: shards that are needed by then stay open */
 
@@ -352,6 +350,9 @@ open_source(struct lc__remote *r, const lc_source_options *options, lc_source **
 	return_if_error(lc__copies_open(r->how.cache, r->how.limit, r->how.shared,
 	    r->objects, &r->copies));
 	status = lc__generation_read(r->objects, r->generation, &text, &manifest);
+	if (status == LC_NO_FILE)
+		status = lc__error(LC_NO_FILE, 0, "%s: has no generation %llu",
+		    r->objects->url, (unsigned long long)r->generation);
 	lc__manifest_free(&manifest);
 	if (status == LC_OK) {
 		const struct lc__warehouse_text at = {
@@ -380,8 +381,6 @@ lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *
 	r->supplier = (struct lc__supplier){ NULL, part, take, give, read_range, mend };
 	r->objects = objects;
 	r->how = *how;
-	r->how.ahead = how->ahead != 0 ? how->ahead : AHEAD;
-	r->how.threads = how->threads != 0 ? how->threads : THREADS;
 	r->pid = getpid();
 	pthread_rwlock_init(&r->lock, NULL);
 	r->dir = lc__path_join(how->cache, DIR);
@@ -392,6 +391,12 @@ lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *
 	else if (remote != NULL)
 		*remote = r;
 	return status;
+}
+
+struct lc__remote *
+lc__remote_of(const lc_source *source)
+{
+	return lc__shards_fetched_by(source, &fetch);
 }
 
 void
@@ -417,5 +422,7 @@ lc__remote_stats(struct lc__remote *r, struct lc__remote_stats *out)
 		.failed = c->failed,
 		.full = c->full,
 		.stall_ns = r->stall_ns,
+		.requests = r->objects->traffic.requests,
+		.retries = r->objects->traffic.retries,
 	};
 }

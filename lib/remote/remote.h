@@ -22,13 +22,16 @@
 
 struct lc__remote;
 
+#define LC__REMOTE_AHEAD 4u
+#define LC__REMOTE_THREADS 4u
+
 struct lc__remote_options {
 	const char *cache;   /* directory */
 	uint64_t limit;      /* its bytes */
 	bool shared;         /* other users may write to it, on purpose */
 	uint64_t generation; /* 0: the newest */
-	uint32_t ahead;      /* shards that are fetched before they are needed; 0: 4 */
-	uint32_t threads;    /* that fetch; 0: 4 */
+	uint32_t ahead;      /* shards that are fetched before they are needed */
+	uint32_t threads;    /* that fetch */
 };
 
 /** What happened so far. */
@@ -41,7 +44,8 @@ struct lc__remote_stats {
 	uint64_t fetched, bytes,
 	    ranges; /* objects; from the store; requests for ranges */
 	uint64_t evicted, refetched, resumed, mended, failed, full; /* lc__copies_stats */
-	uint64_t stall_ns; /* that openings waited */
+	uint64_t stall_ns;          /* that openings waited */
+	uint64_t requests, retries; /* of the store */
 };
 
 /**
@@ -55,6 +59,9 @@ struct lc__remote_stats {
 LC_CHECKED lc_status lc__remote_source(struct lc__objects *objects,
     const struct lc__remote_options *how, const lc_source_options *options,
     lc_source **out, struct lc__remote **remote);
+
+/** What a source of a store reads; NULL of others. */
+struct lc__remote *lc__remote_of(const lc_source *source);
 
 void lc__remote_stats(struct lc__remote *remote, struct lc__remote_stats *out);
 

@@ -37,6 +37,13 @@ lc_verify_mode lc__source_verifies(const lc_source *source);
 /** Does the caller of a call on this source want it to end? */
 bool lc__source_wants_end(const lc_source *source);
 
+/**
+ * Bytes of the file of a shard, by the id of its row; 0 if only the file says, and of other
+ * sources. Reads the manifest of its part.
+ */
+LC_CHECKED lc_status lc__source_file_bytes(lc_source *source, uint64_t shard,
+    uint64_t *bytes);
+
 /** The directory of the module or the path of the shards, for errors. */
 const char *lc__source_name(const lc_source *source);
 

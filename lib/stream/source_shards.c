@@ -536,3 +536,25 @@ lc__source_open_text(const struct lc__warehouse_text *text,
 	shards->ctx = ctx;
 	return LC_OK;
 }
+
+void *
+lc__shards_fetched_by(const lc_source *source, const struct lc__shards_fetch *fetch)
+{
+	const struct lc__shards_source *s = (const struct lc__shards_source *)source;
+
+	return source->kind == &fetched_kind && s->fetch == fetch ? s->ctx : NULL;
+}
+
+lc_status
+lc__source_file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
+{
+	const struct lc__shards_source *s = lc__shards_source_of(source);
+	struct lc__said said;
+
+	*bytes = 0;
+	if (source->kind != &shards_kind && source->kind != &fetched_kind)
+		return LC_OK;
+	return_if_error(lc__setparts_said(&s->set->said, (size_t)shard, &said));
+	*bytes = said.shard.has_bytes ? said.shard.bytes : 0;
+	return LC_OK;
+}

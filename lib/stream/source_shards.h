@@ -48,6 +48,10 @@ LC_CHECKED lc_status lc__source_open_text(const struct lc__warehouse_text *text,
     const lc_source_options *options, const struct lc__shards_fetch *fetch, void *ctx,
     lc_source **out);
 
+/** The ctx of a source whose shards @p fetch has fetched; NULL of others. */
+void *lc__shards_fetched_by(const lc_source *source,
+    const struct lc__shards_fetch *fetch);
+
 LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source, struct lc__cursor **out);
 
 #endif

@@ -155,10 +155,10 @@ check "all in the cache" 0 cachex plan nodes --shuffle block --shares 4 --batch 
 also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120' "$out"
 # Two chunks are ahead, and four are needed at once: the last two of each four are asked for late.
 check "a store that answers late" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
-	--cache-size 1M --rate 8 --store-mbps 1 --store-ms 100 --json
+	--cache-size 1M --ahead 2 --rate 8 --store-mbps 1 --store-ms 100 --json
 also "is waited for" grep -q '"requests":8,"mbps":0.001024,"stalled_seconds":0.3032}' "$out"
 check "and in words" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
-	--cache-size 1M --rate 8 --store-mbps 1 --store-ms 100
+	--cache-size 1M --ahead 2 --rate 8 --store-mbps 1 --store-ms 100
 is "a line" "$(tail -n 1 "$out")" \
 	"   all       8    5.00 KiB                 5.00 KiB    5.00 KiB         8     0.0    0.30 s"
 wrong "a rate without a cache" 2 "cachex: plan: --rate is for --cache-size" \
