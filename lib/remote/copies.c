@@ -19,6 +19,7 @@
 
 #define PIECE ((size_t)1 << 20) /* of a partial file, read at once */
 #define PATIENCE_MS 120000u     /* with a fetcher that does not get on */
+#define ROOM_MS 10000u          /* for what is being fetched to make room */
 #define LOOK_NS 5000000u        /* how often others are looked after */
 
 /* What a process has of the directory. */
@@ -678,6 +679,7 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
     struct lc__copy *out)
 {
 	struct waiting waiting = { 0, 0 };
+	uint64_t room = 0; /* until when room is waited for */
 	bool hit = true;
 	struct inner *in;
 	lc_status status;
@@ -726,7 +728,10 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 			status = atomic_load(&c->stop)
 			    ? lc__error(LC_CANCELLED, 0, "%s: is being closed", c->path)
 			    : reserve(c, in, wanted, &row);
-			if (status == LC_BUSY && far_of(roster, wanted) == 0) {
+			if (room == 0)
+				room = lc__clock_deadline(ROOM_MS);
+			if (status == LC_BUSY && far_of(roster, wanted) == 0 &&
+			    lc__clock_ns() < room) {
 				return_if_error(
 				    wait_for_others(c, in, wanted, 0, &waiting));
 				continue;
@@ -878,7 +883,7 @@ lc__copies_stop(struct lc__copies *c, bool stop)
 void
 lc__copies_rank(struct lc__copies *c, const struct lc__copies_rank *rank)
 {
-	c->rank = rank != NULL ? *rank : (struct lc__copies_rank){ NULL };
+	c->rank = rank != NULL ? *rank : (struct lc__copies_rank){ .now = NULL };
 }
 
 lc_status

@@ -136,6 +136,9 @@ take(struct lc__supplier *supplier, size_t i, char **path, void **taken)
 	return_if_error(find(r, i, &wanted));
 	return_if_error(lc__copies_look(r->copies, wanted.name, &state));
 	status = take_copy(r, i, &wanted, &copy);
+	/* Another process fetches it, and does not get on: the store may be well. */
+	if (status == LC_TIMEOUT)
+		status = lc__error_as(LC_NO_SPACE);
 	if (state != LC__ROW_THERE)
 		atomic_fetch_add(&r->stall_ns, lc__clock_ns() - start);
 	atomic_fetch_add(state == LC__ROW_THERE ? &r->hits : &r->misses, 1);
