@@ -93,12 +93,8 @@ static lc_status
 verify(struct lc__wshard *shard, struct lc__sample_range range, uint64_t i,
     struct lc__cost *cost)
 {
-	if (lc__range_good(shard, range)) {
-		/* Another thread may have put them there. */
-		if (shard->ranged)
-			atomic_thread_fence(memory_order_acquire);
+	if (lc__range_good(shard, range))
 		return LC_OK;
-	}
 	if (shard->supplier != NULL)
 		return lc__range_supply(shard, range, i, cost);
 	return lc__range_verify(shard, range, shard->twh1.file + range.from, i, cost);

@@ -12,10 +12,11 @@
 #include "base/hash.h"
 #include "format/twh1.h"
 
+/* With what was put into its place before it became good. */
 static bool
 is_good(const struct lc__wshard *shard, uint64_t block)
 {
-	return atomic_load_explicit(&shard->good[block / 64], memory_order_relaxed) >>
+	return atomic_load_explicit(&shard->good[block / 64], memory_order_acquire) >>
 	    (block % 64) &
 	    1;
 }
@@ -24,7 +25,7 @@ static void
 set_good(struct lc__wshard *shard, uint64_t block)
 {
 	atomic_fetch_or_explicit(&shard->good[block / 64], (uint64_t)1 << (block % 64),
-	    memory_order_relaxed);
+	    memory_order_release);
 }
 
 static bool
@@ -142,7 +143,6 @@ put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
 			continue;
 		memcpy(shard->memory + at, bytes + (at - blocks.from),
 		    (size_t)(end - at));
-		atomic_thread_fence(memory_order_release);
 		set_good(shard, at / block);
 	}
 }
