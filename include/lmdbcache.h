@@ -2719,6 +2719,10 @@ typedef struct lc_store_options {
 	int single_publisher;   /**< put without conditions, into a store that has none: then
 	                             one process at a time may push and publish, which the
 	                             caller sees to; default 0 */
+	/** Asked about once a second while a request waits, by the thread that does: not 0 ends
+	 *  it with LC_CANCELLED. NULL: nobody is asked. Default NULL. */
+	int (*cancelled)(void *ctx);
+	void *cancelled_ctx;    /**< for it */
 } lc_store_options;
 
 /** Set every field to its default. */

@@ -28,12 +28,20 @@ struct store_fetch store_fetch;
 
 #define CACHE_SIZE ((uint64_t)16 << 30) /* unless --cache-size says otherwise */
 
+static int
+is_interrupted(void *ctx)
+{
+	(void)ctx;
+	return interrupt_pending() != 0;
+}
+
 /* The options of the library, once those of the command line are read. */
 static const lc_store_options *
 options_now(void)
 {
 	store_options.path_style = (lc_path_style)store_path_style;
 	store_options.single_publisher = store_single_publisher;
+	store_options.cancelled = is_interrupted;
 	return &store_options;
 }
 

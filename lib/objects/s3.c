@@ -27,6 +27,7 @@
 #define PIECE ((size_t)1 << 20)       /* that is hashed at once */
 #define RETRY_MS 100u                 /* the first wait, at most */
 #define RETRY_MOST_MS 10000u          /* the longest one */
+#define WAIT_MS 200u                  /* at once, before it is asked whether to go on */
 #define SKEW_S 300                    /* between two clocks, that servers accept */
 #define EMPTY_PAGES 100               /* of a listing, one after another */
 #define KEY_MOST 1024                 /* bytes */
@@ -49,7 +50,9 @@ struct s3 {
 	char *base; /* the path before a key: "/BUCKET/", or "/" where the host has it */
 	char *prefix; /* of keys: "", or with a slash at its end */
 	unsigned tries;
-	bool alone;             /* no conditions: one process at a time puts */
+	bool alone;                  /* no conditions: one process at a time puts */
+	int (*cancelled)(void *ctx); /* or NULL */
+	void *cancelled_ctx;
 	_Atomic int64_t skew_s; /* the server's clock less ours */
 };
 
@@ -212,11 +215,10 @@ send_once(struct s3 *s3, struct call *call, struct lc__http_answer *answer)
 /* ---- tries -------------------------------------------------------------------------------- */
 
 /* Wait for a random time, up to twice as long as before. */
-static void
-wait_for_next(unsigned tried)
+static lc_status
+wait_for_next(const struct s3 *s3, unsigned tried)
 {
 	uint64_t most = RETRY_MS, random = 0;
-	struct timespec left;
 
 	while (tried-- > 1 && most < RETRY_MOST_MS)
 		most *= 2;
@@ -225,10 +227,17 @@ wait_for_next(unsigned tried)
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = (uint64_t)time(NULL);
 	random %= most;
-	left = (struct timespec){ (time_t)(random / 1000),
-		(long)(random % 1000) * 1000000 };
-	while (nanosleep(&left, &left) == -1 && errno == EINTR)
-		;
+	for (uint64_t ms; random > 0; random -= ms) {
+		struct timespec left = { 0 };
+
+		ms = random < WAIT_MS ? random : WAIT_MS;
+		left.tv_nsec = (long)ms * 1000000;
+		if (s3->cancelled != NULL && s3->cancelled(s3->cancelled_ctx) != 0)
+			return lc__error(LC_CANCELLED, 0, "%s: was cancelled", s3->url);
+		while (nanosleep(&left, &left) == -1 && errno == EINTR)
+			;
+	}
+	return LC_OK;
 }
 
 /* Does the answer say that this request may succeed a little later? */
@@ -345,7 +354,7 @@ perform(struct s3 *s3, struct call *call, struct lc__http_answer *answer)
 		status = send_once(s3, call, answer);
 		if (status != LC_OK) {
 			if (answer->again && call->tried < s3->tries) {
-				wait_for_next(call->tried);
+				return_if_error(wait_for_next(s3, call->tried));
 				continue;
 			}
 			return answer->stopped ? status : failed(s3, call);
@@ -359,7 +368,7 @@ perform(struct s3 *s3, struct call *call, struct lc__http_answer *answer)
 			continue;
 		if (!may_pass(answer->status, error.code) || call->tried >= s3->tries)
 			return refused(s3, call, answer, &error);
-		wait_for_next(call->tried);
+		return_if_error(wait_for_next(s3, call->tried));
 	}
 }
 
@@ -634,7 +643,9 @@ read_bytes(struct reading *r)
 		}
 		if (call->tried >= r->s3->tries)
 			break;
-		wait_for_next(call->tried);
+		status = wait_for_next(r->s3, call->tried);
+		if (status != LC_OK)
+			break;
 	}
 	lc__http_answer_free(&answer);
 	return status;
@@ -1222,6 +1233,8 @@ configure(struct s3 *s3, const char *url, const lc_store_options *options)
 	http.ca_file = ca;
 	http.connect_ms = options->connect_ms;
 	http.stall_s = options->stall_s;
+	http.cancelled = s3->cancelled = options->cancelled;
+	http.cancelled_ctx = s3->cancelled_ctx = options->cancelled_ctx;
 	return_if_error(lc__http_open(&http, &s3->http));
 	return lc__s3_credentials_new(s3->http, &s3->profile, options->profile != NULL,
 	    s3->region, &s3->credentials);

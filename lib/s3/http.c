@@ -40,7 +40,9 @@ struct lc__http {
 	CURL **idle;          /* handles with their connections; malloc'ed */
 	size_t n, room;
 	uint32_t connect_ms, stall_s;
-	char *ca_file; /* malloc'ed, or NULL */
+	char *ca_file;               /* malloc'ed, or NULL */
+	int (*cancelled)(void *ctx); /* or NULL */
+	void *cancelled_ctx;
 };
 
 /* ---- libcurl ----------------------------------------------------------------------------- */
@@ -86,6 +88,8 @@ lc__http_open(const struct lc__http_options *options, struct lc__http **out)
 	pthread_mutex_init(&http->lock, NULL);
 	http->connect_ms = options->connect_ms;
 	http->stall_s = options->stall_s;
+	http->cancelled = options->cancelled;
+	http->cancelled_ctx = options->cancelled_ctx;
 	*out = http;
 	return LC_OK;
 }
@@ -224,6 +228,7 @@ lc__http_date(const struct lc__http_answer *answer, const char *name, uint64_t *
 
 /* A request on its way. */
 struct transfer {
+	const struct lc__http *http;
 	const struct lc__http_request *request;
 	struct lc__http_answer *answer;
 	CURL *curl;
@@ -318,6 +323,19 @@ on_write(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->text.failed ? 0 : n;
 }
 
+/* Called about once a second, whatever happens or does not. */
+static int
+on_progress(void *ctx, curl_off_t down, curl_off_t down_now, curl_off_t up,
+    curl_off_t up_now)
+{
+	struct transfer *t = ctx;
+
+	(void)down, (void)down_now, (void)up, (void)up_now;
+	if (t->status == LC_OK && t->http->cancelled(t->http->cancelled_ctx) != 0)
+		t->status = lc__error(LC_CANCELLED, 0, "was cancelled");
+	return t->status != LC_OK;
+}
+
 /* Programs that this process runs do not get the connection. */
 static int
 on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
@@ -378,7 +396,9 @@ set_up(const struct lc__http *http, struct transfer *t, struct curl_slist *heade
 	lib.curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	lib.curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	lib.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	lib.curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 1L);
+	lib.curl_easy_setopt(curl, CURLOPT_NOPROGRESS, http->cancelled == NULL ? 1L : 0L);
+	lib.curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+	lib.curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
 	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
 	lib.curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, RECEIVE_BYTES);
 	lib.curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, SEND_BYTES);
@@ -471,7 +491,7 @@ lc_status
 lc__http_send(struct lc__http *http, const struct lc__http_request *request,
     struct lc__http_answer *answer)
 {
-	struct transfer t = { .request = request, .answer = answer };
+	struct transfer t = { .http = http, .request = request, .answer = answer };
 	struct curl_slist *headers = NULL;
 	char detail[CURL_ERROR_SIZE] = "";
 	CURLcode code;

@@ -29,6 +29,8 @@ struct lc__http_options {
 	    *ca_file; /* certificates of authorities, PEM; NULL: those of the system */
 	uint32_t connect_ms; /* to connect */
 	uint32_t stall_s;    /* a transfer of less than 1 KiB/s for so long is ended */
+	int (*cancelled)(void *ctx); /* as in lc_store_options; or NULL */
+	void *cancelled_ctx;
 };
 
 /** What a server answered. Zero before the first use. */
@@ -68,7 +70,8 @@ LC_CHECKED lc_status lc__http_open(const struct lc__http_options *options,
  * Send a request and take the answer.
  * @param answer  is emptied first; to be freed by lc__http_answer_free(), also on failure
  * @return LC_OK for any answer that is whole, of whatever status; LC_IO with answer->again;
- * LC_IO for what another try does not help; LC_NO_MEMORY; what a callback returned.
+ * LC_IO for what another try does not help; LC_NO_MEMORY; LC_CANCELLED; what a callback
+ * returned.
  */
 LC_CHECKED lc_status lc__http_send(struct lc__http *http,
     const struct lc__http_request *request, struct lc__http_answer *answer);

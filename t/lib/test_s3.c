@@ -485,6 +485,31 @@ START_TEST(a_body_that_fails)
 }
 END_TEST
 
+static int
+cancel_at_once(void *ctx)
+{
+	++*(unsigned *)ctx;
+	return 1;
+}
+
+/* Neither a server that says nothing nor the wait for the next try keeps a caller. */
+START_TEST(cancelling)
+{
+	struct lc__object about;
+	unsigned asked = 0;
+
+	close_store();
+	options.cancelled = cancel_at_once;
+	options.cancelled_ctx = &asked;
+	store = open_with(&options);
+	serving_does(&proxy, _i == 0 ? "--fault 'delay times=0 value=100000'"
+				     : "--fault 'reset times=0'");
+	assert_status(lc__object_find(store, "a", &about), LC_CANCELLED);
+	assert_status(lc__object_add(store, "a", "1", 1), LC_CANCELLED);
+	ck_assert_uint_ge(asked, 2);
+}
+END_TEST
+
 /* Anything at random: an operation is right, or fails with words that name the object. */
 START_TEST(random_faults)
 {
@@ -784,6 +809,7 @@ main(void)
 	tcase_add_test(tc, no_ranges);
 	tcase_add_test(tc, gone);
 	tcase_add_loop_test(tc, a_body_that_fails, 0, 3);
+	tcase_add_loop_test(tc, cancelling, 0, 2);
 	tcase_add_test(tc, random_faults);
 	tcase_add_loop_test(tc, another_clock, 0, 2);
 	tcase_add_test(tc, keys_of_nobody);
