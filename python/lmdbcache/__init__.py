@@ -14,7 +14,8 @@ read and write one.
 
     open()       a Cache: get, put, gather, missing, keys, view, flush, verify ...
     key()        a cache_id made of content
-    reader()     batches of modules, shards and warehouses for training loops
+    reader()     batches of modules, shards, warehouses and stores for training loops
+    Stream       the same for one node of many, which saves its position
     Tensor       what tensors are without NumPy and torch, and what a view is
     Error        what calls raise, a class for each kind of failure
 
@@ -63,7 +64,7 @@ from ._core import (
     verify_shards,
 )
 from ._files import Settings, Source, source
-from ._stream import Reader, reader
+from ._stream import Reader, Stream, reader
 from ._values import Tagged
 
 __version__ = _core.library_version
@@ -90,6 +91,7 @@ __all__ = [
     "Settings",
     "Source",
     "StaleError",
+    "Stream",
     "SystemFailure",
     "Tagged",
     "Tensor",

@@ -367,6 +367,9 @@ class Source:
         names, it is a dict of one tensor for each, and out is such a dict."""
     def info(self) -> Dict[str, Any]:
         """uuid, generation, chunks, records, length ... of what it stands on."""
+    def fetch_stats(self) -> Dict[str, Any]:
+        """Of a store: a dict of what fetching has cost since it was opened, as
+        lmdbcache_store(3) has it; "stalled" is in seconds. UnsupportedError of others."""
     def refresh(self) -> int:
         """Go on to the newest commit. The number of records then; those that were known
         keep their ordinals."""
@@ -473,6 +476,9 @@ class Reader:
         """With shares: the chunks that this rank reads, the same in all epochs, by their
         positions in the source, ascending; of shards, the positions in the manifest of those
         that have samples. ValueError without shares."""
+    def fetch_stats(self) -> Dict[str, Any]:
+        """Of a store: a dict of what fetching has cost since it was opened, as
+        lmdbcache_store(3) has it; "stalled" is in seconds. UnsupportedError of others."""
     def close(self) -> None:
         """Stop reading: the calls of other threads end, and the sources are let go once the
         last batch of views is released. Other batches stay, and are their holders' own."""

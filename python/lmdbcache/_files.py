@@ -8,6 +8,40 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 from . import _core
 
 
+_Path = Union[str, "_os.PathLike[str]"]
+
+
+def size_of(size: Union[int, str]) -> int:
+    """Bytes of a size: a number, or a text as "64G"."""
+    if isinstance(size, int):
+        return size
+    digits, unit = size[:-1], size[-1:].upper()
+    if unit not in "KMGT" or not digits.isdigit():
+        digits, unit = size, ""
+    if not digits.isdigit():
+        raise ValueError(f"{size!r} is not a size; 512M, 64G and 1T are")
+    return int(digits) << (10 * ("KMGT".index(unit) + 1) if unit else 0)
+
+
+def is_store(what: Any) -> bool:
+    """Is it the URL of a store?"""
+    return isinstance(what, str) and (what.startswith("file:") or "://" in what)
+
+
+def store_options(options: Dict[str, Any], stores: bool) -> Dict[str, Any]:
+    """The options of a store, as the engine takes them."""
+    if stores and (options["cache"] is None or options["cache_size"] is None):
+        raise ValueError("a store needs cache=, a directory for copies, and cache_size=")
+    if not stores and options["cache"] is not None:
+        raise ValueError("cache= is for stores, s3:// and file:")
+    for name in ("cache", "ca_file"):
+        if options[name] is not None:
+            options[name] = _os.fspath(options[name])
+    if options["cache_size"] is not None:
+        options["cache_size"] = size_of(options["cache_size"])
+    return options
+
+
 class Settings(Mapping[str, Any]):
     """What a module keeps for all its users, as a mapping. To set one changes it at once
     and for all processes, which follow at their next commit:
@@ -165,6 +199,13 @@ def source(
     dataset: Optional[str] = None,
     ignore_thresholds: bool = False,
     open_shards: int = 0,
+    cache: "Optional[_Path]" = None,
+    cache_size: Union[int, str, None] = None,
+    fetch_ahead: Optional[int] = None,
+    endpoint: Optional[str] = None,
+    region: Optional[str] = None,
+    profile: Optional[str] = None,
+    ca_file: "Optional[_Path]" = None,
 ) -> Source:
     """Open a module, or shards, for reading records by their ordinals.
 
@@ -186,6 +227,15 @@ def source(
     open_shards        how many shards are open at a time, 0 for 1,024; of a larger set each
                        is opened when it is read, and one that is missing or damaged is an
                        error of its own records
+
+    `what` is also the URL of a store, "s3://BUCKET/PREFIX" or "file:///DIR": its newest
+    generation, or that of `generation`, read through a directory of verified copies.
+
+    cache, cache_size  that directory, which processes of a host may share, and what its
+                       files take at most, as 64 << 30 or "64G"
+    fetch_ahead        shards that a reader has fetched before it needs them; None: 4
+    endpoint, region, profile, ca_file
+                       how S3 is reached, where the environment does not say it
     """
     options: Dict[str, Any] = {
         "verify": verify,
@@ -197,6 +247,13 @@ def source(
         "dataset": dataset,
         "ignore_thresholds": ignore_thresholds,
         "open_shards": open_shards,
+        "cache": cache,
+        "cache_size": cache_size,
+        "fetch_ahead": fetch_ahead,
+        "endpoint": endpoint,
+        "region": region,
+        "profile": profile,
+        "ca_file": ca_file,
     }
     if isinstance(what, (list, tuple)):
         at = generation if isinstance(generation, (list, tuple)) else [generation]
@@ -210,6 +267,7 @@ def source(
         )
         like = like or next((m.like for m in members if isinstance(m._args[0], _core.Cache)), None)
         return Source(members, {}, like)
+    options = store_options(options, is_store(what))
     if isinstance(what, _core.Cache):
         return Source(what, options, like or what.like)
     return Source(_os.fspath(what), options, like)

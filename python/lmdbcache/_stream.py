@@ -5,6 +5,7 @@ import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core
+from ._files import _Path, is_store, store_options
 
 Source = Union[_core.Cache, str, "os.PathLike[str]"]
 
@@ -65,6 +66,14 @@ def reader(
     verify: Union[bool, str] = "once",
     ignore_thresholds: bool = False,
     open_shards: int = 0,
+    generation: Optional[int] = None,
+    cache: "Optional[_Path]" = None,
+    cache_size: Union[int, str, None] = None,
+    fetch_ahead: Optional[int] = None,
+    endpoint: Optional[str] = None,
+    region: Optional[str] = None,
+    profile: Optional[str] = None,
+    ca_file: "Optional[_Path]" = None,
 ) -> Reader:
     """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
     a mixture, with `weights`. A list of some in a given order is one source, with the
@@ -113,6 +122,11 @@ def reader(
     ignore_thresholds
                      read a warehouse although it exceeds its validation limits
     open_shards      how many shards of a set are open at a time, as for source()
+    generation       of the source, as for source()
+    cache, cache_size, fetch_ahead, endpoint, region, profile, ca_file
+                     of a store, "s3://BUCKET/PREFIX" or "file:///DIR", as for source(): the
+                     shards that this reader needs next are fetched into `cache` before it
+                     needs them, and those that it needs last are removed
 
     lmdbcache_stream(3) defines the orders and what can be combined.
     """
@@ -122,7 +136,75 @@ def reader(
         sources = [sources]
     if len(sources) > 1 and epochs == 1:
         names["epochs"] = 0
+    names = store_options(names, any(is_store(s) for s in sources))
     for name in ("weights", "fields"):
         if names[name] is not None:
             names[name] = list(names[name])
     return Reader([tuple(s) if isinstance(s, list) else s for s in sources], names)
+
+
+class Stream:
+    """Examples of a store, a module or shards for one node of many: an iterable of batches
+    that can be saved and goes on where it was, on any number of nodes.
+
+        stream = lmdbcache.Stream("s3://bucket/features", batch=4096, shares=1024,
+            reader=(rank, world), cache="/nvme/copies", cache_size="64G", epochs=8)
+        for batch in stream:
+            train(batch)
+            if batch.number % 1000 == 0:
+                torch.save({"stream": stream.state_dict(), ...}, ...)
+
+    Shares stay with their readers in all epochs, so that a node fetches its own shards only;
+    shares is a multiple of every world that will read, and batch is one of shares. Without
+    shares the order is that of `shuffle`. All other options are those of reader().
+    """
+
+    def __init__(
+        self,
+        source: Union[Source, Sequence[Any]],
+        *,
+        reader: Tuple[int, int] = (0, 1),
+        shares: int = 0,
+        shuffle: Optional[str] = None,
+        **options: Any,
+    ) -> None:
+        if shuffle is None:
+            shuffle = "block" if shares > 0 else "none"
+        self._source = source
+        self._options = {**options, "shares": shares, "shuffle": shuffle}
+        self._options["rank"], self._options["world"] = reader
+        self._reader: Optional[Reader] = None
+
+    def _open(self) -> Reader:
+        if self._reader is None:
+            self._reader = reader(self._source, **self._options)
+        return self._reader
+
+    def __iter__(self) -> Reader:
+        """The batches from the present position on."""
+        return self._open()
+
+    def state_dict(self) -> Dict[str, Any]:
+        """The position after the last batch: the same on every node."""
+        return {"token": self._open().token()}
+
+    def load_state_dict(self, state: Dict[str, Any]) -> None:
+        """Go on from a position, which other nodes may have saved."""
+        self.close()
+        self._options["token"] = state["token"]
+
+    def stats(self) -> Dict[str, Any]:
+        """What fetching from a store has cost: Reader.fetch_stats()."""
+        return self._open().fetch_stats()
+
+    def close(self) -> None:
+        """Stop reading."""
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
+
+    def __enter__(self) -> "Stream":
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.close()

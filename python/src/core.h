@@ -294,6 +294,9 @@ int source_init(PyObject *module);
  *  Sources, as a list; -1 with an exception. */
 int source_open(PyObject *from, PyObject *dict, lc_source **out);
 
+/** A dict of what the shards of a source of a store have cost; NULL with an exception. */
+PyObject *fetch_stats(const lc_source *source);
+
 /* ---- streams (reader.c) ------------------------------------------------------- */
 
 int reader_init(PyObject *module);

@@ -585,6 +585,18 @@ reader_chunks(struct reader *self, PyObject *Py_UNUSED(none))
 	return list;
 }
 
+static PyObject *
+reader_fetch_stats(struct reader *self, PyObject *Py_UNUSED(none))
+{
+	PyObject *stats;
+
+	if (!enter(self))
+		return NULL;
+	stats = fetch_stats(self->sources[0]);
+	leave(self);
+	return stats;
+}
+
 /* An array of the batch as a tensor that keeps it. */
 static PyObject *
 array_of(struct batch *self, lc_dtype dtype, uint64_t n, uint64_t width, const void *data,
@@ -803,6 +815,10 @@ static PyMethodDef reader_methods[] = {
 	    "With shares: the chunks that this rank reads, the same in all epochs, by their\n"
 	    "positions in the source, ascending; of shards, the positions in the manifest of\n"
 	    "those that have samples. ValueError without shares." },
+	{ "fetch_stats", (PyCFunction)reader_fetch_stats, METH_NOARGS,
+	    "fetch_stats($self, /)\n--\n\n"
+	    "Of a store: a dict of what fetching has cost since it was opened, as\n"
+	    "lmdbcache_store(3) has it; \"stalled\" is in seconds. UnsupportedError of others." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"
 	    "Stop reading: the calls of other threads end, and the sources are let go once the\n"

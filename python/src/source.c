@@ -67,9 +67,27 @@ source_dealloc(struct source *self)
 struct opening {
 	struct task task;
 	char *path, *length_field, *part, *split, *dataset; /* malloc'ed */
+	char *cache, *endpoint, *region, *profile, *ca_file;
 	lc_source_options options;
+	lc_store_options store; /* of a path that is the URL of a store */
+	lc_fetch_options fetch; /* likewise; without a cache the path is that of shards */
 	lc_source *source;
 };
+
+static lc_status
+open_store(struct opening *opening)
+{
+	lc_store *store;
+	lc_status status = lc_store_open(opening->path, &opening->store, &store);
+
+	if (status != LC_OK)
+		return status;
+	status = lc_source_open_store(store, &opening->fetch, &opening->options,
+	    &opening->source);
+	if (status != LC_OK)
+		lc_store_close(store);
+	return status;
+}
 
 static lc_status
 open_work(struct task *task)
@@ -77,6 +95,8 @@ open_work(struct task *task)
 	struct opening *opening = (struct opening *)task;
 
 	opening->options.progress = task->progress;
+	if (opening->fetch.cache != NULL)
+		return open_store(opening);
 	return lc_source_open_shards(opening->path, &opening->options, &opening->source);
 }
 
@@ -91,6 +111,11 @@ open_drop(struct task *task)
 	free(opening->part);
 	free(opening->split);
 	free(opening->dataset);
+	free(opening->cache);
+	free(opening->endpoint);
+	free(opening->region);
+	free(opening->profile);
+	free(opening->ca_file);
 	free(opening);
 }
 
@@ -105,8 +130,32 @@ keep(const char **option, char **copy)
 	return *copy != NULL ? 0 : -1;
 }
 
+/* How a store is reached and its shards are fetched; the generation is that of the store. */
 static int
-open_shards(PyObject *from, const lc_source_options *options, lc_source **out)
+store_options(PyObject *dict, struct opening *opening)
+{
+	lc_store_options_init(&opening->store);
+	lc_fetch_options_init(&opening->fetch);
+	if (option_text(dict, "cache", &opening->fetch.cache) < 0)
+		return -1;
+	if (opening->fetch.cache == NULL)
+		return 0;
+	if (opening->options.generation != LC_NEWEST)
+		opening->fetch.generation = opening->options.generation;
+	opening->options.generation = LC_NEWEST;
+	if (option_u64(dict, "cache_size", &opening->fetch.cache_bytes) < 0 ||
+	    option_u32(dict, "fetch_ahead", &opening->fetch.ahead) < 0 ||
+	    option_text(dict, "endpoint", &opening->store.endpoint) < 0 ||
+	    option_text(dict, "region", &opening->store.region) < 0 ||
+	    option_text(dict, "profile", &opening->store.profile) < 0 ||
+	    option_text(dict, "ca_file", &opening->store.ca_file) < 0)
+		return -1;
+	return 0;
+}
+
+static int
+open_shards(PyObject *from, PyObject *dict, const lc_source_options *options,
+    lc_source **out)
 {
 	struct opening *opening;
 	const char *path;
@@ -126,7 +175,18 @@ open_shards(PyObject *from, const lc_source_options *options, lc_source **out)
 	opening->task.drop = open_drop;
 	opening->options = *options;
 	task_init(&opening->task);
+	if (store_options(dict, opening) < 0) {
+		opening->task.ended = true;
+		task_drop(&opening->task);
+		Py_DECREF(bytes);
+		return -1;
+	}
 	if (keep(&path, &opening->path) < 0 ||
+	    keep(&opening->fetch.cache, &opening->cache) < 0 ||
+	    keep(&opening->store.endpoint, &opening->endpoint) < 0 ||
+	    keep(&opening->store.region, &opening->region) < 0 ||
+	    keep(&opening->store.profile, &opening->profile) < 0 ||
+	    keep(&opening->store.ca_file, &opening->ca_file) < 0 ||
 	    keep(&opening->options.length_field, &opening->length_field) < 0 ||
 	    keep(&opening->options.part, &opening->part) < 0 ||
 	    keep(&opening->options.split, &opening->split) < 0 ||
@@ -245,7 +305,7 @@ source_open(PyObject *from, PyObject *dict, lc_source **out)
 	    option_verify(dict, "verify", &options.verify) < 0)
 		return -1;
 	return cache_is(from) ? open_module(from, &options, out)
-			      : open_shards(from, &options, out);
+			      : open_shards(from, dict, &options, out);
 }
 
 static PyObject *
@@ -316,6 +376,43 @@ source_info(struct source *self, PyObject *Py_UNUSED(none))
 	    "length", (unsigned long long)info.length, "prefix_hash",
 	    (unsigned long long)info.prefix_hash, "final", PyBool_FromLong(info.final),
 	    "has_lengths", PyBool_FromLong(info.has_lengths));
+}
+
+PyObject *
+fetch_stats(const lc_source *source)
+{
+	lc_fetch_stats stats = { .struct_size = sizeof(stats) };
+	const lc_status status = lc_source_fetch_stats(source, &stats);
+
+	if (status != LC_OK) {
+		raise_status(status, NULL);
+		return NULL;
+	}
+#define NUMBER(name) (unsigned long long)stats.name
+	return Py_BuildValue(
+	    "{s:K,s:K,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:K,s:K}", "generation",
+	    NUMBER(generation), "least_cache", NUMBER(least_bytes), "by_ranges",
+	    PyBool_FromLong(stats.ranges), "hits", NUMBER(hits), "misses", NUMBER(misses),
+	    "fetched", NUMBER(fetched), "fetched_bytes", NUMBER(fetched_bytes),
+	    "range_requests", NUMBER(range_requests), "evicted", NUMBER(evicted),
+	    "refetched", NUMBER(refetched), "resumed", NUMBER(resumed), "mended",
+	    NUMBER(mended), "failed", NUMBER(failed), "stalled",
+	    (double)stats.stall_ns / 1e9, "requests", NUMBER(requests), "retries",
+	    NUMBER(retries));
+#undef NUMBER
+}
+
+static PyObject *
+source_fetch_stats(struct source *self, PyObject *Py_UNUSED(none))
+{
+	lc_source *source = enter(self);
+	PyObject *stats;
+
+	if (source == NULL)
+		return NULL;
+	stats = fetch_stats(source);
+	leave(self);
+	return stats;
 }
 
 static PyObject *
@@ -752,6 +849,10 @@ static PyMethodDef source_methods[] = {
 	{ "refresh", (PyCFunction)source_refresh, METH_NOARGS,
 	    "refresh($self, /)\n--\n\nGo on to the newest commit. The number of records then; those that were known keep\n"
 	    "their ordinals." },
+	{ "fetch_stats", (PyCFunction)source_fetch_stats, METH_NOARGS,
+	    "fetch_stats($self, /)\n--\n\n"
+	    "Of a store: a dict of what fetching has cost since it was opened, as\n"
+	    "lmdbcache_store(3) has it; \"stalled\" is in seconds. UnsupportedError of others." },
 	{ "_first", (PyCFunction)source_first, METH_NOARGS, NULL },
 	{ "close", (PyCFunction)source_close, METH_NOARGS,
 	    "close($self, /)\n--\n\nRecords that are held stay." },
