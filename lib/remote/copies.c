@@ -883,7 +883,21 @@ lc__copies_stop(struct lc__copies *c, bool stop)
 void
 lc__copies_rank(struct lc__copies *c, const struct lc__copies_rank *rank)
 {
-	c->rank = rank != NULL ? *rank : (struct lc__copies_rank){ .now = NULL };
+	const struct lc__copies_rank none = { .now = NULL };
+	const lc_error before = *lc_last_error();
+	struct inner *in;
+
+	if (begin(c, &in) == LC_OK) {
+		c->rank = rank != NULL ? *rank : none;
+		end(in);
+		return;
+	}
+	/* Without the roster: it is told later, or has nothing to be told. */
+	in = atomic_load(&c->inner);
+	pthread_mutex_lock(&in->lock);
+	c->rank = rank != NULL ? *rank : none;
+	pthread_mutex_unlock(&in->lock);
+	(void)lc__error_raise(&before);
 }
 
 lc_status

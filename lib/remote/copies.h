@@ -131,8 +131,8 @@ struct lc__copies_rank {
 
 /**
  * Make the handle a rank, which it stays until this is called with NULL: before copies are
- * evicted, its needs are told. Beyond LC__ROSTER_RANKS handles nothing is told. No other
- * thread uses the handle meanwhile.
+ * evicted, its needs are told. Beyond LC__ROSTER_RANKS handles nothing is told. The functions
+ * are not called any more when this has returned with other ones, or with NULL.
  */
 void lc__copies_rank(struct lc__copies *copies, const struct lc__copies_rank *rank);
 

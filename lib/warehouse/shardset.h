@@ -74,6 +74,7 @@ struct lc__wshard {
 	uint64_t memory_size;  /* its bytes */
 	struct lc__supplier *supplier; /* or NULL */
 	void *taken;                   /* its file, from the supplier, or NULL */
+	struct lc__trylock putting;    /* of blocks into the memory */
 	bool ranged; /* the memory has only the sections, and blocks that are good */
 	bool whole;  /* the memory has all bytes */
 	struct lc__wfile file;   /* mode STREAM */

@@ -135,6 +135,8 @@ put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
     const unsigned char *bytes)
 {
 	const uint64_t block = shard->twh1.block;
+	/* Without the lock, as after fork(2), the same bytes are put there twice. */
+	const bool held = lc__trylock(&shard->putting);
 
 	for (uint64_t at = blocks.from; at < blocks.to; at += block) {
 		const uint64_t end = block_end(&shard->twh1, at / block);
@@ -145,6 +147,8 @@ put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
 		    (size_t)(end - at));
 		set_good(shard, at / block);
 	}
+	if (held)
+		lc__tryunlock(&shard->putting);
 }
 
 lc_status

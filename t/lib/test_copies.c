@@ -835,7 +835,8 @@ suite(void)
 	tcase_add_test(large, damaged_beginning);
 	tcase_add_test(large, killed_fetcher);
 	tcase_set_timeout(many, 120);
-	tcase_add_test(many, limit_holds);
+	if (!RUN_THREAD_SANITIZER)
+		tcase_add_test(many, limit_holds);
 	tcase_add_test(many, full_disk);
 	suite_add_tcase(s, one);
 	suite_add_tcase(s, large);
