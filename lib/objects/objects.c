@@ -37,25 +37,46 @@ lc__object_find(struct lc__objects *objects, const char *name, struct lc__object
 	return objects->get_range(objects, name, 0, NULL, 0, &got, about);
 }
 
+/* A whole object on its way to a buffer. */
+struct reading {
+	struct lc__objects *objects;
+	const char *name;
+	uint64_t limit;
+	struct lc__buf *out;
+	struct lc__object about;
+};
+
+static lc_status
+check_size(const struct reading *r)
+{
+	if (r->about.size <= r->limit)
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s/%s: has %llu bytes, more than %llu",
+	    r->objects->url, r->name, (unsigned long long)r->about.size,
+	    (unsigned long long)r->limit);
+}
+
+static lc_status
+append_bytes(void *ctx, const void *data, size_t size)
+{
+	struct reading *r = ctx;
+
+	return_if_error(check_size(r));
+	lc__buf_append(r->out, data, size);
+	return r->out->failed ? lc__no_memory(r->name) : LC_OK;
+}
+
 lc_status
 lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
     struct lc__buf *out)
 {
-	struct lc__object about;
-	unsigned char *data;
-	size_t got;
+	struct reading r = { objects, name, limit, out, { NULL, 0, 0 } };
+	const struct lc__object_sink sink = { append_bytes, &r };
+	const size_t before = out->size;
 
-	return_if_error(lc__object_find(objects, name, &about));
-	if (about.size > limit)
-		return lc__error(LC_CORRUPT, 0, "%s/%s: has %llu bytes, more than %llu",
-		    objects->url, name, (unsigned long long)about.size,
-		    (unsigned long long)limit);
-	data = lc__buf_append(out, NULL, (size_t)about.size);
-	if (out->failed)
-		return lc__no_memory(name);
-	return_if_error(
-	    objects->get_range(objects, name, 0, data, (size_t)about.size, &got, NULL));
-	if (got != about.size)
+	return_if_error(objects->get(objects, name, 0, &sink, &r.about));
+	return_if_error(check_size(&r));
+	if (out->size - before != r.about.size)
 		return lc__error(LC_CHANGED, 0, "%s/%s: became shorter while it was read",
 		    objects->url, name);
 	return LC_OK;
