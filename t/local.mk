@@ -229,7 +229,7 @@ check-sanitize:
 # is not built with it, is in t/torture/tsan.supp.
 threaded_tests = t/lib/test_compute_threads t/lib/test_concurrency t/lib/test_handles t/lib/test_hold t/lib/test_inflight t/lib/test_list_model t/lib/test_lru t/lib/test_outlive \
 	t/lib/test_reader_memory t/lib/test_reader_threads t/lib/test_source t/lib/test_source_gather t/lib/test_source_get t/lib/test_source_order \
-	t/lib/test_durable t/lib/test_reserve t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
+	t/bin/test_remote t/lib/test_belady t/lib/test_copies t/lib/test_durable t/lib/test_reserve t/lib/test_timeout t/lib/test_warehouse_threads t/torture/threads
 check-threads:
 	@$(MKDIR_P) threads/build
 	$(MAKE) $(AM_MAKEFLAGS) distdir distdir=threads/src

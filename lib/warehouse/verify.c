@@ -105,6 +105,8 @@ lc__range_verify(struct lc__wshard *shard, struct lc__sample_range range,
 	return status;
 }
 
+#define PUT_TRIES 100 /* some ms each, where threads wait for processors */
+
 /* ---- of shards that a supplier has ---------------------------------------------------- */
 
 /* Whole blocks from the store, verified; bytes that came damaged are asked for once more. */
@@ -135,8 +137,12 @@ put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
     const unsigned char *bytes)
 {
 	const uint64_t block = shard->twh1.block;
-	/* Without the lock, as after fork(2), the same bytes are put there twice. */
-	const bool held = lc__trylock(&shard->putting);
+	bool held = false;
+
+	/* After fork(2) a thread that is not there may have the lock: then the same bytes are
+	 * put there once more. */
+	for (int i = 0; i < PUT_TRIES && !held; i++)
+		held = lc__trylock(&shard->putting);
 
 	for (uint64_t at = blocks.from; at < blocks.to; at += block) {
 		const uint64_t end = block_end(&shard->twh1, at / block);
