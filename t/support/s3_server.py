@@ -494,7 +494,7 @@ class Request(http.server.BaseHTTPRequestHandler):
                                   RangeRequested=asked.group(0))
                 headers["Content-Range"] = f"bytes {first}-{end - 1}/{size}"
             self.answer(code, headers, size=end - first)
-            if self.command == "GET":
+            if self.command == "GET" and end > first:
                 self.wfile.flush()
                 self.connection.sendfile(file, first, end - first)
 
