@@ -11,17 +11,18 @@
 #include "base/error.h"
 #include "base/fileio.h"
 #include "build/ingest.h"
+#include "cmd/push_job.h"
 #include "format/summary.h"
 #include "labels/label.h"
 #include "order/parts.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
-#include "ui/task.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "ui/size.h"
+#include "ui/task.h"
 #include "ui/trace.h"
 
 static int layout;
@@ -55,6 +56,8 @@ static int clear;
 static int rehash;
 static int keep_going;
 static int dry_run;
+static const char *push_url, *producer = "";
+static struct push_job job; /* with --push */
 static struct job_task task;
 static int pack;
 static struct opt_list samples_from;
@@ -135,6 +138,11 @@ static struct opt options[] = {
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
 	    .help = "go on after files that the system does not let be read; their "
 		    "frames are left out, as unreadable" },
+	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
+	    .help =
+		"put the shards of the version into this store, as cachex push does" },
+	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
+	    .help = "with --push: what makes the values, as for cachex push" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, write nothing" },
 	{ "", "trace", OPT_FILE, &trace_file, .value = "FILE",
@@ -921,6 +929,8 @@ build(const struct lc__ingest *in)
 	}
 	status = show_result(done, &result);
 	status = report_worse(status, metrics_end(&result, done == LC_OK));
+	if (status == EXIT_DONE && push_url != NULL && result.version_dir != NULL)
+		status = push_job_shards(&job, result.version_dir);
 	lc__ingest_result_free(&result);
 	return status;
 }
@@ -973,6 +983,11 @@ run_build(int argc, char **argv)
 		status = report_usage(
 		    "--pack: --samples names the warehouses whose samples "
 		    "it packs");
+	if (status == EXIT_DONE && push_url != NULL && (pack || task.of > 1))
+		status = report_usage(
+		    "--push: a task makes no version that could be pushed");
+	if (status == EXIT_DONE && push_url != NULL)
+		status = push_job_open(&job, push_url, producer);
 	if (status == EXIT_DONE && classes != NULL) {
 		const lc_status read = lc__class_map_read(classes, &class_map);
 		recipe.class_map = &class_map;
@@ -985,6 +1000,7 @@ run_build(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = build(&in);
 	status = report_worse(status, trace_close());
+	push_job_close(&job);
 	lc__class_map_free(&class_map);
 	free(root);
 	return status;
@@ -1012,7 +1028,8 @@ const struct command cmd_build = {
 	    "Kubernetes or MPI. Then --samples of each of those makes the version that one "
 	    "build would have made. Its shards can be divided, too: --pack --shard I/N with "
 	    "--samples writes those of one task to WAREHOUSE/packed, where the build that "
-	    "makes the version finds them.\n"
+	    "makes the version finds them. With --push the shards of the version are put into "
+	    "a store, too.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
 	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",

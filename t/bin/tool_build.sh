@@ -49,6 +49,13 @@ is "samples are kept" "$(cachex ls --root wh samples -1 | wc -l | tr -d ' ')" 20
 check "again" 0 build
 is "up to date" "$(sed 's/-[0-9a-f]*:/:/' "$out")" \
 	"wh/v20231114: up to date, 16 samples in 1 shard"
+check "pushed" 0 build --push store
+is "as a part" "$(tail -n 1 "$out" | sed 's/^run [0-9a-f]*: \(.*\); put.*/\1/')" "1 part: 1 put"
+check "published" 0 cachex publish -q store
+check "and pulled" 0 cachex pull -q store pulled
+is "are the same samples" "$(cachex read ./pulled --batch 8 --sum)" "$(cachex read ./wh --batch 8 --sum)"
+wrong "--push of a task" 2 "cachex: build: --push: a task makes no version that could be pushed" \
+	cachex build set part --shard 0/2 --push store
 check "again as JSON" 0 build --json
 is "says so" "$(value '[.status,.up_to_date,.frames,.samples,.reused,.rejected.no_labels,.shards,.totals.total,.dry_run]|tojson')" \
 	'["ok",true,20,16,20,4,1,20,false]'
