@@ -92,7 +92,7 @@ test_scripts = \
 	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_losing.sh t/bin/tool_mark.sh \
 	t/bin/tool_mds.sh t/bin/tool_merge.sh t/bin/tool_migrate.sh t/bin/tool_moments.sh \
 	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
-	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \
+	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_s3.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \
 	t/bin/tool_s3_faults.sh \
 	t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_signals.sh t/bin/tool_special.sh \

@@ -390,13 +390,13 @@ fetch_stats(const lc_source *source)
 	}
 #define NUMBER(name) (unsigned long long)stats.name
 	return Py_BuildValue(
-	    "{s:K,s:K,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:K,s:K}", "generation",
-	    NUMBER(generation), "least_cache", NUMBER(least_bytes), "by_ranges",
-	    PyBool_FromLong(stats.ranges), "hits", NUMBER(hits), "misses", NUMBER(misses),
-	    "fetched", NUMBER(fetched), "fetched_bytes", NUMBER(fetched_bytes),
-	    "range_requests", NUMBER(range_requests), "evicted", NUMBER(evicted),
-	    "refetched", NUMBER(refetched), "resumed", NUMBER(resumed), "mended",
-	    NUMBER(mended), "failed", NUMBER(failed), "stalled",
+	    "{s:K,s:K,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:K,s:K}",
+	    "generation", NUMBER(generation), "least_cache", NUMBER(least_bytes),
+	    "by_ranges", PyBool_FromLong(stats.ranges), "hits", NUMBER(hits), "misses",
+	    NUMBER(misses), "fetched", NUMBER(fetched), "fetched_bytes",
+	    NUMBER(fetched_bytes), "range_requests", NUMBER(range_requests), "evicted",
+	    NUMBER(evicted), "refetched", NUMBER(refetched), "resumed", NUMBER(resumed),
+	    "mended", NUMBER(mended), "failed", NUMBER(failed), "stalled",
 	    (double)stats.stall_ns / 1e9, "requests", NUMBER(requests), "retries",
 	    NUMBER(retries));
 #undef NUMBER
