@@ -31,7 +31,7 @@ static PyMethodDef functions[] = {
 	    "the order of a dict does not count; 1, 1.0 and True differ, as do a list and a\n"
 	    "tuple. Different values have different keys, unless somebody sets out to find two\n"
 	    "that have not. lmdbcache_value(3) defines the bytes that are hashed." },
-	{ NULL },
+	{ 0 },
 };
 
 static int

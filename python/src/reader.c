@@ -765,7 +765,7 @@ static PyGetSetDef batch_getset[] = {
 	COLUMN(positions, LC_U32, true,
 	    "[rows, window]: position within the record, also if it began before the\n"
 	    "window; None unless asked for."),
-	{ NULL },
+	{ 0 },
 };
 
 static PyMethodDef batch_methods[] = {
@@ -773,7 +773,7 @@ static PyMethodDef batch_methods[] = {
 	    "fields($self, like, /)\n--\n\n"
 	    "A dict of the tensors [rows, ...], which keep the batch; with views a list of\n"
 	    "one a row; of a ragged field the tensor and the offsets of its rows." },
-	{ NULL },
+	{ 0 },
 };
 
 static PyType_Slot batch_slots[] = {
@@ -823,7 +823,7 @@ static PyMethodDef reader_methods[] = {
 	    "close($self, /)\n--\n\n"
 	    "Stop reading: the calls of other threads end, and the sources are let go once the\n"
 	    "last batch of views is released. Other batches stay, and are their holders' own." },
-	{ NULL },
+	{ 0 },
 };
 
 static PyType_Slot reader_slots[] = {

@@ -236,7 +236,7 @@ static PyMethodDef methods[] = {
 	{ "__exit__", (PyCFunction)reservation_exit, METH_VARARGS,
 	    "__exit__($self, type, exception, trace, /)\n--\n\n"
 	    "commit(), unless it has ended; cancel() after an exception, or if that fails." },
-	{ NULL },
+	{ 0 },
 };
 
 static PyGetSetDef getset[] = {
@@ -246,7 +246,7 @@ static PyGetSetDef getset[] = {
 	    "it: `place.tensor[:] = image`, `file.readinto(place.tensor)`. ValueError if the\n"
 	    "reservation has ended.",
 	    NULL },
-	{ NULL },
+	{ 0 },
 };
 
 static PyType_Slot reservation_slots[] = {
@@ -287,7 +287,7 @@ static PyMethodDef of_cache[] = {
 	    "        file.readinto(place.tensor)\n\n"
 	    "The end of the block puts the record, an exception cancels it. Nothing is stored\n"
 	    "before, and flush() does not wait for it. There may be many at once, in any thread." },
-	{ NULL },
+	{ 0 },
 };
 
 int

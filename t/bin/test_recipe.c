@@ -112,7 +112,7 @@ static void
 set_map(struct lc__recipe *r)
 {
 	static char a[] = "a", b[] = "b", *from[] = { b };
-	static struct lc__class_line line = { .name = a, .from = { from, 1 } };
+	static struct lc__class_line line = { .name = a, .from = { .items = from, .n = 1 } };
 	static const struct lc__class_map map = { .lines = &line, .n = 1,
 		.keep_rest = true };
 

@@ -87,7 +87,7 @@ START_TEST(cancelled_at_every_step)
 	do {
 		const char *dir = run_scratch();
 		int steps = first_step++, shards;
-		const struct fake_variant stop = { .progress = { fake_stop_at, NULL, &steps },
+		const struct fake_variant stop = { .progress = { .step = fake_stop_at, .ctx = &steps },
 			.threads = 1 + (unsigned)first_step % 2 };
 		const struct fake_variant again = { 0 };
 
@@ -111,7 +111,7 @@ interrupt(const char *dir, uint64_t samples)
 {
 	int steps = 4;
 	const struct fake_variant v = { .samples = samples,
-		.progress = { fake_stop_at, NULL, &steps } };
+		.progress = { .step = fake_stop_at, .ctx = &steps } };
 	lc_export_result result;
 
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_CANCELLED);
@@ -351,8 +351,8 @@ fill_disk(void *ctx, uint64_t done, uint64_t total)
 START_TEST(disk_fills_on_the_way)
 {
 	const char *dir = run_scratch();
-	const struct fake_variant full = { .progress = { fill_disk, NULL,
-		(void *)dir } }, again = { 0 };
+	const struct fake_variant full = { .progress = { .step = fill_disk,
+		.ctx = (void *)dir } }, again = { 0 };
 	lc_export_result result;
 
 	if (!outdir_mount(dir, "size=640k"))

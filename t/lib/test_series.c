@@ -274,7 +274,7 @@ interrupted(bool no_sha256)
 	const char *dir = run_scratch();
 	int steps = 12;
 	const struct fake_variant v = { .series = 3, .no_sha256 = no_sha256,
-		.progress = { fake_stop_at, NULL, &steps } };
+		.progress = { .step = fake_stop_at, .ctx = &steps } };
 	lc_export_result result;
 
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_CANCELLED);
