@@ -97,6 +97,14 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	return lc__twh1_form(t, &shard->form);
 }
 
+/* Is it of the system, and not of the shard? */
+static bool
+is_of_system(lc_status status)
+{
+	return status == LC_CANCELLED || status == LC_IO || status == LC_NO_MEMORY ||
+	    status == LC_PERMISSION || status == LC_NO_SPACE || status == LC_TIMEOUT;
+}
+
 static lc_status
 read_supplied(void *ctx, uint64_t from, uint64_t size, void *out)
 {
@@ -109,13 +117,8 @@ read_supplied(void *ctx, uint64_t from, uint64_t size, void *out)
 /* Memory for a shard that is read by ranges; one without checksums of its blocks is read
  * now. */
 static lc_status
-attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
+read_sections(uint64_t size, struct lc__wshard *shard)
 {
-	const uint64_t size = said->bytes;
-
-	if (!said->has_bytes || size == 0)
-		return lc__error(LC_CORRUPT, 0, "%s: its manifest does not say its size",
-		    shard->path);
 	return_if_error(lc__load_sections_by(read_supplied, shard, shard->path, size,
 	    &shard->memory));
 	shard->memory_size = size;
@@ -133,6 +136,29 @@ attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
 	return shard->whole
 	    ? lc__twh1_parse(shard->memory, size, shard->path, &shard->twh1)
 	    : LC_OK;
+}
+
+/* Sections that came damaged are asked for once more. */
+static lc_status
+attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
+{
+	lc_status status;
+
+	if (!said->has_bytes || said->bytes == 0)
+		return lc__error(LC_CORRUPT, 0, "%s: its manifest does not say its size",
+		    shard->path);
+	for (int i = 0; i < 2; i++) {
+		lc__load_free(shard->memory, shard->memory_size);
+		shard->memory = NULL;
+		shard->memory_size = 0;
+		memset(&shard->twh1, 0, sizeof(shard->twh1));
+		status = read_sections(said->bytes, shard);
+		if (status == LC_OK)
+			status = lc__shard_compare(shard->path, &shard->twh1, said);
+		if (status == LC_OK || is_of_system(status))
+			break;
+	}
+	return status;
 }
 
 /* Have its file, or LC_NO_SPACE. */
@@ -187,14 +213,6 @@ detach(struct lc__wshard *shard)
 	if (shard->taken != NULL)
 		shard->supplier->give(shard->supplier, shard->taken);
 	free(shard->path);
-}
-
-/* Is it of the system, and not of the shard? */
-static bool
-is_of_system(lc_status status)
-{
-	return status == LC_CANCELLED || status == LC_IO || status == LC_NO_MEMORY ||
-	    status == LC_PERMISSION || status == LC_NO_SPACE || status == LC_TIMEOUT;
 }
 
 /* Failures of the system end the opening; all else is damage of this shard. */
