@@ -381,7 +381,14 @@ lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *
 
 	if (r == NULL)
 		return lc__no_memory("source");
-	r->supplier = (struct lc__supplier){ NULL, part, take, give, read_range, mend };
+	r->supplier = (struct lc__supplier){
+		.url = objects->url,
+		.part = part,
+		.take = take,
+		.give = give,
+		.read = read_range,
+		.mend = mend,
+	};
 	r->objects = objects;
 	r->how = *how;
 	r->pid = getpid();

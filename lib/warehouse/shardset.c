@@ -183,7 +183,9 @@ attach(const struct lc__shardset *set, size_t i, const struct lc__said *said,
 
 	shard->number = i;
 	shard->supplier = set->supplier;
-	shard->path = lc__path_join(said->dir, said->shard.relative_path);
+	shard->path = lc__path_join(set->supplier != NULL ? set->supplier->url
+							  : said->dir,
+	    said->shard.relative_path);
 	if (shard->path == NULL)
 		return lc__no_memory(said->dir);
 	if (set->supplier != NULL)

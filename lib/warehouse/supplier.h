@@ -17,6 +17,7 @@
 struct lc__shardset;
 
 struct lc__supplier {
+	const char *url;          /* for messages: of shards without a file */
 	struct lc__shardset *set; /* that it supplies; set when that is opened */
 	/** Have the file of a part's manifest in its place. With @p again it was damaged
 	 *  there, or gone. */

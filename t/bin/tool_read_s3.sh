@@ -51,6 +51,8 @@ proxy_does "--fault 'flip key=$object times=0'"
 rm -rf c
 check "damaged each time" 3 read_store --cache-size 1M
 also "is named, with its part" grep -q "$url/$object, part \\.: its SHA-256 is" "$err"
+check "and by ranges" 3 read_store --cache-size 48K
+also "likewise" grep -q "$url/$object: " "$err"
 proxy_does
 mv "s3/bucket/feats/$object" kept
 rm -rf c
