@@ -7,12 +7,12 @@
 
 #include "base/error.h"
 
-#define LEAST 4 /* elements of an array that has any */
+#define LEAST 4 /* fewest elements of a new array */
 
 lc_status
 lc__array_grow(void *array, size_t size, size_t *room, size_t wanted, const char *what)
 {
-	const size_t most = SIZE_MAX / 2 / size; /* malloc() gives no more bytes */
+	const size_t most = SIZE_MAX / 2 / size; /* malloc() cannot allocate more bytes */
 	size_t grown = *room < LEAST / 2 ? LEAST : *room * 2;
 	void *items;
 
@@ -22,7 +22,10 @@ lc__array_grow(void *array, size_t size, size_t *room, size_t wanted, const char
 		grown = most;
 	if (grown < wanted)
 		grown = wanted;
-	/* *array has the caller's pointer type: it is copied, not read as a void *. */
+	/*
+	 * *array has the caller's pointer type, so it is copied instead of read as a void
+	 * *.
+	 */
 	memcpy(&items, array, sizeof(items));
 	items = realloc(items, grown * size);
 	if (items == NULL)

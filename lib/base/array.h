@@ -21,18 +21,17 @@
 #include "lmdbcache.h"
 
 /**
- * Make room for at least @p wanted elements in *@p array, a pointer that is NULL with
- * *@p room 0 at first and that free(3) frees. An array that is too small gets at least
+ * Make room for at least @p wanted elements in *@p array, a pointer that starts as NULL
+ * with *@p room 0 and is freed by free(3). An array that is too small grows to at least
  * twice its room, so that appending n elements one by one copies less than 2 n of them.
- * What it holds stays; new elements are not initialised.
- *
- * @return LC_OK, or LC_NO_MEMORY, as lc__no_memory(@p what) says it, also if the bytes
- * cannot be counted in a size_t: then the array and its room are as they were.
+ * The elements stay; new ones are not initialised.
+ * @return LC_OK, or LC_NO_MEMORY with the message of lc__no_memory(@p what), also if the
+ * size in bytes overflows a size_t: then the array and its room are unchanged.
  */
 #define lc__array_reserve(array, room, wanted, what) \
 	lc__array_room((array), sizeof(**(array)), (room), (wanted), (what))
 
-/** Its slow part: the array is too small. */
+/** The slow path: the array is too small. */
 LC_CHECKED lc_status lc__array_grow(void *array, size_t size, size_t *room, size_t wanted,
     const char *what);
 

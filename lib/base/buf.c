@@ -19,7 +19,7 @@ reserve(struct lc__buf *buf, size_t size)
 
 	if (buf->failed)
 		return false;
-	/* Even no bytes get a place: NULL says that an allocation failed. */
+	/* Allocate even for no bytes: NULL means that an allocation failed. */
 	if (buf->data != NULL && size <= buf->room - buf->size)
 		return true;
 	while (room - buf->size < size) {

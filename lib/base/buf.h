@@ -12,7 +12,7 @@ struct lc__buf {
 	unsigned char *data; /* malloc'ed; may be NULL while size is 0 */
 	size_t size;         /* bytes used */
 	size_t room;         /* bytes allocated */
-	bool failed;         /* an allocation failed; appends do nothing since */
+	bool failed;         /* an allocation failed; later appends do nothing */
 };
 
 /** Append; with @p data NULL the bytes are left for the caller to fill. */
@@ -25,17 +25,18 @@ void lc__buf_append64(struct lc__buf *buf, uint64_t number);
 void lc__buf_printf(struct lc__buf *buf, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/** Append a byte of a file's name, or of a directory's: as %XX unless it is a letter of ASCII,
+/** Append a byte of the name of a file or directory: as %XX unless it is an ASCII letter,
  *  a digit, '-', '_', or a dot that is not the @p first byte of the name. */
 void lc__buf_name_byte(struct lc__buf *buf, char byte, bool first);
 
 /**
- * A stream of which all that is written is appended to @p out, NULL without memory. Unlike
- * open_memstream()'s, which loses what it has no memory for without an error.
+ * Return a stream that appends all writes to @p out, or NULL without memory. Unlike a
+ * stream of open_memstream(), it reports an error where memory runs out.
  */
 FILE *lc__buf_stream(struct lc__buf *out);
-/** Close it; a byte 0, not counted in size, comes after the text. False, and
- *  out->failed, if anything of it is missing. NULL is such a stream. */
+/** Close the stream and append a byte 0 that size does not count. Return false, and set
+ *  out->failed, if any of the text is missing. @p stream may be NULL, which counts as
+ *  missing. */
 bool lc__buf_stream_end(FILE *stream, struct lc__buf *out);
 
 void lc__buf_free(struct lc__buf *buf);

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/** Bytes of the mark that some editors put before UTF-8 text, U+FEFF: 3, or 0. */
+/** Size of the UTF-8 byte order mark (U+FEFF) at the start of a text: 3, or 0 without
+ *  one. */
 static inline size_t
 lc__utf8_mark(const void *text, size_t size)
 {
@@ -40,7 +41,7 @@ lc__get64(const void *p)
 	return le64toh(v);
 }
 
-/** Of up to 8 bytes, the lowest; the others are zero. */
+/** Load up to 8 bytes, lowest first; the missing ones are zero. */
 static inline uint64_t
 lc__get_few(const void *p, size_t size)
 {
@@ -70,7 +71,8 @@ lc__set64(void *p, uint64_t v)
 	memcpy(p, &v, sizeof(v));
 }
 
-/** @p n rounded up to a multiple of @p unit, a power of two; the caller knows it fits. */
+/** Round @p n up to a multiple of @p unit, a power of two. The caller makes sure that it
+ *  fits. */
 static inline uint64_t
 lc__round_up(uint64_t n, uint64_t unit)
 {

@@ -71,11 +71,10 @@ struct lc__checksum {
 LC__LAZY(lib, "libcrypto", LIBCRYPTO_FILE, CALLS)
 
 /*
- * libcrypto's own default context must not be used: where memory runs out while it is
- * made, it stays half-made, and the next call that needs it ends the process by SIGSEGV.
- * This one is made whole or not at all, then the next call tries again. It also keeps
- * out what a host's configuration file loads. It is never freed: threads may use it
- * until the process ends.
+ * libcrypto's own default context is not used: if memory runs out while it is created, it
+ * stays incomplete, and the next call that needs it crashes. This context is created
+ * whole or not at all, and the next call tries again. It also ignores the host's
+ * configuration file. It is never freed: threads may use it until the process ends.
  */
 static OSSL_LIB_CTX *context;
 static pthread_mutex_t context_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -109,7 +108,7 @@ crypto_begin(struct lc__checksum *sum)
 		sum->state.crypto = lib.EVP_MD_CTX_new();
 	if (sum->state.any != NULL)
 		good = lib.EVP_DigestInit_ex(sum->state.crypto, type, NULL) == 1;
-	/* The digest keeps its type itself. */
+	/* The digest holds a reference to its type. */
 	lib.EVP_MD_free(type);
 	return good ? LC_OK : lc__no_memory(rows[sum->row].name);
 }
@@ -231,7 +230,7 @@ lc__checksum_new(const char *name, struct lc__checksum **out)
 	if (sum == NULL)
 		return lc__no_memory(name);
 	sum->row = row;
-	/* libcrypto opens files when it is first used. */
+	/* libcrypto opens files when it is first used, hence lc__fds_hold(). */
 	lc__fds_hold();
 	status = begin(sum);
 	lc__fds_release();
@@ -312,7 +311,7 @@ lc__sha256_of(const void *data, size_t size, char out[LC__SHA256_HEX])
 
 #define SHA256_BLOCK 64
 
-/* The SHA-256 of two pieces. */
+/* SHA-256 of two pieces. */
 static lc_status
 sha256_of_two(const void *a, size_t a_size, const void *b, size_t b_size,
     unsigned char out[LC__SHA256_SIZE])

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Checksums by the names that Python's hashlib and xxhash have for them: "sha256",
- * "md5", "sha3_512", "blake2b", "xxh64", "xxh3_64", "xxh128" … */
+/* Checksums, by the names that Python's hashlib and xxhash use: "sha256", "md5",
+ * "sha3_512", "blake2b", "xxh64", "xxh3_64", "xxh128" ... */
 #ifndef LC_BASE_CHECKSUM_H
 #define LC_BASE_CHECKSUM_H
 
@@ -8,23 +8,23 @@
 
 #include "lmdbcache.h"
 
-/** Hex digits of the longest, and a terminator. */
+/** Hex digits of the longest checksum, and a terminator. */
 #define LC__CHECKSUM_HEX 129
-/** Those of "sha256". */
+/** Hex digits of "sha256". */
 #define LC__SHA256_HEX 65
 
 struct lc__checksum;
 
-/** LC_UNSUPPORTED for a name that is not known, and, but for those that begin with "xxh",
- *  in a build without libcrypto; LC_IO where it cannot be loaded; LC_NO_MEMORY. */
+/** LC_UNSUPPORTED for an unknown name, and in a build without libcrypto for every name
+ *  that does not begin with "xxh"; LC_IO if libcrypto cannot be loaded; LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__checksum_new(const char *name, struct lc__checksum **out);
-/** Both report a failure of libcrypto as LC_IO. */
+/** Both return LC_IO if libcrypto fails. */
 LC_CHECKED lc_status lc__checksum_update(struct lc__checksum *sum, const void *data,
     size_t size);
-/** The checksum in lower-case hex digits with a terminator: @p out has room for those of
- *  this kind. Nothing can be added then. */
+/** Write the checksum in lower-case hex digits with a terminator; @p out needs room for
+ *  the digits of this kind. Nothing can be added afterwards. */
 LC_CHECKED lc_status lc__checksum_hex(struct lc__checksum *sum, char *out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__checksum_free(struct lc__checksum *sum);
 
 /** The SHA-256 of these bytes, in one call. */

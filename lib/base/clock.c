@@ -50,7 +50,7 @@ lc__clock_deadline(uint64_t timeout_ms)
 							 : now + timeout_ms * 1000000;
 }
 
-/* Monotonic, so that setting the system's clock changes no wait. */
+/* Monotonic, so that setting the system's clock does not change how long a wait takes. */
 void
 lc__cond_init(pthread_cond_t *cond)
 {

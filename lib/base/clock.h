@@ -10,15 +10,15 @@
 uint64_t lc__clock_wall_ms(void);
 /** Monotonic clock in ns. */
 uint64_t lc__clock_ns(void);
-/** The same to some milliseconds, at a fraction of the cost. */
+/** The same, accurate to a few milliseconds and several times as fast. */
 uint64_t lc__clock_coarse_ns(void);
-/** What lc__clock_ns() is when so many ms have passed; UINT64_MAX if never. */
+/** The value of lc__clock_ns() in @p ms milliseconds; UINT64_MAX if that overflows. */
 uint64_t lc__clock_deadline(uint64_t timeout_ms);
 
-/** Make a condition variable for lc__cond_wait(). */
+/** Initialise a condition variable for lc__cond_wait(). */
 void lc__cond_init(pthread_cond_t *cond);
-/** Wait until @p cond is signalled, or until lc__clock_ns() is @p deadline_ns: then false.
- *  UINT64_MAX waits for ever. May return early, like pthread_cond_wait(). */
+/** Wait until @p cond is signalled. Returns false once lc__clock_ns() has reached @p
+ *  deadline_ns; UINT64_MAX waits for ever. May return early, like pthread_cond_wait(). */
 bool lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
 
 #endif

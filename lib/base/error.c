@@ -34,7 +34,7 @@ lc_version(void)
 	return PACKAGE_VERSION;
 }
 
-/* Keep an error; the system's text for @p sys is appended as far as there is room. */
+/* Keep an error, followed by as much of the system's text for @p sys as fits. */
 __attribute__((format(printf, 3, 0))) static lc_status
 record(lc_status status, int sys, const char *format, va_list args)
 {

@@ -21,26 +21,27 @@
 lc_status lc__error(lc_status status, int sys, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/** As lc__error(), choosing the status that fits errno value @p sys. */
+/** The same with the status that fits the errno value @p sys. */
 lc_status lc__error_sys(int sys, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 /**
  * Record LC_NO_MEMORY, "WHAT: out of memory", and return it. @p what is the file or the
- * operation; NULL where the caller's callers name it.
+ * operation; NULL where a caller adds it.
  */
 lc_status lc__no_memory(const char *what);
 
 /** Put "what: " before the text of the current error; returns its status. */
 lc_status lc__error_prefix(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** Say that the current error is of item @p item of a batch; returns its status. */
+/** Record that the current error belongs to item @p item of a batch; returns its
+ *  status. */
 lc_status lc__error_item(size_t item);
 
-/** Give the current error another status, which is returned; its text stays. */
+/** Change the status of the current error and return the new one; its text stays. */
 lc_status lc__error_as(lc_status status);
 
-/** Make a stored copy the current error, for failures carried between threads. */
+/** Make a copy the current error: this carries a failure from one thread to another. */
 lc_status lc__error_raise(const lc_error *error);
 
 /**

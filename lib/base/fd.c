@@ -10,15 +10,15 @@
 
 #define FIRST_FREE 3 /* lower ones are standard input, output and error */
 
-/* Descriptors that stand in for the closed ones of 0 to 2. */
+/* Descriptors that fill the closed ones among 0 to 2. */
 static struct {
 	pthread_mutex_t lock;
 	unsigned holders;      /* calls of lc__fds_hold() without their release */
-	bool ours[FIRST_FREE]; /* taken by us, to be closed by the last holder */
+	bool ours[FIRST_FREE]; /* opened here; the last lc__fds_release() closes them */
 } low = { .lock = PTHREAD_MUTEX_INITIALIZER };
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
-/* One that the program has opened over ours meanwhile is the program's. */
+/* The program may have opened a file of its own over ours: that one stays open. */
 static void
 give_back(void)
 {
@@ -31,8 +31,8 @@ give_back(void)
 	}
 }
 
-/* The threads that held them are not in the child. One that was about to note what it
- * had taken leaves that one taken, which does no harm. */
+/* The child has none of the threads that held them. A thread that was about to record a
+ * descriptor leaves it open in the child, which is harmless. */
 static void
 after_fork_child(void)
 {
@@ -55,7 +55,9 @@ lc__fds_hold(void)
 	pthread_once(&fork_once, watch_forks);
 	pthread_mutex_lock(&low.lock);
 	low.holders++;
-	/* O_PATH: nobody can read or write there. The kernel gives the lowest free number. */
+	/*
+	 * O_PATH: reads and writes fail there. The kernel assigns the lowest free number.
+	 */
 	for (int i = 0; i < FIRST_FREE; i++) {
 		int fd;
 
@@ -83,8 +85,8 @@ lc__fds_release(void)
 	errno = sys;
 }
 
-/* A descriptor that is low nevertheless, as the program closed one of its own just
- * now or "/" could not be opened. */
+/* The descriptor is still low: the program closed one of 0 to 2 just now, or "/" could
+ * not be opened. */
 static int
 lift(int fd)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Opening files. Descriptors 0 to 2 belong to the program: where they are closed, the
- * next file opened gets such a number, and whatever the program prints lands in it.
- * So the library opens files with these functions alone. All of their descriptors are
- * 3 or higher and closed in exec(3); they fail as the system's functions do.
+ * Opening files. Descriptors 0 to 2 belong to the program: if one is closed, the next
+ * file opened gets its number, and what the program prints ends up in that file. So the
+ * library opens files only by these functions. Their descriptors are 3 or higher and
+ * closed by exec(3); they fail like the system's functions.
  */
 #ifndef LC_BASE_FD_H
 #define LC_BASE_FD_H
@@ -21,10 +21,10 @@ FILE *lc__fopen(const char *path, const char *mode);
 int lc__pipe(int ends[2]);
 
 /**
- * Around a call into another library that opens files by itself: until
- * lc__fds_release() no new descriptor of this process is below 3, as the free ones
- * are taken. They stay as good as closed: reads and writes there fail with EBADF.
- * Calls from several threads may overlap. errno is kept.
+ * Call these before and after a function of another library that opens files itself:
+ * until lc__fds_release() the process gets no new descriptor below 3, because the free
+ * ones are occupied. They behave as if closed: reads and writes fail with EBADF. Calls
+ * from several threads may overlap. errno is kept.
  */
 void lc__fds_hold(void);
 void lc__fds_release(void);

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/newfile.h"
 
-/* Linux moves at most this much a call; staying below keeps EINVAL away. */
+/* Linux transfers at most this much in a call; more could fail with EINVAL. */
 #define IO_STEP ((size_t)1 << 30)
 
 lc_status
@@ -65,7 +65,7 @@ lc__write_behind(int fd, uint64_t *begun, uint64_t end)
 	*begun = end;
 }
 
-/* It is looked at when it is open: what stat() says may be another file's. */
+/* Check the open file: stat() of the path could describe another one. */
 lc_status
 lc__open_regular(const char *path, int *fd)
 {
@@ -96,7 +96,7 @@ read_all(int fd, const char *path, uint64_t limit, struct lc__buf *out)
 	struct stat st;
 	size_t got;
 
-	/* A file that is too large is not read to find that out. */
+	/* Check the size first, so that a file that is too large is not read. */
 	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (uint64_t)st.st_size > limit)
 		return lc__error(LC_INVALID, 0, "%s: larger than %llu bytes", path,
 		    (unsigned long long)limit);
@@ -160,7 +160,7 @@ lc__sync_dir(const char *path)
 
 	if (fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
-	/* Some file systems cannot sync a directory and say EINVAL. */
+	/* Some file systems cannot sync a directory and return EINVAL. */
 	if (fsync(fd) == -1 && errno != EINVAL)
 		status = lc__error_sys(errno, "%s: fsync", path);
 	close(fd);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "base/hash.h"
 
-/* Inlined: the call through the shared library costs a tenth of a short hash. */
+/* Inlined: a call into the shared library costs a tenth of a short hash. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Up to here XXH3 uses no vectors, and inlining pays. */
+/* Up to this length XXH3 uses no vectors, and inlining pays. */
 #define SHORT_INPUT 240
 
 uint64_t

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* XXH3: 64 bits for checksums and hash tables, 128 bits to tell files apart. */
+/* XXH3: 64 bits for checksums and hash tables, 128 bits to identify files. */
 #ifndef LC_BASE_HASH_H
 #define LC_BASE_HASH_H
 
@@ -9,12 +9,12 @@
 uint64_t lc__hash64(const void *data, size_t size);
 uint64_t lc__hash64_seed(const void *data, size_t size, uint64_t seed);
 
-/** The same, while the first @p n of the bytes are copied to @p out. In pieces, so that each
- *  is hashed while it is in the processor's cache.
- *  @param all  of what is copied, of which this is a part */
+/** The same; in addition the first @p n of these bytes are copied to @p out, in pieces
+ *  that stay in the processor's cache.
+ *  @param all size of the whole copy that these bytes are a part of */
 uint64_t lc__hash64_copy(const void *data, size_t size, void *out, size_t n, size_t all);
 
-/** Part of lc__hash64(): of long inputs. */
+/** The part of lc__hash64() for long inputs. */
 uint64_t lc__hash64_long(const void *data, size_t size);
 
 /* 128 bits. The upper half comes first, as in the hash's canonical text. */
@@ -23,7 +23,7 @@ uint64_t lc__hash64_long(const void *data, size_t size);
 
 void lc__hash128(const void *data, size_t size, uint64_t hash[2]);
 
-/** The same of bytes that come in pieces. */
+/** The same for bytes that arrive in pieces. */
 struct lc__hash128;
 /** NULL without memory. */
 struct lc__hash128 *lc__hash128_new(void);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * XXH3 with the widest vectors of the processor that it runs on. This is a file of its own
- * because <xxhash.h> can be inlined, as in hash.c, or dispatch, but not both in one file.
+ * XXH3 with the widest vectors of the processor. This is a separate file because
+ * <xxhash.h> can either be inlined, as in hash.c, or choose at run time, but not both in
+ * one file.
  */
 #include "config.h"
 
@@ -11,8 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* libxxhash chooses SSE2, AVX2 or AVX-512 when it runs: twice as fast as what a
- * compiler may assume of any x86-64. Other machines have one kind of vectors. */
+/* libxxhash chooses between SSE2, AVX2 and AVX-512 at run time, which is twice as fast as
+ * what a compiler may assume of every x86-64. Other machines have one kind of vectors. */
 #ifdef HAVE_XXH_X86DISPATCH
 #include <xxh_x86dispatch.h>
 #else
@@ -20,9 +21,9 @@
 #endif
 
 /*
- * After a call of a library that computes with the widest vectors of an x86-64 and does
- * not clear them: until they are cleared, each instruction on 128 bits waits for the last
- * one that wrote the same register, and nothing that follows runs beside the computation.
+ * libxxhash computes with the widest vectors of an x86-64 and does not clear them. Until
+ * they are cleared, each 128-bit instruction waits for the last one that wrote the same
+ * register, so nothing runs in parallel with the computation.
  */
 #ifdef __x86_64__
 #include <immintrin.h>
@@ -55,14 +56,20 @@ lc__hash64_long(const void *data, size_t size)
 	return h;
 }
 
-/* While a piece is hashed the next one is fetched. Measured: longer ones are slower. */
+/*
+ * The next piece is prefetched while one is hashed. Longer pieces were measured to be
+ * slower.
+ */
 #define PIECE ((size_t)4096)
 
-/* A copy so long does not stay in the nearer caches of the processor: it is written past
- * them, which saves reading what is overwritten. */
+/* A copy of this length does not stay in the nearer caches of the processor. Writing past
+ * the caches saves reading what is overwritten. */
 #define LONG_COPY ((size_t)1 << 20)
 
-/* Write past the caches; false where that is not possible. store_fence() follows the last. */
+/*
+ * Write past the caches; false where that is not possible. Call store_fence() after the
+ * last.
+ */
 #ifdef __x86_64__
 static bool
 store_past(unsigned char *to, const unsigned char *from, size_t n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A heap of numbered things: the one with the lowest key comes first, of equal keys the
- * lowest number. Zeros are empty. */
+/* A heap of numbered items. The item with the lowest key comes first; of equal keys, the
+ * lowest number. All zero is an empty heap. */
 #ifndef LC_BASE_HEAP_H
 #define LC_BASE_HEAP_H
 
@@ -15,13 +15,13 @@ struct lc__heap_item {
 };
 
 struct lc__heap {
-	struct lc__heap_item *item; /* malloc'ed; the first one has the lowest key */
+	struct lc__heap_item *item; /* malloc'ed; the first item has the lowest key */
 	size_t n, room;
 };
 
 /** O(log n). LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__heap_push(struct lc__heap *heap, uint64_t key, uint64_t value);
-/** Remove the first of one or more. O(log n). */
+/** Remove the first item; the heap must not be empty. O(log n). */
 struct lc__heap_item lc__heap_pop(struct lc__heap *heap);
 void lc__heap_free(struct lc__heap *heap);
 

@@ -10,7 +10,7 @@
 
 #define LEAST 64 /* slots */
 
-/* Words of 32 bits, so that a slot takes no more than 20 bytes. */
+/* In 32-bit words, so that a slot takes only 20 bytes. */
 struct lc__idset_slot {
 	uint32_t hash[4];
 	uint32_t mark; /* the id's number plus 1; 0 for a free slot */
@@ -101,8 +101,8 @@ lc__idset_remove(struct lc__idset *set, lc_id id)
 	slot->mark = 0;
 	set->count--;
 
-	/* A search ends at a free slot. So the slots after one that becomes free move up,
-	 * but none to a place before its home. */
+	/* A search ends at a free slot. So the slots after a freed one move up, but none
+	 * before its home slot. */
 	gap = (size_t)(slot - set->slots);
 	for (size_t i = (gap + 1) & mask; set->slots[i].mark != 0; i = (i + 1) & mask) {
 		const size_t home = home_of(set, set->slots[i].hash);

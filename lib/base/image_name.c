@@ -18,7 +18,7 @@ lc__is_image_name(const char *name, size_t size)
 	return false;
 }
 
-/* Of other kinds of images, in alphabetical order. */
+/* Other kinds of images, in alphabetical order. */
 static const char *const ignored[] = { ".arw", ".avif", ".bmp", ".cr2", ".cr3", ".dng",
 	".exr", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", ".jxl", ".nef", ".pgm",
 	".pnm", ".ppm", ".psd", ".tga" };

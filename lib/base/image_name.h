@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Which files are images, as far as their names tell: the kinds that are read, and those
- * that are not, which are ignored, counted and named. */
+/* Which files are images, as far as the name tells: the kinds that are read, and other
+ * kinds, which are ignored, counted and named. */
 #ifndef LC_BASE_IMAGE_NAME_H
 #define LC_BASE_IMAGE_NAME_H
 
@@ -11,9 +11,9 @@
 #include "base/buf.h"
 
 /**
- * True for a name of @p size bytes that ends in .jpg, .jpeg, .png, .webp, .tif or
- * .tiff, in any case. The answer is the same whether or not this build decodes the
- * format: what it cannot decode is an error that is told, not a file that is left out.
+ * True for a name of @p size bytes that ends in .jpg, .jpeg, .png, .webp, .tif or .tiff,
+ * in any case. This does not depend on the formats of this build: an image that it cannot
+ * decode is an error, not a file to leave out.
  */
 bool lc__is_image_name(const char *name, size_t size);
 
@@ -23,13 +23,13 @@ bool lc__is_any_image_name(const char *name);
 /** Endings that can be counted apart. */
 #define LC__IMAGE_ENDINGS 32
 
-/** Images of kinds that are not read, by their endings. Zeroed is none. */
+/** Images of kinds that are not read, by their endings. All zero is none. */
 struct lc__images_ignored {
 	uint64_t n;
 	uint64_t by_ending[LC__IMAGE_ENDINGS];
 };
 
-/** Count @p name if it is an image of a kind that is not read; whether it is. */
+/** Count @p name if it is an image of a kind that is not read; returns whether it is. */
 bool lc__images_ignored_add(struct lc__images_ignored *ignored, const char *name);
 
 /** The ending that by_ending[i] counts, ".gif"; NULL after the last. */

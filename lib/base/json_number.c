@@ -10,11 +10,11 @@
 
 #include "base/bytes.h"
 
-/* More digits may not fit 64 bits. */
+/* 64 bits may be too few for more digits. */
 #define DIGITS_MAX 19
 /* 5^27 is the last power of five below 2^63. */
 #define POWER_MAX 27
-/* Beyond it a number is 0 or infinite whatever its few digits are. */
+/* Beyond it a number is 0 or infinite, whatever its digits. */
 #define EXPONENT_MAX 100000000
 
 /* ---- the grammar ------------------------------------------------------------------ */
@@ -36,7 +36,7 @@ eight_digits(uint64_t text)
 	    UINT64_C(0x3333333333333333);
 }
 
-/* Their number: neighbours are joined to pairs, these to fours, these to all. */
+/* Their value: neighbours are combined into pairs, pairs into fours, fours into one. */
 static uint64_t
 eight_value(uint64_t text)
 {
@@ -47,8 +47,8 @@ eight_value(uint64_t text)
 }
 #endif
 
-/* The digits at `at`: their end. They are put after those that *value has, which wraps, unless
- * it is NULL. */
+/* Scan the digits at `at` and return their end. They are appended to the digits of
+ * *value, which wraps around, unless it is NULL. */
 static inline const char *
 take_digits(const char *at, const char *end, uint64_t *value)
 {
@@ -82,9 +82,10 @@ take_exponent(const char *at, const char *end, bool negative, int *out)
 }
 
 /*
- * The grammar: the end of a number, or NULL with where it is wrong in *wrong and what in
- * *what. It is compiled twice, as lc__json_number() and, with a number of NULL, as
- * lc__json_number_end(), which is faster for not looking at what the digits are.
+ * The grammar: the end of a number, or NULL with the position of the mistake in *wrong
+ * and its description in *what. Compiled twice: as lc__json_number(), and with a NULL
+ * number as lc__json_number_end(), which is faster because it ignores the value of the
+ * digits.
  */
 static inline __attribute__((always_inline)) const char *
 scan_number(const char *at, const char *end, struct lc__json_number *number,
@@ -157,7 +158,7 @@ lc__json_number_end(const char *at, const char *end, const char **wrong,
 
 /* ---- its value -------------------------------------------------------------------- */
 
-/* Do 64 bits hold the digits? Leading zeros do not count. */
+/* Do the digits fit into 64 bits? Leading zeros do not count. */
 static bool
 is_exact(const struct lc__json_number *number)
 {
@@ -187,7 +188,7 @@ static const uint64_t fives[POWER_MAX + 1] = { UINT64_C(1), UINT64_C(5), UINT64_
 	UINT64_C(298023223876953125), UINT64_C(1490116119384765625),
 	UINT64_C(7450580596923828125) };
 
-/* 2^power, of a power that a double has in full. */
+/* 2^power, for powers that a double represents exactly. */
 static double
 two_to(int power)
 {
@@ -199,9 +200,9 @@ two_to(int power)
 }
 
 /*
- * digits * 5^power, or digits / 5^-power, with its upper 63 or 64 bits and whether
- * anything is below them, in the last one: 53 bits of it, rounded by the conversion,
- * are the double's. What is left is a power of two, which is exact.
+ * digits * 5^power, or digits / 5^-power: the upper 63 or 64 bits, with the last bit set
+ * if anything below them is not 0. The conversion rounds these to the 53 bits of a
+ * double. The power of two that remains is exact.
  */
 static double
 scale_up(uint64_t digits, int power)
@@ -318,7 +319,7 @@ lc__shortest(double number, char out[LC__SHORTEST])
 		if (strtod(out, NULL) == number)
 			break;
 	}
-	/* The locale's decimal point, which may be some bytes long, becomes a full stop. */
+	/* The locale's decimal point, which may be several bytes, becomes a full stop. */
 	at = strcmp(point, ".") == 0 ? NULL : strstr(out, point);
 	if (at != NULL) {
 		*at = '.';

@@ -10,31 +10,31 @@
 struct lc__json_number {
 	const char *text; /* where it begins */
 	const char *stop; /* where its digits end */
-	uint64_t digits;  /* they wrap */
+	uint64_t digits;  /* wraps around */
 	int exponent;
 	bool negative;
-	bool integer; /* it has neither point nor exponent */
+	bool integer; /* without point and exponent */
 };
 
 /** The end of the number at @p at, NULL if there is none. */
 const char *lc__json_number(const char *at, const char *end, struct lc__json_number *out);
-/** The same without the number itself: where there is none, *wrong gets the first byte that
- *  does not fit, and *what says what is wrong there. */
+/** The same without the number itself: if there is none, *wrong points at the first byte
+ *  that does not fit and *what describes the mistake. */
 const char *lc__json_number_end(const char *at, const char *end, const char **wrong,
     const char **what);
 
-/** The nearest double, of two the even one, whatever the locale; infinite if it is too
- *  large. A byte that cannot belong to a number must follow the number's text. */
+/** The nearest double (ties to even), independent of the locale; infinite if it is too
+ *  large. The byte after the number's text must exist and not be part of a number. */
 double lc__json_number_double(const struct lc__json_number *number);
 
-/** Its amount, if that is an integer below 2^64. A byte must follow as above. */
+/** The absolute value, if it is an integer below 2^64. A byte must follow as above. */
 bool lc__json_number_integer(const struct lc__json_number *number, uint64_t *out);
 
 /** Room for any double's text and its end. */
 #define LC__SHORTEST 32
 
-/** A finite number with the fewest digits that read back as the same one, and a
- *  point in it whatever the locale: 1, 0.1, 1e+100. */
+/** Write a finite number with the fewest digits that read back as the same double, with a
+ *  decimal point in every locale: 1, 0.1, 1e+100. */
 void lc__shortest(double number, char out[LC__SHORTEST]);
 
 #endif

@@ -36,7 +36,7 @@ bad(struct lc__json_scan *scan, const char *what)
 static inline void
 skip_blanks(struct lc__json_scan *scan)
 {
-	/* No blank is above ' ', and most tokens follow none. */
+	/* No blank is above ' ', and most tokens have none before them. */
 	if (scan->at < scan->end && (unsigned char)*scan->at > ' ')
 		return;
 	while (have(scan) && is_blank(*scan->at))
@@ -94,7 +94,7 @@ lc__json_kind_of(char first)
 
 /* ---- numbers, words, strings ------------------------------------------------- */
 
-/* A number that ends with the window may go on after it: then it is scanned again. */
+/* A number at the end of the window may continue after it: then it is scanned again. */
 static bool
 skip_number(struct lc__json_scan *scan)
 {
@@ -144,7 +144,7 @@ skip_plain(struct lc__json_scan *scan)
 	const __m128i quote = _mm_set1_epi8('"'), backslash = _mm_set1_epi8('\\');
 	const __m128i low = _mm_set1_epi8(0x20);
 
-	/* Signed: what is not ASCII is below 0x20 too. */
+	/* Signed, so that bytes beyond ASCII are below 0x20 too. */
 	for (; scan->end - at >= 16; at += 16) {
 		const __m128i text = _mm_loadu_si128((const __m128i *)(const void *)at);
 		const int stop = _mm_movemask_epi8(_mm_or_si128(_mm_cmplt_epi8(text, low),
@@ -254,7 +254,7 @@ in_object(const struct lc__json_nest *nest)
 	return nest->depth > 0 && nest->object[top / 8] >> top % 8 & 1;
 }
 
-/* Where a value may begin. */
+/* At a place where a value may begin. */
 static bool
 value_token(struct lc__json_scan *scan, struct lc__json_nest *nest,
     enum lc__json_token *token)

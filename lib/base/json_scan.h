@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON, scanned where its text lies. Values, numbers and strings are slices of the text:
- * nothing is converted and nothing is allocated. The grammar is that of RFC 8259, UTF-8
- * included. Two things are left to the caller: a name that an object has twice, and half of
- * a surrogate pair, which the grammar allows.
+ * JSON, scanned in place. Values, numbers and strings are slices of the text: nothing is
+ * converted and nothing is allocated. The grammar is that of RFC 8259, UTF-8 included.
+ * Two checks are left to the caller: repeated names in an object, and halves of surrogate
+ * pairs, which the grammar allows. A text is either whole in memory or arrives in
+ * windows: then a callback supplies more of it, so that a file of any size is scanned in
+ * the memory of the longest part that is kept.
  *
- * A text is either whole in memory, or it comes in windows: then a function of the caller
- * brings more of it, so that a file of any size is scanned in the memory of its longest
- * part that is kept. base/json_tree.h makes documents of texts, base/json_number.h numbers
- * of slices, and base/json_write.h writes JSON.
+ * base/json_tree.h builds documents from texts, base/json_number.h converts numbers, and
+ * base/json_write.h writes JSON.
  */
 #ifndef LC_BASE_JSON_SCAN_H
 #define LC_BASE_JSON_SCAN_H
@@ -31,7 +31,7 @@ enum lc__json_kind {
 	LC__JSON_OBJECT
 };
 
-/** Arrays and objects within one another, at most. */
+/** The deepest nesting of arrays and objects. */
 #define LC__JSON_DEPTH 2048
 
 /** A slice of the text. */
@@ -43,13 +43,11 @@ struct lc__json_slice {
 /* ---- scanning ---------------------------------------------------------------- */
 
 /**
- * A text, and how far it is scanned. For a text in memory set `at` and `begin` to its
- * start, `end` to its end, and the rest to zero.
- *
- * `more`, if it is set, is called where the window ends too early. It puts at least one
- * byte more at its end, or changes nothing and returns false: the text ends. It may drop
- * the bytes before `keep`, or before `at` if keep is NULL, and may move the others; it
- * changes all four pointers and `before` to fit.
+ * A text and the position in it. For a text in memory set `at` and `begin` to its start,
+ * `end` to its end, and the rest to zero. `more`, if set, is called where the window ends
+ * too early. It appends at least one byte, or changes nothing and returns false at the
+ * end of the text. It may drop the bytes before `keep`, or before `at` if keep is NULL,
+ * and may move the others; it then adjusts all four pointers and `before`.
  */
 struct lc__json_scan {
 	const char *at;    /* the next byte */
@@ -61,24 +59,24 @@ struct lc__json_scan {
 	const char *wrong; /* what is wrong at `at`, once a function has returned false */
 };
 
-/** Where the next byte is in the text, in bytes from 0. */
+/** The position in the text of the next byte, from 0. */
 uint64_t lc__json_offset(const struct lc__json_scan *scan);
 
-/** Skip blanks; the next byte, -1 at the end. */
+/** Skip blanks; returns the next byte, -1 at the end. */
 int lc__json_peek(struct lc__json_scan *scan);
 /** Skip blanks, and the byte after them if it is @p c. */
 bool lc__json_accept(struct lc__json_scan *scan, char c);
 /** Skip a string, which begins at the next byte. */
 bool lc__json_skip_string(struct lc__json_scan *scan);
-/** Skip blanks and a value, all of which is checked. */
+/** Skip blanks and a value, and check all of it. */
 bool lc__json_skip_value(struct lc__json_scan *scan);
 /**
- * Skip blanks and a value of which nothing is checked but that its brackets match: what
- * nobody reads may be malformed. Several times as fast as lc__json_skip_value().
+ * Skip blanks and a value, and check only that its brackets match: for values that are
+ * not needed and may be malformed. Several times as fast as lc__json_skip_value().
  */
 bool lc__json_skip_unchecked(struct lc__json_scan *scan);
 
-/** What a value is, by its first byte. */
+/** The kind of a value, from its first byte. */
 enum lc__json_kind lc__json_kind_of(char first);
 
 /* ---- tokens ------------------------------------------------------------------ */
@@ -122,30 +120,30 @@ struct lc__json_member {
 	                                or brace after it, blanks and all */
 };
 
-/** An object in memory, and how far its members were asked for. */
+/** An object in memory, and the position of its next member. */
 struct lc__json_members {
 	struct lc__json_scan scan;
 	bool first;
 };
 
-/** LC_CORRUPT with the column (from 1, in bytes) and what is wrong, "column 7: a comma
- *  is missing", if no object begins there, blanks before it allowed. */
+/** LC_CORRUPT with the column (from 1, in bytes) and the mistake, "column 7: a comma is
+ *  missing", unless an object begins there, after any blanks. */
 LC_CHECKED lc_status lc__json_object(const void *text, size_t size,
     struct lc__json_members *out);
-/** The next member, its value checked to its end. LC_END after the last one, when
- *  nothing but blanks follows the object; LC_CORRUPT as above. */
+/** The next member; its value has been checked. LC_END after the last member, if only
+ *  blanks follow the object; LC_CORRUPT as above. */
 LC_CHECKED lc_status lc__json_next(struct lc__json_members *members,
     struct lc__json_member *out);
 
 /* ---- strings ----------------------------------------------------------------- */
 
-/** Is this the name, escapes resolved? */
+/** Is this the name, once escapes are resolved? */
 bool lc__json_name_is(struct lc__json_slice name, const char *wanted);
-/** Append a string's text, given with or without its quotes, escapes resolved, as
- *  UTF-8. LC_CORRUPT for half of a surrogate pair. */
+/** Append a string's text as UTF-8 with escapes resolved; quotes around it are optional.
+ *  LC_CORRUPT for half of a surrogate pair. */
 LC_CHECKED lc_status lc__json_unescape(struct lc__json_slice string, struct lc__buf *out);
-/** The same into memory of string.size bytes at least: *size gets how many there are.
- *  NULL, or where half of a surrogate pair begins. */
+/** The same into memory of at least string.size bytes: *size is the number written.
+ *  Returns NULL, or the position of half of a surrogate pair. */
 const char *lc__json_unescape_to(struct lc__json_slice string, char *out, size_t *size);
 
 #endif

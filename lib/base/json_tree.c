@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json_number.h"
 
-/* From here on the names of an object are compared in their order, not each with each. */
+/* From this number of members on, names are sorted before they are compared. */
 #define MANY_NAMES 16
 /* No value is open. */
 #define NO_PARENT UINT32_MAX
@@ -104,7 +104,9 @@ check_names(struct parser *p, const struct lc__json *object)
 
 /* ---- parsing ------------------------------------------------------------------- */
 
-/* The text of a string, with a NUL after it: no longer than it is with its quotes. */
+/*
+ * The text of a string, followed by a NUL: never longer than the string with its quotes.
+ */
 static lc_status
 take_string(struct parser *p, struct lc__json_slice source, bool nul, const char **out,
     size_t *size)
@@ -139,7 +141,7 @@ add_value(struct parser *p, bool begins, struct lc__json_slice text)
 	};
 	if (begins && p->rules->only != NULL && p->nest.depth == 2 && p->name != NULL &&
 	    strcmp(p->name, p->rules->only) != 0) {
-		/* The caller does not ask for it: it stays empty. */
+		/* Not one of the members asked for: it stays empty. */
 		p->scan.at = text.text;
 		if (!lc__json_skip_unchecked(&p->scan))
 			return corrupt(p, p->scan.at, p->scan.wrong);
@@ -220,7 +222,9 @@ lc__json_parse(const void *text, size_t size, const struct lc__json_rules *rules
 		tree->count = 0;
 		return status;
 	}
-	/* A number that is all of the text has nothing after it: it gets a NUL. */
+	/*
+	 * A number that is the whole text is followed by nothing, so a NUL is put there.
+	 */
 	if (tree->values->kind == LC__JSON_NUMBER) {
 		struct lc__json_slice *source = &tree->values->source;
 

@@ -44,11 +44,11 @@ struct lc__json_tree {
 	char *strings; /* what names and strings point to */
 	size_t strings_room;
 	char wrong[160];     /* after LC_CORRUPT: what is wrong, */
-	size_t line, column; /* and where: the column counts bytes, both from 1 */
+	size_t line, column; /* and where: line and column, in bytes, both from 1 */
 };
 
-/** What is taken beside JSON in which no object has a name twice and no string half of a
- *  surrogate pair. */
+/** What is accepted beyond JSON in which no object repeats a name and no string holds
+ *  half of a surrogate pair. */
 struct lc__json_rules {
 	bool nul;         /* strings may hold NULs; names never do */
 	const char *only; /* of the members of the outermost object, arrays and objects of
@@ -68,7 +68,7 @@ LC_CHECKED lc_status lc__json_parse(const void *text, size_t size,
     const struct lc__json_rules *rules, struct lc__json_tree *tree);
 void lc__json_free(struct lc__json_tree *tree);
 
-/** Go through the members of an object or the elements of an array; NULL and other values
+/** Loop over the members of an object or the elements of an array; NULL and other values
  *  have none. */
 #define lc__json_each(item, parent) \
 	for ((item) = lc__json_first(parent); (item) != NULL; \
@@ -93,18 +93,19 @@ lc__json_is(const struct lc__json *value, enum lc__json_kind kind)
 	return value != NULL && value->kind == kind;
 }
 
-/** A member; NULL if there is none, also of what is no object. */
+/** A member by its name; NULL if there is none, or if @p object is not an object. */
 const struct lc__json *lc__json_get(const struct lc__json *object, const char *name);
 /** The text of a string, NULL of anything else. */
 const char *lc__json_text(const struct lc__json *value);
 
-/** A number without point and exponent, whatever its size? */
+/** Is it a number without point and exponent, of any size? */
 bool lc__json_is_integer(const struct lc__json *value);
-/** Such a number, if 64 bits hold it; false, and *out is left alone, for anything else. */
+/** The value of such a number if it fits into 64 bits; else false, and *out is
+ *  unchanged. */
 bool lc__json_int64(const struct lc__json *value, int64_t *out);
 bool lc__json_uint64(const struct lc__json *value, uint64_t *out);
-/** Any number as the nearest double, infinite if it is too large; false for anything
- *  else. */
+/** Any number as the nearest double, infinite if it is too large; false if it is not a
+ *  number. */
 bool lc__json_double(const struct lc__json *value, double *out);
 
 #endif

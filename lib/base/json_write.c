@@ -8,7 +8,7 @@
 
 /* ---- strings ----------------------------------------------------------------- */
 
-/* A piece of a string: bytes of the text, or an escape for one character of it. */
+/* A piece of a string: bytes of the text, or the escape of one character. */
 struct piece {
 	const void *bytes;
 	size_t size;
@@ -45,7 +45,9 @@ escape_character(unsigned point, unsigned escapes, struct piece *out)
 	out->size = (size_t)size;
 }
 
-/* The first piece of a text that is not empty, and how many bytes of the text it is. */
+/*
+ * The first piece of a text that is not empty, and the size of the text that it replaces.
+ */
 static size_t
 take_piece(const unsigned char *text, size_t size, unsigned escapes, struct piece *out)
 {
@@ -129,14 +131,14 @@ is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Can this byte be one of a number or a word? */
+/* May this byte be part of a number or a word? */
 static bool
 is_scalar(char c)
 {
 	return !is_blank(c) && strchr("\"{}[],:", c) == NULL;
 }
 
-/* The end of the string that begins here, or of the text. */
+/* The end of the string that begins here, or the end of the text. */
 static const char *
 string_end(const char *at, const char *end)
 {
@@ -173,7 +175,7 @@ lc__json_put_compact(struct lc__buf *out, struct lc__json_slice json)
 	out->size -= json.size - (size_t)(to - first);
 }
 
-/* A new line, so many levels in. */
+/* Begin a new line, indented by so many levels. */
 static void
 put_line(struct lc__buf *out, size_t depth)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Text and numbers as JSON has them, and JSON in another layout. */
+/* Text and numbers written as JSON, and JSON laid out anew. */
 #ifndef LC_BASE_JSON_WRITE_H
 #define LC_BASE_JSON_WRITE_H
 
@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/json_scan.h"
 
-/** What is escaped in a string beside quotes, backslashes and bytes below 0x20. */
+/** What is escaped in a string besides quotes, backslashes and bytes below 0x20. */
 enum lc__json_escapes {
 	LC__JSON_LETTERS =
 	    1, /* nothing more, but \n and not \u000a where there is a letter */
@@ -17,8 +17,8 @@ enum lc__json_escapes {
 	LC__JSON_ASCII = 4 /* all beyond ASCII, from U+10000 as surrogate pairs */
 };
 
-/** Append text as the inside of a string. Bytes that are not UTF-8 become U+FFFD.
- *  @param escapes  enum lc__json_escapes, or'ed */
+/** Append text as the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD.
+ *  @param escapes enum lc__json_escapes, or'ed */
 void lc__json_put_text(struct lc__buf *out, const void *text, size_t size,
     unsigned escapes);
 /** The same between quotes. */
@@ -28,16 +28,16 @@ void lc__json_put_string(struct lc__buf *out, const void *text, size_t size,
 void lc__json_string(FILE *out, const void *text, size_t size);
 
 /**
- * Write a finite number with the fewest digits that read back as the same one, and so
- * that no reader takes it for an integer: 1.0, 0.1, 1e+100.
+ * Write a finite number with the fewest digits that read back as the same double, in a
+ * form that no reader takes for an integer: 1.0, 0.1, 1e+100.
  */
 void lc__json_real(FILE *out, double number);
 
-/** Append JSON without the blanks between its tokens. What is malformed stays so: of "1 2"
- *  a blank is kept. */
+/** Append JSON without the blanks between its tokens. Malformed JSON stays malformed: of
+ *  "1 2" one blank is kept. */
 void lc__json_put_compact(struct lc__buf *out, struct lc__json_slice json);
-/** Append JSON, which must be well-formed, with a line for each member and element, each
- *  level two blanks further in. */
+/** Append well-formed JSON with a line for each member and element, indented by two
+ *  blanks a level. */
 void lc__json_put_indented(struct lc__buf *out, struct lc__json_slice json);
 
 #endif

@@ -10,11 +10,11 @@
 #include "base/error.h"
 #include "base/fd.h"
 
-/* One for all libraries: it is taken once a file that is read or written. */
+/* One lock for all libraries: each file that is read or written takes it once. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
-/* Not LC_UNSUPPORTED: the system has failed, and no input is to blame. dlerror() tells a
- * lack of memory by its words alone. */
+/* Not LC_UNSUPPORTED: the system failed, not the input. Only the words of dlerror() tell
+ * that memory ran out. */
 static lc_status
 failed(const struct lc__lazy *lazy)
 {
@@ -33,7 +33,7 @@ load_locked(struct lc__lazy *lazy)
 {
 	void *handle, *address;
 
-	/* The loader opens files. */
+	/* The loader opens files, hence lc__fds_hold(). */
 	lc__fds_hold();
 	handle = dlopen(lazy->file, RTLD_NOW | RTLD_LOCAL);
 	lc__fds_release();

@@ -30,9 +30,9 @@ struct lc__lazy {
 };
 
 /**
- * Load the library and find all of its functions, unless that is done. Any threads.
- * LC_IO where it cannot be loaded or lacks a function, LC_NO_MEMORY; the next call tries
- * again. It is never unloaded.
+ * Load the library and look up all of its functions, unless that is done. Any thread may
+ * call it. LC_IO if it cannot be loaded or a function is missing, LC_NO_MEMORY; the next
+ * call tries again. The library is never unloaded.
  */
 LC_CHECKED lc_status lc__lazy_load(struct lc__lazy *lazy);
 

@@ -11,8 +11,8 @@
 
 #define STEP ((size_t)256 << 10) /* bytes read at once */
 
-/* Room for STEP more bytes after what is there, and for the NUL byte after a last line. What
- * was returned goes; then the room doubles, and after a long line it shrinks again. */
+/* Make room for STEP more bytes and the NUL after a last line. Lines that were returned
+ * are dropped first; then the room doubles, and after a long line it shrinks again. */
 static lc_status
 make_room(struct lc__lines *lines)
 {
@@ -62,7 +62,10 @@ read_more(struct lc__lines *lines)
 	return LC_OK;
 }
 
-/* Bytes up to the end of the line, without it. What is too long is not read to its end. */
+/*
+ * Bytes up to the end of the line, without it. A line that is too long is not read to its
+ * end.
+ */
 static lc_status
 find_end(struct lc__lines *lines, size_t *size, bool *newline)
 {
@@ -133,7 +136,7 @@ lc__lines_next(struct lc__lines *lines, struct lc__text_line *out)
 	out->size = size - mark;
 	out->newline = newline;
 	advance(lines, size + newline);
-	/* In the place of the newline, or after the last line, where make_room() left room. */
+	/* Where the newline was, or after the last line, where make_room() left room. */
 	out->text[out->size] = '\0';
 	return LC_OK;
 }

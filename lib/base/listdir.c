@@ -34,7 +34,7 @@ lc__dir_of(int fd, const char *path, struct lc__dir *out)
 lc_status
 lc__dir_open(const char *path, struct lc__dir *out)
 {
-	/* O_NONBLOCK: a FIFO in the directory's place is not waited for. */
+	/* O_NONBLOCK: do not wait if the path is a FIFO. */
 	return lc__dir_of(lc__open(path, O_RDONLY | O_DIRECTORY | O_NONBLOCK), path, out);
 }
 

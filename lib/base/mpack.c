@@ -113,7 +113,7 @@ lc__mpack_ext_of(struct lc__buf *out, size_t start, int8_t type)
 	const size_t size = out->size - start;
 	size_t header;
 
-	/* The header is written after the bytes, to see how long it is. */
+	/* The header is written after the bytes, once their size is known. */
 	msgpack_pack_ext(&pk, size, type);
 	if (out->failed)
 		return;
@@ -128,7 +128,7 @@ lc__mpack_ext_of(struct lc__buf *out, size_t start, int8_t type)
 
 /* ---- reading -------------------------------------------------------------- */
 
-/* Take a big-endian number of 1, 2, 4 or 8 bytes off. */
+/* Consume a big-endian number of 1, 2, 4 or 8 bytes. */
 static bool
 take_number(struct lc__tokens *in, size_t width, uint64_t *out)
 {
@@ -142,7 +142,7 @@ take_number(struct lc__tokens *in, size_t width, uint64_t *out)
 	return true;
 }
 
-/* The same of a size or count: one of `least` and more has no shorter form. */
+/* The same for a size or count; those below `least` have a shorter form. */
 static bool
 take_size(struct lc__tokens *in, size_t width, uint64_t least, bool shortest,
     uint32_t *out)
@@ -166,7 +166,7 @@ take_bytes(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_tok
 	return true;
 }
 
-/* Each member takes a byte at least, so a count cannot claim more than that. */
+/* Each member takes at least a byte, so a count above the bytes left is wrong. */
 static bool
 take_members(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_token *out)
 {
@@ -185,7 +185,7 @@ take_ext(struct lc__tokens *in, struct lc__mpack_token *out)
 	return take_bytes(in, LC__TOKEN_EXT, out);
 }
 
-/* 0xcc to 0xcf: of the numbers below these limits a shorter form exists. */
+/* 0xcc to 0xcf: numbers below these limits have a shorter form. */
 static bool
 take_uint(struct lc__tokens *in, unsigned power, bool shortest,
     struct lc__mpack_token *out)
@@ -197,7 +197,7 @@ take_uint(struct lc__tokens *in, unsigned power, bool shortest,
 	    (!shortest || out->number >= least[power]);
 }
 
-/* 0xd0 to 0xd3: others have a form without a sign. */
+/* 0xd0 to 0xd3: numbers outside these limits have an unsigned form. */
 static bool
 take_int(struct lc__tokens *in, unsigned power, bool shortest,
     struct lc__mpack_token *out)
@@ -214,7 +214,7 @@ take_int(struct lc__tokens *in, unsigned power, bool shortest,
 	return !shortest || number <= most[power];
 }
 
-/* 0xca: a float of 32 bits as one of 64, a NaN with the same bits. */
+/* 0xca: widen a 32-bit float to 64 bits, keeping the bits of a NaN. */
 static bool
 take_float32(struct lc__tokens *in, struct lc__mpack_token *out)
 {
@@ -229,7 +229,7 @@ take_float32(struct lc__tokens *in, struct lc__mpack_token *out)
 	memcpy(&number, &narrow, sizeof(number));
 	wide = (double)number;
 	memcpy(&out->number, &wide, sizeof(wide));
-	/* A conversion would make a signalling NaN a quiet one. */
+	/* A conversion would turn a signalling NaN into a quiet one. */
 	if ((narrow & 0x7fffffff) > 0x7f800000)
 		out->number = (bits & 0x80000000) << 32 | (uint64_t)0x7ff << 52 |
 		    (bits & 0x7fffff) << 29;
@@ -237,8 +237,8 @@ take_float32(struct lc__tokens *in, struct lc__mpack_token *out)
 	return true;
 }
 
-/* A size of 8, 16 or 32 bits, the shortest that holds it; "fix" is the largest size
- * that the first byte alone tells. */
+/* A size of 8, 16 or 32 bits, in the shortest form that holds it; "fix" is the largest
+ * size that fits into the first byte. */
 static bool
 take_wide(struct lc__tokens *in, unsigned power, uint64_t fix, bool shortest,
     uint32_t *out)

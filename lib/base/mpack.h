@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * MessagePack: appended to a buffer by msgpack-c, and read one token at a time. msgpack-c
- * would make a tree of a whole object: it allocates what a count claims before it has seen
- * the members, and stops at 32 levels. Reading here allocates nothing and leaves the nesting
- * to its caller.
+ * reads a whole object into a tree: it allocates what a count claims before it has seen
+ * the members, and stops at 32 levels. Reading here allocates nothing and leaves nesting
+ * to the caller.
  */
 #ifndef LC_BASE_MPACK_H
 #define LC_BASE_MPACK_H
@@ -28,7 +28,7 @@ void lc__mpack_nil(struct lc__buf *out);
 void lc__mpack_boolean(struct lc__buf *out, bool truth);
 void lc__mpack_float(struct lc__buf *out, double number);
 void lc__mpack_strn(struct lc__buf *out, const void *text, size_t size);
-/** Make the bytes of @p out from @p start on those of an extension. */
+/** Turn the bytes of @p out from @p start on into the body of an extension. */
 void lc__mpack_ext_of(struct lc__buf *out, size_t start, int8_t type);
 
 /* ---- reading -------------------------------------------------------------- */
@@ -54,24 +54,24 @@ struct lc__mpack_token {
 	const void *bytes; /* of a string, binary or extension; borrowed */
 };
 
-/** What is left to read. */
+/** The bytes left to read. */
 struct lc__tokens {
 	const unsigned char *at, *end;
 };
 
 /**
- * Take the next token off. False if there is none, it is cut short, it claims
- * more members than there are bytes, it is not in its shortest form, or it is a
- * float of 32 bits.
+ * Consume the next token. False at the end, and for a token that is cut short, claims
+ * more members than there are bytes, is not in its shortest form, or is a 32-bit float.
  */
 bool lc__token_next(struct lc__tokens *in, struct lc__mpack_token *out);
 
-/** The same of what others write: longer forms, and floats of 32 bits, which come as 64. */
+/** The same for input from others: longer forms are allowed, and 32-bit floats are
+ *  widened. */
 bool lc__token_next_any(struct lc__tokens *in, struct lc__mpack_token *out);
-/** Pass over an object with all that is in it, however deep. */
+/** Skip an object with its members, at any depth. */
 bool lc__token_skip_any(struct lc__tokens *in);
 
-/** The next token, which must be of @p kind. */
+/** Consume the next token, which must be of @p kind. */
 static inline bool
 lc__token_expect(struct lc__tokens *in, enum lc__token_kind kind,
     struct lc__mpack_token *out)

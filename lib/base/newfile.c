@@ -18,8 +18,8 @@
 #include "base/fileio.h"
 #include "base/listdir.h"
 
-#define RANDOM 6     /* characters that differ */
-#define ATTEMPTS 100 /* at a name that is free */
+#define RANDOM 6     /* random characters in the name */
+#define ATTEMPTS 100 /* to find a name that is free */
 
 /* ---- names ------------------------------------------------------------------------ */
 
@@ -31,8 +31,8 @@ lc__random_name(char *path)
 	char *end = path + strlen(path) - RANDOM;
 	unsigned char bytes[RANDOM];
 
-	/* Six bytes come at once or, early in the system's start, not at all: then the
-	 * name is not random, and the file is new nevertheless. */
+	/* The six bytes come at once or, early in the start of the system, not at all:
+	 * then the name is not random, but the file is still new. */
 	if (getrandom(bytes, sizeof(bytes), GRND_NONBLOCK) != sizeof(bytes))
 		for (int i = 0; i < RANDOM; i++)
 			bytes[i] = (unsigned char)(end[i] * 7 + getpid() + i);
@@ -51,7 +51,10 @@ lc__make_temporary(char *path, mode_t mode)
 		if (fd == -1 && errno != EEXIST) {
 			const int sys = errno;
 
-			/* It may have been made before no descriptor was left for it. */
+			/*
+			 * The file may have been created although no descriptor was left
+			 * for it.
+			 */
 			(void)unlink(path);
 			errno = sys;
 			break;
@@ -72,8 +75,8 @@ release(struct lc__newfile *file)
 	*file = (struct lc__newfile)LC__NEWFILE_NONE;
 }
 
-/* Bytes of the path that the temporary name begins with: all, unless the last component
- * would be too long with the end. */
+/* How much of the path begins the temporary name: all of it, unless the last component
+ * would become too long. */
 static int
 kept_size(const char *path)
 {
@@ -120,7 +123,7 @@ lc__newfile_move(struct lc__newfile *file, const char *path)
 	return LC_OK;
 }
 
-/* Where the file system cannot rename without replacing, a second name does it. */
+/* Where the file system cannot rename without replacing, use a hard link. */
 static lc_status
 rename_if_free(const struct lc__newfile *file)
 {
@@ -134,7 +137,10 @@ rename_if_free(const struct lc__newfile *file)
 			(void)unlink(file->temporary);
 			return LC_OK;
 		}
-		/* A file system that has neither: what comes there right now is replaced. */
+		/*
+		 * The file system has neither: a file that appears at this moment is
+		 * replaced.
+		 */
 		if (errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS) {
 			if (lstat(file->path, &st) == 0)
 				errno = EEXIST;
@@ -169,7 +175,7 @@ put_in_place(struct lc__newfile *file, bool replace)
 		(void)unlink(file->temporary);
 	} else if (!file->unsynced) {
 		status = lc__sync_parent(file->path);
-		/* What was added goes again; what was replaced cannot come back. */
+		/* Undo an addition; a replaced file cannot be restored. */
 		if (status != LC_OK && !replace)
 			(void)unlink(file->path);
 	}
@@ -198,7 +204,7 @@ lc__newfile_discard(struct lc__newfile *file)
 	release(file);
 }
 
-/* Is it a file that no maker has locked? */
+/* Is it a file without the lock of a living maker? */
 static bool
 is_abandoned(int dir, const char *name)
 {
@@ -247,7 +253,7 @@ lc__is_special(const char *path)
 {
 	struct stat st;
 
-	/* /dev/stdout leads to a file perhaps, which is open there already. */
+	/* /dev/stdout may lead to a file, which is already open there. */
 	if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
 		return 1;
 	return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);

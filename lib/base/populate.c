@@ -8,7 +8,7 @@
 
 #define PAGE ((size_t)4096)
 
-/* Advise on the whole units within some memory. */
+/* Advise on the whole pages within some memory. */
 static void
 advise(uintptr_t start, uintptr_t end, size_t unit, int advice)
 {
@@ -23,7 +23,10 @@ lc__populate(void *bytes, size_t size)
 {
 	const uintptr_t start = (uintptr_t)bytes;
 
-	/* The part at the end that fills no huge page gets small ones, and wastes nothing. */
+	/*
+	 * The end, which is smaller than a huge page, gets small pages and wastes
+	 * nothing.
+	 */
 	advise(start, start + size, LC__HUGE_PAGE, MADV_HUGEPAGE);
 #ifdef MADV_POPULATE_WRITE
 	advise(start, start + size, PAGE, MADV_POPULATE_WRITE);

@@ -7,7 +7,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 
-/* A slot's: whether its job is done, and how. */
+/* Of a slot: whether its job is done, and its result. */
 struct lc__team_result {
 	bool done;
 	lc_status status;
@@ -36,7 +36,7 @@ stop_locked(struct lc__team *team)
 	pthread_cond_broadcast(&team->memory);
 }
 
-/* Wait for a job to do; false if there is none any more. */
+/* Wait for a job; false if no job is left. */
 static bool
 begin_job(struct lc__team *team, uint64_t *job)
 {
@@ -93,8 +93,8 @@ run_thread(void *arg)
 	return NULL;
 }
 
-/* Start n threads, numbered from @p first, or as many of them as can be: *sys is 0, or the
- * errno of why no other one was started. */
+/* Start n threads, numbered from @p first, or as many as possible: *sys is 0, or the
+ * errno of the one that failed to start. */
 static lc_status
 start_threads(struct lc__team *team, unsigned n, unsigned first, int *sys)
 {
@@ -121,7 +121,7 @@ start_threads(struct lc__team *team, unsigned n, unsigned first, int *sys)
 	return LC_OK;
 }
 
-/* How many threads have something to do. */
+/* How many threads have work. */
 static unsigned
 useful_threads(const struct lc__team *team)
 {
@@ -141,7 +141,7 @@ lc__team_run(struct lc__team *team)
 
 	if (status == LC_OK) {
 		do_jobs(team, 0);
-		/* Until they have ended, the others' failures are not all in. */
+		/* Only when all threads have ended is the set of failures complete. */
 		for (unsigned i = 0; i < team->n_started; i++)
 			pthread_join(team->started[i].id, NULL);
 		team->n_started = 0;
@@ -160,7 +160,7 @@ lc__team_processors(unsigned most)
 	return online < 1 ? 1 : online > (long)most ? most : (unsigned)online;
 }
 
-/* Items that are worth a thread. */
+/* Items that justify a thread. */
 #define SHARE_LEAST 64
 
 uint64_t
@@ -201,7 +201,7 @@ lc__team_start(struct lc__team *team)
 	return LC_OK;
 }
 
-/* The caller is done with the result that it took last. */
+/* The caller no longer uses the result that it took last. */
 static void
 give_back_locked(struct lc__team *team)
 {
@@ -280,7 +280,7 @@ lc__team_step(struct lc__team *team, uint64_t bytes)
 	    (progress != NULL && progress->step != NULL &&
 		progress->step(progress->ctx, team->done, team->total) != 0)) {
 		status = lc__error(LC_CANCELLED, 0, "cancelled");
-		/* The first failure is kept before another thread can have one. */
+		/* Keep the first failure; no other thread may replace it. */
 		if (team->error.status == LC_OK)
 			team->error = *lc_last_error();
 		stop_locked(team);
@@ -297,7 +297,7 @@ lc__team_again(struct lc__team *team, uint64_t bytes)
 	pthread_mutex_unlock(&team->lock);
 }
 
-/* Are all jobs before it done? */
+/* Are all jobs before this one done? */
 static bool
 is_oldest_locked(struct lc__team *team, uint64_t job)
 {

@@ -31,12 +31,12 @@ LC__LAZY(lib, "libexpat", LIBEXPAT_FILE, CALLS)
 
 struct lc__xml_node {
 	size_t name, text;  /* offsets in the document's text */
-	size_t child, next; /* the first element in it, the next beside it */
+	size_t child, next; /* first child, next sibling */
 };
 
 /* ---- parsing -------------------------------------------------------------------- */
 
-/* What the handlers work on. */
+/* The state of the handlers. */
 struct parsing {
 	struct lc__xml *xml;
 	XML_Parser parser;
@@ -44,7 +44,7 @@ struct parsing {
 	size_t open[LC__XML_DEPTH]; /* elements that are */
 	size_t last[LC__XML_DEPTH]; /* the last element in each */
 	size_t depth;
-	bool stopped; /* calls that follow are of no use */
+	bool stopped; /* ignore the calls that follow */
 	bool failed;  /* no memory */
 };
 
@@ -131,7 +131,7 @@ end_element(void *ctx, const XML_Char *name)
 	if (p->stopped)
 		return;
 	node = &p->xml->nodes[p->open[--p->depth]];
-	/* Text without the blanks around it; none beside elements. */
+	/* The text without the blanks around it; none if there are child elements. */
 	text = (char *)p->text.data;
 	size = node->child == LC__XML_NONE ? p->text.size : 0;
 	while (size > 0 && strchr(" \t\r\n", text[size - 1]) != NULL)
@@ -228,7 +228,7 @@ lc__xml_text(const struct lc__xml *xml, size_t node)
 	return node != LC__XML_NONE ? (char *)xml->text.data + xml->nodes[node].text : "";
 }
 
-/* The first of this name from @p node on. */
+/* The first element of this name from @p node on. */
 static size_t
 find(const struct lc__xml *xml, size_t node, const char *name)
 {
@@ -252,7 +252,7 @@ lc__xml_next(const struct lc__xml *xml, size_t node)
 
 /* ---- MessagePack --------------------------------------------------------------- */
 
-/* The elements in a node that the filter takes. */
+/* The child elements that the filter accepts. */
 static size_t
 count_elements(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 {
@@ -264,8 +264,8 @@ count_elements(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 	return n;
 }
 
-/* The first of several elements with one name is the member; one of which nothing is
- * left is left out. */
+/* Of several elements with one name the first is the member; an element of which nothing
+ * is left is omitted. */
 static bool
 is_member(const struct lc__xml *xml, size_t in, size_t node, lc__xml_filter filter)
 {
@@ -282,7 +282,9 @@ lc__xml_members(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 {
 	uint32_t n = 0;
 
-	/* is_member() looks for every element among those before it: few are allowed. */
+	/*
+	 * is_member() searches the elements before each one, so only a few are allowed.
+	 */
 	if (count_elements(xml, node, filter) > LC__XML_MEMBERS)
 		return LC__XML_MEMBERS + 1;
 	for (size_t i = xml->nodes[node].child; i != LC__XML_NONE; i = xml->nodes[i].next)
@@ -290,7 +292,7 @@ lc__xml_members(const struct lc__xml *xml, size_t node, lc__xml_filter filter)
 	return n;
 }
 
-/* Integers as people write them: what is written "007" is text. */
+/* Integers as people write them: "007" is text. */
 static void
 pack_text(const struct lc__xml *xml, size_t node, struct lc__buf *out)
 {
