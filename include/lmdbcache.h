@@ -1397,7 +1397,8 @@ typedef struct lc_recover_result {
 	uint64_t runs;      /**< damaged index runs that were replaced */
 	uint64_t rows;      /**< other damaged rows and frames of chunks that were rebuilt,
 	                         and rows that went back to their own key */
-	uint64_t unknown;   /**< damaged places that may have held records: no key tells */
+	uint64_t unknown;   /**< damaged places that may have held records, or live records
+	                         that only a count knows: no key tells */
 	uint64_t reset;     /**< of the rows, those whose content is lost: settings that are
 	                         the defaults again, counters, names of inputs */
 	uint64_t kept;      /**< n: the file as it was is data.mdb.damaged-n; 0: none */

@@ -377,6 +377,22 @@ check_orphans(struct lc__recovery *r)
 	return status == LC_END ? LC_OK : status;
 }
 
+/* Tables that are those of an older commit do not say what they held since then. The state
+ * row may still count live records to which neither a chunk nor a key leads. */
+static void
+check_live(struct lc__recovery *r)
+{
+	const uint64_t live = r->change->snapshot.state.live;
+	const uint64_t found = r->nlive + r->result.lost + r->result.unknown;
+
+	if (r->state_lost || r->ngaps == 0 || found >= live)
+		return;
+	r->result.unknown += live - found;
+	lc__progress_damage(r->progress,
+	    "state row: counts %llu live records, %llu more than are found",
+	    (unsigned long long)live, (unsigned long long)(live - found));
+}
+
 lc_status
 lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
 {
@@ -427,6 +443,7 @@ lc__recovery_check_counts(struct lc__recovery *r)
 	for (uint64_t i = 0; i < r->nchunks; i++)
 		return_if_error(check_row(r, &r->chunks[i], &sum));
 	return_if_error(check_orphans(r));
+	check_live(r);
 	return_if_error(check_usage(r));
 	if (!r->state_lost && !r->index_damaged && r->result.rescued == 0 &&
 	    r->nspans == 0 && !r->chunk_missing &&

@@ -570,6 +570,33 @@ START_TEST(chunk_gone)
 }
 END_TEST
 
+/* The tables are empty, as in the first commit; only the state row counts what was there. */
+START_TEST(tables_of_old)
+{
+	struct witness w = { .range = { 64, 300 } };
+	const char *root = run_scratch();
+	lc_recover_result result;
+	struct surgery s;
+	lc_cache *cache;
+
+	make(&w, root);
+	s = open_up(root);
+	rawdb_must(mdb_drop(s.txn, table(&s, "chunk"), 0));
+	rawdb_must(mdb_drop(s.txn, table(&s, "index"), 0));
+	rawdb_must(mdb_drop(s.txn, table(&s, "ledger"), 0));
+	close_up(&s);
+	result = recover_twice(root);
+	ck_assert_uint_eq(result.records, 0);
+	ck_assert_uint_eq(result.lost + result.unknown, witness_count(&w));
+	memset(w.versions, 0, sizeof(w.versions));
+	cache = open_small(root);
+	for (unsigned i = 0; i < 20; i++)
+		witness_put(&w, cache, i);
+	witness_check(&w, cache);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
 /* ---- anything ------------------------------------------------------------- */
 
 static const char *const tables[] = { "chunk", "ledger", "index", "schema", "state" };
@@ -708,6 +735,7 @@ main(void)
 	tcase_add_loop_test(tc, only_chunks, 0, 4);
 	tcase_add_loop_test(tc, record, 0, 5);
 	tcase_add_test(tc, chunk_gone);
+	tcase_add_test(tc, tables_of_old);
 	tcase_add_loop_test(tc, random_damage, 0, 4);
 	tcase_add_test(tc, cancelled);
 	tcase_add_test(tc, pages);
