@@ -322,7 +322,7 @@ fill_limits(struct lc__ingest *in)
 		limits->warn = strcmp(text, "warn") == 0;
 		if (!limits->warn && strcmp(text, "fail") != 0)
 			return report_usage(
-			    "WAREHOUSE_THRESHOLDS: '%s' is none of fail|warn", text);
+			    "WAREHOUSE_THRESHOLDS: '%s' is not one of fail|warn", text);
 	}
 	in->clear = clear;
 	text = getenv("WAREHOUSE_CLEAR");

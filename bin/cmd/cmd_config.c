@@ -137,7 +137,7 @@ apply(char *line, char *why, size_t room)
 		return true;
 	value = strchr(key, '=');
 	if (value == NULL) {
-		snprintf(why, room, "no '=' in the line");
+		snprintf(why, room, "the line has no '='");
 		return false;
 	}
 	*value++ = '\0';

@@ -34,14 +34,14 @@ static struct opt options[] = {
 	    .help = "one part of a structured value: names and positions separated by "
 		    "dots" },
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write here, replacing the file at once when all is written; DIR/ "
+	    .help = "write to this file, which appears when all is written; DIR/ "
 		    "or FILE.npz hold all tensors; - is standard output" },
 	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
-	    .help = "what to write; auto is .npy for a tensor, else what -o names, or "
-		    "JSON" },
+	    .help = "output format; auto follows the name after -o, else .npy for a "
+		    "tensor, JSON for other values" },
 	{ "", "data", OPT_FLAG, &data,
-	    .help = "JSON of a structured value with the bytes of its tensors, as put "
-		    "takes it" },
+	    .help = "in JSON of a structured value write the bytes of its tensors too, "
+		    "for put" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help =
 		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
@@ -212,7 +212,7 @@ write_json(FILE *out, const struct found *found)
 
 	if (found->kind == LC_TENSOR && lc__dtype_is_opaque(found->tensor.dtype))
 		return report_error(EXIT_DATA,
-		    "JSON has no numbers of %s; use --format raw, or dump",
+		    "JSON cannot hold numbers of %s; use --format raw, or dump",
 		    lc_dtype_name(found->tensor.dtype));
 	jw_open(&json, NULL, '{');
 	jw_id(&json, found->id);
@@ -233,7 +233,7 @@ static int
 no_tensor(const struct found *found)
 {
 	return report_error(EXIT_DATA,
-	    "%s%s%s is no tensor but a %s; -o DIR/ writes all of it, --field a part",
+	    "%s%s%s is not a tensor but a %s; use -o DIR/ for all of it, --field for a part",
 	    lc__quote_id(found->id.data, found->id.size), field ? ": " : "",
 	    field ? field : "", lc_kind_name(found->kind));
 }
@@ -387,15 +387,15 @@ const struct command cmd_get = {
 	.name = "get",
 	.operands = "MODULE CACHE_ID",
 	.summary = "write a tensor, or a structured value",
-	.text = "Writes the tensor stored under CACHE_ID to standard output or to "
-		"FILE: as .npy, as raw bytes in row-major order, little-endian, or "
-		"as one JSON object with the cache_id, the dtype, the shape and the "
-		"elements. --json is short for --format json.\n"
+	.text = "Writes the value stored under CACHE_ID to standard output or to "
+		"FILE. A tensor is written as .npy, as raw bytes in row-major order, "
+		"little-endian, or as one JSON object with the cache_id, the dtype, the "
+		"shape and the elements. --json is short for --format json.\n"
 		"A structured value is written as JSON, with the type of a tensor in its "
-		"place; -o DIR/ makes a directory with a .npy file for each tensor and "
-		"value.json, -o FILE.npz an archive. --field takes one part of it.\n"
-		"Exit status 1 says that there is no such cache_id, part or module, 3 "
-		"that the record is damaged; then nothing is written. A file that exists "
+		"place; -o DIR/ writes a directory with a .npy file for each tensor and "
+		"value.json, -o FILE.npz an archive. --field writes one part of it.\n"
+		"Exit status 1 means that the cache_id, part or module does not exist, 3 "
+		"that the record is damaged; then nothing is written. An existing file "
 		"is replaced only with -f.",
 	.examples = "cachex get faces img-000001 -o feature.npy\n"
 		    "cachex get faces img-000001 --json | jq .shape\n"

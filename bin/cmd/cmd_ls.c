@@ -22,13 +22,13 @@ static int order;
 
 static struct opt options[] = {
 	{ "l", "long", OPT_FLAG, &longer,
-	    .help = "say also the bytes on disk, the codec and the chunk, and all of a "
-		    "structure; for modules, more of their sizes" },
+	    .help = "print also the bytes on disk, the codec and the chunk, and long "
+		    "structures in full; for modules, more of their sizes" },
 	{ "1", "ids", OPT_FLAG, &ids_only, .help = "cache_ids only, one a line" },
 	{ "z", "null", OPT_FLAG, &null,
 	    .help = "cache_ids only, each ended by a NUL byte" },
 	{ "", "order", OPT_CHOICE, &order, .value = "key|commit",
-	    .help = "order of the records: by cache_id, or as they were written" },
+	    .help = "order of the records: by cache_id, or as written" },
 	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
@@ -74,7 +74,7 @@ show_module(const char *module)
 		jw_end_line(&json);
 	} else if (read == LC_OK) {
 		columns_text(&columns, module);
-		/* "3 records", "1 record ": numbers stand below numbers. */
+		/* "3 records", "1 record ": the numbers align. */
 		count_human(stats.records, "record", text, sizeof(text) - 1);
 		columns_text(&columns, stats.records == 1 ? strcat(text, " ") : text);
 		size_cell(stats.live_bytes, "");
@@ -233,15 +233,16 @@ const struct command cmd_ls = {
 	.summary = "list modules, or the records of one",
 	.text =
 	    "Without MODULE it lists the modules with their records and sizes. "
-	    "With MODULE it lists its records: cache_id, dtype with shape or "
-	    "structure, and size; with PREFIX, those whose cache_id starts so, and exit status 1 if none does. The data itself "
-	    "is not read and not checked: that is what verify is for.\n"
+	    "With MODULE it lists its records: cache_id, dtype and shape or "
+	    "structure, and size; with PREFIX, those with a cache_id that starts with "
+	    "it, and exit status 1 if there are none. The data itself is not read or "
+	    "checked; use verify for that.\n"
 	    "With --json it writes one object a line. A cache_id that is not "
-	    "UTF-8 stands in id_base64 and not in id. Without --json, -1 and -z "
-	    "control characters are written as \\xNN; -1 writes them as they "
-	    "are, but not to a terminal.\n"
+	    "UTF-8 is in id_base64 instead of id. Without --json, -1 and -z, "
+	    "control characters are written as \\xNN; -1 writes them unescaped, "
+	    "except to a terminal.\n"
 	    "With the URL of a store, file:///DIR, it lists its generations and its runs; "
-	    "with GENERATION, the parts of that one.",
+	    "with GENERATION, the parts of that generation.",
 	.examples = "cachex ls\n"
 		    "cachex ls faces img-0000\n"
 		    "cachex ls faces --json | jq -r .id\n"

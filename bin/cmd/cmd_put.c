@@ -36,17 +36,16 @@ static struct opt options[] = {
 	{ "", "dtype", OPT_TEXT, &dtype_name, .value = "NAME",
 	    .help =
 		"dtype of raw bytes: f32, u8, opaque16:pose and so on; for a .npy file, "
-		"the dtype that it must have, or that its raw bits (V2, V1) are" },
+		"the dtype that it must have, or the dtype of its raw bits (V2, V1)" },
 	{ "", "shape", OPT_TEXT, &shape_text, .value = "DIMS",
-	    .help = "raw bytes: their shape, as 3,640,640; an empty one is a single "
+	    .help = "shape of raw bytes, as 3,640,640; an empty one is a single "
 		    "element" },
 	{ "", "format", OPT_CHOICE, &format, .value = VALUE_FORMATS,
-	    .help = "what FILE holds; auto looks at it" },
+	    .help = "format of FILE; auto detects it" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
-	    .help = "how to store tensors; default is what the module's settings say" },
+	    .help = "how to store tensors; default follows the module's settings" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help =
-		"of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	    .help = "level of --codec: 1 to 12 better, -1 to -65537 faster, 0 default" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "check the input, store nothing" },
 	MODULE_NO_CREATE,
 	{ .kind = OPT_END },
@@ -69,7 +68,7 @@ split_field(const char *text, struct field *out)
 	size_t size;
 
 	if (sign == NULL)
-		return report_usage("--field: '%s' is none of NAME=FILE.npy, "
+		return report_usage("--field: '%s' is not one of NAME=FILE.npy, "
 				    "NAME=@FILE.json, NAME:=JSON",
 		    text);
 	size = (size_t)(sign - text);
@@ -130,7 +129,7 @@ read_field(const struct field *field, int raw_dtype, struct lc__loaded *loaded,
 		status = read_json_field(file.data, file.size, loaded, out);
 	else if (result == EXIT_DONE && field->from == FROM_NPY && !npy_is(&file))
 		status = lc__error(LC_INVALID, 0,
-		    "not a .npy file; JSON is NAME=@FILE or NAME:=JSON");
+		    "not a .npy file; for JSON use NAME=@FILE or NAME:=JSON");
 	else if (result == EXIT_DONE && field->from == FROM_NPY) {
 		status = lc__loaded_npy(loaded, &file, raw_dtype, &tensor);
 		if (status == LC_OK)
@@ -212,7 +211,7 @@ bad_dtype(void)
 
 	for (int i = 0; i < LC_DTYPE_COUNT; i++)
 		used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s",
-		    i == 0 ? "; there are " : ", ", lc_dtype_name((lc_dtype)i));
+		    i == 0 ? "; known are " : ", ", lc_dtype_name((lc_dtype)i));
 	snprintf(names + used, sizeof(names) - used, " and opaqueSIZE:NAME");
 	return bad_value(&dtype_name, names);
 }
@@ -453,15 +452,16 @@ const struct command cmd_put = {
 	.name = "put",
 	.operands = "MODULE CACHE_ID [FILE]",
 	.summary = "store a tensor, or a structured value",
-	.text = "Stores the value in FILE, or on standard input if FILE is - or "
-		"missing, under CACHE_ID and replaces what stood there. The module "
-		"is made if it does not exist. On exit status 0 the record is on disk.\n"
-		"FILE is a .npy file, or raw bytes in row-major order, little-"
-		"endian, described by --dtype and --shape. A Fortran-ordered or "
-		"big-endian .npy is stored in row-major order, little-endian.\n"
-		"A structured value is a .npz file, a directory of .npy files, JSON, or "
-		"given part by part with --field. The dots in names part the steps of a "
-		"path; names that are 0, 1 and so on make a list.",
+	.text =
+	    "Stores the value in FILE, or on standard input if FILE is - or "
+	    "missing, under CACHE_ID and replaces the old value. The module "
+	    "is created if it does not exist. With exit status 0 the record is on disk.\n"
+	    "FILE is a .npy file, or raw bytes in row-major order, little-"
+	    "endian, described by --dtype and --shape. A Fortran-ordered or "
+	    "big-endian .npy file is stored in row-major order, little-endian.\n"
+	    "A structured value is a .npz file, a directory of .npy files, JSON, or "
+	    "given part by part with --field. Dots in a name separate the steps of a "
+	    "path; the names 0, 1 and so on make a list.",
 	.examples = "cachex put faces img-000001 feature.npy\n"
 		    "cachex put faces img-000002 --dtype f32 --shape 512 <feature.raw\n"
 		    "python3 make-feature.py | cachex put faces img-000003 -\n"

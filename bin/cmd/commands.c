@@ -132,7 +132,7 @@ command_unknown(const char *name)
 	return report_usage("unknown command %s; cachex help lists them", name);
 }
 
-/* "inspect, verify and extract" */
+/* "inspect, verify or extract" */
 static void
 enumerate(const struct command *const *list, char *out, size_t room)
 {
@@ -142,7 +142,7 @@ enumerate(const struct command *const *list, char *out, size_t room)
 		size += (size_t)snprintf(out + size, room - size, "%s%s",
 		    command_word(*list),
 		    list[1] == NULL       ? ""
-			: list[2] == NULL ? " and "
+			: list[2] == NULL ? " or "
 					  : ", ");
 }
 
@@ -156,5 +156,5 @@ command_unknown_word(const struct command *command, const char *word)
 	enumerate(command->subcommands, all, sizeof(all));
 	if (best != NULL)
 		return report_usage("unknown word %s; did you mean %s?", word, best);
-	return report_usage("unknown word %s; there are %s", word, all);
+	return report_usage("unknown word %s; use %s", word, all);
 }

@@ -139,7 +139,7 @@ look_up(struct stream_source *s)
 	if (errno != ENOENT && errno != ENOTDIR)
 		return report_errno(s->name);
 	return report_error(EXIT_NO,
-	    "there is no module %s in %s, and no file or directory of that name", s->name,
+	    "no module %s in %s, and no file or directory of that name", s->name,
 	    settings.root);
 }
 

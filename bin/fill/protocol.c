@@ -290,7 +290,7 @@ next_pair(struct lc__tokens *in, struct lc__mpack_token *name, struct lc__tokens
 static lc_status
 set_error(struct lc__tokens value, struct lc__answer_item *out)
 {
-	static const char other[] = "the producer gave an error that is no text";
+	static const char other[] = "the producer gave an error that is not text";
 	struct lc__mpack_token text;
 
 	if (!lc__token_next_any(&value, &text))

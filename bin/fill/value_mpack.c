@@ -102,7 +102,7 @@ read_name(struct lc__value_reader *r)
 	if (name.kind != LC__TOKEN_STR || name.size == 0 ||
 	    memchr(name.bytes, '\0', name.size) != NULL)
 		return lc__error(LC_INVALID, 0,
-		    "a name that is no text, empty or holds a NUL");
+		    "a name that is not text, empty or holds a NUL");
 	if (*(const char *)name.bytes == '$')
 		return lc__error(LC_INVALID, 0, "a map with %s has no meaning here",
 		    lc__quote_id(name.bytes, name.size));

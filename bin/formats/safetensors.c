@@ -490,7 +490,8 @@ read_field(const struct lc__json_member *member, struct entry *entry,
 		if (!array ||
 		    !numbers(member->value, entry->type.shape, LC_MAX_NDIM,
 			&entry->type.ndim))
-			return lc__error(LC_CORRUPT, 0, "its shape is no list of sizes");
+			return lc__error(LC_CORRUPT, 0,
+			    "its shape is not a list of sizes");
 		if (entry->type.ndim > LC_MAX_NDIM)
 			return lc__error(LC_UNSUPPORTED, 0,
 			    "rank %" PRIu32 " is above %d", entry->type.ndim,

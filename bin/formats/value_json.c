@@ -51,7 +51,7 @@ decode_base64(struct reader *r, const struct lc__json *json, char **out, size_t 
 	char *bytes;
 
 	if (!lc__json_is(json, LC__JSON_STRING))
-		return bad(r, "base64 is no text");
+		return bad(r, "base64 is not text");
 	bytes = malloc(json->string_size + 1);
 	if (bytes == NULL)
 		return lc__no_memory(NULL);
@@ -141,7 +141,7 @@ read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 	size_t size;
 
 	if (!lc__json_is(type, LC__JSON_STRING))
-		return bad(r, "$tensor is no text");
+		return bad(r, "$tensor is not text");
 	if (object->count != 1u + (data != NULL) + (file != NULL) ||
 	    (data != NULL && file != NULL))
 		return bad(r, "a tensor has $tensor and either data or file");
@@ -211,7 +211,7 @@ read_name(struct reader *r, const struct lc__json *name, char **out)
 	if (coded != NULL) {
 		return_if_error(decode_base64(r, coded, &text, &size));
 	} else if (!lc__json_is(name, LC__JSON_STRING)) {
-		return bad(r, "a name is no text");
+		return bad(r, "a name is not text");
 	} else {
 		text = strdup(name->string);
 		size = name->string_size;

@@ -59,7 +59,7 @@ read_base64(const lc_value *value, const char *name, void **out, size_t *size)
 	char *text;
 
 	if (lc_value_as_str(value, &coded, &length) != LC_OK)
-		return lc__error(LC_INVALID, 0, "%s is no text", name);
+		return lc__error(LC_INVALID, 0, "%s is not text", name);
 	text = malloc(length + 1);
 	if (text == NULL)
 		return lc__no_memory(NULL);
@@ -88,7 +88,7 @@ read_id(struct jsonrecord *record)
 	} else if (lc_value_as_str(id, &text, &record->id.size) == LC_OK) {
 		record->id.data = text;
 	} else {
-		return lc__error(LC_INVALID, 0, "id is no text");
+		return lc__error(LC_INVALID, 0, "id is not text");
 	}
 	if (record->id.size == 0 || record->id.size > LC_MAX_ID)
 		return lc__error(LC_INVALID, 0, "the cache_id has %zu bytes, not 1 to %d",
@@ -103,14 +103,14 @@ read_shape(const lc_value *list, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 	int64_t dim;
 
 	if (lc_value_kind(list) != LC_LIST)
-		return lc__error(LC_INVALID, 0, "shape is no list");
+		return lc__error(LC_INVALID, 0, "shape is not a list");
 	if (n > LC_MAX_NDIM)
 		return lc__error(LC_INVALID, 0, "shape has more than %d dimensions",
 		    LC_MAX_NDIM);
 	for (size_t i = 0; i < n; i++) {
 		if (lc_value_as_integer(lc_value_at(list, i), &dim) != LC_OK || dim < 0)
 			return lc__error(LC_INVALID, 0,
-			    "dimension %zu of shape is no count", i);
+			    "dimension %zu of shape is not a whole number", i);
 		shape[i] = (uint64_t)dim;
 	}
 	*ndim = (uint32_t)n;
@@ -130,7 +130,7 @@ read_tensor(struct jsonrecord *record)
 	char bytes[SIZE_TEXT];
 
 	if (lc_value_as_str(member(record, "dtype"), &name, NULL) != LC_OK)
-		return lc__error(LC_INVALID, 0, "dtype is missing or no text");
+		return lc__error(LC_INVALID, 0, "dtype is missing or not text");
 	return_if_error(lc_dtype_parse(name, &dtype));
 	return_if_error(read_shape(member(record, "shape"), &ndim, shape));
 
@@ -138,7 +138,7 @@ read_tensor(struct jsonrecord *record)
 	return_if_error(lc__loaded_own(&record->part, data));
 	return_if_error(lc_tensor_init(&tensor, dtype, ndim, shape, data));
 	if (size != tensor.nbytes)
-		return lc__error(LC_INVALID, 0, "data has %s, its shape takes %zu",
+		return lc__error(LC_INVALID, 0, "data has %s; its shape needs %zu",
 		    count_human(size, "byte", bytes, sizeof(bytes)), tensor.nbytes);
 	record->part.value = lc_value_tensor(&tensor);
 	record->value = record->part.value;
@@ -159,7 +159,7 @@ read_record(const char *line, size_t size, struct jsonrecord *record)
 	format = member(record, "format");
 	if (format != NULL &&
 	    (lc_value_as_integer(format, &number) != LC_OK || number < 1))
-		return lc__error(LC_INVALID, 0, "format is no number");
+		return lc__error(LC_INVALID, 0, "format is not a number");
 	if (format != NULL && number > FORMAT)
 		return lc__error(LC_VERSION, 0, "format %lld is newer than this program",
 		    (long long)number);

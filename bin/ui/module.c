@@ -82,7 +82,7 @@ open_with(const char *root, const char *module_id, unsigned flags, lc_cache **ou
 		options.writer_rank = LC_RANK_ANY;
 	if (!(flags & LC_RDONLY) && options.writer_rank != LC_RANK_ANY &&
 	    options.rank != options.writer_rank)
-		report_note("rank %d does not write, rank %d does: nothing is "
+		report_note("rank %d does not write, rank %d does; nothing is "
 			    "stored in %s",
 		    options.rank, options.writer_rank, module_id);
 	return lc_open(root, module_id, &options, out);
@@ -103,10 +103,9 @@ module_missing(const char *root, const char *module_id)
 	suggest_start(&suggest, module_id);
 	if (lc_modules(root, offer_module, &suggest) == LC_OK &&
 	    suggest_best(&suggest) != NULL)
-		return report_error(EXIT_NO,
-		    "there is no module %s in %s; did you mean %s?", module_id, root,
-		    suggest_best(&suggest));
-	return report_error(EXIT_NO, "there is no module %s in %s", module_id, root);
+		return report_error(EXIT_NO, "no module %s in %s; did you mean %s?",
+		    module_id, root, suggest_best(&suggest));
+	return report_error(EXIT_NO, "no module %s in %s", module_id, root);
 }
 
 int
@@ -195,8 +194,8 @@ module_list(struct list *list, int argc, char **argv)
 		if (!settings_names_root())
 			return EXIT_DONE;
 		return report_error(EXIT_NO,
-		    "%s: there is no such directory; --root names "
-		    "the one that holds the modules",
+		    "%s: no such directory; --root names "
+		    "the directory that holds the modules",
 		    settings.root);
 	}
 	found = lc_modules(settings.root, add_module, list);

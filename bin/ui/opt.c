@@ -153,7 +153,7 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 			*(int *)opt->target = choice;
 			return true;
 		}
-		snprintf(why, room, "'%s' is none of %s", text, opt->value);
+		snprintf(why, room, "'%s' is not one of %s", text, opt->value);
 		return false;
 	case OPT_COUNT:
 	case OPT_SIZE: return read_number(opt, text, why, room);
@@ -176,7 +176,7 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 		}
 		if (opt->kind == OPT_DIR && strcmp(text, "-") == 0) {
 			snprintf(why, room,
-			    "- is no directory; ./- is the one of that name");
+			    "- is not a directory; use ./- for one of that name");
 			return false;
 		}
 		/* fallthrough */
@@ -391,8 +391,7 @@ parse_letters(struct opt *const *tables, int argc, char **argv, int *at, char *w
 			opt = opt_by_letter(*t, *letter);
 		if (opt == NULL) {
 			snprintf(why, room, "unknown option %s%s", typed,
-			    letter[1] ? ""
-				      : " (names that start with - stand behind --)");
+			    letter[1] ? "" : " (put names that start with - after --)");
 			return false;
 		}
 		if (opt->kind != OPT_FLAG && letter[1] == '\0' && *at == argc) {

@@ -43,8 +43,7 @@ explain_field(const char *name, size_t size, char *why, size_t room)
 		    suggest_best(&suggest));
 	else
 		snprintf(why, room,
-		    "unknown {%s}; there are {path}, {dir}, {name}, {stem} and {ext}",
-		    word);
+		    "unknown {%s}; use {path}, {dir}, {name}, {stem} or {ext}", word);
 }
 
 bool
@@ -60,7 +59,7 @@ pattern_check(const char *pattern, char *why, size_t room)
 		}
 		end = *p == '{' ? strchr(p, '}') : NULL;
 		if (end == NULL) {
-			snprintf(why, room, "a lone %c (a brace itself is %c%c)", *p, *p,
+			snprintf(why, room, "a lone %c (write %c%c for a brace)", *p, *p,
 			    *p);
 			return false;
 		}

@@ -353,7 +353,7 @@ report_finish(int status)
 int
 ask_nobody(void)
 {
-	return report_usage("nobody can be asked here; use -f");
+	return report_usage("not a terminal, cannot ask for confirmation; use -f");
 }
 
 int
@@ -373,7 +373,7 @@ ask(const char *format, ...)
 		c = getchar();
 	if (answer == 'y' || answer == 'Y')
 		return EXIT_DONE;
-	report_note("nothing is changed");
+	report_note("nothing was changed");
 	return EXIT_NO;
 }
 

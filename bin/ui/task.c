@@ -41,14 +41,14 @@ read_array(uint64_t *number, uint64_t *of, char *why, size_t room)
 	if (step == 0 || max < min || (max - min) / step + 1 != *of) {
 		snprintf(why, room,
 		    "SLURM_ARRAY_TASK_COUNT: %llu are not all from %llu to %llu in steps "
-		    "of %llu: say which task this is, I/N",
+		    "of %llu; give the task as I/N",
 		    (unsigned long long)*of, (unsigned long long)min,
 		    (unsigned long long)max, (unsigned long long)step);
 		return false;
 	}
 	if (id < min || id > max || (id - min) % step != 0) {
 		snprintf(why, room,
-		    "SLURM_ARRAY_TASK_ID: %llu is none of %llu to %llu in steps of %llu",
+		    "SLURM_ARRAY_TASK_ID: %llu is not in %llu to %llu in steps of %llu",
 		    (unsigned long long)id, (unsigned long long)min,
 		    (unsigned long long)max, (unsigned long long)step);
 		return false;
@@ -94,8 +94,8 @@ read_auto(uint64_t of, struct job_task *out, char *why, size_t room)
 
 	if (scheduler == NULL) {
 		snprintf(why, room,
-		    "no scheduler's variable is set (%s, %s, %s, %s, %s): "
-		    "say which task this is, I/N",
+		    "no scheduler's variable is set (%s, %s, %s, %s, %s); "
+		    "give the task as I/N",
 		    schedulers[0].names[0], schedulers[1].names[0],
 		    schedulers[2].names[0], schedulers[3].names[0],
 		    schedulers[4].names[0]);
@@ -110,14 +110,14 @@ read_auto(uint64_t of, struct job_task *out, char *why, size_t room)
 	}
 	out->from = scheduler->names[0];
 	if (!scheduler->counts && of == 0)
-		snprintf(why, room, "%s comes without a count: say auto/N", out->from);
+		snprintf(why, room, "%s has no count; use auto/N", out->from);
 	else if (of != 0 && count != of)
-		snprintf(why, room, "%s is one of %llu, not of %llu", out->from,
+		snprintf(why, room, "%s is a task of %llu, not of %llu", out->from,
 		    (unsigned long long)count, (unsigned long long)of);
 	else if (count == 0)
 		snprintf(why, room, "%s is 0", scheduler->names[1]);
 	else if (number >= count)
-		snprintf(why, room, "%s is %llu, and the tasks of %llu are 0 to %llu",
+		snprintf(why, room, "%s is %llu; tasks of %llu are numbered 0 to %llu",
 		    out->from, (unsigned long long)number, (unsigned long long)count,
 		    (unsigned long long)(count - 1));
 	else {
@@ -151,7 +151,7 @@ task_parse(const char *text, struct job_task *out, char *why, size_t room)
 		    text);
 		return false;
 	} else if (number >= of) {
-		snprintf(why, room, "'%.60s': the tasks of %llu are 0 to %llu", text,
+		snprintf(why, room, "'%.60s': tasks of %llu are numbered 0 to %llu", text,
 		    (unsigned long long)of, (unsigned long long)(of - 1));
 		return false;
 	} else {

@@ -48,7 +48,7 @@ write_database(const char *path, struct lc__facts *facts)
 	seen.origin.original_height = 1080;
 	seen.origin.boxes_total = 5;
 	assert_ok(lc__sqlite_sample(db, &seen));
-	/* A name that is no text; nothing else is known. */
+	/* A name that is not text; nothing else is known. */
 	seen = made_observation(boxes, 0);
 	seen.sample = 4;
 	seen.cache_id = (lc_id){ "\xff\0x", 3 };

@@ -86,7 +86,7 @@ END_TEST
 #define SHAPE(text) "'" text "' is neither I/N, as 0/4, nor auto or auto/N"
 #define NONE \
 	"no scheduler's variable is set (SLURM_ARRAY_TASK_ID, JOB_COMPLETION_INDEX, " \
-	"OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID): say which task this is, I/N"
+	"OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID); give the task as I/N"
 
 static const struct {
 	const char *text, *environment, *why;
@@ -106,14 +106,14 @@ static const struct {
 	{ "auto/", "SLURM_PROCID=4 SLURM_NTASKS=5", SHAPE("auto/") },
 	{ "auto/0", "JOB_COMPLETION_INDEX=0", SHAPE("auto/0") },
 	{ "auto/x", "JOB_COMPLETION_INDEX=0", SHAPE("auto/x") },
-	{ "3/3", "", "'3/3': the tasks of 3 are 0 to 2" },
-	{ "4/3", "", "'4/3': the tasks of 3 are 0 to 2" },
+	{ "3/3", "", "'3/3': tasks of 3 are numbered 0 to 2" },
+	{ "4/3", "", "'4/3': tasks of 3 are numbered 0 to 2" },
 	{ "auto", "", NONE },
 	{ "auto/4", "", NONE },
 	{ "auto", "JOB_COMPLETION_INDEX=0",
-	    "JOB_COMPLETION_INDEX comes without a count: say auto/N" },
+	    "JOB_COMPLETION_INDEX has no count; use auto/N" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=3",
-	    "JOB_COMPLETION_INDEX is 3, and the tasks of 3 are 0 to 2" },
+	    "JOB_COMPLETION_INDEX is 3; tasks of 3 are numbered 0 to 2" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=", "JOB_COMPLETION_INDEX: '' is not a number" },
 	{ "auto/3", "JOB_COMPLETION_INDEX=-1",
 	    "JOB_COMPLETION_INDEX: '-1' is not a number" },
@@ -122,10 +122,10 @@ static const struct {
 	{ "auto", "SLURM_PROCID=1", "SLURM_NTASKS is not set" },
 	{ "auto", "SLURM_NTASKS=2", "SLURM_PROCID is not set" },
 	{ "auto", "SLURM_PROCID=2 SLURM_NTASKS=2",
-	    "SLURM_PROCID is 2, and the tasks of 2 are 0 to 1" },
+	    "SLURM_PROCID is 2; tasks of 2 are numbered 0 to 1" },
 	{ "auto", "SLURM_PROCID=0 SLURM_NTASKS=0", "SLURM_NTASKS is 0" },
 	{ "auto/3", "SLURM_PROCID=0 SLURM_NTASKS=2",
-	    "SLURM_PROCID is one of 2, not of 3" },
+	    "SLURM_PROCID is a task of 2, not of 3" },
 	/* Half of one is not another one. */
 	{ "auto", "PMI_RANK=0 SLURM_PROCID=0 SLURM_NTASKS=2", "PMI_SIZE is not set" },
 	{ "auto", "OMPI_COMM_WORLD_SIZE=2", "OMPI_COMM_WORLD_RANK is not set" },
@@ -137,23 +137,23 @@ static const struct {
 	{ "auto", ARRAY("1", "0", "1", "", "2"),
 	    "SLURM_ARRAY_TASK_STEP: '' is not a number" },
 	{ "auto", ARRAY("9", "10", "25", "5", "4"),
-	    "SLURM_ARRAY_TASK_ID: 9 is none of 10 to 25 in steps of 5" },
+	    "SLURM_ARRAY_TASK_ID: 9 is not in 10 to 25 in steps of 5" },
 	{ "auto", ARRAY("30", "10", "25", "5", "4"),
-	    "SLURM_ARRAY_TASK_ID: 30 is none of 10 to 25 in steps of 5" },
+	    "SLURM_ARRAY_TASK_ID: 30 is not in 10 to 25 in steps of 5" },
 	{ "auto", ARRAY("16", "10", "25", "5", "4"),
-	    "SLURM_ARRAY_TASK_ID: 16 is none of 10 to 25 in steps of 5" },
+	    "SLURM_ARRAY_TASK_ID: 16 is not in 10 to 25 in steps of 5" },
 	/* --array=1,3,7 */
 	{ "auto", ARRAY("3", "1", "7", "1", "3"),
-	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 1: say which "
-	    "task this is, I/N" },
+	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 1; give the "
+	    "task as I/N" },
 	{ "auto", ARRAY("3", "1", "7", "0", "3"),
-	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 0: say which "
-	    "task this is, I/N" },
+	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 1 to 7 in steps of 0; give the "
+	    "task as I/N" },
 	{ "auto", ARRAY("3", "7", "1", "1", "3"),
-	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 7 to 1 in steps of 1: say which "
-	    "task this is, I/N" },
+	    "SLURM_ARRAY_TASK_COUNT: 3 are not all from 7 to 1 in steps of 1; give the "
+	    "task as I/N" },
 	{ "auto/5", ARRAY("15", "10", "25", "5", "4"),
-	    "SLURM_ARRAY_TASK_ID is one of 4, not of 5" },
+	    "SLURM_ARRAY_TASK_ID is a task of 4, not of 5" },
 };
 
 START_TEST(no_tasks)

@@ -137,7 +137,7 @@ static const struct {
 	{ "{\"a\":{\"$tagged\":1}}", "a: $tagged is no list of a tag and a value" },
 	{ "{\"$tagged\":[\"t\"]}", "$tagged is no list of a tag and a value" },
 	{ "{\"$tagged\":[\"t\",1,2]}", "$tagged is no list of a tag and a value" },
-	{ "{\"$tagged\":[1,2]}", "a name is no text" },
+	{ "{\"$tagged\":[1,2]}", "a name is not text" },
 	{ "{\"$tagged\":[{\"$str\":\"AA==\"},2]}", "a name holds a NUL" },
 	{ "{\"$tagged\":[\"\",2]}", "value: an empty name or tag" },
 	{ "{\"$tagged\":[\"t\",{\"\":1}]}", "t: a name is empty" },
@@ -148,7 +148,7 @@ static const struct {
 	{ "{\"$pairs\":[[1,2],[3,{\"$x\":1}]]}", "3: an object with '$x' has no meaning here; "
 	    "a map with such a name is {\"$map\": [[name, value], ...]}" },
 	{ "{\"$pairs\":[[{},2]]}", "value: a key that is a map or holds a tensor" },
-	{ "{\"$tuple\":1}", "no list" }, { "{\"$bytes\":1}", "base64 is no text" },
+	{ "{\"$tuple\":1}", "no list" }, { "{\"$bytes\":1}", "base64 is not text" },
 	{ "{\"$bytes\":\"A\"}", "not base64" }, { "{\"$str\":\"A===\"}", "not base64" },
 	{ "{\"$u64\":\"-1\"}", "$u64 is no decimal number below 2^64 in quotes" },
 	{ "{\"$u64\":\"18446744073709551616\"}", "$u64 is no decimal number below 2^64 in quotes" },
@@ -175,7 +175,7 @@ static const struct {
 	{ "{\"$tensor\":\"u8[1]\",\"data\":\"AA==\",\"file\":\"x\"}",
 	    "a tensor has $tensor and either data or file" },
 	{ "{\"$tensor\":\"u8[1]\",\"x\":1}", "a tensor has $tensor and either data or file" },
-	{ "{\"$tensor\":1}", "$tensor is no text" },
+	{ "{\"$tensor\":1}", "$tensor is not text" },
 };
 
 START_TEST(bad_text)

@@ -270,7 +270,7 @@ refuse "a limit" 2 "cachex: build: --max-empty: no limit: '5x' (as in 12, 5% or 
 	cachex build set wh --max-empty 5x
 refuse "a ratio of a variable" 2 "cachex: build: WAREHOUSE_MAX_EMPTY_RATIO: not a ratio: '2' (0 to 1)" \
 	env WAREHOUSE_MAX_EMPTY_RATIO=2 "$CACHEX" build set wh
-refuse "a mode of a variable" 2 "cachex: build: WAREHOUSE_THRESHOLDS: 'x' is none of fail|warn" \
+refuse "a mode of a variable" 2 "cachex: build: WAREHOUSE_THRESHOLDS: 'x' is not one of fail|warn" \
 	env WAREHOUSE_THRESHOLDS=x "$CACHEX" build set wh
 refuse "a switch of a variable" 2 "cachex: build: WAREHOUSE_CLEAR: not a switch: 'x' (1 or 0)" \
 	env WAREHOUSE_CLEAR=x "$CACHEX" build set wh
@@ -360,7 +360,7 @@ also "for the same version" diff -r single/current rest/current
 wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
 	cachex build parted none --size 40x40 --samples w0
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" parted none --samples nothing
-wrong "no task" 2 "cachex: build: --shard: '3/3': the tasks of 3 are 0 to 2" parted untouched --shard 3/3
+wrong "no task" 2 "cachex: build: --shard: '3/3': tasks of 3 are numbered 0 to 2" parted untouched --shard 3/3
 wrong "--clear of a part" 2 "cachex: build: --shard and --clear: clear first, without it" \
 	parted untouched --shard 0/3 --clear
 also "nothing was made" test ! -e untouched

@@ -7,13 +7,13 @@ root=$XDG_CACHE_HOME/cachex
 one() { printf x | cachex put "$1" k --dtype u8 --shape 1; }
 
 one a; one b; one c
-wrong "drop asks" 2 "cachex: drop: nobody can be asked here; use -f" cachex drop a
+wrong "drop asks" 2 "cachex: drop: not a terminal, cannot ask for confirmation; use -f" cachex drop a
 check "drop -n" 0 cachex drop -n a
 is "says what" "$(cat "$err")" "cachex: drop: would drop a"
 check "drop" 0 cachex drop -f a
 also "the directory is gone" test ! -e "$root/a"
 is "so are the others' names" "$(ls -A "$root" | tr '\n' ' ')" "b c "
-wrong "drop of nothing" 1 "cachex: drop: there is no module a in $root; did you mean b?" \
+wrong "drop of nothing" 1 "cachex: drop: no module a in $root; did you mean b?" \
 	cachex drop -f a
 wrong "a bad name" 2 "cachex: drop: module id '../b': must be 1 to 128 \
 characters and start with a letter or digit" cachex drop -f ../b
@@ -47,7 +47,7 @@ one e
 wrong "onto another" 2 "cachex: rename: $root/e: exists; cachex drop removes a module, cachex merge joins two" \
 	cachex rename d e
 also "changes neither" cachex has d k
-wrong "of nothing" 1 "cachex: rename: there is no module a in $root; did you mean d?" cachex rename a z
+wrong "of nothing" 1 "cachex: rename: no module a in $root; did you mean d?" cachex rename a z
 check "a bad name" 2 cachex rename d ../up
 check "--json" 0 cachex rename e f --json
 is "is an object" "$(cat "$out")" '{"from":"e","to":"f"}'
@@ -80,7 +80,7 @@ is "nothing is left over" "$(ls -A "$root" | grep -c dropped)" 0
 # --no-create
 printf x >x.raw; cachex dump h >h.jsonl; cachex get h k -o k.npy
 while read -r name command; do
-	refuse "$name --no-create" 1 "cachex: $name: there is no module new in $root" cachex $name $command --no-create
+	refuse "$name --no-create" 1 "cachex: $name: no module new in $root" cachex $name $command --no-create
 	also "$name --no-create: makes none" test ! -e "$root/new"
 done <<END
 put new k x.raw --dtype u8 --shape 1

@@ -66,19 +66,19 @@ done <<'END'
 [1]	not a JSON object
 {"dtype":"u8","shape":[1],"data":"eg=="}	a record has either id or id_base64
 {"id":"a","id_base64":"YQ==","dtype":"u8","shape":[1],"data":"eg=="}	a record has either id or id_base64
-{"id":1,"dtype":"u8","shape":[1],"data":"eg=="}	id is no text
+{"id":1,"dtype":"u8","shape":[1],"data":"eg=="}	id is not text
 {"id":"","dtype":"u8","shape":[1],"data":"eg=="}	the cache_id has 0 bytes, not 1 to 65536
 {"id_base64":"YQ=","dtype":"u8","shape":[1],"data":"eg=="}	id_base64 is not base64
 {"id_base64":"YR==","dtype":"u8","shape":[1],"data":"eg=="}	id_base64 is not base64
-{"id":"a","shape":[1],"data":"eg=="}	dtype is missing or no text
+{"id":"a","shape":[1],"data":"eg=="}	dtype is missing or not text
 {"id":"a","dtype":"u9","shape":[1],"data":"eg=="}	unknown dtype 'u9'
-{"id":"a","dtype":"u8","data":"eg=="}	shape is no list
-{"id":"a","dtype":"u8","shape":[-1],"data":"eg=="}	dimension 0 of shape is no count
-{"id":"a","dtype":"u8","shape":[1.0],"data":"eg=="}	dimension 0 of shape is no count
+{"id":"a","dtype":"u8","data":"eg=="}	shape is not a list
+{"id":"a","dtype":"u8","shape":[-1],"data":"eg=="}	dimension 0 of shape is not a whole number
+{"id":"a","dtype":"u8","shape":[1.0],"data":"eg=="}	dimension 0 of shape is not a whole number
 {"id":"a","dtype":"u8","shape":[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1],"data":"eg=="}	shape has more than 16 dimensions
 {"id":"a","dtype":"f64","shape":[4611686018427387904],"data":"eg=="}	shape overflows at dimension 0
-{"id":"a","dtype":"u8","shape":[2],"data":"eg=="}	data has 1 byte, its shape takes 2
-{"id":"a","dtype":"u8","shape":[1]}	data is no text
+{"id":"a","dtype":"u8","shape":[2],"data":"eg=="}	data has 1 byte; its shape needs 2
+{"id":"a","dtype":"u8","shape":[1]}	data is not text
 {"id":"a","dtype":"u8","shape":[1],"data":"e*=="}	data is not base64
 {"id":"a","dtype":"u8","shape":[1],"data":"===="}	data is not base64
 END

@@ -95,6 +95,6 @@ for word in inspect verify "extract -o x"; do
 	wrong "shard ${word%% *} -" 2 "cachex: shard: -: a shard is a file that is \
 mapped, standard input is none; ./- is the file of that name" cachex shard ${word%% *} - ${word#"${word%% *}"}
 done
-wrong "a directory -" 2 "cachex: shard: -o: - is no directory; ./- is the one of that name" \
+wrong "a directory -" 2 "cachex: shard: -o: - is not a directory; use ./- for one of that name" \
 	cachex shard extract file -o -
 finish

@@ -141,7 +141,7 @@ is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
 refuse "an unknown word" 2 "cachex: shard: unknown word verfy; did you mean verify?" \
 	cachex shard verfy out
 refuse "a word like none" 2 \
-	"cachex: shard: unknown word frobnicate; there are inspect, verify, extract and union" \
+	"cachex: shard: unknown word frobnicate; use inspect, verify, extract or union" \
 	cachex shard frobnicate out
 check "inspect of no shard" 3 cachex shard inspect all.jsonl
 also "names it" grep -q '^cachex: shard: .*all.jsonl' "$err"

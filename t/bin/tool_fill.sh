@@ -257,11 +257,11 @@ done
 is "to the same order" "$(order half)" "$(order parts)"
 check "more parts than shards" 0 cachex fill half --exec "$producer crash" --shard 8/9 --from part?.txt --json
 also "have none" grep -q '"declared":7,"inputs":0,"finished":0,"stopped":0,"left":0,' "$out"
-wrong "no task" 2 "cachex: fill: --shard: '3/3': the tasks of 3 are 0 to 2" \
+wrong "no task" 2 "cachex: fill: --shard: '3/3': tasks of 3 are numbered 0 to 2" \
 	cachex fill z --exec x --shard 3/3 --from one.txt
 wrong "half a scheduler" 2 "cachex: fill: --shard: SLURM_NTASKS is not set" \
 	env SLURM_PROCID=0 "$CACHEX" fill z --exec x --shard auto --from one.txt
-wrong "as a variable" 2 "cachex: fill: CACHEX_FILL_SHARD: JOB_COMPLETION_INDEX comes without a count: say auto/N" \
+wrong "as a variable" 2 "cachex: fill: CACHEX_FILL_SHARD: JOB_COMPLETION_INDEX has no count; use auto/N" \
 	env CACHEX_FILL_SHARD=auto JOB_COMPLETION_INDEX=0 "$CACHEX" fill z --exec x --from one.txt
 wrong "parts of ids" 2 "cachex: fill: --shard belongs to --from" cachex fill z --exec x --shard 0/2 --ids ids
 wrong "a shard of it that is gone" 4 "cachex: fill: gone.txt: No such file or directory" \
@@ -284,7 +284,7 @@ wrong "--id-field of text" 2 "cachex: fill: --id-field is of JSONL, and one.txt 
 	cachex fill z --exec x --from one.txt --id-field id
 wrong "--id of text" 2 "cachex: fill: --id is of lists of files, and one.txt is not (--kind files)" \
 	cachex fill z --exec x --from one.txt --id '{stem}'
-wrong "a bad pattern" 2 "cachex: fill: --id: a lone { (a brace itself is {{)" \
+wrong "a bad pattern" 2 "cachex: fill: --id: a lone { (write {{ for a brace)" \
 	cachex fill z --exec x --from one.txt --id '{stem' --kind files
 check "a bad demand" 2 cachex fill z --exec x --ids ids --expect 'f77[2]'
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1

@@ -84,11 +84,11 @@ is "are counted" "$(sed 's/;.*//' "$out")" "1 stored, 0 skipped, 2 bad"
 is "the others are stored" "$(ids odd)" "a "
 refuse "unknown field" 2 "cachex: import: --id: unknown {stam}; did you mean {stem}?" \
 	cachex import m in --id '{stam}'
-refuse "no field" 2 "cachex: import: --id: unknown {}; there are {path}, {dir}, {name}, {stem} and {ext}" \
+refuse "no field" 2 "cachex: import: --id: unknown {}; use {path}, {dir}, {name}, {stem} or {ext}" \
 	cachex import m in --id '{}'
-refuse "a lone brace" 2 "cachex: import: --id: a lone { (a brace itself is {{)" \
+refuse "a lone brace" 2 "cachex: import: --id: a lone { (write {{ for a brace)" \
 	cachex import m in --id 'a{'
-refuse "a lone closing brace" 2 "cachex: import: --id: a lone } (a brace itself is }})" \
+refuse "a lone closing brace" 2 "cachex: import: --id: a lone } (write }} for a brace)" \
 	cachex import m in --id 'a}'
 
 # Duplicates are found before anything is stored.
@@ -208,7 +208,7 @@ is "auto says which" "$(cat "$err")" '{"note":{"command":"import","message":"tas
 also "as JSON" grep -q '"stored":0,"skipped":7,.*"found":13,"taken":7,' "$out"
 check "more parts than files" 0 cachex import none pieces/0.npy --shard 1/2
 also "makes no module" test ! -e "$XDG_CACHE_HOME/cachex/none"
-wrong "no task" 2 "cachex: import: --shard: '2/2': the tasks of 2 are 0 to 1" cachex import none pieces --shard 2/2
+wrong "no task" 2 "cachex: import: --shard: '2/2': tasks of 2 are numbered 0 to 1" cachex import none pieces --shard 2/2
 wrong "a file of another part that is not there" 4 "cachex: import: gone.npy: No such file or directory" \
 	cachex import none pieces/0.npy gone.npy --shard 0/2
 check "a module_id that is none" 2 cachex import .m in/a.npy

@@ -47,7 +47,7 @@ is "is named" "$(cat "$err")" "cachex: read: vae+dino: field vaes begins with no
 refuse "twice the same" 2 "cachex: read: join: two modules are named dino: their fields would have the same names" \
 	cachex read dino+dino
 check "no such module" 1 cachex read dino+nobody
-is "is named" "$(sed 's/ in .*//' "$err")" "cachex: read: there is no module nobody"
+is "is named" "$(sed 's/ in .*//' "$err")" "cachex: read: no module nobody"
 check "an empty name" 2 cachex read dino+
 check "follow takes no joins" 2 cachex follow dino+vae
 check "plan takes no joins" 2 cachex plan dino+vae

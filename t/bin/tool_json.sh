@@ -82,7 +82,7 @@ fi
 # ---- errors ------------------------------------------------------------------------
 error() { wrong "$1" "$2" "{\"error\":{$3}}" cachex $4; }
 error "a miss" 1 "\"command\":\"get\",\"exit\":1,\"message\":\"'x' is not in m\"" "get m x --json"
-error "no module" 1 "\"command\":\"get\",\"exit\":1,\"message\":\"there is no module absent in $root\"" \
+error "no module" 1 "\"command\":\"get\",\"exit\":1,\"message\":\"no module absent in $root\"" \
 	"--json get absent x"
 error "of the library" 2 '"command":"get","status":"LC_INVALID","exit":2,"message":'\
 "\"module id '../m': must be 1 to 128 characters and start with a letter or digit\"" \

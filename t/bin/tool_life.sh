@@ -10,12 +10,12 @@ number() { printf '%s\n' "$1" | sed -n 's/.*"'"$2"'":\([0-9]*\).*/\1/p'; }
 
 for command in 'compact m' 'clear -f m' 'copy m n' 'merge m n' 'recover m' 'set m' 'schema m'; do
 	check "$command without the module" 1 cachex $command
-	is "$command names it" "$(cat "$err")" "cachex: ${command%% *}: there is no module m in $root"
+	is "$command names it" "$(cat "$err")" "cachex: ${command%% *}: no module m in $root"
 done
 also "nothing was made" test ! -e "$root"
 
 # set
-refuse "set of no module" 1 "cachex: set: there is no module m in $root" cachex set m codec=lz4
+refuse "set of no module" 1 "cachex: set: no module m in $root" cachex set m codec=lz4
 check "set -c makes it" 0 cachex set -c m codec=lz4
 is "says nothing" "$(cat "$out" "$err")" ""
 check "set shows them" 0 cachex set m
@@ -42,12 +42,12 @@ done <<'END'
 codec	not NAME=VALUE: 'codec'
 codex=lz4	unknown setting codex; did you mean codec?
 x=1	unknown setting x
-codec=zip	codec: 'zip' is none of none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto
+codec=zip	codec: 'zip' is not one of none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto
 level=fast	level: not a number: 'fast'
-policy=lax	policy: 'lax' is none of evolve|strict
+policy=lax	policy: 'lax' is not one of evolve|strict
 max-bytes=much	max-bytes: not a size: 'much' (as in 192M)
-auto-compact=1	auto-compact: '1' is none of off|on
-evict=none	evict: 'none' is none of oldest|unread
+auto-compact=1	auto-compact: '1' is not one of off|on
+evict=none	evict: 'none' is not one of oldest|unread
 END
 refuse "a length of no tensor" 2 "cachex: set: settings: length field 'a..b': not a path" cachex set m length=a..b
 refuse "a long length" 2 "cachex: set: length: a path of more than 255 bytes" cachex set m length="$(printf %256s x)"
@@ -93,7 +93,7 @@ is "they are not found" $? 1
 # Ranks
 check "another rank" 0 sh -c 'printf x | "$1" --rank 1 --writer-rank 0 put m rank --dtype u8 --shape 1' sh "$CACHEX"
 is "says that it does not write" "$(cat "$err")" \
-	"cachex: put: rank 1 does not write, rank 0 does: nothing is stored in m"
+	"cachex: put: rank 1 does not write, rank 0 does; nothing is stored in m"
 check "and has not" 1 cachex has m rank
 check "the writer" 0 sh -c 'printf x | CACHEX_RANK=2 CACHEX_WRITER_RANK=2 "$1" put m rank --dtype u8 --shape 1' sh "$CACHEX"
 is "says nothing" "$(cat "$err")" ""
@@ -150,7 +150,7 @@ is "so" "$(cat "$out" "$err")" ""
 refuse "no ratio" 2 "cachex: compact: --live-ratio: not a ratio: '2' (0 to 1)" cachex compact c --live-ratio 2
 refuse "no size of chunks" 2 "cachex: compact: --chunk-bytes: '1K' is below 64K" cachex compact c --chunk-bytes 1K
 refuse "no codec" 2 \
-	"cachex: compact: --recode: 'zip' is none of keep|none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto" \
+	"cachex: compact: --recode: 'zip' is not one of keep|none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto" \
 	cachex compact c --recode zip
 refuse "no level" 2 "cachex: compact: --level: 13 is not -65537 to 12" cachex compact c --level 13
 
@@ -205,7 +205,7 @@ check "a source that is not there" 1 cachex merge p1 gone all4
 also "makes no target" test ! -e "$root/all4"
 
 # clear
-refuse "clear without a terminal" 2 "cachex: clear: nobody can be asked here; use -f" cachex clear s
+refuse "clear without a terminal" 2 "cachex: clear: not a terminal, cannot ask for confirmation; use -f" cachex clear s
 check "clear -n" 0 cachex clear -n s
 is "says how many" "$(cat "$err")" "cachex: clear: would forget 5 records of s"
 check "clear -f -v" 0 cachex clear -f -v s

@@ -12,7 +12,7 @@ check "verify of nothing" 0 cachex verify
 check "stat of nothing" 0 cachex stat
 for command in 'ls m' 'stat m' 'verify m' 'has m k' 'rm -f m k' 'get m k' 'dump m' 'export m d'; do
 	check "$command without the module" 1 cachex $command
-	is "$command names it" "$(cat "$err")" "cachex: ${command%% *}: there is no module m in $root"
+	is "$command names it" "$(cat "$err")" "cachex: ${command%% *}: no module m in $root"
 done
 also "nothing was made" test ! -e "$root"
 
@@ -121,7 +121,7 @@ n"
 
 # rm
 check "rm without a terminal" 2 cachex rm m a/1
-is "asks for -f" "$(cat "$err")" "cachex: rm: nobody can be asked here; use -f"
+is "asks for -f" "$(cat "$err")" "cachex: rm: not a terminal, cannot ask for confirmation; use -f"
 check "rm of a list" 2 sh -c 'echo a/1 | "$1" rm m -' sh "$CACHEX"
 check "rm -n" 0 cachex rm -n m a/1
 is "says what it would do" "$(cat "$err")" "cachex: rm: would forget 'a/1'"

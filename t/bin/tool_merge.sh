@@ -55,11 +55,11 @@ echo '{"id":"a","dtype":"u8","shape":[1],"data":"AA=="}' | cachex --root p load 
 refuse "plain records" 3 "cachex: merge: ./p/p has no inputs" \
 	cachex merge --inputs ./p/p new
 check "no module is left either" 1 cachex stat new
-refuse "a module that is not there" 1 "cachex: merge: there is no module n in ./node0; did you mean m?" \
+refuse "a module that is not there" 1 "cachex: merge: no module n in ./node0; did you mean m?" \
 	cachex merge --inputs ./node0/n new
 refuse "a target that is a source" 3 "cachex: merge: ./node0/m is both source and target" \
 	cachex merge --inputs ./node0/m ./node0/m
-refuse "a target that must be there" 1 "cachex: merge: there is no module new in $XDG_CACHE_HOME/cachex" \
+refuse "a target that must be there" 1 "cachex: merge: no module new in $XDG_CACHE_HOME/cachex" \
 	cachex merge --inputs --no-create m new
 wrong "not with --prefix" 2 "cachex: merge: --inputs merges whole inputs: no --prefix" \
 	cachex merge --inputs --prefix a m new

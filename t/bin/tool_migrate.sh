@@ -175,7 +175,7 @@ wrong "a pass that has no parts" 2 "cachex: migrate: --shard is for the passes v
 	cachex migrate stage2 records.jsonl --out none --shard 0/2
 wrong "verifying a part" 2 "cachex: migrate: --shard is for migrating alone" \
 	cachex migrate stage2 records.jsonl --out none --verify --pass vae --shard 0/2
-wrong "no task" 2 "cachex: migrate: --shard: '2/2': the tasks of 2 are 0 to 1" \
+wrong "no task" 2 "cachex: migrate: --shard: '2/2': tasks of 2 are numbered 0 to 1" \
 	cachex migrate stage2 records.jsonl --out none --pass vae --encoder vae=x --shard 2/2
 also "nothing was made" test ! -e none
 

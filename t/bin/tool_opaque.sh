@@ -70,7 +70,7 @@ check "back from it" 0 cachex import w12 t.tar --bits opaque12:part
 also "what it was" same t12 w12
 
 # What it is no part of
-wrong "JSON" 3 '{"error":{"command":"get","exit":3,"message":"JSON has no numbers of opaque12:pose; use --format raw, or dump"}}' \
+wrong "JSON" 3 '{"error":{"command":"get","exit":3,"message":"JSON cannot hold numbers of opaque12:pose; use --format raw, or dump"}}' \
 	cachex get m a --json
 wrong ".npy" 3 "cachex: get: .npy has no opaque12:pose; use --format raw, or --bits" \
 	cachex get m a
@@ -95,7 +95,7 @@ wrong "other bits" 3 "cachex: put: a.npy: raw elements of 12 bytes cannot be opa
 wrong "bits without a dtype" 3 "cachex: put: a.npy: raw elements of 12 bytes: their dtype must be given (opaque12:NAME)" \
 	cachex put m x a.npy
 also "a name of none" sh -c '"$1" put m x raw --dtype opaque65:x --shape 1 2>&1 |
-	grep -q "^cachex: put: --dtype: an opaque element has 1 to 64 bytes, not 65; there are bool, .* and opaqueSIZE:NAME$"' sh "$CACHEX"
+	grep -q "^cachex: put: --dtype: an opaque element has 1 to 64 bytes, not 65; known are bool, .* and opaqueSIZE:NAME$"' sh "$CACHEX"
 
 # In a strict module another name is another structure
 cachex set m policy=strict >"$out"

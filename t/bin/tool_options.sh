@@ -28,14 +28,14 @@ wrong_usage "unknown negated option" \
 	cachex export --no-metdata m d
 wrong_usage "an option like none" "cachex: ls: unknown option --frobnicate" cachex ls --frobnicate
 wrong_usage "unknown letter" \
-	"cachex: get: unknown option -x (names that start with - stand behind --)" \
+	"cachex: get: unknown option -x (put names that start with - after --)" \
 	cachex get m -x
 wrong_usage "unknown letter in a group" "cachex: ls: unknown option -x" cachex ls -lxz
 wrong_usage "option of a command before it" "cachex: unknown option --dtype" \
 	cachex --dtype f32 put
 wrong_usage "value missing" "cachex: put: --dtype needs a value: NAME" cachex put m k --dtype
 wrong_usage "value of a letter missing" "cachex: get: -o needs a value: FILE" cachex get m k -o
-wrong_usage "no choice" "cachex: get: --format: 'png' is none of auto|npy|raw|json|npz|set" \
+wrong_usage "no choice" "cachex: get: --format: 'png' is not one of auto|npy|raw|json|npz|set" \
 	cachex get m k --format png
 wrong_usage "no number" "cachex: import: -j: not a number: 'two'" cachex import m . -j two
 wrong_usage "negative number" "cachex: import: --threads: not a number: '-1'" \
@@ -183,7 +183,7 @@ wrong_usage "unknown key of a command" \
 echo 'help = 1' >"$file"
 wrong_usage "help is no setting" "cachex: ls: $file:1: unknown key help" cachex ls
 echo 'root' >"$file"
-wrong_usage "no value" "cachex: ls: $file:1: no '=' in the line" cachex ls
+wrong_usage "no value" "cachex: ls: $file:1: the line has no '='" cachex ls
 echo 'import.threads = many' >"$file"
 wrong_usage "bad value" "cachex: ls: $file:1: import.threads: not a number: 'many'" cachex ls
 if [ "$(id -u)" = 0 ]; then skip "a home of another user" "root"; else

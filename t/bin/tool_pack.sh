@@ -212,7 +212,7 @@ wrong "other options" 3 "cachex: build: w0: its samples were made with other opt
 	cachex build set none --size 40x40 --pack $roots
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" build none --pack --samples nothing
 also "nothing is packed" test ! -e none
-wrong "no task" 2 "cachex: build: --shard: '2/2': the tasks of 2 are 0 to 1" build none --pack --shard 2/2 $roots
+wrong "no task" 2 "cachex: build: --shard: '2/2': tasks of 2 are numbered 0 to 1" build none --pack --shard 2/2 $roots
 wrong "no samples" 2 "cachex: build: --pack: --samples names the warehouses whose samples it packs" \
 	build none --pack --shard 0/2
 wrong "--clear" 2 "cachex: build: --pack and --clear: clear first, without it" build none --pack --clear $roots

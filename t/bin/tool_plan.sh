@@ -309,7 +309,7 @@ fi
 rm -r zeros wides wide
 
 # Options
-wrong "no such source" 1 "cachex: plan: there is no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
+wrong "no such source" 1 "cachex: plan: no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
 	cachex plan n
 wrong "no such batch" 1 "cachex: plan: there is no batch 10: there are 10" \
 	cachex plan m --batch 4 --show 10

@@ -127,14 +127,14 @@ done
 dtypes="bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128, f8_e4m3, f8_e5m2, \
 f8_e8m0, f8_e4m3fnuz, f8_e5m2fnuz, f4_e2m1_x2, c32 and opaqueSIZE:NAME"
 CACHEX_PUT_DTYPE=u9 refuse "a dtype from a variable" 2 \
-	"cachex: put: CACHEX_PUT_DTYPE: unknown dtype 'u9'; there are $dtypes" cachex put m bad six --shape 6
+	"cachex: put: CACHEX_PUT_DTYPE: unknown dtype 'u9'; known are $dtypes" cachex put m bad six --shape 6
 refuse "a shape that overflows" 2 "cachex: put: --shape: shape overflows at dimension 1" \
 	cachex put m bad six --dtype u8 --shape 4611686018427387904,4
 
 # Refusals change nothing.
 refuse "wrong size" 3 "cachex: put: six: 6 bytes, but f32[2] takes 8" \
 	cachex put m bad six --dtype f32 --shape 2
-refuse "unknown dtype" 2 "cachex: put: --dtype: unknown dtype 'float33'; there are $dtypes" \
+refuse "unknown dtype" 2 "cachex: put: --dtype: unknown dtype 'float33'; known are $dtypes" \
 	cachex put m bad six --dtype float33 --shape 2
 refuse "no description" 3 "cachex: put: six: not a .npy file; raw bytes need --dtype and --shape, images cachex import" \
 	cachex put m bad six

@@ -531,7 +531,7 @@ check "looked for each time" 3 cachex read ./hurt --sum --batch 1 --verify alway
 check "or once, as by default" 3 cachex read ./hurt --sum --batch 1 --verify once
 check "which are all" 2 cachex read ./hurt --sum --verify twice
 is "as is said" "$(head -n 1 "$err")" \
-	"cachex: read: --verify: 'twice' is none of never|always|once"
+	"cachex: read: --verify: 'twice' is not one of never|always|once"
 
 # Statistics
 check "statistics" 0 cachex read other --sum --stats --json
@@ -544,7 +544,7 @@ check "progress" 0 cachex read other -1 --progress
 also "with a rate" grep -q '^read: 1 of 1, .*examples/s' "$err"
 
 # Options
-wrong "no such module" 1 "cachex: read: there is no module nothing in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
+wrong "no such module" 1 "cachex: read: no module nothing in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
 	cachex read nothing
 check "no such path" 4 cachex read ./gone
 wrong "no such batch" 1 "cachex: read: there is no batch 9: other has 1 of them" \

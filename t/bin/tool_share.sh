@@ -25,7 +25,7 @@ check "other settings" 0 tool set m codec=none
 is "leave them" "$(modes m)" "2775 664 666 "
 check "-n" 0 tool set m share=owner -n
 is "changes nothing" "$(modes m)" "2775 664 666 "
-wrong "another word" 2 "cachex: set: share: 'world' is none of owner|group|all" \
+wrong "another word" 2 "cachex: set: share: 'world' is not one of owner|group|all" \
 	tool set m share=world
 also "-c" tool set -c new share=group
 is "makes it so" "$(modes new)" "2770 660 660 "
@@ -33,7 +33,7 @@ touch "$scratch/mine"; chmod 600 "$scratch/mine"; ln -s "$scratch/mine" "$root/m
 check "with a link in it" 0 tool set m share=all
 is "which is not followed" "$(stat -c %a "$scratch/mine")" 600
 rm "$root/m/link"
-wrong "no module" 1 "cachex: set: there is no module absent in $root" tool set absent share=all
+wrong "no module" 1 "cachex: set: no module absent in $root" tool set absent share=all
 
 # Whatever the umask of who makes files later.
 for umask in 022 077 000; do

@@ -94,7 +94,7 @@ is "what is there is read" "$(words)" "a b c d e z j k "
 
 # What cannot be listed
 check "no such source" 1 cachex read first nobody
-is "is named" "$(sed 's/ in .*//' "$err")" "cachex: read: there is no module nobody"
+is "is named" "$(sed 's/ in .*//' "$err")" "cachex: read: no module nobody"
 refuse "a name that is empty" 2 "cachex: read: 'first,,last': a source of the list has no name" \
 	cachex read first,,last
 check "follow takes no lists" 2 cachex follow first,last

@@ -421,7 +421,7 @@ check "the path of a module" 0 cachex push --json ./one/feats/ slashes
 is "with slashes at its end" "$(tail -n 1 "$out" | jq .put)" 6
 check "from inside of it" 0 sh -c 'cd one/feats && exec "$1" push --json ./ ../../dots' - "$CACHEX"
 is "has a name as well" "$(tail -n 1 "$out" | jq .put)" 6
-wrong "no module" 1 "cachex: push: there is no module nope in $HOME/xdg-cache/cachex" cachex push nope st
+wrong "no module" 1 "cachex: push: no module nope in $HOME/xdg-cache/cachex" cachex push nope st
 check "no set" 4 cachex push ./st st
 wrong "no generation" 2 "cachex: ls: x: is no number of a generation" cachex ls file:st x
 mkdir empty

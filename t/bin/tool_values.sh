@@ -40,10 +40,10 @@ refuse "no such part" 1 "cachex: get: 'k' has no part boxes.2" cachex get m k --
 refuse "no part of a tensor" 1 "cachex: get: 't' has no part x" \
 	sh -c '"$1" put m t feat.npy && "$1" get m t --field x' sh "$CACHEX"
 refuse "no tensor to write" 3 \
-	"cachex: get: 'k' is no tensor but a map; -o DIR/ writes all of it, --field a part" \
+	"cachex: get: 'k' is not a tensor but a map; use -o DIR/ for all of it, --field for a part" \
 	cachex get m k --format npy
 refuse "nor its bytes" 3 \
-	"cachex: get: 'k': boxes is no tensor but a list; -o DIR/ writes all of it, --field a part" \
+	"cachex: get: 'k': boxes is not a tensor but a list; use -o DIR/ for all of it, --field for a part" \
 	cachex get m k --field boxes --format raw
 check "put -n" 0 cachex put -n m new --field a=b0.npy --field 'b:=[1]'
 is "says what it would do" "$(cat "$err")" \
@@ -69,7 +69,7 @@ check "options instead of it" 0 sh -c 'CACHEX_PUT_FIELD=x:=1 "$1" put m var --fi
 is "replace it" "$(cachex get m var)" '{"y":2,"z":3}'
 is "config shows it" "$(CACHEX_PUT_FIELD=x:=1 cachex config --json | grep '"put.field"')" \
 	'{"name":"put.field","value":"x:=1","source":"environment","from":"CACHEX_PUT_FIELD"}'
-refuse "no sign" 2 "cachex: put: --field: 'x' is none of NAME=FILE.npy, NAME=@FILE.json, NAME:=JSON" \
+refuse "no sign" 2 "cachex: put: --field: 'x' is not one of NAME=FILE.npy, NAME=@FILE.json, NAME:=JSON" \
 	cachex put m bad --field x
 refuse "twice" 2 "cachex: put: --field: x: is there twice" cachex put m bad --field x:=1 --field x:=2
 refuse "below a part" 2 "cachex: put: --field: x.y: leads through a part that holds no others" \
@@ -78,7 +78,7 @@ refuse "no name" 2 "cachex: put: --field: : a name is empty" cachex put m bad --
 refuse "bad JSON" 3 "cachex: put: x: not JSON: no such word in JSON (line 1, column 1)" \
 	cachex put m bad --field x:=cat
 refuse "no .npy file" 3 \
-	"cachex: put: plain.json: not a .npy file; JSON is NAME=@FILE or NAME:=JSON" \
+	"cachex: put: plain.json: not a .npy file; for JSON use NAME=@FILE or NAME:=JSON" \
 	cachex put m bad --field x=plain.json
 refuse "no file" 4 "cachex: put: gone.npy: open: No such file or directory" \
 	cachex put m bad --field x=gone.npy
@@ -298,7 +298,7 @@ refuse "no level" 2 "cachex: put: --level: not a number: 'fast'" cachex put c x 
 refuse "a level that there is not" 2 "cachex: put: --level: 99 is not -65537 to 12" \
 	cachex put c x text --dtype u8 --shape 32768 --codec lz4 --level 99
 refuse "no codec" 2 \
-	"cachex: put: --codec: 'zip' is none of default|none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto" \
+	"cachex: put: --codec: 'zip' is not one of default|none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto" \
 	cachex put c x text --codec zip
 check "schema" 0 cachex schema c
 is "structures" "$(cut -d' ' -f1 "$out" | tr '\n' ' ')" "u16[*] u8[*] "
@@ -327,9 +327,9 @@ while IFS='	' read -r line message; do
 	is "$message" "$(cat "$err")" "cachex: load: bad.jsonl:1: $message"
 done <<'END'
 {"format":2,"id":"a","value":1}	format 2 is newer than this program
-{"format":"1","id":"a","value":1}	format is no number
+{"format":"1","id":"a","value":1}	format is not a number
 {"format":1,"id":"a","value":1,"dtype":"u8"}	a record has either value or dtype, shape and data
-{"format":1,"id":"a"}	dtype is missing or no text
+{"format":1,"id":"a"}	dtype is missing or not text
 {"format":1,"id":"a","value":{"x":{"$tensor":"u8[1]"}}}	x: the data of the tensor u8[1] is not here
 END
 awk 'BEGIN { printf "{\"format\":1,\"id\":\"deep\",\"value\":"; for (i = 0; i < 64; i++) printf "["

@@ -194,10 +194,10 @@ also "is counted" grep -q '"low":0,"high":0,"nan":1,"infinite":1' "$out"
 echo '{"id":"both","value":{"name":"x","map":{"$tensor":"u8[2,2]","data":"AQIDBA=="}}}' | cachex load tree
 check "a part" 0 cachex view tree both --field map -n --json
 also "is named" grep -q '"id":"both","field":"map","kind":"heat map","dtype":"u8","shape":\[2,2\]' "$out"
-refuse "a map" 3 "cachex: view: 'both' is no tensor but a map; --field takes a part of it" \
+refuse "a map" 3 "cachex: view: 'both' is not a tensor but a map; --field takes a part of it" \
 	cachex view tree both -n
 refuse "a string" 3 \
-	"cachex: view: 'both': name is no tensor but a string; --field takes a part of it" \
+	"cachex: view: 'both': name is not a tensor but a string; --field takes a part of it" \
 	cachex view tree both --field name -n
 refuse "a part that is not there" 1 "cachex: view: 'both' has no part map.x" \
 	cachex view tree both --field map.x -n

@@ -208,7 +208,7 @@ also "every record" cmp "$out" built
 check "sources that stand elsewhere" 0 cachex read streamed/ --dataset away --sources content -1
 check "all content" 1 cachex read streamed/ --sources content
 check "a variable" 0 env CACHEX_READ_SOURCES=ignore "$CACHEX" read streamed/ -1
-wrong "no such way" 2 "cachex: read: --sources: 'never' is none of stat|content|ignore" \
+wrong "no such way" 2 "cachex: read: --sources: 'never' is not one of stat|content|ignore" \
 	cachex read streamed/ --sources never
 is "the warehouse is as it was" "$(cksum <streamed/current/manifest.json)" "$was"
 
@@ -223,7 +223,7 @@ also "says what it lacks" grep -q '^  sources  *not listed$' "$out"
 # prune
 check "prune without a number" 2 cachex warehouse prune wh
 check "prune where nobody can be asked" 2 cachex warehouse prune wh --keep 1
-is "is told" "$(cat "$err")" "cachex: warehouse: nobody can be asked here; use -f"
+is "is told" "$(cat "$err")" "cachex: warehouse: not a terminal, cannot ask for confirmation; use -f"
 is "nothing is gone" "$(ls -d wh/v* | wc -l | tr -d ' ')" 3
 cachex warehouse use wh "$first"
 check "prune -n" 0 cachex warehouse prune wh --keep 1 -n

@@ -21,14 +21,14 @@ DELETE rm
 END
 root=$XDG_CACHE_HOME/cachex
 wrong "a module that is nearly there" 1 \
-	"cachex: get: there is no module resnet5 in $root; did you mean resnet50?" cachex get resnet5 k
+	"cachex: get: no module resnet5 in $root; did you mean resnet50?" cachex get resnet5 k
 wrong "a module in capitals" 1 \
-	"cachex: ls: there is no module ResNet50 in $root; did you mean resnet50?" cachex ls ResNet50
+	"cachex: ls: no module ResNet50 in $root; did you mean resnet50?" cachex ls ResNet50
 for command in "drop -f resnet5" "recover resnet5" "rename resnet5 other"; do
-	wrong "$command" 1 "cachex: ${command%% *}: there is no module resnet5 in $root; \
+	wrong "$command" 1 "cachex: ${command%% *}: no module resnet5 in $root; \
 did you mean resnet50?" cachex $command
 done
-wrong "one like none" 1 "cachex: ls: there is no module other in $root" cachex ls other
+wrong "one like none" 1 "cachex: ls: no module other in $root" cachex ls other
 
 if [ -w /dev/full ]; then
 	for command in config help ls "get resnet50 k --format raw" "dump resnet50" "help export"; do
