@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "codec/shuffle.h"
 
-/* Each block may need this many bytes until it turns out not to shrink. */
+/* The most that LZ4 needs for a block that does not shrink. */
 #define BLOCK_BOUND LZ4_COMPRESSBOUND(LC__BLOCK)
 
 static size_t
@@ -54,7 +54,7 @@ lc__blocks_encode(const void *in, size_t size, unsigned width, int level,
 			lc__shuffle(raw, here, width, shuffled);
 			block = shuffled;
 		}
-		/* What LZ4 returns is 0 or at most BLOCK_BOUND. */
+		/* LZ4 returns 0 or at most BLOCK_BOUND. */
 		if (level > 0)
 			coded = (size_t)LZ4_compress_HC_extStateHC(hc,
 			    (const char *)block, (char *)next, (int)here, BLOCK_BOUND,

@@ -13,14 +13,14 @@
 struct lc__codec {
 	const char *name;
 
-	/** Times that its bytes are fewer at most. */
+	/** The largest ratio of raw to coded size. */
 	unsigned most;
 
-	/** Can tensors of that dtype be coded? */
+	/** Can tensors of this dtype be coded? */
 	bool (*fits)(lc_dtype dtype);
 
-	/** Code a tensor that has bytes into @p out, which is empty. It stays so if these
-	 *  elements cannot be coded. LC_OK; LC_NO_MEMORY. */
+	/** Code a tensor with at least one byte into @p out, which is empty. It stays
+	 *  empty if these elements cannot be coded. LC_OK; LC_NO_MEMORY. */
 	lc_status (*encode)(const lc_tensor *tensor, int level, struct lc__buf *out);
 
 	/** As lc__codec_decode(), for a dtype that fits. */
@@ -40,8 +40,8 @@ fits_float(lc_dtype dtype)
 	return dtype == LC_F16 || dtype == LC_BF16 || dtype == LC_F32 || dtype == LC_F64;
 }
 
-/* Complex numbers are shuffled as the floats that they consist of, opaque elements as
- * numbers of as many bytes as they can consist of. */
+/* Complex numbers are shuffled as the floats of which they consist, opaque elements as
+ * the widest numbers that divide their size. */
 static unsigned
 shuffle_width(lc_dtype dtype)
 {
@@ -115,7 +115,7 @@ decode_u8pack(const void *in, size_t size, const lc_tensor *tensor, void *out)
 	return lc__runs_decode(&runs, in, n, out) && lc__runs_done(&runs);
 }
 
-/* The packed form, with the numbers in blocks: the blocks are made after it and moved to
+/* The packed form, with the numbers in blocks: the blocks are coded after it and moved to
  * the front. */
 static lc_status
 encode_u8pack_lz4(const lc_tensor *tensor, int level, struct lc__buf *out)
@@ -164,11 +164,11 @@ decode_u8pack_lz4(const void *in, size_t size, const lc_tensor *tensor, void *ou
 	return lc__runs_done(&runs);
 }
 
-/* A byte of an LZ4 block makes 255 at most (a further byte of a match's length); a number
- * of u8pack makes the largest element, 8. */
+/* One byte of an LZ4 block gives at most 255 (a further byte of a match's length); one
+ * number of u8pack gives an element of at most 8 bytes. */
 enum { lz4_most = 255, u8pack_most = 8 };
 
-/* A row a codec; LC_CODEC_NONE has no functions. */
+/* A row for each codec; LC_CODEC_NONE has no functions. */
 static const struct lc__codec codecs[LC_CODEC_COUNT] = {
 	[LC_CODEC_NONE] = { "none", 1, fits_all, NULL, NULL },
 	[LC_CODEC_LZ4] = { "lz4", lz4_most, fits_all, encode_lz4, decode_lz4 },
@@ -219,23 +219,24 @@ lc__codec_check(const char *operation, lc_codec codec, int level)
 
 /* ---- choosing one --------------------------------------------------------------- */
 
-/* Is a tensor of raw bytes that codes to coded smaller by a twentieth? */
+/* Does coding save at least a twentieth of the raw size? */
 static bool
 shrinks(size_t raw, size_t coded)
 {
 	return coded <= raw - raw / 20 && coded < raw;
 }
 
-/* A tensor up to PIECES * PIECE is coded whole, of a larger one so many pieces. LZ4 does
- * worse on up to 64 KiB, where its hash table is another. */
+/* A tensor up to PIECES * PIECE is coded whole; of a larger one, this many pieces. Pieces
+ * are larger than 64 KiB because LZ4 compresses less up to there, with another hash
+ * table. */
 #define PIECES 4
 #define PIECE ((size_t)72 << 10)
 
 /*
- * The codecs to try and how many bytes of theirs are worth 100 of u8pack, which
- * decodes at the speed of memory: LZ4 must save a fifth more to be chosen instead. After
- * u8pack it has a fraction of the bytes to do, so that it is ahead of the other two
- * when they are as small. Of equals the first is chosen.
+ * The codecs to try, and the size of theirs that is worth 100 of u8pack, which decodes at
+ * the speed of memory: LZ4 must save a fifth more to be chosen instead. LZ4 after u8pack
+ * has only a fraction of the bytes to decode, so it beats the other two at equal size. Of
+ * equals the first is chosen.
  */
 static const struct {
 	lc_codec codec;
@@ -247,8 +248,8 @@ static const struct {
 	{ LC_CODEC_SHUFFLE_LZ4, 75 },
 };
 
-/* Part of a tensor as a flat one; whole numbers, as PIECE is a multiple of any. An opaque
- * element may be cut: nothing but its bytes is coded. */
+/* A piece of a tensor, as a flat tensor. Numbers stay whole, because PIECE is a multiple
+ * of every size. An opaque element may be cut: only its bytes are coded. */
 static lc_tensor
 piece_of(const lc_tensor *tensor, unsigned number)
 {
@@ -267,7 +268,7 @@ piece_of(const lc_tensor *tensor, unsigned number)
 	return piece;
 }
 
-/* Bytes of the coded sample; 0 if the codec does not fit it. */
+/* Size of the coded sample; 0 if the codec does not support it. */
 static lc_status
 code_sample(const lc_tensor *tensor, const struct lc__codec *codec, int level,
     struct lc__buf *scratch, size_t *out)
@@ -290,9 +291,9 @@ code_sample(const lc_tensor *tensor, const struct lc__codec *codec, int level,
 
 /*
  * Choose by coding a sample of the tensor, or all of it if it is small.
- * @param without  codecs to leave out, a bit (1 << codec) each
- * @param scratch  overwritten
- * @return LC_OK, *out being LC_CODEC_NONE if nothing shrinks the sample enough;
+ * @param without codecs to leave out, a bit (1 << codec) each
+ * @param scratch overwritten
+ * @return LC_OK, with *out LC_CODEC_NONE if no codec shrinks the sample enough;
  * LC_NO_MEMORY.
  */
 static lc_status
@@ -327,7 +328,7 @@ choose(const lc_tensor *tensor, int level, unsigned without, struct lc__buf *scr
 
 /* ---- coding --------------------------------------------------------------------- */
 
-/* Code with one codec; *used is LC_CODEC_NONE if that does not shrink the tensor. */
+/* Code with one codec; *used is LC_CODEC_NONE if the tensor does not shrink. */
 static lc_status
 encode_with(lc_codec codec, int level, const lc_tensor *tensor, struct lc__buf *out,
     lc_codec *used)
@@ -357,7 +358,8 @@ lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor, struct lc__
 		return LC_OK;
 	if (codec != LC_CODEC_AUTO)
 		return encode_with(codec, level, tensor, out, used);
-	/* What fits the sample may still not fit the whole: then the next best. */
+	/* A codec that fits the sample may not fit the whole tensor: then try the next
+	 * best. */
 	do {
 		return_if_error(choose(tensor, level, without, out, &codec));
 		return_if_error(encode_with(codec, level, tensor, out, used));

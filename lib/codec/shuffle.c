@@ -9,15 +9,15 @@
 
 #ifdef __SSE2__
 
-/* Bytes ahead that are fetched into the cache: the processor's own prefetch stops at the
- * end of a page. An address after the input does no harm. */
+/* How far ahead the input is prefetched: the processor's own prefetch stops at the end of
+ * a page. Prefetching past the input is harmless. */
 #define AHEAD 4096
 
 /*
- * Sixteen elements are `width` vectors: byte b of element e is at e * width + b
- * of them. split() puts the bytes at even places before those at odd ones, which
- * turns the bits of the place by one, the lowest to the top. After log2(width) times
- * the byte is at b * 16 + e.
+ * Sixteen elements are `width` vectors: byte b of element e is at position e * width + b.
+ * split() moves the bytes at even positions before those at odd ones, which rotates the
+ * bits of the position by one, the lowest to the top. After log2(width) rounds the byte
+ * is at b * 16 + e.
  */
 static inline __attribute__((always_inline)) void
 split(__m128i *v, unsigned width)

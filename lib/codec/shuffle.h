@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes of equal weight together: of elements of @p width bytes first all first
- * bytes, then all second bytes, and so on.
+ * Shuffling: of elements of @p width bytes, first all first bytes, then all second bytes,
+ * and so on.
  */
 #ifndef LC_CODEC_SHUFFLE_H
 #define LC_CODEC_SHUFFLE_H
 
 #include <stddef.h>
 
-/** @p size is a multiple of @p width, which is 2, 4 or 8; no overlap. */
+/** @p size is a multiple of @p width, which is 2, 4 or 8; the buffers do not overlap. */
 void lc__shuffle(const unsigned char *in, size_t size, unsigned width,
     unsigned char *out);
 

@@ -6,25 +6,25 @@
 
 #include "base/bytes.h"
 
-/* A run shorter than this would hardly pay for its table; many of them say that the
- * data is of another kind. The last one may be shorter. */
+/* A shorter run would hardly pay for its table; many of them show that the data is of
+ * another kind. The last run may be shorter. */
 #define MIN_RUN 2048
 
-/* Elements that are looked up between two looks at whether all were found. */
+/* Elements that are looked up between two checks that all were found. */
 #define STRIDE 256
 
-/* Bytes ahead of the look-ups that are fetched into the cache. The processor's own
- * prefetch stops at the end of a page: this is half the time of data that is not in the
+/* How far ahead of the look-ups memory is prefetched. The processor's own prefetch stops
+ * at the end of a page; prefetching halves the time for data that is not in the
  * caches. */
 #define AHEAD 4096
 
-/* 2^SLOT_BITS slots take 256 values without a collision after a few tries. Values may be
- * chosen so that no try is good: then the run ends. */
+/* 2^SLOT_BITS slots take 256 values without a collision after a few tries. Values can be
+ * chosen so that every try collides: then the run ends. */
 #define SLOT_BITS 14
 #define TRIES 256
 
-/* The numbers of the values of a run. Never two values in one slot, so that a
- * look-up is right or the value is new. */
+/* The numbers of the values of a run. No two values share a slot, so a look-up either
+ * finds the value or shows that it is new. */
 struct numbering {
 	uint64_t table[256];                /* number to value */
 	unsigned char slot[1 << SLOT_BITS]; /* hash to number; 0 where there is none */
@@ -60,7 +60,7 @@ slot_of(uint64_t value, uint64_t factor)
 	return (size_t)(value * factor >> (64 - SLOT_BITS));
 }
 
-/* Is the value's slot another value's? */
+/* Does another value occupy the value's slot? */
 static bool
 taken(const struct numbering *numbering, uint64_t value, unsigned entries)
 {
@@ -71,7 +71,7 @@ taken(const struct numbering *numbering, uint64_t value, unsigned entries)
 	    slot_of(numbering->table[holder], numbering->factor) == slot;
 }
 
-/* Other factors until no two values want one slot. False after TRIES of them. */
+/* Try other factors until no two values share a slot. False after TRIES of them. */
 static bool
 place_again(struct numbering *numbering)
 {
@@ -94,7 +94,7 @@ place_again(struct numbering *numbering)
 	return false;
 }
 
-/* Number a new value; false if the run has to end before it. */
+/* Number a new value; false if the run must end before it. */
 static bool
 add(struct numbering *numbering, uint64_t value)
 {
@@ -113,7 +113,7 @@ add(struct numbering *numbering, uint64_t value)
 	return true;
 }
 
-/* Look up n elements; false if some of them are new, with any numbers. */
+/* Look up n elements; false if some are new: then the numbers are undefined. */
 static inline __attribute__((always_inline)) bool
 look_up(const struct numbering *numbering, const unsigned char *in, size_t n,
     unsigned width, unsigned char *out)
@@ -130,7 +130,8 @@ look_up(const struct numbering *numbering, const unsigned char *in, size_t n,
 	return differ == 0;
 }
 
-/* The same one by one, numbering the new ones; how many until there are too many. */
+/* The same one by one, numbering new values; returns how many, up to the first that does
+ * not fit. */
 static size_t
 learn(struct numbering *numbering, const unsigned char *in, size_t n, unsigned width,
     unsigned char *out)
@@ -148,7 +149,7 @@ learn(struct numbering *numbering, const unsigned char *in, size_t n, unsigned w
 	return n;
 }
 
-/* The longest run at the start of n elements; returns its length. */
+/* Number the longest run at the start of n elements; returns its length. */
 static inline __attribute__((always_inline)) size_t
 pack_run(struct numbering *numbering, const unsigned char *in, size_t n, unsigned width,
     unsigned char *out)
@@ -236,7 +237,7 @@ lc__runs_open(struct lc__runs *runs, const void *in, size_t size, unsigned width
 	runs->width = width;
 }
 
-/* Read the next run's table. */
+/* Read the table of the next run. */
 static bool
 next_run(struct lc__runs *runs)
 {
@@ -258,7 +259,7 @@ next_run(struct lc__runs *runs)
 	return true;
 }
 
-/* Are all numbers below that of entries? */
+/* Are all numbers below the number of entries? */
 static bool
 in_table(const unsigned char *numbers, size_t n, unsigned entries)
 {
@@ -289,8 +290,8 @@ at32(const unsigned char *table, uint64_t numbers, unsigned i)
 	return lc__get32(table + 4 * (numbers >> 8 * i & 255));
 }
 
-/* Eight elements at a time: one load for the numbers, and one store for as many
- * elements as make 64 bits. */
+/* Eight elements at a time: one load for the numbers, and one store for each 64 bits of
+ * elements. */
 static size_t
 expand16(const unsigned char *table, const unsigned char *in, size_t n,
     unsigned char *out)

@@ -11,10 +11,10 @@ struct lc__mixture {
 	uint64_t block; /* M */
 	uint64_t seed;
 	uint32_t sources;
-	uint64_t ends[]; /* slots of sources 0..s, ascending; the last one is M */
+	uint64_t ends[]; /* slots of sources 0..s, ascending; the last value is M */
 };
 
-/* What a source lacks to its exact share. */
+/* How far a source is below its exact share. */
 struct remainder {
 	uint64_t part; /* of the sum of all weights */
 	uint32_t source;
@@ -31,8 +31,8 @@ larger(const void *a, const void *b)
 	return x->source < y->source ? -1 : 1;
 }
 
-/* Largest remainder, by Hamilton: whole shares first, then one slot each to those that
- * lack most. `counts` holds the weights at first. */
+/* Hamilton's method of largest remainders: whole shares first, then one slot each to the
+ * sources with the largest remainders. `counts` holds the weights on entry. */
 static void
 apportion(uint64_t *counts, uint32_t n, uint64_t sum, uint64_t block,
     struct remainder *remainders)
@@ -68,7 +68,7 @@ check_weights(const uint64_t *weights, uint32_t n, uint64_t block, uint64_t *sum
 	return LC_OK;
 }
 
-/* Turn counts into ends. */
+/* Turn counts into cumulative ends. */
 static lc_status
 add_up(struct lc__mixture *mixture)
 {
@@ -148,7 +148,7 @@ lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
 
 	lc__permutation_init(&slots, mixture->block, lc__key(words, 4));
 	slot = lc__permute(&slots, i % mixture->block);
-	/* The source that has the slot is the first one that ends after it. */
+	/* The slot belongs to the first source that ends after it. */
 	while (low < high) {
 		const uint32_t middle = low + (high - low) / 2;
 
@@ -164,7 +164,7 @@ lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
 
 /* ---- series -------------------------------------------------------------------------- */
 
-/* A series that has examples. */
+/* A series that is not empty. */
 struct one {
 	uint32_t which;    /* its number among all */
 	uint64_t examples; /* of an epoch */
@@ -207,7 +207,7 @@ lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch, bool in_ord
 		one->end = s->batches;
 		weights[s->n++] = one->batches;
 	}
-	/* A shard has fewer samples than fit a file, so that sums cannot overflow. */
+	/* A shard has fewer samples than a file has bytes, so sums cannot overflow. */
 	if (s->n == 0 || s->examples > INT64_MAX)
 		status = lc__error(LC_INVALID, 0, "stream: %s",
 		    s->n == 0 ? "no examples" : "more examples than can be numbered");

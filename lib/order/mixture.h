@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Mixtures: which source an example comes from, and which series a batch. */
+/* Mixtures: which source an example comes from, and which series a batch comes from. */
 #ifndef LC_ORDER_MIXTURE_H
 #define LC_ORDER_MIXTURE_H
 
@@ -10,19 +10,19 @@
 struct lc__mixture;
 
 /**
- * In each block of @p block examples, source s has its share by largest remainder
- * (of equal ones the first), at least that which rounds to it: maybe none.
- * @return LC_OK; LC_INVALID if a source would never come; LC_NO_MEMORY.
+ * In each block of @p block examples, source s gets its share by the method of largest
+ * remainders (of equal ones the first), which may round to none.
+ * @return LC_OK; LC_INVALID if a source would never occur; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__mixture_new(const uint64_t *weights, uint32_t sources,
     uint64_t block, uint64_t seed, struct lc__mixture **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__mixture_free(struct lc__mixture *mixture);
 
 /** Examples of source @p source in each block. */
 uint64_t lc__mixture_count(const struct lc__mixture *mixture, uint32_t source);
 
-/** Which example of which source has position @p i. */
+/** The example, and its source, at position @p i. */
 void lc__mixture_at(const struct lc__mixture *mixture, uint64_t i, uint32_t *source,
     uint64_t *index);
 
@@ -46,20 +46,20 @@ struct lc__series_order;
  */
 LC_CHECKED lc_status lc__series_new(const uint64_t *examples, uint32_t n, uint64_t batch,
     bool in_order, uint64_t seed, struct lc__series_order **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__series_free(struct lc__series_order *series);
 
 /** Batches of an epoch; examples of an epoch. */
 uint64_t lc__series_batches(const struct lc__series_order *series);
 uint64_t lc__series_examples(const struct lc__series_order *series);
 
-/** Of batch @p b: its series, the first example of that series over all epochs, and how
- *  many it has. */
+/** Of batch @p b: its series, its first example, counted in that series over all epochs,
+ *  and its size. */
 void lc__series_at(const struct lc__series_order *series, uint64_t b, uint32_t *which,
     uint64_t *first, uint64_t *n);
 
-/** Examples in the first @p places places: a batch takes B, and a short one leaves some
- *  empty. */
+/** Examples in the first @p places positions: each batch takes B positions, and a short
+ *  one leaves some empty. */
 uint64_t lc__series_count(const struct lc__series_order *series, uint64_t places);
 
 #endif

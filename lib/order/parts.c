@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/hash.h"
 
-/* A share has up to nine digits before and after its point. */
+/* A share has up to nine digits before and after its decimal point. */
 #define UNIT UINT64_C(1000000000)
 
 static lc_status
@@ -23,7 +23,7 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Digits, and perhaps a point and more of them, in billionths. */
+/* Parse digits, and optionally a point and more digits, in billionths. */
 static bool
 read_share(const char **at, uint64_t *out)
 {
@@ -89,7 +89,7 @@ lc__parts_parse(const char *text, struct lc__split_parts *out)
 		out->ends[out->n] = share + (out->n > 0 ? out->ends[out->n - 1] : 0);
 		out->n++;
 	} while (*at == ',');
-	/* A slip in one of the shares is seen in their sum. */
+	/* A mistake in one of the shares shows in their sum. */
 	if (!whole && out->ends[out->n - 1] != UNIT)
 		return wrong(text, "the shares sum to 1, or are whole numbers");
 	for (size_t i = 0; i < out->n; i++)

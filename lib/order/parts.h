@@ -2,10 +2,10 @@
 /*
  * A split of records into parts by a hash of their cache_id, or of their run:
  *
- *	h = XXH3-64 of the bytes of the cache_id, or of the run's name, with the seed
- *	record is in part k, the first with  h W / 2^64 < s_0 + ... + s_k
+ *    h = XXH3-64 of the bytes of the cache_id, or of the run's name, with the seed
+ *    record is in part k, the first with h W / 2^64 < s_0 + ... + s_k
  *
- * where s are the shares as integers and W is their sum; all of it exact. So parts are
+ * where s are the shares as integers and W is their sum; all of it is exact. So parts are
  * disjoint, and a record stays in its part whatever is added, deleted or reordered.
  */
 #ifndef LC_ORDER_PARTS_H
@@ -15,7 +15,7 @@
 
 #include "lmdbcache.h"
 
-/* Parts of a split, and bytes of a name. */
+/* The most parts of a split, and the most bytes of a name. */
 #define LC__PARTS_MAX 64
 #define LC__PART_NAME 32
 
@@ -29,17 +29,17 @@ struct lc__split_parts {
 };
 
 /**
- * Read "train=0.9,val=0.1": names of letters, digits, '.', '_' and '-', and shares that
- * sum to 1 or are whole numbers. by_run and seed are left to the caller.
- * @return LC_OK; LC_INVALID with what is wrong.
+ * Parse "train=0.9,val=0.1": names of letters, digits, '.', '_' and '-', and shares that
+ * sum to 1 or are whole numbers. The caller sets by_run and seed.
+ * @return LC_OK; LC_INVALID with the mistake.
  */
 LC_CHECKED lc_status lc__parts_parse(const char *text, struct lc__split_parts *out);
 
-/** The part of a name; LC_INVALID, whose error lists the names. */
+/** The part of a name; LC_INVALID, with a message that lists the names. */
 LC_CHECKED lc_status lc__parts_named(const struct lc__split_parts *parts,
     const char *name, size_t *out);
 
-/** The part that a cache_id or run is in. */
+/** The part of a cache_id or run. */
 size_t lc__parts_of(const struct lc__split_parts *parts, const void *key, size_t size);
 
 #endif

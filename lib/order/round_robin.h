@@ -6,37 +6,37 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** What the order depends on of an input. */
+/** The state of an input that the order depends on. */
 struct lc__round_input {
 	uint64_t chunks; /* committed */
-	bool finished;   /* there will be no more */
+	bool finished;   /* no chunk will follow */
 };
 
-/** A position in the order. All zeros is the start. */
+/** A position in the order. All zero is the start. */
 struct lc__round_robin {
-	uint64_t round; /* ordinal of the chunk that each input gives in this round */
-	uint32_t input; /* that has its turn */
+	uint64_t round; /* ordinal of the chunk that each input supplies in this round */
+	uint32_t input; /* the input whose turn it is */
 };
 
 enum lc__turn {
 	LC__TURN_CHUNK, /* the chunk (input, ordinal) is next */
-	LC__TURN_WAIT,  /* it depends on what this input will do */
+	LC__TURN_WAIT,  /* the next chunk depends on whether this input gets one */
 	LC__TURN_END    /* all inputs are finished and exhausted */
 };
 
 /**
- * Find the next chunk in the order. On LC__TURN_CHUNK *input and *ordinal name it, and the
- * position is after it. On LC__TURN_WAIT the order waits for *input, and the position has
- * only moved past exhausted inputs.
- * @param n   of inputs
- * @param of  describes an input
+ * Find the next chunk in the order. On LC__TURN_CHUNK *input and *ordinal identify it,
+ * and the position is after it. On LC__TURN_WAIT the order waits for *input, and the
+ * position has only moved past exhausted inputs.
+ * @param n number of inputs
+ * @param of describes an input
  */
 static inline enum lc__turn
 lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,
     struct lc__round_input (*of)(void *ctx, uint32_t input), void *ctx, uint32_t *input,
     uint64_t *ordinal)
 {
-	/* If all inputs had a turn and none gave a chunk, all are exhausted. */
+	/* If all inputs had a turn and none supplied a chunk, all are exhausted. */
 	for (uint32_t seen = 0; seen < n; seen++) {
 		const uint32_t at = rounds->input;
 		const struct lc__round_input turn = of(ctx, at);

@@ -10,11 +10,11 @@
 #define CHUNKS_MAX (UINT64_C(1) << 32)
 
 /*
- * Readers take every R*'th chunk. When the order is final, chunks repeat, and with
- * g = gcd(R*, N) those of reader r are one cycle of all chunks that equal r modulo g:
- * there are g different cycles of N / g chunks. Before that nothing repeats, and each
- * of the first N readers has a run of its own. Either way each chunk is in one cycle or
- * run, so that all sums take N places.
+ * Readers take every R*'th chunk. When the order is final, chunks repeat. With g =
+ * gcd(R*, N), the chunks of reader r are one cycle through all chunks that equal r modulo
+ * g: there are g different cycles of N / g chunks. Before that nothing repeats, and each
+ * of the first N readers has a run of its own. In both cases each chunk is in one cycle
+ * or run, so that all sums take N entries.
  */
 struct lc__rstar {
 	uint32_t readers;
@@ -28,13 +28,14 @@ struct lc__rstar {
 
 /* A cycle or run, and where in it a reader begins. */
 struct cycle {
-	uint64_t first;       /* chunk at its place 0, below the number of cycles */
-	uint64_t length;      /* chunks; 0 of a reader without any */
+	uint64_t first;       /* chunk at its position 0, below the number of cycles */
+	uint64_t length;      /* number of chunks; 0 for a reader without chunks */
 	const uint64_t *sums; /* of them */
-	uint64_t start;       /* place of the reader's first chunk */
+	uint64_t start;       /* position of the reader's first chunk */
 };
 
-/* x with a * x = 1 modulo m, for a and m below 2^33 without a common factor; Euclid. */
+/* x with a * x = 1 modulo m, for a and m below 2^33 without a common factor, by Euclid's
+ * algorithm. */
 static uint64_t
 inverse_of(uint64_t a, uint64_t m)
 {
@@ -50,7 +51,7 @@ inverse_of(uint64_t a, uint64_t m)
 	return (uint64_t)(x < 0 ? x + (int64_t)m : x) % m;
 }
 
-/* The place of a chunk in its cycle or run. */
+/* The chunk at a position of its cycle or run. */
 static uint64_t
 place_of(const struct lc__rstar *rstar, uint64_t chunk)
 {
@@ -186,8 +187,8 @@ lc__rstar_known(const struct lc__rstar *rstar, uint32_t r)
 	return total_of(&run);
 }
 
-/* The first place whose sum is above @p units; length if there is none. That skips chunks
- * without units: their sum is that of the chunk before. */
+/* The first position with a sum above @p units; length if there is none. This skips
+ * chunks without units: their sum equals that of the chunk before. */
 static uint64_t
 place_with(const struct cycle *cycle, uint64_t units)
 {

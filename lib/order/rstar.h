@@ -13,7 +13,7 @@
 
 struct lc__rstar;
 
-/** Where a unit is. */
+/** The position of a unit. */
 struct lc__rstar_place {
 	uint64_t step;   /* chunks that the reader had before, empty ones too; UINT64_MAX
 	                    if there are as many or more */
@@ -22,32 +22,32 @@ struct lc__rstar_place {
 };
 
 /**
- * Make it of the units of each chunk; 8 bytes a chunk whatever R* is: readers whose
- * chunks are the same cycle share its sums.
- * @param readers  R*, 1 or more
- * @param ends  units in chunks 0..i, ascending; copied
- * @param chunks  at most 2^32
- * @param final  no chunk will follow; else readers end at what is known
- * @return LC_OK; LC_INVALID if a reader has no data (final only), with its number;
+ * Build the order from the number of units in each chunk. It takes 8 bytes a chunk for
+ * any R*: readers with the same cycle of chunks share its sums.
+ * @param readers R*, 1 or more
+ * @param ends units in chunks 0..i, ascending; copied
+ * @param chunks at most 2^32
+ * @param final no chunk will follow; else readers end at the last known chunk
+ * @return LC_OK; LC_INVALID, with its number, if a reader has no data (final only);
  * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__rstar_new(uint32_t readers, const uint64_t *ends,
     uint64_t chunks, bool final, struct lc__rstar **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__rstar_free(struct lc__rstar *rstar);
 
-/** Units of reader @p r that are known: UINT64_MAX if final. */
+/** The number of known units of reader @p r: UINT64_MAX if final. */
 uint64_t lc__rstar_known(const struct lc__rstar *rstar, uint32_t r);
 
 /** Unit @p q of reader @p r, below lc__rstar_known(); O(log chunks). */
 void lc__rstar_seek(const struct lc__rstar *rstar, uint32_t r, uint64_t q,
     struct lc__rstar_place *out);
 
-/** How often all chunks were repeated before the place. */
+/** How often all chunks were repeated before the position. */
 uint64_t lc__rstar_epoch(const struct lc__rstar *rstar, uint32_t r,
     const struct lc__rstar_place *place);
 
-/** The first unit of the reader's next chunk that has any, after @p place; false at
+/** The first unit of the reader's next chunk that is not empty, after @p place; false at
  *  the end of what is known. */
 bool lc__rstar_next(const struct lc__rstar *rstar, uint32_t r,
     struct lc__rstar_place *place);

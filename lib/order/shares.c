@@ -11,9 +11,9 @@ struct lc__shares {
 	struct lc__shares_rule rule;
 	uint64_t chunks; /* N */
 	uint64_t n;      /* examples */
-	uint64_t each;   /* of a share; one more in the first ones */
-	uint64_t longer; /* shares that have one more */
-	uint64_t rounds; /* numbers of a share an epoch takes */
+	uint64_t each;   /* of a share; the first ones have one more */
+	uint64_t longer; /* number of shares that have one more */
+	uint64_t rounds; /* numbers of a share in an epoch */
 	struct lc__permutation deal;
 	uint64_t line[]; /* examples up to the end of each piece of the line */
 };
@@ -26,21 +26,21 @@ share_size(const struct lc__shares *s, uint32_t share)
 	return s->each + (share < s->longer);
 }
 
-/* The place in the line where a share begins. */
+/* The position in the line where a share begins. */
 static uint64_t
 share_first(const struct lc__shares *s, uint32_t share)
 {
 	return share * s->each + (share < s->longer ? share : s->longer);
 }
 
-/* The place in the line where a chunk begins. */
+/* The position in the line where a chunk begins. */
 static uint64_t
 line_first(const struct lc__shares *s, uint64_t piece)
 {
 	return piece == 0 ? 0 : s->line[piece - 1];
 }
 
-/* The first of @p n ascending ends that is above @p place; there is one. */
+/* The first of @p n ascending ends that is above @p place; there must be one. */
 static uint64_t
 above(const uint64_t *ends, uint64_t n, uint64_t place)
 {
@@ -119,7 +119,8 @@ lc__shares_numbers(const struct lc__shares *s)
 	return s->rounds * s->rule.shares;
 }
 
-/* The pieces of a share: the first one, counted over all of the line, and how many. */
+/* The first piece of a share, counted over the whole line, and the number of its
+ * pieces. */
 static void
 pieces_of(const struct lc__shares *s, uint32_t share, uint64_t *first, uint64_t *n)
 {
@@ -158,7 +159,7 @@ lc__shares_chunks(const struct lc__shares *s, uint32_t reader, uint32_t readers,
 			if (s->line[i] > line_first(s, i)) /* not of an empty chunk */
 				list[all++] = lc__permute(&s->deal, i);
 	}
-	/* Two shares may have parts of one chunk. */
+	/* Two shares may have pieces of one chunk. */
 	qsort(list, all, sizeof(*list), compare);
 	*n = 0;
 	for (uint64_t i = 0; i < all; i++)
@@ -168,7 +169,7 @@ lc__shares_chunks(const struct lc__shares *s, uint32_t reader, uint32_t readers,
 	return LC_OK;
 }
 
-/* What the share has of a piece of the line: its first place in the line, and how many. */
+/* A share's part of a piece of the line: its first position in the line, and its size. */
 static uint64_t
 piece_size(const struct lc__shares *s, uint32_t share, uint64_t piece, uint64_t *first)
 {
@@ -219,7 +220,7 @@ lc__shares_visits(const struct lc__shares *s, uint32_t share, uint64_t epoch,
 			};
 		if ((i + 1) % s->rule.spread != 0 && i + 1 < pieces)
 			continue;
-		/* A share with one example less than others has its last one twice. */
+		/* A share with one example less than others repeats its last one. */
 		while (window < at)
 			visit[window++].end = end < share_size(s, share) ? end
 									 : s->rounds;
@@ -232,7 +233,7 @@ lc__shares_visits(const struct lc__shares *s, uint32_t share, uint64_t epoch,
 
 /* ---- cursors ------------------------------------------------------------------------- */
 
-/* A piece of the window at hand. */
+/* A piece of the current window. */
 struct piece {
 	uint64_t end;    /* examples of the window up to its end */
 	uint64_t chunk;  /* position in the order of chunks */
@@ -250,7 +251,7 @@ struct lc__share_sums {
 	                                  its end; none if equal */
 	uint64_t in_window;  /* pieces */
 	struct lc__permutation inside; /* of the window's examples */
-	struct piece *piece;           /* of the window; behind the ends */
+	struct piece *piece;           /* of the window; after the ends */
 	uint64_t ends[]; /* examples of the share up to the end of each window */
 };
 
@@ -314,7 +315,7 @@ begin_share(struct lc__shares_cursor *cursor, uint32_t share, uint64_t epoch)
 	pieces_of(s, share, &first, &pieces);
 	windows = (pieces - 1) / spread + 1;
 	most = pieces < spread ? pieces : spread;
-	/* No more than a few times the memory of the line. */
+	/* At most a few times the memory of the line. */
 	sums = malloc(sizeof(*sums) + windows * sizeof(sums->ends[0]) +
 	    most * sizeof(struct piece));
 	if (sums == NULL)
@@ -331,7 +332,7 @@ begin_share(struct lc__shares_cursor *cursor, uint32_t share, uint64_t epoch)
 	return LC_OK;
 }
 
-/* The piece that has example @p i of the window. */
+/* The piece with example @p i of the window. */
 static const struct piece *
 piece_of(const struct lc__share_sums *sums, uint64_t i)
 {

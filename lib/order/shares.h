@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The order of shares: all examples are dealt once to C shares, which many machines divide
- * among them, and each share is shuffled by itself. lmdbcache_stream(3) has the formulas.
+ * The order of shares: all examples are dealt once to C shares, which many machines
+ * divide among themselves, and each share is shuffled separately. lmdbcache_stream(3) has
+ * the formulas.
  *
- * The N chunks are laid in a line, in an order that the seed makes, and the line of their n
- * examples is cut into C shares of n / C examples; the first n mod C have one more. What a
- * share has of a chunk is a piece; only the first and the last piece of a share may be less
- * than their chunk. In each epoch the pieces of a share are permuted, and then the examples
- * in each window of W pieces. Numbers go round the shares: number x is of share x mod C.
- *
- * An epoch takes C ceil(n / C) numbers, so that each share has as many: the last example of
- * the epoch comes twice in a share that has one less than others.
+ * The N chunks are laid in a line, in an order that depends on the seed, and the line of
+ * their n examples is cut into C shares of n / C examples; the first n mod C have one
+ * more. The part of a chunk that is in a share is a piece; only the first and the last
+ * piece of a share can be smaller than their chunk. In each epoch the pieces of a share
+ * are permuted, and then the examples in each window of W pieces. Numbers go round the
+ * shares: number x belongs to share x mod C. An epoch takes C ceil(n / C) numbers, so
+ * that all shares have the same count: a share with one example less than others repeats
+ * its last example.
  */
 #ifndef LC_ORDER_SHARES_H
 #define LC_ORDER_SHARES_H
 
 #include "lmdbcache.h"
 
-/** What makes the order. */
+/** The parameters of the order. */
 struct lc__shares_rule {
 	uint32_t shares; /* C, 1 or more */
 	uint64_t spread; /* W, 1 or more */
@@ -26,7 +27,7 @@ struct lc__shares_rule {
 
 struct lc__shares;
 
-/** Where an example is. */
+/** The position of an example. */
 struct lc__shares_place {
 	uint64_t epoch;
 	uint64_t chunk;  /* position in the order of chunks */
@@ -40,22 +41,22 @@ struct lc__shares_place {
  */
 LC_CHECKED lc_status lc__shares_new(const struct lc__shares_rule *rule,
     const uint64_t *ends, uint64_t chunks, struct lc__shares **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__shares_free(struct lc__shares *shares);
 
-/** Examples, n; and numbers that an epoch takes. */
+/** Examples, n; and numbers in an epoch. */
 uint64_t lc__shares_examples(const struct lc__shares *shares);
 uint64_t lc__shares_numbers(const struct lc__shares *shares);
 
 /**
- * The chunks that reader @p reader of @p readers has examples of, in any epoch: ascending,
+ * The chunks with examples of reader @p reader of @p readers, in any epoch: ascending,
  * each once, malloc'ed. O(N / R), sorted. LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shares_chunks(const struct lc__shares *shares, uint32_t reader,
     uint32_t readers, uint64_t **out, uint64_t *n);
 
-/** What a share reads of a chunk in one epoch, and when: in the rounds [first, end) of the
- *  epoch, which are those of the window that the piece is in. */
+/** What a share reads of a chunk in one epoch, and when: in the rounds [first, end) of
+ *  the epoch, which are those of the piece's window. */
 struct lc__shares_visit {
 	uint64_t chunk; /* position in the order of chunks */
 	uint64_t first, end;
@@ -63,12 +64,12 @@ struct lc__shares_visit {
 
 /**
  * The visits of a share in an epoch, in the order of their rounds: malloc'ed. Round i of
- * epoch e has number (e lc__shares_rounds() + i) C + share. LC_NO_MEMORY.
+ * epoch e is number (e lc__shares_rounds() + i) C + share. LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shares_visits(const struct lc__shares *shares, uint32_t share,
     uint64_t epoch, struct lc__shares_visit **out, uint64_t *n);
 
-/** Rounds of an epoch: numbers of each share. */
+/** Rounds of an epoch: the numbers of each share. */
 uint64_t lc__shares_rounds(const struct lc__shares *shares);
 
 /* ---- cursors --------------------------------------------------------------------------
@@ -78,17 +79,17 @@ uint64_t lc__shares_rounds(const struct lc__shares *shares);
  * permutations or less, and O(log) steps. It takes 8 bytes a window and 24 a piece of one
  * window, of those shares that it was asked for. */
 
-/** Used by one thread at a time. All zeros but for its order is a new one. */
+/** Used by one thread at a time. All zero except for its order is a new cursor. */
 struct lc__shares_cursor {
 	const struct lc__shares *shares; /* borrowed */
-	struct lc__share_sums **of;      /* of each share; NULL: not asked for yet */
+	struct lc__share_sums **of;      /* for each share; NULL: not used yet */
 };
 
-/** Number @p x, over all epochs. LC_NO_MEMORY. */
+/** Find number @p x, counted over all epochs. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__shares_at(struct lc__shares_cursor *cursor, uint64_t x,
     struct lc__shares_place *out);
 
-/** Free what it has. */
+/** Free its memory. */
 void lc__shares_cursor_end(struct lc__shares_cursor *cursor);
 
 #endif

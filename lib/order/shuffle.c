@@ -3,7 +3,7 @@
 
 /* ---- permutations -------------------------------------------------------------------- */
 
-/* Fewer bits would leave the halves too small for the rounds to mix. */
+/* With fewer bits the halves would be too small for the rounds to mix. */
 #define LEAST_BITS 6
 
 void
@@ -22,8 +22,8 @@ lc__permutation_init(struct lc__permutation *out, uint64_t n, uint64_t key)
 }
 
 /* One pass through the network is a bijection of the numbers of that many bits. Its cycle
- * leads back to i < n at the latest, so the walk ends; and as there are less than 2n numbers
- * of so many bits, after two steps on average at most, unless n is below 32. */
+ * leads back to i < n at the latest, so the walk ends. As there are less than 2n such
+ * numbers, it takes two steps on average at most, unless n is below 32. */
 uint64_t
 lc__permute(const struct lc__permutation *p, uint64_t i)
 {
@@ -41,7 +41,7 @@ lc__permute(const struct lc__permutation *p, uint64_t i)
 
 /* ---- shuffles ------------------------------------------------------------------------ */
 
-/* Consecutive examples that are shuffled by blocks among themselves: an era, or all. */
+/* Consecutive examples whose blocks are shuffled among themselves: an era, or all. */
 struct span {
 	uint64_t first; /* position, and example */
 	uint64_t n;
@@ -86,8 +86,8 @@ era_of(const struct lc__shuffle_rule *rule, uint64_t i, uint64_t *size)
 	return first + (i - first) / era * era;
 }
 
-/* The window of a span that has position i of the span, and its ends. The last window has
- * the short block at the tail too. */
+/* The window of a span that contains position i of the span, and its ends. The last
+ * window includes the short block at the tail. */
 static uint64_t
 window_of(const struct lc__shuffle_rule *rule, const struct span *span, uint64_t i,
     uint64_t *first, uint64_t *end)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Shuffles of the examples 0..n-1 of an epoch, as functions without state, and what they
- * are made of: keys that are mixed of words, and permutations that belong to a key.
+ * Shuffles of the examples 0..n-1 of an epoch, as functions without state, and their
+ * building blocks: keys that mix several words, and permutations that depend on a key.
  * lmdbcache_stream(3) has the formulas.
  */
 #ifndef LC_ORDER_SHUFFLE_H
@@ -27,7 +27,7 @@ lc__mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
-/** A key made of @p n words; their number is part of it. */
+/** A key made of @p n words; n is part of it. */
 static inline uint64_t
 lc__key(const uint64_t *words, size_t n)
 {
@@ -38,7 +38,7 @@ lc__key(const uint64_t *words, size_t n)
 	return h;
 }
 
-/* The third word of a key says what it is for. */
+/* The third word of a key tells its use. */
 enum {
 	LC__TAG_WHOLE = 1,   /* (seed, epoch, 1, 0): all examples of an epoch;
 	                        (seed, epoch, 1): the order of blocks */
@@ -63,10 +63,10 @@ struct lc__permutation {
 	uint64_t keys[LC__PERMUTE_ROUNDS]; /* of the rounds */
 };
 
-/** Make the permutation of 0..n-1 that belongs to a key. */
+/** Make the permutation of 0..n-1 for a key. */
 void lc__permutation_init(struct lc__permutation *out, uint64_t n, uint64_t key);
 
-/** Where @p i < n goes. */
+/** The image of @p i < n. */
 uint64_t lc__permute(const struct lc__permutation *permutation, uint64_t i);
 
 /* ---- shuffles ------------------------------------------------------------------------- */
@@ -80,7 +80,7 @@ struct lc__shuffle_rule {
 	uint64_t seed;
 };
 
-/** The shuffle of one epoch: what does not depend on the example. */
+/** The shuffle of one epoch: everything that does not depend on the example. */
 struct lc__shuffle {
 	struct lc__shuffle_rule rule;
 	uint64_t n; /* examples of the epoch, 1 or more */
@@ -94,7 +94,7 @@ void lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *ru
 /** The example at position @p i < n. */
 uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
 
-/** A window of blocks: what its positions have in common. All zeros is none. */
+/** A window of blocks: what its positions have in common. All zero is none. */
 struct lc__shuffle_window {
 	uint64_t first, end;           /* positions */
 	uint64_t era;                  /* first position of the era; 0 without eras */
@@ -104,15 +104,15 @@ struct lc__shuffle_window {
 };
 
 /**
- * The same, cheaper for neighbours: @p near keeps the window of the last position from
- * call to call; zeros at first.
+ * The same, faster for neighbours: @p near keeps the window of the last position from
+ * call to call; zero at first.
  */
 uint64_t lc__shuffle_near(const struct lc__shuffle *shuffle,
     struct lc__shuffle_window *near, uint64_t i);
 
 /**
- * The window that position @p i is in: its positions hold the examples of so many runs, and
- * no others. With FULL one run, with NONE there are no windows. Then run @p k of it.
+ * The window of position @p i: its positions hold the examples of this many runs, and no
+ * others. FULL has one run, NONE has no windows. Then run @p k of it.
  */
 uint64_t lc__shuffle_runs(const struct lc__shuffle *shuffle,
     struct lc__shuffle_window *near, uint64_t i);
@@ -120,15 +120,15 @@ void lc__shuffle_run(const struct lc__shuffle *shuffle,
     const struct lc__shuffle_window *near, uint64_t k, uint64_t *first, uint64_t *end);
 
 /**
- * How many positions are settled, of a source that still grows and has @p known examples.
- * An era is settled when it is complete. With NONE, @p known; with FULL and BLOCK, which
- * depend on the end, 0.
+ * How many positions are settled, for a source that still grows and has @p known
+ * examples. An era is settled when it is complete. For NONE, @p known; for FULL and
+ * BLOCK, which depend on the end, 0.
  */
 uint64_t lc__shuffle_settled(const struct lc__shuffle_rule *rule, uint64_t known);
 
 /**
- * The last example that position @p i needs to be settled: the last one of its era. With
- * NONE, @p i; with FULL and BLOCK, where the end is known, too.
+ * The last example that must be known to settle position @p i: the last one of its era.
+ * For NONE, @p i; for FULL and BLOCK the end must be known, too.
  */
 uint64_t lc__shuffle_last_of(const struct lc__shuffle_rule *rule, uint64_t i);
 

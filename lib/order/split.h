@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How readers share a batch. */
+/* How readers divide a batch. */
 #ifndef LC_ORDER_SPLIT_H
 #define LC_ORDER_SPLIT_H
 
 #include "lmdbcache.h"
 
-/** The share of one reader. */
+/** The rows of one reader. */
 struct lc__share {
 	lc_split split;
 	uint32_t reader, readers; /* r < R */
 	uint64_t batch;           /* B */
 };
 
-/** Examples of a batch that the reader has: B / R, and the first B mod R readers have one
- *  more. The same for all splits. */
+/** Examples of the reader in a batch: B / R, and the first B mod R readers have one more.
+ *  The same for all splits. */
 static inline uint64_t
 lc__share_rows(const struct lc__share *share)
 {
@@ -21,7 +21,7 @@ lc__share_rows(const struct lc__share *share)
 	    (share->reader < share->batch % share->readers);
 }
 
-/** Position in the batch, 0 to B - 1, of the reader's row @p row. */
+/** Position in the batch, 0 to B - 1, of row @p row of the reader. */
 static inline uint64_t
 lc__share_at(const struct lc__share *share, uint64_t row)
 {

@@ -6,7 +6,7 @@
 
 #define TOKEN_VERSION 1
 
-/* Places of the fields; lmdbcache_stream(3) has the table. */
+/* Offsets of the fields; lmdbcache_stream(3) has the table. */
 enum {
 	AT_MAGIC = 0,
 	AT_VERSION = 7,
@@ -26,8 +26,8 @@ enum {
 
 static const char magic[] = "LCTOKEN";
 
-/* The CRC-32 of zlib, PNG and Ethernet, so that any language has it at hand. Bit by
- * bit: a token is short and rare. */
+/* The CRC-32 of zlib, PNG and Ethernet, which every language has. Bit by bit: tokens are
+ * short and rare. */
 static uint32_t
 crc32(const unsigned char *bytes, size_t size)
 {

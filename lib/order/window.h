@@ -8,10 +8,10 @@
 struct lc__windows {
 	uint64_t size; /* S, 1 or more */
 	uint64_t
-	    stride; /* T, 1 or more; if T > S, the units between windows are in none */
+	    stride; /* T, 1 or more; if T > S, the units between windows are left out */
 };
 
-/** Full windows of @p length units. */
+/** The number of full windows in @p length units. */
 static inline uint64_t
 lc__windows_full(const struct lc__windows *windows, uint64_t length)
 {
@@ -19,7 +19,7 @@ lc__windows_full(const struct lc__windows *windows, uint64_t length)
 				      : (length - windows->size) / windows->stride + 1;
 }
 
-/** The same, and one more that is short, if it has units that no full window has. */
+/** The same, plus a short one if it has units that are in no full window. */
 static inline uint64_t
 lc__windows_padded(const struct lc__windows *windows, uint64_t length)
 {

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 
-/* A centre that has not come to rest by then moves less than the quantum. */
+/* After this many rounds a centre that still moves, moves by less than the quantum. */
 #define MAX_ROUNDS 400
 
-/* No side is longer, whatever the aspect. */
+/* The longest side, whatever the aspect. */
 #define MAX_SIDE 65535
 
 static const lc_bucket defaults[] = {
@@ -33,7 +33,7 @@ lc_buckets_default(size_t *n)
 
 /* ---- the nearest ------------------------------------------------------------------ */
 
-/* |width / height - bucket's| is away / (height * bucket's height). */
+/* |width / height - ratio of the bucket| is away / (height * height of the bucket). */
 static uint64_t
 away(const lc_bucket *bucket, uint32_t width, uint32_t height)
 {
@@ -43,7 +43,7 @@ away(const lc_bucket *bucket, uint32_t width, uint32_t height)
 	return a > b ? a - b : b - a;
 }
 
-/* a * b < c * d, exactly: products of 96 bits in two parts. */
+/* a * b < c * d, exactly: products of 96 bits, in two parts. */
 static bool
 product_less(uint64_t a, uint32_t b, uint64_t c, uint32_t d)
 {
@@ -82,7 +82,7 @@ struct centres {
 	size_t members[LC_BUCKETS_MAX];
 };
 
-/* Where the run of centre @p c ends that begins at @p first. */
+/* The end of the run of centre @p c, which begins at @p first. */
 static size_t
 run_end(const double *values, size_t count, const struct centres *centres, size_t c,
     size_t first)
@@ -97,7 +97,7 @@ run_end(const double *values, size_t count, const struct centres *centres, size_
 	return first;
 }
 
-/* One round: each centre becomes the mean of its run. Did one move? */
+/* One round: each centre becomes the mean of its run. Returns whether one has moved. */
 static bool
 move_centres(const double *values, size_t count, struct centres *centres)
 {
@@ -113,7 +113,8 @@ move_centres(const double *values, size_t count, struct centres *centres)
 			continue;
 		for (size_t i = first; i < end; i++)
 			sum += values[i];
-		/* Exactly the value if all are equal, which their sum might round. */
+		/* Exactly the value if all are equal: the mean of their sum might be
+		 * rounded. */
 		mean = values[first] == values[end - 1] ? values[first]
 							: sum / (double)(end - first);
 		moved |= mean != centres->at[c];
@@ -122,8 +123,8 @@ move_centres(const double *values, size_t count, struct centres *centres)
 	return moved;
 }
 
-/* The value that is farthest from its centre, the first of equals. False if every value
- * is its centre. */
+/* Find the value that is farthest from its centre, the first of equals. False if every
+ * value is its centre. */
 static bool
 farthest(const double *values, size_t count, const struct centres *centres, double *out)
 {
@@ -136,7 +137,8 @@ farthest(const double *values, size_t count, const struct centres *centres, doub
 		end = run_end(values, count, centres, c, first);
 		if (end == first)
 			continue;
-		/* The ends of a run are farther away than the values between them. */
+		/* The ends of a run are farther from the centre than the values between
+		 * them. */
 		low = fabs(values[first] - centres->at[c]);
 		high = fabs(values[end - 1] - centres->at[c]);
 		if (low > most || high > most) {
@@ -147,8 +149,8 @@ farthest(const double *values, size_t count, const struct centres *centres, doub
 	return most > 0;
 }
 
-/* Let the first centre without values begin again where it is needed most. Several
- * that are equal, as when most images are square, would else be one bucket. */
+/* Move the first centre without values to where it is needed most. Otherwise several
+ * equal centres, as when most images are square, would become one bucket. */
 static bool
 begin_again(const double *values, size_t count, struct centres *centres)
 {
@@ -190,8 +192,8 @@ quantised(double side, uint32_t quantum)
 	return (uint32_t)(units < 1 ? 1 : units > most ? most : units) * quantum;
 }
 
-/* Behind the last of a lesser ratio, unless it is there. Centres ascend, and so do
- * their buckets, but for what exp() rounds. */
+/* Insert it after the last one of a lesser ratio, unless it is there already. Centres
+ * ascend, and so do their buckets, except for rounding by exp(). */
 static void
 add_new(lc_bucket bucket, lc_bucket *out, size_t *n)
 {
@@ -229,8 +231,8 @@ check(const double *ratios, size_t count, size_t k, uint64_t area, uint32_t quan
 	return LC_OK;
 }
 
-/* log() and exp() may differ in the last bit from one C library to the next; the
- * quantum swallows that, except for a centre that is exactly between two. */
+/* log() and exp() may differ in the last bit between C libraries. Rounding to the quantum
+ * hides that, unless a centre is exactly between two multiples of it. */
 lc_status
 lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area, uint32_t quantum,
     lc_bucket *out, size_t *n)
@@ -247,7 +249,7 @@ lc_buckets_learn(double *ratios, size_t count, size_t k, uint64_t area, uint32_t
 	for (size_t i = 0; i < count; i++)
 		logs[i] = log(ratios[i]);
 
-	/* The centres begin in the middle of each of k equal parts. */
+	/* The centres start in the middle of each of k equal parts. */
 	for (size_t c = 0; c < k; c++)
 		centres.at[c] =
 		    logs[(size_t)(((double)c + 0.5) * (double)count / (double)k)];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Structures as one line of text. */
+/* Structures described in one line of text. */
 #include <ctype.h>
 #include <limits.h>
 #include <stdio.h>
@@ -10,11 +10,11 @@
 #include "value/schema.h"
 #include "value/tensor.h"
 
-/* Text that is cut where it ends to fit. */
+/* Text that is cut to fit. */
 struct text {
 	char *out;
 	size_t room;
-	size_t size; /* of all of it */
+	size_t size; /* length of the whole text */
 };
 
 static void
@@ -31,7 +31,7 @@ add(struct text *text, const char *more)
 	text->size += size;
 }
 
-/* A name is quoted unless it is plain to see where it ends. */
+/* A name is quoted unless its end is obvious. */
 static void
 add_name(struct text *text, const char *name)
 {
@@ -57,7 +57,7 @@ add_bracket(struct text *text, unsigned kind, bool opening)
 	add(text, brackets[kind][opening]);
 }
 
-/* What comes before child @p i. */
+/* The text before child @p i. */
 static void
 add_separator(struct text *text, unsigned kind, size_t i)
 {
@@ -111,7 +111,7 @@ describe_tensor(const struct lc__schema_node *node, struct text *text)
 	add(text, "]");
 }
 
-/* What does not fit any more is not looked at. */
+/* Stop at the first child that does not fit. */
 static void
 describe_node(const struct lc__schema *schema, uint32_t at, struct text *text)
 {

@@ -12,9 +12,9 @@
 #include "base/hash.h"
 
 static const struct {
-	const char *name;      /* ours */
-	const char *long_name; /* NumPy's and PyTorch's */
-	unsigned char size;    /* bytes an element */
+	const char *name;      /* our name */
+	const char *long_name; /* names in NumPy and PyTorch */
+	unsigned char size;    /* bytes of an element */
 } dtypes[LC_DTYPE_COUNT] = {
 	[LC_BOOL] = { "bool", "bool", 1 },
 	[LC_U8] = { "u8", "uint8", 1 },
@@ -42,14 +42,15 @@ static const struct {
 
 /* ---- opaque dtypes ------------------------------------------------------------ */
 
-/* Once it is in the table it stays as it is: numbers and names are good for ever. */
+/* An entry of the table never changes: its number and name stay valid for ever. */
 struct opaque {
 	size_t size;
 	char name[LC__DTYPE_TEXT]; /* "opaque16:pose" */
 };
 
-/* A hash table with open addressing; the place of a dtype is its number less LC_OPAQUE.
- * Entries are added by compare and swap, so that a fork() leaves no lock behind. */
+/* A hash table with open addressing; the position of a dtype is its number minus
+ * LC_OPAQUE. Entries are added by compare and swap, so that no lock can be held across
+ * fork(). */
 static _Atomic(struct opaque *) opaques[LC_OPAQUE_MAX];
 
 static const struct opaque *
@@ -193,8 +194,8 @@ lc__dtype_need_numbers(lc_dtype dtype)
 
 /* ---- elements --------------------------------------------------------------- */
 
-/* A small float from its bits, `exponent` and `fraction` bits wide, all of whose patterns
- * are numbers. */
+/* A small float from its bits. It has `exponent` and `fraction` bits, and all bit
+ * patterns are numbers. */
 static double
 finite_float(unsigned bits, int exponent, int fraction, int bias)
 {
@@ -207,7 +208,7 @@ finite_float(unsigned bits, int exponent, int fraction, int bias)
 	return sign * ldexp((double)f + (double)(1u << fraction), e - bias - fraction);
 }
 
-/* Likewise as IEEE has them: the top exponent is for infinities and NaNs. */
+/* The same with IEEE's special values: the top exponent is for infinities and NaNs. */
 static double
 small_float(unsigned bits, int exponent, int fraction)
 {
@@ -221,7 +222,7 @@ small_float(unsigned bits, int exponent, int fraction)
 	return bits >> (exponent + fraction) & 1 ? -(double)INFINITY : (double)INFINITY;
 }
 
-/* The zero with a sign is the NaN, and there is no infinity. */
+/* Negative zero is the NaN; there is no infinity. */
 static double
 fnuz(unsigned bits, int exponent, int fraction)
 {
@@ -270,7 +271,7 @@ lc__element_real(lc_dtype dtype, const void *data)
 	case LC_F64: return f64(p);
 	case LC_C64: return hypot(f32(p), f32(p + 4));
 	case LC_C128: return hypot(f64(p), f64(p + 8));
-	/* OCP E4M3 has no infinity: all ones are the NaN. */
+	/* OCP E4M3 has no infinity; all ones are the NaN. */
 	case LC_F8_E4M3:
 		return (*p & 0x7f) == 0x7f ? (double)NAN : finite_float(*p, 4, 3, 7);
 	case LC_F8_E5M2: return small_float(*p, 5, 2);

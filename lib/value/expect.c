@@ -15,7 +15,7 @@
 
 /* ---- reading ---------------------------------------------------------------------- */
 
-/* The path is before the last equals sign: names may have others. */
+/* The path ends at the last equals sign: names may contain others. */
 static lc_status
 parse_path(const char *text, struct lc__expect *out, const char **rest)
 {
@@ -61,7 +61,7 @@ parse_size(const char *text, size_t size, uint64_t *out)
 	return size > 0;
 }
 
-/* One between the brackets: a number, * or an ellipsis. */
+/* One item between the brackets: a number, * or an ellipsis. */
 static lc_status
 parse_dimension(const char *text, size_t size, struct lc__expect *out)
 {
@@ -133,7 +133,7 @@ lc__expect_parse(const char *text, struct lc__expect *out)
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-/* Text that is longer than its room is cut, and its whole length known. */
+/* Text that is too long for its buffer is cut; the whole length is still counted. */
 struct text {
 	char *at;
 	size_t room, used;
@@ -226,7 +226,7 @@ lc__expect_tensor(const struct lc__expect *expect, const lc_tensor *tensor)
 	    lc__tensor_describe(tensor, is, sizeof(is)), want);
 }
 
-/* A part, or NULL if there is none; or the value itself. */
+/* A part, NULL if it is missing; or the value itself. */
 static lc_status
 check_part(const struct lc__expect *expect, const lc_value *part)
 {

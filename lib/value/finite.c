@@ -10,15 +10,15 @@
 #include "value/node.h"
 #include "value/path.h"
 
-/* Scanned before it is asked whether something was found. */
+/* Bytes that are scanned between two checks of the result. */
 #define BLOCK 4096
 
 /*
- * Floats without their signs are in the order of their bits as integers: numbers, then
- * the infinity, then NaNs. What is not tolerated is thus a range of them, and an
- * element lies in it if adding `reach` carries into the bit of the sign, and adding
- * `beyond` does not. Several elements in 64 bits are added at once: a carry never
- * leaves its element, and elements of zero are in no range.
+ * Floats without their signs are ordered like their bits read as integers: numbers, then
+ * the infinity, then NaNs. So the values that are not tolerated form a range. An element
+ * is in it if adding `reach` carries into the sign bit, and adding `beyond` does not.
+ * Several elements in 64 bits are added at once: a carry never leaves its element, and
+ * zeros are never in the range.
  */
 struct range {
 	uint64_t magnitudes;    /* all bits but the signs */
@@ -28,9 +28,9 @@ struct range {
 
 /* ---- the bits of numbers that are not finite --------------------------------------- */
 
-/* The floats of a dtype, or of its halves. */
+/* How the floats of a dtype, or of its halves, are laid out. */
 static const struct layout {
-	uint8_t size;      /* 0: no floats */
+	uint8_t size;      /* 0: not floats */
 	uint8_t parts;     /* of an element */
 	uint64_t infinity; /* its bits, or those of the first NaN if there is none */
 	bool has_infinity;
@@ -49,14 +49,14 @@ static const struct layout {
 	[LC_F8_E5M2FNUZ] = { 1, 1, 0x80, false },
 };
 
-/* Is layout->infinity the only byte that is no number, whatever its sign? */
+/* Is layout->infinity the only byte that is not a number, apart from its sign? */
 static bool
 has_one_nan(lc_dtype dtype)
 {
 	return dtype == LC_F8_E8M0 || dtype == LC_F8_E4M3FNUZ || dtype == LC_F8_E5M2FNUZ;
 }
 
-/* The same bits in each element. */
+/* Repeat the same bits in each element. */
 static uint64_t
 repeated(uint64_t bits, size_t size)
 {
@@ -82,7 +82,7 @@ range_of(const struct layout *layout, struct lc__finite may, struct range *out)
 	return nan || inf;
 }
 
-/* The bits of the signs of elements in the range. */
+/* The sign bits of the elements in the range. */
 static inline uint64_t
 in_range(const struct range *range, uint64_t bits)
 {
@@ -94,7 +94,7 @@ in_range(const struct range *range, uint64_t bits)
 
 /* ---- scanning --------------------------------------------------------------------- */
 
-/* Without a branch, so that it becomes vectors of whatever width. */
+/* Without a branch, so that the compiler can use vectors of any width. */
 static inline bool
 words_have(const unsigned char *p, size_t size, const struct range *range)
 {
@@ -106,8 +106,8 @@ words_have(const unsigned char *p, size_t size, const struct range *range)
 	return found != 0;
 }
 
-/* The place of the first element in the range among @p size bytes that may have one;
- * @p size if there is none. */
+/* The offset of the first element in the range among @p size bytes that may contain one;
+ * @p size if none does. */
 static size_t
 find_here(const unsigned char *p, size_t size, const struct range *range)
 {
@@ -117,7 +117,7 @@ find_here(const unsigned char *p, size_t size, const struct range *range)
 	return size;
 }
 
-/* Likewise among any number of bytes. */
+/* The same for any number of bytes. */
 static size_t
 find(const unsigned char *p, size_t size, const struct range *range)
 {
@@ -134,7 +134,7 @@ find(const unsigned char *p, size_t size, const struct range *range)
 
 /* ---- saying where ----------------------------------------------------------------- */
 
-/* The element that begins, or whose half begins, at byte @p at: "-Inf at [3,0,17]". */
+/* Describe the element that contains byte @p at: "-Inf at [3,0,17]". */
 static lc_status
 found_at(const lc_tensor *tensor, const struct layout *layout, size_t at)
 {
@@ -183,7 +183,7 @@ lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may)
 
 /* ---- values ----------------------------------------------------------------------- */
 
-/* The path of a part of @p root, as lc_value_find() takes it. */
+/* The path of a part of @p root, as for lc_value_find(). */
 static void
 write_path(const lc_value *root, const lc_value *part, struct lc__buf *out)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Keys made of content: equal values have equal keys, in every process and version.
+ * Keys derived from content: equal values have equal keys, in every process and version.
  * lmdbcache_value(3) defines the bytes that are hashed.
  */
 #include <endian.h>
@@ -70,7 +70,7 @@ digest_tensor(const lc_tensor *tensor, unsigned char out[DIGEST_SIZE])
 	return status;
 }
 
-/* An entry of a map or of pairs has the digest of a tuple of its name or key and its
+/* For an entry of a map or of pairs: the digest of the tuple of its name or key and its
  * value. */
 static lc_status
 digest_entry(const lc_value *key, const lc_value *value, unsigned char out[DIGEST_SIZE])
@@ -92,7 +92,7 @@ compare_digests(const void *a, const void *b)
 	return memcmp(a, b, DIGEST_SIZE);
 }
 
-/* The nesting of a tree is limited, and with it this recursion. */
+/* The nesting of a tree is limited, and so is this recursion. */
 static lc_status
 digest_group(const lc_value *value, unsigned char out[DIGEST_SIZE])
 {

@@ -100,8 +100,8 @@ widen(struct lc__moments *m, struct lc__double2 least, struct lc__double2 most)
 		m->max = most;
 }
 
-/* Squares of distances to the mean, of those to zero and the sum, or of those to another
- * number and the sum of the distances. */
+/* Add squares of distances: to the mean, or to zero with the sum, or to another number
+ * with the sum of the distances. */
 static struct lc__double2
 centred(struct lc__double2 squares, struct lc__double2 sum, uint64_t n)
 {
@@ -110,7 +110,7 @@ centred(struct lc__double2 squares, struct lc__double2 sum, uint64_t n)
 	return plus(squares, (struct lc__double2){ -mean.high, -mean.low });
 }
 
-/* Integers of 16 bits at most: their sums and those of their squares fit 64 bits. */
+/* Integers of at most 16 bits: their sums and those of their squares fit into 64 bits. */
 static void
 add_small(struct lc__moments *m, lc_dtype dtype, const unsigned char *p, uint64_t n,
     size_t stride)
@@ -164,7 +164,8 @@ add_special(struct lc__moments *m, double x)
 		m->minus++;
 }
 
-/* Numbers whose squares two doubles do not hold: distances are to the first of them. */
+/* Numbers whose squares do not fit into two doubles: distances are to the first of
+ * them. */
 static void
 add_wide(struct lc__moments *m, lc_dtype dtype, const unsigned char *p, uint64_t n,
     size_t stride)
@@ -221,9 +222,9 @@ float_at(lc_dtype dtype, const unsigned char *p)
 	}
 }
 
-/* Floats of 24 bits at most: a double holds their squares, and two hold enough of the sum
- * of these that the distances to the mean, which are 2^24 times smaller at most, are exact
- * in what is left. */
+/* Floats with at most 24 bits: a double holds their squares, and two doubles hold enough
+ * of the sum of the squares for the distances to the mean, which are at most 2^24 times
+ * smaller, to be exact after subtraction. */
 static void
 add_narrow(struct lc__moments *m, lc_dtype dtype, const unsigned char *p, uint64_t n,
     size_t stride)
@@ -280,7 +281,7 @@ void
 lc__moments_add(struct lc__moments *m, lc_dtype dtype, const void *data, uint64_t n,
     size_t stride)
 {
-	/* The squares of so many numbers of 16 bits fit 64. */
+	/* The squares of this many 16-bit numbers fit into 64 bits. */
 	const uint64_t most = UINT64_C(1) << 31;
 
 	for (uint64_t at = 0; at < n; at += most)
@@ -376,7 +377,8 @@ lc__moments_tensor(struct lc__moments *channels, const lc_tensor *tensor, uint32
 		for (uint64_t part = 0; part < parts; part++) {
 			struct lc__moments *const m = &channels[c * parts + part];
 			const unsigned char *const q = p + part * (size / parts);
-			/* Run by run; where runs are short, the same place of every run. */
+			/* Run by run; if runs are short, the same position of every
+			 * run. */
 			for (uint64_t row = 0; row < rows && run >= rows; row++)
 				lc__moments_add(m, dtype, q + row * n * run * size, run,
 				    size);

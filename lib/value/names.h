@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A hash index of the names in one map, so that big maps are not searched one by one. */
+/* A hash index of the names in one map, so that large maps are not searched linearly. */
 #ifndef LC_VALUE_NAMES_H
 #define LC_VALUE_NAMES_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** Up to so many names are faster searched one by one. */
+/** Up to this many names, a linear search is faster. */
 #define LC__NAMES_FEW 16
 
 /** Not a position. */
@@ -18,7 +18,7 @@ struct lc__name_slot {
 	uint32_t at;   /* its position; LC__NO_NAME in a free slot */
 };
 
-/** Zero-initialised: no index. */
+/** All zero: no index. */
 struct lc__names {
 	struct lc__name_slot *slot;
 	size_t room; /* slots, a power of two, at least half of them free */
@@ -27,13 +27,13 @@ struct lc__names {
 /** The name at a position. */
 typedef const char *lc__name_at(const void *owner, uint32_t at);
 
-/** Slots for so many names. */
+/** The number of slots for so many names. */
 size_t lc__names_room(size_t count);
 
-/** An empty index in the memory of @p room slots. */
+/** Make an empty index in memory for @p room slots. */
 void lc__names_init(struct lc__names *names, struct lc__name_slot *slot, size_t room);
 
-/** Take up a name that is not in yet; there must be room. */
+/** Add a name that is not in the index; there must be room. */
 void lc__names_add(struct lc__names *names, const char *name, uint32_t at);
 
 /** The position of a name of @p size bytes, or LC__NO_NAME. */

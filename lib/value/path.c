@@ -64,7 +64,7 @@ lc__step_position(const struct lc__step *step, size_t *out)
 
 /* ---- the path of a part -------------------------------------------------------- */
 
-/* Put a dot in the place of the NUL at the end of the text. */
+/* Replace the NUL at the end of the text by a dot. */
 static void
 begin_step(struct lc__buf *path)
 {

@@ -15,15 +15,15 @@
 
 /* ---- making one -------------------------------------------------------------------- */
 
-/* A schema being made, node by node. */
+/* A schema under construction, node by node. */
 struct schema_build {
 	struct lc__schema *schema;
 	uint32_t room;     /* for nodes */
 	char *names;       /* where the next name goes */
-	const char *limit; /* the limit that it is above, or NULL */
+	const char *limit; /* the limit that was exceeded, or NULL */
 };
 
-/* Room for so many nodes and bytes of names, their terminators included. */
+/* Allocate for this many nodes and bytes of names, terminators included. */
 static lc_status
 begin(struct schema_build *build, uint32_t nodes, size_t names)
 {
@@ -42,7 +42,8 @@ begin(struct schema_build *build, uint32_t nodes, size_t names)
 	return LC_OK;
 }
 
-/* The next node, with the name copied; NULL above a limit, which it notes. */
+/* Append a node with a copy of the name; if a limit is exceeded, note it and return
+ * NULL. */
 static struct lc__schema_node *
 add_node(struct schema_build *build, unsigned kind, unsigned depth, const char *name,
     size_t name_size)
@@ -71,7 +72,7 @@ add_node(struct schema_build *build, unsigned kind, unsigned depth, const char *
 	return node;
 }
 
-/* Count a tensor in; false above a limit, which it notes. */
+/* Count a tensor; if a limit is exceeded, note it and return false. */
 static bool
 count_tensor(struct schema_build *build, struct lc__schema_node *node, lc_dtype dtype,
     uint32_t ndim)
@@ -88,8 +89,8 @@ count_tensor(struct schema_build *build, struct lc__schema_node *node, lc_dtype 
 	return build->limit == NULL;
 }
 
-/* {"tensor": {"dtype": name, "ndim": rank}}, all of whose parts are short, in one
- * piece: this is most of what inferring a schema takes. */
+/* {"tensor": {"dtype": name, "ndim": rank}}, written in one piece because all parts are
+ * short: inferring a schema takes most of its time here. */
 static void
 encode_tensor(const struct lc__schema_node *node, struct lc__buf *out)
 {
@@ -139,7 +140,7 @@ encode_node(const struct lc__schema_node *node, struct lc__buf *out)
 	}
 }
 
-/* Make bytes and hash of the nodes; frees the schema if that fails. */
+/* Encode the nodes and hash the bytes; frees the schema on failure. */
 static lc_status
 finish(struct schema_build *build, struct lc__schema **out)
 {
@@ -159,7 +160,8 @@ finish(struct schema_build *build, struct lc__schema **out)
 	return LC_OK;
 }
 
-/* Count what a value's schema takes. Without those of plain lists, which are leaves. */
+/* Count the nodes and names of a value's schema. Plain lists are leaves: their elements
+ * are not counted. */
 static void
 measure(const lc_value *value, size_t *nodes, size_t *names)
 {
@@ -181,7 +183,7 @@ infer(struct schema_build *build, const lc_value *value, unsigned depth)
 	const size_t count = plain ? 0 : lc_value_count(value);
 	struct lc__schema_node *node;
 
-	if (depth == 1) /* the value's own parents do not matter */
+	if (depth == 1) /* the value may itself have a parent, which does not matter */
 		name = NULL;
 	node = add_node(build, plain ? LC__PLAIN : value->kind, depth, name,
 	    name != NULL ? strlen(name) : 0);
@@ -332,8 +334,8 @@ name_at(const void *owner, uint32_t at)
 	return schema->node[at].name;
 }
 
-/* The index of a big map's names. Without memory there is none, and finding a name
- * takes longer. */
+/* An index of a large map's names. Without memory there is none, and look-ups take
+ * longer. */
 static void
 index_names(const struct lc__schema *schema, uint32_t map, struct lc__names *names)
 {
@@ -399,7 +401,7 @@ lc__schema_alike(const struct lc__schema *a, const struct lc__schema *b)
 	return lc__schema_equal(a, b) || alike(a, 0, b, 0);
 }
 
-/* ---- from the table schema: bytes that nobody vouches for --------------------------- */
+/* ---- from the table schema: untrusted bytes -------------------------------------- */
 
 /* {"map": []} is the shortest node. */
 #define SHORTEST_NODE 6
@@ -430,7 +432,7 @@ expect_text(struct lc__tokens *in, const char *text)
 	return lc__token_next(in, &token) && text_is(&token, text);
 }
 
-/* Its short name, or what an opaque one is made by. */
+/* A dtype's short name, or the definition of an opaque dtype. */
 static lc_status
 decode_dtype(const struct lc__mpack_token *token, lc_dtype *out)
 {
@@ -464,7 +466,7 @@ decode_tensor(struct decoder *d, struct lc__schema_node *node)
 	    : corrupt();
 }
 
-/* Are the names of a map different? Those of a big one are put into an index. */
+/* Are the names of a map different? A large map uses an index. */
 static lc_status
 check_names(const struct lc__schema *schema, uint32_t map)
 {
@@ -522,7 +524,7 @@ decode_children(struct decoder *d, uint32_t at)
 		return corrupt();
 	node->children = members.size;
 	for (uint32_t i = 0; i < members.size; i++) {
-		/* A map's child is an array of two, its name first. */
+		/* A child of a map is an array of two, the name first. */
 		if (map &&
 		    (!lc__token_expect(&d->in, LC__TOKEN_ARRAY, &pair) ||
 			pair.size != 2 ||
@@ -537,7 +539,7 @@ decode_children(struct decoder *d, uint32_t at)
 	if (!lc__count_fits(node->kind, node->children) ||
 	    (node->kind == LC_PAIRS && !keys_are_plain(schema, at)))
 		return corrupt();
-	/* Without a tensor it would be a leaf. */
+	/* Without a tensor it would have been stored as a leaf. */
 	return schema->tensors > node->first_tensor ? LC_OK : corrupt();
 }
 
@@ -600,8 +602,8 @@ lc__schema_decode(const void *bytes, size_t size, struct lc__schema **out)
 		return status;
 	}
 	return_if_error(finish(&d.build, &schema));
-	/* The very same bytes must follow from what was read, so that equal structures have
-	 * equal bytes. */
+	/* Encoding the nodes again must give the same bytes: equal structures have equal
+	 * bytes. */
 	if (schema->size != size || memcmp(schema->bytes, bytes, size) != 0) {
 		lc__schema_free(schema);
 		return corrupt();

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "value/dtype.h"
 
-/* Bytes of a shape. A zero dimension makes the product 0, but the others must
- * not overflow even then: readers multiply them in any order. */
+/* The size in bytes of a shape. A zero dimension makes the product 0; the others must
+ * still not overflow, because readers multiply them in any order. */
 static lc_status
 shape_bytes(lc_dtype dtype, uint32_t ndim, const uint64_t *shape, size_t *out)
 {

@@ -4,19 +4,19 @@
 
 #include "lmdbcache.h"
 
-/** Check dtype, rank, size and that nbytes is what the shape says. */
+/** Check dtype, rank and size, and that nbytes matches the shape. */
 LC_CHECKED lc_status lc__tensor_check(const lc_tensor *tensor);
 
 /** "f32[3,640,640]" into @p out, cut if it does not fit; returns @p out. */
 char *lc__tensor_describe(const lc_tensor *tensor, char *out, size_t room);
 #define LC__TENSOR_TEXT 500
 
-/** Dtype and shape from such a text, without data: "f32[3,640,640]", of a scalar "f32[]".
- *  LC_INVALID for any other text. */
+/** Parse dtype and shape from a text like "f32[3,640,640]", for a scalar "f32[]"; the
+ *  tensor has no data. LC_INVALID for other text. */
 LC_CHECKED lc_status lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out);
 
-/** Memory for a copy of a tensor's data: @p buf if they fit into its @p room bytes; with NULL
- *  new memory, 64-byte aligned, that lc_tensor_free() frees. */
+/** Memory for a copy of a tensor's data: @p buf if @p room bytes suffice; if @p buf is
+ *  NULL, new 64-byte aligned memory that lc_tensor_free() frees. */
 LC_CHECKED lc_status lc__tensor_room(const lc_tensor *tensor, void *buf, size_t room,
     void **out);
 

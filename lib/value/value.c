@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Making, checking and freeing values, and putting them into maps, lists and tuples. */
+/* Creating, checking and freeing values, and adding them to maps, lists and tuples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ make(lc_kind kind, size_t size)
 	return value;
 }
 
-/* In place of what cannot be made. */
+/* Returned where no node can be created. */
 static lc_value *
 make_flawed(enum lc__flaw flaw)
 {
@@ -52,7 +52,8 @@ lc_value_tensor(const lc_tensor *tensor)
 	node->tensor = *tensor;
 	node->base.flags = LC__HAS_TENSOR;
 	if (lc__tensor_check(tensor) != LC_OK) {
-		/* Kept for report() only: nothing else may touch such a tensor. */
+		/* Kept for the message of report() only: nothing else may use such a
+		 * tensor. */
 		node->base.kind = LC_NIL;
 		node->base.flags = 0;
 		node->base.flaw = node->base.own_flaw = LC__FLAW_TENSOR;
@@ -130,7 +131,7 @@ lc_value_float(double number)
 	return value;
 }
 
-/* The bytes follow the node in its allocation. */
+/* The bytes follow the node in the same allocation. */
 static lc_value *
 make_text(lc_kind kind, const void *bytes, size_t size)
 {
@@ -199,7 +200,7 @@ lc_value_free(lc_value *value)
 		free_node(value);
 }
 
-/* The node whose own flaw is the first that the tree's root knows of. */
+/* The node with the flaw that the root has recorded. */
 static const lc_value *
 flawed_node(const lc_value *value)
 {
@@ -247,7 +248,7 @@ report(const lc_value *value)
 		return lc__error(LC_INVALID, 0, "value: nested deeper than %d",
 		    LC_MAX_DEPTH);
 	case LC__FLAW_TENSOR:
-		/* A copy does not have it any more. */
+		/* A copy no longer has the name. */
 		if ((value->flags & (LC__ARENA_ROOT | LC__IN_ARENA)) == 0 &&
 		    lc__tensor_check(lc__tensor_of(value)) != LC_OK)
 			return lc__error_prefix("value");
@@ -266,7 +267,7 @@ lc_value_check(const lc_value *value)
 
 /* ---- children ---------------------------------------------------------------- */
 
-/* More would not fit into the positions of a schema. */
+/* More children would overflow the positions of a schema. */
 #define MAX_CHILDREN (UINT32_MAX / 4)
 
 static const char *
@@ -311,7 +312,7 @@ lc__group_link(struct lc__group *group, lc_value *child, const char *name)
 		group->base.flaw = child->flaw;
 }
 
-/* Let the groups around one know what has become of it. */
+/* Update the groups around a node after it changed. */
 static void
 tell_ancestors(lc_value *value)
 {
@@ -327,8 +328,8 @@ tell_ancestors(lc_value *value)
 	}
 }
 
-/* Freeing a child that the parent is part of would free the parent: this comes before
- * any other reason to refuse it. */
+/* Freeing a child that contains the parent would free the parent: check this before any
+ * other reason to refuse the child. */
 static enum lc__flaw
 check_child(const lc_value *parent, const lc_value *child)
 {
@@ -369,7 +370,7 @@ grow_children(struct lc__group *group)
 	return true;
 }
 
-/* Make an index that has room for one more than there are. */
+/* Build an index with room for one more name. */
 static bool
 grow_names(struct lc__group *map)
 {
@@ -387,7 +388,7 @@ grow_names(struct lc__group *map)
 	return true;
 }
 
-/* All or nothing, but for room that a later child will use. */
+/* All or nothing, except for room that a later child will use. */
 static bool
 add(struct lc__group *group, const char *name, lc_value *child)
 {
@@ -409,7 +410,7 @@ add(struct lc__group *group, const char *name, lc_value *child)
 	return true;
 }
 
-/* Note the flaw, and free the child unless it belongs to another tree. */
+/* Record the flaw, and free the child unless it belongs to another tree. */
 static lc_value *
 refuse(lc_value *parent, enum lc__flaw flaw, const char *name, lc_value *child)
 {
@@ -426,7 +427,7 @@ refuse(lc_value *parent, enum lc__flaw flaw, const char *name, lc_value *child)
 	return NULL;
 }
 
-/* There is no parent that could note a flaw: free the child. */
+/* No parent can record the flaw: free the child. */
 static lc_value *
 drop(lc_value *child)
 {
@@ -493,7 +494,8 @@ lc_value_pair(lc_value *pairs, lc_value *key, lc_value *child)
 		key_flaw = LC__FLAW_MEMORY;
 	if (key_flaw != LC__SOUND) {
 		refuse(pairs, key_flaw, NULL, key);
-		/* The flaw is noted; this one says whether the child is freed. */
+		/* The flaw is recorded; the return value tells whether the child is
+		 * freed. */
 		return refuse(pairs, flaw != LC__SOUND ? flaw : LC__FLAW_KEY, NULL,
 		    child);
 	}

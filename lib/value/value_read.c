@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Walking values and reading what they hold. */
+/* Walking values and reading their content. */
 #include <string.h>
 
 #include "base/error.h"
@@ -148,7 +148,7 @@ struct parts {
 	size_t room, n;
 };
 
-/* Where the next part goes, or NULL. */
+/* The slot for the next part, or NULL. */
 static lc_part *
 next_part(struct parts *parts)
 {

@@ -48,7 +48,7 @@ encode(const lc_value *value, struct lc__buf *out)
 	case LC_LIST:
 	case LC_TUPLE:
 	case LC_PAIRS: lc__mpack_array(out, (uint32_t)count); break;
-	case LC_TENSOR: /* never in plain data */ break;
+	case LC_TENSOR: /* never appears in plain data */ break;
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (lc__has_names(value->kind))
@@ -89,7 +89,7 @@ lc__value_leaves(const lc_value *value, const lc_tensor **tensors, struct lc__bu
 
 /* ---- trees in one allocation, an arena ------------------------------------------- */
 
-/* Where the next node goes. */
+/* Where the next node is placed. */
 struct arena {
 	unsigned char *at;
 	bool started; /* the root has been placed */
@@ -115,8 +115,8 @@ index_room(lc_kind kind, size_t count)
 	return kind == LC_MAP && count > LC__NAMES_FEW ? lc__names_room(count) : 0;
 }
 
-/* Of a tensor, a leaf, or a group of so many children. All parts are multiples of 8
- * bytes. */
+/* The size of a tensor, a leaf, or a group of so many children. All sizes are multiples
+ * of 8 bytes. */
 static size_t
 node_size(lc_kind kind, size_t count)
 {
@@ -124,7 +124,7 @@ node_size(lc_kind kind, size_t count)
 	    index_room(kind, count) * sizeof(struct lc__name_slot);
 }
 
-/* Of a string, bytes or a name. */
+/* The size of a string, bytes or a name. */
 static size_t
 text_size(size_t size)
 {
@@ -176,7 +176,7 @@ place_text(struct arena *arena, const void *text, size_t size)
 	return place;
 }
 
-/* ---- putting a value together again: what the nodes take ------------------------- */
+/* ---- restoring a value: the size of its nodes ------------------------------------ */
 
 static bool measure_object(struct lc__tokens *in, unsigned depth, size_t *size);
 
@@ -212,7 +212,7 @@ measure_members(struct lc__tokens *in, const struct lc__mpack_token *group, lc_k
 	return true;
 }
 
-/* The array or map that the bytes of an extension are; @p in becomes what follows its
+/* The array or map in the bytes of an extension; @p in becomes the part after its
  * head. */
 static bool
 open_ext(const struct lc__mpack_token *ext, struct lc__tokens *in, lc_kind *kind,
@@ -253,7 +253,7 @@ measure_object(struct lc__tokens *in, unsigned depth, size_t *size)
 	return true;
 }
 
-/* Check all leaves of plain data; @p own becomes where those of the part start. */
+/* Check all leaves of plain data; @p own becomes the start of the part's own. */
 static bool
 measure_plain(const struct lc__schema *schema, uint32_t part, struct lc__tokens in,
     struct lc__tokens *own, size_t *size)
@@ -279,18 +279,18 @@ measure_plain(const struct lc__schema *schema, uint32_t part, struct lc__tokens 
 	return in.at == in.end;
 }
 
-/* ---- putting a value together again: the nodes ----------------------------------- */
+/* ---- restoring a value: the nodes ------------------------------------------------ */
 
 struct restorer {
 	const struct lc__schema *schema;
 	const lc_tensor *tensors; /* the next one */
-	struct lc__tokens plain;  /* what has not been restored yet */
+	struct lc__tokens plain;  /* not restored yet */
 	struct arena arena;
 };
 
 static lc_value *restore_object(struct arena *arena, struct lc__tokens *in);
 
-/* NULL if a name is there twice. */
+/* Returns NULL if a name is repeated. */
 static lc_value *
 restore_members(struct arena *arena, struct lc__tokens *in,
     const struct lc__mpack_token *array, lc_kind kind)
@@ -327,7 +327,7 @@ restore_bits(struct arena *arena, lc_kind kind, const struct lc__mpack_token *to
 	return value;
 }
 
-/* What measure_object() has found good but for names that are there twice. */
+/* measure_object() has checked all of it except for repeated names. */
 static lc_value *
 restore_object(struct arena *arena, struct lc__tokens *in)
 {
@@ -410,7 +410,7 @@ lc__value_restore(const struct lc__schema *schema, uint32_t node,
 
 /* ---- copies of whole trees, tensors' data included ------------------------------ */
 
-/* What a copy takes: nodes, then the data of tensors. */
+/* The size of a copy: nodes, then the data of tensors. */
 struct sizes {
 	size_t nodes;
 	uint64_t data; /* each tensor at a multiple of 64 */
