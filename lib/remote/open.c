@@ -46,8 +46,7 @@ lc_source_open_store(lc_store *store, const lc_fetch_options *fetch,
 		.ahead = fetch->ahead,
 		.threads = fetch->threads,
 	};
-	return_if_error(
-	    lc__remote_source(lc__store_objects(store), &how, options, out, NULL));
+	return_if_error(lc__remote_source(lc__store_objects(store), &how, options, out));
 	lc__store_forget(store);
 	return LC_OK;
 }
@@ -56,32 +55,12 @@ lc_status
 lc_source_fetch_stats(const lc_source *source, lc_fetch_stats *out)
 {
 	struct lc__remote *remote = lc__remote_of(source);
-	struct lc__remote_stats stats;
 
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "store: struct_size of the statistics is not set");
 	if (remote == NULL)
 		return lc__error(LC_UNSUPPORTED, 0, "the source is not of a store");
-	lc__remote_stats(remote, &stats);
-	*out = (lc_fetch_stats){
-		.struct_size = sizeof(*out),
-		.generation = stats.generation,
-		.least_bytes = stats.least,
-		.ranges = stats.ranged,
-		.hits = stats.hits,
-		.misses = stats.misses,
-		.fetched = stats.fetched,
-		.fetched_bytes = stats.bytes,
-		.range_requests = stats.ranges,
-		.evicted = stats.evicted,
-		.refetched = stats.refetched,
-		.resumed = stats.resumed,
-		.mended = stats.mended,
-		.failed = stats.failed,
-		.stall_ns = stats.stall_ns,
-		.requests = stats.requests,
-		.retries = stats.retries,
-	};
+	lc__remote_stats(remote, out);
 	return LC_OK;
 }

@@ -36,7 +36,7 @@ struct lc__remote {
 	struct lc__ahead *ahead;       /* or NULL */
 	uint64_t least;
 	_Atomic bool ranged;
-	_Atomic uint64_t reached, hits, misses, unheld, stall_ns;
+	_Atomic uint64_t reached, hits, misses, stall_ns;
 };
 
 static struct lc__remote *
@@ -130,7 +130,6 @@ take(struct lc__supplier *supplier, size_t i, char **path, void **taken)
 
 	if (atomic_load(&r->ranged)) {
 		atomic_fetch_add(&r->misses, 1);
-		atomic_fetch_add(&r->unheld, 1);
 		return LC_NO_SPACE;
 	}
 	return_if_error(find(r, i, &wanted));
@@ -142,7 +141,6 @@ take(struct lc__supplier *supplier, size_t i, char **path, void **taken)
 	if (state != LC__ROW_THERE)
 		atomic_fetch_add(&r->stall_ns, lc__clock_ns() - start);
 	atomic_fetch_add(state == LC__ROW_THERE ? &r->hits : &r->misses, 1);
-	atomic_fetch_add(&r->unheld, status == LC_NO_SPACE);
 	return_if_error(status);
 	*path = strdup(copy.path);
 	*taken = malloc(sizeof(copy));
@@ -374,7 +372,7 @@ open_source(struct lc__remote *r, const lc_source_options *options, lc_source **
 
 lc_status
 lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *how,
-    const lc_source_options *options, lc_source **out, struct lc__remote **remote)
+    const lc_source_options *options, lc_source **out)
 {
 	struct lc__remote *r = calloc(1, sizeof(*r));
 	lc_status status;
@@ -398,8 +396,6 @@ lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *
 				: lc__no_memory(how->cache);
 	if (status != LC_OK)
 		close_remote(r);
-	else if (remote != NULL)
-		*remote = r;
 	return status;
 }
 
@@ -410,27 +406,25 @@ lc__remote_of(const lc_source *source)
 }
 
 void
-lc__remote_stats(struct lc__remote *r, struct lc__remote_stats *out)
+lc__remote_stats(struct lc__remote *r, lc_fetch_stats *out)
 {
 	const struct lc__copies_stats *c = lc__copies_stats(r->copies);
 
-	*out = (struct lc__remote_stats){
+	*out = (lc_fetch_stats){
+		.struct_size = sizeof(*out),
 		.generation = r->generation,
-		.limit = r->how.limit,
-		.least = r->least,
-		.ranged = r->ranged,
+		.least_bytes = r->least,
+		.ranges = r->ranged,
 		.hits = r->hits,
 		.misses = r->misses,
-		.unheld = r->unheld,
 		.fetched = c->fetched,
-		.bytes = c->bytes,
-		.ranges = c->ranges,
+		.fetched_bytes = c->bytes,
+		.range_requests = c->ranges,
 		.evicted = c->evicted,
 		.refetched = c->again,
 		.resumed = c->resumed,
 		.mended = c->mended,
 		.failed = c->failed,
-		.full = c->full,
 		.stall_ns = r->stall_ns,
 		.requests = r->objects->traffic.requests,
 		.retries = r->objects->traffic.retries,

@@ -34,35 +34,21 @@ struct lc__remote_options {
 	uint32_t threads;    /* that fetch */
 };
 
-/** What happened so far. */
-struct lc__remote_stats {
-	uint64_t generation;
-	uint64_t limit, least; /* bytes; least is 0 before a reader was opened */
-	bool ranged; /* rows are read by ranges, as the limit is below the least */
-	uint64_t hits, misses; /* shards that were opened: in the cache already, or not */
-	uint64_t unheld;       /* of the misses: those that are read by ranges */
-	uint64_t fetched, bytes,
-	    ranges; /* objects; from the store; requests for ranges */
-	uint64_t evicted, refetched, resumed, mended, failed, full; /* lc__copies_stats */
-	uint64_t stall_ns;          /* that openings waited */
-	uint64_t requests, retries; /* of the store */
-};
-
 /**
  * Open a source.
  * @param objects  taken over, on success
  * @param out      to be closed with lc_source_close()
- * @param remote   for the statistics, valid as long as the source; or NULL
  * @return LC_OK; LC_NO_FILE if there is no such generation; LC_CORRUPT; as
  * lc__copies_open(), lc_source_open_shards() and the store.
  */
 LC_CHECKED lc_status lc__remote_source(struct lc__objects *objects,
     const struct lc__remote_options *how, const lc_source_options *options,
-    lc_source **out, struct lc__remote **remote);
+    lc_source **out);
 
-/** What a source of a store reads; NULL of others. */
+/** What a source of a store reads, valid as long as the source; NULL of others. */
 struct lc__remote *lc__remote_of(const lc_source *source);
 
-void lc__remote_stats(struct lc__remote *remote, struct lc__remote_stats *out);
+/** What happened so far; struct_size is set. */
+void lc__remote_stats(struct lc__remote *remote, lc_fetch_stats *out);
 
 #endif

@@ -91,7 +91,7 @@ teardown(void)
 /* ---- reading ------------------------------------------------------------------------------ */
 
 static lc_status
-open_remote(uint64_t limit, lc_source **source, struct lc__remote **remote)
+open_remote(uint64_t limit, lc_source **source)
 {
 	const struct lc__remote_options how = {
 		.cache = cache,
@@ -102,7 +102,7 @@ open_remote(uint64_t limit, lc_source **source, struct lc__remote **remote)
 	lc_source_options options;
 
 	lc_source_options_init(&options);
-	return lc__remote_source(&store.objects, &how, &options, source, remote);
+	return lc__remote_source(&store.objects, &how, &options, source);
 }
 
 static lc_source *
@@ -195,12 +195,13 @@ compare(lc_source *source, uint64_t epochs, unsigned threads, void (*fn)(uint64_
 	lc_source_close(local);
 }
 
-static struct lc__remote_stats
-stats_of(struct lc__remote *remote)
+static lc_fetch_stats
+stats_of(const lc_source *source)
 {
-	struct lc__remote_stats stats;
+	lc_fetch_stats stats;
 
-	lc__remote_stats(remote, &stats);
+	stats.struct_size = sizeof(stats);
+	assert_ok(lc_source_fetch_stats(source, &stats));
 	return stats;
 }
 
@@ -208,23 +209,22 @@ stats_of(struct lc__remote *remote)
 
 START_TEST(all_fits)
 {
-	struct lc__remote *remote;
 	lc_source *source;
 
-	assert_ok(open_remote(100 * shard_size, &source, &remote));
-	ck_assert_uint_eq(stats_of(remote).fetched, 0);
+	assert_ok(open_remote(100 * shard_size, &source));
+	ck_assert_uint_eq(stats_of(source).fetched, 0);
 	compare(source, 3, 2, NULL);
 	/* Each shard once, and the manifest of the part. */
-	ck_assert_uint_eq(stats_of(remote).fetched, SHARDS + 1);
-	ck_assert_uint_eq(stats_of(remote).evicted, 0);
-	ck_assert_uint_eq(stats_of(remote).ranges, 0);
-	ck_assert_uint_eq(stats_of(remote).generation, 1);
+	ck_assert_uint_eq(stats_of(source).fetched, SHARDS + 1);
+	ck_assert_uint_eq(stats_of(source).evicted, 0);
+	ck_assert_uint_eq(stats_of(source).range_requests, 0);
+	ck_assert_uint_eq(stats_of(source).generation, 1);
 	lc_source_close(source);
 	/* Warm. */
-	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	assert_ok(open_remote(100 * shard_size, &source));
 	compare(source, 1, 2, NULL);
-	ck_assert_uint_eq(stats_of(remote).fetched, 0);
-	ck_assert_uint_eq(stats_of(remote).misses, 0);
+	ck_assert_uint_eq(stats_of(source).fetched, 0);
+	ck_assert_uint_eq(stats_of(source).misses, 0);
 	lc_source_close(source);
 }
 END_TEST
@@ -261,23 +261,22 @@ START_TEST(some_fit)
 	for (uint64_t room = 12; room <= 36; room += 8) {
 		const uint64_t best = model(4, room, LC__EVICT_FARTHEST);
 		const uint64_t oldest = model(4, room, LC__EVICT_OLDEST);
-		struct lc__remote_stats stats;
-		struct lc__remote *remote;
+		lc_fetch_stats stats;
 		lc_source *source;
 		char command[5000];
 
 		/* The manifest of the part has to fit as well. */
-		assert_ok(open_remote(room * shard_size + part_size, &source, &remote));
+		assert_ok(open_remote(room * shard_size + part_size, &source));
 		compare(source, 4, 0, NULL);
-		stats = stats_of(remote);
+		stats = stats_of(source);
 		printf("# room for %llu of %u: %llu fetched, Belady %llu, LRU %llu; "
 		       "%llu of %llu missed, %llu ranges\n",
 		    (unsigned long long)room, SHARDS, (unsigned long long)stats.fetched,
 		    (unsigned long long)best, (unsigned long long)oldest,
 		    (unsigned long long)stats.misses,
 		    (unsigned long long)(stats.hits + stats.misses),
-		    (unsigned long long)stats.ranges);
-		ck_assert(!stats.ranged);
+		    (unsigned long long)stats.range_requests);
+		ck_assert(!stats.ranges);
 		/* Besides the manifest. */
 		ck_assert_uint_le(100 * (stats.fetched - 1), 103 * best + 100);
 		ck_assert_uint_le(odd_disk(cache), room * shard_size + part_size);
@@ -290,16 +289,15 @@ END_TEST
 
 START_TEST(too_little)
 {
-	struct lc__remote_stats stats;
-	struct lc__remote *remote;
+	lc_fetch_stats stats;
 	lc_source *source;
 
-	assert_ok(open_remote(3 * shard_size, &source, &remote));
+	assert_ok(open_remote(3 * shard_size, &source));
 	compare(source, 2, 2, NULL);
-	stats = stats_of(remote);
-	ck_assert(stats.ranged && stats.least > stats.limit);
+	stats = stats_of(source);
+	ck_assert(stats.ranges && stats.least_bytes > 3 * shard_size);
 	ck_assert_uint_eq(stats.fetched, 1);
-	ck_assert_uint_gt(stats.ranges, SHARDS * 2);
+	ck_assert_uint_gt(stats.range_requests, SHARDS * 2);
 	lc_source_close(source);
 }
 END_TEST
@@ -308,21 +306,20 @@ END_TEST
 START_TEST(unforeseen)
 {
 	lc_source_options options;
-	struct lc__remote *remote;
 	lc_source *source;
 	const struct lc__remote_options how = { .cache = cache,
 		.limit = 5 * shard_size + 64 * KIB };
 
 	lc_source_options_init(&options);
 	options.open_shards = 3;
-	assert_ok(lc__remote_source(&store.objects, &how, &options, &source, &remote));
+	assert_ok(lc__remote_source(&store.objects, &how, &options, &source));
 	for (uint64_t i = 0; i < SHARDS * PER_SHARD; i += 7) {
 		lc_view view;
 
 		assert_ok(lc_source_get(source, i, &view));
 		lc_view_release(&view);
 	}
-	ck_assert_uint_ge(stats_of(remote).fetched, SHARDS);
+	ck_assert_uint_ge(stats_of(source).fetched, SHARDS);
 	lc_source_close(source);
 }
 END_TEST
@@ -348,20 +345,19 @@ flip_some(uint64_t batch)
 
 START_TEST(damaged_at_rest)
 {
-	struct lc__remote *remote;
 	lc_source *source;
 	char command[5000];
 
-	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	assert_ok(open_remote(100 * shard_size, &source));
 	compare(source, 2, 0, NULL);
 	lc_source_close(source);
 	/* Blocks, in a source that reads them for the first time. */
 	flip_some(20);
-	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	assert_ok(open_remote(100 * shard_size, &source));
 	compare(source, 1, 2, NULL);
 	/* Two threads may find the same. */
-	ck_assert_uint_ge(stats_of(remote).mended, SHARDS);
-	ck_assert_uint_eq(stats_of(remote).fetched, 0);
+	ck_assert_uint_ge(stats_of(source).mended, SHARDS);
+	ck_assert_uint_eq(stats_of(source).fetched, 0);
 	lc_source_close(source);
 	/* Headers, and the manifest of the part. */
 	snprintf(command, sizeof(command),
@@ -369,9 +365,9 @@ START_TEST(damaged_at_rest)
 	    "seek=9 conv=notrunc 2>/dev/null; done",
 	    cache);
 	ck_assert_int_eq(system(command), 0);
-	assert_ok(open_remote(100 * shard_size, &source, &remote));
+	assert_ok(open_remote(100 * shard_size, &source));
 	compare(source, 1, 2, NULL);
-	ck_assert_uint_eq(stats_of(remote).fetched, SHARDS + 1);
+	ck_assert_uint_eq(stats_of(source).fetched, SHARDS + 1);
 	lc_source_close(source);
 }
 END_TEST
@@ -389,10 +385,9 @@ remove_cache(uint64_t batch)
 
 START_TEST(cache_removed)
 {
-	struct lc__remote *remote;
 	lc_source *source;
 
-	assert_ok(open_remote(14 * shard_size, &source, &remote));
+	assert_ok(open_remote(14 * shard_size, &source));
 	compare(source, 3, 2, remove_cache);
 	lc_source_close(source);
 }
@@ -411,10 +406,9 @@ break_something(uint64_t batch)
 START_TEST(damaged_on_the_way)
 {
 	for (uint64_t room = 3; room <= 14; room += 11) {
-		struct lc__remote *remote;
 		lc_source *source;
 
-		assert_ok(open_remote(room * shard_size, &source, &remote));
+		assert_ok(open_remote(room * shard_size, &source));
 		compare(source, 3, 2, break_something);
 		lc_source_close(source);
 	}
@@ -458,7 +452,7 @@ START_TEST(lost_or_replaced)
 	strcpy(name, victim);
 	assert_ok(store.real->remove(store.real, name));
 	for (uint64_t room = 3; room <= 14; room += 11) {
-		assert_ok(open_remote(room * shard_size, &source, NULL));
+		assert_ok(open_remote(room * shard_size, &source));
 		assert_status(read_through(source), LC_CORRUPT);
 		ck_assert_msg(strstr(lc_last_error()->text, name) != NULL &&
 		    strstr(lc_last_error()->text, "missing") != NULL, "%s",
@@ -471,7 +465,7 @@ START_TEST(lost_or_replaced)
 	assert_ok(lc__object_add(store.real, name, other.data, other.size));
 	lc__buf_free(&other);
 	for (uint64_t room = 3; room <= 14; room += 11) {
-		assert_ok(open_remote(room * shard_size, &source, NULL));
+		assert_ok(open_remote(room * shard_size, &source));
 		assert_status(read_through(source), LC_CORRUPT);
 		ck_assert_msg(strstr(lc_last_error()->text, name) != NULL, "%s",
 		    lc_last_error()->text);
@@ -488,7 +482,7 @@ START_TEST(no_generation)
 	lc_source *source;
 
 	lc_source_options_init(&options);
-	assert_status(lc__remote_source(&store.objects, &how, &options, &source, NULL),
+	assert_status(lc__remote_source(&store.objects, &how, &options, &source),
 	    LC_NO_FILE);
 }
 END_TEST
@@ -498,13 +492,12 @@ END_TEST
 START_TEST(seek)
 {
 	uint64_t seed = run_seed();
-	struct lc__remote *remote;
 	lc_source *source, *local = open_local();
 	lc_stream *ours, *theirs;
 	const lc_batch *x, *y;
 	lc_reader *a, *b;
 
-	assert_ok(open_remote(14 * shard_size, &source, &remote));
+	assert_ok(open_remote(14 * shard_size, &source));
 	ours = open_stream(source, 5, 3);
 	theirs = open_stream(local, 5, 3);
 	a = open_reader(ours, 2);
@@ -537,7 +530,7 @@ read_in_child(void *ctx)
 	lc_source *source;
 
 	(void)ctx;
-	need_ok(open_remote(24 * shard_size, &source, NULL));
+	need_ok(open_remote(24 * shard_size, &source));
 	compare(source, 2, 1, NULL);
 	lc_source_close(source);
 }
