@@ -120,7 +120,7 @@ libsupport_a_SOURCES = \
 	t/support/made_report.c t/support/made_stream.c t/support/made_tar.c \
 	t/support/made_tiff.c t/support/made_value.c t/support/made_warehouse.c \
 	t/support/made_webp.c t/support/migration.c t/support/model_order.c \
-	t/support/model_shares.c t/support/model_shuffle.c t/support/need.c t/support/odd_store.c t/support/outdir_files.c \
+	t/support/model_shares.c t/support/model_shuffle.c t/support/need.c t/support/objects_seen.c t/support/odd_store.c t/support/outdir_files.c \
 	t/support/power_model.c t/support/power_write.c t/support/producing.c \
 	t/support/random_value.c t/support/rawdb.c t/support/records.c \
 	t/support/replay_image.c t/support/replay_io.c t/support/replay_log.c \

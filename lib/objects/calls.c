@@ -15,15 +15,6 @@ struct calls {
 
 /* ---- what the functions return ------------------------------------------------------------ */
 
-static lc_status
-check_name(const struct lc__objects *objects, const char *name)
-{
-	if (!lc__object_name_ok(name))
-		return lc__error(LC_INVALID, 0, "%s: %s is no name of an object",
-		    objects->url, lc__quote_id(name, strlen(name)));
-	return LC_OK;
-}
-
 /* Before a call: what it does not say is not what an earlier one said. */
 static void
 begin(struct calls *c)
@@ -90,7 +81,7 @@ put_object(struct lc__objects *objects, const char *name, const struct lc__body 
 	const lc_store_body theirs = { body->size, read_body, &p, body->sha256 };
 	lc_status status;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	begin(c);
 	status = call(c->ctx, name, &theirs);
 	if (status != LC_OK && p.status != LC_OK)
@@ -112,7 +103,7 @@ get_range(struct lc__objects *objects, const char *name, uint64_t offset, void *
 	lc_store_object theirs = { NULL, 0, 0 };
 	size_t n = 0;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	begin(c);
 	return_if_error(end(c, name,
 	    c->calls.get_range(c->ctx, name, offset, out, size, &n, &theirs)));
@@ -162,7 +153,7 @@ touch(struct lc__objects *objects, const char *name)
 	struct lc__body body = { 0, read_object, &copying, NULL };
 	struct lc__object about;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	if (c->calls.touch != NULL) {
 		begin(c);
 		return end(c, name, c->calls.touch(c->ctx, name));
@@ -239,7 +230,7 @@ remove_object(struct lc__objects *objects, const char *name)
 	struct calls *c = (struct calls *)objects;
 	lc_status status;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	begin(c);
 	status = c->calls.remove(c->ctx, name);
 	return status == LC_NO_FILE ? LC_OK : end(c, name, status);

@@ -31,9 +31,7 @@ path_of(const struct lc__objects *objects, const char *name, char **out)
 {
 	const struct directory *dir = (const struct directory *)objects;
 
-	if (!lc__object_name_ok(name))
-		return lc__error(LC_INVALID, 0, "%s: %s is no name of an object",
-		    objects->url, lc__quote_id(name, strlen(name)));
+	return_if_error(lc__object_check_name(objects, name));
 	*out = lc__path_join(dir->path, name);
 	return *out != NULL ? LC_OK : lc__no_memory(name);
 }

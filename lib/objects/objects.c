@@ -30,6 +30,15 @@ lc__object_name_ok(const char *name)
 }
 
 lc_status
+lc__object_check_name(const struct lc__objects *objects, const char *name)
+{
+	if (!lc__object_name_ok(name))
+		return lc__error(LC_INVALID, 0, "%s: %s is no name of an object",
+		    objects->url, lc__quote_id(name, strlen(name)));
+	return LC_OK;
+}
+
+lc_status
 lc__object_find(struct lc__objects *objects, const char *name, struct lc__object *about)
 {
 	size_t got;

@@ -111,6 +111,9 @@ struct lc__objects {
 };
 
 bool lc__object_name_ok(const char *name);
+/** LC_INVALID, naming the store, if it is not. */
+LC_CHECKED lc_status lc__object_check_name(const struct lc__objects *objects,
+    const char *name);
 
 /** Append a whole object; LC_CORRUPT if it is larger than @p limit. */
 LC_CHECKED lc_status lc__object_read(struct lc__objects *objects, const char *name,

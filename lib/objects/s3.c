@@ -374,15 +374,6 @@ perform(struct s3 *s3, struct call *call, struct lc__http_answer *answer)
 
 /* ---- names and heads ---------------------------------------------------------------------- */
 
-static lc_status
-check_name(const struct lc__objects *objects, const char *name)
-{
-	if (!lc__object_name_ok(name))
-		return lc__error(LC_INVALID, 0, "%s: %s is no name of an object",
-		    objects->url, lc__quote_id(name, strlen(name)));
-	return LC_OK;
-}
-
 static bool
 is_hex(const char *text, size_t n)
 {
@@ -668,7 +659,7 @@ get(struct lc__objects *objects, const char *name, uint64_t offset,
 		.end = UINT64_MAX };
 
 	call.ctx = &r;
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	return read_bytes(&r);
 }
 
@@ -709,7 +700,7 @@ get_range(struct lc__objects *objects, const char *name, uint64_t offset, void *
 		.good = offset };
 	struct head head;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	if (size == 0) {
 		return_if_error(find(s3, name, &head));
 		if (about != NULL)
@@ -859,7 +850,7 @@ touch(struct lc__objects *objects, const char *name)
 	struct s3 *s3 = (struct s3 *)objects;
 	struct head head;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	return_if_error(find(s3, name, &head));
 	return renew(s3, name, &head);
 }
@@ -876,7 +867,7 @@ static lc_status
 check_put(const struct s3 *s3, const char *name, const struct lc__body *body,
     char sha256[65], char nonce[NONCE])
 {
-	return_if_error(check_name(&s3->objects, name));
+	return_if_error(lc__object_check_name(&s3->objects, name));
 	if (body->size > LC__S3_OBJECT)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "%s/%s: has %llu bytes, and one PUT takes %llu (5 GiB) at most; make "
@@ -944,7 +935,7 @@ remove_object(struct lc__objects *objects, const char *name)
 	struct lc__http_answer answer = { .status = 0 };
 	lc_status status;
 
-	return_if_error(check_name(objects, name));
+	return_if_error(lc__object_check_name(objects, name));
 	status = perform((struct s3 *)objects, &call, &answer);
 	lc__http_answer_free(&answer);
 	return status == LC_NO_FILE ? LC_OK : status;

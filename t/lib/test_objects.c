@@ -15,6 +15,7 @@
 #include "dying.h"
 #include "fail_io.h"
 #include "need.h"
+#include "objects_seen.h"
 #include "objects/directory.h"
 #include "outdir_files.h"
 
@@ -32,37 +33,6 @@ static void
 close_store(void)
 {
 	lc__objects_close(store);
-}
-
-static const char *
-text_of(const char *name)
-{
-	static struct lc__buf text;
-
-	text.size = 0;
-	assert_ok(lc__object_read(store, name, 1000, &text));
-	lc__buf_append(&text, "", 1);
-	return (const char *)text.data;
-}
-
-/* "name size, name size": what a listing gives. */
-static lc_status
-append_name(void *ctx, const struct lc__object *object)
-{
-	lc__buf_printf(ctx, "%s%s %llu", ((struct lc__buf *)ctx)->size > 0 ? ", " : "",
-	    object->name, (unsigned long long)object->size);
-	return LC_OK;
-}
-
-static const char *
-listed(const char *prefix)
-{
-	static struct lc__buf text;
-
-	text.size = 0;
-	assert_ok(store->list(store, prefix, append_name, &text));
-	lc__buf_append(&text, "", 1);
-	return (const char *)text.data;
 }
 
 static void
@@ -122,7 +92,7 @@ START_TEST(put_and_get)
 
 	assert_status(lc__object_find(store, "a/b", &about), LC_NO_FILE);
 	assert_ok(lc__object_add(store, "a/b", "hello", 5));
-	ck_assert_str_eq(text_of("a/b"), "hello");
+	ck_assert_str_eq(text_of(store, "a/b"), "hello");
 	assert_ok(store->get_range(store, "a/b", 1, bytes, 3, &got, &about));
 	ck_assert_uint_eq(got, 3);
 	ck_assert_uint_eq(about.size, 5);
@@ -132,9 +102,9 @@ START_TEST(put_and_get)
 	assert_ok(store->get_range(store, "a/b", 99, bytes, 10, &got, NULL));
 	ck_assert_uint_eq(got, 0);
 	assert_ok(lc__object_replace(store, "a/b", "hallo!", 6));
-	ck_assert_str_eq(text_of("a/b"), "hallo!");
+	ck_assert_str_eq(text_of(store, "a/b"), "hallo!");
 	assert_ok(lc__object_add(store, "empty", NULL, 0));
-	ck_assert_str_eq(text_of("empty"), "");
+	ck_assert_str_eq(text_of(store, "empty"), "");
 	ck_assert_uint_eq(count_files(), 2);
 	assert_status(lc__object_read(store, "a/b", 5, &(struct lc__buf){ 0 }),
 	    LC_CORRUPT);
@@ -152,7 +122,7 @@ START_TEST(put_new_keeps_the_first)
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_eq(about.time_ms, 1000000);
 	assert_status(lc__object_add(store, "a/b", "two", 3), LC_EXISTS);
-	ck_assert_str_eq(text_of("a/b"), "one");
+	ck_assert_str_eq(text_of(store, "a/b"), "one");
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_gt(about.time_ms, 1000000);
 	ck_assert_uint_eq(count_files(), 1);
@@ -168,7 +138,7 @@ START_TEST(touching)
 	assert_ok(store->touch(store, "a/b"));
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_gt(about.time_ms, 1500000000000);
-	ck_assert_str_eq(text_of("a/b"), "one");
+	ck_assert_str_eq(text_of(store, "a/b"), "one");
 	assert_status(store->touch(store, "a/c"), LC_NO_FILE);
 	assert_status(store->touch(store, "../a"), LC_INVALID);
 	ck_assert_uint_eq(count_files(), 1);
@@ -179,7 +149,7 @@ START_TEST(list_and_remove)
 {
 	char *leads;
 
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 	assert_ok(lc__object_add(store, "a/b/c", "1", 1));
 	assert_ok(lc__object_add(store, "a/b-d", "12", 2));
 	assert_ok(lc__object_add(store, "ab/c", "123", 3));
@@ -189,15 +159,15 @@ START_TEST(list_and_remove)
 	leads = outdir_join(path, "link");
 	ck_assert_int_eq(symlink("a", leads), 0);
 	free(leads);
-	ck_assert_str_eq(listed(""), "a/b/c 1, a/b-d 2, ab/c 3");
-	ck_assert_str_eq(listed("a/b"), "a/b/c 1, a/b-d 2");
-	ck_assert_str_eq(listed("a/b/"), "a/b/c 1");
-	ck_assert_str_eq(listed("a/b/c"), "a/b/c 1");
-	ck_assert_str_eq(listed("b"), "");
+	ck_assert_str_eq(listed(store, ""), "a/b/c 1, a/b-d 2, ab/c 3");
+	ck_assert_str_eq(listed(store, "a/b"), "a/b/c 1, a/b-d 2");
+	ck_assert_str_eq(listed(store, "a/b/"), "a/b/c 1");
+	ck_assert_str_eq(listed(store, "a/b/c"), "a/b/c 1");
+	ck_assert_str_eq(listed(store, "b"), "");
 	assert_ok(store->remove(store, "ab/c"));
 	assert_ok(store->remove(store, "ab/c"));
 	assert_ok(store->remove(store, "never/there"));
-	ck_assert_str_eq(listed(""), "a/b/c 1, a/b-d 2");
+	ck_assert_str_eq(listed(store, ""), "a/b/c 1, a/b-d 2");
 	/* Its directory went with it, and comes again. */
 	ck_assert(!outdir_exists(path, "ab"));
 	assert_ok(lc__object_add(store, "ab/c", "1", 1));
@@ -231,7 +201,7 @@ START_TEST(nothing_of_what_is_refused)
 	body.size = 0;
 	most = 0;
 	assert_status(store->put_new(store, "a/b", &body), LC_CORRUPT);
-	ck_assert_str_eq(text_of("there"), "1");
+	ck_assert_str_eq(text_of(store, "there"), "1");
 	ck_assert_uint_eq(count_files(), 1);
 }
 END_TEST
@@ -272,7 +242,7 @@ END_TEST
 START_TEST(probing)
 {
 	assert_ok(lc__objects_probe(store));
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 }
 END_TEST
 
@@ -304,7 +274,7 @@ START_TEST(probing_a_bad_store)
 	ck_assert_str_eq(lc_last_error()->text,
 	    "file:store: puts an object although there is one of its name: parts that two "
 	    "machines push would be lost; choose another store");
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 }
 END_TEST
 
@@ -348,12 +318,12 @@ START_TEST(every_call_fails)
 		if (status != LC_OK)
 			ck_assert_str_ne(lc_last_error()->text, "");
 		if (lc__object_find(store, "a/b", &about) == LC_OK)
-			ck_assert_str_eq(text_of("a/b"), "new");
+			ck_assert_str_eq(text_of(store, "a/b"), "new");
 		else
 			ck_assert_int_ne(status, LC_OK);
 		assert_ok(store->sweep(store, "", UINT64_MAX, false, &files, &bytes));
 		ck_assert_uint_le(lc__object_add(store, "a/b", "new", 3), LC_EXISTS);
-		ck_assert_str_eq(text_of("a/b"), "new");
+		ck_assert_str_eq(text_of(store, "a/b"), "new");
 		ck_assert_uint_eq(count_files(), 1);
 		assert_ok(store->remove(store, "a/b"));
 	}
@@ -436,7 +406,7 @@ START_TEST(exactly_one_wins)
 		}
 		ck_assert_uint_eq(won, 1);
 		snprintf(expect, sizeof(expect), "%u", winner);
-		ck_assert_str_eq(text_of("a/b/raced"), expect);
+		ck_assert_str_eq(text_of(store, "a/b/raced"), expect);
 		ck_assert_uint_eq(count_files(), 1);
 		assert_ok(store->remove(store, "a/b/raced"));
 	}
@@ -476,11 +446,11 @@ START_TEST(killed_at_each_step)
 		status = child_run(put_and_die, &victim);
 		ck_assert(status == 0 || status == 128 + 9);
 		if (outdir_exists(path, "a/b")) {
-			if (strcmp(text_of("a/b"), "new") == 0)
+			if (strcmp(text_of(store, "a/b"), "new") == 0)
 				there++;
 			else
 				ck_assert(victim.replace &&
-				    strcmp(text_of("a/b"), "old") == 0);
+				    strcmp(text_of(store, "a/b"), "old") == 0);
 		}
 		ck_assert_int_le(lc__object_add(store, "a/b", "new", 3), LC_EXISTS);
 		assert_ok(store->sweep(store, "", UINT64_MAX, false, &files, &bytes));

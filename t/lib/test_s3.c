@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "need.h"
+#include "objects_seen.h"
 #include "objects/url.h"
 #include "serving.h"
 
@@ -63,36 +64,6 @@ close_store(void)
 	lc__objects_close(store);
 }
 
-static const char *
-text_of(const char *name)
-{
-	static struct lc__buf text;
-
-	text.size = 0;
-	assert_ok(lc__object_read(store, name, 1000, &text));
-	lc__buf_append(&text, "", 1);
-	return (const char *)text.data;
-}
-
-static lc_status
-append_name(void *ctx, const struct lc__object *object)
-{
-	lc__buf_printf(ctx, "%s%s %llu", ((struct lc__buf *)ctx)->size > 0 ? ", " : "",
-	    object->name, (unsigned long long)object->size);
-	return LC_OK;
-}
-
-static const char *
-listed(const char *prefix)
-{
-	static struct lc__buf text;
-
-	text.size = 0;
-	assert_ok(store->list(store, prefix, append_name, &text));
-	lc__buf_append(&text, "", 1);
-	return (const char *)text.data;
-}
-
 static uint64_t
 retries(void)
 {
@@ -119,7 +90,7 @@ START_TEST(put_and_get)
 
 	assert_status(lc__object_find(store, "a/b", &about), LC_NO_FILE);
 	assert_ok(lc__object_add(store, "a/b", "hello", 5));
-	ck_assert_str_eq(text_of("a/b"), "hello");
+	ck_assert_str_eq(text_of(store, "a/b"), "hello");
 	assert_ok(store->get_range(store, "a/b", 1, bytes, 3, &got, &about));
 	ck_assert_uint_eq(got, 3);
 	ck_assert_uint_eq(about.size, 5);
@@ -131,13 +102,13 @@ START_TEST(put_and_get)
 	ck_assert_uint_eq(about.size, 5);
 	assert_status(store->get_range(store, "a/c", 5, bytes, 10, &got, NULL), LC_NO_FILE);
 	assert_ok(lc__object_replace(store, "a/b", "hallo!", 6));
-	ck_assert_str_eq(text_of("a/b"), "hallo!");
+	ck_assert_str_eq(text_of(store, "a/b"), "hallo!");
 	assert_ok(lc__object_add(store, "empty", NULL, 0));
-	ck_assert_str_eq(text_of("empty"), "");
+	ck_assert_str_eq(text_of(store, "empty"), "");
 	assert_status(lc__object_add(store, "../a", "x", 1), LC_INVALID);
 	assert_ok(store->remove(store, "a/b"));
 	assert_ok(store->remove(store, "a/b"));
-	ck_assert_str_eq(listed(""), "empty 0");
+	ck_assert_str_eq(listed(store, ""), "empty 0");
 	ck_assert_uint_eq(retries(), 0);
 }
 END_TEST
@@ -159,7 +130,7 @@ START_TEST(put_new_keeps_the_first)
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_eq(about.time_ms, 1000000);
 	assert_status(lc__object_add(store, "a/b", "two", 3), LC_EXISTS);
-	ck_assert_str_eq(text_of("a/b"), "one");
+	ck_assert_str_eq(text_of(store, "a/b"), "one");
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_gt(about.time_ms, 1500000000000);
 }
@@ -174,7 +145,7 @@ START_TEST(touching)
 	assert_ok(store->touch(store, "a/b"));
 	assert_ok(lc__object_find(store, "a/b", &about));
 	ck_assert_uint_gt(about.time_ms, 1500000000000);
-	ck_assert_str_eq(text_of("a/b"), "one");
+	ck_assert_str_eq(text_of(store, "a/b"), "one");
 	assert_status(store->touch(store, "a/c"), LC_NO_FILE);
 }
 END_TEST
@@ -184,16 +155,16 @@ START_TEST(listing_in_pages)
 	char name[40];
 
 	serving_does(&server, "--max-keys 3");
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 	for (int i = 0; i < 10; i++) {
 		snprintf(name, sizeof(name), "a/%d", i);
 		assert_ok(lc__object_add(store, name, "12", 2));
 	}
 	assert_ok(lc__object_add(store, "ab/c", "123", 3));
-	ck_assert_str_eq(listed("a/"),
+	ck_assert_str_eq(listed(store, "a/"),
 	    "a/0 2, a/1 2, a/2 2, a/3 2, a/4 2, a/5 2, a/6 2, a/7 2, a/8 2, a/9 2");
-	ck_assert_str_eq(listed("ab"), "ab/c 3");
-	ck_assert_str_eq(listed("b"), "");
+	ck_assert_str_eq(listed(store, "ab"), "ab/c 3");
+	ck_assert_str_eq(listed(store, "b"), "");
 }
 END_TEST
 
@@ -205,7 +176,7 @@ START_TEST(probing)
 	assert_ok(lc__objects_now(store, &now));
 	ck_assert_uint_gt(now + 60000, ours);
 	ck_assert_uint_lt(now, ours + 60000);
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 }
 END_TEST
 
@@ -228,8 +199,8 @@ START_TEST(no_conditions)
 	assert_ok(lc__objects_probe(store));
 	assert_ok(lc__object_add(store, "a", "1", 1));
 	assert_status(lc__object_add(store, "a", "2", 1), LC_EXISTS);
-	ck_assert_str_eq(text_of("a"), "1");
-	ck_assert_str_eq(listed(""), "a 1");
+	ck_assert_str_eq(text_of(store, "a"), "1");
+	ck_assert_str_eq(listed(store, ""), "a 1");
 }
 END_TEST
 
@@ -282,7 +253,7 @@ START_TEST(exactly_one_wins)
 			}
 		}
 		ck_assert_uint_eq(won, 1);
-		ck_assert_str_eq(text_of("a/raced"), expect);
+		ck_assert_str_eq(text_of(store, "a/raced"), expect);
 		assert_ok(store->remove(store, "a/raced"));
 	}
 }
@@ -480,7 +451,7 @@ START_TEST(a_body_that_fails)
 	assert_status(store->put_new(store, "a", &body), LC_CORRUPT);
 	ck_assert_str_eq(lc_last_error()->text, "no more");
 	assert_status(store->put(store, "a", &body), LC_CORRUPT);
-	ck_assert_str_eq(listed(""), "");
+	ck_assert_str_eq(listed(store, ""), "");
 	ck_assert_uint_eq(retries(), 0);
 }
 END_TEST
@@ -752,8 +723,8 @@ START_TEST(urls)
 	store = open_with(NULL);
 	ck_assert_str_eq(store->url, "s3://bucket/a=b c+d~%41/\303\244'()*!");
 	assert_ok(lc__object_replace(store, "x/y", "odd", 3));
-	ck_assert_str_eq(text_of("x/y"), "odd");
-	ck_assert_str_eq(listed("x/"), "x/y 3");
+	ck_assert_str_eq(text_of(store, "x/y"), "odd");
+	ck_assert_str_eq(listed(store, "x/"), "x/y 3");
 	assert_ok(store->touch(store, "x/y"));
 	assert_ok(store->remove(store, "x/y"));
 	close_store();
@@ -776,8 +747,8 @@ START_TEST(in_the_name_of_the_host)
 	options.path_style = LC_PATH_STYLE_NO;
 	store = open_with(&options);
 	assert_ok(lc__object_add(store, "a", "1", 1));
-	ck_assert_str_eq(text_of("a"), "1");
-	ck_assert_str_eq(listed(""), "a 1");
+	ck_assert_str_eq(text_of(store, "a"), "1");
+	ck_assert_str_eq(listed(store, ""), "a 1");
 	assert_ok(store->touch(store, "a"));
 }
 END_TEST
