@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Requests to a server of S3: signed, sent until they are answered in a way that counts, and
+ * their answers. For the files of the back end (s3.h) alone.
+ */
+#ifndef LC_OBJECTS_S3_CALL_H
+#define LC_OBJECTS_S3_CALL_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lmdbcache.h"
+#include "objects/objects.h"
+#include "s3/credentials.h"
+#include "s3/http.h"
+#include "s3/listing.h"
+#include "s3/profile.h"
+#include "s3/sign.h"
+
+#define LC__S3_SMALL_MS 60000u /* for a request without a long body */
+#define LC__S3_NONCE 33        /* hex digits of a put, and a terminator */
+
+/* What a put says of itself. */
+#define LC__S3_META_SHA256 "x-amz-meta-sha256"
+#define LC__S3_META_PUT "x-amz-meta-put"
+
+struct lc__s3 {
+	struct lc__objects objects;
+	struct lc__http *http;
+	struct lc__s3_credentials *credentials;
+	struct lc__s3_profile profile;
+	char *url;      /* of objects */
+	char *region;   /* all malloc'ed */
+	char *endpoint; /* "https://HOST", without a slash at its end */
+	char *host;     /* of the endpoint */
+	char *bucket;
+	char *base; /* the path before a key: "/BUCKET/", or "/" where the host has it */
+	char *prefix; /* of keys: "", or with a slash at its end */
+	unsigned tries;
+	bool alone;                  /* no conditions: one process at a time puts */
+	int (*cancelled)(void *ctx); /* or NULL */
+	void *cancelled_ctx;
+	_Atomic int64_t skew_s; /* the server's clock less ours */
+};
+
+/** A request and what it needs beside its signature. */
+struct lc__s3_call {
+	const char *method;
+	const char *name; /* of the object; NULL: the bucket itself */
+	const struct lc__s3_pair *query;
+	size_t n_query;
+	struct lc__s3_pair headers[8]; /* more of them */
+	size_t n_headers;
+	const struct lc__body *body;
+	const char *sha256; /* of the body */
+	lc_status (*head)(void *ctx, const struct lc__http_answer *answer);
+	lc_status (*write)(void *ctx, const void *data, size_t size);
+	void *ctx;
+	size_t text_limit;
+	uint32_t limit_ms;
+	/* What has happened so far, in the tries of the call. */
+	unsigned tried;      /* since there was progress */
+	unsigned sent;       /* in all */
+	bool renewed, timed; /* other keys, the server's clock were tried */
+	uint64_t number;     /* of the keys */
+};
+
+/** What the server says of an object. */
+struct lc__s3_head {
+	struct lc__object about;
+	char etag[200];           /* "" if it has none, or a strange one */
+	char sha256[65];          /* LC__S3_META_SHA256, or "" */
+	char nonce[LC__S3_NONCE]; /* LC__S3_META_PUT, or "" */
+};
+
+/** Add one to headers that have room for it. Both texts are borrowed. */
+void lc__s3_add_header(struct lc__s3_pair *headers, size_t *n, const char *name,
+    const char *value);
+
+/**
+ * Send a request until it is answered in a way that counts.
+ * @return LC_OK for a status of 2xx; LC_NO_FILE, LC_PERMISSION, LC_EXISTS (412),
+ * LC_UNSUPPORTED, LC_NO_SPACE, LC_IO for others, with the answer; the failure of a callback
+ * as it is.
+ */
+LC_CHECKED lc_status lc__s3_perform(struct lc__s3 *s3, struct lc__s3_call *call,
+    struct lc__http_answer *answer);
+
+/** HEAD: LC_NO_FILE if there is no such object. */
+LC_CHECKED lc_status lc__s3_find(struct lc__s3 *s3, const char *name,
+    struct lc__s3_head *out);
+/** What the headers of an answer say, without the size. */
+void lc__s3_read_head(const struct lc__http_answer *answer, struct lc__s3_head *out);
+
+/** Have the error name the object and the request. */
+lc_status lc__s3_name_it(const struct lc__s3 *s3, const struct lc__s3_call *call);
+
+/* ---- for tries of another kind than those of lc__s3_perform() ---------------------------- */
+
+/** Send it once: any answer is LC_OK. */
+LC_CHECKED lc_status lc__s3_send_once(struct lc__s3 *s3, struct lc__s3_call *call,
+    struct lc__http_answer *answer);
+/** Wait for a random time, up to twice as long as before. */
+LC_CHECKED lc_status lc__s3_wait(const struct lc__s3 *s3, unsigned tried);
+/** Does the answer say that this request may succeed a little later? */
+bool lc__s3_may_pass(long status, const char *code);
+/** The server's clock, once, where it refuses ours. */
+bool lc__s3_take_clock(struct lc__s3 *s3, struct lc__s3_call *call,
+    const struct lc__http_answer *answer);
+/** Other keys, once, where it refuses these. The answer to HEAD has no text. */
+bool lc__s3_take_keys(struct lc__s3 *s3, struct lc__s3_call *call,
+    const struct lc__http_answer *answer, const char *code);
+/** The failure that an answer says. */
+lc_status lc__s3_refused(const struct lc__s3 *s3, const struct lc__s3_call *call,
+    const struct lc__http_answer *answer, const struct lc__s3_error *error);
+/** Text of libcurl or of a server in the error, so that it is one printable line. */
+lc_status lc__s3_failed(const struct lc__s3 *s3, const struct lc__s3_call *call);
+
+/* ---- the functions of struct lc__objects ------------------------------------------------- */
+
+/* s3_read.c */
+lc_status lc__s3_get_range(struct lc__objects *objects, const char *name, uint64_t offset,
+    void *out, size_t size, size_t *got, struct lc__object *about);
+lc_status lc__s3_get(struct lc__objects *objects, const char *name, uint64_t offset,
+    const struct lc__object_sink *sink, struct lc__object *about);
+/* s3_put.c */
+lc_status lc__s3_put_new(struct lc__objects *objects, const char *name,
+    const struct lc__body *body);
+lc_status lc__s3_put(struct lc__objects *objects, const char *name,
+    const struct lc__body *body);
+lc_status lc__s3_touch(struct lc__objects *objects, const char *name);
+lc_status lc__s3_remove(struct lc__objects *objects, const char *name);
+/* s3_list.c */
+lc_status lc__s3_list(struct lc__objects *objects, const char *prefix,
+    lc_status (*fn)(void *ctx, const struct lc__object *object), void *ctx);
+lc_status lc__s3_sweep(struct lc__objects *objects, const char *prefix,
+    uint64_t before_ms, bool dry, uint64_t *files, uint64_t *bytes);
+
+#endif

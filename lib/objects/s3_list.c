@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "objects/s3_call.h"
+
+#define LIST_LIMIT ((size_t)16 << 20) /* of a page of a listing */
+#define EMPTY_PAGES 100               /* of a listing, one after another */
+
+/* A listing under way. */
+struct walk {
+	struct lc__s3 *s3;
+	char *prefix; /* of keys: that of the store, and of names */
+	lc_status (*fn)(void *ctx, const struct lc__object *object);
+	void *ctx;
+};
+
+static lc_status
+hand_out(const struct walk *walk, const struct lc__s3_listing *page)
+{
+	const size_t begin = strlen(walk->s3->prefix), all = strlen(walk->prefix);
+
+	for (size_t i = 0; i < page->n; i++) {
+		const struct lc__s3_listed *listed = &page->all[i];
+		struct lc__object object;
+
+		/* Others may have keys there that are no objects of ours. */
+		if (strncmp(listed->key, walk->prefix, all) != 0 ||
+		    !lc__object_name_ok(listed->key + begin))
+			continue;
+		object = (struct lc__object){ listed->key + begin, listed->size,
+			listed->time_s * 1000 };
+		return_if_error(walk->fn(walk->ctx, &object));
+	}
+	return LC_OK;
+}
+
+/* Ask for the page of a token, or for the first one. */
+static lc_status
+list_page(const struct walk *walk, const char *token, struct lc__s3_listing *out)
+{
+	const struct lc__s3_pair query[] = {
+		{ "list-type", "2" },
+		{ "encoding-type", "url" },
+		{ "prefix", walk->prefix },
+		{ "continuation-token", token },
+	};
+	struct lc__s3_call call = { .method = "GET",
+		.query = query,
+		.n_query = token != NULL ? 4 : 3,
+		.text_limit = LIST_LIMIT,
+		.limit_ms = LC__S3_SMALL_MS };
+	struct lc__http_answer answer = { .status = 0 };
+	lc_status status = lc__s3_perform(walk->s3, &call, &answer);
+
+	if (status == LC_OK) {
+		status = lc__s3_listing_parse(answer.text.data, answer.text.size, out);
+		if (status != LC_OK)
+			(void)lc__s3_name_it(walk->s3, &call);
+	}
+	lc__http_answer_free(&answer);
+	return status;
+}
+
+lc_status
+lc__s3_list(struct lc__objects *objects, const char *prefix,
+    lc_status (*fn)(void *ctx, const struct lc__object *object), void *ctx)
+{
+	struct walk walk = { .s3 = (struct lc__s3 *)objects, .fn = fn, .ctx = ctx };
+	char *token = NULL;
+	unsigned empty = 0;
+	bool more = true;
+	lc_status status = LC_OK;
+
+	if (asprintf(&walk.prefix, "%s%s", walk.s3->prefix, prefix) < 0)
+		return lc__no_memory(objects->url);
+	while (more && status == LC_OK) {
+		struct lc__s3_listing page = { .n = 0 };
+
+		status = list_page(&walk, token, &page);
+		if (status == LC_OK)
+			status = hand_out(&walk, &page);
+		empty = page.n == 0 ? empty + 1 : 0;
+		more = page.next != NULL;
+		if (status == LC_OK && more &&
+		    (empty > EMPTY_PAGES ||
+			(token != NULL && strcmp(token, page.next) == 0)))
+			status = lc__error(LC_IO, 0,
+			    "%s: the server's listing has no end", objects->url);
+		free(token);
+		token = page.next;
+		page.next = NULL;
+		lc__s3_listing_free(&page);
+	}
+	free(token);
+	free(walk.prefix);
+	return status;
+}
+
+/* A PUT leaves nothing that is unfinished. */
+lc_status
+lc__s3_sweep(struct lc__objects *objects, const char *prefix, uint64_t before_ms,
+    bool dry, uint64_t *files, uint64_t *bytes)
+{
+	(void)objects, (void)prefix, (void)before_ms, (void)dry;
+	*files = *bytes = 0;
+	return LC_OK;
+}
