@@ -81,7 +81,7 @@ test_programs = $(lib_tests) $(bin_tests)
 test_scripts = \
 	t/bootstrap.sh t/examples.sh t/floors.sh t/format.sh t/hardening.sh t/install.sh \
 	t/install_root.sh t/man_examples.sh t/man_lint.sh t/names.sh t/packaging.sh \
-	t/release.sh t/source_rules.sh t/symbols.sh \
+	t/release.sh t/source_rules.sh t/symbols.sh t/words.sh \
 	t/bin/npy.sh t/bin/parquet.sh t/bin/producers.sh t/bin/tool_backup.sh \
 	t/bin/tool_buckets.sh t/bin/tool_build.sh t/bin/tool_build_random.sh \
 	t/bin/tool_classes.sh t/bin/tool_closed.sh t/bin/tool_complete.sh \
@@ -105,7 +105,7 @@ check_PROGRAMS += $(test_programs) $(test_tools)
 TESTS = $(test_programs) $(test_scripts)
 EXTRA_DIST += $(test_scripts) $(wildcard $(srcdir)/t/support/*.h $(srcdir)/t/support/*.sh \
 	$(srcdir)/t/support/*.awk $(srcdir)/t/support/*.json \
-	$(srcdir)/t/support/*.py)
+	$(srcdir)/t/support/*.py $(srcdir)/t/support/*.txt)
 
 # A program NAME is made of NAME.c and of what it uses of the archives: nothing to list here.
 AM_DEFAULT_SOURCE_EXT = .c

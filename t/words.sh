@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# Plain English: words that make a sentence read as translated (t/support/words.txt) are rare
+# in the pages, the front texts, the public header, comments and messages. Each place is
+# printed as FILE:LINE. `PLACES=comments sh t/words.sh` prints the places of one kind, whatever
+# their number.
+. "${srcdir:-.}/t/support/tap.sh"
+
+# limit KIND: how many places 1,000 words may have.
+limit() {
+	case $1 in
+	header) echo 4.9 ;;
+	comments) echo 4.5 ;;
+	front) echo 1.5 ;;
+	messages) echo 8.8 ;;
+	pages) echo 2.3 ;;
+	esac
+}
+
+cd "$srcdir" || exit 99
+{
+	printf '%s\n' man/*.[1-9] | xargs awk -v page=pages -f t/support/prose.awk
+	awk -v page=front -f t/support/prose.awk README NEWS HACKING SECURITY
+	find include lib bin python -name '*.[ch]' -o -name '*.py' | sort |
+		xargs awk -f t/support/prose.awk
+} >"$scratch/prose"
+awk -f t/support/words.awk t/support/words.txt "$scratch/prose" >"$scratch/counted"
+for kind in pages front header comments messages; do
+	rate=$(awk -v kind=$kind '$1 == "=" && $2 == kind { printf "%.2f", 1000 * $3 / $4 }' \
+		"$scratch/counted")
+	fine=$(awk -v rate="${rate:-99}" -v most="$(limit $kind)" 'BEGIN { print rate <= most }')
+	is "$kind: $rate places in 1,000 words, at most $(limit $kind)" "$fine" 1
+	if [ "$fine" != 1 ] || [ "${PLACES:-}" = $kind ]; then
+		grep " $kind: " "$scratch/counted" | sed 's/^/# /'
+	fi
+done
+finish
