@@ -17,8 +17,8 @@ dist_man_MANS = \
 	man/lmdbcache_input.3 man/lmdbcache_module.3 man/lmdbcache_python.3 \
 	man/lmdbcache_store.3 man/lmdbcache_stream.3 \
 	man/lmdbcache_value.3 man/lmdbcache_warehouse.3 man/lmdbcache_warehouse.5 \
-	man/lmdbcache_cookbook.7 man/lmdbcache_machines.7 \
-	man/lmdbcache_migrating.7 man/twh1.5
+	man/lmdbcache.7 man/lmdbcache_cookbook.7 man/lmdbcache_machines.7 \
+	man/lmdbcache_migrating.7 man/lmdbcache_tutorial.7 man/twh1.5
 
 # A page of section 3 has a name for each of its functions: `man lc_put`. Programs find
 # the library at once, where it is installed for this system and not for a package.
