@@ -17,8 +17,9 @@
 
 #define NEWEST_SHARD 2
 
-/* The digest is the second line of the text, DIGEST_HEAD (with the first line), 64 hex
- * digits and DIGEST_TAIL. It is the SHA-256 of the text without that line. */
+/* The digest is on the second line of the text: DIGEST_HEAD (which includes the first
+ * line), 64 hex digits and DIGEST_TAIL. It is the SHA-256 of the text without that
+ * line. */
 #define DIGEST "manifest_sha256"
 #define FIRST_LINE "{\n"
 #define DIGEST_HEAD FIRST_LINE "  \"" DIGEST "\": \""
@@ -27,7 +28,7 @@
 
 /* ---- the digest ------------------------------------------------------------- */
 
-/* The digest of a manifest whose text goes on with @p rest after its second line. */
+/* The digest of a manifest whose text continues with @p rest after its second line. */
 static lc_status
 digest_of(const char *rest, size_t size, char out[65])
 {
@@ -47,12 +48,12 @@ digest_of(const char *rest, size_t size, char out[65])
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* Where a field is looked for, and what its messages begin with. */
+/* The object in which fields are looked up, and the start of its messages. */
 struct scope {
 	const char *name;            /* the file */
 	const struct lc__json *json; /* the object */
 	const char *list;            /* the array that it is in; NULL for the top */
-	size_t at;                   /* its place there */
+	size_t at;                   /* its index there */
 };
 
 static lc_status
@@ -99,7 +100,7 @@ get_u32(const struct scope *s, const char *key, uint32_t *out)
 	return LC_OK;
 }
 
-/* Any JSON value, as text without blanks; absent is null. */
+/* Any JSON value, as text without blanks; null if it is absent. */
 static lc_status
 get_json(const struct scope *s, const char *key, char **out)
 {
@@ -156,7 +157,7 @@ get_dtype(const struct scope *s, const char *key, lc_dtype *out)
 	return found ? LC_OK : bad_field(s, key, "is not a known dtype");
 }
 
-/* Optional: absent, null and empty are all "not known". Room for a terminator. */
+/* Optional: absent, null and empty all mean "not known". Room for a terminator. */
 static lc_status
 get_hex(const struct scope *s, const char *key, size_t digits, char *out)
 {
@@ -200,7 +201,7 @@ lc__manifest_part_path_ok(const char *path)
 	return lc__manifest_path_ok(path);
 }
 
-/* A directory: the manifest's own, one above it, or one beside or below those. */
+/* A directory: that of the manifest, one above it, or one next to or below those. */
 static bool
 base_ok(const char *path)
 {
@@ -273,7 +274,7 @@ by_path(const void *a, const void *b)
 }
 
 /* The same file twice would be verified and counted twice. In a store, where files are
- * called by their content, equal shards are one file, and both count. */
+ * named by their content, equal shards are one file, and both count. */
 static lc_status
 check_distinct(const char *name, const struct lc__manifest *m)
 {
@@ -290,7 +291,7 @@ check_distinct(const char *name, const struct lc__manifest *m)
 		if (by_path(&shards[i - 1], &shards[i]) == 0 &&
 		    (shards[i]->sha256[0] == '\0' ||
 			strcmp(shards[i - 1]->sha256, shards[i]->sha256) != 0))
-			status = lc__error(LC_CORRUPT, 0, "%s: shard %s stands twice",
+			status = lc__error(LC_CORRUPT, 0, "%s: shard %s is listed twice",
 			    name, shards[i]->relative_path);
 	free(shards);
 	return status;
@@ -307,13 +308,14 @@ get_shards(const struct scope *top, struct lc__manifest *m)
 	lc__json_each(item, list)
 	{
 		const struct scope s = { top->name, item, "shards", m->n };
-		/* Counted first, so that a half-read entry is freed as well. */
+		/* Counted before it is filled, so that a half-read entry is freed as
+		 * well. */
 		return_if_error(get_shard(&s, &m->shards[m->n++]));
 	}
 	return check_distinct(top->name, m);
 }
 
-/* The counts are as many as its shards, and sum up to its samples. */
+/* There is a count for each shard, and their sum is the number of samples. */
 static lc_status
 check_counts(const struct scope *s, const struct lc__manifest_part *part)
 {
@@ -329,7 +331,7 @@ check_counts(const struct scope *s, const struct lc__manifest_part *part)
 	if (*at != '\0')
 		return bad_field(s, "counts", "is not a list of numbers");
 	if (shards != part->shards)
-		return bad_field(s, "counts", "has not as many shards as the part");
+		return bad_field(s, "counts", "does not have as many shards as the part");
 	if (samples != part->samples)
 		return bad_field(s, "counts", "does not sum up to its samples");
 	return LC_OK;
@@ -342,10 +344,10 @@ get_part(const struct scope *s, struct lc__manifest_part *out)
 		return bad_field(s, "entry", "is not an object");
 	return_if_error(get_string(s, "relative_path", &out->relative_path));
 	if (!lc__manifest_part_path_ok(out->relative_path))
-		return bad_field(s, "relative_path", "is no path of a part");
+		return bad_field(s, "relative_path", "is not a path of a part");
 	return_if_error(get_string(s, "base", &out->base));
 	if (!base_ok(out->base))
-		return bad_field(s, "base", "is no path of a directory");
+		return bad_field(s, "base", "is not a path of a directory");
 	return_if_error(get_hex(s, "sha256", 64, out->sha256));
 	if (out->sha256[0] == '\0')
 		return bad_field(s, "sha256", "is missing");
@@ -373,7 +375,8 @@ get_parts(const struct scope *top, struct lc__manifest *m)
 	lc__json_each(item, list)
 	{
 		const struct scope s = { top->name, item, "parts", m->n_parts };
-		/* Counted first, so that a half-read entry is freed as well. */
+		/* Counted before it is filled, so that a half-read entry is freed as
+		 * well. */
 		struct lc__manifest_part *part = &m->parts[m->n_parts++];
 
 		return_if_error(get_part(&s, part));
@@ -387,7 +390,7 @@ get_parts(const struct scope *top, struct lc__manifest *m)
 	return LC_OK;
 }
 
-/* Whether a manifest has shards or parts follows from its version. */
+/* The version decides whether a manifest has shards or parts. */
 static lc_status
 get_kind(const struct scope *s, struct lc__manifest *m)
 {
@@ -432,8 +435,8 @@ get_manifest(const struct scope *s, struct lc__manifest *m)
 							    : get_shards(s, m);
 }
 
-/* Our own manifests have a digest. Those of other programs need not have one, but if they do
- * it is checked: every byte of the second line against its form, all others by the
+/* Our own manifests have a digest. Those of other programs may have one; then it is
+ * checked: each byte of the second line against its form, all other bytes by the
  * digest. */
 static lc_status
 check_unchanged(const struct scope *s, const struct lc__manifest *m, const char *text,
@@ -447,8 +450,8 @@ check_unchanged(const struct scope *s, const struct lc__manifest *m, const char 
 		    m->export_state == NULL)
 			return LC_OK;
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: " DIGEST " is missing: it was changed after it "
-		    "was written; restore it or make it again",
+		    "%s: " DIGEST " is missing: the file was changed after it "
+		    "was written; restore it or create it again",
 		    s->name);
 	}
 	if (size >= DIGEST_SIZE && memcmp(text, DIGEST_HEAD, strlen(DIGEST_HEAD)) == 0 &&
@@ -459,8 +462,8 @@ check_unchanged(const struct scope *s, const struct lc__manifest *m, const char 
 			return LC_OK;
 	}
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: it was changed after it "
-	    "was written, as its " DIGEST " shows; restore it or make it again",
+	    "%s: the file was changed after it "
+	    "was written (wrong " DIGEST "); restore it or create it again",
 	    s->name);
 }
 
@@ -500,7 +503,7 @@ lc__manifest_parse(const void *text, size_t size, const char *name,
 	if (m.manifest_version == LC__MANIFEST_OF_PARTS) {
 		lc__manifest_free(&m);
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: is a manifest of parts; this takes one of shards", name);
+		    "%s: is a manifest of parts; a manifest of shards is needed", name);
 	}
 	*out = m;
 	return LC_OK;
@@ -537,7 +540,7 @@ lc__manifest_free(struct lc__manifest *m)
 /* Text without blanks that lc__json_put_indented() lays out. */
 struct writer {
 	struct lc__buf text;
-	const char *wrong; /* the first member that cannot be written, and why */
+	const char *wrong; /* the first member that cannot be written, and the reason */
 };
 
 static void
@@ -577,7 +580,7 @@ put_number(struct writer *w, const char *key, uint64_t number)
 	lc__buf_printf(&w->text, "%llu", (unsigned long long)number);
 }
 
-/* A value that is JSON already; none is null. */
+/* A value that is JSON already; NULL becomes null. */
 static void
 put_json(struct writer *w, const char *key, const char *json)
 {
@@ -745,7 +748,7 @@ lc__manifest_quote(const char *text, struct lc__buf *out)
 
 /* ---- parts ----------------------------------------------------------------- */
 
-/* A number at *at, which moves behind it. */
+/* A number at *at, which moves past it. */
 static bool
 next_number(const char **at, uint64_t *out)
 {
@@ -815,7 +818,8 @@ lc__manifest_describe_part(const struct lc__manifest *m, const char *name,
 	for (size_t i = 0; i < m->n; i++, run++) {
 		const struct lc__manifest_shard *s = &m->shards[i];
 
-		/* Each is at most INT64_MAX, so no sum wraps before it is looked at. */
+		/* Each is at most INT64_MAX, so a sum cannot wrap before it is
+		 * checked. */
 		part.samples += s->samples;
 		part.bytes += s->bytes;
 		if (part.samples > INT64_MAX || part.bytes > INT64_MAX) {
@@ -890,8 +894,9 @@ lc__manifest_layout_of(const struct lc__manifest *m, const char *name,
 
 /* ---- a part's file --------------------------------------------------------- */
 
-/* It has as many shards as is said, of as many samples each, and the set's layout. Its
- * digest is right by then, but what wrote the set's manifest may have been mistaken. */
+/* Check that the part has the number of shards, the samples in each, and the layout that
+ * the set's manifest says. Its digest was checked before, but the program that wrote the
+ * set's manifest may have made a mistake. */
 static lc_status
 check_part(const struct lc__manifest *set, const struct lc__manifest_part *said,
     const char *path, const struct lc__manifest *m)
@@ -905,7 +910,8 @@ check_part(const struct lc__manifest *set, const struct lc__manifest_part *said,
 		    "%s: has %zu shards, the manifest that names it says %llu", path,
 		    m->n, (unsigned long long)said->shards);
 	for (size_t i = 0; i < m->n; i++, same--) {
-		/* The counts are of as many shards: they were checked when they were read. */
+		/* The counts cover as many shards: that was checked when they were
+		 * read. */
 		if (same == 0)
 			(void)lc__manifest_counts_next(&counts, &samples, &same);
 		if (m->shards[i].samples != samples)

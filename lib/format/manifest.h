@@ -10,13 +10,13 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** The manifest's own version, under the name manifest_version. A manifest that has one
- *  has a digest of itself, manifest_sha256, too; both are for this module alone. */
+/** The manifest's own version, stored as manifest_version. A manifest that has one also
+ *  has a digest of itself, manifest_sha256; only this module uses both. */
 #define LC__MANIFEST_VERSION 1
 #define LC__MANIFEST_OF_PARTS 2 /* it names other manifests instead of shards */
 
-#define LC__MANIFEST_PART_MOST 4096u                  /* shards of a part that we write */
-#define LC__MANIFEST_PART_LIMIT ((uint64_t)1 << 20)   /* of one that we read */
+#define LC__MANIFEST_PART_MOST 4096u                  /* shards of a part, written */
+#define LC__MANIFEST_PART_LIMIT ((uint64_t)1 << 20)   /* the same, read */
 #define LC__MANIFEST_PART_BYTES ((uint64_t)1 << 30)   /* of its text */
 #define LC__MANIFEST_SHARDS_LIMIT ((uint64_t)1 << 26) /* of all parts together */
 
@@ -32,27 +32,29 @@ struct lc__manifest_shard {
 	lc_dtype boxes_dtype;             /* of boxes and mask */
 	bool big_endian;                  /* "Big" instead of "Little" */
 	char sha256[65];                  /* of the file, "" while unknown */
-	char xxh3[33];                    /* XXH3 of 128 bits instead, or "" */
+	char xxh3[33];                    /* or its 128-bit XXH3, or "" */
 	bool has_bytes;                   /* bytes counts */
 	uint64_t bytes;                   /* size of the file */
 	char section_xxh3[17]; /* that ends its checksum section, "" if unknown */
-	char samples_hash[33]; /* of what its samples were made of, "" if unknown */
+	char samples_hash[33]; /* hash of what its samples were computed from, "" if
+	                        * unknown */
 };
 
-/** What all shards of a manifest of parts have in common, as in a shard's entry. */
+/** What all shards of a manifest of parts have in common; names as for a shard. */
 struct lc__manifest_layout {
 	uint32_t width, height, channels;
 	uint32_t max_boxes;
 	lc_dtype dtype, boxes_dtype;
 };
 
-/** One part of a manifest of parts: the manifest of some of its shards. Paths are from the
- *  directory of the manifest that names the part. Strings are malloc'ed. */
+/** One part of a manifest of parts: the manifest of some of its shards. Paths are
+ *  relative to the directory of the manifest that names the part. Strings are
+ *  malloc'ed. */
 struct lc__manifest_part {
 	char *relative_path; /* of its file; may begin with ../ */
-	char *base;          /* of the directory that its shards' paths start from; may
-	                        begin with ../, or "." for that of the manifest;
-	                        "" for that of the part's file */
+	char *base;          /* of the directory to which its shards' paths are relative;
+	                      * may begin with ../, or "." for that of the manifest; ""
+	                      * for that of the part's file */
 	char sha256[65];     /* of its file */
 	uint64_t samples;    /* of all its shards */
 	uint64_t bytes;      /* of their files, as far as they are known */
@@ -65,7 +67,7 @@ struct lc__manifest {
 	char *dataset_root;             /* where the samples came from */
 	char *transform;                /* JSON text: what was done to them */
 	char *version;                  /* SHA-256 of version_recipe, hex */
-	char *version_recipe;           /* what makes these shards these shards */
+	char *version_recipe;           /* identifies this content */
 	char *code_version;             /* of the program that wrote them */
 	lc_dtype default_dtype;         /* of its shards */
 	uint32_t default_shard_version; /* of its shards */
@@ -79,22 +81,20 @@ struct lc__manifest {
 	struct lc__manifest_layout layout; /* of the shards of its parts */
 	uint32_t manifest_version;         /* 0 if another program wrote it */
 	char *warehouse;    /* JSON text: what a warehouse's build adds, or NULL */
-	char *export_state; /* of an unfinished export: what it exports */
+	char *export_state; /* of an unfinished export: its recipe */
 };
 
 /**
- * Read a manifest, and compare it with its digest, which a manifest of another program
- * need not have.
- * @param name  for messages
- * @return LC_OK; LC_NOT_MODULE if the JSON is no manifest; LC_VERSION;
- * LC_CORRUPT, naming the line or the field, or if a byte is not as it was written;
- * LC_NO_MEMORY.
+ * Read a manifest and check its digest, which a manifest of another program may lack.
+ * @param name for messages
+ * @return LC_OK; LC_NOT_MODULE if the JSON is not a manifest; LC_VERSION; LC_CORRUPT,
+ * naming the line or the field, or if a byte was changed; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__manifest_parse(const void *text, size_t size, const char *name,
     struct lc__manifest *out);
 
-/** The same, and a manifest of parts is taken too; lc__manifest_parse() refuses it with
- *  LC_UNSUPPORTED. */
+/** The same, and a manifest of parts is accepted too, which lc__manifest_parse() refuses
+ *  with LC_UNSUPPORTED. */
 LC_CHECKED lc_status lc__manifest_parse_any(const void *text, size_t size,
     const char *name, struct lc__manifest *out);
 
@@ -108,10 +108,10 @@ LC_CHECKED lc_status lc__manifest_format(const struct lc__manifest *manifest,
 /** Append @p text as a JSON string. LC_INVALID if it is not UTF-8. */
 LC_CHECKED lc_status lc__manifest_quote(const char *text, struct lc__buf *out);
 
-/** Free what it holds. */
+/** Free its members. */
 void lc__manifest_free(struct lc__manifest *manifest);
 
-/** Whether a path is relative and stays inside its directory. */
+/** Is the path relative, and does it stay inside its directory? */
 bool lc__manifest_path_ok(const char *path);
 
 /** The same for the path of a part, which may begin with ../ once or more. */
@@ -120,18 +120,18 @@ bool lc__manifest_part_path_ok(const char *path);
 /* ---- parts ------------------------------------------------------------------ */
 
 /**
- * Take the next run off the samples of a part's shards, "1024x3 17": three shards of 1,024
- * samples, then one of 17.
- * @param at  moves on; first the text of a part that lc__manifest_parse_any() gave
+ * Take the next run off the sample counts of a part's shards, "1024x3 17": three shards
+ * of 1,024 samples, then one of 17.
+ * @param at advances; initially the text of a part from lc__manifest_parse_any()
  * @return false at the end.
  */
 bool lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards);
 
-/** The directory that the paths of a part's shards start from, where @p dir is that of the
- *  manifest that names it: malloc'ed, NULL without memory. */
+/** The directory to which the paths of a part's shards are relative; @p dir is that of
+ *  the manifest that names the part. Malloc'ed, NULL without memory. */
 char *lc__manifest_part_base(const char *dir, const struct lc__manifest_part *part);
 
-/** Describe a manifest as a part of another: samples, bytes, shards and counts, which is
+/** Describe a manifest as a part of another: samples, bytes, shards and counts, which are
  *  malloc'ed. LC_INVALID if there are too many of them. */
 LC_CHECKED lc_status lc__manifest_describe_part(const struct lc__manifest *manifest,
     const char *name, struct lc__manifest_part *out);
@@ -139,20 +139,20 @@ LC_CHECKED lc_status lc__manifest_describe_part(const struct lc__manifest *manif
 struct lc__manifest_layout lc__manifest_shard_layout(
     const struct lc__manifest_shard *shard);
 
-/** The layout that all shards of a manifest have; LC_INVALID if they differ, or if there are
- *  none, and then names the shard and what differs. */
+/** The layout that all shards of a manifest share; LC_INVALID if there are no shards, or
+ *  if layouts differ: then the message names the shard and the difference. */
 LC_CHECKED lc_status lc__manifest_layout_of(const struct lc__manifest *manifest,
     const char *name, struct lc__manifest_layout *out);
 
-/** What differs between two layouts, in words, or NULL. */
+/** The difference between two layouts, in words, or NULL. */
 const char *lc__manifest_layout_differs(const struct lc__manifest_layout *a,
     const struct lc__manifest_layout *b);
 
 /**
- * Read the file of a part of @p set and compare it with what the set says of it: digest,
- * shards, the samples of each, layout.
- * @param path  of the file
- * @return LC_OK; LC_CORRUPT, also if there is no such file; LC_PERMISSION, LC_IO,
+ * Read the file of a part of @p set and compare it with the set's entry: digest, shards,
+ * samples of each, layout.
+ * @param path of the file
+ * @return LC_OK; LC_CORRUPT, also if the file is missing; LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__manifest_read_part(const struct lc__manifest *set,

@@ -14,7 +14,7 @@
 
 static const char magic[6] = { '\x93', 'N', 'U', 'M', 'P', 'Y' };
 
-/* The element types by NumPy's kind and size, and by its long name. */
+/* Element types by NumPy's kind and size, and by NumPy's long name. */
 static const struct {
 	const char *code;
 	const char *name;
@@ -35,7 +35,7 @@ static const struct {
 	[LC_C128] = { "c16", "complex128" },
 };
 
-/* Element types that are valid in NumPy and that no tensor here can hold. */
+/* Element types that are valid in NumPy and that a tensor cannot hold. */
 static const struct {
 	const char *kind;
 	const char *what;
@@ -56,7 +56,7 @@ static const struct {
 
 /* ---- reading -------------------------------------------------------------- */
 
-/* The header's text, read from its front. */
+/* The header's text, read from the front. */
 struct text {
 	const char *at;  /* what comes next */
 	const char *end; /* after the last byte */
@@ -89,7 +89,7 @@ skip_space(struct text *text)
 		text->at++;
 }
 
-/* Whether the next byte after white space is c, which is then taken. */
+/* Consume the byte c after white space; false if another one is next. */
 static bool
 take(struct text *text, char c)
 {
@@ -137,7 +137,7 @@ read_string(struct text *text, const char *what, struct span *out)
 	return LC_OK;
 }
 
-/* Take kind and size, "f4", of a known element type. */
+/* Consume kind and size, "f4", of a known element type. */
 static bool
 find_code(struct span code, bool long_names, struct lc__npy_info *info)
 {
@@ -154,7 +154,8 @@ find_code(struct span code, bool long_names, struct lc__npy_info *info)
 	return false;
 }
 
-/* Bits of a type that NumPy does not know: "V2". ml_dtypes writes such headers, and "f1". */
+/* The bits of a type that NumPy does not have: "V2". ml_dtypes writes such headers, and
+ * "f1". */
 static bool
 find_raw(struct span code, struct lc__npy_info *info)
 {
@@ -208,11 +209,11 @@ read_descr(struct text *text, struct lc__npy_info *info)
 		return lc__error(LC_CORRUPT, 0, "descr %s is not an element type",
 		    lc__quote_id(descr.data, descr.size));
 	}
-	/* '=', '|' and nothing mean the reader's own order. */
+	/* '=', '|' and no mark mean the reader's own order. */
 	info->big_endian = ordered && descr.data[0] == '>';
 	if (!ordered || descr.data[0] == '=' || descr.data[0] == '|')
 		info->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	/* Raw elements have no order, but for the two bytes of a bf16. */
+	/* Raw elements have no byte order, except for the two bytes of a bf16. */
 	if (info->item == 1 || (info->raw && info->item != 2))
 		info->big_endian = false;
 	return LC_OK;
@@ -236,7 +237,7 @@ read_order(struct text *text, struct lc__npy_info *info)
 	return expected(text, "True or False for fortran_order");
 }
 
-/* A decimal integer; Python 2 ended long ones with L, until version 2. */
+/* A decimal integer; Python 2 appended L to long ones. */
 static lc_status
 read_dimension(struct text *text, uint32_t axis, uint64_t *out)
 {
@@ -263,7 +264,7 @@ read_dimension(struct text *text, uint32_t axis, uint64_t *out)
 	return LC_OK;
 }
 
-/* () or (5,) or (3, 4): the comma makes the tuple, (5) is only a number. */
+/* () or (5,) or (3, 4): the comma makes the tuple, (5) is just a number. */
 static lc_status
 read_shape(struct text *text, struct lc__npy_info *info)
 {
@@ -289,7 +290,7 @@ read_shape(struct text *text, struct lc__npy_info *info)
 	return LC_OK;
 }
 
-/* The keys of the dictionary with the reader of each value. */
+/* The keys of the dictionary, with the function that reads each value. */
 static const struct {
 	const char *name;
 	lc_status (*read)(struct text *text, struct lc__npy_info *info);
@@ -304,7 +305,7 @@ static const struct {
 static lc_status
 read_dictionary(struct text *text, struct lc__npy_info *info)
 {
-	unsigned seen = 0; /* the bit of each key that came before */
+	unsigned seen = 0; /* the bit of each key that was read */
 	bool comma = true;
 
 	if (!take(text, '{'))
@@ -347,7 +348,7 @@ header_is_cut(size_t want, size_t size)
 	    want - size);
 }
 
-/* Magic, version and length: finds the text and where the elements begin. */
+/* Check magic, version and length; find the text and the start of the elements. */
 static lc_status
 find_text(const unsigned char *bytes, size_t size, struct text *text, size_t *data_offset)
 {
@@ -396,8 +397,8 @@ lc__npy_decode_header(const void *bytes, size_t size, struct lc__npy_info *out)
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* The dictionary as Python prints it. After it NumPy leaves room for the first dimension to
- * grow to 21 digits in place. */
+/* The dictionary as Python prints it. NumPy leaves room after it for the first dimension
+ * to grow to 21 digits in place. */
 static lc_status
 encode_dictionary(const lc_tensor *tensor, bool raw, struct lc__buf *text)
 {
@@ -441,8 +442,9 @@ lc__npy_encode_header(const lc_tensor *tensor, bool raw, struct lc__buf *out)
 	status = encode_dictionary(&sized, raw, &text);
 	if (status != LC_OK)
 		goto out;
-	/* Padded to 64 by at least one space, so up to a whole unit when the text
-	 * ends there by itself. Rank 16 is far below version 1's 65,535. */
+	/* Padded to a multiple of 64 by at least one space, so by 64 if the text is a
+	 * multiple already. With rank 16 it is far below the 65,535 bytes of version
+	 * 1. */
 	total = (size_t)lc__round_up(10 + text.size + 2, 64);
 	lc__buf_append(out, magic, sizeof(magic));
 	lc__buf_append(out,

@@ -9,7 +9,7 @@
 
 /* ---- byte order ------------------------------------------------------------ */
 
-/* Reverse every 2, 4 or 8 bytes; to may be from. */
+/* Reverse every 2, 4 or 8 bytes; source and destination may be the same. */
 static void
 swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes, size_t width)
 {
@@ -36,13 +36,13 @@ swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes, size_t
 
 /* ---- Fortran order --------------------------------------------------------- */
 
-/* Elements of one block: small enough that what it touches stays in cache. */
+/* Elements of one block: few enough for source and destination to stay in the cache. */
 #define BLOCK 1024
 
-/* A copy that changes the order of elements; axes of length 1 are left out. */
+/* A copy that changes the order of elements; axes of length 1 are omitted. */
 struct reorder {
 	uint32_t ndim;
-	size_t unit;                 /* bytes an element */
+	size_t unit;                 /* bytes of an element */
 	uint64_t count[LC_MAX_NDIM]; /* of the part being copied */
 	size_t from[LC_MAX_NDIM];    /* bytes from one index to the next, source */
 	size_t to[LC_MAX_NDIM];      /* and destination */
@@ -56,7 +56,8 @@ copy_units(unsigned char *to, size_t to_step, const unsigned char *from, size_t 
 		memcpy(to + i * to_step, from + i * from_step, unit);
 }
 
-/* One line of elements along an axis; the switch makes the unit a constant. */
+/* Copy one line of elements along an axis; the switch makes the element size a
+ * constant. */
 static void
 copy_line(const struct reorder *r, uint32_t axis, unsigned char *to,
     const unsigned char *from)
@@ -85,7 +86,7 @@ longest_axis(const struct reorder *r)
 	return longest;
 }
 
-/* Every line along the longest axis, counting through the other axes. */
+/* Copy every line along the longest axis, counting through the other axes. */
 static void
 copy_block(const struct reorder *r, unsigned char *to, const unsigned char *from)
 {
@@ -110,8 +111,8 @@ copy_block(const struct reorder *r, unsigned char *to, const unsigned char *from
 	} while (axis < r->ndim);
 }
 
-/* Halve the longest axis until a block is left: whatever the shape, source and
- * destination are then both touched in pieces that fit the caches. */
+/* Halve the longest axis until a block is left: for any shape, source and destination are
+ * then both accessed in pieces that fit the caches. */
 static void
 copy_reordered(struct reorder *r, unsigned char *to, const unsigned char *from)
 {
@@ -125,7 +126,7 @@ copy_reordered(struct reorder *r, unsigned char *to, const unsigned char *from)
 		copy_block(r, to, from);
 		return;
 	}
-	/* Whole cache lines to each side, where there are enough. */
+	/* Whole cache lines on each side, if there are enough. */
 	if (half > 64)
 		half = lc__round_up(half, 64);
 	r->count[axis] = half;
@@ -135,7 +136,7 @@ copy_reordered(struct reorder *r, unsigned char *to, const unsigned char *from)
 	r->count[axis] = whole;
 }
 
-/* How to go from Fortran to C order. */
+/* The copy from Fortran to C order. */
 static void
 plan_reorder(const struct lc__npy_info *info, struct reorder *out)
 {
@@ -156,7 +157,7 @@ plan_reorder(const struct lc__npy_info *info, struct reorder *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* Settle the element type between the header and what the caller knows. */
+/* Decide on the element type from the header and the caller's dtype. */
 static lc_status
 choose_dtype(const struct lc__npy_info *info, int wanted, lc_dtype *out)
 {

@@ -61,7 +61,7 @@ lc__summary_format(const struct lc__summary *summary, struct lc__buf *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* The sum of what became of the frames into *sum; false if it overflows. */
+/* Add up the frames of all outcomes into *sum; false if it overflows. */
 static bool
 add_counts(const struct lc__counts *c, uint64_t *sum)
 {
@@ -95,7 +95,7 @@ get_counts(const struct lc__members *from, struct lc__counts *c)
 	return lc__member_number(from, "total", INT64_MAX, &c->total);
 }
 
-/* Take what one program writes and another may leave out. */
+/* Read a member that some programs write and others omit. */
 static lc_status
 get_written(const struct lc__members *from, struct lc__summary *s)
 {
@@ -130,7 +130,8 @@ get_runs(const struct lc__members *from, struct lc__summary *s)
 		return lc__no_memory(from->name);
 	lc__json_each(item, list)
 	{
-		/* Counted first, so that a half-read entry is freed as well. */
+		/* Counted before it is filled, so that a half-read entry is freed as
+		 * well. */
 		struct lc__run_summary *place = &s->runs[s->n_runs++];
 		const struct lc__members run = { from->name, "runs", s->n_runs, item };
 		if (!lc__json_is(item, LC__JSON_OBJECT))
@@ -150,8 +151,8 @@ by_name(const void *a, const void *b)
 	    ((const struct lc__tally *)b)->name);
 }
 
-/* How often each reason is there: its object's members are many and each is looked at once,
- * so that they are not looked for by name. */
+/* The count of each reason. The object has many members and each is read once, so they
+ * are not looked up by name. */
 static lc_status
 get_reasons(const struct lc__members *from, struct lc__summary *s)
 {
@@ -179,7 +180,7 @@ get_reasons(const struct lc__members *from, struct lc__summary *s)
 	return LC_OK;
 }
 
-/* ---- whether it adds up ---------------------------------------------------- */
+/* ---- consistency ----------------------------------------------------------------- */
 
 /* The sum of the runs' counters. */
 static bool
@@ -200,7 +201,7 @@ add_runs(const struct lc__summary *s, struct lc__counts *sum)
 	return true;
 }
 
-/* A summary of our own says what became of each frame, and says it once. */
+/* A summary of our own gives the outcome of each frame exactly once. */
 static lc_status
 check_sums(const struct lc__members *top, const struct lc__summary *s)
 {
@@ -277,7 +278,7 @@ lc__summary_free(struct lc__summary *summary)
 	memset(summary, 0, sizeof(*summary));
 }
 
-/* ---- limits on what was counted --------------------------------------------- */
+/* ---- limits ---------------------------------------------------------------------- */
 
 /* The three limits: their names in JSON, and in messages. */
 static const struct {
@@ -361,7 +362,7 @@ lc__thresholds_parse(const char *text, const char *name, struct lc__thresholds *
 	return status;
 }
 
-/* Append to @p found which limits a count exceeds. */
+/* Append to @p found the limits that a count exceeds. */
 static void
 compare(const struct lc__limit *limit, const char *what, uint64_t count, uint64_t total,
     struct lc__buf *found)
@@ -370,8 +371,8 @@ compare(const struct lc__limit *limit, const char *what, uint64_t count, uint64_
 		lc__buf_printf(found, "%s%s %llu of %llu frames, limit %llu",
 		    found->size > 0 ? "; " : "", what, (unsigned long long)count,
 		    (unsigned long long)total, (unsigned long long)limit->count);
-	/* A quotient of two integers is the number nearest to it, as the limit is
-	 * the number nearest to its text: 5 of 100 do not exceed 0.05. */
+	/* A quotient of two integers is rounded to the nearest number, and so is the
+	 * limit from its text: 5 of 100 do not exceed 0.05. */
 	if (limit->has_ratio && total > 0 && (double)count / (double)total > limit->ratio)
 		lc__buf_printf(found, "%s%s %llu of %llu frames (%.1f %%), limit %g %%",
 		    found->size > 0 ? "; " : "", what, (unsigned long long)count,

@@ -11,14 +11,14 @@
 #include "value/dtype.h"
 
 #define ENDIAN_BIG 1
-#define IMAGE_ALIGN 4096u /* direct I/O and huge pages like whole pages */
+#define IMAGE_ALIGN 4096u /* direct I/O and huge pages need page alignment */
 #define REGION_ALIGN 64u  /* of the other regions in version 2 */
 #define OLDEST_HEADER 64u /* a version 1 header without its reserved tail */
 #define MIN_BLOCK 4096u
 #define MAX_BLOCK (1u << 30)
-#define BOXES_SHIFT 16 /* of the dtype field's half about boxes and mask */
+#define BOXES_SHIFT 16 /* mask of the half of the dtype field for boxes and mask */
 
-/* Position is the number in the header. Version 1 has 0 and 1 only. */
+/* The index is the number in the header. Version 1 has 0 and 1 only. */
 static const lc_dtype dtype_of_code[LC_DTYPE_COUNT] = { LC_F32, LC_F16, LC_BF16, LC_F64,
 	LC_BOOL, LC_U8, LC_I8, LC_U16, LC_I16, LC_U32, LC_I32, LC_U64, LC_I64, LC_C64,
 	LC_C128, LC_F8_E4M3, LC_F8_E5M2, LC_F8_E8M0, LC_F8_E4M3FNUZ, LC_F8_E5M2FNUZ,
@@ -66,7 +66,7 @@ lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 	out->mask = info->max_boxes * lc_dtype_size(info->boxes_dtype);
 	out->boxes = out->mask * 4;
 	out->image = element;
-	/* As for any tensor, the other dimensions of an empty one are checked too. */
+	/* As in any tensor, the other dimensions of an empty one are checked too. */
 	for (int i = 0; i < 3; i++) {
 		empty = empty || dims[i] == 0;
 		if (!lc__mul64(out->image, dims[i] ? dims[i] : 1, &out->image) ||
@@ -78,7 +78,7 @@ lc__twh1_sizes_of(const lc_shard_info *info, struct lc__twh1_sizes *out)
 	return true;
 }
 
-/* Lay a region of count times each bytes after *end. */
+/* Place a region of count times each bytes after *end. */
 static bool
 place(uint64_t count, uint64_t each, uint64_t align, uint64_t *end, uint64_t *offset)
 {
@@ -105,7 +105,7 @@ place_extras(lc_shard_info *info, uint64_t row_bytes, uint64_t *end)
 	return lc__add64(*end, lc__twh1_table_size(blocks), end);
 }
 
-/* Headers have numbers of dtypes, and no room for names. */
+/* Headers store numbers of dtypes, without room for names. */
 static lc_status
 need_code(lc_dtype dtype)
 {
@@ -118,7 +118,7 @@ need_code(lc_dtype dtype)
 lc_status
 lc__twh1_layout(lc_shard_info *info, bool metadata, uint64_t row_bytes)
 {
-	/* Version 1 has its regions back to back, as its readers may assume. */
+	/* Version 1 has its regions without gaps, which its readers may assume. */
 	const uint64_t align = info->version == 1 ? 1 : REGION_ALIGN;
 	struct lc__twh1_sizes sizes;
 	uint64_t end = LC__TWH1_HEADER;
@@ -153,7 +153,8 @@ lc__twh1_put_header(const lc_shard_info *info, unsigned char out[LC__TWH1_HEADER
 {
 	uint32_t dtypes = lc__twh1_dtype_code(info->dtype);
 
-	/* 0 says that boxes have the images' dtype, as in a header that knows one dtype. */
+	/* 0 means that boxes have the images' dtype, as in a header with a single
+	 * dtype. */
 	if (info->boxes_dtype != info->dtype)
 		dtypes |= (1 + lc__twh1_dtype_code(info->boxes_dtype)) << BOXES_SHIFT;
 	memcpy(out, "TWH1", 4);
@@ -215,7 +216,7 @@ corrupt(const char *name, const char *what, uint64_t value)
 	    (unsigned long long)value);
 }
 
-/* Whether this is a shard at all, of a version and byte order that we read. */
+/* Is this a shard, of a supported version and byte order? */
 static lc_status
 check_kind(const unsigned char *p, uint64_t size, const char *name)
 {
@@ -273,7 +274,7 @@ read_fields(const unsigned char *p, uint64_t size, const char *name, lc_shard_in
 	return LC_OK;
 }
 
-/* A region begins at or after *end, the end of the one before, and lies in the file.
+/* A region begins at or after *end, the end of the previous one, and lies in the file.
  * Version 1 does not say where an empty one is. */
 static lc_status
 check_region(const lc_shard_info *info, const char *name, const char *what,
@@ -289,7 +290,7 @@ check_region(const lc_shard_info *info, const char *name, const char *what,
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu overlaps what ends at %llu", name, what,
 		    (unsigned long long)offset, (unsigned long long)*end);
-	/* Elements are read in place, so they must be where the processor wants them. */
+	/* Elements are read in place, so they must be aligned. */
 	if (offset % align != 0)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: %s_offset %llu is not a multiple of the element size", name,
@@ -347,7 +348,7 @@ check_meta(const char *name, struct lc__twh1 *shard, uint64_t *end)
 	return LC_OK;
 }
 
-/* The table is small: it is compared with its own checksum here, once. */
+/* The table is small: its checksum is compared here, once. */
 static lc_status
 check_table(const char *name, struct lc__twh1 *shard, uint64_t *end)
 {
@@ -394,9 +395,9 @@ lc__twh1_parse(const void *file, uint64_t size, const char *name, struct lc__twh
 		return_if_error(check_meta(name, &shard, &end));
 	if (shard.info.checksum_offset != 0)
 		return_if_error(check_table(name, &shard, &end));
-	/* Version 1 leaves the end of the file to its writer. */
+	/* Version 1 lets its writer put anything at the end of the file. */
 	if (shard.info.version > 1 && end != size)
-		return corrupt(name, "unexpected bytes behind", end);
+		return corrupt(name, "unexpected bytes after", end);
 	*out = shard;
 	return LC_OK;
 }
@@ -475,7 +476,7 @@ lc__twh1_read_row(const lc_shard_info *info, lc_id row, lc_sample *sample)
 
 	if (!lc__twh1_row_decode(row, &said))
 		return false;
-	/* The shape before it became CHW, if it becomes this shard's CHW again. */
+	/* The shape before it became CHW, if converting it gives this shard's CHW. */
 	if (said.has_shape &&
 	    (lc_tensor_init(&sample->image, info->dtype, said.ndim, said.shape, data) !=
 		    LC_OK ||

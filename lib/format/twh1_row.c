@@ -67,14 +67,14 @@ lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* The next token, which must be of @p kind. */
+/* Read the next token, which must be of @p kind. */
 static bool
 take(struct lc__tokens *in, enum lc__token_kind kind, struct lc__mpack_token *out)
 {
 	return lc__token_next_any(in, out) && out->kind == kind;
 }
 
-/* A number in one of the forms without a sign. */
+/* Read a number in one of the forms without a sign. */
 static bool
 take_uint(struct lc__tokens *in, uint64_t *out)
 {
@@ -118,10 +118,10 @@ same(lc_id key, const char *name)
 	return key.size == strlen(name) && memcmp(key.data, name, key.size) == 0;
 }
 
-/* Takes the whole value of a member; false if it is damaged. */
+/* Reads the value of a member; false if it is damaged. */
 typedef bool take_member(struct lc__tokens *in, lc_id key, void *out);
 
-/* The whole row is one map with string keys. */
+/* Read a row, which is one map with string keys. */
 static bool
 take_map(lc_id bytes, take_member *take_value, void *out)
 {
@@ -164,12 +164,12 @@ lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out)
 	return true;
 }
 
-/* Where an origin goes. */
+/* Where the origin is stored. */
 struct origin {
 	lc_sample_origin said; /* so far */
 	int64_t *class_ids;    /* the caller's */
 	size_t room;           /* of class_ids */
-	bool has_total;        /* boxes_total was there */
+	bool has_total;        /* boxes_total was present */
 };
 
 static bool
@@ -218,7 +218,7 @@ take_origin(struct lc__tokens *in, lc_id key, void *out)
 		return take_uint(in, &said->boxes_total);
 	}
 	if (same(key, "labels")) {
-		/* The bytes of the map, for those who want to read it. */
+		/* Keep the bytes of the map; the caller may parse them. */
 		if (!take(&copy, LC__TOKEN_MAP, &token) || !lc__token_skip_any(in))
 			return false;
 		said->labels = (lc_id){ start, (size_t)(in->at - start) };

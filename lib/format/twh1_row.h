@@ -8,22 +8,23 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** What a row says. Borrows its bytes; what is absent is empty, NULL or 0. */
+/** The content of a row. Borrows its bytes; absent members are empty, NULL or 0. */
 struct lc__twh1_row {
 	lc_id cache_id;              /* the key of the record */
-	bool has_shape;              /* ndim and shape count */
+	bool has_shape;              /* ndim and shape are valid */
 	uint32_t ndim;               /* rank before it became CHW */
 	uint64_t shape[LC_MAX_NDIM]; /* dimensions before it became CHW */
-	bool has_frame_id;           /* frame_id counts */
+	bool has_frame_id;           /* frame_id is valid */
 	uint64_t frame_id;           /* number of the frame in its run */
 	const char *run_id;          /* UTF-8 name of the run */
 	uint64_t original_width;     /* of the source image, 0 if absent */
 	uint64_t original_height;    /* of the source image */
 	lc_id transform;             /* one MessagePack value */
-	bool has_classes;            /* class_ids and n_classes count */
+	bool has_classes;            /* class_ids and n_classes are valid */
 	const int64_t *class_ids;    /* of the boxes that are written, -1: none */
 	uint32_t n_classes;          /* how many */
-	uint64_t boxes_total; /* boxes before max_boxes, 0 to leave it out: the same */
+	uint64_t boxes_total; /* boxes before max_boxes was applied, 0 to leave it out: no
+	                       * box was dropped */
 	lc_id labels;         /* one MessagePack map: other fields of the label */
 };
 
@@ -31,16 +32,17 @@ struct lc__twh1_row {
 void lc__twh1_row_encode(const struct lc__twh1_row *row, struct lc__buf *out);
 
 /**
- * Read cache_id and shape from a row, which must be one whole map with string
- * keys. The other members are left empty.
+ * Read cache_id and shape from a row, which must be one whole map with string keys. The
+ * other members stay empty.
  * @return false if the bytes are damaged
  */
 bool lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out);
 
 /**
- * Read all that tells of a sample's origin; what is absent is empty.
- * @param has_total  whether boxes_total was there
- * @param class_ids  gets the first @p room of them, also if the row turns out bad
+ * Read all members about a sample's origin; absent ones are empty.
+ * @param has_total whether boxes_total was present
+ * @param class_ids gets the first @p room of them, also if the row turns out to be
+ * damaged
  * @return false if the bytes are damaged
  */
 bool lc__twh1_row_origin(lc_id bytes, lc_sample_origin *out, bool *has_total,

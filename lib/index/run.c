@@ -81,7 +81,7 @@ lc__run_probe_go_on(struct lc__run_probe *probe, const struct lc__run *run, uint
 	probe->known = verify == LC_VERIFY_ONCE ? run->intact : NULL;
 }
 
-/* The check word of the bucket, or damage. */
+/* Is the check word of the bucket right? */
 static bool
 bucket_intact(const unsigned char *bucket, uint32_t number)
 {
@@ -91,7 +91,7 @@ bucket_intact(const unsigned char *bucket, uint32_t number)
 	return (check & ~BUCKET_OVERFLOW) == bucket_check(bucket, number, overflow);
 }
 
-/* Compare the check of the bucket of a probe, and note that it was. */
+/* Compare the check of the bucket of a probe, and record that this was done. */
 static __attribute__((noinline)) bool
 verify_bucket(struct lc__run_probe *probe, const unsigned char *bucket)
 {
@@ -107,7 +107,7 @@ verify_bucket(struct lc__run_probe *probe, const unsigned char *bucket)
 	return true;
 }
 
-/* Is the bucket of a probe as it was written, or not to be verified? */
+/* Is the bucket of a probe intact, or not to be verified? */
 static inline bool
 bucket_usable(struct lc__run_probe *probe, const unsigned char *bucket)
 {
@@ -118,7 +118,7 @@ bucket_usable(struct lc__run_probe *probe, const unsigned char *bucket)
 	return probe->verify == LC_VERIFY_NEVER || verify_bucket(probe, bucket);
 }
 
-/* Has a slot of the bucket this fingerprint? Most buckets have none. */
+/* Does a slot of the bucket have this fingerprint? Most buckets have none. */
 static inline bool
 has_fingerprint(const unsigned char *bucket, uint32_t fingerprint)
 {
@@ -195,7 +195,7 @@ lc__run_table_intact(const struct lc__run *run)
 	return used == run->entries;
 }
 
-/* Read the entry at p; NULL if it does not end by end. */
+/* Read the entry at p; NULL if it does not fit before end. */
 static const unsigned char *
 read_entry(const unsigned char *p, const unsigned char *end, struct lc__run_entry *out)
 {
@@ -226,7 +226,7 @@ blocks_end(const struct lc__run *run)
 	return run->keys_size - 4 - (uint64_t)run->blocks * 4;
 }
 
-/* Stand before the first entry of a block; checks its bytes. */
+/* Move to the position before the first entry of a block; checks its bytes. */
 static bool
 enter_block(struct lc__run_cursor *cursor, uint32_t number)
 {
@@ -315,12 +315,12 @@ lc__run_enter(struct lc__run_cursor *cursor, const struct lc__run *run, uint32_t
 
 /* ---- several runs ------------------------------------------------------------- */
 
-/* A run on its way through the merge. */
+/* A run being merged. */
 struct source {
 	struct lc__run_cursor cursor;
 	uint64_t prefix; /* first 8 bytes of the cache_id, big-endian: decides most
 	                    comparisons without touching the id */
-	uint32_t age;    /* position among the runs: higher is newer */
+	uint32_t age;    /* index among the runs: higher is newer */
 };
 
 struct lc__run_merge {
@@ -328,7 +328,7 @@ struct lc__run_merge {
 	struct source **heap;   /* malloc'ed; the next entry on top */
 	uint32_t used;          /* of the heap */
 	uint64_t damaged;       /* id + 1 of a run found damaged and not yet reported */
-	struct lc__run_entry last; /* what was returned last; id NULL before */
+	struct lc__run_entry last; /* returned last; id is NULL before the first */
 };
 
 static void
@@ -374,7 +374,7 @@ sift_down(struct source **heap, uint32_t n, uint32_t i)
 	heap[i] = moved;
 }
 
-/* Step the top of the heap, or take it off at its end. */
+/* Advance the top of the heap, or remove it at its end. */
 static void
 advance(struct lc__run_merge *merge)
 {

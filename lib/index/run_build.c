@@ -7,14 +7,15 @@
 #include "index/run_layout.h"
 #include "index/run.h"
 
-/* Ten entries for three buckets: at a third free, 3 % of entries overflow. */
+/* Ten entries for three buckets: with a third of the slots free, 3 % of entries
+ * overflow. */
 static uint64_t
 bucket_count(uint64_t entries)
 {
 	return entries * 3 / 10 + 1;
 }
 
-/* Empty slots are all ones; the check words are set at the end. */
+/* Empty slots are all ones; the check words are set when the run is finished. */
 static void
 clear_table(struct lc__run_builder *builder, uint64_t buckets)
 {
@@ -50,7 +51,7 @@ lc__run_build_start(struct lc__run_builder *builder, uint64_t seed, uint64_t ent
 	return LC_OK;
 }
 
-/* Put an entry into the first bucket with a free slot from its own on. */
+/* Put an entry into the first bucket with a free slot, from its own bucket on. */
 static void
 insert(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 {
@@ -73,7 +74,7 @@ insert(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 	}
 }
 
-/* Insert an entry when its bucket had time to reach the cache. */
+/* Insert an entry once its bucket has had time to reach the cache. */
 static void
 insert_later(struct lc__run_builder *builder, uint64_t hash, uint64_t location)
 {
@@ -144,8 +145,8 @@ lc__run_build_add(struct lc__run_builder *builder, uint64_t hash, uint64_t locat
 		end_block(builder);
 }
 
-/* A merge of runs with the same keys has far fewer entries than there is room for: make a
- * smaller table, from the key section, whose blocks are finished. */
+/* A merge of runs with the same keys has far fewer entries than it has room for: build a
+ * smaller table from the key section, whose blocks are finished. */
 static void
 shrink_table(struct lc__run_builder *builder)
 {
@@ -247,7 +248,7 @@ lc__run_build_merged(struct lc__run_builder *builder, const struct lc__run *runs
 	while ((status = lc__run_merge_next(merge, &entry)) == LC_OK) {
 		if (drop_tombstones && (entry.location & LC__TOMBSTONE))
 			continue;
-		/* Blocks that hold more than their run's header says. */
+		/* Blocks that hold more entries than their run's header says. */
 		if (builder->entries == builder->limit ||
 		    merged_size(builder, &entry) > builder->room) {
 			status = lc__error(LC_CORRUPT, 0,

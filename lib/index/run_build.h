@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Making index runs: from sorted entries, or by merging runs. Knows no LMDB. */
+/* Building index runs: from sorted entries, or by merging runs. Does not use LMDB. */
 #ifndef LC_INDEX_RUN_BUILD_H
 #define LC_INDEX_RUN_BUILD_H
 
 #include "lmdbcache.h"
 #include "index/run.h"
 
-/* Entries between the fetch of their bucket and their insertion. */
+/* Entries between the prefetch of a bucket and the insertion. */
 #define LC__RUN_AHEAD 16
 
 /** A run under construction. */
 struct lc__run_builder {
 	uint64_t seed;    /* of the module's hash */
-	uint64_t entries; /* added so far */
-	uint64_t limit;   /* how many there is room for */
+	uint64_t entries; /* entries added so far */
+	uint64_t limit;   /* entries that fit */
 	uint32_t buckets;
 	uint32_t blocks;      /* finished blocks */
 	unsigned char *bytes; /* malloc'ed: header, buckets, key section */
@@ -24,31 +24,31 @@ struct lc__run_builder {
 	uint32_t *offsets;    /* of the blocks in the key section, malloc'ed */
 	struct {
 		uint64_t hash, location;
-	} ahead[LC__RUN_AHEAD]; /* ring of entries on their way into the table */
+	} ahead[LC__RUN_AHEAD]; /* ring of entries waiting for insertion into the table */
 };
 
 /**
- * Start a run that will get at most @p entries entries whose cache_ids have at
- * most @p id_bytes bytes together.
+ * Start a run that will have at most @p entries entries, whose cache_ids have at most @p
+ * id_bytes bytes together.
  */
 LC_CHECKED lc_status lc__run_build_start(struct lc__run_builder *builder, uint64_t seed,
     uint64_t entries, uint64_t id_bytes);
 
 /**
- * Add an entry; they come in byte order. @p hash is that of the cache_id; for a
+ * Add an entry; entries come in byte order. @p hash is that of the cache_id; for a
  * deletion, the location is just LC__TOMBSTONE.
  */
 void lc__run_build_add(struct lc__run_builder *builder, uint64_t hash, uint64_t location,
     const void *id, size_t id_size);
 
-/** Finish: builder->bytes and builder->used are the value of run @p id. */
+/** Finish: builder->bytes and builder->used become the value of run @p id. */
 void lc__run_build_finish(struct lc__run_builder *builder, uint64_t id, uint32_t level);
 
 void lc__run_build_free(struct lc__run_builder *builder);
 
 /**
- * Merge @p n runs, oldest first, into a started builder: of equal cache_ids the
- * newest stays. @p drop_tombstones if there are no older runs.
+ * Merge @p n runs, oldest first, into a started builder: of equal cache_ids the newest is
+ * kept. Set @p drop_tombstones if there are no older runs.
  * @return LC_OK; LC_CORRUPT for a damaged block; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__run_build_merged(struct lc__run_builder *builder,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Offsets in an index run: shared by its reader and its builder. */
+/* Offsets in an index run, for its reader and its builder. */
 #ifndef LC_INDEX_RUN_LAYOUT_H
 #define LC_INDEX_RUN_LAYOUT_H
 
@@ -27,11 +27,12 @@ enum {
 
 /* Bucket: five slots of u64 location and u32 fingerprint, then u32 check. */
 enum { bucket_slots = 5, slot_size = 12, bucket_at_check = 60 };
-#define BUCKET_OVERFLOW 0x80000000u /* the search goes on in the next bucket */
+#define BUCKET_OVERFLOW 0x80000000u /* the search continues in the next bucket */
 #define SLOT_EMPTY UINT64_MAX
 
-/* Key section: blocks, then u32 offset of each, then u32 number of blocks. cache_ids are whole,
- * so that entries can be borrowed from the map; bench/README says what front coding would save. */
+/* Key section: blocks, then u32 offset of each, then u32 number of blocks. cache_ids are
+ * stored whole, so that entries can be borrowed from the map; bench/README tells what
+ * front coding would save. */
 enum {
 	block_at_size = 0,     /* u32, bytes of the block */
 	block_at_entries = 4,  /* u32 */
@@ -40,7 +41,7 @@ enum {
 	entry_head = 10 /* u64 location, u16 cache_id size - 1 */
 };
 
-/* The check of a bucket: over its slots and its overflow bit, in its place. */
+/* The check of a bucket: over its slots, its overflow bit and its number. */
 static inline uint32_t
 bucket_check(const unsigned char *bucket, uint32_t number, uint32_t overflow)
 {
@@ -49,8 +50,8 @@ bucket_check(const unsigned char *bucket, uint32_t number, uint32_t overflow)
 	    ~BUCKET_OVERFLOW;
 }
 
-/* The checksum of a block: seeded with its number, so that no block can take the
- * place of another. */
+/* The checksum of a block: seeded with its number, so that no block can replace
+ * another. */
 static inline uint64_t
 block_checksum(const unsigned char *block, uint32_t size, uint32_t number,
     uint32_t entries)

@@ -22,8 +22,8 @@
 struct lc__split_parts {
 	size_t n;
 	char names[LC__PARTS_MAX][LC__PART_NAME + 1];
-	uint64_t ends[LC__PARTS_MAX]; /* shares up to each part, without a common divisor;
-	                                 the last one is W */
+	uint64_t ends[LC__PARTS_MAX]; /* cumulative shares, without a common divisor; the
+	                               * last one is W */
 	bool by_run;
 	uint64_t seed;
 };

@@ -15,8 +15,8 @@ struct lc__rstar;
 
 /** The position of a unit. */
 struct lc__rstar_place {
-	uint64_t step;   /* chunks that the reader had before, empty ones too; UINT64_MAX
-	                    if there are as many or more */
+	uint64_t step;   /* chunks of the reader before it, empty ones too; UINT64_MAX if
+	                  * they are as many or more */
 	uint64_t chunk;  /* position in the order of chunks */
 	uint64_t offset; /* unit in the chunk */
 };

@@ -15,8 +15,8 @@
 #define LC__ANY UINT64_MAX /* a dimension of any size */
 
 struct lc__expect {
-	const char *path; /* of the part, "" for the value itself; borrowed from the
-	                            text */
+	const char *path; /* path of the part, "" for the value itself; borrowed from the
+	                   * text */
 	size_t path_size;
 	bool any_dtype, any_shape;
 	lc_dtype dtype;

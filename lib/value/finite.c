@@ -32,7 +32,8 @@ struct range {
 static const struct layout {
 	uint8_t size;      /* 0: not floats */
 	uint8_t parts;     /* of an element */
-	uint64_t infinity; /* its bits, or those of the first NaN if there is none */
+	uint64_t infinity; /* its bits, or those of the first NaN if there is no infinity
+	                    * */
 	bool has_infinity;
 } layouts[LC_DTYPE_COUNT] = {
 	[LC_F16] = { 2, 1, 0x7c00, true },

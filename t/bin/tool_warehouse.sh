@@ -233,7 +233,7 @@ mkdir -p wh/v20200101-000000000000/32x24
 cp -a wh changed
 sed -i 's/"max_boxes": [0-9]*/"max_boxes": 77/' changed/current/manifest.json
 for command in verify inspect; do
-	refuse "$command a manifest that was changed" 3 "cachex: warehouse: changed/$(readlink wh/current)/manifest.json: it was changed after it was written, as its manifest_sha256 shows; restore it or make it again" \
+	refuse "$command a manifest that was changed" 3 "cachex: warehouse: changed/$(readlink wh/current)/manifest.json: the file was changed after it was written (wrong manifest_sha256); restore it or create it again" \
 		cachex warehouse $command changed
 done
 cp -a wh sizeless

@@ -175,7 +175,7 @@ static const struct {
 	{ "\"sub/b.twh1\"", "\"../b.twh1\"", LC_CORRUPT,
 	    "m: shards[1]: relative_path does not stay inside the directory" },
 	{ "\"sub/b.twh1\"", "\"shard-000000.twh1\"", LC_CORRUPT,
-	    "m: shard shard-000000.twh1 stands twice" },
+	    "m: shard shard-000000.twh1 is listed twice" },
 	{ "\"id\": \"b\"", "\"id\": \"b\", \"id\": \"b\"", LC_CORRUPT,
 	    "m: line 34: " },
 	{ "\"id\": \"b\"", "\"id\": \"\\u0000\"", LC_CORRUPT,
@@ -311,7 +311,7 @@ START_TEST(parts_round_trip)
 	ck_assert_int_eq(lc__manifest_parse(whole, strlen(whole), "m", &m),
 	    LC_UNSUPPORTED);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "m: is a manifest of parts; this takes one of shards");
+	    "m: is a manifest of parts; a manifest of shards is needed");
 	free(whole);
 }
 END_TEST
@@ -323,24 +323,24 @@ static const struct {
 	{ "\"width\": 8", "\"w\": 8", "m: width is missing" },
 	{ "\"dtype\": \"F16\"", "\"dtype\": 16", "m: dtype is not a string" },
 	{ "../part/01/a.json", "../part/../a.json",
-	    "m: parts[0]: relative_path is no path of a part" },
+	    "m: parts[0]: relative_path is not a path of a part" },
 	{ "../part/01/a.json", "/a.json",
-	    "m: parts[0]: relative_path is no path of a part" },
-	{ "../part/01/a.json", "..", "m: parts[0]: relative_path is no path of a part" },
+	    "m: parts[0]: relative_path is not a path of a part" },
+	{ "../part/01/a.json", "..", "m: parts[0]: relative_path is not a path of a part" },
 	{ "\"base\": \"..\"", "\"base\": \"/\"",
-	    "m: parts[0]: base is no path of a directory" },
+	    "m: parts[0]: base is not a path of a directory" },
 	{ "\"base\": \"..\"", "\"base\": \"a/..\"",
-	    "m: parts[0]: base is no path of a directory" },
+	    "m: parts[0]: base is not a path of a directory" },
 	{ "\"base\": \"..\"", "\"base\": \"./a\"",
-	    "m: parts[0]: base is no path of a directory" },
+	    "m: parts[0]: base is not a path of a directory" },
 	{ "\"base\": \"..\"", "\"base\": \"/..\"",
-	    "m: parts[0]: base is no path of a directory" },
+	    "m: parts[0]: base is not a path of a directory" },
 	{ "\"base\": \"..\"", "\"b\": \"..\"", "m: parts[0]: base is missing" },
 	{ "\"sha256\": \"0", "\"sha256\": \"", "m: parts[0]: sha256 is not 64 hex digits" },
 	{ "\"sha256\": \"0", "\"sha\": \"0", "m: parts[0]: sha256 is missing" },
 	{ "\"shards\": 4", "\"shards\": 1048577", "m: parts[0]: shards is out of range" },
 	{ "\"shards\": 4", "\"shards\": 5",
-	    "m: parts[0]: counts has not as many shards as the part" },
+	    "m: parts[0]: counts does not have as many shards as the part" },
 	{ "\"shards\": 4", "\"shards\": 3", "m: parts[0]: counts is out of range" },
 	{ "\"samples\": 3089", "\"samples\": 3088",
 	    "m: parts[0]: counts does not sum up to its samples" },
@@ -355,8 +355,8 @@ static const struct {
 	{ "\"counts\": \"\"", "\"counts\": \"0\"", "m: parts[1]: counts is out of range" },
 	{ "\"manifest_version\": 2", "\"manifest_version\": 1",
 	    "m: a manifest of version 1 does not have parts" },
-	{ "1700000000000", "1700000000001", "m: it was changed after it "
-	    "was written, as its manifest_sha256 shows; restore it or make it again" },
+	{ "1700000000000", "1700000000001", "m: the file was changed after it "
+	    "was written (wrong manifest_sha256); restore it or create it again" },
 };
 
 START_TEST(bad_parts)

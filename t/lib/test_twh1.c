@@ -308,7 +308,7 @@ static const struct {
 	{ 2, 64, "e810000000000000", LC_CORRUPT, "x: no metadata section at 4328" },
 	{ 2, 64, "0000000000000000", LC_CORRUPT,
 	    "x: the header does not match its checksum" },
-	{ 2, 72, "0000000000000000", LC_CORRUPT, "x: unexpected bytes behind 4258" },
+	{ 2, 72, "0000000000000000", LC_CORRUPT, "x: unexpected bytes after 4258" },
 	{ 2, 72, "c810000000000000", LC_CORRUPT, "x: no checksum section at 4296" },
 	{ 2, 72, "a110000000000000", LC_CORRUPT, "x: bad checksum_offset 4257" },
 	{ 2, 72, "f8ffffffffffffff", LC_CORRUPT,
