@@ -907,7 +907,7 @@ build(const struct lc__ingest *in)
 	if (in->dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
 	else if (in->clear)
-		interrupt_resume("without --clear the same command goes on from there");
+		interrupt_resume("run the same command without --clear to continue");
 	progress_begin("build");
 	progress_phase(NULL, lc__phase_name(LC__PHASE_SCAN));
 	done = lc__ingest_run(in, &result);
@@ -1042,7 +1042,7 @@ const struct command cmd_build = {
 	    "--shard 0/2\n"
 	    "cachex build photos warehouse --samples part0 --samples part1",
 	.completes = "dd",
-	.resume = "the same command goes on from there",
+	.resume = "run the same command to continue",
 	.least = 2,
 	.most = 2,
 	.options = options,

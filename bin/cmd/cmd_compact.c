@@ -167,7 +167,7 @@ const struct command cmd_compact = {
 		    "cachex compact faces --live-ratio 1 --shrink\n"
 		    "cachex compact faces --recode auto",
 	.completes = "m",
-	.resume = "what it rewrote stays; the same command goes on",
+	.resume = "rewritten chunks stay; run the same command to continue",
 	.least = 1,
 	.most = 1,
 	.options = options,

@@ -135,9 +135,10 @@ copy_one(struct copy_job *job, const char *from, lc_cache *to)
 	if (dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
 	else if (conflict == LC_KEEP || conflict == LC_SAME)
-		interrupt_resume("what it copied stays; the same command goes on");
+		interrupt_resume("copied records stay; run the same command to continue");
 	else if (conflict == LC_REPLACE)
-		interrupt_resume("what it copied stays; the same command begins again");
+		interrupt_resume(
+		    "copied records stay; run the same command to start again");
 
 	progress_begin(job->verb);
 	copied = to ? lc_copy(cache, to, &how, &result) : count_all(cache, &how, &result);
@@ -293,8 +294,9 @@ merge_into(lc_cache *to, int n, const char *const *from, const char *target)
 	how.flags = settings.force_fs ? LC_FORCE_FS : 0;
 	how.progress.step = progress_step;
 	how.progress.damage = show_unfinished;
-	interrupt_resume(
-	    dry_run ? INTERRUPT_AGAIN : "what it stored stays; the same command goes on");
+	interrupt_resume(dry_run
+		? INTERRUPT_AGAIN
+		: "stored records stay; run the same command to continue");
 	progress_begin("merge");
 	merged = lc_inputs_merge(to, (size_t)n, from, &how, &result);
 	progress_end();
@@ -404,7 +406,8 @@ const struct command cmd_copy = {
 	.examples = "cachex copy faces faces-2 --prefix img-0000\n"
 		    "cachex copy faces faces --to-root /backup --conflict replace",
 	.completes = "mm",
-	.resume = "what it copied stays; with --conflict keep the same command goes on",
+	.resume =
+	    "copied records stay; run the same command with --conflict keep to continue",
 	.least = 2,
 	.most = 2,
 	.options = copy_options,
@@ -440,7 +443,8 @@ const struct command cmd_merge = {
 		    "cachex merge new all --conflict replace -n\n"
 		    "cachex merge --inputs node0/feats node1/feats feats",
 	.completes = "m",
-	.resume = "what it copied stays; with --conflict keep the same command goes on",
+	.resume =
+	    "copied records stay; run the same command with --conflict keep to continue",
 	.least = 2,
 	.most = -1,
 	.options = merge_options,

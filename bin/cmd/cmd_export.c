@@ -50,32 +50,32 @@ static struct push_job job; /* with --push */
 static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format,
 	    .value = "auto|lmdb|mds|npy|npz|safetensors|twh1|webdataset",
-	    .help = "what to write; auto: what TARGET's name tells, else twh1" },
+	    .help = "output format; auto follows TARGET's name, else twh1" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one part of each record: names and positions separated by dots" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help =
-		"write dtypes that have no name there, such as bf16, as raw bits (V2)" },
+		"write dtypes that the format cannot name, such as bf16, as raw bits (V2)" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
 	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
 	{ "", "shard-records", OPT_COUNT, &shard_records, .value = "N",
-	    .help =
-		"records of a shard of webdataset or mds; default 0, as many as fit" },
+	    .help = "records in a webdataset or mds shard; default 0, as many as fit" },
 	{ "", "by-bucket", OPT_FLAG, &by_bucket,
 	    .help = "webdataset, mds: a series of shards for each aspect bucket" },
 	{ "", "bucket-scale", OPT_COUNT, &bucket_scale, .value = "N", .least = 1,
 	    .most = 65535,
 	    .help =
-		"take the bucket from a tensor's sides, with so many pixels an element, 8 "
+		"take the bucket from a tensor's dimensions, with N pixels per element, 8 "
 		"for latents" },
 	{ "", "bucket-field", OPT_TEXT, &bucket_field, .value = "PATH",
 	    .help =
-		"the part that has the bucket, as \"1024x1024\"; default: "
-		"aspect_bucket, or width and height, or the sides of the first tensor" },
+		"the part with the bucket, as \"1024x1024\"; default: aspect_bucket, or "
+		"width and height, or the dimensions of the first tensor" },
 	{ "", "missing", OPT_CHOICE, &missing, .value = "refuse|drop",
-	    .help = "what becomes of records that lack a partner in a join: an error, or "
-		    "they are left out and counted" },
+	    .help =
+		"records of a join without a partner: refuse them as an error, or drop "
+		"and count them" },
 	{ "", "shard-version", OPT_CHOICE, &shard_version, .value = "auto|1|2",
 	    .help = "auto: 1 for f16 and f32 without metadata, else 2" },
 	{ "", "metadata", OPT_LIST, &metadata, .value = "NAME=TEXT",
@@ -85,20 +85,20 @@ static struct opt options[] = {
 	{ "", "sha256", OPT_FLAG, &sha256,
 	    .help = "leave SHA-256 of the shards out of the manifest: faster" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
-	    .help = "shards written at once; 0 for the number of processors" },
+	    .help = "shards written at the same time; 0 for the number of processors" },
 	{ "", "order", OPT_CHOICE, &order, .value = "published|commit|key",
-	    .help = "order of the records: that of the module's inputs, as they were "
-		    "written, or by cache_id" },
+	    .help = "order of the records: of the module's inputs, as written, or by "
+		    "cache_id" },
 	{ "", "by-input", OPT_FLAG, &by_input,
-	    .help = "shards of their own for each of the module's inputs" },
+	    .help = "write separate shards for each input of the module" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the manifest; default MODULE" },
 	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
 	    .help = "put the shards into this store, as cachex push does" },
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "with --push: what makes the values, as for cachex push" },
+	    .help = "with --push: the program that computed the values, as for push" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace what TARGET is, or an export of something else" },
+	    .help = "replace an existing TARGET, also an export of something else" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "plan and report, write nothing" },
 	STORE_OPTIONS,
 	STORE_SINGLE_PUBLISHER,
@@ -170,7 +170,7 @@ check_ending(const char *target)
 		if (strcasecmp(ending, foreign[i].ending) == 0)
 			return report_usage(
 			    "%s: looks like %s; cachex writes lmdb, mds, npy, "
-			    "npz, safetensors, twh1 and webdataset; --format says which",
+			    "npz, safetensors, twh1 and webdataset; choose one with --format",
 			    target, foreign[i].what);
 	for (size = 0; ending[size] != '\0'; size++)
 		low[size] = (char)tolower((unsigned char)ending[size]);
@@ -182,7 +182,7 @@ check_ending(const char *target)
 	if (suggest_best(&suggest) == NULL)
 		return EXIT_DONE;
 	return report_usage("%s: no format has this ending; did you mean %.*s%s? "
-			    "With --format twh1 it is a directory of shards",
+			    "--format twh1 writes a directory of shards",
 	    target, (int)(ending - target), target, suggest_best(&suggest));
 }
 
@@ -252,7 +252,7 @@ show_result(const lc_export_result *result, double seconds)
 	    count_human(result->shards, "shard", shards, sizeof(shards)),
 	    size_human((double)result->bytes, size, sizeof(size)));
 	if (result->reused > 0)
-		printf(", %s stood already",
+		printf(", %s existed already",
 		    count_human(result->reused, "shard", shards, sizeof(shards)));
 	if (!dry_run)
 		printf(", %s/s",
@@ -313,7 +313,7 @@ export_shards(lc_cache *cache, const char *module, const char *dir)
 
 	if (!dry_run)
 		interrupt_resume(
-		    "the same command goes on with the shards that are whole");
+		    "complete shards stay; run the same command to continue");
 	progress_begin("export");
 	exported = lc_export(cache, dir, &how, &result);
 	seconds = progress_end();
@@ -387,12 +387,12 @@ check_fits(int chosen)
 	for (size_t i = 0; i < sizeof(fits) / sizeof(fits[0]); i++)
 		if (source_of(fits[i].target) == FROM_OPTION &&
 		    (fits[i].formats & BIT(chosen)) == 0)
-			return report_usage("%s: %s has no such option",
+			return report_usage("%s does not apply to %s",
 			    opt_spelling(options, fits[i].target, cmd_export.name,
 				spelling, sizeof(spelling)),
 			    formats[chosen]);
 	if (by_input && chosen == FORMAT_TWH1 && orders[order] != LC_BY_ORDER)
-		return report_usage("--by-input goes with --order published alone");
+		return report_usage("--by-input works only with --order published");
 	if (source_of(&producer) == FROM_OPTION && push_url == NULL)
 		return report_usage("--producer needs --push");
 	for (size_t i = 0; i < metadata.count; i++)
@@ -474,8 +474,8 @@ export_joined(char **argv, int chosen)
 		return report_errno("memory");
 	if (chosen == FORMAT_TWH1) {
 		free(source.name);
-		return report_usage("TWH1 shards have the records of one module; "
-				    "--format webdataset and others take joins");
+		return report_usage("TWH1 shards hold the records of one module; "
+				    "use another --format for a join");
 	}
 	lc_source_options_init(&how);
 	fill_choice(chosen, &choice);
@@ -523,21 +523,21 @@ const struct command cmd_export = {
 	.operands = "MODULE TARGET",
 	.summary = "write TWH1 shards, or files of other systems",
 	.text =
-	    "Writes the records of MODULE into TARGET: as one .npz or safetensors file "
+	    "Writes the records of MODULE to TARGET: as one .npz or safetensors file "
 	    "or one WebDataset shard, by TARGET's name or --format; as a directory of "
-	    ".npy files, of WebDataset shards or of MDS; as an LMDB environment; or else as TWH1 shards. "
-	    "An ending that looks like a file of another kind is refused; --format "
-	    "takes any name. - is standard output, for npz and webdataset. "
-	    "cachex-export(1) tells what becomes what. What a format cannot hold is an "
-	    "error, and nothing is written.\n"
-	    "MODULE may be a join, a+b+c: each record of a with those of b and c that have "
-	    "its cache_id, as parts a, b and c of one; not as TWH1.\n"
-	    "TWH1: writes the records of MODULE, which must all have one dtype and "
-	    "shape, as TWH1 shards into the directory TARGET, and manifest.json last. The same "
-	    "records and options give the same bytes. An export that was "
-	    "interrupted goes on where it was. An older export of MODULE in it "
-	    "is replaced; -f replaces one of something else too. With --push the shards are put "
-	    "into a store, too. twh1(5) describes the files.",
+	    ".npy files, of WebDataset shards or of MDS; as an LMDB environment; or else as "
+	    "TWH1 shards. An ending that looks like a file of another kind is refused; with "
+	    "--format any name is accepted. - is standard output, for npz and webdataset. "
+	    "cachex-export(1) has the rules of each format. If the format cannot hold a "
+	    "record, the export fails and writes nothing.\n"
+	    "MODULE may be a join, a+b+c: each record of a with the records of b and c that "
+	    "have the same cache_id, as parts a, b and c of one record; not as TWH1.\n"
+	    "For TWH1 all records of MODULE must have one dtype and shape. The shards go "
+	    "into the directory TARGET, and manifest.json last. The same records and "
+	    "options give the same bytes. Run an interrupted export again to continue. "
+	    "An older export of MODULE in TARGET is replaced; -f also replaces an export "
+	    "of something else. With --push the shards are also put into a store. twh1(5) "
+	    "describes the files.",
 	.examples =
 	    "cachex export photos shards\n"
 	    "cachex export faces shards --shard-version 1 --no-metadata --order key\n"

@@ -1014,7 +1014,7 @@ const struct command cmd_fill = {
 	    "    --push file:///mnt/store\n"
 	    "cachex fill clip --ids ids.txt -n",
 	.completes = "mf",
-	.resume = "what it stored stays; the same command goes on",
+	.resume = "stored records stay; run the same command to continue",
 	.least = 1,
 	.most = -1,
 	.options = options,

@@ -47,42 +47,41 @@ static const char *const formats[] = { NULL, "lmdb", "mds", "npy", "npz", "safet
 static struct opt options[] = {
 	{ "", "format", OPT_CHOICE, &format,
 	    .value = "auto|lmdb|mds|npy|npz|safetensors|webdataset",
-	    .help = "what every PATH is; auto: what its content tells. npy is .npy files "
-		    "and images, and directories of them" },
+	    .help = "format of every PATH; auto recognises it by its content. npy means "
+		    ".npy files and images, and directories of them" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a .npy file or image; default {stem}" },
 	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
-	    .help = "the column of MDS that has the cache_id" },
+	    .help = "the MDS column with the cache_id" },
 	{ "", "raw", OPT_FLAG, &raw,
-	    .help = "store images, and members that are of no known kind, as bytes" },
+	    .help = "store images, and members of unknown kind, as bytes" },
 	{ "", "bits", OPT_TEXT, &bits, .value = "DTYPE",
 	    .help = "dtype of raw bits (V2, V1) in .npy files: bf16, f8_e4m3 and so on" },
 	{ "", "max-record", OPT_SIZE, &max_record, .value = "SIZE", .least = 1,
 	    .most = 2ull << 30,
-	    .help = "refuse records that inflate to more; default 2G, the most that a "
-		    "record can have" },
+	    .help = "refuse records that inflate to more; default and maximum 2G" },
 	{ "", "layout", OPT_CHOICE, &layout, .value = "chw|hwc",
-	    .help = "shape of an image: channels first (what export wants) or last" },
+	    .help = "shape of an image: channels first (as export needs) or last" },
 	{ "", "keep-alpha", OPT_FLAG, &keep_alpha,
 	    .help = "keep an image's transparency as a channel" },
 	{ "", "dtype", OPT_CHOICE, &elements, .value = "u8|u16|f32",
-	    .help = "of an image's samples: u8 keeps the upper 8 of 16 bits, u16 all of "
-		    "them and v * 257 of 8, f32 is from 0 to 1" },
+	    .help =
+		"elements of an image: u8 keeps the upper 8 of 16 bits; u16 keeps all, "
+		"and has v * 257 for 8 bits; f32 is from 0 to 1" },
 	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
-	    .help = "refuse images of more pixels" },
+	    .help = "refuse images with more pixels" },
 	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
-	    .help = "read paths from FILE too, one a line; - is standard input" },
-	{ "z0", "null", OPT_FLAG, &null,
-	    .help = "lists of paths end their items with a NUL byte" },
+	    .help = "read more paths from FILE, one per line; - is standard input" },
+	{ "z0", "null", OPT_FLAG, &null, .help = "paths in lists end with a NUL byte" },
 	{ "", "skip-key", OPT_LIST, &skip_keys, .value = "KEY",
-	    .help = "leave out this record of a container, as a count of an LMDB "
+	    .help = "skip this record of a container, such as the count in an LMDB "
 		    "environment" },
 	TASK_OPTION,
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
-	    .help = "pass over cache_ids that are stored already" },
+	    .help = "skip cache_ids that are already stored" },
 	{ "", "strict", OPT_FLAG, &strict, .help = "stop at the first bad file" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
-	    .help = "go on after files that the system does not let be read" },
+	    .help = "continue after files that the system cannot or may not read" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help =
 		"decode with N threads; default the number of processors, 8 at most" },
@@ -170,8 +169,8 @@ add_operand(struct operands *operands, const char *path)
 		if (format != 0 && strcmp(formats[format], found->name) == 0)
 			return add_container(operands, "/dev/stdin", found);
 		return report_usage(
-		    "-: standard input is read as a tar archive only, "
-		    "with --format webdataset; cachex put stores one value from it");
+		    "-: standard input is read only as a tar archive, "
+		    "with --format webdataset; use cachex put for one value");
 	}
 	/* What is for another task is not opened. */
 	if (!task_has(&task, operands->sources.found) && stat(path, &st) == 0 &&
@@ -222,7 +221,7 @@ check_id_field(const struct containers *containers)
 	/* One may be for another task. */
 	return id_field == NULL || task.of > 1
 	    ? EXIT_DONE
-	    : report_usage("%s is for mds",
+	    : report_usage("%s applies to mds only",
 		  opt_spelling(options, &id_field, cmd_import.name, spelling,
 		      sizeof(spelling)));
 }
@@ -238,7 +237,7 @@ import_all(struct import *import, const struct operands *operands)
 	if (skip_existing || dry_run)
 		interrupt_resume(dry_run
 			? INTERRUPT_AGAIN
-			: "what it stored stays; the same command goes on");
+			: "stored records stay; run the same command to continue");
 	progress_begin("import");
 	progress_phase(NULL, "files");
 	import->all = operands->containers.count == 0 ? operands->sources.count : 0;
@@ -300,7 +299,7 @@ check_options(int operands)
 	char why[OPT_TEXT_ROOM], spelling[80];
 
 	if (operands == 0 && files_from == NULL)
-		return report_usage("a file or a directory is missing");
+		return report_usage("name a file or a directory");
 	if (!pattern_check(id_pattern, why, sizeof(why)))
 		return report_usage("%s: %s",
 		    opt_spelling(options, &id_pattern, cmd_import.name, spelling,
@@ -357,25 +356,25 @@ const struct command cmd_import = {
 	.summary = "store .npy files, images and files of other systems",
 	.text =
 	    "Stores every PATH: a .npy file, or a JPEG, PNG, WebP or TIFF image, which "
-	    "becomes a tensor of --dtype; what a file is, its first bytes tell. In a "
-	    "directory it takes all files named .npy, .jpg, .jpeg, .png, .webp, .tif or "
-	    ".tiff, and those of the directories in it, in byte order; names that begin "
-	    "with a dot are passed over. @LIST is a file with a path a line.\n"
+	    "becomes a tensor of --dtype; the first bytes give the format. In a directory "
+	    "it stores all files named .npy, .jpg, .jpeg, .png, .webp, .tif or .tiff, at "
+	    "any depth, in byte order; names that begin with a dot are skipped. @LIST is "
+	    "a file with one path per line.\n"
 	    "A PATH may also be a file or a directory of many records: .npz, "
 	    "safetensors, a WebDataset shard, a directory of MDS, an LMDB "
-	    "environment of arrays or images. cachex-import(1) tells what becomes "
-	    "what. Their records have the cache_ids that stand there.\n"
-	    "PATTERN makes the cache_id of a .npy file or an image: {path} is the "
-	    "path below the given "
-	    "directory (of a file given itself, as given), {dir} its directory "
-	    "(. if there is none), {name} its last part, {stem} that without "
-	    "its last extension, {ext} the extension; {{ and }} are braces. Two "
-	    "files with one cache_id are an error, before anything is stored; a "
-	    "second record with one is bad.\n"
+	    "environment of arrays or images; cachex-import(1) has the rules. Their "
+	    "records keep their own cache_ids.\n"
+	    "PATTERN gives the cache_id of a .npy file or an image: {path} is the "
+	    "path below the given directory (the whole path of a file that was given "
+	    "itself), {dir} its directory (. if it has none), {name} its last part, "
+	    "{stem} that part without its last extension, {ext} the extension; {{ and }} "
+	    "are braces. Two files with the same cache_id are an error before anything "
+	    "is stored; a second record with the same cache_id is bad.\n"
 	    "A bad file or record is reported and the others are stored; then the "
-	    "exit status is 3. A file that the system does not let be read (an I/O "
+	    "exit status is 3. A file that the system cannot or may not read (an I/O "
 	    "error, a missing permission) ends the import with exit status 4; with "
-	    "--keep-going the others are stored. What was interrupted goes on with --skip-existing.\n"
+	    "--keep-going the others are stored. To finish an interrupted import, use "
+	    "--skip-existing.\n"
 	    "With --shard I/N it stores file or container P of all, counted from 0 in the "
 	    "order in which they are named and found, if P modulo N is I; auto takes "
 	    "I and N from a task of Slurm, Kubernetes or MPI.",
@@ -385,7 +384,8 @@ const struct command cmd_import = {
 	    "cachex import weights model.safetensors arrays.npz\n"
 	    "find . -name '*.npy' -print0 | cachex import faces --files-from - -0",
 	.completes = "mf",
-	.resume = "what it stored stays; with --skip-existing the same command goes on",
+	.resume =
+	    "stored records stay; run the same command with --skip-existing to continue",
 	.least = 1,
 	.most = -1,
 	.options = options,

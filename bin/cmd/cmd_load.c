@@ -171,7 +171,7 @@ load(struct loading *loading)
 		return status;
 	if (!dry_run)
 		interrupt_resume(skip_existing
-			? "what it stored stays; the same command goes on"
+			? "stored records stay; run the same command to continue"
 			: cmd_load.resume);
 	progress_begin("load");
 	progress_phase(NULL, dry_run ? "check" : "store");
@@ -243,7 +243,8 @@ const struct command cmd_load = {
 		    "xzcat faces.jsonl.xz | cachex load faces --skip-existing\n"
 		    "cachex load captions dataset.jsonl --id-field image_id",
 	.completes = "mf",
-	.resume = "what it stored stays; with --skip-existing the same command goes on",
+	.resume =
+	    "stored records stay; run the same command with --skip-existing to continue",
 	.least = 1,
 	.most = 2,
 	.options = options,

@@ -782,7 +782,7 @@ static const struct command migrate_stage2 = {
 	    "cachex migrate stage2 records.jsonl --out derived --verify --pass dinov3 "
 	    "--pass migrate",
 	.completes = "f",
-	.resume = "the same command goes on from there",
+	.resume = "run the same command to continue",
 	.least = 1,
 	.most = 1,
 	.options = options,

@@ -84,7 +84,7 @@ run_pull(int argc, char **argv)
 		return report_library(EXIT_NO);
 	if (status != LC_OK)
 		return report_argument(status);
-	interrupt_resume("the same command goes on with the shards that are whole");
+	interrupt_resume("complete shards stay; run the same command to continue");
 	progress_begin("pull");
 	status = lc__pull(store, generation, argv[1], (unsigned)threads, &progress,
 	    &pulled);

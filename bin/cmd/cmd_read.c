@@ -115,9 +115,9 @@ run_read(int argc, char **argv)
 		status = read_share(&job);
 	if (opts.token_file != NULL)
 		interrupt_resume(
-		    "the token file has what was read; the same command goes on");
+		    "the token file has the position; run the same command to continue");
 	else if (opts.npy != NULL && !opts.force)
-		interrupt_resume("with -f the same command begins again");
+		interrupt_resume("run the same command with -f to start again");
 	if (status == EXIT_DONE && batches != NULL)
 		status = read_batches(&job);
 	if (status == EXIT_DONE && opts.frames && opts.shared != OPT_UNSET)

@@ -521,7 +521,7 @@ static const struct command shard_extract = {
 		"minus and underscore are written as %XX.",
 	.examples = "cachex shard extract shards/*.twh1 -o samples --sample 0",
 	.completes = "f",
-	.resume = "what it wrote stays; with -f the same command begins again",
+	.resume = "written files stay; run the same command with -f to start again",
 	.least = 1,
 	.most = -1,
 	.options = extract_options,

@@ -225,7 +225,7 @@ name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width, uint64_t
 	if (height == 0 || width == 0 || height > UINT32_MAX / scale ||
 	    width > UINT32_MAX / scale)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: sides of %llu and %llu: no bucket",
+		    "%s: no bucket for dimensions %llu and %llu",
 		    lc__quote_id(id.data, id.size), (unsigned long long)height,
 		    (unsigned long long)width);
 	buckets = lc_buckets_default(&n);
@@ -342,7 +342,7 @@ name_bucket(void *bucket_, lc_id id, const lc_value *value, const char **out)
 		    ? name_nearest(bucket, id, width, height,
 			  bucket->scale > 0 ? bucket->scale : 1)
 		    : lc__error(LC_UNSUPPORTED, 0,
-			  "%s has no tensor with two axes: no bucket",
+			  "%s has no tensor with two dimensions, so no bucket",
 			  lc__quote_id(id.data, id.size));
 	if (status == LC_OK)
 		*out = bucket->name;
@@ -487,7 +487,7 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 	/* Standard output has the export itself. */
 	if (lc__out_is_stdout(target) && !dry_run) {
 		count_human(exporting->last.records, "record", records, sizeof(records));
-		report_note("%s in standard output, %s", records,
+		report_note("%s on standard output, %s", records,
 		    size_human((double)bytes, size, sizeof(size)));
 		return;
 	}

@@ -165,7 +165,7 @@ take(struct taken *taken, lc_id id, size_t number)
 	    ? LC_OK
 	    : lc__error(LC_EXISTS, 0, "%s: same cache_id %s as %s",
 		  path_of(taken, (uint32_t)number), lc__quote_id(id.data, id.size),
-		  first == number ? "before in it" : path_of(taken, first));
+		  first == number ? "earlier in it" : path_of(taken, first));
 }
 
 /* Of two records of one cache_id the first that is good is stored. */
@@ -200,7 +200,7 @@ take_record(struct import *import, struct taken *taken, size_t number, void *fil
 		}
 	if (id.size == 0 || id.size > LC_MAX_ID)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: the name %s of %zu bytes is no cache_id, which has 1 to %d",
+		    "%s: the name %s of %zu bytes is not a cache_id of 1 to %d bytes",
 		    taken->containers->items[number].path, lc__quote_id(id.data, id.size),
 		    id.size, LC_MAX_ID);
 	if (status == LC_OK && !import_passes(import, id))

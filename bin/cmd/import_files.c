@@ -163,10 +163,10 @@ check_duplicates(const struct sources *sources)
 	free(sorted);
 	if (same > 0)
 		report_error(EXIT_DATA,
-		    "%zu %s a cache_id that another one has%s; --id "
-		    "'{path}' makes it of the whole path",
+		    "%zu %s the cache_id of another%s; --id "
+		    "'{path}' uses the whole path",
 		    same, same == 1 ? "file has" : "files have",
-		    same > MOST_SAME ? ", of which ten are named" : "");
+		    same > MOST_SAME ? ", ten of them shown" : "");
 	return same > 0 ? EXIT_DATA : EXIT_DONE;
 }
 

@@ -137,7 +137,7 @@ push_job_source(const struct push_job *job, const struct lc__push_source *source
 	struct lc__push_result result;
 	lc_status status;
 
-	interrupt_resume("the same command goes on with the parts that are not there");
+	interrupt_resume("run the same command to push the remaining parts");
 	progress_begin("push");
 	status = lc__push_run(&push, &result);
 	progress_end();

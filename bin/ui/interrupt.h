@@ -30,7 +30,7 @@ void interrupt_keep(void);
  */
 void interrupt_resume(const char *how);
 /** For commands that change nothing before their end. */
-#define INTERRUPT_AGAIN "the same command begins again"
+#define INTERRUPT_AGAIN "run the same command to start again"
 /** Print that line if this exit status comes from a signal; the status. */
 int interrupt_tell(int status);
 /** The exit status for stopped work: 130 for SIGINT. */

@@ -31,7 +31,7 @@ extern int module_makes;
 /* clang-format off */
 #define MODULE_NO_CREATE \
 	{ "", "create", OPT_FLAG, &module_makes, \
-	    .help = "do not make the module: it must be there" }
+	    .help = "do not create the module; it must exist" }
 /* clang-format on */
 
 /** Open to write, made if it is missing unless --no-create is given; reports; an exit

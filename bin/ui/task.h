@@ -44,8 +44,8 @@ extern const char *task_option;
 /* clang-format off */
 #define TASK_OPTION \
 	{ "", "shard", OPT_TEXT, &task_option, .value = "I/N|auto", \
-	    .help = "be task I of N, counted from 0, and do its work alone; auto: as " \
-		    "the scheduler says" }
+	    .help = "be task I of N, counted from 0, and do only its work; auto: from " \
+		    "the scheduler" }
 /* clang-format on */
 
 /** The task that --shard of @p command names, the only one without it; what auto took is told.

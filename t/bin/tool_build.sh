@@ -293,7 +293,7 @@ if env --default-signal=INT true 2>/dev/null; then
 	wait "$pid"
 	got=$?
 	case $got in
-	130) also "stopped: says how to go on" grep -q 'stopped.*; the same command goes on from there$' bg.err
+	130) also "stopped: says how to go on" grep -q 'stopped.*; run the same command to continue$' bg.err
 		also "no version" test ! -e stopped/current ;;
 	0) skip "stopped: says how to go on" "it was faster"; skip "no version" "it was faster" ;;
 	*) is "stopped: status" $got 130; skip "no version" "failed" ;;

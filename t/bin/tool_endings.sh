@@ -9,7 +9,7 @@ printf fedcba9876543210 | cachex put m k2 --dtype f32 --shape 4
 # A slip in an ending that decides the format.
 while read -r target meant; do
 	wrong "export to $target" 2 "cachex: export: $target: no format has this ending; did you \
-mean $meant? With --format twh1 it is a directory of shards" cachex export m "$target"
+mean $meant? --format twh1 writes a directory of shards" cachex export m "$target"
 	also "$target is not made" test ! -e "$target"
 done <<END
 out.safetensor out.safetensors
@@ -20,7 +20,7 @@ out.Tar out.tar
 END
 
 # Endings of formats that cannot be written, or are directories.
-other="cachex writes lmdb, mds, npy, npz, safetensors, twh1 and webdataset; --format says which"
+other="cachex writes lmdb, mds, npy, npz, safetensors, twh1 and webdataset; choose one with --format"
 while read -r target what; do
 	wrong "export to $target" 2 "cachex: export: $target: looks like $what; $other" \
 		cachex export m "$target"
@@ -55,7 +55,7 @@ cachex export m file.tar >/dev/null; cachex export m file.npz >/dev/null
 check "a tar archive to standard output" 0 cachex export m - --format webdataset
 also "is the same archive" cmp "$out" file.tar
 is "the count is no part of it" "$(cat "$err")" \
-"cachex: export: 2 records in standard output, 3.00 KiB"
+"cachex: export: 2 records on standard output, 3.00 KiB"
 check "npz to standard output" 0 cachex export m - --format npz -q
 also "is the same file" cmp "$out" file.npz
 is "quietly" "$(cat "$err")" ""
@@ -85,8 +85,8 @@ rm -rf ./-
 through() { cachex export m - --format webdataset -q | cachex import "$@"; }
 check "an archive through a pipe" 0 through n - --format webdataset
 is "is stored" "$(cachex get n k2 --format raw | cksum)" "$(printf fedcba9876543210 | cksum)"
-only="-: standard input is read as a tar archive only, with --format webdataset; \
-cachex put stores one value from it"
+only="-: standard input is read only as a tar archive, with --format webdataset; \
+use cachex put for one value"
 wrong "import - of unknown format" 2 "cachex: import: $only" cachex import n -
 wrong "import - as npz" 2 "cachex: import: $only" cachex import n - --format npz
 wrong "a list that has it" 2 "cachex: import: $only" sh -c "echo - | '$CACHEX' import n @-"

@@ -92,7 +92,7 @@ for row in "npz --shard-size 1M" "npy --threads 2" "safetensors --bits" "npz --b
 	set -- $row
 	format=$1; shift
 	case $1 in --sha256) shown=--sha256 ;; *) shown=$1 ;; esac
-	refuse "$row" 2 "cachex: export: $shown: $format has no such option" \
+	refuse "$row" 2 "cachex: export: $shown does not apply to $format" \
 		cachex export m no --format "$format" "$@"
 done
 check "a variable is for others" 0 env CACHEX_EXPORT_THREADS=2 "$CACHEX" export -q m env.npz
@@ -115,7 +115,7 @@ is "of both formats" "$(ids mds)" "wide "
 check "shards of one record" 0 cachex export b one --format webdataset --shard-records 1
 is "are three" "$(cd one && echo *)" "shard-000000.tar shard-000001.tar shard-000002.tar"
 u8 b flat x
-refuse "one axis" 3 "cachex: export: 'flat' has no tensor with two axes: no bucket" \
+refuse "one axis" 3 "cachex: export: 'flat' has no tensor with two dimensions, so no bucket" \
 	cachex export b no --format webdataset --by-bucket
 cachex load -q f <<'END'
 {"format":1,"id":"1","value":{"aspect_bucket":"832x1216","t":{"$tensor":"u8[1]","data":"Qw=="}}}
@@ -197,7 +197,7 @@ check "by content" 0 cachex import content m.bin
 check "or by name of the format" 0 cachex import content m.bin --format npz
 check "which must be right" 3 cachex import content a.npy --format npz
 check "npy is files" 3 cachex import content m.bin --format npy
-refuse "--id-field for none that has fields" 2 "cachex: import: --id-field is for mds" \
+refuse "--id-field for none that has fields" 2 "cachex: import: --id-field applies to mds only" \
 	cachex import m a.npy m.bin --id-field x
 check "--max-record" 3 cachex import max n.npz --max-record 132
 is "refuses the larger one" "$(cat "$err")" "cachex: import: n.npz: a.npy: larger than the limit"
@@ -336,7 +336,7 @@ cachex: import: odd.npz: obj.npy: …"
 check "one name twice" 3 cachex import twice twice.npz
 is "the first is stored" "$(cachex get twice a --format raw)" 1
 is "the second is told" "$(cat "$err")" \
-	"cachex: import: twice.npz: same cache_id 'a' as before in it"
+	"cachex: import: twice.npz: same cache_id 'a' as earlier in it"
 check "encrypted" 3 cachex import secret secret.npz
 is "is told" "$(cat "$err")" "cachex: import: secret.npz: a.npy: encrypted"
 is "the other is stored" "$(ids secret)" "b "

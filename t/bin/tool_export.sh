@@ -74,9 +74,9 @@ is "of all records" "$(wc -l <"$out" | tr -d ' ')" 30
 refuse "--by-input of plain puts" 3 \
 	"cachex: export: module m has no inputs: by_input cannot divide it" \
 	cachex export m divided --by-input
-refuse "--by-input by key" 2 "cachex: export: --by-input goes with --order published alone" \
+refuse "--by-input by key" 2 "cachex: export: --by-input works only with --order published" \
 	cachex export filled1 divided --by-input --order key
-refuse "--by-input of another format" 2 "cachex: export: --by-input: npz has no such option" \
+refuse "--by-input of another format" 2 "cachex: export: --by-input does not apply to npz" \
 	cachex export filled1 divided.npz --by-input
 check "--dataset-root" 0 cachex export m root --dataset-root /data/set
 also "stands in the manifest" grep -q '"dataset_root": *"/data/set"' root/manifest.json

@@ -96,7 +96,7 @@ mkdir -p twice/1 twice/2
 npy twice/1/same.npy new; npy twice/2/same.npy newer; npy twice/1/b.npy new
 refuse "duplicates" 3 \
 	"cachex: import: twice/2/same.npy: same cache_id 'same' as twice/1/same.npy
-cachex: import: 1 file has a cache_id that another one has; --id '{path}' makes it of the whole path" \
+cachex: import: 1 file has the cache_id of another; --id '{path}' uses the whole path" \
 	cachex import m twice
 is "nothing was stored" "$(cachex get m b --format raw)" bee
 check "another pattern" 0 cachex import twice twice --id '{path}'
@@ -119,7 +119,7 @@ refuse "no list" 4 "cachex: import: gone: open: No such file or directory" cache
 check "an empty list" 0 cachex import nothing @/dev/null
 is "stores nothing" "$(summary)" "0 stored, 0 skipped, 0 bad"
 also "and makes no module" test ! -e "$XDG_CACHE_HOME/cachex/nothing"
-refuse "no path" 2 "cachex: import: a file or a directory is missing" cachex import m
+refuse "no path" 2 "cachex: import: name a file or a directory" cachex import m
 refuse "a path that is not there" 4 "cachex: import: in/gone: No such file or directory" \
 	cachex import m in/a.npy in/gone
 refuse "nor where the format is told" 4 "cachex: import: in/gone: No such file or directory" \

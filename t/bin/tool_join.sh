@@ -129,7 +129,7 @@ cachex import -q decoded coded.safetensors
 also "come back" sh -c '"$1" get decoded a | cmp - "$2"' sh "$CACHEX" zeros.npy
 check "and joined" 0 cachex export dino+coded both.safetensors -q
 check "one part of the joined record" 0 cachex export dino+vae+t5 t5.safetensors --missing drop -q --field t5
-refuse "TWH1 takes no joins" 2 "cachex: export: TWH1 shards have the records of one module; --format webdataset and others take joins" \
+refuse "TWH1 takes no joins" 2 "cachex: export: TWH1 shards hold the records of one module; use another --format for a join" \
 	cachex export dino+vae twh
 
 # Buckets: what the record says, not what the sides of a latent are rounded to

@@ -430,7 +430,7 @@ if env --default-signal=INT true 2>/dev/null; then
 			holds "$label: and a batch behind at most" test "$((lines - at))" -le 5 ;;
 		*) is "$label: exit status" "$got" "that of the signal" ;;
 		esac
-		is "$label: nothing but how to go on" "$(grep -v "^cachex: read: stopped.*; the token file has what was read; the same command goes on$" k.err)" ""
+		is "$label: nothing but how to go on" "$(grep -v "^cachex: read: stopped.*; the token file has the position; run the same command to continue$" k.err)" ""
 		head -n "$at" full >want
 		head -n "$at" k.out >have
 		holds "$label: what it covers was written" cmp want have

@@ -42,7 +42,7 @@ stopped() {
 	also "$what: was stopped" test "$times" -gt 0
 }
 
-again="the same command begins again"
+again="run the same command to start again"
 mkdir in
 for i in 1 2 3 4 5 6 7 8 9; do
 	printf "%s2345678" "$i" | cachex put m "k$i" --dtype u8 --shape 8
@@ -51,16 +51,16 @@ done
 cachex dump m -o m.jsonl
 root=$XDG_CACHE_HOME/cachex
 
-stopped import "what it stored stays; with --skip-existing the same command goes on" \
+stopped import "stored records stay; run the same command with --skip-existing to continue" \
 	'cachex drop -qf i 2>/dev/null' import i in -q -j 1
 stop 4 import go in -j 1
 is "import: where" "$(sed 's/ after .*//' "$err")" "cachex: import: stopped in files"
 stop 4 import go in -j 1 --json
 is "import: as JSON" "$(sed 's/ after [^;]*//' "$err")" \
-	'{"error":{"command":"import","exit":130,"message":"stopped in files; what it stored stays; with --skip-existing the same command goes on"}}'
+	'{"error":{"command":"import","exit":130,"message":"stopped in files; stored records stay; run the same command with --skip-existing to continue"}}'
 check "import: goes on" 0 cachex import go in --skip-existing
 is "import: to the same" "$(cachex dump go)" "$(cat m.jsonl)"
-stopped "import --skip-existing" "what it stored stays; the same command goes on" \
+stopped "import --skip-existing" "stored records stay; run the same command to continue" \
 	'cachex drop -qf i 2>/dev/null' import i in -q -j 1 --skip-existing
 stopped "import -n" "$again" : import i in -q -n -j 1
 cachex drop -qf i 2>/dev/null
@@ -74,28 +74,28 @@ cachex drop -qf i 2>/dev/null
 cat m.jsonl | env --default-signal=INT LD_PRELOAD="$shim" CACHEX_TEST_INTERRUPT=4 "$CACHEX" load i \
 	2>"$err" >/dev/null
 is "load: of a pipe" "$(sed 's/ after [^;]*//' "$err")" "cachex: load: stopped in store; \
-what it stored stays; with --skip-existing the same command goes on"
+stored records stay; run the same command with --skip-existing to continue"
 check "load: goes on" 0 cachex load i m.jsonl --skip-existing
 is "load: to the same" "$(cachex dump i)" "$(cat m.jsonl)"
-stopped copy "what it copied stays; with --conflict keep the same command goes on" \
+stopped copy "copied records stay; run the same command with --conflict keep to continue" \
 	'cachex drop -qf c 2>/dev/null' copy m c -q
 check "copy: goes on" 0 cachex copy m c --conflict keep
 is "copy: to the same" "$(cachex dump c)" "$(cat m.jsonl)"
-stopped compact "what it rewrote stays; the same command goes on" : compact m -q --live-ratio 1
+stopped compact "rewritten chunks stay; run the same command to continue" : compact m -q --live-ratio 1
 stopped backup "$again" 'rm -rf saved' backup m saved
 check "backup: begins again" 0 sh -c 'rm -rf saved; "$1" backup m saved' sh "$CACHEX"
 stopped verify "$again" : verify m -q
 stopped "verify of several" "$again" : verify m c i -q
 stopped dump "$again" 'rm -f d.jsonl' dump m -o d.jsonl
 stopped "export of a file" "$again" 'rm -f e.npz' export m e.npz -q
-stopped "export of shards" "the same command goes on with the shards that are whole" \
+stopped "export of shards" "complete shards stay; run the same command to continue" \
 	'rm -rf shards' export m shards -q --shard-size 4K --threads 1
 check "export: goes on" 0 cachex export m shards --shard-size 4K
 also "export: is whole" cachex shard verify shards -q
 stopped "shard verify" "$again" : shard verify shards -q
 stopped "warehouse verify" "$again" : warehouse verify shards -q
 stopped read "$again" : read m --sum
-stopped "read with a token" "the token file has what was read; the same command goes on" \
+stopped "read with a token" "the token file has the position; run the same command to continue" \
 	'rm -f token' read m --sum --batch 1 --token-file token
 stopped "stat --values" "$again" : stat --values m -j 1
 printf 'hay needle hay..' | cachex put hurt k --dtype u8 --shape 16
@@ -107,7 +107,7 @@ undisturbed=3
 stopped recover "$again" 'rm -rf "$root/hurt"; cp -r hurt "$root/hurt"' recover hurt -n
 undisturbed=0
 if "$mkdataset" make set 4 2>/dev/null; then
-	stopped build "the same command goes on from there" 'rm -rf wh' build set wh --size 16 -q -j 1
+	stopped build "run the same command to continue" 'rm -rf wh' build set wh --size 16 -q -j 1
 	check "build: goes on" 0 cachex build set wh --size 16
 	check "build: phases" 0 cachex build set wh2 --size 16 --progress
 	is "build: in order" "$(sed -n 's/^build: \([a-z]*\).*/\1/p' "$err" | tr '\n' ' ')" "scan store export "

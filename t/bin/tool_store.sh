@@ -307,7 +307,7 @@ check "export pushes its shards" 0 on one export -q feats plain3 --shard-size 40
 also "which are there" test "$(find sets/obj -type f | wc -l)" -eq "$(find plain -name '*.twh1' | wc -l)"
 wrong "a producer of nothing that is pushed" 2 "cachex: export: --producer needs --push" \
 	on one export feats plain3 --producer x
-wrong "another format" 2 "cachex: export: --push: npz has no such option" \
+wrong "another format" 2 "cachex: export: --push does not apply to npz" \
 	on one export feats a.npz --push sets
 check "and published" 0 cachex publish sets
 check "and pulled" 0 cachex pull sets plain2

@@ -63,7 +63,7 @@ is "stores nothing" "$(summary)" "3 good, 0 skipped, 1 bad"
 printf one >a.txt; printf two >b.txt
 tar --hard-dereference -cf twice.tar a.txt b.txt a.txt
 refuse "a key that comes back" 3 \
-	"cachex: import: twice.tar: same cache_id 'a' as before in it" cachex import twice twice.tar
+	"cachex: import: twice.tar: same cache_id 'a' as earlier in it" cachex import twice twice.tar
 is "the first is stored" "$(cachex get twice a)" '"one"'
 tar -cf b.tar b.txt
 check "a key of another archive" 3 cachex import other twice.tar b.tar

@@ -44,8 +44,8 @@ for i in 00 01 02 03 04 05 06 07 08 09 10 11 12 13 14 15; do
 done
 check "many collisions" 3 cachex import m d
 is "ten are named" "$(grep -c 'same cache_id' "$err")" 10
-is "then the remedy" "$(tail -n 1 "$err")" "cachex: import: 15 files have a cache_id that another \
-one has, of which ten are named; --id '{path}' makes it of the whole path"
+is "then the remedy" "$(tail -n 1 "$err")" "cachex: import: 15 files have the cache_id of another, \
+ten of them shown; --id '{path}' uses the whole path"
 check "which works" 0 cachex import m d --id '{path}'
 
 # Records that are left out
