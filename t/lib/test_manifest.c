@@ -630,6 +630,12 @@ change_several(struct changing *c)
 			else
 				*byte = (char)(r >> 48);
 		}
+		/* Without both of these names it may be another program's, without a digest. */
+		lc__buf_append(&c->copy, "", 1);
+		c->copy.size--;
+		if (strstr((const char *)c->copy.data, "\"manifest_sha256\"") == NULL &&
+		    strstr((const char *)c->copy.data, "\"manifest_version\"") == NULL)
+			continue;
 		try_copy(c, "several bytes", 0);
 	}
 }
