@@ -32,6 +32,8 @@ libcachex_a_SOURCES = \
 	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
 	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
 	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
+	bin/draw/axes.c bin/draw/colours.c bin/draw/picture.c bin/draw/pixels.c \
+	bin/draw/ticks.c \
 	bin/fill/child.c bin/fill/failures.c bin/fill/feed.c bin/fill/fill.c \
 	bin/fill/inputs.c bin/fill/items.c bin/fill/produce.c bin/fill/protocol.c \
 	bin/fill/responses.c bin/fill/shard.c bin/fill/spawn.c bin/fill/stash.c \
@@ -77,9 +79,9 @@ if !HAVE_S3
 libcachex_a_SOURCES += lib/base/xml.c
 endif
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
-libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
+libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(CAIRO_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
 	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)
-tool_libs = $(ARCHIVE_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+tool_libs = $(ARCHIVE_LIBS) $(CAIRO_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) $(YAML_LIBS) -lm
 EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
 

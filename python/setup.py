@@ -107,7 +107,7 @@ class Build(build_ext):
                 [
                     os.path.relpath(sources / "configure", place), "--disable-shared",
                     "--enable-static", "--with-pic", "--without-check", "--without-curl",
-                    "--without-openssl", "--without-python", "--without-tiff",
+                    "--without-cairo", "--without-openssl", "--without-python", "--without-tiff",
                     "--without-webp", "--disable-lazy-loading",
                     *NO_TOOL,
                     "--disable-dependency-tracking", "--quiet",

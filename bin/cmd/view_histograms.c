@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "cmd/view.h"
+#include "draw/ticks.h"
 #include "image/canvas.h"
 #include "image/font.h"
 #include "image/scale.h"

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "cmd/view.h"
+#include "draw/ticks.h"
 #include "image/canvas.h"
 #include "image/heat_map.h"
 #include "image/scale.h"

@@ -6,6 +6,8 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "draw/colours.h"
+#include "draw/picture.h"
 #include "lmdbcache.h"
 
 /** The most pixels of a picture. */
@@ -50,39 +52,8 @@ void lc__canvas_blit(struct lc__canvas *canvas, struct lc__area area,
 /** Append the picture as a PNG file. The same picture gives the same bytes. */
 LC_CHECKED lc_status lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out);
 
-/* ---- colours by lightness and hue, in OKLab (Björn Ottosson, 2020) ------------- */
-
-/** Lightness, and two axes of colour: green to red, blue to yellow. */
-struct lc__oklab {
-	double l, a, b;
-};
-
-/** 0xRRGGBB of sRGB; each channel is cut off at 0 and 255. */
-uint32_t lc__colour_of(struct lc__oklab colour);
-
-#define LC__HEAT_COLOURS 256
-/**
- * The colours of heat maps, from low to high: dark blue, purple, red, orange, light
- * yellow. They lie on a helix in OKLab whose lightness and hue grow evenly and
- * whose chroma stays, so neighbours differ by the same everywhere, and lightness
- * alone tells them apart.
- */
+#define LC__HEAT_COLOURS LC__COLOUR_STEPS
+/** The colours of heat maps: those of LC__COLOURS_HEAT. */
 void lc__colour_heat(uint32_t out[LC__HEAT_COLOURS]);
-/** NaN and infinity in a heat map: a green that the helix does not come near. */
-#define LC__COLOUR_NOT_FINITE 0x00d28cu
-
-/** A colour for a class; those of the first 12 differ well. White for -1. */
-uint32_t lc__colour_class(int64_t class_id);
-
-/* ---- colours and distances that all pictures share --------------------------- */
-
-#define LC__PAPER 0xffffffu   /* the background */
-#define LC__INK 0x202020u     /* text */
-#define LC__DIM_INK 0x6a6a6au /* text of less weight */
-#define LC__RULE 0xc4c4c4u    /* lines and frames */
-#define LC__WASH 0xeeeeeeu    /* an area without a picture */
-#define LC__ALARM 0xb3261eu   /* what is missing or damaged */
-
-#define LC__MARGIN 16 /* around a page, in pixels */
 
 #endif

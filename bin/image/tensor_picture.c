@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "draw/ticks.h"
 #include "image/canvas.h"
 #include "image/font.h"
 #include "image/scale.h"

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "draw/ticks.h"
 #include "image/canvas.h"
 #include "image/font.h"
 #include "image/scale.h"

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "image/scale.h"
+#include "draw/ticks.h"
 #include "report/page.h"
 
 /* The picture and, in it, the plane of the bars, in units of SVG. */

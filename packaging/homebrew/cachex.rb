@@ -10,6 +10,7 @@ class Cachex < Formula
   license "BSD-2-Clause"
 
   depends_on "pkgconf" => :build
+  depends_on "cairo"
   depends_on "curl"
   depends_on "expat"
   depends_on "jpeg-turbo"

@@ -12,6 +12,7 @@ pkgs.stdenv.mkDerivation {
     pkg-config
   ];
   buildInputs = with pkgs; [
+    cairo
     curl
     expat
     libarchive

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "draw/ticks.h"
 #include "image/canvas.h"
 #include "image/font.h"
 #include "image/scale.h"
