@@ -195,7 +195,7 @@ make_top(struct lc__out_tree *tree)
 		return tree->how.dry_run ? LC_OK : lc__make_dirs(tree->path);
 	}
 	if (!S_ISDIR(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: exists, and is no directory",
+		return lc__error(LC_INVALID, 0, "%s: exists and is not a directory",
 		    tree->path);
 	if (tree->how.force)
 		return LC_OK;
@@ -249,7 +249,7 @@ make_one(const struct lc__out_tree *tree, const char *path)
 		    path);
 	return S_ISDIR(st.st_mode)
 	    ? LC_OK
-	    : lc__error(LC_IO, 0, "%s: exists, and is no directory", path);
+	    : lc__error(LC_IO, 0, "%s: exists and is not a directory", path);
 }
 
 /* Make the directories of a path below the tree, which need no sync of their own. Most

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The free list: a tree from a transaction's number to the pages it freed. */
+/* The free list: a tree from a transaction's number to the pages that it freed. */
 #include "base/error.h"
 #include "pages/page_layout.h"
 #include "pages/page_walk.h"
@@ -7,14 +7,15 @@
 typedef unsigned long long ull;
 
 enum {
-	/* Flags of the environment that share the field with those of the tree. */
+	/* Flags of the environment in the same field as those of the tree. */
 	FLAG_FIXED_MAP = 0x01,
 	FLAG_NO_SUBDIR = 0x4000
 };
 
 /*
- * One record: a count, then so many page numbers, falling. A writer reserves records
- * before it knows what they will hold, so that there may be room after the last.
+ * One record: a count, then that many page numbers in descending order. A writer reserves
+ * records before it knows their content, so there may be unused bytes after the last
+ * number.
  */
 static lc_status
 free_entry(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
@@ -73,8 +74,8 @@ lc__walk_free_list(struct lc__page_walk *walk)
 		return lc__error_prefix("free list");
 	if (tree.cut)
 		return LC_OK;
-	/* A file may end before its last page: pages taken and given back by one
-	 * transaction are never written. Then all that is missing is in the free list. */
+	/* A file may end before its last page: pages that one transaction takes and gives
+	 * back are never written. Then all missing pages are in the free list. */
 	if (walk->file_pages < pages && walk->free_tail != pages - walk->file_pages)
 		return lc__error(LC_CORRUPT, 0,
 		    "truncated: the file has %llu of %llu pages, and "
@@ -86,16 +87,18 @@ lc__walk_free_list(struct lc__page_walk *walk)
 	return LC_OK;
 }
 
-/* ---- a meta page that claims to be newer than it is ------------------------------------
- * A bit set in the number of a transaction can make the snapshot before the
- * newest look like the newest: every page of it is sound, only an acknowledged
- * commit is missing. But a transaction that changes anything frees pages, and
- * its free list ends with a record of its own number: which tells on the lie.
- * (A bit cleared in the newest number cannot be told from a meta page that failed
- * to be written: LMDB then puts the old number over the new roots.)
+/* ---- a meta page with a transaction number that is too high -------------------------- */
+
+/*
+ * A bit that flips in a transaction number can make the older snapshot look like the
+ * newest: all of its pages are sound, but an acknowledged commit is missing. A
+ * transaction that changes anything frees pages, though, and its free list ends with a
+ * record of its own number, which reveals the wrong number. (A bit cleared in the newest
+ * number cannot be told from a meta page that failed to be written: LMDB then writes the
+ * old number over the new roots.)
  */
 
-/* A file whose pages are looked at with no trust in them. */
+/* A file whose pages are read as untrusted bytes. */
 struct file {
 	const unsigned char *map;
 	uint64_t pages;
@@ -122,7 +125,7 @@ last_node(const struct file *file, uint64_t number, unsigned flag)
 	return page + offset;
 }
 
-/* The last transaction in the free list of a meta page; 0 if none can be told. */
+/* The last transaction in the free list of a meta page; 0 if it cannot be read. */
 static uint64_t
 last_freeing(const struct file *file, const unsigned char *meta)
 {
@@ -148,7 +151,7 @@ check_meta(const struct file *file, unsigned which)
 {
 	const unsigned char *meta = file->map + (uint64_t)which * file->page_size;
 
-	/* A commit by another process may rewrite the page meanwhile. */
+	/* Another process may rewrite the page with a commit meanwhile. */
 	for (int i = 0; i < 50; i++) {
 		const uint64_t id =
 		    __atomic_load_n((const uint64_t *)(const void *)(meta + META_TXNID),
@@ -177,8 +180,8 @@ lc__walk_check_rollback(const struct lc__page_walk *walk)
 		.page_size = walk->report->meta.page_size,
 	};
 
-	/* The liar is the page that seems to be the newer. The pages of the older
-	 * snapshot may have been written over, if a relaxed commit after the two was
-	 * lost with the power and its successor had begun to write. */
+	/* The wrong page is the one that seems newer. The pages of the older snapshot may
+	 * have been overwritten, if a relaxed commit after the two was lost in a power
+	 * failure and its successor had begun to write. */
 	return check_meta(&file, walk->report->meta.txnid & 1);
 }

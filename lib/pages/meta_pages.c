@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The two meta pages: which one is newer, and whether both can be believed. */
+/* The two meta pages: which one is newer, and whether both are valid. */
 #include <byteswap.h>
 #include <errno.h>
 #include <sys/stat.h>
@@ -11,7 +11,7 @@
 #include "pages/page_walk.h"
 #include "pages/pages.h"
 
-/* Where the bytes come from: a descriptor, or memory if map is set. */
+/* The source of the bytes: a descriptor, or memory if map is set. */
 struct source {
 	int fd;
 	const unsigned char *map;
@@ -22,11 +22,11 @@ struct source {
 /* One reading of both meta pages. */
 struct pair {
 	unsigned char bytes[META_PAGES][META_END];
-	uint32_t page_size; /* as page 0 says */
+	uint32_t page_size; /* as page 0 states it */
 	uint64_t file_size; /* taken after the bytes: a file only grows */
 };
 
-/* No file reaches this; more would overflow what is computed from it. */
+/* No file is this large; more would overflow the computations. */
 static const uint64_t size_limit = (uint64_t)1 << 47;
 
 static lc_status
@@ -78,7 +78,7 @@ valid_page_size(uint32_t size)
 	return size >= PAGE_SIZE_MIN && size <= PAGE_SIZE_MAX && (size & (size - 1)) == 0;
 }
 
-/* Page 0 is no meta page: is the file one of LMDB's at all? */
+/* Page 0 is not a meta page: is this an LMDB file at all? */
 static lc_status
 judge_first_page(const struct source *from, const unsigned char *bytes, size_t size)
 {
@@ -88,7 +88,7 @@ judge_first_page(const struct source *from, const unsigned char *bytes, size_t s
 	if (size == META_END && lc__native32(bytes + META_MAGIC) == bswap_32(PAGE_MAGIC))
 		return lc__error(LC_NOT_MODULE, 0,
 		    "written on a machine of the other byte order");
-	/* The header of a page was 12 bytes where pointers are 4. */
+	/* With 4-byte pointers the header of a page was 12 bytes. */
 	if (size == META_END && lc__native32(bytes + META_MAGIC - 4) == PAGE_MAGIC)
 		return lc__error(LC_NOT_MODULE, 0, "written on a 32-bit machine");
 	if (size == META_END && lc__native32(bytes + META_MAGIC) == PAGE_MAGIC)
@@ -134,7 +134,7 @@ lc__walk_read_tree(const unsigned char *bytes, struct lc__pages_tree *out)
 	out->root = lc__native64(bytes + TREE_ROOT);
 }
 
-/* What holds for both meta pages, also for the older one. */
+/* Checks of both meta pages, the older one included. */
 static lc_status
 check_common(const struct pair *pair)
 {
@@ -165,8 +165,8 @@ check_common(const struct pair *pair)
 }
 
 /*
- * Every commit adds 1 to the number and writes the page of its parity, so the two
- * differ by 1; before the first commit (and in a compact copy of nothing) both are 0.
+ * Every commit adds 1 to the number and writes the page of its parity, so the two differ
+ * by 1; before the first commit (and in a compact copy of an empty file) both are 0.
  */
 static lc_status
 pick_newer(const struct pair *pair, unsigned *out)
@@ -195,12 +195,12 @@ check_root(const char *what, const struct lc__pages_tree *tree,
 		    (unsigned long long)tree->root, (unsigned long long)meta->last_page);
 	if (tree->root >= size / meta->page_size)
 		return lc__error(LC_CORRUPT, 0,
-		    "truncated: root page %llu of the %s lies behind the end",
+		    "truncated: root page %llu of the %s is past the end",
 		    (unsigned long long)tree->root, what);
 	return LC_OK;
 }
 
-/* The newer page is what liblmdb starts from. */
+/* liblmdb starts from the newer page. */
 static lc_status
 check_newer(const struct lc__pages_meta *meta, uint64_t size)
 {
@@ -242,10 +242,10 @@ judge_pair(const struct pair *pair, struct lc__pages_meta *out)
 }
 
 /*
- * Another process may be committing: one reading can mix two commits, or be cut in
- * the middle of a page. Two equal readings in a row are what the file holds. (A
- * transaction's number is the last thing written, so a half-written page still
- * carries its old number and is the older of the two.)
+ * Another process may be committing: one reading can mix two commits, or cut a page in
+ * the middle. Two equal readings in a row are the content of the file. (The transaction
+ * number is written last, so a half-written page still has its old number and is the
+ * older of the two.)
  */
 static lc_status
 find_meta(const struct source *from, struct lc__pages_meta *out)
@@ -267,7 +267,8 @@ find_meta(const struct source *from, struct lc__pages_meta *out)
 		if (i > 0 && memcmp(now->bytes, before->bytes, sizeof(now->bytes)) == 0) {
 			if (status == LC_OK)
 				status = judge_pair(now, out);
-			/* Damage has to stand still a little longer. */
+			/* Before damage is reported, it must be unchanged a little
+			 * longer. */
 			if (status == LC_OK || i >= 3)
 				return status;
 		}
@@ -286,7 +287,7 @@ lc__pages_check_header(int fd, const char *path, struct lc__pages_meta *out)
 	const struct source from = { .fd = fd, .path = path };
 	const lc_status status = find_meta(&from, out);
 
-	/* What the system said carries the path already. */
+	/* The system's error has the path already. */
 	if (status == LC_OK || lc_last_error()->sys != 0)
 		return status;
 	return lc__error_prefix("%s", path);

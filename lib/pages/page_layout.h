@@ -28,7 +28,7 @@ enum {
 	PAGE_HEADER = 16,
 	PAGE_SIZE_MIN = 512,
 	PAGE_SIZE_MAX =
-	    32768, /* offsets in a page are 16 bits, and upper may be its size */
+	    32768, /* offsets in a page have 16 bits, and upper may equal its size */
 
 	PAGE_BRANCH = 0x01,
 	PAGE_LEAF = 0x02,
@@ -39,7 +39,7 @@ enum {
 	NODE_FLAGS = 4,
 	NODE_KEY_SIZE = 6,
 	NODE_HEADER = 8,
-	NODE_KEY_MAX = 511, /* as every released liblmdb is built */
+	NODE_KEY_MAX = 511, /* as in every released liblmdb */
 
 	NODE_OVERFLOW = 0x01, /* the value is on overflow pages */
 	NODE_TREE = 0x02,     /* the value is the record of a named table */
@@ -47,7 +47,7 @@ enum {
 	META_MAGIC = 16,
 	META_VERSION = 20,
 	META_MAP_SIZE = 32,
-	META_FREE_TREE = 40, /* its unused u32 holds the page size */
+	META_FREE_TREE = 40, /* its unused u32 contains the page size */
 	META_MAIN_TREE = 88,
 	META_LAST_PAGE = 136,
 	META_TXNID = 144,
@@ -63,7 +63,7 @@ enum {
 	TREE_ENTRIES = 32,
 	TREE_ROOT = 40,
 	TREE_RECORD = 48,
-	TREE_DEPTH_MAX = 32, /* liblmdb's cursors hold no deeper path */
+	TREE_DEPTH_MAX = 32, /* the depth limit of liblmdb's cursors */
 
 	TREE_INTEGER_KEYS = 0x08 /* MDB_INTEGERKEY */
 };
@@ -96,11 +96,12 @@ lc__native64(const void *p)
 	return v;
 }
 
-/** Overflow pages that a value of @p size bytes takes at least. */
+/** The least number of overflow pages for a value of @p size bytes. */
 static inline uint64_t
 lc__overflow_pages(uint64_t size, uint32_t page_size)
 {
-	/* A page's size is a power of two, and a division costs more than all the rest. */
+	/* A page size is a power of two, and a division would cost more than everything
+	 * else here. */
 	return ((PAGE_HEADER - 1 + size) >> __builtin_ctz(page_size)) + 1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One walk over the trees of a snapshot: what the parts of the page check share. */
+/* One walk over the trees of a snapshot: the state that the parts of the page check
+ * share. */
 #ifndef LC_PAGES_PAGE_WALK_H
 #define LC_PAGES_PAGE_WALK_H
 
@@ -13,37 +14,37 @@ struct lc__page_walk {
 	uint64_t file_pages; /**< whole pages in the file */
 	const struct lc__pages_options *options; /**< what to check */
 	struct lc__pages_report *report;         /**< counts so far, and the snapshot */
-	uint64_t *used;                          /**< a bit a page seen; NULL: not kept */
-	lc_error first;       /**< the first damage, if a callback hears of all */
-	uint64_t tables_seen; /**< a bit an expected table */
+	uint64_t *used;                          /** a bit for each page visited; NULL:
+	                                          * not kept */
+	lc_error first;       /** the first damage, if a callback gets each one */
+	uint64_t tables_seen; /** a bit for each expected table */
 	uint64_t free_tail;   /**< free pages after the end of the file */
 };
 
-/** A key and its value as a leaf holds them. */
+/** A key and its value in a leaf. */
 struct lc__walk_entry {
-	const unsigned char *key; /**< points into the page */
-	uint32_t key_size;        /**< its size */
-	unsigned flags;           /**< NODE_* */
-	const unsigned char
-	    *value;    /**< the value, NULL if its pages were not looked at */
-	uint64_t size; /**< its size */
-	uint64_t page; /**< the leaf's number, for messages */
+	const unsigned char *key;   /**< points into the page */
+	uint32_t key_size;          /**< its size */
+	unsigned flags;             /**< NODE_* */
+	const unsigned char *value; /** the value, NULL if its pages were not checked */
+	uint64_t size;              /**< its size */
+	uint64_t page;              /**< the leaf's number, for messages */
 };
 
-/** One tree and how far its walk got. */
+/** One tree and the progress of its walk. */
 struct lc__walk_tree {
 	const struct lc__pages_tree *record; /**< what it should be */
-	bool
-	    read_values; /**< check overflow headers and hand out values also when fast */
+	bool read_values; /** check overflow headers and hand out values even in the fast
+	                  * mode */
 	lc_status (
 	    *entry)(struct lc__page_walk *walk, const struct lc__walk_entry *entry);
 	/**< called for every entry, NULL: only plain values allowed */
 	uint32_t key_size;             /**< of integer keys, 0: the first key decides */
-	const unsigned char *last_key; /**< the key before, NULL at the start */
+	const unsigned char *last_key; /** the previous key, NULL at the start */
 	uint32_t last_size;            /**< its size */
-	bool last_separates; /**< it came from a branch page: the next may equal it */
+	bool last_separates; /** it is from a branch page: the next one may equal it */
 	struct lc__pages_tree counted; /**< pages and entries so far */
-	bool cut;                      /**< max_pages left out the tree, or a part */
+	bool cut;                      /** max_pages excluded the tree, or a part */
 };
 
 /** Walk one tree: structure, order, counts. */
@@ -56,21 +57,21 @@ LC_CHECKED lc_status lc__walk_tables(struct lc__page_walk *walk);
 /** Walk the free list; count free and, if thorough, leaked pages. */
 LC_CHECKED lc_status lc__walk_free_list(struct lc__page_walk *walk);
 
-/** Note @p count pages from @p page as seen; LC_CORRUPT if one was before. */
+/** Mark @p count pages from @p page as visited; LC_CORRUPT if one was already. */
 LC_CHECKED lc_status lc__walk_claim(struct lc__page_walk *walk, uint64_t page,
     uint64_t count);
 
-/** The record of a tree at @p bytes. */
+/** Decode the record of a tree at @p bytes. */
 void lc__walk_read_tree(const unsigned char *bytes, struct lc__pages_tree *out);
 
 /**
- * The newer meta page of a file in memory, as lc__pages_check_header() finds it.
- * @return as that.
+ * The newer meta page of a file in memory.
+ * @return as lc__pages_check_header()
  */
 LC_CHECKED lc_status lc__walk_find_meta(const unsigned char *map, uint64_t size,
     const char *path, struct lc__pages_meta *out);
 
-/** Does each meta page show the transaction that it claims to? */
+/** Does each meta page belong to the transaction that it states? */
 LC_CHECKED lc_status lc__walk_check_rollback(const struct lc__page_walk *walk);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One check of a snapshot from its meta page to its free list. */
+/* Checks a snapshot, from its meta page to its free list. */
 #include "pages/pages.h"
 
 #include <errno.h>
@@ -12,9 +12,9 @@
 #include "pages/page_walk.h"
 
 /*
- * A bit a page finds what is used twice: two tables that share a page, or a page both
- * used and free, which a writer would give out again. Files above 1 TiB (32 MiB of
- * bits) do without unless the check is thorough.
+ * A bit for each page finds pages that are used twice: two tables that share a page, or a
+ * page both used and free, which a writer would allocate again. Files above 1 TiB (32 MiB
+ * of bits) are checked without it unless the check is thorough.
  */
 static lc_status
 make_used(struct lc__page_walk *walk)
@@ -50,7 +50,7 @@ check_free(struct lc__page_walk *walk)
 	return status;
 }
 
-/* The snapshot in out->meta, of a file of size bytes that lies at map. */
+/* Check the snapshot in out->meta, of a file of size bytes mapped at map. */
 static lc_status
 check_snapshot(const void *map, uint64_t size, const struct lc__pages_options *options,
     struct lc__pages_report *out)
@@ -109,7 +109,7 @@ lc__pages_check(int fd, const char *path, const struct lc__pages_options *option
 	map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	if (map == MAP_FAILED)
 		return lc__error_sys(errno, "%s: map", path);
-	/* Tree pages are scattered: reading ahead of them reads values. */
+	/* Tree pages are scattered: read-ahead would read values. */
 	(void)madvise(map, (size_t)st.st_size, MADV_RANDOM);
 	status = check_snapshot(map, (uint64_t)st.st_size, options, &report);
 	munmap(map, (size_t)st.st_size);

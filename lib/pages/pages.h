@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The structure of LMDB's own data file, checked as untrusted bytes before liblmdb
- * walks it: liblmdb believes its file, and one flipped bit makes it divide by zero,
- * read outside its map or abort.
+ * The structure of LMDB's data file, checked as untrusted bytes before liblmdb walks it:
+ * liblmdb trusts its file, and one flipped bit can make it divide by zero, read outside
+ * its map or abort.
  *
  * At open: lc__pages_check_header(), mdb_env_open(), mdb_txn_begin(MDB_RDONLY),
- * lc__pages_check() of so many pages while that transaction pins the snapshot, and only
- * then the first mdb_dbi_open(). What that check left out is read without liblmdb, which
- * checks it on the way (row_reader.h); before liblmdb writes, all is checked. Values are
- * not looked at: those have checksums of their own.
+ * lc__pages_check() of a limited number of pages while that transaction pins the
+ * snapshot, and only then the first mdb_dbi_open(). Pages that this leaves out are read
+ * without liblmdb, by code that checks them on the way (row_reader.h); before liblmdb
+ * writes, all pages are checked. Values are not checked here: they have checksums of
+ * their own.
  */
 #ifndef LC_PAGES_PAGES_H
 #define LC_PAGES_PAGES_H
@@ -33,15 +34,15 @@ struct lc__pages_tree {
 
 /** The newer of the two meta pages: one snapshot of the file. */
 struct lc__pages_meta {
-	uint32_t page_size; /**< bytes a page */
+	uint32_t page_size; /** bytes of a page */
 	uint64_t txnid;     /**< the transaction that wrote it, 0 if none */
 	uint64_t last_page; /**< the highest page number in use */
-	uint64_t map_size;  /**< bytes of address space its writer asked for */
+	uint64_t map_size;  /** bytes of address space that its writer requested */
 	struct lc__pages_tree free_tree; /**< the free list */
 	struct lc__pages_tree main_tree; /**< the names of the tables */
 };
 
-/** A table that must be there, unless the environment is empty. */
+/** A table that must exist, unless the environment is empty. */
 struct lc__pages_table {
 	const char *name; /**< its name */
 	unsigned flags;   /**< its persistent flags, MDB_INTEGERKEY or 0 */
@@ -49,59 +50,59 @@ struct lc__pages_table {
 	    key_size; /**< size of its integer keys; ignored without MDB_INTEGERKEY */
 };
 
-/** What to check. All zeros: every tree page, no free list. */
+/** What to check. All zero: every tree page, no free list. */
 struct lc__pages_options {
 	bool
 	    thorough; /**< also overflow page headers and exact counts; implies free_list;
 	                         max_pages is ignored */
-	bool free_list; /**< also the free list: before anything writes */
-	bool main_only; /**< a file of other software: its main table; named ones are not
-	                         looked at, nor which commit ought to be the newest */
-	uint64_t max_pages; /**< look at so many tree pages at most: leave out each tree
-	                         that counts more than are left. 0: no limit. A page not
-	                         looked at is a page liblmdb may stumble over */
+	bool free_list; /** also the free list: needed before anything writes */
+	bool main_only; /** a file of other software: check its main table only, not named
+	                 * tables, nor which commit should be the newest */
+	uint64_t max_pages; /** check at most this many tree pages: skip each tree that
+	                     * counts more than are left. 0: no limit. liblmdb may fail on
+	                     * a page that was not checked */
 	const struct lc__pages_table *tables; /**< expected tables, may be NULL */
 	size_t table_count;                   /**< how many, at most 64 */
-	/** Called for every damaged table, where the check otherwise ends at the first; may be
-	 *  NULL. */
+	/** Called for every damaged table; may be NULL: then the check ends at the
+	 *  first. */
 	void (*damage)(void *ctx, const char *line);
 	void *damage_ctx; /**< its first argument */
 };
 
-/** What was found. */
+/** The result. */
 struct lc__pages_report {
 	struct lc__pages_meta meta; /**< the snapshot that was checked */
-	uint64_t tree_pages;        /**< branch and leaf pages looked at, all tables */
+	uint64_t tree_pages;        /** branch and leaf pages checked, in all tables */
 	uint64_t overflow_pages;    /**< pages of large values */
 	uint64_t free_pages;        /**< in the free list, if it was checked */
-	uint64_t leaked_pages; /**< neither used nor free: lost until the environment is
-	                                 compacted, harmless. Only thorough checks count them */
-	bool complete;         /**< false if max_pages left out any tree, or a part */
-	bool main_complete;    /**< false if it left out a part of the main table */
+	uint64_t leaked_pages; /** neither used nor free: lost until the environment is
+	                        * compacted, harmless. Only counted by thorough checks */
+	bool complete;         /** false if max_pages excluded any tree, or a part */
+	bool main_complete;    /** false if it excluded a part of the main table */
 };
 
 /**
- * Check both meta pages of the open file @p fd, before mdb_env_open(). Other
- * processes may commit meanwhile: what looks wrong is read again before it counts.
- * @return LC_OK with the newer one in *out; LC_NOT_FOUND if the file is empty, so not
- * made yet; LC_NOT_MODULE if it is no LMDB file of this kind of machine; LC_VERSION
- * if another data version; LC_CORRUPT; LC_IO.
+ * Check both meta pages of the open file @p fd, before mdb_env_open(). Other processes
+ * may commit meanwhile: wrong bytes are read again before they are reported.
+ * @return LC_OK with the newer page in *out; LC_NOT_FOUND if the file is empty, so not
+ * initialised yet; LC_NOT_MODULE if it is not an LMDB file for this kind of machine;
+ * LC_VERSION for another data version; LC_CORRUPT; LC_IO.
  */
 LC_CHECKED lc_status lc__pages_check_header(int fd, const char *path,
     struct lc__pages_meta *out);
 
-/** Write both meta pages of a file that holds this snapshot alone: the older one shows it, too,
- *  under the number before. It is of a transaction above 0.
- *  @param pages  room for two */
+/** Make both meta pages of a file that holds this snapshot only: the older one shows it
+ *  too, with the previous number. The transaction must be above 0.
+ *  @param pages room for two */
 void lc__pages_put_metas(const struct lc__pages_meta *meta, unsigned char *pages);
 
 /**
- * Check the newest snapshot of the open file @p fd through a map of its own. Call it
- * inside a read transaction begun before, which keeps the pages of that snapshot and
- * of all later ones from being reused. Another process that truncates the file
- * meanwhile raises SIGBUS here as it would in liblmdb.
- * @return LC_OK with *out filled; LC_CORRUPT with the page number and what is wrong
- * with it in the error; LC_NO_MEMORY, LC_IO.
+ * Check the newest snapshot of the open file @p fd through a separate map. Call it inside
+ * a read transaction begun before, which keeps the pages of that snapshot and of all
+ * later ones from being reused. If another process truncates the file meanwhile, this
+ * raises SIGBUS, as in liblmdb.
+ * @return LC_OK with *out filled; LC_CORRUPT with the page number and the damage in the
+ * error; LC_NO_MEMORY, LC_IO.
  */
 LC_CHECKED lc_status lc__pages_check(int fd, const char *path,
     const struct lc__pages_options *options, struct lc__pages_report *out);
@@ -111,19 +112,19 @@ LC_CHECKED lc_status lc__pages_check_map(const void *map, uint64_t size, const c
     const struct lc__pages_options *options, struct lc__pages_report *out);
 
 /**
- * Check the overflow pages' header of one value as mdb_get() returned it. Deleting or
- * replacing a value makes liblmdb free as many pages as that header says, and the
- * fast check does not read it: call this first. A value on a leaf is always right.
- * Only for values written once: one overwritten by a smaller one in the transaction
- * that put it keeps its pages, which is refused here.
- * @param base  where page 0 is mapped, see lc__pages_base()
+ * Check the header of the overflow pages of a value that mdb_get() returned. When a value
+ * is deleted or replaced, liblmdb frees as many pages as that header says, and the fast
+ * check does not read it: call this first. Values on leaf pages always pass. Only for
+ * values that were written once: a value that was replaced by a smaller one in the
+ * transaction that put it keeps its pages, which is refused here.
+ * @param base where page 0 is mapped, see lc__pages_base()
  */
 LC_CHECKED lc_status lc__pages_check_value(const void *base, uint32_t page_size,
     const void *value, size_t size);
 
 /**
- * Where liblmdb mapped page 0, from a value on a leaf page that was checked.
- * (mdb_env_info() tells the address only of a fixed map.)
+ * The address where liblmdb mapped page 0, derived from a value on a leaf page that was
+ * checked. (mdb_env_info() has the address only of a fixed map.)
  */
 const void *lc__pages_base(const void *leaf_value, uint32_t page_size);
 

@@ -6,7 +6,7 @@
 
 typedef unsigned long long ull;
 
-/* A key in a page or of the caller. */
+/* A key in a page or from the caller. */
 struct key {
 	const unsigned char *bytes;
 	uint32_t size;
@@ -49,8 +49,9 @@ node_at(const struct lc__row_place *place, const struct lc__tree_page *page, uin
 	    (place->key_size == 0 || key->size == place->key_size);
 }
 
-/* The first node of a leaf with a key >= the one sought, or after the last; of a branch,
- * the last one with a key <= that. The first key of a branch stands for minus infinity. */
+/* In a leaf, the first node with a key >= the given one, or the position after the last;
+ * in a branch, the last node with a key <= it. The first key of a branch counts as minus
+ * infinity. */
 static lc_status
 search(const struct lc__row_place *place, const struct lc__tree_page *page,
     const struct key *sought, uint32_t *out)
@@ -145,7 +146,7 @@ check_leaf(const struct lc__row_place *place)
 	return LC_OK;
 }
 
-/* ---- going to a row ------------------------------------------------------- */
+/* ---- moving to a row ------------------------------------------------------------- */
 
 bool
 lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out)
@@ -157,7 +158,7 @@ lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out)
 	    (out->depth >= 1 && out->depth <= TREE_DEPTH_MAX);
 }
 
-/* Go to where a key is or would be, perhaps after the last node of a leaf. */
+/* Move to where a key is or would be, possibly after the last node of a leaf. */
 static lc_status
 descend(struct lc__row_place *place, const struct lc__pages_tree *tree,
     const struct key *key, bool whole)
@@ -173,7 +174,7 @@ descend(struct lc__row_place *place, const struct lc__pages_tree *tree,
 	}
 }
 
-/* Go to the first node of the next leaf. */
+/* Move to the first node of the next leaf. */
 static lc_status
 next_leaf(struct lc__row_place *place)
 {
@@ -192,7 +193,7 @@ next_leaf(struct lc__row_place *place)
 	return check_leaf(place);
 }
 
-/* Go to the last node of the leaf before. */
+/* Move to the last node of the previous leaf. */
 static lc_status
 previous_leaf(struct lc__row_place *place)
 {
@@ -335,7 +336,7 @@ lc__row_find(struct lc__row_place *place, const struct lc__pages_tree *tree,
 
 	if (tree->root == PAGE_NONE)
 		return LC_NOT_FOUND;
-	/* A number that is asked for is that of a row, but a name may have none. */
+	/* Every requested number is that of a row, but a name may have no row. */
 	return_if_error(descend(place, tree, &sought, place->key_size == 0));
 	leaf = place->depth - 1;
 	if (place->level[leaf].node == place->level[leaf].page.nodes)

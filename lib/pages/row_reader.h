@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The rows of a snapshot, read without liblmdb: what was not checked before is checked as
- * far as it is read. So a table need not be checked as a whole to read a row of it.
+ * Reads the rows of a snapshot without liblmdb, and checks pages as it reads them. So a
+ * table need not be checked as a whole to read one of its rows.
  *
- * Of each page on the way to a row the header is checked, of each leaf whether its keys are
- * between those of the branches above it; in a walk, and among names, also whether the
- * nodes fill the page: no row is passed over. To find a number takes less: who asks for one
- * knows that it is there. Never is anything read outside of the file, nor does a walk go
- * round in circles.
+ * On the way to a row, the header of each page is checked, and whether the keys of each
+ * leaf are between those of the branches above it. In a walk, and for names, it is also
+ * checked that the nodes fill the page, so that no row is skipped; looking up a number
+ * needs less, because the caller knows that its row exists. Nothing is ever read outside
+ * of the file, and a walk cannot loop.
  */
 #ifndef LC_PAGES_ROW_READER_H
 #define LC_PAGES_ROW_READER_H
@@ -16,24 +16,25 @@
 #include "pages/pages.h"
 #include "pages/tree_page.h"
 
-/** A file in memory. The snapshots that are read of it are pinned by a transaction. */
+/** A file in memory. A transaction pins the snapshots that are read. */
 struct lc__page_map {
 	const unsigned char *bytes; /**< page 0 */
 	uint32_t page_size;         /**< bytes a page */
 	uint64_t pages;             /**< those in the file and in the map */
 };
 
-/** The place of a row in a table. What it points to stays as long as the snapshot. */
+/** The position of a row in a table. Pointers from it are valid as long as the
+ *  snapshot. */
 struct lc__row_place {
 	struct lc__page_map map; /**< of the file */
 	uint32_t key_size;       /**< of integer keys; 0: keys are bytes */
 	unsigned depth;          /**< levels of the tree */
-	/** The page and the node on each level; that of the row is the last. */
+	/** The page and the node on each level; the last one is that of the row. */
 	struct {
 		struct lc__tree_page page;
 		uint32_t node;
 	} level[TREE_DEPTH_MAX];
-	uint64_t pages_read; /**< counts pages that were gone to, never set to 0 here */
+	uint64_t pages_read; /** counts the pages visited; never reset here */
 };
 
 /** A row. */
@@ -44,31 +45,34 @@ struct lc__pages_row {
 	uint64_t size;              /**< its size */
 };
 
-/** The record of a table, from the value that the main table has under its name; false if
- *  it is none. */
+/** Decode the record of a table from its value in the main table; false if it is
+ *  malformed. */
 bool lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out);
 
 /**
- * Go to the first row with a key >= @p key.
- * @param place  map and key_size are set, the rest is set here
+ * Move to the first row with a key >= @p key.
+ * @param place map and key_size are set by the caller, the rest is set here
  * @return LC_OK; LC_END if there is none; LC_CORRUPT with page and damage.
  */
 LC_CHECKED lc_status lc__row_seek(struct lc__row_place *place,
     const struct lc__pages_tree *tree, const void *key, uint32_t key_size);
 
-/** Go to the last row with a key <= @p key, with as few checks as lc__row_find().
+/** Move to the last row with a key <= @p key, with as few checks as lc__row_find().
  *  @return as lc__row_seek(). */
 LC_CHECKED lc_status lc__row_seek_back(struct lc__row_place *place,
     const struct lc__pages_tree *tree, const void *key, uint32_t key_size);
 
-/** Go to the next row. @return as lc__row_seek(); the place is void unless LC_OK. */
+/** Move to the next row.
+ *  @return as lc__row_seek(); the position is invalid unless LC_OK. */
 LC_CHECKED lc_status lc__row_next(struct lc__row_place *place);
 
-/** The row at a place. @return LC_OK; LC_CORRUPT. */
+/** Get the row at a position.
+ *  @return LC_OK; LC_CORRUPT. */
 LC_CHECKED lc_status lc__row_at(const struct lc__row_place *place,
     struct lc__pages_row *out);
 
-/** The row with this key. @return LC_OK; LC_NOT_FOUND; LC_CORRUPT. */
+/** Find the row with this key.
+ *  @return LC_OK; LC_NOT_FOUND; LC_CORRUPT. */
 LC_CHECKED lc_status lc__row_find(struct lc__row_place *place,
     const struct lc__pages_tree *tree, const void *key, uint32_t key_size,
     struct lc__pages_row *out);

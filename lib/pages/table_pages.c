@@ -21,7 +21,8 @@ find_expected(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 	return NULL;
 }
 
-/* Only plain tables are ever made: bytes or integers as keys, one value a key. */
+/* Only plain tables are ever created: keys are bytes or integers, one value for each
+ * key. */
 static lc_status
 check_table_flags(const struct lc__pages_tree *record,
     const struct lc__pages_table *expected)
@@ -52,7 +53,7 @@ walk_table(struct lc__page_walk *walk, const struct lc__walk_entry *entry)
 	return lc__walk_tree(walk, &tree);
 }
 
-/* With a callback the other tables are worth a look too. */
+/* With a callback, check the other tables too. */
 static lc_status
 report_damage(struct lc__page_walk *walk)
 {
@@ -106,7 +107,7 @@ lc__walk_tables(struct lc__page_walk *walk)
 	if (status == LC_OK)
 		status = lc__walk_tree(walk, &tree);
 	if (status != LC_OK) {
-		/* What a table said of itself has its name already. */
+		/* The error of a table names it already. */
 		if (strncmp(lc_last_error()->text, "table ", 6) != 0)
 			lc__error_prefix("main table");
 		return report_damage(walk);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A page of a B-tree, and its keys: for the check and for the reader. */
+/* A page of a B-tree and its keys, for the check and for the reader. */
 #ifndef LC_PAGES_TREE_PAGE_H
 #define LC_PAGES_TREE_PAGE_H
 
@@ -13,19 +13,20 @@ struct lc__tree_page {
 	const unsigned char *bytes; /**< in the map */
 	uint64_t number;            /**< its number */
 	uint32_t size;              /**< bytes of a page */
-	uint32_t upper;             /**< where its nodes begin */
-	uint32_t nodes;             /**< how many; their offsets are on the page */
+	uint32_t upper;             /** offset of its nodes */
+	uint32_t nodes;             /** number of nodes; their offsets are on the page */
 	bool branch;                /**< else a leaf */
 };
 
-/** Check the header of page @p number, which is in the file that lies at @p map. */
+/** Check the header of page @p number, which is in the file mapped at @p map. */
 LC_CHECKED lc_status lc__tree_page_open(const unsigned char *map, uint32_t page_size,
     uint64_t number, bool branch, struct lc__tree_page *out);
 
-/** Check the places and sizes of its nodes: they fill the page, so that none is missing. */
+/** Check the positions and sizes of its nodes: they fill the page, so that none is
+ *  missing. */
 LC_CHECKED lc_status lc__tree_page_check(const struct lc__tree_page *page);
 
-/** Offset of node @p i on its page, as the page says. */
+/** Offset of node @p i on its page, as stored. */
 static inline uint32_t
 lc__node_offset(const struct lc__tree_page *page, uint32_t i)
 {

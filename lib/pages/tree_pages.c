@@ -15,7 +15,7 @@ page_at(const struct lc__page_walk *walk, uint64_t number)
 	return walk->map + number * walk->report->meta.page_size;
 }
 
-/* The bytes a node takes on its page, padded to an even number as they are stored. */
+/* The bytes of a node on its page, padded to an even number. */
 static uint64_t
 node_size(const struct lc__tree_page *page, uint32_t offset)
 {
@@ -52,7 +52,8 @@ lc__walk_claim(struct lc__page_walk *walk, uint64_t page, uint64_t count)
 	return LC_OK;
 }
 
-/* Nodes out of order on the page: do they fill upper..size without gap or overlap? */
+/* The nodes are out of order on the page: do they fill upper..size without gap or
+ * overlap? */
 static lc_status
 check_tiling(const struct lc__tree_page *page)
 {
@@ -80,7 +81,8 @@ lc_status
 lc__tree_page_check(const struct lc__tree_page *page)
 {
 	uint32_t end = page->size;
-	bool in_order = true; /* each node before the last one: as keys appended lie */
+	bool in_order = true; /* the usual case after appends: each node before the last
+	                       * one */
 
 	for (uint32_t i = 0; i < page->nodes; i++) {
 		const uint32_t offset = lc__node_offset(page, i);
@@ -119,7 +121,7 @@ lc__tree_page_open(const unsigned char *map, uint32_t size, uint64_t number, boo
 		return lc__error(LC_CORRUPT, 0,
 		    "page %llu: flags 0x%x where a %s was expected", (ull)number, flags,
 		    branch ? "branch" : "leaf");
-	/* A branch has two children at least, a leaf one key. */
+	/* A branch has at least two children, a leaf at least one key. */
 	if (lower < PAGE_HEADER + (branch ? 4 : 2) || (lower & 1) != 0 || upper < lower ||
 	    upper > size || (upper & 1) != 0)
 		return lc__error(LC_CORRUPT, 0, "page %llu: free space from %u to %u",
@@ -150,8 +152,8 @@ check_key_size(struct lc__walk_tree *tree, uint64_t page, uint32_t i, uint32_t s
 }
 
 /*
- * Keys are met in order: those of the leaves rise, and a key of a branch page lies
- * above all to its left and not above any to its right.
+ * Keys are visited in order: keys of leaves ascend, and a key of a branch is above all
+ * keys to its left and not above any to its right.
  */
 static lc_status
 next_key(struct lc__walk_tree *tree, const struct lc__tree_page *page, uint32_t i,
@@ -174,7 +176,7 @@ next_key(struct lc__walk_tree *tree, const struct lc__tree_page *page, uint32_t 
 	return LC_OK;
 }
 
-/* The header of overflow pages: with it liblmdb frees and copies them. */
+/* The header of overflow pages, which liblmdb uses to free and copy them. */
 static lc_status
 check_run(const unsigned char *bytes, uint64_t number, uint64_t at_least, uint64_t limit,
     uint64_t *pages)
@@ -240,7 +242,7 @@ walk_entry(struct lc__page_walk *walk, struct lc__walk_tree *tree,
 	if (entry.flags == NODE_OVERFLOW) {
 		return_if_error(check_overflow(walk, tree, i, data, &entry));
 	} else {
-		/* Two nodes fit on any page, or a page could not be split. */
+		/* At least two nodes fit on any page, else a page could not be split. */
 		const uint64_t most = ((page->size - PAGE_HEADER) / 2 & ~1u) - 2;
 
 		if (NODE_HEADER + key_size + entry.size > most)
@@ -263,7 +265,7 @@ walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree,
 	const unsigned char *node = page->bytes + lc__node_offset(page, i);
 	const uint64_t child = lc__node_child(node);
 
-	/* The first key of a branch page stands for minus infinity, whatever it says. */
+	/* The first key of a branch page counts as minus infinity, whatever its bytes. */
 	if (i > 0)
 		return_if_error(next_key(tree, page, i, node + NODE_HEADER,
 		    lc__native16(node + NODE_KEY_SIZE)));
@@ -277,7 +279,7 @@ walk_child(struct lc__page_walk *walk, struct lc__walk_tree *tree,
 	return walk_page(walk, tree, child, level - 1);
 }
 
-/* Would so many pages more be too many? */
+/* Would this many further pages be too many? */
 static bool
 exceeds_budget(const struct lc__page_walk *walk, uint64_t pages)
 {
@@ -287,14 +289,14 @@ exceeds_budget(const struct lc__page_walk *walk, uint64_t pages)
 	    walk->report->tree_pages + pages > options->max_pages;
 }
 
-/* The pages of a tree that the walk looks at, as its record counts them. */
+/* The pages of a tree that the walk will visit, as its record counts them. */
 static uint64_t
 pages_to_walk(const struct lc__walk_tree *tree)
 {
 	const struct lc__pages_tree *record = tree->record;
 	const uint64_t most = UINT64_MAX / 4;
 
-	/* A record may say anything. */
+	/* A record is untrusted. */
 	if (record->branch_pages > most || record->leaf_pages > most ||
 	    record->overflow_pages > most)
 		return most;
@@ -302,7 +304,7 @@ pages_to_walk(const struct lc__walk_tree *tree)
 	    (tree->read_values ? record->overflow_pages : 0);
 }
 
-/* The page of a subtree of level levels. Recursion ends with it: at most 32. */
+/* The page of a subtree. Recursion ends at level 0: at most 32 levels. */
 static lc_status
 walk_page(struct lc__page_walk *walk, struct lc__walk_tree *tree, uint64_t number,
     unsigned level)
@@ -406,7 +408,8 @@ lc__pages_check_value(const void *base, uint32_t page_size, const void *value,
 const void *
 lc__pages_base(const void *leaf_value, uint32_t page_size)
 {
-	/* A map begins at a page of the machine, and that is liblmdb's page or larger. */
+	/* A map begins at a page of the machine, which is at least as large as liblmdb's
+	 * page. */
 	const unsigned char *page = (const unsigned char *)leaf_value -
 	    (uintptr_t)leaf_value % page_size;
 

@@ -15,7 +15,7 @@
 #include "shard/reader.h"
 #include "shard/writer.h"
 
-/* ---- what is to be --------------------------------------------------------- */
+/* ---- the intended result --------------------------------------------------------- */
 
 static lc_status
 describe_shard(const struct lc__plan_shard *planned, struct lc__manifest_shard *out)
@@ -86,7 +86,8 @@ forget_all(struct lc__building *b)
 	m->thresholds = m->summary = m->warehouse = NULL;
 	if (b->build->about->version != NULL)
 		m->version = m->version_recipe = NULL;
-	/* A shard whose description failed half-way follows the last one that is counted. */
+	/* A shard that could not be described completely comes after the last one
+	 * counted. */
 	if (m->shards != NULL && m->n < b->plan.n)
 		m->n++;
 	lc__manifest_free(m);
@@ -107,7 +108,7 @@ set_digest(struct lc__building *b, uint64_t i, const struct lc__digest_text *tex
 	strcpy(b->manifest.shards[i].xxh3, text->xxh3);
 }
 
-/* Compare a file with what an earlier run noted of it. */
+/* Compare a file with the record of an earlier run. */
 static lc_status
 recheck(struct lc__team *team, uint64_t i, const char *path, bool *whole)
 {
@@ -127,7 +128,7 @@ recheck(struct lc__team *team, uint64_t i, const char *path, bool *whole)
 	return status == LC_NO_FILE ? LC_OK : status;
 }
 
-/* Take a shard of the older build. */
+/* Take over a shard of the older build. */
 static lc_status
 take_older(struct lc__team *team, uint64_t i, const char *path,
     struct lc__digest_text *out, bool *taken)
@@ -145,7 +146,7 @@ take_older(struct lc__team *team, uint64_t i, const char *path,
 	    taken);
 }
 
-/* Take a packed shard. */
+/* Take over a packed shard. */
 static lc_status
 take_packed(struct lc__team *team, uint64_t i, const char *path,
     struct lc__digest_text *out, bool *taken)
@@ -206,7 +207,7 @@ take_or_write(struct lc__team *team, uint64_t i, const char *path)
 	pthread_mutex_lock(&b->lock);
 	set_digest(b, i, &text);
 	b->reused += taken;
-	/* Noting a shard can cost more than taking it once more. */
+	/* Recording a shard can cost more than taking it over again. */
 	if (!taken)
 		status = lc__state_write(b);
 	pthread_mutex_unlock(&b->lock);
@@ -245,7 +246,7 @@ do_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	return status;
 }
 
-/* ---- all of it ------------------------------------------------------------- */
+/* ---- the whole build ------------------------------------------------------------- */
 
 static lc_status
 hash_hex(const struct lc__buf *text, char out[65])
@@ -254,7 +255,8 @@ hash_hex(const struct lc__buf *text, char out[65])
 			    : lc__sha256_of(text->data, text->size, out);
 }
 
-/* The content is known by its shards; with the options it makes the version. */
+/* The content is identified by the shards; together with the options it is the
+ * version. */
 static lc_status
 make_version(struct lc__building *b)
 {
@@ -297,7 +299,7 @@ sync_dirs(const struct lc__building *b)
 	return lc__sync_dir(b->dir.path);
 }
 
-/* Read back from the file, whether it was written, found or taken over. */
+/* Read from the file in every case: written, found or taken over. */
 static lc_status
 note_section(const struct lc__building *b, struct lc__manifest_shard *said)
 {
@@ -376,7 +378,7 @@ write_all(struct lc__building *b)
 	return finish(b);
 }
 
-/* ---- shards of it, packed ahead ---------------------------------------------- */
+/* ---- packing shards ahead -------------------------------------------------------- */
 
 /* Is there a shard that the version will take over? */
 static bool
@@ -402,7 +404,7 @@ is_there(const struct lc__building *b, uint64_t i)
 	return there;
 }
 
-/* Write a shard; where its name follows from its bytes, it is known at the end. */
+/* Write a shard; if its name depends on its bytes, it is known only at the end. */
 static lc_status
 write_packed(struct lc__team *team, uint64_t i)
 {
@@ -414,7 +416,7 @@ write_packed(struct lc__team *team, uint64_t i)
 	struct lc__digest_text text;
 	lc_status status = begun != NULL ? LC_OK : lc__no_memory(dir);
 
-	/* A build that made the version has removed it. */
+	/* A build that created the version has removed it. */
 	if (status == LC_OK)
 		status = lc__make_dirs(dir);
 	if (status == LC_OK)

@@ -17,11 +17,11 @@
 #include "shard/outdir.h"
 #include "shard/packed.h"
 
-/* ---- the plan: which samples go into which shard ------------------------------------- */
+/* ---- the plan: which samples go into which shard --------------------------------- */
 
-/** A shard that is to be written. */
+/** A shard to be written. */
 struct lc__plan_shard {
-	const struct lc__shard_series *series; /* that it belongs to */
+	const struct lc__shard_series *series; /* the series that it belongs to */
 	uint64_t number;                       /* in the series, from 0 */
 	lc_shard_info info;                    /* laid out */
 	uint64_t first;                        /* its first sample in the series */
@@ -38,11 +38,11 @@ struct lc__plan {
 };
 
 /**
- * Fill shards with a build's samples in order, one at least in each. A source
- * without hashes fills them up to shard_bytes. One with hashes has them cut before
- * the sample whose hash comes first in order, of those that make a shard of 1/2 to
- * 3/2 of shard_bytes: so it depends on the samples around where a shard ends, and a
- * sample more or less moves the end of its own shard at most times.
+ * Divide a build's samples among shards, in order, at least one sample in each. For a
+ * source without hashes, each shard is filled up to shard_bytes. For one with hashes, a
+ * shard ends before the sample with the lowest hash rank, of those that give it 1/2 to
+ * 3/2 of shard_bytes. So the end of a shard depends only on the samples around it, and
+ * adding or removing a sample usually moves the end of one shard only.
  */
 LC_CHECKED lc_status lc__plan_make(const struct lc__build *build, struct lc__plan *out);
 
@@ -50,7 +50,7 @@ void lc__plan_free(struct lc__plan *plan);
 
 /* ---- reuse: shards of an older build that a new one takes over ------------------------ */
 
-/** The older build. Zeros: it has no shards. */
+/** The older build. All zero: it has no shards. */
 struct lc__reuse {
 	const char *dir;                          /* borrowed */
 	struct lc__manifest manifest;             /* of it */
@@ -58,27 +58,27 @@ struct lc__reuse {
 	size_t n;                                 /* how many */
 };
 
-/** Read its manifest. If that is missing or damaged, there are no shards to take. */
+/** Read its manifest. If that is missing or damaged, there are no shards to take over. */
 LC_CHECKED lc_status lc__reuse_open(const char *dir, struct lc__reuse *out);
 void lc__reuse_close(struct lc__reuse *older);
 
-/** The shard there with the same samples, form and size, and the checksum that is
- *  asked for; NULL if there is none. */
+/** A shard there with the same samples, form and size, and the requested checksum; NULL
+ *  if there is none. */
 const struct lc__manifest_shard *lc__reuse_find(const struct lc__reuse *older,
     const struct lc__manifest_shard *wanted, bool no_sha256);
 
-/** Whether files of directory @p from, or NULL, can have links in @p dir. */
+/** Can files of directory @p from (may be NULL) be linked in @p dir? */
 bool lc__reuse_links(const char *from, const char *dir);
 
-/** Whether a file is a shard of this size, header and checksum section. */
+/** Does a file have this size, and a shard's header and checksum section? */
 bool lc__reuse_looks_whole(const char *path, const lc_shard_info *info);
 
 /**
- * Take a shard of directory @p from over to @p path, where it may be already. A linked shard
- * has its size, header and checksum section checked; one that cannot be linked is copied
- * and checked whole. Counts its bytes as steps of the work.
- * @param info   what its header must say
- * @param taken  false if that shard is missing or damaged: then @p path is free
+ * Take over a shard of directory @p from to @p path, where it may be already. For a
+ * linked shard, size, header and checksum section are checked; a shard that cannot be
+ * linked is copied and checked whole. Counts its bytes as steps of the work.
+ * @param info the expected header
+ * @param taken false if that shard is missing or damaged: then @p path is free
  */
 LC_CHECKED lc_status lc__reuse_take(const char *from,
     const struct lc__manifest_shard *shard, const lc_shard_info *info, const char *path,
@@ -91,29 +91,29 @@ struct lc__building {
 	struct lc__plan plan;
 	struct lc__outdir dir;
 	struct lc__manifest manifest; /* shards[i] is plan.shards[i]; one with a checksum
-	                                 is done, perhaps by an earlier run */
-	bool *kept;                   /* shard i is there, as an earlier run of this same
-	                                 build noted it */
-	bool resumed;                 /* the state file is of this same build */
+	                               * is done, maybe by an earlier run */
+	bool *kept;                   /* shard i exists, as recorded by an earlier run of
+	                               * the same build */
+	bool resumed;                 /* the state file belongs to this build */
 	struct lc__reuse older;       /* the build whose shards may be taken over */
 	struct lc__packed packed;     /* and the packed ones */
-	uint32_t task, tasks;         /* lc__build_pack()'s */
+	uint32_t task, tasks;         /* for lc__build_pack() */
 	pthread_mutex_t lock;         /* guards manifest and reused */
 	uint64_t reused;              /* shards not written by this run */
 };
 
-/** Whether a shard's checksum is known, of the kind that the build makes. */
+/** Is a shard's checksum known, of the kind that the build computes? */
 bool lc__shard_done(const struct lc__building *b, size_t i);
 
 /**
- * Look at the files in the directory, which is locked, and clear it for the build. Files
- * that must not be touched stop it, and so does a disk that is too full. On success the
- * state file is of this build, and every series has its directory.
+ * Check the files in the directory, which is locked, and prepare it for the build. Fails
+ * if there are files that must not be touched, or if the disk is too full. On success the
+ * state file belongs to this build, and every series has its directory.
  */
 LC_CHECKED lc_status lc__build_prepare(struct lc__building *b);
 
-/** Write into the state file which shards are done. The caller holds the lock, or there are
- *  no other threads. */
+/** Record in the state file which shards are done. The caller holds the lock, or there
+ *  are no other threads. */
 LC_CHECKED lc_status lc__state_write(const struct lc__building *b);
 
 #endif

@@ -38,8 +38,8 @@ struct lc__digest_thread {
 	struct lc__checksum *sha256;
 	pthread_t id;
 	pthread_mutex_t lock;   /* guards what follows */
-	pthread_cond_t changed; /* of which one side waits at a time */
-	const void *data;       /* to be hashed; NULL: the thread has nothing to do */
+	pthread_cond_t changed; /* signalled by either side; only one waits at a time */
+	const void *data;       /* to be hashed; NULL: the thread is idle */
 	size_t size;
 	bool ends;
 	lc_error error; /* the first failure, or LC_OK */
@@ -108,7 +108,7 @@ lc__digest_hand(struct lc__digest *digest, const void *data, size_t size)
 	return error.status == LC_OK ? LC_OK : lc__error_raise(&error);
 }
 
-/* Wait for the thread to end, after what it was handed. */
+/* Wait until the thread has hashed its input and ended. */
 static lc_status
 end_thread(struct lc__digest *digest)
 {
@@ -146,7 +146,7 @@ lc__digest_end(struct lc__digest *digest, struct lc__digest_text *out)
 void
 lc__digest_free(struct lc__digest *digest)
 {
-	/* Another failure has been kept. */
+	/* Another failure was recorded first. */
 	const lc_error kept = *lc_last_error();
 
 	if (end_thread(digest) != LC_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The checksum of a whole shard that the manifest has of it. */
+/* The checksum of a whole shard for the manifest. */
 #ifndef LC_SHARD_DIGEST_H
 #define LC_SHARD_DIGEST_H
 
@@ -9,14 +9,14 @@
 #include "base/hash.h"
 #include "base/team.h"
 
-/** A checksum on its way: SHA-256, or XXH3 where that is left out. */
+/** A checksum being computed: SHA-256, or XXH3 if SHA-256 is left out. */
 struct lc__digest {
 	struct lc__checksum *sha256;      /* or NULL */
 	struct lc__hash128 *xxh3;         /* or NULL */
-	struct lc__digest_thread *thread; /* that computes SHA-256, or NULL */
+	struct lc__digest_thread *thread; /* thread for SHA-256, or NULL */
 };
 
-/** What became of it; the other one is "". */
+/** The result; the unused one is "". */
 struct lc__digest_text {
 	char sha256[65];            /* hex */
 	char xxh3[LC__HASH128_HEX]; /* hex */
@@ -27,20 +27,20 @@ LC_CHECKED lc_status lc__digest_begin(struct lc__digest *digest, bool no_sha256)
 LC_CHECKED lc_status lc__digest_update(struct lc__digest *digest, const void *data,
     size_t size);
 /**
- * Let SHA-256, which takes longer than writing what it is of, be computed by a thread of its
- * own from now on, if one can be started.
+ * From now on compute SHA-256, which takes longer than writing, on a thread of its own,
+ * if one can be started.
  */
 void lc__digest_behind(struct lc__digest *digest);
-/** The bytes that come next, hashed while the caller goes on: they stay until the next call
- *  for this digest has returned. */
+/** Add the next bytes, which are hashed while the caller continues: they must stay
+ *  unchanged until the next call for this digest has returned. */
 LC_CHECKED lc_status lc__digest_hand(struct lc__digest *digest, const void *data,
     size_t size);
 LC_CHECKED lc_status lc__digest_end(struct lc__digest *digest,
     struct lc__digest_text *out);
-/** Zeros are harmless. */
+/** All zero is allowed. */
 void lc__digest_free(struct lc__digest *digest);
 
-/** That of a file, counting its bytes as steps of the work. */
+/** The checksum of a file; counts its bytes as steps of the work. */
 LC_CHECKED lc_status lc__file_digest(const char *path, bool no_sha256,
     struct lc__team *team, struct lc__digest_text *out);
 

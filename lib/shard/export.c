@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A module's records as shards: lists them once, then hands them to the build. */
+/* A module's records as shards: lists them once, then passes them to the build. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,9 +23,9 @@
 #define DEFAULT_SHARD_BYTES ((uint64_t)192 << 20)
 #define MIN_SHARD_BYTES ((uint64_t)4 << 10)
 #define MAX_SHARD_BYTES ((uint64_t)1 << 40)
-#define AHEAD_BYTES ((size_t)1 << 20) /* asked for from the disk at a time */
+#define AHEAD_BYTES ((size_t)1 << 20) /* requested from the disk at a time */
 
-/* Where a record lies in the map. All have one type, so this is all it takes. */
+/* The position of a record in the map. All records have one type, so this suffices. */
 struct ref {
 	const void *id;              /* its cache_id */
 	const unsigned char *record; /* its first byte */
@@ -33,7 +33,7 @@ struct ref {
 	uint32_t id_size;            /* of the cache_id */
 };
 
-/* Records that go into a series of shards of their own: all, or those of an input. */
+/* Records that go into one series of shards: all, or those of one input. */
 struct part {
 	const struct listing *list;
 	uint64_t first, n; /* of its refs */
@@ -52,9 +52,10 @@ struct listing {
 	uint32_t input;                  /* of the last part */
 	lc_tensor type;                  /* dtype and shape of all; no data */
 	const struct lc__schema *schema; /* of all */
-	uint64_t hash;   /* of the cache_ids in order and of where they lie */
-	uint64_t group;  /* records asked for from the disk at a time */
-	uintptr_t asked; /* where the last AHEAD_BYTES asked for begin */
+	uint64_t hash;   /* hash of the cache_ids in order and of the records' positions
+	                  * */
+	uint64_t group;  /* records requested from the disk at a time */
+	uintptr_t asked; /* start of the last AHEAD_BYTES that were requested */
 };
 
 void
@@ -107,7 +108,7 @@ mixed(const struct listing *list, const lc_id *id, const lc_tensor *type)
 	    lc__tensor_describe(type, other, sizeof(other)));
 }
 
-/* All must be tensors of one type. */
+/* All records must be tensors of one type. */
 static lc_status
 check_type(struct listing *list, const struct lc__record *record)
 {
@@ -130,8 +131,8 @@ check_type(struct listing *list, const struct lc__record *record)
 	return LC_OK;
 }
 
-/* The directory of an input: its name as that of a file. Of a long one, the beginning and a
- * hash. */
+/* The directory of an input: its name, encoded for a file name. For a long name, its
+ * beginning and a hash. */
 static lc_status
 name_part(struct listing *list, uint32_t input, char **out)
 {
@@ -158,7 +159,7 @@ name_part(struct listing *list, uint32_t input, char **out)
 	return LC_OK;
 }
 
-/* The record that was listed last begins a part, or belongs to the last one. */
+/* Assign the record that was listed last to the last part, or to a new one. */
 static lc_status
 add_to_part(struct listing *list)
 {
@@ -195,8 +196,8 @@ add_ref(struct listing *list, const struct lc__record *record, uint64_t location
 	return add_to_part(list);
 }
 
-/* In commit order the walk goes through memory: ask for what comes next, unless
- * records are so large that most of their pages are passed over. */
+/* In commit order the walk is sequential in memory: prefetch, unless records are so large
+ * that most of their pages are skipped. */
 static void
 ask_listed(struct listing *list, const struct lc__record *record)
 {
@@ -209,7 +210,7 @@ ask_listed(struct listing *list, const struct lc__record *record)
 	(void)madvise((void *)at, AHEAD_BYTES, MADV_WILLNEED);
 }
 
-/* Of a module with inputs, and of one of these alone if the options name it. */
+/* The records of a module with inputs, or of one input that the options name. */
 static lc_status
 choose_input(lc_cache *cache, const lc_export_options *options, struct listing *list)
 {
@@ -267,8 +268,8 @@ list_records(lc_cache *cache, const lc_export_options *options, struct listing *
 
 /* ---- the source of the build ----------------------------------------------- */
 
-/* Ask for records [from, to) from the disk, neighbours in one call. The map is
- * opened without read-ahead, so that a cold walk would wait for each page. */
+/* Prefetch records [from, to) from the disk, adjacent ones in one call. The map is opened
+ * without read-ahead, so a cold walk would wait for each page. */
 static void
 ask_ahead(const struct listing *list, uint64_t from, uint64_t to)
 {
@@ -303,7 +304,7 @@ source_row(void *ctx, uint64_t i, struct lc__twh1_row *out)
 	return LC_OK;
 }
 
-/* Verified here, right before it is copied: then its bytes are in the cache. */
+/* Verified just before the copy: then its bytes are in the cache. */
 static lc_status
 source_image(void *ctx, uint64_t i, void *room, const void **out)
 {
@@ -353,7 +354,7 @@ choose_form(const lc_export_options *options, const lc_tensor *type, lc_shard_in
 	return LC_OK;
 }
 
-/* Everything that was chosen, as JSON text. */
+/* All options, as JSON text. */
 static lc_status
 make_recipe(const lc_export_options *options, const struct listing *list,
     const struct lc__build *build, struct lc__buf *out)
@@ -380,7 +381,7 @@ make_recipe(const lc_export_options *options, const struct listing *list,
 	return out->failed ? lc__no_memory("export") : LC_OK;
 }
 
-/* What the state file is known by: the recipe and the very records. */
+/* What identifies the state file: the recipe and the records. */
 static lc_status
 make_state(lc_cache *cache, const struct listing *list, const char *recipe, char *out,
     size_t room)
@@ -415,7 +416,7 @@ enter(const lc_export_options *options, const char *phase)
 		options->progress.phase(options->progress.ctx, phase);
 }
 
-/* The series of the parts and, behind them, their sources; to free(). NULL without memory. */
+/* The series of the parts, followed by their sources; free it. NULL without memory. */
 static struct lc__shard_series *
 series_of(struct listing *list, const lc_shard_info *form)
 {

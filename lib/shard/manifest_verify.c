@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A directory of shards against its manifest. */
+/* Checks a directory of shards against its manifest. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,18 +11,18 @@
 #include "shard/outdir.h"
 #include "shard/reader.h"
 
-#define THREADS 2 /* SHA-256 is what takes the time */
+#define THREADS 2 /* SHA-256 takes most of the time */
 
-/* A verification on its way. */
+/* A verification in progress. */
 struct check {
 	struct lc__outdir dir;
 	struct lc__manifest manifest;
 	const char *base; /* that its shards' paths start from */
 	const lc_progress *progress;
-	lc_error first; /* the first damage; the team' lock guards it */
+	lc_error first; /* the first damage; the team's lock guards it */
 };
 
-/* Keep and report the current error, alone among all callbacks. */
+/* Keep the current error and report it, with no other callback at the same time. */
 static void
 note_damage(struct check *c)
 {
@@ -36,7 +36,7 @@ note_damage(struct check *c)
 
 /* ---- one shard ------------------------------------------------------------- */
 
-/* Turns the bytes so far of one shard into steps of the work. */
+/* Counts the bytes of one shard as steps of the work. */
 struct steps {
 	struct lc__team *team;
 	uint64_t counted;
@@ -53,7 +53,7 @@ count_steps(void *ctx, uint64_t done, uint64_t total)
 	return lc__team_step(steps->team, more) != LC_OK;
 }
 
-/* For a shard that the manifest has no checksum of. */
+/* For a shard without a checksum in the manifest. */
 static lc_status
 check_blocks(struct lc__team *team, const char *path)
 {
@@ -91,7 +91,7 @@ check_digest(struct lc__team *team, const char *path,
 	return LC_OK;
 }
 
-/* Failures of the system and a wish to stop end it; all else is damage. */
+/* System failures and a cancellation end the verification; everything else is damage. */
 static lc_status
 check_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
@@ -140,7 +140,7 @@ read_manifest(struct check *c)
 	return status;
 }
 
-/* Ours is the SHA-256 of its recipe; what another program's is, it knows. */
+/* Our version is the SHA-256 of its recipe; another program may define its own. */
 static lc_status
 check_version(struct check *c)
 {
@@ -222,7 +222,7 @@ check_shards(struct check *c)
 
 /* ---- parts ----------------------------------------------------------------- */
 
-/* Turns the bytes of one part into those of all parts. */
+/* Adds the progress of one part to that of all parts. */
 struct parts_progress {
 	const lc_progress *to;
 	uint64_t before, total;
@@ -281,7 +281,7 @@ check_part(struct check *c, const struct lc__manifest_part *said,
 	return status;
 }
 
-/* Shards that no part names are not looked for: they may be those of other sets. */
+/* Shards that no part names are not reported: they may belong to other sets. */
 static lc_status
 check_parts(struct check *c)
 {

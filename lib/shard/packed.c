@@ -45,7 +45,7 @@ is_unfinished(const char *name)
 	    strncmp(name + SAMPLES_DIGITS, end, strcspn(end, "X")) == 0;
 }
 
-/* The files whose names are of this kind, sorted. */
+/* The files with names of this kind, sorted. */
 static lc_status
 list(const char *path, bool (*takes)(const char *name), struct lc__dir_list *out)
 {
@@ -191,7 +191,7 @@ lc__packed_remove(const char *dir)
 	lc__dir_list_free(&shards);
 	if (status == LC_OK)
 		status = remove_unfinished(dir);
-	/* What else is there stays, and the directory with it. */
+	/* Other files stay, and so does the directory then. */
 	if (status == LC_OK && rmdir(dir) == -1 && errno != ENOENT &&
 	    errno != ENOTEMPTY && errno != EEXIST && errno != ENOTDIR)
 		status = lc__error_sys(errno, "%s: remove", dir);

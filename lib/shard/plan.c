@@ -10,7 +10,7 @@
 #include "base/hash.h"
 #include "format/twh1.h"
 
-/* A plan on its way. */
+/* A plan being made. */
 struct planning {
 	const struct lc__build *build;
 	const struct lc__shard_series *series; /* the one being filled */
@@ -19,7 +19,8 @@ struct planning {
 	struct lc__plan plan;
 };
 
-/* The hash begins with all else that makes the bytes; the hashes of the samples follow. */
+/* The hash begins with everything else that determines the bytes; then come the hashes of
+ * the samples. */
 static void
 hash_form(const struct planning *p, const lc_shard_info *info, struct lc__hash128 *hash)
 {
@@ -66,7 +67,7 @@ name_samples(const struct planning *p, struct lc__plan_shard *shard)
 	return status;
 }
 
-/* Close a shard: it takes its place in the plan. */
+/* Close a shard and add it to the plan. */
 static lc_status
 add_shard(struct planning *p, const struct lc__plan_shard *shard)
 {
@@ -97,7 +98,7 @@ empty_shard(const struct planning *p, uint64_t first)
 	return shard;
 }
 
-/* The shard with sample i added after those that it has. */
+/* Add sample i to the shard. */
 static lc_status
 grow(struct planning *p, const struct lc__plan_shard *shard, uint64_t i,
     struct lc__plan_shard *out)
@@ -118,7 +119,7 @@ grow(struct planning *p, const struct lc__plan_shard *shard, uint64_t i,
 	return lc__twh1_layout(&out->info, p->build->metadata, out->row_bytes);
 }
 
-/* Each as large as it may be. */
+/* Each shard as large as allowed. */
 static lc_status
 fill_up(struct planning *p)
 {
@@ -137,7 +138,7 @@ fill_up(struct planning *p)
 	return add_shard(p, &open);
 }
 
-/* The place of sample i in the order that chooses where shards end. */
+/* The rank of sample i in the order that decides where shards end. */
 static lc_status
 rank_of(const struct planning *p, uint64_t i, uint64_t *out)
 {
@@ -149,8 +150,8 @@ rank_of(const struct planning *p, uint64_t i, uint64_t *out)
 	return LC_OK;
 }
 
-/* The shard that begins with sample first: of all that are large enough and not
- * too large, the one before the sample of the lowest rank. */
+/* The shard that begins with sample first. Of all ends that make it neither too small nor
+ * too large, take the one before the sample with the lowest rank. */
 static lc_status
 choose_shard(struct planning *p, uint64_t first, struct lc__plan_shard *out)
 {

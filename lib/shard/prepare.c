@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a build finds in its directory, and how it clears the way. The old manifest becomes
- * the state file, the manifest of a build that is not finished yet: no manifest names files
- * that are about to go, and after a kill the next build still knows the subdirectories.
+ * The files that a build finds in its directory, and how it prepares the directory. The
+ * old manifest becomes the state file, which is the manifest of an unfinished build: so
+ * no manifest names files that will be removed, and after a kill the next build still
+ * knows the subdirectories.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -42,15 +43,15 @@ lc__state_write(const struct lc__building *b)
 
 /* ---- the directory ------------------------------------------------------------------- */
 
-/* What was found besides the shards. */
+/* Files found besides the shards. */
 struct found {
 	struct lc__manifest manifest; /* the old one, or empty */
 	bool has_manifest;            /* it is there */
 	struct lc__manifest state;    /* of an unfinished build, or empty */
 };
 
-/* Read the manifest of the directory, if it has one. A manifest.json that is not ours must
- * not be replaced. */
+/* Read the manifest of the directory, if there is one. A manifest.json that is not ours
+ * must not be replaced. */
 static lc_status
 read_old_manifest(const struct lc__building *b, struct found *found)
 {
@@ -65,13 +66,13 @@ read_old_manifest(const struct lc__building *b, struct found *found)
 		status = LC_OK;
 	if (status == LC_CORRUPT || status == LC_NOT_MODULE || status == LC_VERSION)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: will not replace what is no manifest of shards: %s", b->dir.path,
-		    strdupa(lc_last_error()->text));
+		    "%s: will not replace a file that is not a manifest of shards: %s",
+		    b->dir.path, strdupa(lc_last_error()->text));
 	lc__buf_free(&text);
 	return status;
 }
 
-/* A state file that is damaged is as good as none. */
+/* A damaged state file is treated as missing. */
 static void
 read_state(const struct lc__building *b, struct found *found)
 {
@@ -83,7 +84,7 @@ read_state(const struct lc__building *b, struct found *found)
 	lc__buf_free(&text);
 }
 
-/* Take over what an interrupted run of this same build noted. */
+/* Take over the record of an interrupted run of the same build. */
 static void
 resume(struct lc__building *b, const struct lc__manifest *state)
 {
@@ -122,7 +123,7 @@ names(const struct lc__manifest *manifest, const char *path)
 	return false;
 }
 
-/* A shard of unknown origin would spoil the directory, and may be precious. */
+/* A shard of unknown origin would spoil the directory, and may be valuable. */
 static lc_status
 check_strangers(const struct lc__building *b, const struct found *found)
 {
@@ -139,7 +140,7 @@ check_strangers(const struct lc__building *b, const struct found *found)
 	return LC_OK;
 }
 
-/* What is at the path of the directory of a series; a link leads elsewhere. */
+/* Check the path of the directory of a series; a link would lead elsewhere. */
 static lc_status
 check_subs(const struct lc__building *b)
 {
@@ -149,13 +150,13 @@ check_subs(const struct lc__building *b)
 		if (*path != '\0' &&
 		    fstatat(b->dir.fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    !S_ISDIR(st.st_mode))
-			return lc__error(LC_INVALID, 0, "%s/%s: is no directory",
+			return lc__error(LC_INVALID, 0, "%s/%s: is not a directory",
 			    b->dir.path, path);
 	}
 	return LC_OK;
 }
 
-/* Which shard of the plan has the name of a file; plan.n if none. */
+/* The index in the plan of the shard with the name of a file; plan.n if there is none. */
 static size_t
 planned_as(const struct lc__building *b, const struct lc__outfile *file)
 {
@@ -168,7 +169,7 @@ planned_as(const struct lc__building *b, const struct lc__outfile *file)
 	return b->plan.n;
 }
 
-/* Mark the shards that an earlier run of this build finished, forget others. */
+/* Mark the shards that an earlier run of this build finished, and drop the others. */
 static void
 find_kept(struct lc__building *b)
 {
@@ -192,7 +193,7 @@ keeps(const struct lc__building *b, const struct lc__outfile *file)
 	return i < b->plan.n && b->kept[i];
 }
 
-/* Before anything is removed: an export that cannot fit leaves the old one. */
+/* Checked before anything is removed: an export that cannot fit keeps the old one. */
 static lc_status
 check_space(const struct lc__building *b)
 {
@@ -201,7 +202,7 @@ check_space(const struct lc__building *b)
 	uint64_t needed = b->plan.bytes, room;
 	struct statvfs fs;
 
-	/* Shards that are there already, or will be by links, take no more. */
+	/* Shards that exist or will be linked take no further space. */
 	for (size_t i = 0; i < b->plan.n; i++)
 		if (b->kept[i] ||
 		    (links &&
@@ -225,7 +226,7 @@ check_space(const struct lc__building *b)
 
 /* ---- clearing -------------------------------------------------------------- */
 
-/* The old manifest goes first, so that none names files that are about to go. */
+/* The old manifest is removed first, so that none names files that will be removed. */
 static lc_status
 clear_way(const struct lc__building *b, const struct found *found)
 {

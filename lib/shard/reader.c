@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads shards: a file is mapped, checked, compared with its manifest, and its samples are
- * handed out in place. */
+/* Reads shards: maps a file, checks it, compares it with its manifest, and returns its
+ * samples in place. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 #include "shard/reader.h"
 
 struct lc_shard {
-	struct lc__twh1 twh1; /* its bytes are the map */
+	struct lc__twh1 twh1; /* the bytes are those of the map */
 	char *path;           /* for messages */
 };
 
@@ -63,7 +63,7 @@ new_shard(const char *path, const void *map, uint64_t size, lc_shard **out)
 lc_status
 lc_shard_open(const char *path, lc_shard **out)
 {
-	/* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+	/* O_NONBLOCK: refuse a FIFO instead of waiting for it. */
 	const int fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	const void *map = NULL;
 	uint64_t size = 0;
@@ -107,7 +107,7 @@ lc__shard_twh1(const lc_shard *shard)
 static lc_status
 no_such_sample(const lc_shard *shard, uint64_t i)
 {
-	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu",
+	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu; there are %llu samples",
 	    shard->path, (unsigned long long)i,
 	    (unsigned long long)shard->twh1.info.samples);
 }
@@ -173,7 +173,7 @@ lc_shard_verify_sample(const lc_shard *shard, uint64_t i)
 	return check_range(shard, sample.meta.data, sample.meta.size);
 }
 
-/* Report a damage; the first is kept to be the result. */
+/* Report damage; the first one is kept as the result. */
 static void
 note_damage(const lc_progress *progress, lc_error *first)
 {
@@ -288,9 +288,9 @@ lc__shard_compare(const char *path, const struct lc__twh1 *shard,
 	return LC_OK;
 }
 
-/* ---- where a sample came from ------------------------------------------------------ */
+/* ---- the origin of a sample ------------------------------------------------------ */
 
-/* Elements of a mask that are not 0, of any dtype. */
+/* Count the elements of a mask that are not 0, of any dtype. */
 static uint64_t
 count_marked(const lc_tensor *mask)
 {
@@ -318,7 +318,7 @@ lc_sample_read_origin(const lc_sample *sample, lc_sample_origin *out, int64_t *c
 	    !lc__twh1_row_origin(sample->meta, &origin, &has_total, class_ids, room))
 		return lc__error(LC_CORRUPT, 0, "the metadata of sample %s is damaged",
 		    lc__quote_id(sample->id.data, sample->id.size));
-	/* A row has the number of boxes only if not all of them were written. */
+	/* A row has the number of boxes only if some were not written. */
 	if (sample->meta.size > 0 && !has_total)
 		origin.boxes_total = count_marked(&sample->mask);
 	*out = origin;

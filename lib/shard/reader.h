@@ -8,7 +8,7 @@
 /** The parts of an open shard, in the map; valid until lc_shard_close(). */
 const struct lc__twh1 *lc__shard_twh1(const lc_shard *shard);
 
-/** Whether a shard is what its manifest says; LC_CORRUPT names what differs. */
+/** Compare a shard with its manifest; LC_CORRUPT names the difference. */
 LC_CHECKED lc_status lc__shard_compare(const char *path, const struct lc__twh1 *shard,
     const struct lc__manifest_shard *said);
 

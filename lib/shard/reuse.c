@@ -18,7 +18,7 @@
 
 #define BUFFER ((size_t)256 << 10)
 
-/* Of equal ones the first of the manifest is the first. */
+/* Stable: of equal ones the first in the manifest comes first. */
 static int
 by_samples(const void *a, const void *b)
 {
@@ -112,8 +112,8 @@ lc__reuse_links(const char *from, const char *dir)
 	    a.st_dev == b.st_dev;
 }
 
-/* Opening it also compares the checksum section with its own checksum, and the header with
- * the section. */
+/* Opening it also checks the checksum section against its own checksum, and the header
+ * against the section. */
 bool
 lc__reuse_looks_whole(const char *path, const lc_shard_info *info)
 {
@@ -185,8 +185,8 @@ copy_shard(int from, const struct lc__manifest_shard *shard, const char *path,
 	return status;
 }
 
-/* The new link is checked, not the older file: it leads to what was linked, whatever happens
- * in the older build meanwhile. */
+/* The new link is checked, not the older file: the link cannot change if the older build
+ * is modified meanwhile. */
 static lc_status
 check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
     bool *taken)
@@ -198,7 +198,7 @@ check_link(const char *path, const lc_shard_info *info, struct lc__team *team,
 	if (!*taken)
 		return unlink(path) == 0 ? LC_OK
 					 : lc__error_sys(errno, "%s: remove", path);
-	/* Whoever put the older build there may not have waited for the disk. */
+	/* The older build may have been written without waiting for the disk. */
 	fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	if (fd == -1 || fdatasync(fd) == -1)
 		status = lc__error_sys(errno, "%s: fdatasync", path);
@@ -219,7 +219,8 @@ link_or_copy(const char *file, const struct lc__manifest_shard *shard,
 	switch (errno) {
 	case ENOENT:
 	case ELOOP: return LC_OK;
-	/* Another file system, a limit of links, or a file system or a rule without. */
+	/* Another file system, the limit of links, or links are not supported or not
+	 * allowed. */
 	case EXDEV:
 	case EMLINK:
 	case EPERM:
@@ -247,7 +248,7 @@ lc__reuse_take(const char *from, const struct lc__manifest_shard *shard,
 	*taken = false;
 	if (file == NULL)
 		return lc__no_memory(path);
-	/* Renaming one link of a file to another would leave both. */
+	/* Renaming one link of a file over another would leave both. */
 	if (unlink(path) == -1 && errno != ENOENT)
 		status = lc__error_sys(errno, "%s: remove", path);
 	else

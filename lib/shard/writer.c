@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Bytes go through buffers that stay in the second-level cache: copied in or converted
- * there, hashed and written in one call while they are hot. Measured faster than writing
- * straight from the map, and it makes block checksums fall out. SHA-256 takes longer than
- * all the rest: while a thread computes that of one buffer, the other one is filled.
+ * Bytes pass through buffers that stay in the second-level cache: they are copied in or
+ * converted there, hashed and written in one call while they are hot. This was measured
+ * to be faster than writing straight from the map, and block checksums come at no extra
+ * cost. SHA-256 takes longer than everything else: while a thread hashes one buffer, the
+ * other one is filled.
  */
 #include "shard/writer.h"
 
@@ -20,7 +21,7 @@
 #include "format/twh1.h"
 
 #define SINK_BYTES ((size_t)4 * LC__TWH1_BLOCK)
-#define BEHIND ((uint64_t)4 << 20) /* bytes of a shard that are worth a thread */
+#define BEHIND ((uint64_t)4 << 20) /* size from which a thread pays */
 
 /* The file being written. */
 struct sink {
@@ -28,10 +29,10 @@ struct sink {
 	const char *path; /* for messages */
 	int fd;
 	unsigned char *room;      /* two buffers of SINK_BYTES */
-	unsigned char *buf;       /* the one that is being filled */
+	unsigned char *buf;       /* the one being filled */
 	size_t used;              /* bytes in buf */
 	uint64_t offset;          /* bytes written before buf */
-	uint64_t begun;           /* of them, those for lc__write_behind() */
+	uint64_t begun;           /* the part of them passed to lc__write_behind() */
 	struct lc__digest digest; /* of everything written */
 	unsigned char *table;     /* the checksum section, or NULL */
 	uint64_t blocks;          /* checksums in it so far */
@@ -45,7 +46,7 @@ flush(struct sink *sink)
 
 	if (size == 0)
 		return LC_OK;
-	/* Only the section itself, which is the last flush, is in no block. */
+	/* Only the section itself, the last flush, is not in a block. */
 	for (size_t at = 0;
 	     sink->table != NULL && sink->offset < job->info.checksum_offset && at < size;
 	     at += LC__TWH1_BLOCK) {
@@ -87,7 +88,8 @@ put(struct sink *sink, const void *data, uint64_t size)
 	return LC_OK;
 }
 
-/* Append an image, whose elements are made where they are hashed and written from. */
+/* Append an image; its elements are computed directly in the buffer from which they are
+ * hashed and written. */
 static lc_status
 put_converted(struct sink *sink, const uint8_t *image, uint64_t size)
 {
@@ -120,7 +122,7 @@ put_images(struct sink *sink, uint64_t size)
 {
 	const struct lc__shard_job *job = sink->job;
 	const struct lc__shard_source *source = job->source;
-	/* Its pages are only taken by a source that makes images. */
+	/* Its pages are used only by a source that computes images. */
 	void *room = malloc(size + 1);
 	const void *image = NULL;
 	lc_status status = pad_to(sink, job->info.image_offset);
@@ -138,7 +140,7 @@ put_images(struct sink *sink, uint64_t size)
 	return status;
 }
 
-/* All boxes, then, in a second walk, all masks. */
+/* All boxes, then, in a second pass, all masks. */
 static lc_status
 put_boxes(struct sink *sink, const struct lc__twh1_sizes *sizes)
 {
@@ -158,7 +160,7 @@ put_boxes(struct sink *sink, const struct lc__twh1_sizes *sizes)
 	return LC_OK;
 }
 
-/* Where each row starts, then the rows. */
+/* The offsets of the rows, then the rows. */
 static lc_status
 put_rows(struct sink *sink, struct lc__buf *rows)
 {
@@ -205,7 +207,7 @@ put_all(struct sink *sink)
 		return_if_error(status);
 	}
 	if (info->checksum_offset != 0) {
-		/* The blocks end before the section: what they cover is flushed first. */
+		/* The blocks end before the section: flush what they cover first. */
 		return_if_error(pad_to(sink, info->checksum_offset));
 		return_if_error(flush(sink));
 		lc__twh1_seal_table(header, sink->blocks, sink->table);
@@ -229,11 +231,11 @@ write_shard(struct sink *sink)
 		    lc__twh1_blocks(info->checksum_offset, LC__TWH1_BLOCK)));
 	if (sink->room == NULL || (info->checksum_offset != 0 && sink->table == NULL))
 		return lc__no_memory(sink->path);
-	/* Space is claimed now, so that a full disk shows before the work. Not
-	 * posix_fallocate(), which writes zeros where this is not supported. */
+	/* Allocate the space now, so that a full disk shows before the work. Not with
+	 * posix_fallocate(), which writes zeros where the file system cannot allocate. */
 	if (fallocate(sink->fd, 0, 0, (off_t)info->file_size) == -1 &&
 	    errno != EOPNOTSUPP && errno != ENOSYS && errno != EINTR)
-		return lc__error_sys(errno, "%s: claim %llu bytes", sink->path,
+		return lc__error_sys(errno, "%s: allocate %llu bytes", sink->path,
 		    (unsigned long long)info->file_size);
 	return put_all(sink);
 }

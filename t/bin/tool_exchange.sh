@@ -69,9 +69,9 @@ refuse "files once more" 2 "cachex: export: files: exists, and is not empty; -f 
 	cachex export m files --format npy
 check "files -f" 0 cachex export -f m files --format npy
 refuse "a file in place of a directory" 2 \
-	"cachex: export: m.npz: exists, and is no directory" \
+	"cachex: export: m.npz: exists and is not a directory" \
 	cachex export m m.npz --format npy
-refuse "-f does not replace it" 2 "cachex: export: m.npz: exists, and is no directory" \
+refuse "-f does not replace it" 2 "cachex: export: m.npz: exists and is not a directory" \
 	cachex export -f m m.npz --format npy
 refuse "a directory in place of a file" 2 \
 	"cachex: export: files: exists, and is no regular file" \

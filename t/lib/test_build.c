@@ -185,9 +185,9 @@ static const struct {
 } stranger_rows[] = {
 	{ "val.twh1", "x", "holds val.twh1, which no export here has written" },
 	{ "manifest.json", "{\"name\": \"app\"}",
-	    "will not replace what is no manifest of shards: manifest.json: "
+	    "will not replace a file that is not a manifest of shards: manifest.json: "
 	    "not a shard manifest" },
-	{ "manifest.json", "hello", "will not replace what is no manifest" },
+	{ "manifest.json", "hello", "will not replace a file that is not a manifest" },
 };
 
 START_TEST(strangers_are_kept)

@@ -368,7 +368,7 @@ START_TEST(no_directory)
 	else
 		outdir_put_file(dir, "c", "x");
 	ck_assert_int_eq(fake_build(dir, &three, &result), LC_INVALID);
-	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "/c: is no directory"));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "/c: is not a directory"));
 	ck_assert_int_eq(lc_manifest_verify(dir, NULL), LC_OK);
 	free(path);
 }
