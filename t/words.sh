@@ -9,7 +9,7 @@
 # limit KIND: how many places 1,000 words may have.
 limit() {
 	case $1 in
-	header) echo 4.9 ;;
+	header) echo 0.3 ;;
 	comments) echo 4.5 ;;
 	front) echo 1.5 ;;
 	messages) echo 8.8 ;;
