@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex fill: what a module lacks, made by producers from a list of ids or from shards. */
+/* cachex fill: missing records, computed by producers from a list of ids or from shards. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -69,62 +69,62 @@ static struct opt options[] = {
 	{ "", "exec", OPT_TEXT, &exec_command, .value = "COMMAND",
 	    .help = "the producer: a command for /bin/sh" },
 	{ "", "ids", OPT_FILE, &ids, .value = "LIST",
-	    .help = "make these cache_ids, one a line; - is standard input" },
+	    .help = "compute these cache_ids, one per line; - is standard input" },
 	{ "", "from", OPT_LIST, &from, .value = "SHARD",
-	    .help = "make an item of each line of this file, in order" },
-	{ "z0", "null", OPT_FLAG, &null,
-	    .help = "lists end their items with a NUL byte" },
+	    .help = "compute one record per line of this file, in order" },
+	{ "z0", "null", OPT_FLAG, &null, .help = "items in lists end with a NUL byte" },
 	{ "j", "children", OPT_COUNT, &children, .value = "N", .least = 1, .most = 1024,
-	    .help = "run N producers at once; default the number of processors" },
+	    .help = "run N producers at a time; default the number of processors" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "N", .most = 64,
-	    .help = "batches a producer has beyond the one it works on; default 1" },
+	    .help = "batches a producer is given beyond the current one; default 1" },
 	{ "b", "batch", OPT_COUNT, &batch, .value = "N", .least = 1, .most = 1u << 20,
-	    .help = "items a batch, at most; default 64" },
+	    .help = "maximum items per batch; default 64" },
 	{ "", "batch-bytes", OPT_SIZE, &batch_bytes, .value = "SIZE", .least = 1,
-	    .help = "bytes of input a batch, at most; default 64M" },
+	    .help = "maximum bytes of lines per batch; default 64M" },
 	{ "", "chunk", OPT_COUNT, &chunk, .value = "N", .least = 1, .most = 1u << 24,
-	    .help = "records a chunk, with --from; default 2048" },
+	    .help = "records per chunk, with --from; default 2048" },
 	{ "", "expect", OPT_LIST, &expects, .value = "[PATH=]DTYPE[DIMS]",
-	    .help = "demand this of each value, such as f16[16,*,*]" },
+	    .help = "demand this dtype and shape of each value, such as f16[16,*,*]" },
 	{ "", "nan", OPT_CHOICE, &nan_policy, .value = "fail|keep",
-	    .help = "what to do with values that have NaN in them; default fail" },
+	    .help = "what to do with a new value that has a NaN; default fail" },
 	{ "", "inf", OPT_CHOICE, &inf_policy, .value = "fail|keep",
 	    .help = "the same for infinity" },
 	{ "", "deep", OPT_FLAG, &deep,
-	    .help = "read what is stored in full, with --ids: checksums, NaN, infinity" },
+	    .help = "with --ids, read stored values in full: checksums, NaN, infinity" },
 	{ "t", "timeout", OPT_COUNT, &timeout, .value = "SECONDS", .most = 1u << 24,
-	    .help = "kill a producer that takes longer for a batch; 0 never, "
+	    .help = "kill a producer that takes longer for a batch; 0 for never, "
 		    "default 600" },
 	{ "", "start-timeout", OPT_COUNT, &start_timeout, .value = "SECONDS",
 	    .most = 1u << 24, .help = "the same for a producer's first batch" },
 	{ "", "retries", OPT_COUNT, &retries, .value = "N", .most = 1000,
-	    .help = "give a batch that a producer died of to N more; default 1" },
+	    .help = "give a batch that a producer died of to N new ones; default 1" },
 	{ "", "give-up", OPT_COUNT, &give_up, .value = "N", .most = 1u << 30,
-	    .help = "stop when N batches failed in a row; 0 never, default 10" },
+	    .help =
+		"stop when N batches in a row gave no value; 0 for never, default 10" },
 	{ "", "isolate", OPT_FLAG, &isolate,
-	    .help = "halve a batch that fails until the items that do it are known" },
+	    .help = "halve a failed batch until the items that cause it are known" },
 	{ "", "frame-max", OPT_SIZE, &frame_max, .value = "SIZE", .least = 1024,
-	    .most = UINT32_MAX, .help = "bytes of an answer, at most; default 1G" },
+	    .most = UINT32_MAX, .help = "maximum bytes of an answer; default 1G" },
 	{ "", "kind", OPT_CHOICE, &kind, .value = "auto|jsonl|text|files",
-	    .help = "what a line of a shard is; auto: by the shard's name" },
+	    .help = "kind of a line of a shard; auto: by the shard's name" },
 	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
-	    .help = "cache_id of a JSONL line: this member of it" },
+	    .help = "member of a JSONL line to use as its cache_id" },
 	{ "", "id", OPT_TEXT, &id_pattern, .value = "PATTERN",
 	    .help = "cache_id of a path: {path}, {dir}, {name}, {stem}, {ext}" },
 	TASK_OPTION,
 	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
 	    .help = "put finished inputs into this store, as cachex push does, and do "
-		    "not fill those that are there" },
+		    "not fill inputs that it has" },
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "with --push: what makes the values, as for cachex push" },
+	    .help = "with --push: a text that identifies the producer, as for push" },
 	{ "", "skip-failed", OPT_FLAG, &skip_failed,
-	    .help = "with --from, leave out what fails, for good" },
+	    .help = "with --from, leave out failed items and bad lines for good" },
 	{ "", "failures", OPT_FILE, &failures_path, .value = "FILE",
-	    .help = "list failed items here; default failures.jsonl of the module" },
+	    .help = "list failed items in FILE; default failures.jsonl of the module" },
 	{ "", "trace", OPT_FILE, &trace_path, .value = "FILE",
-	    .help = "write what happens to FILE, a JSON object a line" },
+	    .help = "write events to FILE, one JSON object per line" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "count what is missing, run nothing" },
+	    .help = "count missing records; run no producer, store nothing" },
 	MODULE_NO_CREATE,
 	STORE_OPTIONS,
 	STORE_SINGLE_PUBLISHER,
@@ -407,7 +407,7 @@ show_inputs(const struct lc__inputs_filled *filled, double seconds)
 		    (unsigned long long)filled->stopped,
 		    (unsigned long long)filled->left);
 		if (over < filled->inputs)
-			printf(", %llu to go on with",
+			printf(", %llu to continue",
 			    (unsigned long long)(filled->inputs - over));
 		if (pushed > 0)
 			printf(", %llu in the store before", (unsigned long long)pushed);
@@ -625,11 +625,12 @@ check_names(const struct lc__inputs_shard *shards, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (id_field != NULL && shards[i].kind != LC__SHARD_JSONL)
-			return report_usage("--id-field is of JSONL, and %s is not",
+			return report_usage("--id-field needs JSONL, and %s is not JSONL",
 			    shards[i].path);
 		if (id_pattern != NULL && shards[i].kind != LC__SHARD_FILES)
-			return report_usage("--id is of lists of files, and %s is not "
-					    "(--kind files)",
+			return report_usage(
+			    "--id needs lists of files, and %s is not one "
+			    "(--kind files)",
 			    shards[i].path);
 	}
 	return EXIT_DONE;
@@ -698,9 +699,9 @@ name_line(void *ctx, const struct lc__inputs_shard *shard, const struct lc__line
 	if (member.kind == LC__JSON_STRING)
 		return lc__json_unescape(member.value, out) == LC_OK
 		    ? LC_OK
-		    : bad(shard, line, "no text is");
+		    : bad(shard, line, "not text:");
 	if (!is_integer(&member))
-		return bad(shard, line, "neither a string nor an integer is");
+		return bad(shard, line, "neither a string nor an integer:");
 	lc__buf_append(out, member.value.text, member.value.size);
 	return LC_OK;
 }
@@ -774,11 +775,12 @@ check_filled(const char *module, lc_cache *cache)
 		return report_status(status);
 	if (ids != NULL && fill.inputs > 0)
 		return report_error(EXIT_DATA,
-		    "%s is filled by its inputs: --from goes on with them, --ids cannot",
+		    "%s is filled by inputs; continue with --from instead of --ids",
 		    module);
 	if (ids == NULL && fill.inputs == 0 && fill.records > 0)
 		return report_error(EXIT_DATA,
-		    "%s has records of plain puts, which do not mix with --from", module);
+		    "%s has records of plain puts; --from needs a module without them",
+		    module);
 	return EXIT_DONE;
 }
 
@@ -853,25 +855,25 @@ check_options(int argc)
 	if (ids != NULL && ids[0] == '@')
 		ids++;
 	if (ids == NULL && from.count == 0)
-		return report_usage("--ids or --from says what to make");
+		return report_usage("give the items with --ids or --from");
 	if (ids != NULL && from.count > 0)
-		return report_usage("--ids and --from are two things");
+		return report_usage("--ids and --from exclude each other");
 	if (exec_command == NULL && !dry_run)
-		return report_usage("--exec names the producer");
+		return report_usage("name the producer with --exec");
 	if (ids != NULL && argc > 1)
-		return report_usage("shards belong to --from");
+		return report_usage("shards need --from");
 	if (ids != NULL &&
 	    (id_field != NULL || id_pattern != NULL || kind != KIND_AUTO || skip_failed))
 		return report_usage("--id, --id-field, --kind and --skip-failed "
-				    "belong to --from");
+				    "need --from");
 	if (ids != NULL && task_option != NULL)
-		return report_usage("--shard belongs to --from");
+		return report_usage("--shard needs --from");
 	if (ids != NULL && push_url != NULL)
-		return report_usage("--push belongs to --from");
+		return report_usage("--push needs --from");
 	if (ids == NULL && deep)
-		return report_usage("--deep belongs to --ids");
+		return report_usage("--deep needs --ids");
 	if (id_field != NULL && id_pattern != NULL)
-		return report_usage("--id and --id-field are two things");
+		return report_usage("--id and --id-field exclude each other");
 	if (ids != NULL && strcmp(ids, "-") != 0 && access(ids, R_OK) == -1)
 		return report_errno(ids);
 	if (id_pattern != NULL && !pattern_check(id_pattern, why, sizeof(why)))
@@ -987,23 +989,23 @@ run_fill(int argc, char **argv)
 const struct command cmd_fill = {
 	.name = "fill",
 	.operands = "MODULE [SHARD...]",
-	.summary = "make what a module lacks, by a program of yours",
+	.summary = "compute missing records with a program of yours",
 	.text =
-	    "Runs COMMAND, a producer, in several processes: batches of items go to its "
-	    "standard input, and the values that it makes of them come back on its "
-	    "standard output, as cachex-producer(5) has it. They are checked and "
-	    "stored. A producer that dies, hangs or answers garbage is replaced.\n"
-	    "With --ids it makes the cache_ids of LIST that are not stored, or not as "
-	    "--expect and a strict module demand. Run again it makes what is still "
+	    "Runs COMMAND, a producer, in several processes: it writes batches of items to "
+	    "its standard input and reads the values that it computes from its standard "
+	    "output, see cachex-producer(5). It checks and stores the values. A producer "
+	    "that dies, hangs or sends an invalid answer is replaced.\n"
+	    "With --ids it computes the cache_ids of LIST that are not stored, or not as "
+	    "--expect and a strict module demand. Run it again to compute what is still "
 	    "missing.\n"
 	    "With --from each SHARD is an input of the module: JSONL, text, or a list "
-	    "of files, and @LIST a file with a shard's path a line. Each line is an "
+	    "of files; @LIST is a file with one shard's path per line. Each line is an "
 	    "item and becomes a record, in the order of the lines, in chunks of "
-	    "--chunk records; several processes may do so at once. Run again it goes on "
-	    "after the last chunk of each shard. With --shard I/N it fills only the shards "
-	    "of task I of N; all machines get the same list. auto takes I and N from a task "
-	    "of Slurm, Kubernetes or MPI. With --push finished inputs are put into a store, "
-	    "and those that are there are not filled.\n"
+	    "--chunk records; several processes may fill a module at once. Run it again to "
+	    "continue after the last chunk of each shard. With --shard I/N it fills only the "
+	    "shards of task I of N; all machines get the same list. auto takes I and N from "
+	    "a task of Slurm, Kubernetes or MPI. With --push it puts finished inputs into a "
+	    "store, and does not fill inputs that the store has.\n"
 	    "Failed items are listed in failures.jsonl of the module's directory; then "
 	    "the exit status is 1.",
 	.examples =

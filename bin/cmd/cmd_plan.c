@@ -305,8 +305,8 @@ show_batches(const struct plan *plan)
 	if (got != LC_OK) {
 		status = report_status(got);
 	} else if (first >= info.batches) {
-		status = report_error(EXIT_NO, "there is no batch %llu: there are %llu",
-		    (unsigned long long)first, (unsigned long long)info.batches);
+		status = report_error(EXIT_NO, "no batch %llu; the last is %llu",
+		    (unsigned long long)first, (unsigned long long)info.batches - 1);
 	} else {
 		status = plan_show(plan, stream, first,
 		    last < info.batches ? last : info.batches - 1);

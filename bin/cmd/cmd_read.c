@@ -17,10 +17,9 @@ static int follow;
 
 static struct opt options[] = {
 	{ "r", "reader", OPT_TEXT, &reader, .value = "r/R",
-	    .help = "read the share of reader r of R, counted from 0; 0/1 unless said "
-		    "otherwise" },
+	    .help = "read the share of reader r of R, counted from 0; default 0/1" },
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
-	    .help = "how readers share a batch: in turn, or a part each" },
+	    .help = "how readers divide a batch: in turn, or one contiguous part each" },
 	STREAM_ORDER_OPTIONS(order),
 	STREAM_SHARES_OPTIONS(order),
 	STREAM_JOIN_OPTIONS(order),
@@ -31,17 +30,17 @@ static struct opt options[] = {
 	STORE_CACHE_SIZE,
 	STORE_OPTIONS,
 	{ "", "batches", OPT_TEXT, &batches, .value = "FIRST-[LAST]|COUNT",
-	    .help = "only these batches, counted from 0, or so many at most" },
+	    .help = "read only these batches, counted from 0, or at most COUNT" },
 	READ_FORM_OPTIONS(opts),
 	{ "", "shared", OPT_COUNT, &opts.shared, .value = "FD",
-	    .help = "with --frames, put the tensors into the memory of this descriptor" },
+	    .help = "with --frames, write the tensors into the file of this descriptor" },
 	{ "", "npy", OPT_DIR, &opts.npy, .value = "DIR",
-	    .help = "write each batch to .npy files there" },
+	    .help = "write each batch to .npy files in DIR" },
 	{ "", "bits", OPT_FLAG, &opts.bits,
 	    .help =
 		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
 	{ "", "follow", OPT_FLAG, &follow,
-	    .help = "go on while SOURCE grows, until it is final" },
+	    .help = "continue while SOURCE grows, until it is final" },
 	READ_READER_OPTIONS(opts),
 	{ .kind = OPT_END },
 };
@@ -57,10 +56,10 @@ read_share(struct read_job *out)
 	if (slash != NULL && (size_t)(slash - reader) < sizeof(first))
 		memcpy(first, reader, (size_t)(slash - reader));
 	if (slash == NULL || !count_parse(first, &r) || !count_parse(slash + 1, &readers))
-		return report_usage("--reader: '%s' is not r/R, as 0/4", reader);
+		return report_usage("--reader: '%s' is not r/R, such as 0/4", reader);
 	if (r >= readers || readers > UINT32_MAX)
-		return report_usage("--reader: '%s': the readers of %s are counted from "
-				    "0",
+		return report_usage("--reader: '%s': readers of %s are numbered "
+				    "from 0",
 		    reader, slash + 1);
 	out->reader = (uint32_t)r;
 	out->readers = (uint32_t)readers;
@@ -90,8 +89,8 @@ read_batches(struct read_job *out)
 		    "--batches: '%s' is neither FIRST-LAST nor FIRST- nor a COUNT",
 		    batches);
 	if (dash != NULL && opts.token_file != NULL)
-		return report_usage("--batches FIRST- and --token-file both say where to "
-				    "begin");
+		return report_usage("--batches FIRST- and --token-file both give the "
+				    "first batch; use one of them");
 	return EXIT_DONE;
 }
 
@@ -136,20 +135,21 @@ run_read(int argc, char **argv)
 const struct command cmd_read = {
 	.name = "read",
 	.operands = "SOURCE...",
-	.summary = "read batches in an order that does not depend on who reads",
+	.summary = "read batches in a reproducible order",
 	.text =
-	    "Reads the examples of SOURCE, batch by batch, in an order that is a "
-	    "function of the options alone: R readers together read what one reads. "
-	    "SOURCE is a module, or a path (with a slash) of a shard, of a directory "
-	    "of shards or of a warehouse; a+b+c is a join: each record of module a with those "
-	    "of b and c that have its cache_id. Several are a list, one source that has the "
-	    "records of the first, then those of the second, and so on. An example is a record, or with --window "
-	    "so many units of the concatenation of all.\n"
-	    "It prints a line an example: batch, example, epoch, with --window the "
+	    "Reads the examples of SOURCE, batch by batch, in an order that depends only "
+	    "on the content and the options: R readers together read the same batches as "
+	    "a single one. SOURCE is a module, or a path (with a slash) of a shard, of a "
+	    "directory of shards or of a warehouse, or the URL of a store. a+b+c is a join: "
+	    "each record of module a with the records of b and c that have the same "
+	    "cache_id. Several sources are a list: one source with the records of the "
+	    "first, then those of the second, and so on. An example is a record, or with "
+	    "--window a fixed number of units of the concatenation of all records.\n"
+	    "It prints one line per example: batch, example, epoch, with --window the "
 	    "length, with --mix the source, and the cache_id. --npy writes the tensors "
 	    "to files, --frames to a pipe, --sum prints a hash of each batch.\n"
-	    "With --token-file it goes on where it was. The token is written after the "
-	    "batch that it covers, and is the same for any number of readers.",
+	    "With --token-file it continues where it stopped. The token is written after "
+	    "the batch that it covers, and is the same for any number of readers.",
 	.examples =
 	    "cachex read faces --shuffle block --seed 7 --batch 64\n"
 	    "cachex read faces --reader 1/4 --npy batches\n"

@@ -36,13 +36,13 @@ static struct opt options[] = {
 	{ "", "values", OPT_FLAG, &values,
 	    .help = "mean, deviation and extremes of all values, by channel" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
-	    .help = "with --values: a part of each record; of samples image or boxes" },
+	    .help = "with --values: a part of each record; for samples image or boxes" },
 	{ "", "axis", OPT_TEXT, &axis_text, .value = "N|none",
-	    .help = "with --values: the dimension of the channels, from the end below 0; "
-		    "default the first of three" },
-	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .most = 1024,
 	    .help =
-		"with --values: run so many threads; default the number of processors" },
+		"with --values: the dimension of the channels, negative from the end; "
+		"default the first of three" },
+	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .most = 1024,
+	    .help = "with --values: run N threads; default the number of processors" },
 	{ .kind = OPT_END },
 };
 
@@ -316,8 +316,7 @@ find_axis(const lc_tensor *tensor, bool boxes, uint32_t *out)
 	}
 	if (axis < 0 || axis >= ndim)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "its %" PRId64 " dimensions have no axis %" PRId64, ndim,
-		    channels.axis);
+		    "has %" PRId64 " dimensions, no axis %" PRId64, ndim, channels.axis);
 	*out = (uint32_t)axis;
 	return LC_OK;
 }
@@ -333,7 +332,8 @@ take_tensor(const lc_tensor *tensor, bool boxes, struct record *r)
 	n = lc__moments_channels(tensor, axis);
 	if (n > MOST_CHANNELS)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%" PRIu64 " channels are too many; --axis names another dimension",
+		    "%" PRIu64
+		    " channels are too many; choose another dimension with --axis",
 		    n);
 	r->channels = calloc(n > 0 ? n : 1, sizeof(*r->channels));
 	if (r->channels == NULL)
@@ -355,16 +355,15 @@ take_view(lc_view *view, struct record *r)
 		return take_tensor(&view->tensor, false, r);
 	if (field == NULL)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "it is not a tensor but a %s; --field names a part of it",
+		    "is not a tensor but a %s; choose a part with --field",
 		    lc_kind_name(view->kind));
 	status = lc_view_value(view, field, &value);
 	if (status == LC_NOT_FOUND)
-		return lc__error(LC_UNSUPPORTED, 0, "it has no part %s", field);
+		return lc__error(LC_UNSUPPORTED, 0, "has no part %s", field);
 	return_if_error(status);
 	if (lc_value_kind(value) != LC_TENSOR)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "its part %s is not a tensor but a %s", field,
-		    lc_kind_name(lc_value_kind(value)));
+		return lc__error(LC_UNSUPPORTED, 0, "part %s is not a tensor but a %s",
+		    field, lc_kind_name(lc_value_kind(value)));
 	return_if_error(lc_value_as_tensor(value, &tensor));
 	return take_tensor(&tensor, false, r);
 }
@@ -377,7 +376,7 @@ take_boxes(const lc_sample *sample, struct record *r)
 	lc_tensor boxes = sample->boxes;
 
 	if (boxes.ndim != 2)
-		return lc__error(LC_UNSUPPORTED, 0, "it has no boxes");
+		return lc__error(LC_UNSUPPORTED, 0, "has no boxes");
 	lc__moments_add(&there, sample->mask.dtype, sample->mask.data,
 	    sample->mask.ndim == 1 ? sample->mask.shape[0] : 0,
 	    lc_dtype_size(sample->mask.dtype));
@@ -482,10 +481,10 @@ tell(struct work *w, const struct record *r, uint64_t number)
 	if (r->id != NULL)
 		report_error(EXIT_DATA, "%s: %s: %s%s", w->name,
 		    lc__quote_id(r->id, r->id_size), r->why,
-		    reported == 9 ? "; more of these are only counted" : "");
+		    reported == 9 ? "; further ones are only counted" : "");
 	else
 		report_error(EXIT_DATA, "%s: sample %" PRIu64 ": %s%s", w->name, number,
-		    r->why, reported == 9 ? "; more of these are only counted" : "");
+		    r->why, reported == 9 ? "; further ones are only counted" : "");
 }
 
 static lc_status
@@ -666,9 +665,9 @@ values_text(const struct work *w)
 	    count_human(w->counted, "record", text, sizeof(text)));
 	printf(", %s", count_human(w->n, "channel", text, sizeof(text)));
 	if (w->skipped > 0)
-		printf("; %" PRIu64 " records are left out", w->skipped);
+		printf("; %" PRIu64 " records left out", w->skipped);
 	if (w->damaged > 0)
-		printf("; %" PRIu64 " are damaged", w->damaged);
+		printf("; %" PRIu64 " damaged", w->damaged);
 	printf("\n  %7s %14s %9s %22s %22s %22s %22s\n", "channel", "values", "NaN",
 	    "mean", "deviation", "min", "max");
 	for (size_t c = 0; c < w->n; c++) {
@@ -751,7 +750,7 @@ run_stat(int argc, char **argv)
 	int status = EXIT_DONE;
 
 	if (!values && (field != NULL || axis_text != NULL || threads > 0))
-		return report_usage("--field, --axis and --threads belong to --values");
+		return report_usage("--field, --axis and --threads need --values");
 	if (values && !take_axis())
 		return EXIT_USAGE;
 	if (threads == 0)
@@ -775,14 +774,15 @@ run_stat(int argc, char **argv)
 const struct command cmd_stat = {
 	.name = "stat",
 	.operands = "[MODULE...]",
-	.summary = "show facts and sizes of modules",
+	.summary = "print sizes, counters and settings of modules",
 	.text =
-	    "Shows what a module holds and what it takes on disk, what has been "
-	    "read and written since it was made, its settings, and the sizes and "
-	    "codecs of every structure; without MODULE, of every module. With --json it writes one object a line "
-	    "for each module.\n"
-	    "--values reads all tensors and shows mean, deviation, least and largest value of each "
-	    "channel; of a module, or of a path of a warehouse, a directory of shards or a shard.",
+	    "Prints what a module holds, its size on disk, its counters since it was "
+	    "created, its settings, and the sizes and codecs of every structure; without "
+	    "MODULE, for every module. With --json it writes one object per line for each "
+	    "module.\n"
+	    "--values reads all tensors and prints mean, deviation, minimum and maximum of "
+	    "each channel, for a module or a path of a warehouse, a directory of shards or "
+	    "a shard.",
 	.examples = "cachex stat faces\n"
 		    "cachex stat --json | jq '[.module, .records]'\n"
 		    "cachex stat --values vae_latents",

@@ -33,7 +33,7 @@ struct tokenfile {
 
 /* ---- the token file: where to go on ------------------------------------------------ */
 
-#define REMEDY "; --restart begins anew"
+#define REMEDY "; --restart starts again"
 
 /* Is it a token at all? Whose it is the stream finds out. */
 static int
@@ -48,7 +48,7 @@ check_token(struct tokenfile *file, const struct lc__buf *bytes)
 		return report_error(EXIT_DATA, "%s: a token of a newer version" REMEDY,
 		    file->path);
 	if (status != LC_OK)
-		return report_error(EXIT_DATA, "%s: is no token, or is damaged" REMEDY,
+		return report_error(EXIT_DATA, "%s: is not a token, or is damaged" REMEDY,
 		    file->path);
 	memcpy(file->bytes, bytes->data, LC_TOKEN_SIZE);
 	file->loaded = true;
@@ -100,17 +100,18 @@ tokenfile_refused(const struct tokenfile *file, lc_status status, const char *so
 	switch (status) {
 	case LC_OTHER_CACHE:
 		return report_error(EXIT_DATA,
-		    "%s: is not of %s: name its own source" REMEDY, file->path, source);
+		    "%s: does not belong to %s; give its own source" REMEDY, file->path,
+		    source);
 	case LC_OTHER_ORDER:
 		return report_error(EXIT_DATA,
-		    "%s: is %s: give the options that it was made with" REMEDY,
+		    "%s: is %s; give the options that it was written with" REMEDY,
 		    file->path,
 		    strncmp(text, prefix, strlen(prefix)) == 0 ? text + strlen(prefix)
 							       : text);
 	case LC_CHANGED:
 		return report_error(EXIT_NO,
-		    "%s: what was read has changed in %s since" REMEDY, file->path,
-		    source);
+		    "%s: records that were read have changed in %s since" REMEDY,
+		    file->path, source);
 	case LC_INVALID: return report_error(EXIT_USAGE, "%s: %s", file->path, text);
 	default: return report_status(status);
 	}
@@ -412,12 +413,12 @@ conclude(struct read_run *r, lc_status status)
 	case LC_END: r->ended = true; return EXIT_DONE;
 	case LC_CANCELLED: return interrupt_status();
 	case LC_TIMEOUT:
-		return report_error(EXIT_NO, "%s: nothing new in %llu s", r->job->source,
+		return report_error(EXIT_NO, "%s: no new data in %llu s", r->job->source,
 		    (unsigned long long)r->job->opts->timeout);
 	case LC_ABANDONED:
 		return report_error(EXIT_NO,
-		    "%s: its inputs are not finished, and nobody "
-		    "writes them; --wait waits for a writer",
+		    "%s: its inputs are not finished and have no "
+		    "writer; --wait waits for one",
 		    r->job->source);
 	default: return -1;
 	}
@@ -511,10 +512,13 @@ find_range(struct read_run *r)
 	if (r->end > all)
 		r->end = all;
 	r->begin = r->next;
+	if (first != UINT64_MAX && all == 0)
+		return report_error(EXIT_NO, "no batch %llu; %s has none",
+		    (unsigned long long)first, r->job->source);
 	if (first != UINT64_MAX && first >= all)
-		return report_error(EXIT_NO,
-		    "there is no batch %llu: %s has %llu of them",
-		    (unsigned long long)first, r->job->source, (unsigned long long)all);
+		return report_error(EXIT_NO, "no batch %llu; the last of %s is %llu",
+		    (unsigned long long)first, r->job->source,
+		    (unsigned long long)all - 1);
 	return EXIT_DONE;
 }
 
@@ -525,11 +529,11 @@ tell_of_token(const struct read_run *r)
 	if (!r->token.loaded)
 		return true;
 	if (r->next >= r->out.info.batches) {
-		report_note("%s: all %llu batches have been read; --restart begins anew",
+		report_note("%s: all %llu batches have been read; --restart starts again",
 		    r->token.path, (unsigned long long)r->out.info.batches);
 		return false;
 	}
-	report_note("%s: going on with batch %llu", r->token.path,
+	report_note("%s: continuing with batch %llu", r->token.path,
 	    (unsigned long long)r->next);
 	return true;
 }

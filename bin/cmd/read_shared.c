@@ -181,7 +181,7 @@ take_back(struct read_shared *s)
 							 : report_errno("standard input");
 	if ((size_t)n > s->n_held)
 		return report_error(EXIT_DATA,
-		    "standard input gave %zd frames back, and %zu were held", n,
+		    "standard input returned %zd frames, but only %zu were held", n,
 		    s->n_held);
 	for (ssize_t i = 0; i < n; i++)
 		lc_batch_release(s->held[i]);
@@ -218,7 +218,7 @@ read_shared_wait(struct read_shared *s)
 	if (!s->ended)
 		return wait_for_input(s);
 	return report_error(EXIT_SYSTEM,
-	    "standard input ended with %zu frames held: a byte for each gives it back",
+	    "standard input ended with %zu frames held; write a byte to return a frame",
 	    s->n_held);
 }
 
@@ -247,7 +247,7 @@ check_file(int fd)
 		    strerror(errno));
 	if (!S_ISREG(st.st_mode) || (flags & O_ACCMODE) != O_RDWR)
 		return report_usage(
-		    "--shared: descriptor %d is no memory or file that is "
+		    "--shared: descriptor %d is not memory or a file that is "
 		    "open for reading and writing",
 		    fd);
 	if (st.st_size != 0)

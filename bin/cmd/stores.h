@@ -16,20 +16,20 @@ extern int store_path_style, store_single_publisher;
 /* clang-format off */
 #define STORE_OPTIONS \
 	{ "", "endpoint", OPT_TEXT, &store_options.endpoint, .value = "URL", \
-	    .help = "of a server of S3: http://HOST:PORT or https://HOST; default " \
+	    .help = "URL of an S3 server: http://HOST:PORT or https://HOST; default " \
 		    "AWS_ENDPOINT_URL_S3, or Amazon's" }, \
 	{ "", "region", OPT_TEXT, &store_options.region, .value = "NAME", \
-	    .help = "of S3; default AWS_REGION, or us-east-1" }, \
+	    .help = "region of S3; default AWS_REGION, or us-east-1" }, \
 	{ "", "profile", OPT_TEXT, &store_options.profile, .value = "NAME", \
-	    .help = "of ~/.aws/credentials and ~/.aws/config; default AWS_PROFILE" }, \
+	    .help = "profile in ~/.aws/credentials and ~/.aws/config; default AWS_PROFILE" }, \
 	{ "", "path-style", OPT_CHOICE, &store_path_style, .value = "auto|yes|no", \
-	    .help = "is the bucket in the path? auto: with an endpoint" }, \
+	    .help = "put the bucket into the path; auto: if an endpoint is given" }, \
 	{ "", "ca-file", OPT_TEXT, &store_options.ca_file, .value = "FILE", \
 	    .help = "certificates of authorities for https; default AWS_CA_BUNDLE" }
 #define STORE_SINGLE_PUBLISHER \
 	{ "", "single-publisher", OPT_FLAG, &store_single_publisher, \
-	    .help = "one process at a time pushes and publishes: use a store of S3 that " \
-		    "has no conditional puts" }
+	    .help = "use an S3 store without conditional puts; only one process at a " \
+		    "time may push and publish" }
 
 /** How the shards of a generation are fetched, for commands that read one. */
 extern struct store_fetch {
@@ -39,15 +39,15 @@ extern struct store_fetch {
 
 #define STORE_FETCH_OPTIONS \
 	{ "", "cache", OPT_DIR, &store_fetch.cache, .value = "DIR", \
-	    .help = "of a store: where copies of its shards are kept; default ROOT/.copies" }, \
+	    .help = "for a store: directory of copies of its shards; default ROOT/.copies" }, \
 	{ "", "generation", OPT_COUNT, &store_fetch.generation, .value = "N", .least = 1, \
-	    .help = "of a store: read this one; default the newest" }, \
+	    .help = "for a store: generation to read; default the newest" }, \
 	{ "", "fetch-ahead", OPT_COUNT, &store_fetch.ahead, .value = "N", .least = 1, \
 	    .most = 65536, \
-	    .help = "of a store: shards that are fetched before they are needed; default 4" }
+	    .help = "for a store: shards to fetch before they are needed; default 4" }
 #define STORE_CACHE_SIZE \
 	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE", .least = 1, \
-	    .help = "of a store: what the copies take on the disk, at most; default 16G" }
+	    .help = "for a store: maximum size of the copies on disk; default 16G" }
 /* clang-format on */
 
 /** Open a generation of a store as a source. Reports; an exit status. */

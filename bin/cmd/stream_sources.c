@@ -41,8 +41,8 @@ read_epochs(const struct stream_order *opts, uint64_t *out)
 		return report_usage("--epochs: '%s' is neither a number from 1 nor inf",
 		    opts->epochs);
 	if (endless)
-		return report_usage("--epochs: %s runs for ever; --limit says how many "
-				    "examples to read",
+		return report_usage("--epochs: %s has no end; limit the number of "
+				    "examples with --limit",
 		    opts->mix.count > 0 ? "a mixture" : "an order of idealised readers");
 	return EXIT_DONE;
 }
@@ -77,13 +77,13 @@ read_options_form(const struct read_options *opts, enum read_form *out)
 
 	if (ids + opts->sum + opts->frames + (opts->npy != NULL) > 1)
 		return report_usage("only one of --ids or --null, --sum, --frames and "
-				    "--npy says what is written");
+				    "--npy may be given");
 	if (opts->bits && opts->npy == NULL)
-		return report_usage("--bits is for --npy");
+		return report_usage("--bits needs --npy");
 	if (opts->shared != OPT_UNSET && !opts->frames)
-		return report_usage("--shared is for --frames");
+		return report_usage("--shared needs --frames");
 	if (opts->restart && opts->token_file == NULL)
-		return report_usage("--restart is for --token-file");
+		return report_usage("--restart needs --token-file");
 	if (opts->frames && !opts->force && isatty(STDOUT_FILENO))
 		return report_usage("standard output is a terminal; --frames needs a "
 				    "pipe, a file, or -f");
@@ -156,11 +156,10 @@ open_shards(struct stream_source *s, const lc_source_options *how)
 	if (opened == LC_OK)
 		return EXIT_DONE;
 	if (opened == LC_STALE)
-		(void)lc__error(opened, 0, "%s; --sources ignore reads it as it is",
+		(void)lc__error(opened, 0, "%s; --sources ignore reads it anyway",
 		    strdupa(error->text));
 	else if (opened == LC_FAILED)
-		(void)lc__error(opened, 0,
-		    "%s; --ignore-thresholds reads it all the same",
+		(void)lc__error(opened, 0, "%s; --ignore-thresholds reads it anyway",
 		    strdupa(error->text));
 	return report_status(opened);
 }
@@ -246,7 +245,7 @@ stream_source_open_join(struct stream_source *s, const lc_source_options *how,
 			status = tell_dropped(s, modules);
 		else if (opened == LC_SCHEMA)
 			status = report_error(EXIT_DATA,
-			    "%s; --missing drop leaves such records out",
+			    "%s; use --missing drop to leave them out",
 			    lc_last_error()->text);
 		else
 			status = report_argument(opened);
@@ -275,7 +274,7 @@ set_members(struct stream_source *s, char *const *names, size_t n)
 		struct stream_source *member = &s->members[s->n_members];
 
 		if (*names[s->n_members] == '\0')
-			return report_usage("'%s': a source of the list has no name",
+			return report_usage("'%s': a source in the list has no name",
 			    s->name);
 		member->name = strdup(names[s->n_members]);
 		if (member->name == NULL)
@@ -372,7 +371,7 @@ read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 		sign = NULL;
 	if (*weight == 0 || sign == text || *text == '\0')
 		return report_usage("--mix: '%s' is not SOURCE[=WEIGHT], a "
-				    "weight being 1 or more",
+				    "with a weight of 1 or more",
 		    text);
 	s->name = sign != NULL ? strndup(text, (size_t)(sign - text)) : strdup(text);
 	return s->name != NULL ? EXIT_DONE : report_errno(text);
@@ -434,8 +433,8 @@ stream_sources_open(struct stream_sources *out, char *const *names, size_t n,
 	how.split_by_run = opts->split_by;
 	how.split_seed = opts->split_seed;
 	if (opts->split != NULL && opts->part == NULL)
-		return report_usage("--split needs --part, the part to be read; --share "
-				    "says how readers share a batch");
+		return report_usage("--split needs --part, the part to read; --share "
+				    "is for how readers divide a batch");
 	status = read_names(out, names, n, opts);
 	for (size_t i = 0; i < out->n && status == EXIT_DONE; i++)
 		status = open_source(&out->all[i], &how, (lc_missing)opts->missing);

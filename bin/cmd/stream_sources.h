@@ -44,67 +44,65 @@ struct stream_order {
 /** The order of one source, rows of a table whose values go to @p o. */
 #define STREAM_ORDER_OPTIONS(o) \
 	{ "b", "batch", OPT_COUNT, &(o).batch, .value = "N", .least = 1, \
-	    .help = "examples a batch, over all readers" }, \
+	    .help = "examples in a batch, over all readers" }, \
 	{ "w", "window", OPT_COUNT, &(o).window, .value = "S", \
-	    .help = "an example is S units of the length field, or S records where " \
-	    "there is none; 0: an example is a record" }, \
+	    .help = "an example is S units of the length field, or S records if " \
+	    "there is no such field; 0: an example is a record" }, \
 	{ "", "stride", OPT_COUNT, &(o).stride, .value = "T", \
-	    .help = "units from one window to the next; 0: the window" }, \
+	    .help = "units from the start of one window to the next; 0: S" }, \
 	{ "", "drop-short", OPT_FLAG, &(o).drop_short, \
 	    .help = "leave out a last window that is not full" }, \
 	{ "", "length", OPT_TEXT, &(o).length, .value = "PATH", \
-	    .help = "the tensor whose first axis is a record's length, where it is not " \
-	    "the module's own" }, \
+	    .help = "tensor with the length of a record as first dimension, instead of " \
+	    "the module's length field" }, \
 	{ "", "idealised", OPT_COUNT, &(o).idealised, .value = "R", .most = 65536, \
-	    .help = "the order of R idealised readers, which goes on for ever; 0: the " \
-	    "flat order" }, \
+	    .help = "the order of R idealised readers, without end; 0: the flat order" }, \
 	{ "", "shuffle", OPT_CHOICE, &(o).shuffle, .value = "none|full|block|era", \
-	    .help = "shuffle each epoch: all of it, blocks and what is near them, or " \
-	    "eras that double" }, \
+	    .help = "shuffle each epoch: all of it, adjacent blocks, or blocks in eras " \
+	    "that double" }, \
 	{ "", "block", OPT_COUNT, &(o).block, .value = "B", .least = 1, \
-	    .help = "examples a block of the shuffle" }, \
+	    .help = "examples in a block of the shuffle" }, \
 	{ "", "spread", OPT_COUNT, &(o).spread, .value = "W", .least = 1, \
-	    .help = "blocks among which the examples are shuffled" }, \
+	    .help = "blocks in a window of the shuffle" }, \
 	{ "", "era-first", OPT_COUNT, &(o).era_first, .value = "N", .least = 1, \
-	    .help = "examples of the first era" }, \
+	    .help = "examples in the first era" }, \
 	{ "", "era-max", OPT_COUNT, &(o).era_max, .value = "N", .least = 1, \
-	    .help = "examples of the largest era" }, \
+	    .help = "examples in the largest era" }, \
 	{ "", "seed", OPT_COUNT, &(o).seed, .value = "N", \
-	    .help = "of the shuffle" }, \
+	    .help = "seed of the shuffle" }, \
 	{ "", "epochs", OPT_TEXT, &(o).epochs, .value = "N|inf", \
-	    .help = "times over the data; 1 unless said otherwise, for ever with " \
-	    "--idealised and --mix" }, \
+	    .help = "number of epochs; default 1, or inf with --idealised and --mix" }, \
 	{ "", "limit", OPT_COUNT, &(o).limit, .value = "N", \
-	    .help = "examples in all; 0 for no limit" }
+	    .help = "total number of examples; 0 for no limit" }
 
 /** Shares, which stay with their readers. */
 #define STREAM_SHARES_OPTIONS(o) \
 	{ "", "shares", OPT_COUNT, &(o).shares, .value = "C", .most = 65536, \
-	    .help = "with --shuffle block: deal the chunks to C shares, which stay with their " \
+	    .help = "with --shuffle block: deal the chunks into C shares that stay with their " \
 	    "readers; a block is then a chunk; 0: no shares" }
 
 /** Several modules as one. */
 #define STREAM_JOIN_OPTIONS(o) \
 	{ "", "missing", OPT_CHOICE, &(o).missing, .value = "refuse|drop", \
-	    .help = "what becomes of records that lack a partner in a join: an error, or " \
-	    "they are left out and counted" }
+	    .help = "records of a join without a partner: refuse them as an error, or " \
+	    "drop and count them" }
 
 /** One part of a split. */
 #define STREAM_PART_OPTIONS(o) \
 	{ "", "part", OPT_TEXT, &(o).part, .value = "NAME", \
-	    .help = "only this part of the split" }, \
+	    .help = "read only this part of the split" }, \
 	{ "", "split", OPT_TEXT, &(o).split, .value = "NAME=SHARE,...", \
-	    .help = "parts by a hash of the cache_id, train=0.9,val=0.1; default: those " \
-	    "that the warehouse was built with" }, \
+	    .help = "parts by a hash of the cache_id, train=0.9,val=0.1; default: the " \
+	    "split of the warehouse" }, \
 	{ "", "split-by", OPT_CHOICE, &(o).split_by, .value = "id|run", \
-	    .help = "what is hashed: the cache_id, or of shards the sample's run" }, \
+	    .help = "hash the cache_id or, for shards, the run of the sample" }, \
 	{ "", "split-seed", OPT_COUNT, &(o).split_seed, .value = "N", \
-	    .help = "of the hash" }
+	    .help = "seed of the hash" }
 
 /** Mixtures of several sources. */
 #define STREAM_MIX_OPTIONS(o) \
 	{ "", "mix", OPT_LIST, &(o).mix, .value = "SOURCE[=WEIGHT]", \
-	    .help = "mix this source in, by weight; a,b: a list; given again, one more" }, \
+	    .help = "mix in this source, by weight; a,b is a list; may be repeated" }, \
 	{ "", "weight", OPT_COUNT, &(o).weight, .value = "N", .least = 1, \
 	    .help = "weight of SOURCE in a mixture" }, \
 	{ "", "mixture-block", OPT_COUNT, &(o).mixture_block, .value = "N", \
@@ -113,16 +111,16 @@ struct stream_order {
 /** Which warehouses are read. */
 #define STREAM_WAREHOUSE_OPTIONS(o) \
 	{ "", "sources", OPT_CHOICE, &(o).sources, .value = WAREHOUSE_SOURCES, \
-	    .help = "of a warehouse: compare sizes and times of what it was made of, or " \
-	    "read it all, or do not look at it" }, \
+	    .help = "source files of a warehouse: compare sizes and times, compare the " \
+	    "contents, or do not check them" }, \
 	{ "", "dataset", OPT_DIR, &(o).dataset, .value = "DIR", \
-	    .help = "where that stands now" }, \
+	    .help = "where the source files are now" }, \
 	{ "", "ignore-thresholds", OPT_FLAG, &(o).ignore_thresholds, \
-	    .help = "read a warehouse although it exceeds its validation limits" }, \
+	    .help = "read a warehouse even if it exceeds its validation limits" }, \
 	{ "", "open-shards", OPT_COUNT, &(o).open_shards, .value = "N", .least = 1, \
 	    .most = UINT32_MAX, \
-	    .help = "shards that are open at a time; in a larger set each is opened when it " \
-	    "is read" }
+	    .help = "shards that are open at a time; in a larger set each is opened when " \
+	    "needed" }
 /* clang-format on */
 
 /**
@@ -148,16 +146,16 @@ struct read_options {
 	int bits;               /* dtypes that .npy cannot name as raw bits */
 	int force;              /* replace files; frames to a terminal */
 	struct opt_list fields; /* tensors to read */
-	int documents;          /* tell where documents begin in windows */
+	int documents;          /* number the documents in windows */
 	uint64_t threads, ahead, memory;
 	int verify;
-	uint64_t timeout; /* seconds without anything new; OPT_UNSET: for ever */
-	int wait;         /* for a source that grows, also while nobody writes it */
+	uint64_t timeout; /* seconds without new data; OPT_UNSET: no limit */
+	int wait;         /* for a source that grows, even if it has no writer */
 	const char *token_file;
 	uint64_t token_every; /* batches */
-	int restart;          /* do not look at what the token file says */
-	int keep_going;       /* pass over batches that are damaged */
-	int stats;            /* say at the end what it cost */
+	int restart;          /* ignore the position in the token file */
+	int keep_going;       /* skip damaged batches */
+	int stats;            /* print the cost at the end */
 };
 
 /** The defaults, with @p j threads. */
@@ -168,36 +166,36 @@ struct read_options {
 /** The output, rows of a table whose values go to @p o. */
 #define READ_FORM_OPTIONS(o) \
 	{ "1", "ids", OPT_FLAG, &(o).ids, \
-	    .help = "cache_ids only, one a line" }, \
+	    .help = "print only cache_ids, one per line" }, \
 	{ "z", "null", OPT_FLAG, &(o).null, \
-	    .help = "cache_ids only, each ended by a NUL byte" }, \
+	    .help = "print only cache_ids, each followed by a NUL byte" }, \
 	{ "", "sum", OPT_FLAG, &(o).sum, \
-	    .help = "a line a batch: its number, its examples, and a hash of them that " \
-	    "adds up over readers" }, \
+	    .help = "one line per batch: its number, its examples, and a hash of them " \
+	    "that adds up over readers" }, \
 	{ "", "frames", OPT_FLAG, &(o).frames, \
-	    .help = "the tensors as a stream of frames, not to a terminal" }
+	    .help = "write the tensors as a stream of frames, not to a terminal" }
 
 /** How it is read, and where to go on. */
 #define READ_READER_OPTIONS(o) \
 	{ "", "field", OPT_LIST, &(o).fields, .value = "PATH", \
-	    .help = "read this tensor; given again, one more; all of the first record " \
-	    "unless said otherwise, of windows the length field" }, \
+	    .help = "read this tensor; may be repeated; default all of the first record, " \
+	    "for windows the length field" }, \
 	{ "", "documents", OPT_FLAG, &(o).documents, \
-	    .help = "tell of each unit of a window its document and its place there" }, \
+	    .help = "give each unit of a window its document and its position in it" }, \
 	{ "j", "threads", OPT_COUNT, &(o).threads, .value = "N", .most = 1024, \
-	    .help = "that read ahead; 0 for none" }, \
+	    .help = "threads that read ahead; 0 for none" }, \
 	{ "", "ahead", OPT_COUNT, &(o).ahead, .value = "N", .least = 1, .most = 65536, \
-	    .help = "batches read ahead at most" }, \
+	    .help = "maximum number of batches read ahead" }, \
 	{ "", "memory", OPT_SIZE, &(o).memory, .value = "SIZE", .least = 1, \
-	    .help = "for batches read ahead" }, \
+	    .help = "memory for batches read ahead" }, \
 	{ "", "verify", OPT_CHOICE, &(o).verify, .value = "never|always|once", \
 	    .help = "when to compare checksums; default once, when a record is first read" }, \
 	{ "", "timeout", OPT_COUNT, &(o).timeout, .value = "SECONDS", \
-	    .help = "wait so long for something new; for ever unless said otherwise" }, \
+	    .help = "longest wait for new data; default no limit" }, \
 	{ "", "wait", OPT_FLAG, &(o).wait, \
-	    .help = "wait also while nobody writes" }, \
+	    .help = "with --follow, also wait if unfinished inputs have no writer" }, \
 	{ "", "token-file", OPT_FILE, &(o).token_file, .value = "FILE", \
-	    .help = "go on where it says, and keep it up to date" }, \
+	    .help = "continue at the position in FILE, and keep it up to date" }, \
 	{ "", "token-every", OPT_COUNT, &(o).token_every, .value = "N", .least = 1, \
 	    .help = "write it every N batches, and at the end" }, \
 	{ "", "restart", OPT_FLAG, &(o).restart, \

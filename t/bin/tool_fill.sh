@@ -170,7 +170,7 @@ is "and told" "$(sed 's/^cachex: fill: //' "$err")" \
 "'bad.jsonl:2': bad.jsonl: line 3: column 7: the text ends too early
 'bad.jsonl:4': bad.jsonl: line 5: has no member 'id'
 '2': put: '2': the chunk has it already
-'bad.jsonl:6': bad.jsonl: line 7: neither a string nor an integer is 'id'"
+'bad.jsonl:6': bad.jsonl: line 7: neither a string nor an integer: 'id'"
 printf 'img/a.png\nimg/b.png\n' >files.list
 check "a list of files" 0 cachex fill q --exec "$producer good" --from files.list --kind files --id '{stem}'
 is "by pattern" "$(cachex ls -1 q | tr '\n' ' ')" "a b "
@@ -263,7 +263,7 @@ wrong "half a scheduler" 2 "cachex: fill: --shard: SLURM_NTASKS is not set" \
 	env SLURM_PROCID=0 "$CACHEX" fill z --exec x --shard auto --from one.txt
 wrong "as a variable" 2 "cachex: fill: CACHEX_FILL_SHARD: JOB_COMPLETION_INDEX has no count; use auto/N" \
 	env CACHEX_FILL_SHARD=auto JOB_COMPLETION_INDEX=0 "$CACHEX" fill z --exec x --from one.txt
-wrong "parts of ids" 2 "cachex: fill: --shard belongs to --from" cachex fill z --exec x --shard 0/2 --ids ids
+wrong "parts of ids" 2 "cachex: fill: --shard needs --from" cachex fill z --exec x --shard 0/2 --ids ids
 wrong "a shard of it that is gone" 4 "cachex: fill: gone.txt: No such file or directory" \
 	cachex fill z --exec x --shard 1/2 --from one.txt gone.txt
 also "nothing was made" test ! -e "$XDG_CACHE_HOME/cachex/z"
@@ -273,16 +273,16 @@ is "are refused" "$(sed "s|$XDG_CACHE_HOME|X|" "$err")" \
 
 # ---- what does not go together
 
-wrong "neither" 2 "cachex: fill: --ids or --from says what to make" cachex fill m --exec x
-wrong "both" 2 "cachex: fill: --ids and --from are two things" cachex fill m --exec x --ids ids --from one.txt
-wrong "no producer" 2 "cachex: fill: --exec names the producer" cachex fill m --ids ids
-wrong "a shard too many" 2 "cachex: fill: shards belong to --from" cachex fill m one.txt --exec x --ids ids
-wrong "--deep" 2 "cachex: fill: --deep belongs to --ids" cachex fill m --exec x --from one.txt --deep
-wrong "--skip-failed" 2 "cachex: fill: --id, --id-field, --kind and --skip-failed belong to --from" \
+wrong "neither" 2 "cachex: fill: give the items with --ids or --from" cachex fill m --exec x
+wrong "both" 2 "cachex: fill: --ids and --from exclude each other" cachex fill m --exec x --ids ids --from one.txt
+wrong "no producer" 2 "cachex: fill: name the producer with --exec" cachex fill m --ids ids
+wrong "a shard too many" 2 "cachex: fill: shards need --from" cachex fill m one.txt --exec x --ids ids
+wrong "--deep" 2 "cachex: fill: --deep needs --ids" cachex fill m --exec x --from one.txt --deep
+wrong "--skip-failed" 2 "cachex: fill: --id, --id-field, --kind and --skip-failed need --from" \
 	cachex fill m --exec x --ids ids --skip-failed
-wrong "--id-field of text" 2 "cachex: fill: --id-field is of JSONL, and one.txt is not" \
+wrong "--id-field of text" 2 "cachex: fill: --id-field needs JSONL, and one.txt is not JSONL" \
 	cachex fill z --exec x --from one.txt --id-field id
-wrong "--id of text" 2 "cachex: fill: --id is of lists of files, and one.txt is not (--kind files)" \
+wrong "--id of text" 2 "cachex: fill: --id needs lists of files, and one.txt is not one (--kind files)" \
 	cachex fill z --exec x --from one.txt --id '{stem}'
 wrong "a bad pattern" 2 "cachex: fill: --id: a lone { (write {{ for a brace)" \
 	cachex fill z --exec x --from one.txt --id '{stem' --kind files
@@ -292,10 +292,10 @@ wrong "no list" 4 "cachex: fill: nothing: No such file or directory" cachex fill
 wrong "no shard" 4 "cachex: fill: nothing: No such file or directory" cachex fill z --exec x --from one.txt nothing
 also "nothing was made" test ! -e "$XDG_CACHE_HOME/cachex/z"
 wrong "ids for a module of inputs" 3 \
-	"cachex: fill: t is filled by its inputs: --from goes on with them, --ids cannot" \
+	"cachex: fill: t is filled by inputs; continue with --from instead of --ids" \
 	cachex fill t --exec x --ids ids
 wrong "shards for a module of puts" 3 \
-	"cachex: fill: m has records of plain puts, which do not mix with --from" \
+	"cachex: fill: m has records of plain puts; --from needs a module without them" \
 	cachex fill m --exec x --from one.txt
 check "other shards" 3 cachex fill t --exec "$producer good" --from one.txt two.txt
 echo more >>three

@@ -20,7 +20,7 @@ check "a module of plain puts" 1 cachex follow plain -1 --timeout 0
 is "prints its records" "$(words "$out")" "one two "
 is "and is never final" "$(cat "$err")" \
 "cachex: follow: plain: 2 chunks, 2 records; filled by puts, never final
-cachex: follow: plain: nothing new in 0 s"
+cachex: follow: plain: no new data in 0 s"
 check "in silence" 1 cachex follow plain -q --json --timeout 0
 is "JSON" "$(cat "$out")" \
 '{"batch":0,"row":0,"example":0,"epoch":0,"id":"one"}
@@ -33,7 +33,7 @@ check "a first writer" 0 fill t length:. declare:a,b,c a:2:1 a:1:5 a:1:2 b:2:3 "
 check "nobody writes" 1 cachex follow t -1
 is "what is published is printed" "$(words "$out")" "a-0 a-1 b-0 b-1 "
 is "and that it was given up is said" "$(cat "$err")" \
-"cachex: follow: t: its inputs are not finished, and nobody writes them; --wait waits for a writer
+"cachex: follow: t: its inputs are not finished and have no writer; --wait waits for one
 cachex: follow: t: 2 of 4 chunks published, 4 records; 0 of 3 inputs finished, 0 held"
 check "status" 1 cachex follow t --status
 is "is a line an input" "$(cat "$out")" \
@@ -63,7 +63,7 @@ check "a wait that ends" 1 cachex follow t -1 --timeout 0
 is "with what there is" "$(words "$out")" "a-0 a-1 b-0 b-1 a-2 b-2 a-3 "
 is "and how far it is" "$(cat "$err")" \
 "cachex: follow: t: 5 of 5 chunks published, 7 records; 1 of 3 inputs finished, 1 held
-cachex: follow: t: nothing new in 0 s"
+cachex: follow: t: no new data in 0 s"
 "$CACHEX" follow t -1 --token-file f.token >followed 2>followed.err 3>&- &
 follower=$!
 "$CACHEX" follow t --sum --batch 2 --shuffle era --era-first 2 --era-max 4 --block 1 -q >eras 3>&- &
@@ -94,7 +94,7 @@ check "all of it again" 0 cachex follow t -1
 also "is the same" cmp followed "$out"
 check "and nothing with the token" 0 cachex follow t -1 --token-file f.token
 is "but that it is done" "$(head -n 1 "$err")" \
-	"cachex: follow: f.token: all 8 batches have been read; --restart begins anew"
+	"cachex: follow: f.token: all 8 batches have been read; --restart starts again"
 check "read says the same" 0 cachex read t -1
 also "in one run" cmp followed "$out"
 
@@ -113,7 +113,7 @@ wait $writer 2>/dev/null
 exec 3>&-
 wait $follower
 is "who follows a killed writer is told" $? 1
-is "in words" "$(grep -c 'nobody writes them; --wait waits for a writer$' killed.err)" 1
+is "in words" "$(grep -c 'have no writer; --wait waits for one$' killed.err)" 1
 is "after what it wrote" "$(words killed)" "a-0 a-1 b-0 "
 check "another one goes on" 0 fill k b:2 a:1 'a!' 'b!'
 check "as does who follows" 0 cachex follow k -1 -q --token-file k.token

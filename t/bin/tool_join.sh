@@ -18,7 +18,7 @@ records vae 2 f e c b a z
 records t5 3 a b c d f y
 
 refuse "partners that are missing are refused, with their numbers" 3 \
-"cachex: read: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; --missing drop leaves such records out" \
+"cachex: read: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
 	cachex read dino+vae+t5
 check "or left out" 0 cachex read dino+vae+t5 --missing drop -1
 is "in the order of the first" "$(words)" "a b c f "
@@ -74,7 +74,7 @@ is "it goes on" "$(words)" "c "
 records vae 2 e
 check "after a partner was replaced" 1 read_on dino+vae
 is "it is refused" "$(tail -n 1 "$err")" \
-"cachex: read: token: what was read has changed in dino+vae since; --restart begins anew"
+"cachex: read: token: records that were read have changed in dino+vae since; --restart starts again"
 
 # A mixture of joins
 check "a join in a mixture" 0 cachex read t5 --mix dino+vae=2 --missing drop --limit 30 -1
@@ -99,7 +99,7 @@ is "as fields" "$(ls lines/batch-00000000 | tr '\n' ' ')" "dino.npy meta.mask.np
 
 # Exports
 refuse "an export is refused, too" 3 \
-"cachex: export: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; --missing drop leaves such records out" \
+"cachex: export: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
 	cachex export dino+vae+t5 refused --format webdataset
 also "and nothing is written" test ! -e refused
 check "an export" 0 cachex export dino+vae+t5 wds --format webdataset --missing drop -q

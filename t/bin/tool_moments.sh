@@ -38,9 +38,9 @@ check "no dimension" 0 stat pictures --axis none --json
 also "is one channel" grep -q '"channels":\[{"channel":0,"values":24,"nan":0,"infinite":0,"mean":11.5,"deviation":6.922186552431729,"min":0,"max":23}\]' "$out"
 check "a dimension that is not there" 1 stat pictures --axis 3
 is "is told" "$(cat "$err")" \
-"cachex: stat: pictures: '0': its 3 dimensions have no axis 3
-cachex: stat: pictures: '16': its 3 dimensions have no axis 3
-cachex: stat: pictures: '8': its 3 dimensions have no axis 3"
+"cachex: stat: pictures: '0': has 3 dimensions, no axis 3
+cachex: stat: pictures: '16': has 3 dimensions, no axis 3
+cachex: stat: pictures: '8': has 3 dimensions, no axis 3"
 for wrong in "--axis x" "--axis 99" "--axis 1x" "--axis ''"; do
 	check "$wrong is refused" 2 sh -c "'$CACHEX' stat --values pictures $wrong"
 done
@@ -66,7 +66,7 @@ cachex put -q map b --field x=scalar.npy
 check "a part" 0 stat map --field x --json
 also "of all records" grep -q '"field":"x","records":2,.*"mean":2,' "$out"
 check "a part that one lacks" 1 stat map --field y.0
-is "is told" "$(cat "$err")" "cachex: stat: map: 'b': it has no part y.0"
+is "is told" "$(cat "$err")" "cachex: stat: map: 'b': has no part y.0"
 check "records that are not tensors" 1 stat map --json
 also "are left out" grep -q '"records":0,"skipped":2,' "$out"
 

@@ -311,7 +311,7 @@ rm -r zeros wides wide
 # Options
 wrong "no such source" 1 "cachex: plan: no module n in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
 	cachex plan n
-wrong "no such batch" 1 "cachex: plan: there is no batch 10: there are 10" \
+wrong "no such batch" 1 "cachex: plan: no batch 10; the last is 9" \
 	cachex plan m --batch 4 --show 10
 wrong "no batch" 2 "cachex: plan: --show: 'x' is neither BATCH nor BATCH-LAST" cachex plan m --show x
 wrong "batches the wrong way" 2 "cachex: plan: --show: '3-2' is neither BATCH nor BATCH-LAST" \
@@ -319,7 +319,7 @@ wrong "batches the wrong way" 2 "cachex: plan: --show: '3-2' is neither BATCH no
 wrong "no time" 2 "cachex: plan: --seek-ms: not a number: 'long'" cachex plan m --seek-ms long
 wrong "no epochs" 2 "cachex: plan: --epochs: '0' is neither a number from 1 nor inf" \
 	cachex plan m --epochs 0
-wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a weight being 1 or more" \
+wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a with a weight of 1 or more" \
 	cachex plan m --mix m=0
 wrong "ids and fields" 2 "cachex: plan: --ids reads no tensors, --field reads some" \
 	cachex plan m --ids --field .

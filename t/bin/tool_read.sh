@@ -120,9 +120,9 @@ cachex read m -1 $shares --epochs 1 >ids3
 tail -n +17 ids3 >rest
 check "goes on" 0 cachex read m -1 $shares --token-file shares.token --reader 0/1
 also "where it was" cmp rest "$out"
-wrong "another C" 3 "cachex: read: shares.token: is of 4 shares, the stream has 2: give the options that it was made with; --restart begins anew" \
+wrong "another C" 3 "cachex: read: shares.token: is of 4 shares, the stream has 2; give the options that it was written with; --restart starts again" \
 	cachex read m -1 --shuffle block --shares 2 --spread 2 --batch 8 --seed 3 --token-file shares.token
-wrong "another W" 3 "cachex: read: shares.token: is of shares in windows of 2 chunks, the stream's are of 3: give the options that it was made with; --restart begins anew" \
+wrong "another W" 3 "cachex: read: shares.token: is of shares in windows of 2 chunks, the stream's are of 3; give the options that it was written with; --restart starts again" \
 	cachex read m -1 --shuffle block --shares 4 --spread 3 --batch 8 --seed 3 --token-file shares.token
 wrong "readers that do not divide them" 2 "cachex: read: reader: 4 shares are no multiple of 3 readers" \
 	cachex read m -1 $shares --reader 0/3
@@ -311,8 +311,8 @@ END
 	chmod +x bin/cachex
 	PATH=$PWD/bin:$PATH "$python" shared.py >got 2>&1
 	is "tensors in shared memory" "$(cat got)" \
-"cachex: read: standard input ended with 3 frames held: a byte for each gives it back
-3 cachex: read: standard input gave 100 frames back, and 1 were held
+"cachex: read: standard input ended with 3 frames held; write a byte to return a frame
+3 cachex: read: standard input returned 100 frames, but only 1 were held
 143"
 else
 	skip "the reader of frames that the page shows" "no python3 with NumPy"
@@ -325,12 +325,12 @@ is "96 bytes" "$(wc -c <t.token | tr -d ' ')" 96
 is "the next example" "$(example_of t.token)" 12
 cp t.token at12.token
 check "goes on" 0 cachex read m -1 --batch 4 --token-file t.token
-is "and says where" "$(cat "$err")" "cachex: read: t.token: going on with batch 3"
+is "and says where" "$(cat "$err")" "cachex: read: t.token: continuing with batch 3"
 tail -n +13 ids >rest
 also "to the end" cmp rest "$out"
 check "once it is finished" 0 cachex read m -1 --batch 4 --token-file t.token
 is "there is nothing to do" "$(cat "$out" "$err")" \
-	"cachex: read: t.token: all 10 batches have been read; --restart begins anew"
+	"cachex: read: t.token: all 10 batches have been read; --restart starts again"
 check "a finished token and frames" 0 cachex read m --frames -q --batch 4 --token-file t.token
 is "are the end" "$(tail -c 4 "$out" | head -c 3)" end
 check "--restart" 0 cachex read m -1 --batch 4 --batches 1 --token-file t.token --restart
@@ -362,22 +362,22 @@ is "for what there was" "$(tail -n 1 "$out")" 80
 # What is wrong with tokens
 cachex read m -1 --batch 4 --batches 3 --token-file t.token --restart >"$out"
 head -c 95 t.token >cut.token
-wrong "a cut token" 3 "cachex: read: cut.token: is no token, or is damaged; --restart begins anew" \
+wrong "a cut token" 3 "cachex: read: cut.token: is not a token, or is damaged; --restart starts again" \
 	cachex read m --token-file cut.token
 cp t.token flip.token
 printf '!' | dd of=flip.token bs=1 seek=70 conv=notrunc 2>/dev/null
-wrong "a damaged token" 3 "cachex: read: flip.token: is no token, or is damaged; --restart begins anew" \
+wrong "a damaged token" 3 "cachex: read: flip.token: is not a token, or is damaged; --restart starts again" \
 	cachex read m --token-file flip.token
-wrong "no token" 3 "cachex: read: ids: is no token, or is damaged; --restart begins anew" \
+wrong "no token" 3 "cachex: read: ids: is not a token, or is damaged; --restart starts again" \
 	cachex read m --token-file ids
 cachex copy m other >"$out" 2>&1
-wrong "another module's" 3 "cachex: read: t.token: is not of other: name its own source; --restart begins anew" \
+wrong "another module's" 3 "cachex: read: t.token: does not belong to other; give its own source; --restart starts again" \
 	cachex read other --batch 4 --token-file t.token
 for option in "--seed 1" "--shuffle full" "--window 4" "--idealised 2"; do
 	of="another order than this stream's"
 	test "$option" = "--seed 1" && of="seed 0, the stream has 1"
 	# shellcheck disable=SC2086
-	wrong "another order, $option" 3 "cachex: read: t.token: is of $of: give the options that it was made with; --restart begins anew" \
+	wrong "another order, $option" 3 "cachex: read: t.token: is of $of; give the options that it was written with; --restart starts again" \
 		cachex read m --batch 4 --token-file t.token $option
 done
 check "a batch of another size" 2 cachex read m --batch 5 --token-file t.token
@@ -385,14 +385,14 @@ also "names the file" grep -q "^cachex: read: t.token: " "$err"
 is "in a line" "$(wc -l <"$err" | tr -d ' ')" 1
 cp t.token before.token
 cachex rm -f m 00
-wrong "a record less" 1 "cachex: read: t.token: what was read has changed in m since; --restart begins anew" \
+wrong "a record less" 1 "cachex: read: t.token: records that were read have changed in m since; --restart starts again" \
 	cachex read m --batch 4 --token-file t.token
 also "none of these changed the file" cmp t.token before.token
 wrong "no place for a token" 4 "cachex: read: none/t.token: No such file or directory" \
 	cachex read m --batch 4 --token-file none/t.token
 mkdir d.token
 check "a token file that cannot be written" 4 cachex read m --batch 4 --token-file d.token --restart
-wrong "batches and a token" 2 "cachex: read: --batches FIRST- and --token-file both say where to begin" \
+wrong "batches and a token" 2 "cachex: read: --batches FIRST- and --token-file both give the first batch; use one of them" \
 	cachex read m --batches 3-5 --token-file t.token
 
 # Killed, and started again: what was written is never behind the token.
@@ -547,18 +547,18 @@ also "with a rate" grep -q '^read: 1 of 1, .*examples/s' "$err"
 wrong "no such module" 1 "cachex: read: no module nothing in $XDG_CACHE_HOME/cachex, and no file or directory of that name" \
 	cachex read nothing
 check "no such path" 4 cachex read ./gone
-wrong "no such batch" 1 "cachex: read: there is no batch 9: other has 1 of them" \
+wrong "no such batch" 1 "cachex: read: no batch 9; the last of other is 0" \
 	cachex read other --batches 9-
 wrong "no batches" 2 "cachex: read: --batches: '5-3' is neither FIRST-LAST nor FIRST- nor a COUNT" \
 	cachex read other --batches 5-3
-wrong "no reader" 2 "cachex: read: --reader: '2' is not r/R, as 0/4" cachex read other --reader 2
-wrong "a reader too many" 2 "cachex: read: --reader: '4/4': the readers of 4 are counted from 0" \
+wrong "no reader" 2 "cachex: read: --reader: '2' is not r/R, such as 0/4" cachex read other --reader 2
+wrong "a reader too many" 2 "cachex: read: --reader: '4/4': readers of 4 are numbered from 0" \
 	cachex read other --reader 4/4
-wrong "epochs of a mixture" 2 "cachex: read: --epochs: a mixture runs for ever; --limit says how many examples to read" \
+wrong "epochs of a mixture" 2 "cachex: read: --epochs: a mixture has no end; limit the number of examples with --limit" \
 	cachex read other --mix other --epochs 2
-wrong "epochs of idealised readers" 2 "cachex: read: --epochs: an order of idealised readers runs for ever; --limit says how many examples to read" \
+wrong "epochs of idealised readers" 2 "cachex: read: --epochs: an order of idealised readers has no end; limit the number of examples with --limit" \
 	cachex read other --idealised 2 --epochs 1
-wrong "shared memory of nothing" 2 "cachex: read: --shared is for --frames" \
+wrong "shared memory of nothing" 2 "cachex: read: --shared needs --frames" \
 	cachex read m --shared 5
 wrong "shared memory that is standard output" 2 \
 	"cachex: read: --shared: 1 is not the number of a descriptor above 2" \
@@ -567,17 +567,17 @@ wrong "shared memory that is not there" 2 \
 	"cachex: read: --shared: descriptor 77: Bad file descriptor" \
 	cachex read m --frames --shared 77
 wrong "shared memory that is a pipe" 2 \
-	"cachex: read: --shared: descriptor 7 is no memory or file that is open for reading and writing" \
+	"cachex: read: --shared: descriptor 7 is not memory or a file that is open for reading and writing" \
 	sh -c 'true | "$0" read m --frames --shared 7 7<&0' "$CACHEX"
 echo kept >full
 wrong "shared memory with something in it" 2 \
 	"cachex: read: --shared: the file of descriptor 7 is not empty" \
 	sh -c '"$0" read m --frames --shared 7 7<>full' "$CACHEX"
 is "it is kept" "$(cat full)" kept
-wrong "two forms" 2 "cachex: read: only one of --ids or --null, --sum, --frames and --npy says what is written" \
+wrong "two forms" 2 "cachex: read: only one of --ids or --null, --sum, --frames and --npy may be given" \
 	cachex read other --sum -1
-wrong "--bits of nothing" 2 "cachex: read: --bits is for --npy" cachex read other --bits
-wrong "--restart of nothing" 2 "cachex: read: --restart is for --token-file" cachex read other --restart
+wrong "--bits of nothing" 2 "cachex: read: --bits needs --npy" cachex read other --bits
+wrong "--restart of nothing" 2 "cachex: read: --restart needs --token-file" cachex read other --restart
 check "an order that contradicts itself" 2 cachex read other --idealised 2 --epochs 3
 is "is a line" "$(wc -l <"$err" | tr -d ' ')" 1
 check "documents without windows" 2 cachex read other --documents --sum

@@ -79,14 +79,14 @@ check "goes on" 0 read_on first ./set last
 is "with the next" "$(words)" "c d "
 check "not in another order" 3 read_on first last ./set
 is "and says so" "$(tail -n 1 "$err")" \
-"cachex: read: token: is not of first,last,./set: name its own source; --restart begins anew"
+"cachex: read: token: does not belong to first,last,./set; give its own source; --restart starts again"
 records last k
 check "after the last has grown" 0 read_on first ./set last
 is "it goes on" "$(words)" "e f "
 records first z
 check "after another has grown" 1 read_on first ./set last
 is "it is refused" "$(tail -n 1 "$err")" \
-"cachex: read: token: what was read has changed in first,./set,last since; --restart begins anew"
+"cachex: read: token: records that were read have changed in first,./set,last since; --restart starts again"
 
 # Following
 check "the last may grow" 1 cachex read first last --follow --timeout 0 --batch 4 -1
@@ -95,7 +95,7 @@ is "what is there is read" "$(words)" "a b c d e z j k "
 # What cannot be listed
 check "no such source" 1 cachex read first nobody
 is "is named" "$(sed 's/ in .*//' "$err")" "cachex: read: no module nobody"
-refuse "a name that is empty" 2 "cachex: read: 'first,,last': a source of the list has no name" \
+refuse "a name that is empty" 2 "cachex: read: 'first,,last': a source in the list has no name" \
 	cachex read first,,last
 check "follow takes no lists" 2 cachex follow first,last
 check "plan takes no joins in a list" 2 cachex plan last first+partner

@@ -25,7 +25,7 @@ check "one of 1 MiB" 0 soon ls
 rm "$config"
 
 mkfifo seen.token
-wrong "a FIFO as token file" 3 "cachex: read: seen.token: is no token, or is damaged; --restart begins anew" \
+wrong "a FIFO as token file" 3 "cachex: read: seen.token: is not a token, or is damaged; --restart starts again" \
 	soon read m --token-file seen.token
 rm -rf again; cp -r shards again; rm again/manifest.json; mkfifo again/manifest.json
 check "a FIFO as manifest" 3 soon shard verify again

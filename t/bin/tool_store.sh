@@ -221,7 +221,7 @@ wrong "another recipe" 3 "cachex: publish: bad/run/$run/recipe.json: its SHA-256
 	cachex publish bad
 sed -i 's/"total": 30/"total": 31/' bad/manifest/0000000001.json
 check "a generation that was changed" 3 cachex pull bad damaged
-also "is named too" grep -q "^cachex: pull: bad: manifest/0000000001.json: it was changed" "$err"
+also "is named too" grep -q "^cachex: pull: bad: manifest/0000000001.json: the file was changed" "$err"
 
 # A producer that is not deterministic
 fill unlike --kind files --id 'other-{stem}'
@@ -396,7 +396,7 @@ check "a program that is another one" 0 on task5 fill feats -q -b 1 --chunk 2 \
 is "has a run of its own" "$(ls tasks/run | wc -l)" 2
 check "a producer that fails" 1 on task6 fill feats -q -b 1 --exec false --push new --from $all
 is "pushes nothing" "$(find new -name '0*.json')" ""
-wrong "no list of ids" 2 "cachex: fill: --push belongs to --from" cachex fill feats --ids in0 --exec false --push new
+wrong "no list of ids" 2 "cachex: fill: --push needs --from" cachex fill feats --ids in0 --exec false --push new
 wrong "no store, no fill" 2 \
 	"cachex: fill: gs://b/x: no such kind of store; s3://BUCKET/PREFIX and file:///DIR are" \
 	on task7 fill feats --exec "$producer" --push gs://b/x --from $all

@@ -199,7 +199,7 @@ cp -r away moved
 printf ' ' >>moved/run-1/labels/2.json
 for command in "read -1" "read --mix ./streamed/=2" plan "plan --show 0"; do
 	refuse "cachex $command of a stale one" 1 \
-		"cachex: ${command%% *}: ./streamed/$(readlink streamed/current): run-1/labels/2.json: changed; --sources ignore reads it as it is" \
+		"cachex: ${command%% *}: ./streamed/$(readlink streamed/current): run-1/labels/2.json: changed; --sources ignore reads it anyway" \
 		cachex $command ./streamed/
 	check "that is not looked at" 0 cachex $command ./streamed/ --sources ignore --limit 2
 done
