@@ -37,3 +37,22 @@ install-exec-hook:
 uninstall-hook:
 	@$(function_pages) | while read -r page name; do \
 		rm -f "$(DESTDIR)$(man3dir)/$$name"; done
+
+# `make html`: the pages as one site of static files in html/, see man/html/site.py.
+EXTRA_DIST += man/html/site.py man/html/style.css man/html/search.js
+site = html
+install_site = $(DESTDIR)$(htmldir)/html
+
+html-local:
+	@command -v mandoc >/dev/null || { \
+		echo "make html: mandoc is not installed; it is in the package mandoc" >&2; exit 1; }
+	@rm -rf $(site)
+	$(AM_V_GEN)python3 $(srcdir)/man/html/site.py $(PACKAGE_VERSION) $(site) \
+		$(dist_man_MANS:%=$(srcdir)/%)
+
+install-html-local: html
+	$(MKDIR_P) "$(install_site)"
+	$(INSTALL_DATA) $(site)/* "$(install_site)"
+
+uninstall-local:
+	rm -rf "$(install_site)"

@@ -79,7 +79,7 @@ bin_tests = \
 	t/bin/test_webdataset t/bin/test_webdataset_out
 test_programs = $(lib_tests) $(bin_tests)
 test_scripts = \
-	t/bootstrap.sh t/examples.sh t/floors.sh t/format.sh t/hardening.sh t/install.sh \
+	t/bootstrap.sh t/examples.sh t/floors.sh t/format.sh t/hardening.sh t/html.sh t/install.sh \
 	t/install_root.sh t/man_examples.sh t/man_lint.sh t/names.sh t/packaging.sh \
 	t/release.sh t/source_rules.sh t/symbols.sh t/words.sh \
 	t/bin/npy.sh t/bin/parquet.sh t/bin/producers.sh t/bin/tool_backup.sh \
