@@ -11,27 +11,27 @@
 #include "store/lookup.h"
 #include "store/settings.h"
 
-/* A commit has so many times the chunk_bytes of the handle, about, unless a chunk alone has
- * more. */
+/* A commit has about this many times the chunk_bytes of the handle, unless a single chunk
+ * is larger. */
 #define COMMIT_CHUNKS 16
 /* Keys that are looked up together, so that their cache misses overlap. */
 #define LOOKUP_GROUP 16
-/* Larger chunks are asked for as a whole before they are read. */
+/* Larger chunks are prefetched as a whole before they are read. */
 #define AHEAD_BYTES ((uint64_t)64 << 10)
 
-/* A chunk of the source that was found whole. */
+/* A chunk of the source that is intact. */
 struct lc__carried {
 	struct lc__placed_chunk place;
 	const unsigned char *records; /* in the source's map */
-	struct lc__ledger_row row;    /* for the target, without hash */
+	struct lc__ledger_row row;    /* for the target, without its hash */
 	struct lc__directory_build directory;
 };
 
-/* What a commit does to an input. */
+/* The change of one input in a commit. */
 struct lc__carried_input {
 	uint32_t input;
 	uint64_t before;          /* chunks that it has in the target */
-	uint64_t chunks;          /* that come to it */
+	uint64_t chunks;          /* chunks that are added */
 	uint64_t records, length; /* in these */
 	bool finish;
 	lc_id cursor; /* with finish */
@@ -73,7 +73,7 @@ read_record(struct lc__carry *c, struct lc__carried *carried,
 	return LC_OK;
 }
 
-/* All records of a chunk, whose ledger row is @p theirs. */
+/* Read all records of a chunk, whose ledger row is @p theirs. */
 static lc_status
 read_records(struct lc__carry *c, struct lc__carried *carried,
     const struct lc__mapped_chunk *mapped, const struct lc__ledger_row *theirs)
@@ -92,7 +92,7 @@ read_records(struct lc__carry *c, struct lc__carried *carried,
 	    carried->row.records != carried->place.records ||
 	    carried->row.length != carried->place.length)
 		return damaged(c, &carried->place,
-		    "its records are not those that it was committed with");
+		    "its records differ from those that were committed");
 	return LC_OK;
 }
 
@@ -127,7 +127,7 @@ read_chunk(struct lc__carry *c, struct lc__carried *carried)
 
 /* ---- writing the target --------------------------------------------------- */
 
-/* Number the structures; those that the target does not have are stored. */
+/* Assign ids to the structures; those that are new to the target are stored. */
 static lc_status
 number_schemas(struct lc__carry *c, struct lc__change *change)
 {
@@ -141,7 +141,7 @@ number_schemas(struct lc__carry *c, struct lc__change *change)
 	return LC_OK;
 }
 
-/* The input of a chunk of the target. */
+/* Get the input of a chunk of the target. */
 static lc_status
 input_of_chunk(struct lc__snapshot *s, uint64_t chunk, struct lc__input_row *out)
 {
@@ -159,7 +159,7 @@ input_of_chunk(struct lc__snapshot *s, uint64_t chunk, struct lc__input_row *out
 	return lc__input_get(s, (uint32_t)(row.source - 1), out);
 }
 
-/* A key is in the chunks of two inputs, or in one input twice. */
+/* A key is in the chunks of two inputs, or twice in one input. */
 static lc_status
 key_twice(struct lc__snapshot *s, const lc_id *id, uint64_t a, uint64_t b)
 {
@@ -174,7 +174,7 @@ key_twice(struct lc__snapshot *s, const lc_id *id, uint64_t a, uint64_t b)
 	    (const char *)second.name.data);
 }
 
-/* No key may be in the index, which does not have the new entries yet. */
+/* Check that no key is in the index, which does not have the new entries yet. */
 static lc_status
 check_keys(struct lc__carry *c, struct lc__snapshot *s)
 {
@@ -204,7 +204,7 @@ check_keys(struct lc__carry *c, struct lc__snapshot *s)
 	return LC_OK;
 }
 
-/* The same among the new ones, once they are sorted. */
+/* The same among the new keys, once they are sorted. */
 static lc_status
 check_new_keys(const struct lc__carry *c, struct lc__snapshot *s)
 {
@@ -218,8 +218,8 @@ check_new_keys(const struct lc__carry *c, struct lc__snapshot *s)
 	return LC_OK;
 }
 
-/* Copy the records of a chunk, number their structures as the target does, and give their
- * entries their locations. */
+/* Copy the records of a chunk, renumber their structures for the target, and set the
+ * locations of their entries. */
 static lc_status
 copy_records(struct lc__carry *c, struct lc__change *change, uint64_t chunk,
     const struct lc__carried *carried, struct lc__ledger_row *row, unsigned char *to,
@@ -321,7 +321,7 @@ write_inputs(const struct lc__carry *c, struct lc__change *change)
 	return lc__fill_put(change, &fill);
 }
 
-/* Into the order of the records, after a run that failed when it had sorted them. */
+/* Restore the order of the records, after a run that failed when it had sorted them. */
 static int
 by_location(const void *a, const void *b)
 {
@@ -378,7 +378,7 @@ lc__carry_commit(struct lc__carry *c)
 
 /* ---- adding ---------------------------------------------------------------- */
 
-/* What the next commit does to the input; *out is valid until the next call. */
+/* Get the change of the input in the next commit; *out is valid until the next call. */
 static lc_status
 get_input(struct lc__carry *c, uint32_t input, uint64_t before,
     struct lc__carried_input **out)

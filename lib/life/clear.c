@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* clear: all records leave in one commit. */
+/* clear: removes all records in one commit. */
 #include <dirent.h>
 #include <errno.h>
 #include <fnmatch.h>
@@ -14,7 +14,7 @@
 #include "store/flush.h"
 #include "store/inputs.h"
 
-/* Ids go on: no chunk and no run is ever taken for one of those deleted. */
+/* Ids continue: no new chunk or run gets the id of a deleted one. */
 static lc_status
 clear_rows(struct lc__change *change)
 {
@@ -33,7 +33,7 @@ clear_rows(struct lc__change *change)
 	return LC_OK;
 }
 
-/* Inputs go too. A claim on all of them makes sure that nobody writes one. */
+/* Inputs are removed too. A claim on all of them excludes their writers. */
 static lc_status
 clear(struct lc__change *change, void *claimed)
 {
@@ -46,8 +46,8 @@ clear(struct lc__change *change, void *claimed)
 	return clear_rows(change);
 }
 
-/* What cachex fill keeps of work for later chunks: a fill that begins again may make
- * something else of the same lines. */
+/* Records that cachex fill keeps for later chunks: a new fill may compute other values
+ * from the same lines. */
 static lc_status
 remove_kept(const char *dir)
 {
@@ -67,8 +67,8 @@ remove_kept(const char *dir)
 	return status;
 }
 
-/* What was put before leaves with the commit, not earlier: until then it must not look
- * as if it were replaced by older records, and it stays if the commit fails. */
+/* Records put before leave with the commit, not earlier: until then they must not appear
+ * to be replaced by older ones, and they stay if the commit fails. */
 static lc_status
 clear_module(lc_cache *cache, bool claimed)
 {

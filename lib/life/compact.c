@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* compact: chunks with many dead records, and small neighbours, become whole ones. */
+/* compact: rewrites chunks with many dead records, and joins small neighbours. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,14 +14,14 @@
 #define MIN_CHUNK ((uint64_t)64 << 10)
 #define MAX_CHUNK ((uint64_t)64 << 20)
 
-/* Bytes of the index that are merged at once. */
+/* Size of the index that is merged in one step. */
 #define INDEX_STEP ((uint64_t)32 << 20)
 
 struct compaction {
 	struct lc_cache *cache;
 	const lc_compact_options *options;
 	lc_compact_result result;
-	uint64_t looked; /* bytes of the chunks looked at */
+	uint64_t looked; /* size of the chunks examined */
 	uint64_t total;  /* bytes of all chunks at the start */
 };
 
@@ -42,7 +42,7 @@ check_options(const lc_compact_options *o)
 		return lc__error(LC_INVALID, 0,
 		    "compact: option struct_size: "
 		    "not set by lc_compact_options_init() of this version");
-	/* So that a NaN is none of these. */
+	/* Written so that a NaN is refused. */
 	if (!(o->live_ratio >= 0 && o->live_ratio <= 1))
 		return lc__error(LC_INVALID, 0,
 		    "compact: option live_ratio: must be 0 to 1");
@@ -72,7 +72,7 @@ step(struct compaction *c)
 	return lc__progress_step(&c->options->progress, c->looked, c->total, "compact");
 }
 
-/* A damage that the last error names. */
+/* Report damage that the last error names. */
 static void
 note_damage(struct compaction *c)
 {
@@ -80,7 +80,7 @@ note_damage(struct compaction *c)
 	lc__progress_damage(&c->options->progress, "%s", lc_last_error()->text);
 }
 
-/* Count what would be done, all of it in one commit's state. */
+/* Count what would be done, based on the state of one commit. */
 static lc_status
 try_all(struct compaction *c, struct lc__chunk_group *group)
 {
@@ -141,7 +141,7 @@ rewrite_all(struct compaction *c, struct lc__chunk_group *group)
 	}
 }
 
-/* A damaged run stays as it is: reads and verify report it. */
+/* A damaged run is left alone: reads and verify report it. */
 static lc_status
 merge_index(struct compaction *c)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies of a module: backup copies its file, copy puts its live records into another module
- * as they are stored. */
+/* Copies of a module: backup copies its file; copy puts its live records into another
+ * module, as they are stored. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,8 +18,8 @@
 
 /* ---- backup: the whole module ------------------------------------------------------ */
 
-/* Others read and write the module meanwhile. If another module appears in the target
- * directory before the copy is finished, it stays. */
+/* Other processes may read and write the module meanwhile. If another module appears in
+ * the target directory before the copy is finished, that module stays. */
 static lc_status
 copy_module(struct lc_cache *cache, const char *dir, const char *data, bool compact)
 {
@@ -40,8 +40,8 @@ copy_module(struct lc_cache *cache, const char *dir, const char *data, bool comp
 		lc__newfile_discard(&file);
 	}
 	if (status == LC_EXISTS)
-		return lc__error(LC_INVALID, 0, "%s: exists; a backup replaces nothing",
-		    data);
+		return lc__error(LC_INVALID, 0,
+		    "%s: exists; backup does not replace files", data);
 	return status;
 }
 
@@ -69,7 +69,7 @@ lc_backup(lc_cache *cache, const char *root, unsigned flags)
 
 /* ---- copy: its live records ---------------------------------------------------------- */
 
-/* The words for what to do with a key that the target has. */
+/* The words for handling a key that the target has already. */
 static const char *const conflicts[] = {
 	[LC_KEEP] = "keep",
 	[LC_REPLACE] = "replace",
@@ -99,7 +99,7 @@ struct copying {
 	const lc_copy_options *options;
 	lc_iter *iter;
 	struct lc__known_by_id known; /* the source's structures in the target */
-	uint64_t done, total;         /* bytes of records walked over, and to be */
+	uint64_t done, total;         /* size of the records copied, and of all */
 	lc_copy_result result;
 };
 
@@ -118,7 +118,7 @@ conflict(const lc_id *id, const char *what)
 	    lc__quote_id(id->data, id->size), what);
 }
 
-/* Does the target hold the value of the walk's record? */
+/* Does the target have the same value for the record? */
 static lc_status
 compare(struct copying *c, const lc_id *id)
 {
@@ -133,12 +133,12 @@ compare(struct copying *c, const lc_id *id)
 	if (status == LC_OK)
 		status = lc_iter_value(c->iter, NULL, &ours);
 	if (status == LC_OK && !lc_value_equal(ours, theirs))
-		status = conflict(id, "the target holds another value");
+		status = conflict(id, "the target has another value");
 	lc_view_release(&view);
 	return status;
 }
 
-/* Would copying the record be a conflict that ends everything? */
+/* Is the record a conflict that ends the copy? */
 static lc_status
 check_record(struct copying *c, const struct lc__record *record)
 {
@@ -152,8 +152,8 @@ check_record(struct copying *c, const struct lc__record *record)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* The target's commits may take longer than its calls may wait: the copy goes on, and the
- * caller is asked in between. */
+/* A commit of the target may take longer than its calls may wait: keep waiting, and let
+ * the caller cancel in between. */
 static lc_status
 ask_again(const struct copying *c)
 {
@@ -184,8 +184,7 @@ static lc_status
 copy_record(struct copying *c, const struct lc__record *record)
 {
 	const lc_status found = lc_contains(c->to, record->id.data, record->id.size);
-	/* A damaged record counts as one that is there: it is replaced or kept as any
-	 * other. */
+	/* A damaged record counts as present: it is replaced or kept like any other. */
 	const bool has = found != LC_NOT_FOUND;
 	struct lc__known *known;
 
@@ -205,7 +204,7 @@ copy_record(struct copying *c, const struct lc__record *record)
 	return LC_OK;
 }
 
-/* All records of the source in the order of their commits. */
+/* Walk all records of the source in the order of their commits. */
 static lc_status
 walk(struct copying *c,
     lc_status (*each)(struct copying *c, const struct lc__record *record))
@@ -219,7 +218,8 @@ walk(struct copying *c,
 	while ((status = lc__iter_step(c->iter, &record, &location)) != LC_END) {
 		if (status == LC_CORRUPT) {
 			c->result.damaged++;
-			/* The last walk reports, not the one that looks for conflicts. */
+			/* Damage is reported by the last walk, not by the one that looks
+			 * for conflicts. */
 			if (each == copy_record)
 				lc__progress_damage(&c->options->progress, "%s",
 				    lc_last_error()->text);
@@ -284,8 +284,7 @@ lc_copy(lc_cache *from, lc_cache *to, const lc_copy_options *options, lc_copy_re
 	if (out != NULL)
 		*out = c.result;
 	if (c.result.damaged > 0)
-		return lc__error(LC_CORRUPT, 0,
-		    "copy: %s: %llu damaged records passed over", from->module_id,
-		    (unsigned long long)c.result.damaged);
+		return lc__error(LC_CORRUPT, 0, "copy: %s: skipped %llu damaged records",
+		    from->module_id, (unsigned long long)c.result.damaged);
 	return LC_OK;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Modules that hold parts of one list of inputs, joined into one that holds all of them. */
+/* Merging modules that hold parts of one list of inputs into one module that holds all of
+ * them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@
 #include "store/lookup.h"
 #include "store/settings.h"
 
-/* In the place of a source: the target itself, or none. */
+/* Instead of a source: the target itself, or none. */
 #define TARGET UINT32_MAX
 #define NOBODY (UINT32_MAX - 1)
 
@@ -19,51 +20,52 @@ struct input {
 	char *name; /* malloc'ed */
 	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
 	size_t fingerprint_size;  /* 0: not known yet */
-	uint32_t fingerprint_of;  /* the module that tells it */
+	uint32_t fingerprint_of;  /* the module that knows it */
 	uint64_t there;           /* chunks in the target */
 	uint64_t there_records;   /* in them */
 	uint64_t there_hash;      /* over them */
-	uint32_t source;          /* the module that has finished it, the target first */
+	uint32_t source;          /* the module that has finished it; the target is
+	                           * preferred */
 	uint64_t chunks;          /* that it has there */
-	uint64_t records, bytes;  /* of them, without what the target has */
+	uint64_t records, bytes;  /* of them, excluding those that the target has */
 	uint64_t hash;            /* over the chunks */
 	uint32_t farthest;        /* of the modules that have not finished it */
 	uint64_t farthest_chunks; /* in that one */
 };
 
 struct merging {
-	struct lc_cache *to; /* NULL for one that a dry run has to imagine */
+	struct lc_cache *to; /* NULL in a dry run without a target */
 	const char *const *from;
 	uint32_t nfrom;
 	const lc_merge_options *options;
 	struct input *inputs;     /* malloc'ed */
-	uint32_t ninputs;         /* 0: no module has told them yet */
+	uint32_t ninputs;         /* 0: no module has named them yet */
 	uint32_t list_of;         /* the module that did */
-	lc_settings settings;     /* of the target, or those that it will get */
-	uint32_t settings_of;     /* the module that they are of */
-	bool adopts;              /* it will get them */
-	bool carries;             /* what is to come from each module is known */
+	lc_settings settings;     /* of the target, existing or future */
+	uint32_t settings_of;     /* the module that the settings are from */
+	bool adopts;              /* the target will get them */
+	bool carries;             /* the contribution of each module is known */
 	struct lc__schema *first; /* with strict settings; owned */
-	uint32_t held;            /* the input that the target's order waits for */
+	uint32_t held;            /* the input for which the target's order waits */
 	bool held_turn;           /* carry that one now; else only the others */
 	bool reads_only;          /* read its records, store nothing */
 	uint64_t done, total;     /* bytes of records */
 	lc_merge_result result;
 };
 
-/* A module under way. */
+/* The module being read. */
 struct source {
 	uint32_t number; /* in merging.from, or TARGET */
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	struct lc__input_row *rows;      /* of the inputs that concern it; malloc'ed */
-	bool *has_chunks;                /* of each input that concerns it; malloc'ed */
-	struct lc__placed_chunk *chunks; /* of these, by input; malloc'ed */
+	struct lc__input_row *rows;      /* numbers of its inputs; malloc'ed */
+	bool *has_chunks;                /* rows of its inputs; malloc'ed */
+	struct lc__placed_chunk *chunks; /* pieces, by input; malloc'ed */
 	size_t nchunks;
 	struct lc__carry carry;
 };
 
-/* An input as a module has it. */
+/* One module's state of an input. */
 struct piece {
 	uint32_t input;
 	const struct lc__input_row *row;
@@ -125,8 +127,8 @@ hash_chunks(const struct piece *p, uint64_t n)
 	return hash;
 }
 
-/* Is an input to be looked at in this module? All are, until it is known what comes from
- * it: then those alone that are carried now. */
+/* Is an input needed from this module? All are, until the contribution of each module is
+ * known; then only those that are carried now. */
 static bool
 concerns(const struct merging *m, const struct source *s, uint32_t input)
 {
@@ -151,7 +153,7 @@ read_rows(const struct merging *m, struct source *s, uint32_t n)
 	return LC_OK;
 }
 
-/* Give each input that concerns a module, whose list was checked, to @p each. */
+/* Call @p each for every input of a module that is needed; its list was checked. */
 static lc_status
 walk(struct merging *m, struct source *s,
     lc_status (*each)(struct merging *m, struct source *s, const struct piece *p))
@@ -182,7 +184,7 @@ walk(struct merging *m, struct source *s,
 	return LC_OK;
 }
 
-/* Run @p body with the newest commit of a module. */
+/* Run @p body on the newest commit of a module. */
 static lc_status
 visit(struct merging *m, uint32_t number,
     lc_status (*body)(struct merging *m, struct source *s))
@@ -212,7 +214,7 @@ visit(struct merging *m, uint32_t number,
 
 /* ---- the list -------------------------------------------------------------- */
 
-/* The first module with inputs tells what they are. */
+/* The first module with inputs defines the list. */
 static lc_status
 learn_list(struct merging *m, const struct source *s, uint32_t n)
 {
@@ -248,7 +250,7 @@ compare_list(const struct merging *m, const struct source *s)
 	return LC_OK;
 }
 
-/* Read the rows of a module's inputs, which must be those of the others. */
+/* Read the inputs of a module, which must be the same as those of the others. */
 static lc_status
 check_list(struct merging *m, struct source *s)
 {
@@ -301,7 +303,7 @@ same_settings(const lc_settings *a, const lc_settings *b)
 	    strcmp(a->length_field, b->length_field) == 0;
 }
 
-/* The lengths of records are sums in the order: they must be lengths of one field. */
+/* Lengths of records add up in the order, so they must be lengths of the same field. */
 static lc_status
 check_settings(struct merging *m, struct source *s)
 {
@@ -315,8 +317,8 @@ check_settings(struct merging *m, struct source *s)
 	if (strcmp(theirs.length_field, m->settings.length_field) == 0)
 		return LC_OK;
 	return lc__error(LC_INVALID, 0,
-	    "merge: the length of a record is that of '%s' in %s, and of '%s' in %s",
-	    theirs.length_field, module_name(m, s->number), m->settings.length_field,
+	    "merge: the length field is '%s' in %s and '%s' in %s", theirs.length_field,
+	    module_name(m, s->number), m->settings.length_field,
 	    module_name(m, m->settings_of));
 }
 
@@ -342,13 +344,13 @@ check_schemas(struct merging *m, struct source *s)
 		lc__schema_describe(m->first, ours, sizeof(ours));
 		lc__schema_describe(theirs, others, sizeof(others));
 		return lc__error(LC_SCHEMA, 0,
-		    "merge: %s holds %s, and not %s as the others: the target is strict",
+		    "merge: %s holds %s, not %s like the others, and the target is strict",
 		    module_name(m, s->number), others, ours);
 	}
 	return LC_OK;
 }
 
-/* ---- who has what ----------------------------------------------------------- */
+/* ---- which module has which input ------------------------------------------------ */
 
 static lc_status
 conflict(const struct merging *m, const struct input *in, uint32_t a, uint32_t b)
@@ -358,7 +360,7 @@ conflict(const struct merging *m, const struct input *in, uint32_t a, uint32_t b
 	    module_name(m, a), module_name(m, b));
 }
 
-/* The bytes of the records that the target does not have. */
+/* The size of the records that the target does not have. */
 static lc_status
 count_bytes(struct source *s, const struct piece *p, struct input *in)
 {
@@ -371,14 +373,14 @@ count_bytes(struct source *s, const struct piece *p, struct input *in)
 
 		if (status != LC_OK && status != LC_END)
 			return status;
-		/* If it is damaged, the copy says so. */
+		/* If it is damaged, the copy reports it. */
 		if (status == LC_OK && id == p->chunks[i].chunk)
 			in->bytes += row.bytes;
 	}
 	return LC_OK;
 }
 
-/* Note what a module has of an input. */
+/* Record a module's state of an input. */
 static lc_status
 weigh(struct merging *m, struct source *s, const struct piece *p)
 {
@@ -455,7 +457,7 @@ check_finished(const struct merging *m)
 	return n == 0
 	    ? LC_OK
 	    : lc__error(LC_NOT_FOUND, 0,
-		  "merge: %u of %u inputs are finished in none of the modules, "
+		  "merge: none of the modules has finished %u of %u inputs, "
 		  "such as %s, which has %llu chunks in %s",
 		  n, m->ninputs, first->name, (unsigned long long)first->farthest_chunks,
 		  module_name(m, first->farthest));
@@ -475,7 +477,7 @@ count_all(struct merging *m)
 	}
 }
 
-/* Look at everything but the records. */
+/* Check everything except the records. */
 static lc_status
 plan(struct merging *m)
 {
@@ -502,9 +504,9 @@ plan(struct merging *m)
 	return LC_OK;
 }
 
-/* ---- doing it ---------------------------------------------------------------- */
+/* ---- merging --------------------------------------------------------------------- */
 
-/* Give the target its settings and its list, unless it has them. */
+/* Give the target its settings and its list of inputs, unless it has them. */
 static lc_status
 declare(struct merging *m)
 {
@@ -536,7 +538,7 @@ declare(struct merging *m)
 	return status;
 }
 
-/* Carry an input over. */
+/* Carry an input into the target. */
 static lc_status
 carry_input(struct merging *m, struct source *s, const struct piece *p)
 {
@@ -579,8 +581,8 @@ carry_source(struct merging *m, struct source *s)
 	return status;
 }
 
-/* While the held input has no chunk more, nothing has its place in the order: so it comes
- * last, once all of its records have been read, too. */
+/* As long as the held input has no further chunk, the order does not advance: so this
+ * input comes last, after all of its records have been verified. */
 static lc_status
 carry_all(struct merging *m)
 {

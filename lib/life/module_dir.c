@@ -68,7 +68,7 @@ lc_share_set(const char *root, const char *module_id, lc_share share)
 	if ((unsigned)share > LC_SHARE_ALL)
 		return lc__error(LC_INVALID, 0, "share: no such value: %d", (int)share);
 	return_if_error(directory_of(root, module_id, &dir));
-	/* Only where there is a module. */
+	/* Only in an existing module. */
 	status = lc__share_read(dir, &before);
 	if (status == LC_OK)
 		status = lc__share_write(dir, share);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * recover: a copy of data.mdb gets a new index, ledger and counters from what its
- * chunks hold. Only if the whole of verify passes on it, it takes the place of the old
- * file, which is kept.
+ * recover: a copy of data.mdb gets a new index, ledger and counters, computed from its
+ * chunks. If the full verify then passes on the copy, it replaces the old file, which is
+ * kept under another name.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "store/module.h"
 #include "life/recover.h"
 
-/* One recovery and what it is asked for. */
+/* One recovery and its options. */
 struct job {
 	const lc_progress *progress;
 	bool dry_run;
-	enum lc__mended module; /* what became of the module row */
-	bool sound;             /* nothing is to be written */
+	enum lc__mended module; /* what happened to the module row */
+	bool sound;             /* dry run */
 	lc_recover_result result;
 };
 
@@ -29,15 +29,15 @@ struct job {
 static lc_status
 examine(struct lc__recovery *r, enum lc__mended module)
 {
-	/* The module row was mended when the copy was opened. */
+	/* The module row was repaired when the copy was opened. */
 	if (module != LC__MENDED_NONE) {
 		r->result.rows++;
 		r->result.reset += module == LC__MENDED_LOST;
-		/* The hashes of the index are by the identity. */
+		/* The hashes of the index depend on the identity. */
 		r->index_damaged |= module == LC__MENDED_LOST;
 		lc__progress_damage(r->progress,
 		    module == LC__MENDED
-			? "module row: damaged, and mended"
+			? "module row: damaged, and repaired"
 			: "module row: lost; the module has a new identity");
 	}
 	return_if_error(lc__recovery_put_back_meta(r));
@@ -57,7 +57,8 @@ examine(struct lc__recovery *r, enum lc__mended module)
 	return lc__recovery_check_inputs(r);
 }
 
-/* A sound module fails with LC_CANCELLED, so that the change is not committed. */
+/* For a sound module this fails with LC_CANCELLED, so that the change is not
+ * committed. */
 static lc_status
 recover_within(struct lc__change *change, void *ctx)
 {
@@ -101,7 +102,7 @@ recover_copy(struct job *job, const char *dir)
 	if (status == LC_CORRUPT)
 		return lc__error_prefix(
 		    "recover: LMDB's pages are damaged: restore a "
-		    "backup, or take the records out with recover --salvage");
+		    "backup, or extract the records with recover --salvage");
 	return_if_error(status);
 	status = lc__module_attach(env);
 	if (status == LC_OK)
@@ -138,7 +139,7 @@ pass_step(void *ctx, uint64_t done, uint64_t total)
 	    : first->progress->step(first->progress->ctx, done, total);
 }
 
-/* Is a module sound? LC_CORRUPT if not, with one of its damages. */
+/* Is a module sound? LC_CORRUPT, with one of its damages, if not. */
 static lc_status
 verify(const char *root, const char *module_id, const struct job *job, uint64_t *live)
 {
@@ -165,7 +166,7 @@ verify(const char *root, const char *module_id, const struct job *job, uint64_t 
 	    : lc__error(LC_CORRUPT, 0, "%s", first.line);
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole recovery ---------------------------------------------------------- */
 
 static lc_status
 recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
@@ -179,7 +180,7 @@ recover_beside(struct job *job, struct lc__mend *mend, const char *dir)
 	status = verify(dir, LC__MEND_NAME, job, &live);
 	if (status == LC_CORRUPT)
 		return lc__error_prefix("recover: too damaged to be rebuilt, and left "
-					"as it was; what is wrong still");
+					"unchanged; still wrong");
 	return_if_error(status);
 	job->result.records = live;
 	return job->dry_run ? LC_OK : lc__mend_replace(mend, &job->result.kept);

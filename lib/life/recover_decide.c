@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which record does a cache_id lead to, after what can be read of the index and of
- * the chunks? The newest readable entry decides. But where a newer run has a gap,
- * the newest record that no readable entry names may be what the gap named: it comes
- * back. A record in a later place is the newer one: chunks are in commit order.
+ * Decides which record a cache_id leads to, from the readable parts of the index and of
+ * the chunks. The newest readable entry decides. But if a newer run has a gap, the newest
+ * record that no readable entry names may be the one that the gap named: it is restored.
+ * The record at the later location is the newer one: chunks are in commit order.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,7 @@ struct group {
 	uint64_t count;
 	const struct lc__recovery_claim *newest; /* of a run; NULL if there is none */
 	const struct lc__recovery_claim
-	    *record; /* the last in place; NULL if there is none */
+	    *record; /* the last location; NULL if there is none */
 };
 
 static int
@@ -66,8 +66,8 @@ in_gap(const struct lc__recovery_gap *gap, const struct lc__recovery_claim *clai
 		    gap->before.id_size) < 0);
 }
 
-/* May a run that is newer than the newest entry say something else? Without the
- * state row it is not known which are newer. */
+/* Could a run newer than the newest entry have said something else? Without the state row
+ * it is unknown which runs are newer. */
 static bool
 has_newer_gap(const struct lc__recovery *r, const struct group *g)
 {
@@ -79,7 +79,7 @@ has_newer_gap(const struct lc__recovery *r, const struct group *g)
 	return false;
 }
 
-/* The newest run's entry with that location. */
+/* The newest run's entry with this location. */
 static const struct lc__recovery_claim *
 find_entry(const struct group *g, uint64_t location)
 {
@@ -103,7 +103,7 @@ has_record(const struct group *g, uint64_t location)
 	return false;
 }
 
-/* The last record in place that an entry names. */
+/* The record at the last location that an entry names. */
 static const struct lc__recovery_claim *
 last_named(const struct group *g)
 {
@@ -120,7 +120,7 @@ last_named(const struct group *g)
 	return last;
 }
 
-/* The damaged place that a location is in, NULL if it is in none. */
+/* The damaged span that contains a location, NULL if there is none. */
 static struct lc__recovery_span *
 find_span(const struct lc__recovery *r, uint64_t location)
 {
@@ -130,7 +130,7 @@ find_span(const struct lc__recovery *r, uint64_t location)
 	return NULL;
 }
 
-/* A cache_id leads to a place without its record. */
+/* A cache_id leads to a location without its record. */
 static uint64_t
 lose(struct lc__recovery *r, const struct group *g)
 {
@@ -147,16 +147,16 @@ lose(struct lc__recovery *r, const struct group *g)
 	return NOWHERE;
 }
 
-/* Without the state row: runs of a higher number are newer, but for one that was
- * found too large to be merged when its older neighbours were. In doubt a record
- * was not deleted. */
+/* Without the state row: runs with a higher number are newer, except for a run that was
+ * too large to be merged when its older neighbours were. In case of doubt a record was
+ * not deleted. */
 static uint64_t
 decide_unordered(struct lc__recovery *r, const struct group *g)
 {
 	const struct lc__recovery_claim *deletion = find_entry(g, LC__TOMBSTONE);
 	const struct lc__recovery_claim *record = last_named(g), *entry;
 
-	/* What a damaged record replaced must not come back. */
+	/* A record that was replaced by one now damaged must not be restored. */
 	if (g->newest != NULL && find_span(r, g->newest->location) != NULL)
 		return lose(r, g);
 	if (record == NULL)
@@ -233,7 +233,7 @@ collect(const struct lc__recovery *r, uint64_t from, struct group *g)
 	}
 }
 
-/* How many cache_ids are live after the ledger; false if it does not know. */
+/* The number of live cache_ids according to the ledger; false if it is unknown. */
 static bool
 count_after_ledger(struct lc__recovery *r, uint64_t *out)
 {
@@ -252,8 +252,8 @@ count_after_ledger(struct lc__recovery *r, uint64_t *out)
 	return true;
 }
 
-/* Without the state row it is not known whether a run is missing. If the ledger counts
- * of more live records than all runs, one may be, and may have held anything. */
+/* Without the state row it is unknown whether a run is missing. If the ledger counts more
+ * live records than all runs, one may be missing, and may have had any content. */
 static lc_status
 suspect_missing_run(struct lc__recovery *r)
 {
@@ -291,7 +291,8 @@ lc__recovery_decide(struct lc__recovery *r)
 		if (location != NOWHERE)
 			return_if_error(add_live(r, g.claims, location));
 	}
-	/* Where no key leads was a dead record, unless a part of the index is lost. */
+	/* A span to which no key leads was a dead record, unless part of the index is
+	 * lost. */
 	for (uint64_t i = 0; i < r->nspans; i++)
 		r->result.unknown += !r->spans[i].counted && r->ngaps > 0;
 	r->result.records = r->nlive;

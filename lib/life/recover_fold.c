@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of several chunks get a row for each chunk, so that the rest of recover finds one kind
- * of rows. */
+/* Splits rows of several chunks into one row for each chunk, so that the rest of recover
+ * handles only one kind of row. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "life/recover.h"
 
-/* The chunks of a row: the bytes of each are up to the next one. */
+/* The chunks of a row: each chunk extends to the start of the next one. */
 struct pieces {
 	struct lc__folded piece[LC__FOLD_BLOCK];
 	unsigned n;
@@ -53,8 +53,8 @@ insert_piece(struct lc__txn *txn, enum lc__table table, uint64_t id,
 	return LC_OK;
 }
 
-/* Damage may have exchanged the values of rows. Where the id of the first chunk is taken, the
- * chunk gets the key of its row, and is put back as any other chunk is. */
+/* Damage may have exchanged the values of rows. If the id of the first chunk is taken,
+ * the chunk gets the key of its row, and is moved back like any other chunk. */
 static lc_status
 unfold_row(struct lc__env *env, struct lc__txn *txn, enum lc__table table, uint64_t key,
     const struct lc__slice *row)

@@ -90,7 +90,7 @@ lc__recovery_count_inputs(struct lc__recovery *r, uint32_t *out)
 
 /* ---- looking -------------------------------------------------------------- */
 
-/* The digest of a chunk's whole records. */
+/* The digest of a chunk's intact records. */
 static lc_status
 digest_chunk(struct lc__recovery *r, struct lc__recovery_chunk *chunk)
 {
@@ -162,13 +162,13 @@ lc__recovery_check_inputs(struct lc__recovery *r)
 
 /* ---- writing -------------------------------------------------------------- */
 
-/* What is written. */
+/* What will be written. */
 struct anew {
 	struct lc__recovery *r;
 	struct lc__fill_row fill;
-	bool final;    /* all were finished, as far as is known */
-	uint64_t most; /* chunks that the file can ever have had: each has a
-	                                row of the order, and the file never gets shorter */
+	bool final;    /* all were finished, as far as known */
+	uint64_t most; /* limit on the chunks that the file can ever have had: each has a
+	                * row of the order, and the file never shrinks */
 	struct lc__order_row *chunks; /* by input and ordinal; malloc'ed */
 	uint64_t nchunks;
 	size_t room;
@@ -184,7 +184,7 @@ by_place(const void *a, const void *b)
 	return x->ordinal < y->ordinal ? -1 : x->ordinal > y->ordinal;
 }
 
-/* All chunks that the ledger says came from an input. */
+/* All chunks of an input according to the ledger. */
 static lc_status
 list_chunks(struct anew *a)
 {
@@ -217,8 +217,8 @@ list_chunks(struct anew *a)
 	return LC_OK;
 }
 
-/* The row `fill` says how many there are. Without it as many as have rows: the keys of
- * these prove nothing. */
+/* The row `fill` has the number of inputs. Without it, count the rows, since their keys
+ * prove nothing. */
 static lc_status
 count_inputs(struct anew *a)
 {
@@ -235,7 +235,7 @@ count_inputs(struct anew *a)
 	return LC_OK;
 }
 
-/* The row of an input as it was, mended if one byte is wrong; *bytes holds it. */
+/* The old row of an input, repaired if one byte is wrong; *bytes holds it. */
 static lc_status
 read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
     struct lc__input_row *row)
@@ -254,7 +254,7 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 		return LC_OK;
 	if (lc__row_mend(bytes->data, bytes->size, input) &&
 	    lc__input_decode(bytes->data, bytes->size, input, row)) {
-		lc__progress_damage(a->r->progress, "input %u: mended", input);
+		lc__progress_damage(a->r->progress, "input %u: repaired", input);
 		return LC_OK;
 	}
 	lc__progress_damage(a->r->progress, "input %u: its name and cursor are lost",
@@ -270,7 +270,7 @@ read_input(struct anew *a, uint32_t input, struct lc__buf *bytes,
 	return bytes->failed ? lc__no_memory("recover") : LC_OK;
 }
 
-/* Chunk @p ordinal waits, or there is a note that it is gone. */
+/* Write that chunk @p ordinal waits, or that it is lost. */
 static lc_status
 write_place(struct anew *a, const struct lc__order_row *chunk, uint32_t input,
     uint64_t ordinal, struct lc__input_row *row)
@@ -299,7 +299,7 @@ write_places(struct anew *a, uint32_t input, uint64_t *at, struct lc__input_row 
 	row->records = row->length = 0;
 	if (row->chunks > a->most) {
 		lc__progress_damage(a->r->progress,
-		    "input %u: says that it had %llu chunks, for which the "
+		    "input %u: claims %llu chunks, for which the "
 		    "file has no room",
 		    input, (unsigned long long)row->chunks);
 		a->r->result.reset++;

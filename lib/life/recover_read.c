@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What can be read of a damaged module: every whole record of its chunks, whatever surrounds
- * it, and every entry of its index, with the gaps between them.
+ * Reads what is left of a damaged module: every intact record of its chunks, whatever
+ * surrounds it, and every entry of its index, with the gaps between them.
  */
 #include "base/error.h"
 #include "base/array.h"
@@ -21,10 +21,10 @@ struct chunk_reader {
 	const unsigned char *records; /* after the header */
 	uint64_t size;                /* of all */
 	uint64_t room;                /* bytes after the header */
-	bool headless;                /* how much of them are records is not known */
+	bool headless;                /* it is unknown how much of them are records */
 };
 
-/* Without a header, the tables of the directory say where the records end. */
+/* Without a header, the directory tells where the records end. */
 static void
 end_at_tables(struct chunk_reader *reader, uint64_t at)
 {
@@ -40,7 +40,8 @@ location_at(const struct chunk_reader *reader, uint64_t at)
 	return lc__location(reader->chunk->id, at / LC__RECORD_ALIGN);
 }
 
-/* What lc_verify() would say against a record, or NULL: then it has a schema. */
+/* The damage that lc_verify() would report for a record, or NULL: then it has a
+ * schema. */
 static const char *
 find_fault(struct lc__snapshot *s, const struct lc__record *record,
     const struct lc__schema **schema)
@@ -103,7 +104,7 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 	lc__progress_damage(r->progress, "lost: chunk %llu, byte %llu%s%s: %s", chunk,
 	    (unsigned long long)(at + LC__CHUNK_HEADER), parsed ? ", key " : "",
 	    parsed ? lc__quote_id(record.id.data, record.id.size) : "", fault);
-	/* The damage ends where the next whole record begins. */
+	/* The damage ends where the next intact record begins. */
 	*next = at;
 	do {
 		*next += LC__RECORD_ALIGN;
@@ -124,12 +125,12 @@ read_at(struct chunk_reader *reader, uint64_t at, uint64_t *next)
 	return LC_OK;
 }
 
-/* Records end at a multiple of their alignment; padding may follow. Without a header,
- * its zeros tell padding from records. */
+/* Records end at a multiple of their alignment, with padding after the last. Without a
+ * header, its zeros distinguish padding from records. */
 static uint64_t
 records_size(const struct lc__slice *value, const struct lc__chunk *chunk, bool intact)
 {
-	/* A location has so many bits for the place in a chunk. */
+	/* The bits that a location has for the offset in a chunk. */
 	const uint64_t most = (uint64_t)LC__RECORD_ALIGN << LC__LOCATION_UNIT_BITS;
 	uint64_t size = value->size <= LC__CHUNK_HEADER
 	    ? 0
@@ -154,7 +155,7 @@ records_size(const struct lc__slice *value, const struct lc__chunk *chunk, bool 
 	return size;
 }
 
-/* Does the directory say what the records do, or nothing? */
+/* Does the directory agree with the records, or is it missing? */
 static bool
 directory_agrees(const struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__slice *value, const struct lc__chunk *header)
@@ -176,7 +177,7 @@ directory_agrees(const struct lc__recovery *r, const struct lc__recovery_chunk *
 	return true;
 }
 
-/* The records of a chunk that is not rewritten yet are all there. */
+/* A chunk that is not rewritten keeps all of its records. */
 static void
 check_frame(struct lc__recovery *r, struct lc__recovery_chunk *chunk,
     const struct lc__slice *value, const struct lc__chunk *header, bool intact)
@@ -217,8 +218,8 @@ read_chunk(struct lc__recovery *r, uint64_t id, const struct lc__slice *value)
 			end_at_tables(&reader, at);
 			if (at == reader.size)
 				break;
-			/* Zeros at the end of the last record look like padding: they are
-			 * its own. */
+			/* Zeros at the end of the last record look like padding, but
+			 * belong to it. */
 			if (lc__record_parse(reader.records + at, reader.room - at,
 				&record) &&
 			    at + record.size > reader.size && lc__record_intact(&record))
@@ -259,7 +260,7 @@ lc__recovery_read_chunks(struct lc__recovery *r)
 
 /* ---- index runs ----------------------------------------------------------- */
 
-/* A run as it is read. */
+/* A run being read. */
 struct run_reader {
 	struct lc__recovery *r;
 	uint32_t position;
@@ -309,7 +310,7 @@ add_entry(struct run_reader *reader, const struct lc__run_entry *entry)
 	return LC_OK;
 }
 
-/* The entries of a block; *whole becomes false if anything of them is damaged. */
+/* Read the entries of a block; *whole becomes false if any of them is damaged. */
 static lc_status
 read_block(struct run_reader *reader, const struct lc__run *run, uint32_t block,
     bool *whole)

@@ -46,7 +46,7 @@ list_runs(struct lc__snapshot *s)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* The number after the last chunk's. The caller has made sure that there is one. */
+/* The number after the last chunk's, which exists: the caller has checked that. */
 static lc_status
 next_chunk(struct lc__snapshot *s, uint64_t *out)
 {
@@ -61,7 +61,7 @@ next_chunk(struct lc__snapshot *s, uint64_t *out)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* The transactions of the environment count as commits: there were no more. */
+/* The transactions of the environment count as commits: there were not more. */
 lc_status
 lc__recovery_rebuild_state(struct lc__recovery *r)
 {
@@ -79,7 +79,7 @@ lc__recovery_rebuild_state(struct lc__recovery *r)
 
 /* ---- rows with a checksum at their end ------------------------------------ */
 
-/* Mend a row of meta; *mended is false if it is missing or too damaged. */
+/* Repair a row of meta; *mended is false if it is missing or too damaged. */
 static lc_status
 mend_row(struct lc__snapshot *s, const char *name, bool *mended)
 {
@@ -126,13 +126,13 @@ lc__recovery_read_state(struct lc__recovery *r)
 	lc__progress_damage(r->progress, "state row: %s",
 	    status == LC_NOT_FOUND ? "missing"
 		: r->state_lost    ? "damaged"
-				   : "damaged, and mended");
+				   : "damaged, and repaired");
 	return LC_OK;
 }
 
 /* ---- settings and counters ------------------------------------------------ */
 
-/* The length field must not be lost: the records' lengths are by it. */
+/* The length field must not be lost: the lengths of the records are based on it. */
 lc_status
 lc__recovery_mend_settings(struct lc__recovery *r)
 {
@@ -145,9 +145,9 @@ lc__recovery_mend_settings(struct lc__recovery *r)
 		return_if_error(mend_row(s, "settings", &mended));
 		status = lc__settings_load(s->env, s->txn, &r->settings);
 		lc__progress_damage(r->progress,
-		    status == LC_OK ? "settings row: damaged, and mended"
+		    status == LC_OK ? "settings row: damaged, and repaired"
 				    : "settings row: lost; "
-				      "the defaults hold again: set them anew");
+				      "the defaults apply again: set them anew");
 	}
 	if (status == LC_CORRUPT) {
 		r->result.reset++;
@@ -172,7 +172,7 @@ lc__recovery_mend_counters(struct lc__recovery *r)
 	return_if_error(mend_row(s, "counters", &mended));
 	status = lc__counters_load(s->txn, &counts);
 	lc__progress_damage(r->progress,
-	    status == LC_OK ? "counters row: damaged, and mended"
+	    status == LC_OK ? "counters row: damaged, and repaired"
 			    : "counters row: lost; it counts from 0 again");
 	if (status != LC_CORRUPT)
 		return status;
@@ -193,7 +193,7 @@ mend_schema(struct lc__recovery *r, uint32_t id, struct lc__buf *out)
 	return !out->failed && lc__row_mend(out->data, out->size, id);
 }
 
-/* A structure that no value has: ids have no holes. */
+/* A structure that no value has, because ids must have no gaps. */
 static lc_status
 put_placeholder(struct lc__txn *txn, uint32_t id)
 {
@@ -225,7 +225,7 @@ replace_schema(struct lc__recovery *r, uint32_t id)
 	    : put_placeholder(txn, id);
 
 	lc__progress_damage(r->progress,
-	    mended ? "schema %u: damaged, and mended"
+	    mended ? "schema %u: damaged, and repaired"
 		   : "schema %u: lost, and its records with it",
 	    id);
 	r->result.rows++;
@@ -252,7 +252,8 @@ lc__recovery_mend_schemas(struct lc__recovery *r)
 			return_if_error(replace_schema(r, id));
 		else
 			return status;
-		/* From now on it is known, and no record is lost for want of memory. */
+		/* From now on it is known, so that no record is lost for lack of
+		 * memory. */
 		return_if_error(lc__snapshot_schema(s, id, &known));
 	}
 	return LC_OK;
@@ -301,14 +302,13 @@ lc__recovery_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 		}
 		lc__ledger_hash(row, sound->bytes);
 	}
-	/* Others may live now than did before, even if they are as many. */
+	/* Other records may be live now, even if their number is the same. */
 	if (row->source == 0 && (row->live < row->records || !same_row(row, &old)))
 		row->ordinal = live.hash;
 	return LC_OK;
 }
 
-/* Is the stored row what it should be? Where records were lost or rescued, it
- * cannot be. */
+/* Is the stored row as expected? It cannot be if records were lost or rescued. */
 static lc_status
 check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     struct lc__ledger_row *sum)
@@ -321,7 +321,8 @@ check_row(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
 	if (intact)
 		return_if_error(
 		    lc__ledger_seek(&r->change->snapshot, chunk->id, &id, &old, &intact));
-	/* Where a run that said so is damaged, an older one may still name the record. */
+	/* If the run with a deletion is damaged, an older run may still name the
+	 * record. */
 	if (intact && row.live > old.live)
 		lc__progress_damage(r->progress,
 		    "chunk %llu: live records before the damage: %llu, now: "
@@ -369,7 +370,7 @@ check_orphans(struct lc__recovery *r)
 	while ((status = lc__recovery_orphan(r, &id)) == LC_OK) {
 		r->chunk_missing = true;
 		r->result.rows++;
-		/* If a part of the index is lost too, no key says what was in it. */
+		/* If part of the index is lost too, no key tells what the chunk held. */
 		r->result.unknown += r->ngaps > 0;
 		lc__progress_damage(r->progress, "chunk %llu is missing",
 		    (unsigned long long)id);
@@ -377,8 +378,8 @@ check_orphans(struct lc__recovery *r)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* Tables that are those of an older commit do not say what they held since then. The state
- * row may still count live records to which neither a chunk nor a key leads. */
+/* Tables of an older commit do not show what was added later. The state row may still
+ * count live records to which neither a chunk nor a key leads. */
 static void
 check_live(struct lc__recovery *r)
 {
@@ -389,7 +390,7 @@ check_live(struct lc__recovery *r)
 		return;
 	r->result.unknown += live - found;
 	lc__progress_damage(r->progress,
-	    "state row: counts %llu live records, %llu more than are found",
+	    "state row: counts %llu live records, %llu more than were found",
 	    (unsigned long long)live, (unsigned long long)(live - found));
 }
 
@@ -408,7 +409,7 @@ lc__recovery_count_usage(struct lc__recovery *r, struct lc__usage *usage)
 	return LC_OK;
 }
 
-/* A row that still counts records now lost is not wrong. */
+/* A row that still counts records that are now lost is not wrong. */
 static lc_status
 check_usage(struct lc__recovery *r)
 {

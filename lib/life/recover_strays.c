@@ -16,9 +16,8 @@
 /* A row as it was found. Its bytes stay in the map until the commit. */
 struct row {
 	uint64_t key;
-	uint64_t says; /* the id that it has by its header or its checksum; NOWHERE: it
-	                   does not say */
-	uint64_t home; /* where it goes; NOWHERE: it is dropped */
+	uint64_t says; /* its id by its header or checksum; NOWHERE: unknown */
+	uint64_t home; /* its new id; NOWHERE: it is dropped */
 	struct lc__slice value;
 };
 
@@ -58,7 +57,7 @@ compare_key(const void *key, const void *row)
 	return (a > b) - (a < b);
 }
 
-/* The row that was found under a key; NULL without one. */
+/* The row that was found under a key, or NULL. */
 static struct row *
 find_key(const struct rows *rows, uint64_t key)
 {
@@ -67,7 +66,7 @@ find_key(const struct rows *rows, uint64_t key)
 				  sizeof(*rows->rows), compare_key);
 }
 
-/* Does a row go to this id, or stay there? */
+/* Does a row move to this id, or stay there? */
 static bool
 is_taken(const struct rows *rows, uint64_t id)
 {
@@ -77,8 +76,8 @@ is_taken(const struct rows *rows, uint64_t id)
 	return false;
 }
 
-/* A row that says which id it has goes there, unless another one that says so is there;
- * one that does not say leaves its place to it. */
+/* A row with a known id moves there, unless another row with that id is there; a row with
+ * an unknown id gives way. */
 static void
 settle(struct rows *rows)
 {
@@ -87,7 +86,7 @@ settle(struct rows *rows)
 
 		if (row->says == NOWHERE || row->says == row->key)
 			continue;
-		/* The one that is there may be about to leave. */
+		/* The row in that place may itself be about to move. */
 		row->home = NOWHERE;
 		there = find_key(rows, row->says);
 		if (there != NULL && there->says != row->says &&
@@ -99,7 +98,7 @@ settle(struct rows *rows)
 }
 
 /* Delete all rows that move, then insert them where they belong. Their bytes are still in
- * the map, which a transaction does not write before the commit. */
+ * the map, which a transaction does not change before the commit. */
 static lc_status
 move_rows(struct lc__recovery *r, enum lc__table table, const struct rows *rows)
 {
@@ -126,22 +125,22 @@ tell_moved(struct lc__recovery *r, const char *what, const struct row *row)
 {
 	r->result.rows++;
 	if (row->home != NOWHERE)
-		lc__progress_damage(r->progress, "%s %llu: was under the key %llu", what,
-		    (unsigned long long)row->home, (unsigned long long)row->key);
+		lc__progress_damage(r->progress, "%s %llu: was found under the key %llu",
+		    what, (unsigned long long)row->home, (unsigned long long)row->key);
 	else
 		lc__progress_damage(r->progress,
-		    "%s under the key %llu: dropped, it is not known which one it is",
-		    what, (unsigned long long)row->key);
+		    "%s under the key %llu: dropped, its own key is unknown", what,
+		    (unsigned long long)row->key);
 }
 
 /* ---- tables in the place of others ------------------------------------------- */
 
-/* The tables whose keys look alike. */
+/* The tables with keys of the same form. */
 static const enum lc__table alike[] = { LC__CHUNK, LC__LEDGER, LC__INDEX, LC__INPUT,
 	LC__ORDER };
 #define ALIKE (sizeof(alike) / sizeof(*alike))
 
-/* Can a row be one of a table? Its header or its checksum says so. */
+/* Can a row belong to a table, judging by its header or its checksum? */
 static bool
 is_of(enum lc__table table, const struct row *row)
 {
@@ -172,8 +171,8 @@ has_any_of(enum lc__table table, const struct rows *rows)
 	return false;
 }
 
-/* The table that rows belong to: another one than they are in if some are of that one,
- * and none of any other. */
+/* The table to which rows belong: another one than they are in, if some belong to it and
+ * none to any other. */
 static size_t
 find_table(const struct rows *rows, size_t in)
 {
@@ -191,7 +190,7 @@ find_table(const struct rows *rows, size_t in)
 	return found;
 }
 
-/* Do rows move, and no table gets those of two? */
+/* Do rows move, without two tables' rows ending up in one? */
 static bool
 is_exchange(const struct rows tables[ALIKE], const size_t to[ALIKE])
 {
@@ -225,7 +224,8 @@ exchange_tables(struct lc__recovery *r, const struct rows tables[ALIKE],
 			continue;
 		r->result.rows++;
 		lc__progress_damage(r->progress,
-		    "table %s: holds the rows of the table %s", names[t], names[to[t]]);
+		    "table %s: contains the rows of the table %s", names[t],
+		    names[to[t]]);
 		for (uint64_t i = 0; i < tables[t].n; i++) {
 			const struct row *row = &tables[t].rows[i];
 
@@ -257,14 +257,14 @@ lc__recovery_put_back_tables(struct lc__recovery *r)
 
 /* ---- which row is it, by its checksum --------------------------------------- */
 
-/* Ids that a table must have rows of. */
+/* Ids for which a table must have rows. */
 struct ids {
 	uint64_t *id; /* malloc'ed */
 	uint64_t n;
 	size_t room;
 };
 
-/* Which rows are whole under their own keys? Their ids are not looked for. */
+/* Which rows are intact under their own keys? Their ids are not searched. */
 static void
 read_own(struct rows *rows)
 {
@@ -276,7 +276,7 @@ read_own(struct rows *rows)
 	}
 }
 
-/* Note an id, unless a whole row is under it. */
+/* Add an id, unless an intact row is under it. */
 static lc_status
 want(const struct rows *rows, uint64_t id, struct ids *wanted)
 {
@@ -298,8 +298,8 @@ want_below(const struct rows *rows, uint64_t end, struct ids *wanted)
 	return LC_OK;
 }
 
-/* Try the ids that are wanted for the rows that are not whole under their keys. Few are,
- * on both sides, but in a file that was made to take long. */
+/* Try the missing ids for each row that is not intact under its key. Both are few, except
+ * in a file crafted to take long. */
 static void
 find_ids(struct rows *rows, struct ids *wanted)
 {
@@ -324,8 +324,8 @@ find_ids(struct rows *rows, struct ids *wanted)
 
 /* ---- the table meta ------------------------------------------------------- */
 
-/* The row that has another name and is of this one, by its checksum; LC_NOT_FOUND if the
- * row has its own name, or is nowhere. */
+/* Find the row that belongs to this name by its checksum, but has another name;
+ * LC_NOT_FOUND if the row has its own name, or does not exist. */
 static lc_status
 find_meta(struct lc__txn *txn, const char *name, struct lc__slice *at,
     struct lc__slice *row)
@@ -353,7 +353,7 @@ put_back_meta(struct lc__recovery *r, const char *name)
 	if (status != LC_OK)
 		return status == LC_NOT_FOUND ? LC_OK : status;
 	r->result.rows++;
-	lc__progress_damage(r->progress, "table meta: row %s: is the row %s",
+	lc__progress_damage(r->progress, "table meta: row %s: is really the row %s",
 	    lc__quote_id(at.data, at.size), name);
 	return lc__txn_rename_meta(txn, &at, name);
 }
@@ -414,7 +414,7 @@ describes(const struct lc__ledger_row *row, const struct lc__slice *chunk)
 	return row->records > 0 && sum.records == row->records && sum.hash == row->hash;
 }
 
-/* A chunk without a header under a key that was never given out: the ledger may know
+/* A chunk without a header under a key that was never assigned: the ledger may know
  * it. */
 static lc_status
 find_chunk_home(struct lc__recovery *r, const struct rows *rows, struct row *chunk)
@@ -438,8 +438,8 @@ find_chunk_home(struct lc__recovery *r, const struct rows *rows, struct row *chu
 static lc_status
 settle_chunks(struct lc__recovery *r, struct rows *rows)
 {
-	/* Keys of chunks without a header are trusted below this. A key near the largest one
-	 * would leave no number for the next chunk. */
+	/* Keys of chunks without a header are trusted below this limit. A key near the
+	 * largest number would leave none for the next chunk. */
 	const uint64_t limit = r->state_lost ? LC__CHUNK_ID_MAX / 2
 					     : r->change->snapshot.state.next_chunk;
 
@@ -466,8 +466,8 @@ settle_chunks(struct lc__recovery *r, struct rows *rows)
 	return move_rows(r, LC__CHUNK, rows);
 }
 
-/* A run that the state does not list, or whose number leaves none for the next, is of
- * no use; the index is then written again. */
+/* A run that the state does not list, or whose number leaves none for the next, is
+ * dropped; the index is then rewritten. */
 static lc_status
 settle_runs(struct lc__recovery *r, struct rows *rows)
 {
@@ -549,7 +549,7 @@ lc__recovery_count_schemas(struct lc__recovery *r, uint32_t *out)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* A row that is whole under its key proves that its schema was given out. */
+/* A row that is intact under its key proves that its schema id was assigned. */
 static void
 count_own(struct lc__recovery *r, const struct rows *rows)
 {
@@ -565,7 +565,7 @@ count_own(struct lc__recovery *r, const struct rows *rows)
 	if (state->next_schema == before || r->state_lost)
 		return;
 	r->result.rows++;
-	lc__progress_damage(r->progress, "state row: says %u schemas, found %u", before,
+	lc__progress_damage(r->progress, "state row: claims %u schemas, found %u", before,
 	    state->next_schema);
 }
 
@@ -608,7 +608,7 @@ settle_ledger(struct lc__recovery *r, struct rows *rows, struct ids *wanted)
 	for (uint64_t i = 0; i < rows->n; i++) {
 		struct row *row = &rows->rows[i];
 
-		/* One of a chunk that is gone says so; it is looked at later. */
+		/* A row of a missing chunk is handled later. */
 		if (row->home == 0 || row->home > LC__CHUNK_ID_MAX)
 			row->home = NOWHERE;
 		if (row->home != row->key)

@@ -7,14 +7,14 @@
 #include "store/change.h"
 #include "store/record.h"
 
-/* Bytes of cache_ids and entries in a new run, about. */
+/* Approximate size of cache_ids and entries in a new run. */
 #define RUN_BYTES ((uint64_t)32 << 20)
 #define ENTRY_BYTES 32
 
 /* ---- chunks and ledger ---------------------------------------------------- */
 
-/* Store the sound records of a chunk, whose value was deleted; where they were in
- * the map nothing is written before the commit. */
+/* Store the sound records of a chunk, whose value was deleted; the place in the map from
+ * which they are copied is not overwritten before the commit. */
 static lc_status
 fill_chunk(struct lc__recovery *r, const struct lc__recovery_chunk *chunk,
     const struct lc__ledger_row *row, const struct lc__directory_build *directory)
@@ -110,7 +110,7 @@ write_index(struct lc__recovery *r)
 	return LC_OK;
 }
 
-/* ---- all ------------------------------------------------------------------ */
+/* ---- everything ------------------------------------------------------------------ */
 
 lc_status
 lc__recovery_write(struct lc__recovery *r)
@@ -120,14 +120,14 @@ lc__recovery_write(struct lc__recovery *r)
 	uint64_t id = 0;
 	lc_status status;
 
-	/* The records are in the map now; afterwards they are elsewhere. */
+	/* The records are in the map now; after the commit they are elsewhere. */
 	return_if_error(lc__usage_clear(&r->change->usage, s->txn));
 	return_if_error(lc__recovery_count_usage(r, &r->change->usage));
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		moved |= r->chunks[i].rewrite;
 		return_if_error(write_chunk(r, &r->chunks[i]));
 	}
-	/* The counters; writing the chunks has counted some. */
+	/* Set the counters last: writing the chunks has counted some. */
 	s->state.records = s->state.bytes = s->state.live = s->state.live_bytes = 0;
 	for (uint64_t i = 0; i < r->nchunks; i++) {
 		struct lc__ledger_row row;

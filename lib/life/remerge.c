@@ -9,16 +9,16 @@
 #include "index/run.h"
 #include "store/change.h"
 
-/* What the table and the key section take for an entry, its cache_id aside. */
+/* Size of an entry in the table and the key section, without its cache_id. */
 #define ENTRY_BYTES 32
 
-/* What one step takes in. */
+/* The entries of one step. */
 struct step {
 	uint64_t entries;  /* live ones */
 	uint64_t id_bytes; /* of them */
 };
 
-/* Count what the step takes in; @p next gets the first entry that it does not. */
+/* Count the entries of the step; @p next gets the first entry after it. */
 static lc_status
 measure(const struct lc__remerge *r, struct lc__snapshot *s, struct step *step,
     struct lc__run_entry *next)
@@ -83,7 +83,7 @@ write_step(const struct lc__remerge *r, struct lc__change *change,
 	return status;
 }
 
-/* Note the runs that will be replaced, unless that is needless. */
+/* Record the runs that will be replaced, unless the merge is needless. */
 static lc_status
 begin(struct lc__remerge *r, const struct lc__state *state)
 {
@@ -104,7 +104,7 @@ begin(struct lc__remerge *r, const struct lc__state *state)
 	return LC_OK;
 }
 
-/* Runs that somebody else merged meanwhile are gone already. */
+/* Runs that another process merged meanwhile no longer exist. */
 static lc_status
 drop_old(const struct lc__remerge *r, struct lc__snapshot *s)
 {
@@ -122,8 +122,8 @@ drop_old(const struct lc__remerge *r, struct lc__snapshot *s)
 	return LC_OK;
 }
 
-/* The body of a change. If the merge is needless it fails with LC_CANCELLED, so that the
- * change is not committed. */
+/* The body of a change. A needless merge fails with LC_CANCELLED, so that the change is
+ * not committed. */
 static lc_status
 step_within(struct lc__change *change, void *remerge)
 {
@@ -146,7 +146,7 @@ step_within(struct lc__change *change, void *remerge)
 	return_if_error(write_step(r, change, &step));
 	if (r->done)
 		return drop_old(r, s);
-	/* The bytes of the next entry do not outlast the transaction. */
+	/* The bytes of the next entry become invalid with the transaction. */
 	bytes = realloc(r->next, next.id_size);
 	if (bytes == NULL)
 		return lc__no_memory("index");

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Merging all runs of the index, also those that are too large for a commit. */
+/* Merging all runs of the index, including those that are too large for a commit. */
 #ifndef LC_LIFE_REMERGE_H
 #define LC_LIFE_REMERGE_H
 
 #include "store/change.h"
 
-/** A merge of all runs, range by range, on its way through several changes. */
+/** A merge of all runs, range by range, in several changes. */
 struct lc__remerge {
-	uint64_t step_bytes; /* of a new run, about, and the memory that a step takes;
-	                        set by the caller */
+	uint64_t step_bytes; /* approximate size of a new run, and the memory of a step;
+	                      * set by the caller */
 	uint64_t *old;       /* ids of the runs that will be replaced; malloc'ed */
 	uint32_t nold;
-	unsigned char *from; /* the first cache_id that is left; NULL at first */
+	unsigned char *from; /* the first cache_id that is left; NULL at the start */
 	size_t from_size;
 	unsigned char *next; /* where the next step begins, malloc'ed */
 	size_t next_size;
@@ -20,10 +20,10 @@ struct lc__remerge {
 };
 
 /**
- * One step, in a commit of its own: entries of all runs, step_bytes of them, go into a new
- * run that is newer than all. After the last step the old runs are dropped. Until then they
- * only repeat what the new ones say, so a merge may end at any step. It is needless if less
- * than a quarter of all entries are superseded or deletions.
+ * One step, in a commit of its own: step_bytes of entries of all runs go into a new run
+ * that is newer than all others. After the last step the old runs are dropped. Until then
+ * they only repeat entries of the new ones, so a merge may stop after any step. It is
+ * needless if less than a quarter of all entries are superseded or deletions.
  * @return LC_OK; LC_CORRUPT if a run is damaged; as lc__change_run().
  */
 LC_CHECKED lc_status lc__remerge_step(struct lc__remerge *remerge, struct lc__env *env,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* compact's work on chunks: which neighbours become one chunk, and making it. */
+/* How compact rewrites chunks: which neighbours become one chunk, and how it is
+ * written. */
 #include "life/rewrite.h"
 
 #include <stdlib.h>
@@ -14,7 +15,7 @@
 
 /* ---- which chunks --------------------------------------------------------- */
 
-/* Add a chunk if it is to be rewritten or joined with its neighbours, and fits. */
+/* Add a chunk if it should be rewritten or joined with its neighbours, and fits. */
 static bool
 add_to_group(struct lc__chunk_group *group, uint64_t id, const struct lc__ledger_row *row,
     const lc_compact_options *options)
@@ -23,7 +24,7 @@ add_to_group(struct lc__chunk_group *group, uint64_t id, const struct lc__ledger
 	const bool sparse = recode || row->live == 0 ||
 	    (double)row->live_bytes < options->live_ratio * (double)row->bytes;
 
-	/* Two chunks that are not small would not fit into one. */
+	/* Two chunks that are not small do not fit into one. */
 	if (!sparse && row->live_bytes > options->chunk_bytes / 2)
 		return false;
 	if (group->count > 0 &&
@@ -31,7 +32,7 @@ add_to_group(struct lc__chunk_group *group, uint64_t id, const struct lc__ledger
 		group->live_bytes + row->live_bytes > options->chunk_bytes ||
 		group->bytes + row->bytes > LC__GROUP_BYTES))
 		return false;
-	/* A chunk of an input may only be coded again, alone and with all of its records. */
+	/* A chunk of an input may only be recoded, alone and with all of its records. */
 	if (row->source != 0 &&
 	    (group->count > 0 || row->live != row->records || !recode))
 		return false;
@@ -45,7 +46,7 @@ add_to_group(struct lc__chunk_group *group, uint64_t id, const struct lc__ledger
 	return true;
 }
 
-/* Would rewriting it make anything better? */
+/* Would rewriting the group improve anything? */
 static bool
 is_worth_it(const struct lc__chunk_group *group)
 {
@@ -72,7 +73,7 @@ lc__chunk_group_next(struct lc__snapshot *s, const lc_compact_options *options,
 				(void)add_to_group(out, id, &row, options);
 		}
 		*looked += row.bytes;
-		/* A larger id is not of a chunk, and is the last. */
+		/* A larger id is not that of a chunk, and is the last. */
 		if (id > LC__CHUNK_ID_MAX)
 			return LC_END;
 		*next = id + 1;
@@ -80,22 +81,23 @@ lc__chunk_group_next(struct lc__snapshot *s, const lc_compact_options *options,
 	return status == LC_END && is_worth_it(out) ? LC_OK : status;
 }
 
-/* ---- the chunks as the transaction finds them ------------------------------ */
+/* ---- the chunks in the transaction ----------------------------------------------- */
 
-/* One rewrite, as a transaction does it. */
+/* One rewrite within a transaction. */
 struct work {
 	struct lc__change *change;
 	struct lc__rewrite *rewrite;
-	struct lc__chunk_group found; /* the chunks of the group that are still there */
+	struct lc__chunk_group found; /* the chunks of the group that still exist */
 	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
 	struct lc__packing packing;                   /* of their live records */
-	unsigned char **
-	    recoded; /* by record: its new bytes, NULL where the old ones stay; malloc'ed, all */
-	struct lc__new_entry *entries; /* of records whose place changes; malloc'ed */
+	unsigned char *
+	    *recoded; /* by record: its new bytes, NULL if the old ones stay; malloc'ed,
+	              * all */
+	struct lc__new_entry *entries; /* of records that move; malloc'ed */
 	uint32_t nentries;
 };
 
-/* Take in a chunk of the group; *taken is false if it no longer belongs to it. */
+/* Read a chunk of the group; *taken is false if it no longer belongs to it. */
 static lc_status
 take_chunk(struct work *w, uint64_t id, bool *taken)
 {
@@ -109,7 +111,7 @@ take_chunk(struct work *w, uint64_t id, bool *taken)
 
 	*taken = true;
 	if (status == LC_END || (status == LC_OK && found != id))
-		return LC_OK; /* somebody else dropped it */
+		return LC_OK; /* another process dropped it */
 	return_if_error(status);
 	if (!intact)
 		return lc__error(LC_CORRUPT, 0,
@@ -151,8 +153,8 @@ take_chunks(struct work *w)
 
 /* ---- another codec -------------------------------------------------------- */
 
-/* Write a record that fits its schema as it would be put with another codec. *out gets the
- * whole record, malloc'ed, and *size its bytes; NULL if it would be too large. */
+/* Write a record that fits its schema with another codec. *out gets the whole record,
+ * malloc'ed, and *size its size; NULL if it would be too large. */
 static lc_status
 recode_record(const struct lc__record *record, const struct lc__schema *schema,
     const lc_compact_options *options, unsigned char **out, size_t *size)
@@ -196,10 +198,10 @@ recode_record(const struct lc__record *record, const struct lc__schema *schema,
 	return status;
 }
 
-/* A record farther into a chunk cannot be named: locations have 24 bits for it. */
+/* The largest offset of a record in a chunk: locations have 24 bits for it. */
 #define MAX_BYTES ((uint64_t)512 << 20)
 
-/* Code record i again, unless that gives the same bytes, or too many. */
+/* Recode record i, unless that gives the same bytes, or too many. */
 static lc_status
 recode_one(struct work *w, uint32_t i, bool *changed)
 {
@@ -230,7 +232,8 @@ recode_one(struct work *w, uint32_t i, bool *changed)
 	return LC_OK;
 }
 
-/* Code all records again; it is needless if neither that nor anything else changes the chunk. */
+/* Recode all records; the rewrite is needless if neither this nor anything else changes
+ * the chunk. */
 static lc_status
 recode(struct work *w)
 {
@@ -258,7 +261,7 @@ write_chunk(struct work *w)
 	if (p->live.count == 0)
 		return LC_OK;
 	return_if_error(lc__packing_write(p, id, w->entries, &w->nentries));
-	/* Live records of other chunks have come to those of the first one. */
+	/* Live records of other chunks are appended to those of the first one. */
 	if (p->row.live != w->rows[0].live)
 		lc__ledger_name_records(&p->row);
 	return_if_error(lc__change_put_ledger(w->change, id, &p->row));
@@ -289,7 +292,7 @@ replace_chunks(struct work *w)
 	return LC_OK;
 }
 
-/* The body of a change. If it is needless it fails with LC_CANCELLED, so that the change is
+/* The body of a change. A needless rewrite fails with LC_CANCELLED, so that the change is
  * not committed. */
 static lc_status
 rewrite_within(struct lc__change *change, void *rewrite)

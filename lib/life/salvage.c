@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* salvage: a new module from the records that a damaged file still has. */
+/* salvage: creates a new module from the records that are left in a damaged file. */
 #include "life/salvage.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "store/flush.h"
 #include "store/settings.h"
 
-/* A salvage and what it is asked for. */
+/* A salvage and its options. */
 struct job {
 	struct lc__salvage_file file;
 	struct lc__salvage found;
@@ -29,7 +29,7 @@ struct job {
 	lc_cache *to;             /* NULL for a dry run */
 	struct lc__known **known; /* structures in the new module by id in the old one;
 	                              malloc'ed */
-	bool *missed; /* by id: records need it and it is missing; malloc'ed */
+	bool *missed; /* by id: a structure that records need is missing; malloc'ed */
 };
 
 void
@@ -106,7 +106,7 @@ read_settings(struct job *job)
 		(void)lc__settings_parse(bytes, best->size, &job->settings);
 		return LC_OK;
 	}
-	/* The state row is on the same page, or near it. */
+	/* The state row is on the same page, or close to it. */
 	job->result.settings_lost = damaged || (old && !s->state_found);
 	if (job->result.settings_lost)
 		lc__progress_damage(s->progress,
@@ -115,8 +115,8 @@ read_settings(struct job *job)
 	return LC_OK;
 }
 
-/* The structures keep their ids as far as all before them are known: in a strict module
- * the first one means more than the others. */
+/* The structures keep their ids as long as all earlier ones are known: in a strict module
+ * the first one has a special meaning. */
 static lc_status
 store_schemas(struct lc__change *change, void *ctx)
 {
@@ -152,8 +152,8 @@ schema_of(struct job *job, const struct lc__record *record)
 
 /* ---- records -------------------------------------------------------------- */
 
-/* Does the record make a value? Its checksum says that its bytes are as they were
- * written, but not who wrote them. */
+/* Can the record be decoded into a value? Its checksum proves that its bytes are
+ * unchanged, but not that they are valid. */
 static lc_status
 check_value(struct job *job, const struct lc__record *record,
     const struct lc__schema *schema, bool *good)
@@ -187,7 +187,7 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 
 	return_if_error(lc__salvage_at(s->file, from->at, from->size, &bytes));
 	if (!lc__record_parse(bytes, from->size, &record) || !lc__record_intact(&record))
-		return lc__error(LC_CORRUPT, 0, "%s: was written to while it was read",
+		return lc__error(LC_CORRUPT, 0, "%s: changed while it was read",
 		    s->file->path);
 	schema = schema_of(job, &record);
 	if (schema != NULL)
@@ -208,7 +208,7 @@ put_record(struct job *job, const struct lc__salvage_record *from)
 		    from->old ? "an old version" : "may have been deleted or replaced");
 	if (job->to == NULL)
 		return LC_OK;
-	/* The new module's own structure that is the same. */
+	/* The equal structure in the new module. */
 	known = &job->known[record.schema];
 	if (*known == NULL) {
 		return_if_error(lc__schema_decode(schema->bytes, schema->size, &same));
@@ -228,7 +228,7 @@ by_location(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-/* The records in the order of their commits. */
+/* Write the records in the order of their commits. */
 static lc_status
 put_records(struct job *job)
 {
@@ -254,7 +254,7 @@ put_records(struct job *job)
 
 /* ---- the new module ------------------------------------------------------- */
 
-/* Take away what a failure leaves. */
+/* Remove the result of a failure. */
 static void
 remove_module(const char *dir)
 {
@@ -278,12 +278,12 @@ make_module(struct job *job, const char *root, const char *module_id, const char
 	lc_error error;
 	lc_status status;
 
-	/* Budget and policy come last: neither may keep a record out. */
+	/* Budget and policy come last, so that neither excludes a record. */
 	settings.policy = LC_EVOLVE;
 	settings.max_bytes = 0;
 	return_if_error(lc__make_dirs(root));
 	if (mkdir(dir, 0777) == -1)
-		return lc__error_sys(errno, "salvage: %s: make", dir);
+		return lc__error_sys(errno, "salvage: %s: create", dir);
 	lc_options_init(&options);
 	options.flush_interval_ms = 0;
 	options.rank = 0;
@@ -308,7 +308,7 @@ make_module(struct job *job, const char *root, const char *module_id, const char
 	return lc__error_raise(&error);
 }
 
-/* Report what is there and, unless it is a dry run, make the module. */
+/* Report what was found and, unless it is a dry run, create the module. */
 static lc_status
 salvage(struct job *job, const char *root, const char *module_id, const char *dir)
 {
@@ -328,8 +328,8 @@ salvage(struct job *job, const char *root, const char *module_id, const char *di
 
 /* ---- the old file --------------------------------------------------------- */
 
-/* Keep everybody from opening the module, as far as that can be done without writing:
- * a file that is not called data.mdb is not a module's. */
+/* Prevent other processes from opening the module, as far as that is possible without
+ * writing: a file that is not called data.mdb does not belong to a module. */
 static lc_status
 lock_module(const char *path, const struct stat *data, int *dir_fd)
 {
@@ -355,7 +355,8 @@ static lc_status
 salvage_file(struct job *job, const char *path, const char *root, const char *module_id,
     const char *dir)
 {
-	/* No link is followed at the end of the path, and nothing but a file is waited for. */
+	/* Do not follow a link at the end of the path, and do not wait for anything but a
+	 * file. */
 	const int fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	int dir_fd = -1;
 	struct stat st;
@@ -411,7 +412,7 @@ lc_salvage(const char *from, const char *root, const char *module_id,
 		return lc__error(LC_INVALID, 0, "salvage: no file, root or module");
 	return_if_error(lc__check_module_id(module_id));
 	st.st_mode = 0;
-	/* Opening a path that leads to nothing says why. */
+	/* Opening a missing file gives the reason. */
 	if (stat(from, &st) == -1 && errno != ENOENT && errno != ELOOP)
 		return lc__error_sys(errno, "%s: stat", from);
 	dir = lc__path_join(root, module_id);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Salvage: the records of a data file whose trees cannot be trusted. The pages are
- * read one after the other, as plain bytes; LMDB never sees the file.
- *
- * What a page holds is known by its own checksums: chunks and index runs begin with a
- * checked header, and every row ends with a hash. The trees and the free list only
- * tell which pages the newest commit uses and which ones hold older versions.
+ * Salvage: extracts the records of a data file whose trees cannot be trusted. The pages
+ * are read one after another as plain bytes; LMDB never opens the file. Checksums
+ * identify the content of a page: chunks and index runs begin with a checked header, and
+ * every row ends with a hash. The trees and the free list only tell which pages the
+ * newest commit uses and which ones hold older versions.
  */
 #ifndef LC_LIFE_SALVAGE_H
 #define LC_LIFE_SALVAGE_H
@@ -21,37 +20,37 @@
 struct lc__salvage_file {
 	int fd; /* -1: use bytes */
 	const unsigned char *bytes;
-	uint64_t size;         /* as it was when salvage began */
+	uint64_t size;         /* its state when salvage began */
 	const char *path;      /* for messages */
 	unsigned char *window; /* bytes read last; malloc'ed */
-	uint64_t window_at;    /* where they are in the file */
+	uint64_t window_at;    /* their offset in the file */
 	size_t window_size, window_room;
 };
 
-/** What is known of a page, or of the value that begins on it. */
+/** The use of a page, or of the value that begins on it. */
 enum lc__salvage_use {
-	LC__USE_FREED,   /* the newest commit does not use it: it holds an old version */
-	LC__USE_UNKNOWN, /* neither */
-	LC__USE_CURRENT  /* the newest commit uses it */
+	LC__USE_FREED,   /* not used by the newest commit: it holds an old version */
+	LC__USE_UNKNOWN, /* unknown */
+	LC__USE_CURRENT  /* used by the newest commit */
 };
 
 /** The value of a chunk, or of something that may be one. */
 struct lc__salvage_chunk {
-	uint64_t id;      /* 0 if it is not known */
+	uint64_t id;      /* 0 if unknown */
 	uint64_t page;    /* where its row's value begins */
 	uint64_t at;      /* where it begins in the value */
-	uint64_t size;    /* bytes of it that the file has */
+	uint64_t size;    /* how much of it the file has */
 	bool headless;    /* its header is damaged */
 	uint8_t use;      /* enum lc__salvage_use */
 	uint64_t records; /* as the header says */
-	uint64_t whole;   /* records whose checksum holds */
-	uint64_t damaged; /* others */
+	uint64_t whole;   /* records with a correct checksum */
+	uint64_t damaged; /* other records */
 };
 
-/** An index run whose header is whole. */
+/** An index run with an intact header. */
 struct lc__salvage_run {
 	uint64_t id;
-	uint64_t page; /* where it begins, or the leaf that holds it */
+	uint64_t page; /* page where it begins, or the leaf that contains it */
 	uint64_t entries;
 	uint64_t keys;      /* offset of the key section in the file */
 	uint64_t keys_size; /* its bytes */
@@ -59,13 +58,13 @@ struct lc__salvage_run {
 	uint8_t use; /* enum lc__salvage_use */
 };
 
-/** A row that is whole. */
+/** An intact row. */
 struct lc__salvage_row {
-	uint64_t page; /* the leaf that it was found on */
+	uint64_t page; /* the leaf that contains it */
 	uint64_t at;   /* its offset in the file */
 	uint32_t size;
-	uint64_t number; /* schema: its id, UINT64_MAX if its key is not its own;
-	                        state: the generation; settings: 1 if damaged */
+	uint64_t number; /* schema: its id, UINT64_MAX if it is under another key; state:
+	                  * the generation; settings: 1 if damaged */
 	uint8_t use;     /* enum lc__salvage_use */
 };
 
@@ -75,17 +74,18 @@ struct lc__salvage_rows {
 	size_t room;
 };
 
-/** A record whose checksum holds. */
+/** A record with a correct checksum. */
 struct lc__salvage_record {
-	uint64_t hash[2];  /* of its cache_id: what says that two have the same */
-	uint64_t location; /* as the index names it; those of a later commit are larger */
-	uint64_t at;       /* offset in the file */
-	uint64_t newest;   /* first of its cache_id: location that the newest run names */
-	uint32_t newest_run; /* position of that run plus 1; 0 if none has the cache_id */
+	uint64_t hash[2];    /* hash of its cache_id: equal for records of one cache_id */
+	uint64_t location;   /* as in the index; those of a later commit are larger */
+	uint64_t at;         /* offset in the file */
+	uint64_t newest;     /* first record of its cache_id: location that the newest run
+	                    * names */
+	uint32_t newest_run; /* index of that run plus 1; 0 if no run has the cache_id */
 	uint32_t size;
 	uint32_t schema;
-	uint32_t chunk : 28;  /* position in chunks */
-	uint32_t named : 1;   /* some run names it */
+	uint32_t chunk : 28;  /* index in chunks */
+	uint32_t named : 1;   /* a run names it */
 	uint32_t taken : 1;   /* it is rescued */
 	uint32_t doubted : 1; /* it may have been deleted or replaced */
 	uint32_t old : 1;     /* it is an old version */
@@ -93,83 +93,87 @@ struct lc__salvage_record {
 
 /** A meta page. */
 struct lc__salvage_meta {
-	bool good; /* it can be one */
+	bool good; /* it is valid */
 	uint64_t txnid, last_page;
 	uint64_t free_root, free_entries, main_root, main_entries;
 };
 
-/** Everything that was found in a file. */
+/** Everything found in a file. */
 struct lc__salvage {
 	struct lc__salvage_file *file;
 	const lc_progress *progress; /* may be NULL */
 	uint64_t done, total;        /* bytes, for progress */
 	uint32_t page_size;
-	uint64_t pages; /* whole or cut short */
+	uint64_t pages; /* intact or cut short */
 	struct lc__salvage_meta meta[2];
 	struct lc__salvage_chunk *chunks; /* by page */
-	struct lc__salvage_chunk *values; /* overflow pages and what leads to them */
-	struct lc__salvage_run *runs; /* by page; later those that count, oldest first */
+	struct lc__salvage_chunk *values; /* overflow pages and the nodes that lead to
+	                                   * them */
+	struct lc__salvage_run *runs;     /* by page; later only those that count, oldest
+	                               * first */
 	uint64_t nchunks, nvalues, nruns;
 	size_t chunks_room, values_room, runs_room;
 	struct lc__salvage_rows states, settings, schemas, inputs, anchors;
 	struct lc__salvage_record *records; /* by hash and location */
 	uint64_t nrecords;
 	size_t records_room;
-	uint64_t rows_read; /* bytes of large rows, which are bounded */
-	uint64_t wasted;    /* bytes hashed for nothing, which are bounded too */
-	unsigned char *free, *reached; /* a bit a page: the free list has it; a walk got
-	                                   there; malloc'ed */
+	uint64_t rows_read;            /* bytes of large rows read, which are limited */
+	uint64_t wasted;               /* bytes hashed in vain, which are limited too */
+	unsigned char *free, *reached; /* a bit for each page: it is in the free list; a
+	                                * walk reached it; malloc'ed */
 	unsigned char *disputed;       /* the same: both of these */
-	unsigned char *tree_pages;     /* the same: a walk found a page of a tree there */
-	unsigned char *inside;         /* the same: it begins inside of a whole record */
-	bool trees_whole;    /* the walk met no damage: what it did not reach is old */
-	uint64_t last_page;  /* pages above are of no commit */
-	bool newest;         /* the base is the newest commit for sure */
-	bool state_found;    /* state is that of the base, or of a commit near it */
-	bool state_reached;  /* it is that of the base for sure */
-	bool state_disputed; /* it is on a page that is free, and that a tree names */
+	unsigned char *tree_pages;     /* the same: a walk found a tree page there */
+	unsigned char *inside;         /* the same: it begins inside an intact record */
+	bool trees_whole;    /* the walk met no damage: pages that it did not reach are
+	                      * old */
+	uint64_t last_page;  /* pages above belong to no commit */
+	bool newest;         /* the base is certainly the newest commit */
+	bool state_found;    /* state is that of the base, or of a commit close to it */
+	bool state_reached;  /* it is certainly that of the base */
+	bool state_disputed; /* it is on a page that is free and that a tree also names */
 	struct lc__state state;
-	uint64_t *reach;            /* by position of a run: the largest location that it
-	                                   and those before it name; malloc'ed */
-	uint32_t gap;               /* runs before this position plus 1 may be missing an
-	                                   entry; UINT32_MAX: a later run may be missing */
+	uint64_t *reach;            /* for each run: the largest location that it and
+	                             * earlier runs name; malloc'ed */
+	uint32_t gap;               /* runs before this index plus 1 may lack an entry;
+	                             * UINT32_MAX: a later run may be missing */
 	struct lc__schema **schema; /* by id; NULL: not found; malloc'ed */
 	uint32_t nschema;
 	size_t schema_room;
 };
 
-/** @p size bytes at @p at, valid until the next call; LC_CORRUPT if the file does not
- *  have them. */
+/** @p size bytes at @p at, valid until the next call; LC_CORRUPT if the file ends
+ *  before. */
 LC_CHECKED lc_status lc__salvage_at(struct lc__salvage_file *file, uint64_t at,
     uint64_t size, const unsigned char **out);
 
 /** Count bytes done; LC_CANCELLED. */
 LC_CHECKED lc_status lc__salvage_step(struct lc__salvage *s, uint64_t bytes);
 
-/** Find page size and meta pages; LC_NOT_MODULE if the file has no page of LMDB. */
+/** Find page size and meta pages; LC_NOT_MODULE if no page of the file is LMDB's. */
 LC_CHECKED lc_status lc__salvage_read_metas(struct lc__salvage *s);
-/** Read all pages: chunks, runs and rows that are there, whatever leads to them. */
+/** Read all pages and find chunks, runs and rows, whether or not anything leads to
+ *  them. */
 LC_CHECKED lc_status lc__salvage_scan(struct lc__salvage *s);
-/** Read the records of all chunks; take off what lies inside of whole records. */
+/** Read the records of all chunks; drop chunks that lie inside intact records. */
 LC_CHECKED lc_status lc__salvage_read_records(struct lc__salvage *s);
-/** Say of everything found whether the newest commit uses it. */
+/** Determine for everything found whether the newest commit uses it. */
 LC_CHECKED lc_status lc__salvage_classify(struct lc__salvage *s);
 /** Find the structure of each schema id. */
 LC_CHECKED lc_status lc__salvage_read_schemas(struct lc__salvage *s);
-/** Read the index runs, and decide which records are taken. */
+/** Read the index runs, and decide which records to take. */
 LC_CHECKED lc_status lc__salvage_decide(struct lc__salvage *s, bool stale,
     lc_salvage_result *out);
 
 /**
- * All of these in turn: what the file at hand holds and what would be taken of it.
- * Free @p s with lc__salvage_free() whatever the result.
+ * All of these in order: find the content of the file and decide which records to take.
+ * Free @p s with lc__salvage_free() in any case.
  */
 LC_CHECKED lc_status lc__salvage_find(struct lc__salvage *s,
     struct lc__salvage_file *file, bool stale, const lc_progress *progress,
     lc_salvage_result *out);
 void lc__salvage_free(struct lc__salvage *s);
 
-/** The value's offset in the file. */
+/** The offset of a value in the file. */
 static inline uint64_t
 lc__salvage_value(const struct lc__salvage *s, uint64_t page)
 {

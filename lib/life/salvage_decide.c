@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of the records that were found are the live ones. The index says so: the
- * newest run that has a key names its record, or says that it was deleted. Where a run
- * that may be newer is missing, nothing is certain about the keys that it may have
- * had: their last record is taken, unless it is known to have been replaced.
+ * Decides which of the records found are live. The index tells: the newest run with a key
+ * names its record, or says that it was deleted. If a run that may be newer is missing,
+ * keys that it may have had are uncertain: their last record is taken, unless it is known
+ * to have been replaced.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,7 @@ by_hash(const void *a, const void *b)
 
 /* ---- the entries of the runs ---------------------------------------------- */
 
-/* An entry of the run at a position; runs come from old to new. */
+/* An entry of run number i; runs come from old to new. */
 static void
 take_entry(struct lc__salvage *s, uint32_t position, const void *id, size_t id_size,
     uint64_t location)
@@ -64,8 +64,8 @@ take_entry(struct lc__salvage *s, uint32_t position, const void *id, size_t id_s
 		return;
 	first->newest = location & LC__TOMBSTONE ? LC__TOMBSTONE : location;
 	first->newest_run = position;
-	/* There are few versions of most keys; a file with a million of one pays for
-	 * a search among them. */
+	/* Most keys have few versions; in a file with a million versions of one key this
+	 * search is slow. */
 	high = s->nrecords;
 	while (low < high) {
 		const uint64_t middle = low + (high - low) / 2;
@@ -83,7 +83,7 @@ take_entry(struct lc__salvage *s, uint32_t position, const void *id, size_t id_s
 		record->named = true;
 }
 
-/* The entries of a block; false if it is damaged. */
+/* Read the entries of a block; false if it is damaged. */
 static bool
 take_block(struct lc__salvage *s, uint32_t position, const unsigned char *block,
     uint32_t size, uint32_t number)
@@ -108,7 +108,7 @@ take_block(struct lc__salvage *s, uint32_t position, const unsigned char *block,
 	return true;
 }
 
-/* All blocks of a run in turn. They follow one another in the file, so that none is
+/* Read all blocks of a run in order. They follow one another in the file, so that none is
  * read twice. */
 static lc_status
 read_blocks(struct lc__salvage *s, const struct lc__salvage_run *run, uint32_t position,
@@ -180,8 +180,7 @@ by_id(const void *a, const void *b)
 	return (int)y->use - (int)x->use;
 }
 
-/* A run of the state row: the ids of runs are never used again, so that it counts
- * wherever it is. */
+/* A run of the state row. Ids of runs are never reused, so it is valid wherever it is. */
 static const struct lc__salvage_run *
 find_run(const struct lc__salvage *s, const struct lc__run_row *row)
 {
@@ -216,16 +215,16 @@ read_listed(struct lc__salvage *s)
 			continue;
 		s->gap = i + 1;
 		lc__progress_damage(s->progress,
-		    "index run %llu is %s: what it says of its %llu keys is lost",
+		    "index run %llu is %s: its information about its %llu keys is lost",
 		    (unsigned long long)row->id, run == NULL ? "missing" : "damaged",
 		    (unsigned long long)row->entries);
 	}
 	return LC_OK;
 }
 
-/* Those of later commits than the state row's, or all of them without one. A run of a
- * higher number is a newer one, but for large ones, which are left as they are when
- * older ones beside them are merged. */
+/* Add the runs of commits later than the state row's, or all of them without one. A run
+ * with a higher number is newer, except for large ones, which stay as they are when older
+ * neighbours are merged. */
 static lc_status
 read_unlisted(struct lc__salvage *s)
 {
@@ -238,7 +237,7 @@ read_unlisted(struct lc__salvage *s)
 	lc__progress_damage(s->progress, "%s",
 	    s->state_found
 		? "commits later than the last whole one are missing"
-		: "the state row is missing: nobody knows whether a part of the index is");
+		: "the state row is missing: a part of the index may be missing, too");
 	for (uint64_t i = 0; i < s->nruns; i++)
 		if (s->runs[i].use != LC__USE_FREED &&
 		    (!s->state_found || s->runs[i].id >= s->state.next_run) &&
@@ -249,7 +248,8 @@ read_unlisted(struct lc__salvage *s)
 
 /* ---- one key -------------------------------------------------------------- */
 
-/* The record of a key at a location, that of the newest commit if there are more. */
+/* The record of a key at a location, the one of the newest commit if there are
+ * several. */
 static struct lc__salvage_record *
 record_at(const struct lc__salvage *s, const struct group *g, uint64_t location)
 {
@@ -265,7 +265,7 @@ record_at(const struct lc__salvage *s, const struct group *g, uint64_t location)
 	return best != NULL && use_of(s, best) != LC__USE_FREED ? best : NULL;
 }
 
-/* The last record of a key; @p old takes those of old commits as well. */
+/* The last record of a key; with @p old, including those of old commits. */
 static struct lc__salvage_record *
 last_record(const struct lc__salvage *s, const struct group *g, bool old)
 {
@@ -275,8 +275,8 @@ last_record(const struct lc__salvage *s, const struct group *g, bool old)
 	return NULL;
 }
 
-/* A record that no run names, of a key that a missing run may have had: the run that
- * has named it may be that one, if it is later than those that name another. */
+/* A record that no run names, of a key that a missing run may have had: that run may have
+ * named it, if the record is later than those named by others. */
 static struct lc__salvage_record *
 find_doubtful(const struct lc__salvage *s, const struct group *g)
 {
@@ -289,7 +289,7 @@ find_doubtful(const struct lc__salvage *s, const struct group *g)
 	return last;
 }
 
-/* Which record of a key is to be taken, NULL for none. */
+/* The record of a key to take, NULL for none. */
 static struct lc__salvage_record *
 choose(const struct lc__salvage *s, const struct group *g, bool stale)
 {
@@ -303,7 +303,7 @@ choose(const struct lc__salvage *s, const struct group *g, bool stale)
 		found->doubted = g->first->newest_run < s->gap;
 		return found;
 	}
-	/* A key whose newest entry says that it was deleted stays so. */
+	/* A key whose newest entry is a deletion stays deleted. */
 	if (!stale || deleted)
 		return NULL;
 	found = last_record(s, g, true);
@@ -339,13 +339,13 @@ decide_all(struct lc__salvage *s, bool stale, lc_salvage_result *out)
 		} else if (g.first->newest != LC__TOMBSTONE) {
 			out->left++;
 		}
-		/* Lost is the newest record of a key if it is named and not there. */
+		/* The newest record of a key is lost if it is named and not found. */
 		named = g.first->newest_run > 0 && g.first->newest != LC__TOMBSTONE;
 		lost += named && record_at(s, &g, g.first->newest) == NULL &&
 		    (taken == NULL || taken->old);
 		i += g.count;
 	}
-	/* With the whole index, the state says how many there must be. */
+	/* If the index is complete, the state tells the number of records. */
 	out->lost = lost;
 	if (s->gap == 0)
 		out->lost = s->state.live > certain ? s->state.live - certain : 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The damaged file as bytes: reading it, its page size, its meta pages. */
+/* The damaged file as bytes: reads it, finds its page size and its meta pages. */
 #include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include "life/salvage.h"
 #include "pages/page_layout.h"
 
-/* Read so much at once while the file is read from its start to its end. */
+/* How much to read at once while reading the file from start to end. */
 #define AHEAD ((uint64_t)1 << 20)
 
 /* Fill the window with the bytes at an offset. */
@@ -53,7 +53,7 @@ lc__salvage_at(struct lc__salvage_file *f, uint64_t at, uint64_t size,
 		return LC_OK;
 	}
 	if (at < f->window_at || at + size > window_end) {
-		/* The next bytes are wanted next, if these followed the last ones. */
+		/* Read ahead if these bytes followed the last ones. */
 		if (at >= f->window_at && at <= window_end && size < AHEAD)
 			wanted = f->size - at < AHEAD ? f->size - at : AHEAD;
 		return_if_error(read_window(f, at, (size_t)wanted));
@@ -72,7 +72,7 @@ lc__salvage_step(struct lc__salvage *s, uint64_t bytes)
 
 /* ---- the size of a page --------------------------------------------------- */
 
-/* The page size that a meta page names; 0 if there is none. */
+/* The page size in a meta page; 0 if there is none. */
 static lc_status
 named_size(struct lc__salvage_file *f, uint64_t at, uint32_t *out)
 {
@@ -90,8 +90,8 @@ named_size(struct lc__salvage_file *f, uint64_t at, uint32_t *out)
 	return LC_OK;
 }
 
-/* How many pages bear their own number if pages have this size? No other size gives
- * more than a few: page n of one size is at the place of another number of any other. */
+/* Count the pages that contain their own number, if this is the page size. A wrong size
+ * gives only a few: its page n starts at a page of another number. */
 static lc_status
 count_pages(struct lc__salvage_file *f, uint32_t size, uint64_t *out)
 {
@@ -118,7 +118,7 @@ find_page_size(struct lc__salvage *s)
 	uint64_t best = 0, count;
 	uint32_t first, second;
 
-	/* Both meta pages agree in all files but damaged ones. */
+	/* Both meta pages agree in all files that are not damaged. */
 	return_if_error(named_size(f, 0, &first));
 	if (first != 0) {
 		return_if_error(named_size(f, first, &second));
@@ -136,9 +136,9 @@ find_page_size(struct lc__salvage *s)
 			s->page_size = size;
 		}
 	}
-	return best > 0
-	    ? LC_OK
-	    : lc__error(LC_NOT_MODULE, 0, "%s: has no page of a module", f->path);
+	return best > 0 ? LC_OK
+			: lc__error(LC_NOT_MODULE, 0,
+			      "%s: does not contain a page of a module", f->path);
 }
 
 /* ---- the meta pages ------------------------------------------------------- */
@@ -153,7 +153,7 @@ read_meta(const struct lc__salvage *s, unsigned n, const unsigned char *page,
 	out->free_entries = lc__native64(page + META_FREE_TREE + TREE_ENTRIES);
 	out->main_root = lc__native64(page + META_MAIN_TREE + TREE_ROOT);
 	out->main_entries = lc__native64(page + META_MAIN_TREE + TREE_ENTRIES);
-	/* Transaction n writes page n & 1; both are 0 in a new file. */
+	/* Transaction n writes page n & 1; in a new file both are 0. */
 	out->good = lc__native32(page + META_MAGIC) == PAGE_MAGIC &&
 	    lc__native32(page + META_VERSION) == PAGE_DATA_VERSION &&
 	    lc__native32(page + META_FREE_TREE + TREE_PAD) == s->page_size &&

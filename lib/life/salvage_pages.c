@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The scan: every page is looked at once, in the order of the file. A chunk or a run
- * is known by the checked header at its start, a row by the hash at its end. Nothing
- * is followed but the place of a row that is too large for its leaf.
+ * The scan: visits every page once, in the order of the file. A chunk or a run is
+ * recognised by the checked header at its start, a row by the hash at its end. Only the
+ * page number of a row that is too large for its leaf is followed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,23 +18,23 @@
 #include "store/inputs.h"
 #include "store/settings.h"
 
-/* A schema has no smaller row, and no larger one. */
+/* The least and largest size of a row of a schema. */
 #define SCHEMA_ROW_MIN 13
 #define SCHEMA_ROW_MAX ((uint64_t)128 << 20)
 
-/* A leaf page that is being read. */
+/* A leaf page being read. */
 struct leaf {
 	struct lc__salvage *s;
 	const unsigned char *bytes; /* a copy of the page */
 	uint64_t page;
-	uint32_t size; /* of the page, as far as the file has it */
+	uint32_t size; /* of the page, as far as the file goes */
 };
 
 /* A node of it. */
 struct node {
 	uint32_t at;   /* offset on the page */
-	uint32_t next; /* where the node that follows begins, or the page ends */
-	int32_t index; /* among the offsets; -1 if none of them leads here */
+	uint32_t next; /* start of the following node, or end of the page */
+	int32_t index; /* index among the offsets; -1 if none leads here */
 	const unsigned char *key;
 	uint32_t key_size;
 	uint64_t value, value_size; /* of the value, in the file */
@@ -57,7 +57,7 @@ add_row(struct lc__salvage_rows *rows, const struct leaf *leaf, const struct nod
 	return LC_OK;
 }
 
-/* Is the key this name, but for one bit at most? */
+/* Is the key this name, with at most one wrong bit? */
 static bool
 is_name(const struct node *node, const char *name)
 {
@@ -81,8 +81,8 @@ is_inline(const struct leaf *leaf, const struct node *node)
 	    node->value_size <= leaf->size - (node->value - start);
 }
 
-/* The bytes of a value, if the file has them. Large ones are read once or twice: a
- * file whose leaves all lead to one of them must not be read for days. */
+/* Get the bytes of a value, if the file has them. Large ones are limited: a file in which
+ * all leaves lead to the same large value must not take days to read. */
 static lc_status
 row_bytes(const struct leaf *leaf, const struct node *node, const unsigned char **out)
 {
@@ -98,8 +98,7 @@ row_bytes(const struct leaf *leaf, const struct node *node, const unsigned char 
 	return lc__salvage_at(s->file, node->value, node->value_size, out);
 }
 
-/* A row of the table meta, whatever its name is: its checksum is right for one name
- * alone. */
+/* A row of the table meta, whatever its name: its checksum is right for one name only. */
 static lc_status
 take_named(const struct leaf *leaf, const struct node *node, const unsigned char *bytes,
     bool *taken)
@@ -123,13 +122,13 @@ take_named(const struct leaf *leaf, const struct node *node, const unsigned char
 		status = add_row(&s->inputs, leaf, node, fill.inputs);
 		*taken = true;
 	} else if (node->key_size == 8 && memcmp(node->key, "settings", 8) == 0) {
-		/* Were there settings? Then the defaults are not what the module had. */
+		/* Were there settings? Then the module did not have the defaults. */
 		status = add_row(&s->settings, leaf, node, 1);
 	}
 	return status;
 }
 
-/* Does a structure begin here, a map with one of the names that it can have? */
+/* Does a structure begin here, that is, a map with one of the possible names? */
 static bool
 begins_structure(const unsigned char *bytes)
 {
@@ -143,8 +142,8 @@ begins_structure(const unsigned char *bytes)
 	return false;
 }
 
-/* A row of the table schema. Under a key that is not its own it is kept for later, when
- * it is known which ids are missing. */
+/* A row of the table schema. If it is not under its own key it is kept until the missing
+ * ids are known. */
 static lc_status
 take_schema(const struct leaf *leaf, const struct node *node, const unsigned char *bytes,
     bool *taken)
@@ -157,8 +156,8 @@ take_schema(const struct leaf *leaf, const struct node *node, const unsigned cha
 	return add_row(&leaf->s->schemas, leaf, node, *taken ? id : UINT64_MAX);
 }
 
-/* Keep a row that salvage needs, if this is one. Large ones of meta are looked at only
- * if their names say so. */
+/* Keep a row if salvage needs it. Large rows of meta are examined only if their names
+ * match. */
 static lc_status
 take_row(const struct leaf *leaf, const struct node *node, bool *taken)
 {
@@ -184,7 +183,7 @@ take_row(const struct leaf *leaf, const struct node *node, bool *taken)
 
 /* ---- nodes ---------------------------------------------------------------- */
 
-/* What an overflow page holds is a chunk, perhaps. */
+/* An overflow page may hold a chunk. */
 static lc_status
 add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 {
@@ -205,8 +204,8 @@ add_value(struct lc__salvage *s, uint64_t page, uint64_t id, uint64_t size)
 	return LC_OK;
 }
 
-/* Does an index run begin here, which has a header's bytes? One that ends with the
- * file is of no use. */
+/* Does an index run begin here, with a complete header? One cut off by the end of the
+ * file is useless. */
 static lc_status
 take_run(struct lc__salvage *s, uint64_t page, uint64_t start, const unsigned char *value,
     bool *taken)
@@ -237,8 +236,8 @@ take_run(struct lc__salvage *s, uint64_t page, uint64_t start, const unsigned ch
 	return LC_OK;
 }
 
-/* A node whose header is damaged: what the value may be if the key has the size that
- * those of a table have, and the value ends where the next node begins. */
+/* A node with a damaged header: its value, if the key has the size of a table's keys and
+ * the value ends where the next node begins. */
 static lc_status
 guess_node(const struct leaf *leaf, struct node *node)
 {
@@ -320,8 +319,8 @@ by_offset(const void *a, const void *b)
 	return (x->index < 0) - (y->index < 0);
 }
 
-/* Where nodes begin: what the offsets say, and what follows from the end of each
- * node before. One flipped bit spoils one of these. */
+/* Where nodes begin: according to the offsets, and to the end of each previous node. One
+ * flipped bit damages only one of the two. */
 static uint32_t
 find_nodes(const struct leaf *leaf, struct node *nodes)
 {
@@ -382,7 +381,8 @@ scan_leaf(const struct leaf *leaf, struct node *nodes)
 
 /* ---- values --------------------------------------------------------------- */
 
-/* Does a chunk begin at byte @p at of a value? Its bytes may end with the file. */
+/* Does a chunk begin at byte @p at of a value? It may be cut off by the end of the
+ * file. */
 static lc_status
 take_chunk(struct lc__salvage *s, uint64_t page, uint64_t at, const unsigned char *bytes,
     bool *taken)
@@ -410,7 +410,7 @@ take_chunk(struct lc__salvage *s, uint64_t page, uint64_t at, const unsigned cha
 	return LC_OK;
 }
 
-/* The chunks that the list of a row names, also those whose header is damaged. */
+/* Find the chunks in the list of a row, including those with a damaged header. */
 static lc_status
 take_listed(struct lc__salvage *s, uint64_t page, const unsigned char *list,
     uint64_t size)
@@ -445,7 +445,7 @@ take_listed(struct lc__salvage *s, uint64_t page, const unsigned char *list,
 	return LC_OK;
 }
 
-/* The chunks of a row whose first list is damaged. */
+/* Find the chunks of a row whose list is damaged at its first entry. */
 static lc_status
 take_last_list(struct lc__salvage *s, const struct lc__salvage_chunk *value, bool *taken)
 {
@@ -465,8 +465,8 @@ take_last_list(struct lc__salvage *s, const struct lc__salvage_chunk *value, boo
 
 /* ---- all pages ------------------------------------------------------------ */
 
-/* The chunk or run that begins on a page, or the chunks of a row of several. @p size is that of
- * the value, if the page's header is right. */
+/* Find the chunk or run that begins on a page, or the chunks of a row of several. @p size
+ * is that of the value, if the page's header is right. */
 static lc_status
 take_value(struct lc__salvage *s, uint64_t page, const unsigned char *bytes,
     uint64_t size, bool *taken)
@@ -481,7 +481,7 @@ take_value(struct lc__salvage *s, uint64_t page, const unsigned char *bytes,
 		      : take_run(s, page, lc__salvage_value(s, page), bytes, taken);
 }
 
-/* The page's header says what it is in three ways; two are enough. */
+/* The header of a page states its kind in three ways; two are sufficient. */
 static lc_status
 scan_page(struct lc__salvage *s, uint64_t page, uint32_t size, const unsigned char *bytes,
     struct node *nodes)
@@ -536,7 +536,8 @@ by_page(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Chunks without a header: what leads to one names it, unless two disagree. */
+/* Chunks without a header get their id from the node that leads to them, unless two
+ * disagree. */
 static lc_status
 add_headless(struct lc__salvage *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of the chunks that the scan found, those whose checksums hold; and their
+/* Finds the records with correct checksums in the chunks that the scan found, and their
  * structures. */
 #include <stdlib.h>
 #include <string.h>
@@ -13,23 +13,23 @@
 #include "store/record.h"
 #include "store/schemas.h"
 
-/* The records of one chunk as they are read. */
+/* The state of reading one chunk's records. */
 struct reader {
 	struct lc__salvage *s;
-	uint64_t chunk; /* position in s->chunks */
+	uint64_t chunk; /* index in s->chunks */
 	uint64_t start; /* of the value in the file */
-	uint64_t end;   /* after the last byte that may be of a record, in the value */
+	uint64_t end;   /* end of the bytes that may be records, in the value */
 	uint64_t
-	    stride; /* size of every record, if the header says that it is the same */
+	    stride; /* size of every record, if the header says that they are equal */
 	unsigned char *offsets; /* the directory's, u32 each; malloc'ed, NULL without */
 	uint64_t noffsets;
 	uint64_t next; /* of the offsets */
-	bool bad;      /* within a place that holds no whole record */
+	bool bad;      /* inside a span without an intact record */
 };
 
 /* ---- one record ----------------------------------------------------------- */
 
-/* The whole record at an offset in the value; false if there is none. */
+/* Get the intact record at an offset in the value; false if there is none. */
 static lc_status
 read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 {
@@ -39,8 +39,9 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 	uint64_t head;
 
 	*whole = false;
-	/* Bytes that turned out to be no record are counted: where the search for the next
-	 * whole one meets what looks like many long ones, it ends some day. */
+	/* Bytes that turned out not to be a record are counted: so the search for the
+	 * next intact one ends even among many byte sequences that look like long
+	 * records. */
 	if (room < LC__RECORD_ALIGN || s->wasted > 16 * s->file->size)
 		return LC_OK;
 	return_if_error(lc__salvage_at(s->file, r->start + at, LC__RECORD_ALIGN, &bytes));
@@ -48,7 +49,8 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 	if (!lc__record_parse(bytes, room, out) ||
 	    (at - LC__CHUNK_HEADER) / LC__RECORD_ALIGN >> LC__LOCATION_UNIT_BITS != 0)
 		return LC_OK;
-	/* With parts, the head has a checksum of its own: the rest is not read for it. */
+	/* A record with parts has a separate checksum for its head: check that before
+	 * reading the rest. */
 	head = out->has_parts ? out->size - out->payload_size : out->size;
 	s->wasted += head;
 	return_if_error(lc__salvage_at(s->file, r->start + at, head, &bytes));
@@ -62,7 +64,7 @@ read_record(struct reader *r, uint64_t at, struct lc__record *out, bool *whole)
 		(void)lc__record_parse(bytes, room, out);
 	}
 	*whole = lc__record_intact(out);
-	/* A whole record was worth reading. */
+	/* Bytes of an intact record do not count. */
 	if (*whole)
 		s->wasted -= LC__RECORD_ALIGN + out->size;
 	return LC_OK;
@@ -89,7 +91,7 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 	};
 	lc__hash128(record->id.data, record->id.size, new->hash);
 	s->chunks[r->chunk].whole++;
-	/* Pages that begin inside of it are a part of it, whatever they look like. */
+	/* Pages that begin inside it are part of it, whatever they look like. */
 	for (uint64_t page = (r->start + at + s->page_size - 1) / s->page_size;
 	     page * s->page_size < r->start + at + record->size; page++)
 		s->inside[page / 8] |= (unsigned char)(1u << page % 8);
@@ -98,7 +100,7 @@ add_record(struct reader *r, uint64_t at, const struct lc__record *record)
 
 /* ---- one chunk ------------------------------------------------------------ */
 
-/* The table of offsets, if the chunk has one and it is whole. */
+/* The table of offsets, if the chunk has an intact one. */
 static lc_status
 read_offsets(struct reader *r, const struct lc__chunk *header, uint64_t size)
 {
@@ -121,7 +123,7 @@ read_offsets(struct reader *r, const struct lc__chunk *header, uint64_t size)
 	return LC_OK;
 }
 
-/* What the header says of the records. */
+/* What the header tells about the records. */
 static lc_status
 read_header(struct reader *r, const struct lc__salvage_chunk *chunk)
 {
@@ -139,7 +141,7 @@ read_header(struct reader *r, const struct lc__salvage_chunk *chunk)
 	return read_offsets(r, &header, chunk->size);
 }
 
-/* Where to look for a record next, after damage at an offset. */
+/* Where to look for the next record, after damage at an offset. */
 static uint64_t
 after_damage(struct reader *r, uint64_t at)
 {
@@ -219,13 +221,13 @@ read_chunk(struct lc__salvage *s, uint64_t i)
 	if (status == LC_OK)
 		status = read_records(&r);
 	free(r.offsets);
-	/* The header knows better than a search how many there were. */
+	/* The header knows the number of records better than a search. */
 	if (!chunk->headless)
 		chunk->damaged = chunk->records > chunk->whole
 		    ? chunk->records - chunk->whole
 		    : 0;
 	else if (chunk->whole == 0)
-		chunk->damaged = 0; /* it may be no chunk at all */
+		chunk->damaged = 0; /* it may not be a chunk */
 	return status;
 }
 
@@ -243,7 +245,8 @@ drop_rows_inside(const struct lc__salvage *s, struct lc__salvage_rows *rows)
 	rows->count = kept;
 }
 
-/* Chunks are by page: what a whole record covers is known before it is read. */
+/* Chunks are sorted by page: pages inside intact records are known before they are
+ * read. */
 lc_status
 lc__salvage_read_records(struct lc__salvage *s)
 {
@@ -317,7 +320,7 @@ set_schema(struct lc__salvage *s, uint64_t id, const struct lc__salvage_row *row
 	return LC_OK;
 }
 
-/* Try the ids that are missing for a row that is under another key than its own. */
+/* Try the missing ids for a row that is under another key than its own. */
 static lc_status
 find_id(struct lc__salvage *s, const struct lc__salvage_row *row, uint64_t end,
     uint64_t *budget)
@@ -341,9 +344,9 @@ lc_status
 lc__salvage_read_schemas(struct lc__salvage *s)
 {
 	const struct lc__salvage_rows *rows = &s->schemas;
-	/* Bytes to hash: a file that is made for it must not take hours. */
+	/* Limit on the bytes to hash: a crafted file must not take hours. */
 	uint64_t budget = (uint64_t)1 << 30;
-	/* The id after the last one that the state or a record names. */
+	/* The id after the last one that the state or a record uses. */
 	uint64_t end = s->state_found ? s->state.next_schema : 0;
 
 	for (uint64_t i = 0; i < s->nrecords; i++)

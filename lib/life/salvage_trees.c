@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the trees are good for: they say which pages the newest commit uses. A page
- * that a walk from its root reaches is in use, one that the free list names is not,
- * and where the walk met damage, nothing is known of the others.
+ * Uses the trees to find out which pages the newest commit uses. A page reached by a walk
+ * from its root is in use, a page in the free list is not. If the walk met damage, the
+ * state of all other pages is unknown.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +16,16 @@ struct tree {
 	uint64_t root, entries, leaf_pages, branch_pages;
 };
 
-/* A walk. */
+/* A walk over a tree. */
 struct walk {
 	struct lc__salvage *s;
-	unsigned char *pages; /* one a level; malloc'ed */
+	unsigned char *pages; /* one page for each level; malloc'ed */
 	bool free_list;       /* values are lists of free pages */
-	bool heeds_free;      /* a page of the free list is in no tree */
-	bool damaged;         /* something was not as LMDB writes it */
-	struct tree found;    /* of the tree at hand, without its root */
+	bool heeds_free;      /* a page of the free list is not in a tree */
+	bool damaged;         /* something differs from what LMDB writes */
+	struct tree found;    /* of the present tree, without its root */
 	uint64_t last_key;    /* of the free list: the newest transaction */
-	uint64_t budget;      /* pages that may still be looked at */
+	uint64_t budget;      /* pages that may still be visited */
 };
 
 static void
@@ -34,7 +34,7 @@ set_bit(unsigned char *bits, uint64_t i)
 	bits[i / 8] |= (unsigned char)(1u << i % 8);
 }
 
-/* Note a page as in use; false if it cannot be. */
+/* Mark a page as in use; false if that is impossible. */
 static bool
 reach(struct walk *w, uint64_t page)
 {
@@ -44,7 +44,7 @@ reach(struct walk *w, uint64_t page)
 		w->damaged = true;
 		return false;
 	}
-	/* One of the two is wrong; it is not known which. */
+	/* One of the two is wrong, but it is unknown which. */
 	if (w->heeds_free && lc__salvage_bit(s->free, page)) {
 		set_bit(s->disputed, page);
 		w->damaged = true;
@@ -54,7 +54,7 @@ reach(struct walk *w, uint64_t page)
 	return true;
 }
 
-/* A page of a tree into the room of its level. */
+/* Read a page of a tree into the memory of its level. */
 static lc_status
 load_page(struct walk *w, uint64_t page, unsigned level, unsigned char **out)
 {
@@ -68,7 +68,7 @@ load_page(struct walk *w, uint64_t page, unsigned level, unsigned char **out)
 	return LC_OK;
 }
 
-/* The page that a node of a branch leads to. */
+/* The child page of a node of a branch. */
 static uint64_t
 child_of(const unsigned char *node)
 {
@@ -179,7 +179,7 @@ walk_node(struct walk *w, uint64_t page, const unsigned char *bytes, uint32_t of
 	return LC_OK;
 }
 
-/* The bytes that a node takes on its page. */
+/* The size of a node on its page. */
 static uint64_t
 node_size(const unsigned char *node, bool branch)
 {
@@ -192,7 +192,8 @@ node_size(const unsigned char *node, bool branch)
 	return (size + 1) & ~(uint64_t)1;
 }
 
-/* Do the nodes fill the page from its free space to its end, each of them once? */
+/* Do the nodes fill the page from the end of its free space to its end, without
+ * overlap? */
 static bool
 is_tiled(const struct lc__salvage *s, const unsigned char *bytes)
 {
@@ -269,8 +270,8 @@ forget_reached(struct lc__salvage *s)
 	memset(s->tree_pages, 0, (size_t)(s->pages / 8 + 1));
 }
 
-/* Read the free list of a meta page; without it if it cannot be trusted: the newest
- * entry of a whole one is of the transaction itself. */
+/* Read the free list of a meta page, unless it cannot be trusted: the newest entry of an
+ * intact one belongs to the transaction itself. */
 static lc_status
 read_free_list(struct walk *w, const struct lc__salvage_meta *meta)
 {
@@ -317,7 +318,8 @@ walk_main(struct walk *w, uint64_t root, const struct lc__salvage_meta *meta)
 	return LC_OK;
 }
 
-/* The newer of two meta pages that agree with one another; NULL if they do not. */
+/* The newer of two meta pages that are consistent with each other; NULL if they are
+ * not. */
 static const struct lc__salvage_meta *
 newer_meta(const struct lc__salvage *s)
 {
@@ -331,8 +333,8 @@ newer_meta(const struct lc__salvage *s)
 	    : NULL;
 }
 
-/* Is the page all there, and may one more be looked at? These are bounded: a file may be
- * full of trees. */
+/* Is the page complete, and may another one be visited? The number is limited: a file may
+ * be full of trees. */
 static bool
 may_look(struct walk *w, uint64_t page, unsigned level)
 {
@@ -345,7 +347,8 @@ may_look(struct walk *w, uint64_t page, unsigned level)
 	return true;
 }
 
-/* Node @p i of a page; NULL behind the last one, and for one that is not in the page. */
+/* Node @p i of a page; NULL after the last one, and for a node that is not inside the
+ * page. */
 static const unsigned char *
 node_at(const struct lc__salvage *s, const unsigned char *bytes, uint32_t i, bool *more)
 {
@@ -359,7 +362,7 @@ node_at(const struct lc__salvage *s, const unsigned char *bytes, uint32_t i, boo
 	return offset <= s->page_size - NODE_HEADER ? bytes + offset : NULL;
 }
 
-/* The state row of the highest generation on the pages of a small tree. */
+/* The state row with the highest generation on the pages of a small tree. */
 static lc_status
 find_state(struct walk *w, uint64_t page, unsigned level,
     const struct lc__salvage_row **out)
@@ -429,10 +432,9 @@ add_ledger(struct walk *w, uint64_t page, unsigned level, struct lc__state *sum)
 	return LC_OK;
 }
 
-/* What tells which of two pages that name the tables of a commit is the newer one: the
- * generation of its state row. The page of an old commit may lead to the same row, as the
- * newest one has used its page again; but then the row does not say what its ledger and
- * its chunks are. */
+/* What tells which of two pages that name the tables of a commit is newer: the generation
+ * of its state row. The page of an old commit may lead to the same row, if the newest
+ * commit has reused a page; but then the row does not match its ledger and its chunks. */
 struct weight {
 	uint64_t generation;
 	bool agrees;
@@ -445,7 +447,7 @@ is_heavier(const struct weight *a, const struct weight *b)
 					      : a->agrees && !b->agrees;
 }
 
-/* The trees of the tables that are weighed. */
+/* The trees of the tables that are compared. */
 struct weighed {
 	struct tree meta, chunk, ledger;
 };
@@ -487,7 +489,7 @@ read_weighed(struct walk *w, uint64_t page, struct weighed *out)
 	return LC_OK;
 }
 
-/* One of a generation below @p least is not looked at any further. */
+/* A page with a generation below @p least is not examined further. */
 static lc_status
 weigh_anchor(struct walk *w, uint64_t page, uint64_t least, struct weight *out)
 {
@@ -515,8 +517,7 @@ weigh_anchor(struct walk *w, uint64_t page, uint64_t least, struct weight *out)
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
-/* Without meta pages: among the pages that name the tables of a commit, that of the
- * newest one. */
+/* Without meta pages: of all pages that name the tables of a commit, the newest one's. */
 static lc_status
 walk_newest_anchor(struct walk *w)
 {
@@ -541,7 +542,7 @@ walk_newest_anchor(struct walk *w)
 	return LC_OK;
 }
 
-/* Is there anything of a later commit than that of the state? */
+/* Does anything belong to a later commit than the state? */
 static bool
 has_later(const struct lc__salvage *s)
 {
@@ -557,7 +558,7 @@ has_later(const struct lc__salvage *s)
 	return false;
 }
 
-/* ---- what follows from it ------------------------------------------------- */
+/* ---- conclusions ----------------------------------------------------------------- */
 
 static uint8_t
 use_of(const struct lc__salvage *s, uint64_t page)
@@ -579,8 +580,8 @@ set_use(const struct lc__salvage *s, struct lc__salvage_rows *rows)
 		rows->row[i].use = use_of(s, rows->row[i].page);
 }
 
-/* Of several versions of one chunk, only the best one counts. One with a header says
- * itself which chunk it is, of another one only what leads to it. */
+/* Of several versions of a chunk, only the best one counts. A chunk with a header states
+ * its id; for another one, only the node that leads to it does. */
 static int
 rank_of(const struct lc__salvage_chunk *chunk)
 {
@@ -609,12 +610,12 @@ choose_chunks(struct lc__salvage *s)
 		return lc__no_memory("salvage");
 	for (uint64_t i = 0; i < s->nchunks; i++) {
 		s->chunks[i].use = use_of(s, s->chunks[i].page);
-		/* LMDB does not clear a page that it uses again: between the nodes of a leaf
-		 * there may be records of the chunk that was there before. */
+		/* LMDB does not clear a page that it reuses: between the nodes of a leaf
+		 * there may be records of an earlier chunk. */
 		if (s->chunks[i].headless &&
 		    lc__salvage_bit(s->tree_pages, s->chunks[i].page))
 			s->chunks[i].use = LC__USE_FREED;
-		/* A chunk that a commit was making when its process died. */
+		/* A chunk that a commit was writing when its process died. */
 		if (s->newest && s->state_found && s->chunks[i].use != LC__USE_CURRENT &&
 		    s->chunks[i].id >= s->state.next_chunk)
 			s->chunks[i].use = LC__USE_FREED;
@@ -631,8 +632,8 @@ choose_chunks(struct lc__salvage *s)
 	return LC_OK;
 }
 
-/* Read the state row that says most: one that the newest commit uses, or the newest of
- * those that it may use. An old one says nothing of the runs that are in use. */
+/* Read the best state row: one that the newest commit uses, or the newest of those that
+ * it may use. An old one does not list the runs in use. */
 static lc_status
 read_state(struct lc__salvage *s)
 {
@@ -673,9 +674,12 @@ classify(struct lc__salvage *s, struct walk *w)
 	}
 	set_use(s, &s->states);
 	return_if_error(read_state(s));
-	/* Without meta pages, what was found is the newest if nothing points beyond it.
-	 * With them, the state row may be out of reach, and this one an old one: unless
-	 * the free list, which names all pages that are in no tree, says otherwise. */
+	/*
+	 * Without meta pages, what was found is the newest unless something points beyond
+	 * it. With them, the state row may be unreachable, and this one an old one,
+	 * unless the free list, which names all pages that are not in a tree, shows
+	 * otherwise.
+	 */
 	if (meta == NULL)
 		s->newest = s->state_found && s->trees_whole && !has_later(s);
 	else if (!s->state_reached && (!w->heeds_free || s->state_disputed))

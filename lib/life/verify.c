@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * verify: read everything of one commit and compare it with everything else.
- *
- * Threads read the chunks, some at a time, while this one checks the index, which leads to
- * their records in another order. Then it takes what they found, chunk by chunk: what is
- * reported does not depend on them. The transaction is this one's alone.
+ * verify: reads everything in one commit and checks it for consistency. Threads read the
+ * chunks, a few at a time, while the calling thread checks the index, which leads to the
+ * records in another order. Then it takes the results chunk by chunk, so that the report
+ * does not depend on the threads. The transaction belongs to this verification alone.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -30,18 +29,20 @@
 #define JOB_BYTES ((size_t)4 << 20)    /* of the chunks of a job, unless one is longer */
 #define JOB_CHUNKS 256                 /* of a job, at most */
 #define MAX_WINDOW 4096                /* jobs done and not taken */
-#define MAX_LINES ((uint64_t)16 << 20) /* bytes of damages that they found */
+#define MAX_LINES ((uint64_t)16 << 20) /* bytes of damage messages from them */
 
-/* A chunk that is there: what the index says of it, and what was found in it. */
+/* A chunk: what the index says about it, and what was found in it. */
 struct tally {
 	uint64_t chunk;              /* id */
 	struct lc__slice value;      /* its bytes */
 	uint64_t live;               /* records that the index names */
 	uint64_t bytes;              /* of them */
 	uint64_t length;             /* of them, by the length field */
-	struct lc__ledger_row found; /* what the ledger should say of its records */
+	struct lc__ledger_row found; /* the sums that the ledger should have for its
+	                              * records */
 	uint64_t digest;             /* of them, in a module with inputs */
-	size_t lines;                /* where its damages end in those of its job */
+	size_t lines;                /* end of its damage messages among those of its job
+	                              * */
 };
 
 /* What one thread counts, or keeps from record to record. */
@@ -60,12 +61,14 @@ struct verify {
 	struct lc__state sum; /* counters as found */
 	lc_settings settings;
 	struct lc__measure measure; /* by their length field */
-	bool settings_damaged;      /* it is not known, and no length is compared */
+	bool settings_damaged;      /* the length field is unknown, and lengths are not
+	                             * compared */
 
 	struct lc__team team; /* reads the chunks */
-	size_t *jobs; /* its jobs: the first chunk of each, then the end; malloc'ed */
+	size_t *jobs; /* its jobs: the first chunk of each, and the end; malloc'ed */
 	size_t n_jobs, jobs_room;
-	struct lc__buf *lines;  /* of each slot: damages, each with a NUL; malloc'ed */
+	struct lc__buf *lines;  /* for each slot: damage messages, each with a NUL;
+	                         * malloc'ed */
 	struct reader *readers; /* of each thread; malloc'ed */
 };
 
@@ -80,7 +83,7 @@ damage(struct verify *v, const char *format, ...)
 	va_end(args);
 }
 
-/* The current error, for failures that count as damage here. */
+/* Report the current error as damage. */
 static void
 damage_from_error(struct verify *v)
 {
@@ -102,7 +105,7 @@ enter(struct verify *v, const char *phase)
 	return step(v);
 }
 
-/* ---- the chunks that are there -------------------------------------------- */
+/* ---- which chunks exist ---------------------------------------------------------- */
 
 static int
 compare_tallies(const void *a, const void *b)
@@ -112,7 +115,7 @@ compare_tallies(const void *a, const void *b)
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
 
-/* NULL if it is not there. Most ids follow one another. */
+/* NULL if it is missing. Most ids are consecutive. */
 static struct tally *
 find_tally(const struct verify *v, uint64_t chunk)
 {
@@ -126,7 +129,7 @@ find_tally(const struct verify *v, uint64_t chunk)
 	    : bsearch(&wanted, v->tallies, v->chunks, sizeof(wanted), compare_tallies);
 }
 
-/* Ids rise: a row begins after all chunks of the one before it. */
+/* Ids ascend: a row begins after all chunks of the previous one. */
 static lc_status
 add_tally(struct verify *v, uint64_t chunk, const struct lc__slice *value)
 {
@@ -163,7 +166,7 @@ list_folded(struct verify *v, uint64_t key, const struct lc__slice *row)
 	return LC_OK;
 }
 
-/* By walking: memory is not asked for by numbers that the file has. */
+/* By walking: the file's counts must not decide how much memory to allocate. */
 static lc_status
 list_chunks(struct verify *v)
 {
@@ -192,7 +195,8 @@ damage_line(void *ctx, const char *line)
 
 /* ---- the table meta -------------------------------------------------------- */
 
-/* Settings and counters. A row of an unknown name had a known one before it was damaged. */
+/* Settings and counters. A row with an unknown name had a known one before it was
+ * damaged. */
 static lc_status
 check_meta(struct verify *v)
 {
@@ -245,11 +249,11 @@ check_schemas(struct verify *v)
 
 /* ---- the index ------------------------------------------------------------ */
 
-/* What so many entries lead to is fetched before the first of them is looked at: it lies
- * anywhere in memory, and waiting for one after the other takes most of the time. */
+/* The targets of several entries are prefetched before the first is used: they are
+ * anywhere in memory, and waiting for one after another takes most of the time. */
 #define ENTRIES_AHEAD 64
 
-/* Every entry must be found by its hash, in this run. */
+/* Every entry must be found by its hash in this run. */
 static void
 check_run(struct verify *v, const struct lc__run *run)
 {
@@ -273,7 +277,7 @@ check_run(struct verify *v, const struct lc__run *run)
 		entries += n;
 	}
 	if (cursor.damaged)
-		damage(v, "index run %llu: key section damaged behind entry %llu",
+		damage(v, "index run %llu: key section damaged after entry %llu",
 		    (unsigned long long)run->id, (unsigned long long)entries);
 	else if (entries != run->entries)
 		damage(v, "index run %llu: %llu entries, its header says %llu",
@@ -307,7 +311,8 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		    lc_last_error()->text);
 		return;
 	}
-	/* The sums that the ledger should have. A damaged structure is reported elsewhere. */
+	/* Compute the sums that the ledger should have. A damaged structure is reported
+	 * elsewhere. */
 	tally->bytes += record.size;
 	if (lc__measures(&v->measure) &&
 	    lc__snapshot_schema(v->snapshot, record.schema, &known) == LC_OK)
@@ -319,7 +324,7 @@ check_entry(struct verify *v, const struct lc__run_entry *entry)
 		    lc__quote_id(record.id.data, record.id.size));
 }
 
-/* The next live entries, up to ENTRIES_AHEAD. */
+/* Check the next live entries, up to ENTRIES_AHEAD. */
 static unsigned
 next_entries(struct verify *v, struct lc__run_merge *merge, struct lc__run_entry *out)
 {
@@ -362,9 +367,9 @@ check_index(struct verify *v)
 	return LC_OK;
 }
 
-/* ---- in the chunks: on threads --------------------------------------------- */
+/* ---- inside the chunks: on threads ----------------------------------------------- */
 
-/* The chunk that a thread reads. */
+/* The chunk being read by a thread. */
 struct reading {
 	const struct verify *v; /* shared with other threads */
 	struct reader *reader;
@@ -384,7 +389,7 @@ found(const struct reading *r, const char *format, ...)
 	lc__buf_append(r->lines, line, strlen(line) + 1);
 }
 
-/* The schemas were all read before, as far as they can be. */
+/* All schemas were read before, as far as possible. */
 static const struct lc__schema *
 schema_of(const struct reading *r, const struct lc__record *record)
 {
@@ -395,8 +400,8 @@ schema_of(const struct reading *r, const struct lc__record *record)
 	    : NULL;
 }
 
-/* Rebuild the value: that its coded and plain bytes mean something is part of
- * their being whole. *wrong says what is not, or is NULL. */
+/* Decode the value: a record is sound only if its coded and plain bytes are valid. *wrong
+ * is the damage, or NULL. */
 static lc_status
 check_value(const struct reading *r, const struct lc__record *record,
     const struct lc__schema *schema, const char **wrong)
@@ -416,7 +421,7 @@ check_value(const struct reading *r, const struct lc__record *record,
 	}
 	status = lc__decoder_value(&decoder, NULL, &value);
 	lc__decoder_close(&decoder);
-	/* A lack of memory says nothing about the record. */
+	/* A lack of memory is not damage. */
 	if (status == LC_NO_MEMORY)
 		return status;
 	if (status != LC_OK)
@@ -471,8 +476,7 @@ check_listed(const struct reading *r, const struct lc__directory *d, uint64_t i,
 		    (unsigned long long)r->tally->chunk, (unsigned long long)i);
 }
 
-/* Walk the records. A chunk of a wrong id or with a damaged header is left to
- * check_chunk(). */
+/* Walk the records. check_chunk() handles a chunk with a wrong id or a damaged header. */
 static lc_status
 read_chunk(const struct reading *r)
 {
@@ -487,7 +491,7 @@ read_chunk(const struct reading *r)
 	if (id == 0 || id >= r->v->snapshot->state.next_chunk ||
 	    !lc__chunk_parse(value->data, value->size, id, &chunk))
 		return LC_OK;
-	/* Without a directory nothing is compared with it. */
+	/* Without a directory there is nothing to compare. */
 	if (!lc__directory_parse(value->data, value->size, &chunk, &directory)) {
 		found(r, "%s: the directory of chunk %llu is damaged",
 		    lc__env_dir(r->v->snapshot->env), id);
@@ -513,7 +517,7 @@ read_chunk(const struct reading *r)
 	return LC_OK;
 }
 
-/* The map is opened without read-ahead: ask for the chunks of a job at once. */
+/* The map is opened without read-ahead: prefetch the chunks of a job at once. */
 static void
 ask_for(const struct verify *v, uint64_t job)
 {
@@ -565,7 +569,7 @@ list_jobs(struct verify *v)
 	return LC_OK;
 }
 
-/* One job is not worth a thread, and without threads it is done all the same. */
+/* A single job does not justify a thread; it is done here, as without threads. */
 static lc_status
 start_reading(struct verify *v)
 {
@@ -639,7 +643,7 @@ check_ledger(struct verify *v, const struct tally *tally)
 		compare(v, chunk, "length", row.length, tally->length);
 }
 
-/* Report what was found in it; @p lines are its damages. */
+/* Report the damage found in it; @p lines are the messages. */
 static void
 check_chunk(struct verify *v, const struct tally *tally, const char *lines,
     const char *end)
@@ -650,7 +654,7 @@ check_chunk(struct verify *v, const struct tally *tally, const char *lines,
 
 	v->result.chunks++;
 	if (id == 0 || id >= v->snapshot->state.next_chunk) {
-		damage(v, "chunk %llu: no such number was given out yet",
+		damage(v, "chunk %llu: this number was not assigned yet",
 		    (unsigned long long)id);
 		return;
 	}
@@ -673,7 +677,7 @@ check_chunk(struct verify *v, const struct tally *tally, const char *lines,
 	v->sum.live_bytes += tally->bytes;
 }
 
-/* Wait for a job's chunks, or read them here without threads, and report them. */
+/* Wait for the chunks of a job, or read them here without threads, and report them. */
 static lc_status
 check_job(struct verify *v, uint64_t job)
 {
@@ -760,7 +764,7 @@ digest_of(void *ctx, uint64_t chunk)
 	return tally == NULL ? 0 : tally->digest;
 }
 
-/* ---- the whole ------------------------------------------------------------ */
+/* ---- the whole verification ------------------------------------------------------ */
 
 static lc_status
 check_all(struct verify *v)
@@ -802,12 +806,12 @@ lc_verify(lc_cache *cache, const lc_progress *progress, lc_verify_result *out)
 	if (status == LC_OK) {
 		lc__snapshot_keep(v.snapshot);
 		status = check_all(&v);
-		/* An error of this thread is kept: those that it waits for have their own. */
+		/* Keep this thread's error: waiting for the others changes it. */
 		free_reading(&v);
 		lc__snapshot_end_keep(v.snapshot);
 	}
 	free(v.tallies);
-	/* Too damaged to be walked at all is damage like any other. */
+	/* Being too damaged to walk is damage, too. */
 	if (status == LC_CORRUPT)
 		damage_from_error(&v);
 	else

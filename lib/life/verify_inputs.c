@@ -14,11 +14,11 @@ struct check {
 	struct lc__snapshot *s;
 	const struct lc__verify_ask *ask;
 	struct lc__fill_row fill;      /* as stored */
-	struct lc__fill_row found;     /* as the other rows say */
+	struct lc__fill_row found;     /* as computed from other rows */
 	struct lc__round_input *turns; /* of the inputs; malloc'ed */
 	uint64_t *left;                /* chunks not published, by input; malloc'ed */
-	uint64_t rows;                 /* of the table `order` that should be there */
-	enum lc__turn turn;            /* how the order ends */
+	uint64_t rows;                 /* rows expected in the table `order` */
+	enum lc__turn turn;            /* expected end of the order */
 };
 
 __attribute__((format(printf, 2, 3))) static void
@@ -69,7 +69,7 @@ check_inputs(struct check *c)
 	return LC_OK;
 }
 
-/* An order row describes the same chunk as the ledger and the records. */
+/* An order row must describe the same chunk as the ledger and the records. */
 static lc_status
 check_chunk(const struct check *c, const struct lc__order_row *row)
 {
@@ -81,11 +81,10 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
 	if (status == LC_NOT_FOUND || row->chunk >= c->s->state.next_chunk) {
-		damage(c, "order: chunk %llu of input %u is not there", chunk,
-		    row->input);
+		damage(c, "order: chunk %llu of input %u is missing", chunk, row->input);
 		return LC_OK;
 	}
-	/* If it is damaged, that was reported before. */
+	/* If it is damaged, that was already reported. */
 	if (!lc__ledger_decode(value.data, value.size, row->chunk, &ledger))
 		return LC_OK;
 	if (ledger.source != (uint64_t)row->input + 1 || ledger.ordinal != row->ordinal)
@@ -94,17 +93,17 @@ check_chunk(const struct check *c, const struct lc__order_row *row)
 	if (ledger.records != row->records || ledger.length != row->length ||
 	    ledger.live != ledger.records)
 		damage(c,
-		    "order: chunk %llu has not the records that it was committed with",
+		    "order: chunk %llu does not have the records that were committed",
 		    chunk);
 	else if (c->ask->digest(c->ask->ctx, row->chunk) != row->digest)
 		damage(c,
-		    "order: the records of chunk %llu are not those that it "
-		    "was committed with",
+		    "order: the records of chunk %llu differ from those "
+		    "committed",
 		    chunk);
 	return LC_OK;
 }
 
-/* Has recovery noted that a chunk is gone? */
+/* Has recovery recorded that a chunk is lost? */
 static lc_status
 is_lost(struct check *c, uint32_t input, uint64_t ordinal, bool *lost)
 {
@@ -125,10 +124,12 @@ check_sums(struct check *c, const struct lc__order_row *row)
 	struct lc__fill_row *found = &c->found;
 
 	if (row->first_record != found->records || row->first_unit != found->length)
-		damage(c, "order row %llu: its sums do not go on from the row before",
+		damage(c,
+		    "order row %llu: its sums do not continue those of the row before",
 		    (unsigned long long)found->published);
 	if (row->prefix_hash != lc__order_chain(found->prefix_hash, row))
-		damage(c, "order row %llu: its hash does not go on from the row before",
+		damage(c,
+		    "order row %llu: its hash does not continue that of the row before",
 		    (unsigned long long)found->published);
 	found->records = row->first_record + row->records;
 	found->length = row->first_unit + row->length;
@@ -142,7 +143,7 @@ turn_of(void *ctx, uint32_t input)
 	return ((struct check *)ctx)->turns[input];
 }
 
-/* The row of the place that comes next. */
+/* Check the row of the next position. */
 static lc_status
 check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 {
@@ -169,7 +170,7 @@ check_place(struct check *c, uint32_t input, uint64_t ordinal, bool *missing)
 	return LC_OK;
 }
 
-/* The rows are the stable prefix of the round, and nothing else. */
+/* The rows are exactly the stable prefix of the round. */
 static lc_status
 check_published(struct check *c)
 {
@@ -226,7 +227,7 @@ check_waiting(struct check *c, uint32_t input)
 
 /* ---- all ------------------------------------------------------------------ */
 
-/* Chunks that the ledger says came from inputs. */
+/* Chunks that came from inputs according to the ledger. */
 static lc_status
 count_sourced(const struct check *c, uint64_t *out)
 {
@@ -238,7 +239,7 @@ count_sourced(const struct check *c, uint64_t *out)
 	while ((status = lc__ledger_after(c->s, id, &id, &row, &intact)) == LC_OK) {
 		*out += row.source > 0;
 		if (row.source == 0 && row.live > 0 && c->fill.inputs > 0)
-			damage(c, "ledger of chunk %llu: it is of no input",
+			damage(c, "ledger of chunk %llu: it does not belong to an input",
 			    (unsigned long long)id);
 	}
 	return status == LC_END ? LC_OK : status;
@@ -277,7 +278,7 @@ check_filled(struct check *c)
 	compare(c, "records", c->fill.records, c->found.records);
 	compare(c, "length", c->fill.length, c->found.length);
 	compare(c, "hash", c->fill.prefix_hash, c->found.prefix_hash);
-	/* After the end of all inputs no input has a turn. */
+	/* After the end of all inputs it is no input's turn. */
 	if (c->turn == LC__TURN_WAIT) {
 		compare(c, "ordinal whose turn it is", c->fill.rounds.round,
 		    c->found.rounds.round);

@@ -21,7 +21,7 @@ check "a compact copy takes writes" 0 sh -c 'printf new | "$1" --root small put 
 check "and is sound afterwards" 0 cachex --root small verify m
 check "never replaces" 2 cachex backup m plain
 is "names what stands there" "$(cat "$err")" \
-	"cachex: backup: plain/m/data.mdb: exists; a backup replaces nothing"
+	"cachex: backup: plain/m/data.mdb: exists; backup does not replace files"
 is "the first copy is as it was" "$(cachex --root plain dump m)" "$(cat expected)"
 check "dry run" 0 cachex backup -n m none
 is "says what it would do" "$(cat "$err")" "cachex: backup: would copy m to none/m"

@@ -37,7 +37,7 @@ is "is all of it" "$(cachex --root node1 read m)" "$(cachex read m)"
 # Refused, and nothing is left
 refuse "an input that is finished nowhere" 1 "cachex: merge: input s1.txt is not finished: it has 0 chunks in ./node0/m
 cachex: merge: input s4.txt is not finished: it has 0 chunks in ./node0/m
-cachex: merge: 2 of 7 inputs are finished in none of the modules, such as s1.txt, which has 0 chunks in ./node0/m" \
+cachex: merge: none of the modules has finished 2 of 7 inputs, such as s1.txt, which has 0 chunks in ./node0/m" \
 	cachex merge --inputs ./node0/m ./node2/m new
 check "no module is left" 1 cachex stat new
 mkdir x

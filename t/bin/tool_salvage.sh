@@ -72,7 +72,7 @@ refuse "two without it" 2 "cachex: recover: too many operands: t" cachex recover
 refuse "--stale alone" 2 "cachex: recover: --stale needs --salvage" cachex recover --stale m
 refuse "a bad name" 2 "cachex: recover: module id '../x': must be 1 to 128 characters and start with a letter or digit" cachex recover --salvage m ../x
 mkdir other && : >other/data.mdb
-refuse "an empty file" 3 "cachex: recover: ./other/data.mdb: has no page of a module" cachex recover --salvage ./other t
+refuse "an empty file" 3 "cachex: recover: ./other/data.mdb: does not contain a page of a module" cachex recover --salvage ./other t
 rm other/data.mdb && mkfifo other/data.mdb
 refuse "a FIFO" 3 "cachex: recover: ./other/data.mdb: not a file" cachex recover --salvage ./other t
 rm other/data.mdb && ln -s "$root/m/data.mdb" other/data.mdb

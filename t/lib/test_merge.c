@@ -511,7 +511,7 @@ START_TEST(unfinished)
 	lc_writer_close(writer);
 	assert_ok(lc_close(cache));
 	expect_text(refused(root, LC_NOT_FOUND),
-	    "merge: 2 of 3 inputs are finished in none of the modules, such as in1, which "
+	    "merge: none of the modules has finished 2 of 3 inputs, such as in1, which "
 	    "has 0 chunks in %s/part-0", root);
 	lc_merge_options_init(&options);
 	options.dry_run = 1;
@@ -694,7 +694,7 @@ START_TEST(other_structures)
 		assert_ok(lc_close(cache));
 	}
 	expect_text(refused(root, LC_SCHEMA),
-	    "merge: %s/part-1 holds u8[*,*], and not u8[*] as the others: the target is "
+	    "merge: %s/part-1 holds u8[*,*], not u8[*] like the others, and the target is "
 	    "strict", root);
 	/* Whoever lets structures differ gets both. */
 	cache = open_fast(root, "all");
@@ -710,8 +710,7 @@ START_TEST(other_structures)
 	sample_set_length(cache, "a.b");
 	assert_ok(lc_close(cache));
 	expect_text(refused(root, LC_INVALID),
-	    "merge: the length of a record is that of '' in %s/part-0, and of 'a.b' in "
-	    "%s/all", root);
+	    "merge: the length field is '' in %s/part-0 and 'a.b' in %s/all", root);
 }
 END_TEST
 
