@@ -2942,6 +2942,8 @@ typedef struct lc_fetch_options {
 	uint32_t ahead;       /**< number of shards to fetch before a reader needs them;
 	                           default 4 */
 	uint32_t threads;     /**< number of threads that fetch; default 4 */
+	int ranges;           /**< read rows by ranges, and keep no shard, whatever the size of
+	                           the cache; default 0 */
 } lc_fetch_options;
 
 /** Set every field to its default. */

@@ -45,6 +45,7 @@ lc_source_open_store(lc_store *store, const lc_fetch_options *fetch,
 		.generation = fetch->generation,
 		.ahead = fetch->ahead,
 		.threads = fetch->threads,
+		.ranges = fetch->ranges != 0,
 	};
 	return_if_error(lc__remote_source(lc__store_objects(store), &how, options, out));
 	lc__store_forget(store);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -27,8 +26,8 @@ struct lc__remote {
 	struct lc__objects *objects;
 	struct lc__remote_options how;
 	uint64_t generation;
-	char *dir;                       /* that the paths in the manifest start from */
-	char name[LC__OBJECT_NAME + 64]; /* of the manifest, for messages */
+	char *dir;  /* that the paths in the manifest start from */
+	char *name; /* of the manifest, for messages */
 	struct lc__copies *copies;
 	pid_t pid;             /* a child has no reader's threads */
 	pthread_rwlock_t lock; /* guards what follows; held while a shard is opened */
@@ -249,8 +248,8 @@ foresee(void *ctx, struct lc__visits *visits, uint64_t from)
 	atomic_store(&r->reached, from);
 	status = measure(r, from, &r->least);
 	if (status == LC_OK) {
-		atomic_store(&r->ranged, r->least > r->how.limit);
-		if (r->least <= r->how.limit)
+		atomic_store(&r->ranged, r->how.ranges || r->least > r->how.limit);
+		if (!atomic_load(&r->ranged))
 			status = lc__ahead_open(r->copies, &future, from, r->how.ahead,
 			    r->how.threads, &r->ahead);
 	}
@@ -303,6 +302,7 @@ close_remote(struct lc__remote *r)
 {
 	lc__copies_close(r->copies);
 	pthread_rwlock_destroy(&r->lock);
+	free(r->name);
 	free(r->dir);
 	free(r);
 }
@@ -347,7 +347,9 @@ open_source(struct lc__remote *r, const lc_source_options *options, lc_source **
 
 	return_if_error(choose_generation(r));
 	lc__name_generation(r->generation, name);
-	snprintf(r->name, sizeof(r->name), "%s", name);
+	r->name = lc__path_join(r->objects->url, name);
+	if (r->name == NULL)
+		return lc__no_memory(r->objects->url);
 	return_if_error(lc__copies_open(r->how.cache, r->how.limit, r->how.shared,
 	    r->objects, &r->copies));
 	status = lc__generation_read(r->objects, r->generation, &text, &manifest);
@@ -389,6 +391,7 @@ lc__remote_source(struct lc__objects *objects, const struct lc__remote_options *
 	};
 	r->objects = objects;
 	r->how = *how;
+	atomic_init(&r->ranged, how->ranges);
 	r->pid = getpid();
 	pthread_rwlock_init(&r->lock, NULL);
 	r->dir = lc__path_join(how->cache, DIR);

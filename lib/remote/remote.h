@@ -32,6 +32,7 @@ struct lc__remote_options {
 	uint64_t generation; /* 0: the newest */
 	uint32_t ahead;      /* shards that are fetched before they are needed */
 	uint32_t threads;    /* that fetch */
+	bool ranges;         /* read rows by ranges, whatever the limit */
 };
 
 /**

@@ -44,6 +44,10 @@ bool lc__source_wants_end(const lc_source *source);
 LC_CHECKED lc_status lc__source_file_bytes(lc_source *source, uint64_t shard,
     uint64_t *bytes);
 
+/** The warehouse that a source of a directory or a store of shards reads, or NULL; valid as
+ *  long as the source. */
+lc_warehouse *lc__source_warehouse(lc_source *source);
+
 /** The directory of the module or the path of the shards, for errors. */
 const char *lc__source_name(const lc_source *source);
 

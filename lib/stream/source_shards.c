@@ -545,6 +545,14 @@ lc__shards_fetched_by(const lc_source *source, const struct lc__shards_fetch *fe
 	return source->kind == &fetched_kind && s->fetch == fetch ? s->ctx : NULL;
 }
 
+lc_warehouse *
+lc__source_warehouse(lc_source *source)
+{
+	return source->kind == &shards_kind || source->kind == &fetched_kind
+	    ? lc__shards_source_of(source)->warehouse
+	    : NULL;
+}
+
 lc_status
 lc__source_file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
 {

@@ -308,7 +308,7 @@ fill_info(struct lc_warehouse *w)
 	const struct lc__manifest *m = &w->manifest;
 	lc_warehouse_info *info = &w->info;
 
-	info->path = w->dir;
+	info->path = w->set.supplier != NULL ? w->set.supplier->url : w->dir;
 	info->version = m->version;
 	info->recipe = m->version_recipe;
 	info->fingerprint = w->has_about ? w->about.fingerprint : "";
@@ -578,4 +578,33 @@ uint64_t
 lc__warehouse_shard_bytes(const lc_warehouse *w, size_t i)
 {
 	return lc__shardset_bytes(&w->set, i);
+}
+
+lc_status
+lc__warehouse_shard(const lc_warehouse *w, size_t i, struct lc__manifest_shard *out)
+{
+	struct lc__said said;
+	char *path;
+
+	return_if_error(lc__setparts_said(&w->set.said, i, &said));
+	path = w->set.supplier != NULL || w->set.said.parts == NULL
+	    ? strdup(said.shard.relative_path)
+	    : lc__path_join(said.dir, said.shard.relative_path);
+	if (path == NULL)
+		return lc__no_memory(w->dir);
+	*out = said.shard;
+	out->id = NULL;
+	out->relative_path = path;
+	return LC_OK;
+}
+
+lc_status
+lc__warehouse_shard_info(lc_warehouse *w, size_t i, lc_shard_info *out)
+{
+	struct lc__wshard *shard;
+
+	return_if_error(lc__shardset_take(&w->set, i, &shard));
+	*out = shard->twh1.info;
+	lc__shardset_give(&w->set, shard);
+	return LC_OK;
 }
