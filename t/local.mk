@@ -89,7 +89,7 @@ test_scripts = \
 	t/bin/tool_exchange.sh t/bin/tool_export.sh t/bin/tool_fill.sh \
 	t/bin/tool_follow.sh t/bin/tool_full.sh t/bin/tool_images.sh t/bin/tool_import.sh \
 	t/bin/tool_join.sh t/bin/tool_source_list.sh t/bin/tool_json.sh t/bin/tool_life.sh t/bin/tool_links.sh \
-	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_losing.sh t/bin/tool_mark.sh \
+	t/bin/tool_list.sh t/bin/tool_lmdb.sh t/bin/tool_look_s3.sh t/bin/tool_losing.sh t/bin/tool_mark.sh \
 	t/bin/tool_mds.sh t/bin/tool_merge.sh t/bin/tool_migrate.sh t/bin/tool_moments.sh \
 	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_s3.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex shard: inspect, verify, extract and join TWH1 shards. */
+/* cachex shard: inspect, verify, extract and join TWH1 shards, in files and in stores. */
 #include <ctype.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,6 +10,9 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "cmd/stores.h"
+#include "objects/names.h"
+#include "objects/url.h"
 #include "ui/columns.h"
 #include "ui/command.h"
 #include "ui/input.h"
@@ -21,6 +24,7 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 #include "value/tensor.h"
+#include "warehouse/tool.h"
 
 /* Call @p look for each file; a failure does not keep the others out. */
 static int
@@ -39,6 +43,145 @@ each_file(int argc, char **argv, int (*look)(const char *path))
 	return status;
 }
 
+/* ---- shards of files and of stores ------------------------------------------------------ */
+
+/* A shard that is looked at. */
+struct shard {
+	const char *path; /* of the file, or the URL of the object */
+	const lc_shard_info *info;
+	const lc_shard *file;    /* or NULL */
+	lc_warehouse *warehouse; /* of a store, where its samples begin at `first` */
+	uint64_t first;
+};
+
+/* A sample that is compared with its checksums, if @p verify says so; that of a store always
+ * is. To be released. */
+static lc_status
+shard_sample(const struct shard *shard, uint64_t i, bool verify, lc_sample *out)
+{
+	lc_status status;
+
+	if (i >= shard->info->samples)
+		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu",
+		    shard->path, (unsigned long long)i,
+		    (unsigned long long)shard->info->samples);
+	if (shard->file == NULL)
+		return lc_warehouse_sample(shard->warehouse, shard->first + i, out);
+	return_if_error(lc_shard_sample(shard->file, i, out));
+	status = verify ? lc_shard_verify_sample(shard->file, i) : LC_OK;
+	return status == LC_UNSUPPORTED ? LC_OK : status;
+}
+
+static void
+shard_release(const struct shard *shard, lc_sample *sample)
+{
+	if (shard->file == NULL)
+		lc_warehouse_release(shard->warehouse, sample);
+}
+
+/* The shards of the generation, or the one of them with this name. */
+static int
+each_of_store(struct store_look *store, const char *url, const char *only,
+    int (*look)(const struct shard *shard))
+{
+	const uint64_t n = lc_warehouse_info_of(store->warehouse)->shards;
+	struct shard shard = { .warehouse = store->warehouse };
+	int status = EXIT_DONE;
+	bool found = only == NULL;
+
+	for (uint64_t i = 0; i < n && status < EXIT_SYSTEM; i++) {
+		struct lc__manifest_shard said;
+		lc_shard_info info;
+		char *path = NULL;
+		lc_status opened = lc__warehouse_shard(store->warehouse, i, &said);
+
+		/* Without its part nobody knows which shards come after it. */
+		if (opened != LC_OK)
+			return report_worse(status, report_status(opened));
+		if (only == NULL || strcmp(said.relative_path, only) == 0) {
+			found = true;
+			path = lc__path_join(url, said.relative_path);
+			opened = path != NULL
+			    ? lc__warehouse_shard_info(store->warehouse, i, &info)
+			    : lc__no_memory(url);
+			shard.path = path;
+			shard.info = &info;
+			status = report_worse(status,
+			    opened == LC_OK ? look(&shard) : report_status(opened));
+			if (interrupt_pending())
+				status = interrupt_status();
+		}
+		shard.first += said.samples;
+		free(said.relative_path);
+		free(path);
+	}
+	if (!found && status == EXIT_DONE)
+		return report_error(EXIT_NO, "%s/%s: the generation does not name it",
+		    url, only);
+	return status;
+}
+
+/* The store of "s3://bucket/feats/obj/4f/4f….twh1", malloc'ed, and the name of the object; of
+ * another URL all of it, and NULL. */
+static char *
+split_url(const char *url, const char **object, char sha256[65])
+{
+	for (const char *at = strstr(url, "/obj/"); at != NULL;
+	     at = strstr(at + 1, "/obj/")) {
+		if (!lc__shard_of_name(at + 1, sha256))
+			continue;
+		*object = at + 1;
+		return strndup(url, (size_t)(at - url));
+	}
+	*object = NULL;
+	return strdup(url);
+}
+
+static int
+look_at_store(const char *operand, bool ranges, int (*look)(const struct shard *shard))
+{
+	struct store_look store = { NULL, NULL };
+	char sha256[65];
+	const char *object;
+	char *url = split_url(operand, &object, sha256);
+	lc_status opened;
+	int status;
+
+	if (url == NULL)
+		return report_no_memory();
+	opened = store_look(url, store_fetch.generation, ranges, &store);
+	if (opened == LC_OK) {
+		status = each_of_store(&store, url, object, look);
+		store_look_end(&store);
+	} else {
+		status = report_argument(opened);
+	}
+	free(url);
+	return status;
+}
+
+/* Open a file, or the shards of a store, which are read by ranges if @p ranges says so, and
+ * call @p look for each. Reports; an exit status. */
+static int
+look_at(const char *operand, bool ranges, int (*look)(const struct shard *shard))
+{
+	struct shard shard = { .path = operand };
+	lc_shard *file;
+	lc_status opened;
+	int status;
+
+	if (lc__is_store_url(operand))
+		return look_at_store(operand, ranges, look);
+	opened = lc_shard_open(operand, &file);
+	if (opened != LC_OK)
+		return report_status(opened);
+	shard.file = file;
+	shard.info = lc_shard_info_of(file);
+	status = look(&shard);
+	lc_shard_close(file);
+	return status;
+}
+
 /* ---- inspect ----------------------------------------------------------------------- */
 
 static uint64_t inspect_sample = OPT_UNSET;
@@ -48,6 +191,7 @@ static struct opt inspect_options[] = {
 	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
 	    .help = "only this sample, counted from 0" },
 	{ "", "ids", OPT_COUNT, &ids, .value = "N", .help = "show this many cache_ids" },
+	STORE_LOOK_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -159,9 +303,8 @@ show_sample(struct json *json, uint64_t i, const lc_sample *found,
 }
 
 static int
-show_samples(const lc_shard *shard, struct json *json)
+show_samples(const struct shard *shard, struct json *json)
 {
-	const uint64_t samples = lc_shard_info_of(shard)->samples;
 	const uint64_t first = inspect_sample == OPT_UNSET ? 0 : inspect_sample;
 	const uint64_t count = inspect_sample == OPT_UNSET ? ids : 1;
 	int64_t class_ids[MOST_CLASSES];
@@ -170,43 +313,46 @@ show_samples(const lc_shard *shard, struct json *json)
 
 	for (uint64_t i = first; i - first < count; i++) {
 		lc_status status;
-		if (i >= samples && inspect_sample == OPT_UNSET)
+		if (i >= shard->info->samples && inspect_sample == OPT_UNSET)
 			break;
-		status = lc_shard_sample(shard, i, &found);
-		if (status == LC_OK)
-			status = lc_sample_read_origin(&found, &origin, class_ids,
-			    MOST_CLASSES);
+		status = shard_sample(shard, i, false, &found);
 		if (status != LC_OK)
 			return report_status(status);
-		show_sample(json, i, &found, &origin, class_ids);
+		status = lc_sample_read_origin(&found, &origin, class_ids, MOST_CLASSES);
+		if (status == LC_OK)
+			show_sample(json, i, &found, &origin, class_ids);
+		shard_release(shard, &found);
+		if (status != LC_OK)
+			return report_status(status);
 	}
 	return EXIT_DONE;
 }
 
 /* Print the header, and the sample that --sample names or the first --ids samples. */
 static int
-inspect(const char *path)
+inspect_one(const struct shard *shard)
 {
 	struct json json = { stdout, false };
-	lc_shard *shard;
-	const lc_status opened = lc_shard_open(path, &shard);
 	int status;
 
-	if (opened != LC_OK)
-		return report_status(opened);
 	if (settings.json) {
-		show_header_json(&json, path, lc_shard_info_of(shard));
+		show_header_json(&json, shard->path, shard->info);
 		jw_open(&json, "first", '[');
 	} else {
-		show_header_text(path, lc_shard_info_of(shard));
+		show_header_text(shard->path, shard->info);
 	}
 	status = show_samples(shard, &json);
 	if (settings.json) {
 		jw_close(&json, ']');
 		jw_end_line(&json);
 	}
-	lc_shard_close(shard);
 	return status;
+}
+
+static int
+inspect(const char *operand)
+{
+	return look_at(operand, true, inspect_one);
 }
 
 static int
@@ -219,8 +365,11 @@ static const struct command shard_inspect = {
 	.name = "shard inspect",
 	.operands = "FILE...",
 	.summary = "show the header and the first cache_ids",
-	.text = "Shows the header of each shard and its first cache_ids.",
-	.examples = "cachex shard inspect shards/*.twh1",
+	.text = "Shows the header of each shard and its first cache_ids. FILE may be the "
+		"URL of a store, whose newest generation is read, or of a shard in it; "
+		"only headers and these samples are fetched.",
+	.examples = "cachex shard inspect shards/*.twh1\n"
+		    "cachex shard inspect s3://bucket/feats",
 	.completes = "f",
 	.least = 1,
 	.most = -1,
@@ -231,6 +380,13 @@ static const struct command shard_inspect = {
 /* ---- verify ------------------------------------------------------------------------ */
 
 static struct opt no_options[] = { { .kind = OPT_END } };
+
+static struct opt verify_options[] = {
+	{ "", "generation", OPT_COUNT, &store_fetch.generation, .value = "N", .least = 1,
+	    .help = "for a store: generation to compare; default the newest" },
+	STORE_OPTIONS,
+	{ .kind = OPT_END },
+};
 
 /* The file that is verified, and how much damage it has. */
 struct damage {
@@ -256,6 +412,53 @@ show_damage(void *ctx, const char *line)
 	}
 }
 
+static void
+show_store_damage(void *ctx)
+{
+	show_damage(ctx, lc_last_error()->text);
+}
+
+static int
+show_verdict(const char *path, bool good, const char *note)
+{
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "file", path);
+		jw_flag(&json, "ok", good);
+		jw_end_line(&json);
+	} else if (!settings.quiet || !good) {
+		printf("%s: %s%s\n", path, good ? "good" : "damaged", note);
+	}
+	return good ? EXIT_DONE : EXIT_DATA;
+}
+
+/* What the store has is compared, and not copies of it. */
+static int
+verify_store(const char *operand)
+{
+	struct damage damage = { operand, 0 };
+	const char *object;
+	char sha256[65];
+	char *url = split_url(operand, &object, sha256);
+	lc_status status;
+
+	if (url == NULL)
+		return report_no_memory();
+	progress_begin("verify");
+	status = object != NULL ? store_verify_shard(url, object, sha256)
+				: store_verify_generation(url, store_fetch.generation,
+				      show_store_damage, &damage);
+	progress_end();
+	free(url);
+	if (status == LC_CORRUPT)
+		show_store_damage(&damage);
+	return status == LC_OK || status == LC_CORRUPT
+	    ? show_verdict(operand, damage.count == 0, "")
+	    : report_argument(status);
+}
+
 static int
 verify(const char *path)
 {
@@ -265,14 +468,14 @@ verify(const char *path)
 		.damage = show_damage,
 		.ctx = &damage,
 	};
-	struct json json = { stdout, false };
 	struct stat st;
 	const bool directory = stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 	const char *note = "";
 	lc_shard *shard = NULL;
 	lc_status status;
-	bool good;
 
+	if (lc__is_store_url(path))
+		return verify_store(path);
 	progress_begin("verify");
 	if (directory) {
 		status = lc_manifest_verify(path, &progress);
@@ -295,16 +498,7 @@ verify(const char *path)
 		    "%s: no manifest.json: no export, or one that has not ended", path);
 	if (status != LC_OK && status != LC_CORRUPT)
 		return report_status(status);
-	good = status == LC_OK;
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		jw_text(&json, "file", path);
-		jw_flag(&json, "ok", good);
-		jw_end_line(&json);
-	} else if (!settings.quiet || !good) {
-		printf("%s: %s%s\n", path, good ? "good" : "damaged", note);
-	}
-	return good ? EXIT_DONE : EXIT_DATA;
+	return show_verdict(path, status == LC_OK, note);
 }
 
 static int
@@ -317,15 +511,18 @@ static const struct command shard_verify = {
 	.name = "shard verify",
 	.operands = "FILE...",
 	.summary = "compare with checksums",
-	.text = "Compares each shard with its checksums. A directory is compared with "
-		"its manifest.json: every shard, its size and its SHA-256. Exit status "
-		"3 says that damage was found.",
-	.examples = "cachex shard verify shards",
+	.text =
+	    "Compares each shard with its checksums. A directory is compared with "
+	    "its manifest.json: every shard, its size and its SHA-256; so is the newest "
+	    "generation of a store, which is a URL and is read whole. Exit status 3 "
+	    "says that damage was found.",
+	.examples = "cachex shard verify shards\n"
+		    "cachex shard verify s3://bucket/feats",
 	.completes = "f",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = -1,
-	.options = no_options,
+	.options = verify_options,
 	.run = run_shard_verify,
 };
 
@@ -352,6 +549,7 @@ static struct opt extract_options[] = {
 		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
 	{ "f", "force", OPT_FLAG, &force, .help = "replace files that exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "name the files, write nothing" },
+	STORE_LOOK_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -431,44 +629,39 @@ extract_tensor(const char *name, const char *part, const lc_tensor *tensor,
 
 /* Sets *damaged if the sample does not match its checksums. */
 static int
-extract_sample(const char *path, const lc_shard *shard, uint64_t i, bool *damaged)
+extract_sample(const struct shard *shard, uint64_t i, bool *damaged)
 {
 	char name[NAME_ROOM];
 	lc_sample sample;
-	lc_status found = lc_shard_sample(shard, i, &sample);
+	const lc_status found = shard_sample(shard, i, true, &sample);
 	int status;
 
-	if (found == LC_OK) {
-		found = lc_shard_verify_sample(shard, i);
-		if (found == LC_UNSUPPORTED)
-			found = LC_OK;
-	}
 	*damaged = found == LC_CORRUPT;
 	if (found != LC_OK)
 		return report_status(found);
 	if (!name_of_id(sample.id, name))
-		name_of_number(path, i, name);
+		name_of_number(shard->path, i, name);
 	status = extract_tensor(name, "", &sample.image, &sample, i);
-	if (lc_shard_info_of(shard)->max_boxes == 0 || status != EXIT_DONE)
-		return status;
-	status = extract_tensor(name, ".boxes", &sample.boxes, &sample, i);
-	if (status == EXIT_DONE)
+	if (shard->info->max_boxes > 0 && status == EXIT_DONE)
+		status = extract_tensor(name, ".boxes", &sample.boxes, &sample, i);
+	if (shard->info->max_boxes > 0 && status == EXIT_DONE)
 		status = extract_tensor(name, ".mask", &sample.mask, &sample, i);
+	shard_release(shard, &sample);
 	return status;
 }
 
 /* Reports damaged samples and leaves them out; other failures end the loop. */
 static int
-extract_samples(const char *path, const lc_shard *shard)
+extract_samples(const struct shard *shard)
 {
-	const lc_shard_info *info = lc_shard_info_of(shard);
+	const lc_shard_info *info = shard->info;
 	int status = EXIT_DONE, one;
 	bool damaged;
 
 	if (only_sample != OPT_UNSET)
-		return extract_sample(path, shard, only_sample, &damaged);
+		return extract_sample(shard, only_sample, &damaged);
 	for (uint64_t i = 0; i < info->samples; i++) {
-		one = extract_sample(path, shard, i, &damaged);
+		one = extract_sample(shard, i, &damaged);
 		status = report_worse(status, one);
 		if (one != EXIT_DONE && !damaged)
 			break;
@@ -480,27 +673,24 @@ extract_samples(const char *path, const lc_shard *shard)
 	return status;
 }
 
-/* Reports; an exit status. */
 static int
-extract(const char *path)
+extract_one(const struct shard *shard)
 {
-	lc_shard *shard;
-	lc_status opened = lc_shard_open(path, &shard);
 	int status;
 
-	if (opened != LC_OK)
-		return report_status(opened);
-	if (!dry_run)
-		opened = lc__make_dirs(output);
-	if (opened == LC_OK) {
-		progress_begin("extract");
-		status = extract_samples(path, shard);
-		progress_end();
-	} else {
-		status = report_status(opened);
-	}
-	lc_shard_close(shard);
+	if (!dry_run && lc__make_dirs(output) != LC_OK)
+		return report_status(lc_last_error()->status);
+	progress_begin("extract");
+	status = extract_samples(shard);
+	progress_end();
 	return status;
+}
+
+/* Reports; an exit status. */
+static int
+extract(const char *operand)
+{
+	return look_at(operand, only_sample != OPT_UNSET, extract_one);
 }
 
 static int
@@ -518,8 +708,10 @@ static const struct command shard_extract = {
 	.text = "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy where "
 		"there are no cache_ids; boxes and masks go to NAME.boxes.npy and "
 		"NAME.mask.npy. In file names, bytes other than letters, digits, dot, "
-		"minus and underscore are written as %XX.",
-	.examples = "cachex shard extract shards/*.twh1 -o samples --sample 0",
+		"minus and underscore are written as %XX. FILE may be the URL of a store "
+		"or of a shard in it.",
+	.examples = "cachex shard extract shards/*.twh1 -o samples --sample 0\n"
+		    "cachex shard extract s3://bucket/feats -o samples",
 	.completes = "f",
 	.resume = "written files stay; run the same command with -f to start again",
 	.least = 1,
@@ -535,9 +727,15 @@ run_shard_union(int argc, char **argv)
 {
 	struct json json = { stdout, false };
 	lc_union_result joined;
-	const lc_status status = lc_shard_union(argv[0], (const char *const *)argv + 1,
-	    (size_t)argc - 1, &joined);
+	lc_status status;
 
+	for (int i = 0; i < argc; i++)
+		if (lc__is_store_url(argv[i]))
+			return report_usage("%s: union joins directories; cachex pull "
+					    "fetches a generation into one",
+			    argv[i]);
+	status = lc_shard_union(argv[0], (const char *const *)argv + 1, (size_t)argc - 1,
+	    &joined);
 	if (status == LC_EXISTS)
 		return report_error(EXIT_USAGE, "%s", lc_last_error()->text);
 	if (status != LC_OK)

@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
 #include "base/fileio.h"
 #include "base/listdir.h"
 #include "format/manifest.h"
+#include "objects/url.h"
 #include "shard/outdir.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
@@ -36,6 +38,26 @@ warehouse_open_to_look(const char *path, lc_verify_mode verify, lc_warehouse **o
 	how.sources = LC_SOURCES_IGNORE;
 	how.ignore_thresholds = 1;
 	return lc_warehouse_open(path, &how, out);
+}
+
+lc_status
+warehouse_look(const char *name, lc_verify_mode verify, uint64_t generation,
+    struct warehouse_look *out)
+{
+	if (!lc__is_store_url(name))
+		return warehouse_open_to_look(name, verify, &out->warehouse);
+	return_if_error(store_look(name, generation, false, &out->store));
+	out->warehouse = out->store.warehouse;
+	return LC_OK;
+}
+
+void
+warehouse_look_end(struct warehouse_look *look)
+{
+	if (look->store.source == NULL)
+		lc_warehouse_close(look->warehouse);
+	store_look_end(&look->store);
+	look->warehouse = NULL;
 }
 
 /* ---- the versions of a warehouse --------------------------------------------------- */
@@ -142,6 +164,16 @@ by_time(const void *a, const void *b)
 }
 
 int
+warehouse_refuse_url(const char *warehouse)
+{
+	return lc__is_store_url(warehouse)
+	    ? report_usage("%s: this works on the versions of a directory; a store has "
+			   "generations, which cachex gc removes",
+		  warehouse)
+	    : EXIT_DONE;
+}
+
+int
 versions_read(const char *warehouse, struct versions *out)
 {
 	struct lc__dir_list list = { 0 };
@@ -225,7 +257,10 @@ versions_find(const struct versions *versions, const char *name)
 
 /* ---- list -------------------------------------------------------------------------- */
 
-static struct opt list_options[] = { { .kind = OPT_END } };
+static struct opt list_options[] = { STORE_OPTIONS, { .kind = OPT_END } };
+
+static struct columns columns; /* large */
+
 static void
 list_json(const struct version *v)
 {
@@ -245,15 +280,64 @@ list_json(const struct version *v)
 	jw_end_line(&json);
 }
 
+/* A row for a generation, as for a version. */
+static lc_status
+list_generation(void *ctx, const struct lc__generation *g, const struct lc__manifest *m,
+    bool newest)
+{
+	char text[SIZE_TEXT], date[DATE_TEXT];
+	struct version sum = { .created_at_ms = g->time_ms };
+	struct json json = { stdout, false };
+
+	(void)ctx;
+	for (size_t i = 0; i < m->n_parts; i++) {
+		sum.samples += m->parts[i].samples;
+		sum.shards += m->parts[i].shards;
+		sum.bytes += m->parts[i].bytes;
+	}
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_count(&json, "generation", g->number);
+		jw_flag(&json, "current", newest);
+		jw_text(&json, "version", m->version);
+		jw_count(&json, "samples", sum.samples);
+		jw_count(&json, "shards", sum.shards);
+		jw_count(&json, "bytes", sum.bytes);
+		jw_count(&json, "created_at_ms", sum.created_at_ms);
+		jw_end_line(&json);
+		return LC_OK;
+	}
+	columns_text(&columns, newest ? "*" : " ");
+	snprintf(text, sizeof(text), "generation %llu", (unsigned long long)g->number);
+	columns_text(&columns, text);
+	columns_text(&columns, count_human(sum.samples, "sample", text, sizeof(text)));
+	columns_text(&columns, size_human((double)sum.bytes, text, sizeof(text)));
+	columns_text(&columns, date_text(sum.created_at_ms, date));
+	return LC_OK;
+}
+
+static int
+list_store(const char *url)
+{
+	lc_status listed;
+
+	columns_begin(&columns, "llrrl");
+	listed = store_generations(url, list_generation, NULL);
+	return report_worse(listed == LC_OK ? EXIT_DONE : report_argument(listed),
+	    columns_end(&columns));
+}
+
 static int
 run_warehouse_list(int argc, char **argv)
 {
-	static struct columns columns; /* large */
 	struct versions versions;
 	char text[SIZE_TEXT], date[DATE_TEXT];
-	int status = versions_read(argv[0], &versions);
+	int status;
 
 	(void)argc;
+	if (lc__is_store_url(argv[0]))
+		return list_store(argv[0]);
+	status = versions_read(argv[0], &versions);
 	columns_begin(&columns, "llrrl");
 	for (size_t i = 0; i < versions.n; i++) {
 		const struct version *v = &versions.all[i];
@@ -287,7 +371,8 @@ const struct command warehouse_list = {
 	.text = "Lists the versions, oldest first, with their samples, the size of their "
 		"shards and when they were made. A star marks the one that `current` "
 		"points to. One without a manifest is what a prune that was stopped has "
-		"left.",
+		"left. Of a store, which is a URL, it lists the generations; the star "
+		"marks the newest.",
 	.examples =
 	    "cachex warehouse list warehouse\n"
 	    "cachex warehouse list warehouse --json | jq -r 'select(.current).name'",
@@ -346,9 +431,12 @@ run_warehouse_use(int argc, char **argv)
 {
 	struct versions versions;
 	const struct version *version;
-	int status = versions_read(argv[0], &versions);
+	int status = warehouse_refuse_url(argv[0]);
 
 	(void)argc;
+	if (status != EXIT_DONE)
+		return status;
+	status = versions_read(argv[0], &versions);
 	/* Another one that is damaged does not matter. */
 	if (status <= EXIT_DATA) {
 		version = versions_find(&versions, argv[1]);
@@ -388,10 +476,13 @@ const struct command cmd_warehouse = {
 	.name = "warehouse",
 	.operands = "WORD WAREHOUSE...",
 	.summary = "look into, verify and compare warehouses",
-	.text = "A warehouse holds versions of a labelled dataset as TWH1 shards; cachex "
-		"build makes them. WAREHOUSE is its directory, which stands for the "
-		"version that its `current` points to, or the directory of one version. "
-		"A directory that cachex export has written will do as well.",
+	.text =
+	    "A warehouse holds versions of a labelled dataset as TWH1 shards; cachex "
+	    "build makes them. WAREHOUSE is its directory, which stands for the "
+	    "version that its `current` points to, or the directory of one version. "
+	    "A directory that cachex export has written will do as well, and, where a "
+	    "warehouse is only read, the URL of a store, of which a generation is "
+	    "read.",
 	.examples = "cachex warehouse inspect warehouse\n"
 		    "cachex warehouse verify warehouse && echo good",
 	.completes = "",

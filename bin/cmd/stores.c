@@ -8,7 +8,9 @@
 
 #include "base/error.h"
 #include "objects/url.h"
+#include "publish/checked.h"
 #include "publish/named.h"
+#include "stream/source.h"
 #include "ui/columns.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -45,8 +47,9 @@ options_now(void)
 	return &store_options;
 }
 
-int
-store_source(const char *url, const lc_source_options *how, lc_source **out)
+static lc_status
+open_source(const char *url, uint64_t generation, bool ranges,
+    const lc_source_options *how, lc_source **out)
 {
 	char *own = NULL;
 	lc_fetch_options fetch;
@@ -55,11 +58,12 @@ store_source(const char *url, const lc_source_options *how, lc_source **out)
 
 	lc_fetch_options_init(&fetch);
 	if (store_fetch.cache == NULL && asprintf(&own, "%s/.copies", settings.root) < 0)
-		return report_no_memory();
+		return lc__no_memory(url);
 	fetch.cache = own != NULL ? own : store_fetch.cache;
 	fetch.cache_bytes = store_fetch.cache_size > 0 ? store_fetch.cache_size
 						       : CACHE_SIZE;
-	fetch.generation = store_fetch.generation;
+	fetch.generation = generation;
+	fetch.ranges = ranges;
 	if (store_fetch.ahead > 0)
 		fetch.ahead = (uint32_t)store_fetch.ahead;
 	status = lc_store_open(url, options_now(), &store);
@@ -69,7 +73,37 @@ store_source(const char *url, const lc_source_options *how, lc_source **out)
 			lc_store_close(store);
 	}
 	free(own);
+	return status;
+}
+
+int
+store_source(const char *url, const lc_source_options *how, lc_source **out)
+{
+	const lc_status status = open_source(url, store_fetch.generation, false, how,
+	    out);
+
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
+}
+
+#define LOOK_OPEN 16u /* shards; those that are open keep their room in the cache */
+
+lc_status
+store_look(const char *url, uint64_t generation, bool ranges, struct store_look *out)
+{
+	lc_source_options how;
+
+	lc_source_options_init(&how);
+	how.open_shards = LOOK_OPEN;
+	return_if_error(open_source(url, generation, ranges, &how, &out->source));
+	out->warehouse = lc__source_warehouse(out->source);
+	return LC_OK;
+}
+
+void
+store_look_end(struct store_look *look)
+{
+	lc_source_close(look->source);
+	*look = (struct store_look){ NULL, NULL };
 }
 
 lc_status
@@ -265,6 +299,33 @@ store_ls(const char *url, const char *generation)
 	return status;
 }
 
+/* ---- generations ------------------------------------------------------------------------ */
+
+lc_status
+store_generations(const char *url,
+    lc_status (*fn)(void *ctx, const struct lc__generation *generation,
+	const struct lc__manifest *manifest, bool newest),
+    void *ctx)
+{
+	struct lc__generations list = { .n = 0 };
+	struct lc__objects *store;
+	lc_status status;
+
+	return_if_error(store_open(url, true, &store));
+	status = lc__generations_list(store, &list);
+	for (size_t i = 0; i < list.n && status == LC_OK; i++) {
+		struct lc__manifest m = { 0 };
+
+		status = lc__generation_read(store, list.all[i].number, NULL, &m);
+		if (status == LC_OK)
+			status = fn(ctx, &list.all[i], &m, i + 1 == list.n);
+		lc__manifest_free(&m);
+	}
+	free(list.all);
+	lc__objects_close(store);
+	return status;
+}
+
 /* ---- verify --------------------------------------------------------------------------- */
 
 #define THREADS 2 /* SHA-256 is what takes the time */
@@ -376,4 +437,74 @@ store_verify(const char *url, bool deep)
 	if (status != LC_OK)
 		return report_status(status);
 	return naming.damaged > 0 ? EXIT_DATA : EXIT_DONE;
+}
+
+/* The newest, unless there is a number. */
+static lc_status
+choose_generation(struct lc__objects *store, uint64_t *number)
+{
+	struct lc__generations list = { .n = 0 };
+	bool found = false;
+
+	return_if_error(lc__generations_list(store, &list));
+	for (size_t i = 0; i < list.n && !found; i++)
+		found = list.all[i].number == *number;
+	if (*number == 0 && list.n > 0) {
+		*number = list.all[list.n - 1].number;
+		found = true;
+	}
+	free(list.all);
+	if (!found && *number == 0)
+		return lc__error(LC_NO_FILE, 0, "%s: has no generation yet", store->url);
+	if (!found)
+		return lc__error(LC_NO_FILE, 0, "%s: has no generation %llu", store->url,
+		    (unsigned long long)*number);
+	return LC_OK;
+}
+
+lc_status
+store_verify_generation(const char *url, uint64_t generation, void (*damage)(void *ctx),
+    void *ctx)
+{
+	const lc_progress progress = { .step = progress_step };
+	struct lc__stock parts = { .n = 0 }, shards = { .n = 0 };
+	struct lc__naming naming = {
+		.parts = &parts,
+		.shards = &shards,
+		.deep = true,
+		.threads = THREADS,
+		.progress = &progress,
+		.damage = damage,
+		.ctx = ctx,
+	};
+	lc_status status;
+
+	return_if_error(store_open(url, true, &naming.store));
+	status = choose_generation(naming.store, &generation);
+	if (status == LC_OK)
+		status = lc__stock_list(naming.store, true, &parts);
+	if (status == LC_OK)
+		status = lc__stock_list(naming.store, false, &shards);
+	if (status == LC_OK)
+		status = lc__name_by_generation(&naming, generation);
+	lc__objects_close(naming.store);
+	free(parts.all);
+	free(shards.all);
+	return status;
+}
+
+lc_status
+store_verify_shard(const char *url, const char *object, const char *sha256)
+{
+	struct lc__stored_object wanted = { .name = object, .sha256 = sha256 };
+	struct lc__object about;
+	lc_status status;
+
+	return_if_error(store_open(url, true, &wanted.store));
+	status = lc__object_find(wanted.store, object, &about);
+	wanted.size = about.size;
+	if (status == LC_OK)
+		status = lc__get_checked(&wanted, NULL);
+	lc__objects_close(wanted.store);
+	return status;
 }

@@ -5,8 +5,10 @@
 
 #include <stdbool.h>
 
+#include "format/manifest.h"
 #include "lmdbcache.h"
 #include "objects/objects.h"
+#include "remote/generations.h"
 
 /** What the options below set. */
 extern lc_store_options store_options;
@@ -37,21 +39,41 @@ extern struct store_fetch {
 	uint64_t cache_size, generation, ahead; /* 0: 16 GiB, the newest, the default */
 } store_fetch;
 
-#define STORE_FETCH_OPTIONS \
+#define STORE_GENERATION_OPTIONS \
 	{ "", "cache", OPT_DIR, &store_fetch.cache, .value = "DIR", \
 	    .help = "for a store: directory of copies of its shards; default ROOT/.copies" }, \
 	{ "", "generation", OPT_COUNT, &store_fetch.generation, .value = "N", .least = 1, \
-	    .help = "for a store: generation to read; default the newest" }, \
+	    .help = "for a store: generation to read; default the newest" }
+#define STORE_FETCH_OPTIONS \
+	STORE_GENERATION_OPTIONS, \
 	{ "", "fetch-ahead", OPT_COUNT, &store_fetch.ahead, .value = "N", .least = 1, \
 	    .most = 65536, \
 	    .help = "for a store: shards to fetch before they are needed; default 4" }
 #define STORE_CACHE_SIZE \
 	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE", .least = 1, \
 	    .help = "for a store: maximum size of the copies on disk; default 16G" }
+/** Of commands that look at a generation. */
+#define STORE_LOOK_OPTIONS STORE_GENERATION_OPTIONS, STORE_CACHE_SIZE, STORE_OPTIONS
 /* clang-format on */
 
 /** Open a generation of a store as a source. Reports; an exit status. */
 int store_source(const char *url, const lc_source_options *how, lc_source **out);
+
+/** A generation that is looked at. Zeros are none. */
+struct store_look {
+	lc_source *source;
+	lc_warehouse *warehouse; /* of the source; closed with it */
+};
+
+/**
+ * Open a generation of a store as a warehouse, of which few shards are open at a time.
+ * @param generation  0: the newest
+ * @param ranges      read rows by ranges, and keep no shard
+ * @return as lc_source_open_store().
+ */
+LC_CHECKED lc_status store_look(const char *url, uint64_t generation, bool ranges,
+    struct store_look *out);
+void store_look_end(struct store_look *look);
 
 /** Open a store with these options: lc__objects_open(). */
 LC_CHECKED lc_status store_open(const char *url, bool there, struct lc__objects **out);
@@ -60,7 +82,26 @@ LC_CHECKED lc_status store_open(const char *url, bool there, struct lc__objects 
  *  An exit status. */
 int store_ls(const char *url, const char *generation);
 
+/** Call @p fn for each generation, the oldest first. */
+LC_CHECKED lc_status store_generations(const char *url,
+    lc_status (*fn)(void *ctx, const struct lc__generation *generation,
+	const struct lc__manifest *manifest, bool newest),
+    void *ctx);
+
 /** Look at all that generations and receipts name; with @p deep read it. An exit status. */
 int store_verify(const char *url, bool deep);
+
+/**
+ * Read all that a generation names, and compare it with its SHA-256.
+ * @param generation  0: the newest
+ * @param damage      called with each damage as the last error
+ * @return LC_OK, also with damage; LC_NO_FILE if there is no such generation.
+ */
+LC_CHECKED lc_status store_verify_generation(const char *url, uint64_t generation,
+    void (*damage)(void *ctx), void *ctx);
+
+/** The same of the shard with this name and SHA-256. LC_CORRUPT if it is damaged. */
+LC_CHECKED lc_status store_verify_shard(const char *url, const char *object,
+    const char *sha256);
 
 #endif

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cmd/stores.h"
 #include "lmdbcache.h"
 #include "ui/command.h"
 
@@ -39,11 +40,37 @@ int versions_read(const char *warehouse, struct versions *out);
 
 void versions_free(struct versions *versions);
 
+/** Refuse the URL of a store, which has no versions. Reports; an exit status. */
+int warehouse_refuse_url(const char *warehouse);
+
 /**
  * Open one only to look at it: also if its sources have changed or its limits are exceeded.
  */
 LC_CHECKED lc_status warehouse_open_to_look(const char *path, lc_verify_mode verify,
     lc_warehouse **out);
+
+/** One that is looked at, of a directory or of a store. Zeros are none. */
+struct warehouse_look {
+	lc_warehouse *warehouse;
+	struct store_look store; /* that has it, or zeros */
+};
+
+/**
+ * The same for a path, or for the URL of a store, of which a generation is read through the
+ * cache of its copies.
+ * @param generation  of a store; 0 for the newest
+ */
+LC_CHECKED lc_status warehouse_look(const char *name, lc_verify_mode verify,
+    uint64_t generation, struct warehouse_look *out);
+void warehouse_look_end(struct warehouse_look *look);
+
+/** The row of the options of subcommands that read two. */
+#define WAREHOUSE_OLD_GENERATION(old_generation) \
+	{ \
+		"", "old-generation", OPT_COUNT, &(old_generation), \
+		    .value = "N", .least = 1, \
+		    .help = "for a store: generation of OLD to read; default the newest" \
+	}
 
 /* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */
 

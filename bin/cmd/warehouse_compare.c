@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "base/json_write.h"
@@ -24,9 +25,12 @@ enum sample_change { SAMPLE_SAME, SAMPLE_CHANGED, SAMPLE_ADDED, SAMPLE_REMOVED }
 #define SAMPLE_CHANGES 4
 
 static int list;
+static uint64_t old_generation;
 
 static struct opt options[] = {
 	{ "l", "list", OPT_FLAG, &list, .help = "name every sample that differs" },
+	STORE_LOOK_OPTIONS,
+	WAREHOUSE_OLD_GENERATION(old_generation),
 	{ .kind = OPT_END },
 };
 
@@ -34,9 +38,9 @@ static struct opt options[] = {
 
 #define KEY_DIGITS 12 /* of the recipe's key in a cache_id, before a slash */
 
-/* A sample; its name leads into the shard's map. */
+/* A sample. */
 struct entry {
-	lc_id name;
+	lc_id name;      /* among the names */
 	uint64_t number; /* where it has no name */
 	uint64_t hash[2];
 };
@@ -44,6 +48,7 @@ struct entry {
 struct entries {
 	struct entry *all;
 	uint64_t n;
+	struct lc__buf names; /* of all, one after another */
 	uint64_t done, total; /* bytes of both warehouses, for the progress */
 };
 
@@ -76,6 +81,7 @@ digest_tensor(const lc_tensor *tensor, struct digest *out)
 	lc__hash128(tensor->data, tensor->nbytes, out->hash);
 }
 
+/* Its name lies in the shard. */
 static void
 make_entry(const lc_sample *sample, uint64_t i, struct entry *out)
 {
@@ -105,10 +111,12 @@ by_name(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
+/* A shard is closed when its samples are not in use any more: names are copied. */
 static lc_status
 read_entries(lc_warehouse *w, const lc_progress *progress, struct entries *out)
 {
 	const uint64_t n = lc_warehouse_info_of(w)->samples;
+	const char *name;
 	lc_sample sample;
 
 	out->all = calloc(n ? (size_t)n : 1, sizeof(*out->all));
@@ -117,11 +125,20 @@ read_entries(lc_warehouse *w, const lc_progress *progress, struct entries *out)
 	for (out->n = 0; out->n < n; out->n++) {
 		return_if_error(lc_warehouse_sample(w, out->n, &sample));
 		make_entry(&sample, out->n, &out->all[out->n]);
+		lc__buf_append(&out->names, out->all[out->n].name.data,
+		    out->all[out->n].name.size);
 		out->done += sample.image.nbytes;
 		if (progress->step != NULL &&
 		    progress->step(progress->ctx, out->done, out->total) != 0)
 			return lc__error(LC_CANCELLED, 0, "cancelled");
 		lc_warehouse_release(w, &sample);
+	}
+	if (out->names.failed)
+		return lc__no_memory(NULL);
+	name = (const char *)out->names.data;
+	for (uint64_t i = 0; i < n; i++) {
+		out->all[i].name.data = name;
+		name += out->all[i].name.size;
 	}
 	if (n > 0)
 		qsort(out->all, (size_t)n, sizeof(*out->all), by_name);
@@ -176,6 +193,8 @@ compare_samples(lc_warehouse *old, lc_warehouse *new, const lc_progress *progres
 		merge(&a, &b, seen, ctx);
 	free(a.all);
 	free(b.all);
+	lc__buf_free(&a.names);
+	lc__buf_free(&b.names);
 	return status;
 }
 
@@ -472,16 +491,18 @@ compare(lc_warehouse *old, lc_warehouse *new)
 static int
 run_warehouse_compare(int argc, char **argv)
 {
-	lc_warehouse *old = NULL, *new = NULL;
-	lc_status opened = warehouse_open_to_look(argv[0], LC_VERIFY_ONCE, &old);
+	struct warehouse_look old = { .warehouse = NULL }, new = { .warehouse = NULL };
+	lc_status opened = warehouse_look(argv[0], LC_VERIFY_ONCE, old_generation, &old);
 	int status;
 
 	(void)argc;
 	if (opened == LC_OK)
-		opened = warehouse_open_to_look(argv[1], LC_VERIFY_ONCE, &new);
-	status = opened == LC_OK ? compare(old, new) : report_status(opened);
-	lc_warehouse_close(new);
-	lc_warehouse_close(old);
+		opened = warehouse_look(argv[1], LC_VERIFY_ONCE, store_fetch.generation,
+		    &new);
+	status = opened == LC_OK ? compare(old.warehouse, new.warehouse)
+				 : report_status(opened);
+	warehouse_look_end(&new);
+	warehouse_look_end(&old);
 	return status;
 }
 
@@ -497,6 +518,7 @@ const struct command warehouse_compare = {
 	    "cachex warehouse report --drift compares what the samples are like.",
 	.examples =
 	    "cachex warehouse compare warehouse/v20261101-0123456789ab warehouse\n"
+	    "cachex warehouse compare s3://bucket/photos s3://bucket/photos --old-generation 6\n"
 	    "cachex warehouse compare -l old new --json | jq -r 'select(.sample == "
 	    "\"added\").id'",
 	.completes = "d",

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "format/manifest.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
@@ -24,6 +25,7 @@ static int shards;
 static struct opt options[] = {
 	{ "", "shards", OPT_FLAG, &shards, .help = "list the shards" },
 	WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
+	STORE_LOOK_OPTIONS,
 	{ .kind = OPT_END },
 };
 
@@ -66,7 +68,7 @@ warehouse_sources_word(const struct warehouse_sources *seen)
 struct view {
 	lc_warehouse *warehouse;
 	const lc_warehouse_info *info;
-	const struct lc__manifest *manifest;
+	struct lc__manifest_shard *shards;       /* with --shards: all of them; or NULL */
 	const struct lc__warehouse_about *about; /* NULL of an export */
 	struct warehouse_sources sources;
 	struct lc__summary summary;
@@ -139,7 +141,8 @@ show_text(const struct view *v)
 	row("recipe", info->recipe);
 	if (*info->fingerprint != '\0')
 		row("fingerprint", info->fingerprint);
-	row("created", date_text(info->created_at_ms, date));
+	if (info->created_at_ms > 0)
+		row("created", date_text(info->created_at_ms, date));
 	row("dataset_root", info->dataset_root);
 	row("transform", info->transform);
 	if (v->about != NULL) {
@@ -164,14 +167,10 @@ show_text(const struct view *v)
 	show_classes(v);
 	if (v->about != NULL)
 		show_counts(&v->summary);
-	for (size_t i = 0; shards && i < v->manifest->n; i++) {
-		const struct lc__manifest_shard *s = &v->manifest->shards[i];
-
+	for (uint64_t i = 0; v->shards != NULL && i < info->shards; i++)
 		printf("  %-16s %s  %llu samples  %s\n", i == 0 ? "shards" : "",
-		    s->relative_path, (unsigned long long)s->samples,
-		    size_human((double)lc__warehouse_shard_bytes(v->warehouse, i), size,
-			sizeof(size)));
-	}
+		    v->shards[i].relative_path, (unsigned long long)v->shards[i].samples,
+		    size_human((double)v->shards[i].bytes, size, sizeof(size)));
 	row("thresholds", info->thresholds);
 	row("", v->exceeded ? v->verdict : "hold");
 	row("sources", warehouse_sources_word(&v->sources));
@@ -245,14 +244,13 @@ show_json(const struct view *v)
 		jw_close(&json, ']');
 	}
 	json_series(&json, v);
-	if (shards) {
+	if (v->shards != NULL) {
 		jw_open(&json, "files", '[');
-		for (size_t i = 0; i < v->manifest->n; i++) {
+		for (uint64_t i = 0; i < info->shards; i++) {
 			jw_open(&json, NULL, '{');
-			jw_text(&json, "path", v->manifest->shards[i].relative_path);
-			jw_count(&json, "samples", v->manifest->shards[i].samples);
-			jw_count(&json, "bytes",
-			    lc__warehouse_shard_bytes(v->warehouse, i));
+			jw_text(&json, "path", v->shards[i].relative_path);
+			jw_count(&json, "samples", v->shards[i].samples);
+			jw_count(&json, "bytes", v->shards[i].bytes);
 			jw_close(&json, '}');
 		}
 		jw_close(&json, ']');
@@ -286,6 +284,21 @@ look_at_limits(struct view *v)
 	return LC_OK;
 }
 
+/* What is said of all shards; of those of parts, that reads the manifests of these. */
+static lc_status
+list_shards(struct view *v)
+{
+	v->shards = calloc((size_t)v->info->shards + 1, sizeof(*v->shards));
+	if (v->shards == NULL)
+		return lc__no_memory(v->info->path);
+	for (uint64_t i = 0; i < v->info->shards; i++) {
+		return_if_error(lc__warehouse_shard(v->warehouse, i, &v->shards[i]));
+		if (!v->shards[i].has_bytes)
+			v->shards[i].bytes = lc__warehouse_shard_bytes(v->warehouse, i);
+	}
+	return LC_OK;
+}
+
 static lc_status
 look(struct view *v)
 {
@@ -296,9 +309,10 @@ look(struct view *v)
 	how.dataset = dataset;
 	how.sources = (lc_warehouse_sources)sources;
 	v->info = lc_warehouse_info_of(v->warehouse);
-	v->manifest = lc__warehouse_manifest(v->warehouse);
 	v->about = lc__warehouse_about(v->warehouse);
 	status = look_at_limits(v);
+	if (status == LC_OK && shards)
+		status = list_shards(v);
 	if (status == LC_OK)
 		status = warehouse_sources_look(v->warehouse, &how, &v->sources);
 	return status;
@@ -307,17 +321,23 @@ look(struct view *v)
 static int
 inspect(const char *path)
 {
+	struct warehouse_look opened = { .warehouse = NULL };
 	struct view v = { 0 };
-	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NEVER, &v.warehouse);
+	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, store_fetch.generation,
+	    &opened);
 
+	v.warehouse = opened.warehouse;
 	if (status == LC_OK)
 		status = look(&v);
 	if (status == LC_OK && settings.json)
 		show_json(&v);
 	else if (status == LC_OK)
 		show_text(&v);
+	for (uint64_t i = 0; v.shards != NULL && i < v.info->shards; i++)
+		free(v.shards[i].relative_path);
+	free(v.shards);
 	lc__summary_free(&v.summary);
-	lc_warehouse_close(v.warehouse);
+	warehouse_look_end(&opened);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
@@ -339,7 +359,7 @@ const struct command warehouse_inspect = {
 		"shards, the summary, the thresholds and whether they hold, and whether "
 		"the sources have changed since. Sizes and headers of the shards are "
 		"compared with the manifest, their bytes are not: that is what verify is "
-		"for.",
+		"for. Of a store no shard is opened.",
 	.examples = "cachex warehouse inspect warehouse\n"
 		    "cachex warehouse inspect warehouse --json | jq .samples",
 	.completes = "d",

@@ -163,6 +163,9 @@ run_warehouse_prune(int argc, char **argv)
 	(void)argc;
 	if (keep == OPT_UNSET)
 		return report_usage("how many stay? --keep N");
+	status = warehouse_refuse_url(argv[0]);
+	if (status != EXIT_DONE)
+		return status;
 	status = versions_read(argv[0], &versions);
 	chosen = calloc(versions.n ? versions.n : 1, sizeof(const void *));
 	if (chosen == NULL) {

@@ -26,7 +26,8 @@
 #include "ui/suggest.h"
 
 struct warehouse_facts {
-	lc_warehouse *warehouse;
+	struct warehouse_look opened;
+	lc_warehouse *warehouse; /* of it */
 	struct lc__facts facts;
 	uint64_t thumbnails;   /* how many to draw */
 	struct lc__sqlite *db; /* that gets every sample, or NULL; not owned */
@@ -40,6 +41,7 @@ static int drift;
 static uint64_t thumbnails = LC__FACTS_THUMBNAILS;
 static double drift_threshold = 0.1; /* the limit of every metric */
 static struct opt_list drift_limits; /* "NAME=LIMIT", for one each */
+static uint64_t old_generation;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &page, .value = "FILE",
@@ -64,6 +66,8 @@ static struct opt options[] = {
 	    .help = "the distance that is still no drift, 0 to 1" },
 	{ "", "drift-limit", OPT_LIST, &drift_limits, .value = "NAME=LIMIT",
 	    .help = "the same for one metric" },
+	STORE_LOOK_OPTIONS,
+	WAREHOUSE_OLD_GENERATION(old_generation),
 	{ .kind = OPT_END },
 };
 
@@ -72,11 +76,12 @@ static struct opt options[] = {
 /* Open it and read the facts of the whole. A report shows also a warehouse that is stale
  * or exceeds its limits. Reports; an exit status. */
 static int
-warehouse_facts_open(struct warehouse_facts *facts, const char *path)
+warehouse_facts_open(struct warehouse_facts *facts, const char *path, uint64_t generation)
 {
-	lc_status status = warehouse_open_to_look(path, LC_VERIFY_NEVER,
-	    &facts->warehouse);
+	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, generation,
+	    &facts->opened);
 
+	facts->warehouse = facts->opened.warehouse;
 	if (status == LC_OK)
 		status = lc__facts_read(facts->warehouse, &facts->facts);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
@@ -136,7 +141,7 @@ static void
 warehouse_facts_close(struct warehouse_facts *facts)
 {
 	lc__facts_free(&facts->facts);
-	lc_warehouse_close(facts->warehouse);
+	warehouse_look_end(&facts->opened);
 	memset(facts, 0, sizeof(*facts));
 }
 
@@ -326,10 +331,10 @@ static int
 report_drift(const char *old, const char *new)
 {
 	static struct warehouse_facts sides[2];
-	int status = warehouse_facts_open(&sides[0], old);
+	int status = warehouse_facts_open(&sides[0], old, old_generation);
 
 	if (status == EXIT_DONE)
-		status = warehouse_facts_open(&sides[1], new);
+		status = warehouse_facts_open(&sides[1], new, store_fetch.generation);
 	if (status == EXIT_DONE)
 		status = compare_facts(&sides[0], &sides[1]);
 	warehouse_facts_close(&sides[0]);
@@ -397,7 +402,7 @@ report_one(const char *path)
 	int status;
 
 	facts.thumbnails = page ? thumbnails : 0;
-	status = warehouse_facts_open(&facts, path);
+	status = warehouse_facts_open(&facts, path, store_fetch.generation);
 	if (status == EXIT_DONE)
 		status = survey(&facts);
 	if (status == EXIT_DONE && page != NULL) {

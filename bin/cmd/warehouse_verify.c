@@ -12,6 +12,7 @@
 #include "format/manifest.h"
 #include "format/summary.h"
 #include "lmdbcache.h"
+#include "objects/url.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/progress.h"
@@ -27,7 +28,7 @@ static const char *dataset;
 static int sources;
 
 static struct opt options[] = { WAREHOUSE_SOURCES_OPTIONS(sources, dataset),
-	{ .kind = OPT_END } };
+	STORE_LOOK_OPTIONS, { .kind = OPT_END } };
 
 /* ---- boxes and masks --------------------------------------------------------------- */
 
@@ -88,6 +89,27 @@ check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 	return NULL;
 }
 
+/* Look at a sample; a line to progress->damage if it is wrong: false then. */
+static bool
+check_sample_boxes(const lc_sample *sample, uint64_t i, const char *path,
+    const lc_progress *progress, uint64_t *boxes)
+{
+	uint64_t box;
+	const char *wrong = check_sample(sample, &box, boxes);
+	char line[1000];
+
+	if (wrong == NULL)
+		return true;
+	if (box == NO_BOX)
+		snprintf(line, sizeof(line), "%s: sample %llu: %s", path,
+		    (unsigned long long)i, wrong);
+	else
+		snprintf(line, sizeof(line), "%s: sample %llu: box %llu %s", path,
+		    (unsigned long long)i, (unsigned long long)box, wrong);
+	progress->damage(progress->ctx, line);
+	return false;
+}
+
 /*
  * Look at every sample; a line to progress->damage for each that is wrong.
  * @param boxes  how many there are is added to it
@@ -100,29 +122,15 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 	const lc_shard_info *info = lc_shard_info_of(shard);
 	unsigned findings = 0;
 	lc_sample sample;
-	char line[1000];
 
 	if (info->max_boxes == 0)
 		return LC_OK;
 	for (uint64_t i = 0; i < info->samples && findings < MOST_FINDINGS; i++) {
-		uint64_t box;
-		const char *wrong;
-
 		if (interrupt_pending())
 			return LC_CANCELLED;
 		if (lc_shard_sample(shard, i, &sample) != LC_OK)
 			continue; /* reported with the rows */
-		wrong = check_sample(&sample, &box, boxes);
-		if (wrong == NULL)
-			continue;
-		findings++;
-		if (box == NO_BOX)
-			snprintf(line, sizeof(line), "%s: sample %llu: %s", path,
-			    (unsigned long long)i, wrong);
-		else
-			snprintf(line, sizeof(line), "%s: sample %llu: box %llu %s", path,
-			    (unsigned long long)i, (unsigned long long)box, wrong);
-		progress->damage(progress->ctx, line);
+		findings += !check_sample_boxes(&sample, i, path, progress, boxes);
 	}
 	return LC_OK;
 }
@@ -131,7 +139,8 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 
 /* A verification on its way. */
 struct check {
-	lc_warehouse *warehouse; /* its manifest only */
+	lc_warehouse *warehouse; /* its manifest only, unless that is of parts */
+	uint64_t number;         /* of the shard that is checked, of one of parts */
 	const char *dir;         /* of these, all borrowed from it */
 	const struct lc__manifest *manifest;
 	const struct lc__warehouse_about *about; /* NULL of an export */
@@ -355,39 +364,122 @@ check_sources(struct check *c)
 	return status;
 }
 
+/* ---- shards of stores, and of other manifests ---------------------------------- */
+
+/* Every sample of a shard, whose blocks are compared with their checksums on the way. */
+static lc_status
+check_samples(struct check *c, const struct lc__manifest_shard *said, const char *path,
+    uint64_t first, uint64_t *done)
+{
+	const lc_progress quiet = { .damage = show_finding, .ctx = c };
+	const lc_warehouse_info *all = lc_warehouse_info_of(c->warehouse);
+	unsigned findings = 0;
+	lc_shard_info info;
+	lc_sample sample;
+	lc_status status = lc__warehouse_shard_info(c->warehouse, c->number, &info);
+
+	if (status != LC_OK)
+		return find(c, status);
+	for (uint64_t i = 0; i < said->samples && findings < MOST_FINDINGS; i++) {
+		if (interrupt_pending() ||
+		    progress_step(NULL, *done += said->bytes / said->samples,
+			all->bytes) != 0)
+			return LC_CANCELLED;
+		status = lc_warehouse_sample(c->warehouse, first + i, &sample);
+		if (status != LC_OK) {
+			findings++;
+			return_if_error(find(c, status));
+			continue;
+		}
+		c->samples++;
+		if (info.max_boxes > 0)
+			findings += !check_sample_boxes(&sample, i, path, &quiet,
+			    &c->boxes);
+		lc_warehouse_release(c->warehouse, &sample);
+	}
+	return LC_OK;
+}
+
+static lc_status
+check_all(struct check *c)
+{
+	const uint64_t n = lc_warehouse_info_of(c->warehouse)->shards;
+	uint64_t first = 0, done = 0;
+
+	for (c->number = 0; c->number < n; c->number++) {
+		struct lc__manifest_shard said;
+		lc_status status = lc__warehouse_shard(c->warehouse, c->number, &said);
+		char *path;
+
+		/* Of a part that cannot be read no shard is known. */
+		if (status != LC_OK)
+			return find(c, status);
+		path = lc__is_store_url(c->dir)
+		    ? lc__path_join(c->dir, said.relative_path)
+		    : strdup(said.relative_path);
+		status = path != NULL ? check_samples(c, &said, path, first, &done)
+				      : lc__no_memory(c->dir);
+		first += said.samples;
+		free(said.relative_path);
+		free(path);
+		return_if_error(status);
+	}
+	return LC_OK;
+}
+
 /* ---- the command --------------------------------------------------------------- */
+
+/* A directory that is not of parts. */
+static lc_status
+verify_version(struct check *c)
+{
+	c->dir = lc__warehouse_dir(c->warehouse);
+	c->manifest = lc__warehouse_manifest(c->warehouse);
+	c->about = lc__warehouse_about(c->warehouse);
+	return_if_error(check_shards(c));
+	c->refusing = true;
+	return_if_error(find(c, lc__admit_thresholds(c->warehouse)));
+	c->refusing = false;
+	return_if_error(check_name(c));
+	return_if_error(check_sums(c));
+	return check_sources(c);
+}
+
+static lc_status
+verify_parts(struct check *c, const char *name, struct warehouse_look *opened)
+{
+	return_if_error(
+	    warehouse_look(name, LC_VERIFY_ONCE, store_fetch.generation, opened));
+	c->warehouse = opened->warehouse;
+	c->dir = lc_warehouse_info_of(c->warehouse)->path;
+	if (opened->store.source == NULL)
+		return_if_error(found(lc_manifest_verify(c->dir, &c->progress)));
+	return check_all(c);
+}
 
 static int
 verify(const char *path)
 {
+	struct warehouse_look opened = { .warehouse = NULL };
 	struct json json = { stdout, false };
 	struct check c = { 0 };
 	char text[SIZE_TEXT];
-	lc_status status = lc__warehouse_read(path, &c.warehouse);
+	lc_status status = LC_UNSUPPORTED;
 
-	if (status != LC_OK)
-		return report_status(status);
-	c.dir = lc__warehouse_dir(c.warehouse);
-	c.manifest = lc__warehouse_manifest(c.warehouse);
-	c.about = lc__warehouse_about(c.warehouse);
 	c.progress = (lc_progress){
 		.step = progress_step,
 		.damage = show_finding,
 		.ctx = &c,
 	};
 	progress_begin("verify");
-	status = check_shards(&c);
-	if (status == LC_OK) {
-		c.refusing = true;
-		status = find(&c, lc__admit_thresholds(c.warehouse));
-		c.refusing = false;
+	if (!lc__is_store_url(path))
+		status = lc__warehouse_read(path, &opened.warehouse);
+	if (status == LC_UNSUPPORTED) {
+		status = verify_parts(&c, path, &opened);
+	} else if (status == LC_OK) {
+		c.warehouse = opened.warehouse;
+		status = verify_version(&c);
 	}
-	if (status == LC_OK)
-		status = check_name(&c);
-	if (status == LC_OK)
-		status = check_sums(&c);
-	if (status == LC_OK)
-		status = check_sources(&c);
 	progress_end();
 
 	if (status == LC_OK && settings.json) {
@@ -406,7 +498,7 @@ verify(const char *path)
 		printf("%s: good, %s\n", c.dir,
 		    count_human(c.samples, "sample", text, sizeof(text)));
 	}
-	lc_warehouse_close(c.warehouse);
+	warehouse_look_end(&opened);
 	return status == LC_OK ? c.status : report_status(status);
 }
 
@@ -433,8 +525,9 @@ const struct command warehouse_verify = {
 	    "of the manifest are compared with what was found, and the sources with "
 	    "what they were. Each finding is a line; exit status 3 says that there "
 	    "is damage, 1 that readers would refuse it for its sources or thresholds.\n"
-	    "Sources that are not on this machine are passed over unless "
-	    "--sources=content asks for them.",
+	    "Sources that are not on this machine are skipped unless "
+	    "--sources=content asks for them. Of a store, which has none of these lists, the "
+	    "shards are read through the cache.",
 	.examples = "cachex warehouse verify warehouse\n"
 		    "cachex warehouse verify warehouse --sources content --dataset "
 		    "/mnt/captures",

@@ -12,7 +12,9 @@
 #include "formats/value_json.h"
 #include "image/canvas.h"
 #include "image/tensor_image.h"
+#include "warehouse/about.h"
 #include "warehouse/place.h"
+#include "warehouse/tool.h"
 
 /* ---- the members of an object ------------------------------------------------ */
 
@@ -223,24 +225,17 @@ lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observa
 
 /* ---- all facts --------------------------------------------------------------- */
 
-/* The largest manifest that is read. */
-#define MANIFEST_MOST (UINT64_C(1) << 30)
-
+/* Those of parts are in the manifests of the parts. */
 static lc_status
-read_manifest(const char *dir, struct lc__manifest *out)
+read_shards(const lc_warehouse *warehouse, struct lc__facts *out)
 {
-	char *path = lc__path_join(dir, "manifest.json");
-	struct lc__buf text = { 0 };
-	lc_status status;
-
-	if (path == NULL)
+	out->shards = calloc((size_t)out->info->shards + 1, sizeof(*out->shards));
+	if (out->shards == NULL)
 		return lc__no_memory(NULL);
-	status = lc__read_regular(path, MANIFEST_MOST, &text);
-	if (status == LC_OK)
-		status = lc__manifest_parse(text.data, text.size, path, out);
-	lc__buf_free(&text);
-	free(path);
-	return status;
+	for (; out->n_shards < out->info->shards; out->n_shards++)
+		return_if_error(lc__warehouse_shard(warehouse, out->n_shards,
+		    &out->shards[out->n_shards]));
+	return LC_OK;
 }
 
 static lc_status
@@ -257,12 +252,13 @@ read_series(const lc_warehouse *warehouse, struct lc__facts *out)
 static lc_status
 read_rejects(struct lc__facts *out)
 {
+	const bool built = lc__warehouse_about(out->warehouse) != NULL;
 	struct lc__rejects rejects;
 	lc_status status = lc__rejects_open(out->info->path, &rejects);
 
 	/* Shards that were exported from a module have no such list; a build's always do,
 	 * and the manifest has its checksum. */
-	if (status == LC_NO_FILE && out->manifest.warehouse != NULL)
+	if (status == LC_NO_FILE && built)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s/" LC__WAREHOUSE_REJECTED " is missing, and the manifest names it",
 		    out->info->path);
@@ -283,7 +279,7 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 	lc__distributions_init(&out->seen);
 	out->warehouse = warehouse;
 	out->info = lc_warehouse_info_of(warehouse);
-	return_if_error(read_manifest(out->info->path, &out->manifest));
+	return_if_error(read_shards(warehouse, out));
 	return_if_error(
 	    lc__summary_parse(out->info->summary, out->info->path, &out->summary));
 	/* Another program's summary may lack it. */
@@ -309,7 +305,9 @@ void
 lc__facts_free(struct lc__facts *facts)
 {
 	free(facts->series);
-	lc__manifest_free(&facts->manifest);
+	for (size_t i = 0; i < facts->n_shards; i++)
+		free(facts->shards[i].relative_path);
+	free(facts->shards);
 	lc__summary_free(&facts->summary);
 	lc__fields_free(&facts->recipe);
 	for (size_t i = 0; i < facts->n_rejects; i++)

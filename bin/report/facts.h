@@ -68,10 +68,11 @@ struct lc__thumbnail {
 };
 
 struct lc__facts {
-	const lc_warehouse *warehouse; /* borrowed: has the names of classes */
-	const lc_warehouse_info *info; /* borrowed from it */
-	lc_series_info *series;        /* info->series of them */
-	struct lc__manifest manifest;
+	const lc_warehouse *warehouse;     /* borrowed: has the names of classes */
+	const lc_warehouse_info *info;     /* borrowed from it */
+	lc_series_info *series;            /* info->series of them */
+	struct lc__manifest_shard *shards; /* without their ids */
+	size_t n_shards;
 	struct lc__summary summary;
 	struct lc__thresholds thresholds;
 	struct lc__fields recipe;

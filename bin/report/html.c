@@ -445,14 +445,15 @@ write_recipe(FILE *out, const struct lc__facts *facts)
 }
 
 static void
-write_shards(FILE *out, const struct lc__manifest *manifest)
+write_shards(FILE *out, const struct lc__facts *facts)
 {
-	const size_t rows = manifest->n < LC__HTML_ROWS ? manifest->n : LC__HTML_ROWS;
+	const size_t n = facts->n_shards;
+	const size_t rows = n < LC__HTML_ROWS ? n : LC__HTML_ROWS;
 
 	lc__page_section(out, "Shards");
 	lc__page_table(out, "File|#Samples|#Image|#Bytes|SHA-256");
 	for (size_t i = 0; i < rows; i++) {
-		const struct lc__manifest_shard *shard = &manifest->shards[i];
+		const struct lc__manifest_shard *shard = &facts->shards[i];
 		fputs("<tr>", out);
 		lc__page_cell_id(out, shard->relative_path);
 		lc__page_cell_count(out, shard->samples);
@@ -465,7 +466,7 @@ write_shards(FILE *out, const struct lc__manifest *manifest)
 		fputs("</tr>\n", out);
 	}
 	lc__page_table_end(out);
-	lc__page_more(out, rows, manifest->n, "shards");
+	lc__page_more(out, rows, n, "shards");
 	lc__page_section_end(out);
 }
 
@@ -483,7 +484,7 @@ lc__html_write(FILE *out, const struct lc__facts *facts)
 	write_runs(out, &facts->summary);
 	write_series(out, facts);
 	write_recipe(out, facts);
-	write_shards(out, &facts->manifest);
+	write_shards(out, facts);
 	lc__page_end(out);
 	return LC_OK;
 }

@@ -309,8 +309,8 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 			series->channels, series->first, series->samples };
 		return_if_error(put_numbers(db, INSERT_SERIES, SQLITE_OK, 1, numbers, 6));
 	}
-	for (size_t i = 0; i < facts->manifest.n; i++) {
-		const struct lc__manifest_shard *shard = &facts->manifest.shards[i];
+	for (size_t i = 0; i < facts->n_shards; i++) {
+		const struct lc__manifest_shard *shard = &facts->shards[i];
 		const uint64_t numbers[] = { shard->samples, shard->width, shard->height,
 			shard->bytes };
 		int code = bind_str(db->insert[INSERT_SHARDS], 1, shard->relative_path);
