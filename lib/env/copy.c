@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Copies of an environment: of one that is in use, and one that replaces data.mdb. */
+/* Copies of an environment: a copy of one that is in use, and one that replaces
+ * data.mdb. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,7 +16,7 @@
 
 /* ---- all pages ------------------------------------------------------------------------ */
 
-/* What lies from @p at on, up to @p end or the end of the file: free pages at the end of a
+/* Read from @p at on, up to @p end or the end of the file: free pages at the end of a
  * snapshot may never have been written. */
 static lc_status
 copy_bytes(const struct lc__env *env, int from, uint64_t at, uint64_t end, int to,
@@ -41,11 +42,11 @@ copy_bytes(const struct lc__env *env, int from, uint64_t at, uint64_t end, int t
 }
 
 /*
- * LMDB's own plain copy reads its map, which is opened for access at random, and holds the
- * mutex of writers while it writes the meta pages. Here a reader keeps the pages of its
- * commit and of all later ones from being reused, so that any meta page that is read after it
- * has begun leads to a whole commit. The copy has that one in both meta pages: the older one
- * of the file may lead to pages that were reused before.
+ * LMDB's own plain copy reads through its map, which is opened for random access, and
+ * holds the writers' mutex while it writes the meta pages. Here, a read transaction keeps
+ * the pages of its commit and of all later ones from being reused, so that any meta page
+ * read after it has begun describes a complete commit. The copy contains that meta page
+ * twice: the older meta page of the file may refer to pages that were reused before.
  */
 static lc_status
 copy_snapshot(const struct lc__env *env, int to, const char *path, unsigned char *room)
@@ -90,18 +91,20 @@ copy_plainly(struct lc__env *env, int to, const char *path)
 /* ---- without free pages --------------------------------------------------------------- */
 
 /*
- * LMDB begins the reader of a copy by itself, without the check of lc__mdb_begin_read():
- * mdb_txn_renew0() writes N into the reader's slot and then copies the two roots from the
- * meta page of N, which commit N + 2, or a later even one, may have overwritten by then.
- * Of liblmdb 0.9.24, compared with its machine code: a compacting copy (mdb_env_copyfd1) takes
- * no mutex. It is then a copy of the later commit, under the number 1 as always: the slot
- * still says N, which keeps all pages of N and later from being reused. It walks the main
- * tree alone. The tree of free pages and the last page give it the number of pages to come;
- * if they are of another commit than the main tree, and the number is wrong, it fails at
- * the end (MDB_INCOMPATIBLE), and the caller removes the copy. If the number is right all the
- * same, so is the copy. The 48 bytes of a root may be of two commits themselves. LMDB
- * follows only the number of its page, which is loaded at once, and the rest counts pages
- * and entries.
+ * LMDB begins the read transaction of a copy itself, without the check of
+ * lc__mdb_begin_read(): mdb_txn_renew0() writes N into the reader's slot and then copies
+ * the two roots from the meta page of N, which commit N + 2, or a later even one, may
+ * have overwritten by then. For liblmdb 0.9.24, compared with its machine code: a
+ * compacting copy (mdb_env_copyfd1) takes no mutex. It is then a copy of the later
+ * commit, under the number 1 as always: the slot still says N, which keeps all pages of N
+ * and later from being reused.
+ *
+ * It walks the main tree only. From the tree of free pages and the last page it computes
+ * the expected number of pages; if these belong to another commit than the main tree and
+ * the number is wrong, it fails at the end (MDB_INCOMPATIBLE), and the caller removes the
+ * copy. If the number is right anyway, so is the copy. The 48 bytes of a root may
+ * themselves be of two commits. LMDB uses only its page number, which is loaded at once;
+ * the rest are counts of pages and entries.
  */
 static lc_status
 copy_compacting_entered(struct lc__env *env, int to)
@@ -151,9 +154,9 @@ lc__copy_owner(const struct stat *of, int fd, const char *path)
 	return LC_OK;
 }
 
-/* ---- shrinking: a copy without free pages replaces data.mdb --------------------------- */
+/* ---- shrinking: a copy without free pages replaces data.mdb ---------------------- */
 
-/* Nobody else has the environment open, whose file is @p data. */
+/* No other process has the environment open; @p data is its file. */
 static lc_status
 shrink_alone(struct lc__env *env, const char *data, struct stat *before,
     struct stat *after)
@@ -197,7 +200,7 @@ lc__env_shrink(const char *dir, const lc_options *options, uint64_t *bytes_befor
 				      : shrink_alone(env, data, &before, &after);
 	}
 	lc__env_close(env);
-	/* Now: closing it gives up LMDB's lock of this process too. */
+	/* Only now: closing it releases LMDB's lock of this process, too. */
 	if (lock_fd != -1)
 		close(lock_fd);
 	lc__unlock_directory(dir_fd);

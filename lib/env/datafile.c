@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * data.mdb before LMDB opens it: is it a file that LMDB may open, and did its maker finish?
- *
- * LMDB writes the first two pages at once and syncs them later: until then each of their
- * sectors may be on the disk or not. Nothing else is written before they are synced. So a
- * file with pieces of these two pages, and nothing more, was left by a loss of power and
- * holds nothing.
+ * data.mdb before LMDB opens it: may LMDB open the file, and was it completely
+ * initialised? LMDB writes the first two pages at once and syncs them later: until then
+ * each of their sectors may or may not be on the disk. Nothing else is written before
+ * they are synced. So a file with parts of these two pages, and nothing more, was left by
+ * a power failure and holds no data.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,7 @@
 #include "env/share.h"
 #include "pages/page_layout.h"
 
-/* ---- files that were not finished ----------------------------------------------------- */
+/* ---- incomplete files ------------------------------------------------------------ */
 
 static bool
 all_zero(const unsigned char *bytes, size_t size)
@@ -30,7 +29,7 @@ all_zero(const unsigned char *bytes, size_t size)
 	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
 }
 
-/* A meta page as it is before the first transaction. */
+/* A meta page before the first transaction. */
 static bool
 is_first_meta(const unsigned char *page, uint64_t number)
 {
@@ -64,7 +63,7 @@ is_unfinished(int fd)
 	return good;
 }
 
-/* Empty the file, unless another process is making it. */
+/* Empty the file, unless another process is initialising it. */
 static lc_status
 empty_unfinished(int fd, const char *dir)
 {
@@ -76,8 +75,8 @@ empty_unfinished(int fd, const char *dir)
 	if (path == NULL)
 		return lc__no_memory(dir);
 	status = lc__lockfile_prepare(path, true);
-	/* With this lock nobody else begins to make the file. Another process may have
-	 * finished or emptied it before. */
+	/* With this lock no other process begins to initialise the file. Another process
+	 * may have finished or emptied it before. */
 	if (status == LC_OK)
 		status = lc__lock_opening(fd, dir, false);
 	if (status != LC_OK) {
@@ -89,7 +88,8 @@ empty_unfinished(int fd, const char *dir)
 		if (lock == -1)
 			status = lc__error_sys(errno, "%s: open", path);
 		else if (!lc__lockfile_lock(lock))
-			status = lc__error(LC_BUSY, 0, "%s: is being made", dir);
+			status = lc__error(LC_BUSY, 0,
+			    "%s: another process is creating it", dir);
 		else if (ftruncate(fd, 0) == -1)
 			status = lc__error_sys(errno, "%s/data.mdb: truncate", dir);
 		if (lock != -1)
@@ -100,7 +100,7 @@ empty_unfinished(int fd, const char *dir)
 	return status;
 }
 
-/* Is LMDB's lock file missing, or does nobody have it open? */
+/* Is LMDB's lock file missing, or does no process have it open? */
 static bool
 is_unused(const char *lock_path)
 {
@@ -123,7 +123,7 @@ lc__datafile_remove_unfinished_locked(const char *data, const char *lock)
 	struct stat st;
 
 	if (fd != -1) {
-		/* Without a commit it holds nothing. */
+		/* Without a commit it has no data. */
 		nothing = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
 		    !lc__env_is_open_locked(&st) &&
 		    (st.st_size == 0 || is_unfinished(fd) ||
@@ -139,7 +139,7 @@ lc__datafile_remove_unfinished_locked(const char *data, const char *lock)
 
 /* ---- before LMDB opens it ------------------------------------------------------------- */
 
-/* A header that cannot be read is damaged, or the file was never finished. */
+/* A header that cannot be read is damaged, or the file is incomplete. */
 static lc_status
 check_header(int fd, const char *path, const char *dir, bool create,
     const struct stat *st)
@@ -156,7 +156,7 @@ check_header(int fd, const char *path, const char *dir, bool create,
 		return status;
 	return create ? empty_unfinished(fd, dir)
 		      : lc__error(LC_NOT_MODULE, 0,
-			    "%s: the making of the module was cut off", path);
+			    "%s: the creation of the module was interrupted", path);
 }
 
 lc_status
@@ -174,7 +174,7 @@ lc__datafile_prepare_locked(const char *dir, const lc_options *options, struct s
 	*read_only = false;
 	fd = lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 	if (fd == -1 && errno == ENOENT && create) {
-		/* Where its lock file has no room, no data.mdb is left. */
+		/* If there is no room for its lock file, no data.mdb is left either. */
 		status = lc__lockfile_prepare_in(dir, dir);
 		if (status != LC_OK) {
 			free(path);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* LMDB's errors, facts about an environment, and what its users keep beside it. */
+/* LMDB's errors, properties of an environment, and the data that its users attach to
+ * it. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -9,15 +10,15 @@
 #include "base/error.h"
 #include "env/env_private.h"
 
-/* LMDB turns a short write into EIO. The errno that fits, if there was no room:
- * the next write may be as large as the largest commit. */
+/* LMDB turns a short write into EIO. Find the errno for a lack of space: the next write
+ * may be as large as the largest commit. */
 static int
 explain_eio(const struct lc__env *env)
 {
 	const uint64_t commit = (uint64_t)128 << 20;
 	struct statvfs fs;
 	struct rlimit limit;
-	MDB_envinfo info = { 0 }; /* what stays if it failed to open */
+	MDB_envinfo info = { 0 }; /* the error that remains if it failed to open */
 
 	if (statvfs(env->path, &fs) == 0 && (uint64_t)fs.f_bavail * fs.f_frsize < commit)
 		return ENOSPC;
@@ -43,7 +44,7 @@ status_of_mdb(int rc)
 	case MDB_PAGE_FULL:
 	case MDB_CURSOR_FULL:
 	case MDB_INCOMPATIBLE:
-	case MDB_BAD_TXN: /* what follows a read of a damaged page */ return LC_CORRUPT;
+	case MDB_BAD_TXN: /* after a damaged page was read */ return LC_CORRUPT;
 	default: return LC_IO;
 	}
 }
@@ -63,7 +64,7 @@ lc__env_error(const struct lc__env *env, int rc, const char *what)
 	return lc__mdb_error(env->dir, rc == EIO ? explain_eio(env) : rc, what);
 }
 
-/* ---- facts ---------------------------------------------------------------- */
+/* ---- properties ------------------------------------------------------------------ */
 
 const char *
 lc__env_dir(const struct lc__env *env)
@@ -94,7 +95,7 @@ lc__env_willneed(const struct lc__env *env, const void *start, size_t size)
 {
 	const uintptr_t inside = (uintptr_t)start & (env->page_size - 1);
 
-	/* A hint: whatever it answers, the read that follows is right. */
+	/* A hint: the read that follows is right whatever this returns. */
 	(void)madvise((void *)((uintptr_t)start - inside), size + inside, MADV_WILLNEED);
 }
 
@@ -172,7 +173,7 @@ lc__env_stat(struct lc__env *env, struct lc__env_stats *out)
 	out->file_bytes = lc__env_file_bytes(env);
 	out->free_bytes = free_pages * env->page_size;
 	out->map_bytes = info.me_mapsize;
-	/* me_numreaders is how many there ever were at once. */
+	/* me_numreaders is the most readers there ever were. */
 	out->readers = 0;
 	mdb_reader_list(env->mdb, count_reader, &out->readers);
 	out->max_readers = info.me_maxreaders;

@@ -17,11 +17,12 @@
 #include "pages/page_layout.h"
 #include "pages/pages.h"
 
-#define ATTEMPTS 16 /* at what a busy writer can undo */
+#define ATTEMPTS 16 /* how often to try while a writer interferes */
 
 struct lc__foreign {
 	char *path;                 /* as given, for messages */
-	char *place;                /* what LMDB opens: a directory, or a data file */
+	char *place;                /* the path that LMDB opens: a directory, or a data
+	                             * file */
 	bool file;                  /* it is a data file */
 	bool locked;                /* writers see this reader in the lock file */
 	struct lc__pages_meta meta; /* of the snapshot that was checked */
@@ -41,7 +42,7 @@ lc__foreign_is(const void *first, size_t size)
 	if (size < META_VERSION + sizeof(magic))
 		return false;
 	magic = lc__native32(bytes + META_MAGIC);
-	/* The header of a page was 12 bytes where pointers are 4. */
+	/* With 4-byte pointers the header of a page was 12 bytes. */
 	return magic == PAGE_MAGIC || magic == bswap_32(PAGE_MAGIC) ||
 	    lc__native32(bytes + META_MAGIC - 4) == PAGE_MAGIC;
 }
@@ -93,8 +94,8 @@ lc__foreign_is_dir(const char *path, bool *out)
 	return status;
 }
 
-/* The directory of a path that names its data.mdb: its lock file has the name that
- * LMDB gives it there. */
+/* The directory of a path that ends in data.mdb: the lock file there has LMDB's usual
+ * name. */
 static char *
 strip_data_file(const char *path)
 {
@@ -132,15 +133,15 @@ try_open(struct lc__foreign *f)
 	return rc;
 }
 
-/* A lock file that is of no use (another system's, a damaged one) is left alone. */
+/* An unusable lock file (another system's, or damaged) is left alone. */
 static lc_status
 open_env(struct lc__foreign *f)
 {
 	struct lc__buf name = { 0 };
 	int rc;
 
-	/* Is there a lock file in which writers see a reader? None is made, and one that
-	 * lacks space which the disk does not have is not used. */
+	/* Is there a lock file in which writers can see a reader? None is created, and
+	 * one that would need more disk space than there is is not used. */
 	lc__buf_printf(&name, "%s%s", f->place, f->file ? "-lock" : "/lock.mdb");
 	lc__buf_append(&name, "", 1);
 	f->locked = !name.failed && access((const char *)name.data, R_OK | W_OK) == 0 &&
@@ -155,7 +156,7 @@ open_env(struct lc__foreign *f)
 	return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "open");
 }
 
-/* Take the newest commit; the map grows and readers die while others write. */
+/* Begin to read the newest commit; the map grows and readers die while others write. */
 static lc_status
 begin(struct lc__foreign *f)
 {
@@ -176,7 +177,7 @@ begin(struct lc__foreign *f)
 	return lc__error(LC_BUSY, 0, "%s: the map keeps being resized", f->path);
 }
 
-/* Check the very snapshot that will be read: pages of a later one are others. */
+/* Check the snapshot that will be read: a later one has other pages. */
 static lc_status
 check_pages(struct lc__foreign *f, int fd)
 {
@@ -217,11 +218,12 @@ open_checked(struct lc__foreign *f, int fd)
 	return_if_error(status);
 	if (flags & MDB_DUPSORT)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: keys with several values (MDB_DUPSORT) are not read", f->path);
+		    "%s: keys with several values (MDB_DUPSORT) are not supported",
+		    f->path);
 	if (flags != 0)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: keys that are numbers, or in "
-		    "reverse order (flags 0x%x), are not read",
+		    "%s: keys that are integers, or in "
+		    "reverse order (flags 0x%x), are not supported",
 		    f->path, flags);
 	return_if_error(open_env(f));
 	return_if_error(check_pages(f, fd));
@@ -235,7 +237,7 @@ open_checked(struct lc__foreign *f, int fd)
 	return rc == 0 ? LC_OK : lc__mdb_error(f->path, rc, "read");
 }
 
-/* LMDB must not open what this process has open: its locks would be gone. */
+/* LMDB must not open a file that this process has open: the locks would be lost. */
 static lc_status
 open_data(struct lc__foreign *f)
 {
@@ -320,8 +322,8 @@ lc__foreign_check(const struct lc__foreign *f)
 
 	if (f->locked)
 		return LC_OK;
-	/* The second commit after the one that is read may reuse its pages; the first is
-	 * seen here before that. */
+	/* The second commit after the one that is read may reuse its pages; the first one
+	 * is noticed here before that. */
 	mdb_env_info(f->mdb, &info);
 	return info.me_last_txnid == f->meta.txnid
 	    ? LC_OK
@@ -330,8 +332,8 @@ lc__foreign_check(const struct lc__foreign *f)
 		  f->path);
 }
 
-/* What names a table has its record for a value; LMDB says of which sort one is only
- * when it is to be opened. */
+/* A key that names a table has the table's record as its value; LMDB tells the two apart
+ * only when it opens the table. */
 static bool
 names_table(const struct lc__foreign *f, const MDB_val *key, const MDB_val *value)
 {
@@ -371,13 +373,13 @@ lc__foreign_next(struct lc__foreign *f, struct lc__foreign_entry *out)
 
 #define MAP ((uint64_t)1 << 30)    /* the first map */
 #define BATCH ((uint64_t)64 << 20) /* bytes of values in a transaction */
-#define PAGES 12                   /* that a put changes in the tree, at most */
+#define PAGES 12                   /* changed in the tree by one put, at most */
 #define MAX_VALUE ((uint64_t)1 << 31)
 
 struct lc__foreign_writer {
 	char *path; /* for messages */
 	MDB_env *mdb;
-	MDB_txn *txn; /* NULL between two */
+	MDB_txn *txn; /* NULL between two transactions */
 	MDB_dbi table;
 	uint64_t page;  /* its size */
 	uint64_t map;   /* bytes mapped */
@@ -403,8 +405,8 @@ commit(struct lc__foreign_writer *w)
 	return rc == 0 ? LC_OK : write_failed(w, rc, "commit");
 }
 
-/* Begin with room for so many bytes. The map grows between transactions, before LMDB
- * finds it full, after which a transaction can only be begun anew. */
+/* Begin a transaction with room for this many bytes. The map grows between transactions,
+ * before LMDB finds it full: then a transaction would have to be repeated. */
 static lc_status
 begin_write(struct lc__foreign_writer *w, uint64_t need)
 {
@@ -481,8 +483,7 @@ lc__foreign_put(struct lc__foreign_writer *w, lc_id key, lc_id head, lc_id body)
 
 	if (body.size >= MAX_VALUE || value.mv_size >= MAX_VALUE)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%zu bytes, of which LMDB takes less than 2 GiB in a value",
-		    body.size);
+		    "%zu bytes; a value of LMDB has less than 2 GiB", body.size);
 	need = value.mv_size + (uint64_t)PAGES * w->page;
 	if (w->used + need > w->room || w->batch >= BATCH) {
 		return_if_error(commit(w));

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * LMDB environments of other software, read in the order of their keys: the main
- * table only, one value a key.
- *
- * Nothing is written beside one: where it has a lock file that can be used, its
- * writers see this reader; where it has none, that no writer commits meanwhile is
- * looked after at every step.
+ * LMDB environments of other software, read in the order of their keys: only the main
+ * table, with one value for each key. Nothing is written next to one. If it has a usable
+ * lock file, its writers see this reader; if not, every step checks that no writer has
+ * committed meanwhile.
  */
 #ifndef LC_ENV_FOREIGN_H
 #define LC_ENV_FOREIGN_H
@@ -20,22 +18,22 @@ struct lc__foreign;
 struct lc__foreign_entry {
 	lc_id key;
 	struct lc__slice value;
-	bool table; /* the key names a table: there is no value */
+	bool table; /* the key names a table, not a value */
 };
 
-/** Do these bytes begin a data file of LMDB, on whatever machine? */
+/** Do these bytes begin an LMDB data file, of any kind of machine? */
 bool lc__foreign_is(const void *first, size_t size);
-/** Does a directory hold one, or only its lock file? Then lc__foreign_open() says that the
- *  data file is missing. Fails where the system does not let it be read. */
+/** Does a directory contain one, or only its lock file? In that case lc__foreign_open()
+ *  reports that the data file is missing. Fails if the directory cannot be read. */
 LC_CHECKED lc_status lc__foreign_is_dir(const char *path, bool *out);
 
 /**
- * Open a directory that holds data.mdb, or a data file. All pages that lead to
- * values are checked before LMDB sees them.
- * @return LC_OK; LC_NOT_MODULE if it is not an environment of this kind of machine;
- * LC_VERSION; LC_CORRUPT; LC_UNSUPPORTED for several values a key or keys in
- * another order; LC_INVALID for a module of this library; LC_BUSY while it is
- * written without a rest; as open(2).
+ * Open a directory that contains data.mdb, or a data file. All pages that lead to values
+ * are checked before LMDB reads them.
+ * @return LC_OK; LC_NOT_MODULE if it is not an environment for this kind of machine;
+ * LC_VERSION; LC_CORRUPT; LC_UNSUPPORTED for several values for a key, or keys in another
+ * order; LC_INVALID for a module of this library; LC_BUSY while it is written without
+ * pause; as open(2).
  */
 LC_CHECKED lc_status lc__foreign_open(const char *path, struct lc__foreign **out);
 
@@ -46,19 +44,19 @@ uint64_t lc__foreign_count(const struct lc__foreign *foreign);
 LC_CHECKED lc_status lc__foreign_next(struct lc__foreign *foreign,
     struct lc__foreign_entry *out);
 
-/** What was read since the last step is right: LC_OK; LC_CHANGED if another process
- *  wrote, and could not know that the old bytes were still needed. */
+/** Was everything since the last step read correctly? LC_OK; LC_CHANGED if another
+ *  process wrote and could not know that the old pages were still in use. */
 LC_CHECKED lc_status lc__foreign_check(const struct lc__foreign *foreign);
 
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__foreign_close(struct lc__foreign *foreign);
 
 /* ---- writing ------------------------------------------------------------------- */
 
 /*
- * A data file for other software: the main table only, one value a key. Nobody else sees
- * the file before it is finished, so it needs no lock file. Nothing is on disk before the
- * caller syncs the file.
+ * A data file for other software: only the main table, with one value for each key. No
+ * other process sees the file before it is finished, so it needs no lock file. The caller
+ * syncs the file at the end.
  */
 
 struct lc__foreign_writer;
@@ -66,16 +64,16 @@ struct lc__foreign_writer;
 /** The longest key. */
 #define LC__FOREIGN_KEY_MAX 511
 
-/** Begin in an empty file. @p path is that for messages. LC_NO_MEMORY, LC_IO … */
+/** Begin in an empty file. @p path is its name for messages. LC_NO_MEMORY, LC_IO ... */
 LC_CHECKED lc_status lc__foreign_create(const char *file, const char *path,
     struct lc__foreign_writer **out);
-/** Add a key that is not there yet, of 1 to LC__FOREIGN_KEY_MAX bytes; its value is
- *  @p head and then @p body. LC_NO_SPACE, LC_UNSUPPORTED for a value of 2 GiB and more. */
+/** Add a new key of 1 to LC__FOREIGN_KEY_MAX bytes; its value is @p head followed by @p
+ *  body. LC_NO_SPACE, LC_UNSUPPORTED for a value of 2 GiB or more. */
 LC_CHECKED lc_status lc__foreign_put(struct lc__foreign_writer *writer, lc_id key,
     lc_id head, lc_id body);
-/** Write what is left. Frees the writer, also on failure. */
+/** Write the rest. Frees the writer, also on failure. */
 LC_CHECKED lc_status lc__foreign_finish(struct lc__foreign_writer *writer);
-/** Give up. NULL is harmless. */
+/** Discard it. NULL is allowed. */
 void lc__foreign_discard(struct lc__foreign_writer *writer);
 
 #endif

@@ -37,7 +37,7 @@ being_opened(const char *dir)
 	    "%s: another process is opening or rewriting the module", dir);
 }
 
-/* No call waits for a file's lock until a given time. */
+/* No system call waits for a file lock with a deadline. */
 lc_status
 lc__lock_pause(const char *dir, uint64_t deadline)
 {
@@ -71,8 +71,8 @@ lock_exclusively(const char *dir, int *out)
 	if (lock_file(*out, LOCK_EX | LOCK_NB) == 0)
 		return LC_OK;
 	return errno == EWOULDBLOCK
-	    ? lc__error(LC_BUSY, 0, "%s: somebody is opening the module or rewrites it",
-		  dir)
+	    ? lc__error(LC_BUSY, 0,
+		  "%s: another process is opening or rewriting the module", dir)
 	    : lc__error_sys(errno, "%s: lock", dir);
 }
 
@@ -107,7 +107,7 @@ lock_directory(const char *dir, bool shared, uint64_t deadline, int *out)
 		lc__unlock_directory(fd);
 		return_if_error(status);
 	}
-	return lc__error(LC_BUSY, 0, "%s: is dropped and made again all the time", dir);
+	return lc__error(LC_BUSY, 0, "%s: keeps being dropped and created", dir);
 }
 
 lc_status
@@ -127,7 +127,8 @@ lc__unlock_directory(int fd)
 {
 	if (fd == -1)
 		return;
-	/* A child that was forked meanwhile has the descriptor too. */
+	/* A child that was forked meanwhile has the descriptor too, so closing is not
+	 * enough. */
 	(void)lock_file(fd, LOCK_UN);
 	close(fd);
 }
@@ -135,10 +136,11 @@ lc__unlock_directory(int fd)
 /* ---- data.mdb -------------------------------------------------------------------- */
 
 /*
- * LMDB locks lock.mdb exclusively while it makes the table there, and shared from then on.
- * A process that waits for the shared lock takes the table as made, even if the process
- * that was making it has died: writers would begin again with transaction 1, with mutexes
- * of no process. So no process may wait within LMDB: each holds this lock while it opens.
+ * LMDB locks lock.mdb exclusively while it initialises the table there, and shared from
+ * then on. A process that waits for the shared lock assumes that the table is
+ * initialised, even if the process that was doing so died: writers would start again at
+ * transaction 1, with mutexes that no process initialised. So no process may wait inside
+ * LMDB: each holds this lock while it opens.
  */
 lc_status
 lc__lock_opening(int fd, const char *dir, bool wait)
@@ -151,14 +153,15 @@ lc__lock_opening(int fd, const char *dir, bool wait)
 void
 lc__unlock_opening(int fd)
 {
-	/* A child that was forked meanwhile has the descriptor too: closing is not enough. */
+	/* A child that was forked meanwhile has the descriptor too, so closing is not
+	 * enough. */
 	(void)lock_file(fd, LOCK_UN);
 }
 
 /* ---- lock.mdb: its space --------------------------------------------------------- */
 
 /* LMDB needs a slot of 64 bytes for each reader, and some hundred bytes before them. A
- * file longer than the slots has been as long as LMDB wants it before. */
+ * file larger than the slots has once had the length that LMDB gives it. */
 #define SLOTS ((off_t)LC__MAX_READERS * 64)
 #define WANTED (SLOTS + 4096)
 
@@ -174,8 +177,8 @@ is_beyond_limit(off_t size)
 	    limit.rlim_cur < (rlim_t)size;
 }
 
-/* The size stays: LMDB takes the number of slots from it, and other processes may have
- * mapped the file as it is. */
+/* The size stays: LMDB derives the number of slots from it, and other processes may have
+ * mapped the file. */
 static int
 reserve(int fd, off_t size)
 {
@@ -193,8 +196,8 @@ is_unsupported(int sys)
 	return sys == EOPNOTSUPP || sys == ENOSYS || sys == EINVAL;
 }
 
-/* Give a file that LMDB has made or will make longer the space that it lacks. Where the
- * file system cannot do that, nothing is safe to do to a file that others may use. */
+/* Allocate the missing space of a file that LMDB has extended or will extend. If the file
+ * system cannot do that, a file that others may use must not be touched. */
 static lc_status
 fill_holes(int fd, const struct stat *st, const char *path)
 {
@@ -224,7 +227,7 @@ write_zeros(int fd, off_t size, const char *path)
 
 /* ---- lock.mdb: the file ---------------------------------------------------------- */
 
-/* Readers write to it too, to say what they read. */
+/* Readers write to it too, to register their snapshots. */
 static lc_status
 refused(int sys, const char *path)
 {
@@ -241,7 +244,7 @@ refused(int sys, const char *path)
 	return lc__error_sys(sys, "%s: open", path);
 }
 
-/* Nobody sees the file before it has its space: nothing is left to clean up. */
+/* The file is not visible before it has its space: nothing is left to clean up. */
 static lc_status
 make(const char *path)
 {
@@ -266,7 +269,7 @@ make(const char *path)
 		return status;
 	}
 	status = lc__newfile_add(&file);
-	/* Another process made it meanwhile, with space. */
+	/* Another process created it meanwhile, with space. */
 	return status == LC_EXISTS ? LC_OK : status;
 }
 
@@ -276,7 +279,8 @@ lc__lockfile_open(const char *path)
 	return lc__open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/* LMDB writes over whatever it finds: not over another's file under a second name. */
+/* LMDB overwrites the file whatever it is: make sure that it is not a hard link to
+ * another file. */
 static bool
 is_foreign(int fd, const struct stat *st)
 {
@@ -306,7 +310,7 @@ lc__lockfile_prepare(const char *path, bool create)
 		status = lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 	else if (is_foreign(fd, &st))
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: another name of a file that is no lock file; remove it", path);
+		    "%s: a hard link to a file that is not a lock file; remove it", path);
 	else
 		status = fill_holes(fd, &st, path);
 	close(fd);
@@ -390,7 +394,7 @@ lc__lock_others_out(const char *path, const char *name, int *out)
 	return lc__error_sys(errno, "%s: lock lock.mdb", name);
 }
 
-/* ---- who has a module open -------------------------------------------------------- */
+/* ---- does a process have a module open ------------------------------------------- */
 
 lc_status
 lc__env_check_idle(const char *dir, const struct stat *data)
@@ -399,8 +403,8 @@ lc__env_check_idle(const char *dir, const struct stat *data)
 	char *path;
 	int fd;
 
-	/* Closing the lock file of an environment that this process has open would give up
-	 * its lock. */
+	/* If this process has the environment open, closing its lock file would release
+	 * the lock. */
 	if (lc__env_is_open(data))
 		return lc__error(LC_BUSY, 0, "%s: this process has the module open", dir);
 	path = lc__path_join(dir, "lock.mdb");

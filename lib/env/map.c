@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The map and who uses it in this process: read transactions are counted in and out, and
- * the map moves only while none is active. Moving is what growing the map, taking over the
- * size that another process gave it, and opening the environment again have in common.
+ * The map and its users in this process: read transactions are counted, and the map moves
+ * only while none is active. The map moves when it grows, when the size is adopted that
+ * another process gave it, and when the environment is reopened.
  */
 #include "base/clock.h"
 #include "base/error.h"
@@ -19,9 +19,9 @@ lc__env_init_locks(struct lc__env *env)
 	lc__cond_init(&env->changed);
 }
 
-/* A mutex goes to whichever thread asks first after it was unlocked, which is mostly the
- * one that unlocked it: a thread that commits again and again would keep all others out.
- * Here that one has to wait until the next one has the lock. */
+/* A mutex goes to the first thread that asks after it was unlocked, which is usually the
+ * one that unlocked it: a thread that commits again and again would starve the others.
+ * Here that thread waits until the next one has the lock. */
 void
 lc__env_lock_writing(struct lc__env *env)
 {
@@ -32,10 +32,10 @@ lc__env_lock_writing(struct lc__env *env)
 
 /* ---- moving the map ------------------------------------------------------- */
 
-/* Views are mostly held for a moment only: a move waits this long for them. */
+/* Views are usually held for a moment only: a move waits this long for them. */
 #define MOVE_PATIENCE_NS ((uint64_t)100000000)
 
-/* Wait until no read transaction is active; false if views keep some so. */
+/* Wait until no read transaction is active; false if views keep some active. */
 static bool
 wait_for_quiet_locked(struct lc__env *env)
 {
@@ -83,7 +83,8 @@ lc__env_reattach_locked(struct lc__env *env)
 	if (env->guest != NULL && !env->forked)
 		env->guest_kind->before_close(env->guest);
 	lc__env_detach(env);
-	/* Transactions of the closed environment are void, also if no new one opens. */
+	/* Transactions of the closed environment are invalid, even if no new one
+	 * opens. */
 	env->attached++;
 	return_if_error(lc__env_attach(env, NULL, true));
 	env->stale = false;
@@ -97,7 +98,7 @@ set_map_size_locked(struct lc__env *env, uint64_t size)
 
 	if (rc == 0)
 		return LC_OK;
-	/* LMDB has unmapped the old map already. */
+	/* LMDB has already unmapped the old map. */
 	env->stale = true;
 	return lc__env_error(env, rc, "resize the map");
 }

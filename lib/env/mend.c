@@ -65,7 +65,7 @@ copy_bytes(const struct lc__mend *m, int from, int to, const lc_progress *progre
 	return status;
 }
 
-/* Private until it takes the place of the old file, whose owner and mode it gets. */
+/* Private until it replaces the old file, whose owner and mode it then gets. */
 static lc_status
 make_copy(struct lc__mend *m, const lc_progress *progress)
 {
@@ -92,8 +92,8 @@ make_copy(struct lc__mend *m, const lc_progress *progress)
 	return status;
 }
 
-/* What is there, by this process or by one that was killed, which may have left
- * lock.mdb.tmp.XXXXXX too; nothing is followed. */
+/* Remove files left by this process or by one that was killed, which may also have left
+ * lock.mdb.tmp.XXXXXX; links are not followed. */
 static void
 remove_copy(const struct lc__mend *m)
 {
@@ -101,7 +101,7 @@ remove_copy(const struct lc__mend *m)
 	const struct dirent *entry;
 	struct lc__dir dir;
 
-	/* Mostly these are all, and reading a directory needs memory. */
+	/* Usually these are all, and reading a directory needs memory. */
 	(void)unlink(m->copy);
 	(void)unlink(m->lock);
 	if (rmdir(m->part) == 0)
@@ -113,14 +113,14 @@ remove_copy(const struct lc__mend *m)
 		lc__dir_close(&dir);
 	}
 	(void)rmdir(m->part);
-	/* The caller may have failed before: that is the error. */
+	/* An earlier failure of the caller stays the error. */
 	(void)lc__error_raise(&kept);
 }
 
 /* ---- locks ---------------------------------------------------------------- */
 
-/* A lock on lock.mdb says nothing about this very process, and closing the file would
- * take LMDB's lock away from it: so the registry is asked first. */
+/* A lock on lock.mdb does not show whether this process has it open, and closing the file
+ * would release LMDB's lock: so ask the registry first. */
 static lc_status
 lock_all(struct lc__mend *m, const char *dir)
 {
@@ -189,7 +189,7 @@ lc__mend_end(struct lc__mend *m)
 	free(m);
 }
 
-/* ---- taking the place ----------------------------------------------------- */
+/* ---- replacing the old file ------------------------------------------------------ */
 
 static lc_status
 finish_copy(const struct lc__mend *m)
@@ -207,7 +207,7 @@ finish_copy(const struct lc__mend *m)
 	return status;
 }
 
-/* A file system without links: the old file gets a copy. */
+/* On a file system without links, copy the old file. */
 static lc_status
 copy_old(const struct lc__mend *m, const char *name)
 {
@@ -241,7 +241,7 @@ keep_as(const struct lc__mend *m, const char *name)
 	struct stat st;
 
 	if (lstat(name, &st) == 0)
-		/* That of a recovery that was killed before it ended, perhaps. */
+		/* It may be from a recovery that was killed before it ended. */
 		return st.st_dev == m->old.st_dev && st.st_ino == m->old.st_ino
 		    ? LC_OK
 		    : LC_EXISTS;
@@ -261,7 +261,7 @@ lc__mend_replace(struct lc__mend *m, uint64_t *kept)
 	lc_status status;
 
 	return_if_error(finish_copy(m));
-	/* The old file gets the first name that is free. */
+	/* The old file gets the first free name. */
 	*kept = 0;
 	do {
 		free(name);
@@ -279,7 +279,8 @@ lc__mend_replace(struct lc__mend *m, uint64_t *kept)
 		if (status != LC_OK)
 			(void)unlink(name);
 	}
-	/* Both: a strict system keeps the new name when the old one is gone for good. */
+	/* Sync both: a strict system keeps the new name when the old one is removed for
+	 * good. */
 	if (status == LC_OK)
 		status = lc__sync_dir(m->dir);
 	if (status == LC_OK)

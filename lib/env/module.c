@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The module in an LMDB environment: is it one, is it sound, making it, mending its row. */
+/* The module in an LMDB environment: checking, creating and repairing it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -34,13 +34,13 @@ check_pages(struct lc__env *env, const struct lc__pages_options *options,
 	return status;
 }
 
-/* Pages that opening checks: all of a module with some thousand chunks. Larger tables are
- * checked as they are read, and before anything is written. */
+/* How many pages are checked at open: all pages of a module with some thousand chunks.
+ * Larger tables are checked as they are read, and before anything is written. */
 #define CHECKED_AT_OPEN 64
 
-/* Check what LMDB walks to read, before it does, and the rest if that is little. Where LMDB
- * maps the file is told by an address in it, if pages are not larger than the system's:
- * else LMDB reads the rows, and everything is checked here. */
+/* Check the pages that LMDB walks to read, and the others if they are few. The address
+ * where LMDB maps the file is known only if pages are not larger than the system's:
+ * otherwise LMDB reads the rows, and everything is checked here. */
 static lc_status
 check_pages_at_open(struct lc__env *env)
 {
@@ -145,13 +145,13 @@ read_module_row(struct lc__env *env, MDB_txn *txn)
 		return lc__error_prefix("%s", env->dir);
 	if (status != LC_OK)
 		return lc__error_prefix("%s: the module's description", env->dir);
-	/* Read without a lock: written by the first opening only. */
+	/* Read without a lock: only the first opening writes it. */
 	if (env->module.format == 0)
 		env->module = module;
 	return LC_OK;
 }
 
-/* Is it an intact module row, if perhaps of a later format? */
+/* Is it an intact module row, possibly of a later format? */
 static bool
 is_module_row(const void *bytes, size_t size)
 {
@@ -195,7 +195,7 @@ find_renamed(struct lc__txn *txn, bool *done)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* Mend the module row, or write a new one with another uuid; *mended says which. */
+/* Repair the module row, or write a new one with another uuid; *mended tells which. */
 static lc_status
 mend_module_row(struct lc__txn *txn, enum lc__mended *mended)
 {
@@ -218,10 +218,10 @@ mend_module_row(struct lc__txn *txn, enum lc__mended *mended)
 	return put_module_row(txn);
 }
 
-/* ---- making a module -------------------------------------------------------- */
+/* ---- creating a module ----------------------------------------------------------- */
 
-/* Begin a transaction; another process may have let the file grow since the
- * environment was opened. */
+/* Begin a transaction; another process may have enlarged the file since the environment
+ * was opened. */
 static int
 begin(struct lc__env *env, unsigned flags, MDB_txn **txn)
 {
@@ -235,8 +235,8 @@ begin(struct lc__env *env, unsigned flags, MDB_txn **txn)
 	return rc;
 }
 
-/* A new module has all rows of meta but that of inputs, so that a missing row is known to
- * be lost. */
+/* A new module has all rows of meta except that of inputs, so that a missing row is known
+ * to be lost. */
 static lc_status
 put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
 {
@@ -253,7 +253,7 @@ put_first_rows(struct lc__env *env, MDB_txn *txn, lc__first_rows *first_rows)
 	return status == LC_OK ? first_rows(&wrapped) : status;
 }
 
-/* Make an empty environment a module, unless another process just did. */
+/* Turn an empty environment into a module, unless another process has just done so. */
 static lc_status
 make_module(struct lc__env *env, lc__first_rows *first_rows)
 {
@@ -263,7 +263,7 @@ make_module(struct lc__env *env, lc__first_rows *first_rows)
 	lc_status status = LC_OK;
 	int rc;
 
-	/* The first pages of the file before all others: see datafile.c. */
+	/* Sync the first pages of the file before all others: see datafile.c. */
 	rc = mdb_env_sync(env->mdb, 1);
 	if (rc == 0)
 		rc = begin(env, 0, &txn);
@@ -294,7 +294,7 @@ make_module(struct lc__env *env, lc__first_rows *first_rows)
 
 /* ---- opening it ------------------------------------------------------------- */
 
-/* In the copy that is mended, with the tables open. */
+/* For the copy under repair, with the tables open. */
 static lc_status
 mend_module(struct lc__env *env)
 {
@@ -345,7 +345,7 @@ open_all(struct lc__env *env, MDB_txn *txn)
 	    env->dir);
 }
 
-/* Open the tables; *empty says that there is nothing at all yet. */
+/* Open the tables; *empty is set if there is nothing in the environment yet. */
 static lc_status
 open_module(struct lc__env *env, bool *empty)
 {
@@ -389,13 +389,13 @@ lc__env_open_module(struct lc__env *env, lc__first_rows *first_rows)
 	lc_status status;
 
 	mdb_env_stat(env->mdb, &stat);
-	/* Read without a lock: written by the first opening only. */
+	/* Read without a lock: only the first opening writes it. */
 	if (env->page_size == 0)
 		env->page_size = stat.ms_psize;
 	mdb_reader_check(env->mdb, &dead);
 	status = open_module(env, &empty);
 	if (status == LC_CORRUPT && env->mends) {
-		/* If it is not the module row, this says so again. */
+		/* If it is not the module row, this reports it again. */
 		return_if_error(check_pages_at_open(env));
 		return_if_error(mend_module(env));
 		status = open_module(env, &empty);

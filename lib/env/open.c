@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening environments: how LMDB opens one, the registry of those open, file systems. */
+/* Opening environments: LMDB's part, the registry of open environments, file systems. */
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
@@ -22,7 +22,7 @@
 
 #define MIN_MAP ((uint64_t)1 << 20)
 
-/* Open with as much address space as the system grants. */
+/* Open with as much address space as the system allows. */
 static lc_status
 open_env(struct lc__env *env)
 {
@@ -46,7 +46,7 @@ open_env(struct lc__env *env)
 			env->mdb = NULL;
 		}
 		map_size /= 2;
-		/* EINVAL: valgrind's answer to a map that it has no room for. */
+		/* EINVAL: from valgrind for a map that is too large for it. */
 	} while ((rc == ENOMEM || rc == EINVAL) && map_size >= MIN_MAP);
 	return lc__env_error(env, rc, "open");
 }
@@ -62,7 +62,8 @@ open_one_at_a_time(struct lc__env *env, bool wait)
 	if (fd != -1)
 		status = lc__lock_opening(fd, env->dir, wait);
 	if (status == LC_OK) {
-		/* This process has no lock on lock.mdb, which closing the file would give up. */
+		/* This process has no lock on lock.mdb that closing the file could
+		 * release. */
 		lc__lockfile_wait_for_dying(env->path);
 		status = open_env(env);
 		if (fd != -1)
@@ -73,8 +74,8 @@ open_one_at_a_time(struct lc__env *env, bool wait)
 	return status;
 }
 
-/* Is data.mdb still the file that the registry knows this environment by? Not
- * if somebody deleted the module and perhaps made a new one since. */
+/* Is data.mdb still the file that the registry has for this environment? Not if the
+ * module was deleted, and perhaps created again, since. */
 static lc_status
 check_same_file(const struct lc__env *env)
 {
@@ -87,19 +88,20 @@ check_same_file(const struct lc__env *env)
 	rc = lstat(path, &st) == 0 ? 0 : errno;
 	free(path);
 	if (rc != 0)
-		return lc__error_sys(rc, "%s: data.mdb is gone since it was opened",
+		return lc__error_sys(rc, "%s: data.mdb was removed after it was opened",
 		    env->dir);
 	if (st.st_dev != env->device || st.st_ino != env->inode)
 		return lc__error(LC_IO, 0,
-		    "%s: data.mdb is another file than when it was opened", env->dir);
+		    "%s: data.mdb was replaced after it was opened", env->dir);
 	return LC_OK;
 }
 
 /*
- * LMDB opens both files by their names, whatever they have become since they were checked.
- * If data.mdb is another file by then, that is noticed, and nothing is written to it. LMDB
- * does not say which lock file it opened: a user who may rename files in the directory at
- * that moment can make LMDB write a lock file's header over another file of this user.
+ * LMDB opens both files by their names, even if they changed since they were checked. If
+ * data.mdb has become another file, that is noticed, and nothing is written to it. LMDB
+ * does not tell which lock file it opened: a user who may rename files in the directory
+ * at that moment can make LMDB write the header of a lock file over another file of this
+ * user.
  */
 lc_status
 lc__env_attach(struct lc__env *env, lc__first_rows *first_rows, bool wait)
@@ -127,7 +129,7 @@ lc__env_attach(struct lc__env *env, lc__first_rows *first_rows, bool wait)
 }
 
 /* Environments of parent processes: closing one would free the parent's reader slots. The
- * list exists for leak checkers only. */
+ * list is only for leak checkers. */
 static struct abandoned {
 	struct abandoned *next;
 	MDB_env *mdb;
@@ -153,17 +155,17 @@ lc__env_detach(struct lc__env *env)
 
 /* ---- the registry --------------------------------------------------------- */
 
-/* The environments open in this process. LMDB's lock file breaks if one is
- * opened twice or if its descriptor is closed, so there is one of each. */
+/* The environments that are open in this process. LMDB's lock file breaks if it is opened
+ * twice or if its descriptor is closed, so each is opened once. */
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc__env *registry;
-/* Closed ones that views of a parent process point into; for leak checkers only. */
+/* Closed ones into which a parent's views point; only for leak checkers. */
 static struct lc__env *inherited;
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 /* ---- fork ----------------------------------------------------------------- */
 
-static uint32_t epoch; /* forks so far */
+static uint32_t epoch; /* number of forks so far */
 
 uint32_t
 lc__env_epoch(void)
@@ -193,8 +195,8 @@ after_fork_parent(void)
 	pthread_mutex_unlock(&registry_lock);
 }
 
-/* Other threads are gone and may have held any lock; their transactions live on in the
- * parent, and so does what is held. The environment is reopened on its next use. */
+/* The child has no other threads, and these may have held any lock; their transactions
+ * live on in the parent. The environment is reopened on its next use. */
 static void
 reset_in_child(struct lc__env *env)
 {
@@ -225,7 +227,8 @@ after_fork_child(void)
 			link = &env->next;
 			continue;
 		}
-		/* It was open for views only. LMDB's part is the parent's: it stays. */
+		/* It was open for views only. LMDB's part belongs to the parent and
+		 * stays. */
 		*link = env->next;
 		env->next = inherited;
 		inherited = env;
@@ -297,7 +300,7 @@ struct how {
 	const lc_options *options;
 	lc__first_rows *first_rows; /* of a new module */
 	bool mends;                 /* see lc__env_open_to_mend() */
-	bool alone;                 /* LC_BUSY if this process has it open */
+	bool alone;                 /* return LC_BUSY if this process has it open */
 };
 
 static bool
@@ -350,7 +353,7 @@ reopen_to_write_locked(struct lc__env *env)
 	env->read_only = false;
 	env->stale = true;
 	status = lc__env_reattach_locked(env);
-	/* Its other handles need no more than they had. */
+	/* Its other handles need only what they had. */
 	if (status != LC_OK)
 		env->read_only = true;
 	return status;
@@ -370,7 +373,7 @@ open_locked(const char *dir, const struct how *how, struct lc__env **out)
 	/* Another handle may use it at any time. */
 	if (how->alone)
 		return lc__error(LC_BUSY, 0, "%s: this process has the module open", dir);
-	/* It was opened only to read, and shall be written now. */
+	/* It was opened read-only and must now be writable. */
 	if (env->read_only && !read_only)
 		return_if_error(lc__env_move(env, reopen_to_write_locked));
 	env->refs++;
@@ -393,7 +396,7 @@ static const struct {
 	{ 0x47504653, "GPFS" },
 };
 
-/* Locks and shared maps are not coherent on these. */
+/* Locks and shared maps are not coherent on these file systems. */
 static lc_status
 check_filesystem(const char *dir)
 {
@@ -404,14 +407,14 @@ check_filesystem(const char *dir)
 	for (size_t i = 0; i < sizeof(remote_systems) / sizeof(*remote_systems); i++)
 		if ((unsigned long)fs.f_type == remote_systems[i].magic)
 			return lc__error(LC_FILESYSTEM, 0,
-			    "%s: on %s, where several writers would damage it; "
+			    "%s: on %s, where several writers would damage the module; "
 			    "LC_FORCE_FS overrides",
 			    dir, remote_systems[i].name);
 	return LC_OK;
 }
 
-/* Names that a directory without data.mdb may hold: of a module that is being made, or was
- * removed. */
+/* Names that a directory without data.mdb may contain: of a module being created, or of
+ * one that was removed. */
 static bool
 is_ours(const char *name)
 {
@@ -424,7 +427,7 @@ is_ours(const char *name)
 	return false;
 }
 
-/* LC_NOT_MODULE if the directory holds anything but files of modules. */
+/* LC_NOT_MODULE if the directory contains anything but files of modules. */
 static lc_status
 check_only_ours(const char *dir)
 {
@@ -438,12 +441,13 @@ check_only_ours(const char *dir)
 		;
 	if (status == LC_OK && entry != NULL)
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: holds '%s' and no data.mdb: not a module", dir, entry->d_name);
+		    "%s: contains '%s' but no data.mdb: not a module", dir,
+		    entry->d_name);
 	lc__dir_close(&handle);
 	return status;
 }
 
-/* What opening a module makes. */
+/* What opening a module created. */
 struct making {
 	bool dir, data; /* was not there before */
 };
@@ -472,8 +476,8 @@ prepare_directory(const char *dir, const lc_options *options, struct making *mak
 	return found == 0 ? LC_OK : check_only_ours(dir);
 }
 
-/* Remove what was made of a module that could not be finished, as on a full disk. The last
- * error stays. */
+/* Remove what was created of a module that could not be completed, for example on a full
+ * disk. The last error stays. */
 static void
 take_away(const char *dir, const struct making *making)
 {
@@ -495,7 +499,7 @@ take_away(const char *dir, const struct making *making)
 	(void)lc__error_raise(&error);
 }
 
-/* Other threads use the registry while this waits for another process. */
+/* Other threads may use the registry while this waits for another process. */
 static lc_status
 open_until(const char *dir, const struct how *how, uint64_t deadline,
     struct lc__env **out)
@@ -523,7 +527,7 @@ open_how(const char *dir, const struct how *how, struct lc__env **out)
 	pthread_once(&fork_once, watch_forks);
 	return_if_error(prepare_directory(dir, how->options, &making));
 	return_if_error(lc__lock_directory_shared(dir, deadline, &lock));
-	/* Another process may have dropped the module between the two. */
+	/* Another process may have dropped the module in between. */
 	for (int i = 0; i < 100 && lock == -1 && creates(how) &&
 	     access(dir, F_OK) == -1 && errno == ENOENT;
 	     i++) {
@@ -588,7 +592,7 @@ lc__env_close(struct lc__env *env)
 		while (*link != env)
 			link = &(*link)->next;
 		*link = env->next;
-		/* Within the lock: another open of the same file must come after. */
+		/* Inside the lock: another open of the same file must come after. */
 		free_env(env);
 	}
 	pthread_mutex_unlock(&registry_lock);

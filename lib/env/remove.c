@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Removing and renaming the directory of a module that nobody has open.
- *
- * A process that has the directory's lock exclusively, and then finds lock.mdb not locked,
- * knows that nobody has the module open and that nobody can open it before the lock is
- * released (env/locks.h). An opener that waited for the lock finds that the name leads to
- * another directory, and begins again: see lc__lock_directory().
+ * Removing and renaming the directory of a module that no process has open. A process
+ * that locks the directory exclusively and then finds lock.mdb not locked knows that no
+ * process has the module open, and that none can open it before the lock is released
+ * (env/locks.h). A process that waited for the lock to open the module then finds that
+ * the name leads to another directory, and starts again: see lc__lock_directory().
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +22,7 @@
 #include "env/env.h"
 #include "env/locks.h"
 
-/* Files alone: a directory in it was not made by the engine. */
+/* Files only: the engine creates no directories in it. */
 static lc_status
 check_files(const char *dir)
 {
@@ -37,13 +36,13 @@ check_files(const char *dir)
 		;
 	if (status == LC_OK && entry != NULL)
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: holds the directory %s, which is not of a module", dir,
+		    "%s: contains the directory %s, which is not part of a module", dir,
 		    entry->d_name);
 	lc__dir_close(&entries);
 	return status;
 }
 
-/* The lock of a module's directory, once it is sure that nobody has the module open. */
+/* Lock a module's directory and make sure that no process has the module open. */
 static lc_status
 take_alone(const char *dir, int *lock)
 {
@@ -69,7 +68,7 @@ take_alone(const char *dir, int *lock)
 		status = lc__env_check_idle(dir, &st);
 	free(path);
 	path = lc__path_join(dir, "lock.mdb");
-	/* Without it nobody can be asked. */
+	/* Without a lock file there is no process to ask for. */
 	if (status == LC_OK && path != NULL) {
 		fd = lc__open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 		if (fd == -1 && errno != ENOENT)
@@ -104,8 +103,8 @@ remove_files(const char *dir)
 	return status;
 }
 
-/* Rename the directory to ".NAME.dropped.XXXXXX": names that begin with a dot are not names
- * of modules. */
+/* Rename the directory to ".NAME.dropped.XXXXXX": names of modules do not begin with a
+ * dot. */
 static lc_status
 hide(const char *dir, char **hidden)
 {

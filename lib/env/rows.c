@@ -35,7 +35,7 @@ lc__row_intact(const void *row, size_t size, uint64_t seed)
 	    lc__get64(p + size - LC__ROW_SUM) == lc__row_sum(p, size - LC__ROW_SUM, seed);
 }
 
-/* Larger rows would take too long. */
+/* For larger rows it would take too long. */
 enum { mendable = 6144 };
 
 bool
@@ -210,8 +210,8 @@ text_is(const struct lc__mpack_token *token, const char *text)
 	    memcmp(token->bytes, text, token->size) == 0;
 }
 
-/* A map with these members, and perhaps with others. out->format is set where it is known
- * and else 0: the rest of the row of a later format may look different. */
+/* Read a map with these members, and possibly others. out->format is set if it is known,
+ * else 0: the rest of the row may differ in a later format. */
 static bool
 read_module(struct lc__tokens in, struct lc__module_row *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The bytes of the small rows: state, ledger, module. Knows no LMDB. */
+/* The bytes of the small rows: state, ledger, module. Does not use LMDB. */
 #ifndef LC_ENV_ROWS_H
 #define LC_ENV_ROWS_H
 
@@ -13,25 +13,23 @@
 /** The format of modules that this library writes and reads. */
 #define LC__FORMAT 1
 
-/** A put adds no schema to a module that has so many. Records share a handful; more
- * is a mistake such as a name that is data. */
+/** The most schemas of a module to which a put adds one. Records share a few; more is a
+ *  mistake, such as a name that contains data. */
 #define LC__SCHEMAS_PUT 4096
-/** A module with more is damaged. The distance lets processes that each add a last
- * one commit all the same: what was put must not fail then. */
+/** A module with more is damaged. The distance to the limit above lets several processes
+ *  each add a last one: a record that was put must not fail at the commit. */
 #define LC__SCHEMAS_MAX 65536
 
-/** The largest chunk id: with the place in the chunk it makes a location, of which
- *  the highest bit means something else. */
+/** The largest chunk id: together with the offset in the chunk it is a location, whose
+ *  highest bit has another meaning. */
 #define LC__CHUNK_ID_MAX (((uint64_t)1 << 39) - 1)
 
-/** Run ids and generations are below this: what counts on from them never wraps. */
+/** Run ids and generations are below this, so that counting on from them never wraps. */
 #define LC__RUN_ID_MAX ((uint64_t)1 << 62)
 
-/* The checksum of a row.
- *
- * Every row of the tables meta, schema, ledger, input and order ends with the XXH3 of
- * its other bytes, seeded with its key, so that a row under the key of another one is
- * damaged. */
+/* The checksum of a row. Every row of the tables meta, schema, ledger, input and order
+ * ends with the XXH3 of its other bytes, seeded with its key, so that a row under another
+ * row's key counts as damaged. */
 
 /** Bytes of the checksum. */
 #define LC__ROW_SUM 8
@@ -41,15 +39,15 @@
 uint64_t lc__row_seed(const char *name);
 /** The checksum of @p size bytes of a row. */
 uint64_t lc__row_sum(const void *bytes, size_t size, uint64_t seed);
-/** Does a row of @p size bytes end with the checksum of the others? */
+/** Does a row of @p size bytes end with the right checksum? */
 bool lc__row_intact(const void *row, size_t size, uint64_t seed);
 /**
- * Mend a row if one byte of it is wrong: the checksum says which, and what it was.
- * @return false for a row with more damage, and for one too large to try
+ * Repair a row with one wrong byte: the checksum determines which one and its value.
+ * @return false for a row with more damage, and for one that is too large to try
  */
 bool lc__row_mend(unsigned char *row, size_t size, uint64_t seed);
 
-/** One index run, as the state row lists it. */
+/** One index run in the list of the state row. */
 struct lc__run_row {
 	uint64_t id;      /* key in the index table */
 	uint64_t entries; /* live and tombstones */
@@ -68,7 +66,7 @@ struct lc__state {
 	uint64_t next_run;        /* id of the next run */
 	uint32_t next_schema;     /* id of the next schema */
 	uint32_t nruns;           /* runs that follow */
-	size_t room;              /* runs that fit into the array */
+	size_t room;              /* room of the array */
 	struct lc__run_row *runs; /* oldest first, malloc'ed */
 };
 
@@ -79,9 +77,9 @@ bool lc__state_encode(const struct lc__state *state, struct lc__buf *out);
  */
 LC_CHECKED lc_status lc__state_decode(const void *bytes, size_t size,
     struct lc__state *state);
-/** Add a run at the end; false without memory. */
+/** Append a run; false without memory. */
 bool lc__state_push_run(struct lc__state *state, const struct lc__run_row *run);
-/** Take out @p n runs from position @p from. */
+/** Remove @p n runs from position @p from. */
 void lc__state_drop_runs(struct lc__state *state, uint32_t from, uint32_t n);
 void lc__state_free(struct lc__state *state);
 
@@ -92,11 +90,11 @@ struct lc__ledger_row {
 	uint64_t bytes;      /* of all records */
 	uint64_t live_bytes; /* of the live ones */
 	uint64_t source;     /* source shard */
-	uint64_t ordinal;    /* position in the source; of plain puts a hash that says
-	                        which records live: equal ones, the same in one order */
+	uint64_t ordinal;    /* position in the source; for plain puts a hash of which
+	                      * records live: equal chunks have equal hashes */
 	uint64_t hash;       /* XXH3-64 over the records' checksums in order */
 	uint64_t time_ms;    /* of the commit, since 1970 */
-	uint64_t read_ms;    /* of the last read that was noted, 0 for none */
+	uint64_t read_ms;    /* of the last read that was recorded, 0 for none */
 	uint64_t length;     /* sum of the lengths of the live records */
 };
 

@@ -16,7 +16,7 @@
 
 #define LOCK "lock.mdb"
 
-/* By lc_share. lock.mdb is written by all readers. */
+/* Modes by lc_share. All readers write lock.mdb. */
 static const mode_t dir_modes[] = { 0700, 02770, 02775 };
 static const mode_t file_modes[] = { 0600, 0660, 0664 };
 static const mode_t lock_modes[] = { 0600, 0660, 0666 };
@@ -55,7 +55,7 @@ lc__share_read(const char *path, lc_share *out)
 	status = look(dir, ".", path, &d);
 	if (status == LC_OK)
 		status = look(dir, "data.mdb", path, &data);
-	/* It is made when it is needed. */
+	/* It is created when it is needed. */
 	if (status == LC_OK && fstatat(dir, LOCK, &lock, AT_SYMLINK_NOFOLLOW) == -1)
 		lock.st_mode = has(&d, S_ISGID | S_IWGRP)
 		    ? lock_modes[has(&d, 0005) ? LC_SHARE_ALL : LC_SHARE_GROUP]
@@ -72,8 +72,8 @@ lc__share_read(const char *path, lc_share *out)
 
 /* ---- changing ------------------------------------------------------------------ */
 
-/* The group may write the directory: no link is followed that one of it puts there. An
- * O_PATH descriptor does so, and closing it leaves the locks that this process has on
+/* The group may write the directory: do not follow a link that a member puts there. An
+ * O_PATH descriptor ensures that, and closing it keeps the locks that this process has on
  * lock.mdb and data.mdb. */
 static lc_status
 change_file(int dir, const char *name, const char *path, lc_share share)
@@ -103,13 +103,13 @@ lc__share_write(const char *path, lc_share share)
 	struct stat st;
 
 	return_if_error(lc__dir_open(path, &dir));
-	/* The directory first: where that is refused nothing else is changed. For a user
+	/* The directory first: if that is refused, nothing else is changed. For a user
 	 * who is not in the group the system drops the bit without an error. */
 	if (fchmod(dir.fd, dir_modes[share]) == -1)
 		status = lc__error_sys(errno, "%s: chmod", path);
 	else if (fstat(dir.fd, &st) == 0 && share != LC_SHARE_OWNER && !has(&st, S_ISGID))
 		status = lc__error(LC_PERMISSION, 0,
-		    "%s: its group is none of this user's; change it first (chgrp -R)",
+		    "%s: this user is not in its group; change the group first (chgrp -R)",
 		    path);
 	while (status == LC_OK && (status = lc__dir_next(&dir, &entry)) == LC_OK &&
 	    entry != NULL)

@@ -28,7 +28,7 @@ lc__env_open_table(MDB_txn *txn, enum lc__table table, unsigned flags, MDB_dbi *
 
 	if (rc == 0)
 		rc = mdb_dbi_flags(txn, *out, &stored);
-	/* LMDB goes by the stored flags, whatever flags the caller gives. */
+	/* LMDB uses the stored flags, whatever flags the caller passes. */
 	return rc == 0 && stored != kind ? MDB_CORRUPTED : rc;
 }
 
@@ -114,7 +114,7 @@ damaged(const struct lc__txn *txn, enum lc__table table)
 	    lc__quote_id(lc__env_tables[table].name, strlen(lc__env_tables[table].name)));
 }
 
-/* Where the file is in memory: at an address that a value of the main table tells. */
+/* The address of the file in memory: derived from a value of the main table. */
 static lc_status
 find_map(struct lc__txn *txn, const void *leaf_value)
 {
@@ -138,7 +138,7 @@ find_map(struct lc__txn *txn, const void *leaf_value)
 	return LC_OK;
 }
 
-/* Learn where the tree of a table is. */
+/* Find the tree of a table. */
 static __attribute__((noinline)) lc_status
 find_tree(struct lc__txn *txn, enum lc__table table)
 {
@@ -161,7 +161,7 @@ find_tree(struct lc__txn *txn, enum lc__table table)
 	return LC_OK;
 }
 
-/* Make txn->place ready to go to a row of a table. */
+/* Prepare txn->place to move to a row of a table. */
 static lc_status
 prepare_place(struct lc__txn *txn, enum lc__table table)
 {
@@ -189,8 +189,8 @@ find_row(struct lc__txn *txn, enum lc__table table, const MDB_val *key,
 	return status;
 }
 
-/* The first row from @p key on. Walks ask for one row after the other: the next one is
- * mostly beside the one before. */
+/* The first row from @p key on. Walks ask for one row after another: the next one is
+ * usually adjacent. */
 static lc_status
 seek_row(struct lc__txn *txn, enum lc__table table, const MDB_val *key, uint64_t number,
     struct lc__pages_row *out)
@@ -245,9 +245,9 @@ get_row(struct lc__txn *txn, enum lc__table table, MDB_val *key, struct lc__slic
 	return LC_OK;
 }
 
-/* LMDB frees as many pages as the header before a large value says when it is
- * deleted or replaced. A value that this transaction wrote is not in the map yet,
- * and right. */
+/* When a large value is deleted or replaced, LMDB frees as many pages as the header
+ * before it says. A value that this transaction wrote is not in the map yet, and is
+ * right. */
 static lc_status
 check_before_free(struct lc__txn *txn, const struct lc__slice *value)
 {
@@ -292,7 +292,7 @@ lc__txn_put(struct lc__txn *txn, enum lc__table table, uint64_t key, const void 
 	return put_row(txn, table, int_key(&k, table, key), data, size);
 }
 
-/* A value that the caller will fill. */
+/* Reserve a value that the caller fills. */
 static lc_status
 reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size,
     unsigned flag, unsigned char **out)
@@ -302,9 +302,9 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size
 	const int rc = mdb_put(txn->mdb, txn->env->tables[table], int_key(&k, table, key),
 	    &value, MDB_RESERVE | flag);
 
-	/* MDB_APPEND says so of a key that is not above the last one. */
+	/* MDB_APPEND returns this for a key that is not above the last one. */
 	if (rc == MDB_KEYEXIST)
-		return lc__error(LC_CORRUPT, rc, "%s: table %d holds row %llu already",
+		return lc__error(LC_CORRUPT, rc, "%s: table %d already has row %llu",
 		    txn->env->dir, (int)table, (unsigned long long)key);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "write");
@@ -350,7 +350,7 @@ lc__txn_clear(struct lc__txn *txn, enum lc__table table)
 
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "clear");
-	/* Check every value before: LMDB drops them by what their headers say. */
+	/* Check every value before: LMDB frees as many pages as their headers say. */
 	while (status == LC_OK &&
 	    (rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
 		const struct lc__slice slice = { value.mv_data, value.mv_size };
@@ -465,7 +465,7 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from, const cha
 		both = status == LC_OK;
 		status = status == LC_NOT_FOUND ? LC_OK : status;
 	}
-	/* LMDB moves the rows when another one is written. */
+	/* LMDB moves rows when another one is written. */
 	lc__buf_append(&copy, from->data, from->size);
 	lc__buf_append(&copy, row.data, row.size);
 	lc__buf_append(&copy, other.data, other.size);
@@ -483,8 +483,8 @@ lc__txn_rename_meta(struct lc__txn *txn, const struct lc__slice *from, const cha
 	return status;
 }
 
-/* As LMDB finds it in a transaction that writes: the first row from @p key on, or the last one
- * up to it. */
+/* In a write transaction, through LMDB: the first row from @p key on, or the last one up
+ * to it. */
 static lc_status
 seek_by_lmdb(struct lc__txn *txn, enum lc__table table, const MDB_val *key, bool back,
     struct lc__pages_row *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Transactions: beginning them whatever the map and the slots do. */
+/* Transactions: beginning them although the map may move and reader slots may run out. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -23,8 +23,8 @@ new_txn(struct lc__env *env, bool write, struct lc__txn **out)
 	return LC_OK;
 }
 
-/* Remove what made a transaction fail, if that is possible. LMDB refuses all
- * transactions after a failed write of a meta page, until it is opened anew. */
+/* Remove the cause of a transaction's failure, if possible. After a failed write of a
+ * meta page LMDB refuses all transactions until it is reopened. */
 static lc_status
 mend(struct lc__env *env, int rc, uint32_t attached, const char *what)
 {
@@ -52,13 +52,13 @@ is_stale(struct lc__env *env)
 }
 
 /*
- * LMDB's mutex is not fairer between processes than write_lock between threads: beside
+ * LMDB's mutex is not fair between processes, as write_lock is between threads: next to
  * two writers of small batches a third one waited for more than a minute. So a process
- * waits for it with a lock on the first byte of data.mdb, which LMDB does not lock, and
- * processes that ask later wait for that lock first. The lock belongs to this process alone
- * and ends with it; a forked child does not have it. It is lost when this process closes
- * data.mdb elsewhere, and not granted where the system takes it for a deadlock of other
- * threads: then the order is LMDB's.
+ * waits for it while holding a lock on the first byte of data.mdb, which LMDB does not
+ * lock, and processes that ask later wait for that lock first. The lock belongs to this
+ * process only and ends with it; a forked child does not have it. It is lost when this
+ * process closes data.mdb elsewhere, and not granted if the system suspects a deadlock
+ * with other threads: then LMDB decides the order.
  */
 static void
 change_turn(const struct lc__env *env, short type)
@@ -96,8 +96,8 @@ try_begin_write(struct lc__txn *txn, lc_durability durability)
 	int rc;
 
 	lc__env_lock_writing(env);
-	/* LMDB 0.9 takes the flag of a transaction and does nothing about it: only the
-	 * environment's counts, when a transaction is committed. */
+	/* LMDB 0.9 accepts this flag for a transaction and ignores it: only the
+	 * environment's flag counts, at commit. */
 	if (is_stale(env))
 		rc = MDB_PANIC;
 	else
@@ -112,11 +112,11 @@ try_begin_write(struct lc__txn *txn, lc_durability durability)
 	return mend(env, rc, txn->attached, "begin to write");
 }
 
-/* The file grows by this much at most until dead readers are looked for. */
+/* How much the file may grow before dead readers are looked for. */
 #define GROWTH_UNCHECKED ((uint64_t)16 << 20)
 
-/* Readers that died in a snapshot keep its pages from being reused, so that the file
- * grows: look for them when it did, and now and then. With the write lock held. */
+/* A reader that died in a snapshot keeps its pages from being reused, so the file grows:
+ * look for dead readers when it has grown, and now and then. With the write lock held. */
 static void
 check_readers_locked(struct lc__env *env)
 {
@@ -135,7 +135,7 @@ check_readers_locked(struct lc__env *env)
 	mdb_reader_check(env->mdb, &dead);
 }
 
-/* Find out where the map is: from the address of a row in it. */
+/* Find the address of the map, from the address of a row in it. */
 static lc_status
 locate_map(struct lc__txn *txn)
 {
@@ -180,8 +180,8 @@ lc__txn_begin_write(struct lc__env *env, lc_durability durability, struct lc__tx
 	return status;
 }
 
-/* A handler that runs meanwhile would make fdatasync fail with EINTR, and LMDB does
- * not try again. A file size limit is an error here, and no reason to die. */
+/* A signal handler that runs meanwhile would make fdatasync fail with EINTR, and LMDB
+ * does not retry. Exceeding a file size limit is an error here, not a reason to die. */
 static int
 commit_undisturbed(MDB_txn *mdb)
 {
@@ -207,7 +207,7 @@ lc__txn_commit(struct lc__txn *txn)
 	struct lc__env *env = txn->env;
 	const int rc = commit_undisturbed(txn->mdb);
 
-	/* mdb_txn_commit() frees the transaction whatever it returns. */
+	/* mdb_txn_commit() frees the transaction in any case. */
 	txn->mdb = NULL;
 	lc__txn_abort(txn);
 	return rc == 0 ? LC_OK : lc__env_error(env, rc, "commit");
@@ -235,18 +235,18 @@ lc__txn_abort(struct lc__txn *txn)
 	free(txn);
 }
 
-/* Tries at a snapshot of the newest commit, and how many of them must find a newer one
- * begun before that is taken for one that nobody finishes. */
+/* How often to try to get a snapshot of the newest commit, and how many tries must find a
+ * newer commit begun before that is taken for one whose writer died. */
 #define SNAPSHOT_TRIES 1000
 #define UNFINISHED_TRIES 16
 
 /*
- * LMDB notes the number N of the newest commit for the reader and then copies the roots
- * of its trees from the meta page that commit N + 2 writes over. A reader that is
- * interrupted between the two gets the roots of a later commit under the number N. No
- * commit N + 2 has begun as long as N is the newest afterwards. A writer that dies after
- * it has written its meta page leaves N + 1 there and N as the number, until the next
- * writer begins.
+ * LMDB records the number N of the newest commit for the reader and then copies the roots
+ * of its trees from the meta page that commit N + 2 overwrites. A reader that is
+ * interrupted in between gets the roots of a later commit under the number N. If N is
+ * still the newest number afterwards, no commit N + 2 has begun. A writer that dies after
+ * writing its meta page leaves N + 1 there and N as the number, until the next writer
+ * begins.
  */
 int
 lc__mdb_begin_read(MDB_env *mdb, MDB_txn **txn)
@@ -265,7 +265,7 @@ lc__mdb_begin_read(MDB_env *mdb, MDB_txn **txn)
 			return 0;
 		mdb_txn_reset(*txn);
 	}
-	return MDB_CORRUPTED; /* lock.mdb is of another data.mdb */
+	return MDB_CORRUPTED; /* lock.mdb belongs to another data.mdb */
 }
 
 /* Begin or renew; an LMDB code. */
@@ -275,7 +275,7 @@ begin_or_renew(struct lc__txn *txn)
 	struct lc__env *env = txn->env;
 	int rc;
 
-	/* What was begun before a reopening is void; so is its address. */
+	/* A transaction begun before a reopening is invalid, and so is its address. */
 	if (txn->attached != env->attached)
 		txn->mdb = NULL;
 	txn->attached = env->attached;
@@ -286,7 +286,7 @@ begin_or_renew(struct lc__txn *txn)
 	return rc;
 }
 
-/* Count out, mend, and count in anew. */
+/* Uncount, remove the cause, and count again. */
 static lc_status
 mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
 {
@@ -299,7 +299,7 @@ mend_read(struct lc__txn *txn, int rc, bool *slots_checked)
 		mdb_reader_check(env->mdb, &dead);
 		return LC_OK;
 	}
-	/* While it is counted in, the environment that it belongs to is open. */
+	/* While it is counted, the environment that it belongs to is open. */
 	if (txn->mdb != NULL)
 		mdb_txn_abort(txn->mdb);
 	txn->mdb = NULL;

@@ -409,11 +409,11 @@ static const struct {
 	unsigned flags;
 	const char *message;
 } main_tables[] = {
-	{ MDB_DUPSORT, "keys with several values (MDB_DUPSORT) are not read" },
-	{ MDB_INTEGERKEY, "keys that are numbers, or in reverse order (flags 0x8), are "
-	    "not read" },
-	{ MDB_REVERSEKEY, "keys that are numbers, or in reverse order (flags 0x2), are "
-	    "not read" },
+	{ MDB_DUPSORT, "keys with several values (MDB_DUPSORT) are not supported" },
+	{ MDB_INTEGERKEY, "keys that are integers, or in reverse order (flags 0x8), are "
+	    "not supported" },
+	{ MDB_REVERSEKEY, "keys that are integers, or in reverse order (flags 0x2), are "
+	    "not supported" },
 };
 
 START_TEST(other_main_tables)
