@@ -485,7 +485,7 @@ typedef enum lc_codec {
 	LC_CODEC_U8PACK_LZ4 = 4,  /**< the same, then LZ4 */
 	LC_CODEC_AUTO = 254,      /**< the codec that compresses a sample of the tensor
 	                               best */
-	LC_CODEC_DEFAULT = 255    /**< the codec of the module's settings */
+	LC_CODEC_DEFAULT = 255    /**< the codec of the handle, or of the module if that is this, too */
 } lc_codec;
 
 #define LC_CODEC_COUNT 5
