@@ -96,6 +96,9 @@ lacking() {
 	case $page:${INSTALLED:-no} in
 	*_python.3:no|*.7:no)
 		[ -d "$scratch/package" ] || { echo "Python.h"; return; } ;;
+	README:no)
+		[ -d "$scratch/package" ] || ! grep -q '^python3 ' "$1" ||
+		    { echo "Python.h"; return; } ;;
 	esac
 	script=$(sed -n 's/^python3 \([a-z_]*\.py\)$/\1/p' "$1")
 	for module in $(sed -n 's/^import \([a-z]*\).*/\1/p; s/^from \([a-z]*\)[ .].*/\1/p' \
