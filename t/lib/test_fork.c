@@ -391,7 +391,7 @@ use_old_and_new(void *both)
 	lc_view view;
 
 	need_status(lc_get(handles[0], "stored", 6, &view), LC_IO);
-	need(strstr(lc_last_error()->text, "another file") != NULL);
+	need(strstr(lc_last_error()->text, "was replaced") != NULL);
 	expect(handles[1], "new", 1);
 	put(handles[1], "child", 1);
 	need_ok(lc_close(handles[1]));
