@@ -72,7 +72,8 @@ libcachex_a_SOURCES = \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/sqlite.c \
 	bin/report/survey.c \
 	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
-	bin/ui/jsonrecord.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c bin/ui/task.c \
+	bin/ui/jsonrecord.c bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c \
+	bin/ui/task.c \
 	bin/ui/pattern.c bin/ui/progress.c bin/ui/report.c bin/ui/settings.c \
 	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 if !HAVE_S3

@@ -18,6 +18,7 @@
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/metrics.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -418,143 +419,72 @@ fill_recipe(struct lc__recipe *recipe)
 
 /* ---- the metrics: a file that node_exporter's textfile collector reads ------------ */
 
-#define SECOND UINT64_C(1000000000)
-#define INTERVAL (10 * SECOND)
-
-static struct {
-	const char *path;      /* NULL: no metrics */
-	const char *warehouse; /* the label of all */
-	uint64_t next;         /* ns: when the file is due */
-} metrics;
-
-static void
-head(FILE *out, const char *name, const char *type, const char *help)
-{
-	fprintf(out, "# HELP cachex_build_%s %s\n# TYPE cachex_build_%s %s\n", name, help,
-	    name, type);
-}
-
-/* name{warehouse="w",label="value"} */
-static void
-put_name(FILE *out, const char *name, const char *label, const char *value)
-{
-	fprintf(out, "cachex_build_%s{warehouse=\"", name);
-	/* Three characters are special in a label's value. */
-	for (const char *text = metrics.warehouse; *text != '\0'; text++) {
-		if (*text == '\\' || *text == '"' || *text == '\n')
-			putc('\\', out);
-		putc(*text == '\n' ? 'n' : *text, out);
-	}
-	if (label != NULL)
-		fprintf(out, "\",%s=\"%s", label, value);
-	fputs("\"} ", out);
-}
-
-static void
-put_count(FILE *out, const char *name, const char *label, const char *value,
-    uint64_t count)
-{
-	put_name(out, name, label, value);
-	fprintf(out, "%llu\n", (unsigned long long)count);
-}
-
-static void
-put_seconds(FILE *out, const char *name, const char *label, const char *value,
-    uint64_t ns)
-{
-	put_name(out, name, label, value);
-	/* A double would round seconds since 1970 in these digits. */
-	fprintf(out, "%llu.%09llu\n", (unsigned long long)(ns / SECOND),
-	    (unsigned long long)(ns % SECOND));
-}
+static struct metrics metrics = { .command = "build", .label = "warehouse" };
 
 /* Replace the file; @p result is NULL while the build goes on. */
 static lc_status
 write_metrics(const struct lc__ingest_state *state,
     const struct lc__ingest_result *result, bool success)
 {
-	struct lc__buf text = { 0 };
-	FILE *out = lc__buf_stream(&text);
-	lc_status status;
+	struct metrics *m = &metrics;
 
-	if (out == NULL)
-		return lc__no_memory(metrics.path);
-	head(out, "running", "gauge", "Whether the build goes on.");
-	put_count(out, "running", NULL, NULL, result == NULL);
-	head(out, "dataset_frames", "gauge", "Frames that the dataset has.");
-	put_count(out, "dataset_frames", NULL, NULL, state->frames);
-	head(out, "frames_total", "counter", "Frames looked at.");
-	put_count(out, "frames_total", NULL, NULL, state->frames_done);
-	head(out, "samples_total", "counter", "Frames that are samples.");
-	put_count(out, "samples_total", NULL, NULL, state->samples);
-	head(out, "reused_total", "counter", "Frames that an earlier build had stored.");
-	put_count(out, "reused_total", NULL, NULL, state->reused);
-	head(out, "rejected_total", "counter", "Frames that are no samples.");
+	return_if_error(metrics_begin(m));
+	metrics_head(m, "running", "gauge", "Whether the build goes on.");
+	metrics_count(m, "running", NULL, NULL, result == NULL);
+	metrics_head(m, "dataset_frames", "gauge", "Frames that the dataset has.");
+	metrics_count(m, "dataset_frames", NULL, NULL, state->frames);
+	metrics_head(m, "frames_total", "counter", "Frames looked at.");
+	metrics_count(m, "frames_total", NULL, NULL, state->frames_done);
+	metrics_head(m, "samples_total", "counter", "Frames that are samples.");
+	metrics_count(m, "samples_total", NULL, NULL, state->samples);
+	metrics_head(m, "reused_total", "counter",
+	    "Frames that an earlier build had stored.");
+	metrics_count(m, "reused_total", NULL, NULL, state->reused);
+	metrics_head(m, "rejected_total", "counter", "Frames that are no samples.");
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
-		put_count(out, "rejected_total", "reason",
+		metrics_count(m, "rejected_total", "reason",
 		    lc__reject_name((enum lc__reject)i), state->rejected[i]);
 
-	head(out, "bytes_total", "counter", "Bytes moved.");
-	put_count(out, "bytes_total", "kind", "read", state->bytes_read);
-	put_count(out, "bytes_total", "kind", "stored", state->bytes_stored);
-	put_count(out, "bytes_total", "kind", "exported", state->bytes_exported);
-	head(out, "seconds_total", "counter",
+	metrics_head(m, "bytes_total", "counter", "Bytes moved.");
+	metrics_count(m, "bytes_total", "kind", "read", state->bytes_read);
+	metrics_count(m, "bytes_total", "kind", "stored", state->bytes_stored);
+	metrics_count(m, "bytes_total", "kind", "exported", state->bytes_exported);
+	metrics_head(m, "seconds_total", "counter",
 	    "Time spent in each phase, of all threads.");
 	for (int i = 0; i < LC__PHASES; i++)
-		put_seconds(out, "seconds_total", "phase",
+		metrics_seconds(m, "seconds_total", "phase",
 		    lc__phase_name((enum lc__phase)i), state->ns[i]);
-	head(out, "wall_seconds", "gauge", "Time since the build began.");
-	put_seconds(out, "wall_seconds", NULL, NULL, state->wall_ns);
+	metrics_head(m, "wall_seconds", "gauge", "Time since the build began.");
+	metrics_seconds(m, "wall_seconds", NULL, NULL, state->wall_ns);
 
 	if (result != NULL) {
-		head(out, "shards", "gauge", "Shards of the version.");
-		put_count(out, "shards", NULL, NULL, result->shards);
-		head(out, "shards_reused", "gauge",
+		metrics_head(m, "shards", "gauge", "Shards of the version.");
+		metrics_count(m, "shards", NULL, NULL, result->shards);
+		metrics_head(m, "shards_reused", "gauge",
 		    "Shards taken from an older version.");
-		put_count(out, "shards_reused", NULL, NULL, result->shards_reused);
-		head(out, "shard_bytes", "gauge", "Bytes of all shards.");
-		put_count(out, "shard_bytes", NULL, NULL, result->bytes);
-		head(out, "success", "gauge", "Whether the build did what it was to do.");
-		put_count(out, "success", NULL, NULL, success);
-		head(out, "end_timestamp_seconds", "gauge", "When it ended, since 1970.");
-		put_seconds(out, "end_timestamp_seconds", NULL, NULL,
-		    lc__clock_wall_ms() * 1000000);
+		metrics_count(m, "shards_reused", NULL, NULL, result->shards_reused);
+		metrics_head(m, "shard_bytes", "gauge", "Bytes of all shards.");
+		metrics_count(m, "shard_bytes", NULL, NULL, result->bytes);
+		metrics_outcome(m, success);
 	}
-	status = lc__buf_stream_end(out, &text)
-	    ? lc__write_file_atomic(metrics.path, text.data, text.size)
-	    : lc__no_memory(metrics.path);
-	lc__buf_free(&text);
-	return status;
+	return metrics_end(m);
 }
 
 static int
-metrics_begin(const char *warehouse)
+begin_metrics(const char *warehouse)
 {
 	const struct lc__ingest_state nothing = { .frames = 0 };
 	lc_status status = LC_OK;
 
 	metrics.path = metrics_file;
-	metrics.warehouse = warehouse;
-	metrics.next = lc__clock_coarse_ns() + INTERVAL;
-	if (metrics.path != NULL)
+	metrics.subject = warehouse;
+	if (metrics_due(&metrics))
 		status = write_metrics(&nothing, NULL, false);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
 
-/* Replace the file, some times a minute. */
-static void
-metrics_progress(const struct lc__ingest_state *state)
-{
-	if (metrics.path == NULL || lc__clock_coarse_ns() < metrics.next)
-		return;
-	metrics.next = lc__clock_coarse_ns() + INTERVAL;
-	/* A failure is reported at the end, if writing still fails then. */
-	if (write_metrics(state, NULL, false) != LC_OK)
-		metrics.next += INTERVAL;
-}
-
 static int
-metrics_end(const struct lc__ingest_result *result, bool success)
+end_metrics(const struct lc__ingest_result *result, bool success)
 {
 	const lc_status status = metrics.path != NULL
 	    ? write_metrics(&result->state, result, success)
@@ -793,7 +723,9 @@ step(void *ctx, const struct lc__ingest_state *state)
 		result_counts(&json, state);
 		trace_event_end(&json);
 	}
-	metrics_progress(state);
+	/* A failure is reported at the end, if writing still fails then. */
+	if (metrics_due(&metrics))
+		(void)write_metrics(state, NULL, false);
 	if (state->phase == LC__PHASE_EXPORT)
 		return progress_step(NULL, state->bytes_exported, state->bytes_to_export);
 	progress_items(state->frames_done, state->frames);
@@ -916,7 +848,7 @@ build(const struct lc__ingest *in)
 	for (int i = 0; i < LC__PHASES && trace_is_on(); i++) {
 		json = trace_event("phase");
 		jw_text(&json, "phase", lc__phase_name((enum lc__phase)i));
-		jw_real(&json, "thread_seconds", (double)result.state.ns[i] / SECOND);
+		jw_real(&json, "thread_seconds", (double)result.state.ns[i] / 1e9);
 		trace_event_end(&json);
 	}
 	if (trace_is_on()) {
@@ -928,7 +860,7 @@ build(const struct lc__ingest *in)
 		trace_event_end(&json);
 	}
 	status = show_result(done, &result);
-	status = report_worse(status, metrics_end(&result, done == LC_OK));
+	status = report_worse(status, end_metrics(&result, done == LC_OK));
 	if (status == EXIT_DONE && push_url != NULL && result.version_dir != NULL)
 		status = push_job_shards(&job, result.version_dir);
 	lc__ingest_result_free(&result);
@@ -996,7 +928,7 @@ run_build(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = trace_open(trace_file);
 	if (status == EXIT_DONE)
-		status = metrics_begin(argv[1]);
+		status = begin_metrics(argv[1]);
 	if (status == EXIT_DONE)
 		status = build(&in);
 	status = report_worse(status, trace_close());

@@ -18,6 +18,7 @@
 #include "order/token.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/metrics.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -277,15 +278,57 @@ show_text(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seco
 	    size_human((double)stats->bytes / seconds, text, sizeof(text)));
 }
 
+/* Add what fetching for a source has cost, and for its members. False if none is of a store. */
+static bool
+add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
+{
+	lc_fetch_stats one = { .struct_size = sizeof(one) };
+	bool any = false;
+
+	for (size_t i = 0; i < s->n_members; i++)
+		any |= add_fetched(&s->members[i], sum);
+	if (s->source == NULL || lc_source_fetch_stats(s->source, &one) != LC_OK)
+		return any;
+	if (sum->generation == 0)
+		sum->generation = one.generation;
+	sum->least_bytes += one.least_bytes;
+	sum->ranges |= one.ranges;
+	sum->hits += one.hits;
+	sum->misses += one.misses;
+	sum->fetched += one.fetched;
+	sum->fetched_bytes += one.fetched_bytes;
+	sum->range_requests += one.range_requests;
+	sum->evicted += one.evicted;
+	sum->refetched += one.refetched;
+	sum->resumed += one.resumed;
+	sum->mended += one.mended;
+	sum->failed += one.failed;
+	sum->stall_ns += one.stall_ns;
+	sum->requests += one.requests;
+	sum->retries += one.retries;
+	return true;
+}
+
+/* The sum over all stores that are read, with the first generation; false without any. */
+static bool
+sum_fetched(const struct stream_sources *sources, lc_fetch_stats *sum)
+{
+	bool any = false;
+
+	memset(sum, 0, sizeof(*sum));
+	for (size_t i = 0; i < sources->n; i++)
+		any |= add_fetched(&sources->all[i], sum);
+	return any;
+}
+
 /* Say it, of @p ns nanoseconds; reports; an exit status. */
 static int
-stream_stats_show(const lc_reader *reader, const lc_source *source, uint64_t ns)
+stream_stats_show(const lc_reader *reader, const struct stream_sources *sources,
+    uint64_t ns)
 {
 	lc_reader_stats stats = { .struct_size = sizeof(stats) };
-	lc_fetch_stats counted = { .struct_size = sizeof(counted) };
-	const lc_fetch_stats *fetch = lc_source_fetch_stats(source, &counted) == LC_OK
-	    ? &counted
-	    : NULL;
+	lc_fetch_stats counted;
+	const lc_fetch_stats *fetch = sum_fetched(sources, &counted) ? &counted : NULL;
 	const double seconds = (double)(ns > 0 ? ns : 1) / 1e9;
 	const lc_status got = lc_reader_stat(reader, &stats);
 
@@ -318,7 +361,92 @@ struct read_run {
 	uint64_t examples, bytes; /* delivered */
 	bool ended;               /* all batches are out */
 	bool on_terminal;         /* what is written shares it with the progress line */
+	struct metrics metrics;
 };
+
+/* ---- metrics ------------------------------------------------------------------------ */
+
+static void
+put_fetched(struct metrics *m, const lc_fetch_stats *fetch)
+{
+	const struct {
+		const char *name, *type, *help;
+		uint64_t count;
+	} rows[] = {
+		{ "store_generation", "gauge", "Generation that is read.",
+		    fetch->generation },
+		{ "store_least_cache_bytes", "gauge", "The smallest cache of the reader.",
+		    fetch->least_bytes },
+		{ "store_by_ranges", "gauge",
+		    "Whether rows are read by ranges, as the cache is smaller.",
+		    fetch->ranges != 0 },
+		{ "store_hits_total", "counter", "Shards opened that the cache had.",
+		    fetch->hits },
+		{ "store_misses_total", "counter",
+		    "Shards opened that the cache did not have.", fetch->misses },
+		{ "store_fetched_total", "counter", "Objects fetched whole.",
+		    fetch->fetched },
+		{ "store_fetched_bytes_total", "counter", "Bytes from the store.",
+		    fetch->fetched_bytes },
+		{ "store_range_requests_total", "counter", "Ranges of shards asked for.",
+		    fetch->range_requests },
+		{ "store_evicted_total", "counter", "Copies removed to make room.",
+		    fetch->evicted },
+		{ "store_refetched_total", "counter",
+		    "Objects fetched again because they arrived damaged.",
+		    fetch->refetched },
+		{ "store_resumed_total", "counter",
+		    "Transfers resumed where one had stopped.", fetch->resumed },
+		{ "store_mended_total", "counter", "Blocks of copies repaired.",
+		    fetch->mended },
+		{ "store_failed_total", "counter", "Fetches that failed.",
+		    fetch->failed },
+		{ "store_requests_total", "counter", "Requests to the store.",
+		    fetch->requests },
+		{ "store_retries_total", "counter", "Requests that were sent again.",
+		    fetch->retries },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		metrics_head(m, rows[i].name, rows[i].type, rows[i].help);
+		metrics_count(m, rows[i].name, NULL, NULL, rows[i].count);
+	}
+	metrics_head(m, "store_stall_seconds_total", "counter",
+	    "Time that reading waited for shards.");
+	metrics_seconds(m, "store_stall_seconds_total", NULL, NULL, fetch->stall_ns);
+}
+
+/* Replace the file. */
+static lc_status
+write_metrics(struct read_run *r, bool ended, bool success)
+{
+	lc_reader_stats stats = { .struct_size = sizeof(stats) };
+	struct metrics *m = &r->metrics;
+	lc_fetch_stats fetch;
+
+	return_if_error(lc_reader_stat(r->reader, &stats));
+	return_if_error(metrics_begin(m));
+	metrics_head(m, "running", "gauge", "Whether reading goes on.");
+	metrics_count(m, "running", NULL, NULL, !ended);
+	metrics_head(m, "batches_total", "counter", "Batches delivered.");
+	metrics_count(m, "batches_total", NULL, NULL, stats.batches);
+	metrics_head(m, "examples_total", "counter", "Examples in them.");
+	metrics_count(m, "examples_total", NULL, NULL, stats.examples);
+	metrics_head(m, "bytes_total", "counter", "Bytes moved.");
+	metrics_count(m, "bytes_total", "kind", "delivered", stats.bytes);
+	metrics_count(m, "bytes_total", "kind", "stored", stats.stored_bytes);
+	metrics_head(m, "wait_seconds_total", "counter",
+	    "Time spent waiting for batches.");
+	metrics_seconds(m, "wait_seconds_total", NULL, NULL, stats.wait_ns);
+	metrics_head(m, "work_seconds_total", "counter",
+	    "Time spent on batches, of all threads.");
+	metrics_seconds(m, "work_seconds_total", NULL, NULL, stats.work_ns);
+	if (sum_fetched(r->sources, &fetch))
+		put_fetched(m, &fetch);
+	if (ended)
+		metrics_outcome(m, success);
+	return metrics_end(m);
+}
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
@@ -337,7 +465,7 @@ may_wait(const struct read_run *r, lc_status status, uint64_t since)
 
 /* The next batch, waiting in slices so that a signal is noticed. */
 static lc_status
-next_batch(const struct read_run *r, const lc_batch **out)
+next_batch(struct read_run *r, const lc_batch **out)
 {
 	const struct timespec slice = { 0, SLICE_MS * 1000000l };
 	const uint64_t since = lc__clock_ns();
@@ -350,6 +478,9 @@ next_batch(const struct read_run *r, const lc_batch **out)
 			return status;
 		if (status == LC_ABANDONED)
 			nanosleep(&slice, NULL);
+		/* A failure is reported at the end, if writing still fails then. */
+		if (metrics_due(&r->metrics))
+			(void)write_metrics(r, false, false);
 	}
 	return LC_OK;
 }
@@ -441,6 +572,8 @@ read_batches(struct read_run *r)
 				step = report_worse(step,
 				    read_shared_hold(r->out.shared, batch));
 			show_progress(r);
+			if (metrics_due(&r->metrics))
+				(void)write_metrics(r, false, false);
 		} else if (got == LC_BUSY) {
 			step = read_shared_wait(r->out.shared);
 		} else {
@@ -576,6 +709,8 @@ read_all(struct read_run *r)
 	const uint64_t begun = lc__clock_ns();
 	int status;
 
+	if (metrics_due(&r->metrics) && write_metrics(r, false, false) != LC_OK)
+		return report_status(lc_last_error()->status);
 	progress_begin("read");
 	r->on_terminal = isatty(STDOUT_FILENO);
 	status = read_batches(r);
@@ -587,8 +722,10 @@ read_all(struct read_run *r)
 	progress_end();
 	if (r->job->opts->stats)
 		status = report_worse(status,
-		    stream_stats_show(r->reader, r->sources->all[0].source,
-			lc__clock_ns() - begun));
+		    stream_stats_show(r->reader, r->sources, lc__clock_ns() - begun));
+	if (r->metrics.path != NULL &&
+	    write_metrics(r, true, status == EXIT_DONE) != LC_OK)
+		status = report_worse(status, report_status(lc_last_error()->status));
 	return status;
 }
 
@@ -603,6 +740,8 @@ read_run(const struct read_job *job, struct stream_sources *sources)
 		.out = { .opts = job->opts, .sources = sources,
 		    .windows = order->window > 0, .window = order->window,
 		    .shared = job->shared, },
+		.metrics = { .path = job->opts->metrics, .command = "read",
+		    .label = "source", .subject = job->source, },
 	};
 	int status;
 

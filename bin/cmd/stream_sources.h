@@ -156,6 +156,7 @@ struct read_options {
 	int restart;          /* ignore the position in the token file */
 	int keep_going;       /* skip damaged batches */
 	int stats;            /* print the cost at the end */
+	const char *metrics;  /* file of counts for Prometheus, or NULL */
 };
 
 /** The defaults, with @p j threads. */
@@ -204,6 +205,8 @@ struct read_options {
 	    .help = "pass over batches that cannot be read" }, \
 	{ "", "stats", OPT_FLAG, &(o).stats, \
 	    .help = "say at the end what reading cost" }, \
+	{ "", "metrics", OPT_FILE, &(o).metrics, .value = "FILE", \
+	    .help = "write counts for Prometheus, replacing the file as it reads" }, \
 	{ "f", "force", OPT_FLAG, &(o).force, \
 	    .help = "replace files of batches; frames also to a terminal" }
 /* clang-format on */

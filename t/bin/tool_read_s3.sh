@@ -33,6 +33,26 @@ is "no request again" "$(count retries)" 0
 check "again" 0 read_store --cache-size 1M
 is "no object is asked for" "$(requests 'GET /bucket/feats/obj/')" 0
 
+# Metrics count what --stats does.
+metrics() { # FILE: each count of the store, and the batches, as --stats has them
+	sed -n 's/^cachex_read_store_\([a-z_]*\){source="[^"]*"} \([0-9]*\)$/\1 \2/p' "$1" |
+		sed 's/_total / /; s/^least_cache_bytes/least_cache/'
+	sed -n 's/^cachex_read_\(batches\|examples\)_total{[^}]*} /\1 /p' "$1"
+}
+rm -rf c
+proxy_does "--fault '503 method=GET key=obj/ every=9 times=6'"
+check "--metrics" 0 read_store --cache-size 160K --metrics m.prom
+metrics m.prom | LC_ALL=C sort >counted
+jq -r '.store * {batches, examples} | del(.stall_ns) | .by_ranges |= (if . then 1 else 0 end) |
+	to_entries[] | "\(.key) \(.value)"' "$err" | LC_ALL=C sort >said
+is "the same counts" "$(cat counted)" "$(cat said)"
+also "retries among them" grep -q '^retries 6$' counted
+is "ended" "$(grep -E '^cachex_read_(running|success)' m.prom)" \
+	"cachex_read_running{source=\"$url\"} 0
+cachex_read_success{source=\"$url\"} 1"
+check "that cannot be written" 4 read_store --cache-size 1M --metrics nowhere/m
+proxy_does
+
 # Of each kind some, in whole objects and in ranges.
 for size in 160K 48K; do
 	for fault in flip short cut-body 503 wrong-range bad-status; do
