@@ -65,16 +65,17 @@ class Page:
         if self.section == "3":
             before, name, after = body.partition('id="DESCRIPTION"')
             described, end, rest = after.partition('<section class="Sh">')
-            described = re.sub(r'<dt><code class="Fn">(lc_\w+)</code>\(\)</dt>', self.describe,
-                               described)
+            described = re.sub(r'<dt( id="[^"]*")?><code class="Fn">(lc_\w+)</code>\(\)</dt>',
+                               self.describe, described)
             body = before + name + described + end + rest
         self.body = body
         self.about = text_of(re.search(r'<span class="Nd">(.*?)</span>', body, re.S).group(1))
 
     def describe(self, match):
-        self.functions.append(match[1])
-        return (f'<dt id="{match[1]}"><a class="permalink" href="#{match[1]}">'
-                f"{match[1]}</a>()</dt>")
+        other, name = match[1], match[2]  # the anchor of a word in the description, too
+        self.functions.append(name)
+        return (f'<dt id="{name}"><a class="permalink" href="#{name}">{name}</a>()'
+                + (f"<span{other}></span>" if other else "") + "</dt>")
 
     def finish(self, files, homes):
         """Headings, links, tables and transcripts; self.contents and self.parts."""
