@@ -67,43 +67,43 @@ static const char *trace_file, *metrics_file;
 static struct opt options[] = {
 	{ "", "layout", OPT_CHOICE, &layout,
 	    .value = "auto|capture|yolo|coco|voc|unlabelled",
-	    .help = "how the labels stand; auto finds out" },
+	    .help = "layout of the labels; auto detects it" },
 	{ "", "unlabelled", OPT_FLAG, &unlabelled,
 	    .help = "the same as --layout unlabelled" },
 	{ "", "labels", OPT_FILE, &labels, .value = "FILE",
-	    .help = "COCO: the file of annotations, from DATASET or absolute" },
+	    .help = "for COCO: file of annotations, relative to DATASET or absolute" },
 	{ "", "classes", OPT_FILE, &classes, .value = "FILE",
-	    .help = "rename, merge and choose classes: a line NEW: OLD, OLD for each; "
+	    .help = "rename, merge and select classes: one line NEW: OLD, OLD each; "
 		    "others are dropped" },
 	{ "", "dataset-root", OPT_TEXT, &dataset_root, .value = "TEXT",
 	    .help = "dataset_root in the recipe; default DATASET" },
 	{ "", "size", OPT_TEXT, &size, .value = "WxH",
 	    .help = "pixels of a sample, 640 for a square" },
 	{ "", "fit", OPT_CHOICE, &fit, .value = "letterbox|stretch|cover",
-	    .help = "all of the picture and padding, all of it out of shape, or as "
-		    "much as fills the sample" },
+	    .help = "the whole picture and padding, the whole picture stretched, or "
+		    "the middle that fills the sample" },
 	{ "", "pad", OPT_TEXT, &pad, .value = "RRGGBB", .help = "colour of the padding" },
 	{ "", "alpha", OPT_CHOICE, &alpha, .value = "drop|over",
-	    .help = "transparency: ignored, or blended over the padding's colour" },
+	    .help = "ignore transparency, or blend over the padding's colour" },
 	{ "", "dtype", OPT_CHOICE, &dtype, .value = "f16|f32|u8|u16",
-	    .help = "of the samples' pixels; u16 keeps all of 16 bits" },
+	    .help = "dtype of the pixels; only u16 keeps 16 bits" },
 	{ "", "max-boxes", OPT_COUNT, &max_boxes, .value = "N", .most = 65535,
-	    .help = "boxes of a sample; more are left out and counted" },
+	    .help = "boxes of a sample; further ones are left out and counted" },
 	{ "", "skip-empty", OPT_FLAG, &skip_empty,
-	    .help = "write frames without a box, too" },
+	    .help = "also write frames without a box" },
 	{ "", "min-visible", OPT_RATIO, &min_visible, .value = "R",
-	    .help = "drop boxes of which a smaller share is left in the sample" },
+	    .help = "drop a box if a smaller share of it is left in the sample" },
 	{ "", "boxes-stored", OPT_FLAG, &boxes_stored,
-	    .help = "boxes are of the picture before EXIF's orientation" },
+	    .help = "boxes refer to the picture before the rotation of EXIF" },
 	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
-	    .help = "do not turn pictures as their EXIF data say" },
+	    .help = "do not rotate pictures by their EXIF data" },
 	{ "", "dct-scale", OPT_FLAG, &dct_scale,
-	    .help = "let the JPEG decoder shrink: faster, other pixels" },
+	    .help = "let the JPEG decoder shrink: faster, but other pixels" },
 	{ "", "max-pixels", OPT_COUNT, &max_pixels, .value = "N", .least = 1,
-	    .help = "refuse pictures of more pixels" },
+	    .help = "refuse pictures with more pixels" },
 	{ "", "buckets", OPT_TEXT, &buckets, .value = "default|K|WxH,...",
-	    .help = "several sizes, of which each picture gets the nearest: seven of "
-		    "a megapixel, K of the data's shapes, or these" },
+	    .help = "several sizes, each picture gets the nearest: seven of about a "
+		    "megapixel, K learned from the pictures, or these" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
 	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
@@ -114,10 +114,11 @@ static struct opt options[] = {
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N",
 	    .help = "threads that decode; 0 for the number of processors" },
 	{ "", "split", OPT_TEXT, &split, .value = "NAME=SHARE,...",
-	    .help = "note a split for readers (--part): train=0.9,val=0.1" },
+	    .help = "record a split for readers (--part): train=0.9,val=0.1" },
 	{ "", "split-by", OPT_CHOICE, &split_by, .value = "id|run",
-	    .help = "by a hash of the cache_id, or of the run" },
-	{ "", "split-seed", OPT_COUNT, &split_seed, .value = "N", .help = "of the hash" },
+	    .help = "split by a hash of the cache_id, or of the run" },
+	{ "", "split-seed", OPT_COUNT, &split_seed, .value = "N",
+	    .help = "seed of that hash" },
 	{ "", "max-invalid", OPT_TEXT, &max_invalid, .value = "N|P%",
 	    .help = "limit on invalid frames: 12, 5% or 12,5%" },
 	{ "", "max-missing", OPT_TEXT, &max_missing, .value = "N|P%",
@@ -125,31 +126,31 @@ static struct opt options[] = {
 	{ "", "max-empty", OPT_TEXT, &max_empty, .value = "N|P%",
 	    .help = "limit on frames without a box" },
 	{ "", "thresholds", OPT_CHOICE, &thresholds, .value = "fail|warn",
-	    .help = "what an exceeded limit does" },
+	    .help = "effect of an exceeded limit" },
 	TASK_OPTION,
 	{ "", "samples", OPT_LIST, &samples_from, .value = "WAREHOUSE",
-	    .help = "also use the samples in this warehouse, such as that of a task" },
+	    .help = "also use the samples in this warehouse, such as a task's" },
 	{ "", "pack", OPT_FLAG, &pack,
-	    .help = "write shards of these samples ahead of the version; with --shard "
-		    "those of the task" },
+	    .help = "only write shards of these samples to WAREHOUSE/packed; with "
+		    "--shard those of the task" },
 	{ "", "clear", OPT_FLAG, &clear,
-	    .help = "forget what is stored and build everything anew" },
+	    .help = "discard all stored samples and build everything again" },
 	{ "", "rehash", OPT_FLAG, &rehash,
-	    .help = "read every source, do not trust its size and time" },
+	    .help = "read every source; do not trust sizes and times" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
-	    .help = "go on after files that the system does not let be read; their "
-		    "frames are left out, as unreadable" },
+	    .help = "continue after files that the system cannot or may not read; "
+		    "their frames are left out as unreadable" },
 	{ "", "push", OPT_TEXT, &push_url, .value = "URL",
 	    .help =
 		"put the shards of the version into this store, as cachex push does" },
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "with --push: what makes the values, as for cachex push" },
+	    .help = "with --push: the program that computed the values, as for push" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, write nothing" },
 	{ "", "trace", OPT_FILE, &trace_file, .value = "FILE",
-	    .help = "write what happens as JSON lines" },
+	    .help = "write events as JSON lines" },
 	{ "", "metrics", OPT_FILE, &metrics_file, .value = "FILE",
-	    .help = "write counts for Prometheus, some times a minute" },
+	    .help = "write counts for Prometheus, every ten seconds" },
 	{ .kind = OPT_END },
 };
 
@@ -203,7 +204,7 @@ limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
 	for (;;) {
 		const size_t n = strcspn(at, ",");
 		if (!read_limit_part(at, n, &limit)) {
-			snprintf(why, room, "no limit: '%s' (as in 12, 5%% or 12,5%%)",
+			snprintf(why, room, "not a limit: '%s' (as in 12, 5%% or 12,5%%)",
 			    text);
 			return false;
 		}
@@ -386,7 +387,7 @@ fill_recipe(struct lc__recipe *recipe)
 	static const lc_dtype dtypes[] = { LC_F16, LC_F32, LC_U8, LC_U16 };
 
 	if (unlabelled && layout != LC__LAYOUT_AUTO && layout != LC__LAYOUT_UNLABELLED)
-		return report_usage("--unlabelled and another --layout");
+		return report_usage("--unlabelled excludes another --layout");
 	recipe->layout = unlabelled ? LC__LAYOUT_UNLABELLED
 				    : (enum lc__label_layout)layout;
 	recipe->dtype = dtypes[dtype];
@@ -421,7 +422,7 @@ fill_recipe(struct lc__recipe *recipe)
 
 static struct metrics metrics = { .command = "build", .label = "warehouse" };
 
-/* Replace the file; @p result is NULL while the build goes on. */
+/* Replace the file; @p result is NULL while the build is running. */
 static lc_status
 write_metrics(const struct lc__ingest_state *state,
     const struct lc__ingest_result *result, bool success)
@@ -429,18 +430,18 @@ write_metrics(const struct lc__ingest_state *state,
 	struct metrics *m = &metrics;
 
 	return_if_error(metrics_begin(m));
-	metrics_head(m, "running", "gauge", "Whether the build goes on.");
+	metrics_head(m, "running", "gauge", "Whether the build is running.");
 	metrics_count(m, "running", NULL, NULL, result == NULL);
-	metrics_head(m, "dataset_frames", "gauge", "Frames that the dataset has.");
+	metrics_head(m, "dataset_frames", "gauge", "Frames of the dataset.");
 	metrics_count(m, "dataset_frames", NULL, NULL, state->frames);
-	metrics_head(m, "frames_total", "counter", "Frames looked at.");
+	metrics_head(m, "frames_total", "counter", "Frames checked.");
 	metrics_count(m, "frames_total", NULL, NULL, state->frames_done);
-	metrics_head(m, "samples_total", "counter", "Frames that are samples.");
+	metrics_head(m, "samples_total", "counter", "Frames that became samples.");
 	metrics_count(m, "samples_total", NULL, NULL, state->samples);
 	metrics_head(m, "reused_total", "counter",
 	    "Frames that an earlier build had stored.");
 	metrics_count(m, "reused_total", NULL, NULL, state->reused);
-	metrics_head(m, "rejected_total", "counter", "Frames that are no samples.");
+	metrics_head(m, "rejected_total", "counter", "Frames that were rejected.");
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++)
 		metrics_count(m, "rejected_total", "reason",
 		    lc__reject_name((enum lc__reject)i), state->rejected[i]);
@@ -526,15 +527,15 @@ print_frames(const struct lc__ingest_result *result)
 	print_count_line("frames", state->frames);
 	print_count("samples", state->samples);
 	if (state->reused > 0)
-		printf("  (%llu frames as they were stored before)",
+		printf("  (%llu frames stored before)",
 		    (unsigned long long)state->reused);
 	putchar('\n');
-	print_some("  16 bits made 8", state->reduced);
+	print_some("  16 bits to 8", state->reduced);
 	for (int i = LC__REJECT_NONE + 1; i < LC__REJECTS; i++) {
 		snprintf(name, sizeof(name), "  %s", lc__reject_name((enum lc__reject)i));
 		print_some(name, state->rejected[i]);
 	}
-	print_some("gone since then", result->forgotten);
+	print_some("removed since then", result->forgotten);
 }
 
 /* What a phase's work is counted in, for its rate by a thread's second. */
@@ -595,17 +596,17 @@ print_table(const struct lc__ingest_result *result)
 		printf("%s%s%s\n", report_bold(stdout), result->version_dir,
 		    report_plain(stdout));
 	else if (dry_run)
-		printf("nothing is written\n");
+		printf("nothing was written\n");
 	else if (pack && task.of > 1)
-		printf(
-		    "the shards of task %u/%u are packed; the build without --pack and "
-		    "--shard makes the version\n",
+		printf("the shards of task %u/%u are packed; build without --pack and "
+		       "--shard to write the version\n",
 		    (unsigned)task.number, (unsigned)task.of);
 	else if (pack)
-		printf("all shards are packed; the build without --pack makes the "
+		printf("all shards are packed; build without --pack to write the "
 		       "version\n");
 	else if (task.of > 1)
-		printf("task %u/%u is stored; --samples makes the version of all tasks\n",
+		printf(
+		    "task %u/%u is stored; build with --samples to write the version\n",
 		    (unsigned)task.number, (unsigned)task.of);
 	print_frames(result);
 	print_count_line("boxes", summary->boxes);
@@ -621,7 +622,7 @@ print_table(const struct lc__ingest_result *result)
 		print_count("shards", result->shards);
 		printf("  %s", size_human((double)result->bytes, bytes, sizeof(bytes)));
 		if (result->shards_reused > 0)
-			printf(" (%llu as they were)",
+			printf(" (%llu unchanged)",
 			    (unsigned long long)result->shards_reused);
 		putchar('\n');
 	}
@@ -806,7 +807,7 @@ show_result(lc_status status, const struct lc__ingest_result *result)
 		    count_human(result->state.samples, "sample", samples,
 			sizeof(samples)),
 		    count_human(result->shards, "shard", shards, sizeof(shards)),
-		    result->limits_changed ? "; its limits and sources are noted anew"
+		    result->limits_changed ? "; its limits and sources were updated"
 					   : "");
 	} else if (!settings.quiet && status == LC_OK) {
 		print_table(result);
@@ -909,15 +910,15 @@ run_build(int argc, char **argv)
 	if (status == EXIT_DONE)
 		status = fill_limits(&in);
 	if (status == EXIT_DONE && in.clear && (pack || task.of > 1))
-		status = report_usage("%s and --clear: clear first, without it",
+		status = report_usage("%s excludes --clear; clear first, without it",
 		    pack ? "--pack" : "--shard");
 	if (status == EXIT_DONE && pack && in.n_samples_from == 0)
 		status = report_usage(
-		    "--pack: --samples names the warehouses whose samples "
-		    "it packs");
+		    "--pack: give the warehouses of the samples to pack "
+		    "with --samples");
 	if (status == EXIT_DONE && push_url != NULL && (pack || task.of > 1))
 		status = report_usage(
-		    "--push: a task makes no version that could be pushed");
+		    "--push: a task writes no version that could be pushed");
 	if (status == EXIT_DONE && push_url != NULL)
 		status = push_job_open(&job, push_url, producer);
 	if (status == EXIT_DONE && classes != NULL) {
@@ -941,30 +942,30 @@ run_build(int argc, char **argv)
 const struct command cmd_build = {
 	.name = "build",
 	.operands = "DATASET WAREHOUSE",
-	.summary = "make a warehouse of a labelled dataset",
+	.summary = "make a warehouse from a labelled dataset",
 	.text =
-	    "Checks the labels of every frame below DATASET, decodes its image, brings "
+	    "Checks the labels of every frame below DATASET, decodes its image, scales "
 	    "it to one size and stores it in the module samples of WAREHOUSE. When all "
-	    "frames are there they are written as TWH1 shards into a version of their "
-	    "own, v<day>-<hash>, and `current` is pointed to it.\n"
+	    "frames are stored, it writes them as TWH1 shards into a version of their "
+	    "own, v<day>-<hash>, and points `current` to it.\n"
 	    "The same files and options give the same bytes, for any number of "
-	    "threads. A build that was stopped, however, goes on where it was when the "
-	    "same command is run again; a later one takes over what has not changed.\n"
-	    "A frame that cannot become a sample is passed over and its reason is "
-	    "noted. A file that the system does not let be read (an I/O error, a missing "
+	    "threads. Run an interrupted build again to continue it; a later build uses "
+	    "the unchanged samples and shards again.\n"
+	    "A frame that cannot become a sample is skipped, and its reason is recorded. A "
+	    "file that the system cannot or may not read (an I/O error, a missing "
 	    "permission) ends the build with exit status 4, unless --keep-going is "
-	    "given. The limits make too many of them an error: then nothing is "
-	    "written, `current` stays, and the exit status is 1.\n"
-	    "With --shard I/N only the frames of task I of N are checked and stored, for each "
+	    "given. If a limit is exceeded, nothing is written, `current` stays, and the "
+	    "exit status is 1.\n"
+	    "With --shard I/N only the frames of task I of N are checked and stored, each "
 	    "task in a warehouse of its own; auto takes I and N from a task of Slurm, "
-	    "Kubernetes or MPI. Then --samples of each of those makes the version that one "
-	    "build would have made. Its shards can be divided, too: --pack --shard I/N with "
-	    "--samples writes those of one task to WAREHOUSE/packed, where the build that "
-	    "makes the version finds them. With --push the shards of the version are put into "
-	    "a store, too.\n"
+	    "Kubernetes or MPI. Then a build with --samples for each of these warehouses "
+	    "writes the same version as a single build. Packing can be divided, too: --pack "
+	    "--shard I/N with --samples writes the shards of one task to WAREHOUSE/packed, "
+	    "where the build of the version finds them. With --push the shards of the "
+	    "version are also put into a store.\n"
 	    "WAREHOUSE_CLEAR=1 is --clear. WAREHOUSE_MAX_INVALID, "
 	    "WAREHOUSE_MAX_INVALID_RATIO and the same for MISSING and EMPTY are the "
-	    "limits, WAREHOUSE_THRESHOLDS what they do; options win.",
+	    "limits, WAREHOUSE_THRESHOLDS their effect; options override them.",
 	.examples =
 	    "cachex build photos warehouse --layout yolo --size 384\n"
 	    "cachex build photos warehouse --max-invalid 1% --max-missing 0\n"

@@ -21,7 +21,7 @@ struct plan_order {
 	const struct plan_cost *cost;
 };
 
-/* More examples are not looked at unless --over asks for them. */
+/* More examples are not examined unless --over asks for them. */
 #define MOST_EXAMPLES (1u << 22)
 
 static struct stream_order order = STREAM_ORDER_DEFAULT(256);
@@ -42,40 +42,40 @@ static int verify = LC_VERIFY_ONCE;
 
 static struct opt options[] = {
 	{ "", "show", OPT_TEXT, &show, .value = "BATCH[-LAST]",
-	    .help = "which parts of which chunks these batches ask of each reader" },
+	    .help =
+		"print the parts of chunks that each reader reads for these batches" },
 	{ "", "compare", OPT_FLAG, &compare,
-	    .help = "the cost of several orders, a line each" },
+	    .help = "print the cost of several orders, one line each" },
 	{ "", "over", OPT_COUNT, &over, .value = "N", .least = 1, .most = 1u << 24,
-	    .help = "look at so many batches; up to 1000 unless said otherwise" },
+	    .help = "number of batches to examine; default up to 1000" },
 	{ "r", "readers", OPT_COUNT, &readers, .value = "R", .least = 1, .most = 65536,
-	    .help = "how many share a batch" },
+	    .help = "number of readers that divide a batch" },
 	{ "", "share", OPT_CHOICE, &share, .value = "strided|contiguous",
-	    .help = "how readers share a batch: in turn, or a part each" },
+	    .help = "how readers divide a batch: in turn, or one contiguous part each" },
 	{ "", "within", OPT_COUNT, &within, .value = "K", .least = 1,
-	    .help = "count chunks that come again within K batches" },
+	    .help = "count chunks that are visited again within K batches" },
 	{ "", "cache-chunks", OPT_COUNT, &kept, .value = "M",
-	    .help = "the chunks that stay in memory" },
+	    .help = "number of chunks that stay in memory" },
 	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE",
 	    .least = 1,
 	    .help = "with --shares: print what a reader with this cache fetches" },
 	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
-	    .help = "with --shares: chunks that are fetched before they are needed" },
+	    .help = "with --shares: chunks to fetch before they are needed" },
 	STORE_FETCH_OPTIONS,
 	{ "", "rate", OPT_COUNT, &rate, .value = "N", .least = 1,
-	    .help = "with --cache-size: examples that a reader takes a second" },
+	    .help = "with --cache-size: examples per second of a reader" },
 	{ "", "store-mbps", OPT_COUNT, &store_mbps, .value = "N", .least = 1,
-	    .help = "with --rate: MB a second that a reader gets from the store" },
+	    .help = "with --rate: MB per second that a reader gets from the store" },
 	{ "", "store-ms", OPT_COUNT, &store_ms, .value = "MS",
-	    .help = "and how long the store takes to answer; 0 unless said otherwise" },
+	    .help = "latency of the store; default 0" },
 	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
-	    .help = "predict an epoch on a disk that reads N MB a second" },
+	    .help = "predict an epoch on a disk that reads N MB per second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
-	    .help = "and takes so long for each place; 0.1 unless said otherwise" },
+	    .help = "time of the disk for each place; default 0.1" },
 	{ "1", "ids", OPT_FLAG, &ids, .help = "count what is read for cache_ids only" },
 	{ "", "field", OPT_LIST, &fields, .value = "PATH",
-	    .help =
-		"count what is read for this tensor; given again, one more; all of "
-		"the first record unless said otherwise, of windows the length field" },
+	    .help = "count what is read for this tensor; may be repeated; default all of "
+		    "the first record, for windows the length field" },
 	{ "", "verify", OPT_CHOICE, &verify, .value = "never|always|once",
 	    .help = "when checksums are compared, which adds to what is read; default "
 		    "once" },
@@ -181,7 +181,7 @@ plan_table_one(const struct plan *plan, const struct plan_order *named)
 		return;
 	}
 	printf("%s: order %s\n", plan->sources->all[0].name, order_name(named, text));
-	printf("  batches looked at    %llu, with %s\n",
+	printf("  batches examined     %llu, with %s\n",
 	    (unsigned long long)cost->batches,
 	    count_human(cost->examples, "example", text, sizeof(text)));
 	printf("  chunks a batch       mean %.1f, p50 %llu, p99 %llu, max %llu\n",
@@ -477,24 +477,25 @@ run_plan(int argc, char **argv)
 	int status = read_disk();
 
 	if (ids && fields.count > 0)
-		return report_usage("--ids reads no tensors, --field reads some");
+		return report_usage("--ids and --field exclude each other");
 	if (show != NULL && compare)
-		return report_usage("--show is of one order, --compare of several");
+		return report_usage("--show and --compare exclude each other");
 	if (compare && order.shares > 0)
-		return report_usage("--shares is of one order, --compare of several");
+		return report_usage("--shares and --compare exclude each other");
 	if (order.shares % readers != 0)
 		return report_usage(
-		    "--readers: %llu shares are no multiple of %llu readers",
+		    "--readers: %llu shares are not a multiple of %llu readers",
 		    (unsigned long long)order.shares, (unsigned long long)readers);
 	if (order.shares > 0 && share == LC_SPLIT_CONTIGUOUS)
-		return report_usage("--share: a reader of shares has every R'th one");
+		return report_usage(
+		    "--share: with --shares a reader has every R'th share");
 	if (store_fetch.cache_size > 0 && order.shares == 0)
-		return report_usage("--cache-size is for --shares");
+		return report_usage("--cache-size needs --shares");
 	if (rate > 0 && store_fetch.cache_size == 0)
-		return report_usage("--rate is for --cache-size");
+		return report_usage("--rate needs --cache-size");
 	if ((store_mbps > 0 && rate == 0) || (store_ms > 0 && store_mbps == 0))
 		return report_usage(
-		    "--store-ms is for --store-mbps, which is for --rate");
+		    "--store-ms needs --store-mbps, and --store-mbps needs --rate");
 	for (int i = 0; i < argc; i++)
 		if (stream_name_is_join(argv[i]))
 			return report_usage("%s: a join; plan its modules one by one",
@@ -510,26 +511,26 @@ run_plan(int argc, char **argv)
 const struct command cmd_plan = {
 	.name = "plan",
 	.operands = "SOURCE...",
-	.summary = "say what reading in an order would cost, without reading",
+	.summary = "predict the cost of reading in an order",
 	.text =
-	    "Finds out what the batches of an order ask of the chunks of SOURCE, from "
-	    "the sizes of chunks and the places of records in them; of records at most "
-	    "the heads are read, where --ids, --field or --window leave parts out. "
-	    "The options of the order are those of cachex read; several sources are a list, "
-	    "as there.\n"
-	    "It counts the chunks that a batch touches, the places it goes to, its "
-	    "bytes, and how often chunks come again; and the bytes that are read for a "
-	    "byte asked for if whole chunks are read, with none and with the last "
-	    "--cache-chunks of them in memory. Of a long stream it looks at four parts. "
-	    "--compare does so for all shuffles and for R*, --show lists the parts of "
-	    "chunks that a batch asks of each reader.\n"
-	    "With --shares it prints instead what each reader has: how many chunks and bytes, "
-	    "the least cache that it needs, and with --cache-size what it fetches in all "
-	    "epochs, if the cache evicts what was used longest ago or what is needed again "
-	    "last; with --rate also how fast it must be fetched, and with --store-mbps how "
-	    "long it waits for the store.\n"
-	    "Bytes are those of records as they are stored, heads included, that are read "
-	    "or compared with checksums: what cachex read --stats counts.",
+	    "Computes which parts of the chunks of SOURCE the batches of an order read, from "
+	    "the sizes of chunks and the positions of records in them. It reads no tensors, "
+	    "and headers of records only if --ids, --field or --window exclude parts of "
+	    "them. The options of the order are those of cachex read; several sources are a "
+	    "list, as there.\n"
+	    "It prints the chunks and places that a batch reads, its bytes, and how often "
+	    "chunks are visited again; and the bytes read for each byte needed if whole "
+	    "chunks are read, with none and with the last --cache-chunks of them in memory. "
+	    "For a long stream it examines four parts. --compare prints this for all "
+	    "shuffles and for R*; --show lists the parts of chunks that each reader reads "
+	    "for a batch.\n"
+	    "With --shares it prints instead for each reader: its chunks and bytes, the "
+	    "smallest cache that it needs, and with --cache-size how much it fetches in all "
+	    "epochs, if the cache evicts the least recently used chunk or the chunk that is "
+	    "needed again last; with --rate also the rate of fetching, and with --store-mbps "
+	    "the time that it waits for the store.\n"
+	    "Bytes are stored bytes of records, headers included, that are read or verified "
+	    "by checksums, as counted by cachex read --stats.",
 	.examples =
 	    "cachex plan faces --shuffle block --batch 512\n"
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"

@@ -294,7 +294,7 @@ end(const struct plan_nodes *how, const struct node *sum, struct json *json)
 	show_fetched(how, sum);
 	if (how->cache > 0 && !sum->enough)
 		printf(
-		    "with less cache than the least, chunks are fetched again within an "
+		    "with less than the least cache, chunks are fetched again within an "
 		    "epoch\n");
 }
 

@@ -54,7 +54,7 @@ is "as a part" "$(tail -n 1 "$out" | sed 's/^run [0-9a-f]*: \(.*\); put.*/\1/')"
 check "published" 0 cachex publish -q store
 check "and pulled" 0 cachex pull -q store pulled
 is "are the same samples" "$(cachex read ./pulled --batch 8 --sum)" "$(cachex read ./wh --batch 8 --sum)"
-wrong "--push of a task" 2 "cachex: build: --push: a task makes no version that could be pushed" \
+wrong "--push of a task" 2 "cachex: build: --push: a task writes no version that could be pushed" \
 	cachex build set part --shard 0/2 --push store
 check "again as JSON" 0 build --json
 is "says so" "$(value '[.status,.up_to_date,.frames,.samples,.reused,.rejected.no_labels,.shards,.totals.total,.dry_run]|tojson')" \
@@ -266,7 +266,7 @@ refuse "buckets" 2 "cachex: build: --buckets: not a list of sizes: '64x64,x'" \
 refuse "too many buckets" 2 \
 	"cachex: build: --buckets: not a number of buckets from 1 to 64: '65'" \
 	cachex build set wh --buckets 65
-refuse "a limit" 2 "cachex: build: --max-empty: no limit: '5x' (as in 12, 5% or 12,5%)" \
+refuse "a limit" 2 "cachex: build: --max-empty: not a limit: '5x' (as in 12, 5% or 12,5%)" \
 	cachex build set wh --max-empty 5x
 refuse "a ratio of a variable" 2 "cachex: build: WAREHOUSE_MAX_EMPTY_RATIO: not a ratio: '2' (0 to 1)" \
 	env WAREHOUSE_MAX_EMPTY_RATIO=2 "$CACHEX" build set wh
@@ -276,7 +276,7 @@ refuse "a switch of a variable" 2 "cachex: build: WAREHOUSE_CLEAR: not a switch:
 	env WAREHOUSE_CLEAR=x "$CACHEX" build set wh
 refuse "u8 in version 1" 2 "cachex: build: --shard-version 1 has no u8" \
 	cachex build set wh --dtype u8 --shard-version 1
-refuse "two layouts" 2 "cachex: build: --unlabelled and another --layout" \
+refuse "two layouts" 2 "cachex: build: --unlabelled excludes another --layout" \
 	cachex build set wh --unlabelled --layout coco
 echo file >file
 check "a file as warehouse" 4 cachex build set file
@@ -313,7 +313,7 @@ for i in 0 1 2; do
 	check "part $i" 0 parted w$i --shard $i/3
 	told="$told$(head -n 2 "$out" | tr -s ' ' | tr '\n' ';')"
 done
-is "is told" "$told" "task 0/3 is stored; --samples makes the version of all tasks; frames 17;task 1/3 is stored; --samples makes the version of all tasks; frames 17;task 2/3 is stored; --samples makes the version of all tasks; frames 16;"
+is "is told" "$told" "task 0/3 is stored; build with --samples to write the version; frames 17;task 1/3 is stored; build with --samples to write the version; frames 17;task 2/3 is stored; build with --samples to write the version; frames 16;"
 is "and makes no version" "$(ls w0)" samples
 is "each frame is stored once" "$(for i in 0 1 2; do cachex ls -1 --root w$i samples; done | sort)" \
 	"$(cachex ls -1 --root single samples | sort)"
@@ -361,7 +361,7 @@ wrong "other options" 3 "cachex: build: w0: its samples were made with other opt
 	cachex build parted none --size 40x40 --samples w0
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" parted none --samples nothing
 wrong "no task" 2 "cachex: build: --shard: '3/3': tasks of 3 are numbered 0 to 2" parted untouched --shard 3/3
-wrong "--clear of a part" 2 "cachex: build: --shard and --clear: clear first, without it" \
+wrong "--clear of a part" 2 "cachex: build: --shard excludes --clear; clear first, without it" \
 	parted untouched --shard 0/3 --clear
 also "nothing was made" test ! -e untouched
 finish

@@ -73,7 +73,7 @@ is "are those of the headers" "$(cut -f1 "$out" | tr '\n' ' ')" "in/w.WebP in/t.
 # A build
 check "build" 0 cachex build in wh --unlabelled --size 4x2 --no-skip-empty
 also "takes them" grep -q '^  samples  *3$' "$out"
-also "says what had 16 bits" grep -q '^    16 bits made 8  *1$' "$out"
+also "says what had 16 bits" grep -q '^    16 bits to 8  *1$' "$out"
 check "again" 0 cachex build in wh --unlabelled --size 4x2 --no-skip-empty --dtype f32 --json
 also "still, of what is stored" grep -q '"reused":3,"reduced":1,' "$out"
 check "the warehouse is good" 0 cachex warehouse verify wh

@@ -40,7 +40,7 @@ also "makes enough shards" test "$shards" -gt 20
 # What a packer says
 check "a part" 0 build p2 --pack --shard 1/2 $roots
 is "is told" "$(sed -n '1p; s/ *(.*//; /^  \(frames\|shards\)/p' "$out" | tr -s ' ')" \
-"the shards of task 1/2 are packed; the build without --pack and --shard makes the version
+"the shards of task 1/2 are packed; build without --pack and --shard to write the version
  frames 60
  shards $((shards / 2)) $(awk '/^  shards/ { print $3, $4 }' "$out")"
 is "is not published" "$(ls -A p2)" packed
@@ -64,7 +64,7 @@ is "and packs nothing" "$(ls p2 | grep -c packed)" 0
 
 # Other numbers of packers
 check "1 packer" 0 build p1 --pack $roots
-is "says so" "$(head -n 1 "$out")" "all shards are packed; the build without --pack makes the version"
+is "says so" "$(head -n 1 "$out")" "all shards are packed; build without --pack to write the version"
 same p1 0 "1 packer"
 for i in 2 0 1; do pack p3 $i/3; done
 same p3 0 "3 packers"
@@ -213,9 +213,9 @@ wrong "other options" 3 "cachex: build: w0: its samples were made with other opt
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" build none --pack --samples nothing
 also "nothing is packed" test ! -e none
 wrong "no task" 2 "cachex: build: --shard: '2/2': tasks of 2 are numbered 0 to 1" build none --pack --shard 2/2 $roots
-wrong "no samples" 2 "cachex: build: --pack: --samples names the warehouses whose samples it packs" \
+wrong "no samples" 2 "cachex: build: --pack: give the warehouses of the samples to pack with --samples" \
 	build none --pack --shard 0/2
-wrong "--clear" 2 "cachex: build: --pack and --clear: clear first, without it" build none --pack --clear $roots
+wrong "--clear" 2 "cachex: build: --pack excludes --clear; clear first, without it" build none --pack --clear $roots
 wrong "a limit" 1 "cachex: build: set: empty 12 of 60 frames, limit 3" build none --pack --max-empty 3 -q $roots
 check "a dry run" 0 build none --pack -n $roots
 also "nothing is made" test ! -e none

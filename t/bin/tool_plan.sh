@@ -57,7 +57,7 @@ done
 check "in order" 0 cachex plan m --batch 8
 is "all of it" "$(cat "$out")" \
 "m: order none
-  batches looked at    5, with 40 examples
+  batches examined     5, with 40 examples
   chunks a batch       mean 2.4, p50 2, p99 3, max 3
   places a batch       2.4
   bytes a batch        1.00 KiB
@@ -149,7 +149,7 @@ is "the same" "$(cat "$out")" \
 check "less than the least" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 \
 	--batch 8 --ahead 1 --cache-size 1K --epochs 5
 is "is said" "$(tail -n 1 "$out")" \
-	"with less cache than the least, chunks are fetched again within an epoch"
+	"with less than the least cache, chunks are fetched again within an epoch"
 check "all in the cache" 0 cachex plan nodes --shuffle block --shares 4 --batch 8 --cache-size 1M \
 	--epochs 9 --json
 also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120' "$out"
@@ -161,9 +161,9 @@ check "and in words" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 -
 	--cache-size 1M --ahead 2 --rate 8 --store-mbps 1 --store-ms 100
 is "a line" "$(tail -n 1 "$out")" \
 	"   all       8    5.00 KiB                 5.00 KiB    5.00 KiB         8     0.0    0.30 s"
-wrong "a rate without a cache" 2 "cachex: plan: --rate is for --cache-size" \
+wrong "a rate without a cache" 2 "cachex: plan: --rate needs --cache-size" \
 	cachex plan nodes --shuffle block --shares 4 --rate 8
-wrong "a store without a rate" 2 "cachex: plan: --store-ms is for --store-mbps, which is for --rate" \
+wrong "a store without a rate" 2 "cachex: plan: --store-ms needs --store-mbps, and --store-mbps needs --rate" \
 	cachex plan nodes --shuffle block --shares 4 --cache-size 1M --store-mbps 8
 check "more shares than chunks" 0 cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 10 --json
 is "cut them" "$(grep -o '"chunks":[0-9]*' "$out" | tr '\n' ' ' | cut -d' ' -f2-)" \
@@ -178,9 +178,9 @@ for options in "--batch 10 --readers 5" "--batch 20 --readers 2" "--batch 10 --r
 	holds "shares, $options" cmp numbers many
 done
 is "numbers of three epochs" "$(wc -l <numbers | tr -d ' ')" 120
-wrong "readers that do not divide them" 2 "cachex: plan: --readers: 4 shares are no multiple of 3 readers" \
+wrong "readers that do not divide them" 2 "cachex: plan: --readers: 4 shares are not a multiple of 3 readers" \
 	cachex plan nodes --shuffle block --shares 4 --readers 3
-wrong "the other split" 2 "cachex: plan: --share: a reader of shares has every R'th one" \
+wrong "the other split" 2 "cachex: plan: --share: with --shares a reader has every R'th share" \
 	cachex plan nodes --shuffle block --shares 4 --share contiguous
 wrong "another shuffle" 2 "cachex: plan: stream: shares are shuffled in blocks, not otherwise" \
 	cachex plan nodes --shares 4
@@ -188,9 +188,9 @@ wrong "too many shares" 2 "cachex: plan: $XDG_CACHE_HOME/cachex/nodes: 40 exampl
 	cachex plan nodes --shuffle block --shares 64
 wrong "a batch that is no multiple" 2 "cachex: plan: stream: a batch of 256 examples is no multiple of 3 shares" \
 	cachex plan nodes --shuffle block --shares 3
-wrong "compared" 2 "cachex: plan: --shares is of one order, --compare of several" \
+wrong "compared" 2 "cachex: plan: --shares and --compare exclude each other" \
 	cachex plan nodes --shuffle block --shares 4 --compare
-wrong "a cache without shares" 2 "cachex: plan: --cache-size is for --shares" \
+wrong "a cache without shares" 2 "cachex: plan: --cache-size needs --shares" \
 	cachex plan nodes --cache-size 1M
 
 # Bytes are those that reading counts, in any order.
@@ -321,9 +321,9 @@ wrong "no epochs" 2 "cachex: plan: --epochs: '0' is neither a number from 1 nor 
 	cachex plan m --epochs 0
 wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a with a weight of 1 or more" \
 	cachex plan m --mix m=0
-wrong "ids and fields" 2 "cachex: plan: --ids reads no tensors, --field reads some" \
+wrong "ids and fields" 2 "cachex: plan: --ids and --field exclude each other" \
 	cachex plan m --ids --field .
-wrong "both" 2 "cachex: plan: --show is of one order, --compare of several" \
+wrong "both" 2 "cachex: plan: --show and --compare exclude each other" \
 	cachex plan m --show 0 --compare
 check "what contradicts itself" 2 cachex plan m --idealised 4 --shuffle full
 is "is a line" "$(wc -l <"$err" | tr -d ' ')" 1
