@@ -69,7 +69,7 @@ look(struct lc__infile *file)
 	if (fstat(file->fd, &file->st) == -1)
 		return refused(file, errno);
 	if (!S_ISREG(file->st.st_mode))
-		return bad(file, "is no regular file");
+		return bad(file, "is not a regular file");
 	return LC__INFILE_GOOD;
 }
 

@@ -62,9 +62,9 @@ shard_sample(const struct shard *shard, uint64_t i, bool verify, lc_sample *out)
 	lc_status status;
 
 	if (i >= shard->info->samples)
-		return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu",
-		    shard->path, (unsigned long long)i,
-		    (unsigned long long)shard->info->samples);
+		return lc__error(LC_NOT_FOUND, 0,
+		    "%s: no sample %llu; there are %llu samples", shard->path,
+		    (unsigned long long)i, (unsigned long long)shard->info->samples);
 	if (shard->file == NULL)
 		return lc_warehouse_sample(shard->warehouse, shard->first + i, out);
 	return_if_error(lc_shard_sample(shard->file, i, out));

@@ -20,7 +20,7 @@
 
 #define LC__FINGERPRINT 16 /* bytes: the hash's canonical form, big-endian */
 
-/** @param size  gets the file's size; LC_INVALID if it is no regular file. */
+/** @param size  gets the file's size; LC_INVALID if it is not a regular file. */
 LC_CHECKED lc_status lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT],
     uint64_t *size);
 

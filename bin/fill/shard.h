@@ -58,7 +58,7 @@ struct lc__shard;
 /**
  * Open a shard at a place where a line begins. It is read up to the size that it has
  * then.
- * @return LC_OK; LC_STALE if no line begins there; LC_INVALID if it is no regular file;
+ * @return LC_OK; LC_STALE if no line begins there; LC_INVALID if it is not a regular file;
  * LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shard_open(const char *path, enum lc__shard_kind kind,

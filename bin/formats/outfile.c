@@ -51,7 +51,7 @@ lc__out_file_open(const char *path, const struct lc__outgoing_how *how,
 		if (errno != ENOENT)
 			return lc__error_sys(errno, "%s: stat", path);
 	} else if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
-		return lc__error(LC_INVALID, 0, "%s: exists, and is no regular file",
+		return lc__error(LC_INVALID, 0, "%s: exists and is not a regular file",
 		    path);
 	} else if (!how->force) {
 		return lc__error(LC_EXISTS, 0, "%s: exists", path);

@@ -61,7 +61,7 @@ struct lc__out_tree {
 };
 
 /** Begin: the directory is made, with those above it. LC_EXISTS if it has something
- *  in it and how->force is not set; LC_INVALID if it is no directory. */
+ *  in it and how->force is not set; LC_INVALID if it is not a directory. */
 LC_CHECKED lc_status lc__out_tree_begin(const char *path,
     const struct lc__outgoing_how *how, struct lc__out_tree *out);
 /** Open a file at a path below it; directories are made as they are needed. LC_IO

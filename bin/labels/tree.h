@@ -25,9 +25,9 @@ struct lc__listing {
 /**
  * List @p dir, from @p root, "" for the root itself. Names that begin with a dot
  * are left out; a link is what it leads to. One to nothing is a file if it has the name
- * of an image or a label, else LC_IO. Whatever is no directory counts as a file, which its
+ * of an image or a label, else LC_IO. Whatever is not a directory counts as a file, which its
  * reader opens with lc__open_regular() or refuses as that does.
- * @return LC_OK; LC_NO_FILE if it is no directory; LC_PERMISSION, LC_IO,
+ * @return LC_OK; LC_NO_FILE if it is not a directory; LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY. Free with lc__listing_free(), also on failure.
  */
 LC_CHECKED lc_status lc__listing_read(const char *root, const char *dir,

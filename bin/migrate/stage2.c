@@ -252,8 +252,7 @@ open_file(struct lc__migration *run)
 		return lc__error_sys(errno, "%s: stat", run->how->file);
 	if (!S_ISREG(st.st_mode))
 		return lc__error(LC_INVALID, 0,
-		    "%s: it is no regular file, so that it cannot be replaced",
-		    run->how->file);
+		    "%s: not a regular file, so it cannot be replaced", run->how->file);
 	run->size = (uint64_t)st.st_size;
 	return LC_OK;
 }

@@ -199,8 +199,7 @@ verify(struct verifying *v)
 	if (fstat(v->lines.fd, &st) == -1)
 		return lc__error_sys(errno, "%s: stat", v->how->file);
 	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: it is no regular file",
-		    v->how->file);
+		return lc__error(LC_INVALID, 0, "%s: not a regular file", v->how->file);
 
 	lc_options_init(&options);
 	options.flags = LC_RDONLY;

@@ -397,7 +397,7 @@ open_partial(struct fetching *f)
 	    st.st_ino != named.st_ino || st.st_dev != named.st_dev)
 		return lc__error(LC_BUSY, 0, "%s: another process has it", f->path);
 	if (!S_ISREG(st.st_mode) || st.st_nlink != 1)
-		return lc__error(LC_INVALID, 0, "%s: is no regular file of one name",
+		return lc__error(LC_INVALID, 0, "%s: is not a regular file of one name",
 		    f->path);
 	return LC_OK;
 }

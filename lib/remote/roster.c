@@ -330,8 +330,8 @@ attach(struct lc__roster *roster, bool *again)
 	if (fstat(roster->fd, &st) == -1)
 		return lc__error_sys(errno, "%s/%s: stat", roster->path, NAME);
 	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s/%s: is no regular file", roster->path,
-		    NAME);
+		return lc__error(LC_INVALID, 0, "%s/%s: is not a regular file",
+		    roster->path, NAME);
 	if (st.st_size == 0)
 		return_if_error(fill(roster));
 	else if ((size_t)st.st_size != SIZE)

@@ -21,7 +21,7 @@ put_series(const struct lc__series_about *s, struct lc__buf *out)
 	return LC_OK;
 }
 
-/* Left out where no names are known. */
+/* Omitted if no names are known. */
 static lc_status
 put_classes(const struct lc__warehouse_about *about, struct lc__buf *out)
 {
@@ -64,7 +64,7 @@ lc__warehouse_about_format(const struct lc__warehouse_about *about, struct lc__b
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* All of these members have to be there. */
+/* All of these members are required. */
 static lc_status
 need(const struct lc__members *from, const char *const *keys, size_t n)
 {
@@ -103,7 +103,7 @@ get_one_series(const struct lc__members *from, struct lc__series_about *s)
 	return lc__member_number(from, "samples", INT64_MAX, &s->samples);
 }
 
-/* The path of a series identifies it, and all samples can be counted. */
+/* The path of a series identifies it, and the number of all samples must fit. */
 static lc_status
 check_series(const struct lc__members *from, const struct lc__warehouse_about *about)
 {
@@ -120,7 +120,7 @@ check_series(const struct lc__members *from, const struct lc__warehouse_about *a
 	return LC_OK;
 }
 
-/* More than any build makes: comparing each with each must stay cheap. */
+/* More than any build creates: comparing each with each must stay cheap. */
 #define SERIES_MAX 4096
 
 static lc_status
@@ -139,7 +139,8 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 	{
 		const struct lc__members s = { top->name, "series", about->n_series + 1,
 			item };
-		/* Counted first, so that a half-read entry is freed as well. */
+		/* Counted before it is filled, so that a half-read entry is freed as
+		 * well. */
 		return_if_error(get_one_series(&s, &about->series[about->n_series++]));
 	}
 	return check_series(top, about);
@@ -148,7 +149,7 @@ get_series(const struct lc__members *top, struct lc__warehouse_about *about)
 /* More than any list of classes that a build reads. */
 #define CLASSES_MAX ((size_t)1 << 24)
 
-/* They need not be there. */
+/* They are optional. */
 static lc_status
 get_classes(const struct lc__members *top, struct lc__warehouse_about *about)
 {
@@ -207,7 +208,7 @@ lc__warehouse_about_parse(const char *text, const char *name,
 		status = lc__members_load(text, name, &tree, &top.json);
 	if (status == LC_OK && top.json == NULL)
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: is of shards, not of a warehouse", name);
+		    "%s: is a manifest of shards, not of a warehouse", name);
 	if (status == LC_OK)
 		status = get_about(&top, &about);
 	lc__json_free(&tree);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The member `warehouse` of a manifest: what a build adds to what the manifest
- * already says. Struct to and from JSON text, lmdbcache_warehouse(5). */
+/* The member `warehouse` of a manifest: what a build adds to the other members. Struct to
+ * and from JSON text, lmdbcache_warehouse(5). */
 #ifndef LC_WAREHOUSE_ABOUT_H
 #define LC_WAREHOUSE_ABOUT_H
 
@@ -11,11 +11,12 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
-/** Shards of one size of image; a warehouse without buckets has one series. */
+/** Shards of one image size; a warehouse without buckets has one series. */
 struct lc__series_about {
 	char *path; /* of its directory, "" or "832x1216" */
 	uint32_t width, height;
-	uint64_t samples; /* in it; its shards follow each other in the manifest */
+	uint64_t samples; /* number of its shards, which are consecutive in the manifest
+	                   * */
 };
 
 /** Strings are malloc'ed. */
@@ -33,7 +34,7 @@ struct lc__warehouse_about {
 
 LC_CHECKED lc_status lc__warehouse_about_format(const struct lc__warehouse_about *about,
     struct lc__buf *out);
-/** LC_NOT_MODULE if @p text is NULL: a manifest of no warehouse. */
+/** LC_NOT_MODULE if @p text is NULL: the manifest is not that of a warehouse. */
 LC_CHECKED lc_status lc__warehouse_about_parse(const char *text, const char *name,
     struct lc__warehouse_about *out);
 void lc__warehouse_about_free(struct lc__warehouse_about *about);

@@ -16,12 +16,12 @@
 #define LARGEST_BLOCK (1u << 30) /* of checksums, twh1(5) */
 #define SMALLEST_TABLE 40u       /* a checksum section of no block */
 
-/* ---- files of which some are open ---------------------------------------------------- */
+/* ---- files, some of which are open ----------------------------------------------- */
 
 static lc_status
 open_file(const char *path, int *fd, struct stat *st)
 {
-	/* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+	/* O_NONBLOCK: refuse a FIFO instead of waiting for it. */
 	*fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	if (*fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
@@ -52,14 +52,14 @@ open_again(const struct lc__wfile *file, const char *path, int *fd)
 
 	if (status == LC_NO_FILE || status == LC_NOT_MODULE)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: is gone since the warehouse was opened", path);
+		    "%s: was removed after the warehouse was opened", path);
 	return_if_error(status);
 	if (st.st_dev == file->device && st.st_ino == file->inode &&
 	    (uint64_t)st.st_size == file->size)
 		return LC_OK;
 	close(*fd);
-	return lc__error(LC_CORRUPT, 0,
-	    "%s: is another file than when the warehouse was opened", path);
+	return lc__error(LC_CORRUPT, 0, "%s: was replaced after the warehouse was opened",
+	    path);
 }
 
 static void
@@ -81,7 +81,7 @@ use_slot(struct lc__wfiles *files, int slot, struct lc__wtaken *out)
 	out->fd = files->slots[slot].fd;
 }
 
-/* Keep a descriptor that was just opened, unless somebody else did meanwhile. */
+/* Keep a descriptor that was just opened, unless another thread has meanwhile. */
 static void
 keep(struct lc__wfiles *files, struct lc__wfile *file, struct lc__wtaken *out)
 {
@@ -89,7 +89,7 @@ keep(struct lc__wfiles *files, struct lc__wfile *file, struct lc__wtaken *out)
 
 	if (!lc__trylock(&files->lock))
 		return;
-	/* A free place, or the one used least recently; there is none if all are in use. */
+	/* A free slot, or the least recently used one; NULL if all are in use. */
 	for (int i = 0; i < LC__WFILES_OPEN && file->slot == -1; i++) {
 		struct lc__wslot *s = &files->slots[i];
 
@@ -200,7 +200,7 @@ lc__load_free(unsigned char *memory, uint64_t size)
 		munmap(memory, (size_t)size);
 }
 
-/* A shard on its way into memory. */
+/* A shard being read into memory. */
 struct filling {
 	lc_status (*read)(void *ctx, uint64_t from, uint64_t size, void *out);
 	void *ctx;
@@ -209,7 +209,7 @@ struct filling {
 	uint64_t size;
 };
 
-/* Read what lies between two offsets, as far as there is such. */
+/* Read the bytes between two offsets, if there are any. */
 static lc_status
 fill(const struct filling *f, uint64_t from, uint64_t to)
 {
@@ -226,8 +226,8 @@ fill(const struct filling *f, uint64_t from, uint64_t to)
 	return f->read(f->ctx, from, to - from, f->memory + from);
 }
 
-/* The checksums, if their section is as long as it must be; *block gets the bytes
- * a block, or 1 where that makes no sense: lc__twh1_parse() says what is wrong. */
+/* Read the checksums, if their section has the right length; *block is set to the block
+ * size, or to 1 if it is invalid: then lc__twh1_parse() reports the mistake. */
 static lc_status
 fill_table(const struct filling *f, uint64_t at, uint64_t *block)
 {
@@ -244,7 +244,7 @@ fill_table(const struct filling *f, uint64_t at, uint64_t *block)
 	return fill(f, at, f->size);
 }
 
-/* The header, the row offsets with what else their blocks have, and the checksums. */
+/* Read the header, the row offsets with the rest of their blocks, and the checksums. */
 static lc_status
 fill_sections(const struct filling *f)
 {
@@ -285,7 +285,7 @@ lc__load_sections_by(lc_status (
 	return status;
 }
 
-/* A file, as its bytes are read. */
+/* A file being read. */
 struct opened {
 	int fd;
 	const char *path;
@@ -324,7 +324,7 @@ lc__load_all(int fd, const char *path, uint64_t size, struct lc__team *team,
 		if (status == LC_OK)
 			status = lc__team_step(team, n);
 	}
-	/* Nobody is to write what checksums have been compared with. */
+	/* Read-only: its checksums have been compared. */
 	if (status == LC_OK && mprotect(bytes, (size_t)size, PROT_READ) == -1)
 		status = lc__error_sys(errno, "%s: mprotect", path);
 	if (status == LC_OK)

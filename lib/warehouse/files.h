@@ -17,10 +17,11 @@
 
 /* ---- a lock --------------------------------------------------------------------------- */
 
-#define LC__TRYLOCK_TRIES 200 /* far longer than anyone holds it */
+#define LC__TRYLOCK_TRIES 200 /* far longer than any thread holds it */
 
-/** A lock that nobody waits for long: a thread that does not get it goes on without. So a
- *  child forked while another thread held it is slower, and not stuck. */
+/** A lock for which no thread waits long: a thread that does not get it continues
+ *  without. So a child that was forked while another thread held it is slower, but not
+ *  stuck. */
 struct lc__trylock {
 	_Atomic bool held;
 };
@@ -43,24 +44,25 @@ lc__tryunlock(struct lc__trylock *lock)
 	atomic_store_explicit(&lock->held, false, memory_order_release);
 }
 
-/* ---- files of which some are open ------------------------------------------------------- */
+/* ---- files, some of which are open ----------------------------------------------- */
 
 #define LC__WFILES_OPEN 64
 
 /** One file. */
 struct lc__wfile {
-	dev_t device; /* what was opened first: another file is refused */
+	dev_t device; /* identity at the first opening: another file is refused */
 	ino_t inode;
 	uint64_t size;
-	int slot; /* where it is open, -1 */
+	int slot; /* slot where it is open, -1 if it is not */
 };
 
-/** A place for an open one. */
+/** A slot for an open file. */
 struct lc__wslot {
 	struct lc__wfile *file; /* NULL: free */
 	int fd;
-	_Atomic unsigned users; /* between take and give; grows under the lock only */
-	uint64_t used;          /* when, by the clock below */
+	_Atomic unsigned users; /* takes not yet given back; only grows with the lock held
+	                         * */
+	uint64_t used;          /* time of last use, by the clock below */
 };
 
 struct lc__wfiles {
@@ -69,47 +71,47 @@ struct lc__wfiles {
 	struct lc__wslot slots[LC__WFILES_OPEN];
 };
 
-/** A descriptor until lc__wfiles_give(). */
+/** A descriptor, valid until lc__wfiles_give(). */
 struct lc__wtaken {
 	int fd;
-	int slot; /* -1: this one is the caller's alone */
+	int slot; /* -1: this descriptor is the caller's alone */
 };
 
-/** Look at a file for the first time: open it, and note which one it is. */
+/** Open a file for the first time, and record its identity. */
 LC_CHECKED lc_status lc__wfile_open(const char *path, struct lc__wfile *file, int *fd);
 
-/** LC_CORRUPT if another file is at @p path by now. */
+/** LC_CORRUPT if @p path has become another file. */
 LC_CHECKED lc_status lc__wfiles_take(struct lc__wfiles *files, struct lc__wfile *file,
     const char *path, struct lc__wtaken *out);
 void lc__wfiles_give(struct lc__wfiles *files, struct lc__wtaken *taken);
-/** Close a file that nobody has taken, and that will be no more. False if it stays: a
+/** Close a file that is not taken and will no longer be used. False if it stays open: a
  *  process was forked while a thread held the lock. */
 bool lc__wfiles_forget(struct lc__wfiles *files, struct lc__wfile *file);
 void lc__wfiles_close(struct lc__wfiles *files);
 
-/* ---- into memory: all bytes of a shard, or its sections only ---------------------------- */
+/* ---- into memory: a whole shard, or only its sections ---------------------------- */
 
 /**
- * Memory of a shard's size that has its header, its row offsets with the whole
- * blocks in which they lie, and its block checksums, each in its place; all other
- * bytes are zero and take no memory. The file may say what it likes.
+ * Memory of a shard's size with its header, its row offsets (with the whole blocks that
+ * contain them) and its block checksums, each in its place; all other bytes are zero and
+ * use no memory. The file is untrusted.
  */
 LC_CHECKED lc_status lc__load_sections(int fd, const char *path, uint64_t size,
     unsigned char **memory);
 
-/** The same of bytes that somebody else reads: exactly this range, or an error. */
+/** The same with a function that reads the bytes: exactly this range, or an error. */
 LC_CHECKED lc_status lc__load_sections_by(lc_status (*read)(void *ctx, uint64_t from,
 					      uint64_t size, void *out),
     void *ctx, const char *path, uint64_t size, unsigned char **memory);
 
-/** All bytes, in huge pages where the system has them. Counts steps of the work. */
+/** All bytes, in huge pages where possible. Counts steps of the work. */
 LC_CHECKED lc_status lc__load_all(int fd, const char *path, uint64_t size,
     struct lc__team *team, unsigned char **memory);
 
-/** Give the memory of @p size bytes back. */
+/** Free this memory of @p size bytes. */
 void lc__load_free(unsigned char *memory, uint64_t size);
 
-/** Read exactly this range of a file; LC_CORRUPT if it ends before. */
+/** Read exactly this range of a file; LC_CORRUPT if the file ends before. */
 LC_CHECKED lc_status lc__load_range(int fd, const char *path, uint64_t from,
     uint64_t size, void *out);
 

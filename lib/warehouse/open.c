@@ -74,7 +74,7 @@ read_manifest(struct lc_warehouse *w, const char *path, bool of_shards)
 		return lc__no_memory(w->dir);
 	status = lc__read_regular(w->manifest_path, LONGEST_MANIFEST, &text);
 	if (status == LC_INVALID)
-		status = lc__error(LC_CORRUPT, 0, "%s: is too large for a manifest",
+		status = lc__error(LC_CORRUPT, 0, "%s: too large for a manifest",
 		    w->manifest_path);
 	if (status == LC_OK)
 		status = take_manifest(w, text.data, text.size, of_shards);
@@ -82,7 +82,7 @@ read_manifest(struct lc_warehouse *w, const char *path, bool of_shards)
 	return status;
 }
 
-/* The same of a text that is at hand. */
+/* The same for a text in memory. */
 static lc_status
 take_text(struct lc_warehouse *w, const struct lc__warehouse_text *at)
 {
@@ -94,9 +94,9 @@ take_text(struct lc_warehouse *w, const struct lc__warehouse_text *at)
 	return take_manifest(w, at->text, at->size, false);
 }
 
-/* ---- what it must be to be opened --------------------------------------------------- */
+/* ---- conditions for opening it --------------------------------------------------- */
 
-/* The last error under another status, with the directory before it. */
+/* The last error with another status, prefixed with the directory. */
 static lc_status
 turn_into(lc_status status, const struct lc_warehouse *w)
 {
@@ -142,7 +142,8 @@ lc__admit_thresholds(const struct lc_warehouse *w)
 	struct lc__summary summary;
 	lc_status status;
 
-	/* A manifest of parts has neither: they belong to what was built as one. */
+	/* A manifest of parts has neither: they belong to a warehouse that was built as
+	 * one. */
 	if (w->manifest.manifest_version == LC__MANIFEST_OF_PARTS)
 		return LC_OK;
 	status = lc__thresholds_parse(w->manifest.thresholds, "thresholds", &limits);
@@ -157,8 +158,8 @@ lc__admit_thresholds(const struct lc_warehouse *w)
 	return status == LC_INVALID ? turn_into(LC_FAILED, w) : status;
 }
 
-/* Read a file beside the manifest, and compare it with the SHA-256 that the manifest has of
- * it. @p out may be NULL. */
+/* Read a file next to the manifest, and compare it with its SHA-256 in the manifest. @p
+ * out may be NULL. */
 static lc_status
 read_text(const struct lc_warehouse *w, const char *name, const char *sha256,
     struct lc__buf *out)
@@ -171,8 +172,8 @@ read_text(const struct lc_warehouse *w, const char *name, const char *sha256,
 	if (path == NULL)
 		return lc__no_memory(w->dir);
 	status = lc__read_regular(path, LONGEST_TEXT, &text);
-	/* The manifest names it: without it, or with something else in its place, the
-	 * version is damaged. */
+	/* The manifest names it: if it is missing or not a file, the version is
+	 * damaged. */
 	if (status == LC_NO_FILE || status == LC_INVALID)
 		status = lc__error_as(LC_CORRUPT);
 	if (status == LC_OK)
@@ -213,7 +214,7 @@ lc__admit_sources(struct lc_warehouse *w, const lc_warehouse_options *options)
 		w->info.sources_seen = status == LC_OK;
 		if (status == LC_INVALID)
 			status = turn_into(LC_STALE, w);
-		/* Without the dataset its sources are not compared. */
+		/* Without the dataset, its sources are not compared. */
 		else if (status == LC_NO_FILE && !content)
 			status = LC_OK;
 	}
@@ -234,8 +235,8 @@ lc__admit_texts(const struct lc_warehouse *w, const lc_warehouse_options *option
 
 /* ---- its series and its info ------------------------------------------------------- */
 
-/* One tensor type for all boxes and images, as the API promises. Parts are compared with
- * the layout when they are read. */
+/* All boxes and all images have one tensor type, as the API promises. Parts are compared
+ * with the layout when they are read. */
 static lc_status
 check_forms(const struct lc_warehouse *w)
 {
@@ -253,13 +254,13 @@ check_forms(const struct lc_warehouse *w)
 			what = "boxes_dtype";
 		if (what != NULL)
 			return lc__error(LC_CORRUPT, 0,
-			    "%s/%s: its %s is not that of %s/%s", w->dir,
+			    "%s/%s: its %s differs from that of %s/%s", w->dir,
 			    b->relative_path, what, w->dir, a->relative_path);
 	}
 	return LC_OK;
 }
 
-/* Shards of one size that follow each other are a series. */
+/* Consecutive shards of one size form a series. */
 static lc_status
 group(struct lc_warehouse *w)
 {
@@ -286,7 +287,7 @@ group(struct lc_warehouse *w)
 	return LC_OK;
 }
 
-/* The series are those that the member `warehouse` of the manifest names. */
+/* The series are those in the member `warehouse` of the manifest. */
 static lc_status
 check_about(const struct lc_warehouse *w)
 {
@@ -297,8 +298,8 @@ check_about(const struct lc_warehouse *w)
 		    w->about.series[i].height == w->series[i].height &&
 		    w->about.series[i].samples == w->series[i].samples;
 	if (!same)
-		return lc__error(LC_CORRUPT, 0,
-		    "%s: its series are not those of its shards", w->manifest_path);
+		return lc__error(LC_CORRUPT, 0, "%s: its series do not match its shards",
+		    w->manifest_path);
 	return LC_OK;
 }
 
@@ -331,7 +332,7 @@ fill_info(struct lc_warehouse *w)
 
 		info->max_boxes = layout.max_boxes;
 		info->dtype = layout.dtype;
-		/* Without boxes a shard says the dtype of images. */
+		/* Without boxes, a shard states the dtype of images. */
 		info->boxes_dtype = layout.max_boxes > 0 ? layout.boxes_dtype
 							 : layout.dtype;
 	}
@@ -339,10 +340,10 @@ fill_info(struct lc_warehouse *w)
 
 /* ---- opening ----------------------------------------------------------------------- */
 
-/* With somebody to tell, everything is looked at before it is refused. */
+/* If findings can be reported, everything is checked before it is refused. */
 struct refusal {
 	const lc_progress *progress;
-	lc_error first; /* of what was found */
+	lc_error first; /* of the findings */
 };
 
 static bool
@@ -352,8 +353,8 @@ ends_opening(lc_status status)
 	    status == LC_CANCELLED;
 }
 
-/* Keep a finding, whose lines have been told. Another status than LC_OK is to end
- * the opening now. */
+/* Keep a finding that was reported already. A status other than LC_OK ends the
+ * opening. */
 static lc_status
 keep(struct refusal *r, lc_status status)
 {
@@ -364,7 +365,7 @@ keep(struct refusal *r, lc_status status)
 	return ends_opening(status) || r->progress->damage == NULL ? status : LC_OK;
 }
 
-/* The same, telling it first. */
+/* The same, and report it first. */
 static lc_status
 tell(struct refusal *r, lc_status status)
 {
@@ -373,7 +374,7 @@ tell(struct refusal *r, lc_status status)
 	return keep(r, status);
 }
 
-/* Its manifest is read, or at hand, if @p text is not NULL. */
+/* Its manifest is read from its file, or is @p text if that is not NULL. */
 static lc_status
 open_version(struct lc_warehouse *w, const char *path,
     const struct lc__warehouse_text *text, const lc_warehouse_options *o)
@@ -449,8 +450,8 @@ lc__warehouse_open_text(const struct lc__warehouse_text *text,
     const lc_warehouse_options *options, lc_warehouse **out)
 {
 	if (options->mode != LC_WAREHOUSE_MAP)
-		return lc__error(LC_INVALID, 0, "%s: shards of a store are mapped",
-		    text->name);
+		return lc__error(LC_INVALID, 0,
+		    "%s: shards of a store can only be mapped", text->name);
 	return open_new(text->name, text, options, out);
 }
 
@@ -485,7 +486,7 @@ lc_warehouse_close(lc_warehouse *w)
 	free(w);
 }
 
-/* ---- what it is ------------------------------------------------------------- */
+/* ---- information ----------------------------------------------------------------- */
 
 const lc_warehouse_info *
 lc_warehouse_info_of(const lc_warehouse *w)
@@ -497,7 +498,7 @@ lc_status
 lc_warehouse_series(const lc_warehouse *w, uint32_t s, lc_series_info *out)
 {
 	if (s >= w->info.series)
-		return lc__error(LC_NOT_FOUND, 0, "%s: no series %u, there are %u",
+		return lc__error(LC_NOT_FOUND, 0, "%s: no series %u; there are %u",
 		    w->dir, s, w->info.series);
 	*out = w->series[s];
 	return LC_OK;

@@ -24,7 +24,7 @@
 #define DAY_DIGITS 8
 #define LAST_MS 253402300799999u /* of the year 9999 */
 #define TEMPORARY "." LC__WAREHOUSE_CURRENT "."
-#define TRIES 3 /* to replace the link */
+#define TRIES 3 /* how often to try to replace the link */
 
 /* ---- names ----------------------------------------------------------------- */
 
@@ -37,7 +37,7 @@ lc__version_name(const char version[65], const char fingerprint[65], uint64_t ms
 	struct tm day;
 
 	if (ms > LAST_MS || gmtime_r(&seconds, &day) == NULL)
-		return lc__error(LC_INVALID, 0, "version: %llu ms is no day",
+		return lc__error(LC_INVALID, 0, "version: %llu ms is not a date",
 		    (unsigned long long)ms);
 	snprintf(text, sizeof(text), "%s:%s", version, fingerprint);
 	return_if_error(lc__sha256_of(text, strlen(text), hash));
@@ -57,7 +57,7 @@ is_version_name(const char *name)
 	    strspn(name, "0123456789abcdef") == HASH_DIGITS;
 }
 
-/* One component, so that it stays in its directory. */
+/* A single component, so that it stays in its directory. */
 static bool
 is_plain_name(const char *name)
 {
@@ -85,14 +85,14 @@ look_for_manifest(const char *dir, bool *found)
 	return status;
 }
 
-/* What the link says, if it is one plain name. */
+/* The target of the link, if it is one plain name. */
 static lc_status
 read_link(const char *link, char target[NAME_MAX + 1])
 {
 	const ssize_t n = readlink(link, target, NAME_MAX + 1);
 
 	if (n == -1 && errno == EINVAL)
-		return lc__error(LC_CORRUPT, 0, "%s: is no symbolic link", link);
+		return lc__error(LC_CORRUPT, 0, "%s: is not a symbolic link", link);
 	if (n == -1)
 		return lc__error_sys(errno, "%s: readlink", link);
 	if (n > NAME_MAX)
@@ -104,7 +104,7 @@ read_link(const char *link, char target[NAME_MAX + 1])
 	return LC_OK;
 }
 
-/* @p dir is where the link leads to. */
+/* @p dir is the target of the link. */
 static lc_status
 check_version(const char *link, const char *target, const char *dir)
 {
@@ -180,7 +180,7 @@ find_in_warehouse(const char *path, char **out)
 		status = lc__error_sys(errno, "%s", link);
 	else
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: no warehouse: neither %s nor %s is there", path,
+		    "%s: not a warehouse: it has neither %s nor %s", path,
 		    LC__MANIFEST_NAME, LC__WAREHOUSE_CURRENT);
 	free(link);
 	return status;
@@ -244,7 +244,7 @@ add_versions(struct lc__dir *dir, struct lc__dir_list *out)
 			return LC_OK;
 		if (!is_version_name(entry->d_name))
 			continue;
-		/* A link to nothing is not a version; one that cannot be read may be. */
+		/* A dangling link is not a version; one that cannot be read may be. */
 		if (fstatat(dir->fd, entry->d_name, &st, 0) == -1) {
 			if (errno != ENOENT && errno != ELOOP)
 				return lc__error_sys(errno, "%s", entry->d_name);
@@ -282,7 +282,7 @@ is_temporary(const char *name)
 	    strspn(name + n, "0123456789") == strlen(name + n);
 }
 
-/* What cannot be removed is in nobody's way. */
+/* A file that cannot be removed is harmless. */
 static lc_status
 remove_leftovers(const char *warehouse)
 {
@@ -304,7 +304,7 @@ replace_link(const char *temporary, const char *link, const char *name)
 {
 	lc_status status;
 
-	/* Another process that switches now may take it for a leftover. */
+	/* Another process that switches now may remove it as a leftover. */
 	for (int left = TRIES; left > 0; left--) {
 		if (symlink(name, temporary) == -1)
 			return lc__error_sys(errno, "%s: symlink", temporary);
@@ -326,7 +326,7 @@ lc__version_switch(const char *warehouse, const char *name)
 	lc_status status;
 
 	if (!is_plain_name(name))
-		return lc__error(LC_INVALID, 0, "%s: is no version's name",
+		return lc__error(LC_INVALID, 0, "%s: is not the name of a version",
 		    lc__quote_id(name, strlen(name)));
 	return_if_error(remove_leftovers(warehouse));
 	snprintf(text, sizeof(text), TEMPORARY "%ld", (long)getpid());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where things are in a warehouse: WAREHOUSE/current -> v20261121-0123456789ab,
- * the versions, and the module of samples that they are made from. */
+/* Paths in a warehouse: WAREHOUSE/current -> v20261121-0123456789ab, the versions, and
+ * the module of samples from which they are built. */
 #ifndef LC_WAREHOUSE_PLACE_H
 #define LC_WAREHOUSE_PLACE_H
 
@@ -12,7 +12,7 @@
 
 #define LC__WAREHOUSE_CURRENT "current"
 #define LC__WAREHOUSE_MODULE "samples" /* WAREHOUSE is its root */
-#define LC__WAREHOUSE_PACKED "packed"  /* shards of a version to come */
+#define LC__WAREHOUSE_PACKED "packed"  /* shards of a future version */
 #define LC__WAREHOUSE_REJECTED "rejected.jsonl"
 #define LC__VERSION_NAME 64 /* room for a version's name */
 
@@ -22,23 +22,22 @@ LC_CHECKED lc_status lc__version_name(const char version[65], const char fingerp
     uint64_t ms, char out[LC__VERSION_NAME]);
 
 /**
- * The directory of a version: @p path itself if it has a manifest, else what its
- * `current` points to; of WAREHOUSE/current too what it points to now, so that
- * a later switch does not change what the caller reads. malloc'ed.
- * @return LC_OK; LC_NO_FILE if there is no such path; LC_NOT_MODULE if it is
- * neither; LC_CORRUPT if `current` points nowhere or outside; LC_NO_MEMORY.
+ * Get the directory of a version: @p path itself if it has a manifest, else the target of
+ * its `current`; for WAREHOUSE/current also its present target, so that a later switch
+ * does not change what the caller reads. malloc'ed.
+ * @return LC_OK; LC_NO_FILE if the path does not exist; LC_NOT_MODULE if it is neither;
+ * LC_CORRUPT if `current` is dangling or leads outside; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__version_find(const char *path, char **out);
 
-/** The directories of a warehouse that are named as lc__version_name() does it,
- *  sorted: the oldest day first. Whether they are whole is not looked at. @p out is
- *  empty before, and after a failure. */
+/** List the directories of a warehouse with names as of lc__version_name(), sorted: the
+ *  oldest date first. Does not check whether they are complete. @p out is empty before,
+ *  and after a failure. */
 LC_CHECKED lc_status lc__version_list(const char *warehouse, struct lc__dir_list *out);
 
 /**
- * Point `current` to a version, atomically and durably. One switch at a time:
- * the caller holds the warehouse's lock, as links that killed ones left behind
- * are removed.
+ * Point `current` to a version, atomically and durably. One switch at a time: the caller
+ * holds the warehouse's lock, because links left by killed switches are removed.
  */
 LC_CHECKED lc_status lc__version_switch(const char *warehouse, const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads samples out of the shards of a warehouse. */
+/* Reads samples from the shards of a warehouse. */
 #include "warehouse/read.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 /* The word: offset of the cache_id in its row, its size, and two flags. */
 #define KNOWN ((uint64_t)1 << 63)
-#define DECODE ((uint64_t)1 << 62) /* its row has to be read again: another shape */
+#define DECODE ((uint64_t)1 << 62) /* its row must be read again: another shape */
 #define SIZE_SHIFT 40
 #define SIZE_MASK (((uint64_t)1 << 20) - 1)
 #define OFFSET_MASK (((uint64_t)1 << SIZE_SHIFT) - 1)
@@ -36,7 +36,7 @@ lc__sample_copy(const lc_sample *sample, void *const out[3])
 			memcpy(out[i], parts[i]->data, parts[i]->nbytes);
 }
 
-/* ---- what is known ---------------------------------------------------------- */
+/* ---- remembering samples --------------------------------------------------------- */
 
 void
 lc__known_store(struct lc__wshard *shard, uint64_t i, const lc_sample *sample)
@@ -100,7 +100,7 @@ verify(struct lc__wshard *shard, struct lc__sample_range range, uint64_t i,
 	return lc__range_verify(shard, range, shard->twh1.file + range.from, i, cost);
 }
 
-/* The offsets before what they say is believed. */
+/* Verify the offsets before using them. */
 static lc_status
 verify_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost)
 {
@@ -154,13 +154,13 @@ lc__wshard_sample(struct lc__wshard *shard, uint64_t i, struct lc__cost *cost,
 	return LC_OK;
 }
 
-/* ---- ahead of the reader ------------------------------------------------------------- */
+/* ---- prefetching ----------------------------------------------------------------- */
 
 #define PIECE ((uint64_t)512 << 10)
 #define WINDOW ((uint64_t)8 << 20) /* bytes of images ahead of a sequential reader */
 
-/* In pieces, as Linux cuts what is asked for in one call. Without a file, @p fd is -1, for
- * pages of the map. */
+/* In pieces, since Linux limits the size of one request. Without a file (@p fd is -1),
+ * for pages of the map. */
 static void
 ask(const struct lc__wshard *shard, int fd, struct lc__sample_range range)
 {
@@ -186,7 +186,7 @@ join(struct lc__sample_range first, struct lc__sample_range last)
 	return (struct lc__sample_range){ first.from, last.to };
 }
 
-/* Rows are left out: they are small, and where they are is not verified yet. */
+/* Rows are not prefetched: they are small, and their positions are not verified yet. */
 static void
 ask_samples(const struct lc__wshard *shard, int fd, uint64_t from, uint64_t to)
 {
@@ -197,8 +197,8 @@ ask_samples(const struct lc__wshard *shard, int fd, uint64_t from, uint64_t to)
 	ask(shard, fd, join(lc__mask_range(t, from), lc__mask_range(t, to - 1)));
 }
 
-/* Samples [from, to) of one shard. A file that cannot be opened is told of when it
- * is read: this call succeeds, and leaves the last error alone. */
+/* Prefetch samples [from, to) of one shard. If a file cannot be opened, that is reported
+ * when it is read: this call succeeds, and keeps the last error. */
 static void
 ask_shard(struct lc__shardset *set, size_t i, uint64_t from, uint64_t to)
 {
@@ -242,7 +242,7 @@ lc__ahead_ask(struct lc__shardset *set, uint64_t first, uint64_t n)
 	}
 }
 
-/* Threads that race ask twice or not at all, and nothing else comes of it. */
+/* Threads that race prefetch twice or not at all, which is harmless. */
 void
 lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream,
     const struct lc__wshard *shard, uint64_t i)
@@ -266,11 +266,11 @@ lc__ahead_follow(struct lc__shardset *set, struct lc__stream *stream,
 static lc_status
 no_such_sample(const struct lc_warehouse *w, uint64_t i)
 {
-	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu, there are %llu", w->dir,
-	    (unsigned long long)i, (unsigned long long)w->set.samples);
+	return lc__error(LC_NOT_FOUND, 0, "%s: no sample %llu; there are %llu samples",
+	    w->dir, (unsigned long long)i, (unsigned long long)w->set.samples);
 }
 
-/* A sample in place keeps its shard. */
+/* A sample in place keeps its shard open. */
 static lc_status
 sample_in_place(struct lc__shardset *set, struct lc__wshard *shard, uint64_t at,
     lc_sample *out)
@@ -311,7 +311,7 @@ lc_warehouse_release(lc_warehouse *w, lc_sample *sample)
 		lc__stream_release(&w->stream, sample);
 	if (sample->keeps != NULL)
 		lc__shardset_give(&w->set, sample->keeps);
-	/* So that a second release is harmless, and a use after this one is seen. */
+	/* So that a second release is harmless, and a use after it is detected. */
 	sample->image.data = sample->boxes.data = sample->mask.data = NULL;
 	sample->id = sample->meta = (lc_id){ NULL, 0 };
 	sample->keeps = NULL;

@@ -11,34 +11,35 @@
 #include "base/error.h"
 #include "base/fileio.h"
 
-/* What a part's file says of a shard beyond what all of the set have in common. */
+/* What the file of a part says about a shard, except what all shards of the set share. */
 struct packed {
 	uint64_t bytes;           /* of the file */
-	uint32_t path;            /* where it begins in the paths, or NAMED */
+	uint32_t path;            /* its offset in the paths, or NAMED */
 	uint8_t version;          /* of its header, 1 or 2 */
-	bool has_bytes : 1;       /* bytes counts */
-	bool has_sha256 : 1;      /* digest is that */
-	bool has_xxh3 : 1;        /* it begins with that instead */
-	bool has_section : 1;     /* section counts */
+	bool has_bytes : 1;       /* bytes is valid */
+	bool has_sha256 : 1;      /* digest is the SHA-256 */
+	bool has_xxh3 : 1;        /* it begins with the XXH3 instead */
+	bool has_section : 1;     /* section is valid */
 	bool big_endian : 1;      /* it says so */
 	unsigned char digest[32]; /* of the file */
 	unsigned char section[8]; /* XXH3 that ends its checksum section */
 };
-#define NAMED UINT32_MAX /* its path follows from its SHA-256, as in a store */
+#define NAMED UINT32_MAX /* its path is derived from its SHA-256, as in a store */
 
 /* The shards of a part that was read. */
 struct packed_part {
-	char *name;            /* what they were made of, as their manifest says */
+	char *name;            /* their sources, according to their manifest */
 	char *paths;           /* with terminators */
 	struct packed items[]; /* as many as the set's manifest says */
 };
 
-/* A part: where its shards begin, and what its file says of them. */
+/* A part: the position of its shards, and what its file says about them. */
 struct lc__setpart {
 	size_t first;                         /* its first shard in the set */
 	_Atomic(struct packed_part *) shards; /* NULL until it is read */
 	char *path;                           /* of its file */
-	char *dir;                            /* that its shards' paths start from */
+	char *dir;                            /* to which its shards' paths are relative
+	                                       * */
 };
 
 static void
@@ -140,7 +141,7 @@ lc__setparts_part_of(const struct lc__setparts *set, size_t i, size_t *place)
 {
 	size_t low = 0, high = set->manifest->n_parts - 1;
 
-	/* The last part that begins at or before it; those without shards are passed. */
+	/* The last part that begins at or before it, skipping those without shards. */
 	while (low < high) {
 		const size_t middle = high - (high - low) / 2;
 
@@ -179,7 +180,7 @@ put_hex(const unsigned char *bytes, size_t n, char *out)
 	*out = '\0';
 }
 
-/* The name that a store gives a shard: cachex-store(5). */
+/* The name of a shard in a store: cachex-store(5). */
 static void
 name_object(const char *sha256, struct lc__said *out)
 {
@@ -214,7 +215,7 @@ pack(const struct lc__manifest_shard *said, struct lc__buf *paths, struct packed
 	return paths->failed ? lc__no_memory(said->relative_path) : LC_OK;
 }
 
-/* A supplier has its file for a moment; what it has may be damaged, or go again. */
+/* A supplier has its file only for a while; it may be damaged, or be removed again. */
 static lc_status
 read_manifest(const struct lc__setparts *set, size_t p, struct lc__manifest *out)
 {
@@ -263,7 +264,7 @@ read_part(const struct lc__setparts *set, size_t p, struct packed_part **out)
 	return LC_OK;
 }
 
-/* Threads that need it at once each read it; one of them keeps it. */
+/* If several threads need it at once, each reads it; one result is kept. */
 static lc_status
 load_part(const struct lc__setparts *set, size_t p, const struct packed_part **out)
 {

@@ -18,9 +18,9 @@
 
 #define MAX_THREADS 8             /* more do not read faster */
 #define PIECE ((uint64_t)1 << 20) /* hashed between two steps */
-#define RANGE ((uint64_t)8 << 20) /* asked of a supplier at once */
+#define RANGE ((uint64_t)8 << 20) /* requested from a supplier at once */
 
-/* ---- what reading cost --------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------ */
 
 unsigned
 lc__cost_stripe(void)
@@ -48,7 +48,7 @@ lc__cost_sum(const struct lc__cost *cost, enum lc__cost_kind kind)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-/* An opening on its way. */
+/* An opening in progress. */
 struct opening {
 	struct lc__shardset *set;
 	const lc_progress *progress; /* or NULL */
@@ -74,7 +74,7 @@ attach_sections(struct lc__wshard *shard)
 	return lc__twh1_parse(shard->memory, shard->file.size, shard->path, &shard->twh1);
 }
 
-/* What is remembered of its blocks and samples, if there is anything to. */
+/* What is remembered of its blocks and samples, if needed. */
 static lc_status
 make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 {
@@ -82,7 +82,7 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	const bool blocks = t->table != NULL &&
 	    (shard->ranged || set->verify != LC_VERIFY_NEVER);
 
-	/* What comes by ranges is verified before it is put into its place. */
+	/* Bytes read by ranges are verified before they are stored. */
 	shard->always = set->verify == LC_VERIFY_ALWAYS && !shard->ranged;
 	if (blocks) {
 		shard->good = calloc((size_t)(t->blocks / 64 + 1), sizeof(*shard->good));
@@ -97,7 +97,7 @@ make_memory(const struct lc__shardset *set, struct lc__wshard *shard)
 	return lc__twh1_form(t, &shard->form);
 }
 
-/* Is it of the system, and not of the shard? */
+/* Did the system fail, rather than the shard? */
 static bool
 is_of_system(lc_status status)
 {
@@ -114,8 +114,8 @@ read_supplied(void *ctx, uint64_t from, uint64_t size, void *out)
 	    out);
 }
 
-/* Memory for a shard that is read by ranges; one without checksums of its blocks is read
- * now. */
+/* Memory for a shard that is read by ranges; one without block checksums is read
+ * completely now. */
 static lc_status
 read_sections(uint64_t size, struct lc__wshard *shard)
 {
@@ -132,21 +132,21 @@ read_sections(uint64_t size, struct lc__wshard *shard)
 
 		return_if_error(read_supplied(shard, at, n, shard->memory + at));
 	}
-	/* All of it may be another one now. */
+	/* The shard may have changed completely. */
 	return shard->whole
 	    ? lc__twh1_parse(shard->memory, size, shard->path, &shard->twh1)
 	    : LC_OK;
 }
 
-/* Sections that came damaged are asked for once more. */
+/* Sections that arrived damaged are requested once more. */
 static lc_status
 attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
 {
 	lc_status status;
 
 	if (!said->has_bytes || said->bytes == 0)
-		return lc__error(LC_CORRUPT, 0, "%s: its manifest does not say its size",
-		    shard->path);
+		return lc__error(LC_CORRUPT, 0,
+		    "%s: its manifest does not state its size", shard->path);
 	for (int i = 0; i < 2; i++) {
 		lc__load_free(shard->memory, shard->memory_size);
 		shard->memory = NULL;
@@ -161,7 +161,7 @@ attach_ranges(const struct lc__manifest_shard *said, struct lc__wshard *shard)
 	return status;
 }
 
-/* Have its file, or LC_NO_SPACE. */
+/* Get its file, or LC_NO_SPACE. */
 static lc_status
 take_file(const struct lc__shardset *set, struct lc__wshard *shard)
 {
@@ -174,7 +174,7 @@ take_file(const struct lc__shardset *set, struct lc__wshard *shard)
 	return LC_OK;
 }
 
-/* Map a shard or load its sections, and compare it with what is said of it. */
+/* Map a shard or load its sections, and compare it with its entry. */
 static lc_status
 attach(const struct lc__shardset *set, size_t i, const struct lc__said *said,
     struct lc__wshard *shard)
@@ -217,7 +217,7 @@ detach(struct lc__wshard *shard)
 	free(shard->path);
 }
 
-/* Failures of the system end the opening; all else is damage of this shard. */
+/* System failures end the opening; everything else is damage of this shard. */
 static lc_status
 judge(struct lc__wshard *shard, lc_status status)
 {
@@ -257,8 +257,8 @@ has_digest(const struct lc__manifest_shard *said)
 	return said->sha256[0] != '\0' || said->xxh3[0] != '\0';
 }
 
-/* A shard without checksums of its blocks is compared with that in the manifest whenever it
- * is opened. */
+/* A shard without block checksums is compared with its checksum in the manifest whenever
+ * it is opened. */
 static bool
 lacks_blocks(const struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
@@ -267,7 +267,7 @@ lacks_blocks(const struct lc__shardset *set, const struct lc__wshard *shard,
 	    has_digest(said);
 }
 
-/* Whether the file is compared with its checksum in the manifest now. */
+/* Is the file compared with its checksum in the manifest now? */
 static bool
 needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
     const struct lc__manifest_shard *said)
@@ -275,8 +275,8 @@ needs_digest(const struct lc__shardset *set, const struct lc__wshard *shard,
 	return set->verify_files || lacks_blocks(set, shard, said);
 }
 
-/* The sections become part of the whole; everything in it is checked anew, and there
- * must be as many blocks as are remembered. */
+/* The sections become part of the whole; everything in it is checked again, and the
+ * number of blocks must be the same. */
 static lc_status
 load(struct lc__shardset *set, struct lc__wshard *shard,
     const struct lc__manifest_shard *said, struct lc__team *team)
@@ -289,7 +289,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 
 	return_if_error(lc__wfile_open(shard->path, &file, &fd));
 	if (file.size != shard->memory_size)
-		status = lc__error(LC_CORRUPT, 0, "%s: changes while it is read",
+		status = lc__error(LC_CORRUPT, 0, "%s: changed while it was read",
 		    shard->path);
 	else
 		status = lc__load_all(fd, shard->path, file.size, team, &memory);
@@ -301,7 +301,7 @@ load(struct lc__shardset *set, struct lc__wshard *shard,
 	lc__cost_add(&set->cost, LC__COST_BYTES_READ, file.size);
 	return_if_error(lc__twh1_parse(memory, file.size, shard->path, &shard->twh1));
 	if (shard->twh1.blocks != blocks)
-		return lc__error(LC_CORRUPT, 0, "%s: changes while it is read",
+		return lc__error(LC_CORRUPT, 0, "%s: changed while it was read",
 		    shard->path);
 	return lc__shard_compare(shard->path, &shard->twh1, said);
 }
@@ -393,7 +393,7 @@ bytes_to_read(const struct opening *o)
 		const uint64_t size = shard->twh1.info.file_size;
 		struct lc__said said;
 
-		/* What is said of one without an error is in memory. */
+		/* A shard that was reported without an error is in memory. */
 		if (shard->error != NULL ||
 		    lc__setparts_said(&o->set->said, i, &said) != LC_OK)
 			continue;
@@ -421,7 +421,7 @@ run(struct opening *o, lc_status (*job)(struct lc__team *, unsigned, uint64_t),
 	return lc__team_run(&team);
 }
 
-/* Name what is damaged, in the manifest's order; the first is the error. */
+/* Report what is damaged, in the manifest's order; the first is the error. */
 static lc_status
 report(const struct lc__shardset *set, const lc_progress *progress)
 {
@@ -440,7 +440,7 @@ report(const struct lc__shardset *set, const lc_progress *progress)
 	return first == NULL ? LC_OK : lc__error_raise(first);
 }
 
-/* About four entries a shard, so that a search from one of them is short. */
+/* About four entries for each shard, so that a search from one of them is short. */
 static lc_status
 make_jumps(struct lc__shardset *set, const char *dir)
 {
@@ -473,8 +473,8 @@ open_small(struct lc__shardset *set, const char *dir, const lc_progress *progres
 	set->shards = calloc(set->n ? set->n : 1, sizeof(*set->shards));
 	if (set->shards == NULL)
 		return lc__no_memory(dir);
-	/* All that is cheap comes first: no hours of reading before a shard that is
-	 * not there is missed. */
+	/* Cheap checks come first: do not read for hours before a missing shard is
+	 * noticed. */
 	return_if_error(run(&o, attach_job, 0, NULL));
 	for (size_t i = 0; i < set->n; i++)
 		damaged = damaged || set->shards[i].error != NULL;
@@ -486,12 +486,12 @@ open_small(struct lc__shardset *set, const char *dir, const lc_progress *progres
 
 /* ---- a large set ------------------------------------------------------------ */
 
-/* In lc__wplace.users: its shard is being replaced. */
+/* Value of lc__wplace.users: its shard is being replaced. */
 #define CLOSING ((uint32_t)1 << 31)
 
-/* A place for an open shard. Whoever adds himself to the users of a place whose shard is
- * the one that he wants, and which is not closing, has the shard until he takes himself away
- * again. Only the holder of the lock closes one, and only without users. */
+/* A slot for an open shard. A thread that increments the users of a slot with the shard
+ * that it needs, and which is not closing, has the shard until it decrements them again.
+ * Only the holder of the lock closes a shard, and only without users. */
 struct lc__wplace {
 	_Atomic uint32_t users;
 	_Atomic size_t number;  /* of its shard */
@@ -523,8 +523,8 @@ take_open(struct lc__shardset *set, size_t i, struct lc__wshard **out)
 	return true;
 }
 
-/* A place to put a shard into, closed to all others: a new one, or that of the shard that
- * was not taken for the longest time. NULL if all are in use. */
+/* Get a slot for a shard, closed to all other threads: a new one, or that of the least
+ * recently used shard. NULL if all are in use. */
 static struct lc__wplace *
 find_place(struct lc__shardset *set)
 {
@@ -533,7 +533,7 @@ find_place(struct lc__shardset *set)
 
 	if (set->used < set->limit)
 		return &set->places[set->used++];
-	/* One that was shut is closed to all already. */
+	/* One that was shut is closed already. */
 	for (uint32_t i = 0; i < set->used; i++)
 		if (set->places[i].shard == NULL)
 			return &set->places[i];
@@ -558,8 +558,8 @@ destroy(struct lc__shardset *set, struct lc__wshard *shard)
 {
 	if (shard == NULL)
 		return;
-	/* A place among the open files that cannot be emptied leads to it: then a process
-	 * forked meanwhile, and this is little to lose. */
+	/* An open file that cannot be closed refers to this slot: a process was forked
+	 * meanwhile, and the leak is small. */
 	if (set->mode == LC_WAREHOUSE_STREAM &&
 	    !lc__wfiles_forget(&set->files, &shard->file))
 		return;
@@ -572,7 +572,7 @@ destroy(struct lc__shardset *set, struct lc__wshard *shard)
 	free(shard);
 }
 
-/* Put a shard into a place, taken once; *old gets the one that was there, or NULL. */
+/* Put a shard into a slot, taken once; *old is the previous one, or NULL. */
 static void
 put(struct lc__shardset *set, struct lc__wplace *place, struct lc__wshard *shard,
     struct lc__wshard **old)
@@ -592,7 +592,7 @@ put(struct lc__shardset *set, struct lc__wplace *place, struct lc__wshard *shard
 	    memory_order_release);
 }
 
-/* Keep a shard that was just opened, or take the one that another thread has kept
+/* Keep a shard that was just opened, or use the one that another thread has kept
  * meanwhile. */
 static struct lc__wshard *
 keep(struct lc__shardset *set, struct lc__wshard *shard)
@@ -614,7 +614,7 @@ keep(struct lc__shardset *set, struct lc__wshard *shard)
 	return kept;
 }
 
-/* Open a shard as it is opened in a small set. */
+/* Open a shard in the same way as in a small set. */
 static lc_status
 open_one(struct lc__shardset *set, size_t i, struct lc__wshard *shard)
 {
@@ -638,8 +638,8 @@ open_one(struct lc__shardset *set, size_t i, struct lc__wshard *shard)
 						       : lc__error_as(LC_CORRUPT);
 }
 
-/* Open a shard that no place has. What a supplier has, or sends, may be damaged: then it is
- * fetched once more. */
+/* Open a shard that is not in a slot. If what a supplier sends is damaged, it is fetched
+ * once more. */
 static lc_status
 open_new(struct lc__shardset *set, size_t i, bool again, struct lc__wshard **out)
 {
@@ -689,8 +689,8 @@ lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
 		atomic_fetch_sub_explicit(&place->users, 1, memory_order_release);
 		return;
 	}
-	/* The last user's samples are not needed any more: memory is for those in use. While
-	 * it is closing, others open one for themselves. */
+	/* The last user's samples are no longer needed: memory is for those in use. While
+	 * it is being closed, other threads open the shard for themselves. */
 	if (atomic_fetch_sub_explicit(&place->users, 1, memory_order_acq_rel) == 1 &&
 	    atomic_compare_exchange_strong_explicit(&place->users, &users, CLOSING,
 		memory_order_acq_rel, memory_order_relaxed)) {
@@ -723,7 +723,7 @@ lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
 	lc__tryunlock(&set->lock);
 }
 
-/* ---- all of a large set, if its checksums are compared now -------------------- */
+/* ---- a whole large set, if its checksums are compared now ------------------------ */
 
 static lc_status
 check_one(struct opening *o, size_t i, struct lc__team *team)
@@ -841,6 +841,6 @@ lc__shardset_bytes(const struct lc__shardset *set, size_t i)
 {
 	if (set->shards != NULL)
 		return set->shards[i].twh1.info.file_size;
-	/* The bytes of parts are known without reading them, but only together. */
+	/* The size of parts is known without reading them, but only in total. */
 	return set->said.parts == NULL ? set->said.manifest->shards[i].bytes : 0;
 }

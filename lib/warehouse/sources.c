@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The list of the sources of a build: adding to it, and hashing what it names. */
+/* The list of the sources of a build: building it, and hashing the files that it
+ * names. */
 #include "warehouse/sources.h"
 
 #include <errno.h>
@@ -34,7 +35,7 @@ lc__sources_add(struct lc__sources *sources, const struct lc__source_file *file)
 
 	if (!lc__sources_path_ok(file->path, file->directory))
 		return lc__error(LC_INVALID, 0,
-		    "sources: %s is no path from the root or from /",
+		    "sources: %s is not a path relative to the root or an absolute one",
 		    lc__quote_id(file->path, strlen(file->path)));
 	return_if_error(lc__array_reserve(&sources->files, &sources->room, sources->n + 1,
 	    "sources"));
@@ -57,7 +58,8 @@ compare_numbers(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By path; of one path what makes the comparison find a difference comes first. */
+/* By path; for one path, the entry that makes the comparison find a difference comes
+ * first. */
 static int
 by_path(const void *a, const void *b)
 {
@@ -117,7 +119,7 @@ hash_files(const struct lc__sources *sources, struct lc__checksum *sha)
 
 		if (f->directory || f->missing)
 			continue;
-		/* Of a file outside of the root only its name. */
+		/* For a file outside of the root only its name counts. */
 		path = *f->path == '/' ? strrchr(f->path, '/') : f->path;
 		line.size = 0;
 		lc__buf_printf(&line, "%016llx%016llx %llu ",
@@ -199,8 +201,7 @@ hash_open(int fd, const char *path, uint64_t hash[2], uint64_t *size)
 	return status;
 }
 
-/* A list may name anything: what is no regular file is not read, and opening it
- * waits for nobody. */
+/* A list may name anything: only regular files are read, and opening does not block. */
 lc_status
 lc__sources_hash_at(int dir, const char *path, uint64_t hash[2], uint64_t *size)
 {
@@ -213,7 +214,7 @@ lc__sources_hash_at(int dir, const char *path, uint64_t hash[2], uint64_t *size)
 	if (fstat(fd, &st) == -1)
 		status = lc__error_sys(errno, "%s: stat", path);
 	else if (!S_ISREG(st.st_mode))
-		status = lc__error(LC_INVALID, 0, "%s: is no regular file", path);
+		status = lc__error(LC_INVALID, 0, "%s: is not a regular file", path);
 	else
 		status = hash_open(fd, path, hash, size);
 	close(fd);

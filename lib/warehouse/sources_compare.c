@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Whether sources are still what a list says.
- *
- * Size and time of a file say that it is the same, unless the time is so late
- * that the file may have changed again at the same time after it was read: then,
- * and where size or time differ, its content decides.
+ * Compares sources with a list. A file with the same size and time is unchanged, unless
+ * the time is so late that it may have changed again at the same time after it was read:
+ * then, and if size or time differ, its content decides.
  */
 #include "warehouse/sources.h"
 
@@ -24,7 +22,7 @@
 
 /* ---- the names in a directory ------------------------------------------------------- */
 
-/* Names that a dataset may take: files with an image's or a label's extension, and
+/* Names that a dataset may use: files with an image's or a label's extension, and
  * subdirectories, which end in "/". No dot files. */
 struct dir_names {
 	char **names; /* malloc'ed */
@@ -48,7 +46,7 @@ matters(const char *name, size_t size, bool directory)
 	return false;
 }
 
-/* Add a name of @p size bytes, unless a dataset does not take such. */
+/* Add a name of @p size bytes, if a dataset may use it. */
 static lc_status
 names_add(struct dir_names *names, const char *name, size_t size, bool directory)
 {
@@ -67,8 +65,8 @@ names_add(struct dir_names *names, const char *name, size_t size, bool directory
 	return LC_OK;
 }
 
-/* Add those in directory @p path, which is from @p dir. A link is what it leads to; one that
- * leads nowhere is a file. */
+/* Add the names in directory @p path, relative to @p dir. A link counts as its target; a
+ * dangling one as a file. */
 static lc_status
 names_read(int dir, const char *path, struct dir_names *names)
 {
@@ -95,7 +93,7 @@ by_bytes(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sort, and leave one of each. */
+/* Sort, and remove duplicates. */
 static void
 names_sort(struct dir_names *names)
 {
@@ -127,7 +125,7 @@ names_hash(const struct dir_names *names, uint64_t hash[2])
 	return LC_OK;
 }
 
-/* Whether the sorted names have this one, with its "/" if it is a directory. */
+/* Is this name among the sorted ones, with its "/" if it is a directory? */
 static bool
 names_has(const struct dir_names *names, const char *name)
 {
@@ -158,12 +156,12 @@ lc__sources_hash_dir(const char *path, uint64_t hash[2])
 	return status;
 }
 
-/* ---- a comparison on its way --------------------------------------------------------- */
+/* ---- a comparison in progress ---------------------------------------------------- */
 
-/* No file system's time is coarser. */
+/* The coarsest time of any file system. */
 #define TICK_NS 2000000000
 
-/* Only each nth look is reported: most of them take a microsecond. */
+/* Report only every nth check: most of them take a microsecond. */
 #define STEP 256
 
 struct comparison {
@@ -173,10 +171,10 @@ struct comparison {
 	const lc_progress *progress;
 	uint64_t done, total; /* bytes of files */
 	uint64_t differences;
-	struct lc__buf first; /* what differed first */
+	struct lc__buf first; /* the first difference */
 };
 
-/* ---- telling --------------------------------------------------------------- */
+/* ---- reporting ------------------------------------------------------------------- */
 
 static lc_status
 tell(struct comparison *c, const char *dir, const char *name, const char *what)
@@ -240,7 +238,7 @@ look_at(const struct comparison *c, const struct lc__source_file *f, struct stat
 	return LC_OK;
 }
 
-/* Does the time alone say that it is the same? */
+/* Does the time alone prove that it is unchanged? */
 static bool
 is_known(const struct comparison *c, const struct lc__source_file *f,
     const struct stat *st)
@@ -281,7 +279,7 @@ compare_file(struct comparison *c, const struct lc__source_file *f)
 
 /* ---- directories ----------------------------------------------------------- */
 
-/* What the list has below directory @p dir, "" for all: [*begin, *end). */
+/* The entries below directory @p dir, "" for all: [*begin, *end). */
 static void
 find_below(const struct lc__sources *s, const char *dir, size_t *begin, size_t *end)
 {
@@ -308,10 +306,11 @@ find_below(const struct lc__sources *s, const char *dir, size_t *begin, size_t *
 	}
 }
 
-/* What the list knows of the names in a directory. */
+/* The names in a directory, as far as the list has them. */
 struct known {
-	struct dir_names names;  /* that were there */
-	struct dir_names absent; /* that were looked for; they tell of themselves */
+	struct dir_names names;  /* that were present */
+	struct dir_names absent; /* that were looked for and missing; they have entries of
+	                          * their own */
 };
 
 static lc_status
@@ -324,7 +323,7 @@ know(const struct lc__sources *s, const char *dir, struct known *known)
 		const struct lc__source_file *f = &s->files[i];
 		const char *name = f->path + skip;
 		const size_t n = strcspn(name, "/");
-		/* Of an absolute path this is nothing, which is no name. */
+		/* For an absolute path this is empty, which is not a name. */
 		if (f->missing && name[n] == '/')
 			continue;
 		return_if_error(names_add(f->missing ? &known->absent : &known->names,
@@ -346,10 +345,10 @@ has_hash(const struct dir_names *names, const uint64_t want[2], bool *out)
 }
 
 /*
- * Tell which names of a directory differ. Its hash was of names that the list has, and maybe
- * of others. If the list has all of them, a name that it does not have is new. If the names
- * of the list and those there now have that hash together, names were only removed, and
- * their own lines say so. Else it is not known which are new.
+ * Report which names of a directory differ. Its hash covers names in the list, and
+ * possibly others. If the list has all of them, a name that it does not have is new. If
+ * the names of the list and those present together give that hash, names were only
+ * removed, and their own entries report that. Otherwise it is unknown which are new.
  */
 static lc_status
 tell_names(struct comparison *c, const struct lc__source_file *dir,
@@ -396,7 +395,7 @@ compare_names(struct comparison *c, const struct lc__source_file *dir,
 	return status;
 }
 
-/* If the list has files below it, their own lines say that they are gone. */
+/* If the list has files below it, their own entries report that they were removed. */
 static lc_status
 tell_gone_dir(struct comparison *c, const struct lc__source_file *dir)
 {
@@ -426,7 +425,7 @@ compare_dir(struct comparison *c, const struct lc__source_file *dir)
 	names_sort(&now);
 	if (status == LC_OK)
 		status = compare_names(c, dir, &now);
-	else if (status == LC_NO_FILE) /* it went since it was looked at */
+	else if (status == LC_NO_FILE) /* it was removed since it was examined */
 		status = tell_gone_dir(c, dir);
 	names_free(&now);
 	return status;

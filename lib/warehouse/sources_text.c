@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A list of sources as text. There is one text for a list: what is written in
- * another way, or in another order, is refused. */
+/* A list of sources as text. A list has exactly one text: other spellings and orders are
+ * refused. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,12 +63,12 @@ lc__sources_format(const struct lc__sources *sources, struct lc__buf *out)
 
 /* ---- reading --------------------------------------------------------------- */
 
-/* A line that is taken apart from the left. */
+/* A line that is parsed from the left. */
 struct cursor {
-	char *at, *end; /* *end is NUL instead of the line's end */
+	char *at, *end; /* *end is a NUL in the place of the newline */
 };
 
-/* All digits up to a character that is none; no number has two texts. */
+/* All digits up to another character; each number has exactly one text. */
 static bool
 take_number(struct cursor *c, uint64_t limit, uint64_t *out)
 {
@@ -126,7 +126,7 @@ take_hash(struct cursor *c, uint64_t hash[2])
 	return true;
 }
 
-/* What follows a backslash; what has a plainer text is refused. */
+/* What follows a backslash; a character that needs no escape is refused. */
 static bool
 take_escaped(struct cursor *c, char *out)
 {
@@ -152,7 +152,7 @@ take_escaped(struct cursor *c, char *out)
 	    !is_plain((unsigned char)*out);
 }
 
-/* The rest of the line, unescaped in its place: that is never longer. */
+/* The rest of the line, unescaped in place: the result is never longer. */
 static bool
 take_path(struct cursor *c, bool directory, const char **out)
 {
@@ -176,7 +176,7 @@ take_path(struct cursor *c, bool directory, const char **out)
 	return *path != '\0' && lc__sources_path_ok(path, directory);
 }
 
-/* NULL, or what is wrong with the line. */
+/* NULL, or the mistake in the line. */
 static const char *
 take_file(struct cursor *c, struct lc__source_file *f)
 {
@@ -198,8 +198,8 @@ take_file(struct cursor *c, struct lc__source_file *f)
 	return take_path(c, f->directory, &f->path) ? NULL : "has no valid path";
 }
 
-/* The next line, its end made a NUL; false if there is no whole one. A NUL within
- * ends nothing: it is no character that any field has. */
+/* The next line, terminated by a NUL; false if there is no complete one. A NUL inside
+ * does not end it: no field may contain one. */
 static bool
 next_line(struct lc__buf *text, size_t *at, struct cursor *c)
 {
@@ -228,7 +228,7 @@ take_header(struct lc__buf *text, size_t *at, const char *name, int64_t *since_n
 
 	if (text->size == 0 || !next_line(text, at, &c) || !take_text(&c, MAGIC) ||
 	    !take_number(&c, INT64_MAX, &version) || version == 0)
-		return lc__error(LC_CORRUPT, 0, "%s: is no list of sources", name);
+		return lc__error(LC_CORRUPT, 0, "%s: is not a list of sources", name);
 	if (version > VERSION)
 		return lc__error(LC_VERSION, 0,
 		    "%s: version %llu is newer than this library", name,

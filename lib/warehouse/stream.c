@@ -11,32 +11,31 @@
 #include "warehouse/read.h"
 #include "warehouse/verify.h"
 
-#define ALIGN 64u     /* of what is handed out, and of a buffer's bytes */
-#define MOST_KEPT 32u /* free buffers; more are given back to the system */
+#define ALIGN 64u     /* alignment of samples handed out, and of a buffer's bytes */
+#define MOST_KEPT 32u /* free buffers kept; others are returned to the system */
 
-/* A buffer; its bytes are ALIGN after its beginning. */
+/* A buffer; its bytes begin ALIGN after its start. */
 struct lc__stream_buf {
 	struct lc__stream_buf *next; /* in the list of free ones */
 	uint64_t room;               /* bytes */
 };
 
-/* A part of a sample: image, boxes, mask and row. */
+/* A region of a sample: image, boxes, mask and row. */
 enum { IMAGE, BOXES, MASK, ROW, PARTS };
 
 struct part {
 	struct lc__sample_range range; /* in the file */
 	struct lc__sample_range
-	    read;          /* the same, or the blocks that it has to be verified
-	                           with */
+	    read;          /* the same, or extended to the blocks needed to verify it */
 	unsigned char *at; /* of the byte at range.from */
 };
 
-/* A sample on its way. */
+/* A sample being read. */
 struct reading {
 	struct lc__shardset *set;
 	struct lc__wshard *shard;
 	uint64_t i;     /* in the shard */
-	uint64_t known; /* the word about it */
+	uint64_t known; /* the word remembered for it */
 	struct part parts[PARTS];
 };
 
@@ -120,7 +119,7 @@ want_images(struct reading *r)
 	want(r, MASK, lc__mask_range(t, r->i));
 }
 
-/* The offsets that say where the row is are in memory, with their blocks. */
+/* The offsets with the row's position are in memory, with their blocks. */
 static lc_status
 want_row(struct reading *r)
 {
@@ -137,8 +136,8 @@ want_row(struct reading *r)
 	return LC_OK;
 }
 
-/* Place the parts one after another, each where its first byte is aligned and
- * has ALIGN bytes before it. @p base NULL only counts. */
+/* Place the regions one after another, each aligned and with ALIGN bytes before it. With
+ * @p base NULL only count. */
 static uint64_t
 lay_out(struct reading *r, unsigned char *base)
 {
@@ -211,7 +210,7 @@ take_row(const struct reading *r, lc_sample *sample)
 	    : lc__wshard_bad_row(r->shard, r->i);
 }
 
-/* The first part that has bytes; its buffer is before it. */
+/* The first region that is not empty; its buffer is before it. */
 static const unsigned char *
 anchor(const lc_sample *sample)
 {
@@ -297,10 +296,12 @@ lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
 	bool straight;
 
 	want_images(&r);
-	/* Is nothing around the parts to be read to verify them? That their blocks are good
-	 * is asked, and not taken from what is known of the sample: another thread may see
-	 * the one before the other, and what is around a part would be written around the
-	 * caller's memory. */
+	/*
+	 * Can the regions be read without the bytes around them, because nothing needs to
+	 * be verified? This checks the blocks themselves, not what is known of the
+	 * sample: another thread may see one before the other, and bytes around a region
+	 * would be written outside of the caller's memory.
+	 */
 	straight = r.known != 0;
 	for (int part = IMAGE; part <= MASK; part++)
 		straight = straight &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Samples read into buffers that are used again. */
+/* Samples read into buffers that are reused. */
 #ifndef LC_WAREHOUSE_STREAM_H
 #define LC_WAREHOUSE_STREAM_H
 
@@ -10,23 +10,23 @@
 
 struct lc__stream_buf;
 
-/** Buffers that nobody has, and where a sequential reader is. Zeros are empty. */
+/** Free buffers, and the position of a sequential reader. All zero is empty. */
 struct lc__stream {
 	struct lc__trylock lock;     /* guards free and kept */
 	struct lc__stream_buf *free; /* a list */
 	unsigned kept;               /* in it */
 	_Atomic uint64_t next;       /* the sample after the last one */
-	_Atomic uint64_t asked;      /* samples before this one were asked for ahead */
+	_Atomic uint64_t asked;      /* samples before this one were prefetched */
 };
 
-/** Sample @p i of a shard into a buffer; verified as lc__wshard_sample(). */
+/** Read sample @p i of a shard into a buffer; verified as by lc__wshard_sample(). */
 LC_CHECKED lc_status lc__stream_sample(struct lc__stream *stream,
     struct lc__shardset *set, struct lc__wshard *shard, uint64_t i, lc_sample *out);
-/** Take its buffer back. */
+/** Return its buffer. */
 void lc__stream_release(struct lc__stream *stream, const lc_sample *sample);
 
-/** Image, boxes and mask into the caller's memory, each of which may be NULL; without
- *  a buffer between where the sample was verified before. */
+/** Read image, boxes and mask into the caller's memory; each may be NULL. Needs no buffer
+ *  for a sample that was verified before. */
 LC_CHECKED lc_status lc__stream_copy(struct lc__stream *stream, struct lc__shardset *set,
     struct lc__wshard *shard, uint64_t i, void *const out[3]);
 

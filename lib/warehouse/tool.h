@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tool asks of a warehouse beyond lmdbcache.h. This header needs no other of the
- * library's, so that the tool sees none of its structs.
+ * Functions for the tool that are not in lmdbcache.h. This header includes no other
+ * internal one, so that the tool sees none of the library's structs.
  */
 #ifndef LC_WAREHOUSE_TOOL_H
 #define LC_WAREHOUSE_TOOL_H
@@ -27,17 +27,10 @@ const struct lc__manifest *lc__warehouse_manifest(const lc_warehouse *warehouse)
 const struct lc__warehouse_about *lc__warehouse_about(const lc_warehouse *warehouse);
 /** Bytes of the file of shard @p i of the manifest, in a warehouse that is open. */
 uint64_t lc__warehouse_shard_bytes(const lc_warehouse *warehouse, size_t i);
-/**
- * What is said of shard @p i of a warehouse that is open; if it is one of a part, the
- * manifest of the part is read.
- * @param out  its relative_path is malloc'ed, and begins at the directory of the version; for
- *             a shard of a part at the working directory, and in a store it is the name of the
- *             object. Its id is NULL
- * @return LC_OK; LC_CORRUPT for a part that is missing or damaged; LC_NO_MEMORY, LC_IO.
- */
+/* ---- checks of the manifest, before any shard is read ---------------------------- */
 LC_CHECKED lc_status lc__warehouse_shard(const lc_warehouse *warehouse, size_t i,
     struct lc__manifest_shard *out);
-/** Open shard @p i, and have its header; errors as of lc_warehouse_sample(). */
+/** LC_FAILED if the summary exceeds the thresholds, unless they only warn. */
 LC_CHECKED lc_status lc__warehouse_shard_info(lc_warehouse *warehouse, size_t i,
     lc_shard_info *out);
 

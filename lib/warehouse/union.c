@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sets of shards joined without copying: a manifest whose parts are theirs. */
+/* Joins sets of shards without copying: writes a manifest whose parts are theirs. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +15,20 @@
 
 #define LONGEST_MANIFEST ((uint64_t)1 << 30)
 
-/* A union on its way. */
+/* A union being made. */
 struct joining {
 	struct lc__outdir out;
 	char *dir; /* the real path of out */
 	struct lc__manifest manifest;
 	size_t room;              /* of its parts */
-	char *layout_of;          /* the set that the layout is of; NULL: none yet */
+	char *layout_of;          /* the set that defines the layout; NULL: none yet */
 	struct lc__checksum *sha; /* of the parts' digests */
 };
 
 /* ---- paths ----------------------------------------------------------------- */
 
-/* Add "../..", "." or "a/b" to an absolute path without links, which stays such a path. */
+/* Append "../..", "." or "a/b" to an absolute path without links; the result is such a
+ * path. */
 static lc_status
 add_path(struct lc__buf *path, const char *more)
 {
@@ -44,14 +45,15 @@ add_path(struct lc__buf *path, const char *more)
 	return path->failed ? lc__no_memory("union") : LC_OK;
 }
 
-/* How to get from one directory to a file or directory, both absolute: malloc'ed. */
+/* The relative path from one directory to a file or directory, both absolute:
+ * malloc'ed. */
 static lc_status
 relative(const char *from, const char *to, char **out)
 {
 	size_t same = 0, i = 0;
 	struct lc__buf path = { 0 };
 
-	/* What both begin with, up to the end of a component. */
+	/* Their common prefix, up to the end of a component. */
 	for (; from[i] != '\0' && from[i] == to[i]; i++)
 		if (from[i] == '/')
 			same = i;
@@ -62,7 +64,7 @@ relative(const char *from, const char *to, char **out)
 			lc__buf_printf(&path, "../");
 	to += same;
 	lc__buf_printf(&path, "%s", to[0] == '/' ? to + 1 : to);
-	/* Of a directory above nothing is left after the slash. */
+	/* If it is a parent directory, nothing is left after the slash. */
 	if (path.size > 0 && path.data[path.size - 1] == '/')
 		path.size--;
 	if (path.size == 0)
@@ -76,8 +78,8 @@ relative(const char *from, const char *to, char **out)
 	return LC_OK;
 }
 
-/* The path of a part's file or base, from the set's directory, as one from out; "." for
- * that itself. */
+/* The path of a part's file or base, relative to the set's directory, made relative to
+ * out; "." for that itself. */
 static lc_status
 move_path(const struct joining *j, const char *set, const char *path, char **out)
 {
@@ -112,11 +114,11 @@ check_layout(struct joining *j, const char *set, const struct lc__manifest_layou
 	differs = lc__manifest_layout_differs(&j->manifest.layout, layout);
 	if (differs == NULL)
 		return LC_OK;
-	return lc__error(LC_INVALID, 0, "%s: its %s is not that of %s", set, differs,
-	    j->layout_of);
+	return lc__error(LC_INVALID, 0, "%s: its %s differs from that of %s", set,
+	    differs, j->layout_of);
 }
 
-/* Add a part whose strings are malloc'ed; they are freed if that fails. */
+/* Add a part whose strings are malloc'ed; they are freed on failure. */
 static lc_status
 add_part(struct joining *j, struct lc__manifest_part *part)
 {
@@ -135,7 +137,7 @@ add_part(struct joining *j, struct lc__manifest_part *part)
 	return status;
 }
 
-/* A set whose manifest names its shards is one part. */
+/* A set whose manifest lists its shards is one part. */
 static lc_status
 add_shards(struct joining *j, const char *set, const char *real, const char *text,
     const struct lc__buf *bytes, const struct lc__manifest *m)
@@ -145,7 +147,7 @@ add_shards(struct joining *j, const char *set, const char *real, const char *tex
 	lc_status status;
 
 	if (m->export_state != NULL)
-		return lc__error(LC_INVALID, 0, "%s: its export has not ended", set);
+		return lc__error(LC_INVALID, 0, "%s: its export is not finished", set);
 	if (m->n > 0) {
 		return_if_error(lc__manifest_layout_of(m, text, &layout));
 		return_if_error(check_layout(j, set, &layout));
@@ -164,7 +166,7 @@ add_shards(struct joining *j, const char *set, const char *real, const char *tex
 	return status;
 }
 
-/* Of one whose manifest names parts, each is a part of the union. */
+/* For a set whose manifest lists parts, each of them becomes a part of the union. */
 static lc_status
 add_parts(struct joining *j, const char *set, const char *real,
     const struct lc__manifest *m)
@@ -209,8 +211,7 @@ add_found(struct joining *j, const char *set, const char *dir)
 	if (path == NULL || real == NULL)
 		status = lc__no_memory("union");
 	else if (strcmp(real, j->dir) == 0)
-		status = lc__error(LC_INVALID, 0,
-		    "%s: is where the union is to be written", set);
+		status = lc__error(LC_INVALID, 0, "%s: is the target of the union", set);
 	else
 		status = lc__read_regular(path, LONGEST_MANIFEST, &bytes);
 	if (status == LC_OK)
@@ -240,7 +241,7 @@ add_set(struct joining *j, const char *set)
 
 /* ---- all of them ----------------------------------------------------------- */
 
-/* A manifest of parts may be replaced: it is all that is lost. */
+/* Only a manifest of parts may be replaced: nothing else is lost with it. */
 static lc_status
 check_out(const struct joining *j)
 {
@@ -262,7 +263,7 @@ check_out(const struct joining *j)
 	    : lc__error(LC_EXISTS, 0, "%s: has shards of its own", j->out.path);
 }
 
-/* The version follows from the parts' digests in their order. */
+/* The version is derived from the parts' digests in their order. */
 static lc_status
 describe(struct joining *j)
 {
@@ -302,7 +303,7 @@ join(struct joining *j, const char *const *sets, size_t n, lc_union_result *out)
 		    j->out.path);
 	return_if_error(describe(j));
 	status = lc__manifest_format(&j->manifest, &text);
-	/* Are there too many shards, or samples? Reading it tells. */
+	/* Too many shards, or samples? Reading the manifest finds out. */
 	if (status == LC_OK)
 		status = lc__manifest_parse_any(text.data, text.size, j->out.path,
 		    &check);

@@ -12,7 +12,7 @@
 #include "base/hash.h"
 #include "format/twh1.h"
 
-/* With what was put into its place before it became good. */
+/* Orders the bytes that were stored before a block became good. */
 static bool
 is_good(const struct lc__wshard *shard, uint64_t block)
 {
@@ -48,7 +48,7 @@ lc__range_good(const struct lc__wshard *shard, struct lc__sample_range range)
 	return true;
 }
 
-/* What is verified ends where the checksums begin. */
+/* Verified bytes end where the checksums begin. */
 static uint64_t
 block_end(const struct lc__twh1 *shard, uint64_t block)
 {
@@ -105,11 +105,12 @@ lc__range_verify(struct lc__wshard *shard, struct lc__sample_range range,
 	return status;
 }
 
-#define PUT_TRIES 100 /* some ms each, where threads wait for processors */
+#define PUT_TRIES 100 /* a few ms each, while threads wait for processors */
 
-/* ---- of shards that a supplier has ---------------------------------------------------- */
+/* ---- shards of a supplier -------------------------------------------------------- */
 
-/* Whole blocks from the store, verified; bytes that came damaged are asked for once more. */
+/* Get whole blocks from the store, verified; bytes that arrived damaged are requested
+ * once more. */
 static lc_status
 fetch_blocks(struct lc__wshard *shard, struct lc__sample_range blocks, uint64_t sample,
     struct lc__cost *cost, unsigned char *out)
@@ -131,7 +132,7 @@ fetch_blocks(struct lc__wshard *shard, struct lc__sample_range blocks, uint64_t 
 	return status;
 }
 
-/* Bytes that nobody has seen yet: those of good blocks may be in use. */
+/* Store only bytes that no thread has seen yet: those of good blocks may be in use. */
 static void
 put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
     const unsigned char *bytes)
@@ -139,8 +140,8 @@ put_blocks(struct lc__wshard *shard, struct lc__sample_range blocks,
 	const uint64_t block = shard->twh1.block;
 	bool held = false;
 
-	/* After fork(2) a thread that is not there may have the lock: then the same bytes are
-	 * put there once more. */
+	/* After fork(2) a thread that does not exist may hold the lock: then the same
+	 * bytes are stored once more. */
 	for (int i = 0; i < PUT_TRIES && !held; i++)
 		held = lc__trylock(&shard->putting);
 

@@ -86,9 +86,9 @@ static const struct {
 	{ NULL, break_image, LC__REJECT_UNDECODABLE, "a/images/f0.png" },
 	{ NULL, remove_image, LC__REJECT_NO_FILE, "a/images/f0.png" },
 	{ NULL, make_pipe, LC__REJECT_UNDECODABLE,
-	    "a/images/f0.png: is no regular file" },
+	    "a/images/f0.png: is not a regular file" },
 	{ NULL, make_directory, LC__REJECT_UNDECODABLE,
-	    "a/images/f0.png: is no regular file" },
+	    "a/images/f0.png: is not a regular file" },
 };
 
 START_TEST(each_reason)

@@ -276,7 +276,7 @@ START_TEST(files_are_noted)
 	ck_assert_str_eq(file.detail, "g: No such file or directory");
 	ck_assert_int_eq(read_file(dir, ".", 4, &file, &out, &note),
 	    LC__INFILE_BAD);
-	ck_assert_str_eq(file.detail, ".: is no regular file");
+	ck_assert_str_eq(file.detail, ".: is not a regular file");
 	ck_assert_uint_eq(out.size, 10);
 	lc__buf_free(&out);
 	free(path);

@@ -100,7 +100,7 @@ is "each is reported" "$(sed 's/\(bad\/short.png\): .*/\1: …/' "$err")" \
 "cachex: buckets: bad/a.png: neither an image nor JSON lines
 cachex: buckets: bad/empty.jpg: neither an image nor JSON lines
 cachex: buckets: bad/short.png: …
-cachex: buckets: pipe: is no regular file
+cachex: buckets: pipe: is not a regular file
 cachex: buckets: missing: No such file or directory"
 check "bad files in the table" 3 cachex buckets bad -q
 is "are counted" "$(tail -n 1 "$out")" \

@@ -74,9 +74,9 @@ refuse "a file in place of a directory" 2 \
 refuse "-f does not replace it" 2 "cachex: export: m.npz: exists and is not a directory" \
 	cachex export -f m m.npz --format npy
 refuse "a directory in place of a file" 2 \
-	"cachex: export: files: exists, and is no regular file" \
+	"cachex: export: files: exists and is not a regular file" \
 	cachex export m files --format npz
-refuse "a device" 2 "cachex: export: /dev/null: exists, and is no regular file" \
+refuse "a device" 2 "cachex: export: /dev/null: exists and is not a regular file" \
 	cachex export -f m /dev/null --format npz
 check "no such directory" 4 cachex export m gone/x.npz
 cachex put empty x --dtype u8 --shape 0 </dev/null

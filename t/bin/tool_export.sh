@@ -225,7 +225,7 @@ is "but names them" "$(grep relative_path sets/all/manifest.json | cut -d'"' -f4
 check "as JSON" 0 cachex shard union sets/all sets/p2 sets/p1 --json
 is "a line" "$(sed 's/"bytes":[0-9]*/"bytes":N/' "$out")" \
 	'{"directory":"sets/all","parts":2,"shards":2,"samples":4,"bytes":N}'
-refuse "another shape" 3 "cachex: shard: sets/wide: its width is not that of sets/p0" \
+refuse "another shape" 3 "cachex: shard: sets/wide: its width differs from that of sets/p0" \
 	cachex shard union sets/all sets/p0 sets/wide
 refuse "shards of its own" 2 "cachex: shard: sets/p0: has shards of its own" \
 	cachex shard union sets/p0 sets/p1

@@ -53,7 +53,7 @@ wrong "a shard of another generation" 1 \
 	"cachex: shard: $url/$none: the generation does not name it" \
 	cachex shard inspect $url/$none $cache
 check "a sample that no shard has" 1 cachex shard inspect $url/$object $cache --sample 9
-is "is said" "$(cat "$err")" "cachex: shard: $url/$object: no sample 9, there are $first"
+is "is said" "$(cat "$err")" "cachex: shard: $url/$object: no sample 9; there are $first samples"
 check "extract" 0 cachex shard extract $url $cache -o of_store.d
 cachex shard extract -q wh/current/*.twh1 -o of_files.d
 check "the same files" 0 diff -r of_store.d of_files.d

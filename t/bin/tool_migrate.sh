@@ -36,7 +36,7 @@ check "no such file" 4 cachex migrate stage2 nowhere --out out
 check "a directory" 3 cachex migrate stage2 . --out out
 mkfifo pipe
 check "a pipe without a writer" 3 cachex migrate stage2 pipe --out out
-also "is told of" grep -q "pipe: it is no regular file" "$err"
+also "is told of" grep -q "pipe: not a regular file" "$err"
 check "and verified" 3 cachex migrate stage2 pipe --out out --verify
 also "nothing is made for them" test ! -e out
 

@@ -66,8 +66,8 @@ cachex: import: d/b.npy: not a regular file"
 	special set2/a/images/f1.png
 	check "$kind as a label and as an image" 0 soon build --size 16x16 set2 "wh-$kind"
 	is "are named" "$(sed -n 's/.*"reason":"\([a-z]*\)".*"detail":"\([^"]*\)".*/\1 \2/p' \
-		"wh-$kind/current/rejected.jsonl")" "unparsable a/labels/f0.json: is no regular file
-undecodable a/images/f1.png: is no regular file"
+		"wh-$kind/current/rejected.jsonl")" "unparsable a/labels/f0.json: is not a regular file
+undecodable a/images/f1.png: is not a regular file"
 	special set2/classes.txt
 	refuse "$kind as a list of classes" 3 "cachex: build: set2/classes.txt: not a regular file" \
 		soon build --size 16x16 --layout voc set2 wh2
@@ -79,7 +79,7 @@ undecodable a/images/f1.png: is no regular file"
 	refuse "$kind as the list of rejected frames" 3 \
 		"cachex: warehouse: wh-$kind/$(readlink "wh-$kind/current")/rejected.jsonl: not a regular file" \
 		soon warehouse report "wh-$kind" -o report.html
-	refuse "$kind among images" 3 "cachex: buckets: set2/a/images/f1.png: is no regular file" soon buckets set2/a
+	refuse "$kind among images" 3 "cachex: buckets: set2/a/images/f1.png: is not a regular file" soon buckets set2/a
 done
 unset CACHEX_ROOT
 

@@ -63,7 +63,7 @@ else
 fi
 check "a directory that is no warehouse" 3 cachex warehouse inspect data
 is "is named" "$(cat "$err")" \
-	"cachex: warehouse: data: no warehouse: neither manifest.json nor current is there"
+	"cachex: warehouse: data: not a warehouse: it has neither manifest.json nor current"
 check "one that is not there" 4 cachex warehouse inspect gone
 
 # verify

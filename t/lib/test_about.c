@@ -57,7 +57,7 @@ START_TEST(no_warehouse)
 
 	assert_status(lc__warehouse_about_parse(texts[_i], "m", &about),
 	    LC_NOT_MODULE);
-	ck_assert_str_eq(lc_last_error()->text, "m: is of shards, not of a warehouse");
+	ck_assert_str_eq(lc_last_error()->text, "m: is a manifest of shards, not of a warehouse");
 }
 END_TEST
 

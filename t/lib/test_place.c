@@ -62,7 +62,7 @@ START_TEST(no_day)
 	char name[LC__VERSION_NAME];
 
 	assert_status(lc__version_name(A64, B64, 253402300800000, name), LC_INVALID);
-	ck_assert_str_eq(lc_last_error()->text, "version: 253402300800000 ms is no day");
+	ck_assert_str_eq(lc_last_error()->text, "version: 253402300800000 ms is not a date");
 }
 END_TEST
 
@@ -168,7 +168,7 @@ static const struct {
 	{ "current", LC_CORRUPT, "leads to current: "
 	    "Too many levels of symbolic links" },
 	{ "empty", LC_CORRUPT, "leads to empty, which has no manifest.json" },
-	{ NULL, LC_CORRUPT, "is no symbolic link" },
+	{ NULL, LC_CORRUPT, "is not a symbolic link" },
 };
 
 START_TEST(bad_link)

@@ -174,11 +174,11 @@ static const struct {
 	lc_status status;
 	const char *message;
 } bad_rows[] = {
-	{ "", LC_CORRUPT, "s: is no list of sources" },
-	{ "\n", LC_CORRUPT, "s: is no list of sources" },
-	{ "# cachex sources 1 5", LC_CORRUPT, "s: is no list of sources" },
-	{ "# cachex sources 0 5\n", LC_CORRUPT, "s: is no list of sources" },
-	{ "# cachex sources 01 5\n", LC_CORRUPT, "s: is no list of sources" },
+	{ "", LC_CORRUPT, "s: is not a list of sources" },
+	{ "\n", LC_CORRUPT, "s: is not a list of sources" },
+	{ "# cachex sources 1 5", LC_CORRUPT, "s: is not a list of sources" },
+	{ "# cachex sources 0 5\n", LC_CORRUPT, "s: is not a list of sources" },
+	{ "# cachex sources 01 5\n", LC_CORRUPT, "s: is not a list of sources" },
 	{ "# cachex sources 2 x\n", LC_VERSION,
 	    "s: version 2 is newer than this library" },
 	{ "# cachex sources 1\n", LC_CORRUPT, "s: line 1 has no time" },

@@ -179,7 +179,7 @@ START_TEST(refused)
 	ck_assert_int_eq(join(all, a, wide, NULL), LC_INVALID);
 	snprintf(text, sizeof(text), "%s: its ", wide);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, text));
-	snprintf(text, sizeof(text), " is not that of %s", a);
+	snprintf(text, sizeof(text), " differs from that of %s", a);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, text));
 
 	ck_assert_int_eq(join(all, a, none, NULL), LC_NO_FILE);
@@ -192,7 +192,7 @@ START_TEST(refused)
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, bad));
 
 	ck_assert_int_eq(join(all, a, all, NULL), LC_INVALID);
-	snprintf(text, sizeof(text), "%s: is where the union is to be written", all);
+	snprintf(text, sizeof(text), "%s: is the target of the union", all);
 	ck_assert_str_eq(lc_last_error()->text, text);
 	ck_assert_int_eq(join(a, wide, NULL, NULL), LC_EXISTS);
 	snprintf(text, sizeof(text), "%s: has shards of its own", a);

@@ -4,7 +4,7 @@
  * that change the files below one directory, in the order in which they took effect.
  *
  * RECORD_IO_ROOT names the directory, RECORD_IO_LOG the log. What the directory has at
- * the start is written to the log first, unless the log is no regular file.
+ * the start is written to the log first, unless the log is not a regular file.
  * RECORD_IO_KILL=n: kill -9 of a process after its n-th record, or after half of that one,
  * if it is a write and RECORD_IO_HALFWAY is set.
  */
