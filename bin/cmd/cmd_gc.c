@@ -20,7 +20,7 @@ static struct opt options[] = {
 	{ "", "keep", OPT_COUNT, &keep, .value = "N", .least = 1,
 	    .help = "keep the newest N generations; default 3" },
 	{ "", "older", OPT_TEXT, &older, .value = "AGE",
-	    .help = "remove only what is older: 30s, 15m, 12h or 7d; default 7d" },
+	    .help = "remove only older objects: 30s, 15m, 12h or 7d; default 7d" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "print what would be removed, change nothing" },
 	STORE_OPTIONS,
@@ -83,8 +83,8 @@ run_gc(int argc, char **argv)
 
 	(void)argc;
 	if (!parse_age(older, &older_ms))
-		return report_usage("--older: %s is no age; 30s, 15m, 12h and 7d are",
-		    older);
+		return report_usage(
+		    "--older: %s is not an age, such as 30s, 15m, 12h or 7d", older);
 	status = store_open(argv[0], true, &store);
 	if (status == LC_NO_FILE)
 		return report_library(EXIT_NO);
@@ -105,7 +105,7 @@ const struct command cmd_gc = {
 	.text =
 	    "Removes objects from the store URL that are older than --older: all generations "
 	    "except the newest --keep, the receipts of runs that were published only as "
-	    "those, then shards and manifests that no remaining generation or receipt "
+	    "removed generations, then shards and manifests that no remaining generation or receipt "
 	    "names, and unfinished files of killed pushes. If an object that must stay is "
 	    "missing or damaged, nothing is removed. Ages are by the store's clock; --older "
 	    "must be longer than the longest push of one part takes.",

@@ -30,7 +30,7 @@ refuse(const struct lc__published *p)
 		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s",
 		    i > 0 ? ", " : "", p->names[i] != NULL ? p->names[i] : "?");
 	return report_error(EXIT_NO,
-	    "%llu of %llu receipts missing: %s%s; nothing was published",
+	    "%llu of %llu receipts are missing: %s%s; nothing was published",
 	    (unsigned long long)p->missing, (unsigned long long)p->parts, names,
 	    p->missing > LC__MISSING_NAMED ? ", …" : "");
 }
@@ -94,13 +94,13 @@ run_publish(int argc, char **argv)
 const struct command cmd_publish = {
 	.name = "publish",
 	.operands = "URL",
-	.summary = "make the parts of a run the next generation of a store",
+	.summary = "publish the parts of a run as the next generation of a store",
 	.text =
 	    "Checks that every part of a run was pushed to the store URL, and then writes "
 	    "the manifest that names them all: the next generation, which cachex pull "
 	    "fetches. If parts are missing it prints how many and the first of them, "
 	    "publishes nothing, and the exit status is 1. Any number of processes may "
-	    "publish at once; the newest generation is not published again.",
+	    "publish at the same time; the newest generation is not published again.",
 	.examples = "cachex publish file:///mnt/store\n"
 		    "cachex publish /mnt/store --recipe 8e3f",
 	.completes = "d",

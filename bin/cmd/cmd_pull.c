@@ -19,7 +19,7 @@ static uint64_t threads = 8;
 
 static struct opt options[] = {
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .least = 1, .most = 1024,
-	    .help = "shards at once" },
+	    .help = "shards at a time" },
 	STORE_OPTIONS,
 	{ .kind = OPT_END },
 };
@@ -101,12 +101,12 @@ const struct command cmd_pull = {
 	.operands = "URL[@GENERATION] DIR",
 	.summary = "fetch a generation of a store as a directory of shards",
 	.text =
-	    "Fetches the newest generation of the store URL, or the one whose number "
-	    "follows the last @, into the directory DIR, for cachex read and cachex shard "
-	    "verify. Every byte is compared with its SHA-256 before its file gets its name. "
-	    "Shards that are there are read, and kept if their SHA-256 is right; those of "
+	    "Fetches the newest generation of the store URL, or the generation with the "
+	    "number after the last @, into the directory DIR, for cachex read and cachex "
+	    "shard verify. Every byte is compared with its SHA-256 before its file gets its "
+	    "name. Shards in DIR are read, and kept if their SHA-256 is right; shards of "
 	    "another generation are removed at the end. DIR/manifest.json is written last. "
-	    "After an interruption the same command fetches what is missing.",
+	    "After an interruption, run the same command to fetch the missing shards.",
 	.examples = "cachex pull file:///mnt/store shards\n"
 		    "cachex pull /mnt/store@7 shards\n"
 		    "cachex read shards --batch 256 --sum",

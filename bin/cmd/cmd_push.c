@@ -24,13 +24,13 @@ static uint64_t threads = PUSH_THREADS;
 
 static struct opt options[] = {
 	{ "", "producer", OPT_TEXT, &producer, .value = "TEXT",
-	    .help = "what makes the values; another text is another run; @FILE is the "
-		    "content of the file" },
+	    .help = "the program that computed the values; another text is another "
+		    "run; @FILE is the content of the file" },
 	{ "", "check", OPT_FLAG, &check,
-	    .help = "also make parts that are there, compare them, and put damaged ones "
-		    "again" },
+	    .help = "also write the parts that the store has, compare them, and put "
+		    "damaged ones again" },
 	{ "", "first-wins", OPT_FLAG, &first_wins,
-	    .help = "keep a part that was pushed with other contents" },
+	    .help = "keep a part that was pushed with different contents" },
 	{ "", "shard-size", OPT_SIZE, &shard_size, .value = "SIZE", .least = 4ull << 10,
 	    .most = 1ull << 40,
 	    .help = "target size of a shard, 4K to 1T; default 192M" },
@@ -39,9 +39,9 @@ static struct opt options[] = {
 	{ "", "no-metadata", OPT_FLAG, &no_metadata,
 	    .help = "leave out cache_ids and block checksums" },
 	{ "", "staging", OPT_DIR, &staging, .value = "DIR",
-	    .help = "where shards are made; default ROOT/.MODULE.push" },
+	    .help = "directory for new shards; default ROOT/.MODULE.push" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .least = 1, .most = 1024,
-	    .help = "shards at once" },
+	    .help = "shards at a time" },
 	STORE_OPTIONS,
 	STORE_SINGLE_PUBLISHER,
 	{ .kind = OPT_END },
@@ -103,14 +103,14 @@ const struct command cmd_push = {
 	.operands = "MODULE URL",
 	.summary = "put finished parts into a store",
 	.text =
-	    "Makes shards of each input of MODULE that is finished, and puts them into the "
-	    "store URL: s3://BUCKET/PREFIX, file:///DIR, or the path of a directory. Any number of machines may "
-	    "push parts of the same inputs at once. A part is put once: one that is there "
-	    "is not made again. A part that is there with other contents is a conflict; "
-	    "then the exit status is 3. Inputs that are not finished are counted. When all "
-	    "parts are there, cachex publish makes a generation of them.\n"
+	    "Writes shards of each finished input of MODULE, and puts them into the "
+	    "store URL: s3://BUCKET/PREFIX, file:///DIR, or the path of a directory. Any "
+	    "number of machines may push parts of the same inputs at the same time. A part "
+	    "that is in the store is skipped; with different contents it is a conflict, and "
+	    "the exit status is 3. Unfinished inputs are counted. When all parts are in the "
+	    "store, cachex publish makes them a generation.\n"
 	    "If MODULE contains a slash, it is the path of a module, or of a directory of "
-	    "shards, whose series are the parts.\n"
+	    "shards with a part for each series.\n"
 	    "Parts belong to a run: the same inputs, the same --producer and the same "
 	    "options. cachex-store(5) describes the files.",
 	.examples = "cachex push feats file:///mnt/store\n"

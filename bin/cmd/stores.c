@@ -288,7 +288,7 @@ store_ls(const char *url, const char *generation)
 		errno = 0;
 		number = strtoull(generation, &end, 10);
 		if (errno != 0 || number == 0 || *end != '\0' || *generation == '-')
-			return report_usage("%s: is no number of a generation",
+			return report_usage("%s: is not the number of a generation",
 			    generation);
 	}
 	status = open_store(url, &store);

@@ -69,9 +69,9 @@ metrics_seconds(struct metrics *m, const char *name, const char *label, const ch
 void
 metrics_outcome(struct metrics *m, bool success)
 {
-	metrics_head(m, "success", "gauge", "Whether the command did what it was to do.");
+	metrics_head(m, "success", "gauge", "Whether the command succeeded.");
 	metrics_count(m, "success", NULL, NULL, success);
-	metrics_head(m, "end_timestamp_seconds", "gauge", "When it ended, since 1970.");
+	metrics_head(m, "end_timestamp_seconds", "gauge", "Time of its end, since 1970.");
 	metrics_seconds(m, "end_timestamp_seconds", NULL, NULL,
 	    lc__clock_wall_ms() * 1000000);
 }

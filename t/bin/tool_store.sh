@@ -38,7 +38,7 @@ is "what is finished" "$(cat "$out")" \
 	"run $run: 6 parts: 2 put, 4 unfinished; put 2 shards, 8.59 KiB"
 also "nothing is left beside the module" test ! -e m0/.feats.push
 wrong "too early" 1 \
-	"cachex: publish: 4 of 6 receipts missing: in1, in2, in4, …; nothing was published" \
+	"cachex: publish: 4 of 6 receipts are missing: in1, in2, in4, …; nothing was published" \
 	cachex publish st
 check "the second, verbosely" 0 on m1 push -v feats "file://$PWD/st"
 is "a line for each part" "$(sed '$d' "$out")" "there       in0
@@ -295,7 +295,7 @@ check "a run that is not published" 0 cachex gc st --keep 1 --older 1s
 check "stays" 0 cachex ls file:st
 also "with its receipts" grep -q "^run  .*3 of 6 parts  later$" "$out"
 check "and its shards" 0 cachex verify file:st --deep
-wrong "an age that is none" 2 "cachex: gc: --older: 7 is no age; 30s, 15m, 12h and 7d are" \
+wrong "an age that is none" 2 "cachex: gc: --older: 7 is not an age, such as 30s, 15m, 12h or 7d" \
 	cachex gc st --older 7
 
 # A directory of shards
@@ -423,7 +423,7 @@ check "from inside of it" 0 sh -c 'cd one/feats && exec "$1" push --json ./ ../.
 is "has a name as well" "$(tail -n 1 "$out" | jq .put)" 6
 wrong "no module" 1 "cachex: push: no module nope in $HOME/xdg-cache/cachex" cachex push nope st
 check "no set" 4 cachex push ./st st
-wrong "no generation" 2 "cachex: ls: x: is no number of a generation" cachex ls file:st x
+wrong "no generation" 2 "cachex: ls: x: is not the number of a generation" cachex ls file:st x
 mkdir empty
 wrong "nothing published" 1 "cachex: pull: empty: nothing was published there" cachex pull empty o
 wrong "no run" 1 "cachex: publish: empty: has no run" cachex publish empty

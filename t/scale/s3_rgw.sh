@@ -79,7 +79,7 @@ publish() { "$CACHEX" publish --json "$url"; }
 dies first 0
 is "of three tasks that fill and push one is killed" "$(in_tasks 3 fill)" 1
 check "it is too early to publish" 1 cachex publish "$url"
-also "and the message counts" grep -q 'receipts missing' "$err"
+also "and the message counts" grep -q 'receipts are missing' "$err"
 is "five tasks do the rest" "$(in_tasks 5 fill)" 0
 before=$(starts)
 is "three more" "$(in_tasks 3 fill)" 0
