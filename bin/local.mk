@@ -29,7 +29,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/read_frames.c \
 	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/read_shared.c \
 	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
-	bin/cmd/view_histograms.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/view_histograms.c bin/cmd/view_module.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
 	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
 	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/draw/axes.c bin/draw/colours.c bin/draw/picture.c bin/draw/pixels.c \
@@ -47,7 +47,7 @@ libcachex_a_SOURCES = \
 	bin/formats/value_json.c bin/formats/webdataset_in.c \
 	bin/formats/webdataset_layout.c bin/formats/webdataset_out.c \
 	bin/formats/webdataset_sample.c \
-	bin/image/boxes.c bin/image/canvas.c bin/image/font.c bin/image/geometry.c \
+	bin/image/boxes.c bin/image/geometry.c \
 	bin/image/heat_map.c bin/image/image.c bin/image/image_jpeg.c \
 	bin/image/image_png.c bin/image/image_tiff.c bin/image/image_webp.c \
 	bin/image/orientation.c bin/image/resize.c bin/image/scale.c bin/image/sheet.c \

@@ -60,7 +60,7 @@ lib_tests = $(engine_tests) $(s3_tests) \
 bin_tests = \
 	t/bin/test_archive t/bin/test_class_map t/bin/test_convert t/bin/test_draw \
 	t/bin/test_draw_chart t/bin/test_draw_sheet t/bin/test_draw_tensor \
-	t/bin/test_draw_text t/bin/test_exchange_chaos t/bin/test_exchange_npz \
+	t/bin/test_draw_colours t/bin/test_exchange_chaos t/bin/test_exchange_npz \
 	t/bin/test_fill t/bin/test_fill_edges t/bin/test_fill_inputs \
 	t/bin/test_fill_killed t/bin/test_fill_parts t/bin/test_fill_stash \
 	t/bin/test_foreign t/bin/test_geometry t/bin/test_histogram t/bin/test_image \

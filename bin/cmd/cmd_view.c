@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex view: samples, boxes and tensors as PNG pictures. */
+/* cachex view: samples, boxes, records and tensors as pictures. */
 #include "cmd/view.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "base/error.h"
 #include "base/newfile.h"
 #include "cmd/samples.h"
-#include "image/canvas.h"
+#include "draw/picture.h"
 #include "image/sheet.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -22,6 +23,7 @@
 #include "ui/settings.h"
 
 static const char *output;
+static int format;
 static uint64_t samples = OPT_UNSET;
 static uint64_t from = OPT_UNSET;
 static uint64_t seed = OPT_UNSET;
@@ -37,20 +39,23 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write the PNG here, at once when it is done; - is standard output" },
+	    .help = "write the picture here when it is complete; - is standard output" },
+	{ "", "format", OPT_CHOICE, &format, .value = "auto|" LC__PICTURE_FORMATS,
+	    .help = "the format of the picture; auto is that of FILE's suffix, or png" },
 	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
-	    .help = "a sheet of this many samples; 24 unless said otherwise" },
+	    .help = "a sheet of this many samples or records; 24 by default" },
 	{ "", "from", OPT_COUNT, &from, .value = "I",
-	    .help = "a sheet from this sample on, counted from 0" },
+	    .help = "a sheet from this sample or record on, counted from 0" },
 	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
-	    .help = "a sheet of samples chosen at random; the same ones for a SEED" },
+	    .help =
+		"a sheet of samples or records chosen at random; the same ones for a SEED" },
 	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
-	    .help = "a sheet with this sample; given again, with more" },
+	    .help = "a sheet with this sample or record; repeat it for more" },
 	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
-	    .help = "samples beside each other on a sheet" },
+	    .help = "cells beside each other on a sheet" },
 	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS", .least = LC__SHEET_LEAST_CELL,
 	    .most = LC__SHEET_MOST_CELL,
-	    .help = "the longer side of a sample on a sheet; 192 unless said otherwise" },
+	    .help = "the side of a cell of a sheet; 192 by default" },
 	{ "", "histogram", OPT_FLAG, &histogram,
 	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
@@ -168,23 +173,32 @@ select_ids(const struct select *how, const struct samples *set, struct selected 
 }
 
 int
+select_numbers(const struct select *how, uint64_t count, const char *what,
+    struct selected *out)
+{
+	memset(out, 0, sizeof(*out));
+	if (count == 0)
+		return report_error(EXIT_NO, "there are no %s", what);
+	if (how->random != OPT_UNSET)
+		return select_random(how, count, out);
+	if (how->from >= count)
+		return report_error(EXIT_NO,
+		    "--from %llu: there are %llu %s, numbered from 0",
+		    (unsigned long long)how->from, (unsigned long long)count, what);
+	if (make_room(smaller(how->most, count - how->from), out) != EXIT_DONE)
+		return EXIT_SYSTEM;
+	for (; out->count < smaller(how->most, count - how->from); out->count++)
+		out->items[out->count] = how->from + out->count;
+	return EXIT_DONE;
+}
+
+int
 select_samples(const struct select *how, const struct samples *set, struct selected *out)
 {
 	memset(out, 0, sizeof(*out));
 	if (how->ids->count > 0)
 		return select_ids(how, set, out);
-	if (set->count == 0)
-		return report_error(EXIT_NO, "there are no samples");
-	if (how->random != OPT_UNSET)
-		return select_random(how, set->count, out);
-	if (how->from >= set->count)
-		return report_error(EXIT_NO, "there is no sample %llu: there are %llu",
-		    (unsigned long long)how->from, (unsigned long long)set->count);
-	if (make_room(smaller(how->most, set->count - how->from), out) != EXIT_DONE)
-		return EXIT_SYSTEM;
-	for (; out->count < smaller(how->most, set->count - how->from); out->count++)
-		out->items[out->count] = how->from + out->count;
-	return EXIT_DONE;
+	return select_numbers(how, set->count, "samples", out);
 }
 
 void
@@ -196,7 +210,7 @@ selected_free(struct selected *selected)
 
 /* ---- what there is to draw ------------------------------------------------------ */
 
-enum subject { OF_RECORD, OF_NPY, OF_SAMPLES };
+enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES };
 
 static bool
 begins_as_npy(const char *path)
@@ -214,15 +228,43 @@ begins_as_npy(const char *path)
 	return found;
 }
 
-/* Two operands are a module and a cache_id, one is a path: no name is both. */
-static enum subject
-find_subject(int argc, char **argv)
+/* A module has this file; a warehouse or a directory of shards has not. */
+static bool
+is_module(const char *name)
 {
+	char *path;
+	struct stat st;
+	bool found;
+
+	if (strchr(name, '/') != NULL ||
+	    asprintf(&path, "%s/%s/data.mdb", settings.root, name) < 0)
+		return false;
+	found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	free(path);
+	return found;
+}
+
+/* Two operands are a module and a cache_id. One is a module if there is one of that name,
+ * which has no slash, and else a path. */
+static int
+find_subject(int argc, char **argv, enum subject *out)
+{
+	struct stat st;
+
 	if (argc == 2)
-		return OF_RECORD;
-	if (strcmp(argv[0], "-") == 0 || begins_as_npy(argv[0]))
-		return OF_NPY;
-	return OF_SAMPLES;
+		*out = OF_RECORD;
+	else if (is_module(argv[0]))
+		*out = OF_MODULE;
+	else if (strcmp(argv[0], "-") == 0 || begins_as_npy(argv[0]))
+		*out = OF_NPY;
+	else
+		*out = OF_SAMPLES;
+	if (*out == OF_SAMPLES && strchr(argv[0], '/') == NULL &&
+	    lstat(argv[0], &st) != 0 && errno == ENOENT)
+		return report_error(EXIT_NO,
+		    "%s: neither a module in %s nor a file or directory here", argv[0],
+		    settings.root);
+	return EXIT_DONE;
 }
 
 static int
@@ -243,15 +285,18 @@ check_options(enum subject subject)
 	    seed != OPT_UNSET || ids.count > 0 || columns != OPT_UNSET ||
 	    cell != OPT_UNSET;
 
-	if (subject != OF_SAMPLES && (sheet || histogram))
-		return report_usage("a tensor is neither a sheet nor a histogram: only "
-				    "--field, --heat and --side are for it");
+	if (subject != OF_SAMPLES && histogram)
+		return report_usage("--histogram is for the boxes of samples");
+	if ((subject == OF_RECORD || subject == OF_NPY) && sheet)
+		return report_usage(
+		    "one tensor has no sheet: only --field, --heat and --side "
+		    "are for it");
 	if (subject == OF_SAMPLES && (field != NULL || heat))
-		return report_usage("--field and --heat are for a tensor of a module");
+		return report_usage("--field and --heat are for records of a module");
 	if (subject == OF_NPY && field != NULL)
-		return report_usage("--field is for a tensor of a module");
+		return report_usage("--field is for records of a module");
 	if (histogram && sheet)
-		return report_usage("--histogram counts all samples and is no sheet");
+		return report_usage("--histogram counts all samples: no sheet is drawn");
 	if (settings.json && !dry_run && (output == NULL || strcmp(output, "-") == 0))
 		return report_usage("--json and the picture would both go to standard "
 				    "output; use -o FILE");
@@ -259,9 +304,11 @@ check_options(enum subject subject)
 }
 
 static int
-draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *json)
+draw(enum subject subject, char **argv, struct lc__picture *picture, struct json *json)
 {
 	const struct view_tensor how = { field, heat, (uint32_t)side };
+	const struct view_grid grid = { columns,
+		cell == OPT_UNSET ? 192 : (uint32_t)cell };
 	const struct select select = {
 		.most = samples == OPT_UNSET ? 24 : samples,
 		.from = from == OPT_UNSET ? 0 : from,
@@ -270,13 +317,14 @@ draw(enum subject subject, char **argv, struct lc__canvas *canvas, struct json *
 	};
 
 	if (subject == OF_RECORD)
-		return view_record(argv[0], argv[1], &how, canvas, json);
+		return view_record(argv[0], argv[1], &how, picture, json);
+	if (subject == OF_MODULE)
+		return view_module(argv[0], &select, &grid, &how, picture, json);
 	if (subject == OF_NPY)
-		return view_npy(argv[0], &how, canvas, json);
+		return view_npy(argv[0], &how, picture, json);
 	if (histogram)
-		return view_histograms(argv[0], canvas, json);
-	return view_sheet(argv[0], &select, columns,
-	    cell == OPT_UNSET ? 192 : (uint32_t)cell, canvas, json);
+		return view_histograms(argv[0], picture, json);
+	return view_sheet(argv[0], &select, &grid, picture, json);
 }
 
 /* ---- where it goes -------------------------------------------------------------- */
@@ -303,8 +351,21 @@ check_output(void)
 	return EXIT_DONE;
 }
 
+/* By --format, or else by the name of the file. */
+static enum lc__picture_format
+find_format(void)
+{
+	enum lc__picture_format found = LC__PICTURE_PNG;
+
+	if (format > 0)
+		return (enum lc__picture_format)(format - 1);
+	if (output != NULL)
+		(void)lc__picture_format_of(output, &found);
+	return found;
+}
+
 static int
-write_bytes(const struct lc__buf *png)
+write_bytes(const struct lc__buf *bytes)
 {
 	struct output out;
 	int status = output_open(&out, dry_run ? "/dev/null" : output, force);
@@ -315,28 +376,32 @@ write_bytes(const struct lc__buf *png)
 		output_discard(&out);
 		return is_terminal();
 	}
-	fwrite(png->data, 1, png->size, out.stream);
+	fwrite(bytes->data, 1, bytes->size, out.stream);
 	output_failed(&out);
 	return output_end(&out, EXIT_DONE);
 }
 
 static int
-write_png(const struct lc__canvas *canvas)
+write_picture(struct lc__picture *picture)
 {
-	struct lc__buf png = { 0 };
-	const lc_status encoded = lc__canvas_png(canvas, &png);
-	const int status = encoded == LC_OK ? write_bytes(&png) : report_status(encoded);
+	struct lc__buf bytes = { 0 };
+	const lc_status finished = lc__picture_finish(picture, &bytes);
+	const int status = finished == LC_OK ? write_bytes(&bytes)
+					     : report_status(finished);
 
-	lc__buf_free(&png);
+	lc__buf_free(&bytes);
 	return status;
 }
 
 static int
-say(const struct lc__canvas *canvas, struct json *json, FILE *text,
+say(const struct lc__picture *picture, struct json *json, FILE *text,
     const struct lc__buf *members)
 {
-	jw_count(json, "picture_width", canvas->width);
-	jw_count(json, "picture_height", canvas->height);
+	const double width = lc__picture_width(picture);
+	const double height = lc__picture_height(picture);
+
+	jw_count(json, "picture_width", (uint64_t)width);
+	jw_count(json, "picture_height", (uint64_t)height);
 	if (output != NULL)
 		jw_text(json, "file", output);
 	jw_flag(json, "dry_run", dry_run);
@@ -346,8 +411,8 @@ say(const struct lc__canvas *canvas, struct json *json, FILE *text,
 	if (settings.json)
 		fwrite(members->data, 1, members->size, stdout);
 	else if (dry_run)
-		report_note("would write %u x %u pixels to %s", canvas->width,
-		    canvas->height, output_name(output));
+		report_note("would write %.0f x %.0f pixels to %s", width, height,
+		    output_name(output));
 	return EXIT_DONE;
 }
 
@@ -356,29 +421,36 @@ draw_and_write(enum subject subject, char **argv, FILE *text,
     const struct lc__buf *members)
 {
 	struct json json = { text, false };
-	struct lc__canvas canvas = { 0 };
+	struct lc__picture *picture;
+	const lc_status made = lc__picture_new(find_format(), &picture);
 	int status;
 
+	if (made != LC_OK)
+		return report_status(made);
 	jw_open(&json, NULL, '{');
-	status = draw(subject, argv, &canvas, &json);
-	if (canvas.pixels != NULL) {
-		int written = write_png(&canvas);
+	status = draw(subject, argv, picture, &json);
+	/* A picture of what is left, where something is missing or damaged. */
+	if (lc__picture_width(picture) > 0 &&
+	    (status == EXIT_DONE || status == EXIT_NO || status == EXIT_DATA)) {
+		int written = write_picture(picture);
 		if (written == EXIT_DONE)
-			written = say(&canvas, &json, text, members);
+			written = say(picture, &json, text, members);
 		status = report_worse(status, written);
 	}
-	lc__canvas_free(&canvas);
+	lc__picture_free(picture);
 	return status;
 }
 
 static int
 run_view(int argc, char **argv)
 {
-	const enum subject subject = find_subject(argc, argv);
 	struct lc__buf members = { 0 };
+	enum subject subject;
 	FILE *text;
-	int status = check_options(subject);
+	int status = find_subject(argc, argv, &subject);
 
+	if (status == EXIT_DONE)
+		status = check_options(subject);
 	if (status == EXIT_DONE)
 		status = check_output();
 	if (status != EXIT_DONE)
@@ -394,26 +466,28 @@ run_view(int argc, char **argv)
 
 const struct command cmd_view = {
 	.name = "view",
-	.operands = "WAREHOUSE|SHARD|DIR|FILE.npy|MODULE [CACHE_ID]",
-	.summary = "draw samples, boxes or a tensor as a PNG picture",
+	.operands = "MODULE [CACHE_ID] | WAREHOUSE|SHARD|DIR|FILE.npy",
+	.summary = "draw records, samples, boxes or a tensor as PNG, SVG or PDF",
 	.text =
-	    "Of one operand, a path: a warehouse, a TWH1 shard, or a directory with "
-	    "shards becomes a contact sheet of samples with their boxes, the class id "
-	    "above each; with --histogram, bar charts of its boxes. A .npy file, or - "
-	    "for one on standard input, becomes a picture of its tensor.\n"
-	    "Of two operands, a module and a cache_id: a picture of that tensor. u8, "
-	    "f16, bf16 and f32 with 1, 3 or 4 channels are an image, channels first "
-	    "(in u8 also last); any other tensor is a heat map, whose slices stand "
-	    "beside each other.\n"
-	    "A sample that is missing or damaged is drawn as a crossed cell with the "
-	    "reason, and the exit status is 3. The same input gives the same bytes.",
+	    "MODULE alone draws a contact sheet of its records: images as images, other "
+	    "tensors as small heat maps, text and numbers as text. MODULE CACHE_ID draws one "
+	    "tensor: u8, f16, bf16 and f32 with 1, 3 or 4 channels are an image, channels "
+	    "first (in u8 also last); any other tensor is a heat map.\n"
+	    "A warehouse, a TWH1 shard or a directory with shards becomes a contact sheet of "
+	    "samples with their boxes, each under the name of its class; with --histogram, "
+	    "charts of its boxes. A .npy file, or - for one on standard input, becomes a "
+	    "picture of its tensor.\n"
+	    "A name without a slash is a module if there is one; ./NAME is always a path.\n"
+	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
+	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
 	.examples =
-	    "cachex view warehouse -o sheet.png\n"
+	    "cachex view photos -o sheet.png\n"
+	    "cachex view warehouse -o sheet.pdf\n"
 	    "cachex view warehouse --random 1 --samples 60 --columns 10 -o some.png\n"
 	    "cachex view warehouse --histogram -o boxes.png\n"
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
-	.completes = "fi",
+	.completes = "si",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,
 	.most = 2,

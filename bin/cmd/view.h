@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What `cachex view` can draw. Each function draws a picture and writes what it drew
- * as members of a JSON object that is open; it reports; an exit status. EXIT_NO with a
- * picture says that samples of it are missing or damaged; where there is no picture
- * the canvas is left alone.
+ * What `cachex view` can draw. Each function begins a picture, draws on it and writes what
+ * it drew as members of a JSON object that is open; it reports; an exit status. EXIT_NO and
+ * EXIT_DATA with a picture that was begun say that parts of it are missing or damaged;
+ * where there is nothing to draw the picture was not begun.
  */
 #ifndef CACHEX_CMD_VIEW_H
 #define CACHEX_CMD_VIEW_H
 
 #include "cmd/samples.h"
-#include "image/canvas.h"
+#include "draw/picture.h"
 #include "ui/json.h"
 #include "ui/opt.h"
 
-/** How they are chosen: one of `ids`, `random` and, if both are unset, `from`. */
+/** How samples are chosen: one of `ids`, `random` and, if both are unset, `from`. */
 struct select {
 	uint64_t most;              /* how many at most; not of ids */
 	uint64_t from;              /* the first one */
@@ -29,22 +29,31 @@ struct selected {
 	size_t count;
 };
 
+/** Choose among @p count of @p what ("samples"), without ids; reports; an exit status. */
+int select_numbers(const struct select *how, uint64_t count, const char *what,
+    struct selected *out);
 /** Choose; reports; an exit status. */
 int select_samples(const struct select *how, const struct samples *samples,
     struct selected *out);
 
 void selected_free(struct selected *selected);
 
-/**
- * A contact sheet.
- * @param columns  cells beside each other, OPT_UNSET for as many as look well
- * @param cell     pixels of a cell's side
- */
-int view_sheet(const char *path, const struct select *how, uint64_t columns,
-    uint32_t cell, struct lc__canvas *out, struct json *json);
+/** How a contact sheet is laid out. */
+struct view_grid {
+	uint64_t
+	    columns;   /* cells beside each other, OPT_UNSET for as many as look well */
+	uint32_t cell; /* pixels of a cell's side */
+};
+
+/** The columns of a sheet of @p n cells. */
+uint32_t view_columns(const struct view_grid *grid, size_t n);
+
+/** A contact sheet of samples. */
+int view_sheet(const char *path, const struct select *how, const struct view_grid *grid,
+    struct lc__picture *picture, struct json *json);
 
 /** Histograms of boxes: their sizes, their number in a sample, their aspects. */
-int view_histograms(const char *path, struct lc__canvas *out, struct json *json);
+int view_histograms(const char *path, struct lc__picture *picture, struct json *json);
 
 /** How a tensor is drawn. */
 struct view_tensor {
@@ -53,12 +62,17 @@ struct view_tensor {
 	uint32_t side;     /* pixels at most */
 };
 
+/** A contact sheet of a module's records. */
+int view_module(const char *module, const struct select *select,
+    const struct view_grid *grid, const struct view_tensor *how,
+    struct lc__picture *picture, struct json *json);
+
 /** A tensor of a module. */
 int view_record(const char *module, const char *cache_id, const struct view_tensor *how,
-    struct lc__canvas *out, struct json *json);
+    struct lc__picture *picture, struct json *json);
 
 /** A .npy file, "-" for standard input. */
-int view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out,
+int view_npy(const char *path, const struct view_tensor *how, struct lc__picture *picture,
     struct json *json);
 
 #endif

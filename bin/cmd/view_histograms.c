@@ -3,14 +3,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "cmd/view.h"
-#include "draw/ticks.h"
-#include "image/canvas.h"
-#include "image/font.h"
-#include "image/scale.h"
+#include "draw/axes.h"
 #include "report/chart.h"
+#include "report/distributions.h"
 #include "report/survey.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -19,8 +18,10 @@
 #define CHART_HEIGHT 300
 #define GAP 24
 #define HEAD 52
-#define BINS 40     /* about, where values are not whole */
-#define ASPECTS 4.0 /* from 1:16 to 16:1 */
+#define BINS 40      /* about, where values are not whole */
+#define MOST_ROWS 50 /* classes with a bar of their own; the last bar is all others */
+#define FEW_ROWS 15  /* classes in a place as high as a chart */
+#define ASPECTS 4.0  /* from 1:16 to 16:1 */
 
 enum { SIDE, NUMBER, ASPECT, CLASS, CHARTS };
 
@@ -31,9 +32,11 @@ struct counting {
 	struct lc__histogram histograms[CHARTS];
 	double largest_side;
 	uint32_t most_boxes;
-	int64_t largest_class; /* -1 if no box has one */
-	uint64_t boxes, empty; /* boxes, and samples without one */
-	uint64_t damaged;      /* samples that could not be read */
+	int64_t largest_class;      /* -1 if no box has one */
+	struct lc__classes classes; /* how many boxes each has */
+	uint64_t boxes, empty;      /* boxes, and samples without one */
+	uint64_t damaged;           /* samples that could not be read */
+	bool no_memory;             /* for classes */
 };
 
 typedef void count_fn(struct counting *counting, const struct lc__observation *seen);
@@ -52,12 +55,15 @@ side_of(const struct lc__observation *seen, uint32_t i)
 static void
 find_reach(struct counting *counting, const struct lc__observation *seen)
 {
+	lc__classes_begin(&counting->classes, seen->n);
 	for (uint32_t i = 0; i < seen->n; i++) {
 		const double side = side_of(seen, i);
 		if (isfinite(side) && side > counting->largest_side)
 			counting->largest_side = side;
 		if (seen->boxes[i].class_id > counting->largest_class)
 			counting->largest_class = seen->boxes[i].class_id;
+		counting->no_memory |= lc__classes_add(&counting->classes,
+					   seen->boxes[i].class_id) != LC_OK;
 	}
 	if (seen->n > counting->most_boxes)
 		counting->most_boxes = seen->n;
@@ -243,10 +249,14 @@ write_json(const struct counting *counting, const char *path, int charts,
 }
 
 static void
-draw_head(const struct counting *counting, const char *path, struct lc__canvas *canvas)
+draw_head(const struct counting *counting, const char *path, struct lc__picture *picture)
 {
-	const struct lc__pen large = { LC__INK, 2 }, small = { LC__DIM_INK, 1 };
-	const size_t most = (canvas->width - 2 * LC__MARGIN) / (2 * LC__GLYPH_STEP);
+	const struct lc__font large = { .size = LC__TITLE,
+		.colour = LC__INK,
+		.bold = true,
+		.keep_end = true };
+	const struct lc__font small = { .size = LC__SMALL, .colour = LC__DIM_INK };
+	const double width = lc__picture_width(picture) - 2 * LC__MARGIN;
 	char samples[LC__TICKS_TEXT], boxes[LC__TICKS_TEXT], empty[LC__TICKS_TEXT];
 	char line[4 * LC__TICKS_TEXT];
 
@@ -255,34 +265,116 @@ draw_head(const struct counting *counting, const char *path, struct lc__canvas *
 	lc__ticks_text((double)counting->empty, empty, sizeof(empty));
 	snprintf(line, sizeof(line), "%s samples, %s of them without a box; %s boxes",
 	    samples, empty, boxes);
-	lc__text_draw_cut(canvas, LC__MARGIN, LC__MARGIN, large, lc_id_of(path), most);
-	lc__text_draw(canvas, LC__MARGIN, LC__MARGIN + 25, small, lc_id_of(line));
+	lc__picture_text(picture, LC__MARGIN, LC__MARGIN + 14, &large, lc_id_of(path),
+	    width);
+	lc__picture_text(picture, LC__MARGIN, LC__MARGIN + 33, &small, lc_id_of(line),
+	    width);
 }
 
+/* ---- bars of classes -------------------------------------------------------------- */
+
+#define NAME_ROOM 48
+
+/* The classes with the most boxes first. */
+struct class_bars {
+	struct lc__named_bar bars[MOST_ROWS];
+	char texts[MOST_ROWS][NAME_ROOM]; /* names of classes that have none */
+	size_t n;
+};
+
 static int
-draw_charts(struct counting *counting, const char *path, struct lc__canvas *out,
+by_boxes(const void *a, const void *b)
+{
+	const struct lc__class_count *x = a, *y = b;
+
+	if (x->boxes != y->boxes)
+		return x->boxes < y->boxes ? 1 : -1;
+	return (x->id > y->id) - (x->id < y->id);
+}
+
+/* Sorts the classes. */
+static void
+make_bars(struct counting *counting, struct class_bars *out)
+{
+	struct lc__classes *classes = &counting->classes;
+	uint64_t others = classes->others.boxes;
+	size_t left_out = 0;
+
+	out->n = 0;
+	qsort(classes->rows, classes->n, sizeof(*classes->rows), by_boxes);
+	for (size_t i = 0; i < classes->n; i++) {
+		const struct lc__class_count *row = &classes->rows[i];
+		const char *name = counting->samples->warehouse != NULL
+		    ? lc_warehouse_class(counting->samples->warehouse, row->id)
+		    : NULL;
+		if (out->n + 1 == MOST_ROWS && (i + 1 < classes->n || others > 0)) {
+			others += row->boxes;
+			left_out++;
+			continue;
+		}
+		if (name == NULL) {
+			char *text = out->texts[out->n];
+			if (row->id == -1)
+				snprintf(text, NAME_ROOM, "without a class");
+			else
+				snprintf(text, NAME_ROOM, "class %" PRId64, row->id);
+			name = text;
+		}
+		out->bars[out->n++] = (struct lc__named_bar){ lc_id_of(name),
+			(double)row->boxes, LC__BAR, NULL };
+	}
+	if (others > 0) {
+		snprintf(out->texts[out->n], NAME_ROOM,
+		    classes->others.boxes > 0 ? "more than %zu others" : "%zu others",
+		    left_out);
+		out->bars[out->n] = (struct lc__named_bar){ lc_id_of(out->texts[out->n]),
+			(double)others, LC__RULE, NULL };
+		out->n++;
+	}
+}
+
+static struct lc__rect
+place_of(int i)
+{
+	return (struct lc__rect){ LC__MARGIN + i % 2 * (CHART_WIDTH + GAP),
+		LC__MARGIN + HEAD + i / 2 * (CHART_HEIGHT + GAP), CHART_WIDTH,
+		CHART_HEIGHT };
+}
+
+/* Three charts and the classes, two in a row; many classes have the right side alone. */
+static int
+draw_charts(struct counting *counting, const char *path, struct lc__picture *picture,
     struct json *json)
 {
 	const int charts = counting->largest_class >= 0 ? CHARTS : CLASS;
-	struct lc__canvas canvas;
-	const lc_status status = lc__canvas_new(2 * (LC__MARGIN + CHART_WIDTH) + GAP,
-	    2 * (LC__MARGIN + CHART_HEIGHT) + GAP + HEAD, LC__PAPER, &canvas);
+	struct class_bars bars;
+	bool many;
+	lc_status status;
 
+	make_bars(counting, &bars);
+	many = charts == CHARTS && bars.n > FEW_ROWS;
+	status = lc__picture_begin(picture, 2 * (LC__MARGIN + CHART_WIDTH) + GAP,
+	    2 * LC__MARGIN + HEAD + (many ? 3 : 2) * (CHART_HEIGHT + GAP) - GAP,
+	    lc_id_of(path));
 	if (status != LC_OK)
 		return report_status(status);
-	draw_head(counting, path, &canvas);
-	for (int i = 0; i < charts; i++) {
-		const struct lc__area area = { LC__MARGIN + i % 2 * (CHART_WIDTH + GAP),
-			LC__MARGIN + HEAD + i / 2 * (CHART_HEIGHT + GAP), CHART_WIDTH,
-			CHART_HEIGHT };
+	draw_head(counting, path, picture);
+	for (int i = 0; i < CLASS; i++) {
 		const struct lc__chart chart = { &counting->histograms[i], i == ASPECT,
-			i == NUMBER || i == CLASS, i == CLASS,
-			i == CLASS ? names_of(counting)
-				   : (struct lc__class_names){ NULL, NULL } };
-		lc__chart_draw(&chart, &canvas, area);
+			i == NUMBER };
+		lc__chart_draw(&chart, picture, place_of(many ? 2 * i : i));
+	}
+	if (charts == CHARTS) {
+		const struct lc__named_bars list = {
+			.area = place_of(many ? 1 : CLASS),
+			.title = "boxes of a class",
+			.bars = bars.bars,
+			.n = bars.n,
+			.unit = LC__UNIT_COUNT,
+		};
+		lc__named_bars_draw(picture, &list);
 	}
 	write_json(counting, path, charts, json);
-	*out = canvas;
 	return counting->damaged > 0 || counting->samples->damaged ? EXIT_DATA
 								   : EXIT_DONE;
 }
@@ -297,6 +389,8 @@ count_all(struct counting *counting)
 	if (ready != LC_OK)
 		return report_status(ready);
 	status = read_all(counting, find_reach, true);
+	if (status == EXIT_DONE && counting->no_memory)
+		status = report_no_memory();
 	if (status == EXIT_DONE) {
 		set_up(counting);
 		status = read_all(counting, count_values, false);
@@ -306,7 +400,7 @@ count_all(struct counting *counting)
 }
 
 int
-view_histograms(const char *path, struct lc__canvas *out, struct json *json)
+view_histograms(const char *path, struct lc__picture *picture, struct json *json)
 {
 	struct samples samples;
 	struct counting counting = { .samples = &samples, .largest_class = -1 };
@@ -320,7 +414,8 @@ view_histograms(const char *path, struct lc__canvas *out, struct json *json)
 		status = count_all(&counting);
 	}
 	if (status == EXIT_DONE)
-		status = draw_charts(&counting, path, out, json);
+		status = draw_charts(&counting, path, picture, json);
+	lc__classes_free(&counting.classes);
 	samples_close(&samples);
 	return status;
 }

@@ -8,9 +8,7 @@
 #include "base/error.h"
 #include "cmd/view.h"
 #include "draw/ticks.h"
-#include "image/canvas.h"
 #include "image/heat_map.h"
-#include "image/scale.h"
 #include "image/sheet.h"
 #include "image/tensor_image.h"
 #include "report/survey.h"
@@ -86,26 +84,6 @@ class_name(const void *warehouse, int64_t class_id)
 
 /* ---- cells ---------------------------------------------------------------------- */
 
-/* An image, or else a small heat map. */
-static lc_status
-draw_tensor(const struct making *making, const lc_tensor *tensor, struct lc__canvas *out)
-{
-	struct lc__image_form form;
-	struct lc__heat_map map;
-	struct lc__value_range range;
-
-	if (lc__image_form_of(tensor, &form))
-		return lc__image_pixels(tensor, &form, out, &range);
-	lc__heat_map_plan(tensor, making->sheet.cell > 64 ? making->sheet.cell : 64,
-	    &map);
-	if (map.shown == 0)
-		return lc__error(LC_INVALID, 0, "no elements");
-	range = lc__value_range_of(tensor);
-	return_if_error(lc__canvas_new(map.width, map.height, LC__WASH, out));
-	lc__heat_map_draw(&map, &range, out, 0, 0);
-	return LC_OK;
-}
-
 static void
 begin_json(struct making *making, uint64_t sample, lc_id id)
 {
@@ -137,44 +115,52 @@ draw_missing(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
 }
 
 static void
-write_place(struct making *making, uint32_t cell, const struct lc__canvas *picture)
+write_cell(struct making *making, uint64_t sample, lc_id id, struct lc__rect at,
+    const struct lc__observation *seen)
 {
-	const struct lc__area at = lc__sheet_place(&making->sheet, cell, picture->width,
-	    picture->height);
-
+	begin_json(making, sample, id);
 	jw_count(making->json, "x", (uint64_t)at.x);
 	jw_count(making->json, "y", (uint64_t)at.y);
 	jw_count(making->json, "width", (uint64_t)at.width);
 	jw_count(making->json, "height", (uint64_t)at.height);
-}
-
-static void
-draw_picture(struct making *making, uint32_t cell, uint64_t sample, lc_id id,
-    const struct lc__canvas *picture, const struct lc__observation *seen)
-{
-	char room[NAME_ROOM], note[NOTE_ROOM];
-	const bool boxed = making->samples->max_boxes > 0;
-
-	write_note(sample, seen, boxed, note);
-	lc__sheet_picture(&making->sheet, cell, picture, seen->boxes, seen->n,
-	    (struct lc__caption){ name_of(sample, id, room), lc_id_of(note) });
-	begin_json(making, sample, id);
-	write_place(making, cell, picture);
 	jw_count(making->json, "boxes", seen->n);
 	jw_close(making->json, '}');
 	making->boxes += seen->n;
 }
 
+/* An image, or else a small heat map. */
 static lc_status
 draw_sample(struct making *making, uint32_t cell, uint64_t i, lc_sample *sample)
 {
+	struct lc__sheet *sheet = &making->sheet;
 	struct lc__observation seen = { .sample = i };
-	struct lc__canvas picture;
+	char room[NAME_ROOM], note[NOTE_ROOM];
+	struct lc__caption caption;
+	struct lc__image_form form;
+	struct lc__rect place;
 
 	return_if_error(lc__observe(&making->observer, sample, &seen));
-	return_if_error(draw_tensor(making, &sample->image, &picture));
-	draw_picture(making, cell, i, sample->id, &picture, &seen);
-	lc__canvas_free(&picture);
+	write_note(i, &seen, making->samples->max_boxes > 0, note);
+	caption = (struct lc__caption){ name_of(i, sample->id, room), lc_id_of(note) };
+	if (lc__image_form_of(&sample->image, &form)) {
+		struct lc__value_range range;
+		struct lc__pixels image;
+		return_if_error(lc__image_pixels(&sample->image, &form, &image, &range));
+		lc__sheet_image(sheet, cell, &image, seen.boxes, seen.n, caption);
+		place = lc__sheet_place(sheet, cell, image.width, image.height);
+		lc__pixels_free(&image);
+	} else {
+		struct lc__heat_map map;
+		struct lc__heat_scale scale;
+		lc__heat_map_plan(&sample->image, sheet->cell, false, &map);
+		if (map.shown == 0)
+			return lc__error(LC_INVALID, 0, "no elements");
+		return_if_error(lc__heat_map_scale(&map, &scale));
+		place = lc__sheet_heat(sheet, cell, &map, &scale, caption);
+		lc__boxes_draw(sheet->picture, place, seen.boxes, seen.n, 1,
+		    &sheet->names);
+	}
+	write_cell(making, i, sample->id, place, &seen);
 	return LC_OK;
 }
 
@@ -207,31 +193,32 @@ draw_cell(struct making *making, uint32_t cell)
 /* ---- the sheet ------------------------------------------------------------------ */
 
 /* A little wider than high. */
-static uint32_t
-choose_columns(size_t n, uint64_t columns, uint32_t cell)
+uint32_t
+view_columns(const struct view_grid *grid, size_t n)
 {
 	uint32_t chosen = 1;
 
-	if (columns != OPT_UNSET)
-		return (uint32_t)columns;
+	if (grid->columns != OPT_UNSET)
+		return (uint32_t)grid->columns;
 	while (2 * (uint64_t)chosen * chosen < 3 * (uint64_t)n &&
-	    (chosen + 1) * (cell + 12) <= WIDE)
+	    (chosen + 1) * (grid->cell + 12) <= WIDE)
 		chosen++;
 	return chosen;
 }
 
 static int
-make_sheet(struct making *making, const char *path, uint64_t columns, uint32_t cell)
+make_sheet(struct making *making, const char *path, const struct view_grid *grid,
+    struct lc__picture *picture)
 {
 	const size_t n = making->selected->count;
-	const uint32_t across = choose_columns(n, columns, cell);
+	const uint32_t across = view_columns(grid, n);
 	char line[NOTE_ROOM], all[LC__TICKS_TEXT];
 	lc_status status;
 
 	snprintf(line, sizeof(line), "%zu of %s samples", n,
 	    lc__ticks_text((double)making->samples->count, all, sizeof(all)));
-	status = lc__sheet_new(lc_id_of(path), lc_id_of(line), (uint32_t)n, across, cell,
-	    &making->sheet);
+	status = lc__sheet_begin(picture, lc_id_of(path), lc_id_of(line), (uint32_t)n,
+	    across, grid->cell, &making->sheet);
 	if (status != LC_OK)
 		return report_argument(status);
 	if (making->samples->warehouse != NULL)
@@ -241,7 +228,7 @@ make_sheet(struct making *making, const char *path, uint64_t columns, uint32_t c
 	jw_text(making->json, "source", path);
 	jw_count(making->json, "samples", making->samples->count);
 	jw_count(making->json, "columns", across);
-	jw_count(making->json, "cell", cell);
+	jw_count(making->json, "cell", grid->cell);
 	return EXIT_DONE;
 }
 
@@ -267,8 +254,8 @@ fill_sheet(struct making *making)
 }
 
 static int
-draw_selected(const char *path, struct making *making, uint64_t columns, uint32_t cell,
-    struct lc__canvas *out)
+draw_selected(const char *path, struct making *making, const struct view_grid *grid,
+    struct lc__picture *picture)
 {
 	const lc_status ready = lc__observer_init(&making->observer,
 	    making->samples->max_boxes);
@@ -276,14 +263,10 @@ draw_selected(const char *path, struct making *making, uint64_t columns, uint32_
 
 	if (ready != LC_OK)
 		return report_status(ready);
-	status = make_sheet(making, path, columns, cell);
+	status = make_sheet(making, path, grid, picture);
 	if (status == EXIT_DONE)
 		status = fill_sheet(making);
 	lc__observer_free(&making->observer);
-	if (status == EXIT_DONE || status == making->status)
-		*out = making->sheet.canvas;
-	else
-		lc__sheet_free(&making->sheet);
 	return status;
 }
 
@@ -302,8 +285,8 @@ select_by_name(const char *path, const struct select *how, struct selected *out)
 }
 
 int
-view_sheet(const char *path, const struct select *how, uint64_t columns, uint32_t cell,
-    struct lc__canvas *out, struct json *json)
+view_sheet(const char *path, const struct select *how, const struct view_grid *grid,
+    struct lc__picture *picture, struct json *json)
 {
 	struct samples samples = { 0 };
 	struct selected selected = { 0 };
@@ -324,7 +307,7 @@ view_sheet(const char *path, const struct select *how, uint64_t columns, uint32_
 	if (samples.damaged)
 		making.status = EXIT_DATA;
 	if (status == EXIT_DONE)
-		status = draw_selected(path, &making, columns, cell, out);
+		status = draw_selected(path, &making, grid, picture);
 	selected_free(&selected);
 	samples_close(&samples);
 	return status;

@@ -22,10 +22,16 @@ write_facts(struct json *json, const lc_tensor *tensor,
 	}
 	jw_count(json, "nan", facts->range.nan);
 	jw_count(json, "infinite", facts->range.infinite);
-	jw_count(json, "drawn_width", facts->width);
-	jw_count(json, "drawn_height", facts->height);
+	jw_count(json, "drawn_width", (uint64_t)facts->place.width);
+	jw_count(json, "drawn_height", (uint64_t)facts->place.height);
 	if (facts->image)
 		return;
+	jw_text(json, "colours",
+	    facts->scale.map == LC__COLOURS_DIVERGING ? "diverging" : "heat");
+	if (facts->scale.low <= facts->scale.high) {
+		jw_real(json, "scale_low", facts->scale.low);
+		jw_real(json, "scale_high", facts->scale.high);
+	}
 	jw_count(json, "slices", facts->map.slices);
 	jw_count(json, "slices_shown", facts->map.shown);
 	jw_count(json, "mean_rows", facts->map.mean_y);
@@ -34,11 +40,11 @@ write_facts(struct json *json, const lc_tensor *tensor,
 
 static int
 draw_tensor(const lc_tensor *tensor, lc_id title, const struct view_tensor *how,
-    struct lc__canvas *out, struct json *json)
+    struct lc__picture *picture, struct json *json)
 {
 	struct lc__tensor_picture facts;
 	const lc_status status = lc__tensor_picture(tensor, title, how->heat, how->side,
-	    out, &facts);
+	    picture, &facts);
 
 	if (status != LC_OK)
 		return report_status(status);
@@ -82,8 +88,8 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 
 /* The title is the cache_id and the field. */
 static int
-draw_part(lc_id id, lc_view *view, const struct view_tensor *how, struct lc__canvas *out,
-    struct json *json)
+draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
+    struct lc__picture *picture, struct json *json)
 {
 	const bool part = how->field != NULL && *how->field != '\0';
 	struct lc__buf title = { 0 };
@@ -101,8 +107,8 @@ draw_part(lc_id id, lc_view *view, const struct view_tensor *how, struct lc__can
 		jw_id(json, id);
 		if (part)
 			jw_text(json, "field", how->field);
-		status = draw_tensor(&tensor, (lc_id){ title.data, title.size }, how, out,
-		    json);
+		status = draw_tensor(&tensor, (lc_id){ title.data, title.size }, how,
+		    picture, json);
 	}
 	lc__buf_free(&title);
 	return status;
@@ -110,7 +116,7 @@ draw_part(lc_id id, lc_view *view, const struct view_tensor *how, struct lc__can
 
 int
 view_record(const char *module, const char *cache_id, const struct view_tensor *how,
-    struct lc__canvas *out, struct json *json)
+    struct lc__picture *picture, struct json *json)
 {
 	const lc_id id = lc_id_of(cache_id);
 	lc_cache *cache;
@@ -125,7 +131,7 @@ view_record(const char *module, const char *cache_id, const struct view_tensor *
 	got = lc_get(cache, id.data, id.size, &view);
 	if (got == LC_OK) {
 		jw_text(json, "module", module);
-		status = draw_part(id, &view, how, out, json);
+		status = draw_part(id, &view, how, picture, json);
 		lc_view_release(&view);
 	} else if (got == LC_NOT_FOUND) {
 		status = report_error(EXIT_NO, "%s is not in %s",
@@ -139,7 +145,7 @@ view_record(const char *module, const char *cache_id, const struct view_tensor *
 /* ---- of a file ------------------------------------------------------------------ */
 
 int
-view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out,
+view_npy(const char *path, const struct view_tensor *how, struct lc__picture *picture,
     struct json *json)
 {
 	struct decoded decoded = { 0 };
@@ -155,7 +161,7 @@ view_npy(const char *path, const struct view_tensor *how, struct lc__canvas *out
 		if (read == LC_OK) {
 			jw_text(json, "source", input_name(path));
 			status = draw_tensor(&decoded.tensor, lc_id_of(input_name(path)),
-			    how, out, json);
+			    how, picture, json);
 		} else {
 			status = report_status(read);
 		}

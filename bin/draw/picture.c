@@ -495,6 +495,8 @@ lc__picture_frame(struct lc__picture *picture, struct lc__rect area, double line
 	const double across = fmin(line, area.width), down = fmin(line, area.height);
 	const double between = area.height - 2 * down;
 
+	if (!(area.width > 0) || !(area.height > 0))
+		return;
 	lc__picture_fill(picture, (struct lc__rect){ area.x, area.y, area.width, down },
 	    colour);
 	lc__picture_fill(picture,

@@ -3,7 +3,8 @@
 #ifndef CACHEX_IMAGE_BOXES_H
 #define CACHEX_IMAGE_BOXES_H
 
-#include "image/canvas.h"
+#include "draw/picture.h"
+#include "lmdbcache.h"
 
 struct lc__box {
 	double x0, y0, x1, y1; /* 0 to 1 of the image's width and height */
@@ -20,7 +21,7 @@ size_t lc__boxes_read(const lc_sample *sample, const int64_t *class_ids,
     struct lc__box *out, size_t room);
 
 /** Where a box is drawn on an image that takes @p area: edges rounded to pixels. */
-struct lc__area lc__box_area(const struct lc__box *box, struct lc__area area);
+struct lc__rect lc__box_area(const struct lc__box *box, struct lc__rect area);
 
 /** Names of classes. */
 struct lc__class_names {
@@ -29,19 +30,14 @@ struct lc__class_names {
 };
 
 /**
- * As lc__boxes_draw(), with the name of the class instead of its id where there is one
- * and the image has room for it; @p names may be NULL.
- */
-void lc__boxes_draw_named(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__box *boxes, size_t n, uint32_t line,
-    const struct lc__class_names *names);
-
-/**
  * Draw boxes as frames of @p line pixels inside their areas, each in the colour of
- * its class with a dark line on both sides, and above each its class id, unless the
- * image is small. Boxes that are not finite are skipped.
+ * its class with a dark line on both sides, and above each the name of its class, cut to
+ * the image, or its id where it has no name; neither if the image is small. Boxes that are
+ * not finite are skipped.
+ * @param names  may be NULL
  */
-void lc__boxes_draw(struct lc__canvas *canvas, struct lc__area area,
-    const struct lc__box *boxes, size_t n, uint32_t line);
+void lc__boxes_draw(struct lc__picture *picture, struct lc__rect area,
+    const struct lc__box *boxes, size_t n, double line,
+    const struct lc__class_names *names);
 
 #endif

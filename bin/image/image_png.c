@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* PNG by libpng, read and written: the only file that includes <png.h>. */
+/* PNG by libpng: the only file that includes <png.h>. */
 #include "config.h"
 
 #include <endian.h>
@@ -11,25 +11,21 @@
 
 #include "base/error.h"
 #include "base/lazy.h"
-#include "image/canvas.h"
 #include "image/orientation.h"
 #include "image/sink.h"
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(png_create_info_struct) X(png_create_read_struct_2) \
-	X(png_create_write_struct_2) X(png_destroy_read_struct) \
-	X(png_destroy_write_struct) X(png_error) X(png_get_bit_depth) X(png_get_channels) \
+	X(png_destroy_read_struct) X(png_error) X(png_get_bit_depth) X(png_get_channels) \
 	X(png_get_color_type) X(png_get_error_ptr) X(png_get_image_height) \
 	X(png_get_image_width) X(png_get_io_ptr) X(png_get_mem_ptr) X(png_get_rowbytes) \
 	X(png_get_valid) X(png_longjmp) X(png_read_end) X(png_read_info) X(png_read_row) \
-	X(png_read_update_info) X(png_set_IHDR) X(png_set_compression_level) \
-	X(png_set_crc_action) X(png_set_expand_gray_1_2_4_to_8) X(png_set_filter) \
-	X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) X(png_set_longjmp_fn) \
-	X(png_set_palette_to_rgb) X(png_set_read_fn) X(png_set_strip_16) \
-	X(png_set_strip_alpha) X(png_set_swap) X(png_set_tRNS_to_alpha) \
-	X(png_set_user_limits) X(png_set_write_fn) X(png_write_end) X(png_write_info) \
-	X(png_write_row)
+	X(png_read_update_info) X(png_set_crc_action) X(png_set_expand_gray_1_2_4_to_8) \
+	X(png_set_interlace_handling) X(png_set_keep_unknown_chunks) \
+	X(png_set_longjmp_fn) X(png_set_palette_to_rgb) X(png_set_read_fn) \
+	X(png_set_strip_16) X(png_set_strip_alpha) X(png_set_swap) \
+	X(png_set_tRNS_to_alpha) X(png_set_user_limits)
 /* clang-format on */
 LC__LAZY(lib, "libpng", LIBPNG_FILE, CALLS)
 
@@ -255,103 +251,5 @@ lc__image_read_png(const void *bytes, size_t size, struct lc__sink *sink)
 	lib.png_destroy_read_struct(&reader->png, &reader->info, NULL);
 	free(reader->whole);
 	free(reader);
-	return status;
-}
-
-/* ---- writing ------------------------------------------------------------------ */
-
-/* One level and one filter for every row, so that the bytes depend on nothing else. */
-#define LEVEL 6
-#define FILTER PNG_FILTER_PAETH
-
-/* Everything that must outlive a longjmp, so that no local variable has to. */
-struct writer {
-	png_structp png;
-	png_infop info;
-	lc_status status; /* why libpng escaped */
-	bool no_memory;
-	struct lc__buf *out;
-};
-
-static void
-writer_on_error(png_structp png, png_const_charp text)
-{
-	struct writer *writer = lib.png_get_error_ptr(png);
-
-	if (writer->no_memory || writer->out->failed)
-		writer->status = lc__no_memory("PNG");
-	else
-		writer->status = lc__error(LC_IO, 0, "PNG: %s", text);
-	lib.png_longjmp(png, 1);
-}
-
-/* libpng and zlib have several words for a lack of memory. */
-static png_voidp
-writer_on_malloc(png_structp png, png_alloc_size_t size)
-{
-	struct writer *writer = lib.png_get_mem_ptr(png);
-	void *p = malloc(size);
-
-	writer->no_memory |= p == NULL;
-	return p;
-}
-
-static void
-on_write(png_structp png, png_bytep data, size_t size)
-{
-	struct writer *writer = lib.png_get_io_ptr(png);
-
-	if (lc__buf_append(writer->out, data, size) == NULL)
-		lib.png_error(png, "out of memory");
-}
-
-static void
-on_flush(png_structp png)
-{
-	(void)png;
-}
-
-static lc_status
-write_or_escape(struct writer *writer, const struct lc__canvas *canvas)
-{
-	const png_structp png = writer->png;
-
-	if (setjmp(*lib.png_set_longjmp_fn(png, longjmp, sizeof(jmp_buf))) != 0)
-		return writer->status;
-	lib.png_set_write_fn(png, writer, on_write, on_flush);
-	lib.png_set_user_limits(png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
-	lib.png_set_compression_level(png, LEVEL);
-	lib.png_set_filter(png, PNG_FILTER_TYPE_BASE, FILTER);
-	lib.png_set_IHDR(png, writer->info, canvas->width, canvas->height, 8,
-	    PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
-	    PNG_FILTER_TYPE_DEFAULT);
-	lib.png_write_info(png, writer->info);
-	for (uint32_t y = 0; y < canvas->height; y++)
-		lib.png_write_row(png, canvas->pixels + (size_t)y * canvas->width * 3);
-	lib.png_write_end(png, writer->info);
-	return LC_OK;
-}
-
-lc_status
-lc__canvas_png(const struct lc__canvas *canvas, struct lc__buf *out)
-{
-	struct writer *writer;
-	lc_status status;
-
-	return_if_error(lib_load());
-	writer = calloc(1, sizeof(*writer));
-	if (writer == NULL)
-		return lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
-	writer->out = out;
-	writer->png = lib.png_create_write_struct_2(PNG_LIBPNG_VER_STRING, writer,
-	    writer_on_error, on_warning, writer, writer_on_malloc, on_free);
-	if (writer->png != NULL)
-		writer->info = lib.png_create_info_struct(writer->png);
-	if (writer->info != NULL)
-		status = write_or_escape(writer, canvas);
-	else
-		status = lc__error(LC_NO_MEMORY, 0, "out of memory for a PNG file");
-	lib.png_destroy_write_struct(&writer->png, &writer->info);
-	free(writer);
 	return status;
 }

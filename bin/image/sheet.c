@@ -1,85 +1,76 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "image/sheet.h"
 
+#include <math.h>
+
 #include "base/error.h"
-#include "image/canvas.h"
-#include "image/font.h"
 
 #define HEAD 46         /* title and line */
 #define GAP 12          /* between cells */
-#define CAPTION 30      /* below a cell */
+#define CAPTION 34      /* below a cell */
 #define LEAST_WIDTH 360 /* of the cells' place, for the title */
 #define THICK_CELL 160  /* from which on boxes have thick lines */
 #define CROSS 0xd9a09bu /* of a cell without a picture */
+#define INSET 8         /* of text in a cell */
 
 lc_status
-lc__sheet_new(lc_id title, lc_id line, uint32_t n, uint32_t columns, uint32_t cell,
-    struct lc__sheet *out)
+lc__sheet_begin(struct lc__picture *picture, lc_id title, lc_id line, uint32_t n,
+    uint32_t columns, uint32_t cell, struct lc__sheet *out)
 {
-	const struct lc__pen large = { LC__INK, 2 }, small = { LC__DIM_INK, 1 };
-	const uint64_t used = columns < n ? columns : n;
-	const uint64_t rows = (n + (uint64_t)columns - 1) / columns;
-	const uint64_t cells = used * (cell + GAP) - GAP;
-	const uint64_t width = cells > LEAST_WIDTH ? cells : LEAST_WIDTH;
-	const uint64_t height = HEAD + rows * (cell + CAPTION + GAP) - GAP;
-	struct lc__sheet sheet = { .columns = columns, .cell = cell };
+	const struct lc__font large = { .size = LC__TITLE,
+		.colour = LC__INK,
+		.bold = true,
+		.keep_end = true };
+	const struct lc__font small = { .size = LC__SMALL, .colour = LC__DIM_INK };
+	const double used = fmin(columns, n), rows = ceil((double)n / columns);
+	const double width = fmax(used * (cell + GAP) - GAP, LEAST_WIDTH);
+	const double height = HEAD + rows * (cell + CAPTION + GAP) - GAP;
 
-	if (width > LC__CANVAS_PIXELS || height > LC__CANVAS_PIXELS)
-		return lc__error(LC_INVALID, 0,
-		    "%u cells of %u pixels are too many for one picture", n, cell);
-	return_if_error(lc__canvas_new((uint32_t)width + 2 * LC__MARGIN,
-	    (uint32_t)height + 2 * LC__MARGIN, LC__PAPER, &sheet.canvas));
-	lc__text_draw_cut(&sheet.canvas, LC__MARGIN, LC__MARGIN, large, title,
-	    (size_t)width / (2 * LC__GLYPH_STEP));
-	lc__text_draw_cut(&sheet.canvas, LC__MARGIN, LC__MARGIN + 25, small, line,
-	    (size_t)width / LC__GLYPH_STEP);
-	*out = sheet;
+	return_if_error(lc__picture_begin(picture, width + 2 * LC__MARGIN,
+	    height + 2 * LC__MARGIN, title));
+	lc__picture_text(picture, LC__MARGIN, LC__MARGIN + 14, &large, title, width);
+	lc__picture_text(picture, LC__MARGIN, LC__MARGIN + 33, &small, line, width);
+	*out = (struct lc__sheet){ picture, columns, cell, { NULL, NULL } };
 	return LC_OK;
 }
 
-void
-lc__sheet_free(struct lc__sheet *sheet)
-{
-	lc__canvas_free(&sheet->canvas);
-}
-
-struct lc__area
+struct lc__rect
 lc__sheet_cell(const struct lc__sheet *sheet, uint32_t i)
 {
-	const struct lc__area area = { LC__MARGIN +
-		    (int64_t)(i % sheet->columns) * (sheet->cell + GAP),
+	return (struct lc__rect){ LC__MARGIN +
+		    (double)(i % sheet->columns) * (sheet->cell + GAP),
 		LC__MARGIN + HEAD +
-		    (int64_t)(i / sheet->columns) * (sheet->cell + CAPTION + GAP),
+		    (double)(i / sheet->columns) * (sheet->cell + CAPTION + GAP),
 		sheet->cell, sheet->cell };
-
-	return area;
 }
 
-struct lc__area
+/* Sides scaled to whole pixels. */
+struct lc__rect
 lc__sheet_place(const struct lc__sheet *sheet, uint32_t i, uint32_t width,
     uint32_t height)
 {
-	struct lc__area area = lc__sheet_cell(sheet, i);
-	const int64_t longer = width > height ? width : height;
-	const int64_t wide = (area.width * width + longer / 2) / longer;
-	const int64_t high = (area.height * height + longer / 2) / longer;
+	const struct lc__rect cell = lc__sheet_cell(sheet, i);
+	const double longer = width > height ? width : height;
+	const double wide = fmax(round(cell.width * width / longer), 1);
+	const double high = fmax(round(cell.height * height / longer), 1);
 
-	area.x += (area.width - wide) / 2;
-	area.y += (area.height - high) / 2;
-	area.width = wide ? wide : 1;
-	area.height = high ? high : 1;
-	return area;
+	return (struct lc__rect){ cell.x + floor((cell.width - wide) / 2),
+		cell.y + floor((cell.height - high) / 2), wide, high };
 }
 
 /* Facts are separated by two blanks: keep as many as fit, from the first on. */
 static lc_id
-fit_note(lc_id note, size_t most)
+fit_note(struct lc__sheet *sheet, const struct lc__font *font, lc_id note)
 {
 	const char *text = note.data;
 
-	for (size_t n = note.size; n > 0 && note.size > most; n--)
-		if (n + 2 <= note.size && text[n] == ' ' && text[n + 1] == ' ')
-			note.size = n;
+	for (size_t n = note.size; n > 0; n--) {
+		if (n + 2 > note.size || text[n] != ' ' || text[n + 1] != ' ')
+			continue;
+		if (lc__picture_text_width(sheet->picture, font, note) <= sheet->cell)
+			break;
+		note.size = n;
+	}
 	return note;
 }
 
@@ -87,64 +78,108 @@ static void
 draw_caption(struct lc__sheet *sheet, uint32_t i, struct lc__caption caption,
     uint32_t note_colour)
 {
-	const struct lc__area cell = lc__sheet_cell(sheet, i);
-	const struct lc__pen name = { LC__INK, 1 }, note = { note_colour, 1 };
-	const size_t most = (sheet->cell + 1) / LC__GLYPH_STEP;
-	const int64_t y = cell.y + cell.height + 6;
+	const struct lc__rect cell = lc__sheet_cell(sheet, i);
+	const struct lc__font name = { .size = LC__SMALL,
+		.colour = LC__INK,
+		.keep_end = true };
+	const struct lc__font note = { .size = LC__SMALL, .colour = note_colour };
+	const double y = cell.y + cell.height + 14;
 
-	lc__text_draw_cut(&sheet->canvas, cell.x, y, name, caption.name, most);
-	lc__text_draw_cut(&sheet->canvas, cell.x, y + LC__TEXT_LINE, note,
-	    fit_note(caption.note, most), most);
+	lc__picture_text(sheet->picture, cell.x, y, &name, caption.name, sheet->cell);
+	lc__picture_text(sheet->picture, cell.x, y + LC__LINE(LC__SMALL), &note,
+	    fit_note(sheet, &note, caption.note), sheet->cell);
+}
+
+/* The ground around an image of a cell, with a frame. */
+static void
+draw_ground(struct lc__sheet *sheet, uint32_t i, struct lc__rect place)
+{
+	lc__picture_fill(sheet->picture, lc__sheet_cell(sheet, i), LC__WASH);
+	lc__picture_frame(sheet->picture,
+	    (struct lc__rect){ place.x - 1, place.y - 1, place.width + 2,
+		place.height + 2 },
+	    1, LC__RULE);
 }
 
 void
-lc__sheet_picture(struct lc__sheet *sheet, uint32_t i, const struct lc__canvas *picture,
+lc__sheet_image(struct lc__sheet *sheet, uint32_t i, const struct lc__pixels *image,
     const struct lc__box *boxes, size_t n, struct lc__caption caption)
 {
-	const struct lc__area place = lc__sheet_place(sheet, i, picture->width,
-	    picture->height);
-	const struct lc__area around = { place.x - 1, place.y - 1, place.width + 2,
-		place.height + 2 };
+	const struct lc__rect place = lc__sheet_place(sheet, i, image->width,
+	    image->height);
 
-	lc__canvas_fill(&sheet->canvas, lc__sheet_cell(sheet, i), LC__WASH);
-	lc__canvas_frame(&sheet->canvas, around, 1, LC__RULE);
-	lc__canvas_blit(&sheet->canvas, place, picture);
-	lc__boxes_draw_named(&sheet->canvas, place, boxes, n,
-	    sheet->cell >= THICK_CELL ? 2 : 1,
-	    sheet->names.find != NULL ? &sheet->names : NULL);
+	draw_ground(sheet, i, place);
+	lc__picture_image(sheet->picture, place, image);
+	lc__boxes_draw(sheet->picture, place, boxes, n, sheet->cell >= THICK_CELL ? 2 : 1,
+	    &sheet->names);
 	draw_caption(sheet, i, caption, LC__DIM_INK);
 }
 
-/* On a white ground that is as high as its lines. */
-static void
-draw_reason(struct lc__sheet *sheet, struct lc__area cell, lc_id reason)
+struct lc__rect
+lc__sheet_heat(struct lc__sheet *sheet, uint32_t i, const struct lc__heat_map *map,
+    const struct lc__heat_scale *scale, struct lc__caption caption)
 {
-	const struct lc__pen pen = { LC__ALARM, 1 };
-	const int64_t inset = cell.width >= 96 ? 11 : 6;
-	const size_t most = (size_t)(cell.width - 2 * inset) / LC__GLYPH_STEP;
-	const size_t room = (size_t)cell.height / LC__TEXT_LINE - 1;
-	const size_t all = lc__text_lines(reason, most);
+	const struct lc__rect cell = lc__sheet_cell(sheet, i);
+	const struct lc__rect place = { cell.x + floor((cell.width - map->width) / 2),
+		cell.y + floor((cell.height - map->height) / 2), map->width,
+		map->height };
+
+	draw_ground(sheet, i, place);
+	lc__heat_map_draw(map, scale, sheet->picture, place.x, place.y);
+	draw_caption(sheet, i, caption, LC__DIM_INK);
+	return place;
+}
+
+/* Lines of text on a ground of its own in the middle of a cell. */
+static void
+draw_text(struct lc__sheet *sheet, struct lc__rect cell, lc_id text,
+    const struct lc__font *font, uint32_t frame)
+{
+	const double line = LC__LINE(font->size), width = cell.width - 2 * INSET - 4;
+	const size_t room = (size_t)fmax((cell.height - 2 * INSET) / line, 1);
+	const size_t all = lc__picture_text_lines(sheet->picture, 0, 0, font, text, width,
+	    0);
 	const size_t lines = all < room ? all : room;
-	const int64_t height = (int64_t)lines * LC__TEXT_LINE + 8;
-	const struct lc__area ground = { cell.x + inset - 5,
-		cell.y + (cell.height - height) / 2, cell.width - 2 * inset + 10,
+	const double height = ceil((double)lines * line) + 8;
+	const struct lc__rect ground = { cell.x + INSET - 2,
+		cell.y + floor((cell.height - height) / 2), cell.width - 2 * INSET + 4,
 		height };
 
-	lc__canvas_fill(&sheet->canvas, ground, LC__PAPER);
-	lc__canvas_frame(&sheet->canvas, ground, 1, CROSS);
-	lc__text_draw_lines(&sheet->canvas, cell.x + inset, ground.y + 6, pen, reason,
-	    most, lines);
+	lc__picture_fill(sheet->picture, ground, LC__PAPER);
+	lc__picture_frame(sheet->picture, ground, 1, frame);
+	lc__picture_text_lines(sheet->picture, cell.x + INSET + 2,
+	    ground.y + 4 + font->size, font, text, width, lines);
+}
+
+void
+lc__sheet_text(struct lc__sheet *sheet, uint32_t i, lc_id text,
+    struct lc__caption caption)
+{
+	const struct lc__font font = { .size = LC__SMALL, .colour = LC__INK };
+	const struct lc__rect cell = lc__sheet_cell(sheet, i);
+
+	lc__picture_fill(sheet->picture, cell, LC__WASH);
+	draw_text(sheet, cell, text, &font, LC__RULE);
+	draw_caption(sheet, i, caption, LC__DIM_INK);
 }
 
 void
 lc__sheet_missing(struct lc__sheet *sheet, uint32_t i, lc_id reason,
     struct lc__caption caption)
 {
-	const struct lc__area cell = lc__sheet_cell(sheet, i);
+	const struct lc__font font = { .size = LC__SMALL, .colour = LC__ALARM };
+	const struct lc__stroke stroke = { 1, CROSS, false };
+	const struct lc__rect cell = lc__sheet_cell(sheet, i);
+	const double right = cell.x + cell.width, bottom = cell.y + cell.height;
 
-	lc__canvas_fill(&sheet->canvas, cell, LC__WASH);
-	lc__canvas_cross(&sheet->canvas, cell, CROSS);
-	lc__canvas_frame(&sheet->canvas, cell, 1, CROSS);
-	draw_reason(sheet, cell, reason);
+	lc__picture_fill(sheet->picture, cell, LC__WASH);
+	lc__picture_line(sheet->picture,
+	    (const struct lc__point[]){ { cell.x, cell.y }, { right, bottom } }, 2,
+	    &stroke);
+	lc__picture_line(sheet->picture,
+	    (const struct lc__point[]){ { right, cell.y }, { cell.x, bottom } }, 2,
+	    &stroke);
+	lc__picture_frame(sheet->picture, cell, 1, CROSS);
+	draw_text(sheet, cell, reason, &font, CROSS);
 	draw_caption(sheet, i, caption, LC__ALARM);
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/error.h"
-#include "image/canvas.h"
+#include "draw/colours.h"
 #include "value/dtype.h"
 
 #define CHEQUER 8   /* pixels of a square */
@@ -104,15 +104,15 @@ read_pixel(const struct image *image, uint32_t x, uint32_t y, double rgb[3])
 
 lc_status
 lc__image_pixels(const lc_tensor *tensor, const struct lc__image_form *form,
-    struct lc__canvas *out, struct lc__value_range *range)
+    struct lc__pixels *out, struct lc__value_range *range)
 {
 	const struct lc__value_range shown = shown_range(tensor);
 	const struct image image = { tensor, form, &shown };
-	struct lc__canvas canvas;
+	struct lc__pixels pixels;
 	uint8_t *pixel;
 
-	return_if_error(lc__canvas_new(form->width, form->height, 0, &canvas));
-	pixel = canvas.pixels;
+	return_if_error(lc__pixels_new(form->width, form->height, 0, &pixels));
+	pixel = pixels.data;
 	for (uint32_t y = 0; y < form->height; y++)
 		for (uint32_t x = 0; x < form->width; x++, pixel += 3) {
 			double rgb[3];
@@ -122,7 +122,7 @@ lc__image_pixels(const lc_tensor *tensor, const struct lc__image_form *form,
 				    ? (uint8_t)lround(rgb[c] * 255)
 				    : (uint8_t)(LC__COLOUR_NOT_FINITE >> (16 - 8 * c));
 		}
-	*out = canvas;
+	*out = pixels;
 	*range = shown;
 	return LC_OK;
 }

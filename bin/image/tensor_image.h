@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "image/canvas.h"
+#include "draw/pixels.h"
 #include "image/scale.h"
 
 /** How a tensor's dimensions are read. */
@@ -23,14 +23,14 @@ struct lc__image_form {
 bool lc__image_form_of(const lc_tensor *tensor, struct lc__image_form *out);
 
 /**
- * The picture, one pixel for each of the tensor. u8 is 0 to 255; floats are 0 to 1 if they all lie
+ * The image, one pixel for each of the tensor. u8 is 0 to 255; floats are 0 to 1 if they all lie
  * there, else from the least to the greatest. Pixels that are not finite get
  * LC__COLOUR_NOT_FINITE. A fourth channel is opacity, over a chequered ground.
  * @param range  gets the values shown as black and as white, and the counts
  * @return LC_OK; LC_INVALID for an image that is too large; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__image_pixels(const lc_tensor *tensor,
-    const struct lc__image_form *form, struct lc__canvas *out,
+    const struct lc__image_form *form, struct lc__pixels *out,
     struct lc__value_range *range);
 
 #endif

@@ -2,6 +2,7 @@
 #include "report/facts.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/fileio.h"
+#include "draw/picture.h"
 #include "formats/value_json.h"
-#include "image/canvas.h"
 #include "image/tensor_image.h"
 #include "warehouse/about.h"
 #include "warehouse/place.h"
@@ -167,31 +168,23 @@ class_name(const void *facts, int64_t class_id)
 
 /* Shrunk so that no side is longer than the thumbnail's. */
 static lc_status
-draw_small(const struct lc__facts *facts, const struct lc__canvas *picture,
-    const struct lc__observation *observation, struct lc__thumbnail *out)
+draw_small(const struct lc__facts *facts, const struct lc__pixels *image,
+    const struct lc__observation *observation, struct lc__picture *picture,
+    struct lc__thumbnail *out)
 {
 	const struct lc__class_names names = { class_name, facts };
-	const uint32_t width = picture->width, height = picture->height;
-	const uint32_t longer = width > height ? width : height;
-	struct lc__area area = { .width = width, .height = height };
-	struct lc__canvas small;
-	lc_status status;
+	const double longer = fmax(image->width, image->height);
+	const double scale = fmin(LC__THUMBNAIL_SIDE / longer, 1);
+	const struct lc__rect area = { 0, 0, fmax(floor(image->width * scale), 1),
+		fmax(floor(image->height * scale), 1) };
 
-	if (longer > LC__THUMBNAIL_SIDE) {
-		area.width = (int64_t)width * LC__THUMBNAIL_SIDE / longer;
-		area.height = (int64_t)height * LC__THUMBNAIL_SIDE / longer;
-		area.width += area.width == 0;
-		area.height += area.height == 0;
-	}
 	out->width = (uint32_t)area.width;
 	out->height = (uint32_t)area.height;
-	return_if_error(lc__canvas_new(out->width, out->height, LC__PAPER, &small));
-	lc__canvas_blit(&small, area, picture);
-	lc__boxes_draw_named(&small, area, observation->boxes, observation->n, LINE,
-	    &names);
-	status = lc__canvas_png(&small, &out->png);
-	lc__canvas_free(&small);
-	return status;
+	return_if_error(
+	    lc__picture_begin(picture, area.width, area.height, lc_id_of("sample")));
+	lc__picture_image(picture, area, image);
+	lc__boxes_draw(picture, area, observation->boxes, observation->n, LINE, &names);
+	return lc__picture_finish(picture, &out->png);
 }
 
 lc_status
@@ -199,27 +192,38 @@ lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observa
     const lc_sample *sample)
 {
 	struct lc__thumbnail *out = &facts->thumbnails[facts->n_thumbnails];
-	struct lc__canvas picture;
+	struct lc__picture *picture;
+	struct lc__pixels image;
 	struct lc__value_range range;
 	struct lc__image_form form;
 	lc_status status;
 
 	if (!lc__image_form_of(&sample->image, &form))
 		return LC_OK;
+	status = lc__picture_new(LC__PICTURE_PNG, &picture);
+	/* A page of a build without cairo has no thumbnails. */
+	if (status == LC_UNSUPPORTED)
+		return LC_OK;
+	return_if_error(status);
 	/* Counted first, so that an unfinished one is freed as well. */
 	facts->n_thumbnails++;
 	out->sample = observation->sample;
 	out->boxes = observation->n;
 	if (sample->id.size > 0) {
 		out->id = malloc(sample->id.size);
-		if (out->id == NULL)
+		if (out->id == NULL) {
+			lc__picture_free(picture);
 			return lc__no_memory(NULL);
+		}
 		memcpy(out->id, sample->id.data, sample->id.size);
 		out->id_size = sample->id.size;
 	}
-	return_if_error(lc__image_pixels(&sample->image, &form, &picture, &range));
-	status = draw_small(facts, &picture, observation, out);
-	lc__canvas_free(&picture);
+	status = lc__image_pixels(&sample->image, &form, &image, &range);
+	if (status == LC_OK) {
+		status = draw_small(facts, &image, observation, picture, out);
+		lc__pixels_free(&image);
+	}
+	lc__picture_free(picture);
 	return status;
 }
 

@@ -98,7 +98,7 @@ void lc__facts_free(struct lc__facts *facts);
 
 /**
  * Draw a sample with its boxes into facts->thumbnails, which has room for it. A sample
- * that does not look like an image is skipped.
+ * that does not look like an image is skipped; in a build without cairo all are.
  */
 LC_CHECKED lc_status lc__thumbnail_add(struct lc__facts *facts,
     const struct lc__observation *observation, const lc_sample *sample);

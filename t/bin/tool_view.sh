@@ -44,7 +44,7 @@ check "and a shard" 0 cachex shard inspect one.twh1
 check "a sheet" 0 cachex view one.twh1 -o sheet.png
 is "says nothing" "$(cat "$out" "$err")" ""
 also "is a PNG file" is_png sheet.png
-is "of three cells by two" "$(size_of sheet.png)" "$((3 * 204 - 12 + 32)) $((46 + 2 * 234 - 12 + 32))"
+is "of three cells by two" "$(size_of sheet.png)" "$((3 * 204 - 12 + 32)) $((46 + 2 * 238 - 12 + 32))"
 check "the same again" 0 cachex view one.twh1 -o again.png
 also "is the same file" cmp sheet.png again.png
 check "to standard output" 0 cachex view one.twh1 -o -
@@ -55,13 +55,13 @@ refuse "a file that exists" 2 "cachex: view: sheet.png: exists; -f replaces it" 
 	cachex view one.twh1 -o sheet.png --columns 4
 also "stays" cmp sheet.png again.png
 check "-f replaces it" 0 cachex view one.twh1 -f -o sheet.png --columns 4 --cell 48
-is "by another" "$(size_of sheet.png)" "392 $((46 + 90 - 12 + 32))"
+is "by another" "$(size_of sheet.png)" "392 $((46 + 94 - 12 + 32))"
 check "--json" 0 cachex view one.twh1 -o json.png --json --columns 2 --cell 64
 is "tells what was drawn" "$(cat "$out")" \
-'{"kind":"sheet","source":"one.twh1","samples":4,"columns":2,"cell":64,"drawn":[{"sample":0,"x":16,"y":62,"width":64,"height":64,"boxes":1},{"sample":1,"x":92,"y":62,"width":64,"height":64,"boxes":2},{"sample":2,"x":16,"y":168,"width":64,"height":64,"boxes":0},{"sample":3,"x":92,"y":168,"width":64,"height":64,"boxes":1}],"boxes":4,"picture_width":392,"picture_height":'"$((46 + 2 * 106 - 12 + 32))"',"file":"json.png","dry_run":false}'
-is "the size is the picture's" "$(size_of json.png)" "392 $((46 + 2 * 106 - 12 + 32))"
+'{"kind":"sheet","source":"one.twh1","samples":4,"columns":2,"cell":64,"drawn":[{"sample":0,"x":16,"y":62,"width":64,"height":64,"boxes":1},{"sample":1,"x":92,"y":62,"width":64,"height":64,"boxes":2},{"sample":2,"x":16,"y":172,"width":64,"height":64,"boxes":0},{"sample":3,"x":92,"y":172,"width":64,"height":64,"boxes":1}],"boxes":4,"picture_width":392,"picture_height":'"$((46 + 2 * 110 - 12 + 32))"',"file":"json.png","dry_run":false}'
+is "the size is the picture's" "$(size_of json.png)" "392 $((46 + 2 * 110 - 12 + 32))"
 check "a dry run" 0 cachex view one.twh1 -n -o dry.png
-is "says so" "$(cat "$err")" "cachex: view: would write 632 x 534 pixels to dry.png"
+is "says so" "$(cat "$err")" "cachex: view: would write 632 x 542 pixels to dry.png"
 also "and writes nothing" test ! -e dry.png
 check "a dry run with JSON" 0 cachex view one.twh1 -n --json
 also "needs no file" grep -q '"dry_run":true' "$out"
@@ -79,7 +79,7 @@ is "one seed, one choice" "$(drawn one.twh1 --random 7 --samples 2)" "$(drawn on
 is "every choice of two of four comes" "$(for seed in $(seq 100); do
 	drawn one.twh1 --random "$seed" --samples 2; echo; done | sort -u | tr '\n' ,)" \
 	"0 1 ,0 2 ,0 3 ,1 2 ,1 3 ,2 3 ,"
-refuse "behind the end" 1 "cachex: view: there is no sample 4: there are 4" \
+refuse "after the end" 1 "cachex: view: --from 4: there are 4 samples, numbered from 0" \
 	cachex view one.twh1 --from 4 -n
 refuse "two ways to choose" 2 \
 	"cachex: view: only one of --from, --random and --id chooses the samples" \
@@ -118,14 +118,15 @@ mkdir empty
 refuse "a directory without any" 3 \
 	"cachex: view: empty: neither a warehouse nor a directory with shards" \
 	cachex view empty -n
-check "nothing" 4 cachex view gone -n
+check "nothing" 1 cachex view gone -n
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
-also "that names it" grep -q '^cachex: view: .*gone' "$err"
+also "that names it" grep -q '^cachex: view: gone: neither a module in ' "$err"
+check "no such path" 4 cachex view ./gone -n
 head -c 5000 one.twh1 >short.twh1
 check "a shard cut short" 3 cachex view short.twh1 -n
 is "is one line, too" "$(wc -l <"$err" | tr -d ' ')" 1
 refuse "too large a sheet" 2 \
-	"cachex: view: a picture of 2080 x 69036 pixels: there may be 1 to 134217728" \
+	"cachex: view: a picture of 2080 x 69168 pixels; each side may have up to 32000, both together up to 134217728" \
 	cachex view shards --samples 33 --columns 1 --cell 2048 -n
 
 # Histograms
@@ -140,7 +141,7 @@ is "and of sides" "$(grep -o '"name":"box_side".*' "$out" | sed 's/},{.*//; s/.*
 	'"n":4,"mean":4,"median":4'
 refuse "of samples without boxes" 3 "cachex: view: shards: its samples have no boxes" \
 	cachex view shards --histogram -n
-refuse "of a sheet" 2 "cachex: view: --histogram counts all samples and is no sheet" \
+refuse "of a sheet" 2 "cachex: view: --histogram counts all samples: no sheet is drawn" \
 	cachex view one.twh1 --histogram --cell 100 -n
 
 # A warehouse
@@ -159,8 +160,9 @@ check "a version of it" 0 cachex view wh/current -n --json
 also "is the same" grep -q '"samples":2' "$out"
 check "a sample by its run and name" 0 cachex view wh --id day/b -n --json
 also "is found" grep -q '"drawn":\[{"sample":1,' "$out"
-check "its histograms" 0 cachex view wh --histogram -n --json
+check "its histograms" 0 cachex view wh --histogram -o boxes.svg --json
 is "count classes" "$(sed 's/.*"box_class"[^[]*//' "$out" | cut -d] -f1)" '[1,0,0,0,0,0,0,2'
+also "and names them beside their bars" grep -q '>class 7</text>' boxes.svg
 rm set/day/labels/a.txt
 check "a stale one is looked at" 0 cachex view wh -n
 shard=$(ls wh/v*/shard-000000.twh1)
@@ -179,8 +181,8 @@ also "is named" grep -q '^cachex: view: .*wh' "$err"
 # Tensors of a module
 check "an image" 0 cachex view faces run/0/img0 -o image.png --json
 is "tells what was drawn" "$(cat "$out")" \
-'{"module":"faces","id":"run/0/img0","kind":"image","dtype":"u8","shape":[3,16,16],"low":0,"high":255,"nan":0,"infinite":0,"drawn_width":320,"drawn_height":320,"picture_width":432,"picture_height":408,"file":"image.png","dry_run":false}'
-is "of that size" "$(size_of image.png)" "432 408"
+'{"module":"faces","id":"run/0/img0","kind":"image","dtype":"u8","shape":[3,16,16],"low":0,"high":255,"nan":0,"infinite":0,"drawn_width":320,"drawn_height":320,"picture_width":432,"picture_height":423,"file":"image.png","dry_run":false}'
+is "of that size" "$(size_of image.png)" "432 423"
 check "as a heat map" 0 cachex view faces run/0/img0 --heat -n --json --side 200
 is "tells of its slices" "$(sed 's/.*"slices"/"slices"/; s/,"picture.*//' "$out")" \
 	'"slices":3,"slices_shown":3,"mean_rows":1,"mean_columns":1'
@@ -205,10 +207,70 @@ refuse "a cache_id that is not there" 1 "cachex: view: 'nobody' is not in faces"
 	cachex view faces nobody -n
 check "a module that is not there" 1 cachex view nothing a -n
 refuse "a sheet of a tensor" 2 \
-	"cachex: view: a tensor is neither a sheet nor a histogram: only --field, --heat and --side are for it" \
+	"cachex: view: one tensor has no sheet: only --field, --heat and --side are for it" \
 	cachex view faces run/0/img0 --cell 100 -n
-refuse "a part of a shard" 2 "cachex: view: --field and --heat are for a tensor of a module" \
+refuse "a part of a shard" 2 "cachex: view: --field and --heat are for records of a module" \
 	cachex view one.twh1 --field a -n
+
+# Records of a module
+is "records of a module" "$(cachex view faces -n --json --samples 100 | grep -o '"record":[0-9]*' | wc -l | tr -d ' ')" 33
+is "are in the order of their keys" "$(cachex view faces -n --json --samples 100 | grep -o '"id":"[^"]*"')" \
+	"$(cachex ls -1 faces | sed 's/.*/"id":"&"/')"
+is "from one on" "$(cachex view faces -n --json --samples 1 --from 3 | sed 's/.*"drawn"/"drawn"/')" \
+	"\"drawn\":[{\"record\":3,\"id\":\"$(cachex ls -1 faces | sed -n 4p)\",\"kind\":\"image\",\"dtype\":\"u8\",\"shape\":[3,16,16],\"x\":16,\"y\":62,\"width\":192,\"height\":192}],\"picture_width\":392,\"picture_height\":304,\"dry_run\":true}"
+is "at random, the same for a seed" "$(cachex view faces -n --json --random 5 --samples 4)" \
+	"$(cachex view faces -n --json --random 5 --samples 4)"
+refuse "after the last" 1 "cachex: view: --from 33: there are 33 records, numbered from 0" \
+	cachex view faces --from 33 -n
+check "by key" 1 cachex view faces --id run/0/img0 --id nobody -o ids.svg --json
+is "with what is missing" "$(sed 's/.*"message":"\(.*\)"}}$/\1/' "$err")" "no record has the key 'nobody'"
+also "is drawn" grep -q ">run/0/img0</text>" ids.svg
+printf '%s\n' '{"id":"flag","value":true}' '{"id":"list","value":["a",{"$tensor":"i16[3]","data":"AQACAAMA"}]}' \
+	'{"id":"text <&>","value":"some words"}' '{"id_base64":"/wAK","value":1.5}' >lines
+cachex load tree lines
+head -c 400 /dev/zero | cachex put tree plane --dtype f32 --shape 10,10
+check "values of all kinds" 0 cachex view tree -o tree.svg --json
+is "are drawn as what they are" "$(tr '{' '\n' <"$out" | sed -n 's/.*"id[_base64]*":"\([^"]*\)".*"kind":"\([a-z ]*\)".*/\1 \2/p')" \
+	"both text
+flag text
+list text
+plane heat map
+text <&> text
+/wAK text"
+for text in tree '6 of 6 records' flag true '[1, 2, 3]' 'i16[3]  1' '[1, 2, 3, 4]' 'u8[2,2]  map' 'text &lt;&amp;&gt;' \
+	'some words' 1.5 'f32[10,10]'; do
+	also "with the text $text" grep -qF ">$text</text>" tree.svg
+done
+also "a key of any bytes" grep -q ">$(printf '\357\277\275\357\277\275 ')</text>" tree.svg
+check "a field of each" 1 cachex view tree --field map -n --json
+is "is drawn, where it is" "$(grep -o '"field":"map"' "$out" | wc -l | tr -d ' ')" 1
+check "as heat maps" 0 cachex view faces --heat -n --json --samples 2
+also "all of them" test "$(grep -o '"kind":"heat map"' "$out" | wc -l)" -eq 2
+mkdir faces
+check "a directory of the module's name" 0 cachex view faces -n
+check "with a slash it is a path" 3 cachex view ./faces -n
+rmdir faces
+cachex put rm-all x f.npy 2>/dev/null || head -c 4 /dev/zero | cachex put rm-all x --dtype f32 --shape 1
+cachex rm rm-all x -f -q
+refuse "a module without records" 1 "cachex: view: there are no records" cachex view rm-all -n
+
+# Formats
+is_svg() { head -c 5 "$1" | grep -qx '<?xml' && tail -n 1 "$1" | grep -qx '</svg>'; }
+is_pdf() { head -c 5 "$1" | grep -qx '%PDF-'; }
+for source in one.twh1 "one.twh1 --histogram" faces "features f"; do
+	for format in png svg pdf; do
+		check "$source as $format" 0 cachex view $source -f -o "x.$format"
+		also "is $format" is_$format "x.$format"
+		check "by --format" 0 cachex view $source --format $format
+		also "is the same" cmp "$out" "x.$format"
+	done
+done
+check "--format" 0 cachex view one.twh1 --format svg -o x.png -f
+also "goes before the suffix" is_svg x.png
+check "any other suffix" 0 cachex view one.twh1 -o x.jpeg
+also "is PNG" is_png x.jpeg
+refuse "another format" 2 "cachex: view: --format: 'gif' is not one of auto|png|svg|pdf" \
+	cachex view one.twh1 --format gif -n
 
 # .npy
 cachex get features f -o f.npy

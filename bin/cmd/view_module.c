@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Records of a module on a contact sheet. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cmd/view.h"
+#include "draw/ticks.h"
+#include "formats/value_json.h"
+#include "image/sheet.h"
+#include "image/tensor_image.h"
+#include "ui/module.h"
+#include "ui/progress.h"
+#include "ui/report.h"
+#include "value/dtype.h"
+#include "value/tensor.h"
+
+#define NOTE_ROOM 400
+#define FEW 4 /* elements of a tensor that is shown as numbers */
+
+/* The sheet on its way. */
+struct drawing {
+	lc_cache *cache;
+	const struct view_tensor *how;
+	struct lc__sheet sheet;
+	struct json *json;
+	int status; /* EXIT_NO once a record is missing, EXIT_DATA once one is damaged */
+};
+
+/* ---- what of a record is drawn --------------------------------------------------- */
+
+/* The tensor that tells most: the first image, or else the first one. */
+struct choice {
+	lc_tensor tensor;
+	struct lc__buf path; /* "" if the record is a tensor itself */
+	bool found, image;
+};
+
+/* Looks at all tensors in a value, with their paths. */
+static void
+choose(const lc_value *value, struct lc__buf *path, struct choice *out)
+{
+	const size_t size = path->size;
+	lc_tensor tensor;
+
+	if (out->image)
+		return;
+	if (lc_value_as_tensor(value, &tensor) == LC_OK) {
+		struct lc__image_form form;
+		const bool image = lc__image_form_of(&tensor, &form);
+		if (out->found && !image)
+			return;
+		out->tensor = tensor;
+		out->found = true;
+		out->image = image;
+		out->path.size = 0;
+		lc__buf_append(&out->path, path->data, path->size);
+		return;
+	}
+	for (size_t i = 0; i < lc_value_count(value); i++) {
+		const char *name = lc_value_kind(value) == LC_MAP
+		    ? lc_value_name(value, i)
+		    : NULL;
+		if (name != NULL)
+			lc__buf_printf(path, "%s%s", size > 0 ? "." : "", name);
+		else
+			lc__buf_printf(path, "%s%zu", size > 0 ? "." : "", i);
+		choose(lc_value_at(value, i), path, out);
+		path->size = size;
+	}
+}
+
+/* A few numbers as text: "0.25", or "[1, 2, 3]". */
+static char *
+numbers_text(const lc_tensor *tensor)
+{
+	const size_t size = lc_dtype_size(tensor->dtype), n = tensor->nbytes / size;
+	struct lc__buf text = { 0 };
+
+	lc__buf_printf(&text, "%s", tensor->ndim > 0 ? "[" : "");
+	for (size_t i = 0; i < n; i++)
+		lc__buf_printf(&text, "%s%.9g", i > 0 ? ", " : "",
+		    lc__element_real(tensor->dtype,
+			(const char *)tensor->data + i * size));
+	lc__buf_printf(&text, "%s", tensor->ndim > 0 ? "]" : "");
+	if (lc__buf_append(&text, "", 1) == NULL) {
+		lc__buf_free(&text);
+		return NULL;
+	}
+	return (char *)text.data;
+}
+
+/* ---- cells ----------------------------------------------------------------------- */
+
+static void
+begin_json(struct drawing *drawing, uint64_t record, lc_id id)
+{
+	jw_open(drawing->json, NULL, '{');
+	if (record != SELECT_NONE)
+		jw_count(drawing->json, "record", record);
+	jw_id(drawing->json, id);
+}
+
+static void
+draw_missing(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    const char *reason, bool damaged)
+{
+	const struct lc__caption caption = { id,
+		lc_id_of(damaged ? "damaged" : "not there") };
+
+	lc__sheet_missing(&drawing->sheet, cell, lc_id_of(reason), caption);
+	begin_json(drawing, record, id);
+	jw_text(drawing->json, "error", reason);
+	jw_close(drawing->json, '}');
+	drawing->status = report_worse(drawing->status,
+	    report_error(damaged ? EXIT_DATA : EXIT_NO, "%s", reason));
+}
+
+/* What a cell shows, in JSON. */
+static void
+write_cell(struct drawing *drawing, uint64_t record, lc_id id, const char *kind,
+    const lc_tensor *tensor, const char *path, struct lc__rect place)
+{
+	begin_json(drawing, record, id);
+	jw_text(drawing->json, "kind", kind);
+	if (path != NULL && *path != '\0')
+		jw_text(drawing->json, "field", path);
+	if (tensor != NULL)
+		jw_type(drawing->json, tensor);
+	jw_count(drawing->json, "x", (uint64_t)place.x);
+	jw_count(drawing->json, "y", (uint64_t)place.y);
+	jw_count(drawing->json, "width", (uint64_t)place.width);
+	jw_count(drawing->json, "height", (uint64_t)place.height);
+	jw_close(drawing->json, '}');
+}
+
+static lc_status
+draw_text(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    const lc_tensor *tensor, const char *path, const char *text,
+    struct lc__caption caption)
+{
+	if (text == NULL)
+		return lc__no_memory("view");
+	lc__sheet_text(&drawing->sheet, cell, lc_id_of(text), caption);
+	write_cell(drawing, record, id, "text", tensor, path,
+	    lc__sheet_cell(&drawing->sheet, cell));
+	return LC_OK;
+}
+
+static lc_status
+draw_tensor(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    const lc_tensor *tensor, const char *path)
+{
+	struct lc__sheet *sheet = &drawing->sheet;
+	char type[LC__TENSOR_TEXT], note[LC__TENSOR_TEXT + NOTE_ROOM];
+	struct lc__caption caption;
+	struct lc__image_form form;
+
+	lc__tensor_describe(tensor, type, sizeof(type));
+	snprintf(note, sizeof(note), "%s%s%.300s", type, *path ? "  " : "", path);
+	caption = (struct lc__caption){ id, lc_id_of(note) };
+	if (lc__dtype_need_numbers(tensor->dtype) != LC_OK)
+		return draw_text(drawing, cell, record, id, tensor, path, type, caption);
+	if (!drawing->how->heat && lc__image_form_of(tensor, &form)) {
+		struct lc__value_range range;
+		struct lc__pixels image;
+		return_if_error(lc__image_pixels(tensor, &form, &image, &range));
+		lc__sheet_image(sheet, cell, &image, NULL, 0, caption);
+		write_cell(drawing, record, id, "image", tensor, path,
+		    lc__sheet_place(sheet, cell, image.width, image.height));
+		lc__pixels_free(&image);
+		return LC_OK;
+	}
+	if (tensor->nbytes / lc_dtype_size(tensor->dtype) <= FEW) {
+		char *text = numbers_text(tensor);
+		const lc_status status = draw_text(drawing, cell, record, id, tensor,
+		    path, text, caption);
+		free(text);
+		return status;
+	}
+	{
+		struct lc__heat_map map;
+		struct lc__heat_scale scale;
+		lc__heat_map_plan(tensor, sheet->cell, false, &map);
+		return_if_error(lc__heat_map_scale(&map, &scale));
+		write_cell(drawing, record, id, "heat map", tensor, path,
+		    lc__sheet_heat(sheet, cell, &map, &scale, caption));
+	}
+	return LC_OK;
+}
+
+/* A map, a list or plain data: its image or tensor, or else its text. */
+static lc_status
+draw_value(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    const lc_value *value)
+{
+	struct choice choice = { .found = false };
+	struct lc__buf path = { 0 };
+	lc_status status;
+
+	choose(value, &path, &choice);
+	lc__buf_append(&choice.path, "", 1);
+	if (path.failed || choice.path.failed) {
+		status = lc__no_memory("view");
+	} else if (choice.found) {
+		status = draw_tensor(drawing, cell, record, id, &choice.tensor,
+		    (const char *)choice.path.data);
+	} else {
+		char *text = NULL;
+		char note[NOTE_ROOM];
+		struct lc__caption caption;
+		const char *string;
+		size_t size;
+		lc_value_describe(value, note, sizeof(note));
+		caption = (struct lc__caption){ id, lc_id_of(note) };
+		if (lc_value_as_str(value, &string, &size) == LC_OK) {
+			lc__sheet_text(&drawing->sheet, cell, (lc_id){ string, size },
+			    caption);
+			write_cell(drawing, record, id, "text", NULL, NULL,
+			    lc__sheet_cell(&drawing->sheet, cell));
+			status = LC_OK;
+		} else {
+			text = lc__value_json_text(value);
+			status = draw_text(drawing, cell, record, id, NULL, NULL, text,
+			    caption);
+		}
+		free(text);
+	}
+	lc__buf_free(&path);
+	lc__buf_free(&choice.path);
+	return status;
+}
+
+static lc_status
+draw_view(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    lc_view *view)
+{
+	const char *field = drawing->how->field;
+	const lc_value *value;
+	lc_tensor tensor;
+
+	if (field == NULL || *field == '\0') {
+		if (view->kind == LC_TENSOR)
+			return draw_tensor(drawing, cell, record, id, &view->tensor, "");
+		field = NULL;
+	}
+	return_if_error(lc_view_value(view, field, &value));
+	if (field != NULL && lc_value_as_tensor(value, &tensor) == LC_OK)
+		return draw_tensor(drawing, cell, record, id, &tensor, field);
+	return draw_value(drawing, cell, record, id, value);
+}
+
+static void
+draw_record(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id)
+{
+	char reason[300];
+	lc_view view;
+	lc_status status = lc_get(drawing->cache, id.data, id.size, &view);
+
+	if (status == LC_NOT_FOUND) {
+		snprintf(reason, sizeof(reason), "no record has the key %.200s",
+		    lc__quote_id(id.data, id.size));
+		draw_missing(drawing, cell, record, id, reason, false);
+		return;
+	}
+	if (status == LC_OK) {
+		status = draw_view(drawing, cell, record, id, &view);
+		lc_view_release(&view);
+	}
+	if (status == LC_NOT_FOUND) {
+		snprintf(reason, sizeof(reason), "%.200s has no part %.60s",
+		    lc__quote_id(id.data, id.size), drawing->how->field);
+		draw_missing(drawing, cell, record, id, reason, false);
+	} else if (status != LC_OK) {
+		draw_missing(drawing, cell, record, id, lc_last_error()->text,
+		    status == LC_CORRUPT);
+	}
+}
+
+/* ---- which records --------------------------------------------------------------- */
+
+/* Keys of records, in the order of their cells. */
+struct keys {
+	lc_id *ids;        /* copies, where the module's walk gave them */
+	uint64_t *records; /* their numbers in key order; NULL of keys that were named */
+	size_t n;
+};
+
+static void
+keys_free(struct keys *keys)
+{
+	for (size_t i = 0; i < keys->n && keys->records != NULL; i++)
+		free((void *)keys->ids[i].data);
+	free(keys->ids);
+	free(keys->records);
+}
+
+static int
+name_keys(const struct opt_list *names, struct keys *out)
+{
+	out->ids = calloc(names->count, sizeof(*out->ids));
+	if (out->ids == NULL)
+		return report_no_memory();
+	for (out->n = 0; out->n < names->count; out->n++) {
+		const lc_id id = lc_id_of(names->items[out->n]);
+		const int status = list_check_id(id);
+		if (status != EXIT_DONE)
+			return status;
+		out->ids[out->n] = id;
+	}
+	return EXIT_DONE;
+}
+
+/* The keys with the chosen numbers, which rise. */
+static int
+find_keys(lc_cache *cache, const struct selected *selected, struct keys *out)
+{
+	lc_iter *iter;
+	lc_item item;
+	lc_status status = lc_iter_open(cache, LC_BY_KEY | LC_ITER_LISTED, NULL, 0,
+	    &iter);
+
+	out->ids = calloc(selected->count, sizeof(*out->ids));
+	out->records = calloc(selected->count, sizeof(*out->records));
+	if (status != LC_OK)
+		return report_status(status);
+	for (uint64_t i = 0;
+	     out->ids != NULL && out->records != NULL && out->n < selected->count; i++) {
+		void *copy;
+		status = lc_iter_next(iter, &item);
+		if (status != LC_OK && status != LC_CORRUPT)
+			break;
+		if (status != LC_OK || i != selected->items[out->n])
+			continue;
+		copy = malloc(item.id.size);
+		if (copy == NULL) {
+			status = lc__no_memory("view");
+			break;
+		}
+		memcpy(copy, item.id.data, item.id.size);
+		out->ids[out->n] = (lc_id){ copy, item.id.size };
+		out->records[out->n++] = i;
+	}
+	lc_iter_close(iter);
+	if (out->ids == NULL || out->records == NULL)
+		return report_no_memory();
+	/* Another process may have removed some meanwhile. */
+	return status == LC_OK || status == LC_END || status == LC_CORRUPT
+	    ? EXIT_DONE
+	    : report_status(status);
+}
+
+static int
+choose_keys(lc_cache *cache, const struct select *select, uint64_t count,
+    struct keys *out)
+{
+	struct selected selected = { 0 };
+	int status;
+
+	if (select->ids->count > 0)
+		return name_keys(select->ids, out);
+	status = select_numbers(select, count, "records", &selected);
+	if (status == EXIT_DONE)
+		status = find_keys(cache, &selected, out);
+	selected_free(&selected);
+	return status;
+}
+
+/* ---- the sheet ------------------------------------------------------------------- */
+
+static int
+draw_keys(struct drawing *drawing, const char *module, const struct keys *keys,
+    uint64_t count, const struct view_grid *grid, struct lc__picture *picture)
+{
+	const uint32_t across = view_columns(grid, keys->n);
+	char line[NOTE_ROOM], all[LC__TICKS_TEXT];
+	lc_status begun;
+
+	snprintf(line, sizeof(line), "%zu of %s records", keys->n,
+	    lc__ticks_text((double)count, all, sizeof(all)));
+	begun = lc__sheet_begin(picture, lc_id_of(module), lc_id_of(line),
+	    (uint32_t)keys->n, across, grid->cell, &drawing->sheet);
+	if (begun != LC_OK)
+		return report_argument(begun);
+	jw_text(drawing->json, "kind", "sheet");
+	jw_text(drawing->json, "module", module);
+	jw_count(drawing->json, "records", count);
+	jw_count(drawing->json, "columns", across);
+	jw_count(drawing->json, "cell", grid->cell);
+	jw_open(drawing->json, "drawn", '[');
+	progress_begin("view");
+	for (size_t i = 0; i < keys->n; i++) {
+		draw_record(drawing, (uint32_t)i,
+		    keys->records != NULL ? keys->records[i] : SELECT_NONE, keys->ids[i]);
+		progress_items(i + 1, keys->n);
+		if (progress_step(NULL, 0, 0) != 0) {
+			progress_end();
+			return report_status(LC_CANCELLED);
+		}
+	}
+	progress_end();
+	jw_close(drawing->json, ']');
+	return drawing->status;
+}
+
+int
+view_module(const char *module, const struct select *select, const struct view_grid *grid,
+    const struct view_tensor *how, struct lc__picture *picture, struct json *json)
+{
+	struct drawing drawing = { .how = how, .json = json };
+	struct keys keys = { 0 };
+	uint64_t count;
+	int status = module_open(module, &drawing.cache);
+	lc_status counted;
+
+	if (status != EXIT_DONE)
+		return status;
+	counted = lc_count(drawing.cache, &count);
+	if (counted != LC_OK)
+		status = report_status(counted);
+	else
+		status = choose_keys(drawing.cache, select, count, &keys);
+	if (status == EXIT_DONE)
+		status = draw_keys(&drawing, module, &keys, count, grid, picture);
+	keys_free(&keys);
+	return module_close(drawing.cache, status);
+}
