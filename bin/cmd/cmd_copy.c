@@ -28,18 +28,18 @@ static int inputs;
 /* clang-format off */
 #define OPTIONS_OF_BOTH \
 	{ "", "from-root", OPT_DIR, &from_root, .value = "DIR", \
-	    .help = "SRC is a module there, not under --root" }, \
+	    .help = "root of SRC, if not --root" }, \
 	{ "", "to-root", OPT_DIR, &to_root, .value = "DIR", \
-	    .help = "DST is a module there, not under --root" }, \
+	    .help = "root of DST, if not --root" }, \
 	{ "", "prefix", OPT_TEXT, &prefix, .value = "TEXT", \
-	    .help = "only records whose cache_id starts so" }, \
+	    .help = "copy only records with a cache_id that starts with TEXT" }, \
 	{ "", "conflict", OPT_CHOICE, &conflict, /* as lc_conflict counts */ \
 	    .value = "keep|replace|same|fail", \
 	    .help = \
-		"where DST has the cache_id: keep its record, replace it, stop unless " \
+		"if DST has the cache_id: keep its record, replace it, fail unless " \
 		"both are the same, or fail" }, \
 	{ "n", "dry-run", OPT_FLAG, &dry_run, \
-	    .help = "say what would be copied, write nothing" }, \
+	    .help = "print what would be copied, write nothing" }, \
 	MODULE_NO_CREATE
 /* clang-format on */
 
@@ -50,8 +50,8 @@ static struct opt copy_options[] = {
 
 static struct opt merge_options[] = {
 	{ "", "inputs", OPT_FLAG, &inputs,
-	    .help = "join parts of one list of inputs, as one machine would have filled "
-		    "it" },
+	    .help = "join parts of one list of inputs into the module that one machine "
+		    "would have filled" },
 	OPTIONS_OF_BOTH,
 	{ .kind = OPT_END },
 };
@@ -181,7 +181,7 @@ show(const lc_copy_result *total, const char *to)
 		    (unsigned long long)total->replaced, (unsigned long long)total->kept,
 		    size_human((double)total->bytes, bytes, sizeof(bytes)));
 		if (total->damaged > 0)
-			printf("; %llu damaged passed over",
+			printf("; %llu damaged skipped",
 			    (unsigned long long)total->damaged);
 		putchar('\n');
 	}
@@ -398,11 +398,12 @@ const struct command cmd_copy = {
 	.name = "copy",
 	.operands = "SRC DST",
 	.summary = "copy records into another module",
-	.text = "Copies the records of module SRC into module DST, which is made if it "
-		"does not exist. Tensors stay coded as they are. --conflict says what "
-		"happens to cache_ids that DST has already; with fail, the default, and "
-		"same a conflict stops the command before anything is written. Damaged "
-		"records of SRC are named and left out; then the exit status is 3.",
+	.text =
+	    "Copies the records of module SRC into module DST, which is created if it "
+	    "does not exist. Tensors keep their codecs. --conflict decides about "
+	    "cache_ids that DST already has; with fail, the default, and same a "
+	    "conflict stops the command before anything is written. Damaged records "
+	    "of SRC are reported and left out; then the exit status is 3.",
 	.examples = "cachex copy faces faces-2 --prefix img-0000\n"
 		    "cachex copy faces faces --to-root /backup --conflict replace",
 	.completes = "mm",
@@ -420,7 +421,7 @@ run_merge(int argc, char **argv)
 	if (!inputs)
 		return copy_all("merge", argc - 1, argv, argv[argc - 1]);
 	if (prefix != NULL || conflict != LC_FAIL)
-		return report_usage("--inputs merges whole inputs: no --%s",
+		return report_usage("--inputs merges whole inputs; use it without --%s",
 		    prefix != NULL ? "prefix" : "conflict");
 	return merge_inputs(argc, argv);
 }
@@ -429,16 +430,17 @@ const struct command cmd_merge = {
 	.name = "merge",
 	.operands = "SRC... DST",
 	.summary = "copy the records of modules into one",
-	.text = "Copies the records of every SRC into module DST, one after the other; "
-		"DST is made if it does not exist. --conflict says what happens to "
-		"cache_ids that are there already, from DST or from an earlier SRC. A "
-		"conflict stops it with the sources before that one merged.\n\n"
-		"With --inputs the sources hold parts of one list of inputs, as cachex "
-		"fill --shard makes them, and DST becomes what one machine would have "
-		"filled: the same chunks in the same order with the same hash. A module "
-		"with a slash in its name is a path, ROOT/MODULE. It is refused before "
-		"anything is written if an input is finished nowhere, or if the modules "
-		"contradict one another.",
+	.text =
+	    "Copies the records of every SRC into module DST, one after the other; "
+	    "DST is created if it does not exist. --conflict decides about cache_ids "
+	    "that already exist, from DST or from an earlier SRC. A conflict stops "
+	    "the command; the sources before it are then merged.\n\n"
+	    "With --inputs the sources hold parts of one list of inputs, as cachex "
+	    "fill --shard fills them, and DST becomes the module that one machine would "
+	    "have filled: the same chunks in the same order with the same hash. A module "
+	    "with a slash in its name is a path, ROOT/MODULE. It is refused before "
+	    "anything is written if an input is finished nowhere, or if the modules "
+	    "contradict one another.",
 	.examples = "cachex merge part-0 part-1 part-2 all\n"
 		    "cachex merge new all --conflict replace -n\n"
 		    "cachex merge --inputs node0/feats node1/feats feats",

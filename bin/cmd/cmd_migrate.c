@@ -40,50 +40,49 @@ static struct job_task task;
 
 static struct opt options[] = {
 	{ "o", "out", OPT_DIR, &out_dir, .value = "DIR",
-	    .help = "the root of the modules; needed" },
+	    .help = "the root of the modules; required" },
 	{ "", "field", OPT_TEXT, &field, .value = "NAME",
-	    .help = "the member whose array is extracted" },
+	    .help = "the member with the array" },
 	{ "", "dtype", OPT_TEXT, &dtype, .value = "DTYPE",
-	    .help = "of its elements in the module" },
+	    .help = "dtype of the array in the module" },
 	{ "", "shape", OPT_TEXT, &shape, .value = "N,N,...",
-	    .help = "that it must have" },
+	    .help = "shape that the array must have" },
 	{ "", "module", OPT_LIST, &modules, .value = "[PASS=]MODULE",
 	    .help = "the module of a pass, without PASS= of dinov3; default dinov3, "
 		    "vae_latents, t5_hidden" },
 	{ "", "pass", OPT_LIST, &passes, .value = "PASS",
-	    .help = "only this one: dinov3, vae, t5, migrate; may be given again" },
+	    .help = "run only this pass: dinov3, vae, t5, migrate; may be repeated" },
 	{ "", "encoder", OPT_LIST, &encoders, .value = "PASS=COMMAND",
-	    .help = "a producer that makes what the module of a pass lacks" },
+	    .help = "a producer that computes the missing tensors of a pass" },
 	{ "", "expect", OPT_LIST, &expects, .value = "PASS=DTYPE[DIMS]",
-	    .help = "what the tensors of a pass must be" },
+	    .help = "required type of the tensors of a pass" },
 	{ "", "images", OPT_DIR, &images, .value = "DIR",
-	    .help = "look for images here where height and width are missing" },
+	    .help = "look for images in DIR if height or width is missing" },
 	{ "", "backup", OPT_FILE, &backup, .value = "FILE",
-	    .help = "keep the original here; default RECORDS.stage1.backup" },
+	    .help = "keep the original in FILE; default RECORDS.stage1.backup" },
 	{ "j", "children", OPT_COUNT, &children, .value = "N", .least = 1, .most = 1024,
-	    .help = "run so many producers at once" },
+	    .help = "run N producers at a time" },
 	{ "b", "batch", OPT_COUNT, &batch, .value = "N", .least = 1, .most = 1u << 20,
-	    .help = "give a producer so many records at once" },
+	    .help = "give a producer N records at a time" },
 	{ "t", "timeout", OPT_COUNT, &timeout, .value = "SECONDS", .most = 1u << 24,
-	    .help = "wait so long for a batch; 0 for ever" },
+	    .help = "kill a producer that takes longer for a batch; 0 for never" },
 	{ "", "start-timeout", OPT_COUNT, &start_timeout, .value = "SECONDS",
-	    .most = 1u << 24,
-	    .help = "wait so long for a producer's first batch; 0 for ever" },
+	    .most = 1u << 24, .help = "the same for a producer's first batch" },
 	{ "", "verify", OPT_FLAG, &verify,
 	    .help = "change nothing: list what is missing, of another shape, not finite, "
 		    "damaged or bad" },
 	{ "", "repair", OPT_FLAG, &repair,
-	    .help = "migrate, make anew what --verify finds, and verify" },
+	    .help = "migrate, repair what --verify finds, and verify" },
 	{ "", "rollback", OPT_FLAG, &rollback,
 	    .help = "put the arrays back into the lines" },
 	TASK_OPTION,
 	{ "", "limit", OPT_COUNT, &limit, .value = "N", .least = 1, .most = UINT64_MAX,
 	    .help = "migrate N records, and leave the others to later runs" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace tensors that differ, and image_ids of others; go on with "
-		    "another file" },
+	    .help = "replace tensors that differ, and image_ids of other programs; "
+		    "continue with another file" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "count, and estimate what is needed; change nothing" },
+	    .help = "count, and estimate the required space; change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -311,15 +310,15 @@ show_text(const struct lc__stage2_done *done)
 	    report.bad > LISTED
 		? "unchanged, the first ten of them listed; --json lists all"
 		: "unchanged");
-	show_count(counts->left, "line", "left to later runs, as --limit is reached");
+	show_count(counts->left, "line", "left to later runs: --limit is reached");
 	show_count(done->restored, "tensor", "restored from the original lines");
 	show_count(counts->newer, "record", "of a newer version, unchanged");
 	show_count(counts->foreign, "record",
 	    report.how->force
-		? "with an image_id that was not of their image_path, replaced"
-		: "with an image_id that is not of their image_path, unchanged");
+		? "with an image_id that did not come from image_path, replaced"
+		: "with an image_id that does not come from image_path, unchanged");
 	show_count(counts->shared, "record",
-	    "with a longer image_id, as simpler ones are those of others");
+	    "with a longer image_id: other records have the shorter ones");
 	show_count(counts->extreme, "record", "with a ratio outside of 0.4 to 2.5");
 	if (done->rewritten)
 		printf("the original is %s\n", done->backup);
@@ -457,10 +456,10 @@ show_rolled(const struct lc__stage2_rolled *r)
 		printf("%s: %s rolled back", report.how->file,
 		    count_human(r->back, "line", text, sizeof(text)));
 		printf(", %" PRIu64 " without an array, %" PRIu64
-		       " left as they are, %" PRIu64 " not of version 2\n",
+		       " left unchanged, %" PRIu64 " not of version 2\n",
 		    r->without, r->kept, r->other);
 		if (r->rewritten)
-			printf("the file as it was is %s\n", r->backup);
+			printf("the previous file is %s\n", r->backup);
 		return;
 	}
 	jw_open(&json, NULL, '{');
@@ -495,7 +494,7 @@ split(const char *option, const char *text, unsigned *pass, const char **rest)
 	if (*name == '\0' ||
 	    lc__word_parse("pass", lc__stage2_passes, name, pass) != LC_OK ||
 	    *pass >= LC__PASS_MODULES) {
-		report_usage("--%s %s: not dinov3=, vae= or t5= and a value", option,
+		report_usage("--%s %s: not dinov3=, vae= or t5= with a value", option,
 		    text);
 		return false;
 	}
@@ -519,7 +518,8 @@ take_modules(struct lc__stage2 *how)
 		for (int q = 0; q < LC__PASS_MODULES; q++)
 			if (strcmp(how->module[p], "stage2") == 0 ||
 			    (p != q && strcmp(how->module[p], how->module[q]) == 0)) {
-				report_usage("module %s has another use", how->module[p]);
+				report_usage("--module: %s is used twice, or is stage2",
+				    how->module[p]);
 				return false;
 			}
 	return true;
@@ -567,7 +567,7 @@ take_expect(struct lc__stage2 *how, unsigned pass, const char *text)
 	if (lc__expect_parse(text, &how->expect[pass]) == LC_OK &&
 	    how->expect[pass].path_size == 0)
 		return true;
-	report_usage("--expect %s=%s: no DTYPE[DIMS] of a tensor",
+	report_usage("--expect %s=%s: not a DTYPE[DIMS] of a tensor",
 	    lc__stage2_passes[pass], text);
 	return false;
 }
@@ -598,12 +598,12 @@ take_array(struct lc__stage2 *how, uint64_t dims[LC_MAX_NDIM])
 
 	if (lc_dtype_parse(dtype, &how->dtype) != LC_OK ||
 	    !lc__json_has_dtype(how->dtype)) {
-		report_usage("--dtype %s: no dtype of numbers", dtype);
+		report_usage("--dtype %s: not a dtype of numbers", dtype);
 		return false;
 	}
 	if (shape_parse(shape, &how->ndim, dims) != LC_OK || how->ndim == 0 ||
 	    lc_tensor_init(&tensor, how->dtype, how->ndim, dims, NULL) != LC_OK) {
-		report_usage("--shape %s: no shape of an array", shape);
+		report_usage("--shape %s: not a shape of an array", shape);
 		return false;
 	}
 	how->shape = dims;
@@ -721,24 +721,24 @@ run_migrate_stage2(int argc, char **argv)
 		return report_usage("stage2 needs --out DIR");
 	if (modes > 1)
 		return report_usage(
-		    "--verify, --repair and --rollback exclude one another");
+		    "--verify, --repair and --rollback exclude each other");
 	if (modes > 0 && limit > 0)
-		return report_usage("--limit is for migrating alone");
+		return report_usage("--limit excludes --verify, --repair and --rollback");
 	if (modes > 0 && task_option != NULL)
-		return report_usage("--shard is for migrating alone");
+		return report_usage("--shard excludes --verify, --repair and --rollback");
 	if (limit > 0 && task_option != NULL)
-		return report_usage("--shard and --limit exclude one another");
+		return report_usage("--shard and --limit exclude each other");
 	if (repair && dry_run)
 		return report_usage(
-		    "--repair has no --dry-run; --verify shows what is wrong");
+		    "--repair has no --dry-run; use --verify to list the findings");
 	if (!take_modules(&how) || !take_passes(&how) || !take_array(&how, dims) ||
 	    !take_expects(&how))
 		return EXIT_USAGE;
 	if (task_option != NULL &&
 	    (how.pass[LC__PASS_MIGRATE] || how.pass[LC__PASS_DINOV3]))
 		return report_usage(
-		    "--shard is for the passes vae and t5: say --pass; the "
-		    "others give out image_ids in the order of the lines");
+		    "--shard works only with --pass vae and --pass t5; the "
+		    "other passes assign image_ids in the order of the lines");
 
 	if (verify || rollback || dry_run)
 		interrupt_resume(INTERRUPT_AGAIN);
@@ -762,20 +762,20 @@ run_migrate_stage2(int argc, char **argv)
 static const struct command migrate_stage2 = {
 	.name = "migrate stage2",
 	.operands = "RECORDS --out DIR",
-	.summary = "take arrays out of a file of JSON lines",
+	.summary = "move arrays from a file of JSON lines into modules",
 	.text =
-	    "RECORDS is a file with a JSON object a line. Its arrays, the member "
-	    "dinov3_embedding unless --field says otherwise, go to the module dinov3 "
-	    "below DIR, and each line gets image_id, aspect_bucket and format_version "
-	    "2. Everything else in it stays as it is, byte for byte. The original is kept "
-	    "as RECORDS.stage1.backup.\n"
-	    "With --encoder, producers (cachex-producer(5)) make what the modules "
-	    "vae_latents and t5_hidden, or dinov3, lack. With --shard I/N the passes vae "
-	    "and t5 do line P, counted from 0, if P modulo N is I, into a DIR of that "
-	    "task.\n"
-	    "A run that was killed is gone on with by the next one. Lines that are bad stay "
-	    "as they are; the exit status is 3 then, and 1 if encoders failed on records, "
-	    "or --verify found something. --rollback puts the arrays back.",
+	    "RECORDS is a file with one JSON object per line. Its arrays, the member "
+	    "dinov3_embedding or that of --field, go into the module dinov3 below DIR, and "
+	    "each line gets image_id, aspect_bucket and format_version 2. The rest of the "
+	    "line does not change, byte for byte. The original is kept as "
+	    "RECORDS.stage1.backup.\n"
+	    "With --encoder, producers (cachex-producer(5)) compute the missing tensors of "
+	    "the modules vae_latents and t5_hidden, or dinov3. With --shard I/N the passes "
+	    "vae and t5 encode line P, counted from 0, if P modulo N is I, into a DIR of "
+	    "that task.\n"
+	    "Run the same command to continue a run that was killed. Bad lines do not "
+	    "change, and the exit status is 3; it is 1 if encoders failed on records, or "
+	    "--verify has findings. --rollback puts the arrays back.",
 	.examples =
 	    "cachex migrate stage2 records.jsonl --out derived -n\n"
 	    "cachex migrate stage2 records.jsonl --out derived\n"
@@ -797,7 +797,7 @@ const struct command cmd_migrate = {
 	.name = "migrate",
 	.operands = "stage2 RECORDS --out DIR",
 	.summary = "move data sets of other layouts into modules",
-	.text = "stage2 takes arrays out of a file of JSON lines.",
+	.text = "stage2 moves arrays from a file of JSON lines into modules.",
 	.examples = "cachex migrate stage2 records.jsonl --out derived",
 	.completes = "",
 	.least = 1,

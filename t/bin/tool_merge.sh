@@ -61,9 +61,9 @@ refuse "a target that is a source" 3 "cachex: merge: ./node0/m is both source an
 	cachex merge --inputs ./node0/m ./node0/m
 refuse "a target that must be there" 1 "cachex: merge: no module new in $XDG_CACHE_HOME/cachex" \
 	cachex merge --inputs --no-create m new
-wrong "not with --prefix" 2 "cachex: merge: --inputs merges whole inputs: no --prefix" \
+wrong "not with --prefix" 2 "cachex: merge: --inputs merges whole inputs; use it without --prefix" \
 	cachex merge --inputs --prefix a m new
-wrong "not with --conflict" 2 "cachex: merge: --inputs merges whole inputs: no --conflict" \
+wrong "not with --conflict" 2 "cachex: merge: --inputs merges whole inputs; use it without --conflict" \
 	cachex merge --inputs --conflict keep m new
 refuse "a name that no module has" 2 "cachex: merge: module id '..': must be 1 to 128 characters and start with a letter or digit" \
 	cachex merge --inputs ./node0/.. new

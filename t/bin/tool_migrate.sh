@@ -171,9 +171,9 @@ check "in JSON" 0 encode --out part1 --shard 1/3 --json
 also "in JSON" grep -q '"task":1,"tasks":3,"migrated_new":0,"enriched":0,"extracted":0,"skipped":6,' "$out"
 (flock -s 9; encode --out part1 --shard 1/3 >"$out" 2>&1; echo $?) 9<records.jsonl >status
 is "two at once share the file" "$(cat status)" 0
-wrong "a pass that has no parts" 2 "cachex: migrate: --shard is for the passes vae and t5: say --pass; the others give out image_ids in the order of the lines" \
+wrong "a pass that has no parts" 2 "cachex: migrate: --shard works only with --pass vae and --pass t5; the other passes assign image_ids in the order of the lines" \
 	cachex migrate stage2 records.jsonl --out none --shard 0/2
-wrong "verifying a part" 2 "cachex: migrate: --shard is for migrating alone" \
+wrong "verifying a part" 2 "cachex: migrate: --shard excludes --verify, --repair and --rollback" \
 	cachex migrate stage2 records.jsonl --out none --verify --pass vae --shard 0/2
 wrong "no task" 2 "cachex: migrate: --shard: '2/2': tasks of 2 are numbered 0 to 1" \
 	cachex migrate stage2 records.jsonl --out none --pass vae --encoder vae=x --shard 2/2
@@ -249,7 +249,7 @@ cachex: migrate: records.jsonl:8: image_id 'a/cow.jpg#2' is not of its image_pat
 is "and counted" "$(sed 's/ rate=.*//; s|is /.*/|is |' "$out")" "$(progress 2 0 0 0 2)
 1 bad line, unchanged
 2 records, of a newer version, unchanged
-3 records, with an image_id that is not of their image_path, unchanged
+3 records, with an image_id that does not come from image_path, unchanged
 the original is records.jsonl.stage1.backup"
 check "in JSON" 3 migrate --json
 also "as well" grep -q '"bad":1,"blank":0,"newer":2,"foreign_ids":3,' "$out"
@@ -279,9 +279,9 @@ rm -rf out records.jsonl.*
 check "many foreign ids" 3 migrate
 is "ten are listed" "$(wc -l <"$err" | tr -d ' ')" 10
 also "then they are counted" grep -q "^cachex: migrate: records.jsonl:10: image_id 'x10' .*; more of these are only counted$" "$err"
-also "all" grep -qx "25 records, with an image_id that is not of their image_path, unchanged" "$out"
+also "all" grep -qx "25 records, with an image_id that does not come from image_path, unchanged" "$out"
 check "-f replaces all" 0 migrate -f
-is "and says so" "$(tail -n 2 "$out" | sed 's|is /.*/|is |')" "25 records, with an image_id that was not of their image_path, replaced
+is "and says so" "$(tail -n 2 "$out" | sed 's|is /.*/|is |')" "25 records, with an image_id that did not come from image_path, replaced
 the original is records.jsonl.stage1.backup"
 
 # An image_path that no cache_id can be made of
@@ -313,7 +313,7 @@ holds "one is there" grep -q '"image_id": "cat", "aspect_bucket": "1216x832"' re
 make_records 25
 check "--limit" 0 migrate --limit 10
 is "migrates so many" "$(grep -v ratio "$out" | sed 's/ rate=.*//; s|is /.*/|is |')" "$(progress 10 0 0 0 10)
-15 lines, left to later runs, as --limit is reached
+15 lines, left to later runs: --limit is reached
 the original is records.jsonl.stage1.backup"
 is "lines" "$(sed 10q records.jsonl)" "$(sed 10q wanted.jsonl)"
 is "tensors" "$(cachex ls --root out dinov3 | wc -l | tr -d ' ')" 10
@@ -401,12 +401,12 @@ migrate -q
 cp records.jsonl second.jsonl
 check "--rollback -n" 0 migrate --rollback -n
 is "counts" "$(cat "$out")" \
-	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left as they are, 0 not of version 2"
+	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left unchanged, 0 not of version 2"
 holds "and changes nothing" cmp records.jsonl second.jsonl
 check "--rollback" 0 migrate --rollback
 is "says where the lines are" "$(sed 's|is /.*/|is |' "$out")" \
-	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left as they are, 0 not of version 2
-the file as it was is records.jsonl.stage2.backup"
+	"records.jsonl: 30 lines rolled back, 0 without an array, 0 left unchanged, 0 not of version 2
+the previous file is records.jsonl.stage2.backup"
 holds "as they were" cmp records.jsonl.stage2.backup second.jsonl
 is "each line has an array" "$(grep -c '"dinov3_embedding": *\[[^],]*,[^],]*,[^],]*,[^],]*\]' records.jsonl)" 30
 is "and nothing of version 2" "$(grep -c 'image_id\|aspect_bucket\|format_version' records.jsonl)" 0
@@ -455,8 +455,8 @@ is "writes each" "$(cat records.jsonl)" \
 is "and says why" "$(sed 's|is /.*/|is |' "$out")" \
 "records.jsonl:3: z: dinov3: missing: the line has no array
 records.jsonl:5: w: dinov3: is f32[1], not f32[4]: the line stays as it is
-records.jsonl: 2 lines rolled back, 1 without an array, 1 left as they are, 2 not of version 2
-the file as it was is records.jsonl.stage2.backup"
+records.jsonl: 2 lines rolled back, 1 without an array, 1 left unchanged, 2 not of version 2
+the previous file is records.jsonl.stage2.backup"
 
 # Where the backup goes, and whose directory it is
 make_records 3
