@@ -26,7 +26,8 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
-	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/read_frames.c \
+	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/plan_report.c \
+	bin/cmd/read_frames.c \
 	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/read_shared.c \
 	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
 	bin/cmd/view_histograms.c bin/cmd/view_module.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
@@ -66,7 +67,8 @@ libcachex_a_SOURCES = \
 	bin/publish/publish.c bin/publish/pull.c bin/publish/push.c \
 	bin/publish/push_module.c bin/publish/push_shards.c bin/publish/receipt.c \
 	bin/publish/stored.c \
-	bin/report/chart.c bin/report/csv.c bin/report/distributions.c bin/report/drift.c \
+	bin/report/chart.c bin/report/csv.c bin/report/curves.c \
+	bin/report/distributions.c bin/report/drift.c \
 	bin/report/facts.c bin/report/histogram.c bin/report/html.c \
 	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/sqlite.c \

@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "cmd/plan.h"
 #include "cmd/stores.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
+#include "ui/output.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "ui/settings.h"
@@ -34,6 +36,8 @@ static uint64_t kept = 16;
 static int compare;
 static uint64_t ahead = 4;
 static uint64_t rate, store_mbps, store_ms;
+static const char *report;
+static int force;
 static uint64_t disk_mbps = OPT_UNSET;
 static const char *seek_ms;
 static struct opt_list fields;
@@ -68,6 +72,9 @@ static struct opt options[] = {
 	    .help = "with --rate: MB per second that a reader gets from the store" },
 	{ "", "store-ms", OPT_COUNT, &store_ms, .value = "MS",
 	    .help = "latency of the store; default 0" },
+	{ "", "report", OPT_FILE, &report, .value = "FILE",
+	    .help = "with --cache-size: also write a page that draws it" },
+	{ "f", "force", OPT_FLAG, &force, .help = "replace FILE of --report" },
 	{ "", "disk-mbps", OPT_COUNT, &disk_mbps, .value = "N", .least = 1,
 	    .help = "predict an epoch on a disk that reads N MB per second" },
 	{ "", "seek-ms", OPT_TEXT, &seek_ms, .value = "MS",
@@ -377,6 +384,9 @@ show_nodes(const struct plan *plan)
 		.mbps = (double)store_mbps,
 		.latency = (double)store_ms / 1e3,
 	};
+	struct plan_counting counting = { .plan = NULL };
+	struct plan_node *all = NULL, sum;
+	struct output output;
 	lc_stream *stream;
 	lc_status shown;
 	int status = stream_order_fill(&order, &how);
@@ -386,9 +396,32 @@ show_nodes(const struct plan *plan)
 	if (status != EXIT_DONE)
 		return status;
 	nodes.epochs = how.epochs;
-	shown = plan_nodes(plan, &nodes, stream);
+	if (report != NULL && nodes.epochs == 0)
+		status = report_usage(
+		    "--report: an order without an end has no sums to draw");
+	else if (report != NULL)
+		status = output_open(&output, report, force);
+	if (status != EXIT_DONE) {
+		lc_stream_close(stream);
+		return status;
+	}
+	if (report != NULL)
+		all = calloc(plan->readers, sizeof(*all));
+	shown = report != NULL && all == NULL
+	    ? lc__no_memory(NULL)
+	    : plan_counting_open(plan, &nodes, stream, &counting);
+	if (shown == LC_OK)
+		shown = plan_nodes(&counting, all, &sum);
+	if (shown == LC_OK && report != NULL)
+		shown = plan_report(&counting, all, &sum, output.stream);
+	if (shown != LC_OK)
+		status = report_argument(shown);
+	if (report != NULL)
+		status = output_end(&output, status);
+	plan_counting_close(&counting);
+	free(all);
 	lc_stream_close(stream);
-	return shown == LC_OK ? EXIT_DONE : report_argument(shown);
+	return status;
 }
 
 /* ---- several orders ------------------------------------------------------------------------ */
@@ -491,6 +524,10 @@ run_plan(int argc, char **argv)
 		    "--share: with --shares a reader has every R'th share");
 	if (store_fetch.cache_size > 0 && order.shares == 0)
 		return report_usage("--cache-size needs --shares");
+	if (report != NULL && store_fetch.cache_size == 0)
+		return report_usage("--report needs --cache-size");
+	if (report != NULL && strcmp(report, "-") == 0)
+		return report_usage("--report needs the name of a file");
 	if (rate > 0 && store_fetch.cache_size == 0)
 		return report_usage("--rate needs --cache-size");
 	if ((store_mbps > 0 && rate == 0) || (store_ms > 0 && store_mbps == 0))
@@ -528,7 +565,7 @@ const struct command cmd_plan = {
 	    "smallest cache that it needs, and with --cache-size how much it fetches in all "
 	    "epochs, if the cache evicts the least recently used chunk or the chunk that is "
 	    "needed again last; with --rate also the rate of fetching, and with --store-mbps "
-	    "the time that it waits for the store.\n"
+	    "the time that it waits for the store. --report draws this as a page.\n"
 	    "Bytes are stored bytes of records, headers included, that are read or verified "
 	    "by checksums, as counted by cachex read --stats.",
 	.examples =
@@ -536,7 +573,7 @@ const struct command cmd_plan = {
 	    "cachex plan tokens --window 1024 --compare --disk-mbps 500 --seek-ms 0.1\n"
 	    "cachex plan faces --readers 4 --show 0-3 --json\n"
 	    "cachex plan ./shards/ --shuffle block --shares 64 --readers 16 --cache-size 64G "
-	    "--epochs 8",
+	    "--epochs 8 --report plan.html",
 	.completes = "s",
 	.resume = INTERRUPT_AGAIN,
 	.least = 1,

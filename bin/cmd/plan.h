@@ -5,6 +5,7 @@
 
 #include "cmd/stream_sources.h"
 #include "stream/cursor.h"
+#include "stream/visits.h"
 #include "ui/size.h"
 
 /** Every chunk of all sources, numbered on from one source to the next. */
@@ -92,9 +93,63 @@ struct plan_nodes {
 	                            seconds a request; 0 mbps: not known */
 };
 
-/** Print what each reader of a stream of shares has, needs and fetches. */
-LC_CHECKED lc_status plan_nodes(const struct plan *plan, const struct plan_nodes *how,
-    lc_stream *stream);
+/** What readers fetch in all epochs. */
+struct plan_fetched {
+	double lru, belady; /* bytes */
+	double best;        /* bytes that no cache of this size can do without */
+	uint64_t requests;  /* by Belady */
+	double seconds;     /* that the reading takes without stalls; 0 if not known */
+	double stalled;     /* seconds that the reader waits for the store */
+};
+
+/** A reader, or the sum of all. */
+struct plan_node {
+	uint64_t chunks;
+	double bytes, least;
+	bool enough; /* the cache has the least */
+	struct plan_fetched fetched;
+};
+
+/** What all readers are counted with. */
+struct plan_counting {
+	const struct plan *plan;
+	const struct plan_nodes *how;
+	lc_stream *stream;
+	uint64_t batches; /* of all epochs */
+	uint64_t *sizes;  /* bytes of each chunk */
+	uint64_t largest;
+	double batch; /* seconds that a reader takes for a batch; 0 if not known */
+	double
+	    *came; /* a ring: when the reader came to the last visits, one more than are
+	                 ahead */
+};
+
+/**
+ * Print what each reader of a stream of shares has, needs and fetches.
+ * @param all  gets them, plan->readers of them, if it is not NULL
+ */
+LC_CHECKED lc_status plan_nodes(struct plan_counting *counting, struct plan_node *all,
+    struct plan_node *sum);
+
+/** Have all that is counted with, to be freed in any case. */
+LC_CHECKED lc_status plan_counting_open(const struct plan *plan,
+    const struct plan_nodes *how, lc_stream *stream, struct plan_counting *out);
+void plan_counting_close(struct plan_counting *counting);
+
+/**
+ * Count what a reader fetches.
+ * @param seen  called for each visit, if it is not NULL; @p fetched by Belady
+ */
+LC_CHECKED lc_status plan_count(const struct plan_counting *counting, uint32_t reader,
+    lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
+    void *ctx, struct plan_fetched *out);
+
+/** MB a second that a reader needs; 0 if not known. */
+double plan_needed_mbps(const struct plan_fetched *fetched);
+
+/** Write a page that draws what plan_nodes() has printed. */
+LC_CHECKED lc_status plan_report(const struct plan_counting *counting,
+    const struct plan_node *nodes, const struct plan_node *sum, FILE *out);
 
 /** Seconds in words; hundredths count only where there are few. */
 const char *plan_seconds(double seconds, char out[SIZE_TEXT]);

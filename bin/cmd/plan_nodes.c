@@ -13,36 +13,6 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
-/* What readers fetch in all epochs. */
-struct fetched {
-	double lru, belady; /* bytes */
-	uint64_t requests;  /* by Belady */
-	double seconds;     /* that the reading takes without stalls; 0 if not known */
-	double stalled;     /* seconds that the reader waits for the store */
-};
-
-/* A reader, or the sum of all. */
-struct node {
-	uint64_t chunks;
-	double bytes, least;
-	bool enough; /* the cache has the least */
-	struct fetched fetched;
-};
-
-/* What all readers are counted with. */
-struct counting {
-	const struct plan *plan;
-	const struct plan_nodes *how;
-	lc_stream *stream;
-	uint64_t batches; /* of all epochs */
-	uint64_t *sizes;  /* bytes of each chunk */
-	uint64_t largest;
-	double batch; /* seconds that a reader takes for a batch; 0 if not known */
-	double
-	    *came; /* a ring: when the reader came to the last visits, one more than are
-	                 ahead */
-};
-
 /* Does the cache, over so many epochs, have numbers to print? */
 static bool
 is_counted(const struct plan_nodes *how)
@@ -65,8 +35,10 @@ arrives(const struct plan_nodes *how, double asked, double bytes, double *idle)
 
 /* Visit k is asked for when the reader comes to the visit that is so many before it. */
 static lc_status
-run_visits(const struct counting *c, struct lc__visits *visits,
-    struct lc__cache_model *lru, struct lc__cache_model *belady, struct fetched *out)
+run_visits(const struct plan_counting *c, struct lc__visits *visits,
+    struct lc__cache_model *lru, struct lc__cache_model *belady,
+    lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
+    void *ctx, struct plan_fetched *out)
 {
 	const struct plan_nodes *how = c->how;
 	const uint64_t ring = how->ahead + 1;
@@ -81,6 +53,8 @@ run_visits(const struct counting *c, struct lc__visits *visits,
 		lc__visits_forget(visits, k);
 		return_if_error(lc__cache_model_visit(lru, k, &visit, &fetched));
 		return_if_error(lc__cache_model_visit(belady, k, &visit, &fetched));
+		if (seen != NULL)
+			return_if_error(seen(ctx, k, &visit, fetched));
 		now = (double)visit.first * c->batch + out->stalled;
 		c->came[k % ring] = now;
 		if (!fetched || how->mbps <= 0)
@@ -101,8 +75,10 @@ run_visits(const struct counting *c, struct lc__visits *visits,
 	return LC_OK;
 }
 
-static lc_status
-count_fetches(const struct counting *c, uint32_t reader, struct fetched *out)
+lc_status
+plan_count(const struct plan_counting *c, uint32_t reader,
+    lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
+    void *ctx, struct plan_fetched *out)
 {
 	const uint64_t chunks = c->plan->chunks->n, cache = c->how->cache;
 	struct lc__cache_model *lru = NULL, *belady = NULL;
@@ -117,7 +93,7 @@ count_fetches(const struct counting *c, uint32_t reader, struct fetched *out)
 		status = lc__cache_model_new(LC__EVICT_FARTHEST, cache, c->sizes, chunks,
 		    &belady);
 	if (status == LC_OK)
-		status = run_visits(c, visits, lru, belady, out);
+		status = run_visits(c, visits, lru, belady, seen, ctx, out);
 	lc__cache_model_free(lru);
 	lc__cache_model_free(belady);
 	lc__visits_free(visits);
@@ -126,8 +102,8 @@ count_fetches(const struct counting *c, uint32_t reader, struct fetched *out)
 
 /* @p list has the chunks of the reader. */
 static lc_status
-find_node(const struct counting *c, uint32_t reader, const uint64_t *list,
-    struct node *node)
+find_node(const struct plan_counting *c, uint32_t reader, const uint64_t *list,
+    struct plan_node *node)
 {
 	const struct plan_nodes *how = c->how;
 	const double shares = (double)how->shares / c->plan->readers;
@@ -139,18 +115,29 @@ find_node(const struct counting *c, uint32_t reader, const uint64_t *list,
 	if (node->least > node->bytes)
 		node->least = node->bytes;
 	node->enough = how->cache > 0 && (double)how->cache >= node->least;
-	return node->enough && is_counted(how) ? count_fetches(c, reader, &node->fetched)
-					       : LC_OK;
+	if (!node->enough || !is_counted(how))
+		return LC_OK;
+	return_if_error(plan_count(c, reader, NULL, NULL, &node->fetched));
+	/* At the beginning of an epoch the cache has no more than its size of what the epoch
+	 * needs. With --limit there may be less than an epoch. */
+	node->fetched.best = node->bytes;
+	if ((double)how->cache < node->bytes)
+		node->fetched.best += (double)(how->epochs - 1) *
+		    (node->bytes - (double)how->cache);
+	if (node->fetched.best > node->fetched.belady)
+		node->fetched.best = node->fetched.belady;
+	return LC_OK;
 }
 
 static void
-add_node(struct node *sum, const struct node *node)
+add_node(struct plan_node *sum, const struct plan_node *node)
 {
 	sum->chunks += node->chunks;
 	sum->bytes += node->bytes;
 	sum->enough = sum->enough && node->enough;
 	sum->fetched.lru += node->fetched.lru;
 	sum->fetched.belady += node->fetched.belady;
+	sum->fetched.best += node->fetched.best;
 	sum->fetched.requests += node->fetched.requests;
 	if (sum->fetched.seconds < node->fetched.seconds)
 		sum->fetched.seconds = node->fetched.seconds;
@@ -170,7 +157,7 @@ plan_seconds(double seconds, char out[SIZE_TEXT])
 /* ---- as text or JSON ---------------------------------------------------------------- */
 
 static void
-begin(const struct counting *c, struct json *json)
+begin(const struct plan_counting *c, struct json *json)
 {
 	const struct plan_nodes *how = c->how;
 	const uint64_t each = how->shares / c->plan->readers;
@@ -204,57 +191,60 @@ begin(const struct counting *c, struct json *json)
 		printf("  fetched      in %llu epoch%s, with %s of cache a reader\n",
 		    (unsigned long long)how->epochs, how->epochs == 1 ? "" : "s",
 		    size_human((double)how->cache, size, sizeof(size)));
-	printf("reader  chunks       bytes  least cache         LRU      Belady  "
-	       "requests%s%s\n",
+	printf("reader  chunks       bytes  least cache         LRU      Belady     "
+	       "at best  requests%s%s\n",
 	    how->rate > 0 ? "    MB/s" : "", how->mbps > 0 ? "   stalled" : "");
 }
 
-static double
-needed_mbps(const struct fetched *fetched)
+double
+plan_needed_mbps(const struct plan_fetched *fetched)
 {
 	return fetched->seconds > 0 ? fetched->belady / fetched->seconds / 1e6 : 0;
 }
 
 /* Numbers, or dashes for those that are not known. */
 static void
-show_fetched(const struct plan_nodes *how, const struct node *node)
+show_fetched(const struct plan_nodes *how, const struct plan_node *node)
 {
-	const struct fetched *fetched = &node->fetched;
-	char lru[SIZE_TEXT], belady[SIZE_TEXT], stalled[SIZE_TEXT];
+	const struct plan_fetched *fetched = &node->fetched;
+	char lru[SIZE_TEXT], belady[SIZE_TEXT], best[SIZE_TEXT], stalled[SIZE_TEXT];
 
 	if (!node->enough || !is_counted(how)) {
-		printf(" %11s %11s %9s%s%s\n", "-", "-", "-",
+		printf(" %11s %11s %11s %9s%s%s\n", "-", "-", "-", "-",
 		    how->rate > 0 ? "       -" : "", how->mbps > 0 ? "         -" : "");
 		return;
 	}
-	printf(" %11s %11s %9llu", size_human(fetched->lru, lru, sizeof(lru)),
+	printf(" %11s %11s %11s %9llu", size_human(fetched->lru, lru, sizeof(lru)),
 	    size_human(fetched->belady, belady, sizeof(belady)),
+	    size_human(fetched->best, best, sizeof(best)),
 	    (unsigned long long)fetched->requests);
 	if (how->rate > 0)
-		printf(" %7.1f", needed_mbps(fetched));
+		printf(" %7.1f", plan_needed_mbps(fetched));
 	if (how->mbps > 0)
 		printf(" %9s", plan_seconds(fetched->stalled, stalled));
 	putchar('\n');
 }
 
 static void
-show_node_json(const struct plan_nodes *how, const struct node *node, struct json *json)
+show_node_json(const struct plan_nodes *how, const struct plan_node *node,
+    struct json *json)
 {
-	const struct fetched *fetched = &node->fetched;
+	const struct plan_fetched *fetched = &node->fetched;
 
 	if (!node->enough || !is_counted(how))
 		return;
 	jw_count(json, "fetched_lru", (uint64_t)fetched->lru);
 	jw_count(json, "fetched_belady", (uint64_t)fetched->belady);
+	jw_count(json, "fetched_best", (uint64_t)fetched->best);
 	jw_count(json, "requests", fetched->requests);
 	if (how->rate > 0)
-		jw_real(json, "mbps", needed_mbps(fetched));
+		jw_real(json, "mbps", plan_needed_mbps(fetched));
 	if (how->mbps > 0)
 		jw_real(json, "stalled_seconds", fetched->stalled);
 }
 
 static void
-show_node(const struct plan_nodes *how, uint32_t reader, const struct node *node,
+show_node(const struct plan_nodes *how, uint32_t reader, const struct plan_node *node,
     struct json *json)
 {
 	char bytes[SIZE_TEXT], least[SIZE_TEXT];
@@ -278,7 +268,7 @@ show_node(const struct plan_nodes *how, uint32_t reader, const struct node *node
 }
 
 static void
-end(const struct plan_nodes *how, const struct node *sum, struct json *json)
+end(const struct plan_nodes *how, const struct plan_node *sum, struct json *json)
 {
 	char bytes[SIZE_TEXT];
 
@@ -300,17 +290,18 @@ end(const struct plan_nodes *how, const struct node *sum, struct json *json)
 
 /* ---- all readers -------------------------------------------------------------------- */
 
-static lc_status
-show_nodes(const struct counting *c)
+lc_status
+plan_nodes(struct plan_counting *c, struct plan_node *all, struct plan_node *sum)
 {
 	const uint64_t n = c->plan->chunks->n;
 	uint64_t *list = malloc((n + 1) * sizeof(*list));
 	struct json json = { stdout, false };
-	struct node sum = { .enough = c->how->cache > 0 };
 	lc_status status = list != NULL ? LC_OK : lc__no_memory(NULL);
 
+	*sum = (struct plan_node){ .enough = c->how->cache > 0 };
+	progress_begin("plan");
 	for (uint32_t r = 0; r < c->plan->readers && status == LC_OK; r++) {
-		struct node node = { 0 };
+		struct plan_node node = { 0 };
 		size_t chunks = 0;
 
 		status = lc_stream_share_chunks(c->stream, r, c->plan->readers, list, n,
@@ -323,42 +314,47 @@ show_nodes(const struct counting *c)
 		if (r == 0)
 			begin(c, &json);
 		show_node(c->how, r, &node, &json);
-		add_node(&sum, &node);
+		add_node(sum, &node);
+		if (all != NULL)
+			all[r] = node;
 	}
 	if (status == LC_OK)
-		end(c->how, &sum, &json);
+		end(c->how, sum, &json);
+	progress_end();
 	free(list);
 	return status;
 }
 
 lc_status
-plan_nodes(const struct plan *plan, const struct plan_nodes *how, lc_stream *stream)
+plan_counting_open(const struct plan *plan, const struct plan_nodes *how,
+    lc_stream *stream, struct plan_counting *out)
 {
 	lc_stream_info info = { .struct_size = sizeof(info) };
-	struct counting c = {
+
+	*out = (struct plan_counting){
 		.plan = plan,
 		.how = how,
 		.stream = stream,
-		.sizes = calloc(plan->chunks->n + 1, sizeof(*c.sizes)),
-		.came = calloc(how->ahead + 1, sizeof(*c.came)),
+		.sizes = calloc(plan->chunks->n + 1, sizeof(*out->sizes)),
+		.came = calloc(how->ahead + 1, sizeof(*out->came)),
 	};
-	lc_status status = c.sizes != NULL && c.came != NULL ? LC_OK
-							     : lc__no_memory(NULL);
-
-	for (uint64_t i = 0; i < plan->chunks->n && status == LC_OK; i++) {
-		c.sizes[i] = (uint64_t)(plan->chunks->bytes[i] + 0.5);
-		c.largest = c.sizes[i] > c.largest ? c.sizes[i] : c.largest;
+	if (out->sizes == NULL || out->came == NULL)
+		return lc__no_memory(NULL);
+	for (uint64_t i = 0; i < plan->chunks->n; i++) {
+		out->sizes[i] = (uint64_t)(plan->chunks->bytes[i] + 0.5);
+		if (out->sizes[i] > out->largest)
+			out->largest = out->sizes[i];
 	}
 	if (how->rate > 0)
-		c.batch = (double)plan->batch / plan->readers / how->rate;
-	if (status == LC_OK)
-		status = lc_stream_info_get(stream, &info);
-	c.batches = info.batches;
-	progress_begin("plan");
-	if (status == LC_OK)
-		status = show_nodes(&c);
-	progress_end();
-	free(c.came);
-	free(c.sizes);
-	return status;
+		out->batch = (double)plan->batch / plan->readers / how->rate;
+	return_if_error(lc_stream_info_get(stream, &info));
+	out->batches = info.batches;
+	return LC_OK;
+}
+
+void
+plan_counting_close(struct plan_counting *c)
+{
+	free(c->came);
+	free(c->sizes);
 }

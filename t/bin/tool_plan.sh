@@ -127,32 +127,32 @@ is "what readers have" "$(cat "$out")" \
 "nodes: 4 shares, 1 a reader, in windows of 1 chunk
   chunks       8, the largest 640 B
   least cache  for 1 times 1 chunks, and 0 ahead
-reader  chunks       bytes  least cache         LRU      Belady  requests
-     0       2    1.25 KiB        640 B           -           -         -
-     1       2    1.25 KiB        640 B           -           -         -
-     2       2    1.25 KiB        640 B           -           -         -
-     3       2    1.25 KiB        640 B           -           -         -
-   all       8    5.00 KiB                        -           -         -"
+reader  chunks       bytes  least cache         LRU      Belady     at best  requests
+     0       2    1.25 KiB        640 B           -           -           -         -
+     1       2    1.25 KiB        640 B           -           -           -         -
+     2       2    1.25 KiB        640 B           -           -           -         -
+     3       2    1.25 KiB        640 B           -           -           -         -
+   all       8    5.00 KiB                        -           -           -         -"
 check "with a cache" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
 	--ahead 1 --cache-size 2K --epochs 5
 # Of the three chunks that have room, the two of both shares are in use: 20 visits.
 is "what they fetch" "$(tail -n 5 "$out")" \
 "  fetched      in 5 epochs, with 2.00 KiB of cache a reader
-reader  chunks       bytes  least cache         LRU      Belady  requests
-     0       4    2.50 KiB     1.88 KiB    8.12 KiB    6.88 KiB        11
-     1       4    2.50 KiB     1.88 KiB    7.50 KiB    6.88 KiB        11
-   all       8    5.00 KiB                 15.6 KiB    13.8 KiB        22"
+reader  chunks       bytes  least cache         LRU      Belady     at best  requests
+     0       4    2.50 KiB     1.88 KiB    8.12 KiB    6.88 KiB    4.50 KiB        11
+     1       4    2.50 KiB     1.88 KiB    7.50 KiB    6.88 KiB    4.50 KiB        11
+   all       8    5.00 KiB                 15.6 KiB    13.8 KiB    9.00 KiB        22"
 check "as JSON" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
 	--ahead 1 --cache-size 2K --epochs 5 --json
 is "the same" "$(cat "$out")" \
-'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":8320,"fetched_belady":7040,"requests":11},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7680,"fetched_belady":7040,"requests":11}],"bytes":5120,"fetched_lru":16000,"fetched_belady":14080,"requests":22}'
+'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":8320,"fetched_belady":7040,"fetched_best":4608,"requests":11},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7680,"fetched_belady":7040,"fetched_best":4608,"requests":11}],"bytes":5120,"fetched_lru":16000,"fetched_belady":14080,"fetched_best":9216,"requests":22}'
 check "less than the least" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 \
 	--batch 8 --ahead 1 --cache-size 1K --epochs 5
 is "is said" "$(tail -n 1 "$out")" \
 	"with less than the least cache, chunks are fetched again within an epoch"
 check "all in the cache" 0 cachex plan nodes --shuffle block --shares 4 --batch 8 --cache-size 1M \
 	--epochs 9 --json
-also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120' "$out"
+also "is fetched once" grep -q '"least_cache":5120,"enough":true,"fetched_lru":5120,"fetched_belady":5120,"fetched_best":5120' "$out"
 # Two chunks are ahead, and four are needed at once: the last two of each four are asked for late.
 check "a store that answers late" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
 	--cache-size 1M --ahead 2 --rate 8 --store-mbps 1 --store-ms 100 --json
@@ -160,7 +160,37 @@ also "is waited for" grep -q '"requests":8,"mbps":0.001024,"stalled_seconds":0.3
 check "and in words" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --batch 8 \
 	--cache-size 1M --ahead 2 --rate 8 --store-mbps 1 --store-ms 100
 is "a line" "$(tail -n 1 "$out")" \
-	"   all       8    5.00 KiB                 5.00 KiB    5.00 KiB         8     0.0    0.30 s"
+	"   all       8    5.00 KiB                 5.00 KiB    5.00 KiB    5.00 KiB         8     0.0    0.30 s"
+# The page of it: each number in a cell is that of the JSON.
+drawn="nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 --ahead 1 --cache-size 2K \
+	--epochs 5 --rate 8 --store-mbps 1 --store-ms 100"
+check "--report" 0 cachex plan $drawn --report plan.html --json
+cells() { # FIRST: the numbers of the rows that begin with this one, without commas
+	sed -n "s|^<tr[^>]*><td class=\"n\">$1</td>||p" plan.html |
+		sed 's|</td></tr>$||; s|^<td class="n">||; s|</td><td class="n">| |g; s|,||g'
+}
+if command -v jq >/dev/null 2>&1; then
+	is "bytes by the size of the cache" "$(cells 2,048)" \
+		"$(jq -r '.readers[0] | "\(.fetched_lru) \(.fetched_belady) \(.fetched_best)"' "$out")"
+	for r in 0 1; do
+		is "reader $r" "$(cells $r | grep ' ')" "$(jq -r ".readers[$r] |"' [.chunks, .bytes,
+			.least_cache, .fetched_lru, .fetched_belady, .fetched_best, .requests,
+			.mbps, .stalled_seconds] | map(tostring) | join(" ")' "$out")"
+	done
+	is "the stall of this store" "$(cells 1 | grep -v ' ')" \
+		"$(jq '.readers[0].stalled_seconds' "$out")"
+fi
+is "a span for each visit" "$(grep -c '<rect class="span' plan.html)" 20
+is "those that are fetched" "$(grep -c '<rect class="span s2"' plan.html)" 11
+! command -v python3 >/dev/null 2>&1 || is "well-formed" "$(python3 -c 'import sys, xml.dom.minidom
+xml.dom.minidom.parse(sys.argv[1])' plan.html 2>&1 || echo no)" ""
+wrong "a page that is there" 2 "cachex: plan: plan.html: exists; -f replaces it" \
+	cachex plan $drawn -q --report plan.html
+cp plan.html before.html
+check "is replaced" 0 cachex plan $drawn --report plan.html -f
+check "by the same bytes" 0 cmp plan.html before.html
+wrong "a page without a cache" 2 "cachex: plan: --report needs --cache-size" \
+	cachex plan nodes --shuffle block --shares 4 --report p.html
 wrong "a rate without a cache" 2 "cachex: plan: --rate needs --cache-size" \
 	cachex plan nodes --shuffle block --shares 4 --rate 8
 wrong "a store without a rate" 2 "cachex: plan: --store-ms needs --store-mbps, and --store-mbps needs --rate" \

@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cachex plan --report: a page that draws what a cache of each reader fetches. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "cmd/plan.h"
+#include "report/curves.h"
+#include "report/page.h"
+#include "ui/progress.h"
+
+#define SIZES 24        /* of caches that are compared */
+#define BANDWIDTHS 14   /* of stores */
+#define MOST_SPANS 6000 /* that are drawn */
+#define MOST_ROWS 300   /* of the table of readers */
+#define DRAWN 0         /* the reader that is drawn */
+
+/* All that is drawn of the reader. */
+struct drawing {
+	const struct plan_counting *counting;
+	const struct plan_node *node; /* the reader */
+	double sizes[SIZES + 1], lru[SIZES + 1], belady[SIZES + 1], best[SIZES + 1];
+	size_t n_sizes;
+	double bandwidths[BANDWIDTHS + 1], stalled[BANDWIDTHS + 1]; /* MB/s, seconds */
+	size_t n_bandwidths;
+	struct lc__span *spans;
+	size_t n_spans, room;
+	uint64_t *row_of; /* each chunk's row, from 1, in the order of first use */
+	uint64_t rows;
+	double end;      /* of the spans: a batch */
+	uint64_t visits; /* all of them */
+};
+
+/* ---- counting ---------------------------------------------------------------------------- */
+
+static int
+by_number(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Without those that come twice. */
+static size_t
+sort_numbers(double *numbers, size_t n)
+{
+	size_t kept = 0;
+
+	qsort(numbers, n, sizeof(*numbers), by_number);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || numbers[i] > numbers[kept - 1])
+			numbers[kept++] = numbers[i];
+	return kept;
+}
+
+/* From the least cache to all that the reader has, and the size that was asked for. */
+static lc_status
+count_sizes(struct drawing *d)
+{
+	const struct plan_nodes *how = d->counting->how;
+	const double least = ceil(d->node->least), all = fmax(d->node->bytes, least + 1);
+	const double epochs = (double)how->epochs;
+
+	for (size_t i = 0; i < SIZES; i++)
+		d->sizes[d->n_sizes++] = floor(
+		    least + (all - least) * (double)i / (SIZES - 1));
+	if (d->node->enough)
+		d->sizes[d->n_sizes++] = (double)how->cache;
+	d->n_sizes = sort_numbers(d->sizes, d->n_sizes);
+	for (size_t i = 0; i < d->n_sizes; i++) {
+		struct plan_nodes other = *how;
+		struct plan_counting c = *d->counting;
+		struct plan_fetched found = { 0 };
+
+		other.cache = (uint64_t)d->sizes[i];
+		other.mbps = 0;
+		c.how = &other;
+		return_if_error(plan_count(&c, DRAWN, NULL, NULL, &found));
+		d->lru[i] = found.lru;
+		d->belady[i] = found.belady;
+		d->best[i] = fmin(found.belady,
+		    d->node->bytes +
+			(epochs - 1) * fmax(d->node->bytes - d->sizes[i], 0));
+	}
+	return LC_OK;
+}
+
+/* Around what the reader needs, and that of the store that was asked for. */
+static lc_status
+count_stalls(struct drawing *d)
+{
+	const struct plan_nodes *how = d->counting->how;
+	const double needed = plan_needed_mbps(&d->node->fetched);
+
+	if (!(needed > 0))
+		return LC_OK;
+	for (int i = 0; i < BANDWIDTHS; i++)
+		d->bandwidths[d->n_bandwidths++] = needed * pow(2, (i - 4) / 2.0);
+	if (how->mbps > 0)
+		d->bandwidths[d->n_bandwidths++] = how->mbps;
+	d->n_bandwidths = sort_numbers(d->bandwidths, d->n_bandwidths);
+	for (size_t i = 0; i < d->n_bandwidths; i++) {
+		struct plan_nodes other = *how;
+		struct plan_counting c = *d->counting;
+		struct plan_fetched found = { 0 };
+
+		other.mbps = d->bandwidths[i];
+		c.how = &other;
+		return_if_error(plan_count(&c, DRAWN, NULL, NULL, &found));
+		d->stalled[i] = found.stalled;
+	}
+	return LC_OK;
+}
+
+static lc_status
+take_visit(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched)
+{
+	struct drawing *d = ctx;
+
+	d->visits = k + 1;
+	if (d->row_of[visit->chunk] == 0)
+		d->row_of[visit->chunk] = ++d->rows;
+	if (d->n_spans == MOST_SPANS)
+		return LC_OK;
+	return_if_error(lc__array_reserve(&d->spans, &d->room, d->n_spans + 1, "visits"));
+	d->spans[d->n_spans++] = (struct lc__span){ (double)visit->first,
+		(double)visit->end, (double)(d->row_of[visit->chunk] - 1), fetched };
+	d->end = fmax(d->end, (double)visit->end);
+	return LC_OK;
+}
+
+static lc_status
+count_visits(struct drawing *d)
+{
+	struct plan_fetched found = { 0 };
+
+	d->row_of = calloc(d->counting->plan->chunks->n + 1, sizeof(*d->row_of));
+	if (d->row_of == NULL)
+		return lc__no_memory(NULL);
+	return plan_count(d->counting, DRAWN, take_visit, d, &found);
+}
+
+/* ---- the page ---------------------------------------------------------------------------- */
+
+static void
+tile(FILE *out, const char *label, double bytes)
+{
+	fputs("<li><b>", out);
+	lc__page_bytes(out, (uint64_t)bytes);
+	fprintf(out, "</b><span>%s</span></li>\n", label);
+}
+
+static void
+tile_count(FILE *out, const char *label, uint64_t n)
+{
+	fputs("<li><b>", out);
+	lc__page_count(out, n);
+	fprintf(out, "</b><span>%s</span></li>\n", label);
+}
+
+static void
+tile_text(FILE *out, const char *label, const char *text)
+{
+	fprintf(out, "<li><b>%s</b><span>%s</span></li>\n", text, label);
+}
+
+static void
+write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
+{
+	const struct plan_nodes *how = d->counting->how;
+	const struct plan *plan = d->counting->plan;
+	char text[SIZE_TEXT];
+
+	lc__page_begin(out, plan->sources->all[0].name);
+	fputs("<h1>", out);
+	lc__page_str(out, plan->sources->all[0].name);
+	fprintf(out,
+	    "</h1>\n<p class=\"dim\">What readers fetch through a cache, counted over all "
+	    "visits to chunks in %llu epoch%s, without reading. %llu shares, windows of "
+	    "%llu, %llu fetched ahead.</p>\n<ul class=\"strip\">\n",
+	    (unsigned long long)how->epochs, how->epochs == 1 ? "" : "s",
+	    (unsigned long long)how->shares, (unsigned long long)how->spread,
+	    (unsigned long long)how->ahead);
+	tile_count(out, "readers", plan->readers);
+	tile_count(out, "chunks", plan->chunks->n);
+	tile(out, "of all readers", sum->bytes);
+	tile(out, "cache of a reader", (double)how->cache);
+	if (sum->enough) {
+		tile(out, "fetched by LRU", sum->fetched.lru);
+		tile(out, "fetched by this cache", sum->fetched.belady);
+		tile(out, "fetched at best", sum->fetched.best);
+	}
+	if (sum->enough && d->n_bandwidths > 0) {
+		snprintf(text, sizeof(text), "%.1f MB/s",
+		    plan_needed_mbps(&d->node->fetched));
+		tile_text(out, "needed by reader 0", text);
+	}
+	if (sum->enough && how->mbps > 0) {
+		plan_seconds(sum->fetched.stalled, text);
+		tile_text(out, "stalled, the slowest reader", text);
+	}
+	fputs("</ul>\n", out);
+	if (!sum->enough)
+		fputs(
+		    "<p class=\"warn\">The cache is smaller than the least that a reader "
+		    "needs: chunks are fetched again within an epoch.</p>\n",
+		    out);
+}
+
+static void
+write_sizes(FILE *out, const struct drawing *d)
+{
+	const struct lc__curves curves = {
+		.title = "Bytes fetched by the size of the cache",
+		.note = "reader 0, from its least cache to all that it has; counted for "
+			"each point",
+		.x_title = "size of the cache",
+		.x_unit = LC__UNIT_BYTES,
+		.y_unit = LC__UNIT_BYTES,
+		.x = d->sizes,
+		.n = d->n_sizes,
+		.curves = { { "this cache", d->belady }, { "LRU", d->lru },
+		    { "at best", d->best } },
+		.n_curves = 3,
+		.marked = d->node->enough,
+		.mark = fmin((double)d->counting->how->cache, d->sizes[d->n_sizes - 1]),
+		.mark_name = "this size",
+	};
+
+	lc__page_section(out, "Cache");
+	lc__curves_draw(out, &curves);
+	fputs(
+	    "<p class=\"dim\">LRU evicts the chunk that was used longest ago, this cache "
+	    "the one that is needed again last. At best: what the reader has, once, and "
+	    "in each later epoch what the cache has no room for.</p>\n",
+	    out);
+	fputs("<details><summary>Numbers</summary>\n", out);
+	lc__page_table(out, "#Cache, bytes|#LRU|#This cache|#At best");
+	for (size_t i = 0; i < d->n_sizes; i++) {
+		fputs(d->node->enough && (uint64_t)d->sizes[i] == d->counting->how->cache
+			? "<tr class=\"sum\">"
+			: "<tr>",
+		    out);
+		lc__page_cell_count(out, (uint64_t)d->sizes[i]);
+		lc__page_cell_count(out, (uint64_t)d->lru[i]);
+		lc__page_cell_count(out, (uint64_t)d->belady[i]);
+		lc__page_cell_count(out, (uint64_t)d->best[i]);
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
+	fputs("</details>\n", out);
+	lc__page_section_end(out);
+}
+
+static void
+write_stalls(FILE *out, const struct drawing *d)
+{
+	const struct plan_nodes *how = d->counting->how;
+	double logs[BANDWIDTHS + 1];
+	char note[200];
+	const struct lc__curves curves = {
+		.title = "Time that the reader waits, by the bandwidth of the store",
+		.note = note,
+		.x_title = "MB/s that the reader gets",
+		.x_unit = LC__UNIT_POWER,
+		.y_unit = LC__UNIT_SECONDS,
+		.x = logs,
+		.n = d->n_bandwidths,
+		.curves = { { "stalled", d->stalled } },
+		.n_curves = 1,
+		.marked = true,
+		.mark = log10(plan_needed_mbps(&d->node->fetched)),
+		.mark_name = "needed on average",
+	};
+
+	for (size_t i = 0; i < d->n_bandwidths; i++)
+		logs[i] = log10(d->bandwidths[i]);
+	snprintf(note, sizeof(note),
+	    "reader 0, at %g examples a second, and %g ms until the store answers",
+	    how->rate, how->latency * 1e3);
+	lc__page_section(out, "Store");
+	lc__curves_draw(out, &curves);
+	fputs("<details><summary>Numbers</summary>\n", out);
+	lc__page_table(out, "#MB/s|#Stalled, s");
+	for (size_t i = 0; i < d->n_bandwidths; i++)
+		fprintf(out,
+		    "<tr><td class=\"n\">%.6g</td><td class=\"n\">%.6g</td></tr>\n",
+		    d->bandwidths[i], d->stalled[i]);
+	lc__page_table_end(out);
+	fputs("</details>\n", out);
+	lc__page_section_end(out);
+}
+
+static void
+write_visits(FILE *out, const struct drawing *d)
+{
+	const struct plan_counting *c = d->counting;
+	const double epoch = (double)c->batches / (double)c->how->epochs;
+	double lines[64];
+	char note[200];
+	struct lc__spans spans = {
+		.title = "Chunks over time",
+		.note = note,
+		.x_title = "batch",
+		.y_title = "chunks, by first use",
+		.all = d->spans,
+		.n = d->n_spans,
+		.end = d->end,
+		.rows = (double)d->rows,
+		.lines = lines,
+		.weak_name = "the cache has it",
+		.strong_name = "fetched",
+	};
+
+	while (spans.n_lines < 64 && epoch * (double)(spans.n_lines + 1) < d->end) {
+		lines[spans.n_lines] = epoch * (double)(spans.n_lines + 1);
+		spans.n_lines++;
+	}
+	snprintf(note, sizeof(note),
+	    "reader 0: the batches in which each chunk is in use, a row for each; the first "
+	    "%zu of %llu visits; dotted lines between epochs",
+	    d->n_spans, (unsigned long long)d->visits);
+	lc__page_section(out, "Access");
+	lc__spans_draw(out, &spans);
+	lc__page_section_end(out);
+}
+
+static void
+write_readers(FILE *out, const struct drawing *d, const struct plan_node *nodes)
+{
+	const struct plan_nodes *how = d->counting->how;
+	const uint32_t n = d->counting->plan->readers;
+	const uint32_t rows = n < MOST_ROWS ? n : MOST_ROWS;
+
+	lc__page_section(out, "Readers");
+	lc__page_table(out,
+	    "#Reader|#Chunks|#Bytes|#Least cache|#LRU|#This cache|#At best|#Requests|"
+	    "#MB/s|#Stalled, s");
+	for (uint32_t r = 0; r < rows; r++) {
+		const struct plan_node *node = &nodes[r];
+		const struct plan_fetched *f = &node->fetched;
+
+		fputs("<tr>", out);
+		lc__page_cell_count(out, r);
+		lc__page_cell_count(out, node->chunks);
+		lc__page_cell_count(out, (uint64_t)node->bytes);
+		lc__page_cell_count(out, (uint64_t)node->least);
+		if (node->enough) {
+			lc__page_cell_count(out, (uint64_t)f->lru);
+			lc__page_cell_count(out, (uint64_t)f->belady);
+			lc__page_cell_count(out, (uint64_t)f->best);
+			lc__page_cell_count(out, f->requests);
+		} else {
+			fputs("<td></td><td></td><td></td><td></td>", out);
+		}
+		if (node->enough && how->rate > 0)
+			fprintf(out, "<td class=\"n\">%.6g</td>", plan_needed_mbps(f));
+		else
+			fputs("<td></td>", out);
+		if (node->enough && how->mbps > 0)
+			fprintf(out, "<td class=\"n\">%.6g</td>", f->stalled);
+		else
+			fputs("<td></td>", out);
+		fputs("</tr>\n", out);
+	}
+	lc__page_table_end(out);
+	lc__page_more(out, rows, n, "readers");
+	lc__page_section_end(out);
+}
+
+lc_status
+plan_report(const struct plan_counting *counting, const struct plan_node *nodes,
+    const struct plan_node *sum, FILE *out)
+{
+	struct drawing d = { .counting = counting, .node = &nodes[DRAWN] };
+	lc_status status;
+
+	progress_begin("report");
+	status = count_sizes(&d);
+	if (status == LC_OK && d.node->enough)
+		status = count_stalls(&d);
+	if (status == LC_OK && d.node->enough)
+		status = count_visits(&d);
+	progress_end();
+	if (status == LC_OK) {
+		write_head(out, &d, sum);
+		write_sizes(out, &d);
+		if (d.n_bandwidths > 0)
+			write_stalls(out, &d);
+		if (d.n_spans > 0)
+			write_visits(out, &d);
+		write_readers(out, &d, nodes);
+		lc__page_end(out);
+	}
+	free(d.spans);
+	free(d.row_of);
+	return status;
+}
