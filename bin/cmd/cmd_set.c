@@ -12,9 +12,9 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "c", "create", OPT_FLAG, &create,
-	    .help = "make the module if it does not exist" },
+	    .help = "create the module if it does not exist" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what the settings would be, change nothing" },
+	    .help = "print the resulting settings, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -102,18 +102,17 @@ const struct command cmd_set = {
 	.operands = "MODULE [NAME=VALUE]...",
 	.summary = "show or change the settings of a module",
 	.text =
-	    "The settings of a module hold for everyone who uses it from the next "
-	    "commit on; what is stored stays as it is. Without NAME=VALUE they are "
-	    "shown.\n"
-	    "codec and level: how tensors are stored by puts that say nothing else. "
-	    "policy: evolve takes values of any structure, strict only those of the "
-	    "first one's. max-bytes: a budget for all data, 0 for none; beyond it the "
-	    "chunks that evict names leave, oldest or the longest unread. auto-compact: "
-	    "whether commits free the space of replaced and deleted records. length: the "
-	    "tensor whose first axis is a record's length, by its path, . for a record "
-	    "that is a tensor, none for no lengths; only in a module without records. "
-	    "share: who may use the module, by the modes of its files: its owner; its "
-	    "group; or its group and, to read, all others.",
+	    "The settings of a module apply to all its users from the next commit; stored "
+	    "records do not change. Without NAME=VALUE it prints them.\n"
+	    "codec and level: how to store the tensors of puts that give no codec. "
+	    "policy: evolve accepts values of any structure, strict only that of the "
+	    "first value. max-bytes: a budget for all data, 0 for none; a commit that "
+	    "exceeds it evicts chunks, the oldest or the longest unread, as evict says. "
+	    "auto-compact: whether commits free the space of replaced and deleted records. "
+	    "length: path of the tensor with the length of a record as its first dimension, "
+	    ". for a record that is a tensor, none for no lengths; only in a module without "
+	    "records. share: the users of the module, by the modes of its files: its owner; "
+	    "also its group; or the group and, to read, all others.",
 	.examples = "cachex set faces\n"
 		    "cachex set faces codec=auto max-bytes=20G evict=unread\n"
 		    "cachex set -c outputs policy=strict\n"

@@ -35,8 +35,8 @@ each_file(int argc, char **argv, int (*look)(const char *path))
 	for (int i = 0; i < argc; i++)
 		if (strcmp(argv[i], "-") == 0)
 			return report_usage(
-			    "-: a shard is a file that is mapped, "
-			    "standard input is none; ./- is the file of that name");
+			    "-: a shard must be a file that can be mapped, not "
+			    "standard input; use ./- for a file of that name");
 	for (int i = 0; i < argc; i++)
 		status = report_worse(status,
 		    interrupt_pending() ? interrupt_status() : look(argv[i]));
@@ -116,8 +116,8 @@ each_of_store(struct store_look *store, const char *url, const char *only,
 		free(path);
 	}
 	if (!found && status == EXIT_DONE)
-		return report_error(EXIT_NO, "%s/%s: the generation does not name it",
-		    url, only);
+		return report_error(EXIT_NO, "%s/%s: is not in the generation", url,
+		    only);
 	return status;
 }
 
@@ -190,7 +190,7 @@ static uint64_t ids = 5;
 static struct opt inspect_options[] = {
 	{ "", "sample", OPT_COUNT, &inspect_sample, .value = "N",
 	    .help = "only this sample, counted from 0" },
-	{ "", "ids", OPT_COUNT, &ids, .value = "N", .help = "show this many cache_ids" },
+	{ "", "ids", OPT_COUNT, &ids, .value = "N", .help = "print this many cache_ids" },
 	STORE_LOOK_OPTIONS,
 	{ .kind = OPT_END },
 };
@@ -364,10 +364,11 @@ run_shard_inspect(int argc, char **argv)
 static const struct command shard_inspect = {
 	.name = "shard inspect",
 	.operands = "FILE...",
-	.summary = "show the header and the first cache_ids",
-	.text = "Shows the header of each shard and its first cache_ids. FILE may be the "
-		"URL of a store, whose newest generation is read, or of a shard in it; "
-		"only headers and these samples are fetched.",
+	.summary = "print the header and the first cache_ids",
+	.text =
+	    "Prints the header of each shard and its first cache_ids. FILE may be the "
+	    "URL of a store, whose newest generation is read, or of a shard in it; "
+	    "only headers and these samples are fetched.",
 	.examples = "cachex shard inspect shards/*.twh1\n"
 		    "cachex shard inspect s3://bucket/feats",
 	.completes = "f",
@@ -482,7 +483,7 @@ verify(const char *path)
 	} else {
 		status = lc_shard_open(path, &shard);
 		if (status == LC_OK && lc_shard_info_of(shard)->checksum_offset == 0)
-			note = " (no checksums in it; sizes and offsets fit)";
+			note = " (it has no checksums; sizes and offsets are right)";
 		if (status == LC_OK)
 			status = lc_shard_verify(shard, &progress);
 		if (shard != NULL && status == LC_UNSUPPORTED)
@@ -495,7 +496,7 @@ verify(const char *path)
 
 	if (status == LC_NO_FILE && directory)
 		return report_error(EXIT_NO,
-		    "%s: no manifest.json: no export, or one that has not ended", path);
+		    "%s: no manifest.json; not an export, or an unfinished one", path);
 	if (status != LC_OK && status != LC_CORRUPT)
 		return report_status(status);
 	return show_verdict(path, status == LC_OK, note);
@@ -510,12 +511,12 @@ run_shard_verify(int argc, char **argv)
 static const struct command shard_verify = {
 	.name = "shard verify",
 	.operands = "FILE...",
-	.summary = "compare with checksums",
+	.summary = "compare shards with their checksums",
 	.text =
 	    "Compares each shard with its checksums. A directory is compared with "
 	    "its manifest.json: every shard, its size and its SHA-256; so is the newest "
 	    "generation of a store, which is a URL and is read whole. Exit status 3 "
-	    "says that damage was found.",
+	    "means that damage was found.",
 	.examples = "cachex shard verify shards\n"
 		    "cachex shard verify s3://bucket/feats",
 	.completes = "f",
@@ -543,12 +544,13 @@ static struct opt extract_options[] = {
 	{ "", "sample", OPT_COUNT, &only_sample, .value = "N",
 	    .help = "only this sample, counted from 0" },
 	{ "", "format", OPT_CHOICE, &format, .value = "npy|raw",
-	    .help = "what to write" },
+	    .help = "output format" },
 	{ "", "bits", OPT_FLAG, &bits,
 	    .help =
 		"write dtypes that .npy cannot name, such as bf16, as raw bits (V2)" },
-	{ "f", "force", OPT_FLAG, &force, .help = "replace files that exist" },
-	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "name the files, write nothing" },
+	{ "f", "force", OPT_FLAG, &force, .help = "replace existing files" },
+	{ "n", "dry-run", OPT_FLAG, &dry_run,
+	    .help = "print the names of the files, write nothing" },
 	STORE_LOOK_OPTIONS,
 	{ .kind = OPT_END },
 };
@@ -705,7 +707,7 @@ static const struct command shard_extract = {
 	.name = "shard extract",
 	.operands = "FILE... -o DIR",
 	.summary = "write every sample to a file",
-	.text = "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy where "
+	.text = "Writes every sample to DIR as CACHE_ID.npy, or SHARD-NUMBER.npy if "
 		"there are no cache_ids; boxes and masks go to NAME.boxes.npy and "
 		"NAME.mask.npy. In file names, bytes other than letters, digits, dot, "
 		"minus and underscore are written as %XX. FILE may be the URL of a store "
@@ -763,7 +765,7 @@ static const struct command shard_union = {
 	.text =
 	    "Writes OUT/manifest.json, which names the manifests of the sets: reading "
 	    "OUT gives their samples one after another. No shard is opened or copied, "
-	    "and the sets must stay where they are, seen from OUT. All shards must "
+	    "and the sets must keep their places relative to OUT. All shards must "
 	    "have one dtype and one shape.",
 	.examples = "cachex shard union all part-0 part-1 part-2",
 	.completes = "f",
@@ -782,8 +784,9 @@ static const struct command *const subcommands[] = { &shard_inspect, &shard_veri
 const struct command cmd_shard = {
 	.name = "shard",
 	.operands = "inspect|verify|extract|union FILE...",
-	.summary = "look into TWH1 shards",
-	.text = "Nothing in a shard is trusted, and no module is needed.",
+	.summary = "inspect, verify and extract TWH1 shards",
+	.text =
+	    "Shards are not trusted: all sizes and offsets are checked. No module is needed.",
 	.examples = "cachex shard inspect shards/*.twh1\n"
 		    "cachex shard verify shards\n"
 		    "cachex shard extract shards/*.twh1 -o samples --sample 0\n"

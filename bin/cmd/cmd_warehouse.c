@@ -167,8 +167,8 @@ int
 warehouse_refuse_url(const char *warehouse)
 {
 	return lc__is_store_url(warehouse)
-	    ? report_usage("%s: this works on the versions of a directory; a store has "
-			   "generations, which cachex gc removes",
+	    ? report_usage("%s: this works on versions in a directory; use cachex gc for "
+			   "the generations of a store",
 		  warehouse)
 	    : EXIT_DONE;
 }
@@ -244,7 +244,7 @@ versions_find(const struct versions *versions, const char *name)
 		if (!begins(&versions->all[i], name))
 			continue;
 		if (found != NULL) {
-			report_error(EXIT_NO, "%s: is the beginning of several versions",
+			report_error(EXIT_NO, "%s: several versions begin with this",
 			    name);
 			return NULL;
 		}
@@ -369,10 +369,10 @@ const struct command warehouse_list = {
 	.operands = "WAREHOUSE",
 	.summary = "list the versions of a warehouse",
 	.text = "Lists the versions, oldest first, with their samples, the size of their "
-		"shards and when they were made. A star marks the one that `current` "
-		"points to. One without a manifest is what a prune that was stopped has "
-		"left. Of a store, which is a URL, it lists the generations; the star "
-		"marks the newest.",
+		"shards and their time of creation. A star marks the version that "
+		"`current` points to. A version without a manifest is the rest of an "
+		"interrupted prune. For the URL of a store it lists the generations; the "
+		"star marks the newest.",
 	.examples =
 	    "cachex warehouse list warehouse\n"
 	    "cachex warehouse list warehouse --json | jq -r 'select(.current).name'",
@@ -390,8 +390,9 @@ static int force;
 
 static struct opt use_options[] = {
 	{ "", "full", OPT_FLAG, &full,
-	    .help = "compare the SHA-256 of every file before" },
-	{ "f", "force", OPT_FLAG, &force, .help = "also if it exceeds its thresholds" },
+	    .help = "first compare the SHA-256 of every file" },
+	{ "f", "force", OPT_FLAG, &force,
+	    .help = "accept a version that exceeds its thresholds" },
 	{ .kind = OPT_END },
 };
 
@@ -451,9 +452,9 @@ const struct command warehouse_use = {
 	.operands = "WAREHOUSE VERSION",
 	.summary = "point `current` to another version",
 	.text = "Points `current` to VERSION, atomically, after checking that a reader "
-		"would open it; its sources may have changed. VERSION is its name, or "
-		"four digits at least of its hash or its version key. Readers that have "
-		"another version open go on with that.",
+		"would open it; its sources may have changed. VERSION is its name, or at "
+		"least four digits of its hash or its version key. Readers that have "
+		"another version open keep it.",
 	.examples = "cachex warehouse use warehouse v20261101-0123456789ab\n"
 		    "cachex warehouse use warehouse 0123 --full",
 	.completes = "d",
@@ -475,14 +476,13 @@ static const struct command *const subcommands[] = { &warehouse_inspect,
 const struct command cmd_warehouse = {
 	.name = "warehouse",
 	.operands = "WORD WAREHOUSE...",
-	.summary = "look into, verify and compare warehouses",
+	.summary = "inspect, verify and compare warehouses",
 	.text =
 	    "A warehouse holds versions of a labelled dataset as TWH1 shards; cachex "
-	    "build makes them. WAREHOUSE is its directory, which stands for the "
-	    "version that its `current` points to, or the directory of one version. "
-	    "A directory that cachex export has written will do as well, and, where a "
-	    "warehouse is only read, the URL of a store, of which a generation is "
-	    "read.",
+	    "build builds them. WAREHOUSE is its directory, which means the version "
+	    "that its `current` points to, or the directory of one version. It may also "
+	    "be a directory that cachex export wrote and, for reading, the URL of a "
+	    "store, for one of its generations.",
 	.examples = "cachex warehouse inspect warehouse\n"
 		    "cachex warehouse verify warehouse && echo good",
 	.completes = "",

@@ -95,8 +95,7 @@ open_file(void *ctx, const char *file, lc_tensor *tensor, struct lc__loaded *loa
 	size_t at;
 
 	if (!find_entry(set, file, &at))
-		return lc__error(LC_INVALID, 0, "there is no file '%.80s' beside it",
-		    file);
+		return lc__error(LC_INVALID, 0, "no file '%.80s' in its directory", file);
 	set->used[at] = true;
 	return_if_error(load_npy(set, file, (int)tensor->dtype, loaded, &found));
 	if (!lc__tensor_same_type(&found, tensor))
@@ -121,7 +120,7 @@ read_index(struct setdir *set, struct lc__loaded *out)
 	lc__buf_free(&text);
 	for (size_t i = 0; i < set->list.n && status == LC_OK; i++)
 		if (!set->used[i])
-			return lc__error(LC_INVALID, 0, "%s/%s: %s does not name it",
+			return lc__error(LC_INVALID, 0, "%s/%s: %s does not list it",
 			    set->path, set->list.entries[i].name, INDEX);
 	return status;
 }

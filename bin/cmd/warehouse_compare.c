@@ -28,7 +28,7 @@ static int list;
 static uint64_t old_generation;
 
 static struct opt options[] = {
-	{ "l", "list", OPT_FLAG, &list, .help = "name every sample that differs" },
+	{ "l", "list", OPT_FLAG, &list, .help = "list every sample that differs" },
 	STORE_LOOK_OPTIONS,
 	WAREHOUSE_OLD_GENERATION(old_generation),
 	{ .kind = OPT_END },
@@ -509,13 +509,13 @@ run_warehouse_compare(int argc, char **argv)
 const struct command warehouse_compare = {
 	.name = "warehouse compare",
 	.operands = "OLD NEW",
-	.summary = "show what two warehouses differ in",
+	.summary = "print the differences of two warehouses",
 	.text =
 	    "Compares the recipes, transforms, summaries and thresholds field by field, the "
 	    "fingerprints of the sources, and the samples: by their cache_ids, "
 	    "without the recipe's key in them, and by a hash of image, boxes and "
-	    "mask. Exit status 1 says that something differs, 0 that nothing does. "
-	    "cachex warehouse report --drift compares what the samples are like.",
+	    "mask. Exit status 1 means that they differ, 0 that they are equal. cachex "
+	    "warehouse report --drift compares the distributions of the samples.",
 	.examples =
 	    "cachex warehouse compare warehouse/v20261101-0123456789ab warehouse\n"
 	    "cachex warehouse compare s3://bucket/photos s3://bucket/photos --old-generation 6\n"

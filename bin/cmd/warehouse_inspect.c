@@ -99,8 +99,7 @@ show_counts(const struct lc__summary *s)
 	    (unsigned long long)s->boxes, (unsigned long long)s->clipped,
 	    (unsigned long long)s->dropped, (unsigned long long)s->overflow_boxes);
 	if (s->filtered > 0)
-		printf(", %llu of classes that are not kept",
-		    (unsigned long long)s->filtered);
+		printf(", %llu of dropped classes", (unsigned long long)s->filtered);
 	putchar('\n');
 	for (size_t i = 0; i < s->n_reasons; i++)
 		printf("  %-16s %llu %s\n", i == 0 ? "left out" : "",
@@ -354,12 +353,13 @@ run_warehouse_inspect(int argc, char **argv)
 const struct command warehouse_inspect = {
 	.name = "warehouse inspect",
 	.operands = "WAREHOUSE...",
-	.summary = "show what a warehouse is",
-	.text = "Shows the version, recipe and fingerprint, the samples, series and "
-		"shards, the summary, the thresholds and whether they hold, and whether "
-		"the sources have changed since. Sizes and headers of the shards are "
-		"compared with the manifest, their bytes are not: that is what verify is "
-		"for. Of a store no shard is opened.",
+	.summary = "print the facts of a warehouse",
+	.text =
+	    "Prints the version, recipe and fingerprint, the samples, series and "
+	    "shards, the summary, the thresholds and whether they are exceeded, and whether "
+	    "the sources have changed. Sizes and headers of the shards are compared "
+	    "with the manifest; use verify to read their bytes. For a store no shard "
+	    "is opened.",
 	.examples = "cachex warehouse inspect warehouse\n"
 		    "cachex warehouse inspect warehouse --json | jq .samples",
 	.completes = "d",

@@ -22,10 +22,10 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "keep", OPT_COUNT, &keep, .value = "N", .least = 1,
-	    .help = "so many of the newest versions stay" },
+	    .help = "number of newest versions to keep" },
 	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be removed, change nothing" },
+	    .help = "print what would be removed, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -162,7 +162,7 @@ run_warehouse_prune(int argc, char **argv)
 
 	(void)argc;
 	if (keep == OPT_UNSET)
-		return report_usage("how many stay? --keep N");
+		return report_usage("give the number of versions to keep: --keep N");
 	status = warehouse_refuse_url(argv[0]);
 	if (status != EXIT_DONE)
 		return status;
@@ -183,11 +183,12 @@ const struct command warehouse_prune = {
 	.name = "warehouse prune",
 	.operands = "WAREHOUSE --keep N",
 	.summary = "remove old versions",
-	.text = "Removes all but the N newest versions, and never the one that `current` "
-		"points to, nor one that is damaged; and what a removal that was stopped "
-		"has left. Waits for no build: while one runs nothing is removed. On a "
-		"terminal it asks first; elsewhere it needs -f. Readers that have a "
-		"removed version mapped or in memory go on; streams cannot.",
+	.text =
+	    "Removes all but the N newest versions, and the rest of interrupted "
+	    "removals; never the version that `current` points to, nor a damaged one. "
+	    "During a build it removes nothing, and does not wait. On a terminal it "
+	    "asks first; elsewhere it needs -f. Readers that have a removed version "
+	    "mapped or in memory can still use it; streams cannot.",
 	.examples = "cachex warehouse prune warehouse --keep 3 -n\n"
 		    "cachex warehouse prune warehouse --keep 3 -f",
 	.completes = "d",

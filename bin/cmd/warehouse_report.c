@@ -47,23 +47,22 @@ static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &page, .value = "FILE",
 	    .help = "write an HTML page; - is standard output" },
 	{ "", "thumbnails", OPT_COUNT, &thumbnails, .value = "N",
-	    .most = LC__FACTS_THUMBNAILS, .help = "show so many samples in it" },
+	    .most = LC__FACTS_THUMBNAILS, .help = "show N samples in it" },
 	{ "", "csv", OPT_FILE, &csv, .value = "FILE",
 	    .help = "write the counts of every run as CSV; - is standard output" },
 	{ "", "spreadsheet", OPT_FLAG, &spreadsheet,
-	    .help = "keep a spreadsheet from taking names in the CSV for formulas" },
+	    .help = "keep a spreadsheet from reading names in the CSV as formulas" },
 	{ "", "sqlite", OPT_FILE, &sqlite, .value = "FILE",
 	    .help = "write an SQLite database" },
 	{ "", "parquet", OPT_TEXT, &parquet, .value = "DIR",
 	    .help = "write runs, samples, boxes and rejected frames as Parquet files" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help =
-		"replace files that exist; a database or tables only if a report could "
-		"have made them" },
+	    .help = "replace existing files; a database or tables only if a report "
+		    "wrote them" },
 	{ "", "drift", OPT_FLAG, &drift,
 	    .help = "compare two warehouses; exit status 1 if they differ" },
 	{ "", "drift-threshold", OPT_RATIO, &drift_threshold, .value = "LIMIT",
-	    .help = "the distance that is still no drift, 0 to 1" },
+	    .help = "the largest distance that does not count as drift, 0 to 1" },
 	{ "", "drift-limit", OPT_LIST, &drift_limits, .value = "NAME=LIMIT",
 	    .help = "the same for one metric" },
 	STORE_LOOK_OPTIONS,
@@ -177,9 +176,9 @@ read_limit(const char *text, double limits[LC__DRIFT_METRICS])
 		for (size_t i = 0; i < LC__DRIFT_METRICS; i++)
 			suggest_word(&suggest, lc__drift_name(i));
 		if (suggest_best(&suggest) == NULL)
-			return report_usage("--drift-limit: there is no %s", name);
-		return report_usage("--drift-limit: there is no %s; did you mean %s?",
-		    name, suggest_best(&suggest));
+			return report_usage("--drift-limit: no metric %s", name);
+		return report_usage("--drift-limit: no metric %s; did you mean %s?", name,
+		    suggest_best(&suggest));
 	}
 	limit = strtod(equals + 1, &end);
 	if (!isdigit((unsigned char)equals[1]) || *end != '\0' ||
@@ -220,7 +219,7 @@ show_table(const struct lc__drift *found)
 		cell(&columns, "%.3g", row->limit);
 		columns_text(&columns,
 		    !row->exceeded    ? "within"
-			: row->chance ? "above, as chance may be"
+			: row->chance ? "above, maybe by chance"
 				      : "above");
 		if (row->is_share)
 			cell(&columns, "%.3g %% to %.3g %%", 100 * row->old_value,
@@ -440,17 +439,17 @@ static int
 run_warehouse_report(int argc, char **argv)
 {
 	if (drift && (csv != NULL || sqlite != NULL || parquet != NULL))
-		return report_usage(
-		    "--drift goes with none of --csv, --sqlite, --parquet");
+		return report_usage("--drift excludes --csv, --sqlite and --parquet");
 	if (drift && argc != 2)
 		return report_usage("--drift needs two warehouses, OLD NEW");
 	if (drift)
 		return report_drift(argv[0], argv[1]);
 	if (argc != 1)
-		return report_usage("one warehouse only; --drift compares two");
+		return report_usage(
+		    "only one warehouse may be given; --drift compares two");
 	if (page == NULL && csv == NULL && sqlite == NULL && parquet == NULL)
 		return report_usage(
-		    "what to write? -o FILE, --csv FILE, --sqlite FILE or --parquet DIR");
+		    "give an output: -o FILE, --csv FILE, --sqlite FILE or --parquet DIR");
 	if (is_stdout(page) && is_stdout(csv))
 		return report_usage("-o and --csv cannot both go to standard output");
 	if (settings.json && (is_stdout(page) || is_stdout(csv)))
@@ -466,20 +465,19 @@ run_warehouse_report(int argc, char **argv)
 const struct command warehouse_report = {
 	.name = "warehouse report",
 	.operands = "[--drift OLD] WAREHOUSE",
-	.summary = "a page, tables or a database about a warehouse; drift",
+	.summary = "write a page, tables or a database about a warehouse; drift",
 	.text =
 	    "-o writes one HTML page that needs nothing else: counts, limits, what "
-	    "was passed over and why, samples with their boxes, histograms, classes, "
+	    "was rejected and why, samples with their boxes, histograms, classes, "
 	    "runs, recipe and shards. --csv writes the counts of every run, "
 	    "--sqlite everything but the pixels as a database, --parquet runs, samples, "
 	    "boxes and rejected frames as Parquet files for DuckDB, Polars and others.\n"
-	    "A stale warehouse, or one whose limits are exceeded, is reported on "
-	    "all the same; checksums are not compared.\n"
-	    "--drift compares two warehouses: what became of their frames, and the "
-	    "distributions of boxes, classes and images. A distance is 0 if both "
-	    "are the same and 1 if they have nothing in common; beside it stands "
-	    "the distance that chance alone would make. Exit status 1 says that a "
-	    "distance is above its limit.",
+	    "It also reports on a stale warehouse, and on one that exceeds its limits; "
+	    "checksums are not compared.\n"
+	    "--drift compares two warehouses: the outcomes of their frames, and the "
+	    "distributions of boxes, classes and images. A distance is 0 if both are "
+	    "equal and 1 if they have nothing in common; next to it is the distance "
+	    "expected by chance. Exit status 1 means that a distance is above its limit.",
 	.examples =
 	    "cachex warehouse report warehouse -o report.html\n"
 	    "cachex warehouse report warehouse --csv runs.csv --sqlite report.db\n"

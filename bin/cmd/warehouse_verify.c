@@ -67,7 +67,7 @@ check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 
 	if (n < 0) {
 		*box = NO_BOX;
-		return "its mask is not ones and then zeros";
+		return "the mask is not ones and then zeros";
 	}
 	for (*box = 0; *box < sample->mask.shape[0]; ++*box) {
 		const double x0 = element_at(boxes, 4 * *box);
@@ -266,8 +266,8 @@ static void
 compare_count(struct check *c, const char *what, uint64_t said, uint64_t has)
 {
 	if (said != has)
-		say(c, "%s is %llu, its shards have %llu", what, (unsigned long long)said,
-		    (unsigned long long)has);
+		say(c, "%s is %llu, but the shards have %llu", what,
+		    (unsigned long long)said, (unsigned long long)has);
 }
 
 /* The list has a line for each frame that was left out. The check of checksums reports a
@@ -283,7 +283,7 @@ check_rejected(struct check *c, const struct lc__summary *summary)
 	while (file != NULL && (byte = getc(file)) != EOF)
 		lines += byte == '\n';
 	if (file != NULL && lines != summary->totals.total - summary->written)
-		say(c, "%llu frames were left out, %s has %llu",
+		say(c, "%llu frames were left out, but %s has %llu",
 		    (unsigned long long)(summary->totals.total - summary->written),
 		    LC__WAREHOUSE_REJECTED, (unsigned long long)lines);
 	if (file != NULL)
@@ -360,7 +360,8 @@ check_sources(struct check *c)
 		status = find(c, lc__admit_texts(c->warehouse, &how));
 	if (status == LC_OK && !seen.seen && seen.found == LC_OK && seen.listed &&
 	    sources != LC_SOURCES_IGNORE)
-		report_note("%s: its sources are not here; not compared", c->dir);
+		report_note("%s: the sources are not on this machine; not compared",
+		    c->dir);
 	return status;
 }
 
@@ -516,17 +517,17 @@ run_warehouse_verify(int argc, char **argv)
 const struct command warehouse_verify = {
 	.name = "warehouse verify",
 	.operands = "WAREHOUSE...",
-	.summary = "read everything and report what is wrong",
+	.summary = "read everything and report all findings",
 	.text =
 	    "Compares every shard with its size, header and SHA-256 in the manifest "
 	    "and with its block checksums; reads every metadata row, and boxes and "
-	    "mask: boxes lie within 0 to 1 and are not empty, the mask is 1 for the "
-	    "first of them and 0 behind, where boxes are 0. The sums and thresholds "
-	    "of the manifest are compared with what was found, and the sources with "
-	    "what they were. Each finding is a line; exit status 3 says that there "
-	    "is damage, 1 that readers would refuse it for its sources or thresholds.\n"
+	    "mask: boxes are within 0 to 1 and not empty, the mask is 1 for the "
+	    "first of them and 0 after them, where boxes are 0. The sums and thresholds "
+	    "of the manifest are compared with the shards, and the sources with their "
+	    "state at the build. Each finding is a line; exit status 3 means damage, 1 that "
+	    "readers would refuse it because of its sources or thresholds.\n"
 	    "Sources that are not on this machine are skipped unless "
-	    "--sources=content asks for them. Of a store, which has none of these lists, the "
+	    "--sources=content is given. For a store, which has none of these lists, the "
 	    "shards are read through the cache.",
 	.examples = "cachex warehouse verify warehouse\n"
 		    "cachex warehouse verify warehouse --sources content --dataset "

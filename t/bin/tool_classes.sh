@@ -110,7 +110,7 @@ echo '   vehicle :car,truck' >same
 check "the same map, written otherwise" 0 yolo --classes same
 is "is up to date too" "$(value .up_to_date)" true
 check "warehouse inspect" 0 cachex warehouse inspect yolo-wh
-also "says what is dropped" grep -q 'boxes  *3: 0 clipped, 0 dropped, 0 above max_boxes, 2 of classes that are not kept' "$out"
+also "says what is dropped" grep -q 'boxes  *3: 0 clipped, 0 dropped, 0 above max_boxes, 2 of dropped classes' "$out"
 check "a table" 0 cachex build yolo other-wh --size 32 --classes map
 is "has them too" "$(grep 'of other classes' "$out" | tr -s ' ')" " of other classes 2"
 check "a report" 0 cachex warehouse report yolo-wh -o report.html

@@ -92,8 +92,8 @@ wrong "import - as npz" 2 "cachex: import: $only" cachex import n - --format npz
 wrong "a list that has it" 2 "cachex: import: $only" sh -c "echo - | '$CACHEX' import n @-"
 printf 1234 >./-
 for word in inspect verify "extract -o x"; do
-	wrong "shard ${word%% *} -" 2 "cachex: shard: -: a shard is a file that is \
-mapped, standard input is none; ./- is the file of that name" cachex shard ${word%% *} - ${word#"${word%% *}"}
+	wrong "shard ${word%% *} -" 2 "cachex: shard: -: a shard must be a file that \
+can be mapped, not standard input; use ./- for a file of that name" cachex shard ${word%% *} - ${word#"${word%% *}"}
 done
 wrong "a directory -" 2 "cachex: shard: -o: - is not a directory; use ./- for one of that name" \
 	cachex shard extract file -o -

@@ -152,7 +152,7 @@ also "names it, too" grep -q '^cachex: shard: .*gone.twh1' "$err"
 check "verify" 0 cachex shard verify out out/shard-000000.twh1 plain/shard-000000.twh1
 is "good" "$(cat "$out")" "out: good
 out/shard-000000.twh1: good
-plain/shard-000000.twh1: good (no checksums in it; sizes and offsets fit)"
+plain/shard-000000.twh1: good (it has no checksums; sizes and offsets are right)"
 check "verify --json" 0 cachex shard verify out --json
 is "JSON" "$(cat "$out")" '{"file":"out","ok":true}'
 cp -r out hurt
@@ -172,7 +172,7 @@ check "a cut shard" 3 cachex shard verify cut.twh1
 mkdir bare
 check "a directory without a manifest" 1 cachex shard verify bare
 is "which is said" "$(cat "$err")" \
-	"cachex: shard: bare: no manifest.json: no export, or one that has not ended"
+	"cachex: shard: bare: no manifest.json; not an export, or an unfinished one"
 
 # shard extract
 check "extract" 0 cachex shard extract out/shard-000000.twh1 -o samples

@@ -123,7 +123,7 @@ also "a table beside it" grep -q '^classes ' "$out"
 also "has a plot of each" test "$(grep -c '<svg ' drift.html)" -ge 12
 check "to standard output" 1 report --drift house another -o -
 also "without the table" cmp drift.html "$out"
-refuse_report "a limit on nothing" 2 "--drift-limit: there is no box_sied; did you mean box_side?" \
+refuse_report "a limit on nothing" 2 "--drift-limit: no metric box_sied; did you mean box_side?" \
 	report --drift house another --drift-limit box_sied=1
 refuse_report "a limit that is none" 2 "--drift-limit: not a limit: 'box_side=2' (0 to 1)" \
 	report --drift house another --drift-limit box_side=2
@@ -131,15 +131,15 @@ refuse_report "no limit" 2 "--drift-limit: not NAME=LIMIT: 'box_side'" \
 	report --drift house another --drift-limit box_side
 
 # What does not go together
-refuse_report "nothing to write" 2 "what to write? -o FILE, --csv FILE, --sqlite FILE or --parquet DIR" report house
+refuse_report "nothing to write" 2 "give an output: -o FILE, --csv FILE, --sqlite FILE or --parquet DIR" report house
 refuse_report "one to compare" 2 "--drift needs two warehouses, OLD NEW" report --drift house
-refuse_report "two to report on" 2 "one warehouse only; --drift compares two" \
+refuse_report "two to report on" 2 "only one warehouse may be given; --drift compares two" \
 	report house another -o page.html
 refuse_report "two to standard output" 2 "-o and --csv cannot both go to standard output" \
 	report house -o - --csv -
 refuse_report "a database to standard output" 2 "--sqlite needs the name of a file" \
 	report house --sqlite -
-refuse_report "drift as CSV" 2 "--drift goes with none of --csv, --sqlite, --parquet" \
+refuse_report "drift as CSV" 2 "--drift excludes --csv, --sqlite and --parquet" \
 	report --drift house another --csv -
 
 # What is wrong with a warehouse does not keep its report away

@@ -207,7 +207,7 @@ refuse "with anything else" 3 "cachex: put: files/readme: neither a .npy file no
 echo '{"x":{"$tensor":"f32[2]","file":"x.npy"}}' >files/value.json
 rm files/readme
 refuse "a file that value.json does not name" 3 \
-	"cachex: put: files/y.0.npy: value.json does not name it" cachex put m bad files
+	"cachex: put: files/y.0.npy: value.json does not list it" cachex put m bad files
 rm files/y.*
 check "without it" 0 cachex put m files files
 echo '{"x":{"$tensor":"f32[3]","file":"x.npy"}}' >files/value.json
@@ -216,7 +216,7 @@ refuse "another shape" 3 "cachex: put: files/value.json: x.npy is f32[2], not f3
 for name in ../feat.npy /etc/passwd gone.npy .npy; do
 	echo '{"x":{"$tensor":"f32[2]","file":"'$name'"}}' >files/value.json
 	refuse "the file $name" 3 \
-		"cachex: put: files/value.json: there is no file '$name' beside it" cachex put m bad files
+		"cachex: put: files/value.json: no file '$name' in its directory" cachex put m bad files
 done
 mkdir void
 refuse "an empty directory" 3 "cachex: put: void: an empty directory" cachex put m bad void

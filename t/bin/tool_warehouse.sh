@@ -81,7 +81,7 @@ check "and elsewhere" 0 cachex warehouse verify wh --sources content --dataset e
 mv data away
 check "sources that are not here" 0 cachex warehouse verify wh
 is "are said" "$(sed 's/wh.v[^:]*/wh/' "$err")" \
-	"cachex: warehouse: wh: its sources are not here; not compared"
+	"cachex: warehouse: wh: the sources are not on this machine; not compared"
 check "and inspected" 0 cachex warehouse inspect wh
 is "so" "$(tail -n 1 "$out" | tr -s ' ')" " sources not compared"
 check "sources that have to be here" 1 cachex warehouse verify wh --sources content
