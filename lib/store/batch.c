@@ -14,8 +14,8 @@
 
 /*
  * The look-ups of a window go through the steps together: the buckets of the index, then
- * the head of each record, then its data. Each step asks the processor for the memory
- * that the next one reads, so that the waits overlap.
+ * the head of each record, then its data. Each step prefetches the memory that the next
+ * one reads, so that the waits overlap.
  */
 #define WINDOW 16
 
@@ -28,36 +28,36 @@ struct batch {
 	struct lc__snapshot *snapshot;
 	const lc_id *ids;
 	size_t n;
-	size_t base; /* number of the first id within the caller's ids */
+	size_t base; /* index of the first id among the caller's ids */
 	/* Result i is at statuses + i * stride: an array of statuses, or the first member
 	 * of an array of structs. */
 	unsigned char *statuses;
 	size_t stride;
 	unsigned pins;  /* views that borrow from the snapshot */
 	lc_error first; /* failure of the first item that failed */
-	size_t failed;  /* its number among the caller's */
+	size_t failed;  /* its index among the caller's */
 
-	/* Answer item i by an uncommitted write, and by a committed record. */
+	/* Fill in item i from an uncommitted write, and from a committed record. */
 	lc_status (
 	    *uncommitted)(struct batch *batch, size_t i, enum lc__uncommitted *answer);
 	lc_status (
 	    *committed)(struct batch *batch, size_t i, const struct lc__lookup *lookup);
 	void *out;       /* the caller's views */
-	bool reads_data; /* what is found is read */
+	bool reads_data; /* the data of records found is read */
 	bool copies;     /* all of it, whether it is verified or not */
 	bool counts;     /* hits and misses are counted */
 	struct gather *gather;
-	bool helps; /* this is not the thread of the caller */
+	bool helps; /* this is not the caller's thread */
 };
 
-/* What a gather asks for. */
+/* The parameters of a gather. */
 struct gather {
 	lc_cache *cache;
 	const lc_id *ids;
 	const lc_column *columns;
 	size_t n_columns;
 	lc_status *statuses;
-	atomic_bool stopped; /* for the threads that help */
+	atomic_bool stopped; /* guards data shared by the threads */
 	struct part {
 		size_t first, n;
 		lc_status status;
@@ -65,7 +65,7 @@ struct gather {
 	} * parts;
 };
 
-/* Does the caller want it to end, as each thread of a gather knows it? */
+/* Has the caller cancelled it? Each thread of a gather checks this. */
 static bool
 is_stopped(struct batch *batch)
 {
@@ -105,7 +105,7 @@ fail_item(struct batch *batch, size_t i, lc_status status)
 	batch->failed = batch->base + i;
 }
 
-/* Answer an item from the uncommitted writes, or leave it undecided. */
+/* Fill in an item from the uncommitted writes, or leave it undecided. */
 static void
 try_uncommitted(struct batch *batch, size_t i)
 {
@@ -123,7 +123,7 @@ try_uncommitted(struct batch *batch, size_t i)
 		*status_of(batch, i) = answer == LC__UNCOMMITTED_NONE ? UNDECIDED : LC_OK;
 }
 
-/* Find the record's location, and fetch its head. */
+/* Find the record's location, and prefetch its head. */
 static lc_status
 guess_item(struct batch *batch, struct lc__lookup *lookup)
 {
@@ -144,15 +144,15 @@ guess_item(struct batch *batch, struct lc__lookup *lookup)
 	if (lookup->once != NULL)
 		lc__lookup_fetch_seen(batch->snapshot, lookup, &chunk);
 	if (batch->reads_data && !lookup->reads) {
-		/* The cache_id, after a table of parts if there is one, and the
-		 * start of small data. To read all, find_item() asks for more. */
+		/* The cache_id, after a table of parts if there is one, and the start of
+		 * small data. If all of the data is read, find_item() prefetches more. */
 		__builtin_prefetch(record + 64);
 		__builtin_prefetch(record + 128);
 	}
 	return LC_OK;
 }
 
-/* Find the record, and ask for what is read of it. */
+/* Find the record, and prefetch the part of it that will be read. */
 static lc_status
 find_item(struct batch *batch, struct lc__lookup *lookup)
 {
@@ -164,7 +164,7 @@ find_item(struct batch *batch, struct lc__lookup *lookup)
 	return LC_OK;
 }
 
-/* Do one step for all items of a window, at positions @p at, that did not fail yet. */
+/* Do one step for all items of a window, at positions @p at, that have not failed yet. */
 static void
 step_all(struct batch *batch, struct lc__lookup *lookups, const size_t *at, size_t n,
     lc_status (*step)(struct batch *, struct lc__lookup *))
@@ -222,8 +222,8 @@ read_undecided(struct batch *batch)
 	return LC_OK;
 }
 
-/* Answer all items. What is returned concerns all that are not decided; batch->first is
- * the failure of one. */
+/* Fill in all items. The status returned concerns all undecided ones; batch->first is the
+ * failure of one item. */
 static lc_status
 read_batch(struct batch *batch)
 {
@@ -231,7 +231,8 @@ read_batch(struct batch *batch)
 
 	for (size_t i = 0; i < batch->n; i++)
 		*status_of(batch, i) = UNDECIDED;
-	/* First the uncommitted writes: a commit may take them before the snapshot. */
+	/* The uncommitted writes first: a commit may take them before the snapshot is
+	 * taken. */
 	for (size_t i = 0; i < batch->n && status == LC_OK; i++) {
 		try_uncommitted(batch, i);
 		if (i % 256 == 255 && is_stopped(batch))
@@ -249,7 +250,7 @@ read_batch(struct batch *batch)
 	return status;
 }
 
-/* The positions of items that are not there, and their number. */
+/* List the positions of missing items, and count them. */
 static void
 list_missing(const struct batch *batch, size_t *missing, size_t *n_missing)
 {
@@ -320,7 +321,7 @@ lc_get_batch(lc_cache *cache, size_t n, const lc_id *ids, lc_view *views, size_t
 
 /* ---- gather -------------------------------------------------------------------- */
 
-/* Row @p i of the part of a batch that a thread has. */
+/* Row @p i of a thread's part of the batch. */
 static unsigned char *
 row_at(const struct batch *batch, const lc_column *column, size_t i)
 {
@@ -360,7 +361,7 @@ copy_part(const struct batch *batch, const lc_column *column, size_t i,
 	    batch->n * tensor.nbytes);
 }
 
-/* Where the tensors of a record are copied to. */
+/* The destinations of a record's tensors. */
 struct row {
 	const struct batch *batch;
 	size_t i;
@@ -395,7 +396,7 @@ gather_committed(struct batch *batch, size_t i, const struct lc__lookup *lookup)
 	return lc__copy_record(batch->cache, batch->snapshot, lookup, copy_row, &row);
 }
 
-/* Gather one part of the ids. Its failure does not stop the others. */
+/* Gather one part of the ids. A failure there does not stop the others. */
 static lc_status
 gather_part(struct lc__team *team, unsigned thread, uint64_t job)
 {
@@ -461,7 +462,7 @@ gather_all(struct gather *gather, size_t n, unsigned threads)
 	return LC_OK;
 }
 
-/* Gather columns that check_column() has passed. */
+/* Gather columns that check_column() has accepted. */
 static lc_status
 gather_checked(struct gather *gather, size_t n, unsigned threads, lc_status *statuses,
     size_t *n_missing)
@@ -484,7 +485,8 @@ gather_checked(struct gather *gather, size_t n, unsigned threads, lc_status *sta
 	return status;
 }
 
-/* Take over a column of the caller, with the size of its rows, if @p n of them fit. */
+/* Convert a column of the caller and compute the size of its rows, if @p n of them
+ * fit. */
 static lc_status
 check_column(const lc_column *column, size_t n, lc_column *out)
 {
@@ -579,12 +581,12 @@ lc_gather_row(lc_cache *cache, size_t n, const lc_id *ids, const char *field,
 
 /* ---- writing ---------------------------------------------------------------------- */
 
-/* What became of a batch of puts. */
+/* The results of a batch of puts. */
 struct outcome {
-	lc_status *statuses; /* of its items; NULL if the caller does not ask */
+	lc_status *statuses; /* of its items; NULL if the caller does not want them */
 	lc_error first;      /* of the first item that failed */
-	bool late; /* an item has timed out. Those after it are not tried: each would
-				wait in vain, or overtake it */
+	bool late; /* an item has timed out. Later ones are not tried: each would wait in
+	            * vain, or overtake it */
 };
 
 static void

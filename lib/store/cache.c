@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The handle: opening and closing it, at exit and fork too, and what its calls check. */
+/* The handle: opening and closing it, behaviour at exit and fork, and the checks of its
+ * calls. */
 #include "store/cache.h"
 
 #include <errno.h>
@@ -22,18 +23,20 @@
 #include "store/lru.h"
 #include "store/module.h"
 
-/* Open handles, and closed ones whose LRU is in use. A normal exit flushes those that are
- * open, and a fork resets all in the child. */
+/* Open handles, and closed ones whose LRU is in use. A normal exit flushes the open ones;
+ * a fork resets all of them in the child. */
 static pthread_mutex_t handles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct lc_cache *handles;
-static struct lc_cache *exiting; /* the one that the exit flushes, which stays open */
-static pthread_cond_t exited = PTHREAD_COND_INITIALIZER; /* exiting has changed */
+static struct lc_cache *exiting; /* the one that exit is flushing, which stays open */
+static pthread_cond_t exited = PTHREAD_COND_INITIALIZER; /* signals that exiting has
+                                                          * changed */
 static pthread_once_t process_once = PTHREAD_ONCE_INIT;
 
 /* ---- the process ---------------------------------------------------------- */
 
-/* Other threads may open and close handles meanwhile, and fork: a fork has the locks that a
- * commit takes when it waits for handles_lock, so no commit is awaited with that. */
+/* Other threads may open and close handles meanwhile, and fork: a fork holds the locks
+ * that a commit needs while it waits for handles_lock, so never wait for a commit while
+ * holding that. */
 static void
 flush_at_exit(void)
 {
@@ -43,7 +46,7 @@ flush_at_exit(void)
 			continue;
 		exiting = cache;
 		pthread_mutex_unlock(&handles_lock);
-		/* Nobody can call again. */
+		/* No thread can make another call. */
 		lc_set_timeout(cache, UINT64_MAX);
 		if (lc_flush(cache) != LC_OK)
 			lc__cache_log(cache, "exit: %s", lc_last_error()->text);
@@ -54,7 +57,7 @@ flush_at_exit(void)
 	pthread_mutex_unlock(&handles_lock);
 }
 
-/* Take the locks that handles have, so that the child finds whole what they guard. */
+/* Take the locks of all handles, so that the child finds the guarded data consistent. */
 static void
 before_fork(void)
 {
@@ -99,7 +102,7 @@ watch_process(void)
 
 /* ---- options ------------------------------------------------------------- */
 
-/* Launchers of parallel jobs number their processes in RANK. */
+/* Launchers of parallel jobs put the number of each process into RANK. */
 static int
 rank_of_environment(void)
 {
@@ -283,7 +286,7 @@ lc_close(lc_cache *cache)
 		if (status == LC_OK)
 			status = lc__flush_counters(cache);
 	}
-	/* The handle stays, with what it has not committed. */
+	/* The handle stays open, with its uncommitted writes. */
 	if (status == LC_TIMEOUT)
 		return status;
 	lc_discard(cache);
@@ -295,7 +298,7 @@ lc_discard(lc_cache *cache)
 {
 	if (cache == NULL)
 		return;
-	/* First: an exit must not wait for a flush thread that is being stopped. */
+	/* Do this first: exit must not wait for a flush thread that is being stopped. */
 	pthread_mutex_lock(&handles_lock);
 	while (exiting == cache)
 		pthread_cond_wait(&exited, &handles_lock);
@@ -471,7 +474,8 @@ lc_modules(const char *root, int (*fn)(void *ctx, const char *module_id), void *
 			status = lc__no_memory(root);
 			break;
 		}
-		/* A directory that cannot be read may be a module: opening it says why. */
+		/* A directory that cannot be read may be a module: opening it reports
+		 * why. */
 		if (stat(path, &st) == 0)
 			found = S_ISREG(st.st_mode);
 		else

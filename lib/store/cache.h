@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The handle, and the checks that every call of the public API begins with. */
+/* The handle, and the checks at the start of every call of the public API. */
 #ifndef LC_STORE_CACHE_H
 #define LC_STORE_CACHE_H
 
@@ -14,10 +14,11 @@
 
 struct lc_cache {
 	struct lc_cache *next; /* the next handle */
-	atomic_uint refs;      /* the handle until it is closed, and what uses its LRU */
-	atomic_uint users;     /* the handle until it is closed, sources, writers and
-			      reservations */
-	bool closed;           /* env is open for what is held only */
+	atomic_uint refs;      /* held by the handle until it is closed, and by users of
+	                        * its LRU */
+	atomic_uint users;     /* held by the handle until it is closed, and by sources,
+	                        * writers and reservations */
+	bool closed;           /* env stays open only for its holders */
 	struct lc__env *env;
 	lc_options options;
 	char *module_id;
@@ -25,28 +26,31 @@ struct lc_cache {
 	struct lc__flusher *flusher; /* the module's: its uncommitted writes */
 	/* guarded by the lock of flusher: */
 	struct lc_cache *next_writer; /* the next in flusher->writers */
-	uint64_t told;    /* number of the failed commit that was last reported here */
-	uint64_t gave_up; /* durable_seq when a call gave up waiting, until it is told */
-	uint64_t warned_ns; /* start of the pin that the log was warned of */
-	bool logging;       /* the flush thread is in the log's function */
+	uint64_t told;      /* number of the failed commit that was last reported here */
+	uint64_t gave_up;   /* durable_seq when a call gave up waiting, until that is
+	                   * reported */
+	uint64_t warned_ns; /* start of the pin about which the log was warned */
+	bool logging;       /* the flush thread is calling the log function */
 
-	atomic_uint_fast64_t timeout_ms; /* of the calls that wait; UINT64_MAX for ever */
+	atomic_uint_fast64_t timeout_ms; /* time limit of calls that wait; UINT64_MAX:
+	                                  * none */
 	struct lc__lru *lru;             /* NULL: the LRU is off */
-	/* This rank writes. Else puts only reach the LRU, and inflight is of this handle. */
+	/* This rank writes. Otherwise puts only go into the LRU, and inflight belongs to
+	 * this handle. */
 	bool writes;
 	struct lc__inflight *inflight; /* keys that are being computed */
 	atomic_uint_fast64_t computed, compute_failures, awaited;
 };
 
-/** Are puts through this handle committed? Else its rank does not write, or it only
- *  reads. */
+/** Are puts through this handle committed? If not, its rank does not write, or it is
+ *  read-only. */
 static inline bool
 lc__cache_commits(const struct lc_cache *cache)
 {
 	return cache->writes && !(cache->options.flags & LC_RDONLY);
 }
 
-/** Does the caller of a call on this handle want it to end? */
+/** Has the caller cancelled the present call on this handle? */
 static inline bool
 lc__cache_wants_end(const struct lc_cache *cache)
 {
@@ -55,17 +59,17 @@ lc__cache_wants_end(const struct lc_cache *cache)
 	return options->stop != NULL && options->stop(options->stop_ctx) != 0;
 }
 
-/** Keep the memory of a handle for a view or an iterator, which reads its env and its LRU.
- *  That env stays open is another matter: they have a pin or lc__env_hold(). */
+/** Keep the memory of a handle for a view or an iterator, which uses its env and its LRU.
+ *  This does not keep the env open: a pin or lc__env_hold() does. */
 void lc__cache_hold(struct lc_cache *cache);
-/** End a hold, after that on env; the last one of a closed handle frees it. */
+/** End such a hold, and then that on env; the last hold of a closed handle frees it. */
 void lc__cache_let_go(struct lc_cache *cache);
 
-/** Was a handle that is held closed? */
+/** Was a held handle closed? */
 bool lc__cache_is_closed(const struct lc_cache *cache);
 
-/** Keep the module of a handle open, and its memory, also after the handle is closed: for a
- *  source, a writer or a reservation. In a forked child it counts on. */
+/** Keep the module of a handle open, and its memory, even after the handle is closed: for
+ *  a source, a writer or a reservation. Remains valid in a forked child. */
 void lc__cache_keep_open(struct lc_cache *cache);
 /** End that; the last one of a closed handle closes the module. */
 void lc__cache_let_close(struct lc_cache *cache);
@@ -77,9 +81,9 @@ LC_CHECKED lc_status lc__check_id(const char *operation, const void *id, size_t 
 LC_CHECKED lc_status lc__check_writable(const struct lc_cache *cache,
     const char *operation);
 
-/** LC_INVALID for a module that is filled by inputs. Costs next to nothing for others. */
+/** LC_INVALID for a module that is filled by inputs. Costs almost nothing for others. */
 LC_CHECKED lc_status lc__check_plain(struct lc_cache *cache, const char *operation);
-/** The same in a transaction, which knows for sure. */
+/** The same inside a transaction, where the answer is certain. */
 LC_CHECKED lc_status lc__check_plain_now(struct lc__snapshot *snapshot,
     const char *operation);
 

@@ -32,7 +32,7 @@ store_state(struct lc__change *change)
 	return status;
 }
 
-/* What lc__change_run() was asked for. */
+/* The arguments of lc__change_run(). */
 struct order {
 	struct lc__env *env;
 	lc_durability durability;
@@ -118,8 +118,9 @@ lc__change_run_unread(struct lc__env *env,
 
 /* ---- schemas -------------------------------------------------------------- */
 
-/* The search ignores rows that this change adds, because what it learned from them would be
- * wrong if the change failed. It also ignores damaged rows: they must not stop puts. */
+/* The search ignores rows added by this change, because what it learned from them would
+ * be wrong if the change failed. It also ignores damaged rows: they must not stop
+ * puts. */
 lc_status
 lc__change_schema(struct lc__change *change, struct lc__known *wanted, uint32_t stored,
     uint32_t *out)
@@ -184,7 +185,7 @@ lc__change_put_chunk(struct lc__change *change, uint64_t id,
 	return_if_error(id == s->state.next_chunk
 		? lc__txn_append(s->txn, LC__CHUNK, id, size, &bytes)
 		: lc__txn_insert(s->txn, LC__CHUNK, id, size, &bytes));
-	/* Everything but the records. */
+	/* Write everything but the records. */
 	lc__chunk_encode(bytes, &chunk);
 	lc__directory_write(directory, &chunk, bytes + end);
 	memset(bytes + end + tables, 0, size - end - tables);
@@ -216,7 +217,7 @@ less(uint64_t count, uint64_t n)
 	return count < n ? 0 : count - n;
 }
 
-/* Where records are shorter than this, reading their heads reads every page. */
+/* If records are shorter than this, reading their heads reads every page. */
 #define SHORT_RECORD 65536
 
 /* Subtract the records of a chunk from the usage, as far as they can be read. */
@@ -337,16 +338,17 @@ bury_one(struct lc__ledger_row *row, const struct lc__dead *dead)
 	row->ordinal = lc__hash64_seed(checksum, sizeof(checksum), row->ordinal);
 }
 
-/* Has a chunk of plain puts no live record left? A damaged record dies with no bytes, and
- * then the two counts differ: whether they are right is for the index to say. */
+/* Has a chunk of plain puts no live record left? A damaged record is counted with no
+ * bytes, so the two counts may differ: then only the index can tell whether they are
+ * right. */
 static bool
 is_dead(const struct lc__ledger_row *row)
 {
 	return row->live == 0 && row->live_bytes == 0 && row->source == 0;
 }
 
-/* Is a dead chunk to be dropped at once? The row that others share is rewritten later, for
- * many dead ones together. */
+/* Should a dead chunk be dropped at once? A row shared with other chunks is rewritten
+ * later, for many dead ones together. */
 static bool
 leaves_alone(struct lc__change *change, uint64_t chunk)
 {
@@ -378,8 +380,8 @@ bury(struct lc__change *change, const struct lc__dead *dead, uint32_t n, bool dr
 	    : lc__change_put_ledger(change, dead->chunk, &row);
 }
 
-/* Orders by chunk; within one, by checksum, so that the same records always give the same
- * ordinal. */
+/* Order by chunk, and within one by checksum, so that the same records always give the
+ * same ordinal. */
 static int
 by_chunk(const void *a, const void *b)
 {
@@ -447,7 +449,7 @@ lc__change_push_run(struct lc__change *change, const struct lc__run_builder *bui
 
 /* ---- merging runs -------------------------------------------------------- */
 
-/* Store a finished run in the place of n runs from position @p from. */
+/* Replace n runs from position @p from by a finished run. */
 static lc_status
 replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
     const struct lc__run_builder *builder, uint32_t level)
@@ -469,7 +471,7 @@ replace_runs(struct lc__snapshot *s, uint32_t from, uint32_t n,
 	return LC_OK;
 }
 
-/* Merge n runs from position @p from into one. Damaged runs stay as they are: reads and
+/* Merge n runs from position @p from into one. Damaged runs are left alone: reads and
  * verify report them, and a put must not fail because of them. */
 static lc_status
 merge_group(struct lc__snapshot *s, uint32_t from, uint32_t n, uint32_t level)
@@ -557,9 +559,9 @@ lc__merge_runs(struct lc__snapshot *s)
 	return LC_OK;
 }
 
-/* So many superseded entries are not worth the work. */
+/* Fewer superseded entries do not justify the work. */
 #define ENTRIES_SLACK 32768
-/* A damaged run makes all work in vain: do not repeat it with every commit. */
+/* With a damaged run all work is in vain: do not repeat it at every commit. */
 #define COMMITS_BETWEEN 8
 
 lc_status

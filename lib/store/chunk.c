@@ -89,7 +89,8 @@ enum {
 	at_list_version = 4, /* u16 */
 	at_list_size = 6,    /* u16, of the list */
 	at_list_block = 8,   /* u64, first id of the block */
-	at_list_places = 16, /* u16 of each id: offset in the value / 64, 0 without it */
+	at_list_places = 16, /* u16 for each id: offset in the value / 64, 0 if it is not
+	                      * in the row */
 	at_list_checksum = 144, /* u64, XXH3-64 of all before */
 	at_list_zeros = 152     /* to the end */
 };
@@ -190,14 +191,14 @@ lc__folded_next(const unsigned char *list, uint64_t size, struct lc__folded *chu
 
 /* ---- reading a directory ------------------------------------------------- */
 
-/* An offset after the header; only a damaged table gives one that is not. */
+/* An offset after the header; only a damaged table has others. */
 static uint64_t
 offset_at(const unsigned char *offsets, uint64_t i)
 {
 	return (uint64_t)lc__get32(offsets + i * 4) * LC__RECORD_ALIGN;
 }
 
-/* Do the records follow one another? */
+/* Are the records adjacent? */
 static bool
 offsets_ascend(const unsigned char *offsets, const struct lc__chunk *chunk)
 {
@@ -234,7 +235,7 @@ read_tables(const unsigned char *tables, const struct lc__chunk *chunk,
 	return true;
 }
 
-/* Do the flags fit together? */
+/* Are the flags consistent? */
 static bool
 flags_fit(const struct lc__chunk *chunk)
 {
@@ -363,7 +364,7 @@ lc__directory_done(const struct lc__directory_build *b, struct lc__chunk *chunk)
 		chunk->directory |= LC__DIRECTORY_OFFSETS;
 	if (b->has_lengths)
 		chunk->directory |= LC__DIRECTORY_HAS_LENGTHS;
-	/* The header has only 32 bits for a length that is common to all records. */
+	/* The header has only 32 bits for a length that all records share. */
 	if (b->has_lengths && (b->lengths.size > 0 || b->length > UINT32_MAX))
 		chunk->directory |= LC__DIRECTORY_LENGTHS;
 	else

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The bytes of a chunk: a header, the records of one commit, and a directory. This file
- * knows no LMDB.
- *
- * The directory tells where the records are and how long they are, without a walk over
- * them. If all records are alike it is in the header; else tables after the records hold
- * it. lmdbcache(5) describes the bytes.
+ * does not use LMDB. The directory tells where the records are and how long they are,
+ * without a walk over them. If all records have the same size, it is in the header;
+ * otherwise tables after the records hold it. lmdbcache(5) describes the bytes.
  */
 #ifndef LC_STORE_CHUNK_H
 #define LC_STORE_CHUNK_H
@@ -45,9 +43,9 @@ lc__location_offset(uint64_t location)
 	    (location & (((uint64_t)1 << LC__LOCATION_UNIT_BITS) - 1)) * 64;
 }
 
-/** What a chunk's header says. */
+/** The content of a chunk's header. */
 struct lc__chunk {
-	uint64_t id;        /* ids rise in commit order */
+	uint64_t id;        /* ids ascend in commit order */
 	uint64_t records;   /* number of records */
 	uint64_t bytes;     /* of all records; they start at LC__CHUNK_HEADER */
 	uint32_t directory; /* flags: LC__DIRECTORY and others */
@@ -66,7 +64,7 @@ uint64_t lc__chunk_size(const struct lc__chunk *chunk, uint64_t page_size);
 /** Write the header, LC__CHUNK_HEADER bytes. */
 void lc__chunk_encode(unsigned char *out, const struct lc__chunk *chunk);
 
-/** The id that an intact header names; false if it is damaged. */
+/** The id in an intact header; false if it is damaged. */
 bool lc__chunk_says(const unsigned char *bytes, uint64_t size, uint64_t *id);
 
 /** Read and check a header; false unless it is chunk @p id and fits @p size. */
@@ -75,44 +73,46 @@ bool lc__chunk_parse(const unsigned char *bytes, uint64_t size, uint64_t id,
 
 /* ---- rows of several chunks ----------------------------------------------- */
 
-/* Small chunks are "folded" into one row of the table of chunks: a list of places, the chunks
- * as they were written, each from a multiple of LC__RECORD_ALIGN on, and the list again in the
- * last bytes, so that no lost page hides a chunk of another one. They are of one block of ids.
- * The key of the row is the smallest of its ids; no other row has an id between its smallest
- * and its largest one. A chunk that is folded keeps its id, its ledger row and the locations of
- * its records. */
+/*
+ * Small chunks are "folded" into one row of the table of chunks: a list of offsets, the
+ * chunks as they were written, each at a multiple of LC__RECORD_ALIGN, and the list again
+ * in the last bytes, so that a lost page cannot hide other chunks. They belong to one
+ * block of ids. The key of the row is the smallest of its ids; no other row has an id
+ * between its smallest and its largest one. A folded chunk keeps its id, its ledger row
+ * and the locations of its records.
+ */
 
-/** Ids of a block; the first is a multiple of it. */
+/** Ids in a block; the first is a multiple of this. */
 #define LC__FOLD_BLOCK 64
 
-/** The most bytes of the pages of such a row: it is written anew when one of its chunks
- *  goes. */
+/** The most bytes in the pages of such a row: it is rewritten when one of its chunks is
+ *  deleted. */
 #define LC__FOLDED_MAX ((uint64_t)64 << 10)
 
-/** Bytes of the list of places. */
+/** Size of the list of offsets. */
 #define LC__FOLDED_LIST 192
 
 /** A chunk in a row. */
 struct lc__folded {
 	uint64_t id;
 	uint64_t at;   /* where it begins in the value */
-	uint64_t size; /* to the next one, or to the last list */
+	uint64_t size; /* up to the next one, or to the second list */
 };
 
-/** Is this the value of a row of several chunks, its list damaged or not? */
+/** Is this the value of a row of several chunks, even if its list is damaged? */
 bool lc__is_folded(const unsigned char *value, uint64_t size);
 
-/* The list may be the first one of the value, or the last one, at the end of the value. Its
- * size is always that of the value. Only the list is read. */
+/* The list is either the first one in the value, or the second one, at the end of the
+ * value. The size is always that of the value. Only the list is read. */
 
-/** Is a list undamaged, and of a value of this size? */
+/** Is a list intact, and made for a value of this size? */
 bool lc__folded_intact(const unsigned char *list, uint64_t size);
 
-/** Find a chunk; false if the list does not have it, or no bytes of the value. */
+/** Find a chunk; false if the list does not have it, or it is outside of the value. */
 bool lc__folded_find(const unsigned char *list, uint64_t size, uint64_t id,
     struct lc__folded *out);
 
-/** The chunk after @p chunk, which is zeros before the first; false after the last. */
+/** The chunk after @p chunk, which is all zero before the first; false after the last. */
 bool lc__folded_next(const unsigned char *list, uint64_t size, struct lc__folded *chunk);
 
 /** Write the list. @p block is the first id of the block, @p places are offsets in the value,

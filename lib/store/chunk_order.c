@@ -60,7 +60,7 @@ publish_one(struct lc__change *change, struct lc__fill_row *fill, uint32_t input
 	return LC_OK;
 }
 
-/* How lc__round_robin_next() asks for inputs. A failure is kept until it returns. */
+/* Reads inputs for lc__round_robin_next(). A failure is kept until that returns. */
 struct asked {
 	struct lc__snapshot *snapshot;
 	lc_status status;
@@ -114,11 +114,11 @@ lc__input_check(struct lc__change *change, const struct lc__input_step *step)
 
 	return_if_error(lc__has_inputs(s, &filled));
 	if (!filled)
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any more", dir,
+		return lc__error(LC_INVALID, 0, "%s: %s is no longer declared", dir,
 		    step->name);
 	return_if_error(lc__input_get(s, step->index, &row));
 	if (!lc__input_has_name(&row, step->name))
-		return lc__error(LC_INVALID, 0, "%s: %s is not declared any more", dir,
+		return lc__error(LC_INVALID, 0, "%s: %s is no longer declared", dir,
 		    step->name);
 	if (row.chunks != step->chunks)
 		return lc__error(LC_BUSY, 0,
@@ -169,7 +169,7 @@ lc__input_advance(struct lc__change *change, struct lc__input_step *step, uint64
 
 /* ---- all chunks ----------------------------------------------------------- */
 
-/* The chunks, as a list that grows. */
+/* The chunks, as a growing list. */
 struct chunk_list {
 	struct lc__placed_chunk *chunks;
 	size_t n, room;
@@ -213,7 +213,7 @@ list_published(struct lc__snapshot *s, const struct lc__fill_row *fill, const bo
 	return LC_OK;
 }
 
-/* Those that wait are the last ones of their input. */
+/* The waiting chunks are the last ones of their input. */
 static lc_status
 list_waiting(struct lc__snapshot *s, uint32_t input, struct chunk_list *list)
 {
@@ -271,10 +271,10 @@ lc__order_list(struct lc__snapshot *s, bool by_input, const bool *only,
 	return LC_OK;
 }
 
-/* ---- how far it is -------------------------------------------------------- */
+/* ---- progress -------------------------------------------------------------------- */
 
-/* Plain puts are one implicit input: its chunks are those with live records, in the order
- * of their commits. */
+/* Plain puts count as one implicit input: its chunks are those with live records, in the
+ * order of their commits. */
 static lc_status
 load_plain(struct lc__snapshot *s, lc_fill *out)
 {

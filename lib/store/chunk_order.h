@@ -1,34 +1,36 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The order in which the chunks of inputs are published, and what a commit of an input does. */
+/* The order in which the chunks of inputs are published, and the effect of a commit on
+ * its input. */
 #ifndef LC_STORE_CHUNK_ORDER_H
 #define LC_STORE_CHUNK_ORDER_H
 
 #include "store/inputs.h"
 
-/** What a writer's commit changes in its input. */
+/** The change that a writer's commit makes to its input. */
 struct lc__input_step {
 	uint32_t index;
 	const char *name;
-	uint64_t chunks; /* that were committed before, as the writer knows it */
+	uint64_t chunks; /* committed before, as far as the writer knows */
 	lc_id cursor;    /* to store */
 	bool finish;
 	uint64_t digest;            /* of the records */
-	struct lc__input_row after; /* gets the counts that were stored; no pointers */
+	struct lc__input_row after; /* the counts that were stored; no pointers */
 };
 
-/** Is the input in the state that the writer knows? LC_BUSY or LC_INVALID if not. */
+/** Is the input in the state that the writer expects? If not, LC_BUSY or LC_INVALID. */
 LC_CHECKED lc_status lc__input_check(struct lc__change *change,
     const struct lc__input_step *step);
-/** Store the input's row, and publish the chunks whose place in the order is now settled.
+/** Store the input's row, and publish the chunks whose position in the order is now
+ *  settled.
  *  @param chunk, row the new chunk; 0 if there is none */
 LC_CHECKED lc_status lc__input_advance(struct lc__change *change,
     struct lc__input_step *step, uint64_t chunk, const struct lc__ledger_row *row);
 
-/** Give waiting chunks their places, as far as the order is settled. */
+/** Give waiting chunks their positions, as far as the order is settled. */
 LC_CHECKED lc_status lc__order_publish(struct lc__change *change,
     struct lc__fill_row *fill);
 
-/** The hash over an order, after one more chunk. */
+/** The hash over an order after one more chunk. */
 uint64_t lc__order_chain(uint64_t prefix_hash, const struct lc__order_row *row);
 /** The same for plain puts: over a chunk's id, the live records and the ordinal of its
  *  ledger row, and the units that its records count as. */
@@ -46,18 +48,18 @@ struct lc__placed_chunk {
 };
 
 /**
- * The chunks of a module with inputs: in the published order, and after them, input by
- * input, those that wait for their place; or input by input from the start. Equal inputs
- * give an equal list, but for the ids, however and by whom they were written; with chunks
- * that wait, if as many were.
- * @param only  of each input, whether its chunks are wanted; NULL: those of all
- * @param out  gets a list to free(), of @p n
+ * List the chunks of a module with inputs: in the published order, followed by those that
+ * wait for their position, input by input; or all of them input by input. Equal inputs
+ * give an equal list, apart from the ids, no matter how and by which processes they were
+ * written; if chunks wait, their number must be equal.
+ * @param only for each input, whether its chunks are wanted; NULL: those of all
+ * @param out a list to free(), with @p n elements
  */
 LC_CHECKED lc_status lc__order_list(struct lc__snapshot *snapshot, bool by_input,
     const bool *only, struct lc__placed_chunk **out, size_t *n);
 
-/** How far a module is filled. Takes O(1), except that the system is asked for held inputs,
- *  and that a module of plain puts has its ledger walked. */
+/** The progress of a module's fill. O(1), except that the system is asked for held
+ *  inputs, and that the ledger of a module of plain puts is walked. */
 LC_CHECKED lc_status lc__fill_load(struct lc__snapshot *snapshot, lc_fill *out);
 
 #endif

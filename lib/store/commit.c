@@ -22,20 +22,20 @@
 /* A put or delete that was not replaced by a later one. */
 struct item {
 	const unsigned char *bytes;   /* the pending record */
-	const struct lc__draft *rest; /* of the record, if bytes has only its head */
+	const struct lc__draft *rest; /* whole record, if bytes has only its head */
 	size_t size;                  /* of the record */
 	uint64_t length;              /* by the module's length field; 0 for a delete */
 	uint32_t schema;              /* position in pending->schemas */
 	bool skip;                    /* a delete of a key that does not exist */
 };
 
-/* A commit under way. */
+/* A commit in progress. */
 struct commit {
 	struct lc__change *change;
 	const struct lc__pending *pending;
 	struct lc__input_step *step;   /* NULL for a handle's own writes */
 	struct item *items;            /* in put order */
-	struct lc__new_entry *entries; /* of the items; sorted by cache_id in the end */
+	struct lc__new_entry *entries; /* of the items; finally sorted by cache_id */
 	uint32_t count;                /* of items and entries */
 	struct lc__dead *dead;         /* the records that the items replace */
 	uint32_t ndead;
@@ -46,7 +46,7 @@ struct commit {
 	uint64_t chunk;             /* its id; 0 without a chunk */
 	struct lc__counters counts; /* counters that this commit saves */
 	struct lc__evicted evicted; /* what was evicted for the budget */
-	uint32_t nreads;            /* read chunks that were noted */
+	uint32_t nreads;            /* number of reads that were recorded */
 };
 
 /* ---- collecting ----------------------------------------------------------- */
@@ -82,8 +82,8 @@ collect(struct commit *c)
 	}
 }
 
-/* Note a record that dies. Its length counts as 0 if its structure cannot be read: the
- * ledger is then off by it. */
+/* Record that a record dies. Its length counts as 0 if its structure cannot be read: the
+ * ledger's sum is then wrong by that. */
 static lc_status
 note_dead(struct commit *c, const struct lc__lookup *found)
 {
@@ -103,7 +103,7 @@ note_dead(struct commit *c, const struct lc__lookup *found)
 	return status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* Find the record that an item replaces, and note that it dies. */
+/* Find the record that an item replaces, and record that it dies. */
 static lc_status
 find_replaced(struct commit *c, uint32_t i)
 {
@@ -116,16 +116,16 @@ find_replaced(struct commit *c, uint32_t i)
 	    LC_VERIFY_ALWAYS);
 
 	if (c->step != NULL) {
-		/* An input replaces nothing. If the look-up failed, nobody can say that
-		 * the key is new: refuse it too. */
+		/* An input does not replace records. If the look-up failed, it is not
+		 * certain that the key is new: refuse it too. */
 		if (status != LC_OK)
 			return status == LC_NOT_FOUND ? LC_OK : status;
 		return lc__error(LC_EXISTS, 0, "%s: key %s is in the module already",
 		    c->step->name, lc__quote_id(lookup.id.data, lookup.id.size));
 	}
-	/* Damage may be replaced: that is its cure. Its size and checksum cannot be read,
-	 * so 0 bytes die; the location stands in for the checksum, since no other record
-	 * has it. */
+	/* Damage may be replaced: that repairs it. Its size and checksum cannot be read,
+	 * so 0 bytes die; the location, which is unique, takes the place of the
+	 * checksum. */
 	if (status == LC_CORRUPT && !(lookup.location & LC__TOMBSTONE)) {
 		c->dead[c->ndead++] = (struct lc__dead){
 			.chunk = lc__location_chunk(lookup.location),
@@ -176,8 +176,8 @@ drop_skipped(struct commit *c)
 
 /* ---- the chunk ------------------------------------------------------------ */
 
-/* Copy a record into the chunk. Seal it if that was not possible before: its schema had no
- * id yet, or its tensors were not there. */
+/* Copy a record into the chunk. Seal it if that was not possible before: its schema had
+ * no id yet, or its tensors were still in the caller's memory. */
 static void
 copy_record(const struct commit *c, const struct item *item, unsigned char *out)
 {
@@ -234,7 +234,7 @@ add_chunk(struct commit *c, const struct lc__directory_build *directory)
 	return lc__change_put_ledger(c->change, chunk, &c->row);
 }
 
-/* Count the records into the ledger row and the directory, then write the chunk. */
+/* Count the records in the ledger row and the directory, then write the chunk. */
 static lc_status
 write_chunk(struct commit *c)
 {
@@ -270,7 +270,7 @@ free_space(struct commit *c)
 
 /* ---- the budget ----------------------------------------------------------- */
 
-/* Note in the ledger which chunks were read since the last commit. */
+/* Record in the ledger which chunks were read since the last commit. */
 static lc_status
 note_reads(struct commit *c)
 {
@@ -324,7 +324,7 @@ write_counts(struct commit *c)
 	return lc__counters_store(c->change->snapshot.txn, &sum);
 }
 
-/* Give back the counters that the last try took, if there was one. */
+/* Give back the counters that the last attempt took, if there was one. */
 static void
 settle_counts(struct lc__env *env, struct commit *c, bool saved)
 {

@@ -4,8 +4,9 @@
  * publish -> wait for what others compute.
  *
  * Another thread may have computed a key between this call's miss and its claim. It then
- * published results in between, which changes the number of the inflight table: then the
- * key is looked up again before it is computed. So is a key that another thread gave up.
+ * published results in between, which changes the number of the inflight table: in that
+ * case the key is looked up again before it is computed. The same is done for a key whose
+ * computation another thread gave up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,7 +39,7 @@ struct lc_results {
 	struct result *items; /* n results */
 };
 
-/* Fail a result; the first reason counts. */
+/* Fail a result; the first reason is kept. */
 static void
 fail_result(struct result *result, lc_status status, const char *why)
 {
@@ -58,8 +59,8 @@ open_result(lc_results *results, size_t j, struct result **out)
 	lc_status status;
 
 	if (j >= results->n)
-		return lc__error(LC_INVALID, 0, "result %zu: only %zu were asked for", j,
-		    results->n);
+		return lc__error(LC_INVALID, 0,
+		    "result %zu: the function was asked for only %zu", j, results->n);
 	*out = &results->items[j];
 	if ((*out)->state == RESULT_UNSET)
 		return LC_OK;
@@ -111,10 +112,10 @@ lc_result_fail(lc_results *results, size_t j, const char *why)
 		    why != NULL ? why : "it cannot be computed");
 }
 
-/* The status of an item without an answer. */
+/* The status of an item that is not decided yet. */
 #define UNDECIDED ((lc_status)-1)
 
-/* One call under way. */
+/* One call in progress. */
 struct compute {
 	struct lc_cache *cache;
 	const lc_id *keys;
@@ -124,8 +125,8 @@ struct compute {
 	struct lc__inflight_call call;
 	struct lc__want *wants; /* the undecided items, by position */
 	size_t n;               /* number of wants */
-	bool late;         /* a result was not stored in time, nor are those after it */
-	uint64_t deadline; /* of awaiting other threads; 0 before that begins */
+	bool late;         /* a result was not stored in time, nor were those after it */
+	uint64_t deadline; /* deadline for other threads; 0 until the wait begins */
 	uint64_t number;   /* of the inflight table, before the first look-up */
 	size_t failed;     /* number of items */
 	size_t first_at;   /* position of the first of them */
@@ -151,7 +152,7 @@ is_undecided(const struct compute *c, const struct lc__want *want)
 	return c->out[want->at].status == UNDECIDED;
 }
 
-/* Decide an item by what is stored. A damaged record counts as missing. */
+/* Decide an item from the stored records. A damaged record counts as missing. */
 static void
 look_up(struct compute *c, size_t at)
 {
@@ -167,7 +168,7 @@ look_up(struct compute *c, size_t at)
 		fail_item(c, at, status);
 }
 
-/* Decide an item by a record in memory. */
+/* Decide an item from a record in memory. */
 static void
 show(struct compute *c, size_t at, struct lc__block *block, struct lc__known *known)
 {
@@ -184,7 +185,7 @@ show_outcome(struct compute *c, size_t at, const struct lc__inflight_outcome *ou
 		show(c, at, outcome->block, (struct lc__known *)outcome->note);
 }
 
-/* Sort out an item that the batch did not hold. The batch keeps only the error of its first
+/* Handle an item that the batch did not find. The batch keeps only the error of its first
  * failure. */
 static void
 sort_out(struct compute *c, size_t at, const lc_error *batch)
@@ -234,7 +235,7 @@ list_wants(struct compute *c, size_t n)
 
 /* ---- computing -------------------------------------------------------------- */
 
-/* Must the function compute this one? Each key once. */
+/* Must the function compute this one? Each key is computed once. */
 static bool
 is_missing(const struct compute *c, size_t i)
 {
@@ -242,8 +243,8 @@ is_missing(const struct compute *c, size_t i)
 	    is_undecided(c, &c->wants[i]);
 }
 
-/* Store a result, show it, and pass it to those who wait, who get it even if it could not
- * be stored. */
+/* Store a result, fill in the item, and pass the result to waiting threads, which get it
+ * even if it could not be stored. */
 static void
 take_result(struct compute *c, struct lc__want *want, const struct result *result)
 {
@@ -337,7 +338,7 @@ compute_mine(struct compute *c)
 			fail_item(c, c->wants[i].at, status);
 }
 
-/* Give a repeated key the outcome of its first place. */
+/* Give a repeated key the result of its first occurrence. */
 static void
 share(struct compute *c, size_t i)
 {
@@ -354,7 +355,7 @@ share(struct compute *c, size_t i)
 		show_outcome(c, c->wants[i].at, &outcome);
 }
 
-/* Wait for what another thread computes. If that failed, the item stays undecided. */
+/* Wait for the result of another thread. If that failed, the item stays undecided. */
 static void
 await(struct compute *c, size_t i)
 {
@@ -374,8 +375,8 @@ await(struct compute *c, size_t i)
 	show_outcome(c, c->wants[i].at, &outcome);
 }
 
-/* Claim, compute, publish, wait. Items that are still undecided then were given up by other
- * threads. */
+/* Claim, compute, publish, wait. Other threads gave up items that are still undecided
+ * then. */
 static lc_status
 run_round(struct compute *c)
 {
@@ -416,7 +417,7 @@ lc_get_or_compute(lc_cache *cache, const lc_id *keys, size_t n, lc_compute_fn fn
 	if (status == LC_OK && n_missing == 0)
 		return LC_OK;
 
-	/* Go on with what the batch did not hold. */
+	/* Continue with what the batch did not find. */
 	c = (struct compute){
 		.cache = cache,
 		.keys = keys,

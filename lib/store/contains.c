@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Which of many cache_ids are there? Each run of the index has to say no to those that are
- * not, and where it has one the record there has to be compared. So the cache_ids are sorted:
- * by hash, which is the order of the runs' tables, and by location before the records are
- * read. What is read next to each other then is so in memory, too, and a bucket is verified
- * once for all that are looked for in it.
+ * Which of many cache_ids exist? For an absent one, every run of the index must be
+ * searched; for one that a run has, the record must be compared. So the cache_ids are
+ * sorted: by hash, which is the order of the runs' tables, and by location before the
+ * records are read. Adjacent reads are then adjacent in memory, too, and a bucket is
+ * verified once for all cache_ids in it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,15 +15,15 @@
 #include "store/lookup.h"
 
 #define GROUP ((size_t)1 << 18) /* cache_ids that are sorted together */
-#define SORTED 4096             /* fewer are not worth it */
-#define SORTED_BITS 22 /* upper ones: they tell the buckets of large runs apart */
-#define WINDOW 64      /* of which a run's buckets are fetched at once */
+#define SORTED 4096             /* sorting fewer does not pay */
+#define SORTED_BITS 22 /* upper ones, which distinguish the buckets of large runs */
+#define WINDOW 64      /* cache_ids whose buckets in a run are prefetched at once */
 #define AHEAD 16       /* records, and cache_ids in the caller's memory */
 
-/* A cache_id that no uncommitted write has. */
+/* A cache_id that is not among the uncommitted writes. */
 struct question {
-	uint64_t order; /* its hash; when a run has it, the location there */
-	uint32_t item;  /* its number in the group */
+	uint64_t order; /* its hash; once a run has it, the location there */
+	uint32_t item;  /* its index in the group */
 	uint32_t run;   /* 1 + the run that may have it; 0 for none */
 };
 
@@ -32,12 +32,12 @@ struct asking {
 	struct lc__snapshot *snapshot;
 	const lc_id *ids;       /* of the caller */
 	size_t n;               /* of them */
-	unsigned char *answers; /* of each of them, enum answer */
+	unsigned char *answers; /* for each of them, enum answer */
 	struct question *questions, *room;
-	size_t group;   /* number of the group's first cache_id */
+	size_t group;   /* index of the group's first cache_id */
 	size_t asked;   /* questions */
 	lc_error first; /* the failure of the first cache_id that failed */
-	size_t failed;  /* its number */
+	size_t failed;  /* its index */
 };
 
 enum answer { THERE, ABSENT, FAILED, OPEN };
@@ -55,7 +55,7 @@ answer_is(struct asking *a, size_t item, lc_status status)
 	a->failed = item;
 }
 
-/* Ask the uncommitted writes, before there is a snapshot: a commit may take them. */
+/* Check the uncommitted writes before there is a snapshot: a commit may take them. */
 static lc_status
 ask_uncommitted(struct asking *a)
 {
@@ -80,7 +80,7 @@ ask_uncommitted(struct asking *a)
 	return LC_OK;
 }
 
-/* Sort the questions by the bits of their order from @p low up to @p high, 11 at a time. */
+/* Sort the questions by bits @p low to @p high of their order, 11 at a time. */
 static void
 sort(struct asking *a, unsigned low, unsigned high)
 {
@@ -109,7 +109,7 @@ sort(struct asking *a, unsigned low, unsigned high)
 	}
 }
 
-/* The questions of a group that are open, by hash. */
+/* The open questions of a group, by hash. */
 static void
 begin_group(struct asking *a, size_t n)
 {
@@ -131,7 +131,7 @@ begin_group(struct asking *a, size_t n)
 	sort(a, 64 - SORTED_BITS, 64);
 }
 
-/* Search one run for those of a window that no newer one has. */
+/* Search one run for the questions of a window that no newer run has. */
 static void
 ask_run(struct asking *a, struct question *window, size_t n, uint32_t number)
 {
@@ -150,7 +150,7 @@ ask_run(struct asking *a, struct question *window, size_t n, uint32_t number)
 		if (found == LC__RUN_END)
 			continue;
 		window[i].run = number + 1;
-		/* settle() meets the damage again, and tells of it. */
+		/* settle() meets the damage again, and reports it. */
 		window[i].order = found == LC__RUN_MATCH ? location : LC__TOMBSTONE;
 	}
 }
@@ -169,7 +169,7 @@ ask_runs(struct asking *a, struct question *window, size_t n)
 	}
 }
 
-/* Search the runs for all questions of the group; only those that one may have are kept. */
+/* Search the runs for all questions of the group; keep only those that a run may have. */
 static lc_status
 ask_index(struct asking *a)
 {
@@ -192,7 +192,7 @@ ask_index(struct asking *a)
 	return LC_OK;
 }
 
-/* Fetch the head of a record, which settle() reads. */
+/* Prefetch the head of a record, which settle() reads. */
 static void
 fetch(struct asking *a, const struct question *question)
 {
@@ -231,7 +231,7 @@ ask_records(struct asking *a)
 		all |= a->questions[i].order & ~LC__TOMBSTONE;
 	while (high < 64 && all >> high != 0)
 		high++;
-	/* Where it is within a page or a few does not matter. */
+	/* The order within a few pages does not matter. */
 	sort(a, high > SORTED_BITS ? high - SORTED_BITS : 0, high);
 	for (size_t i = 0; i < a->asked; i++) {
 		if (i + 2 * AHEAD < a->asked)
@@ -262,7 +262,7 @@ ask_committed(struct asking *a)
 	return status;
 }
 
-/* The positions of those that are absent, and their number. */
+/* List the positions of the absent ones, and count them. */
 static void
 list_missing(const struct asking *a, size_t *missing, size_t *n_missing)
 {

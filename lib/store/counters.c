@@ -24,7 +24,7 @@ lc__counters_duration(struct lc__counters *counts, uint64_t ns)
 	const uint64_t us = ns / 1000;
 	unsigned step = LC__DURATIONS - 1;
 
-	/* The bucket is the power of two, and the next two bits. */
+	/* A bucket for each power of two, and the next two bits. */
 	if (us < 4) {
 		step = (unsigned)us;
 	} else if (us < (uint64_t)1 << 32) {
@@ -93,7 +93,7 @@ lc__counters_store(struct lc__txn *txn, const struct lc__counters *more)
 	struct lc__counters sum;
 	const lc_status status = lc__counters_load(txn, &sum);
 
-	/* The row stays as it is, for verify to report: statistics must not fail a
+	/* The row is left alone, so that verify reports it: statistics must not fail a
 	 * commit. */
 	if (status == LC_CORRUPT)
 		return LC_OK;
@@ -125,7 +125,7 @@ lc__counters_percentile(const struct lc__counters *counts, uint64_t of_1000)
 		if (seen * 1000 >= total * of_1000)
 			break;
 	}
-	/* The longest duration of this bucket. */
+	/* The longest duration in this bucket. */
 	if (step < 4)
 		return step;
 	return (((uint64_t)4 + step % 4 + 1) << (step / 4 - 1)) - 1;
@@ -184,7 +184,7 @@ lc__usage_same(const struct lc__usage *a, const struct lc__usage *b, uint32_t sc
 		   schema < b->count ? &b->schemas[schema] : &none, sizeof(none)) == 0;
 }
 
-/* After damage the summary may be too small: it never goes below 0. */
+/* After damage the summary may be too small: do not go below 0. */
 static void
 add(uint64_t *sum, uint64_t n, int sign)
 {
@@ -293,7 +293,7 @@ lc__usage_free(struct lc__usage *usage)
 	memset(usage, 0, sizeof(*usage));
 }
 
-/* ---- what this process counts -------------------------------------------- */
+/* ---- counts of this process ------------------------------------------------------ */
 
 void
 lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks, uint32_t n)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Statistics of a module that it keeps in two rows: the counters (what happened since it
- * was made) and the usage (what its chunks hold under each schema, dead or alive).
+ * Statistics that a module keeps in two rows: the counters (events since it was created)
+ * and the usage (what its chunks hold under each schema, dead or alive).
  */
 #ifndef LC_STORE_COUNTERS_H
 #define LC_STORE_COUNTERS_H
@@ -14,7 +14,7 @@
 /* Buckets for the durations of commits: 4 for each power of two, from 1 us to 2^32 us. */
 #define LC__DURATIONS 128
 
-/** Counters of a module, or of a part of its life. */
+/** Counters of a module, or of a part of its lifetime. */
 struct lc__counters {
 	uint64_t hits, misses;  /* records asked for */
 	uint64_t puts, deletes; /* committed */
@@ -28,14 +28,14 @@ struct lc__counters {
 void lc__counters_duration(struct lc__counters *counts, uint64_t ns);
 void lc__counters_add(struct lc__counters *sum, const struct lc__counters *more);
 
-/** Subtract what was added before. */
+/** Subtract counters that were added before. */
 void lc__counters_subtract(struct lc__counters *sum, const struct lc__counters *less);
 
 /** Read the row in any transaction.
  *  @return LC_OK; LC_CORRUPT, with all counters 0, if it is missing or damaged: every
  *  module has the row. */
 LC_CHECKED lc_status lc__counters_load(struct lc__txn *txn, struct lc__counters *out);
-/** Add to the row in a write transaction. A row that is missing or damaged stays so. */
+/** Add to the row in a write transaction. A row that is missing or damaged is left so. */
 LC_CHECKED lc_status lc__counters_store(struct lc__txn *txn,
     const struct lc__counters *more);
 /** Store the row of a new module. */
@@ -62,10 +62,10 @@ struct lc__usage {
 	size_t room; /* allocated */
 	bool loaded;
 	bool damaged; /* the row is missing or damaged */
-	bool changed; /* since it was loaded */
+	bool changed; /* it was modified since it was loaded */
 };
 
-/** Read the row. If it is missing or damaged, which usage->damaged tells, there are no
+/** Read the row. If it is missing or damaged, usage->damaged is set and there are no
  *  counts: nothing depends on this summary. */
 LC_CHECKED lc_status lc__usage_load(struct lc__usage *usage, struct lc__txn *txn);
 
@@ -91,10 +91,10 @@ LC_CHECKED lc_status lc__usage_store(struct lc__usage *usage, struct lc__txn *tx
 
 void lc__usage_free(struct lc__usage *usage);
 
-/* ---- what this process counts -------------------------------------------- */
+/* ---- counts of this process ------------------------------------------------------ */
 
-/* Chunks that were read since the last commit, for the eviction of those that were not. A
- * sample if there are very many. */
+/* Chunks that were read since the last commit, for evicting those that were not. A sample
+ * if there are very many. */
 struct lc__reads {
 	uint64_t *chunks; /* ids, which may repeat; malloc'ed */
 	uint32_t count, room;
@@ -104,21 +104,21 @@ struct lc__reads {
 /** Remember that chunks were read. The caller holds the environment's lock. */
 void lc__reads_note_locked(struct lc__reads *reads, const uint64_t *chunks, uint32_t n);
 
-/** Forget the first @p n reads, which a commit has noted. Two commits may note the same
- *  ones. The caller holds the environment's lock. */
+/** Remove the first @p n reads, which a commit has recorded. Two commits may record the
+ *  same ones. The caller holds the environment's lock. */
 void lc__reads_forget_locked(struct lc__reads *reads, uint32_t n);
 
-/** Take what this process counted and no commit saved or is saving. Then call
+/** Take the counts of this process that no commit saved or is saving. Then call
  *  lc__counters_settle(). */
 void lc__counters_take(struct lc__env *env, struct lc__counters *out);
 /** The counts that were taken are @p saved, or else can be taken again. */
 void lc__counters_settle(struct lc__env *env, const struct lc__counters *taken,
     bool saved);
 
-/** Has this process counted anything that no commit holds and none is saving? */
+/** Has this process counts that no commit has saved and none is saving? */
 bool lc__counters_unsaved(struct lc__env *env);
-/** Save what this process counted since its last commit, if there is anything. A loss of
- *  power may undo this commit. */
+/** Save this process's counts since its last commit, if there are any. A power failure
+ *  may undo this commit. */
 LC_CHECKED lc_status lc__counters_save(struct lc__env *env);
 
 #endif

@@ -67,7 +67,7 @@ check_inputs(const lc_input *inputs, size_t n)
 	return status;
 }
 
-/* The inputs to declare, or to compare with those that are declared. */
+/* The inputs to declare, or to compare with the declared ones. */
 struct declaration {
 	const lc_input *inputs;
 	size_t n;
@@ -80,8 +80,8 @@ same_bytes(const lc_id *a, const lc_id *b)
 	    (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Compare with the declared inputs: first all names, then the fingerprints that are known
- * on both sides. *news: some are known here only. */
+/* Compare with the declared inputs: first all names, then the fingerprints known on both
+ * sides. *news is set if some are known here only. */
 static lc_status
 compare(struct lc__snapshot *s, const struct declaration *d, bool *news)
 {
@@ -164,7 +164,8 @@ declare(struct lc__change *change, void *ctx)
 	return lc__fill_put(change, &fill);
 }
 
-/* LC_NOT_FOUND, without an error, if no inputs are declared or some fingerprints are news. */
+/* LC_NOT_FOUND, without an error, if no inputs are declared or some fingerprints are
+ * new. */
 static lc_status
 compare_now(lc_cache *cache, const struct declaration *d)
 {
@@ -295,8 +296,8 @@ finish(struct lc__change *change, void *ctx)
 			continue;
 		if (row.merging)
 			return lc__error(LC_INVALID, 0,
-			    "finish: %s: input %s is there in part, from a merge that did "
-			    "not end: merge again",
+			    "finish: %s: input %s is incomplete, from a merge that was "
+			    "interrupted: merge again",
 			    lc__env_dir(change->snapshot.env),
 			    lc__quote_id(row.name.data, row.name.size));
 		row.finished = true;
@@ -325,7 +326,7 @@ lc_inputs_finish(lc_cache *cache)
 		locked = calloc(fill.inputs, 1);
 		status = locked == NULL ? lc__no_memory("finish") : LC_OK;
 	}
-	/* Lock those that are unfinished, so that nobody opens one meanwhile. */
+	/* Lock the unfinished ones, so that no other writer opens one meanwhile. */
 	for (uint32_t i = 0; i < fill.inputs && status == LC_OK; i++) {
 		char name[LC_INPUT_NAME_MAX + 1];
 		struct lc__input_row row;

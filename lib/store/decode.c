@@ -153,7 +153,7 @@ decode(const struct lc__decoder *r, const struct lc__record_part *part,
 	return LC_OK;
 }
 
-/* Verify a part and copy its first bytes, as lc__part_copy(). */
+/* Verify a part and copy its first bytes, as lc__part_copy() does. */
 static bool
 part_intact(const struct lc__decoder *r, const struct lc__record_part *part, void *out,
     size_t size, size_t all)
@@ -169,7 +169,8 @@ part_intact(const struct lc__decoder *r, const struct lc__record_part *part, voi
 	return true;
 }
 
-/* Verify tensor @p i and set its data. A coded one comes from the LRU if it is there. */
+/* Verify tensor @p i and set its data. A coded one is taken from the LRU if it is
+ * there. */
 static lc_status
 read_tensor(const struct lc__decoder *r, uint32_t i, const struct lc__record_part *part,
     lc_tensor *tensor, struct lc__block **block)
@@ -321,7 +322,7 @@ lc__decoder_kind(struct lc__decoder *r, lc_kind *out)
 
 	*out = r->schema->node[0].kind;
 	if (r->schema->node[0].kind == LC__PLAIN) {
-		/* Only the data tells which kind of plain value it is. */
+		/* Only the data shows which kind of plain value it is. */
 		return_if_error(lc__decoder_value(r, NULL, &value));
 		*out = lc_value_kind(value);
 	}

@@ -9,7 +9,7 @@
 
 /** A record whose values are being decoded. */
 struct lc__decoder {
-	struct lc_cache *cache; /* its LRU and options apply */
+	struct lc_cache *cache; /* whose LRU and options apply */
 	const struct lc__schema *schema;
 	struct lc__record record;         /* fits the schema; its head is verified */
 	uint64_t location;                /* 0: not committed */
@@ -31,12 +31,12 @@ LC_CHECKED lc_status lc__decode_alone(const struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
     bool verify, lc_tensor *out);
 
-/** What need not be verified again of the chunk of a record: nothing, unless the handle
+/** What need not be verified again in the chunk of a record: nothing, unless the handle
  *  verifies once. */
 struct lc__once_seen lc__decode_seen(const struct lc_cache *cache,
     struct lc__snapshot *snapshot, uint64_t location);
 
-/** Does the LRU hold the first tensor of a committed record, decoded? */
+/** Does the LRU have the decoded first tensor of a committed record? */
 bool lc__decode_cached(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location);
 
@@ -57,9 +57,9 @@ LC_CHECKED lc_status lc__decoder_tensor(struct lc__decoder *decoder, lc_tensor *
 LC_CHECKED lc_status lc__decoder_kind(struct lc__decoder *decoder, lc_kind *out);
 
 /**
- * Copy the tensor of node @p node, verified: @p tensor and @p part are what
- * lc__record_tensors() says of it. After LC_CORRUPT @p out may hold anything.
- * @param all  bytes that are copied together with these, their own included
+ * Copy the tensor of node @p node, verified; @p tensor and @p part are from
+ * lc__record_tensors(). After LC_CORRUPT the content of @p out is undefined.
+ * @param all size of all copies made together with this one, its own included
  */
 LC_CHECKED lc_status lc__decoder_copy(const struct lc__decoder *decoder, uint32_t node,
     const lc_tensor *tensor, const struct lc__record_part *part, void *out, size_t all);
@@ -68,7 +68,7 @@ LC_CHECKED lc_status lc__decoder_copy(const struct lc__decoder *decoder, uint32_
 LC_CHECKED lc_status lc__decoder_value(struct lc__decoder *decoder, const char *path,
     const lc_value **out);
 
-/** Free the values that were decoded. */
+/** Free the decoded values. */
 void lc__decoder_close(struct lc__decoder *decoder);
 
 #endif

@@ -13,12 +13,12 @@
 
 /* A chunk that may be evicted. */
 struct candidate {
-	uint64_t when; /* the smallest goes first */
+	uint64_t when; /* the smallest is evicted first */
 	uint64_t id;
 	struct lc__ledger_row row;
 };
 
-/* The chunks that may be evicted, and those that are. */
+/* The chunks that may be evicted, and the chosen ones. */
 struct eviction {
 	struct lc__change *change;
 	struct candidate *candidates; /* malloc'ed */
@@ -39,8 +39,8 @@ by_when(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Find all chunks except the newest, sorted by who goes first. In the order of ids it is
- * enough to look at as many as can go at once. */
+/* Find all chunks except the newest, sorted by order of eviction. If that is the order of
+ * ids, only as many as can be evicted at once are examined. */
 static lc_status
 find_candidates(struct eviction *e, lc_evict how)
 {
@@ -54,7 +54,8 @@ find_candidates(struct eviction *e, lc_evict how)
 		/* Chunks of inputs are never evicted. */
 		if (!intact || c.row.source > 0)
 			continue;
-		/* Uses within a second are alike: then the older chunk goes. */
+		/* Uses within one second count as equal: then the older chunk is
+		 * evicted. */
 		c.when = how == LC_EVICT_OLDEST
 		    ? c.id
 		    : (c.row.read_ms > c.row.time_ms ? c.row.read_ms : c.row.time_ms) /
@@ -71,7 +72,7 @@ find_candidates(struct eviction *e, lc_evict how)
 	return LC_OK;
 }
 
-/* Choose victims until the others are within the budget. */
+/* Choose victims until the others fit the budget. */
 static lc_status
 choose(struct eviction *e, uint64_t max_bytes, uint64_t limit)
 {
@@ -119,7 +120,7 @@ bury_live(struct eviction *e)
 	return status;
 }
 
-/* How many bytes may go at once: at least as many as the newest chunk brought. */
+/* How many bytes may be evicted at once: at least the size of the newest chunk. */
 static uint64_t
 bytes_limit(struct lc__snapshot *s)
 {

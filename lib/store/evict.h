@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Eviction: whole chunks leave a module that is above its budget. */
+/* Eviction: removes whole chunks from a module that exceeds its budget. */
 #ifndef LC_STORE_EVICT_H
 #define LC_STORE_EVICT_H
 
@@ -14,16 +14,16 @@ struct lc__evicted {
 
 /**
  * Drop chunks, but never the newest one, while all records together have more than @p
- * max_bytes bytes. The last step of a change, after its run and its dead records. A change
- * drops at most 64 chunks, and at most 64 MiB or as much as the newest chunk has; later
- * changes drop the rest. Damaged chunks stay. Snapshots taken before, and so all views,
- * keep what they show.
+ * max_bytes bytes. The last step of a change, after its run and its dead records. A
+ * change drops at most 64 chunks, and at most 64 MiB or the size of the newest chunk;
+ * later changes drop the rest. Damaged chunks stay. Snapshots taken before, and so all
+ * views, keep their content.
  * @param out the counts are added to it
  */
 LC_CHECKED lc_status lc__evict(struct lc__change *change, uint64_t max_bytes,
     lc_evict how, struct lc__evicted *out);
 
-/** Note in the ledger that these chunks were read; chunks that no longer exist are
+/** Record in the ledger that these chunks were read; chunks that no longer exist are
  *  ignored. */
 LC_CHECKED lc_status lc__evict_note_reads(struct lc__change *change,
     const uint64_t *chunks, size_t n, uint64_t now_ms);

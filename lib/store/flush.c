@@ -4,13 +4,13 @@
  * is full and sealed is not committed yet. If a commit fails, sealed stays, and the next
  * put that needs the room, or a flush, tries it again.
  *
- * The flush thread commits a buffer that is full or due; a flush commits in its own thread.
- * Whoever flushes meanwhile waits for that commit, and then one of them commits what all
- * have put: so a commit serves all that were waiting.
+ * The flush thread commits a buffer that is full or due; a flush commits in its own
+ * thread. Other threads that flush meanwhile wait for that commit, and then one of them
+ * commits what all have put: so one commit serves all that were waiting.
  *
- * Handles may differ in their options. A put looks at the limits of its own handle: when the
- * open buffer is full, and when it is due. A commit is as durable as the most careful handle
- * with a put in it asks.
+ * Handles may differ in their options. A put uses the limits of its own handle: when the
+ * open buffer is full, and when it is due. A commit is as durable as the strictest handle
+ * with a put in it requires.
  */
 #include "store/flush.h"
 
@@ -26,28 +26,30 @@
 
 struct lc__flusher {
 	struct lc__env *env;
-	atomic_uint_fast64_t pending; /* entries not committed; 0 lets reads skip the
-					   lock */
+	atomic_uint_fast64_t pending; /* uncommitted entries; 0 lets reads skip the lock
+	                               * */
 
-	pthread_mutex_t lock;     /* guards what follows */
-	pthread_cond_t work;      /* wakes the flush thread: it has work, or must stop */
-	pthread_cond_t done;      /* wakes callers: a commit ended */
-	struct lc_cache *writers; /* handles that commit */
-	struct lc__pending *open; /* takes puts; NULL before the first */
+	pthread_mutex_t lock;       /* guards the members below */
+	pthread_cond_t work;        /* wakes the flush thread: there is work, or it must
+	                           * stop */
+	pthread_cond_t done;        /* wakes callers: a commit ended */
+	struct lc_cache *writers;   /* number of handles that commit */
+	struct lc__pending *open;   /* takes puts; NULL before the first */
 	struct lc__pending *sealed; /* being committed; NULL if none */
-	struct lc__pending *spare;  /* an empty one to swap in */
+	struct lc__pending *spare;  /* an empty one for the next swap */
 	struct lc__large_pool pool; /* memory for large records */
 	bool committing;            /* a thread commits sealed */
-	uint64_t wakes_ns;    /* until when the flush thread sleeps; 0: it does not */
+	uint64_t wakes_ns;    /* until when the flush thread sleeps; 0: it does not sleep
+	                       * */
 	uint64_t put_seq;     /* puts and deletes so far */
 	uint64_t durable_seq; /* those of them that are committed */
 	bool failed;          /* the commit of sealed failed and waits for a retry */
 	bool retry;           /* asks the flush thread to try sealed again */
 	uint64_t failures;    /* commits that failed so far */
 	lc_error error;       /* of the last of them */
-	bool held;            /* nothing is committed; see lc__flush_hold() */
+	bool held;            /* nothing may be committed; see lc__flush_hold() */
 	bool saving;          /* asks the flush thread to save the counters */
-	lc_error saved;       /* how it went the last time */
+	lc_error saved;       /* its result the last time */
 	bool stop;            /* the flush thread must end */
 	bool running;         /* the flush thread exists */
 	pthread_t thread;
@@ -55,7 +57,7 @@ struct lc__flusher {
 
 /* ---- committing ----------------------------------------------------------- */
 
-/* Take the open buffer out of use, to be committed; sealed must be NULL. */
+/* Close the open buffer so that it can be committed; sealed must be NULL. */
 static void
 seal_locked(struct lc__flusher *f)
 {
@@ -65,7 +67,7 @@ seal_locked(struct lc__flusher *f)
 	f->spare = NULL;
 }
 
-/* Hand the open buffer over to the flush thread. */
+/* Hand the open buffer to the flush thread. */
 static void
 hand_over_locked(struct lc__flusher *f)
 {
@@ -82,22 +84,22 @@ due_ns_locked(const struct lc__flusher *f)
 	return f->open->due_ns;
 }
 
-/* Is the sealed buffer being committed, or to be committed now? */
+/* Is the sealed buffer being committed, or about to be? */
 static bool
 must_commit_locked(const struct lc__flusher *f)
 {
 	return f->sealed != NULL && (!f->failed || f->retry);
 }
 
-/* The same, for a thread that could do it. */
+/* The same, asked by a thread that could do it. */
 static bool
 may_commit_locked(const struct lc__flusher *f)
 {
 	return must_commit_locked(f) && !f->committing;
 }
 
-/* How much memory to keep for the next puts: that of both buffers, twice, since a large
- * record has memory before there is room for it. */
+/* How much memory to keep for the next puts: twice that of both buffers, since a large
+ * record gets memory before there is room for it. */
 static size_t
 kept_bytes_locked(const struct lc__flusher *f)
 {
@@ -110,7 +112,7 @@ kept_bytes_locked(const struct lc__flusher *f)
 	return (size_t)room * 4;
 }
 
-/* Forget what a buffer holds, and keep its memory for the next puts. */
+/* Empty a buffer, and keep its memory for the next puts. */
 static void
 drop_locked(struct lc__flusher *f, struct lc__pending *pending)
 {
@@ -118,8 +120,8 @@ drop_locked(struct lc__flusher *f, struct lc__pending *pending)
 	lc__pending_clear(pending, kept_bytes_locked(f), &f->pool);
 }
 
-/* Warn each log once about each view or walk that pins a snapshot for too long. The lock is
- * released meanwhile: a handle whose function is being called does not leave. */
+/* Warn each log once about each view or walk that pins a snapshot for too long. The lock
+ * is released meanwhile: a handle whose log function is being called is not closed. */
 static void
 warn_of_pins_locked(struct lc__flusher *f, uint64_t since_ns)
 {
@@ -135,7 +137,7 @@ warn_of_pins_locked(struct lc__flusher *f, uint64_t since_ns)
 		writer->logging = true;
 		pthread_mutex_unlock(&f->lock);
 		lc__cache_log(writer,
-		    "%s: a view or a walk is held since %llu s; freed "
+		    "%s: a view or a walk has been held for %llu s; freed "
 		    "space cannot be reused until it is released",
 		    writer->module_id, (unsigned long long)age_ms / 1000);
 		pthread_mutex_lock(&f->lock);
@@ -173,14 +175,13 @@ commit_sealed_locked(struct lc__flusher *f)
 		f->error = *lc_last_error();
 		f->error.status = status;
 	}
-	/* Last: it releases the lock, and other threads may commit then. */
+	/* Last: this releases the lock, and other threads may commit then. */
 	warn_of_pins_locked(f, pinned_ns);
 }
 
 /* ---- the flush thread ----------------------------------------------------- */
 
-/* Wait until there is a buffer to commit, or counters to save; false when the thread must
- * end. */
+/* Wait for a buffer to commit, or counters to save; false when the thread must end. */
 static bool
 wait_for_work_locked(struct lc__flusher *f)
 {
@@ -234,7 +235,7 @@ flush_thread(void *arg)
 }
 
 /* The thread blocks all signals: a handler that ran here would make fdatasync() fail with
- * EINTR, and LMDB does not try again. */
+ * EINTR, and LMDB does not retry. */
 static lc_status
 start_thread_locked(struct lc__flusher *f)
 {
@@ -275,7 +276,7 @@ lc__flusher_new(struct lc__env *env)
 	return f;
 }
 
-/* Forget all that is not committed. */
+/* Drop all uncommitted writes. */
 static void
 empty_locked(struct lc__flusher *f)
 {
@@ -314,7 +315,7 @@ lc__flusher_after_fork_parent(struct lc__flusher *flusher)
 	pthread_mutex_unlock(&flusher->lock);
 }
 
-/* The parent commits what was pending. The flush thread does not exist in the child. */
+/* The parent commits the pending writes. The flush thread does not exist in the child. */
 void
 lc__flusher_after_fork_child(struct lc__flusher *flusher)
 {
@@ -335,7 +336,7 @@ lc__flush_enter(struct lc_cache *cache)
 	pthread_mutex_lock(&f->lock);
 	cache->told = f->failures;
 	if (lc__cache_commits(cache)) {
-		/* The last one before may be leaving still. */
+		/* The previous last handle may still be leaving. */
 		while (f->stop)
 			pthread_cond_wait(&f->done, &f->lock);
 		cache->next_writer = f->writers;
@@ -373,9 +374,9 @@ lc__flush_leave(struct lc_cache *cache)
 
 /* ---- waiting -------------------------------------------------------------- */
 
-/* A caller's wait for the flush thread or for the end of a hold; LC_TIMEOUT when the limit of
- * the call has passed. *deadline is 0 before the first wait of a call: most calls do not
- * wait, and need no clock. */
+/* A caller's wait for the flush thread or for the end of a hold; LC_TIMEOUT when the time
+ * limit of the call has passed. *deadline is 0 before the first wait of a call: most
+ * calls do not wait, and need no clock. */
 static lc_status
 wait_done_locked(struct lc_cache *cache, uint64_t *deadline)
 {
@@ -386,7 +387,7 @@ wait_done_locked(struct lc_cache *cache, uint64_t *deadline)
 	if (lc__cond_wait(&cache->flusher->done, &cache->flusher->lock, *deadline))
 		return LC_OK;
 	return lc__error(LC_TIMEOUT, 0,
-	    "%s: its commit is not over after %llu ms; nothing is lost: call again",
+	    "%s: its commit is not complete after %llu ms; nothing is lost: call again",
 	    cache->module_id, (unsigned long long)limit);
 }
 
@@ -403,9 +404,9 @@ report_failure_locked(struct lc_cache *cache)
 	return lc__error_raise(&f->error);
 }
 
-/* Wait for the commit that is running, not for those that follow it. One that failed is
- * tried again, once. If a call has given up waiting for it since, its failure is reported
- * first: else calls with a short limit would try for ever and never say why. */
+/* Wait for the commit that is running, not for later ones. One that failed is retried
+ * once. If a call has given up waiting for it since, its failure is reported first:
+ * otherwise calls with a short limit would retry for ever and never report the reason. */
 static lc_status
 wait_for_commit_locked(struct lc_cache *cache, uint64_t *deadline)
 {
@@ -454,7 +455,7 @@ prepare_open_locked(struct lc__flusher *f)
 	return LC_OK;
 }
 
-/* Make the open buffer ready for a record of @p size bytes, which are elsewhere if it is a
+/* Prepare the open buffer for a record of @p size bytes, which are elsewhere if it is a
  * large one. */
 static lc_status
 make_room_locked(struct lc_cache *cache, size_t size, bool large)
@@ -485,7 +486,7 @@ make_room_locked(struct lc_cache *cache, size_t size, bool large)
 	return lc__pending_reserve(f->open, size > room ? size : room);
 }
 
-/* A record was added to the open buffer: should the flush thread know? */
+/* A record was added to the open buffer: wake the flush thread if needed. */
 static void
 count_locked(struct lc_cache *cache)
 {
@@ -508,27 +509,27 @@ count_locked(struct lc_cache *cache)
 		open->interval_ms = interval_ms;
 		if (due_ns < open->due_ns)
 			open->due_ns = due_ns;
-		/* It looks at the buffer anew whenever it wakes. */
+		/* It checks the buffer again whenever it wakes. */
 		if (open->due_ns < f->wakes_ns)
 			pthread_cond_signal(&f->work);
 	}
 	if (!is_full_locked(cache, 1))
 		return;
-	/* After the commit that is running, if no other put comes to seal it. */
+	/* After the running commit, unless another put seals it first. */
 	open->due_ns = 0;
 	if (f->sealed == NULL)
 		hand_over_locked(f);
 }
 
 /* A put or delete for the open buffer: a draft to encode, or an encoded record, which may
- * be in memory of its own. */
+ * have its own memory. */
 struct addition {
 	uint64_t hash; /* of the cache_id */
 	size_t size;   /* of the record */
 	/* one of: */
 	const struct lc__draft *draft;
 	const struct lc__record *record;
-	struct lc__large *large; /* taken over on LC_OK */
+	struct lc__large *large; /* ownership passes on LC_OK */
 	struct lc__known *known; /* NULL for a delete */
 };
 
@@ -589,7 +590,7 @@ lc__encode(const struct lc__draft *draft, struct lc__known *known,
 	return LC_OK;
 }
 
-/* On a rank that does not write: keep a put, or forget what a delete names. */
+/* On a rank that does not write: keep a put, or remove the record that a delete names. */
 static lc_status
 keep(struct lc_cache *cache, const struct lc__draft *draft, struct lc__known *known)
 {
@@ -626,7 +627,7 @@ lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
 		addition.draft = draft;
 		return add(cache, &addition);
 	}
-	/* Threads copy their records at once, and nobody waits for them. */
+	/* Threads copy their records in parallel, and none waits for them. */
 	return_if_error(lc__flush_memory(cache, addition.size, &addition.large));
 	lc__record_encode(addition.large->bytes, addition.size, draft);
 	status = add(cache, &addition);
@@ -646,7 +647,7 @@ lc__flush_add_large(struct lc_cache *cache, const lc_id *id, struct lc__large *l
 		.known = known,
 	};
 
-	/* Our own bytes: they always parse. */
+	/* Encoded by this process: it always parses. */
 	(void)lc__record_parse(large->bytes, large->room, &record);
 	addition.size = record.size;
 	return add(cache, &addition);
@@ -673,7 +674,7 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 	struct lc__lru_key key;
 	struct lc__record record;
 
-	/* Our own bytes: they always parse. */
+	/* Encoded by this process: it always parses. */
 	(void)lc__record_parse(encoded->block->data, encoded->block->size, &record);
 	if (cache->writes)
 		return lc__flush_add_record(cache, &record, encoded->known);
@@ -684,7 +685,7 @@ lc__flush_add_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 
 /* ---- memory of large records ---------------------------------------------- */
 
-/* Memory that may not be touched yet; @p touched says whether it is. */
+/* Memory whose pages may not exist yet; @p touched tells. */
 static lc_status
 take_memory(struct lc__flusher *f, size_t size, struct lc__large **out, bool *touched)
 {
@@ -741,8 +742,8 @@ lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* Commit the open buffer, with what all threads have put into it. The calling thread does
- * so itself, which saves two changes of threads, unless its wait has a limit. */
+/* Commit the open buffer, with the writes of all threads. The calling thread does it
+ * itself, which saves two context switches, unless its wait is limited. */
 static void
 commit_open_locked(struct lc_cache *cache)
 {
@@ -788,12 +789,12 @@ lc__flush_all(struct lc_cache *cache)
 
 /* ---- a put that is durable -------------------------------------------------- */
 
-/* From this size on a record goes from the caller's memory into the chunk at once. Smaller
- * ones are copied while they are in the processor's cache, which costs nothing. */
+/* From this size on a record goes from the caller's memory straight into the chunk. A
+ * smaller one is copied while it is in the processor's cache, which costs nothing. */
 #define DIRECT_MIN (4 * LC__LARGE_MIN)
 
-/* The commit of a record that has only its head in a buffer failed. Copy its tensors, if it
- * is still there: the caller may change them now. */
+/* The commit of a record that has only its head in a buffer failed. Copy its tensors, if
+ * it is still there: the caller may modify them from now on. */
 static void
 complete(struct lc__flusher *f, const struct lc__draft *draft)
 {
@@ -815,7 +816,7 @@ lc__flush_put(struct lc_cache *cache, const struct lc__draft *draft,
 	lc_status status;
 	bool touched;
 
-	/* Who waits for a limited time may not wait for the thread that reads the draft. */
+	/* A call with a time limit must not wait for the thread that reads the draft. */
 	if (!cache->writes || addition.size < DIRECT_MIN ||
 	    atomic_load(&cache->timeout_ms) != UINT64_MAX) {
 		return_if_error(lc__flush_add(cache, draft, known));
@@ -858,7 +859,7 @@ lc__flush_counters(struct lc_cache *cache)
 	lc_status status = LC_OK;
 	uint64_t deadline = 0;
 
-	/* An earlier call may have asked, and given up waiting. */
+	/* An earlier call may have requested it, and given up waiting. */
 	pthread_mutex_lock(&f->lock);
 	while (status == LC_OK && f->saving)
 		status = wait_done_locked(cache, &deadline);
@@ -877,7 +878,7 @@ lc__flush_counters(struct lc_cache *cache)
 			error = f->saved;
 	}
 	pthread_mutex_unlock(&f->lock);
-	/* A failure to save statistics is no failure of a close. */
+	/* A failure to save statistics does not fail a close. */
 	if (error.status != LC_OK)
 		lc__cache_log(cache, "close: counters: %s", error.text);
 	return status;

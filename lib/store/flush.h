@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The writes of a module that no commit holds yet, and the thread that commits them. The
- * handles of one process share both: each reads what any of them has put, and a flush by one
- * flushes all. A rank that does not write keeps its puts in the LRU of its handle instead.
+ * The uncommitted writes of a module, and the thread that commits them. The handles of
+ * one process share both: each reads what any of them has put, and a flush by one flushes
+ * all. A rank that does not write keeps its puts in the LRU of its handle instead.
  */
 #ifndef LC_STORE_FLUSH_H
 #define LC_STORE_FLUSH_H
@@ -15,17 +15,17 @@ struct lc__flusher;
 
 /** NULL without memory. */
 struct lc__flusher *lc__flusher_new(struct lc__env *env);
-/** No handle may use it. NULL is harmless. */
+/** No handle may be using it. NULL is allowed. */
 void lc__flusher_free(struct lc__flusher *flusher);
-/* Around a fork: take the lock, release it, and begin with nothing in the child. */
+/* Around a fork: take the lock, release it, and start empty in the child. */
 void lc__flusher_before_fork(struct lc__flusher *flusher);
 void lc__flusher_after_fork_parent(struct lc__flusher *flusher);
 void lc__flusher_after_fork_child(struct lc__flusher *flusher);
 
 /** Let a handle use the flusher of its module. */
 void lc__flush_enter(struct lc_cache *cache);
-/** End that. The last handle that commits ends the flush thread and forgets what is not
- *  committed; it waits for the commit that is running. */
+/** End that. The last handle that commits ends the flush thread and drops uncommitted
+ *  writes; it waits for the running commit. */
 void lc__flush_leave(struct lc_cache *cache);
 
 /** An encoded record in memory. */
@@ -44,9 +44,9 @@ LC_CHECKED lc_status lc__encode(const struct lc__draft *draft, struct lc__known 
  */
 LC_CHECKED lc_status lc__flush_add(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known);
-/** Add a put and commit everything, as lc__flush_all() does. The tensors of a large record
- *  go from the draft into the chunk without a copy between; the draft is no longer used
- *  when this returns. */
+/** Add a put and commit everything, as lc__flush_all() does. The tensors of a large
+ *  record go from the draft into the chunk without an intermediate copy; the draft is no
+ *  longer used when this returns. */
 LC_CHECKED lc_status lc__flush_put(struct lc_cache *cache, const struct lc__draft *draft,
     struct lc__known *known);
 /** Add a put of an encoded record, whose schema id and seal are set anew. Only on a rank
@@ -61,16 +61,16 @@ LC_CHECKED lc_status lc__flush_add_encoded(struct lc_cache *cache,
  *  earlier records, or new. */
 LC_CHECKED lc_status lc__flush_memory(struct lc_cache *cache, size_t size,
     struct lc__large **out);
-/** Give back memory that no record was added with. */
+/** Return memory with which no record was added. */
 void lc__flush_memory_give(struct lc_cache *cache, struct lc__large *large);
-/** Add a put of a record that is encoded in such memory, which is taken over on LC_OK. Its
- *  schema id and seal are set anew. Only on a rank that writes. */
+/** Add a put of a record that is encoded in such memory, whose ownership passes on LC_OK.
+ *  Its schema id and seal are set anew. Only on a rank that writes. */
 LC_CHECKED lc_status lc__flush_add_large(struct lc_cache *cache, const lc_id *id,
     struct lc__large *large, struct lc__known *known);
 
-/** What uncommitted writes say about a cache_id. */
+/** The state of a cache_id in the uncommitted writes. */
 enum lc__uncommitted {
-	LC__UNCOMMITTED_NONE, /* nothing: look at the commits */
+	LC__UNCOMMITTED_NONE, /* not there: search the commits */
 	LC__UNCOMMITTED_PUT,
 	LC__UNCOMMITTED_DELETED
 };
@@ -81,24 +81,24 @@ enum lc__uncommitted {
 LC_CHECKED lc_status lc__flush_find(struct lc_cache *cache, const void *id,
     size_t id_size, struct lc__encoded *out, enum lc__uncommitted *answer);
 
-/** How many writes are not committed? */
+/** The number of uncommitted writes. */
 uint64_t lc__flush_pending(const struct lc_cache *cache);
-/** Those writes, and the bytes of their records. */
+/** That number, and the size of their records. */
 void lc__flush_count(struct lc_cache *cache, uint64_t *records, uint64_t *bytes);
 
 /** Commit everything that was put so far, through any handle. */
 LC_CHECKED lc_status lc__flush_all(struct lc_cache *cache);
 /** Save the counters of this process, unless all are saved. A failure goes to the log.
- *  @return LC_OK; LC_TIMEOUT, then the flush thread goes on with it. */
+ *  @return LC_OK; LC_TIMEOUT, then the flush thread continues with it. */
 LC_CHECKED lc_status lc__flush_counters(struct lc_cache *cache);
 
 /**
- * Commit nothing and take no more puts until lc__flush_release(): both wait for it. Reads
- * go on and see what was put. Waits for the commit that is running and for another hold.
+ * Stop commits and puts until lc__flush_release(): both wait for it. Reads continue and
+ * see what was put. Waits for the running commit and for another hold.
  * @return LC_OK; LC_TIMEOUT, then nothing is held.
  */
 LC_CHECKED lc_status lc__flush_hold(struct lc_cache *cache);
-/** End lc__flush_hold(). With @p dropping, forget what was put before the hold; flushes
+/** End lc__flush_hold(). With @p dropping, drop what was put before the hold; flushes
  *  then count it as committed. */
 void lc__flush_release(struct lc_cache *cache, bool dropping);
 

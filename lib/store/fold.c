@@ -10,13 +10,13 @@
 #include "base/error.h"
 #include "store/lookup.h"
 
-/* The most that a chunk has that is folded: what is left over of a larger one's last page is
- * not worth the copy. */
+/* The largest chunk that is folded: for a larger one, the saving in its last page is not
+ * worth the copy. */
 #define SMALL ((uint64_t)8 << 10)
 
 /* ---- writing a row -------------------------------------------------------- */
 
-/* Chunks on their way into one row. */
+/* Chunks being written into one row. */
 struct row {
 	uint64_t first; /* id of the first one; 0 without one */
 	uint64_t places[LC__FOLD_BLOCK];
@@ -36,7 +36,7 @@ append(struct row *row, uint64_t id, const unsigned char *bytes, uint64_t size)
 	lc__buf_append(&row->bytes, zeros, (size_t)(padded - size));
 }
 
-/* The bytes of the pages of a value, LMDB's header aside, which has 16. */
+/* The size of the pages of a value, without LMDB's header of 16 bytes. */
 static uint64_t
 page_bytes(const struct lc__change *change, uint64_t size)
 {
@@ -49,7 +49,7 @@ row_size(const struct row *row)
 	return LC__FOLDED_LIST + row->bytes.size + LC__FOLDED_LIST;
 }
 
-/* Insert the row, if there is a chunk in it, and begin another. It fills its pages. */
+/* Insert the row, if it has a chunk, and begin another. It fills its pages. */
 static lc_status
 insert(struct lc__change *change, struct row *row)
 {
@@ -115,7 +115,7 @@ is_gone(const struct lc__change *change, uint64_t id)
 	    bsearch(&id, change->gone, change->ngone, sizeof(id), by_id) != NULL;
 }
 
-/* The bytes of a chunk without the zeros after it; 0 if its header is damaged. */
+/* The size of a chunk without the zeros after it; 0 if its header is damaged. */
 static uint64_t
 chunk_bytes(const unsigned char *bytes, uint64_t room, uint64_t id)
 {
@@ -128,8 +128,9 @@ chunk_bytes(const unsigned char *bytes, uint64_t room, uint64_t id)
 	return size <= room ? size : 0;
 }
 
-/* Write the row @p first anew without what is gone, and in two: up to chunk @p split, and from
- * there on. The old bytes may be of this change, and then they end with the row. */
+/* Rewrite the row @p first without its deleted chunks, in two rows: up to chunk @p split,
+ * and from there on. The old bytes may be of this change, and then they become invalid
+ * with the row. */
 static lc_status
 rewrite(struct lc__change *change, uint64_t first, const struct lc__slice *value,
     uint64_t split)
@@ -177,7 +178,8 @@ lc__fold_settle(struct lc__change *change)
 			continue;
 		return_if_error(
 		    lc__chunk_row(change->snapshot.txn, change->gone[i], &first, &row));
-		/* Without its list nobody knows what would be lost; verify reports it. */
+		/* Without its list it is unknown what would be lost; verify reports
+		 * it. */
 		if (!lc__fold_sound(first, &row))
 			continue;
 		while (lc__folded_next(row.data, row.size, &chunk))
@@ -188,7 +190,7 @@ lc__fold_settle(struct lc__change *change)
 	return LC_OK;
 }
 
-/* Has a row of several chunks, damaged or not, @p chunk or one after it? */
+/* Does a row of several chunks, damaged or not, contain @p chunk or a later one? */
 static bool
 reaches(uint64_t first, const struct lc__slice *row, uint64_t chunk)
 {
@@ -227,10 +229,10 @@ struct group {
 	struct row row;
 	uint64_t ids[LC__FOLD_BLOCK];
 	unsigned count;
-	uint64_t alone; /* bytes of the pages that they have alone */
+	uint64_t alone; /* size of the pages that they use now */
 };
 
-/* Write the group in the place of its rows, if that saves a page. */
+/* Replace the rows of the group by one, if that saves a page. */
 static lc_status
 end_group(struct lc__change *change, struct group *g)
 {
@@ -250,7 +252,8 @@ end_group(struct lc__change *change, struct group *g)
 	return status;
 }
 
-/* The bytes of a small chunk that has a row alone, without the zeros after it; 0 for others. */
+/* The size of a small chunk in a row of its own, without the zeros after it; 0 for
+ * others. */
 static uint64_t
 small_size(uint64_t id, const struct lc__slice *value)
 {
@@ -271,7 +274,7 @@ fold_block(struct lc__change *change, struct group *g, uint64_t id, uint64_t end
 		    page_bytes(change,
 			row_size(&g->row) + lc__round_up(size, LC__RECORD_ALIGN)) >
 			LC__FOLDED_MAX) {
-			/* It writes, so the value may move. */
+			/* This writes, so the value may move. */
 			return_if_error(end_group(change, g));
 			return_if_error(lc__txn_get(txn, LC__CHUNK, id, &value));
 		}

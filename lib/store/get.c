@@ -13,8 +13,8 @@
 
 /* ---- views --------------------------------------------------------------- */
 
-/* lc_view.lc_private: the snapshot or block that the view borrows from, and the kept value,
- * or the value that was made of a tensor; or a value that was built. None points at the view:
+/* lc_view.lc_private: the snapshot or block from which the view borrows and the kept
+ * value, or the value that was built from a tensor. Nothing points at the view itself, so
  * it may be moved. */
 enum { view_snapshot = 0, view_block = 1, view_values = 2, view_built = 3 };
 
@@ -25,7 +25,7 @@ struct kept_value {
 	uint32_t epoch; /* number of the process that made it */
 };
 
-/* A value that was built for a view, and what keeps the bytes of its tensors. */
+/* A value that was built for a view, and the owner of its tensors' bytes. */
 struct built_value {
 	lc_value *value;
 	void (*drop)(void *keeper);
@@ -146,7 +146,7 @@ lc__view_value(lc_value *value, void (*drop)(void *keeper), void *keeper, lc_vie
 
 /* ---- get ----------------------------------------------------------------- */
 
-/* madvise() costs as much as hashing a few KiB: it pays for records on several pages. */
+/* madvise() costs as much as hashing a few KiB: it pays for records of several pages. */
 #define WILLNEED_SIZE ((size_t)16 << 10)
 
 static void
@@ -293,7 +293,7 @@ lc_get(lc_cache *cache, const void *id, size_t id_size, lc_view *out)
 	return status;
 }
 
-/* Memory that the caller owns, for a copy of a tensor. */
+/* The destination of a copy of a tensor, owned by the caller. */
 struct owned {
 	void *buf; /* NULL: it is to be allocated */
 	size_t room;
@@ -442,7 +442,8 @@ lc_view_value(lc_view *view, const char *path, const lc_value **out)
 	return *out == NULL ? lc__no_memory("view") : LC_OK;
 }
 
-/* A view that crossed a fork has no hold on the environment: it belongs to the parent. */
+/* A view that crossed a fork does not hold the environment, which belongs to the
+ * parent. */
 static void
 free_kept(struct kept_value *kept, bool of_block)
 {

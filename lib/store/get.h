@@ -9,46 +9,46 @@
 #include "store/lookup.h"
 #include "store/lru.h"
 
-/** Make a view that holds nothing and has this status. */
+/** Make an empty view with this status. */
 void lc__view_clear(lc_view *view, lc_status status);
 
 /**
  * Make a view of a record of a snapshot that the caller has taken; @p verify it as the
- * handle says. If the view borrows from the snapshot, *pins grows by 1: the caller gives it
- * to lc__snapshot_give().
+ * handle requires. If the view borrows from the snapshot, *pins grows by 1: the caller
+ * passes it to lc__snapshot_give().
  * @return LC_OK; LC_CORRUPT, naming the key; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__view_record(struct lc_cache *cache,
     struct lc__snapshot *snapshot, const struct lc__record *record, uint64_t location,
     bool verify, lc_view *out, unsigned *pins);
 
-/** Begin the search for a record that is read next; @p copies if all of it is copied. */
+/** Begin the search for a record that will be read; @p copies if all of it will be
+ *  copied. */
 void lc__view_lookup(struct lc__lookup *lookup, const struct lc_cache *cache,
     const void *id, size_t id_size, bool copies);
 
-/** Is something of a record to be verified? */
+/** Must any of the record be verified? */
 static inline bool
 lc__view_verifies(const struct lc_cache *cache, const struct lc__verified *before)
 {
 	return cache->options.verify != LC_VERIFY_NEVER && !before->all;
 }
 
-/** Is all of it read to verify it? */
+/** Must all of it be read to verify it? */
 static inline bool
 lc__view_reads(const struct lc_cache *cache, const struct lc__verified *before)
 {
 	return cache->options.verify != LC_VERIFY_NEVER && !before->head;
 }
 
-/** Ask the system for the pages of a record if a view of it reads them all: if it
- *  @p reads them, to verify or to copy them, or to decode a tensor that the LRU does not
- *  hold. */
+/** Prefetch the pages of a record if a view of it reads all of them: if it @p reads them,
+ *  to verify or copy them, or to decode a tensor that is not in the LRU. */
 void lc__view_willneed(const struct lc_cache *cache, const struct lc__record *record,
     uint64_t location, bool reads);
 
-/** Make a view of a value that was built, a tensor or a map, which it takes over; NULL is
- *  LC_NO_MEMORY. @p drop is called with @p keeper, which keeps what its tensors borrow, when
- *  the view is released. Both are done at once if this fails. */
+/** Make a view of a value that was built, a tensor or a map; ownership passes to the
+ *  view. NULL is LC_NO_MEMORY. When the view is released, @p drop is called with @p
+ *  keeper, which owns what the tensors borrow. Both happen at once if this fails. */
 LC_CHECKED lc_status lc__view_value(lc_value *value, void (*drop)(void *keeper),
     void *keeper, lc_view *out);
 

@@ -12,19 +12,20 @@
 struct lc__inflight_key {
 	struct lc__inflight_key
 	    *chain; /* the next in its slot, while it is in the table */
-	const struct lc__inflight_call *call;  /* that computes it, until it is over */
+	const struct lc__inflight_call *call;  /* the call that computes it, until it is
+	                                        * complete */
 	const struct lc__inflight_call *asker; /* the last call that asked for it */
 	size_t first;                          /* position in the wants of asker */
-	lc_id id;      /* borrowed from the call's want, until it is over */
+	lc_id id;      /* borrowed from the call's want, until it is complete */
 	uint64_t hash; /* of the id */
 	bool over;     /* it was published */
 	unsigned refs; /* number of wants that hold it */
-	struct lc__inflight_outcome outcome; /* set when it is over */
+	struct lc__inflight_outcome outcome; /* set when it is complete */
 };
 
 struct lc__inflight {
-	pthread_mutex_t lock;            /* guards what follows, and all claims */
-	pthread_cond_t published;        /* wakes those who wait */
+	pthread_mutex_t lock;            /* guards the members below, and all claims */
+	pthread_cond_t published;        /* wakes waiting threads */
 	struct lc__inflight_key **slots; /* chains by hash; NULL while nslots is 0 */
 	size_t nslots;                   /* 0 or a power of two */
 	size_t count;                    /* number of claims in the table */
@@ -147,8 +148,8 @@ claim_one_locked(struct lc__inflight *inflight, const struct lc__inflight_call *
 	return LC_OK;
 }
 
-/* Remove a call's claims from the table, so that no other call finds them, and wake those
- * who wait for them. */
+/* Remove a call's claims from the table, so that no other call finds them, and wake the
+ * threads that wait for them. */
 static void
 publish_locked(struct lc__inflight *inflight, struct lc__want *wants, size_t n)
 {
@@ -211,7 +212,8 @@ lc__inflight_claim(struct lc__inflight *inflight, struct lc__inflight_call *call
 
 /* ---- publishing and waiting -------------------------------------------------- */
 
-/* No other thread reads the outcome before the claim is over, so this needs no lock. */
+/* No other thread reads the outcome before the claim is complete, so this needs no
+ * lock. */
 void
 lc__inflight_set(struct lc__want *want, struct lc__inflight_outcome outcome)
 {
@@ -227,7 +229,7 @@ lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants, size
 	pthread_mutex_unlock(&inflight->lock);
 }
 
-/* The claim that a thread waits for; NULL if it does not wait. */
+/* The claim for which a thread waits; NULL if it does not wait. */
 static const struct lc__inflight_key *
 waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 {
@@ -239,7 +241,7 @@ waited_for_locked(const struct lc__inflight *inflight, pthread_t thread)
 }
 
 /* Would the calling thread wait for itself? It has claims while it waits if the function
- * that computes them calls again. */
+ * that computes them makes another call. */
 static bool
 is_circular_locked(const struct lc__inflight *inflight,
     const struct lc__inflight_key *claim)

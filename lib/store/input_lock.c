@@ -32,7 +32,7 @@ lc__input_locks_free(struct lc__input_locks *locks)
 	lc__input_locks_init(locks);
 }
 
-/* Closing the descriptor here does no harm: the locks belong to the parent process. */
+/* Closing the descriptor here is harmless: the locks belong to the parent process. */
 void
 lc__input_locks_after_fork(struct lc__input_locks *locks)
 {
@@ -66,9 +66,9 @@ check_regular(int fd, const char *path)
 	return lc__error(LC_NOT_MODULE, 0, "%s: not a regular file", path);
 }
 
-/* Open the file, to lock or only to ask. A descriptor that can only read holds no locks, so
- * it may be closed. LC_NO_FILE, without an error, if nobody has needed the file so far and
- * it is only to ask. */
+/* Open the file, to lock or only to query it. A descriptor opened read-only holds no
+ * locks, so it may be closed. LC_NO_FILE, without an error, if the file was never needed
+ * and this is a query. */
 static lc_status
 open_file(struct lc__env *env, bool to_lock)
 {
@@ -128,8 +128,8 @@ lock(struct lc__env *env, uint64_t first, uint64_t n, const char *what)
 	take = range(F_WRLCK, first, n);
 	if (fcntl(locks->fd, F_GETLK, &take) == -1 || take.l_type == F_UNLCK)
 		take.l_pid = 0;
-	return lc__error(LC_BUSY, 0, "%s: %s: process %ld writes it", lc__env_dir(env),
-	    what, (long)take.l_pid);
+	return lc__error(LC_BUSY, 0, "%s: %s: process %ld is writing it",
+	    lc__env_dir(env), what, (long)take.l_pid);
 }
 
 static void
@@ -156,8 +156,8 @@ lc__input_lock(struct lc__env *env, uint32_t input, const char *name)
 	if (status == LC_OK) {
 		memset(locks->held + before, 0, locks->room - before);
 		if (locks->all || locks->held[input])
-			status = lc__error(LC_BUSY, 0, "%s: %s: this process writes it",
-			    lc__env_dir(env), name);
+			status = lc__error(LC_BUSY, 0,
+			    "%s: %s: this process is writing it", lc__env_dir(env), name);
 		else
 			status = lock(env, input, 1, name);
 	}
@@ -193,7 +193,8 @@ lc__input_lock_all(struct lc__env *env, const char *operation)
 
 	lc__env_lock(env);
 	if (locks->all || locks->count > 0)
-		status = lc__error(LC_BUSY, 0, "%s: %s: this process writes inputs of it",
+		status = lc__error(LC_BUSY, 0,
+		    "%s: %s: this process is writing some of its inputs",
 		    lc__env_dir(env), operation);
 	else
 		status = lock(env, 0, 0, operation);
@@ -212,10 +213,10 @@ lc__input_unlock_all(struct lc__env *env)
 	lc__env_unlock(env);
 }
 
-/* ---- asking --------------------------------------------------------------- */
+/* ---- querying -------------------------------------------------------------------- */
 
-/* Note what other processes hold of [first, end). The system reports one lock at a time, in
- * any order: ask again before and after it. */
+/* Record which of [first, end) other processes hold. The system reports one lock at a
+ * time, in any order: ask again before and after it. */
 static lc_status
 ask(struct lc__env *env, uint64_t first, uint64_t end, unsigned char *held)
 {

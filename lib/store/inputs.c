@@ -164,8 +164,7 @@ lc__has_inputs(struct lc__snapshot *s, bool *out)
 	uint64_t inputs = 0;
 	const lc_status status = lc__txn_get_meta(s->txn, "fill", &value);
 
-	/* A module that has lost the fill row has inputs all the same, and takes no
-	 * puts. */
+	/* A module that has lost the fill row still has inputs, and refuses puts. */
 	if (status == LC_NOT_FOUND)
 		return_if_error(lc__txn_count(s->txn, LC__INPUT, &inputs));
 	else

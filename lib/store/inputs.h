@@ -16,9 +16,8 @@ struct lc__input_row {
 	uint64_t records; /* in those chunks */
 	uint64_t length;  /* of those records */
 	bool finished;
-	bool
-	    merging; /* a merge has stored some of its chunks, and only a merge may go on:
-			 the cursor that belongs to them is not known */
+	bool merging; /* a merge has stored some of its chunks, and only a merge may
+	              * continue: the cursor for them is not known */
 	lc_id name, fingerprint, cursor;
 };
 
@@ -36,15 +35,15 @@ bool lc__input_has_name(const struct lc__input_row *row, const char *name);
 LC_CHECKED lc_status lc__input_find(struct lc__snapshot *snapshot, const char *name,
     uint32_t *index, struct lc__input_row *out);
 
-/* ---- how far a module is filled ------------------------------------------ */
+/* ---- the progress of the fill ---------------------------------------------------- */
 
-/** How far a module is filled: the row `fill` of meta. Exactly the modules with inputs have
- *  it. */
+/** The progress of the fill: the row `fill` of meta, which exactly the modules with
+ *  inputs have. */
 struct lc__fill_row {
 	uint64_t inputs;      /* number declared */
 	uint64_t finished;    /* inputs that are finished */
 	uint64_t committed;   /* number of chunks */
-	uint64_t published;   /* chunks that have their place in the order */
+	uint64_t published;   /* chunks with a position in the order */
 	uint64_t records;     /* in published chunks */
 	uint64_t length;      /* of those records */
 	uint64_t prefix_hash; /* of the last published chunk, else 0 */
@@ -66,7 +65,7 @@ LC_CHECKED lc_status lc__fill_put(struct lc__change *change,
 
 /* ---- the order of the chunks --------------------------------------------- */
 
-/** A chunk's place in the order. */
+/** A chunk's position in the order. */
 struct lc__order_row {
 	uint64_t chunk;        /* id */
 	uint32_t input;        /* index of the input */
@@ -83,12 +82,13 @@ struct lc__order_row {
 bool lc__order_decode(const void *bytes, size_t size, uint64_t key,
     struct lc__order_row *out);
 
-/** Keys of the table `order` from here on are of chunks that wait for their place. */
+/** Keys of the table `order` from here on belong to chunks that wait for their
+ *  position. */
 #define LC__ORDER_WAITING ((uint64_t)1 << 63)
-/** In the place of the chunk's id, in a waiting row without records: recovery could not
- *  find the chunk, and the order goes on without it. */
+/** Instead of the chunk's id, in a waiting row without records: recovery could not find
+ *  the chunk, and the order continues without it. */
 #define LC__ORDER_LOST 0
-/** The row of a chunk that waits; LC_NOT_FOUND. */
+/** The row of a waiting chunk; LC_NOT_FOUND. */
 LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot, uint32_t input,
     uint64_t ordinal, struct lc__order_row *out);
 
@@ -96,12 +96,12 @@ LC_CHECKED lc_status lc__order_get_waiting(struct lc__snapshot *snapshot, uint32
 LC_CHECKED lc_status lc__order_get(struct lc__snapshot *snapshot, uint64_t position,
     struct lc__order_row *out);
 
-/** Store the row of a chunk that waits: its id, input, ordinal, records, length and
+/** Store the row of a waiting chunk: its id, input, ordinal, records, length and
  *  digest. */
 LC_CHECKED lc_status lc__order_wait(struct lc__change *change,
     const struct lc__order_row *row);
 
-/** Store the row of the waiting chunk (input, ordinal) at its place in the order. */
+/** Store the row of the waiting chunk (input, ordinal) at its position in the order. */
 LC_CHECKED lc_status lc__order_place(struct lc__change *change, uint64_t position,
     uint32_t input, uint64_t ordinal, const struct lc__order_row *row);
 

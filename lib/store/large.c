@@ -8,8 +8,8 @@
 #include "base/error.h"
 #include "base/populate.h"
 
-/* Records of a module mostly have one size: if these many do not fit, a search goes on in
- * vain. */
+/* Records of a module usually have one size: if this many do not fit, further search is
+ * in vain. */
 #define LOOK_AT 16
 
 struct lc__large *
@@ -20,7 +20,7 @@ lc__large_take(struct lc__large_pool *pool, size_t size)
 	for (int i = 0; i < LOOK_AT && *link != NULL; i++, link = &(*link)->next) {
 		struct lc__large *large = *link;
 
-		/* Do not let a small record hold the memory of a large one. */
+		/* Do not use the memory of a large record for a small one. */
 		if (large->room < size || large->room / 2 > size)
 			continue;
 		*link = large->next;

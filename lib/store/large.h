@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Memory of large pending records, one mapping a record. So a record is written without a
- * lock, by a put or by the caller itself, and then joins the others without a copy.
- *
- * Mappings are kept when their records are committed: the system clears a page when it is
- * first touched, which takes longer than to copy it. A pool has no lock of its own: its
- * owner guards it.
+ * Memory of large pending records, a mapping for each record. So a record is written
+ * without a lock, by a put or by the caller itself, and is then added without a copy.
+ * Mappings are kept after their records are committed: the system clears a page when it
+ * is first touched, which takes longer than copying it. A pool has no lock of its own:
+ * its owner guards it.
  */
 #ifndef LC_STORE_LARGE_H
 #define LC_STORE_LARGE_H
@@ -14,8 +13,8 @@
 
 #include "lmdbcache.h"
 
-/* Records from this size on have memory of their own; shorter ones are copied, while they
- * are in the processor's cache. */
+/* Records from this size on have their own memory; shorter ones are copied while they are
+ * in the processor's cache. */
 #define LC__LARGE_MIN ((size_t)65536)
 
 struct lc__draft;
@@ -30,22 +29,22 @@ struct lc__large {
 };
 
 struct lc__large_pool {
-	struct lc__large *first; /* the one that was given last */
+	struct lc__large *first; /* the one returned last */
 	size_t bytes;            /* of all in the pool */
 };
 
-/** Take memory for @p size bytes out of the pool; NULL if it has none that fits. */
+/** Take memory for @p size bytes from the pool; NULL if none fits. */
 struct lc__large *lc__large_take(struct lc__large_pool *pool, size_t size);
 /** Keep memory for the next record. If the pool then has more than @p most bytes, the
  *  memory is freed instead. */
 void lc__large_give(struct lc__large_pool *pool, struct lc__large *large, size_t most);
-/** Free all that is in the pool. */
+/** Free all memory in the pool. */
 void lc__large_pool_empty(struct lc__large_pool *pool);
 
 /** New memory for @p size bytes, not touched yet.
  *  @return LC_OK; LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__large_new(size_t size, struct lc__large **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__large_free(struct lc__large *large);
 
 #endif

@@ -53,7 +53,7 @@ append_chunk(struct lc__live_list *list, struct lc__snapshot *s, uint64_t chunk,
 	    : disagree(s, chunk, "its ledger row has another number of records");
 }
 
-/* Of the records from position @p from on, keep those that live. */
+/* Of the records from position @p from on, keep those that are live. */
 static lc_status
 keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, bool intact)
 {
@@ -77,7 +77,7 @@ keep_live(struct lc__live_list *list, struct lc__snapshot *s, uint32_t from, boo
 				};
 				lc__index_prefetch(s, &ahead);
 			}
-		/* It lives if the index names it. */
+		/* It is live if the index names it. */
 		status = lc__index_find(s, &lookup, LC_VERIFY_ALWAYS);
 		if (status == LC_NOT_FOUND ||
 		    (status == LC_OK && lookup.location != listed->location))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The live records of chunks: compaction moves them, eviction deletes them. */
+/* The live records of chunks, which compaction moves and eviction deletes. */
 #ifndef LC_STORE_LIVE_H
 #define LC_STORE_LIVE_H
 

@@ -68,8 +68,8 @@ load_chunk(struct lc__snapshot *s, uint64_t id, struct lc__chunk_slot *slot,
 	return LC_OK;
 }
 
-/* Every read calls this and lc__snapshot_schema(), so both are short; the rare cases are in
- * functions of their own. */
+/* Every read calls this and lc__snapshot_schema(), so both are short; rare cases are in
+ * separate functions. */
 lc_status
 lc__snapshot_chunk(struct lc__snapshot *s, uint64_t id, struct lc__mapped_chunk *out)
 {
@@ -93,7 +93,7 @@ load_schema(struct lc__snapshot *s, uint32_t id, struct lc__known **out)
 	const size_t had = s->schemas_room;
 	struct lc__slice row;
 
-	/* Ids are dense, so a damaged one must not make us allocate much. */
+	/* Ids are dense, so a damaged one must not cause a large allocation. */
 	if (id >= s->state.next_schema ||
 	    lc__txn_get(s->txn, LC__SCHEMA, id, &row) != LC_OK)
 		return lc__error(LC_CORRUPT, 0, "%s: schema %u is missing",
@@ -209,8 +209,8 @@ damaged_run(const struct lc__snapshot *s, const struct lc__lookup *lookup, uint6
 	    (unsigned long long)run);
 }
 
-/* A slot of the index led to another cache_id. That is a collision of fingerprints if the
- * hash of this one fits the slot, and damage otherwise. */
+/* A slot of the index led to another cache_id. If the hash of that one fits the slot it
+ * is a collision of fingerprints, else damage. */
 static lc_status
 check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const void *id, size_t id_size)
@@ -224,9 +224,9 @@ check_collision(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	    lc__quote_id(id, id_size));
 }
 
-/* A slot of the index led to a location that does not hold the cache_id; @p failure tells
- * what it holds. The slot may belong to another cache_id whose record was replaced later:
- * then its location may hold anything. The sorted entries of the run decide. */
+/* A slot of the index led to a location without the cache_id; @p failure tells what is
+ * there. The slot may belong to another cache_id whose record was replaced later: then
+ * its location may hold anything. The sorted entries of the run decide. */
 static lc_status
 check_listed(const struct lc__snapshot *s, const struct lc__lookup *lookup,
     const struct lc__run *run, uint64_t location, const lc_error *failure)
@@ -270,8 +270,8 @@ check_nothing(const struct lc__snapshot *s, const struct lc__lookup *lookup,
 	return check_listed(s, lookup, run, location, &failure);
 }
 
-/* Waiting for a record's memory takes longer than hashing it: prefetch so many bytes before
- * its length is known. More would mostly be wasted. */
+/* Waiting for a record's memory takes longer than hashing it: prefetch this many bytes
+ * before its length is known. More would usually be wasted. */
 #define FETCHED_AHEAD 2176
 
 static void
@@ -307,8 +307,8 @@ fetch_seen(struct lc__snapshot *s, struct lc__lookup *lookup)
 		lc__lookup_fetch_seen(s, lookup, &chunk);
 }
 
-/* Does lookup->location, which a probe found, hold the cache_id? LC_NOT_FOUND means that it
- * is another one with the same fingerprint. */
+/* Does lookup->location, which a probe found, have the cache_id? LC_NOT_FOUND: it has
+ * another one with the same fingerprint. */
 static lc_status
 compare(struct lc__snapshot *s, struct lc__lookup *lookup, const struct lc__run *run)
 {
@@ -397,7 +397,7 @@ lc__index_guess(struct lc__snapshot *s, struct lc__lookup *lookup, lc_verify_mod
 	return LC_NOT_FOUND;
 }
 
-/* ---- the other way round ------------------------------------------------- */
+/* ---- reverse look-ups ------------------------------------------------------------ */
 
 const char *
 lc__index_key_at(struct lc__snapshot *snapshot, uint64_t chunk, uint64_t offset)

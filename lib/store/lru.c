@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The LRU is a hash table with chains, and a ring of all entries by their last use. One
- * lock guards it and is held for a few pointer operations only: entries are allocated
- * and blocks are freed outside of it.
+ * lock guards it and is held only for a few pointer operations: entries are allocated and
+ * blocks are freed outside of it.
  */
 #include "store/lru.h"
 
@@ -210,7 +210,7 @@ shrink_locked(struct lc__lru *lru)
 		lru->slots = slots;
 }
 
-/* ---- coming and leaving, under the lock ------------------------------------ */
+/* ---- adding and removing, under the lock ----------------------------------------- */
 
 static void
 ring_add_locked(struct lc__lru *lru, struct entry *entry)
@@ -228,7 +228,7 @@ ring_leave_locked(struct entry *entry)
 	entry->older->newer = entry->newer;
 }
 
-/* Remove the entry at a link and put it on a list of removed ones. */
+/* Remove the entry at a link and add it to a list of removed ones. */
 static void
 leave_locked(struct lc__lru *lru, struct entry **link, struct entry **left)
 {
@@ -262,8 +262,8 @@ leave_key_locked(struct lc__lru *lru, const struct lc__lru_key *key, uint64_t ha
 		leave_locked(lru, link, left);
 }
 
-/* Enter an entry; false if there is no memory for slots. The number of entries must double
- * or halve between growing and shrinking; there are never more than two slots for an
+/* Add an entry; false if there is no memory for slots. The number of entries must double
+ * or halve between growing and shrinking; there are never more than two slots for each
  * entry. */
 static bool
 enter_locked(struct lc__lru *lru, struct entry *entry)

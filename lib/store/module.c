@@ -77,7 +77,7 @@ after_fork_parent(void *guest)
 	lc__flusher_after_fork_parent(module->flusher);
 }
 
-/* The parent commits what was pending, and saves its own counts. */
+/* The parent commits the pending writes, and saves its own counts. */
 static void
 after_fork_child(void *guest)
 {

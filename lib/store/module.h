@@ -22,17 +22,16 @@ struct lc__module {
 	struct lc__schemas *schemas;        /* structures that this process has met */
 	struct lc__once *once;              /* what this process has verified */
 	struct lc__known_settings settings; /* as last seen */
-	atomic_bool filled; /* as last seen: filled by inputs, so that puts are
-					refused */
+	atomic_bool filled; /* as last seen: filled by inputs, so that puts are refused */
 	/* guarded by the lock of env: */
 	struct lc__counters counts;   /* not saved by a commit yet */
-	struct lc__counters saving;   /* those of them that a running commit saves */
+	struct lc__counters saving;   /* those of them that a running commit is saving */
 	struct lc__reads reads;       /* likewise; only for LC_EVICT_UNREAD */
 	struct lc__input_locks locks; /* of inputs that writers hold */
-	uint64_t filled_txn;          /* the commit that filled was learned from */
+	uint64_t filled_txn;          /* the commit from which filled was learned */
 };
 
-/** Give an environment its module, if it has none, and read the settings. */
+/** Attach a module to an environment that has none, and read the settings. */
 LC_CHECKED lc_status lc__module_attach(struct lc__env *env);
 
 static inline struct lc__module *

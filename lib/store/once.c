@@ -4,19 +4,20 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-/* Keys of a bucket, which is a line of the processor's cache. */
+/* Keys in a bucket, which is one cache line. */
 #define BUCKET 8
 #define LINE 64
 /* The fewest and the most buckets: 4 KiB and 512 MiB. */
 #define FEWEST ((uint64_t)64)
 #define MOST_BITS 23
 #define MOST ((uint64_t)1 << MOST_BITS)
-/* A key whose bucket is full is in the next one that has room. After so many full ones, which
- * only the largest table has, it pushes out another key, whose bytes are verified again. */
+/* A key whose bucket is full goes into the next one with room. After this many full ones,
+ * which only happens in the largest table, it replaces another key, whose bytes are then
+ * verified again. */
 #define PROBES 16
 
 struct table {
-	struct table *smaller; /* the one before: threads may still read it */
+	struct table *smaller; /* the previous table: threads may still read it */
 	uint64_t buckets;      /* a power of two */
 	_Atomic uint64_t used; /* keys */
 	_Atomic uint64_t (*bucket)[BUCKET]; /* 0: free */
@@ -24,8 +25,9 @@ struct table {
 
 struct lc__once {
 	_Atomic(struct table *) table; /* NULL: empty */
-	atomic_flag growing;           /* a thread makes a larger one */
-	_Atomic uint64_t age;          /* part of all keys: older ones are forgotten */
+	atomic_flag growing;           /* a thread is building a larger one */
+	_Atomic uint64_t age;          /* part of all keys, so that older ones become
+	                                * invalid */
 };
 
 struct lc__once *
@@ -56,7 +58,7 @@ void
 lc__once_forget(struct lc__once *once)
 {
 	atomic_fetch_add(&once->age, 1);
-	/* After a fork the thread that grew it may be gone. */
+	/* After a fork the thread that was growing it may not exist. */
 	atomic_flag_clear(&once->growing);
 }
 
@@ -86,9 +88,12 @@ lc__seen_of(struct lc__once *once, const struct lc__snapshot *snapshot,
 	};
 }
 
-/* The low bits of a key, which tell its bucket, do not depend on the checksum: so the bucket
- * can be fetched before the checksum is read. They are the upper bits of a product: records of
- * one size, whose addresses are an arithmetic progression, would fill some buckets only. */
+/*
+ * The low bits of a key, which select its bucket, do not depend on the checksum: so the
+ * bucket can be prefetched before the checksum is read. They are the upper bits of a
+ * product: addresses of records of one size are an arithmetic progression, which would
+ * otherwise fill only some buckets.
+ */
 static uint64_t
 place_of(const struct lc__once_seen *seen, const void *at)
 {
@@ -147,7 +152,7 @@ lc__once_has(const struct lc__once_seen *seen, const void *at, uint64_t checksum
 	return false;
 }
 
-/* Threads that add at once may overwrite each other: one of the keys is lost. */
+/* Threads that add at once may overwrite each other: then one of the keys is lost. */
 static void
 add(struct table *table, uint64_t key)
 {
@@ -164,7 +169,7 @@ add(struct table *table, uint64_t key)
 	    memory_order_relaxed);
 }
 
-/* Room for twice so many keys. The system gives the memory as it is touched. */
+/* Room for twice as many keys. The system provides the memory as it is touched. */
 static struct table *
 new_table(uint64_t keys, struct table *smaller)
 {
@@ -186,7 +191,7 @@ new_table(uint64_t keys, struct table *smaller)
 }
 
 /* The table, with room for one more key unless there is no memory. One thread at a time
- * makes a larger one; what others add to the old one meanwhile may be lost. */
+ * builds a larger one; keys that others add to the old one meanwhile may be lost. */
 static struct table *
 table_of(const struct lc__once_seen *seen)
 {

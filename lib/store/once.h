@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What this process has verified of a module, for handles that verify once.
- *
- * It is a set of keys: a key is made of the address of the bytes, their checksum, and the
- * chunk that they are in. Ids of chunks are never used again; a chunk that is rewritten in
- * its place has fewer records than before. So what a commit writes has another key than
- * what was there, even the same record at the same address.
+ * What this process has verified of a module, for handles that verify once. It is a set
+ * of keys; a key is computed from the address of the bytes, their checksum, and the chunk
+ * that contains them. Ids of chunks are never reused, and a chunk that is rewritten under
+ * its id has fewer records than before. So data from a later commit has other keys than
+ * what was there before, even the same record at the same address.
  */
 #ifndef LC_STORE_ONCE_H
 #define LC_STORE_ONCE_H
@@ -19,16 +18,16 @@ struct lc__once;
 
 /** NULL without memory. */
 struct lc__once *lc__once_new(void);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__once_free(struct lc__once *once);
-/** Forget everything: the environment is opened anew, maybe on another file. */
+/** Remove all keys: the environment is reopened, maybe on another file. */
 void lc__once_forget(struct lc__once *once);
 
-/** What has been verified of a chunk. Zero-initialised it knows nothing and learns nothing. */
+/** What has been verified of a chunk. All zero knows nothing and learns nothing. */
 struct lc__once_seen {
 	struct lc__once *once;
 	uint64_t chunk;   /* part of the keys */
-	uint64_t records; /* of the module: so many keys there will be, or more */
+	uint64_t records; /* of the module: the expected number of keys, at least */
 };
 
 struct lc__once_seen lc__seen_of(struct lc__once *once,
@@ -44,10 +43,11 @@ lc__seen_before(const struct lc__once_seen *seen, const void *at, uint64_t check
 	return seen->once != NULL && lc__once_has(seen, at, checksum);
 }
 
-/** Prefetch what lc__seen_before() reads; seen->once is not NULL. */
+/** Prefetch what lc__seen_before() reads; seen->once must not be NULL. */
 void lc__seen_fetch(const struct lc__once_seen *seen, const void *at);
 
-/** Note that they were. Without memory it stays unknown. Any thread may call it. */
+/** Record that they were verified. Without memory that is lost. Any thread may call
+ *  it. */
 static inline void
 lc__seen_note(const struct lc__once_seen *seen, const void *at, uint64_t checksum)
 {

@@ -53,7 +53,7 @@ lc__packing_write(struct lc__packing *p, uint64_t id, struct lc__new_entry *entr
 		const uint64_t location = lc__location(id,
 		    (uint64_t)(to - records) / LC__RECORD_ALIGN);
 
-		/* The old chunks are deleted, but nothing is written over them before the
+		/* The old chunks are deleted, but they are not overwritten before the
 		 * commit. */
 		memcpy(to, from->bytes, from->size);
 		lc__ledger_hash(&p->row, to);

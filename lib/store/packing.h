@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The live records of chunks on their way into one chunk, without the dead ones. */
+/* Packing the live records of chunks into one chunk, without the dead ones. */
 #ifndef LC_STORE_PACKING_H
 #define LC_STORE_PACKING_H
 
@@ -15,19 +15,18 @@ struct lc__packing {
 };
 
 /**
- * Count the records into the new chunk's row and directory. The row keeps where the data
- * of chunk @p first came from, its ordinal and its times. What is damaged shows here, while
- * nothing has been changed.
+ * Count the records in the new chunk's row and directory. The row keeps the source,
+ * ordinal and times of chunk @p first. Damage is found here, before anything is changed.
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__packing_lay_out(struct lc__packing *packing,
     const struct lc__ledger_row *first);
 
 /**
- * Write the records, of which there is at least one, as chunk @p id, which the change has
- * dropped as it has the others that they come from. Then the caller stores the row.
- * @param entries room for as many as there are records; gets those whose place changes,
- * after the first *n
+ * Write the records, at least one, as chunk @p id, which the change has dropped, as it
+ * has dropped the other chunks that they are from. Then the caller stores the row.
+ * @param entries room for as many as there are records; entries of records that move are
+ * added after the first *n
  */
 LC_CHECKED lc_status lc__packing_write(struct lc__packing *packing, uint64_t id,
     struct lc__new_entry *entries, uint32_t *n);

@@ -29,7 +29,7 @@ lc__pending_reserve(struct lc__pending *pending, size_t room)
 	return LC_OK;
 }
 
-/* Enter an entry's position into the table, after others of the same slot. */
+/* Add an entry's index to the table, after others of the same slot. */
 static void
 link_entry(struct lc__pending *pending, uint32_t position)
 {
@@ -41,7 +41,7 @@ link_entry(struct lc__pending *pending, uint32_t position)
 	pending->table[i] = position + 1;
 }
 
-/* The slot of the table that names a cache_id; NULL if there is none. */
+/* The slot of the table for a cache_id; NULL if there is none. */
 static uint32_t *
 find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
     size_t id_size)
@@ -64,7 +64,7 @@ find_slot(const struct lc__pending *pending, uint64_t hash, const void *id,
 	return NULL;
 }
 
-/* Find or add a schema among those in use. Most records have the schema of the record
+/* Find a schema among those in use, or add it. Most records have the schema of the record
  * before. */
 static lc_status
 use_schema(struct lc__pending *pending, struct lc__known *known, uint16_t *out)
@@ -171,7 +171,7 @@ lc__pending_add_large(struct lc__pending *pending, uint64_t hash, struct lc__lar
 	return_if_error(prepare_entry(pending, hash, known, &entry));
 	entry.unit = (uint32_t)pending->nlarge;
 	pending->large[pending->nlarge++] = large;
-	/* Our own bytes: they always parse. */
+	/* Encoded by this process: it always parses. */
 	(void)lc__record_parse(large->bytes, large->room, &record);
 	pending->large_bytes += record.size;
 	add_entry(pending, &entry, &record.id, large->bytes);
@@ -194,7 +194,7 @@ lc__pending_record(const struct lc__pending *pending,
 	const size_t offset = (size_t)entry->unit * LC__RECORD_ALIGN;
 	const struct lc__large *large;
 
-	/* Our own bytes: they always parse. */
+	/* Encoded by this process: it always parses. */
 	if (!entry->large) {
 		(void)lc__record_parse(pending->bytes + offset, pending->used - offset,
 		    out);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A buffer of puts and deletes that are not committed yet: encoded records in one block of
- * memory, large ones in memory of their own, and a table that finds them by cache_id. It
- * has no lock of its own: its owner guards it.
+ * A buffer of uncommitted puts and deletes: encoded records in one block of memory, large
+ * ones in memory of their own, and a table that finds them by cache_id. It has no lock of
+ * its own: its owner guards it.
  */
 #ifndef LC_STORE_PENDING_H
 #define LC_STORE_PENDING_H
@@ -16,11 +16,11 @@
 struct lc__pending_entry {
 	uint64_t hash;    /* of the cache_id */
 	uint32_t unit;    /* offset of the record in the buffer / 64; if it is large, its
-			    position in lc__pending.large */
+	                   * index in lc__pending.large */
 	uint16_t schema;  /* position in lc__pending.schemas */
 	bool deletes : 1; /* a delete: the record holds only the cache_id */
 	bool dead : 1;    /* a later entry replaces it */
-	bool large : 1;   /* the record has memory of its own */
+	bool large : 1;   /* the record has its own memory */
 };
 
 struct lc__pending {
@@ -38,23 +38,22 @@ struct lc__pending {
 	uint32_t table_size; /* a power of two, or 0 */
 	struct lc__pending_schema {
 		struct lc__known *known;
-		uint32_t
-		    id; /* that its records are sealed with; LC__SCHEMA_NEW: not sealed
-				yet */
-	} * schemas;    /* that the entries use; malloc'ed */
+		uint32_t id; /* ids with which its records are sealed; LC__SCHEMA_NEW: not
+		         * sealed yet */
+	} * schemas;         /* that the entries use; malloc'ed */
 	uint32_t nschemas;
 	size_t schemas_room;
 	/* for its owner: */
 	uint64_t last_seq;        /* number of the last put in it */
 	uint64_t due_ns;          /* when to commit it; UINT64_MAX for never */
-	uint64_t interval_ms;     /* the shortest that counts for due_ns */
+	uint64_t interval_ms;     /* the shortest interval that counts for due_ns */
 	lc_durability durability; /* of its commit */
 };
 
 /**
- * Add a put, or with @p known NULL a delete; it replaces an entry of the same cache_id. The
- * record is sealed if its schema has an id in the module; else the commit seals it. Call
- * lc__pending_reserve() first.
+ * Add a put, or with @p known NULL a delete; it replaces an entry with the same cache_id.
+ * The record is sealed if its schema has an id in the module; else the commit seals it.
+ * Call lc__pending_reserve() first.
  * @param size lc__record_size() of the draft
  */
 LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
@@ -64,8 +63,8 @@ LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
 LC_CHECKED lc_status lc__pending_add_record(struct lc__pending *pending, uint64_t hash,
     const struct lc__record *record, struct lc__known *known);
 
-/** Add a put of a record that is encoded in memory of its own, which the buffer takes over
- *  on LC_OK. It is sealed anew. Needs no lc__pending_reserve(). */
+/** Add a put of a record that is encoded in memory of its own, whose ownership passes on
+ *  LC_OK. It is sealed anew. Needs no lc__pending_reserve(). */
 LC_CHECKED lc_status lc__pending_add_large(struct lc__pending *pending, uint64_t hash,
     struct lc__large *large, struct lc__known *known);
 
@@ -80,7 +79,7 @@ lc__pending_bytes(const struct lc__pending *pending)
 const struct lc__pending_entry *lc__pending_find(const struct lc__pending *pending,
     uint64_t hash, const void *id, size_t id_size);
 
-/** Take apart the record of an entry. Its tensors may be elsewhere: lc__pending_rest(). */
+/** Parse the record of an entry. Its tensors may be elsewhere: lc__pending_rest(). */
 void lc__pending_record(const struct lc__pending *pending,
     const struct lc__pending_entry *entry, struct lc__record *out);
 
@@ -91,17 +90,17 @@ lc__pending_rest(const struct lc__pending *pending, const struct lc__pending_ent
 	return entry->large ? pending->large[entry->unit]->rest : NULL;
 }
 
-/** If the record of this draft has only its head in the buffer, copy its tensors: the draft
- *  is no longer needed then. */
+/** If the record of this draft has only its head in the buffer, copy its tensors: then
+ *  the draft is no longer needed. */
 void lc__pending_complete(struct lc__pending *pending, const struct lc__draft *draft);
 
-/** Forget everything. Keep the memory unless it is more than @p keep bytes; that of large
- *  records goes to the pool, with the same limit. A writer, which has none, has no pool. */
+/** Remove all entries. Keep the memory unless it exceeds @p keep bytes; memory of large
+ *  records goes to the pool, with the same limit. The buffer of a writer has no pool. */
 void lc__pending_clear(struct lc__pending *pending, size_t keep,
     struct lc__large_pool *pool);
 /** Free all but the struct itself. */
 void lc__pending_free_parts(struct lc__pending *pending);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__pending_free(struct lc__pending *pending);
 
 /** Give the buffer at least @p room bytes of memory, which may move. */

@@ -35,7 +35,8 @@ compare_first(struct lc__snapshot *snapshot, const struct lc__schema *schema)
 	    theirs, ours);
 }
 
-/* The body of a change: make the structure the first one, unless there is one now. */
+/* The body of a change: make this structure the first one, unless there is a first one
+ * now. */
 static lc_status
 store_first(struct lc__change *change, void *ctx)
 {
@@ -65,8 +66,8 @@ check_strictly(struct lc_cache *cache, const struct lc__schema *schema)
 	    (void *)(uintptr_t)schema);
 }
 
-/* Read all structures of the module: one that seemed to be too many may be among them.
- * Damaged ones do not matter here. */
+/* Read all structures of the module: the one that seemed to exceed the limit may be among
+ * them. Damaged ones do not matter here. */
 static lc_status
 learn_schemas(struct lc_cache *cache)
 {
@@ -95,8 +96,8 @@ lc__check_schema(struct lc_cache *cache, const struct lc__schema *schema)
 	return LC_OK;
 }
 
-/* Check a structure and keep it. It is freed if it is refused, or if the same one is
- * kept already. LC_SCHEMA also if the module has too many. */
+/* Check a structure and keep it. It is freed if it is refused, or if an equal one is kept
+ * already. LC_SCHEMA also if the module has too many. */
 static lc_status
 keep_schema(struct lc_cache *cache, struct lc__schema *schema, struct lc__known **out)
 {
@@ -129,7 +130,7 @@ lc__put_schema(struct lc_cache *cache, uint32_t id, const struct lc__schema *sch
 
 /* ---- from values to drafts ------------------------------------------------ */
 
-/* Check a tensor and give its draft to @p emit. */
+/* Check a tensor and pass its draft to @p emit. */
 static lc_status
 put_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
     lc__put_fn *emit, void *ctx)
@@ -154,7 +155,7 @@ put_tensor(struct lc_cache *cache, const lc_id *id, const lc_tensor *tensor,
 	return emit(ctx, &draft, known);
 }
 
-/* Check a value and give its draft to @p emit. */
+/* Check a value and pass its draft to @p emit. */
 static lc_status
 put_value(struct lc_cache *cache, const lc_id *id, const lc_value *value,
     lc__put_fn *emit, void *ctx)
@@ -197,7 +198,7 @@ put_value(struct lc_cache *cache, const lc_id *id, const lc_value *value,
 
 /* ---- coding --------------------------------------------------------------- */
 
-/* Where a coded record goes, and how its tensors are coded. */
+/* The destination of a coded record, and how its tensors are coded. */
 struct target {
 	struct lc_cache *cache;
 	lc_codec codec;
@@ -206,7 +207,7 @@ struct target {
 	void *ctx;
 };
 
-/* The codec is the caller's choice, or the handle's, or the module's setting. */
+/* The codec is chosen by the caller, else the handle, else the module's setting. */
 static struct target
 make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn, void *ctx)
 {
@@ -224,14 +225,15 @@ make_target(struct lc_cache *cache, lc_codec codec, int level, lc__put_fn *fn, v
 	return target;
 }
 
-/* Code one tensor; its part's data stays NULL if it is stored as it is. */
+/* Code one tensor; its part's data stays NULL if it is stored uncoded. */
 static lc_status
 code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf *buf,
     struct lc__record_part *part)
 {
 	void *data;
 
-	/* A larger one could not be read, however small it is coded (LC__RAW_MAX). */
+	/* A larger one could not be read, even if it is small when coded
+	 * (LC__RAW_MAX). */
 	if (tensor->nbytes > LC__RAW_MAX)
 		return lc__error(LC_INVALID, 0,
 		    "a tensor of %zu bytes is above the limit of 16 GiB", tensor->nbytes);
@@ -240,8 +242,8 @@ code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf
 	if (part->codec == LC_CODEC_NONE)
 		return LC_OK;
 
-	/* A buffer that is mostly empty, as it is for small tensors, is used again for
-	 * the next one: a value has up to 65,535 tensors. */
+	/* A buffer that is mostly empty, as it is for small tensors, is reused for the
+	 * next one: a value has up to 65,535 tensors. */
 	data = buf->data;
 	if (buf->size < buf->room / 4) {
 		data = malloc(buf->size);
@@ -255,7 +257,7 @@ code_tensor(const lc_tensor *tensor, const struct target *target, struct lc__buf
 	return LC_OK;
 }
 
-/* An lc__put_fn: code the tensors of a draft and give it to the target. */
+/* An lc__put_fn: code the tensors of a draft and pass it to the target. */
 static lc_status
 emit_coded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {
@@ -307,8 +309,8 @@ emit_encoded(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 
 /* ---- put ------------------------------------------------------------------ */
 
-/* Name the key in an error of the item itself. The failure of an earlier commit, which
- * a put reports too, is not about this key. */
+/* Name the key in an error of the item itself. A put may also report the failure of an
+ * earlier commit, which is not about this key. */
 static lc_status
 name_item(lc_status status, const lc_id *id)
 {
@@ -453,7 +455,7 @@ lc__put_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 	if (!cache->writes || target.codec == LC_CODEC_NONE || count == 0)
 		return lc__flush_add_encoded(cache, encoded);
 
-	/* The record holds the tensors as they are: take it apart and code them. */
+	/* The record has its tensors uncoded: parse it and code them. */
 	tensors = calloc(count, sizeof(*tensors));
 	list = calloc(count, sizeof(*list));
 	parts = calloc(count, sizeof(*parts));
@@ -462,7 +464,7 @@ lc__put_encoded(struct lc_cache *cache, const struct lc__encoded *encoded)
 	} else {
 		struct lc__draft draft = { .schema = schema, .tensors = list };
 
-		/* Our own bytes: they always parse. */
+		/* Encoded by this process: it always parses. */
 		(void)lc__record_parse(encoded->block->data, encoded->block->size,
 		    &record);
 		lc__record_tensors(&record, schema, 0, tensors, parts);

@@ -9,9 +9,9 @@
 #include "store/lookup.h"
 #include "store/packing.h"
 
-/* So many dead bytes are not worth the work. */
+/* Fewer dead bytes do not justify the work. */
 #define SLACK ((uint64_t)1 << 20)
-/* What a change looks at and moves beside what it does itself. */
+/* How much a change examines and moves in addition to its own work. */
 #define MIN_LOOKS 256
 #define MIN_MOVED ((uint64_t)256 << 10)
 
@@ -19,12 +19,12 @@
 struct sparse {
 	uint64_t id;
 	struct lc__ledger_row row;
-	struct lc__packing packing; /* of those that are rewritten */
+	struct lc__packing packing; /* of those to be rewritten */
 };
 
 struct reclaim {
 	struct lc__change *change;
-	struct sparse *chunks; /* malloc'ed; from some place on, those to be rewritten */
+	struct sparse *chunks; /* malloc'ed; from some index on, those to be rewritten */
 	size_t count, room;
 	uint64_t records;              /* live ones in the chunks to be rewritten */
 	struct lc__new_entry *entries; /* of those that move; malloc'ed */
@@ -43,7 +43,7 @@ is_needed(const struct lc__state *state)
 	    dead > state->live_bytes;
 }
 
-/* About so many pages, the directory aside. */
+/* About as many pages, without the directory. */
 static uint64_t
 pages(const struct reclaim *r, uint64_t bytes)
 {
@@ -57,8 +57,8 @@ is_sparse(const struct reclaim *r, const struct lc__ledger_row *row)
 	    (row->live == 0 || pages(r, row->live_bytes) < pages(r, row->bytes));
 }
 
-/* Where to begin to look: multiples of the golden ratio, modulo 1, are spread evenly, so
- * that commits come past all chunks in turn whoever makes them. */
+/* Where to begin: multiples of the golden ratio, modulo 1, are spread evenly, so that
+ * commits visit all chunks in turn, whichever process makes them. */
 static uint64_t
 first_look(const struct lc__state *state)
 {
@@ -67,7 +67,7 @@ first_look(const struct lc__state *state)
 	return 1 + (uint64_t)(((unsigned __int128)fraction * state->next_chunk) >> 64);
 }
 
-/* Look at some chunks, going on with the first one after the last. */
+/* Examine some chunks, continuing with the first one after the last. */
 static lc_status
 find_sparse(struct reclaim *r, uint64_t looks)
 {
@@ -102,7 +102,7 @@ find_sparse(struct reclaim *r, uint64_t looks)
 	return LC_OK;
 }
 
-/* The least live data in relation to all goes first. */
+/* The chunk with the smallest share of live data comes first. */
 static int
 by_share(const void *a, const void *b)
 {
@@ -115,7 +115,7 @@ by_share(const void *a, const void *b)
 	return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* Find the live records of a chunk, and where they will be. */
+/* Find the live records of a chunk, and their new positions. */
 static lc_status
 prepare(struct reclaim *r, struct sparse *chunk)
 {
@@ -134,8 +134,8 @@ prepare(struct reclaim *r, struct sparse *chunk)
 	return status;
 }
 
-/* Can a chunk that has a row alone, or is the first of its row, be written anew? The row before
- * it in its block may have to be split. */
+/* Can a chunk in a row of its own, or the first one of a row, be rewritten? The row
+ * before it in its block may have to be split. */
 static lc_status
 check_row_before(struct reclaim *r, uint64_t id)
 {
@@ -154,8 +154,8 @@ check_row_before(struct reclaim *r, uint64_t id)
 	    : LC_CORRUPT;
 }
 
-/* The bytes that are moved: those of the live records, and with a chunk that shares its row
- * the others in the row, once for all that have none. LC_CORRUPT for one that has to stay. */
+/* The bytes to move: those of the live records, and for a chunk that shares its row the
+ * others in the row, counted once. LC_CORRUPT for a chunk that must stay. */
 static lc_status
 cost(struct reclaim *r, const struct sparse *chunk, uint64_t *out)
 {
@@ -174,7 +174,7 @@ cost(struct reclaim *r, const struct sparse *chunk, uint64_t *out)
 	return lc__fold_sound(first, &row) ? LC_OK : LC_CORRUPT;
 }
 
-/* Keep the chunks that are within @p budget bytes, and intact. */
+/* Keep the chunks that fit into @p budget bytes and are intact. */
 static lc_status
 choose(struct reclaim *r, uint64_t budget)
 {

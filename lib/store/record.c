@@ -64,7 +64,7 @@ lc__part_code(struct lc__record_part *part, lc_codec codec, int level,
     const lc_tensor *tensor, struct lc__buf *buf)
 {
 	return_if_error(lc__codec_encode(codec, level, tensor, buf, &part->codec));
-	/* Stored bytes are padded, so a few bytes less may save nothing. */
+	/* Stored bytes are padded, so saving a few bytes may save nothing. */
 	if (lc__round_up(buf->size, LC__RECORD_ALIGN) >=
 	    lc__round_up(tensor->nbytes, LC__RECORD_ALIGN))
 		part->codec = LC_CODEC_NONE;
@@ -184,8 +184,8 @@ put_blocks(unsigned char *out, const struct lc__record_part *part, unsigned char
 	return out;
 }
 
-/* Copy the tensors. If @p table is not NULL, write an entry for each, and to @p blocks the
- * checksums of those with several blocks. */
+/* Copy the tensors. If @p table is not NULL, write an entry for each, and to @p blocks
+ * the checksums of those with several blocks. */
 static void
 put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
     const struct lc__draft *draft)
@@ -210,7 +210,7 @@ put_tensors(unsigned char *p, unsigned char *table, unsigned char *blocks,
 	}
 }
 
-/* Where the parts of a head are. */
+/* The addresses of the parts of a head. */
 struct head {
 	unsigned char *table;  /* of the parts; NULL without one */
 	unsigned char *blocks; /* checksums of the blocks */
@@ -283,7 +283,7 @@ lc__record_seal(unsigned char *bytes, uint32_t schema)
 {
 	struct lc__record record;
 
-	/* Our own bytes: they always parse. */
+	/* Encoded by this process: it always parses. */
 	(void)lc__record_parse(bytes, LC__RECORD_MAX, &record);
 	lc__set32(bytes + at_schema, schema);
 	lc__set64(bytes + at_checksum, lc__hash64(bytes + at_units, covered(&record)));
@@ -357,7 +357,7 @@ lc__record_last_sum(const struct lc__record *record, const void **data,
 	return record->nparts <= 1;
 }
 
-/* What lies before a part: bytes of the payload, and checksums of blocks. */
+/* What precedes a part: bytes of the payload, and checksums of blocks. */
 struct place {
 	size_t offset;
 	uint32_t block;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The bytes of one record: prefix, dims, parts, blocks, cache_id, plain data, tensors.
- * lmdbcache(5) describes them. This file knows no LMDB and does no I/O.
+ * lmdbcache(5) describes them. This file does not use LMDB and does no I/O.
  *
- * A tensor alone that is stored uncoded in at most one block has no table of parts, and one
- * checksum over everything. Any other record has a table with a part for each tensor, and
- * each part has a checksum of its own; the record's checksum then covers all before the
- * tensors. So a reader can verify one tensor without touching the others. A part longer
- * than a block has a checksum for each block, so that a reader can verify some rows without
- * the rest.
+ * A single tensor that is stored uncoded in at most one block has no table of parts, and
+ * one checksum over everything. Any other record has a table with a part for each tensor,
+ * and each part has a checksum of its own; the record's checksum then covers everything
+ * before the tensors. So a reader can verify one tensor without reading the others. A
+ * part longer than a block has a checksum for each block, so that a reader can verify
+ * some rows without the rest.
  */
 #ifndef LC_STORE_RECORD_H
 #define LC_STORE_RECORD_H
@@ -24,17 +24,17 @@
 #define LC__RECORD_ALIGN 64
 /* Bytes before the dims. */
 #define LC__RECORD_PREFIX 32
-/* In longer parts, so many stored bytes have a checksum of their own. */
+/* In longer parts, each block of this many stored bytes has its own checksum. */
 #define LC__RECORD_BLOCK ((size_t)65536)
 /* LMDB (mdb_page_flush() of 0.9.24) writes the pages of a value with one pwrite(), and
  * Linux writes at most 2^31 - 4096 bytes at once: a larger value fails with EIO at the
  * commit. Leave room for the chunk's header. */
 #define LC__RECORD_MAX (((uint64_t)1 << 31) - 8192)
-/* A decoded tensor may be larger than its record. This limits what a damaged shape can make
- * us allocate. */
+/* A decoded tensor may be larger than its record. This limits how much a damaged shape
+ * can make us allocate. */
 #define LC__RAW_MAX ((uint64_t)1 << 34)
 
-/** A tensor as it is to be stored, or as it is stored. */
+/** A tensor to be stored, or as stored. */
 struct lc__record_part {
 	lc_codec codec;
 	const void *data; /* coded bytes; with LC_CODEC_NONE the tensor's own */
@@ -42,8 +42,8 @@ struct lc__record_part {
 	uint64_t hash;    /* XXH3-64 of data and its padding, or of the checksums of its
 			     blocks; set when read */
 	const unsigned char
-	    *blocks; /* checksums of the blocks, u64 each; NULL if it is not
-					longer than a block */
+	    *blocks; /* checksums of the blocks, u64 each; NULL if it is at most one block
+	              * long */
 };
 
 /** Code a tensor into @p buf, and point the part at it. If the record would not become
@@ -81,21 +81,20 @@ struct lc__record {
 	size_t size;         /* of the whole record */
 };
 
-/** Bytes that a record takes; 0 if it is above LC__RECORD_MAX. */
+/** The size of a record; 0 if it is above LC__RECORD_MAX. */
 size_t lc__record_size(const struct lc__draft *draft);
 
-/** Bytes of a record before its first tensor. */
+/** The size of a record before its first tensor. */
 size_t lc__record_head(const struct lc__draft *draft);
 
 /**
- * Write a record of @p size = lc__record_size() bytes. The data of a tensor may be in its
- * place in @p out already. lc__record_seal() sets its schema id
- * and checksum.
+ * Write a record of @p size = lc__record_size() bytes. The data of a tensor may already
+ * be in its place in @p out. lc__record_seal() sets its schema id and checksum.
  */
 void lc__record_encode(unsigned char *out, size_t size, const struct lc__draft *draft);
 
-/** Write the head alone: all but the tensors and their checksums, which are 0. The record can
- *  be parsed, and is not intact. */
+/** Write only the head: everything but the tensors and their checksums, which are 0. The
+ *  record can be parsed, but is not intact. */
 void lc__record_encode_head(unsigned char *out, size_t size,
     const struct lc__draft *draft);
 
@@ -103,9 +102,9 @@ void lc__record_encode_head(unsigned char *out, size_t size,
 void lc__record_seal(unsigned char *record, uint32_t schema);
 
 /**
- * Parse a record. Only @p room bytes are known to be readable; nothing in them is trusted,
- * and only the prefix is read. False if the lengths contradict one another, or if codec or
- * flags are of a later version.
+ * Parse a record. Only @p room bytes are readable; they are untrusted, and only the
+ * prefix is read. False if the lengths are inconsistent, or if codec or flags are of a
+ * later version.
  */
 bool lc__record_parse(const unsigned char *bytes, uint64_t room, struct lc__record *out);
 
@@ -116,18 +115,19 @@ bool lc__record_intact(const struct lc__record *record);
 bool lc__record_head_intact(const struct lc__record *record);
 
 /**
- * The bytes of a record that are verified last, and their checksum: those of its part, after
- * its head, or its head alone. False if it has several parts, which are verified after that.
+ * The bytes of a record that are verified last, and their checksum: those of its part,
+ * after its head, or its head only. False if it has several parts, which are verified
+ * after that.
  */
 bool lc__record_last_sum(const struct lc__record *record, const void **data,
     uint64_t *checksum);
 
-/** Do the sizes agree with the schema and with one another? */
+/** Are the sizes consistent with the schema and with one another? */
 bool lc__record_fits(const struct lc__record *record, const struct lc__schema *schema);
 
 /**
- * The tensor of a record without parts, in place: the short way for most records. False if
- * its sizes contradict the schema or one another.
+ * The tensor of a record without parts, in place: the fast path for most records. False
+ * if its sizes are inconsistent with the schema or with one another.
  */
 bool lc__record_alone(const struct lc__record *record, const struct lc__schema *schema,
     lc_tensor *out);
@@ -147,8 +147,8 @@ lc_codec lc__record_first_codec(const struct lc__record *record);
 /** Do the checksums of a part match? Only for records with parts. */
 bool lc__part_intact(const struct lc__record_part *part);
 
-/** The same, while its first @p size bytes are copied to @p out, together with the rest of
- *  @p all bytes that are copied to one place. On false @p out may hold anything. */
+/** The same, and its first @p size bytes are copied to @p out, as part of @p all bytes
+ *  that are copied together. On false the content of @p out is undefined. */
 bool lc__part_copy(const struct lc__record_part *part, void *out, size_t size,
     size_t all);
 
@@ -159,7 +159,7 @@ struct lc__part_block {
 	uint64_t hash; /* XXH3-64 of data */
 };
 
-/** The block that holds byte @p at of the part's padded bytes. */
+/** The block that contains byte @p at of the part's padded bytes. */
 struct lc__part_block lc__part_block(const struct lc__record_part *part, size_t at);
 bool lc__part_block_intact(const struct lc__part_block *block);
 
@@ -190,10 +190,12 @@ lc__measures(const struct lc__measure *measure)
 	return measure->field != NULL && *measure->field != '\0';
 }
 
-/** The length of a record: the first axis of the tensor that the field names; 1 if it is a
- *  scalar, 0 if the record has no such tensor. Reads only the record's head. An axis longer
- *  than any tensor can be counts as 0, so that sums do not overflow. The schemas must
- *  outlive the measure. */
+/**
+ * The length of a record: the first axis of the tensor that the field names; 1 if it is a
+ * scalar, 0 if the record has no such tensor. Reads only the record's head. An axis
+ * longer than any tensor's counts as 0, so that sums do not overflow. The schemas must
+ * outlive the measure.
+ */
 uint64_t lc__measure(struct lc__measure *measure, const struct lc__record *record,
     const struct lc__schema *schema);
 

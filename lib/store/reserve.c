@@ -8,9 +8,9 @@
 #include "value/tensor.h"
 
 struct lc_reservation {
-	struct lc_cache *cache;   /* kept open */
-	struct lc__large *memory; /* for the record; NULL when it has been put */
-	size_t size;              /* of the record as it is when nothing is coded */
+	struct lc_cache *cache;   /* held open */
+	struct lc__large *memory; /* for the record; NULL once it has been put */
+	size_t size;              /* of the record if nothing is coded */
 	lc_tensor tensor;         /* its data is in memory */
 	size_t id_size;
 	unsigned char id[]; /* cache_id */
@@ -22,7 +22,7 @@ id_of(const struct lc_reservation *r)
 	return (lc_id){ r->id, r->id_size };
 }
 
-/* Give back the memory, if there is any, and end a reservation. */
+/* Return the memory, if there is any, and end a reservation. */
 static void
 end(struct lc_reservation *r)
 {
@@ -81,8 +81,8 @@ lc_reserve(lc_cache *cache, const void *id, size_t id_size, const lc_tensor *ten
 	return LC_OK;
 }
 
-/* An lc__put_fn: finish the record in its memory and put it. One that is coded, short, or
- * for the LRU is copied from there. */
+/* An lc__put_fn: finish the record in its memory and put it. A record that is coded,
+ * short, or for the LRU is copied from there. */
 static lc_status
 emit_reserved(void *ctx, const struct lc__draft *draft, struct lc__known *known)
 {

@@ -97,8 +97,8 @@ find_locked(struct lc__schemas *schemas, const struct lc__schema *schema)
 	return known;
 }
 
-/* Keep a structure; free it if an equal one is kept already. It is linked in last, so a
- * child that is forked meanwhile finds the lists whole. */
+/* Keep a structure; free it if an equal one is kept already. It is linked last, so that a
+ * child that is forked meanwhile finds consistent lists. */
 static lc_status
 keep_locked(struct lc__schemas *schemas, struct lc__schema *schema,
     struct lc__known **out)
@@ -249,7 +249,7 @@ lc__schemas_stored(struct lc__schemas *schemas, struct lc__known *known, uint32_
 void
 lc__schemas_count(struct lc__schemas *schemas, uint32_t rows)
 {
-	/* Rows are only ever added, and mostly there are as many as before. */
+	/* Rows are only ever added, and usually there are as many as before. */
 	if (atomic_load(&schemas->rows) >= rows)
 		return;
 	pthread_mutex_lock(&schemas->lock);

@@ -109,14 +109,15 @@ lc__settings_load(struct lc__env *env, struct lc__txn *txn, lc_settings *out)
 	status = lc__txn_get_meta(txn, ROW_NAME, &row);
 	if (status == LC_NOT_FOUND)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: the settings row is missing; cachex recover mends it",
+		    "%s: the settings row is missing; cachex recover repairs it",
 		    lc__env_dir(env));
 	return_if_error(status);
 	if (decode(&row, out))
 		return LC_OK;
 	lc__settings_default(out);
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: the settings row is damaged; cachex recover mends it", lc__env_dir(env));
+	    "%s: the settings row is damaged; cachex recover repairs it",
+	    lc__env_dir(env));
 }
 
 lc_status
@@ -189,8 +190,8 @@ lc_settings_get(lc_cache *cache, lc_settings *out)
 	return status;
 }
 
-/* A module with records, dead ones included, keeps its length field: their lengths are
- * summed by it. */
+/* A module with records, dead ones included, keeps its length field: sums of their
+ * lengths are based on it. */
 static lc_status
 check_field(struct lc__env *env, struct lc__txn *txn, const lc_settings *settings)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The settings row: what a module keeps for all its users. */
+/* The settings row, which applies to all users of a module. */
 #ifndef LC_STORE_SETTINGS_H
 #define LC_STORE_SETTINGS_H
 
@@ -35,11 +35,11 @@ LC_CHECKED lc_status lc__settings_reset(struct lc__txn *txn);
 /** Store the row. */
 LC_CHECKED lc_status lc__settings_store(struct lc__txn *txn, const lc_settings *settings);
 
-/** LC_INVALID unless every field has one of its values. */
+/** LC_INVALID unless every field has a valid value. */
 LC_CHECKED lc_status lc__settings_check(const lc_settings *settings);
 
 /** Learn the settings of a commit, unless those of a later commit are known: a reader may
- *  be late. The caller holds the environment's lock. */
+ *  be behind. The caller holds the environment's lock. */
 void lc__settings_learn_locked(struct lc__known_settings *known, uint64_t txn,
     const lc_settings *settings);
 

@@ -16,8 +16,8 @@ struct lc__pool {
 	struct lc__snapshot *kept; /* kept by walks */
 };
 
-/* Snapshots of parent processes. Their reader slots are the parent's and views may still
- * point at them, so they are never freed. */
+/* Snapshots of parent processes. Their reader slots belong to the parent, and views may
+ * still point at them, so they are never freed. */
 static struct lc__snapshot *abandoned;
 
 /* ---- the pool ------------------------------------------------------------- */
@@ -84,11 +84,11 @@ lc__pool_abandon(struct lc__pool *pool)
 	*end = abandoned;
 	abandoned = pool->idle;
 	pool->idle = NULL;
-	pool->kept = NULL; /* the iterators still point at them */
+	pool->kept = NULL; /* iterators still point at them */
 }
 
 /* Remove the first idle snapshot that can show the newest commit: one without pins, which
- * can be renewed, or one that is pinned at this very commit. */
+ * can be renewed, or one that is pinned at that commit. */
 static struct lc__snapshot *
 pop_usable_locked(struct lc__env *env)
 {
@@ -112,8 +112,8 @@ pop_usable_locked(struct lc__env *env)
 }
 
 /* Enter the environment and take an idle snapshot, which is *active if it has pins: then
- * the environment was entered for it before. *out stays NULL if there is none; the caller
- * may then begin one. */
+ * the environment was already entered for it. *out stays NULL if there is none; the
+ * caller may then begin one. */
 static lc_status
 pop_entered(struct lc__env *env, struct lc__snapshot **out, bool *active)
 {
@@ -154,7 +154,7 @@ new_snapshot(struct lc__env *env, struct lc__snapshot **out)
 	return status;
 }
 
-/* Bring state and runs up to the transaction's commit, and learn what the process needs to
+/* Update state and runs to the transaction's commit, and learn what the process needs to
  * know of it. */
 static lc_status
 refresh(struct lc__snapshot *s)
@@ -173,13 +173,13 @@ refresh(struct lc__snapshot *s)
 	s->loaded = wanted;
 	s->map_version = map_version;
 	lc__schemas_count(module->schemas, s->state.next_schema);
-	/* Damaged settings are reported by the calls that ask for them. */
+	/* Damaged settings are reported by the calls that use them. */
 	has_settings = lc__settings_load(s->env, s->txn, &settings) == LC_OK;
 	status = lc__has_inputs(s, &s->filled);
 	lc__env_lock(s->env);
 	if (has_settings)
 		lc__settings_learn_locked(&module->settings, wanted - 1, &settings);
-	/* This snapshot may be late: a later commit may be known. */
+	/* This snapshot may be behind: a later commit may be known. */
 	if (status == LC_OK && wanted > module->filled_txn) {
 		module->filled_txn = wanted - 1;
 		atomic_store(&module->filled, s->filled);
@@ -384,11 +384,14 @@ lc__snapshot_load(struct lc__snapshot *s)
 	return lc__snapshot_load_runs(s);
 }
 
-/* ---- what is verified of the index ---------------------------------------- */
+/* ---- which parts of the index were verified -------------------------------------- */
 
-/* Take what is known of a run. One of a page or more has pages of its own, which LMDB writes
- * once, and its id is never used again. A smaller one shares a page: a commit that changes the
- * page writes it again, to another place or, two commits later, to the same. */
+/*
+ * Look up what is known of a run. A run of a page or more has pages of its own, which
+ * LMDB writes once, and its id is never reused. A smaller one shares a page: a commit
+ * that changes the page writes it again, to another place or, two commits later, to the
+ * same.
+ */
 static unsigned char *
 take_known(struct lc__snapshot *s, uint32_t position)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Telling about a module: its size, its counters, its schemas. */
+/* Information about a module: its size, its counters, its schemas. */
 #include <string.h>
 
 #include "base/clock.h"

@@ -60,7 +60,8 @@ lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out, size_t *n)
 
 /* ---- what is stored under cache_ids ----------------------------------------------- */
 
-/* Look-ups that are prefetched together: the memory of one arrives while others go on. */
+/* Look-ups that are prefetched together: the memory of one arrives while others
+ * proceed. */
 #define WINDOW 16
 
 struct look {
@@ -68,7 +69,7 @@ struct look {
 	const struct lc__stored_check *how;
 	struct lc__snapshot *snapshot;
 	const struct lc__schema
-	    *admitted; /* the structure that passed last in a strict module */
+	    *admitted; /* the structure accepted last in a strict module */
 };
 
 static bool
@@ -132,7 +133,7 @@ look_window(struct look *look, const lc_id *ids, size_t first, size_t n,
 		case LC_CORRUPT:
 		case LC_SCHEMA:
 		case LC_INVALID: out[first + i] = LC__STORED_WRONG; break;
-		default: /* LC_NO_MEMORY and others say nothing about the record */
+		default: /* LC_NO_MEMORY and others are not about the record */
 			return status;
 		}
 	}
@@ -147,7 +148,8 @@ lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
 	enum lc__uncommitted answer;
 	lc_status status = LC_OK;
 
-	/* Uncommitted records first: they may be committed before the snapshot is taken. */
+	/* Uncommitted records first: they may be committed before the snapshot is
+	 * taken. */
 	for (size_t i = 0; i < n; i++) {
 		return_if_error(
 		    lc__flush_find(cache, ids[i].data, ids[i].size, NULL, &answer));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the tool asks of an open module beyond lmdbcache.h. This header needs no other of
- * the library's, so that the tool sees none of its structs.
+ * Functions for the tool that are not in lmdbcache.h. This header includes no other
+ * internal one, so that the tool sees none of the library's structs.
  */
 #ifndef LC_STORE_TOOL_H
 #define LC_STORE_TOOL_H
@@ -10,7 +10,7 @@
 
 #include "lmdbcache.h"
 
-/** LC_INVALID if this cannot be the name of a module. */
+/** LC_INVALID if this is not a valid name of a module. */
 LC_CHECKED lc_status lc__check_module_id(const char *module_id);
 
 /** The directory of the module; borrowed from the handle. */
@@ -29,7 +29,7 @@ struct lc__chunk_bytes {
 LC_CHECKED lc_status lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out,
     size_t *n);
 
-/** What a cache_id has. */
+/** The state of a cache_id. */
 enum lc__stored {
 	LC__STORED_MISSING,
 	LC__STORED_DONE,
@@ -37,10 +37,10 @@ enum lc__stored {
 };
 
 struct lc__stored_check {
-	bool deep; /* read records in full, with their checksums; else heads alone */
-	/** Called for the value of ids[i], whose tensors have no data unless deep; NULL: no
-	 *  check. LC_NOT_FOUND, LC_CORRUPT, LC_SCHEMA and LC_INVALID refuse the value,
-	 *  other statuses end the look. */
+	bool deep; /* read whole records, with their checksums; else only heads */
+	/** Called for the value of ids[i], whose tensors have no data unless deep; NULL:
+	 *  no check. LC_NOT_FOUND, LC_CORRUPT, LC_SCHEMA and LC_INVALID refuse the value,
+	 *  other statuses end the look-up. */
 	lc_status (*fn)(void *ctx, size_t i, const lc_value *value);
 	void *ctx;
 };
@@ -50,7 +50,8 @@ struct lc__stored_check {
 LC_CHECKED lc_status lc__stored_look(lc_cache *cache, const lc_id *ids, size_t n,
     const struct lc__stored_check *how, enum lc__stored *out);
 
-/** Does the module take values of this structure? LC_SCHEMA if it is strict and does not. */
+/** Does the module accept values of this structure? LC_SCHEMA if it is strict and does
+ *  not. */
 LC_CHECKED lc_status lc__stored_admits(lc_cache *cache, const lc_value *value);
 
 #endif

@@ -13,7 +13,8 @@
 #include "store/put.h"
 #include "store/record.h"
 
-/* A location has 24 bits for a record's place in its chunk, which this limit keeps to. */
+/* A location has 24 bits for a record's position in its chunk; this limit respects
+ * that. */
 #define CHUNK_LIMIT ((size_t)512 << 20)
 
 /* Memory for records that is kept from one chunk to the next. */
@@ -64,7 +65,7 @@ find(struct lc_writer *w, const char *name)
 	lc__snapshot_give(s, 0);
 	if (merging)
 		return lc__error(LC_INVALID, 0,
-		    "%s: input %s is there in part, from a merge that did not end: "
+		    "%s: input %s is incomplete, from a merge that was interrupted: "
 		    "merge again",
 		    lc__env_dir(w->cache->env), w->name);
 	return status != LC_NOT_FOUND
@@ -84,8 +85,8 @@ lock_input(struct lc_writer *w, const char *name)
 	return_if_error(find(w, name));
 	index = w->info.index;
 	return_if_error(lc__input_lock(w->cache->env, index, name));
-	/* A writer that was killed during its commit may have stored it without telling
-	 * LMDB's readers. The next write transaction of any process tells them. */
+	/* A writer that was killed during its commit may have stored it without informing
+	 * LMDB's readers. The next write transaction of any process does that. */
 	status = lc__txn_begin_write(w->cache->env, LC_DURABLE_FULL, &txn);
 	if (status == LC_OK) {
 		lc__txn_abort(txn);

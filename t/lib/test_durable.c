@@ -334,7 +334,7 @@ on_log(void *ctx, const char *text)
 	pthread_t thread;
 
 	(void)ctx;
-	need(strstr(text, "is held since") != NULL);
+	need(strstr(text, "has been held for") != NULL);
 	need(pthread_create(&thread, NULL, put_one_more, NULL) == 0);
 	need(pthread_join(thread, NULL) == 0);
 	atomic_store(&warned, true);

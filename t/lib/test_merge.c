@@ -810,7 +810,7 @@ START_TEST(goes_on)
 	assert_ok(lc_verify(all, NULL, &verified));
 	assert_status(filling_open(all, 1, &writer), LC_INVALID);
 	expect_text(lc_last_error()->text,
-	    "%s/all: input in1 is there in part, from a merge that did not end: merge again",
+	    "%s/all: input in1 is incomplete, from a merge that was interrupted: merge again",
 	    root);
 	assert_status(lc_inputs_finish(all), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "merge again"));

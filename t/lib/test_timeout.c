@@ -238,7 +238,7 @@ START_TEST(a_flush_ends_in_time)
 		assert_status(lc_flush(cache), LC_TIMEOUT);
 	}
 	ck_assert_str_eq(lc_last_error()->text,
-	    "m: its commit is not over after 2 ms; nothing is lost: call again");
+	    "m: its commit is not complete after 2 ms; nothing is lost: call again");
 	assert_status(lc_count(cache, &n), LC_TIMEOUT);
 	assert_status(lc_iter_open(cache, LC_BY_KEY, NULL, 0, &iter), LC_TIMEOUT);
 	assert_status(lc_clear(cache), LC_TIMEOUT);
@@ -413,7 +413,7 @@ START_TEST(a_put_without_room_is_not_taken)
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(statuses[i], LC_TIMEOUT);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "item 0: m: its commit is not over after 0 ms; nothing is lost: call again");
+	    "item 0: m: its commit is not complete after 0 ms; nothing is lost: call again");
 
 	finish(&holder);
 	lc_set_timeout(cache, EVER);
