@@ -8,14 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/utf8.h"
 #include "cmd/module_settings.h"
 #include "ui/command.h"
 #include "ui/module.h"
 #include "ui/report.h"
 #include "ui/settings.h"
+#include "value/path.h"
 
 #define MOST_IDS 500
+#define MOST_RECORDS 16 /* whose fields are offered */
 
 static struct opt options[] = { { .kind = OPT_END } };
 
@@ -125,11 +128,97 @@ offer_choices(const char *name, const char *choices, const char *typed)
 	}
 }
 
-static int
-offer_value(const struct opt *opt, const char *typed)
+/* ---- fields of a module's values -------------------------------------------------- */
+
+/* Paths that were offered. */
+struct offered {
+	char **paths;
+	size_t n, room;
+};
+
+static void
+offer_field(struct offered *offered, const char *path, const lc_value *value,
+    const char *typed)
 {
+	char meaning[100], *copy;
+
+	for (size_t i = 0; i < offered->n; i++)
+		if (strcmp(offered->paths[i], path) == 0)
+			return;
+	copy = strdup(path);
+	if (copy == NULL ||
+	    lc__array_reserve(&offered->paths, &offered->room, offered->n + 1, NULL) !=
+		LC_OK) {
+		free(copy);
+		return;
+	}
+	offered->paths[offered->n++] = copy;
+	lc_value_describe(value, meaning, sizeof(meaning));
+	offer(path, meaning, typed);
+}
+
+/* The fields of a map, and theirs. */
+static void
+offer_members(struct offered *offered, struct lc__buf *path, const lc_value *map,
+    const char *typed)
+{
+	const size_t size = path->size;
+
+	if (lc_value_kind(map) != LC_MAP)
+		return;
+	for (size_t i = 0; i < lc_value_count(map); i++) {
+		const lc_value *member = lc_value_at(map, i);
+
+		lc__path_name(path, lc_value_name(map, i));
+		if (!path->failed)
+			offer_field(offered, lc__path_text(path), member, typed);
+		offer_members(offered, path, member, typed);
+		lc__path_cut(path, size);
+	}
+}
+
+static int
+offer_fields(const char *module, const char *typed)
+{
+	struct offered offered = { 0 };
+	struct lc__buf path = { 0 };
+	lc_cache *cache;
+	lc_iter *iter;
+	lc_item item;
+	int status;
+
+	puts("words");
+	status = module != NULL ? module_open(module, &cache) : EXIT_NO;
+	if (status != EXIT_DONE)
+		return status;
+	if (lc_iter_open(cache, LC_ITER_LISTED, "", 0, &iter) != LC_OK)
+		return module_close(cache, report_library(EXIT_DATA));
+	for (int i = 0; i < MOST_RECORDS && lc_iter_next(iter, &item) == LC_OK; i++) {
+		const lc_value *value;
+		lc_view view;
+
+		if (lc_get(cache, item.id.data, item.id.size, &view) != LC_OK)
+			continue;
+		if (lc_view_value(&view, NULL, &value) == LC_OK)
+			offer_members(&offered, &path, value, typed);
+		lc_view_release(&view);
+	}
+	lc_iter_close(iter);
+	for (size_t i = 0; i < offered.n; i++)
+		free(offered.paths[i]);
+	free(offered.paths);
+	lc__buf_free(&path);
+	return module_close(cache, EXIT_DONE);
+}
+
+static int
+offer_value(const struct written *written, const char *typed)
+{
+	const struct opt *opt = written->pending;
 	const bool files = opt->kind == OPT_FILE || opt->kind == OPT_LIST;
 
+	if (strcmp(opt->name, "field") == 0 && strcmp(opt->value, "PATH") == 0)
+		return offer_fields(written->module, typed);
 	puts(files ? "files" : opt->kind == OPT_DIR ? "dirs" : "words");
 	if (opt->kind == OPT_CHOICE)
 		offer_choices("", opt->value, typed);
@@ -296,7 +385,7 @@ run_complete(int argc, char **argv)
 	for (int i = 0; i < argc - 1; i++)
 		read_word(&written, argv[i]);
 	if (written.pending != NULL)
-		return offer_value(written.pending, typed);
+		return offer_value(&written, typed);
 	if (written.options && typed[0] == '-') {
 		puts("words");
 		offer_options(global_options, typed);

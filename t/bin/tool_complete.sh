@@ -67,6 +67,17 @@ is "a file for the token" "$(offered follow --token-file '')" "files "
 is "files for fields" "$(offered put photos new --field '')" "files "
 is "choices that begin so" "$(offered export --shard-version a)" "words auto "
 is "dtypes" "$(offered put --dtype f)" "words f16 f32 f64 f8_e4m3 f8_e5m2 f8_e8m0 f8_e4m3fnuz f8_e5m2fnuz f4_e2m1_x2 "
+printf '{"a": {"b": 1, "c.d": [1]}, "z": "x"}' >map
+cachex put maps k map --format json
+cachex put maps other x --dtype u8 --shape 1
+is "fields, with what they are" "$(cachex __complete get maps k --field '')" "words
+a	{b: integer, c.d: list}
+a.b	integer
+a.c\\.d	list
+z	string"
+is "fields that begin so" "$(offered view maps --field a.b)" "words a.b "
+is "fields of no module" "$(offered get --field '')" "words "
+cachex drop maps -f -q
 is "a file for -o" "$(offered get photos img:1 -o '')" "files "
 is "a directory for --root" "$(offered --root '')" "dirs "
 is "any text for --id" "$(offered import m --id '')" "words "
