@@ -24,7 +24,8 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_gc.c bin/cmd/cmd_publish.c bin/cmd/cmd_pull.c bin/cmd/cmd_push.c bin/cmd/push_job.c \
 	bin/cmd/stores.c \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
-	bin/cmd/cmd_warehouse.c bin/cmd/commands.c bin/cmd/export_records.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/command_line.c bin/cmd/commands.c bin/cmd/cmd_shell.c \
+	bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
 	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/plan_report.c \
 	bin/cmd/read_frames.c \
@@ -73,6 +74,8 @@ libcachex_a_SOURCES = \
 	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \
 	bin/report/parquet_tables.c bin/report/plot.c bin/report/sqlite.c \
 	bin/report/survey.c \
+	bin/shell/child.c bin/shell/complete.c bin/shell/editor.c bin/shell/history.c \
+	bin/shell/shell.c bin/shell/words.c \
 	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \
 	bin/ui/jsonrecord.c bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c \
 	bin/ui/task.c \
@@ -82,9 +85,9 @@ if !HAVE_S3
 libcachex_a_SOURCES += lib/base/xml.c
 endif
 libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
-libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(CAIRO_CFLAGS) $(EXPAT_CFLAGS) $(JPEG_CFLAGS) \
-	$(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)
-tool_libs = $(ARCHIVE_LIBS) $(CAIRO_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
+libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(CAIRO_CFLAGS) $(EDIT_CFLAGS) \
+	$(EXPAT_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)
+tool_libs = $(ARCHIVE_LIBS) $(CAIRO_LIBS) $(EDIT_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \
 	$(SQLITE_LIBS) $(TIFF_LIBS) $(WEBP_LIBS) $(YAML_LIBS) -lm
 EXTRA_DIST += $(wildcard $(srcdir)/bin/*/*.h)
 

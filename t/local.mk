@@ -95,7 +95,7 @@ test_scripts = \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_s3.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \
 	t/bin/tool_s3_faults.sh \
 	t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
-	t/bin/tool_share.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
+	t/bin/tool_share.sh t/bin/tool_shell.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \
 	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh \
 	t/bin/tool_warehouse.sh t/bin/tool_webdataset.sh t/bin/tool_words.sh

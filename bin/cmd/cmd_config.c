@@ -65,20 +65,21 @@ find_command(const char *key, size_t size)
 	return command_by_name(name);
 }
 
-/* The row that "root", "put.dtype" or "shard.inspect.ids" names. */
+/* The row that "root", "put.dtype" or "shard.inspect.ids" names, and its command or NULL. */
 static struct opt *
-find_row(const char *key)
+find_row(const char *key, const struct command **owner)
 {
 	const char *dot = strrchr(key, '.');
 	const struct command *command;
 	struct opt *opt;
 	bool negated;
 
+	*owner = NULL;
 	if (dot == NULL) {
 		opt = opt_by_name(global_options, key, strlen(key), &negated);
 		return opt && !negated && !settings_is_action(opt) ? opt : NULL;
 	}
-	command = find_command(key, (size_t)(dot - key));
+	*owner = command = find_command(key, (size_t)(dot - key));
 	if (command == NULL)
 		return NULL;
 	opt = opt_by_name(command->options, dot + 1, strlen(dot + 1), &negated);
@@ -126,8 +127,10 @@ keep(const char *text)
 }
 
 static bool
-apply(char *line, char *why, size_t room)
+apply(char *line, const struct command *only, char *why, size_t room)
 {
+	const struct command *owner;
+	struct opt checked;
 	char reason[OPT_TEXT_ROOM - 200];
 	char *key = trim(line), *value;
 	const char *text;
@@ -142,12 +145,18 @@ apply(char *line, char *why, size_t room)
 	}
 	*value++ = '\0';
 	key = trim(key);
-	opt = find_row(key);
+	opt = find_row(key, &owner);
 	if (opt == NULL) {
 		explain_unknown(key, why, room);
 		return false;
 	}
 	text = keep(trim(value));
+	/* A stronger source has decided already: the value is only checked. */
+	if (only != NULL && owner != NULL && owner != only) {
+		checked = *opt;
+		checked.source = FROM_OPTION;
+		opt = &checked;
+	}
 	if (text != NULL && opt_assign(opt, FROM_CONFIG, text, reason, sizeof(reason)))
 		return true;
 	snprintf(why, room, "%s: %s", key, text ? reason : "out of memory");
@@ -155,7 +164,7 @@ apply(char *line, char *why, size_t room)
 }
 
 static bool
-apply_lines(int fd, const char *path, char *why, size_t room)
+apply_lines(int fd, const char *path, const struct command *only, char *why, size_t room)
 {
 	struct lc__lines lines = { .fd = fd, .path = path, .skip_mark = true };
 	char reason[OPT_TEXT_ROOM];
@@ -163,7 +172,7 @@ apply_lines(int fd, const char *path, char *why, size_t room)
 	lc_status status;
 
 	while ((status = lc__lines_next(&lines, &line)) == LC_OK)
-		if (!apply(line.text, reason, sizeof(reason))) {
+		if (!apply(line.text, only, reason, sizeof(reason))) {
 			snprintf(why, room, "%s:%llu: %s", path,
 			    (unsigned long long)lines.number, reason);
 			break;
@@ -204,7 +213,7 @@ open_bounded(const char *path, char *why, size_t room)
 }
 
 bool
-config_read(char *why, size_t room)
+config_read(const struct command *only, char *why, size_t room)
 {
 	const char *path = config_path();
 	bool good;
@@ -215,7 +224,7 @@ config_read(char *why, size_t room)
 	fd = open_bounded(path, why, room);
 	if (fd == -1)
 		return false;
-	good = apply_lines(fd, path, why, room);
+	good = apply_lines(fd, path, only, why, room);
 	close(fd);
 	return good;
 }
@@ -262,8 +271,10 @@ static void
 show_table(const struct opt *table, const char *command)
 {
 	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
-		if (!settings_is_action(opt))
+		if (!settings_is_action(opt) && !report_output_failed())
 			show(opt, command);
+	/* The errno of a write that fails is kept here. */
+	report_output_failed();
 }
 
 /* The other commands' variables have not been read: they do not concern it. */

@@ -342,11 +342,11 @@ assign_typed(struct opt *opt, const char *typed, const char *text, char *why, si
 	return false;
 }
 
+/* @p name is what comes after the dashes of argv[*at]. */
 static bool
-parse_long(struct opt *const *tables, int argc, char **argv, int *at, char *why,
-    size_t room)
+parse_long(struct opt *const *tables, const char *name, int argc, char **argv, int *at,
+    char *why, size_t room)
 {
-	const char *name = argv[*at] + 2;
 	const size_t size = strcspn(name, "=");
 	const char *text = name[size] == '=' ? name + size + 1 : NULL;
 	struct opt *opt = NULL;
@@ -413,6 +413,13 @@ opt_parse(struct opt *const *tables, int argc, char **argv, int *at, char *why,
     size_t room)
 {
 	if (argv[*at][1] == '-')
-		return parse_long(tables, argc, argv, at, why, room);
+		return parse_long(tables, argv[*at] + 2, argc, argv, at, why, room);
+	for (struct opt *const *t = tables; *t != NULL; t++) {
+		const struct opt *opt = find_exact(*t, argv[*at] + 1,
+		    strlen(argv[*at] + 1));
+
+		if (opt != NULL && opt->single_dash)
+			return parse_long(tables, opt->name, argc, argv, at, why, room);
+	}
 	return parse_letters(tables, argc, argv, at, why, room);
 }

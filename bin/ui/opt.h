@@ -47,6 +47,7 @@ struct opt {
 	const char *help;       /* one phrase */
 	uint64_t least;         /* OPT_COUNT, OPT_SIZE: the smallest allowed */
 	uint64_t most;          /* and the largest, 0 if all are */
+	bool single_dash;       /* -NAME is --NAME, as other programs have it */
 	enum opt_source source; /* who decided; set while reading */
 };
 

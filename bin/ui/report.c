@@ -18,13 +18,20 @@
 #include "ui/settings.h"
 
 static const char *command_name;
-static bool as_json;     /* also without --json */
-static int output_errno; /* of the first failed write to standard output */
+static const char *before; /* "FILE:LINE: " or NULL */
+static bool as_json;       /* also without --json */
+static int output_errno;   /* of the first failed write to standard output */
 
 void
 report_command(const char *name)
 {
 	command_name = name;
+}
+
+void
+report_place(const char *place)
+{
+	before = place;
 }
 
 void
@@ -91,6 +98,12 @@ print_json(const struct message *message, const char *text)
 
 	jw_open(&json, NULL, '{');
 	jw_open(&json, message->kind, '{');
+	if (before != NULL) {
+		char place[4096];
+
+		snprintf(place, sizeof(place), "%.*s", (int)strlen(before) - 2, before);
+		jw_text(&json, "place", place);
+	}
 	if (command_name != NULL)
 		jw_text(&json, "command", command_name);
 	if (message->status != LC_OK && constant_name(message->status) != NULL)
@@ -107,8 +120,8 @@ print_text(const struct message *message, const char *text)
 {
 	const bool colored = has_color(stderr);
 
-	fprintf(stderr, "%scachex:%s ", colored ? message->color : "",
-	    colored ? "\033[0m" : "");
+	fprintf(stderr, "%s%scachex:%s ", before != NULL ? before : "",
+	    colored ? message->color : "", colored ? "\033[0m" : "");
 	if (command_name != NULL)
 		fprintf(stderr, "%s: ", command_name);
 	fprintf(stderr, "%s\n", text);

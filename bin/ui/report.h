@@ -22,6 +22,10 @@ enum exit_status {
 /** The name that messages start with: "cachex: put: ". */
 void report_command(const char *name);
 
+/** What comes before "cachex:" in errors and notes, "FILE:LINE: ", borrowed; NULL for nothing.
+ *  In JSON it is a member, "place", without the ": ". */
+void report_place(const char *place);
+
 /** Messages are JSON even where the settings do not ask for it. */
 void report_as_json(bool json);
 

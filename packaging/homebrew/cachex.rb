@@ -15,6 +15,7 @@ class Cachex < Formula
   depends_on "expat"
   depends_on "jpeg-turbo"
   depends_on "libarchive"
+  depends_on "libedit"
   depends_on "libpng"
   depends_on "libtiff"
   depends_on "libyaml"

@@ -16,6 +16,7 @@ pkgs.stdenv.mkDerivation {
     curl
     expat
     libarchive
+    libedit
     libjpeg
     libpng
     libtiff
