@@ -26,7 +26,7 @@ static int status_only;
 
 static struct opt options[] = {
 	{ "", "status", OPT_FLAG, &status_only,
-	    .help = "say how far the inputs are, and end" },
+	    .help = "print the state of the inputs, and end" },
 	STREAM_ORDER_OPTIONS(order),
 	READ_FORM_OPTIONS(opts),
 	READ_READER_OPTIONS(opts),
@@ -227,7 +227,7 @@ idle(struct stream_sources *sources)
 static int
 no_module(void)
 {
-	return report_usage("%s is no module: only modules grow", last.module);
+	return report_usage("%s is not a module; only modules grow", last.module);
 }
 
 static int
@@ -279,15 +279,14 @@ const struct command cmd_follow = {
 	.operands = "MODULE",
 	.summary = "print records as they are published",
 	.text =
-	    "Reads MODULE from its beginning in its final order, and goes on while it "
-	    "is written, until it is final. Whenever nothing is left to read, a line "
-	    "on standard error says how far it is. The exit status is 1 if nobody "
-	    "writes the inputs that are not finished, unless --wait, and when "
-	    "--timeout seconds brought nothing new. A module of plain puts is never "
-	    "final.\n"
-	    "It prints what cachex read does, in batches of one example unless said "
-	    "otherwise. --status prints a line an input instead, with the cursor that "
-	    "its writer committed last, and ends with status 0 if the module is final.",
+	    "Reads MODULE from its beginning in its final order, and continues while it "
+	    "is written, until it is final. Whenever nothing is left to read, it prints the "
+	    "state of the module on standard error. The exit status is 1 if unfinished "
+	    "inputs have no writer, except with --wait, and if no new data came in --timeout "
+	    "seconds. A module of plain puts is never final.\n"
+	    "It prints the same as cachex read, by default in batches of one example. "
+	    "--status prints one line per input instead, with the last cursor that its "
+	    "writer committed, and ends with status 0 if the module is final.",
 	.examples = "cachex follow tokens\n"
 		    "cachex follow tokens --status\n"
 		    "cachex follow tokens --json --timeout 60 --token-file seen.token",

@@ -16,11 +16,11 @@ static int dry_run, salvage, stale;
 
 static struct opt options[] = {
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be rescued and lost, change nothing" },
+	    .help = "print what would be rescued and lost, change nothing" },
 	{ "", "salvage", OPT_FLAG, &salvage,
 	    .help = "read the pages of FROM without its trees into the new module TO" },
 	{ "", "stale", OPT_FLAG, &stale,
-	    .help = "with --salvage: take old versions where the newest is lost" },
+	    .help = "with --salvage: take an old version if the newest is lost" },
 	{ .kind = OPT_END },
 };
 
@@ -73,8 +73,8 @@ show_text(const char *module, const lc_recover_result *result)
 		printf("%s: %llu damaged places may have held more records\n", module,
 		    (unsigned long long)result->unknown);
 	if (result->kept > 0)
-		printf("%s: the file as it was is kept as data.mdb.damaged-%llu\n",
-		    module, (unsigned long long)result->kept);
+		printf("%s: the previous file is kept as data.mdb.damaged-%llu\n", module,
+		    (unsigned long long)result->kept);
 }
 
 static int
@@ -150,10 +150,10 @@ show_salvage_text(const char *module, const lc_salvage_result *result)
 	show_count("keys with more than one version", result->versions);
 	show_count("keys left out, with old versions alone", result->left);
 	if (result->inputs > 0)
-		printf("  the order of its %llu inputs is not kept: plain records\n",
+		printf("  the order of %llu inputs is lost: plain records\n",
 		    (unsigned long long)result->inputs);
 	if (result->settings_lost)
-		printf("  settings: lost, the defaults\n");
+		printf("  settings lost: now the defaults\n");
 	if (result->uncertain)
 		printf("  a part of the index or of the last commits is missing\n");
 }
@@ -232,20 +232,18 @@ const struct command cmd_recover = {
 	.operands = "MODULE | --salvage FROM TO",
 	.summary = "rebuild the index of a damaged module",
 	.text =
-	    "Rebuilds what finds the records from the records themselves, and prints "
-	    "a line for each that is rescued and each that is lost. A key whose index "
-	    "entry is damaged gets its newest record back, also if it had been "
-	    "deleted. Damaged records are dropped. This is done in a copy; only if "
-	    "cachex verify passes it, it takes the place of data.mdb, and the file as "
-	    "it was is kept as data.mdb.damaged-N. A module without damage stays as it "
-	    "is. Nobody else may have it open. Exit status 3 says that records are "
-	    "lost, or may be, or settings.\n"
-	    "With --salvage, the pages of the data file of FROM are read one after "
-	    "the other, whatever has become of its trees, and every whole record that "
-	    "is the newest of its key goes into the new module TO. FROM is a module, a "
-	    "directory or a data file, the last two with a slash in their names; it "
-	    "is never written to. Exit status 3 says that something is lost, or that "
-	    "nobody knows whether it is.",
+	    "Rebuilds the index from the records, and prints a line for each record that is "
+	    "rescued and each that is lost. A key with a damaged index entry gets its newest "
+	    "record back, even if it was deleted. Damaged records are dropped. This is done "
+	    "in a copy; only if cachex verify passes the copy, it replaces data.mdb, and the "
+	    "previous file is kept as data.mdb.damaged-N. A module without damage does not "
+	    "change. No other process may have it open. Exit status 3 means that records or "
+	    "settings are lost, or may be.\n"
+	    "With --salvage, the pages of the data file of FROM are read one after the "
+	    "other, without its trees, and every intact record that is the newest of its key "
+	    "goes into the new module TO. FROM is a module, a directory or a data file, the "
+	    "last two with a slash in their names; it is never written to. Exit status 3 "
+	    "means that data is lost, or may be.",
 	.examples = "cachex recover -n faces\n"
 		    "cachex backup faces /backup; cachex recover faces\n"
 		    "cachex recover --salvage faces faces-2",

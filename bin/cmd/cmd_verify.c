@@ -116,13 +116,13 @@ const struct command cmd_verify = {
 	.operands = "[MODULE | URL...]",
 	.summary = "read everything and report damage",
 	.text =
-	    "Reads all pages, records, indexes and counters of the modules, of "
-	    "all if none is named, compares them with their checksums and with "
-	    "one another, and prints a line for each damage and one for each "
-	    "module. Nothing is changed. Exit status 3 says that damage was found.\n"
+	    "Reads all pages, records, indexes and counters of the modules, or of all "
+	    "modules, compares them with their checksums and with one another, and prints "
+	    "a line for each damage and one for each module. Nothing is changed. Exit "
+	    "status 3 means that damage was found.\n"
 	    "For a store, file:///DIR, it follows generations and receipts, and checks "
-	    "that all objects that they name are there and have the right size; with "
-	    "--deep it reads every shard, and compares it with its SHA-256.",
+	    "that all their objects exist and have the right size; with --deep it reads "
+	    "every shard, and compares it with its SHA-256.",
 	.examples = "cachex verify\n"
 		    "cachex verify faces || echo damaged\n"
 		    "cachex verify file:///mnt/store --deep",

@@ -39,34 +39,34 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write the picture here when it is complete; - is standard output" },
+	    .help = "write FILE, which appears when complete; - is standard output" },
 	{ "", "format", OPT_CHOICE, &format, .value = "auto|" LC__PICTURE_FORMATS,
-	    .help = "the format of the picture; auto is that of FILE's suffix, or png" },
+	    .help = "format of the picture; auto follows FILE's suffix, or png" },
 	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
-	    .help = "a sheet of this many samples or records; 24 by default" },
+	    .help = "a sheet of up to N samples or records; default 24" },
 	{ "", "from", OPT_COUNT, &from, .value = "I",
 	    .help = "a sheet from this sample or record on, counted from 0" },
 	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
 	    .help =
 		"a sheet of samples or records chosen at random; the same ones for a SEED" },
 	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
-	    .help = "a sheet with this sample or record; repeat it for more" },
+	    .help = "a sheet with this sample or record; may be repeated" },
 	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
-	    .help = "cells beside each other on a sheet" },
+	    .help = "number of cells in a row of a sheet" },
 	{ "", "cell", OPT_COUNT, &cell, .value = "PIXELS", .least = LC__SHEET_LEAST_CELL,
 	    .most = LC__SHEET_MOST_CELL,
-	    .help = "the side of a cell of a sheet; 192 by default" },
+	    .help = "side of a cell of a sheet; default 192" },
 	{ "", "histogram", OPT_FLAG, &histogram,
-	    .help = "the sizes, numbers, aspects and classes of boxes, not a sheet" },
+	    .help = "draw sizes, numbers, aspects and classes of boxes, not a sheet" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
 		    "dots" },
 	{ "", "heat", OPT_FLAG, &heat,
-	    .help = "a heat map also of a tensor that looks like an image" },
+	    .help = "draw a heat map even if the tensor looks like an image" },
 	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
-	    .help = "the longer side of the picture of a tensor, at most" },
+	    .help = "maximum of the longer side of the picture of a tensor" },
 	{ "f", "force", OPT_FLAG, &force,
-	    .help = "replace a file that exists; write to a terminal" },
+	    .help = "replace an existing file; write to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "draw, write nothing" },
 	{ .kind = OPT_END },
 };
@@ -271,10 +271,11 @@ static int
 check_ways(void)
 {
 	if ((from != OPT_UNSET) + (seed != OPT_UNSET) + (ids.count > 0) > 1)
-		return report_usage("only one of --from, --random and --id chooses the "
-				    "samples");
+		return report_usage(
+		    "only one of --from, --random and --id may select the "
+		    "samples");
 	if (samples != OPT_UNSET && ids.count > 0)
-		return report_usage("--samples counts what --id names already");
+		return report_usage("--samples and --id exclude each other");
 	return EXIT_DONE;
 }
 
@@ -286,17 +287,17 @@ check_options(enum subject subject)
 	    cell != OPT_UNSET;
 
 	if (subject != OF_SAMPLES && histogram)
-		return report_usage("--histogram is for the boxes of samples");
+		return report_usage("--histogram needs samples with boxes");
 	if ((subject == OF_RECORD || subject == OF_NPY) && sheet)
 		return report_usage(
-		    "one tensor has no sheet: only --field, --heat and --side "
-		    "are for it");
+		    "one tensor has no sheet; only --field, --heat and --side "
+		    "apply to it");
 	if (subject == OF_SAMPLES && (field != NULL || heat))
-		return report_usage("--field and --heat are for records of a module");
+		return report_usage("--field and --heat need records of a module");
 	if (subject == OF_NPY && field != NULL)
-		return report_usage("--field is for records of a module");
+		return report_usage("--field needs records of a module");
 	if (histogram && sheet)
-		return report_usage("--histogram counts all samples: no sheet is drawn");
+		return report_usage("--histogram counts all samples and draws no sheet");
 	if (settings.json && !dry_run && (output == NULL || strcmp(output, "-") == 0))
 		return report_usage("--json and the picture would both go to standard "
 				    "output; use -o FILE");
@@ -477,7 +478,7 @@ const struct command cmd_view = {
 	    "samples with their boxes, each under the name of its class; with --histogram, "
 	    "charts of its boxes. A .npy file, or - for one on standard input, becomes a "
 	    "picture of its tensor.\n"
-	    "A name without a slash is a module if there is one; ./NAME is always a path.\n"
+	    "A name without a slash is a module if the root has it; ./NAME is always a path.\n"
 	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
 	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
 	.examples =

@@ -409,7 +409,7 @@ view_histograms(const char *path, struct lc__picture *picture, struct json *json
 	if (status != EXIT_DONE)
 		return status;
 	if (samples.max_boxes == 0) {
-		status = report_error(EXIT_DATA, "%s: its samples have no boxes", path);
+		status = report_error(EXIT_DATA, "%s: the samples have no boxes", path);
 	} else {
 		status = count_all(&counting);
 	}

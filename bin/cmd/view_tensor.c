@@ -58,7 +58,7 @@ static int
 no_tensor(lc_id id, const char *field, lc_kind kind)
 {
 	return report_error(EXIT_DATA,
-	    "%s%s%s is not a tensor but a %s; --field takes a part of it",
+	    "%s%s%s is not a tensor but a %s; choose a part with --field",
 	    lc__quote_id(id.data, id.size), field ? ": " : "", field ? field : "",
 	    lc_kind_name(kind));
 }

@@ -148,8 +148,8 @@ fi
 # Options
 cachex put z a x --dtype u8 --shape 1
 cachex export -q z shards
-wrong "a path" 2 "cachex: follow: ./nothing is no module: only modules grow" cachex follow ./nothing
-wrong "shards" 2 "cachex: follow: ./shards is no module: only modules grow" cachex follow ./shards
+wrong "a path" 2 "cachex: follow: ./nothing is not a module; only modules grow" cachex follow ./nothing
+wrong "shards" 2 "cachex: follow: ./shards is not a module; only modules grow" cachex follow ./shards
 wrong "no module" 1 "cachex: follow: no module n in $root, and no file or directory of that name" \
 	cachex follow n
 check "a shuffle that needs the end" 2 cachex follow t --shuffle full

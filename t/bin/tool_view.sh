@@ -82,7 +82,7 @@ is "every choice of two of four comes" "$(for seed in $(seq 100); do
 refuse "after the end" 1 "cachex: view: --from 4: there are 4 samples, numbered from 0" \
 	cachex view one.twh1 --from 4 -n
 refuse "two ways to choose" 2 \
-	"cachex: view: only one of --from, --random and --id chooses the samples" \
+	"cachex: view: only one of --from, --random and --id may select the samples" \
 	cachex view one.twh1 --from 1 --random 2 -n
 
 # By name
@@ -139,9 +139,9 @@ is "of boxes" "$(grep -o '"name":"boxes_per_sample".*' "$out" | sed 's/},{.*//')
 # each box is 4 x 4 pixels
 is "and of sides" "$(grep -o '"name":"box_side".*' "$out" | sed 's/},{.*//; s/.*"n"/"n"/; s/,"low".*//')" \
 	'"n":4,"mean":4,"median":4'
-refuse "of samples without boxes" 3 "cachex: view: shards: its samples have no boxes" \
+refuse "of samples without boxes" 3 "cachex: view: shards: the samples have no boxes" \
 	cachex view shards --histogram -n
-refuse "of a sheet" 2 "cachex: view: --histogram counts all samples: no sheet is drawn" \
+refuse "of a sheet" 2 "cachex: view: --histogram counts all samples and draws no sheet" \
 	cachex view one.twh1 --histogram --cell 100 -n
 
 # A warehouse
@@ -196,10 +196,10 @@ also "is counted" grep -q '"low":0,"high":0,"nan":1,"infinite":1' "$out"
 echo '{"id":"both","value":{"name":"x","map":{"$tensor":"u8[2,2]","data":"AQIDBA=="}}}' | cachex load tree
 check "a part" 0 cachex view tree both --field map -n --json
 also "is named" grep -q '"id":"both","field":"map","kind":"heat map","dtype":"u8","shape":\[2,2\]' "$out"
-refuse "a map" 3 "cachex: view: 'both' is not a tensor but a map; --field takes a part of it" \
+refuse "a map" 3 "cachex: view: 'both' is not a tensor but a map; choose a part with --field" \
 	cachex view tree both -n
 refuse "a string" 3 \
-	"cachex: view: 'both': name is not a tensor but a string; --field takes a part of it" \
+	"cachex: view: 'both': name is not a tensor but a string; choose a part with --field" \
 	cachex view tree both --field name -n
 refuse "a part that is not there" 1 "cachex: view: 'both' has no part map.x" \
 	cachex view tree both --field map.x -n
@@ -207,9 +207,9 @@ refuse "a cache_id that is not there" 1 "cachex: view: 'nobody' is not in faces"
 	cachex view faces nobody -n
 check "a module that is not there" 1 cachex view nothing a -n
 refuse "a sheet of a tensor" 2 \
-	"cachex: view: one tensor has no sheet: only --field, --heat and --side are for it" \
+	"cachex: view: one tensor has no sheet; only --field, --heat and --side apply to it" \
 	cachex view faces run/0/img0 --cell 100 -n
-refuse "a part of a shard" 2 "cachex: view: --field and --heat are for records of a module" \
+refuse "a part of a shard" 2 "cachex: view: --field and --heat need records of a module" \
 	cachex view one.twh1 --field a -n
 
 # Records of a module
