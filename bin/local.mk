@@ -5,7 +5,7 @@
 
 bin_PROGRAMS = cachex
 cachex_SOURCES = bin/cachex.c
-cachex_CPPFLAGS = $(bin_paths) $(house_cppflags)
+cachex_CPPFLAGS = $(bin_paths) $(common_cppflags)
 cachex_LDADD = libcachex.a libcore.la $(tool_libs)
 
 noinst_LIBRARIES = libcachex.a
@@ -84,7 +84,7 @@ libcachex_a_SOURCES = \
 if !HAVE_S3
 libcachex_a_SOURCES += lib/base/xml.c
 endif
-libcachex_a_CPPFLAGS = $(bin_paths) $(house_cppflags)
+libcachex_a_CPPFLAGS = $(bin_paths) $(common_cppflags)
 libcachex_a_CFLAGS = $(AM_CFLAGS) $(ARCHIVE_CFLAGS) $(CAIRO_CFLAGS) $(EDIT_CFLAGS) \
 	$(EXPAT_CFLAGS) $(JPEG_CFLAGS) $(PNG_CFLAGS) $(SQLITE_CFLAGS) $(TIFF_CFLAGS) $(WEBP_CFLAGS) $(YAML_CFLAGS)
 tool_libs = $(ARCHIVE_LIBS) $(CAIRO_LIBS) $(EDIT_LIBS) $(EXPAT_LIBS) $(JPEG_LIBS) $(PNG_LIBS) \

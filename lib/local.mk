@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# liblmdbcache, and below it lib/base. Each house is compiled with include paths for what it
-# may see; configure.ac says what floors/ is.
+# liblmdbcache, and below it lib/base. Each layer is compiled with its own include paths;
+# configure.ac explains floors/.
 
 include_HEADERS = include/lmdbcache.h
 pkgconfig_DATA = liblmdbcache.pc
@@ -18,7 +18,7 @@ libbase_la_SOURCES = \
 	lib/base/json_write.c lib/base/lazy.c lib/base/lines.c lib/base/listdir.c \
 	lib/base/mpack.c lib/base/newfile.c lib/base/populate.c lib/base/team.c \
 	lib/base/utf8.c lib/base/words.c
-libbase_la_CPPFLAGS = $(base_paths) $(house_cppflags)
+libbase_la_CPPFLAGS = $(base_paths) $(common_cppflags)
 libbase_la_CFLAGS = $(AM_CFLAGS) $(EXPAT_CFLAGS) $(MSGPACK_CFLAGS) $(XXHASH_CFLAGS) $(CRYPTO_CFLAGS)
 libbase_la_LIBADD = $(MSGPACK_LIBS) $(XXHASH_LIBS) $(CRYPTO_LIBS) $(EXPAT_LIBS)
 
@@ -83,7 +83,7 @@ libcore_la_SOURCES = \
 	lib/warehouse/sources.c lib/warehouse/sources_compare.c \
 	lib/warehouse/sources_text.c lib/warehouse/stream.c lib/warehouse/union.c \
 	lib/warehouse/verify.c
-libcore_la_CPPFLAGS = $(lib_paths) $(house_cppflags)
+libcore_la_CPPFLAGS = $(lib_paths) $(common_cppflags)
 libcore_la_CFLAGS = $(AM_CFLAGS) $(CURL_CFLAGS) $(LMDB_CFLAGS) $(MSGPACK_CFLAGS) $(LZ4_CFLAGS) $(XXHASH_CFLAGS)
 libcore_la_LIBADD = libbase.la $(CURL_LIBS) $(LMDB_LIBS) $(LZ4_LIBS) -lm
 # XML is for S3 in the library, and for labels in the tool: bin/local.mk.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # A name means one thing: tags that begin with lc__ and macros that begin with LC__ are
 # defined in one file of the whole program, and a tag that a header defines in one file of
-# its house.
+# its layer.
 . "${srcdir:-.}/t/support/tap.sh"
 
 # "lib lib/base/buf.h lc__buf" for each struct, enum and union that is defined, and for
@@ -21,5 +21,5 @@ twice() {
 }
 also "there are definitions" test "$(wc -l <defined)" -ge 500
 is "a tag lc__ or a macro LC__ is defined in one file" "$(twice '$3')" ""
-is "a tag of a header is defined in one file of its house" "$(twice '$1 " " $3')" ""
+is "a tag of a header is defined in one file of its layer" "$(twice '$1 " " $3')" ""
 finish

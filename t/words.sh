@@ -10,10 +10,10 @@
 limit() {
 	case $1 in
 	header) echo 0.3 ;;
-	comments) echo 4.5 ;;
-	front) echo 1.5 ;;
-	messages) echo 8.8 ;;
-	pages) echo 2.3 ;;
+	comments) echo 2.5 ;;
+	front) echo 0.3 ;;
+	messages) echo 4.5 ;;
+	pages) echo 0.3 ;;
 	esac
 }
 
