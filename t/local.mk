@@ -84,7 +84,7 @@ test_scripts = \
 	t/release.sh t/source_rules.sh t/symbols.sh t/words.sh \
 	t/bin/npy.sh t/bin/parquet.sh t/bin/producers.sh t/bin/tool_backup.sh \
 	t/bin/tool_buckets.sh t/bin/tool_build.sh t/bin/tool_build_random.sh \
-	t/bin/tool_classes.sh t/bin/tool_closed.sh t/bin/tool_complete.sh \
+	t/bin/tool_classes.sh t/bin/tool_closed.sh t/bin/tool_complete.sh t/bin/tool_containers.sh \
 	t/bin/tool_drop.sh t/bin/tool_dump.sh t/bin/tool_endings.sh \
 	t/bin/tool_exchange.sh t/bin/tool_export.sh t/bin/tool_fill.sh \
 	t/bin/tool_follow.sh t/bin/tool_full.sh t/bin/tool_images.sh t/bin/tool_import.sh \

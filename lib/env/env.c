@@ -61,6 +61,12 @@ lc__mdb_error(const char *path, int rc, const char *what)
 lc_status
 lc__env_error(const struct lc__env *env, int rc, const char *what)
 {
+	/* A process that reads locks the byte of lock.mdb that its id numbers. */
+	if (rc == EAGAIN)
+		return lc__error(LC_BUSY, 0,
+		    "%s: %s: a process with the same id, in another container, has the module "
+		    "open; let the containers share process ids",
+		    env->dir, what);
 	return lc__mdb_error(env->dir, rc == EIO ? explain_eio(env) : rc, what);
 }
 
