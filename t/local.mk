@@ -71,7 +71,7 @@ bin_tests = \
 	t/bin/test_labels_coco t/bin/test_labels_fuzz t/bin/test_labels_layouts \
 	t/bin/test_mds t/bin/test_mds_files t/bin/test_migrate t/bin/test_migrate_chaos \
 	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_npz \
-	t/bin/test_parquet t/bin/test_picture t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
+	t/bin/test_parquet t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
 	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_remote t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \
 	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_text_memory \
@@ -149,6 +149,7 @@ t_bin_test_publish_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create
 t_bin_test_produce_chaos_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
+t_bin_test_picture_memory_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_bin_test_text_memory_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_chaos_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_inputs_space_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
@@ -243,7 +244,8 @@ check-threads:
 VALGRIND = valgrind
 VALGRIND_FLAGS = --quiet --error-exitcode=99 --leak-check=full \
 	--show-leak-kinds=definite --errors-for-leak-kinds=definite --trace-children=yes \
-	--trace-children-skip='/bin/*,/usr/bin/*' $(VALGRIND_EXTRA)
+	--trace-children-skip='/bin/*,/usr/bin/*' \
+	--suppressions=$(abs_srcdir)/t/torture/fontconfig.supp $(VALGRIND_EXTRA)
 memcheck = $(VALGRIND) $(VALGRIND_FLAGS)
 check-valgrind: all
 	@printf '#!/bin/sh\nexec %s %s "$$@"\n' "$(memcheck)" '$(abs_builddir)/cachex' \

@@ -809,7 +809,9 @@ lc__picture_finish(struct lc__picture *picture, struct lc__buf *out)
 		return_if_error(append_svg(picture, out));
 	else if (picture->format == LC__PICTURE_PDF)
 		lc__buf_append(out, picture->bytes.data, picture->bytes.size);
-	if (out->failed || picture->texts.failed || picture->title.failed)
+	/* cairo may ignore that bytes could not be kept. */
+	if (out->failed || picture->bytes.failed || picture->texts.failed ||
+	    picture->title.failed)
 		return lc__no_memory("picture");
 	return LC_OK;
 }
@@ -837,6 +839,22 @@ lc__picture_height(const struct lc__picture *picture)
 {
 	return picture->height;
 }
+
+#if defined(__SANITIZE_ADDRESS__)
+/* fontconfig keeps some pointers as distances, which a leak checker cannot follow. */
+const char *__lsan_default_suppressions(void) __attribute__((visibility("default")));
+const char *
+__lsan_default_suppressions(void)
+{
+	return "leak:libfontconfig\n";
+}
+const char *__lsan_default_options(void) __attribute__((visibility("default")));
+const char *
+__lsan_default_options(void)
+{
+	return "print_suppressions=0";
+}
+#endif
 
 #else
 /* There are no pictures: nothing is drawn on one. */

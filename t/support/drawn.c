@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "config.h"
-
 #include "drawn.h"
 
 #include <check.h>
@@ -13,10 +11,15 @@
 void
 drawn_need(void)
 {
-#ifndef HAVE_LIBCAIRO
-	puts("1..0 # SKIP built without cairo");
-	exit(0);
-#endif
+	struct lc__picture *picture = NULL;
+	const lc_status status = lc__picture_new(LC__PICTURE_PNG, &picture);
+
+	if (status == LC_UNSUPPORTED ||
+	    (status == LC_IO && strstr(lc_last_error()->text, "no font") != NULL)) {
+		printf("1..0 # SKIP %s\n", lc_last_error()->text);
+		exit(0);
+	}
+	lc__picture_free(picture);
 }
 
 struct lc__picture *
