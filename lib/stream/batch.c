@@ -11,12 +11,12 @@
 
 #define ALIGN 64u
 
-/* ---- arrays with an element a row ------------------------------------------------ */
+/* ---- arrays with an element for each row ----------------------------------------- */
 
 #define ROW_BYTES (sizeof(lc_id) + 3 * sizeof(uint64_t) + sizeof(uint32_t) + 1)
 
-/* The arrays in one block, those with the widest elements first: all are aligned. And with
- * a window, documents and positions. */
+/* The arrays in one block, those with the widest elements first, so that all are aligned.
+ * With a window, documents and positions too. */
 static lc_status
 make_rows(struct lc__batch *batch, size_t rows, uint64_t window)
 {
@@ -50,7 +50,7 @@ make_rows(struct lc__batch *batch, size_t rows, uint64_t window)
 	return LC_OK;
 }
 
-/* ---- making and freeing ---------------------------------------------------------- */
+/* ---- creating and freeing -------------------------------------------------------- */
 
 static void *
 heap_alloc(void *ctx, size_t size)
@@ -58,10 +58,12 @@ heap_alloc(void *ctx, size_t size)
 	void *memory;
 
 	(void)ctx;
-	/* A fault for each small page of a large array costs more than the copy into it. */
+	/* A page fault for each small page of a large array costs more than the copy into
+	 * it. */
 	if (size < 2 * LC__HUGE_PAGE)
 		return aligned_alloc(ALIGN, size);
-	/* Unlike aligned_alloc() it takes sizes that are no multiple of the alignment. */
+	/* Unlike aligned_alloc() it accepts sizes that are not a multiple of the
+	 * alignment. */
 	if (posix_memalign(&memory, LC__HUGE_PAGE, size) != 0)
 		return NULL;
 	(void)madvise(memory, size, MADV_HUGEPAGE);
@@ -195,7 +197,7 @@ lc__batch_end_ids(struct lc__batch *batch, size_t filled)
 
 /* ---- fields -------------------------------------------------------------------------- */
 
-/* The arrays are made both or not at all: a batch for which this fails may be used again. */
+/* Both arrays are allocated or none: after a failure the batch may be reused. */
 lc_status
 lc__batch_set_fields(struct lc__batch *batch, const char *const *names, size_t n)
 {
@@ -249,7 +251,7 @@ need_data(struct lc__batch *batch, struct lc__batch_room *room, uint64_t bytes)
 		return LC_OK;
 	free_data(batch, room);
 	return lc__error(LC_INVALID, 0,
-	    "reader: the function alloc gave memory that is not aligned to %u bytes",
+	    "reader: the function alloc returned memory that is not aligned to %u bytes",
 	    ALIGN);
 }
 
@@ -271,7 +273,8 @@ lc__batch_shape(struct lc__batch *batch, size_t i, const uint64_t *first,
 	memcpy(field->shape, first, n_first * sizeof(*first));
 	memcpy(field->shape + n_first, form->shape + skip,
 	    (form->ndim - skip) * sizeof(*form->shape));
-	/* An axis of 0 makes it empty, even if the product of the others overflows. */
+	/* An axis of 0 makes it empty, even if the product of the other axes
+	 * overflows. */
 	for (uint32_t axis = 0; axis < field->ndim; axis++) {
 		empty = empty || field->shape[axis] == 0;
 		fits = fits && lc__mul64(bytes, field->shape[axis], &bytes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What cursors of all kinds have: making and freeing, extents, hints, names of fields. */
+/* Functions for all kinds of cursors: creating and freeing, extents, hints, names of
+ * fields. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -109,17 +110,17 @@ lc__cursor_field(struct lc__cursor *cursor, const char *text)
 	return path->field;
 }
 
-/* ---- is a prefetch worth its call? ---------------------------------------------- */
+/* ---- does a prefetch pay? -------------------------------------------------------- */
 
-/* From this size on, looking whether bytes are in memory costs some percent of reading
+/* From this size on, checking whether bytes are in memory costs a few percent of reading
  * them. */
 #define LARGE ((uint64_t)64 << 10)
 
-/* Of so many small ranges one is looked at. */
+/* Of this many small ranges one is checked. */
 #define SAMPLE 64
 
-/* Are these bytes in memory? Yes where the system cannot tell. The page in the middle
- * decides: pages at the ends may have been read with the neighbour. */
+/* Are these bytes in memory? True if the system cannot tell. The page in the middle
+ * decides: pages at the ends may have been read with a neighbour. */
 static bool
 is_resident(const unsigned char *start, uint64_t size, uint32_t page_size)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A cursor: a way into the records of a source, used by one thread at a time. While it is
- * begun it reads from one commit; it is at one chunk at a time. That of a list has a cursor
- * of each member, and what is done at a chunk is done by that of the chunk's member.
+ * A cursor reads the records of a source and is used by one thread at a time. Between
+ * begin and end it reads from one commit; it is at one chunk at a time. The cursor of a
+ * list has a cursor of each member, and operations at a chunk are done by the cursor of
+ * the chunk's member.
  */
 #ifndef LC_STREAM_CURSOR_H
 #define LC_STREAM_CURSOR_H
@@ -17,8 +18,7 @@ struct lc__cursor;
 /** Rows of tensors, on their first axis. */
 struct lc__row_span {
 	uint64_t from, n;
-	uint64_t done; /* not 0: this is the record that was read just before, up to this
-	                  row */
+	uint64_t done; /* not 0: this is the record that was just read, up to this row */
 };
 
 /** Bytes of a map. */
@@ -38,24 +38,25 @@ LC_CHECKED lc_status lc__extents_add(struct lc__extents *extents, const unsigned
 /** Bytes of all. */
 uint64_t lc__extents_bytes(const struct lc__extents *extents);
 
-/** What keeps the bytes of records in place after the cursor ended. The struct of a kind
- * begins with this one. */
+/** Keeps the bytes of records in place after the cursor ended. The struct of each kind
+ *  begins with this one. */
 struct lc__pin {
 	void (*drop)(struct lc__pin *pin);
-	uint64_t bytes; /* of memory that it keeps, without the map */
+	uint64_t bytes; /* size of the memory that it keeps, without the map */
 };
 
-/** Has the tensors of a record copied while they are verified, instead of left in place. */
+/** Copies the tensors of a record while they are verified, instead of leaving them in
+ *  place. */
 struct lc__copier {
 	/**
-	 * Say where each tensor of a record goes: to[i], or NULL to leave it in place. Their
-	 * dtypes and shapes are known, their data is not.
+	 * Set the destination of each tensor of a record: to[i], or NULL to leave it in
+	 * place. Dtypes and shapes of the tensors are known, their data is not.
 	 * @return LC_OK; anything else ends the read with this status.
 	 */
 	lc_status (*place)(struct lc__copier *copier, const lc_tensor *tensors);
 	void **to;  /* of each; set by place() */
-	size_t all; /* bytes of all records that are copied together, at the latest set
-		       by place() */
+	size_t all; /* size of all records that are copied together, set by place() at the
+	             * latest */
 };
 
 /** Copy @p n tensors that were read in place. */
@@ -64,9 +65,9 @@ LC_CHECKED lc_status lc__copier_copy(struct lc__copier *copier, lc_tensor *tenso
 
 /* ---- kinds of cursors ---------------------------------------------------------------- */
 
-/** What differs between them; each function is that of lc__cursor_ and its name. With a
- *  copier read() is lc__cursor_copy(), and rows is NULL. A kind whose go() leads to the
- *  chunks of other cursors has none of those that are called of lc__cursor.at. */
+/** The functions of a kind; each implements lc__cursor_ and its name. With a copier,
+ *  read() is lc__cursor_copy(), and rows is NULL. A kind whose go() leads to chunks of
+ *  other cursors does not have the functions that are called on lc__cursor.at. */
 struct lc__cursor_kind {
 	lc_status (*begin)(struct lc__cursor *cursor);
 	void (*end)(struct lc__cursor *cursor);
@@ -99,11 +100,11 @@ struct lc__cursor_kind {
 	void (*willneed_bytes)(struct lc__cursor *cursor, struct lc__extent extent);
 };
 
-/** The struct of a kind begins with this one. */
+/** The struct of each kind begins with this one. */
 struct lc__cursor {
 	const struct lc__cursor_kind *kind;
-	struct lc__cursor *at;     /* that has the chunk at hand: this one, or that of a
-	                                  member, which go() sets */
+	struct lc__cursor *at;     /* the cursor at the present chunk: this one, or that
+	                            * of a member, which go() sets */
 	lc_source *source;         /* borrowed */
 	struct lc__layout *layout; /* held */
 	uint64_t hits, misses;     /* of directories */
@@ -114,11 +115,11 @@ struct lc__cursor {
 
 LC_CHECKED lc_status lc__cursor_new(lc_source *source, struct lc__layout *layout,
     struct lc__cursor **out);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__cursor_free(struct lc__cursor *cursor);
 
-/** Begin to read, from the newest commit. What is read stays in place until
- *  lc__cursor_end(), or while a pin of lc__cursor_pin() is held. */
+/** Begin to read from the newest commit. What is read stays in place until
+ *  lc__cursor_end(), or as long as a pin of lc__cursor_pin() is held. */
 LC_CHECKED static inline lc_status
 lc__cursor_begin(struct lc__cursor *cursor)
 {
@@ -132,14 +133,14 @@ lc__cursor_end(struct lc__cursor *cursor)
 }
 
 /** Instead of lc__cursor_end(): end the cursor, and keep what was read until
- *  lc__pin_drop(), which any thread may call. The cursor ends also if this fails. */
+ *  lc__pin_drop(), which any thread may call. The cursor ends even if this fails. */
 LC_CHECKED static inline lc_status
 lc__cursor_pin(struct lc__cursor *cursor, struct lc__pin **out)
 {
 	return cursor->kind->pin(cursor, out);
 }
 
-/** NULL is harmless. */
+/** NULL is allowed. */
 static inline void
 lc__pin_drop(struct lc__pin *pin)
 {
@@ -155,9 +156,9 @@ lc__pin_bytes(const struct lc__pin *pin)
 }
 
 /**
- * Go to a chunk of the layout. Its live records are numbered from 0.
- * @return LC_OK; LC_CHANGED if its records are not those of the layout any more;
- * LC_CORRUPT, LC_NO_MEMORY.
+ * Move to a chunk of the layout. Its live records are numbered from 0.
+ * @return LC_OK; LC_CHANGED if its records are no longer those of the layout; LC_CORRUPT,
+ * LC_NO_MEMORY.
  */
 LC_CHECKED static inline lc_status
 lc__cursor_go(struct lc__cursor *cursor, uint64_t position)
@@ -165,8 +166,8 @@ lc__cursor_go(struct lc__cursor *cursor, uint64_t position)
 	return cursor->kind->go(cursor, position);
 }
 
-/** The record of the chunk that has its unit @p unit, and the units before that
- *  record; O(log records). */
+/** The record of the chunk that contains its unit @p unit, and the number of units before
+ *  that record; O(log records). */
 LC_CHECKED static inline lc_status
 lc__cursor_find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
     uint64_t *before)
@@ -174,22 +175,21 @@ lc__cursor_find(struct lc__cursor *cursor, uint64_t unit, uint64_t *record,
 	return cursor->at->kind->find(cursor->at, unit, record, before);
 }
 
-/** Units of a record of the chunk. */
+/** The number of units of a record of the chunk. */
 static inline uint64_t
 lc__cursor_units(const struct lc__cursor *cursor, uint64_t record)
 {
 	return cursor->at->kind->units(cursor->at, record);
 }
 
-/** Ask the system to have records [first, first + n) ready, as far as the chunk has
- *  them. A hint. */
+/** Prefetch records [first, first + n), as far as the chunk has them. A hint. */
 static inline void
 lc__cursor_willneed(struct lc__cursor *cursor, uint64_t first, uint64_t n)
 {
 	cursor->at->kind->willneed(cursor->at, first, n);
 }
 
-/** The source that has the chunk at hand: the cursor's own, or a member of the list, for
+/** The source of the present chunk: the cursor's own, or a member of the list; for
  *  errors. */
 static inline const lc_source *
 lc__cursor_member(const struct lc__cursor *cursor)
@@ -197,8 +197,8 @@ lc__cursor_member(const struct lc__cursor *cursor)
 	return cursor->at->source;
 }
 
-/** Where a record of the chunk begins in memory, valid as what is read, and the bytes that
- *  it takes there. Nothing was checked: for prefetching only. */
+/** The address of a record of the chunk, valid like what is read, and its size. Nothing
+ *  was verified: for prefetching only. */
 static inline const unsigned char *
 lc__cursor_address(const struct lc__cursor *cursor, uint64_t record)
 {
@@ -212,16 +212,16 @@ lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 }
 
 /**
- * Tensors of a record, verified as the source says, decoded if they are coded,
- * in place.
- * @param fields   paths as in lc_reader_options, @p n of them; as long as it is the same
- *                 array, it has the same paths
- * @param rows     only these rows are needed: others need not be verified. NULL: all. If
- *                 rows->done is not 0, tensors and id have what the call before gave
- * @param tensors  gets them
- * @param id       gets the cache_id; empty if there is none
- * @return LC_OK; LC_SCHEMA with the key if it has not such a tensor; LC_CORRUPT
- * with the key; LC_NO_MEMORY.
+ * Get tensors of a record, verified as the source requires, decoded if they are coded, in
+ * place.
+ * @param fields @p n paths as in lc_reader_options; the same array must always have the
+ * same paths
+ * @param rows only these rows are needed: others need not be verified. NULL: all. If
+ * rows->done is not 0, tensors and id contain the result of the previous call
+ * @param tensors gets the tensors
+ * @param id gets the cache_id; empty if there is none
+ * @return LC_OK; LC_SCHEMA with the key if such a tensor is missing; LC_CORRUPT with the
+ * key; LC_NO_MEMORY.
  */
 LC_CHECKED static inline lc_status
 lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
@@ -231,7 +231,8 @@ lc__cursor_read(struct lc__cursor *cursor, uint64_t record, const char *const *f
 	    id);
 }
 
-/** The same of a whole record, whose tensors are copied to where @p copier says. */
+/** The same for a whole record, whose tensors are copied to the destinations of @p
+ *  copier. */
 LC_CHECKED static inline lc_status
 lc__cursor_copy(struct lc__cursor *cursor, uint64_t record, const char *const *fields,
     size_t n, struct lc__copier *copier, lc_tensor *tensors, lc_id *id)
@@ -241,10 +242,10 @@ lc__cursor_copy(struct lc__cursor *cursor, uint64_t record, const char *const *f
 }
 
 /**
- * Instead of lc__cursor_end(): view a record of the chunk, and end the cursor, also if this
- * fails. The view needs no cursor.
- * @return LC_OK; LC_UNSUPPORTED if records of the source are made of several; LC_CORRUPT with
- * the key; LC_NO_MEMORY.
+ * Instead of lc__cursor_end(): view a record of the chunk, and end the cursor, even if
+ * this fails. The view does not need the cursor.
+ * @return LC_OK; LC_UNSUPPORTED if records of the source consist of several; LC_CORRUPT
+ * with the key; LC_NO_MEMORY.
  */
 LC_CHECKED static inline lc_status
 lc__cursor_view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
@@ -252,8 +253,8 @@ lc__cursor_view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 	return cursor->kind->view(cursor, record, out);
 }
 
-/** Stored bytes that lc__cursor_read() has read or verified so far of the source that has
- *  the chunk: heads of records, and the needed parts of tensors. */
+/** Stored bytes that lc__cursor_read() has read or verified so far in the source of the
+ *  chunk: heads of records, and the needed parts of tensors. */
 static inline uint64_t
 lc__cursor_touched(const struct lc__cursor *cursor)
 {
@@ -261,8 +262,8 @@ lc__cursor_touched(const struct lc__cursor *cursor)
 }
 
 /**
- * Add the extents that lc__cursor_read() of the same would touch, in any order. May read
- * the head of the record, which is not verified.
+ * Add the extents that the same lc__cursor_read() would touch, in any order. May read the
+ * head of the record without verifying it.
  * @return LC_OK; LC_CORRUPT; LC_NO_MEMORY.
  */
 LC_CHECKED static inline lc_status
@@ -272,14 +273,15 @@ lc__cursor_extents(struct lc__cursor *cursor, uint64_t record, const char *const
 	return cursor->at->kind->extents(cursor->at, record, fields, n, rows, out);
 }
 
-/** Can records of the chunk be read in parts? Else lc__cursor_read() touches all of them. */
+/** Can records of the chunk be read in part? If not, lc__cursor_read() touches all of a
+ *  record. */
 static inline bool
 lc__cursor_reads_parts(const struct lc__cursor *cursor)
 {
 	return cursor->at->kind->willneed_bytes != NULL;
 }
 
-/** Ask the system to have bytes of records ready. A hint. */
+/** Prefetch bytes of records. A hint. */
 static inline void
 lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 {
@@ -287,7 +289,7 @@ lc__cursor_willneed_bytes(struct lc__cursor *cursor, struct lc__extent extent)
 		cursor->at->kind->willneed_bytes(cursor->at, extent);
 }
 
-/** The cache_id and the run of a record, empty if there is none, as they are stored:
+/** The cache_id and the run of a record as they are stored, empty if there is none:
  *  nothing is verified and no tensor is touched. LC_CORRUPT if there is no record. */
 LC_CHECKED static inline lc_status
 lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
@@ -296,27 +298,27 @@ lc__cursor_name(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *ru
 }
 
 /**
- * Go to the chunk that has a cache_id, and find its record there.
- * @return LC_OK; LC_NOT_FOUND if the layout has it not; LC_UNSUPPORTED if the source cannot
- * tell; else as lc__cursor_go().
+ * Move to the chunk with a cache_id, and find its record there.
+ * @return LC_OK; LC_NOT_FOUND if the layout does not have it; LC_UNSUPPORTED if the
+ * source has no index; else as lc__cursor_go().
  */
 LC_CHECKED lc_status lc__cursor_locate(struct lc__cursor *cursor, lc_id id,
     uint64_t *position, uint64_t *record);
 
-/** The path of a field as lc__cursor_read() takes it: the same array each time, which is the
- *  cursor's; NULL without memory. */
+/** The path of a field for lc__cursor_read(): always the same array, owned by the cursor;
+ *  NULL without memory. */
 const char *const *lc__cursor_field(struct lc__cursor *cursor, const char *path);
 
-/** Free what was decoded so far of the source that has the chunk: the caller does not need it
- *  any more. */
+/** Free what was decoded so far in the source of the chunk, when the caller no longer
+ *  needs it. */
 static inline void
 lc__cursor_forget(struct lc__cursor *cursor)
 {
 	cursor->at->kind->forget(cursor->at);
 }
 
-/** Names of all tensors of a record, malloc'ed and each too, in the order of the
- *  structure. */
+/** The names of all tensors of a record, in the order of the structure; array and names
+ *  are malloc'ed. */
 LC_CHECKED static inline lc_status
 lc__cursor_fields(struct lc__cursor *cursor, uint64_t record, char ***names, size_t *n)
 {
@@ -331,30 +333,30 @@ lc__cursor_counts(const struct lc__cursor *cursor, uint64_t *hits, uint64_t *mis
 	*misses = cursor->misses;
 }
 
-/** Copy the names of fields: malloc'ed, and each too. */
+/** Copy the names of fields; array and names are malloc'ed. */
 LC_CHECKED lc_status lc__field_names_copy(const char *const *from, size_t count,
     char ***names, size_t *n);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__field_names_free(char **names, size_t n);
 
-/* ---- is a prefetch worth its call? --------------------------------------------------- */
+/* ---- does a prefetch pay? -------------------------------------------------------- */
 
-/** What was seen of small ranges so far; all zeros at first. */
+/** Observations of small ranges so far; initially zero. */
 struct lc__hints {
-	unsigned left; /* small ranges until one is looked at again */
+	unsigned left; /* small ranges until the next check */
 	bool cold;     /* the last one was not in memory */
 };
 
 /**
- * Should the system be asked to read these bytes? Only if they are not in memory: to ask
- * costs as much as to read them. To look whether they are costs less, but too much for
- * small ranges: one of many is looked at, and taken for those that follow.
- * @param page_size  of the map, a power of two
+ * Should these bytes be prefetched? Only if they are not in memory: prefetching costs as
+ * much as reading them. Checking costs less, but too much for small ranges: one of many
+ * is checked, and its result used for those that follow.
+ * @param page_size of the map, a power of two
  */
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
     uint32_t page_size);
 
-/** The same of a part of a large record, where looking costs little: always looks. */
+/** The same for a part of a large record, where checking is cheap: always checks. */
 bool lc__hints_missing(const unsigned char *start, uint64_t size, uint32_t page_size);
 
 #endif

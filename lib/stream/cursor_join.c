@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cursors over joins: one of the first source, and look-ups in the partners. The partners'
- * records as values, too. */
+/* Cursors over joins: one of the first source, and look-ups in the partners. Also the
+ * partners' records as values. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,8 +16,8 @@ struct route {
 	const char *const *fields; /* of the reader */
 	size_t n;                  /* of them */
 	const char **paths;        /* in the records, sorted by module; malloc'ed */
-	size_t *slots;             /* of each path: which field it is */
-	size_t *ends;              /* of each module: after its last path */
+	size_t *slots;             /* for each path: the index of its field */
+	size_t *ends;              /* for each module: the index after its last path */
 	lc_tensor *tensors;        /* of each path */
 };
 
@@ -33,7 +33,7 @@ struct join_cursor {
 struct join_pin {
 	struct lc__pin pin;
 	struct lc__pin *first;
-	lc_source *source; /* held: it keeps the snapshots of the partners */
+	lc_source *source; /* held: it keeps the partners' snapshots */
 	size_t n;
 	struct lc__block_list decoded[]; /* of the partners */
 };
@@ -50,7 +50,7 @@ of_const(const struct lc__cursor *cursor)
 	return (const struct join_cursor *)cursor;
 }
 
-/* ---- on a commit: the snapshots of the partners stay while the source is open ------- */
+/* ---- on a commit: the partners' snapshots stay while the source is open ---------- */
 
 static lc_status
 begin(struct lc__cursor *cursor)
@@ -122,7 +122,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 	return LC_OK;
 }
 
-/* ---- in a chunk: only the records that are left count ------------------------------- */
+/* ---- in a chunk: only the selected records count --------------------------------- */
 
 static lc_status
 go(struct lc__cursor *cursor, uint64_t position)
@@ -278,9 +278,9 @@ sort_fields(const struct lc__join_source *join, struct route *route)
 	return LC_OK;
 }
 
-/* Find which module has each field, unless it is known. Record readers know paths by the
- * address of their array: other paths must get another array, so the old one is freed only
- * after the new one was allocated. */
+/* Find the module of each field, unless it is known. Record readers identify paths by the
+ * address of their array: other paths must get another array, so the old one is freed
+ * only after the new one was allocated. */
 static lc_status
 need_route(struct join_cursor *c, const char *const *fields, size_t n)
 {
@@ -329,12 +329,12 @@ find_partner(const struct join_cursor *c, struct lc__join_partner *partner, lc_i
 	if (status != LC_NOT_FOUND)
 		return status;
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: key %s: has another cache_id than when the join was opened",
+	    "%s: key %s: its cache_id has changed since the join was opened",
 	    c->join->source.name, lc__quote_id(id.data, id.size));
 }
 
-/* With a plan for the schema, reading a record does not use the snapshot: the lock is held
- * for the lookup only, and other threads look up while this one compares checksums and
+/* With a plan for the schema, reading a record does not use the snapshot: the lock is
+ * held for the look-up only, and other threads can look up while this one verifies and
  * decodes. */
 static lc_status
 read_partner(struct join_cursor *c, size_t i, lc_id id, const char *const *paths,
@@ -395,7 +395,7 @@ read_record(struct lc__cursor *cursor, uint64_t number, const char *const *field
 	return copier != NULL ? lc__copier_copy(copier, tensors, n) : LC_OK;
 }
 
-/* A part of a split has the records of its source as they are. */
+/* A part of a split has the records of its source unchanged. */
 static lc_status
 view(struct lc__cursor *cursor, uint64_t number, lc_view *out)
 {
@@ -421,7 +421,7 @@ touched(const struct lc__cursor *cursor)
 	return bytes;
 }
 
-/* Of the first module alone: the records of the partners are not looked up yet. */
+/* Of the first module only: the partners' records are not looked up yet. */
 static lc_status
 extents(struct lc__cursor *cursor, uint64_t number, const char *const *fields, size_t n,
     const struct lc__row_span *rows, struct lc__extents *out)
@@ -446,7 +446,8 @@ struct naming {
 	size_t n, room;
 };
 
-/* Add the names of a module's fields, with its own name before each. Takes them over. */
+/* Add the names of a module's fields, prefixed with its own name. Takes ownership of
+ * them. */
 static lc_status
 add_names(struct naming *all, const char *module, char **names, size_t n)
 {

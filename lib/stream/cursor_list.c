@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cursors over lists: one of each member that was visited. */
+/* Cursors over lists: they contain a cursor of each member that was visited. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +8,8 @@
 #include "stream/cursor.h"
 #include "stream/source_list.h"
 
-/* Cursors that are kept when the list's own ends; those of more members are made anew when
- * they are needed. */
+/* Cursors that are kept when the list's own ends; those of further members are created
+ * again when needed. */
 #define KEPT 256
 
 /** A member with a cursor. */
@@ -22,11 +22,11 @@ struct visited {
 struct list_cursor {
 	struct lc__cursor base;
 	const struct lc__list_source *list;
-	size_t *places;          /* of each member, its place in visited and 1; 0: none.
-	                            malloc'ed */
+	size_t *places;          /* for each member, 1 + its index in visited; 0: none.
+	                          * malloc'ed */
 	struct visited *visited; /* malloc'ed */
 	size_t n, room;
-	struct lc__cursor *member; /* at hand, begun; NULL: none */
+	struct lc__cursor *member; /* the present one, begun; NULL: none */
 	uint64_t first, chunks;    /* of it, in the list */
 };
 
@@ -126,7 +126,7 @@ pin(struct lc__cursor *cursor, struct lc__pin **out)
 
 /* ---- going to a chunk ---------------------------------------------------------------- */
 
-/* Make the cursor of a member, which has none. */
+/* Create the cursor of a member that has none. */
 static lc_status
 add(struct list_cursor *c, size_t k)
 {
@@ -141,7 +141,7 @@ add(struct list_cursor *c, size_t k)
 	return LC_OK;
 }
 
-/* Have the cursor of member @p k at hand, begun. */
+/* Make the cursor of member @p k the present one, begun. */
 static lc_status
 turn_to(struct list_cursor *c, size_t k)
 {
@@ -179,7 +179,7 @@ go(struct lc__cursor *cursor, uint64_t position)
 	return LC_OK;
 }
 
-/* In the first member that has it. */
+/* Found in the first member that has it. */
 static lc_status
 locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record)
 {
@@ -197,7 +197,7 @@ locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record
 		}
 		if (status != LC_NOT_FOUND)
 			return status;
-		/* Nothing was read that must stay. */
+		/* Nothing was read that must be kept. */
 		if (c->n > KEPT)
 			end(cursor);
 	}
@@ -235,7 +235,7 @@ free_cursor(struct lc__cursor *cursor)
 static void
 forget(struct lc__cursor *cursor)
 {
-	(void)cursor; /* before the first chunk there is nothing */
+	(void)cursor; /* nothing is known before the first chunk */
 }
 
 static const struct lc__cursor_kind list_cursor_kind = {

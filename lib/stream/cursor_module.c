@@ -12,10 +12,10 @@
 #include "stream/record_reader.h"
 #include "stream/source_module.h"
 
-/* Chunks that a cursor knows its way in: a power of two. */
+/* Chunks whose records a cursor remembers: a power of two. */
 #define VISITS 512
 
-/** A chunk that the cursor went to. */
+/** A chunk that the cursor visited. */
 struct visit {
 	uint64_t age;      /* of the cursor when the chunk was looked up; 0: never */
 	uint64_t position; /* in the layout */
@@ -23,30 +23,30 @@ struct visit {
 	struct lc__ledger_row ledger;
 	const unsigned char *bytes; /* the chunk */
 	uint64_t end;               /* offset after its last record */
-	bool needs_offsets;         /* the directory does not say all that is needed */
+	bool needs_offsets;         /* the directory does not have all that is needed */
 	struct lc__once_seen seen;  /* of it, to verify once */
 	struct lc__directory directory;
 };
 
-/** Where the records of the chunk at hand are. */
+/** The positions of the present chunk's records. */
 struct here {
-	struct visit *visit; /* NULL: on none */
+	struct visit *visit; /* NULL: not at a chunk */
 	uint64_t n;          /* records */
 	uint64_t stride;     /* as in struct lc__directory */
 	const unsigned char *offsets;
 	const struct lc__record_offset *at; /* as in struct lc__record_offsets */
 	uint64_t length;
 	const uint64_t *ends;
-	struct lc__record_offsets *computed; /* that these are from; held, or NULL */
+	struct lc__record_offsets *computed; /* the owner of these; held, or NULL */
 };
 
 struct module_cursor {
 	struct lc__cursor base;
 	struct lc__module_source *m;
-	struct lc__snapshot *snapshot; /* while it is begun */
+	struct lc__snapshot *snapshot; /* set between begin and end */
 	uint64_t commit;               /* of the visits */
 	uint32_t map_version;
-	uint64_t age; /* rises with each other commit: older visits are stale */
+	uint64_t age; /* increases with each new commit: older visits are stale */
 	struct here here;
 	struct lc__hints hints;
 	struct lc__record_reader reader;
@@ -88,7 +88,7 @@ begin(struct lc__cursor *cursor)
 
 	return_if_error(lc__snapshot_take(c->m->env, &c->snapshot));
 	/* The thread may take another snapshot before this one ends, for rows of the
-	 * layout or with another cursor. It must not wait for this one. */
+	 * layout or with another cursor. That must not wait for this one. */
 	lc__snapshot_keep(c->snapshot);
 	if (c->snapshot->loaded == c->commit &&
 	    c->snapshot->map_version == c->map_version)
@@ -158,7 +158,7 @@ free_cursor(struct lc__cursor *cursor)
 	free(cursor);
 }
 
-/* ---- going to a chunk ------------------------------------------------------------ */
+/* ---- moving to a chunk ----------------------------------------------------------- */
 
 lc_status
 lc__module_ledger(struct lc__snapshot *snapshot, uint64_t chunk,
@@ -181,7 +181,7 @@ changed(const struct module_cursor *c, const struct lc__chunk_row *row, const ch
 	    (unsigned long long)row->id, what);
 }
 
-/* Look a chunk up in the snapshot: it must be the one that the layout has. */
+/* Look a chunk up in the snapshot: it must be the one in the layout. */
 static lc_status
 look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 {
@@ -212,7 +212,8 @@ look_up(struct module_cursor *c, uint64_t position, struct visit *v)
 		    &chunk);
 	return_if_error(lc__snapshot_directory(c->snapshot, &chunk, &v->directory));
 
-	/* The directory suffices if all records live and it has the lengths that count. */
+	/* The directory suffices if all records are live and it has the lengths that
+	 * count. */
 	v->needs_offsets = v->ledger.live != v->ledger.records ||
 	    (has_field &&
 		(!c->m->own_lengths || !v->directory.has_lengths ||
@@ -265,7 +266,8 @@ go(struct lc__cursor *cursor, uint64_t position)
 	else
 		cursor->misses++;
 
-	/* The records must have the units that the layout counted: windows depend on it. */
+	/* The records must have the units that the layout counted: windows depend on
+	 * that. */
 	if (here->ends != NULL)
 		units = here->ends[here->n - 1];
 	else if (!lc__mul64(here->n, here->length, &units))
@@ -273,7 +275,7 @@ go(struct lc__cursor *cursor, uint64_t position)
 	if (units != v->row.units)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s: the lengths of the records of chunk "
-		    "%llu are not those of its ledger row",
+		    "%llu differ from those in its ledger row",
 		    c->m->source.name, (unsigned long long)v->row.id);
 	here->visit = v;
 	c->reader.seen = v->seen;
@@ -293,7 +295,7 @@ offset_of(const struct here *here, uint64_t record)
 					: lc__get32(here->offsets + 4 * record));
 }
 
-/* Where a record ends: where the next one begins, unless there are dead ones. */
+/* The end of a record: the begin of the next one, unless there are dead ones. */
 static uint64_t
 end_of(const struct here *here, uint64_t record)
 {
@@ -395,8 +397,8 @@ parse(const struct module_cursor *c, uint64_t record, struct lc__record *out)
 		return LC_OK;
 	key = lc__index_key_at(c->snapshot, v->row.id, offset);
 	return lc__error(LC_CORRUPT, 0,
-	    "%s: %s%s%sno record where number %llu of chunk %llu should be",
-	    c->m->source.name, key ? "key " : "", key ? key : "", key ? ": " : "",
+	    "%s: %s%s%snumber %llu of chunk %llu is not a record", c->m->source.name,
+	    key ? "key " : "", key ? key : "", key ? ": " : "",
 	    (unsigned long long)record, (unsigned long long)v->row.id);
 }
 
@@ -498,7 +500,8 @@ name_of(struct lc__cursor *cursor, uint64_t number, lc_id *id, lc_id *run)
 	return LC_OK;
 }
 
-/* The chunk's place in the layout: those of plain puts are in the order of their numbers. */
+/* The chunk's index in the layout: those of plain puts are in the order of their
+ * numbers. */
 static lc_status
 find_chunk(const struct module_cursor *c, uint64_t chunk, uint64_t *position)
 {
@@ -530,7 +533,7 @@ locate(struct lc__cursor *cursor, lc_id id, uint64_t *position, uint64_t *record
 
 	if (c->snapshot->filled)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s: is filled by its inputs, whose order has no index",
+		    "%s: is filled by its inputs, and their order has no index",
 		    c->m->source.name);
 	lc__lookup_start(&lookup, c->m->env, id.data, id.size);
 	return_if_error(lc__index_find(c->snapshot, &lookup, c->m->source.verify));

@@ -26,7 +26,7 @@ struct taken {
 struct shards_cursor {
 	struct lc__cursor base;
 	struct lc__shards_source *s;
-	struct lc__wshard *shard; /* at hand */
+	struct lc__wshard *shard; /* the present one */
 	struct taken taken;       /* what was read since begin() is in them */
 	struct lc__chunk_row row; /* of it */
 	struct lc__hints hints;
@@ -35,7 +35,7 @@ struct shards_cursor {
 	struct lc__block_list meta; /* fields from metadata rows */
 };
 
-/** Keeps the maps of the shards, and the fields that are not in them. */
+/** Keeps the maps of the shards, and the fields that are stored elsewhere. */
 struct shards_pin {
 	struct lc__pin pin;
 	lc_source *source; /* held */
@@ -79,7 +79,7 @@ give_all(struct lc__shardset *set, struct taken *taken)
 	memset(taken, 0, sizeof(*taken));
 }
 
-/* A shard of a large set: one that is taken, or one more. */
+/* A shard of a large set: one that is taken already, or a new one. */
 static lc_status
 take(struct shards_cursor *c, size_t i, struct lc__wshard **out)
 {
@@ -236,7 +236,7 @@ address(const struct lc__cursor *cursor, uint64_t record)
 
 /* ---- samples -------------------------------------------------------------------------- */
 
-/* Shards without boxes have the first one only. */
+/* Shards without boxes have only the first one. */
 static const char *const names_of_fields[] = { "image", "boxes", "mask" };
 
 static size_t
@@ -295,7 +295,7 @@ take_run(struct shards_cursor *c, const struct meta *meta, lc_tensor *out)
 	return lc_tensor_init(out, LC_U8, 1, &room, block->data);
 }
 
-/* A value that the row does not have is -1, 0 or empty. The row is decoded for the first
+/* A value that is missing in the row is -1, 0 or empty. The row is decoded for the first
  * field that needs it. */
 static lc_status
 take_row_field(struct shards_cursor *c, struct meta *meta, const char *field,
@@ -386,8 +386,8 @@ drop_view(void *pin)
 	drop_pin(pin);
 }
 
-/* A sample without boxes is a tensor, one with boxes a map; both point into the shard, which
- * is kept open. */
+/* A sample without boxes is a tensor, one with boxes a map; both point into the shard,
+ * which is kept open. */
 static lc_status
 view(struct lc__cursor *cursor, uint64_t record, lc_view *out)
 {
@@ -426,7 +426,7 @@ touched(const struct lc__cursor *cursor)
 	return of_const(cursor)->touched;
 }
 
-/* A sample is verified whole. */
+/* A sample is verified as a whole. */
 static lc_status
 extents(struct lc__cursor *cursor, uint64_t record, const char *const *fields, size_t n,
     const struct lc__row_span *rows, struct lc__extents *out)
@@ -470,7 +470,7 @@ name_of(struct lc__cursor *cursor, uint64_t record, lc_id *id, lc_id *run)
 		    (unsigned long long)record);
 	if (t->rows == NULL)
 		return LC_OK;
-	/* Its bytes may not be there yet. */
+	/* Its bytes may not have been read yet. */
 	if (c->shard->ranged)
 		return_if_error(
 		    lc__wshard_sample(c->shard, record, &c->s->set->cost, &sample));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reads a batch: records, or windows of them, into the rows of its fields. */
+/* Reads a batch: records, or windows of records, into the rows of its fields. */
 #include "stream/job.h"
 
 #include <string.h>
@@ -47,14 +47,14 @@ pad_rows(struct lc__batch *batch, size_t filled)
 	}
 }
 
-/* The row that a record is copied to. */
+/* The destination row of a record. */
 struct even_row {
 	struct lc__copier copier;
 	struct lc__job *job;
 	struct lc__batch *batch;
 	size_t row;
-	bool first; /* its tensors say what the batch is of */
-	bool even;  /* it has dtypes and shapes as the first one */
+	bool first; /* the form of the batch follows from its tensors */
+	bool even;  /* its dtypes and shapes equal those of the first one */
 };
 
 static lc_status
@@ -78,7 +78,7 @@ place_row(struct lc__copier *copier, const lc_tensor *tensors)
 }
 
 /* Read one record after another, and copy each while it is verified. job->tensors has the
- * tensors of the first record, and after them those of the one at hand. Stops with *even
+ * tensors of the first record, followed by those of the present one. Stops with *even
  * false at a record of another shape. */
 static lc_status
 copy_even(struct lc__job *job, struct lc__batch *batch, size_t filled, bool *even)
@@ -129,7 +129,7 @@ read_rows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	return LC_OK;
 }
 
-/* The request of a row, which is one of a record. */
+/* The request of a row, if a row is one record. */
 static const struct lc__request *
 request_of(const struct lc__job *job, size_t row)
 {
@@ -140,8 +140,8 @@ request_of(const struct lc__job *job, size_t row)
 	return r;
 }
 
-/* Have all rows the same shape of a field? LC_SCHEMA if they differ in more than the first
- * axis: such rows cannot follow each other. */
+/* Do all rows have the same shape of a field? LC_SCHEMA if they differ in more than the
+ * first axis: such rows cannot be concatenated. */
 static lc_status
 compare_rows(const struct lc__job *job, const struct lc__batch *batch, size_t f,
     size_t filled, bool *even)
@@ -188,8 +188,8 @@ shape_ragged(const struct lc__job *job, struct lc__batch *batch, size_t f, size_
 	return LC_OK;
 }
 
-/* Rows follow each other; those of even fields are all of one length. In a ragged field
- * padding takes no bytes. */
+/* Rows are adjacent; those of even fields have one length. Padding of a ragged field
+ * takes no bytes. */
 static void
 copy_field(const struct lc__job *job, struct lc__batch *batch, size_t f, size_t filled)
 {
@@ -251,9 +251,9 @@ fetch_records(struct lc__job *job, struct lc__batch *batch, size_t filled)
 	return job->rule->views || job->uneven ? copy_uneven(job, batch, filled) : LC_OK;
 }
 
-/* ---- windows: each row is made of parts of records that follow each other ------------- */
+/* ---- windows: each row consists of parts of consecutive records ------------------ */
 
-/* Is a unit one row on the first axis? Otherwise it is the whole record, or the only element
+/* Is a unit one row on the first axis? If not it is the whole record, or the only element
  * of a scalar. */
 static bool
 is_cut(const struct lc__job *job, const lc_tensor *tensor)
@@ -261,7 +261,7 @@ is_cut(const struct lc__job *job, const lc_tensor *tensor)
 	return job->rule->has_lengths && tensor->ndim > 0;
 }
 
-/* Bytes of a unit; the tensor has at least one. */
+/* The size of a unit; the tensor has at least one. */
 static size_t
 unit_bytes(const struct lc__job *job, const lc_tensor *tensor)
 {
@@ -269,7 +269,7 @@ unit_bytes(const struct lc__job *job, const lc_tensor *tensor)
 				   : tensor->nbytes;
 }
 
-/* Set dtype and shape of all fields, as of the tensors of the first record. */
+/* Set dtype and shape of all fields from the tensors of the first record. */
 static lc_status
 shape_windows(const struct lc__job *job, struct lc__batch *batch)
 {
@@ -313,9 +313,9 @@ check_record(const struct lc__job *job, const struct lc__request *r, lc_id id,
 	return LC_OK;
 }
 
-/* Read the record of a request, or more of it if the request before was for the same one.
- * job->tensors has the tensors of the first record, and after them those of the one at
- * hand. */
+/* Read the record of a request, or more of it if the previous request was for the same
+ * one. job->tensors has the tensors of the first record, followed by those of the present
+ * one. */
 static lc_status
 read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 {
@@ -335,7 +335,7 @@ read_next(struct lc__job *job, size_t i, size_t n, lc_id *id)
 	return check_record(job, r, *id, job->tensors, tensors, n);
 }
 
-/* So many words at a time: the compiler makes vectors of them. */
+/* This many words at a time: the compiler uses vectors for them. */
 #define WORDS 16
 
 static void
@@ -383,8 +383,8 @@ copy_windows(struct lc__job *job, struct lc__batch *batch)
 					r->from * unit,
 				    (size_t)r->units * unit);
 		}
-		/* The units of a document at its first word, for number_documents(). They
-		 * fit: a window has fewer than 2^32. */
+		/* Store the number of units of a document at its first word, for
+		 * number_documents(). It fits: a window has fewer than 2^32 units. */
 		if (batch->documents != NULL) {
 			batch->documents[at] = (uint32_t)r->units;
 			count_up(batch->positions + at, r->units, (uint32_t)r->from);
@@ -395,8 +395,8 @@ copy_windows(struct lc__job *job, struct lc__batch *batch)
 	return LC_OK;
 }
 
-/* copy_windows() noted the units of each document at its first word: number the documents,
- * and make the rest of the row padding. */
+/* copy_windows() stored the number of units of each document at its first word: number
+ * the documents, and turn the rest of the row into padding. */
 static void
 number_documents(struct lc__batch *batch, size_t row, uint64_t length)
 {
@@ -437,9 +437,9 @@ fetch_windows(struct lc__job *job, struct lc__batch *batch, size_t filled)
 
 /* ---- the batch ------------------------------------------------------------------------ */
 
-/* The first batch that any thread reads names the fields of all: those of the first record
- * of its first example. All readers of a stream look at the same one, so that all have the
- * same fields. */
+/* The first batch that any thread reads defines the fields of all: those of the first
+ * record of its first example. All readers of a stream use the same one, so that all have
+ * the same fields. */
 static lc_status
 name_fields(struct lc__job *job, const struct lc__job_batch *which)
 {
@@ -456,7 +456,7 @@ name_fields(struct lc__job *job, const struct lc__job_batch *which)
 	return LC_OK;
 }
 
-/* All rows are padding, of the shapes that the batch's first example gives other
+/* All rows are padding, with the shapes that the batch's first example gives to other
  * readers. */
 static lc_status
 fetch_padding(struct lc__job *job, const struct lc__job_batch *which,

@@ -78,14 +78,14 @@ lc__job_free(struct lc__job *job)
 lc_status
 lc__job_need_tensors(struct lc__job *job, size_t n)
 {
-	n += n == 0; /* a record without fields has a place too */
+	n += n == 0; /* a record without fields uses a slot too */
 	return lc__array_reserve(&job->tensors, &job->tensor_room, n, "reader");
 }
 
 /* ---- the state and the cursors --------------------------------------------------------- */
 
-/* The cursors count directories for as long as they live: what they counted before the
- * batch is subtracted, and what they counted after it is added. */
+/* The cursors count directories over their lifetime: their counts before the batch are
+ * subtracted, and those after it are added. */
 static void
 count_directories(struct lc__job *job, bool before)
 {
@@ -151,7 +151,7 @@ lc__job_cursor(struct lc__job *job, uint32_t source, struct lc__cursor **out)
 
 /* ---- from examples to records ---------------------------------------------------------- */
 
-/* List a row, by where its first unit is. */
+/* Add a row to the list, by the position of its first unit. */
 static lc_status
 add_row(struct lc__job *job, uint32_t source, size_t row)
 {
@@ -182,13 +182,13 @@ add_example(struct lc__job *job, uint64_t example, size_t row, struct lc__batch 
 	batch->mask[row] = 1;
 	batch->examples[row] = example;
 	batch->epochs[row] = position->epoch;
-	/* The sizes of image are one source to the caller. */
+	/* For the caller all sizes of image are one source. */
 	batch->sources[row] = job->state->series != NULL ? 0 : source;
 	batch->lengths[row] = position->left;
 	return add_row(job, source, row);
 }
 
-/* The pieces of a row, into a list. */
+/* Add the pieces of a row to the list. */
 static lc_status
 add_pieces(struct lc__job *job, const struct lc__request *row, struct lc__requests *list)
 {
@@ -216,7 +216,7 @@ add_pieces(struct lc__job *job, const struct lc__request *row, struct lc__reques
 	return LC_OK;
 }
 
-/* The records that a piece of a window is made of. */
+/* The records of which a piece of a window consists. */
 static lc_status
 add_records(struct lc__job *job, const struct lc__request *piece)
 {
@@ -245,7 +245,7 @@ add_records(struct lc__job *job, const struct lc__request *piece)
 	return LC_OK;
 }
 
-/* From the rows that are listed to requests of records. Overlapping windows need the same
+/* Turn the listed rows into requests of records. Overlapping windows need the same
  * records, which sorting brings together. */
 static lc_status
 make_requests(struct lc__job *job)
@@ -356,8 +356,8 @@ lc__job_read_record(struct lc__job *job, const struct lc__request *r,
 	return read_record(job, r, rows, NULL, tensors, id);
 }
 
-/* Nobody needs the record that was read before: the memory that it was decoded into is used
- * again. */
+/* The previous record is no longer needed: the memory of its decoded tensors is
+ * reused. */
 static lc_status
 forget_decoded(struct lc__job *job, const struct lc__request *r)
 {

@@ -11,8 +11,8 @@ struct lc__layout {
 	atomic_uint refs;
 	lc_source_info info;
 	struct lc__rows *rows; /* held */
-	uint64_t commit;       /* that it was made from, or 0 */
-	uint32_t series;       /* sizes of image */
+	uint64_t commit;       /* the commit from which it was made, or 0 */
+	uint32_t series;       /* number of image sizes */
 };
 
 /* ---- rows ------------------------------------------------------------------ */
@@ -46,9 +46,9 @@ array_get(struct lc__rows *rows, uint64_t n, uint64_t position, struct lc__chunk
 	return LC_OK;
 }
 
-/* Most chunks are of similar size. The search begins where the row is if all rows have as
- * many; from there, steps of rising size find two rows around the one that is sought.
- * Mostly it is in the same cache line. */
+/* Most chunks are of similar size. The search begins where the row would be if all rows
+ * had the same size; from there, steps of growing size find two rows around it. Usually
+ * it is in the same cache line. */
 uint64_t
 lc__row_search(const struct lc__chunk_row *row, uint64_t n, bool units, uint64_t i)
 {
@@ -314,6 +314,5 @@ lc__layout_check_prefix(struct lc__layout *layout, struct lc__layout *prefix,
 		if (last.prefix_hash == prefix->info.prefix_hash)
 			return LC_OK;
 	}
-	return lc__error(LC_CHANGED, 0,
-	    "%s: chunks that were read are no longer the same", name);
+	return lc__error(LC_CHANGED, 0, "%s: chunks that were read have changed", name);
 }

@@ -11,21 +11,21 @@
 /* Rows that are read and kept together. */
 #define SEGMENT 512
 
-/* Segments are in blocks, each twice as large as the one before. Blocks never move, so that
- * readers need no lock. */
+/* Segments are in blocks, each twice as large as the one before. Blocks never move, so
+ * that readers need no lock. */
 #define FIRST_BLOCK 256
 #define BLOCKS 48
 
-/** Rows that follow each other. */
+/** Consecutive rows. */
 struct segment {
 	_Atomic(struct lc__chunk_row *) rows; /* NULL: none is read. malloc'ed */
-	atomic_uint n;                        /* of them, those that are read */
-	atomic_bool has_first; /* what follows is known; perhaps the rows are not */
+	atomic_uint n;                        /* number of rows that were read */
+	atomic_bool has_first; /* the sums below are known, even if the rows are not */
 	uint64_t first_record; /* before the segment */
 	uint64_t first_unit;
 };
 
-/** How far the order is known. */
+/** How much of the order is known. */
 struct extent {
 	uint64_t n;          /* rows */
 	uint64_t last_chunk; /* of the last of them */
@@ -37,7 +37,8 @@ struct order_rows {
 	struct lc__env *env;
 	bool lengths;
 	pthread_mutex_t lock; /* held while rows are read. A thread takes its snapshot
-	                          before the lock, and never waits for one with it */
+	                       * before the lock, and never waits for one while holding it
+	                       * */
 	struct extent known;  /* guarded by the lock */
 	_Atomic(struct segment *) blocks[BLOCKS];
 };
@@ -116,7 +117,7 @@ check_known(const struct extent *known, struct lc__snapshot *s, bool *same)
 	return status == LC_NOT_FOUND ? LC_OK : status;
 }
 
-/* Row @p position, which the order has. */
+/* Read row @p position, which the order has. */
 static lc_status
 get_row(const struct order_rows *r, struct lc__snapshot *s, uint64_t position,
     struct lc__chunk_row *out)
@@ -152,7 +153,7 @@ note_first(struct segment *segment, const struct lc__chunk_row *row)
 	atomic_store_explicit(&segment->has_first, true, memory_order_release);
 }
 
-/* Of the first n rows, those in a segment. */
+/* How many of the first n rows are in a segment. */
 static unsigned
 rows_in(uint64_t n, uint64_t number)
 {
@@ -207,8 +208,7 @@ read_first_locked(struct order_rows *r, struct lc__snapshot *s, uint64_t number,
 }
 
 /* Read the rows of a segment, or only its first one, in a new snapshot. Its order must
- * begin with the known rows. More rows may be known by the time that the lock is taken
- * again. */
+ * begin with the known rows. More rows may be known when the lock is taken again. */
 static lc_status
 read_segment(struct order_rows *r, uint64_t number, struct segment *segment, bool all)
 {
@@ -225,7 +225,7 @@ read_segment(struct order_rows *r, uint64_t number, struct segment *segment, boo
 	status = check_known(&known, s, &same);
 	if (status == LC_OK && !same)
 		status = lc__error(LC_CHANGED, 0,
-		    "%s: the order of its chunks is no longer the one that was read",
+		    "%s: the order of its chunks has changed since it was read",
 		    lc__env_dir(r->env));
 	else if (status == LC_OK)
 		status = all ? read_rows_locked(r, s, known.n, number, segment)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Prefetching: the system is asked for all records of a batch before the first is read, and
- * the processor a little before each. */
+/* Prefetching: all records of a batch are requested from the disk before the first is
+ * read, and each is brought into the processor's cache shortly before it is read. */
 #include <string.h>
 
 #include "base/error.h"
@@ -8,26 +8,26 @@
 
 /* ---- from the disk ---------------------------------------------------------------- */
 
-/* Records that are nearer to each other are asked for as one range: to read so much takes
- * no longer than to seek, and what is between them is most likely in a later batch. */
+/* Records with a smaller distance are requested as one range: reading that much takes no
+ * longer than a seek, and what is between them is probably in a later batch. */
 #define GAP ((uint64_t)128 << 10)
 
-/* The same of parts of records: what is between them is most likely never read. */
+/* The same for parts of records: what is between them is probably never read. */
 #define PART_GAP ((uint64_t)16 << 10)
 
-/* Without a shuffle the next batches follow: so much of them is asked for as well, or the
- * disk would be idle until each batch is asked for. */
+/* Without a shuffle the next batches follow: this much of them is requested as well, or
+ * the disk would be idle until each batch is requested. */
 #define READ_ON ((uint64_t)2 << 20)
 
-/* Smaller records are asked for whole: a part of them takes about as long. */
+/* Smaller records are requested whole: a part of them takes about as long. */
 #define LONG ((uint64_t)32 << 10)
 
-/* So much is asked for at the start of a record: most heads are shorter. */
+/* This much is requested at the start of a record: most heads are shorter. */
 #define HEAD_ASKED 512
 
-/* Is only the needed part of a record to be asked for? If the last batch needed less than
- * three quarters of the records of this source. The heads are asked for first, as they say
- * where the parts are. */
+/* Should only the needed part of a record be requested? Yes if the last batch needed less
+ * than three quarters of the records of this source. The heads are requested first, since
+ * they contain the positions of the parts. */
 static bool
 by_parts(const struct lc__job *job, const struct lc__cursor *cursor,
     const struct lc__request *r)
@@ -38,7 +38,7 @@ by_parts(const struct lc__job *job, const struct lc__cursor *cursor,
 	    lc__cursor_reads_parts(cursor);
 }
 
-/* Ask for whole records: requests [begin, end), of one chunk. */
+/* Request whole records: requests [begin, end), of one chunk. */
 static void
 ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -62,7 +62,7 @@ ask_whole(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	lc__cursor_willneed(cursor, item[first].record, n);
 }
 
-/* Ask for small records, and for the heads of the others: requests of one chunk. */
+/* Request small records, and the heads of the others: requests of one chunk. */
 static void
 ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -83,8 +83,8 @@ ask_first(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 	}
 }
 
-/* Add the extents that a request needs of its record. Damage is reported when the record is
- * read, not here. */
+/* Add the extents that a request needs of its record. Damage is reported when the record
+ * is read, not here. */
 static void
 add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 {
@@ -98,7 +98,7 @@ add_wanted(struct lc__job *job, struct lc__cursor *cursor, size_t i)
 		lc__error_raise(&before);
 }
 
-/* The second pass over a chunk: the parts of records, near ones as one. */
+/* The second pass over a chunk: the parts of records, close ones as one. */
 static void
 ask_parts(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -142,7 +142,8 @@ each_chunk(struct lc__job *job,
 	return LC_OK;
 }
 
-/* The first pass over a chunk: where its records are, and those that are asked for whole. */
+/* The first pass over a chunk: the positions of its records, and the records to be
+ * requested whole. */
 static void
 ask_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t end)
 {
@@ -154,7 +155,7 @@ ask_chunk(struct lc__job *job, struct lc__cursor *cursor, size_t begin, size_t e
 		item[i].address = lc__cursor_address(cursor, item[i].record);
 		item[i].stored = lc__cursor_stored(cursor, item[i].record);
 	}
-	/* Before the first batch there is no fraction yet: one record is taken for all. */
+	/* Before the first batch no fraction is known: one record stands in for all. */
 	while (one < end && item[one].stored < LONG)
 		one++;
 	if (fraction->stored == 0 && one < end && lc__cursor_reads_parts(cursor)) {
@@ -186,12 +187,12 @@ lc__prefetch(struct lc__job *job)
 
 /* ---- from memory ------------------------------------------------------------------ */
 
-/* So many bytes of the next records are fetched ahead, and so many of each at most: the
- * processor reads on by itself, but only within a page. */
+/* This many bytes of the next records are prefetched, and at most this many of each: the
+ * processor continues by itself, but only within a page. */
 #define AHEAD (8 << 10)
 #define MOST (4 << 10)
 
-/* Where only heads are read: bytes of a head, and heads ahead. */
+/* If only heads are read: bytes of a head, and heads ahead. */
 #define HEAD 128
 #define HEADS_AHEAD 16
 

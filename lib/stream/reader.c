@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Readers. Workers, the threads of a reader, claim the numbers of batches in order, read
- * them, each with a job of its own, and put them into the slots of a ring. From there
- * lc_reader_next() takes them in order. Without threads it reads in the caller's thread.
+ * them, each with its own job, and put them into the slots of a ring, from which
+ * lc_reader_next() takes them in order. Without threads, batches are read in the caller's
+ * thread.
  *
- * One lock guards a reader. A function that ends in _locked is called with the lock held
- * and returns with it held; some of them let go of it while they read or wait, and say so.
- * Batches are freed without it, by unlock(): that may call functions of the caller.
+ * One lock guards a reader. A function whose name ends in _locked is called with the lock
+ * held and returns with it held; some release it while they read or wait, and say so.
+ * Batches are freed without the lock, by unlock(): that may call functions of the caller.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +19,13 @@
 #include "stream/source.h"
 #include "stream/visits.h"
 
-/* How often next() looks whether the source grew, while that may give the workers more to
- * read. */
+/* How often next() checks whether the source grew, while that may give the workers more
+ * to read. */
 #define LOOK_NS ((uint64_t)20000000)
 
 enum slot_state {
 	SLOT_FREE,  /* not claimed, or to be read again */
-	SLOT_TAKEN, /* a worker reads it */
+	SLOT_TAKEN, /* a worker is reading it */
 	SLOT_READY,
 	SLOT_FAILED
 };
@@ -43,7 +44,7 @@ struct worker {
 
 struct lc_reader {
 	struct lc__reader_rule rule;
-	pid_t process;      /* that opened it */
+	pid_t process;      /* the process that opened it */
 	unsigned n_threads; /* asked for */
 	unsigned ahead;     /* slots, at least 1 */
 	uint64_t memory;    /* bytes of batches at most */
@@ -51,28 +52,29 @@ struct lc_reader {
 	struct worker *workers;
 	unsigned started; /* of them */
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t work;  /* a worker may find something to do */
-	pthread_cond_t done;  /* lc_reader_next() may */
+	pthread_mutex_t lock; /* guards the members below */
+	pthread_cond_t work;  /* signalled if a worker may have work */
+	pthread_cond_t done;  /* signalled for lc_reader_next() */
 	bool stop;
-	uint64_t next;           /* batch to be handed out */
-	uint64_t claim;          /* batch to be claimed; from next to next + ahead */
-	uint64_t turn;           /* rises with each seek */
+	uint64_t next;           /* the next batch to return */
+	uint64_t claim;          /* the next batch to claim; from next to next + ahead */
+	uint64_t turn;           /* increases with each seek */
 	struct slot *slots;      /* batch b has slot b % ahead */
-	unsigned working;        /* batches that workers read, of earlier turns too */
-	unsigned held;           /* handed out by lc_reader_next() and not released */
+	unsigned working;        /* batches being read by workers, including those of
+	                          * earlier turns */
+	unsigned held;           /* returned by lc_reader_next() and not released */
 	unsigned ready;          /* in slots */
-	uint64_t used;           /* bytes of batches that are ready or held */
-	uint64_t largest;        /* bytes of a batch, so far */
-	struct lc__batch *spare; /* clear ones, the last one used first */
+	uint64_t used;           /* size of the batches that are ready or held */
+	uint64_t largest;        /* size of the largest batch so far */
+	struct lc__batch *spare; /* clear ones, the most recently used first */
 	struct lc__batch *dead;  /* to be freed by unlock() */
-	struct lc__job *jobs;    /* for reading in callers' threads; those not in use */
-	uint64_t looked_ns;      /* when next() looked whether the source grew */
+	struct lc__job *jobs;    /* idle jobs for reading in callers' threads */
+	uint64_t looked_ns;      /* when next() last checked whether the source grew */
 	lc_reader_stats stats;   /* buffer_bytes is of all batches, those in use too */
 };
 
-/* A forked child has the memory of its parent's readers, and not their threads: there they
- * and their batches are left alone, and freed by its end. */
+/* A forked child has the memory of its parent's readers, but not their threads: there
+ * they and their batches are left alone until it exits. */
 static bool
 is_parents(const lc_reader *reader)
 {
@@ -90,8 +92,8 @@ check_process(const lc_reader *reader)
 
 /* ---- the memory of batches ------------------------------------------------------------- */
 
-/* May one more batch be begun? A batch that is being read counts as the largest so far.
- * One a thread may always be. */
+/* May another batch be started? A batch being read counts with the largest size so far.
+ * One for each thread is always allowed. */
 static bool
 may_begin_locked(const lc_reader *reader)
 {
@@ -106,7 +108,7 @@ may_begin_locked(const lc_reader *reader)
 	    begun <= (reader->memory - reader->used) / reader->largest;
 }
 
-/* Keep a clear batch for the next one, or have it freed if batches take too much. */
+/* Keep a clear batch for the next one, or free it if batches take too much memory. */
 static void
 recycle_locked(lc_reader *reader, struct lc__batch *batch)
 {
@@ -141,7 +143,7 @@ unlock(lc_reader *reader)
 	free_list(dead);
 }
 
-/* Nobody wants this batch any more. */
+/* This batch is no longer wanted. */
 static void
 discard_locked(lc_reader *reader, struct lc__batch *batch)
 {
@@ -166,9 +168,9 @@ count_locked(lc_reader *reader, const struct lc__job_counts *counts, uint64_t ns
 	stats->work_ns += ns;
 }
 
-/* Read a batch into new memory or that of a spare one. Lets go of the lock while it reads:
- * what else the reader has may have changed when this returns. Memory of a batch changes
- * only while it is filled, so its bytes are counted here. */
+/* Read a batch into new memory or that of a spare one. Releases the lock while it reads:
+ * other state of the reader may have changed when this returns. The size of a batch
+ * changes only while it is filled, so it is counted here. */
 static lc_status
 read_locked(lc_reader *reader, struct lc__job *job, struct lc__stream_state *state,
     const struct lc__job_batch *which, struct lc__batch **out)
@@ -211,7 +213,7 @@ read_locked(lc_reader *reader, struct lc__job *job, struct lc__stream_state *sta
 
 /* ---- workers ---------------------------------------------------------------------------- */
 
-/* What a worker does next. */
+/* A worker's next step. */
 struct task {
 	struct lc__stream_state *state; /* held */
 	struct lc__job_batch batch;
@@ -226,9 +228,9 @@ find_batch(const lc_reader *reader, const struct lc__stream_state *state,
 	    &which->end);
 }
 
-/* The next number that is not claimed; or the one that lc_reader_next() waits for, if it
- * failed and is to be read again. Until the first batch has named the fields there is one
- * at a time. */
+/* The next number that is not claimed; or the one for which lc_reader_next() waits, if it
+ * failed and is to be read again. Until the first batch has defined the fields only one
+ * is read at a time. */
 static bool
 find_task_locked(lc_reader *reader, struct task *task)
 {
@@ -249,8 +251,8 @@ find_task_locked(lc_reader *reader, struct task *task)
 	return false;
 }
 
-/* Claim the batch of a task, read it, and put it into its slot. Lets go of the lock while
- * it reads; a batch of an earlier turn is discarded, as somebody sought meanwhile. */
+/* Claim the batch of a task, read it, and put it into its slot. Releases the lock while
+ * it reads; a batch of an earlier turn is discarded, because of a seek meanwhile. */
 static void
 do_task_locked(lc_reader *reader, struct lc__job *job, struct task *task)
 {
@@ -308,7 +310,7 @@ work(void *arg)
 	return NULL;
 }
 
-/* Start the workers, once. Fewer threads than the caller asked for do as well. */
+/* Start the workers, once. Fewer threads than the caller asked for are enough. */
 static lc_status
 start_locked(lc_reader *reader)
 {
@@ -351,7 +353,7 @@ stop(lc_reader *reader)
 	reader->started = 0;
 }
 
-/* Empty the ring; the caller sets next and claim after it. */
+/* Empty the ring; the caller sets next and claim afterwards. */
 static void
 forget_locked(lc_reader *reader)
 {
@@ -369,7 +371,7 @@ forget_locked(lc_reader *reader)
 	reader->ready = 0;
 }
 
-/* ---- what is fetched before it is needed --------------------------------------------- */
+/* ---- foresight ------------------------------------------------------------------- */
 
 /* The source, if it has to fetch what is read; else NULL. */
 static lc_source *
@@ -382,8 +384,8 @@ fetching(const lc_reader *reader)
 	    : NULL;
 }
 
-/* Tell the source what will be read from a batch on. Of an order of which that is not known
- * it fetches what is asked for. */
+/* Tell the source what will be read from a batch on. If the order cannot tell, the source
+ * fetches on request. */
 static lc_status
 foresee(const lc_reader *reader, uint64_t from)
 {
@@ -466,7 +468,7 @@ lc_reader_close(lc_reader *reader)
 
 /* ---- reading in the caller's thread --------------------------------------------------- */
 
-/* As read_locked(), with a job of the reader's: it lets go of the lock while it reads. */
+/* As read_locked(), with a job of the reader; releases the lock while it reads. */
 static lc_status
 read_here_locked(lc_reader *reader, struct lc__stream_state *state,
     const struct lc__job_batch *which, struct lc__batch **out)
@@ -484,7 +486,7 @@ read_here_locked(lc_reader *reader, struct lc__stream_state *state,
 	return status;
 }
 
-/* A batch that is not known yet: look once whether the source has it by now. */
+/* For a batch that is not known yet: check once whether the source has it now. */
 lc_status
 lc_reader_read(lc_reader *reader, uint64_t batch, const lc_batch **out)
 {
@@ -537,8 +539,8 @@ busy(const lc_reader *reader)
 	    reader->held);
 }
 
-/* Take the next batch from its slot, if a worker has read it. Otherwise wait for one of
- * them, which lets go of the lock, and return with *taken false. */
+/* Take the next batch from its slot, if a worker has read it. Otherwise wait for one,
+ * with the lock released, and return with *taken false. */
 static lc_status
 take_slot_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
@@ -568,7 +570,7 @@ take_slot_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 }
 
 /* Read the next batch in this thread, without the lock. *taken stays false if another
- * thread sought meanwhile. */
+ * thread called seek meanwhile. */
 static lc_status
 take_here_locked(lc_reader *reader, struct lc__stream_state *state,
     const struct lc__job_batch *which, const lc_batch **out, bool *taken)
@@ -590,9 +592,8 @@ take_here_locked(lc_reader *reader, struct lc__stream_state *state,
 	return LC_OK;
 }
 
-/* Take the next batch, or wait for what it needs and leave *taken false. While it waits
- * for the source, until that has enough for the batch or never will, it lets go of the
- * lock. */
+/* Take the next batch, or wait for what it needs and leave *taken false. Releases the
+ * lock while it waits until the source has enough for the batch or never will. */
 static lc_status
 try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 {
@@ -622,8 +623,9 @@ try_next_locked(lc_reader *reader, const lc_batch **out, bool *taken)
 	return status;
 }
 
-/* Workers may be at the end of what is known of a source that grows: now and then, look for
- * more without the lock. An error is not reported here but when it is waited for. */
+/* Workers may have reached the end of what is known of a growing source: now and then,
+ * check for more without the lock. An error is not reported here but when a call waits
+ * for it. */
 static void
 look_for_more_locked(lc_reader *reader)
 {
@@ -673,7 +675,7 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 	return status;
 }
 
-/* A batch of @p bytes is held no longer: another one may be read in its place. */
+/* A batch of @p bytes was released: another one may be read instead. */
 static void
 uncount_locked(lc_reader *reader, struct lc__batch *batch, uint64_t bytes)
 {
@@ -682,9 +684,9 @@ uncount_locked(lc_reader *reader, struct lc__batch *batch, uint64_t bytes)
 		reader->used -= bytes;
 	}
 	batch->counted = false;
-	/* A worker that is woken reads on until it may begin no more. Waking one may take as
-	 * long as reading a batch, so it is done once there are several to read. A caller that
-	 * waits for a batch wakes all of them. */
+	/* A worker that is woken reads until it may start no more. Waking one may take as
+	 * long as reading a batch, so it is done once there are several to read. A caller
+	 * that waits for a batch wakes all of them. */
 	if (reader->claim - reader->next <= (reader->ahead - reader->held) / 2)
 		pthread_cond_signal(&reader->work);
 }
@@ -765,7 +767,7 @@ lc_reader_token(lc_reader *reader, void *out)
 lc_status
 lc_reader_stat(const lc_reader *reader, lc_reader_stats *out)
 {
-	/* A const reader may be locked: that does not change what it is. */
+	/* A const reader may be locked: that does not change its value. */
 	lc_reader *unlocked = (lc_reader *)reader;
 
 	if (out->struct_size != sizeof(*out))

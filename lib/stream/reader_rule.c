@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The options of a reader, and what all of its batches have in common. */
+/* The options of a reader, and what all of its batches share. */
 #include "stream/job.h"
 
 #include <stdlib.h>
@@ -87,7 +87,7 @@ lc__reader_options_take(const lc_reader_options *given, lc_reader_options *out)
 	return LC_OK;
 }
 
-/* ---- what they make --------------------------------------------------------------- */
+/* ---- from options to rules ------------------------------------------------------- */
 
 lc_status
 lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
@@ -116,16 +116,16 @@ lc__reader_rule_begin(struct lc__reader_rule *rule, lc_stream *stream,
 	if (stream->options.shares > 0 && o->split != LC_SPLIT_STRIDED)
 		return invalid("a reader of shares has every R'th one: split is strided");
 	if (rule->window > 0 && rule->views)
-		return invalid("windows cannot be had as views");
+		return invalid("windows are not available as views");
 	if (rule->window == 0 && rule->documents)
-		return invalid("documents are told of windows only");
+		return invalid("documents are listed for windows only");
 	state = lc__stream_state_now(stream);
 	rule->has_lengths = lc__layout_info(state->sequences[0]->layout)->has_lengths !=
 	    0;
 	lc__stream_state_drop(state);
 
-	/* Windows that count a length field have that field, unless the caller names others.
-	 * Otherwise the first batch names the fields. */
+	/* Windows based on a length field have that field, unless the caller names
+	 * others. Otherwise the first batch defines the fields. */
 	if (fields == NULL && rule->window > 0 && rule->has_lengths) {
 		fields = &length_field;
 		n = 1;

@@ -10,9 +10,9 @@
 #include "store/live.h"
 #include "store/lookup.h"
 
-/* ---- out of a chunk ------------------------------------------------------------- */
+/* ---- computing them from a chunk ------------------------------------------------- */
 
-/* A chunk whose offsets are being made. */
+/* A chunk whose offsets are being computed. */
 struct making {
 	struct lc__snapshot *snapshot;
 	const struct lc__record_offsets_input *input;
@@ -44,7 +44,7 @@ add_length(struct making *m, uint64_t length)
 	return LC_OK;
 }
 
-/* The next record, at an offset in the chunk: its head says how long it is. */
+/* The next record, at an offset in the chunk: its head has its length. */
 static lc_status
 add_record(struct making *m, uint64_t offset)
 {
@@ -78,8 +78,8 @@ add_record(struct making *m, uint64_t offset)
 	return LC_OK;
 }
 
-/* Records of one size that follow each other need no list of where they are, and records
- * of one length no list of lengths. */
+/* Adjacent records of one size need no list of offsets, and records of one length no list
+ * of lengths. */
 static void
 drop_lists(struct lc__record_offsets *o)
 {
@@ -115,7 +115,8 @@ make(struct making *m)
 	if (!some)
 		return_if_error(
 		    lc__snapshot_directory(m->snapshot, &m->chunk, &m->directory));
-	/* A damaged ledger row must not make us allocate more than the chunk has. */
+	/* A damaged ledger row must not cause a larger allocation than the chunk
+	 * justifies. */
 	if (n == 0 || n > m->chunk.records)
 		return damaged(m,
 		    "has another number of records than its ledger row says");
@@ -126,7 +127,7 @@ make(struct making *m)
 		return lc__no_memory("source");
 
 	if (some) {
-		/* The index says which records are not dead. */
+		/* The index tells which records are live. */
 		struct lc__live_list list = { 0 };
 
 		status = lc__live_add(&list, m->snapshot, o->key.chunk, m->input->row,
@@ -136,7 +137,7 @@ make(struct making *m)
 			    lc__location_offset(list.records[i].location));
 		lc__live_free(&list);
 	} else {
-		/* The directory says where they are. It also has their lengths, if they are
+		/* The directory has the offsets. It also has the lengths, if they are
 		 * those that the source counts. */
 		const struct lc__directory *d = &m->directory;
 		const bool lengths = m->input->own_lengths && d->has_lengths;
@@ -194,8 +195,8 @@ lc__record_offsets_drop(struct lc__record_offsets *offsets)
 
 /* ---- the cache ------------------------------------------------------------------ */
 
-/* The hash table has a slot for so many bytes of the limit, about what an entry takes with
- * its arrays. */
+/* The hash table has a slot for this many bytes of the limit, about the size of an entry
+ * with its arrays. */
 #define BYTES_A_SLOT 1024
 #define MOST_SLOTS ((uint64_t)1 << 20)
 
@@ -301,7 +302,7 @@ hold(struct lc__record_offsets *p)
 	return p;
 }
 
-/* Keep offsets, after the oldest ones have made room for them. */
+/* Keep offsets, after removing the oldest ones to make room. */
 static void
 keep_locked(struct lc__offsets_cache *cache, struct lc__record_offsets *p)
 {

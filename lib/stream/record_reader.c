@@ -144,7 +144,7 @@ head_intact(const struct lc__record_reader *reader, const struct lc__record *rec
 	return true;
 }
 
-/* All of a part, while its first bytes are copied, as lc__part_copy(). */
+/* Verify all of a part, and copy its first bytes, as lc__part_copy(). */
 static bool
 copy_intact(const struct lc__record_reader *reader, const struct lc__record_part *part,
     void *out, size_t size, size_t all)
@@ -160,8 +160,8 @@ copy_intact(const struct lc__record_reader *reader, const struct lc__record_part
 	return true;
 }
 
-/* Bytes [from, to) of a part with blocks. Their checksums are part of the head, which has a
- * checksum of its own. */
+/* Verify bytes [from, to) of a part with blocks. Their checksums are part of the head,
+ * which has its own checksum. */
 static bool
 blocks_intact(const struct lc__record_reader *reader, const struct lc__record_part *part,
     size_t from, size_t to)
@@ -201,7 +201,7 @@ min_rows(uint64_t rows, const lc_tensor *tensor)
 	return (size_t)(rows < tensor->shape[0] ? rows : tensor->shape[0]);
 }
 
-/* Bytes of rows, without those that were read before. */
+/* The bytes of rows, without those that were read before. */
 static struct span
 span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 {
@@ -215,7 +215,7 @@ span_of_rows(const lc_tensor *tensor, const struct lc__row_span *rows)
 	return (struct span){ first * each, (end > first ? end : first) * each };
 }
 
-/* The same in whole blocks, so that no block is verified twice. */
+/* The same, in whole blocks, so that no block is verified twice. */
 static struct span
 span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows, size_t padded)
 {
@@ -235,7 +235,7 @@ span_of_blocks(const lc_tensor *tensor, const struct lc__row_span *rows, size_t 
 							    : (struct span){ 0, 0 };
 }
 
-/* The bytes of a part that are read or verified for these rows of its tensor. */
+/* The bytes of a part to be read or verified for these rows of its tensor. */
 static struct span
 span_of(const struct lc__record_reader *reader, const struct lc__record *record,
     const struct lc__record_part *part, const lc_tensor *tensor,
@@ -342,7 +342,7 @@ read_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 					    : decode(reader, s, record, part, tensor);
 }
 
-/* Read all of a tensor to @p out, one of @p all bytes that are copied together. */
+/* Read a whole tensor to @p out; @p all is the size of everything copied together. */
 static lc_status
 copy_part(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__record_part *part,
@@ -361,7 +361,7 @@ copy_part(struct lc__record_reader *reader, struct lc__snapshot *s,
 	return LC_OK;
 }
 
-/* Ask where the tensors of the plan are copied to. */
+/* Ask for the destinations of the tensors of the plan. */
 static lc_status
 place_parts(const struct lc__record *record, const struct lc__field_plan *plan,
     struct lc__copier *copier, lc_tensor *tensors)
@@ -375,7 +375,7 @@ place_parts(const struct lc__record *record, const struct lc__field_plan *plan,
 	return copier->place(copier, tensors);
 }
 
-/* Read the parts that the plan names. */
+/* Read the parts in the plan. */
 static lc_status
 read_parts(struct lc__record_reader *reader, struct lc__snapshot *s,
     const struct lc__record *record, const struct lc__field_plan *plan,
@@ -410,11 +410,11 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 	const bool again = rows != NULL && rows->done > 0;
 	const struct lc__field_plan *plan;
 
-	/* First of all: a damaged head may name any schema. */
+	/* Check this first: a damaged head may name any schema. */
 	if (reader->verify && !again && !head_intact(reader, record))
 		return damaged(s, record, "checksum mismatch");
 	return_if_error(find_plan(reader, s, record, fields, n, &plan));
-	/* The fast way for most records: one tensor, without parts. */
+	/* The fast path for most records: one tensor, without parts. */
 	if (plan->alone && !record->has_parts && rows == NULL) {
 		if (!lc__record_alone(record, plan->schema, tensors))
 			return damaged(s, record, "shape and size disagree");
@@ -428,7 +428,7 @@ lc__record_read(struct lc__record_reader *reader, struct lc__snapshot *s,
 
 /* ---- the names of fields -------------------------------------------------------------- */
 
-/* The names so far, and the path of the node at hand. */
+/* The names so far, and the path of the present node. */
 struct naming {
 	const struct lc__schema *schema;
 	char **names;
@@ -436,8 +436,8 @@ struct naming {
 	struct lc__buf path; /* of the node */
 };
 
-/* Children follow their parent, each with all of its own. Nesting is limited, and so is the
- * depth of the calls. */
+/* Children follow their parent, each with all of its descendants. Nesting is limited, and
+ * so is this recursion. */
 static lc_status
 name_node(struct naming *naming, uint32_t node)
 {

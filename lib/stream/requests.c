@@ -27,8 +27,7 @@ is_after(const struct lc__request *a, const struct lc__request *b)
 	return a->record > b->record;
 }
 
-/* A merge sort, from the bottom up. Requests of a stream without a shuffle are sorted
- * already. */
+/* A bottom-up merge sort. Requests of a stream without a shuffle are sorted already. */
 lc_status
 lc__requests_sort(struct lc__requests *requests)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records that a batch needs, in the order in which they are read. */
+/* The records that a batch needs, in the order of reading. */
 #ifndef LC_STREAM_REQUESTS_H
 #define LC_STREAM_REQUESTS_H
 
@@ -26,26 +26,26 @@ struct lc__requests {
 	size_t n, room;
 };
 
-/** A new one at the end; NULL without memory. */
+/** Append one; NULL without memory. */
 struct lc__request *lc__requests_add(struct lc__requests *requests);
 
 /** Sort by source, chunk, and record or unit; stable. */
 LC_CHECKED lc_status lc__requests_sort(struct lc__requests *requests);
 
-/** Are they of one record? */
+/** Are they for the same record? */
 bool lc__requests_same(const struct lc__request *a, const struct lc__request *b);
 
-/** The rows of its record that request @p i needs, after sorting. Requests of one record
- *  follow each other with rising first rows: all rows from there to the end of the request
- *  before were read. */
+/** The rows of its record that request @p i needs, after sorting. Requests for one record
+ *  are consecutive, with ascending first rows: all rows from there to the end of the
+ *  previous request were read. */
 void lc__requests_rows(const struct lc__requests *requests, size_t i,
     struct lc__row_span *out);
 
 /** The end of the requests of one chunk that begin at @p i. */
 size_t lc__requests_chunk(const struct lc__requests *requests, size_t i);
 
-/** The end of the run that begins at @p i: requests of one chunk, each for the same record
- *  as the one before it or for the next record. */
+/** The end of the run that begins at @p i: requests of one chunk, each for the same
+ *  record as the previous one or for the next record. */
 size_t lc__requests_run(const struct lc__requests *requests, size_t i);
 
 void lc__requests_free(struct lc__requests *requests);

@@ -43,7 +43,8 @@ lc__selection_add(struct lc__selection *s, uint64_t record, uint64_t units)
 	s->words[word] |= (uint64_t)1 << record % 64;
 	s->n++;
 	s->sum += units;
-	/* Units up to the end of the word; lc__selection_end() makes them those before. */
+	/* Units up to the end of the word; lc__selection_end() turns them into those
+	 * before it. */
 	s->units[word] = s->sum;
 	return true;
 }
@@ -65,8 +66,8 @@ lc__selection_end(struct lc__selection *s)
 	}
 }
 
-/* The last word with at most i before it. It has what is sought: words after it begin with
- * more. */
+/* The last word with at most i before it; the record is in it, since later words begin
+ * with more. */
 static size_t
 last_word(const uint64_t *before, size_t n, uint64_t i)
 {

@@ -7,7 +7,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-/* What examples are cut from: all units of the layout, or all of its records. */
+/* The number of units or records of the layout, from which examples are made. */
 static uint64_t
 units_of(const struct lc__sequence *s)
 {
@@ -119,7 +119,7 @@ make_shares(struct lc__sequence *s, const char *name)
 	return status;
 }
 
-/* All epochs but the last have as many numbers; the last one has each example once. */
+/* All epochs but the last have the same number; the last one has each example once. */
 static lc_status
 count_shares(struct lc__sequence *s, const char *name)
 {
@@ -181,7 +181,7 @@ count_rstar(struct lc__sequence *s, const char *name)
 		return lacks_examples(s, name);
 	return_if_error(make_rstar(s, name));
 	s->total = s->known = UINT64_MAX;
-	/* The first example that is not known yet, of whichever reader comes to one first. */
+	/* The first example that is not known yet, over all readers. */
 	for (uint32_t r = 0; !s->complete && r < readers; r++) {
 		uint64_t own = lc__rstar_known(s->rstar, r);
 
@@ -315,7 +315,7 @@ by_windows(const struct lc__sequence_cursor *cursor)
 	return cursor->sequence->rule.windows.size > 0;
 }
 
-/* A window ends with its chunk, so that a reader has no chunk but those of its shares. */
+/* A window ends with its chunk, so that a reader needs only the chunks of its shares. */
 static lc_status
 seek_share(struct lc__sequence_cursor *cursor, uint64_t index,
     struct lc__sequence_position *out)
@@ -394,7 +394,7 @@ row_units(const struct lc__sequence_cursor *cursor)
 	return by_windows(cursor) ? cursor->row.units : cursor->row.records;
 }
 
-/* Most often the next unit is in the chunk at hand. */
+/* Usually the next unit is in the same chunk. */
 lc_status
 lc__sequence_next(struct lc__sequence_cursor *cursor,
     struct lc__sequence_position *position, struct lc__piece *out)
@@ -419,7 +419,7 @@ lc__sequence_next(struct lc__sequence_cursor *cursor,
 		first = position->place.offset;
 	}
 
-	/* Take what the example needs of the rest of the chunk. */
+	/* Take what the example needs from the rest of the chunk. */
 	rest = row_units(cursor) - first;
 	out->epoch = position->epoch;
 	out->position = cursor->position;

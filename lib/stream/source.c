@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Sources of all kinds: options, opening, the layout now, refreshing, waiting. */
+/* Functions for sources of all kinds: options, opening, the present layout, refreshing,
+ * waiting. */
 #include "stream/source.h"
 
 #include <stdlib.h>
@@ -13,7 +14,8 @@
 
 #define DIRECTORY_BYTES ((uint64_t)64 << 20)
 
-/* The time between two looks at a source that grows rises from the one to the other. */
+/* The interval between two checks of a growing source increases from the first to the
+ * second. */
 #define SHORTEST_WAIT_NS ((uint64_t)1000000)
 #define LONGEST_WAIT_NS ((uint64_t)50000000)
 
@@ -50,8 +52,8 @@ lc__source_options_of(const lc_source_options *given, lc_source_options *out)
 		    "source: the length field is longer than %d bytes",
 		    LC_LENGTH_FIELD_MAX);
 	if (given->length_field != NULL && !lc__is_length_field(given->length_field))
-		return lc__error(LC_INVALID, 0, "source: \"%s\" is no path of a tensor",
-		    given->length_field);
+		return lc__error(LC_INVALID, 0,
+		    "source: \"%s\" is not a path of a tensor", given->length_field);
 	*out = *given;
 	return LC_OK;
 }
@@ -76,7 +78,7 @@ lc__source_begin(lc_source *source, const struct lc__source_kind *kind, const ch
 	return source->name != NULL ? LC_OK : lc__no_memory("source");
 }
 
-/* The part of a layout that was there at a generation; LC_CHANGED if the layout has not
+/* The part of a layout that existed at a generation; LC_CHANGED if the layout has not
  * reached it. */
 static lc_status
 cut(lc_source *source, struct lc__layout *layout, uint64_t generation,
@@ -110,7 +112,7 @@ lc__source_start(lc_source *source, const lc_source_options *options)
 	}
 	if (options->generation > lc__layout_info(newest)->generation)
 		status = lc__error(LC_NOT_FOUND, 0,
-		    "%s: generation %llu is not reached, it is at %llu", source->name,
+		    "%s: generation %llu is not reached; the last is %llu", source->name,
 		    (unsigned long long)options->generation,
 		    (unsigned long long)lc__layout_info(newest)->generation);
 	else
@@ -187,7 +189,7 @@ lc_source_info_get(const lc_source *source, lc_source_info *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "source: struct_size of the info is not set");
-	/* A const source may be locked: that does not change what it is. */
+	/* A const source may be locked: that does not change its value. */
 	layout = lc__source_layout((lc_source *)source);
 	*out = *lc__layout_info(layout);
 	lc__layout_drop(layout);
@@ -269,7 +271,7 @@ has_records(lc_source *source, uint64_t records)
 	if (!info.final)
 		return LC_TIMEOUT;
 	return lc__error(LC_END, 0,
-	    "%s: is final with %llu records, there will be no %llu", source->name,
+	    "%s: is final with %llu records; %llu are not available", source->name,
 	    (unsigned long long)info.records, (unsigned long long)records);
 }
 
@@ -289,8 +291,9 @@ lc__final_never(lc_source *source, bool *out)
 	return LC_OK;
 }
 
-/* Refresh, and look whether there are so many records. A writer may commit its last chunk
- * and leave after the refresh: if nobody writes, the source is refreshed once more. */
+/* Refresh, and check whether there are so many records. A writer may commit its last
+ * chunk and leave after the refresh: if there is no writer, the source is refreshed once
+ * more. */
 static lc_status
 look(lc_source *source, uint64_t records, uint64_t *commit)
 {
@@ -310,11 +313,11 @@ look(lc_source *source, uint64_t records, uint64_t *commit)
 	if (status != LC_TIMEOUT)
 		return status;
 	return lc__error(LC_ABANDONED, 0,
-	    "%s: its inputs are not finished, and nobody writes them", source->name);
+	    "%s: its inputs are not finished, and no process writes them", source->name);
 }
 
-/* Sleep until there is another commit, or the deadline. Returns now and then without one, so
- * that the caller can look whether the writers have left. */
+/* Sleep until there is another commit, or the deadline. Returns now and then without one,
+ * so that the caller can check whether the writers have left. */
 static lc_status
 await_commit(lc_source *source, uint64_t commit, uint64_t deadline)
 {
@@ -342,7 +345,8 @@ lc_source_wait(lc_source *source, uint64_t records, uint64_t timeout_ms)
 	uint64_t commit = 0;
 
 	for (;;) {
-		/* Asked before the look, so that the last look is after the deadline. */
+		/* Read the clock before the check, so that the last check is after the
+		 * deadline. */
 		const bool last = lc__clock_ns() >= deadline;
 		const lc_status status = look(source, records, &commit);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A source, from the inside: what a stream reads. Modules, shards, joins and lists are kinds
- * of sources, and are used through this header alone.
+ * A source, from the inside: what a stream reads. Modules, shards, joins and lists are
+ * kinds of sources, which are used only through this header.
  */
 #ifndef LC_STREAM_SOURCE_H
 #define LC_STREAM_SOURCE_H
@@ -24,8 +24,8 @@ struct lc__layout *lc__source_layout(lc_source *source);
 LC_CHECKED lc_status lc__source_layout_at(lc_source *source, uint64_t generation,
     struct lc__layout **out);
 
-/** Keep a source for a stream or a view after the caller has closed it; lc_source_close()
- *  ends that, too. */
+/** Keep a source for a stream or a view after the caller has closed it; ended by
+ *  lc_source_close(), too. */
 lc_source *lc__source_hold(lc_source *source);
 
 /** Its length field, "" for none; valid as long as the source. */
@@ -34,17 +34,17 @@ const char *lc__source_length_field(const lc_source *source);
 /** Are checksums compared? */
 lc_verify_mode lc__source_verifies(const lc_source *source);
 
-/** Does the caller of a call on this source want it to end? */
+/** Has the caller cancelled the present call on this source? */
 bool lc__source_wants_end(const lc_source *source);
 
 /**
- * Bytes of the file of a shard, by the id of its row; 0 if only the file says, and of other
- * sources. Reads the manifest of its part.
+ * The size of a shard's file, by the id of its row; 0 if only the file knows, and for
+ * other sources. Reads the manifest of its part.
  */
 LC_CHECKED lc_status lc__source_file_bytes(lc_source *source, uint64_t shard,
     uint64_t *bytes);
 
-/** The warehouse that a source of a directory or a store of shards reads, or NULL; valid as
+/** The warehouse read by a source of a directory or a store of shards, or NULL; valid as
  *  long as the source. */
 lc_warehouse *lc__source_warehouse(lc_source *source);
 
@@ -53,68 +53,68 @@ const char *lc__source_name(const lc_source *source);
 
 /* ---- kinds of sources --------------------------------------------------------------- */
 
-/** What differs between them. */
+/** The functions of a kind. */
 struct lc__source_kind {
 	/**
-	 * Make the newest layout. Whether it begins with the old one is checked by the
-	 * caller.
-	 * @param old  what is known so far, or NULL; may be returned, held once more
+	 * Create the newest layout. The caller checks whether it begins with the old one.
+	 * @param old what is known so far, or NULL; may be returned, held once more
 	 */
 	lc_status (
 	    *newest)(lc_source *source, struct lc__layout *old, struct lc__layout **out);
-	/** How many chunks of a layout are of @p generation, which is below its own. */
+	/** How many chunks of a layout belong to @p generation, which is below its
+	 *  own. */
 	lc_status (*chunks_at)(lc_source *source, struct lc__layout *layout,
 	    uint64_t generation, uint64_t *chunks);
-	/** A number that changes when newest() may give another layout. */
+	/** A number that changes when newest() may return another layout. */
 	lc_status (*commit)(lc_source *source, uint64_t *out);
-	/** Does nobody write it any more, though it is not finished? */
+	/** Is it unfinished and without a writer? */
 	lc_status (*is_abandoned)(lc_source *source, bool *out);
-	/** Has it inputs? Then it grows until they are finished. */
+	/** Does it have inputs? Then it grows until they are finished. */
 	lc_status (*has_inputs)(lc_source *source, bool *out);
 	lc_status (*cursor_new)(lc_source *source, struct lc__cursor **out);
 	void (*free)(lc_source *source);
 	/**
-	 * NULL: nothing has to be fetched. A reader begins at batch @p from: fetch the chunks
-	 * of these visits before it needs them. A reader that begins later takes its place.
-	 * @param visits  taken over, also on failure
+	 * NULL: nothing has to be fetched. A reader begins at batch @p from: fetch the
+	 * chunks of these visits before it needs them. A reader that begins later
+	 * replaces it.
+	 * @param visits ownership passes, also on failure
 	 */
 	lc_status (*foresee)(lc_source *source, struct lc__visits *visits, uint64_t from);
-	/** All batches before this one have been read. Costs next to nothing. */
+	/** All batches before this one have been read. Costs almost nothing. */
 	void (*reach)(lc_source *source, uint64_t batch);
 };
 
-/** commit() of kinds that never grow, and false for is_abandoned() and has_inputs(). */
+/** commit() for kinds that never grow, and false for is_abandoned() and has_inputs(). */
 LC_CHECKED lc_status lc__final_commit(lc_source *source, uint64_t *out);
 LC_CHECKED lc_status lc__final_never(lc_source *source, bool *out);
 
-/** The struct of a kind begins with this one. */
+/** The struct of each kind begins with this one. */
 struct lc_source {
 	const struct lc__source_kind *kind;
-	atomic_uint refs; /* the caller, streams, and what shows its records in place */
+	atomic_uint refs; /* the caller, streams, and views of its records in place */
 	char *name;       /* for messages */
 	char length_field[LC_LENGTH_FIELD_MAX + 1];
 	lc_verify_mode verify;
 	int (*stop)(void *ctx); /* of the caller; may be NULL */
 	void *stop_ctx;
-	bool pinned;               /* to one generation */
-	pthread_mutex_t refresh;   /* held by a thread that makes a new layout */
-	pthread_mutex_t lock;      /* guards what follows */
+	bool pinned;               /* opened at one fixed generation */
+	pthread_mutex_t refresh;   /* held by a thread that creates a new layout */
+	pthread_mutex_t lock;      /* guards the members below */
 	struct lc__layout *layout; /* held */
 	struct lc__cursor
-	    *cursor; /* of lc_source_get(); NULL: none, or a thread has it */
+	    *cursor; /* of lc_source_get(); NULL: none, or a thread is using it */
 };
 
-/** Set up what all kinds have; @p source is zeros. */
+/** Initialise what all kinds share; @p source is all zero before. */
 LC_CHECKED lc_status lc__source_begin(lc_source *source,
     const struct lc__source_kind *kind, const char *name,
     const lc_source_options *options);
 
-/** Give it its first layout, the one of options->generation. */
+/** Set its first layout, the one of options->generation. */
 LC_CHECKED lc_status lc__source_start(lc_source *source,
     const lc_source_options *options);
 
-/** The options that were given, or the defaults; LC_INVALID if they contradict each
- *  other. */
+/** The caller's options, or the defaults; LC_INVALID if they are contradictory. */
 LC_CHECKED lc_status lc__source_options_of(const lc_source_options *given,
     lc_source_options *out);
 

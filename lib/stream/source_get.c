@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The records of a source by their ordinals, one at a time and many at once. */
+/* The records of a source by ordinal, one at a time and many at once. */
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "stream/source.h"
 #include "value/tensor.h"
 
-/* A cursor over this layout: the one that the source keeps, unless another thread has it or
- * it is over an older layout. */
+/* A cursor over this layout: the one that the source keeps, unless another thread is
+ * using it or it is for an older layout. */
 static lc_status
 take_cursor(lc_source *source, struct lc__layout *layout, struct lc__cursor **out)
 {
@@ -46,12 +46,12 @@ give_cursor(lc_source *source, struct lc__cursor *cursor)
 static lc_status
 no_record(const lc_source *source, uint64_t ordinal, uint64_t records)
 {
-	return lc__error(LC_INVALID, 0,
-	    "%s: there is no record %llu: it has %llu records, from 0", source->name,
-	    (unsigned long long)ordinal, (unsigned long long)records);
+	return lc__error(LC_INVALID, 0, "%s: no record %llu; it has %llu records, from 0",
+	    source->name, (unsigned long long)ordinal, (unsigned long long)records);
 }
 
-/* A cursor, begun and at the chunk of the record, which has this number in the chunk. */
+/* A cursor, begun and at the chunk of the record, and the record's number in the
+ * chunk. */
 static lc_status
 go_to(lc_source *source, uint64_t ordinal, struct lc__cursor **out, uint64_t *record)
 {
@@ -130,33 +130,33 @@ lc_source_id(lc_source *source, uint64_t ordinal, void *out, size_t room, size_t
 
 /* ---- many at once ------------------------------------------------------------------ */
 
-/* A record that is asked for, and the row that it goes to. */
+/* A record to read, and its destination row. */
 struct item {
 	uint64_t ordinal;
 	size_t row;
 };
 
-/* What a call asks for. */
+/* The arguments of a call. */
 struct gather {
 	lc_source *source;
 	struct lc__layout *layout; /* held */
 	const char *field;
 	lc_tensor row;      /* of each record; data is the block of all rows */
-	struct item *items; /* by ordinal: one chunk after another */
+	struct item *items; /* sorted by ordinal: one chunk after another */
 	lc_status *statuses;
 	atomic_bool stopped; /* for the threads that help */
 	struct part {
 		size_t first, n; /* of items */
-		bool helps;      /* it is not in the thread of the caller */
+		bool helps;      /* it is not in the caller's thread */
 		lc_error error;  /* failure of the first row that failed */
 		size_t failed;   /* which */
 	} * parts;
 };
 
-/* Records that are read without asking whether to go on. */
+/* Records read between two checks for cancellation. */
 #define UNASKED 64
 
-/* Does the caller want it to end, as each thread knows it? */
+/* Has the caller cancelled it? Each thread checks this. */
 static bool
 is_stopped(struct gather *gather, const struct part *part)
 {
@@ -201,7 +201,7 @@ fail_items(const struct gather *gather, struct part *part, size_t begin, size_t 
 	}
 }
 
-/* The row that a record is copied to. */
+/* The destination row of a record. */
 struct gathered {
 	struct lc__copier copier;
 	const struct gather *gather;
@@ -247,7 +247,7 @@ copy_record(const struct gather *gather, const struct part *part,
 	    lc__tensor_describe(&gather->row, wanted, sizeof(wanted)));
 }
 
-/* Ask the system for the records of a chunk, neighbours together. */
+/* Prefetch the records of a chunk, adjacent ones together. */
 static void
 ask_for(struct lc__cursor *cursor, const struct item *items, size_t n, uint64_t first)
 {

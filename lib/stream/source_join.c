@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A join as a source: the modules are opened, and their records matched. */
+/* A join as a source: opens the modules and matches their records. */
 #include "stream/source_join.h"
 
 #include <stdlib.h>
@@ -41,20 +41,20 @@ lc_missing_parse(const char *name, lc_missing *out)
 
 /* ---- matching ------------------------------------------------------------------ */
 
-/* All records of the first source are looked up in the partners, chunk by chunk. */
+/* Looks up all records of the first source in the partners, chunk by chunk. */
 struct matching {
 	struct lc__join_source *join;
 	struct lc__cursor *cursor;
-	struct lc__selection *selection; /* of the chunk at hand */
-	struct lc__buf found;            /* where its partners' records are */
+	struct lc__selection *selection; /* of the present chunk */
+	struct lc__buf found;            /* locations of its partners' records */
 	struct lc__row_array *array;
 	uint64_t prefix_hash;
-	struct lc__buf lacking; /* the first cache_id that lacks a partner */
+	struct lc__buf lacking; /* the first cache_id that a partner does not have */
 	uint64_t matched, lost; /* records */
 };
 
-/* Select a record if it is in the part of the split that is read, and all partners have its
- * cache_id. Partners that lack it count it. */
+/* Select a record if it is in the part of the split that is read, and all partners have
+ * its cache_id. Otherwise count it for each partner without it. */
 static lc_status
 match_record(struct matching *m, uint64_t record)
 {
@@ -102,8 +102,8 @@ match_record(struct matching *m, uint64_t record)
 	    m->join->first->name);
 }
 
-/* The row of a chunk of the join, with a hash over the records that are left of it and where
- * the partners have theirs. */
+/* The row of a chunk of the join, with a hash over its selected records and the locations
+ * of the partners' records. */
 static lc_status
 add_row(struct matching *m, uint64_t position, struct lc__chunk_row *row)
 {
@@ -140,7 +140,7 @@ match_chunk(struct matching *m, uint64_t position)
 	lc__selection_end(m->selection);
 	if (status == LC_OK)
 		status = add_row(m, position, &row);
-	/* A chunk of which all records are left needs no selection. */
+	/* A chunk with all records selected needs no selection. */
 	if (status == LC_OK && m->selection->n < m->selection->records)
 		m->join->kept[position] = m->selection;
 	else
@@ -165,7 +165,7 @@ refuse(const struct matching *m)
 	}
 	lc__buf_append(&text, "", 1);
 	status = lc__error(LC_SCHEMA, 0,
-	    "%s: %llu of %llu records lack a partner: %s; the first is %s",
+	    "%s: %llu of %llu records have no partner: %s; the first is %s",
 	    m->join->source.name, (unsigned long long)m->lost,
 	    (unsigned long long)(m->lost + m->matched),
 	    text.failed ? "…" : (const char *)text.data,
@@ -176,8 +176,8 @@ refuse(const struct matching *m)
 
 /* ---- its uuid and its layout -------------------------------------------------------- */
 
-/* From the uuids of all modules in their order, and the names that begin their fields.
- * Another part, or another split, is another source. */
+/* Computed from the uuids of all modules in order, and the names with which their fields
+ * begin. Another part, or another split, is another source. */
 static lc_status
 make_uuid(const struct lc__join_source *join, uint8_t uuid[16])
 {
@@ -275,7 +275,7 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	return LC_OK;
 }
 
-/* The chunks of a join are those of its first source, one to one. */
+/* The chunks of a join correspond to those of its first source. */
 static lc_status
 chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
     uint64_t *chunks)
@@ -329,7 +329,7 @@ check_modules(const lc_join *modules, size_t n, lc_missing missing)
 		return lc__error(LC_INVALID, 0, "join: no modules");
 	if (missing != LC_MISSING_REFUSE && missing != LC_MISSING_DROP)
 		return lc__error(LC_INVALID, 0,
-		    "join: no way %d to treat missing partners", (int)missing);
+		    "join: %d is not a way to treat missing partners", (int)missing);
 	for (size_t i = 0; i < n; i++) {
 		if (modules[i].name == NULL || *modules[i].name == '\0' ||
 		    modules[i].cache == NULL)
@@ -357,8 +357,8 @@ escape(const char *name)
 	return (char *)text.data;
 }
 
-/* The length field belongs to the first module: "module.field" in the join, "field" in the
- * module. */
+/* The length field belongs to the first module: "module.field" in the join, "field" in
+ * the module. */
 static lc_status
 open_first(struct lc__join_source *join, const lc_join *module,
     const lc_source_options *options)
@@ -398,7 +398,7 @@ take_parts(struct lc__join_source *join, const lc_source_options *options)
 	if (options->part == NULL)
 		return LC_OK;
 	if (options->split == NULL)
-		return lc__error(LC_INVALID, 0, "%s: part '%.100s' of which split?",
+		return lc__error(LC_INVALID, 0, "%s: part '%.100s' needs a split",
 		    join->source.name, options->part);
 	return_if_error(lc__parts_parse(options->split, &join->parts));
 	join->parts.seed = options->split_seed;
@@ -509,7 +509,7 @@ lc_source_missing(const lc_source *source, size_t i, uint64_t *out)
 	const struct lc__join_source *join = (const struct lc__join_source *)source;
 
 	if (source->kind != &join_kind || i > join->n)
-		return lc__error(LC_INVALID, 0, "%s: is no join of %zu modules",
+		return lc__error(LC_INVALID, 0, "%s: is not a join of %zu modules",
 		    source->name, i + 1);
 	*out = i == 0 ? 0 : join->partners[i - 1].missing;
 	return LC_OK;

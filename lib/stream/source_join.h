@@ -31,28 +31,30 @@
 #include "store/cache.h"
 #include "store/lookup.h"
 
-/** A module whose records are looked up. */
+/** A module in which records are looked up. */
 struct lc__join_partner {
 	lc_cache *cache;               /* kept open */
 	struct lc__env *env;           /* of it */
-	char *name;                    /* escaped: its fields begin with it; malloc'ed */
+	char *name;                    /* escaped: its fields begin with this; malloc'ed
+	                                * */
 	struct lc__snapshot *snapshot; /* kept */
 	pthread_mutex_t lock;          /* held while the snapshot is used */
-	uint64_t missing;              /* records of the first source that it lacks */
+	uint64_t missing;              /* number of the first source's records that it
+	                                * does not have */
 };
 
 struct lc__join_source {
 	lc_source source;
 	lc_source *first;       /* owned */
-	char *name;             /* that begins the fields of the first; malloc'ed; NULL:
-	                                  one source alone, whose fields keep their names */
+	char *name;             /* with which the fields of the first begin; malloc'ed;
+	                         * NULL: a single source, whose fields keep their names */
 	struct lc__layout *all; /* of the first source, held */
 	struct lc__join_partner *partners;
 	size_t n;                    /* of them; that are begun */
-	struct lc__selection **kept; /* of each chunk; NULL: all of its records */
+	struct lc__selection **kept; /* for each chunk; NULL: all of its records */
 	uint64_t chunks;
-	struct lc__split_parts parts; /* a split, of which only one part is read */
-	size_t part;                  /* which */
+	struct lc__split_parts parts; /* the split, if only one part of it is read */
+	size_t part;                  /* the part */
 };
 
 static inline struct lc__join_source *
@@ -62,8 +64,8 @@ lc__join_source_of(lc_source *source)
 }
 
 /**
- * If the options name one part of a split: make a source that has only that part. It takes
- * over @p source, which is closed if this fails. Otherwise @p out is @p source.
+ * If the options name one part of a split: create a source with only that part. It takes
+ * ownership of @p source, which is closed on failure. Otherwise @p out is @p source.
  */
 LC_CHECKED lc_status lc__source_take_part(lc_source *source,
     const lc_source_options *options, lc_source **out);
@@ -78,8 +80,9 @@ LC_CHECKED lc_status lc__join_cursor_new(lc_source *source, struct lc__cursor **
 LC_CHECKED lc_status lc__join_find(struct lc__join_partner *partner, lc_id id,
     lc_verify_mode verify, struct lc__lookup *out);
 
-/** The rest of a field after the name of a module: its path in the record, "." for all of
- *  it; NULL if the field does not belong to that module. @p name NULL: the field itself. */
+/** The rest of a field after the name of a module: its path in the record, "." for the
+ *  whole record; NULL if the field does not belong to that module. @p name NULL: the
+ *  field itself. */
 const char *lc__join_field(const char *name, const char *field);
 
 #endif

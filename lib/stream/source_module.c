@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A module as a source: its chunks in order, its generations, whether anybody still writes
- * it. */
+/* A module as a source: its chunks in order, its generations, and whether it still has a
+ * writer. */
 #include "stream/source_module.h"
 
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "stream/layout.h"
 #include "stream/source_join.h"
 
-/* What does not depend on the chunks; the rest is 0. */
+/* The members that do not depend on the chunks; the rest is 0. */
 static void
 set_info(const struct lc__module_source *m, lc_source_info *info)
 {
@@ -65,7 +65,7 @@ struct scan {
 	struct lc__row_array *array;
 	uint64_t prefix_hash;   /* so far */
 	struct lc__layout *old; /* what was known before, or NULL */
-	uint64_t old_at;        /* the row of it to be looked at next */
+	uint64_t old_at;        /* the row of it to compare next */
 };
 
 static lc_status
@@ -87,7 +87,7 @@ scan_chunk(struct scan *s, uint64_t chunk, const struct lc__ledger_row *ledger)
 		row.units = ledger->length;
 	} else if (*s->m->source.length_field != '\0') {
 		/* What the old layout counted need not be counted again. Both lists of
-		 * chunks rise. */
+		 * chunks ascend. */
 		for (; s->old_at < n_old; s->old_at++)
 			if (lc__layout_row(s->old, s->old_at, &known) != LC_OK ||
 			    known.id >= chunk)
@@ -156,8 +156,8 @@ scan_layout(struct lc__module_source *m, struct lc__snapshot *snapshot,
 
 /* ---- the layout of a module with inputs: its published order ------------------------- */
 
-/* The rows as they are published. The layout shares those that the old one knows, if the
- * order still begins with them. */
+/* The published rows. The layout shares those that the old one knows, if the order still
+ * begins with them. */
 static lc_status
 published_rows(const struct lc__module_source *m, struct lc__snapshot *s,
     struct lc__layout *old, uint64_t n, struct lc__rows **out)
@@ -182,7 +182,7 @@ published_rows(const struct lc__module_source *m, struct lc__snapshot *s,
 }
 
 /* The length field is not the one that the order counts: the records of a chunk are
- * measured, unless the old layout knows it. */
+ * measured, unless the old layout has the result. */
 static lc_status
 measured_row(struct lc__module_source *m, struct lc__snapshot *s, struct lc__layout *old,
     uint64_t position, struct lc__row_array *array)
@@ -232,8 +232,8 @@ measured_rows(struct lc__module_source *m, struct lc__snapshot *s, struct lc__la
 	return status;
 }
 
-/* The identity of a module with inputs is the hash of their names in order: modules that were
- * filled from one list are the same source, as far as their prefix hashes are. */
+/* The identity of a module with inputs is the hash of their names in order: modules that
+ * were filled from one list are the same source, as long as their prefix hashes agree. */
 static lc_status
 hash_list(struct lc__snapshot *s, uint64_t inputs, struct lc__hash128 *state)
 {
@@ -334,7 +334,8 @@ newest(lc_source *source, struct lc__layout *old, struct lc__layout **out)
 	return status;
 }
 
-/* Chunks up to a generation: the id of a chunk, or with inputs a number of chunks. */
+/* The number of chunks up to a generation, which is a chunk's id, or with inputs a number
+ * of chunks. */
 static lc_status
 chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
     uint64_t *chunks)
@@ -343,7 +344,7 @@ chunks_at(lc_source *source, struct lc__layout *layout, uint64_t generation,
 	uint64_t low = 0, high = info->chunks;
 
 	(void)source;
-	/* With inputs, or of plain puts whose ids have no gaps. */
+	/* With inputs, or for plain puts whose ids have no gaps. */
 	if (info->generation == info->chunks) {
 		*chunks = generation;
 		return LC_OK;
@@ -378,7 +379,7 @@ newest_commit(lc_source *source, uint64_t *out)
 	return status;
 }
 
-/* Without inputs anybody may put, at any time. */
+/* Without inputs any process may put at any time. */
 static lc_status
 is_abandoned(lc_source *source, bool *out)
 {
@@ -429,7 +430,7 @@ static const struct lc__source_kind module_kind = {
 
 /* ---- opening ---------------------------------------------------------------------- */
 
-/* The length field is the module's own, unless another one is asked for. */
+/* The length field is the module's own, unless another one is requested. */
 static lc_status
 start(struct lc__module_source *m, const lc_source_options *options)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The public functions of streams: options, opening, sizes, waiting, and where the
- * examples are. */
+/* The public functions of streams: options, opening, sizes, waiting, and the positions of
+ * examples. */
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -95,12 +95,12 @@ check_shares(const lc_stream_options *o, size_t sources)
 	if (o->shares > LC__MOST_SHARES)
 		return contradiction("at most 65536 shares");
 	if (o->shuffle != LC_SHUFFLE_BLOCK)
-		return contradiction("shares are shuffled in blocks, not otherwise");
+		return contradiction("shares need the shuffle in blocks");
 	if (sources > 1)
-		return contradiction("shares are of one source, not of a mixture");
+		return contradiction("shares need a single source, not a mixture");
 	if (o->batch % o->shares != 0)
 		return lc__error(LC_INVALID, 0,
-		    "stream: a batch of %llu examples is no multiple of %lu shares",
+		    "stream: a batch of %llu examples is not a multiple of %lu shares",
 		    (unsigned long long)o->batch, (unsigned long)o->shares);
 	return LC_OK;
 }
@@ -124,7 +124,7 @@ check_mixture(const lc_stream_options *o, size_t sources)
 	return LC_OK;
 }
 
-/* Check options for so many sources, and fill in what they leave to a default. */
+/* Check options for this many sources, and fill in the defaults. */
 static lc_status
 take_options(const lc_stream_options *given, size_t sources, lc_stream_options *out)
 {
@@ -190,8 +190,8 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	return LC_OK;
 }
 
-/* A source with images of several sizes counts as one source a size: no batch has images
- * of two sizes. */
+/* A source with images of several sizes counts as one source for each size: no batch has
+ * images of two sizes. */
 static lc_status
 choose_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 {
@@ -263,8 +263,9 @@ make_rule(lc_stream *stream)
 	return LC_OK;
 }
 
-/* The hash of all that makes the order, in the words and the sequence that
- * lmdbcache_stream(3) lists: tokens carry it. What has no effect counts as 0. */
+/* The hash of everything that determines the order, in the words and the sequence that
+ * lmdbcache_stream(3) lists; it is in each token. Options without an effect count as
+ * 0. */
 static lc_status
 hash_order(lc_stream *stream)
 {
@@ -303,7 +304,7 @@ hash_order(lc_stream *stream)
 	lc__buf_free(&buf);
 	if (failed)
 		return lc__no_memory("stream");
-	/* With series the size of a batch decides which examples are in it together. */
+	/* With series, the batch size decides which examples are batched together. */
 	if (stream->series) {
 		const uint64_t words[] = { stream->order_hash, o->batch };
 
@@ -414,7 +415,7 @@ lc_stream_info_get(const lc_stream *stream, lc_stream_info *out)
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "stream: struct_size of the info is not set");
-	/* A const stream may be locked: that does not change what it is. */
+	/* A const stream may be locked: that does not change its value. */
 	state = lc__stream_state_now((lc_stream *)stream);
 	first = state->sequences[0];
 	out->batches = out->examples = UINT64_MAX;
@@ -446,8 +447,8 @@ lacks_example(const lc_stream *stream, const struct lc__stream_state *state,
 	    limit > 0 && example >= limit);
 }
 
-/* Are so many examples known? If not, LC_TIMEOUT or LC_END with its error. Tells how many
- * records the source has in the state. */
+/* Are so many examples known? If not, LC_TIMEOUT or LC_END with its error. Also returns
+ * how many records the source has in the state. */
 static lc_status
 has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
 {
@@ -461,7 +462,7 @@ has_examples(lc_stream *stream, uint64_t examples, uint64_t *records)
 	return status;
 }
 
-/* A source that is final ends the wait, whatever it has. */
+/* A final source ends the wait, whatever it has. */
 lc_status
 lc_stream_wait(lc_stream *stream, uint64_t examples, uint64_t timeout_ms)
 {
@@ -507,7 +508,7 @@ list_pieces(struct lc__sequence_cursor *cursor, struct lc__sequence_position pos
 	return LC_OK;
 }
 
-/* With series, a number after the end of a short batch has no example. */
+/* With series, a number after the end of a short batch is not an example. */
 static bool
 has_example(const lc_stream *stream, const struct lc__stream_state *state,
     uint64_t example)
@@ -529,7 +530,7 @@ locate_index(const lc_stream *stream, struct lc__sequence_cursor *cursor, uint32
 	uint64_t before = 0;
 
 	return_if_error(lc__sequence_seek(cursor, index, &position));
-	/* The sizes of image are one source to the caller. */
+	/* For the caller all sizes of image are one source. */
 	if (stream->series) {
 		before = stream->first_chunk[source];
 		source = 0;
@@ -585,7 +586,8 @@ lc__stream_check_readers(const lc_stream *stream, uint32_t reader, uint32_t read
 		    reader, readers);
 	if (shares % readers != 0)
 		return lc__error(LC_INVALID, 0,
-		    "reader: %u shares are no multiple of %u readers", shares, readers);
+		    "reader: %u shares are not a multiple of %u readers", shares,
+		    readers);
 	return LC_OK;
 }
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A stream, from the inside: an order over the examples of its sources. What can be read
- * now is in its state, which never changes once it is made; a stream that follows its
- * source replaces it.
+ * now is in its state, which is immutable; a stream that follows its source replaces it.
  */
 #ifndef LC_STREAM_STREAM_H
 #define LC_STREAM_STREAM_H
@@ -18,11 +17,11 @@
 #define LC__MOST_SHARES 65536u
 #define LC__MOST_WEIGHT ((uint64_t)1 << 32)
 
-/** What all states of a stream have in common. */
+/** What all states of a stream share. */
 struct lc__stream_rule {
 	struct lc__sequence_rule sequence; /* with the seed of the stream */
 	const struct lc__mixture *mixture; /* NULL with one source */
-	uint64_t limit;                    /* examples in all, 0 for no limit */
+	uint64_t limit;                    /* number of all examples, 0 for no limit */
 	bool follow;
 	bool series;    /* all sequences are of one source */
 	uint64_t batch; /* examples a batch, for series */
@@ -30,20 +29,21 @@ struct lc__stream_rule {
 	uint32_t n; /* of sources */
 };
 
-/** A sequence of each source. Shared and counted; used by many threads. */
+/** A sequence for each source. Shared and counted; used by many threads. */
 struct lc__stream_state {
 	atomic_uint refs;
 	const struct lc__mixture
 	    *mixture;                    /* borrowed from the stream; NULL: one source */
-	struct lc__series_order *series; /* batches of one size of image each; NULL: there
-	                                    is one size */
-	uint64_t batch;                  /* with series: numbers that a batch takes */
-	uint64_t total; /* examples in all; UINT64_MAX for ever or not known */
-	uint64_t known; /* that can be read now; with series, numbers of examples */
+	struct lc__series_order *series; /* each batch has one image size; NULL: there is
+	                                  * one size */
+	uint64_t batch;                  /* with series: numbers in a batch */
+	uint64_t total; /* number of all examples; UINT64_MAX for ever or unknown */
+	uint64_t known; /* examples that can be read now; with series, numbers of examples
+	                 * */
 	bool complete;  /* total is known */
 	_Atomic(struct lc__sequence_cursor *)
-	    idle;                         /* of lc_stream_locate(); NULL: none, or
-	                                               a thread has it */
+	    idle;                         /* of lc_stream_locate(); NULL: none, or a
+	                                   * thread is using it */
 	uint32_t n;                       /* of sequences */
 	struct lc__sequence *sequences[]; /* of each source */
 };
@@ -55,53 +55,55 @@ struct lc_stream {
 	lc_source **sources;       /* each held */
 	uint32_t n;                /* of sources */
 	bool series;               /* all are the same source: each has its images of one
-	                                 size */
-	uint64_t *first_chunk;     /* with series: how many chunks of the source are
-	                                 before those of each; else NULL */
+	                            * size */
+	uint64_t *first_chunk;     /* with series: for each, the number of the source's
+	                            * chunks before its own; else NULL */
 	struct lc__mixture *mixture; /* NULL with one source */
 	struct lc__stream_rule rule;
 	uint64_t order_hash;
 	uint64_t first_batch;           /* from the token */
-	pthread_mutex_t replace_lock;   /* held by a thread that makes another state */
-	pthread_mutex_t lock;           /* guards what follows */
+	pthread_mutex_t replace_lock;   /* held by a thread that creates another state */
+	pthread_mutex_t lock;           /* guards the members below */
 	struct lc__stream_state *state; /* held */
 };
 
-/** Keep a stream for a reader after the caller has closed it; lc_stream_close() ends that,
+/** Keep a stream for a reader after the caller has closed it; ended by lc_stream_close(),
  *  too. */
 lc_stream *lc__stream_hold(lc_stream *stream);
 
-/** Can so many readers divide the shares of a stream? Any can without shares. LC_INVALID. */
+/** Can this many readers divide the shares of a stream? Always without shares.
+ *  LC_INVALID. */
 LC_CHECKED lc_status lc__stream_check_readers(const lc_stream *stream, uint32_t reader,
     uint32_t readers);
 
 /* ---- the state ---------------------------------------------------------------------- */
 
-/** Make a state over the layouts of all sources, which it holds for itself. @return as
- *  lc__sequence_new(). */
+/** Create a state over the layouts of all sources, which it holds.
+ *  @return as lc__sequence_new(). */
 LC_CHECKED lc_status lc__stream_state_new(const struct lc__stream_rule *rule,
     struct lc__layout *const *layouts, struct lc__stream_state **out);
 
 struct lc__stream_state *lc__stream_state_hold(struct lc__stream_state *state);
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__stream_state_drop(struct lc__stream_state *state);
 
-/** A cursor of one of its sequences, for one thread until it puts it back, which takes it
- *  over; NULL to free the last one. So the next one need not learn what it knows. */
+/** Take a cursor of one of its sequences for the calling thread; putting it back passes
+ *  ownership, and putting NULL frees the last one. So what a cursor has learned is
+ *  reused. */
 LC_CHECKED lc_status lc__stream_state_cursor(struct lc__stream_state *state,
     uint32_t source, struct lc__sequence_cursor **out);
 void lc__stream_state_put_back(struct lc__stream_state *state,
     struct lc__sequence_cursor *cursor);
 
-/** The state of a stream now, held for the caller. */
+/** The present state of the stream, held by the caller. */
 struct lc__stream_state *lc__stream_state_now(lc_stream *stream);
 
-/** If the stream follows: replace its state, if the source has more than that by now. The
- *  source itself is not refreshed. */
+/** If the stream follows: replace its state, if the source has more by now. The source
+ *  itself is not refreshed. */
 LC_CHECKED lc_status lc__stream_follow(lc_stream *stream);
 
-/** How many examples the first @p numbers are. Fewer with series, where a batch may be
- *  short and takes all of its numbers. */
+/** The number of examples among the first @p numbers. Fewer with series, where a batch
+ *  may be short but takes all of its numbers. */
 static inline uint64_t
 lc__stream_state_examples(const struct lc__stream_state *state, uint64_t numbers)
 {
@@ -110,7 +112,7 @@ lc__stream_state_examples(const struct lc__stream_state *state, uint64_t numbers
 	    : lc__series_count(state->series, numbers);
 }
 
-/** Which example of which source has the number @p example. */
+/** The example, and its source, with the number @p example. */
 static inline void
 lc__stream_state_find(const struct lc__stream_state *state, uint64_t example,
     uint32_t *source, uint64_t *index)
@@ -130,15 +132,15 @@ lc__stream_state_find(const struct lc__stream_state *state, uint64_t example,
 
 /**
  * The examples [first, end) of a batch that can be read.
- * @return LC_OK; LC_END if there is no such batch; LC_TIMEOUT if it is not there yet,
- * and then @p end is how many examples there must be in all. Sets no error.
+ * @return LC_OK; LC_END if there is no such batch; LC_TIMEOUT if it is not available yet,
+ * and then @p end is the number of examples that it needs. Sets no error.
  */
 LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
     const struct lc__stream_state *state, uint64_t batch, uint64_t *first, uint64_t *end);
 
 /**
- * The error for an example or batch that cannot be read now.
- * @param never  it will not come, even if the source grows
+ * Set the error for an example or batch that cannot be read now.
+ * @param never it will not come, even if the source grows
  * @return LC_END, or LC_TIMEOUT if it may come
  */
 lc_status lc__stream_lacks(const lc_stream *stream, const struct lc__stream_state *state,
@@ -147,13 +149,13 @@ lc_status lc__stream_lacks(const lc_stream *stream, const struct lc__stream_stat
 /* ---- tokens ------------------------------------------------------------------------- */
 
 /**
- * Check a token against a stream that is being opened, and choose a layout of each
- * source, for the caller to drop. @p token is NULL for the start.
+ * Check a token against a stream being opened, and choose a layout of each source, for
+ * the caller to drop. @p token is NULL for the start.
  */
 LC_CHECKED lc_status lc__stream_layouts(const lc_stream *stream,
     const struct lc__stream_token *token, struct lc__layout **layouts);
 
-/** Find the batch that begins with the token's example; LC_INVALID if none does. */
+/** Find the batch that begins with the token's example; LC_INVALID if there is none. */
 LC_CHECKED lc_status lc__stream_resume(lc_stream *stream,
     const struct lc__stream_token *token);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a stream can read now: a sequence of each source, and the batches of them. */
+/* What a stream can read now: a sequence for each source, and the batches from them. */
 #include "stream/stream.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "order/shuffle.h"
 #include "stream/source.h"
 
-/* The sources of a mixture are shuffled by seeds of their own. */
+/* Each source of a mixture is shuffled with its own seed. */
 static lc_status
 make_sequences(const struct lc__stream_rule *rule, struct lc__layout *const *layouts,
     struct lc__stream_state *state)
@@ -28,8 +28,8 @@ make_sequences(const struct lc__stream_rule *rule, struct lc__layout *const *lay
 	return LC_OK;
 }
 
-/* Images of several sizes: a batch has images of one size, and each size is shuffled by
- * itself. The batches of all epochs are numbered on. */
+/* Images of several sizes: a batch has images of one size, and each size is shuffled
+ * separately. Batches are numbered over all epochs. */
 static lc_status
 make_series(const struct lc__stream_rule *rule, struct lc__stream_state *state)
 {
@@ -169,8 +169,8 @@ lc__stream_state_now(lc_stream *stream)
 	return state;
 }
 
-/* With replace_lock held: stream->state is read without its own lock, as nobody else
- * replaces it. A source that turns out to be empty ends the stream. */
+/* With replace_lock held: stream->state is read without its own lock, since no other
+ * thread replaces it. A source that turns out to be empty ends the stream. */
 static lc_status
 follow_locked(lc_stream *stream, struct lc__layout *layout)
 {
@@ -216,15 +216,14 @@ lc__stream_lacks(const lc_stream *stream, const struct lc__stream_state *state,
 {
 	if (never && !state->complete && stream->rule.limit > 0)
 		return lc__error(LC_END, 0,
-		    "stream: there is no %s %llu: it is limited to %llu examples", what,
+		    "stream: no %s %llu; it is limited to %llu examples", what,
 		    (unsigned long long)number, (unsigned long long)stream->rule.limit);
 	if (never || state->complete)
-		return lc__error(LC_END, 0,
-		    "stream: there is no %s %llu: it has %llu examples", what,
-		    (unsigned long long)number,
+		return lc__error(LC_END, 0, "stream: no %s %llu; it has %llu examples",
+		    what, (unsigned long long)number,
 		    (unsigned long long)lc__stream_state_examples(state, state->known));
 	return lc__error(LC_TIMEOUT, 0,
-	    "stream: %s %llu is not there yet, %llu examples are", what,
+	    "stream: %s %llu is not available yet; %llu examples are", what,
 	    (unsigned long long)number, (unsigned long long)state->known);
 }
 

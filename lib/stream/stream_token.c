@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tokens of a stream, and resuming from one. */
+/* Tokens of a stream, and resuming from a token. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -56,17 +56,17 @@ check_order(const lc_stream *stream, const struct lc__stream_token *token)
 		    (unsigned long long)token->spread, (unsigned long long)o->spread);
 	if (token->order_hash != stream->order_hash)
 		return lc__error(LC_OTHER_ORDER, 0,
-		    "token: of another order than this stream's");
+		    "token: made for another order than this stream's");
 	if (token->seed != stream->options.seed)
 		return lc__error(LC_OTHER_ORDER, 0,
-		    "token: of seed %llu, the stream has %llu",
+		    "token: made for seed %llu; the stream has %llu",
 		    (unsigned long long)token->seed,
 		    (unsigned long long)stream->options.seed);
 	/* Its generation is what was needed so far: a stream that does not follow would
 	 * end there. */
 	if (token->following && !stream->options.follow)
 		return lc__error(LC_OTHER_ORDER, 0,
-		    "token: of a stream that follows its source; this one does not");
+		    "token: made by a stream that follows its source; this one does not");
 	return LC_OK;
 }
 
@@ -93,9 +93,9 @@ check_mixture(const lc_stream *stream, const struct lc__stream_token *token,
 	    "they had");
 }
 
-/* A token of a stream that did not follow, for one that does. The first took the end of
- * the source then for the end of all: from its last short window and last era on, its
- * examples are not those of a stream that follows. */
+/* A token of a stream that did not follow, for one that does. For the first, the end of
+ * the source was final: from its last short window and last era on, its examples differ
+ * from those of a stream that follows. */
 static lc_status
 check_settled(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout *then)
@@ -113,12 +113,12 @@ check_settled(const lc_stream *stream, const struct lc__stream_token *token,
 	if (token->example <= known)
 		return LC_OK;
 	return lc__error(LC_OTHER_ORDER, 0,
-	    "token: of a stream that did not follow "
+	    "token: made by a stream that did not follow "
 	    "%s: of its %llu examples the first %llu are the same",
 	    name, (unsigned long long)token->example, (unsigned long long)known);
 }
 
-/* A stream that does not follow gets the layout that the token was made on. */
+/* A stream that does not follow gets the layout for which the token was made. */
 static lc_status
 check_one(const lc_stream *stream, const struct lc__stream_token *token,
     struct lc__layout **layout)
@@ -134,7 +134,7 @@ check_one(const lc_stream *stream, const struct lc__stream_token *token,
 	return_if_error(lc__source_layout_at(source, token->generation, &then));
 	if (lc__layout_info(then)->prefix_hash != token->prefix_hash)
 		status = lc__error(LC_CHANGED, 0,
-		    "token: what was read before of %s is no longer the same",
+		    "token: what was read of %s has changed since",
 		    lc__source_name(source));
 	else
 		status = stream->options.follow ? check_settled(stream, token, then)
@@ -172,7 +172,8 @@ lc__stream_layouts(const lc_stream *stream, const struct lc__stream_token *token
 	return check_one(stream, token, &layouts[0]);
 }
 
-/* The last batch may be short: a token of the end need not be a multiple of a batch. */
+/* The last batch may be short: a token at the end need not be a multiple of the batch
+ * size. */
 lc_status
 lc__stream_resume(lc_stream *stream, const struct lc__stream_token *token)
 {
@@ -210,9 +211,9 @@ epoch_of(const struct lc__stream_state *state, uint64_t example, uint64_t *out)
 	return LC_OK;
 }
 
-/* Two readers of a source that grows may have read the same and know more or less of it.
- * So the token has the generation that was needed to read so far, and the epoch of the
- * example before it. */
+/* Two readers of a growing source may have read the same and know more or less of it. So
+ * the token has the generation that was needed to read so far, and the epoch of the
+ * previous example. */
 static lc_status
 fill_following(const struct lc__stream_state *state, struct lc__stream_token *token)
 {
@@ -229,7 +230,8 @@ fill_following(const struct lc__stream_state *state, struct lc__stream_token *to
 	if (token->example == 0 || chunks == 0)
 		return LC_OK;
 	return_if_error(lc__layout_row(s->layout, chunks - 1, &row));
-	/* Without inputs a generation is the id of the last chunk, and ids may have gaps. */
+	/* Without inputs a generation is the id of the last chunk, and ids may have
+	 * gaps. */
 	token->generation = info->generation == info->chunks ? chunks : row.id;
 	token->prefix_hash = row.prefix_hash;
 	return epoch_of(state, token->example - 1, &token->epoch);

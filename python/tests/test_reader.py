@@ -212,9 +212,9 @@ class Readers(unittest.TestCase):
 
     def test_shares_are_refused(self) -> None:
         for options, text in (
-            ({"shuffle": "full", "shares": 2}, "shares are shuffled in blocks, not otherwise"),
-            ({"shares": 3}, "a batch of 256 examples is no multiple of 3 shares"),
-            ({"shares": 4, "world": 3}, "4 shares are no multiple of 3 readers"),
+            ({"shuffle": "full", "shares": 2}, "shares need the shuffle in blocks"),
+            ({"shares": 3}, "a batch of 256 examples is not a multiple of 3 shares"),
+            ({"shares": 4, "world": 3}, "4 shares are not a multiple of 3 readers"),
             ({"shares": 4, "share": "contiguous"}, "a reader of shares has every R'th one"),
         ):
             with self.assertRaises(lmdbcache.InvalidError) as caught:

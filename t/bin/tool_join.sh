@@ -18,7 +18,7 @@ records vae 2 f e c b a z
 records t5 3 a b c d f y
 
 refuse "partners that are missing are refused, with their numbers" 3 \
-"cachex: read: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
+"cachex: read: dino+vae+t5: 2 of 6 records have no partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
 	cachex read dino+vae+t5
 check "or left out" 0 cachex read dino+vae+t5 --missing drop -1
 is "in the order of the first" "$(words)" "a b c f "
@@ -99,7 +99,7 @@ is "as fields" "$(ls lines/batch-00000000 | tr '\n' ' ')" "dino.npy meta.mask.np
 
 # Exports
 refuse "an export is refused, too" 3 \
-"cachex: export: dino+vae+t5: 2 of 6 records lack a partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
+"cachex: export: dino+vae+t5: 2 of 6 records have no partner: 1 missing in vae, 1 missing in t5; the first is 'd'; use --missing drop to leave them out" \
 	cachex export dino+vae+t5 refused --format webdataset
 also "and nothing is written" test ! -e refused
 check "an export" 0 cachex export dino+vae+t5 wds --format webdataset --missing drop -q

@@ -212,11 +212,11 @@ wrong "readers that do not divide them" 2 "cachex: plan: --readers: 4 shares are
 	cachex plan nodes --shuffle block --shares 4 --readers 3
 wrong "the other split" 2 "cachex: plan: --share: with --shares a reader has every R'th share" \
 	cachex plan nodes --shuffle block --shares 4 --share contiguous
-wrong "another shuffle" 2 "cachex: plan: stream: shares are shuffled in blocks, not otherwise" \
+wrong "another shuffle" 2 "cachex: plan: stream: shares need the shuffle in blocks" \
 	cachex plan nodes --shares 4
 wrong "too many shares" 2 "cachex: plan: $XDG_CACHE_HOME/cachex/nodes: 40 examples are too few for 64 shares" \
 	cachex plan nodes --shuffle block --shares 64
-wrong "a batch that is no multiple" 2 "cachex: plan: stream: a batch of 256 examples is no multiple of 3 shares" \
+wrong "a batch that is no multiple" 2 "cachex: plan: stream: a batch of 256 examples is not a multiple of 3 shares" \
 	cachex plan nodes --shuffle block --shares 3
 wrong "compared" 2 "cachex: plan: --shares and --compare exclude each other" \
 	cachex plan nodes --shuffle block --shares 4 --compare

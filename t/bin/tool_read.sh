@@ -124,7 +124,7 @@ wrong "another C" 3 "cachex: read: shares.token: is of 4 shares, the stream has 
 	cachex read m -1 --shuffle block --shares 2 --spread 2 --batch 8 --seed 3 --token-file shares.token
 wrong "another W" 3 "cachex: read: shares.token: is of shares in windows of 2 chunks, the stream's are of 3; give the options that it was written with; --restart starts again" \
 	cachex read m -1 --shuffle block --shares 4 --spread 3 --batch 8 --seed 3 --token-file shares.token
-wrong "readers that do not divide them" 2 "cachex: read: reader: 4 shares are no multiple of 3 readers" \
+wrong "readers that do not divide them" 2 "cachex: read: reader: 4 shares are not a multiple of 3 readers" \
 	cachex read m -1 $shares --reader 0/3
 
 # Hashes add up

@@ -39,7 +39,7 @@ check "goes on" 0 cachex read m --split $spec --part val --batch 4 --batches 1 -
 check "in its part only" 3 cachex read m --split $spec --part test --batch 4 --token-file token
 
 wrong "a split without a part" 2 "cachex: read: --split needs --part, the part to read; --share is for how readers divide a batch" cachex read m --split strided
-wrong "a part of nothing" 2 "cachex: read: $XDG_CACHE_HOME/cachex/m: part 'val' of which split?" cachex read m --part val
+wrong "a part of nothing" 2 "cachex: read: $XDG_CACHE_HOME/cachex/m: part 'val' needs a split" cachex read m --part val
 wrong "a part that is none" 2 "cachex: read: split: there is no part 'tests', only train, val, test" \
 	cachex read m --split $spec --part tests
 wrong "shares that do not sum to 1" 2 \

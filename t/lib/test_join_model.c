@@ -620,7 +620,7 @@ START_TEST(what_is_missing_is_counted)
 	c.modules[0] = (lc_join){ "f", c.made.cache };
 	assert_status(lc_source_open_join(c.modules, 3, LC_MISSING_REFUSE, NULL,
 	    &source), LC_SCHEMA);
-	snprintf(wanted, sizeof(wanted), "f+x+y: 3 of 3 records lack a partner: 2 "
+	snprintf(wanted, sizeof(wanted), "f+x+y: 3 of 3 records have no partner: 2 "
 	    "missing in x, 2 missing in y; the first is '7-0'");
 	ck_assert_str_eq(lc_last_error()->text, wanted);
 	need_ok(lc_close(p[0].cache));

@@ -313,7 +313,7 @@ START_TEST(what_cannot_be_split)
 	options.part = "train";
 	assert_status(lc_source_open_module(m.cache, &options, &source), LC_INVALID);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
-	    ": part 'train' of which split?"));
+	    ": part 'train' needs a split"));
 	options.split = SPLIT;
 	options.part = "tests";
 	assert_status(lc_source_open_module(m.cache, &options, &source), LC_INVALID);

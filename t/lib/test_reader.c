@@ -90,9 +90,9 @@ static const struct {
 	{ 0, { .readers = 1, .threads = 1025, .ahead = 1 },
 	    "reader: at most 1024 threads and 65536 batches ahead" },
 	{ 4, { .readers = 1, .views = 1, .ahead = 1 },
-	    "reader: windows cannot be had as views" },
+	    "reader: windows are not available as views" },
 	{ 0, { .readers = 1, .documents = 1, .ahead = 1 },
-	    "reader: documents are told of windows only" },
+	    "reader: documents are listed for windows only" },
 };
 
 START_TEST(contradictions)

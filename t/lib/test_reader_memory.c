@@ -528,7 +528,7 @@ START_TEST(memory_off_its_alignment)
 	reader = reader_of(stream, &o);
 	ck_assert_int_eq(lc_reader_next(reader, &batch), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "reader: the function alloc gave memory that is not aligned to 64 bytes");
+	    "reader: the function alloc returned memory that is not aligned to 64 bytes");
 	lc_reader_close(reader);
 	lc_stream_close(stream);
 	ck_assert_uint_eq(ledger.live, 0);

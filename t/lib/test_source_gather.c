@@ -156,7 +156,7 @@ START_TEST(beyond_the_last)
 	assert_status(lc_source_gather(made.source, 5, ordinals, "tokens", &row, rows,
 	    sizeof(rows), 1, statuses), LC_INVALID);
 	snprintf(text, sizeof(text),
-	    "item 1: %s/m: there is no record 18446744073709551615: it has 12 records, "
+	    "item 1: %s/m: no record 18446744073709551615; it has 12 records, "
 	    "from 0", made.root);
 	assert_text(text);
 	for (unsigned i = 0; i < 5; i++) {
@@ -458,7 +458,7 @@ START_TEST(sources_that_cannot_tell)
 	made_stream_open(&made);
 	assert_status(lc_source_find(made.source, 1, &id, &ordinal), LC_UNSUPPORTED);
 	snprintf(text, sizeof(text),
-	    "item 0: %s/m: is filled by its inputs, whose order has no index", made.root);
+	    "item 0: %s/m: is filled by its inputs, and their order has no index", made.root);
 	assert_text(text);
 	modules[0] = (lc_join){ "a", made.cache };
 	modules[1] = (lc_join){ "b", made.cache };

@@ -127,7 +127,7 @@ START_TEST(beyond_the_last)
 	made_stream_open(&made);
 	for (int i = 0; i < 3; i++) {
 		snprintf(text, sizeof(text),
-		    "%s/m: there is no record %llu: it has 10 records, from 0", made.root,
+		    "%s/m: no record %llu; it has 10 records, from 0", made.root,
 		    (unsigned long long)ordinals[i]);
 		memset(&view, 0xee, sizeof(view));
 		assert_status(lc_source_get(made.source, ordinals[i], &view), LC_INVALID);

@@ -142,15 +142,15 @@ static const struct {
 	{ { .shares = 65537, .shuffle = LC_SHUFFLE_BLOCK, .epochs = 1 }, 1,
 	    "stream: at most 65536 shares" },
 	{ { .shares = 2, .epochs = 1 }, 1,
-	    "stream: shares are shuffled in blocks, not otherwise" },
+	    "stream: shares need the shuffle in blocks" },
 	{ { .shares = 2, .shuffle = LC_SHUFFLE_ERA, .epochs = 1 }, 1,
-	    "stream: shares are shuffled in blocks, not otherwise" },
+	    "stream: shares need the shuffle in blocks" },
 	{ { .shares = 2, .idealised = 2 }, 1,
-	    "stream: shares are shuffled in blocks, not otherwise" },
+	    "stream: shares need the shuffle in blocks" },
 	{ { .shares = 2, .shuffle = LC_SHUFFLE_BLOCK }, 2,
-	    "stream: shares are of one source, not of a mixture" },
+	    "stream: shares need a single source, not a mixture" },
 	{ { .shares = 3, .shuffle = LC_SHUFFLE_BLOCK, .batch = 100, .epochs = 1 }, 1,
-	    "stream: a batch of 100 examples is no multiple of 3 shares" },
+	    "stream: a batch of 100 examples is not a multiple of 3 shares" },
 	{ { .shares = 2, .shuffle = LC_SHUFFLE_BLOCK, .epochs = 1, .follow = 1 }, 1,
 	    "stream: a shuffle that needs to know the end does not follow: shuffle "
 	    "in eras" },
@@ -264,7 +264,7 @@ START_TEST(readers_of_shares)
 	ck_assert_int_eq(open_reader(stream, 4, LC_SPLIT_STRIDED), LC_OK);
 	ck_assert_int_eq(open_reader(stream, 3, LC_SPLIT_STRIDED), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "reader: 4 shares are no multiple of 3 readers");
+	    "reader: 4 shares are not a multiple of 3 readers");
 	ck_assert_int_eq(open_reader(stream, 8, LC_SPLIT_STRIDED), LC_INVALID);
 	ck_assert_int_eq(open_reader(stream, 2, LC_SPLIT_CONTIGUOUS), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,

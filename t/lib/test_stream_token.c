@@ -169,7 +169,7 @@ START_TEST(other_shares)
 	other = o;
 	other.seed = 1;
 	ck_assert_int_eq(resume(other, token, &batch), LC_OTHER_ORDER);
-	ck_assert_str_eq(lc_last_error()->text, "token: of seed 0, the stream has 1");
+	ck_assert_str_eq(lc_last_error()->text, "token: made for seed 0; the stream has 1");
 }
 END_TEST
 
