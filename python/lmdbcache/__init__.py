@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors in a cache that survives: the engine of cachex, in Python.
+"""A persistent cache of tensors: the library of cachex, in Python.
 
     import lmdbcache, numpy
 
     with lmdbcache.open("cache", "resnet50") as cache:
         cache["img-1"] = numpy.ones(512)        # or torch, or nested data
-        cache["img-1"]                          # a copy of your own
+        cache["img-1"]                          # your own copy
         block, missing = cache.gather(["img-1", "img-2"])  # one array, a row for each
         print(block.shape, missing)             # (2, 512) [1]
 
@@ -13,14 +13,14 @@ A module is a directory with an LMDB environment; any number of threads and proc
 read and write one.
 
     open()       a Cache: get, put, gather, missing, keys, view, flush, verify ...
-    key()        a cache_id made of content
+    key()        a cache_id computed from content
     reader()     batches of modules, shards, warehouses and stores for training loops
-    Stream       the same for one node of many, which saves its position
-    Tensor       what tensors are without NumPy and torch, and what a view is
-    Error        what calls raise, a class for each kind of failure
+    Stream       the same for one of many nodes, with a position that can be saved
+    Tensor       the type of tensors without NumPy and torch, and of views
+    Error        the base of all errors, one class for each kind of failure
 
-lmdbcache.torch has cached(), MapDataset and Loader. lmdbcache_python(3) is the manual,
-lmdbcache_cookbook(7) has tasks to begin with.
+lmdbcache.torch has cached(), MapDataset and Loader. lmdbcache_python(3) is the manual;
+lmdbcache_cookbook(7) has short programs for common tasks.
 """
 
 import atexit as _atexit
@@ -111,8 +111,7 @@ __all__ = [
     "verify_shards",
 ]
 
-# Caches that are open, so that they are flushed and closed while Python can still say why
-# that failed.
+# Open caches: they are flushed and closed at exit, while Python can still report a failure.
 _open: "_weakref.WeakSet[Cache]" = _weakref.WeakSet()
 
 
@@ -121,9 +120,8 @@ class Cache(_core.Cache):
 
         cache[id] = value, cache[id], del cache[id], id in cache, len(cache), for id in cache
 
-    Made by open(). Its methods may be called by any thread; all but the quickest run
-    without the interpreter's lock. After fork() the child may go on with it. A pickled
-    one is opened again where it is unpickled.
+    Created by open(). Any thread may call its methods; all except the quickest release the
+    interpreter's lock. After fork() the child may use it. Unpickling opens it again.
     """
 
     def __init__(self, *args: Any) -> None:
@@ -155,7 +153,7 @@ class Cache(_core.Cache):
 
     @property
     def settings(self) -> Settings:
-        """What the module keeps for all its users, to be read and changed."""
+        """The settings of the module, which apply to all processes that use it."""
         return Settings(self)
 
     def items(self, prefix: Union[str, bytes] = "") -> Iterator[Tuple[str, Any]]:
@@ -163,7 +161,7 @@ class Cache(_core.Cache):
         for key in self.keys(prefix):
             try:
                 value = self[key]
-            except NotFoundError:  # deleted since the walk began
+            except NotFoundError:  # deleted since the iteration began
                 continue
             yield key, value
 
@@ -173,8 +171,8 @@ class Cache(_core.Cache):
             yield value
 
     def setdefault(self, id: Union[str, bytes], default: Any = None) -> Any:
-        """The value of a cache_id, after storing `default`, or what it returns when it is
-        a function, if there is none. The function is called once for all threads, see
+        """The value of a cache_id. If there is none, `default`, or its result if it is a
+        function, is stored first. The function is called once for all threads, see
         compute()."""
         absent = object()
         value = self.get(id, absent)
@@ -204,31 +202,31 @@ def open(
     force_fs: bool = False,
     timeout: Optional[float] = None,
 ) -> Cache:
-    """Open a module in a root directory; both are made if they are missing.
+    """Open a module in a root directory; create both if they are missing.
 
-    like               what tensors are given as: "numpy", "torch" or "buffer" (a Tensor);
-                       None is NumPy where it is installed
+    like               the type of returned tensors: "numpy", "torch" or "buffer" (a Tensor);
+                       None is NumPy if it is installed
     readonly           only read; the module must exist
-    create             make what is missing
-    verify             compare what is read with its checksum "always", which is True;
-                       "once", at the first read in this process, which does not see what
-                       is damaged after that, on the disk or in memory; or "never", which
-                       is False
-    durability         "full": what flush() returned from survives a loss of power;
-                       "relaxed": the last commit may be lost, the module stays sound
+    create             create what is missing
+    verify             when to compare data with its checksum: "always" or True; "once", at
+                       the first read in this process, which does not detect later damage on
+                       the disk or in memory; or "never" or False
+    durability         "full": data survives a loss of power when flush() has returned;
+                       "relaxed": the last commit may be lost, the module stays consistent
     codec, level       of the tensors put: "none", "lz4", "shuffle-lz4", "u8pack",
                        "u8pack-lz4" or "auto"; None: the module's setting
-    flush_every        records a commit, default 2048
-    flush_interval_ms  commit what is as old, default 1000; 0: never
-    chunk_bytes        bytes a commit, default 4 MiB
+    flush_every        records per commit, default 2048
+    flush_interval_ms  commit writes that are this old, default 1000; 0: never
+    chunk_bytes        bytes per commit, default 4 MiB
     lru_bytes          memory for decoded tensors, default 64 MiB
     map_size           address space in bytes, default 1 TiB
-    rank, writer_rank  of a distributed job: other ranks than writer_rank do not write;
-                       rank is RANK of the environment, and by default each rank writes
+    rank, writer_rank  of a distributed job: ranks other than writer_rank do not write; the
+                       default of rank is the environment variable RANK; by default every
+                       rank writes
     force_fs           accept network file systems
-    timeout            seconds that a call waits at most for commits and for other writers,
-                       then WaitTimeout, a TimeoutError, with nothing lost; None: for ever.
-                       Ctrl-C ends each wait
+    timeout            the longest time in seconds that a call waits for commits and for
+                       other writers; then WaitTimeout, a TimeoutError, and nothing is lost.
+                       None: no limit. Ctrl-C ends each wait
     """
     options: Dict[str, Any] = {
         "root": _os.fspath(root),
@@ -262,7 +260,7 @@ if _TYPE_CHECKING:
 else:
 
     def __getattr__(name: str) -> Any:
-        """lmdbcache.torch imports torch when it is first asked for."""
+        """Import torch on the first use of lmdbcache.torch."""
         if name == "torch":
             from importlib import import_module
 
@@ -271,7 +269,7 @@ else:
 
 
 def _close_all() -> None:
-    """Closes what is open. What cannot be written is said on stderr: nobody can catch it."""
+    """Close all open caches. Report failures on stderr: at exit no code can catch them."""
     for cache in list(_open):
         if cache.closed:
             continue

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Settings of modules, and records by their ordinals: of modules, shards and warehouses, and
-of lists of these."""
+"""Settings of modules, and records by their ordinals in modules, shards, warehouses and
+lists of these."""
 
 import os as _os
 from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple, Union
@@ -12,7 +12,7 @@ _Path = Union[str, "_os.PathLike[str]"]
 
 
 def size_of(size: Union[int, str]) -> int:
-    """Bytes of a size: a number, or a text as "64G"."""
+    """Bytes of a size: a number, or text such as "64G"."""
     if isinstance(size, int):
         return size
     digits, unit = size[:-1], size[-1:].upper()
@@ -24,12 +24,12 @@ def size_of(size: Union[int, str]) -> int:
 
 
 def is_store(what: Any) -> bool:
-    """Is it the URL of a store?"""
+    """True for the URL of a store."""
     return isinstance(what, str) and (what.startswith("file:") or "://" in what)
 
 
 def store_options(options: Dict[str, Any], stores: bool) -> Dict[str, Any]:
-    """The options of a store, as the engine takes them."""
+    """The options of a store, in the form for the extension."""
     if stores and (options["cache"] is None or options["cache_size"] is None):
         raise ValueError("a store needs cache=, a directory for copies, and cache_size=")
     if not stores and options["cache"] is not None:
@@ -43,19 +43,19 @@ def store_options(options: Dict[str, Any], stores: bool) -> Dict[str, Any]:
 
 
 class Settings(Mapping[str, Any]):
-    """What a module keeps for all its users, as a mapping. To set one changes it at once
-    and for all processes, which follow at their next commit:
+    """The settings of a module, as a mapping. Setting one changes it at once; other
+    processes use it from their next commit on:
 
-    codec         of puts that name none: "none", "lz4", "shuffle-lz4", "u8pack",
+    codec         for puts that do not name one: "none", "lz4", "shuffle-lz4", "u8pack",
                   "u8pack-lz4" or "auto"
     level         of the codec; 0: its default
-    policy        "evolve", or "strict": a value of another structure than the first one is
-                  a SchemaError
-    evict         what leaves first above max_bytes: "oldest" or "unread"
-    max_bytes     budget of all records; 0: none
+    policy        "evolve", or "strict": a value with another structure than the first one
+                  raises SchemaError
+    evict         which chunks to evict first above max_bytes: "oldest" or "unread"
+    max_bytes     limit of all records in bytes; 0: no limit
     auto_compact  each commit frees space of dead records, so that the file stays bounded
-    length_field  the tensor whose first axis is a record's length ("tokens", "."), "" for
-                  none; only a module without records can get another one
+    length_field  the tensor with the length of a record as its first axis ("tokens", "."),
+                  "" for none; can be changed only in a module without records
     """
 
     def __init__(self, cache: _core.Cache) -> None:
@@ -77,20 +77,20 @@ class Settings(Mapping[str, Any]):
         return f"Settings({self._cache._settings()})"
 
     def update(self, **changes: Any) -> None:
-        """Change several in one commit."""
+        """Change several settings in one commit."""
         self._cache._change_settings(changes)
 
 
 class Source(_core.Source):
-    """Records by their ordinals: a sequence. Made by source().
+    """A sequence of records by their ordinals. Created by source().
 
-    source[i] and source[a:b] give records with their tensors in place, read-only, without
-    a copy; what they need stays while one is held, also after close(). With like="torch"
-    they are copies, as torch has no read-only tensors. A sample of shards with boxes is a
-    dict of image, boxes and mask; one without is its image alone.
+    source[i] and source[a:b] return records with their tensors in place, read-only, without
+    a copy; they stay valid after close(). With like="torch" they are copies, because torch
+    has no read-only tensors. A sample of shards with boxes is a dict of image, boxes and
+    mask; one without boxes is its image alone.
 
-    Any thread may use it, and a child after fork(). A pickled one is opened again where it
-    is unpickled, with the same records.
+    Any thread may use it, and a child after fork(). Unpickling opens it again, with the same
+    records.
     """
 
     _args: Tuple[Any, Dict[str, Any], Optional[str]]
@@ -100,7 +100,7 @@ class Source(_core.Source):
 
     @property
     def _members(self) -> Tuple["Source", ...]:
-        """Of a list; they stand on what the list stands on."""
+        """The members of a list, at the same generation as the list."""
         return self._args[0] if isinstance(self._args[0], tuple) else ()
 
     def __enter__(self) -> "Source":
@@ -110,7 +110,7 @@ class Source(_core.Source):
         self.close()
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        what, options, like = self._args  # a list has its members there, which do the same
+        what, options, like = self._args  # of a list, its members, which are pickled too
         if isinstance(what, _core.Cache):
             # The pickled module may have grown when it is opened again.
             what.flush()
@@ -126,8 +126,8 @@ class Source(_core.Source):
         return f"<lmdbcache.Source {name}{', closed' if self.closed else f': {len(self)}'}>"
 
     def refresh(self) -> int:
-        """Go on to the newest commit, in a list that of the last member. The number of
-        records then; those that were known keep their ordinals."""
+        """Advance to the newest commit, in a list to that of the last member. Returns the
+        number of records; known ones keep their ordinals."""
         records = super().refresh()
         while self._members:
             self._members[-1].refresh()
@@ -138,7 +138,7 @@ class Source(_core.Source):
         return records
 
     def close(self) -> None:
-        """Records that are held stay."""
+        """Close the source. Records that the caller holds stay valid."""
         super().close()
         for member in self._members:
             member.close()
@@ -151,8 +151,8 @@ class Source(_core.Source):
         return (self.id(i) for i in range(len(self)))
 
     def fields(self) -> Dict[str, Tuple[str, Tuple[int, ...]]]:
-        """Dtype and shape of each tensor of the first record, by the paths that gather()
-        takes; "." is a record that is a tensor."""
+        """Dtype and shape of each tensor of the first record, by its path for gather();
+        "." is a record that is a tensor."""
         found: Dict[str, Tuple[str, Tuple[int, ...]]] = {}
 
         def walk(path: str, part: Any) -> None:
@@ -171,8 +171,8 @@ class Source(_core.Source):
         return found
 
     def verify(self, progress: Any = None, damage: Any = None) -> None:
-        """Compare everything with its checksums, and not only what is read: those of the
-        module, or of the shards. CorruptError if something is damaged."""
+        """Compare all data of the module, or of the shards, with its checksums. Raises
+        CorruptError if something is damaged."""
         what = self._args[0]
         if isinstance(what, tuple):
             for member in what:
@@ -207,35 +207,35 @@ def source(
     profile: Optional[str] = None,
     ca_file: "Optional[_Path]" = None,
 ) -> Source:
-    """Open a module, or shards, for reading records by their ordinals.
+    """Open a module, or shards, to read records by their ordinals.
 
     what               a Cache; a shard file, a directory of shards with a manifest, as
-                       Cache.export() writes it, or a warehouse. A list of these is the
+                       written by Cache.export(), or a warehouse. A list of these gives the
                        records of the first, then those of the second, and so on; only the
                        last one may grow
-    like               what tensors are given as, as for open(); None is the Cache's
+    like               the type of returned tensors, as for open(); None: as the Cache
     verify             as for reader(): "once", "always" or "never"; source[i] of a Cache
-                       is verified as the Cache was opened
-    part, split        only one part of a split, as "val" of "train=0.9,val=0.1"; a warehouse
-                       may have a split of its own
-    split_seed         another split of the same shares
+                       uses the mode of the Cache
+    part, split        only one part of a split, such as "val" of "train=0.9,val=0.1"; a
+                       warehouse may have its own split
+    split_seed         seed: another one gives another split with the same shares
     split_by_run       keep the frames of a run in one part
-    generation         only what there was at info()["generation"] of another time; of a
-                       list, one for each of them
+    generation         read only up to this value of info()["generation"]; for a list, one
+                       for each member
     dataset            where the sources of a warehouse are now
     ignore_thresholds  open a warehouse that exceeds its validation limits
-    open_shards        how many shards are open at a time, 0 for 1,024; of a larger set each
-                       is opened when it is read, and one that is missing or damaged is an
-                       error of its own records
+    open_shards        number of shards open at the same time, 0 for 1,024; in a larger set
+                       each shard is opened when it is read, and a missing or damaged one is
+                       an error of its own records only
 
-    `what` is also the URL of a store, "s3://BUCKET/PREFIX" or "file:///DIR": its newest
-    generation, or that of `generation`, read through a directory of verified copies.
+    `what` may also be the URL of a store, "s3://BUCKET/PREFIX" or "file:///DIR": its newest
+    generation, or `generation`, read through a directory of verified copies.
 
-    cache, cache_size  that directory, which processes of a host may share, and what its
-                       files take at most, as 64 << 30 or "64G"
-    fetch_ahead        shards that a reader has fetched before it needs them; None: 4
+    cache, cache_size  that directory, which processes of a host may share, and the maximum
+                       size of its files, as 64 << 30 or "64G"
+    fetch_ahead        number of shards to fetch before a reader needs them; None: 4
     endpoint, region, profile, ca_file
-                       how S3 is reached, where the environment does not say it
+                       access to S3, in place of the environment
     """
     options: Dict[str, Any] = {
         "verify": verify,

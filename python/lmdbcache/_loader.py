@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The loader of lmdbcache.torch: batches of a stream as tensors of torch."""
+"""The loader of lmdbcache.torch: batches of a stream as torch tensors."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Dict, Optional, Union
@@ -24,27 +24,27 @@ class Loader(IterableDataset[Dict[str, Any]]):
         for batch in loader:
             step(batch["features"])
 
-    A batch is a dict of this rank's share: a tensor [rows, ...] for each field, named by
-    its path, "." where records are tensors. They are the caller's, to change and to keep:
-    the rows were copied once, from the module into the batch. `extras` adds "ids" (a list),
-    "mask", "examples", "epochs", "sources", "lengths", of windows "documents" and
-    "positions", or "state". Where the last batch is padded, and "mask" is not asked for,
-    the padding is cut off. Options are those of lmdbcache.reader(), such as `verify`: by
-    default a worker or process compares a record with its checksum once, and what is
-    damaged after that is not seen.
+    A batch is a dict with the rows of this rank: a tensor [rows, ...] for each field, named
+    by its path, "." if records are tensors. The caller may change and keep the tensors: the
+    rows are copied once, from the module into the batch. `extras` adds "ids" (a list),
+    "mask", "examples", "epochs", "sources", "lengths", for windows "documents" and
+    "positions", or "state". If the last batch is padded, and "mask" is not among the extras,
+    the padding is cut off. The other options are those of lmdbcache.reader(), such as
+    `verify`: by default a worker or process compares a record with its checksum once, and
+    does not detect later damage.
 
-    The batches do not depend on how many ranks read them. state_dict() is the position
-    behind the batch that was given last; a Loader of any rank and world that is given it
-    goes on there, each example once. So does the next iteration after one that was left
-    early; after one that came to the end of the stream it begins anew, in the same order:
-    an epoch that is to be shuffled anew is one of `epochs`.
+    The batches do not depend on the number of ranks. state_dict() is the position after the
+    last batch; Loaders of any world size resume from it, each example once. The next
+    iteration after one that stopped early also continues there. After the end of the stream
+    the next iteration starts again in the same order: use `epochs` for epochs with different
+    shuffles.
 
-    The engine reads ahead with threads of its own, so no DataLoader is needed. In one,
-    with batch_size=None, each of its workers reads every so many batches, and they come in
-    the same order. As workers are ahead of the caller, positions then come with the
-    batches: "state" among the extras is what load_state_dict() takes behind the batch,
-    with any number of workers. torchdata's StatefulDataLoader keeps the positions of its
-    workers itself. A stream that follows takes no workers.
+    The library reads ahead with its own threads, so you do not need a DataLoader. In a
+    DataLoader, with batch_size=None, worker w of n reads every n'th batch, and the batches
+    come in the same order. Workers are ahead of the caller, so positions then come with the
+    batches: "state" among the extras is the state after the batch, for load_state_dict(),
+    with any number of workers. torchdata's StatefulDataLoader stores the positions of its
+    workers itself. A stream that follows does not work with workers.
 
     `pin_memory` copies each batch into page-locked memory.
     """
@@ -65,7 +65,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
         self._extras = tuple(extras)
         self._pin = pin_memory
         self._token: Optional[bytes] = options.pop("token", None)
-        self._workers = 0  # that share the stream, if the token is the position of one
+        self._workers = 0  # number of workers, if the token is the position of one of them
         self._ended = False
 
     def __iter__(self) -> Iterator[Dict[str, Any]]:
@@ -93,7 +93,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
                     self._ended = True
                     break
                 out = self._tensors(batch)
-                # Before the batch is given: what is saved while it is used has it behind.
+                # Before the yield: a state saved while the batch is used is after the batch.
                 at += max(workers, 1)
                 self._token = batches.token(at)
                 if "state" in self._extras:
@@ -123,7 +123,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
         return out
 
     def state_dict(self) -> Dict[str, Any]:
-        """The position, and nothing of what the options say."""
+        """The position, without the options."""
         if self._token is None:
             with reader(self._source, **self._options) as batches:
                 self._token = batches.token()
@@ -131,7 +131,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
         return {**state, "workers": self._workers} if self._workers > 0 else state
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Go on from a position, at the next iteration."""
+        """Resume from a position, at the next iteration."""
         if state.get("version") != 1:
             raise ValueError("the state of a Loader of another version")
         self._token, self._workers = state["token"], state.get("workers", 0)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dtypes of NumPy whose elements are bytes or fields, as opaque dtypes of the engine."""
+"""NumPy dtypes with elements of bytes or fields, as opaque dtypes of the library."""
 
 import re
 from typing import Any, Optional
 
 import numpy
 
-# A field as it is in a name: "x:<f4". None that is a pointer, or no number.
+# A field in a name: "x:<f4". Only numbers, no pointers.
 _FIELD = re.compile(r"(\w+):([<>|][biufc]\d+)", re.ASCII)
 
 # The longest name of an opaque dtype.
@@ -14,9 +14,9 @@ _MOST = 127
 
 
 def void_name(dtype: Any) -> Optional[str]:
-    """The name of the opaque dtype for elements of a numpy.dtype, "opaque12:x:<f4,y:<f8":
-    with its fields if these are all that there is to it, else "opaque12:void". None for
-    what is no void."""
+    """The name of the opaque dtype for elements of a numpy.dtype: "opaque12:x:<f4,y:<f8",
+    with its fields, if these describe it completely, otherwise "opaque12:void". None if the
+    dtype is not a void."""
     if not isinstance(dtype, numpy.dtype) or dtype.kind != "V" or dtype.hasobject:
         return None
     if dtype.itemsize == 0:
@@ -39,7 +39,7 @@ def void_dtype(name: str) -> Any:
 
 
 def _fields(text: str) -> Any:
-    """The numpy.dtype of fields that lie one after another, or None."""
+    """The numpy.dtype of fields without gaps, or None."""
     fields = []
     for part in text.split(","):
         field = _FIELD.fullmatch(part)

@@ -12,9 +12,9 @@ Source = Union[_core.Cache, str, "os.PathLike[str]"]
 
 class Reader(_core.Reader):
     """The batches of a stream over modules and shards, in an order that does not depend on
-    how many ranks, workers or threads read it. An iterator of Batch.
+    the number of ranks, workers or threads. An iterator of Batch.
 
-    Made by reader(). token() is a position that any number of ranks can go on from.
+    Created by reader(). token() is a position from which any number of ranks can resume.
     """
 
     def __enter__(self) -> "Reader":
@@ -75,60 +75,60 @@ def reader(
     profile: Optional[str] = None,
     ca_file: "Optional[_Path]" = None,
 ) -> Reader:
-    """Read batches of a source: a Cache, or the path of shards or a warehouse. Several make
-    a mixture, with `weights`. A list of some in a given order is one source, with the
-    records of the first, then those of the second: `[[a, "./shards"]]` is one such list, and
-    `[[a, b], c]` a mixture of a list and a Cache.
+    """Read batches of a source: a Cache, or the path of shards or a warehouse. A list of
+    several is a mixture, with `weights`. A list within the list is one source with the
+    records of its first member, then those of the second: `[[a, "./shards"]]` is one source,
+    and `[[a, b], c]` a mixture of a list and a Cache.
 
-    batch            examples a batch, over all ranks
+    batch            examples per batch, over all ranks
     shuffle          "none", "full", "block" or "era"
-    seed, epochs     of the shuffle; epochs 0: for ever, and a mixture has 0 only
-    block, spread    of shuffle="block": examples a block, default 256, and blocks that are
-                     mixed, default 16
-    shares           with shuffle="block": deal the chunks of the source, such as shards, to
-                     so many shares, which stay with their ranks in all epochs: rank r of
-                     `world`, which divides them, has every world'th share, and chunks()
-                     lists its chunks. A block is a chunk, `batch` a multiple of the shares,
-                     and fewer examples than there are shares come twice in an epoch that
-                     another one follows; 0: none
+    seed, epochs     of the shuffle; epochs 0: without end; a mixture allows only 0
+    block, spread    of shuffle="block": examples per block, default 256, and blocks mixed at
+                     a time, default 16
+    shares           with shuffle="block": deal the chunks of the source, such as shards,
+                     into this number of shares, which stay with their ranks in all epochs:
+                     rank r of `world`, which must divide the number, has every world'th
+                     share, and chunks() lists its chunks. A block is then a chunk, and
+                     `batch` must be a multiple of the shares. In all epochs but the last,
+                     some examples, fewer than the shares, occur twice; 0: no shares
     era_first, era_max
                      of shuffle="era": examples of the first and of the largest era,
                      default 65,536 and 1,048,576
-    idealised        the order of as many idealised readers, at most 65,536, without a
-                     shuffle; 0: the flat order
+    idealised        the order of this number of idealised readers, at most 65,536, without
+                     a shuffle; 0: the flat order
     limit            examples in all; 0: no limit
-    window, stride   units of the length field an example, and from one to the next, for
-                     tokens; 0: an example is a record, a stride is a window
-    length_field     the tensor whose first axis is a record's units; None: as the module
-                     is set
-    drop_short       leave out a last window that is not full
-    weights          of the sources of a mixture, integers; None: all alike
-    mixture_block    examples in which the shares are exact to one, default 1,024
-    follow, timeout  go on while the source grows; a wait above `timeout` seconds is
-                     WaitTimeout, None waits for ever
-    token            go on from here: what token() gave
-    rank, world      this reader's share of each batch; `share` is "strided" or
-                     "contiguous"
+    window, stride   units of the length field per example, and from one example to the next,
+                     for tokens; 0: an example is a record, the stride is the window
+    length_field     the tensor with the units of a record as its first axis; None: that of
+                     the module's settings
+    drop_short       omit a last window that is not full
+    weights          of the sources of a mixture, integers; None: all equal
+    mixture_block    number of examples in which the proportions are exact to one example,
+                     default 1,024
+    follow, timeout  continue while the source grows; a wait above `timeout` seconds raises
+                     WaitTimeout, None: no limit
+    token            resume from this position, a result of token()
+    rank, world      this reader's rows of each batch; `share` is "strided" or "contiguous"
     fields           tensors to read, "." for records that are tensors; None: all
-    views            give records in place, read-only, instead of one tensor of copies
-    documents        of windows: give `documents` and `positions` with each batch
-    threads, ahead   read ahead with so many threads, so many batches
-    memory           bytes of what is read ahead, default 256 MiB
-    split, part      "train=0.9,val=0.1" and the part to read; `split_seed` draws other
-                     parts, `split_by_run` keeps the records of a run in one
-    verify           compare what is read with its checksum "once", at the first read in
-                     this process, which does not see what is damaged after that; "always",
-                     which is True; or "never", which is False
+    views            return records in place, read-only, instead of one tensor of copies
+    documents        for windows: return `documents` and `positions` with each batch
+    threads, ahead   number of threads that read ahead, and of batches read ahead
+    memory           maximum bytes read ahead, default 256 MiB
+    split, part      "train=0.9,val=0.1" and the part to read; `split_seed` gives other
+                     parts, `split_by_run` keeps the records of a run in one part
+    verify           when to compare data with its checksum: "once", at the first read in
+                     this process, which does not detect later damage; "always" or True; or
+                     "never" or False
     ignore_thresholds
-                     read a warehouse although it exceeds its validation limits
-    open_shards      how many shards of a set are open at a time, as for source()
+                     read a warehouse even if it exceeds its validation limits
+    open_shards      number of shards of a set open at the same time, as for source()
     generation       of the source, as for source()
     cache, cache_size, fetch_ahead, endpoint, region, profile, ca_file
-                     of a store, "s3://BUCKET/PREFIX" or "file:///DIR", as for source(): the
-                     shards that this reader needs next are fetched into `cache` before it
-                     needs them, and those that it needs last are removed
+                     for a store, "s3://BUCKET/PREFIX" or "file:///DIR", as for source(): the
+                     next shards are fetched into `cache` before this reader needs them, and
+                     those that it needs last are removed
 
-    lmdbcache_stream(3) defines the orders and what can be combined.
+    lmdbcache_stream(3) defines the orders and their combinations.
     """
     names: Dict[str, Any] = dict(locals())
     sources = names.pop("source")
@@ -144,8 +144,8 @@ def reader(
 
 
 class Stream:
-    """Examples of a store, a module or shards for one node of many: an iterable of batches
-    that can be saved and goes on where it was, on any number of nodes.
+    """Batches of a store, a module or shards for one of many nodes: an iterable with a
+    position that can be saved and resumed on any number of nodes.
 
         stream = lmdbcache.Stream("s3://bucket/features", batch=4096, shares=1024,
             reader=(rank, world), cache="/nvme/copies", cache_size="64G", epochs=8)
@@ -154,9 +154,10 @@ class Stream:
             if batch.number % 1000 == 0:
                 torch.save({"stream": stream.state_dict(), ...}, ...)
 
-    Shares stay with their readers in all epochs, so that a node fetches its own shards only;
-    shares is a multiple of every world that will read, and batch is one of shares. Without
-    shares the order is that of `shuffle`. All other options are those of reader().
+    Shares stay with their readers in all epochs, so that a node fetches only its own shards;
+    `shares` must be a multiple of every world size that you will use, and `batch` a multiple
+    of `shares`. Without shares the order is that of `shuffle`. All other options are those of
+    reader().
     """
 
     def __init__(
@@ -181,7 +182,7 @@ class Stream:
         return self._reader
 
     def __iter__(self) -> Reader:
-        """The batches from the present position on."""
+        """The batches from the current position on."""
         return self._open()
 
     def state_dict(self) -> Dict[str, Any]:
@@ -189,12 +190,12 @@ class Stream:
         return {"token": self._open().token()}
 
     def load_state_dict(self, state: Dict[str, Any]) -> None:
-        """Go on from a position, which other nodes may have saved."""
+        """Resume from a position, which another node may have saved."""
         self.close()
         self._options["token"] = state["token"]
 
     def stats(self) -> Dict[str, Any]:
-        """What fetching from a store has cost: Reader.fetch_stats()."""
+        """The costs of fetching from a store: Reader.fetch_stats()."""
         return self._open().fetch_stats()
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nested data of torch and the engine's values: what both torch.py and compat need."""
+"""Conversions between nested torch data and values, for torch.py and compat."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Optional, Union
@@ -10,7 +10,7 @@ from . import Cache, NotFoundError, SchemaError, Tensor
 
 Id = Union[str, bytes]
 
-# Elements that some operations of torch do not know: they are moved as their bits.
+# Some torch operations do not support all dtypes: other elements are moved as their bits.
 _BITS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 _COMMON = {
     torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16,
@@ -29,7 +29,7 @@ def _plain_name(name: Any) -> bool:
 
 
 def decode(value: Any) -> Any:
-    """A value that was read, its tensors as tensors of torch."""
+    """A value that was read, with its tensors as torch tensors."""
     if isinstance(value, dict):
         return {name: decode(part) for name, part in value.items()}
     if isinstance(value, list):
@@ -40,7 +40,7 @@ def decode(value: Any) -> Any:
 
 
 def as_torch(value: Any) -> Any:
-    """An array as a tensor of torch over the same memory; anything else as it is."""
+    """An array as a torch tensor over the same memory; anything else unchanged."""
     if isinstance(value, Tensor):
         return value.torch()
     if hasattr(value, "__array_interface__") and not isinstance(value, torch.Tensor):
@@ -52,8 +52,8 @@ def as_torch(value: Any) -> Any:
 
 
 def map_tree(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
-    """A copy of nested data with its tensors replaced by what `function` makes of them.
-    Mappings become dicts, kinds of lists and tuples lists and tuples."""
+    """A copy of nested data with its tensors replaced by the results of `function`.
+    Mappings become dicts, derived types of list and tuple become lists and tuples."""
     if isinstance(value, torch.Tensor):
         return function(value)
     if isinstance(value, Mapping):
@@ -66,13 +66,13 @@ def map_tree(function: Callable[[torch.Tensor], Any], value: Any) -> Any:
 
 
 def _step(name: str) -> str:
-    """A name as a path has it."""
+    """A name, escaped for a path."""
     return name.replace("\\", "\\\\").replace(".", "\\.")
 
 
 def leaves(value: Any, path: str = "") -> Optional[list[tuple[str, torch.Tensor]]]:
-    """The tensors of nested data, each with its path in a record, in order; None when
-    there is anything else in it, or a name that no map has."""
+    """The tensors of nested data, each with its path in a record, in order; None if the data
+    has anything else, or a name that is not valid in a map."""
     if isinstance(value, torch.Tensor):
         return [(path, value)]
     if isinstance(value, Mapping):
@@ -109,8 +109,8 @@ def set_rows(tensor: torch.Tensor, index: torch.Tensor, rows: torch.Tensor) -> N
 
 
 def stack(rows: Sequence[Any]) -> Any:
-    """One batch of many records. Tensors of one dtype and shape are stacked; plain data
-    that is the same in all is given once; what differs otherwise becomes a list."""
+    """One batch of many records. Tensors of one dtype and shape are stacked; plain data that
+    is the same in all records appears once; other differing parts become lists."""
     first = rows[0]
     if isinstance(first, torch.Tensor):
         if all(
@@ -144,7 +144,7 @@ def _same(a: Any, b: Any) -> bool:
 
 
 def writable(cache: Cache) -> bool:
-    """May records be put?"""
+    """True if records can be put."""
     return not cache._options["readonly"]
 
 
@@ -152,8 +152,8 @@ def writable(cache: Cache) -> bool:
 
 
 def ids_of(ids: Any) -> list[Id]:
-    """The cache_ids of a batch: text and bytes as they are, an int as its decimal digits,
-    so that 7 and "7" are one record; a tensor or array of ints or text has one each."""
+    """The cache_ids of a batch: text and bytes unchanged, an int as its decimal digits, so
+    that 7 and "7" are one record; a tensor or array has one per int or text."""
     if isinstance(ids, (str, bytes)):
         raise TypeError("one cache_id where there is one for each row")
     if isinstance(ids, torch.Tensor) and (
@@ -180,14 +180,14 @@ def _id_of(one: Any) -> Id:
 
 
 class Rows:
-    """Reads many records of a cache as one batch: a gather for each of their tensors,
-    where all have one structure, dtype and shape; else record by record. For any thread."""
+    """Reads many records of a cache as one batch: with one gather if all have one structure,
+    dtype and shape, otherwise record by record. Any thread may use it."""
 
     def __init__(self, cache: Cache, field: Optional[str] = None) -> None:
         self.cache = cache
         self.field = field
-        # What records were last: their structure, and the paths of their tensors; None if
-        # these are not all that they have.
+        # The structure of the last records, and the paths of their tensors; None if they
+        # have other data than tensors.
         self._seen: tuple[Any, Optional[list[str]]] = (_EMPTY, [""])
 
     def learn(self, record: Any) -> None:
@@ -199,8 +199,8 @@ class Rows:
             self._seen = map_tree(lambda _: _EMPTY, record), [path for path, _ in found]
 
     def _gather(self, ids: Sequence[Id]) -> Optional[tuple[Any, list[int]]]:
-        """A batch with a row for each, which is 0 for those that are missing; None if the
-        records are not alike. With none there, the batch is None."""
+        """A batch with a row for each id, which is 0 for missing records; None if the records
+        differ in structure, dtype or shape. If all are missing, the batch is None."""
         form, paths = self._seen
         if paths is None:
             return None
@@ -220,8 +220,8 @@ class Rows:
         return map_tree(lambda _: next(given), form), missing
 
     def read(self, ids: Sequence[Id]) -> tuple[Any, Optional[list[Any]], list[int]]:
-        """A batch, or None with the records themselves where there is no batch of them;
-        and the positions that are missing, whose record is None and whose row is 0."""
+        """A batch, or None and a list of records if they do not form a batch; and the
+        positions of missing records, which are None in the list and 0 in the batch."""
         gathered = self._gather(ids)
         if gathered is not None:
             return gathered[0], None, gathered[1]
@@ -249,7 +249,7 @@ def row_of(batch: Any, i: int) -> Any:
 
 
 def first_device(value: Any) -> Optional[torch.device]:
-    """Where the first tensor of nested data is."""
+    """The device of the first tensor of nested data."""
     if isinstance(value, torch.Tensor):
         return value.device
     parts: Any = ()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What values have and Python has not."""
+"""Kinds of values without a Python type."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,11 +7,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Tagged:
-    """A value under a name that says what it stands for: a type of another program or
-    language, or one of your own.
+    """A value with a tag, the name of its type: of another program or language, or your own.
 
-    Tags are text, not empty, without NUL. Those that begin with "py." are this package's:
-    sets, bytearrays, complex numbers and large integers come back as what they were.
+    Tags are non-empty text without NUL. Tags that begin with "py." belong to this package:
+    sets, bytearrays, complex numbers and large integers come back as their own types.
     """
 
     tag: str

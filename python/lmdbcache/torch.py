@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The cache in programs of torch: modules whose outputs are kept, a data set, a loader.
+"""The cache in torch programs: modules with cached outputs, a data set, a loader.
 
     import lmdbcache.torch
 
     encoder = lmdbcache.torch.cached(encoder.eval(), cache)
-    features = encoder(images, cache_ids=names)     # computes only what the cache lacks
+    features = encoder(images, cache_ids=names)     # computes only missing rows
 
     encoder = lmdbcache.torch.cached(encoder.eval(), cache, ids=lmdbcache.key)
-    features = encoder(["a red fox", "a grey goose"])   # known by what goes in
+    features = encoder(["a red fox", "a grey goose"])   # cache_ids from the inputs
 
     data = lmdbcache.torch.MapDataset(cache)
     loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
@@ -43,7 +43,7 @@ from ._trees import (
 
 __all__ = ["Cached", "Loader", "MapDataset", "cached", "collate"]
 
-# The most axes that a stored tensor has.
+# The largest number of axes of a stored tensor.
 _MAX_AXES = 16
 
 
@@ -56,46 +56,46 @@ def cached(
     enabled: bool = True,
     stateless: bool = True,
 ) -> "Cached":
-    """Keep a module's outputs in a cache: a record for each row of a batch.
+    """Store a module's outputs in a cache: a record for each row of a batch.
 
-    The module that is returned takes the same arguments, and a keyword argument with the
-    cache_ids of the rows: a list or a tensor of ints. It computes the rows that the cache
-    lacks, each cache_id once, without gradients, and gives the whole batch on the device
-    of the inputs. An exception of the module arrives as it is, and nothing is stored.
+    The returned module takes the same arguments, and a keyword argument with the cache_ids
+    of the rows: a list or a tensor of ints. It computes the missing rows, each cache_id
+    once, without gradients, and returns the whole batch on the device of the inputs. It
+    passes on an exception of the inner module, and stores nothing then.
 
-    ids        name of the argument, which is also looked for in mappings among the
+    ids        name of the argument, which may also be a key of a mapping among the
                arguments; or a function of the arguments that returns the cache_ids; or
-               lmdbcache.key, for cache_ids made of what goes in
-    whole      positions and names of arguments that have no row for each cache_id, even
-               if their first axis looks like it
+               lmdbcache.key, for cache_ids computed from the inputs
+    whole      positions and names of arguments without a row for each cache_id, even if
+               their first axis has the same length
     enabled    False: always compute, and store nothing
-    stateless  refuse trainable parameters in training mode, and inputs that want a
-               gradient, with RuntimeError
+    stateless  raise RuntimeError for trainable parameters in training mode, and for inputs
+               that require a gradient
 
-    With ids=lmdbcache.key the module is called as it is without a cache. The cache_id of a
-    row is key(row), where the only argument is a list of texts or a tensor [n, ...], so
-    that cache[key("a red fox")] is the record of that prompt. With several arguments it is
-    the key of the tuple of their rows, with a dict of those given by name last. What is
-    not cut into rows counts as it is, so that other settings make other records; the
-    module itself does not, so give each model a module of the cache of its own. Texts
+    With ids=lmdbcache.key the module is called as without a cache. If the only argument is
+    a list of texts or a tensor [n, ...], the cache_id of a row is key(row), so that
+    cache[key("a red fox")] is the record of that prompt. With several arguments it is the
+    key of the tuple of their rows, followed by a dict of the keyword arguments. Arguments
+    that are not cut into rows count unchanged, so that other settings give other records;
+    the model itself does not count, so give each model its own module of the cache. Texts
     that are padded to the longest of a batch have other tokens in another batch: pad to
     one length.
 
-    Of the arguments each tensor whose first axis has a row for each cache_id, each list
-    or tuple with as many texts, and those in dicts, lists and tuples are cut down to the
-    rows that are computed; everything else is passed on. Each tensor of an output has a
-    row for each row of the input (ValueError otherwise); plain data in it is kept with
-    each record. Mappings and kinds of tuples come back as dicts and tuples. A batch whose
-    records have several shapes comes back as a list of them.
+    Among the arguments, each tensor with one row of the first axis per cache_id, and each
+    list or tuple with as many texts, also inside dicts, lists and tuples, is cut down to
+    the rows to compute; everything else is passed on. Each tensor of an output must have a
+    row for each row of the input, otherwise ValueError; plain data in it is stored with
+    each record. Mappings and derived types of tuple come back as dicts and tuples. If the
+    records of a batch have several shapes, the result is a list of records.
 
-    With a cache that is open readonly nothing is stored. state_dict() is the inner
-    module's. Any thread may call it.
+    With a cache that is open readonly nothing is stored. state_dict() is that of the inner
+    module. Any thread may call the module.
     """
     return Cached(module, cache, ids, whole=whole, enabled=enabled, stateless=stateless)
 
 
 class Cached(nn.Module):
-    """What cached() returns."""
+    """The result of cached()."""
 
     module: nn.Module
 
@@ -128,8 +128,8 @@ class Cached(nn.Module):
         return self.module.state_dict(*args, **kwargs)
 
     def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Load a state_dict() of the inner module. Records that an older state computed
-        stay: give each state a module of the cache of its own."""
+        """Load a state_dict() of the inner module. Records computed with an older state
+        stay: give each state its own module of the cache."""
         return self.module.load_state_dict(*args, **kwargs)
 
     def named_parameters(
@@ -153,7 +153,7 @@ class Cached(nn.Module):
     # ---- a call ----------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """The module's output, from the cache where it has it."""
+        """The module's output, with rows from the cache if they are stored."""
         given, kwargs = self._cache_ids(args, kwargs)
         if not self.enabled:
             return self.module(*args, **kwargs)
@@ -166,7 +166,7 @@ class Cached(nn.Module):
         batch, records, missing = self._rows.read(names)
         device = first_device((args, kwargs))
         computed = None
-        # The rows to be computed, each cache_id once; rows[j] is where row missing[j] is
+        # The rows to compute, each cache_id once; rows[j] is the position of row missing[j]
         # among them.
         order: dict[Id, int] = {}
         todo: list[int] = []
@@ -284,7 +284,7 @@ def _content_ids(
 
 
 def _count_rows(values: Iterable[Any]) -> Optional[int]:
-    """How many rows the first of these has that has any; None if none has."""
+    """The number of rows of the first value that has rows; None if there is none."""
     for value in values:
         n = None
         if isinstance(value, torch.Tensor):
@@ -300,7 +300,7 @@ def _count_rows(values: Iterable[Any]) -> Optional[int]:
 
 
 def _column(value: Any, n: int) -> Sequence[Any]:
-    """An argument's part in each of n rows: as _Cut has it."""
+    """An argument's part in each of n rows, with the rules of _Cut."""
     if isinstance(value, torch.Tensor):
         if value.dim() == 0 or value.shape[0] != n:
             return [value] * n
@@ -320,7 +320,8 @@ def _column(value: Any, n: int) -> Sequence[Any]:
 def _below_module(
     self: nn.Module, state_dict: dict[str, Any], prefix: str, *_: Any
 ) -> None:
-    """A parent loads what state_dict() gave it: the inner module's names are one below."""
+    """A parent loads the result of state_dict(): the inner module's names are one level
+    below."""
     for key in [key for key in state_dict if key.startswith(prefix)]:
         state_dict[f"{prefix}module.{key[len(prefix):]}"] = state_dict.pop(key)
 
@@ -346,7 +347,7 @@ class _Cut:
         self.ids = ids
         self.all = rows == list(range(n))
         self.index = torch.tensor(rows, dtype=torch.long)
-        self.found = False  # something has n rows
+        self.found = False  # an argument has n rows
 
     def __call__(self, value: Any) -> Any:
         if isinstance(value, torch.Tensor):
@@ -377,14 +378,14 @@ class _Cut:
                 parts[name] = self(part)
         if type(value) is dict or not isinstance(value, MutableMapping):
             return parts
-        out = copy.copy(value)  # of its own kind, such as a tokenizer's
+        out = copy.copy(value)  # keeps its type, such as that of a tokenizer
         for name, part in parts.items():
             out[name] = part
         return out
 
 
 def _check_rows(output: Any, n: int) -> None:
-    """Has each tensor of an output n rows?"""
+    """Check that each tensor of an output has n rows."""
     if isinstance(output, torch.Tensor):
         if output.dim() == 0 or output.shape[0] != n:
             raise ValueError(
@@ -410,8 +411,8 @@ def _merge(
     n: int,
     device: Optional[torch.device],
 ) -> Any:
-    """The rows that were there, and those that were computed: rows[j] of these is row
-    missing[j] of n."""
+    """Join the stored rows and the computed ones: computed row rows[j] is row missing[j] of
+    n."""
     if len(missing) == n:
         return _take_rows(computed, rows)
     if missing and records is None and _alike(batch, computed):
@@ -443,7 +444,7 @@ def _to(value: Any, device: Optional[torch.device]) -> Any:
 
 
 def _alike(a: Any, b: Any) -> bool:
-    """Are these batches of records of one structure, dtype and shape?"""
+    """True if the records of both batches have one structure, dtype and shape."""
     left, right = leaves(a), leaves(b)
     return (
         left is not None
@@ -457,13 +458,13 @@ def _alike(a: Any, b: Any) -> bool:
 
 
 def collate(batch: Any) -> Any:
-    """The batch that MapDataset made, as it is: a collate_fn for DataLoader."""
+    """A collate_fn for DataLoader that returns the batch of MapDataset unchanged."""
     return batch
 
 
 def _verifying(cache: Cache, verify: Union[bool, str]) -> Cache:
-    """A handle that reads what the cache reads, verified so. Other ranks than the writer
-    have what they put in the memory of their own handle alone."""
+    """A handle on the same module with this verify mode. With a writer_rank the cache itself:
+    on other ranks puts are only in the memory of their own handle."""
     options = cache._options
     if options["verify"] == verify or options["writer_rank"] is not None:
         return cache
@@ -476,15 +477,14 @@ class MapDataset(torch.utils.data.Dataset[Any]):
         data = MapDataset(cache, field="features")
         loader = DataLoader(data, batch_size=256, shuffle=True, collate_fn=data.collate)
 
-    ids     the cache_ids in their order; None: those that are stored now, by their bytes
+    ids     the cache_ids in their order; None: all stored now, in the order of their bytes
     field   the part of structured records to read, such as "boxes.0"
-    verify  as for open(); a cache that was opened with a writer_rank is read as it was
-            opened
+    verify  as for open(); a cache that was opened with a writer_rank keeps its own mode
 
     data[i] is a copy of a record. A batch of the loader is one block: tensors of shape
-    [batch, ...], read into one piece of memory at once, so it is not to be collated
-    again. A record that is gone is a KeyError. Workers open the cache for themselves;
-    what is pending is flushed here and when the data set is sent to a process.
+    [batch, ...], read into one piece of memory at once, so do not collate it again. A
+    deleted record raises KeyError. Workers open the cache again; pending writes are flushed
+    here and when the data set is sent to a process.
     """
 
     collate = staticmethod(collate)

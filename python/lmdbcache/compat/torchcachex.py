@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The classes of torchcachex 0.2.0 over this cache: change one line of a program,
+"""The classes of torchcachex 0.2.0, implemented with this cache. Change one line of a program:
 
     from lmdbcache.compat.torchcachex import ArrowIPCCacheBackend, CacheModuleDecorator
 
-Its files are not read: a directory that torchcachex filled is computed anew. What differs:
+Files of torchcachex are not read: their values are computed again. The differences:
 
-- every tensor of the arguments is cut down to the rows that are computed, not only the
-  first argument; a duplicate is computed once
-- what was put is seen at once, whatever the size of the LRU, and nothing that a caller
-  does to a result changes a later one
+- every tensor of the arguments is cut down to the rows to compute, not only the first
+  argument; a duplicate is computed once
+- puts are visible at once, with any size of the LRU, and changing a result does not change
+  later ones
 - an int in cache_ids is its decimal digits: 7 and "7" are one record
-- no pickle: an object that is neither a tensor nor plain data is a TypeError
-- each tensor of an output has a row for each row that is computed, those in lists too
-- plain data that is the same in all records of a batch is given once, not as a list
+- no pickle: an object that is neither a tensor nor plain data raises TypeError
+- each tensor of an output, also in lists, has a row for each computed row
+- plain data that is the same in all records of a batch appears once, not as a list
 """
 
 import io
@@ -35,7 +35,7 @@ __all__ = ["ArrowIPCCacheBackend", "CacheModuleDecorator"]
 
 
 class _Recent(OrderedDict[Any, Any]):
-    """The values used last, at most as many as it is made for."""
+    """The most recently used values, limited in number."""
 
     def __init__(self, room: int) -> None:
         super().__init__()
@@ -51,13 +51,13 @@ class _Recent(OrderedDict[Any, Any]):
 class ArrowIPCCacheBackend:
     """A module of the cache, cache_dir/module_id, with torchcachex's methods.
 
-    lru_size     values that a rank which does not write keeps in memory. The writer needs
-                 none: its `lru` is the module itself; 0: an empty dict
-    flush_every  records a commit
+    lru_size     number of values that a rank that does not write keeps in memory. The
+                 writer needs none: its `lru` is the module itself; 0: an empty dict
+    flush_every  records per commit
     async_write, max_workers
-                 commits are made by a thread of the engine, whatever these say
+                 ignored: a thread of the library commits
 
-    Close it with close(), or let the last reference go, which flushes.
+    Close it with close(), or drop the last reference, which flushes.
     """
 
     def __init__(
@@ -106,8 +106,8 @@ class ArrowIPCCacheBackend:
     def get_batch(
         self, keys: Sequence[Any], map_location: str = "cpu"
     ) -> tuple[list[Any], list[int]]:
-        """The values of cache_ids, None for those that are missing, and the positions of
-        these. A stored None is found, and not among the positions."""
+        """The values of cache_ids, None for missing ones, and the positions of the missing
+        ones. A stored None is found, so its position is not included."""
         names = ids_of(keys)
         batch, records, missing = self._rows.read(names)
         if records is None:
@@ -124,8 +124,8 @@ class ArrowIPCCacheBackend:
         return records, missing
 
     def put_batch(self, items: Mapping[Any, Any]) -> None:
-        """Store values under their cache_ids. One that cannot be stored keeps no other
-        from it; its exception comes at the end."""
+        """Store values under their cache_ids. A value that cannot be stored does not stop the
+        others; its exception is raised at the end."""
         failed: Optional[Exception] = None
         for name, (key, value) in zip(ids_of(items), items.items()):
             try:
@@ -141,7 +141,7 @@ class ArrowIPCCacheBackend:
             raise failed
 
     def flush(self) -> None:
-        """Commit what was put. It is on disk when this returns."""
+        """Commit all puts. They are on disk when this returns."""
         if self._writes:
             self.cache.flush()
             self.index_path.touch()
@@ -150,11 +150,11 @@ class ArrowIPCCacheBackend:
         """flush() and close."""
         self.cache.close()
 
-    # ---- what programs look at -------------------------------------------------------
+    # ---- attributes that programs read -----------------------------------------------
 
     @property
     def index(self) -> dict[str, tuple[int, int]]:
-        """The committed cache_ids, each with its position. Made anew by each access."""
+        """The committed cache_ids, each with its position. Each access creates it again."""
         return {key: (0, i) for i, key in enumerate(self.cache.keys(order="commit"))}
 
     @property
@@ -169,14 +169,14 @@ class ArrowIPCCacheBackend:
 
     @property
     def schema(self) -> Optional[str]:
-        """The structure of the first record in words; None without one."""
+        """The structure of the first record as text; None without a record."""
         for record in self._first():
             return str(map_tree(lambda t: f"{t.dtype} {list(t.shape)}", record))
         return None
 
     @property
     def output_structure(self) -> Optional[str]:
-        """"tensor", "dict", "tuple", "list" or "blob": what the first record is."""
+        """The type of the first record: "tensor", "dict", "tuple", "list" or "blob"."""
         kinds = {torch.Tensor: "tensor", dict: "dict", tuple: "tuple", list: "list"}
         for record in self._first():
             return kinds.get(type(record), "blob")
@@ -186,7 +186,7 @@ class ArrowIPCCacheBackend:
         return self.schema
 
     def _parse_arrow_type(self, text: str) -> Any:
-        """The type of Arrow that a text names; its string for one it does not know."""
+        """The Arrow type with this name; the Arrow string type for an unknown name."""
         pyarrow: Any = import_module("pyarrow")
         if text.startswith("list<") and text.endswith(">"):
             return pyarrow.list_(self._parse_arrow_type(text[5:-1].split(": ")[-1]))
@@ -196,7 +196,7 @@ class ArrowIPCCacheBackend:
             return pyarrow.string()
 
     def _torch_to_arrow_dtype(self, dtype: torch.dtype) -> Any:
-        """The type of Arrow for elements of torch; float32 where it has none."""
+        """The Arrow type for a torch dtype; float32 if there is none."""
         pyarrow: Any = import_module("pyarrow")
         try:
             return pyarrow.type_for_alias(str(dtype).removeprefix("torch."))
@@ -208,9 +208,9 @@ class CacheModuleDecorator(Cached):
     """lmdbcache.torch.cached() with torchcachex's arguments.
 
     module, cache, enabled, key_from_batch_fn, enforce_stateless and map_location_on_read
-    are its attributes; results are on the device of the inputs, whatever the last says.
-    cache_ids are a keyword argument, or in the first mapping among the arguments, or what
-    key_from_batch_fn returns for the arguments.
+    are its attributes; the last has no effect: results are on the device of the inputs.
+    cache_ids are a keyword argument, or a key of the first mapping among the arguments, or
+    the result of key_from_batch_fn for the arguments.
     """
 
     def __init__(
