@@ -118,12 +118,13 @@ read_side(const struct lc__json_member *member, const char *field, uint32_t *out
 	uint64_t side;
 
 	if (*out != 0)
-		return lc__error(LC_CORRUPT, 0, "field %s comes twice", field);
+		return lc__error(LC_CORRUPT, 0, "field %s occurs twice", field);
 	if (member->kind != LC__JSON_NUMBER ||
 	    lc__json_number(member->value.text, end, &number) != end || number.negative ||
 	    !lc__json_number_integer(&number, &side) || side == 0 || side > UINT32_MAX)
-		return lc__error(LC_CORRUPT, 0, "field %s is no number of pixels: %.*s",
-		    field, (int)(member->value.size < 40 ? member->value.size : 40),
+		return lc__error(LC_CORRUPT, 0,
+		    "field %s is not a number of pixels: %.*s", field,
+		    (int)(member->value.size < 40 ? member->value.size : 40),
 		    member->value.text);
 	*out = (uint32_t)side;
 	return LC_OK;

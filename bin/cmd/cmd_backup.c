@@ -14,7 +14,7 @@ static int dry_run;
 static struct opt options[] = {
 	{ "c", "compact", OPT_FLAG, &compact, .help = "leave out free pages; slower" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be copied, write nothing" },
+	    .help = "print what would be copied, write nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -59,8 +59,8 @@ const struct command cmd_backup = {
 	.summary = "copy a module while it is in use",
 	.text = "Writes a consistent copy of the module's newest commit to "
 		"DIR/MODULE, so that DIR is a root for --root. Readers and writers "
-		"go on meanwhile. A module that stands there is never replaced; a "
-		"copy that was interrupted is not there.",
+		"can work at the same time. An existing module is never replaced; an "
+		"interrupted command leaves no copy.",
 	.examples = "cachex backup faces /backup\n"
 		    "cachex --root /backup verify faces",
 	.completes = "md",

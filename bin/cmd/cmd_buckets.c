@@ -52,31 +52,28 @@ static int keep_going;
 
 static struct opt options[] = {
 	{ "", "assign", OPT_FLAG, &assign,
-	    .help = "a line for each image: its name, its size and its bucket" },
+	    .help = "print for each image its name, its size and its bucket" },
 	{ "", "analyze", OPT_COUNT, &analyze, .value = "K", .least = 1,
 	    .most = LC_BUCKETS_MAX, .help = "learn K buckets from the images" },
 	{ "", "buckets", OPT_TEXT, &list_of_buckets, .value = "WxH,...",
-	    .help = "these buckets; unless said otherwise, seven of about a megapixel" },
+	    .help = "use these buckets; default seven of about a megapixel" },
 	{ "", "area", OPT_TEXT, &area, .value = "WxH|PIXELS",
-	    .help = "size of the buckets that are learned; 1024x1024 unless said "
-		    "otherwise" },
+	    .help = "size of learned buckets; default 1024x1024" },
 	{ "", "quantum", OPT_COUNT, &quantum, .value = "PIXELS", .least = 1,
-	    .most = 65535,
-	    .help = "their sides are multiples of this; 64 unless said otherwise" },
+	    .most = 65535, .help = "their sides are multiples of this; default 64" },
 	{ "", "width-field", OPT_TEXT, &width_field, .value = "NAME",
-	    .help = "the field of a JSON line that has the width" },
+	    .help = "field of a JSON line with the width" },
 	{ "", "height-field", OPT_TEXT, &height_field, .value = "NAME",
-	    .help = "and the height" },
+	    .help = "field with the height" },
 	{ "", "name-field", OPT_TEXT, &name_field, .value = "NAME",
-	    .help = "and the image's name; without one, FILE:LINE stands for it" },
+	    .help = "field with the image's name; without it FILE:LINE" },
 	{ "", "ignore-orientation", OPT_FLAG, &ignore_orientation,
-	    .help = "do not turn images as their EXIF data say" },
+	    .help = "do not rotate images by their EXIF data" },
 	{ "", "files-from", OPT_FILE, &files_from, .value = "FILE",
-	    .help = "read items from FILE too, one a line; - is standard input" },
-	{ "z0", "null", OPT_FLAG, &null,
-	    .help = "lists of items end them with a NUL byte" },
+	    .help = "read more items from FILE, one per line; - is standard input" },
+	{ "z0", "null", OPT_FLAG, &null, .help = "items in lists end with a NUL byte" },
 	{ "k", "keep-going", OPT_FLAG, &keep_going,
-	    .help = "go on after files that the system does not let be read" },
+	    .help = "continue after files that the system cannot or may not read" },
 	{ .kind = OPT_END },
 };
 
@@ -309,7 +306,7 @@ choose_buckets(struct bucket_job *job)
 		const lc_bucket *all = lc_buckets_default(&n);
 		memcpy(job->buckets, all, n * sizeof(*all));
 	} else if (!picture_sizes(list_of_buckets, job->buckets, LC_BUCKETS_MAX, &n)) {
-		return report_usage("%s: '%s' is no list of sizes",
+		return report_usage("%s: '%s' is not a list of sizes",
 		    opt_spelling(options, &list_of_buckets, cmd_buckets.name, spelling,
 			sizeof(spelling)),
 		    list_of_buckets);
@@ -324,14 +321,15 @@ check_options(int argc)
 	const bool learns = analyze != OPT_UNSET;
 
 	if (argc == 0 && files_from == NULL)
-		return report_usage("an image, a directory or a size is missing");
+		return report_usage("name an image, a directory or a size");
 	if (learns && assign)
-		return report_usage("--assign knows the buckets: give --buckets what "
-				    "--analyze learned");
+		return report_usage(
+		    "--assign and --analyze exclude each other; give the learned "
+		    "buckets to --buckets");
 	if (learns && list_of_buckets != NULL)
-		return report_usage("--analyze learns what --buckets tells");
+		return report_usage("--analyze and --buckets exclude each other");
 	if (!learns && (area != NULL || quantum != OPT_UNSET))
-		return report_usage("--area and --quantum are for --analyze");
+		return report_usage("--area and --quantum need --analyze");
 	return EXIT_DONE;
 }
 
@@ -430,7 +428,7 @@ learn(struct bucket_job *job)
 	size_t n = 0;
 
 	if (job->n == 0)
-		return report_error(EXIT_DATA, "there are no images to learn from");
+		return report_error(EXIT_DATA, "no images to learn from");
 	ratios = calloc(job->n, sizeof(*ratios));
 	if (ratios == NULL)
 		return report_no_memory();
@@ -442,7 +440,8 @@ learn(struct bucket_job *job)
 	if (status != LC_OK)
 		return report_status(status);
 	if (n < analyze)
-		report_note("%zu instead of %llu: others would be the same", n,
+		report_note(
+		    "learned %zu instead of %llu buckets: the others would be equal", n,
 		    (unsigned long long)analyze);
 	table_init(&job->table, job->buckets, n);
 	job->table.learned = true;
@@ -504,19 +503,19 @@ const struct command cmd_buckets = {
 	.operands = "[ITEM...]",
 	.summary = "sort images into aspect buckets, or learn such buckets",
 	.text =
-	    "Finds for each image the bucket, a target size, whose width / height is "
-	    "nearest to its own, and counts the images of each bucket. An ITEM is an "
-	    "image, of which only the header is read, a directory of images, a size as "
-	    "in 1920x1080, a file of JSON lines that tell widths and heights, or - for "
-	    "items, or JSON lines, on standard input.\n"
-	    "\"cut\" is the share of an image that is cut off when it fills its bucket; "
-	    "as much of the bucket is padding when all of the image is kept. Images of "
-	    "ratios outside 0.4 to 2.5 are warned of.\n"
+	    "Finds for each image the bucket, a target size, with the nearest ratio of width "
+	    "to height, and counts the images of each bucket. An ITEM is an image, of which "
+	    "only the header is read, a directory of images, a size such as 1920x1080, a "
+	    "file of JSON lines with widths and heights, or - for items, or JSON lines, on "
+	    "standard input.\n"
+	    "\"cut\" is the share of an image that is cut off if it fills its bucket; the same "
+	    "share of the bucket is padding if the whole image is kept. Images with a ratio "
+	    "outside 0.4 to 2.5 give a warning.\n"
 	    "--analyze K learns K buckets from the images, each of about --area pixels, "
 	    "and counts with them.\n"
 	    "A bad file or line is reported and the others are counted; then the exit "
-	    "status is 3. A file that the system does not let be read ends it with exit "
-	    "status 4; with --keep-going the others are counted.",
+	    "status is 3. A file that the system cannot or may not read ends the command with "
+	    "exit status 4; with --keep-going the others are counted.",
 	.examples = "cachex buckets photos/\n"
 		    "cachex buckets records.jsonl --assign --name-field image_id\n"
 		    "cachex buckets photos/ --analyze 5 --area 512x512",

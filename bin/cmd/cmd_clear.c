@@ -12,7 +12,7 @@ static int dry_run;
 static struct opt options[] = {
 	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be forgotten, change nothing" },
+	    .help = "print what would be deleted, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -40,7 +40,7 @@ clear(lc_cache *cache, const char *module)
 		return report_status(status);
 	count_human(records, "record", text, sizeof(text));
 	if (!force && !dry_run)
-		answer = ask("forget all %s of %s?", text, module);
+		answer = ask("delete all %s of %s?", text, module);
 	if (answer != EXIT_DONE)
 		return answer;
 	if (!dry_run)
@@ -50,7 +50,7 @@ clear(lc_cache *cache, const char *module)
 	if (settings.json)
 		show_json(module, records);
 	else if (dry_run || settings.verbose)
-		report_note("%s %s of %s", dry_run ? "would forget" : "forgot", text,
+		report_note("%s %s of %s", dry_run ? "would delete" : "deleted", text,
 		    module);
 	return EXIT_DONE;
 }
@@ -71,11 +71,12 @@ run_clear(int argc, char **argv)
 const struct command cmd_clear = {
 	.name = "clear",
 	.operands = "MODULE",
-	.summary = "forget all records of a module",
-	.text = "Forgets every record at once; the module with its settings, schemas and "
-		"counters stays. On a terminal it asks first; elsewhere it needs -f. The "
-		"file keeps its size, and later records use the space; cachex compact "
-		"--shrink gives it back.",
+	.summary = "delete all records of a module",
+	.text =
+	    "Deletes every record in one commit; the module stays, with its settings, "
+	    "schemas and counters. On a terminal it asks first; elsewhere it needs -f. The "
+	    "file keeps its size, and later records use the space; cachex compact "
+	    "--shrink returns it to the file system.",
 	.examples = "cachex clear faces\n"
 		    "cachex clear -f faces && cachex compact --shrink faces",
 	.completes = "m",

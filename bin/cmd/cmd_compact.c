@@ -19,21 +19,20 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "live-ratio", OPT_RATIO, &live_ratio, .value = "R",
-	    .help = "rewrite chunks with a smaller share of live bytes; 1 takes every "
-		    "one with a dead record" },
+	    .help = "rewrite chunks with a smaller share of live bytes; 1 means every "
+		    "chunk with a dead record" },
 	{ "", "chunk-bytes", OPT_SIZE, &chunk_bytes, .value = "SIZE",
 	    .least = UINT64_C(64) << 10, .most = UINT64_C(64) << 20,
-	    .help = "join neighbouring chunks up to this size" },
+	    .help = "join adjacent chunks up to this size" },
 	{ "", "recode", OPT_CHOICE, &recode, .value = "keep|" CODEC_WORDS,
-	    .help = "store all tensors anew with this codec" },
+	    .help = "encode all tensors again with this codec" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help =
-		"of --recode: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	    .help = "level of --recode: 1 to 12 better, -1 to -65537 faster, 0 default" },
 	{ "", "shrink", OPT_FLAG, &shrink,
-	    .help = "then give the file's free space back; nobody else may use the "
-		    "module" },
+	    .help = "at the end return free space to the file system; no other process "
+		    "may have the module open" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be rewritten, change nothing" },
+	    .help = "print what would be rewritten, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -81,7 +80,7 @@ show_text(const char *module, const lc_compact_result *result, const struct size
 		    size_human((double)file->after, after, sizeof(after)),
 		    size_human((double)file->before, before, sizeof(before)));
 	if (result->damaged > 0)
-		printf("; %llu damaged left as they are",
+		printf("; %llu damaged left unchanged",
 		    (unsigned long long)result->damaged);
 	putchar('\n');
 }
@@ -154,15 +153,15 @@ run_compact(int argc, char **argv)
 const struct command cmd_compact = {
 	.name = "compact",
 	.operands = "MODULE",
-	.summary = "take dead records out of a module",
+	.summary = "remove dead records from a module",
 	.text =
-	    "Rewrites the chunks of which less than a share is live, and joins small "
-	    "neighbours. Readers and writers go on meanwhile; stopped, it leaves what "
-	    "it has done so far. The file keeps its size and later commits use the "
-	    "free space; --shrink gives it back to the file system, for which nobody "
-	    "else may have the module open.\n"
-	    "With --recode every tensor is stored anew with that codec; the values "
-	    "stay the same bit for bit.",
+	    "Rewrites the chunks with less than a given share of live data, and joins small "
+	    "adjacent chunks. Readers and writers can work at the same time; if it is "
+	    "stopped, the finished work stays. The file keeps its size and later commits "
+	    "use the free space; --shrink returns it to the file system, and needs that no "
+	    "other process has the module open.\n"
+	    "With --recode every tensor is encoded again with that codec; the values do not "
+	    "change.",
 	.examples = "cachex compact faces\n"
 		    "cachex compact faces --live-ratio 1 --shrink\n"
 		    "cachex compact faces --recode auto",

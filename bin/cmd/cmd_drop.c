@@ -11,7 +11,7 @@ static int dry_run;
 static struct opt options[] = {
 	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be dropped, change nothing" },
+	    .help = "print what would be dropped, change nothing" },
 	{ .kind = OPT_END },
 };
 
@@ -61,9 +61,9 @@ const struct command cmd_drop = {
 	.operands = "MODULE...",
 	.summary = "remove modules",
 	.text =
-	    "Removes each MODULE: its directory with all files in it. It is gone at "
-	    "once. Nobody may have it open. On a terminal it asks first; elsewhere it "
-	    "needs -f. cachex clear forgets the records and keeps the module.",
+	    "Removes each MODULE: its directory with all files in it, in one step. No "
+	    "other process may have it open. On a terminal it asks first; elsewhere it "
+	    "needs -f. cachex clear deletes the records and keeps the module.",
 	.examples = "cachex drop faces\n"
 		    "cachex drop -f faces photos",
 	.completes = "m",

@@ -14,9 +14,9 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &output, .value = "FILE",
-	    .help = "write here, to a file that appears when all is written; - is "
-		    "standard output" },
-	{ "f", "force", OPT_FLAG, &force, .help = "replace a file that exists" },
+	    .help = "write FILE, which appears when all is written; - is standard "
+		    "output" },
+	{ "f", "force", OPT_FLAG, &force, .help = "replace an existing file" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check every record, write nothing" },
 	{ .kind = OPT_END },
@@ -105,7 +105,7 @@ const struct command cmd_dump = {
 	.name = "dump",
 	.operands = "MODULE",
 	.summary = "write a module as JSON lines",
-	.text = "Writes every record, ordered by cache_id, as one JSON object a "
+	.text = "Writes every record, ordered by cache_id, as one JSON object per "
 		"line: id (id_base64 if it is not UTF-8), dtype, shape, and data: "
 		"the elements' bytes in row-major order, little-endian, in base64. "
 		"A structured value has format, id and value instead, as cachex-put(1) "

@@ -13,10 +13,9 @@ static int null;
 
 static struct opt options[] = {
 	{ "", "stdin", OPT_FLAG, &from_stdin,
-	    .help = "read cache_ids from standard input too, one a line" },
+	    .help = "read more cache_ids from standard input, one per line" },
 	{ "z", "null", OPT_FLAG, &null,
-	    .help =
-		"lists on standard input and output end their items with a NUL byte" },
+	    .help = "items on standard input and output end with a NUL byte" },
 	{ .kind = OPT_END },
 };
 
@@ -72,9 +71,9 @@ run_has(int argc, char **argv)
 const struct command cmd_has = {
 	.name = "has",
 	.operands = "MODULE CACHE_ID...",
-	.summary = "tell whether cache_ids are stored",
-	.text = "Exit status 0 says that every CACHE_ID is stored, 1 that at least "
-		"one is not. With -v the missing ones are printed, one a line; with "
+	.summary = "check whether cache_ids are stored",
+	.text = "Exit status 0 means that every CACHE_ID is stored, 1 that at least "
+		"one is not. With -v it prints the missing ones, one per line; with "
 		"--json a line for every one. A single - for CACHE_ID is the same "
 		"as --stdin.",
 	.examples = "cachex has faces img-000001 && echo there\n"

@@ -313,7 +313,7 @@ const struct command cmd_help = {
 	.name = "help",
 	.operands = "[COMMAND [WORD]]",
 	.summary = "explain a command",
-	.text = "Explains COMMAND, or its subcommand WORD; without them, lists the "
+	.text = "Explains COMMAND, or its subcommand WORD; without them it lists the "
 		"commands.",
 	.examples = "cachex help put\n"
 		    "cachex help shard extract",

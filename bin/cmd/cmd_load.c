@@ -30,16 +30,13 @@ static int dry_run;
 
 static struct opt options[] = {
 	{ "", "id-field", OPT_TEXT, &id_field, .value = "NAME",
-	    .help =
-		"take any JSON objects, each a record whose cache_id is this member" },
+	    .help = "accept any JSON objects; this member is the cache_id" },
 	{ "", "skip-existing", OPT_FLAG, &skip_existing,
-	    .help = "pass over cache_ids that are stored already" },
+	    .help = "skip cache_ids that are already stored" },
 	{ "", "codec", OPT_CHOICE, &codec, .value = "default|" CODEC_WORDS,
-	    .help = "how to store the tensors; default is what the module's settings "
-		    "say" },
+	    .help = "how to store the tensors; default follows the module's settings" },
 	{ "", "level", OPT_NUMBER, &level, .value = "N",
-	    .help =
-		"of --codec: 1 to 12 compress more, -1 to -65537 faster, 0 as usual" },
+	    .help = "level of --codec: 1 to 12 better, -1 to -65537 faster, 0 default" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
 	    .help = "read and check everything, store nothing" },
 	MODULE_NO_CREATE,
@@ -180,7 +177,7 @@ load(struct loading *loading)
 	progress_end();
 	if (status != EXIT_DONE && !interrupt_pending() && loading->stored > 0 &&
 	    !dry_run)
-		report_note("%s: stored %s before that", loading->name,
+		report_note("%s: stored %s before the bad line", loading->name,
 		    count_human(loading->stored, "record", records, sizeof(records)));
 	return status;
 }
@@ -232,11 +229,11 @@ const struct command cmd_load = {
 	.operands = "MODULE [FILE]",
 	.summary = "store the records of a dump",
 	.text =
-	    "Stores what cachex dump wrote, from FILE or standard input. A bad "
-	    "line ends it with exit status 3. A file is checked to its end "
+	    "Stores the records that cachex dump wrote, from FILE or standard input. A "
+	    "bad line ends the command with exit status 3. A file is checked to its end "
 	    "before anything is stored; from a pipe, the records before the bad "
 	    "line are stored.\n"
-	    "With --id-field the lines are anybody's JSON objects: each becomes a map, "
+	    "With --id-field the lines are any JSON objects: each becomes a map, "
 	    "its lists of numbers become tensors (i64, or f64 with a fraction), and one "
 	    "member is the cache_id.",
 	.examples = "cachex load faces faces.jsonl\n"

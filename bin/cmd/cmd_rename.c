@@ -36,9 +36,9 @@ const struct command cmd_rename = {
 	.operands = "MODULE NEW",
 	.summary = "give a module another name",
 	.text =
-	    "Gives MODULE the name NEW in the same root, at once and durably. Nothing "
-	    "that is called NEW is replaced, and nobody may have MODULE open. Its uuid "
-	    "stays, so that token files of cachex read go on with the new name.",
+	    "Gives MODULE the name NEW in the same root, in one step and durably. An "
+	    "existing NEW is not replaced, and no other process may have MODULE open. Its "
+	    "uuid stays, so token files of cachex read are valid for the new name.",
 	.examples = "cachex rename faces faces-2026",
 	.completes = "mw",
 	.least = 2,

@@ -17,11 +17,11 @@ static int null;
 static struct opt options[] = {
 	{ "f", "force", OPT_FLAG, &force, .help = "do not ask" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run,
-	    .help = "say what would be forgotten, change nothing" },
+	    .help = "print what would be deleted, change nothing" },
 	{ "", "stdin", OPT_FLAG, &from_stdin,
-	    .help = "read cache_ids from standard input too, one a line" },
+	    .help = "read more cache_ids from standard input, one per line" },
 	{ "z", "null", OPT_FLAG, &null,
-	    .help = "the list on standard input ends its items with a NUL byte" },
+	    .help = "items on standard input end with a NUL byte" },
 	{ .kind = OPT_END },
 };
 
@@ -34,9 +34,9 @@ ask_first(const char *module, const struct list *ids, bool listed)
 	if (listed)
 		return ask_nobody();
 	if (ids->count == 1)
-		return ask("forget %s of %s?",
+		return ask("delete %s of %s?",
 		    lc__quote_id(ids->items[0].data, ids->items[0].size), module);
-	return ask("forget %zu cache_ids of %s?", ids->count, module);
+	return ask("delete %zu cache_ids of %s?", ids->count, module);
 }
 
 /* The result. */
@@ -78,7 +78,7 @@ forget_all(lc_cache *cache, const char *module, const struct list *ids,
 		} else if (found != LC_OK) {
 			return report_worse(status, report_status(found));
 		} else if (dry_run || settings.verbose) {
-			report_note("%s %s", dry_run ? "would forget" : "forgot",
+			report_note("%s %s", dry_run ? "would delete" : "deleted",
 			    lc__quote_id(id.data, id.size));
 		}
 	}
@@ -111,11 +111,11 @@ run_rm(int argc, char **argv)
 const struct command cmd_rm = {
 	.name = "rm",
 	.operands = "MODULE CACHE_ID...",
-	.summary = "forget cache_ids",
-	.text = "Forgets the records under these cache_ids. On a terminal it asks "
+	.summary = "delete cache_ids",
+	.text = "Deletes the records under these cache_ids. On a terminal it asks "
 		"first; elsewhere, and with a list on standard input, it needs -f. "
-		"Exit status 1 says that one or more were not there; the others are "
-		"forgotten all the same. A single - for CACHE_ID is the same as --stdin.",
+		"Exit status 1 means that one or more were not stored; the others are "
+		"deleted. A single - for CACHE_ID is the same as --stdin.",
 	.examples = "cachex rm faces img-000001\n"
 		    "cachex ls faces tmp/ -z | cachex rm faces -f -z --stdin",
 	.completes = "mi",

@@ -190,12 +190,11 @@ const struct command cmd_schema = {
 	.name = "schema",
 	.operands = "MODULE",
 	.summary = "list the structures of a module's values",
-	.text = "Lists every structure that the module's values have: names, dtypes and "
-		"ranks, where f32[*,*] has two dimensions of any size and plain stands "
-		"for data that is no tensor. Behind it, how many records have it, the "
-		"bytes of their tensors as they are and as they are stored, how many "
-		"times smaller that is, and the codecs. Dead records count until "
-		"compact takes them away.",
+	.text = "Lists every structure of the module's values: names, dtypes and ranks; "
+		"f32[*,*] has two dimensions of any size, and plain is data that is not "
+		"a tensor. For each it prints the number of records, the bytes of their "
+		"tensors raw and as stored, the ratio of the two, and the codecs. Dead "
+		"records count until compact removes them.",
 	.examples = "cachex schema faces\n"
 		    "cachex schema faces --json | jq '[.structure, .ratio]'",
 	.completes = "m",

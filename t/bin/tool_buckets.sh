@@ -151,15 +151,15 @@ printf '{"image_path":"a\\u0000b","width":1,"height":1}\n' >nul.jsonl
 says "a name with a NUL" 3 "" "cachex: buckets: nul.jsonl: line 1: field image_path has a NUL" \
 	cachex buckets --assign nul.jsonl
 says "bad lines" 3 "bad.jsonl:1${tab}1x1${tab}1024x1024" \
-"cachex: buckets: bad.jsonl: line 2: field width is no number of pixels: 0
-cachex: buckets: bad.jsonl: line 3: field height is no number of pixels: -1
-cachex: buckets: bad.jsonl: line 4: field width is no number of pixels: 1.5
-cachex: buckets: bad.jsonl: line 5: field width is no number of pixels: \"1\"
-cachex: buckets: bad.jsonl: line 6: field width is no number of pixels: 4294967296
-cachex: buckets: bad.jsonl: line 7: field width is no number of pixels: 1e400
+"cachex: buckets: bad.jsonl: line 2: field width is not a number of pixels: 0
+cachex: buckets: bad.jsonl: line 3: field height is not a number of pixels: -1
+cachex: buckets: bad.jsonl: line 4: field width is not a number of pixels: 1.5
+cachex: buckets: bad.jsonl: line 5: field width is not a number of pixels: \"1\"
+cachex: buckets: bad.jsonl: line 6: field width is not a number of pixels: 4294967296
+cachex: buckets: bad.jsonl: line 7: field width is not a number of pixels: 1e400
 cachex: buckets: bad.jsonl: line 8: no field height
 cachex: buckets: bad.jsonl: line 9: no field width
-cachex: buckets: bad.jsonl: line 10: field width comes twice
+cachex: buckets: bad.jsonl: line 10: field width occurs twice
 $(cachex buckets --assign bad.jsonl 2>&1 >/dev/null | tail -n 5)" \
 	cachex buckets --assign bad.jsonl
 is "with the column of each" "$(tail -n 5 "$err" | sed 's/.*\(line [0-9]*\).*: .*/\1/')" "line 11
@@ -214,7 +214,7 @@ says "no more than there are" 0 "\
 bucket         ratio     images    share     cut
 1024x1024      1.000          2  100.0 %   0.0 %  ############################
 2 images, 0.0 % cut off or padding on average
---buckets 1024x1024" "cachex: buckets: 1 instead of 9: others would be the same" \
+--buckets 1024x1024" "cachex: buckets: learned 1 instead of 9 buckets: the others would be equal" \
 	cachex buckets --analyze 9 1x1 7x7
 check "another area" 0 cachex buckets --analyze 1 --area 512x128 --quantum 1 1x1 --json
 is "and quantum" "$(grep -o '"aspect_bucket":"[^"]*"' "$out")" '"aspect_bucket":"256x256"'
@@ -233,7 +233,7 @@ also "it is the same" cmp -s "$out" forwards
 # shellcheck disable=SC2046 # two words
 check "what was learned, given again" 0 cachex buckets --files-from many $(tail -n 1 forwards)
 is "counts the same" "$(cat "$out")" "$(sed '$d' forwards)"
-says "nothing to learn from" 3 "" "cachex: buckets: there are no images to learn from" \
+says "nothing to learn from" 3 "" "cachex: buckets: no images to learn from" \
 	cachex buckets --analyze 3 -
 
 mkdir unread
@@ -248,14 +248,14 @@ refuse() {
 	check "refused: $message" 2 cachex buckets "$@"
 	is "said: $message" "$(cat "$err")" "cachex: buckets: $message"
 }
-refuse "an image, a directory or a size is missing"
-refuse "--assign knows the buckets: give --buckets what --analyze learned" \
+refuse "name an image, a directory or a size"
+refuse "--assign and --analyze exclude each other; give the learned buckets to --buckets" \
 	--assign --analyze 3 1x1
-refuse "--analyze learns what --buckets tells" --analyze 3 --buckets 1x1 1x1
-refuse "--area and --quantum are for --analyze" --area 5 1x1
-refuse "--area and --quantum are for --analyze" --quantum 5 1x1
-refuse "--buckets: '1x1,' is no list of sizes" --buckets 1x1, 1x1
-refuse "--buckets: '' is no list of sizes" --buckets "" 1x1
+refuse "--analyze and --buckets exclude each other" --analyze 3 --buckets 1x1 1x1
+refuse "--area and --quantum need --analyze" --area 5 1x1
+refuse "--area and --quantum need --analyze" --quantum 5 1x1
+refuse "--buckets: '1x1,' is not a list of sizes" --buckets 1x1, 1x1
+refuse "--buckets: '' is not a list of sizes" --buckets "" 1x1
 refuse "--area: '0' is neither a size nor a number of pixels" --analyze 1 --area 0 1x1
 refuse "--area: '8x' is neither a size nor a number of pixels" --analyze 1 --area 8x 1x1
 check "too many" 2 cachex buckets --analyze 65 1x1

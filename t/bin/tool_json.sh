@@ -58,7 +58,7 @@ is "begins with the commands" "$(cut -c -68 "$out")" \
 check "help of a command" 0 cachex help has --json
 cp "$out" has.json
 is "its name" "$(cut -d , -f 1-3 "$out")" \
-	'{"name":"has","operands":"MODULE CACHE_ID...","summary":"tell whether cache_ids are stored"'
+	'{"name":"has","operands":"MODULE CACHE_ID...","summary":"check whether cache_ids are stored"'
 also "its options" grep -q '{"name":"null","letters":"z","kind":"flag","help":"[^"]*","variable":"CACHEX_HAS_NULL","key":"has.null"}' has.json
 check "--help" 0 cachex has --json --help
 also "is the same" cmp "$out" has.json
@@ -114,7 +114,7 @@ check "damage that a copy leaves out" 3 cachex --json copy hurt other
 also "too" grep -q '^{"error":{"command":"copy","exit":3,"message":".*"}}$' "$err"
 check "a note" 0 cachex --json set m codec=none -n
 check "of a dry run" 0 cachex --json rm -n m k
-is "is an object" "$(cat "$err")" "{\"note\":{\"command\":\"rm\",\"message\":\"would forget 'k'\"}}"
+is "is an object" "$(cat "$err")" "{\"note\":{\"command\":\"rm\",\"message\":\"would delete 'k'\"}}"
 if [ -e /dev/full ]; then
 	cachex --json ls m >/dev/full 2>"$err"
 	is "a full standard output" "$?" 4

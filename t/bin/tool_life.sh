@@ -207,9 +207,9 @@ also "makes no target" test ! -e "$root/all4"
 # clear
 refuse "clear without a terminal" 2 "cachex: clear: not a terminal, cannot ask for confirmation; use -f" cachex clear s
 check "clear -n" 0 cachex clear -n s
-is "says how many" "$(cat "$err")" "cachex: clear: would forget 5 records of s"
+is "says how many" "$(cat "$err")" "cachex: clear: would delete 5 records of s"
 check "clear -f -v" 0 cachex clear -f -v s
-is "says so" "$(cat "$err")" "cachex: clear: forgot 5 records of s"
+is "says so" "$(cat "$err")" "cachex: clear: deleted 5 records of s"
 is "none is left" "$(cachex ls s)" ""
 check "verify is content" 0 cachex verify s
 check "new ones come" 0 sh -c 'printf x | "$1" put s x --dtype u8 --shape 1' sh "$CACHEX"
@@ -217,7 +217,7 @@ cachex set strict codec=lz4 && cachex clear -f strict
 is "settings stay" "$(cachex set strict --json | cut -d, -f2)" '"codec":"lz4"'
 if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>&1; then
 	printf 'n\n' | NO_COLOR=1 script -qec "'$CACHEX' clear t; echo status \$?" /dev/null >answer
-	also "it asks on a terminal" grep -q 'forget all 4 records of t? \[y/N\]' answer
+	also "it asks on a terminal" grep -q 'delete all 4 records of t? \[y/N\]' answer
 	also "and takes no" grep -q '^status 1' answer
 	is "then nothing is gone" "$(cachex ls t -1 | wc -l | tr -d ' ')" 4
 	printf 'y\n' | script -qec "'$CACHEX' clear t" /dev/null >answer

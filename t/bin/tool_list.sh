@@ -124,14 +124,14 @@ check "rm without a terminal" 2 cachex rm m a/1
 is "asks for -f" "$(cat "$err")" "cachex: rm: not a terminal, cannot ask for confirmation; use -f"
 check "rm of a list" 2 sh -c 'echo a/1 | "$1" rm m -' sh "$CACHEX"
 check "rm -n" 0 cachex rm -n m a/1
-is "says what it would do" "$(cat "$err")" "cachex: rm: would forget 'a/1'"
+is "says what it would do" "$(cat "$err")" "cachex: rm: would delete 'a/1'"
 check "it did nothing" 0 cachex has m a/1
 check "rm -f" 0 cachex rm -f m a/1
 is "says nothing" "$(cat "$out" "$err")" ""
 check "it is gone" 1 cachex has m a/1
 check "rm of what is not there" 1 cachex rm -fv m a/1 a/2
 is "names it and goes on" "$(cat "$err")" "cachex: rm: 'a/1' is not in m
-cachex: rm: forgot 'a/2'"
+cachex: rm: deleted 'a/2'"
 check "a dry run of that" 1 cachex rm -n m a/1
 check "a list on standard input" 0 sh -c '"$1" ls -z odd | "$1" rm odd -f -z -' sh "$CACHEX"
 is "empties it" "$(cachex ls odd)" ""
@@ -140,7 +140,7 @@ if command -v script >/dev/null 2>&1 && script -qec true /dev/null >/dev/null 2>
 	export NO_COLOR=1
 	echo n | script -qec "'$CACHEX' rm m b/1" tty >/dev/null
 	is "no is 1" $? 1
-	also "it asks on a terminal" grep -aq "forget 'b/1' of m? \[y/N\]" tty
+	also "it asks on a terminal" grep -aq "delete 'b/1' of m? \[y/N\]" tty
 	check "and is no" 0 cachex has m b/1
 	echo y | script -qec "'$CACHEX' rm m b/1" tty >/dev/null
 	is "yes is 0" $? 0

@@ -8,7 +8,7 @@ printf 'hay needle hay..' | cachex put hurt k --dtype u8 --shape 16
 cachex set hurt codec=none >/dev/null
 
 # A root that is not there
-none="there is no such directory; --root names the one that holds the modules"
+none="no such directory; --root names the directory that holds the modules"
 for command in ls stat verify; do
 	wrong "$command without a root" 1 "cachex: $command: no/root: $none" \
 		cachex --root no/root $command
