@@ -5,7 +5,7 @@
 
     with lmdbcache.open("cache", "resnet50") as cache:
         cache["img-1"] = numpy.ones(512)        # or torch, or nested data
-        cache["img-1"]                          # your own copy
+        cache["img-1"]                          # a copy of your own
         block, missing = cache.gather(["img-1", "img-2"])  # one array, a row for each
         print(block.shape, missing)             # (2, 512) [1]
 
