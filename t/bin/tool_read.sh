@@ -375,9 +375,9 @@ wrong "another module's" 3 "cachex: read: t.token: does not belong to other; giv
 	cachex read other --batch 4 --token-file t.token
 for option in "--seed 1" "--shuffle full" "--window 4" "--idealised 2"; do
 	of="another order than this stream's"
-	test "$option" = "--seed 1" && of="seed 0, the stream has 1"
+	test "$option" = "--seed 1" && of="seed 0; the stream has 1"
 	# shellcheck disable=SC2086
-	wrong "another order, $option" 3 "cachex: read: t.token: is of $of; give the options that it was written with; --restart starts again" \
+	wrong "another order, $option" 3 "cachex: read: t.token: is made for $of; give the options that it was written with; --restart starts again" \
 		cachex read m --batch 4 --token-file t.token $option
 done
 check "a batch of another size" 2 cachex read m --batch 5 --token-file t.token
