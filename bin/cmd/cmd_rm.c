@@ -32,7 +32,7 @@ ask_first(const char *module, const struct list *ids, bool listed)
 	if (force || dry_run)
 		return EXIT_DONE;
 	if (listed)
-		return ask_nobody();
+		return ask_impossible();
 	if (ids->count == 1)
 		return ask("delete %s of %s?",
 		    lc__quote_id(ids->items[0].data, ids->items[0].size), module);

@@ -426,7 +426,7 @@ write_metrics(struct read_run *r, bool ended, bool success)
 
 	return_if_error(lc_reader_stat(r->reader, &stats));
 	return_if_error(metrics_begin(m));
-	metrics_head(m, "running", "gauge", "Whether reading goes on.");
+	metrics_head(m, "running", "gauge", "Whether reading is running.");
 	metrics_count(m, "running", NULL, NULL, !ended);
 	metrics_head(m, "batches_total", "counter", "Batches delivered.");
 	metrics_count(m, "batches_total", NULL, NULL, stats.batches);

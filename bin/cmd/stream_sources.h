@@ -194,21 +194,21 @@ struct read_options {
 	{ "", "timeout", OPT_COUNT, &(o).timeout, .value = "SECONDS", \
 	    .help = "longest wait for new data; default no limit" }, \
 	{ "", "wait", OPT_FLAG, &(o).wait, \
-	    .help = "with --follow, also wait if unfinished inputs have no writer" }, \
+	    .help = "also wait if unfinished inputs have no writer" }, \
 	{ "", "token-file", OPT_FILE, &(o).token_file, .value = "FILE", \
 	    .help = "continue at the position in FILE, and keep it up to date" }, \
 	{ "", "token-every", OPT_COUNT, &(o).token_every, .value = "N", .least = 1, \
-	    .help = "write it every N batches, and at the end" }, \
+	    .help = "write FILE every N batches, and at the end" }, \
 	{ "", "restart", OPT_FLAG, &(o).restart, \
-	    .help = "begin anew whatever the token file says" }, \
+	    .help = "start from the beginning, ignore the token file" }, \
 	{ "k", "keep-going", OPT_FLAG, &(o).keep_going, \
-	    .help = "pass over batches that cannot be read" }, \
+	    .help = "skip batches that cannot be read" }, \
 	{ "", "stats", OPT_FLAG, &(o).stats, \
-	    .help = "say at the end what reading cost" }, \
+	    .help = "print the cost of reading at the end" }, \
 	{ "", "metrics", OPT_FILE, &(o).metrics, .value = "FILE", \
-	    .help = "write counts for Prometheus, replacing the file as it reads" }, \
+	    .help = "write counts for Prometheus; the file is replaced while reading" }, \
 	{ "f", "force", OPT_FLAG, &(o).force, \
-	    .help = "replace files of batches; frames also to a terminal" }
+	    .help = "replace files of batches; write frames even to a terminal" }
 /* clang-format on */
 
 /** The form that the options name; reports options that exclude one another; an exit

@@ -82,10 +82,10 @@ void warehouse_look_end(struct warehouse_look *look);
 /* clang-format off */
 #define WAREHOUSE_SOURCES_OPTIONS(sources, dataset) \
 	{ "", "sources", OPT_CHOICE, &(sources), .value = WAREHOUSE_SOURCES, \
-	    .help = "compare sizes and times of the sources, or read them all, or do " \
-	    "not look at them" }, \
+	    .help = "compare sizes and times of the sources, compare the contents, or " \
+	    "do not check them" }, \
 	{ "", "dataset", OPT_DIR, &(dataset), .value = "DIR", \
-	    .help = "where the sources stand now" }
+	    .help = "where the sources are now" }
 /* clang-format on */
 
 struct warehouse_sources {

@@ -364,7 +364,7 @@ report_finish(int status)
 /* ---- questions --------------------------------------------------------------------- */
 
 int
-ask_nobody(void)
+ask_impossible(void)
 {
 	return report_usage("not a terminal, cannot ask for confirmation; use -f");
 }
@@ -376,7 +376,7 @@ ask(const char *format, ...)
 	va_list args;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
-		return ask_nobody();
+		return ask_impossible();
 	va_start(args, format);
 	vfprintf(stderr, format, args);
 	va_end(args);

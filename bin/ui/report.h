@@ -82,11 +82,11 @@ const char *report_bold(FILE *stream);
 
 const char *report_plain(FILE *stream);
 
-/** Ask on the terminal; EXIT_DONE for yes. Where nobody can answer, EXIT_USAGE. */
+/** Ask on the terminal; EXIT_DONE for yes. Where that is impossible, EXIT_USAGE. */
 int ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/** The usage error where nobody can be asked. */
-int ask_nobody(void);
+/** The usage error without a terminal to ask on. */
+int ask_impossible(void);
 
 /** Print a line that names a finding; as JSON under the name @p what. */
 void finding_show(const char *module, const char *what, const char *line);

@@ -50,7 +50,7 @@ check "inspect one shard" 0 cachex shard inspect $url/$object $cache --json
 is "only that" "$(jq -r .file "$out")" "$url/$object"
 none=obj/00/$(printf %064d 0).twh1
 wrong "a shard of another generation" 1 \
-	"cachex: shard: $url/$none: the generation does not name it" \
+	"cachex: shard: $url/$none: is not in the generation" \
 	cachex shard inspect $url/$none $cache
 check "a sample that no shard has" 1 cachex shard inspect $url/$object $cache --sample 9
 is "is said" "$(cat "$err")" "cachex: shard: $url/$object: no sample 9; there are $first samples"
@@ -81,10 +81,10 @@ is "of all samples" "$(jq .samples "$out")" 7
 for object_named in $objects; do
 	also "the page has $object_named" grep -q "$object_named" page.html
 done
-wrong "use" 2 "cachex: warehouse: $url: this works on the versions of a directory; a store \
-has generations, which cachex gc removes" cachex warehouse use $url v1
-wrong "prune" 2 "cachex: warehouse: $url: this works on the versions of a directory; a store \
-has generations, which cachex gc removes" cachex warehouse prune $url --keep 1 -f
+wrong "use" 2 "cachex: warehouse: $url: this works on versions in a directory; use \
+cachex gc for the generations of a store" cachex warehouse use $url v1
+wrong "prune" 2 "cachex: warehouse: $url: this works on versions in a directory; use \
+cachex gc for the generations of a store" cachex warehouse prune $url --keep 1 -f
 
 # two generations
 frame run-2 8 0.625
