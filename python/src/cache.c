@@ -766,81 +766,83 @@ set_timeout(struct cache *self, PyObject *value, void *Py_UNUSED(none))
 static PyMethodDef cache_methods[] = {
 	{ "get", (PyCFunction)(void (*)(void))cache_get, METH_FASTCALL,
 	    "get($self, id, default=None, /)\n--\n\n"
-	    "The value stored under a cache_id, a copy of the caller's own; default if there\n"
-	    "is none. What any handle of this process has put is seen at once." },
+	    "A copy of the value stored under a cache_id; default if it is missing. Puts of all\n"
+	    "handles of this process are visible at once." },
 	{ "view", (PyCFunction)cache_view, METH_O,
 	    "view($self, id, /)\n--\n\n"
-	    "The value with its tensors in place, read-only: each a Tensor, which is a buffer\n"
-	    "and speaks DLPack. It stays after close(). The space of old commits cannot be\n"
-	    "reused while one is held, so do not hold views for hours." },
+	    "The value with its tensors in place, read-only: each is a Tensor, which is a\n"
+	    "buffer and supports DLPack. It stays valid after close(). The space of old commits\n"
+	    "cannot be reused while a view is held, so do not hold views for hours." },
 	{ "put", KEYWORDS(cache_put), METH_VARARGS | METH_KEYWORDS,
 	    "put($self, id, value, codec=None, level=0)\n--\n\n"
-	    "Store a value: a tensor of torch or NumPy, anything with a typed buffer, None,\n"
+	    "Store a value: a torch tensor or NumPy array, anything with a typed buffer, None,\n"
 	    "bool, int, float, complex, str, bytes, bytearray, Tagged, or dicts, lists, tuples\n"
-	    "and sets of them. It may be changed as soon as this returns, and is durable after the\n"
-	    "next flush() or close(), or within flush_interval_ms. codec and level are those of\n"
-	    "open(), for this value. TypeError for an object of another kind, which says where it\n"
-	    "is; SchemaError where the module takes other structures." },
+	    "and sets of them. The caller may change it when the call returns; it is durable\n"
+	    "after the next flush() or close(), or within flush_interval_ms. codec and level\n"
+	    "are as for open(), for this value. TypeError, with its position, for an object of\n"
+	    "another type; SchemaError if a strict module has another structure." },
 	{ "put_many", (PyCFunction)cache_put_many, METH_VARARGS,
 	    "put_many($self, ids, values, /)\n--\n\n"
-	    "Store many: a list with a value for each cache_id, or a tensor, dict or tuple of\n"
-	    "tensors whose first axis has a row for each. After an error those before the\n"
-	    "item that it names are stored." },
+	    "Store many values: a list with a value for each cache_id, or a tensor, dict or\n"
+	    "tuple of tensors with one row of the first axis for each. After an error the\n"
+	    "values before the item in the error are stored." },
 	{ "compute", cache_compute, METH_VARARGS,
 	    "compute($self, ids, function, /)\n--\n\n"
-	    "The values of many cache_ids, a list of copies. For those that are not stored, or\n"
-	    "damaged, function(missing) is called with a list of them and returns their values in\n"
-	    "that order, which are stored. What another thread is computing through this Cache is\n"
-	    "awaited, not computed again. An exception of the function is raised, and nothing of\n"
-	    "that call is stored. The function may use the cache, but not close it nor ask it to\n"
-	    "compute the same cache_ids." },
+	    "A list of copies of the values of many cache_ids. For cache_ids that are not\n"
+	    "stored, or damaged, function(missing) is called with a list of them and returns\n"
+	    "their values in that order, which are stored. If another thread is computing a\n"
+	    "value through this Cache, the call waits for it and does not compute it again. An\n"
+	    "exception of the function is raised, and nothing of that call is stored. The\n"
+	    "function may use the cache, but must not close it, or compute the same cache_ids\n"
+	    "with it." },
 	{ "delete", (PyCFunction)cache_delete, METH_O,
 	    "delete($self, id, /)\n--\n\n"
-	    "Forget a cache_id. Returns whether it was there." },
+	    "Delete a record. Returns whether it existed." },
 	{ "gather", KEYWORDS(cache_gather), METH_VARARGS | METH_KEYWORDS,
 	    "gather($self, ids, out=None, field=None, threads=1, *, fields=None)\n--\n\n"
-	    "Many tensors of one dtype and shape as one of shape [len(ids), ...], and the list\n"
-	    "of positions that are missing, whose rows are 0. out is written instead of a new\n"
-	    "one; field is the part of structured values to read (\"boxes.0\"). With nothing\n"
-	    "found the first result is out, or None. With fields, many names, it is a dict of\n"
-	    "one tensor for each, all read in one pass, and out is such a dict." },
+	    "Return many tensors of one dtype and shape as one of shape [len(ids), ...], and\n"
+	    "the list of missing positions; their rows are 0. out is written instead of a new\n"
+	    "tensor; field is the part of structured values to read (\"boxes.0\"). If nothing is\n"
+	    "found the first result is out, or None. With fields, a list of names, it is a dict\n"
+	    "with one tensor for each, all read in one pass, and out is such a dict." },
 	{ "missing", cache_missing, METH_O,
 	    "missing($self, ids, /)\n--\n\n"
-	    "The positions in ids of those that are not stored, ascending. Their data is not\n"
-	    "read." },
+	    "The positions in ids of cache_ids that are not stored, ascending. Reads no data." },
 	{ "keys", KEYWORDS(cache_keys), METH_VARARGS | METH_KEYWORDS,
 	    "keys($self, prefix='', order='key', *, raw=False)\n--\n\n"
-	    "An iterator over cache_ids that begin with prefix, of the commit that is the\n"
-	    "newest now: in the order of their bytes, or with order='commit' as they were\n"
-	    "stored. As text, in which bytes that are not UTF-8 are surrogates, as os.fsdecode()\n"
-	    "has them; with raw=True as bytes." },
+	    "An iterator over the cache_ids of the newest commit that begin with prefix: in the\n"
+	    "order of their bytes, or with order='commit' in the order of puts. As text, with\n"
+	    "surrogates for bytes that are not UTF-8, like os.fsdecode(); with raw=True as\n"
+	    "bytes." },
 	{ "flush", (PyCFunction)cache_flush, METH_NOARGS,
-	    "flush($self, /)\n--\n\nCommit what was put so far. It is on disk when this returns." },
+	    "flush($self, /)\n--\n\n"
+	    "Commit all puts. They are on disk when this returns." },
 	{ "close", (PyCFunction)cache_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"
-	    "flush() and close. It awaits the calls of other threads; those that begin later are\n"
-	    "ValueError. Views, iterators and readers stay. When it is interrupted or times out,\n"
-	    "the module stays open and has lost nothing." },
+	    "flush() and close. Waits for calls of other threads; later calls raise ValueError.\n"
+	    "Views, iterators and readers remain usable. If it is interrupted or times out, the\n"
+	    "module stays open and nothing is lost." },
 	{ "discard", (PyCFunction)cache_discard, METH_NOARGS,
 	    "discard($self, /)\n--\n\n"
-	    "Close without committing what is pending, which is lost with the last handle of this\n"
-	    "process that writes the module." },
+	    "Close without committing pending writes. They are lost if this was the last handle\n"
+	    "of this process that writes to the module." },
 	{ "_forked", (PyCFunction)cache_forked, METH_NOARGS, NULL },
 	{ "stats", (PyCFunction)cache_stats, METH_NOARGS,
 	    "stats($self, /)\n--\n\n"
 	    "A dict of numbers of the newest commit: \"records\", \"dead_records\" (replaced or\n"
-	    "deleted), \"chunks\" and \"schemas\" are counts, those that end in \"_bytes\" are bytes;\n"
-	    "\"generation\" is the number of commits, \"created_ms\" milliseconds since 1970, \"uuid\"\n"
-	    "the module's identity." },
+	    "deleted), \"chunks\" and \"schemas\" are counts, names that end in \"_bytes\" are bytes;\n"
+	    "\"generation\" is the number of commits, \"created_ms\" milliseconds since 1970,\n"
+	    "\"uuid\" the module's identity." },
 	{ 0 },
 };
 
 static PyGetSetDef cache_getset[] = {
 	{ "closed", (getter)get_closed, NULL, "Is it closed?", NULL },
 	{ "like", (getter)get_like, NULL,
-	    "What tensors are given as: \"numpy\", \"torch\" or \"buffer\".", NULL },
+	    "The type of returned tensors: \"numpy\", \"torch\" or \"buffer\".", NULL },
 	{ "timeout", (getter)get_timeout, (setter)set_timeout,
-	    "Seconds that a call waits at most, or None: for ever.", NULL },
+	    "The longest time in seconds that a call waits, or None for no limit.",
+	    NULL },
 	{ "_options", (getter)get_options, NULL, NULL, NULL },
 	{ 0 },
 };
@@ -852,8 +854,7 @@ static PyMemberDef cache_members[] = {
 };
 
 static PyType_Slot cache_slots[] = {
-	{ Py_tp_doc,
-	    (char *)"The handle of a module; lmdbcache.Cache has the rest of it." },
+	{ Py_tp_doc, (char *)"The handle of a module; the base of lmdbcache.Cache." },
 	{ Py_tp_new, cache_new },
 	{ Py_tp_dealloc, cache_dealloc },
 	{ Py_tp_traverse, cache_traverse },

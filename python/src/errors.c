@@ -24,20 +24,23 @@ static struct {
 	{ "ReadOnlyError", "A write on a handle that only reads.", NULL, NULL },
 	{ "NoSpaceError", "The file system is full or a limit is reached.",
 	    &PyExc_OSError, NULL },
-	{ "BusyError", "A resource is held elsewhere.", NULL, NULL },
+	{ "BusyError", "Another holder has the resource.", NULL, NULL },
 	{ "AccessError", "The system refused access.", &PyExc_PermissionError, NULL },
 	{ "SystemFailure", "Any other failure of the system.", &PyExc_OSError, NULL },
-	{ "UnsupportedError", "Valid, but not possible in the format asked for.", NULL,
+	{ "UnsupportedError", "Valid, but not possible in the requested format.", NULL,
 	    NULL },
-	{ "SchemaError", "A value of another structure than asked for or allowed.",
+	{ "SchemaError",
+	    "The structure of a value differs from the one asked for or allowed.",
 	    &PyExc_TypeError, NULL },
-	{ "ExistsError", "The cache_id or file is there and may not be replaced.", NULL,
+	{ "ExistsError", "The cache_id or file exists and may not be replaced.", NULL,
 	    NULL },
-	{ "WaitTimeout", "What was waited for did not come in time.", &PyExc_TimeoutError,
+	{ "WaitTimeout", "The wait was longer than the time limit.", &PyExc_TimeoutError,
 	    NULL },
-	{ "AbandonedError", "What was waited for does not come: nobody writes it.", NULL,
+	{ "AbandonedError",
+	    "The wait would not end: no writer has the unfinished input open.", NULL,
 	    NULL },
-	{ "StaleError", "Made from sources that changed, or a token of something else.",
+	{ "StaleError",
+	    "The sources have changed, or a token belongs to another source or order.",
 	    NULL, NULL },
 	{ "NoFileError", "There is no such module, file or directory.",
 	    &PyExc_FileNotFoundError, NULL },
@@ -86,7 +89,7 @@ errors_init(PyObject *module)
 	if (unset == NULL)
 		return -1;
 	error_type = PyErr_NewExceptionWithDoc("lmdbcache.Error",
-	    "What a call of the engine failed with.\n\n"
+	    "The error of a call of the library.\n\n"
 	    "status   its name, as in lmdbcache(3): \"corrupt\", \"busy\" ...\n"
 	    "key      the cache_id that it is about, or None\n"
 	    "item     its position in a batch, or None\n"

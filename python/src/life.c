@@ -1280,60 +1280,60 @@ life_verify_shards(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs
 static PyMethodDef methods[] = {
 	{ "verify", KEYWORDS(life_verify),
 	    "verify($self, progress=None, damage=None)\n--\n\n"
-	    "Read everything and compare it. Returns a dict of how many \"chunks\", \"records\",\n"
-	    "\"live\" ones of them and \"bytes\" there are, and \"damaged\": 0, as damage is a\n"
-	    "CorruptError; damage() gets a line for each." },
+	    "Read and compare everything. Returns a dict with the numbers of \"chunks\",\n"
+	    "\"records\", \"live\" records and \"bytes\", and \"damaged\": 0. Damage raises\n"
+	    "CorruptError; damage() gets a line for each damaged place." },
 	{ "compact", KEYWORDS(life_compact),
 	    "compact($self, live_ratio=0.5, *, chunk_bytes=0, codec=None, level=0,\n"
 	    "        dry_run=False, progress=None, damage=None)\n--\n\n"
-	    "Rewrite the chunks of which less than live_ratio of the bytes are live, so that\n"
+	    "Rewrite the chunks with a smaller fraction of live bytes than live_ratio, so that\n"
 	    "later commits reuse the space of dead records, and join neighbours up to\n"
-	    "chunk_bytes; with a codec, code all tensors anew. Reads and writes go on\n"
-	    "meanwhile. Returns a dict: chunks \"rewritten\", records \"dropped\",\n"
+	    "chunk_bytes; with a codec, encode all tensors again. Other threads and processes\n"
+	    "can read and write. Returns a dict: chunks \"rewritten\", records \"dropped\",\n"
 	    "\"bytes_before\", \"bytes_after\" and others." },
 	{ "backup", KEYWORDS(life_backup),
 	    "backup($self, root, compact=False)\n--\n\n"
-	    "Write a copy of the newest commit to a module of this name in another root, which\n"
-	    "is made; InvalidError if it is there. With compact=True without the pages that are\n"
-	    "free. Reads and writes go on meanwhile." },
+	    "Write a copy of the newest commit to a module with this name in another root,\n"
+	    "which is created; InvalidError if the module exists there. compact=True omits free\n"
+	    "pages. Other threads and processes can read and write." },
 	{ "clear", life_clear, METH_NOARGS,
-	    "clear($self, /)\n--\n\nDelete every record in one commit, those that are pending "
-	    "too." },
+	    "clear($self, /)\n--\n\n"
+	    "Delete all records in one commit, including pending ones." },
 	{ "copy", KEYWORDS(life_copy),
 	    "copy($self, to, conflict='fail', *, prefix='', dry_run=False, progress=None,\n"
 	    "     damage=None)\n--\n\n"
-	    "Copy the records whose cache_ids begin with prefix into another Cache, as they\n"
-	    "are stored, in commit order. What it has already is a conflict: 'keep' its own,\n"
-	    "'replace' it, 'same' fails unless both are equal, 'fail' fails; then nothing is\n"
-	    "copied. CorruptError if damaged records were passed over." },
+	    "Copy the records with cache_ids that begin with prefix into another Cache, in\n"
+	    "their stored form, in commit order. A record that exists there is a conflict:\n"
+	    "'keep' keeps it, 'replace' replaces it, 'same' fails unless both are equal, 'fail'\n"
+	    "fails; then nothing is copied. CorruptError if damaged records were skipped." },
 	{ "merge_inputs", KEYWORDS(life_merge_inputs),
 	    "merge_inputs($self, modules, *, dry_run=False, force_fs=False, progress=None,\n"
 	    "             damage=None)\n--\n\n"
-	    "Join modules that hold parts of one list of inputs, as `cachex fill --shard`\n"
-	    "makes them, named by their directories ROOT/MODULE: this one becomes what one\n"
-	    "machine would have filled, the same chunks in the same order, and tokens of one go\n"
-	    "on in the other. Each input comes from the module that finished it.\n\n"
-	    "The dict has the numbers of inputs taken, of those that were there, and of chunks,\n"
-	    "records and bytes stored; with dry_run, that would be. NotFoundError if an input is\n"
-	    "finished in none, which damage is told of line by line; another Error if the\n"
-	    "modules contradict one another. What was stored when it fails stays, and the same\n"
-	    "call goes on." },
+	    "Join modules that hold parts of one list of inputs, from `cachex fill --shard`,\n"
+	    "given by their directories ROOT/MODULE. The result is the module that a single\n"
+	    "machine would have filled, with the same chunks in the same order and the same\n"
+	    "tokens. Each input comes from the module that finished it.\n\n"
+	    "The dict has the numbers of inputs taken, of inputs already there, and of chunks,\n"
+	    "records and bytes stored, or with dry_run to be stored. NotFoundError if an input\n"
+	    "is finished in none of the modules; damage() gets a line for each. Another Error\n"
+	    "if the modules contradict each other. After a failure the records stored so far\n"
+	    "stay, and the same call continues." },
 	{ "export", KEYWORDS(life_export),
 	    "export($self, dir, *, shard_bytes=0, shard_version=0, metadata=True, threads=0,\n"
 	    "       order='published', by_input=False, dataset_root=None, dry_run=False,\n"
 	    "       sha256=True, progress=None)\n--\n\n"
-	    "Write the records, tensors of one dtype and shape, as TWH1 shards with a\n"
-	    "manifest; source() opens them. An export that was interrupted goes on where it\n"
-	    "was. The published order is that of a module's inputs, whoever filled it;\n"
-	    "by_input gives each input shards of its own." },
+	    "Write the records, tensors of one dtype and shape, as TWH1 shards with a manifest;\n"
+	    "source() opens them. An interrupted export continues where it stopped. The\n"
+	    "published order is that of a module's inputs, however it was filled; by_input\n"
+	    "writes separate shards for each input." },
 	{ "schemas", life_schemas, METH_NOARGS,
 	    "schemas($self, /)\n--\n\n"
-	    "The structures that values in the module have: a dict each, with structure\n"
+	    "The structures of values in the module: a dict for each, with structure\n"
 	    "(\"{features: f32[*], label: plain}\"), id, records, raw_bytes, stored_bytes, and\n"
-	    "codecs, the number of tensors stored with each. Dead records count." },
+	    "codecs, the number of tensors stored with each. Includes dead records." },
 	{ "counters", life_counters, METH_NOARGS,
-	    "counters($self, /)\n--\n\nWhat happened to the module since it was made: hits, "
-	    "misses, puts ..." },
+	    "counters($self, /)\n--\n\n"
+	    "Counts since the module was created: hits, misses, puts ..." },
 	{ "_settings", life_settings, METH_NOARGS, NULL },
 	{ "_change_settings", life_change_settings, METH_O, NULL },
 	{ 0 },
@@ -1345,24 +1345,25 @@ static PyMethodDef functions[] = {
 	    "order." },
 	{ "drop", life_drop, METH_VARARGS,
 	    "drop(root, module, /)\n--\n\n"
-	    "Remove a module with its files, also a damaged one. BusyError if anybody has it\n"
-	    "open, a view included." },
+	    "Remove a module with its files, also a damaged one. BusyError if a process has it\n"
+	    "open, or a view of it is held." },
 	{ "rename", life_rename, METH_VARARGS,
-	    "rename(root, module, new, /)\n--\n\nGive a module another name in its root." },
+	    "rename(root, module, new, /)\n--\n\n"
+	    "Rename a module within its root." },
 	{ "shrink", life_shrink, METH_VARARGS,
 	    "shrink(root, module, /)\n--\n\n"
-	    "Give free pages of a module's file back to the file system; nobody may have it\n"
-	    "open. The sizes before and after, in bytes." },
+	    "Return the free pages of a module's file to the file system. BusyError if a\n"
+	    "process has it open. Returns the sizes before and after, in bytes." },
 	{ "recover", KEYWORDS(life_recover),
 	    "recover(root, module, *, dry_run=False, progress=None, damage=None)\n--\n\n"
-	    "Rebuild the index of a damaged module from its chunks, in a copy that takes its\n"
-	    "place when it verifies; the old file is kept beside it. What is rescued and what\n"
-	    "is lost goes to damage(), a line each. Nobody may have it open." },
+	    "Rebuild the index of a damaged module from its chunks, in a copy that replaces it\n"
+	    "if the copy verifies; the old file is kept next to it. damage() gets a line for\n"
+	    "each rescued and each lost record. BusyError if a process has the module open." },
 	{ "salvage", KEYWORDS(life_salvage),
 	    "salvage(source, root, module, *, stale=False, dry_run=False, progress=None,\n"
 	    "        damage=None)\n--\n\n"
-	    "Rescue the records of a data.mdb that cannot be opened into a new module; it is\n"
-	    "never written to. stale takes old versions of keys whose newest is lost." },
+	    "Rescue the records of a data.mdb that cannot be opened into a new module; the file\n"
+	    "is never written to. stale takes old versions of keys with a lost newest one." },
 	{ "verify_shards", KEYWORDS(life_verify_shards),
 	    "verify_shards(path, progress=None, damage=None)\n--\n\n"
 	    "Compare a shard, or all shards of a directory or a warehouse, with their\n"

@@ -25,12 +25,12 @@ key(PyObject *Py_UNUSED(module), PyObject *object)
 static PyMethodDef functions[] = {
 	{ "key", key, METH_O,
 	    "key(value, /)\n--\n\n"
-	    "A cache_id made of content: the same text for equal values, in every process and\n"
-	    "version: \"k1-\" and 32 hex digits. The value is text, bytes, a tensor, or what else\n"
-	    "can be put. A tensor counts with its dtype, shape and elements, wherever they are;\n"
-	    "the order of a dict does not count; 1, 1.0 and True differ, as do a list and a\n"
-	    "tuple. Different values have different keys, unless somebody sets out to find two\n"
-	    "that have not. lmdbcache_value(3) defines the bytes that are hashed." },
+	    "A cache_id computed from content: \"k1-\" and 32 hex digits, the same text for equal\n"
+	    "values, in every process and version. The value is text, bytes, a tensor, or any\n"
+	    "value that can be put. A tensor counts with its dtype, shape and elements, on any\n"
+	    "device; the order of a dict does not count; 1, 1.0 and True differ, as do a list\n"
+	    "and a tuple. Different values have different keys unless an attacker searches for\n"
+	    "a collision. lmdbcache_value(3) defines the bytes that are hashed." },
 	{ 0 },
 };
 

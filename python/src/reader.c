@@ -746,33 +746,34 @@ batch_column(struct batch *self, void *closure)
 
 static PyGetSetDef batch_getset[] = {
 	{ "number", (getter)batch_number, NULL, "Number of the batch.", NULL },
-	{ "rows", (getter)batch_rows, NULL, "Rows of this reader, padding included.",
+	{ "rows", (getter)batch_rows, NULL, "Rows of this reader, including padding.",
 	    NULL },
 	{ "filled", (getter)batch_filled, NULL, "Rows that are examples.", NULL },
 	{ "ids", (getter)batch_ids, NULL, "cache_id of each row, None for padding.",
 	    NULL },
-	COLUMN(mask, LC_U8, false, "Of each row: 1 for an example, 0 for padding."),
+	COLUMN(mask, LC_U8, false, "For each row: 1 for an example, 0 for padding."),
 	COLUMN(examples, LC_U64, false,
-	    "Of each row: the number of its example in the stream; 2**64 - 1 for padding."),
-	COLUMN(epochs, LC_U64, false, "Of each row: its epoch."),
+	    "For each row: the number of its example in the stream; 2**64 - 1 for padding."),
+	COLUMN(epochs, LC_U64, false, "For each row: its epoch."),
 	COLUMN(sources, LC_U32, false,
-	    "Of each row: which source of the mixture it is of."),
+	    "For each row: its source in the mixture, from 0."),
 	COLUMN(lengths, LC_U64, false,
-	    "Of each row: units that are there, 1 without windows; the rest is padding."),
+	    "For each row: the number of units, 1 without windows; the rest is padding."),
 	COLUMN(documents, LC_U32, true,
-	    "[rows, window]: number of the record within the window, from 0; None unless\n"
-	    "asked for."),
+	    "[rows, window]: number of the record within the window, from 0; None without\n"
+	    "documents=True."),
 	COLUMN(positions, LC_U32, true,
-	    "[rows, window]: position within the record, also if it began before the\n"
-	    "window; None unless asked for."),
+	    "[rows, window]: position within the record, counted from its start even if that is\n"
+	    "before the window; None without documents=True."),
 	{ 0 },
 };
 
 static PyMethodDef batch_methods[] = {
 	{ "fields", (PyCFunction)batch_fields, METH_O,
 	    "fields($self, like, /)\n--\n\n"
-	    "A dict of the tensors [rows, ...], which keep the batch; with views a list of\n"
-	    "one a row; of a ragged field the tensor and the offsets of its rows." },
+	    "A dict of the tensors [rows, ...], which keep the batch alive; with views a list\n"
+	    "with one tensor per row; for a ragged field the tensor and the offsets of its\n"
+	    "rows." },
 	{ 0 },
 };
 
@@ -796,33 +797,34 @@ static PyType_Spec batch_spec = {
 static PyMethodDef reader_methods[] = {
 	{ "read", (PyCFunction)reader_read, METH_O,
 	    "read($self, number, /)\n--\n\n"
-	    "The batch of this number. Any thread may ask; the order of next() stays as it is." },
+	    "The batch with this number. Any thread may call it; the position of next() does\n"
+	    "not change." },
 	{ "seek", (PyCFunction)reader_seek, METH_O,
 	    "seek($self, number, /)\n--\n\n"
-	    "Go on with the batch of this number at the next next()." },
+	    "Make the next next() return the batch with this number." },
 	{ "token", (PyCFunction)reader_token, METH_VARARGS,
 	    "token($self, number=None, /)\n--\n\n"
-	    "The position behind the last batch that was given, or before batch `number`: 96\n"
-	    "bytes, the same on every rank." },
+	    "The position after the last returned batch, or before batch `number`: 96 bytes,\n"
+	    "the same on every rank." },
 	{ "info", (PyCFunction)reader_info, METH_NOARGS,
 	    "info($self, /)\n--\n\n"
 	    "A dict of numbers of the stream: \"examples\", \"batches\" and \"epoch_examples\", where\n"
-	    "2**64 - 1 is for ever; \"known\", the examples that can be read now; \"first_batch\",\n"
-	    "where the token stood; \"batch\", examples a batch; \"order_hash\", of the options that\n"
-	    "make the order." },
+	    "2**64 - 1 means without end; \"known\", the examples that can be read now;\n"
+	    "\"first_batch\", the position of the token; \"batch\", examples per batch;\n"
+	    "\"order_hash\", a hash of the options that define the order." },
 	{ "chunks", (PyCFunction)reader_chunks, METH_NOARGS,
 	    "chunks($self, /)\n--\n\n"
 	    "With shares: the chunks that this rank reads, the same in all epochs, by their\n"
-	    "positions in the source, ascending; of shards, the positions in the manifest of\n"
+	    "positions in the source, ascending; for shards, the positions in the manifest of\n"
 	    "those that have samples. ValueError without shares." },
 	{ "fetch_stats", (PyCFunction)reader_fetch_stats, METH_NOARGS,
 	    "fetch_stats($self, /)\n--\n\n"
-	    "Of a store: a dict of what fetching has cost since it was opened, as\n"
-	    "lmdbcache_store(3) has it; \"stalled\" is in seconds. UnsupportedError of others." },
+	    "For a store: a dict of the costs of fetching since it was opened, see\n"
+	    "lmdbcache_store(3); \"stalled\" is in seconds. UnsupportedError for other sources." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"
-	    "Stop reading: the calls of other threads end, and the sources are let go once the\n"
-	    "last batch of views is released. Other batches stay, and are their holders' own." },
+	    "Stop reading: calls of other threads end, and the sources are released after the\n"
+	    "last batch of views. Other batches stay valid." },
 	{ 0 },
 };
 

@@ -224,34 +224,33 @@ failed:
 static PyMethodDef methods[] = {
 	{ "commit", (PyCFunction)reservation_commit, METH_NOARGS,
 	    "commit($self, /)\n--\n\n"
-	    "Put the record, as Cache.put() does. A tensor over its memory that is still held is\n"
-	    "then copied, which takes as long as put(); without one nothing is. ValueError if the\n"
-	    "reservation has ended; after another error it has not." },
+	    "Put the record, like Cache.put(). If a tensor over its memory still exists, the\n"
+	    "record is copied, which takes as long as put(); otherwise not. ValueError if the\n"
+	    "reservation has ended; after another error it remains." },
 	{ "cancel", (PyCFunction)reservation_cancel, METH_NOARGS,
 	    "cancel($self, /)\n--\n\n"
-	    "Store nothing. Harmless if it has ended." },
+	    "Store nothing. Does nothing if the reservation has ended." },
 	{ "__enter__", (PyCFunction)reservation_enter, METH_NOARGS,
 	    "__enter__($self, /)\n--\n\n"
 	    "Itself." },
 	{ "__exit__", (PyCFunction)reservation_exit, METH_VARARGS,
 	    "__exit__($self, type, exception, trace, /)\n--\n\n"
-	    "commit(), unless it has ended; cancel() after an exception, or if that fails." },
+	    "commit(), unless the reservation has ended; cancel() after an exception, or if\n"
+	    "commit() fails." },
 	{ 0 },
 };
 
 static PyGetSetDef getset[] = {
 	{ "tensor", (getter)get_tensor, NULL,
-	    "The memory of the record, to be written: as an array of NumPy, a tensor of torch or\n"
-	    "a Tensor, as the Cache gives them. Its bytes are not set to anything. Do not keep\n"
-	    "it: `place.tensor[:] = image`, `file.readinto(place.tensor)`. ValueError if the\n"
-	    "reservation has ended.",
+	    "The uninitialised memory of the record, to write to: a NumPy array, a torch tensor\n"
+	    "or a Tensor, according to the Cache. Do not keep it: `place.tensor[:] = image`,\n"
+	    "`file.readinto(place.tensor)`. ValueError if the reservation has ended.",
 	    NULL },
 	{ 0 },
 };
 
 static PyType_Slot reservation_slots[] = {
-	{ Py_tp_doc,
-	    "A record that is being written in place; Cache.reserve() makes it." },
+	{ Py_tp_doc, "A record that is being written in place, from Cache.reserve()." },
 	{ Py_tp_dealloc, reservation_dealloc },
 	{ Py_tp_methods, methods },
 	{ Py_tp_getset, getset },
@@ -281,12 +280,14 @@ static PyMethodDef of_cache[] = {
 	{ "reserve", (PyCFunction)(void (*)(void))cache_reserve,
 	    METH_VARARGS | METH_KEYWORDS,
 	    "reserve($self, id, shape, dtype)\n--\n\n"
-	    "Begin a put of a tensor whose elements do not exist yet: a Reservation, in whose\n"
-	    "memory they are decoded, read or copied from a device, and not copied again.\n\n"
+	    "Begin a put of a tensor before its elements exist. Returns a Reservation; decode,\n"
+	    "read or copy the elements from a device into its memory, and they are not copied\n"
+	    "again.\n\n"
 	    "    with cache.reserve(\"frame-1\", (480, 640, 3), \"u8\") as place:\n"
 	    "        file.readinto(place.tensor)\n\n"
-	    "The end of the block puts the record, an exception cancels it. Nothing is stored\n"
-	    "before, and flush() does not wait for it. There may be many at once, in any thread." },
+	    "The end of the block puts the record; an exception cancels the put. Nothing is\n"
+	    "stored before, and flush() does not wait for it. There may be many reservations at\n"
+	    "once, in any thread." },
 	{ 0 },
 };
 

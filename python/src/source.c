@@ -833,36 +833,40 @@ get_like(struct source *self, void *Py_UNUSED(none))
 
 static PyMethodDef source_methods[] = {
 	{ "id", (PyCFunction)source_id, METH_O,
-	    "id($self, ordinal, /)\n--\n\nThe cache_id of a record, or None in shards without." },
+	    "id($self, ordinal, /)\n--\n\n"
+	    "The cache_id of a record, or None in shards without cache_ids." },
 	{ "find", (PyCFunction)source_find, METH_O,
 	    "find($self, ids, /)\n--\n\n"
-	    "The ordinals of cache_ids, None for one that is not here. UnsupportedError where\n"
-	    "there is no index: shards, parts of a split, modules filled by inputs." },
+	    "The ordinals of cache_ids, None for a missing one. UnsupportedError for sources\n"
+	    "without an index: shards, parts of a split, modules with inputs." },
 	{ "gather", KEYWORDS(source_gather),
 	    "gather($self, ordinals, out=None, field=None, threads=1, *, fields=None)\n--\n\n"
-	    "Records as one tensor of shape [len(ordinals), ...], read in the order in which\n"
-	    "they are stored. out is written instead of a new one; field is the part of\n"
-	    "structured records to read, in shards the image by default. With fields, many\n"
-	    "names, it is a dict of one tensor for each, and out is such a dict." },
+	    "Records as one tensor of shape [len(ordinals), ...], read in storage order. out is\n"
+	    "written instead of a new tensor; field is the part of structured records to read,\n"
+	    "in shards the image by default. With fields, a list of names, the result is a dict\n"
+	    "with one tensor for each, and out is such a dict." },
 	{ "info", (PyCFunction)source_info, METH_NOARGS,
-	    "info($self, /)\n--\n\nuuid, generation, chunks, records, length ... of what it stands on." },
+	    "info($self, /)\n--\n\n"
+	    "uuid, generation, chunks, records, length ... of the current generation." },
 	{ "refresh", (PyCFunction)source_refresh, METH_NOARGS,
-	    "refresh($self, /)\n--\n\nGo on to the newest commit. The number of records then; those that were known keep\n"
-	    "their ordinals." },
+	    "refresh($self, /)\n--\n\n"
+	    "Advance to the newest commit. Returns the number of records; known ones keep their\n"
+	    "ordinals." },
 	{ "fetch_stats", (PyCFunction)source_fetch_stats, METH_NOARGS,
 	    "fetch_stats($self, /)\n--\n\n"
-	    "Of a store: a dict of what fetching has cost since it was opened, as\n"
-	    "lmdbcache_store(3) has it; \"stalled\" is in seconds. UnsupportedError of others." },
+	    "For a store: a dict of the costs of fetching since it was opened, see\n"
+	    "lmdbcache_store(3); \"stalled\" is in seconds. UnsupportedError for other sources." },
 	{ "_first", (PyCFunction)source_first, METH_NOARGS, NULL },
 	{ "close", (PyCFunction)source_close, METH_NOARGS,
-	    "close($self, /)\n--\n\nRecords that are held stay." },
+	    "close($self, /)\n--\n\n"
+	    "Close the source. Records that the caller holds stay valid." },
 	{ 0 },
 };
 
 static PyGetSetDef source_getset[] = {
 	{ "closed", (getter)get_closed, NULL, "Is it closed?", NULL },
 	{ "like", (getter)get_like, NULL,
-	    "What tensors are given as: \"numpy\", \"torch\" or \"buffer\".", NULL },
+	    "The type of returned tensors: \"numpy\", \"torch\" or \"buffer\".", NULL },
 	{ 0 },
 };
 
@@ -874,7 +878,7 @@ static PyType_Slot source_slots[] = {
 	{ Py_mp_subscript, source_subscript },
 	{ Py_mp_length, source_length },
 	{ Py_sq_item, source_item },
-	{ Py_tp_doc, "Records by their ordinals; lmdbcache.Source has the rest of it." },
+	{ Py_tp_doc, "Records by their ordinals; the base of lmdbcache.Source." },
 	{ 0, NULL },
 };
 

@@ -930,10 +930,12 @@ get_readonly(struct tensor *self, void *Py_UNUSED(none))
 
 static PyMethodDef tensor_methods[] = {
 	{ "numpy", (PyCFunction)tensor_numpy, METH_NOARGS,
-	    "numpy($self, /)\n--\n\nAn array of NumPy over the same memory." },
+	    "numpy($self, /)\n--\n\n"
+	    "A NumPy array over the same memory." },
 	{ "torch", (PyCFunction)tensor_torch, METH_NOARGS,
-	    "torch($self, /)\n--\n\nA tensor of torch over the same memory. torch knows no read-only\n"
-	    "tensors: to write into one of a view ends the process." },
+	    "torch($self, /)\n--\n\n"
+	    "A torch tensor over the same memory. torch has no read-only tensors: writing into\n"
+	    "one of a view ends the process." },
 	{ "bits", (PyCFunction)tensor_bits, METH_NOARGS,
 	    "bits($self, /)\n--\n\nThe elements as unsigned integers of their size, read-only, over "
 	    "the\nsame memory. Those of 3, 5 ... bytes have one more axis, of bytes." },
@@ -952,7 +954,7 @@ static PyGetSetDef tensor_getset[] = {
 	{ "shape", (getter)get_shape, NULL, "Tuple of sizes.", NULL },
 	{ "nbytes", (getter)get_nbytes, NULL, "Bytes of all elements.", NULL },
 	{ "readonly", (getter)get_readonly, NULL,
-	    "Is it a view of a record, or of another buffer that is not written?", NULL },
+	    "True for a view of a record, or of another read-only buffer.", NULL },
 	{ 0 },
 };
 
@@ -966,10 +968,11 @@ static PyType_Slot tensor_slots[] = {
 	{ Py_bf_getbuffer, tensor_getbuffer },
 	{ Py_tp_doc,
 	    "Tensor(data, dtype, shape=None)\n--\n\n"
-	    "A tensor of the engine: a dtype, a shape, and memory of its own or of a view.\n\n"
-	    "It is a buffer (memoryview(), numpy.asarray()) and speaks DLPack.\n\n"
-	    "Made of the bytes of a buffer, which it keeps, and the name of any dtype, one of one's\n"
-	    "own too: \"opaque3:rgb\" is a name for elements of 3 bytes, as they are." },
+	    "A tensor: a dtype, a shape, and its own memory or that of a view.\n\n"
+	    "It is a buffer (memoryview(), numpy.asarray()) and supports DLPack.\n\n"
+	    "Created from the bytes of a buffer, to which it keeps a reference, and the name of\n"
+	    "a dtype, also your own: \"opaque3:rgb\" names elements of 3 bytes without an\n"
+	    "interpretation." },
 	{ 0, NULL },
 };
 
