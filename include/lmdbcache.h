@@ -2913,6 +2913,14 @@ LC_API LC_CHECKED lc_status lc_store_open_calls(const lc_store_calls *calls, voi
  *  status. */
 LC_API lc_status lc_store_error(lc_status status, const char *text);
 
+/**
+ * Check that a store keeps its promises: put an object of a new name twice, the second time
+ * without effect, read, replace, list and remove it.
+ * @return LC_OK; LC_UNSUPPORTED, in one line, if lc_store_calls.put_new() replaces an
+ * object that exists or the store does not return what was put; errors of the store.
+ */
+LC_API LC_CHECKED lc_status lc_store_check(lc_store *store);
+
 /** Counts of a store since it was opened. For a directory they are 0. */
 typedef struct lc_store_stats {
 	uint64_t requests; /**< sent to the server, or calls of the caller's functions */

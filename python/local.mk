@@ -6,6 +6,7 @@ python_sources = \
 	python/src/cache.c python/src/compute.c python/src/errors.c python/src/gather.c \
 	python/src/handle.c python/src/ids.c python/src/life.c python/src/module.c \
 	python/src/options.c python/src/reader.c python/src/reserve.c python/src/source.c \
+	python/src/store.c \
 	python/src/tensor.c python/src/value.c python/src/wait.c
 EXTRA_DIST += $(python_sources) python/src/core.h python/src/dlpack.h python/src/handle.h \
 	python/src/.clang-format \

@@ -209,6 +209,67 @@ lc__objects_probe(struct lc__objects *objects)
 	return status != LC_OK ? lc__error_raise(&kept) : removed;
 }
 
+/* An object that is listed, and how large it must be. */
+struct listed {
+	const char *url, *name;
+	uint64_t size;
+};
+
+static lc_status
+check_listed(void *ctx, const struct lc__object *object)
+{
+	const struct listed *wanted = ctx;
+
+	if (strcmp(object->name, wanted->name) != 0 || object->size == wanted->size)
+		return LC_OK;
+	return lc__error(LC_CORRUPT, 0, "%s/%s: is listed with %llu bytes, and has %llu",
+	    wanted->url, wanted->name, (unsigned long long)object->size,
+	    (unsigned long long)wanted->size);
+}
+
+static lc_status
+replace_and_list(struct lc__objects *objects, const char *name)
+{
+	struct listed wanted = { objects->url, name, strlen(second) };
+	struct lc__object about;
+	struct lc__buf text = { 0 };
+	lc_status status;
+
+	return_if_error(lc__object_replace(objects, name, first, strlen(first)));
+	return_if_error(lc__object_replace(objects, name, second, strlen(second)));
+	status = lc__object_read(objects, name, 1000, &text);
+	if (status == LC_OK && !is_text(&text, second))
+		status = lc__error(LC_CORRUPT, 0, "%s/%s: has other bytes than were put",
+		    objects->url, name);
+	lc__buf_free(&text);
+	if (status == LC_OK)
+		status = objects->list(objects, LC__PROBES, check_listed, &wanted);
+	return_if_error(status);
+	return_if_error(objects->remove(objects, name));
+	status = lc__object_find(objects, name, &about);
+	if (status == LC_OK)
+		return lc__error(LC_CORRUPT, 0, "%s/%s: is there after it was removed",
+		    objects->url, name);
+	return status == LC_NO_FILE ? LC_OK : status;
+}
+
+lc_status
+lc__objects_check(struct lc__objects *objects)
+{
+	char name[LC__OBJECT_NAME];
+	lc_status status;
+	lc_error kept;
+
+	return_if_error(lc__objects_probe(objects));
+	name_probe(name);
+	status = replace_and_list(objects, name);
+	if (status == LC_OK)
+		return LC_OK;
+	kept = *lc_last_error();
+	(void)objects->remove(objects, name);
+	return lc__error_raise(&kept);
+}
+
 lc_status
 lc__objects_now(struct lc__objects *objects, uint64_t *ms)
 {

@@ -140,6 +140,9 @@ LC_CHECKED lc_status lc__object_replace(struct lc__objects *objects, const char 
  * @return LC_OK; LC_UNSUPPORTED, in one line, if not.
  */
 LC_CHECKED lc_status lc__objects_probe(struct lc__objects *objects);
+/** The same, and that put() replaces, list() lists and remove() removes. A listing may miss
+ *  the object. */
+LC_CHECKED lc_status lc__objects_check(struct lc__objects *objects);
 /** What the store's clock shows, in ms since 1970, by an object that is put and removed. */
 LC_CHECKED lc_status lc__objects_now(struct lc__objects *objects, uint64_t *ms);
 

@@ -91,6 +91,12 @@ lc_store_error(lc_status status, const char *text)
 	return lc__error(status, 0, "%s", text);
 }
 
+lc_status
+lc_store_check(lc_store *store)
+{
+	return lc__objects_check(store->objects);
+}
+
 void
 lc_store_stats_of(const lc_store *store, lc_store_stats *out)
 {

@@ -16,6 +16,7 @@ read and write one.
     key()        a cache_id computed from content
     reader()     batches of modules, shards, warehouses and stores for training loops
     Stream       the same for one of many nodes, with a position that can be saved
+    Store        a store that your object reads and writes, such as fsspec
     Tensor       the type of tensors without NumPy and torch, and of views
     Error        the base of all errors, one class for each kind of failure
 
@@ -63,7 +64,7 @@ from ._core import (
     shrink,
     verify_shards,
 )
-from ._files import Settings, Source, source
+from ._files import Settings, Source, Store, source
 from ._stream import Reader, Stream, reader
 from ._values import Tagged
 
@@ -91,6 +92,7 @@ __all__ = [
     "Settings",
     "Source",
     "StaleError",
+    "Store",
     "Stream",
     "SystemFailure",
     "Tagged",
@@ -285,5 +287,6 @@ def _after_fork() -> None:
         cache._forked()
 
 
+_atexit.register(_core._stores_end)
 _atexit.register(_close_all)
 _os.register_at_fork(after_in_child=_after_fork)

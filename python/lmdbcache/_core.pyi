@@ -340,6 +340,25 @@ class Cache:
         writes separate shards for each input."""
 
 @disjoint_base
+class Store:
+    """A store by the methods of an object; lmdbcache.Store has the rest of it."""
+
+    def __new__(cls, object: Any, url: str = ...) -> Self: ...
+    @property
+    def object(self) -> Any:
+        """What has the methods."""
+    @property
+    def url(self) -> str:
+        """What messages call the store."""
+    def check(self) -> None:
+        """Does the object keep its promises? Puts an object of a new name twice, once with
+        put() and reads them, lists and deletes them. UnsupportedError if put_new() puts
+        what is there already."""
+
+def _stores_end() -> None:
+    """Python ends: methods of Stores are not called after this."""
+
+@disjoint_base
 class Source:
     """Records by their ordinals; the base of lmdbcache.Source."""
 

@@ -23,8 +23,45 @@ def size_of(size: Union[int, str]) -> int:
     return int(digits) << (10 * ("KMGT".index(unit) + 1) if unit else 0)
 
 
+class Store(_core.Store):
+    """A store that an object of yours reads and writes: obstore, fsspec, or a class of your own.
+
+        Store(object, url="store:")
+
+    The object has five methods, which any thread may call, several at once. Names are like
+    "obj/4f/4f1c….twh1".
+
+    get_range(name, offset, size)  (data, size of the object), data as bytes or another buffer:
+                                   `size` bytes, fewer only where the object ends. With size 0
+                                   only the size of the object is wanted
+    put_new(name, data)            puts an object, whole or not at all, and returns True; False,
+                                   or FileExistsError, if the name is there. Of several callers
+                                   at once, on any machines, one gets True
+    put(name, data)                puts an object in the place of any
+    list(prefix)                   an iterable of (name, size), of names that begin so
+    delete(name)                   removes an object, also one that is not there
+
+    A third item of the tuples is when the object was put, in seconds since 1970. What a method
+    raises is the error of the call, with its text: FileNotFoundError is NoFileError,
+    PermissionError AccessError, an OSError of ENOSPC NoSpaceError, NotImplementedError
+    UnsupportedError, any other SystemFailure.
+
+    source(), reader() and Stream take a Store as they take a URL, and call get_range() and
+    list() alone; check() calls all five. The Store keeps the object; `url` is its name in
+    messages. After fork() a child opens its own.
+    """
+
+    def __reduce__(self) -> Tuple[Any, ...]:
+        return type(self), (self.object, self.url)
+
+    def __repr__(self) -> str:
+        return f"<lmdbcache.Store {self.url}>"
+
+
 def is_store(what: Any) -> bool:
-    """True for the URL of a store."""
+    """True for a store, or the URL of one."""
+    if isinstance(what, Store):
+        return True
     return isinstance(what, str) and (what.startswith("file:") or "://" in what)
 
 
@@ -33,7 +70,7 @@ def store_options(options: Dict[str, Any], stores: bool) -> Dict[str, Any]:
     if stores and (options["cache"] is None or options["cache_size"] is None):
         raise ValueError("a store needs cache=, a directory for copies, and cache_size=")
     if not stores and options["cache"] is not None:
-        raise ValueError("cache= is for stores, s3:// and file:")
+        raise ValueError("cache= is for stores: s3://, file: and Store")
     for name in ("cache", "ca_file"):
         if options[name] is not None:
             options[name] = _os.fspath(options[name])
@@ -183,7 +220,7 @@ class Source(_core.Source):
             _core.verify_shards(what, progress, damage)
 
 
-_One = Union[_core.Cache, str, "_os.PathLike[str]"]
+_One = Union[_core.Cache, Store, str, "_os.PathLike[str]"]
 
 
 def source(
@@ -228,8 +265,9 @@ def source(
                        each shard is opened when it is read, and a missing or damaged one is
                        an error of its own records only
 
-    `what` may also be the URL of a store, "s3://BUCKET/PREFIX" or "file:///DIR": its newest
-    generation, or `generation`, read through a directory of verified copies.
+    `what` may also be the URL of a store, "s3://BUCKET/PREFIX" or "file:///DIR", or a
+    Store: its newest generation, or `generation`, read through a directory of verified
+    copies.
 
     cache, cache_size  that directory, which processes of a host may share, and the maximum
                        size of its files, as 64 << 30 or "64G"
@@ -270,4 +308,6 @@ def source(
     options = store_options(options, is_store(what))
     if isinstance(what, _core.Cache):
         return Source(what, options, like or what.like)
-    return Source(_os.fspath(what), options, like)
+    if not isinstance(what, Store):
+        what = _os.fspath(what)
+    return Source(what, options, like)

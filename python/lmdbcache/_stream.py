@@ -5,9 +5,9 @@ import os
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _core
-from ._files import _Path, is_store, store_options
+from ._files import Store, _Path, is_store, store_options
 
-Source = Union[_core.Cache, str, "os.PathLike[str]"]
+Source = Union[_core.Cache, Store, str, "os.PathLike[str]"]
 
 
 class Reader(_core.Reader):
@@ -124,7 +124,7 @@ def reader(
     open_shards      number of shards of a set open at the same time, as for source()
     generation       of the source, as for source()
     cache, cache_size, fetch_ahead, endpoint, region, profile, ca_file
-                     for a store, "s3://BUCKET/PREFIX" or "file:///DIR", as for source(): the
+                     for a store, a URL or a Store, as for source(): the
                      next shards are fetched into `cache` before this reader needs them, and
                      those that it needs last are removed
 
@@ -132,7 +132,7 @@ def reader(
     """
     names: Dict[str, Any] = dict(locals())
     sources = names.pop("source")
-    if isinstance(sources, (str, os.PathLike, _core.Cache)):
+    if isinstance(sources, (str, os.PathLike, _core.Cache, Store)):
         sources = [sources]
     if len(sources) > 1 and epochs == 1:
         names["epochs"] = 0

@@ -297,6 +297,19 @@ int source_open(PyObject *from, PyObject *dict, lc_source **out);
 /** A dict of what the shards of a source of a store have cost; NULL with an exception. */
 PyObject *fetch_stats(const lc_source *source);
 
+/* ---- stores of Python objects (store.c) ------------------------------------------ */
+
+int store_init(PyObject *module);
+
+/** Is it a Store? */
+bool store_is(PyObject *object);
+
+/** Open it, with the interpreter's lock. Without it, what the store does waits for it. */
+lc_status store_open(PyObject *store, lc_store **out);
+
+/** Python ends: no method of a Store is called after this. A function of the module. */
+PyObject *stores_end(PyObject *module, PyObject *none);
+
 /* ---- streams (reader.c) ------------------------------------------------------- */
 
 int reader_init(PyObject *module);

@@ -31,6 +31,9 @@ static PyMethodDef functions[] = {
 	    "device; the order of a dict does not count; 1, 1.0 and True differ, as do a list\n"
 	    "and a tuple. Different values have different keys unless an attacker searches for\n"
 	    "a collision. lmdbcache_value(3) defines the bytes that are hashed." },
+	{ "_stores_end", stores_end, METH_NOARGS,
+	    "_stores_end()\n--\n\n"
+	    "Python ends: methods of Stores are not called after this." },
 	{ 0 },
 };
 
@@ -39,7 +42,7 @@ exec(PyObject *module)
 {
 	if (errors_init(module) < 0 || tensor_init(module) < 0 ||
 	    cache_init(module) < 0 || life_init(module) < 0 || reserve_init(module) < 0 ||
-	    source_init(module) < 0 || reader_init(module) < 0)
+	    source_init(module) < 0 || store_init(module) < 0 || reader_init(module) < 0)
 		return -1;
 	return PyModule_AddStringConstant(module, "library_version", lc_version());
 }

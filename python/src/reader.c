@@ -206,7 +206,9 @@ open_reader(struct reader *self, PyObject *dict)
 	self->views = options.views != 0;
 	self->rank = options.reader;
 	self->world = options.readers;
+	Py_BEGIN_ALLOW_THREADS
 	status = lc_reader_open(self->stream, &options, &self->reader);
+	Py_END_ALLOW_THREADS
 	result = checked(status);
 done:
 	free(names);

@@ -71,15 +71,19 @@ struct opening {
 	lc_source_options options;
 	lc_store_options store; /* of a path that is the URL of a store */
 	lc_fetch_options fetch; /* likewise; without a cache the path is that of shards */
+	lc_store *given;        /* a Store, instead of the path; or NULL */
 	lc_source *source;
 };
 
 static lc_status
 open_store(struct opening *opening)
 {
-	lc_store *store;
-	lc_status status = lc_store_open(opening->path, &opening->store, &store);
+	lc_store *store = opening->given;
+	lc_status status = LC_OK;
 
+	opening->given = NULL;
+	if (store == NULL)
+		status = lc_store_open(opening->path, &opening->store, &store);
 	if (status != LC_OK)
 		return status;
 	status = lc_source_open_store(store, &opening->fetch, &opening->options,
@@ -106,6 +110,7 @@ open_drop(struct task *task)
 	struct opening *opening = (struct opening *)task;
 
 	lc_source_close(opening->source);
+	lc_store_close(opening->given);
 	free(opening->path);
 	free(opening->length_field);
 	free(opening->part);
@@ -158,16 +163,18 @@ open_shards(PyObject *from, PyObject *dict, const lc_source_options *options,
     lc_source **out)
 {
 	struct opening *opening;
-	const char *path;
-	PyObject *bytes;
+	const char *path = "";
+	PyObject *bytes = NULL;
 	lc_status status;
 
-	if (!PyUnicode_FSConverter(from, &bytes))
-		return -1;
-	path = PyBytes_AsString(bytes);
+	if (!store_is(from)) {
+		if (!PyUnicode_FSConverter(from, &bytes))
+			return -1;
+		path = PyBytes_AsString(bytes);
+	}
 	opening = calloc(1, sizeof(*opening));
 	if (opening == NULL) {
-		Py_DECREF(bytes);
+		Py_XDECREF(bytes);
 		PyErr_NoMemory();
 		return -1;
 	}
@@ -178,10 +185,14 @@ open_shards(PyObject *from, PyObject *dict, const lc_source_options *options,
 	if (store_options(dict, opening) < 0) {
 		opening->task.ended = true;
 		task_drop(&opening->task);
-		Py_DECREF(bytes);
+		Py_XDECREF(bytes);
 		return -1;
 	}
-	if (keep(&path, &opening->path) < 0 ||
+	status = store_is(from) ? store_open(from, &opening->given) : LC_OK;
+	if (status != LC_OK) {
+		opening->task.ended = true;
+		opening->task.error = *lc_last_error();
+	} else if (keep(&path, &opening->path) < 0 ||
 	    keep(&opening->fetch.cache, &opening->cache) < 0 ||
 	    keep(&opening->store.endpoint, &opening->endpoint) < 0 ||
 	    keep(&opening->store.region, &opening->region) < 0 ||
@@ -197,7 +208,7 @@ open_shards(PyObject *from, PyObject *dict, const lc_source_options *options,
 	} else {
 		status = task_run(&opening->task, NULL);
 	}
-	Py_DECREF(bytes);
+	Py_XDECREF(bytes);
 	if (status == LC_OK) {
 		*out = opening->source;
 		opening->source = NULL;
@@ -247,7 +258,9 @@ open_member(PyObject *from, PyObject *dict, lc_source **out)
 	source = enter(member);
 	if (source == NULL)
 		return -1;
+	Py_BEGIN_ALLOW_THREADS
 	status = lc_source_open_list(&source, 1, out);
+	Py_END_ALLOW_THREADS
 	leave(member);
 	if (status == LC_OK)
 		return 0;

@@ -277,6 +277,62 @@ START_TEST(what_others_return)
 }
 END_TEST
 
+static lc_status
+put_over(void *ctx, const char *name, const lc_store_body *body)
+{
+	const lc_status status = put(ctx, name, body);
+
+	own.touched++;
+	return status;
+}
+
+static lc_status
+keep(void *ctx, const char *name)
+{
+	(void)ctx, (void)name;
+	return LC_OK;
+}
+
+static lc_status
+count_object(void *ctx, const struct lc__object *object)
+{
+	(void)object;
+	++*(unsigned *)ctx;
+	return LC_OK;
+}
+
+/* All functions are called, and nothing is left. */
+START_TEST(checked)
+{
+	lc_store_calls bad = calls;
+	lc_store *other;
+	unsigned left = 0;
+
+	assert_ok(lc_store_check(handle));
+	assert_ok(own.dir->list(own.dir, "", count_object, &left));
+	ck_assert_uint_eq(left, 0);
+	own.fails = LC_PERMISSION;
+	assert_status(lc_store_check(handle), LC_PERMISSION);
+	own.fails = LC_OK;
+	bad.put_new = put_over;
+	assert_ok(lc_store_open_calls(&bad, &own, "bad", &other));
+	assert_status(lc_store_check(other), LC_UNSUPPORTED);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "bad: puts an object although"));
+	lc_store_close(other);
+	bad = calls;
+	bad.put = put_new;
+	assert_ok(lc_store_open_calls(&bad, &own, "bad", &other));
+	assert_status(lc_store_check(other), LC_EXISTS);
+	lc_store_close(other);
+	bad = calls;
+	bad.remove = keep;
+	assert_ok(lc_store_open_calls(&bad, &own, "bad", &other));
+	assert_status(lc_store_check(other), LC_CORRUPT);
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, ": is there after it was removed"));
+	lc_store_close(other);
+}
+END_TEST
+
 START_TEST(opening)
 {
 	lc_store_calls bad = calls;
@@ -318,6 +374,7 @@ main(void)
 	tcase_add_loop_test(tc, all_of_it, 0, 2);
 	tcase_add_loop_test(tc, failures, 0, 7);
 	tcase_add_test(tc, what_others_return);
+	tcase_add_test(tc, checked);
 	tcase_add_test(tc, opening);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
