@@ -16,7 +16,7 @@
 #include "base/listdir.h"
 #include "lmdbcache.h"
 
-/* Deeper is nothing that was made here. */
+/* Directories created here are not deeper. */
 #define MAX_DEPTH 8
 
 static lc_status
@@ -77,15 +77,15 @@ lock(int fd, const char *warehouse, const char *path)
 	if (flock(fd, LOCK_EX | LOCK_NB) == -1) {
 		if (errno != EWOULDBLOCK)
 			return lc__error_sys(errno, "%s: lock", path);
-		/* The process that has the lock has written its number, or is about to. */
+		/* The process that has the lock has written its pid, or is about to. */
 		n = pread(fd, text, sizeof(text) - 1, 0);
 		text[n > 0 ? strspn(text, "0123456789") : 0] = '\0';
 		return lc__error(LC_BUSY, 0, "%s: another build is running there%s%s",
 		    warehouse, *text != '\0' ? ", process " : "", text);
 	}
 	n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-	/* The number only names the process: a full disk does not stop the build, but half
-	 * a number must not stay. */
+	/* The pid only identifies the process: a full disk does not stop the build, but
+	 * an incomplete pid must not stay. */
 	if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)n, 0) != n &&
 	    ftruncate(fd, 0) == -1)
 		return lc__error_sys(errno, "%s: truncate", path);
@@ -111,7 +111,7 @@ lc__lock_take(const char *warehouse, int *fd)
 	return status;
 }
 
-/* ---- room ------------------------------------------------------------------------- */
+/* ---- free space ------------------------------------------------------------------ */
 
 lc_status
 lc__space_left(const char *path, uint64_t *out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a build writes: shards, and the list of frames that were left out. */
+/* The files that a build writes: shards, and the list of frames that were left out. */
 #include "build/export.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 /* The list being written, line by line. */
 struct reject_list {
-	FILE *out; /* NULL: nowhere */
+	FILE *out; /* NULL: not written */
 	struct lc__checksum *sha;
 	struct lc__buf key;
 };
@@ -88,7 +88,7 @@ put_frame(struct reject_list *list, const struct lc__samples *samples, uint64_t 
 		    lc__quote_id(list->key.data, list->key.size - 1));
 	if (status == LC_OK)
 		status = lc__checksum_update(list->sha, text.data, text.size);
-	/* Whether it was written is asked at the end. */
+	/* Write errors are checked at the end. */
 	if (status == LC_OK && list->out != NULL)
 		fwrite(text.data, 1, text.size, list->out);
 	lc__buf_free(&text);
@@ -129,7 +129,7 @@ lc__rejected_write(const struct lc__samples *samples, const char *path, char sha
 	return status;
 }
 
-/* ---- what the manifest says -------------------------------------------------------- */
+/* ---- members of the manifest ----------------------------------------------------- */
 
 /* Texts of the manifest, each ended by a NUL. */
 struct texts {
@@ -145,7 +145,7 @@ end_text(struct lc__buf *text)
 	return text->failed ? lc__no_memory("build") : LC_OK;
 }
 
-/* Names of classes that are not there are NULL. */
+/* Classes without a name are NULL. */
 static lc_status
 copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *about)
 {
@@ -157,7 +157,7 @@ copy_classes(const struct lc__dataset *dataset, struct lc__warehouse_about *abou
 		return lc__no_memory("build");
 	for (; about->n_classes < n; about->n_classes++) {
 		const char *name = names[about->n_classes];
-		/* A line of a list that is empty names nothing. */
+		/* A line for each line of the list; an empty one has no name. */
 		if (name == NULL || *name == '\0')
 			continue;
 		about->classes[about->n_classes] = strdup(name);
@@ -227,10 +227,10 @@ make_texts(struct lc__ingesting *b, struct texts *t)
 	return LC_OK;
 }
 
-/* ---- a version that is there already ------------------------------------------------ */
+/* ---- a version that exists already ----------------------------------------------- */
 
-/* Limits, the place of the sources and what is known of names of classes may be others
- * than they were: they change no sample. */
+/* Limits, the location of the sources and the known names of classes may differ: they do
+ * not change samples. */
 static lc_status
 refresh_manifest(struct lc__ingesting *b, struct lc__built_version *built,
     const struct texts *t, bool *changed)
@@ -308,7 +308,7 @@ take_built(struct lc__ingesting *b, struct lc__built_version *built, bool is_cur
 
 /* ---- a new version -------------------------------------------------------------------- */
 
-/* How far the shards are; told by their threads, one at a time. */
+/* Progress of the shards; reported by their threads, one at a time. */
 static int
 step(void *ctx, uint64_t done, uint64_t total)
 {
@@ -319,7 +319,7 @@ step(void *ctx, uint64_t done, uint64_t total)
 	return lc__ingesting_step(b) != LC_OK;
 }
 
-/* The lists come before the manifest, which has their SHA-256. */
+/* The lists are written before the manifest, which contains their SHA-256. */
 static lc_status
 write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
@@ -338,7 +338,7 @@ write_lists(struct lc__ingesting *b, const char *place, const struct texts *t)
 	return status;
 }
 
-/* Equal only for the very same samples. */
+/* Equal only for exactly the same samples. */
 static lc_status
 make_state(const struct lc__ingesting *b, struct lc__buf *out)
 {
@@ -356,7 +356,7 @@ make_state(const struct lc__ingesting *b, struct lc__buf *out)
 	return end_text(out);
 }
 
-/* @p place is where the version is built; NULL only packs. */
+/* @p place is where the version is built; with NULL only pack. */
 static lc_status
 build_shards(struct lc__ingesting *b, const char *place, const struct texts *t)
 {
@@ -427,9 +427,9 @@ build_new(struct lc__ingesting *b, const struct texts *t)
 							      : status;
 }
 
-/* ---- shards of a version to come ------------------------------------------------------ */
+/* ---- shards of a future version -------------------------------------------------- */
 
-/* A version that is there needs no more of them. */
+/* An existing version needs no more of them. */
 static lc_status
 note_built(struct lc__ingesting *b, const struct lc__built_version *built)
 {
@@ -452,7 +452,7 @@ lc__packed_forget(const char *warehouse)
 	return status;
 }
 
-/* ---- one or the other --------------------------------------------------------------------- */
+/* ---- export or pack -------------------------------------------------------------- */
 
 static lc_status
 take_or_build(struct lc__ingesting *b, const struct texts *t)

@@ -10,12 +10,12 @@
 
 /**
  * Write the list of all frames of the dataset that are not among the samples.
- * @param path    NULL only computes the SHA-256
+ * @param path NULL only computes the SHA-256
  */
 LC_CHECKED lc_status lc__rejected_write(const struct lc__samples *samples,
     const char *path, char sha256[65]);
 
-/** Leave the note, or take it away; it is fine if there is none. */
+/** Write the note, or remove it; a missing one is not an error. */
 LC_CHECKED lc_status lc__rebuild_note(const char *warehouse, bool wanted);
 
 bool lc__rebuild_noted(const char *warehouse);

@@ -18,7 +18,7 @@ static lc_status make_image(struct lc__frame_worker *worker, struct lc__frame_jo
     const struct lc__frame *frame);
 static lc_status not_stored(const struct lc__frame *frame);
 
-/* Note why a frame is no sample; @p detail is copied. */
+/* Record why a frame is not a sample; @p detail is copied. */
 static void
 reject(struct lc__frame_job *job, enum lc__reject reason, const char *detail)
 {
@@ -35,8 +35,8 @@ lc__frame_image(const struct lc__frame *frame, const struct lc__label *label)
 	return label->image_path != NULL ? label->image_path : frame->image_path;
 }
 
-/* The file that messages of a label name: a label without one of its own is the
- *  image's. */
+/* The file to name in messages about a label: for a label without its own file, the
+ * image. */
 static const char *
 label_file(const struct lc__frame *frame)
 {
@@ -113,7 +113,7 @@ run_job(struct lc__frame_worker *worker, struct lc__frame_job *job)
 	job->touched = false;
 	return_if_error(make_anew(worker, job, &frame));
 	job->put = true;
-	/* A frame that is rejected as it was before is not stored again. */
+	/* A frame that is rejected as before is not stored again. */
 	if (job->kept.about != NULL && job->sample.reason != LC__REJECT_NONE) {
 		lc_value *value = lc__sample_value(&job->sample);
 
@@ -161,9 +161,9 @@ lc__frame_job_free(struct lc__frame_job *job)
 	free(job->planes);
 }
 
-/* ---- the scratch of a thread ------------------------------------------------------- */
+/* ---- buffers of a thread --------------------------------------------------------- */
 
-/* A buffer that one large file has grown is given back behind it. */
+/* A buffer that grew for one large file is freed after it. */
 #define KEPT_ROOM ((size_t)32 << 20)
 
 lc_status
@@ -205,8 +205,8 @@ lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job
 	if (*fate == LC__INFILE_GOOD && file.st.st_size > 0) {
 		const uint64_t bytes = (uint64_t)file.st.st_size;
 
-		/* A team that stops grants no memory: what stopped it is reported, not
-		 * this. */
+		/* A team that stops grants no memory: its failure is reported, not this
+		 * one. */
 		if (lc__team_hold(worker->how->team, job->turn, bytes))
 			worker->held += bytes;
 		else
@@ -227,7 +227,7 @@ lc__frame_worker_read(struct lc__frame_worker *worker, struct lc__frame_job *job
 
 /* ---- the image --------------------------------------------------------------------- */
 
-/* The label against the image's true size. False if they do not fit. */
+/* Compare the label with the image's true size. False if they do not match. */
 static bool
 check_label(const struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame, const struct lc__transformed *seen)
@@ -259,7 +259,7 @@ make_room(struct lc__frame_job *job, size_t size)
 	return LC_OK;
 }
 
-/* A damaged image is a frame's fault; without memory nothing goes on. */
+/* A damaged image rejects the frame; lack of memory ends the build. */
 static lc_status
 undecodable(struct lc__frame_job *job, lc_status status)
 {
@@ -388,7 +388,7 @@ transform(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	return finish_image(worker, job, &seen);
 }
 
-/* The picture is as it was: only its label is new. */
+/* The image is unchanged: only its label is new. */
 static lc_status
 take_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame, bool *taken)
@@ -417,8 +417,8 @@ take_pixels(struct lc__frame_worker *worker, struct lc__frame_job *job,
 						      : LC_OK;
 }
 
-/* Read, check and transform the image of a frame whose label is good; or take the
- *  pixels that the module has of it. A reason is in job->sample. */
+/* Read, check and transform the image of a frame with a good label; or take the stored
+ * pixels. A rejection is in job->sample. */
 static lc_status
 make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__frame *frame)
@@ -432,7 +432,7 @@ make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 		reject(job, LC__REJECT_BLANK_IMAGE, "its label names no image");
 		return LC_OK;
 	}
-	/* Pixels that the module has are not made again. */
+	/* Stored pixels are not computed again. */
 	if (job->kept.any && job->kept.sample.reason == LC__REJECT_NONE) {
 		return_if_error(lc__reused_image(worker, job, path, &taken));
 		if (taken)
@@ -458,10 +458,10 @@ make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 
 /* ---- the walk over all frames -------------------------------------------------------- */
 
-/* Frames on their way for each thread: enough that the slowest of a few does not
- * make the others wait. */
+/* Frames in progress for each thread: enough that a slow one does not make the others
+ * wait. */
 #define SLOTS_PER_THREAD 4
-/* Memory for results, unless that is less than a slot a thread. */
+/* Memory for results, but at least a slot for each thread. */
 #define SLOT_BUDGET ((uint64_t)512 << 20)
 /* Memory for files; a larger one is read alone. */
 #define FILE_BUDGET ((uint64_t)256 << 20)
@@ -499,7 +499,7 @@ start_walk(struct lc__frame_team *pool)
 	pool->workers = calloc(pool->threads, sizeof(*pool->workers));
 	if (pool->slots == NULL || pool->workers == NULL)
 		return lc__no_memory("build");
-	/* Fewer workers than threads will do. */
+	/* Fewer workers than threads are acceptable. */
 	while (pool->n_workers < pool->threads) {
 		struct lc__frame_worker *worker = &pool->workers[pool->n_workers];
 		const lc_status status = lc__frame_worker_init(worker, &pool->how);

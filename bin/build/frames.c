@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* All frames of the dataset to the module of samples, and the summary of what became of
- * them. */
+/* Processes all frames of the dataset into the module of samples, and counts the
+ * results. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,14 +17,14 @@
 #include "labels/label.h"
 #include "shard/packed.h"
 
-/* How often the disk is looked at, and what is left free on it: the engine's last
- * commits, and shards' beginnings. */
+/* How often free space is checked, and what must stay free: for the engine's last
+ * commits, and for starting shards. */
 #define SPACE_STEP ((uint64_t)64 << 20)
 #define SPACE_RESERVE ((uint64_t)96 << 20)
-/* Of a record, beside its pixels. */
+/* Size of a record without its pixels. */
 #define RECORD_BYTES 1024
 
-/* ---- room ---------------------------------------------------------------------- */
+/* ---- free space ------------------------------------------------------------------ */
 
 /* The largest sample's pixels. */
 static uint64_t
@@ -46,7 +46,8 @@ planes_bytes(const struct lc__recipe *recipe, uint64_t *shard_bytes)
 	return 3 * most * lc_dtype_size(lc__recipe_stored(recipe));
 }
 
-/* Before anything is written: for samples that are not stored yet, and shards. */
+/* Checked before anything is written: room for samples that are not stored yet, and for
+ * shards. */
 static lc_status
 check_space(const struct lc__ingesting *b)
 {
@@ -100,7 +101,7 @@ watch_space(struct lc__ingesting *b)
 
 /* ---- one frame ------------------------------------------------------------------ */
 
-/* Add a file to what the version is made of. */
+/* Add a file to the sources of the version. */
 static lc_status
 add_source(struct lc__ingesting *b, const struct lc__source_note *note)
 {
@@ -128,7 +129,7 @@ count(struct lc__ingesting *b, const struct lc__frame_job *job)
 	return_if_error(lc__counting_add(&b->counting, frame.run, s));
 	return_if_error(add_source(b, &s->label));
 	return_if_error(add_source(b, &s->image));
-	/* The version is also made of that an image was not there. */
+	/* That an image was missing is also a fact on which the version depends. */
 	if (s->reason == LC__REJECT_NO_FILE && s->wanted != NULL)
 		return_if_error(lc__sources_add(&b->sources, &missing));
 	b->state->frames_done++;
@@ -178,7 +179,7 @@ idle(void *ctx)
 	return lc__ingesting_step(ctx);
 }
 
-/* ---- what is no frame any more --------------------------------------------------- */
+/* ---- frames that no longer exist ------------------------------------------------- */
 
 /* Hashes of all frames' names, sorted. */
 struct names {
@@ -273,7 +274,7 @@ lc__ingesting_frames(struct lc__ingesting *b)
 	return status;
 }
 
-/* ---- counting ---------------------------------------------------------------------- */
+/* ---- counts ---------------------------------------------------------------------- */
 
 enum lc__reject
 lc__counting_fate(const struct lc__recipe *recipe, const struct lc__sample *sample)
@@ -305,7 +306,7 @@ lc__counting_detail(const struct lc__sample *sample, struct lc__label *label)
 	return label->detail;
 }
 
-/* The counts of a run, which is the last one or new. */
+/* The counts of a run, which is the last one or a new one. */
 static struct lc__counts *
 counts_of(struct lc__summary *summary, const char *run)
 {
@@ -349,7 +350,7 @@ lc__counting_add(struct lc__counting *counting, const char *run,
 
 	if (counts == NULL)
 		return lc__no_memory("build");
-	/* Also of frames that have no others, and are left out. */
+	/* Also count frames without other boxes, which are left out. */
 	summary->filtered += sample->filtered;
 	count_frame(&summary->totals, sample);
 	count_frame(counts, sample);

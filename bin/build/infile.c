@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Files of a dataset: opened with care, and the headers of images. */
+/* Files of a dataset, opened safely, and the headers of images. */
 #include "build/infile.h"
 
 #include <errno.h>
@@ -21,8 +21,8 @@
 #include "image/transform.h"
 #include "warehouse/sources.h"
 
-/** A file whose time is not older than this when it is read may change once more
- *  without a change of its time: time stamps of some file systems are as coarse. */
+/** A file with a time more recent than this when it is read may change again without a
+ *  change of its time: some file systems have time stamps as coarse as this. */
 #define LC__SETTLED_NS INT64_C(2000000000)
 
 static int64_t
@@ -41,7 +41,7 @@ bad(struct lc__infile *file, const char *why)
 	return LC__INFILE_BAD;
 }
 
-/* What the system says against a name, a file, or all of them. */
+/* The system's error for a name, a file, or all files. */
 static enum lc__infile_fate
 refused(struct lc__infile *file, int sys)
 {
@@ -90,7 +90,7 @@ lc__infile_open(struct lc__infile *file, int root, const char *path, uint64_t li
 	return bad(file, why);
 }
 
-/* One byte more than there should be is asked for: then a file that grew shows. */
+/* One byte more than expected is requested, to notice a file that grew. */
 static enum lc__infile_fate
 read_once(struct lc__infile *file, struct lc__buf *out, bool *steady)
 {
@@ -122,7 +122,7 @@ lc__infile_read(struct lc__infile *file, struct lc__buf *out,
 	int64_t at = 0;
 	bool steady = false;
 
-	/* It may be copied there right now: a second look, then it is not for us. */
+	/* It may be being copied there right now: try again once, then give up. */
 	for (int i = 0; i < 2 && !steady && fate == LC__INFILE_GOOD; i++) {
 		out->size = start;
 		at = now();
@@ -150,8 +150,8 @@ lc__infile_close(struct lc__infile *file)
 
 /* ---- headers of images ------------------------------------------------------------- */
 
-/* Most headers are within the first of these; those of JPEG and PNG are within the second.
- * TIFF and WebP may have theirs, or a part of it, at the end of the file. */
+/* Most headers are within the first of these sizes; those of JPEG and PNG are within the
+ * second. TIFF and WebP may have theirs, or part of it, at the end of the file. */
 #define HEAD ((size_t)256 << 10)
 #define LONG_HEAD ((size_t)16 << 20)
 #define ALL ((size_t)1 << 30)

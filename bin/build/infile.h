@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A source file, read whole, with a note of what it was: what was read is what the
- * note says, also if somebody writes the file meanwhile.
+ * A source file, read whole, and a description of it that belongs to the bytes read, even
+ * if the file is written meanwhile.
  */
 #ifndef CACHEX_BUILD_INFILE_H
 #define CACHEX_BUILD_INFILE_H
@@ -15,43 +15,44 @@
 
 enum lc__infile_fate {
 	LC__INFILE_GOOD,
-	LC__INFILE_MISSING, /* there is no such file */
-	LC__INFILE_BAD,     /* no regular file, too large, changing */
-	LC__INFILE_REFUSED, /* the system does not let it be read (EIO, EACCES …), which
-	                        says nothing about its content: lc_last_error() */
+	LC__INFILE_MISSING, /* the file is missing */
+	LC__INFILE_BAD,     /* not a regular file, too large, or changing */
+	LC__INFILE_REFUSED, /* the system refuses to read it (EIO, EACCES ...), which says
+	                     * nothing about its content: lc_last_error() */
 	LC__INFILE_FATAL    /* out of memory or descriptors: lc_last_error() */
 };
 
-/** A file that is open. */
+/** An open file. */
 struct lc__infile {
 	int fd;
-	const char *path; /* from the root; borrowed */
+	const char *path; /* relative to the root; borrowed */
 	struct stat st;
-	char detail[512]; /* of MISSING, BAD and REFUSED: one line that names the file */
+	char detail[512]; /* for MISSING, BAD and REFUSED: one line that names the file */
 };
 
-/** Open @p path below the directory @p root; never waits for a pipe or a device. */
+/** Open @p path below the directory @p root; does not block on a pipe or a device. */
 enum lc__infile_fate lc__infile_open(struct lc__infile *file, int root, const char *path,
     uint64_t limit);
 
-/** Append its bytes, and describe them. */
+/** Append its bytes, and describe the file. */
 enum lc__infile_fate lc__infile_read(struct lc__infile *file, struct lc__buf *out,
     struct lc__source_note *note);
 
-/** Harmless on one that is not open. */
+/** Does nothing if it is not open. */
 void lc__infile_close(struct lc__infile *file);
 
-/** A picture as it is seen, turned as its EXIF data say unless they are ignored. */
+/** The size of an image as displayed: turned according to its EXIF data unless they are
+ *  ignored. */
 struct lc__header {
 	uint32_t width, height;
 	bool ignore_orientation; /* set by the caller */
-	uint64_t bytes_read;     /* added to, also on failure */
+	uint64_t bytes_read;     /* increased, also on failure */
 };
 
 /**
- * Read no more of the file than its header needs: 256 KiB, or 16 MiB where metadata
- * are that long, or a whole TIFF or WebP file where they are at its end.
- * @param buf  scratch memory, used again for the next file
+ * Read only as much of the file as its header needs: 256 KiB, or 16 MiB if metadata are
+ * that long, or a whole TIFF or WebP file if they are at its end.
+ * @param buf scratch memory, reused for the next file
  * @return LC_OK; as lc__image_probe(); LC_IO.
  */
 LC_CHECKED lc_status lc__header_read(const struct lc__infile *file, struct lc__buf *buf,

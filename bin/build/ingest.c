@@ -48,7 +48,7 @@ lc__ingesting_spent(struct lc__ingesting *b, enum lc__phase phase, uint64_t *sta
 
 /* ---- the warehouse ---------------------------------------------------------------- */
 
-/* The part of a path that exists, without links. */
+/* The existing part of a path, without links. */
 static char *
 real_beginning(const char *path)
 {
@@ -68,7 +68,7 @@ real_beginning(const char *path)
 	return real;
 }
 
-/* In its dataset a warehouse would be one of the changes that make it stale. */
+/* Inside its dataset, a warehouse would itself be a change that makes it stale. */
 static lc_status
 check_place(const struct lc__ingest *ingest)
 {
@@ -105,7 +105,7 @@ forget_store(struct lc__ingesting *b, const char key[65])
 		status = lc_clear(b->store.cache);
 	if (status != LC_CORRUPT && status != LC_NOT_MODULE && status != LC_VERSION)
 		return status;
-	/* A module that is too damaged to be opened is made anew. */
+	/* A module that is too damaged to be opened is created anew. */
 	path = lc__path_join(ingest->warehouse, LC__WAREHOUSE_MODULE);
 	if (path == NULL)
 		return lc__no_memory("build");
@@ -137,7 +137,7 @@ check_limits(struct lc__ingesting *b)
 }
 
 /* Without a version the list of rejected frames is left in the warehouse itself, until a
- * build makes one. The error of the build is the one that counts. */
+ * build creates a version. The error of the build takes precedence. */
 static void
 leave_rejected(struct lc__ingesting *b, lc_status status)
 {
@@ -180,12 +180,12 @@ run_build(struct lc__ingesting *b)
 	}
 	b->rebuild = lc__rebuild_noted(ingest->warehouse);
 	return_if_error(lc__ingesting_frames(b));
-	/* What follows is for all frames. */
+	/* The steps below need all frames. */
 	if (ingest->tasks > 0)
 		return b->store.cache != NULL ? lc__store_tidy(&b->store) : LC_OK;
 	status = check_limits(b);
-	/* Not before: a dataset of which half is not mounted exceeds a limit, and its
-	 * samples are still good. */
+	/* Not earlier: if half of a dataset is not mounted, a limit is exceeded, but its
+	 * samples are still valid. */
 	if (status == LC_OK)
 		status = lc__ingesting_forget(b);
 	if (status == LC_OK)
@@ -196,7 +196,7 @@ run_build(struct lc__ingesting *b)
 	return status == LC_OK ? lc__store_tidy(&b->store) : status;
 }
 
-/* What is stored so far is good, however the build ended. */
+/* What is stored so far is valid, however the build ended. */
 static lc_status
 end(struct lc__ingesting *b, lc_status status)
 {

@@ -18,11 +18,11 @@
 #include "shard/outdir.h"
 
 #define HIDDEN ".building-"
-#define TEMPORARY ".tmp." /* lc__write_file_atomic()'s, after the name */
+#define TEMPORARY ".tmp." /* the suffix of lc__write_file_atomic() */
 #define MANIFEST_LIMIT ((uint64_t)1 << 30)
 #define HASH_DIGITS 12
 
-/* ---- versions that are there ------------------------------------------------------ */
+/* ---- existing versions ----------------------------------------------------------- */
 
 static lc_status
 parse(struct lc__built_version *built)
@@ -44,7 +44,7 @@ parse(struct lc__built_version *built)
 	return status;
 }
 
-/* A list of the version, if it is the one that the manifest means. */
+/* A list of the version, if it is the one in the manifest. */
 static bool
 read_list(const struct lc__built_version *built, const char *name, const char *sha256,
     struct lc__buf *out)
@@ -77,7 +77,7 @@ has_lists(const struct lc__built_version *built, const struct lc__edition *editi
 	return same;
 }
 
-/* Both as text: the same summary has the same. */
+/* Compared as text: equal summaries have equal texts. */
 static bool
 has_summary(const struct lc__built_version *built, const struct lc__edition *edition)
 {
@@ -115,10 +115,10 @@ is_edition(const struct lc__built_version *built, const struct lc__edition *edit
 	return there && has_summary(built, edition) && has_lists(built, edition);
 }
 
-/* The version in a directory, if it is this edition and all its files are there,
- * with their sizes; else LC_NOT_FOUND. Its lists must be what they would be now, but
- * for times: the fingerprint does not say so, as names in directories have no part
- * in it. */
+/* The version in a directory, if it is this edition and all its files exist with the
+ * right sizes; else LC_NOT_FOUND. Its lists must equal the present ones, apart from
+ * times: the fingerprint does not show that, since names in directories are not part of
+ * it. */
 static lc_status
 read_built(const char *dir, const struct lc__edition *edition,
     struct lc__built_version *out)
@@ -171,7 +171,7 @@ lc__built_version_free(struct lc__built_version *built)
 	*built = (struct lc__built_version){ .dir = NULL };
 }
 
-/* The digits that a name ends with: of the edition, not of the day. */
+/* The digits at the end of a name: they identify the edition, not the date. */
 static const char *
 digits(const char *name)
 {
@@ -229,7 +229,7 @@ lc__built_version_find(const char *warehouse, const struct lc__edition *edition,
 	return status;
 }
 
-/* ---- a new one ------------------------------------------------------------------- */
+/* ---- a new version --------------------------------------------------------------- */
 
 static void
 hidden_name(const struct lc__edition *edition, char out[sizeof(HIDDEN) + HASH_DIGITS])
@@ -280,8 +280,8 @@ lc__publish_tidy(const char *place)
 
 	return_if_error(lc__dir_open(place, &dir));
 	while ((status = lc__dir_next(&dir, &entry)) == LC_OK && entry != NULL) {
-		/* manifest.json.tmp.a1B2c3; the state of an export whose manifest is
-		 * there. */
+		/* manifest.json.tmp.a1B2c3; the state of an export that has a
+		 * manifest. */
 		bool leftover = strcmp(entry->d_name, LC__STATE_NAME) == 0;
 
 		for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -300,9 +300,8 @@ lc__publish_tidy(const char *place)
 	return status;
 }
 
-/* Put one directory in the place of another where the file system cannot exchange them:
- * for a moment there is none. The old one is put back if the new one cannot take its
- * place. */
+/* Replace one directory by another where the file system cannot exchange them: for a
+ * moment there is none. The old one is put back if the new one cannot be renamed. */
 static lc_status
 exchange_by_steps(const char *place, const char *final, const char *aside)
 {

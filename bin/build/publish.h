@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Versions of a warehouse as directories: one is built aside, under a hidden name
- * that says what it will be, and takes its own name when it is whole. Until then the
- * directory that has this name is not touched.
+ * Versions of a warehouse as directories: one is built under a hidden name derived from
+ * its final one, and is renamed when it is complete. Until then a directory with the
+ * final name is not touched.
  */
 #ifndef CACHEX_BUILD_PUBLISH_H
 #define CACHEX_BUILD_PUBLISH_H
@@ -16,7 +16,7 @@
 #include "warehouse/place.h"
 #include "warehouse/sources.h"
 
-/** What a version is made of. */
+/** The identity of a version. */
 struct lc__edition {
 	char version[65], fingerprint[65]; /* its keys */
 	char rejected_sha256[65];          /* of the frames that are not in it */
@@ -25,36 +25,36 @@ struct lc__edition {
 	const struct lc__summary *summary;
 };
 
-/** A version that is there. Zeroed is none. */
+/** An existing version. All zero is none. */
 struct lc__built_version {
 	char *dir; /* malloc'ed */
 	struct lc__manifest manifest;
 	struct lc__warehouse_about about;
 };
 
-/** Read what `current` points to, whatever it is. LC_NOT_FOUND if there is none. */
+/** Read the version to which `current` points. LC_NOT_FOUND if there is none. */
 LC_CHECKED lc_status lc__built_version_current(const char *warehouse,
     struct lc__built_version *out);
-/** Bytes of its shards. */
+/** The size of its shards. */
 uint64_t lc__built_version_bytes(const struct lc__built_version *built);
 void lc__built_version_free(struct lc__built_version *built);
 
 /**
- * Any version of this edition, whatever its day: `current`, another one, or one
- * that is whole but still has its hidden name.
+ * Find a version of this edition, of any date: `current`, another one, or one that is
+ * complete but still has its hidden name.
  */
 LC_CHECKED lc_status lc__built_version_find(const char *warehouse,
     const struct lc__edition *edition, struct lc__built_version *out, bool *is_current);
 
-/** The hidden directory to build an edition in; malloc'ed, NULL without memory. */
+/** The hidden directory in which an edition is built; malloc'ed, NULL without memory. */
 char *lc__publish_place(const char *warehouse, const struct lc__edition *edition);
-/** Remove what builds have left in hidden directories; but for that of @p edition,
- *  unless it is NULL. */
+/** Remove what builds have left in hidden directories; except that of @p edition, unless
+ *  it is NULL. */
 LC_CHECKED lc_status lc__publish_clean(const char *warehouse,
     const struct lc__edition *edition);
-/** Remove from a version's directory what a killed build has left beside its files. */
+/** Remove files that a killed build has left in a version's directory. */
 LC_CHECKED lc_status lc__publish_tidy(const char *place);
-/** Give what is whole in @p place its name, and point `current` to it. */
+/** Rename the complete version in @p place to its name, and point `current` to it. */
 LC_CHECKED lc_status lc__publish(const char *warehouse, const char *place,
     const struct lc__edition *edition);
 

@@ -48,7 +48,7 @@ check(const struct lc__recipe *r)
 	return LC_OK;
 }
 
-/* ---- members, each behind another ------------------------------------------ */
+/* ---- members, one after another -------------------------------------------------- */
 
 static lc_status
 put_text(struct lc__buf *out, const char *key, const char *text)
@@ -84,7 +84,7 @@ put_min_visible(struct lc__buf *out, const struct lc__recipe *r)
 	lc__buf_printf(out, ",\"min_visible\":%s", number);
 }
 
-/* 0 stands for the decoder's own limit. */
+/* 0 means the decoder's own limit. */
 static uint64_t
 max_pixels(const struct lc__transform *t)
 {
@@ -97,7 +97,7 @@ has_pad(const struct lc__transform *t)
 	return t->pad[0] != 0 || t->pad[1] != 0 || t->pad[2] != 0;
 }
 
-/* How a sample's pixels and boxes are made, as far as it is not the default. */
+/* How a sample's pixels and boxes are computed, where it differs from the default. */
 static lc_status
 put_changes(struct lc__buf *out, const struct lc__recipe *r)
 {
@@ -192,7 +192,7 @@ lc__recipe_format(const struct lc__recipe *recipe, struct lc__buf *out)
 	return finish(out);
 }
 
-/* With buckets the list decides an image's size, and target_size does not. */
+/* With buckets the list decides an image's size, and target_size has no effect. */
 static lc_status
 format_sample(const struct lc__recipe *r, struct lc__buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A sample as it is stored: its record, and its boxes. */
+/* A sample as it is stored: its record and its boxes. */
 #include "build/sample.h"
 
 #include <math.h>
@@ -17,8 +17,8 @@
 
 /* ---- boxes ------------------------------------------------------------------------- */
 
-/* Of 0 to 1, where the smallest normal number is 2^-14: what lies between two
- * neighbours is rounded by the processor, to even. */
+/* For 0 to 1, where the smallest normal number is 2^-14: the processor rounds to the
+ * nearest, ties to even. */
 uint16_t
 lc__half_of(double number)
 {
@@ -28,9 +28,9 @@ lc__half_of(double number)
 	(void)frexp(number, &exponent);
 	if (number == 0 || exponent < -13)
 		exponent = -13;
-	/* Units of the last place: 10 bits behind the leading one. */
+	/* Units of the last place: 10 bits after the leading one. */
 	const unsigned units = (unsigned)nearbyint(ldexp(fabs(number), 11 - exponent));
-	/* The leading one, if there is, counts the exponent up by itself. */
+	/* The leading bit, if there is one, increments the exponent by itself. */
 	return (uint16_t)(sign + ((unsigned)(exponent + 13) << 10) + units);
 }
 
@@ -80,7 +80,7 @@ lc__boxes_pad(const double *pixels, uint64_t n, const lc_shard_info *form,
 
 /* ---- the record -------------------------------------------------------------------- */
 
-/* Of the map; another number is read by no one. */
+/* Version of the map; other versions are not read. */
 #define FORMAT 1
 
 bool
@@ -100,8 +100,7 @@ lc__sample_planes(const struct lc__sample *sample)
 
 /* ---- its content ----------------------------------------------------------- */
 
-/* Hashes of the parts, and then the hash of those: a part's end is no other's
- * beginning. */
+/* Hash the parts, and then these hashes, so that bytes cannot move between parts. */
 struct parts {
 	uint64_t hash[8][2];
 	size_t n;
@@ -186,7 +185,7 @@ set_tensors(lc_value *value, const struct lc__sample *s)
 	const uint64_t boxes[2] = { s->n, 4 };
 	lc_tensor tensor;
 
-	/* Dimensions and dtypes are good: nothing can fail but for memory. */
+	/* Dimensions and dtypes are valid: only memory can be lacking. */
 	if (lc_tensor_init(&tensor, s->pixels, 3, pixels, s->planes) == LC_OK)
 		lc_value_set(value, LC__SAMPLE_PIXELS, lc_value_tensor(&tensor));
 	if (lc_tensor_init(&tensor, LC_F64, 2, boxes, s->boxes) == LC_OK)
@@ -240,7 +239,7 @@ lc__sample_value(const struct lc__sample *s)
 
 /* ---- from a value ---------------------------------------------------------- */
 
-/* A map being read. What is missing or of another kind makes it bad. */
+/* A map being read. A member that is missing or of the wrong kind makes it bad. */
 struct reading {
 	const lc_value *map;
 	bool bad;
@@ -276,7 +275,7 @@ real_at(struct reading *in, const char *name)
 	return number;
 }
 
-/* Empty if it is not there. */
+/* Empty if it is missing. */
 static lc_id
 bytes_at(struct reading *in, const char *name)
 {

@@ -16,19 +16,19 @@
 #include "labels/dataset.h"
 #include "shard/build.h"
 
-/* ---- where they come from ---------------------------------------------------------- */
+/* ---- their source ---------------------------------------------------------------- */
 
-/* Records asked for from the disk ahead of their turn, at a time. */
+/* Records that are prefetched from the disk at a time. */
 #define AHEAD 8
 
-/* What one thread has read last. */
+/* What one thread read last. */
 struct scratch {
 	lc_view view;
 	lc_cache *from; /* the module that it is of */
 	bool held;
 	struct lc__buf key;
 	struct lc__buf transform; /* of the row */
-	struct lc__buf boxes;     /* and mask, as they are in the shard */
+	struct lc__buf boxes;     /* and mask, in the form of the shard */
 };
 
 /* ---- reading one -------------------------------------------------------------- */
@@ -76,8 +76,8 @@ make_key(struct lc__samples *samples, uint64_t row, struct lc__frame *frame,
 	return lc__store_key(samples->store, frame->run, frame->name, key);
 }
 
-/* A record that was good when it was put and is not now: without it the next run
- * makes the sample anew. */
+/* A record that was valid when it was put and is damaged now: delete it, so that the next
+ * run computes the sample again. */
 static lc_status
 damaged(struct lc__samples *samples, const struct scratch *scratch)
 {
@@ -89,7 +89,7 @@ damaged(struct lc__samples *samples, const struct scratch *scratch)
 		    error.text);
 	if (lc_delete(samples->store->cache, key, strlen(key)) != LC_OK)
 		return lc__error_raise(&error);
-	return lc__error(LC_CORRUPT, 0, "%s; it is forgotten: build again", error.text);
+	return lc__error(LC_CORRUPT, 0, "%s; it was deleted: build again", error.text);
 }
 
 /* Hold the record of sample @p i of a series. */
@@ -126,16 +126,16 @@ part(struct lc__samples *samples, struct scratch *scratch, const char *path,
 	return status == LC_CORRUPT ? damaged(samples, scratch) : status;
 }
 
-/* The record is not one of a sample. */
+/* The record is not that of a sample. */
 static lc_status
 no_sample(struct lc__samples *samples, const struct scratch *scratch)
 {
-	(void)lc__error(LC_CORRUPT, 0, "key %s: no sample",
+	(void)lc__error(LC_CORRUPT, 0, "key %s: not a sample",
 	    lc__quote_id(scratch->key.data, scratch->key.size - 1));
 	return damaged(samples, scratch);
 }
 
-/* A tensor of the record, which must have this type and shape. */
+/* Get a tensor of the record, which must have this type and shape. */
 static lc_status
 tensor(struct lc__samples *samples, struct scratch *scratch, const char *path,
     const lc_tensor *like, lc_tensor *out)
@@ -228,7 +228,7 @@ ask_ahead(struct lc__samples_series *group, uint64_t i)
 		ids[n] = (lc_id){ keys[n].data, keys[n].size - 1 };
 		n++;
 	}
-	/* A hint, also to those that have none of them: it may fail. */
+	/* A hint, also to modules without these records: it may fail. */
 	if (samples->store->cache != NULL)
 		status = lc_prefetch(samples->store->cache, n, ids);
 	for (size_t k = 0; k < samples->store->n_others; k++)
@@ -390,7 +390,7 @@ lc__samples_group(struct lc__samples *samples)
 	samples->series = calloc(buckets, sizeof(*samples->series));
 	if (samples->order == NULL || samples->groups == NULL || samples->series == NULL)
 		return lc__no_memory("build");
-	/* Each thread that reads holds the record that it has read last. */
+	/* Each reading thread holds the record that it read last. */
 	if (pthread_key_create(&samples->scratch, free_scratch) != 0)
 		return lc__no_memory("build");
 	samples->has_scratch = true;
@@ -410,7 +410,7 @@ lc__samples_free(struct lc__samples *samples)
 {
 	struct scratch *scratch;
 
-	/* Other threads' is freed as they end; this one goes on. */
+	/* Those of other threads are freed when they end; this thread continues. */
 	if (samples->has_scratch) {
 		scratch = pthread_getspecific(samples->scratch);
 		if (scratch != NULL)

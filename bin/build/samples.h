@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The samples that stand in the module, as the source of shards. */
+/* The samples in the module, as the source of shards. */
 #ifndef CACHEX_BUILD_SAMPLES_H
 #define CACHEX_BUILD_SAMPLES_H
 
@@ -10,12 +10,12 @@
 #include "labels/dataset.h"
 #include "shard/build.h"
 
-/** A sample to be exported: all that is kept of it in memory. */
+/** A sample to be exported: everything kept of it in memory. */
 struct lc__row {
 	uint64_t frame; /* its number in the dataset */
 	uint64_t content[2];
-	uint32_t boxes;  /* that are stored */
-	uint32_t series; /* the bucket */
+	uint32_t boxes;  /* number of stored boxes */
+	uint32_t series; /* index of the bucket */
 };
 
 /** Samples of one size. */
@@ -28,7 +28,7 @@ struct lc__samples_series {
 	char path[24]; /* "" or "832x1216" */
 };
 
-/** All of them. Zeroed is empty. */
+/** All of them. All zero is empty. */
 struct lc__samples {
 	const struct lc__recipe *recipe;
 	const struct lc__dataset *dataset;
@@ -39,9 +39,9 @@ struct lc__samples {
 
 	uint64_t *order; /* rows by series, in order */
 	struct lc__samples_series *groups;
-	struct lc__shard_series *series; /* for the build: those that have samples */
+	struct lc__shard_series *series; /* for the build: those with samples */
 	size_t n_series;
-	pthread_key_t scratch; /* what a thread has read */
+	pthread_key_t scratch; /* what each thread read last */
 	bool has_scratch;
 };
 
@@ -49,12 +49,12 @@ struct lc__samples {
 LC_CHECKED lc_status lc__samples_add(struct lc__samples *samples, uint64_t frame,
     const struct lc__sample *sample);
 
-/** Make the series. To be followed by lc__samples_free() in the same thread. */
+/** Build the series. Call lc__samples_free() afterwards in the same thread. */
 LC_CHECKED lc_status lc__samples_group(struct lc__samples *samples);
 
 void lc__samples_free(struct lc__samples *samples);
 
-/** Bytes of one sample in a shard, without its row of metadata. */
+/** The size of one sample in a shard, without its row of metadata. */
 uint64_t lc__samples_bytes(const struct lc__recipe *recipe, uint32_t width,
     uint32_t height);
 

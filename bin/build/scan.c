@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The scan of a dataset: its frames, and the buckets that are learned from them. */
+/* The scan of a dataset: its frames, and the buckets learned from them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -23,8 +23,8 @@
 /* Sides of buckets are multiples of this. */
 #define QUANTUM 64
 
-/* The size is left 0 x 0 if it cannot be found: what is wrong with the file is told
- * when its frame's turn comes. */
+/* The size stays 0 x 0 if it cannot be found: problems of the file are reported when its
+ * frame is processed. */
 static lc_status
 probe(struct lc__frame_worker *worker, struct lc__frame_job *job,
     const struct lc__infile *file)
@@ -35,7 +35,7 @@ probe(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	const lc_status status = lc__header_read(file, &worker->file, &header);
 
 	job->bytes_read += header.bytes_read;
-	/* The build finds what is wrong with the image. */
+	/* The build will report what is wrong with the image. */
 	if (status == LC_CORRUPT || status == LC_INVALID || status == LC_UNSUPPORTED ||
 	    (status == LC_IO && worker->how->keep_going))
 		return LC_OK;
@@ -45,7 +45,7 @@ probe(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	return LC_OK;
 }
 
-/* For lc__frame_team.work: leave the upright size in job->sample, or 0 x 0. */
+/* For lc__frame_team.work: put the upright size into job->sample, or 0 x 0. */
 static lc_status
 scan_frame(struct lc__frame_worker *worker, struct lc__frame_job *job)
 {
@@ -128,7 +128,7 @@ learn_buckets(struct lc__ingesting *b)
 	return status;
 }
 
-/* ---- what is no frame's own ---------------------------------------------------- */
+/* ---- shared files ---------------------------------------------------------------- */
 
 static lc_status
 add_source(struct lc__ingesting *b, const char *path, bool directory)
@@ -142,7 +142,7 @@ add_source(struct lc__ingesting *b, const char *path, bool directory)
 
 	if (full == NULL)
 		return lc__no_memory("build");
-	/* The time before the content: what changes in between shows. */
+	/* The time before the content, so that changes in between are noticed. */
 	if (stat(full, &st) == -1)
 		status = lc__error_sys(errno, "%s", full);
 	else
@@ -164,7 +164,7 @@ name_of(const char *const *names, size_t n, size_t id)
 	return id < n && names[id] != NULL ? names[id] : "";
 }
 
-/* What was trained with the ids of `current` would take one class for another. */
+/* A model that was trained with the ids of `current` would confuse classes. */
 static void
 warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old)
 {
@@ -185,7 +185,7 @@ warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old
 		return;
 	const char *now = name_of(names, n, first);
 	snprintf(line, sizeof(line),
-	    "class ids are not those of the current version: "
+	    "class ids differ from those of the current version: "
 	    "%zu was '%.100s' and is now %s%.100s%s%s",
 	    first, name_of(before, old->n_classes, first), *now != '\0' ? "'" : "",
 	    *now != '\0' ? now : "none", *now != '\0' ? "'" : "",
@@ -193,7 +193,7 @@ warn_of_ids(const struct lc__ingesting *b, const struct lc__warehouse_about *old
 	watch->warn(watch->ctx, line);
 }
 
-/* Of a dataset with another name, ids are others anyway. */
+/* For a dataset with another name, ids differ anyway. */
 static lc_status
 compare_ids(const struct lc__ingesting *b)
 {
@@ -226,8 +226,8 @@ scan(struct lc__ingesting *b)
 	size_t n;
 	lc_status status;
 
-	/* Real time, or an earlier one that SOURCE_DATE_EPOCH says: then lists of equal
-	 * files are equal. */
+	/* Wall clock, or an earlier time in SOURCE_DATE_EPOCH: then lists of equal files
+	 * are equal. */
 	wall = (int64_t)(lc__clock_wall_ms() * 1000000);
 	clock_gettime(CLOCK_REALTIME, &at);
 	now = (int64_t)at.tv_sec * 1000000000 + at.tv_nsec;
@@ -240,12 +240,12 @@ scan(struct lc__ingesting *b)
 	if (b->root_path == NULL)
 		return lc__error_sys(errno, "%s", in->dataset);
 	status = lc__dataset_open(in->dataset, recipe->layout, in->labels, &b->dataset);
-	/* Damage is of what the warehouse has; a dataset is not what it must be. */
+	/* LC_CORRUPT is for damage to the warehouse; a bad dataset is invalid input. */
 	if (status == LC_CORRUPT)
 		status = lc__error_as(LC_INVALID);
 	return_if_error(status);
 	recipe->layout = lc__dataset_layout(b->dataset);
-	/* Where nothing has labels, nothing lacks them. */
+	/* Without any labels, none can be missing. */
 	if (recipe->layout == LC__LAYOUT_UNLABELLED)
 		recipe->skip_empty = false;
 	b->state->frames = lc__dataset_frames(b->dataset);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The module that samples are stored in, and what of it is used again. */
+/* The module in which samples are stored, and which of them are used again. */
 #include "build/store.h"
 
 #include <stdbool.h>
@@ -17,10 +17,10 @@
 #include "warehouse/place.h"
 #include "warehouse/sources.h"
 
-/* A kill loses what is pending: a second's worth. */
+/* A kill loses pending samples: up to a second's worth. */
 #define FLUSH_MS 1000
-/* Samples of a megabyte make commits of a dozen: the waiting for the disk at the
- * end of each is shared by them. */
+/* Samples of a megabyte are committed by the dozen, so that they share the wait for the
+ * disk. */
 #define CHUNK_BYTES ((uint64_t)16 << 20)
 /* Less than this is not worth rewriting. */
 #define TIDY_BYTES ((uint64_t)64 << 20)
@@ -47,8 +47,8 @@ lc__store_open(struct lc__store *store, const struct lc__ingest *ingest,
 	return lc_open(ingest->warehouse, LC__WAREHOUSE_MODULE, &options, &store->cache);
 }
 
-/* Samples of other options or of another dataset have other keys: they would not be found,
- * and all be made again. */
+/* Samples with other options or of another dataset have other keys: none would be found,
+ * and all would be computed again. */
 static lc_status
 check_other(const struct lc__store *store, lc_cache *cache, const char *warehouse)
 {
@@ -61,7 +61,7 @@ check_other(const struct lc__store *store, lc_cache *cache, const char *warehous
 	return found > 0 || records == 0
 	    ? LC_OK
 	    : lc__error(LC_INVALID, 0,
-		  "%s: its samples were made with other options, or of another dataset",
+		  "%s: its samples have other options, or are of another dataset",
 		  warehouse);
 }
 
@@ -107,7 +107,7 @@ lc__store_close(struct lc__store *store)
 	store->others = NULL;
 	store->n_others = 0;
 	store->cache = NULL;
-	/* What is stored counts. */
+	/* Stored samples count. */
 	return_if_error(lc_close(cache));
 	return status;
 }
@@ -144,7 +144,7 @@ lc__store_view(const struct lc__store *store, const char *key, lc_view *view,
 	return status;
 }
 
-/* Takes the view of a record over, of which @p status says what it is. */
+/* Takes ownership of the view of a record, whose status is @p status. */
 static lc_status
 copy_part(lc_status status, lc_view *view, const char *path, lc_value **out)
 {
@@ -154,7 +154,8 @@ copy_part(lc_status status, lc_view *view, const char *path, lc_value **out)
 	if (status == LC_NOT_FOUND || status == LC_CORRUPT)
 		return LC_OK;
 	return_if_error(status);
-	/* A damaged or foreign record is as good as none: its frame is done anew. */
+	/* A damaged or foreign record is treated as missing: its frame is processed
+	 * again. */
 	status = lc_view_value(view, path, &part);
 	if (status == LC_OK) {
 		*out = lc_value_copy(part);
@@ -223,7 +224,7 @@ seen_key(const struct lc__store *store, const char *key, struct lc__buf *out)
 	return !out->failed;
 }
 
-/* Of the module that has the record: another one's times are of another record. */
+/* In the module that has the record: another module's times belong to another record. */
 static lc_status
 store_seen(const struct lc__store *store, lc_cache *from, const char *key,
     struct lc__seen *out)
@@ -269,10 +270,10 @@ lc__store_note_seen(const struct lc__store *store, const char *key,
 
 /* ---- all of them ----------------------------------------------------------- */
 
-/* A walk over one kind of records of this sample key. */
+/* A walk over one kind of records with this sample key. */
 struct walk {
 	const struct lc__store *store;
-	const char *prefix; /* with the slash */
+	const char *prefix; /* including the slash */
 	bool (*keeps)(void *ctx, const char *name, size_t size);
 	void *ctx;
 	uint64_t gone, all;
@@ -375,10 +376,10 @@ lc__store_tidy(const struct lc__store *store)
 	return lc_compact(store->cache, NULL, NULL);
 }
 
-/* ---- frames that need no work ------------------------------------------------------ */
+/* ---- unchanged frames ------------------------------------------------------------ */
 
-/* Is the file of a note there, with the same content? *seen_ns is a later time at which it
- * was, 0 for none; it becomes the present one if the file was read. */
+/* Does the described file exist with the same content? *seen_ns is a later time at which
+ * it did, 0 for none; it becomes the present one if the file was read. */
 static lc_status
 is_unchanged(struct lc__frame_worker *worker, struct lc__frame_job *job,
     struct lc__source_note *note, int64_t *seen_ns, bool *same)
@@ -401,14 +402,14 @@ is_unchanged(struct lc__frame_worker *worker, struct lc__frame_job *job,
 		note->settled = true;
 		return LC_OK;
 	}
-	/* The note gets the file's new time. */
+	/* The description gets the file's new time. */
 	status = lc__frame_worker_read(worker, job, note->path, size, note, &fate);
 	lc__frame_worker_let_go(worker);
 	return_if_error(status);
 	*same = fate == LC__INFILE_GOOD && note->size == size &&
 	    note->hash[0] == hash[0] && note->hash[1] == hash[1];
 	if (*same && note->settled && *seen_ns != note->mtime_ns) {
-		/* Another warehouse's times are not ours to keep. */
+		/* Another warehouse's times are not stored here. */
 		job->touched = job->kept.from == worker->how->store->cache;
 		*seen_ns = note->mtime_ns;
 	}
@@ -450,14 +451,14 @@ lc__reused_find(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	if (!kept->any)
 		return LC_OK;
 	return_if_error(store_seen(store, kept->from, key, &kept->seen));
-	/* The label is where it was, and what it was. */
+	/* The label is at the same path, with the same content. */
 	same = kept->sample.label_hash == frame->label_hash &&
 	    (label->path != NULL) == (frame->label_path != NULL) &&
 	    (label->path == NULL || strcmp(label->path, frame->label_path) == 0);
 	if (same && label->path != NULL)
 		return_if_error(
 		    is_unchanged(worker, job, label, &kept->seen.label_ns, &same));
-	/* So is the image, as far as that is not the label's to say, and as far as it
+	/* So is the image, as far as the label does not decide that, and as far as it
 	 * mattered. */
 	image = kept->sample.image.path;
 	if (same && image != NULL)

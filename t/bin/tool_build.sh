@@ -357,7 +357,7 @@ printf '\377' | dd of=damaged/samples/data.mdb bs=1 seek=$((at / 2 + 700)) conv=
 check "a damaged sample" 0 parted rest --samples w0 --samples damaged --samples w2 --json
 is "is made anew" "$(value .reused) $(cachex ls -1 --root rest samples | wc -l | tr -d " ")" "49 1"
 also "for the same version" diff -r single/current rest/current
-wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
+wrong "other options" 3 "cachex: build: w0: its samples have other options, or are of another dataset" \
 	cachex build parted none --size 40x40 --samples w0
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" parted none --samples nothing
 wrong "no task" 2 "cachex: build: --shard: '3/3': tasks of 3 are numbered 0 to 2" parted untouched --shard 3/3

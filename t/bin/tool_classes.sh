@@ -62,7 +62,7 @@ annotation voc/Annotations/c.xml bird
 check "another annotation with a new name" 0 voc
 is "moves ids, and says so" "$(jq -r .note.message "$err")" \
 	"warning: 1 object has no name: its box has no class
-warning: class ids are not those of the current version: 1 was 'cat' and is now 'bird'; others have changed too"
+warning: class ids differ from those of the current version: 1 was 'cat' and is now 'bird'; others have changed too"
 is "in every label" "$(ids voc-wh)" 'a [3,2]
 b [2,-1,0]
 c [1]'
@@ -120,7 +120,7 @@ check "a changed map" 0 yolo --classes map
 is "is another version" "$(value .up_to_date) $(ids yolo-wh | tr '\n' ' ')$(manifest yolo-wh .warehouse.classes)" \
 	'false a [1,2,0] b [0] c [1] ["person","car","truck"]'
 is "which says that ids moved" "$(jq -r .note.message "$err")" \
-	"warning: class ids are not those of the current version: 0 was 'vehicle' and is now 'person'"
+	"warning: class ids differ from those of the current version: 0 was 'vehicle' and is now 'person'"
 printf 'person\nvehicle: *\n' >map
 check "all others as one" 0 yolo --classes map
 is "are one class" "$(ids yolo-wh | tr '\n' ' ')" 'a [1,1,0] b [0] c [1] '
@@ -132,7 +132,7 @@ echo 2 0.9 0.5 0.5 0.5 >>yolo/labels/c.txt
 echo car >map
 check "a bad box of a class that is dropped" 0 yolo --classes map
 is "is a reason all the same" "$(jq -r .note.message "$err")" \
-	"warning: class ids are not those of the current version: 1 was 'truck' and is now none; others have changed too
+	"warning: class ids differ from those of the current version: 1 was 'truck' and is now none; others have changed too
 out_of_range: labels/c.txt: label 2: bbox_norm: x1 1.15 is above 1"
 
 printf 'car\ntruk: truck, lorry\n' >map

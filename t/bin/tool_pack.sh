@@ -208,7 +208,7 @@ is "a file of somebody else stays" "$(ls twins/packed)" notes
 wrong "a part whose samples are not there" 1 \
 "cachex: build: a/f1: no warehouse of --samples has it as it is now: run the build of its task first" \
 	build none --pack --shard 0/2 --samples w0 --samples w2
-wrong "other options" 3 "cachex: build: w0: its samples were made with other options, or of another dataset" \
+wrong "other options" 3 "cachex: build: w0: its samples have other options, or are of another dataset" \
 	cachex build set none --size 40x40 --pack $roots
 wrong "no warehouse" 4 "cachex: build: nothing: has no samples" build none --pack --samples nothing
 also "nothing is packed" test ! -e none
