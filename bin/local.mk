@@ -24,7 +24,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_gc.c bin/cmd/cmd_publish.c bin/cmd/cmd_pull.c bin/cmd/cmd_push.c bin/cmd/push_job.c \
 	bin/cmd/stores.c \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
-	bin/cmd/cmd_warehouse.c bin/cmd/command_line.c bin/cmd/commands.c bin/cmd/cmd_shell.c \
+	bin/cmd/cmd_warehouse.c bin/cmd/command_line.c bin/cmd/commands.c bin/cmd/cmd_shell.c bin/cmd/cmd_top.c bin/cmd/watch.c \
 	bin/cmd/export_records.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
 	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/plan_report.c \
@@ -80,7 +80,7 @@ libcachex_a_SOURCES = \
 	bin/ui/jsonrecord.c bin/ui/metrics.c bin/ui/module.c bin/ui/opt.c bin/ui/output.c \
 	bin/ui/task.c \
 	bin/ui/pattern.c bin/ui/progress.c bin/ui/report.c bin/ui/settings.c \
-	bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
+	bin/ui/screen.c bin/ui/size.c bin/ui/suggest.c bin/ui/trace.c
 if !HAVE_S3
 libcachex_a_SOURCES += lib/base/xml.c
 endif

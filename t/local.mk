@@ -98,7 +98,7 @@ test_scripts = \
 	t/bin/tool_share.sh t/bin/tool_shell.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \
 	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh \
-	t/bin/tool_warehouse.sh t/bin/tool_webdataset.sh t/bin/tool_words.sh
+	t/bin/tool_warehouse.sh t/bin/tool_watch.sh t/bin/tool_webdataset.sh t/bin/tool_words.sh
 test_tools = t/support/bad_producer t/support/encoder t/support/fill_inputs t/support/mkdataset \
 	t/support/mkrecords t/support/npycat
 check_PROGRAMS += $(test_programs) $(test_tools)

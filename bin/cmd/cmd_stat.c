@@ -16,12 +16,14 @@
 #include "cmd/samples.h"
 #include "cmd/schema.h"
 #include "cmd/stream_sources.h"
+#include "cmd/watch.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
 #include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
+#include "ui/screen.h"
 #include "ui/settings.h"
 #include "ui/size.h"
 #include "value/dtype.h"
@@ -31,6 +33,9 @@ static int values;
 static const char *field;
 static const char *axis_text;
 static uint64_t threads;
+static int watch;
+static uint64_t interval = 1;
+static uint64_t count = OPT_UNSET;
 
 static struct opt options[] = {
 	{ "", "values", OPT_FLAG, &values,
@@ -43,6 +48,12 @@ static struct opt options[] = {
 		"default the first of three" },
 	{ "j", "threads", OPT_COUNT, &threads, .value = "N", .most = 1024,
 	    .help = "with --values: run N threads; default the number of processors" },
+	{ "", "watch", OPT_FLAG, &watch,
+	    .help = "show what happens in a module, again and again" },
+	{ "i", "interval", OPT_COUNT, &interval, .value = "SECONDS", .most = 86400,
+	    .help = "with --watch: look again after so long; default 1" },
+	{ "n", "count", OPT_COUNT, &count, .value = "N", .least = 1,
+	    .help = "with --watch: look N times, and end; default: until it is stopped" },
 	{ .kind = OPT_END },
 };
 
@@ -230,6 +241,142 @@ show_module(const char *module)
 	if (read != LC_OK)
 		status = report_status(read);
 	return module_close(cache, status);
+}
+
+/* ---- --watch ----------------------------------------------------------------------------- */
+
+#define SECOND UINT64_C(1000000000)
+
+/* A block of lines that is drawn in place. */
+static void
+draw_watched(const char *module, const struct watch_sample *now,
+    const struct watch_change *change)
+{
+	const lc_counters *counters = &now->counters;
+	const struct {
+		const char *label;
+		uint64_t total, new;
+	} counts[] = {
+		{ "puts", counters->puts, change->puts },
+		{ "deletes", counters->deletes, change->deletes },
+		{ "lookups", counters->hits + counters->misses, change->lookups },
+		{ "commits", counters->commits, change->commits },
+	};
+	char size[SIZE_TEXT], rate[SIZE_TEXT];
+
+	screen_begin();
+	screen_line(true, "%s", module);
+	screen_line(false, "  %-10s %12llu", "records",
+	    (unsigned long long)now->stats.records);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		screen_line(false, "  %-10s %12llu %12.0f/s", counts[i].label,
+		    (unsigned long long)counts[i].total,
+		    watch_rate(change, counts[i].new));
+	screen_line(false, "  %-10s %12s %12s/s", "put data",
+	    size_human((double)counters->put_bytes, size, sizeof(size)),
+	    size_human(watch_rate(change, change->put_bytes), rate, sizeof(rate)));
+	screen_line(false, "  %-10s %12llu", "chunks",
+	    (unsigned long long)now->stats.chunks);
+	screen_line(false, "  %-10s %12s", "file",
+	    size_human((double)now->stats.file_bytes, size, sizeof(size)));
+	screen_line(false, "  %-10s %11u%%", "dead data", watch_dead_share(now));
+	screen_line(false, "  %-10s %12u", "readers", now->stats.readers);
+	if (now->fill.inputs > 0)
+		screen_line(false, "  %-10s %12u of %u finished, %u held", "inputs",
+		    now->fill.finished, now->fill.inputs, now->fill.held);
+	screen_end();
+}
+
+static void
+print_watched(const struct watch_sample *now, const struct watch_change *change,
+    bool first)
+{
+	char file[SIZE_TEXT], rate[SIZE_TEXT];
+
+	if (first)
+		printf("%8s %7s %7s %7s %10s %6s %7s %8s %4s %4s\n", "RECORDS", "PUTS/S",
+		    "DELS/S", "GETS/S", "DATA/S", "COMM/S", "CHUNKS", "FILE", "DEAD",
+		    "READ");
+	printf("%8llu %7.0f %7.0f %7.0f %8s/s %6.0f %7llu %8s %3u%% %4u\n",
+	    (unsigned long long)now->stats.records, watch_rate(change, change->puts),
+	    watch_rate(change, change->deletes), watch_rate(change, change->lookups),
+	    size_human(watch_rate(change, change->put_bytes), rate, sizeof(rate)),
+	    watch_rate(change, change->commits), (unsigned long long)now->stats.chunks,
+	    size_human((double)now->stats.file_bytes, file, sizeof(file)),
+	    watch_dead_share(now), now->stats.readers);
+	fflush(stdout);
+}
+
+static void
+show_watched(const char *module, const struct watch_sample *before,
+    const struct watch_sample *now)
+{
+	const struct watch_change change = watch_between(before, now);
+	struct json json = { stdout, false };
+
+	if (settings.json) {
+		jw_open(&json, NULL, '{');
+		jw_text(&json, "module", module);
+		watch_json(&json, before, now);
+		jw_end_line(&json);
+		fflush(stdout);
+	} else if (screen_is_terminal()) {
+		draw_watched(module, now, &change);
+	} else {
+		print_watched(now, &change, before == NULL);
+	}
+}
+
+/* Until the next look; an exit status that ends it, or -1. */
+static int
+wait_watched(const char *module, const struct watch_sample *before,
+    const struct watch_sample *now)
+{
+	for (;;) {
+		const int event = screen_wait(interval * SECOND);
+
+		if (event == 'q')
+			return EXIT_DONE;
+		if (event == SCREEN_STOPPED)
+			return interrupt_status();
+		if (event == SCREEN_TIME || event == ' ')
+			return -1;
+		if (event == SCREEN_RESIZED)
+			show_watched(module, before, now);
+	}
+}
+
+static int
+watch_module(const char *module)
+{
+	struct watch_sample samples[2];
+	uint64_t looks = 0;
+	int status = module_must_exist(settings.root, module);
+
+	if (status != EXIT_DONE)
+		return status;
+	screen_open(false);
+	for (;;) {
+		struct watch_sample *now = &samples[looks % 2];
+		const struct watch_sample *before = looks > 0 ? &samples[(looks + 1) % 2]
+							      : NULL;
+		const lc_status taken = watch_take(module, now);
+
+		if (taken != LC_OK) {
+			screen_close();
+			return taken == LC_NO_FILE ? module_missing(settings.root, module)
+						   : report_status(taken);
+		}
+		show_watched(module, before, now);
+		if (++looks == count || report_output_failed())
+			break;
+		status = wait_watched(module, before, now);
+		if (status >= 0)
+			break;
+		status = EXIT_DONE;
+	}
+	screen_close();
+	return status;
 }
 
 /* ---- --values: mean, deviation and extremes ----------------------------------------- */
@@ -753,6 +900,14 @@ run_stat(int argc, char **argv)
 		return report_usage("--field, --axis and --threads need --values");
 	if (values && !take_axis())
 		return EXIT_USAGE;
+	if (watch && values)
+		return report_usage("--watch and --values exclude each other");
+	if (!watch && count != OPT_UNSET)
+		return report_usage("--count needs --watch");
+	if (watch && argc != 1)
+		return report_usage("--watch needs one module; cachex top shows all");
+	if (watch)
+		return watch_module(argv[0]);
 	if (threads == 0)
 		threads = online > 0 ? (uint64_t)online : 1;
 	/* Operands of --values may be paths. */
@@ -780,11 +935,16 @@ const struct command cmd_stat = {
 	    "created, its settings, and the sizes and codecs of every structure; without "
 	    "MODULE, for every module. With --json it writes one object per line for each "
 	    "module.\n"
+	    "--watch shows what is put, looked up and committed per second, from the "
+	    "module's own counters, which hold what every process has committed. On a "
+	    "terminal it draws again every second, space looks at once and q ends it; in a "
+	    "pipe it prints a line per look.\n"
 	    "--values reads all tensors and prints mean, deviation, minimum and maximum of "
 	    "each channel, for a module or a path of a warehouse, a directory of shards or "
 	    "a shard.",
 	.examples = "cachex stat faces\n"
 		    "cachex stat --json | jq '[.module, .records]'\n"
+		    "cachex stat --watch faces\n"
 		    "cachex stat --values vae_latents",
 	.completes = "m",
 	.resume = INTERRUPT_AGAIN,

@@ -285,8 +285,8 @@ see rify
 type \x03
 see cachex> 
 type pu\t
-see put      store a tensor
-see publish  make the parts
+see put      
+see publish  
 see cachex> pu
 type \x03
 see cachex> 

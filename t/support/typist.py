@@ -5,6 +5,8 @@
 A step is a line:
     see TEXT          read until TEXT was shown, after what earlier steps saw
     type TEXT         type it
+    run COMMAND       of the shell sh, to its end
+    signal NAME       the program gets a signal, TERM
     size COLUMNS ROWS the terminal has another size
     end STATUS        the program ends with this exit status
     unseen TEXT       TEXT was not shown since the step before the last "see"
@@ -20,6 +22,7 @@ import pty
 import select
 import signal
 import struct
+import subprocess
 import sys
 import termios
 import time
@@ -74,6 +77,10 @@ class Typist:
         elif word == "size":
             self.resize(*map(int, rest.split()))
             os.kill(self.pid, signal.SIGWINCH)
+        elif word == "run":
+            subprocess.run(["sh", "-c", rest], stdin=subprocess.DEVNULL, check=True)
+        elif word == "signal":
+            os.kill(self.pid, getattr(signal, "SIG" + rest))
         elif word == "unseen":
             assert text_of(rest) not in self.shown[self.before:self.at], "it is shown"
         elif word == "cooked":
