@@ -484,7 +484,7 @@ put(struct lc__feed *feed, const struct lc__item *item)
 		status = lc_contains(fill->cache, item->id.data, item->id.size);
 		if (status == LC_OK)
 			return lc__error(LC_EXISTS, 0,
-			    "the module has this cache_id already");
+			    "the module already has this cache_id");
 		if (status != LC_NOT_FOUND)
 			return status;
 	}

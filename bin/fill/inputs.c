@@ -207,7 +207,7 @@ prepare(struct run *run)
 	status = lc_inputs(fill->cache, learn, run);
 	run->feeding.filled.shard_done = run->feeding.filled.shard_before;
 	return status == LC_CANCELLED
-	    ? lc__error(LC_INVALID, 0, "the module has other inputs than these")
+	    ? lc__error(LC_INVALID, 0, "the module has different inputs")
 	    : status;
 }
 

@@ -319,7 +319,7 @@ read_result(struct lc__tokens *in, struct lc__mpack_token *id,
 	if (!lc__token_next_any(in, &map))
 		return malformed();
 	if (map.kind != LC__TOKEN_MAP)
-		return lc__error(LC_INVALID, 0, "it has a result that is no map");
+		return lc__error(LC_INVALID, 0, "it has a result that is not a map");
 	for (uint32_t i = 0; i < map.size; i++) {
 		if (!next_pair(in, &name, &value))
 			return malformed();
@@ -349,7 +349,7 @@ read_results(struct lc__answer *a, const struct lc__subbatch *subbatch,
 	if (!lc__token_next_any(&in, &array))
 		return malformed();
 	if (array.kind != LC__TOKEN_ARRAY)
-		return lc__error(LC_INVALID, 0, "its results are no array");
+		return lc__error(LC_INVALID, 0, "its results are not an array");
 	for (uint32_t n = 0; n < array.size; n++) {
 		return_if_error(read_result(&in, &id, &result));
 		return_if_error(find(a, subbatch, &id, n, &i));
@@ -369,7 +369,7 @@ read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *re
 	if (!lc__token_next_any(&in, &map))
 		return malformed();
 	if (map.kind != LC__TOKEN_MAP)
-		return lc__error(LC_INVALID, 0, "it is no map");
+		return lc__error(LC_INVALID, 0, "it is not a map");
 	for (uint32_t i = 0; i < map.size; i++) {
 		if (!next_pair(&in, &name, &value))
 			return malformed();
@@ -388,7 +388,7 @@ read_number(struct lc__tokens in, uint64_t *out)
 
 	if (in.at == NULL || !lc__token_next_any(&in, &batch) ||
 	    batch.kind != LC__TOKEN_UINT)
-		return lc__error(LC_INVALID, 0, "it does not say of which batch it is");
+		return lc__error(LC_INVALID, 0, "it does not name its batch");
 	*out = batch.number;
 	return LC_OK;
 }
@@ -400,7 +400,7 @@ check_batch(struct lc__tokens in, uint64_t number)
 
 	return_if_error(read_number(in, &got));
 	if (got != number)
-		return lc__error(LC_INVALID, 0, "it is of batch %llu instead of %llu",
+		return lc__error(LC_INVALID, 0, "it is for batch %llu instead of %llu",
 		    (unsigned long long)got, (unsigned long long)number);
 	return LC_OK;
 }

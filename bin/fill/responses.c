@@ -110,8 +110,8 @@ retry_check(const struct lc__retry *retry)
 	if (retry->how->give_up == 0 || retry->in_vain < retry->how->give_up)
 		return LC_OK;
 	return lc__error(LC_FAILED, 0,
-	    "%u batches in a row came to nothing, the last one because: %s",
-	    retry->in_vain, retry->last);
+	    "%u batches in a row gave no value, the last one because: %s", retry->in_vain,
+	    retry->last);
 }
 
 /* ---- losing producers ----------------------------------------------------------------- */
@@ -148,7 +148,7 @@ lose_garbage(struct lc__producing *run, struct lc__child *child, const char *wha
 {
 	char text[sizeof(((lc_error *)0)->text) + 20];
 
-	snprintf(text, sizeof(text), "answered garbage: %s", what);
+	snprintf(text, sizeof(text), "sent an invalid answer: %s", what);
 	lc__child_stop(child);
 	run->count->garbage++;
 	return lc__producing_lose(run, child, text);
@@ -229,7 +229,7 @@ take_frame(struct lc__producing *run, struct lc__child *child)
 	lc_error what;
 
 	if (subbatch == NULL)
-		return lose_garbage(run, child, "nothing was asked");
+		return lose_garbage(run, child, "there was no request");
 	status = lc__answer_read(&run->answer, subbatch, child->frame.data,
 	    child->frame.size);
 	if (status == LC_INVALID) {
@@ -253,7 +253,7 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 		case LC__TOO_LONG:
 			/* What was meant for people often begins like this: say so. */
 			snprintf(text, sizeof(text),
-			    "its length is %u bytes, of %llu at most; its first bytes "
+			    "its length is %u bytes, the maximum is %llu; its first bytes "
 			    "are %s",
 			    child->frame_size, (unsigned long long)run->how->frame_max,
 			    lc__quote_id(child->head, sizeof(child->head)));
@@ -354,7 +354,7 @@ lc__producing_look_after(struct lc__producing *run, struct lc__child *child, boo
 			return LC_OK;
 		/* It should have ended by itself and has not. */
 		what = child->retiring && child->work.count == 0
-		    ? "did not end when it had nothing more to do, and was killed"
+		    ? "did not end after the last request, and was killed"
 		    : child->process.out == -1 ? "closed its standard output"
 					       : "closed its standard input";
 		lc__child_stop(child);

@@ -56,7 +56,8 @@ lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 		!take_member(&in, "offset", &place.offset) ||
 		!take_member(&in, "line", &place.line) || in.at != in.end ||
 		place.line > place.offset || place.offset > INT64_MAX))
-		return lc__error(LC_CORRUPT, 0, "its cursor is none of cachex fill");
+		return lc__error(LC_CORRUPT, 0,
+		    "its cursor was not written by cachex fill");
 	*out = place;
 	return LC_OK;
 }
@@ -97,16 +98,16 @@ check_place(const struct lc__shard *s, const struct lc__line_place *at)
 	char before = '\n';
 
 	if (at->offset > s->size)
-		return lc__error(LC_STALE, 0,
-		    "%s: has %llu bytes, and %llu of them are done", s->path,
-		    (unsigned long long)s->size, (unsigned long long)at->offset);
+		return lc__error(LC_STALE, 0, "%s: has %llu bytes, but %llu are filled",
+		    s->path, (unsigned long long)s->size, (unsigned long long)at->offset);
 	if (at->offset > 0 && at->offset < s->size &&
 	    pread(s->lines.fd, &before, 1, (off_t)at->offset - 1) == -1)
 		return lc__error_sys(errno, "%s: read", s->path);
 	return before == '\n'
 	    ? LC_OK
-	    : lc__error(LC_STALE, 0, "%s: no line begins at byte %llu, where to go on",
-		  s->path, (unsigned long long)at->offset);
+	    : lc__error(LC_STALE, 0,
+		  "%s: no line begins at byte %llu, the position to continue", s->path,
+		  (unsigned long long)at->offset);
 }
 
 static lc_status
@@ -198,7 +199,7 @@ check_kind(const struct lc__shard *s, const struct lc__line *line)
 
 	if (s->kind == LC__SHARD_FILES && memchr(line->data, '\0', line->size))
 		return lc__error(LC_INVALID, 0,
-		    "%s: line %llu has a NUL byte, which no path has", s->path, number);
+		    "%s: line %llu has a NUL byte and is not a path", s->path, number);
 	if (s->kind != LC__SHARD_JSONL)
 		return LC_OK;
 	/* One object and nothing else, to its end. */

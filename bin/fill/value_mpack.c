@@ -68,7 +68,7 @@ read_tensor(struct lc__value_reader *r, const struct special *s, lc_value **out)
 	}
 	tensor = r->type;
 	if (s->data.size != tensor.nbytes)
-		return lc__error(LC_INVALID, 0, "data has %u bytes, %.*s takes %zu",
+		return lc__error(LC_INVALID, 0, "data has %u bytes, %.*s needs %zu",
 		    s->data.size, (int)(s->type.size < 100 ? s->type.size : 100),
 		    (const char *)s->type.bytes, tensor.nbytes);
 	tensor.data = s->data.bytes;
@@ -143,7 +143,7 @@ read_map(struct lc__value_reader *r, uint32_t pairs, lc_value **out)
 			return read_tensor(r, &s, out);
 		if (s.type.kind == LC__TOKEN_STR)
 			return lc__error(LC_INVALID, 0,
-			    "a tensor has $tensor, a text, "
+			    "a tensor has $tensor, text, "
 			    "and data, bytes, and nothing else");
 		if (pairs == 1 && s.tuple.kind == LC__TOKEN_ARRAY) {
 			*out = lc_value_tuple();

@@ -65,7 +65,7 @@ lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID]
 		status = lc__error(LC_NOT_FOUND, 0, "%s: has no run", store->url);
 	else if (found > 1)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: has %zu runs, %s%s; --recipe says which", store->url, found,
+		    "%s: has %zu runs, %s%s; choose one with --recipe", store->url, found,
 		    (char *)names.data, found > LC__MISSING_NAMED ? "…" : "");
 	lc__buf_free(&names);
 	free(runs.all);
@@ -117,16 +117,16 @@ check_shard(const struct publishing *p, const struct looked *looked)
 		about.size = stocked->size;
 	if (status == LC_NO_FILE)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s/%s: is missing, of part %s; push that again with --check",
+		    "%s/%s: part %s: the object is missing; push the part again with --check",
 		    p->store->url, shard->relative_path, part);
 	if (status != LC_OK)
 		return lc__error_prefix("part %s", part);
 	if (about.size != shard->bytes)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s/%s: has %llu bytes, not %llu, of part %s; push that again "
-		    "with --check",
-		    p->store->url, shard->relative_path, (unsigned long long)about.size,
-		    (unsigned long long)shard->bytes, part);
+		    "%s/%s: part %s: the object has %llu bytes, not %llu; push the part "
+		    "again with --check",
+		    p->store->url, shard->relative_path, part,
+		    (unsigned long long)about.size, (unsigned long long)shard->bytes);
 	return LC_OK;
 }
 
@@ -428,7 +428,7 @@ check_text(const struct publishing *p, const struct lc__buf *text)
 	lc__manifest_free(&again);
 	if (status == LC_OK || status == LC_NO_MEMORY)
 		return status;
-	(void)lc__error_prefix("run %s: nobody could read it", p->recipe.id);
+	(void)lc__error_prefix("run %s: readers could not open it", p->recipe.id);
 	return lc__error_as(LC_INVALID);
 }
 

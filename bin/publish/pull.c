@@ -287,7 +287,7 @@ check_ours(const struct pulling *p)
 	if (status == LC_OK && run[0] != '\0')
 		return LC_OK;
 	return lc__error(LC_EXISTS, 0,
-	    "%s: is of another set of shards; choose another directory, or remove it",
+	    "%s: belongs to another set of shards; choose another directory, or remove it",
 	    p->manifest);
 }
 
@@ -331,7 +331,7 @@ lock_directory(struct pulling *p)
 		return lc__error_sys(errno, "%s: open", p->dir);
 	if (flock(p->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return LC_OK;
-	return lc__error(LC_BUSY, 0, "%s: another process pulls there", p->dir);
+	return lc__error(LC_BUSY, 0, "%s: another process is pulling into it", p->dir);
 }
 
 /* The generation's manifest as one of the shards themselves. */

@@ -271,12 +271,12 @@ conflict(const struct lc__receipt *ours, const struct lc__receipt *theirs)
 	if (*ours->fingerprint != '\0' && *theirs->fingerprint != '\0' &&
 	    strcmp(ours->fingerprint, theirs->fingerprint) != 0)
 		return lc__error(LC_EXISTS, 0,
-		    "part %s: another content of this input was pushed: fingerprint "
+		    "part %s: this input was pushed with different content: fingerprint "
 		    "%.16s, and %.16s here",
 		    ours->part, theirs->fingerprint, ours->fingerprint);
 	return lc__error(LC_EXISTS, 0,
-	    "part %s: something else was pushed: %llu samples in %s, and %llu in %s "
-	    "here; its producer is not deterministic, or is another one",
+	    "part %s: different values were pushed: %llu samples in %s, and %llu in %s "
+	    "here; the producer is not deterministic, or is another one",
 	    ours->part, (unsigned long long)theirs->samples,
 	    theirs->n > 0 ? theirs->files[0].sha256 : "no shards",
 	    (unsigned long long)ours->samples,

@@ -191,8 +191,8 @@ lc__push_module(lc_cache *cache, const lc_export_options *how, const char *stagi
 		status = noting.status;
 	if (status == LC_OK && out->n == 0)
 		status = lc__error(LC_INVALID, 0,
-		    "the module has no inputs, and so no parts; cachex export makes "
-		    "shards of it, which can be pushed");
+		    "the module has no inputs and so no parts; use cachex export "
+		    "and push the shards");
 	if (status != LC_OK)
 		lc__push_source_close(out);
 	return status;

@@ -319,7 +319,7 @@ lc__push_shards(const char *dir, struct lc__push_source *out)
 	status = set->dir != NULL ? lc__push_read_manifest(dir, &set->manifest)
 				  : lc__no_memory(dir);
 	if (status == LC_OK && set->manifest.export_state != NULL)
-		status = lc__error(LC_INVALID, 0, "%s: its export has not ended", dir);
+		status = lc__error(LC_INVALID, 0, "%s: its export is unfinished", dir);
 	if (status == LC_OK)
 		status = divide(set, out);
 	if (status == LC_OK) {

@@ -87,15 +87,15 @@ static const struct {
 	{ "hang", 3, 3, 3, 1, 0, 2, 0, 2, 0, 1, "' gave no answer for 200 ms" },
 	{ "hang-early", 1, 1, 1, 0, 0, 1, 0, 1, 0, 0, "' gave no answer for 200 ms" },
 	{ "length", 2, 2, 2, 1, 0, 2, 0, 0, 2, 1,
-	    "' answered garbage: its length is 4294967295 bytes, of 16777216 at most; its "
+	    "' sent an invalid answer: its length is 4294967295 bytes, the maximum is 16777216; its "
 	    "first bytes are '\\xff\\xff\\xff\\xff'" },
 	{ "talks", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, "; its first bytes are 'Load'" },
-	{ "zero", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, " its length is 0 bytes, of 16777216 at most" },
+	{ "zero", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, " its length is 0 bytes, the maximum is 16777216" },
 	{ "bytes", 2, 2, 2, 1, 0, 2, 0, 0, 2, 1,
-	    "' answered garbage: it is not one MessagePack object" },
+	    "' sent an invalid answer: it is not one MessagePack object" },
 	{ "claims", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is not one MessagePack object" },
 	{ "behind", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is not one MessagePack object" },
-	{ "wrong-batch", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is of batch 2 instead of 1" },
+	{ "wrong-batch", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is for batch 2 instead of 1" },
 	{ "unknown", 2, 2, 2, 1, 0, 2, 0, 0, 2, 1,
 	    ": it has 'nobody', which was not asked for" },
 	{ "twice", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it has 'item-0000' twice" },
@@ -239,7 +239,7 @@ START_TEST(ignores_the_end)
 	ck_assert_uint_eq(producing_count(&p, LC__ITEM_DONE), 10);
 	ck_assert_uint_eq(p.produced.died + p.produced.timed_out, 0);
 	ck_assert_str_eq((char *)p.lines.data,
-	    "0: did not end when it had nothing more to do, and was killed\n");
+	    "0: did not end after the last request, and was killed\n");
 	producing_free(&p);
 }
 END_TEST
@@ -352,7 +352,7 @@ START_TEST(gives_up)
 		producing_run(&p);
 		ck_assert_int_eq(p.status, LC_FAILED);
 		ck_assert_uint_eq(p.produced.died, hopeless[_i].died);
-		ck_assert_msg(strstr(p.error, " batches in a row came to nothing, the last "
+		ck_assert_msg(strstr(p.error, " batches in a row gave no value, the last "
 		    "one because: producer 'exec ") != NULL, "%s", p.error);
 		ck_assert_ptr_nonnull(strstr(p.error, "' ended with status 4"));
 	}
@@ -370,7 +370,7 @@ START_TEST(refused_without_end)
 	p.how.give_up = 2;
 	producing_run(&p);
 	ck_assert_int_eq(p.status, LC_FAILED);
-	ck_assert_str_eq(p.error, "2 batches in a row came to nothing, the last one because: "
+	ck_assert_str_eq(p.error, "2 batches in a row gave no value, the last one because: "
 	    "NaN at [1]");
 	producing_free(&p);
 }

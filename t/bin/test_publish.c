@@ -1130,7 +1130,7 @@ START_TEST(a_generation_that_nobody_could_read)
 	lc__push_source_close(&source);
 	assert_status(lc__publish_run(push_set.store, result.run, &published), LC_INVALID);
 	snprintf(expected, sizeof(expected),
-	    "run %s: nobody could read it: its generation: ", result.run);
+	    "run %s: readers could not open it: its generation: ", result.run);
 	ck_assert_msg(strncmp(lc_last_error()->text, expected, strlen(expected)) == 0, "%s",
 	    lc_last_error()->text);
 	ck_assert(!outdir_exists(st, "manifest"));

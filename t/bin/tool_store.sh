@@ -121,7 +121,7 @@ check "all is good" 0 cachex shard verify out
 is "and no file is left" "$(files out | grep -c tmp)" 0
 wrong "no such generation" 1 "cachex: pull: st: has no generation 7" cachex pull st@7 out7
 wrong "a directory of other shards" 3 \
-	"cachex: pull: whole/manifest.json: is of another set of shards; choose another directory, or remove it" \
+	"cachex: pull: whole/manifest.json: belongs to another set of shards; choose another directory, or remove it" \
 	cachex pull st whole
 also "which stays" cachex shard verify whole
 # Other files of the directory, and stores, are not its own.
@@ -195,7 +195,7 @@ check "of a missing one" 3 cachex verify file:bad
 is "too" "$(head -n 1 "$out")" "file:bad: part $part: $shard: is missing"
 wrong "pull" 3 "cachex: pull: part $part: bad/$shard: is missing" cachex pull bad damaged
 rm bad/manifest/*
-wrong "publish" 3 "cachex: publish: bad/$shard: is missing, of part $part; push that again with --check" \
+wrong "publish" 3 "cachex: publish: bad/$shard: part $part: the object is missing; push the part again with --check" \
 	cachex publish bad
 also "publishes nothing" test ! -e bad/manifest/0000000001.json
 check "mended again" 0 on one push -q feats bad --check
@@ -232,7 +232,7 @@ rm "race/run/$run/000003.json"
 on one push -q feats race
 check "a conflict" 3 on unlike push feats race --check
 is "names the part, and who is asked" "$(sed 's/[0-9a-f]\{64\}/S/g' "$err" | sed -n 4p)" \
-	"cachex: push: part in3: something else was pushed: 4 samples in S, and 4 in S here; its producer is not deterministic, or is another one"
+	"cachex: push: part in3: different values were pushed: 4 samples in S, and 4 in S here; the producer is not deterministic, or is another one"
 is "for each part" "$(grep -c . "$err")" 6
 check "--first-wins" 0 on unlike push feats race --check --first-wins
 is "keeps the first" "$(sed 's/;.*//' "$out")" "run $run: 6 parts: 6 kept"
@@ -243,7 +243,7 @@ also "as if nobody else had pushed" cmp race/manifest/0000000001.json st/manifes
 cp in2 in2.kept; seq 11 16 >in2
 fill changed
 check "an input that was changed" 3 on changed push feats race
-also "is a conflict" grep -q "^cachex: push: part in2: another content of this input was pushed: fingerprint [0-9a-f]\{16\}, and [0-9a-f]\{16\} here$" "$err"
+also "is a conflict" grep -q "^cachex: push: part in2: this input was pushed with different content: fingerprint [0-9a-f]\{16\}, and [0-9a-f]\{16\} here$" "$err"
 cp in2.kept in2
 
 # Another recipe is another run, and never mixes in
@@ -255,7 +255,7 @@ printf 'embed 2' >text
 check "the text of a file" 0 on one push feats st --producer @text
 is "is the same run" "$(cat "$out")" "run $second: 6 parts: 6 there; put 0 shards, 0 B"
 check "two runs" 2 cachex publish st
-also "need a choice" grep -q "^cachex: publish: st: has 2 runs, .*, .*; --recipe says which$" "$err"
+also "need a choice" grep -q "^cachex: publish: st: has 2 runs, .*, .*; choose one with --recipe$" "$err"
 check "--recipe" 0 cachex publish st --recipe "$(echo "$second" | cut -c -8)"
 is "makes the next generation" "$(sed 's/,.*//' "$out")" "generation 2: run $second"
 wrong "no such run" 1 "cachex: publish: st: has no run 0123456789abcdefz" \
@@ -415,7 +415,7 @@ echo x >file
 wrong "a file" 2 "cachex: push: file: not a directory" on one push feats file
 head -c 4 /dev/zero | cachex put -q puts a --dtype u8 --shape 4
 wrong "a module of plain puts" 2 \
-	"cachex: push: puts: the module has no inputs, and so no parts; cachex export makes shards of it, which can be pushed" \
+	"cachex: push: puts: the module has no inputs and so no parts; use cachex export and push the shards" \
 	cachex push puts st
 check "the path of a module" 0 cachex push --json ./one/feats/ slashes
 is "with slashes at its end" "$(tail -n 1 "$out" | jq .put)" 6
