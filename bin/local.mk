@@ -68,7 +68,7 @@ libcachex_a_SOURCES = \
 	bin/publish/publish.c bin/publish/pull.c bin/publish/push.c \
 	bin/publish/push_module.c bin/publish/push_shards.c bin/publish/receipt.c \
 	bin/publish/stored.c \
-	bin/report/chart.c bin/report/csv.c bin/report/curves.c \
+	bin/report/chart.c bin/report/charts.c bin/report/class_bars.c bin/report/csv.c bin/report/curves.c \
 	bin/report/distributions.c bin/report/drift.c \
 	bin/report/facts.c bin/report/histogram.c bin/report/html.c \
 	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \

@@ -3,13 +3,12 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/error.h"
 #include "cmd/view.h"
 #include "draw/axes.h"
 #include "report/chart.h"
-#include "report/distributions.h"
+#include "report/class_bars.h"
 #include "report/survey.h"
 #include "ui/progress.h"
 #include "ui/report.h"
@@ -18,10 +17,9 @@
 #define CHART_HEIGHT 300
 #define GAP 24
 #define HEAD 52
-#define BINS 40      /* about, where values are not whole */
-#define MOST_ROWS 50 /* classes with a bar of their own; the last bar is all others */
-#define FEW_ROWS 15  /* classes in a place as high as a chart */
-#define ASPECTS 4.0  /* from 1:16 to 16:1 */
+#define BINS 40     /* about, where values are not whole */
+#define FEW_ROWS 15 /* classes in a place as high as a chart */
+#define ASPECTS 4.0 /* from 1:16 to 16:1 */
 
 enum { SIDE, NUMBER, ASPECT, CLASS, CHARTS };
 
@@ -170,7 +168,7 @@ read_all(struct counting *counting, count_fn *fn, bool first)
 static const char *
 class_name(const void *warehouse, int64_t class_id)
 {
-	return lc_warehouse_class(warehouse, class_id);
+	return warehouse != NULL ? lc_warehouse_class(warehouse, class_id) : NULL;
 }
 
 /* The names that the bins of classes have: none where a bin is several classes. */
@@ -271,68 +269,6 @@ draw_head(const struct counting *counting, const char *path, struct lc__picture 
 	    width);
 }
 
-/* ---- bars of classes -------------------------------------------------------------- */
-
-#define NAME_ROOM 48
-
-/* The classes with the most boxes first. */
-struct class_bars {
-	struct lc__named_bar bars[MOST_ROWS];
-	char texts[MOST_ROWS][NAME_ROOM]; /* names of classes that have none */
-	size_t n;
-};
-
-static int
-by_boxes(const void *a, const void *b)
-{
-	const struct lc__class_count *x = a, *y = b;
-
-	if (x->boxes != y->boxes)
-		return x->boxes < y->boxes ? 1 : -1;
-	return (x->id > y->id) - (x->id < y->id);
-}
-
-/* Sorts the classes. */
-static void
-make_bars(struct counting *counting, struct class_bars *out)
-{
-	struct lc__classes *classes = &counting->classes;
-	uint64_t others = classes->others.boxes;
-	size_t left_out = 0;
-
-	out->n = 0;
-	qsort(classes->rows, classes->n, sizeof(*classes->rows), by_boxes);
-	for (size_t i = 0; i < classes->n; i++) {
-		const struct lc__class_count *row = &classes->rows[i];
-		const char *name = counting->samples->warehouse != NULL
-		    ? lc_warehouse_class(counting->samples->warehouse, row->id)
-		    : NULL;
-		if (out->n + 1 == MOST_ROWS && (i + 1 < classes->n || others > 0)) {
-			others += row->boxes;
-			left_out++;
-			continue;
-		}
-		if (name == NULL) {
-			char *text = out->texts[out->n];
-			if (row->id == -1)
-				snprintf(text, NAME_ROOM, "without a class");
-			else
-				snprintf(text, NAME_ROOM, "class %" PRId64, row->id);
-			name = text;
-		}
-		out->bars[out->n++] = (struct lc__named_bar){ lc_id_of(name),
-			(double)row->boxes, LC__BAR, NULL };
-	}
-	if (others > 0) {
-		snprintf(out->texts[out->n], NAME_ROOM,
-		    classes->others.boxes > 0 ? "more than %zu others" : "%zu others",
-		    left_out);
-		out->bars[out->n] = (struct lc__named_bar){ lc_id_of(out->texts[out->n]),
-			(double)others, LC__RULE, NULL };
-		out->n++;
-	}
-}
-
 static struct lc__rect
 place_of(int i)
 {
@@ -347,11 +283,13 @@ draw_charts(struct counting *counting, const char *path, struct lc__picture *pic
     struct json *json)
 {
 	const int charts = counting->largest_class >= 0 ? CHARTS : CLASS;
-	struct class_bars bars;
+	const struct lc__class_names names = { class_name, counting->samples->warehouse };
+	struct lc__class_bars bars;
 	bool many;
-	lc_status status;
+	lc_status status = lc__class_bars_of(&counting->classes, &names, &bars);
 
-	make_bars(counting, &bars);
+	if (status != LC_OK)
+		return report_status(status);
 	many = charts == CHARTS && bars.n > FEW_ROWS;
 	status = lc__picture_begin(picture, 2 * (LC__MARGIN + CHART_WIDTH) + GAP,
 	    2 * LC__MARGIN + HEAD + (many ? 3 : 2) * (CHART_HEIGHT + GAP) - GAP,
@@ -360,8 +298,12 @@ draw_charts(struct counting *counting, const char *path, struct lc__picture *pic
 		return report_status(status);
 	draw_head(counting, path, picture);
 	for (int i = 0; i < CLASS; i++) {
-		const struct lc__chart chart = { &counting->histograms[i], i == ASPECT,
-			i == NUMBER };
+		const struct lc__chart chart = {
+			.histogram = &counting->histograms[i],
+			.unit = i == ASPECT ? LC__UNIT_LOG2
+			    : i == NUMBER   ? LC__UNIT_COUNT
+					    : LC__UNIT_NUMBER,
+		};
 		lc__chart_draw(&chart, picture, place_of(many ? 2 * i : i));
 	}
 	if (charts == CHARTS) {

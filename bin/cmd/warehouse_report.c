@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "cmd/warehouse.h"
+#include "draw/picture.h"
 #include "lmdbcache.h"
+#include "report/charts.h"
 #include "report/csv.h"
 #include "report/drift.h"
 #include "report/facts.h"
@@ -35,6 +37,7 @@ struct warehouse_facts {
 };
 
 static const char *page, *csv, *sqlite, *parquet;
+static int picture_format;
 static int spreadsheet;
 static int force;
 static int drift;
@@ -45,7 +48,12 @@ static uint64_t old_generation;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &page, .value = "FILE",
-	    .help = "write an HTML page; - is standard output" },
+	    .help =
+		"write an HTML page, or a picture of the charts if FILE ends in .png, "
+		".svg or .pdf; - is standard output" },
+	{ "", "format", OPT_CHOICE, &picture_format,
+	    .value = "auto|html|" LC__PICTURE_FORMATS,
+	    .help = "the format of -o; auto is that of FILE's suffix, or html" },
 	{ "", "thumbnails", OPT_COUNT, &thumbnails, .value = "N",
 	    .most = LC__FACTS_THUMBNAILS, .help = "show N samples in it" },
 	{ "", "csv", OPT_FILE, &csv, .value = "FILE",
@@ -351,6 +359,43 @@ report_tables(lc_status failed)
 				   : report_status(failed);
 }
 
+/* Is -o a picture? */
+static bool
+is_picture(enum lc__picture_format *out)
+{
+	if (picture_format > 1) {
+		*out = (enum lc__picture_format)(picture_format - 2);
+		return true;
+	}
+	return picture_format == 0 && page != NULL && lc__picture_format_of(page, out);
+}
+
+static int
+write_picture(const struct lc__facts *facts, enum lc__picture_format as)
+{
+	struct lc__buf bytes = { 0 };
+	struct lc__picture *picture;
+	struct output output;
+	lc_status drawn = lc__picture_new(as, &picture);
+	int status;
+
+	if (drawn != LC_OK)
+		return report_status(drawn);
+	drawn = lc__charts_draw(picture, facts);
+	if (drawn == LC_OK)
+		drawn = lc__picture_finish(picture, &bytes);
+	lc__picture_free(picture);
+	status = drawn == LC_OK ? output_open(&output, page, force)
+				: report_status(drawn);
+	if (status == EXIT_DONE) {
+		fwrite(bytes.data, 1, bytes.size, output.stream);
+		output_failed(&output);
+		status = output_end(&output, EXIT_DONE);
+	}
+	lc__buf_free(&bytes);
+	return status;
+}
+
 /* Read the samples if an output needs them. */
 static int
 survey(struct warehouse_facts *facts)
@@ -397,14 +442,18 @@ report_one(const char *path)
 {
 	static struct warehouse_facts facts;
 	struct json json = { stdout, false };
+	enum lc__picture_format as = LC__PICTURE_PNG;
+	const bool picture = is_picture(&as);
 	struct output output;
 	int status;
 
-	facts.thumbnails = page ? thumbnails : 0;
+	facts.thumbnails = page != NULL && !picture ? thumbnails : 0;
 	status = warehouse_facts_open(&facts, path, store_fetch.generation);
 	if (status == EXIT_DONE)
 		status = survey(&facts);
-	if (status == EXIT_DONE && page != NULL) {
+	if (status == EXIT_DONE && picture)
+		status = write_picture(&facts.facts, as);
+	if (status == EXIT_DONE && page != NULL && !picture) {
 		status = output_open(&output, page, force);
 		if (status == EXIT_DONE)
 			status = end_page(&output,
@@ -438,8 +487,14 @@ report_one(const char *path)
 static int
 run_warehouse_report(int argc, char **argv)
 {
+	enum lc__picture_format as;
+
 	if (drift && (csv != NULL || sqlite != NULL || parquet != NULL))
 		return report_usage("--drift excludes --csv, --sqlite and --parquet");
+	if (drift && is_picture(&as))
+		return report_usage("--drift writes an HTML page, not a picture");
+	if (picture_format != 0 && page == NULL)
+		return report_usage("--format is for -o FILE");
 	if (drift && argc != 2)
 		return report_usage("--drift needs two warehouses, OLD NEW");
 	if (drift)
@@ -469,7 +524,8 @@ const struct command warehouse_report = {
 	.text =
 	    "-o writes one HTML page that needs nothing else: counts, limits, what "
 	    "was rejected and why, samples with their boxes, histograms, classes, "
-	    "runs, recipe and shards. --csv writes the counts of every run, "
+	    "runs, recipe and shards; or the histograms and classes alone as a PNG, SVG or "
+	    "PDF picture. --csv writes the counts of every run, "
 	    "--sqlite everything but the pixels as a database, --parquet runs, samples, "
 	    "boxes and rejected frames as Parquet files for DuckDB, Polars and others.\n"
 	    "It also reports on a stale warehouse, and on one that exceeds its limits; "

@@ -5,13 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ABOVE 26   /* pixels of the title above a plane */
-#define TOP 8      /* above the plane without one: half a number */
-#define TITLE 18   /* of an axis' title */
-#define TICK 4     /* of a tick */
-#define NUMBER 16  /* of the numbers below the plane */
-#define APART 12   /* between numbers along an axis */
-#define BETWEEN 34 /* from one number beside the plane to the next, at least */
+#define ABOVE 26       /* pixels of the title above a plane */
+#define TOP 8          /* above the plane without one: half a number */
+#define TITLE 18       /* of an axis' title */
+#define TICK 4         /* of a tick */
+#define NUMBER 16      /* of the numbers below the plane */
+#define APART 12       /* between numbers along an axis */
+#define BETWEEN 24     /* from one number beside the plane to the next, at least */
+#define MOST_NUMBERS 9 /* beside the plane */
 
 #define BAR_LINE 18 /* from one named bar to the next */
 #define BAR_HEIGHT 12
@@ -26,7 +27,7 @@ lc__axis_top(enum lc__unit unit, double most)
 
 	if (!(most > 0) || !isfinite(most))
 		most = 1;
-	ticks = lc__ticks_in(unit, 0, most, 6);
+	ticks = lc__ticks_in(unit, 0, most, 4);
 	if (!(ticks.step > 0))
 		return most;
 	return ceil(most / ticks.step - 1e-9) * ticks.step;
@@ -57,10 +58,21 @@ lc__axes_lay(struct lc__picture *picture, struct lc__axes *axes)
 	const double above = axes->title != NULL ? ABOVE : TOP;
 	const double below = TICK + NUMBER + (axes->x.title != NULL ? TITLE : 0);
 	const double height = fmax(floor(axes->area.height - above - below), 1);
-	const uint32_t most = (uint32_t)fmax(height / BETWEEN, 2);
+	const uint32_t most = (uint32_t)fmin(fmax(height / BETWEEN, 2), MOST_NUMBERS);
 	double left, width;
 
 	axes->y.ticks = lc__ticks_in(axes->y.unit, axes->y.low, axes->y.high, most);
+	/* If possible with a number at the upper end. */
+	for (uint32_t n = most; n > 1; n--) {
+		const struct lc__ticks ticks = lc__ticks_in(axes->y.unit, axes->y.low,
+		    axes->y.high, n);
+		if (ticks.count > 1 &&
+		    axes->y.high - lc__ticks_value(&ticks, ticks.count - 1) <
+			ticks.step * 1e-6) {
+			axes->y.ticks = ticks;
+			break;
+		}
+	}
 	left = ceil(widest_number(picture, &axes->y)) + TICK + 4 +
 	    (axes->y.title != NULL ? TITLE : 0);
 	/* The last number below the plane may be half outside of it. */
@@ -266,8 +278,11 @@ find_sides(struct lc__picture *picture, const struct lc__named_bars *list)
 		if (!(list->most > 0))
 			sides.most = fmax(sides.most, list->bars[i].value);
 	}
-	sides.names = ceil(fmin(sides.names, list->area.width / 3)) + 8;
-	sides.values = ceil(fmin(sides.values, list->area.width / 3)) + 6;
+	sides.names = list->names > 0 ? list->names
+				      : ceil(fmin(sides.names, list->area.width / 3)) + 8;
+	sides.values = list->values > 0
+	    ? list->values
+	    : ceil(fmin(sides.values, list->area.width / 3)) + 6;
 	return sides;
 }
 

@@ -80,6 +80,9 @@ struct lc__named_bars {
 	size_t n;
 	enum lc__unit unit;
 	double most; /* the value that fills the width; 0 for the largest of them */
+	double names,
+	    values; /* widths of both, so that several lists have one scale; 0 for
+	                         what these need, a third of the width at most */
 };
 
 /** Pixels that @p n bars and a title take. */

@@ -107,6 +107,7 @@ lc__ticks_in(enum lc__unit unit, double low, double high, uint32_t most)
 		return ticks;
 	case LC__UNIT_COUNT:
 	case LC__UNIT_LOG2:
+	case LC__UNIT_POWER2:
 	case LC__UNIT_POWER: return lc__ticks_of(low, high, most, 1);
 	default: return lc__ticks_of(low, high, most, 0);
 	}
@@ -151,6 +152,12 @@ lc__unit_text(enum lc__unit unit, double value, char *out)
 	case LC__UNIT_LOG2:
 		snprintf(out, LC__TICKS_TEXT, value < 0 ? "1:%.4g" : "%.4g:1",
 		    exp2(fabs(value)));
+		return out;
+	case LC__UNIT_POWER2:
+		if (value < 0 && value == floor(value))
+			snprintf(out, LC__TICKS_TEXT, "1/%.4g", exp2(-value));
+		else
+			snprintf(out, LC__TICKS_TEXT, "%.4g", exp2(value));
 		return out;
 	case LC__UNIT_POWER: return lc__ticks_text(pow(10, value), out, LC__TICKS_TEXT);
 	default: return lc__ticks_text(value, out, LC__TICKS_TEXT);

@@ -16,20 +16,21 @@ lc__chart_axes(const struct lc__chart *chart, struct lc__picture *picture,
 	struct lc__axes axes = {
 		.area = area,
 		.title = histogram->title,
-		.x = { .low = histogram->low, .high = histogram->high, .no_grid = true },
+		.x = { .title = chart->axis, .unit = chart->unit, .no_grid = true },
 		.y = { .unit = LC__UNIT_COUNT },
 	};
+	uint32_t first = 0, end = histogram->bins;
 	uint64_t most = 1;
 
+	if (chart->used)
+		lc__histogram_used(histogram, NULL, &first, &end);
+	axes.x.low = lc__histogram_edge(histogram, first);
+	axes.x.high = lc__histogram_edge(histogram, end);
 	for (uint32_t i = 0; i < histogram->bins; i++)
 		if (histogram->counts[i] > most)
 			most = histogram->counts[i];
 	axes.area.height -= NOTES;
 	axes.y.high = lc__axis_top(LC__UNIT_COUNT, (double)most);
-	if (chart->log2)
-		axes.x.unit = LC__UNIT_LOG2;
-	else if (chart->whole)
-		axes.x.unit = LC__UNIT_COUNT;
 	lc__axes_lay(picture, &axes);
 	return axes;
 }
@@ -78,7 +79,9 @@ draw_named(const struct lc__chart *chart, struct lc__picture *picture, double *x
 {
 	char text[LC__TICKS_TEXT + 16];
 
-	if (chart->log2)
+	if (chart->unit == LC__UNIT_POWER2)
+		snprintf(text, sizeof(text), "%s %.3g", name, exp2(value));
+	else if (chart->unit == LC__UNIT_LOG2)
 		snprintf(text, sizeof(text), "%s %.3g:1", name, exp2(value));
 	else
 		snprintf(text, sizeof(text), "%s %.4g", name, value);
@@ -101,7 +104,7 @@ draw_notes(const struct lc__chart *chart, struct lc__picture *picture,
 	if (histogram->n > 0) {
 		const double mean = histogram->sum / (double)histogram->n;
 		double median = lc__histogram_quantile(histogram, 0.5);
-		if (chart->whole)
+		if (chart->unit == LC__UNIT_COUNT)
 			median = round(median);
 		draw_mark(axes, picture, median, LC__CHART_MEDIAN);
 		draw_mark(axes, picture, mean, LC__CHART_MEAN);
@@ -124,6 +127,8 @@ lc__chart_draw(const struct lc__chart *chart, struct lc__picture *picture,
 	lc__axes_grid(picture, &axes);
 	for (uint32_t i = 0; i < chart->histogram->bins; i++) {
 		struct lc__rect bar = lc__chart_bar(chart, &axes, i);
+		if (chart->histogram->counts[i] == 0)
+			continue;
 		if (bar.width >= APART)
 			bar.width -= 1;
 		lc__picture_fill(picture, bar, LC__BAR);

@@ -11,8 +11,9 @@
 /** What to draw, and how the values along its axis read. */
 struct lc__chart {
 	const struct lc__histogram *histogram;
-	bool log2;  /* values are logarithms of ratios: -1 reads 1:2, 0 1:1, 1 2:1 */
-	bool whole; /* values are whole numbers; a bin's middle is one */
+	enum lc__unit unit; /* of the values; of LC__UNIT_COUNT a bin's middle is one */
+	bool used;          /* only the bins of lc__histogram_used() */
+	const char *axis;   /* the title of the values' axis, or NULL */
 };
 
 /** The axes of a chart in @p area; the counts end at a round number. */

@@ -2,6 +2,7 @@
 #include "report/histogram.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <string.h>
 
 void
@@ -100,4 +101,32 @@ lc__histogram_quantile(const struct lc__histogram *histogram, double q)
 		left -= n;
 	}
 	return histogram->most;
+}
+
+static bool
+is_empty(const struct lc__histogram *a, const struct lc__histogram *b, uint32_t i)
+{
+	return a->counts[i] == 0 && (b == NULL || b->counts[i] == 0);
+}
+
+void
+lc__histogram_used(const struct lc__histogram *histogram,
+    const struct lc__histogram *other, uint32_t *first_out, uint32_t *end_out)
+{
+	uint32_t first = 0, end = histogram->bins;
+
+	if (histogram->low < 0 || histogram->high > 1) {
+		while (first < end && is_empty(histogram, other, first))
+			first++;
+		while (end > first && is_empty(histogram, other, end - 1))
+			end--;
+		first = first > 1 ? first - 2 : 0;
+		end = end + 2 < histogram->bins ? end + 2 : histogram->bins;
+		while (end - first < 10 && end - first < histogram->bins) {
+			first -= first > 0;
+			end += end < histogram->bins;
+		}
+	}
+	*first_out = first;
+	*end_out = end;
 }

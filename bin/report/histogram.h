@@ -33,4 +33,12 @@ void lc__histogram_add(struct lc__histogram *histogram, double value);
  */
 double lc__histogram_quantile(const struct lc__histogram *histogram, double q);
 
+/**
+ * The bins [first, end) with values and a few around them, 10 at least; but all bins where
+ * the range itself has a meaning, as 0 to 1 has.
+ * @param other  a second histogram of the same bins, whose values count too, or NULL
+ */
+void lc__histogram_used(const struct lc__histogram *histogram,
+    const struct lc__histogram *other, uint32_t *first, uint32_t *end);
+
 #endif

@@ -23,38 +23,13 @@ struct plane {
 	struct lc__ticks y;  /* of it */
 };
 
-static bool
-is_empty(const struct lc__histogram *a, const struct lc__histogram *b, uint32_t i)
-{
-	return a->counts[i] == 0 && (b == NULL || b->counts[i] == 0);
-}
-
-/*
- * Only bins with values and a few around them, but all bins where the range itself
- * has a meaning, as 0 to 1 has.
- */
 static void
 choose_bins(struct plane *plane, const struct lc__histogram *a,
     const struct lc__histogram *b)
 {
-	uint32_t first = 0, end = a->bins;
-
-	if (plane->row->log2 || plane->row->high > 1) {
-		while (first < end && is_empty(a, b, first))
-			first++;
-		while (end > first && is_empty(a, b, end - 1))
-			end--;
-		first = first > 1 ? first - 2 : 0;
-		end = end + 2 < a->bins ? end + 2 : a->bins;
-		while (end - first < 10 && end - first < a->bins) {
-			first -= first > 0;
-			end += end < a->bins;
-		}
-	}
-	plane->first = first;
-	plane->end = end;
-	plane->low = lc__histogram_edge(a, first);
-	plane->high = lc__histogram_edge(a, end);
+	lc__histogram_used(a, b, &plane->first, &plane->end);
+	plane->low = lc__histogram_edge(a, plane->first);
+	plane->high = lc__histogram_edge(a, plane->end);
 }
 
 static void

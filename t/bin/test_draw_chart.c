@@ -124,7 +124,7 @@ START_TEST(texts)
 {
 	const uint64_t counts[4] = { 8, 0, 0, 2 };
 	struct lc__histogram histogram = histogram_of(counts, 4);
-	const struct lc__chart chart = { .histogram = &histogram, .whole = true };
+	const struct lc__chart chart = { .histogram = &histogram, .unit = LC__UNIT_COUNT };
 	struct lc__picture *picture = drawn_begin(LC__PICTURE_SVG, 420, 340);
 	struct lc__buf bytes;
 
@@ -142,7 +142,7 @@ END_TEST
 START_TEST(nothing_to_draw)
 {
 	const struct lc__histogram histogram = histogram_of((uint64_t[1]) { 0 }, 1);
-	const struct lc__chart chart = { &histogram, .log2 = true };
+	const struct lc__chart chart = { .histogram = &histogram, .unit = LC__UNIT_LOG2 };
 	struct lc__picture *picture = drawn_begin(LC__PICTURE_PNG, 420, 340);
 	struct lc__pixels got;
 

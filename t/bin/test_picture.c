@@ -325,7 +325,8 @@ START_TEST(numbers_with_units)
 		{ LC__UNIT_SECONDS, 7200, "2 h" }, { LC__UNIT_SECONDS, 1e-6, "1 us" },
 		{ LC__UNIT_SHARE, 0.25, "25 %" }, { LC__UNIT_LOG2, -1, "1:2" },
 		{ LC__UNIT_LOG2, 2, "4:1" }, { LC__UNIT_POWER, 4, "10,000" },
-		{ LC__UNIT_NUMBER, 0.25, "0.25" },
+		{ LC__UNIT_NUMBER, 0.25, "0.25" }, { LC__UNIT_POWER2, -2, "1/4" },
+		{ LC__UNIT_POWER2, 10, "1024" },
 	};
 	char text[LC__TICKS_TEXT];
 
@@ -430,6 +431,11 @@ START_TEST(bars_with_names)
 	ck_assert_double_eq(bar.y, first.y + 18);
 	ck_assert_double_eq(lc__named_bars_bar(picture, &list, 2).width, 0);
 	ck_assert_double_eq(lc__named_bars_bar(picture, &list, 3).width, 1);
+	list.names = 100;
+	list.values = 50;
+	ck_assert_double_eq(lc__named_bars_bar(picture, &list, 0).x, 110);
+	ck_assert_double_eq(lc__named_bars_bar(picture, &list, 0).width, 150);
+	list.names = list.values = 0;
 	list.most = 2000;
 	ck_assert_double_eq_tol(lc__named_bars_bar(picture, &list, 0).width, first.width / 2,
 	    1);

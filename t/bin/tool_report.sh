@@ -37,6 +37,27 @@ is "so many" "$(grep -c '<img ' few.html)" 2
 check "--thumbnails 0" 0 report house -o none.html --thumbnails 0
 is "none" "$(grep -c '<img ' none.html)" 0
 
+# Pictures of the charts
+cachex view "house/$(readlink house/current)" -n >/dev/null 2>unable
+if grep -qE 'without cairo|no font' unable; then
+	skip "pictures" "$(cat unable)"
+else
+	for format in png svg pdf; do
+		check "charts as $format" 0 report house -o "charts.$format"
+		check "by --format" 0 report house -o - --format $format
+		also "the same" cmp "charts.$format" "$out"
+	done
+	is "begin as such" "$(head -c 4 charts.png | tr -d '\211') $(head -c 5 charts.svg) $(head -c 5 charts.pdf)" \
+		"PNG <?xml %PDF-"
+	for text in '15 samples with 36 boxes' 'Boxes per sample' 'n = 15' 'Boxes of each class' 'megapixels'; do
+		also "have the text $text" grep -qF ">$text</text>" charts.svg
+	done
+	check "--format html" 0 report house -o charts.png --format html -f
+	also "is the page" grep -q '<!DOCTYPE html>' charts.png
+	refuse_report "a picture of drift" 2 "--drift writes an HTML page, not a picture" \
+		report --drift house another -o drift.svg
+	refuse_report "no file" 2 "--format is for -o FILE" report house --csv x.csv --format svg
+fi
 
 # A list that is not there is not an empty one
 cp -r house lost
