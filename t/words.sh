@@ -10,9 +10,9 @@
 limit() {
 	case $1 in
 	header) echo 0.3 ;;
-	comments) echo 2.5 ;;
+	comments) echo 2.1 ;;
 	front) echo 0.3 ;;
-	messages) echo 4.5 ;;
+	messages) echo 2.8 ;;
 	pages) echo 0.3 ;;
 	esac
 }

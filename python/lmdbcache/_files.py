@@ -19,7 +19,7 @@ def size_of(size: Union[int, str]) -> int:
     if unit not in "KMGT" or not digits.isdigit():
         digits, unit = size, ""
     if not digits.isdigit():
-        raise ValueError(f"{size!r} is not a size; 512M, 64G and 1T are")
+        raise ValueError(f"{size!r} is not a size such as 512M, 64G or 1T")
     return int(digits) << (10 * ("KMGT".index(unit) + 1) if unit else 0)
 
 
@@ -298,7 +298,7 @@ def source(
         if generation is None:
             at = [None] * len(what)
         if len(at) != len(what):
-            raise ValueError(f"{len(at)} generations of {len(what)} sources")
+            raise ValueError(f"generation: {len(at)} values for {len(what)} sources")
         members = tuple(
             source(one, like=like, **{**options, "generation": then})
             for one, then in zip(what, at)

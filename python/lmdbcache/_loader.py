@@ -59,7 +59,7 @@ class Loader(IterableDataset[Dict[str, Any]]):
     ) -> None:
         unknown = set(extras) - _EXTRAS
         if unknown:
-            raise ValueError(f"extras: {sorted(unknown)}")
+            raise ValueError(f"extras: unknown {sorted(unknown)}")
         self._source = source
         self._options = options
         self._extras = tuple(extras)
@@ -74,11 +74,11 @@ class Loader(IterableDataset[Dict[str, Any]]):
         worker = get_worker_info()
         workers = worker.num_workers if worker is not None else 0
         if self._workers not in (0, workers):
-            raise ValueError(f"the state of one of {self._workers} workers, here are {workers}")
+            raise ValueError(f"the state is from {self._workers} workers, here are {workers}")
         options = self._options
         if worker is not None:
             if options.get("follow"):
-                raise ValueError("a Loader that follows takes no workers of a DataLoader")
+                raise ValueError("a Loader with follow=True does not work with DataLoader workers")
             options = {**options, "threads": 0}
         with reader(self._source, token=self._token, **options) as batches:
             at = batches.info()["first_batch"]
@@ -133,6 +133,6 @@ class Loader(IterableDataset[Dict[str, Any]]):
     def load_state_dict(self, state: Dict[str, Any]) -> None:
         """Resume from a position, at the next iteration."""
         if state.get("version") != 1:
-            raise ValueError("the state of a Loader of another version")
+            raise ValueError("the state has another version")
         self._token, self._workers = state["token"], state.get("workers", 0)
         self._ended = False

@@ -155,11 +155,11 @@ def ids_of(ids: Any) -> list[Id]:
     """The cache_ids of a batch: text and bytes unchanged, an int as its decimal digits, so
     that 7 and "7" are one record; a tensor or array has one per int or text."""
     if isinstance(ids, (str, bytes)):
-        raise TypeError("one cache_id where there is one for each row")
+        raise TypeError("one cache_id where a list with one for each row is expected")
     if isinstance(ids, torch.Tensor) and (
         ids.dim() != 1 or ids.is_floating_point() or ids.is_complex() or ids.dtype == torch.bool
     ):
-        raise TypeError("a tensor of cache_ids has one axis and ints")
+        raise TypeError("a tensor of cache_ids must have one axis and integers")
     if hasattr(ids, "tolist"):
         ids = ids.tolist()
     out = list(ids)

@@ -205,7 +205,7 @@ class Cached(nn.Module):
         return self._wants_ids(args, rest), rest
 
     def _wants_ids(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        raise ValueError(f"a cached module is called with {self.ids}=, one for each row")
+        raise ValueError(f"call a cached module with {self.ids}=, one cache_id for each row")
 
     def _refuse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         if not self.stateless:
@@ -217,7 +217,7 @@ class Cached(nn.Module):
             )
         if torch.is_grad_enabled() and _wants_gradient((args, kwargs)):
             raise RuntimeError(
-                "an input wants a gradient, which a cached module has none of: "
+                "an input requires a gradient, which a cached module does not compute: "
                 "detach() it"
             )
 
@@ -390,7 +390,7 @@ def _check_rows(output: Any, n: int) -> None:
         if output.dim() == 0 or output.shape[0] != n:
             raise ValueError(
                 f"the module's output has the shape {tuple(output.shape)} for {n} rows: "
-                "its first axis has to be one for each"
+                "its first axis must have one for each"
             )
     elif isinstance(output, Mapping):
         for part in output.values():

@@ -90,8 +90,8 @@ bool wait_again(struct wait *wait, lc_status *status);
 struct task {
 	/** Do it, without the interpreter. It ends soon when progress.step() says so. */
 	lc_status (*work)(struct task *task);
-	/** Free it with what it holds, without the interpreter. In another thread if
-	 *  nobody waited for the end. */
+	/** Free it and its data, without the interpreter. In another thread if no caller
+	 *  waited for the end. */
 	void (*drop)(struct task *task);
 	/** Called by the waiting thread ten times a second and at the end, with the
 	 *  interpreter's lock; -1 with an exception stops the task. NULL: not. */

@@ -195,7 +195,7 @@ array_of(struct gathering *g, struct part *part, enum like like)
 		return Py_NewRef(Py_None);
 	if (whole.ndim == LC_MAX_NDIM) {
 		PyErr_SetString(PyExc_ValueError,
-		    "gather: the rows have as many dimensions as a tensor may");
+		    "gather: the rows have too many dimensions");
 		return NULL;
 	}
 	memmove(whole.shape + 1, whole.shape, whole.ndim * sizeof(whole.shape[0]));
@@ -273,7 +273,7 @@ cache_gather(PyObject *cache, PyObject *args, PyObject *kwargs)
 	if (names_object != Py_None) {
 		if (field != NULL || PyUnicode_Check(names_object)) {
 			PyErr_SetString(PyExc_TypeError,
-			    "gather: fields is many names, in place of field");
+			    "gather: fields is a list of names, and excludes field");
 			return NULL;
 		}
 		fields = PySequence_Tuple(names_object);

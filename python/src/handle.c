@@ -30,7 +30,7 @@ wake_closers(struct handle *handle)
 	pthread_mutex_unlock(&handle->lock);
 }
 
-/* Let go of a handle, without the interpreter. */
+/* Release a handle, without the interpreter. */
 static void
 drop_handle(struct handle *handle)
 {
@@ -65,7 +65,7 @@ cache_again(PyObject *cache, struct wait *wait, lc_status *status)
 	atomic_fetch_add(&handle->running, 1);
 	if (!repeat || !atomic_load(&handle->closing))
 		return repeat;
-	PyErr_SetString(PyExc_ValueError, "the module was closed meanwhile");
+	PyErr_SetString(PyExc_ValueError, "the module was closed during the call");
 	*status = LC_CANCELLED;
 	return false;
 }
@@ -469,8 +469,8 @@ cache_forked(struct cache *self, PyObject *Py_UNUSED(none))
 	Py_RETURN_NONE;
 }
 
-/* Close what nobody has any more. The exception of a signal ends the wait: then the handle
- * stays open, and the end of the process commits what is pending. */
+/* Close a handle without references. The exception of a signal ends the wait: then the handle
+ * stays open, and the end of the process commits pending writes. */
 static void
 close_last(struct handle *handle)
 {

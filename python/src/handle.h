@@ -6,8 +6,8 @@
 #include "core.h"
 
 /*
- * What calls are made on. Of the Cache, and of tasks that nobody awaits any more: the last of
- * them closes it.
+ * The object that calls use. The Cache, and tasks without a waiting caller, hold it: the last
+ * of them closes it.
  */
 struct handle {
 	_Atomic(lc_cache *) cache; /* NULL: closed */

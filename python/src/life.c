@@ -79,7 +79,7 @@ struct job {
 		lc_salvage_result salvage;
 		uint64_t bytes[2];
 	} out;
-	/* Of the caller, who waits while they are used; NULL or borrowed. */
+	/* Borrowed from the caller, which waits while they are used; or NULL. */
 	PyObject *progress, *damage;
 	pthread_mutex_t lock; /* guards what follows */
 	uint64_t done, total;
@@ -206,7 +206,7 @@ drop_job(struct task *task)
 	free(job);
 }
 
-/* None is no function. */
+/* None is not a function. */
 static int
 function_of(PyObject *object, const char *name, PyObject **out)
 {
@@ -214,14 +214,14 @@ function_of(PyObject *object, const char *name, PyObject **out)
 	if (object == NULL || object == Py_None)
 		return 0;
 	if (!PyCallable_Check(object)) {
-		PyErr_Format(PyExc_TypeError, "%s: %R is no function", name, object);
+		PyErr_Format(PyExc_TypeError, "%s: %R is not a function", name, object);
 		return -1;
 	}
 	*out = object;
 	return 0;
 }
 
-/* A new job on a Cache, or with NULL on none. The functions are None or NULL, or borrowed. */
+/* A new job, on a Cache or without one (NULL). The functions are None or NULL, or borrowed. */
 static struct job *
 new_job(PyObject *cache, lc_status (*work)(struct task *task), PyObject *progress,
     PyObject *damage_fn)
@@ -562,7 +562,7 @@ encode_paths(PyObject *list, size_t *size)
 	return 0;
 }
 
-/* An array of paths, and the paths behind it, in one block of memory. */
+/* An array of paths, followed by the paths, in one block of memory. */
 static char *
 join_paths(PyObject *list, size_t size)
 {

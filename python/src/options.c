@@ -66,7 +66,7 @@ option_verify(PyObject *dict, const char *name, lc_verify_mode *out)
 	    lc_verify_mode_parse(text, out) == LC_OK)
 		return 0;
 	PyErr_Format(PyExc_ValueError,
-	    "%s: %R is none of \"always\", \"once\", \"never\", True and False", name,
+	    "%s: %R is not one of \"always\", \"once\", \"never\", True, False", name,
 	    value);
 	return -1;
 }

@@ -320,8 +320,8 @@ unlink_batch(struct batch *batch)
 	Py_DECREF((PyObject *)reader);
 }
 
-/* Make all batches that are held their holders' own. The caller holds the reader; views
- * go on holding it, as what they show is its sources'. */
+/* Detach all held batches. The caller holds the reader; views keep holding it, because their
+ * data belongs to its sources. */
 static lc_status
 detach_batches(struct reader *self)
 {
@@ -432,7 +432,7 @@ reader_next(struct reader *self)
 			goto done;
 		if (self->closing) {
 			PyErr_SetString(PyExc_ValueError,
-			    "the reader was closed meanwhile");
+			    "the reader was closed during the call");
 			goto done;
 		}
 		if (left >= 0 && (left -= SLICE_MS / 1000.0) <= 0)
@@ -624,7 +624,7 @@ field_data(struct batch *self, const lc_batch_field *field, enum like like)
 	if (field->rows == NULL) {
 		if (field->ndim > LC_MAX_NDIM) {
 			PyErr_SetString(PyExc_ValueError,
-			    "a field of records with as many dimensions as may be");
+			    "a field has too many dimensions for a batch");
 			return NULL;
 		}
 		if (checked(lc_tensor_init(&tensor, field->dtype, field->ndim,

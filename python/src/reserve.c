@@ -51,7 +51,7 @@ get_tensor(struct reservation *self, void *Py_UNUSED(none))
 	if (loan == NULL)
 		return NULL;
 	loan->from = (struct reservation *)Py_NewRef((PyObject *)self);
-	/* Before the look: who ends it looks for loans after. */
+	/* Before the check: the thread that ends the reservation checks for loans after that. */
 	atomic_fetch_add(&self->loans, 1);
 	if (atomic_load(&self->open) == NULL)
 		ended();
@@ -74,7 +74,7 @@ cancel(struct reservation *self, lc_reservation *open)
 		lc_reserve_cancel(open);
 }
 
-/* Put the record: in place, or a copy of what somebody may still write to. */
+/* Put the record: in place, or a copy if its memory may still be written to. */
 static int
 commit(struct reservation *self)
 {

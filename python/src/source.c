@@ -751,7 +751,7 @@ gather_new(struct source *self, struct gather *gather)
 	leave(self);
 	if (status == LC_OK && gather->row.ndim == LC_MAX_NDIM) {
 		PyErr_SetString(PyExc_ValueError,
-		    "gather: the rows have as many dimensions as a tensor may");
+		    "gather: the rows have too many dimensions");
 		status = LC_CANCELLED;
 	}
 	if (status != LC_OK) {
@@ -767,7 +767,7 @@ gather_new(struct source *self, struct gather *gather)
 	return tensor_own(&whole, gather->rows, self->like);
 }
 
-/* One field, into @p out unless that is None. */
+/* One field, into @p out if that is not None. */
 static PyObject *
 gather_one(struct source *self, struct gather *gather, PyObject *out)
 {
@@ -783,7 +783,7 @@ gather_fields(struct source *self, const struct gather *asked, PyObject *names,
 
 	if (asked->field != NULL || PyUnicode_Check(names))
 		PyErr_SetString(PyExc_TypeError,
-		    "gather: fields is many names, in place of field");
+		    "gather: fields is a list of names, and excludes field");
 	else if (out != Py_None && !PyDict_Check(out))
 		PyErr_SetString(PyExc_TypeError,
 		    "out: with fields it is a dict of arrays");

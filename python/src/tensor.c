@@ -269,7 +269,7 @@ dtype_of_void(PyObject *object)
 		PyErr_Format(PyExc_TypeError, "dtype %R: %s", object,
 		    lc_last_error()->text);
 	else if (!PyErr_Occurred())
-		PyErr_Format(PyExc_TypeError, "dtype: %R is not one of the engine's",
+		PyErr_Format(PyExc_TypeError, "dtype: %R is not a dtype of the library",
 		    object);
 	Py_XDECREF(name);
 	return result;
@@ -352,7 +352,7 @@ hold(struct tensor *self, PyObject *holder)
 		PyObject_GC_Track(self);
 }
 
-/* A capsule of a tensor, which frees its memory, or lets go of its holder. */
+/* A capsule of a tensor, which frees its memory, or releases its holder. */
 struct managed {
 	union {
 		DLManagedTensor plain;
@@ -368,7 +368,7 @@ free_managed(struct managed *managed)
 {
 	free(managed->memory);
 	if (managed->holder != NULL) {
-		/* Consumers may let go in any thread, or as the interpreter ends. */
+		/* Consumers may release it in any thread, or while the interpreter ends. */
 		if (Py_IsInitialized()) {
 			PyGILState_STATE state = PyGILState_Ensure();
 
@@ -391,7 +391,7 @@ delete_versioned(DLManagedTensorVersioned *self)
 	free_managed(self->manager_ctx);
 }
 
-/* A capsule that nobody took. */
+/* A capsule that was never consumed. */
 static void
 drop_plain(PyObject *capsule)
 {
@@ -563,7 +563,7 @@ shape_of(const lc_tensor *tensor)
 }
 
 /* An array over the same memory. Buffers have no format for elements of many bytes that
- * NumPy reads right: those come as bytes, which it is told what they are. */
+ * NumPy reads correctly: those come as bytes, with the dtype set afterwards. */
 static PyObject *
 numpy_of(struct tensor *self)
 {
@@ -668,7 +668,7 @@ shape_of_sizes(PyObject *object, uint64_t *shape, uint32_t *ndim)
 	const Py_ssize_t n = sizes != NULL ? PyTuple_Size(sizes) : 0;
 
 	if (n > LC_MAX_NDIM)
-		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		PyErr_Format(PyExc_ValueError, "a tensor has at most %d dimensions",
 		    LC_MAX_NDIM);
 	for (Py_ssize_t i = 0; i < n && !PyErr_Occurred(); i++)
 		shape[i] = PyLong_AsUnsignedLongLong(PyTuple_GetItem(sizes, i));
@@ -708,7 +708,7 @@ tensor_new(PyTypeObject *Py_UNUSED(type), PyObject *args, PyObject *kwargs)
 	holder = dtype != -1 ? PyMemoryView_FromObject(data) : NULL;
 	if (holder == NULL)
 		return NULL;
-	/* The memoryview goes on holding the buffer. */
+	/* The memoryview keeps holding the buffer. */
 	if (PyObject_GetBuffer(holder, &view, PyBUF_SIMPLE) < 0)
 		goto out;
 	PyBuffer_Release(&view);
@@ -824,7 +824,7 @@ tensor_bits(struct tensor *self, PyObject *Py_UNUSED(none))
 		bits.dtype = LC_U8;
 		bits.shape[bits.ndim++] = size;
 	} else {
-		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		PyErr_Format(PyExc_ValueError, "a tensor has at most %d dimensions",
 		    LC_MAX_NDIM);
 		return NULL;
 	}
@@ -891,7 +891,7 @@ tensor_dlpack(struct tensor *self, PyObject *args, PyObject *kwargs)
 	}
 	if (read_only && major < 1) {
 		PyErr_SetString(PyExc_BufferError,
-		    "a view of a record is read-only, which this consumer does not know");
+		    "a view of a record is read-only, which this consumer does not support");
 		return NULL;
 	}
 	return capsule_of(&self->tensor, NULL, Py_NewRef((PyObject *)self), major >= 1,
@@ -1082,7 +1082,7 @@ dtype_of_format(const char *format, Py_ssize_t size)
 	}
 }
 
-/* The dtype of a format such as "12x", of bytes that NumPy calls a void; -1 if it is none. */
+/* The dtype of a format such as "12x", of bytes that NumPy calls a void; -1 for others. */
 static int
 dtype_of_padding(const char *format, Py_ssize_t size)
 {
@@ -1103,7 +1103,7 @@ raise_size(void)
 	return -1;
 }
 
-/* Fill @p out from a buffer that is held. Returns 0 if its elements are no dtype. */
+/* Fill @p out from a held buffer. Returns 0 if its elements do not have a dtype. */
 static int
 tensor_of_buffer(const Py_buffer *view, lc_tensor *out)
 {
@@ -1115,7 +1115,7 @@ tensor_of_buffer(const Py_buffer *view, lc_tensor *out)
 	if (dtype == -1)
 		return 0;
 	if (view->ndim > LC_MAX_NDIM) {
-		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		PyErr_Format(PyExc_ValueError, "a tensor has at most %d dimensions",
 		    LC_MAX_NDIM);
 		return -1;
 	}
@@ -1261,7 +1261,7 @@ read_torch(PyObject *object, lc_dtype dtype, lc_tensor *out)
 	if (ndim < 0)
 		goto out;
 	if (ndim > LC_MAX_NDIM) {
-		PyErr_Format(PyExc_ValueError, "a tensor has %d dimensions at most",
+		PyErr_Format(PyExc_ValueError, "a tensor has at most %d dimensions",
 		    LC_MAX_NDIM);
 		goto out;
 	}
@@ -1421,6 +1421,7 @@ tensor_borrow_writable(PyObject *object, struct borrowed *borrowed, lc_tensor *o
 	borrowed->n_buffers++;
 	answer = tensor_of_buffer(view, out);
 	if (answer == 0)
-		PyErr_SetString(PyExc_TypeError, "out: its elements have no dtype here");
+		PyErr_SetString(PyExc_TypeError,
+		    "out: the library has no dtype for its elements");
 	return answer == 1 ? 1 : -1;
 }

@@ -107,8 +107,8 @@ name_place(const struct place *place)
 static lc_value *part_from(PyObject *object, struct borrowed *borrowed,
     const struct place *place);
 
-/* The bytes of a text, of which *kept is a new reference, or NULL: what is no UTF-8 in a text
- * that was read becomes the bytes that it was. */
+/* The bytes of a text; *kept is a new reference to their owner, or NULL. Parts that were not
+ * UTF-8 when the text was read become the original bytes again. */
 static const char *
 text_of(PyObject *object, Py_ssize_t *size, PyObject **kept)
 {
@@ -516,8 +516,8 @@ tuple_to(struct parts *parts, size_t n)
 	return tuple;
 }
 
-/* The keys of a dict that dict_to() made, all of whose values are None; NULL without an
- * exception if one is not. */
+/* The keys of a dict from dict_to() if all of its values are None; otherwise NULL without an
+ * exception. */
 static PyObject *
 keys_to(PyObject *dict, PyObject *(*make)(PyObject *iterable))
 {

@@ -232,7 +232,7 @@ class Waits(Case):
         self.addCleanup(signal.signal, signal.SIGUSR1, before)
         raised = threading.Timer(0.05, signal.raise_signal, [signal.SIGUSR1])
         raised.start()
-        with self.assertRaisesRegex(ValueError, "closed meanwhile"):
+        with self.assertRaisesRegex(ValueError, "closed during the call"):
             cache.flush()
         self.assertTrue(cache.closed)
         raised.join()

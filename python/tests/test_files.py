@@ -110,7 +110,7 @@ class Verifying(Case):
                 error = self.raises(ValueError, "", way, wrong)
                 self.assertEqual(
                     str(error),
-                    f'verify: {wrong!r} is none of "always", "once", "never", True and False',
+                    f'verify: {wrong!r} is not one of "always", "once", "never", True, False',
                 )
 
     def damaged_after(self, read: Callable[[], Any]) -> lmdbcache.Cache:
@@ -316,8 +316,8 @@ class Life(Case):
             call(tell)
             if seen:  # it may have nothing to do
                 self.assertEqual(seen[-1][1], seen[-1][2])
-        self.raises(TypeError, "no function", cache.verify, 7)
-        self.raises(TypeError, "no function", cache.verify, None, "x")
+        self.raises(TypeError, "not a function", cache.verify, 7)
+        self.raises(TypeError, "not a function", cache.verify, None, "x")
 
     def test_what_progress_raises_ends_the_call(self) -> None:
         cache = self.filled(n=400)
@@ -482,7 +482,7 @@ class Sources(Case):
             self.assertEqual(len(one), 10)
         self.raises(ValueError, "not 1 to 65536", lmdbcache.source, [])
         self.raises(ValueError, "is a list: name its", lmdbcache.source, [first, [path, last]])
-        self.raises(ValueError, "1 generations of 2 sources", lmdbcache.source, [first, last],
+        self.raises(ValueError, "1 values for 2 sources", lmdbcache.source, [first, last],
                     generation=[1])
 
         # Only the last one grows, and a copy has what the original had.
@@ -527,9 +527,9 @@ class Sources(Case):
             self.assertEqual(bytes(out["b.0"]), b"\1\2")
             self.assertEqual(flat(some["a"]), flat(row(1)) + flat(row(2)))
             self.assertEqual(source.gather([1], fields=[]), {})
-            self.raises(TypeError, "in place of field", source.gather, [0], None, "a",
+            self.raises(TypeError, "excludes field", source.gather, [0], None, "a",
                         fields=["a"])
-            self.raises(TypeError, "in place of field", source.gather, [0], fields="a")
+            self.raises(TypeError, "excludes field", source.gather, [0], fields="a")
             self.raises(TypeError, "a dict of arrays", source.gather, [0], row(0), fields=["a"])
             self.raises(TypeError, "", source.gather, [0], fields=[1])
             self.raises(lmdbcache.SchemaError, "has no tensor x", source.gather, [0],

@@ -173,7 +173,7 @@ class Loaders(Module):
         with self.assertRaises(lmdbcache.WaitTimeout):
             next(batches)
         self.assertEqual(seen, list(range(N)))
-        with self.assertRaisesRegex(ValueError, "takes no workers"):
+        with self.assertRaisesRegex(ValueError, "does not work with DataLoader workers"):
             next(iter(DataLoader(loader, None, num_workers=1)))
 
     @unittest.skipUnless(torch.cuda.is_available(), "no CUDA")

@@ -343,7 +343,7 @@ class Readers(unittest.TestCase):
             reader.close()
             thread.join(60)
             self.assertFalse(thread.is_alive())
-        self.assertRegex(str(raised[0]), "^the reader (was closed meanwhile|is closed)$")
+        self.assertRegex(str(raised[0]), "^the reader (was closed during the call|is closed)$")
 
     @unittest.skipUnless(hasattr(os, "fork"), "no fork")
     def test_a_child_leaves_the_parents_reader(self) -> None:

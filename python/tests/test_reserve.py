@@ -138,7 +138,7 @@ class Reserve(unittest.TestCase):
             cache.reserve("", (1,), "u8")
         with self.assertRaises(lmdbcache.InvalidError):
             cache.reserve("key", (1 << 31,), "u8")
-        with self.assertRaisesRegex(ValueError, "dimensions at most"):
+        with self.assertRaisesRegex(ValueError, "at most"):
             cache.reserve("key", (1,) * 99, "u8")
         for bad in (5, ("a",), (1.5,)):
             with self.assertRaises(TypeError):

@@ -97,7 +97,7 @@ class Store(unittest.TestCase):
             lmdbcache.source(self.url)
         with self.assertRaisesRegex(ValueError, "cache= is for stores: s3://, file: and Store"):
             lmdbcache.reader(os.path.join(self.dir, "one.shards"), cache=self.cache, cache_size=1)
-        with self.assertRaisesRegex(ValueError, "'1X' is not a size; 512M, 64G and 1T are"):
+        with self.assertRaisesRegex(ValueError, "'1X' is not a size such as 512M, 64G or 1T"):
             lmdbcache.source(self.url, cache=self.cache, cache_size="1X")
         with self.assertRaisesRegex(lmdbcache.NoFileError, "has no generation 9$"):
             lmdbcache.source(self.url, cache=self.cache, cache_size="1M", generation=9)

@@ -102,7 +102,7 @@ class MadeTensors(unittest.TestCase):
             ((b"a", "opaque1:"), TypeError, "is no name of an opaque dtype"),
             ((b"abc", "f32"), ValueError, "data: 3 bytes, not the 0 of"),
             ((b"abcd", "f32", (2,)), ValueError, "data: 4 bytes, not the 8 of"),
-            ((b"a", "u8", (1,) * 17), ValueError, "16 dimensions at most"),
+            ((b"a", "u8", (1,) * 17), ValueError, "at most 16 dimensions"),
             ((b"a", "u8", (-1,)), OverflowError, "negative"),
             ((b"a", "u8", "x"), TypeError, "integer"),
             ((b"a", "u8", 1), TypeError, "iterable"),
