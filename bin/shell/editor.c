@@ -265,30 +265,43 @@ set_locale(void)
 		setlocale(LC_CTYPE, "C.UTF-8");
 }
 
+/* Keys that any line editor has; ~/.editrc may change them. */
+static const char *const keys[][2] = {
+	{ "^R", "em-inc-search-prev" },
+	{ "\\e[3~", "ed-delete-next-char" },
+	{ "\\e[1~", "ed-move-to-beg" },
+	{ "\\e[H", "ed-move-to-beg" },
+	{ "\\eOH", "ed-move-to-beg" },
+	{ "\\e[4~", "ed-move-to-end" },
+	{ "\\e[F", "ed-move-to-end" },
+	{ "\\eOF", "ed-move-to-end" },
+	{ "\\e[1;5C", "em-next-word" },
+	{ "\\e[1;5D", "ed-prev-word" },
+};
+
+/* Keys of the shell itself, in both modes of vi. */
+static const struct {
+	const char *key, *name, *help;
+	unsigned char (*run)(EditLine *el, int ch);
+} own_keys[] = {
+	{ "\t", "cachex-complete", "complete the word", on_tab },
+	{ "^C", "cachex-interrupt", "forget the line", on_ctrl_c },
+	{ "^Z", "cachex-suspend", "stop the shell", on_ctrl_z },
+};
+
 static void
 bind_keys(EditLine *el)
 {
-	static const char *const keys[][2] = {
-		{ "\t", "cachex-complete" },
-		{ "^C", "cachex-interrupt" },
-		{ "^Z", "cachex-suspend" },
-		{ "^R", "em-inc-search-prev" },
-		{ "\\e[3~", "ed-delete-next-char" },
-		{ "\\e[1~", "ed-move-to-beg" },
-		{ "\\e[H", "ed-move-to-beg" },
-		{ "\\eOH", "ed-move-to-beg" },
-		{ "\\e[4~", "ed-move-to-end" },
-		{ "\\e[F", "ed-move-to-end" },
-		{ "\\eOF", "ed-move-to-end" },
-		{ "\\e[1;5C", "em-next-word" },
-		{ "\\e[1;5D", "ed-prev-word" },
-	};
-
-	lib.el_set(el, EL_ADDFN, "cachex-complete", "complete the word", on_tab);
-	lib.el_set(el, EL_ADDFN, "cachex-interrupt", "forget the line", on_ctrl_c);
-	lib.el_set(el, EL_ADDFN, "cachex-suspend", "stop the shell", on_ctrl_z);
+	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++)
+		lib.el_set(el, EL_ADDFN, own_keys[i].name, own_keys[i].help,
+		    own_keys[i].run);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
 		lib.el_set(el, EL_BIND, keys[i][0], keys[i][1], NULL);
+	lib.el_source(el, NULL);
+	for (size_t i = 0; i < sizeof(own_keys) / sizeof(own_keys[0]); i++) {
+		lib.el_set(el, EL_BIND, own_keys[i].key, own_keys[i].name, NULL);
+		lib.el_set(el, EL_BIND, "-a", own_keys[i].key, own_keys[i].name, NULL);
+	}
 }
 
 void
@@ -319,7 +332,6 @@ editor_open(const struct shell_history *history, const struct completer *complet
 	/* It restores the terminal at Ctrl-Z and other signals, and follows its size. */
 	lib.el_set(editor.el, EL_SIGNAL, 1);
 	bind_keys(editor.el);
-	lib.el_source(editor.el, NULL);
 	/* While a line is typed Ctrl-C and Ctrl-Z are keys like others. */
 	lib.el_set(editor.el, EL_SETTY, "-d", "-isig", NULL);
 }

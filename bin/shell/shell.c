@@ -111,6 +111,35 @@ dot_bail(void *ctx, int argc, char **argv)
 	return EXIT_DONE;
 }
 
+/* A relative root stays where it is. */
+static int
+dot_cd(void *ctx, int argc, char **argv)
+{
+	const char *to = argc > 0 ? argv[0] : getenv("HOME");
+	char why[OPT_TEXT_ROOM], *root = NULL, *here;
+
+	(void)ctx;
+	if (to == NULL)
+		return report_usage("HOME is not set");
+	if (settings.root[0] != '/') {
+		here = getcwd(NULL, 0);
+		if (here == NULL || asprintf(&root, "%s/%s", here, settings.root) < 0)
+			root = NULL;
+		free(here);
+		if (root == NULL)
+			return report_errno(".");
+	}
+	if (chdir(to) == -1) {
+		free(root);
+		return report_errno(to);
+	}
+	/* It is text and not empty, which every directory option takes. */
+	if (root != NULL &&
+	    !opt_assign(&global_options[0], FROM_OPTION, root, why, sizeof(why)))
+		return report_usage("%s: %s", root, why);
+	return EXIT_DONE;
+}
+
 static int
 dot_echo(void *ctx, int argc, char **argv)
 {
@@ -241,6 +270,8 @@ dot_use(void *ctx, int argc, char **argv)
 static const struct shell_dot dots[] = {
 	{ ".bail", "on|off", "end a file at the first command that fails", 'o', 1, 1,
 	    dot_bail },
+	{ ".cd", "[DIR]", "go to a directory, or to the home directory", 'd', 0, 1,
+	    dot_cd },
 	{ ".echo", "on|off", "print each line before it runs", 'o', 1, 1, dot_echo },
 	{ ".help", "[COMMAND]", "explain a command, or list these", 'c', 0, 2, dot_help },
 	{ ".history", "[COUNT]", "list the lines that were typed", '\0', 0, 1,
@@ -271,8 +302,9 @@ dot_help(void *ctx, int argc, char **argv)
 		if (argc == 0 || strcmp(dot->name, argv[0]) == 0)
 			printf("%-9s %-12s %s\n", dot->name, dot->operands, dot->summary);
 	if (argc == 0)
-		printf("help lists the commands of cachex; help COMMAND explains one. "
-		       "cachex-shell(1) has more.\n");
+		printf("\nThe commands of cachex come without that word: help lists "
+		       "them, help COMMAND\nexplains one. Tab completes. cachex-shell(1) "
+		       "has more.\n");
 	return report_finish(EXIT_DONE);
 }
 
@@ -499,7 +531,8 @@ run_terminal(struct shell *shell)
 	shell_history_open(&shell->history, shell->start->keep_history);
 	editor_open(&shell->history, &shell->completer);
 	if (!settings.quiet)
-		printf("cachex %s, modules in %s\n.help explains, .quit or Ctrl-D ends\n",
+		printf(
+		    "cachex %s, modules in %s\n.help lists commands, .quit or Ctrl-D ends\n",
 		    PACKAGE_VERSION, settings.root);
 	run_typed(shell);
 	editor_close();

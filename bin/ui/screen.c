@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
@@ -62,12 +63,14 @@ void
 screen_open(bool whole)
 {
 	const struct sigaction action = { .sa_handler = on_resize };
+	const char *term = getenv("TERM");
 	sigset_t blocked;
 
 	memset(&screen, 0, sizeof(screen));
 	screen.open = true;
 	screen.whole = whole;
-	screen.terminal = isatty(STDOUT_FILENO);
+	screen.terminal = isatty(STDOUT_FILENO) && term != NULL &&
+	    strcmp(term, "dumb") != 0;
 	screen.keys = screen.terminal && isatty(STDIN_FILENO) &&
 	    tcgetattr(STDIN_FILENO, &screen.before) == 0;
 	interrupt_defer(true);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * A terminal that shows values as they change: lines are drawn over the last ones, keys are
- * read at once. Without a terminal the lines follow each other, and nothing is read.
+ * read at once. Without a terminal, or on a dumb one, the lines follow each other, and nothing is read.
  */
 #ifndef CACHEX_UI_SCREEN_H
 #define CACHEX_UI_SCREEN_H

@@ -122,12 +122,17 @@ printf 'put n k one --format json\nput p plain one --format json\n.use m\nmerge 
 check "@ is a word like others" 0 cachex shell -q join
 check "joins" 0 cachex has sum plain
 check "and sources" 0 cachex has twin plain
+printf '.root near\nput m k one --format json\n.cd near\n.root\nput m k ../one --format json\n.cd\nget m k\n.cd nowhere\n' >cd.cachex
+check ".cd" 4 cachex shell -q cd.cachex
+is "keeps the root" "$(cat "$out")" "$scratch/near
+[1,2]"
+is "and says what is missing" "$(cat "$err")" "cd.cachex:8: cachex: nowhere: No such file or directory"
 echo '.output -f results' >force.cachex
 check ".output -f" 0 cachex shell force.cachex
 is "begins anew" "$(cat results)" ""
 check ".help" 0 sh -c 'echo .help | "$1" shell' sh "$CACHEX"
 is "lists them" "$(cut -d ' ' -f 1 <"$out" | tr '\n' ' ')" \
-	".bail .echo .help .history .output .quit .read .root .use help "
+	".bail .cd .echo .help .history .output .quit .read .root .use  The explains "
 is ".help COMMAND" "$(echo '.help shard verify' | cachex shell)" "$(cachex help shard verify)"
 is "the configuration reaches commands once" "$(mkdir -p xdg-config/cachex
 	echo 'plan.field = a' >xdg-config/cachex/config
