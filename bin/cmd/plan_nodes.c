@@ -80,17 +80,16 @@ plan_count(const struct plan_counting *c, uint32_t reader,
     lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
     void *ctx, struct plan_fetched *out)
 {
-	const uint64_t chunks = c->plan->chunks->n, cache = c->how->cache;
+	const uint64_t cache = c->how->cache;
 	struct lc__cache_model *lru = NULL, *belady = NULL;
 	struct lc__visits *visits = NULL;
 	lc_status status;
 
 	status = lc__visits_of_stream(c->stream, reader, c->plan->readers, 0, &visits);
 	if (status == LC_OK)
-		status = lc__cache_model_new(LC__EVICT_OLDEST, cache, c->sizes, chunks,
-		    &lru);
+		status = lc__cache_model_new(LC__EVICT_OLDEST, cache, c->sizes, &lru);
 	if (status == LC_OK)
-		status = lc__cache_model_new(LC__EVICT_FARTHEST, cache, c->sizes, chunks,
+		status = lc__cache_model_new(LC__EVICT_FARTHEST, cache, c->sizes,
 		    &belady);
 	if (status == LC_OK)
 		status = run_visits(c, visits, lru, belady, seen, ctx, out);

@@ -84,6 +84,21 @@ lc__idset_add(struct lc__idset *set, lc_id id, uint32_t number, bool *added,
 	return LC_OK;
 }
 
+bool
+lc__idset_find(const struct lc__idset *set, lc_id id, uint32_t *number)
+{
+	const struct lc__idset_slot *slot;
+	uint32_t hash[4];
+
+	if (set->room == 0)
+		return false;
+	hash_of(id, hash);
+	slot = find(set, hash);
+	if (slot->mark != 0)
+		*number = slot->mark - 1;
+	return slot->mark != 0;
+}
+
 void
 lc__idset_remove(struct lc__idset *set, lc_id id)
 {

@@ -27,6 +27,9 @@ struct lc__idset {
 LC_CHECKED lc_status lc__idset_add(struct lc__idset *set, lc_id id, uint32_t number,
     bool *added, uint32_t *first);
 
+/** Is the id there? Then its number. */
+bool lc__idset_find(const struct lc__idset *set, lc_id id, uint32_t *number);
+
 /** Does nothing for an id that is not in the set. */
 void lc__idset_remove(struct lc__idset *set, lc_id id);
 

@@ -3,11 +3,13 @@
 
 #include <stdlib.h>
 
+#include "base/array.h"
 #include "base/error.h"
 #include "base/heap.h"
 
 /* A chunk that was visited. */
 struct kept {
+	uint64_t size; /* bytes */
 	uint64_t end;  /* of its visits so far, a batch */
 	uint64_t rank; /* among those that can be evicted, the lowest first */
 	bool there, in_use;
@@ -17,7 +19,8 @@ struct lc__cache_model {
 	enum lc__evict evict;
 	uint64_t room, used; /* bytes */
 	const uint64_t *sizes;
-	struct kept *kept; /* of each chunk */
+	struct kept *kept; /* of each chunk that was visited, by its place */
+	size_t n, kept_room;
 	struct lc__heap
 	    busy; /* by the end of a visit; and those that were visited again */
 	struct lc__heap idle; /* by rank; and those that were visited again or evicted */
@@ -26,7 +29,7 @@ struct lc__cache_model {
 
 lc_status
 lc__cache_model_new(enum lc__evict evict, uint64_t room, const uint64_t *sizes,
-    uint64_t chunks, struct lc__cache_model **out)
+    struct lc__cache_model **out)
 {
 	struct lc__cache_model *model = calloc(1, sizeof(*model));
 
@@ -36,12 +39,7 @@ lc__cache_model_new(enum lc__evict evict, uint64_t room, const uint64_t *sizes,
 		.evict = evict,
 		.room = room,
 		.sizes = sizes,
-		.kept = calloc(chunks + 1, sizeof(*model->kept)),
 	};
-	if (model->kept == NULL) {
-		free(model);
-		return lc__no_memory("cache");
-	}
 	*out = model;
 	return LC_OK;
 }
@@ -84,18 +82,33 @@ make_room(struct lc__cache_model *model, uint64_t size)
 		if (!kept->there || kept->in_use || kept->rank != first.key)
 			continue;
 		kept->there = false;
-		model->used -= model->sizes[first.value];
+		model->used -= kept->size;
 		model->counts.evictions++;
 	}
+}
+
+/* Room for a place; those before it have theirs. */
+static lc_status
+add_place(struct lc__cache_model *model, uint32_t place)
+{
+	if (place < model->n)
+		return LC_OK;
+	return_if_error(lc__array_reserve(&model->kept, &model->kept_room,
+	    (size_t)place + 1, "cache"));
+	while (model->n <= place)
+		model->kept[model->n++] = (struct kept){ .there = false };
+	return LC_OK;
 }
 
 lc_status
 lc__cache_model_visit(struct lc__cache_model *model, uint64_t k,
     const struct lc__visit *visit, bool *fetched)
 {
-	struct kept *kept = &model->kept[visit->chunk];
 	const uint64_t size = model->sizes[visit->chunk];
+	struct kept *kept;
 
+	return_if_error(add_place(model, visit->place));
+	kept = &model->kept[visit->place];
 	return_if_error(end_visits(model, visit->first));
 	model->counts.visits++;
 	*fetched = !kept->there;
@@ -108,13 +121,13 @@ lc__cache_model_visit(struct lc__cache_model *model, uint64_t k,
 			return LC_OK;
 		}
 		model->used += size;
-		*kept = (struct kept){ .there = true };
+		*kept = (struct kept){ .size = size, .there = true };
 	}
 	if (visit->end > kept->end)
 		kept->end = visit->end;
 	kept->rank = model->evict == LC__EVICT_FARTHEST ? UINT64_MAX - visit->next : k;
 	kept->in_use = true;
-	return lc__heap_push(&model->busy, kept->end, visit->chunk);
+	return lc__heap_push(&model->busy, kept->end, visit->place);
 }
 
 const struct lc__cache_counts *

@@ -29,10 +29,10 @@ struct lc__cache_counts {
 	                       others were in use. They are not kept. */
 };
 
-/** Counters of an empty cache of @p room bytes for chunks 0 to @p chunks - 1, of
- *  @p sizes[i] bytes. @p sizes must stay. LC_NO_MEMORY. */
+/** Counters of an empty cache of @p room bytes, for chunks of @p sizes[i] bytes, which must
+ *  stay. Memory as many chunks as are visited take. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__cache_model_new(enum lc__evict evict, uint64_t room,
-    const uint64_t *sizes, uint64_t chunks, struct lc__cache_model **out);
+    const uint64_t *sizes, struct lc__cache_model **out);
 /** NULL is harmless. */
 void lc__cache_model_free(struct lc__cache_model *model);
 

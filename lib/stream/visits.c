@@ -6,7 +6,13 @@
 
 #include "base/array.h"
 #include "base/error.h"
+#include "base/idset.h"
 #include "stream/stream.h"
+
+/* The numbers of the first visit of a chunk and of its last one so far. */
+struct ends {
+	uint64_t first, last;
+};
 
 struct lc__visits {
 	const struct lc__sequence *sequence; /* borrowed */
@@ -18,17 +24,16 @@ struct lc__visits {
 	uint64_t last_epoch; /* number of the first visit of the epoch added last */
 	struct lc__visit *visit;
 	size_t n, room;
-	uint64_t
-	    *first; /* of each chunk: the number of its first visit, plus 1; 0: none */
-	uint64_t *last; /* and of its last one so far */
-	uint64_t chunks;
+	/* A reader of many visits few of the chunks: nothing here is as large as all. */
+	struct lc__idset places; /* of the chunks visited so far, by their positions */
+	struct ends *ends;       /* of each place */
+	size_t ends_room;
 };
 
 lc_status
 lc__visits_new(const struct lc__sequence *sequence, uint64_t batch, uint32_t reader,
     uint32_t readers, uint64_t from, struct lc__visits **out)
 {
-	const uint64_t chunks = lc__layout_info(sequence->layout)->chunks;
 	struct lc__visits *visits;
 
 	if (sequence->rstar != NULL || !sequence->complete)
@@ -44,14 +49,7 @@ lc__visits_new(const struct lc__sequence *sequence, uint64_t batch, uint32_t rea
 		.from = from,
 		.reader = reader,
 		.readers = readers,
-		.chunks = chunks,
-		.first = calloc(chunks + 1, sizeof(*visits->first)),
-		.last = calloc(chunks + 1, sizeof(*visits->last)),
 	};
-	if (visits->first == NULL || visits->last == NULL) {
-		lc__visits_free(visits);
-		return lc__no_memory("visits");
-	}
 	/* Batch b has examples b * batch and on; shares number them in rounds. */
 	if (sequence->n > 0)
 		visits->epoch = from > UINT64_MAX / batch ? UINT64_MAX
@@ -67,8 +65,8 @@ lc__visits_free(struct lc__visits *visits)
 		return;
 	lc__stream_state_drop(visits->state);
 	free(visits->visit);
-	free(visits->first);
-	free(visits->last);
+	lc__idset_free(&visits->places);
+	free(visits->ends);
 	free(visits);
 }
 
@@ -167,10 +165,11 @@ add_in_order(struct lc__visits *visits)
 {
 	const struct lc__sequence *s = visits->sequence;
 	const uint64_t before = visits->epoch * s->n;
+	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
 	struct lc__chunk_row row;
 	uint64_t first, end;
 
-	for (uint64_t i = 0; i < visits->chunks; i++) {
+	for (uint64_t i = 0; i < chunks; i++) {
 		return_if_error(lc__layout_row(s->layout, i, &row));
 		examples_of(s, &row, &first, &end);
 		if (first < end)
@@ -278,19 +277,45 @@ by_first(const void *a, const void *b)
 	return by_chunk(a, b);
 }
 
+static lc_id
+id_of(const uint64_t *chunk)
+{
+	return (lc_id){ chunk, sizeof(*chunk) };
+}
+
+/* Give the chunk of each visit its place. */
+static lc_status
+place_visits(struct lc__visits *visits, size_t at)
+{
+	for (size_t i = at; i < visits->n; i++) {
+		struct lc__visit *visit = &visits->visit[i];
+		bool added;
+
+		visit->place = (uint32_t)visits->places.count;
+		return_if_error(lc__array_reserve(&visits->ends, &visits->ends_room,
+		    visits->places.count + 1, "visits"));
+		return_if_error(lc__idset_add(&visits->places, id_of(&visit->chunk),
+		    visit->place, &added, &visit->place));
+		if (added)
+			visits->ends[visit->place] = (struct ends){ LC__NO_VISIT,
+				LC__NO_VISIT };
+	}
+	return LC_OK;
+}
+
 /* Tell the visit before of a chunk which one is its next. */
 static void
 link_visits(struct lc__visits *visits, size_t at)
 {
 	for (size_t i = at; i < visits->n; i++) {
-		uint64_t *last = &visits->last[visits->visit[i].chunk];
+		const uint64_t number = visits->forgotten + i;
+		struct ends *ends = &visits->ends[visits->visit[i].place];
 
-		if (*last > visits->forgotten)
-			visits->visit[*last - 1 - visits->forgotten].next =
-			    visits->forgotten + i;
-		*last = visits->forgotten + i + 1;
-		if (visits->first[visits->visit[i].chunk] == 0)
-			visits->first[visits->visit[i].chunk] = *last;
+		if (ends->last != LC__NO_VISIT && ends->last >= visits->forgotten)
+			visits->visit[ends->last - visits->forgotten].next = number;
+		ends->last = number;
+		if (ends->first == LC__NO_VISIT)
+			ends->first = number;
 	}
 }
 
@@ -309,13 +334,15 @@ add_epoch(struct lc__visits *visits)
 		status = add_in_order(visits);
 	else
 		status = add_windows(visits);
+	if (visits->n > at)
+		qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit),
+		    by_first);
+	if (status == LC_OK)
+		status = place_visits(visits, at);
 	if (status != LC_OK) {
 		visits->n = at;
 		return status;
 	}
-	if (visits->n > at)
-		qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit),
-		    by_first);
 	link_visits(visits, at);
 	visits->last_epoch = visits->forgotten + at;
 	visits->epoch++;
@@ -352,10 +379,13 @@ lc__visits_first(struct lc__visits *visits, uint64_t chunk, uint64_t *k)
 {
 	struct lc__visit visit;
 	lc_status status = LC_OK;
+	uint32_t place;
 
 	if (visits->last_epoch == 0)
 		status = lc__visits_get(visits, 0, &visit);
-	*k = visits->first[chunk] > 0 ? visits->first[chunk] - 1 : LC__NO_VISIT;
+	*k = lc__idset_find(&visits->places, id_of(&chunk), &place)
+	    ? visits->ends[place].first
+	    : LC__NO_VISIT;
 	return status == LC_END ? LC_OK : status;
 }
 

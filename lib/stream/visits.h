@@ -23,6 +23,7 @@ struct lc__sequence;
 
 struct lc__visit {
 	uint64_t chunk;      /* position in the layout */
+	uint32_t place;      /* of it among the chunks visited so far, from 0 */
 	uint64_t first, end; /* batches */
 	uint64_t next;       /* number of the next visit of the chunk; LC__NO_VISIT */
 };
@@ -48,7 +49,7 @@ struct lc__layout *lc__visits_layout(const struct lc__visits *visits);
 void lc__visits_free(struct lc__visits *visits);
 
 /**
- * Visit @p k. One thread at a time. The visits of two epochs are kept, 32 bytes each, until
+ * Visit @p k. One thread at a time. The visits of two epochs are kept, 40 bytes each, until
  * they are forgotten.
  * @return LC_OK; LC_END after the last one, without an error; LC_NO_MEMORY; as
  * lc__layout_row().

@@ -245,7 +245,7 @@ model(uint64_t epochs, uint64_t room, enum lc__evict evict)
 	for (size_t i = 0; i < SHARDS; i++)
 		sizes[i] = 1;
 	assert_ok(lc__visits_of_stream(stream, 0, 1, 0, &visits));
-	assert_ok(lc__cache_model_new(evict, room, sizes, SHARDS, &m));
+	assert_ok(lc__cache_model_new(evict, room, sizes, &m));
 	for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++)
 		assert_ok(lc__cache_model_visit(m, k, &visit, &fetched));
 	fetches = lc__cache_model_counts(m)->fetches;

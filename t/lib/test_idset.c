@@ -49,9 +49,10 @@ START_TEST(numbers_stay)
 	enum { n = 50000 };
 	static const uint32_t last = UINT32_MAX - 1;
 	struct lc__idset set = { 0 };
-	uint32_t first;
+	uint32_t first, found = 7;
 	bool added;
 
+	ck_assert(!lc__idset_find(&set, lc_id_of(""), &found));
 	assert_ok(lc__idset_add(&set, lc_id_of(""), last, &added, NULL));
 	ck_assert(added);
 	for (uint64_t i = 0; i < n; i++)
@@ -59,12 +60,16 @@ START_TEST(numbers_stay)
 		    NULL));
 	for (uint64_t i = 0; i < n; i++) {
 		assert_ok(lc__idset_add(&set, (lc_id){ &i, sizeof(i) }, 1, &added, &first));
+		ck_assert(lc__idset_find(&set, (lc_id){ &i, sizeof(i) }, &found));
+		ck_assert_uint_eq(found, first);
 		ck_assert(!added);
 		ck_assert_uint_eq(first, i * 3);
 	}
 	assert_ok(lc__idset_add(&set, lc_id_of(""), 0, &added, &first));
 	ck_assert(!added);
 	ck_assert_uint_eq(first, last);
+	ck_assert(!lc__idset_find(&set, lc_id_of("a"), &found));
+	ck_assert_uint_eq(found, n * 3 - 3);
 	ck_assert_uint_eq(set.count, n + 1);
 	lc__idset_free(&set);
 }

@@ -257,7 +257,7 @@ END_TEST
 
 /* ---- the model of a cache -------------------------------------------------------------- */
 
-/* A chunk of a cache that is written out. */
+/* A chunk of a cache that is written out, at its place; of equals the first one goes. */
 struct slow {
 	bool there;
 	uint64_t size, end, last, next;
@@ -279,12 +279,12 @@ slow_victim(struct slow *chunk, enum lc__evict evict, uint64_t now)
 }
 
 static bool
-slow_visit(struct slow *chunk, enum lc__evict evict, uint64_t room, uint64_t k,
-    const struct lc__visit *visit, struct lc__cache_counts *counts)
+slow_visit(struct slow *chunk, enum lc__evict evict, uint64_t room, uint64_t size,
+    uint64_t k, const struct lc__visit *visit, struct lc__cache_counts *counts)
 {
-	struct slow *own = &chunk[visit->chunk], *victim;
+	struct slow *own = &chunk[visit->place], *victim;
 	const bool there = own->there;
-	uint64_t used = own->size;
+	uint64_t used = own->size = size;
 
 	for (size_t i = 0; i < MOST_CHUNKS && !there; i++)
 		used += chunk[i].there ? chunk[i].size : 0;
@@ -329,17 +329,17 @@ START_TEST(as_a_slow_cache)
 
 		make_any(&m, &seed);
 		for (size_t i = 0; i < MOST_CHUNKS; i++) {
-			chunk[i].size = sizes[i] = 1 + below(&seed, 10);
+			sizes[i] = 1 + below(&seed, 10);
 			all += i < m.chunks ? sizes[i] : 0;
 		}
 		room = below(&seed, all + 2);
-		assert_ok(lc__cache_model_new(evict, room, sizes, m.chunks, &model));
+		assert_ok(lc__cache_model_new(evict, room, sizes, &model));
 		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, 0,
 		    &visits));
 		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
 			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
-			ck_assert_int_eq(fetched, slow_visit(chunk, evict, room, k, &visit,
-			    &want));
+			ck_assert_int_eq(fetched, slow_visit(chunk, evict, room,
+			    sizes[visit.chunk], k, &visit, &want));
 		}
 		got = lc__cache_model_counts(model);
 		ck_assert_mem_eq(got, &want, sizeof(want));
@@ -458,7 +458,7 @@ fetched_times(struct lc__sequence *sequence, const uint64_t *sizes, uint64_t chu
 		bool fetched;
 
 		assert_ok(lc__visits_new(sequence, 1024 * 256, r * 128, 1024, 0, &visits));
-		assert_ok(lc__cache_model_new(evict, room, sizes, chunks, &model));
+		assert_ok(lc__cache_model_new(evict, room, sizes, &model));
 		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
 			lc__visits_forget(visits, k);
 			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
