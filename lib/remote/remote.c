@@ -35,6 +35,7 @@ struct lc__remote {
 	struct lc__ahead *ahead;       /* or NULL */
 	uint64_t least;
 	_Atomic bool ranged;
+	_Atomic uint64_t turn; /* the batch at which shards are to be closed */
 	_Atomic uint64_t reached, hits, misses, stall_ns;
 };
 
@@ -246,6 +247,7 @@ foresee(void *ctx, struct lc__visits *visits, uint64_t from)
 	forget(r);
 	r->forecast = forecast;
 	atomic_store(&r->reached, from);
+	atomic_store(&r->turn, 0);
 	status = measure(r, from, &r->least);
 	if (status == LC_OK) {
 		atomic_store(&r->ranged, r->how.ranges || r->least > r->how.limit);
@@ -280,7 +282,9 @@ reach(void *ctx, uint64_t batch)
 	if (r->ahead != NULL && batch > atomic_load(&r->reached)) {
 		atomic_store(&r->reached, batch);
 		lc__ahead_move(r->ahead, batch);
-		lc__shardset_shut(r->supplier.set, is_wanted, r);
+		if (batch >= atomic_load(&r->turn) &&
+		    lc__shardset_shut(r->supplier.set, is_wanted, r))
+			atomic_store(&r->turn, lc__forecast_turn(r->forecast, batch));
 	}
 	pthread_rwlock_unlock(&r->lock);
 }

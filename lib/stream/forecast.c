@@ -162,3 +162,22 @@ lc__forecast_when(struct lc__forecast *f, uint64_t shard, uint64_t now)
 		return LC__NO_BATCH;
 	return visit.first > now ? visit.first : now;
 }
+
+uint64_t
+lc__forecast_turn(struct lc__forecast *f, uint64_t now)
+{
+	uint64_t turn = LC__NO_BATCH;
+	struct lc__visit visit;
+
+	pthread_mutex_lock(&f->lock);
+	move_locked(f, now);
+	for (uint64_t i = f->begin; lc__visits_get(f->visits, i, &visit) == LC_OK; i++) {
+		/* Those that follow end later. */
+		if (visit.first >= turn)
+			break;
+		if (visit.end > now && visit.end < turn)
+			turn = visit.end;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return turn;
+}

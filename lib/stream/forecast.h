@@ -37,4 +37,8 @@ bool lc__forecast_next(struct lc__forecast *forecast, uint64_t now, uint64_t k,
 /** The batch, from @p now on, that needs a shard first; LC__NO_BATCH if none is known. */
 uint64_t lc__forecast_when(struct lc__forecast *forecast, uint64_t shard, uint64_t now);
 
+/** The batch after @p now until which no shard that is needed now ceases to be: the first
+ *  end of a visit; LC__NO_BATCH if there is none. */
+uint64_t lc__forecast_turn(struct lc__forecast *forecast, uint64_t now);
+
 #endif

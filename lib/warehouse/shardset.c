@@ -700,27 +700,35 @@ lc__shardset_give_large(struct lc__shardset *set, struct lc__wshard *shard)
 	}
 }
 
-void
+bool
 lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
     void *ctx)
 {
-	if (set->shards != NULL || !lc__trylock(&set->lock))
-		return;
+	bool all = true;
+
+	if (set->shards != NULL)
+		return true;
+	if (!lc__trylock(&set->lock))
+		return false;
 	for (uint32_t i = 0; i < set->used; i++) {
 		struct lc__wplace *place = &set->places[i];
 		struct lc__wshard *shard = place->shard;
 		uint32_t users = 0;
 
-		if (shard == NULL || wanted(ctx, shard->number) ||
-		    !atomic_compare_exchange_strong_explicit(&place->users, &users,
-			CLOSING, memory_order_acq_rel, memory_order_relaxed))
+		if (shard == NULL || wanted(ctx, shard->number))
 			continue;
+		if (!atomic_compare_exchange_strong_explicit(&place->users, &users,
+			CLOSING, memory_order_acq_rel, memory_order_relaxed)) {
+			all = false;
+			continue;
+		}
 		atomic_store_explicit(&set->place_of[shard->number], 0,
 		    memory_order_release);
 		place->shard = NULL;
 		destroy(set, shard);
 	}
 	lc__tryunlock(&set->lock);
+	return all;
 }
 
 /* ---- a whole large set, if its checksums are compared now ------------------------ */

@@ -128,8 +128,9 @@ LC_CHECKED lc_status lc__shardset_open(struct lc__shardset *set, const char *dir
     const struct lc__manifest *manifest, const lc_progress *progress);
 void lc__shardset_close(struct lc__shardset *set);
 
-/** In a large set: close the shards that are not taken, except those that are wanted. */
-void lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
+/** Of a large set: close the shards that are not wanted. False if one of them is in use, or
+ *  another thread opens one: then call it again. */
+bool lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
     void *ctx);
 
 /** The index of the shard with sample @p i, which must exist; *at is the sample's index

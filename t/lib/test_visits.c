@@ -375,8 +375,12 @@ check_forecast(struct lc__forecast *forecast, const struct lc__visit *visit, siz
 {
 	struct lc__visit next[MOST_CHUNKS];
 	const size_t found = find_next(visit, n, now, next);
-	uint64_t shard, batch;
+	uint64_t shard, batch, turn = LC__NO_BATCH;
 
+	for (size_t i = 0; i < n; i++)
+		if (visit[i].end > now && visit[i].end < turn)
+			turn = visit[i].end;
+	ck_assert_uint_eq(lc__forecast_turn(forecast, now), turn);
 	for (size_t k = 0; k < found; k++) {
 		const uint64_t first = next[k].first > now ? next[k].first : now;
 
