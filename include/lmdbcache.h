@@ -2821,7 +2821,10 @@ typedef struct lc_store_options {
 	                             or the system's */
 	lc_path_style path_style; /**< default LC_PATH_STYLE_AUTO */
 	unsigned tries;         /**< attempts of a request that fails for a temporary
-	                             reason; default 5 */
+	                             reason, at least; default 5 */
+	uint32_t retry_s;       /**< a request fails only after this many seconds of
+	                             attempts if the server has answered any request
+	                             before; 0 to 86,400; default 60 */
 	uint32_t connect_ms;    /**< time limit to connect; default 10,000 */
 	uint32_t stall_s;       /**< end a transfer that is slower than 1 KiB/s for this
 	                             many seconds; default 30 */
@@ -2925,6 +2928,7 @@ LC_API LC_CHECKED lc_status lc_store_check(lc_store *store);
 typedef struct lc_store_stats {
 	uint64_t requests; /**< sent to the server, or calls of the caller's functions */
 	uint64_t retries;  /**< of them, repeated requests */
+	uint64_t retry_wait_ns; /**< time that threads waited before repeated requests */
 	uint64_t received; /**< bytes of objects and listings, including broken
 	                        transfers */
 	uint64_t sent;     /**< likewise */
@@ -3006,7 +3010,7 @@ typedef struct lc_fetch_stats {
 	uint64_t mended;      /**< blocks of copies damaged on the disk and repaired */
 	uint64_t failed;      /**< fetches that ended with an error */
 	uint64_t stall_ns;    /**< time that reads waited for shards */
-	uint64_t requests, retries; /**< as in lc_store_stats */
+	uint64_t requests, retries, retry_wait_ns; /**< as in lc_store_stats */
 } lc_fetch_stats;
 
 /** Fill @p out, with struct_size set; from any thread. LC_UNSUPPORTED if the source

@@ -145,6 +145,7 @@ t_lib_test_array_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=realloc
 t_lib_test_newfile_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=link -Wl,--wrap=renameat2
 t_lib_test_listdir_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_objects_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
+t_lib_test_s3_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=nanosleep -Wl,--wrap=lc__clock_ns
 t_bin_test_publish_LDFLAGS = $(AM_LDFLAGS) $(wrap_io)
 t_lib_test_json_tree_LDFLAGS = $(AM_LDFLAGS) $(wrap_malloc)
 t_lib_test_team_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=pthread_create

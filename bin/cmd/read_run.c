@@ -188,6 +188,7 @@ show_fetch_json(const lc_fetch_stats *fetch, struct json *json)
 	jw_count(json, "stall_ns", fetch->stall_ns);
 	jw_count(json, "requests", fetch->requests);
 	jw_count(json, "retries", fetch->retries);
+	jw_count(json, "retry_wait_ns", fetch->retry_wait_ns);
 	jw_close(json, '}');
 }
 
@@ -245,6 +246,9 @@ show_fetch_text(const lc_fetch_stats *fetch)
 	line("evicted", fetch->evicted);
 	line("requests", fetch->requests);
 	line("retries", fetch->retries);
+	if (fetch->retry_wait_ns > 0)
+		fprintf(stderr, "  %-18s %.3f s\n", "waited to retry",
+		    (double)fetch->retry_wait_ns / 1e9);
 	if (fetch->refetched + fetch->mended + fetch->failed > 0) {
 		line("fetched again", fetch->refetched);
 		line("blocks mended", fetch->mended);

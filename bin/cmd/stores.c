@@ -22,10 +22,12 @@
 lc_store_options store_options = {
 	.struct_size = sizeof(lc_store_options),
 	.tries = 5,
+	.retry_s = 60,
 	.connect_ms = 10000,
 	.stall_s = 30,
 };
 int store_path_style, store_single_publisher;
+uint64_t store_retry_s = 60;
 struct store_fetch store_fetch;
 
 #define CACHE_SIZE ((uint64_t)16 << 30) /* unless --cache-size says otherwise */
@@ -43,6 +45,7 @@ options_now(void)
 {
 	store_options.path_style = (lc_path_style)store_path_style;
 	store_options.single_publisher = store_single_publisher;
+	store_options.retry_s = (uint32_t)store_retry_s;
 	store_options.cancelled = is_interrupted;
 	return &store_options;
 }

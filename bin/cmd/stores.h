@@ -13,6 +13,7 @@
 /** What the options below set. */
 extern lc_store_options store_options;
 extern int store_path_style, store_single_publisher;
+extern uint64_t store_retry_s;
 
 /** The rows of options of commands that open a store; the second for those that publish. */
 /* clang-format off */
@@ -27,7 +28,9 @@ extern int store_path_style, store_single_publisher;
 	{ "", "path-style", OPT_CHOICE, &store_path_style, .value = "auto|yes|no", \
 	    .help = "put the bucket into the path; auto: if an endpoint is given" }, \
 	{ "", "ca-file", OPT_TEXT, &store_options.ca_file, .value = "FILE", \
-	    .help = "certificates of authorities for https; default AWS_CA_BUNDLE" }
+	    .help = "certificates of authorities for https; default AWS_CA_BUNDLE" }, \
+	{ "", "retry-for", OPT_COUNT, &store_retry_s, .value = "SECONDS", .most = 86400, \
+	    .help = "a server of S3 that is gone is asked again for so long; default 60" }
 #define STORE_SINGLE_PUBLISHER \
 	{ "", "single-publisher", OPT_FLAG, &store_single_publisher, \
 	    .help = "use an S3 store without conditional puts; only one process at a " \

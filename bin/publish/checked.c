@@ -100,7 +100,7 @@ lc__get_checked(const struct lc__stored_object *wanted,
     const struct lc__object_sink *sink)
 {
 	struct taking t = { .wanted = wanted, .sink = sink };
-	const struct lc__object_sink takes = { take, &t };
+	const struct lc__object_sink takes = { take, &t, NULL };
 	lc_status status = lc__checksum_new("sha256", &t.sum);
 
 	if (status == LC_OK)

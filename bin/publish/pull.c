@@ -63,7 +63,7 @@ static lc_status
 fetch_once(struct pulling *p, const struct lc__stored_object *wanted)
 {
 	struct fetching f = { .file = LC__NEWFILE_NONE };
-	const struct lc__object_sink sink = { write_file, &f };
+	const struct lc__object_sink sink = { write_file, &f, NULL };
 	char *path = lc__path_join(p->dir, wanted->name), *slash;
 	lc_status status = LC_OK;
 

@@ -80,7 +80,7 @@ lc__object_read(struct lc__objects *objects, const char *name, uint64_t limit,
     struct lc__buf *out)
 {
 	struct reading r = { objects, name, limit, out, { NULL, 0, 0 } };
-	const struct lc__object_sink sink = { append_bytes, &r };
+	const struct lc__object_sink sink = { append_bytes, &r, NULL };
 	const size_t before = out->size;
 
 	return_if_error(objects->get(objects, name, 0, &sink, &r.about));

@@ -58,12 +58,15 @@ struct lc__object_sink {
 	/** Take the next bytes. What it returns but LC_OK ends the reading with that. */
 	lc_status (*write)(void *ctx, const void *data, size_t size);
 	void *ctx;
+	/** Asked about once a second while nothing comes: likewise. NULL: it is not asked. */
+	lc_status (*waits)(void *ctx);
 };
 
 /** What a store that is reached through a network has done. */
 struct lc__traffic {
 	_Atomic uint64_t requests;       /* sent, those again among them */
 	_Atomic uint64_t retries;        /* sent again */
+	_Atomic uint64_t waited_ns;      /* before they were sent again */
 	_Atomic uint64_t received, sent; /* bytes of objects and listings */
 };
 

@@ -207,6 +207,7 @@ lc__s3_open(const char *url, const lc_store_options *options, struct lc__objects
 	if (s3 == NULL)
 		return lc__no_memory(url);
 	s3->tries = options->tries;
+	s3->retry_ns = (uint64_t)options->retry_s * 1000000000;
 	s3->alone = options->single_publisher != 0;
 	status = configure(s3, url, options);
 	s3->objects.url = s3->url;

@@ -8,6 +8,7 @@
 #include <sys/random.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #define TEXT_LIMIT ((size_t)64 << 10) /* of an error */
@@ -111,6 +112,8 @@ sign_and_send(struct lc__s3 *s3, struct lc__s3_call *call, const struct lc__s3_k
 			.head = call->head,
 			.write = call->write,
 			.write_ctx = call->ctx,
+			.waits = call->waits,
+			.waits_ctx = call->waits_ctx,
 			.text_limit = call->text_limit > 0 ? call->text_limit
 							   : TEXT_LIMIT,
 			.limit_ms = call->limit_ms,
@@ -142,6 +145,8 @@ lc__s3_send_once(struct lc__s3 *s3, struct lc__s3_call *call,
 		traffic->retries += call->sent > 0;
 		call->sent++;
 		status = sign_and_send(s3, call, keys, (char *)path.data, answer);
+		if (answer->status != 0)
+			s3->answered = true;
 		traffic->received += answer->received;
 		traffic->sent += answer->sent;
 	}
@@ -153,18 +158,39 @@ lc__s3_send_once(struct lc__s3 *s3, struct lc__s3_call *call,
 
 /* ---- tries -------------------------------------------------------------------------------- */
 
-lc_status
-lc__s3_wait(const struct lc__s3 *s3, unsigned tried)
+bool
+lc__s3_tries_on(const struct lc__s3 *s3, struct lc__s3_call *call,
+    const struct lc__http_answer *answer, bool wrong)
 {
+	/* Not answered to the end, or by "503 Slow Down" and its like. */
+	const bool gone = !wrong &&
+	    (answer->status < 400 || answer->status == 429 || answer->status >= 500);
+	const uint64_t now = lc__clock_ns();
+
+	if (call->failing_ns == 0)
+		call->failing_ns = now;
+	/* A server that has not answered yet may be a wrong address. */
+	return call->tried < s3->tries ||
+	    (gone && s3->answered && now - call->failing_ns < s3->retry_ns);
+}
+
+lc_status
+lc__s3_wait(struct lc__s3 *s3, const struct lc__s3_call *call)
+{
+	const uint64_t failed = lc__clock_ns() - call->failing_ns;
 	uint64_t most = RETRY_MS, random = 0;
 
-	while (tried-- > 1 && most < RETRY_MOST_MS)
+	for (unsigned i = 1; i < call->tried && most < RETRY_MOST_MS; i++)
 		most *= 2;
 	if (most > RETRY_MOST_MS)
 		most = RETRY_MOST_MS;
 	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
 		random = (uint64_t)time(NULL);
 	random %= most;
+	/* The last try is at the end of the time. */
+	if (call->tried >= s3->tries && failed < s3->retry_ns &&
+	    random > (s3->retry_ns - failed) / 1000000)
+		random = (s3->retry_ns - failed) / 1000000 + 1;
 	for (uint64_t ms; random > 0; random -= ms) {
 		struct timespec left = { 0 };
 
@@ -172,8 +198,11 @@ lc__s3_wait(const struct lc__s3 *s3, unsigned tried)
 		left.tv_nsec = (long)ms * 1000000;
 		if (s3->cancelled != NULL && s3->cancelled(s3->cancelled_ctx) != 0)
 			return lc__error(LC_CANCELLED, 0, "%s: was cancelled", s3->url);
+		if (call->waits != NULL)
+			return_if_error(call->waits(call->waits_ctx));
 		while (nanosleep(&left, &left) == -1 && errno == EINTR)
 			;
+		s3->objects.traffic.waited_ns += ms * 1000000;
 	}
 	return LC_OK;
 }
@@ -283,8 +312,8 @@ lc__s3_perform(struct lc__s3 *s3, struct lc__s3_call *call,
 	for (call->tried = 1;; call->tried++) {
 		status = lc__s3_send_once(s3, call, answer);
 		if (status != LC_OK) {
-			if (answer->again && call->tried < s3->tries) {
-				return_if_error(lc__s3_wait(s3, call->tried));
+			if (answer->again && lc__s3_tries_on(s3, call, answer, false)) {
+				return_if_error(lc__s3_wait(s3, call));
 				continue;
 			}
 			return answer->stopped ? status : lc__s3_failed(s3, call);
@@ -297,9 +326,9 @@ lc__s3_perform(struct lc__s3 *s3, struct lc__s3_call *call,
 		    lc__s3_take_keys(s3, call, answer, error.code))
 			continue;
 		if (!lc__s3_may_pass(answer->status, error.code) ||
-		    call->tried >= s3->tries)
+		    !lc__s3_tries_on(s3, call, answer, false))
 			return lc__s3_refused(s3, call, answer, &error);
-		return_if_error(lc__s3_wait(s3, call->tried));
+		return_if_error(lc__s3_wait(s3, call));
 	}
 }
 

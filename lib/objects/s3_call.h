@@ -37,8 +37,10 @@ struct lc__s3 {
 	char *host;     /* of the endpoint */
 	char *bucket;
 	char *base; /* the path before a key: "/BUCKET/", or "/" where the host has it */
-	char *prefix; /* of keys: "", or with a slash at its end */
-	unsigned tries;
+	char *prefix;      /* of keys: "", or with a slash at its end */
+	unsigned tries;    /* of a request, at least */
+	uint64_t retry_ns; /* for so long at least, once the server has answered */
+	_Atomic bool answered;
 	bool alone;                  /* no conditions: one process at a time puts */
 	int (*cancelled)(void *ctx); /* or NULL */
 	void *cancelled_ctx;
@@ -58,10 +60,14 @@ struct lc__s3_call {
 	lc_status (*head)(void *ctx, const struct lc__http_answer *answer);
 	lc_status (*write)(void *ctx, const void *data, size_t size);
 	void *ctx;
+	/** As that of struct lc__object_sink, with a context of its own; or NULL. */
+	lc_status (*waits)(void *ctx);
+	void *waits_ctx;
 	size_t text_limit;
 	uint32_t limit_ms;
 	/* What has happened so far, in the tries of the call. */
 	unsigned tried;      /* since there was progress */
+	uint64_t failing_ns; /* since when it fails, by lc__clock_ns(); 0: it does not */
 	unsigned sent;       /* in all */
 	bool renewed, timed; /* other keys, the server's clock were tried */
 	uint64_t number;     /* of the keys */
@@ -102,8 +108,13 @@ lc_status lc__s3_name_it(const struct lc__s3 *s3, const struct lc__s3_call *call
 /** Send it once: any answer is LC_OK. */
 LC_CHECKED lc_status lc__s3_send_once(struct lc__s3 *s3, struct lc__s3_call *call,
     struct lc__http_answer *answer);
-/** Wait for a random time, up to twice as long as before. */
-LC_CHECKED lc_status lc__s3_wait(const struct lc__s3 *s3, unsigned tried);
+/** It has failed, with this answer: may it be tried again?
+ *  @param wrong  the answer is not one to the request, which more time does not mend */
+bool lc__s3_tries_on(const struct lc__s3 *s3, struct lc__s3_call *call,
+    const struct lc__http_answer *answer, bool wrong);
+/** Wait for a random time, up to twice as long as before, unless that takes longer than it
+ *  may be tried. LC_CANCELLED; what call->waits() returns. */
+LC_CHECKED lc_status lc__s3_wait(struct lc__s3 *s3, const struct lc__s3_call *call);
 /** Does the answer say that this request may succeed a little later? */
 bool lc__s3_may_pass(long status, const char *code);
 /** The server's clock, once, where it refuses ours. */

@@ -205,10 +205,11 @@ read_bytes(struct reading *r)
 		if (r->at >= r->good + PROGRESS) {
 			r->good = r->at;
 			call->tried = 1;
+			call->failing_ns = 0;
 		}
-		if (call->tried >= r->s3->tries)
+		if (!lc__s3_tries_on(r->s3, call, &answer, r->wrong))
 			break;
-		status = lc__s3_wait(r->s3, call->tried);
+		status = lc__s3_wait(r->s3, call);
 		if (status != LC_OK)
 			break;
 	}
@@ -223,7 +224,9 @@ lc__s3_get(struct lc__objects *objects, const char *name, uint64_t offset,
 	struct lc__s3_call call = { .method = "GET",
 		.name = name,
 		.head = begin_answer,
-		.write = take_bytes };
+		.write = take_bytes,
+		.waits = sink->waits,
+		.waits_ctx = sink->ctx };
 	struct reading r = { .s3 = (struct lc__s3 *)objects,
 		.call = &call,
 		.sink = sink,
@@ -261,7 +264,7 @@ lc__s3_get_range(struct lc__objects *objects, const char *name, uint64_t offset,
 {
 	struct lc__s3 *s3 = (struct lc__s3 *)objects;
 	struct filling filling = { out, 0, size };
-	const struct lc__object_sink sink = { fill, &filling };
+	const struct lc__object_sink sink = { fill, &filling, NULL };
 	struct lc__s3_call call = { .method = "GET",
 		.name = name,
 		.head = begin_answer,

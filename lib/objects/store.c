@@ -18,6 +18,7 @@ lc_store_options_init(lc_store_options *options)
 	memset(options, 0, sizeof(*options));
 	options->struct_size = sizeof(*options);
 	options->tries = 5;
+	options->retry_s = 60;
 	options->connect_ms = 10000;
 	options->stall_s = 30;
 }
@@ -29,10 +30,11 @@ check_options(const lc_store_options *options)
 		return lc__error(LC_INVALID, 0,
 		    "store: options without lc_store_options_init()");
 	if (options->tries < 1 || options->tries > 1000 || options->connect_ms < 1 ||
-	    options->connect_ms > 3600000 || options->stall_s < 1 ||
-	    options->stall_s > 3600)
+	    options->retry_s > 86400 || options->connect_ms > 3600000 ||
+	    options->stall_s < 1 || options->stall_s > 3600)
 		return lc__error(LC_INVALID, 0,
-		    "store: tries of 1 to 1,000 and times up to an hour are allowed");
+		    "store: 1 to 1,000 tries, for up to a day, and other times up to an hour "
+		    "are allowed");
 	if (options->path_style > LC_PATH_STYLE_NO)
 		return lc__error(LC_INVALID, 0, "store: no such path style");
 	return LC_OK;
@@ -105,6 +107,7 @@ lc_store_stats_of(const lc_store *store, lc_store_stats *out)
 	*out = (lc_store_stats){
 		.requests = traffic->requests,
 		.retries = traffic->retries,
+		.retry_wait_ns = traffic->waited_ns,
 		.received = traffic->received,
 		.sent = traffic->sent,
 	};

@@ -456,14 +456,23 @@ wrong_size(const struct fetching *f)
 	    (unsigned long long)f->about.size, (unsigned long long)f->wanted->size);
 }
 
+static lc_status
+check_stop(void *ctx)
+{
+	const struct fetching *f = ctx;
+
+	if (atomic_load(&f->c->stop))
+		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
+	return LC_OK;
+}
+
 /* The next bytes of the object. */
 static lc_status
 take(void *ctx, const void *data, size_t size)
 {
 	struct fetching *f = ctx;
 
-	if (atomic_load(&f->c->stop))
-		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
+	return_if_error(check_stop(f));
 	count(&f->c->stats.bytes, size);
 	if (f->about.size != f->wanted->size || size > f->wanted->size - f->at)
 		return wrong_size(f);
@@ -479,13 +488,12 @@ static lc_status
 fetch_rest(struct fetching *f)
 {
 	struct lc__objects *objects = f->c->objects;
-	const struct lc__object_sink sink = { take, f };
+	const struct lc__object_sink sink = { take, f, check_stop };
 	const struct lc__wanted *w = f->wanted;
 	char hex[LC__SHA256_HEX];
 	lc_status status;
 
-	if (atomic_load(&f->c->stop))
-		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
+	return_if_error(check_stop(f));
 	status = objects->get(objects, w->name, f->at, &sink, &f->about);
 	if (status == LC_NO_FILE)
 		return lc__error(LC_CORRUPT, 0, "is missing");

@@ -435,5 +435,6 @@ lc__remote_stats(struct lc__remote *r, lc_fetch_stats *out)
 		.stall_ns = r->stall_ns,
 		.requests = r->objects->traffic.requests,
 		.retries = r->objects->traffic.retries,
+		.retry_wait_ns = r->objects->traffic.waited_ns,
 	};
 }

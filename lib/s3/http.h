@@ -57,6 +57,9 @@ struct lc__http_request {
 	lc_status (*head)(void *ctx, const struct lc__http_answer *answer);
 	lc_status (*write)(void *ctx, const void *data, size_t size);
 	void *write_ctx;
+	/** Asked about once a second, whatever comes: likewise. NULL: it is not asked. */
+	lc_status (*waits)(void *ctx);
+	void *waits_ctx;
 	size_t text_limit; /* most bytes of a text; more is a failure */
 	uint32_t limit_ms; /* for the whole request; 0: as long as it does not stall */
 	bool direct;       /* through no proxy */

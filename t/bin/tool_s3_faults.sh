@@ -215,8 +215,15 @@ check "published" 0 tool publish -q "$url"
 same "all is there, again" "$at"
 proxy_does "--fault 'down value=60000 skip=3'"
 rm -rf gone
-check "for a minute: an error" 4 tool pull -j 1 "$url" gone
+check "for longer: an error" 4 tool pull -j 1 --retry-for 0 "$url" gone
 also "that names it" grep -q "^cachex: pull: .*$url" "$err"
+rm -rf gone
+proxy_does "--fault 'reset times=0 method=GET key=gone/obj/'"
+: >"$faults"
+background "$CACHEX" pull -q -j 1 --retry-for 3600 "$url" gone
+also "it is asked for again" seen '^reset GET'
+kill -TERM "$job"; wait "$job" 2>/dev/null
+is "until it is stopped" $? 143
 proxy_does
 port=$(cat "$scratch/.proxy.port")
 check "and later" 4 env AWS_ENDPOINT_URL=http://127.0.0.1:1 timeout 60 "$CACHEX" pull "$url" gone2

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "need.h"
 #include "objects_seen.h"
@@ -33,6 +34,31 @@ start(void)
 	serving_faults(&proxy, dir, &server);
 }
 
+/* ---- a clock that waiting moves on, for tests of long waits ------------------------------- */
+
+static bool is_clock_made; /* from here on waiting takes no time */
+static _Atomic uint64_t slept_ns;
+
+int __wrap_nanosleep(const struct timespec *time, struct timespec *left);
+int __real_nanosleep(const struct timespec *time, struct timespec *left);
+uint64_t __wrap_lc__clock_ns(void);
+uint64_t __real_lc__clock_ns(void);
+
+int
+__wrap_nanosleep(const struct timespec *time, struct timespec *left)
+{
+	if (!is_clock_made)
+		return __real_nanosleep(time, left);
+	slept_ns += (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+	return 0;
+}
+
+uint64_t
+__wrap_lc__clock_ns(void)
+{
+	return __real_lc__clock_ns() + slept_ns;
+}
+
 static struct lc__objects *
 open_with(const lc_store_options *with)
 {
@@ -51,6 +77,7 @@ open_store(void)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	snprintf(url, sizeof(url), "s3://bucket/t%ld-%ld-%u", (long)getpid(),
 	    (long)now.tv_nsec, n++);
+	is_clock_made = false;
 	serving_environment(proxy.port);
 	serving_does(&server, "");
 	serving_does(&proxy, "");
@@ -334,7 +361,7 @@ START_TEST(gets_of_all_kinds)
 	const bool is_error = strcmp(gets_survive[_i], "redirect") == 0;
 	unsigned char *bytes = random_bytes(LARGE), *range = malloc(LARGE);
 	struct taken taken = { { 0 }, NULL };
-	const struct lc__object_sink sink = { take, &taken };
+	const struct lc__object_sink sink = { take, &taken, NULL };
 	struct lc__object about = { NULL, 0, 0 };
 	char fault[80];
 	size_t got;
@@ -369,9 +396,10 @@ START_TEST(goes_on_where_it_broke)
 {
 	unsigned char *bytes = random_bytes(LARGE);
 	struct taken taken = { { 0 }, NULL };
-	const struct lc__object_sink sink = { take, &taken };
+	const struct lc__object_sink sink = { take, &taken, NULL };
 	uint64_t before;
 
+	is_clock_made = true;
 	assert_ok(lc__object_add(store, "large", bytes, LARGE));
 	serving_does(&proxy, "--fault 'cut-body method=GET'");
 	before = store->traffic.received;
@@ -389,7 +417,7 @@ START_TEST(another_object_meanwhile)
 {
 	unsigned char *bytes = random_bytes(LARGE);
 	struct taken taken = { { 0 }, "large" };
-	const struct lc__object_sink sink = { take, &taken };
+	const struct lc__object_sink sink = { take, &taken, NULL };
 
 	assert_ok(lc__object_add(store, "large", bytes, LARGE));
 	serving_does(&proxy, "--fault 'cut-body method=GET'");
@@ -453,6 +481,84 @@ START_TEST(a_body_that_fails)
 	assert_status(store->put(store, "a", &body), LC_CORRUPT);
 	ck_assert_str_eq(listed(store, ""), "");
 	ck_assert_uint_eq(retries(), 0);
+}
+END_TEST
+
+#define MINUTE_NS ((uint64_t)60000000000)
+
+/* A server that has answered may be gone for a while. Ten waits take 43 seconds at most. */
+START_TEST(gone_for_a_while)
+{
+	uint64_t before;
+
+	is_clock_made = true;
+	assert_ok(lc__object_add(store, "a", "hello", 5));
+	before = slept_ns;
+	serving_does(&proxy, _i == 0 ? "--fault 'reset times=10'" : "--fault '503 times=10'");
+	ck_assert_str_eq(text_of(store, "a"), "hello");
+	/* libcurl itself sends again what a kept connection does not take. */
+	ck_assert_uint_ge(retries(), 9);
+	ck_assert_uint_eq(store->traffic.waited_ns, slept_ns - before);
+	serving_does(&proxy, _i == 0 ? "--fault 'reset times=10'" : "--fault '503 times=10'");
+	assert_ok(lc__object_add(store, "b", "1", 1));
+	ck_assert_uint_ge(retries(), 18);
+	ck_assert_str_eq(listed(store, ""), "a 5, b 1");
+}
+END_TEST
+
+START_TEST(gone_for_a_minute)
+{
+	struct lc__object about;
+	uint64_t before;
+
+	is_clock_made = true;
+	assert_ok(lc__object_add(store, "a", "hello", 5));
+	before = lc__clock_ns();
+	serving_does(&proxy, _i == 0 ? "--fault 'reset times=0'" : "--fault '503 times=0'");
+	assert_status(lc__object_find(store, "a", &about), LC_IO);
+	ck_assert_uint_ge(lc__clock_ns() - before, MINUTE_NS);
+	ck_assert_uint_le(store->traffic.waited_ns, MINUTE_NS + MINUTE_NS / 1000);
+	ck_assert_uint_ge(retries(), 6);
+	/* And not at all. */
+	close_store();
+	options.retry_s = 0;
+	store = open_with(&options);
+	serving_does(&proxy, "");
+	assert_ok(lc__object_find(store, "a", &about));
+	serving_does(&proxy, "--fault 'reset times=0'");
+	assert_status(lc__object_find(store, "a", &about), LC_IO);
+	ck_assert_uint_eq(retries(), 4);
+}
+END_TEST
+
+static lc_status
+take_none(void *ctx, const void *data, size_t size)
+{
+	(void)ctx, (void)data, (void)size;
+	return LC_OK;
+}
+
+static lc_status
+stop_waiting(void *ctx)
+{
+	return ++*(unsigned *)ctx < 3
+	    ? LC_OK
+	    : lc__error(LC_CANCELLED, 0, "the reader is closed");
+}
+
+/* What reads may stop while nothing comes. */
+START_TEST(waiting_ends)
+{
+	unsigned asked = 0;
+	const struct lc__object_sink sink = { take_none, &asked, stop_waiting };
+
+	is_clock_made = true;
+	assert_ok(lc__object_add(store, "a", "hello", 5));
+	serving_does(&proxy, _i == 0 ? "--fault 'delay times=0 value=100000'"
+				     : "--fault 'reset times=0'");
+	assert_status(store->get(store, "a", 0, &sink, NULL), LC_CANCELLED);
+	ck_assert_str_eq(lc_last_error()->text, "the reader is closed");
+	ck_assert_uint_eq(asked, 3);
 }
 END_TEST
 
@@ -779,6 +885,9 @@ main(void)
 	tcase_add_test(tc, another_object_meanwhile);
 	tcase_add_test(tc, no_ranges);
 	tcase_add_test(tc, gone);
+	tcase_add_loop_test(tc, gone_for_a_while, 0, 2);
+	tcase_add_loop_test(tc, gone_for_a_minute, 0, 2);
+	tcase_add_loop_test(tc, waiting_ends, 0, 2);
 	tcase_add_loop_test(tc, a_body_that_fails, 0, 3);
 	tcase_add_loop_test(tc, cancelling, 0, 2);
 	tcase_add_test(tc, random_faults);
