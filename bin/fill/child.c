@@ -23,7 +23,7 @@
 
 /* ---- the start --------------------------------------------------------------------- */
 
-/* The variables that are ours, NULL-terminated. */
+/* The variables that cachex sets, NULL-terminated. */
 static const char *const variables[] = { "CACHEX_PROTOCOL=", "CACHEX_MODULE=",
 	"CACHEX_WORKER=", "CACHEX_FRAME_MAX=", NULL };
 
@@ -36,7 +36,7 @@ is_ours(const char *entry)
 	return false;
 }
 
-/* Our variables as strings with a NUL behind each. */
+/* These variables as strings, each followed by a NUL. */
 static void
 write_variables(const struct lc__child *child, struct lc__buf *out)
 {
@@ -47,7 +47,7 @@ write_variables(const struct lc__child *child, struct lc__buf *out)
 	lc__buf_printf(out, "%s%u%c", variables[3], lc__child_frame_max(child), 0);
 }
 
-/* Our environment with those variables; the array is to be freed. */
+/* The environment of cachex with those variables; free the array. */
 static char **
 make_environment(const struct lc__buf *text)
 {
@@ -70,9 +70,9 @@ make_environment(const struct lc__buf *text)
 	return out;
 }
 
-/* The system kills the producer's first process with us, but mostly that is a shell
- * which waits for the one that computes. A process in their group that sees the end of a
- * pipe from us kills them all. */
+/* The system kills the producer's first process with cachex, but that is usually a shell
+ * waiting for the process that computes. This one, in the same group, kills the whole
+ * group when it sees the end of its pipe. */
 static lc_status
 set_guard(struct lc__child *child, char *const *environment)
 {
@@ -137,7 +137,7 @@ lc__child_start(struct lc__child *child)
 		  lc__quote_id(child->how->command, strlen(child->how->command)));
 }
 
-/* What is read at once, and what an answer's first memory is at most. */
+/* How much is read at once, and the largest initial buffer for an answer. */
 #define PIECE 65536
 
 static void
@@ -150,7 +150,7 @@ close_pipe(int *fd)
 
 /* ---- requests ---------------------------------------------------------------------- */
 
-/* What has been sent is given up when it is most of the memory. */
+/* Memory of sent bytes is freed when they are the greater part. */
 static void
 forget_sent(struct lc__child *child)
 {
@@ -180,9 +180,12 @@ lc__child_ask(struct lc__child *child, struct lc__subbatch *subbatch, uint64_t n
 	return LC_OK;
 }
 
-/* A producer that is gone must not end us. Programs that read standard input by name
- * or look at what it is expect a pipe, which has no MSG_NOSIGNAL, and what SIGPIPE does
- * is for the program around us to say: it is held back here and taken off. */
+/*
+ * A producer that has exited must not end cachex. Standard input must be a pipe for
+ * programs that open it by name or check its type; a pipe has no MSG_NOSIGNAL, and the
+ * disposition of SIGPIPE belongs to the surrounding program: so the signal is blocked
+ * here and consumed.
+ */
 static ssize_t
 write_quietly(int fd, const void *data, size_t size)
 {
@@ -257,7 +260,7 @@ lc__child_check(const struct lc__child *child)
 				     lc__quote_id(command, strlen(command)));
 }
 
-/* read(2) without a signal in between: -1 is EAGAIN, 0 the end or a failure. */
+/* read(2) without interruption by signals: -1 is EAGAIN, 0 the end or a failure. */
 static ssize_t
 read_some(struct lc__child *child, int fd, void *data, size_t size)
 {
@@ -272,7 +275,8 @@ read_some(struct lc__child *child, int fd, void *data, size_t size)
 	return 0;
 }
 
-/* Memory for an answer grows with what has come, not with what is claimed. */
+/* Memory for an answer grows with the bytes received, not with the size that it
+ * claims. */
 static bool
 grow_frame(struct lc__child *child)
 {
@@ -346,7 +350,8 @@ lc__child_receive(struct lc__child *child)
 void
 lc__child_listen(struct lc__child *child)
 {
-	/* A producer that writes without an end must not keep us from the others. */
+	/* A producer that writes without end must not keep cachex from serving the
+	 * others. */
 	for (int pieces = 0; pieces < 32 && child->process.err != -1; pieces++) {
 		char piece[PIECE];
 		const ssize_t n = read_some(child, child->process.err, piece,
@@ -362,9 +367,9 @@ lc__child_listen(struct lc__child *child)
 
 /* ---- the end -------------------------------------------------------------------------- */
 
-/* A pipe without a reader is an error, whatever is waited for, and says still what it
- * holds. Small requests are in it as a whole before the producer closes it: no write would
- * fail then. */
+/* A pipe without a reader always polls as an error, but its content can still be queried.
+ * Small requests are completely in the pipe before the producer closes it, so no write
+ * would fail. */
 bool
 lc__child_closed_input(const struct lc__child *child)
 {
@@ -375,7 +380,7 @@ lc__child_closed_input(const struct lc__child *child)
 	    ioctl(in.fd, FIONREAD, &unread) == 0 && unread > 0;
 }
 
-/* What a pipe holds can be asked for after its reader is gone. */
+/* The content of a pipe can be queried after its reader is gone. */
 bool
 lc__child_untouched(const struct lc__child *child)
 {
@@ -401,7 +406,8 @@ lc__child_ended(const struct lc__child *child)
 	return info.si_pid != 0;
 }
 
-/* Wait for a process to end; its status, or -1 if somebody else has it. */
+/* Wait for a process to end; returns its status, or -1 if another part of the program has
+ * waited for it. */
 static int
 reap(pid_t pid)
 {
@@ -413,7 +419,7 @@ reap(pid_t pid)
 	return status;
 }
 
-/* While the process has not been waited for, its number and its group's are its own. */
+/* Until the process has been waited for, its pid and its group's cannot be reused. */
 void
 lc__child_stop(struct lc__child *child)
 {

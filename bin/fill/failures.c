@@ -34,7 +34,7 @@ lc__failures_open(const char *path, bool keep, struct lc__failures **out)
 		free(f);
 		return lc__no_memory(path);
 	}
-	/* Appended, so that lines of several processes stay whole. */
+	/* Opened to append, so that lines of several processes stay whole. */
 	if (!keep && !lc__is_special(path))
 		(void)unlink(path);
 	f->fd = lc__open_to_write(path, true);
@@ -117,7 +117,7 @@ lc__failures_close(struct lc__failures *failures)
 
 	if (failures == NULL)
 		return LC_OK;
-	/* A device, or what another process has put there meanwhile, stays. */
+	/* A device, or a file that another process has put there meanwhile, stays. */
 	if (fstat(failures->fd, &st) == -1)
 		status = lc__error_sys(errno, "%s: stat", failures->path);
 	else if (S_ISREG(st.st_mode) && st.st_size == 0 && unlink(failures->path) == -1 &&

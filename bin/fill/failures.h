@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The file of failed items: a JSON object a line, {"id", "why", "attempts",
- * "stderr", "at"}, written as they fail, so that a killed run leaves it too.
+ * The file of failed items: a JSON object on each line, {"id", "why", "attempts",
+ * "stderr", "at"}, written as items fail, so that it exists after a kill too.
  */
 #ifndef CACHEX_FILL_FAILURES_H
 #define CACHEX_FILL_FAILURES_H
@@ -12,14 +12,14 @@
 
 struct lc__failures;
 
-/** Begin a file anew, or with @p keep behind what is in it. */
+/** Begin a new file, or with @p keep append to the existing one. */
 LC_CHECKED lc_status lc__failures_open(const char *path, bool keep,
     struct lc__failures **out);
 /** Add one in a single write. */
 LC_CHECKED lc_status lc__failures_add(struct lc__failures *failures,
     const struct lc__items *batch, const struct lc__item *item);
 uint64_t lc__failures_count(const struct lc__failures *failures);
-/** Removes a file that is empty. NULL is harmless. */
+/** Removes the file if it is empty. NULL is allowed. */
 LC_CHECKED lc_status lc__failures_close(struct lc__failures *failures);
 
 #endif

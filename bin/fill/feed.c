@@ -9,27 +9,27 @@
 #include "fill/fill.h"
 #include "fill/items.h"
 
-/* Items that were given out, or are known to be bad. */
+/* Items that were handed out, or are known to be bad. */
 struct lc__sent {
 	struct lc__sent *next;
 	struct lc__feed *feed;
-	struct lc__items *batch; /* NULL while it is out */
-	bool bad;                /* a line that is bad: one item that failed */
+	struct lc__items *batch; /* NULL while it is handed out */
+	bool bad;                /* a bad line: one item that failed */
 	size_t taken;            /* items whose result was taken */
-	size_t asked;            /* items that a producer was asked for */
-	size_t recalled;         /* frames of the batch that the stash has already */
+	size_t asked;            /* items for which a producer was asked */
+	size_t recalled;         /* frames of the batch that are in the stash already */
 	struct lc__line_place *behind; /* the line of each item; by the items' tags */
 };
 
-/* ---- batches out of the lines of a shard ---------------------------------------- */
+/* ---- making batches from the lines of a shard ------------------------------------ */
 
-/* A line on its way into a batch: where its bytes are in the memory of the batch. */
+/* A line being added to a batch: the position of its bytes in the memory of the batch. */
 struct piece {
 	size_t id, id_size, payload, payload_size;
 	struct lc__line_place behind;
 };
 
-/* A batch in the making. */
+/* A batch being built. */
 struct draft {
 	struct lc__buf bytes;
 	struct lc__buf pieces; /* struct piece each */
@@ -44,7 +44,7 @@ name_plainly(const struct lc__feed *feed, struct lc__buf *out)
 	return out->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
-/* Append the id of the line; LC_INVALID if it is none that may be. */
+/* Append the id of the line; LC_INVALID if it is not allowed. */
 static lc_status
 name_line(const struct lc__feed *feed, struct lc__buf *out)
 {
@@ -63,7 +63,7 @@ name_line(const struct lc__feed *feed, struct lc__buf *out)
 	    out->size - before);
 }
 
-/* Add the line to those that are in the batch. */
+/* Add the line to the batch. */
 static lc_status
 add_line(const struct lc__feed *feed, struct draft *draft)
 {
@@ -111,7 +111,7 @@ new_sent(size_t count)
 	return NULL;
 }
 
-/* The batch takes the memory over. */
+/* The batch takes ownership of the memory. */
 static lc_status
 make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **out)
 {
@@ -138,7 +138,7 @@ make_sent(const struct lc__feed *feed, struct draft *draft, struct lc__sent **ou
 	return LC_OK;
 }
 
-/* The line is bad, of lc_last_error(). */
+/* The line is bad; lc_last_error() is the reason. */
 static lc_status
 make_bad(struct lc__feed *feed, struct lc__sent **out)
 {
@@ -175,7 +175,7 @@ collect(struct lc__feed *feed, struct draft *draft)
 	lc_status status = LC_OK;
 
 	while (draft->count < most && status == LC_OK && !feed->ended) {
-		/* One may be left from the batch before. */
+		/* One may be left from the previous batch. */
 		if (!feed->has_line) {
 			status = lc__shard_next(feed->shard, &feed->line);
 			feed->ended |= status == LC_END;
@@ -194,10 +194,12 @@ collect(struct lc__feed *feed, struct draft *draft)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* The next lines of an open feed as a batch, up to the end of the chunk that they are in if
- * none of them fails. *bad gets a line after them that is bad. Either is NULL where there is
- * none. feed->ended is set at the end of the shard, and after a bad line unless what fails is
- * skipped. */
+/*
+ * Turn the next lines of an open feed into a batch, up to the end of their chunk if none
+ * of them fails. *bad is a bad line after them. Either is NULL if there is none.
+ * feed->ended is set at the end of the shard, and after a bad line unless failures are
+ * skipped.
+ */
 static lc_status
 take_lines(struct lc__feed *feed, struct lc__sent **out, struct lc__sent **bad)
 {
@@ -216,8 +218,8 @@ take_lines(struct lc__feed *feed, struct lc__sent **out, struct lc__sent **bad)
 	return status;
 }
 
-/* Before a record that would make it larger, a chunk is committed: a chunk of 512 MiB
- * and more cannot be. */
+/* A chunk is committed before a record that would make it larger, because a chunk cannot
+ * have 512 MiB or more. */
 #define CHUNK_MOST ((uint64_t)256 << 20)
 
 /* ---- opening and closing ------------------------------------------------------ */
@@ -270,7 +272,7 @@ unlink_sent(struct lc__feed *feed, const struct lc__sent *sent)
 	feed->sent--;
 }
 
-/* Forget what is back, or all of it; what is not back is freed when it is. */
+/* Free what came back, or everything; what has not come back is freed when it does. */
 static void
 forget_sent(struct lc__feed *feed, bool all)
 {
@@ -286,7 +288,7 @@ forget_sent(struct lc__feed *feed, bool all)
 	feed->items = 0;
 }
 
-/* The input ends before its end, of lc_last_error(). */
+/* The input stops before its end; lc_last_error() is the reason. */
 static void
 stop(struct lc__feed *feed, bool unread)
 {
@@ -325,7 +327,7 @@ open_shard(struct lc__feed *feed)
 	    &feed->shard);
 }
 
-/* Somebody else has finished it meanwhile. */
+/* Another process has finished it meanwhile. */
 static void
 found_finished(struct lc__feed *feed)
 {
@@ -351,7 +353,7 @@ lc__feed_open(struct lc__feed *feed)
 		return LC_OK;
 	}
 	status = open_shard(feed);
-	/* Without descriptors, memory or space the next input would be no better. */
+	/* Without descriptors, memory or space the next input would fail as well. */
 	if (status == LC_IO || status == LC_NO_MEMORY || status == LC_NO_SPACE)
 		return status;
 	if (status != LC_OK)
@@ -368,8 +370,8 @@ lc__feed_free(struct lc__feed *feed)
 
 /* ---- committing --------------------------------------------------------------- */
 
-/* What a commit says of this input alone: somebody else stored one of the ids, or has
- * written it although we hold it. */
+/* Errors of a commit that concern only this input: another process stored one of the ids,
+ * or wrote the input although it is locked here. */
 static bool
 is_of_input(lc_status status)
 {
@@ -403,7 +405,7 @@ commit(struct lc__feed *feed, bool finish)
 	return LC_OK;
 }
 
-/* ---- keeping what came back ----------------------------------------------------- */
+/* ---- keeping what came back ------------------------------------------------------ */
 
 lc_status
 lc__feed_check(void *ctx, const struct lc__item *item, const lc_value *value)
@@ -463,7 +465,7 @@ take_failed(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 	return_if_error(tell_failed(feed, sent->batch, item, sent->bad));
 	if (feed->feeding->fill->skip_failed)
 		return LC_OK;
-	/* The input stops in this batch: what else failed in it is told too. */
+	/* The input stops in this batch: report what else failed in it too. */
 	for (size_t i = sent->taken + 1; i < sent->batch->count; i++)
 		if (sent->batch->items[i].outcome == LC__ITEM_FAILED)
 			return_if_error(tell_failed(feed, sent->batch,
@@ -479,7 +481,8 @@ put(struct lc__feed *feed, const struct lc__item *item)
 	const struct lc__inputs_fill *fill = feed->feeding->fill;
 	lc_status status;
 
-	/* Here it is this item that failed; in a commit nobody could tell which. */
+	/* Here it is certain that this item failed; in a commit it could not be told
+	 * which. */
 	if (fill->name != NULL) {
 		status = lc_contains(fill->cache, item->id.data, item->id.size);
 		if (status == LC_OK)
@@ -526,8 +529,8 @@ take_good(struct lc__feed *feed, struct lc__sent *sent, struct lc__item *item)
 	return LC_OK;
 }
 
-/* Take the next result of a batch. Unless the feed is open after it, the batch is
- * gone. */
+/* Take the next result of a batch. Unless the feed is open afterwards, the batch is
+ * freed. */
 static lc_status
 take_one(struct lc__feed *feed, struct lc__sent *sent)
 {
@@ -546,7 +549,7 @@ take_one(struct lc__feed *feed, struct lc__sent *sent)
 	return LC_OK;
 }
 
-/* Everything was taken, and there are no more lines. */
+/* Everything was taken, and no lines are left. */
 static lc_status
 finish(struct lc__feed *feed)
 {
@@ -563,7 +566,7 @@ finish(struct lc__feed *feed)
 	return LC_OK;
 }
 
-/* Take what has come back, as far as nothing before it is missing. */
+/* Take what has come back, as long as nothing before it is missing. */
 static lc_status
 take_all(struct lc__feed *feed)
 {
@@ -594,7 +597,7 @@ lc__feed_back(struct lc__items *batch)
 	if (fill->back != NULL && sent->asked > 0)
 		fill->back(fill->ctx, batch);
 	if (feed->state == LC__FEED_OPEN) {
-		/* Kept for a run after a kill, unless the commit comes right now. */
+		/* Kept for a run after a kill, unless a commit follows at once. */
 		if (batch->n_frames > sent->recalled && !ends_chunk(feed, sent))
 			return_if_error(lc__stash_add(feed->stash, batch, sent->behind,
 			    sent->recalled));
@@ -606,7 +609,7 @@ lc__feed_back(struct lc__items *batch)
 	return LC_OK;
 }
 
-/* ---- giving out ------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------- */
 
 static void
 add_sent(struct lc__feed *feed, struct lc__sent *sent)
@@ -631,12 +634,12 @@ lc__feed_next(struct lc__feed *feed, struct lc__items **out)
 	*out = NULL;
 	if (status == LC_NO_MEMORY)
 		return status;
-	/* The file is not to be read any more: what was read of it is not lost. */
+	/* The file must not be read any more, but what was read of it is not lost. */
 	if (status != LC_OK) {
 		stop(feed, true);
 		return LC_OK;
 	}
-	/* What came back of the batch in a run before is not asked for again. */
+	/* Results of the batch from an earlier run are not requested again. */
 	if (sent != NULL)
 		status = lc__stash_recall(feed->stash, lc__feed_check,
 		    (void *)(uintptr_t)feeding->fill, sent->batch, sent->behind, &found);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A fill by cache_ids: what is missing is asked of producers and stored. */
+/* A fill by cache_ids: requests missing values from producers and stores them. */
 #include "fill/fill.h"
 
 #include <stdbool.h>
@@ -88,7 +88,7 @@ lc__throttle_note(struct lc__throttle *pace, uint64_t began_ns, uint64_t ended_n
 	pace->took_ns = ended_ns - began_ns;
 }
 
-/* ---- records that are not committed ------------------------------------------------ */
+/* ---- uncommitted records --------------------------------------------------------- */
 
 /* Commits take the oldest first. */
 static void
@@ -102,8 +102,8 @@ lc_status
 lc__fill_uncommitted_add(struct lc__fill_uncommitted *uncommitted, uint64_t bytes,
     uint64_t pending)
 {
-	/* Make room: move the records to the start when most of what is before them is
-	 * forgotten. */
+	/* Make room: move the records to the start when most of the space before them is
+	 * free. */
 	if (uncommitted->end == uncommitted->room &&
 	    uncommitted->first > uncommitted->room / 2) {
 		memmove(uncommitted->bytes, uncommitted->bytes + uncommitted->first,
@@ -139,33 +139,34 @@ lc__fill_uncommitted_free(struct lc__fill_uncommitted *uncommitted)
 
 /* ---- the fill ---------------------------------------------------------------------- */
 
-/* Items that are looked up together, and the bytes of their payloads at most once
- * there is one. */
+/* Items that are looked up together, and the most bytes of their payloads, if there is
+ * more than one. */
 #define LOOK 256
 #define LOOK_BYTES ((size_t)4 << 20)
 
-/* A run under way. */
+/* A run in progress. */
 struct run {
 	const struct lc__fill *fill;
 	struct lc__filled filled;
-	struct lc__idset asked; /* given to a producer and not stored: also what failed */
-	struct lc__item look[LOOK]; /* items in memory of their own */
+	struct lc__idset asked;     /* given to a producer and not stored, failed ones
+	                         * included */
+	struct lc__item look[LOOK]; /* items with memory of their own */
 	enum lc__stored stored[LOOK];
-	struct lc__item *missing; /* to be made, in the same memory */
+	struct lc__item *missing; /* to be computed, in the same memory */
 	size_t n_missing, room;
 	uint64_t missing_bytes; /* of their payloads */
 	struct lc__fill_uncommitted
 	    uncommitted;          /* counted as stored before they are durable */
-	bool ended;               /* there are no more items */
-	bool waits;               /* there are none now */
-	uint64_t out;             /* batches that are not back */
+	bool ended;               /* no more items will come */
+	bool waits;               /* none is available now */
+	uint64_t out;             /* batches that have not come back */
 	bool pending;             /* something was stored since the last commit */
 	struct lc__throttle pace; /* of commits */
 };
 
 /* ---- what is missing -------------------------------------------------------- */
 
-/* What an item points to goes into one block, which begins with its id. */
+/* The data of an item goes into one block, which begins with its id. */
 static lc_status
 own(struct lc__item *item)
 {
@@ -187,7 +188,7 @@ disown(struct lc__item *item)
 	free((void *)(uintptr_t)item->id.data);
 }
 
-/* Up to LOOK items in memory of their own. */
+/* Get up to LOOK items with memory of their own. */
 static lc_status
 take_items(struct run *run, size_t *n)
 {
@@ -218,7 +219,7 @@ tell_over(struct run *run, const struct lc__item *item)
 	return run->fill->over == NULL ? LC_OK : run->fill->over(run->fill->ctx, item);
 }
 
-/* Is it to be made? What is on its way already, or failed, is not. */
+/* Must it be computed? Not if it is being computed, or has failed. */
 static lc_status
 sort_item(struct run *run, struct lc__item *item, enum lc__stored stored)
 {
@@ -292,14 +293,14 @@ idle(void *ctx)
 				       : run->fill->idle(run->fill->ctx, &run->filled);
 }
 
-/* Take some more items, and keep those that are missing. */
+/* Get some more items, and keep the missing ones. */
 static lc_status
 gather(struct run *run)
 {
 	size_t n;
 	lc_status status;
 
-	/* What is there already may go on for long without a producer's doing. */
+	/* Existing items may come for long without any request to a producer. */
 	return_if_error(idle(run));
 	status = take_items(run, &n);
 	if (status == LC_OK)
@@ -311,7 +312,7 @@ gather(struct run *run)
 
 /* ---- batches ------------------------------------------------------------------ */
 
-/* How many of the missing make a batch, and the bytes of their ids and payloads. */
+/* How many of the missing items make a batch, and the size of their ids and payloads. */
 static size_t
 batch_count(const struct run *run, size_t *bytes)
 {
@@ -363,7 +364,8 @@ make_batch(struct run *run, struct lc__items **out)
 	return LC_OK;
 }
 
-/* While items come slowly, those that are there are made as soon as nothing else is. */
+/* While items come slowly, the available ones are requested as soon as no other work is
+ * left. */
 static lc_status
 next(void *ctx, struct lc__items **out)
 {
@@ -391,7 +393,7 @@ check(void *ctx, const struct lc__item *item, const lc_value *value)
 	return fill->check == NULL ? LC_OK : fill->check(fill->ctx, item, value);
 }
 
-/* ---- what comes back ------------------------------------------------------------ */
+/* ---- results --------------------------------------------------------------------- */
 
 static lc_status
 fail(struct run *run, const struct lc__items *batch, struct lc__item *item)
@@ -441,7 +443,7 @@ done(void *ctx, struct lc__items *batch)
 	return status == LC_OK ? commit_if_due(run) : status;
 }
 
-/* ---- the whole -------------------------------------------------------------------- */
+/* ---- the whole fill -------------------------------------------------------------- */
 
 lc_status
 lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
@@ -454,7 +456,7 @@ lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
 	if (run == NULL)
 		return lc__no_memory(NULL);
 	run->fill = fill;
-	/* Whatever the handle has pending then is this run's own. */
+	/* The pending writes of the handle are then only those of this run. */
 	if (!fill->dry_run)
 		status = lc_flush(fill->cache);
 	if (status == LC_OK && !fill->dry_run) {
@@ -464,11 +466,11 @@ lc__fill_run(const struct lc__fill *fill, struct lc__filled *out)
 		status = lc__produce(fill->producers, &work, &run->filled.produced);
 		error = *lc_last_error();
 		flushed = lc_flush(fill->cache);
-		/* What no commit took was not stored. */
+		/* What is not committed does not count as stored. */
 		run->filled.stored -= lc__fill_uncommitted_count(&run->uncommitted,
 		    lc__cache_uncommitted(fill->cache), &bytes);
 		run->filled.bytes -= bytes;
-		/* What stopped it is told, not what came of it. */
+		/* Report what stopped it, not its consequences. */
 		status = status != LC_OK ? lc__error_raise(&error) : flushed;
 	}
 	while (status == LC_OK && fill->dry_run && !run->ended)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Fills a module of plain puts with what it lacks. */
+/* Computes and stores what is missing in a module of plain puts. */
 #ifndef CACHEX_FILL_FILL_H
 #define CACHEX_FILL_FILL_H
 
@@ -13,21 +13,21 @@
 #include "value/expect.h"
 #include "value/finite.h"
 
-/** What is demanded of a value, new or stored. */
+/** Requirements on a value, new or stored. */
 struct lc__demands {
 	const struct lc__expect *expect; /* NULL for none */
 	size_t n_expect;
-	struct lc__finite finite; /* of what producers return, and with `deep` of
-	                                    what is stored */
-	bool deep;                /* read what is stored in full: checksums too */
+	struct lc__finite finite; /* for values from producers, and with `deep` for stored
+	                           * ones */
+	bool deep;                /* read stored values in full, with their checksums */
 };
 
-/** What was done. */
+/** The result. */
 struct lc__filled {
-	uint64_t items;  /* looked at */
-	uint64_t there;  /* of them, stored already, or the same id came before */
-	uint64_t wrong;  /* stored, but not as demanded, or damaged: made anew */
-	uint64_t stored; /* new, or anew */
+	uint64_t items;  /* items examined */
+	uint64_t there;  /* of them, stored already, or a repeated id */
+	uint64_t wrong;  /* stored, but not as required, or damaged: computed again */
+	uint64_t stored; /* new, or computed again */
 	uint64_t failed;
 	uint64_t bytes; /* of the tensors stored */
 	struct lc__produced produced;
@@ -37,37 +37,39 @@ struct lc__fill {
 	lc_cache *cache;
 	const struct lc__producers *producers;
 	struct lc__demands demands;
-	/** The next item to be had, with id, key, payload and tag; valid until the next
-	 *  call. LC_END behind the last one; LC_BUSY: none now, ask again. */
+	/** Get the next item, with id, key, payload and tag; valid until the next call.
+	 *  LC_END after the last one; LC_BUSY: none now, ask again. */
 	lc_status (*next)(void *ctx, struct lc__item *out);
-	/** More demands on a value of this item, new or stored; NULL for none. The
-	 *  tensors of one that is stored have no data unless demands.deep. */
+	/** Further requirements on a value of this item, new or stored; may be NULL.
+	 *  Tensors of a stored value have no data unless demands.deep. */
 	lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value);
-	/** Told of each batch that comes back, before anything of it is stored. NULL
-	 *  for nobody. */
+	/** Called with each batch that comes back, before any of it is stored. May be
+	 *  NULL. */
 	void (*back)(void *ctx, const struct lc__items *batch);
-	/** Told of each item that is over: stored, failed or (outcome OPEN) there
-	 *  already. NULL for nobody. */
+	/** Called for each item that is done: stored, failed or (outcome OPEN) stored
+	 *  before. May be NULL. */
 	lc_status (*over)(void *ctx, const struct lc__item *item);
-	/** Called several times a second; another status than LC_OK stops. */
+	/** Called several times a second; a status other than LC_OK stops. */
 	lc_status (*idle)(void *ctx, const struct lc__filled *so_far);
 	void *ctx;
-	uint64_t batch;       /* items a batch, at most */
-	uint64_t batch_bytes; /* of payloads in a batch, at most, once it has one */
-	struct lc__failures
-	    *failures;              /* where failed items are written; NULL for nowhere */
-	uint64_t (*clock_ns)(void); /* that commits follow; NULL for lc__clock_ns() */
-	bool dry_run;               /* only look: what is neither there nor ends up
-	                                    stored or failed is missing */
+	uint64_t batch;       /* most items in a batch */
+	uint64_t batch_bytes; /* most bytes of payloads in a batch of more than one item
+	                       * */
+	struct lc__failures *failures; /* file for failed items; NULL for none */
+	uint64_t (*clock_ns)(void);    /* clock for the rate of commits; NULL for
+	                             * lc__clock_ns() */
+	bool dry_run; /* dry run: items that are neither stored nor failed
+	                             * count as missing */
 };
 
 /**
- * Run. An id that comes again while it is being made, or after it failed, is not asked
- * for again. Memory is bounded by the batches on their way, and grows by some bytes for
- * each failed item. What is stored is durable when this returns, whatever it returns; the same
- * call does what is left. While it runs a batch is committed when it is back, unless ten
- * times what the last commit took has not passed since that.
- * @return LC_OK, also when items failed; else what stopped it.
+ * Run. An id that is repeated while it is being computed, or after it failed, is not
+ * requested again. Memory is limited by the batches in progress, and grows by a few bytes
+ * for each failed item. What is stored is durable on return, whatever the status; the
+ * same call continues with what is left. While it runs, a batch is committed when it
+ * comes back, unless less than ten times the duration of the last commit has passed since
+ * that commit.
+ * @return LC_OK, even if items failed; else what stopped it.
  */
 LC_CHECKED lc_status lc__fill_run(const struct lc__fill *fill, struct lc__filled *out);
 
@@ -83,22 +85,22 @@ LC_CHECKED lc_status lc__done_look(lc_cache *cache, const struct lc__demands *de
     void *ctx, const struct lc__item *items, size_t n, enum lc__stored *out);
 
 /**
- * Is a value that a producer made as demanded, and of the structure that a strict
- * module holds? LC_SCHEMA or LC_INVALID with what is wrong.
+ * Is a producer's value as required, and of the structure that a strict module has?
+ * LC_SCHEMA or LC_INVALID with the reason.
  */
 LC_CHECKED lc_status lc__demands_value(lc_cache *cache, const struct lc__demands *demands,
     const lc_value *value);
 
 /** All zero is new, and due. */
 struct lc__throttle {
-	uint64_t ended_ns; /* when the last commit did */
+	uint64_t ended_ns; /* when the last commit ended */
 	uint64_t took_ns;
 };
 
-/** Is it time for the next one? */
+/** Is the next commit due? */
 bool lc__throttle_is_due(const struct lc__throttle *pace, uint64_t now_ns);
 
-/** There was one. */
+/** There was a commit. */
 void lc__throttle_note(struct lc__throttle *pace, uint64_t began_ns, uint64_t ended_ns);
 
 /** All zero is none. */

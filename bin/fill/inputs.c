@@ -23,9 +23,9 @@
 
 /* ---- fingerprints ------------------------------------------------------------------ */
 
-#define END ((uint64_t)1 << 20) /* bytes at either end that count */
+#define END ((uint64_t)1 << 20) /* bytes at each end that are hashed */
 
-/* A file that is being hashed. */
+/* A file being hashed. */
 struct print {
 	const char *path;
 	int fd;
@@ -74,7 +74,7 @@ hash_all(struct print *p, unsigned char out[LC__FINGERPRINT])
 lc_status
 lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT], uint64_t *size)
 {
-	/* A pipe would wait for its writer, and could be read once only. */
+	/* A pipe would block until its writer opens it, and can be read only once. */
 	struct print p = {
 		.path = path,
 		.fd = lc__open(path, O_RDONLY | O_NONBLOCK),
@@ -103,20 +103,20 @@ lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT], uint64_t *
 
 /* ---- the fill ---------------------------------------------------------------------- */
 
-/* A run under way. */
+/* A run in progress. */
 struct run {
 	const struct lc__inputs_fill *fill;
 	struct lc__feeding feeding;
 	struct lc__feed *feeds;   /* fill->n of them */
-	struct lc__feed *current; /* whose chunk is being given out, or NULL */
-	uint64_t most;            /* batches that one input may have on their way */
-	uint64_t stands;          /* the chunk that current began with */
+	struct lc__feed *current; /* the one whose chunk is being handed out, or NULL */
+	uint64_t most;            /* most batches of one input in progress */
+	uint64_t stands;          /* the chunk with which current began */
 	bool asked_again;         /* held inputs were tried once more */
 };
 
 /* ---- declaring ---------------------------------------------------------------- */
 
-/* Of those filled here; they tell the sizes, too. */
+/* Of the inputs filled here; also determines their sizes. */
 static lc_status
 read_fingerprints(struct run *run, unsigned char (*prints)[LC__FINGERPRINT],
     lc_input *inputs)
@@ -157,7 +157,7 @@ declare(struct run *run)
 	return status;
 }
 
-/* How far an input is. Of a dry run nothing was declared: it may be another one. */
+/* How far an input is filled. In a dry run nothing is declared: it may be another one. */
 static int
 learn(void *ctx, const lc_input_info *info)
 {
@@ -211,7 +211,7 @@ prepare(struct run *run)
 	    : status;
 }
 
-/* ---- whose turn it is ------------------------------------------------------------ */
+/* ---- choosing the next input ----------------------------------------------------- */
 
 /* Can it be asked for a batch? */
 static bool
@@ -222,7 +222,7 @@ is_ready(const struct run *run, const struct lc__feed *feed)
 	return feed->state == LC__FEED_OPEN && !feed->ended && feed->sent < run->most;
 }
 
-/* An input that is open and whose turn is over; the last one, as its next is furthest
+/* An open input whose turn is over; the last one, since its next turn is furthest
  * away. */
 static struct lc__feed *
 find_idle(const struct run *run)
@@ -236,7 +236,7 @@ find_idle(const struct run *run)
 	return found;
 }
 
-/* The first in the order of the chunks to come that is ready; NULL without one. */
+/* The first ready one in the order of the chunks to come; NULL without one. */
 static struct lc__feed *
 find_first(const struct run *run, bool open_only)
 {
@@ -253,8 +253,8 @@ find_first(const struct run *run, bool open_only)
 	return found;
 }
 
-/* Open an input whose turn it is; another one may have to be closed for it. NULL in
- * @p feed: none can be now. */
+/* Open an input whose turn it is; another one may have to be closed first. NULL in @p
+ * feed: not possible now. */
 static lc_status
 open_feed(struct run *run, struct lc__feed **feed)
 {
@@ -273,7 +273,7 @@ open_feed(struct run *run, struct lc__feed **feed)
 	return lc__feed_open(*feed);
 }
 
-/* Those that others held may be free by now. True if there are any. */
+/* Inputs held by other processes may be free by now. True if there are any. */
 static bool
 ask_again(struct run *run)
 {
@@ -289,8 +289,8 @@ ask_again(struct run *run)
 	return any;
 }
 
-/* The input that the next batch is of: the same one until its chunk is given out. NULL
- * for none now. */
+/* The input of the next batch: the same one until its chunk is handed out. NULL for none
+ * now. */
 static lc_status
 choose(struct run *run, struct lc__feed **out)
 {
@@ -354,7 +354,7 @@ idle(void *ctx)
 	    : run->fill->idle(run->fill->ctx, &run->feeding.filled);
 }
 
-/* ---- what is left ------------------------------------------------------------------- */
+/* ---- remaining lines ------------------------------------------------------------- */
 
 static lc_status
 count_lines(struct run *run, struct lc__shard *shard, struct lc__inputs_filled *filled)
@@ -394,9 +394,9 @@ count_all(struct run *run)
 	return status;
 }
 
-/* ---- the whole -------------------------------------------------------------------- */
+/* ---- the whole fill -------------------------------------------------------------- */
 
-/* Enough that no producer waits while the oldest batch of an only input takes long. */
+/* Enough that no producer waits while the oldest batch of a single input takes long. */
 static uint64_t
 most_of(const struct lc__producers *producers)
 {

@@ -12,7 +12,7 @@
 #include "base/utf8.h"
 #include "lmdbcache.h"
 
-/* Bytes of a failure's text that are kept: what an error of the library holds. */
+/* How much of a failure's text is kept: the size of a library error. */
 #define WHY_MAX (sizeof(((lc_error *)0)->text) - 1)
 
 struct lc__items *
@@ -49,8 +49,8 @@ lc__items_free(struct lc__items *batch)
 	free(batch);
 }
 
-/* In place: a space for what ends or garbles a line, a question mark for what is no
- * UTF-8. */
+/* In place: characters that end or garble a line become spaces, bytes that are not UTF-8
+ * question marks. */
 static void
 make_line(char *text)
 {

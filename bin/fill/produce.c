@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Producers at work: what is asked of them. */
+/* Producers at work: the requests to them. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -10,14 +10,14 @@
 #include "fill/producing.h"
 
 #define MS UINT64_C(1000000)
-/* The longest that is waited, and how often idle() is called while there is much to do. */
+/* The longest wait, and how often idle() is called while there is much to do. */
 #define WAIT_MS 100
 #define IDLE_NS (50 * MS)
-/* Of one round no more than this counts for time-outs: the rest went by while callers
- * stored what there was, or the whole process stood still, and nobody read answers. */
+/* At most this much of one round counts for time-outs: the rest passed while callers
+ * stored results, or the whole process was stopped, and no answers were read. */
 #define ROUND_NS (2 * WAIT_MS * MS)
 
-/* Pipes that are not waited for are -1, which poll passes over. */
+/* Pipes that are not waited for are -1, which poll ignores. */
 static void
 fill_poll(struct lc__producing *run)
 {
@@ -96,7 +96,7 @@ turn(struct lc__producing *run)
 	return run->work->idle != NULL ? run->work->idle(run->work->ctx) : LC_OK;
 }
 
-/* Nothing to be done or waited for. */
+/* Nothing to do or wait for. */
 static bool
 is_finished(struct lc__producing *run)
 {
@@ -145,7 +145,7 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
 
 	memset(out, 0, sizeof(*out));
 	if (how->children == 0)
-		return lc__error(LC_INVALID, 0, "no producers are to be run");
+		return lc__error(LC_INVALID, 0, "the number of producers is 0");
 	status = prepare(&run);
 	run.turned_ns = run.idled_ns = lc__clock_ns();
 	if (status == LC_OK)
@@ -237,9 +237,9 @@ lc__producing_drop(struct lc__producing *run)
 	}
 }
 
-/* ---- giving ------------------------------------------------------------------------- */
+/* ---- handing out ----------------------------------------------------------------- */
 
-/* The one with the least to do among those that take more; NULL for none. */
+/* The least loaded one that accepts work; NULL for none. */
 static struct lc__child *
 find_child(struct lc__producing *run)
 {
@@ -256,7 +256,8 @@ find_child(struct lc__producing *run)
 	return best;
 }
 
-/* Who could have a subbatch now: one that waits, a new one, one with room; or NULL. */
+/* Which producer could take a subbatch now: an idle one, a new one, one with room; or
+ * NULL. */
 static struct lc__child *
 choose(struct lc__producing *run, bool fresh)
 {
@@ -272,7 +273,7 @@ choose(struct lc__producing *run, bool fresh)
 	return child != NULL && child->work.count <= run->how->ahead ? child : NULL;
 }
 
-/* A new producer is wanted and there is no place: one has to go. */
+/* A new producer is needed and there is no slot: one must end. */
 static void
 make_place(struct lc__producing *run)
 {
@@ -313,7 +314,7 @@ give(struct lc__producing *run, struct lc__child *child, struct lc__subbatch *su
 	return lc__producing_settle(run, batch);
 }
 
-/* What was given out before goes first. */
+/* Subbatches that were handed out before go first. */
 static lc_status
 feed_queue(struct lc__producing *run)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What goes to a producer and comes back from it: cachex-producer(5). */
+/* The data sent to a producer and received from it: cachex-producer(5). */
 #include "fill/protocol.h"
 
 #include <stdbool.h>
@@ -20,7 +20,7 @@
 
 /* ---- frames ------------------------------------------------------------------------ */
 
-/* Most of what is sent is ASCII, which eight bytes at a time tell. */
+/* Most of what is sent is ASCII, which is checked eight bytes at a time. */
 static bool
 is_text(const unsigned char *bytes, size_t size)
 {
@@ -52,7 +52,7 @@ write_item(struct lc__buf *out, const struct lc__item *item)
 	}
 }
 
-/* Do all lengths fit into 32 bits, that of the frame too? */
+/* Do all lengths fit into 32 bits, including that of the frame? */
 static bool
 fits(const struct lc__subbatch *subbatch)
 {
@@ -108,7 +108,7 @@ end_line(struct lc__messages *m)
 		m->line(m->ctx, m->child, m->open);
 }
 
-/* A return ends a line too: progress bars write nothing else for a long time. */
+/* A carriage return ends a line too: progress bars write nothing else for a long time. */
 static bool
 ends_line(char c)
 {
@@ -216,7 +216,7 @@ index_ids(struct lc__answer *a, const struct lc__subbatch *subbatch)
 	return LC_OK;
 }
 
-/* The item of that id which has no result yet: items may have the same id. */
+/* The item with that id which has no result yet: ids may be repeated. */
 static lc_status
 search(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const struct lc__mpack_token *id, size_t *out)
@@ -237,11 +237,11 @@ search(struct lc__answer *a, const struct lc__subbatch *subbatch,
 		}
 	}
 	return lc__error(LC_INVALID, 0,
-	    seen ? "it has %s twice" : "it has %s, which was not asked for",
+	    seen ? "it has %s twice" : "it has %s, which was not requested",
 	    lc__quote_id(id->bytes, id->size));
 }
 
-/* Results mostly come in the order of the items. */
+/* Results usually come in the order of the items. */
 static lc_status
 find(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const struct lc__mpack_token *id, size_t guess, size_t *out)
@@ -268,7 +268,7 @@ is_named(const struct lc__mpack_token *name, const char *text)
 	    memcmp(name->bytes, text, name->size) == 0;
 }
 
-/* The name of a pair, and where its value stands. */
+/* The name of a pair, and the position of its value. */
 static bool
 next_pair(struct lc__tokens *in, struct lc__mpack_token *name, struct lc__tokens *value)
 {
@@ -440,9 +440,9 @@ lc__answer_read(struct lc__answer *a, const struct lc__subbatch *subbatch,
 	return read_results(a, subbatch, results);
 }
 
-/* ---- taking ------------------------------------------------------------------------- */
+/* ---- accepting values ------------------------------------------------------------ */
 
-/* Its value, or LC_INVALID and why it has none. */
+/* Its value, or LC_INVALID with the reason why it has none. */
 static lc_status
 read_value(struct lc__answer *a, const struct lc__answer_item *result, lc_value **out)
 {

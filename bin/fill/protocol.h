@@ -10,29 +10,29 @@
 #include "fill/items.h"
 #include "fill/value_mpack.h"
 
-/** The version that producers are told of in CACHEX_PROTOCOL. */
+/** The version passed to producers in CACHEX_PROTOCOL. */
 #define LC__PROTOCOL 1
 
-/** A frame begins with the bytes of its object, u32. */
+/** A frame begins with the size of its object, u32. */
 #define LC__FRAME_HEAD 4
 
 /**
- * Append the frame that asks for the items of a subbatch.
+ * Append the frame that requests the items of a subbatch.
  * @return LC_OK; LC_UNSUPPORTED if they do not fit into a frame; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__request_write(const struct lc__subbatch *subbatch,
     uint64_t number, struct lc__buf *out);
 
-/** So much of the end is kept. */
+/** How much of the end is kept. */
 #define LC__MESSAGES_KEPT 4096
 
 /** All zero is new. */
 struct lc__messages {
-	/** Told of each line, of 1,000 bytes at most; NULL for nobody. */
+	/** Called with each line, at most 1,000 bytes; may be NULL. */
 	void (*line)(void *ctx, unsigned child, const char *line);
 	void *ctx;
 	unsigned child;
-	char last[LC__MESSAGES_KEPT]; /* the end of what was written */
+	char last[LC__MESSAGES_KEPT]; /* the end of the output */
 	size_t last_size;
 	char open[1001]; /* a line without its end */
 	size_t open_size;
@@ -40,14 +40,14 @@ struct lc__messages {
 
 void lc__messages_add(struct lc__messages *messages, const char *text, size_t size);
 
-/** There will be no more: a line without an end is one. */
+/** No more output will come: an incomplete line counts as a line. */
 void lc__messages_end(struct lc__messages *messages);
 
-/** The last line that is not empty, with nothing in it that ends or garbles a line; ""
- *  if there is none. */
+/** The last line that is not empty, without characters that end or garble a line; "" if
+ *  there is none. */
 void lc__messages_last_line(const struct lc__messages *messages, char *out, size_t room);
 
-/** What an answer has for an item; borrowed from it. */
+/** The result for an item in an answer; borrowed from it. */
 struct lc__answer_item {
 	bool there;
 	const void *value; /* an object; NULL if it has none */
@@ -58,35 +58,35 @@ struct lc__answer_item {
 
 /** The present answer, and memory for the next ones; all zero is new. */
 struct lc__answer {
-	struct lc__answer_item *result; /* of each item of the subbatch */
-	size_t room;                    /* results that fit */
-	uint32_t *slot; /* positions in the subbatch plus 1 by the hash of the id,
-	                              0 for none; used for what comes out of order */
+	struct lc__answer_item *result; /* for each item of the subbatch */
+	size_t room;                    /* room for results */
+	uint32_t *slot; /* 1 + index in the subbatch, by the hash of the id, 0 for none;
+	                 * used for results out of order */
 	size_t slots;   /* a power of two, at least half of them free */
-	bool indexed;   /* the slots are those of this subbatch */
+	bool indexed;   /* the slots belong to this subbatch */
 	struct lc__value_reader reader;
 };
 
-/** What became of the items of a subbatch. */
+/** The outcome of the items of a subbatch. */
 struct lc__answered {
 	size_t done, failed, lacking;
 };
 
 /**
- * Take an answer apart.
- * @return LC_OK; LC_INVALID with what is wrong with it, and then all of it is
- * garbage; LC_NO_MEMORY.
+ * Parse an answer.
+ * @return LC_OK; LC_INVALID with the mistake, and then nothing of it is used;
+ * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__answer_read(struct lc__answer *answer,
     const struct lc__subbatch *subbatch, const void *bytes, size_t size);
 
-/** The number of the request that an answer says it is to; LC_INVALID if it says none. */
+/** The number of the request in an answer; LC_INVALID if it has none. */
 LC_CHECKED lc_status lc__answer_number(const void *bytes, size_t size, uint64_t *out);
 
 /**
- * Give the items of the subbatch what was read. Values' tensors are borrowed from the
- * answer's bytes.
- * @param check  as in lc__work
+ * Give the items of the subbatch the results read. Tensors of values are borrowed from
+ * the answer's bytes.
+ * @param check as in lc__work
  */
 LC_CHECKED lc_status lc__answer_take(struct lc__answer *answer,
     const struct lc__subbatch *subbatch,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What producers answer, what is given to others again, and their end. */
+/* Answers of producers, work that is handed out again, and the end of producers. */
 #include "fill/producing.h"
 
 #include <stdio.h>
@@ -10,9 +10,9 @@
 #include "fill/items.h"
 #include "fill/produce.h"
 
-/* ---- batches that are tried again -------------------------------------------------- */
+/* ---- retrying batches ------------------------------------------------------------ */
 
-/* A request was answered, but none of its values could be taken. */
+/* A request was answered, but without a usable value. */
 static void
 retry_in_vain(struct lc__retry *retry, const char *why)
 {
@@ -21,7 +21,7 @@ retry_in_vain(struct lc__retry *retry, const char *why)
 	    why);
 }
 
-/* They were in line before what waits now. */
+/* They were queued before those that wait now. */
 static void
 retry_untouched(struct lc__retry *retry, struct lc__subbatches *work)
 {
@@ -38,7 +38,7 @@ retry_untouched(struct lc__retry *retry, struct lc__subbatches *work)
 	retry->queue = line;
 }
 
-/* First of all: nothing else may take the place of the producer that was lost. */
+/* This first: no other work may take the slot of the producer that was lost. */
 static lc_status
 give_again(struct lc__retry *retry, struct lc__subbatch *subbatch)
 {
@@ -77,15 +77,15 @@ fail_items(struct lc__subbatch *subbatch, const char *why)
 }
 
 /*
- * A producer was lost on a subbatch. It is given out again, as one or in halves, or its
- * items have failed; @p subbatch is gone then.
+ * A producer was lost because of a subbatch. It is handed out again, as one or in halves,
+ * or its items have failed; @p subbatch is freed then.
  */
 static lc_status
 retry_lost(struct lc__retry *retry, struct lc__subbatch *subbatch, const char *why)
 {
 	if (subbatch->failures++ < retry->how->retries)
 		return give_again(retry, subbatch);
-	/* One item makes a half fail again and again, but never both. */
+	/* One bad item makes one half fail again and again, but never both. */
 	if (!subbatch->half || subbatch->twin_failed)
 		retry_in_vain(retry, why);
 	lc__subbatch_tell_twin(subbatch, true);
@@ -103,7 +103,7 @@ lc__retry_too_large(struct lc__retry *retry, struct lc__subbatch *subbatch,
 	return fail_items(subbatch, why);
 }
 
-/* LC_FAILED, with the last reason, if it is of no use to go on. */
+/* LC_FAILED, with the last reason, if continuing is useless. */
 static lc_status
 retry_check(const struct lc__retry *retry)
 {
@@ -156,7 +156,7 @@ lose_garbage(struct lc__producing *run, struct lc__child *child, const char *wha
 
 /* ---- answers ---------------------------------------------------------------------------- */
 
-/* What the batch needs of an answer, and of what the producer told people meanwhile. */
+/* What the batch needs from an answer, and from the producer's messages meanwhile. */
 static lc_status
 keep_answer(struct lc__child *child, struct lc__items *batch,
     const struct lc__answered *got)
@@ -170,7 +170,7 @@ keep_answer(struct lc__child *child, struct lc__items *batch,
 	return lc__items_stderr(batch, child->messages.last, child->messages.last_size);
 }
 
-/* The oldest request was answered; its subbatch is the caller's. */
+/* The oldest request was answered; ownership of its subbatch passes to the caller. */
 static lc_status
 take_answer(struct lc__producing *run, struct lc__child *child,
     struct lc__subbatch *subbatch)
@@ -202,8 +202,8 @@ take_answer(struct lc__producing *run, struct lc__child *child,
 	if (got.lacking == 0) {
 		lc__subbatch_free(subbatch);
 	} else {
-		/* Items that were left out go to another producer; this one gets no more.
-		 * They are known, and not halved. */
+		/* Items that were left out go to another producer; this one gets no more
+		 * work. They are known, so nothing is halved. */
 		lc__subbatch_prune(subbatch);
 		snprintf(what, sizeof(what), "left out %zu of %zu items", subbatch->count,
 		    asked);
@@ -251,7 +251,7 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 		switch (lc__child_receive(child)) {
 		case LC__FRAME: return_if_error(take_frame(run, child)); break;
 		case LC__TOO_LONG:
-			/* What was meant for people often begins like this: say so. */
+			/* Text meant for people often begins like this: mention that. */
 			snprintf(text, sizeof(text),
 			    "its length is %u bytes, the maximum is %llu; its first bytes "
 			    "are %s",
@@ -269,12 +269,12 @@ lc__producing_read(struct lc__producing *run, struct lc__child *child, bool all)
 /* ---- the end ----------------------------------------------------------------------- */
 
 #define MS UINT64_C(1000000)
-/* How soon the end of a producer is seen that has closed its pipes, or that we have. */
+/* How soon the end of a producer is seen after it or cachex has closed its pipes. */
 #define END_WAIT_MS 2
-/* How long it may take for that. */
+/* How long that may take. */
 #define END_MS 5000
 
-/* It has ended by itself: what it wrote before counts. */
+/* It has ended by itself: what it wrote before is valid. */
 static lc_status
 bury(struct lc__producing *run, struct lc__child *child)
 {
@@ -288,8 +288,8 @@ bury(struct lc__producing *run, struct lc__child *child)
 	lc__child_stop(child);
 	lc__child_describe_end(child, text, sizeof(text));
 	run->count->died += untouched || child->work.count > 0;
-	/* It has done its part and ended before it came to the rest: nothing is to blame
-	 * for that. One that has answered nothing is not believed so, or it would be
+	/* It did part of the work and ended before it started the rest, which is not to
+	 * blame. A producer that has answered nothing is not treated so, or it would be
 	 * started for ever. */
 	if (untouched) {
 		retry_untouched(&run->retry, &child->work);
@@ -302,7 +302,8 @@ bury(struct lc__producing *run, struct lc__child *child)
 	}
 	if (child->head_size > 0)
 		strcat(text, " in the middle of an answer");
-	/* A shell that finds no command, before anything has ever worked: nothing will. */
+	/* A shell that does not find the command, before anything has ever worked:
+	 * nothing will. */
 	if (!run->answered && child->status != -1 && WIFEXITED(child->status) &&
 	    (WEXITSTATUS(child->status) == 126 || WEXITSTATUS(child->status) == 127))
 		return lc__child_error(child, text);
@@ -315,7 +316,7 @@ limit_of(const struct lc__producing *run, const struct lc__child *child)
 	return child->answered ? run->how->timeout_ms : run->how->start_timeout_ms;
 }
 
-/* Its end is near: there is nothing more to come from it. */
+/* Its end is near: no further output will come. */
 static bool
 is_leaving(const struct lc__child *child)
 {

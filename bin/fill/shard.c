@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Shards of input lines, and where a fill is in them. */
+/* Shards of input lines, and the position of a fill in them. */
 #include "fill/shard.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 	struct lc__line_place place = { 0, 0 };
 	struct lc__mpack_token token;
 
-	/* Each line takes a byte at least. */
+	/* Each line has at least one byte. */
 	if (cursor.size > 0 &&
 	    (!lc__token_expect(&in, LC__TOKEN_MAP, &token) || token.size != 2 ||
 		!take_member(&in, "offset", &place.offset) ||
@@ -67,7 +67,7 @@ lc__cursor_decode(lc_id cursor, struct lc__line_place *out)
 struct lc__shard {
 	char *path;
 	enum lc__shard_kind kind;
-	uint64_t size; /* of the file when it was opened: it is read so far */
+	uint64_t size; /* size of the file when it was opened, up to which it is read */
 	struct lc__lines lines;
 };
 
@@ -163,8 +163,8 @@ lc__shard_close(struct lc__shard *s)
 
 /* ---- lines ------------------------------------------------------------------ */
 
-/* The next line, whatever it holds. One that is too long is skipped to its end, and the
- * error is about it. */
+/* Read the next line, whatever it contains. A line that is too long is skipped to its end
+ * and reported. */
 static lc_status
 take_line(struct lc__shard *s, struct lc__line *out)
 {
@@ -202,7 +202,7 @@ check_kind(const struct lc__shard *s, const struct lc__line *line)
 		    "%s: line %llu has a NUL byte and is not a path", s->path, number);
 	if (s->kind != LC__SHARD_JSONL)
 		return LC_OK;
-	/* One object and nothing else, to its end. */
+	/* Exactly one object, to its end. */
 	status = lc__json_object(line->data, line->size, &members);
 	while (status == LC_OK)
 		status = lc__json_next(&members, &member);
@@ -217,7 +217,7 @@ lc__shard_next(struct lc__shard *shard, struct lc__line *out)
 {
 	size_t i;
 
-	/* Lines of nothing but blanks are none, unless the shard is text. */
+	/* Blank lines are skipped, unless the shard is text. */
 	do {
 		return_if_error(take_line(shard, out));
 		i = 0;

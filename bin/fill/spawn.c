@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Commands as processes: without a fork of the caller's memory, by the shell only where one is needed. */
+/* Commands as processes: without a fork of the caller's memory, and through a shell only
+ * if needed. */
 #include "fill/spawn.h"
 
 #include <errno.h>
@@ -21,7 +22,7 @@
 
 /* ---- is a shell needed? ------------------------------------------------------------ */
 
-/* Words that the shell itself knows, and no program is called by. */
+/* Words that are part of the shell, not names of programs. */
 static const char *const own_words[] = { "!", ".", ":", "[[", "alias", "bg", "break",
 	"builtin", "case", "cd", "command", "continue", "do", "done", "elif", "else",
 	"esac", "eval", "exec", "exit", "export", "fg", "fi", "for", "function",
@@ -55,7 +56,7 @@ is_assignment(const char *word)
 	return n > 0 && word[n] == '=';
 }
 
-/* The character behind what a quote or backslash begins; NULL if that does not end. */
+/* The character after a quoted or escaped part; NULL if it is not terminated. */
 static const char *
 skip_quoted(const char *at)
 {
@@ -68,7 +69,7 @@ skip_quoted(const char *at)
 	return *at == quote ? at + 1 : NULL;
 }
 
-/* Does it end a command, or is it more than words and files are told with? */
+/* Does it end a command, or need more of the shell than words and redirections? */
 static bool
 is_operator(const char *command, const char *at)
 {
@@ -89,8 +90,8 @@ end_of_word(const char *command, const char *at)
 	return at;
 }
 
-/* Where the program of a single command stands, behind what is assigned for it; NULL if
- * it is none. */
+/* The position of the program in a single command, after assignments; NULL if there is
+ * none. */
 static const char *
 find_program(const char *command)
 {
@@ -124,17 +125,17 @@ lc__shell_script(const char *command, struct lc__buf *out)
 
 /* ---- the process ------------------------------------------------------------------- */
 
-/* What a pipe holds, if the system lets it: a small frame goes in one piece. */
+/* The size of a pipe, if the system allows it: a small frame is then written at once. */
 #define PIPE_ROOM (1 << 20)
 
-/* What the child needs, made before there is one. */
+/* What the child needs, prepared before it exists. */
 struct start {
 	char *const *arguments;
 	char *const *environment;
 	pid_t group;
 	pid_t parent;
 	int ends[3]; /* its standard descriptors; all above 2 */
-	int error;   /* written by the child: errno of what failed */
+	int error;   /* written by the child: errno of the failure */
 };
 
 static void
@@ -145,9 +146,9 @@ close_one(int *fd)
 	*fd = -1;
 }
 
-/* In the child, of which exec keeps what is ignored: SIGPIPE and SIGXFSZ are to be as
- * every program expects them, the others may be ignored on purpose. No handler of ours
- * may run there once signals are let in. */
+/* In the child. exec keeps ignored signals ignored: SIGPIPE and SIGXFSZ must have their
+ * defaults, as every program expects; others may be ignored on purpose. No handler of
+ * cachex may run there once signals are unblocked. */
 static void
 reset_signals(void)
 {
@@ -164,7 +165,7 @@ reset_signals(void)
 	sigprocmask(SIG_SETMASK, &fresh.sa_mask, NULL);
 }
 
-/* In the child. Ours are closed by exec; the program around us may have others. */
+/* In the child. exec closes our descriptors; the surrounding program may have others. */
 static void
 close_others(void)
 {
@@ -181,7 +182,7 @@ close_others(void)
 		close(fd);
 }
 
-/* In the child, which does not return. */
+/* In the child; does not return. */
 static void __attribute__((noreturn)) become(struct start *start)
 {
 	if (setpgid(0, start->group) != 0)
@@ -200,7 +201,7 @@ failed:
 	_exit(127);
 }
 
-/* Not inlined: what the child changes of a frame would be changed for us. */
+/* Not inlined: the child shares the stack, and would modify the caller's frame. */
 static pid_t __attribute__((noinline)) run_start(struct start *start)
 {
 	pid_t pid = vfork();
@@ -226,7 +227,7 @@ make_pipes(int theirs[3], int ours[3])
 	return true;
 }
 
-/* No handler may run between vfork and exec, where it would run in the child. */
+/* No handler may run in the child between vfork and exec. */
 static pid_t
 run_masked(struct start *start)
 {
@@ -243,13 +244,13 @@ run_masked(struct start *start)
 	return pid;
 }
 
-/* The child ended before it was a shell. */
+/* The child ended before exec. */
 static lc_status
 give_up(pid_t pid, int sys)
 {
 	while (waitpid(pid, NULL, 0) == -1 && errno == EINTR)
 		;
-	/* That there is no shell is no failure of the system's. */
+	/* A missing shell is not a failure of the system. */
 	if (sys != ENOENT && sys != ENOTDIR && sys != EACCES)
 		return lc__error_sys(sys, "cannot run /bin/sh");
 	return lc__error(LC_FAILED, sys, "cannot run /bin/sh");

@@ -22,8 +22,8 @@
 /* ---- entries ------------------------------------------------------------------- */
 
 #define MAGIC "cxstash1"
-#define SUMMED 16    /* where what the checksum is of begins */
-#define ITEM_HEAD 20 /* bytes of an item in front of its id */
+#define SUMMED 16    /* start of the bytes covered by the checksum */
+#define ITEM_HEAD 20 /* bytes of an item before its id */
 #define FRAME_ROW 16
 
 uint64_t
@@ -100,7 +100,8 @@ lc__stashed_size(const unsigned char *head, uint64_t most)
 	    : 0;
 }
 
-/* Pass over the items, whose lines must grow; where they end, NULL if they are none. */
+/* Skip the items, whose lines must ascend; returns their end, NULL if they are
+ * invalid. */
 static const unsigned char *
 read_items(const unsigned char *at, const unsigned char *end, struct lc__stashed *out)
 {
@@ -164,7 +165,7 @@ lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *ou
 	    check_frames(out, end);
 }
 
-/* A frame that is no answer after all gives nothing. */
+/* A frame that is not a valid answer gives no values. */
 static lc_status
 answer_frame(struct lc__answer *answer, struct lc__subbatch *subbatch,
     const unsigned char *bytes, size_t size,
@@ -246,7 +247,7 @@ lc__stashed_give(const struct lc__stashed *entry, struct lc__answer *answer,
 
 	if (kept == NULL)
 		return lc__no_memory(NULL);
-	/* Its items as a batch, to be answered. */
+	/* Its items as a batch, to be matched with the answers. */
 	for (uint32_t i = 0; i < entry->items; i++) {
 		const uint32_t id_size = lc__get32(at + 16);
 
@@ -262,12 +263,12 @@ lc__stashed_give(const struct lc__stashed *entry, struct lc__answer *answer,
 
 /* ---- the file ------------------------------------------------------------------ */
 
-/* Bytes of no use that a file may have beyond as many as are of use. */
+/* How many useless bytes a file may have beyond as many as are useful. */
 #define SLACK ((uint64_t)8 << 20)
 /* Pieces of a write. */
 #define PIECES 256
 
-/* Where an entry is. */
+/* The position of an entry. */
 struct row {
 	uint64_t offset, size;
 	uint64_t first, last; /* lines */
@@ -278,11 +279,11 @@ struct lc__stash {
 	int fd; /* -1: there is no file */
 	uint64_t source;
 	uint64_t size;    /* of the file */
-	struct row *rows; /* those of use; first those that were there before, by
-	                             their first lines */
+	struct row *rows; /* entries in use; first those found at the start, by their
+	                   * first lines */
 	size_t count, room;
-	size_t before;            /* how many were there before */
-	size_t next;              /* of them, the first that is not of lines passed */
+	size_t before;            /* how many were found at the start */
+	size_t next;              /* of them, the first that is not for earlier lines */
 	struct lc__buf bytes;     /* memory for writing */
 	struct lc__answer answer; /* memory for reading */
 };
@@ -305,7 +306,7 @@ add_row(struct lc__stash *s, const struct row *row)
 
 /* ---- opening ------------------------------------------------------------------ */
 
-/* Read an entry; LC_CORRUPT if it is none. */
+/* Read an entry; LC_CORRUPT if it is invalid. */
 static lc_status
 read_entry(const struct lc__stash *s, uint64_t offset, uint64_t size,
     struct lc__buf *bytes, struct lc__stashed *out)
@@ -333,7 +334,7 @@ compare_rows(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Find the entries of use. What comes after one that is torn is lost with it. */
+/* Find the useful entries. Entries after an incomplete one are lost with it. */
 static lc_status
 scan(struct lc__stash *s, uint64_t line)
 {
@@ -405,7 +406,7 @@ free_stash(struct lc__stash *s)
 	free(s);
 }
 
-/* What a kill left of rewriting it too. */
+/* Remove the remains of a killed rewrite too. */
 static void
 remove_files(const char *path)
 {
@@ -460,7 +461,7 @@ lc__stash_remove(const char *dir, uint32_t input)
 
 /* ---- adding ------------------------------------------------------------------- */
 
-/* Append, in a single write but for what is very large. */
+/* Append, in a single write unless it is very large. */
 static lc_status
 write_pieces(const struct lc__stash *s, struct iovec *pieces, int n)
 {
@@ -528,7 +529,7 @@ lc__stash_add(struct lc__stash *s, const struct lc__items *batch,
 	if (status == LC_OK)
 		s->size += row.size;
 	else if (ftruncate(s->fd, (off_t)s->size) == -1)
-		return status; /* what is torn is known by its checksum */
+		return status; /* its checksum shows that an entry is incomplete */
 	return status;
 }
 
@@ -547,7 +548,7 @@ recall_row(struct lc__stash *s, const struct row *row,
 	if (status == LC_OK)
 		status = lc__stashed_give(&entry, &s->answer, check, ctx, batch, behind,
 		    found);
-	/* Values lie in the bytes: should they not be kept, the batch is not either. */
+	/* Values point into the bytes: if these cannot be kept, neither can the batch. */
 	if (status == LC_OK && *found > 0)
 		status = lc__items_keep(batch, &bytes);
 	lc__buf_free(&bytes);
@@ -577,9 +578,10 @@ lc__stash_recall(struct lc__stash *s,
 	return LC_OK;
 }
 
-/* ---- forgetting --------------------------------------------------------------- */
+/* ---- removing entries ------------------------------------------------------------ */
 
-/* Put a file with only the rows of use in the place of this one. Where that is not possible it stays. */
+/* Replace this file by one with only the useful rows. If that is not possible it
+ * stays. */
 static void
 rewrite_file(struct lc__stash *s)
 {

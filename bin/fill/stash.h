@@ -23,15 +23,15 @@
 #include "fill/protocol.h"
 #include "fill/shard.h"
 
-/* ---- entries ------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------- */
 
-/** What tells its input from others. */
+/** Identifies its input. */
 uint64_t lc__stashed_source(lc_id fingerprint, const char *key);
 
 /**
  * Append everything before the frames' bytes.
- * @param behind       the line of each item is the one before this place; by the items' tags
- * @param first_frame  the batch's frames from here on
+ * @param behind the line of each item is the one before this position; by the items' tags
+ * @param first_frame the batch's frames from here on
  */
 LC_CHECKED lc_status lc__stashed_write(uint64_t source, const struct lc__items *batch,
     const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out);
@@ -46,20 +46,20 @@ struct lc__stashed {
 	const unsigned char *data;    /* their bytes */
 };
 
-/** How many bytes the entry has that begins here; 0 if none does, or one that is longer
- *  than @p most. @p head has LC__STASHED_HEAD bytes. */
+/** The size of the entry that begins here; 0 if there is none, or if it is longer than @p
+ *  most. @p head has LC__STASHED_HEAD bytes. */
 #define LC__STASHED_HEAD 40
 uint64_t lc__stashed_size(const unsigned char *head, uint64_t most);
 
-/** Read and check all of it. False for anything that lc__stashed_write() and the frames
- *  do not make. */
+/** Read and check all of it. False for bytes that lc__stashed_write() and the frames
+ *  cannot give. */
 bool lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashed *out);
 
 /**
- * Give those items of @p batch a value that the entry has one for: of the same line, id
- * and payload, without an outcome, and found to be good. Values lie in the entry's bytes.
- * @param check  as in lc__work
- * @param found  how many
+ * Give items of @p batch the values in the entry: for the same line, id and payload,
+ * without an outcome, and accepted by @p check. Values point into the entry's bytes.
+ * @param check as in lc__work
+ * @param found their number
  */
 LC_CHECKED lc_status lc__stashed_give(const struct lc__stashed *entry,
     struct lc__answer *answer,
@@ -75,8 +75,8 @@ struct lc__stash;
 char *lc__stash_path(const char *dir, uint32_t input);
 
 /**
- * Open the stash of an input of which @p line lines are done. What is damaged of the
- * file is forgotten; where there is none, none is made before something is added.
+ * Open the stash of an input of which @p line lines are done. Damaged parts of the file
+ * are dropped; without a file, none is created before something is added.
  */
 LC_CHECKED lc_status lc__stash_open(const char *path, uint64_t source, uint64_t line,
     struct lc__stash **out);
@@ -86,20 +86,20 @@ LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash, const struct lc__ite
     const struct lc__line_place *behind, size_t first_frame);
 
 /**
- * Give items of a batch the values that were in the file when it was opened; frames that
- * they lie in are the batch's then. Batches come in the order of their lines.
- * @param check  as in lc__work
- * @param found  how many
+ * Give items of a batch the values that were in the file when it was opened; the frames
+ * that contain them then belong to the batch. Batches come in the order of their lines.
+ * @param check as in lc__work
+ * @param found their number
  */
 LC_CHECKED lc_status lc__stash_recall(struct lc__stash *stash,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),
     void *ctx, struct lc__items *batch, const struct lc__line_place *behind,
     size_t *found);
 
-/** So many lines of the input are done now: forget what the stash has of them. */
+/** This many lines of the input are done: drop what the stash has for them. */
 void lc__stash_forget(struct lc__stash *stash, uint64_t line);
 
-/** A file with nothing of use is removed. NULL is harmless. */
+/** A file without useful entries is removed. NULL is allowed. */
 void lc__stash_close(struct lc__stash *stash);
 
 /** Remove the file of an input that is finished, if there is one. */

@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "value/tensor.h"
 
-/* Each returns a value to own, NULL without memory, or says what is wrong. */
+/* Each returns an owned value, NULL without memory, or reports a mistake. */
 static lc_status read_part(struct lc__value_reader *r, lc_value **out);
 
 static lc_status
@@ -17,7 +17,7 @@ cut_short(void)
 
 /* ---- maps with a name that begins with a dollar ------------------------------- */
 
-/* What a map of one or two pairs has; nil for what it has not. */
+/* The members of a map of one or two pairs; nil for missing ones. */
 struct special {
 	struct lc__mpack_token type;  /* of "$tensor" */
 	struct lc__mpack_token data;  /* of "data" */
@@ -59,7 +59,7 @@ read_tensor(struct lc__value_reader *r, const struct special *s, lc_value **out)
 	const struct lc__mpack_token *text = &s->type;
 	lc_tensor tensor;
 
-	/* Values mostly have the type of the one before. */
+	/* Values usually have the type of the previous one. */
 	if (r->type_text == NULL || r->type_size != text->size ||
 	    memcmp(r->type_text, text->bytes, text->size) != 0) {
 		return_if_error(lc__tensor_type_parse(text->bytes, text->size, &r->type));
@@ -91,7 +91,7 @@ read_members(struct lc__value_reader *r, uint32_t count, lc_value *into)
 	return LC_OK;
 }
 
-/* The name of a pair, kept behind those of the maps around. */
+/* The name of a pair, kept after those of the enclosing maps. */
 static lc_status
 read_name(struct lc__value_reader *r)
 {
@@ -102,9 +102,9 @@ read_name(struct lc__value_reader *r)
 	if (name.kind != LC__TOKEN_STR || name.size == 0 ||
 	    memchr(name.bytes, '\0', name.size) != NULL)
 		return lc__error(LC_INVALID, 0,
-		    "a name that is not text, empty or holds a NUL");
+		    "a name that is not text, is empty or contains a NUL");
 	if (*(const char *)name.bytes == '$')
-		return lc__error(LC_INVALID, 0, "a map with %s has no meaning here",
+		return lc__error(LC_INVALID, 0, "a map with %s is not allowed here",
 		    lc__quote_id(name.bytes, name.size));
 	lc__buf_append(&r->names, name.bytes, name.size);
 	if (lc__buf_append(&r->names, "", 1) == NULL)
@@ -183,7 +183,7 @@ read_kind(struct lc__value_reader *r, const struct lc__mpack_token *token, lc_va
 	case LC__TOKEN_MAP: return read_map(r, token->size, out);
 	case LC__TOKEN_EXT: break;
 	}
-	return lc__error(LC_INVALID, 0, "an extension, of type %d, has no meaning here",
+	return lc__error(LC_INVALID, 0, "an extension, of type %d, is not allowed here",
 	    token->ext);
 }
 

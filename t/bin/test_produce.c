@@ -97,7 +97,7 @@ static const struct {
 	{ "behind", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is not one MessagePack object" },
 	{ "wrong-batch", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it is for batch 2 instead of 1" },
 	{ "unknown", 2, 2, 2, 1, 0, 2, 0, 0, 2, 1,
-	    ": it has 'nobody', which was not asked for" },
+	    ": it has 'nobody', which was not requested" },
 	{ "twice", 2, 2, 2, 0, 0, 1, 0, 0, 1, 0, ": it has 'item-0000' twice" },
 	{ "few", 4, 4, 2, 0, 0, 1, 0, 0, 0, 0, "' left out 2 of 4 items" },
 	{ "few", 4, 4, 1, 1, 0, 2, 0, 0, 0, 1, "' left out 1 of 2 items" },
