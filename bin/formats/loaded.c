@@ -114,7 +114,7 @@ reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
 		}
 		if (child->value != NULL)
 			return lc__error(LC_INVALID, 0, "%s",
-			    path == NULL ? "is there twice"
+			    path == NULL ? "occurs twice"
 					 : "leads through a part that holds no others");
 		part = child;
 	}
@@ -157,7 +157,7 @@ build(struct lc__part_node *part)
 	part->value = NULL;
 	if (value != NULL)
 		return value;
-	/* Are the names exactly 0 … count-1? No name is there twice. */
+	/* Are the names exactly 0 … count-1? No name occurs twice. */
 	for (size_t i = 0; list && i < part->count; i++)
 		list = lc__path_position(part->children[i].name, &position) &&
 		    position < part->count;

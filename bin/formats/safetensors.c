@@ -197,7 +197,7 @@ index_names(struct lc__safetensors *table)
 	return LC_OK;
 }
 
-/* The first name that is there twice, or false. */
+/* The first name that occurs twice, or false. */
 static bool
 find_twice(const struct lc__safetensors *table, lc_id *out)
 {

@@ -306,7 +306,7 @@ check_names(const struct lc__wds_sample *sample, bool *paths)
 	qsort(sorted, sample->count, sizeof(*sorted), by_extension);
 	for (size_t i = 1; i < sample->count && status == LC_OK; i++)
 		if (strcasecmp(sorted[i - 1]->extension, sorted[i]->extension) == 0)
-			status = lc__error(LC_INVALID, 0, "%s is there twice",
+			status = lc__error(LC_INVALID, 0, "%s occurs twice",
 			    lc__quote_id(sorted[i]->extension,
 				strlen(sorted[i]->extension)));
 	if (status == LC_OK)

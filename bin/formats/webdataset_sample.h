@@ -75,7 +75,7 @@ struct lc__wds_sample {
 LC_CHECKED lc_status lc__wds_sample_add(struct lc__wds_sample *sample,
     const char *extension, lc_value *value);
 
-/** Make the value. LC_INVALID for an extension that is there twice, whatever its
+/** Make the value. LC_INVALID for an extension that occurs twice, whatever its
  *  case. Empties @p sample. */
 LC_CHECKED lc_status lc__wds_sample_build(struct lc__wds_sample *sample, lc_value **out);
 

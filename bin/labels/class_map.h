@@ -38,7 +38,7 @@ struct lc__class_map {
 /**
  * Read the file. @p out is to be freed in any case.
  * @return LC_OK; LC_INVALID, naming the file and the line, for what is no such list, and
- * for a class that is there twice; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
+ * for a class that occurs twice; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__class_map_read(const char *path, struct lc__class_map *out);
 void lc__class_map_free(struct lc__class_map *map);

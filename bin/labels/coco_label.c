@@ -302,8 +302,8 @@ read_image(struct reader *r, const struct lc__frame *frame,
 		if (!lc__json_double(json, &v) || !(v >= 0 && v <= INT32_MAX) ||
 		    v != (uint32_t)v)
 			return reject(r, LC__REJECT_UNPARSABLE,
-			    "image %lld: %s is no number of pixels", (long long)r->image,
-			    names[i]);
+			    "image %lld: %s is not a number of pixels",
+			    (long long)r->image, names[i]);
 		*sides[i] = (uint32_t)v;
 	}
 	if (!is_rejected(r))

@@ -203,7 +203,7 @@ lc__claims_choose(const struct lc__claimant *who, struct lc__buf *id,
 
 	memset(out, 0, sizeof(*out));
 	if (file_name(who->path).size == 0)
-		return lc__error(LC_INVALID, 0, "image_path names no file");
+		return lc__error(LC_INVALID, 0, "image_path does not name a file");
 	status = choose(who, id, &key, out);
 	lc__buf_free(&key);
 	return status;
@@ -221,7 +221,7 @@ lc__claims_keep(const struct lc__claimant *who, lc_id id, struct lc__claimed *ou
 		status = look(who, &key, &claim);
 	if (status == LC_OK && claim.there && claim.generation == who->generation &&
 	    !is_sure(who, &claim))
-		status = lc__error(LC_EXISTS, 0, "image_id %s is that of line %llu, too",
+		status = lc__error(LC_EXISTS, 0, "image_id %s is also that of line %llu",
 		    lc__quote_id(id.data, id.size), (unsigned long long)claim.line);
 	if (status == LC_OK)
 		status = take(who, &key, &claim, out);

@@ -63,13 +63,13 @@ note(struct lc__line_entry *out, const struct lc__json_member *member, const cha
 	if (i == LC__ENTRY_MEMBERS)
 		return LC_OK;
 	if (out->members[i].name.text != NULL)
-		return lc__entry_error(out, member->name.text, "%s is there twice",
+		return lc__entry_error(out, member->name.text, "%s occurs twice",
 		    i == LC__ENTRY_ARRAY ? array : names[i]);
 	out->members[i] = *member;
 	return LC_OK;
 }
 
-/* The whole line is looked at, also behind a member that is there twice. */
+/* The whole line is looked at, also behind a member that occurs twice. */
 static lc_status
 read_members(struct lc__line_entry *out, const char *array)
 {
@@ -102,7 +102,7 @@ read_path(struct lc__line_entry *out)
 		return lc__entry_error(out, out->line.text, "no image_path");
 	if (member->kind != LC__JSON_STRING)
 		return lc__entry_error(out, member->value.text,
-		    "image_path is no string");
+		    "image_path is not a string");
 	status = lc__json_unescape(member->value, &out->path);
 	if (status == LC_CORRUPT)
 		return lc__entry_error(out, member->value.text,
@@ -153,7 +153,7 @@ read_side(const struct lc__line_entry *entry, enum lc__entry_member i, uint32_t 
 		return LC_OK;
 	if (!integer_of(member, &number) || number == 0 || number > UINT32_MAX)
 		return lc__entry_error(entry, member->value.text,
-		    "%s is no number of pixels", names[i]);
+		    "%s is not a number of pixels", names[i]);
 	*out = (uint32_t)number;
 	return LC_OK;
 }
@@ -216,8 +216,8 @@ lc__entry_read(const char *line, size_t size, const char *array,
 	return_if_error(read_side(out, LC__ENTRY_WIDTH, &out->width));
 	if (member->name.text != NULL && member->kind != LC__JSON_NULL) {
 		if (member->kind != LC__JSON_ARRAY)
-			return lc__entry_error(out, member->value.text, "%s is no array",
-			    array);
+			return lc__entry_error(out, member->value.text,
+			    "%s is not an array", array);
 		out->array = true;
 	}
 	out->v2 = out->members[LC__ENTRY_VERSION].name.text != NULL &&

@@ -54,7 +54,7 @@ probe(const char *path, struct lc__line_entry *entry)
 	if (fstat(file.fd, &file.st) == -1)
 		status = lc__error_sys(errno, "%s: stat", path);
 	else if (!S_ISREG(file.st.st_mode) || file.st.st_size == 0)
-		status = lc__error(LC_INVALID, 0, "%s: no image", path);
+		status = lc__error(LC_INVALID, 0, "%s: not an image", path);
 	else
 		status = lc__header_read(&file, &head, &seen);
 	lc__buf_free(&head);
@@ -75,7 +75,7 @@ lc__migration_sides(const struct lc__stage2 *how, struct lc__line_entry *entry)
 		return LC_OK;
 	if (how->images == NULL)
 		return lc__entry_error(entry, entry->line.text,
-		    "no height and width, and no --images to look for them");
+		    "no height and width, and no --images to find them");
 	/* image_path below the directory, or where it says itself. */
 	name = strndup((const char *)entry->path.data, entry->path.size);
 	path = name != NULL && *name != '/' ? lc__path_join(how->images, name) : name;
@@ -109,7 +109,7 @@ lc__migration_check_value(const struct lc__stage2 *how, enum lc__stage2_pass p,
 	static const struct lc__finite nothing_else = { false, false };
 
 	if (view->kind != LC_TENSOR)
-		return lc__error(LC_SCHEMA, 0, "is no tensor");
+		return lc__error(LC_SCHEMA, 0, "is not a tensor");
 	return_if_error(lc__expect_tensor(&how->expect[p], &view->tensor));
 	if (p == LC__PASS_VAE && lc__migration_sides(how, entry) == LC_OK)
 		return_if_error(lc__migration_check_latents(&view->tensor, entry->width,

@@ -78,8 +78,8 @@ lc__migration_check_unchanged(const struct lc__migration *run, char stamp[LC__ST
 	if (status != LC_OK || strcmp(stamp, run->state.stamp) == 0)
 		return status;
 	return lc__error(LC_CHANGED, 0,
-	    "%s: it was changed while it was migrated; what "
-	    "was done stands, run it again",
+	    "%s: the file was changed during the migration; the "
+	    "finished steps stay; run the migration again",
 	    run->how->file);
 }
 
@@ -217,8 +217,7 @@ lc__backup_choose(const char *file, unsigned stage, const char *wanted, char *ou
 			return LC_OK;
 		if (wanted != NULL)
 			return lc__error(LC_EXISTS, 0,
-			    "%s: it is there, and is no backup of this migration",
-			    wanted);
+			    "%s: exists, and is not a backup of this migration", wanted);
 	}
 }
 
@@ -235,7 +234,7 @@ copy_step(int from, const char *from_path, uint64_t at, size_t want, char *bytes
 	if (n < 0)
 		return lc__error_sys(errno, "%s: read", from_path);
 	if (n == 0)
-		return lc__error(LC_CHANGED, 0, "%s: it became shorter", from_path);
+		return lc__error(LC_CHANGED, 0, "%s: the file became shorter", from_path);
 	*got = (size_t)n;
 	return lc__write_full(to, bytes, (size_t)n, to_path);
 }

@@ -117,7 +117,7 @@ restore_from(struct restoring *r, const char *path, bool exact, bool *there)
 	if (fstat(r->lines.fd, &st) == -1)
 		status = lc__error_sys(errno, "%s: stat", path);
 	else if (!S_ISREG(st.st_mode))
-		status = lc__error(LC_INVALID, 0, "%s: it is not a regular file", path);
+		status = lc__error(LC_INVALID, 0, "%s: not a regular file", path);
 	else {
 		r->size = (uint64_t)st.st_size;
 		status = restore_lines(r);

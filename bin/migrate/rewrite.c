@@ -112,7 +112,7 @@ warn(const struct pass *pass, uint64_t *count, const char *format, ...)
 	va_end(args);
 	snprintf(text, sizeof(text), "%s:%" PRIu64 ": %s%s", how->file,
 	    pass->lines.number, what,
-	    *count == 10 ? "; more of these are only counted" : "");
+	    *count == 10 ? "; further ones are only counted" : "");
 	how->warn(how->ctx, text);
 }
 
@@ -152,15 +152,15 @@ is_left_alone(struct pass *pass)
 
 	if (entry->newer) {
 		warn(pass, &counts->newer,
-		    "format_version %.*s is newer than 2; the line stays as it is",
+		    "format_version %.*s is newer than 2; the line does not change",
 		    (int)(version.size < 40 ? version.size : 40), version.text);
 		return true;
 	}
 	if (pass->run->how->force || !lc__migration_is_foreign(entry))
 		return false;
 	warn(pass, &counts->foreign,
-	    "image_id %s is not of its image_path; the line stays as "
-	    "it is, -f replaces it",
+	    "image_id %s does not come from its image_path; the line "
+	    "does not change; -f replaces the image_id",
 	    lc__migration_id_text(entry));
 	return true;
 }
@@ -382,12 +382,12 @@ do_entry(struct pass *pass)
 
 	if (claimed.second)
 		warn(pass, &counts->shared,
-		    "image_id %s, as simpler ones are those of other records",
+		    "image_id %s: other records have the shorter ones",
 		    lc__quote_id(id.data, id.size));
 	ratio = upgrade ? (double)entry->width / (double)entry->height : 1;
 	if (ratio < RATIO_LEAST || ratio > RATIO_MOST)
 		warn(pass, &counts->extreme,
-		    "%" PRIu32 "x%" PRIu32 ": its ratio of %.3g is outside of %g to %g",
+		    "%" PRIu32 "x%" PRIu32 ": the ratio %.3g is outside of %g to %g",
 		    entry->width, entry->height, ratio, RATIO_LEAST, RATIO_MOST);
 	/* An image_id that was there and is lost. */
 	if (!entry->v2 && entry->named &&

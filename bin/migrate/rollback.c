@@ -176,7 +176,7 @@ roll_entry(struct rolling *r, const struct lc__text_line *line)
 	}
 	if (status != LC_SCHEMA && status != LC_INVALID && status != LC_CORRUPT)
 		return status;
-	snprintf(what, sizeof(what), "%s: %s: the line stays as it is",
+	snprintf(what, sizeof(what), "%s: %s: the line does not change",
 	    how->module[LC__PASS_DINOV3], lc_last_error()->text);
 	found(r, what);
 	return keep_line(r, line, &r->out->kept);

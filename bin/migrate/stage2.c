@@ -145,7 +145,7 @@ lc__migration_same_file(struct lc__migration *run)
 	}
 	if (*state->file != '\0' && strcmp(state->file, path) != 0 && !run->how->force)
 		return lc__error(LC_INVALID, 0,
-		    "%s/stage2 tells of %s; -f goes on with %s", run->how->dir,
+		    "%s/stage2 belongs to %s; -f continues with %s", run->how->dir,
 		    state->file, run->how->file);
 	snprintf(state->file, sizeof(state->file), "%s", path);
 	return LC_OK;
@@ -182,8 +182,8 @@ find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 	if (strcmp(state->stamp, stamp) != 0) {
 		if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
 			say(run,
-			    "it has changed since its migration was begun; its lines are "
-			    "gone through anew");
+			    "the file has changed since the migration began; all lines are "
+			    "processed again");
 		state->generation++;
 		begin_anew(state);
 		snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
@@ -195,8 +195,8 @@ find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 			return_if_error(lc__migration_swap(run));
 		} else {
 			say(run,
-			    "its new file is gone or was changed; its lines are gone "
-			    "through anew");
+			    "the new file is missing or was changed; all lines are "
+			    "processed again");
 			begin_anew(state);
 		}
 	}
@@ -220,7 +220,7 @@ load(struct lc__migration *run)
 	if (run->how->tasks > 0 &&
 	    (run->state.rewriting || run->state.phase == LC__STAGE2_SWAP))
 		return lc__error(LC_INVALID, 0,
-		    "%s: a migration of it was interrupted; go on with that first, "
+		    "%s: its migration was interrupted; finish it first, "
 		    "without --shard",
 		    run->how->file);
 	for (int p = 0; p < LC__PASSES; p++)
@@ -279,7 +279,7 @@ reopen_new(struct lc__migration *run)
 			return lc__error_sys(errno, "%s: cut", run->temporary);
 		return LC_OK;
 	}
-	say(run, "the new file that was begun is gone; its lines are gone through anew");
+	say(run, "the unfinished new file is missing; all lines are processed again");
 	begin_anew(state);
 	return LC_OK;
 }

@@ -141,9 +141,9 @@ hash_part(int fd, const char *path, uint64_t from, uint64_t to, struct lc__hash1
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0) {
-			status = n < 0
-			    ? lc__error_sys(errno, "%s: read", path)
-			    : lc__error(LC_CHANGED, 0, "%s: it became shorter", path);
+			status = n < 0 ? lc__error_sys(errno, "%s: read", path)
+				       : lc__error(LC_CHANGED, 0,
+					     "%s: the file became shorter", path);
 			break;
 		}
 		lc__hash128_update(hash, bytes, (size_t)n);

@@ -101,7 +101,7 @@ is_left_alone(struct verifying *v)
 		found(v, "format_version %.*s is newer than 2",
 		    (int)(version.size < 40 ? version.size : 40), version.text);
 	else if (lc__migration_is_foreign(&v->entry))
-		found(v, "image_id %s is not of its image_path",
+		found(v, "image_id %s does not come from its image_path",
 		    lc__migration_id_text(&v->entry));
 	else
 		return false;
@@ -124,14 +124,14 @@ check_entry(struct verifying *v)
 	v->out->records++;
 	if (v->how->pass[LC__PASS_MIGRATE]) {
 		if (!v->entry.v2)
-			found(v, "the record is not of version 2");
+			found(v, "the record does not have version 2");
 		else if (!lc__entry_has_bucket(&v->entry))
-			found(v, "aspect_bucket is no WIDTHxHEIGHT");
+			found(v, "aspect_bucket is not WIDTHxHEIGHT");
 		if (v->entry.v2 && v->entry.array)
 			found(v, "%s is still in the line", v->how->field);
 	}
 	if (status == LC_NOT_FOUND) {
-		found(v, "no image_id is claimed for it");
+		found(v, "it has no image_id in stage2");
 		return LC_OK;
 	}
 	for (int p = 0; p < LC__PASS_MODULES && status == LC_OK; p++)
@@ -216,7 +216,7 @@ verify(struct verifying *v)
 		return status == LC_NO_FILE ? lc__error_as(LC_NOT_FOUND) : status;
 	status = lc__stage2_load(v->state_cache, &v->state);
 	if (status == LC_OK && v->state.phase != LC__STAGE2_DONE)
-		found(v, "its migration has not ended");
+		found(v, "its migration is unfinished");
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
 

@@ -53,7 +53,7 @@ twice(struct parser *p, const struct lc__json *member)
 {
 	const char *at = member->source.text;
 
-	snprintf(p->tree->wrong, sizeof(p->tree->wrong), "the name %s is there twice",
+	snprintf(p->tree->wrong, sizeof(p->tree->wrong), "the name %s occurs twice",
 	    lc__quote_id(member->name, strlen(member->name)));
 	/* Back to the end of the name. */
 	while (*--at != ':')

@@ -193,7 +193,7 @@ static const struct {
 	  "'/f\\x0a.jpg' is outside of the dataset" },
 	{ "{'image':'../s/f.jpg','labels':[]}", "s/f.jpg" },
 	{ "{'image':'f.jpg','image':'g.jpg','labels':[]}",
-	  "unparsable: r/labels/f.json: not JSON: the name 'image' is there twice (line "
+	  "unparsable: r/labels/f.json: not JSON: the name 'image' occurs twice (line "
 	  "1, column 24)" },
 	{ "{'a':18446744073709551615,'b':'\\u0000','image':'f.jpg','labels':[]}",
 	  "unparsable: r/labels/f.json: not JSON: \\u0000 in a string (line 1, column "

@@ -217,7 +217,7 @@ static const struct {
 	{ "'id':1,'file_name':'/a.jpg'", "", "|1|unparsable: coco.json: image 1: "
 	  "file_name '/a.jpg' is outside of the dataset\n" },
 	{ "'id':1,'file_name':'a.jpg','width':1.5", "",
-	  "|a|unparsable: coco.json: image 1: width is no number of pixels\n" },
+	  "|a|unparsable: coco.json: image 1: width is not a number of pixels\n" },
 	{ "'id':1,'file_name':'a.jpg','width':100,'height':51", "",
 	  "|a|size_mismatch: coco.json: the label is of an image of 100x51, the image "
 	  "is 100x50\n" },
@@ -347,7 +347,7 @@ static const struct {
 	{ "{'images':[{'id':1 2}]}", LC_CORRUPT, "image at byte 11: not JSON: a "
 	  "comma or the end of what is open is missing (line 1, column 9)" },
 	{ "{'images':[{'id':1,'id':2}]}", LC_CORRUPT, "image at byte 11: not JSON: "
-	  "the name 'id' is there twice (line 1, column 12)" },
+	  "the name 'id' occurs twice (line 1, column 12)" },
 	{ "{'images':[7]}", LC_CORRUPT, "image at byte 11: not an object" },
 	{ "{'images':[{'id':'1'}]}", LC_CORRUPT, "image at byte 11: id is no integer" },
 	{ "{'images':[{'id':18446744073709551615}]}", LC_CORRUPT,

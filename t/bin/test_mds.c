@@ -456,7 +456,7 @@ static const struct {
 	{ INDEX("7"), LC_CORRUPT, "index.json: shards[0] is no object" },
 	{ INDEX(GOOD ",null"), LC_CORRUPT, "index.json: shards[1] is no object" },
 	{ INDEX("{\"a\":1,\"a\":2}"), LC_CORRUPT,
-	    "index.json: shards[0]: the name 'a' is there twice" },
+	    "index.json: shards[0]: the name 'a' occurs twice" },
 	{ INDEX("{}"), LC_VERSION, "index.json: a shard of version 0, not 2" },
 	{ INDEX("{\"version\":3}"), LC_VERSION, "index.json: a shard of version 3, not 2" },
 	{ INDEX("{\"version\":2}"), LC_CORRUPT, "index.json: shards[0]: format is missing" },

@@ -109,23 +109,23 @@ static const struct {
 	{ "{}", LC_INVALID, "column 1: no image_path" },
 	{ "{\"image_path\":null}", LC_INVALID, "column 1: no image_path" },
 	{ "{\"image_path\":\"\"}", LC_INVALID, "column 15: image_path is empty" },
-	{ "{\"image_path\":7}", LC_INVALID, "column 15: image_path is no string" },
+	{ "{\"image_path\":7}", LC_INVALID, "column 15: image_path is not a string" },
 	{ "{\"image_path\":\"\\ud800\"}", LC_INVALID,
 	    "column 15: image_path has half of a surrogate pair" },
 	{ "{\"image_path\":\"a\",\"image_path\":\"b\"}", LC_INVALID,
-	    "column 20: image_path is there twice" },
+	    "column 20: image_path occurs twice" },
 	{ "{\"e\":[],\"image_path\":\"a\",\"\\u0065\":[]}", LC_INVALID,
-	    "column 27: e is there twice" },
+	    "column 27: e occurs twice" },
 	{ "{\"e\":[],\"e\":[],}", LC_CORRUPT, "column 16: a string is missing" },
-	{ "{\"image_path\":\"a\",\"e\":{}}", LC_INVALID, "column 23: e is no array" },
+	{ "{\"image_path\":\"a\",\"e\":{}}", LC_INVALID, "column 23: e is not an array" },
 	{ "{\"image_path\":\"a\",\"height\":0}", LC_INVALID,
-	    "column 28: height is no number of pixels" },
+	    "column 28: height is not a number of pixels" },
 	{ "{\"image_path\":\"a\",\"width\":1.5}", LC_INVALID,
-	    "column 27: width is no number of pixels" },
+	    "column 27: width is not a number of pixels" },
 	{ "{\"image_path\":\"a\",\"width\":4294967296}", LC_INVALID,
-	    "column 27: width is no number of pixels" },
+	    "column 27: width is not a number of pixels" },
 	{ "{\"image_path\":\"a\",\"width\":-1}", LC_INVALID,
-	    "column 27: width is no number of pixels" },
+	    "column 27: width is not a number of pixels" },
 	{ "{\"image_path\":\"a\",\"image_id\":1,\"x\":NaN}", LC_CORRUPT,
 	    "column 36: no such word in JSON" },
 };
@@ -205,7 +205,7 @@ START_TEST(claims_of_others)
 	ck_assert(claimed.first);
 	who.line = 2;
 	assert_status(lc__claims_keep(&who, lc_id_of("a"), &claimed), LC_EXISTS);
-	ck_assert_str_eq(lc_last_error()->text, "image_id 'a' is that of line 1, too");
+	ck_assert_str_eq(lc_last_error()->text, "image_id 'a' is also that of line 1");
 	assert_status(lc__claims_check(&who, lc_id_of("a")), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
 	    "image_id 'a' is claimed for line 1, x/a.jpg");
@@ -621,7 +621,7 @@ START_TEST(refused)
 	append(other, "{}");
 	m.how.file = other;
 	assert_status(migration_run(&m, &done), LC_INVALID);
-	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "tells of"));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "belongs to"));
 	m.how.file = m.dir;
 	ck_assert_int_ne(migration_run(&m, &done), LC_OK);
 	m.how.file = "/nowhere/x.jsonl";
@@ -707,10 +707,10 @@ START_TEST(verify_tensors)
 	    "2 b: dinov3: Inf at [1]\n"
 	    "3 c: dinov3: is f32[3], not f32[2]\n"
 	    "4 d: image_id 'd' has no claim\n"
-	    "6 : the record is not of version 2\n"
-	    "6 : no image_id is claimed for it\n"
+	    "6 : the record does not have version 2\n"
+	    "6 : it has no image_id in stage2\n"
 	    "7 : column 2: a string is missing\n"
-	    "8 : column 1: no height and width, and no --images to look for them\n"
+	    "8 : column 1: no height and width, and no --images to find them\n"
 	    "9 : column 63: dinov3_embedding is f32[1], not f32[2]\n");
 }
 END_TEST

@@ -66,7 +66,7 @@ check_whole(const struct migration *m)
 	free(text);
 }
 
-/* No record is there twice, or had to be made again. */
+/* No record occurs twice, or had to be made again. */
 static void
 check_once(const struct migration *m, uint64_t records)
 {

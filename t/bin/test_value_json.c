@@ -122,7 +122,7 @@ static const struct {
 	{ "", "not JSON: the text ends too early (line 1, column 1)" },
 	{ "[1,]", "not JSON: a value is missing (line 1, column 4)" },
 	{ "1 2", "not JSON: something follows the value (line 1, column 3)" },
-	{ "{\"a\":1,\"a\":2}", "not JSON: the name 'a' is there twice (line 1, column 10)" },
+	{ "{\"a\":1,\"a\":2}", "not JSON: the name 'a' occurs twice (line 1, column 10)" },
 	{ "NaN", "not JSON: no such word in JSON (line 1, column 1)" },
 	{ "9223372036854775808", "the integer 9223372036854775808 is "
 	    "outside of -2^63 to 2^63 - 1; to 2^64 - 1 it is {\"$u64\": \"decimal\"}" },
@@ -360,7 +360,7 @@ END_TEST
 static const struct {
 	const char *paths, *message;
 } bad_part_rows[] = {
-	{ "a b a", "is there twice" }, { "a a.b", "leads through a part that holds no others" },
+	{ "a b a", "occurs twice" }, { "a a.b", "leads through a part that holds no others" },
 	{ "a.b a", "holds other parts" }, { ".a", "a name is empty" },
 	{ "a.", "a name is empty" }, { "a..b", "a name is empty" },
 	{ "a\\b", "a backslash stands only before a dot or a backslash" },

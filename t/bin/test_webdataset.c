@@ -258,9 +258,9 @@ static const struct {
 	{ { "a.txt", "a.txt.cls" }, "{\"txt\":\"1\",\"txt.cls\":1}" },
 	{ { "a..txt" }, "{\".txt\":\"1\"}" },
 	{ { "a.x..y.txt", "a.cls" }, "{\"x..y.txt\":\"1\",\"cls\":1}" },
-	{ { "a.txt", "a.x.txt", "a.txt" }, "! invalid: 'a': 'txt' is there twice" },
-	{ { "a.txt", "a.Txt" }, "! invalid: 'a': 'txt' is there twice" },
-	{ { "a.X.txt", "a.x.txt" }, "! invalid: 'a': 'x.txt' is there twice" },
+	{ { "a.txt", "a.x.txt", "a.txt" }, "! invalid: 'a': 'txt' occurs twice" },
+	{ { "a.txt", "a.Txt" }, "! invalid: 'a': 'txt' occurs twice" },
+	{ { "a.X.txt", "a.x.txt" }, "! invalid: 'a': 'x.txt' occurs twice" },
 };
 
 START_TEST(names_of_members)

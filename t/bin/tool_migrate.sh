@@ -205,9 +205,9 @@ is "why" "$(cat "$err")" \
 cachex: migrate: records.jsonl:3:32: emb is f32[1,3], not f32[1,2]
 cachex: migrate: records.jsonl:4:32: emb: at [0,1]: no number of this dtype
 cachex: migrate: records.jsonl:5:32: emb: at [0,1]: too large for the dtype
-cachex: migrate: records.jsonl:6:1: no height and width, and no --images to look for them
+cachex: migrate: records.jsonl:6:1: no height and width, and no --images to find them
 cachex: migrate: records.jsonl:7:1: no image_path
-cachex: migrate: records.jsonl:8: 640x100: its ratio of 6.4 is outside of 0.4 to 2.5
+cachex: migrate: records.jsonl:8: 640x100: the ratio 6.4 is outside of 0.4 to 2.5
 cachex: migrate: records.jsonl:9:38: the text ends too early
 cachex: migrate: records.jsonl:10:46: the text ends too early"
 is "stay as they are" "$(sed -n '2,7p;9,$p' records.jsonl)" "$(sed -n '2,7p;9,$p' before.jsonl)"
@@ -240,12 +240,12 @@ is "an id of its own path is kept" "$(sed -n 3,4p records.jsonl)" \
 '{"image_path": "a/cow.jpg", "width": 640, "height": 480, "image_id": "a/cow.jpg#2", "aspect_bucket": "1216x832", "format_version": 2}
 {"image_path": "a/pig.jpg", "width": 640, "height": 480, "image_id": "pig", "format_version": 2, "aspect_bucket": "1216x832"}'
 is "are told" "$(cat "$err")" \
-"cachex: migrate: records.jsonl:1: format_version 3 is newer than 2; the line stays as it is
-cachex: migrate: records.jsonl:2: image_id 'cat' is not of its image_path; the line stays as it is, -f replaces it
-cachex: migrate: records.jsonl:5: image_id '7' is not of its image_path; the line stays as it is, -f replaces it
-cachex: migrate: records.jsonl:6: format_version 2.5 is newer than 2; the line stays as it is
+"cachex: migrate: records.jsonl:1: format_version 3 is newer than 2; the line does not change
+cachex: migrate: records.jsonl:2: image_id 'cat' does not come from its image_path; the line does not change; -f replaces the image_id
+cachex: migrate: records.jsonl:5: image_id '7' does not come from its image_path; the line does not change; -f replaces the image_id
+cachex: migrate: records.jsonl:6: format_version 2.5 is newer than 2; the line does not change
 cachex: migrate: records.jsonl:7:75: format_version is not a number
-cachex: migrate: records.jsonl:8: image_id 'a/cow.jpg#2' is not of its image_path; the line stays as it is, -f replaces it"
+cachex: migrate: records.jsonl:8: image_id 'a/cow.jpg#2' does not come from its image_path; the line does not change; -f replaces the image_id"
 is "and counted" "$(sed 's/ rate=.*//; s|is /.*/|is |' "$out")" "$(progress 2 0 0 0 2)
 1 bad line, unchanged
 2 records, of a newer version, unchanged
@@ -258,11 +258,11 @@ also "as well" grep -q '"skipped":2,"total":2,"bad":1,"blank":0,"newer":2,"forei
 check "verify lists them" 1 migrate --verify --pass migrate
 is "with the reasons" "$(cat "$out")" \
 "records.jsonl:1: format_version 3 is newer than 2
-records.jsonl:2: image_id 'cat' is not of its image_path
-records.jsonl:5: image_id '7' is not of its image_path
+records.jsonl:2: image_id 'cat' does not come from its image_path
+records.jsonl:5: image_id '7' does not come from its image_path
 records.jsonl:6: format_version 2.5 is newer than 2
 records.jsonl:7: column 75: format_version is not a number
-records.jsonl:8: image_id 'a/cow.jpg#2' is not of its image_path
+records.jsonl:8: image_id 'a/cow.jpg#2' does not come from its image_path
 records.jsonl: 7 records; 1 bad line, 6 findings"
 check "-f replaces ids" 3 migrate -f
 is "of older lines" "$(sed -n '2p;5p;8p' records.jsonl)" \
@@ -278,7 +278,7 @@ done >records.jsonl
 rm -rf out records.jsonl.*
 check "many foreign ids" 3 migrate
 is "ten are listed" "$(wc -l <"$err" | tr -d ' ')" 10
-also "then they are counted" grep -q "^cachex: migrate: records.jsonl:10: image_id 'x10' .*; more of these are only counted$" "$err"
+also "then they are counted" grep -q "^cachex: migrate: records.jsonl:10: image_id 'x10' .*; further ones are only counted$" "$err"
 also "all" grep -qx "25 records, with an image_id that does not come from image_path, unchanged" "$out"
 check "-f replaces all" 0 migrate -f
 is "and says so" "$(tail -n 2 "$out" | sed 's|is /.*/|is |')" "25 records, with an image_id that did not come from image_path, replaced
@@ -306,7 +306,7 @@ printf '%s\n' '{"image_path": "cat.png"}' '{"image_path": "x/dog.png", "height":
 rm -rf out records.jsonl.*
 check "images" 3 migrate --images .
 also "one is not" grep -q "records.jsonl:2:1: no height and width, and ./x/dog.png: open: " "$err"
-also "nor is a pipe" grep -q "records.jsonl:3:1: no height and width, and ./pipe: no image" "$err"
+also "nor is a pipe" grep -q "records.jsonl:3:1: no height and width, and ./pipe: not an image" "$err"
 holds "one is there" grep -q '"image_id": "cat", "aspect_bucket": "1216x832"' records.jsonl
 
 # At most so many at a time
@@ -454,7 +454,7 @@ is "writes each" "$(cat records.jsonl)" \
 {bad'
 is "and says why" "$(sed 's|is /.*/|is |' "$out")" \
 "records.jsonl:3: z: dinov3: missing: the line has no array
-records.jsonl:5: w: dinov3: is f32[1], not f32[4]: the line stays as it is
+records.jsonl:5: w: dinov3: is f32[1], not f32[4]: the line does not change
 records.jsonl: 2 lines rolled back, 1 without an array, 1 left unchanged, 2 not of version 2
 the previous file is records.jsonl.stage2.backup"
 
@@ -474,7 +474,7 @@ is "or written" "$(ls records.jsonl*)" records.jsonl
 check "without" 0 migrate
 cp records.jsonl other.jsonl
 check "another file" 3 cachex migrate stage2 other.jsonl --out out --shape 4
-also "says whose it is" grep -q "out/stage2 tells of /.*/records.jsonl; -f goes on with other.jsonl" "$err"
+also "says whose it is" grep -q "out/stage2 belongs to /.*/records.jsonl; -f continues with other.jsonl" "$err"
 check "with -f" 0 cachex migrate stage2 other.jsonl --out out --shape 4 -f
 make_records 3
 echo mine >kept

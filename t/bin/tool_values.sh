@@ -71,7 +71,7 @@ is "config shows it" "$(CACHEX_PUT_FIELD=x:=1 cachex config --json | grep '"put.
 	'{"name":"put.field","value":"x:=1","source":"environment","from":"CACHEX_PUT_FIELD"}'
 refuse "no sign" 2 "cachex: put: --field: 'x' is not one of NAME=FILE.npy, NAME=@FILE.json, NAME:=JSON" \
 	cachex put m bad --field x
-refuse "twice" 2 "cachex: put: --field: x: is there twice" cachex put m bad --field x:=1 --field x:=2
+refuse "twice" 2 "cachex: put: --field: x: occurs twice" cachex put m bad --field x:=1 --field x:=2
 refuse "below a part" 2 "cachex: put: --field: x.y: leads through a part that holds no others" \
 	cachex put m bad --field x:=1 --field x.y:=2
 refuse "no name" 2 "cachex: put: --field: : a name is empty" cachex put m bad --field =b0.npy
