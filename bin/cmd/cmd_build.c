@@ -14,6 +14,7 @@
 #include "cmd/push_job.h"
 #include "format/summary.h"
 #include "labels/label.h"
+#include "objects/url.h"
 #include "order/parts.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -890,6 +891,13 @@ run_build(int argc, char **argv)
 	int status;
 
 	(void)argc;
+	if (lc__is_store_url(argv[1])) {
+		free(root);
+		return report_usage(
+		    "%s: build makes a directory; --push %s puts its shards "
+		    "into a store",
+		    argv[1], argv[1]);
+	}
 	for (size_t n = root != NULL ? strlen(root) : 0; n > 1 && root[n - 1] == '/';)
 		root[--n] = '\0';
 	lc__recipe_init(&recipe);

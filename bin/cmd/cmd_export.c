@@ -15,6 +15,7 @@
 #include "format/manifest.h"
 #include "formats/outfile.h"
 #include "formats/formats.h"
+#include "objects/url.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -497,6 +498,11 @@ run_export(int argc, char **argv)
 	int status = choose(argv[1], &chosen);
 
 	(void)argc;
+	if (lc__is_store_url(argv[1]))
+		return report_usage(
+		    "%s: export writes files; --push %s puts shards into a "
+		    "store",
+		    argv[1], argv[1]);
 	if (status == EXIT_DONE)
 		status = check_fits(chosen);
 	if (status == EXIT_DONE && stream_name_is_join(argv[0]))

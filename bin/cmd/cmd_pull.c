@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "cmd/stores.h"
+#include "objects/url.h"
 #include "publish/pull.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
@@ -53,33 +53,24 @@ show(const struct lc__pulled *p, const char *dir)
 	}
 }
 
-/* "URL@7" names generation 7; the URL is cut there. 0 without one. */
-static uint64_t
-cut_generation(char *url)
-{
-	char *at = strrchr(url, '@'), *end;
-	uint64_t number;
-
-	if (at == NULL || at[1] == '\0' || strspn(at + 1, "0123456789") != strlen(at + 1))
-		return 0;
-	errno = 0;
-	number = strtoull(at + 1, &end, 10);
-	if (errno != 0 || number == 0)
-		return 0;
-	*at = '\0';
-	return number;
-}
-
 static int
 run_pull(int argc, char **argv)
 {
 	const lc_progress progress = { .step = progress_step };
-	const uint64_t generation = cut_generation(argv[0]);
 	struct lc__pulled pulled;
 	struct lc__objects *store;
-	lc_status status = store_open(argv[0], true, &store);
+	uint64_t generation = 0;
+	lc_status status;
+	char *url;
 
 	(void)argc;
+	if (lc__is_store_url(argv[1]))
+		return report_usage("%s: pull fetches into a directory", argv[1]);
+	url = store_generation_of(argv[0], &generation);
+	if (url == NULL)
+		return report_no_memory();
+	status = store_open(url, true, &store);
+	free(url);
 	if (status == LC_NO_FILE)
 		return report_library(EXIT_NO);
 	if (status != LC_OK)

@@ -81,9 +81,10 @@ shard_release(const struct shard *shard, lc_sample *sample)
 
 /* The shards of the generation, or the one of them with this name. */
 static int
-each_of_store(struct store_look *store, const char *url, const char *only,
+each_of_store(struct store_look *store, const char *only,
     int (*look)(const struct shard *shard))
 {
+	const char *url = lc_warehouse_info_of(store->warehouse)->path;
 	const uint64_t n = lc_warehouse_info_of(store->warehouse)->shards;
 	struct shard shard = { .warehouse = store->warehouse };
 	int status = EXIT_DONE;
@@ -149,9 +150,9 @@ look_at_store(const char *operand, bool ranges, int (*look)(const struct shard *
 
 	if (url == NULL)
 		return report_no_memory();
-	opened = store_look(url, store_fetch.generation, ranges, &store);
+	opened = store_look(url, ranges, &store);
 	if (opened == LC_OK) {
-		status = each_of_store(&store, url, object, look);
+		status = each_of_store(&store, object, look);
 		store_look_end(&store);
 	} else {
 		status = report_argument(opened);
@@ -448,9 +449,9 @@ verify_store(const char *operand)
 	if (url == NULL)
 		return report_no_memory();
 	progress_begin("verify");
-	status = object != NULL ? store_verify_shard(url, object, sha256)
-				: store_verify_generation(url, store_fetch.generation,
-				      show_store_damage, &damage);
+	status = object != NULL
+	    ? store_verify_shard(url, object, sha256)
+	    : store_verify_generation(url, show_store_damage, &damage);
 	progress_end();
 	free(url);
 	if (status == LC_CORRUPT)
@@ -494,6 +495,8 @@ verify(const char *path)
 	if (status == LC_CORRUPT && damage.count == 0)
 		show_damage(&damage, lc_last_error()->text);
 
+	if (status == LC_NO_FILE && directory && store_is_directory(path))
+		return report_usage("%s: is a store; name it file:%s", path, path);
 	if (status == LC_NO_FILE && directory)
 		return report_error(EXIT_NO,
 		    "%s: no manifest.json; not an export, or an unfinished one", path);

@@ -41,12 +41,20 @@ warehouse_open_to_look(const char *path, lc_verify_mode verify, lc_warehouse **o
 }
 
 lc_status
-warehouse_look(const char *name, lc_verify_mode verify, uint64_t generation,
-    struct warehouse_look *out)
+warehouse_hint(const char *path, lc_status status)
+{
+	return status != LC_OK && store_is_directory(path)
+	    ? lc__error(status, 0, "%s: is a store; name it file:%s", path, path)
+	    : status;
+}
+
+lc_status
+warehouse_look(const char *name, lc_verify_mode verify, struct warehouse_look *out)
 {
 	if (!lc__is_store_url(name))
-		return warehouse_open_to_look(name, verify, &out->warehouse);
-	return_if_error(store_look(name, generation, false, &out->store));
+		return warehouse_hint(name,
+		    warehouse_open_to_look(name, verify, &out->warehouse));
+	return_if_error(store_look(name, false, &out->store));
 	out->warehouse = out->store.warehouse;
 	return LC_OK;
 }

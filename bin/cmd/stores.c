@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/stores.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "objects/url.h"
 #include "publish/checked.h"
 #include "publish/named.h"
@@ -50,18 +51,56 @@ options_now(void)
 	return &store_options;
 }
 
-static lc_status
-open_source(const char *url, uint64_t generation, bool ranges,
-    const lc_source_options *how, lc_source **out)
+char *
+store_generation_of(const char *text, uint64_t *generation)
 {
-	char *own = NULL;
+	const char *at = strrchr(text, '@');
+	uint64_t number;
+
+	if (at == NULL || at[1] < '1' || at[1] > '9' || !count_parse(at + 1, &number))
+		return strdup(text);
+	*generation = number;
+	return strndup(text, (size_t)(at - text));
+}
+
+static bool
+has_directory(const char *path, const char *name)
+{
+	char *joined = lc__path_join(path, name);
+	struct stat st;
+	const bool is = joined != NULL && stat(joined, &st) == 0 && S_ISDIR(st.st_mode);
+
+	free(joined);
+	return is;
+}
+
+bool
+store_is_directory(const char *path)
+{
+	const lc_error before = *lc_last_error();
+	const bool is = has_directory(path, "manifest") && has_directory(path, "obj");
+
+	if (before.status != LC_OK)
+		(void)lc__error_raise(&before);
+	return is;
+}
+
+static lc_status
+open_source(const char *text, bool ranges, const lc_source_options *how, lc_source **out)
+{
+	uint64_t generation = store_fetch.generation;
+	char *own = NULL, *url = store_generation_of(text, &generation);
 	lc_fetch_options fetch;
 	lc_store *store;
 	lc_status status;
 
 	lc_fetch_options_init(&fetch);
-	if (store_fetch.cache == NULL && asprintf(&own, "%s/.copies", settings.root) < 0)
-		return lc__no_memory(url);
+	if (url == NULL ||
+	    (store_fetch.cache == NULL &&
+		asprintf(&own, "%s/.copies", settings.root) < 0)) {
+		free(url);
+		return lc__no_memory(text);
+	}
 	fetch.cache = own != NULL ? own : store_fetch.cache;
 	fetch.cache_bytes = store_fetch.cache_size > 0 ? store_fetch.cache_size
 						       : CACHE_SIZE;
@@ -75,6 +114,7 @@ open_source(const char *url, uint64_t generation, bool ranges,
 		if (status != LC_OK)
 			lc_store_close(store);
 	}
+	free(url);
 	free(own);
 	return status;
 }
@@ -82,8 +122,7 @@ open_source(const char *url, uint64_t generation, bool ranges,
 int
 store_source(const char *url, const lc_source_options *how, lc_source **out)
 {
-	const lc_status status = open_source(url, store_fetch.generation, false, how,
-	    out);
+	const lc_status status = open_source(url, false, how, out);
 
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
@@ -91,13 +130,13 @@ store_source(const char *url, const lc_source_options *how, lc_source **out)
 #define LOOK_OPEN 16u /* shards; those that are open keep their room in the cache */
 
 lc_status
-store_look(const char *url, uint64_t generation, bool ranges, struct store_look *out)
+store_look(const char *url, bool ranges, struct store_look *out)
 {
 	lc_source_options how;
 
 	lc_source_options_init(&how);
 	how.open_shards = LOOK_OPEN;
-	return_if_error(open_source(url, generation, ranges, &how, &out->source));
+	return_if_error(open_source(url, ranges, &how, &out->source));
 	out->warehouse = lc__source_warehouse(out->source);
 	return LC_OK;
 }
@@ -234,6 +273,8 @@ list_all(struct lc__objects *store)
 	for (size_t i = 0; i < runs.n && status < EXIT_SYSTEM; i++)
 		if (runs.all[i].recipe)
 			status = report_worse(status, show_run(store, &runs.all[i]));
+	if (generations.n == 0 && runs.n == 0 && status == EXIT_DONE && !settings.quiet)
+		report_note("%s: nothing was pushed there", store->url);
 	free(generations.all);
 	free(runs.all);
 	return report_worse(status, columns_end(&columns));
@@ -280,24 +321,23 @@ list_parts(struct lc__objects *store, uint64_t generation)
 }
 
 int
-store_ls(const char *url, const char *generation)
+store_ls(const char *text, const char *generation)
 {
 	struct lc__objects *store;
-	unsigned long long number = 0;
-	char *end;
+	uint64_t number = 0;
+	char *url;
 	int status;
 
-	if (generation != NULL) {
-		errno = 0;
-		number = strtoull(generation, &end, 10);
-		if (errno != 0 || number == 0 || *end != '\0' || *generation == '-')
-			return report_usage("%s: is not the number of a generation",
-			    generation);
-	}
+	if (generation != NULL && (!count_parse(generation, &number) || number == 0))
+		return report_usage("%s: is not the number of a generation", generation);
+	url = store_generation_of(text, &number);
+	if (url == NULL)
+		return report_no_memory();
 	status = open_store(url, &store);
+	free(url);
 	if (status != EXIT_DONE)
 		return status;
-	status = generation != NULL ? list_parts(store, number) : list_all(store);
+	status = number > 0 ? list_parts(store, number) : list_all(store);
 	lc__objects_close(store);
 	return status;
 }
@@ -416,6 +456,7 @@ store_verify(const char *url, bool deep)
 	};
 	lc_status status;
 	int opened = open_store(url, &naming.store);
+	bool empty;
 
 	if (opened != EXIT_DONE)
 		return opened;
@@ -430,7 +471,8 @@ store_verify(const char *url, bool deep)
 	if (status == LC_OK)
 		status = follow(&naming, &generations, &runs);
 	progress_end();
-	if (status == LC_OK)
+	empty = generations.n == 0 && runs.n == 0;
+	if (status == LC_OK && !empty)
 		show_verified(url, &naming, generations.n);
 	lc__objects_close(naming.store);
 	free(generations.all);
@@ -439,6 +481,8 @@ store_verify(const char *url, bool deep)
 	free(shards.all);
 	if (status != LC_OK)
 		return report_status(status);
+	if (empty)
+		return report_error(EXIT_NO, "%s: nothing was pushed there", url);
 	return naming.damaged > 0 ? EXIT_DATA : EXIT_DONE;
 }
 
@@ -466,9 +510,10 @@ choose_generation(struct lc__objects *store, uint64_t *number)
 }
 
 lc_status
-store_verify_generation(const char *url, uint64_t generation, void (*damage)(void *ctx),
-    void *ctx)
+store_verify_generation(const char *text, void (*damage)(void *ctx), void *ctx)
 {
+	uint64_t generation = store_fetch.generation;
+	char *url = store_generation_of(text, &generation);
 	const lc_progress progress = { .step = progress_step };
 	struct lc__stock parts = { .n = 0 }, shards = { .n = 0 };
 	struct lc__naming naming = {
@@ -482,7 +527,9 @@ store_verify_generation(const char *url, uint64_t generation, void (*damage)(voi
 	};
 	lc_status status;
 
-	return_if_error(store_open(url, true, &naming.store));
+	status = url != NULL ? store_open(url, true, &naming.store) : lc__no_memory(text);
+	free(url);
+	return_if_error(status);
 	status = choose_generation(naming.store, &generation);
 	if (status == LC_OK)
 		status = lc__stock_list(naming.store, true, &parts);

@@ -46,7 +46,7 @@ extern struct store_fetch {
 	{ "", "cache", OPT_DIR, &store_fetch.cache, .value = "DIR", \
 	    .help = "for a store: directory of copies of its shards; default ROOT/.copies" }, \
 	{ "", "generation", OPT_COUNT, &store_fetch.generation, .value = "N", .least = 1, \
-	    .help = "for a store: generation to read; default the newest" }
+	    .help = "for a store: generation to read, as URL@N; default the newest" }
 #define STORE_FETCH_OPTIONS \
 	STORE_GENERATION_OPTIONS, \
 	{ "", "fetch-ahead", OPT_COUNT, &store_fetch.ahead, .value = "N", .least = 1, \
@@ -59,6 +59,13 @@ extern struct store_fetch {
 #define STORE_LOOK_OPTIONS STORE_GENERATION_OPTIONS, STORE_CACHE_SIZE, STORE_OPTIONS
 /* clang-format on */
 
+/** "URL@7" names generation 7: the URL without it, malloc'ed; *generation stays as it is
+ *  without one. NULL without memory. */
+char *store_generation_of(const char *text, uint64_t *generation);
+
+/** Is it the directory of a store, named by its path? Then a URL reads it. */
+bool store_is_directory(const char *path);
+
 /** Open a generation of a store as a source. Reports; an exit status. */
 int store_source(const char *url, const lc_source_options *how, lc_source **out);
 
@@ -70,12 +77,10 @@ struct store_look {
 
 /**
  * Open a generation of a store as a warehouse, of which few shards are open at a time.
- * @param generation  0: the newest
  * @param ranges      read rows by ranges, and keep no shard
  * @return as lc_source_open_store().
  */
-LC_CHECKED lc_status store_look(const char *url, uint64_t generation, bool ranges,
-    struct store_look *out);
+LC_CHECKED lc_status store_look(const char *url, bool ranges, struct store_look *out);
 void store_look_end(struct store_look *look);
 
 /** Open a store with these options: lc__objects_open(). */
@@ -96,12 +101,11 @@ int store_verify(const char *url, bool deep);
 
 /**
  * Read all that a generation names, and compare it with its SHA-256.
- * @param generation  0: the newest
- * @param damage      called with each damage as the last error
+ * @param damage  called with each damage as the last error
  * @return LC_OK, also with damage; LC_NO_FILE if there is no such generation.
  */
-LC_CHECKED lc_status store_verify_generation(const char *url, uint64_t generation,
-    void (*damage)(void *ctx), void *ctx);
+LC_CHECKED lc_status store_verify_generation(const char *url, void (*damage)(void *ctx),
+    void *ctx);
 
 /** The same of the shard with this name and SHA-256. LC_CORRUPT if it is damaged. */
 LC_CHECKED lc_status store_verify_shard(const char *url, const char *object,

@@ -155,6 +155,9 @@ open_shards(struct stream_source *s, const lc_source_options *how)
 	progress_end();
 	if (opened == LC_OK)
 		return EXIT_DONE;
+	if (opened == LC_NOT_MODULE && store_is_directory(s->name))
+		return report_error(EXIT_USAGE, "%s: is a store; name it file:%s",
+		    s->name, s->name);
 	if (opened == LC_STALE)
 		(void)lc__error(opened, 0, "%s; --sources ignore reads it anyway",
 		    strdupa(error->text));

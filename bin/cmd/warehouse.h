@@ -58,19 +58,12 @@ struct warehouse_look {
 /**
  * The same for a path, or for the URL of a store, of which a generation is read through the
  * cache of its copies.
- * @param generation  of a store; 0 for the newest
  */
 LC_CHECKED lc_status warehouse_look(const char *name, lc_verify_mode verify,
-    uint64_t generation, struct warehouse_look *out);
+    struct warehouse_look *out);
+/** The error of opening @p path, with advice if that is the directory of a store. */
+lc_status warehouse_hint(const char *path, lc_status status);
 void warehouse_look_end(struct warehouse_look *look);
-
-/** The row of the options of subcommands that read two. */
-#define WAREHOUSE_OLD_GENERATION(old_generation) \
-	{ \
-		"", "old-generation", OPT_COUNT, &(old_generation), \
-		    .value = "N", .least = 1, \
-		    .help = "for a store: generation of OLD to read; default the newest" \
-	}
 
 /* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */
 

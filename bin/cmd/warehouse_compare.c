@@ -25,12 +25,10 @@ enum sample_change { SAMPLE_SAME, SAMPLE_CHANGED, SAMPLE_ADDED, SAMPLE_REMOVED }
 #define SAMPLE_CHANGES 4
 
 static int list;
-static uint64_t old_generation;
 
 static struct opt options[] = {
 	{ "l", "list", OPT_FLAG, &list, .help = "list every sample that differs" },
 	STORE_LOOK_OPTIONS,
-	WAREHOUSE_OLD_GENERATION(old_generation),
 	{ .kind = OPT_END },
 };
 
@@ -492,13 +490,12 @@ static int
 run_warehouse_compare(int argc, char **argv)
 {
 	struct warehouse_look old = { .warehouse = NULL }, new = { .warehouse = NULL };
-	lc_status opened = warehouse_look(argv[0], LC_VERIFY_ONCE, old_generation, &old);
+	lc_status opened = warehouse_look(argv[0], LC_VERIFY_ONCE, &old);
 	int status;
 
 	(void)argc;
 	if (opened == LC_OK)
-		opened = warehouse_look(argv[1], LC_VERIFY_ONCE, store_fetch.generation,
-		    &new);
+		opened = warehouse_look(argv[1], LC_VERIFY_ONCE, &new);
 	status = opened == LC_OK ? compare(old.warehouse, new.warehouse)
 				 : report_status(opened);
 	warehouse_look_end(&new);
@@ -518,7 +515,7 @@ const struct command warehouse_compare = {
 	    "warehouse report --drift compares the distributions of the samples.",
 	.examples =
 	    "cachex warehouse compare warehouse/v20261101-0123456789ab warehouse\n"
-	    "cachex warehouse compare s3://bucket/photos s3://bucket/photos --old-generation 6\n"
+	    "cachex warehouse compare s3://bucket/photos@6 s3://bucket/photos\n"
 	    "cachex warehouse compare -l old new --json | jq -r 'select(.sample == "
 	    "\"added\").id'",
 	.completes = "d",

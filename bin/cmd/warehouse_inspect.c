@@ -322,8 +322,7 @@ inspect(const char *path)
 {
 	struct warehouse_look opened = { .warehouse = NULL };
 	struct view v = { 0 };
-	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, store_fetch.generation,
-	    &opened);
+	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, &opened);
 
 	v.warehouse = opened.warehouse;
 	if (status == LC_OK)

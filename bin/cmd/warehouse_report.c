@@ -44,7 +44,6 @@ static int drift;
 static uint64_t thumbnails = LC__FACTS_THUMBNAILS;
 static double drift_threshold = 0.1; /* the limit of every metric */
 static struct opt_list drift_limits; /* "NAME=LIMIT", for one each */
-static uint64_t old_generation;
 
 static struct opt options[] = {
 	{ "o", "output", OPT_FILE, &page, .value = "FILE",
@@ -74,7 +73,6 @@ static struct opt options[] = {
 	{ "", "drift-limit", OPT_LIST, &drift_limits, .value = "NAME=LIMIT",
 	    .help = "the same for one metric" },
 	STORE_LOOK_OPTIONS,
-	WAREHOUSE_OLD_GENERATION(old_generation),
 	{ .kind = OPT_END },
 };
 
@@ -83,10 +81,9 @@ static struct opt options[] = {
 /* Open it and read the facts of the whole. A report shows also a warehouse that is stale
  * or exceeds its limits. Reports; an exit status. */
 static int
-warehouse_facts_open(struct warehouse_facts *facts, const char *path, uint64_t generation)
+warehouse_facts_open(struct warehouse_facts *facts, const char *path)
 {
-	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, generation,
-	    &facts->opened);
+	lc_status status = warehouse_look(path, LC_VERIFY_NEVER, &facts->opened);
 
 	facts->warehouse = facts->opened.warehouse;
 	if (status == LC_OK)
@@ -338,10 +335,10 @@ static int
 report_drift(const char *old, const char *new)
 {
 	static struct warehouse_facts sides[2];
-	int status = warehouse_facts_open(&sides[0], old, old_generation);
+	int status = warehouse_facts_open(&sides[0], old);
 
 	if (status == EXIT_DONE)
-		status = warehouse_facts_open(&sides[1], new, store_fetch.generation);
+		status = warehouse_facts_open(&sides[1], new);
 	if (status == EXIT_DONE)
 		status = compare_facts(&sides[0], &sides[1]);
 	warehouse_facts_close(&sides[0]);
@@ -448,7 +445,7 @@ report_one(const char *path)
 	int status;
 
 	facts.thumbnails = page != NULL && !picture ? thumbnails : 0;
-	status = warehouse_facts_open(&facts, path, store_fetch.generation);
+	status = warehouse_facts_open(&facts, path);
 	if (status == EXIT_DONE)
 		status = survey(&facts);
 	if (status == EXIT_DONE && picture)

@@ -449,8 +449,7 @@ verify_version(struct check *c)
 static lc_status
 verify_parts(struct check *c, const char *name, struct warehouse_look *opened)
 {
-	return_if_error(
-	    warehouse_look(name, LC_VERIFY_ONCE, store_fetch.generation, opened));
+	return_if_error(warehouse_look(name, LC_VERIFY_ONCE, opened));
 	c->warehouse = opened->warehouse;
 	c->dir = lc_warehouse_info_of(c->warehouse)->path;
 	if (opened->store.source == NULL)
@@ -474,7 +473,8 @@ verify(const char *path)
 	};
 	progress_begin("verify");
 	if (!lc__is_store_url(path))
-		status = lc__warehouse_read(path, &opened.warehouse);
+		status = warehouse_hint(path,
+		    lc__warehouse_read(path, &opened.warehouse));
 	if (status == LC_UNSUPPORTED) {
 		status = verify_parts(&c, path, &opened);
 	} else if (status == LC_OK) {

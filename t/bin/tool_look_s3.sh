@@ -100,16 +100,40 @@ is "with a star" "$(cut -c 1-26 "$out")" "   generation 1  7 samples
 check "compare the directory" 1 cachex warehouse compare wh $url $cache --json
 is "the same samples" "$(tail -n 1 "$out" | jq -c '[.unchanged, .changed, .added, .removed]')" \
 	'[8,0,0,0]'
-check "compare generations" 1 cachex warehouse compare $url $url --old-generation 1 $cache -l
+check "compare generations" 1 cachex warehouse compare $url@1 $url $cache -l
 is "one is new" "$(tail -n 2 "$out")" "added: run-2/8
 samples: 1 added, 0 removed, 0 changed, 7 same"
-check "an older one" 0 cachex warehouse verify $url $cache --generation 1
+check "an older one" 0 cachex warehouse verify $url@1 $cache
 is "has fewer" "$(cat "$out")" "$url: good, 7 samples"
-check "drift of generations" 1 cachex warehouse report --drift $url $url --old-generation 1 \
+check "the same by its option" 0 cachex warehouse verify $url $cache --generation 1
+is "has fewer" "$(cat "$out")" "$url: good, 7 samples"
+check "drift of generations" 1 cachex warehouse report --drift $url@1 $url \
 	$cache --json
 is "7 and 8 samples" "$(tail -n 1 "$out" | jq -c '[.old.samples, .new.samples]')" '[7,8]'
 wrong "no such generation" 4 "cachex: shard: $url: has no generation 7" \
-	cachex shard verify $url --generation 7
+	cachex shard verify $url@7
+
+check "ls of one" 0 cachex ls $url@1
+is "its part" "$(wc -l <"$out")" 1
+check "read an older one" 0 cachex read $url@1 $cache --json
+is "all of it" "$(wc -l <"$out")" 7
+wrong "verify where nothing was pushed" 1 "cachex: verify: s3://bucket/none: nothing was pushed there" \
+	cachex verify s3://bucket/none
+check "ls where nothing was pushed" 0 cachex ls s3://bucket/none
+is "says so" "$(cat "$err")" "cachex: ls: s3://bucket/none: nothing was pushed there"
+for command in "read" "warehouse inspect" "warehouse verify" "shard verify"; do
+	case $command in warehouse*) want=3 ;; *) want=2 ;; esac
+	check "$command of a directory of a store" $want cachex $command ./s3/bucket/photos
+	is "$command says how" "$(cat "$err")" \
+		"cachex: ${command%% *}: ./s3/bucket/photos: is a store; name it file:./s3/bucket/photos"
+done
+wrong "export into a store" 2 "cachex: export: s3://bucket/x: export writes files; --push s3://bucket/x \
+puts shards into a store" cachex export samples s3://bucket/x
+wrong "build into a store" 2 "cachex: build: s3://bucket/x: build makes a directory; --push s3://bucket/x \
+puts its shards into a store" cachex build data s3://bucket/x
+wrong "pull into a store" 2 "cachex: pull: s3://bucket/x: pull fetches into a directory" \
+	cachex pull $url s3://bucket/x
+also "no directory was made" test ! -d s3:
 
 # Damage in the store
 printf '!' | dd of="$stored" bs=1 seek=5000 conv=notrunc 2>/dev/null

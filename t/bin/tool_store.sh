@@ -427,8 +427,8 @@ wrong "no generation" 2 "cachex: ls: x: is not the number of a generation" cache
 mkdir empty
 wrong "nothing published" 1 "cachex: pull: empty: nothing was published there" cachex pull empty o
 wrong "no run" 1 "cachex: publish: empty: has no run" cachex publish empty
-check "an empty store is good" 0 cachex verify file:empty
-is "as it is" "$(cat "$out")" "file:empty: good; 0 generations, 0 shards, 0 B"
+wrong "an empty store has nothing to verify" 1 "cachex: verify: file:empty: nothing was pushed there" \
+	cachex verify file:empty
 if [ "$(id -u)" != 0 ]; then
 	mkdir locked; chmod 500 locked
 	check "a store that cannot be written" 4 on one push feats locked
