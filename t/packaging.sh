@@ -44,7 +44,7 @@ same() {
 # list FILE FROM TO EXPRESSION: what sed finds in the lines between two others.
 list() { sed -n "/$2/,/$3/$4" "$srcdir/$1"; }
 list debian/control '^Build-Depends:' '^$' 's/^ \([a-z][^ ,]*\).*/\1/p' |
-	grep -vE '^(debhelper-compat|dh-python|pkgconf|pybuild-.*|python3-.*)$' >names
+	grep -vE '^(debhelper-compat|dh-python|mandoc|pkgconf|pybuild-.*|python3-.*)$' >names
 same "Debian" 2 debian/control
 list packaging/nix/default.nix '  buildInputs' '\];' 's/^    \(.*\)/\1/p' >names
 same "Nix" 3 packaging/nix/default.nix
