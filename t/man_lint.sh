@@ -15,6 +15,17 @@ lint() {
 	is "${1##*/}: lint" "$(mandoc -T lint -W warning "$1" 2>&1)" ""
 }
 
+# Most systems show pages by groff, which sets a table that is too wide word by word. A long
+# option in a synopsis is one line.
+narrow() {
+	if ! command -v groff >/dev/null; then
+		skip "${1##*/}: in 78 columns" "groff is not installed"
+		return
+	fi
+	wide=$(groff -mdoc -Tutf8 -rLL=78n "$1" 2>&1 >/dev/null | grep -c "can't break line")
+	is "${1##*/}: in 78 columns" "$((wide > 2))" 0
+}
+
 # Words of standard input that look like the pattern, sorted, once each.
 words() { grep -oE -e "$1" | sort -u; }
 
@@ -22,6 +33,7 @@ section() { awk -v name="$2" '/^\.Sh/ { on = $0 == ".Sh " name } on' "$1"; }
 
 for page in "$man"/*.[1-9]; do
 	lint "$page"
+	narrow "$page"
 	holds "${page##*/}: EXAMPLES" grep -q '^\.Sh EXAMPLES$' "$page"
 done
 
@@ -101,6 +113,8 @@ if [ -x "$CACHEX" ]; then
 		    "$(words 'CACHEX_[A-Z_]+' <"$man/cachex-$command.1" |
 			grep -vxFf "$scratch/help.variables")" ""
 		holds "cachex.1: $command" grep -q "^\.It Xr cachex-$command 1" "$man/cachex.1"
+		holds "lmdbcache.7: a job for $command" \
+		    grep -q "^\.It .* Ta Xr cachex-$command 1 Ta" "$man/lmdbcache.7"
 	done
 	is "cachex.1: the options of every command" "$(page_options "$man/cachex.1")" \
 	    "$(help_options 'Options of every command' <"$scratch/help")"

@@ -116,8 +116,17 @@ class Page:
         body = re.sub(r'<code class="Fn">(lc_\w+)</code>', function_link, body)
         body = re.sub(r"<pre>(.*?)</pre>", transcript, body, flags=re.S)
         body = re.sub(r'(<table class="Bl-column.*?</table>)', self.table, body, flags=re.S)
+        body = re.sub(r'<dl class="(Bl-tag[^"]*)">((?:(?!<dl).)*?)</dl>', self.terms, body,
+                      flags=re.S)
         self.body = body
         self.parts = self.cut(body)
+
+    @staticmethod
+    def terms(match):
+        """A list of short terms is laid out like a table."""
+        short = all(len(text_of(term)) <= 22 for term in
+                    re.findall(r"<dt[^>]*>(.*?)</dt>", match[2], re.S))
+        return f'<dl class="{match[1]}{" short" if short else ""}">{match[2]}</dl>'
 
     @staticmethod
     def table(match):
