@@ -23,7 +23,7 @@ bool lc__is_any_image_name(const char *name);
 /** Endings that can be counted apart. */
 #define LC__IMAGE_ENDINGS 32
 
-/** Images of kinds that are not read, by their endings. All zero is none. */
+/** Images in formats that are not read, counted by extension. All zero if there are none. */
 struct lc__images_ignored {
 	uint64_t n;
 	uint64_t by_ending[LC__IMAGE_ENDINGS];

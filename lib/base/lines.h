@@ -27,7 +27,7 @@ struct lc__lines {
 	bool null;        /* lines end with a NUL byte, not with a newline */
 	bool skip_mark;   /* U+FEFF before the first line is not part of it */
 	/* NULL, or called before each read(2), which may block on a pipe. A status other
-	 * than LC_OK is returned to the caller, who may ask for the line again. */
+	 * than LC_OK is returned to the caller, which may request the line again. */
 	lc_status (*wait)(void *ctx);
 	void *ctx;
 

@@ -278,7 +278,7 @@ check_filled(struct check *c)
 	compare(c, "records", c->fill.records, c->found.records);
 	compare(c, "length", c->fill.length, c->found.length);
 	compare(c, "hash", c->fill.prefix_hash, c->found.prefix_hash);
-	/* After the end of all inputs it is no input's turn. */
+	/* After the end of all inputs no input has a turn. */
 	if (c->turn == LC__TURN_WAIT) {
 		compare(c, "ordinal whose turn it is", c->fill.rounds.round,
 		    c->found.rounds.round);

@@ -196,7 +196,7 @@ visit(void *ctx, const lc_store_object *theirs)
 	struct walk *walk = ctx;
 	struct lc__object object;
 
-	/* One that goes on after it was stopped. */
+	/* A function that continues after it was stopped. */
 	if (walk->status != LC_OK)
 		return walk->status;
 	if (theirs->name == NULL || !lc__object_name_ok(theirs->name) ||

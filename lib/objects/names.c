@@ -46,7 +46,7 @@ lc__is_hex(const char *text, size_t n)
 	return strlen(text) == n && strspn(text, "0123456789abcdef") == n;
 }
 
-/* Is the name what this function makes of the digits that stand at @p at? */
+/* Is the name the one that this function builds from the digits at @p at? */
 static bool
 sha_of_name(const char *name, size_t at, void (*make)(const char *, char *),
     char sha256[65])

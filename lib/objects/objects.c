@@ -33,7 +33,7 @@ lc_status
 lc__object_check_name(const struct lc__objects *objects, const char *name)
 {
 	if (!lc__object_name_ok(name))
-		return lc__error(LC_INVALID, 0, "%s: %s is no name of an object",
+		return lc__error(LC_INVALID, 0, "%s: %s is not a name of an object",
 		    objects->url, lc__quote_id(name, strlen(name)));
 	return LC_OK;
 }
@@ -149,7 +149,7 @@ lc__object_replace(struct lc__objects *objects, const char *name, const void *da
 	return objects->put(objects, name, &body);
 }
 
-/* ---- a store that nobody knows ------------------------------------------------------ */
+/* ---- probing an unknown store -------------------------------------------------------- */
 
 static const char first[] = "first", second[] = "second";
 
@@ -279,7 +279,7 @@ lc__objects_now(struct lc__objects *objects, uint64_t *ms)
 	lc_error kept;
 
 	name_probe(name);
-	/* Not put_new(), which some stores do not have: nobody else has this name. */
+	/* Not put_new(), which some stores do not have: no other process has this name. */
 	status = lc__object_replace(objects, name, first, strlen(first));
 	if (status == LC_OK)
 		status = lc__object_find(objects, name, &about);

@@ -45,7 +45,7 @@ struct lc__object {
 /** Bytes to be put. */
 struct lc__body {
 	uint64_t size;
-	/** Hand out the next bytes. Offsets begin with 0 and go on where the last call
+	/** Write the next bytes to @p out. Offsets start at 0 and continue where the last call
 	 *  ended; a back end that tries again begins with 0 again. What it returns but LC_OK
 	 *  ends the put with that status, and nothing is named. */
 	lc_status (*read)(void *ctx, uint64_t offset, void *out, size_t size);

@@ -180,7 +180,7 @@ configure(struct lc__s3 *s3, const char *url, const lc_store_options *options)
 	    strspn(region,
 		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 		"0123456789-_") != strlen(region))
-		return lc__error(LC_INVALID, 0, "region %s: is no name of one",
+		return lc__error(LC_INVALID, 0, "%s is not the name of a region",
 		    lc__quote_id(region, strlen(region)));
 	s3->region = strdup(region);
 	if (s3->region == NULL)

@@ -14,7 +14,7 @@
 #define TEXT_LIMIT ((size_t)64 << 10) /* of an error */
 #define RETRY_MS 100u                 /* the first wait, at most */
 #define RETRY_MOST_MS 10000u          /* the longest one */
-#define WAIT_MS 200u                  /* at once, before it is asked whether to go on */
+#define WAIT_MS 200u                  /* of one wait, before the check for a stop */
 #define SKEW_S 300                    /* between two clocks, that servers accept */
 
 /* ---- one request -------------------------------------------------------------------------- */

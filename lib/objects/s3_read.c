@@ -67,7 +67,7 @@ begin_answer(void *ctx, const struct lc__http_answer *answer)
 		if (answer->status != 206 ||
 		    !parse_range(lc__http_header(answer, "content-range"), &first, &last,
 			&size))
-			return wrong_answer(r, "the answer is no range");
+			return wrong_answer(r, "the answer is not a range");
 		end = r->end < size ? r->end : size;
 		if (first != r->at || last + 1 != end || length != end - first)
 			return wrong_answer(r, "the answer is another range");

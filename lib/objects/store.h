@@ -8,7 +8,7 @@
 
 /** What a handle is about; its own. */
 struct lc__objects *lc__store_objects(const lc_store *store);
-/** Free the handle; what it is about belongs to somebody else now. */
+/** Free the handle; its store now has another owner. */
 void lc__store_forget(lc_store *store);
 
 #endif

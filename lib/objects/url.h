@@ -15,8 +15,8 @@ bool lc__is_store_url(const char *text);
  * Open the store that "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or a path names. A
  * directory is made by the first object that is put.
  * @param options  NULL for the defaults
- * @param there    a directory has to be there: else LC_NO_FILE. S3 is not asked.
- * @return LC_OK; LC_INVALID for a URL that is none of these; LC_UNSUPPORTED in a build
+ * @param there    a directory must exist, or LC_NO_FILE; S3 is not checked.
+ * @return LC_OK; LC_INVALID for any other URL; LC_UNSUPPORTED in a build
  * without S3; LC_NO_MEMORY, LC_IO, LC_PERMISSION.
  */
 LC_CHECKED lc_status lc__objects_open(const char *url, const lc_store_options *options,

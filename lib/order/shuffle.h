@@ -94,7 +94,7 @@ void lc__shuffle_init(struct lc__shuffle *out, const struct lc__shuffle_rule *ru
 /** The example at position @p i < n. */
 uint64_t lc__shuffle_at(const struct lc__shuffle *shuffle, uint64_t i);
 
-/** A window of blocks: what its positions have in common. All zero is none. */
+/** A window of blocks: the common data of its positions. All zero: no window. */
 struct lc__shuffle_window {
 	uint64_t first, end;           /* positions */
 	uint64_t era;                  /* first position of the era; 0 without eras */

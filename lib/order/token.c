@@ -68,7 +68,7 @@ lc__stream_token_decode(const void *bytes, struct lc__stream_token *out)
 	unsigned unused = 0;
 
 	if (memcmp(in + AT_MAGIC, magic, AT_VERSION - AT_MAGIC) != 0)
-		return lc__error(LC_CORRUPT, 0, "token: these bytes are none");
+		return lc__error(LC_CORRUPT, 0, "token: these bytes are not a token");
 	if (lc__get32(in + AT_CRC) != crc32(in, AT_CRC))
 		return lc__error(LC_CORRUPT, 0, "token: damaged: wrong checksum");
 	if (in[AT_VERSION] != TOKEN_VERSION)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Where things stand in an LMDB data file: data version 1, 64-bit, the byte order
+ * Offsets in an LMDB data file: data version 1, 64-bit, the byte order
  * of the machine that wrote it. Offsets in bytes; pages are numbered from 0.
  *
  *   page    0 u64 its number, 8 u16 unused, 10 u16 flags,

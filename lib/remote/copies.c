@@ -693,7 +693,7 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 	lc_status status;
 
 	if (!lc__roster_name_ok(wanted->name) || wanted->size > INT64_MAX)
-		return lc__error(LC_CORRUPT, 0, "%s/%s: is no name of a copy",
+		return lc__error(LC_CORRUPT, 0, "%s/%s: not a name of a copy",
 		    c->objects->url, wanted->name);
 	return_if_error(begin(c, &in));
 	for (;;) {

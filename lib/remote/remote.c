@@ -57,7 +57,7 @@ find(void *ctx, uint64_t shard, struct lc__wanted *out)
 
 	return_if_error(lc__setparts_said(parts, (size_t)shard, &said));
 	if (strlen(said.shard.relative_path) >= sizeof(out->name))
-		return lc__error(LC_CORRUPT, 0, "%s: is no name of a shard in a store",
+		return lc__error(LC_CORRUPT, 0, "%s: not a name of a shard in a store",
 		    said.shard.relative_path);
 	strcpy(out->name, said.shard.relative_path);
 	out->size = said.shard.bytes;

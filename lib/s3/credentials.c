@@ -108,7 +108,7 @@ parse_keys(const struct lc__buf *text, const char *from, const char *token,
 		if (status == LC_OK && expires != NULL &&
 		    !lc__s3_time_parse(expires, &found->expires_s))
 			status = lc__error(LC_IO, 0,
-			    "%s: Expiration is no time as ISO 8601 has it", from);
+			    "%s: Expiration is not an ISO 8601 time", from);
 	}
 	lc__json_free(&tree);
 	return status;
@@ -274,7 +274,7 @@ read_token(const char *path, struct lc__buf *out)
 		return lc__no_memory(path);
 	for (size_t i = 0; i + 1 < out->size; i++)
 		if (out->data[i] <= 0x20 || out->data[i] >= 0x7f)
-			return lc__error(LC_INVALID, 0, "%s: is no token", path);
+			return lc__error(LC_INVALID, 0, "%s: not a token", path);
 	return LC_OK;
 }
 
@@ -556,7 +556,7 @@ lc__s3_credentials_new(struct lc__http *http, const struct lc__s3_profile *profi
 	return LC_OK;
 }
 
-/* Keys that still hold are better than none, if nobody hands out others now. */
+/* Keys that are still valid are better than none, if no provider returns others now. */
 static lc_status
 renew(struct lc__s3_credentials *c)
 {

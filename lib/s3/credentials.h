@@ -38,7 +38,7 @@ LC_CHECKED lc_status lc__s3_credentials_new(struct lc__http *http,
 /**
  * Keys that have not expired.
  * @param number  gets that of these keys, for lc__s3_credentials_refused()
- * @return LC_OK; LC_PERMISSION if nobody has any, in words that say what was tried;
+ * @return LC_OK; LC_PERMISSION if no provider has any; the error lists those that were tried;
  * LC_INVALID for a setting that is wrong; LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__s3_credentials_get(struct lc__s3_credentials *credentials,

@@ -161,7 +161,7 @@ lc__http_add_line(struct lc__http_answer *answer, const char *line, size_t size)
 	while (size > 0 && strchr("\r\n \t", line[size - 1]) != NULL)
 		size--;
 	colon = size > 0 ? memchr(line, ':', size) : NULL;
-	/* What is no header, or has bytes that no header has, is none. */
+	/* Ignore a line that is not a header, or has bytes that are not valid in one. */
 	if (colon == NULL || colon == line || memchr(line, '\0', size) != NULL)
 		return true;
 	if (headers->size + size + 2 > LC__HTTP_HEADERS)
@@ -354,7 +354,7 @@ add_header(struct curl_slist **list, const char *name, const char *value)
 	struct lc__buf line = { 0 };
 	struct curl_slist *longer = NULL;
 
-	/* "name;" is how libcurl is told of a header without a value, "name:" removes one. */
+	/* For libcurl "name;" is a header without a value, and "name:" removes a header. */
 	lc__buf_printf(&line, value != NULL && *value == '\0' ? "%s;" : "%s:", name);
 	if (value != NULL && *value != '\0')
 		lc__buf_printf(&line, " %s", value);

@@ -86,7 +86,7 @@ hex_digit(char c)
 				    : -1;
 }
 
-/* Replace each %XX by its byte, and '+' by a blank, in place. What is no such thing stays. */
+/* Replace each %XX by its byte, and '+' by a blank, in place. Other text stays. */
 static void
 decode_percent(char *text)
 {
@@ -111,7 +111,7 @@ decode_percent(char *text)
 static lc_status
 damaged(const char *what)
 {
-	return lc__error(LC_IO, 0, "the answer is no listing: %s", what);
+	return lc__error(LC_IO, 0, "the answer is not a listing: %s", what);
 }
 
 static bool
@@ -172,7 +172,7 @@ read_listing(const struct lc__xml *xml, struct lc__s3_listing *out)
 	if (strcmp(lc__xml_text(xml, truncated), "true") != 0)
 		return damaged("it does not say whether it is complete");
 	if (*lc__xml_text(xml, next) == '\0')
-		return damaged("it does not say how it goes on");
+		return damaged("it does not say how to continue");
 	out->next = strdup(lc__xml_text(xml, next));
 	return out->next != NULL ? LC_OK : lc__no_memory("listing");
 }

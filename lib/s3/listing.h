@@ -22,7 +22,7 @@ struct lc__s3_listing {
 	char *next; /* the token of the next page, malloc'ed; NULL after the last one */
 };
 
-/** LC_OK; LC_IO for what is no page of a listing; LC_NO_MEMORY. */
+/** LC_OK; LC_IO for text that is not a page of a listing; LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__s3_listing_parse(const void *text, size_t size,
     struct lc__s3_listing *out);
 void lc__s3_listing_free(struct lc__s3_listing *listing);
@@ -32,7 +32,7 @@ struct lc__s3_error {
 	char code[64], message[200]; /* printable ASCII; "" if it does not say */
 };
 
-/** LC_OK, also for what is no such answer: then both are "". LC_NO_MEMORY; LC_IO if expat
+/** LC_OK, also for another answer: then both are "". LC_NO_MEMORY; LC_IO if expat
  *  cannot be loaded. */
 LC_CHECKED lc_status lc__s3_error_parse(const void *text, size_t size,
     struct lc__s3_error *out);

@@ -142,7 +142,7 @@ lc__s3_date(uint64_t seconds, char out[LC__S3_DATE])
 	const time_t time = (time_t)seconds;
 	struct tm tm = { 0 };
 
-	/* What does not fit is no time that a server takes. */
+	/* No server accepts a time that does not fit. */
 	if (gmtime_r(&time, &tm) == NULL || tm.tm_year > 8099 || tm.tm_year < 0)
 		memset(&tm, 0, sizeof(tm));
 	snprintf(out, LC__S3_DATE, "%04u%02u%02uT%02u%02u%02uZ",

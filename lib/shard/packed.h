@@ -2,8 +2,8 @@
 /*
  * Shards that were packed before the version that takes them over exists, in a directory
  * to which any number of processes and machines write without a lock. A file is named by
- * its content, SAMPLES_HASH-SHA256.twh1, and appears whole: it does not matter who writes
- * it, how often and in which order. Other files there are left alone.
+ * its content, SAMPLES_HASH-SHA256.twh1, and appears whole: it does not matter which
+ * process writes it, how often and in which order. Other files there are left alone.
  */
 #ifndef LC_SHARD_PACKED_H
 #define LC_SHARD_PACKED_H

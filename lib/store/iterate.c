@@ -90,8 +90,8 @@ find_next_chunk(struct lc_iter *iter, struct lc__slice *row)
 		  lc__env_dir(iter->snapshot->env), (unsigned long long)iter->chunk);
 }
 
-/* Go to the next chunk; LC_END after the last. After an error the next call goes on with the
- * chunk after the damaged one. */
+/* Go to the next chunk; LC_END after the last. After an error the next call continues with
+ * the chunk after the damaged one. */
 static lc_status
 next_chunk(struct lc_iter *iter)
 {
@@ -134,8 +134,8 @@ next_record(struct lc_iter *iter, struct lc__record *record)
 		return LC_OK;
 	}
 
-	/* The length of a damaged record cannot be trusted: go on at the next place that
-	 * has an intact record. */
+	/* The length of a damaged record cannot be trusted: continue at the next place with
+	 * an intact record. */
 	do
 		iter->offset += LC__RECORD_ALIGN;
 	while (iter->offset < iter->bytes.end &&

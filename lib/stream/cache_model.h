@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a cache of chunks does over the visits of a reader: which visits find their chunk in
- * it, and how many bytes are fetched. Chunks stay while a visit of theirs goes on; of the
+ * it, and how many bytes are fetched. A chunk stays during a visit to it; of the
  * others one is evicted when room is needed.
  */
 #ifndef LC_STREAM_CACHE_MODEL_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What a reader of shards needs next, by shard: visits (visits.h) as questions that several
- * threads ask while the reader goes on.
+ * threads ask while the reader advances.
  */
 #ifndef LC_STREAM_FORECAST_H
 #define LC_STREAM_FORECAST_H

@@ -402,7 +402,7 @@ check_count(lc_source *const *members, size_t n)
 		    LC__MOST_MEMBERS);
 	for (size_t i = 0; i < n; i++)
 		if (members[i] == NULL)
-			return lc__error(LC_INVALID, 0, "list: source %zu is none", i);
+			return lc__error(LC_INVALID, 0, "list: source %zu is NULL", i);
 	return LC_OK;
 }
 

@@ -47,7 +47,7 @@ split_path(const char *path, char **parent, char **name)
 	if (slash == NULL || slash[1] == '\0') {
 		free(whole);
 		return lc__error(LC_NOT_MODULE, 0,
-		    "%s: no manifest.json in it, and it is no series of a warehouse",
+		    "%s: no manifest.json in it, and it is not a series of a warehouse",
 		    path);
 	}
 	*name = strdup(slash + 1);
@@ -101,11 +101,11 @@ find_series(struct lc__shards_source *s, const char *path, const lc_source_optio
 	return_if_error(split_path(path, &parent, &name));
 	status = open_warehouse(s, parent, NULL, how);
 	if (status == LC_OK && !take_series(s, name))
-		status = lc__error(LC_NOT_MODULE, 0, "%s: is no series of %s", path,
+		status = lc__error(LC_NOT_MODULE, 0, "%s: not a series of %s", path,
 		    parent);
 	else if (status == LC_NOT_MODULE)
 		status = lc__error(LC_NOT_MODULE, 0,
-		    "%s: no manifest.json in it, and it is no series of a warehouse",
+		    "%s: no manifest.json in it, and it is not a series of a warehouse",
 		    path);
 	free(parent);
 	free(name);

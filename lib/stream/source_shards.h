@@ -11,7 +11,7 @@ struct lc__shards_fetch {
 	/* As in struct lc__source_kind. */
 	lc_status (*foresee)(void *ctx, struct lc__visits *visits, uint64_t from);
 	void (*reach)(void *ctx, uint64_t batch);
-	/** The source is closed, and nobody uses it any more: what asks the set for anything
+	/** The source is closed and no longer used: whatever requests data from the set
 	 *  stops. Then the set is closed, and end() called. */
 	void (*stop)(void *ctx);
 	void (*end)(void *ctx);

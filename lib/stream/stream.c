@@ -180,7 +180,7 @@ take_sources(lc_stream *stream, lc_source *const *sources, size_t n)
 	stream->n = (uint32_t)n;
 	for (size_t i = 0; i < n; i++) {
 		if (sources[i] == NULL)
-			return lc__error(LC_INVALID, 0, "stream: source %zu is none", i);
+			return lc__error(LC_INVALID, 0, "stream: source %zu is NULL", i);
 		stream->sources[i] = lc__source_hold(sources[i]);
 		stream->weights[i] = stream->options.weights != NULL
 		    ? stream->options.weights[i]

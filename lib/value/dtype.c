@@ -117,7 +117,7 @@ lc_dtype_opaque(const char *name, size_t size, lc_dtype *out)
 		    size);
 	if (!is_name(name))
 		return lc__error(LC_INVALID, 0,
-		    "%s is no name of an opaque dtype: 1 to %d letters, digits and "
+		    "%s is not a name of an opaque dtype: 1 to %d letters, digits and "
 		    "_.,:+-<>|",
 		    lc__quote_id(name, strlen(name)), LC_OPAQUE_NAME_MAX);
 	snprintf(wanted.name, sizeof(wanted.name), "opaque%zu:%s", size, name);
@@ -188,7 +188,7 @@ lc__dtype_need_numbers(lc_dtype dtype)
 {
 	return lc__dtype_is_number(dtype)
 	    ? LC_OK
-	    : lc__error(LC_UNSUPPORTED, 0, "the elements of %s are no numbers",
+	    : lc__error(LC_UNSUPPORTED, 0, "the elements of %s are not numbers",
 		  lc_dtype_name(dtype));
 }
 

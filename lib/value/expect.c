@@ -38,7 +38,7 @@ parse_path(const char *text, struct lc__expect *out, const char **rest)
 	free(path);
 	if (!good)
 		return lc__error(LC_INVALID, 0,
-		    "no path of a part stands before the equals sign");
+		    "there is no path before the equals sign");
 	return LC_OK;
 }
 
@@ -74,7 +74,7 @@ parse_dimension(const char *text, size_t size, struct lc__expect *out)
 	if (out->ndim == LC_MAX_NDIM)
 		return lc__error(LC_INVALID, 0, "more than %d dimensions", LC_MAX_NDIM);
 	if (!parse_size(text, size, &out->shape[out->ndim]))
-		return lc__error(LC_INVALID, 0, "'%.*s' is no dimension",
+		return lc__error(LC_INVALID, 0, "'%.*s' is not a dimension",
 		    (int)(size < 100 ? size : 100), text);
 	out->ndim++;
 	return LC_OK;
@@ -88,8 +88,7 @@ parse_shape(const char *p, struct lc__expect *out)
 	if (end == NULL)
 		return lc__error(LC_INVALID, 0, "the bracket is not closed");
 	if (end[1] != '\0')
-		return lc__error(LC_INVALID, 0, "'%.100s' stands behind the bracket",
-		    end + 1);
+		return lc__error(LC_INVALID, 0, "'%.100s' follows the bracket", end + 1);
 	while (p < end || p[-1] == ',') {
 		const size_t size = strcspn(p, ",]");
 		return_if_error(parse_dimension(p, size, out));

@@ -125,7 +125,7 @@ lc__path_take(const char **text, struct lc__buf *name)
 		return LC_END;
 	if (!lc__path_step(text, &step))
 		return lc__error(LC_INVALID, 0,
-		    "a backslash stands only before a dot or a backslash");
+		    "a backslash may only precede a dot or a backslash");
 	if (step.size == 0)
 		return lc__error(LC_INVALID, 0, "a name is empty");
 	for (size_t i = 0; i < step.size; i++) {

@@ -123,8 +123,8 @@ lc__tensor_type_parse(const char *text, size_t size, lc_tensor *out)
 	if (bracket == NULL || strlen(name) != length || text[size - 1] != ']' ||
 	    lc_dtype_parse(name, &dtype) != LC_OK ||
 	    !parse_dims(bracket + 1, text + size - 1, &ndim, shape))
-		return lc__error(LC_INVALID, 0, "%s is no type of a tensor, as f32[3,4]",
-		    lc__quote_id(text, size));
+		return lc__error(LC_INVALID, 0,
+		    "%s is not a tensor type such as f32[3,4]", lc__quote_id(text, size));
 	return lc_tensor_init(out, dtype, ndim, shape, NULL);
 }
 

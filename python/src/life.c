@@ -206,7 +206,7 @@ drop_job(struct task *task)
 	free(job);
 }
 
-/* None is not a function. */
+/* None means no function. */
 static int
 function_of(PyObject *object, const char *name, PyObject **out)
 {

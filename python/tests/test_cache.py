@@ -1115,7 +1115,7 @@ class Threads(Case):
         self.assertEqual(len(cache), 160)
 
     def test_close_under_readers(self) -> None:
-        """close() awaits those that read; later ones are told."""
+        """close() waits for running reads; later ones raise."""
         for _ in range(10):
             cache = lmdbcache.open(self.root, "m", like="buffer")
             cache["a"] = floats(*range(1000))
@@ -1205,7 +1205,7 @@ class Memory(Case):
             lambda: lmdbcache.open(self.root, "no/module"), lambda: cache.put(key, [nested] * 3),
         ]
         kept = [key, text, data, block, nested, long_key, cache, lmdbcache.Tensor]
-        if sys.version_info < (3, 12):  # after that nobody counts the references to None
+        if sys.version_info < (3, 12):  # later versions do not count the references to None
             kept.append(None)
 
         def all_calls() -> None:
@@ -1239,7 +1239,7 @@ class Memory(Case):
             tracemalloc.stop()
         for kind, was, now in zip(kept, counts, after):
             self.assertLess(now - was, 75)  # one a round would be 100
-            # The interpreter's cache of methods lets go of None while it fills.
+            # The interpreter's cache of methods releases None while it fills.
             self.assertGreater(now - was, -75 if kind is not None else -4096)
         self.assertLess(min(grown), 16384)
 

@@ -94,7 +94,7 @@ BUSY = """if 1:
                 cache.put_many(ids[:50], few)
                 cache.compact(1)
             elif what == "backup":
-                # One that is interrupted goes on until close().
+                # An interrupted one continues until close().
                 cache.backup(f"{root}/copy{turn}")
                 turn += 1
             elif what == "len":
@@ -115,7 +115,7 @@ class Interrupted(Case):
              "open").split()
 
     def test_at_random_moments(self) -> None:
-        """SIGINT ends each kind of call; the handle goes on, and what was flushed is there."""
+        """SIGINT ends each kind of call; the handle still works, and flushed data is there."""
         print(f"# T_SEED={SEED}", file=sys.stderr)
         rng = random.Random(SEED)
         with self.open() as cache:
@@ -218,7 +218,7 @@ class Waits(Case):
         raised.join()
 
     def test_a_handler_that_closes(self) -> None:
-        """In a wait a handler may close the handle; in the middle of work it is told."""
+        """In a wait a handler may close the handle; in the middle of work it gets an error."""
         cache = self.open(flush_every=4, flush_interval_ms=0)
         child = self.stop_in_commit(cache)
         cache.timeout = None
@@ -280,7 +280,7 @@ class Waits(Case):
 
 class Threads(Case):
     def test_close_awaits_calls(self) -> None:
-        """Calls under way are done, all later ones are told, and close() is not starved."""
+        """Running calls finish, all later ones raise, and close() is not starved."""
         for _ in range(10):
             cache = lmdbcache.open(self.root, "m", like="buffer")
             cache.put_many([str(i) for i in range(1000)], [floats(i) for i in range(1000)])
@@ -342,7 +342,7 @@ class Threads(Case):
 
 class Collected(Case):
     def test_every_order(self) -> None:
-        """Handles, views, iterators, readers and batches, let go of in each order."""
+        """Handles, views, iterators, readers and batches, released in each order."""
         names = "cache view keys reader batch field".split()
         for order in itertools.permutations(range(len(names))):
             cache = lmdbcache.open(self.root, "m", like="buffer")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a process leaves behind: forked, killed, at its end, with a full disk."""
+"""What remains of a process: forked, killed, at its end, with a full disk."""
 
 import array
 import os
@@ -210,7 +210,7 @@ class Exits(Case):
             self.assertEqual(cache["a"], 1)
 
     def test_threads_at_the_end(self) -> None:
-        """A daemon thread goes on putting while the interpreter ends."""
+        """A daemon thread keeps putting while the interpreter ends."""
         for _ in range(3):
             done = self.end("""
                 import threading

@@ -837,7 +837,7 @@ class Sources(Case):
             self.assertEqual(failures, [])
 
     def test_memory(self) -> None:
-        """What is read and gathered is let go."""
+        """Memory of reads and gathers is released."""
         path = self.exported()
         none = sys.getrefcount(None)
         source = lmdbcache.source(path, like="buffer")

@@ -134,7 +134,7 @@ class Loaders(Module):
         self.assertEqual(seen[0]["documents"].shape, (7, 32))
 
     def test_mixture(self) -> None:
-        """Of several sources, for ever; it goes on as others do."""
+        """Several sources, without end; it resumes like others."""
         other = lmdbcache.open(self.dir.name, "other", like="torch")
         self.addCleanup(other.close)
         other.put_many([f"{i:03}" for i in range(N)], -ROWS - 1)
@@ -187,9 +187,9 @@ class Resume(Module):
     """Interrupted at random, with other ranks and workers each time."""
 
     def pieces(self, way: Any, worlds: int = 8) -> None:
-        """Read all of the stream in pieces, each with up to so many ranks. way(loader,
-        state, n) goes on at a state, None at first, and gives n batches and the state after
-        them."""
+        """Read all of the stream in pieces, each with up to that many ranks. way(loader,
+        state, n) resumes from a state, None at first, and returns n batches and the state
+        after them."""
         print(f"# T_SEED={SEED}")
         options: Any = {
             "batch": self.chance.choice([24, 40]),
@@ -233,7 +233,7 @@ class Resume(Module):
             self.pieces(way)
 
     def through_workers(self, workers: Any, context: Optional[str]) -> Any:
-        """By a DataLoader, going on from the state of the last batch that was given."""
+        """Through a DataLoader, resuming from the state of the last batch."""
 
         def way(loader: Loader, state: Any, n: int) -> Any:
             if state is not None:

@@ -417,7 +417,7 @@ class Readers(unittest.TestCase):
             for batch in other:
                 seen += batch["ids"]
         self.assertEqual(sorted(seen), [f"{i:04}" for i in range(N)])
-        # Left early, it goes on; at its end, it begins anew.
+        # After an early stop it continues; after its end it starts again.
         self.assertEqual(sum(len(batch["ids"]) for batch in loader), N - 3 * 96)
         self.assertEqual(sum(len(batch["ids"]) for batch in loader), N)
         with self.assertRaises(ValueError):

@@ -85,7 +85,7 @@ class Reserve(unittest.TestCase):
         self.assertNotIn("other", cache)
 
     def test_left_alone(self) -> None:
-        """A reservation that nobody ends is cancelled with its object."""
+        """A reservation that is not ended is cancelled with its object."""
         cache = self.open()
         for _ in range(3):
             cache.reserve("key", (SIZE,), "u8").tensor

@@ -71,7 +71,7 @@ class Store(unittest.TestCase):
                 self.assertEqual(source.fetch_stats()["generation"], generation or 2)
 
     def test_stream(self) -> None:
-        """Two nodes, one of which goes on for both."""
+        """Two nodes; one of them resumes for both."""
         options = {"batch": 16, "shares": 4, "spread": 1, "epochs": 2, "cache": self.cache,
                    "cache_size": "512K"}
         with lmdbcache.Stream(self.url, **options) as stream:
@@ -108,7 +108,7 @@ class Store(unittest.TestCase):
 
 
 class Memory:
-    """A store in memory, whose methods fail as they are told."""
+    """A store in memory with methods that fail on request."""
 
     def __init__(self) -> None:
         self.objects: Dict[str, bytes] = {}

@@ -99,7 +99,7 @@ class MadeTensors(unittest.TestCase):
         cases: List[Tuple[Tuple[Any, ...], type, str]] = [
             ((b"a", "nope"), TypeError, "^unknown dtype 'nope'$"),
             ((b"a", "opaque65:x"), TypeError, "has 1 to 64 bytes, not 65"),
-            ((b"a", "opaque1:"), TypeError, "is no name of an opaque dtype"),
+            ((b"a", "opaque1:"), TypeError, "is not a name of an opaque dtype"),
             ((b"abc", "f32"), ValueError, "data: 3 bytes, not the 0 of"),
             ((b"abcd", "f32", (2,)), ValueError, "data: 4 bytes, not the 8 of"),
             ((b"a", "u8", (1,) * 17), ValueError, "at most 16 dimensions"),
@@ -170,7 +170,7 @@ class Kinds(Case):
             self.check(cache, struct.unpack("<d", struct.pack("<Q", bits))[0])
 
     def test_bytes_as_text(self) -> None:
-        """Text that was read of bytes which are no UTF-8 becomes these bytes."""
+        """Text that was read from bytes that are not UTF-8 becomes these bytes."""
         cache = self.open()
         text = b"\xff\xe9".decode("utf-8", "surrogateescape")
         self.check(cache, text)

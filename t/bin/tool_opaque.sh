@@ -85,11 +85,11 @@ wrong "MDS" 3 "cachex: export: 'a': MDS has no arrays of opaque12:pose" \
 wrong "TWH1" 3 "cachex: export: shards have no opaque dtype: opaque12:pose" \
 	cachex export m shards
 is "nothing is left of them" "$(find . -name 'm.*' ! -name m; find mds shards -type f 2>/dev/null)" ""
-wrong "a picture" 3 "cachex: view: the elements of opaque12:pose are no numbers" \
+wrong "a picture" 3 "cachex: view: the elements of opaque12:pose are not numbers" \
 	cachex view m a -o a.png
 check "statistics" 1 cachex stat --values m
-is "name each" "$(cat "$err")" "cachex: stat: m: 'a': the elements of opaque12:pose are no numbers
-cachex: stat: m: 'b': the elements of opaque12:pose are no numbers"
+is "name each" "$(cat "$err")" "cachex: stat: m: 'a': the elements of opaque12:pose are not numbers
+cachex: stat: m: 'b': the elements of opaque12:pose are not numbers"
 wrong "other bits" 3 "cachex: put: a.npy: raw elements of 12 bytes cannot be opaque13:pose" \
 	cachex put m x a.npy --dtype opaque13:pose
 wrong "bits without a dtype" 3 "cachex: put: a.npy: raw elements of 12 bytes: their dtype must be given (opaque12:NAME)" \

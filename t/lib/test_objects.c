@@ -75,7 +75,7 @@ START_TEST(names)
 	}
 	assert_status(lc__object_add(store, "../a", "x", 1), LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "file:store: '../a' is no name of an object");
+	    "file:store: '../a' is not a name of an object");
 	memset(longest, 'a', sizeof(longest));
 	longest[LC__OBJECT_NAME] = '\0';
 	ck_assert(!lc__object_name_ok(longest));

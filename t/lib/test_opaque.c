@@ -55,11 +55,11 @@ static const struct {
 } bad_rows[] = {
 	{ "x", 0, "an opaque element has 1 to 64 bytes, not 0" },
 	{ "x", 65, "an opaque element has 1 to 64 bytes, not 65" },
-	{ "", 1, "'' is no name of an opaque dtype: " CHARACTERS },
-	{ "a b", 1, "'a b' is no name of an opaque dtype: " CHARACTERS },
-	{ "a[3]", 1, "'a[3]' is no name of an opaque dtype: " CHARACTERS },
-	{ "a=b", 1, "'a=b' is no name of an opaque dtype: " CHARACTERS },
-	{ "\xc3\xa4", 1, "'\\xc3\\xa4' is no name of an opaque dtype: " CHARACTERS },
+	{ "", 1, "'' is not a name of an opaque dtype: " CHARACTERS },
+	{ "a b", 1, "'a b' is not a name of an opaque dtype: " CHARACTERS },
+	{ "a[3]", 1, "'a[3]' is not a name of an opaque dtype: " CHARACTERS },
+	{ "a=b", 1, "'a=b' is not a name of an opaque dtype: " CHARACTERS },
+	{ "\xc3\xa4", 1, "'\\xc3\\xa4' is not a name of an opaque dtype: " CHARACTERS },
 	{ LONGEST "h", 1, NULL },
 };
 

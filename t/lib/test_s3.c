@@ -438,7 +438,7 @@ START_TEST(no_ranges)
 	serving_does(&server, "--ignore-ranges");
 	assert_status(store->get_range(store, "a", 1, bytes, 3, &got, NULL), LC_IO);
 	ck_assert_ptr_nonnull(strstr(lc_last_error()->text,
-	    "/a: GET: bytes from 1: the answer is no range; it was tried 5 times"));
+	    "/a: GET: bytes from 1: the answer is not a range; it was tried 5 times"));
 }
 END_TEST
 

@@ -76,7 +76,7 @@ START_TEST(no_pages)
 	struct lc__s3_listing listing;
 
 	assert_status(lc__s3_listing_parse(bad[_i], strlen(bad[_i]), &listing), LC_IO);
-	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "the answer is no listing: "));
+	ck_assert_ptr_nonnull(strstr(lc_last_error()->text, "the answer is not a listing: "));
 }
 END_TEST
 

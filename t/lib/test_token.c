@@ -182,7 +182,7 @@ START_TEST(no_token)
 	unsigned char token[LC_TOKEN_SIZE] = { 0 };
 
 	must_refuse(token, LC_CORRUPT);
-	ck_assert_str_eq(lc_last_error()->text, "token: these bytes are none");
+	ck_assert_str_eq(lc_last_error()->text, "token: these bytes are not a token");
 	memcpy(token, written, LC_TOKEN_SIZE);
 	token[64]++;
 	must_refuse(token, LC_CORRUPT);
