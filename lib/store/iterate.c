@@ -17,7 +17,7 @@
 /* Bytes of a head. */
 #define HEAD 128
 /* In a walk that verifies, of so many of them the data are fetched, too. */
-#define STARTS_AHEAD 3
+#define STARTS_AHEAD 4
 /* First the data up to this byte: the processor waits if it is asked for more at once. */
 #define START 1024
 /* Of the record that is read next the rest follows, up to this byte: the processor reads on
@@ -237,8 +237,9 @@ fetch_head(struct lc_iter *iter, struct ahead *ahead)
 		__builtin_prefetch(ahead->bytes + at);
 }
 
-/* Prefetch bytes [from, to) of a record. Its head was fetched before, so that its length can
- * be read. */
+/* Prefetch bytes [from, to) of a record, into the second cache: the first one has few places
+ * for lines that are under way. Its head was fetched before, so that its length can be
+ * read. */
 static void
 fetch_data(const struct ahead *ahead, size_t from, size_t to)
 {
@@ -249,7 +250,7 @@ fetch_data(const struct ahead *ahead, size_t from, size_t to)
 	if (to > record.size)
 		to = record.size;
 	for (size_t at = from; at < to; at += 64)
-		__builtin_prefetch(ahead->bytes + at);
+		__builtin_prefetch(ahead->bytes + at, 0, 2);
 }
 
 static struct ahead *
