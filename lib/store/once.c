@@ -3,6 +3,9 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/populate.h"
 
 /* Keys in a bucket, which is one cache line. */
 #define BUCKET 8
@@ -20,7 +23,7 @@ struct table {
 	struct table *smaller; /* the previous table: threads may still read it */
 	uint64_t buckets;      /* a power of two */
 	_Atomic uint64_t used; /* keys */
-	_Atomic uint64_t (*bucket)[BUCKET]; /* 0: free */
+	_Atomic uint64_t (*bucket)[BUCKET]; /* 0: free. A mapping */
 };
 
 struct lc__once {
@@ -49,6 +52,7 @@ lc__once_free(struct lc__once *once)
 		return;
 	for (struct table *t = atomic_load(&once->table); t != NULL; t = smaller) {
 		smaller = t->smaller;
+		munmap(t->bucket, t->buckets * LINE);
 		free(t);
 	}
 	free(once);
@@ -169,19 +173,29 @@ add(struct table *table, uint64_t key)
 	    memory_order_relaxed);
 }
 
-/* Room for twice as many keys. The system provides the memory as it is touched. */
+/* Room for twice as many keys. The system provides the memory as it is touched, in huge
+ * pages where it can: keys are asked for at random. */
 static struct table *
 new_table(uint64_t keys, struct table *smaller)
 {
 	uint64_t buckets = FEWEST;
 	struct table *table;
+	void *memory;
 
 	while (buckets < MOST && buckets * BUCKET < keys * 2)
 		buckets *= 2;
-	table = calloc(1, sizeof(*table) + (buckets + 1) * LINE);
-	if (table == NULL)
+	memory = mmap(NULL, buckets * LINE, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
 		return NULL;
-	table->bucket = (void *)(((uintptr_t)(table + 1) + LINE - 1) / LINE * LINE);
+	table = calloc(1, sizeof(*table));
+	if (table == NULL) {
+		munmap(memory, buckets * LINE);
+		return NULL;
+	}
+	if (buckets * LINE >= LC__HUGE_PAGE)
+		(void)madvise(memory, buckets * LINE, MADV_HUGEPAGE);
+	table->bucket = memory;
 	table->buckets = buckets;
 	table->smaller = smaller;
 	for (uint64_t b = 0; smaller != NULL && b < smaller->buckets; b++)
