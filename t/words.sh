@@ -10,9 +10,9 @@
 limit() {
 	case $1 in
 	header) echo 0.3 ;;
-	comments) echo 2.1 ;;
+	comments) echo 0.7 ;;
 	front) echo 0.3 ;;
-	messages) echo 2.8 ;;
+	messages) echo 1.5 ;;
 	pages) echo 0.3 ;;
 	esac
 }

@@ -39,7 +39,7 @@ tell(struct image_sizes *sizes, const char *name, uint32_t width, uint32_t heigh
 	return sizes->fn(sizes->ctx, name, width, height);
 }
 
-/* Report a bad item and leave it out; an exit status, EXIT_DONE if the others can go on. */
+/* Report a bad item and leave it out; an exit status, EXIT_DONE if the others can continue. */
 static int
 pass_over(struct image_sizes *sizes)
 {

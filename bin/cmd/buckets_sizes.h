@@ -31,8 +31,8 @@ struct image_sizes {
 	image_size_fn *fn;
 	void *ctx;
 	uint64_t good;                     /* images */
-	uint64_t bad;                      /* files and lines that are none: reported */
-	uint64_t unreadable;               /* files that the system did not let be read */
+	uint64_t bad;                      /* other files and lines: reported */
+	uint64_t unreadable;               /* files without permission to read */
 	struct lc__images_ignored ignored; /* in directories */
 	uint64_t bytes;                    /* that were read */
 	struct lc__buf head, name;         /* scratch */

@@ -194,7 +194,7 @@ read_limit_part(const char *text, size_t n, struct lc__limit *out)
 
 /*
  * "12", more than 12 frames, "5%", more than that share of all, or both as in
- * "12,5%". False with @p why if it is none.
+ * "12,5%". False with @p why if it is invalid.
  */
 static bool
 limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What the shells' completions call: `cachex __complete WORD...` with the words
- * after "cachex", the last one unfinished. The first line says what can stand
+ * after "cachex", the last one unfinished. The first line says what can be
  * there: words, files or dirs; each other line is a word, a tab, what it means.
  */
 #include <stdio.h>
@@ -25,7 +25,7 @@ static struct opt options[] = { { .kind = OPT_END } };
 /* The command line as far as it is written. */
 struct written {
 	const struct command *command; /* NULL before its name */
-	bool unknown;                  /* a word that names none stands there */
+	bool unknown;                  /* there is a word that is not a command */
 	int operands;                  /* how many are complete */
 	const char *module;            /* the first of them, or a command */
 	struct opt *pending;           /* option whose value is being written */

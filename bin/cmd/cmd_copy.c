@@ -308,8 +308,8 @@ merge_into(lc_cache *to, int n, const char *const *from, const char *target)
 	return EXIT_DONE;
 }
 
-/* Was a module that this command made left without anything in it? Then it goes again,
- * unless somebody else has it open. */
+/* If this command created a module and left it empty, remove it, unless another process has
+ * it open. */
 static void
 drop_empty(lc_cache *cache, const struct place *place)
 {

@@ -160,7 +160,7 @@ show_record(lc_iter *iter, const lc_item *item)
 	return LC_OK;
 }
 
-/* Walk to the end, or until nobody reads any more. *any is set once a record came. */
+/* Iterate to the end, or until the output has no reader. *any is set after a record. */
 static int
 walk(lc_iter *iter, bool *any)
 {

@@ -25,7 +25,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* An exit status: EXIT_DONE to go on. */
+/* An exit status: EXIT_DONE to continue. */
 static int
 ask_first(const char *module, const struct list *ids, bool listed)
 {

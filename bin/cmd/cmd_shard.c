@@ -96,7 +96,7 @@ each_of_store(struct store_look *store, const char *only,
 		char *path = NULL;
 		lc_status opened = lc__warehouse_shard(store->warehouse, i, &said);
 
-		/* Without its part nobody knows which shards come after it. */
+		/* Without its part the shards after it are unknown. */
 		if (opened != LC_OK)
 			return report_worse(status, report_status(opened));
 		if (only == NULL || strcmp(said.relative_path, only) == 0) {

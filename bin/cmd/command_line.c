@@ -49,7 +49,7 @@ take_word(struct line *line, char *word)
 	return EXIT_DONE;
 }
 
-/* Options stand anywhere before "--"; only global ones before the command. */
+/* Options may be anywhere before "--"; only global ones before the command. */
 static int
 read_line(int argc, char **argv, struct line *line)
 {

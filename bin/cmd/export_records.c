@@ -67,7 +67,7 @@ export_join_free(struct export_join *join)
 	free(join);
 }
 
-/* Stands in for the data of listed tensors, which is never read: a value needs some. */
+/* Dummy data of listed tensors, which is never read: a value needs some. */
 static unsigned char untouched[64];
 
 /* A value of a tensor, also of a listed one, which has no data; NULL without memory. */

@@ -30,7 +30,7 @@ struct sources {
 	size_t count, room;
 	const struct job_task *task; /* only its files are taken */
 	uint64_t found;      /* files, and containers: their numbers in the import */
-	bool keep_going;     /* go on after directories that cannot be read */
+	bool keep_going;     /* continue after directories that cannot be read */
 	uint64_t unreadable; /* such directories, and names that may be one */
 	struct lc__images_ignored ignored; /* in directories */
 };
@@ -56,15 +56,15 @@ struct import {
 	const char *module;
 	struct lc__incoming_how how;
 	bool strict;                      /* stop at the first bad file or record */
-	bool keep_going;                  /* go on after files that cannot be read */
+	bool keep_going;                  /* continue after files that cannot be read */
 	bool dry_run;                     /* store nothing */
 	const struct opt_list *skip_keys; /* records of containers that are left out */
 	lc_cache *cache;                  /* NULL until the first good record comes */
 	lc_cache *there;          /* the module as it was, for --skip-existing; NULL if it
 	                             does not exist or nothing is skipped */
 	uint64_t stored, skipped; /* records */
-	uint64_t bad;             /* records, and files that are none */
-	uint64_t unreadable;      /* files that the system did not let be read */
+	uint64_t bad;             /* bad records and files */
+	uint64_t unreadable;      /* files without permission to read */
 	uint64_t ignored;         /* images of kinds that are not read */
 	uint64_t found, taken;    /* files and containers; those of this task */
 	struct lc__buf
@@ -78,7 +78,7 @@ bool import_passes(const struct import *import, lc_id id);
 
 /**
  * Store a value, for messages that of the file @p path. Reports; an exit status:
- * EXIT_DATA is one bad record, after which the import may go on.
+ * EXIT_DATA is one bad record, after which the import may continue.
  */
 int import_store(struct import *import, const char *path, lc_id id,
     const lc_value *value);
@@ -90,7 +90,7 @@ int import_store(struct import *import, const char *path, lc_id id,
  */
 int import_bad(struct import *import, lc_status status);
 
-/** May the import go on after this exit status? */
+/** True if the import may continue after this exit status. */
 bool import_goes_on(const struct import *import, int status);
 
 /** Count a record; an exit status, of an interrupt if not EXIT_DONE. */

@@ -58,7 +58,7 @@ from_rows(struct module_settings *set)
 	lc_settings *is = &set->is;
 	char field[sizeof(is->length_field)] = "";
 
-	/* It may stand where it is going to. */
+	/* The setting may already have the new value. */
 	if (strcmp(current.length, NO_LENGTH) != 0)
 		snprintf(field, sizeof(field), "%s", current.length);
 	is->codec = codec_of_choice(current.codec + 1);

@@ -29,7 +29,7 @@ LC_CHECKED lc_status plan_chunks_load(const struct stream_sources *sources, bool
     struct plan_chunks *out);
 void plan_chunks_free(struct plan_chunks *chunks);
 
-/** Who reads, and what is asked. */
+/** The readers, and the questions. */
 struct plan {
 	const struct stream_sources *sources;
 	const struct plan_chunks *chunks;

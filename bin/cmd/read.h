@@ -17,7 +17,7 @@ struct read_output {
 	lc_stream_info info;        /* of it, when it was opened */
 	bool windows;               /* examples are windows, */
 	uint64_t window;            /* of so many units */
-	bool resumed;               /* files of batches may stand there already */
+	bool resumed;               /* files of batches may already exist */
 	struct read_shared *shared; /* memory that frames point to, or NULL */
 	int widths[4];              /* of the columns of a list */
 };
@@ -49,7 +49,7 @@ int read_shared_hold(struct read_shared *s, const lc_batch *batch);
 /** Wait until something is given back; reports; an exit status. */
 int read_shared_wait(struct read_shared *s);
 /** After the last frame: wait until all are given back, or standard input ends, so that
- *  the other side never writes to a pipe that nobody reads; reports; an exit status. */
+ *  the other side never writes to a pipe without a reader; reports; an exit status. */
 int read_shared_finish(struct read_shared *s);
 /** Report the error that made lc_reader_next() fail, if it was one of this memory; an
  *  exit status, EXIT_DONE if not. */

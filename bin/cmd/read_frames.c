@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Batches as frames on standard output; cachex-read(1) has the bytes: a prefix, a
- * MessagePack map, and the arrays that it tells of.
+ * MessagePack map, and the arrays that it describes.
  */
 #include <stdio.h>
 

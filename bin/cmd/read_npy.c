@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Batches as .npy files, each in place at once: DIR/batch-00000000.npy of one field,
- * DIR/batch-00000000/FIELD.npy of several. What else is known of the rows stands
- * beside: DIR/batch-00000000.mask.npy.
+ * DIR/batch-00000000/FIELD.npy of several. Other data of the rows is next to
+ * them: DIR/batch-00000000.mask.npy.
  */
 #include <fcntl.h>
 #include <stdio.h>

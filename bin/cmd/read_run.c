@@ -32,7 +32,7 @@ struct tokenfile {
 	unsigned char bytes[LC_TOKEN_SIZE];
 };
 
-/* ---- the token file: where to go on ------------------------------------------------ */
+/* ---- the token file: where to resume ----------------------------------------------- */
 
 #define REMEDY "; --restart starts again"
 
@@ -521,7 +521,7 @@ deliver(struct read_run *r, const lc_batch *batch)
 }
 
 /* With --keep-going a damaged batch is left out: its status goes into *worst, and reading
- * goes on. */
+ * continues. */
 static int
 leave_out(struct read_run *r, lc_status failed, int *worst)
 {

@@ -69,7 +69,7 @@ bool store_is_directory(const char *path);
 /** Open a generation of a store as a source. Reports; an exit status. */
 int store_source(const char *url, const lc_source_options *how, lc_source **out);
 
-/** A generation that is looked at. Zeros are none. */
+/** A generation that is examined. All zeros: none. */
 struct store_look {
 	lc_source *source;
 	lc_warehouse *warehouse; /* of the source; closed with it */

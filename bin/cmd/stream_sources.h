@@ -176,7 +176,7 @@ struct read_options {
 	{ "", "frames", OPT_FLAG, &(o).frames, \
 	    .help = "write the tensors as a stream of frames, not to a terminal" }
 
-/** How it is read, and where to go on. */
+/** How to read, and where to resume. */
 #define READ_READER_OPTIONS(o) \
 	{ "", "field", OPT_LIST, &(o).fields, .value = "PATH", \
 	    .help = "read this tensor; may be repeated; default all of the first record, " \
@@ -226,7 +226,7 @@ struct stream_source {
 	lc_cache *cache;     /* NULL for shards; of a join, the first module's */
 	lc_cache **partners; /* of a join: the handles of the others */
 	size_t n_partners;
-	struct stream_source *members; /* of a list; NULL: it is none */
+	struct stream_source *members; /* of a list; otherwise NULL */
 	size_t n_members;
 	lc_source *source;
 };

@@ -200,7 +200,7 @@ write_names(struct json *json, const struct lc__class_names *names, uint32_t bin
 	jw_close(json, ']');
 }
 
-/* @p names is NULL where the values are no classes. */
+/* @p names is NULL if the values are not classes. */
 static void
 write_histogram(struct json *json, const struct lc__histogram *histogram,
     const struct lc__class_names *names)

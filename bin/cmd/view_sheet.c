@@ -35,7 +35,7 @@ struct making {
 
 /* ---- captions ------------------------------------------------------------------- */
 
-/* Without the key of a warehouse's sample, which tells nobody anything. */
+/* Without the key of a warehouse's sample, which is of no use to a reader. */
 static lc_id
 short_name(lc_id id)
 {

@@ -49,7 +49,7 @@ int warehouse_refuse_url(const char *warehouse);
 LC_CHECKED lc_status warehouse_open_to_look(const char *path, lc_verify_mode verify,
     lc_warehouse **out);
 
-/** One that is looked at, of a directory or of a store. Zeros are none. */
+/** One that is examined, in a directory or a store. All zeros: none. */
 struct warehouse_look {
 	lc_warehouse *warehouse;
 	struct store_look store; /* that has it, or zeros */
@@ -65,7 +65,7 @@ LC_CHECKED lc_status warehouse_look(const char *name, lc_verify_mode verify,
 lc_status warehouse_hint(const char *path, lc_status status);
 void warehouse_look_end(struct warehouse_look *look);
 
-/* ---- How the sources of a warehouse stand, for the subcommands that say so --------- */
+/* ---- The state of a warehouse's sources, for the subcommands that report it -------- */
 
 /** The words of an option, in the order of lc_warehouse_sources. */
 #define WAREHOUSE_SOURCES "stat|content|ignore"

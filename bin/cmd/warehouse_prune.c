@@ -102,7 +102,7 @@ remove_version(const char *warehouse, const struct version *v)
 /* ---- choosing ----------------------------------------------------------------- */
 
 /* All but the newest, never the current one, and the rests of stopped removals. Damaged
- * versions stay, so that someone can look at them. */
+ * versions stay, so that they can be examined. */
 static size_t
 choose(const struct versions *versions, const struct version **out)
 {

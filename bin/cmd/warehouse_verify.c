@@ -174,7 +174,7 @@ show_finding(void *ctx, const char *line)
 	}
 }
 
-/* Is it a fault of the warehouse? Without memory or permission nobody knows. */
+/* Is it a fault of the warehouse? Without memory or permission that is unknown. */
 static bool
 is_fault(lc_status status)
 {

@@ -83,7 +83,7 @@ is_harmless(const struct reader *reader)
 	return errors->msg_code == JWRN_JFIF_MAJOR;
 }
 
-/* Where libjpeg warns, it goes on with invented pixels. */
+/* When libjpeg warns, it continues with invented pixels. */
 static void
 on_message(j_common_ptr info, int level)
 {

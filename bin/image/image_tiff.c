@@ -130,8 +130,8 @@ on_error(TIFF *tiff, void *context, const char *module, const char *format,
 }
 
 /* Of the header libtiff warns whenever it does not know a field; only one that the file is
- * too short for is damage. Of pixels it warns where it goes on with invented ones, save
- * for the two named here. */
+ * too short for is damage. About pixels it warns when it continues with invented
+ * ones, except for the two named here. */
 __attribute__((format(printf, 4, 0))) static int
 on_warning(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)

@@ -28,8 +28,8 @@ struct lc__sums {
 	/**
 	 * Out of one channel's row, n bytes: byte i from @p taps samples from
 	 * in[first[i]] on, with the weights that begin at i * taps. There are
-	 * 4 or a multiple of 8 taps; first and weights go on with zeros to a
-	 * multiple of 8 bytes.
+	 * 4 or a multiple of 8 taps; first and weights are padded with zeros to
+	 * a multiple of 8 bytes.
 	 */
 	void (*across)(const int16_t *in, const uint32_t *first, const int16_t *weights,
 	    unsigned taps, size_t n, uint8_t *out);

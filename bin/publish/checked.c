@@ -12,7 +12,7 @@
 struct passing {
 	const struct lc__source *source;
 	struct lc__checksum *sum;
-	uint64_t counted; /* bytes that the team was told of */
+	uint64_t counted; /* bytes reported to the team */
 };
 
 static lc_status

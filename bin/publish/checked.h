@@ -15,7 +15,7 @@ struct lc__source {
 	struct lc__body body;
 	const char *sha256;    /* hex */
 	const char *what;      /* for messages: the file or the object */
-	struct lc__team *team; /* told of the bytes, or NULL */
+	struct lc__team *team; /* gets the count of bytes, or NULL */
 };
 
 /** Put them. LC_CORRUPT, and nothing is named, if they are others; else as put_new() or, to
@@ -31,7 +31,7 @@ struct lc__stored_object {
 	const char *name;
 	uint64_t size;
 	const char *sha256;    /* hex */
-	struct lc__team *team; /* told of the bytes, or NULL */
+	struct lc__team *team; /* gets the count of bytes, or NULL */
 };
 
 /**

@@ -27,7 +27,7 @@ struct collecting {
 };
 
 /*
- * Remove an object unless somebody has put it, or come upon it, since it was listed.
+ * Remove an object unless a process has put it, or found it, since it was listed.
  * @param recipe  if this object is there again, nothing is removed; or NULL
  * @param stays   is it there still?
  */
@@ -141,7 +141,7 @@ name_what_stays(struct collecting *c)
 	return LC_OK;
 }
 
-/* Somebody pushes or publishes a run that was to go: what is left of it stays. */
+/* A process pushes or publishes a run that was to be removed: keep the rest of it. */
 static lc_status
 keep_run(struct collecting *c, size_t run)
 {
@@ -258,8 +258,8 @@ remove_unfinished(struct collecting *c)
 /*
  * The recipes first. A push and a publication begin with them: one that comes before finds
  * them, and its run stays; one that comes after puts them again, or ends. A generation and
- * receipts without a recipe are left of a run that went, so that the next collection goes on
- * where this one was killed.
+ * receipts without a recipe are left of a run that went, so that the next collection
+ * continues where this one was killed.
  */
 static lc_status
 remove_all(struct collecting *c)

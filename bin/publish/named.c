@@ -8,7 +8,7 @@
 #include "base/team.h"
 #include "publish/checked.h"
 
-/* LC_CORRUPT is noted, if somebody notes it. */
+/* Note LC_CORRUPT, if there is a function for that. */
 static lc_status
 note(struct lc__naming *n, lc_status status)
 {
@@ -147,7 +147,7 @@ name_by_receipt(struct lc__naming *n, const char *run, uint64_t part)
 		status = want_part(n, receipt.files[i].sha256);
 	lc__receipt_free(&receipt);
 	lc__buf_free(&text);
-	/* Somebody else may have removed it. */
+	/* Another process may have removed it. */
 	return status == LC_NO_FILE ? LC_OK : note(n, status);
 }
 

@@ -17,8 +17,8 @@ struct lc__naming {
 	bool deep;        /* read shards, and compare them with their names */
 	unsigned threads; /* that do so */
 	const lc_progress *progress;
-	/** Told of what is missing or damaged, which is the last error, before the walk goes
-	 *  on. NULL: the walk ends with it. */
+	/** Called for a missing or damaged object, with the last error, before the walk
+	 *  continues. NULL: the walk ends with it. */
 	void (*damage)(void *ctx);
 	void *ctx;
 	uint64_t damaged; /* counted by the walk */

@@ -86,7 +86,7 @@ struct publishing {
 	struct lc__published *out;
 };
 
-/* One that is missing is told of by whoever looks at it next. */
+/* The next check reports a missing one. */
 static lc_status
 hold(const struct publishing *p, const char *name)
 {
@@ -413,7 +413,7 @@ format(struct publishing *p, struct lc__buf *out)
 	return status;
 }
 
-/* Nothing is published that nobody can read. */
+/* Publish nothing that cannot be read. */
 static lc_status
 check_text(const struct publishing *p, const struct lc__buf *text)
 {

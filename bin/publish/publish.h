@@ -32,8 +32,8 @@ LC_CHECKED lc_status lc__run_find(struct lc__objects *store, const char *digits,
 
 /**
  * Publish a run. Every object that it names gets the time of now, so that a collection keeps
- * it, and is looked at: it is there, and as large as it should be. Equal contents are equal bytes: who publishes what the newest generation is
- * changes nothing.
+ * it, and is looked at: it is there, and as large as it should be. Equal contents are equal bytes: publishing the content of the newest
+ * generation again changes nothing.
  * @return LC_OK; LC_NOT_FOUND if receipts are missing, as @p out says; LC_CORRUPT for what is
  * damaged, LC_INVALID for parts that do not fit together, both by name, or are too many. @p out is filled and
  * to be freed also then.

@@ -20,7 +20,7 @@ struct lc__pulled {
  * Fetch a generation into a directory: DIR/obj as in the store, and DIR/manifest.json last.
  * Of more than 4,096 shards that names the manifests in DIR/part, also as in the store.
  * Every byte is compared with its SHA-256 before it has a name; what is there is kept if it
- * is right. What was stopped goes on. One that reads @p dir meanwhile finds no manifest.
+ * is right. A stopped pull continues. A reader of @p dir finds no manifest before the end.
  * @param generation  0 for the newest
  * @return LC_OK; LC_NOT_FOUND if there is no such generation; LC_EXISTS if the directory
  * has a manifest that no pull has made, or is a store; LC_BUSY if another one pulls

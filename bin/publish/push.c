@@ -49,7 +49,7 @@ sum_file(const char *path, uint64_t size, struct lc__team *team, char sha256[65]
 }
 
 /* An object of the name is there. It is put once more if it is not what the name says: then
- * it is damaged, as nobody puts anything else under it. */
+ * it is damaged, because no process puts anything else under it. */
 static lc_status
 mend(const struct lc__push *push, const char *name, const struct lc__source *source,
     bool *mended)

@@ -65,7 +65,7 @@ struct lc__push {
 	bool first_wins; /* a receipt that says something else is kept */
 	unsigned threads; /* objects at once, from 1 */
 	const lc_progress *progress;
-	/** Told of each part, in order; of a conflict with the error as the last one. */
+	/** Called for each part, in order; for a conflict with it as the last error. */
 	void (*told)(void *ctx, size_t part, enum lc__pushed what);
 	void *ctx;
 };
@@ -85,7 +85,7 @@ LC_CHECKED lc_status lc__push_run(const struct lc__push *push,
     struct lc__push_result *out);
 
 /**
- * Has a part of the recipe, whose id is set, a receipt? One that is damaged is none.
+ * Does a part of the recipe, with its id set, have a receipt? A damaged one does not count.
  */
 LC_CHECKED lc_status lc__push_is_made(struct lc__objects *store,
     const struct lc__parts_recipe *recipe, uint64_t part, bool *made);

@@ -100,7 +100,7 @@ lock_part(struct module *module, const char *path)
 	return status;
 }
 
-/* The shards of a part are in PART/shards: what a killed push has left goes on there. */
+/* The shards of a part are in PART/shards: a push continues there after it was killed. */
 static lc_status
 make(void *ctx, const char *run, size_t part, char **dir, struct lc__manifest *out)
 {

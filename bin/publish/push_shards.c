@@ -75,7 +75,7 @@ base_of(const struct set *set, size_t i)
 /* ---- what the parts are ---------------------------------------------------------------- */
 
 /* The directory that the shard's path leads through: "a.shards" of "a.shards/s.twh1". The
- * directories of a store are none. */
+ * directories of a store do not count. */
 static char *
 series_of(const struct lc__manifest_shard *shard)
 {

@@ -23,8 +23,8 @@ void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID
 
 /**
  * Append the text of a manifest of a store, as cachex-store(5) has it: its version follows
- * from its recipe, and its summary counts the samples. Nothing of it depends on who writes it
- * when.
+ * from its recipe, and its summary counts the samples. It does not depend on the process or
+ * the time.
  * @param manifest  dataset_root, transform and what is said of shards and parts; the rest is
  *                  not looked at
  * @param recipe  JSON text, which gets a terminator

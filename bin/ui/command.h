@@ -17,9 +17,10 @@ struct command {
 	                          d directory, s module or path, c command, w word
 	                          of that command, n setting of a module; the last
 	                          one repeats */
-	const char *resume; /* how to go on after a signal, see interrupt_resume(); NULL
+	const char
+	    *resume;     /* how to continue after a signal, see interrupt_resume(); NULL
 	                          unless it may take long */
-	int least, most;    /* how many operands; most -1: any number */
+	int least, most; /* how many operands; most -1: any number */
 	/** Its subcommands, NULL at the end, or NULL. With them the first operand
 	 *  is the name of one, and that one runs with its own options. */
 	const struct command *const *subcommands;

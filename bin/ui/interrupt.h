@@ -25,7 +25,7 @@ int interrupt_create(char *path, mode_t mode);
 /** The file stays, or has been removed. */
 void interrupt_keep(void);
 /**
- * How to go on once a signal has stopped the work, for the one line that says so; NULL,
+ * How to continue after a signal has stopped the work, for the line that says so; NULL,
  * the default, for work that is too short for one. Borrowed; it needs no escapes in JSON.
  */
 void interrupt_resume(const char *how);

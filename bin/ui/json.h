@@ -13,7 +13,7 @@
 
 struct json {
 	FILE *out;  /* where it goes */
-	bool comma; /* a value stands before the next one */
+	bool comma; /* there is a value before the next one */
 };
 
 /** Begin an object or an array, '{' or '['; @p key NULL inside an array. */

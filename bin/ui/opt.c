@@ -45,7 +45,7 @@ opt_by_letter(struct opt *table, char letter)
 	return NULL;
 }
 
-/* Position of text among "a|b|c", -1 if it is none of them. */
+/* Position of text among "a|b|c", -1 if it is not one of them. */
 static int
 choice_of(const char *choices, const char *text)
 {

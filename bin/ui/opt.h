@@ -14,7 +14,7 @@
 /** What an option takes, and what `target` points at. */
 enum opt_kind {
 	OPT_END,    /* ends a table */
-	OPT_FLAG,   /* int: 1, or 0 by --no-NAME; -1 where nobody has decided */
+	OPT_FLAG,   /* int: 1, or 0 by --no-NAME; -1 if not given */
 	OPT_TEXT,   /* const char *: any text */
 	OPT_FILE,   /* const char *: a file's name */
 	OPT_DIR,    /* const char *: a directory's name */

@@ -68,7 +68,7 @@ int report_argument(lc_status status);
 /** Print "PATH: text of errno" and return EXIT_SYSTEM. */
 int report_errno(const char *path);
 
-/** The worse of two exit statuses, for commands that go on after a failure. */
+/** The worse of two exit statuses, for commands that continue after a failure. */
 int report_worse(int a, int b);
 
 /** True if standard output cannot be written; to be asked right after writing. */

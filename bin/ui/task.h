@@ -48,7 +48,7 @@ extern const char *task_option;
 		    "the scheduler" }
 /* clang-format on */
 
-/** The task that --shard of @p command names, the only one without it; what auto took is told.
+/** The task that --shard of @p command names, the only one without it; reports the values of auto.
  *  Reports; an exit status. */
 int task_take(const struct opt *options, const char *command, struct job_task *out);
 

@@ -44,7 +44,7 @@ count(_Atomic uint64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* ---- what the others are told -------------------------------------------------------- */
+/* ---- what the other processes learn -------------------------------------------------- */
 
 static lc_id
 id_of(const char *name)
@@ -52,8 +52,8 @@ id_of(const char *name)
 	return (lc_id){ name, strlen(name) };
 }
 
-/* Note whose name this is. Without memory its next use is not told, which costs a fetch at
- * most. */
+/* Note the shard of this name. Without memory its next use is not published, which costs at
+ * most one fetch. */
 static void
 learn(struct lc__ahead *a, const char *name, uint64_t object)
 {

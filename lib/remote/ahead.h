@@ -51,7 +51,7 @@ struct lc__ahead;
 
 /**
  * Start the threads.
- * @param copies   stays, and is used by nobody else's future
+ * @param copies   stays, and has no other future
  * @param ahead    objects that are fetched before they are needed, at most; 0: none
  * @param threads  that fetch
  * @return LC_OK; LC_NO_MEMORY, also if no thread can be started; as lc__copies_tell().

@@ -402,7 +402,7 @@ open_partial(struct fetching *f)
 	return LC_OK;
 }
 
-/* For those who wait. */
+/* For waiting threads. */
 static void
 tell_progress(struct fetching *f)
 {
@@ -900,7 +900,7 @@ lc__copies_rank(struct lc__copies *c, const struct lc__copies_rank *rank)
 		end(in);
 		return;
 	}
-	/* Without the roster: it is told later, or has nothing to be told. */
+	/* Without the roster: publish it later, or never if there is nothing. */
 	in = atomic_load(&c->inner);
 	pthread_mutex_lock(&in->lock);
 	c->rank = rank != NULL ? *rank : none;
@@ -955,7 +955,7 @@ lc__copies_open(const char *dir, uint64_t limit, bool shared, struct lc__objects
 	if (status == LC_OK) {
 		const uint64_t has = lc__roster_bytes(&in->roster);
 
-		/* What is left of a larger limit goes as far as nobody uses it. */
+		/* Remove unused copies from the time of a larger limit. */
 		if (has > limit && evict(c, in, has - limit, 0) == LC_NO_MEMORY)
 			status = LC_NO_MEMORY;
 		end(in);

@@ -9,13 +9,14 @@
  *
  * Objects never change, and their names are their SHA-256: a copy is hashed while it
  * arrives, and gets its name when it is right. Wrong bytes are fetched once more; then the
- * error names object and part. An interrupted fetch, also of a process that was killed, goes
- * on from where it stopped: what is there is hashed again first, and the whole decides.
+ * error names object and part. An interrupted fetch, also of a killed process,
+ * continues where it stopped: the bytes so far are hashed again first, and the hash of the
+ * whole decides.
  *
  * Limit    The copies, partial ones too, never take more than the limit on the disk: room is
  *          reserved before a fetch begins. Each process keeps to the limit that it was opened
  *          with. The roster takes 4 KiB, and 384 bytes for each copy, more.
- * Pins     A copy that somebody has taken is not removed until he gives it back or dies.
+ * Pins     A copy that a process has taken is not removed until it gives it back or dies.
  * Victims  The copy goes whose next use is the farthest, of all ranks that told theirs
  *          (lc__copies_rank()); among those of which nothing is known, which go first, the
  *          one that was taken the longest ago. Partial ones go before all others.
@@ -49,7 +50,7 @@ struct lc__copies_stats {
 	_Atomic uint64_t ranges;  /* lc__copies_read() */
 	_Atomic uint64_t evicted; /* copies that were removed to make room */
 	_Atomic uint64_t again;   /* objects that came damaged and were asked for again */
-	_Atomic uint64_t resumed; /* fetches that went on from where one stopped */
+	_Atomic uint64_t resumed; /* fetches that continued where one stopped */
 	_Atomic uint64_t mended;  /* blocks that were damaged on the disk */
 	_Atomic uint64_t failed;  /* fetches that ended with an error */
 	_Atomic uint64_t full;    /* times that the disk was full below the limit */
@@ -87,7 +88,7 @@ void lc__copies_close(struct lc__copies *copies);
 
 /**
  * Have a copy, pinned. If several threads or processes want one object, one of them fetches
- * it, and the others wait; if it dies, one of them goes on.
+ * it, and the others wait; if it dies, one of them continues.
  * Copies are removed for it only if no rank needs them before this one needs the object.
  * @return LC_OK; LC_NO_SPACE if it cannot be held within the limit or on the disk, without
  * removing what is pinned or needed before; LC_CORRUPT, naming object and part, if it is
@@ -115,7 +116,7 @@ LC_CHECKED lc_status lc__copies_mend(struct lc__copies *copies,
 LC_CHECKED lc_status lc__copies_read(struct lc__copies *copies,
     const struct lc__wanted *wanted, uint64_t from, size_t size, void *out);
 
-/** Fetches end as soon as they can, and no new one begins: LC_CANCELLED. Or go on again. */
+/** Fetches end as soon as they can, and no new one begins: LC_CANCELLED. Or allow them again. */
 void lc__copies_stop(struct lc__copies *copies, bool stop);
 
 /** What a handle will need, for itself and for the others. Both are called while the roster
@@ -131,7 +132,7 @@ struct lc__copies_rank {
 
 /**
  * Make the handle a rank, which it stays until this is called with NULL: before copies are
- * evicted, its needs are told. Beyond LC__ROSTER_RANKS handles nothing is told. The functions
+ * evicted, its needs are published. Beyond LC__ROSTER_RANKS handles nothing is published. The functions
  * are not called any more when this has returned with other ones, or with NULL.
  */
 void lc__copies_rank(struct lc__copies *copies, const struct lc__copies_rank *rank);

@@ -216,7 +216,7 @@ is_sound(const struct lc__roster *roster)
 	    roster->head->n <= LC__ROSTER_ROWS;
 }
 
-/* Could it be what a process wrote? Looked at once, as nobody else is to write to it. */
+/* Could a process have written it? Checked once, because no other program may write to it. */
 static bool
 are_rows_sound(const struct lc__roster *roster)
 {
@@ -309,8 +309,8 @@ is_current(const struct lc__roster *roster)
 	    named.st_ino == here.st_ino;
 }
 
-/* Open the file that is there, or a new one, and lock it. *again is set where it went away
- * meanwhile or was no roster, and has been removed. */
+/* Open the file that is there, or a new one, and lock it. *again is set if it disappeared,
+ * or was not a roster and has been removed. */
 static lc_status
 attach(struct lc__roster *roster, bool *again)
 {
@@ -579,7 +579,7 @@ lc__roster_distance(const struct lc__roster *roster, int row, uint32_t live)
 		const uint64_t when = roster->rows[row].when[r];
 		const uint64_t now = roster->head->now[r];
 
-		/* A use before now is over, and its rank has not told the next one yet. */
+		/* A use before now is over, and its rank has not published the next one yet. */
 		if ((live >> r & 1) != 0 && when != LC__NEVER && when >= now &&
 		    when - now < least)
 			least = when - now;

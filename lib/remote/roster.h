@@ -109,7 +109,7 @@ uint64_t lc__roster_blocks(uint64_t size);
 
 void lc__roster_pin(struct lc__roster *roster, int row);
 void lc__roster_unpin(struct lc__roster *roster, int row);
-/** Take a row that nobody has pinned and nobody fetches, for this handle alone. */
+/** Take a row that is not pinned and not being fetched, for this handle alone. */
 bool lc__roster_claim(struct lc__roster *roster, int row);
 /** Give it back. */
 void lc__roster_release(struct lc__roster *roster, int row);
