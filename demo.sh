@@ -13,7 +13,7 @@ cachex() { "$here/cachex" "$@"; }
 mkdir -p demo
 rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
     demo/label.json demo/part.npy demo/value demo/dataset demo/warehouse demo/sheet.png \
-    demo/report.html demo/token demo/point demo/corpus.model \
+    demo/photos.pdf demo/charts.pdf demo/report.html demo/token demo/point demo/corpus.model \
     demo/records.jsonl demo/records.jsonl.stage1.backup demo/stage2 demo/pages.txt \
     demo/dinov3.safetensors demo/webdataset demo/dinov3.npz
 
@@ -60,6 +60,7 @@ title "Decode them and put them into the module \"photos\":"
 # 3: some of them are no images after all; the others are stored.
 timed cachex import photos --files-from demo/photographs.list || [ $? = 3 ]
 run cachex ls photos
+run cachex view photos -o demo/photos.pdf
 run cachex stat photos
 
 title "Read back every byte of it and compare with the checksums:"
@@ -125,6 +126,7 @@ run cachex warehouse inspect demo/warehouse
 timed cachex warehouse verify demo/warehouse
 run cachex view demo/warehouse -o demo/sheet.png
 run cachex warehouse report demo/warehouse -o demo/report.html
+run cachex warehouse report demo/warehouse -o demo/charts.pdf
 
 title "One photograph more; only what it touches is made again:"
 cp "$(sed 1q demo/photographs.list)" demo/dataset/day2/again.jpg
