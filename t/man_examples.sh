@@ -108,6 +108,11 @@ sys.exit(i.find_spec(sys.argv[1]) is None)' "$module" && continue
 		echo "$module for Python"
 		return
 	done
+	if grep -qE 'cachex (view|warehouse report.*\.pdf)' "$1" &&
+	    "$CACHEX" view /dev/null -n 2>&1 | grep -q 'without cairo'; then
+		echo "cairo"
+		return
+	fi
 	for program in jq mdb_stat mdb_dump mandoc man; do
 		if grep -qw "$program" "$1" && ! command -v "$program" >/dev/null; then
 			echo "$program"

@@ -7,6 +7,7 @@
 
 #include "drawn.h"
 #include "report/chart.h"
+#include "report/class_bars.h"
 
 static const struct lc__rect page = { 10, 20, 400, 300 };
 
@@ -139,6 +140,73 @@ START_TEST(texts)
 }
 END_TEST
 
+static const char *
+name_of(const void *ctx, int64_t class_id)
+{
+	return class_id == 5 ? ctx : NULL;
+}
+
+/* The most boxes first, of equally many the smaller id; the last bar is all others. */
+START_TEST(bars_of_classes)
+{
+	const struct lc__class_names names = { name_of, "five" };
+	struct lc__class_bars bars;
+	struct lc__classes classes = { 0 };
+
+	ck_assert_int_eq(lc__class_bars_of(&classes, &names, &bars), LC_OK);
+	ck_assert_uint_eq(bars.n, 0);
+	lc__classes_begin(&classes, 9);
+	for (int i = 0; i < 9; i++)
+		ck_assert_int_eq(lc__classes_add(&classes,
+		    i < 4 ? 5 : i < 6 ? 9 : i < 8 ? 2 : -1), LC_OK);
+	ck_assert_int_eq(lc__class_bars_of(&classes, &names, &bars), LC_OK);
+	ck_assert_uint_eq(bars.n, 4);
+	ck_assert_double_eq(bars.most, 4);
+	ck_assert_str_eq(bars.bars[0].name.data, "five");
+	ck_assert_double_eq(bars.bars[0].value, 4);
+	ck_assert_str_eq(bars.bars[1].name.data, "class 2");
+	ck_assert_str_eq(bars.bars[2].name.data, "class 9");
+	ck_assert_str_eq(bars.bars[3].name.data, "without a class");
+	for (int i = 100; i < 146; i++)
+		ck_assert_int_eq(lc__classes_add(&classes, i), LC_OK);
+	ck_assert_int_eq(lc__class_bars_of(&classes, &names, &bars), LC_OK);
+	ck_assert_uint_eq(bars.n, 50);
+	ck_assert_str_eq(bars.bars[49].name.data, "class 145");
+	ck_assert_int_eq(lc__classes_add(&classes, 146), LC_OK);
+	ck_assert_int_eq(lc__classes_add(&classes, 147), LC_OK);
+	ck_assert_int_eq(lc__class_bars_of(&classes, &names, &bars), LC_OK);
+	ck_assert_uint_eq(bars.n, 50);
+	ck_assert_str_eq(bars.bars[49].name.data, "3 others");
+	ck_assert_double_eq(bars.bars[49].value, 3);
+	for (int i = 0; i < LC__CLASSES_MOST; i++)
+		ck_assert_int_eq(lc__classes_add(&classes, 1000 + i), LC_OK);
+	ck_assert_int_eq(lc__class_bars_of(&classes, &names, &bars), LC_OK);
+	ck_assert_str_eq(bars.bars[49].name.data, "more than 4047 others");
+	ck_assert_double_eq(bars.bars[49].value, (double)classes.boxes - 4 - 2 - 2 - 46);
+	lc__classes_free(&classes);
+}
+END_TEST
+
+START_TEST(bins_with_values)
+{
+	const uint64_t counts[40] = { [20] = 3, [21] = 1 };
+	struct lc__histogram histogram = histogram_of(counts, 40);
+	const struct lc__chart chart = { .histogram = &histogram, .used = true };
+	struct lc__picture *picture = drawn_begin(LC__PICTURE_PNG, 420, 340);
+	struct lc__axes axes = lc__chart_axes(&chart, picture, page);
+
+	ck_assert_double_eq(axes.x.high - axes.x.low, 10);
+	ck_assert_double_le(axes.x.low, 18);
+	ck_assert_double_ge(axes.x.high, 24);
+	/* 0 to 1 is a range of its own. */
+	histogram.high = 1;
+	axes = lc__chart_axes(&chart, picture, page);
+	ck_assert_double_eq(axes.x.low, 0);
+	ck_assert_double_eq(axes.x.high, 1);
+	lc__picture_free(picture);
+}
+END_TEST
+
 START_TEST(nothing_to_draw)
 {
 	const struct lc__histogram histogram = histogram_of((uint64_t[1]) { 0 }, 1);
@@ -164,6 +232,8 @@ main(void)
 	tcase_add_test(tc, bars_are_drawn);
 	tcase_add_test(tc, marks_are_drawn);
 	tcase_add_test(tc, texts);
+	tcase_add_test(tc, bars_of_classes);
+	tcase_add_test(tc, bins_with_values);
 	tcase_add_test(tc, nothing_to_draw);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);

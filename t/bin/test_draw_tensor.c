@@ -352,7 +352,7 @@ END_TEST
 /* 0 is white, and equal values of both signs are as far from it. */
 START_TEST(signed_values_diverge)
 {
-	const float values[2][3] = { { -4, 0, 4 }, { 2, -2, 1 } };
+	const float values[2][3] = { { -2, 0, 4 }, { 2, -1, 1 } };
 	const lc_tensor tensor = tensor_of(LC_F32, 2, (uint64_t[]) { 2, 3 }, values);
 	const uint32_t *colours = lc__colours(LC__COLOURS_DIVERGING);
 	struct lc__picture *picture;

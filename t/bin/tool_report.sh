@@ -21,11 +21,15 @@ check "a warehouse" 0 cachex build -q set house --size 32
 "$mkdataset" settle other
 check "and another" 0 cachex build -q other another --size 32
 
+# Why pictures cannot be drawn, or nothing.
+unable=$(cachex view "house/$(readlink house/current)" -n 2>&1 |
+	grep -oE 'configured without cairo|no font for .*')
+
 # The page
 check "a page" 0 report house -o page.html
 is "says nothing else" "$(cat "$out" "$err")" ""
 is "begins as one" "$(head -n 1 page.html)" "<!DOCTYPE html>"
-also "has a picture of every sample" \
+[ -n "$unable" ] || also "has a picture of every sample" \
 	test "$(grep -c '<img width="32" height="32"' page.html)" = 15
 also "without a script" sh -c '! grep -qi "<script" page.html'
 check "to standard output" 0 report house -o -
@@ -33,14 +37,13 @@ also "the same bytes" cmp page.html "$out"
 check "by the version's directory" 0 report "house/$(readlink house/current)" -o page2.html
 also "the same, too" cmp page.html page2.html
 check "--thumbnails" 0 report house -o few.html --thumbnails 2
-is "so many" "$(grep -c '<img ' few.html)" 2
+[ -n "$unable" ] || is "so many" "$(grep -c '<img ' few.html)" 2
 check "--thumbnails 0" 0 report house -o none.html --thumbnails 0
 is "none" "$(grep -c '<img ' none.html)" 0
 
 # Pictures of the charts
-cachex view "house/$(readlink house/current)" -n >/dev/null 2>unable
-if grep -qE 'without cairo|no font' unable; then
-	skip "pictures" "$(cat unable)"
+if [ -n "$unable" ]; then
+	skip "pictures" "$unable"
 else
 	for format in png svg pdf; do
 		check "charts as $format" 0 report house -o "charts.$format"

@@ -248,6 +248,11 @@ for text in tree '6 of 6 records' flag true '[1, 2, 3]' 'i16[3]  1' '[1, 2, 3, 4
 	also "with the text $text" grep -qF ">$text</text>" tree.svg
 done
 also "a key of any bytes" grep -q ">$(printf '\357\277\275\357\277\275 ')</text>" tree.svg
+printf '{"id":"both","value":{"a":{"$tensor":"f32[9]","data":"%s"},"b":[1,{"$tensor":"u8[1,2,2]","data":"AQIDBA=="}]}}\n' \
+	"$(head -c 36 /dev/zero | base64 -w 0)" | cachex load pairs
+check "an image in a map" 0 cachex view pairs -n --json
+is "goes before a tensor" "$(grep -o '"kind":"image.*"shape":\[[0-9,]*\]' "$out")" \
+	'"kind":"image","field":"b.1","dtype":"u8","shape":[1,2,2]'
 check "a field of each" 1 cachex view tree --field map -n --json
 is "is drawn, where it is" "$(grep -o '"field":"map"' "$out" | wc -l | tr -d ' ')" 1
 check "as heat maps" 0 cachex view faces --heat -n --json --samples 2

@@ -8,18 +8,28 @@
 
 #include "image/image.h"
 
-void
-drawn_need(void)
+const char *
+drawn_unable(void)
 {
 	struct lc__picture *picture = NULL;
 	const lc_status status = lc__picture_new(LC__PICTURE_PNG, &picture);
 
 	if (status == LC_UNSUPPORTED ||
-	    (status == LC_IO && strstr(lc_last_error()->text, "no font") != NULL)) {
-		printf("1..0 # SKIP %s\n", lc_last_error()->text);
-		exit(0);
-	}
+	    (status == LC_IO && strstr(lc_last_error()->text, "no font") != NULL))
+		return lc_last_error()->text;
 	lc__picture_free(picture);
+	return NULL;
+}
+
+void
+drawn_need(void)
+{
+	const char *why = drawn_unable();
+
+	if (why == NULL)
+		return;
+	printf("1..0 # SKIP %s\n", why);
+	exit(0);
 }
 
 struct lc__picture *

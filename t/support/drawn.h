@@ -20,7 +20,9 @@ uint32_t pixel(const struct lc__pixels *pixels, double x, double y);
 /** A tensor over @p data, which stays the caller's. */
 lc_tensor tensor_of(lc_dtype dtype, uint32_t ndim, const uint64_t *shape,
     const void *data);
-/** End a program with a line that it is skipped, where cairo or a font is missing. */
+/** Why pictures cannot be drawn, where cairo or a font is missing, or NULL. */
+const char *drawn_unable(void);
+/** End a program with a line that it is skipped for that reason, if there is one. */
 void drawn_need(void);
 
 #endif
