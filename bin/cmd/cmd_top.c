@@ -46,6 +46,9 @@ struct row {
 	struct watch_change change;
 };
 
+static int
+    worst; /* status of modules that cannot be opened, where there is no terminal */
+
 struct table {
 	struct row *rows; /* sorted by name */
 	size_t n, room;
@@ -103,8 +106,11 @@ look_at(struct row *row)
 		return;
 	}
 	/* Dropped since it was listed. */
-	row->there = status != LC_NO_FILE;
 	row->error = strdup(lc_last_error()->text);
+	row->there = status != LC_NO_FILE && row->error != NULL;
+	/* A script may not look at the table. */
+	if (status != LC_NO_FILE && !screen_is_terminal())
+		worst = report_worse(worst, report_status(status));
 	memset(&row->now, 0, sizeof(row->now));
 	memset(&row->change, 0, sizeof(row->change));
 }
@@ -348,7 +354,7 @@ run_top(int argc, char **argv)
 	for (size_t i = 0; i < table.n; i++)
 		free_row(&table.rows[i]);
 	free(table.rows);
-	return status;
+	return report_worse(status, worst);
 }
 
 const struct command cmd_top = {

@@ -193,7 +193,7 @@ shell_complete(const struct completer *completer, const char *line,
 	size_t first;
 
 	memset(out, 0, sizeof(*out));
-	if (words_split(line, &words) != EXIT_DONE)
+	if (!words_split(line, &words))
 		goto end;
 	if (words.comment)
 		goto end;

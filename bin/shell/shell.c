@@ -355,7 +355,7 @@ static int
 run_line(struct shell *shell, const char *line)
 {
 	struct words words = { 0 };
-	int status = words_split(line, &words);
+	int status = words_split(line, &words) ? EXIT_DONE : report_no_memory();
 
 	if (status == EXIT_DONE && words.quote != '\0')
 		status = report_usage("the line ends between quotes: %c is missing",
@@ -384,7 +384,7 @@ static bool
 continues(const char *line)
 {
 	struct words words = { 0 };
-	const bool more = words_split(line, &words) == EXIT_DONE && words.continues;
+	const bool more = words_split(line, &words) && words.continues;
 
 	words_free(&words);
 	return more;

@@ -6,7 +6,6 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "ui/report.h"
 
 #define BLANKS " \t\r\n"
 #define ESCAPED_IN_QUOTES "\"\\$`"
@@ -46,7 +45,7 @@ take_word(const char *line, size_t *at, struct words *words, struct lc__buf *tex
 	*at = (size_t)(p - line);
 }
 
-int
+bool
 words_split(const char *line, struct words *out)
 {
 	size_t at = 0;
@@ -58,19 +57,19 @@ words_split(const char *line, struct words *out)
 
 		out->comment = first == '#';
 		if (first == '\0' || first == '#')
-			return EXIT_DONE;
+			return true;
 		out->open = false;
 		/* A backslash before the end of the line is not a word. */
 		if (first == '\\' && line[at + 1] == '\0') {
 			out->continues = true;
-			return EXIT_DONE;
+			return true;
 		}
 		take_word(line, &at, out, &text);
 		if (text.failed ||
 		    lc__array_reserve(&out->items, &out->room, out->n + 1, NULL) !=
 			LC_OK) {
 			lc__buf_free(&text);
-			return report_no_memory();
+			return false;
 		}
 		out->items[out->n++] = (struct word){ (char *)text.data, start,
 			!is_one_of(first, "'\"\\") };

@@ -29,8 +29,8 @@ struct words {
 	                     which mean something in other shells; 0 if there is none */
 };
 
-/** Split a line into @p out, which is empty before. An exit status; reports a lack of memory. */
-int words_split(const char *line, struct words *out);
+/** Split a line into @p out, which is empty before. False without memory. */
+bool words_split(const char *line, struct words *out);
 
 /**
  * Quote @p text so that words_split() reads it back: what comes after an opened @p quote (' or

@@ -45,7 +45,8 @@ wrong "values" 2 "cachex: stat: --watch and --values exclude each other" \
 wrong "a count alone" 2 "cachex: stat: --count needs --watch" cachex stat -n 1 a
 mkdir "$scratch/xdg-cache/cachex/damaged"
 printf x >"$scratch/xdg-cache/cachex/damaged/data.mdb"
-check "a module that cannot be opened" 0 cachex top -n 1 --json
+check "a module that cannot be opened" 3 cachex top -n 1 --json
+also "has a message" sh -c 'grep -q "^{\"error\":{\"command\":\"top\"," "$1"' sh "$err"
 also "is a row with the error" sh -c 'grep -q "^{\"module\":\"damaged\",\"error\":\"" "$1"' sh "$out"
 also "beside the others" sh -c 'grep -q "^{\"module\":\"a\",\"records\":1," "$1"' sh "$out"
 rm -r "$scratch/xdg-cache/cachex/damaged"

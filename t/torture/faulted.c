@@ -56,6 +56,9 @@ const struct faulted_command faulted_commands[] = {
 	{ "ls", "some m; some n", "ls", NULL, FAULTED_MANY },
 	{ "ls-module", "some m", "ls m -l", NULL, FAULTED_TIMES | FAULTED_MANY },
 	{ "stat", "some m", "stat m", NULL, FAULTED_TIMES },
+	{ "stat-watch", "some m", "stat --watch m -n 2 -i 0", NULL, 0 },
+	{ "top", "some m; some n", "top -n 2 -i 0", NULL, FAULTED_MANY },
+	{ "shell", "some m; printf 'has m a\\nget m a --format raw\\n' >lines", "shell --bail lines", NULL, 0 },
 	{ "schema", "some m", "schema m", NULL, 0 },
 	{ "set", "some m", "set m codec=lz4", NULL, 0 },
 	{ "verify", "some m; some n", "verify m n", NULL, FAULTED_TIMES | FAULTED_MANY },
@@ -546,14 +549,18 @@ static const char *
 wrong_message(const struct round *r, const struct faulted_run *run)
 {
 	static struct lc__buf text;
-	const char *end;
+	const char *line, *end;
 
 	text.size = 0;
 	need_ok(lc__read_file(path_of(r, "err"), UINT64_MAX / 2, &text));
 	lc__buf_append(&text, "", 1);
-	if (strncmp((char *)text.data, "cachex: ", 8) != 0)
+	line = (char *)text.data;
+	/* "lines:1: ", of the file that cachex shell runs. */
+	if (strncmp(line, "lines:", 6) == 0 && strstr(line, ": ") != NULL)
+		line = strstr(line, ": ") + 2;
+	if (strncmp(line, "cachex: ", 8) != 0)
 		return "no message";
-	end = strchr((char *)text.data, '\n');
+	end = strchr(line, '\n');
 	if (end == NULL)
 		return "no whole line";
 	if (r->engine->memory && run->status == 4 &&
