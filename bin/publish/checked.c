@@ -8,7 +8,7 @@
 #include "base/checksum.h"
 #include "base/error.h"
 
-/* A source on its way. */
+/* A source being put. */
 struct passing {
 	const struct lc__source *source;
 	struct lc__checksum *sum;
@@ -27,7 +27,7 @@ compare_end(struct lc__checksum *sum, const char *what, const char *sha256)
 	    what, hex, sha256);
 }
 
-/* As the read() of a body. */
+/* For use as the read() of a body. */
 static lc_status
 pass(void *ctx, uint64_t offset, void *out, size_t size)
 {
@@ -67,7 +67,7 @@ lc__put_checked(struct lc__objects *store, const char *name,
 
 /* ---- objects -------------------------------------------------------------------------- */
 
-/* An object on its way. */
+/* An object being read. */
 struct taking {
 	const struct lc__stored_object *wanted;
 	const struct lc__object_sink *sink;
@@ -114,7 +114,7 @@ lc__get_checked(const struct lc__stored_object *wanted,
 	return status;
 }
 
-/* ---- where bytes come from ------------------------------------------------------------ */
+/* ---- sources of bytes ------------------------------------------------------------ */
 
 static lc_status
 read_file(void *ctx, uint64_t offset, void *out, size_t size)

@@ -9,17 +9,17 @@
 
 #define NONE SIZE_MAX
 
-/* A collection under way. */
+/* A collection in progress. */
 struct collecting {
 	struct lc__objects *store;
 	uint64_t before_ms; /* younger objects stay */
 	bool dry;
 	struct lc__generations generations;
-	size_t *run_of;        /* of each: its run, or NONE */
+	size_t *run_of;        /* for each: the index of its run, or NONE */
 	bool *generation_goes; /* by place in generations */
-	size_t first_kept;     /* of them: these and later ones stay */
+	size_t first_kept;     /* number of those that may go: later ones stay */
 	struct lc__run_list runs;
-	size_t *last_of; /* of each: the last generation published of it, or NONE */
+	size_t *last_of; /* for each: its last published generation, or NONE */
 	bool *run_goes;  /* by place in runs */
 	struct lc__stock parts, shards;
 	struct lc__naming naming;
@@ -27,9 +27,9 @@ struct collecting {
 };
 
 /*
- * Remove an object unless a process has put it, or found it, since it was listed.
- * @param recipe  if this object is there again, nothing is removed; or NULL
- * @param stays   is it there still?
+ * Remove an object unless it was put again, or touched, since it was listed.
+ * @param recipe if this object exists again, nothing is removed; or NULL
+ * @param stays set if the object is still there
  */
 static lc_status
 remove_old(const struct collecting *c, const char *name, const char *recipe,
@@ -59,7 +59,7 @@ remove_old(const struct collecting *c, const char *name, const char *recipe,
 	return LC_OK;
 }
 
-/* ---- what goes ------------------------------------------------------------------------- */
+/* ---- choosing what to remove ----------------------------------------------------- */
 
 static size_t
 find_run(const struct collecting *c, uint64_t generation)
@@ -76,8 +76,8 @@ find_run(const struct collecting *c, uint64_t generation)
 	return i < c->runs.n ? i : NONE;
 }
 
-/* Which run each generation was published of; old ones that are not among the newest, and
- * none after a young one, may go. */
+/* Find the run of each generation. Generations that are not among the newest may be
+ * removed, but none after a young one. */
 static lc_status
 look_at_generations(struct collecting *c, uint64_t keep)
 {
@@ -105,9 +105,10 @@ look_at_generations(struct collecting *c, uint64_t keep)
 }
 
 /*
- * A run goes if it was published, and by generations alone that may go, or if it is left of
- * one that went. A generation goes if its run goes, or was published later, too: else the run
- * would look as if it had never been published, and stay for good.
+ * A run is removed if it was published, and only by generations that may be removed, or
+ * if it is left over from a removed one. A generation is removed only if its run is
+ * removed, or was published again later: otherwise the run would appear never to have
+ * been published, and stay for good.
  */
 static void
 choose(struct collecting *c)
@@ -127,7 +128,7 @@ choose(struct collecting *c)
 	}
 }
 
-/* What stays is wanted. */
+/* What stays keeps the objects that it names. */
 static lc_status
 name_what_stays(struct collecting *c)
 {
@@ -141,7 +142,7 @@ name_what_stays(struct collecting *c)
 	return LC_OK;
 }
 
-/* A process pushes or publishes a run that was to be removed: keep the rest of it. */
+/* A push or publication uses a run that was to be removed: what is left of it stays. */
 static lc_status
 keep_run(struct collecting *c, size_t run)
 {
@@ -194,7 +195,7 @@ remove_generations(struct collecting *c)
 	return LC_OK;
 }
 
-/* A recipe that is there again is of a push that came meanwhile. */
+/* If the recipe exists again, a push has begun meanwhile. */
 static lc_status
 remove_receipts(struct collecting *c, size_t run)
 {
@@ -241,7 +242,7 @@ remove_probe(void *ctx, const struct lc__object *object)
 	return remove_old(c, object->name, NULL, &c->out->unfinished, &stays);
 }
 
-/* What unfinished puts have left, and probes of a store. */
+/* Objects left by incomplete puts, and probes of a store. */
 static lc_status
 remove_unfinished(struct collecting *c)
 {
@@ -256,10 +257,10 @@ remove_unfinished(struct collecting *c)
 }
 
 /*
- * The recipes first. A push and a publication begin with them: one that comes before finds
- * them, and its run stays; one that comes after puts them again, or ends. A generation and
- * receipts without a recipe are left of a run that went, so that the next collection
- * continues where this one was killed.
+ * The recipes first. A push and a publication begin with them: one that comes earlier
+ * finds them, and its run stays; one that comes later puts them again, or fails.
+ * Generations and receipts without a recipe are left over from a removed run, so that the
+ * next collection continues where this one was killed.
  */
 static lc_status
 remove_all(struct collecting *c)
@@ -284,7 +285,7 @@ lc__collect(struct lc__objects *store, uint64_t keep, uint64_t older_ms, bool dr
 
 	memset(out, 0, sizeof(*out));
 	return_if_error(lc__objects_now(store, &now));
-	/* What was put in this very millisecond is older than 0 ms, too. */
+	/* An object put in this millisecond counts as older than 0 ms. */
 	c.before_ms = older_ms < now ? now - older_ms + (older_ms == 0) : 0;
 	status = lc__generations_list(store, &c.generations);
 	if (status == LC_OK)
@@ -293,7 +294,7 @@ lc__collect(struct lc__objects *store, uint64_t keep, uint64_t older_ms, bool dr
 		status = look_at_generations(&c, keep);
 	if (status == LC_OK)
 		choose(&c);
-	/* Listed before it is asked what is named: what comes later is in neither. */
+	/* List objects before reading what is named: later objects are in neither. */
 	if (status == LC_OK)
 		status = lc__stock_list(store, true, &c.parts);
 	if (status == LC_OK)

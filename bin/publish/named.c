@@ -8,7 +8,7 @@
 #include "base/team.h"
 #include "publish/checked.h"
 
-/* Note LC_CORRUPT, if there is a function for that. */
+/* LC_CORRUPT is reported, if there is a callback. */
 static lc_status
 note(struct lc__naming *n, lc_status status)
 {
@@ -21,13 +21,13 @@ note(struct lc__naming *n, lc_status status)
 
 /* ---- shards of a part ------------------------------------------------------------------ */
 
-/* The shards of a part that are looked at. */
+/* The shards of a part being checked. */
 struct looking {
 	struct lc__naming *naming;
 	const struct lc__manifest *part;
 };
 
-/* Is it there, whole, and with @p deep what it is called? */
+/* Does it exist with the right size, and with @p deep the right SHA-256? */
 static lc_status
 look_at_shard(const struct looking *l, struct lc__team *team,
     const struct lc__manifest_shard *shard)
@@ -96,7 +96,7 @@ want_shards(struct lc__naming *n, const struct lc__manifest *part)
 	return LC_OK;
 }
 
-/* A part is followed once, whoever names it. */
+/* A part is followed once, however often it is named. */
 static lc_status
 want_part(struct lc__naming *n, const char *sha256)
 {
@@ -142,7 +142,8 @@ name_by_receipt(struct lc__naming *n, const char *run, uint64_t part)
 	if (status == LC_OK)
 		status = lc__receipt_parse(text.data, text.size, name, &receipt);
 	if (status == LC_OK && strncmp(receipt.run, run, LC__RUN_ID - 1) != 0)
-		status = lc__error(LC_CORRUPT, 0, "%s: the receipt of another run", name);
+		status = lc__error(LC_CORRUPT, 0, "%s: the receipt is for another run",
+		    name);
 	for (size_t i = 0; i < receipt.n && status == LC_OK; i++)
 		status = want_part(n, receipt.files[i].sha256);
 	lc__receipt_free(&receipt);

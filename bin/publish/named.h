@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What generations and receipts of a store name: followed down to the shards. */
+/* Follows what generations and receipts of a store name, down to the shards. */
 #ifndef CACHEX_PUBLISH_NAMED_H
 #define CACHEX_PUBLISH_NAMED_H
 
@@ -10,14 +10,14 @@
 #include "objects/objects.h"
 #include "publish/stored.h"
 
-/** A walk. What is found to be named is wanted in its stock. */
+/** A walk. Everything named is marked as wanted in its stock. */
 struct lc__naming {
 	struct lc__objects *store;
-	struct lc__stock *parts, *shards; /* all that the store has */
+	struct lc__stock *parts, *shards; /* all objects of the store */
 	bool deep;        /* read shards, and compare them with their names */
-	unsigned threads; /* that do so */
+	unsigned threads; /* threads for that */
 	const lc_progress *progress;
-	/** Called for a missing or damaged object, with the last error, before the walk
+	/** Called for missing or damaged objects, with the last error, before the walk
 	 *  continues. NULL: the walk ends with it. */
 	void (*damage)(void *ctx);
 	void *ctx;

@@ -9,14 +9,14 @@
 #include "base/team.h"
 #include "publish/stored.h"
 
-#define RACES 1000        /* for a number, that are lost */
-#define THREADS 8         /* that look at objects: most of the time they wait */
-#define BATCH_PARTS 1024  /* looked at side by side, at most */
-#define BATCH_SHARDS 4096 /* no further part after so many */
+#define RACES 1000        /* how often to try for a number */
+#define THREADS 8         /* threads that check objects: most of the time they wait */
+#define BATCH_PARTS 1024  /* most objects checked at once */
+#define BATCH_SHARDS 4096 /* after this many shards no further part is added */
 
-/* ---- which run ------------------------------------------------------------------------ */
+/* ---- finding the run ------------------------------------------------------------- */
 
-/* A listing may lag behind: a run whose whole name is known is asked for by it. */
+/* A listing may be out of date: a run with a known full name is read directly. */
 static lc_status
 find_unlisted(struct lc__objects *store, const char *digits, char run[LC__RUN_ID])
 {
@@ -74,19 +74,19 @@ lc__run_find(struct lc__objects *store, const char *digits, char run[LC__RUN_ID]
 
 /* ---- the manifest of the generation ---------------------------------------------------- */
 
-/* A publication under way. */
+/* A publication in progress. */
 struct publishing {
 	struct lc__objects *store;
 	struct lc__parts_recipe recipe;
-	bool hold;              /* what is looked at is made young */
+	bool hold;              /* objects checked are touched */
 	struct lc__stock stock; /* of shards */
 	struct lc__manifest manifest;
 	size_t room; /* of manifest.parts */
-	char *first; /* the part that gave the layout */
+	char *first; /* the part that defined the layout */
 	struct lc__published *out;
 };
 
-/* The next check reports a missing one. */
+/* A missing one is reported by the check that follows. */
 static lc_status
 hold(const struct publishing *p, const char *name)
 {
@@ -110,7 +110,7 @@ check_shard(const struct publishing *p, const struct looked *looked)
 	struct lc__object about = { .size = 0 };
 	lc_status status = hold(p, shard->relative_path);
 
-	/* A listing may lag behind. */
+	/* A listing may be out of date. */
 	if (status == LC_OK && stocked == NULL)
 		status = lc__object_find(p->store, shard->relative_path, &about);
 	else if (status == LC_OK)
@@ -178,8 +178,8 @@ describe(struct publishing *p, const char *name, const char *sha256,
 	return LC_OK;
 }
 
-/* The receipts of a run, and of some of them the manifests that they name: what is far away
- * is looked at by several threads. */
+/* The receipts of a run, and the manifests that some of them name: several threads read
+ * them, because the store may be far away. */
 struct looking {
 	struct publishing *p;
 	struct lc__receipt *receipts; /* of all parts; malloc'ed */
@@ -284,7 +284,7 @@ forget_files(struct looking *l)
 	l->n_files = l->n_shards = 0;
 }
 
-/* What they say of a part is what its receipt says. */
+/* The manifests must agree with the receipt. */
 static lc_status
 add_part(struct looking *l, const struct lc__receipt *receipt)
 {
@@ -309,7 +309,7 @@ add_part(struct looking *l, const struct lc__receipt *receipt)
 	return LC_OK;
 }
 
-/* Each receipt: counted if it is missing, else its shards become part of the manifest. */
+/* For each receipt: count it if it is missing, else add its shards to the manifest. */
 static lc_status
 gather_all(struct looking *l)
 {
@@ -325,7 +325,7 @@ gather_all(struct looking *l)
 			out->names[out->missing] = strdup(p->recipe.parts[i]);
 		out->missing += l->missing[i];
 	}
-	/* One that is missing is reason enough not to look at what others name. */
+	/* If one is missing, what the others name need not be checked. */
 	if (out->missing > 0)
 		return lc__error(LC_NOT_FOUND, 0, "%llu of %llu receipts are missing",
 		    (unsigned long long)out->missing, (unsigned long long)out->parts);
@@ -365,7 +365,7 @@ gather(struct publishing *p)
 	return status;
 }
 
-/* What a look found. */
+/* The result of a check. */
 static void
 forget(struct publishing *p)
 {
@@ -378,7 +378,7 @@ forget(struct publishing *p)
 	memset(&p->stock, 0, sizeof(p->stock));
 }
 
-/* Look at all that the run names. */
+/* Check everything that the run names. */
 static lc_status
 look(struct publishing *p, bool holds)
 {
@@ -413,7 +413,7 @@ format(struct publishing *p, struct lc__buf *out)
 	return status;
 }
 
-/* Publish nothing that cannot be read. */
+/* Do not publish what cannot be read. */
 static lc_status
 check_text(const struct publishing *p, const struct lc__buf *text)
 {
@@ -434,7 +434,7 @@ check_text(const struct publishing *p, const struct lc__buf *text)
 
 /* ---- its number ------------------------------------------------------------------------ */
 
-/* Is this what the generation is? */
+/* Is this the content of the generation? */
 static lc_status
 is_generation(struct lc__objects *store, uint64_t number, const struct lc__buf *text,
     bool *out)
@@ -451,7 +451,7 @@ is_generation(struct lc__objects *store, uint64_t number, const struct lc__buf *
 	return status;
 }
 
-/* Put it under the next number. Whoever loses the race for that looks again. */
+/* Put it under the next number. If another process is faster, look again. */
 static lc_status
 put_generation(struct lc__objects *store, const struct lc__buf *text,
     struct lc__published *out)
@@ -471,7 +471,7 @@ put_generation(struct lc__objects *store, const struct lc__buf *text,
 		out->generation = out->there ? newest : newest + 1;
 		if (out->there)
 			return LC_OK;
-		/* Two that publish at once need a store that keeps "once". */
+		/* Two publications at once need a store with conditional puts. */
 		if (i == 0)
 			return_if_error(lc__objects_probe(store));
 		lc__name_generation(out->generation, name);
@@ -490,8 +490,8 @@ lc__publish_run(struct lc__objects *store, const char *run, struct lc__published
 	memset(out, 0, sizeof(*out));
 	strcpy(out->run, run);
 	status = lc__parts_recipe_read(store, run, &p.recipe);
-	/* A collection that removes older generations of this run leaves what is young; what
-	 * it removed before that is missing when it is looked at again. */
+	/* A collection that removes older generations of this run leaves young objects;
+	 * what it removed before is noticed when it is checked again. */
 	if (status == LC_OK)
 		status = look(&p, true);
 	if (status == LC_OK)

@@ -19,13 +19,13 @@
 #include "publish/stored.h"
 #include "shard/outdir.h"
 
-#define BATCH_PARTS 1024  /* parts at once, at most */
-#define BATCH_SHARDS 4096 /* shards at once: no further part after so many */
+#define BATCH_PARTS 1024  /* most parts at once */
+#define BATCH_SHARDS 4096 /* after this many shards no further part is added */
 
-/* A pull under way. */
+/* A pull in progress. */
 struct pulling {
 	struct lc__objects *from;
-	struct lc__objects *to; /* the directory, which has the same objects */
+	struct lc__objects *to; /* the directory, with the same object names */
 	const char *dir;
 	char *manifest;          /* the path of the directory's manifest */
 	int lock;                /* of the directory */
@@ -41,10 +41,10 @@ struct pulling {
 
 /* ---- objects -------------------------------------------------------------------------- */
 
-/* A file that is fetched. */
+/* A file being fetched. */
 struct fetching {
 	struct lc__newfile file;
-	uint64_t begun, at; /* bytes that the disk was asked to write, and all */
+	uint64_t begun, at; /* bytes for which writing to disk was started, and all */
 };
 
 static lc_status
@@ -58,7 +58,7 @@ write_file(void *ctx, const void *data, size_t size)
 	return LC_OK;
 }
 
-/* Fetch an object into a file of its name, which appears when it is right. */
+/* Fetch an object into a file with its name, which appears once it is correct. */
 static lc_status
 fetch_once(struct pulling *p, const struct lc__stored_object *wanted)
 {
@@ -89,8 +89,8 @@ fetch_once(struct pulling *p, const struct lc__stored_object *wanted)
 	return status;
 }
 
-/* Fetch an object that is missing here, or is not what it should be. One that comes damaged
- * is asked for once more: it may have been the way. */
+/* Fetch an object that is missing or wrong here. One that arrives damaged is requested
+ * once more: the transfer may be to blame. */
 static lc_status
 fetch(struct pulling *p, const struct lc__stored_object *wanted)
 {
@@ -103,7 +103,7 @@ fetch(struct pulling *p, const struct lc__stored_object *wanted)
 	return status;
 }
 
-/* Is the file that is here what it should be? */
+/* Is the local file correct? */
 static lc_status
 is_here(struct pulling *p, const struct lc__stored_object *theirs, bool *out)
 {
@@ -125,7 +125,7 @@ is_here(struct pulling *p, const struct lc__stored_object *theirs, bool *out)
 
 /* ---- parts ---------------------------------------------------------------------------- */
 
-/* Some parts that are fetched at once. */
+/* Some parts fetched at once. */
 struct batch {
 	struct pulling *pulling;
 	const struct lc__manifest_part *listed; /* in the generation */
@@ -177,7 +177,7 @@ pull_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	return LC_OK;
 }
 
-/* The part's manifest goes to the directory as it is; or its entries into the one of all. */
+/* Copy the part's manifest to the directory; or its entries into the manifest of all. */
 static lc_status
 keep_part(struct pulling *p, const char *sha256, struct batch_part *part)
 {
@@ -241,8 +241,8 @@ pull_parts(struct batch *b)
 	return LC_OK;
 }
 
-/* Pull some parts, from @p first on: as many as have shards to fetch side by side; *n gets how
- * many. */
+/* Pull some parts, from @p first on: enough to have shards to fetch in parallel; *n is
+ * their number. */
 static lc_status
 pull_batch(struct pulling *p, size_t first, size_t *n)
 {
@@ -266,7 +266,7 @@ pull_batch(struct pulling *p, size_t first, size_t *n)
 
 /* ---- the directory -------------------------------------------------------------------- */
 
-/* Is the manifest that is here one that a pull has made? */
+/* Was the local manifest made by a pull? */
 static lc_status
 check_ours(const struct pulling *p)
 {
@@ -283,7 +283,7 @@ check_ours(const struct pulling *p)
 		lc__generation_run(&m, run);
 	lc__manifest_free(&m);
 	lc__buf_free(&text);
-	/* One that is damaged may be anybody's. */
+	/* A damaged one may be from anything. */
 	if (status == LC_OK && run[0] != '\0')
 		return LC_OK;
 	return lc__error(LC_EXISTS, 0,
@@ -309,7 +309,7 @@ check_no_store(struct pulling *p)
 	return p->to->list(p->to, "run/", refuse_object, p);
 }
 
-/* What a pull left that was stopped; other files are not its own. */
+/* Remove what an interrupted pull has left; other files are not touched. */
 static lc_status
 sweep(struct pulling *p)
 {
@@ -334,7 +334,7 @@ lock_directory(struct pulling *p)
 	return lc__error(LC_BUSY, 0, "%s: another process is pulling into it", p->dir);
 }
 
-/* The generation's manifest as one of the shards themselves. */
+/* The generation's manifest as one that lists the shards themselves. */
 static lc_status
 format_plain(struct pulling *p, struct lc__buf *out)
 {
@@ -372,7 +372,7 @@ format(struct pulling *p, struct lc__buf *out)
 	return lc__manifest_format(&p->all, out);
 }
 
-/* What an older generation had and this one has not. */
+/* Remove what an older generation had and this one does not. */
 static lc_status
 remove_others(struct pulling *p)
 {
@@ -427,8 +427,8 @@ choose(struct pulling *p, uint64_t number)
 	return status;
 }
 
-/* It is gone for good, after a loss of power too, before any shard that it names. A pull that
- * was stopped may have removed it and no more. */
+/* The manifest must be removed for good, even in case of a power failure, before any
+ * shard that it names. An interrupted pull may have removed it and nothing else. */
 static lc_status
 remove_manifest(const struct pulling *p)
 {

@@ -18,25 +18,25 @@
 #include "shard/digest.h"
 #include "shard/outdir.h"
 
-/* A push under way. */
+/* A push in progress. */
 struct pushing {
 	const struct lc__push *push;
 	struct lc__parts_recipe recipe;
 	struct lc__push_result result;
 };
 
-/* A part on its way. */
+/* A part being pushed. */
 struct pushed_part {
 	struct pushing *pushing;
 	const char *name; /* of the part */
-	char *dir;        /* its shards are there */
+	char *dir;        /* its shards exist */
 	struct lc__manifest manifest;
 	struct lc__receipt receipt;
 };
 
 /* ---- a shard ---------------------------------------------------------------------------- */
 
-/* The SHA-256 of a file, where no manifest has it. */
+/* Compute the SHA-256 of a file if no manifest has it. */
 static lc_status
 sum_file(const char *path, uint64_t size, struct lc__team *team, char sha256[65])
 {
@@ -48,8 +48,8 @@ sum_file(const char *path, uint64_t size, struct lc__team *team, char sha256[65]
 	return LC_OK;
 }
 
-/* An object of the name is there. It is put once more if it is not what the name says: then
- * it is damaged, because no process puts anything else under it. */
+/* An object of the name exists. If its content does not match its name it is damaged,
+ * since nothing else is ever put under that name: put it again. */
 static lc_status
 mend(const struct lc__push *push, const char *name, const struct lc__source *source,
     bool *mended)
@@ -112,7 +112,7 @@ put_shard(struct lc__team *team, struct pushed_part *part,
 	return LC_OK;
 }
 
-/* The work of the team. The shard's path is that of the object afterwards. */
+/* The work of the team. Afterwards the shard's path is that of the object. */
 static lc_status
 push_shard(struct lc__team *team, unsigned thread, uint64_t i)
 {
@@ -136,7 +136,7 @@ push_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	lc__name_shard(shard->sha256, name);
 	free(shard->relative_path);
 	shard->relative_path = strdup(name);
-	/* What else it had is of other places. */
+	/* Its other members concern other places. */
 	shard->xxh3[0] = '\0';
 	return shard->relative_path != NULL ? LC_OK : lc__no_memory(name);
 }
@@ -160,7 +160,7 @@ push_shards(struct pushed_part *part)
 
 /* ---- the part's manifests --------------------------------------------------------------- */
 
-/* What makes them these shards: their content, in order. */
+/* The identity of these shards: their content, in order. */
 static lc_status
 describe_version(const char *part, const struct lc__manifest_shard *shards, size_t n,
     struct lc__buf *recipe)
@@ -181,7 +181,8 @@ describe_version(const char *part, const struct lc__manifest_shard *shards, size
 	return LC_OK;
 }
 
-/* The text of the manifest of some of the shards; a function of the part's content. */
+/* The text of the manifest of some of the shards; it depends on the part's content
+ * only. */
 static lc_status
 format_manifest(const struct pushed_part *part, struct lc__manifest_shard *shards,
     size_t n, struct lc__buf *out)
@@ -207,7 +208,7 @@ format_manifest(const struct pushed_part *part, struct lc__manifest_shard *shard
 	return status;
 }
 
-/* Under its content's name, where it may be already. */
+/* Put it under the name of its content, where it may be already. */
 static lc_status
 put_manifest(struct pushed_part *part, const struct lc__buf *text)
 {
@@ -243,7 +244,8 @@ push_manifests(struct pushed_part *part)
 
 	receipt->shards = m->n;
 	for (size_t i = 0; i < m->n; i++) {
-		/* Each is at most INT64_MAX, so no sum wraps before it is looked at. */
+		/* Each is at most INT64_MAX, so a sum cannot wrap before it is
+		 * checked. */
 		receipt->samples += m->shards[i].samples;
 		receipt->bytes += m->shards[i].bytes;
 		if (receipt->samples > INT64_MAX || receipt->bytes > INT64_MAX)
@@ -264,7 +266,7 @@ push_manifests(struct pushed_part *part)
 
 /* ---- receipts --------------------------------------------------------------------------- */
 
-/* LC_EXISTS, in words, for a receipt that says something else. */
+/* LC_EXISTS, with an explanation, for a receipt with different content. */
 static lc_status
 conflict(const struct lc__receipt *ours, const struct lc__receipt *theirs)
 {
@@ -302,9 +304,9 @@ same_input(const struct lc__receipt *a, const struct lc__receipt *b)
 }
 
 /*
- * The receipt that the store has of the part, against what is known of it here: its input
- * alone, or with @p made what was made of it too. One that cannot be read is put again, if
- * it was made. LC_NO_FILE if there is none.
+ * Compare the store's receipt of the part with what is known here: its input only, or
+ * with @p made also the result. A receipt that cannot be read is put again, if the part
+ * was made. LC_NO_FILE if there is none.
  */
 static lc_status
 look_at_receipt(const struct pushed_part *part, bool made, enum lc__pushed *out)
@@ -327,7 +329,7 @@ look_at_receipt(const struct pushed_part *part, bool made, enum lc__pushed *out)
 	return LC_OK;
 }
 
-/* Of a part that is not whole here: another machine may have pushed it. */
+/* For a part that is incomplete here: another machine may have pushed it. */
 static lc_status
 look_for_receipt(const struct pushing *p, uint64_t part, enum lc__pushed *out)
 {
@@ -436,7 +438,7 @@ make_recipe(struct pushing *p, struct lc__buf *text)
 	return lc__parts_recipe_format(&p->recipe, text);
 }
 
-/* The first push of a run looks first whether the store keeps its promises. */
+/* The first push of a run first checks whether the store keeps its promises. */
 static lc_status
 put_recipe(const struct pushing *p, const struct lc__buf *text)
 {

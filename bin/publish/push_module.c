@@ -23,7 +23,7 @@ struct module {
 	const char *staging;
 	const struct lc__push_source *source;
 	struct lc__outdir
-	    part; /* of the part on its way, locked; fd is -1 if there is none */
+	    part; /* of the present part, locked; fd is -1 if there is none */
 };
 
 static lc_status
@@ -61,7 +61,7 @@ note_input(void *ctx, const lc_input_info *info)
 		return 1;
 	part->finished = info->finished;
 	part->records = info->records;
-	/* Other programs than cachex fill have other cursors. */
+	/* Other programs than cachex fill write other cursors. */
 	part->has_lines = info->cursor.size > 0 &&
 	    lc__cursor_decode(info->cursor, &place) == LC_OK;
 	if (part->has_lines)
@@ -77,8 +77,8 @@ unlock_part(struct module *module)
 	module->part.fd = -1;
 }
 
-/* Lock the directory of a part, so that another push of the module does not remove it. That
- * removes it when its own is done, and the one above when that is empty. */
+/* Lock the directory of a part, so that another push of the module does not remove it.
+ * That push removes it when its own work is done, and the parent when that is empty. */
 static lc_status
 lock_part(struct module *module, const char *path)
 {
@@ -100,7 +100,7 @@ lock_part(struct module *module, const char *path)
 	return status;
 }
 
-/* The shards of a part are in PART/shards: a push continues there after it was killed. */
+/* The shards of a part are in PART/shards, where an earlier, killed push is continued. */
 static lc_status
 make(void *ctx, const char *run, size_t part, char **dir, struct lc__manifest *out)
 {

@@ -13,10 +13,10 @@
 #include "publish/stored.h"
 #include "shard/outdir.h"
 
-/* Where the shards of a part are. */
+/* The position of a part's shards. */
 struct piece {
-	size_t first, n; /* manifests: their places among those of the set */
-	char *series;    /* that the shards there are of; NULL: all of them */
+	size_t first, n; /* indexes of its manifests among those of the set */
+	char *series;    /* the directory of its shards there; NULL: all of them */
 };
 
 struct set {
@@ -28,7 +28,7 @@ struct set {
 
 /* ---- the manifests of a set ------------------------------------------------------------ */
 
-/* Its own alone, or those of its parts. */
+/* Its own manifest only, or those of its parts. */
 static size_t
 count_manifests(const struct set *set)
 {
@@ -63,7 +63,7 @@ unread(const struct set *set, struct lc__manifest *m)
 		lc__manifest_free(m);
 }
 
-/* The directory that the paths of its shards start from, malloc'ed. */
+/* The directory to which the paths of its shards are relative, malloc'ed. */
 static char *
 base_of(const struct set *set, size_t i)
 {
@@ -72,10 +72,10 @@ base_of(const struct set *set, size_t i)
 	    : strdup(set->dir);
 }
 
-/* ---- what the parts are ---------------------------------------------------------------- */
+/* ---- finding the parts ----------------------------------------------------------- */
 
-/* The directory that the shard's path leads through: "a.shards" of "a.shards/s.twh1". The
- * directories of a store do not count. */
+/* The directory in the shard's path: "a.shards" of "a.shards/s.twh1". The directories of
+ * a store do not count. */
 static char *
 series_of(const struct lc__manifest_shard *shard)
 {
@@ -141,7 +141,7 @@ name_series(const struct set *set, size_t manifest, const char *series)
 	return name;
 }
 
-/* Shards of a series follow one another; if not, it is found again. */
+/* Shards of a series are consecutive; if not, it is searched again. */
 static lc_status
 divide_series(struct set *set, size_t manifest, const struct lc__manifest *m,
     struct lc__push_source *out)
@@ -168,8 +168,8 @@ divide_series(struct set *set, size_t manifest, const struct lc__manifest *m,
 	return LC_OK;
 }
 
-/* A manifest that was pulled is of the part that it had in its store, which may have several
- * of them. */
+/* A manifest that was pulled belongs to the part that it had in its store, which may have
+ * several manifests. */
 static lc_status
 join_stored(struct set *set, size_t manifest, const struct lc__manifest *m,
     struct lc__push_source *out)

@@ -31,7 +31,7 @@ put_count(struct lc__buf *out, const char *name, uint64_t count)
 	lc__buf_printf(out, "\"%s\":%llu", name, (unsigned long long)count);
 }
 
-/* Lay the text out, and free it. */
+/* Format the text, and free the original. */
 static lc_status
 lay_out(struct lc__buf *text, bool utf8, const char *what, struct lc__buf *out)
 {
@@ -120,7 +120,7 @@ lc__receipt_format(const struct lc__receipt *receipt, struct lc__buf *out)
 
 /* ---- reading ------------------------------------------------------------------------ */
 
-/* Where fields are looked for; the first that is wrong counts. */
+/* The object in which fields are looked up; the first wrong one is reported. */
 struct scope {
 	const char *name; /* the file */
 	const struct lc__json *json;
@@ -174,7 +174,7 @@ get_sha256(struct scope *s, const char *key, char out[65])
 		strcpy(out, text);
 }
 
-/* The tree, of which @p key is the version. */
+/* The tree, in which @p key is the version. */
 static lc_status
 parse(const void *text, size_t size, const char *name, const char *key, uint64_t newest,
     struct lc__json_tree *tree)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The two texts of a run, as cachex-store(5) has them: the recipe, which says what the parts
- * are and what makes them, and a part's receipt, which says that it is made. Both are JSON
- * with sorted names; equal contents are equal bytes. Neither is read from or written to
- * anywhere here.
+ * The two texts of a run, as in cachex-store(5): the recipe, which lists the parts and
+ * how they are computed, and a part's receipt, which states that it is done. Both are
+ * JSON with sorted names; equal contents have equal bytes. This file only converts them;
+ * it does not read or write files.
  */
 #ifndef CACHEX_PUBLISH_RECEIPT_H
 #define CACHEX_PUBLISH_RECEIPT_H
@@ -19,11 +19,12 @@
 #define LC__RECIPE_LIMIT ((uint64_t)256 << 20)
 #define LC__RECEIPT_LIMIT ((uint64_t)16 << 20)
 
-/** What a run makes. Strings are malloc'ed. */
+/** A run. Strings are malloc'ed. */
 struct lc__parts_recipe {
-	char *producer; /* what makes the parts, as the user says it; may be empty */
-	char *options;  /* JSON text: how shards are made of them */
-	char **parts;   /* their names; a part's number is its place */
+	char *producer; /* how the parts are computed, in the user's words; may be empty
+	                 * */
+	char *options;  /* JSON text: how shards are made from them */
+	char **parts;   /* their names; a part's number is its index */
 	size_t n, room;
 	char sha256[65];     /* of the recipe's text */
 	char id[LC__RUN_ID]; /* its beginning */
@@ -49,14 +50,15 @@ struct lc__receipt_file {
 	uint64_t bytes; /* of the text */
 };
 
-/** What was made of a part. Strings are malloc'ed. */
+/** The result for a part. Strings are malloc'ed. */
 struct lc__receipt {
 	char run[65]; /* SHA-256 of the recipe */
 	char *part;   /* its name */
 	uint64_t index;
 	char *fingerprint;               /* of the input, hex; "" if it is not known */
-	bool has_lines;                  /* lines counts: */
-	uint64_t lines;                  /* of the input, those that gave no record too */
+	bool has_lines;                  /* lines is valid: */
+	uint64_t lines;                  /* of the input, including those without a record
+	                                  * */
 	uint64_t samples, shards, bytes; /* of all its shards */
 	struct lc__receipt_file *files;
 	size_t n, room;

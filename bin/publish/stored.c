@@ -69,8 +69,8 @@ lc__parts_recipe_read(struct lc__objects *store, const char *run,
 	lc__buf_free(&text);
 	if (status == LC_OK && strcmp(recipe.id, run) != 0) {
 		lc__parts_recipe_free(&recipe);
-		status = lc__error(LC_CORRUPT, 0, "%s/%s: its SHA-256 is not its name",
-		    store->url, name);
+		status = lc__error(LC_CORRUPT, 0,
+		    "%s/%s: its SHA-256 differs from its name", store->url, name);
 	}
 	if (status == LC_OK)
 		*out = recipe;
@@ -99,7 +99,7 @@ lc__receipt_read(struct lc__objects *store, const struct lc__parts_recipe *recip
 		part >= recipe->n || strcmp(receipt.part, recipe->parts[part]) != 0)) {
 		lc__receipt_free(&receipt);
 		status = lc__error(LC_CORRUPT, 0,
-		    "%s/%s: the receipt of another run or part", store->url, name);
+		    "%s/%s: the receipt is for another run or part", store->url, name);
 	}
 	if (status == LC_OK)
 		*out = receipt;
@@ -118,7 +118,7 @@ note_run(void *ctx, const struct lc__object *object)
 
 	if (!lc__run_of_name(object->name, id, &recipe, &part))
 		return LC_OK;
-	/* Those of a run come after one another from most stores. */
+	/* From most stores those of one run are consecutive. */
 	while (at > 0 && strcmp(runs->all[at - 1].id, id) != 0)
 		at--;
 	if (at == 0) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What a store holds beside generations and manifests of parts (remote/generations.h), read
- * and checked: runs, receipts, and the list of all objects. Something that is named and is not there is damage: LC_CORRUPT,
- * which names it.
+ * What a store has besides generations and manifests of parts (remote/generations.h),
+ * read and checked: runs, receipts, and the list of all objects. A named object that is
+ * missing is damage: LC_CORRUPT, which names it.
  */
 #ifndef CACHEX_PUBLISH_STORED_H
 #define CACHEX_PUBLISH_STORED_H
@@ -18,16 +18,17 @@
 #include "publish/receipt.h"
 #include "remote/generations.h"
 
-/** The run that a generation was published from, by its manifest; "" if it does not say. */
+/** The run from which a generation was published, by its manifest; "" if it does not
+ *  say. */
 void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID]);
 
 /**
- * Append the text of a manifest of a store, as cachex-store(5) has it: its version follows
- * from its recipe, and its summary counts the samples. It does not depend on the process or
- * the time.
- * @param manifest  dataset_root, transform and what is said of shards and parts; the rest is
- *                  not looked at
- * @param recipe  JSON text, which gets a terminator
+ * Append the text of a manifest of a store, as in cachex-store(5): its version is derived
+ * from its recipe, and its summary counts the samples. It does not depend on the writer
+ * or the time.
+ * @param manifest dataset_root, transform and the members for shards and parts; the rest
+ * is ignored
+ * @param recipe JSON text, which gets a terminator
  * @return LC_OK; LC_INVALID for text that is not UTF-8; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__stored_format(const struct lc__manifest *manifest,
@@ -37,8 +38,8 @@ LC_CHECKED lc_status lc__stored_format(const struct lc__manifest *manifest,
 LC_CHECKED lc_status lc__parts_recipe_read(struct lc__objects *store, const char *run,
     struct lc__parts_recipe *out);
 
-/** Read a part's receipt. LC_NO_FILE if there is none; LC_CORRUPT also if it is of another
- *  run or part. */
+/** Read a part's receipt. LC_NO_FILE if there is none; LC_CORRUPT also if it is for
+ *  another run or part. */
 LC_CHECKED lc_status lc__receipt_read(struct lc__objects *store,
     const struct lc__parts_recipe *recipe, uint64_t part, struct lc__receipt *out);
 
@@ -56,7 +57,7 @@ struct lc__run_list {
 
 LC_CHECKED lc_status lc__runs_list(struct lc__objects *store, struct lc__run_list *out);
 
-/** The receipts of a run, whether it has a recipe or not. */
+/** The receipts of a run, with or without a recipe. */
 struct lc__receipt_list {
 	uint64_t *parts; /* their numbers; malloc'ed */
 	size_t n, room;
@@ -69,7 +70,7 @@ LC_CHECKED lc_status lc__receipts_list(struct lc__objects *store, const char *ru
 struct lc__stock {
 	struct lc__stocked {
 		char sha256[65];
-		bool wanted; /* the caller's; false at first */
+		bool wanted; /* for the caller; false at first */
 		uint64_t size, time_ms;
 	} * all; /* malloc'ed */
 	size_t n, room;

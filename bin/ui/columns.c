@@ -17,13 +17,13 @@
 
 /* ---- cache_ids --------------------------------------------------------------------- */
 
-/* Bytes of printable ASCII that begin the text. */
+/* The number of bytes of printable ASCII at the start of the text. */
 static size_t
 ascii_run(const unsigned char *text, size_t size)
 {
 	size_t n = 0;
 
-	/* Whole blocks without a branch a byte: compilers make vectors of it. */
+	/* Whole blocks without a branch for each byte, so that compilers use vectors. */
 	for (; size - n >= 32; n += 32) {
 		unsigned char other = 0;
 
@@ -134,7 +134,7 @@ describe_cut(char *text, size_t columns)
 
 	if (strlen(text) <= columns + sizeof(ELLIPSIS))
 		return text;
-	/* Not into the middle of a character. */
+	/* Do not cut within a character. */
 	while (at > 0 && ((unsigned char)text[at] & 0xc0) == 0x80)
 		at--;
 	strcpy(text + at, ELLIPSIS);
@@ -156,7 +156,7 @@ describe_bytes(const lc_value *value)
 
 /* ---- columns ----------------------------------------------------------------------- */
 
-#define WIDEST 72            /* a longer cell pushes its own row only */
+#define WIDEST 72            /* a longer cell only shifts its own row */
 #define MOST_BYTES (1 << 20) /* of a batch: cache_ids may be long */
 
 void
@@ -175,7 +175,7 @@ append_blanks(struct lc__buf *out, int n)
 		memset(blanks, ' ', (size_t)n);
 }
 
-/* Print the batch; widths stay for the next one, which can only widen them. */
+/* Print the batch; widths are kept for the next one, which can only widen them. */
 static void
 print_batch(struct columns *columns)
 {
@@ -222,7 +222,7 @@ end_cell(struct columns *columns, int width)
 		print_batch(columns);
 }
 
-/* Characters of UTF-8: every byte but those that continue one. */
+/* Characters of UTF-8: every byte except continuation bytes. */
 static int
 width_of(const char *text)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Rows of cells on standard output, in columns as wide as what they hold. */
+/* Rows of cells on standard output, in columns as wide as their content. */
 #ifndef CACHEX_UI_COLUMNS_H
 #define CACHEX_UI_COLUMNS_H
 
@@ -12,8 +12,8 @@
 #include "lmdbcache.h"
 
 /**
- * Print with control characters, and bytes that are not UTF-8, as \xNN; returns
- * how many columns it takes, near enough.
+ * Print with control characters, and bytes that are not UTF-8, as \xNN; returns the
+ * approximate number of columns.
  */
 int ident_print(FILE *out, lc_id id);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A command of the tool: its row holds all that the rest of the tool knows. */
+/* A command of the tool: its row is all that the rest of the tool knows of it. */
 #ifndef CACHEX_UI_COMMAND_H
 #define CACHEX_UI_COMMAND_H
 
@@ -20,9 +20,9 @@ struct command {
 	const char
 	    *resume;     /* how to continue after a signal, see interrupt_resume(); NULL
 	                          unless it may take long */
-	int least, most; /* how many operands; most -1: any number */
-	/** Its subcommands, NULL at the end, or NULL. With them the first operand
-	 *  is the name of one, and that one runs with its own options. */
+	int least, most;    /* least and most operands; most -1: any number */
+	/** Its subcommands, NULL at the end, or NULL. If there are any, the first operand
+	 *  is the name of one, which runs with its own options. */
 	const struct command *const *subcommands;
 	struct opt *options;               /* its own options, ended by OPT_END */
 	int (*run)(int argc, char **argv); /* with the operands; an exit status */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a command line names to be read: files, standard input, lists, .npy. */
+/* Reads what a command line names: files, standard input, lists, .npy. */
 #include "ui/input.h"
 
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 #include "lmdbcache.h"
 #include "ui/report.h"
 
-/* Nothing larger can become one record; it also ends a read of /dev/zero. */
+/* A larger one cannot become a record; the limit also ends reading /dev/zero. */
 #define LIMIT ((uint64_t)64 << 30)
 #define STEP ((size_t)1 << 20)
 

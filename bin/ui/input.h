@@ -24,7 +24,7 @@ struct list {
 	size_t n_blocks, blocks_room;
 };
 
-/** Append bytes that stay where they are; an exit status. */
+/** Append bytes that stay where they are; returns an exit status. */
 int list_add(struct list *list, const void *data, size_t size);
 
 /** Append a copy. */
@@ -47,7 +47,7 @@ int list_check_id(lc_id id);
 
 void list_free(struct list *list);
 
-/** A tensor and the memory that it lies in, one or both of these. */
+/** A tensor and its memory, in one or both of these. */
 struct decoded {
 	lc_tensor tensor;
 	struct lc__buf file; /* the file's bytes */
@@ -56,7 +56,7 @@ struct decoded {
 
 void decoded_free(struct decoded *decoded);
 
-/** True if the bytes begin as .npy files do. */
+/** Do the bytes begin like a .npy file? */
 bool npy_is(const struct lc__buf *file);
 
 /**

@@ -46,7 +46,7 @@ interrupt_install(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
-	/* Some parents ignore it for themselves; a closed pipe ends a filter. */
+	/* Some parents ignore it for themselves; a closed pipe should end a filter. */
 	signal(SIGPIPE, SIG_DFL);
 	/* A limit on the size of files is reported like a full disk, with the same cleanup. */
 	signal(SIGXFSZ, SIG_IGN);
@@ -79,7 +79,7 @@ interrupt_pending(void)
 	return noted;
 }
 
-/* No signal may come between the file's birth and its registration. */
+/* No signal may arrive between the creation of the file and its registration. */
 int
 interrupt_create(char *path, mode_t mode)
 {

@@ -7,15 +7,15 @@
 
 #include <stdbool.h>
 
-/** Catch the signals that are not ignored; SIGPIPE ends the process, quietly, and a file
- *  that may not grow is an error like any other. */
+/** Catch the signals that are not ignored. SIGPIPE ends the process quietly, and
+ *  exceeding a file size limit is an error like any other. */
 void interrupt_install(void);
 /**
- * While set, the first signal is only noted, for work that must unwind; a
- * second one ends the process all the same.
+ * While set, the first signal is only recorded, for work that must unwind; a second one
+ * still ends the process.
  */
 void interrupt_defer(bool defer);
-/** The signal that was noted, 0 if none. */
+/** The recorded signal, 0 if none. */
 int interrupt_pending(void);
 /**
  * lc__make_temporary() for the one file to remove if a signal ends the process. The
@@ -25,8 +25,9 @@ int interrupt_create(char *path, mode_t mode);
 /** The file stays, or has been removed. */
 void interrupt_keep(void);
 /**
- * How to continue after a signal has stopped the work, for the line that says so; NULL,
- * the default, for work that is too short for one. Borrowed; it needs no escapes in JSON.
+ * How to continue after a signal has stopped the work, for the line that reports it;
+ * NULL, the default, for work too short to need one. Borrowed; it needs no escapes in
+ * JSON.
  */
 void interrupt_resume(const char *how);
 /** For commands that change nothing before their end. */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/*
- * Writes JSON, a value a line. Keys are literals that need no escapes.
- */
+/* Writes JSON, one value on each line. Keys are literals that need no escapes. */
 #ifndef CACHEX_UI_JSON_H
 #define CACHEX_UI_JSON_H
 
@@ -13,7 +11,7 @@
 
 struct json {
 	FILE *out;  /* where it goes */
-	bool comma; /* there is a value before the next one */
+	bool comma; /* a value precedes the next one */
 };
 
 /** Begin an object or an array, '{' or '['; @p key NULL inside an array. */

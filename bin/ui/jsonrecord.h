@@ -31,10 +31,10 @@ LC_CHECKED lc_status jsonrecord_read(const char *line, size_t size,
     struct jsonrecord *out);
 
 /**
- * Read a line of anybody's JSON as a record: the object is the value, its member @p field,
- * a string or an integer, the cache_id. A list of numbers becomes a tensor, i64 if all are
- * integers and else f64, so that streams can read it; all else stays plain data. Errors as
- * above.
+ * Read a line of arbitrary JSON as a record: the object is the value, and its member @p
+ * field, a string or an integer, is the cache_id. A list of numbers becomes a tensor, i64
+ * if all are integers and else f64, so that streams can read it; everything else stays
+ * plain data. Errors as above.
  */
 LC_CHECKED lc_status jsonrecord_read_any(const char *line, size_t size, const char *field,
     struct jsonrecord *out);

@@ -15,7 +15,7 @@
 struct metrics {
 	const char *path;    /* NULL: no metrics */
 	const char *command; /* each name begins with cachex_COMMAND_ */
-	const char *label;   /* a label that every count has */
+	const char *label;   /* a label for every count */
 	const char *subject; /* and its value */
 	uint64_t next;       /* ns: when the file is due */
 	struct lc__buf text;
@@ -27,10 +27,11 @@ bool metrics_due(struct metrics *m);
 
 /** Begin its text. */
 LC_CHECKED lc_status metrics_begin(struct metrics *m);
-/** The lines before the counts of a name: what it is, "gauge" or "counter". */
+/** The lines before the counts of a name: its description, "gauge" or "counter". */
 void metrics_head(struct metrics *m, const char *name, const char *type,
     const char *help);
-/** A count, or seconds that are given in nanoseconds; @p label is one more, or NULL. */
+/** A count, or a duration given in nanoseconds and written in seconds; @p label is a
+ *  further label, or NULL. */
 void metrics_count(struct metrics *m, const char *name, const char *label,
     const char *value, uint64_t count);
 void metrics_seconds(struct metrics *m, const char *name, const char *label,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Modules under the root that the settings name, and how values are put into them. */
+/* Modules under the configured root, and putting values into them. */
 #include "ui/module.h"
 
 #include <errno.h>
@@ -57,7 +57,7 @@ codec_put(lc_cache *cache, lc_id id, const lc_value *value, int choice, int leve
 
 /* ---- modules ----------------------------------------------------------------------- */
 
-/* Unusual events in the library, from any thread; -q silences them. */
+/* Warnings from the library, from any thread; -q silences them. */
 static void
 log_line(void *ctx, const char *line)
 {
@@ -189,7 +189,7 @@ module_list(struct list *list, int argc, char **argv)
 		status = list_add(list, argv[i], strlen(argv[i]));
 	if (argc > 0)
 		return status;
-	/* The default root is made by the first module. */
+	/* The default root is created with the first module. */
 	if (access(settings.root, F_OK) == -1 && errno == ENOENT) {
 		if (!settings_names_root())
 			return EXIT_DONE;

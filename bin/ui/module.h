@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Opening modules under the root that the settings name. */
+/* Opening modules under the configured root. */
 #ifndef CACHEX_UI_MODULE_H
 #define CACHEX_UI_MODULE_H
 
@@ -34,11 +34,11 @@ extern int module_makes;
 	    .help = "do not create the module; it must exist" }
 /* clang-format on */
 
-/** Open to write, made if it is missing unless --no-create is given; reports; an exit
+/** Open to write, created if it is missing unless --no-create is given; reports; an exit
  *  status. */
 int module_create(const char *module_id, lc_cache **out);
 
-/** Open to change records that must be there; reports; an exit status. */
+/** Open to change existing records; reports; an exit status. */
 int module_change(const char *module_id, lc_cache **out);
 
 /** Open under another root, with the flags of lc_options; reports; an exit status. */
@@ -46,15 +46,16 @@ int module_open_in(const char *root, const char *module_id, unsigned flags,
     lc_cache **out);
 
 /**
- * Open to read; *out is NULL for a module that does not exist. With @p made_next the caller
- * makes the module afterwards, and *out is NULL also for what is not a module: it may be the
- * empty file of a command that was killed as it made the module, and if it is not, making
- * the module says so. Reports; an exit status.
+ * Open to read; *out is NULL for a module that does not exist. With @p made_next the
+ * caller creates the module afterwards, and *out is NULL also for a path that is not a
+ * module: it may be the empty file of a command that was killed while creating the
+ * module; if it is not, creating the module reports that. Reports; an exit status.
  */
 int module_open_if_there(const char *root, const char *module_id, bool made_next,
     lc_cache **out);
 
-/** Report that the module does not exist, and one whose name is near; EXIT_NO. */
+/** Report that the module does not exist, with a similar name if there is one;
+ *  EXIT_NO. */
 int module_missing(const char *root, const char *module_id);
 
 /** Can it be opened? Reports; an exit status. */

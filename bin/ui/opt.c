@@ -45,7 +45,7 @@ opt_by_letter(struct opt *table, char letter)
 	return NULL;
 }
 
-/* Position of text among "a|b|c", -1 if it is not one of them. */
+/* Index of text in "a|b|c", -1 if it is not there. */
 static int
 choice_of(const char *choices, const char *text)
 {
@@ -196,13 +196,13 @@ opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
 	} spare;
 	struct opt trial = *opt;
 
-	/* Texts of a stronger source replace the others, which cannot be wrong. */
+	/* Texts from a stronger source replace the others; a text cannot be invalid. */
 	if (opt->kind == OPT_LIST && source < opt->source)
 		return true;
 	if (opt->kind == OPT_LIST && source > opt->source)
 		((struct opt_list *)opt->target)->count = 0;
 
-	/* A weaker source's value is read all the same: it may be wrong. */
+	/* A weaker source's value is checked all the same. */
 	if (source < opt->source)
 		trial.target = &spare;
 	if (!read_value(&trial, text, why, room))
@@ -296,7 +296,7 @@ opt_environment(struct opt *table, const char *command, char *why, size_t room)
 	for (struct opt *opt = table; opt->kind != OPT_END; opt++) {
 		const char *text = getenv(
 		    opt_variable(opt, command, variable, sizeof(variable)));
-		/* An empty variable is as good as none, as with NO_COLOR. */
+		/* An empty variable counts as unset, as with NO_COLOR. */
 		if (text == NULL || *text == '\0')
 			continue;
 		if (!opt_assign(opt, FROM_ENVIRONMENT, text, reason, sizeof(reason))) {
@@ -342,7 +342,7 @@ assign_typed(struct opt *opt, const char *typed, const char *text, char *why, si
 	return false;
 }
 
-/* @p name is what comes after the dashes of argv[*at]. */
+/* @p name is the part after the dashes of argv[*at]. */
 static bool
 parse_long(struct opt *const *tables, const char *name, int argc, char **argv, int *at,
     char *why, size_t room)

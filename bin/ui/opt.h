@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Options. A command has one table; it drives the command line, the
- * environment, the configuration file, the usage text, completion and
- * `cachex config`.
+ * Options. Each command has one table, which defines the command line, the environment,
+ * the configuration file, the usage text, completion and `cachex config`.
  */
 #ifndef CACHEX_UI_OPT_H
 #define CACHEX_UI_OPT_H
@@ -11,28 +10,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** What an option takes, and what `target` points at. */
+/** The value of an option, and the type of `target`. */
 enum opt_kind {
 	OPT_END,    /* ends a table */
 	OPT_FLAG,   /* int: 1, or 0 by --no-NAME; -1 if not given */
 	OPT_TEXT,   /* const char *: any text */
 	OPT_FILE,   /* const char *: a file's name */
 	OPT_DIR,    /* const char *: a directory's name */
-	OPT_COUNT,  /* uint64_t: decimal, `least` at least */
+	OPT_COUNT,  /* uint64_t: decimal, at least `least` */
 	OPT_SIZE,   /* uint64_t: bytes, with K, M, G or T for powers of 1,024 */
 	OPT_NUMBER, /* int: decimal, may be negative */
 	OPT_RATIO,  /* double: 0 to 1 */
 	OPT_LIST,   /* struct opt_list: texts; given again it adds one */
-	OPT_CHOICE  /* int: position of the word in `value`, "npy|raw|json" */
+	OPT_CHOICE  /* int: index of the word in `value`, "npy|raw|json" */
 };
 
-/** Texts in the order in which they were given; they are borrowed. */
+/** Texts in the order given; borrowed. */
 struct opt_list {
 	const char **items;
 	size_t count, room;
 };
 
-/** Who decided an option's value; a later one beats an earlier one. */
+/** The source of an option's value; later ones take precedence. */
 enum opt_source { FROM_DEFAULT, FROM_CONFIG, FROM_ENVIRONMENT, FROM_OPTION };
 
 /** An OPT_COUNT that is not given. */
@@ -41,14 +40,14 @@ enum opt_source { FROM_DEFAULT, FROM_CONFIG, FROM_ENVIRONMENT, FROM_OPTION };
 struct opt {
 	const char *letters;    /* short names, "" for none */
 	const char *name;       /* long name */
-	enum opt_kind kind;     /* how its value reads */
+	enum opt_kind kind;     /* type of its value */
 	void *target;           /* where its value goes */
 	const char *value;      /* "FILE", "npy|raw"; NULL for a flag */
 	const char *help;       /* one phrase */
 	uint64_t least;         /* OPT_COUNT, OPT_SIZE: the smallest allowed */
 	uint64_t most;          /* and the largest, 0 if all are */
-	bool single_dash;       /* -NAME is --NAME, as other programs have it */
-	enum opt_source source; /* who decided; set while reading */
+	bool single_dash;       /* also accepted as -NAME, as in other programs */
+	enum opt_source source; /* source of the value; set while reading */
 };
 
 /** A row by its long name; @p negated is set for --no-NAME of a flag. */
@@ -57,9 +56,8 @@ struct opt *opt_by_name(struct opt *table, const char *name, size_t size, bool *
 struct opt *opt_by_letter(struct opt *table, char letter);
 
 /**
- * Read a value into its target, unless a stronger source decided before.
- * Returns false and explains in @p why (one phrase) if it does not fit; then
- * nothing has changed.
+ * Parse a value into its target, unless a stronger source gave one. Returns false with an
+ * explanation in @p why (one phrase) if it is invalid; then nothing changes.
  */
 bool opt_assign(struct opt *opt, enum opt_source source, const char *text, char *why,
     size_t room);
@@ -75,8 +73,8 @@ char *opt_variable(const struct opt *opt, const char *command, char *out, size_t
 char *opt_key(const struct opt *opt, const char *command, char *out, size_t room);
 
 /**
- * The option with this target as the one who decided spells it: "--dtype",
- * "CACHEX_PUT_DTYPE" or "put.dtype".
+ * The option with this target, as its source spells it: "--dtype", "CACHEX_PUT_DTYPE" or
+ * "put.dtype".
  */
 char *opt_spelling(const struct opt *table, const void *target, const char *command,
     char *out, size_t room);

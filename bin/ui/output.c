@@ -29,10 +29,11 @@ is_stdout(const char *path)
 }
 
 /*
- * Not a struct lc__newfile: interrupt.c must know the name of the temporary file before the
- * file is there, to remove it if a signal ends the process; the file gets the permissions of
- * the one that it replaces; and a write that fails is reported by its errno, not by the error
- * record. With a newfile all of this would remain here, around it.
+ * Not a struct lc__newfile: interrupt.c must know the name of the temporary file before
+ * the file exists, to remove it if a signal ends the process; the file gets the
+ * permissions of the one that it replaces; and a failed write is reported by its errno,
+ * not by the error record. With a newfile all of this would still be needed here, around
+ * it.
  */
 static int
 open_temporary(struct output *output)
@@ -133,7 +134,8 @@ put_in_place(struct output *output)
 {
 	int renamed = -1;
 
-	/* What came there meanwhile is not replaced, where the file system can tell. */
+	/* A file that appeared meanwhile is not replaced, where the file system can
+	 * tell. */
 	if (!output->force)
 		renamed = renameat2(AT_FDCWD, output->temporary, AT_FDCWD, output->path,
 		    RENAME_NOREPLACE);

@@ -13,11 +13,11 @@
 #define SECOND 1000000000ull
 
 static struct {
-	const char *what;     /* NULL: nothing is going on */
+	const char *what;     /* NULL: no work in progress */
 	const char *phase;    /* the part of it, or NULL */
 	bool terminal;        /* redraw one line; else print whole lines */
 	bool shown;           /* the terminal shows a line */
-	uint64_t begun;       /* ns: when all of it began */
+	uint64_t begun;       /* ns: when the whole work began */
 	uint64_t start, next; /* ns: when the phase began, time of the next line */
 	uint64_t done, total; /* bytes */
 	uint64_t items, all;  /* items done and to do */
@@ -92,7 +92,7 @@ print_line(void)
 		fputc('\n', stderr);
 }
 
-/* Asked for outright, it says at least once what came of each phase. */
+/* With --progress each phase is reported at least once. */
 static void
 end_phase(void)
 {
@@ -112,7 +112,7 @@ progress_phase(void *ctx, const char *phase)
 	line.start = lc__clock_ns();
 	line.done = line.total = line.items = line.all = 0;
 	line.noun = NULL;
-	/* It may take no steps. */
+	/* It may have no steps. */
 	if (line.start >= line.next && line.terminal && wanted())
 		print_line();
 }

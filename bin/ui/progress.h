@@ -13,23 +13,24 @@
  * progress_end(), so that the work can unwind.
  */
 void progress_begin(const char *what);
-/** For lc_progress.phase: a part of the work begins, "scan": the line names it, and counts begin anew. @p phase
- *  is borrowed. Nothing outside of progress_begin() and progress_end(). */
+/** For lc_progress.phase: a phase of the work begins, "scan": the line names it, and
+ *  counts start again. @p phase is borrowed. Does nothing outside of progress_begin() and
+ *  progress_end(). */
 void progress_phase(void *ctx, const char *phase);
 /** For lc_progress.step: bytes done and to do (0: unknown). Non-zero: stop. */
 int progress_step(void *ctx, uint64_t done, uint64_t total);
-/** Count items beside the bytes. */
+/** Count items in addition to the bytes. */
 void progress_items(uint64_t done, uint64_t total);
-/** Count what matters beside them: "12000 examples/s". @p noun is borrowed. */
+/** Count what matters in addition: "12000 examples/s". @p noun is borrowed. */
 void progress_rate(const char *noun, uint64_t done);
 /** Where the work was when a signal was first seen, " in scan after 12 of 34", for the
  *  message that it was stopped; empty if nothing is known. */
 const char *progress_reached(void);
 /** Is there a line on the terminal? */
 bool progress_is_shown(void);
-/** Take the line away, so that a message can be printed. */
+/** Erase the line, so that a message can be printed. */
 void progress_clear(void);
-/** The work is over; the line goes. Returns seconds since progress_begin(). */
+/** The work has ended; erases the line. Returns seconds since progress_begin(). */
 double progress_end(void);
 
 #endif

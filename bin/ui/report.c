@@ -83,11 +83,12 @@ constant_name(lc_status status)
 	return (unsigned)status < sizeof(names) / sizeof(names[0]) ? names[status] : NULL;
 }
 
-/* What a line on standard error is. */
+/* The content of a line on standard error. */
 struct message {
 	const char *kind;  /* "error" or "note" */
-	const char *color; /* of the word cachex: */
-	lc_status status;  /* of the library, LC_OK if the message is not its own */
+	const char *color; /* position of the word cachex: */
+	lc_status status;  /* status of the library, LC_OK if the message is not the
+	                    * library's */
 	int exit;          /* status of an error */
 };
 
@@ -127,7 +128,7 @@ print_text(const struct message *message, const char *text)
 	fprintf(stderr, "%s\n", text);
 }
 
-/* A message is one line, also with control characters in a file's name. */
+/* A message is one line, even with control characters in a file's name. */
 static void __attribute__((format(printf, 2, 0)))
 print_message(const struct message *message, const char *format, va_list args)
 {
@@ -185,7 +186,7 @@ report_no_memory(void)
 	return report_error(EXIT_SYSTEM, "out of memory");
 }
 
-/* Append what there is room for. */
+/* Append as much as fits. */
 static void
 append(char *line, size_t room, const char *text)
 {
@@ -279,9 +280,9 @@ exit_of(lc_status status)
 }
 
 /*
- * The library's last error, for a message that begins with the command's name:
- * where the operation is called the same it is not said twice. A file may be
- * called so too; its name stays.
+ * The library's last error, for a message that begins with the command's name: if the
+ * operation has the same name it is not repeated. A file may have that name too; it is
+ * kept.
  */
 static const char *
 library_text(void)

@@ -26,7 +26,7 @@ void report_command(const char *name);
  *  In JSON it is a member, "place", without the ": ". */
 void report_place(const char *place);
 
-/** Messages are JSON even where the settings do not ask for it. */
+/** Print messages as JSON even if the settings do not ask for it. */
 void report_as_json(bool json);
 
 /**
@@ -45,8 +45,8 @@ int report_no_memory(void);
 int report_library(int exit);
 
 /**
- * The line of work that a signal stopped, "stopped WHERE; HOW", also from the handler of
- * the signal: it only writes. @p where begins with a blank or is empty.
+ * The line for work that a signal stopped, "stopped WHERE; HOW"; may be called by the
+ * signal's handler: it only writes. @p where begins with a blank or is empty.
  */
 void report_stopped(int exit, const char *where, const char *how);
 
@@ -54,8 +54,8 @@ void report_stopped(int exit, const char *where, const char *how);
 void report_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**
- * Say how many images of kinds that are not read were ignored, if any were. An exit
- * status: EXIT_DATA where nothing else was found, which is then an error.
+ * Report how many images of unread kinds were ignored, if any were. An exit status:
+ * EXIT_DATA if nothing else was found, which is then an error.
  */
 int report_ignored(const struct lc__images_ignored *ignored, bool nothing_else);
 
@@ -71,7 +71,7 @@ int report_errno(const char *path);
 /** The worse of two exit statuses, for commands that continue after a failure. */
 int report_worse(int a, int b);
 
-/** True if standard output cannot be written; to be asked right after writing. */
+/** True if standard output cannot be written; call it right after writing. */
 bool report_output_failed(void);
 
 /** Flush standard output; an exit status, EXIT_SYSTEM if it cannot be written. */

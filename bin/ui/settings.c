@@ -99,7 +99,7 @@ settings_default_root(char *why, size_t room)
 
 	if (settings.root != NULL)
 		return true;
-	/* By the XDG specification a relative path there does not count. */
+	/* By the XDG specification a relative path there is ignored. */
 	if (cache != NULL && *cache == '/')
 		n = snprintf(root, sizeof(root), "%s/cachex", cache);
 	else if (home != NULL && *home != '\0')

@@ -13,11 +13,12 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 struct settings {
 	const char *root;        /* directory of the modules */
 	int quiet;               /* errors only */
-	int verbose;             /* say what is done */
+	int verbose;             /* print more messages */
 	int json;                /* JSON lines instead of text */
 	int color;               /* enum color_choice */
 	int progress;            /* 1 always, 0 never, -1 on a terminal */
-	uint64_t rank;           /* of this process, OPT_UNSET: as the library finds it */
+	uint64_t rank;           /* of this process, OPT_UNSET: as the library determines
+	                          * it */
 	const char *writer_rank; /* the rank that writes, or "any"; NULL: the default */
 	uint64_t lru_bytes;      /* memory for decoded tensors */
 	int force_fs;            /* accept network and FUSE file systems */

@@ -68,7 +68,7 @@ suggest_word(struct suggest *suggest, const char *word)
 	if (strlen(word) > LONGEST || strlen(suggest->typed) > LONGEST)
 		return;
 	d = distance(suggest->typed, word);
-	/* The beginning of a word is as good as one slip. */
+	/* The beginning of a word counts as one mistake. */
 	if (d > 1 && strlen(suggest->typed) > 1 &&
 	    strncasecmp(word, suggest->typed, strlen(suggest->typed)) == 0)
 		d = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The known word that a mistyped one probably meant. */
+/* Suggests the known word that a mistyped one probably meant. */
 #ifndef CACHEX_UI_SUGGEST_H
 #define CACHEX_UI_SUGGEST_H
 
@@ -14,7 +14,7 @@ void suggest_start(struct suggest *suggest, const char *typed);
 void suggest_word(struct suggest *suggest, const char *word);
 /** Offer "no-WORD". */
 void suggest_negated(struct suggest *suggest, const char *word);
-/** The nearest word, NULL if none is near enough to be meant. */
+/** The nearest word, NULL if none is near enough. */
 const char *suggest_best(const struct suggest *suggest);
 
 #endif

@@ -57,11 +57,11 @@ read_array(uint64_t *number, uint64_t *of, char *why, size_t room)
 	return true;
 }
 
-/* Who starts tasks, in the order in which they count: a task of an array may run others by
- * MPI. The first variable is the number of the task, or leads to it. */
+/* Programs that start tasks, in order of precedence: a task of an array may run others by
+ * MPI. The first variable is the number of the task, or the base for it. */
 static const struct scheduler {
 	const char *names[5]; /* of its variables */
-	bool counts;          /* the second one is how many tasks there are */
+	bool counts;          /* the second one is the number of tasks */
 } schedulers[] = {
 	{ { "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",
 	      "SLURM_ARRAY_TASK_STEP", "SLURM_ARRAY_TASK_COUNT" },
@@ -74,7 +74,8 @@ static const struct scheduler {
 
 #define SCHEDULERS (sizeof(schedulers) / sizeof(*schedulers))
 
-/* The first of which any variable is there: half of one is an error, not another one. */
+/* The first one with any of its variables set: an incomplete set is an error, not a
+ * reason to try the next. */
 static const struct scheduler *
 find_scheduler(void)
 {
@@ -85,7 +86,7 @@ find_scheduler(void)
 	return NULL;
 }
 
-/* @p of is 0 unless the user says how many there are. */
+/* @p of is 0 unless the user gives the number of tasks. */
 static bool
 read_auto(uint64_t of, struct job_task *out, char *why, size_t room)
 {

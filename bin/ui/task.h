@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one of several processes does of a job: it is task I of N, --shard I/N. The parts of
- * the job, as the inputs of a module, are numbered by its list alone; part p is for task I
- * when p modulo N is I. A process finds which task it is in the environment that a scheduler
- * gives it: --shard auto.
+ * The work of one of several processes: it is task I of N, --shard I/N. The parts of the
+ * job, such as the inputs of a module, are numbered by its list alone; part p belongs to
+ * task I if p modulo N is I. A process finds its task in the environment that a scheduler
+ * sets: --shard auto.
  */
 #ifndef CACHEX_UI_TASK_H
 #define CACHEX_UI_TASK_H
@@ -16,7 +16,7 @@
 
 struct job_task {
 	uint32_t number, of; /* number < of; 0 of 1 is all */
-	const char *from;    /* the variable that says so; NULL for the user */
+	const char *from;    /* the variable that defines it; NULL: the user */
 };
 
 /** Is this part for the task? */
@@ -38,7 +38,7 @@ task_has(const struct job_task *task, uint64_t part)
  */
 bool task_parse(const char *text, struct job_task *out, char *why, size_t room);
 
-/** What --shard was given; NULL: nothing. */
+/** The argument of --shard; NULL: none. */
 extern const char *task_option;
 
 /* clang-format off */
@@ -48,8 +48,8 @@ extern const char *task_option;
 		    "the scheduler" }
 /* clang-format on */
 
-/** The task that --shard of @p command names, the only one without it; reports the values of auto.
- *  Reports; an exit status. */
+/** The task given by --shard of @p command, the only one without it; reports which
+ *  variables auto used. Reports; an exit status. */
 int task_take(const struct opt *options, const char *command, struct job_task *out);
 
 #endif

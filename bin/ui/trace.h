@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The trace of a long run: a JSON object a line for each event, written as it happens. */
+/* The trace of a long run: a JSON object on a line for each event, written as it
+ * happens. */
 #ifndef CACHEX_UI_TRACE_H
 #define CACHEX_UI_TRACE_H
 

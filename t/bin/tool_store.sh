@@ -215,9 +215,9 @@ check "it is put again" 0 on one push -q feats bad --check
 check "and published" 0 cachex publish bad
 cp "bad/run/$run/000002.json" "bad/run/$run/000001.json"
 wrong "a receipt of another part" 3 \
-	"cachex: publish: bad/run/$run/000001.json: the receipt of another run or part" cachex publish bad
+	"cachex: publish: bad/run/$run/000001.json: the receipt is for another run or part" cachex publish bad
 sed -i 's/"producer": ""/"producer": "x"/' "bad/run/$run/recipe.json"
-wrong "another recipe" 3 "cachex: publish: bad/run/$run/recipe.json: its SHA-256 is not its name" \
+wrong "another recipe" 3 "cachex: publish: bad/run/$run/recipe.json: its SHA-256 differs from its name" \
 	cachex publish bad
 sed -i 's/"total": 30/"total": 31/' bad/manifest/0000000001.json
 check "a generation that was changed" 3 cachex pull bad damaged
