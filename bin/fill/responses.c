@@ -146,7 +146,7 @@ lc__producing_lose(struct lc__producing *run, struct lc__child *child, const cha
 static lc_status
 lose_garbage(struct lc__producing *run, struct lc__child *child, const char *what)
 {
-	char text[sizeof(((lc_error *)0)->text) + 20];
+	char text[sizeof(((lc_error *)0)->text) + 32];
 
 	snprintf(text, sizeof(text), "sent an invalid answer: %s", what);
 	lc__child_stop(child);

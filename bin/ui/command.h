@@ -20,7 +20,7 @@ struct command {
 	const char
 	    *resume;     /* how to continue after a signal, see interrupt_resume(); NULL
 	                          unless it may take long */
-	int least, most;    /* least and most operands; most -1: any number */
+	int least, most; /* least and most operands; most -1: any number */
 	/** Its subcommands, NULL at the end, or NULL. If there are any, the first operand
 	 *  is the name of one, which runs with its own options. */
 	const struct command *const *subcommands;
