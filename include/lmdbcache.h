@@ -309,7 +309,7 @@ typedef enum lc_kind {
 	LC_TAGGED = 10, /**< one value with a name, its tag, that says what the value
 	                     represents: for programs and languages with more types than
 	                     these */
-	LC_PAIRS = 11   /**< keys and values in turn: a map whose keys are any plain data */
+	LC_PAIRS = 11   /**< keys alternating with values: a map with keys of any plain data */
 } lc_kind;
 
 /** "tensor", "map", "list" …; NULL if @p kind is not one of lc_kind. */
@@ -1105,7 +1105,7 @@ typedef struct lc_stats {
 	uint64_t oldest_pin_ms;   /**< age of the oldest view or walk held in this process */
 } lc_stats;
 
-/** Fill @p out, whose struct_size the caller has set. */
+/** Fill @p out; set its struct_size first. */
 LC_API LC_CHECKED lc_status lc_stat(lc_cache *cache, lc_stats *out);
 
 /**
@@ -1134,7 +1134,7 @@ typedef struct lc_counters {
 	uint64_t awaited;        /**< keys that another thread was computing */
 } lc_counters;
 
-/** Fill @p out, whose struct_size the caller has set. */
+/** Fill @p out; set its struct_size first. */
 LC_API LC_CHECKED lc_status lc_counters_get(lc_cache *cache, lc_counters *out);
 
 /** What a module stores with one structure, including dead records. */
