@@ -310,6 +310,7 @@ add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
 	sum->stall_ns += one.stall_ns;
 	sum->requests += one.requests;
 	sum->retries += one.retries;
+	sum->retry_wait_ns += one.retry_wait_ns;
 	return true;
 }
 
@@ -418,6 +419,10 @@ put_fetched(struct metrics *m, const lc_fetch_stats *fetch)
 	metrics_head(m, "store_stall_seconds_total", "counter",
 	    "Time that reading waited for shards.");
 	metrics_seconds(m, "store_stall_seconds_total", NULL, NULL, fetch->stall_ns);
+	metrics_head(m, "store_retry_wait_seconds_total", "counter",
+	    "Time that requests waited before they were sent again.");
+	metrics_seconds(m, "store_retry_wait_seconds_total", NULL, NULL,
+	    fetch->retry_wait_ns);
 }
 
 /* Replace the file. */
@@ -707,12 +712,25 @@ set_up(struct read_run *r)
 	return open_reader(r, form);
 }
 
+/* A cache that is smaller than the least is read around, which costs a request a row. */
+static void
+tell_ranges(const struct read_run *r)
+{
+	lc_fetch_stats fetch;
+
+	if (sum_fetched(r->sources, &fetch) && fetch.ranges)
+		report_note("%s: the cache is smaller than what a reader needs at once, so "
+			    "rows are read by ranges; cachex plan prints the least cache",
+		    r->job->source);
+}
+
 static int
 read_all(struct read_run *r)
 {
 	const uint64_t begun = lc__clock_ns();
 	int status;
 
+	tell_ranges(r);
 	if (metrics_due(&r->metrics) && write_metrics(r, false, false) != LC_OK)
 		return report_status(lc_last_error()->status);
 	progress_begin("read");

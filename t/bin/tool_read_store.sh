@@ -15,7 +15,7 @@ shards=$(find shards -name '*.twh1' | wc -l)
 order="--shuffle block --shares 2 --spread 2 --batch 4 --epochs 3 --seed 4"
 
 # count NAME FILE: a number of the statistics.
-count() { jq ".store.$1" "$2"; }
+count() { jq "select(.store).store.$1" "$2"; }
 
 cachex read ./shards $order --sum --json >want
 check "all of it" 0 cachex read file:st $order --cache c --cache-size 1M --sum --stats --json
@@ -50,6 +50,8 @@ rm -r c
 check "too small a cache" 0 cachex read file:st $order --cache c --cache-size 48K --sum --stats --json
 is "the same by ranges" "$(cat "$out")" "$(cat want)"
 is "and said" "$(count by_ranges "$err")" true
+is "before" "$(jq -r 'select(.note).note.message' "$err")" "file:st: the cache is smaller than \
+what a reader needs at once, so rows are read by ranges; cachex plan prints the least cache"
 also "ranges were asked for" test "$(count range_requests "$err")" -gt 0
 
 # Readers, and a token that goes from one to the other.
