@@ -90,7 +90,7 @@ libcore_la_LIBADD = libbase.la $(CURL_LIBS) $(LMDB_LIBS) $(LZ4_LIBS) -lm
 if HAVE_S3
 libbase_la_SOURCES += lib/base/xml.c
 libcore_la_SOURCES += lib/objects/s3.c lib/objects/s3_call.c \
-	lib/objects/s3_list.c lib/objects/s3_put.c lib/objects/s3_read.c \
+	lib/objects/s3_list.c lib/objects/s3_parts.c lib/objects/s3_put.c lib/objects/s3_read.c \
 	lib/s3/credentials.c lib/s3/http.c lib/s3/listing.c lib/s3/profile.c lib/s3/sign.c
 endif
 

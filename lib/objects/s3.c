@@ -207,6 +207,8 @@ lc__s3_open(const char *url, const lc_store_options *options, struct lc__objects
 	if (s3 == NULL)
 		return lc__no_memory(url);
 	s3->tries = options->tries;
+	s3->single = LC__S3_SINGLE;
+	s3->part = LC__S3_PART;
 	s3->retry_ns = (uint64_t)options->retry_s * 1000000000;
 	s3->alone = options->single_publisher != 0;
 	status = configure(s3, url, options);
@@ -228,4 +230,13 @@ lc__s3_open(const char *url, const lc_store_options *options, struct lc__objects
 	else
 		close_s3(&s3->objects);
 	return status;
+}
+
+void
+lc__s3_limit(struct lc__objects *objects, uint64_t single, uint64_t part)
+{
+	struct lc__s3 *s3 = (struct lc__s3 *)objects;
+
+	s3->single = single;
+	s3->part = part;
 }

@@ -13,8 +13,9 @@
 #include "lmdbcache.h"
 #include "objects/objects.h"
 
-/** Largest object: that of one PUT. */
-#define LC__S3_OBJECT ((uint64_t)5 << 30)
+#define LC__S3_OBJECT ((uint64_t)5 << 40) /* the largest object, bytes */
+#define LC__S3_SINGLE ((uint64_t)5 << 30) /* of one PUT */
+#define LC__S3_PART ((uint64_t)16 << 20)  /* of an upload in parts, at least */
 
 /**
  * Open s3://BUCKET or s3://BUCKET/PREFIX. Nothing is sent.
@@ -24,5 +25,9 @@
  */
 LC_CHECKED lc_status lc__s3_open(const char *url, const lc_store_options *options,
     struct lc__objects **out);
+
+/** For tests: larger objects than @p single are put in parts of @p part bytes at least,
+ *  instead of LC__S3_SINGLE and LC__S3_PART. */
+void lc__s3_limit(struct lc__objects *objects, uint64_t single, uint64_t part);
 
 #endif

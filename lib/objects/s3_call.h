@@ -41,6 +41,7 @@ struct lc__s3 {
 	unsigned tries;    /* of a request, at least */
 	uint64_t retry_ns; /* for so long at least, once the server has answered */
 	_Atomic bool answered;
+	uint64_t single, part;       /* bytes: as lc__s3_limit() */
 	bool alone;                  /* no conditions: one process at a time puts */
 	int (*cancelled)(void *ctx); /* or NULL */
 	void *cancelled_ctx;
@@ -128,6 +129,20 @@ lc_status lc__s3_refused(const struct lc__s3 *s3, const struct lc__s3_call *call
     const struct lc__http_answer *answer, const struct lc__s3_error *error);
 /** Text of libcurl or of a server in the error, so that it is one printable line. */
 lc_status lc__s3_failed(const struct lc__s3 *s3, const struct lc__s3_call *call);
+
+/* ---- objects in parts: s3_parts.c -------------------------------------------------------- */
+
+/** Put an object of more than s3->single bytes: as one PUT, with the condition when its parts
+ *  are joined. LC_CHANGED if its bytes do not have this SHA-256. */
+LC_CHECKED lc_status lc__s3_put_parts(struct lc__s3 *s3, const char *name,
+    const struct lc__body *body, const char *sha256, const char *nonce, bool is_new);
+/** Copy such an object onto itself, so that its time is now. LC_EXISTS if it has become
+ *  another one.
+ *  @param source  its path with the bucket, encoded */
+LC_CHECKED lc_status lc__s3_copy_parts(struct lc__s3 *s3, const char *name,
+    const char *source, const struct lc__s3_head *head);
+/** Forget an upload and its parts; LC_OK also if there is none. */
+lc_status lc__s3_abort(struct lc__s3 *s3, const char *name, const char *id);
 
 /* ---- the functions of struct lc__objects ------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "objects/names.h"
 #include "objects/s3_call.h"
 
 #define LIST_LIMIT ((size_t)16 << 20) /* of a page of a listing */
@@ -99,12 +100,94 @@ lc__s3_list(struct lc__objects *objects, const char *prefix,
 	return status;
 }
 
-/* A PUT leaves nothing that is unfinished. */
+/* ---- uploads in parts that nothing completed ---------------------------------------------- */
+
+static lc_status
+list_uploads(struct lc__s3 *s3, const char *prefix, const char *key, const char *id,
+    struct lc__s3_uploads *out)
+{
+	const struct lc__s3_pair query[] = {
+		{ "uploads", "" },
+		{ "prefix", prefix },
+		{ "key-marker", key },
+		{ "upload-id-marker", id },
+	};
+	struct lc__s3_call call = { .method = "GET",
+		.query = query,
+		.n_query = key != NULL ? 4 : 2,
+		.text_limit = LIST_LIMIT,
+		.limit_ms = LC__S3_SMALL_MS };
+	struct lc__http_answer answer = { .status = 0 };
+	lc_status status = lc__s3_perform(s3, &call, &answer);
+
+	if (status == LC_OK) {
+		status = lc__s3_uploads_parse(answer.text.data, answer.text.size, out);
+		if (status != LC_OK)
+			(void)lc__s3_name_it(s3, &call);
+	}
+	lc__http_answer_free(&answer);
+	return status;
+}
+
+/* Only shards are put in parts; the bucket may have uploads that are not of the store. */
+static lc_status
+sweep_page(struct lc__s3 *s3, const struct lc__s3_uploads *page, uint64_t before_ms,
+    bool dry, uint64_t *files)
+{
+	const size_t n = strlen(s3->prefix);
+	char sha256[65];
+
+	for (size_t i = 0; i < page->n; i++) {
+		const struct lc__s3_unfinished *upload = &page->all[i];
+
+		if (strncmp(upload->key, s3->prefix, n) != 0 ||
+		    !lc__shard_of_name(upload->key + n, sha256) ||
+		    upload->time_s >= before_ms / 1000)
+			continue;
+		++*files;
+		if (!dry)
+			return_if_error(lc__s3_abort(s3, upload->key + n, upload->id));
+	}
+	return LC_OK;
+}
+
+/* A server that does not list uploads, or not to this key, keeps them to itself. */
 lc_status
 lc__s3_sweep(struct lc__objects *objects, const char *prefix, uint64_t before_ms,
     bool dry, uint64_t *files, uint64_t *bytes)
 {
-	(void)objects, (void)prefix, (void)before_ms, (void)dry;
+	struct lc__s3 *s3 = (struct lc__s3 *)objects;
+	struct lc__s3_uploads page = { .n = 0 };
+	char *whole, *key = NULL, *id = NULL;
+	lc_status status;
+	bool more;
+
 	*files = *bytes = 0;
-	return LC_OK;
+	if (asprintf(&whole, "%s%s", s3->prefix, prefix) < 0)
+		return lc__no_memory(objects->url);
+	do {
+		status = list_uploads(s3, whole, key, id, &page);
+		if (status == LC_UNSUPPORTED || status == LC_PERMISSION) {
+			status = LC_OK;
+			break;
+		}
+		if (status == LC_OK)
+			status = sweep_page(s3, &page, before_ms, dry, files);
+		more = status == LC_OK && page.next_key != NULL;
+		if (more && key != NULL && strcmp(key, page.next_key) == 0 &&
+		    strcmp(id, page.next_id) == 0)
+			status = lc__error(LC_IO, 0,
+			    "%s: the server's listing of uploads has no end",
+			    objects->url);
+		free(key);
+		free(id);
+		key = page.next_key;
+		id = page.next_id;
+		page.next_key = page.next_id = NULL;
+		lc__s3_uploads_free(&page);
+	} while (more && status == LC_OK);
+	free(key);
+	free(id);
+	free(whole);
+	return status;
 }

@@ -54,7 +54,7 @@ make_nonce(char out[LC__S3_NONCE])
 	return LC_OK;
 }
 
-/* One PUT, on the condition that there is no such object or on none. */
+/* Put it, on the condition that there is no such object or on none. */
 static lc_status
 put_body(struct lc__s3 *s3, const char *name, const struct lc__body *body,
     const char *sha256, const char *nonce, bool is_new)
@@ -67,6 +67,8 @@ put_body(struct lc__s3 *s3, const char *name, const struct lc__body *body,
 	struct lc__http_answer answer = { .status = 0 };
 	lc_status status;
 
+	if (body->size > s3->single)
+		return lc__s3_put_parts(s3, name, body, sha256, nonce, is_new);
 	lc__s3_add_header(call.headers, &call.n_headers, LC__S3_META_SHA256, sha256);
 	lc__s3_add_header(call.headers, &call.n_headers, LC__S3_META_PUT, nonce);
 	if (is_new)
@@ -105,6 +107,11 @@ copy_onto_itself(struct lc__s3 *s3, const char *name, const struct lc__s3_head *
 	if (source.failed) {
 		lc__buf_free(&source);
 		return lc__no_memory(name);
+	}
+	if (head->about.size > s3->single) {
+		status = lc__s3_copy_parts(s3, name, (char *)source.data, head);
+		lc__buf_free(&source);
+		return status;
 	}
 	lc__s3_add_header(call.headers, &call.n_headers, "x-amz-copy-source",
 	    (char *)source.data);
@@ -167,8 +174,7 @@ check_put(const struct lc__s3 *s3, const char *name, const struct lc__body *body
 	return_if_error(lc__object_check_name(&s3->objects, name));
 	if (body->size > LC__S3_OBJECT)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%s/%s: has %llu bytes, and one PUT takes %llu (5 GiB) at most; make "
-		    "smaller shards",
+		    "%s/%s: has %llu bytes, more than the %llu (5 TiB) of an object of S3",
 		    s3->url, name, (unsigned long long)body->size,
 		    (unsigned long long)LC__S3_OBJECT);
 	return_if_error(make_nonce(nonce));

@@ -206,6 +206,118 @@ lc__s3_listing_free(struct lc__s3_listing *listing)
 	memset(listing, 0, sizeof(*listing));
 }
 
+/* ---- uploads in parts --------------------------------------------------------------------- */
+
+static bool
+copy_text(const struct lc__xml *xml, size_t in, const char *name, char *out, size_t room)
+{
+	const char *text = lc__xml_text(xml, lc__xml_child(xml, in, name));
+	const size_t n = strlen(text);
+
+	if (n == 0 || n >= room)
+		return false;
+	memcpy(out, text, n + 1);
+	return true;
+}
+
+lc_status
+lc__s3_upload_parse(const void *text, size_t size, char id[LC__S3_UPLOAD_ID])
+{
+	struct lc__xml xml = { 0 };
+	bool good;
+
+	return_if_error(lc__xml_parse(&xml, text, size));
+	good = xml.why[0] == '\0' &&
+	    strcmp(lc__xml_name(&xml, 0), "InitiateMultipartUploadResult") == 0 &&
+	    copy_text(&xml, 0, "UploadId", id, LC__S3_UPLOAD_ID);
+	lc__xml_free(&xml);
+	return good ? LC_OK : lc__error(LC_IO, 0, "the answer has no id of an upload");
+}
+
+lc_status
+lc__s3_copied_parse(const void *text, size_t size, char *etag, size_t room)
+{
+	struct lc__xml xml = { 0 };
+	bool good;
+
+	return_if_error(lc__xml_parse(&xml, text, size));
+	good = xml.why[0] == '\0' &&
+	    strcmp(lc__xml_name(&xml, 0), "CopyPartResult") == 0 &&
+	    copy_text(&xml, 0, "ETag", etag, room);
+	lc__xml_free(&xml);
+	return good ? LC_OK : lc__error(LC_IO, 0, "the answer has no copied part");
+}
+
+static lc_status
+add_upload(const struct lc__xml *xml, size_t node, struct lc__s3_uploads *out)
+{
+	struct lc__s3_unfinished *upload;
+	char id[LC__S3_UPLOAD_ID];
+
+	return_if_error(lc__array_reserve(&out->all, &out->room, out->n + 1, "listing"));
+	upload = &out->all[out->n];
+	if (!copy_text(xml, node, "UploadId", id, sizeof(id)))
+		return damaged("an upload without an id");
+	if (!lc__s3_time_parse(lc__xml_text(xml, lc__xml_child(xml, node, "Initiated")),
+		&upload->time_s))
+		return damaged("an upload without a time");
+	upload->key = strdup(lc__xml_text(xml, lc__xml_child(xml, node, "Key")));
+	upload->id = strdup(id);
+	out->n++;
+	return upload->key != NULL && upload->id != NULL ? LC_OK
+							 : lc__no_memory("listing");
+}
+
+static lc_status
+read_uploads(const struct lc__xml *xml, struct lc__s3_uploads *out)
+{
+	if (strcmp(lc__xml_name(xml, 0), "ListMultipartUploadsResult") != 0)
+		return damaged("it begins with another element");
+	for (size_t i = lc__xml_child(xml, 0, "Upload"); i != LC__XML_NONE;
+	     i = lc__xml_next(xml, i))
+		return_if_error(add_upload(xml, i, out));
+	if (strcmp(lc__xml_text(xml, lc__xml_child(xml, 0, "IsTruncated")), "true") != 0)
+		return LC_OK;
+	out->next_key = strdup(lc__xml_text(xml, lc__xml_child(xml, 0, "NextKeyMarker")));
+	out->next_id = strdup(
+	    lc__xml_text(xml, lc__xml_child(xml, 0, "NextUploadIdMarker")));
+	if (out->next_key == NULL || out->next_id == NULL)
+		return lc__no_memory("listing");
+	return *out->next_key != '\0' ? LC_OK : damaged("it does not say how it goes on");
+}
+
+lc_status
+lc__s3_uploads_parse(const void *text, size_t size, struct lc__s3_uploads *out)
+{
+	struct lc__s3_uploads uploads = { .n = 0 };
+	struct lc__xml xml = { 0 };
+	lc_status status = lc__xml_parse(&xml, text, size);
+
+	if (status == LC_OK && xml.why[0] != '\0')
+		status = damaged(xml.why);
+	if (status == LC_OK)
+		status = read_uploads(&xml, &uploads);
+	lc__xml_free(&xml);
+	if (status == LC_OK)
+		*out = uploads;
+	else
+		lc__s3_uploads_free(&uploads);
+	return status;
+}
+
+void
+lc__s3_uploads_free(struct lc__s3_uploads *uploads)
+{
+	for (size_t i = 0; i < uploads->n; i++) {
+		free(uploads->all[i].key);
+		free(uploads->all[i].id);
+	}
+	free(uploads->all);
+	free(uploads->next_key);
+	free(uploads->next_id);
+	memset(uploads, 0, sizeof(*uploads));
+}
+
 /* ---- errors and keys ---------------------------------------------------------------------- */
 
 lc_status
@@ -234,18 +346,6 @@ lc__s3_error_parse(const void *text, size_t size, struct lc__s3_error *out)
 	}
 	lc__xml_free(&xml);
 	return status;
-}
-
-static bool
-copy_text(const struct lc__xml *xml, size_t in, const char *name, char *out, size_t room)
-{
-	const char *text = lc__xml_text(xml, lc__xml_child(xml, in, name));
-	const size_t n = strlen(text);
-
-	if (n == 0 || n >= room)
-		return false;
-	memcpy(out, text, n + 1);
-	return true;
 }
 
 lc_status

@@ -27,6 +27,32 @@ LC_CHECKED lc_status lc__s3_listing_parse(const void *text, size_t size,
     struct lc__s3_listing *out);
 void lc__s3_listing_free(struct lc__s3_listing *listing);
 
+#define LC__S3_UPLOAD_ID 1024 /* bytes of an id, and a terminator */
+
+/** The id of an upload in parts that was begun. LC_IO for anything else; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__s3_upload_parse(const void *text, size_t size,
+    char id[LC__S3_UPLOAD_ID]);
+/** The ETag of a part that was copied, with its quotes. LC_IO for anything else, such as a
+ *  failure; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__s3_copied_parse(const void *text, size_t size, char *etag,
+    size_t room);
+
+/** Uploads in parts that are not completed: a page of a listing. */
+struct lc__s3_uploads {
+	struct lc__s3_unfinished {
+		char *key, *id;  /* malloc'ed */
+		uint64_t time_s; /* when it was begun, since 1970 */
+	} * all;
+	size_t n, room;
+	char *next_key, *next_id; /* where the next page begins, malloc'ed; NULL after the
+	                             last one */
+};
+
+/** LC_OK; LC_IO for what is not a page of such a listing; LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__s3_uploads_parse(const void *text, size_t size,
+    struct lc__s3_uploads *out);
+void lc__s3_uploads_free(struct lc__s3_uploads *uploads);
+
 /** What an answer of an error says: "NoSuchKey", "The key does not exist". */
 struct lc__s3_error {
 	char code[64], message[200]; /* printable ASCII; "" if it does not say */

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "need.h"
+#include "objects/s3.h"
 #include "objects_seen.h"
 #include "objects/url.h"
 #include "serving.h"
@@ -484,6 +485,169 @@ START_TEST(a_body_that_fails)
 }
 END_TEST
 
+/* ---- objects in parts ----------------------------------------------------------------------- */
+
+#define PART ((size_t)1 << 20) /* the least: its size is a whole number of MiB */
+#define IN_PARTS (5 * PART / 2)
+
+static void
+open_in_parts(void)
+{
+	open_store();
+	serving_does(&server, "--min-part 1000");
+	lc__s3_limit(store, 1000, PART);
+}
+
+static uint64_t
+unfinished(bool dry)
+{
+	uint64_t files, bytes;
+
+	assert_ok(store->sweep(store, "", UINT64_MAX, dry, &files, &bytes));
+	return files;
+}
+
+static void
+assert_bytes(const char *name, const unsigned char *want)
+{
+	struct lc__buf got = { 0 };
+
+	assert_ok(lc__object_read(store, name, IN_PARTS, &got));
+	ck_assert_uint_eq(got.size, IN_PARTS);
+	ck_assert_int_eq(memcmp(got.data, want, IN_PARTS), 0);
+	lc__buf_free(&got);
+}
+
+static const char shard_name[] = "obj/aa/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+				 "aaaaaaaa.twh1";
+
+START_TEST(in_parts)
+{
+	unsigned char *bytes = random_bytes(IN_PARTS), *other = random_bytes(IN_PARTS);
+	uint64_t before;
+
+	other[0] = (unsigned char)(bytes[0] ^ 1);
+	before = store->traffic.requests;
+	assert_ok(lc__object_add(store, "a", bytes, IN_PARTS));
+	/* HEAD, the begin, three parts, the end. */
+	ck_assert_uint_eq(store->traffic.requests - before, 6);
+	assert_bytes("a", bytes);
+	assert_status(lc__object_add(store, "a", other, IN_PARTS), LC_EXISTS);
+	assert_bytes("a", bytes);
+	assert_ok(lc__object_replace(store, "a", other, IN_PARTS));
+	assert_bytes("a", other);
+	assert_ok(store->touch(store, "a"));
+	assert_bytes("a", other);
+	ck_assert_uint_eq(unfinished(true), 0);
+	free(bytes);
+	free(other);
+}
+END_TEST
+
+static const char *const parts_survive[] = { "cut", "reset", "cut-request", "flip-request",
+	"lost", "late-500", "cut-header", "503" };
+
+START_TEST(in_parts_with_faults)
+{
+	unsigned char *bytes = random_bytes(IN_PARTS);
+	char fault[80];
+
+	/* After the HEAD: in the begin, in each part, in the end. */
+	for (unsigned skip = 1; skip <= 5; skip++) {
+		snprintf(fault, sizeof(fault), "--fault '%s key=/a skip=%u'", parts_survive[_i],
+		    skip);
+		serving_does(&proxy, fault);
+		assert_ok(lc__object_add(store, "a", bytes, IN_PARTS));
+		serving_does(&proxy, "");
+		assert_bytes("a", bytes);
+		assert_ok(store->remove(store, "a"));
+	}
+	free(bytes);
+}
+END_TEST
+
+/* What fails is aborted; what cannot be is found later, and nothing else is. */
+START_TEST(in_parts_aborted)
+{
+	unsigned char *bytes = random_bytes(IN_PARTS);
+	const char *const names[] = { shard_name, "a" };
+
+	options.retry_s = 0;
+	close_store();
+	store = open_with(&options);
+	lc__s3_limit(store, 1000, PART);
+	serving_does(&proxy, "--fault 'reset method=PUT key=partNumber=2 times=0'");
+	assert_status(lc__object_add(store, shard_name, bytes, IN_PARTS), LC_IO);
+	serving_does(&proxy, "");
+	ck_assert_uint_eq(unfinished(true), 0);
+	serving_does(&proxy, "--fault 'reset key=uploadId times=0'");
+	for (size_t i = 0; i < 2; i++)
+		assert_status(lc__object_add(store, names[i], bytes, IN_PARTS), LC_IO);
+	ck_assert_str_eq(listed(store, ""), "");
+	serving_does(&proxy, "");
+	ck_assert_uint_eq(unfinished(true), 1);
+	ck_assert_uint_eq(unfinished(false), 1);
+	ck_assert_uint_eq(unfinished(true), 0);
+	assert_ok(lc__object_add(store, shard_name, bytes, IN_PARTS));
+	assert_bytes(shard_name, bytes);
+	free(bytes);
+}
+END_TEST
+
+/* A body during which another object of the name is put. */
+struct raced {
+	unsigned char *bytes;
+	unsigned begun;
+};
+
+static lc_status
+read_raced(void *ctx, uint64_t offset, void *out, size_t size)
+{
+	struct raced *raced = ctx;
+
+	/* The first time for its SHA-256, the second time to send it. */
+	if (offset == 0 && ++raced->begun == 2) {
+		raced->bytes[0] ^= 1;
+		assert_ok(lc__object_add(store, "obj/first", raced->bytes, IN_PARTS));
+		raced->bytes[0] ^= 1;
+	}
+	memcpy(out, raced->bytes + offset, size);
+	return LC_OK;
+}
+
+START_TEST(in_parts_raced)
+{
+	struct raced raced = { random_bytes(IN_PARTS), 0 };
+	const struct lc__body body = { IN_PARTS, read_raced, &raced, NULL };
+
+	assert_status(store->put_new(store, "obj/first", &body), LC_EXISTS);
+	raced.bytes[0] ^= 1;
+	assert_bytes("obj/first", raced.bytes);
+	ck_assert_uint_eq(unfinished(true), 0);
+	free(raced.bytes);
+}
+END_TEST
+
+static lc_status
+read_changing(void *ctx, uint64_t offset, void *out, size_t size)
+{
+	memset(out, ++*(unsigned char *)ctx, size);
+	(void)offset;
+	return LC_OK;
+}
+
+START_TEST(in_parts_of_changing_bytes)
+{
+	unsigned char value = 0;
+	const struct lc__body body = { IN_PARTS, read_changing, &value, NULL };
+
+	assert_status(store->put_new(store, "a", &body), LC_CHANGED);
+	ck_assert_str_eq(listed(store, ""), "");
+}
+END_TEST
+
+/* ---- a server that is gone ------------------------------------------------------------------ */
+
 #define MINUTE_NS ((uint64_t)60000000000)
 
 /* A server that has answered may be gone for a while. Ten waits take 43 seconds at most. */
@@ -898,6 +1062,16 @@ main(void)
 	tcase_add_test(tc, keys_that_expire);
 	tcase_add_test(tc, urls);
 	tcase_add_test(tc, in_the_name_of_the_host);
+	suite_add_tcase(suite, tc);
+	tc = tcase_create("parts");
+	tcase_add_checked_fixture(tc, open_in_parts, close_store);
+	tcase_set_timeout(tc, 300);
+	tcase_add_test(tc, in_parts);
+	tcase_add_loop_test(tc, in_parts_with_faults, 0,
+	    (int)(sizeof(parts_survive) / sizeof(char *)));
+	tcase_add_test(tc, in_parts_aborted);
+	tcase_add_test(tc, in_parts_raced);
+	tcase_add_test(tc, in_parts_of_changing_bytes);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

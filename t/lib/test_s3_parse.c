@@ -222,6 +222,62 @@ START_TEST(any_bytes)
 }
 END_TEST
 
+/* ---- uploads in parts ----------------------------------------------------------------------- */
+
+#define UPLOADS(more, upload) "<ListMultipartUploadsResult><IsTruncated>" more "</IsTruncated>" \
+	"<NextKeyMarker>k</NextKeyMarker><NextUploadIdMarker>i</NextUploadIdMarker>" upload \
+	"</ListMultipartUploadsResult>"
+#define BEGUN "<Initiated>2026-01-01T00:00:00Z</Initiated>"
+
+START_TEST(uploads)
+{
+	static const struct {
+		const char *text;
+		lc_status comes;
+		size_t n;
+		bool more;
+	} rows[] = {
+		{ UPLOADS("false", ""), LC_OK, 0, false },
+		{ UPLOADS("false", "<Upload><Key>a/b</Key><UploadId>7</UploadId>" BEGUN "</Upload>"),
+		    LC_OK, 1, false },
+		{ UPLOADS("true", "<Upload><Key>a/b</Key><UploadId>7</UploadId>" BEGUN "</Upload>"),
+		    LC_OK, 1, true },
+		{ UPLOADS("false", "<Upload><Key>a/b</Key>" BEGUN "</Upload>"), LC_IO, 0, false },
+		{ UPLOADS("false", "<Upload><Key>a/b</Key><UploadId>7</UploadId></Upload>"), LC_IO,
+		    0, false },
+		{ "<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>"
+		  "</ListMultipartUploadsResult>", LC_IO, 0, false },
+		{ "<ListBucketResult/>", LC_IO, 0, false },
+		{ "<ListMultipartUploadsResult>", LC_IO, 0, false },
+		{ "", LC_IO, 0, false },
+	};
+	char id[LC__S3_UPLOAD_ID], etag[20];
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct lc__s3_uploads got = { .n = 0 };
+
+		assert_status(lc__s3_uploads_parse(rows[i].text, strlen(rows[i].text), &got),
+		    rows[i].comes);
+		ck_assert_uint_eq(got.n, rows[i].n);
+		if (got.n > 0) {
+			ck_assert_str_eq(got.all[0].key, "a/b");
+			ck_assert_str_eq(got.all[0].id, "7");
+			ck_assert_uint_eq(got.all[0].time_s, 1767225600);
+		}
+		if (rows[i].more) {
+			ck_assert_str_eq(got.next_key, "k");
+			ck_assert_str_eq(got.next_id, "i");
+		} else {
+			ck_assert_ptr_null(got.next_key);
+		}
+		lc__s3_uploads_free(&got);
+		assert_status(lc__s3_upload_parse(rows[i].text, strlen(rows[i].text), id), LC_IO);
+		assert_status(lc__s3_copied_parse(rows[i].text, strlen(rows[i].text), etag,
+		    sizeof(etag)), LC_IO);
+	}
+}
+END_TEST
+
 int
 main(void)
 {
@@ -237,6 +293,7 @@ main(void)
 	tcase_add_test(tc, times);
 	tcase_add_test(tc, headers);
 	tcase_add_test(tc, any_bytes);
+	tcase_add_test(tc, uploads);
 	suite_add_tcase(suite, tc);
 	return run_suite(suite);
 }

@@ -689,12 +689,34 @@ class Request(http.server.BaseHTTPRequestHandler):
         if not number.isdecimal() or not 1 <= int(number) <= 10000:
             raise Refused(400, "InvalidArgument",
                           "Part number must be an integer between 1 and 10000, inclusive")
-        part, etag = self.receive()
+        copied = "x-amz-copy-source" in self.headers
+        part, etag = self.copy_range() if copied else self.receive()
         try:
             os.rename(part, os.path.join(path, f"{int(number)}-{etag}.part"))
         except FileNotFoundError:
             raise Refused(404, "NoSuchUpload", "The specified upload does not exist.") from None
-        self.answer(200, {"ETag": f'"{etag}"'})
+        if copied:
+            self.answer_xml(document("CopyPartResult", leaf("LastModified", iso(self.now())),
+                                     leaf("ETag", f'"{etag}"')))
+        else:
+            self.answer(200, {"ETag": f'"{etag}"'})
+
+    def copy_range(self):
+        """A range of another object in a temporary file, and its ETag."""
+        source = urllib.parse.unquote(self.headers["x-amz-copy-source"]).lstrip("/")
+        file, _, about = self.server.store.open(*source.partition("/")[::2])
+        with file:
+            if self.headers.get("x-amz-copy-source-if-match",
+                                f'"{about["etag"]}"').strip('"') != about["etag"]:
+                raise Refused(412, "PreconditionFailed", "At least one of the pre-conditions "
+                              "you specified did not hold")
+            first, last = self.headers["x-amz-copy-source-range"][len("bytes="):].split("-")
+            file.seek(int(first))
+            data = file.read(int(last) - int(first) + 1)
+        number, path = tempfile.mkstemp(dir=self.server.store.temporary)
+        with open(number, "wb") as target:
+            target.write(data)
+        return path, hashlib.md5(data).hexdigest()
 
     @staticmethod
     def parts(path):
@@ -710,7 +732,10 @@ class Request(http.server.BaseHTTPRequestHandler):
         path, about = self.upload()
         new = self.is_new()
         try:
-            asked = xml.etree.ElementTree.fromstring(b"".join(self.pieces()))
+            file, _ = self.receive()
+            with open(file, "rb") as text:
+                asked = xml.etree.ElementTree.fromstring(text.read())
+            os.unlink(file)
             wanted = [(int(part.findtext("{*}PartNumber")),
                        part.findtext("{*}ETag").strip('"')) for part in asked]
         except (xml.etree.ElementTree.ParseError, AttributeError, TypeError, ValueError):
