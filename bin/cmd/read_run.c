@@ -719,8 +719,9 @@ tell_ranges(const struct read_run *r)
 	lc_fetch_stats fetch;
 
 	if (sum_fetched(r->sources, &fetch) && fetch.ranges)
-		report_note("%s: the cache is smaller than what a reader needs at once, so "
-			    "rows are read by ranges; cachex plan prints the least cache",
+		report_note(
+		    "%s: the cache is smaller than what a reader needs at once, so "
+		    "rows are read by ranges; cachex plan prints the least cache",
 		    r->job->source);
 }
 
