@@ -388,9 +388,9 @@ run_complete(int argc, char **argv)
 		return offer_value(&written, typed);
 	if (written.options && typed[0] == '-') {
 		puts("words");
-		offer_options(global_options, typed);
 		if (written.command != NULL)
 			offer_options(written.command->options, typed);
+		offer_options(global_options, typed);
 		return EXIT_DONE;
 	}
 	if (written.unknown)

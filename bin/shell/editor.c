@@ -178,6 +178,8 @@ list_candidates(const struct completion *completion)
 		widest = width > widest ? width : widest;
 		meanings = meanings || completion->items[i].meaning[0] != '\0';
 	}
+	/* Names of all help more than what some of them mean. */
+	meanings = meanings && completion->n <= rows;
 	if (widest + 2 > columns)
 		widest = columns - 2;
 	across = meanings ? 1 : columns / (widest + 2);
