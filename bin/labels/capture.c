@@ -38,7 +38,7 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 	}
 	return_if_error(status);
 
-	/* Of RUN/images, those that no label has. */
+	/* Images of RUN/images without a label. */
 	labelled.images = images = lc__name_join(run, "images");
 	status = images != NULL ? lc__dataset_add_pictures(dataset, &labelled)
 				: lc__no_memory(run);

@@ -12,10 +12,10 @@
 #include "format/manifest.h"
 #include "labels/label.h"
 
-/* More would be no list of classes. */
+/* More is not a plausible list of classes. */
 #define MAX_BYTES ((uint64_t)16 << 20)
 
-/* A file that is being read. */
+/* A file being read. */
 struct reader {
 	struct lc__class_map *map;
 	size_t line;          /* from 1 */
@@ -103,7 +103,7 @@ twice(const struct reader *r, const char *name, size_t line)
 	    r->map->path, r->line, name, line);
 }
 
-/* The rest of all classes: one line may have it. */
+/* All other classes: only one line may have them. */
 static lc_status
 take_rest(struct reader *r)
 {
@@ -129,7 +129,8 @@ add_old(struct reader *r, struct lc__class_line *line, const char *name, bool qu
 	return lc__strings_add(&line->from, name);
 }
 
-/* A new class, and what becomes it after a colon. Takes @p name. */
+/* A new class, and after a colon the classes that become it. Takes ownership of @p
+ * name. */
 static lc_status
 add_line(struct reader *r, char *name)
 {
@@ -258,7 +259,7 @@ lc__class_map_format(const struct lc__class_map *map, struct lc__buf *out)
 
 /* ---- for one dataset ----------------------------------------------------------- */
 
-/* What a map is applied to. */
+/* The dataset to which a map is applied. */
 struct applying {
 	const struct lc__class_map *map;
 	char *const *names;
@@ -293,7 +294,7 @@ parse_id(const char *text, int64_t *out)
 	return *text != '\0';
 }
 
-/* A name, which several ids may have; else an id. */
+/* A name, which several ids may share; else an id. */
 static lc_status
 take_old(struct applying *a, const struct lc__class_line *line, const char *text,
     int64_t to)
@@ -357,7 +358,7 @@ sort_pairs(struct applying *a)
 	return LC_OK;
 }
 
-/* `*`: each of the others under its own name, in the order of the dataset. */
+/* `*`: each of the others keeps its name, in the order of the dataset. */
 static lc_status
 keep_others(struct applying *a)
 {

@@ -22,9 +22,9 @@
 /** A new class. */
 struct lc__class_line {
 	char *name;              /* malloc'ed */
-	struct lc__strings from; /* names or ids of the dataset, as they are written */
+	struct lc__strings from; /* names or ids of the dataset, as written */
 	size_t line;             /* its number in the file, from 1 */
-	bool rest;               /* all that no line has become it, too */
+	bool rest;               /* all classes in no other line become it, too */
 };
 
 struct lc__class_map {
@@ -32,7 +32,7 @@ struct lc__class_map {
 	struct lc__class_line *lines;
 	size_t n, room;
 	size_t rest;    /* number of the line that is `*` or ends with it; else 0 */
-	bool keep_rest; /* it is `*` alone: each keeps its name */
+	bool keep_rest; /* the line is just `*`: each class keeps its name */
 };
 
 /**
@@ -48,18 +48,18 @@ void lc__class_map_free(struct lc__class_map *map);
 LC_CHECKED lc_status lc__class_map_format(const struct lc__class_map *map,
     struct lc__buf *out);
 
-/** A class of the dataset and what becomes of it. */
+/** A class of the dataset and its new class. */
 struct lc__class_pair {
 	int64_t from, to;
 };
 
-/** A map as it applies to one dataset. Zeroed is none. */
+/** A map applied to one dataset. All zero is none. */
 struct lc__mapping {
 	bool on;
 	struct lc__class_pair *pairs; /* sorted by `from`, each once; malloc'ed */
 	size_t n, room;
-	bool rest;       /* boxes without a class are kept so */
-	int64_t rest_to; /* what classes become that are in no pair; -1: dropped */
+	bool rest;       /* boxes without a class are kept */
+	int64_t rest_to; /* the new class of classes that are in no pair; -1: dropped */
 	struct lc__strings names; /* of the new classes, by id */
 };
 

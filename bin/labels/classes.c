@@ -15,10 +15,10 @@
 #include "base/utf8.h"
 #include "labels/label.h"
 
-/* More would be no list of classes. */
+/* More is not a plausible list of classes. */
 #define MAX_BYTES ((uint64_t)16 << 20)
 
-/* A name a line. An empty line takes a number, unless nothing follows. */
+/* One name on each line. An empty line counts, unless it is at the end. */
 static lc_status
 add_lines(const char *text, struct lc__strings *out)
 {
@@ -48,7 +48,7 @@ add_lines(const char *text, struct lc__strings *out)
 	return LC_OK;
 }
 
-/* Files of names, in the order that they are looked for. */
+/* Files with names, in the order in which they are tried. */
 static const struct {
 	const char *name;
 	lc_status (*add)(const char *text, struct lc__strings *out);
@@ -122,7 +122,7 @@ text_of(const yaml_node_t *node)
 	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-/* *good: the name is one, and the first with this id. */
+/* *good: the name is valid, and the first with this id. */
 static lc_status
 set_name(struct lc__strings *out, size_t id, const char *name, bool *good)
 {
@@ -155,7 +155,7 @@ find_names(yaml_document_t *document)
 	return NULL;
 }
 
-/* A list of names, or a map from ids to names; *good if all of it is that. */
+/* A list of names, or a map from ids to names; *good if it is nothing else. */
 static lc_status
 read_names(yaml_document_t *document, struct lc__strings *out, bool *good)
 {

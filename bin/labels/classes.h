@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Names of classes that have files of their own. */
+/* Names of classes, read from files. */
 #ifndef CACHEX_LABELS_CLASSES_H
 #define CACHEX_LABELS_CLASSES_H
 
@@ -13,10 +13,10 @@
  */
 LC_CHECKED lc_status lc__classes_read(struct lc__dataset *dataset);
 
-/** The class of this name, -1 if there is none. */
+/** The class with this name, -1 if there is none. */
 int64_t lc__classes_find(const struct lc__dataset *dataset, const char *name);
 
-/** Ids of classes that have names are no larger. */
+/** The largest id of a class with a name. */
 #define LC__YAML_CLASS_MAX 65535
 
 /**

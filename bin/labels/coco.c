@@ -19,10 +19,10 @@
 #include "labels/label_json.h"
 #include "labels/names.h"
 
-/* Names of larger ids are not kept: classes are a list by id. */
+/* Names of larger ids are not kept, because classes are a list by id. */
 #define CLASS_MAX 65535
 
-/* Rows that are found by an id begin with it: compare_ids(). */
+/* Rows that are searched by id begin with it: compare_ids(). */
 struct image {
 	int64_t id;
 	struct lc__coco_place place;
@@ -55,8 +55,8 @@ struct scan {
 	size_t n_annotations, annotation_room;
 	struct lc__buf names;      /* of files, each with a NUL; begins with one */
 	struct lc__json_tree tree; /* of an element */
-	struct lc__buf compact;    /* an element without blanks: what is hashed */
-	size_t asked;              /* images whose names lc__coco_base() got */
+	struct lc__buf compact;    /* an element without blanks, for hashing */
+	size_t asked;              /* images whose names were passed to lc__coco_base() */
 };
 
 static int
@@ -248,7 +248,7 @@ read_elements(struct scan *s)
 
 /* ---- annotations to their images ----------------------------------------------- */
 
-/* Why an annotation belongs to no image. */
+/* Why an annotation has no image. */
 static lc_status
 add_stray(struct scan *s, const struct annotation *row)
 {
@@ -302,8 +302,8 @@ find_image(const struct scan *s, const struct annotation *row)
 	    : NULL;
 }
 
-/* Let every annotation's image be its number among the images, and count them there.
- * Strays go. */
+/* Replace every annotation's image by its index among the images, and count them there.
+ * Strays are removed. */
 static lc_status
 find_images(struct scan *s)
 {
@@ -331,8 +331,8 @@ find_images(struct scan *s)
 	return LC_OK;
 }
 
-/* Ids of annotations have no meaning here, but two of one are a sign of files that were
- * put together, and other programs keep one of them only. */
+/* Ids of annotations have no meaning here, but repeated ones are a sign of merged files,
+ * and other programs keep only one annotation for each id. */
 static lc_status
 note_repeated_ids(struct scan *s)
 {
@@ -427,7 +427,8 @@ next_name(void *ctx)
 	return NULL;
 }
 
-/* One whose image has no file, or one outside, is named by its id: its label says so. */
+/* A frame whose image has no file, or one outside of the dataset, is named by its id; its
+ * label reports that. */
 static lc_status
 add_frame(struct scan *s, const char *base, size_t number)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where COCO's file and its images are. */
+/* Finding COCO's file and its images. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +41,8 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* What is not a regular file is not COCO's, nor is a link to nothing. One that we may not
- * read could be: without it the dataset might be taken for one of another layout. */
+/* Only a regular file can be COCO's, not a dangling link. A file that cannot be read
+ * could be one: ignoring it, the dataset might be taken for another layout. */
 static lc_status
 looks_like_coco(const char *path, bool *out)
 {
@@ -89,7 +89,7 @@ look_in(const char *root, const char *dir, struct lc__strings *out)
 	return status;
 }
 
-/* What may be the file, from the root. */
+/* Candidates for the file, relative to the root. */
 static lc_status
 candidates(const char *root, struct lc__strings *out)
 {
@@ -156,7 +156,7 @@ lc__coco_find(struct lc__dataset *dataset, const char *labels, struct lc__coco *
 
 /* ---- the images ---------------------------------------------------------------- */
 
-/* The directories in one. */
+/* The subdirectories of a directory. */
 static lc_status
 add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 {
@@ -175,7 +175,7 @@ add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 	return status;
 }
 
-/* The one of @p dirs that has the file, or NULL. */
+/* The first of @p dirs with the file, or NULL. */
 static lc_status
 base_of(const char *root, const struct lc__strings *dirs, const char *name,
     const char **out)
@@ -196,7 +196,7 @@ base_of(const char *root, const struct lc__strings *dirs, const char *name,
 	return status;
 }
 
-/* The directories that file names may start from. */
+/* The directories to which file names may be relative. */
 static lc_status
 bases(struct lc__dataset *dataset, const struct lc__coco *coco, struct lc__strings *out)
 {

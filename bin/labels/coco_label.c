@@ -15,7 +15,7 @@
 #include "labels/names.h"
 
 #define TOLERANCE_PX 1.0
-/* Longer text is no metadata of a box. */
+/* Longer text is not kept as metadata of a box. */
 #define TEXT_MAX 256
 
 lc_status
@@ -48,7 +48,7 @@ struct element {
 	struct lc__json_tree tree; /* of it */
 };
 
-/* What is being read. */
+/* The state of reading. */
 struct reader {
 	const struct lc__coco *coco;
 	struct lc__label *label;
@@ -56,7 +56,7 @@ struct reader {
 	struct element image_row, annotation; /* the elements that are read */
 	struct lc__buf objects;               /* metadata of the boxes: a map for each */
 	bool any_object;                      /* one of them is not empty */
-	uint32_t crowds;                      /* annotations that are of many objects */
+	uint32_t crowds;                      /* annotations of many objects */
 };
 
 static bool
@@ -112,7 +112,7 @@ load(struct reader *r, const struct lc__coco_place *place,
 
 /* ---- metadata ------------------------------------------------------------------ */
 
-/* Is it one of the members that are read, up to NULL? */
+/* Is it one of the members in this NULL-terminated list? */
 static bool
 is_one_of(const struct lc__json *member, const char *const *names)
 {
@@ -121,7 +121,7 @@ is_one_of(const struct lc__json *member, const char *const *names)
 	return *names != NULL;
 }
 
-/* `labels` and `crowds` are what is added to them. */
+/* `labels` and `crowds` are added to them. */
 static bool
 is_image_metadata(const void *ctx, const struct lc__json *member)
 {
@@ -132,7 +132,7 @@ is_image_metadata(const void *ctx, const struct lc__json *member)
 	return !is_one_of(member, read);
 }
 
-/* Outlines and the like are data of their own, and not kept. */
+/* Outlines and the like are not metadata, and are not kept. */
 static bool
 is_object_metadata(const void *ctx, const struct lc__json *member)
 {
@@ -217,7 +217,7 @@ read_object(struct reader *r, const struct lc__json *object)
 	box->tolerance_px = TOLERANCE_PX;
 	r->any_object |= n > 0;
 	lc__mpack_map(&r->objects, n);
-	/* Only scalars, which are never nested too deep. */
+	/* Only scalars, which cannot be nested too deep. */
 	(void)lc__metadata_pack(object, is_object_metadata, NULL, &r->objects);
 	return LC_OK;
 }
@@ -245,7 +245,8 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 	return LC_OK;
 }
 
-/* All of them: the first that is bad is the frame's reason, and others are counted. */
+/* Read all of them: the first bad one is the frame's reason, and the others are
+ * counted. */
 static lc_status
 read_annotations(struct reader *r, const struct lc__coco_image *image)
 {

@@ -17,7 +17,7 @@
 
 /* ---- filling ---------------------------------------------------------------- */
 
-/* A string's offset in text. */
+/* The offset of a string in text. */
 static uint64_t
 keep(struct lc__dataset *dataset, const char *string)
 {
@@ -53,7 +53,7 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 	return_if_error(lc__array_reserve(&dataset->rows, &dataset->room, dataset->n + 1,
 	    dataset->root));
 	row = &dataset->rows[dataset->n];
-	/* Frames of one run come one after another: its name is kept once. */
+	/* Frames of one run are consecutive: its name is kept once. */
 	start = text->size;
 	row->run = keep_printable(dataset, frame->run);
 	if (dataset->n > 0 && !text->failed &&
@@ -120,7 +120,7 @@ lc__dataset_list(struct lc__dataset *dataset, const char *dir, struct lc__listin
 	return lc__strings_add(&dataset->dirs, dir);
 }
 
-/* The directory @p name of a run, whose listing is given. */
+/* The listing of the directory @p name of a run. */
 static lc_status
 look_into(struct lc__dataset *dataset, const char *run, const struct lc__listing *listing,
     const char *name, lc__run_found found)
@@ -153,7 +153,7 @@ lc__dataset_runs(struct lc__dataset *dataset, const char *name, lc__run_found fo
 		const char *run = root.entries[i].name;
 		if (!root.entries[i].dir || lc__order_names(run, name) == 0)
 			continue;
-		/* Each is listed, for a directory of labels may come later. */
+		/* Each is listed, because a directory of labels may appear later. */
 		status = lc__dataset_list(dataset, run, &listing);
 		if (status == LC_OK)
 			status = look_into(dataset, run, &listing, name, found);
@@ -197,7 +197,7 @@ name_apart(struct lc__dataset *dataset)
 	bool changed = false;
 	size_t end;
 
-	/* What is found before anything is renamed decides: a pass over all. */
+	/* Find all of them before anything is renamed. */
 	for (size_t i = 0; i < dataset->n; i = end) {
 		for (end = i + 1; end < dataset->n && is_same(dataset, i, end);)
 			end++;
@@ -207,7 +207,7 @@ name_apart(struct lc__dataset *dataset)
 			if (row->image == 0)
 				continue;
 			changed = true;
-			/* A copy, for the text grows. */
+			/* A copy, because the text grows. */
 			base = strdup(
 			    lc__name_base((char *)dataset->text.data + row->image));
 			if (base == NULL)
@@ -282,8 +282,8 @@ fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labe
 	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
 
-	/* Which ids have names is a part of what labels say: another list may reject
-	 * others. VOC and COCO have it in their hashes. */
+	/* The set of ids with names is part of the meaning of labels: with another list
+	 * other labels may be rejected. For VOC and COCO it is in their hashes. */
 	hash = dataset->classes.n;
 	for (size_t i = 0; i < dataset->classes.n; i++)
 		if (dataset->classes.items[i] == NULL)
@@ -369,7 +369,7 @@ lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map 
 	return_if_error(lc__mapping_make(map, dataset->classes.items, dataset->classes.n,
 	    coco ? has_category : NULL, dataset, &dataset->mapping));
 	status = lc__class_map_format(map, &text);
-	/* Into the hash of each frame whose label may have boxes. */
+	/* Add it to the hash of each frame whose label may have boxes. */
 	for (size_t i = 0; i < dataset->n && status == LC_OK; i++) {
 		struct lc__frame_row *row = &dataset->rows[i];
 		if (row->label != 0 || coco)
@@ -471,9 +471,9 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	return_if_error(dataset->layout->read(dataset, frame,
 	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));
 
-	/* Where names of classes are known, an id without one is a mistake of one or the
-	 * other. COCO's own reader compares with all ids, also those too large to be in
-	 * the list. */
+	/* If names of classes are known, an id without a name is a mistake in the names
+	 * or in the label. COCO's own reader compares with all ids, including those too
+	 * large for the list. */
 	for (size_t i = 0;
 	     i < out->n && listed->n > 0 && dataset->layout->layout != LC__LAYOUT_COCO;
 	     i++) {

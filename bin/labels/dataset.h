@@ -19,7 +19,7 @@
 #include "lmdbcache.h"
 
 enum lc__label_layout {
-	LC__LAYOUT_AUTO = 0,  /* found out by looking; an error if it is not clear */
+	LC__LAYOUT_AUTO = 0,  /* detected; an error if it is ambiguous */
 	LC__LAYOUT_CAPTURE,   /* <root>/<run>/labels/ *.json */
 	LC__LAYOUT_YOLO,      /* <root>/[<run>/]images/ and labels/ *.txt */
 	LC__LAYOUT_COCO,      /* one JSON file of annotations */
@@ -36,13 +36,13 @@ struct lc__frame {
 	const char *name;       /* unique in its run: the label's or image's name
 	                           without its extension. Both are UTF-8 without
 	                           control characters: such bytes are \xNN */
-	const char *label_path; /* from the root, as the file system has it; NULL if
-	                           no file is its own */
+	const char *label_path; /* relative to the root, as in the file system; NULL if it
+	                         * has no label file of its own */
 	const char *image_path; /* the same; NULL if only the label knows it */
 	uint64_t label_hash;    /* of what its label says that is not in label_path:
 	                           its part of a shared file, where classes get their
 	                           numbers from; else 0 */
-	uint64_t number;        /* the dataset's own: where its label is found */
+	uint64_t number;        /* for the dataset: the position of its label */
 };
 
 struct lc__dataset;
@@ -62,10 +62,10 @@ enum lc__label_layout lc__dataset_layout(const struct lc__dataset *dataset);
 uint64_t lc__dataset_frames(const struct lc__dataset *dataset);
 void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
     struct lc__frame *out);
-/** Directories that were listed, from the root ("" is the root itself), sorted;
- *  they are watched for files that come and go. */
+/** Directories that were listed, relative to the root ("" is the root itself), sorted;
+ *  they are compared later to find files that appear or disappear. */
 size_t lc__dataset_dirs(const struct lc__dataset *dataset, const char *const **out);
-/** Label files that are no frame's own (COCO's, lists of classes), from the root or
+/** Label files shared by frames (COCO's, lists of classes), relative to the root or
  *  absolute. */
 size_t lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out);
 
@@ -77,22 +77,22 @@ size_t lc__dataset_shared(const struct lc__dataset *dataset, const char *const *
 LC_CHECKED lc_status lc__dataset_map_classes(struct lc__dataset *dataset,
     const struct lc__class_map *map);
 
-/** Names of classes by id, NULL for an id without one; 0 if no names are known. With a
- *  map those that it makes. */
+/** Names of classes by id, NULL for an id without one; returns 0 if no names are known.
+ *  With a map the new names. */
 size_t lc__dataset_classes(const struct lc__dataset *dataset, const char *const **out);
 
-/** Whether the names come from the labels themselves: then another label may give other
- *  ids to the same names. */
+/** Do the names come from the labels themselves? Then another label may change the ids of
+ *  the same names. */
 bool lc__dataset_learned(const struct lc__dataset *dataset);
 
-/** Images of kinds that are not read, which are no frames. Borrowed. */
+/** Images of kinds that are not read, which are not frames. Borrowed. */
 const struct lc__images_ignored *lc__dataset_ignored(const struct lc__dataset *dataset);
 
 /** What a user should know of the dataset that is not a reason to refuse it, a line
  *  each, such as how many images of kinds that are not read were ignored. */
 size_t lc__dataset_notes(const struct lc__dataset *dataset, const char *const **out);
 
-/** A label file larger than this is no label: unparsable. */
+/** A larger label file is rejected as unparsable. */
 #define LC__LABEL_MAX_BYTES (64ull << 20)
 
 /**

@@ -10,7 +10,7 @@
 #include "labels/strings.h"
 #include "labels/tree.h"
 
-/** A layout: how its frames are found and how a label of it is read. */
+/** A layout: how its frames are found and its labels are read. */
 struct lc__label_layout_row {
 	enum lc__label_layout layout;
 	const char *name;
@@ -43,8 +43,8 @@ struct lc__dataset {
 	size_t n, room;
 	struct lc__strings dirs, shared;
 	struct lc__strings classes; /* by class id; NULL where an id has no name */
-	bool learned; /* they are those that the labels use, and no list's */
-	struct lc__mapping mapping; /* of the classes, as lc__label_read() gives them */
+	bool learned; /* they are learned from the labels, not read from a list */
+	struct lc__mapping mapping; /* the new classes, as returned by lc__label_read() */
 	struct lc__images_ignored ignored; /* images of kinds that are not read */
 	struct lc__strings notes;          /* lines for lc__dataset_notes() */
 	void *own;                         /* the layout's */
@@ -61,7 +61,7 @@ LC_CHECKED lc_status lc__dataset_add(struct lc__dataset *dataset,
 LC_CHECKED lc_status lc__dataset_add_files(struct lc__dataset *dataset, const char *run,
     const char *label, const char *image);
 
-/** List a directory from the root and remember that it was listed. */
+/** List a directory, relative to the root, and remember that it was listed. */
 LC_CHECKED lc_status lc__dataset_list(struct lc__dataset *dataset, const char *dir,
     struct lc__listing *out);
 
@@ -75,7 +75,7 @@ typedef lc_status (*lc__run_found)(struct lc__dataset *dataset, const char *run,
 LC_CHECKED lc_status lc__dataset_runs(struct lc__dataset *dataset, const char *name,
     lc__run_found found);
 
-/** Remember a line for lc__dataset_notes(). */
+/** Add a line for lc__dataset_notes(). */
 LC_CHECKED lc_status lc__dataset_note(struct lc__dataset *dataset, const char *format,
     ...) __attribute__((format(printf, 2, 3)));
 

@@ -84,7 +84,7 @@ lc__label_reject(struct lc__label *label, enum lc__reject reason, const char *fi
 	if (size > shown) {
 		file += size - shown;
 		n = (size_t)sprintf(out, "…");
-		/* Not from the middle of a character. */
+		/* Do not begin within a character. */
 		while (((unsigned char)*file & 0xc0) == 0x80)
 			file++;
 	}
@@ -142,15 +142,15 @@ lc__label_free(struct lc__label *label)
 
 /* ---- checking ----------------------------------------------------------------- */
 
-/* Pixels beyond this are no pixels of any image. */
+/* Larger coordinates are not valid in any image. */
 #define PX_MAX 1e9
-/* How far norm and px may lie apart: pixels, or this share of the side. */
+/* How much norm and px may differ: in pixels, or as a fraction of the side. */
 #define APART_PX 2.0
 #define APART_SHARE 0.01
 
 static const char *const corner[4] = { "x0", "y0", "x1", "y1" };
 
-/* The box that is checked, for messages. */
+/* The box being checked, for messages. */
 struct place {
 	struct lc__label *label;
 	const char *file;
@@ -168,7 +168,7 @@ bad(const struct place *at, enum lc__reject reason, const char *what, double v,
 	return false;
 }
 
-/* Clamps them into 0 to width and height, which are NaN where they are not known. */
+/* Clamp them to 0 and to width and height, which are NaN if they are not known. */
 static bool
 check_corners(const struct place *at, double v[4], double width, double height,
     double tolerance)
@@ -204,7 +204,7 @@ check_corners(const struct place *at, double v[4], double width, double height,
 	return true;
 }
 
-/* The sides are NaN where they are not known. */
+/* The sides are NaN if they are not known. */
 static bool
 check_box(struct place *at, struct lc__label_box *box, const double side[2])
 {
@@ -218,7 +218,7 @@ check_box(struct place *at, struct lc__label_box *box, const double side[2])
 	if (!box->has_norm || isnan(side[0]) || isnan(side[1]))
 		return true;
 
-	/* Both boxes are of one image, if they lie where they do. */
+	/* Are both boxes of one image, judging by their positions? */
 	for (size_t i = 0; i < 4 && box->has_px; i++) {
 		const double px = box->norm[i] * side[i % 2];
 		const double apart = fmax(APART_PX, APART_SHARE * side[i % 2]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The label of a frame: its boxes, and why it does not become a sample. */
+/* The label of a frame: its boxes, or why it does not become a sample. */
 #ifndef CACHEX_LABELS_LABEL_H
 #define CACHEX_LABELS_LABEL_H
 
@@ -11,19 +11,20 @@
 #include "format/summary.h"
 #include "lmdbcache.h"
 
-/** The numbers index counts; reports have the names: both stay as they are. */
+/** The numbers index counts, and reports contain the names: neither may change. */
 enum lc__reject {
 	LC__REJECT_NONE = 0,    /* it is a sample */
 	LC__REJECT_BLANK_IMAGE, /* the label names no image, or says that there is none */
-	LC__REJECT_NO_FILE,     /* the image file is not there */
+	LC__REJECT_NO_FILE,     /* the image file is missing */
 	LC__REJECT_UNREADABLE,  /* the label file cannot be read */
-	LC__REJECT_UNPARSABLE,  /* the label is not what its layout demands */
-	LC__REJECT_NO_LABELS,   /* an empty frame, where empty ones are left out */
+	LC__REJECT_UNPARSABLE,  /* the label does not match its layout */
+	LC__REJECT_NO_LABELS,   /* an empty frame, if empty ones are left out */
 	LC__REJECT_NO_BOX,      /* a label without a box */
 	LC__REJECT_NOT_FINITE,  /* a coordinate is NaN, infinite or too large */
-	LC__REJECT_OUT_OF_RANGE, /* a box reaches outside of the image */
-	LC__REJECT_MIN_MAX,      /* a box whose minimum is not below its maximum */
-	LC__REJECT_UNDECODABLE,  /* the image is damaged, too large or of no known kind */
+	LC__REJECT_OUT_OF_RANGE,  /* a box reaches outside of the image */
+	LC__REJECT_MIN_MAX,       /* a box whose minimum is not below its maximum */
+	LC__REJECT_UNDECODABLE,   /* the image is damaged, too large or of an unknown kind
+	                          * */
 	LC__REJECT_SIZE_MISMATCH, /* the label is of an image of another size */
 	LC__REJECT_UNKNOWN_CLASS, /* a class that is not among those of the dataset */
 	LC__REJECTS
@@ -46,29 +47,30 @@ struct lc__label_box {
 	double norm[4];      /* x0, y0, x1, y1, of the image's width and height */
 	double px[4];        /* the same in pixels of the source image, 0-based, x1 and
 	                     y1 after the last pixel */
-	double tolerance;    /* how far norm may reach outside; clamped within it */
+	double tolerance;    /* how far norm may reach outside; it is then clamped */
 	double tolerance_px; /* the same for px */
 	int64_t class_id;    /* -1 if it has none */
-	bool filtered;       /* a map of classes drops it; it is checked all the same */
+	bool filtered;       /* a class map drops it; it is checked all the same */
 };
 
-/** A label that was read. Its memory is the label's own. */
+/** A label that was read. It owns its memory. */
 struct lc__label {
-	enum lc__reject reason; /* NONE, or why there is nothing more here */
+	enum lc__reject reason; /* NONE, or why the other members are empty */
 	char detail[512];       /* one line that names the file and what is wrong */
 	char *image_path;       /* from the root, inside of it, normalised */
 	bool has_frame_id;
 	uint64_t frame_id;
-	uint32_t width, height; /* of the image as the label says; 0 if it does not */
+	uint32_t width, height; /* of the image, according to the label; 0 if it does not
+	                         * say */
 	struct lc__label_box *boxes;
 	size_t n, room;
 	char **classes; /* names by class_id where the layout has them (NULL
 	                           for an id without), or NULL; the dataset's */
 	size_t n_classes;
-	struct lc__buf extra; /* one MessagePack map of what else it says, in the
-	                           order of the file; empty if nothing. Its member
-	                           `labels`, if any box has more, is a list with a
-	                           map for each */
+	struct lc__buf extra; /* a MessagePack map of its other members, in the order of
+	                       * the file; empty if there are none. Its member `labels`,
+	                       * if any box has other members, is a list with a map for
+	                       * each box */
 };
 
 void lc__label_free(struct lc__label *label);
@@ -83,10 +85,10 @@ void lc__label_free(struct lc__label *label);
 lc_status lc__label_reject(struct lc__label *label, enum lc__reject reason,
     const char *file, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-/** Forget the boxes and the metadata. */
+/** Remove the boxes and the metadata. */
 void lc__label_free_boxes(struct lc__label *label);
 
-/** A new box at the end, zero but for class_id -1; NULL without memory. */
+/** Append a new box, zero except for class_id -1; NULL without memory. */
 struct lc__label_box *lc__label_add(struct lc__label *label);
 
 /**

@@ -130,7 +130,7 @@ lc__metadata_pack(const struct lc__json *object, lc__is_metadata is, const void 
 	return true;
 }
 
-/* So much is read at once. */
+/* How much is read at once. */
 #define WINDOW ((size_t)1 << 16)
 
 struct stream {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * JSON of labels: what is common to reading it. Members that nobody reads are kept as
- * metadata in MessagePack. There integers of 64 bits with or without a sign are kept
- * exactly; other numbers become floats, those that are too large for one infinite.
+ * Reading the JSON of labels. Members without a meaning here are kept as metadata in
+ * MessagePack: 64-bit integers, signed or unsigned, are kept exactly; other numbers
+ * become floats, infinite if they are too large.
  */
 #ifndef CACHEX_LABELS_LABEL_JSON_H
 #define CACHEX_LABELS_LABEL_JSON_H
@@ -27,15 +27,15 @@ LC_CHECKED lc_status lc__label_parse(const void *bytes, size_t size,
     const struct lc__json_rules *rules, struct lc__json_tree *tree,
     const struct lc__json **out, char why[256]);
 
-/** Four numbers in a list; false if it is none. */
+/** Four numbers in a list; false if it is something else. */
 bool lc__label_numbers(const struct lc__json *json, double out[4]);
 /** True for no member, null, and text of blanks only. */
 bool lc__label_is_blank(const struct lc__json *json);
 
-/** Whether a member of an object is kept. */
+/** Is a member of an object kept? */
 typedef bool (*lc__is_metadata)(const void *ctx, const struct lc__json *member);
 
-/** How many members are. */
+/** The number of members that are kept. */
 uint32_t lc__metadata_count(const struct lc__json *object, lc__is_metadata is,
     const void *ctx);
 /** Append their names and values, without the head of a map; false if one is nested deeper
@@ -47,11 +47,11 @@ bool lc__metadata_pack_value(const struct lc__json *json, struct lc__buf *out);
 
 /* ---- files of any size -------------------------------------------------------- */
 
-/** An element may be no larger. */
+/** The largest element. */
 #define LC__JSON_ELEMENT_MAX (64u << 20)
 
 struct lc__json_element {
-	size_t member;    /* of the names that were asked for */
+	size_t member;    /* index among the requested names */
 	uint64_t offset;  /* where it is in the file */
 	const char *text; /* borrowed */
 	uint32_t size;
@@ -59,7 +59,7 @@ struct lc__json_element {
 
 typedef lc_status (*lc__json_found)(void *ctx, const struct lc__json_element *element);
 
-/** Members that can be asked for. */
+/** The most members that can be requested. */
 #define LC__JSON_MEMBERS 8
 
 /**

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The layouts, which of them a dataset has, and the one without labels. */
+/* The layouts, detecting the layout of a dataset, and the layout without labels. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ lc__layout_name(enum lc__label_layout layout)
 /* A label of each layout, or NULL; malloc'ed. */
 struct survey {
 	const char *root;
-	bool images; /* the run that is looked at has a directory images */
+	bool images; /* the run being examined has a directory images */
 	char *capture, *yolo, *coco, *voc;
 	char *image;                       /* of a dataset without any */
 	struct lc__images_ignored ignored; /* the same */
@@ -87,7 +87,7 @@ look_at_labels(struct survey *s, const char *dir, bool below)
 	return status;
 }
 
-/* The directories of labels in a run, or in the root and all directories in it. */
+/* The directories of labels in a run, or in the root and all of its subdirectories. */
 static lc_status
 look_at_run(struct survey *s, const char *run)
 {

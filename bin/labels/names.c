@@ -116,7 +116,7 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Go past a number; its digits without zeros before them. */
+/* Skip a number; returns its digits without leading zeros. */
 static size_t
 take_number(const char **p, const char **digits)
 {

@@ -9,7 +9,7 @@
 bool lc__name_has(const char *name, const char *extension);
 /** As lc__is_image_name(). */
 bool lc__name_is_image(const char *name);
-/** What comes after the last slash. */
+/** The part after the last slash. */
 const char *lc__name_base(const char *path);
 /** The base without its last extension, malloc'ed; NULL without memory. */
 char *lc__name_stem(const char *path);

@@ -138,7 +138,7 @@ take_only(struct lc__image_file *found, size_t n)
 	return n > 0 && is_read < 2;
 }
 
-/* Mark the images that labels have. */
+/* Mark the images with labels. */
 static lc_status
 take_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
     struct lc__pictures *pictures)

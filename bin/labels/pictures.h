@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The images of a directory, by their stems, and those that no label has. */
+/* The images of a directory, by their stems, and those without a label. */
 #ifndef CACHEX_LABELS_PICTURES_H
 #define CACHEX_LABELS_PICTURES_H
 
@@ -15,7 +15,7 @@ struct lc__image_file {
 	bool taken;       /* a label has it */
 };
 
-/** Ordered by stem, then by name. Zeroed is empty. */
+/** Ordered by stem, then by name. All zero is empty. */
 struct lc__pictures {
 	struct lc__image_file *items;
 	size_t n;

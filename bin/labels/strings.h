@@ -8,7 +8,7 @@
 
 #include "lmdbcache.h"
 
-/** Malloc'ed strings. Zeroed is empty. */
+/** Malloc'ed strings. All zero is empty. */
 struct lc__strings {
 	char **items;
 	size_t n, room;

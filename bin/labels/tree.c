@@ -24,7 +24,7 @@ compare_entries(const void *a, const void *b)
 	return lc__order_names(x->name, y->name);
 }
 
-/* Is it the name of a file that datasets are made of? */
+/* Is it the name of a file that a dataset may use? */
 static bool
 is_known_file(const char *name)
 {
@@ -32,7 +32,8 @@ is_known_file(const char *name)
 	    lc__name_has(name, ".txt") || lc__name_has(name, ".xml");
 }
 
-/* Say why an entry cannot be looked at. LC_NO_FILE would say that the directory is missing. */
+/* Report why an entry cannot be examined. LC_NO_FILE would mean that the directory is
+ * missing. */
 static lc_status
 lost(const char *dir, const char *name, int sys)
 {
@@ -48,9 +49,9 @@ lost(const char *dir, const char *name, int sys)
 	return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
 }
 
-/* What cannot be looked at is taken for a file if it has a file's name: its frame is
- * counted as one without it. Of any other name it may be a directory with a whole run in
- * it. Whoever reads a FIFO refuses it. */
+/* An entry that cannot be examined counts as a file if it has a file's name: its frame
+ * then lacks the file. With any other name it may be a directory with a whole run. A FIFO
+ * is refused when it is read. */
 static lc_status
 read_entries(struct lc__dir *entries, struct lc__listing *out)
 {
@@ -119,7 +120,7 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 	    compare_entries);
 }
 
-/* 0 if nothing is there. What we may not look at is not nothing. */
+/* 0 if it does not exist. An entry that may not be examined does exist. */
 static lc_status
 type_of(const char *root, const char *name, mode_t *out)
 {
@@ -160,7 +161,7 @@ lc__tree_is_file(const char *root, const char *path, bool *out)
 
 /* ---- walking ---------------------------------------------------------------- */
 
-/* A directory being walked, and those that it is in. */
+/* A directory being walked, and its parents. */
 struct level {
 	const struct level *parent;
 	dev_t dev;
@@ -174,7 +175,7 @@ struct walk {
 	void *ctx;
 };
 
-/* Which directory it is; LC_INVALID if it is too deep. */
+/* Identify the directory; LC_INVALID if it is too deep. */
 static lc_status
 identify(const char *root, const char *dir, struct level *level)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What is in directories, in order. Knows names, not their meaning. */
+/* The content of directories, sorted. Works on names, not on their meaning. */
 #ifndef CACHEX_LABELS_TREE_H
 #define CACHEX_LABELS_TREE_H
 
@@ -33,7 +33,7 @@ struct lc__listing {
 LC_CHECKED lc_status lc__listing_read(const char *root, const char *dir,
     struct lc__listing *out);
 void lc__listing_free(struct lc__listing *listing);
-/** The entry of this name, or NULL. */
+/** The entry with this name, or NULL. */
 const struct lc__entry *lc__listing_find(const struct lc__listing *listing,
     const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* <root>/[<run>/]Annotations/ *.xml: read and found. */
+/* <root>/[<run>/]Annotations/ *.xml: finding and reading them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,13 +19,13 @@
 /* Some writers count pixels from 0. */
 #define TOLERANCE_PX 1.0
 
-/* What a frame's number says of its run. */
+/* A frame's number describes its run. */
 enum {
 	IMAGES, /* it has a directory JPEGImages */
-	FOLDER, /* it has not: what the annotation calls folder, or itself */
+	FOLDER, /* it does not: the annotation's folder, or the run itself */
 };
 
-/* What is being read. */
+/* The state of reading. */
 struct reader {
 	const struct lc__dataset *dataset;
 	const struct lc__frame *frame;
@@ -122,7 +122,7 @@ read_object(const struct reader *r, size_t object)
 			    "label %zu: %s '%.60s' is no number", r->label->n, sides[i],
 			    text);
 	}
-	/* Of the first and the last pixel inside, counted from 1. */
+	/* The first and the last pixel inside, counted from 1. */
 	box->px[0] -= 1;
 	box->px[1] -= 1;
 	box->has_px = true;
@@ -257,7 +257,7 @@ add_names(const struct lc__buf *text, struct lc__strings *names, size_t *nameles
 
 /* ---- finding them ---------------------------------------------------------------- */
 
-/* Text, or the names of all classes, into a hash of what labels depend on beside their
+/* Hash text, or the names of all classes: data on which labels depend besides their
  * files. */
 static void
 mix(uint64_t *hash, const char *text)
@@ -338,13 +338,13 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 
 /* ---- names of classes that no list has -------------------------------------------- */
 
-/* The names are sorted, each only once, whenever so many have been added. */
+/* Names are sorted and made unique whenever this many have been added. */
 #define UNSORTED_MAX ((size_t)1 << 16)
 
-/* What was met on the way. */
+/* Counted on the way. */
 struct learned {
 	size_t nameless;   /* objects without a name */
-	size_t unreadable; /* annotations that the system does not let be read */
+	size_t unreadable; /* annotations that the system refuses to read */
 };
 
 /* Add the names of an annotation's objects. What is wrong with the file is found when its
@@ -396,7 +396,7 @@ learn_classes(struct lc__dataset *dataset)
 		if (dataset->rows[i].label != 0)
 			mix_classes(dataset, &dataset->rows[i].hash);
 
-	/* What a build says before it begins. */
+	/* Notes that a build prints before it begins. */
 	if (learned.nameless > 0)
 		return_if_error(
 		    lc__dataset_note(dataset, "%zu object%s no name: %s box%s no class",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* images/ and labels/ *.txt: found and read. */
+/* images/ and labels/ *.txt: finding and reading them. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,16 +17,16 @@
 #include "labels/strings.h"
 #include "labels/pictures.h"
 
-/* What a frame's number says of its image. */
+/* A frame's number describes its image. */
 enum yolo_image {
-	IMAGE,      /* it is there */
+	IMAGE,      /* it exists */
 	NO_IMAGE,   /* no image has the stem of the label */
 	OTHER_KIND, /* one has, of a kind that is not read */
 };
 
-/* A directory of images or labels, and the other one: its path has the other word. */
+/* A directory of images or labels, and its counterpart, whose path has the other word. */
 struct place {
-	const char *dir;            /* that is visited, from the root */
+	const char *dir;            /* being visited, relative to the root */
 	char *beside;               /* its labels or its images, malloc'ed */
 	char *run;                  /* the path without the word, malloc'ed */
 	struct lc__listing listing; /* of beside; empty if there is no such directory */
@@ -59,7 +59,7 @@ replace(const char *dir, const char *word, const char *with)
 
 	lc__buf_append(&out, dir, (size_t)(word - dir));
 	lc__buf_append(&out, with, strlen(with));
-	/* Without a word in between, one of two slashes goes. */
+	/* Without a word in between, one of two slashes is removed. */
 	if (*with == '\0' && *after == '/')
 		after++;
 	else if (*with == '\0' && out.size > 0)
@@ -155,7 +155,7 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 		return lc__strings_add(&dataset->dirs, place->beside);
 	if (status != LC_NO_FILE)
 		return status;
-	/* Images without any labels: the directory above is watched. */
+	/* Images without any labels: the parent directory is remembered. */
 	lc__listing_free(&place->listing);
 	path = lc__path_join(dataset->root, place->beside);
 	status = path != NULL ? lc__no_lost_link(path) : lc__no_memory(place->beside);
@@ -200,10 +200,10 @@ list(struct lc__dataset *dataset, const char *labels)
 /* ---- a label: lines "class cx cy w h", or "class x1 y1 x2 y2 ..." of a polygon ------ */
 
 #define TOLERANCE 0.01
-/* No number needs more bytes. */
+/* The longest text of a number. */
 #define WORD 63
 
-/* What is being read. */
+/* The state of reading. */
 struct reader {
 	const char *file;
 	struct lc__label *label;
@@ -224,7 +224,7 @@ unparsable(const struct reader *r, const char *format, ...)
 	    r->line, text);
 }
 
-/* The next word of the line, copied; false at the end of the line. */
+/* Copy the next word of the line; false at the end of the line. */
 static bool
 next_word(struct reader *r, char word[WORD + 1])
 {
@@ -234,7 +234,7 @@ next_word(struct reader *r, char word[WORD + 1])
 	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) != NULL)
 		r->at++;
 	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) == NULL) {
-		/* What is longer is no number, and cut is not taken for one. */
+		/* A longer word is not a number, and must not be cut into one. */
 		word[n] = *r->at != '\0' ? *r->at : '?';
 		n += n < WORD;
 		r->at++;
@@ -263,7 +263,7 @@ read_numbers(struct reader *r, struct lc__label_box *box)
 			    lc__quote_id(word, strlen(word)));
 		if (n < 4)
 			first[n] = v;
-		/* A NaN stays: it is found when the box is checked. */
+		/* A NaN is kept: it is found when the box is checked. */
 		if (isnan(norm[axis]))
 			continue;
 		if (n < 2 || !(v >= norm[axis]))
@@ -315,7 +315,7 @@ read_yolo(const struct lc__dataset *dataset, const struct lc__frame *frame,
 			return lc__no_memory(r.file);
 		box->has_norm = true;
 		box->tolerance = TOLERANCE;
-		/* Class ids are written as floats too: "3.0". */
+		/* Class ids may be written as floats: "3.0". */
 		if (!lc__number_parse(word, &class) ||
 		    !(class >= 0 && class <= INT32_MAX) || class != floor(class))
 			return unparsable(&r, "%s is no class id",
