@@ -1,15 +1,15 @@
-#!/ bin / sh
-#SPDX - License - Identifier : BSD - 2 - Clause
-#demo.sh LIST : take the photographs that LIST names, one path a line, through cachex.
-#What it prints is what was run and what that printed.Its files are in demo /.
+#!/bin/sh
+# SPDX-License-Identifier: BSD-2-Clause
+# demo.sh LIST: take the photographs that LIST names, one path a line, through cachex.
+# What it prints is what was run and what that printed. Its files are in demo/.
 
-set - eu limit = 24 here = $(cd "$(dirname " $0 ")" && pwd) list = $1 cachex()
-{
-	"$here/cachex"
-	"$@";
-}
+set -eu
+limit=24
+here=$(cd "$(dirname "$0")" && pwd)
+list=$1
+cachex() { "$here/cachex" "$@"; }
 
-#Only what an earlier run left there.
+# Only what an earlier run left there.
 mkdir -p demo
 rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photograph.npy \
     demo/label.json demo/part.npy demo/value demo/dataset demo/warehouse demo/sheet.png \
@@ -17,27 +17,22 @@ rm -rf demo/modules demo/shards demo/samples demo/photographs.list demo/photogra
     demo/records.jsonl demo/records.jsonl.stage1.backup demo/stage2 demo/pages.txt \
     demo/dinov3.safetensors demo/webdataset demo/dinov3.npz
 
-#Settings of the user's own would change what is shown.
-for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p');
-do
-	unset "$variable";
-done CACHEX_ROOT = demo / modules XDG_CONFIG_HOME = $here / demo / no -
-    config export CACHEX_ROOT XDG_CONFIG_HOME
+# Settings of the user's own would change what is shown.
+for variable in $(env | sed -n 's/^\(CACHEX_[A-Z_]*\)=.*/\1/p'); do unset "$variable"; done
+CACHEX_ROOT=demo/modules XDG_CONFIG_HOME=$here/demo/no-config
+export CACHEX_ROOT XDG_CONFIG_HOME
 
-    title()
-{
-	printf '\n%s\n' "$*";
-}
+title() { printf '\n%s\n' "$*"; }
 
-now_ms() { echo $(($(date + % s % N) / 1000000)); }
+now_ms() { echo $(($(date +%s%N) / 1000000)); }
 
-#A command as one would type it, then what it prints.
+# A command as one would type it, then what it prints.
 run() {
 	printf '$ %s\n' "$*"
 	"$@"
 }
 
-#The same, and how long it took.
+# The same, and how long it took.
 timed() {
 	start=$(now_ms) status=0
 	run "$@" || status=$?
@@ -46,14 +41,14 @@ timed() {
 	return "$status"
 }
 
-#same FILE FILE
+# same FILE FILE
 same() {
 	printf '$ cmp %s %s\n' "$1" "$2"
 	cmp "$1" "$2"
 	printf 'the same %s bytes\n' "$(wc -c <"$1" | tr -d ' ')"
 }
 
-#One photograph a name, as the name becomes the cache_id.
+# One photograph a name, as the name becomes the cache_id.
 awk -F/ '{ stem = $NF; sub(/\.[^.]*$/, "", stem) } !seen[stem]++' "$list" |
     head -n "$limit" >demo/photographs.list
 all=$(wc -l <"$list") taken=$(wc -l <demo/photographs.list)
@@ -62,7 +57,7 @@ title "$((taken)) photographs$([ "$taken" = "$all" ] || echo " of $((all))") in"
     "$(tr '\n' '\0' <demo/photographs.list | xargs -0 cat | wc -c) bytes as JPEG or PNG"
 
 title "Decode them and put them into the module \"photos\":"
-# 3 : some of them are no images after all; the others are stored.
+# 3: some of them are no images after all; the others are stored.
 timed cachex import photos --files-from demo/photographs.list || [ $? = 3 ]
 run cachex ls photos
 run cachex view photos -o demo/photos.pdf
@@ -71,31 +66,25 @@ run cachex stat photos
 title "Read back every byte of it and compare with the checksums:"
 timed cachex verify photos
 
-#The largest number of photographs of one shape; a shard has one shape.
+# The largest number of photographs of one shape; a shard has one shape.
 cachex ls photos --json >demo/ls.json
 shape=$(sed -n 's/.*\("shape": *\[[0-9, ]*\]\).*/\1/p' demo/ls.json | sort | uniq -c |
     sort -rn | sed -n '1s/^ *[0-9]* //p')
-[ -n "$shape" ] ||
-{
-	echo "demo.sh: no photograph could be read" > &2;
-	exit 1;
-}
-grep - F "$shape" demo / ls.json |
-    sed - n 's/.*"id": *"\([^"\\]*\)".*/\1/p' > demo / ids rm demo /
-	    ls.json title
-	    "A shard holds tensors of one shape. Copy the $(wc -l <demo/ids | tr -d ' ') of the most"
-	    "frequent one through pipes into a module of their own:" while IFS = read -
-    r id;
-do
-printf '$ cachex get photos %s | cachex put train %s\n' "$id"
-							"$id" cachex get photos
-							"$id" < / dev / null |
-    cachex put train "$id" done < demo / ids first = $(sed 1q demo / ids) rm demo /
-    ids
+[ -n "$shape" ] || { echo "demo.sh: no photograph could be read" >&2; exit 1; }
+grep -F "$shape" demo/ls.json | sed -n 's/.*"id": *"\([^"\\]*\)".*/\1/p' >demo/ids
+rm demo/ls.json
+title "A shard holds tensors of one shape. Copy the $(wc -l <demo/ids | tr -d ' ') of the most" \
+    "frequent one through pipes into a module of their own:"
+while IFS= read -r id; do
+	printf '$ cachex get photos %s | cachex put train %s\n' "$id" "$id"
+	cachex get photos "$id" </dev/null | cachex put train "$id"
+done <demo/ids
+first=$(sed 1q demo/ids)
+rm demo/ids
 
-	title "Export it as TWH1 shards with a manifest, and check them:" timed
-	    cachex export train demo /
-    shards run cachex shard inspect demo / shards/*.twh1
+title "Export it as TWH1 shards with a manifest, and check them:"
+timed cachex export train demo/shards
+run cachex shard inspect demo/shards/*.twh1
 timed cachex shard verify demo/shards
 
 title "Bit for bit: a photograph from the module and the same one from the shard:"
