@@ -13,7 +13,8 @@ libcachex_a_SOURCES = \
 	bin/build/disk.c bin/build/export.c bin/build/frame_job.c bin/build/frames.c \
 	bin/build/infile.c bin/build/ingest.c bin/build/publish.c bin/build/recipe.c \
 	bin/build/sample.c bin/build/samples.c bin/build/scan.c bin/build/store.c \
-	bin/cmd/buckets_sizes.c bin/cmd/cmd_backup.c bin/cmd/cmd_buckets.c \
+	bin/cmd/buckets_sizes.c bin/cmd/build_tell.c bin/cmd/cmd_backup.c \
+	bin/cmd/cmd_buckets.c \
 	bin/cmd/cmd_build.c bin/cmd/cmd_clear.c bin/cmd/cmd_compact.c \
 	bin/cmd/cmd_complete.c bin/cmd/cmd_config.c bin/cmd/cmd_copy.c bin/cmd/cmd_drop.c \
 	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
