@@ -344,7 +344,7 @@ not_stored(const struct lc__frame *frame)
 	const char *run = frame->run, *slash = *run != '\0' ? "/" : "";
 
 	return lc__error(LC_FAILED, 0,
-	    "%s%s%s: no warehouse of --samples has it as it is now: run the build of its task first",
+	    "%s%s%s: no warehouse of --samples has its current state; run the build of its task first",
 	    run, slash, frame->name);
 }
 
@@ -429,7 +429,7 @@ make_image(struct lc__frame_worker *worker, struct lc__frame_job *job,
 	lc_status status;
 
 	if (path == NULL) {
-		reject(job, LC__REJECT_BLANK_IMAGE, "its label names no image");
+		reject(job, LC__REJECT_BLANK_IMAGE, "the label does not name an image");
 		return LC_OK;
 	}
 	/* Stored pixels are not computed again. */

@@ -188,7 +188,7 @@ special(struct elements *e)
 		return put_real(e, (double)INFINITY);
 	if (form->kind == REAL && form->infinite && take_word(e, "-Infinity"))
 		return put_real(e, -(double)INFINITY);
-	return bad(e, "no number of this dtype");
+	return bad(e, "not a number of this dtype");
 }
 
 static lc_status
@@ -201,7 +201,7 @@ integer(struct elements *e, const struct lc__json_number *number)
 	uint64_t amount;
 
 	if (!lc__json_number_integer(number, &amount))
-		return bad(e, "no integer");
+		return bad(e, "not an integer");
 	if (number->negative ? amount > (e->form->minus ? most + 1 : 0) : amount > most)
 		return bad(e, "outside the range of the dtype");
 	return put_integer(e, number->negative ? 0 - amount : amount);
@@ -273,14 +273,14 @@ begin(struct elements *e, bool *within)
 	if (take(e, '[')) {
 		if (e->depth == LC_MAX_NDIM ||
 		    (e->ndim != UINT32_MAX && e->depth >= e->ndim))
-			return bad(e, "nested deeper than what is before it");
+			return bad(e, "nested deeper than the elements before it");
 		e->count[e->depth++] = 0;
 		skip_blanks(e);
 		*within = !take(e, ']');
 		return *within ? LC_OK : close_array(e);
 	}
 	if (e->depth == 0)
-		return bad(e, "no array");
+		return bad(e, "not an array");
 	if (e->ndim == UINT32_MAX)
 		e->ndim = e->depth;
 	if (e->ndim != e->depth)

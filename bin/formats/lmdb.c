@@ -215,7 +215,7 @@ put_value(struct lmdb_out *out, lc_id id, const lc_value *value)
 
 	if (id.size > LC__FOREIGN_KEY_MAX)
 		return lc__error(LC_UNSUPPORTED, 0,
-		    "%zu bytes are no key of LMDB, which has %d at most", id.size,
+		    "%zu bytes are too long for a key of LMDB, at most %d", id.size,
 		    LC__FOREIGN_KEY_MAX);
 	if (lc_value_as_bytes(value, &bytes.data, &bytes.size) == LC_OK)
 		return put_bytes(out, id, none, bytes);

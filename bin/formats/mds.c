@@ -221,7 +221,8 @@ read_size(const struct reader *r, const struct lc__json *size, struct lc__mds_co
 
 	out->size = 0;
 	if (size->kind != LC__JSON_NULL && !lc__json_uint64(size, &out->size))
-		return lc__member_bad(&r->members, "column_sizes", "has what is no size");
+		return lc__member_bad(&r->members, "column_sizes",
+		    "has an element that is not a size");
 	if (fixed != 0 && out->size != 0 && out->size != fixed)
 		return lc__member_bad(&r->members, "column_sizes",
 		    "has another size than an encoding");
@@ -244,7 +245,7 @@ read_column(const struct reader *r, const struct lists *lists, size_t i,
 	if (name == NULL || encoding == NULL)
 		return lc__member_bad(&r->members,
 		    name == NULL ? "column_names" : "column_encodings",
-		    "has what is no string");
+		    "has an element that is not a string");
 	if (lc__mds_find(out, name, &other))
 		return lc__member_bad(&r->members, "column_names", "has a name twice");
 	column->name = strdup(name);
@@ -341,7 +342,7 @@ read_hashes(const struct reader *r, const struct lc__json *json, struct lc__mds_
 
 		if (!lc__json_is(hex, LC__JSON_STRING))
 			return lc__member_bad(&r->members, "hashes",
-			    "has what is no string");
+			    "has an element that is not a string");
 		out->hashes++;
 		hash->algorithm = strdup(hex->name);
 		hash->hex = strdup(hex->string);
@@ -440,7 +441,7 @@ add_shard(struct reader *r, const struct lc__json *json)
 		.json = json,
 	};
 	if (json->kind != LC__JSON_OBJECT)
-		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu] is no object", NAME,
+		return lc__error(LC_CORRUPT, 0, "%s: shards[%zu] is not an object", NAME,
 		    index->shards - 1);
 	return read_shard(r, &index->shard[index->shards - 1]);
 }
@@ -504,8 +505,8 @@ lc__mds_index_read(const void *text, size_t size, struct lc__mds_index *out)
 		} else if (lc__json_name_is(member.name, "shards") && !shards) {
 			shards = true;
 			if (member.kind != LC__JSON_ARRAY)
-				return lc__error(LC_CORRUPT, 0, "%s: shards is no array",
-				    NAME);
+				return lc__error(LC_CORRUPT, 0,
+				    "%s: shards is not an array", NAME);
 			return_if_error(read_shards(&r, member.value));
 		}
 	}

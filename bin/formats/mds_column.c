@@ -90,7 +90,7 @@ lc__mds_has_dtype(lc_dtype dtype)
 static lc_status
 bad_encoding(const char *text)
 {
-	return lc__error(LC_CORRUPT, 0, "%s is no encoding of an array",
+	return lc__error(LC_CORRUPT, 0, "%s is not an encoding of an array",
 	    lc__quote_id(text, strlen(text)));
 }
 
@@ -223,7 +223,7 @@ lc__mds_array(const struct lc__mds_encoding *encoding, const void *bytes, size_t
 			row++;
 		if (row == COUNT(dtypes))
 			return lc__error(LC_CORRUPT, 0,
-			    "an array of dtype %u, which is none", *at);
+			    "an array of dtype %u, which does not exist", *at);
 		type.dtype = dtypes[row].dtype;
 		at++;
 	}

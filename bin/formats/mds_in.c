@@ -479,7 +479,7 @@ split(struct mds_in *in)
 		return LC_OK;
 	if (size < columns->sizes * 4)
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: sample %" PRIu32 ": %" PRIu64 " bytes are no %zu sizes",
+		    "%s: sample %" PRIu32 ": %" PRIu64 " bytes are not %zu sizes",
 		    in->file.path, in->sample, size, columns->sizes);
 	sizes = malloc(columns->sizes * 4 + 1);
 	if (sizes == NULL)
@@ -528,7 +528,7 @@ read_id(struct mds_in *in)
 	if (in->pieces[i].size == 0 || in->pieces[i].size > LC_MAX_ID)
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "%s: sample %" PRIu32 ": %s of %zu "
-		    "bytes is no cache_id, which has 1 to %d",
+		    "bytes is not a cache_id of 1 to %d bytes",
 		    in->file.path, in->sample, in->id_name, in->pieces[i].size,
 		    LC_MAX_ID);
 	bytes = malloc(in->pieces[i].size);

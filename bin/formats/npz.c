@@ -65,7 +65,7 @@ read_npy(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
 	if (out->size == want && *left > 0)
 		return_if_error(inflate_some(archive, left, 1, out));
 	if (out->size > want)
-		return lc__error(LC_CORRUPT, 0, "bytes behind the last element");
+		return lc__error(LC_CORRUPT, 0, "bytes after the last element");
 	return LC_OK;
 }
 

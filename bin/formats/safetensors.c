@@ -479,12 +479,12 @@ read_field(const struct lc__json_member *member, struct entry *entry,
 				: "data_offsets");
 	if (dtype) {
 		if (member->kind != LC__JSON_STRING)
-			return lc__error(LC_CORRUPT, 0, "its dtype is no string");
+			return lc__error(LC_CORRUPT, 0, "its dtype is not a string");
 		text->size = 0;
 		return_if_error(lc__json_unescape(member->value, text));
 		if (!dtype_of((const char *)text->data, text->size, &entry->type.dtype))
 			return lc__error(LC_UNSUPPORTED, 0,
-			    "dtype %s is none that modules have",
+			    "dtype %s is not one that modules have",
 			    lc__quote_id(text->data, text->size));
 	} else if (shape) {
 		if (!array ||
@@ -520,7 +520,7 @@ read_entry(const struct lc__json_member *tensor, uint64_t data_size, struct lc__
 	lc_status status;
 
 	if (tensor->kind != LC__JSON_OBJECT)
-		return lc__error(LC_CORRUPT, 0, "what it is told is no object");
+		return lc__error(LC_CORRUPT, 0, "its description is not an object");
 	return_if_error(
 	    lc__json_object(tensor->value.text, tensor->value.size, &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)
@@ -566,7 +566,7 @@ read_note(const struct lc__json_member *note, struct lc__buf *text,
 	return_if_error(lc__json_unescape(note->name, text));
 	name = text->size;
 	if (note->kind != LC__JSON_STRING)
-		return lc__error(LC_CORRUPT, 0, "%s is no string",
+		return lc__error(LC_CORRUPT, 0, "%s is not a string",
 		    lc__quote_id(text->data, text->size));
 	return_if_error(lc__json_unescape(note->value, text));
 	return lc__safetensors_note(out, (lc_id){ text->data, name },
@@ -585,7 +585,7 @@ read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
 	if (metadata->kind == LC__JSON_NULL)
 		return LC_OK;
 	if (metadata->kind != LC__JSON_OBJECT)
-		return lc__error(LC_CORRUPT, 0, "__metadata__ is no object");
+		return lc__error(LC_CORRUPT, 0, "__metadata__ is not an object");
 	return_if_error(
 	    lc__json_object(metadata->value.text, metadata->value.size, &members));
 	while ((status = lc__json_next(&members, &member)) == LC_OK)

@@ -79,7 +79,8 @@ read_header(struct safetensors_in *in)
 	in->size = (uint64_t)st.st_size;
 	if (in->size < sizeof(prefix))
 		return lc__error(LC_CORRUPT, 0,
-		    "%s: %" PRIu64 " bytes are no safetensors file", in->path, in->size);
+		    "%s: %" PRIu64 " bytes are not a safetensors file", in->path,
+		    in->size);
 	return_if_error(read_at(in, 0, prefix, sizeof(prefix)));
 	if (lc__safetensors_header_size(prefix, in->size, &size) != LC_OK)
 		return lc__error_prefix("%s", in->path);
@@ -101,7 +102,7 @@ read_header(struct safetensors_in *in)
 		if (name.size == 0 || name.size > LC_MAX_ID)
 			return lc__error(LC_UNSUPPORTED, 0,
 			    "%s: the name %s of %zu "
-			    "bytes is no cache_id, which has 1 to %d",
+			    "bytes is not a cache_id of 1 to %d bytes",
 			    in->path, lc__quote_id(name.data, name.size), name.size,
 			    LC_MAX_ID);
 	}

@@ -99,7 +99,7 @@ read_u64(struct reader *r, const struct lc__json *json, lc_value **out)
 	errno = 0;
 	number = strtoull(text, &end, 10);
 	if (*text < '0' || *text > '9' || *end != '\0' || errno != 0)
-		return bad(r, "$u64 is no decimal number below 2^64 in quotes");
+		return bad(r, "$u64 is not a decimal number below 2^64 in quotes");
 	*out = lc_value_unsigned(number);
 	return LC_OK;
 }
@@ -126,7 +126,7 @@ read_float(struct reader *r, const struct lc__json *json, lc_value **out)
 	else if (strcmp(text, "inf") == 0 || strcmp(text, "-inf") == 0)
 		*out = lc_value_float((*text == '-' ? -1 : 1) * (double)INFINITY);
 	else
-		return bad(r, "$float is none of nan, inf, -inf");
+		return bad(r, "$float is not one of nan, inf, -inf");
 	return LC_OK;
 }
 
@@ -151,14 +151,14 @@ read_tensor(struct reader *r, const struct lc__json *object, lc_value **out)
 		return_if_error(decode_base64(r, data, &bytes, &size));
 		return_if_error(lc__loaded_own(r->loaded, bytes));
 		if (size != tensor.nbytes)
-			return bad(r, "data has %zu bytes, its type takes %zu", size,
+			return bad(r, "data has %zu bytes; its type needs %zu", size,
 			    tensor.nbytes);
 		tensor.data = bytes;
 	} else if (lc__json_is(file, LC__JSON_STRING) && r->open != NULL)
 		return_if_error(r->open(r->ctx, file->string, &tensor, r->loaded));
 	else if (file != NULL)
 		return bad(r,
-		    "a tensor in a file stands only in a directory's value.json");
+		    "a tensor in a file is allowed only in a directory's value.json");
 	else
 		return bad(r, "the data of the tensor %.60s is not here", type->string);
 	*out = lc_value_tensor(&tensor);
@@ -239,7 +239,7 @@ read_tagged(struct reader *r, const struct lc__json *array, lc_value **out)
 	lc_status status;
 
 	if (tag == NULL)
-		return bad(r, "$tagged is no list of a tag and a value");
+		return bad(r, "$tagged is not a list of a tag and a value");
 	return_if_error(read_name(r, tag, &text));
 	lc__path_name(&r->path, text);
 	status = read_part(r, lc__json_after(array, tag), &part);
@@ -260,7 +260,7 @@ read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
 
 	*out = lc_value_pairs();
 	if (array->kind != LC__JSON_ARRAY)
-		return bad(r, "$pairs is no list of pairs of a key and a value");
+		return bad(r, "$pairs is not a list of pairs of a key and a value");
 	lc__json_each(pair, array)
 	{
 		lc_value *part[2] = { NULL, NULL };
@@ -269,7 +269,8 @@ read_pairs(struct reader *r, const struct lc__json *array, lc_value **out)
 		    : NULL;
 
 		if (json == NULL || pair->count != 2)
-			return bad(r, "$pairs is no list of pairs of a key and a value");
+			return bad(r,
+			    "$pairs is not a list of pairs of a key and a value");
 		for (size_t j = 0; j < 2; j++, json = lc__json_after(pair, json)) {
 			lc_status status;
 
@@ -313,7 +314,7 @@ read_member(struct reader *r, const struct lc__json *pair, lc_value *map)
 
 	if (name == NULL ||
 	    (name->kind != LC__JSON_STRING && lc__json_get(name, "$str") == NULL))
-		return bad(r, "$map is no list of pairs of a name and a value");
+		return bad(r, "$map is not a list of pairs of a name and a value");
 	return_if_error(read_name(r, name, &text));
 	status = set_name(r, map, text, lc__json_after(pair, name));
 	free(text);
@@ -327,7 +328,7 @@ read_members(struct reader *r, const struct lc__json *array, lc_value **out)
 
 	*out = lc_value_map();
 	if (array->kind != LC__JSON_ARRAY)
-		return bad(r, "$map is no list of pairs of a name and a value");
+		return bad(r, "$map is not a list of pairs of a name and a value");
 	lc__json_each(pair, array) return_if_error(read_member(r, pair, *out));
 	return LC_OK;
 }

@@ -189,7 +189,7 @@ load(void *ctx, struct lc__loaded *out)
 	if (status == LC_OK) {
 		status = is_whole(in)
 		    ? lc__wds_sample_build(&sample, &out->value)
-		    : lc__error(LC_CORRUPT, 0, "the archive breaks off behind it");
+		    : lc__error(LC_CORRUPT, 0, "the archive ends unexpectedly after it");
 		if (status != LC_OK)
 			lc__error_prefix("%s: %s", path,
 			    lc__quote_id(in->key.data, in->key.size));

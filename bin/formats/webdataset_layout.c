@@ -302,11 +302,11 @@ check_id(lc_id id, const struct lc__wds_files *files)
 		const char *name = lc__wds_file_name(files, i);
 
 		if (!lc__wds_split(name, &size))
-			fault = "nothing stands between its last slash and the extension";
+			fault = "nothing is between its last slash and the extension";
 		else if (size != id.size)
-			fault = "it would end at the first dot behind its last slash";
+			fault = "it would end at the first dot after its last slash";
 		else if (lc__wds_is_meta(name))
-			fault = "names between double underscores are passed over";
+			fault = "names between double underscores are skipped";
 	}
 	return fault == NULL
 	    ? LC_OK

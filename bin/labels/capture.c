@@ -152,7 +152,7 @@ read_box(struct lc__label *out, const char *file, const struct lc__json *object,
 	if (!*has || lc__label_numbers(json, box))
 		return true;
 	(void)lc__label_reject(out, LC__REJECT_UNPARSABLE, file,
-	    "label %zu: %s is no list of 4 numbers", out->n, name);
+	    "label %zu: %s is not a list of 4 numbers", out->n, name);
 	return false;
 }
 

@@ -316,7 +316,7 @@ take_old(struct applying *a, const struct lc__class_line *line, const char *text
 		return add_pair(a, id, to);
 	if (a->n == 0)
 		return lc__error(LC_INVALID, 0,
-		    "%s: line %zu: '%.100s' is no class id, and "
+		    "%s: line %zu: '%.100s' is not a class id, and "
 		    "the dataset has no names of classes",
 		    a->map->path, line->line, text);
 	return lc__error(LC_INVALID, 0,

@@ -101,7 +101,7 @@ add_image(struct scan *s, const struct lc__json_element *element,
 		.hash = lc__hash64(s->compact.data, s->compact.size),
 	};
 	if (!get_id(json, "id", &image->id))
-		return bad(s, element, "id is no integer");
+		return bad(s, element, "id is not an integer");
 	if (lc__label_is_blank(name))
 		return LC_OK;
 	if (!lc__json_is(name, LC__JSON_STRING))
@@ -167,7 +167,7 @@ add_category(struct scan *s, const struct lc__json_element *element,
 	    s->n_categories + 1, s->coco->path));
 	row = &s->categories[s->n_categories++];
 	if (!get_id(json, "id", &row->id))
-		return bad(s, element, "id is no integer");
+		return bad(s, element, "id is not an integer");
 	if (!lc__json_is(name, LC__JSON_STRING))
 		return bad(s, element, "name is not a string");
 	row->hash = lc__hash64(name->string, name->string_size);
@@ -176,7 +176,7 @@ add_category(struct scan *s, const struct lc__json_element *element,
 	while ((int64_t)classes->n <= row->id)
 		return_if_error(lc__strings_add(classes, NULL));
 	if (classes->items[row->id] != NULL)
-		return bad(s, element, "its id stands there already");
+		return bad(s, element, "its id occurs twice");
 	classes->items[row->id] = strdup(name->string);
 	return classes->items[row->id] != NULL ? LC_OK : lc__no_memory(s->coco->path);
 }
@@ -255,7 +255,7 @@ add_stray(struct scan *s, const struct annotation *row)
 	struct lc__coco *coco = s->coco;
 	struct lc__coco_stray *stray = &coco->strays[coco->n_strays];
 	struct lc__buf text = { 0 };
-	char why[256] = "image_id is no integer", id[32] = "", name[40];
+	char why[256] = "image_id is not an integer", id[32] = "", name[40];
 	struct lc__frame frame = {
 		.run = "",
 		.name = name,

@@ -134,7 +134,7 @@ lc__coco_find(struct lc__dataset *dataset, const char *labels, struct lc__coco *
 		lc__buf_printf(&text, "%s%s", i > 0 ? ", " : "", found.items[i]);
 	if (status == LC_OK && found.n > 1)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: more than one COCO file: %.*s; say which with --labels", root,
+		    "%s: more than one COCO file: %.*s; choose one with --labels", root,
 		    (int)text.size, (char *)text.data);
 	lc__buf_free(&text);
 	if (labels == NULL && status == LC_OK)

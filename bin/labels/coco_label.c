@@ -193,7 +193,7 @@ read_object(struct reader *r, const struct lc__json *object)
 		strcpy(wrong, "no bbox");
 	} else if (!lc__label_numbers(bbox, v)) {
 		reason = LC__REJECT_UNPARSABLE;
-		strcpy(wrong, "bbox is no list of 4 numbers");
+		strcpy(wrong, "bbox is not a list of 4 numbers");
 	} else if (lc__json_int64(lc__json_get(object, "category_id"), &class)) {
 		if (!lc__coco_has_category(r->coco, class)) {
 			reason = LC__REJECT_UNKNOWN_CLASS;

@@ -262,7 +262,7 @@ fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labe
 	layout = dataset->layout->layout;
 	if (labels != NULL && layout != LC__LAYOUT_COCO)
 		return lc__error(LC_INVALID, 0,
-		    "%s: the layout '%s' has no one file of labels", labels,
+		    "%s: the layout '%s' does not have a single file of labels", labels,
 		    dataset->layout->name);
 	return_if_error(dataset->layout->list(dataset, labels));
 	if (dataset->ignored.n > 0) {

@@ -224,7 +224,7 @@ check_box(struct place *at, struct lc__label_box *box, const double side[2])
 		const double apart = fmax(APART_PX, APART_SHARE * side[i % 2]);
 		if (fabs(px - box->px[i]) > apart)
 			return bad(at, LC__REJECT_SIZE_MISMATCH, corner[i], box->px[i],
-			    "is not where bbox_norm has it,", px);
+			    "differs from bbox_norm,", px);
 	}
 	for (size_t i = 0; i < 4; i++)
 		box->px[i] = box->norm[i] * side[i % 2];

@@ -152,7 +152,7 @@ decide(struct survey *s, const struct lc__label_layout_row **out)
 	}
 	if (n > 1)
 		status = lc__error(LC_INVALID, 0,
-		    "%s: labels of more than one layout: %.*s; say which with --layout",
+		    "%s: labels of more than one layout: %.*s; choose one with --layout",
 		    s->root, (int)text.size, text.data != NULL ? (char *)text.data : "");
 	lc__buf_free(&text);
 	if (n > 0)
@@ -162,7 +162,7 @@ decide(struct survey *s, const struct lc__label_layout_row **out)
 	if (s->image != NULL)
 		return lc__error(LC_INVALID, 0,
 		    "%s: images (%s), but no labels; "
-		    "--layout=unlabelled takes them without",
+		    "--layout=unlabelled uses them without labels",
 		    s->root, s->image);
 	if (s->ignored.n > 0) {
 		lc__buf_printf(&text, "; ");

@@ -119,8 +119,8 @@ read_object(const struct reader *r, size_t object)
 			    "label %zu: no %s", r->label->n, sides[i]);
 		if (!lc__number_parse(text, &box->px[i]))
 			return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, file,
-			    "label %zu: %s '%.60s' is no number", r->label->n, sides[i],
-			    text);
+			    "label %zu: %s '%.60s' is not a number", r->label->n,
+			    sides[i], text);
 	}
 	/* The first and the last pixel inside, counted from 1. */
 	box->px[0] -= 1;
@@ -195,7 +195,7 @@ read_annotation(const struct reader *r)
 		if (!lc__number_parse(text, &v) || !(v >= 0 && v <= INT32_MAX) ||
 		    v != (uint32_t)v)
 			return lc__label_reject(r->label, LC__REJECT_UNPARSABLE, file,
-			    "%s '%.60s' is no number of pixels", names[i], text);
+			    "%s '%.60s' is not a number of pixels", names[i], text);
 		*sides[i] = (uint32_t)v;
 	}
 	for (size_t i = lc__xml_child(r->xml, 0, "object"); i != LC__XML_NONE;

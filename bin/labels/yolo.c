@@ -259,7 +259,7 @@ read_numbers(struct reader *r, struct lc__label_box *box)
 	for (; next_word(r, word); n++) {
 		const size_t axis = n % 2;
 		if (!lc__number_parse(word, &v))
-			return unparsable(r, "%s is no number",
+			return unparsable(r, "%s is not a number",
 			    lc__quote_id(word, strlen(word)));
 		if (n < 4)
 			first[n] = v;
@@ -293,8 +293,8 @@ read_yolo(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	if (frame->image_path == NULL)
 		return lc__label_reject(out, LC__REJECT_NO_FILE, frame->label_path,
 		    frame->number == OTHER_KIND
-			? "its image is of a kind that is not read"
-			: "there is no image of its name");
+			? "the image has a format that is not read"
+			: "no image has its name");
 	return_if_error(lc__label_image(out, frame->image_path, "", frame->image_path));
 	if (frame->label_path == NULL || size == 0)
 		return LC_OK;
@@ -318,7 +318,7 @@ read_yolo(const struct lc__dataset *dataset, const struct lc__frame *frame,
 		/* Class ids may be written as floats: "3.0". */
 		if (!lc__number_parse(word, &class) ||
 		    !(class >= 0 && class <= INT32_MAX) || class != floor(class))
-			return unparsable(&r, "%s is no class id",
+			return unparsable(&r, "%s is not a class id",
 			    lc__quote_id(word, strlen(word)));
 		box->class_id = (int64_t) class;
 		return_if_error(read_numbers(&r, box));

@@ -11,7 +11,7 @@ static const struct {
 	[LC__DRIFT_INVALID] = { "invalid", "Invalid frames" },
 	[LC__DRIFT_MISSING] = { "missing", "Frames without an image" },
 	[LC__DRIFT_EMPTY] = { "empty", "Frames without a box" },
-	[LC__DRIFT_OUTCOMES] = { "outcomes", "What became of the frames" },
+	[LC__DRIFT_OUTCOMES] = { "outcomes", "Outcomes of the frames" },
 	[LC__DRIFT_CLASSES] = { "classes", "Classes of boxes" },
 };
 

@@ -142,8 +142,8 @@ lc__rejects_next(struct lc__rejects *rejects, struct lc__fields *out)
 	if (out->n > 0 && *out->rows[0].name != '\0')
 		return LC_OK;
 	lc__fields_free(out);
-	return lc__error(LC_CORRUPT, 0, "%s: line %llu is no JSON object", rejects->path,
-	    rejects->line);
+	return lc__error(LC_CORRUPT, 0, "%s: line %llu is not a JSON object",
+	    rejects->path, rejects->line);
 }
 
 void

@@ -57,7 +57,7 @@ write_boxes(FILE *out, const struct lc__summary *summary)
 	} rows[] = {
 		{ "in the samples", summary->boxes },
 		{ "of them cut at the edge of the picture", summary->clipped },
-		{ "dropped, as too little of them was left", summary->dropped },
+		{ "dropped: too little of them was left", summary->dropped },
 		{ "of classes that are not kept, also of frames that are left out",
 		    summary->filtered },
 		{ "left out: more than a sample takes", summary->overflow_boxes },
@@ -220,7 +220,7 @@ write_reasons(FILE *out, const struct lc__facts *facts)
 	const struct lc__summary *summary = &facts->summary;
 	uint64_t all = 0;
 
-	lc__page_section(out, "Passed over");
+	lc__page_section(out, "Rejected");
 	if (summary->n_reasons == 0)
 		fprintf(out, "<p>%s</p>\n",
 		    facts->n_rejects > 0 || summary->written < summary->totals.total
@@ -274,7 +274,7 @@ write_runs(FILE *out, const struct lc__summary *summary)
 	lc__page_section(out, "Runs");
 	lc__page_table(out,
 	    "Run|#Frames|#With boxes|#Without|#No image named|"
-	    "#File missing|#Invalid|#Samples|#Passed over");
+	    "#File missing|#Invalid|#Samples|#Rejected");
 	for (size_t i = 0; i < rows; i++)
 		write_run(out, summary, summary->runs[i].run_id,
 		    &summary->runs[i].counts);

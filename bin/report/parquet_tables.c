@@ -259,7 +259,8 @@ check_place(const char *path, bool replace)
 		close(fd);
 	return got == sizeof(magic) && memcmp(magic, "PAR1", sizeof(magic)) == 0
 	    ? LC_OK
-	    : lc__error(LC_INVALID, 0, "%s: is not a Parquet file and stays", path);
+	    : lc__error(LC_INVALID, 0, "%s: is not a Parquet file, and is not replaced",
+		  path);
 }
 
 static lc_status

@@ -501,8 +501,8 @@ check_journals(const char *path)
 		}
 		if (stat(name, &st) == 0)
 			status = lc__error(LC_BUSY, 0,
-			    "%s: somebody writes it: there is a %s beside it", path,
-			    suffixes[i]);
+			    "%s: another process is writing it: there is a %s next to it",
+			    path, suffixes[i]);
 		free(name);
 	}
 	free(real);
@@ -523,7 +523,7 @@ lc__sqlite_may_replace(const char *path)
 	if (stat(path, &st) == -1)
 		return lc__error_sys(errno, "%s", path);
 	if (!S_ISREG(st.st_mode))
-		return lc__error(LC_INVALID, 0, "%s: is no file", path);
+		return lc__error(LC_INVALID, 0, "%s: is not a file", path);
 	fd = lc__open(path, O_RDONLY);
 	if (fd == -1)
 		return lc__error_sys(errno, "%s", path);
@@ -533,6 +533,6 @@ lc__sqlite_may_replace(const char *path)
 	    (got < HEADER || memcmp(header, "SQLite format 3", 16) != 0 ||
 		memcmp(header + 68, application, 4) != 0))
 		status = lc__error(LC_INVALID, 0,
-		    "%s: is no database of a warehouse and stays", path);
+		    "%s: is not a database of a warehouse, and is not replaced", path);
 	return status;
 }

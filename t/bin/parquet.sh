@@ -84,7 +84,7 @@ check "with -f" 0 cachex warehouse report -f wh --parquet tables
 also "the same bytes" diff -r before tables
 echo notes >tables/boxes.parquet
 refuse "another file" 3 \
-	"cachex: warehouse: tables/boxes.parquet: is not a Parquet file and stays" \
+	"cachex: warehouse: tables/boxes.parquet: is not a Parquet file, and is not replaced" \
 	cachex warehouse report -f wh --parquet tables
 also "is kept" grep -qx notes tables/boxes.parquet
 is "and nothing is left beside it" "$(ls tables | tr '\n' ' ')" \

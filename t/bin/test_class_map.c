@@ -169,11 +169,11 @@ static const struct {
 	  "dataset" },
 	{ "a: 4", true, ": line 1: '4' is not among the 7 classes of the dataset" },
 	{ "a: 7", true, ": line 1: '7' is not among the 7 classes of the dataset" },
-	{ "a: -1", false, ": line 1: '-1' is no class id, and the dataset has no names of "
+	{ "a: -1", false, ": line 1: '-1' is not a class id, and the dataset has no names of "
 	  "classes" },
-	{ "a: 99999999999999999999", false, ": line 1: '99999999999999999999' is no class "
+	{ "a: 99999999999999999999", false, ": line 1: '99999999999999999999' is not a class "
 	  "id, and the dataset has no names of classes" },
-	{ "cat", false, ": line 1: 'cat' is no class id, and the dataset has no names of "
+	{ "cat", false, ": line 1: 'cat' is not a class id, and the dataset has no names of "
 	  "classes" },
 	{ "cat\nb: 3\nc: car", true, ": line 3: class 3 is in line 2 already" },
 	{ "a: 1\nb: 01", false, ": line 2: class 1 is in line 1 already" },

@@ -141,8 +141,7 @@ static const struct {
 	  "'bbox_px':[12,12,48,49]}]}", "r/f.jpg [10 10 50 50]" },
 	{ "{'image':'f.jpg','labels':[{'bbox_norm':[0.1,0.2,0.5,1],"
 	  "'bbox_px':[12.5,10,50,50]}]}",
-	  "size_mismatch: r/labels/f.json: label 1: bbox_px: x0 12.5 is not where "
-	  "bbox_norm has it, 10" },
+	  "size_mismatch: r/labels/f.json: label 1: bbox_px: x0 12.5 differs from bbox_norm, 10" },
 	/* Metadata: in order, exact. */
 	{ "{'z':1,'frame_id':'f7','image':'f.jpg','t':1.0,'labels':[{'bbox_px':"
 	  "[1,2,3,4],'class':'cat','score':0.1,'n':{'a':[null,true,-5]}},"
@@ -207,9 +206,9 @@ static const struct {
 	{ "{'image':'f.jpg','labels':[{'bbox_px':[0,0,1,1]},7]}",
 	  "unparsable: r/labels/f.json: label 2: not an object" },
 	{ "{'image':'f.jpg','labels':[{'bbox_norm':[0,0,1]}]}",
-	  "unparsable: r/labels/f.json: label 1: bbox_norm is no list of 4 numbers" },
+	  "unparsable: r/labels/f.json: label 1: bbox_norm is not a list of 4 numbers" },
 	{ "{'image':'f.jpg','labels':[{'bbox_px':[0,0,1,'1']}]}",
-	  "unparsable: r/labels/f.json: label 1: bbox_px is no list of 4 numbers" },
+	  "unparsable: r/labels/f.json: label 1: bbox_px is not a list of 4 numbers" },
 	{ "{'image':'f.jpg','labels':[{'bbox_px':[0,0,1,1]},{'class_id':1}]}",
 	  "no_box: r/labels/f.json: label 2: neither bbox_norm nor bbox_px" },
 	/* Bad boxes. */
@@ -447,13 +446,13 @@ static const struct {
 	{ { { "x", NULL } }, LC__LAYOUT_AUTO, NULL, LC_INVALID,
 	  "neither labels nor images" },
 	{ { { "x/y/a.jpg", "" }, { "x/y/b.jpg", "" } }, LC__LAYOUT_AUTO, NULL,
-	  LC_INVALID, "images (x/y/a.jpg), but no labels; --layout=unlabelled takes "
-	  "them without" },
+	  LC_INVALID, "images (x/y/a.jpg), but no labels; --layout=unlabelled uses them "
+	  "without labels" },
 	{ { { "a/labels/f.json", "" }, { "b/labels/x/g.txt", "" },
 	    { "b/images/x/g.jpg", "" }, { "Annotations/v.xml", "" } },
 	  LC__LAYOUT_AUTO, NULL, LC_INVALID,
 	  "labels of more than one layout: capture (a/labels/f.json), yolo "
-	  "(b/labels/x/g.txt), voc (Annotations/v.xml); say which with --layout" },
+	  "(b/labels/x/g.txt), voc (Annotations/v.xml); choose one with --layout" },
 	{ { { "x", NULL } }, (enum lc__label_layout)99, NULL, LC_INVALID,
 	  "no layout has the number 99" },
 };
@@ -483,7 +482,7 @@ START_TEST(no_dataset)
 	ck_assert_int_eq(lc__dataset_open("/", LC__LAYOUT_YOLO, "x.json", &dataset),
 	    LC_INVALID);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "x.json: the layout 'yolo' has no one file of labels");
+	    "x.json: the layout 'yolo' does not have a single file of labels");
 	lc__dataset_close(NULL);
 }
 END_TEST

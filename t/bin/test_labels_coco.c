@@ -227,7 +227,7 @@ static const struct {
 	{ "'id':1,'file_name':'a.jpg'", "{'id':6,'image_id':1}",
 	  "|a|no_box: coco.json: image 1: label 1: annotation 6: no bbox\n" },
 	{ "'id':1,'file_name':'a.jpg'", "{'id':6,'image_id':1,'bbox':[1,2,3]}",
-	  "|a|unparsable: coco.json: image 1: label 1: annotation 6: bbox is no list of "
+	  "|a|unparsable: coco.json: image 1: label 1: annotation 6: bbox is not a list of "
 	  "4 numbers\n" },
 	{ "'id':1,'file_name':'a.jpg'", "{'image_id':1,'bbox':[1,2,1e999,3]}",
 	  "|a|not_finite: coco.json: label 1: bbox_px: x1 inf is not finite\n" },
@@ -266,11 +266,11 @@ static const struct {
 	  GOOD ",{},{'id':77,'image_id':9},{'image_id':'2'},7]}",
 	  "|a|no_box: coco.json: image 1: label 1: annotation 4: no bbox (and 1 more of its "
 	  "annotations)\n"
-	  "|annotation@197|unparsable: coco.json: annotation at byte 197: image_id is no "
+	  "|annotation@197|unparsable: coco.json: annotation at byte 197: image_id is not an "
 	  "integer\n"
 	  "|annotation@200|blank_image: coco.json: annotation 77 at byte 200: there is no "
 	  "image 9\n"
-	  "|annotation@223|unparsable: coco.json: annotation at byte 223: image_id is no "
+	  "|annotation@223|unparsable: coco.json: annotation at byte 223: image_id is not an "
 	  "integer\n"
 	  "|annotation@240|unparsable: coco.json: annotation at byte 240: not an object\n"
 	  "|b|b.jpg 2 [0 0 10 10 #3] {\"labels\":[{\"id\":5}]}\n", NULL },
@@ -338,7 +338,7 @@ static const struct {
 	{ "{'images':[", LC_CORRUPT, "byte 11: the file ends within a value" },
 	{ "{'images':[}", LC_CORRUPT, "byte 11: a value is missing" },
 	{ "{'images':[,]}", LC_CORRUPT, "byte 11: a value is missing" },
-	{ "{'images':[{}", LC_CORRUPT, "image at byte 11: id is no integer" },
+	{ "{'images':[{}", LC_CORRUPT, "image at byte 11: id is not an integer" },
 	{ "{'images':[{'id':1}}", LC_CORRUPT, "byte 19: neither , nor ]" },
 	{ "{'images':[{'id':1]]", LC_CORRUPT, "byte 18: not JSON" },
 	{ "{'images':[{'id':1},]", LC_CORRUPT, "byte 20: a value is missing" },
@@ -349,9 +349,9 @@ static const struct {
 	{ "{'images':[{'id':1,'id':2}]}", LC_CORRUPT, "image at byte 11: not JSON: "
 	  "the name 'id' occurs twice (line 1, column 12)" },
 	{ "{'images':[7]}", LC_CORRUPT, "image at byte 11: not an object" },
-	{ "{'images':[{'id':'1'}]}", LC_CORRUPT, "image at byte 11: id is no integer" },
+	{ "{'images':[{'id':'1'}]}", LC_CORRUPT, "image at byte 11: id is not an integer" },
 	{ "{'images':[{'id':18446744073709551615}]}", LC_CORRUPT,
-	  "image at byte 11: id is no integer" },
+	  "image at byte 11: id is not an integer" },
 	{ "{'images':[{'id':1,'file_name':5}]}", LC_CORRUPT,
 	  "image at byte 11: file_name is not a string" },
 	{ "{'images':[{'id':1},{'id':2},{'id':1}],'annotations':[]}", LC_CORRUPT,
@@ -361,7 +361,7 @@ static const struct {
 	{ ONE "],'categories':[{'id':1}]}", LC_CORRUPT,
 	  "category at byte 68: name is not a string" },
 	{ ONE "],'categories':[{'id':1,'name':'a'},{'id':1,'name':'b'}]}", LC_CORRUPT,
-	  "category at byte 88: its id stands there already" },
+	  "category at byte 88: its id occurs twice" },
 	{ ONE "],'categories':[{'id':-1,'name':'a'},{'id':-1,'name':'b'}]}", LC_CORRUPT,
 	  "two categories have the id -1" },
 	{ ONE "]} x", LC_CORRUPT, "byte 55: something follows the object" },
@@ -491,7 +491,7 @@ static const struct {
 	const char *text;
 } refused[] = {
 	{ { { "annotations/x.json", A_JSON }, { "y.json", A_JSON } }, NULL, LC_INVALID,
-	  ": more than one COCO file: annotations/x.json, y.json; say which with "
+	  ": more than one COCO file: annotations/x.json, y.json; choose one with "
 	  "--labels" },
 	{ { { "y.json", "{}" } }, NULL, LC_INVALID, ": no COCO file among the JSON files "
 	  "of the root and of annotations" },

@@ -81,21 +81,21 @@ static const struct {
 	{ "1 0 0 0 0 0 0 0", "unparsable: labels/a.txt: line 1: 8 columns: a box has 5, "
 	  "a polygon 7, 9, 11 and so on" },
 	{ "\n\ncat 0.5 0.5 1 1",
-	  "unparsable: labels/a.txt: line 3: 'cat' is no class id" },
-	{ "-1 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: '-1' is no class id" },
-	{ "1.5 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: '1.5' is no class id" },
-	{ "nan 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: 'nan' is no class id" },
+	  "unparsable: labels/a.txt: line 3: 'cat' is not a class id" },
+	{ "-1 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: '-1' is not a class id" },
+	{ "1.5 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: '1.5' is not a class id" },
+	{ "nan 0.5 0.5 1 1", "unparsable: labels/a.txt: line 1: 'nan' is not a class id" },
 	{ "4294967296 0.5 0.5 1 1",
-	  "unparsable: labels/a.txt: line 1: '4294967296' is no class id" },
+	  "unparsable: labels/a.txt: line 1: '4294967296' is not a class id" },
 	{ "1 0.5 0x1p-1 1 1",
-	  "unparsable: labels/a.txt: line 1: '0x1p-1' is no number" },
+	  "unparsable: labels/a.txt: line 1: '0x1p-1' is not a number" },
 	{ "1 0.5,0.5 1 1 1",
-	  "unparsable: labels/a.txt: line 1: '0.5,0.5' is no number" },
+	  "unparsable: labels/a.txt: line 1: '0.5,0.5' is not a number" },
 	{ "1 0.5 \x01\xff 1 1",
-	  "unparsable: labels/a.txt: line 1: '\\x01\\xff' is no number" },
+	  "unparsable: labels/a.txt: line 1: '\\x01\\xff' is not a number" },
 	{ "1 0.50000000000000000000000000000000000000000000000000000000000000 0 1 1",
 	  "unparsable: labels/a.txt: line 1: '0.5000000000000000000000000000000000000000"
-	  "00000000000000000000\?' is no number" },
+	  "00000000000000000000\?' is not a number" },
 	{ "1 inf 0.5 1 1", "not_finite: labels/a.txt: label 1: bbox_norm: x0 inf is not "
 	  "finite" },
 	{ "1 1e999 0.5 1 1", "not_finite: labels/a.txt: label 1: bbox_norm: x0 inf is "
@@ -127,7 +127,7 @@ START_TEST(yolo_nul)
 
 	label_file(root, "labels/a.txt", "1 0.5 0.5 1 1\0""9", 15);
 	text = only_label(root, LC__LAYOUT_YOLO, "labels/a.txt");
-	ck_assert_str_eq(text, "unparsable: labels/a.txt: line 1: '1\?9' is no number");
+	ck_assert_str_eq(text, "unparsable: labels/a.txt: line 1: '1\?9' is not a number");
 	free(text);
 }
 END_TEST
@@ -181,9 +181,9 @@ END_TEST
 static const struct {
 	const char *image, *text;
 } without[] = {
-	{ "images/b.jpg", "no_file: labels/a.txt: there is no image of its name" },
+	{ "images/b.jpg", "no_file: labels/a.txt: no image has its name" },
 	{ "images/a.jxl",
-	  "no_file: labels/a.txt: its image is of a kind that is not read" },
+	  "no_file: labels/a.txt: the image has a format that is not read" },
 };
 
 START_TEST(yolo_without_image)
@@ -463,10 +463,10 @@ static const struct {
 	  "is of an image of 101x50, the image is 100x50" },
 	{ "<annotation><filename>a.jpg</filename><size><width>-1</width></size>"
 	  "</annotation>",
-	  "unparsable: Annotations/a.xml: width '-1' is no number of pixels" },
+	  "unparsable: Annotations/a.xml: width '-1' is not a number of pixels" },
 	{ "<annotation><filename>a.jpg</filename><size><height>nan</height></size>"
 	  "</annotation>",
-	  "unparsable: Annotations/a.xml: height 'nan' is no number of pixels" },
+	  "unparsable: Annotations/a.xml: height 'nan' is not a number of pixels" },
 	{ "<annotation><filename>a.jpg</filename><object>" BOX "</object><object><name>a"
 	  "</name></object></annotation>",
 	  "no_box: Annotations/a.xml: label 2: no bndbox" },
@@ -475,7 +475,7 @@ static const struct {
 	  "no_box: Annotations/a.xml: label 1: no ymax" },
 	{ "<annotation><filename>a.jpg</filename><object><bndbox><xmin>l</xmin></bndbox>"
 	  "</object></annotation>",
-	  "unparsable: Annotations/a.xml: label 1: xmin 'l' is no number" },
+	  "unparsable: Annotations/a.xml: label 1: xmin 'l' is not a number" },
 	{ "<annotation><filename>a.jpg</filename><object><bndbox><xmin>1</xmin><ymin>1"
 	  "</ymin><xmax>5</xmax><ymax>Inf</ymax></bndbox></object></annotation>",
 	  "not_finite: Annotations/a.xml: label 1: bbox_px: y1 inf is not finite" },

@@ -623,7 +623,7 @@ static const struct {
 	{ "uint64", "\xff\xff\xff\xff\xff\xff\xff\xff", 8, "18446744073709551615", NULL },
 	{ "uint8", "\x07", 1, "7", NULL },
 	{ "int16", "\x00\x80", 2, "-32768", NULL },
-	{ "str", "", 0, NULL, "sample 0: id of 0 bytes is no cache_id, which has 1 to " },
+	{ "str", "", 0, NULL, "sample 0: id of 0 bytes is not a cache_id of 1 to " },
 	{ "int", "abc", 3, NULL, "sample 0" },
 	/* Without a column that names, by the place. */
 	{ "float32", "\0\0\0\0", 4, "shard.00000.mds:0", NULL },

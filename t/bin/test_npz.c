@@ -278,7 +278,7 @@ static const struct {
 	{ "a.npy", 0, 100, 100, LC_OK, "" },
 	{ "a.npy", 0, 0, 0, LC_OK, "" },
 	{ "a.npy", 0, 100, 99, LC_CORRUPT, "a.npy: " },
-	{ "a.npy", 0, 100, 101, LC_CORRUPT, "a.npy: bytes behind the last element" },
+	{ "a.npy", 0, 100, 101, LC_CORRUPT, "a.npy: bytes after the last element" },
 	{ "a.npy", 0, LIMIT, 100, LC_UNSUPPORTED, "a.npy: larger than the limit" },
 	{ "a.npy", 0, UINT64_C(1) << 62, 100, LC_UNSUPPORTED, "a.npy: larger than the limit" },
 	{ "a.npy", 1, 100, 100, LC_UNSUPPORTED, "a.npy: encrypted" },
@@ -332,7 +332,7 @@ START_TEST(large_member)
 	assert_status(lc__npz_read(file.data, file.size, LC__NPY_ANY_DTYPE, LIMIT,
 	    &loaded), LC_CORRUPT);
 	ck_assert_str_eq(lc_last_error()->text,
-	    "a.npy: bytes behind the last element");
+	    "a.npy: bytes after the last element");
 	lc__loaded_free(&loaded);
 	lc__buf_free(&file);
 	lc__buf_free(&data);

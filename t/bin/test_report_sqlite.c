@@ -241,8 +241,8 @@ START_TEST(damaged_rejected_frames)
 		const char *text, *message;
 	} rows[] = {
 		{ "{\"name\":\"a\"}\n{\"name\"", "line 2 is cut short" },
-		{ "{\"name\":\"a\"}\n[1]\n", "line 2 is no JSON object" },
-		{ "nonsense\n", "line 1 is no JSON object" },
+		{ "{\"name\":\"a\"}\n[1]\n", "line 2 is not a JSON object" },
+		{ "nonsense\n", "line 1 is not a JSON object" },
 	};
 	const struct made_report how = { dir, 1, 40, 2, 0, NULL };
 	char *path = empty_file("a.db");

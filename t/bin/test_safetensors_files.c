@@ -261,8 +261,8 @@ static const struct {
 	lc_status status;
 	const char *text;
 } bad_rows[] = {
-	{ "", 0, LC_CORRUPT, ": 0 bytes are no safetensors file" },
-	{ "\2\0\0\0\0\0\0", 7, LC_CORRUPT, ": 7 bytes are no safetensors file" },
+	{ "", 0, LC_CORRUPT, ": 0 bytes are not a safetensors file" },
+	{ "\2\0\0\0\0\0\0", 7, LC_CORRUPT, ": 7 bytes are not a safetensors file" },
 	{ "\2\0\0\0\0\0\0\0{", 9, LC_CORRUPT, ": a header of 2 bytes in a file of 9" },
 	{ "\1\0\0\0\0\0\0\x80{}", 10, LC_CORRUPT, ": a header of 9223372036854775809 bytes, "
 	    "of which 100000000 are allowed" },
@@ -271,7 +271,7 @@ static const struct {
 	    ": the tensors end at 0 of 1 bytes of data" },
 	{ "\64\0\0\0\0\0\0\0{\"\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}",
 	    60, LC_UNSUPPORTED,
-	    ": the name '' of 0 bytes is no cache_id, which has 1 to 65536" },
+	    ": the name '' of 0 bytes is not a cache_id of 1 to 65536 bytes" },
 };
 
 START_TEST(malformed_files)

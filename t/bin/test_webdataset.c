@@ -409,7 +409,7 @@ START_TEST(sizes_that_are_lies)
 	path = write_tar(&tar);
 	got = dump(path, &plain, 1);
 	/* Only what stands behind it would tell that the first is whole. */
-	ck_assert_msg(strncmp(got, "a ! corrupt: 'a': the archive breaks off behind it\n"
+	ck_assert_msg(strncmp(got, "a ! corrupt: 'a': the archive ends unexpectedly after it\n"
 	    "! corrupt: ", 61) == 0, "%s", got);
 	free(got);
 	free(path);
@@ -477,7 +477,7 @@ START_TEST(wrong_checksum)
 	made_tar_end(&tar);
 	path = write_tar(&tar);
 	got = dump(path, &plain, 1);
-	ck_assert_msg(strncmp(got, "a ! corrupt: 'a': the archive breaks off behind it\n"
+	ck_assert_msg(strncmp(got, "a ! corrupt: 'a': the archive ends unexpectedly after it\n"
 	    "! corrupt: ", 61) == 0, "%s", got);
 	free(got);
 	free(path);
@@ -639,7 +639,7 @@ START_TEST(bad_archives_in_a_directory)
 	    "! corrupt/a.tar: Unrecognized archive format\n"
 	    "b \"1\"\n"
 	    "! corrupt/c.tar: Unrecognized archive format\n"
-	    "d ! corrupt/d.tar: 'd': the archive breaks off behind it\n"
+	    "d ! corrupt/d.tar: 'd': the archive ends unexpectedly after it\n"
 	    "! corrupt/d.tar: the end of the archive is missing\n"
 	    "e \"1\"\n"
 	    "! corrupt/f.tar: Unrecognized archive format\n");

@@ -129,17 +129,17 @@ static const struct {
 	const char *id, *value, *message;
 } refused[] = {
 	{ "a.b", TENSOR, "'a.b': WebDataset cannot have this key: it would end at the first "
-	    "dot behind its last slash" },
+	    "dot after its last slash" },
 	{ "d/a.b", TENSOR, "'d/a.b': WebDataset cannot have this key: it would end at the "
-	    "first dot behind its last slash" },
-	{ "a/", TENSOR, "'a/': WebDataset cannot have this key: nothing stands between its "
+	    "first dot after its last slash" },
+	{ "a/", TENSOR, "'a/': WebDataset cannot have this key: nothing is between its "
 	    "last slash and the extension" },
-	{ ".a", TENSOR, "'.a': WebDataset cannot have this key: nothing stands between its "
+	{ ".a", TENSOR, "'.a': WebDataset cannot have this key: nothing is between its "
 	    "last slash and the extension" },
 	{ "__d__/a", TENSOR, "'__d__/a': WebDataset cannot have this key: names between "
-	    "double underscores are passed over" },
+	    "double underscores are skipped" },
 	{ "__a", "{\"b__\":" BYTES("YWI=") "}", "'__a': WebDataset cannot have this key: "
-	    "names between double underscores are passed over" },
+	    "names between double underscores are skipped" },
 	{ "/a", TENSOR, "'/a': WebDataset cannot have this key: it begins with a slash" },
 	{ "../a", TENSOR, "'../a': WebDataset cannot have this key: it leads up by .." },
 	{ "a\nb", TENSOR, "'a\\x0ab': WebDataset cannot have this key: it has a line break" },

@@ -176,8 +176,8 @@ is "are frames" "$(value '[.frames,.samples,.totals.missing_file]|tojson')" '[3,
 is "what is ignored is counted by its ending" "$(value '.ignored|tojson')" '{"gif":1,"jxl":2}'
 is "and named, as what was ignored is" "$(jq -r .note.message "$err")" \
 "warning: ignored 3 images of kinds that are not read: 1 .gif, 2 .jxl
-no_file: labels/b.txt: there is no image of its name
-no_file: labels/c.txt: its image is of a kind that is not read"
+no_file: labels/b.txt: no image has its name
+no_file: labels/c.txt: the image has a format that is not read"
 check "--max-missing 1" 1 cachex build half half-wh --size 16 -q --max-missing 1
 is "trips" "$(tail -n 1 "$err")" "cachex: build: half: missing 2 of 3 frames, limit 1"
 check "an image that comes" 0 sh -c '"$1" image half/images/b.png 30 20 2 && "$2" build half half-wh --size 16 --json' sh "$mkdataset" "$CACHEX"

@@ -40,7 +40,7 @@ head -c 512 /dev/zero | tr '\0' k >long
 cachex put -q long "$(cat long)" a.npy 2>/dev/null ||
 	printf a | cachex put -q long "$(cat long)" --dtype u8 --shape 1
 check "a key of 512 bytes" 3 cachex export long long.lmdb
-also "is told" grep -q "^cachex: export: 'kkk.*: 512 bytes are no key of LMDB, which has 511 at most\$" "$err"
+also "is told" grep -q "^cachex: export: 'kkk.*: 512 bytes are too long for a key of LMDB, at most 511\$" "$err"
 also "nothing is left" test ! -e long.lmdb
 echo '{"a":1}' | cachex put -q map m --format json
 wrong "a map" 3 "cachex: export: 'm': a map, neither a tensor nor bytes; a field can be taken out" \

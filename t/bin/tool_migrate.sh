@@ -203,7 +203,7 @@ the original is records.jsonl.stage1.backup"
 is "why" "$(cat "$err")" \
 "cachex: migrate: records.jsonl:2:37: no such word in JSON
 cachex: migrate: records.jsonl:3:32: emb is f32[1,3], not f32[1,2]
-cachex: migrate: records.jsonl:4:32: emb: at [0,1]: no number of this dtype
+cachex: migrate: records.jsonl:4:32: emb: at [0,1]: not a number of this dtype
 cachex: migrate: records.jsonl:5:32: emb: at [0,1]: too large for the dtype
 cachex: migrate: records.jsonl:6:1: no height and width, and no --images to find them
 cachex: migrate: records.jsonl:7:1: no image_path

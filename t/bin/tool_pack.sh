@@ -126,7 +126,7 @@ image=$(find set -name '*.png' | sort | sed -n 8p)
 cp "$(find set -name '*.png' | sort | sed -n 3p)" "$image"
 touch -d '2024-01-01' "$image"
 wrong "samples that are not what they were" 1 \
-"cachex: build: a/f15: no warehouse of --samples has it as it is now: run the build of its task first" \
+"cachex: build: a/f15: no warehouse of --samples has its current state; run the build of its task first" \
 	build packed-other --pack --max-boxes 3 $roots
 for i in 0 1 2; do build w$i --shard $i/3 -q; done
 label=$(find set -name '*.json' | sort | sed -n 9p)
@@ -135,7 +135,7 @@ sed 's/0\.25/0.75/' label >"$label"
 also "a label" sh -c '! cmp -s label "$1"' sh "$label"
 check "that changed" 1 build packed-other --pack --max-boxes 3 $roots
 is "is named, too" "$(cat "$err")" \
-	"cachex: build: a/f16: no warehouse of --samples has it as it is now: run the build of its task first"
+	"cachex: build: a/f16: no warehouse of --samples has its current state; run the build of its task first"
 rm "$label"
 check "one that is gone" 1 build packed-other --pack --max-boxes 3 $roots
 cp label "$label"
@@ -151,7 +151,7 @@ cp "$(find set -name '*.png' | sort | sed -n 12p)" "$image"
 touch -d '2024-02-01' "$image"
 pack changed 0/2 2>"$err"
 is "a changed sample, one machine" "$(cat "$err")" \
-	"cachex: build: a/f15: no warehouse of --samples has it as it is now: run the build of its task first"
+	"cachex: build: a/f15: no warehouse of --samples has its current state; run the build of its task first"
 for i in 0 1 2; do build w$i --shard $i/3 -q; done
 pack changed 0/2
 cp "$(find set -name '*.png' | sort | sed -n 20p)" "$image"
@@ -206,7 +206,7 @@ check "without them" 0 build twins $roots --json
 is "one is packed" "$(value '.shards - .shards_reused')" 1
 is "a file of somebody else stays" "$(ls twins/packed)" notes
 wrong "a part whose samples are not there" 1 \
-"cachex: build: a/f1: no warehouse of --samples has it as it is now: run the build of its task first" \
+"cachex: build: a/f1: no warehouse of --samples has its current state; run the build of its task first" \
 	build none --pack --shard 0/2 --samples w0 --samples w2
 wrong "other options" 3 "cachex: build: w0: its samples have other options, or are of another dataset" \
 	cachex build set none --size 40x40 --pack $roots

@@ -96,12 +96,12 @@ refuse_report "is not replaced" 2 "house.db: exists; -f replaces it" report hous
 check "but with -f" 0 report -f house --sqlite house.db
 is "no temporary is left" "$(ls -A | grep -c 'house.db.')" 0
 echo precious >notes.db
-refuse_report "another file stays" 3 "notes.db: is no database of a warehouse and stays" \
+refuse_report "another file stays" 3 "notes.db: is not a database of a warehouse, and is not replaced" \
 	report -f house --sqlite notes.db
 is "as it was" "$(cat notes.db)" precious
 touch house.db-journal
 refuse_report "so does one being written" 4 \
-	"house.db: somebody writes it: there is a -journal beside it" \
+	"house.db: another process is writing it: there is a -journal next to it" \
 	report -f house --sqlite house.db
 rm house.db-journal
 if command -v sqlite3 >/dev/null; then

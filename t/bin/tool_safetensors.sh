@@ -110,7 +110,7 @@ refuse "a header beyond the limit" 3 \
 	cachex import m bad.safetensors
 : >bad.safetensors
 refuse "an empty file" 3 \
-	"cachex: import: bad.safetensors: 0 bytes are no safetensors file" \
+	"cachex: import: bad.safetensors: 0 bytes are not a safetensors file" \
 	cachex import m bad.safetensors
 head -c 700 all.safetensors >bad.safetensors
 check "a cut file" 3 cachex import m bad.safetensors

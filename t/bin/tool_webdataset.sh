@@ -136,7 +136,7 @@ for id in a.b d/x.y; do
 	printf abc | cachex put dotted "$id" --dtype u8 --shape 3
 done
 refuse "cache_ids with dots" 3 "cachex: export: 'a.b': WebDataset cannot have this key: it \
-would end at the first dot behind its last slash" cachex export dotted dotted.tar
+would end at the first dot after its last slash" cachex export dotted dotted.tar
 also "nothing is there" test ! -e dotted.tar
 printf abcd | cachex put bits k --dtype bf16 --shape 2
 check "bf16" 3 cachex export bits bits.tar
