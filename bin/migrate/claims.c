@@ -8,7 +8,7 @@
 
 #define PREFIX "id:"
 
-/* A claim that is stored. */
+/* A stored claim. */
 struct claim {
 	bool there;
 	bool same_path;
@@ -122,7 +122,7 @@ set_id(struct lc__buf *id, lc_id text)
 	return id->failed ? lc__no_memory(NULL) : LC_OK;
 }
 
-/* The candidates in turn, from 0. */
+/* The n'th candidate, from 0. */
 static lc_status
 candidate(lc_id path, uint64_t turn, struct lc__buf *id)
 {
@@ -178,8 +178,9 @@ choose(const struct lc__claimant *who, struct lc__buf *id, struct lc__buf *key,
 		return_if_error(candidate(who->path, turn, id));
 		return_if_error(make_key((lc_id){ id->data, id->size }, key));
 		return_if_error(look(who, key, &claim));
-		/* Its own; or nobody's, or that of a record that this one was in an older
-		 * generation of the file, unless something else is stored there. */
+		/* Is it free for the record: its own, or unused, or that of the same
+		 * record in an older generation of the file, unless something else is
+		 * stored there? */
 		may = is_sure(who, &claim);
 		if (!may) {
 			may = !claim.there ||
@@ -240,7 +241,7 @@ find(const struct lc__claimant *who, struct lc__buf *id, struct lc__buf *key)
 		return_if_error(look(who, key, &claim));
 		if (is_sure(who, &claim))
 			return LC_OK;
-		/* An id that is taken by data may lack a claim: one more is looked at. */
+		/* An id that data uses may have no claim: try one more. */
 		claim.there |= turn < 3;
 	}
 	return LC_NOT_FOUND;
@@ -266,7 +267,8 @@ match(const struct lc__claimant *who, bool exact, struct lc__buf *id, struct lc_
 	uint64_t claims = 0, found = 0;
 
 	for (uint64_t turn = 0; claim.there; turn++) {
-		/* Without an extension, or a directory, two are the same. */
+		/* Without an extension, or a directory, two of the candidates are
+		 * equal. */
 		if ((turn == 1 && is_same(name, without_extension(name))) ||
 		    (turn == 2 && is_same(name, who->path)))
 			continue;

@@ -39,7 +39,7 @@ lc__entry_free(struct lc__line_entry *entry)
 	lc__buf_free(&entry->id);
 }
 
-/* Which of the members this name is; LC__ENTRY_MEMBERS for none. */
+/* Which of the members has this name; LC__ENTRY_MEMBERS for none. */
 static enum lc__entry_member
 which(struct lc__json_slice name, const char *array)
 {
@@ -69,7 +69,7 @@ note(struct lc__line_entry *out, const struct lc__json_member *member, const cha
 	return LC_OK;
 }
 
-/* The whole line is looked at, also behind a member that occurs twice. */
+/* Parse the whole line, even after a repeated member. */
 static lc_status
 read_members(struct lc__line_entry *out, const char *array)
 {
@@ -112,7 +112,7 @@ read_path(struct lc__line_entry *out)
 	return status;
 }
 
-/* An image_id that is not a string is named, and has no id. */
+/* An image_id that is not a string is kept, but has no id. */
 static lc_status
 read_id(struct lc__line_entry *out)
 {
@@ -141,7 +141,7 @@ integer_of(const struct lc__json_member *member, uint64_t *out)
 	    !number.negative && lc__json_number_integer(&number, out);
 }
 
-/* 0 if it is not there, or null. */
+/* 0 if it is missing or null. */
 static lc_status
 read_side(const struct lc__line_entry *entry, enum lc__entry_member i, uint32_t *out)
 {
@@ -158,7 +158,7 @@ read_side(const struct lc__line_entry *entry, enum lc__entry_member i, uint32_t 
 	return LC_OK;
 }
 
-/* A number above 2 is a version that this program does not know, whatever the number. */
+/* A number above 2 is an unknown version, whatever the number. */
 static lc_status
 read_version(struct lc__line_entry *out)
 {
@@ -229,7 +229,7 @@ lc__entry_read(const char *line, size_t size, const char *array,
 
 /* ---- the new line ------------------------------------------------------------ */
 
-/* What is behind a comma and a colon in this line, one blank or none. */
+/* The separators after a comma and a colon in this line: one blank or none. */
 struct style {
 	const char *comma, *colon;
 	bool ascii;
@@ -279,7 +279,8 @@ put_value(struct lc__buf *out, enum lc__entry_member i, const struct lc__entry_n
 	put(out, "\"");
 }
 
-/* Where a line is copied from next, while parts of it are left out or replaced. */
+/* The position up to which a line was copied, while parts of it are omitted or
+ * replaced. */
 struct copying {
 	const struct lc__line_entry *entry;
 	struct lc__buf *out;
@@ -293,7 +294,8 @@ copy_to(struct copying *copying, const char *to)
 	copying->at = to;
 }
 
-/* The array with one comma: that before it, or of the first member the one behind. */
+/* The array with one comma: the one before it, or for the first member the one after
+ * it. */
 static void
 cut(struct copying *copying)
 {
@@ -316,7 +318,7 @@ is_new(const struct lc__entry_news *news, int i)
 	return (news->upgrade && i >= LC__ENTRY_ID) || (news->name && i == LC__ENTRY_ID);
 }
 
-/* New members that are not there. */
+/* Add new members that are missing. */
 static void
 add_members(struct copying *copying, const struct lc__entry_news *news,
     const struct style *style)
@@ -335,7 +337,7 @@ add_members(struct copying *copying, const struct lc__entry_news *news,
 	}
 }
 
-/* The next member that is changed, behind `at`; LC__ENTRY_MEMBERS if there is none. */
+/* The next member to change, after `at`; LC__ENTRY_MEMBERS if there is none. */
 static enum lc__entry_member
 next_change(const struct lc__line_entry *entry, const struct lc__entry_news *news,
     const char *at)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a record is expected to have: its array as a tensor, the size of its image, latents
- * of that size. */
+/* The requirements on a record: its array as a tensor, the size of its image, latents of
+ * that size. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ lc__migration_array(const struct lc__stage2 *how, const struct lc__line_entry *e
 	return LC_OK;
 }
 
-/* The width and height of an image's file. */
+/* The width and height in an image file. */
 static lc_status
 probe(const char *path, struct lc__line_entry *entry)
 {
@@ -47,7 +47,7 @@ probe(const char *path, struct lc__line_entry *entry)
 	struct lc__buf head = { 0 };
 	lc_status status;
 
-	/* Without a wait for a pipe that nobody writes to. */
+	/* Does not wait for the writer of a pipe. */
 	file.fd = lc__open(path, O_RDONLY | O_NONBLOCK);
 	if (file.fd == -1)
 		return lc__error_sys(errno, "%s: open", path);
@@ -76,7 +76,7 @@ lc__migration_sides(const struct lc__stage2 *how, struct lc__line_entry *entry)
 	if (how->images == NULL)
 		return lc__entry_error(entry, entry->line.text,
 		    "no height and width, and no --images to find them");
-	/* image_path below the directory, or where it says itself. */
+	/* image_path is below the directory, or absolute. */
 	name = strndup((const char *)entry->path.data, entry->path.size);
 	path = name != NULL && *name != '/' ? lc__path_join(how->images, name) : name;
 	if (path != name)
@@ -91,7 +91,7 @@ lc__migration_sides(const struct lc__stage2 *how, struct lc__line_entry *entry)
 	return status;
 }
 
-/* The Flux encoder's: 16 channels, an eighth of each side. */
+/* Of the Flux encoder: 16 channels, an eighth of each side. */
 lc_status
 lc__migration_check_latents(const lc_tensor *tensor, uint32_t width, uint32_t height)
 {

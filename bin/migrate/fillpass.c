@@ -13,13 +13,13 @@ struct filling {
 	struct lc__migration *run;
 	enum lc__stage2_pass pass;
 	struct lc__lines lines;
-	struct lc__line_entry entry;   /* the line that is read */
-	struct lc__line_entry checked; /* the one whose result is looked at */
+	struct lc__line_entry entry;   /* the line being read */
+	struct lc__line_entry checked; /* the one whose result is checked */
 	struct lc__buf id, text;
 };
 
-/* The id under which the record's tensors are; LC_NOT_FOUND for a line that is bad, which
- * has been told. */
+/* The id under which the record's tensors are stored; LC_NOT_FOUND for a bad line, which
+ * was reported. */
 static lc_status
 find_id(struct filling *f)
 {
@@ -91,7 +91,7 @@ next(void *ctx, struct lc__item *out)
 	}
 }
 
-/* Latents go with the record's size, where that is known. */
+/* Latents depend on the record's size, if that is known. */
 static lc_status
 check(void *ctx, const struct lc__item *item, const lc_value *value)
 {
@@ -147,7 +147,7 @@ fill_module(struct filling *f)
 	lc_status status, closed;
 
 	return_if_error(lc_open(how->dir, how->module[f->pass], NULL, &cache));
-	/* In the module's directory, as cachex fill does. */
+	/* In the module's directory, like cachex fill. */
 	if (asprintf(&path, "%s/%s/failures.jsonl", how->dir, how->module[f->pass]) < 0) {
 		status = lc__no_memory(NULL);
 	} else {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The file that takes the place of the records, and the original that is kept. */
+/* Replaces the file of records by the new one, and keeps the original. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -26,16 +26,16 @@ lc__migration_take_mode(const struct lc__migration *run, int fd, const char *pat
 		return lc__error_sys(errno, "%s: stat", run->how->file);
 	if (fchmod(fd, st.st_mode & 07777) == -1)
 		return lc__error_sys(errno, "%s: mode", path);
-	/* Only root may give a file away. */
+	/* Only root may change the owner of a file. */
 	if (fchown(fd, st.st_uid, st.st_gid) == -1 && errno != EPERM)
 		return lc__error_sys(errno, "%s: owner", path);
 	return LC_OK;
 }
 
 /*
- * The new file is not made by base/newfile.h: its name is not random and it stays when the
- * process ends, since a later run finds it by this name and goes on with it, from the
- * offset in the state. It takes its place only after the state has said so.
+ * The new file is not created by base/newfile.h: its name is not random and it stays when
+ * the process ends, since a later run finds it by this name and continues it, from the
+ * offset in the state. It replaces the old file only after the state says so.
  */
 lc_status
 lc__migration_begin_file(struct lc__migration *run, uint64_t size)
@@ -44,8 +44,8 @@ lc__migration_begin_file(struct lc__migration *run, uint64_t size)
 	const struct lc__stage2_counts counts = state->counts;
 	lc_status status = LC_OK;
 
-	/* The backup's name goes into the state first: what is there after a kill is ours
-	 * then. The lines of the step that is going on are not done yet. */
+	/* The backup's name is stored in the state first: after a kill the file there is
+	 * known to be ours. The lines of the present step are not done yet. */
 	if (*state->backup == '\0') {
 		return_if_error(lc__backup_choose(state->file, 1, run->how->backup,
 		    state->backup, sizeof(state->backup)));
@@ -89,7 +89,7 @@ lc__migration_swap(struct lc__migration *run)
 	struct lc__stage2_state *state = &run->state;
 	char stamp[LC__STAMP_ROOM];
 
-	/* The new file is whole on disk before the state says so. */
+	/* The new file is complete on disk before the state says so. */
 	if (state->phase == LC__STAGE2_LINES && state->rewriting) {
 		if (ftruncate(run->out, (off_t)state->out) == -1 || fsync(run->out) == -1)
 			return lc__error_sys(errno, "%s: sync", run->temporary);
@@ -99,8 +99,8 @@ lc__migration_swap(struct lc__migration *run)
 		return_if_error(lc__stage2_store(run->state_cache, state));
 	}
 	if (state->phase == LC__STAGE2_SWAP) {
-		/* After a kill that came after the rename the stamp is the new one
-		 * already. */
+		/* After a kill that followed the rename, the stamp is already the new
+		 * one. */
 		if (*state->stamp != '\0' && strcmp(state->stamp, state->renewed) != 0) {
 			return_if_error(lc__migration_check_unchanged(run, stamp));
 			if (rename(run->temporary, state->file) == -1)
@@ -126,7 +126,8 @@ lc__migration_swap(struct lc__migration *run)
 
 enum found { NOTHING, ITSELF, ANOTHER };
 
-/* What is under a name is known, or an error: a file is not replaced on a guess. */
+/* If the file under a name cannot be identified, fail: do not replace a file on a
+ * guess. */
 static lc_status
 look(const char *file, const char *name, enum found *out)
 {
@@ -165,7 +166,7 @@ find_dir(const char *path, struct stat *out)
 	return status;
 }
 
-/* Names, not files: another link to the file is a backup. */
+/* Compare names, not files: another link to the file is a backup. */
 static lc_status
 check_name(const char *wanted, const char *taken)
 {
@@ -221,7 +222,7 @@ lc__backup_choose(const char *file, unsigned stage, const char *wanted, char *ou
 	}
 }
 
-/* Without an offset to seek to: the caller goes on reading elsewhere. */
+/* Without seeking: the caller continues to read elsewhere. */
 static lc_status
 copy_step(int from, const char *from_path, uint64_t at, size_t want, char *bytes, int to,
     const char *to_path, size_t *got)
@@ -289,7 +290,7 @@ lc__backup_make(const char *file, const char *backup)
 
 	return_if_error(look(file, backup, &found));
 	if (found == NOTHING && link(file, backup) == -1) {
-		/* No links there, or another file system, or too many of them. */
+		/* Links are not supported, or another file system, or too many links. */
 		if (errno == ENOENT)
 			return lc__error_sys(errno, "%s: link", backup);
 		return_if_error(copy(file, backup));

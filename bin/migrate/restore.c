@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Tensors that are missing or damaged, from the arrays in originals that were kept. */
+/* Restores tensors that are missing or damaged, from the arrays in originals that were
+ * kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -20,7 +21,7 @@ struct restoring {
 	uint64_t size; /* of the original */
 };
 
-/* LC_NOT_FOUND if it is not known which record the line was. */
+/* LC_NOT_FOUND if it is unknown which record the line was. */
 static lc_status
 find_id(struct restoring *r)
 {
@@ -43,7 +44,7 @@ find_id(struct restoring *r)
 	return status == LC_INVALID ? LC_NOT_FOUND : status;
 }
 
-/* A line that could not be migrated has not become a record: LC_INVALID, LC_CORRUPT. */
+/* A line that could not be migrated is not a record: LC_INVALID, LC_CORRUPT. */
 static lc_status
 restore_line(struct restoring *r, const struct lc__text_line *line)
 {
@@ -58,7 +59,7 @@ restore_line(struct restoring *r, const struct lc__text_line *line)
 	if (!r->entry.v2)
 		return_if_error(lc__migration_sides(how, &r->entry));
 	return_if_error(find_id(r));
-	/* Is what is stored under the record's id as it should be? */
+	/* Is what is stored under the record's id right? */
 	status = lc_get(r->run->modules[LC__PASS_DINOV3], r->id.data, r->id.size, &view);
 	if (status == LC_OK) {
 		const bool good = lc__migration_check_value(how, LC__PASS_DINOV3,
@@ -100,7 +101,7 @@ restore_lines(struct restoring *r)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* *there unless nothing of this name is. */
+/* *there unless the name does not exist. */
 static lc_status
 restore_from(struct restoring *r, const char *path, bool exact, bool *there)
 {
@@ -127,8 +128,8 @@ restore_from(struct restoring *r, const char *path, bool exact, bool *there)
 	return status;
 }
 
-/* The original that was kept last is known to have the lines that the claims are of,
- * unless the file was changed since. */
+/* The last original is known to have the lines of the claims, unless the file was changed
+ * since. */
 static lc_status
 restore_all(struct restoring *r)
 {

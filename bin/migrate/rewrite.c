@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The pass over the lines: what becomes of each record, its id, its tensor, its line; and
- * the steps in which that becomes durable. */
+/* The pass over the lines: decides on each record, its id, its tensor and its line; and
+ * the steps that make this durable. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -13,11 +13,11 @@
 #include "migrate/claims.h"
 #include "migrate/migration.h"
 
-/* Outside of these the ratio of a picture is unusual. */
+/* Ratios of width to height outside of these are unusual. */
 #define RATIO_LEAST 0.4
 #define RATIO_MOST 2.5
 
-/* The pass over the lines; what is used again for every line. */
+/* The pass over the lines; memory that is reused for every line. */
 struct pass {
 	struct lc__migration *run;
 	struct lc__lines lines;
@@ -25,18 +25,19 @@ struct pass {
 	struct lc__buf out;      /* the step's new lines */
 	struct lc__buf id;       /* the record's */
 	struct lc__buf elements; /* its array's */
-	lc_tensor tensor;        /* which that is; its data are NULL for none */
+	lc_tensor tensor;        /* the tensor; data is NULL for none */
 	bool extract;            /* arrays are extracted */
-	bool compared;           /* the tensor was, with what is stored under its id */
-	bool same;               /* and is that */
-	bool changed;            /* a line of this step is another one now */
+	bool compared;           /* the tensor was compared with what is stored under its
+	                          * id */
+	bool same;               /* and is the same */
+	bool changed;            /* a line of this step has changed */
 	bool put;                /* a tensor or claim was put in this step */
 };
 
 /* ---- a record's tensor ------------------------------------------------------- */
 
-/* *there if something undamaged is stored under the id, and nothing that is to be
- * repaired; *same if it is the tensor. */
+/* *there if something undamaged is stored under the id that need not be repaired; *same
+ * if it is the tensor. */
 static lc_status
 compare(struct pass *pass, lc_id id, bool *there, bool *same)
 {
@@ -59,8 +60,8 @@ compare(struct pass *pass, lc_id id, bool *there, bool *same)
 	return status == LC_NOT_FOUND || status == LC_CORRUPT ? LC_OK : status;
 }
 
-/* What is stored under an id is not overwritten by another tensor. Of the ids that are
- * asked for the last one is the record's. */
+/* A tensor under an id is not overwritten by another tensor. Of the ids examined the last
+ * one is the record's. */
 static lc_status
 may_have(void *ctx, lc_id id, bool *out)
 {
@@ -87,7 +88,7 @@ store(struct pass *pass, lc_id id)
 	status = lc_put(cache, id.data, id.size, &pass->tensor);
 	if (status != LC_INVALID)
 		return status;
-	/* What the module refuses is not the line's fault. */
+	/* If the module refuses it, the line is not to blame. */
 	error = *lc_last_error();
 	error.status = LC_UNSUPPORTED;
 	return lc__error_raise(&error);
@@ -134,15 +135,15 @@ lc__migration_id_text(const struct lc__line_entry *entry)
 				  : lc__quote_id(value.text, value.size);
 }
 
-/* Does the record go on with the image_id that it has? */
+/* Does the record keep its image_id? */
 static bool
 keeps_id(const struct lc__line_entry *entry)
 {
 	return entry->v2 || (entry->named && !lc__migration_is_foreign(entry));
 }
 
-/* A line that nothing is done with: of a newer version, or with an image_id that came from
- * elsewhere. It is told and counted. */
+/* A line that is left alone: of a newer version, or with a foreign image_id. It is
+ * reported and counted. */
 static bool
 is_left_alone(struct pass *pass)
 {
@@ -201,7 +202,7 @@ claim(struct pass *pass, struct lc__claimed *claimed)
 
 /* ---- a line ------------------------------------------------------------------ */
 
-/* Does an encoder have work with this record? */
+/* Must an encoder process this record? */
 static lc_status
 lacks(struct pass *pass, lc_id id, bool *out)
 {
@@ -251,7 +252,7 @@ count(struct pass *pass, bool upgraded, bool extracted, bool lacking)
 		counts->skipped++;
 }
 
-/* Append a line as it is. */
+/* Append a line unchanged. */
 static lc_status
 keep_line(struct pass *pass, const char *text, size_t size)
 {
@@ -259,7 +260,7 @@ keep_line(struct pass *pass, const char *text, size_t size)
 	return pass->out.failed ? lc__no_memory(NULL) : LC_OK;
 }
 
-/* The line as it is to be. */
+/* The new line. */
 static lc_status
 write_line(struct pass *pass, lc_id id, bool upgrade)
 {
@@ -286,7 +287,7 @@ write_line(struct pass *pass, lc_id id, bool upgrade)
 	return lc__entry_write(entry, &news, &pass->out);
 }
 
-/* The id under which a record's tensors would be looked for; LC_NOT_FOUND for none yet. */
+/* The id under which a record's tensors would be stored; LC_NOT_FOUND for none yet. */
 static lc_status
 find_id(struct pass *pass, lc_id *out)
 {
@@ -309,7 +310,7 @@ find_id(struct pass *pass, lc_id *out)
 	return LC_OK;
 }
 
-/* What would become of a record. */
+/* What would be done with a record. */
 static lc_status
 count_entry(struct pass *pass, bool upgrade, bool extract)
 {
@@ -333,7 +334,7 @@ count_entry(struct pass *pass, bool upgrade, bool extract)
 	return LC_OK;
 }
 
-/* A record, of which nothing is kept if it turns out to be bad: LC_INVALID. */
+/* Process a record; nothing of it is kept if it turns out to be bad: LC_INVALID. */
 static lc_status
 do_entry(struct pass *pass)
 {
@@ -360,7 +361,8 @@ do_entry(struct pass *pass)
 		    &pass->tensor));
 	if (how->dry_run)
 		return count_entry(pass, upgrade, extract);
-	/* What is stored under the record's own image_id must not be another's tensor. */
+	/* What is stored under the record's own image_id must not be another record's
+	 * tensor. */
 	if (extract && keeps_id(entry)) {
 		id = (lc_id){ entry->id.data, entry->id.size };
 		return_if_error(may_have(pass, id, &may));
@@ -389,7 +391,7 @@ do_entry(struct pass *pass)
 		warn(pass, &counts->extreme,
 		    "%" PRIu32 "x%" PRIu32 ": the ratio %.3g is outside of %g to %g",
 		    entry->width, entry->height, ratio, RATIO_LEAST, RATIO_MOST);
-	/* An image_id that was there and is lost. */
+	/* An image_id that existed and is lost. */
 	if (!entry->v2 && entry->named &&
 	    (entry->id.size != id.size || memcmp(entry->id.data, id.data, id.size) != 0))
 		warn(pass, &counts->foreign, "image_id %s is replaced by %s",
@@ -425,13 +427,13 @@ take_line(struct pass *pass, const struct lc__text_line *line)
 	bad = status == LC_INVALID || status == LC_CORRUPT;
 	if (status == LC_OK) {
 		status = do_entry(pass);
-		/* A damaged module is not the line's fault. */
+		/* If a module is damaged, the line is not to blame. */
 		bad = status == LC_INVALID;
 	}
 	if (!bad)
 		return status;
 
-	/* Tell of a bad line by the last error, and keep it. */
+	/* Report a bad line with the last error, and keep it. */
 	pass->out.size = before;
 	if (!lc__migration_has_line(how, pass->lines.number))
 		return keep_line(pass, line->text, line->size);
@@ -473,7 +475,7 @@ read_step(struct pass *pass, bool *end)
 	return LC_OK;
 }
 
-/* Durable in this order: arrays, lines, then how far it is. */
+/* Made durable in this order: arrays, lines, then the state. */
 static lc_status
 end_step(struct pass *pass)
 {

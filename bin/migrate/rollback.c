@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Lines of version 2 as they were before: with their arrays, without what was added. */
+/* Restores lines of version 2 to their old form: with their arrays, without the added
+ * members. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "migrate/migration.h"
 #include "value/dtype.h"
 
-/* So much is written at once. */
+/* How much is written at once. */
 #define PORTION ((size_t)4 << 20)
 
 struct rolling {
@@ -36,8 +37,7 @@ put_array(struct lc__buf *out, const lc_tensor *tensor, uint32_t depth,
 	const lc_dtype dtype = tensor->dtype;
 	char text[LC__SHORTEST];
 
-	/* Numbers that are read as what they are: floats with the fewest digits of a
-	 * double. */
+	/* Numbers in their own form: floats with the fewest digits of a double. */
 	if (depth == tensor->ndim) {
 		if (dtype == LC_BOOL) {
 			lc__buf_printf(out, "%s", *p ? "true" : "false");
@@ -63,7 +63,7 @@ put_array(struct lc__buf *out, const lc_tensor *tensor, uint32_t depth,
 
 /* ---- a line ------------------------------------------------------------------ */
 
-/* An image_id that the path does not give was chosen elsewhere, and stays. */
+/* An image_id that is not derived from the path was chosen elsewhere, and stays. */
 static bool
 goes(const struct lc__line_entry *entry, const struct lc__json_member *member)
 {
@@ -77,8 +77,8 @@ goes(const struct lc__line_entry *entry, const struct lc__json_member *member)
 	    (name == entry->members[LC__ENTRY_ARRAY].name.text && !entry->array);
 }
 
-/* The members that stay, byte for byte, and then the array, if there is a tensor. Of
- * these members one is image_path, so that a comma goes before the array. */
+/* The members that stay, byte for byte, and then the array, if there is a tensor. One of
+ * these members is image_path, so a comma precedes the array. */
 static lc_status
 put_line(struct rolling *r, const lc_tensor *tensor)
 {
@@ -245,7 +245,7 @@ roll_back(struct rolling *r)
 	if (r->out->back + r->out->without == 0 || run->how->dry_run)
 		return LC_OK;
 
-	/* The file as it is gets a second name before the new one takes its place. */
+	/* The present file gets a second name before the new one replaces it. */
 	return_if_error(lc__migration_check_unchanged(run, stamp));
 	return_if_error(lc__backup_choose(run->state.file, 2, run->how->backup,
 	    r->out->backup, sizeof(r->out->backup)));
@@ -265,7 +265,8 @@ lc__stage2_rollback(const struct lc__stage2 *how, struct lc__stage2_rolled *out)
 	lc_status status, closed;
 
 	memset(out, 0, sizeof(*out));
-	/* Without the module there are no arrays, but perhaps another directory is meant. */
+	/* Without the module there are no arrays, but maybe another directory is
+	 * meant. */
 	lc_options_init(&options);
 	options.flags = LC_RDONLY;
 	status = lc_open(how->dir, how->module[LC__PASS_DINOV3], &options,

@@ -28,8 +28,8 @@ lc__migration_open_modules(struct lc__migration *run)
 	const struct lc__stage2 *how = run->how;
 	lc_options options;
 
-	/* Arrays are put into the first. What others have is only looked at, and their
-	 * data are not read for that. */
+	/* Arrays are put into the first. The others are only checked, without reading
+	 * their data. */
 	for (int p = 0; p < LC__PASS_MODULES; p++) {
 		const bool writes = p == LC__PASS_DINOV3 && !how->dry_run;
 		lc_status status;
@@ -62,9 +62,9 @@ lc__migration_close_modules(struct lc__migration *run)
 	return first;
 }
 
-/* ---- where to go on --------------------------------------------------------- */
+/* ---- where to continue ----------------------------------------------------------- */
 
-/* What decides how a line is changed and counted. */
+/* The options that determine how a line is changed and counted. */
 static lc_status
 make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 {
@@ -100,7 +100,7 @@ make_recipe(const struct lc__stage2 *how, char *out, size_t room)
 	return status;
 }
 
-/* From the first line on, with the claims that there are. */
+/* Start with the first line, and keep the existing claims. */
 static void
 begin_anew(struct lc__stage2_state *state)
 {
@@ -151,7 +151,7 @@ lc__migration_same_file(struct lc__migration *run)
 	return LC_OK;
 }
 
-/* The whole new file may still have its own name, or that of the records. */
+/* The complete new file may still have its own name, or that of the records. */
 static bool
 new_file_is_whole(const struct lc__migration *run, const char *stamp)
 {
@@ -169,7 +169,7 @@ new_file_is_whole(const struct lc__migration *run, const char *stamp)
 	return strcmp(found, run->state.renewed) == 0;
 }
 
-/* Where to go on, from the state that was found, or at the start. */
+/* Decide where to continue, from the stored state, or at the start. */
 static lc_status
 find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 {
@@ -177,8 +177,8 @@ find_start(struct lc__migration *run, const char *stamp, const char *recipe)
 
 	if (state->phase == LC__STAGE2_SWAP && strcmp(stamp, state->renewed) == 0)
 		snprintf(state->stamp, sizeof(state->stamp), "%s", stamp);
-	/* The file is another one than that of the state, whose claims are of an older
-	 * generation and whose offsets mean nothing. */
+	/* The file is not the one in the state: its claims have an older generation and
+	 * its offsets are meaningless. */
 	if (strcmp(state->stamp, stamp) != 0) {
 		if (state->generation > 0 && state->phase < LC__STAGE2_FILL)
 			say(run,
@@ -216,7 +216,7 @@ load(struct lc__migration *run)
 	return_if_error(make_recipe(run->how, recipe, sizeof(recipe)));
 	return_if_error(lc__stage2_stamp(run->in, run->how->file, stamp));
 	return_if_error(lc__migration_same_file(run));
-	/* It is to be replaced, which no task may do. */
+	/* It must be replaced, which a task may not do. */
 	if (run->how->tasks > 0 &&
 	    (run->state.rewriting || run->state.phase == LC__STAGE2_SWAP))
 		return lc__error(LC_INVALID, 0,
@@ -244,7 +244,7 @@ open_file(struct lc__migration *run)
 
 	if (run->in != -1)
 		close(run->in);
-	/* It may be a pipe that has no other end. */
+	/* It may be a pipe without a writer. */
 	run->in = lc__open(run->how->file, O_RDONLY | O_NONBLOCK);
 	if (run->in == -1)
 		return lc__error_sys(errno, "%s: open", run->how->file);
@@ -257,7 +257,7 @@ open_file(struct lc__migration *run)
 	return LC_OK;
 }
 
-/* The new file of an interrupted run, as far as it is known to be good. */
+/* The new file of an interrupted run, as far as it is known to be valid. */
 static lc_status
 reopen_new(struct lc__migration *run)
 {
@@ -265,7 +265,7 @@ reopen_new(struct lc__migration *run)
 	struct stat st;
 
 	if (!state->rewriting) {
-		/* One that was begun, and then the file was changed; a task has none. */
+		/* It was begun, and then the file was changed; a task has none. */
 		if (!run->how->dry_run && run->how->tasks == 0)
 			(void)unlink(run->temporary);
 		return LC_OK;
@@ -284,8 +284,8 @@ reopen_new(struct lc__migration *run)
 	return LC_OK;
 }
 
-/* One migration at a time in a directory: the lock goes with the process. A file of its
- * own, as the module's directory is locked by those who open it. */
+/* One migration at a time in a directory: the lock ends with the process. It is a
+ * separate file, since opening the module locks the module's directory. */
 static lc_status
 lock(const char *dir, int *fd)
 {
@@ -305,9 +305,9 @@ lock(const char *dir, int *fd)
 	return status;
 }
 
-/* ---- what it needs on the disk ------------------------------------------------------ */
+/* ---- required disk space --------------------------------------------------------- */
 
-/* So much of the file is looked at. */
+/* How much of the file is examined. */
 #define SAMPLE ((uint64_t)8 << 20)
 
 /* Of the sample. */
@@ -318,7 +318,7 @@ struct seen {
 	uint64_t latents; /* bytes */
 };
 
-/* A record's own bytes besides its tensor's: its head, its key, its index entry. */
+/* The size of a record without its tensor: its head, its key, its index entry. */
 static uint64_t
 stored(uint64_t records, double tensor)
 {
@@ -383,8 +383,8 @@ estimate_needs(const struct lc__stage2 *how, int fd, uint64_t size,
 	return status;
 }
 
-/* LC_NO_SPACE if there is less than what is needed from here on, less what the modules and
- * the new file have already. */
+/* LC_NO_SPACE if there is less than what is still needed, not counting what the modules
+ * and the new file have already. */
 static lc_status
 check_space(const struct lc__migration *run)
 {
@@ -415,7 +415,7 @@ check_space(const struct lc__migration *run)
 	return lc__space_check(run->state.file, lines, "the new lines");
 }
 
-/* ---- the whole --------------------------------------------------------------- */
+/* ---- the whole migration --------------------------------------------------------- */
 
 /* The lines, with the modules open. */
 static lc_status
@@ -469,9 +469,9 @@ lc__migration_open(struct lc__migration *run)
 		status = lc_open(how->dir, "stage2", &options, &run->state_cache);
 		return status == LC_NO_FILE ? LC_OK : status;
 	}
-	/* Also those with another directory write the same new file. The lock is that of
-	 * the file that is read, and goes with the process; where files have no locks the
-	 * directory's has to do. Parts write none, and share it. */
+	/* Migrations into other directories write the same new file. The lock on the file
+	 * that is read ends with the process; where files cannot be locked, the
+	 * directory's lock must suffice. Tasks write no file, and share the lock. */
 	if (flock(run->in, (how->tasks > 0 ? LOCK_SH : LOCK_EX) | LOCK_NB) == -1 &&
 	    errno == EWOULDBLOCK)
 		return lc__error(LC_BUSY, 0, "%s: another migration is running",
@@ -483,7 +483,7 @@ lc__migration_open(struct lc__migration *run)
 lc_status
 lc__migration_close(struct lc__migration *run, lc_status status)
 {
-	/* What was not stored is not to be stored without its state. */
+	/* Writes that are still pending must not be stored without their state. */
 	if (status != LC_OK)
 		lc_discard(run->state_cache);
 	else

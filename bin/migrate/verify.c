@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Are all lines, claims and tensors what a migration leaves? */
+/* Checks that all lines, claims and tensors are as a migration leaves them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 struct verifying {
 	const struct lc__stage2 *how;
 	lc_cache *state_cache;
-	lc_cache *modules[LC__PASS_MODULES]; /* NULL: not there */
+	lc_cache *modules[LC__PASS_MODULES]; /* NULL: it does not exist */
 	struct lc__stage2_state state;
 	struct lc__lines lines;
 	struct lc__line_entry entry;
@@ -91,7 +91,7 @@ find_id(struct verifying *v)
 	return status == LC_INVALID ? LC_OK : status;
 }
 
-/* A line that a migration leaves alone: one finding tells all. */
+/* A line that a migration leaves alone gives a single finding. */
 static bool
 is_left_alone(struct verifying *v)
 {
@@ -186,7 +186,7 @@ check_lines(struct verifying *v, uint64_t size)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* ---- the whole --------------------------------------------------------------- */
+/* ---- the whole verification ------------------------------------------------------ */
 
 static lc_status
 verify(struct verifying *v)
@@ -220,8 +220,8 @@ verify(struct verifying *v)
 	if (status != LC_OK && status != LC_NOT_FOUND)
 		return status;
 
-	/* Those that were named; else the modules that there are, and those that a run or
-	 * an encoder was to fill. */
+	/* The named ones; else the existing modules, and those that a run or an encoder
+	 * was to fill. */
 	for (int p = 0; p < LC__PASS_MODULES; p++)
 		v->out->asked[p] = how->pass[p] &&
 		    (how->named || p == LC__PASS_DINOV3 || how->encoder[p] != NULL ||
