@@ -6,16 +6,7 @@
 # their number.
 . "${srcdir:-.}/t/support/tap.sh"
 
-# limit KIND: how many places 1,000 words may have.
-limit() {
-	case $1 in
-	header) echo 0.3 ;;
-	comments) echo 0.7 ;;
-	front) echo 0.3 ;;
-	messages) echo 1.5 ;;
-	pages) echo 0.3 ;;
-	esac
-}
+most=0.3 # places in 1,000 words
 
 cd "$srcdir" || exit 99
 {
@@ -28,8 +19,8 @@ awk -f t/support/words.awk t/support/words.txt "$scratch/prose" >"$scratch/count
 for kind in pages front header comments messages; do
 	rate=$(awk -v kind=$kind '$1 == "=" && $2 == kind { printf "%.2f", 1000 * $3 / $4 }' \
 		"$scratch/counted")
-	fine=$(awk -v rate="${rate:-99}" -v most="$(limit $kind)" 'BEGIN { print rate <= most }')
-	is "$kind: $rate places in 1,000 words, at most $(limit $kind)" "$fine" 1
+	fine=$(awk -v rate="${rate:-99}" -v most="$most" 'BEGIN { print rate <= most }')
+	is "$kind: $rate places in 1,000 words, at most $most" "$fine" 1
 	if [ "$fine" != 1 ] || [ "${PLACES:-}" = $kind ]; then
 		grep " $kind: " "$scratch/counted" | sed 's/^/# /'
 	fi

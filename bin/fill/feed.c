@@ -481,8 +481,8 @@ put(struct lc__feed *feed, const struct lc__item *item)
 	const struct lc__inputs_fill *fill = feed->feeding->fill;
 	lc_status status;
 
-	/* Here it is certain that this item failed; in a commit it could not be told
-	 * which. */
+	/* Here it is certain that this item failed; in a commit the item would not be
+	 * known. */
 	if (fill->name != NULL) {
 		status = lc_contains(fill->cache, item->id.data, item->id.size);
 		if (status == LC_OK)

@@ -103,7 +103,7 @@ bool lc__throttle_is_due(const struct lc__throttle *pace, uint64_t now_ns);
 /** There was a commit. */
 void lc__throttle_note(struct lc__throttle *pace, uint64_t began_ns, uint64_t ended_ns);
 
-/** All zero is none. */
+/** All zeros: none. */
 struct lc__fill_uncommitted {
 	uint64_t *bytes; /* of each record's tensors; malloc'ed */
 	size_t first, end, room;

@@ -336,8 +336,7 @@ lc__archive_close(struct lc__archive *archive)
 
 /* ---- members ------------------------------------------------------------------ */
 
-/* Two blocks of zeros end a tar archive. Where not even one was there, nobody knows
- * whether members are missing. */
+/* Two blocks of zeros end a tar archive. Without any, members may be missing. */
 static lc_status
 at_end(const struct lc__archive *archive)
 {

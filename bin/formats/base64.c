@@ -37,7 +37,7 @@ lc__base64_write(FILE *out, const void *data, size_t size)
 	fwrite(text, 1, used, out);
 }
 
-/* The value of every character, 64 for those that are none. */
+/* The value of every character, 64 for other characters. */
 static void
 fill_values(unsigned char values[256])
 {

@@ -32,7 +32,7 @@ struct lc__out_file {
 /** Does this path mean standard output? */
 bool lc__out_is_stdout(const char *path);
 /** Begin. LC_EXISTS if something is there and how->force is not set; LC_INVALID if it is
- *  no regular file, which is never replaced. With how->dry_run nothing is written. */
+ *  not a regular file, which is never replaced. With how->dry_run nothing is written. */
 LC_CHECKED lc_status lc__out_file_open(const char *path,
     const struct lc__outgoing_how *how, struct lc__out_file *out);
 LC_CHECKED lc_status lc__out_file_write(struct lc__out_file *file, const void *data,
@@ -65,7 +65,7 @@ struct lc__out_tree {
 LC_CHECKED lc_status lc__out_tree_begin(const char *path,
     const struct lc__outgoing_how *how, struct lc__out_tree *out);
 /** Open a file at a path below it; directories are made as they are needed. LC_IO
- *  where one of them is a symbolic link, or is none. */
+ *  if one of them is a symbolic link, or not a directory. */
 LC_CHECKED lc_status lc__out_tree_open(struct lc__out_tree *tree, const char *name,
     struct lc__out_file *out);
 /** Put a file in place. */

@@ -573,7 +573,7 @@ read_note(const struct lc__json_member *note, struct lc__buf *text,
 	    (lc_id){ text->data + name, text->size - name });
 }
 
-/* What users note of a file: strings under names. null is none. */
+/* A file's metadata: named strings. null means none. */
 static lc_status
 read_metadata(const struct lc__json_member *metadata, struct lc__buf *text,
     struct lc__safetensors *out)

@@ -550,7 +550,7 @@ write_plain(struct writer *w, const lc_value *value)
 		fputs(truth ? "true" : "false", w->out);
 		return LC_OK;
 	case LC_INTEGER:
-		/* Above 2^63-1 it is no int64_t: that is asked first, as it may fail. */
+		/* Above 2^63-1 it does not fit an int64_t: try that first, because it may fail. */
 		if (lc_value_as_integer(value, &number) == LC_OK) {
 			fprintf(w->out, "%lld", (long long)number);
 			return LC_OK;

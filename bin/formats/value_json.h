@@ -65,8 +65,8 @@ typedef lc_status (*lc__json_open)(void *ctx, const char *file, lc_tensor *tenso
  * Read a value.
  * @param open  NULL if there are no files: then they are refused
  * @param out   all zero; to be freed with lc__loaded_free(), also on failure
- * @return LC_OK; LC_INVALID, with the path of what is no value; what open()
- * returned; LC_NO_MEMORY.
+ * @return LC_OK; LC_INVALID, with the path of the invalid part; the status of
+ * open(); LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__value_json_read(const void *text, size_t size,
     lc__json_open open, void *ctx, struct lc__loaded *out);

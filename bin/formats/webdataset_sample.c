@@ -75,7 +75,7 @@ lc__wds_split(const char *name, size_t *key_size)
 }
 
 /* The package skips what begins with two underscores, then anything but a slash, two
- * underscores, and then ends or goes on with a slash. */
+ * underscores, and then ends or continues with a slash. */
 bool
 lc__wds_is_meta(const char *name)
 {

@@ -141,7 +141,7 @@ pack_metadata(const struct lc__json *frame, struct lc__buf *out)
 #define TOLERANCE 1e-6
 #define TOLERANCE_PX 0.5
 
-/* False, with a rejection, if the member is there and is no box. */
+/* False, with a rejection, if the member is present and is not a box. */
 static bool
 read_box(struct lc__label *out, const char *file, const struct lc__json *object,
     const char *name, bool *has, double box[4])

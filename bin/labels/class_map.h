@@ -37,8 +37,8 @@ struct lc__class_map {
 
 /**
  * Read the file. @p out is to be freed in any case.
- * @return LC_OK; LC_INVALID, naming the file and the line, for what is no such list, and
- * for a class that occurs twice; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
+ * @return LC_OK; LC_INVALID, naming the file and the line, for an invalid list, and
+ * for a duplicate class; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__class_map_read(const char *path, struct lc__class_map *out);
 void lc__class_map_free(struct lc__class_map *map);
@@ -53,7 +53,7 @@ struct lc__class_pair {
 	int64_t from, to;
 };
 
-/** A map applied to one dataset. All zero is none. */
+/** A map applied to one dataset. All zeros: none. */
 struct lc__mapping {
 	bool on;
 	struct lc__class_pair *pairs; /* sorted by `from`, each once; malloc'ed */

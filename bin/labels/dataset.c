@@ -246,8 +246,8 @@ order_frames(struct lc__dataset *dataset)
 
 /* ---- opening ---------------------------------------------------------------- */
 
-/* List the frames with the layout that is found, order them, and let go of what was
- * reserved for more. */
+/* List the frames with the layout that is found, order them, and free the unused part of the
+ * array. */
 static lc_status
 fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labels)
 {

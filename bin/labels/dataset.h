@@ -53,7 +53,7 @@ struct lc__dataset;
  * @param labels  COCO: its file, from the root or absolute; NULL looks for
  *                annotations/ *.json or *.json, of which there must be one. Other
  *                layouts have none: NULL
- * @return LC_OK; LC_INVALID for what is no such dataset or has no frames;
+ * @return LC_OK; LC_INVALID for an invalid dataset, or one without frames;
  * LC_NO_FILE, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__label_layout layout,

@@ -52,7 +52,7 @@ struct lc__dataset {
 
 /**
  * Add a frame. Its strings are copied; run and name become printable UTF-8; hash
- * and number are as they stand.
+ * and number do not change.
  */
 LC_CHECKED lc_status lc__dataset_add(struct lc__dataset *dataset,
     const struct lc__frame *frame);
@@ -80,7 +80,7 @@ LC_CHECKED lc_status lc__dataset_note(struct lc__dataset *dataset, const char *f
     ...) __attribute__((format(printf, 2, 3)));
 
 /** The layout of this number; LC__LAYOUT_AUTO: the one that @p root has, by a look at
- *  its labels. LC_INVALID for what is none, or not clear. */
+ *  its labels. LC_INVALID if there is none, or if it is not clear. */
 LC_CHECKED lc_status lc__layout_find(const char *root, enum lc__label_layout layout,
     const struct lc__label_layout_row **out);
 

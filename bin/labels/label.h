@@ -30,7 +30,7 @@ enum lc__reject {
 	LC__REJECTS
 };
 
-/** "blank_image" and so on; NULL for a number that is none. */
+/** "blank_image" and so on; NULL for any other number. */
 const char *lc__reject_name(enum lc__reject reason);
 /** The reason of this name; LC__REJECTS if there is none. */
 enum lc__reject lc__reject_parse(const char *name);
@@ -78,7 +78,7 @@ void lc__label_free(struct lc__label *label);
 /* ---- for the readers of layouts ------------------------------------------------- */
 
 /**
- * Say why the frame is no sample: "FILE: TEXT", as one line of UTF-8, and drop its
+ * Say why the frame is not a sample: "FILE: TEXT", as one line of UTF-8, and drop its
  * boxes and extra. The start of a very long FILE is left out.
  * @return LC_OK, so that a reader can write `return lc__label_reject(...)`
  */

@@ -69,7 +69,7 @@ typedef lc_status (*lc__json_found)(void *ctx, const struct lc__json_element *el
  * @param names  members to look into, up to NULL; each is a list
  * @param needed the first so many of them must be there
  * @return LC_OK; LC_CORRUPT with the byte where it is malformed, or where one of
- * the members is no list or is there again; what @p found returns; LC_IO,
+ * the members is not a list or is a duplicate; what @p found returns; LC_IO,
  * LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__json_stream(int fd, const char *path, const char *const *names,

@@ -37,8 +37,8 @@ void lc__listing_free(struct lc__listing *listing);
 const struct lc__entry *lc__listing_find(const struct lc__listing *listing,
     const char *name);
 
-/** Is @p dir, from @p root, a directory or a link to one? What may not be looked at is
- *  none. LC_IO, LC_NO_MEMORY … */
+/** Is @p dir, from @p root, a directory or a link to one? False without permission to
+ *  look. LC_IO, LC_NO_MEMORY … */
 LC_CHECKED lc_status lc__tree_is_dir(const char *root, const char *dir, bool *out);
 /** Is @p path, from @p root, a file or a link to one? As lc__tree_is_dir(). */
 LC_CHECKED lc_status lc__tree_is_file(const char *root, const char *path, bool *out);

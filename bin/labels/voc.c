@@ -42,7 +42,7 @@ is_rejected(const struct reader *r)
 /* ---- metadata ----------------------------------------------------------------- */
 
 /* Elements that are read, by the element that they are in; `part` has boxes of
- * parts, which are no objects. */
+ * parts, which are not objects. */
 static bool
 is_extra(const char *in, const char *name)
 {

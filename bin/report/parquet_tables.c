@@ -114,7 +114,7 @@ put_real(struct lc__parquet *table, bool known, double value)
 		lc__parquet_null(table);
 }
 
-/* As text, or as base64 of what is none. */
+/* As text, or as base64 of other bytes. */
 static lc_status
 put_id(struct lc__parquet *table, lc_id id)
 {

@@ -22,7 +22,7 @@
 
 /* ---- the tables and the statements that fill them ---------------------------- */
 
-/* No journal: the file is temporary, and nobody reads it before the end. */
+/* No journal: the file is temporary, and has no reader before the end. */
 static const char schema[] =
     "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
     "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"

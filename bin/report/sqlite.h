@@ -23,7 +23,7 @@ struct lc__sqlite;
  */
 LC_CHECKED lc_status lc__sqlite_may_replace(const char *path);
 
-/** Begin, in an empty file that nobody else uses: the schema and a transaction. */
+/** Begin, in an empty file without other users: the schema and a transaction. */
 LC_CHECKED lc_status lc__sqlite_begin(const char *path, struct lc__sqlite **out);
 /** Add a sample and its boxes. */
 LC_CHECKED lc_status lc__sqlite_sample(struct lc__sqlite *db,
