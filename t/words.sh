@@ -12,8 +12,8 @@ cd "$srcdir" || exit 99
 {
 	printf '%s\n' man/*.[1-9] | xargs awk -v page=pages -f t/support/prose.awk
 	awk -v page=front -f t/support/prose.awk README NEWS HACKING SECURITY
-	find include lib bin python -name '*.[ch]' -o -name '*.py' | sort |
-		xargs awk -f t/support/prose.awk
+	find include lib bin python/lmdbcache python/src python/tests -name '*.[ch]' -o -name '*.py' |
+		sort | xargs awk -f t/support/prose.awk
 } >"$scratch/prose"
 awk -f t/support/words.awk t/support/words.txt "$scratch/prose" >"$scratch/counted"
 for kind in pages front header comments messages; do
