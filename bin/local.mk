@@ -26,7 +26,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/stores.c \
 	bin/cmd/cmd_stat.c bin/cmd/cmd_verify.c bin/cmd/cmd_view.c \
 	bin/cmd/cmd_warehouse.c bin/cmd/command_line.c bin/cmd/commands.c bin/cmd/cmd_shell.c bin/cmd/cmd_top.c bin/cmd/watch.c \
-	bin/cmd/export_records.c \
+	bin/cmd/export_records.c bin/cmd/fill_tell.c \
 	bin/cmd/import_containers.c bin/cmd/import_files.c bin/cmd/module_settings.c \
 	bin/cmd/plan_chunks.c bin/cmd/plan_cost.c bin/cmd/plan_nodes.c bin/cmd/plan_report.c \
 	bin/cmd/read_frames.c \

@@ -16,6 +16,7 @@
 #include "base/fileio.h"
 #include "base/json_scan.h"
 #include "base/lines.h"
+#include "cmd/fill_tell.h"
 #include "cmd/push_job.h"
 #include "cmd/stores.h"
 #include "fill/inputs.h"
@@ -131,357 +132,6 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* ---- what it tells meanwhile -------------------------------------------------------- */
-
-/* Failed items that are named on standard error; all are in the file. */
-#define NAMED 10
-
-static struct {
-	uint64_t total;          /* items, 0: not known */
-	uint64_t over;           /* of them */
-	uint64_t named, unnamed; /* failed items */
-} report;
-
-static void
-begin(const char *module)
-{
-	struct json json;
-
-	if (dry_run)
-		interrupt_resume(INTERRUPT_AGAIN);
-	progress_begin("fill");
-	if (!trace_is_on())
-		return;
-	json = trace_event("begin");
-	jw_text(&json, "cachex", lc_version());
-	jw_count(&json, "time_ms", lc__clock_wall_ms());
-	jw_text(&json, "module", module);
-	trace_options(&json, options);
-	trace_event_end(&json);
-}
-
-/* With -v what producers write to their standard error. */
-static void
-producer_line(void *ctx, unsigned child, const char *line)
-{
-	(void)ctx;
-	if (settings.verbose)
-		report_note("producer %u: %s", child, line);
-}
-
-static void
-on_batch(void *ctx, const struct lc__items *items)
-{
-	uint64_t failed = 0;
-	unsigned attempts = 0;
-	struct json json;
-
-	(void)ctx;
-	if (!trace_is_on())
-		return;
-	for (size_t i = 0; i < items->count; i++) {
-		failed += items->items[i].outcome == LC__ITEM_FAILED;
-		if (items->items[i].attempts > attempts)
-			attempts = items->items[i].attempts;
-	}
-	json = trace_event("batch");
-	jw_count(&json, "items", items->count);
-	jw_count(&json, "failed", failed);
-	jw_count(&json, "attempts", attempts);
-	trace_event_end(&json);
-}
-
-static void
-on_failed(void *ctx, const struct lc__item *item)
-{
-	const char *why = item->why != NULL ? item->why : "failed";
-	struct json json;
-
-	(void)ctx;
-	if (trace_is_on()) {
-		json = trace_event("failed");
-		jw_id(&json, item->id);
-		jw_text(&json, "why", why);
-		jw_count(&json, "attempts", item->attempts);
-		trace_event_end(&json);
-	}
-	if (report.named >= NAMED) {
-		report.unnamed++;
-		return;
-	}
-	report.named++;
-	report_note("%s: %s", lc__quote_id(item->id.data, item->id.size), why);
-}
-
-static void
-on_stopped(void *ctx, const char *name, const char *why)
-{
-	struct json json;
-
-	(void)ctx;
-	report_error(EXIT_DATA, "%s stops: %s", name, why);
-	if (!trace_is_on())
-		return;
-	json = trace_event("stopped");
-	jw_text(&json, "input", name);
-	jw_text(&json, "why", why);
-	trace_event_end(&json);
-}
-
-static lc_status
-on_item(void *ctx, const struct lc__item *item)
-{
-	report.over++;
-	if (item->outcome == LC__ITEM_FAILED)
-		on_failed(ctx, item);
-	return LC_OK;
-}
-
-static void
-put_produced(struct json *json, const struct lc__produced *produced)
-{
-	jw_count(json, "batches", produced->batches);
-	jw_count(json, "started", produced->started);
-	jw_count(json, "died", produced->died);
-	jw_count(json, "timed_out", produced->timed_out);
-	jw_count(json, "garbage", produced->garbage);
-	jw_count(json, "retried", produced->retried);
-	jw_count(json, "sent_bytes", produced->sent_bytes);
-	jw_count(json, "received_bytes", produced->received_bytes);
-}
-
-static void
-put_filled(struct json *json, const struct lc__filled *filled)
-{
-	jw_count(json, "stored", filled->stored);
-	jw_count(json, "there", filled->there);
-	jw_count(json, "wrong", filled->wrong);
-	jw_count(json, "failed", filled->failed);
-	jw_count(json, "items", filled->items);
-	jw_count(json, "bytes", filled->bytes);
-	put_produced(json, &filled->produced);
-}
-
-static void
-put_inputs(struct json *json, const struct lc__inputs_filled *filled)
-{
-	jw_count(json, "stored", filled->stored);
-	jw_count(json, "failed", filled->failed);
-	jw_count(json, "bad", filled->bad);
-	jw_count(json, "items", filled->items);
-	jw_count(json, "recalled", filled->recalled);
-	jw_count(json, "chunks", filled->chunks);
-	jw_count(json, "bytes", filled->bytes);
-	jw_count(json, "declared", filled->declared);
-	jw_count(json, "inputs", filled->inputs);
-	jw_count(json, "finished", filled->finished);
-	jw_count(json, "stopped", filled->stopped);
-	jw_count(json, "left", filled->left);
-	jw_count(json, "shard_bytes", filled->shard_bytes);
-	jw_count(json, "shard_bytes_done", filled->shard_done);
-	put_produced(json, &filled->produced);
-}
-
-static lc_status
-show_progress(uint64_t done, uint64_t total)
-{
-	return progress_step(NULL, done, total) == 0
-	    ? LC_OK
-	    : lc__error(LC_CANCELLED, 0, "stopped");
-}
-
-static lc_status
-on_progress(void *ctx, const struct lc__filled *so_far)
-{
-	struct json json;
-
-	(void)ctx;
-	if (trace_is_due()) {
-		json = trace_event("progress");
-		put_filled(&json, so_far);
-		trace_event_end(&json);
-	}
-	progress_items(report.over, report.total);
-	progress_rate("records", so_far->stored);
-	return show_progress(so_far->bytes, 0);
-}
-
-static lc_status
-on_inputs_progress(void *ctx, const struct lc__inputs_filled *so_far)
-{
-	struct json json;
-
-	(void)ctx;
-	if (trace_is_due()) {
-		json = trace_event("progress");
-		put_inputs(&json, so_far);
-		trace_event_end(&json);
-	}
-	progress_rate("records", so_far->stored);
-	return show_progress(so_far->shard_done - so_far->shard_before,
-	    so_far->shard_bytes - so_far->shard_before);
-}
-
-/* ---- the result --------------------------------------------------------------------- */
-
-/* "; 512 MiB in 3.2 s, 3125 records/s" */
-static void
-print_rate(uint64_t bytes, uint64_t records, double seconds)
-{
-	char size[SIZE_TEXT];
-
-	printf("; %s in %.1f s, %.0f records/s\n",
-	    size_human((double)bytes, size, sizeof(size)), seconds,
-	    seconds > 0 ? (double)records / seconds : 0);
-}
-
-static void
-show_filled(const struct lc__filled *filled, double seconds)
-{
-	const unsigned long long stored = filled->stored, there = filled->there,
-				 wrong = filled->wrong, failed = filled->failed;
-	struct json json = { stdout, false };
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		put_filled(&json, filled);
-		jw_real(&json, "seconds", seconds);
-		jw_flag(&json, "dry_run", dry_run);
-		jw_end_line(&json);
-	} else if (!settings.quiet && dry_run) {
-		printf("%llu missing, %llu there, %llu wrong\n",
-		    (unsigned long long)(filled->items - filled->there - filled->wrong),
-		    there, wrong);
-	} else if (!settings.quiet) {
-		printf("%llu stored, %llu there, %llu wrong, %llu failed", stored, there,
-		    wrong, failed);
-		print_rate(filled->bytes, filled->stored, seconds);
-	}
-}
-
-/* "3 inputs", or "task 1/3, 5 of 16 inputs" */
-static char *
-inputs_human(const struct lc__inputs_filled *filled, char *out, size_t room)
-{
-	int n;
-
-	if (task.of == 1)
-		return count_human(filled->inputs + pushed, "input", out, room);
-	n = snprintf(out, room, "task %u/%u, %llu of ", (unsigned)task.number,
-	    (unsigned)task.of, (unsigned long long)(filled->inputs + pushed));
-	count_human(filled->declared, "input", out + n, room - (size_t)n);
-	return out;
-}
-
-static void
-show_inputs(const struct lc__inputs_filled *filled, double seconds)
-{
-	const uint64_t over = filled->finished + filled->stopped + filled->left;
-	char inputs[3 * SIZE_TEXT];
-	struct json json = { stdout, false };
-
-	if (settings.json) {
-		jw_open(&json, NULL, '{');
-		put_inputs(&json, filled);
-		if (push_url != NULL)
-			jw_count(&json, "in_store", pushed);
-		jw_real(&json, "seconds", seconds);
-		jw_flag(&json, "dry_run", dry_run);
-		jw_end_line(&json);
-	} else if (!settings.quiet && dry_run) {
-		printf("%llu missing, %llu bad; ", (unsigned long long)filled->items,
-		    (unsigned long long)filled->bad);
-		if (task.of > 1)
-			printf("%s: ", inputs_human(filled, inputs, sizeof(inputs)));
-		printf("%llu of %llu inputs finished\n",
-		    (unsigned long long)filled->finished,
-		    (unsigned long long)filled->inputs);
-	} else if (!settings.quiet) {
-		printf("%llu stored, %llu failed, %llu bad",
-		    (unsigned long long)filled->stored,
-		    (unsigned long long)filled->failed, (unsigned long long)filled->bad);
-		print_rate(filled->bytes, filled->stored, seconds);
-		printf("%s: %llu finished, %llu stopped, %llu left to others",
-		    inputs_human(filled, inputs, sizeof(inputs)),
-		    (unsigned long long)filled->finished,
-		    (unsigned long long)filled->stopped,
-		    (unsigned long long)filled->left);
-		if (over < filled->inputs)
-			printf(", %llu to continue",
-			    (unsigned long long)(filled->inputs - over));
-		if (pushed > 0)
-			printf(", %llu in the store before", (unsigned long long)pushed);
-		putchar('\n');
-	}
-}
-
-static void
-report_unnamed(void)
-{
-	if (report.unnamed > 0 && failures_path != NULL)
-		report_note("and %llu more: see %s", (unsigned long long)report.unnamed,
-		    failures_path);
-	else if (report.unnamed > 0)
-		report_note("and %llu more", (unsigned long long)report.unnamed);
-}
-
-/* What stopped it all. A shard that is another one by now is bad input. */
-static int
-report_failure(lc_status status)
-{
-	return status == LC_STALE ? report_library(EXIT_DATA) : report_status(status);
-}
-
-static void
-begin_end(struct json *json, lc_status status, const lc_error *error)
-{
-	*json = trace_event("end");
-	jw_text(json, "status", lc_status_name(status));
-	if (status != LC_OK)
-		jw_text(json, "error", error->text);
-}
-
-/* Show the result, and the failure that stopped it if there was one; an exit status. */
-static int
-end_filled(lc_status status, const struct lc__filled *filled)
-{
-	const lc_error error = *lc_last_error();
-	const double seconds = progress_end();
-	struct json json;
-
-	if (trace_is_on()) {
-		begin_end(&json, status, &error);
-		put_filled(&json, filled);
-		trace_event_end(&json);
-	}
-	report_unnamed();
-	show_filled(filled, seconds);
-	if (status != LC_OK)
-		return report_failure(lc__error_raise(&error));
-	return filled->failed > 0 ? EXIT_NO : EXIT_DONE;
-}
-
-static int
-end_inputs(lc_status status, const struct lc__inputs_filled *filled)
-{
-	const lc_error error = *lc_last_error();
-	const double seconds = progress_end();
-	struct json json;
-
-	if (trace_is_on()) {
-		begin_end(&json, status, &error);
-		put_inputs(&json, filled);
-		trace_event_end(&json);
-	}
-	report_unnamed();
-	show_inputs(filled, seconds);
-	if (status != LC_OK)
-		return report_failure(lc__error_raise(&error));
-	if (filled->unread > 0 || (dry_run && filled->bad > 0))
-		return EXIT_DATA;
-	return filled->failed + filled->bad + filled->stopped > 0 ? EXIT_NO : EXIT_DONE;
-}
-
 /* ---- options for both --ids and --from ---------------------------------------------- */
 
 static struct lc__producers
@@ -503,7 +153,7 @@ producers_of(const char *module)
 		.start_timeout_ms = start_timeout * 1000,
 		.frame_max = frame_max,
 		.isolate = isolate,
-		.line = producer_line,
+		.line = fill_tell_line,
 	};
 }
 
@@ -591,26 +241,28 @@ fill_ids(const char *module, lc_cache *cache, const struct lc__expect *expect,
 		.producers = &producers,
 		.demands = demands_of(expect),
 		.next = next_id,
-		.back = on_batch,
-		.over = on_item,
-		.idle = on_progress,
+		.back = fill_tell_batch,
+		.over = fill_tell_item,
+		.idle = fill_tell_progress,
 		.ctx = &list,
 		.batch = batch,
 		.batch_bytes = batch_bytes,
 		.failures = failures,
 		.dry_run = dry_run,
 	};
+	uint64_t total = 0;
 	lc_status status;
 	int code;
 
 	list.fd = strcmp(ids, "-") == 0 ? STDIN_FILENO : lc__open(ids, O_RDONLY);
 	if (list.fd == -1)
 		return report_errno(ids);
-	begin(module);
-	status = count_ids(&list, &report.total);
+	fill_tell_begin(module);
+	status = count_ids(&list, &total);
+	fill_tell_total(total);
 	if (status == LC_OK)
 		status = lc__fill_run(&fill, &filled);
-	code = end_filled(status, &filled);
+	code = fill_tell_end(status, &filled);
 	lc__lines_free(&list);
 	if (list.fd != STDIN_FILENO)
 		close(list.fd);
@@ -725,16 +377,16 @@ fill_inputs(const char *module, lc_cache *cache, const struct lc__expect *expect
 		.skip_failed = skip_failed,
 		.dry_run = dry_run,
 		.name = id_field != NULL || id_pattern != NULL ? name_line : NULL,
-		.back = on_batch,
-		.failed = on_failed,
-		.stopped = on_stopped,
-		.idle = on_inputs_progress,
+		.back = fill_tell_batch,
+		.failed = fill_tell_failed,
+		.stopped = fill_tell_stopped,
+		.idle = fill_tell_inputs_progress,
 		.failures = failures,
 	};
 	struct lc__inputs_filled filled;
 
-	begin(module);
-	return end_inputs(lc__inputs_run(&fill, &filled), &filled);
+	fill_tell_begin(module);
+	return fill_tell_inputs_end(lc__inputs_run(&fill, &filled), &filled);
 }
 
 static int
@@ -961,8 +613,17 @@ run_fill(int argc, char **argv)
 {
 	struct lc__expect *expect = calloc(expects.count + 1, sizeof(*expect));
 	struct list list = { 0 };
+	const struct fill_telling telling = {
+		.dry_run = dry_run,
+		.failures = &failures_path,
+		.task = &task,
+		.pushes = push_url != NULL,
+		.pushed = &pushed,
+		.options = options,
+	};
 	int status = check_options(argc);
 
+	fill_tell_how(&telling);
 	if (status == EXIT_DONE)
 		status = task_take(options, cmd_fill.name, &task);
 	if (status == EXIT_DONE && expect == NULL)
