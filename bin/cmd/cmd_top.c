@@ -26,9 +26,9 @@ static int order;
 
 static struct opt options[] = {
 	{ "i", "interval", OPT_COUNT, &interval, .value = "SECONDS", .most = 86400,
-	    .help = "look again after so long; default 1" },
+	    .help = "time between two updates; default 1" },
 	{ "n", "count", OPT_COUNT, &count, .value = "N", .least = 1,
-	    .help = "look N times, and end; default: until it is stopped" },
+	    .help = "end after N updates; default: run until stopped" },
 	{ "s", "sort", OPT_CHOICE, &order,
 	    .value = "activity|name|records|puts|size|dead",
 	    .help = "the order of the modules; default activity: bytes put, puts, "
@@ -360,15 +360,15 @@ run_top(int argc, char **argv)
 const struct command cmd_top = {
 	.name = "top",
 	.operands = "",
-	.summary = "show what happens in all modules",
+	.summary = "show the activity of all modules",
 	.text =
 	    "Shows every module under the root with what was put, looked up and committed "
-	    "per second since the last look, and its size, sorted by activity. The numbers "
+	    "per second since the last update, and its size, sorted by activity. The numbers "
 	    "are those of the modules themselves, from all processes that have committed; "
 	    "lookups are those of writers.\n"
 	    "On a terminal it draws again every second: a, n, r, p, s and d sort by "
-	    "activity, name, records, puts, size and dead data, space looks at once, and q "
-	    "ends it. In a pipe it prints a table per look, and with --json one object per "
+	    "activity, name, records, puts, size and dead data, space updates at once, and q "
+	    "ends it. In a pipe it prints a table per update, and with --json one object per "
 	    "line for each module.",
 	.examples = "cachex top\n"
 		    "cachex top -n 2 -i 10\n"
