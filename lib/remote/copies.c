@@ -28,6 +28,7 @@ struct inner {
 	pthread_mutex_t lock; /* guards the roster */
 	pthread_cond_t moved; /* a fetch has ended, or a copy was given back */
 	struct lc__roster roster;
+	struct inner *parents; /* in a forked child: that of its parent, without locks */
 };
 
 struct lc__copies {
@@ -49,11 +50,24 @@ count(_Atomic uint64_t *counter, uint64_t n)
 
 /* ---- the handle of this process ---------------------------------------------------- */
 
+/* The locks of a parent stay as they are, and its descriptors are closed. */
+static void
+free_parents(struct inner *in)
+{
+	if (in == NULL)
+		return;
+	free_parents(in->parents);
+	free(in->roster.pins);
+	free(in->roster.mine);
+	free(in);
+}
+
 static void
 free_inner(struct inner *in)
 {
 	if (in == NULL)
 		return;
+	free_parents(in->parents);
 	lc__roster_close(&in->roster);
 	pthread_cond_destroy(&in->moved);
 	pthread_mutex_destroy(&in->lock);
@@ -90,11 +104,13 @@ begin(struct lc__copies *c, struct inner **out)
 
 	if (in->pid != getpid()) {
 		return_if_error(new_inner(c, &mine));
+		mine->parents = in;
 		if (atomic_compare_exchange_strong(&c->inner, &in, mine)) {
 			close(in->roster.fd);
 			close(in->roster.dir);
 			in = mine;
 		} else {
+			mine->parents = NULL;
 			free_inner(mine);
 		}
 	}

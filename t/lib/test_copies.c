@@ -487,11 +487,13 @@ START_TEST(limit_holds)
 
 	make_store(40, 20 * KIB, 100 * KIB);
 	assert_ok(lc__copies_open(dir, limit, false, &store.objects, &copies));
-	pthread_create(&checker, NULL, check_limit, &limit);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < 4; i++)
 			child[i] = child_start(random_process,
 			    (void *)(uintptr_t)run_random(&seed));
+		/* After the children: they would have what it has taken of the heap. */
+		atomic_store(&stop, false);
+		pthread_create(&checker, NULL, check_limit, &limit);
 		for (int i = 0; i < 2; i++)
 			pthread_create(&thread[i], NULL, random_thread,
 			    (void *)(uintptr_t)run_random(&seed));
@@ -506,9 +508,9 @@ START_TEST(limit_holds)
 
 			ck_assert(status == 0 || (i < 2 && status == 128 + SIGKILL));
 		}
+		atomic_store(&stop, true);
+		pthread_join(checker, NULL);
 	}
-	atomic_store(&stop, true);
-	pthread_join(checker, NULL);
 	printf("# at most %llu of %llu bytes\n", (unsigned long long)most,
 	    (unsigned long long)limit);
 	/* Nothing is pinned, and nothing is left over. */
