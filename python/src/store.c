@@ -103,11 +103,31 @@ status_of(PyObject *error)
 	return sys == ENOSPC || sys == EDQUOT ? LC_NO_SPACE : LC_IO;
 }
 
+/* One line of text, as UTF-8; a new reference, or NULL. */
+static PyObject *
+line_of(PyObject *error)
+{
+	PyObject *name = PyType_GetName(Py_TYPE(error));
+	PyObject *text = name != NULL ? PyUnicode_FromFormat("%U: %S", name, error)
+				      : NULL;
+	PyObject *line = text != NULL
+	    ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace")
+	    : NULL;
+
+	for (char *at = line != NULL ? PyBytes_AsString(line) : ""; *at != '\0'; at++)
+		if ((unsigned char)*at < 0x20 || *at == 0x7f)
+			*at = ' ';
+	Py_XDECREF(text);
+	Py_XDECREF(name);
+	PyErr_Clear();
+	return line;
+}
+
 /* The exception that is set becomes the error of the call: "RuntimeError: no such bucket". */
 static lc_status
 fail(void)
 {
-	PyObject *type, *error, *trace, *name, *text = NULL;
+	PyObject *type, *error, *trace, *line;
 	lc_status status;
 
 	PyErr_Fetch(&type, &error, &trace);
@@ -116,26 +136,10 @@ fail(void)
 	/* Handlers of signals may run in the method; the caller's thread sees it later. */
 	if (PyErr_GivenExceptionMatches(error, PyExc_KeyboardInterrupt))
 		(void)PyErr_SetInterruptEx(SIGINT);
-	name = PyType_GetName(Py_TYPE(error));
-	if (name != NULL)
-		text = PyUnicode_FromFormat("%U: %S", name, error);
-	PyErr_Clear();
-	{
-		PyObject *bytes = text != NULL
-		    ? PyUnicode_AsEncodedString(text, "utf-8", "backslashreplace")
-		    : NULL;
-		char *line = bytes != NULL ? PyBytes_AsString(bytes) : NULL;
-
-		for (char *at = line; at != NULL && *at != '\0'; at++)
-			if ((unsigned char)*at < 0x20 || *at == 0x7f)
-				*at = ' ';
-		status = lc_store_error(status,
-		    line != NULL ? line : "a method of the store failed");
-		Py_XDECREF(bytes);
-	}
-	PyErr_Clear();
-	Py_XDECREF(text);
-	Py_XDECREF(name);
+	line = line_of(error);
+	status = lc_store_error(status,
+	    line != NULL ? PyBytes_AsString(line) : "a method of the store failed");
+	Py_XDECREF(line);
 	Py_XDECREF(type);
 	Py_XDECREF(error);
 	Py_XDECREF(trace);
