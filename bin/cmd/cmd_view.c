@@ -228,7 +228,8 @@ begins_as_npy(const char *path)
 	return found;
 }
 
-/* A module has this file; a warehouse or a directory of shards has not. */
+/* A module has this file; a warehouse or a directory of shards has not. A file that cannot be
+ * looked at counts: opening the module says why. */
 static bool
 is_module(const char *name)
 {
@@ -239,7 +240,10 @@ is_module(const char *name)
 	if (strchr(name, '/') != NULL ||
 	    asprintf(&path, "%s/%s/data.mdb", settings.root, name) < 0)
 		return false;
-	found = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+	if (stat(path, &st) == 0)
+		found = S_ISREG(st.st_mode);
+	else
+		found = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
 	free(path);
 	return found;
 }

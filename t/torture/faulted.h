@@ -25,6 +25,7 @@ struct faulted_command {
 #define FAULTED_MANY    8u /* a line of messages for each of several modules */
 #define FAULTED_ARCHIVE 16u /* by libarchive, see ended_by_libarchive() */
 #define FAULTED_ZIP     32u /* which writes a zip archive, see there */
+#define FAULTED_FONTS   64u /* it finds a font by fontconfig, see drop_fontconfig() */
 
 extern const struct faulted_command faulted_commands[];
 
