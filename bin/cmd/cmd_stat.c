@@ -53,7 +53,7 @@ static struct opt options[] = {
 	{ "i", "interval", OPT_COUNT, &interval, .value = "SECONDS", .most = 86400,
 	    .help = "with --watch: time between two updates; default 1" },
 	{ "n", "count", OPT_COUNT, &count, .value = "N", .least = 1,
-	    .help = "with --watch: look N times, and end; default: until it is stopped" },
+	    .help = "with --watch: end after N updates; default: run until stopped" },
 	{ .kind = OPT_END },
 };
 
@@ -937,7 +937,7 @@ const struct command cmd_stat = {
 	    "module.\n"
 	    "--watch shows what is put, looked up and committed per second, from the "
 	    "module's own counters, which hold what every process has committed. On a "
-	    "terminal it draws again every second, space looks at once and q ends it; in a "
+	    "terminal it draws again every second, space updates at once and q ends it; in a "
 	    "pipe it prints a line per look.\n"
 	    "--values reads all tensors and prints mean, deviation, minimum and maximum of "
 	    "each channel, for a module or a path of a warehouse, a directory of shards or "
