@@ -84,6 +84,8 @@ is "standard input" "$(printf 'get m plain\nget m gone\n' | cachex shell 2>&1)" 
 standard input:2: cachex: get: 'gone' is not in m"
 is "commands do not read it" "$(printf 'put m in - --format json\n[3]\n' | cachex shell 2>&1 |
 	tail -n 1)" "standard input:2: cachex: unknown command [3]; cachex help lists them"
+is "nor what comes after many lines" "$({ echo 'put m in - --format json'
+	yes '# a line' | head -n 400000; echo 'get m plain'; } | cachex shell 2>/dev/null)" "[1,2]"
 printf 'put m in - --format json\n' >in.cachex
 is "but with a file they do" "$(echo '[3]' | cachex shell in.cachex && cachex get m in)" "[3]"
 is "errors as JSON" "$(echo 'get m gone' | cachex shell --json 2>&1)" \
@@ -257,6 +259,11 @@ type fill f --ids keys --exec ./producer\r
 see started
 type \x03
 see cachex: fill: stopped
+see cachex> 
+type follow m --wait --ids\r
+see plain
+type \x03
+see ^C
 see cachex> 
 type get m plain\r
 see [1,2]\r\n

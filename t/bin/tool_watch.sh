@@ -13,6 +13,8 @@ cachex --root other dump src >dump
 for module in b c; do cachex load $module <dump -q; done
 cachex rm b k1 -f -q
 
+for id in 1 2 3; do cachex --root other put new $id one --format json; done
+
 # ---- a pipe --------------------------------------------------------------------------------
 
 check "a line per look" 0 cachex stat --watch b -n 3 -i 0
@@ -54,6 +56,12 @@ is "the first look has no rates" "$(cachex top -n 1 --json | grep -c rates)" 0
 is "the second has" "$(cachex top -n 2 -i 0 --json | grep -c '"rates":{"puts":0,')" 3
 is "a reader that leaves" "$(cachex top -i 0 --json | head -n 1 | cut -c -13)" '{"module":"a"'
 
+printf 'x\ny\n' >inputs.txt
+cachex --root other fill -q filled --from inputs.txt -j 1 \
+	--exec "exec '$builddir/t/support/bad_producer' good"
+is "inputs" "$(cachex --root other stat --watch filled -n 1 --json | grep -o '"inputs".*')" \
+	'"inputs":1,"finished":1,"held":0}'
+
 # ---- a terminal ----------------------------------------------------------------------------
 
 if ! python3 -c 'import pty' 2>/dev/null; then
@@ -83,6 +91,18 @@ type
 see "new":{"puts":0,"deletes":0,"put_bytes":0,"commits":0,"lookups":0}
 type q
 end 0
+cooked
+END
+types "a module that was made anew between two looks" stat --watch new -i 3600 --json --root other <<'END'
+see "puts":3,
+run $CACHEX --root other drop new -f -q; $CACHEX --root other put new k one --format json
+type  
+see "puts":1,
+see "new":{"puts":0,"deletes":0,"put_bytes":0,"commits":0,"lookups":0}
+run $CACHEX --root other drop new -f -q
+type  
+see no module new in other
+end 1
 cooked
 END
 types "a block that is drawn in place" stat --watch a -i 3600 <<'END'

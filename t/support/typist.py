@@ -13,7 +13,7 @@ A step is a line:
     cooked            the terminal echoes and waits for whole lines
 
 TEXT has the escapes of Python (\\r, \\t, \\x03). Nothing here depends on time: a step waits for
-what it names; half a minute without a sign of it is a failure. Exit status 0 or 1, with what was
+what it names; after half a minute that is a failure. Exit status 0 or 1, with what was
 shown.
 """
 import fcntl
@@ -54,20 +54,21 @@ class Typist:
     def resize(self, columns, rows):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
-    def read(self):
-        ready, _, _ = select.select([self.master], [], [], PATIENCE)
-        if not ready:
-            raise AssertionError("nothing more is shown")
+    def read(self, until):
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([self.master], [], [], left)[0]:
+            raise AssertionError("it is not shown")
         self.shown += os.read(self.master, 65536)
 
     def see(self, text):
         self.before = self.at
+        until = time.monotonic() + PATIENCE
         while True:
             found = self.shown.find(text, self.at)
             if found >= 0:
                 self.at = found + len(text)
                 return
-            self.read()
+            self.read(until)
 
     def step(self, word, rest):
         if word == "see":
@@ -93,7 +94,7 @@ class Typist:
                 assert time.monotonic() < until, "it does not end"
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
                 if select.select([self.master], [], [], 0.01)[0]:
-                    self.read()
+                    self.read(until)
             assert os.waitstatus_to_exitcode(status) == int(rest), status
         else:
             raise AssertionError("no such step")
