@@ -456,7 +456,11 @@ take_up(struct fetching *f)
 	if (lseek(f->fd, 0, SEEK_SET) == -1)
 		return lc__error_sys(errno, "%s: seek", f->path);
 	while (f->at < (uint64_t)st.st_size && got > 0) {
-		return_if_error(lc__read_full(f->fd, f->room, PIECE, &got, f->path));
+		const uint64_t left = (uint64_t)st.st_size - f->at;
+
+		/* No more than there was: the file may grow, and the room does not. */
+		return_if_error(lc__read_full(f->fd, f->room,
+		    left < PIECE ? (size_t)left : PIECE, &got, f->path));
 		return_if_error(lc__checksum_update(f->sha, f->room, got));
 		f->at += got;
 		tell_progress(f);
