@@ -33,7 +33,7 @@ struct lc__remote {
 	pthread_rwlock_t lock; /* guards what follows; held while a shard is opened */
 	struct lc__forecast *forecast; /* or NULL */
 	struct lc__ahead *ahead;       /* or NULL */
-	uint64_t least;
+	_Atomic uint64_t least;
 	_Atomic bool ranged;
 	_Atomic uint64_t turn; /* the batch at which shards are to be closed */
 	_Atomic uint64_t reached, hits, misses, stall_ns;
@@ -240,6 +240,7 @@ foresee(void *ctx, struct lc__visits *visits, uint64_t from)
 	struct lc__remote *r = ctx;
 	const struct lc__future future = { next, when, find, r };
 	struct lc__forecast *forecast = NULL;
+	uint64_t least;
 	lc_status status;
 
 	return_if_error(lc__forecast_new(visits, r->supplier.set->n, &forecast));
@@ -248,9 +249,10 @@ foresee(void *ctx, struct lc__visits *visits, uint64_t from)
 	r->forecast = forecast;
 	atomic_store(&r->reached, from);
 	atomic_store(&r->turn, 0);
-	status = measure(r, from, &r->least);
+	status = measure(r, from, &least);
 	if (status == LC_OK) {
-		atomic_store(&r->ranged, r->how.ranges || r->least > r->how.limit);
+		atomic_store(&r->least, least);
+		atomic_store(&r->ranged, r->how.ranges || least > r->how.limit);
 		if (!atomic_load(&r->ranged))
 			status = lc__ahead_open(r->copies, &future, from, r->how.ahead,
 			    r->how.threads, &r->ahead);
