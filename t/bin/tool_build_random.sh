@@ -86,7 +86,7 @@ for step in $(seq $steps); do
 	roll 3; kills=$random
 	for i in $(seq $kills); do
 		roll 60
-		timeout -s KILL "0.$(printf %03d "$random")" "$CACHEX" build set wh $options -q 2>"$err"
+		timeout --foreground -s KILL "0.$(printf %03d "$random")" "$CACHEX" build set wh $options -q 2>"$err"
 	done
 	again=
 	roll 5; test "$random" = 0 && again=--rehash

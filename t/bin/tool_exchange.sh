@@ -237,10 +237,10 @@ for seconds in 0.02 0.05 0.1 0.2 0.4; do
 	esac
 	is "interrupted after $seconds s: no temporary file" "$(find . -name '*.tmp')" ""
 	rm -f int.npz
-	timeout -s KILL $seconds "$CACHEX" export -q -f many kill.npz >"$out" 2>&1
+	timeout --foreground -s KILL $seconds "$CACHEX" export -q -f many kill.npz >"$out" 2>&1
 	[ ! -e kill.npz ] || also "killed after $seconds s: done" cmp kill.npz many.npz
 	rm -f kill.npz.tmp.*
-	timeout -s KILL $seconds "$CACHEX" import -q again many.npz --skip-existing >"$out" 2>&1
+	timeout --foreground -s KILL $seconds "$CACHEX" import -q again many.npz --skip-existing >"$out" 2>&1
 done
 # Killed as it made the module: LMDB's file is there, and empty.
 mkdir -p "$XDG_CACHE_HOME/cachex/unmade" && : >"$XDG_CACHE_HOME/cachex/unmade/data.mdb"
