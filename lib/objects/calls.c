@@ -13,9 +13,9 @@ struct calls {
 	char url[]; /* of objects */
 };
 
-/* ---- what the functions return ------------------------------------------------------------ */
+/* ---- return values of the functions ---------------------------------------------- */
 
-/* Before a call: what it does not say is not what an earlier one said. */
+/* Before a call: clear the error, so that an earlier one is not taken for this call's. */
 static void
 begin(struct calls *c)
 {
@@ -23,7 +23,7 @@ begin(struct calls *c)
 	(void)lc__error(LC_FAILED, 0, "a function of the store failed");
 }
 
-/* After it: the error names the object, and no other status than is allowed comes of it. */
+/* After a call: the error names the object, and only allowed statuses are returned. */
 static lc_status
 end(const struct calls *c, const char *name, lc_status status)
 {
@@ -48,7 +48,7 @@ end(const struct calls *c, const char *name, lc_status status)
 
 /* ---- bodies ------------------------------------------------------------------------------- */
 
-/* A body on its way: what its reader returned is what the put returns. */
+/* A body being put: the status of its reader is the status of the put. */
 struct passing {
 	struct calls *c;
 	const struct lc__body *body;
@@ -181,7 +181,7 @@ put_new(struct lc__objects *objects, const char *name, const struct lc__body *bo
 	return status;
 }
 
-/* A listing under way. */
+/* A listing in progress. */
 struct walk {
 	const char *prefix;
 	lc_status (*fn)(void *ctx, const struct lc__object *object);
@@ -196,7 +196,7 @@ visit(void *ctx, const lc_store_object *theirs)
 	struct walk *walk = ctx;
 	struct lc__object object;
 
-	/* A function that continues after it was stopped. */
+	/* For a function that continues after it was stopped. */
 	if (walk->status != LC_OK)
 		return walk->status;
 	if (theirs->name == NULL || !lc__object_name_ok(theirs->name) ||
@@ -236,7 +236,7 @@ remove_object(struct lc__objects *objects, const char *name)
 	return status == LC_NO_FILE ? LC_OK : end(c, name, status);
 }
 
-/* What unfinished puts leave is the functions' own. */
+/* What incomplete puts leave is up to the functions. */
 static lc_status
 sweep(struct lc__objects *objects, const char *prefix, uint64_t before_ms, bool dry,
     uint64_t *files, uint64_t *bytes)

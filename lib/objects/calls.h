@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* A store of objects that functions of a program make: lc_store_open_calls(). */
+/* A store of objects implemented by functions of the program: lc_store_open_calls(). */
 #ifndef LC_OBJECTS_CALLS_H
 #define LC_OBJECTS_CALLS_H
 

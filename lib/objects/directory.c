@@ -16,8 +16,8 @@
 #include "base/listdir.h"
 #include "base/newfile.h"
 
-#define PIECE ((size_t)1 << 20) /* of a body that is written at once */
-#define DEPTH 16                /* of directories that a listing goes into */
+#define PIECE ((size_t)1 << 20) /* of a body that are written at once */
+#define DEPTH 16                /* how deep a listing goes into directories */
 
 struct directory {
 	struct lc__objects objects;
@@ -85,15 +85,15 @@ get_range(struct lc__objects *objects, const char *name, uint64_t offset, void *
 
 /* ---- putting ------------------------------------------------------------------------ */
 
-/* A file on its way to its name. */
+/* A file that will be renamed. */
 struct putting {
 	const struct lc__objects *objects;
-	char *path;      /* its name */
-	char *temporary; /* what it is called now */
+	char *path;      /* its final name */
+	char *temporary; /* its present name */
 	int fd;
 };
 
-/* The directories are made on the way; whoever removes one that is empty may do so once more
+/* Directories are created on the way; a process that removes an empty one may do so again
  * before there is a file in it. */
 static lc_status
 begin(struct putting *p)
@@ -130,7 +130,7 @@ write_body(const struct putting *p, const struct lc__body *body)
 	uint64_t begun = 0, at = 0;
 	lc_status status = room != NULL ? LC_OK : lc__no_memory(p->path);
 
-	/* An empty one is read too, as its reader may have something to say. */
+	/* An empty body is read too, because its reader may return an error. */
 	do {
 		const uint64_t left = body->size - at;
 		const size_t n = left < PIECE ? (size_t)left : PIECE;
@@ -149,8 +149,8 @@ write_body(const struct putting *p, const struct lc__body *body)
 	return status;
 }
 
-/* Sync its directory, and those above it up to the store's: another process may have made
- * them and died before it did so. */
+/* Sync its directory, and its parents up to that of the store: another process may have
+ * created them and died before it did so. */
 static lc_status
 sync_name(const struct putting *p)
 {
@@ -168,7 +168,7 @@ sync_name(const struct putting *p)
 	return status;
 }
 
-/* That of a file of another user, which this one may not write, stays what it is:
+/* If it is another user's file, which this process may not write, it is left alone:
  * cachex-store(5). */
 static lc_status
 set_time(const char *path)
@@ -179,7 +179,7 @@ set_time(const char *path)
 	return LC_OK;
 }
 
-/* Its time is now, and it survives a loss of power as if it had been put now. */
+/* Set its time to now, and make it survive a power failure as if it were put now. */
 static lc_status
 exists(const struct putting *p)
 {
@@ -197,8 +197,7 @@ give_name(const struct putting *p)
 	if (link(p->temporary, p->path) == 0)
 		return LC_OK;
 	sys = errno;
-	/* A server that did it may have been asked again by a client that did not hear of
-	 * it. */
+	/* A server may have done it for an earlier request whose reply was lost. */
 	if (sys == EEXIST && fstat(p->fd, &st) == 0 && st.st_nlink == 2)
 		return LC_OK;
 	if (sys == EEXIST)
@@ -221,7 +220,7 @@ put_object(struct lc__objects *objects, const char *name, const struct lc__body 
 	lc_status status;
 
 	return_if_error(path_of(objects, name, &p.path));
-	/* Not written only to find that out; link(2) has the last word. */
+	/* Check first, to avoid writing in vain; link(2) decides. */
 	if (!replace && lstat(p.path, &st) == 0)
 		status = exists(&p);
 	else
@@ -277,7 +276,7 @@ remove_object(struct lc__objects *objects, const char *name)
 	if (unlink(path) == -1 && errno != ENOENT && errno != ENOTDIR) {
 		status = lc__error_sys(errno, "%s: remove", path);
 	} else {
-		/* A directory that was the last one's goes too. */
+		/* A directory that has become empty is removed too. */
 		*strrchr(path, '/') = '\0';
 		(void)rmdir(path);
 	}
@@ -287,7 +286,7 @@ remove_object(struct lc__objects *objects, const char *name)
 
 /* ---- listing ------------------------------------------------------------------------ */
 
-/* Is it what a put leaves that was killed? */
+/* Is it the file of a killed put? */
 static bool
 is_temporary(const char *name)
 {
@@ -370,7 +369,7 @@ list(struct lc__objects *objects, const char *prefix,
 	return walk_into(&walk, dir->path, "", 0);
 }
 
-/* ---- what was left ------------------------------------------------------------------- */
+/* ---- files left by killed puts --------------------------------------------------- */
 
 struct sweeping {
 	const struct directory *dir;
@@ -379,7 +378,7 @@ struct sweeping {
 	uint64_t files, bytes;
 };
 
-/* Has its maker ended? Where there are no locks the time alone tells. */
+/* Has its maker ended? Without locks only the time tells. */
 static bool
 is_abandoned(const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the objects of a store are called: cachex-store(5). */
+/* The names of objects in a store: cachex-store(5). */
 #ifndef LC_OBJECTS_NAMES_H
 #define LC_OBJECTS_NAMES_H
 
@@ -23,14 +23,14 @@ void lc__name_receipt(const char *run, uint64_t part, char out[LC__OBJECT_NAME])
 /** "manifest/0000000007.json" */
 void lc__name_generation(uint64_t generation, char out[LC__OBJECT_NAME]);
 
-/** The same backwards; false for any other name. */
+/** The reverse; false for any other name. */
 bool lc__shard_of_name(const char *name, char sha256[65]);
 bool lc__part_of_name(const char *name, char sha256[65]);
 bool lc__run_of_name(const char *name, char run[LC__RUN_ID], bool *recipe,
     uint64_t *part);
 bool lc__generation_of_name(const char *name, uint64_t *generation);
 
-/** Are these @p n lower-case hex digits, and no more? */
+/** Are these exactly @p n lower-case hex digits? */
 bool lc__is_hex(const char *text, size_t n);
 
 #endif

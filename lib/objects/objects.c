@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What can be said of any store. */
+/* Functions for all stores. */
 #include "objects/objects.h"
 
 #include <stdio.h>
@@ -46,7 +46,7 @@ lc__object_find(struct lc__objects *objects, const char *name, struct lc__object
 	return objects->get_range(objects, name, 0, NULL, 0, &got, about);
 }
 
-/* A whole object on its way to a buffer. */
+/* A whole object being read into a buffer. */
 struct reading {
 	struct lc__objects *objects;
 	const char *name;
@@ -159,7 +159,7 @@ is_text(const struct lc__buf *buf, const char *text)
 	return buf->size == strlen(text) && memcmp(buf->data, text, buf->size) == 0;
 }
 
-/* LC_UNSUPPORTED unless the first put of the name counted, and counts on. */
+/* LC_UNSUPPORTED unless the first put of the name is kept, and stays. */
 static lc_status
 put_twice(struct lc__objects *objects, const char *name)
 {
@@ -209,7 +209,7 @@ lc__objects_probe(struct lc__objects *objects)
 	return status != LC_OK ? lc__error_raise(&kept) : removed;
 }
 
-/* An object that is listed, and how large it must be. */
+/* An object expected in a listing, and its size. */
 struct listed {
 	const char *url, *name;
 	uint64_t size;
@@ -279,12 +279,13 @@ lc__objects_now(struct lc__objects *objects, uint64_t *ms)
 	lc_error kept;
 
 	name_probe(name);
-	/* Not put_new(), which some stores do not have: no other process has this name. */
+	/* Not put_new(), which some stores do not have: no other process uses this
+	 * name. */
 	status = lc__object_replace(objects, name, first, strlen(first));
 	if (status == LC_OK)
 		status = lc__object_find(objects, name, &about);
 	kept = *lc_last_error();
-	/* Also if it could not be put: a directory that was made for it goes. */
+	/* Also after a failed put: a directory created for it is removed. */
 	removed = objects->remove(objects, name);
 	if (status != LC_OK)
 		return lc__error_raise(&kept);

@@ -55,16 +55,18 @@ struct lc__body {
 
 /** Where the bytes of an object go. */
 struct lc__object_sink {
-	/** Take the next bytes. What it returns but LC_OK ends the reading with that. */
+	/** Receive the next bytes. A status other than LC_OK ends the reading with that
+	 *  status. */
 	lc_status (*write)(void *ctx, const void *data, size_t size);
 	void *ctx;
-	/** Asked about once a second while nothing comes: likewise. NULL: it is not asked. */
+	/** Called about once a second while nothing arrives: likewise. NULL: not
+	 *  called. */
 	lc_status (*waits)(void *ctx);
 };
 
-/** What a store that is reached through a network has done. */
+/** Statistics of a store that is reached through a network. */
 struct lc__traffic {
-	_Atomic uint64_t requests;       /* sent, those again among them */
+	_Atomic uint64_t requests;       /* sent, retries included */
 	_Atomic uint64_t retries;        /* sent again */
 	_Atomic uint64_t waited_ns;      /* before they were sent again */
 	_Atomic uint64_t received, sent; /* bytes of objects and listings */
@@ -72,42 +74,42 @@ struct lc__traffic {
 
 struct lc__objects {
 	const char *url;    /* for messages */
-	const char *advice; /* what to do if it does not keep "once", for messages */
+	const char *advice; /* advice for messages if it does not keep "once" */
 	struct lc__traffic traffic;
 
 	/**
-	 * Read up to @p size bytes from @p offset on; *got is less only where the object
-	 * ends. With size 0 it is asked for alone.
-	 * @param about  gets its size and time, without a name; or NULL
+	 * Read up to @p size bytes from @p offset on; *got is less only at the end of the
+	 * object. With size 0 only its size and time are requested.
+	 * @param about gets its size and time, without a name; or NULL
 	 */
 	lc_status (*get_range)(struct lc__objects *objects, const char *name,
 	    uint64_t offset, void *out, size_t size, size_t *got,
 	    struct lc__object *about);
 	/**
-	 * Hand its bytes from @p offset on to @p sink, in order, each once: what breaks off
-	 * is asked for from there on.
-	 * @param about  gets its size and time before the first byte; or NULL
+	 * Pass its bytes from @p offset on to @p sink, in order, each once: after an
+	 * interruption it continues from there.
+	 * @param about gets its size and time before the first byte; or NULL
 	 * @return also LC_CHANGED if another object is put meanwhile.
 	 */
 	lc_status (*get)(struct lc__objects *objects, const char *name, uint64_t offset,
 	    const struct lc__object_sink *sink, struct lc__object *about);
-	/** Put it unless there is one: then LC_EXISTS, and the time of that is now. */
+	/** Put it unless it exists: then LC_EXISTS, and its time becomes now. */
 	lc_status (*put_new)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);
-	/** Its time is now. */
+	/** Set its time to now. */
 	lc_status (*touch)(struct lc__objects *objects, const char *name);
-	/** Put it in the place of any. */
+	/** Put it, replacing any existing one. */
 	lc_status (*put)(struct lc__objects *objects, const char *name,
 	    const struct lc__body *body);
-	/** Call @p fn for each object whose name begins with @p prefix, in no certain order,
-	 *  until it returns something else than LC_OK, which is returned then. */
+	/** Call @p fn for each object whose name begins with @p prefix, in no particular
+	 *  order, until it returns something other than LC_OK, which is then returned. */
 	lc_status (*list)(struct lc__objects *objects, const char *prefix,
 	    lc_status (*fn)(void *ctx, const struct lc__object *object), void *ctx);
-	/** Remove it; LC_OK also if it is not there. */
+	/** Remove it; LC_OK also if it does not exist. */
 	lc_status (*remove)(struct lc__objects *objects, const char *name);
 
-	/** Count, and unless @p dry remove, what unfinished puts of names that begin with
-	 *  @p prefix have left that began before @p before_ms. */
+	/** Count, and unless @p dry remove, remains of incomplete puts of names that
+	 *  begin with @p prefix, begun before @p before_ms. */
 	lc_status (*sweep)(struct lc__objects *objects, const char *prefix,
 	    uint64_t before_ms, bool dry, uint64_t *files, uint64_t *bytes);
 	void (*close)(struct lc__objects *objects);
@@ -121,10 +123,10 @@ LC_CHECKED lc_status lc__object_check_name(const struct lc__objects *objects,
 /** Append a whole object; LC_CORRUPT if it is larger than @p limit. */
 LC_CHECKED lc_status lc__object_read(struct lc__objects *objects, const char *name,
     uint64_t limit, struct lc__buf *out);
-/** Is it there? Its size and time then. LC_NO_FILE. */
+/** Does it exist? Returns its size and time. LC_NO_FILE. */
 LC_CHECKED lc_status lc__object_find(struct lc__objects *objects, const char *name,
     struct lc__object *about);
-/** get() of a store that has only get_range(), for its row. */
+/** get() for a store that has only get_range(). */
 LC_CHECKED lc_status lc__object_get(struct lc__objects *objects, const char *name,
     uint64_t offset, const struct lc__object_sink *sink, struct lc__object *about);
 /** put_new() and put() of bytes in memory. */
@@ -133,8 +135,8 @@ LC_CHECKED lc_status lc__object_add(struct lc__objects *objects, const char *nam
 LC_CHECKED lc_status lc__object_replace(struct lc__objects *objects, const char *name,
     const void *data, size_t size);
 
-/** The names of objects that the next two functions put begin so; one that is killed leaves
- *  it. */
+/** The beginning of names of objects that the next two functions put; a killed process
+ *  leaves them. */
 #define LC__PROBES "probe/"
 
 /**
@@ -146,10 +148,11 @@ LC_CHECKED lc_status lc__objects_probe(struct lc__objects *objects);
 /** The same, and that put() replaces, list() lists and remove() removes. A listing may miss
  *  the object. */
 LC_CHECKED lc_status lc__objects_check(struct lc__objects *objects);
-/** What the store's clock shows, in ms since 1970, by an object that is put and removed. */
+/** The time of the store's clock, in ms since 1970, from an object that is put and
+ *  removed. */
 LC_CHECKED lc_status lc__objects_now(struct lc__objects *objects, uint64_t *ms);
 
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__objects_close(struct lc__objects *objects);
 
 #endif

@@ -38,7 +38,7 @@ is_component(const char *text, size_t n)
 	    !(n == 2 && text[0] == '.' && text[1] == '.');
 }
 
-/* "s3://BUCKET/PREFIX" in its two parts. */
+/* Split "s3://BUCKET/PREFIX" into its two parts. */
 static lc_status
 split_url(struct lc__s3 *s3, const char *url)
 {
@@ -115,7 +115,7 @@ check_endpoint(struct lc__s3 *s3)
 }
 
 /* Where requests go: with an endpoint the bucket is in the path, unless the caller says
- * otherwise; at Amazon it is in the name of the host, if that can be one. */
+ * otherwise; at Amazon it is part of the host name, if it can be. */
 static lc_status
 choose_host(struct lc__s3 *s3, const lc_store_options *options)
 {

@@ -169,7 +169,7 @@ lc__s3_tries_on(const struct lc__s3 *s3, struct lc__s3_call *call,
 
 	if (call->failing_ns == 0)
 		call->failing_ns = now;
-	/* A server that has not answered yet may be a wrong address. */
+	/* If a server has never answered, the address may be wrong. */
 	return call->tried < s3->tries ||
 	    (gone && s3->answered && now - call->failing_ns < s3->retry_ns);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Requests to a server of S3: signed, sent until they are answered in a way that counts, and
- * their answers. For the files of the back end (s3.h) alone.
+ * Requests to a server of S3: signed, retried until there is a final response. Only for
+ * the files of the back end (s3.h).
  */
 #ifndef LC_OBJECTS_S3_CALL_H
 #define LC_OBJECTS_S3_CALL_H
@@ -48,7 +48,7 @@ struct lc__s3 {
 	_Atomic int64_t skew_s; /* the server's clock less ours */
 };
 
-/** A request and what it needs beside its signature. */
+/** A request with everything but its signature. */
 struct lc__s3_call {
 	const char *method;
 	const char *name; /* of the object; NULL: the bucket itself */
@@ -66,7 +66,7 @@ struct lc__s3_call {
 	void *waits_ctx;
 	size_t text_limit;
 	uint32_t limit_ms;
-	/* What has happened so far, in the tries of the call. */
+	/* State over the tries of the call. */
 	unsigned tried;      /* since there was progress */
 	uint64_t failing_ns; /* since when it fails, by lc__clock_ns(); 0: it does not */
 	unsigned sent;       /* in all */
@@ -74,7 +74,7 @@ struct lc__s3_call {
 	uint64_t number;     /* of the keys */
 };
 
-/** What the server says of an object. */
+/** The properties of an object on the server. */
 struct lc__s3_head {
 	struct lc__object about;
 	char etag[200];           /* "" if it has none, or a strange one */
@@ -87,10 +87,10 @@ void lc__s3_add_header(struct lc__s3_pair *headers, size_t *n, const char *name,
     const char *value);
 
 /**
- * Send a request until it is answered in a way that counts.
+ * Send a request, and retry it, until there is a final response.
  * @return LC_OK for a status of 2xx; LC_NO_FILE, LC_PERMISSION, LC_EXISTS (412),
- * LC_UNSUPPORTED, LC_NO_SPACE, LC_IO for others, with the answer; the failure of a callback
- * as it is.
+ * LC_UNSUPPORTED, LC_NO_SPACE, LC_IO for others, with the response; the status of a
+ * callback.
  */
 LC_CHECKED lc_status lc__s3_perform(struct lc__s3 *s3, struct lc__s3_call *call,
     struct lc__http_answer *answer);
@@ -98,10 +98,10 @@ LC_CHECKED lc_status lc__s3_perform(struct lc__s3 *s3, struct lc__s3_call *call,
 /** HEAD: LC_NO_FILE if there is no such object. */
 LC_CHECKED lc_status lc__s3_find(struct lc__s3 *s3, const char *name,
     struct lc__s3_head *out);
-/** What the headers of an answer say, without the size. */
+/** The properties in the headers of a response, without the size. */
 void lc__s3_read_head(const struct lc__http_answer *answer, struct lc__s3_head *out);
 
-/** Have the error name the object and the request. */
+/** Make the error name the object and the request. */
 lc_status lc__s3_name_it(const struct lc__s3 *s3, const struct lc__s3_call *call);
 
 /* ---- for tries of another kind than those of lc__s3_perform() ---------------------------- */
@@ -118,13 +118,13 @@ bool lc__s3_tries_on(const struct lc__s3 *s3, struct lc__s3_call *call,
 LC_CHECKED lc_status lc__s3_wait(struct lc__s3 *s3, const struct lc__s3_call *call);
 /** Does the answer say that this request may succeed a little later? */
 bool lc__s3_may_pass(long status, const char *code);
-/** The server's clock, once, where it refuses ours. */
+/** Use the server's clock, once, if it refuses ours. */
 bool lc__s3_take_clock(struct lc__s3 *s3, struct lc__s3_call *call,
     const struct lc__http_answer *answer);
-/** Other keys, once, where it refuses these. The answer to HEAD has no text. */
+/** Use other keys, once, if it refuses these. The response to HEAD has no text. */
 bool lc__s3_take_keys(struct lc__s3 *s3, struct lc__s3_call *call,
     const struct lc__http_answer *answer, const char *code);
-/** The failure that an answer says. */
+/** The failure described by the response. */
 lc_status lc__s3_refused(const struct lc__s3 *s3, const struct lc__s3_call *call,
     const struct lc__http_answer *answer, const struct lc__s3_error *error);
 /** Text of libcurl or of a server in the error, so that it is one printable line. */
@@ -136,12 +136,12 @@ lc_status lc__s3_failed(const struct lc__s3 *s3, const struct lc__s3_call *call)
  *  are joined. LC_CHANGED if its bytes do not have this SHA-256. */
 LC_CHECKED lc_status lc__s3_put_parts(struct lc__s3 *s3, const char *name,
     const struct lc__body *body, const char *sha256, const char *nonce, bool is_new);
-/** Copy such an object onto itself, so that its time is now. LC_EXISTS if it has become
- *  another one.
- *  @param source  its path with the bucket, encoded */
+/** Copy such an object onto itself, so that its time becomes now. LC_EXISTS if it was
+ *  replaced.
+ *  @param source its path with the bucket, encoded */
 LC_CHECKED lc_status lc__s3_copy_parts(struct lc__s3 *s3, const char *name,
     const char *source, const struct lc__s3_head *head);
-/** Forget an upload and its parts; LC_OK also if there is none. */
+/** Abort an upload and remove its parts; LC_OK also if there is none. */
 lc_status lc__s3_abort(struct lc__s3 *s3, const char *name, const char *id);
 
 /* ---- the functions of struct lc__objects ------------------------------------------------- */

@@ -10,7 +10,7 @@
 #define LIST_LIMIT ((size_t)16 << 20) /* of a page of a listing */
 #define EMPTY_PAGES 100               /* of a listing, one after another */
 
-/* A listing under way. */
+/* A listing in progress. */
 struct walk {
 	struct lc__s3 *s3;
 	char *prefix; /* of keys: that of the store, and of names */
@@ -27,7 +27,7 @@ hand_out(const struct walk *walk, const struct lc__s3_listing *page)
 		const struct lc__s3_listed *listed = &page->all[i];
 		struct lc__object object;
 
-		/* Others may have keys there that are no objects of ours. */
+		/* The bucket may have other keys, which are not objects of the store. */
 		if (strncmp(listed->key, walk->prefix, all) != 0 ||
 		    !lc__object_name_ok(listed->key + begin))
 			continue;
@@ -38,7 +38,7 @@ hand_out(const struct walk *walk, const struct lc__s3_listing *page)
 	return LC_OK;
 }
 
-/* Ask for the page of a token, or for the first one. */
+/* Request the page of a token, or the first one. */
 static lc_status
 list_page(const struct walk *walk, const char *token, struct lc__s3_listing *out)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Objects that are too large for one PUT or one copy: uploads in parts. The object appears
- * when the upload is completed. One that is not is aborted; what a killed process leaves is
- * found by lc__s3_sweep().
+ * Objects that are too large for one PUT or one copy: uploads in parts. The object
+ * appears when the upload is completed. An upload that fails is aborted; lc__s3_sweep()
+ * finds those of killed processes.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "objects/s3_call.h"
 
 #define PARTS 10000u    /* of an upload, at most */
-#define JOIN_MS 600000u /* for the server to copy a part, or to join them */
+#define JOIN_MS 600000u /* time for the server to copy a part, or to join them */
 #define GRAIN (UINT64_C(1) << 20)
 
 /* An upload that was begun. */
@@ -26,7 +26,7 @@ struct upload {
 	uint32_t parts;
 };
 
-/* A part of so many bytes that the object has not too many. */
+/* The size of a part that keeps their number within the limit. */
 static uint64_t
 part_size(uint64_t size, uint64_t least)
 {
@@ -154,7 +154,7 @@ copy_part(struct upload *u, const char *source, const struct lc__s3_head *head,
 	return status;
 }
 
-/* Has an earlier try, the answer to which was lost, made the object? */
+/* Has an earlier try, whose response was lost, created the object? */
 static lc_status
 find_own(struct upload *u, const char *nonce)
 {

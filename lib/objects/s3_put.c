@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What puts, renews and removes objects. */
+/* Putting, renewing and removing objects. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,10 +11,10 @@
 #include "objects/s3_call.h"
 
 #define COPY_MS 600000u               /* for the server to copy an object */
-#define ASK_FIRST ((uint64_t)1 << 20) /* a longer body is not sent only to be refused */
+#define ASK_FIRST ((uint64_t)1 << 20) /* longer bodies are not sent only to be refused */
 #define PIECE ((size_t)1 << 20)       /* that is hashed at once */
 
-/* The SHA-256 of a body that does not say its own. */
+/* Compute the SHA-256 of a body that does not state it. */
 static lc_status
 hash_body(const struct lc__body *body, char sha256[65])
 {
@@ -24,7 +24,7 @@ hash_body(const struct lc__body *body, char sha256[65])
 	lc_status status = room != NULL ? lc__checksum_new("sha256", &sum)
 					: lc__no_memory("put");
 
-	/* An empty one is read too, as its reader may have something to say. */
+	/* An empty body is read too, because its reader may return an error. */
 	do {
 		const uint64_t left = body->size - at;
 		const size_t n = left < PIECE ? (size_t)left : PIECE;
@@ -85,7 +85,7 @@ read_nothing(void *ctx, uint64_t offset, void *out, size_t size)
 	return LC_OK;
 }
 
-/* Copy an object onto itself: its time is that of the copy. */
+/* Copy an object onto itself: its time becomes that of the copy. */
 static lc_status
 copy_onto_itself(struct lc__s3 *s3, const char *name, const struct lc__s3_head *head)
 {
@@ -139,7 +139,7 @@ copy_onto_itself(struct lc__s3 *s3, const char *name, const struct lc__s3_head *
 	return status;
 }
 
-/* @p head of the object is known. One that is replaced meanwhile is young. */
+/* @p head describes the object. One that is replaced meanwhile is young. */
 static lc_status
 renew(struct lc__s3 *s3, const char *name, const struct lc__s3_head *head)
 {
@@ -159,7 +159,7 @@ lc__s3_touch(struct lc__objects *objects, const char *name)
 	return renew(s3, name, &head);
 }
 
-/* It is there, and not by us. */
+/* It exists, put by another process. */
 static lc_status
 exists(struct lc__s3 *s3, const char *name, const struct lc__s3_head *head)
 {
@@ -199,7 +199,7 @@ lc__s3_put_new(struct lc__objects *objects, const char *name, const struct lc__b
 		return exists(s3, name, &head);
 	if (status != LC_NO_FILE)
 		return status;
-	/* Whoever removes it while this finds it may do so a few times. */
+	/* A process that removes it while this one finds it may do so a few times. */
 	for (int i = 0; i < 10; i++) {
 		status = put_body(s3, name, body, sha256, nonce, !s3->alone);
 		if (status == LC_UNSUPPORTED)
@@ -210,7 +210,7 @@ lc__s3_put_new(struct lc__objects *objects, const char *name, const struct lc__b
 		if (status != LC_EXISTS)
 			return status;
 		status = lc__s3_find(s3, name, &head);
-		/* The answer to an earlier try of ours may have been lost. */
+		/* The response to an earlier try may have been lost. */
 		if (status == LC_OK && strcmp(head.nonce, nonce) == 0)
 			return LC_OK;
 		if (status == LC_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Objects, whole or by ranges. */
+/* Reading objects, whole or by ranges. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define PROGRESS ((uint64_t)1 << 20) /* after so many bytes tries are counted anew */
 
-/* Bytes of an object on their way to a sink. */
+/* Bytes of an object being passed to a sink. */
 struct reading {
 	struct lc__s3 *s3;
 	struct lc__s3_call *call;
@@ -21,7 +21,7 @@ struct reading {
 	uint64_t good; /* the byte at which tries were counted anew */
 	bool ranged;   /* this try asks for a range */
 	struct lc__s3_head first; /* of the first answer: size, time and tag */
-	bool wrong;               /* the answer is not what was asked for: another try */
+	bool wrong;               /* the response is wrong: try again */
 	bool at_once;             /* that need not wait */
 };
 
@@ -32,8 +32,8 @@ parse_range(const char *text, uint64_t *first, uint64_t *last, uint64_t *size)
 	unsigned long long a, b, c;
 	int n = -1;
 
-	/* Twenty digits may be too much for the number, which the caller's comparisons
-	 * find: sscanf() then gives the greatest one. */
+	/* Twenty digits may overflow: then sscanf() returns the largest number, which the
+	 * caller's comparisons detect. */
 	if (text == NULL ||
 	    sscanf(text, "bytes %20llu-%20llu/%20llu%n", &a, &b, &c, &n) != 3 || n < 0 ||
 	    text[n] != '\0' || strchr(text, '+') != NULL ||
@@ -52,7 +52,7 @@ wrong_answer(struct reading *r, const char *why)
 	return lc__error(LC_IO, 0, "bytes from %llu: %s", (unsigned long long)r->at, why);
 }
 
-/* The headers: are these the bytes that were asked for, of the object that was begun? */
+/* The headers: are these the requested bytes, of the same object as before? */
 static lc_status
 begin_answer(void *ctx, const struct lc__http_answer *answer)
 {
@@ -143,7 +143,7 @@ read_refused(struct reading *r, struct lc__http_answer *answer, bool *again)
 		    "%s/%s: became another one while it was read", r->s3->url,
 		    call->name);
 	if (answer->status == 416 && !r->told) {
-		/* There is no byte from there on, if it says so. */
+		/* If it says so, the object ends before that byte. */
 		return_if_error(lc__s3_find(r->s3, call->name, &head));
 		if (r->at < head.about.size) {
 			*again = true;
@@ -158,7 +158,7 @@ read_refused(struct reading *r, struct lc__http_answer *answer, bool *again)
 	return lc__s3_refused(r->s3, call, answer, &error);
 }
 
-/* Has the sink got all that was asked for? */
+/* Has the sink received everything? */
 static bool
 is_done(const struct reading *r)
 {
@@ -167,7 +167,7 @@ is_done(const struct reading *r)
 	return r->told && r->at == (r->end < size ? r->end : size);
 }
 
-/* One try. With a failure: might another one succeed? */
+/* One try. After a failure: might another one succeed? */
 static lc_status
 read_once(struct reading *r, struct lc__http_answer *answer, bool *again)
 {
@@ -177,7 +177,7 @@ read_once(struct reading *r, struct lc__http_answer *answer, bool *again)
 	*again = r->wrong || answer->again;
 	if (status == LC_OK && answer->status / 100 != 2)
 		return read_refused(r, answer, again);
-	/* All of the bytes may be there, whatever happened to the connection then. */
+	/* All bytes may have arrived before the connection failed. */
 	if (is_done(r) && (status == LC_OK || answer->again))
 		return LC_OK;
 	if (status == LC_OK) {
@@ -187,7 +187,7 @@ read_once(struct reading *r, struct lc__http_answer *answer, bool *again)
 	return *again || !answer->stopped ? lc__s3_failed(r->s3, r->call) : status;
 }
 
-/* Hand bytes from r->at to r->end to the sink. */
+/* Pass bytes from r->at to r->end to the sink. */
 static lc_status
 read_bytes(struct reading *r)
 {

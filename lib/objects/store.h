@@ -6,9 +6,9 @@
 #include "lmdbcache.h"
 #include "objects/objects.h"
 
-/** What a handle is about; its own. */
+/** The object for which a handle exists; its own. */
 struct lc__objects *lc__store_objects(const lc_store *store);
-/** Free the handle; its store now has another owner. */
+/** Free the handle; its store has a new owner. */
 void lc__store_forget(lc_store *store);
 
 #endif

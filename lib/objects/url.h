@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Stores that URLs name. */
+/* Stores named by URLs. */
 #ifndef LC_OBJECTS_URL_H
 #define LC_OBJECTS_URL_H
 
@@ -8,16 +8,16 @@
 #include "lmdbcache.h"
 #include "objects/objects.h"
 
-/** Does this operand name a store, where it might name something else? */
+/** Is this operand a store, where it could also be something else? */
 bool lc__is_store_url(const char *text);
 
 /**
- * Open the store that "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or a path names. A
- * directory is made by the first object that is put.
- * @param options  NULL for the defaults
- * @param there    a directory must exist, or LC_NO_FILE; S3 is not checked.
- * @return LC_OK; LC_INVALID for any other URL; LC_UNSUPPORTED in a build
- * without S3; LC_NO_MEMORY, LC_IO, LC_PERMISSION.
+ * Open the store named by "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or a path. The
+ * first object put creates a directory.
+ * @param options NULL for the defaults
+ * @param there a directory must exist, or LC_NO_FILE; S3 is not checked.
+ * @return LC_OK; LC_INVALID for any other URL; LC_UNSUPPORTED in a build without S3;
+ * LC_NO_MEMORY, LC_IO, LC_PERMISSION.
  */
 LC_CHECKED lc_status lc__objects_open(const char *url, const lc_store_options *options,
     bool there, struct lc__objects **out);

@@ -12,8 +12,8 @@
 #include "base/idset.h"
 
 #define OTHERS \
-	(UINT32_MAX - 1) /* the number of a name that is of no object of this reader */
-#define AGAIN_MS 20u     /* after there was no room: a copy may have been given back */
+	(UINT32_MAX - 1) /* the number of a name that is not an object of this reader */
+#define AGAIN_MS 20u     /* after a lack of room: a copy may have been given back */
 #define FAILED_MS 1000u  /* after a failure of the store */
 #define LOOK_MS 200u     /* a copy may have been removed from the directory */
 
@@ -21,18 +21,18 @@ struct lc__ahead {
 	struct lc__copies *copies;
 	struct lc__future future;
 	uint64_t ahead;
-	pid_t pid; /* a child of it has no threads */
+	pid_t pid; /* a forked child has no threads */
 	_Atomic uint64_t now;
-	_Atomic uint64_t wake; /* positions before this one need nothing new */
-	pthread_mutex_t lock;  /* guards what follows */
-	pthread_cond_t moved;  /* there may be something to do, or it stops */
+	_Atomic uint64_t wake; /* nothing new is needed before this position */
+	pthread_mutex_t lock;  /* guards the members below */
+	pthread_cond_t moved;  /* there may be work, or it stops */
 	pthread_cond_t idle;   /* a thread has found nothing to do */
 	bool stop;
 	uint64_t *coming; /* objects that threads fetch, of each thread; LC__NEVER */
 	unsigned threads, started;
-	unsigned busy; /* of them, those that look for something, or fetch it */
+	unsigned busy; /* of them, those that are searching or fetching */
 	pthread_t *thread;
-	uint64_t settled; /* position at which nothing was to be done; LC__NEVER */
+	uint64_t settled; /* position without work; LC__NEVER */
 	struct lc__ahead_stats stats;
 	pthread_mutex_t names; /* guards what follows; taken while the roster is locked */
 	struct lc__idset known; /* objects by their names */
@@ -44,7 +44,7 @@ count(_Atomic uint64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-/* ---- what the other processes learn -------------------------------------------------- */
+/* ---- what other processes learn -------------------------------------------------- */
 
 static lc_id
 id_of(const char *name)
@@ -52,8 +52,8 @@ id_of(const char *name)
 	return (lc_id){ name, strlen(name) };
 }
 
-/* Note the shard of this name. Without memory its next use is not published, which costs at
- * most one fetch. */
+/* Register the shard of this name. Without memory its next use is not published, which
+ * costs at most one fetch. */
 static void
 learn(struct lc__ahead *a, const char *name, uint64_t object)
 {
@@ -84,7 +84,7 @@ when(void *ctx, const char *name, uint64_t now)
 	bool added = false;
 	lc_status status;
 
-	/* A child has no future, and locks may be held by threads that it does not have. */
+	/* A child has no forecast, and threads that it does not have may hold locks. */
 	if (a->pid != getpid())
 		return LC__NEVER;
 	pthread_mutex_lock(&a->names);
@@ -112,8 +112,9 @@ is_coming(const struct lc__ahead *a, uint64_t object)
 	return false;
 }
 
-/* The next object that is not there and that no thread fetches. LC_END if there is none
- * within reach, LC_BUSY if there may be. The lock is held, but not all the time. */
+/* The next object that is missing and that no thread fetches. LC_END if there is none
+ * within reach, LC_BUSY if there may be. Called with the lock held, which is released in
+ * between. */
 static lc_status
 choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
 {
@@ -133,7 +134,7 @@ choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
 			wake = position;
 		if (is_coming(a, object))
 			continue;
-		/* So that no other thread chooses it. */
+		/* So that other threads do not choose it. */
 		a->coming[thread] = object;
 		pthread_mutex_unlock(&a->lock);
 		status = a->future.find(a->future.ctx, object, wanted);
@@ -151,7 +152,8 @@ choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
 		if (a->stop)
 			break;
 	}
-	/* What is needed first is in use from then on, and the reach goes one further. */
+	/* The object needed first is in use from then on, and the reach extends by
+	 * one. */
 	atomic_store(&a->wake, wake == LC__NEVER ? now + 1 : wake);
 	/* The reader may have moved meanwhile. */
 	if (atomic_load(&a->now) >= atomic_load(&a->wake))
@@ -168,7 +170,7 @@ fetch(struct lc__ahead *a, unsigned thread)
 
 	return_if_error(choose(a, thread, &wanted));
 	pthread_mutex_unlock(&a->lock);
-	/* What the reader needed before is of no use any more. */
+	/* What the reader needed before is useless now. */
 	status = wanted.when < atomic_load(&a->now)
 	    ? LC_BUSY
 	    : lc__copies_take(a->copies, &wanted, &copy);
@@ -280,8 +282,7 @@ lc__ahead_stats(const struct lc__ahead *a)
 
 /* ---- opening and closing ------------------------------------------------------------- */
 
-/* Learn the names of copies that are there from before: those that this reader will need,
- * over one epoch. */
+/* Learn the names of existing copies that this reader will need, over one epoch. */
 static lc_status
 count_rows(struct lc__ahead *a, uint64_t *n)
 {

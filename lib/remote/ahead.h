@@ -24,16 +24,17 @@
 #include "lmdbcache.h"
 #include "remote/copies.h"
 
-/** What a reader will need. Its functions are called by any thread, by several at once. */
+/** A reader's forecast. Its functions are called by any thread, several at once. */
 struct lc__future {
-	/** The @p k-th object that is needed from @p now on, from 0, in the order in which
-	 *  they are needed first, over epochs without end, and where. An object that is in
-	 *  use now comes first. False at the end. */
+	/** The @p k-th object, from 0, that is needed from @p now on, in order of first
+	 *  need, over endless epochs, and its position. An object in use now comes first.
+	 *  False at the end. */
 	bool (*next)(void *ctx, uint64_t now, uint64_t k, uint64_t *object,
 	    uint64_t *position);
-	/** Where an object is needed first, at or after @p now; LC__NEVER. */
+	/** The position at which an object is needed first, at or after @p now;
+	 *  LC__NEVER. */
 	uint64_t (*when)(void *ctx, uint64_t object, uint64_t now);
-	/** Which object it is in the store; `when` is ignored. */
+	/** Identify it in the store; `when` is ignored. */
 	lc_status (*find)(void *ctx, uint64_t object, struct lc__wanted *out);
 	void *ctx;
 };
@@ -51,22 +52,24 @@ struct lc__ahead;
 
 /**
  * Start the threads.
- * @param copies   stays, and has no other future
- * @param ahead    objects that are fetched before they are needed, at most; 0: none
- * @param threads  that fetch
+ * @param copies must stay valid, with no other forecast
+ * @param ahead most objects that are fetched before they are needed; 0: none
+ * @param threads number of fetching threads
  * @return LC_OK; LC_NO_MEMORY, also if no thread can be started; as lc__copies_tell().
  */
 LC_CHECKED lc_status lc__ahead_open(struct lc__copies *copies,
     const struct lc__future *future, uint64_t now, uint64_t ahead, unsigned threads,
     struct lc__ahead **out);
-/** Stop. Fetches under way are cut off; their beginnings stay. NULL is harmless. */
+/** Stop. Fetches in progress are interrupted; their partial files stay. NULL is
+ *  allowed. */
 void lc__ahead_close(struct lc__ahead *ahead);
 
-/** The reader is at this position now; never one before. Costs next to nothing. */
+/** The reader has reached this position; positions never decrease. Costs almost
+ *  nothing. */
 void lc__ahead_move(struct lc__ahead *ahead, uint64_t now);
 
-/** Have an object that is needed now, as lc__copies_take(); lc__copies_give() gives it
- *  back. */
+/** Take an object that is needed now, as lc__copies_take() does; give it back with
+ *  lc__copies_give(). */
 LC_CHECKED lc_status lc__ahead_take(struct lc__ahead *ahead, uint64_t object,
     struct lc__copy *out);
 

@@ -49,7 +49,8 @@ struct lc__copies_stats {
 	_Atomic uint64_t bytes;   /* that the store sent, ranges and failed tries too */
 	_Atomic uint64_t ranges;  /* lc__copies_read() */
 	_Atomic uint64_t evicted; /* copies that were removed to make room */
-	_Atomic uint64_t again;   /* objects that came damaged and were asked for again */
+	_Atomic uint64_t again;   /* objects that arrived damaged and were requested again
+	                           * */
 	_Atomic uint64_t resumed; /* fetches that continued where one stopped */
 	_Atomic uint64_t mended;  /* blocks that were damaged on the disk */
 	_Atomic uint64_t failed;  /* fetches that ended with an error */
@@ -58,7 +59,7 @@ struct lc__copies_stats {
 
 struct lc__copies;
 
-/** An object that is wanted. */
+/** An object to get. */
 struct lc__wanted {
 	char
 	    name[LC__ROSTER_NAME]; /* of the object, "obj/4f/4f….twh1" with its SHA-256 */
@@ -83,17 +84,17 @@ struct lc__copy {
  */
 LC_CHECKED lc_status lc__copies_open(const char *dir, uint64_t limit, bool shared,
     struct lc__objects *objects, struct lc__copies **out);
-/** NULL is harmless. All that was taken must have been given back. */
+/** NULL is allowed. Everything taken must have been given back. */
 void lc__copies_close(struct lc__copies *copies);
 
 /**
- * Have a copy, pinned. If several threads or processes want one object, one of them fetches
- * it, and the others wait; if it dies, one of them continues.
- * Copies are removed for it only if no rank needs them before this one needs the object.
- * @return LC_OK; LC_NO_SPACE if it cannot be held within the limit or on the disk, without
- * removing what is pinned or needed before; LC_CORRUPT, naming object and part, if it is
- * missing in the store or has wrong bytes; LC_TIMEOUT if another process that fetches it
- * does not get on for two minutes; LC_CANCELLED after lc__copies_stop(); as get_range().
+ * Take a copy, pinned. If several threads or processes need one object, one of them
+ * fetches it, and the others wait; if it dies, another one continues. Copies are removed
+ * for it only if no rank needs them before this one needs the object.
+ * @return LC_OK; LC_NO_SPACE if it does not fit within the limit or on the disk without
+ * removing what is pinned or needed earlier; LC_CORRUPT, naming object and part, if it is
+ * missing in the store or has wrong bytes; LC_TIMEOUT if another process fetches it
+ * without progress for two minutes; LC_CANCELLED after lc__copies_stop(); as get_range().
  */
 LC_CHECKED lc_status lc__copies_take(struct lc__copies *copies,
     const struct lc__wanted *wanted, struct lc__copy *out);
@@ -103,29 +104,31 @@ void lc__copies_give(struct lc__copies *copies, struct lc__copy *copy);
 LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name,
     enum lc__row_state *out);
 
-/** Remove a copy. One that is pinned has no name any more, so that it is fetched anew, and
+/** Remove a copy. If it is pinned it loses its name, so that it is fetched again, and
  *  counts until it is given back.
- *  @param taken  only this one, and not what has come in its place; or NULL */
+ *  @param taken only this one, and not one that has replaced it; or NULL */
 LC_CHECKED lc_status lc__copies_drop(struct lc__copies *copies, const char *name,
     const struct lc__copy *taken);
 /** Write bytes that were verified into a copy that is damaged there. */
 LC_CHECKED lc_status lc__copies_mend(struct lc__copies *copies,
     const struct lc__copy *copy, uint64_t from, const void *bytes, size_t size);
 
-/** Read a range of an object straight from the store: these bytes exactly, not verified. */
+/** Read a range of an object directly from the store: exactly these bytes, not
+ *  verified. */
 LC_CHECKED lc_status lc__copies_read(struct lc__copies *copies,
     const struct lc__wanted *wanted, uint64_t from, size_t size, void *out);
 
-/** Fetches end as soon as they can, and no new one begins: LC_CANCELLED. Or allow them again. */
+/** Fetches end as soon as possible, and no new one begins: LC_CANCELLED. Or allow them
+ *  again. */
 void lc__copies_stop(struct lc__copies *copies, bool stop);
 
-/** What a handle will need, for itself and for the others. Both are called while the roster
- *  is locked. */
+/** The forecast of a handle, for itself and for the others. Both functions are called
+ *  while the roster is locked. */
 struct lc__copies_rank {
-	/** Its position; never one before. */
+	/** Its position; never decreases. */
 	uint64_t (*now)(void *ctx);
-	/** The next use of the copy of this name, from @p now on, or LC__NEVER. It is asked
-	 *  for if it is not known or over. */
+	/** The next use of the copy with this name, from @p now on, or LC__NEVER. Called
+	 *  if it is unknown or past. */
 	uint64_t (*when)(void *ctx, const char *name, uint64_t now);
 	void *ctx;
 };
@@ -137,7 +140,7 @@ struct lc__copies_rank {
  */
 void lc__copies_rank(struct lc__copies *copies, const struct lc__copies_rank *rank);
 
-/** Tell the others what has changed. */
+/** Publish changes to the others. */
 LC_CHECKED lc_status lc__copies_tell(struct lc__copies *copies);
 
 struct lc__copies_stats *lc__copies_stats(struct lc__copies *copies);

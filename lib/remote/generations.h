@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The generations of a store, and the manifests of the parts that they name, read and
- * checked: cachex-store(5). What is named and is not there is damage: LC_CORRUPT, which names
- * it.
+ * checked: cachex-store(5). A named object that is missing is damage: LC_CORRUPT, which
+ * names it.
  */
 #ifndef LC_REMOTE_GENERATIONS_H
 #define LC_REMOTE_GENERATIONS_H
@@ -26,14 +26,14 @@ struct lc__generations {
 };
 
 /**
- * List them. One that was published a moment ago may be missing in a listing: after the last
- * one listed the next number is asked for.
+ * List them. A listing may not yet have one published a moment ago: so the number after
+ * the last one listed is also tried.
  */
 LC_CHECKED lc_status lc__generations_list(struct lc__objects *store,
     struct lc__generations *out);
 
-/** Read one. LC_NO_FILE if there is none of this number, else as said above.
- *  @param text  gets its bytes too; or NULL */
+/** Read one. LC_NO_FILE if the number does not exist, else as above.
+ *  @param text gets its bytes too; or NULL */
 LC_CHECKED lc_status lc__generation_read(struct lc__objects *store, uint64_t number,
     struct lc__buf *text, struct lc__manifest *out);
 

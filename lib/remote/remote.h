@@ -30,7 +30,7 @@ struct lc__remote_options {
 	uint64_t limit;      /* its bytes */
 	bool shared;         /* other users may write to it, on purpose */
 	uint64_t generation; /* 0: the newest */
-	uint32_t ahead;      /* shards that are fetched before they are needed */
+	uint32_t ahead;      /* shards fetched before they are needed */
 	uint32_t threads;    /* that fetch */
 	bool ranges;         /* read rows by ranges, whatever the limit */
 };
@@ -46,10 +46,11 @@ LC_CHECKED lc_status lc__remote_source(struct lc__objects *objects,
     const struct lc__remote_options *how, const lc_source_options *options,
     lc_source **out);
 
-/** What a source of a store reads, valid as long as the source; NULL of others. */
+/** The remote state of a source in a store, valid as long as the source; NULL for other
+ *  sources. */
 struct lc__remote *lc__remote_of(const lc_source *source);
 
-/** What happened so far; struct_size is set. */
+/** Statistics so far; struct_size is set. */
 void lc__remote_stats(struct lc__remote *remote, lc_fetch_stats *out);
 
 #endif

@@ -20,10 +20,10 @@
 #include "base/json_tree.h"
 #include "s3/listing.h"
 
-#define TEXT_LIMIT ((size_t)64 << 10) /* of what hands out keys */
+#define TEXT_LIMIT ((size_t)64 << 10) /* of a service or program that provides keys */
 #define RENEW_S 300                   /* before they expire */
 #define ASK_S 30         /* between two attempts to renew keys that still hold */
-#define UNCERTAIN_S 60   /* keys younger than that have not expired */
+#define UNCERTAIN_S 60   /* younger keys are assumed not to have expired */
 #define PROCESS_MS 60000 /* for credential_process */
 #define SERVICE_MS 5000  /* for a service on this host or its network */
 #define STS_MS 30000
@@ -33,11 +33,12 @@ struct lc__s3_credentials {
 	const struct lc__s3_profile *profile;
 	bool named;
 	const char *region;
-	pthread_mutex_t lock; /* guards what follows; held while keys are asked for */
+	pthread_mutex_t lock; /* guards the members below; held while keys are requested
+	                       * */
 	struct lc__s3_keys keys;
-	uint64_t number;    /* of these keys, from 1; 0: there are none yet */
+	uint64_t number;    /* number of these keys, from 1; 0: no keys yet */
 	uint64_t expires_s; /* since 1970; 0: never */
-	uint64_t asked_s;   /* when they were asked for */
+	uint64_t asked_s;   /* when they were requested */
 	bool refused;
 };
 
@@ -51,7 +52,7 @@ now_s(void)
 	return (uint64_t)now.tv_sec;
 }
 
-/* Keys that are found on the way. */
+/* Keys found by a provider. */
 struct found {
 	struct lc__s3_keys keys;
 	uint64_t expires_s;
@@ -62,7 +63,7 @@ copy(const char *what, const char *value, char *out, size_t room)
 {
 	const size_t n = strlen(value);
 
-	/* They go into headers. */
+	/* They are sent in headers. */
 	for (size_t i = 0; i < n; i++)
 		if (value[i] <= 0x20 || value[i] >= 0x7f)
 			return lc__error(LC_INVALID, 0, "%s: has a byte that no key has",
@@ -87,7 +88,7 @@ set_keys(struct found *found, const char *from, const char *id, const char *secr
 	    sizeof(found->keys.token));
 }
 
-/* What programs and services print: JSON with these members. */
+/* What programs and services return: JSON with these members. */
 static lc_status
 parse_keys(const struct lc__buf *text, const char *from, const char *token,
     struct found *found)
@@ -127,7 +128,7 @@ from_environment(const struct lc__s3_credentials *c, struct found *found)
 	    lc__s3_env("AWS_SECRET_ACCESS_KEY"), lc__s3_env("AWS_SESSION_TOKEN"));
 }
 
-/* Read what a program prints, for a minute at most. */
+/* Read the output of a program, for at most a minute. */
 static lc_status
 read_output(int fd, struct lc__buf *out)
 {
@@ -243,14 +244,14 @@ from_profile(const struct lc__s3_credentials *c, struct found *found)
 
 /* ---- services ----------------------------------------------------------------------------- */
 
-/* A small request without a signature. LC_IO unless it is answered by 200. */
+/* A small request without a signature. LC_IO unless the status is 200. */
 static lc_status
 ask(struct lc__http *http, const struct lc__http_request *request,
     struct lc__http_answer *answer)
 {
 	lc_status status = LC_OK;
 
-	/* Once more, as a service may be short of time. */
+	/* Try once more: the service may be overloaded. */
 	for (int i = 0; i < 2; i++) {
 		status = lc__http_send(http, request, answer);
 		if (status == LC_OK && answer->status == 200)
@@ -355,7 +356,7 @@ from_web_identity(const struct lc__s3_credentials *c, struct found *found)
 	return status;
 }
 
-/* Without TLS only this host is asked, and the addresses that containers' hosts have. */
+/* Without TLS only this host may be asked, and the addresses of container hosts. */
 static bool
 may_ask(const char *url)
 {
@@ -469,7 +470,7 @@ is_word(const char *text)
 	return *text != '\0' && strspn(text, letters) == strlen(text);
 }
 
-/* Machines that are no such instance have no such service: it is nobody's failure. */
+/* Other machines do not have this service: that is not an error. */
 static lc_status
 from_instance(const struct lc__s3_credentials *c, struct found *found)
 {
@@ -578,7 +579,7 @@ renew(struct lc__s3_credentials *c)
 	return status;
 }
 
-/* Do they expire, and is it time to ask for others? */
+/* Do they expire, and is it time to renew them? */
 static bool
 is_old(const struct lc__s3_credentials *c)
 {

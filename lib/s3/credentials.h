@@ -22,7 +22,7 @@
 #include "s3/profile.h"
 #include "s3/sign.h"
 
-/** Where keys come from. Any number of threads use it at once. */
+/** The provider of keys. Any number of threads use it at once. */
 struct lc__s3_credentials;
 
 /**
@@ -36,24 +36,25 @@ LC_CHECKED lc_status lc__s3_credentials_new(struct lc__http *http,
     struct lc__s3_credentials **out);
 
 /**
- * Keys that have not expired.
- * @param number  gets that of these keys, for lc__s3_credentials_refused()
- * @return LC_OK; LC_PERMISSION if no provider has any; the error lists those that were tried;
- * LC_INVALID for a setting that is wrong; LC_IO, LC_NO_MEMORY.
+ * Get keys that have not expired.
+ * @param number identifies these keys for lc__s3_credentials_refused()
+ * @return LC_OK; LC_PERMISSION if no provider has keys; the error lists those that were
+ * tried; LC_INVALID for a wrong setting; LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__s3_credentials_get(struct lc__s3_credentials *credentials,
     struct lc__s3_keys *out, uint64_t *number);
 
 /**
- * A server has refused keys: others are asked for next time, unless that has been done since
- * they were handed out.
- * @param certain  as expired; else keys that are a minute old or never expire stay
+ * A server has refused keys: get others next time, unless that happened since they were
+ * returned.
+ * @param certain the server says that they expired; else keys that are older than a
+ * minute or never expire are kept
  * @return whether to try again.
  */
 bool lc__s3_credentials_refused(struct lc__s3_credentials *credentials, uint64_t number,
     bool certain);
 
-/** NULL is harmless. */
+/** NULL is allowed. */
 void lc__s3_credentials_free(struct lc__s3_credentials *credentials);
 
 #endif

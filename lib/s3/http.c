@@ -21,8 +21,8 @@
 #include "base/lazy.h"
 
 #define SLOW ((long)1024)               /* bytes a second, of a transfer that stalls */
-#define RECEIVE_BYTES ((long)512 << 10) /* that libcurl hands out at once, at most */
-#define SEND_BYTES ((long)1 << 20)      /* that it asks for at once */
+#define RECEIVE_BYTES ((long)512 << 10) /* most bytes that libcurl passes at once */
+#define SEND_BYTES ((long)1 << 20)      /* most bytes that it requests at once */
 #define EXPECT ((uint64_t)1 << 20)      /* longer bodies wait for "100 Continue" */
 #define URL_MOST ((size_t)16 << 10)
 
@@ -36,7 +36,7 @@
 LC__LAZY(lib, "libcurl", LIBCURL_FILE, CALLS)
 
 struct lc__http {
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* guards the members below */
 	CURL **idle;          /* handles with their connections; malloc'ed */
 	size_t n, room;
 	uint32_t connect_ms, stall_s;
@@ -142,7 +142,7 @@ give_handle(struct lc__http *http, CURL *curl)
 	}
 }
 
-/* ---- answers ------------------------------------------------------------------------------ */
+/* ---- responses ------------------------------------------------------------------- */
 
 void
 lc__http_answer_free(struct lc__http_answer *answer)
@@ -226,14 +226,14 @@ lc__http_date(const struct lc__http_answer *answer, const char *name, uint64_t *
 
 /* ---- a request ---------------------------------------------------------------------------- */
 
-/* A request on its way. */
+/* A request in progress. */
 struct transfer {
 	const struct lc__http *http;
 	const struct lc__http_request *request;
 	struct lc__http_answer *answer;
 	CURL *curl;
 	uint64_t at;      /* in the body that is sent */
-	bool good;        /* an answer of status 2xx: its body is for write() */
+	bool good;        /* a response with status 2xx: its body goes to write() */
 	bool too_long;    /* headers or text are */
 	lc_status status; /* of a callback of the caller */
 };
@@ -255,7 +255,7 @@ on_read(char *out, size_t size, size_t n, void *ctx)
 	return most;
 }
 
-/* libcurl begins again if a connection that it kept has been closed meanwhile. */
+/* libcurl starts again if a connection that it kept was closed meanwhile. */
 static int
 on_seek(void *ctx, curl_off_t offset, int origin)
 {
@@ -323,7 +323,7 @@ on_write(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->text.failed ? 0 : n;
 }
 
-/* Called about once a second, whatever happens or does not. */
+/* Called about once a second, even if nothing happens. */
 static int
 on_progress(void *ctx, curl_off_t down, curl_off_t down_now, curl_off_t up,
     curl_off_t up_now)
@@ -339,7 +339,7 @@ on_progress(void *ctx, curl_off_t down, curl_off_t down_now, curl_off_t up,
 	return t->status != LC_OK;
 }
 
-/* Programs that this process runs do not get the connection. */
+/* Programs that this process starts do not inherit the connection. */
 static int
 on_socket(void *ctx, curl_socket_t fd, curlsocktype purpose)
 {
@@ -374,14 +374,14 @@ add_headers(const struct lc__http_request *request, struct curl_slist **list)
 		if (!add_header(list, request->headers[i].name,
 			request->headers[i].value))
 			return false;
-	/* Those that libcurl would add by itself. */
+	/* Headers that libcurl would add by itself. */
 	return add_header(list, "Accept", NULL) &&
 	    (request->read == NULL ||
 		add_header(list, "Content-Type", "application/octet-stream")) &&
 	    (request->size > EXPECT || add_header(list, "Expect", NULL));
 }
 
-/* The options that can fail for lack of memory are looked at, the others cannot. */
+/* Only options that can fail for lack of memory are checked. */
 static lc_status
 set_up(const struct lc__http *http, struct transfer *t, struct curl_slist *headers)
 {
@@ -435,7 +435,7 @@ set_up(const struct lc__http *http, struct transfer *t, struct curl_slist *heade
 	return LC_OK;
 }
 
-/* Failures that are the same at the next try. */
+/* Failures that would be the same at the next try. */
 static bool
 is_final(CURLcode code)
 {
@@ -468,7 +468,7 @@ failure(const struct transfer *t, CURLcode code, const char *detail)
 	    *detail != '\0' ? ": " : "", detail);
 }
 
-/* A peer that closes its end must not end the process. */
+/* A peer that closes its end must not end this process. */
 static CURLcode
 perform(CURL *curl)
 {

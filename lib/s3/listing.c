@@ -40,8 +40,8 @@ letter(const char **at, char want)
 	return *(*at)++ == want;
 }
 
-/* Days from 1970 to a date of the Gregorian calendar: years begin in March, so that the day
- * that may be missing is their last one. */
+/* Days from 1970 to a date of the Gregorian calendar: years begin in March, so that a
+ * leap day is the last day. */
 static uint64_t
 days_to(unsigned year, unsigned month, unsigned day)
 {
@@ -332,7 +332,7 @@ lc__s3_error_parse(const void *text, size_t size, struct lc__s3_error *out)
 		return LC_OK;
 	status = lc__xml_parse(&xml, text, size);
 	if (status == LC_OK && xml.why[0] == '\0') {
-		/* That of STS is within another element. */
+		/* In a response of STS it is inside another element. */
 		if (strcmp(lc__xml_name(&xml, 0), "ErrorResponse") == 0)
 			node = lc__xml_child(&xml, 0, "Error");
 		if (strcmp(lc__xml_name(&xml, node), "Error") == 0) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What S3 answers in XML: listings of objects (ListObjectsV2), errors, keys of a role; and the
- * times in them. */
+/* XML from S3: listings of objects (ListObjectsV2), errors, keys of a role; and the times
+ * in them. */
 #ifndef LC_S3_LISTING_H
 #define LC_S3_LISTING_H
 
@@ -53,17 +53,17 @@ LC_CHECKED lc_status lc__s3_uploads_parse(const void *text, size_t size,
     struct lc__s3_uploads *out);
 void lc__s3_uploads_free(struct lc__s3_uploads *uploads);
 
-/** What an answer of an error says: "NoSuchKey", "The key does not exist". */
+/** An error response: "NoSuchKey", "The key does not exist". */
 struct lc__s3_error {
-	char code[64], message[200]; /* printable ASCII; "" if it does not say */
+	char code[64], message[200]; /* printable ASCII; "" if it is missing */
 };
 
-/** LC_OK, also for another answer: then both are "". LC_NO_MEMORY; LC_IO if expat
+/** LC_OK, also for another response: then both are "". LC_NO_MEMORY; LC_IO if expat
  *  cannot be loaded. */
 LC_CHECKED lc_status lc__s3_error_parse(const void *text, size_t size,
     struct lc__s3_error *out);
 
-/** The answer of STS to AssumeRoleWithWebIdentity, and when the keys expire, in seconds
+/** The response of STS to AssumeRoleWithWebIdentity, and when the keys expire, in seconds
  *  since 1970. LC_IO for anything else. */
 LC_CHECKED lc_status lc__s3_role_parse(const void *text, size_t size,
     struct lc__s3_keys *keys, uint64_t *expires_s);
@@ -72,8 +72,8 @@ LC_CHECKED lc_status lc__s3_role_parse(const void *text, size_t size,
  *  zones among it. */
 bool lc__s3_time_parse(const char *text, uint64_t *seconds);
 
-/** Copy text so that a message can have it: what is not printable ASCII becomes '?', and
- *  what is longer is cut. */
+/** Copy text for a message: bytes that are not printable ASCII become '?', and long text
+ *  is cut. */
 void lc__s3_printable(const char *text, char *out, size_t room);
 
 #endif

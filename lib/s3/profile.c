@@ -80,7 +80,7 @@ read_text(struct lc__s3_profile *profile, char *text, bool config)
 			profile->found |= inside;
 			continue;
 		}
-		/* What is indented belongs to a setting that is not known here. */
+		/* Indented lines belong to a setting that is not used here. */
 		equals = strchr(line, '=');
 		if (!inside || strchr("#; \t", *line) != NULL || equals == NULL)
 			continue;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the files of AWS's tools say of a profile: keys and values of its section in
- * ~/.aws/credentials and ~/.aws/config, or in the files that AWS_SHARED_CREDENTIALS_FILE and
- * AWS_CONFIG_FILE name. A file that is missing says nothing.
+ * A profile in the files of AWS's tools: keys and values of its section in
+ * ~/.aws/credentials and ~/.aws/config, or in the files that AWS_SHARED_CREDENTIALS_FILE
+ * and AWS_CONFIG_FILE name. A missing file is not an error.
  */
 #ifndef LC_S3_PROFILE_H
 #define LC_S3_PROFILE_H
@@ -14,10 +14,10 @@
 
 struct lc__s3_profile {
 	char *name; /* malloc'ed */
-	bool found; /* one of the files has such a section */
+	bool found; /* a file has such a section */
 	struct lc__s3_setting {
 		char *key, *value; /* malloc'ed */
-	} * settings;              /* malloc'ed; those of the credentials' file first */
+	} * settings;              /* malloc'ed; those of the credentials file first */
 	size_t n, room;
 };
 
@@ -30,7 +30,7 @@ const char *lc__s3_profile_get(const struct lc__s3_profile *profile, const char 
 
 void lc__s3_profile_free(struct lc__s3_profile *profile);
 
-/** The value of a variable of the environment; NULL if it is unset or empty. */
+/** The value of an environment variable; NULL if it is unset or empty. */
 const char *lc__s3_env(const char *name);
 
 #endif

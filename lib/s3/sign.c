@@ -26,7 +26,7 @@ lc__s3_encode(struct lc__buf *out, const char *text, bool slash)
 
 /* ---- the canonical request ------------------------------------------------------------- */
 
-/* Text of several pieces, each with a terminator, which are sorted by their places. */
+/* Several pieces of text, each with a terminator, sorted by index. */
 static int
 by_text(const void *a, const void *b)
 {
@@ -77,7 +77,7 @@ by_name(const void *a, const void *b)
 	    ((const struct lc__s3_pair *)b)->name);
 }
 
-/* A value without blanks around it, and with one where there are several. */
+/* A value without blanks around it, and with single blanks inside. */
 static void
 append_value(struct lc__buf *out, const char *value)
 {
@@ -142,7 +142,7 @@ lc__s3_date(uint64_t seconds, char out[LC__S3_DATE])
 	const time_t time = (time_t)seconds;
 	struct tm tm = { 0 };
 
-	/* No server accepts a time that does not fit. */
+	/* Servers refuse a time that does not fit. */
 	if (gmtime_r(&time, &tm) == NULL || tm.tm_year > 8099 || tm.tm_year < 0)
 		memset(&tm, 0, sizeof(tm));
 	snprintf(out, LC__S3_DATE, "%04u%02u%02uT%02u%02u%02uZ",
@@ -151,7 +151,7 @@ lc__s3_date(uint64_t seconds, char out[LC__S3_DATE])
 	    (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
 }
 
-/* The key of one day, region and service. */
+/* The key for one day, region and service. */
 static lc_status
 derive_key(const struct lc__s3_signing *signing, const struct lc__s3_keys *keys,
     unsigned char out[LC__SHA256_SIZE])
@@ -167,7 +167,7 @@ derive_key(const struct lc__s3_signing *signing, const struct lc__s3_keys *keys,
 	return lc__hmac_sha256(out, LC__SHA256_SIZE, "aws4_request", 12, out);
 }
 
-/* What is signed: the time, what the key is for, and the request's SHA-256. */
+/* The string to sign: the time, the scope of the key, and the request's SHA-256. */
 static lc_status
 append_statement(const struct lc__s3_signing *signing, const char *scope,
     struct lc__buf *out)
