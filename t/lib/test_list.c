@@ -117,7 +117,7 @@ START_TEST(refused)
 	assert_status(lc_source_open_list(members, 0, &list), LC_INVALID);
 	assert_status(lc_source_open_list(members, 65537, &list), LC_INVALID);
 	assert_status(lc_source_open_list(members, 2, &list), LC_INVALID);
-	ck_assert_str_eq(lc_last_error()->text, "list: source 1 is none");
+	ck_assert_str_eq(lc_last_error()->text, "list: source 1 is NULL");
 
 	/* Images of several sizes. */
 	assert_ok(lc_source_open_shards(made.warehouse, NULL, &members[1]));
