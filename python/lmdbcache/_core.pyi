@@ -392,7 +392,7 @@ class Source:
         """uuid, generation, chunks, records, length ... of the current generation."""
     def fetch_stats(self) -> Dict[str, Any]:
         """For a store: a dict of the costs of fetching since it was opened, see
-        lmdbcache_store(3); "stalled" is in seconds. UnsupportedError for other sources."""
+        lmdbcache_store(3); "stalled" and "retry_wait" are in seconds. UnsupportedError for other sources."""
     def refresh(self) -> int:
         """Advance to the newest commit. Returns the number of records; known ones keep
         their ordinals."""
@@ -503,7 +503,7 @@ class Reader:
         those that have samples. ValueError without shares."""
     def fetch_stats(self) -> Dict[str, Any]:
         """For a store: a dict of the costs of fetching since it was opened, see
-        lmdbcache_store(3); "stalled" is in seconds. UnsupportedError for other sources."""
+        lmdbcache_store(3); "stalled" and "retry_wait" are in seconds. UnsupportedError for other sources."""
     def close(self) -> None:
         """Stop reading: calls of other threads end, and the sources are released after the
         last batch of views. Other batches stay valid."""

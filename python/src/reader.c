@@ -822,7 +822,8 @@ static PyMethodDef reader_methods[] = {
 	{ "fetch_stats", (PyCFunction)reader_fetch_stats, METH_NOARGS,
 	    "fetch_stats($self, /)\n--\n\n"
 	    "For a store: a dict of the costs of fetching since it was opened, see\n"
-	    "lmdbcache_store(3); \"stalled\" is in seconds. UnsupportedError for other sources." },
+	    "lmdbcache_store(3); \"stalled\" and \"retry_wait\" are in seconds. UnsupportedError "
+	    "for other sources." },
 	{ "close", (PyCFunction)reader_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"
 	    "Stop reading: calls of other threads end, and the sources are released after the\n"

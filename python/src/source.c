@@ -403,7 +403,7 @@ fetch_stats(const lc_source *source)
 	}
 #define NUMBER(name) (unsigned long long)stats.name
 	return Py_BuildValue(
-	    "{s:K,s:K,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:K,s:K}",
+	    "{s:K,s:K,s:N,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:K,s:d,s:K,s:K,s:d}",
 	    "generation", NUMBER(generation), "least_cache", NUMBER(least_bytes),
 	    "by_ranges", PyBool_FromLong(stats.ranges), "hits", NUMBER(hits), "misses",
 	    NUMBER(misses), "fetched", NUMBER(fetched), "fetched_bytes",
@@ -411,7 +411,7 @@ fetch_stats(const lc_source *source)
 	    NUMBER(evicted), "refetched", NUMBER(refetched), "resumed", NUMBER(resumed),
 	    "mended", NUMBER(mended), "failed", NUMBER(failed), "stalled",
 	    (double)stats.stall_ns / 1e9, "requests", NUMBER(requests), "retries",
-	    NUMBER(retries));
+	    NUMBER(retries), "retry_wait", (double)stats.retry_wait_ns / 1e9);
 #undef NUMBER
 }
 
@@ -868,7 +868,8 @@ static PyMethodDef source_methods[] = {
 	{ "fetch_stats", (PyCFunction)source_fetch_stats, METH_NOARGS,
 	    "fetch_stats($self, /)\n--\n\n"
 	    "For a store: a dict of the costs of fetching since it was opened, see\n"
-	    "lmdbcache_store(3); \"stalled\" is in seconds. UnsupportedError for other sources." },
+	    "lmdbcache_store(3); \"stalled\" and \"retry_wait\" are in seconds. UnsupportedError "
+	    "for other sources." },
 	{ "_first", (PyCFunction)source_first, METH_NOARGS, NULL },
 	{ "close", (PyCFunction)source_close, METH_NOARGS,
 	    "close($self, /)\n--\n\n"

@@ -54,6 +54,7 @@ class Store(unittest.TestCase):
         with lmdbcache.reader(self.url, cache=self.cache, cache_size="1M", **order) as got:
             self.assertEqual(self.ids(got), wanted)
             stats = got.fetch_stats()
+            self.assertEqual((stats["retries"], stats["retry_wait"]), (0, 0.0))
         shards = [f for f in os.listdir(os.path.join(self.dir, "one.shards")) if f.endswith(".twh1")]
         self.assertEqual(stats["fetched"], len(shards) + 1)  # and a manifest
         self.assertEqual((stats["generation"], stats["by_ranges"], stats["range_requests"]),
