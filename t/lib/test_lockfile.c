@@ -378,7 +378,7 @@ START_TEST(second_name)
 	close(fd);
 	ck_assert_int_eq(unlink(join(root, "m/lock.mdb")), 0);
 	ck_assert_int_eq(link(victim, join(root, "m/lock.mdb")), 0);
-	expect_status(root, "m", LC_RDONLY, LC_NOT_MODULE, "m/lock.mdb: another name");
+	expect_status(root, "m", LC_RDONLY, LC_NOT_MODULE, "m/lock.mdb: a hard link");
 	fd = open(victim, O_RDONLY);
 	ck_assert_int_eq(read(fd, text, sizeof(text)), 8);
 	ck_assert_str_eq(text, "precious");
