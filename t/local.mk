@@ -225,7 +225,8 @@ check-sanitize:
 		../src/configure --enable-sanitize --enable-werror CC='$(CC)'; }
 	cd sanitize/build && tests=`for test in $(TESTS); do \
 		case $$test in $(not_sanitized)) ;; *) echo $$test;; esac; done` && \
-		$(MAKE) check TESTS="`echo $$tests`"
+		LSAN_OPTIONS="suppressions=$(abs_builddir)/sanitize/src/t/torture/lsan.supp \
+		print_suppressions=0 $$LSAN_OPTIONS" $(MAKE) check TESTS="`echo $$tests`"
 
 # Those that use threads, under the sanitizer of threads. What it must not report, as LMDB
 # is not built with it, is in t/torture/tsan.supp.

@@ -177,7 +177,7 @@ load(struct loading *loading)
 	progress_end();
 	if (status != EXIT_DONE && !interrupt_pending() && loading->stored > 0 &&
 	    !dry_run)
-		report_note("%s: stored %s before the bad line", loading->name,
+		report_note("%s: stored %s before that", loading->name,
 		    count_human(loading->stored, "record", records, sizeof(records)));
 	return status;
 }

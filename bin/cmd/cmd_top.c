@@ -288,7 +288,8 @@ show_json(const struct table *table)
 static void
 show(struct table *table)
 {
-	qsort(table->rows, table->n, sizeof(*table->rows), compare_rows);
+	if (table->n > 0)
+		qsort(table->rows, table->n, sizeof(*table->rows), compare_rows);
 	if (settings.json)
 		show_json(table);
 	else

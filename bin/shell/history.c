@@ -59,8 +59,9 @@ keep_newest(struct shell_history *history)
 	for (size_t i = 0; i < over; i++)
 		free(history->lines[i]);
 	history->n -= over;
-	memmove(history->lines, history->lines + over,
-	    history->n * sizeof(*history->lines));
+	if (over > 0)
+		memmove(history->lines, history->lines + over,
+		    history->n * sizeof(*history->lines));
 	return over > 0;
 }
 

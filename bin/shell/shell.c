@@ -231,6 +231,7 @@ dot_read(void *ctx, int argc, char **argv)
 static int
 dot_root(void *ctx, int argc, char **argv)
 {
+	static char *root; /* of the last .root: settings.root */
 	char why[OPT_TEXT_ROOM], *copy;
 	struct stat st;
 
@@ -251,6 +252,8 @@ dot_root(void *ctx, int argc, char **argv)
 		free(copy);
 		return report_usage("%s: %s", argv[0], why);
 	}
+	free(root);
+	root = copy;
 	return EXIT_DONE;
 }
 

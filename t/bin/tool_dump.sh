@@ -88,7 +88,7 @@ check "no JSON" 3 cachex load bad bad.jsonl
 also "is named" grep -q '^cachex: load: bad.jsonl:2: not JSON: ' "$err"
 check "a bad line from a pipe" 3 sh -c 'cat bad.jsonl | "$1" load bad' sh "$CACHEX"
 is "says what was stored" "$(sed -n 2p "$err")" \
-	"cachex: load: standard input: stored 1 record before the bad line"
+	"cachex: load: standard input: stored 1 record before that"
 check "it was" 0 cachex has bad a
 refuse "no file" 4 "cachex: load: gone.jsonl: No such file or directory" cachex load m gone.jsonl
 refuse "a directory" 4 "cachex: load: .: Is a directory" cachex load m .

@@ -92,7 +92,7 @@ torture_scripts += t/torture/space.sh t/torture/users.sh
 
 check_PROGRAMS += $(torture_programs)
 TESTS += $(torture_programs) $(torture_scripts)
-EXTRA_DIST += $(wildcard $(srcdir)/t/torture/*.h) t/torture/README t/torture/tsan.supp t/torture/check_long.sh $(torture_scripts)
+EXTRA_DIST += $(wildcard $(srcdir)/t/torture/*.h) t/torture/README $(wildcard $(srcdir)/t/torture/*.supp) t/torture/check_long.sh $(torture_scripts)
 
 # `make check-long HOURS=2`, or with ATTACKS="kills power" some of them.
 check-long: all $(check_PROGRAMS) $(check_LTLIBRARIES)

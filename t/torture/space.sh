@@ -67,7 +67,7 @@ try() {
 		full=$((full + 1))
 		[ $got = 4 ] || why="status $got"
 		# load says how far it came, and migrate which lines it leaves out.
-		[ "$(grep -vc -e ': stored [0-9]* records* before that$' -e ': its ratio of ' "$err")" = 1 ] ||
+		[ "$(grep -vc -e ': stored [0-9]* records* before that$' -e ': the ratio ' "$err")" = 1 ] ||
 			why="$why, $(wc -l <"$err") lines"
 		grep -q '^cachex: ' "$err" || why="$why, no message"
 		# migrate goes on from its own next time.
