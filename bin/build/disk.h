@@ -10,7 +10,7 @@
 /**
  * Remove @p name in the directory @p parent (AT_FDCWD for a path) with its content; links
  * are removed, not their targets. A missing one is not an error.
- * @param where for messages: the parent's path
+ * @param where  for messages: the parent's path
  */
 LC_CHECKED lc_status lc__tree_remove(int parent, const char *name, const char *where);
 

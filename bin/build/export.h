@@ -10,7 +10,7 @@
 
 /**
  * Write the list of all frames of the dataset that are not among the samples.
- * @param path NULL only computes the SHA-256
+ * @param path  NULL only computes the SHA-256
  */
 LC_CHECKED lc_status lc__rejected_write(const struct lc__samples *samples,
     const char *path, char sha256[65]);

@@ -52,7 +52,7 @@ struct lc__header {
 /**
  * Read only as much of the file as its header needs: 256 KiB, or 16 MiB if metadata are
  * that long, or a whole TIFF or WebP file if they are at its end.
- * @param buf scratch memory, reused for the next file
+ * @param buf  scratch memory, reused for the next file
  * @return LC_OK; as lc__image_probe(); LC_IO.
  */
 LC_CHECKED lc_status lc__header_read(const struct lc__infile *file, struct lc__buf *buf,

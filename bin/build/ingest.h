@@ -114,8 +114,8 @@ struct lc__ingest_result {
  * LC_CANCELLED: stored samples stay for the next run; LC_BUSY while another build runs
  * there; LC_NO_SPACE with the required and the free space, LC_IO, LC_CORRUPT,
  * LC_NO_MEMORY.
- * @param out filled as far as possible, also on failure; free with
- * lc__ingest_result_free()
+ * @param out  filled as far as possible, also on failure; free with
+ *             lc__ingest_result_free()
  */
 LC_CHECKED lc_status lc__ingest_run(const struct lc__ingest *ingest,
     struct lc__ingest_result *out);

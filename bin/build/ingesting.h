@@ -25,7 +25,7 @@ enum lc__reject lc__counting_fate(const struct lc__recipe *recipe,
 
 /**
  * Why a frame is not written, in one line that names the file.
- * @param label memory for the line
+ * @param label  memory for the line
  */
 const char *lc__counting_detail(const struct lc__sample *sample, struct lc__label *label);
 

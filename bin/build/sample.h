@@ -18,7 +18,7 @@
 /**
  * Convert the first max_boxes of @p n boxes from pixels, x0, y0, x1, y1, to fractions of
  * the form's width and height within 0 and 1, in the form's dtype (LC_F32 or LC_F16).
- * @param room memory to which @p boxes and @p mask then point
+ * @param room  memory to which @p boxes and @p mask then point
  */
 LC_CHECKED lc_status lc__boxes_pad(const double *pixels, uint64_t n,
     const lc_shard_info *form, struct lc__buf *room, const void **boxes,

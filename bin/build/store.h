@@ -40,7 +40,7 @@ bool lc__store_key(const struct lc__store *store, const char *run, const char *n
 /**
  * Get the record of a frame: the first one that is not damaged, in the warehouse's own
  * module and then the others.
- * @param from the module with it
+ * @param from  the module with it
  * @return as lc_get()
  */
 LC_CHECKED lc_status lc__store_view(const struct lc__store *store, const char *key,
@@ -48,9 +48,9 @@ LC_CHECKED lc_status lc__store_view(const struct lc__store *store, const char *k
 
 /**
  * Get what is stored of a frame, without its tensors.
- * @param from the module with it
- * @param out the member LC__SAMPLE_ABOUT, free it with lc_value_free(); NULL if nothing
- * is stored, or it is damaged
+ * @param from  the module with it
+ * @param out   the member LC__SAMPLE_ABOUT, free it with lc_value_free(); NULL if nothing
+ *              is stored, or it is damaged
  */
 LC_CHECKED lc_status lc__store_get(const struct lc__store *store, const char *key,
     lc_cache **from, lc_value **out);
@@ -78,8 +78,8 @@ LC_CHECKED lc_status lc__store_note_seen(const struct lc__store *store, const ch
 
 /**
  * Delete the records with this sample key for which @p keeps returns false.
- * @param name "RUN/NAME"
- * @param gone the number of frames deleted
+ * @param name  "RUN/NAME"
+ * @param gone  the number of frames deleted
  */
 LC_CHECKED lc_status lc__store_sweep(const struct lc__store *store,
     bool (*keeps)(void *ctx, const char *name, size_t size), void *ctx, uint64_t *gone);

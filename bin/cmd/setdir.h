@@ -28,8 +28,7 @@ bool setdir_is(const char *path);
 /**
  * Read a directory; without value.json the names of its .npy files are the paths
  * of the parts. Every file in it must belong to the value.
- * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not
- *                   describe
+ * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not describe
  * @param out        all zero; to be freed with lc__loaded_free(), also on failure
  */
 LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out);

@@ -77,7 +77,7 @@ struct store_look {
 
 /**
  * Open a generation of a store as a warehouse, of which few shards are open at a time.
- * @param ranges      read rows by ranges, and keep no shard
+ * @param ranges  read rows by ranges, and keep no shard
  * @return as lc_source_open_store().
  */
 LC_CHECKED lc_status store_look(const char *url, bool ranges, struct store_look *out);

@@ -19,7 +19,7 @@
 
 #define LC__FINGERPRINT 16 /* bytes: the hash's canonical form, big-endian */
 
-/** @param size the file's size
+/** @param size  the file's size
  *  @return also LC_INVALID if it is not a regular file. */
 LC_CHECKED lc_status lc__fingerprint(const char *path, unsigned char out[LC__FINGERPRINT],
     uint64_t *size);

@@ -86,7 +86,7 @@ LC_CHECKED lc_status lc__answer_number(const void *bytes, size_t size, uint64_t 
 /**
  * Give the items of the subbatch the results read. Tensors of values are borrowed from
  * the answer's bytes.
- * @param check as in lc__work
+ * @param check  as in lc__work
  */
 LC_CHECKED lc_status lc__answer_take(struct lc__answer *answer,
     const struct lc__subbatch *subbatch,

@@ -30,8 +30,9 @@ uint64_t lc__stashed_source(lc_id fingerprint, const char *key);
 
 /**
  * Append everything before the frames' bytes.
- * @param behind the line of each item is the one before this position; by the items' tags
- * @param first_frame the batch's frames from here on
+ * @param behind       the line of each item is the one before this position; by the
+ *                     items' tags
+ * @param first_frame  the batch's frames from here on
  */
 LC_CHECKED lc_status lc__stashed_write(uint64_t source, const struct lc__items *batch,
     const struct lc__line_place *behind, size_t first_frame, struct lc__buf *out);
@@ -58,8 +59,8 @@ bool lc__stashed_read(const unsigned char *bytes, size_t size, struct lc__stashe
 /**
  * Give items of @p batch the values in the entry: for the same line, id and payload,
  * without an outcome, and accepted by @p check. Values point into the entry's bytes.
- * @param check as in lc__work
- * @param found their number
+ * @param check  as in lc__work
+ * @param found  their number
  */
 LC_CHECKED lc_status lc__stashed_give(const struct lc__stashed *entry,
     struct lc__answer *answer,
@@ -88,8 +89,8 @@ LC_CHECKED lc_status lc__stash_add(struct lc__stash *stash, const struct lc__ite
 /**
  * Give items of a batch the values that were in the file when it was opened; the frames
  * that contain them then belong to the batch. Batches come in the order of their lines.
- * @param check as in lc__work
- * @param found their number
+ * @param check  as in lc__work
+ * @param found  their number
  */
 LC_CHECKED lc_status lc__stash_recall(struct lc__stash *stash,
     lc_status (*check)(void *ctx, const struct lc__item *item, const lc_value *value),

@@ -18,8 +18,8 @@ LC_CHECKED lc_status lc__loaded_own(struct lc__loaded *loaded, void *block);
 
 /**
  * Take the bytes of a .npy file over and read its tensor.
- * @param raw_dtype  the dtype of raw bits (V2, V1), or LC__NPY_ANY_DTYPE; it does
- *                   not matter to a file that names its own
+ * @param raw_dtype  the dtype of raw bits (V2, V1), or LC__NPY_ANY_DTYPE; it does not
+ *                   matter to a file that names its own
  * @return as lc__npy_read(). @p file is empty afterwards in any case.
  */
 LC_CHECKED lc_status lc__loaded_npy(struct lc__loaded *loaded, struct lc__buf *file,

@@ -29,8 +29,8 @@ struct lc__caption {
 
 /**
  * Begin a picture with @p n empty cells, a title and a line below it.
- * @param picture  without a size yet
- * Errors as lc__picture_begin(), of which a sheet with too many or too large cells is one.
+ * @param picture  without a size yet Errors as lc__picture_begin(), of which a sheet with
+ *                 too many or too large cells is one.
  */
 LC_CHECKED lc_status lc__sheet_begin(struct lc__picture *picture, lc_id title, lc_id line,
     uint32_t n, uint32_t columns, uint32_t cell, struct lc__sheet *out);

@@ -67,8 +67,8 @@ struct lc__mapping {
  * Apply a map to the classes of a dataset.
  * @param names  of the dataset's classes by id, NULL for an id without one
  * @param n      0: names are not known, and the map has to have ids
- * @param has    whether the dataset has a class of this id that has no name; NULL: it
- *               has none, where names are known
+ * @param has    whether the dataset has a class of this id that has no name; NULL: it has
+ *               none, where names are known
  * @return LC_OK; LC_INVALID, naming the file and the line, for a class that the dataset
  * does not have; LC_NO_MEMORY. Free with lc__mapping_free() in any case.
  */

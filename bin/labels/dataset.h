@@ -50,9 +50,9 @@ struct lc__dataset;
 /**
  * List the frames below @p root, ordered by (run, name): digits in names compare
  * as numbers ("f2" before "f10"), then bytes.
- * @param labels  COCO: its file, from the root or absolute; NULL looks for
- *                annotations/ *.json or *.json, of which there must be one. Other
- *                layouts have none: NULL
+ * @param labels  COCO: its file, from the root or absolute; NULL looks for annotations/
+ *                *.json or *.json, of which there must be one. Other layouts have none:
+ *                NULL
  * @return LC_OK; LC_INVALID for an invalid dataset, or one without frames;
  * LC_NO_FILE, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */

@@ -66,8 +66,8 @@ typedef lc_status (*lc__json_found)(void *ctx, const struct lc__json_element *el
  * Find the elements of the lists in the outermost object of a JSON file of any size, one
  * after another, in the memory of one. Of an element only its brackets are checked:
  * whoever gets it parses it. Begins at the start of the file.
- * @param names  members to look into, up to NULL; each is a list
- * @param needed the first so many of them must be there
+ * @param names   members to look into, up to NULL; each is a list
+ * @param needed  the first so many of them must be there
  * @return LC_OK; LC_CORRUPT with the byte where it is malformed, or where one of
  * the members is not a list or is a duplicate; what @p found returns; LC_IO,
  * LC_NO_MEMORY

@@ -39,7 +39,7 @@ struct lc__claimed {
 /**
  * Choose the id of a record without one: the first free or own one of: the file name
  * without its extension, the file name, the path, PATH#2, PATH#3 ...
- * @param id the id
+ * @param id  the id
  * @return LC_INVALID if the path has no file name.
  */
 LC_CHECKED lc_status lc__claims_choose(const struct lc__claimant *who, struct lc__buf *id,

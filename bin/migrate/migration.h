@@ -72,7 +72,7 @@ LC_CHECKED lc_status lc__migration_check_value(const struct lc__stage2 *how,
     enum lc__stage2_pass p, struct lc__line_entry *entry, const lc_view *view);
 
 /** LC_CHANGED if the path no longer leads to the file that was read.
- *  @param stamp identifies the file */
+ *  @param stamp  identifies the file */
 LC_CHECKED lc_status lc__migration_check_unchanged(const struct lc__migration *run,
     char stamp[LC__STAMP_ROOM]);
 
@@ -94,7 +94,7 @@ bool lc__migration_is_foreign(const struct lc__line_entry *entry);
 const char *lc__migration_id_text(const struct lc__line_entry *entry);
 
 /** An entry's array, which must exist. LC_INVALID as above if it is not as required.
- *  @param elements memory for the tensor's data */
+ *  @param elements  memory for the tensor's data */
 LC_CHECKED lc_status lc__migration_array(const struct lc__stage2 *how,
     const struct lc__line_entry *entry, struct lc__buf *elements, lc_tensor *out);
 

@@ -36,7 +36,7 @@ struct lc__stored_object {
 
 /**
  * Read an object, compare it, and pass its bytes on as they arrive.
- * @param sink NULL: only compare it
+ * @param sink  NULL: only compare it
  * @return LC_CORRUPT if it differs, LC_NO_FILE if it is missing; else as get(). After a
  * failure discard everything that the sink got.
  */

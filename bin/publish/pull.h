@@ -22,7 +22,7 @@ struct lc__pulled {
  * store. Every byte is compared with its SHA-256 before its file appears; correct files
  * are kept. An interrupted pull continues. A reader of @p dir meanwhile finds no
  * manifest.
- * @param generation 0 for the newest
+ * @param generation  0 for the newest
  * @return LC_OK; LC_NOT_FOUND if there is no such generation; LC_EXISTS if the directory
  * has a manifest that was not made by a pull, or is a store; LC_BUSY if another process
  * pulls there; LC_CORRUPT, naming object and part, for one that arrived damaged twice.

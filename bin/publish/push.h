@@ -33,10 +33,10 @@ struct lc__push_source {
 	void *ctx;
 	/**
 	 * Make the shards of a part, which has records, in a directory.
-	 * @param run the run's id
-	 * @param dir the directory, malloc'ed
-	 * @param out the entries of the shards, with paths relative to it, and the
-	 * members for all of them; free it
+	 * @param run  the run's id
+	 * @param dir  the directory, malloc'ed
+	 * @param out  the entries of the shards, with paths relative to it, and the
+	 *             members for all of them; free it
 	 * @return LC_OK; LC_BUSY if another process is making them; as lc_export().
 	 */
 	lc_status (*make)(void *ctx, const char *run, size_t part, char **dir,
@@ -96,8 +96,8 @@ LC_CHECKED lc_status lc__push_is_made(struct lc__objects *store,
 
 /**
  * The inputs of a module, each exported separately.
- * @param how the options; order and input are set here
- * @param staging where shards are made, in a directory for each part; borrowed
+ * @param how      the options; order and input are set here
+ * @param staging  where shards are made, in a directory for each part; borrowed
  * @return LC_OK; LC_INVALID for a module without inputs; else as lc_inputs().
  */
 LC_CHECKED lc_status lc__push_module(lc_cache *cache, const lc_export_options *how,

@@ -26,9 +26,9 @@ void lc__generation_run(const struct lc__manifest *manifest, char run[LC__RUN_ID
  * Append the text of a manifest of a store, as in cachex-store(5): its version is derived
  * from its recipe, and its summary counts the samples. It does not depend on the writer
  * or the time.
- * @param manifest dataset_root, transform and the members for shards and parts; the rest
- * is ignored
- * @param recipe JSON text, which gets a terminator
+ * @param manifest  dataset_root, transform and the members for shards and parts; the rest
+ *                  is ignored
+ * @param recipe    JSON text, which gets a terminator
  * @return LC_OK; LC_INVALID for text that is not UTF-8; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__stored_format(const struct lc__manifest *manifest,

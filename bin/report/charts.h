@@ -8,8 +8,7 @@
 
 /**
  * Draw a chart of each metric that has values, and the classes of the boxes.
- * @param picture  without a size yet
- * Errors as lc__picture_begin().
+ * @param picture  without a size yet Errors as lc__picture_begin().
  */
 LC_CHECKED lc_status lc__charts_draw(struct lc__picture *picture,
     const struct lc__facts *facts);

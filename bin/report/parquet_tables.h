@@ -17,7 +17,7 @@ struct lc__parquet_tables;
  * Begin runs.parquet, samples.parquet, boxes.parquet and rejected.parquet in a
  * directory, which is made if it is missing.
  * @param warehouse  has the names of classes; borrowed until the end
- * @param replace  files of these names that are Parquet files are replaced at the end
+ * @param replace    files of these names that are Parquet files are replaced at the end
  * @return LC_OK; LC_EXISTS for a file of such a name, LC_INVALID with @p replace for one
  * that is something else; LC_IO, LC_PERMISSION, LC_NO_MEMORY.
  */

@@ -11,7 +11,7 @@ uint64_t lc__hash64_seed(const void *data, size_t size, uint64_t seed);
 
 /** The same; in addition the first @p n of these bytes are copied to @p out, in pieces
  *  that stay in the processor's cache.
- *  @param all size of the whole copy that these bytes are a part of */
+ *  @param all  size of the whole copy that these bytes are a part of */
 uint64_t lc__hash64_copy(const void *data, size_t size, void *out, size_t n, size_t all);
 
 /** The part of lc__hash64() for long inputs. */

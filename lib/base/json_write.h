@@ -18,7 +18,7 @@ enum lc__json_escapes {
 };
 
 /** Append text as the inside of a JSON string. Bytes that are not UTF-8 become U+FFFD.
- *  @param escapes enum lc__json_escapes, or'ed */
+ *  @param escapes  enum lc__json_escapes, or'ed */
 void lc__json_put_text(struct lc__buf *out, const void *text, size_t size,
     unsigned escapes);
 /** The same between quotes. */

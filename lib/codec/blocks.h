@@ -22,11 +22,11 @@ size_t lc__blocks_bound(size_t size);
 
 /**
  * Code @p size bytes.
- * @param width element size: within each block, bytes of equal weight are grouped first;
- * 1 (no grouping), 2, 4 or 8
- * @param level lc_settings.level
- * @param out room for lc__blocks_bound()
- * @param used bytes written
+ * @param width  element size: within each block, bytes of equal weight are grouped first;
+ *               1 (no grouping), 2, 4 or 8
+ * @param level  lc_settings.level
+ * @param out    room for lc__blocks_bound()
+ * @param used   bytes written
  * @return LC_OK; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__blocks_encode(const void *in, size_t size, unsigned width,
@@ -41,9 +41,9 @@ struct lc__blocks {
 
 /**
  * Begin to decode. Checks the table against the size of the input.
- * @param size bytes at @p in
- * @param raw bytes that were coded
- * @param used size of table and blocks, at most @p size
+ * @param size  bytes at @p in
+ * @param raw   bytes that were coded
+ * @param used  size of table and blocks, at most @p size
  */
 bool lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size, size_t raw,
     size_t *used);
@@ -51,7 +51,7 @@ bool lc__blocks_open(struct lc__blocks *blocks, const void *in, size_t size, siz
 /**
  * Decode the next block, while blocks->left is not 0: min(left, LC__BLOCK) bytes, still
  * shuffled if they were.
- * @param room for as many bytes
+ * @param room  for as many bytes
  * @return @p room, or a pointer into the input for a block that is stored raw; NULL if it
  * is malformed.
  */

@@ -21,10 +21,10 @@ LC_CHECKED lc_status lc__codec_check(const char *operation, lc_codec codec, int 
 
 /**
  * Code a tensor. @p out, whose memory is reused, holds the bytes on success.
- * @param codec any but LC_CODEC_DEFAULT; LC_CODEC_AUTO tries those that support the dtype
- * on a sample
- * @param used the codec that was used; LC_CODEC_NONE if the tensor does not shrink by a
- * twentieth: then @p out is empty
+ * @param codec  any but LC_CODEC_DEFAULT; LC_CODEC_AUTO tries those that support the
+ *               dtype on a sample
+ * @param used   the codec that was used; LC_CODEC_NONE if the tensor does not shrink by a
+ *               twentieth: then @p out is empty
  * @return LC_OK; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__codec_encode(lc_codec codec, int level, const lc_tensor *tensor,

@@ -111,8 +111,8 @@ bool lc__env_is_open_locked(const struct stat *data);
  * With the registry's lock held: check data.mdb before LMDB maps it, and create it if the
  * options say so. On overlayfs, opening the file for writing copies it up, and a map of
  * the lower file would miss later commits. An incomplete file is emptied.
- * @param st the file
- * @param read_only whether LMDB can only read it
+ * @param st         the file
+ * @param read_only  whether LMDB can only read it
  * @return LC_OK; LC_NOT_MODULE for a file that LMDB must not open; LC_BUSY; LC_TIMEOUT if
  * another process is opening it; LC_NO_FILE, LC_IO ...
  */

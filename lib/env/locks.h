@@ -90,10 +90,9 @@ void lc__lockfile_wait_for_dying(const char *path);
 /**
  * Exclude every other process that has the module open, or that opens it with LMDB's own
  * tools. Those that open it with this library are excluded by lc__lock_directory(), which
- * is taken before.
- * @param path the module's directory; @p name the same, for messages
- * @param out a descriptor of lock.mdb, to be closed after the environment is closed. This
- * process may have the environment open.
+ * is taken before. This process may have the environment open.
+ * @param path  the module's directory; @p name the same, for messages
+ * @param out   a descriptor of lock.mdb, to be closed after the environment is closed
  * @return LC_OK; LC_BUSY if a process has it open; LC_IO.
  */
 LC_CHECKED lc_status lc__lock_others_out(const char *path, const char *name, int *out);

@@ -86,7 +86,7 @@ struct lc__manifest {
 
 /**
  * Read a manifest and check its digest, which a manifest of another program may lack.
- * @param name for messages
+ * @param name  for messages
  * @return LC_OK; LC_NOT_MODULE if the JSON is not a manifest; LC_VERSION; LC_CORRUPT,
  * naming the line or the field, or if a byte was changed; LC_NO_MEMORY.
  */
@@ -122,7 +122,7 @@ bool lc__manifest_part_path_ok(const char *path);
 /**
  * Take the next run off the sample counts of a part's shards, "1024x3 17": three shards
  * of 1,024 samples, then one of 17.
- * @param at advances; initially the text of a part from lc__manifest_parse_any()
+ * @param at  advances; initially the text of a part from lc__manifest_parse_any()
  * @return false at the end.
  */
 bool lc__manifest_counts_next(const char **at, uint64_t *samples, uint64_t *shards);
@@ -151,7 +151,7 @@ const char *lc__manifest_layout_differs(const struct lc__manifest_layout *a,
 /**
  * Read the file of a part of @p set and compare it with the set's entry: digest, shards,
  * samples of each, layout.
- * @param path of the file
+ * @param path  of the file
  * @return LC_OK; LC_CORRUPT, also if the file is missing; LC_PERMISSION, LC_IO,
  * LC_NO_MEMORY.
  */

@@ -49,12 +49,12 @@ LC_CHECKED lc_status lc__npy_decode_header(const void *bytes, size_t size,
 /**
  * Read a whole file as a tensor, in C order and little-endian. What follows the last
  * element is ignored, as in NumPy.
- * @param dtype LC__NPY_ANY_DTYPE, or the dtype that the file must hold. Raw elements need
- * one of their size: ml_dtypes writes bfloat16 as '<V2' and float8 as '<V1' or '<f1',
- * NumPy a void of 12 bytes as '|V12'
- * @param out points into @p bytes if these are in order already, unaligned if @p bytes
- * is; else to *owned
- * @param owned NULL, or 64-byte aligned memory that the caller frees with free()
+ * @param dtype  LC__NPY_ANY_DTYPE, or the dtype that the file must hold. Raw elements
+ *               need one of their size: ml_dtypes writes bfloat16 as '<V2' and float8 as
+ *               '<V1' or '<f1', NumPy a void of 12 bytes as '|V12'
+ * @param out    points into @p bytes if these are in order already, unaligned if @p bytes
+ *               is; else to *owned
+ * @param owned  NULL, or 64-byte aligned memory that the caller frees with free()
  * @return as lc__npy_decode_header(); LC_CORRUPT if elements are missing; LC_UNSUPPORTED
  * for raw elements without a dtype; LC_INVALID if @p dtype is not that of the file;
  * LC_NO_MEMORY.
@@ -65,8 +65,8 @@ LC_CHECKED lc_status lc__npy_read(const void *bytes, size_t size, int dtype,
 /**
  * Append the header that numpy.save() writes for a C-order array, so that header and
  * tensor->data together are the file.
- * @param raw write dtypes that .npy cannot name as bits: bf16 as '<V2', f8 as '<V1', c32
- * as '<V4', opaque dtypes as '|V12'; without it they are LC_UNSUPPORTED
+ * @param raw  write dtypes that .npy cannot name as bits: bf16 as '<V2', f8 as '<V1', c32
+ *             as '<V4', opaque dtypes as '|V12'; without it they are LC_UNSUPPORTED
  * @return LC_OK, LC_UNSUPPORTED, LC_INVALID for a bad tensor, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__npy_encode_header(const lc_tensor *tensor, bool raw,

@@ -48,8 +48,8 @@ LC_CHECKED lc_status lc__twh1_chw(const lc_tensor *tensor, uint32_t chw[3]);
 /**
  * Place the regions of a new shard: from version, dtypes, dimensions and samples in @p
  * info, compute its offsets and file_size. Without boxes, boxes_dtype becomes dtype.
- * @param metadata with metadata rows and block checksums (version 2)
- * @param row_bytes of all metadata rows
+ * @param metadata   with metadata rows and block checksums (version 2)
+ * @param row_bytes  of all metadata rows
  * @return LC_OK; LC_UNSUPPORTED for dtypes that the version does not have; LC_INVALID if
  * the size overflows.
  */
@@ -77,7 +77,7 @@ void lc__twh1_seal_table(const unsigned char header[LC__TWH1_HEADER], uint64_t b
  * Check a whole shard of @p size bytes: its header, that every region lies in the file,
  * and the headers of the metadata and checksum sections. Payload, rows and block
  * checksums are not read.
- * @param name for messages
+ * @param name  for messages
  * @return as lc_shard_open().
  */
 LC_CHECKED lc_status lc__twh1_parse(const void *file, uint64_t size, const char *name,
@@ -112,7 +112,7 @@ bool lc__twh1_read_row(const lc_shard_info *info, lc_id row, lc_sample *sample);
 
 /**
  * Get sample @p i, which must exist.
- * @param name for messages
+ * @param name  for messages
  * @return LC_OK; LC_CORRUPT for a bad metadata row.
  */
 LC_CHECKED lc_status lc__twh1_sample(const struct lc__twh1 *shard, const char *name,

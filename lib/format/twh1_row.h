@@ -40,9 +40,9 @@ bool lc__twh1_row_decode(lc_id bytes, struct lc__twh1_row *out);
 
 /**
  * Read all members about a sample's origin; absent ones are empty.
- * @param has_total whether boxes_total was present
- * @param class_ids gets the first @p room of them, also if the row turns out to be
- * damaged
+ * @param has_total  whether boxes_total was present
+ * @param class_ids  gets the first @p room of them, also if the row turns out to be
+ *                   damaged
  * @return false if the bytes are damaged
  */
 bool lc__twh1_row_origin(lc_id bytes, lc_sample_origin *out, bool *has_total,

@@ -22,7 +22,7 @@ struct lc__chunk_group {
 /**
  * Find the next group worth rewriting, from chunk *next on; *next becomes the chunk from
  * which to continue.
- * @param looked is increased by the size of the chunks examined
+ * @param looked  is increased by the size of the chunks examined
  * @return LC_OK; LC_END.
  */
 LC_CHECKED lc_status lc__chunk_group_next(struct lc__snapshot *snapshot,

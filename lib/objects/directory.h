@@ -12,8 +12,8 @@
 
 /**
  * Open a directory; if it is missing, the first put creates it.
- * @param url for messages; copied
- * @param out close it with lc__objects_close()
+ * @param url  for messages; copied
+ * @param out  close it with lc__objects_close()
  * @return LC_OK; LC_INVALID for anything but a directory; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__directory_open(const char *path, const char *url,

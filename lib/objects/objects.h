@@ -80,7 +80,7 @@ struct lc__objects {
 	/**
 	 * Read up to @p size bytes from @p offset on; *got is less only at the end of the
 	 * object. With size 0 only its size and time are requested.
-	 * @param about gets its size and time, without a name; or NULL
+	 * @param about  gets its size and time, without a name; or NULL
 	 */
 	lc_status (*get_range)(struct lc__objects *objects, const char *name,
 	    uint64_t offset, void *out, size_t size, size_t *got,
@@ -88,7 +88,7 @@ struct lc__objects {
 	/**
 	 * Pass its bytes from @p offset on to @p sink, in order, each once: after an
 	 * interruption it continues from there.
-	 * @param about gets its size and time before the first byte; or NULL
+	 * @param about  gets its size and time before the first byte; or NULL
 	 * @return also LC_CHANGED if another object is put meanwhile.
 	 */
 	lc_status (*get)(struct lc__objects *objects, const char *name, uint64_t offset,

@@ -138,7 +138,7 @@ LC_CHECKED lc_status lc__s3_put_parts(struct lc__s3 *s3, const char *name,
     const struct lc__body *body, const char *sha256, const char *nonce, bool is_new);
 /** Copy such an object onto itself, so that its time becomes now. LC_EXISTS if it was
  *  replaced.
- *  @param source its path with the bucket, encoded */
+ *  @param source  its path with the bucket, encoded */
 LC_CHECKED lc_status lc__s3_copy_parts(struct lc__s3 *s3, const char *name,
     const char *source, const struct lc__s3_head *head);
 /** Abort an upload and remove its parts; LC_OK also if there is none. */

@@ -14,8 +14,8 @@ bool lc__is_store_url(const char *text);
 /**
  * Open the store named by "s3://BUCKET/PREFIX", "file:///DIR", "file:DIR" or a path. The
  * first object put creates a directory.
- * @param options NULL for the defaults
- * @param there a directory must exist, or LC_NO_FILE; S3 is not checked.
+ * @param options  NULL for the defaults
+ * @param there    a directory must exist, or LC_NO_FILE; S3 is not checked.
  * @return LC_OK; LC_INVALID for any other URL; LC_UNSUPPORTED in a build without S3;
  * LC_NO_MEMORY, LC_IO, LC_PERMISSION.
  */

@@ -28,8 +28,8 @@ enum lc__turn {
  * Find the next chunk in the order. On LC__TURN_CHUNK *input and *ordinal identify it,
  * and the position is after it. On LC__TURN_WAIT the order waits for *input, and the
  * position has only moved past exhausted inputs.
- * @param n number of inputs
- * @param of describes an input
+ * @param n   number of inputs
+ * @param of  describes an input
  */
 static inline enum lc__turn
 lc__round_robin_next(struct lc__round_robin *rounds, uint32_t n,

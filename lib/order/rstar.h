@@ -24,10 +24,10 @@ struct lc__rstar_place {
 /**
  * Build the order from the number of units in each chunk. It takes 8 bytes a chunk for
  * any R*: readers with the same cycle of chunks share its sums.
- * @param readers R*, 1 or more
- * @param ends units in chunks 0..i, ascending; copied
- * @param chunks at most 2^32
- * @param final no chunk will follow; else readers end at the last known chunk
+ * @param readers  R*, 1 or more
+ * @param ends     units in chunks 0..i, ascending; copied
+ * @param chunks   at most 2^32
+ * @param final    no chunk will follow; else readers end at the last known chunk
  * @return LC_OK; LC_INVALID, with its number, if a reader has no data (final only);
  * LC_NO_MEMORY.
  */

@@ -36,7 +36,7 @@ struct lc__shares_place {
 
 /**
  * Deal the chunks; O(N), and 8 bytes a chunk.
- * @param ends    examples in chunks 0..i, ascending; copied
+ * @param ends  examples in chunks 0..i, ascending; copied
  * @return LC_OK; LC_INVALID with fewer examples than shares; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__shares_new(const struct lc__shares_rule *rule,

@@ -93,7 +93,7 @@ LC_CHECKED lc_status lc__pages_check_header(int fd, const char *path,
 
 /** Make both meta pages of a file that holds this snapshot only: the older one shows it
  *  too, with the previous number. The transaction must be above 0.
- *  @param pages room for two */
+ *  @param pages  room for two */
 void lc__pages_put_metas(const struct lc__pages_meta *meta, unsigned char *pages);
 
 /**
@@ -117,7 +117,7 @@ LC_CHECKED lc_status lc__pages_check_map(const void *map, uint64_t size, const c
  * check does not read it: call this first. Values on leaf pages always pass. Only for
  * values that were written once: a value that was replaced by a smaller one in the
  * transaction that put it keeps its pages, which is refused here.
- * @param base where page 0 is mapped, see lc__pages_base()
+ * @param base  where page 0 is mapped, see lc__pages_base()
  */
 LC_CHECKED lc_status lc__pages_check_value(const void *base, uint32_t page_size,
     const void *value, size_t size);

@@ -51,7 +51,7 @@ bool lc__row_tree(const void *value, size_t size, struct lc__pages_tree *out);
 
 /**
  * Move to the first row with a key >= @p key.
- * @param place map and key_size are set by the caller, the rest is set here
+ * @param place  map and key_size are set by the caller, the rest is set here
  * @return LC_OK; LC_END if there is none; LC_CORRUPT with page and damage.
  */
 LC_CHECKED lc_status lc__row_seek(struct lc__row_place *place,

@@ -52,9 +52,9 @@ struct lc__ahead;
 
 /**
  * Start the threads.
- * @param copies must stay valid, with no other forecast
- * @param ahead most objects that are fetched before they are needed; 0: none
- * @param threads number of fetching threads
+ * @param copies   must stay valid, with no other forecast
+ * @param ahead    most objects that are fetched before they are needed; 0: none
+ * @param threads  number of fetching threads
  * @return LC_OK; LC_NO_MEMORY, also if no thread can be started; as lc__copies_tell().
  */
 LC_CHECKED lc_status lc__ahead_open(struct lc__copies *copies,

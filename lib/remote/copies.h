@@ -106,7 +106,7 @@ LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name
 
 /** Remove a copy. If it is pinned it loses its name, so that it is fetched again, and
  *  counts until it is given back.
- *  @param taken only this one, and not one that has replaced it; or NULL */
+ *  @param taken  only this one, and not one that has replaced it; or NULL */
 LC_CHECKED lc_status lc__copies_drop(struct lc__copies *copies, const char *name,
     const struct lc__copy *taken);
 /** Write bytes that were verified into a copy that is damaged there. */

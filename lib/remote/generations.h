@@ -33,7 +33,7 @@ LC_CHECKED lc_status lc__generations_list(struct lc__objects *store,
     struct lc__generations *out);
 
 /** Read one. LC_NO_FILE if the number does not exist, else as above.
- *  @param text gets its bytes too; or NULL */
+ *  @param text  gets its bytes too; or NULL */
 LC_CHECKED lc_status lc__generation_read(struct lc__objects *store, uint64_t number,
     struct lc__buf *text, struct lc__manifest *out);
 

@@ -37,7 +37,7 @@ LC_CHECKED lc_status lc__s3_credentials_new(struct lc__http *http,
 
 /**
  * Get keys that have not expired.
- * @param number identifies these keys for lc__s3_credentials_refused()
+ * @param number  identifies these keys for lc__s3_credentials_refused()
  * @return LC_OK; LC_PERMISSION if no provider has keys; the error lists those that were
  * tried; LC_INVALID for a wrong setting; LC_IO, LC_NO_MEMORY.
  */
@@ -47,8 +47,8 @@ LC_CHECKED lc_status lc__s3_credentials_get(struct lc__s3_credentials *credentia
 /**
  * A server has refused keys: get others next time, unless that happened since they were
  * returned.
- * @param certain the server says that they expired; else keys that are older than a
- * minute or never expire are kept
+ * @param certain  the server says that they expired; else keys that are older than a
+ *                 minute or never expire are kept
  * @return whether to try again.
  */
 bool lc__s3_credentials_refused(struct lc__s3_credentials *credentials, uint64_t number,

@@ -71,7 +71,7 @@ LC_CHECKED lc_status lc__http_open(const struct lc__http_options *options,
 
 /**
  * Send a request and receive the response.
- * @param answer is emptied first; free it with lc__http_answer_free(), also on failure
+ * @param answer  is emptied first; free it with lc__http_answer_free(), also on failure
  * @return LC_OK for any complete response, whatever its status; LC_IO with answer->again;
  * LC_IO if another try would not help; LC_NO_MEMORY; LC_CANCELLED; the status of a
  * callback.

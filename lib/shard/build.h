@@ -82,7 +82,7 @@ LC_CHECKED lc_status lc__build_run(const struct lc__build *build, lc_export_resu
  * plan modulo @p tasks is @p task, except shards that are there or in build->reuse.
  * build->dir is not used, and nothing is locked: any number of processes may pack, also
  * for the same task.
- * @param out about the shards of this task, as for lc__build_run()
+ * @param out  about the shards of this task, as for lc__build_run()
  * @return as lc__build_run(), and LC_CORRUPT as lc__packed_open()
  */
 LC_CHECKED lc_status lc__build_pack(const struct lc__build *build, uint32_t task,

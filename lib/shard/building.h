@@ -77,8 +77,8 @@ bool lc__reuse_looks_whole(const char *path, const lc_shard_info *info);
  * Take over a shard of directory @p from to @p path, where it may be already. For a
  * linked shard, size, header and checksum section are checked; a shard that cannot be
  * linked is copied and checked whole. Counts its bytes as steps of the work.
- * @param info the expected header
- * @param taken false if that shard is missing or damaged: then @p path is free
+ * @param info   the expected header
+ * @param taken  false if that shard is missing or damaged: then @p path is free
  */
 LC_CHECKED lc_status lc__reuse_take(const char *from,
     const struct lc__manifest_shard *shard, const lc_shard_info *info, const char *path,

@@ -29,7 +29,7 @@ void lc__packed_close(struct lc__packed *packed);
 
 /**
  * The file name of a shard with this samples_hash; NULL if there is none.
- * @param sha256 gets the SHA-256 in the name; may be NULL
+ * @param sha256  gets the SHA-256 in the name; may be NULL
  */
 const char *lc__packed_find(const struct lc__packed *packed, const char *samples_hash,
     char sha256[65]);

@@ -27,7 +27,7 @@ struct lc__shard_job {
 /**
  * Write a shard as a new file of lib/base/newfile: whole and durable at its path, or the
  * old file stays on failure.
- * @param out gets the checksum of the file
+ * @param out  gets the checksum of the file
  */
 LC_CHECKED lc_status lc__shard_write(const struct lc__shard_job *job,
     struct lc__digest_text *out);

@@ -47,9 +47,9 @@ LC_CHECKED lc_status lc__change_schema(struct lc__change *change,
  * Add a chunk after all others, and count its records in the state, all of them live.
  * Before any other call the caller fills *records, which is row->bytes long; then it sets
  * row->hash and stores the row with lc__change_put_ledger().
- * @param row its counts and bytes of records are set
- * @param directory all records were added to it
- * @param id gets the chunk's id
+ * @param row        its counts and bytes of records are set
+ * @param directory  all records were added to it
+ * @param id         gets the chunk's id
  */
 LC_CHECKED lc_status lc__change_add_chunk(struct lc__change *change,
     const struct lc__ledger_row *row, const struct lc__directory_build *directory,
@@ -109,7 +109,7 @@ struct lc__dead {
  * Subtract records from the live ones of their chunks and of the module. Sorts @p dead. A
  * damaged ledger row is left alone; verify reports it. The index must no longer lead to
  * the dead records.
- * @param drop drop the chunks that have no live record left
+ * @param drop  drop the chunks that have no live record left
  */
 LC_CHECKED lc_status lc__change_bury(struct lc__change *change, struct lc__dead *dead,
     uint32_t n, bool drop);

@@ -22,7 +22,7 @@ LC_CHECKED lc_status lc__input_check(struct lc__change *change,
     const struct lc__input_step *step);
 /** Store the input's row, and publish the chunks whose position in the order is now
  *  settled.
- *  @param chunk, row the new chunk; 0 if there is none */
+ *  @param chunk, row  the new chunk; 0 if there is none */
 LC_CHECKED lc_status lc__input_advance(struct lc__change *change,
     struct lc__input_step *step, uint64_t chunk, const struct lc__ledger_row *row);
 
@@ -52,8 +52,8 @@ struct lc__placed_chunk {
  * wait for their position, input by input; or all of them input by input. Equal inputs
  * give an equal list, apart from the ids, no matter how and by which processes they were
  * written; if chunks wait, their number must be equal.
- * @param only for each input, whether its chunks are wanted; NULL: those of all
- * @param out a list to free(), with @p n elements
+ * @param only  for each input, whether its chunks are wanted; NULL: those of all
+ * @param out   a list to free(), with @p n elements
  */
 LC_CHECKED lc_status lc__order_list(struct lc__snapshot *snapshot, bool by_input,
     const bool *only, struct lc__placed_chunk **out, size_t *n);

@@ -10,9 +10,9 @@ struct lc__input_step;
 
 /**
  * Commit everything in @p pending in one transaction; durable on LC_OK.
- * @param step NULL for puts and deletes of a handle, which a module with inputs refuses;
- * else pending is the next chunk of an input, and if it has no records only the input's row
- * changes
+ * @param step  NULL for puts and deletes of a handle, which a module with inputs refuses;
+ *              else pending is the next chunk of an input, and if it has no records only
+ *              the input's row changes
  * @return also LC_EXISTS, for an input, if the module has one of the keys.
  */
 LC_CHECKED lc_status lc__commit(struct lc__env *env, const struct lc__pending *pending,

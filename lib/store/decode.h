@@ -47,8 +47,8 @@ LC_CHECKED lc_status lc__decoder_open_memory(struct lc__decoder *decoder,
 
 /**
  * The tensor of a record that holds a single tensor, verified.
- * @param block gets the memory of a decoded tensor, which the caller drops; NULL if the
- * tensor is in place
+ * @param block  gets the memory of a decoded tensor, which the caller drops; NULL if the
+ *               tensor is in place
  */
 LC_CHECKED lc_status lc__decoder_tensor(struct lc__decoder *decoder, lc_tensor *out,
     struct lc__block **block);
@@ -59,7 +59,7 @@ LC_CHECKED lc_status lc__decoder_kind(struct lc__decoder *decoder, lc_kind *out)
 /**
  * Copy the tensor of node @p node, verified; @p tensor and @p part are from
  * lc__record_tensors(). After LC_CORRUPT the content of @p out is undefined.
- * @param all size of all copies made together with this one, its own included
+ * @param all  size of all copies made together with this one, its own included
  */
 LC_CHECKED lc_status lc__decoder_copy(const struct lc__decoder *decoder, uint32_t node,
     const lc_tensor *tensor, const struct lc__record_part *part, void *out, size_t all);

@@ -18,7 +18,7 @@ struct lc__evicted {
  * change drops at most 64 chunks, and at most 64 MiB or the size of the newest chunk;
  * later changes drop the rest. Damaged chunks stay. Snapshots taken before, and so all
  * views, keep their content.
- * @param out the counts are added to it
+ * @param out  the counts are added to it
  */
 LC_CHECKED lc_status lc__evict(struct lc__change *change, uint64_t max_bytes,
     lc_evict how, struct lc__evicted *out);

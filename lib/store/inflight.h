@@ -72,7 +72,7 @@ void lc__inflight_publish(struct lc__inflight *inflight, struct lc__want *wants,
 /**
  * Wait for the outcome of a want.
  * @param deadline_ns  as lc__cond_wait() has it
- * @param out  its block is borrowed until lc__inflight_leave()
+ * @param out          its block is borrowed until lc__inflight_leave()
  * @return LC_OK; LC_TIMEOUT; LC_INVALID, naming the key, if its thread waits for this one.
  */
 LC_CHECKED lc_status lc__inflight_wait(struct lc__inflight *inflight,

@@ -68,7 +68,7 @@ struct lc__block *lc__lru_get(struct lc__lru *lru, const struct lc__lru_key *key
  * Keep a block and hold it, replacing another with that key; others are removed to make
  * room. If it is larger than the limit, or there is no memory, it is not kept; the other
  * one with that key is removed even then.
- * @param note borrowed; for lc__lru_get_noted()
+ * @param note  borrowed; for lc__lru_get_noted()
  */
 void lc__lru_put(struct lc__lru *lru, const struct lc__lru_key *key,
     struct lc__block *block, const void *note);

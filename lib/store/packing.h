@@ -25,8 +25,8 @@ LC_CHECKED lc_status lc__packing_lay_out(struct lc__packing *packing,
 /**
  * Write the records, at least one, as chunk @p id, which the change has dropped, as it
  * has dropped the other chunks that they are from. Then the caller stores the row.
- * @param entries room for as many as there are records; entries of records that move are
- * added after the first *n
+ * @param entries  room for as many as there are records; entries of records that move are
+ *                 added after the first *n
  */
 LC_CHECKED lc_status lc__packing_write(struct lc__packing *packing, uint64_t id,
     struct lc__new_entry *entries, uint32_t *n);

@@ -54,7 +54,7 @@ struct lc__pending {
  * Add a put, or with @p known NULL a delete; it replaces an entry with the same cache_id.
  * The record is sealed if its schema has an id in the module; else the commit seals it.
  * Call lc__pending_reserve() first.
- * @param size lc__record_size() of the draft
+ * @param size  lc__record_size() of the draft
  */
 LC_CHECKED lc_status lc__pending_add(struct lc__pending *pending, uint64_t hash,
     const struct lc__draft *draft, size_t size, struct lc__known *known);

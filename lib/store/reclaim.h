@@ -15,7 +15,7 @@
  * and moves 256 KiB and as many bytes as died; but one chunk is rewritten whatever its
  * size. In the same way the index is merged once most of its entries are superseded:
  * lc__merge_superseded(). Called after lc__change_bury().
- * @param dead the records that this change makes dead
+ * @param dead  the records that this change makes dead
  */
 LC_CHECKED lc_status lc__reclaim(struct lc__change *change, const struct lc__dead *dead,
     uint32_t n);

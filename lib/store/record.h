@@ -136,7 +136,7 @@ bool lc__record_alone(const struct lc__record *record, const struct lc__schema *
  * dtype and shape of the tensors at and below node @p node of a record that fits its
  * schema. A tensor's data points at its stored bytes, which are its elements only if the
  * part's codec is LC_CODEC_NONE.
- * @param tensors, parts room for lc__schema_tensors() of the node
+ * @param tensors, parts  room for lc__schema_tensors() of the node
  */
 void lc__record_tensors(const struct lc__record *record, const struct lc__schema *schema,
     uint32_t node, lc_tensor *tensors, struct lc__record_part *parts);

@@ -47,8 +47,8 @@ struct lc__batch {
 
 /**
  * Allocate for this many rows and sources.
- * @param window units of a row if documents are listed; else 0
- * @param memory for the data of fields; without functions, the heap
+ * @param window  units of a row if documents are listed; else 0
+ * @param memory  for the data of fields; without functions, the heap
  */
 LC_CHECKED lc_status lc__batch_make(size_t rows, uint64_t window, uint32_t sources,
     const struct lc__batch_memory *memory, struct lc__batch **out);
@@ -79,8 +79,8 @@ void lc__batch_end_ids(struct lc__batch *batch, size_t filled);
 /**
  * Set dtype and shape of a field, [@p first, rest...], and make room for it. The content
  * of the memory stays.
- * @param form has the dtype and the rest of the shape, after its first @p skip axes
- * @param views room for a pointer for each row instead of memory
+ * @param form   has the dtype and the rest of the shape, after its first @p skip axes
+ * @param views  room for a pointer for each row instead of memory
  */
 LC_CHECKED lc_status lc__batch_shape(struct lc__batch *batch, size_t field,
     const uint64_t *first, uint32_t n_first, const lc_tensor *form, uint32_t skip,

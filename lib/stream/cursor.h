@@ -214,12 +214,13 @@ lc__cursor_stored(const struct lc__cursor *cursor, uint64_t record)
 /**
  * Get tensors of a record, verified as the source requires, decoded if they are coded, in
  * place.
- * @param fields @p n paths as in lc_reader_options; the same array must always have the
- * same paths
- * @param rows only these rows are needed: others need not be verified. NULL: all. If
- * rows->done is not 0, tensors and id contain the result of the previous call
- * @param tensors gets the tensors
- * @param id gets the cache_id; empty if there is none
+ * @param fields   @p n paths as in lc_reader_options; the same array must always have the
+ *                 same paths
+ * @param rows     only these rows are needed: others need not be verified. NULL: all. If
+ *                 rows->done is not 0, tensors and id contain the result of the previous
+ *                 call
+ * @param tensors  gets the tensors
+ * @param id       gets the cache_id; empty if there is none
  * @return LC_OK; LC_SCHEMA with the key if such a tensor is missing; LC_CORRUPT with the
  * key; LC_NO_MEMORY.
  */
@@ -351,7 +352,7 @@ struct lc__hints {
  * Should these bytes be prefetched? Only if they are not in memory: prefetching costs as
  * much as reading them. Checking costs less, but too much for small ranges: one of many
  * is checked, and its result used for those that follow.
- * @param page_size of the map, a power of two
+ * @param page_size  of the map, a power of two
  */
 bool lc__hints_worth(struct lc__hints *hints, const unsigned char *start, uint64_t size,
     uint32_t page_size);

@@ -16,8 +16,8 @@
 struct lc__forecast;
 
 /**
- * @param visits  taken over, also on failure; the rows of their layout have the numbers of
- *                the shards as their ids
+ * @param visits  taken over, also on failure; the rows of their layout have the numbers
+ *                of the shards as their ids
  * @param shards  how many numbers there are
  * @return LC_OK; LC_NO_MEMORY; as lc__layout_row().
  */

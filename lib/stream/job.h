@@ -170,7 +170,7 @@ void lc__prefetch_lines(struct lc__job *job, size_t i);
 
 /**
  * Read this reader's part of a batch.
- * @param out memory for it, clear
+ * @param out  memory for it, clear
  * @return as lc_reader_next() for an existing batch
  */
 LC_CHECKED lc_status lc__fetch_batch(struct lc__job *job, struct lc__stream_state *state,

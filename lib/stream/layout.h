@@ -120,7 +120,7 @@ void lc__row_array_sum(const struct lc__row_array *array, lc_source_info *info);
 
 /**
  * Create a layout of the first info->chunks rows, which it holds.
- * @param commit from which it was made; 0 if that is not known
+ * @param commit  from which it was made; 0 if that is not known
  */
 LC_CHECKED lc_status lc__layout_new(const lc_source_info *info, struct lc__rows *rows,
     uint64_t commit, struct lc__layout **out);
@@ -160,8 +160,8 @@ bool lc__is_order_rows(const struct lc__rows *rows);
 
 /**
  * Make the first @p n rows of the order usable, which it has in this snapshot.
- * @param same set to false if the order does not begin with the rows that were known: the
- * module was cleared, and nothing is changed here
+ * @param same  set to false if the order does not begin with the rows that were known:
+ *              the module was cleared, and nothing is changed here
  */
 LC_CHECKED lc_status lc__order_rows_extend(struct lc__rows *rows,
     struct lc__snapshot *snapshot, uint64_t n, bool *same);

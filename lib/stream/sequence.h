@@ -43,8 +43,8 @@ struct lc__sequence {
 
 /**
  * Create a sequence. It holds the layout.
- * @param complete the layout will not grow
- * @param name of the source, for errors
+ * @param complete  the layout will not grow
+ * @param name      of the source, for errors
  * @return LC_OK; LC_INVALID if it is complete and without examples, or has more than can
  * be numbered; LC_CORRUPT, LC_IO, LC_NO_MEMORY.
  */

@@ -57,7 +57,7 @@ const char *lc__source_name(const lc_source *source);
 struct lc__source_kind {
 	/**
 	 * Create the newest layout. The caller checks whether it begins with the old one.
-	 * @param old what is known so far, or NULL; may be returned, held once more
+	 * @param old  what is known so far, or NULL; may be returned, held once more
 	 */
 	lc_status (
 	    *newest)(lc_source *source, struct lc__layout *old, struct lc__layout **out);
@@ -77,7 +77,7 @@ struct lc__source_kind {
 	 * NULL: nothing has to be fetched. A reader begins at batch @p from: fetch the
 	 * chunks of these visits before it needs them. A reader that begins later
 	 * replaces it.
-	 * @param visits ownership passes, also on failure
+	 * @param visits  ownership passes, also on failure
 	 */
 	lc_status (*foresee)(lc_source *source, struct lc__visits *visits, uint64_t from);
 	/** All batches before this one have been read. Costs almost nothing. */

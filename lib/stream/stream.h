@@ -140,7 +140,7 @@ LC_CHECKED lc_status lc__stream_batch(const lc_stream *stream,
 
 /**
  * Set the error for an example or batch that cannot be read now.
- * @param never it will not come, even if the source grows
+ * @param never  it will not come, even if the source grows
  * @return LC_END, or LC_TIMEOUT if it may come
  */
 lc_status lc__stream_lacks(const lc_stream *stream, const struct lc__stream_state *state,

@@ -16,7 +16,7 @@ struct lc__finite {
  * LC_INVALID with the first element that is not tolerated: "NaN at [3,0,17]", "-Inf at
  * []". Both parts of a complex number are checked. Integers and most 8-bit floats have no
  * infinity; f4_e2m1_x2 and opaque dtypes have neither infinity nor NaN.
- * @param tensor of any alignment; lc__tensor_check() must accept it
+ * @param tensor  of any alignment; lc__tensor_check() must accept it
  */
 LC_CHECKED lc_status lc__finite_tensor(const lc_tensor *tensor, struct lc__finite may);
 

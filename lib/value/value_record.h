@@ -25,10 +25,10 @@ LC_CHECKED lc_status lc__value_leaves(const lc_value *value, const lc_tensor **t
 
 /**
  * Restore the part at node @p node of a schema.
- * @param tensors those of the part: schema->node[node].first_tensor is tensors[0]; their
- * data is borrowed
- * @param plain all plain data of the record, copied as needed; names of the schema are
- * borrowed: it must outlive the value
+ * @param tensors  those of the part: schema->node[node].first_tensor is tensors[0]; their
+ *                 data is borrowed
+ * @param plain    all plain data of the record, copied as needed; names of the schema are
+ *                 borrowed: it must outlive the value
  * @return LC_OK, free the value with lc_value_free(); LC_CORRUPT if the plain data is
  * malformed, nested too deeply, or not schema->plains objects; LC_NO_MEMORY.
  */

@@ -119,8 +119,8 @@ struct lc__shardset {
 /**
  * Open a set: all shards of a small one; none of a large one, unless their checksums are
  * to be compared now. In mode MEMORY all are read.
- * @param manifest must stay valid until the set is closed
- * @param progress may be NULL; gets a line for each damaged shard
+ * @param manifest  must stay valid until the set is closed
+ * @param progress  may be NULL; gets a line for each damaged shard
  * @return LC_OK; LC_CORRUPT for damage, the first of which is the error; LC_CANCELLED,
  * LC_PERMISSION, LC_IO, LC_NO_MEMORY. With a supplier no shard is opened.
  */

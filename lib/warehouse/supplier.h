@@ -26,8 +26,8 @@ struct lc__supplier {
 	/**
 	 * Get the file of shard @p i and keep it until give(). LC_NO_SPACE: there is no
 	 * room for it.
-	 * @param path malloc'ed
-	 * @param taken for give() and mend(), not NULL
+	 * @param path   malloc'ed
+	 * @param taken  for give() and mend(), not NULL
 	 */
 	lc_status (
 	    *take)(struct lc__supplier *supplier, size_t i, char **path, void **taken);

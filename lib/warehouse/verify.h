@@ -23,9 +23,9 @@ struct lc__sample_range lc__range_blocks(const struct lc__wshard *shard,
 /**
  * Compare the blocks with these bytes, except those that were right before and need not
  * be compared again.
- * @param bytes address of the byte at range.from; the rest of its blocks lies before and
- * after it
- * @param sample in the shard, for messages
+ * @param bytes   address of the byte at range.from; the rest of its blocks lies before
+ *                and after it
+ * @param sample  in the shard, for messages
  * @return LC_OK; LC_CORRUPT.
  */
 LC_CHECKED lc_status lc__range_verify(struct lc__wshard *shard,
