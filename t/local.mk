@@ -74,7 +74,7 @@ bin_tests = \
 	t/bin/test_parquet t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
 	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_remote t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \
-	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_text_memory \
+	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_store_map t/bin/test_text_memory \
 	t/bin/test_transform t/bin/test_transform_damage t/bin/test_value_json \
 	t/bin/test_webdataset t/bin/test_webdataset_out
 test_programs = $(lib_tests) $(bin_tests)
@@ -97,7 +97,7 @@ test_scripts = \
 	t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_shell.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \
-	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh \
+	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh t/bin/tool_view_pages.sh \
 	t/bin/tool_warehouse.sh t/bin/tool_watch.sh t/bin/tool_webdataset.sh t/bin/tool_words.sh
 test_tools = t/support/bad_producer t/support/encoder t/support/fill_inputs t/support/mkdataset \
 	t/support/mkrecords t/support/npycat

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex view: samples, boxes, records and tensors as pictures. */
+/* cachex view: samples, boxes, records, tensors and whole modules as pictures. */
 #include "cmd/view.h"
 
 #include <errno.h>
@@ -22,6 +22,9 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 
+#define DEFAULT_SIDE 960
+#define LEAST_PAGE 360 /* pixels of a page of charts */
+
 static const char *output;
 static int format;
 static uint64_t samples = OPT_UNSET;
@@ -31,9 +34,11 @@ static struct opt_list ids;
 static uint64_t columns = OPT_UNSET;
 static uint64_t cell = OPT_UNSET;
 static int histogram;
+static int chunks;
+static int list;
 static const char *field;
 static int heat;
-static uint64_t side = 960;
+static uint64_t side = OPT_UNSET;
 static int force;
 static int dry_run;
 
@@ -58,13 +63,19 @@ static struct opt options[] = {
 	    .help = "side of a cell of a sheet; default 192" },
 	{ "", "histogram", OPT_FLAG, &histogram,
 	    .help = "draw sizes, numbers, aspects and classes of boxes, not a sheet" },
+	{ "", "chunks", OPT_FLAG, &chunks,
+	    .help = "draw the chunks of a module: age, size, dead share, last read" },
+	{ "l", "list", OPT_FLAG, &list,
+	    .help = "print the list of what --chunks draws; draw only with -o" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
 		    "dots" },
 	{ "", "heat", OPT_FLAG, &heat,
 	    .help = "draw a heat map even if the tensor looks like an image" },
 	{ "", "side", OPT_COUNT, &side, .value = "PIXELS", .least = 64, .most = 8192,
-	    .help = "maximum of the longer side of the picture of a tensor" },
+	    .help =
+		"maximum of the longer side of the picture of a tensor, or width of a "
+		"page of charts; default 960" },
 	{ "f", "force", OPT_FLAG, &force,
 	    .help = "replace an existing file; write to a terminal" },
 	{ "n", "dry-run", OPT_FLAG, &dry_run, .help = "draw, write nothing" },
@@ -210,7 +221,7 @@ selected_free(struct selected *selected)
 
 /* ---- what there is to draw ------------------------------------------------------ */
 
-enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES };
+enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES, OF_CHUNKS };
 
 static bool
 begins_as_npy(const char *path)
@@ -248,6 +259,15 @@ is_module(const char *name)
 	return found;
 }
 
+/* A page about a whole module, by its option. */
+static bool
+find_page(enum subject *out)
+{
+	if (chunks)
+		*out = OF_CHUNKS;
+	return chunks;
+}
+
 /* Two operands are a module and a cache_id. One is a module if there is one of that name,
  * which has no slash, and else a path. */
 static int
@@ -255,6 +275,9 @@ find_subject(int argc, char **argv, enum subject *out)
 {
 	struct stat st;
 
+	if (find_page(out))
+		return argc == 1 ? EXIT_DONE
+				 : report_usage("--chunks needs one operand, MODULE");
 	if (argc == 2)
 		*out = OF_RECORD;
 	else if (is_module(argv[0]))
@@ -290,6 +313,10 @@ check_options(enum subject subject)
 	    seed != OPT_UNSET || ids.count > 0 || columns != OPT_UNSET ||
 	    cell != OPT_UNSET;
 
+	if (subject == OF_CHUNKS && (histogram || sheet || field != NULL || heat))
+		return report_usage("only -l and --side apply to --chunks");
+	if (subject != OF_CHUNKS && list)
+		return report_usage("-l needs --chunks");
 	if (subject != OF_SAMPLES && histogram)
 		return report_usage("--histogram needs samples with boxes");
 	if ((subject == OF_RECORD || subject == OF_NPY) && sheet)
@@ -302,7 +329,15 @@ check_options(enum subject subject)
 		return report_usage("--field needs records of a module");
 	if (histogram && sheet)
 		return report_usage("--histogram counts all samples and draws no sheet");
-	if (settings.json && !dry_run && (output == NULL || strcmp(output, "-") == 0))
+	if (subject == OF_CHUNKS && side < LEAST_PAGE)
+		return report_usage(
+		    "--side %llu: a page of charts needs at least %d pixels",
+		    (unsigned long long)side, LEAST_PAGE);
+	if (list && output != NULL && strcmp(output, "-") == 0)
+		return report_usage("the list and the picture would both go to standard "
+				    "output; use -o FILE");
+	if (settings.json && !dry_run && !list &&
+	    (output == NULL || strcmp(output, "-") == 0))
 		return report_usage("--json and the picture would both go to standard "
 				    "output; use -o FILE");
 	return check_ways();
@@ -311,7 +346,9 @@ check_options(enum subject subject)
 static int
 draw(enum subject subject, char **argv, struct lc__picture *picture, struct json *json)
 {
-	const struct view_tensor how = { field, heat, (uint32_t)side };
+	const uint32_t most = side == OPT_UNSET ? DEFAULT_SIDE : (uint32_t)side;
+	const struct view_tensor how = { field, heat, most };
+	const struct view_page page = { picture, json, most, list };
 	const struct view_grid grid = { columns,
 		cell == OPT_UNSET ? 192 : (uint32_t)cell };
 	const struct select select = {
@@ -321,6 +358,8 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 		.ids = &ids,
 	};
 
+	if (subject == OF_CHUNKS)
+		return view_chunks(argv[0], &page);
 	if (subject == OF_RECORD)
 		return view_record(argv[0], argv[1], &how, picture, json);
 	if (subject == OF_MODULE)
@@ -347,7 +386,7 @@ check_output(void)
 {
 	struct stat st;
 
-	if (force || dry_run)
+	if (force || dry_run || (list && output == NULL))
 		return EXIT_DONE;
 	if (output == NULL || strcmp(output, "-") == 0)
 		return isatty(STDOUT_FILENO) ? is_terminal() : EXIT_DONE;
@@ -426,16 +465,19 @@ draw_and_write(enum subject subject, char **argv, FILE *text,
     const struct lc__buf *members)
 {
 	struct json json = { text, false };
-	struct lc__picture *picture;
-	const lc_status made = lc__picture_new(find_format(), &picture);
+	struct lc__picture *picture = NULL;
+	lc_status made = LC_OK;
 	int status;
 
+	/* A list alone needs no picture. */
+	if (!list || output != NULL)
+		made = lc__picture_new(find_format(), &picture);
 	if (made != LC_OK)
 		return report_status(made);
 	jw_open(&json, NULL, '{');
 	status = draw(subject, argv, picture, &json);
 	/* A picture of what is left, where something is missing or damaged. */
-	if (lc__picture_width(picture) > 0 &&
+	if (picture != NULL && lc__picture_width(picture) > 0 &&
 	    (status == EXIT_DONE || status == EXIT_NO || status == EXIT_DATA)) {
 		int written = write_picture(picture);
 		if (written == EXIT_DONE)
@@ -472,7 +514,8 @@ run_view(int argc, char **argv)
 const struct command cmd_view = {
 	.name = "view",
 	.operands = "MODULE [CACHE_ID] | WAREHOUSE|SHARD|DIR|FILE.npy",
-	.summary = "draw records, samples, boxes or a tensor as PNG, SVG or PDF",
+	.summary =
+	    "draw records, samples, boxes, a tensor or a module as PNG, SVG or PDF",
 	.text =
 	    "MODULE alone draws a contact sheet of its records: images as images, other "
 	    "tensors as small heat maps, text and numbers as text. MODULE CACHE_ID draws one "
@@ -482,6 +525,8 @@ const struct command cmd_view = {
 	    "samples with their boxes, each under the name of its class; with --histogram, "
 	    "charts of its boxes. A .npy file, or - for one on standard input, becomes a "
 	    "picture of its tensor.\n"
+	    "--chunks draws how a module is stored: the age, size, dead share and last read "
+	    "of its chunks.\n"
 	    "A name without a slash is a module if the root has it; ./NAME is always a path.\n"
 	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
 	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
@@ -490,6 +535,7 @@ const struct command cmd_view = {
 	    "cachex view warehouse -o sheet.pdf\n"
 	    "cachex view warehouse --random 1 --samples 60 --columns 10 -o some.png\n"
 	    "cachex view warehouse --histogram -o boxes.png\n"
+	    "cachex view --chunks faces -o chunks.png\n"
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
 	.completes = "si",

@@ -21,7 +21,7 @@
 static int
 compare_chunks(const void *a, const void *b)
 {
-	const struct lc__chunk_bytes *x = a, *y = b;
+	const struct lc__chunk_facts *x = a, *y = b;
 
 	return x->chunk < y->chunk ? -1 : x->chunk > y->chunk;
 }
@@ -58,13 +58,13 @@ sample_bytes(const char *path, double *out)
 
 /* Bytes of a chunk of a module, whose chunks are in order. */
 static double
-bytes_of(const struct lc__chunk_bytes *chunks, size_t n, uint64_t id)
+bytes_of(const struct lc__chunk_facts *chunks, size_t n, uint64_t id)
 {
-	const struct lc__chunk_bytes key = { id, 0 };
-	const struct lc__chunk_bytes *found = bsearch(&key, chunks, n, sizeof(key),
+	const struct lc__chunk_facts key = { .chunk = id };
+	const struct lc__chunk_facts *found = bsearch(&key, chunks, n, sizeof(key),
 	    compare_chunks);
 
-	return found != NULL ? (double)found->bytes : 0;
+	return found != NULL ? (double)found->live_bytes : 0;
 }
 
 /* The chunks of shards: whole files, or the records in them. */
@@ -97,7 +97,7 @@ take_module(struct plan_chunks *out, const struct stream_source *s,
     struct lc__layout *layout)
 {
 	const uint64_t n = lc__layout_info(layout)->chunks;
-	struct lc__chunk_bytes *chunks = NULL;
+	struct lc__chunk_facts *chunks = NULL;
 	struct lc__chunk_row row;
 	size_t n_chunks = 0;
 	lc_status status = lc__cache_chunks(s->cache, &chunks, &n_chunks);

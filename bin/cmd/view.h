@@ -62,6 +62,18 @@ struct view_tensor {
 	uint32_t side;     /* pixels at most */
 };
 
+/** A page of charts, and a list of what it shows. */
+struct view_page {
+	struct lc__picture *picture; /* without a size yet; NULL for the list alone */
+	struct json *json;           /* gets members of an object that is open */
+	double width;                /* pixels of the page */
+	bool list; /* print the list on standard output; each line is an object with
+	                  --json */
+};
+
+/** A map of a module's chunks. */
+int view_chunks(const char *module, const struct view_page *page);
+
 /** A contact sheet of a module's records. */
 int view_module(const char *module, const struct select *select,
     const struct view_grid *grid, const struct view_tensor *how,

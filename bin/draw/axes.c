@@ -241,6 +241,18 @@ lc__colour_bar(struct lc__picture *picture, struct lc__rect area, enum lc__colou
 	}
 }
 
+double
+lc__legend(struct lc__picture *picture, double x, double y, uint32_t colour,
+    const char *text)
+{
+	const struct lc__font font = { .size = LC__SMALL, .colour = LC__INK };
+	const struct lc__rect area = { round(x), round(y) - 9, 10, 10 };
+
+	lc__picture_fill(picture, area, colour);
+	lc__picture_frame(picture, area, 1, LC__RULE);
+	return 15 + lc__picture_text(picture, x + 15, y, &font, lc_id_of(text), 0) + 14;
+}
+
 /* ---- bars with names ----------------------------------------------------------- */
 
 double

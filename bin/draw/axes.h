@@ -64,6 +64,11 @@ struct lc__rect lc__axes_rect(const struct lc__axes *axes, double x0, double x1,
 void lc__colour_bar(struct lc__picture *picture, struct lc__rect area,
     enum lc__colour_map map, double low, double high, enum lc__unit unit);
 
+/** A small area of a colour and what it means, on the base line @p y; returns the width of
+ *  both and of the space before the next one. */
+double lc__legend(struct lc__picture *picture, double x, double y, uint32_t colour,
+    const char *text);
+
 /** One line of a list of bars. */
 struct lc__named_bar {
 	lc_id name;

@@ -108,6 +108,7 @@ lc__ticks_in(enum lc__unit unit, double low, double high, uint32_t most)
 	case LC__UNIT_COUNT:
 	case LC__UNIT_LOG2:
 	case LC__UNIT_POWER2:
+	case LC__UNIT_BYTES2:
 	case LC__UNIT_POWER: return lc__ticks_of(low, high, most, 1);
 	default: return lc__ticks_of(low, high, most, 0);
 	}
@@ -159,6 +160,7 @@ lc__unit_text(enum lc__unit unit, double value, char *out)
 		else
 			snprintf(out, LC__TICKS_TEXT, "%.4g", exp2(value));
 		return out;
+	case LC__UNIT_BYTES2: return lc__unit_text(LC__UNIT_BYTES, exp2(value), out);
 	case LC__UNIT_POWER: return lc__ticks_text(pow(10, value), out, LC__TICKS_TEXT);
 	default: return lc__ticks_text(value, out, LC__TICKS_TEXT);
 	}

@@ -35,6 +35,7 @@ enum lc__unit {
 	LC__UNIT_LOG2,    /* logarithms to base 2 of ratios: -1 is "1:2", 1 is "2:1" */
 	LC__UNIT_POWER,   /* logarithms to base 10: 3 is "1,000" */
 	LC__UNIT_POWER2,  /* logarithms to base 2: -2 is "1/4", 3 is "8" */
+	LC__UNIT_BYTES2,  /* logarithms to base 2 of bytes: 12 is "4 KiB" */
 };
 
 /** lc__ticks_of() with steps that are round in the unit. */

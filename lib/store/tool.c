@@ -23,12 +23,12 @@ lc__cache_uncommitted(const lc_cache *cache)
 	return lc__flush_pending(cache);
 }
 
-/* ---- the bytes of chunks ---------------------------------------------------------- */
+/* ---- chunks ----------------------------------------------------------------------- */
 
 lc_status
-lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out, size_t *n)
+lc__cache_chunks(lc_cache *cache, struct lc__chunk_facts **out, size_t *n)
 {
-	struct lc__chunk_bytes *chunks = NULL;
+	struct lc__chunk_facts *chunks = NULL;
 	struct lc__snapshot *snapshot;
 	struct lc__ledger_row row;
 	size_t count = 0, room = 0;
@@ -46,7 +46,17 @@ lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out, size_t *n)
 		status = lc__array_reserve(&chunks, &room, count + 1, NULL);
 		if (status != LC_OK)
 			break;
-		chunks[count++] = (struct lc__chunk_bytes){ id++, row.live_bytes };
+		chunks[count++] = (struct lc__chunk_facts){
+			.chunk = id++,
+			.records = row.records,
+			.live = row.live,
+			.bytes = row.bytes,
+			.live_bytes = row.live_bytes,
+			.input = row.source,
+			.time_ms = row.time_ms,
+			.read_ms = row.read_ms,
+			.damaged = !intact,
+		};
 	}
 	lc__snapshot_give(snapshot, 0);
 	if (status != LC_END) {

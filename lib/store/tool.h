@@ -19,14 +19,20 @@ const char *lc__cache_dir(const lc_cache *cache);
 /** How many records of this handle are not committed. Any thread. */
 uint64_t lc__cache_uncommitted(const lc_cache *cache);
 
-/** A chunk and the bytes of its live records. */
-struct lc__chunk_bytes {
-	uint64_t chunk, bytes;
+/** What the ledger knows about a chunk. */
+struct lc__chunk_facts {
+	uint64_t chunk;             /* its number */
+	uint64_t records, live;     /* in it, and of them not replaced or deleted */
+	uint64_t bytes, live_bytes; /* of both */
+	uint64_t input;             /* 0, or 1 plus the index of its input */
+	uint64_t time_ms;           /* of its commit, since 1970 */
+	uint64_t read_ms;           /* of the last read that was recorded, or 0 */
+	bool damaged;               /* the row is damaged: all else but chunk is 0 */
 };
 
 /** The chunks of the newest commit, by number. *out is never NULL; the caller frees it.
- *  A chunk whose count is damaged has 0 bytes. LC_NO_MEMORY, LC_IO, LC_CORRUPT. */
-LC_CHECKED lc_status lc__cache_chunks(lc_cache *cache, struct lc__chunk_bytes **out,
+ *  LC_NO_MEMORY, LC_IO, LC_CORRUPT. */
+LC_CHECKED lc_status lc__cache_chunks(lc_cache *cache, struct lc__chunk_facts **out,
     size_t *n);
 
 /** The state of a cache_id. */

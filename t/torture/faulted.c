@@ -156,6 +156,8 @@ const struct faulted_command faulted_commands[] = {
 	    FAULTED_TIMES | FAULTED_FONTS | FAULTED_ORDER },
 	{ "view-module", "some m", "view m -o x.pdf", NULL,
 	    FAULTED_TIMES | FAULTED_MANY | FAULTED_FONTS | FAULTED_ORDER },
+	{ "view-chunks", "some m", "view --chunks m -o x.svg", NULL,
+	    FAULTED_TIMES | FAULTED_FONTS | FAULTED_ORDER },
 	{ "fill", "printf 'a\\nb\\n' >ids", "fill m --exec PRODUCER --ids ids -j 1", NULL,
 	    FAULTED_TIMES | FAULTED_KEEPS },
 	{ "fill-pipe", "printf 'a\\nb\\n' >ids; u8 m b b", "fill m --exec PRODUCER --ids - -j 1",
