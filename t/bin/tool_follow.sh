@@ -6,10 +6,19 @@
 root=$XDG_CACHE_HOME/cachex
 fill() { "$builddir/t/support/fill_inputs" "$root" "$@"; }
 words() { tr '\n' ' ' <"$1"; }
-# A writer waits for the end of the pipe `go`, which nobody else may hold open: 3>&-.
 # Wait until a file has so many lines, as long as a process lives.
 lines() {
 	while [ "$(cat "$1" 2>/dev/null | wc -l)" -lt "$2" ] && kill -0 "$3" 2>/dev/null; do :; done
+}
+# Start a writer, and wait until it holds. It waits for the end of the pipe `go`, which no
+# other process may keep open: 3>&-. What an earlier writer said must not be taken for it.
+mkfifo go
+start_writer() {
+	rm -f holding
+	"$builddir/t/support/fill_inputs" "$root" "$@" <go >holding &
+	writer=$!
+	exec 3>go
+	lines holding 1 $writer
 }
 
 # A module of plain puts
@@ -52,11 +61,7 @@ check "lets the others on" 1 cachex follow t -1q
 is "as far as is known" "$(words "$out")" "a-0 a-1 b-0 b-1 a-2 "
 
 # Following a writer that lives
-mkfifo go
-"$builddir/t/support/fill_inputs" "$root" t b:1:9 hold b:1:2 'a!' 'b!' <go >holding &
-writer=$!
-exec 3>go
-lines holding 1 $writer
+start_writer t b:1:9 hold b:1:2 'a!' 'b!'
 check "a writer that lives" 1 cachex follow t --status
 is "holds its input" "$(awk '{ print $1, $(NF - 1) }' "$out" | head -n 3 | tr '\n' ' ')" "a open b held c finished "
 check "a wait that ends" 1 cachex follow t -1 --timeout 0
@@ -99,10 +104,7 @@ check "read says the same" 0 cachex read t -1
 also "in one run" cmp followed "$out"
 
 # A writer that is killed, and one that goes on
-"$builddir/t/support/fill_inputs" "$root" k declare:a,b a:2 b:1 hold <go >holding &
-writer=$!
-exec 3>go
-lines holding 1 $writer
+start_writer k declare:a,b a:2 b:1 hold
 "$CACHEX" follow k -1 --token-file k.token >killed 2>killed.err 3>&- &
 follower=$!
 "$CACHEX" follow k -1 --wait >waited 2>waited.err 3>&- &
@@ -125,10 +127,7 @@ holds "and sees the same" cmp killed waited
 
 # Stopped by hand
 if env --default-signal=INT true 2>/dev/null; then
-	"$builddir/t/support/fill_inputs" "$root" s declare:a a:3 hold a:2 'a!' <go >holding &
-	writer=$!
-	exec 3>go
-	lines holding 1 $writer
+	start_writer s declare:a a:3 hold a:2 'a!'
 	env --default-signal=INT "$CACHEX" follow s -1 -q --token-file s.token >stopped 2>stopped.err 3>&- &
 	follower=$!
 	lines stopped 3 $follower
