@@ -1971,7 +1971,7 @@ typedef struct lc_fill {
 	size_t struct_size;   /**< set by the caller to sizeof(lc_fill) */
 	uint32_t inputs;      /**< declared; 0 for a module of plain puts */
 	uint32_t finished;    /**< of them */
-	uint32_t held;        /**< of them, open in a writer */
+	uint32_t held;        /**< not finished, and open in a writer */
 	int final;            /**< all inputs are finished: the order is complete */
 	uint64_t committed;   /**< chunks */
 	uint64_t published;   /**< of them, published in the order */

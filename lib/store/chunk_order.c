@@ -327,8 +327,16 @@ lc__fill_load(struct lc__snapshot *s, lc_fill *out)
 	if (held == NULL)
 		return lc__no_memory("inputs");
 	status = lc__input_locks_list(s->env, out->inputs, held);
-	for (uint32_t i = 0; i < out->inputs; i++)
-		out->held += held[i];
+	for (uint32_t i = 0; i < out->inputs && status == LC_OK && !out->final; i++) {
+		struct lc__input_row row;
+
+		if (!held[i])
+			continue;
+		status = lc__input_get(s, i, &row);
+		if (status == LC_NOT_FOUND)
+			status = lc__error_as(LC_CORRUPT);
+		out->held += status == LC_OK && !row.finished;
+	}
 	free(held);
 	return status;
 }

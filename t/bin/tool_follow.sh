@@ -103,6 +103,19 @@ is "but that it is done" "$(head -n 1 "$err")" \
 check "read says the same" 0 cachex read t -1
 also "in one run" cmp followed "$out"
 
+# A writer that has finished its inputs, and lives on
+start_writer f declare:a,b a:1 'a!' hold
+check "a writer of a finished input" 1 cachex follow f -1 --timeout 10
+is "writes nothing more" "$(cat "$err")" \
+"cachex: follow: f: its inputs are not finished and have no writer; --wait waits for one
+cachex: follow: f: 1 of 1 chunk published, 1 record; 1 of 2 inputs finished, 0 held"
+check "another one finishes the other" 0 fill f 'b!'
+check "a module with a writer of a finished input" 0 cachex follow f -1
+is "is final" "$(cat "$err")" \
+	"cachex: follow: f: 1 of 1 chunk published, 1 record; 2 of 2 inputs finished, 0 held; final"
+exec 3>&-
+wait $writer
+
 # A writer that is killed, and one that goes on
 start_writer k declare:a,b a:2 b:1 hold
 "$CACHEX" follow k -1 --token-file k.token >killed 2>killed.err 3>&- &
