@@ -60,7 +60,7 @@ lib_tests = $(engine_tests) $(s3_tests) \
 bin_tests = \
 	t/bin/test_archive t/bin/test_class_map t/bin/test_convert t/bin/test_draw \
 	t/bin/test_draw_chart t/bin/test_draw_sheet t/bin/test_draw_tensor \
-	t/bin/test_draw_colours t/bin/test_exchange_chaos t/bin/test_exchange_npz \
+	t/bin/test_draw_colours t/bin/test_embedding_map t/bin/test_exchange_chaos t/bin/test_exchange_npz \
 	t/bin/test_fill t/bin/test_fill_edges t/bin/test_fill_inputs \
 	t/bin/test_fill_killed t/bin/test_fill_parts t/bin/test_fill_stash \
 	t/bin/test_foreign t/bin/test_geometry t/bin/test_histogram t/bin/test_image \
@@ -71,7 +71,7 @@ bin_tests = \
 	t/bin/test_labels_coco t/bin/test_labels_fuzz t/bin/test_labels_layouts \
 	t/bin/test_mds t/bin/test_mds_files t/bin/test_migrate t/bin/test_migrate_chaos \
 	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_npz \
-	t/bin/test_parquet t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
+	t/bin/test_parquet t/bin/test_pca t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
 	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_remote t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \
 	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_store_map t/bin/test_text_memory \

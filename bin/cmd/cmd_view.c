@@ -14,6 +14,7 @@
 #include "cmd/samples.h"
 #include "draw/picture.h"
 #include "image/sheet.h"
+#include "order/shuffle.h"
 #include "ui/command.h"
 #include "ui/interrupt.h"
 #include "ui/json.h"
@@ -24,6 +25,7 @@
 
 #define DEFAULT_SIDE 960
 #define LEAST_PAGE 360 /* pixels of a page of charts */
+#define SHEET_MOST 10000
 
 static const char *output;
 static int format;
@@ -35,6 +37,7 @@ static uint64_t columns = OPT_UNSET;
 static uint64_t cell = OPT_UNSET;
 static int histogram;
 static int chunks;
+static int embedding;
 static int list;
 static const char *field;
 static int heat;
@@ -47,13 +50,14 @@ static struct opt options[] = {
 	    .help = "write FILE, which appears when complete; - is standard output" },
 	{ "", "format", OPT_CHOICE, &format, .value = "auto|" LC__PICTURE_FORMATS,
 	    .help = "format of the picture; auto follows FILE's suffix, or png" },
-	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000,
-	    .help = "a sheet of up to N samples or records; default 24" },
+	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000000,
+	    .help = "a sheet of up to N samples or records, default 24; a map of up to N "
+		    "vectors, default 20000" },
 	{ "", "from", OPT_COUNT, &from, .value = "I",
 	    .help = "a sheet from this sample or record on, counted from 0" },
 	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
-	    .help =
-		"a sheet of samples or records chosen at random; the same ones for a SEED" },
+	    .help = "a sheet of samples or records chosen at random, the same ones for a "
+		    "SEED; of too many vectors others" },
 	{ "", "id", OPT_LIST, &ids, .value = "CACHE_ID",
 	    .help = "a sheet with this sample or record; may be repeated" },
 	{ "", "columns", OPT_COUNT, &columns, .value = "N", .least = 1, .most = 10000,
@@ -65,8 +69,11 @@ static struct opt options[] = {
 	    .help = "draw sizes, numbers, aspects and classes of boxes, not a sheet" },
 	{ "", "chunks", OPT_FLAG, &chunks,
 	    .help = "draw the chunks of a module: age, size, dead share, last read" },
+	{ "", "embedding", OPT_FLAG, &embedding,
+	    .help = "draw the vectors of a module in the plane of their two principal "
+		    "components" },
 	{ "l", "list", OPT_FLAG, &list,
-	    .help = "print the list of what --chunks draws; draw only with -o" },
+	    .help = "print the chunks or vectors; draw only with -o" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
 		    "dots" },
@@ -105,11 +112,7 @@ smaller(uint64_t a, uint64_t b)
 static uint64_t
 next_random(uint64_t *state)
 {
-	uint64_t z = *state += 0x9E3779B97F4A7C15u;
-
-	z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-	z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-	return z ^ (z >> 31);
+	return lc__mix(*state += LC__GOLDEN);
 }
 
 static bool
@@ -221,7 +224,7 @@ selected_free(struct selected *selected)
 
 /* ---- what there is to draw ------------------------------------------------------ */
 
-enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES, OF_CHUNKS };
+enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES, OF_CHUNKS, OF_EMBEDDING };
 
 static bool
 begins_as_npy(const char *path)
@@ -259,13 +262,52 @@ is_module(const char *name)
 	return found;
 }
 
-/* A page about a whole module, by its option. */
-static bool
-find_page(enum subject *out)
+/* The pages about whole modules, and the options that apply to them. */
+static const struct page_kind {
+	const int *flag;
+	const char *name, *operands, *applies;
+	enum subject subject;
+	int n;       /* operands */
+	bool field;  /* --field applies */
+	bool chosen; /* --samples and --random apply */
+} pages[] = {
+	{ &chunks, "--chunks", "one operand, MODULE", "-l and --side", OF_CHUNKS, 1,
+	    false, false },
+	{ &embedding, "--embedding", "one operand, MODULE",
+	    "-l, --side, --field, --samples and --random", OF_EMBEDDING, 1, true, true },
+};
+
+#define PAGES (sizeof(pages) / sizeof(pages[0]))
+
+/* The page that an option names, or NULL. */
+static const struct page_kind *
+find_page(void)
 {
-	if (chunks)
-		*out = OF_CHUNKS;
-	return chunks;
+	for (size_t i = 0; i < PAGES; i++)
+		if (*pages[i].flag)
+			return &pages[i];
+	return NULL;
+}
+
+static int
+check_page(const struct page_kind *page, int operands)
+{
+	for (size_t i = 0; i < PAGES; i++)
+		if (*pages[i].flag && &pages[i] != page)
+			return report_usage("%s and %s exclude each other", page->name,
+			    pages[i].name);
+	if (operands != page->n)
+		return report_usage("%s needs %s", page->name, page->operands);
+	if (histogram || heat || from != OPT_UNSET || ids.count > 0 ||
+	    columns != OPT_UNSET || cell != OPT_UNSET ||
+	    (field != NULL && !page->field) ||
+	    ((samples != OPT_UNSET || seed != OPT_UNSET) && !page->chosen))
+		return report_usage("only %s apply to %s", page->applies, page->name);
+	if (side < LEAST_PAGE)
+		return report_usage(
+		    "--side %llu: a page of charts needs at least %d pixels",
+		    (unsigned long long)side, LEAST_PAGE);
+	return EXIT_DONE;
 }
 
 /* Two operands are a module and a cache_id. One is a module if there is one of that name,
@@ -273,11 +315,15 @@ find_page(enum subject *out)
 static int
 find_subject(int argc, char **argv, enum subject *out)
 {
+	const struct page_kind *page = find_page();
 	struct stat st;
 
-	if (find_page(out))
-		return argc == 1 ? EXIT_DONE
-				 : report_usage("--chunks needs one operand, MODULE");
+	if (page != NULL) {
+		*out = page->subject;
+		return check_page(page, argc);
+	}
+	if (list)
+		return report_usage("-l needs --chunks or --embedding");
 	if (argc == 2)
 		*out = OF_RECORD;
 	else if (is_module(argv[0]))
@@ -313,11 +359,10 @@ check_options(enum subject subject)
 	    seed != OPT_UNSET || ids.count > 0 || columns != OPT_UNSET ||
 	    cell != OPT_UNSET;
 
-	if (subject == OF_CHUNKS && (histogram || sheet || field != NULL || heat))
-		return report_usage("only -l and --side apply to --chunks");
-	if (subject != OF_CHUNKS && list)
-		return report_usage("-l needs --chunks");
-	if (subject != OF_SAMPLES && histogram)
+	if (subject < OF_CHUNKS && samples != OPT_UNSET && samples > SHEET_MOST)
+		return report_usage("--samples %llu: a sheet has at most %d cells",
+		    (unsigned long long)samples, SHEET_MOST);
+	if (subject < OF_SAMPLES && histogram)
 		return report_usage("--histogram needs samples with boxes");
 	if ((subject == OF_RECORD || subject == OF_NPY) && sheet)
 		return report_usage(
@@ -329,10 +374,6 @@ check_options(enum subject subject)
 		return report_usage("--field needs records of a module");
 	if (histogram && sheet)
 		return report_usage("--histogram counts all samples and draws no sheet");
-	if (subject == OF_CHUNKS && side < LEAST_PAGE)
-		return report_usage(
-		    "--side %llu: a page of charts needs at least %d pixels",
-		    (unsigned long long)side, LEAST_PAGE);
 	if (list && output != NULL && strcmp(output, "-") == 0)
 		return report_usage("the list and the picture would both go to standard "
 				    "output; use -o FILE");
@@ -349,6 +390,11 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 	const uint32_t most = side == OPT_UNSET ? DEFAULT_SIDE : (uint32_t)side;
 	const struct view_tensor how = { field, heat, most };
 	const struct view_page page = { picture, json, most, list };
+	const struct vectors_choice choice = {
+		.field = field != NULL && *field != '\0' ? field : NULL,
+		.most = samples == OPT_UNSET ? VIEW_VECTORS : samples,
+		.seed = seed == OPT_UNSET ? 0 : seed,
+	};
 	const struct view_grid grid = { columns,
 		cell == OPT_UNSET ? 192 : (uint32_t)cell };
 	const struct select select = {
@@ -360,6 +406,8 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 
 	if (subject == OF_CHUNKS)
 		return view_chunks(argv[0], &page);
+	if (subject == OF_EMBEDDING)
+		return view_embedding(argv[0], &choice, &page);
 	if (subject == OF_RECORD)
 		return view_record(argv[0], argv[1], &how, picture, json);
 	if (subject == OF_MODULE)
@@ -492,7 +540,7 @@ static int
 run_view(int argc, char **argv)
 {
 	struct lc__buf members = { 0 };
-	enum subject subject;
+	enum subject subject = OF_SAMPLES;
 	FILE *text;
 	int status = find_subject(argc, argv, &subject);
 
@@ -526,7 +574,9 @@ const struct command cmd_view = {
 	    "charts of its boxes. A .npy file, or - for one on standard input, becomes a "
 	    "picture of its tensor.\n"
 	    "--chunks draws how a module is stored: the age, size, dead share and last read "
-	    "of its chunks.\n"
+	    "of its chunks. --embedding draws a map of its vectors: the density in the "
+	    "plane of their two principal components, with an example of each dense "
+	    "region.\n"
 	    "A name without a slash is a module if the root has it; ./NAME is always a path.\n"
 	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
 	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
@@ -536,6 +586,7 @@ const struct command cmd_view = {
 	    "cachex view warehouse --random 1 --samples 60 --columns 10 -o some.png\n"
 	    "cachex view warehouse --histogram -o boxes.png\n"
 	    "cachex view --chunks faces -o chunks.png\n"
+	    "cachex view --embedding faces --field vector -o map.pdf\n"
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
 	.completes = "si",

@@ -9,6 +9,7 @@
 #define CACHEX_CMD_VIEW_H
 
 #include "cmd/samples.h"
+#include "cmd/vectors.h"
 #include "draw/picture.h"
 #include "ui/json.h"
 #include "ui/opt.h"
@@ -70,6 +71,20 @@ struct view_page {
 	bool list; /* print the list on standard output; each line is an object with
 	                  --json */
 };
+
+/** Vectors of a module that a map of them has by default, at most. */
+#define VIEW_VECTORS 20000
+
+/** A map of a module's vectors. */
+int view_embedding(const char *module, const struct vectors_choice *choice,
+    const struct view_page *page);
+
+/**
+ * The image that a contact sheet shows of a record, reduced to sides of @p side pixels.
+ * @param out  free with lc__pixels_free(); its width is 0 for a record without an image
+ */
+LC_CHECKED lc_status view_image(lc_cache *cache, lc_id id, uint32_t side,
+    struct lc__pixels *out);
 
 /** A map of a module's chunks. */
 int view_chunks(const char *module, const struct view_page *page);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Records of a module on a contact sheet. */
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,54 @@ choose(const lc_value *value, struct lc__buf *path, struct choice *out)
 		choose(lc_value_at(value, i), path, out);
 		path->size = size;
 	}
+}
+
+/* Sides of at most @p side pixels. */
+static lc_status
+shrink(struct lc__pixels *image, uint32_t side)
+{
+	const double longer = image->width > image->height ? image->width : image->height;
+	struct lc__pixels small;
+
+	if (longer <= side)
+		return LC_OK;
+	return_if_error(lc__pixels_resize(image,
+	    (uint32_t)fmax(round(image->width * side / longer), 1),
+	    (uint32_t)fmax(round(image->height * side / longer), 1), &small));
+	lc__pixels_free(image);
+	*image = small;
+	return LC_OK;
+}
+
+lc_status
+view_image(lc_cache *cache, lc_id id, uint32_t side, struct lc__pixels *out)
+{
+	struct choice choice = { .found = false };
+	struct lc__buf path = { 0 };
+	struct lc__pixels image = { 0 };
+	struct lc__value_range range;
+	struct lc__image_form form;
+	const lc_value *value;
+	lc_view view;
+	lc_status status;
+
+	*out = image;
+	return_if_error(lc_get(cache, id.data, id.size, &view));
+	status = lc_view_value(&view, NULL, &value);
+	if (status == LC_OK)
+		choose(value, &path, &choice);
+	if (choice.image && lc__image_form_of(&choice.tensor, &form))
+		status = lc__image_pixels(&choice.tensor, &form, &image, &range);
+	if (status == LC_OK && image.width > 0)
+		status = shrink(&image, side);
+	lc_view_release(&view);
+	lc__buf_free(&path);
+	lc__buf_free(&choice.path);
+	if (status == LC_OK)
+		*out = image;
+	else
+		lc__pixels_free(&image);
+	return status;
 }
 
 /* A few numbers as text: "0.25", or "[1, 2, 3]". */

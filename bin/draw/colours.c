@@ -63,18 +63,33 @@ diverging(double t)
 	return from_hue(0.98 - 0.56 * far, 0.17 * pow(far, 0.8), t < 0.5 ? 258 : 27);
 }
 
+/* The heat the other way, from white on. */
+static uint32_t
+density(double t)
+{
+	return from_hue(1 - 0.76 * t, 0.14 * fmin(4 * t, 1), 470 - 205 * t);
+}
+
+static uint32_t
+colour_of_map(enum lc__colour_map map, double t)
+{
+	switch (map) {
+	case LC__COLOURS_DIVERGING: return diverging(t);
+	case LC__COLOURS_DENSITY: return density(t);
+	default: return heat(t);
+	}
+}
+
 const uint32_t *
 lc__colours(enum lc__colour_map map)
 {
-	static uint32_t colours[2][LC__COLOUR_STEPS];
-	static bool known[2];
+	static uint32_t colours[3][LC__COLOUR_STEPS];
+	static bool known[3];
 
 	if (!known[map])
-		for (int i = 0; i < LC__COLOUR_STEPS; i++) {
-			const double t = (double)i / (LC__COLOUR_STEPS - 1);
-			colours[map][i] = map == LC__COLOURS_HEAT ? heat(t)
-								  : diverging(t);
-		}
+		for (int i = 0; i < LC__COLOUR_STEPS; i++)
+			colours[map][i] = colour_of_map(map,
+			    (double)i / (LC__COLOUR_STEPS - 1));
 	known[map] = true;
 	return colours[map];
 }

@@ -31,6 +31,8 @@ enum lc__colour_map {
 	LC__COLOURS_HEAT,
 	/** Blue, white in the middle, red; both ends are as dark. For values around 0. */
 	LC__COLOURS_DIVERGING,
+	/** White, yellow, orange, red, purple, dark blue: how many, on white paper. */
+	LC__COLOURS_DENSITY,
 };
 
 #define LC__COLOUR_STEPS 256

@@ -76,6 +76,18 @@ START_TEST(heat_colours_are_even)
 }
 END_TEST
 
+/* From white to dark, evenly, so that it reads in grey, too. */
+START_TEST(density_colours_get_darker)
+{
+	const uint32_t *density = lc__colours(LC__COLOURS_DENSITY);
+
+	ck_assert_uint_eq(density[0], 0xffffff);
+	for (int i = 1; i < LC__COLOUR_STEPS; i++)
+		ck_assert_double_lt(oklab_of(density[i]).l, oklab_of(density[i - 1]).l);
+	ck_assert_double_lt(oklab_of(density[LC__COLOUR_STEPS - 1]).l, 0.26);
+}
+END_TEST
+
 /* White in the middle, and equally dark on both sides. */
 START_TEST(diverging_colours)
 {
@@ -163,6 +175,7 @@ main(void)
 
 	tcase_add_test(tc, colours_of_oklab);
 	tcase_add_test(tc, heat_colours_are_even);
+	tcase_add_test(tc, density_colours_get_darker);
 	tcase_add_test(tc, diverging_colours);
 	tcase_add_test(tc, class_colours_differ);
 	tcase_add_loop_test(tc, ticks, 0, sizeof(tick_rows) / sizeof(tick_rows[0]));

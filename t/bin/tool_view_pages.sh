@@ -46,7 +46,7 @@ refuse "with a cell" 2 "cachex: view: only -l and --side apply to --chunks" \
 	cachex view --chunks store -n --cell 100
 refuse "two modules" 2 "cachex: view: --chunks needs one operand, MODULE" \
 	cachex view --chunks store store -n
-refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks" cachex view store -l
+refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks or --embedding" cachex view store -l
 refuse "the list and the picture in one stream" 2 \
 	"cachex: view: the list and the picture would both go to standard output; use -o FILE" \
 	cachex view --chunks store -l -o -
@@ -56,4 +56,71 @@ cachex set store auto-compact=on -q
 cachex compact store -q
 refuse "a module without chunks" 1 "cachex: view: there are no chunks" \
 	cachex view --chunks store -n
+
+# Vectors: f32, a letter a number: 0, h(alf), 1, n(ot a number)
+f32() {
+	printf %b "$(awk -v text="$1" 'BEGIN {
+		bits["0"] = "\\0000\\0000\\0000\\0000"; bits["h"] = "\\0000\\0000\\0000\\0077"
+		bits["1"] = "\\0000\\0000\\0200\\0077"; bits["n"] = "\\0000\\0000\\0300\\0177"
+		for (i = 1; i <= length(text); i++)
+			printf "%s", bits[substr(text, i, 1)]
+	}')"
+}
+vector() { f32 "$3" | cachex put "$1" "$2" --dtype f32 --shape ${#3}; }
+vector line a 00
+vector line b hh
+refuse "two vectors" 3 "cachex: view: 2 vectors; a map needs at least 3" \
+	cachex view --embedding line -n
+vector line c 11
+check "three vectors on a line" 0 cachex view --embedding line -l
+is "are on one axis" "$(cat "$out")" "$(printf -- '-0.707107\t0\ta\n0\t0\tb\n0.707107\t0\tc')"
+check "as JSON" 0 cachex view --embedding line -l --json
+is "a line is an object" "$(head -n 1 "$out")" '{"id":"a","x":-0.707107,"y":0}'
+check "with a picture" 0 cachex view --embedding line -o line.svg --json
+is "in JSON" "$(sed 's/,"regions".*//' "$out")" \
+	'{"kind":"embedding","module":"line","type":"f32[2]","vectors":3,"found":3,"lacking":0,"not_finite":0,"variance":[1,0]'
+also "is drawn" is_svg line.svg
+for text in line '3 vectors f32[2]' 'first principal component, 100 % of the variance'; do
+	also "with the text $text" grep -qF ">$text</text>" line.svg
+done
+for format in png pdf; do
+	check "as $format" 0 cachex view --embedding line -o "line.$format" --side 400
+	also "is $format" is_$format "line.$format"
+done
+vector line d 0n
+check "one that is not finite" 0 cachex view --embedding line -n --json
+also "is counted" grep -q '"vectors":3,"found":4,"lacking":0,"not_finite":1' "$out"
+i=10
+while [ "$i" -lt 30 ]; do vector many "k$i" "$(printf '0h1hh0101h' | cut -c $((i % 7 + 1))-$((i % 7 + 3)))"; i=$((i + 1)); done
+check "some of them" 0 cachex view --embedding many -l --samples 6 --random 4
+is "are as many" "$(wc -l <"$out" | tr -d ' ')" 6
+cp "$out" first
+check "the same for a seed" 0 cachex view --embedding many -l --samples 6 --random 4
+also "are the same" cmp first "$out"
+is "any of them" "$(for seed in $(seq 40); do cachex view --embedding many -l --samples 6 --random "$seed" | cut -f 3; done |
+	sort -u | wc -l | tr -d ' ')" 20
+is "are in order" "$(cut -f 3 "$out" | sort)" "$(cut -f 3 "$out")"
+vector line e 000
+refuse "another length" 3 "cachex: view: 'e': the record is f32[3], but that of 'a' is f32[2]; vectors need one length" \
+	cachex view --embedding line -n
+for id in a b c; do vector same $id h1; done
+refuse "equal vectors" 3 "cachex: view: the vectors are all equal" cachex view --embedding same -n
+printf '%s\n' '{"id":"x","value":{"v":{"$tensor":"u8[2]","data":"AAA="},"c":{"$tensor":"c64[1]","data":"AAAAAAAAAAA="},"s":"text"}}' \
+	'{"id":"y","value":{"v":{"$tensor":"u8[2]","data":"AAE="}}}' '{"id":"z","value":{"v":{"$tensor":"u8[2]","data":"AgA="}}}' \
+	'{"id":"zz","value":1}' | cachex load maps
+check "the vector of a map" 0 cachex view --embedding maps -n --json
+also "is found" grep -q '"field":"v","type":"u8\[2\]","vectors":3,"found":3,"lacking":1' "$out"
+check "or named" 0 cachex view --embedding maps --field v -n
+refuse "a field that no record has" 1 "cachex: view: no record has the part w" \
+	cachex view --embedding maps --field w -n
+refuse "a string" 3 "cachex: view: 'x': s is not a tensor but a string" \
+	cachex view --embedding maps --field s -n
+refuse "complex numbers" 3 "cachex: view: 'x': c is c64[1]; the elements of a vector must be real numbers" \
+	cachex view --embedding maps --field c -n
+bytes 1 | cachex put ones a --dtype u8 --shape 1
+refuse "one element" 3 "cachex: view: 'a': the record is u8[1]; a vector needs at least 2 elements" \
+	cachex view --embedding ones -n
+refuse "two pages" 2 "cachex: view: --chunks and --embedding exclude each other" \
+	cachex view --embedding --chunks line -n
+refuse "no records" 1 "cachex: view: there are no records" cachex view --embedding store -n
 finish
