@@ -57,6 +57,9 @@ free_parents(struct inner *in)
 	if (in == NULL)
 		return;
 	free_parents(in->parents);
+	/* Otherwise a thread of the parent was changing it. */
+	if (pthread_mutex_trylock(&in->lock) == 0)
+		lc__idset_free(&in->roster.places);
 	free(in->roster.pins);
 	free(in->roster.mine);
 	free(in);

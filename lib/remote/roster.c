@@ -245,6 +245,8 @@ detach(struct lc__roster *roster)
 	roster->head = NULL;
 	roster->rows = NULL;
 	roster->fd = roster->dir = roster->rank = -1;
+	lc__idset_free(&roster->places);
+	roster->placed = false;
 }
 
 static lc_status
@@ -452,16 +454,71 @@ lc__roster_unlock(struct lc__roster *roster)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
-int
-lc__roster_find(const struct lc__roster *roster, const char *name)
+static lc_id
+id_of(const char *name)
 {
-	for (uint32_t i = 0; i < roster->head->n; i++) {
+	return (lc_id){ name, strnlen(name, LC__ROSTER_NAME) };
+}
+
+static bool
+is_named(const struct lc__roster_row *row, const char *name)
+{
+	return (row->state == LC__ROW_COMING || row->state == LC__ROW_THERE) &&
+	    strncmp(row->name, name, sizeof(row->name)) == 0;
+}
+
+/* The newest row with a name counts: an older one is gone, or was reused. */
+static lc_status
+place_row(struct lc__roster *roster, uint32_t i)
+{
+	const lc_id id = id_of(roster->rows[i].name);
+	bool added;
+
+	lc__idset_remove(&roster->places, id);
+	return lc__idset_add(&roster->places, id, i, &added, NULL);
+}
+
+/* The rows that others have added since. A row gets a new time of use when it is added. */
+static lc_status
+place_rows(struct lc__roster *roster)
+{
+	const struct lc__roster_head *head = roster->head;
+	const bool all = !roster->placed ||
+	    roster->places.count > 2 * (size_t)LC__ROSTER_ROWS;
+
+	if (!all && roster->added == head->added)
+		return LC_OK;
+	if (all)
+		lc__idset_free(&roster->places);
+	roster->placed = false;
+	for (uint32_t i = 0; i < head->n; i++) {
 		const struct lc__roster_row *row = &roster->rows[i];
 
-		if ((row->state == LC__ROW_COMING || row->state == LC__ROW_THERE) &&
-		    strncmp(row->name, name, sizeof(row->name)) == 0)
-			return (int)i;
+		if ((all || row->used > roster->placed_at) && is_named(row, row->name))
+			return_if_error(place_row(roster, i));
 	}
+	roster->placed = true;
+	roster->added = head->added;
+	roster->placed_at = head->clock;
+	return LC_OK;
+}
+
+int
+lc__roster_find(struct lc__roster *roster, const char *name)
+{
+	const lc_error before = *lc_last_error();
+	uint32_t i;
+
+	if (place_rows(roster) == LC_OK)
+		return lc__idset_find(&roster->places, id_of(name), &i) &&
+			i < roster->head->n && is_named(&roster->rows[i], name)
+		    ? (int)i
+		    : -1;
+	/* Without memory the rows themselves are searched. */
+	(void)lc__error_raise(&before);
+	for (i = 0; i < roster->head->n; i++)
+		if (is_named(&roster->rows[i], name))
+			return (int)i;
 	return -1;
 }
 
@@ -482,6 +539,10 @@ lc__roster_add(struct lc__roster *roster, const char *name, uint64_t size)
 	    errno != EOPNOTSUPP)
 		return -1;
 	row = &roster->rows[i];
+	/* Before the row: whoever comes after a process that is killed here looks at it. */
+	roster->head->added++;
+	if (roster->placed && roster->added + 1 == roster->head->added)
+		roster->added = roster->head->added;
 	memset(row, 0, sizeof(*row));
 	strcpy(row->name, name);
 	row->size = size;
@@ -491,6 +552,8 @@ lc__roster_add(struct lc__roster *roster, const char *name, uint64_t size)
 	row->state = LC__ROW_COMING;
 	if (i == roster->head->n)
 		roster->head->n++;
+	if (roster->placed && place_row(roster, i) != LC_OK)
+		roster->placed = false;
 	return (int)i;
 }
 

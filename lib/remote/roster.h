@@ -22,6 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/idset.h"
 #include "lmdbcache.h"
 
 #define LC__ROSTER_ROWS 65536u /* copies in a directory, at most */
@@ -55,7 +56,7 @@ struct lc__roster_head {
 	char boot[48];  /* of the system that made it */
 	uint64_t clock; /* of row.used */
 	uint32_t n;     /* rows that may be in use: the first ones */
-	uint32_t unused;
+	uint32_t added; /* counts the rows that were ever added, by all handles */
 	uint64_t now[LC__ROSTER_RANKS]; /* positions of the ranks */
 };
 
@@ -72,6 +73,12 @@ struct lc__roster {
 	bool wants_rank;      /* it is to have one */
 	uint64_t incarnation; /* counts the rosters that this handle has seen */
 	char boot[48];        /* of the system; "" where it does not tell */
+	/* Where names are, as far as this handle has seen. A row is compared with the name
+	 * that is looked up, so names of rows that others have reused do no harm. */
+	struct lc__idset places;
+	bool placed;        /* all rows up to `added` are in it */
+	uint32_t added;     /* head->added at that time */
+	uint64_t placed_at; /* head->clock at that time */
 };
 
 /**
@@ -99,8 +106,9 @@ void lc__roster_unlock(struct lc__roster *roster);
 
 /** Is this the name of an object that can be kept, "obj/AA/SHA256.twh1"? */
 bool lc__roster_name_ok(const char *name);
-/** The row of a copy that is there or coming, -1. */
-int lc__roster_find(const struct lc__roster *roster, const char *name);
+/** The row of a copy that is there or coming, -1. A hash finds it; the rows are scanned only
+ *  when another handle has added some since the last call. */
+int lc__roster_find(struct lc__roster *roster, const char *name);
 /** A new row in state COMING; -1 if the table is full. */
 int lc__roster_add(struct lc__roster *roster, const char *name, uint64_t size);
 /** Bytes of all copies, in whole blocks of 4 KiB. */

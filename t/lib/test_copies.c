@@ -563,6 +563,54 @@ START_TEST(removed)
 }
 END_TEST
 
+/* A name is found in the row that a scan of all rows finds, whichever handle adds, reuses and
+ * frees rows. */
+static int
+scan(const struct lc__roster *roster, const char *name)
+{
+	for (uint32_t i = 0; i < roster->head->n; i++)
+		if ((roster->rows[i].state == LC__ROW_COMING ||
+			roster->rows[i].state == LC__ROW_THERE) &&
+		    strcmp(roster->rows[i].name, name) == 0)
+			return (int)i;
+	return -1;
+}
+
+START_TEST(found_by_name)
+{
+	uint64_t seed = run_seed();
+	struct lc__roster roster[2];
+
+	for (int h = 0; h < 2; h++)
+		assert_ok(lc__roster_open(dir, false, &roster[h]));
+	for (int k = 0; k < 20000; k++) {
+		struct lc__roster *r = &roster[run_random(&seed) % 2];
+		char name[LC__ROSTER_NAME];
+		int row;
+
+		snprintf(name, sizeof(name), "obj/aa/%064llx.twh1",
+		    (unsigned long long)(run_random(&seed) % 300));
+		assert_ok(lc__roster_lock(r));
+		row = lc__roster_find(r, name);
+		ck_assert_int_eq(row, scan(r, name));
+		if (row == -1 && run_random(&seed) % 2 == 0)
+			ck_assert_int_ge(lc__roster_add(r, name, 1), 0);
+		else if (row != -1 && run_random(&seed) % 3 == 0)
+			r->rows[row].state = run_random(&seed) % 4 == 0 ? LC__ROW_GONE
+									: LC__ROW_FREE;
+		else if (row != -1)
+			r->rows[row].state = LC__ROW_THERE;
+		/* Those that are gone, in the end. */
+		for (uint32_t i = 0; k % 50 == 0 && i < r->head->n; i++)
+			if (r->rows[i].state == LC__ROW_GONE)
+				r->rows[i].state = LC__ROW_FREE;
+		lc__roster_unlock(r);
+	}
+	for (int h = 0; h < 2; h++)
+		lc__roster_close(&roster[h]);
+}
+END_TEST
+
 START_TEST(roster_damaged)
 {
 	uint64_t seed = run_seed();
@@ -825,6 +873,7 @@ suite(void)
 	tcase_add_test(one, forked);
 	tcase_add_test(one, fetched_once);
 	tcase_add_test(one, removed);
+	tcase_add_test(one, found_by_name);
 	tcase_add_test(one, roster_damaged);
 	tcase_add_test(one, not_ours);
 	tcase_add_test(one, of_others);
