@@ -2780,7 +2780,8 @@ typedef struct lc_reader_stats {
 LC_API LC_CHECKED lc_status lc_reader_stat(const lc_reader *reader,
     lc_reader_stats *out);
 
-/** Stop and close a reader. Release or detach all its batches before. NULL is
+/** Stop and close a reader. Release or detach all its batches before. Its threads give up
+ *  what they wait for: requests to a server, and times until they are repeated. NULL is
  *  allowed. */
 LC_API void lc_reader_close(lc_reader *reader);
 

@@ -74,3 +74,19 @@ lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns
 		return pthread_cond_wait(cond, mutex) == 0;
 	return pthread_cond_timedwait(cond, mutex, &ts) != ETIMEDOUT;
 }
+
+/* ---- waits that are given up --------------------------------------------------------- */
+
+static _Thread_local const _Atomic bool *stop_by; /* or NULL */
+
+void
+lc__thread_stop_by(const _Atomic bool *stop)
+{
+	stop_by = stop;
+}
+
+bool
+lc__thread_stopped(void)
+{
+	return stop_by != NULL && atomic_load_explicit(stop_by, memory_order_relaxed);
+}

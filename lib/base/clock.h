@@ -3,6 +3,7 @@
 #define LC_BASE_CLOCK_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -20,5 +21,11 @@ void lc__cond_init(pthread_cond_t *cond);
 /** Wait until @p cond is signalled. Returns false once lc__clock_ns() has reached @p
  *  deadline_ns; UINT64_MAX waits for ever. May return early, like pthread_cond_wait(). */
 bool lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns);
+
+/** From now on the calling thread gives up waits for a server, or for other processes that
+ *  fetch, once @p stop is set, which must stay as long as the thread. */
+void lc__thread_stop_by(const _Atomic bool *stop);
+/** Is it set, in the calling thread? */
+bool lc__thread_stopped(void);
 
 #endif

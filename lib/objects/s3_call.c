@@ -196,7 +196,8 @@ lc__s3_wait(struct lc__s3 *s3, const struct lc__s3_call *call)
 
 		ms = random < WAIT_MS ? random : WAIT_MS;
 		left.tv_nsec = (long)ms * 1000000;
-		if (s3->cancelled != NULL && s3->cancelled(s3->cancelled_ctx) != 0)
+		if ((s3->cancelled != NULL && s3->cancelled(s3->cancelled_ctx) != 0) ||
+		    lc__thread_stopped())
 			return lc__error(LC_CANCELLED, 0, "%s: was cancelled", s3->url);
 		if (call->waits != NULL)
 			return_if_error(call->waits(call->waits_ctx));

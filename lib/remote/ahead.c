@@ -27,7 +27,7 @@ struct lc__ahead {
 	pthread_mutex_t lock;  /* guards the members below */
 	pthread_cond_t moved;  /* there may be work, or it stops */
 	pthread_cond_t idle;   /* a thread has found nothing to do */
-	bool stop;
+	_Atomic bool stop;
 	uint64_t *coming; /* objects that threads fetch, of each thread; LC__NEVER */
 	unsigned threads, started;
 	unsigned busy; /* of them, those that are searching or fetching */
@@ -189,6 +189,7 @@ run(void *ctx)
 	struct lc__ahead *a = ctx;
 	unsigned thread;
 
+	lc__thread_stop_by(&a->stop);
 	pthread_mutex_lock(&a->lock);
 	thread = a->started++;
 	while (!a->stop) {

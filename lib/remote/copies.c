@@ -48,6 +48,13 @@ count(_Atomic uint64_t *counter, uint64_t n)
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+/* Do fetches of this handle end, or all waits of this thread? */
+static bool
+is_stopped(const struct lc__copies *c)
+{
+	return atomic_load(&c->stop) || lc__thread_stopped();
+}
+
 /* ---- the handle of this process ---------------------------------------------------- */
 
 /* The locks of a parent stay as they are, and its descriptors are closed. */
@@ -484,7 +491,7 @@ check_stop(void *ctx)
 {
 	const struct fetching *f = ctx;
 
-	if (atomic_load(&f->c->stop))
+	if (is_stopped(f->c))
 		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
 	return LC_OK;
 }
@@ -692,7 +699,7 @@ wait_for_others(struct lc__copies *c, struct inner *in, const struct lc__wanted 
 		w->deadline = lc__clock_deadline(PATIENCE_MS);
 		w->done = done;
 	}
-	if (atomic_load(&c->stop)) {
+	if (is_stopped(c)) {
 		end(in);
 		return lc__error(LC_CANCELLED, 0, "%s: is being closed", c->path);
 	}
@@ -756,7 +763,7 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 			continue;
 		}
 		if (r == NULL) {
-			status = atomic_load(&c->stop)
+			status = is_stopped(c)
 			    ? lc__error(LC_CANCELLED, 0, "%s: is being closed", c->path)
 			    : reserve(c, in, wanted, &row);
 			if (room == 0)

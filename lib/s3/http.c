@@ -16,6 +16,7 @@
 #include <curl/curl.h>
 
 #include "base/array.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/fd.h"
 #include "base/lazy.h"
@@ -331,8 +332,10 @@ on_progress(void *ctx, curl_off_t down, curl_off_t down_now, curl_off_t up,
 	struct transfer *t = ctx;
 
 	(void)down, (void)down_now, (void)up, (void)up_now;
-	if (t->status == LC_OK && t->http->cancelled != NULL &&
-	    t->http->cancelled(t->http->cancelled_ctx) != 0)
+	if (t->status == LC_OK &&
+	    ((t->http->cancelled != NULL &&
+		 t->http->cancelled(t->http->cancelled_ctx) != 0) ||
+		lc__thread_stopped()))
 		t->status = lc__error(LC_CANCELLED, 0, "was cancelled");
 	if (t->status == LC_OK && t->request->waits != NULL)
 		t->status = t->request->waits(t->request->waits_ctx);
@@ -399,8 +402,7 @@ set_up(const struct lc__http *http, struct transfer *t, struct curl_slist *heade
 	lib.curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	lib.curl_easy_setopt(curl, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	lib.curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-	lib.curl_easy_setopt(curl, CURLOPT_NOPROGRESS,
-	    http->cancelled == NULL && request->waits == NULL ? 1L : 0L);
+	lib.curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 	lib.curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 	lib.curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
 	lib.curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);

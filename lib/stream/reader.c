@@ -52,10 +52,10 @@ struct lc_reader {
 	struct worker *workers;
 	unsigned started; /* of them */
 
-	pthread_mutex_t lock; /* guards the members below */
-	pthread_cond_t work;  /* signalled if a worker may have work */
-	pthread_cond_t done;  /* signalled for lc_reader_next() */
-	bool stop;
+	pthread_mutex_t lock;    /* guards the members below */
+	pthread_cond_t work;     /* signalled if a worker may have work */
+	pthread_cond_t done;     /* signalled for lc_reader_next() */
+	_Atomic bool stop;       /* workers give up what they wait for, too */
 	uint64_t next;           /* the next batch to return */
 	uint64_t claim;          /* the next batch to claim; from next to next + ahead */
 	uint64_t turn;           /* increases with each seek */
@@ -295,6 +295,7 @@ work(void *arg)
 	lc_reader *reader = worker->reader;
 	struct task task;
 
+	lc__thread_stop_by(&reader->stop);
 	pthread_mutex_lock(&reader->lock);
 	while (!reader->stop) {
 		if (find_task_locked(reader, &task)) {

@@ -9,8 +9,10 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 import weakref
+from unittest import mock
 from typing import Any, Callable, Dict, Iterator, List, Set, Tuple
 
 import lmdbcache
@@ -91,6 +93,56 @@ class Store(unittest.TestCase):
                 got[batch.number] += self.ids([batch])
             self.assertEqual(stream.stats()["failed"], 0)
         self.assertEqual([sorted(ids) for ids in got], [sorted(ids) for ids in wanted])
+
+    def serve(self, program: str, *args: str) -> str:
+        """Start a server of t/support; its port."""
+        support = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../t/support")
+        ready = os.path.join(self.dir, program + ".port")
+        server = subprocess.Popen([sys.executable, os.path.join(support, program), "--ready", ready,
+                                   *args], stdout=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.terminate)
+        while not self.text(ready).endswith("\n"):
+            self.assertIsNone(server.poll())
+            time.sleep(0.01)
+        return self.text(ready).strip()
+
+    def text(self, path: str) -> str:
+        """Of a file, which may not be there yet."""
+        if not os.path.exists(path):
+            return ""
+        with open(path) as file:
+            return file.read()
+
+    def test_close_while_retrying(self) -> None:
+        """close() does not wait for the retries of requests to a server that is gone."""
+        s3, log = os.path.join(self.dir, "s3"), os.path.join(self.dir, "faults")
+        os.makedirs(os.path.join(s3, "bucket"))
+        os.rename(os.path.join(self.dir, "store"), os.path.join(s3, "bucket", "store"))
+        keys = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "secret",
+                "AWS_EC2_METADATA_DISABLED": "true", "AWS_CONFIG_FILE": "/dev/null",
+                "AWS_SHARED_CREDENTIALS_FILE": "/dev/null"}
+        with mock.patch.dict(os.environ):
+            for name in list(os.environ):
+                if name.startswith("AWS_") or "proxy" in name.lower():
+                    del os.environ[name]
+            os.environ.update(keys)
+            port = self.serve("s3_server.py", "--data", s3)
+            port = self.serve("fault_proxy.py", "--to", port, "--log", log,
+                              "--fault", "503 key=obj/ skip=2 times=0")
+            try:
+                reader = lmdbcache.reader(
+                    "s3://bucket/store", cache=self.cache, cache_size="1M", fetch_ahead=1,
+                    batch=4, threads=1, ahead=8, endpoint="http://127.0.0.1:" + port)
+            except lmdbcache.UnsupportedError:
+                self.skipTest("built without S3")
+            next(reader)
+            while self.text(log).count("\n") < 4:
+                time.sleep(0.01)
+            before = self.text(log).count("\n")
+            reader.close()
+            # In a minute, how long requests are repeated, there would be many more.
+            self.assertLessEqual(self.text(log).count("\n") - before, 2)
 
     def test_bad(self) -> None:
         """What is wrong is said before anything is fetched."""

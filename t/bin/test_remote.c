@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Generations of a store read through a cache: the same batches as from the shards in a
  * directory, whatever the cache's size, and whatever happens to it and to the store. */
+#include "config.h"
+
 #include "run.h"
 
 #include <pthread.h>
@@ -12,15 +14,18 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/fileio.h"
 #include "fake_build.h"
 #include "need.h"
 #include "objects/directory.h"
+#include "objects/url.h"
 #include "odd_store.h"
 #include "outdir_files.h"
 #include "publish/publish.h"
 #include "publish/pull.h"
 #include "publish/push.h"
 #include "remote/remote.h"
+#include "serving.h"
 #include "stream/cache_model.h"
 #include "stream/stream.h"
 
@@ -28,6 +33,7 @@
 #define PER_SHARD 20u
 #define KIB ((uint64_t)1 << 10)
 
+static const char *scratch;
 static char store_dir[4000], pulled[4000], cache[4000];
 static struct odd_store store;
 static uint64_t shard_size; /* of each, in blocks */
@@ -48,10 +54,9 @@ note_size(void *ctx, const struct lc__object *object)
 
 /* A store with one generation, and what cachex pull makes of it. */
 static void
-setup(void)
+make_generation(const char *below)
 {
 	const struct fake_variant v = { .samples = SHARDS * PER_SHARD };
-	const char *scratch = run_scratch();
 	char *built = outdir_join(scratch, "built");
 	struct lc__push_source source;
 	struct lc__push push = {
@@ -65,7 +70,7 @@ setup(void)
 	struct lc__pulled result;
 	lc_export_result exported;
 
-	snprintf(store_dir, sizeof(store_dir), "%s/store", scratch);
+	snprintf(store_dir, sizeof(store_dir), "%s/%s", scratch, below);
 	snprintf(pulled, sizeof(pulled), "%s/pulled", scratch);
 	snprintf(cache, sizeof(cache), "%s/cache", scratch);
 	assert_ok(fake_build(built, &v, &exported));
@@ -80,6 +85,25 @@ setup(void)
 	assert_ok(store.real->list(store.real, "obj/", note_size, &shard_size));
 	assert_ok(store.real->list(store.real, "part/", note_size, &part_size));
 	free(built);
+}
+
+static void
+setup(void)
+{
+	scratch = run_scratch();
+	make_generation("store");
+}
+
+/* Where the server keeps s3://bucket/store. */
+static void
+setup_served(void)
+{
+	char path[4100];
+
+	scratch = run_scratch();
+	snprintf(path, sizeof(path), "%s/s3/bucket", scratch);
+	need_ok(lc__make_dirs(path));
+	make_generation("s3/bucket/store");
 }
 
 static void
@@ -554,11 +578,81 @@ START_TEST(ranks)
 }
 END_TEST
 
+/* ---- a server that is gone -------------------------------------------------------------------- */
+
+#define SLICE_NS ((uint64_t)200000000) /* of a wait before a request is repeated */
+
+/* The store of setup(), on S3 through a proxy. */
+static lc_source *
+open_served(struct serving *proxy, struct lc__objects **objects, bool ranges)
+{
+	const struct lc__remote_options how = {
+		.cache = cache,
+		.limit = 100 * shard_size,
+		.ahead = 0,
+		.threads = 0,
+		.ranges = ranges,
+	};
+	static struct serving server;
+	lc_source_options options;
+	lc_store_options with;
+	lc_source *source;
+
+	serving_s3(&server, scratch);
+	serving_faults(proxy, scratch, &server);
+	serving_environment(proxy->port);
+	lc_store_options_init(&with);
+	with.retry_s = 86400; /* a day: whoever waits for the retries is stopped by the test */
+	need_ok(lc__objects_open("s3://bucket/store", &with, false, objects));
+	lc_source_options_init(&options);
+	need_ok(lc__remote_source(*objects, &how, &options, &source));
+	return source;
+}
+
+/* Closing a reader ends the retries of its workers, with whole shards and with ranges. */
+START_TEST(closed_while_retrying)
+{
+	lc_source *source;
+	struct lc__objects *objects;
+	struct serving proxy;
+	const lc_batch *batch;
+	lc_stream *stream;
+	lc_reader *reader;
+	uint64_t waited;
+
+	source = open_served(&proxy, &objects, _i == 1);
+	stream = open_stream(source, 1, 7);
+	reader = open_reader(stream, 2);
+	/* The first windows have 4 shards and 10 batches; 8 are read ahead. Of ranges all are
+	 * asked for that other batches need. */
+	if (_i == 0)
+		serving_does(&proxy, "--fault '503 key=obj/ skip=4 times=0'");
+	for (int i = 0; i < 4; i++) {
+		assert_ok(lc_reader_next(reader, &batch));
+		lc_batch_release(batch);
+	}
+	if (_i == 1) {
+		serving_does(&proxy, "--fault '503 key=obj/ times=0'");
+		assert_ok(lc_reader_seek(reader, 50));
+	}
+	while (objects->traffic.retries < 4)
+		usleep(1000);
+	waited = objects->traffic.waited_ns;
+	lc_reader_close(reader);
+	/* Each worker ends the slice of its wait that it is in. */
+	waited = objects->traffic.waited_ns - waited;
+	ck_assert_msg(waited <= 3 * SLICE_NS, "%llu ns", (unsigned long long)waited);
+	lc_stream_close(stream);
+	lc_source_close(source);
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
 	Suite *s = suite_create("remote");
 	TCase *one = tcase_create("one");
+	TCase *served = tcase_create("served");
 
 	tcase_add_checked_fixture(one, setup, teardown);
 	tcase_set_timeout(one, 120);
@@ -574,6 +668,15 @@ suite(void)
 	tcase_add_test(one, seek);
 	tcase_add_test(one, ranks);
 	suite_add_tcase(s, one);
+	tcase_add_checked_fixture(served, setup_served, teardown);
+	tcase_set_timeout(served, 60);
+#ifdef HAVE_S3
+	if (serving_possible())
+		tcase_add_loop_test(served, closed_while_retrying, 0, 2);
+	else
+		printf("# skipped what needs python3\n");
+#endif
+	suite_add_tcase(s, served);
 	return s;
 }
 
