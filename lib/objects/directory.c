@@ -143,9 +143,9 @@ write_body(const struct putting *p, const struct lc__body *body)
 		if (status == LC_OK)
 			lc__write_behind(p->fd, &begun, at);
 	} while (status == LC_OK && at < body->size);
+	free(room);
 	if (status == LC_OK && fsync(p->fd) == -1)
 		status = lc__error_sys(errno, "%s: fsync", p->path);
-	free(room);
 	return status;
 }
 
