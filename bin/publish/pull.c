@@ -3,9 +3,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -71,14 +73,18 @@ fetch_once(struct pulling *p, const struct lc__stored_object *wanted)
 		return lc__no_memory(wanted->name);
 	slash = strrchr(path, '/');
 	*slash = '\0';
-	status = lc__make_dirs(path);
+	if (mkdir(path, 0777) == -1 && errno != EEXIST)
+		status = lc__make_dirs(path);
 	*slash = '/';
 	if (status == LC_OK)
 		status = lc__newfile_open(path, 0666, &f.file);
 	if (status == LC_OK)
 		status = lc__get_checked(wanted, &sink);
-	if (status == LC_OK)
+	if (status == LC_OK) {
+		lc__write_rest_behind(f.file.fd, f.begun);
+		f.file.unsynced = true;
 		status = lc__newfile_replace(&f.file);
+	}
 	lc__newfile_discard(&f.file);
 	free(path);
 	if (status == LC_NO_FILE)
@@ -125,7 +131,12 @@ is_here(struct pulling *p, const struct lc__stored_object *theirs, bool *out)
 
 /* ---- parts ---------------------------------------------------------------------------- */
 
-/* Some parts fetched at once. */
+/*
+ * Some parts fetched at once. Their shards are synced when all of them have arrived: a
+ * transfer that waited for the disk would leave its connection unused meanwhile. Only the
+ * manifest says that they are complete, and it is written later. A later pull verifies what
+ * a killed one has left.
+ */
 struct batch {
 	struct pulling *pulling;
 	const struct lc__manifest_part *listed; /* in the generation */
@@ -177,6 +188,28 @@ pull_shard(struct lc__team *team, unsigned thread, uint64_t i)
 	return LC_OK;
 }
 
+/* The work of the team that syncs them, also those that an earlier pull has left. */
+static lc_status
+sync_shard(struct lc__team *team, unsigned thread, uint64_t i)
+{
+	const struct batch *b = team->ctx;
+	char *path = lc__path_join(b->pulling->dir, b->shards[i].shard->relative_path);
+	const int fd = path != NULL ? lc__open(path, O_RDONLY) : -1;
+	lc_status status = LC_OK;
+
+	(void)thread;
+	if (path == NULL)
+		return lc__no_memory(b->pulling->dir);
+	if (fd == -1)
+		status = lc__error_sys(errno, "%s: open", path);
+	else if (fdatasync(fd) == -1)
+		status = lc__error_sys(errno, "%s: fdatasync", path);
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return status;
+}
+
 /* Copy the part's manifest to the directory; or its entries into the manifest of all. */
 static lc_status
 keep_part(struct pulling *p, const char *sha256, struct batch_part *part)
@@ -217,6 +250,7 @@ pull_parts(struct batch *b)
 		.ctx = b,
 		.threads = p->threads,
 		.progress = p->progress };
+	struct lc__team syncing = { .work = sync_shard, .ctx = b, .threads = p->threads };
 	size_t n = 0;
 
 	return_if_error(lc__team_run(&reading));
@@ -234,8 +268,9 @@ pull_parts(struct batch *b)
 			fetching.total += m->shards[k].bytes;
 		}
 	}
-	fetching.jobs = b->n_shards;
+	syncing.jobs = fetching.jobs = b->n_shards;
 	return_if_error(lc__team_run(&fetching));
+	return_if_error(lc__team_run(&syncing));
 	for (size_t i = 0; i < b->n; i++)
 		return_if_error(keep_part(p, b->listed[i].sha256, &b->parts[i]));
 	return LC_OK;
@@ -332,6 +367,26 @@ lock_directory(struct pulling *p)
 	if (flock(p->lock, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 		return LC_OK;
 	return lc__error(LC_BUSY, 0, "%s: another process is pulling into it", p->dir);
+}
+
+/* Sync the names of the shards. */
+static lc_status
+sync_names(const struct pulling *p)
+{
+	char *path = lc__path_join(p->dir, "obj/xx");
+	const size_t end = path != NULL ? strlen(path) : 0;
+	lc_status status = path != NULL ? LC_OK : lc__no_memory(p->dir);
+
+	for (unsigned i = 0; i < 256 && status == LC_OK; i++) {
+		snprintf(path + end - 2, 3, "%02x", i);
+		status = lc__sync_dir(path);
+		if (status == LC_NO_FILE)
+			status = LC_OK;
+	}
+	if (status == LC_OK && p->out->shards > 0)
+		status = lc__sync_parent(path);
+	free(path);
+	return status;
 }
 
 /* The generation's manifest as one that lists the shards themselves. */
@@ -459,6 +514,7 @@ pull(struct pulling *p, uint64_t number)
 	p->plain = p->out->shards <= LC__MANIFEST_PART_MOST;
 	for (size_t i = 0, n; i < p->all.n_parts; i += n)
 		return_if_error(pull_batch(p, i, &n));
+	return_if_error(sync_names(p));
 	return_if_error(remove_others(p));
 	status = format(p, &text);
 	if (status == LC_OK)

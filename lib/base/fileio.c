@@ -65,6 +65,12 @@ lc__write_behind(int fd, uint64_t *begun, uint64_t end)
 	*begun = end;
 }
 
+void
+lc__write_rest_behind(int fd, uint64_t begun)
+{
+	(void)sync_file_range(fd, (off_t)begun, 0, SYNC_FILE_RANGE_WRITE);
+}
+
 /* Check the open file: stat() of the path could describe another one. */
 lc_status
 lc__open_regular(const char *path, int *fd)

@@ -21,6 +21,8 @@ LC_CHECKED lc_status lc__write_full(int fd, const void *data, size_t size,
  * advance *begun: the final sync then waits for less. A hint.
  */
 void lc__write_behind(int fd, uint64_t *begun, uint64_t end);
+/** The same, of all that was written, when nothing more comes. */
+void lc__write_rest_behind(int fd, uint64_t begun);
 /** Open a regular file for reading; anything else is LC_INVALID. Does not block on a FIFO
  *  and does not read a device. */
 LC_CHECKED lc_status lc__open_regular(const char *path, int *fd);
