@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Reading objects, whole or by ranges. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "objects/s3_call.h"
 
 #define PROGRESS ((uint64_t)1 << 20) /* after so many bytes tries are counted anew */
+#define BLOCK ((size_t)256 << 10)    /* bytes that a sink gets at once */
 
 /* Bytes of an object being passed to a sink. */
 struct reading {
@@ -23,6 +25,10 @@ struct reading {
 	struct lc__s3_head first; /* of the first answer: size, time and tag */
 	bool wrong;               /* the response is wrong: try again */
 	bool at_once;             /* that need not wait */
+	/* libcurl has the bytes in pieces of 16 KiB. A sink that hashes and writes each of them
+	 * would spend much on the calls: it gets blocks. NULL: it gets the pieces. */
+	unsigned char *block; /* BLOCK bytes */
+	size_t held;          /* bytes in it */
 };
 
 /* "bytes 0-99/1000" */
@@ -92,14 +98,35 @@ begin_answer(void *ctx, const struct lc__http_answer *answer)
 }
 
 static lc_status
+pass(struct reading *r, const void *data, size_t size)
+{
+	return_if_error(r->sink->write(r->sink->ctx, data, size));
+	r->at += size;
+	return LC_OK;
+}
+
+static lc_status
+pass_held(struct reading *r)
+{
+	const size_t size = r->held;
+
+	r->held = 0;
+	return size > 0 ? pass(r, r->block, size) : LC_OK;
+}
+
+static lc_status
 take_bytes(void *ctx, const void *data, size_t size)
 {
 	struct reading *r = ctx;
 
-	if (size > r->stop - r->at)
+	if (size > r->stop - r->at - r->held)
 		return wrong_answer(r, "the answer is longer than it says");
-	return_if_error(r->sink->write(r->sink->ctx, data, size));
-	r->at += size;
+	if (size > BLOCK - r->held)
+		return_if_error(pass_held(r));
+	if (r->block == NULL || size > BLOCK)
+		return pass(r, data, size);
+	memcpy(r->block + r->held, data, size);
+	r->held += size;
 	return LC_OK;
 }
 
@@ -172,8 +199,15 @@ static lc_status
 read_once(struct reading *r, struct lc__http_answer *answer, bool *again)
 {
 	lc_status status = read_on(r, answer);
+	const lc_error kept = *lc_last_error();
 
-	r->at_once = false;
+	*again = r->at_once = false;
+	/* The next try continues after the bytes that have arrived. */
+	if (answer->stopped && !r->wrong)
+		return status;
+	return_if_error(pass_held(r));
+	if (status != LC_OK)
+		(void)lc__error_raise(&kept);
 	*again = r->wrong || answer->again;
 	if (status == LC_OK && answer->status / 100 != 2)
 		return read_refused(r, answer, again);
@@ -184,7 +218,7 @@ read_once(struct reading *r, struct lc__http_answer *answer, bool *again)
 		*again = true;
 		status = wrong_answer(r, "the answer is too short");
 	}
-	return *again || !answer->stopped ? lc__s3_failed(r->s3, r->call) : status;
+	return lc__s3_failed(r->s3, r->call);
 }
 
 /* Pass bytes from r->at to r->end to the sink. */
@@ -234,10 +268,14 @@ lc__s3_get(struct lc__objects *objects, const char *name, uint64_t offset,
 		.at = offset,
 		.good = offset,
 		.end = UINT64_MAX };
+	lc_status status;
 
 	call.ctx = &r;
 	return_if_error(lc__object_check_name(objects, name));
-	return read_bytes(&r);
+	r.block = malloc(BLOCK);
+	status = r.block != NULL ? read_bytes(&r) : lc__no_memory(name);
+	free(r.block);
+	return status;
 }
 
 /* Memory that is filled. */
