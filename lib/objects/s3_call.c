@@ -61,6 +61,7 @@ sign_and_send(struct lc__s3 *s3, struct lc__s3_call *call, const struct lc__s3_k
     const char *path, struct lc__http_answer *answer)
 {
 	const struct lc__body *body = call->body;
+	const bool is_long = body != NULL && body->size > LC__S3_LONG;
 	struct lc__s3_pair headers[16];
 	struct lc__buf url = { 0 }, authorization = { 0 };
 	struct lc__s3_signing signing = {
@@ -117,8 +118,13 @@ sign_and_send(struct lc__s3 *s3, struct lc__s3_call *call, const struct lc__s3_k
 			.text_limit = call->text_limit > 0 ? call->text_limit
 							   : TEXT_LIMIT,
 			.limit_ms = call->limit_ms,
+			/* A server that refuses a body may close the connection before
+			 * its answer is read. Asking takes a round trip. */
+			.expect = is_long && (call->sent > 1 || !s3->accepts),
 		    },
 		    answer);
+	if (is_long)
+		s3->accepts = status == LC_OK && answer->status / 100 == 2;
 	lc__buf_free(&url);
 	lc__buf_free(&authorization);
 	return status;

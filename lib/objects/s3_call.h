@@ -21,6 +21,8 @@
 
 #define LC__S3_SMALL_MS 60000u /* for a request without a long body */
 #define LC__S3_NONCE 33        /* hex digits of a put, and a terminator */
+/* Longer bodies are not sent only to be refused. */
+#define LC__S3_LONG ((uint64_t)1 << 20)
 
 /* What a put says of itself. */
 #define LC__S3_META_SHA256 "x-amz-meta-sha256"
@@ -43,6 +45,9 @@ struct lc__s3 {
 	_Atomic bool answered;
 	uint64_t single, part;       /* bytes: as lc__s3_limit() */
 	bool alone;                  /* no conditions: one process at a time puts */
+	_Atomic bool accepts;        /* the last request with a long body was accepted */
+	_Atomic unsigned absent;     /* put_new() of so many long objects in a row did not
+	                              * find the object */
 	int (*cancelled)(void *ctx); /* or NULL */
 	void *cancelled_ctx;
 	_Atomic int64_t skew_s; /* the server's clock less ours */

@@ -10,9 +10,9 @@
 #include "objects/s3.h"
 #include "objects/s3_call.h"
 
-#define COPY_MS 600000u               /* for the server to copy an object */
-#define ASK_FIRST ((uint64_t)1 << 20) /* longer bodies are not sent only to be refused */
-#define PIECE ((size_t)1 << 20)       /* that is hashed at once */
+#define COPY_MS 600000u         /* for the server to copy an object */
+#define ABSENT 4u               /* after so many no put asks first */
+#define PIECE ((size_t)1 << 20) /* that is hashed at once */
 
 /* Compute the SHA-256 of a body that does not state it. */
 static lc_status
@@ -63,7 +63,7 @@ put_body(struct lc__s3 *s3, const char *name, const struct lc__body *body,
 		.name = name,
 		.body = body,
 		.sha256 = sha256,
-		.limit_ms = body->size < ASK_FIRST ? LC__S3_SMALL_MS : 0 };
+		.limit_ms = body->size <= LC__S3_LONG ? LC__S3_SMALL_MS : 0 };
 	struct lc__http_answer answer = { .status = 0 };
 	lc_status status;
 
@@ -163,6 +163,7 @@ lc__s3_touch(struct lc__objects *objects, const char *name)
 static lc_status
 exists(struct lc__s3 *s3, const char *name, const struct lc__s3_head *head)
 {
+	s3->absent = 0;
 	return_if_error(renew(s3, name, head));
 	return lc__error(LC_EXISTS, 0, "%s/%s: is there already", s3->url, name);
 }
@@ -193,12 +194,14 @@ lc__s3_put_new(struct lc__objects *objects, const char *name, const struct lc__b
 	lc_status status = LC_NO_FILE;
 
 	return_if_error(check_put(s3, name, body, sha256, nonce));
-	if (s3->alone || body->size >= ASK_FIRST)
+	/* Where objects exist, others probably do. */
+	if (s3->alone || (body->size > LC__S3_LONG && s3->absent < ABSENT))
 		status = lc__s3_find(s3, name, &head);
 	if (status == LC_OK)
 		return exists(s3, name, &head);
 	if (status != LC_NO_FILE)
 		return status;
+	s3->absent += body->size > LC__S3_LONG;
 	/* A process that removes it while this one finds it may do so a few times. */
 	for (int i = 0; i < 10; i++) {
 		status = put_body(s3, name, body, sha256, nonce, !s3->alone);

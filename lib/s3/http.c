@@ -24,7 +24,6 @@
 #define SLOW ((long)1024)               /* bytes a second, of a transfer that stalls */
 #define RECEIVE_BYTES ((long)512 << 10) /* most bytes that libcurl passes at once */
 #define SEND_BYTES ((long)1 << 20)      /* most bytes that it requests at once */
-#define EXPECT ((uint64_t)1 << 20)      /* longer bodies wait for "100 Continue" */
 #define URL_MOST ((size_t)16 << 10)
 
 /* Loaded when the first of them is needed: lib/base/lazy.h. */
@@ -381,7 +380,7 @@ add_headers(const struct lc__http_request *request, struct curl_slist **list)
 	return add_header(list, "Accept", NULL) &&
 	    (request->read == NULL ||
 		add_header(list, "Content-Type", "application/octet-stream")) &&
-	    (request->size > EXPECT || add_header(list, "Expect", NULL));
+	    add_header(list, "Expect", request->expect ? "100-continue" : NULL);
 }
 
 /* Only options that can fail for lack of memory are checked. */

@@ -63,6 +63,7 @@ struct lc__http_request {
 	uint32_t limit_ms; /* for the whole request; 0: no limit, as long as it does not
 	                    * stall */
 	bool direct;       /* without a proxy */
+	bool expect;       /* send the body when the server says "100 Continue" */
 };
 
 /** LC_NO_MEMORY; LC_IO if libcurl cannot be loaded. */

@@ -232,6 +232,60 @@ START_TEST(no_conditions)
 }
 END_TEST
 
+/* ---- requests ------------------------------------------------------------------------------ */
+
+#define LONG ((1 << 20) + 1)
+
+/* The requests and the bytes that a put_new() of an object of LONG bytes sends. */
+static void
+puts_long(const char *name, lc_status status, unsigned requests, unsigned bytes)
+{
+	const uint64_t before = store->traffic.requests, sent = store->traffic.sent;
+	unsigned char *data = calloc(1, LONG);
+
+	assert_status(lc__object_add(store, name, data, LONG), status);
+	ck_assert_uint_eq(store->traffic.requests - before, requests);
+	ck_assert_uint_eq(store->traffic.sent - sent, bytes);
+	free(data);
+}
+
+/* A put of a long object looks for it first, until several were not there in a row. */
+START_TEST(looks_where_objects_are)
+{
+	puts_long("a", LC_OK, 2, LONG);
+	puts_long("a", LC_EXISTS, 2, 0);
+	puts_long("b", LC_OK, 2, LONG);
+	puts_long("c", LC_OK, 2, LONG);
+	puts_long("d", LC_OK, 2, LONG);
+	puts_long("e", LC_OK, 2, LONG);
+	puts_long("f", LC_OK, 1, LONG);
+	/* Refused, and found; from now on it looks again. */
+	puts_long("a", LC_EXISTS, 3, LONG);
+	puts_long("b", LC_EXISTS, 2, 0);
+	puts_long("g", LC_OK, 2, LONG);
+	ck_assert_uint_eq(retries(), 0);
+}
+END_TEST
+
+/* A long body is sent without a question once the server has accepted one. */
+START_TEST(asks_before_a_long_body)
+{
+	close_store();
+	/* The proxy takes bodies without asking the server. */
+	serving_environment(server.port);
+	store = open_with(&options);
+	serving_does(&server, "--refuse-conditions");
+	puts_long("a", LC_UNSUPPORTED, 2, 0);
+	serving_does(&server, "");
+	puts_long("a", LC_OK, 2, LONG);
+	serving_does(&server, "--refuse-conditions");
+	puts_long("b", LC_UNSUPPORTED, 2, LONG);
+	puts_long("b", LC_UNSUPPORTED, 2, 0);
+	serving_does(&server, "");
+	ck_assert_uint_eq(retries(), 0);
+}
+END_TEST
+
 /* ---- many at once -------------------------------------------------------------------------- */
 
 #define RACERS 8
@@ -338,6 +392,7 @@ END_TEST
 struct taken {
 	struct lc__buf bytes;
 	const char *replace; /* put another object of the name after the first bytes */
+	unsigned calls;
 };
 
 static lc_status
@@ -346,6 +401,7 @@ take(void *ctx, const void *data, size_t size)
 	struct taken *taken = ctx;
 
 	lc__buf_append(&taken->bytes, data, size);
+	taken->calls++;
 	if (taken->replace != NULL) {
 		need_ok(lc__object_replace(store, taken->replace, "other", 5));
 		taken->replace = NULL;
@@ -361,7 +417,7 @@ START_TEST(gets_of_all_kinds)
 {
 	const bool is_error = strcmp(gets_survive[_i], "redirect") == 0;
 	unsigned char *bytes = random_bytes(LARGE), *range = malloc(LARGE);
-	struct taken taken = { { 0 }, NULL };
+	struct taken taken = { { 0 }, NULL, 0 };
 	const struct lc__object_sink sink = { take, &taken, NULL };
 	struct lc__object about = { NULL, 0, 0 };
 	char fault[80];
@@ -396,7 +452,7 @@ END_TEST
 START_TEST(goes_on_where_it_broke)
 {
 	unsigned char *bytes = random_bytes(LARGE);
-	struct taken taken = { { 0 }, NULL };
+	struct taken taken = { { 0 }, NULL, 0 };
 	const struct lc__object_sink sink = { take, &taken, NULL };
 	uint64_t before;
 
@@ -408,6 +464,8 @@ START_TEST(goes_on_where_it_broke)
 	ck_assert_uint_eq(taken.bytes.size, LARGE - 5);
 	ck_assert_int_eq(memcmp(taken.bytes.data, bytes + 5, LARGE - 5), 0);
 	ck_assert_uint_eq(store->traffic.received - before, LARGE - 5);
+	/* In blocks of 256 KiB, and what was there when it broke. */
+	ck_assert_uint_le(taken.calls, LARGE / (256 << 10) + 2);
 	ck_assert_uint_eq(retries(), 1);
 	lc__buf_free(&taken.bytes);
 	free(bytes);
@@ -417,7 +475,7 @@ END_TEST
 START_TEST(another_object_meanwhile)
 {
 	unsigned char *bytes = random_bytes(LARGE);
-	struct taken taken = { { 0 }, "large" };
+	struct taken taken = { { 0 }, "large", 0 };
 	const struct lc__object_sink sink = { take, &taken, NULL };
 
 	assert_ok(lc__object_add(store, "large", bytes, LARGE));
@@ -1042,6 +1100,8 @@ main(void)
 	tcase_add_test(tc, listing_in_pages);
 	tcase_add_test(tc, probing);
 	tcase_add_loop_test(tc, no_conditions, 0, 2);
+	tcase_add_test(tc, looks_where_objects_are);
+	tcase_add_test(tc, asks_before_a_long_body);
 	tcase_add_loop_test(tc, exactly_one_wins, 0, 2);
 	tcase_add_loop_test(tc, puts_of_all_kinds, 0, (int)(sizeof(puts_survive) / sizeof(char *)));
 	tcase_add_loop_test(tc, gets_of_all_kinds, 0, (int)(sizeof(gets_survive) / sizeof(char *)));
