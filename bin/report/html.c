@@ -310,9 +310,11 @@ write_plots(FILE *out, const struct lc__distributions *seen)
 {
 	lc__page_section(out, "Distributions");
 	fputs("<div class=\"plots\">\n", out);
-	for (int i = 0; i < LC__METRICS; i++)
+	for (int i = 0; i < LC__METRICS; i++) {
+		const struct lc__plotted what = lc__plotted_of(&lc__metrics[i]);
 		if (seen->histograms[i].n > 0)
-			lc__plot(out, &lc__metrics[i], &seen->histograms[i]);
+			lc__plot(out, &what, &seen->histograms[i]);
+	}
 	fputs("</div>\n<p class=\"dim\">Boxes are those of the samples, as shares of "
 	      "the stored image. Brightness and contrast are of ",
 	    out);

@@ -134,11 +134,13 @@ write_plots(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
 	for (size_t i = 0; i < LC__DRIFT_METRICS; i++) {
 		const struct lc__drift_row *row = &drift->rows[i];
 		const size_t m = row->metric - LC__DRIFT_HISTOGRAMS;
+		struct lc__plotted what;
 		if (row->metric < LC__DRIFT_HISTOGRAMS || row->old_n + row->new_n == 0)
 			continue;
+		what = lc__plotted_of(&lc__metrics[m]);
 		snprintf(note, sizeof(note), "distance %.3f, by chance %.3f",
 		    row->distance, row->noise);
-		lc__plot_pair(out, &lc__metrics[m], &old->seen.histograms[m],
+		lc__plot_pair(out, &what, &old->seen.histograms[m],
 		    &new->seen.histograms[m], note);
 	}
 	fputs("</div>\n", out);

@@ -14,9 +14,18 @@
 #define TOP 8.0
 #define BOTTOM 148.0
 
+struct lc__plotted
+lc__plotted_of(const struct lc__metric_row *row)
+{
+	return (struct lc__plotted){ .title = row->title,
+		.axis = row->axis,
+		.of = lc__subject_name(row->subject),
+		.log2 = row->log2 };
+}
+
 /* The bins that are drawn, and the highest value upwards. */
 struct plane {
-	const struct lc__metric_row *row;
+	const struct lc__plotted *what;
 	uint32_t first, end; /* bins [first, end) */
 	double low, high;    /* their edges */
 	double most;         /* upper end of the vertical axis, a tick */
@@ -58,11 +67,17 @@ y_of(const struct plane *plane, double value)
 
 /* A number on an axis, or the edge of a bin. */
 static void
-put_value(FILE *out, const struct lc__metric_row *row, double value)
+put_value(FILE *out, const struct lc__plotted *what, double value)
 {
-	if (row->log2 && value < 0 && value == floor(value))
+	char text[LC__TICKS_TEXT];
+
+	if (what->bytes)
+		fputs(lc__unit_text(LC__UNIT_BYTES, what->log2 ? exp2(value) : value,
+			  text),
+		    out);
+	else if (what->log2 && value < 0 && value == floor(value))
 		fprintf(out, "1/%.0f", exp2(-value));
-	else if (row->log2)
+	else if (what->log2)
 		fprintf(out, "%.4g", exp2(value));
 	else
 		fprintf(out, "%.6g", value);
@@ -83,7 +98,7 @@ static void
 draw_x_axis(FILE *out, const struct plane *plane)
 {
 	const struct lc__ticks ticks = lc__ticks_of(plane->low, plane->high, 7,
-	    plane->row->log2 ? 1 : 0);
+	    plane->what->log2 ? 1 : 0);
 
 	fprintf(out,
 	    "<line class=\"axis\" x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/>\n",
@@ -96,12 +111,12 @@ draw_x_axis(FILE *out, const struct plane *plane)
 		    "x2=\"%.1f\" y2=\"%.1f\"/><text x=\"%.1f\" y=\"%.1f\" "
 		    "text-anchor=\"middle\">",
 		    x, BOTTOM, x, BOTTOM + 4, x, BOTTOM + 15);
-		put_value(out, plane->row, value);
+		put_value(out, plane->what, value);
 		fputs("</text>\n", out);
 	}
 	fprintf(out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">",
 	    (LEFT + RIGHT) / 2, HEIGHT - 8);
-	lc__page_str(out, plane->row->axis);
+	lc__page_str(out, plane->what->axis);
 	fputs("</text>\n", out);
 }
 
@@ -127,12 +142,14 @@ draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
 static void
 put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of, uint32_t i)
 {
-	put_value(out, plane->row, lc__histogram_edge(of, i));
+	put_value(out, plane->what, lc__histogram_edge(of, i));
 	fputs(" to ", out);
-	put_value(out, plane->row, lc__histogram_edge(of, i + 1));
+	put_value(out, plane->what, lc__histogram_edge(of, i + 1));
 	fputs(": ", out);
 	lc__page_count(out, of->counts[i]);
-	fprintf(out, " %s (", lc__subject_name(plane->row->subject));
+	putc(' ', out);
+	lc__page_str(out, plane->what->of);
+	fputs(" (", out);
 	lc__page_share(out, of->counts[i], of->n);
 	fputs(")", out);
 }
@@ -181,20 +198,20 @@ highest(const struct lc__histogram *histogram)
 }
 
 static void
-begin_figure(FILE *out, const struct lc__metric_row *row)
+begin_figure(FILE *out, const struct lc__plotted *what)
 {
 	fputs("<figure>\n<figcaption><b>", out);
-	lc__page_str(out, row->title);
+	lc__page_str(out, what->title);
 	fputs("</b>", out);
 }
 
 static void
-begin_picture(FILE *out, const struct lc__metric_row *row)
+begin_picture(FILE *out, const struct lc__plotted *what)
 {
 	fprintf(out,
 	    "</figcaption>\n<svg viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"", WIDTH,
 	    HEIGHT);
-	lc__page_str(out, row->title);
+	lc__page_str(out, what->title);
 	fputs("\">\n", out);
 }
 
@@ -216,39 +233,44 @@ put_outside(FILE *out, uint64_t n, const char *where)
 
 /* If a bin is one whole number, so is the median. */
 static double
-median_of(const struct lc__metric_row *row, const struct lc__histogram *histogram)
+median_of(const struct lc__plotted *what, const struct lc__histogram *histogram)
 {
 	const double median = lc__histogram_quantile(histogram, 0.5);
 
-	return row->high - row->low == row->bins && !row->log2 ? floor(median) : median;
+	return histogram->high - histogram->low == histogram->bins && !what->log2
+	    ? floor(median)
+	    : median;
 }
 
 /* Three digits, but whole numbers as they are. */
 static void
-put_short(FILE *out, const struct lc__metric_row *row, double value)
+put_short(FILE *out, const struct lc__plotted *what, double value)
 {
-	if (row->log2)
+	if (what->log2)
 		value = exp2(value);
-	if (fabs(value) >= 100)
+	if (what->bytes)
+		lc__page_bytes(out, (uint64_t)value);
+	else if (fabs(value) >= 100 && fabs(value) < 1e9)
 		fprintf(out, "%.0f", value);
 	else
 		fprintf(out, "%.3g", value);
 }
 
 static void
-put_numbers(FILE *out, const struct lc__metric_row *row,
+put_numbers(FILE *out, const struct lc__plotted *what,
     const struct lc__histogram *histogram)
 {
 	fputs("<span>", out);
 	lc__page_count(out, histogram->n);
-	fprintf(out, " %s", lc__subject_name(row->subject));
+	putc(' ', out);
+	lc__page_str(out, what->of);
 	if (histogram->n > 0) {
 		fputs(", median about ", out);
-		put_short(out, row, median_of(row, histogram));
+		put_short(out, what, median_of(what, histogram));
 		fputs(", ", out);
-		put_short(out, row, histogram->least);
+		put_short(out, what, histogram->least);
 		fputs(" to ", out);
-		put_short(out, row, histogram->most);
+		put_short(out, what, histogram->most);
 	}
 	put_outside(out, histogram->below, "below");
 	put_outside(out, histogram->above, "above");
@@ -256,14 +278,13 @@ put_numbers(FILE *out, const struct lc__metric_row *row,
 }
 
 void
-lc__plot(FILE *out, const struct lc__metric_row *row,
-    const struct lc__histogram *histogram)
+lc__plot(FILE *out, const struct lc__plotted *what, const struct lc__histogram *histogram)
 {
-	struct plane plane = { .row = row };
+	struct plane plane = { .what = what };
 
-	begin_figure(out, row);
-	put_numbers(out, row, histogram);
-	begin_picture(out, row);
+	begin_figure(out, what);
+	put_numbers(out, what, histogram);
+	begin_picture(out, what);
 	choose_bins(&plane, histogram, NULL);
 	choose_height(&plane, highest(histogram), 1);
 	draw_y_axis(out, &plane, "");
@@ -279,15 +300,15 @@ percent_of_one(const struct lc__histogram *histogram)
 }
 
 void
-lc__plot_pair(FILE *out, const struct lc__metric_row *row,
-    const struct lc__histogram *old, const struct lc__histogram *new, const char *note)
+lc__plot_pair(FILE *out, const struct lc__plotted *what, const struct lc__histogram *old,
+    const struct lc__histogram *new, const char *note)
 {
 	const double a = percent_of_one(old), b = percent_of_one(new);
-	struct plane plane = { .row = row };
+	struct plane plane = { .what = what };
 
-	begin_figure(out, row);
+	begin_figure(out, what);
 	fprintf(out, "<span>%s</span>", note);
-	begin_picture(out, row);
+	begin_picture(out, what);
 	choose_bins(&plane, old, new);
 	choose_height(&plane, fmax(highest(old) * a, highest(new) * b), 0);
 	draw_y_axis(out, &plane, " %");
