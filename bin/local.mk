@@ -73,7 +73,8 @@ libcachex_a_SOURCES = \
 	bin/report/distributions.c bin/report/drift.c \
 	bin/report/embedding_map.c bin/report/facts.c bin/report/histogram.c bin/report/html.c \
 	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \
-	bin/report/parquet_tables.c bin/report/pca.c bin/report/plot.c bin/report/sqlite.c bin/report/store_map.c \
+	bin/report/parquet_tables.c bin/report/pca.c bin/report/plot.c bin/report/preview.c bin/report/sqlite.c \
+	bin/report/store_map.c \
 	bin/report/survey.c \
 	bin/shell/child.c bin/shell/complete.c bin/shell/editor.c bin/shell/history.c \
 	bin/shell/shell.c bin/shell/words.c \

@@ -9,17 +9,14 @@
 #include "base/error.h"
 #include "cmd/view.h"
 #include "draw/ticks.h"
-#include "formats/value_json.h"
 #include "image/sheet.h"
 #include "image/tensor_image.h"
+#include "report/preview.h"
 #include "ui/module.h"
 #include "ui/progress.h"
 #include "ui/report.h"
-#include "value/dtype.h"
-#include "value/tensor.h"
 
 #define NOTE_ROOM 400
-#define FEW 4 /* elements of a tensor that is shown as numbers */
 
 /* The sheet on its way. */
 struct drawing {
@@ -30,48 +27,7 @@ struct drawing {
 	int status; /* EXIT_NO once a record is missing, EXIT_DATA once one is damaged */
 };
 
-/* ---- what of a record is drawn --------------------------------------------------- */
-
-/* The tensor that tells most: the first image, or else the first one. */
-struct choice {
-	lc_tensor tensor;
-	struct lc__buf path; /* "" if the record is a tensor itself */
-	bool found, image;
-};
-
-/* Looks at all tensors in a value, with their paths. */
-static void
-choose(const lc_value *value, struct lc__buf *path, struct choice *out)
-{
-	const size_t size = path->size;
-	lc_tensor tensor;
-
-	if (out->image)
-		return;
-	if (lc_value_as_tensor(value, &tensor) == LC_OK) {
-		struct lc__image_form form;
-		const bool image = lc__image_form_of(&tensor, &form);
-		if (out->found && !image)
-			return;
-		out->tensor = tensor;
-		out->found = true;
-		out->image = image;
-		out->path.size = 0;
-		lc__buf_append(&out->path, path->data, path->size);
-		return;
-	}
-	for (size_t i = 0; i < lc_value_count(value); i++) {
-		const char *name = lc_value_kind(value) == LC_MAP
-		    ? lc_value_name(value, i)
-		    : NULL;
-		if (name != NULL)
-			lc__buf_printf(path, "%s%s", size > 0 ? "." : "", name);
-		else
-			lc__buf_printf(path, "%s%zu", size > 0 ? "." : "", i);
-		choose(lc_value_at(value, i), path, out);
-		path->size = size;
-	}
-}
+/* ---- images for other pages --------------------------------------------------------- */
 
 /* Sides of at most @p side pixels. */
 static lc_status
@@ -93,11 +49,9 @@ shrink(struct lc__pixels *image, uint32_t side)
 lc_status
 view_image(lc_cache *cache, lc_id id, uint32_t side, struct lc__pixels *out)
 {
-	struct choice choice = { .found = false };
-	struct lc__buf path = { 0 };
+	struct lc__preview preview = { .kind = LC__PREVIEW_TEXT };
 	struct lc__pixels image = { 0 };
 	struct lc__value_range range;
-	struct lc__image_form form;
 	const lc_value *value;
 	lc_view view;
 	lc_status status;
@@ -106,39 +60,18 @@ view_image(lc_cache *cache, lc_id id, uint32_t side, struct lc__pixels *out)
 	return_if_error(lc_get(cache, id.data, id.size, &view));
 	status = lc_view_value(&view, NULL, &value);
 	if (status == LC_OK)
-		choose(value, &path, &choice);
-	if (choice.image && lc__image_form_of(&choice.tensor, &form))
-		status = lc__image_pixels(&choice.tensor, &form, &image, &range);
+		status = lc__preview_of_value(value, false, &preview);
+	if (status == LC_OK && preview.kind == LC__PREVIEW_IMAGE)
+		status = lc__image_pixels(&preview.tensor, &preview.form, &image, &range);
 	if (status == LC_OK && image.width > 0)
 		status = shrink(&image, side);
+	lc__preview_free(&preview);
 	lc_view_release(&view);
-	lc__buf_free(&path);
-	lc__buf_free(&choice.path);
 	if (status == LC_OK)
 		*out = image;
 	else
 		lc__pixels_free(&image);
 	return status;
-}
-
-/* A few numbers as text: "0.25", or "[1, 2, 3]". */
-static char *
-numbers_text(const lc_tensor *tensor)
-{
-	const size_t size = lc_dtype_size(tensor->dtype), n = tensor->nbytes / size;
-	struct lc__buf text = { 0 };
-
-	lc__buf_printf(&text, "%s", tensor->ndim > 0 ? "[" : "");
-	for (size_t i = 0; i < n; i++)
-		lc__buf_printf(&text, "%s%.9g", i > 0 ? ", " : "",
-		    lc__element_real(tensor->dtype,
-			(const char *)tensor->data + i * size));
-	lc__buf_printf(&text, "%s", tensor->ndim > 0 ? "]" : "");
-	if (lc__buf_append(&text, "", 1) == NULL) {
-		lc__buf_free(&text);
-		return NULL;
-	}
-	return (char *)text.data;
 }
 
 /* ---- cells ----------------------------------------------------------------------- */
@@ -185,100 +118,43 @@ write_cell(struct drawing *drawing, uint64_t record, lc_id id, const char *kind,
 	jw_close(drawing->json, '}');
 }
 
+/* Also a preview that could not be made is freed. */
 static lc_status
-draw_text(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
-    const lc_tensor *tensor, const char *path, const char *text,
-    struct lc__caption caption)
+draw_preview(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
+    lc_status made, struct lc__preview *preview)
 {
-	if (text == NULL)
-		return lc__no_memory("view");
-	lc__sheet_text(&drawing->sheet, cell, lc_id_of(text), caption);
-	write_cell(drawing, record, id, "text", tensor, path,
-	    lc__sheet_cell(&drawing->sheet, cell));
-	return LC_OK;
-}
-
-static lc_status
-draw_tensor(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
-    const lc_tensor *tensor, const char *path)
-{
+	static const char *const kinds[] = { "image", "heat map", "text" };
+	const struct lc__caption caption = { id, lc_id_of(preview->note) };
 	struct lc__sheet *sheet = &drawing->sheet;
-	char type[LC__TENSOR_TEXT], note[LC__TENSOR_TEXT + NOTE_ROOM];
-	struct lc__caption caption;
-	struct lc__image_form form;
+	struct lc__rect place = lc__sheet_cell(sheet, cell);
+	lc_status status = made;
 
-	lc__tensor_describe(tensor, type, sizeof(type));
-	snprintf(note, sizeof(note), "%s%s%.300s", type, *path ? "  " : "", path);
-	caption = (struct lc__caption){ id, lc_id_of(note) };
-	if (lc__dtype_need_numbers(tensor->dtype) != LC_OK)
-		return draw_text(drawing, cell, record, id, tensor, path, type, caption);
-	if (!drawing->how->heat && lc__image_form_of(tensor, &form)) {
+	if (status == LC_OK && preview->kind == LC__PREVIEW_IMAGE) {
 		struct lc__value_range range;
 		struct lc__pixels image;
-		return_if_error(lc__image_pixels(tensor, &form, &image, &range));
-		lc__sheet_image(sheet, cell, &image, NULL, 0, caption);
-		write_cell(drawing, record, id, "image", tensor, path,
-		    lc__sheet_place(sheet, cell, image.width, image.height));
-		lc__pixels_free(&image);
-		return LC_OK;
-	}
-	if (tensor->nbytes / lc_dtype_size(tensor->dtype) <= FEW) {
-		char *text = numbers_text(tensor);
-		const lc_status status = draw_text(drawing, cell, record, id, tensor,
-		    path, text, caption);
-		free(text);
-		return status;
-	}
-	{
+		status = lc__image_pixels(&preview->tensor, &preview->form, &image,
+		    &range);
+		if (status == LC_OK) {
+			lc__sheet_image(sheet, cell, &image, NULL, 0, caption);
+			place = lc__sheet_place(sheet, cell, image.width, image.height);
+			lc__pixels_free(&image);
+		}
+	} else if (status == LC_OK && preview->kind == LC__PREVIEW_HEAT) {
 		struct lc__heat_map map;
 		struct lc__heat_scale scale;
-		lc__heat_map_plan(tensor, sheet->cell, false, &map);
-		return_if_error(lc__heat_map_scale(&map, &scale));
-		write_cell(drawing, record, id, "heat map", tensor, path,
-		    lc__sheet_heat(sheet, cell, &map, &scale, caption));
+		lc__heat_map_plan(&preview->tensor, sheet->cell, false, &map);
+		status = lc__heat_map_scale(&map, &scale);
+		if (status == LC_OK)
+			place = lc__sheet_heat(sheet, cell, &map, &scale, caption);
+	} else if (status == LC_OK) {
+		lc__sheet_text(sheet, cell,
+		    (lc_id){ preview->text.data, preview->text.size }, caption);
 	}
-	return LC_OK;
-}
-
-/* A map, a list or plain data: its image or tensor, or else its text. */
-static lc_status
-draw_value(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
-    const lc_value *value)
-{
-	struct choice choice = { .found = false };
-	struct lc__buf path = { 0 };
-	lc_status status;
-
-	choose(value, &path, &choice);
-	lc__buf_append(&choice.path, "", 1);
-	if (path.failed || choice.path.failed) {
-		status = lc__no_memory("view");
-	} else if (choice.found) {
-		status = draw_tensor(drawing, cell, record, id, &choice.tensor,
-		    (const char *)choice.path.data);
-	} else {
-		char *text = NULL;
-		char note[NOTE_ROOM];
-		struct lc__caption caption;
-		const char *string;
-		size_t size;
-		lc_value_describe(value, note, sizeof(note));
-		caption = (struct lc__caption){ id, lc_id_of(note) };
-		if (lc_value_as_str(value, &string, &size) == LC_OK) {
-			lc__sheet_text(&drawing->sheet, cell, (lc_id){ string, size },
-			    caption);
-			write_cell(drawing, record, id, "text", NULL, NULL,
-			    lc__sheet_cell(&drawing->sheet, cell));
-			status = LC_OK;
-		} else {
-			text = lc__value_json_text(value);
-			status = draw_text(drawing, cell, record, id, NULL, NULL, text,
-			    caption);
-		}
-		free(text);
-	}
-	lc__buf_free(&path);
-	lc__buf_free(&choice.path);
+	if (status == LC_OK)
+		write_cell(drawing, record, id, kinds[preview->kind],
+		    preview->of_tensor ? &preview->tensor : NULL,
+		    (const char *)preview->path.data, place);
+	lc__preview_free(preview);
 	return status;
 }
 
@@ -286,19 +162,25 @@ static lc_status
 draw_view(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
     lc_view *view)
 {
+	const bool heat = drawing->how->heat;
 	const char *field = drawing->how->field;
+	struct lc__preview preview;
 	const lc_value *value;
 	lc_tensor tensor;
+	lc_status made;
 
-	if (field == NULL || *field == '\0') {
-		if (view->kind == LC_TENSOR)
-			return draw_tensor(drawing, cell, record, id, &view->tensor, "");
+	if (field != NULL && *field == '\0')
 		field = NULL;
+	if (field == NULL && view->kind == LC_TENSOR) {
+		made = lc__preview_of_tensor(&view->tensor, "", heat, &preview);
+	} else {
+		return_if_error(lc_view_value(view, field, &value));
+		if (field != NULL && lc_value_as_tensor(value, &tensor) == LC_OK)
+			made = lc__preview_of_tensor(&tensor, field, heat, &preview);
+		else
+			made = lc__preview_of_value(value, heat, &preview);
 	}
-	return_if_error(lc_view_value(view, field, &value));
-	if (field != NULL && lc_value_as_tensor(value, &tensor) == LC_OK)
-		return draw_tensor(drawing, cell, record, id, &tensor, field);
-	return draw_value(drawing, cell, record, id, value);
+	return draw_preview(drawing, cell, record, id, made, &preview);
 }
 
 static void

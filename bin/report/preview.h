@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What a small picture of a record shows. */
+#ifndef CACHEX_REPORT_PREVIEW_H
+#define CACHEX_REPORT_PREVIEW_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "draw/picture.h"
+#include "image/tensor_image.h"
+#include "lmdbcache.h"
+
+enum lc__preview_kind { LC__PREVIEW_IMAGE, LC__PREVIEW_HEAT, LC__PREVIEW_TEXT };
+
+/** Of a map, a list or a tuple the first image is shown, or else the first tensor, or else
+ *  the value as text. */
+struct lc__preview {
+	enum lc__preview_kind kind;
+	bool of_tensor;             /* tensor and path are set */
+	lc_tensor tensor;           /* borrowed from the value */
+	struct lc__image_form form; /* of an image */
+	struct lc__buf
+	    path; /* of the tensor, with a NUL: "" if the record is one itself */
+	struct lc__buf text; /* bytes of a text: UTF-8 if the record's are */
+	char note[800];      /* the type, and the path after two blanks */
+};
+
+/**
+ * What to show of a tensor: few numbers, and elements that are not numbers, as text.
+ * @param heat  a heat map also of an image
+ * @param out   borrows the tensor's data; lc__preview_free(), also after a failure
+ * @return LC_OK; LC_NO_MEMORY.
+ */
+LC_CHECKED lc_status lc__preview_of_tensor(const lc_tensor *tensor, const char *path,
+    bool heat, struct lc__preview *out);
+/** What to show of a value, which stays while @p out is used. */
+LC_CHECKED lc_status lc__preview_of_value(const lc_value *value, bool heat,
+    struct lc__preview *out);
+/**
+ * Draw an image or a heat map on a picture without a size yet, which gets that of the
+ * drawing.
+ * @param side  pixels of the longer side at most
+ */
+LC_CHECKED lc_status lc__preview_draw(const struct lc__preview *preview, uint32_t side,
+    struct lc__picture *picture);
+void lc__preview_free(struct lc__preview *preview);
+
+#endif
