@@ -146,28 +146,6 @@ count_visits(struct drawing *d)
 /* ---- the page ---------------------------------------------------------------------------- */
 
 static void
-tile(FILE *out, const char *label, double bytes)
-{
-	fputs("<li><b>", out);
-	lc__page_bytes(out, (uint64_t)bytes);
-	fprintf(out, "</b><span>%s</span></li>\n", label);
-}
-
-static void
-tile_count(FILE *out, const char *label, uint64_t n)
-{
-	fputs("<li><b>", out);
-	lc__page_count(out, n);
-	fprintf(out, "</b><span>%s</span></li>\n", label);
-}
-
-static void
-tile_text(FILE *out, const char *label, const char *text)
-{
-	fprintf(out, "<li><b>%s</b><span>%s</span></li>\n", text, label);
-}
-
-static void
 write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
 {
 	const struct plan_nodes *how = d->counting->how;
@@ -180,29 +158,31 @@ write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
 	fprintf(out,
 	    "</h1>\n<p class=\"dim\">What readers fetch through a cache, counted over all "
 	    "visits to chunks in %llu epoch%s, without reading. %llu shares, windows of "
-	    "%llu, %llu fetched ahead.</p>\n<ul class=\"strip\">\n",
+	    "%llu, %llu fetched ahead.</p>\n",
 	    (unsigned long long)how->epochs, how->epochs == 1 ? "" : "s",
 	    (unsigned long long)how->shares, (unsigned long long)how->spread,
 	    (unsigned long long)how->ahead);
-	tile_count(out, "readers", plan->readers);
-	tile_count(out, "chunks", plan->chunks->n);
-	tile(out, "of all readers", sum->bytes);
-	tile(out, "cache of a reader", (double)how->cache);
+	lc__page_strip(out);
+	lc__page_tile_count(out, plan->readers, "readers");
+	lc__page_tile_count(out, plan->chunks->n, "chunks");
+	lc__page_tile_bytes(out, (uint64_t)sum->bytes, "of all readers");
+	lc__page_tile_bytes(out, how->cache, "cache of a reader");
 	if (sum->enough) {
-		tile(out, "fetched by LRU", sum->fetched.lru);
-		tile(out, "fetched by this cache", sum->fetched.belady);
-		tile(out, "fetched at best", sum->fetched.best);
+		lc__page_tile_bytes(out, (uint64_t)sum->fetched.lru, "fetched by LRU");
+		lc__page_tile_bytes(out, (uint64_t)sum->fetched.belady,
+		    "fetched by this cache");
+		lc__page_tile_bytes(out, (uint64_t)sum->fetched.best, "fetched at best");
 	}
 	if (sum->enough && d->n_bandwidths > 0) {
 		snprintf(text, sizeof(text), "%.1f MB/s",
 		    plan_needed_mbps(&d->node->fetched));
-		tile_text(out, "needed by reader 0", text);
+		lc__page_tile(out, text, "needed by reader 0");
 	}
 	if (sum->enough && how->mbps > 0) {
 		plan_seconds(sum->fetched.stalled, text);
-		tile_text(out, "stalled, the slowest reader", text);
+		lc__page_tile(out, text, "stalled, the slowest reader");
 	}
-	fputs("</ul>\n", out);
+	lc__page_strip_end(out);
 	if (!sum->enough)
 		fputs(
 		    "<p class=\"warn\">The cache is smaller than the least that a reader "

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "formats/base64.h"
 #include "report/page.h"
 #include "report/plot.h"
 
@@ -147,42 +146,27 @@ write_head(FILE *out, const struct lc__facts *facts)
 }
 
 static void
-tile(FILE *out, uint64_t n, const char *what)
-{
-	fputs("<li><b>", out);
-	lc__page_count(out, n);
-	fprintf(out, "</b><span>%s</span></li>\n", what);
-}
-
-static void
-tile_size(FILE *out, const struct lc__facts *facts)
-{
-	const lc_series_info *first = facts->series;
-
-	fputs("<li><b>", out);
-	if (facts->info->series == 1)
-		fprintf(out, "%u \xc3\x97 %u", first->width, first->height);
-	else
-		fprintf(out, "%u sizes", facts->info->series);
-	fprintf(out, "</b><span>pixels, %s</span></li>\n",
-	    lc_dtype_name(facts->info->dtype));
-}
-
-static void
 write_strip(FILE *out, const struct lc__facts *facts)
 {
-	fputs("<ul class=\"strip\">\n", out);
-	tile(out, facts->summary.totals.total, "frames");
-	tile(out, facts->info->samples, "samples");
-	tile(out, facts->seen.boxes, "boxes");
-	tile(out, facts->summary.n_runs, "runs");
-	tile(out, facts->info->shards, "shards");
-	fputs("<li><b>", out);
-	lc__page_bytes(out, facts->info->bytes);
-	fputs("</b><span>of shards</span></li>\n", out);
-	tile_size(out, facts);
-	tile(out, facts->info->max_boxes, "boxes a sample at most");
-	fputs("</ul>\n", out);
+	const lc_series_info *first = facts->series;
+	char size[40], what[40];
+
+	if (facts->info->series == 1)
+		snprintf(size, sizeof(size), "%u \xc3\x97 %u", first->width,
+		    first->height);
+	else
+		snprintf(size, sizeof(size), "%u sizes", facts->info->series);
+	snprintf(what, sizeof(what), "pixels, %s", lc_dtype_name(facts->info->dtype));
+	lc__page_strip(out);
+	lc__page_tile_count(out, facts->summary.totals.total, "frames");
+	lc__page_tile_count(out, facts->info->samples, "samples");
+	lc__page_tile_count(out, facts->seen.boxes, "boxes");
+	lc__page_tile_count(out, facts->summary.n_runs, "runs");
+	lc__page_tile_count(out, facts->info->shards, "shards");
+	lc__page_tile_bytes(out, facts->info->bytes, "of shards");
+	lc__page_tile(out, size, what);
+	lc__page_tile_count(out, facts->info->max_boxes, "boxes a sample at most");
+	lc__page_strip_end(out);
 }
 
 /* ---- frames that were left out ------------------------------------------------ */
@@ -360,10 +344,8 @@ write_classes(FILE *out, const struct lc__facts *facts)
 		lc__page_cell_str(out, name != NULL ? name : "");
 		lc__page_cell_count(out, rows[i].boxes);
 		lc__page_cell_share(out, rows[i].boxes, classes->boxes);
-		fprintf(out,
-		    "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i></span>"
-		    "</td></tr>\n",
-		    100 * (double)rows[i].boxes / (double)rows[0].boxes);
+		lc__page_cell_meter(out, (double)rows[i].boxes / (double)rows[0].boxes);
+		fputs("</tr>\n", out);
 	}
 	lc__page_table_end(out);
 	lc__page_more(out, shown, classes->n, "classes");
@@ -390,12 +372,12 @@ short_id(const struct lc__thumbnail *thumbnail)
 static void
 write_thumbnail(FILE *out, const struct lc__thumbnail *thumbnail)
 {
-	fprintf(out,
-	    "<figure><img width=\"%u\" height=\"%u\" alt=\"sample %llu\" "
-	    "src=\"data:image/png;base64,",
-	    thumbnail->width, thumbnail->height, (unsigned long long)thumbnail->sample);
-	lc__base64_write(out, thumbnail->png.data, thumbnail->png.size);
-	fputs("\"/><figcaption>", out);
+	char alt[40];
+
+	snprintf(alt, sizeof(alt), "sample %llu", (unsigned long long)thumbnail->sample);
+	fputs("<figure>", out);
+	lc__page_png(out, &thumbnail->png, thumbnail->width, thumbnail->height, alt);
+	fputs("<figcaption>", out);
 	if (thumbnail->id != NULL)
 		lc__page_id(out, short_id(thumbnail).data, short_id(thumbnail).size);
 	fputs("<span>sample ", out);
@@ -422,26 +404,18 @@ write_thumbnails(FILE *out, const struct lc__facts *facts)
 /* ---- the warehouse itself ---------------------------------------------------- */
 
 static void
-field(FILE *out, const char *name, const char *value)
-{
-	fputs("<tr><td>", out);
-	lc__page_str(out, name);
-	fputs("</td><td><code>", out);
-	lc__page_str(out, value ? value : "null");
-	fputs("</code></td></tr>\n", out);
-}
-
-static void
 write_recipe(FILE *out, const struct lc__facts *facts)
 {
 	lc__page_section(out, "Recipe");
 	lc__page_table(out, "Field|Value");
 	for (size_t i = 0; i < facts->recipe.n; i++)
-		field(out, facts->recipe.rows[i].name, facts->recipe.rows[i].value);
+		lc__page_row(out, facts->recipe.rows[i].name,
+		    facts->recipe.rows[i].value != NULL ? facts->recipe.rows[i].value
+							: "null");
 	lc__page_table_end(out);
 	lc__page_table(out, "Identity|");
-	field(out, "version key", facts->info->version);
-	field(out, "fingerprint of the sources", facts->info->fingerprint);
+	lc__page_row(out, "version key", facts->info->version);
+	lc__page_row(out, "fingerprint of the sources", facts->info->fingerprint);
 	lc__page_table_end(out);
 	lc__page_section_end(out);
 }

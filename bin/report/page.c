@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/utf8.h"
+#include "formats/base64.h"
 
 /* Characters of a name that are shown at its beginning and end. */
 #define ID_WHOLE 56
@@ -272,6 +273,61 @@ lc__page_time(FILE *out, uint64_t ms)
 }
 
 void
+lc__page_strip(FILE *out)
+{
+	fputs("<ul class=\"strip\">\n", out);
+}
+
+void
+lc__page_strip_end(FILE *out)
+{
+	fputs("</ul>\n", out);
+}
+
+static void
+end_tile(FILE *out, const char *what)
+{
+	fputs("</b><span>", out);
+	lc__page_str(out, what);
+	fputs("</span></li>\n", out);
+}
+
+void
+lc__page_tile_count(FILE *out, uint64_t n, const char *what)
+{
+	fputs("<li><b>", out);
+	lc__page_count(out, n);
+	end_tile(out, what);
+}
+
+void
+lc__page_tile_bytes(FILE *out, uint64_t bytes, const char *what)
+{
+	fputs("<li><b>", out);
+	lc__page_bytes(out, bytes);
+	end_tile(out, what);
+}
+
+void
+lc__page_tile(FILE *out, const char *text, const char *what)
+{
+	fputs("<li><b>", out);
+	lc__page_str(out, text);
+	end_tile(out, what);
+}
+
+void
+lc__page_png(FILE *out, const struct lc__buf *png, uint32_t width, uint32_t height,
+    const char *alt)
+{
+	fprintf(out, "<img width=\"%u\" height=\"%u\" alt=\"", width, height);
+	lc__page_str(out, alt);
+	fputs("\" src=\"data:image/png;base64,", out);
+	lc__base64_write(out, png->data, png->size);
+	fputs("\"/>", out);
+}
+
+void
 lc__page_section(FILE *out, const char *title)
 {
 	fprintf(out, "<section>\n<h2>%s</h2>\n", title);
@@ -333,6 +389,24 @@ lc__page_cell_id(FILE *out, const char *text)
 	fputs("<td>", out);
 	lc__page_id(out, text, strlen(text));
 	fputs("</td>", out);
+}
+
+void
+lc__page_row(FILE *out, const char *name, const char *value)
+{
+	fputs("<tr><td>", out);
+	lc__page_str(out, name);
+	fputs("</td><td><code>", out);
+	lc__page_str(out, value);
+	fputs("</code></td></tr>\n", out);
+}
+
+void
+lc__page_cell_meter(FILE *out, double share)
+{
+	fprintf(out,
+	    "<td><span class=\"meter\"><i style=\"width:%.1f%%\"></i></span></td>",
+	    100 * share);
 }
 
 void

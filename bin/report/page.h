@@ -10,6 +10,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/buf.h"
+
 void lc__page_begin(FILE *out, const char *title);
 void lc__page_end(FILE *out);
 
@@ -30,6 +32,18 @@ void lc__page_bytes(FILE *out, uint64_t bytes);
 /** "2026-11-21 15:04:05 UTC" */
 void lc__page_time(FILE *out, uint64_t ms);
 
+/** A strip of tiles, each with a number and what it is, which is escaped. */
+void lc__page_strip(FILE *out);
+void lc__page_strip_end(FILE *out);
+void lc__page_tile_count(FILE *out, uint64_t n, const char *what);
+void lc__page_tile_bytes(FILE *out, uint64_t bytes, const char *what);
+/** @p text is escaped. */
+void lc__page_tile(FILE *out, const char *text, const char *what);
+
+/** A PNG file as a picture; @p alt is escaped. */
+void lc__page_png(FILE *out, const struct lc__buf *png, uint32_t width, uint32_t height,
+    const char *alt);
+
 /** A section with a heading. */
 void lc__page_section(FILE *out, const char *title);
 void lc__page_section_end(FILE *out);
@@ -44,6 +58,10 @@ void lc__page_cell_count(FILE *out, uint64_t n);
 void lc__page_cell_share(FILE *out, uint64_t n, uint64_t all);
 void lc__page_cell_str(FILE *out, const char *text);
 void lc__page_cell_id(FILE *out, const char *text);
+/** A row of a name and a value, both escaped; the value as code. */
+void lc__page_row(FILE *out, const char *name, const char *value);
+/** A cell with a bar, @p share of it from 0 to 1. */
+void lc__page_cell_meter(FILE *out, double share);
 /** "and 1,234 more" if not all were shown. */
 void lc__page_more(FILE *out, uint64_t shown, uint64_t all, const char *what);
 
