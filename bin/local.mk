@@ -20,7 +20,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/cmd_dump.c bin/cmd/cmd_export.c bin/cmd/cmd_fill.c bin/cmd/cmd_follow.c \
 	bin/cmd/cmd_get.c bin/cmd/cmd_has.c bin/cmd/cmd_help.c bin/cmd/cmd_import.c \
 	bin/cmd/cmd_load.c bin/cmd/cmd_ls.c bin/cmd/cmd_migrate.c bin/cmd/cmd_plan.c \
-	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c \
+	bin/cmd/cmd_put.c bin/cmd/cmd_read.c bin/cmd/cmd_recover.c bin/cmd/cmd_rename.c bin/cmd/cmd_report.c \
 	bin/cmd/cmd_rm.c bin/cmd/cmd_schema.c bin/cmd/cmd_set.c bin/cmd/cmd_shard.c \
 	bin/cmd/cmd_gc.c bin/cmd/cmd_publish.c bin/cmd/cmd_pull.c bin/cmd/cmd_push.c bin/cmd/push_job.c \
 	bin/cmd/stores.c \
@@ -71,11 +71,14 @@ libcachex_a_SOURCES = \
 	bin/publish/stored.c \
 	bin/report/chart.c bin/report/charts.c bin/report/class_bars.c bin/report/csv.c bin/report/curves.c \
 	bin/report/distributions.c bin/report/drift.c \
-	bin/report/embedding_map.c bin/report/facts.c bin/report/histogram.c bin/report/html.c \
-	bin/report/html_drift.c bin/report/page.c bin/report/parquet.c \
-	bin/report/parquet_tables.c bin/report/pca.c bin/report/plot.c bin/report/preview.c bin/report/sqlite.c \
-	bin/report/store_map.c \
-	bin/report/survey.c \
+	bin/report/embedding_map.c bin/report/facts.c bin/report/fill_trace.c bin/report/histogram.c \
+	bin/report/html.c \
+	bin/report/html_drift.c bin/report/module_facts.c bin/report/module_html.c \
+	bin/report/page.c bin/report/parquet.c \
+	bin/report/parquet_tables.c bin/report/pca.c bin/report/plot.c bin/report/preview.c \
+	bin/report/rates.c \
+	bin/report/record_fields.c bin/report/sqlite.c bin/report/store_map.c \
+	bin/report/survey.c bin/report/texts.c \
 	bin/shell/child.c bin/shell/complete.c bin/shell/editor.c bin/shell/history.c \
 	bin/shell/shell.c bin/shell/words.c \
 	bin/ui/columns.c bin/ui/input.c bin/ui/interrupt.c bin/ui/json.c \

@@ -10,7 +10,7 @@ dist_man_MANS = \
 	man/cachex-get.1 man/cachex-has.1 man/cachex-help.1 man/cachex-import.1 \
 	man/cachex-load.1 man/cachex-ls.1 man/cachex-merge.1 man/cachex-migrate.1 \
 	man/cachex-plan.1 man/cachex-producer.5 man/cachex-put.1 man/cachex-read.1 \
-	man/cachex-recover.1 man/cachex-rename.1 man/cachex-rm.1 man/cachex-schema.1 \
+	man/cachex-recover.1 man/cachex-rename.1 man/cachex-report.1 man/cachex-rm.1 man/cachex-schema.1 \
 	man/cachex-set.1 man/cachex-shard.1 man/cachex-shell.1 man/cachex-stat.1 man/cachex-top.1 man/cachex-verify.1 \
 	man/cachex-view.1 man/cachex-warehouse.1 man/cachex.1 man/lmdbcache.3 \
 	man/lmdbcache.5 man/lmdbcache_bucket.3 man/lmdbcache_compute.3 \

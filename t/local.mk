@@ -71,7 +71,7 @@ bin_tests = \
 	t/bin/test_labels_coco t/bin/test_labels_fuzz t/bin/test_labels_layouts \
 	t/bin/test_mds t/bin/test_mds_files t/bin/test_migrate t/bin/test_migrate_chaos \
 	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_npz \
-	t/bin/test_parquet t/bin/test_pca t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
+	t/bin/test_module_report t/bin/test_parquet t/bin/test_pca t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
 	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_remote t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \
 	t/bin/test_safetensors t/bin/test_safetensors_files t/bin/test_store_map t/bin/test_text_memory \
@@ -94,7 +94,7 @@ test_scripts = \
 	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_s3.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \
 	t/bin/tool_s3_faults.sh \
-	t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
+	t/bin/tool_module_report.sh t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_shell.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \
 	t/bin/tool_values.sh t/bin/tool_vanished.sh t/bin/tool_view.sh t/bin/tool_view_pages.sh \

@@ -8,12 +8,12 @@
 #include "ui/suggest.h"
 
 const struct command *const commands[] = { &cmd_put, &cmd_get, &cmd_has, &cmd_rm, &cmd_ls,
-	&cmd_stat, &cmd_top, &cmd_schema, &cmd_set, &cmd_verify, &cmd_backup, &cmd_copy,
-	&cmd_merge, &cmd_compact, &cmd_clear, &cmd_drop, &cmd_rename, &cmd_recover,
-	&cmd_import, &cmd_export, &cmd_shard, &cmd_dump, &cmd_load, &cmd_fill,
-	&cmd_buckets, &cmd_migrate, &cmd_build, &cmd_warehouse, &cmd_view, &cmd_read,
-	&cmd_plan, &cmd_follow, &cmd_push, &cmd_publish, &cmd_pull, &cmd_gc, &cmd_shell,
-	&cmd_config, &cmd_help, NULL };
+	&cmd_stat, &cmd_top, &cmd_report, &cmd_schema, &cmd_set, &cmd_verify, &cmd_backup,
+	&cmd_copy, &cmd_merge, &cmd_compact, &cmd_clear, &cmd_drop, &cmd_rename,
+	&cmd_recover, &cmd_import, &cmd_export, &cmd_shard, &cmd_dump, &cmd_load,
+	&cmd_fill, &cmd_buckets, &cmd_migrate, &cmd_build, &cmd_warehouse, &cmd_view,
+	&cmd_read, &cmd_plan, &cmd_follow, &cmd_push, &cmd_publish, &cmd_pull, &cmd_gc,
+	&cmd_shell, &cmd_config, &cmd_help, NULL };
 
 const struct command *
 command_at(size_t i)

@@ -44,7 +44,8 @@ static const char style[] =
     "border-bottom:1px solid var(--line)}\n"
     "th:first-child,td:first-child{padding-left:.2rem}\n"
     "thead th{color:var(--dim);font-weight:600;white-space:nowrap}\n"
-    "td{max-width:34rem;overflow-wrap:anywhere}\n"
+    "td{min-width:6.5rem;max-width:34rem;overflow-wrap:break-word}"
+    "td.n{min-width:0}td code,td .id{overflow-wrap:break-word}\n"
     "th.n,td.n{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}\n"
     "tr.sum td{font-weight:600;border-top:2px solid var(--line)}\n"
     ".good{color:var(--good)}.bad{color:var(--bad);font-weight:600}"
@@ -53,6 +54,9 @@ static const char style[] =
     ".share{display:flex;height:.9rem;border-radius:.25rem;overflow:hidden;"
     "margin:.5rem 0;background:var(--soft)}\n"
     ".share i{display:block;min-width:1px}\n"
+    ".free{background:var(--soft);box-shadow:inset 0 0 0 1px var(--line)}\n"
+    ".keys,.damage{margin:.3rem 0;padding-left:1.1rem}\n"
+    "table.texts td{border:0;padding:.1rem .7rem .1rem 0}\n"
     ".c0{background:var(--bar)}.c1{background:#8aa0bd}.c2{background:#d9a441}"
     ".c3{background:#c9781c}.c4{background:var(--bad)}\n"
     ".key{display:inline-block;width:.7rem;height:.7rem;border-radius:.15rem;"
@@ -62,11 +66,13 @@ static const char style[] =
     ".meter i{display:block;height:100%;background:var(--bar)}\n"
     ".beside{display:flex;flex-wrap:wrap;gap:0 3rem}"
     ".beside>div{min-width:0;max-width:100%}\n"
-    ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(20rem,1fr));"
+    ".plots.wide{grid-template-columns:repeat(auto-fill,minmax(min(100%,30rem),1fr))}\n"
+    ".plots{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,20rem),1fr));"
     "gap:1.1rem 1.4rem}\n"
     "figure{margin:0;break-inside:avoid}\n"
     "figcaption{font-size:.9rem;margin-bottom:.15rem}\n"
     "figcaption span{color:var(--dim);font-size:.82rem;display:block}\n"
+    ".map{display:block;width:100%;height:auto;border-radius:.25rem}\n"
     "svg{display:block;width:100%;height:auto}\n"
     "svg text{fill:var(--dim);font-size:10px}\n"
     ".axis{stroke:var(--dim);stroke-width:1}.grid{stroke:var(--line);stroke-width:1}\n"
@@ -86,12 +92,20 @@ static const char style[] =
     "gap:1rem}\n"
     ".thumbs img{display:block;max-width:100%;height:auto;"
     "background:var(--soft);border-radius:.25rem}\n"
+    ".thumbs.cells img{width:100%;height:9.5rem;object-fit:contain}\n"
+    ".cells .cell{margin:0;padding:.5rem .6rem;height:9.5rem;"
+    "overflow:hidden;background:var(--soft);border-radius:.25rem;white-space:pre-wrap;"
+    "overflow-wrap:anywhere;font:.8rem/1.35 ui-monospace,'DejaVu Sans Mono',monospace}\n"
     ".thumbs figcaption{margin-top:.25rem;overflow-wrap:anywhere}\n"
+    ".wide svg text{font-size:13px}\n"
+    "@media(max-width:600px){th,td{padding:.25rem .45rem}"
+    ".curves svg text,.spans svg text{font-size:18px}}\n"
     "@media print{body{max-width:none;padding:0;font-size:11px}"
     ":root{color-scheme:light;--ink:#000;--dim:#444;--line:#bbb;--paper:#fff;"
     "--soft:#eee;--bar:#3a6fb0;--other:#c9781c;--good:#1c7a43;--bad:#b3261e;"
     "--warn:#8a5a00}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
-    "h2,h3{break-after:avoid}tr,li{break-inside:avoid}.scroll{overflow:visible}}\n";
+    "h2,h3{break-after:avoid}tr,li{break-inside:avoid}.scroll{overflow:visible}"
+    "td,td code,td .id{min-width:0;overflow-wrap:anywhere}}\n";
 
 void
 lc__page_begin(FILE *out, const char *title)
@@ -151,8 +165,8 @@ put_character(FILE *out, const unsigned char *text, size_t size)
 		fwrite(text, 1, size, out);
 }
 
-static void
-put_text(FILE *out, const void *data, size_t size)
+void
+lc__page_text(FILE *out, const void *data, size_t size)
 {
 	const unsigned char *text = data;
 
@@ -166,7 +180,7 @@ put_text(FILE *out, const void *data, size_t size)
 void
 lc__page_str(FILE *out, const char *text)
 {
-	put_text(out, text, strlen(text));
+	lc__page_text(out, text, strlen(text));
 }
 
 /* The offset after @p n characters. */
@@ -198,17 +212,17 @@ lc__page_id(FILE *out, const void *text, size_t size)
 
 	if (n <= ID_WHOLE) {
 		fputs("<bdi class=\"id\">", out);
-		put_text(out, text, size);
+		lc__page_text(out, text, size);
 		fputs("</bdi>", out);
 		return;
 	}
 	tail = skip(text, size, n - ID_TAIL);
 	fputs("<bdi class=\"id\" title=\"", out);
-	put_text(out, text, size);
+	lc__page_text(out, text, size);
 	fputs("\">", out);
-	put_text(out, text, skip(text, size, ID_HEAD));
+	lc__page_text(out, text, skip(text, size, ID_HEAD));
 	fputs("\xe2\x80\xa6", out);
-	put_text(out, (const char *)text + tail, size - tail);
+	lc__page_text(out, (const char *)text + tail, size - tail);
 	fputs("</bdi>", out);
 }
 
@@ -325,6 +339,21 @@ lc__page_png(FILE *out, const struct lc__buf *png, uint32_t width, uint32_t heig
 	fputs("\" src=\"data:image/png;base64,", out);
 	lc__base64_write(out, png->data, png->size);
 	fputs("\"/>", out);
+}
+
+void
+lc__page_svg(FILE *out, const struct lc__buf *wide, const struct lc__buf *narrow,
+    const char *alt)
+{
+	static const char data[] = "data:image/svg+xml;base64,";
+
+	fprintf(out, "<picture><source media=\"(max-width:700px)\" srcset=\"%s", data);
+	lc__base64_write(out, narrow->data, narrow->size);
+	fputs("\"/><img class=\"map\" alt=\"", out);
+	lc__page_str(out, alt);
+	fprintf(out, "\" src=\"%s", data);
+	lc__base64_write(out, wide->data, wide->size);
+	fputs("\"/></picture>\n", out);
 }
 
 void

@@ -17,6 +17,8 @@ void lc__page_end(FILE *out);
 
 /** Text, escaped: also fit for an attribute in double quotes. */
 void lc__page_str(FILE *out, const char *text);
+/** The same of any bytes. */
+void lc__page_text(FILE *out, const void *text, size_t size);
 /**
  * A name that may be long or of any direction of writing: cut in its middle
  * beyond 56 characters, shown whole when pointed at.
@@ -42,6 +44,13 @@ void lc__page_tile(FILE *out, const char *text, const char *what);
 
 /** A PNG file as a picture; @p alt is escaped. */
 void lc__page_png(FILE *out, const struct lc__buf *png, uint32_t width, uint32_t height,
+    const char *alt);
+
+/**
+ * A drawing as SVG that is as wide as the page, and a narrow one for narrow pages; @p alt is
+ * escaped.
+ */
+void lc__page_svg(FILE *out, const struct lc__buf *wide, const struct lc__buf *narrow,
     const char *alt);
 
 /** A section with a heading. */

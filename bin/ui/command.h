@@ -33,7 +33,7 @@ extern const struct command cmd_put, cmd_get, cmd_has, cmd_rm, cmd_ls, cmd_stat,
     cmd_clear, cmd_drop, cmd_rename, cmd_recover, cmd_import, cmd_export, cmd_shard,
     cmd_dump, cmd_load, cmd_fill, cmd_buckets, cmd_migrate, cmd_build, cmd_warehouse,
     cmd_view, cmd_read, cmd_plan, cmd_follow, cmd_push, cmd_publish, cmd_pull, cmd_gc,
-    cmd_shell, cmd_top, cmd_config, cmd_help, cmd_complete;
+    cmd_shell, cmd_top, cmd_report, cmd_config, cmd_help, cmd_complete;
 
 /** Every command, NULL at the end; cmd_complete is not listed. */
 extern const struct command *const commands[];

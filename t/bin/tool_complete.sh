@@ -14,7 +14,7 @@ cachex --root other put elsewhere e x --dtype u8 --shape 1
 offered() { cachex __complete "$@" | cut -f1 | tr '\n' ' '; }
 
 is "commands" "$(offered '')" \
-	"words put get has rm ls stat top schema set verify backup copy merge compact clear drop rename recover import export shard dump load fill buckets migrate build warehouse view read plan follow push publish pull gc shell config help "
+	"words put get has rm ls stat top report schema set verify backup copy merge compact clear drop rename recover import export shard dump load fill buckets migrate build warehouse view read plan follow push publish pull gc shell config help "
 is "commands that begin so" "$(offered ex)" "words export "
 is "what they mean" "$(cachex __complete ve)" "words
 verify	read everything and report damage"

@@ -58,6 +58,7 @@ const struct faulted_command faulted_commands[] = {
 	{ "stat", "some m", "stat m", NULL, FAULTED_TIMES },
 	{ "stat-watch", "some m", "stat --watch m -n 2 -i 0", NULL, 0 },
 	{ "top", "some m; some n", "top -n 2 -i 0", NULL, FAULTED_MANY },
+	{ "report", "some m", "report m -o page.html", NULL, 0 },
 	{ "shell", "some m; printf 'has m a\\nget m a --format raw\\n' >lines", "shell --bail lines", NULL, 0 },
 	{ "schema", "some m", "schema m", NULL, 0 },
 	{ "set", "some m", "set m codec=lz4", NULL, 0 },

@@ -1,0 +1,549 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "report/module_facts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "base/error.h"
+#include "base/fd.h"
+#include "base/fileio.h"
+#include "base/lines.h"
+#include "draw/picture.h"
+#include "report/preview.h"
+#include "report/store_map.h"
+#include "report/survey.h"
+
+#define STEP 1024 /* records from one call of the progress to the next */
+#define STEPS 16  /* that a power of two has among the sizes of records */
+#define POWERS 40
+#define MAP_WIDTH 1100
+#define KEYS 256      /* bytes of a key with a bin of its own at first */
+#define TEXT_MOST 600 /* bytes of an example's text */
+#define FAILURE_LINE 65536
+
+/* A record whose value is read. */
+struct picked {
+	lc_id id; /* malloc'ed */
+	uint64_t stored;
+};
+
+struct reading {
+	lc_cache *cache;
+	const struct lc__module_look *look;
+	struct lc__module_facts *facts;
+	struct picked *picked;
+	size_t n_picked, room;
+	uint64_t sizes[POWERS * STEPS]; /* of records, by the logarithm */
+	uint64_t key_sizes[KEYS];
+};
+
+static lc_status
+copy_id(lc_id id, lc_id *out)
+{
+	void *copy = malloc(id.size + 1);
+
+	if (copy == NULL)
+		return lc__no_memory(NULL);
+	memcpy(copy, id.data, id.size);
+	*out = (lc_id){ copy, id.size };
+	return LC_OK;
+}
+
+static lc_status
+go_on(const struct reading *r, uint64_t done, uint64_t all)
+{
+	const lc_progress *progress = &r->look->records;
+
+	return done % STEP == 0 && progress->step != NULL &&
+		progress->step(progress->ctx, done, all) != 0
+	    ? lc__error(LC_CANCELLED, 0, "stopped")
+	    : LC_OK;
+}
+
+static void
+begin_phase(const struct reading *r, const char *name)
+{
+	if (r->look->records.phase != NULL)
+		r->look->records.phase(r->look->records.ctx, name);
+}
+
+static lc_status
+note_damage(struct lc__module_facts *facts, const char *text)
+{
+	if (facts->n_damage == LC__MODULE_DAMAGE)
+		return LC_OK;
+	facts->damage[facts->n_damage] = strdup(text);
+	if (facts->damage[facts->n_damage] == NULL)
+		return lc__no_memory(NULL);
+	facts->n_damage++;
+	return LC_OK;
+}
+
+/* ---- structures and inputs -------------------------------------------------------------- */
+
+static int
+take_schema(void *ctx, const lc_schema_stats *stats)
+{
+	struct lc__module_facts *facts = ctx;
+	struct lc__module_schema *schema;
+
+	if (lc__array_reserve(&facts->schemas, &facts->schemas_room, facts->n_schemas + 1,
+		NULL) != LC_OK)
+		return 1;
+	schema = &facts->schemas[facts->n_schemas];
+	schema->stats = *stats;
+	schema->structure = strdup(stats->structure);
+	schema->stats.structure = schema->structure;
+	if (schema->structure == NULL)
+		return 1;
+	facts->n_schemas++;
+	return 0;
+}
+
+static int
+take_input(void *ctx, const lc_input_info *info)
+{
+	struct lc__module_facts *facts = ctx;
+	struct lc__module_input *input = &facts->inputs[facts->n_inputs];
+
+	if (facts->n_inputs == LC__MODULE_INPUTS)
+		return 1;
+	input->info = *info;
+	input->name = strdup(info->name);
+	if (input->name == NULL)
+		return 1;
+	facts->n_inputs++;
+	return 0;
+}
+
+/* A page of a build without cairo has no map, nor has that of a module with too many chunks to
+ * be drawn. */
+static lc_status
+draw_map(struct lc__module_facts *facts, double width, struct lc__buf *out)
+{
+	const struct lc__store_map map = { facts->module, facts->chunks, facts->n_chunks,
+		facts->stats.file_bytes, facts->stats.free_bytes };
+	struct lc__picture *picture;
+	lc_status status;
+
+	if (facts->n_chunks == 0)
+		return LC_OK;
+	status = lc__picture_new(LC__PICTURE_SVG, &picture);
+	if (status == LC_UNSUPPORTED)
+		return LC_OK;
+	return_if_error(status);
+	status = lc__store_map_draw(picture, &map, width);
+	if (status == LC_OK)
+		status = lc__picture_finish(picture, out);
+	lc__picture_free(picture);
+	return status == LC_INVALID ? LC_OK : status;
+}
+
+static lc_status
+read_module(struct reading *r)
+{
+	struct lc__module_facts *facts = r->facts;
+	lc_status status;
+
+	facts->stats.struct_size = sizeof(facts->stats);
+	facts->counters.struct_size = sizeof(facts->counters);
+	facts->fill.struct_size = sizeof(facts->fill);
+	return_if_error(lc_stat(r->cache, &facts->stats));
+	return_if_error(lc_counters_get(r->cache, &facts->counters));
+	return_if_error(lc_fill_get(r->cache, &facts->fill));
+	return_if_error(lc__cache_chunks(r->cache, &facts->chunks, &facts->n_chunks));
+	return_if_error(draw_map(facts, MAP_WIDTH, &facts->map));
+	return_if_error(draw_map(facts, LC__STORE_MAP_LEAST, &facts->narrow_map));
+	status = lc_schemas(r->cache, take_schema, facts);
+	if (status == LC_CANCELLED)
+		return lc__no_memory(NULL);
+	if (status == LC_OK && facts->fill.inputs > 0)
+		status = lc_inputs(r->cache, take_input, facts);
+	if (status == LC_CANCELLED && facts->n_inputs < LC__MODULE_INPUTS)
+		return lc__no_memory(NULL);
+	return status == LC_CANCELLED ? LC_OK : status;
+}
+
+/* ---- all records: keys and sizes --------------------------------------------------------- */
+
+/* "train/" of "train/cat/000.jpg", "img" of "img00012": up to the first separator, or else to
+ * the first digit. */
+static lc_id
+prefix_of(lc_id id)
+{
+	const char *text = id.data;
+	const size_t n = id.size < LC__TEXTS_BYTES ? id.size : LC__TEXTS_BYTES;
+
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '/' || text[i] == ':')
+			return (lc_id){ text, i + 1 };
+	for (size_t i = 0; i < n; i++)
+		if (text[i] >= '0' && text[i] <= '9')
+			return (lc_id){ text, i };
+	return (lc_id){ text, n };
+}
+
+static lc_status
+list_record(struct reading *r, const lc_item *item)
+{
+	struct lc__module_facts *facts = r->facts;
+	const uint64_t i = facts->listed++, all = facts->stats.records;
+	const uint64_t most = r->look->samples > 0 ? r->look->samples : all;
+	const double power = log2(
+	    (double)(item->stored_size > 0 ? item->stored_size : 1));
+	const size_t step = (size_t)(power * STEPS);
+
+	if (i == 0 || item->stored_size < facts->least_bytes)
+		facts->least_bytes = item->stored_size;
+	if (item->stored_size > facts->most_bytes)
+		facts->most_bytes = item->stored_size;
+	if (i == 0 || item->id.size < facts->least_key)
+		facts->least_key = item->id.size;
+	if (item->id.size > facts->most_key)
+		facts->most_key = item->id.size;
+	facts->listed_bytes += item->stored_size;
+	facts->key_bytes += item->id.size;
+	r->sizes[step < POWERS * STEPS ? step : POWERS * STEPS - 1]++;
+	r->key_sizes[item->id.size < KEYS ? item->id.size : KEYS - 1]++;
+	return_if_error(
+	    lc__texts_add(&facts->prefixes, prefix_of(item->id), item->stored_size));
+	if (facts->n_keys < LC__MODULE_KEYS && lc__spread(i, all, LC__MODULE_KEYS)) {
+		return_if_error(copy_id(item->id, &facts->keys[facts->n_keys]));
+		facts->n_keys++;
+	}
+	if (lc__spread(i, all, most)) {
+		return_if_error(
+		    lc__array_reserve(&r->picked, &r->room, r->n_picked + 1, NULL));
+		return_if_error(copy_id(item->id, &r->picked[r->n_picked].id));
+		r->picked[r->n_picked++].stored = item->stored_size;
+	}
+	return go_on(r, i, all);
+}
+
+static lc_status
+list_records(struct reading *r)
+{
+	lc_iter *iter;
+	lc_item item;
+	lc_status status;
+
+	begin_phase(r, "keys");
+	return_if_error(
+	    lc_iter_open(r->cache, LC_BY_COMMIT | LC_ITER_LISTED, NULL, 0, &iter));
+	do {
+		status = lc_iter_next(iter, &item);
+		if (status == LC_OK) {
+			status = list_record(r, &item);
+		} else if (status == LC_CORRUPT) {
+			r->facts->unlisted++;
+			status = note_damage(r->facts, lc_last_error()->text);
+		}
+	} while (status == LC_OK);
+	lc_iter_close(iter);
+	return status == LC_END ? LC_OK : status;
+}
+
+/* As many bins to a power of two as there is room for. */
+static void
+make_sizes(const struct reading *r, struct lc__histogram *out)
+{
+	const struct lc__module_facts *facts = r->facts;
+	uint32_t first = 0, end = POWERS, bins = STEPS;
+
+	while (first < POWERS - 1 && exp2(first + 1) <= (double)facts->least_bytes)
+		first++;
+	while (end > first + 1 && exp2(end - 1) > (double)facts->most_bytes)
+		end--;
+	while ((end - first) * bins > LC__HISTOGRAM_BINS)
+		bins /= 2;
+	lc__histogram_init(out, "record_bytes", "Size of a record", first, end,
+	    (end - first) * bins);
+	for (uint32_t i = first * STEPS; i < end * STEPS; i++)
+		out->counts[(i - first * STEPS) / (STEPS / bins)] += r->sizes[i];
+	out->n = facts->listed;
+	out->least = log2((double)(facts->least_bytes > 0 ? facts->least_bytes : 1));
+	out->most = log2((double)(facts->most_bytes > 0 ? facts->most_bytes : 1));
+	out->sum = facts->listed > 0
+	    ? log2((double)facts->listed_bytes / (double)facts->listed) *
+		(double)facts->listed
+	    : 0;
+}
+
+static void
+make_key_sizes(const struct reading *r, struct lc__histogram *out)
+{
+	const struct lc__module_facts *facts = r->facts;
+	const uint64_t first = facts->least_key < KEYS ? facts->least_key : KEYS - 1;
+	const uint64_t last = facts->most_key < KEYS - 1 ? facts->most_key : KEYS - 2;
+	const uint64_t range = last >= first ? last - first + 1 : 1;
+	const uint64_t width = (range + LC__HISTOGRAM_BINS - 1) / LC__HISTOGRAM_BINS;
+	const uint32_t bins = (uint32_t)((range + width - 1) / width);
+
+	lc__histogram_init(out, "key_bytes", "Length of a key", (double)first,
+	    (double)(first + bins * width), bins);
+	for (uint64_t size = first; size <= last; size++)
+		out->counts[(size - first) / width] += r->key_sizes[size];
+	out->above = r->key_sizes[KEYS - 1];
+	out->n = facts->listed;
+	out->least = (double)facts->least_key;
+	out->most = (double)facts->most_key;
+	out->sum = (double)facts->key_bytes;
+}
+
+/* ---- some records: values and examples ---------------------------------------------------- */
+
+/* A picture if one can be drawn, else its text. */
+static lc_status
+show_preview(struct lc__preview *preview, struct lc__module_example *out)
+{
+	struct lc__picture *picture;
+	lc_status status;
+
+	out->note = strdup(preview->note);
+	if (out->note == NULL)
+		return lc__no_memory(NULL);
+	if (preview->kind == LC__PREVIEW_TEXT) {
+		const size_t n = preview->text.size;
+		lc__buf_append(&out->text, preview->text.data,
+		    n < TEXT_MOST ? n : TEXT_MOST);
+		if (n > TEXT_MOST)
+			lc__buf_append(&out->text, "\xe2\x80\xa6", 3);
+		return out->text.failed ? lc__no_memory(NULL) : LC_OK;
+	}
+	/* A page of a build without cairo has no pictures. */
+	status = lc__picture_new(LC__PICTURE_PNG, &picture);
+	if (status == LC_UNSUPPORTED)
+		return LC_OK;
+	return_if_error(status);
+	status = lc__preview_draw(preview, LC__THUMBNAIL_SIDE, picture);
+	if (status == LC_OK) {
+		out->width = (uint32_t)lc__picture_width(picture);
+		out->height = (uint32_t)lc__picture_height(picture);
+		status = lc__picture_finish(picture, &out->png);
+	}
+	lc__picture_free(picture);
+	return status;
+}
+
+static lc_status
+show_bad(struct lc__module_example *out)
+{
+	const char *why = lc_last_error()->text;
+
+	out->bad = true;
+	out->png.size = 0;
+	out->text.size = 0;
+	lc__buf_append(&out->text, why, strlen(why));
+	return out->text.failed ? lc__no_memory(NULL) : LC_OK;
+}
+
+static lc_status
+look_into(struct reading *r, const struct picked *picked,
+    struct lc__module_example *example)
+{
+	struct lc__module_facts *facts = r->facts;
+	struct lc__preview preview = { .kind = LC__PREVIEW_TEXT };
+	const lc_value *value = NULL;
+	lc_view view;
+	lc_status status = lc_get(r->cache, picked->id.data, picked->id.size, &view);
+
+	/* Another process may have removed it meanwhile. */
+	if (status == LC_NOT_FOUND)
+		return LC_OK;
+	if (status == LC_OK) {
+		if (view.kind != LC_TENSOR)
+			status = lc_view_value(&view, NULL, &value);
+		if (status == LC_OK)
+			status = value != NULL
+			    ? lc__record_fields_add(&facts->fields, value)
+			    : lc__record_fields_add_tensor(&facts->fields, &view.tensor);
+		if (status == LC_OK && example != NULL) {
+			status = value != NULL
+			    ? lc__preview_of_value(value, false, &preview)
+			    : lc__preview_of_tensor(&view.tensor, "", false, &preview);
+			/* An image that is too large does not end the report. */
+			if (status == LC_OK && show_preview(&preview, example) != LC_OK)
+				status = lc_last_error()->status == LC_NO_MEMORY
+				    ? LC_NO_MEMORY
+				    : show_bad(example);
+			lc__preview_free(&preview);
+		}
+		lc_view_release(&view);
+	}
+	if (status != LC_CORRUPT)
+		return status;
+	facts->damaged++;
+	return_if_error(note_damage(facts, lc_last_error()->text));
+	return example != NULL ? show_bad(example) : LC_OK;
+}
+
+static lc_status
+look_into_some(struct reading *r)
+{
+	struct lc__module_facts *facts = r->facts;
+	const uint64_t most = r->look->examples < LC__MODULE_EXAMPLES
+	    ? r->look->examples
+	    : LC__MODULE_EXAMPLES;
+
+	begin_phase(r, "values");
+	lc__record_fields_init(&facts->fields, r->n_picked);
+	for (size_t i = 0; i < r->n_picked; i++) {
+		struct lc__module_example *example = NULL;
+
+		if (facts->n_examples < most && lc__spread(i, r->n_picked, most)) {
+			example = &facts->examples[facts->n_examples];
+			return_if_error(copy_id(r->picked[i].id, &example->id));
+			example->stored = r->picked[i].stored;
+			facts->n_examples++;
+		}
+		return_if_error(look_into(r, &r->picked[i], example));
+		return_if_error(
+		    go_on(r, (uint64_t)i * STEP, (uint64_t)r->n_picked * STEP));
+	}
+	lc__record_fields_end(&facts->fields);
+	lc__texts_sort(&facts->prefixes);
+	return LC_OK;
+}
+
+/* ---- the state --------------------------------------------------------------------------- */
+
+static void
+take_damage(void *ctx, const char *line)
+{
+	/* Without memory the count of the damage is all that is shown. */
+	(void)(note_damage(ctx, line) == LC_OK);
+}
+
+static lc_status
+verify(struct reading *r)
+{
+	struct lc__module_facts *facts = r->facts;
+	lc_progress progress = r->look->bytes;
+	lc_status status;
+
+	if (!r->look->verify)
+		return LC_OK;
+	/* The library passes one context to all callbacks. */
+	progress.ctx = facts;
+	progress.damage = take_damage;
+	for (size_t i = 0; i < facts->n_damage; i++)
+		free(facts->damage[i]);
+	facts->n_damage = 0;
+	status = lc_verify(r->cache, &progress, &facts->verify);
+	facts->verified = status == LC_OK || status == LC_CORRUPT;
+	return facts->verified ? LC_OK : status;
+}
+
+static lc_status
+take_failure(struct lc__module_facts *facts, const char *line)
+{
+	struct lc__fields *slot = &facts->failed[facts->failures % LC__MODULE_FAILURES];
+	const char *why;
+
+	lc__fields_free(slot);
+	return_if_error(lc__fields_read(line, slot));
+	why = lc__fields_find(slot, "why");
+	facts->failures++;
+	if (why == NULL)
+		why = "";
+	return lc__texts_add(&facts->reasons,
+	    (lc_id){ why, strlen(why) < LC__TEXTS_BYTES ? strlen(why) : LC__TEXTS_BYTES },
+	    0);
+}
+
+/* failures.jsonl of the module's directory, if a fill has left one. */
+static lc_status
+read_failures(struct reading *r)
+{
+	struct lc__lines lines = { .limit = FAILURE_LINE };
+	struct lc__text_line line;
+	char *path = lc__path_join(lc__cache_dir(r->cache), "failures.jsonl");
+	lc_status status = LC_OK;
+
+	if (path == NULL)
+		return lc__no_memory(NULL);
+	lines.path = path;
+	lines.fd = lc__open(path, O_RDONLY);
+	if (lines.fd == -1 && errno != ENOENT)
+		status = lc__error_sys(errno, "%s", path);
+	while (lines.fd != -1 && status == LC_OK) {
+		status = lc__lines_next(&lines, &line);
+		if (status == LC_OK && line.size > 0)
+			status = take_failure(r->facts, line.text);
+		else if (status == LC_INVALID)
+			status = LC_OK;
+	}
+	if (lines.fd != -1)
+		close(lines.fd);
+	lc__lines_free(&lines);
+	free(path);
+	lc__texts_sort(&r->facts->reasons);
+	return status == LC_END ? LC_OK : status;
+}
+
+lc_status
+lc__module_facts_read(lc_cache *cache, const char *module,
+    const struct lc__module_look *look, struct lc__module_facts *out)
+{
+	struct reading *r = calloc(1, sizeof(*r));
+	lc_status status;
+
+	memset(out, 0, sizeof(*out));
+	out->module = module;
+	if (r == NULL)
+		return lc__no_memory(NULL);
+	r->cache = cache;
+	r->look = look;
+	r->facts = out;
+	status = read_module(r);
+	if (status == LC_OK)
+		status = list_records(r);
+	if (status == LC_OK) {
+		make_sizes(r, &out->sizes);
+		make_key_sizes(r, &out->key_sizes);
+		status = look_into_some(r);
+	}
+	if (status == LC_OK)
+		status = verify(r);
+	if (status == LC_OK)
+		status = read_failures(r);
+	for (size_t i = 0; i < r->n_picked; i++)
+		free((void *)r->picked[i].id.data);
+	free(r->picked);
+	free(r);
+	return status;
+}
+
+void
+lc__module_facts_free(struct lc__module_facts *facts)
+{
+	for (size_t i = 0; i < facts->n_schemas; i++)
+		free(facts->schemas[i].structure);
+	free(facts->schemas);
+	free(facts->chunks);
+	lc__buf_free(&facts->map);
+	lc__buf_free(&facts->narrow_map);
+	for (size_t i = 0; i < facts->n_inputs; i++)
+		free(facts->inputs[i].name);
+	for (size_t i = 0; i < facts->n_keys; i++)
+		free((void *)facts->keys[i].data);
+	for (size_t i = 0; i < facts->n_damage; i++)
+		free(facts->damage[i]);
+	for (size_t i = 0; i < facts->n_examples; i++) {
+		free((void *)facts->examples[i].id.data);
+		free(facts->examples[i].note);
+		lc__buf_free(&facts->examples[i].png);
+		lc__buf_free(&facts->examples[i].text);
+	}
+	for (size_t i = 0; i < LC__MODULE_FAILURES; i++)
+		lc__fields_free(&facts->failed[i]);
+	lc__texts_free(&facts->prefixes);
+	lc__texts_free(&facts->reasons);
+	lc__record_fields_free(&facts->fields);
+	memset(facts, 0, sizeof(*facts));
+}
