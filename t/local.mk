@@ -70,7 +70,7 @@ bin_tests = \
 	t/bin/test_json_scan t/bin/test_labels t/bin/test_labels_chaos \
 	t/bin/test_labels_coco t/bin/test_labels_fuzz t/bin/test_labels_layouts \
 	t/bin/test_mds t/bin/test_mds_files t/bin/test_migrate t/bin/test_migrate_chaos \
-	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_npz \
+	t/bin/test_migrate_killed t/bin/test_migrate_large t/bin/test_near t/bin/test_npz \
 	t/bin/test_module_report t/bin/test_parquet t/bin/test_pca t/bin/test_picture t/bin/test_picture_memory t/bin/test_task t/bin/test_produce t/bin/test_produce_chaos \
 	t/bin/test_protocol t/bin/test_publish t/bin/test_recipe t/bin/test_remote t/bin/test_report t/bin/test_report_html \
 	t/bin/test_report_sqlite t/bin/test_resize t/bin/test_resize16 \

@@ -38,6 +38,8 @@ static uint64_t cell = OPT_UNSET;
 static int histogram;
 static int chunks;
 static int embedding;
+static int duplicates;
+static double near = -1;
 static int list;
 static const char *field;
 static int heat;
@@ -52,7 +54,7 @@ static struct opt options[] = {
 	    .help = "format of the picture; auto follows FILE's suffix, or png" },
 	{ "", "samples", OPT_COUNT, &samples, .value = "N", .least = 1, .most = 10000000,
 	    .help = "a sheet of up to N samples or records, default 24; a map of up to N "
-		    "vectors, default 20000" },
+		    "vectors, default 20000; N pairs, default 12" },
 	{ "", "from", OPT_COUNT, &from, .value = "I",
 	    .help = "a sheet from this sample or record on, counted from 0" },
 	{ "", "random", OPT_COUNT, &seed, .value = "SEED",
@@ -72,8 +74,14 @@ static struct opt options[] = {
 	{ "", "embedding", OPT_FLAG, &embedding,
 	    .help = "draw the vectors of a module in the plane of their two principal "
 		    "components" },
+	{ "", "duplicates", OPT_FLAG, &duplicates,
+	    .help = "draw pairs of equal and nearly equal records of a module" },
+	{ "", "near", OPT_RATIO, &near, .value = "DISTANCE",
+	    .help =
+		"the distance of near duplicates; 0 for equal ones only; default 0.05 "
+		"of images, 0.01 of vectors" },
 	{ "l", "list", OPT_FLAG, &list,
-	    .help = "print the chunks or vectors; draw only with -o" },
+	    .help = "print the chunks, vectors or pairs; draw only with -o" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
 		    "dots" },
@@ -224,7 +232,15 @@ selected_free(struct selected *selected)
 
 /* ---- what there is to draw ------------------------------------------------------ */
 
-enum subject { OF_RECORD, OF_MODULE, OF_NPY, OF_SAMPLES, OF_CHUNKS, OF_EMBEDDING };
+enum subject {
+	OF_RECORD,
+	OF_MODULE,
+	OF_NPY,
+	OF_SAMPLES,
+	OF_CHUNKS,
+	OF_EMBEDDING,
+	OF_DUPLICATES
+};
 
 static bool
 begins_as_npy(const char *path)
@@ -267,14 +283,20 @@ static const struct page_kind {
 	const int *flag;
 	const char *name, *operands, *applies;
 	enum subject subject;
-	int n;       /* operands */
-	bool field;  /* --field applies */
-	bool chosen; /* --samples and --random apply */
+	int n;        /* operands */
+	bool field;   /* --field applies */
+	bool samples; /* --samples does */
+	bool random;  /* --random does */
+	bool sheet;   /* it is a sheet: --columns and --cell apply, --side does not */
 } pages[] = {
 	{ &chunks, "--chunks", "one operand, MODULE", "-l and --side", OF_CHUNKS, 1,
-	    false, false },
+	    false, false, false, false },
 	{ &embedding, "--embedding", "one operand, MODULE",
-	    "-l, --side, --field, --samples and --random", OF_EMBEDDING, 1, true, true },
+	    "-l, --side, --field, --samples and --random", OF_EMBEDDING, 1, true, true,
+	    true, false },
+	{ &duplicates, "--duplicates", "one operand, MODULE",
+	    "-l, --near, --field, --samples, --columns and --cell", OF_DUPLICATES, 1,
+	    true, true, false, true },
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))
@@ -299,9 +321,11 @@ check_page(const struct page_kind *page, int operands)
 	if (operands != page->n)
 		return report_usage("%s needs %s", page->name, page->operands);
 	if (histogram || heat || from != OPT_UNSET || ids.count > 0 ||
-	    columns != OPT_UNSET || cell != OPT_UNSET ||
-	    (field != NULL && !page->field) ||
-	    ((samples != OPT_UNSET || seed != OPT_UNSET) && !page->chosen))
+	    (field != NULL && !page->field) || (samples != OPT_UNSET && !page->samples) ||
+	    (seed != OPT_UNSET && !page->random) ||
+	    ((columns != OPT_UNSET || cell != OPT_UNSET) && !page->sheet) ||
+	    (side != OPT_UNSET && page->sheet) ||
+	    (near >= 0 && page->subject != OF_DUPLICATES))
 		return report_usage("only %s apply to %s", page->applies, page->name);
 	if (side < LEAST_PAGE)
 		return report_usage(
@@ -323,7 +347,9 @@ find_subject(int argc, char **argv, enum subject *out)
 		return check_page(page, argc);
 	}
 	if (list)
-		return report_usage("-l needs --chunks or --embedding");
+		return report_usage("-l needs --chunks, --embedding or --duplicates");
+	if (near >= 0)
+		return report_usage("--near needs --duplicates");
 	if (argc == 2)
 		*out = OF_RECORD;
 	else if (is_module(argv[0]))
@@ -359,8 +385,8 @@ check_options(enum subject subject)
 	    seed != OPT_UNSET || ids.count > 0 || columns != OPT_UNSET ||
 	    cell != OPT_UNSET;
 
-	if (subject < OF_CHUNKS && samples != OPT_UNSET && samples > SHEET_MOST)
-		return report_usage("--samples %llu: a sheet has at most %d cells",
+	if (subject != OF_EMBEDDING && samples != OPT_UNSET && samples > SHEET_MOST)
+		return report_usage("--samples %llu: a sheet has at most %d",
 		    (unsigned long long)samples, SHEET_MOST);
 	if (subject < OF_SAMPLES && histogram)
 		return report_usage("--histogram needs samples with boxes");
@@ -397,6 +423,12 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 	};
 	const struct view_grid grid = { columns,
 		cell == OPT_UNSET ? 192 : (uint32_t)cell };
+	const struct view_near duplicate = {
+		.field = choice.field,
+		.exact = near == 0,
+		.limit = near,
+		.pairs = samples == OPT_UNSET ? 12 : (size_t)samples,
+	};
 	const struct select select = {
 		.most = samples == OPT_UNSET ? 24 : samples,
 		.from = from == OPT_UNSET ? 0 : from,
@@ -406,6 +438,8 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 
 	if (subject == OF_CHUNKS)
 		return view_chunks(argv[0], &page);
+	if (subject == OF_DUPLICATES)
+		return view_duplicates(argv[0], &duplicate, &grid, &page);
 	if (subject == OF_EMBEDDING)
 		return view_embedding(argv[0], &choice, &page);
 	if (subject == OF_RECORD)
@@ -576,7 +610,7 @@ const struct command cmd_view = {
 	    "--chunks draws how a module is stored: the age, size, dead share and last read "
 	    "of its chunks. --embedding draws a map of its vectors: the density in the "
 	    "plane of their two principal components, with an example of each dense "
-	    "region.\n"
+	    "region. --duplicates draws equal and nearly equal records as pairs.\n"
 	    "A name without a slash is a module if the root has it; ./NAME is always a path.\n"
 	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
 	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
@@ -587,6 +621,7 @@ const struct command cmd_view = {
 	    "cachex view warehouse --histogram -o boxes.png\n"
 	    "cachex view --chunks faces -o chunks.png\n"
 	    "cachex view --embedding faces --field vector -o map.pdf\n"
+	    "cachex view --duplicates photos -l | cut -f 4\n"
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
 	.completes = "si",

@@ -17,8 +17,8 @@
 
 /* ---- the part that is a vector ---------------------------------------------------- */
 
-static bool
-is_real(lc_dtype dtype)
+bool
+vectors_real(lc_dtype dtype)
 {
 	return lc__dtype_is_number(dtype) && !lc__dtype_is_complex(dtype);
 }
@@ -38,7 +38,8 @@ find_vector(const lc_value *value, struct lc__buf *path)
 	lc_tensor tensor;
 
 	if (lc_value_as_tensor(value, &tensor) == LC_OK)
-		return tensor.ndim == 1 && is_real(tensor.dtype) && elements(&tensor) > 1;
+		return tensor.ndim == 1 && vectors_real(tensor.dtype) &&
+		    elements(&tensor) > 1;
 	for (size_t i = 0; i < lc_value_count(value); i++) {
 		const char *name = lc_value_kind(value) == LC_MAP
 		    ? lc_value_name(value, i)
@@ -111,7 +112,7 @@ check_type(struct walk *walk, lc_id id, const lc_value *value)
 		    lc__quote_id(id.data, id.size), quoted_field(out),
 		    lc_kind_name(lc_value_kind(value)));
 	lc__tensor_describe(&tensor, type, sizeof(type));
-	if (!is_real(tensor.dtype))
+	if (!vectors_real(tensor.dtype))
 		return report_error(EXIT_DATA,
 		    "%s: %s is %s; the elements of a vector must be real numbers",
 		    lc__quote_id(id.data, id.size), quoted_field(out), type);
@@ -233,9 +234,8 @@ choose_records(struct walk *walk)
 
 /* ---- the data -------------------------------------------------------------------- */
 
-/* Copy the elements; false if one of them is not finite. */
-static bool
-copy_vector(const lc_tensor *tensor, float *out)
+bool
+vectors_copy(const lc_tensor *tensor, float *out)
 {
 	const size_t size = lc_dtype_size(tensor->dtype), n = elements(tensor);
 	const char *p = tensor->data;
@@ -266,8 +266,9 @@ read_vector(struct walk *walk, lc_id id, float *out, bool *finite)
 	if (status == LC_OK)
 		status = lc_value_as_tensor(value, &tensor);
 	/* Another process may have replaced it. */
-	if (status == LC_OK && is_real(tensor.dtype) && elements(&tensor) == walk->out->d)
-		*finite = copy_vector(&tensor, out);
+	if (status == LC_OK && vectors_real(tensor.dtype) &&
+	    elements(&tensor) == walk->out->d)
+		*finite = vectors_copy(&tensor, out);
 	lc_view_release(&view);
 	return status;
 }

@@ -40,6 +40,11 @@ struct vectors {
  */
 int vectors_read(lc_cache *cache, const struct vectors_choice *choice,
     struct vectors *out);
+/** Are the elements real numbers? */
+bool vectors_real(lc_dtype dtype);
+/** Copy the elements of such a tensor; false if one of them is not finite. */
+bool vectors_copy(const lc_tensor *tensor, float *out);
+
 void vectors_free(struct vectors *vectors);
 
 #endif

@@ -49,19 +49,19 @@ struct view_grid {
 /** The columns of a sheet of @p n cells. */
 uint32_t view_columns(const struct view_grid *grid, size_t n);
 
-/** A contact sheet of samples. */
-int view_sheet(const char *path, const struct select *how, const struct view_grid *grid,
-    struct lc__picture *picture, struct json *json);
-
-/** Histograms of boxes: their sizes, their number in a sample, their aspects. */
-int view_histograms(const char *path, struct lc__picture *picture, struct json *json);
-
 /** How a tensor is drawn. */
 struct view_tensor {
 	const char *field; /* a part of a structured value, or NULL */
 	bool heat;         /* a heat map also of an image */
 	uint32_t side;     /* pixels at most */
 };
+
+/** A contact sheet of samples. */
+int view_sheet(const char *path, const struct select *how, const struct view_grid *grid,
+    struct lc__picture *picture, struct json *json);
+
+/** Histograms of boxes: their sizes, their number in a sample, their aspects. */
+int view_histograms(const char *path, struct lc__picture *picture, struct json *json);
 
 /** A page of charts, and a list of what it shows. */
 struct view_page {
@@ -71,6 +71,34 @@ struct view_page {
 	bool list; /* print the list on standard output; each line is an object with
 	                  --json */
 };
+
+/** Which records are duplicates. */
+struct view_near {
+	const char *field; /* the part that is compared; NULL for the whole record */
+	bool exact;        /* only equal ones */
+	double limit;      /* distance of near ones; below 0 for the defaults */
+	size_t pairs;      /* drawn at most */
+};
+
+/** A contact sheet of pairs of records that are equal or nearly equal. */
+int view_duplicates(const char *module, const struct view_near *how,
+    const struct view_grid *grid, const struct view_page *page);
+
+/** Records on a sheet that the caller chose. */
+struct view_cells {
+	const lc_id *ids;
+	const uint64_t *records; /* their numbers in key order; NULL for unknown */
+	const char *notes; /* n texts for the captions, "" for none; NULL for none */
+	size_t note_room;  /* bytes of each */
+	size_t n;
+	const char *line; /* below the title */
+	bool pairs;       /* every two cells belong together */
+};
+
+/** The sheet of cells; EXIT_NO and EXIT_DATA if some are missing or damaged. */
+int view_cells(lc_cache *cache, const char *module, const struct view_cells *cells,
+    const struct view_grid *grid, const struct view_tensor *how,
+    struct lc__picture *picture, struct json *json);
 
 /** Vectors of a module that a map of them has by default, at most. */
 #define VIEW_VECTORS 20000

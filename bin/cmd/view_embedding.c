@@ -52,7 +52,7 @@ find_points(struct mapping *m)
 	lc_status status;
 
 	progress_phase(NULL, "components");
-	status = lc__pca_find(v->rows, v->n, v->d, 2, &progress, &m->pca);
+	status = lc__pca_find(v->rows, v->n, v->d, 2, 0, &progress, &m->pca);
 	if (status != LC_OK)
 		return report_status(status);
 	if (!(m->pca.total > 0))

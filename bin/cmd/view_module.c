@@ -24,6 +24,7 @@ struct drawing {
 	const struct view_tensor *how;
 	struct lc__sheet sheet;
 	struct json *json;
+	const char *fact; /* for the caption of the cell, or "" */
 	int status; /* EXIT_NO once a record is missing, EXIT_DATA once one is damaged */
 };
 
@@ -124,11 +125,15 @@ draw_preview(struct drawing *drawing, uint32_t cell, uint64_t record, lc_id id,
     lc_status made, struct lc__preview *preview)
 {
 	static const char *const kinds[] = { "image", "heat map", "text" };
-	const struct lc__caption caption = { id, lc_id_of(preview->note) };
+	char note[sizeof(preview->note) + NOTE_ROOM];
+	struct lc__caption caption = { .name = id };
 	struct lc__sheet *sheet = &drawing->sheet;
 	struct lc__rect place = lc__sheet_cell(sheet, cell);
 	lc_status status = made;
 
+	snprintf(note, sizeof(note), "%.*s%s%s", NOTE_ROOM - 3, drawing->fact,
+	    *drawing->fact != '\0' ? "  " : "", preview->note);
+	caption.note = lc_id_of(note);
 	if (status == LC_OK && preview->kind == LC__PREVIEW_IMAGE) {
 		struct lc__value_range range;
 		struct lc__pixels image;
@@ -301,31 +306,33 @@ choose_keys(lc_cache *cache, const struct select *select, uint64_t count,
 
 /* ---- the sheet ------------------------------------------------------------------- */
 
-static int
-draw_keys(struct drawing *drawing, const char *module, const struct keys *keys,
-    uint64_t count, const struct view_grid *grid, struct lc__picture *picture)
+/* A frame around every two cells and their captions. */
+static void
+draw_frames(const struct lc__sheet *sheet, size_t n)
 {
-	const uint32_t across = view_columns(grid, keys->n);
-	char line[NOTE_ROOM], all[LC__TICKS_TEXT];
-	lc_status begun;
+	for (uint32_t i = 0; i + 1 < n; i += 2) {
+		const struct lc__rect first = lc__sheet_cell(sheet, i);
+		const struct lc__rect second = lc__sheet_cell(sheet, i + 1);
+		lc__picture_frame(sheet->picture,
+		    (struct lc__rect){ first.x - 5, first.y - 5,
+			second.x + second.width - first.x + 10,
+			first.height + LC__SHEET_CAPTION + 10 },
+		    1, LC__RULE);
+	}
+}
 
-	snprintf(line, sizeof(line), "%zu of %s records", keys->n,
-	    lc__ticks_text((double)count, all, sizeof(all)));
-	begun = lc__sheet_begin(picture, lc_id_of(module), lc_id_of(line),
-	    (uint32_t)keys->n, across, grid->cell, &drawing->sheet);
-	if (begun != LC_OK)
-		return report_argument(begun);
-	jw_text(drawing->json, "kind", "sheet");
-	jw_text(drawing->json, "module", module);
-	jw_count(drawing->json, "records", count);
-	jw_count(drawing->json, "columns", across);
-	jw_count(drawing->json, "cell", grid->cell);
+static int
+draw_cells(struct drawing *drawing, const struct view_cells *cells)
+{
 	jw_open(drawing->json, "drawn", '[');
 	progress_begin("view");
-	for (size_t i = 0; i < keys->n; i++) {
+	for (size_t i = 0; i < cells->n; i++) {
+		drawing->fact = cells->notes != NULL ? cells->notes + i * cells->note_room
+						     : "";
 		draw_record(drawing, (uint32_t)i,
-		    keys->records != NULL ? keys->records[i] : SELECT_NONE, keys->ids[i]);
-		progress_items(i + 1, keys->n);
+		    cells->records != NULL ? cells->records[i] : SELECT_NONE,
+		    cells->ids[i]);
+		progress_items(i + 1, cells->n);
 		if (progress_step(NULL, 0, 0) != 0) {
 			progress_end();
 			return report_status(LC_CANCELLED);
@@ -337,24 +344,57 @@ draw_keys(struct drawing *drawing, const char *module, const struct keys *keys,
 }
 
 int
+view_cells(lc_cache *cache, const char *module, const struct view_cells *cells,
+    const struct view_grid *grid, const struct view_tensor *how,
+    struct lc__picture *picture, struct json *json)
+{
+	struct drawing drawing = { .cache = cache, .how = how, .json = json };
+	uint32_t across = view_columns(grid, cells->n);
+	lc_status begun;
+
+	if (cells->pairs)
+		across += across % 2;
+	begun = lc__sheet_begin(picture, lc_id_of(module), lc_id_of(cells->line),
+	    (uint32_t)cells->n, across, grid->cell, &drawing.sheet);
+	if (begun != LC_OK)
+		return report_argument(begun);
+	if (cells->pairs)
+		draw_frames(&drawing.sheet, cells->n);
+	jw_count(json, "columns", across);
+	jw_count(json, "cell", grid->cell);
+	return draw_cells(&drawing, cells);
+}
+
+int
 view_module(const char *module, const struct select *select, const struct view_grid *grid,
     const struct view_tensor *how, struct lc__picture *picture, struct json *json)
 {
-	struct drawing drawing = { .how = how, .json = json };
+	char line[NOTE_ROOM], all[LC__TICKS_TEXT];
+	struct view_cells cells = { .line = line };
 	struct keys keys = { 0 };
+	lc_cache *cache;
 	uint64_t count;
-	int status = module_open(module, &drawing.cache);
+	int status = module_open(module, &cache);
 	lc_status counted;
 
 	if (status != EXIT_DONE)
 		return status;
-	counted = lc_count(drawing.cache, &count);
+	counted = lc_count(cache, &count);
 	if (counted != LC_OK)
 		status = report_status(counted);
 	else
-		status = choose_keys(drawing.cache, select, count, &keys);
-	if (status == EXIT_DONE)
-		status = draw_keys(&drawing, module, &keys, count, grid, picture);
+		status = choose_keys(cache, select, count, &keys);
+	if (status == EXIT_DONE) {
+		cells.ids = keys.ids;
+		cells.records = keys.records;
+		cells.n = keys.n;
+		snprintf(line, sizeof(line), "%zu of %s records", keys.n,
+		    lc__ticks_text((double)count, all, sizeof(all)));
+		jw_text(json, "kind", "sheet");
+		jw_text(json, "module", module);
+		jw_count(json, "records", count);
+		status = view_cells(cache, module, &cells, grid, how, picture, json);
+	}
 	keys_free(&keys);
-	return module_close(drawing.cache, status);
+	return module_close(cache, status);
 }

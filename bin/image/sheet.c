@@ -7,7 +7,6 @@
 
 #define HEAD 46         /* title and line */
 #define GAP 12          /* between cells */
-#define CAPTION 34      /* below a cell */
 #define LEAST_WIDTH 360 /* of the cells' place, for the title */
 #define THICK_CELL 160  /* from which on boxes have thick lines */
 #define CROSS 0xd9a09bu /* of a cell without a picture */
@@ -24,7 +23,7 @@ lc__sheet_begin(struct lc__picture *picture, lc_id title, lc_id line, uint32_t n
 	const struct lc__font small = { .size = LC__SMALL, .colour = LC__DIM_INK };
 	const double used = fmin(columns, n), rows = ceil((double)n / columns);
 	const double width = fmax(used * (cell + GAP) - GAP, LEAST_WIDTH);
-	const double height = HEAD + rows * (cell + CAPTION + GAP) - GAP;
+	const double height = HEAD + rows * (cell + LC__SHEET_CAPTION + GAP) - GAP;
 
 	return_if_error(lc__picture_begin(picture, width + 2 * LC__MARGIN,
 	    height + 2 * LC__MARGIN, title));
@@ -40,7 +39,8 @@ lc__sheet_cell(const struct lc__sheet *sheet, uint32_t i)
 	return (struct lc__rect){ LC__MARGIN +
 		    (double)(i % sheet->columns) * (sheet->cell + GAP),
 		LC__MARGIN + HEAD +
-		    (double)(i / sheet->columns) * (sheet->cell + CAPTION + GAP),
+		    (double)(i / sheet->columns) *
+			(sheet->cell + LC__SHEET_CAPTION + GAP),
 		sheet->cell, sheet->cell };
 }
 

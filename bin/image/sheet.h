@@ -23,6 +23,9 @@ struct lc__caption {
 	    note; /* facts about it, separated by two blanks: those that fit are shown */
 };
 
+/** Pixels of the caption below a cell. */
+#define LC__SHEET_CAPTION 34
+
 /** The smallest cell, in pixels, and the largest. */
 #define LC__SHEET_LEAST_CELL 48
 #define LC__SHEET_MOST_CELL 2048

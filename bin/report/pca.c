@@ -199,8 +199,8 @@ take_axes(const double *q, size_t b, double v[BLOCK][BLOCK], struct lc__pca *out
 }
 
 static lc_status
-iterate(struct round *r, double *q, double *y, const lc_progress *progress,
-    struct lc__pca *out)
+iterate(struct round *r, double *q, double *y, unsigned rounds,
+    const lc_progress *progress, struct lc__pca *out)
 {
 	double s[BLOCK][BLOCK], v[BLOCK][BLOCK], values[BLOCK];
 
@@ -208,7 +208,7 @@ iterate(struct round *r, double *q, double *y, const lc_progress *progress,
 	for (size_t i = 0; i < r->d * r->b; i++)
 		q[i] = (double)(lc__mix(i * LC__GOLDEN) >> 11) * 0x1p-52 - 1;
 	orthogonalise(q, r->d, r->b);
-	for (int round = 0; round < ROUNDS; round++) {
+	for (unsigned round = 0; round < rounds; round++) {
 		bool settled = true;
 		if (progress != NULL && progress->step != NULL &&
 		    progress->step(progress->ctx, 0, 0) != 0)
@@ -227,7 +227,7 @@ iterate(struct round *r, double *q, double *y, const lc_progress *progress,
 				settled = false;
 			out->variance[j] = value;
 		}
-		if (settled || round + 1 == ROUNDS)
+		if (settled || round + 1 == rounds)
 			break;
 		memcpy(q, y, r->d * r->b * sizeof(*q));
 		orthogonalise(q, r->d, r->b);
@@ -237,7 +237,7 @@ iterate(struct round *r, double *q, double *y, const lc_progress *progress,
 }
 
 lc_status
-lc__pca_find(const float *vectors, size_t n, size_t d, size_t k,
+lc__pca_find(const float *vectors, size_t n, size_t d, size_t k, unsigned rounds,
     const lc_progress *progress, struct lc__pca *out)
 {
 	struct round r = { .vectors = vectors, .n = n, .d = d };
@@ -261,7 +261,7 @@ lc__pca_find(const float *vectors, size_t n, size_t d, size_t k,
 		r.from = q;
 		r.sums = sums;
 		find_mean(vectors, n, out);
-		status = iterate(&r, q, y, progress, out);
+		status = iterate(&r, q, y, rounds > 0 ? rounds : ROUNDS, progress, out);
 	}
 	free(q);
 	free(y);

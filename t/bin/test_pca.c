@@ -23,7 +23,7 @@ START_TEST(known_components)
 		for (int e = 0; e < 3; e++)
 			vectors[i][e] = (float)(centre[e] +
 			    axes[i / 2][e] * (3 - i / 2) * (i % 2 == 0 ? 1 : -1));
-	ck_assert_int_eq(lc__pca_find(vectors[0], 6, 3, 2, NULL, &pca), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], 6, 3, 2, 0, NULL, &pca), LC_OK);
 	ck_assert_uint_eq(pca.k, 2);
 	ck_assert_double_eq_tol(pca.total, 28 / 6.0, 1e-5);
 	ck_assert_double_eq_tol(pca.variance[0], 18 / 6.0, 1e-5);
@@ -56,7 +56,7 @@ START_TEST(components_of_noise)
 		for (int e = 0; e < D; e++)
 			vectors[i][e] = (float)(rand() % 2001 - 1000) / (float)(e + 1) +
 			    (float)(e * 7);
-	ck_assert_int_eq(lc__pca_find(vectors[0], N, D, K, NULL, &pca), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], N, D, K, 0, NULL, &pca), LC_OK);
 	for (int a = 0; a < K; a++) {
 		const double *axis = pca.axes + a * D;
 		double got[D] = { 0 };
@@ -83,7 +83,7 @@ START_TEST(components_of_noise)
 	ck_assert_double_lt(sum, pca.total);
 	ck_assert_double_gt(sum, 0.9 * pca.total);
 	/* The same bits again. */
-	ck_assert_int_eq(lc__pca_find(vectors[0], N, D, K, NULL, &again), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], N, D, K, 0, NULL, &again), LC_OK);
 	ck_assert_int_eq(memcmp(pca.axes, again.axes, K * D * sizeof(double)), 0);
 	ck_assert_int_eq(memcmp(pca.variance, again.variance, sizeof(pca.variance)), 0);
 	lc__pca_free(&pca);
@@ -98,7 +98,7 @@ START_TEST(vectors_on_a_line)
 	struct lc__pca pca;
 	double at[2];
 
-	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 2, NULL, &pca), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 2, 0, NULL, &pca), LC_OK);
 	ck_assert_double_eq_tol(pca.total, 2.5, 1e-12);
 	ck_assert_double_eq_tol(pca.variance[0], 2.5, 1e-12);
 	ck_assert_double_eq_tol(pca.variance[1], 0, 1e-12);
@@ -107,12 +107,12 @@ START_TEST(vectors_on_a_line)
 	ck_assert_double_eq_tol(at[1], 0, 1e-12);
 	lc__pca_free(&pca);
 
-	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 9, NULL, &pca), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 9, 0, NULL, &pca), LC_OK);
 	ck_assert_uint_eq(pca.k, 2);
 	lc__pca_free(&pca);
 
 	memset(vectors, 0, sizeof(vectors));
-	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 2, NULL, &pca), LC_OK);
+	ck_assert_int_eq(lc__pca_find(vectors[0], 4, 2, 2, 0, NULL, &pca), LC_OK);
 	ck_assert_double_eq(pca.total, 0);
 	lc__pca_project(&pca, vectors[0], at);
 	ck_assert_double_eq(at[0], 0);
@@ -133,7 +133,7 @@ START_TEST(it_can_be_stopped)
 	const lc_progress progress = { .step = stop };
 	struct lc__pca pca;
 
-	ck_assert_int_eq(lc__pca_find(vectors, 2, 2, 1, &progress, &pca), LC_CANCELLED);
+	ck_assert_int_eq(lc__pca_find(vectors, 2, 2, 1, 0, &progress, &pca), LC_CANCELLED);
 	lc__pca_free(&pca);
 }
 END_TEST

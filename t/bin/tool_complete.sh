@@ -75,7 +75,8 @@ a	{b: integer, c.d: list}
 a.b	integer
 a.c\\.d	list
 z	string"
-is "pages of view" "$(offered view --ch) $(offered view --emb)" "words --chunks  words --embedding "
+is "pages of view" "$(offered view --ch) $(offered view --emb) $(offered view --du)" \
+	"words --chunks  words --embedding  words --duplicates "
 is "fields that begin so" "$(offered view maps --field a.b)" "words a.b "
 is "fields of no module" "$(offered get --field '')" "words "
 cachex drop maps -f -q

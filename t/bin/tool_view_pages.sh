@@ -46,7 +46,7 @@ refuse "with a cell" 2 "cachex: view: only -l and --side apply to --chunks" \
 	cachex view --chunks store -n --cell 100
 refuse "two modules" 2 "cachex: view: --chunks needs one operand, MODULE" \
 	cachex view --chunks store store -n
-refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks or --embedding" cachex view store -l
+refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks, --embedding or --duplicates" cachex view store -l
 refuse "the list and the picture in one stream" 2 \
 	"cachex: view: the list and the picture would both go to standard output; use -o FILE" \
 	cachex view --chunks store -l -o -
@@ -123,4 +123,59 @@ refuse "one element" 3 "cachex: view: 'a': the record is u8[1]; a vector needs a
 refuse "two pages" 2 "cachex: view: --chunks and --embedding exclude each other" \
 	cachex view --embedding --chunks line -n
 refuse "no records" 1 "cachex: view: there are no records" cachex view --embedding store -n
+
+# Duplicates of vectors: b is a; c is twice as long; d points nearly there; e elsewhere
+vector twins a 1hhhhhhh
+vector twins b 1hhhhhhh
+vector twins d 1hhhhhh0
+vector twins e 0000000h
+vector twins z 00000000
+check "duplicates" 0 cachex view --duplicates twins -l
+is "are a list" "$(cat "$out")" "$(printf 'identical\t0\ta\tb')"
+# cos = 10 h^2 / sqrt(11 h^2 * 10 h^2) = sqrt(10 / 11)
+check "with near ones" 0 cachex view --duplicates twins -l --near 0.05
+is "that have their distance" "$(cat "$out")" "$(printf 'identical\t0\ta\tb\nnear\t0.04654\ta\td')"
+check "as JSON" 0 cachex view --duplicates twins -l --near 0.05 --json
+is "with both keys" "$(tail -n 1 "$out" | sed 's/\(0\.0465\)[0-9]*/\1/')" \
+	'{"kind":"near","distance":0.0465,"first":{"id":"a"},"second":{"id":"d"}}'
+check "drawn" 0 cachex view --duplicates twins --near 0.05 -o twins.svg --json
+is "with the numbers" "$(sed 's/,"drawn".*//' "$out")" \
+	'{"kind":"duplicates","module":"twins","records":5,"identical":1,"near":1,"lacking":0,"damaged":0,"not_compared":0,"columns":4,"cell":192'
+is "in pairs" "$(tr '{' '\n' <"$out" | sed -n 's/^"id":"\(.\)".*/\1/p' | tr -d '\n')" abad
+for text in twins '1 identical and 1 near of 5 records' 'identical  f32[8]' \
+	'near  distance 0.047'; do
+	also "with the text $text" grep -qF ">$text" twins.svg
+done
+for format in png pdf; do
+	check "as $format" 0 cachex view --duplicates twins -o "twins.$format" --cell 64
+	also "is $format" is_$format "twins.$format"
+done
+check "one pair of two" 0 cachex view --duplicates twins --near 0.05 --samples 1 -o one.svg
+also "says so" grep -qF '; the first 1 pairs</text>' one.svg
+# Images: one is brighter by two, one is another
+ramp() { LC_ALL=C awk -v add="$1" -v way="$2" 'BEGIN {
+	for (c = 0; c < 3; c++) for (y = 0; y < 16; y++) for (x = 0; x < 16; x++)
+		printf "%s%c", "", 40 + add + 4 * (way > 0 ? x : 15 - x) }'; }
+for id in one two; do ramp 0 1 | cachex put images $id --dtype u8 --shape 3,16,16; done
+ramp 2 1 | cachex put images three --dtype u8 --shape 3,16,16
+ramp 0 -1 | cachex put images other --dtype u8 --shape 3,16,16
+check "duplicates of images" 0 cachex view --duplicates images -l
+is "are found" "$(cat "$out")" "$(printf 'identical\t0\tone\ttwo\nnear\t0\tone\tthree')"
+check "only equal ones" 0 cachex view --duplicates images -l --near 0
+is "are fewer" "$(cat "$out")" "$(printf 'identical\t0\tone\ttwo')"
+# Values: the whole record, or a part
+printf '%s\n' '{"id":"x","value":{"n":1,"t":"same"}}' '{"id":"y","value":{"n":2,"t":"same"}}' \
+	'{"id":"z","value":{"t":"same","n":1}}' '{"id":"q","value":{"n":3}}' | cachex load values
+check "duplicates of values" 0 cachex view --duplicates values -l
+is "have the same content" "$(cat "$out")" "$(printf 'identical\t0\tx\tz')"
+check "of a part" 0 cachex view --duplicates values --field t -l
+is "have the same part" "$(cat "$out")" "$(printf 'identical\t0\tx\ty\nidentical\t0\tx\tz')"
+refuse "a part that no record has" 1 "cachex: view: no record has the part w" \
+	cachex view --duplicates values --field w -l
+cachex rm values z -f -q
+refuse "no duplicates" 1 "cachex: view: there are no duplicates in values" \
+	cachex view --duplicates values -l
+refuse "a width" 2 "cachex: view: only -l, --near, --field, --samples, --columns and --cell apply to --duplicates" \
+	cachex view --duplicates twins --side 500 -n
+refuse "--near alone" 2 "cachex: view: --near needs --duplicates" cachex view twins --near 0.1 -n
 finish
