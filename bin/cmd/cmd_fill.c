@@ -154,6 +154,7 @@ producers_of(const char *module)
 		.frame_max = frame_max,
 		.isolate = isolate,
 		.line = fill_tell_line,
+		.reported = fill_tell_reported,
 	};
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "cmd/fill_tell.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "base/clock.h"
@@ -88,6 +89,26 @@ fill_tell_batch(void *ctx, const struct lc__items *items)
 }
 
 void
+fill_tell_reported(void *ctx, unsigned child, const struct lc__reported *all, size_t n)
+{
+	struct json json;
+
+	(void)ctx;
+	if (!trace_is_on())
+		return;
+	json = trace_event("metrics");
+	jw_count(&json, "producer", child);
+	jw_open(&json, "metrics", '{');
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(all[i].value))
+			jw_real(&json, all[i].name, all[i].value);
+		else
+			jw_null(&json, all[i].name);
+	jw_close(&json, '}');
+	trace_event_end(&json);
+}
+
+void
 fill_tell_failed(void *ctx, const struct lc__item *item)
 {
 	const char *why = item->why != NULL ? item->why : "failed";
@@ -146,6 +167,14 @@ put_produced(struct json *json, const struct lc__produced *produced)
 	jw_count(json, "received_bytes", produced->received_bytes);
 }
 
+/* Also how many producers there are, which a result does not tell. */
+static void
+put_producers(struct json *json, const struct lc__produced *produced)
+{
+	jw_count(json, "running", produced->running);
+	jw_count(json, "busy", produced->busy);
+}
+
 static void
 put_filled(struct json *json, const struct lc__filled *filled)
 {
@@ -195,6 +224,7 @@ fill_tell_progress(void *ctx, const struct lc__filled *so_far)
 	if (trace_is_due()) {
 		json = trace_event("progress");
 		put_filled(&json, so_far);
+		put_producers(&json, &so_far->produced);
 		trace_event_end(&json);
 	}
 	progress_items(report.over, report.total);
@@ -211,6 +241,7 @@ fill_tell_inputs_progress(void *ctx, const struct lc__inputs_filled *so_far)
 	if (trace_is_due()) {
 		json = trace_event("progress");
 		put_inputs(&json, so_far);
+		put_producers(&json, &so_far->produced);
 		trace_event_end(&json);
 	}
 	progress_rate("records", so_far->stored);

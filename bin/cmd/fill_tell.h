@@ -30,6 +30,8 @@ void fill_tell_total(uint64_t items);
 /* What producers and the fill call; @p ctx is not used. */
 
 void fill_tell_line(void *ctx, unsigned child, const char *line);
+void fill_tell_reported(void *ctx, unsigned child, const struct lc__reported *all,
+    size_t n);
 void fill_tell_batch(void *ctx, const struct lc__items *items);
 void fill_tell_failed(void *ctx, const struct lc__item *item);
 void fill_tell_stopped(void *ctx, const char *name, const char *why);

@@ -8,6 +8,15 @@
 #include "base/buf.h"
 #include "lmdbcache.h"
 
+/** A number that a producer reports about its work, such as a loss. */
+struct lc__reported {
+	char name[65]; /* letters, digits and _ . / - */
+	double value;  /* may be NaN or infinite */
+};
+
+/** The most numbers of an answer; further ones are ignored. */
+#define LC__REPORTED_MOST 8
+
 /** The outcome of an item. */
 enum lc__item_outcome {
 	LC__ITEM_OPEN,  /* nothing yet */

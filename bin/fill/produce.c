@@ -80,6 +80,18 @@ serve(struct lc__producing *run, unsigned i, bool tick)
 	return lc__child_runs(child) ? lc__producing_look_after(run, child, tick) : LC_OK;
 }
 
+static void
+count_producers(struct lc__producing *run)
+{
+	run->count->running = run->count->busy = 0;
+	for (unsigned i = 0; i < run->how->children; i++) {
+		if (!lc__child_runs(&run->child[i]))
+			continue;
+		run->count->running++;
+		run->count->busy += run->child[i].work.count > 0;
+	}
+}
+
 static lc_status
 turn(struct lc__producing *run)
 {
@@ -93,6 +105,7 @@ turn(struct lc__producing *run)
 		return LC_OK;
 	run->idled_ns = run->turned_ns;
 	run->busy = false;
+	count_producers(run);
 	return run->work->idle != NULL ? run->work->idle(run->work->ctx) : LC_OK;
 }
 
@@ -158,6 +171,7 @@ lc__produce(const struct lc__producers *how, const struct lc__work *work,
 
 	for (unsigned i = 0; run.child != NULL && i < how->children; i++)
 		lc__child_free(&run.child[i]);
+	out->running = out->busy = 0;
 	lc__subbatches_free(&run.retry.queue);
 	lc__producing_drop(&run);
 	lc__answer_free(&run.answer);

@@ -31,7 +31,11 @@ struct lc__producers {
 	/** Called with each line that producer @p child writes to its standard error;
 	 *  NULL: lines are only kept for failures. */
 	void (*line)(void *ctx, unsigned child, const char *line);
-	void *line_ctx;
+	/** Called with the numbers that producer @p child reported in an answer; may be
+	 *  NULL. */
+	void (*reported)(void *ctx, unsigned child, const struct lc__reported *all,
+	    size_t n);
+	void *line_ctx; /* of both */
 };
 
 /** The source of the work. All functions are called in the thread that called
@@ -61,6 +65,8 @@ struct lc__produced {
 	uint64_t garbage;   /* killed for an invalid answer */
 	uint64_t retried;   /* batches given to another producer */
 	uint64_t sent_bytes, received_bytes;
+	unsigned running, busy; /* producers now, and those with work, when idle() is
+	                           called */
 };
 
 /**

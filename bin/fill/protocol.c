@@ -359,9 +359,13 @@ read_results(struct lc__answer *a, const struct lc__subbatch *subbatch,
 	return LC_OK;
 }
 
-/* Find "batch" and "results". */
+/* The members of an answer; without "batch", "results" or "metrics" these are all zero. */
+struct frame {
+	struct lc__tokens batch, results, metrics;
+};
+
 static lc_status
-read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *results)
+read_frame(struct lc__tokens in, struct frame *out)
 {
 	struct lc__mpack_token map, name;
 	struct lc__tokens value;
@@ -374,9 +378,11 @@ read_frame(struct lc__tokens in, struct lc__tokens *batch, struct lc__tokens *re
 		if (!next_pair(&in, &name, &value))
 			return malformed();
 		if (is_named(&name, "batch"))
-			*batch = value;
+			out->batch = value;
 		else if (is_named(&name, "results"))
-			*results = value;
+			out->results = value;
+		else if (is_named(&name, "metrics"))
+			out->metrics = value;
 	}
 	return in.at == in.end ? LC_OK : malformed();
 }
@@ -409,10 +415,60 @@ lc_status
 lc__answer_number(const void *bytes, size_t size, uint64_t *out)
 {
 	const struct lc__tokens in = { bytes, (const unsigned char *)bytes + size };
-	struct lc__tokens batch = { NULL, NULL }, results = { NULL, NULL };
+	struct frame frame = { 0 };
 
-	return_if_error(read_frame(in, &batch, &results));
-	return read_number(batch, out);
+	return_if_error(read_frame(in, &frame));
+	return read_number(frame.batch, out);
+}
+
+/* Is it a name that needs no escape anywhere? */
+static bool
+is_plain(const struct lc__mpack_token *name)
+{
+	const char *text = (const char *)name->bytes;
+
+	if (name->kind != LC__TOKEN_STR || name->size == 0 ||
+	    name->size >= sizeof(((struct lc__reported *)NULL)->name))
+		return false;
+	for (uint32_t i = 0; i < name->size; i++)
+		if (!(text[i] >= 'a' && text[i] <= 'z') &&
+		    !(text[i] >= 'A' && text[i] <= 'Z') &&
+		    !(text[i] >= '0' && text[i] <= '9') &&
+		    memchr("_./-", text[i], 4) == NULL)
+			return false;
+	return true;
+}
+
+/* The numbers that the producer reports; what is not one is ignored. */
+static void
+read_metrics(struct lc__answer *a, struct lc__tokens in)
+{
+	struct lc__mpack_token map, name, number;
+	struct lc__tokens value;
+
+	a->n_reported = 0;
+	if (in.at == NULL || !lc__token_next_any(&in, &map) || map.kind != LC__TOKEN_MAP)
+		return;
+	for (uint32_t i = 0; i < map.size && a->n_reported < LC__REPORTED_MOST; i++) {
+		struct lc__reported *out = &a->reported[a->n_reported];
+
+		if (!next_pair(&in, &name, &value) ||
+		    !lc__token_next_any(&value, &number))
+			return;
+		if (!is_plain(&name))
+			continue;
+		if (number.kind == LC__TOKEN_UINT)
+			out->value = (double)number.number;
+		else if (number.kind == LC__TOKEN_NEGATIVE)
+			out->value = (double)(int64_t)number.number;
+		else if (number.kind == LC__TOKEN_FLOAT)
+			memcpy(&out->value, &number.number, sizeof(out->value));
+		else
+			continue;
+		memcpy(out->name, name.bytes, name.size);
+		out->name[name.size] = '\0';
+		a->n_reported++;
+	}
 }
 
 static lc_status
@@ -428,16 +484,19 @@ lc__answer_read(struct lc__answer *a, const struct lc__subbatch *subbatch,
     const void *bytes, size_t size)
 {
 	const struct lc__tokens in = { bytes, (const unsigned char *)bytes + size };
-	struct lc__tokens batch = { NULL, NULL }, results = { NULL, NULL };
+	struct frame frame = { 0 };
 
 	a->indexed = false;
+	a->n_reported = 0;
 	lc__value_reader_forget(&a->reader);
 	return_if_error(make_results(a, subbatch->count));
-	return_if_error(read_frame(in, &batch, &results));
-	return_if_error(check_batch(batch, subbatch->number));
-	if (results.at == NULL)
+	return_if_error(read_frame(in, &frame));
+	return_if_error(check_batch(frame.batch, subbatch->number));
+	if (frame.results.at == NULL)
 		return lc__error(LC_INVALID, 0, "it has no results");
-	return read_results(a, subbatch, results);
+	return_if_error(read_results(a, subbatch, frame.results));
+	read_metrics(a, frame.metrics);
+	return LC_OK;
 }
 
 /* ---- accepting values ------------------------------------------------------------ */

@@ -64,6 +64,8 @@ struct lc__answer {
 	                 * used for results out of order */
 	size_t slots;   /* a power of two, at least half of them free */
 	bool indexed;   /* the slots belong to this subbatch */
+	struct lc__reported reported[LC__REPORTED_MOST];
+	size_t n_reported;
 	struct lc__value_reader reader;
 };
 

@@ -239,6 +239,9 @@ take_frame(struct lc__producing *run, struct lc__child *child)
 	return_if_error(status);
 	run->answered = child->answered = true;
 	child->since_ns = run->clock_ns;
+	if (run->answer.n_reported > 0 && run->how->reported != NULL)
+		run->how->reported(run->how->line_ctx, child->number,
+		    run->answer.reported, run->answer.n_reported);
 	return take_answer(run, child, lc__subbatches_take(&child->work));
 }
 

@@ -463,6 +463,55 @@ START_TEST(answer_twins)
 }
 END_TEST
 
+/* The member "metrics" of an answer, and the numbers that it reports. */
+static const struct {
+	const char *bytes;
+	size_t size;
+	const char *text;
+} reports[] = {
+	{ BYTES("\x81\xa4loss\xcb\x3f\xe0\0\0\0\0\0\0"), "loss 0.5 " },
+	{ BYTES("\x82\xa4loss\xca\x40\0\0\0\xa4" "a/b-\x07"), "loss 2 a/b- 7 " },
+	{ BYTES("\x81\xa4loss\xcb\x7f\xf8\0\0\0\0\0\0"), "loss nan " },
+	{ BYTES("\x81\xa4loss\xff"), "loss -1 " },
+	/* other names, and what is not a number */
+	{ BYTES("\x83\xa2<b\1\xa1x\xa1" "1\xa1y\2"), "y 2 " },
+	{ BYTES("\x83\xa0\1\x05\1\xa1y\x91\2"), "" },
+	{ BYTES("\x8a\xa1" "0\0\xa1" "1\1\xa1" "2\2\xa1" "3\3\xa1" "4\4\xa1" "5\5\xa1" "6\6"
+	    "\xa1" "7\7\xa1" "8\x08\xa1" "9\x09"), "0 0 1 1 2 2 3 3 4 4 5 5 6 6 7 7 " },
+	{ BYTES("\xc0"), "" },
+	{ BYTES("\x91\1"), "" },
+};
+
+START_TEST(numbers_are_reported)
+{
+	static const char head[] = "\x83\xa5" "batch\x07\xa7results\x90\xa7metrics";
+	static const char plain[] = HEAD "\x90";
+	const lc_id ids[] = { { "a", 1 } };
+	struct lc__items *batch = make_batch(ids, 1);
+	struct lc__subbatch *subbatch = lc__subbatch_of(batch);
+	struct lc__answer answer = { 0 };
+	struct lc__buf bytes = { 0 }, text = { 0 };
+
+	subbatch->number = 7;
+	lc__buf_append(&bytes, head, sizeof(head) - 1);
+	lc__buf_append(&bytes, reports[_i].bytes, reports[_i].size);
+	ck_assert_int_eq(lc__answer_read(&answer, subbatch, bytes.data, bytes.size), LC_OK);
+	for (size_t i = 0; i < answer.n_reported; i++)
+		lc__buf_printf(&text, "%s %g ", answer.reported[i].name,
+		    fabs(answer.reported[i].value) >= 0 ? answer.reported[i].value : (double)NAN);
+	lc__buf_append(&text, "", 1);
+	ck_assert_str_eq((char *)text.data, reports[_i].text);
+	/* They are of one answer alone. */
+	ck_assert_int_eq(lc__answer_read(&answer, subbatch, BYTES(plain)), LC_OK);
+	ck_assert_uint_eq(answer.n_reported, 0);
+	lc__answer_free(&answer);
+	lc__buf_free(&bytes);
+	lc__buf_free(&text);
+	free(subbatch);
+	lc__items_free(batch);
+}
+END_TEST
+
 /* ---- MessagePack of others ----------------------------------------------------------------- */
 
 static const struct {
@@ -594,6 +643,7 @@ main(void)
 	tcase_add_loop_test(tc, answer_bytes, 0, n_answers);
 	tcase_add_loop_test(tc, answer_damage, 0, n_answers);
 	tcase_add_test(tc, answer_twins);
+	tcase_add_loop_test(tc, numbers_are_reported, 0, sizeof(reports) / sizeof(reports[0]));
 	tcase_add_loop_test(tc, longer_forms, 0, sizeof(longer) / sizeof(longer[0]));
 	tcase_add_test(tc, skipping);
 	tcase_add_test(tc, lines);

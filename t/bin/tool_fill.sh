@@ -312,6 +312,10 @@ if command -v jq >/dev/null; then
 	is "and options" "$(jq -r 'select(.event == "begin") | .module + .options.batch' trace)" tr2
 	is "and counts" "$(jq -c 'select(.event == "end") | [.status, .stored, .failed, .batches]' trace)" \
 		'["ok",3,2,3]'
+	check "numbers that producers report" 0 cachex fill tm --exec "$producer trains" --ids five -b 2 -j 1 --trace numbers -q
+	is "are in it" "$(jq -c 'select(.event == "metrics") | [.producer, .metrics]' numbers | tr '\n' ' ')" \
+		'[0,{"loss":1,"step":1}] [0,{"loss":0.5,"step":2}] [0,{"loss":0.333333,"step":3}] '
+	is "progress counts producers" "$(jq -r 'select(.event == "progress") | has("running") and has("busy")' numbers | sort -u)" true
 	is "seconds rise" "$(jq .seconds trace | sort -n -c && echo yes)" yes
 else
 	skip "a trace" "jq is not installed"

@@ -221,13 +221,21 @@ make_answer(void)
 
 	msgpack_sbuffer_clear(&job.answer);
 	msgpack_packer_init(&job.pk, &job.answer, msgpack_sbuffer_write);
-	msgpack_pack_map(&job.pk, 2);
+	msgpack_pack_map(&job.pk, 2 + is("trains"));
 	pack_text("batch");
 	msgpack_pack_uint64(&job.pk, job.batch + is("wrong-batch"));
 	pack_text("results");
 	msgpack_pack_array(&job.pk, is("claims") ? UINT32_MAX : n);
 	for (uint32_t i = 0; i < n; i++)
 		pack_result(is("reversed") ? job.items - 1 - i : i);
+	if (is("trains")) {
+		pack_text("metrics");
+		msgpack_pack_map(&job.pk, 2);
+		pack_text("loss");
+		msgpack_pack_double(&job.pk, 1.0 / (double)job.batch);
+		pack_text("step");
+		msgpack_pack_uint64(&job.pk, job.batch);
+	}
 	if (is("behind"))
 		msgpack_pack_nil(&job.pk);
 }
