@@ -146,7 +146,17 @@ lc__unit_text(enum lc__unit unit, double value, char *out)
 			in_units(value, of_counts, counts, out);
 		return out;
 	case LC__UNIT_BYTES: in_units(value, of_bytes, bytes, out); return out;
-	case LC__UNIT_SECONDS: in_units(value, of_seconds, seconds, out); return out;
+	case LC__UNIT_SECONDS: {
+		const double minutes = round(value / 60);
+		/* "1:10 h", where hours would have many digits. */
+		if (value >= 3600 && value < 86400 && fabs(value - 60 * minutes) < 1e-6 &&
+		    fmod(minutes, 15) != 0)
+			snprintf(out, LC__TICKS_TEXT, "%.0f:%02.0f h",
+			    floor(minutes / 60), fmod(minutes, 60));
+		else
+			in_units(value, of_seconds, seconds, out);
+		return out;
+	}
 	case LC__UNIT_SHARE:
 		snprintf(out, LC__TICKS_TEXT, "%.4g %%", 100 * value);
 		return out;

@@ -10,12 +10,14 @@
 #define RIGHT 704.0
 #define TOP 20.0
 #define BOTTOM 254.0
+#define MANY 50   /* points of a curve that are small */
 #define LEAST 0.6 /* of the width and height of a span */
 
 /* From values to places. */
 struct plane {
 	double x_low, x_high, y_most;
-	double y_top, y_bottom; /* places of y_most and of 0 */
+	double y_top, y_bottom; /* places of y_most and of y_least */
+	double y_least;         /* 0, or below */
 };
 
 static double
@@ -30,22 +32,27 @@ x_of(const struct plane *p, double x)
 static double
 y_of(const struct plane *p, double y)
 {
-	return p->y_bottom - (p->y_bottom - p->y_top) * y / p->y_most;
+	return p->y_bottom -
+	    (p->y_bottom - p->y_top) * (y - p->y_least) / (p->y_most - p->y_least);
 }
 
 static void
 begin(FILE *out, const char *class, const char *title, const char *note)
 {
-	fprintf(out, "<figure class=\"%s\">\n<figcaption><b>%s</b><span>%s</span>", class,
-	    title, note);
+	fprintf(out, "<figure class=\"%s\">\n<figcaption><b>", class);
+	lc__page_str(out, title);
+	fputs("</b><span>", out);
+	lc__page_str(out, note);
+	fputs("</span>", out);
 }
 
 /* A patch of a colour, and what has it. */
 static void
 key(FILE *out, unsigned class, const char *name)
 {
-	fprintf(out, "<span class=\"label\"><i class=\"key s%u\"></i>%s</span> ", class,
-	    name);
+	fprintf(out, "<span class=\"label\"><i class=\"key s%u\"></i>", class);
+	lc__page_str(out, name);
+	fputs("</span> ", out);
 }
 
 static void
@@ -53,8 +60,10 @@ begin_picture(FILE *out, const char *title)
 {
 	fprintf(out,
 	    "</figcaption>\n<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" "
-	    "aria-label=\"%s\">\n",
-	    WIDTH, HEIGHT, title);
+	    "aria-label=\"",
+	    WIDTH, HEIGHT);
+	lc__page_str(out, title);
+	fputs("\">\n", out);
 }
 
 static void
@@ -93,13 +102,13 @@ draw_x_axis(FILE *out, const struct plane *p, enum lc__unit unit, const char *ti
 static void
 draw_y_axis(FILE *out, const struct plane *p, enum lc__unit unit)
 {
-	const struct lc__ticks ticks = lc__ticks_in(unit, 0, p->y_most, 6);
+	const struct lc__ticks ticks = lc__ticks_in(unit, p->y_least, p->y_most, 6);
 	char text[LC__TICKS_TEXT];
 
 	for (uint32_t i = 0; i < ticks.count; i++) {
 		const double value = lc__ticks_value(&ticks, i), y = y_of(p, value);
 
-		if (value > 0)
+		if (value != p->y_least)
 			line(out, "grid", LEFT, y, RIGHT, y);
 		fprintf(out,
 		    "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">%s</text>\n",
@@ -110,6 +119,18 @@ draw_y_axis(FILE *out, const struct plane *p, enum lc__unit unit)
 /* ---- curves ------------------------------------------------------------------------------ */
 
 static double
+lowest(const struct lc__curves *c)
+{
+	double least = 0;
+
+	for (size_t k = 0; k < c->n_curves; k++)
+		for (size_t i = 0; i < c->n; i++)
+			if (c->curves[k].y[i] < least)
+				least = c->curves[k].y[i];
+	return 1.05 * least;
+}
+
+static double
 highest(const struct lc__curves *c)
 {
 	double most = 0;
@@ -118,7 +139,7 @@ highest(const struct lc__curves *c)
 		for (size_t i = 0; i < c->n; i++)
 			if (c->curves[k].y[i] > most)
 				most = c->curves[k].y[i];
-	return most > 0 ? 1.05 * most : 1;
+	return most > 0 ? 1.05 * most : lowest(c) < 0 ? 0 : 1;
 }
 
 /* Its points can be pointed at. */
@@ -133,22 +154,26 @@ draw_curve(FILE *out, const struct plane *p, const struct lc__curves *c, size_t 
 		fprintf(out, "%c%.1f %.1f", i == 0 ? 'M' : 'L', x_of(p, c->x[i]),
 		    y_of(p, curve->y[i]));
 	fputs("\"/>\n", out);
-	for (size_t i = 0; i < c->n; i++)
+	for (size_t i = 0; i < c->n; i++) {
 		fprintf(out,
-		    "<circle class=\"point s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.5\">"
-		    "<title>%s, %s: %s</title></circle>\n",
-		    k, x_of(p, c->x[i]), y_of(p, curve->y[i]), curve->name,
+		    "<circle class=\"point s%zu\" cx=\"%.1f\" cy=\"%.1f\" r=\"%s\"><title>",
+		    k, x_of(p, c->x[i]), y_of(p, curve->y[i]),
+		    c->n > MANY ? "1.5" : "2.5");
+		lc__page_str(out, curve->name);
+		fprintf(out, ", %s: %s</title></circle>\n",
 		    lc__unit_text(c->x_unit, c->x[i], x),
 		    lc__unit_text(c->y_unit, curve->y[i], y));
+	}
 }
 
 void
 lc__curves_draw(FILE *out, const struct lc__curves *c)
 {
-	const struct plane p = { c->x[0], c->x[c->n - 1], highest(c), TOP, BOTTOM };
+	const struct plane p = { c->x[0], c->x[c->n - 1], highest(c), TOP, BOTTOM,
+		lowest(c) };
 
 	begin(out, "curves", c->title, c->note);
-	for (size_t k = 0; k < c->n_curves; k++)
+	for (size_t k = 0; k < c->n_curves && c->n_curves > 1; k++)
 		key(out, (unsigned)k, c->curves[k].name);
 	begin_picture(out, c->title);
 	draw_y_axis(out, &p, c->y_unit);
@@ -187,7 +212,7 @@ lc__spans_draw(FILE *out, const struct lc__spans *s)
 {
 	/* Rows go down. */
 	const struct plane p = { 0, s->end > 0 ? s->end : 1, s->rows > 0 ? s->rows : 1,
-		BOTTOM, TOP };
+		BOTTOM, TOP, 0 };
 	const double height = (BOTTOM - TOP) / p.y_most;
 
 	begin(out, "spans", s->title, s->note);

@@ -16,7 +16,8 @@ struct lc__curve {
 	const double *y; /* a value for each x */
 };
 
-/** A figure of curves. The texts must not need to be escaped. */
+/** A figure of curves, over 0, or the least value below it. Title, note and the names of
+ *  curves are escaped. */
 struct lc__curves {
 	const char *title, *note;
 	const char *x_title;

@@ -123,7 +123,7 @@ take_metric(struct lc__fill_trace *trace, const struct lc__json_member *member,
 	const double value = number_of(member);
 	struct lc__fill_metric *metric = NULL;
 
-	if (member->kind != LC__JSON_NUMBER || !isfinite(value))
+	if (member->kind != LC__JSON_NUMBER && member->kind != LC__JSON_NULL)
 		return LC_OK;
 	for (size_t i = 0; i < trace->n_metrics && metric == NULL; i++)
 		if (lc__json_name_is(member->name, trace->metrics[i].name))
@@ -136,6 +136,10 @@ take_metric(struct lc__fill_trace *trace, const struct lc__json_member *member,
 		if (metric->name == NULL)
 			return LC_OK;
 		trace->n_metrics++;
+	}
+	if (member->kind == LC__JSON_NULL || !isfinite(value)) {
+		metric->others++;
+		return LC_OK;
 	}
 	return_if_error(
 	    lc__array_reserve(&metric->points, &metric->room, metric->n + 1, NULL));

@@ -29,6 +29,7 @@ struct lc__fill_metric {
 		double seconds, value;
 	} * points; /* finite ones; malloc'ed */
 	size_t n, room;
+	uint64_t others; /* NaN and infinity */
 };
 
 struct lc__fill_trace {

@@ -759,6 +759,45 @@ add_level(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
 	}
 }
 
+/* The mean of the points in each span; without any that of the span before. */
+static void
+add_means(struct lc__rates *rates, const struct lc__fill_metric *metric)
+{
+	double value = metric->points[0].value;
+	size_t n[LC__RATES_SPANS] = { 0 };
+
+	for (size_t i = 0; i < metric->n; i++) {
+		const double at = metric->points[i].seconds / rates->end *
+		    (double)rates->n;
+		const size_t span = (size_t)fmin(fmax(at, 0), (double)(rates->n - 1));
+		rates->y[0][span] += metric->points[i].value;
+		n[span]++;
+	}
+	for (size_t i = 0; i < rates->n; i++) {
+		if (n[i] > 0)
+			value = rates->y[0][i] / (double)n[i];
+		rates->y[0][i] = value;
+	}
+}
+
+static void
+draw_metric(FILE *out, const struct lc__fill_metric *metric, struct lc__rates *rates,
+    double end)
+{
+	const char *const names[] = { metric->name };
+	char note[120];
+
+	if (metric->n == 0)
+		return;
+	snprintf(note, sizeof(note),
+	    "%zu numbers that producers reported, the last %.4g%s", metric->n,
+	    metric->points[metric->n - 1].value,
+	    metric->others > 0 ? "; some were not finite" : "");
+	lc__rates_init(rates, end);
+	add_means(rates, metric);
+	draw_rates(out, rates, metric->name, note, LC__UNIT_NUMBER, names, 1);
+}
+
 #define AT(member) offsetof(struct lc__fill_point, member)
 
 static void
@@ -775,7 +814,7 @@ draw_trace(FILE *out, const struct lc__fill_trace *trace, struct lc__rates *rate
 	lc__rates_init(rates, end);
 	add_count(rates, 0, trace, AT(stored));
 	lc__rates_end(rates);
-	draw_rates(out, rates, "Records a second", "committed, or put", LC__UNIT_COUNT,
+	draw_rates(out, rates, "Records a second", "that were stored", LC__UNIT_COUNT,
 	    stored, 1);
 	lc__rates_init(rates, end);
 	add_count(rates, 0, trace, AT(bytes));
@@ -799,6 +838,8 @@ draw_trace(FILE *out, const struct lc__fill_trace *trace, struct lc__rates *rate
 		draw_rates(out, rates, "Producers", "that run, and that compute a batch",
 		    LC__UNIT_COUNT, producers, 2);
 	}
+	for (size_t i = 0; i < trace->n_metrics; i++)
+		draw_metric(out, &trace->metrics[i], rates, end);
 	fputs("</div>\n", out);
 }
 

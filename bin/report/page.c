@@ -100,12 +100,13 @@ static const char style[] =
     ".wide svg text{font-size:13px}\n"
     "@media(max-width:600px){th,td{padding:.25rem .45rem}"
     ".curves svg text,.spans svg text{font-size:18px}}\n"
-    "@media print{body{max-width:none;padding:0;font-size:11px}"
+    "@media print{html{font-size:11px}body{max-width:none;padding:0;font-size:11px}"
     ":root{color-scheme:light;--ink:#000;--dim:#444;--line:#bbb;--paper:#fff;"
     "--soft:#eee;--bar:#3a6fb0;--other:#c9781c;--good:#1c7a43;--bad:#b3261e;"
     "--warn:#8a5a00}*{print-color-adjust:exact;-webkit-print-color-adjust:exact}"
     "h2,h3{break-after:avoid}tr,li{break-inside:avoid}.scroll{overflow:visible}"
-    "td,td code,td .id{min-width:0;overflow-wrap:anywhere}}\n";
+    "td,td code,td .id{overflow-wrap:anywhere}td{min-width:4rem}th,td{padding:.2rem .4rem}"
+    ".plots.wide{grid-template-columns:1fr 1fr}}\n";
 
 void
 lc__page_begin(FILE *out, const char *title)

@@ -83,6 +83,44 @@ also "is verified" grep -q '<b class="good">Verified</b>: 1 records in 1 chunks'
 check "no records" 0 sh -c "echo 'a' >one; '$CACHEX' put empty k one --dtype u8 --shape 2 && '$CACHEX' rm -f empty k && '$CACHEX' report empty -o empty.html"
 also "says so" grep -q '<li><b>0</b><span>records<' empty.html
 
+# The trace of a fill
+cat >fill.jsonl <<'END'
+{"event":"begin","seconds":0,"cachex":"0.1.0","time_ms":1700000000000,"module":"many","options":{}}
+{"event":"metrics","seconds":1,"producer":0,"metrics":{"loss":2.5,"<b>":1}}
+{"event":"progress","seconds":10,"stored":100,"failed":2,"bytes":1000,"retried":1,"died":1,"timed_out":0,"garbage":0,"running":4,"busy":3}
+{"event":"metrics","seconds":15,"producer":1,"metrics":{"loss":0.25}}
+{"event":"progress","seconds":20,"stored":300,"failed":2,"bytes":3000,"retried":1,"died":1,"timed_out":0,"garbage":0,"running":4,"busy":4}
+{"event":"end","seconds":20,"status":"ok","stored":300,"failed":2,"bytes":3000,"retried":1,"died":1}
+END
+check "--trace" 0 report many -o fill.html --trace fill.jsonl
+also "sums it up" says fill.html \
+	"Begun 2023-11-14 22:13:20 UTC; 300 records in 20 s, 15 a second; 2 failed, 1 batches tried again, 1 producers lost; it has ended."
+also "draws records a second" grep -q '<title>stored, 14.5 s: 20</title>' fill.html
+also "at first fewer" grep -q '<title>stored, 4.5 s: 10</title>' fill.html
+also "bytes" grep -q '<title>of tensors, 14.5 s: 200 B</title>' fill.html
+also "failed items" grep -q '<title>failed items, 4.5 s: 0.2</title>' fill.html
+also "busy producers" grep -q '<title>busy, 14.5 s: 3</title>' fill.html
+also "a loss" grep -q '<title>loss, 2.5 s: 2.5</title>' fill.html
+also "later a smaller one" grep -q '<title>loss, 15.5 s: 0.25</title>' fill.html
+also "names are escaped" grep -q '<b>&lt;b&gt;</b>' fill.html
+check "two traces" 0 report many -o fill.html -f --trace fill.jsonl --trace fill.jsonl
+is "are two parts" "$(grep -c '<h3>fill.jsonl</h3>' fill.html)" 2
+refuse "another file" 3 "cachex: report: records.jsonl: not a trace of cachex fill" \
+	report many -o no.html --trace records.jsonl
+also "and no page" test ! -e no.html
+printf 'x\ny\nz\n' >three
+check "a fill" 1 cachex fill filled --exec "$builddir/t/support/bad_producer errors" --ids three -b 2 --trace own.jsonl -q
+check "its own trace" 0 report filled -o filled.html --trace own.jsonl
+also "has its end" grep -q 'it has ended' filled.html
+also "and failures.jsonl the reason" sh -c "grep -q \"^<tr><td><bdi class=.id.>odd item .*<td class=.n.>1<\" filled.html"
+also "of the item" grep -q '<tr><td><bdi class="id">y</bdi></td><td>odd item ' filled.html
+printf 'a\nb\nc\n' >lines.txt
+check "a fill from shards" 0 cachex fill shards --exec "$builddir/t/support/bad_producer good" --from lines.txt -q
+check "its page" 0 report shards -o shards.html
+also "has its inputs" says shards.html "lines.txt|1|3|0|finished"
+also "and their order" says shards.html \
+	"1 of 1 inputs are finished, 0 are being filled now. The order for readers has 3 records in 1 chunks, and is final."
+
 # Damage is on the page, and in the exit status
 check "a large record" 0 sh -c "head -c 100000 /dev/zero | tr '\\0' Q | '$CACHEX' put hurt big - --dtype u8 --shape 100000"
 at=$(grep -abo QQQQQQQQ "$root/hurt/data.mdb" | head -n 1 | cut -d: -f1)
