@@ -32,7 +32,7 @@ libcachex_a_SOURCES = \
 	bin/cmd/read_frames.c \
 	bin/cmd/read_list.c bin/cmd/read_npy.c bin/cmd/read_run.c bin/cmd/read_shared.c \
 	bin/cmd/samples.c bin/cmd/setdir.c bin/cmd/stream_sources.c \
-	bin/cmd/vectors.c bin/cmd/view_chunks.c bin/cmd/view_duplicates.c bin/cmd/view_embedding.c bin/cmd/view_histograms.c bin/cmd/view_module.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
+	bin/cmd/vectors.c bin/cmd/view_chunks.c bin/cmd/view_coverage.c bin/cmd/view_duplicates.c bin/cmd/view_embedding.c bin/cmd/view_histograms.c bin/cmd/view_module.c bin/cmd/view_sheet.c bin/cmd/view_tensor.c \
 	bin/cmd/warehouse_compare.c bin/cmd/warehouse_inspect.c bin/cmd/warehouse_prune.c \
 	bin/cmd/warehouse_report.c bin/cmd/warehouse_verify.c \
 	bin/draw/axes.c bin/draw/colours.c bin/draw/picture.c bin/draw/pixels.c \
@@ -69,7 +69,7 @@ libcachex_a_SOURCES = \
 	bin/publish/publish.c bin/publish/pull.c bin/publish/push.c \
 	bin/publish/push_module.c bin/publish/push_shards.c bin/publish/receipt.c \
 	bin/publish/stored.c \
-	bin/report/chart.c bin/report/charts.c bin/report/class_bars.c bin/report/csv.c bin/report/curves.c \
+	bin/report/chart.c bin/report/charts.c bin/report/class_bars.c bin/report/coverage.c bin/report/csv.c bin/report/curves.c \
 	bin/report/distributions.c bin/report/drift.c \
 	bin/report/embedding_map.c bin/report/facts.c bin/report/fill_trace.c bin/report/histogram.c \
 	bin/report/html.c \

@@ -58,7 +58,7 @@ lib_tests = $(engine_tests) $(s3_tests) \
 	t/lib/test_warehouse_chaos t/lib/test_warehouse_damage \
 	t/lib/test_warehouse_garbled t/lib/test_warehouse_threads t/lib/test_window
 bin_tests = \
-	t/bin/test_archive t/bin/test_class_map t/bin/test_convert t/bin/test_draw \
+	t/bin/test_archive t/bin/test_class_map t/bin/test_convert t/bin/test_coverage t/bin/test_draw \
 	t/bin/test_draw_chart t/bin/test_draw_sheet t/bin/test_draw_tensor \
 	t/bin/test_draw_colours t/bin/test_embedding_map t/bin/test_exchange_chaos t/bin/test_exchange_npz \
 	t/bin/test_fill t/bin/test_fill_edges t/bin/test_fill_inputs \

@@ -39,6 +39,7 @@ static int histogram;
 static int chunks;
 static int embedding;
 static int duplicates;
+static int coverage;
 static double near = -1;
 static int list;
 static const char *field;
@@ -76,12 +77,15 @@ static struct opt options[] = {
 		    "components" },
 	{ "", "duplicates", OPT_FLAG, &duplicates,
 	    .help = "draw pairs of equal and nearly equal records of a module" },
+	{ "", "coverage", OPT_FLAG, &coverage,
+	    .help = "draw which keys two modules or warehouses have in common, and how "
+		    "their records differ" },
 	{ "", "near", OPT_RATIO, &near, .value = "DISTANCE",
 	    .help =
 		"the distance of near duplicates; 0 for equal ones only; default 0.05 "
 		"of images, 0.01 of vectors" },
 	{ "l", "list", OPT_FLAG, &list,
-	    .help = "print the chunks, vectors or pairs; draw only with -o" },
+	    .help = "print the chunks, vectors, pairs or keys; draw only with -o" },
 	{ "", "field", OPT_TEXT, &field, .value = "PATH",
 	    .help = "one tensor of a structured value: names and positions separated by "
 		    "dots" },
@@ -239,7 +243,8 @@ enum subject {
 	OF_SAMPLES,
 	OF_CHUNKS,
 	OF_EMBEDDING,
-	OF_DUPLICATES
+	OF_DUPLICATES,
+	OF_COVERAGE
 };
 
 static bool
@@ -297,6 +302,8 @@ static const struct page_kind {
 	{ &duplicates, "--duplicates", "one operand, MODULE",
 	    "-l, --near, --field, --samples, --columns and --cell", OF_DUPLICATES, 1,
 	    true, true, false, true },
+	{ &coverage, "--coverage", "two operands, both modules or both warehouses",
+	    "-l, --side and --field", OF_COVERAGE, 2, true, false, false, false },
 };
 
 #define PAGES (sizeof(pages) / sizeof(pages[0]))
@@ -347,7 +354,8 @@ find_subject(int argc, char **argv, enum subject *out)
 		return check_page(page, argc);
 	}
 	if (list)
-		return report_usage("-l needs --chunks, --embedding or --duplicates");
+		return report_usage("-l needs --chunks, --embedding, --duplicates "
+				    "or --coverage");
 	if (near >= 0)
 		return report_usage("--near needs --duplicates");
 	if (argc == 2)
@@ -410,6 +418,21 @@ check_options(enum subject subject)
 	return check_ways();
 }
 
+/* Modules are compared with modules, warehouses with warehouses. */
+static int
+draw_coverage(char **argv, const char *part, const struct view_page *page)
+{
+	const char *const names[2] = { argv[0], argv[1] };
+	const bool modules[2] = { is_module(argv[0]), is_module(argv[1]) };
+
+	if (modules[0] != modules[1])
+		return report_usage("--coverage: %s is a module, but %s is not",
+		    argv[modules[0] ? 0 : 1], argv[modules[0] ? 1 : 0]);
+	if (!modules[0] && part != NULL)
+		return report_usage("--field needs records of a module");
+	return view_coverage(names, modules[0], part, page);
+}
+
 static int
 draw(enum subject subject, char **argv, struct lc__picture *picture, struct json *json)
 {
@@ -438,6 +461,8 @@ draw(enum subject subject, char **argv, struct lc__picture *picture, struct json
 
 	if (subject == OF_CHUNKS)
 		return view_chunks(argv[0], &page);
+	if (subject == OF_COVERAGE)
+		return draw_coverage(argv, choice.field, &page);
 	if (subject == OF_DUPLICATES)
 		return view_duplicates(argv[0], &duplicate, &grid, &page);
 	if (subject == OF_EMBEDDING)
@@ -611,6 +636,8 @@ const struct command cmd_view = {
 	    "of its chunks. --embedding draws a map of its vectors: the density in the "
 	    "plane of their two principal components, with an example of each dense "
 	    "region. --duplicates draws equal and nearly equal records as pairs.\n"
+	    "--coverage compares two modules or two warehouses: their keys, classes or "
+	    "types, and distributions.\n"
 	    "A name without a slash is a module if the root has it; ./NAME is always a path.\n"
 	    "A sample or record that is missing or damaged is drawn as a crossed cell with "
 	    "the reason, and the exit status is 1 or 3. The same input gives the same bytes.",
@@ -622,6 +649,7 @@ const struct command cmd_view = {
 	    "cachex view --chunks faces -o chunks.png\n"
 	    "cachex view --embedding faces --field vector -o map.pdf\n"
 	    "cachex view --duplicates photos -l | cut -f 4\n"
+	    "cachex view --coverage train validation -o coverage.svg\n"
 	    "cachex view shards/shard-000000.twh1 --from 100 -o - | display\n"
 	    "cachex view faces img-000001 --field layers.2 -o layer.png",
 	.completes = "si",

@@ -56,6 +56,10 @@ struct view_tensor {
 	uint32_t side;     /* pixels at most */
 };
 
+/** A cache_id without the key of the recipe at its beginning, which is of no use to a
+ *  reader; borrows it. */
+lc_id view_short_id(lc_id id);
+
 /** A contact sheet of samples. */
 int view_sheet(const char *path, const struct select *how, const struct view_grid *grid,
     struct lc__picture *picture, struct json *json);
@@ -71,6 +75,14 @@ struct view_page {
 	bool list; /* print the list on standard output; each line is an object with
 	                  --json */
 };
+
+/**
+ * What two modules, or two warehouses, have in common.
+ * @param modules  both names are those of modules
+ * @param field    a part of the records, plain data, whose values are counted, or NULL
+ */
+int view_coverage(const char *const names[2], bool modules, const char *field,
+    const struct view_page *page);
 
 /** Which records are duplicates. */
 struct view_near {

@@ -35,9 +35,8 @@ struct making {
 
 /* ---- captions ------------------------------------------------------------------- */
 
-/* Without the key of a warehouse's sample, which is of no use to a reader. */
-static lc_id
-short_name(lc_id id)
+lc_id
+view_short_id(lc_id id)
 {
 	const char *text = id.data;
 
@@ -53,7 +52,7 @@ static lc_id
 name_of(uint64_t sample, lc_id id, char room[NAME_ROOM])
 {
 	if (id.size > 0)
-		return short_name(id);
+		return view_short_id(id);
 	snprintf(room, NAME_ROOM, "sample %" PRIu64, sample);
 	return lc_id_of(room);
 }

@@ -75,8 +75,9 @@ a	{b: integer, c.d: list}
 a.b	integer
 a.c\\.d	list
 z	string"
-is "pages of view" "$(offered view --ch) $(offered view --emb) $(offered view --du)" \
-	"words --chunks  words --embedding  words --duplicates "
+is "pages of view" "$(offered view --ch) $(offered view --emb) $(offered view --du) $(offered view --cov)" \
+	"words --chunks  words --embedding  words --duplicates  words --coverage "
+is "a module to compare" "$(offered view --coverage ph)" "words photos "
 is "fields that begin so" "$(offered view maps --field a.b)" "words a.b "
 is "fields of no module" "$(offered get --field '')" "words "
 cachex drop maps -f -q

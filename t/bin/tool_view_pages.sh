@@ -46,7 +46,7 @@ refuse "with a cell" 2 "cachex: view: only -l and --side apply to --chunks" \
 	cachex view --chunks store -n --cell 100
 refuse "two modules" 2 "cachex: view: --chunks needs one operand, MODULE" \
 	cachex view --chunks store store -n
-refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks, --embedding or --duplicates" cachex view store -l
+refuse "a list of a sheet" 2 "cachex: view: -l needs --chunks, --embedding, --duplicates or --coverage" cachex view store -l
 refuse "the list and the picture in one stream" 2 \
 	"cachex: view: the list and the picture would both go to standard output; use -o FILE" \
 	cachex view --chunks store -l -o -
@@ -178,4 +178,64 @@ refuse "no duplicates" 1 "cachex: view: there are no duplicates in values" \
 refuse "a width" 2 "cachex: view: only -l, --near, --field, --samples, --columns and --cell apply to --duplicates" \
 	cachex view --duplicates twins --side 500 -n
 refuse "--near alone" 2 "cachex: view: --near needs --duplicates" cachex view twins --near 0.1 -n
+
+# Coverage of two modules
+for id in day/1 day/2 night/1; do printf '{"id":"%s","value":{"class":"cat","n":1}}\n' "$id"; done | cachex load old
+for id in day/2 night/1 night/2 x; do printf '{"id":"%s","value":{"class":"dog","n":%d}}\n' "$id" "${#id}"; done | cachex load new
+check "coverage" 0 cachex view --coverage old new -l
+is "is a list" "$(cat "$out")" "$(printf 'first\tday/1\nboth\tday/2\nboth\tnight/1\nsecond\tnight/2\nsecond\tx')"
+check "as JSON" 0 cachex view --coverage old new -l --json
+is "an object a key" "$(head -n 1 "$out")" '{"in":"first","id":"day/1"}'
+check "drawn" 0 cachex view --coverage old new -o coverage.svg --json
+is "with groups and types" "$(sed 's/,"picture_width.*//' "$out")" \
+'{"kind":"coverage","first":"old","second":"new","only_first":1,"both":2,"only_second":2,"groups":[{"id":"day","only_first":1,"both":1,"only_second":0},{"id":"night","only_first":0,"both":1,"only_second":1},{"id":".","only_first":0,"both":0,"only_second":1}],"counts":[{"id":"{class: string, n: integer}","first":3,"second":4}],"distances":{"record_size":0}'
+for text in 'old and new' '1 only in old, 20 %' '2 in both, 40 %' '2 only in new, 40 %' 'Types of records'; do
+	also "with the text $text" grep -qF ">$text</text>" coverage.svg
+done
+for format in png pdf; do
+	check "as $format" 0 cachex view --coverage old new -o "coverage.$format" --side 400
+	also "is $format" is_$format "coverage.$format"
+done
+check "by a field" 0 cachex view --coverage old new --field class -n --json
+is "has its values" "$(sed 's/.*"counts":\(\[[^]]*\]\).*/\1/' "$out")" \
+	'[{"id":"dog","first":0,"second":4},{"id":"cat","first":3,"second":0}]'
+check "by a number" 0 cachex view --coverage old new --field n -n --json
+is "has its values, too" "$(sed 's/.*"counts":\(\[[^]]*\]\).*/\1/' "$out")" \
+	'[{"id":"1","first":3,"second":1},{"id":"7","first":0,"second":2},{"id":"5","first":0,"second":1}]'
+refuse "a field that is not there" 1 "cachex: view: no record of old has the part w" \
+	cachex view --coverage old new --field w -n
+refuse "a tensor" 3 "cachex: view: 'a': v is a tensor; --field names plain data" \
+	sh -c 'printf "%s\n" "{\"id\":\"a\",\"value\":{\"v\":{\"\$tensor\":\"u8[1]\",\"data\":\"AA==\"}}}" |
+	    "$1" load tensors && exec "$1" view --coverage tensors old --field v -n' sh "$CACHEX"
+refuse "one operand" 2 "cachex: view: --coverage needs two operands, both modules or both warehouses" \
+	cachex view --coverage old -n
+refuse "a module and a path" 2 "cachex: view: --coverage: old is a module, but ./wh is not" \
+	cachex view --coverage old ./wh -n
+refuse "modules without records" 1 "cachex: view: there are no records" \
+	cachex view --coverage store store -n
+# and of two versions of a warehouse
+box() { mkdir -p set/run/images set/run/labels; cp "$1.png" "set/run/images/$1.png"; printf '%s\n' "$2" >"set/run/labels/$1.txt"; }
+for id in f1 f2 f3; do
+	ramp 0 1 | cachex put frames $id --dtype u8 --shape 3,16,16
+	cachex view frames $id -o $id.png --side 64
+done
+box f1 '0 0.5 0.5 0.5 0.25'
+box f2 '1 0.5 0.5 0.5 0.25'
+cachex build set wh --size 64 -q
+first=$(readlink wh/current)
+rm set/run/images/f1.png set/run/labels/f1.txt
+box f3 '1 0.5 0.5 0.25 0.25'
+cachex build set wh --size 64 -q
+check "coverage of two versions" 0 cachex view --coverage "wh/$first" wh -l
+is "is of their samples" "$(cat "$out")" "$(printf 'first\trun/f1\nboth\trun/f2\nsecond\trun/f3')"
+check "drawn" 0 cachex view --coverage "wh/$first" wh -o versions.svg --json
+is "counts the classes" "$(sed 's/.*"counts":\(\[[^]]*\]\).*/\1/' "$out")" \
+	'[{"id":"class 1","first":1,"second":2},{"id":"class 0","first":1,"second":0}]'
+also "and the distances" grep -q '"box_side":0.5,' "$out"
+for text in '1 in both, 33.3 %' 'Boxes of each class' 'Side of a box'; do
+	also "with the text $text" grep -qF ">$text</text>" versions.svg
+done
+refuse "a field of samples" 2 "cachex: view: --field needs records of a module" \
+	cachex view --coverage wh wh --field a -n
+check "a warehouse that is not there" 4 cachex view --coverage wh ./gone -n
 finish

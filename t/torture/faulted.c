@@ -163,6 +163,8 @@ const struct faulted_command faulted_commands[] = {
 	{ "view-duplicates", "u8 m a abcd; u8 m b abcd; u8 m c abce",
 	    "view --duplicates m -o x.svg", NULL,
 	    FAULTED_TIMES | FAULTED_MANY | FAULTED_FONTS | FAULTED_ORDER },
+	{ "view-coverage", "some m; u8 n b abcd", "view --coverage m n -o x.svg", NULL,
+	    FAULTED_TIMES | FAULTED_MANY | FAULTED_FONTS | FAULTED_ORDER },
 	{ "view-chunks", "some m", "view --chunks m -o x.svg", NULL,
 	    FAULTED_TIMES | FAULTED_FONTS | FAULTED_ORDER },
 	{ "fill", "printf 'a\\nb\\n' >ids", "fill m --exec PRODUCER --ids ids -j 1", NULL,
