@@ -169,6 +169,9 @@ fetch(struct lc__ahead *a, unsigned thread)
 	lc_status status;
 
 	return_if_error(choose(a, thread, &wanted));
+	/* There may be work for another thread. If there is none, one has looked in vain,
+	 * not all of them: each look locks the roster. */
+	pthread_cond_signal(&a->moved);
 	pthread_mutex_unlock(&a->lock);
 	/* What the reader needed before is useless now. */
 	status = wanted.when < atomic_load(&a->now)
@@ -229,7 +232,7 @@ lc__ahead_move(struct lc__ahead *a, uint64_t now)
 	if (before >= now || now < atomic_load(&a->wake) || a->pid != getpid())
 		return;
 	pthread_mutex_lock(&a->lock);
-	pthread_cond_broadcast(&a->moved);
+	pthread_cond_signal(&a->moved);
 	pthread_mutex_unlock(&a->lock);
 }
 

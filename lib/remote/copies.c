@@ -837,6 +837,19 @@ lc__copies_look(struct lc__copies *c, const char *name, enum lc__row_state *out)
 }
 
 lc_status
+lc__copies_room(struct lc__copies *c, uint64_t *out)
+{
+	struct inner *in;
+	uint64_t bytes;
+
+	return_if_error(begin(c, &in));
+	bytes = lc__roster_bytes(&in->roster);
+	end(in);
+	*out = bytes < c->limit ? c->limit - bytes : 0;
+	return LC_OK;
+}
+
+lc_status
 lc__copies_drop(struct lc__copies *c, const char *name, const struct lc__copy *taken)
 {
 	struct inner *in;

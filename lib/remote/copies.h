@@ -103,6 +103,8 @@ void lc__copies_give(struct lc__copies *copies, struct lc__copy *copy);
 /** What is known of a copy; LC__ROW_COMING without a fetcher is LC__ROW_FREE. */
 LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name,
     enum lc__row_state *out);
+/** Bytes that are free below the limit. */
+LC_CHECKED lc_status lc__copies_room(struct lc__copies *copies, uint64_t *out);
 
 /** Remove a copy. If it is pinned it loses its name, so that it is fetched again, and
  *  counts until it is given back.

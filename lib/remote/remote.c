@@ -273,6 +273,20 @@ is_wanted(void *ctx, size_t i)
 	return batch != LC__NO_BATCH && batch <= now + SOON;
 }
 
+/* Is there room for all that is needed at once and fetched ahead? Then shards that are not
+ * needed soon stay open, and pinned: one that is opened again is mapped and verified again. */
+static bool
+has_room(struct lc__remote *r)
+{
+	const lc_error before = *lc_last_error();
+	uint64_t room;
+
+	if (lc__copies_room(r->copies, &room) == LC_OK)
+		return room >= atomic_load(&r->least);
+	(void)lc__error_raise(&before);
+	return false;
+}
+
 static void
 reach(void *ctx, uint64_t batch)
 {
@@ -285,7 +299,7 @@ reach(void *ctx, uint64_t batch)
 		atomic_store(&r->reached, batch);
 		lc__ahead_move(r->ahead, batch);
 		if (batch >= atomic_load(&r->turn) &&
-		    lc__shardset_shut(r->supplier.set, is_wanted, r))
+		    (has_room(r) || lc__shardset_shut(r->supplier.set, is_wanted, r)))
 			atomic_store(&r->turn, lc__forecast_turn(r->forecast, batch));
 	}
 	pthread_rwlock_unlock(&r->lock);
