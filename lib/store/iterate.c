@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "index/run.h"
 #include "store/decode.h"
@@ -16,13 +17,24 @@
 #define AHEAD 16
 /* Bytes of a head. */
 #define HEAD 128
-/* In a walk that verifies, of so many of them the data are fetched, too. */
+/* In a walk whose data are read, of so many of them the data are fetched, too. */
 #define STARTS_AHEAD 4
 /* First the data up to this byte: the processor waits if it is asked for more at once. */
 #define START 1024
 /* Of the record that is read next the rest follows, up to this byte: the processor reads on
  * by itself, but only within a page. */
 #define REST 4096
+/* A walk that does not verify cannot see whether its caller reads the data. One record in so
+ * many is a trial: its data are not fetched ahead, */
+#define TRIAL_EVERY 128
+/* and a caller that keeps it for longer than this either reads them, or leaves the memory
+ * enough time to fetch those of the next records. */
+#define TRIAL_NS 100
+
+/* A walk by chunks that verifies fetches the bytes so far on, where records are longer than
+ * SHORT: the processor reads on by itself, but only within a page. */
+#define BYTES_ON 8192
+#define SHORT 256
 
 /* An entry of the index whose record is being fetched. */
 struct ahead {
@@ -52,7 +64,11 @@ struct lc_iter {
 	struct ahead ahead[AHEAD];
 	unsigned ahead_first, ahead_count;
 	unsigned starts_ahead; /* of them, the first, the starts of which are fetched */
-	lc_status ahead_end;   /* what ended the fetching; reported after the entries */
+	bool reads;            /* data are read, by verifying or by the caller */
+	uint64_t until_trial;  /* records until the next one is chosen */
+	const struct ahead *trial;
+	uint64_t trial_ns;   /* when the caller got the trial; 0 if it has none */
+	lc_status ahead_end; /* what ended the fetching; reported after the entries */
 	lc_error ahead_error;
 	/* the walk by chunks: by commit, or in the order of a list */
 	struct lc__placed_chunk *placed; /* NULL: by commit. malloc'ed */
@@ -118,19 +134,22 @@ next_chunk(struct lc_iter *iter)
 static lc_status
 next_record(struct lc_iter *iter, struct lc__record *record)
 {
-	const uint64_t offset = iter->offset;
+	const uint64_t offset = iter->offset, left = iter->bytes.end - offset;
 	const unsigned char *bytes = iter->bytes.bytes + offset;
 	const char *key;
 
-	if (lc__record_parse(bytes, iter->bytes.end - offset, record) &&
+	if (lc__record_parse(bytes, left, record) &&
 	    (!iter->verify || lc__record_intact(record))) {
 		iter->offset += record->size;
 		/* Fetch the head of a record some way on; its place is right if the
 		 * records are alike. */
-		if (record->size * 6 < iter->bytes.end - offset) {
+		if (record->size * 6 < left) {
 			__builtin_prefetch(bytes + record->size * 6);
 			__builtin_prefetch(bytes + record->size * 6 + 64);
 		}
+		if (iter->verify && record->size > SHORT && BYTES_ON + REST < left)
+			for (uint64_t at = 0; at < record->size && at < REST; at += 64)
+				__builtin_prefetch(bytes + BYTES_ON + at, 0, 2);
 		return LC_OK;
 	}
 
@@ -240,12 +259,13 @@ fetch_head(struct lc_iter *iter, struct ahead *ahead)
 /* Prefetch bytes [from, to) of a record, into the second cache: the first one has few places
  * for lines that are under way. Its head was fetched before, so that its length can be
  * read. */
-static void
-fetch_data(const struct ahead *ahead, size_t from, size_t to)
+static inline void
+fetch_data(const struct lc_iter *iter, const struct ahead *ahead, size_t from, size_t to)
 {
 	struct lc__record record;
 
-	if (ahead->bytes == NULL || !lc__record_parse(ahead->bytes, ahead->room, &record))
+	if (ahead == iter->trial || ahead->bytes == NULL ||
+	    !lc__record_parse(ahead->bytes, ahead->room, &record))
 		return;
 	if (to > record.size)
 		to = record.size;
@@ -271,6 +291,10 @@ next_fetched(struct lc_iter *iter, const struct ahead **out)
 		if (iter->ahead_end == LC_OK) {
 			fetch_head(iter, free_place);
 			iter->ahead_count++;
+			if (--iter->until_trial == 0) {
+				iter->trial = free_place;
+				iter->until_trial = TRIAL_EVERY;
+			}
 		} else {
 			iter->ahead_error = *lc_last_error();
 		}
@@ -283,9 +307,9 @@ next_fetched(struct lc_iter *iter, const struct ahead **out)
 		iter->ahead_end = LC_OK;
 		return lc__error_raise(&iter->ahead_error);
 	}
-	while (iter->verify && iter->starts_ahead < STARTS_AHEAD &&
+	while (iter->reads && iter->starts_ahead < STARTS_AHEAD &&
 	    iter->starts_ahead < iter->ahead_count)
-		fetch_data(ahead_at(iter, iter->starts_ahead++), HEAD, START);
+		fetch_data(iter, ahead_at(iter, iter->starts_ahead++), HEAD, START);
 	*out = ahead_at(iter, 0);
 	iter->ahead_first = (iter->ahead_first + 1) % AHEAD;
 	iter->ahead_count--;
@@ -301,6 +325,11 @@ next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 	const struct ahead *ahead = NULL;
 	const lc_id *id = &record->id;
 
+	if (iter->trial_ns > 0) {
+		iter->reads = lc__clock_ns() - iter->trial_ns > TRIAL_NS;
+		iter->trial_ns = 0;
+		iter->trial = NULL;
+	}
 	return_if_error(next_fetched(iter, &ahead));
 	entry = &ahead->entry;
 	if (entry->id_size < iter->prefix_size ||
@@ -318,8 +347,10 @@ next_by_key(struct lc_iter *iter, struct lc__record *record, uint64_t *location)
 		return lc__error(LC_CORRUPT, 0, "%s: key %s: its record is damaged",
 		    lc__env_dir(iter->snapshot->env),
 		    lc__quote_id(entry->id, entry->id_size));
-	if (iter->verify && iter->ahead_count > 0)
-		fetch_data(ahead_at(iter, 0), START, REST);
+	if (iter->reads && iter->ahead_count > 0)
+		fetch_data(iter, ahead_at(iter, 0), START, REST);
+	if (ahead == iter->trial)
+		iter->trial_ns = lc__clock_ns();
 	return LC_OK;
 }
 
@@ -368,6 +399,8 @@ lc_iter_open(lc_cache *cache, unsigned flags, const void *prefix, size_t prefix_
 	lc__cache_hold(cache);
 	iter->flags = flags;
 	iter->verify = cache->options.verify && !(flags & LC_ITER_LISTED);
+	iter->reads = iter->verify;
+	iter->until_trial = iter->verify || (flags & LC_ITER_LISTED) ? UINT64_MAX : 1;
 	status = lc__snapshot_take(cache->env, &iter->snapshot);
 	if (status == LC_OK) {
 		lc__snapshot_keep(iter->snapshot);

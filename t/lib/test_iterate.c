@@ -255,7 +255,8 @@ START_TEST(one_snapshot)
 END_TEST
 
 /* Records that are shorter and longer than what a walk fetches ahead, in more chunks than a
- * snapshot remembers: with and without checks a walk gives the same. */
+ * snapshot remembers: with and without checks a walk gives the same, whether its caller
+ * reads the data or leaves them for some hundred records. */
 START_TEST(records_of_all_sizes)
 {
 	enum { n = 1500, longest = 9000 };
@@ -291,6 +292,8 @@ START_TEST(records_of_all_sizes)
 		ck_assert_uint_eq(item.id.size, 6);
 		ck_assert_mem_eq(item.id.data, id, 6);
 		ck_assert_uint_eq(item.tensor.nbytes, (uint64_t)i * 7919 % longest);
+		if (k / 300 % 2 == 1)
+			continue;
 		memset(data, (int)(i % 251), longest);
 		ck_assert_mem_eq(item.tensor.data, data, item.tensor.nbytes);
 	}
@@ -371,7 +374,7 @@ main(void)
 	tcase_add_test(tc, prefix_at_the_end);
 	tcase_add_loop_test(tc, empty_module, 0, 2);
 	tcase_add_loop_test(tc, one_snapshot, 0, 2);
-	tcase_add_loop_test(tc, records_of_all_sizes, 0, 2);
+	tcase_add_loop_test(tc, records_of_all_sizes, 0, 3);
 	tcase_add_loop_test(tc, closed_early, 0, 2);
 	tcase_add_test(tc, many_commits_later);
 	suite_add_tcase(suite, tc);
