@@ -20,7 +20,7 @@
 #include "base/fd.h"
 #include "base/lazy.h"
 
-/* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* Loaded on first use: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(archive_entry_clear) X(archive_entry_filetype) X(archive_entry_free) \
 	X(archive_entry_hardlink) X(archive_entry_is_encrypted) X(archive_entry_new) \
@@ -44,9 +44,9 @@
 /* clang-format on */
 LC__LAZY(lib, "libarchive", LIBARCHIVE_FILE, CALLS)
 
-#define BLOCK ((size_t)1 << 20)  /* bytes read from a file at once */
-#define STEP ((size_t)1 << 20)   /* bytes made room for where the size is not known */
-#define AHEAD ((size_t)64 << 20) /* and where it is, which may be a lie */
+#define BLOCK ((size_t)1 << 20)  /* bytes of one read from a file */
+#define STEP ((size_t)1 << 20)   /* bytes reserved if the size of a member is not known */
+#define AHEAD ((size_t)64 << 20) /* and at most if it is known, because it may be wrong */
 
 struct lc__archive {
 	struct archive *archive;
@@ -55,17 +55,18 @@ struct lc__archive {
 	locale_t charset;     /* of names */
 	int fd;               /* -1 for bytes */
 	bool seekable;        /* a regular file */
-	unsigned char *block; /* what was read last */
-	int sys;              /* errno of a read that failed: libarchive may call what it
-	                     did not get a truncated file */
-	bool empty; /* a zip archive without members, which libarchive does not know */
-	bool sized; /* as in the current member */
+	unsigned char *block; /* of the last read */
+	int sys;              /* errno of a read that failed: libarchive may report it as
+	                       * a truncated file */
+	bool empty; /* a zip archive without members, which libarchive does not recognise
+	             * */
+	bool sized; /* of the current member */
 	uint64_t size;
 };
 
-/* libarchive takes names for text of the thread's locale. It is C.UTF-8 while this is
- * entered, whatever the caller's is; (locale_t)0, which changes nothing, where the system
- * has no C.UTF-8. */
+/* libarchive converts names by the locale of the thread. Between enter and leave this is
+ * C.UTF-8, or on a system without C.UTF-8 the locale of the caller: (locale_t)0 changes
+ * nothing. */
 static locale_t
 charset_new(void)
 {
@@ -79,7 +80,7 @@ charset_free(locale_t charset)
 		freelocale(charset);
 }
 
-/* Returns the locale to leave with. */
+/* Returns the locale to restore. */
 static locale_t
 charset_enter(locale_t charset)
 {
@@ -105,7 +106,7 @@ failed(const struct lc__archive *archive)
 		return lc__no_memory(NULL);
 	if (text == NULL)
 		text = "damaged archive";
-	/* Some texts end their line. */
+	/* Some of libarchive's messages end with a line break. */
 	return lc__error(LC_CORRUPT, 0, "%.*s", (int)strcspn(text, "\n"), text);
 }
 
@@ -143,7 +144,7 @@ seek_to(struct archive *a, void *ctx, la_int64_t offset, int whence)
 	return at;
 }
 
-/* How much was skipped; the rest is read. */
+/* Returns how much was skipped; libarchive reads the rest. */
 static la_int64_t
 skip_over(struct archive *a, void *ctx, la_int64_t request)
 {
@@ -186,7 +187,7 @@ open_archive(struct lc__archive *archive)
 
 #define ZIP_END 22 /* bytes of the record that ends a zip archive, without its comment */
 
-/* Nothing but the end: all counts and places are 0. */
+/* An archive without members is this record alone: all its counts and offsets are 0. */
 static bool
 is_empty_zip(const unsigned char *bytes, size_t size, uint64_t all)
 {
@@ -209,7 +210,8 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 	archive->kind = kind;
 	archive->charset = charset_new();
 	archive->archive = lib.archive_read_new();
-	/* The entry that libarchive makes itself it uses even where it has no memory for it. */
+	/* libarchive uses the entry that it makes itself even if there was no memory for
+	 * it. */
 	if (archive->archive != NULL)
 		archive->entry = lib.archive_entry_new2(archive->archive);
 	if (archive->entry == NULL) {
@@ -220,7 +222,7 @@ make(enum lc__archive_kind kind, struct lc__archive **out)
 	return LC_OK;
 }
 
-/* A filter that libarchive was built without fails when a file needs it. */
+/* A filter that libarchive was built without fails only when a file needs it. */
 static bool
 support(const struct lc__archive *archive)
 {
@@ -336,7 +338,8 @@ lc__archive_close(struct lc__archive *archive)
 
 /* ---- members ------------------------------------------------------------------ */
 
-/* Two blocks of zeros end a tar archive. Without any, members may be missing. */
+/* A tar archive ends with two blocks of zeros. If there are none, members may be
+ * missing. */
 static lc_status
 at_end(const struct lc__archive *archive)
 {
@@ -368,7 +371,7 @@ describe(struct lc__archive *archive, struct lc__archive_member *out)
 	return LC_OK;
 }
 
-/* A warning is a name or a date that does not read in full: no damage to data. */
+/* A warning concerns a name or a date that cannot be converted; the data is good. */
 lc_status
 lc__archive_next(struct lc__archive *archive, struct lc__archive_member *out)
 {
@@ -404,7 +407,7 @@ lc__archive_read_some(struct lc__archive *archive, size_t size, struct lc__buf *
 	return got < 0 ? failed(archive) : LC_OK;
 }
 
-/* One byte more than is expected, as the end must be seen. */
+/* Read one byte more than expected, to see the end of the member. */
 static size_t
 next_step(const struct lc__archive *archive, uint64_t got, uint64_t limit)
 {
@@ -450,11 +453,11 @@ struct lc__archive_writer {
 	locale_t charset;            /* of names */
 	lc__archive_sink sink;
 	void *ctx;
-	lc_status status; /* the sink's first failure, LC_CANCELLED once given up:
-	                                nothing more is passed on */
+	lc_status status; /* the first failure of the sink, or LC_CANCELLED: nothing more
+	                   * is passed to it */
 };
 
-/* What libarchive said, or the sink before it; errno was 0 before the call. */
+/* The error of the sink, or else of libarchive; errno was 0 before the call. */
 static lc_status
 result(const struct lc__archive_writer *writer, bool done)
 {
@@ -462,14 +465,15 @@ result(const struct lc__archive_writer *writer, bool done)
 
 	if (writer->status != LC_OK || done)
 		return writer->status;
-	/* It gives a reason for everything but, in places, a lack of memory. */
+	/* libarchive always gives a reason, except sometimes when memory runs out. */
 	if (text == NULL || lib.archive_errno(writer->archive) == ENOMEM ||
 	    errno == ENOMEM)
 		return lc__no_memory(NULL);
 	return lc__error(LC_IO, 0, "%s", text);
 }
 
-/* libarchive never learns of a failure: it would then not free all its memory. */
+/* Failures are hidden from libarchive, because after one it does not free all its
+ * memory. */
 static la_ssize_t
 pass_on(struct archive *archive, void *ctx, const void *data, size_t size)
 {
@@ -493,7 +497,7 @@ is_set_up(struct lc__archive_writer *writer, enum lc__archive_kind kind)
 	} else if (lib.archive_write_set_format_pax_restricted(a) != ARCHIVE_OK) {
 		return false;
 	}
-	/* Without blocks of its own it passes large data on where it lies. */
+	/* Without blocks libarchive passes large data on without a copy. */
 	return lib.archive_write_set_options(a, "hdrcharset=UTF-8") == ARCHIVE_OK &&
 	    lib.archive_write_set_bytes_per_block(a, 0) == ARCHIVE_OK &&
 	    lib.archive_write_open(a, writer, NULL, pass_on, NULL) == ARCHIVE_OK;
@@ -513,7 +517,7 @@ lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink, void *ctx,
 		return lc__no_memory(NULL);
 	writer->sink = sink;
 	writer->ctx = ctx;
-	/* Data sets in tar archives are not there to be changed. */
+	/* Files of a data set are not meant to be changed after they are unpacked. */
 	writer->mode = kind == LC__ARCHIVE_TAR ? 0444 : 0644;
 	writer->charset = charset_new();
 	errno = 0;
@@ -539,8 +543,9 @@ lc__archive_add(struct lc__archive_writer *writer, const char *name, uint64_t si
 	const locale_t old = charset_enter(writer->charset);
 	lc_status status;
 
-	/* Without memory for the directory of a zip archive, archive_write_zip_header() of
-	 * libarchive 3.6.2 writes through NULL: it does not look at what cd_alloc() gives. */
+	/* If no memory is left for the directory of a zip archive,
+	 * archive_write_zip_header() of libarchive 3.6.2 writes through NULL: it ignores
+	 * the result of cd_alloc(). */
 	errno = 0;
 	lib.archive_entry_set_pathname(entry, name);
 	lib.archive_entry_set_filetype(entry, AE_IFREG);

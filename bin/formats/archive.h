@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Zip and tar archives, read member by member in bounded memory, and written front to back.
- * Members that are written have no owner and no time: the same names and bytes make the
- * same archive, whatever the hour, its zone and the locale. Any threads may read and write
- * archives of their own. LC_IO where libarchive cannot be loaded.
+ * Zip and tar archives, read member by member in bounded memory, and written from front
+ * to back. Members that are written have no owner and no time: the same names and bytes
+ * make the same archive at any time, in any time zone and locale. Any threads may read
+ * and write archives of their own. LC_IO where libarchive cannot be loaded.
  */
 #ifndef CACHEX_FORMATS_ARCHIVE_H
 #define CACHEX_FORMATS_ARCHIVE_H
@@ -38,7 +38,7 @@ LC_CHECKED lc_status lc__archive_open_bytes(enum lc__archive_kind kind, const vo
     size_t size, struct lc__archive **out);
 LC_CHECKED lc_status lc__archive_open_file(enum lc__archive_kind kind, const char *path,
     struct lc__archive **out);
-/** Open a tar archive that may also be a pipe or a device, which is waited for. */
+/** Open a tar archive that may also be a pipe or a device; reads wait for its bytes. */
 LC_CHECKED lc_status lc__archive_open_pipe(const char *path, struct lc__archive **out);
 
 /** The next member; the unread rest of the last one is skipped.
@@ -53,8 +53,9 @@ LC_CHECKED lc_status lc__archive_next(struct lc__archive *archive,
 LC_CHECKED lc_status lc__archive_read(struct lc__archive *archive, uint64_t limit,
     struct lc__buf *out);
 
-/** Append up to @p size bytes of the member, fewer only at its end, where damage
- *  shows as LC_CORRUPT: a member is good when less came than was asked for. */
+/** Append up to @p size bytes of the member; fewer only at its end. There damage is
+ *  reported as LC_CORRUPT: a member is good once a call has returned fewer bytes than @p
+ *  size. */
 LC_CHECKED lc_status lc__archive_read_some(struct lc__archive *archive, size_t size,
     struct lc__buf *out);
 
@@ -65,12 +66,12 @@ void lc__archive_close(struct lc__archive *archive);
 
 struct lc__archive_writer;
 
-/** Where the bytes go. What it returns goes up to the caller. */
+/** Where the bytes go. A failure that it returns is passed to the caller. */
 typedef lc_status (*lc__archive_sink)(void *ctx, const void *data, size_t size);
 
-/** Begin. Members of a zip archive are stored as they are, with their checksums after
- *  them as nothing is written twice; zip64 where it is needed. A tar archive is ustar,
- *  with pax records for names and sizes that need them. */
+/** Begin. Members of a zip archive are stored without compression, with their checksums
+ *  after them because nothing is written twice; zip64 where it is needed. A tar archive
+ *  is ustar, with pax records for names and sizes that need them. */
 LC_CHECKED lc_status lc__archive_create(enum lc__archive_kind kind, lc__archive_sink sink,
     void *ctx, struct lc__archive_writer **out);
 

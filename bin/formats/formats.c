@@ -39,7 +39,7 @@ find(const char *path, const void *first, size_t size,
 	return LC_OK;
 }
 
-/* A pipe is of no format: the bytes read to recognise it would be lost. */
+/* Do not read from a pipe to recognise its format: these bytes would be lost. */
 lc_status
 lc__incoming_of(const char *path, const struct lc__incoming_format **out)
 {

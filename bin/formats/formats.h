@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The formats of other systems that records come from and go to: one row a format and
- * direction. */
+/* The formats of other systems, from which records are imported and to which they are
+ * exported: one row for each format and direction. */
 #ifndef CACHEX_FORMATS_FORMATS_H
 #define CACHEX_FORMATS_FORMATS_H
 
@@ -26,26 +26,29 @@ struct lc__incoming_format {
 	const char *name; /* "safetensors", as --format has it */
 	const char *what; /* "safetensors files", for messages and --help */
 
-	/** Is it one, by its name and its first bytes? A directory has none: first is
-	 *  NULL, and the format looks into it. Of a file these are 4,096 bytes, or all
-	 *  if it has less. Fails where the directory cannot be read. */
+	/** Is it of this format, by its name and its first bytes? For a directory first
+	 *  is NULL, and the format looks into it. For a file these are 4,096 bytes, or
+	 *  all if it is shorter. Fails if the directory cannot be read. */
 	lc_status (*is)(const char *path, const void *first, size_t size, bool *is);
 	/** Open; checks what can be checked before records are read. Errors name the
 	 *  file or directory, as those of next() and load() do. */
 	lc_status (
 	    *open)(const char *path, const struct lc__incoming_how *how, void **out);
-	/** Go to the next record: its cache_id, borrowed until the next call.
-	 *  LC_END after the last one. Another failure concerns a part of the file
-	 *  (a shard, the id of a record): the next call goes to what follows it, and
-	 *  returns LC_END where nothing can be read after it. */
+	/**
+	 * Go to the next record: its cache_id, borrowed until the next call. LC_END after
+	 * the last one. Another failure concerns a part of the file (a shard, the id of a
+	 * record): the next call continues after it, or returns LC_END if nothing can be
+	 * read after it.
+	 */
 	lc_status (*next)(void *file, lc_id *id);
-	/** The record that next() went to, decoded; @p out is all zero. A failure is one
-	 *  of this record only. Need not be called, nor may it be after next() failed. */
+	/** The record that next() went to, decoded; @p out is all zero. A failure
+	 *  concerns this record only. This call may be left out; after a failure of
+	 *  next() it must be. */
 	lc_status (*load)(void *file, struct lc__loaded *out);
 	/** Records in all, 0 if that is not known. NULL: never known. */
 	uint64_t (*count)(const void *file);
-	/** What the file says of itself, the members of a JSON object without brackets,
-	 *  empty for nothing; borrowed from it. NULL: the format has no such thing. */
+	/** Metadata of the file, as the members of a JSON object without brackets; empty
+	 *  if there is none; borrowed. NULL: the format has no metadata. */
 	lc_id (*metadata)(const void *file);
 	void (*close)(void *file);
 };
@@ -57,10 +60,10 @@ extern const struct lc__incoming_format lc__incoming_lmdb, lc__incoming_mds,
 /** Every format, NULL at the end. */
 extern const struct lc__incoming_format *const lc__incoming_formats[];
 
-/** The format of this name, NULL if there is none. */
+/** The format with this name, or NULL. */
 const struct lc__incoming_format *lc__incoming_named(const char *name);
-/** The format of a file or directory, NULL if it is of none (a .npy, an image or a
- *  directory of such is of none). LC_NO_FILE, LC_PERMISSION, LC_IO. */
+/** The format of a file or directory, or NULL (also for a .npy file, an image, or a
+ *  directory of these). LC_NO_FILE, LC_PERMISSION, LC_IO. */
 LC_CHECKED lc_status lc__incoming_of(const char *path,
     const struct lc__incoming_format **out);
 
@@ -73,11 +76,11 @@ enum lc__payload_kind { LC__PAYLOAD_OTHER, LC__PAYLOAD_NPY, LC__PAYLOAD_IMAGE };
 enum lc__payload_kind lc__payload_kind_of(const void *bytes, size_t size);
 
 /**
- * A .npy file or an image as a tensor; with how->raw images as bytes, and anything
- * else too, which otherwise is LC_UNSUPPORTED. Takes @p bytes over, which are empty
- * afterwards in any case.
- * @param out   memory of the tensor goes here; its value is not touched
- * @param part  the value, owned by the caller
+ * A .npy file or an image as a tensor. With how->raw, images and all other bytes stay
+ * bytes; without it other bytes are LC_UNSUPPORTED. Takes ownership of @p bytes, which
+ * are empty afterwards in any case.
+ * @param out memory of the tensor goes here; its value is not touched
+ * @param part the value, owned by the caller
  */
 LC_CHECKED lc_status lc__payload_load(struct lc__buf *bytes,
     const struct lc__incoming_how *how, struct lc__loaded *out, lc_value **part);
@@ -105,21 +108,21 @@ struct lc__outgoing_format {
 	const char *what;   /* "one safetensors file", for --help */
 	bool streams;       /* can be written to "-", standard output */
 
-	/** Begin; nothing is seen at the target before finish(), or, in a directory,
-	 *  before a file is whole. LC_EXISTS if something is there and how->force is
+	/** Begin; nothing is visible at the target before finish(), or, in a directory,
+	 *  before a file is complete. LC_EXISTS if the target exists and how->force is
 	 *  not set. */
 	lc_status (
 	    *begin)(const char *path, const struct lc__outgoing_how *how, void **out);
-	/** If not NULL, called with all records once before the first put(), with tensors'
-	 *  data not to be touched. */
+	/** If not NULL, called once with all records before the first put(); the data of
+	 *  their tensors must not be read. */
 	lc_status (*plan)(void *file, lc_id id, const lc_value *value);
-	/** Write a record. LC_UNSUPPORTED, with the cache_id, for what the format cannot
-	 *  hold: then the export ends. */
+	/** Write a record. LC_UNSUPPORTED, with the cache_id, if the format cannot hold
+	 *  it: then the export ends. */
 	lc_status (*put)(void *file, lc_id id, const lc_value *value);
-	/** All on disk and in place. Frees the file, also on failure; @p bytes gets the
-	 *  size of all files. */
+	/** Sync all files and put them in place. Frees the file, also on failure; @p
+	 *  bytes gets the size of all files. */
 	lc_status (*finish)(void *file, uint64_t *bytes);
-	/** Give up: what was not in place goes. */
+	/** Give up: what is not yet in place is removed. */
 	void (*discard)(void *file);
 };
 
@@ -130,7 +133,7 @@ extern const struct lc__outgoing_format lc__outgoing_lmdb, lc__outgoing_mds,
 /** Every format, NULL at the end. */
 extern const struct lc__outgoing_format *const lc__outgoing_formats[];
 
-/** The format of this name, or the one that a target's name implies; NULL if none. */
+/** The format with this name, or the one implied by the name of a target; or NULL. */
 const struct lc__outgoing_format *lc__outgoing_named(const char *name);
 const struct lc__outgoing_format *lc__outgoing_of(const char *path);
 

@@ -9,10 +9,10 @@
 #include "base/json_number.h"
 #include "formats/json_elements.h"
 
-/* Numbers that are converted at once. */
+/* Numbers that are converted in one call. */
 #define BLOCK 256
 
-/* What a dtype takes of numbers. */
+/* Which numbers a dtype can hold. */
 struct form {
 	enum { NONE, REAL, INTEGER, BOOLEAN } kind;
 	bool minus;             /* INTEGER: has negative numbers */
@@ -37,7 +37,8 @@ static const struct form forms[LC_DTYPE_COUNT] = {
 	    .large = 0x1.ffp127 },
 	[LC_F32] = { REAL, .infinite = true, .large = 0x1.ffffffp127 },
 	[LC_F64] = { REAL, .infinite = true, .large = (double)INFINITY },
-	/* Its largest number is even: the middle between that and none goes there. */
+	/* The largest number is even, so a tie between it and the next one rounds to
+	 * infinity. */
 	[LC_F8_E4M3] = { REAL, .exponent = 4, .fraction = 3,
 	    .large = 0x1.d000000000001p8 },
 	[LC_F8_E5M2] = { REAL, .infinite = true, .exponent = 5, .fraction = 2,
@@ -73,9 +74,9 @@ bad(const struct elements *e, const char *what)
 /* ---- one number's bytes ---------------------------------------------------------- */
 
 /*
- * A double with fewer bits: its significand loses those that have no place, more of
- * them the nearer it is to 0, and is rounded; a carry runs on into the exponent. What
- * is too large has been refused.
+ * Drop the bits of the significand that the dtype has no room for, more of them the
+ * nearer the number is to 0, and round; a carry goes into the exponent. Numbers that are
+ * too large have been refused before.
  */
 static unsigned
 small_bits(const struct form *form, double number)
@@ -172,7 +173,7 @@ take_word(struct elements *e, const char *word)
 	return true;
 }
 
-/* What Python writes where JSON has no number. */
+/* Python writes these, which JSON lacks. */
 static lc_status
 special(struct elements *e)
 {
@@ -252,7 +253,7 @@ close_array(struct elements *e)
 	const uint32_t top = e->depth - 1;
 	const uint64_t count = e->count[top];
 
-	/* The first array without an array in it tells the rank. */
+	/* The first array that contains no array determines the rank. */
 	if (e->ndim == UINT32_MAX)
 		e->ndim = e->depth;
 	if (count == 0 && e->depth != e->ndim)
@@ -265,7 +266,7 @@ close_array(struct elements *e)
 	return LC_OK;
 }
 
-/* A number, or what opens an array; *within if it has members to come. */
+/* A number, or the beginning of an array; *within if members follow. */
 static lc_status
 begin(struct elements *e, bool *within)
 {
@@ -288,7 +289,7 @@ begin(struct elements *e, bool *within)
 	return number(e);
 }
 
-/* Behind a member: a comma, or the ends of arrays. */
+/* After a member: a comma, or the end of one or more arrays. */
 static lc_status
 end(struct elements *e)
 {

@@ -23,7 +23,7 @@ struct lmdb_in {
 	struct lc__incoming_how how;
 	struct lc__foreign *env;
 	struct lc__foreign_entry entry; /* the current one */
-	bool ended;                     /* nothing can be read after what failed */
+	bool ended;                     /* after a failure nothing more can be read */
 };
 
 static lc_status
@@ -85,7 +85,7 @@ load_entry(void *ctx, struct lc__loaded *out)
 	struct lc__buf bytes = { 0 };
 	lc_status status;
 
-	/* The value is copied, as a writer that nothing holds off could change it. */
+	/* Copy the value: another process may change it, because no lock is held. */
 	if (in->entry.table)
 		status = lc__error(LC_UNSUPPORTED, 0, "a named table, no value");
 	else if (value->size > in->how.limit)
@@ -96,7 +96,7 @@ load_entry(void *ctx, struct lc__loaded *out)
 	else
 		status = lc__payload_load(&bytes, &in->how, out, &out->value);
 	lc__buf_free(&bytes);
-	/* The bytes count only if the entry is still the same. */
+	/* Use the bytes only if the entry has not changed while they were copied. */
 	return_if_error(lc__foreign_check(in->env));
 	return status == LC_OK
 	    ? LC_OK
@@ -149,7 +149,7 @@ discard(void *ctx)
 	free(out);
 }
 
-/* What may be replaced is another environment, or nothing: never a module. */
+/* Replace only another environment of files, never a module. */
 static lc_status
 check_old(const struct lmdb_out *out, const char *path)
 {
@@ -238,7 +238,7 @@ put(void *ctx, lc_id id, const lc_value *value)
 			       : lc__error_prefix("%s", lc__quote_id(id.data, id.size));
 }
 
-/* A lock file of the old environment says nothing of this one. */
+/* The lock file of the old environment does not belong to the new one. */
 static lc_status
 place(struct lmdb_out *out, uint64_t *bytes)
 {

@@ -66,7 +66,7 @@ struct lc__part_node {
 	size_t count, room;             /* of children */
 };
 
-/* Equal names often come one after another, or as rising positions: look there first. */
+/* Equal names often follow each other, or are rising positions: look there first. */
 static struct lc__part_node *
 find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
 {
@@ -86,7 +86,7 @@ find_child(const struct lc__part_node *parent, const char *name, uint64_t hash)
 	return NULL;
 }
 
-/* Find the node of a path; it is made if it is missing, with the nodes before it. */
+/* Find the node of a path; make it, and those above it, if they are missing. */
 static lc_status
 reach(struct lc__part_node *part, const char *path, struct lc__buf *name,
     struct lc__part_node **out)
@@ -145,7 +145,7 @@ lc__parts_add(struct lc__parts *parts, const char *path, lc_value *part)
 	return status;
 }
 
-/* A failure marks the value, which lc__parts_build() checks. */
+/* A failure is kept in the value; lc__parts_build() reports it. */
 static lc_value *
 build(struct lc__part_node *part)
 {

@@ -37,9 +37,9 @@ struct lc__parts {
 };
 
 /**
- * Put a part at a path, which value/path.h describes; @p part is owned from then
- * on, also on failure; NULL means that its memory ran out.
- * @return LC_OK; LC_INVALID for an invalid path, one that occurs twice, or one that
+ * Put a part at a path, which value/path.h describes. Takes ownership of @p part, also on
+ * failure; NULL means that memory for it ran out.
+ * @return LC_OK; LC_INVALID for an invalid path, a path that occurs twice, or one that
  * leads through a part; LC_NO_MEMORY. The error does not name the path.
  */
 LC_CHECKED lc_status lc__parts_add(struct lc__parts *parts, const char *path,

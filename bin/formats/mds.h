@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * MDS, version 2: a directory of shards, in which samples have the same columns, and of
- * index.json, which lists the columns and the shards. Bytes in, bytes out; reading files
- * is the caller's part. Errors name no file.
+ * MDS, version 2: a directory of shards whose samples have the same columns, and
+ * index.json, which lists the columns and the shards. Bytes in, bytes out; the caller
+ * reads the files. Errors do not name a file.
  *
- * A shard is the number of its samples, the place of each and of the end after the
- * last, all of 32 bits; the columns once more, as JSON; and the samples. A sample is the
- * sizes of those columns that have none of their own, 32 bits each, and then all columns
- * one after the other.
+ * A shard has the number of its samples, the offset of each and of the end of the last,
+ * 32 bits each; the columns once more, as JSON; and the samples. A sample has the sizes
+ * of those columns that have no fixed size, 32 bits each, and then all columns one after
+ * another.
  */
 #ifndef CACHEX_FORMATS_MDS_H
 #define CACHEX_FORMATS_MDS_H
@@ -58,10 +58,10 @@ struct lc__mds_piece {
 };
 
 /**
- * Take a sample of @p size bytes apart by the sizes that it begins with.
- * @param sizes  columns->sizes times 4 bytes, which are known to be there
- * @param out    has room for all columns
- * @return LC_OK; LC_CORRUPT if the columns are not exactly the sample.
+ * Split a sample of @p size bytes by the sizes at its beginning.
+ * @param sizes columns->sizes times 4 bytes, which the caller has checked to be there
+ * @param out has room for all columns
+ * @return LC_OK; LC_CORRUPT if the columns do not exactly fill the sample.
  */
 LC_CHECKED lc_status lc__mds_split(const struct lc__mds_columns *columns,
     const void *sizes, size_t size, struct lc__mds_piece *out);
@@ -107,15 +107,15 @@ struct lc__mds_index {
 	uint64_t samples; /* in all */
 };
 
-/** Is it an index by the looks of it? */
+/** Does it look like an index? */
 bool lc__mds_index_is(const void *text, size_t size);
 
 /**
- * Read index.json. Paths of files lead nowhere but below the directory.
- * @param out  all zero; to be freed with lc__mds_index_free(), also on failure
- * @return LC_OK; LC_CORRUPT, with the shard and what is wrong; LC_VERSION for a version
- * other than 2; LC_UNSUPPORTED for shards of another format, columns that are pickled
- * and encodings that are not known; LC_NO_MEMORY.
+ * Read index.json. Paths of files that lead out of the directory are refused.
+ * @param out all zero; to be freed with lc__mds_index_free(), also on failure
+ * @return LC_OK; LC_CORRUPT, with the shard and the reason; LC_VERSION for a version
+ * other than 2; LC_UNSUPPORTED for shards of another format, pickled columns and unknown
+ * encodings; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__mds_index_read(const void *text, size_t size,
     struct lc__mds_index *out);

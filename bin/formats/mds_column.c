@@ -116,7 +116,7 @@ parse_shape(const char *text, const char *whole, lc_tensor *type)
 	return LC_OK;
 }
 
-/* Behind "ndarray": nothing, ":DTYPE" or ":DTYPE:SHAPE". */
+/* After "ndarray": nothing, ":DTYPE" or ":DTYPE:SHAPE". */
 static lc_status
 parse_array(const char *text, const char *whole, struct lc__mds_encoding *out)
 {
@@ -227,7 +227,7 @@ lc__mds_array(const struct lc__mds_encoding *encoding, const void *bytes, size_t
 		type.dtype = dtypes[row].dtype;
 		at++;
 	}
-	/* The rank, the logarithm of the bytes that each dimension has, and those. */
+	/* The rank, the logarithm of the bytes of each dimension, and the dimensions. */
 	if (!encoding->has_shape) {
 		if (at == end)
 			return cut();
@@ -258,7 +258,7 @@ lc__mds_array_head(const struct lc__mds_encoding *encoding, const lc_tensor *ten
 {
 	uint64_t largest = 0;
 	unsigned char byte;
-	unsigned width; /* 0 for one byte a dimension, to 3 for eight */
+	unsigned width; /* 0: dimensions have one byte each; 3: eight bytes each */
 	size_t i = 0;
 
 	if (!encoding->has_dtype) {
@@ -315,7 +315,7 @@ lc_status
 lc__mds_list(enum lc__mds_kind kind, const void *bytes, size_t size,
     struct lc__mds_list *out)
 {
-	const size_t before = kind == LC__MDS_JPEGS ? 0 : 4; /* a word for the future */
+	const size_t before = kind == LC__MDS_JPEGS ? 0 : 4; /* reserved */
 	const unsigned char *at = bytes;
 	uint64_t sum = 0;
 
@@ -349,7 +349,7 @@ lc__mds_list_next(struct lc__mds_list *list, const void **out, size_t *size)
 
 /* ---- values -------------------------------------------------------------------- */
 
-#define LONGEST 64 /* bytes of a number's text that are read */
+#define LONGEST 64 /* bytes of the text of a number that are read */
 
 static lc_status
 made(lc_value *value, lc_value **out)
@@ -389,7 +389,7 @@ number_text(const char *bytes, size_t size, char out[LONGEST + 1])
 	return true;
 }
 
-/* A number that does not fit stays text, so that no digit is lost. */
+/* A number that does not fit is kept as text, so that no digit is lost. */
 static lc_status
 read_digits(const char *bytes, size_t size, lc_value **out)
 {
@@ -425,7 +425,7 @@ read_real(const char *bytes, size_t size, lc_value **out)
 	double number = 0;
 
 	if (number_text(bytes, size, text) && strpbrk(text, "xX( \t\n\r\v\f") == NULL) {
-		/* Python writes a decimal point in any locale. */
+		/* Python writes a decimal point in every locale. */
 		const locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
 		const locale_t old = plain != (locale_t)0 ? uselocale(plain)
 							  : (locale_t)0;

@@ -58,11 +58,12 @@ lc__mds_is_image(enum lc__mds_kind kind)
 }
 
 /**
- * The value of a column in a sample. Numbers of all dtypes become integers and floats,
- * integers in text too if they fit, decimals text.
- * @param loaded  for the memory of tensors
- * @param out     the value, owned by the caller
- * @return LC_OK; LC_CORRUPT; LC_UNSUPPORTED for a rank that no tensor has; LC_NO_MEMORY.
+ * The value of a column in a sample. Numbers of all dtypes become integers and floats;
+ * numbers as text become integers if they fit, and decimals stay text.
+ * @param loaded for the memory of tensors
+ * @param out the value, owned by the caller
+ * @return LC_OK; LC_CORRUPT; LC_UNSUPPORTED for a rank above that of tensors;
+ * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__mds_decode(const struct lc__mds_encoding *encoding,
     const void *bytes, size_t size, struct lc__loaded *loaded, lc_value **out);

@@ -24,8 +24,8 @@
 
 /* ---- shards ------------------------------------------------------------------------ */
 
-/* A shard that is read: checked against the index, and inflated if it is there compressed
- * only. SHARD_NONE is closed. */
+/* A shard that is read: compared with the index, and inflated if only the compressed file
+ * exists. SHARD_NONE is closed. */
 struct shard_file {
 	int fd;              /* of its bytes as they are; -1 if it is closed */
 	char *path;          /* for messages */
@@ -49,7 +49,7 @@ read_at(int fd, uint64_t at, void *out, size_t size, const char *path)
 	return got == size ? LC_OK : lc__error(LC_CORRUPT, 0, "%s: ends early", path);
 }
 
-/* A checksum of an unknown kind is not checked. */
+/* Checksums of unknown kinds are ignored. */
 static lc_status
 check_hash(int fd, const struct lc__mds_hash *hash, const char *path)
 {
@@ -98,8 +98,8 @@ check_file(int fd, const struct lc__mds_file *file, const char *path)
 	return LC_OK;
 }
 
-/* Inflate up to the bytes that the index has, and one step more to see that there are no
- * more. */
+/* Inflate the bytes that the index states, and one step more to see that no more
+ * follow. */
 static lc_status
 inflate_into(struct lc__spill *spill, struct lc__archive *archive, uint64_t limit)
 {
@@ -170,7 +170,7 @@ shard_open(const char *dir, const struct lc__mds_shard *shard, struct shard_file
 	const uint64_t size = lc__mds_head_size(shard->samples);
 	lc_status status;
 
-	/* As it is if it is there, or else compressed. */
+	/* The plain file if it exists, else the compressed one. */
 	out->path = lc__path_join(dir, shard->raw.name);
 	if (out->path == NULL)
 		return lc__no_memory(dir);
@@ -277,8 +277,8 @@ has_shard(const char *dir, bool *has)
 	return LC_OK;
 }
 
-/* A path to index.json means its directory. A directory that has shards and no index is
- * MDS's too: to open it fails, and the error names the index. */
+/* A path to index.json means its directory. A directory with shards but without an index
+ * is recognised too: opening it fails with an error that names the index. */
 static lc_status
 is_mds(const char *path, const void *first, size_t size, bool *is)
 {
@@ -297,7 +297,7 @@ is_mds(const char *path, const void *first, size_t size, bool *is)
 		return lc__no_memory(path);
 	*is = false;
 	status = lc__no_lost_link(index);
-	/* Reading it refuses a FIFO. */
+	/* The open below refuses a FIFO. */
 	if (status == LC_OK && stat(index, &st) == 0)
 		*is = !S_ISDIR(st.st_mode);
 	else if (status == LC_OK && errno != ENOENT && errno != ENOTDIR)
@@ -355,7 +355,7 @@ read_index(struct mds_in *in, const char *path)
 	return status;
 }
 
-/* Choose the column of cache_ids: one that all shards have, of a kind that names. */
+/* Choose the column of cache_ids: all shards have it, and its kind can be a cache_id. */
 static lc_status
 choose_id(struct mds_in *in)
 {
@@ -449,7 +449,7 @@ open_mds(const char *path, const struct lc__incoming_how *how, void **out)
 
 /* ---- samples ------------------------------------------------------------------- */
 
-/* To a sample; LC_END after the last one of the last shard. */
+/* Go to a sample; LC_END after the last one of the last shard. */
 static lc_status
 step(struct mds_in *in)
 {
@@ -493,7 +493,7 @@ split(struct mds_in *in)
 	return status;
 }
 
-/* A number's digits; text and bytes as they are. */
+/* The digits of a number; text and bytes unchanged. */
 static lc_status
 id_text(struct mds_in *in, const struct lc__mds_encoding *encoding,
     const unsigned char *bytes, size_t size)
@@ -543,7 +543,7 @@ read_id(struct mds_in *in)
 	return status;
 }
 
-/* After a failure step() goes to the next sample, or the next shard. */
+/* After a failure, step() goes to the next sample or the next shard. */
 static lc_status
 next_sample(void *file, lc_id *id)
 {
@@ -564,7 +564,7 @@ next_sample(void *file, lc_id *id)
 
 /* ---- values -------------------------------------------------------------------- */
 
-/* A column that is alone is the value; several are a map. */
+/* A single column is the value; several columns are a map. */
 static lc_status
 build(struct mds_in *in, const unsigned char *sample, struct lc__loaded *out)
 {

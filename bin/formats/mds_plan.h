@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The columns that records become: "id" for the cache_id, and one for each part of a
- * record, named by its path; "tensor" or "value" if the record is one part only. Lists
- * and maps without a tensor are one part. All records have the same parts; what is not
- * the same about them makes a column's encoding more general.
+ * record, named by its path; "tensor" or "value" if the record is a single part. Lists
+ * and maps without a tensor are one part. All records have the same parts; where their
+ * types differ, the column gets a more general encoding.
  */
 #ifndef CACHEX_FORMATS_MDS_PLAN_H
 #define CACHEX_FORMATS_MDS_PLAN_H

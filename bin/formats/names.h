@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Names of tensors in formats that know no structure: the cache_id of a record that is
- * a tensor, and cache_id.PATH, as lc_value_find() has paths, for the tensors in others.
+ * Names of tensors in formats without structure: the cache_id if the record is a tensor,
+ * else cache_id.PATH with the paths of lc_value_find().
  */
 #ifndef CACHEX_FORMATS_NAMES_H
 #define CACHEX_FORMATS_NAMES_H
@@ -11,7 +11,7 @@
 /** What a format takes for a name. */
 enum lc__name_rule {
 	LC__NAME_TEXT,   /* UTF-8 without a NUL */
-	LC__NAME_MEMBER, /* that, and not leading up or out: no slash first, no ".." */
+	LC__NAME_MEMBER, /* that, and inside of a directory: no slash first, no ".." */
 	LC__NAME_FILE    /* any bytes that are a path below a directory */
 };
 

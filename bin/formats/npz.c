@@ -61,7 +61,8 @@ read_npy(struct lc__archive *archive, uint64_t *left, struct lc__buf *out)
 		return_if_error(inflate_some(archive, left,
 		    want - before < STEP ? want - before : STEP, out));
 	}
-	/* The checksum is compared at the end, which must be looked for. */
+	/* libarchive compares the checksum only at the end of the member, so read on to
+	 * it. */
 	if (out->size == want && *left > 0)
 		return_if_error(inflate_some(archive, left, 1, out));
 	if (out->size > want)
@@ -96,7 +97,7 @@ read_tensor(struct lc__archive *archive, const struct lc__archive_member *member
 	return status;
 }
 
-/* A directory among the members is nothing to read. */
+/* Directories among the members are skipped. */
 static bool
 is_directory(const struct lc__archive_member *member)
 {
@@ -322,7 +323,7 @@ struct npz_in {
 	struct lc__incoming_how how;
 	struct lc__archive *archive;
 	struct lc__archive_member member; /* the current one */
-	bool ended;                       /* nothing can be read after what failed */
+	bool ended;                       /* after a failure nothing more can be read */
 };
 
 static lc_status
@@ -364,8 +365,8 @@ open_npz(const char *path, const struct lc__incoming_how *how, void **out)
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s", path);
 }
 
-/* A member that is not a .npy file is a record too, and load() refuses it: the members
- * after it are good. */
+/* A member that is not a .npy file is a record that load() refuses, so that the members
+ * after it are read. */
 static lc_status
 next_member(void *ctx, lc_id *id)
 {

@@ -148,7 +148,8 @@ end(struct lc__out_file *file, bool sync)
 		} else if (status == LC_OK && file->force) {
 			status = lc__newfile_replace(&file->new);
 		} else if (status == LC_OK) {
-			/* A file that came there meanwhile is not replaced either. */
+			/* A file that has appeared there meanwhile is not replaced
+			 * either. */
 			status = lc__newfile_add(&file->new);
 			if (status == LC_EXISTS)
 				status = lc__error(LC_EXISTS, 0, "%s: exists",
@@ -179,7 +180,7 @@ lc__out_file_discard(struct lc__out_file *file)
 
 /* ---- directories ---------------------------------------------------------------- */
 
-/* Make the directory, with those above it, or see that it may be written into. */
+/* Make the directory and those above it, or check that it can be used. */
 static lc_status
 make_top(struct lc__out_tree *tree)
 {
@@ -225,8 +226,8 @@ lc__out_tree_begin(const char *path, const struct lc__outgoing_how *how,
 	return status;
 }
 
-/* A directory below the tree. One that is a link may lead out of it; the tree itself may
- * be one, for the user has named it. */
+/* Open a directory below the tree. It must not be a link, which may lead out of the tree;
+ * the tree itself may be one, because the user named it. */
 static lc_status
 make_one(const struct lc__out_tree *tree, const char *path)
 {
@@ -323,8 +324,8 @@ lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
 	lc_status status = LC_OK;
 	int fd = -1;
 
-	/* One sync of the file system: with many files it takes a fraction of a sync
-	 * each, and it covers the directories. */
+	/* One sync of the whole file system: with many files it is much faster than a
+	 * sync of each, and it includes the directories. */
 	if (!tree->how.dry_run) {
 		fd = lc__open(tree->path, O_RDONLY | O_DIRECTORY);
 		if (fd == -1)
@@ -340,7 +341,7 @@ lc__out_tree_finish(struct lc__out_tree *tree, uint64_t *bytes)
 	return status;
 }
 
-/* Directories with something in them stay. */
+/* Directories that contain something stay. */
 static int
 remove_empty(const char *path, const struct stat *st, int type, struct FTW *at)
 {
@@ -367,7 +368,8 @@ lc__out_tree_discard(struct lc__out_tree *tree)
 #define SPILL_STEP ((size_t)1 << 20) /* bytes written or read at once */
 #define SPILL "temporary file"
 
-/* Where the file system has no files without a name, one whose name goes at once. */
+/* If the file system has no files without a name, make one with a name and remove the
+ * name. */
 static int
 named_once(const char *dir)
 {

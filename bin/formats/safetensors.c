@@ -13,7 +13,7 @@
 #include "base/json_write.h"
 #include "base/utf8.h"
 
-/* A tensor, small: a header may have two million. */
+/* A tensor, in little memory: a header may have two million. */
 struct lc__safetensors_row {
 	uint64_t begin, end; /* of its data */
 	size_t name;         /* where it begins in table->names */
@@ -23,7 +23,8 @@ struct lc__safetensors_row {
 	uint8_t ndim;  /* rank */
 };
 
-/* In the order in which the format's own writer sorts, which is from the end. */
+/* In the order of the format's own writer, which sorts from the last of them to the
+ * first. */
 static const struct {
 	const char *name;
 	lc_dtype dtype;
@@ -85,7 +86,8 @@ dtype_of(const char *name, size_t size, lc_dtype *out)
 bool
 lc__safetensors_is(const void *bytes, size_t size)
 {
-	/* The size of a header is small enough that no text begins with it. */
+	/* Headers are so small that the high bytes of their size are 0: no text begins
+	 * like that. */
 	return size > LC__SAFETENSORS_PREFIX &&
 	    lc__get64(bytes) <= LC__SAFETENSORS_MAX_HEADER &&
 	    ((const char *)bytes)[LC__SAFETENSORS_PREFIX] == '{';
@@ -301,7 +303,7 @@ place(struct lc__safetensors *table)
 	return LC_OK;
 }
 
-/* As the format's own writer does, so that files are the same byte by byte. */
+/* Escaped as by the format's own writer, so that the files are equal byte by byte. */
 static void
 put_string(struct lc__buf *out, lc_id text)
 {
@@ -355,8 +357,8 @@ lc__safetensors_note(struct lc__safetensors *table, lc_id name, lc_id text)
 	return status;
 }
 
-/* Shapes there count numbers: of F4 there are two in an element here, next to one another
- * on the last axis. */
+/* The format counts numbers: one element of F4 has two of them, adjacent on the last
+ * axis. */
 static uint64_t
 numbers_of(const lc_tensor *type)
 {
@@ -429,8 +431,8 @@ struct entry {
 	uint64_t begin, end;
 };
 
-/* An array of whole numbers, of which @p room fit; more are counted. The text is an
- * array that has been scanned. */
+/* An array of whole numbers; the first @p room of them are stored, all are counted. The
+ * text is an array that has been scanned. */
 static bool
 numbers(struct lc__json_slice array, uint64_t *out, uint32_t room, uint32_t *count)
 {
@@ -633,7 +635,7 @@ read_members(struct lc__json_members *members, uint64_t data_size, struct lc__bu
 	return status == LC_END ? LC_OK : status;
 }
 
-/* Tensors of no bytes may share a place: they stay as they came. */
+/* Tensors of no bytes may have one place: they keep their order. */
 static int
 by_place(const void *a, const void *b)
 {
@@ -646,7 +648,8 @@ by_place(const void *a, const void *b)
 	return (left->name > right->name) - (left->name < right->name);
 }
 
-/* Sort by place and see that every byte is of one tensor, and each name of one. */
+/* Sort by place, and check that each byte belongs to one tensor and each name occurs
+ * once. */
 static lc_status
 check_table(struct lc__safetensors *table, uint64_t data_size)
 {

@@ -41,7 +41,7 @@ struct lc__safetensors {
 	                            "a":"b","c":"d" */
 };
 
-/** What a file begins with: is it one by the looks of it? */
+/** Do these first bytes look like safetensors? */
 bool lc__safetensors_is(const void *bytes, size_t size);
 
 /**
@@ -52,12 +52,12 @@ LC_CHECKED lc_status lc__safetensors_header_size(const void *prefix, uint64_t fi
     size_t *out);
 
 /**
- * Read a header, which @p data_size bytes follow. Tensors are in the order of their
- * places then. Members of a tensor other than dtype, shape and data_offsets are
- * skipped.
- * @param out  empty; to be freed with lc__safetensors_free(), also on failure
- * @return LC_OK; LC_CORRUPT, with the tensor, for whatever breaks the format's rules;
- * LC_UNSUPPORTED for a dtype, rank or size that no tensor here has; LC_NO_MEMORY.
+ * Read a header, which @p data_size bytes follow. Sorts the tensors by their offsets.
+ * Members of a tensor other than dtype, shape and data_offsets are skipped.
+ * @param out empty; to be freed with lc__safetensors_free(), also on failure
+ * @return LC_OK; LC_CORRUPT, with the tensor, for a violation of the format's rules;
+ * LC_UNSUPPORTED for a dtype, rank or size that tensors of a module cannot have;
+ * LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__safetensors_decode(const void *header, size_t size,
     uint64_t data_size, struct lc__safetensors *out);

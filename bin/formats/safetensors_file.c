@@ -95,7 +95,8 @@ read_header(struct safetensors_in *in)
 		status = lc__error_prefix("%s", in->path);
 	free(header);
 	return_if_error(status);
-	/* All names before the first record: a file goes in as a whole. */
+	/* Check all names before the first record, so that a file is imported as a whole
+	 * or not at all. */
 	for (size_t i = 0; i < in->table.count; i++) {
 		const lc_id name = lc__safetensors_at(&in->table, i).name;
 
@@ -276,7 +277,7 @@ write_header(struct safetensors_out *out)
 	lc__buf_free(&header);
 	return_if_error(status);
 
-	/* A disk that is too full is known before hours of writing. */
+	/* Reserve the space now: a full disk is reported before hours of writing. */
 	size = out->data + out->table.data_size;
 	if (out->file.fd != -1 && fallocate(out->file.fd, 0, 0, (off_t)size) == -1 &&
 	    (errno == ENOSPC || errno == EFBIG || errno == EDQUOT))

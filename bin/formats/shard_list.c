@@ -54,9 +54,9 @@ append(struct lc__shard_list *list, char *path)
 	return status;
 }
 
-/* The path of an entry if it is a directory, or if it is none, as @p want says; else NULL.
- * What is gone, or is a link to nothing, counts as both: it was listed, and whoever opens
- * it reports it. */
+/* The path of an entry if it is a directory, or is not one, as @p want says; else NULL.
+ * An entry that no longer exists, or is a dangling link, counts as both: it was listed,
+ * and the code that opens it reports the error. */
 static lc_status
 path_of_kind(const char *dir, const char *name, bool want, char **out)
 {
@@ -116,7 +116,8 @@ add_groups(struct lc__shard_list *list, const char *dir,
 		if (path == NULL)
 			continue;
 		status = read_directory(list, path, false);
-		/* It is in the list itself instead, to be reported with its archives. */
+		/* It is added to the list itself, to be reported together with its
+		 * archives. */
 		if (status == LC_NO_FILE)
 			status = append(list, path);
 		else
@@ -150,7 +151,8 @@ lc__shard_list_read(const char *path, struct lc__shard_list *out)
 	return out->named ? append(out, strdup(path)) : read_directory(out, path, true);
 }
 
-/* An archive among files that are records themselves is not a shard. */
+/* If the directory also has files that are records, the archive among them is not a
+ * shard. */
 static lc_status
 has_single_files(const char *path, bool *out)
 {

@@ -28,7 +28,7 @@ struct reader {
 	size_t depth;              /* of it */
 };
 
-/* Each reads one kind and returns a value to own, or says what is wrong. */
+/* Each reads one kind, and returns a value that the caller owns, or sets the error. */
 static lc_status read_part(struct reader *r, const struct lc__json *json, lc_value **out);
 
 static lc_status __attribute__((format(printf, 2, 3)))
@@ -550,7 +550,8 @@ write_plain(struct writer *w, const lc_value *value)
 		fputs(truth ? "true" : "false", w->out);
 		return LC_OK;
 	case LC_INTEGER:
-		/* Above 2^63-1 it does not fit an int64_t: try that first, because it may fail. */
+		/* An integer above 2^63-1 does not fit an int64_t. The larger type is
+		 * tried last, as it fails for negative ones. */
 		if (lc_value_as_integer(value, &number) == LC_OK) {
 			fprintf(w->out, "%lld", (long long)number);
 			return LC_OK;

@@ -157,7 +157,7 @@ load_member(struct wds_in *in, uint64_t *left, struct lc__wds_sample *sample,
 				     lc__quote_id(in->name.data, in->name.size - 1));
 }
 
-/* A record that the archive breaks off after may lack members. */
+/* If the archive ends unexpectedly after a record, the record may lack members. */
 static bool
 is_whole(const struct wds_in *in)
 {
@@ -180,7 +180,8 @@ load(void *ctx, struct lc__loaded *out)
 		advance(in);
 		in->unread = same_key(in);
 	} while (in->unread);
-	/* A failure of the system is not damage of the archive; it is reported once. */
+	/* A failure of the system does not mean that the archive is damaged; it is
+	 * reported once. */
 	if (status == LC_OK && !is_whole(in) &&
 	    (in->broken.status == LC_IO || in->broken.status == LC_NO_MEMORY)) {
 		lc__wds_sample_free(&sample);

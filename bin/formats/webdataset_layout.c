@@ -85,7 +85,8 @@ has_files(const lc_value *value, bool bytes)
 	return false;
 }
 
-/* The record itself is taken apart if its names allow it, values in it only if they must be. */
+/* Divide the record into files if its names allow it, and the values in it only if they
+ * must be. */
 static bool
 is_taken_apart(const struct layout *l, const lc_value *value)
 {
@@ -120,7 +121,7 @@ form_of(const lc_value *value)
 	}
 }
 
-/* The path is kept as the name until all files are known. */
+/* The path serves as the name until all files are known. */
 static lc_status
 add_file(struct layout *l, const lc_value *value)
 {
@@ -265,7 +266,8 @@ by_lower_case(const void *a, const void *b)
 	return strcasecmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* For readers that compare in lower case, names that differ in case only are one. */
+/* Some readers compare in lower case: for them names that differ only in case are
+ * equal. */
 static lc_status
 check_twice(const struct lc__wds_files *files)
 {

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The files that a record becomes in a WebDataset, so that reading them gives it back:
+ * The files that a record becomes in a WebDataset, so that an import gives it back:
  *
  *   a tensor             KEY.npy, a part of a value KEY.PATH.npy
  *   a string             KEY.txt, KEY.PATH.txt
- *   bytes                KEY.jpg, .png, .webp or .tif if they are such an image, otherwise KEY.bin; a part
- *                        KEY.PATH as they are, with .bin after a name that reads as a type
+ *   bytes                KEY.jpg, .png, .webp or .tif if they are such an image, otherwise
+ *                        KEY.bin; a part KEY.PATH, or KEY.PATH.bin if KEY.PATH ends with
+ *                        the extension of a type
  *   other plain data     KEY.json, KEY.PATH.json; also maps that hold neither tensors
  *                        nor bytes
  *
- * In a record of several files a part whose name is that of its own type has no other:
- * KEY.cls for an integer named cls, KEY.txt, KEY.json, KEY.npy.
+ * In a record of several files a part whose name is the extension of its own type gets no
+ * second one: KEY.cls for an integer named cls, KEY.txt, KEY.json, KEY.npy.
  */
 #ifndef CACHEX_FORMATS_WEBDATASET_LAYOUT_H
 #define CACHEX_FORMATS_WEBDATASET_LAYOUT_H

@@ -19,8 +19,8 @@
 
 #define SUFFIX ".tar"
 #define BLOCK 512 /* bytes that a member's header has, and a multiple of which its data */
-/* The most series that are written at once; of more, the one that got nothing for the
- * longest time ends its archive. */
+/* The most archives that are open at once. If more groups come, the one that was idle
+ * longest ends its archive. */
 #define MOST_OPEN 64
 
 /* The archives of one group; the last may be open. */
@@ -147,7 +147,7 @@ series_at(struct tar_series *series, const char *name, uint64_t bytes,
 		group->bytes > how->shard_bytes ||
 		bytes > how->shard_bytes - group->bytes))
 		return_if_error(close_archive(series, group));
-	/* Where more groups than these alternate, each has its archives cut short. */
+	/* If more groups than these alternate, their archives are shorter than usual. */
 	if (group->archive == NULL && series->open == MOST_OPEN) {
 		for (size_t i = 0; i < series->count; i++)
 			if (series->groups[i]->archive != NULL &&
@@ -205,11 +205,12 @@ series_begin(struct tar_series *series, const char *path,
 	group = add_group(series, "");
 	if (series->path == NULL || group == NULL)
 		return lc__no_memory(NULL);
-	/* A single archive is there also without records. */
+	/* A single archive exists even without records. */
 	return open_archive(series, group);
 }
 
-/* Is it an archive of a series as those here are named, but not one of this series? */
+/* Does the name have the form of an archive of a series, but not belong to this
+ * series? */
 static bool
 is_left(const struct tar_series *series, const char *path)
 {
@@ -231,7 +232,8 @@ is_left(const struct tar_series *series, const char *path)
 	return name != NULL && (group == NULL || number >= group->next);
 }
 
-/* Of a series that was longer, or had other groups: they would be read as of this one. */
+/* Remove archives of an earlier series that was longer or had other groups: readers would
+ * take them for part of this one. */
 static lc_status
 remove_left(const struct tar_series *series)
 {
@@ -246,7 +248,7 @@ remove_left(const struct tar_series *series)
 
 		if (!is_left(series, path))
 			continue;
-		/* What a symbolic link leads to is not of this tree. */
+		/* Do not follow symbolic links: they lead out of the tree. */
 		*slash = '\0';
 		below = strlen(path) > top;
 		elsewhere = below && (lstat(path, &st) == -1 || S_ISLNK(st.st_mode));
@@ -326,7 +328,7 @@ begin(const char *path, const struct lc__outgoing_how *how, void **result)
 	return status;
 }
 
-/* All of a record is known before any of it is written. */
+/* Encode the whole record before writing any of it. */
 static lc_status
 collect(struct wds_out *out, uint64_t *bytes)
 {

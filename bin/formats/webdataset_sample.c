@@ -74,8 +74,7 @@ lc__wds_split(const char *name, size_t *key_size)
 	return true;
 }
 
-/* The package skips what begins with two underscores, then anything but a slash, two
- * underscores, and then ends or continues with a slash. */
+/* WebDataset skips a name whose first component begins and ends with two underscores. */
 bool
 lc__wds_is_meta(const char *name)
 {
@@ -135,7 +134,7 @@ read_digits(const unsigned char *at, const unsigned char *end, uint64_t most,
 	return true;
 }
 
-/* An integer as Python's int() takes it from text, but for underscores in it. */
+/* An integer as Python's int() reads it, except that underscores are refused. */
 static lc_status
 load_integer(const struct lc__buf *bytes, lc_value **part)
 {

@@ -6,10 +6,10 @@
 
 #include "value/dtype.h"
 
-#define SHADE 0x101010u /* beside a frame, and the text of a tag */
+#define SHADE 0x101010u /* the colour beside a frame and around the text of a tag */
 #define TAG_SIZE 10     /* of the text of a tag */
-#define TAG_HEIGHT 13   /* of a tag with its ground */
-#define LEAST_TAGGED 96 /* pixels of the shorter side of an image with tags */
+#define TAG_HEIGHT 13   /* of a tag with its background */
+#define LEAST_TAGGED 96 /* the shorter side of an image from which on boxes have tags */
 
 static double
 element(const lc_tensor *tensor, size_t i)
@@ -63,7 +63,7 @@ is_finite(const struct lc__box *box)
 	    isfinite(box->y1);
 }
 
-/* Above the box, or below it, or inside of a box as high as the image. */
+/* Above the box, or below it, or inside a box that is as high as the image. */
 static void
 draw_tag(struct lc__picture *picture, struct lc__rect area, struct lc__rect box,
     int64_t class_id, const struct lc__class_names *names)
@@ -90,7 +90,7 @@ draw_tag(struct lc__picture *picture, struct lc__rect area, struct lc__rect box,
 	    lc_id_of(text), tag.width - 4);
 }
 
-/* Shades first, tags last: what tells most stays whole where boxes overlap. */
+/* Dark lines first, tags last: where boxes overlap, what matters most stays visible. */
 void
 lc__boxes_draw(struct lc__picture *picture, struct lc__rect area,
     const struct lc__box *boxes, size_t n, double line,

@@ -91,7 +91,7 @@ lc__geometry_box(const struct lc__geometry *g, const double box[4], double least
 	}
 	area = (whole[2] - whole[0]) * (whole[3] - whole[1]);
 	left = (out[2] - out[0]) * (out[3] - out[1]);
-	/* A NaN counts as no area. */
+	/* The comparison also drops a box whose area is NaN. */
 	if (!(left > 0) || left < least * area)
 		return LC__BOX_DROPPED;
 	return clipped ? LC__BOX_CLIPPED : LC__BOX_WHOLE;

@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "value/dtype.h"
 
-#define ONE_ROW 64         /* elements of a vector that is not folded */
+#define ONE_ROW 64         /* elements of the longest vector that is drawn as one row */
 #define MOST_ZOOM 32       /* pixels of an element */
-#define THIN 24            /* pixels that a slice has at least, if it can */
-#define SAMPLED (1u << 20) /* cells that a scale is made of, at most twice */
+#define THIN 24            /* pixels that a slice gets at least, where possible */
+#define SAMPLED (1u << 20) /* cells that a scale is computed from, at most twice */
 #define PERCENTILE 0.01
 
 /* ---- where things go ------------------------------------------------------------ */
@@ -23,7 +23,8 @@ divide_up(uint64_t n, uint64_t by)
 	return n / by + (n % by > 0);
 }
 
-/* A vector's rows are a power of two long, so that positions can be counted. */
+/* Rows of a folded vector have a power of two of elements, so that positions are easy to
+ * count. */
 static void
 fold_vector(uint64_t n, struct lc__heat_map *map)
 {
@@ -50,7 +51,7 @@ find_shape(const lc_tensor *tensor, struct lc__heat_map *map)
 		map->slices *= tensor->shape[i];
 }
 
-/* Pixels that each of n slices gets along a side, its label counted. */
+/* Pixels of each of n slices along a side, with its label. */
 static uint32_t
 room_of(uint32_t side, uint32_t n)
 {
@@ -81,8 +82,8 @@ choose_across(const struct lc__heat_map *map, uint32_t side)
 	return best ? best : most;
 }
 
-/* The elements of a cell along an axis of n: as many as along the other one, or fewer
- * where the slice would be thin. */
+/* The elements of a cell along an axis of n: as many as along the other axis, or fewer if
+ * the slice would be too thin. */
 static uint64_t
 choose_mean(uint64_t n, uint64_t both, uint32_t room)
 {
@@ -95,7 +96,7 @@ choose_mean(uint64_t n, uint64_t both, uint32_t room)
 	return mean;
 }
 
-/* The pixels of a cell along an axis of n cells: all that both axes can have, more if the
+/* The pixels of a cell along an axis of n cells: as many as fit on both axes, more if the
  * slice is thin. */
 static uint32_t
 choose_zoom(uint64_t n, uint32_t both, uint32_t room)
@@ -190,7 +191,7 @@ read_patch(const struct lc__heat_map *map, uint64_t slice, uint64_t x, uint64_t 
 				continue;
 			}
 			patch.n++;
-			/* A running mean: the sum of doubles may be too large for one. */
+			/* A running mean, because the sum of doubles may overflow. */
 			patch.mean += value / (double)patch.n -
 			    patch.mean / (double)patch.n;
 		}
@@ -254,7 +255,7 @@ lc__heat_map_scale(const struct lc__heat_map *map, struct lc__heat_scale *out)
 static uint32_t
 colour_of(const struct lc__heat_scale *scale, const struct patch *patch)
 {
-	/* Halves first: the difference of two doubles may overflow. */
+	/* Halve first: the difference of two doubles may overflow. */
 	const double size = scale->high / 2 - scale->low / 2;
 
 	if (patch->not_finite)

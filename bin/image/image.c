@@ -142,7 +142,7 @@ struct raster {
 	ptrdiff_t step_c;       /* and channel */
 };
 
-/* The places of samples are an origin and a step for each direction. */
+/* Any orientation is an origin and a step in each direction. */
 static void
 plan_steps(struct raster *r, unsigned orientation)
 {
@@ -213,7 +213,7 @@ split_channels(uint8_t *restrict to, ptrdiff_t plane, const uint8_t *restrict fr
 			to[(ptrdiff_t)c * plane + x] = from[(size_t)x * channels + c];
 }
 
-/* A row that stays a row, forwards. The switch makes the number of channels a
+/* Rows that stay rows in the same direction. The switch makes the number of channels a
  * constant. */
 static void
 store_row(const struct raster *r, uint8_t *to, const uint8_t *from)

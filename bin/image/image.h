@@ -65,23 +65,19 @@ enum lc__image_type lc__image_sniff(const void *bytes, size_t size);
 
 /**
  * Decode one image.
+ * @param name for errors, which begin with it; NULL for none
+ * @param options NULL for the defaults
+ * @param out 64-byte aligned; free with lc_tensor_free()
  *
- * @param name     for errors, which begin with it; NULL for nothing
- * @param options  NULL for the defaults
- * @param out      64-byte aligned; free with lc_tensor_free()
- *
- * Channels: 1 for grey, 3 for RGB; with keep_alpha one more where the file has
- * transparency (2 or 4). Palettes and CMYK become RGB. JPEG is decoded with libjpeg's
- * defaults (the accurate integer transform, smooth chroma). No gamma or colour profile
- * is applied. Of a TIFF file with several pages the first is taken; animated WebP is
- * refused.
- *
- * The size is checked before memory for pixels is taken. Damage is never
- * covered up: a file that ends early or does not decode cleanly is an error.
- *
- * @return LC_OK; LC_CORRUPT; LC_INVALID if it is of none of the formats or has too
- * many pixels; LC_UNSUPPORTED for a kind that the library does not decode, and for a
- * format that this build lacks; LC_NO_MEMORY.
+ * Channels: 1 for grey, 3 for RGB; with keep_alpha one more if the file has transparency
+ * (2 or 4). Palettes and CMYK become RGB. JPEG is decoded with libjpeg's defaults (the
+ * accurate integer transform, smooth chroma). No gamma or colour profile is applied. Of a
+ * TIFF file with several pages the first is taken; animated WebP is refused. The size is
+ * checked before memory for pixels is allocated. Damage is never hidden: a file that ends
+ * early or does not decode cleanly is an error.
+ * @return LC_OK; LC_CORRUPT; LC_INVALID if it is of none of the formats or has too many
+ * pixels; LC_UNSUPPORTED for a kind that the library does not decode, and for a format
+ * that this build lacks; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__image_decode(const void *bytes, size_t size, const char *name,
     const struct lc__image_options *options, lc_tensor *out);

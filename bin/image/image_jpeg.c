@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* JPEG by libjpeg: the only module that includes <jpeglib.h>. */
+/* JPEG by libjpeg: the only file that includes <jpeglib.h>. */
 #include "config.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
  * kilobytes may hold thousands that each visit every pixel. */
 #define MAX_SCANS 500
 
-/* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* Loaded on first use: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(jpeg_CreateDecompress) X(jpeg_calc_output_dimensions) \
 	X(jpeg_destroy_decompress) X(jpeg_finish_decompress) X(jpeg_mem_src) \
@@ -36,7 +36,7 @@ struct reader {
 	struct jpeg_progress_mgr progress;
 	struct jpeg_decompress_struct info;
 	jmp_buf escape;   /* out of a failing call of libjpeg */
-	bool header_done; /* what comes now are pixels */
+	bool header_done; /* the data that follows is pixels */
 	lc_status status; /* why it escaped */
 	struct lc__sink *sink;
 };
@@ -70,9 +70,8 @@ on_error(j_common_ptr info)
 	longjmp(reader->escape, 1);
 }
 
-/* What concerns no pixel: an unknown JFIF version, filling between header fields, and
- * stray bytes before the end marker, which libjpeg looks for when every scan before it
- * is whole. */
+/* Warnings that concern no pixel: an unknown JFIF version, filling between header fields,
+ * and stray bytes before the end marker, which libjpeg looks for after the last scan. */
 static bool
 is_harmless(const struct reader *reader)
 {
@@ -114,7 +113,7 @@ find_orientation(const struct jpeg_decompress_struct *info)
 	return 1;
 }
 
-/* What libjpeg converts to: grey stays grey, CMYK is left to us. */
+/* Let libjpeg convert: grey stays grey. CMYK is converted here. */
 static lc_status
 choose_colours(struct jpeg_decompress_struct *info)
 {
@@ -177,7 +176,7 @@ read_rows(struct reader *reader)
 	return LC_OK;
 }
 
-/* After the header: tell the sink what comes, and decode at the size that it wants. */
+/* The header is read: begin the sink, and decode at the size that it wants. */
 static lc_status
 begin(struct reader *reader)
 {
@@ -219,7 +218,7 @@ read_image(struct reader *reader, const void *bytes, size_t size)
 		return LC_OK;
 	lib.jpeg_start_decompress(info);
 	return_if_error(read_rows(reader));
-	/* Reads up to the end marker, and so finds one missing. */
+	/* This reads up to the end marker, so a missing one is an error. */
 	lib.jpeg_finish_decompress(info);
 	return LC_OK;
 }

@@ -14,7 +14,7 @@
 #include "image/orientation.h"
 #include "image/sink.h"
 
-/* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* Loaded on first use: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(png_create_info_struct) X(png_create_read_struct_2) \
 	X(png_destroy_read_struct) X(png_error) X(png_get_bit_depth) X(png_get_channels) \
@@ -53,7 +53,7 @@ on_error(png_structp png, png_const_charp text)
 	lib.png_longjmp(png, 1);
 }
 
-/* libpng warns of notes and profiles only; pixels it cannot read are errors. */
+/* libpng warns only of text and profiles; pixels that it cannot read are errors. */
 static void
 on_warning(png_structp png, png_const_charp text)
 {
@@ -90,8 +90,8 @@ on_read(png_structp png, png_bytep data, size_t size)
 	reader->left -= size;
 }
 
-/* The eXIf chunk may come after the pixels, whose place depends on it, so it
- * is looked up before. A chunk is u32 length, type, data, u32 CRC. */
+/* The orientation decides where pixels go, but the eXIf chunk may come after them, so
+ * look it up first. A chunk is u32 length, type, data, u32 CRC. */
 static unsigned
 find_orientation(const unsigned char *bytes, size_t size)
 {
@@ -108,7 +108,7 @@ find_orientation(const unsigned char *bytes, size_t size)
 	return 1;
 }
 
-/* To grey or RGB, with alpha where it is wanted; of 8 bits, or of 16 where the file has
+/* Convert to grey or RGB, with alpha if it is wanted; to 8 bits, or to 16 if the file has
  * them and they are wanted. */
 static void
 choose_transforms(struct reader *reader)
@@ -147,8 +147,8 @@ read_straight(struct reader *reader, uint32_t height, size_t row_bytes)
 	return LC_OK;
 }
 
-/* Rows come in seven passes over the whole image. It is too large to be kept for
- * the next one. */
+/* Rows come in seven passes over the whole image. The memory is too large to keep for the
+ * next image. */
 static lc_status
 read_interlaced(struct reader *reader, uint32_t height, size_t row_bytes, int passes)
 {
@@ -204,8 +204,8 @@ read_image(struct reader *reader, unsigned orientation)
 	    reader->info);
 	picture.deep = lib.png_get_bit_depth(png, reader->info) == 16;
 	return_if_error(lc__sink_check(reader->sink, picture.width, picture.height));
-	/* For the channels that come out libpng would make room for a row: 6 GiB of
-	 * 2^31 pixels. */
+	/* libpng would allocate a row of the channels that come out: 6 GiB for 2^31
+	 * pixels. */
 	if (reader->sink->header_only)
 		return reader->sink->begin(reader->sink, &picture);
 	choose_transforms(reader);
@@ -214,7 +214,7 @@ read_image(struct reader *reader, unsigned orientation)
 	picture.channels = lib.png_get_channels(png, reader->info);
 	return_if_error(reader->sink->begin(reader->sink, &picture));
 	return_if_error(read_rows(reader, passes));
-	/* Reads up to IEND, and so finds it missing. */
+	/* This reads up to IEND, so a missing one is an error. */
 	lib.png_read_end(png, NULL);
 	return LC_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* TIFF by libtiff: the only module that includes <tiffio.h>. */
+/* TIFF by libtiff: the only file that includes <tiffio.h>. */
 #include "config.h"
 
 #include "image/sink.h"
@@ -18,7 +18,7 @@
 #include "base/lazy.h"
 #include "image/image.h"
 
-/* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* Loaded on first use: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(TIFFClientOpenExt) X(TIFFClose) X(TIFFComputeStrip) X(TIFFComputeTile) \
 	X(TIFFGetField) X(TIFFGetFieldDefaulted) X(TIFFIsCODECConfigured) X(TIFFIsTiled) \
@@ -30,14 +30,14 @@
 /* clang-format on */
 LC__LAZY(lib, "libtiff", LIBTIFF_FILE, CALLS)
 
-/* What libtiff may take at a time: for its tables, which grow from the file's bytes, and
- * for pixels. */
+/* Memory that libtiff may allocate at once: for its tables, whose size the file
+ * determines, and for pixels. */
 #define TABLES ((uint64_t)16 << 20)
 
 struct reader {
 	const unsigned char *bytes;
 	uint64_t size, at; /* of the file, and where libtiff reads */
-	bool pixels;       /* what comes now are pixels */
+	bool pixels;       /* the data that follows is pixels */
 	bool failed;
 	char text[300]; /* of the first error */
 	TIFF *tiff;
@@ -48,7 +48,7 @@ struct reader {
 	uint16_t photometric;
 	bool separate;      /* each sample has its own blocks */
 	unsigned colours;   /* 1 or 3 that come out */
-	unsigned inks;      /* samples that they are made of */
+	unsigned inks;      /* samples that these are computed from */
 	bool alpha;         /* the sample after the inks is alpha, */
 	bool premultiplied; /* which the colours were multiplied with */
 	const uint16_t *palette[3];
@@ -110,7 +110,7 @@ on_size(thandle_t handle)
 	return ((struct reader *)handle)->size;
 }
 
-/* Keep the first error: those after it are its consequences. */
+/* Keep the first error; later ones follow from it. */
 __attribute__((format(printf, 4, 0))) static int
 on_error(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)
@@ -129,9 +129,9 @@ on_error(TIFF *tiff, void *context, const char *module, const char *format,
 	return 1;
 }
 
-/* Of the header libtiff warns whenever it does not know a field; only one that the file is
- * too short for is damage. About pixels it warns when it continues with invented
- * ones, except for the two named here. */
+/* In the header, libtiff warns of each field that it does not know; only a field that the
+ * file is too short for is damage. In the pixels it warns when it continues with invented
+ * ones, except for the two warnings named here. */
 __attribute__((format(printf, 4, 0))) static int
 on_warning(TIFF *tiff, void *context, const char *module, const char *format,
     va_list arguments)
@@ -145,8 +145,9 @@ on_warning(TIFF *tiff, void *context, const char *module, const char *format,
 	return on_error(tiff, context, module, format, arguments);
 }
 
-/* That memory is lacking only libtiff's text says, in several ways; other texts say that
- * the file wants more than most_memory(), more than its own size can fill, or nothing. */
+/* libtiff reports a lack of memory only in the text of its message, in several ways. Some
+ * of these mean that the file asks for more than most_memory(), for more than its own
+ * size can fill, or for nothing. */
 static lc_status
 failure(const struct reader *reader)
 {
@@ -206,7 +207,7 @@ read_colours(struct reader *reader)
 	}
 }
 
-/* A sample after the inks has to say that it is alpha: it may as well be infrared. */
+/* A sample after the inks must be marked as alpha: otherwise it could be infrared. */
 static lc_status
 read_alpha(struct reader *reader)
 {
@@ -337,7 +338,8 @@ plan_tiles(struct reader *reader)
 	return LC_OK;
 }
 
-/* Blocks of the size that libtiff says must hold what is taken out of them. */
+/* Blocks of the size that libtiff reports must contain all bytes that are read from
+ * them. */
 static lc_status
 plan_blocks(struct reader *reader)
 {
@@ -466,7 +468,7 @@ mix(const struct reader *reader, const uint16_t *inks, unsigned out[3])
 	}
 }
 
-/* As colours are stored where they were not multiplied with alpha. */
+/* Divide the colours by alpha, which they were multiplied with. */
 static void
 divide(unsigned white, unsigned alpha, unsigned n, unsigned *colours)
 {
@@ -572,7 +574,8 @@ open_and_read(struct reader *reader)
 	lib.TIFFOpenOptionsSetMaxSingleMemAlloc(options, most_memory(reader));
 	lib.TIFFOpenOptionsSetErrorHandlerExtR(options, on_error, reader);
 	lib.TIFFOpenOptionsSetWarningHandlerExtR(options, on_warning, reader);
-	/* The first page is read; m: our own reading, without a map. */
+	/* Read the first page; "m": read the file with our own functions, without a
+	 * map. */
 	reader->tiff = lib.TIFFClientOpenExt("", "rm", (thandle_t)reader, on_read,
 	    on_write, on_seek, on_close, on_size, NULL, NULL, options);
 	lib.TIFFOpenOptionsFree(options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* WebP by libwebp: the only module that includes <webp/decode.h>. */
+/* WebP by libwebp: the only file that includes <webp/decode.h>. */
 #include "config.h"
 
 #include "image/sink.h"
@@ -17,7 +17,7 @@
 #include "base/lazy.h"
 #include "image/orientation.h"
 
-/* Loaded when the first of them is needed: lib/base/lazy.h. */
+/* Loaded on first use: lib/base/lazy.h. */
 /* clang-format off */
 #define CALLS(X) X(WebPDecode) X(WebPGetFeaturesInternal) X(WebPInitDecoderConfigInternal)
 /* clang-format on */
@@ -55,7 +55,7 @@ find_orientation(const unsigned char *bytes, size_t size, unsigned *out)
 	while (at + 8 <= size) {
 		const uint64_t length = lc__get32(bytes + at + 4);
 		const unsigned char *data = bytes + at + 8;
-		/* Some programs put JPEG's name of EXIF data before it. */
+		/* Some programs write the prefix that EXIF data has in JPEG. */
 		const size_t name = length >= 6 && at + 14 <= size &&
 			memcmp(data, "Exif\0", 6) == 0
 		    ? 6
@@ -73,7 +73,7 @@ find_orientation(const unsigned char *bytes, size_t size, unsigned *out)
 	    : LC_OK;
 }
 
-/* libwebp makes the whole picture, whose sides are 16,383 pixels at most. */
+/* libwebp decodes the whole picture at once; its sides have 16,383 pixels at most. */
 static lc_status
 read_pixels(const void *bytes, size_t size, WebPDecoderConfig *config,
     const struct lc__image_header *picture, struct lc__sink *sink)
@@ -106,7 +106,8 @@ lc__image_read_webp(const void *bytes, size_t size, struct lc__sink *sink)
 	VP8StatusCode code;
 
 	return_if_error(lib_load());
-	/* The functions of these names without "Internal" are in the header, with these calls. */
+	/* The functions without "Internal" in their names are inline in the header, with
+	 * these calls. */
 	if (!lib.WebPInitDecoderConfigInternal(&config, WEBP_DECODER_ABI_VERSION))
 		return lc__error(LC_UNSUPPORTED, 0,
 		    "WebP: libwebp is of another version");

@@ -61,7 +61,7 @@ centre_of(const struct lc__filter *filter, uint32_t i)
 	    ((2 * (int64_t)i + 1) * filter->width + target) / (2 * target);
 }
 
-/* Pixels whose centres are nearer than the reach. */
+/* Pixels whose centres are within the reach of the filter. */
 void
 lc__filter_range(const struct lc__filter *filter, uint32_t i, uint32_t *first,
     uint32_t *last)
@@ -99,15 +99,15 @@ lc__filter_weights(const struct lc__filter *filter, uint32_t i, int16_t *weights
 /* ---- samples of 8 bits ------------------------------------------------------- */
 
 /*
- * Columns before rows: adding up rows is the cheapest way to make 12 megapixels
- * few, and needs no more memory than two rows of sums, however tall the picture.
+ * Columns before rows: adding up rows is the cheapest way to make 12 megapixels few, and
+ * needs memory for two rows of sums only, however tall the picture is.
  *
- * A row of the result takes what it needs from each band of source rows and is
- * finished in the band that has its last one. A result row whose first source row
- * is the last row of a band waits for the next band; that source row is kept for it.
- * So enlarging, where many result rows lie between the same two source rows, needs
- * no sums that outlast a band; shrinking, where result rows are as far apart as the
- * filter reaches, needs two.
+ * A row of the result takes what it needs from each band of source rows and is finished
+ * in the band that has its last source row. A result row whose first source row is the
+ * last row of a band waits for the next band; that source row is kept for it. So no sums
+ * outlast a band when a picture is enlarged, where many result rows lie between the same
+ * two source rows. When it is shrunk, result rows are as far apart as the filter reaches,
+ * and two rows of sums are enough.
  */
 
 /* lc__sums reads columns and weights in groups of this size. */
@@ -178,7 +178,7 @@ lc__resize_begin(struct lc__resize *resize, const struct lc__resize_plan *plan,
 		    (unsigned long long)size);
 	lay_out(r, block);
 	plan_columns(r);
-	/* Margins are multiplied with weights of zero, but read. */
+	/* The margins are read too, and multiplied with weights of zero. */
 	memset(r->mixed, 0, (uint8_t *)r->open[0].weights - (uint8_t *)r->mixed);
 	return LC_OK;
 }

@@ -31,7 +31,7 @@ lc__value_range_of(const lc_tensor *tensor)
 	return range;
 }
 
-/* Halves first: the difference of two doubles may overflow. */
+/* Halve first: the difference of two doubles may overflow. */
 double
 lc__value_range_share(const struct lc__value_range *range, double value)
 {

@@ -8,7 +8,7 @@
 #define HEAD 46         /* title and line */
 #define GAP 12          /* between cells */
 #define LEAST_WIDTH 360 /* of the cells' place, for the title */
-#define THICK_CELL 160  /* from which on boxes have thick lines */
+#define THICK_CELL 160  /* side from which on boxes have thick lines */
 #define CROSS 0xd9a09bu /* of a cell without a picture */
 #define INSET 8         /* of text in a cell */
 
@@ -58,7 +58,7 @@ lc__sheet_place(const struct lc__sheet *sheet, uint32_t i, uint32_t width,
 		cell.y + floor((cell.height - high) / 2), wide, high };
 }
 
-/* Facts are separated by two blanks: keep as many as fit, from the first on. */
+/* Facts are separated by two blanks: keep the first ones that fit. */
 static lc_id
 fit_note(struct lc__sheet *sheet, const struct lc__font *font, lc_id note)
 {

@@ -20,8 +20,8 @@ struct lc__scratch {
 void *lc__scratch_get(struct lc__scratch *scratch, uint64_t count, uint64_t size);
 void lc__scratch_free(struct lc__scratch *scratch);
 
-/** Take @p size bytes, 64-byte aligned, of a block of which *used are taken. Without a
- *  block returns NULL and only counts. */
+/** Reserve @p size bytes, 64-byte aligned, of a block of which *used are taken. If block
+ *  is NULL, only counts and returns NULL. */
 static inline void *
 lc__scratch_place(uint8_t *block, uint64_t *used, uint64_t size)
 {
@@ -45,13 +45,13 @@ struct lc__image_header {
 	unsigned orientation;   /* EXIF's, 1 to 8 */
 };
 
-/** Where a decoder hands its rows. */
+/** Where a decoder delivers its rows. */
 struct lc__sink {
 	uint64_t max_pixels; /* larger pictures are refused; 0: LC__IMAGE_MAX_PIXELS */
-	bool keep_alpha;     /* rows with it, where the file has transparency */
-	bool keep_deep;      /* rows of a deep picture have samples of 16 bits in the
-	                           order of this machine, not their upper 8 */
-	bool header_only;    /* begin() is all that is wanted, channels not set */
+	bool keep_alpha;     /* deliver rows with alpha if the file has transparency */
+	bool keep_deep;      /* deliver rows of a deep picture as samples of 16 bits in
+	                      * the byte order of this machine, not as their upper 8 */
+	bool header_only;    /* only begin() is wanted; it need not set channels */
 	struct lc__scratch *band; /* the decoder's rows, memory to use again */
 	/** May the decoder shrink? Called before begin() with the stored size; NULL: no. */
 	unsigned (*shrink)(struct lc__sink *sink, const struct lc__image_header *picture);

@@ -16,10 +16,10 @@
 struct lc__sums {
 	const char *name;
 	/**
-	 * Add up rows of samples: count of them, which is even, weights of
-	 * LC__FILTER_ONE in all. Sums that do not end here go to @p after and come
-	 * back as @p before, in an order of this way's own; else out gets them
-	 * rounded, LC__SUMS_BITS bits longer. @p before and @p after may be NULL.
+	 * Add up rows of samples: an even count of them, with weights whose sum is
+	 * LC__FILTER_ONE. Sums that are not complete go to @p after and are passed as @p
+	 * before of the next call, in an order that this way chooses; complete ones are
+	 * rounded to out, LC__SUMS_BITS bits longer. @p before and @p after may be NULL.
 	 */
 	void (*down)(const uint8_t *const *rows, const int16_t *weights, unsigned count,
 	    size_t n, const int32_t *before, int32_t *after, int16_t *out);

@@ -9,7 +9,7 @@
 
 /* ---- rows ------------------------------------------------------------------------- */
 
-/* Two weights as the pair that every pair of samples is multiplied with. */
+/* Two weights as a pair, as the multiplication of pairs of samples needs them. */
 static inline int32_t
 pair(const int16_t *weights)
 {
@@ -19,7 +19,7 @@ pair(const int16_t *weights)
 	return both;
 }
 
-/* The sums of sixteen samples. Without a loop over them: registers. */
+/* The sums of sixteen samples, unrolled so that they stay in registers. */
 struct sums_128 {
 	__m128i a, b, c, d;
 };
@@ -122,7 +122,7 @@ interleave_halves(__m128i v[3])
 	v[2] = c;
 }
 
-/* Writes up to seven samples too many: the margin. */
+/* Writes up to seven samples beyond the end, into the margin. */
 static void
 split_sse2(const int16_t *pixels, size_t n, int16_t *const rows[3])
 {

@@ -9,7 +9,7 @@
 
 #define CHEQUER 8   /* pixels of a square */
 #define LEAST_CHW 2 /* pixels of an image's side */
-#define LEAST_HWC 8 /* the same where it may as well be a list of triples */
+#define LEAST_HWC 8 /* the same in a case where it could also be a list of triples */
 
 static bool
 is_channels(uint64_t n)

@@ -177,7 +177,7 @@ draw_notes(struct page *page, double y)
 		    lc_id_of(page->notes[i]), width);
 	if (range->nan + range->infinite == 0)
 		return;
-	/* With their colour before it. */
+	/* Each with the colour that it is drawn in before it. */
 	snprintf(text, sizeof(text), "%llu NaN, %llu infinite",
 	    (unsigned long long)range->nan, (unsigned long long)range->infinite);
 	font.colour = LC__ALARM;

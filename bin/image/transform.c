@@ -133,7 +133,7 @@ fill(const struct stream *s, int c, size_t at, size_t n)
 {
 	uint8_t *const from = s->planes + element(s) * ((size_t)c * plane_size(s) + at);
 
-	/* Both bytes of v * 257 are v. */
+	/* Both bytes of v * 257 are v, so memset() can fill 16 bits too. */
 	memset(from, s->transform->pad[c], element(s) * n);
 }
 
@@ -204,8 +204,8 @@ choose_shrink(struct lc__sink *sink, const struct lc__image_header *picture)
 	return shrink;
 }
 
-/* Plan along the axes of the stored picture. The part that is taken lies in its middle,
- * so an axis that runs backwards in the upright picture begins at the same place. */
+/* Plan along the axes of the stored picture. The part that is taken is centred, so an
+ * axis that runs backwards in the upright picture begins at the same place. */
 static lc_status
 plan_axes(struct stream *s, const struct lc__image_header *picture,
     struct lc__resize_plan *plan)
@@ -226,7 +226,7 @@ plan_axes(struct stream *s, const struct lc__image_header *picture,
 	    s->to_height, &plan->y);
 }
 
-/* Where the result goes: into its place, or to memory from which it is turned. */
+/* Write the result to its place, or to memory from which it is turned afterwards. */
 static lc_status
 plan_result(struct stream *s, struct lc__resize_plan *plan)
 {
@@ -381,7 +381,7 @@ lc_status
 lc__image_probe(const void *bytes, size_t size, const char *name,
     struct lc__transformed *out)
 {
-	/* No memory depends on the size, so any size is accepted. */
+	/* Any size is accepted, because no memory depends on it. */
 	struct probe probe = {
 		.sink = { .max_pixels = UINT64_MAX,
 		    .header_only = true,
@@ -400,7 +400,7 @@ lc__image_probe(const void *bytes, size_t size, const char *name,
 
 /* ---- samples as elements of a dtype ------------------------------------------ */
 
-/* Loops of this length become vectors. */
+/* The compiler vectorises loops of this length. */
 #define BLOCK 64
 
 static inline __attribute__((always_inline)) float

@@ -82,7 +82,7 @@ LC_CHECKED lc_status lc__planes_convert(const uint8_t *planes, size_t count,
 void lc__blend(const uint8_t *pixels, size_t count, unsigned channels,
     const uint8_t colour[3], uint8_t *out);
 
-/** The same of samples of 16 bits, over @p colour * 257, with 65535 for 255. */
+/** The same for samples of 16 bits, over @p colour * 257, with 65535 instead of 255. */
 void lc__blend16(const uint16_t *pixels, size_t count, unsigned channels,
     const uint8_t colour[3], uint16_t *out);
 
