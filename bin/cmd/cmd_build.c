@@ -205,8 +205,8 @@ limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
 	for (;;) {
 		const size_t n = strcspn(at, ",");
 		if (!read_limit_part(at, n, &limit)) {
-			snprintf(why, room, "not a limit: '%s' (as in 12, 5%% or 12,5%%)",
-			    text);
+			snprintf(why, room,
+			    "'%s' is not a limit, such as 12, 5%% or 12,5%%", text);
 			return false;
 		}
 		if (at[n] == '\0')
@@ -242,7 +242,7 @@ limit_environment(const char *name, struct lc__limit *out, char *why, size_t roo
 	if (text != NULL) {
 		limit.has_count = true;
 		if (!count_parse(text, &limit.count)) {
-			snprintf(why, room, "%s: not a number: '%s'", what, text);
+			snprintf(why, room, "%s: '%s' is not a number", what, text);
 			return false;
 		}
 	}
@@ -251,7 +251,8 @@ limit_environment(const char *name, struct lc__limit *out, char *why, size_t roo
 		limit.has_ratio = true;
 		if (!read_number(text, text + strlen(text), &limit.ratio) ||
 		    !(limit.ratio <= 1)) {
-			snprintf(why, room, "%s: not a ratio: '%s' (0 to 1)", what, text);
+			snprintf(why, room, "%s: '%s' is not a ratio from 0 to 1", what,
+			    text);
 			return false;
 		}
 	}
@@ -277,7 +278,7 @@ bad_value(const void *target, const char *what, const char *text)
 {
 	char why[200];
 
-	snprintf(why, sizeof(why), "not a %s: '%.100s'", what, text);
+	snprintf(why, sizeof(why), "'%.100s' is not a %s", text, what);
 	return bad_option(target, why);
 }
 
@@ -333,7 +334,7 @@ fill_limits(struct lc__ingest *in)
 		in->clear = strcmp(text, "1") == 0;
 		if (!in->clear && strcmp(text, "0") != 0)
 			return report_usage(
-			    "WAREHOUSE_CLEAR: not a switch: '%s' (1 or 0)", text);
+			    "WAREHOUSE_CLEAR: '%s' is not a switch; use 1 or 0", text);
 	}
 	return EXIT_DONE;
 }
@@ -369,11 +370,11 @@ fill_transform(struct lc__transform *transform)
 	lc_bucket target;
 
 	if (!picture_size(size, &target))
-		return bad_value(&size, "size, as in 640x480", size);
+		return bad_value(&size, "size, such as 640x480", size);
 	transform->width = target.width;
 	transform->height = target.height;
 	if (!picture_colour(pad, transform->pad))
-		return bad_value(&pad, "colour, as in 727272", pad);
+		return bad_value(&pad, "colour, such as 727272", pad);
 	transform->fit = (enum lc__fit)fit;
 	transform->alpha = alpha ? LC__ALPHA_OVER : LC__ALPHA_DROP;
 	transform->ignore_orientation = ignore_orientation;

@@ -254,7 +254,7 @@ read_disk(void)
 	disk.seek = strtod(seek_ms, &end) / 1e3;
 	if (*seek_ms < '0' || *seek_ms > '9' || *end != '\0' ||
 	    !(disk.seek >= 0 && disk.seek < 1e6))
-		return report_usage("--seek-ms: not a number: '%s'", seek_ms);
+		return report_usage("--seek-ms: '%s' is not a number", seek_ms);
 	return EXIT_DONE;
 }
 

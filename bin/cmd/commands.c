@@ -156,6 +156,7 @@ command_unknown_word(const struct command *command, const char *word)
 
 	enumerate(command->subcommands, all, sizeof(all));
 	if (best != NULL)
-		return report_usage("unknown word %s; did you mean %s?", word, best);
-	return report_usage("unknown word %s; use %s", word, all);
+		return report_usage("unknown subcommand %s; did you mean %s?", word,
+		    best);
+	return report_usage("unknown subcommand %s; use %s", word, all);
 }

@@ -106,15 +106,21 @@ static void
 explain_unknown(const char *name, char *why, size_t room)
 {
 	struct suggest suggest;
+	char all[200] = "";
+	size_t size = 0;
 
 	suggest_start(&suggest, name);
-	for (const struct opt *row = rows; row->kind != OPT_END; row++)
+	for (const struct opt *row = rows; row->kind != OPT_END; row++) {
 		suggest_word(&suggest, row->name);
+		if (size < sizeof(all))
+			size += (size_t)snprintf(all + size, sizeof(all) - size, "%s%s",
+			    row == rows ? "" : ", ", row->name);
+	}
 	if (suggest_best(&suggest) != NULL)
 		snprintf(why, room, "unknown setting %s; did you mean %s?", name,
 		    suggest_best(&suggest));
 	else
-		snprintf(why, room, "unknown setting %s", name);
+		snprintf(why, room, "unknown setting %s; known are %s", name, all);
 }
 
 bool
@@ -128,7 +134,7 @@ module_setting_assign(struct module_settings *set, const char *text, char *why,
 
 	snprintf(name, sizeof(name), "%.*s", (int)(size < 31 ? size : 31), text);
 	if (text[size] != '=') {
-		snprintf(why, room, "not NAME=VALUE: '%s'", text);
+		snprintf(why, room, "'%s' is not NAME=VALUE", text);
 		return false;
 	}
 	row = opt_by_name(rows, text, size, &negated);

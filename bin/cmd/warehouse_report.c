@@ -188,7 +188,8 @@ read_limit(const char *text, double limits[LC__DRIFT_METRICS])
 	limit = strtod(equals + 1, &end);
 	if (!isdigit((unsigned char)equals[1]) || *end != '\0' ||
 	    !(limit >= 0 && limit <= 1))
-		return report_usage("--drift-limit: not a limit: '%s' (0 to 1)", text);
+		return report_usage("--drift-limit: '%s' is not a limit from 0 to 1",
+		    text);
 	limits[metric] = limit;
 	return EXIT_DONE;
 }

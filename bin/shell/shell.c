@@ -163,7 +163,7 @@ dot_history(void *ctx, int argc, char **argv)
 	size_t first = 0;
 
 	if (argc > 0 && !count_parse(argv[0], &count))
-		return report_usage("not a number: '%s'", argv[0]);
+		return report_usage("'%s' is not a number", argv[0]);
 	if (count < history->n)
 		first = history->n - (size_t)count;
 	for (size_t i = first; i < history->n; i++)

@@ -83,7 +83,8 @@ read_number(const struct opt *opt, const char *text, char *why, size_t room)
 	if (!(size ? size_parse(text, &number) : count_parse(text, &number)) ||
 	    number == OPT_UNSET) {
 		snprintf(why, room,
-		    size ? "not a size: '%s' (as in 192M)" : "not a number: '%s'", text);
+		    size ? "'%s' is not a size, such as 192M" : "'%s' is not a number",
+		    text);
 		return false;
 	}
 	if (number < opt->least || (opt->most > 0 && number > opt->most)) {
@@ -145,7 +146,7 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 	case OPT_FLAG:
 		if (read_flag(text, opt->target))
 			return true;
-		snprintf(why, room, "not a switch: '%s' (1 or 0)", text);
+		snprintf(why, room, "'%s' is not a switch; use 1 or 0", text);
 		return false;
 	case OPT_CHOICE:
 		choice = choice_of(opt->value, text);
@@ -160,12 +161,12 @@ read_value(const struct opt *opt, const char *text, char *why, size_t room)
 	case OPT_NUMBER:
 		if (read_signed(text, opt->target))
 			return true;
-		snprintf(why, room, "not a number: '%s'", text);
+		snprintf(why, room, "'%s' is not a number", text);
 		return false;
 	case OPT_RATIO:
 		if (read_ratio(text, opt->target))
 			return true;
-		snprintf(why, room, "not a ratio: '%s' (0 to 1)", text);
+		snprintf(why, room, "'%s' is not a ratio from 0 to 1", text);
 		return false;
 	case OPT_LIST: return add_text(opt->target, text, why, room);
 	case OPT_FILE:

@@ -58,7 +58,7 @@ settings_check_epoch(char *why, size_t room)
 	if (epoch == NULL || *epoch == '\0' ||
 	    (count_parse(epoch, &seconds) && seconds < UINT64_MAX / 1000))
 		return true;
-	snprintf(why, room, "SOURCE_DATE_EPOCH: not a number of seconds: '%s'", epoch);
+	snprintf(why, room, "SOURCE_DATE_EPOCH: '%s' is not a number of seconds", epoch);
 	return false;
 }
 

@@ -154,7 +154,7 @@ shape_parse(const char *text, uint32_t *ndim, uint64_t shape[LC_MAX_NDIM])
 			memcpy(word, p, size);
 		if (!count_parse(word, &shape[n++]))
 			return lc__error(LC_INVALID, 0,
-			    "not a shape: '%s' (as in 3,640,640)", text);
+			    "'%s' is not a shape, such as 3,640,640", text);
 		p += size;
 		if (*p++ == '\0')
 			break;

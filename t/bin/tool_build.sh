@@ -257,22 +257,22 @@ refuse "a warehouse in its dataset" 3 \
 	"cachex: build: set/wh: is in the dataset set; a warehouse must be elsewhere" \
 	cachex build set set/wh
 also "is not made" test ! -e set/wh
-refuse "a size" 2 "cachex: build: --size: not a size, as in 640x480: '0x5'" \
+refuse "a size" 2 "cachex: build: --size: '0x5' is not a size, such as 640x480" \
 	cachex build set wh --size 0x5
-refuse "a colour" 2 "cachex: build: --pad: not a colour, as in 727272: 'red'" \
+refuse "a colour" 2 "cachex: build: --pad: 'red' is not a colour, such as 727272" \
 	cachex build set wh --pad red
 refuse "buckets" 2 "cachex: build: --buckets: not a list of sizes: '64x64,x'" \
 	cachex build set wh --buckets 64x64,x
 refuse "too many buckets" 2 \
 	"cachex: build: --buckets: not a number of buckets from 1 to 64: '65'" \
 	cachex build set wh --buckets 65
-refuse "a limit" 2 "cachex: build: --max-empty: not a limit: '5x' (as in 12, 5% or 12,5%)" \
+refuse "a limit" 2 "cachex: build: --max-empty: '5x' is not a limit, such as 12, 5% or 12,5%" \
 	cachex build set wh --max-empty 5x
-refuse "a ratio of a variable" 2 "cachex: build: WAREHOUSE_MAX_EMPTY_RATIO: not a ratio: '2' (0 to 1)" \
+refuse "a ratio of a variable" 2 "cachex: build: WAREHOUSE_MAX_EMPTY_RATIO: '2' is not a ratio from 0 to 1" \
 	env WAREHOUSE_MAX_EMPTY_RATIO=2 "$CACHEX" build set wh
 refuse "a mode of a variable" 2 "cachex: build: WAREHOUSE_THRESHOLDS: 'x' is not one of fail|warn" \
 	env WAREHOUSE_THRESHOLDS=x "$CACHEX" build set wh
-refuse "a switch of a variable" 2 "cachex: build: WAREHOUSE_CLEAR: not a switch: 'x' (1 or 0)" \
+refuse "a switch of a variable" 2 "cachex: build: WAREHOUSE_CLEAR: 'x' is not a switch; use 1 or 0" \
 	env WAREHOUSE_CLEAR=x "$CACHEX" build set wh
 refuse "u8 in version 1" 2 "cachex: build: --shard-version 1 has no u8" \
 	cachex build set wh --dtype u8 --shard-version 1

@@ -138,10 +138,10 @@ is "JSON" "$(sed 's/_offset":[0-9]*/_offset":N/g' "$out")" \
 '{"file":"out/shard-000000.twh1","version":2,"dtype":"f32","boxes_dtype":"f32","channels":1,"height":2,"width":32,"max_boxes":0,"samples":20,"image_offset":N,"boxes_offset":N,"mask_offset":N,"meta_offset":N,"checksum_offset":N,"file_size":'"$size"',"first":[{"sample":0,"id":"id19","dtype":"f32","shape":[2,32]}]}'
 check "a sample that is not there" 1 cachex shard inspect out/shard-000000.twh1 --sample 20
 is "is one line" "$(wc -l <"$err" | tr -d ' ')" 1
-refuse "an unknown word" 2 "cachex: shard: unknown word verfy; did you mean verify?" \
+refuse "an unknown word" 2 "cachex: shard: unknown subcommand verfy; did you mean verify?" \
 	cachex shard verfy out
 refuse "a word like none" 2 \
-	"cachex: shard: unknown word frobnicate; use inspect, verify, extract or union" \
+	"cachex: shard: unknown subcommand frobnicate; use inspect, verify, extract or union" \
 	cachex shard frobnicate out
 check "inspect of no shard" 3 cachex shard inspect all.jsonl
 also "names it" grep -q '^cachex: shard: .*all.jsonl' "$err"

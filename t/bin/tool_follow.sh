@@ -169,5 +169,5 @@ is "is a line" "$(wc -l <"$err" | tr -d ' ')" 1
 check "frames" 0 cachex follow t --frames -q
 is "of what is there" "$(head -c 4 "$out")" CXF1
 wrong "a mixture" 2 "cachex: follow: unknown option --mix" cachex follow t --mix t
-wrong "no timeout" 2 "cachex: follow: --timeout: not a number: 'long'" cachex follow t --timeout long
+wrong "no timeout" 2 "cachex: follow: --timeout: 'long' is not a number" cachex follow t --timeout long
 finish

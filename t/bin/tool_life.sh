@@ -39,13 +39,13 @@ while IFS='	' read -r word text; do
 	refuse "set $word" 2 "cachex: set: $text" cachex set m codec=none "$word"
 	refuse "set -c $word" 2 "cachex: set: $text" cachex set -c new "$word"
 done <<'END'
-codec	not NAME=VALUE: 'codec'
+codec	'codec' is not NAME=VALUE
 codex=lz4	unknown setting codex; did you mean codec?
-x=1	unknown setting x
+x=1	unknown setting x; known are codec, level, policy, max-bytes, evict, auto-compact, length, share
 codec=zip	codec: 'zip' is not one of none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto
-level=fast	level: not a number: 'fast'
+level=fast	level: 'fast' is not a number
 policy=lax	policy: 'lax' is not one of evolve|strict
-max-bytes=much	max-bytes: not a size: 'much' (as in 192M)
+max-bytes=much	max-bytes: 'much' is not a size, such as 192M
 auto-compact=1	auto-compact: '1' is not one of off|on
 evict=none	evict: 'none' is not one of oldest|unread
 END
@@ -105,7 +105,7 @@ check "writes" 0 cachex has m rank3
 refuse "no rank" 2 "cachex: ls: --writer-rank: neither a rank nor any: 'all'" cachex ls --writer-rank all
 CACHEX_WRITER_RANK=-1 refuse "no rank in a variable" 2 \
 	"cachex: ls: CACHEX_WRITER_RANK: neither a rank nor any: '-1'" cachex ls
-refuse "nor for this one" 2 "cachex: ls: --rank: not a number: 'x'" cachex ls --rank x
+refuse "nor for this one" 2 "cachex: ls: --rank: 'x' is not a number" cachex ls --rank x
 check "without an LRU" 0 cachex get --lru-bytes 0 m a
 is "it is config as all are" "$(cachex config | grep -E '^(rank|writer-rank|lru-bytes) ' | sed 's/ *=.*# / /')" \
 	"rank default
@@ -147,7 +147,7 @@ check "the text too" 0 cachex get c text --format raw
 also "as it was" cmp "$out" text
 check "-q is quiet" 0 cachex compact -q c
 is "so" "$(cat "$out" "$err")" ""
-refuse "no ratio" 2 "cachex: compact: --live-ratio: not a ratio: '2' (0 to 1)" cachex compact c --live-ratio 2
+refuse "no ratio" 2 "cachex: compact: --live-ratio: '2' is not a ratio from 0 to 1" cachex compact c --live-ratio 2
 refuse "no size of chunks" 2 "cachex: compact: --chunk-bytes: '1K' is below 64K" cachex compact c --chunk-bytes 1K
 refuse "no codec" 2 \
 	"cachex: compact: --recode: 'zip' is not one of keep|none|lz4|shuffle-lz4|u8pack|u8pack-lz4|auto" \

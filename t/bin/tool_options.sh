@@ -37,24 +37,24 @@ wrong_usage "value missing" "cachex: put: --dtype needs a value: NAME" cachex pu
 wrong_usage "value of a letter missing" "cachex: get: -o needs a value: FILE" cachex get m k -o
 wrong_usage "no choice" "cachex: get: --format: 'png' is not one of auto|npy|raw|json|npz|set" \
 	cachex get m k --format png
-wrong_usage "no number" "cachex: import: -j: not a number: 'two'" cachex import m . -j two
-wrong_usage "negative number" "cachex: import: --threads: not a number: '-1'" \
+wrong_usage "no number" "cachex: import: -j: 'two' is not a number" cachex import m . -j two
+wrong_usage "negative number" "cachex: import: --threads: '-1' is not a number" \
 	cachex import m . --threads=-1
-wrong_usage "huge number" "cachex: import: -j: not a number: '99999999999999999999'" \
+wrong_usage "huge number" "cachex: import: -j: '99999999999999999999' is not a number" \
 	cachex import m . -j 99999999999999999999
-wrong_usage "no size" "cachex: export: --shard-size: not a size: '12Q' (as in 192M)" \
+wrong_usage "no size" "cachex: export: --shard-size: '12Q' is not a size, such as 192M" \
 	cachex export m d --shard-size 12Q
 wrong_usage "size too small" "cachex: export: --shard-size: '4095' is below 4K" \
 	cachex export m d --shard-size 4095
 wrong_usage "size above the largest" "cachex: export: --shard-size: '1.1T' is above 1T" \
 	cachex export m d --shard-size 1.1T
-wrong_usage "size too large" "cachex: export: --shard-size: not a size: '99999999E' (as in 192M)" \
+wrong_usage "size too large" "cachex: export: --shard-size: '99999999E' is not a size, such as 192M" \
 	cachex export m d --shard-size 99999999E
 wrong_usage "size zero" "cachex: export: --shard-size: '0' is below 4K" \
 	cachex export m d --shard-size 0
 wrong_usage "value for a negated switch" "cachex: ls: --no-json takes no value" cachex ls --no-json=1
 wrong_usage "no name" "cachex: ls: --root: an empty name" cachex ls --root ''
-wrong_usage "no switch" "cachex: ls: --json: not a switch: 'maybe' (1 or 0)" cachex ls --json=maybe
+wrong_usage "no switch" "cachex: ls: --json: 'maybe' is not a switch; use 1 or 0" cachex ls --json=maybe
 wrong_usage "option of another subcommand" "cachex: shard: unknown option --output" \
 	cachex shard verify --output x
 wrong_usage "option of a subcommand before it" "cachex: shard: unknown option --ids" \
@@ -63,7 +63,7 @@ wrong_usage "word missing" \
 	"cachex: shard: an operand is missing: cachex shard inspect|verify|extract|union FILE..." cachex shard
 wrong_usage "operand of a word missing" \
 	"cachex: shard: an operand is missing: cachex shard verify FILE..." cachex shard verify
-wrong_usage "help of an unknown word" "cachex: help: unknown word verfy; did you mean verify?" \
+wrong_usage "help of an unknown subcommand" "cachex: help: unknown subcommand verfy; did you mean verify?" \
 	cachex help shard verfy
 wrong_usage "help of a word that cannot be" "cachex: help: too many operands: x" cachex help get x
 wrong_usage "operand missing" "cachex: get: an operand is missing: cachex get MODULE CACHE_ID" \
@@ -71,13 +71,13 @@ wrong_usage "operand missing" "cachex: get: an operand is missing: cachex get MO
 wrong_usage "operand too many" "cachex: get: too many operands: x" cachex get m k x
 
 # The command's variables are read for it, and its errors name them.
-wrong_usage "bad variable" "cachex: ls: CACHEX_JSON: not a switch: 'perhaps' (1 or 0)" \
+wrong_usage "bad variable" "cachex: ls: CACHEX_JSON: 'perhaps' is not a switch; use 1 or 0" \
 	env CACHEX_JSON=perhaps "$CACHEX" ls
 wrong_usage "bad variable of a command" \
-	"cachex: export: CACHEX_EXPORT_SHARD_SIZE: not a size: 'big' (as in 192M)" \
+	"cachex: export: CACHEX_EXPORT_SHARD_SIZE: 'big' is not a size, such as 192M" \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" export m d
 wrong_usage "bad variable seen by config" \
-	"cachex: config: CACHEX_EXPORT_SHARD_SIZE: not a size: 'big' (as in 192M)" \
+	"cachex: config: CACHEX_EXPORT_SHARD_SIZE: 'big' is not a size, such as 192M" \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" config
 check "another command's variable does not matter" 0 \
 	env CACHEX_EXPORT_SHARD_SIZE=big "$CACHEX" ls
@@ -126,7 +126,7 @@ also "version as JSON names the output's version" \
 	grep -Eqx '\{"version":"[0-9.]+","json":1,"images":\["JPEG","PNG"(,"WebP")?(,"TIFF")?\]\}' "$out"
 
 wrong_usage "a date that is none" \
-	"cachex: ls: SOURCE_DATE_EPOCH: not a number of seconds: 'today'" \
+	"cachex: ls: SOURCE_DATE_EPOCH: 'today' is not a number of seconds" \
 	env SOURCE_DATE_EPOCH=today "$CACHEX" ls
 
 # Where values come from; the nearer source wins.
@@ -185,7 +185,7 @@ wrong_usage "help is no setting" "cachex: ls: $file:1: unknown key help" cachex 
 echo 'root' >"$file"
 wrong_usage "no value" "cachex: ls: $file:1: the line has no '='" cachex ls
 echo 'import.threads = many' >"$file"
-wrong_usage "bad value" "cachex: ls: $file:1: import.threads: not a number: 'many'" cachex ls
+wrong_usage "bad value" "cachex: ls: $file:1: import.threads: 'many' is not a number" cachex ls
 if [ "$(id -u)" = 0 ]; then skip "a home of another user" "root"; else
 	chmod 0 xdg-config
 	check "a home of another user" 0 cachex ls

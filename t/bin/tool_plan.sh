@@ -346,7 +346,7 @@ wrong "no such batch" 1 "cachex: plan: no batch 10; the last is 9" \
 wrong "no batch" 2 "cachex: plan: --show: 'x' is neither BATCH nor BATCH-LAST" cachex plan m --show x
 wrong "batches the wrong way" 2 "cachex: plan: --show: '3-2' is neither BATCH nor BATCH-LAST" \
 	cachex plan m --show 3-2
-wrong "no time" 2 "cachex: plan: --seek-ms: not a number: 'long'" cachex plan m --seek-ms long
+wrong "no time" 2 "cachex: plan: --seek-ms: 'long' is not a number" cachex plan m --seek-ms long
 wrong "no epochs" 2 "cachex: plan: --epochs: '0' is neither a number from 1 nor inf" \
 	cachex plan m --epochs 0
 wrong "no weight" 2 "cachex: plan: --mix: 'm=0' is not SOURCE[=WEIGHT], a with a weight of 1 or more" \

@@ -121,7 +121,7 @@ refuse "rank 17" 2 "cachex: put: --shape: more than 16 dimensions" \
 	cachex put m deep one --dtype u8 --shape 1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1
 for shape in ',' '2,' ',3' '2,,3' 2x3 -6 ' 6' 99999999999999999999999; do
 	refuse "shape '$shape'" 2 \
-		"cachex: put: --shape: not a shape: '$shape' (as in 3,640,640)" \
+		"cachex: put: --shape: '$shape' is not a shape, such as 3,640,640" \
 		cachex put m bad six --dtype u8 --shape="$shape"
 done
 dtypes="bool, u8, i8, u16, i16, u32, i32, u64, i64, f16, bf16, f32, f64, c64, c128, f8_e4m3, f8_e5m2, \

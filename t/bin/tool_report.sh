@@ -149,7 +149,7 @@ check "to standard output" 1 report --drift house another -o -
 also "without the table" cmp drift.html "$out"
 refuse_report "a limit on nothing" 2 "--drift-limit: no metric box_sied; did you mean box_side?" \
 	report --drift house another --drift-limit box_sied=1
-refuse_report "a limit that is none" 2 "--drift-limit: not a limit: 'box_side=2' (0 to 1)" \
+refuse_report "a limit that is none" 2 "--drift-limit: 'box_side=2' is not a limit from 0 to 1" \
 	report --drift house another --drift-limit box_side=2
 refuse_report "no limit" 2 "--drift-limit: not NAME=LIMIT: 'box_side'" \
 	report --drift house another --drift-limit box_side

@@ -294,7 +294,7 @@ check "noise" 0 cachex put c noise noise --dtype u8 --shape 32768 --codec lz4 --
 is "is stored as it is" "$(codec_of noise)" none
 check "a level" 0 cachex put c level text --dtype u8 --shape 32768 --codec lz4 --level -5
 is "does not change the codec" "$(codec_of level)" lz4
-refuse "no level" 2 "cachex: put: --level: not a number: 'fast'" cachex put c x text --level fast
+refuse "no level" 2 "cachex: put: --level: 'fast' is not a number" cachex put c x text --level fast
 refuse "a level that there is not" 2 "cachex: put: --level: 99 is not -65537 to 12" \
 	cachex put c x text --dtype u8 --shape 32768 --codec lz4 --level 99
 refuse "no codec" 2 \

@@ -267,7 +267,7 @@ is "says nothing" "$(cat "$out")" ""
 
 # words
 check "an unknown word" 2 cachex warehouse verfy wh
-is "what was meant" "$(cat "$err")" "cachex: warehouse: unknown word verfy; did you mean verify?"
+is "what was meant" "$(cat "$err")" "cachex: warehouse: unknown subcommand verfy; did you mean verify?"
 is "words of completion" "$(cachex __complete warehouse '' | cut -f1 | tr '\n' ' ')" \
 	"words inspect verify list compare use prune report "
 is "options of one" "$(cachex __complete warehouse prune --k | cut -f1 | tr '\n' ' ')" "words --keep "
