@@ -27,7 +27,7 @@
 #include "ui/progress.h"
 #include "ui/report.h"
 
-/* Bytes that tell an image from text. */
+/* First bytes that distinguish an image from text. */
 #define BEGINNING 512
 
 static int
@@ -39,7 +39,7 @@ tell(struct image_sizes *sizes, const char *name, uint32_t width, uint32_t heigh
 	return sizes->fn(sizes->ctx, name, width, height);
 }
 
-/* Report a bad item and leave it out; an exit status, EXIT_DONE if the others can continue. */
+/* Report a bad item and skip it; an exit status, EXIT_DONE if the others can be read. */
 static int
 pass_over(struct image_sizes *sizes)
 {
@@ -94,7 +94,7 @@ next_line(struct image_sizes *sizes, struct lc__lines *lines, struct lc__text_li
 	return LC_OK;
 }
 
-/* The exit status of both: @p status, and why there was no next line. */
+/* The exit status at the end of the lines: @p status, or that of a failure to read. */
 static int
 end_lines(struct lc__lines *lines, lc_status ended, int status)
 {
@@ -109,7 +109,8 @@ end_lines(struct lc__lines *lines, lc_status ended, int status)
 	return report_worse(status, report_errno(lines->path));
 }
 
-/* A side of an image in pixels. *out is 0, which no side has, until it was seen. */
+/* A side of an image in pixels. *out is 0, which is not a valid side, until the member is
+ * found. */
 static lc_status
 read_side(const struct lc__json_member *member, const char *field, uint32_t *out)
 {
@@ -130,7 +131,7 @@ read_side(const struct lc__json_member *member, const char *field, uint32_t *out
 	return LC_OK;
 }
 
-/* The members of an object; *name, if it has one, ends with a NUL, else it is empty. */
+/* The members of an object. *name ends with a NUL; it is empty if there is none. */
 static lc_status
 read_object(const struct image_sizes_fields *fields, const char *text, size_t size,
     struct lc__buf *name, uint32_t *width, uint32_t *height)
@@ -186,7 +187,7 @@ tell_object(struct image_sizes *sizes, const struct lc__lines *lines,
 	    width, height);
 }
 
-/* Takes the descriptor over. */
+/* Takes ownership of the descriptor. */
 static int
 read_objects(struct image_sizes *sizes, int fd, const char *path)
 {
@@ -229,7 +230,7 @@ read_open_file(struct image_sizes *sizes, const struct lc__infile *file)
 		    file->path);
 		return pass_over(sizes);
 	}
-	/* A descriptor of its own: the file's owner closes the other one. */
+	/* Use a copy of the descriptor: the owner of the file closes the other one. */
 	fd = fcntl(file->fd, F_DUPFD_CLOEXEC, 0);
 	if (fd == -1 || lseek(fd, 0, SEEK_SET) == -1) {
 		const int status = report_errno(file->path);

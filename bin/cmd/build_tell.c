@@ -107,7 +107,7 @@ print_count_line(const char *name, uint64_t count)
 	putchar('\n');
 }
 
-/* A count that is only worth a line if there is any. */
+/* A count that is printed only if it is not 0. */
 static void
 print_some(const char *name, uint64_t count)
 {
@@ -135,7 +135,7 @@ print_frames(const struct lc__ingest_result *result)
 	print_some("removed since then", result->forgotten);
 }
 
-/* What a phase's work is counted in, for its rate by a thread's second. */
+/* The unit of a phase's work, for its rate per second of a thread. */
 static void
 print_rate(const struct lc__ingest_state *state, enum lc__phase phase, double seconds)
 {
@@ -321,7 +321,7 @@ step(void *ctx, const struct lc__ingest_state *state)
 		result_counts(&json, state);
 		trace_event_end(&json);
 	}
-	/* A failure is reported at the end, if writing still fails then. */
+	/* A failure is reported at the end, if writes still fail then. */
 	if (metrics_due(&metrics))
 		(void)write_metrics(state, NULL, false);
 	if (state->phase == LC__PHASE_EXPORT)
@@ -330,7 +330,7 @@ step(void *ctx, const struct lc__ingest_state *state)
 	return progress_step(NULL, state->bytes_read, 0);
 }
 
-/* Frames without boxes are nothing to warn of. */
+/* Frames without boxes need no warning. */
 static void
 rejected(void *ctx, const struct lc__frame *frame, enum lc__reject reason,
     const char *detail)
@@ -375,7 +375,7 @@ const struct lc__ingest_watch build_watch = { NULL, step, rejected, warn };
 
 /* ---- the result ---------------------------------------------------------------------- */
 
-/* Counts are shown also where a limit is exceeded: they say why. */
+/* Show the counts if a limit is exceeded too: they explain it. */
 static int
 show_result(lc_status status, const struct lc__ingest_result *result)
 {

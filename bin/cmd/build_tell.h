@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a build tells: progress, trace and metrics while it runs, and its result. */
+/* What a build reports: progress, trace and metrics while it runs, and its result. */
 #ifndef CACHEX_CMD_BUILD_TELL_H
 #define CACHEX_CMD_BUILD_TELL_H
 
@@ -18,8 +18,8 @@ struct build_telling {
 	const struct job_task *task;
 };
 
-/** Before the build; what it points to stays. Writes the first metrics. Reports; an exit
- *  status. */
+/** Call before the build; what @p telling points to must stay. Writes the first metrics.
+ *  Reports; an exit status. */
 int build_tell_begin(const struct build_telling *telling);
 
 /** What the build calls. */

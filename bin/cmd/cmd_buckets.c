@@ -82,7 +82,7 @@ static struct opt options[] = {
 /* The longest bar. */
 #define BAR 28
 
-/* Ratios that are neither warned of nor counted as outside: 0.4 to 2.5. */
+/* Ratios outside of 0.4 to 2.5 are reported and counted. */
 static bool
 is_usual_ratio(uint32_t width, uint32_t height)
 {
@@ -99,8 +99,8 @@ table_init(struct table *table, const lc_bucket *buckets, size_t n)
 	table->n = n;
 }
 
-/* The share of an image that is cut off when it fills the bucket; as much of the
- * bucket is padding when all of the image is kept. */
+/* The share of an image that is cut off when it fills the bucket. The same share of the
+ * bucket is padding when the whole image is kept. */
 static double
 cut_of(const lc_bucket *bucket, uint32_t width, uint32_t height)
 {
@@ -149,7 +149,7 @@ print_text_row(const struct table *table, size_t at, uint64_t most)
 	printf("%s%.*s\n", bar > 0 ? "  " : "", bar, "############################");
 }
 
-/* Those that were learned, as they are given again. */
+/* The learned buckets, in the form that --buckets reads. */
 static void
 print_learned(const struct table *table)
 {
@@ -410,7 +410,8 @@ read_images(struct image_sizes *sizes, int argc, char **argv)
 	int status = EXIT_DONE;
 
 	progress_begin("buckets");
-	/* There is nothing to unwind, and input may be waited for. */
+	/* Nothing has to be undone, and a read may wait for input, so a signal may end
+	 * the process. */
 	interrupt_defer(false);
 	for (int i = 0; i < argc && status == EXIT_DONE; i++)
 		status = image_sizes_operand(sizes, argv[i]);

@@ -157,7 +157,7 @@ static struct opt options[] = {
 
 /* ---- limits on bad frames, from options and from the environment ------------------- */
 
-/* A decimal number with an end that is not its own. */
+/* A decimal number that ends at @p end, not at a NUL. */
 static bool
 read_number(const char *text, const char *end, double *out)
 {
@@ -169,7 +169,7 @@ read_number(const char *text, const char *end, double *out)
 	return stop == end;
 }
 
-/* One of the two kinds, text[0] to text[size - 1]. */
+/* One of the two kinds, in text[0] to text[size - 1]. */
 static bool
 read_limit_part(const char *text, size_t n, struct lc__limit *out)
 {
@@ -193,8 +193,8 @@ read_limit_part(const char *text, size_t n, struct lc__limit *out)
 }
 
 /*
- * "12", more than 12 frames, "5%", more than that share of all, or both as in
- * "12,5%". False with @p why if it is invalid.
+ * "12": more than 12 frames; "5%": more than 5 % of all; "12,5%": both. False with @p why
+ * if it is invalid.
  */
 static bool
 limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
@@ -217,7 +217,7 @@ limit_parse(const char *text, struct lc__limit *out, char *why, size_t room)
 	return true;
 }
 
-/* A variable that is set to more than nothing. */
+/* A variable that is set and not empty. */
 static const char *
 limit_variable(const char *name, const char *end, char *out, size_t room)
 {
@@ -229,8 +229,8 @@ limit_variable(const char *name, const char *end, char *out, size_t room)
 }
 
 /*
- * WAREHOUSE_MAX_NAME and WAREHOUSE_MAX_NAME_RATIO, @p name in capitals; *out is left
- * as it is where neither is set.
+ * WAREHOUSE_MAX_NAME and WAREHOUSE_MAX_NAME_RATIO, with @p name in capitals; *out stays
+ * unchanged if neither is set.
  */
 static bool
 limit_environment(const char *name, struct lc__limit *out, char *why, size_t room)
@@ -282,8 +282,8 @@ bad_value(const void *target, const char *what, const char *text)
 	return bad_option(target, why);
 }
 
-/* Whether the command line or its own variable has decided an option: then the
- * WAREHOUSE_ variables do not. */
+/* Is an option set by the command line or its own variable? Then the WAREHOUSE_ variables
+ * do not apply. */
 static bool
 is_given(const void *target)
 {

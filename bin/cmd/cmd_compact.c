@@ -36,7 +36,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* File sizes, where --shrink changed them. */
+/* File sizes before and after --shrink. */
 struct sizes {
 	uint64_t before, after;
 };
@@ -139,7 +139,8 @@ run_compact(int argc, char **argv)
 	if (status != EXIT_DONE && (status != EXIT_DATA || result.damaged == 0))
 		return status;
 	if (sizes) {
-		/* It cannot be stopped half-way, and killed it leaves the file as it was. */
+		/* A compaction cannot be stopped in the middle; if it is killed, the file
+		 * stays as it was. */
 		interrupt_resume(INTERRUPT_AGAIN);
 		shrunk = lc_shrink(settings.root, argv[0], &file.before, &file.after);
 	}

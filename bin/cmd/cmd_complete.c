@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What the shells' completions call: `cachex __complete WORD...` with the words
- * after "cachex", the last one unfinished. The first line says what can be
- * there: words, files or dirs; each other line is a word, a tab, what it means.
+ * What the completions of shells call: `cachex __complete WORD...` with the words after
+ * "cachex", the last one incomplete. The first line of output says what is expected:
+ * words, files or dirs. Each further line is a word, a tab, and its meaning.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,14 +22,14 @@
 
 static struct opt options[] = { { .kind = OPT_END } };
 
-/* The command line as far as it is written. */
+/* The complete part of a command line. */
 struct written {
 	const struct command *command; /* NULL before its name */
 	bool unknown;                  /* there is a word that is not a command */
 	int operands;                  /* how many are complete */
 	const char *module;            /* the first of them, or a command */
-	struct opt *pending;           /* option whose value is being written */
-	bool options;                  /* no "--" so far */
+	struct opt *pending;           /* the option whose value is incomplete */
+	bool options;                  /* no "--" yet */
 };
 
 static bool
@@ -45,7 +45,7 @@ offer(const char *word, const char *meaning, const char *typed)
 		printf("%s\t%s\n", word, meaning);
 }
 
-/* The row of an option that is written, and whether it waits for a value. */
+/* The row of an option, and whether its value is the next word. */
 static struct opt *
 find_option(const struct written *written, const char *word, bool *waits)
 {
@@ -63,7 +63,7 @@ find_option(const struct written *written, const char *word, bool *waits)
 	return opt;
 }
 
-/* --root decides where modules are looked for. */
+/* --root changes where modules are searched. */
 static void
 note_root(const struct opt *opt, const char *text)
 {
@@ -71,7 +71,7 @@ note_root(const struct opt *opt, const char *text)
 		settings.root = text;
 }
 
-/* The commands of which the next word names one. */
+/* The list of commands from which the next word chooses. */
 static const struct command *const *
 names(const struct written *written)
 {
@@ -112,7 +112,7 @@ offer_options(const struct opt *table, const char *typed)
 	}
 }
 
-/* Words between bars; with @p name "codec", codec=none and so on. */
+/* The words between bars; with @p name "codec" they become codec=none and so on. */
 static void
 offer_choices(const char *name, const char *choices, const char *typed)
 {
@@ -157,7 +157,7 @@ offer_field(struct offered *offered, const char *path, const lc_value *value,
 	offer(path, meaning, typed);
 }
 
-/* The fields of a map, and theirs. */
+/* The fields of a map, and their fields. */
 static void
 offer_members(struct offered *offered, struct lc__buf *path, const lc_value *map,
     const char *typed)
@@ -274,7 +274,7 @@ offer_joined(const char *typed)
 	return status;
 }
 
-/* A module, or a path: what has a slash is one, as is what no module begins with. */
+/* A module, or a path: a word with a slash, or one that no module's name begins with. */
 static int
 offer_sources(const char *typed)
 {
@@ -295,7 +295,7 @@ offer_sources(const char *typed)
 	return status;
 }
 
-/* Only ids that a shell can take: text without control characters. */
+/* Only ids that a shell can read: text without control characters. */
 static void
 offer_id(lc_id id)
 {

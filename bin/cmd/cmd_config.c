@@ -151,7 +151,7 @@ apply(char *line, const struct command *only, char *why, size_t room)
 		return false;
 	}
 	text = keep(trim(value));
-	/* A stronger source has decided already: the value is only checked. */
+	/* A source with higher priority has set the option: only check the value. */
 	if (only != NULL && owner != NULL && owner != only) {
 		checked = *opt;
 		checked.source = FROM_OPTION;
@@ -183,7 +183,7 @@ apply_lines(int fd, const char *path, const struct command *only, char *why, siz
 	return status == LC_END;
 }
 
-/* The home directory may be another user's, whose settings do not apply. */
+/* Ignore the settings if the home directory belongs to another user. */
 static bool
 is_hidden(const char *path)
 {
@@ -191,7 +191,7 @@ is_hidden(const char *path)
 	    (errno == ENOENT || errno == ENOTDIR || errno == EACCES);
 }
 
-/* Does not wait for a FIFO, and reads no device. -1 and why. */
+/* Open without waiting for a FIFO or reading a device. -1 and why. */
 static int
 open_bounded(const char *path, char *why, size_t room)
 {
@@ -235,7 +235,7 @@ static struct opt options[] = { { .kind = OPT_END } };
 
 static const char *const sources[] = { "default", "config", "environment", "option" };
 
-/* The name of the variable or file that set it; "" for others. */
+/* The name of the variable or file that set it; "" if another source did. */
 static const char *
 origin(const struct opt *opt, const char *command, char *variable, size_t room)
 {
@@ -273,11 +273,12 @@ show_table(const struct opt *table, const char *command)
 	for (const struct opt *opt = table; opt->kind != OPT_END; opt++)
 		if (!settings_is_action(opt) && !report_output_failed())
 			show(opt, command);
-	/* The errno of a write that fails is kept here. */
+	/* The errno of a failed write is kept here. */
 	report_output_failed();
 }
 
-/* The other commands' variables have not been read: they do not concern it. */
+/* Variables of other commands have not been read, because they do not concern this
+ * one. */
 static int
 run_config(int argc, char **argv)
 {

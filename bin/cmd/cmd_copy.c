@@ -60,7 +60,8 @@ static struct opt merge_options[] = {
 struct copy_job {
 	const char *verb; /* "copy", for progress */
 	lc_copy_result total;
-	bool stopped; /* by something else than damaged records, which are left out */
+	bool stopped; /* stopped by a failure other than damaged records, which are
+	               * skipped */
 };
 
 /* Where the sources and the target are. */
@@ -83,7 +84,7 @@ show_damage(void *ctx, const char *line)
 	report_error(EXIT_DATA, "%s", line);
 }
 
-/* An input that no module has finished. */
+/* An input that is finished in none of the modules. */
 static void
 show_unfinished(void *ctx, const char *line)
 {
@@ -148,7 +149,7 @@ copy_one(struct copy_job *job, const char *from, lc_cache *to)
 	job->total.kept += result.kept;
 	job->total.damaged += result.damaged;
 	job->total.bytes += result.bytes;
-	/* Each damaged record has had its line. */
+	/* A line was printed for each damaged record. */
 	if (copied == LC_CORRUPT && result.damaged > 0) {
 		status = EXIT_DATA;
 	} else if (copied != LC_OK) {
@@ -255,7 +256,7 @@ struct place {
 	const char *module;
 };
 
-/* A name with a slash is a path itself. */
+/* A name with a slash is a path. */
 static int
 find_place(const char *name, const char *root, struct place *out)
 {
@@ -348,7 +349,8 @@ merge_to(int n, const char *const *from, const struct place *place, const char *
 	return status;
 }
 
-/* One that is there is opened by lc_inputs_merge(), which is enough among thousands. */
+/* Do not open an existing module here: lc_inputs_merge() opens it, and there may be
+ * thousands. */
 static int
 place_must_exist(const struct place *place)
 {

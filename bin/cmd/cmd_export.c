@@ -109,9 +109,9 @@ static struct opt options[] = {
 /* By the choices of --order. */
 static const unsigned orders[] = { LC_BY_ORDER, LC_BY_COMMIT, LC_BY_KEY };
 
-/* ---- the format that the target's name says ---------------------------------------- */
+/* ---- the format implied by the target's name ------------------------------------- */
 
-/* Endings that look like a file of a format which no ending chooses here. */
+/* Endings of formats that are not chosen by their ending. */
 static const struct {
 	const char *ending;
 	const char *what;
@@ -152,8 +152,8 @@ static const struct {
 	{ "7z", "a compressed file" },
 };
 
-/* Refuse an ending of a format that export does not write, and one that is a slip, as
- * "out.safetensor" for "out.safetensors". */
+/* Refuse an ending of a format that export does not write, and a misspelt one, such as
+ * "out.safetensor". */
 static int
 check_ending(const char *target)
 {
@@ -192,7 +192,7 @@ check_ending(const char *target)
 #define MANIFEST "manifest.json"
 #define MOST_MANIFEST ((uint64_t)1 << 30)
 
-/* A finished export leaves no shards in the directory but its own. */
+/* After a successful export the directory has only the shards of this export. */
 static void
 show_shards(const char *dir)
 {
@@ -292,7 +292,7 @@ export_shards(lc_cache *cache, const char *module, const char *dir)
 	lc_status exported;
 	double seconds;
 
-	/* The library says what else is wrong with the directory. */
+	/* The library reports anything else that is wrong with the directory. */
 	if (others)
 		report_usage("%s: holds an export of %s; -f replaces it", dir,
 		    lc__quote_id(theirs, strlen(theirs)));
@@ -345,7 +345,7 @@ static const char *const formats[] = { "", "lmdb", "mds", "npy", "npz", "safeten
 #define BIT(format) (1u << (format))
 #define OTHERS (~BIT(FORMAT_TWH1))
 
-/* The options that not every format has. */
+/* The options that apply to some formats only. */
 static const struct {
 	const void *target; /* as in the table of options */
 	unsigned formats;
@@ -378,8 +378,8 @@ source_of(const void *target)
 	return opt->source;
 }
 
-/* An option on the command line that does not fit is a mistake; a variable or a
- * setting is there for other exports. */
+/* An option that does not apply is an error on the command line, but not in a variable or
+ * setting, which may be meant for other exports. */
 static int
 check_fits(int chosen)
 {

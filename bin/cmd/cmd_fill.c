@@ -64,7 +64,7 @@ static const char *push_url;
 static const char *producer = "";
 static struct job_task task;
 static struct push_job job; /* with --push */
-static uint64_t pushed;     /* parts of ours that were in the store before */
+static uint64_t pushed;     /* our parts that the store had already */
 
 static struct opt options[] = {
 	{ "", "exec", OPT_TEXT, &exec_command, .value = "COMMAND",
@@ -171,9 +171,9 @@ demands_of(const struct lc__expect *expect)
 
 /* ---- a list of ids ----------------------------------------------------------------- */
 
-#define PATIENCE 5 /* ms, then there is nothing to be read for now */
+#define PATIENCE 5 /* ms, after which the list counts as having nothing to read for now */
 
-/* Before each read: wait a little. Errors are left to read(2). */
+/* Wait a little before each read. Errors are left to read(2). */
 static lc_status
 wait_readable(void *ctx)
 {
@@ -187,7 +187,7 @@ wait_readable(void *ctx)
 	return ready == 0 || (ready == -1 && errno == EINTR) ? LC_BUSY : LC_OK;
 }
 
-/* The next id of the list; empty ones are left out. LC_BUSY if none can be read now. */
+/* The next id of the list; empty ones are skipped. LC_BUSY if none can be read now. */
 static lc_status
 next_id(void *ctx, struct lc__item *out)
 {
@@ -206,7 +206,8 @@ next_id(void *ctx, struct lc__item *out)
 	return status;
 }
 
-/* How many ids a file has, 0 for what cannot be read twice. Goes back to its begin. */
+/* How many ids a file has; 0 for a file that cannot be read twice. Goes back to its
+ * beginning. */
 static lc_status
 count_ids(struct lc__lines *lines, uint64_t *out)
 {
@@ -218,7 +219,7 @@ count_ids(struct lc__lines *lines, uint64_t *out)
 	if (fstat(lines->fd, &st) == -1 || !S_ISREG(st.st_mode) ||
 	    lseek(lines->fd, 0, SEEK_CUR) != 0)
 		return LC_OK;
-	/* What is wrong with it is said when the ids are made. */
+	/* A bad id is reported when the ids are made. */
 	while ((status = lc__lines_next(lines, &line)) == LC_OK || status == LC_INVALID)
 		*out += status == LC_INVALID || line.size > 0;
 	return lc__lines_seek(lines, 0, 0);
@@ -309,8 +310,8 @@ is_integer(const struct lc__json_member *member)
 	return member->kind == LC__JSON_NUMBER;
 }
 
-/* Of two members with one name the last one counts, as with other readers. The line is
- * known to be an object. */
+/* Of two members with one name the last one counts, as in other readers. The line has
+ * been checked to be an object. */
 static lc_status
 find_field(const struct lc__line *line, struct lc__json_member *out)
 {
@@ -417,7 +418,8 @@ collect_shards(struct list *list, int argc, char **argv)
 
 /* ---- the module ---------------------------------------------------------------------- */
 
-/* Plain puts and inputs do not mix; the library would say so of each record. */
+/* Plain puts and inputs do not mix. Check once: the library would report it for each
+ * record. */
 static int
 check_filled(const char *module, lc_cache *cache)
 {
@@ -450,7 +452,7 @@ open_failures(const char *module, struct lc__failures **out)
 		    module);
 		failures_path = path;
 	}
-	/* A later fill asks again for ids that failed, but not for lines that were left out. */
+	/* A later fill requests failed ids again, but not lines that were skipped. */
 	status = lc__failures_open(failures_path, ids == NULL, out);
 	return status == LC_OK ? EXIT_DONE : report_status(status);
 }
@@ -463,7 +465,7 @@ fill_module(const char *module, const struct lc__expect *expect,
 	lc_cache *cache = NULL;
 	lc_status closed;
 	char path[4096];
-	/* Without the file's name it is taken for one that was there. */
+	/* If the path is too long, assume that the file existed before. */
 	const bool made = snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root,
 			      module) < (int)sizeof(path) &&
 	    access(path, F_OK) == -1 && errno == ENOENT;
@@ -486,11 +488,11 @@ fill_module(const char *module, const struct lc__expect *expect,
 		status = report_worse(status, report_status(closed));
 	if (cache == NULL)
 		return status;
-	/* No records and, beside them, no list of failures: nothing to keep. */
+	/* Without records and a list of failures the module need not be kept. */
 	empty = lc_count(cache, &records) == LC_OK && records == 0 &&
 	    (failures_path == NULL || stat(failures_path, &st) == -1 || st.st_size == 0);
 	status = module_close(cache, status);
-	/* Nothing was made, as by a program that does not exist. */
+	/* Nothing was computed, for example because the program does not exist. */
 	if (made && empty && status != EXIT_DONE && status < 128 &&
 	    lc_drop(settings.root, module) != LC_OK && settings.verbose)
 		report_note("%s", lc_last_error()->text);
@@ -504,7 +506,7 @@ check_options(int argc)
 {
 	char why[OPT_TEXT_ROOM];
 
-	/* The list may be called @FILE, as where other commands take operands or a list. */
+	/* The list may be written as @FILE, as other commands write theirs. */
 	if (ids != NULL && ids[0] == '@')
 		ids++;
 	if (ids == NULL && from.count == 0)
@@ -534,7 +536,7 @@ check_options(int argc)
 	return EXIT_DONE;
 }
 
-/* Parts of ours that are in the store are not made again. */
+/* Skip our parts that the store has. */
 static lc_status
 skip_pushed(struct lc__inputs_shard *shards, size_t n)
 {
@@ -577,7 +579,7 @@ fill_and_push(const char *module, const struct lc__expect *expect,
 	if (skip_pushed(shards, n) != LC_OK)
 		return report_status(lc_last_error()->status);
 	status = fill_module(module, expect, shards, n);
-	/* What is finished is pushed, also if others failed. */
+	/* Push the finished inputs, also if others failed. */
 	if (dry_run || status >= 128)
 		return status;
 	return report_worse(status, push_job_module(&job, settings.root, module));

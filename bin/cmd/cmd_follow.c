@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex follow: records as they are published, and how far the inputs are. */
+/* cachex follow: records as they are published, and the progress of the inputs. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 #define STREAM_INPUTS_LINE 200
 
 static struct stream_order order = STREAM_ORDER_DEFAULT(1);
-/* Handing over single examples would cost threads more than reading them. */
+/* Handing single examples to threads would cost more than reading them. */
 static struct read_options opts = READ_OPTIONS_DEFAULT(0);
 static int status_only;
 
@@ -54,7 +54,7 @@ is_printable(lc_id bytes)
 	return true;
 }
 
-/* Text as it is, other bytes in hex; cut where it is long. */
+/* Text unchanged, other bytes in hex; cut if it is long. */
 static void
 cursor_cell(lc_id cursor)
 {
@@ -197,7 +197,7 @@ stream_inputs_show(lc_cache *cache, const char *module)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-/* The last line about how far the module is. */
+/* The last line on the progress of the module. */
 static struct {
 	const char *module;
 	char line[STREAM_INPUTS_LINE];

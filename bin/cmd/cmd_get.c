@@ -54,7 +54,7 @@ static struct opt options[] = {
 
 /* ---- a tensor's elements as JSON --------------------------------------------------- */
 
-/* The fewest digits that read back as the same number, of a float or else a double. */
+/* The fewest digits from which the same float, or else double, is read back. */
 static void
 put_real(FILE *out, double value, bool single)
 {
@@ -128,7 +128,7 @@ put_element(FILE *out, lc_dtype dtype, const unsigned char *p)
 	}
 }
 
-/* The part below one index of the dimensions before `depth`. */
+/* The part of a tensor below one index in each dimension before `depth`. */
 static const unsigned char *
 put_nested(struct json *json, const lc_tensor *tensor, uint32_t depth,
     const unsigned char *p)
@@ -146,18 +146,17 @@ put_nested(struct json *json, const lc_tensor *tensor, uint32_t depth,
 }
 
 /*
- * The elements as nested JSON arrays: integers in full, floats with the fewest
- * digits that read back the same, complex numbers as [real, imaginary], the pairs of
- * f4_e2m1_x2 as two; "NaN",
- * "Infinity" and "-Infinity" as strings, since JSON has no numbers for them. An
- * empty tensor is [] whatever its shape.
+ * The elements as nested JSON arrays: integers in full, floats with the fewest digits
+ * that read back the same, complex numbers as [real, imaginary], the pairs of f4_e2m1_x2
+ * as two numbers. "NaN", "Infinity" and "-Infinity" are strings, because JSON has no
+ * numbers for them. An empty tensor is [] whatever its shape.
  */
 static void
 write_elements(struct json *json, const char *key, const lc_tensor *tensor)
 {
 	jw_key(json, key);
 	json->comma = false;
-	/* The other dimensions of an empty tensor may be astronomical. */
+	/* The other dimensions of an empty tensor may be huge. */
 	if (tensor->nbytes == 0)
 		fputs("[]", json->out);
 	else
@@ -257,7 +256,7 @@ write_raw(FILE *out, const struct found *found)
 	return EXIT_DONE;
 }
 
-/* All is checked first: nothing is dropped, and nothing half written. */
+/* Check everything first, so that no part is left out and no file is half written. */
 static int
 write_npz(FILE *out, const struct found *found)
 {

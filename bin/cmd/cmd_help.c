@@ -13,10 +13,10 @@
 
 #define WIDTH 79
 
-/* Raised when a field of the JSON output changes its meaning or goes away. */
+/* Increased when a field of the JSON output changes its meaning or is removed. */
 #define JSON_VERSION 1
 
-/* Fill lines between the margins; `column` is the cursor's. */
+/* Fill lines between the margins; `column` is the position in the line. */
 static void
 wrap(const char *text, int margin, int column)
 {

@@ -154,8 +154,8 @@ add_container(struct operands *operands, const char *path,
 	    : EXIT_DONE;
 }
 
-/* A path that is not there, and with --keep-going one that cannot be looked into, is
- * reported when it is read as a file. */
+/* A missing path, and with --keep-going a directory that cannot be read, is reported when
+ * it is opened as a file. */
 static int
 add_operand(struct operands *operands, const char *path)
 {
@@ -164,7 +164,7 @@ add_operand(struct operands *operands, const char *path)
 	lc_status status = LC_OK;
 
 	if (strcmp(path, "-") == 0) {
-		/* Only a tar archive is read from its beginning to its end. */
+		/* A tar archive is the only format that is read in one pass. */
 		found = lc__incoming_named("webdataset");
 		if (format != 0 && strcmp(formats[format], found->name) == 0)
 			return add_container(operands, "/dev/stdin", found);
@@ -172,7 +172,7 @@ add_operand(struct operands *operands, const char *path)
 		    "-: standard input is read only as a tar archive, "
 		    "with --format webdataset; use cachex put for one value");
 	}
-	/* What is for another task is not opened. */
+	/* Files for other tasks are not opened. */
 	if (!task_has(&task, operands->sources.found) && stat(path, &st) == 0 &&
 	    !S_ISDIR(st.st_mode)) {
 		(void)sources_count(&operands->sources);
@@ -209,7 +209,7 @@ collect(struct operands *operands, int argc, char **argv)
 				   : status;
 }
 
-/* A column that nothing has was meant for something else. */
+/* A column that no file has is a mistake. */
 static int
 check_id_field(const struct containers *containers)
 {
@@ -218,7 +218,7 @@ check_id_field(const struct containers *containers)
 	for (size_t i = 0; i < containers->count; i++)
 		if (strcmp(containers->items[i].format->name, "mds") == 0)
 			return EXIT_DONE;
-	/* One may be for another task. */
+	/* The column may be in a file for another task. */
 	return id_field == NULL || task.of > 1
 	    ? EXIT_DONE
 	    : report_usage("%s applies to mds only",
@@ -256,7 +256,7 @@ import_all(struct import *import, const struct operands *operands)
 	    report_ignored(&operands->sources.ignored,
 		import->stored + import->skipped + import->bad == 0 &&
 		    (task.of == 1 || import->found == 0)));
-	/* Also when interrupted: what has been put is good, and stays. */
+	/* Commit after an interrupt too: the records put so far are valid. */
 	progress_phase(NULL, "commit");
 	status = module_close(import->cache, status);
 	seconds = progress_end();

@@ -101,7 +101,7 @@ take_line(struct loading *loading, const struct lc__text_line *line, bool keep)
 	return result;
 }
 
-/* While it waits for a pipe a signal ends the process at once. */
+/* While it waits for a pipe, a signal may end the process at once. */
 static lc_status
 wait_readable(void *ctx)
 {
@@ -117,7 +117,7 @@ wait_readable(void *ctx)
 	return interrupt_pending() ? lc__error(LC_CANCELLED, 0, "stopped") : LC_OK;
 }
 
-/* Read all lines; with @p keep their records are stored. */
+/* Read all lines; if @p keep is set, store their records. */
 static int
 pass(struct loading *loading, bool keep)
 {
@@ -142,7 +142,7 @@ pass(struct loading *loading, bool keep)
 	return status;
 }
 
-/* What can be read twice is checked before anything is stored. */
+/* A file that can be read twice is checked before anything is stored. */
 static int
 load(struct loading *loading)
 {

@@ -86,7 +86,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* ---- what it tells ------------------------------------------------------------------ */
+/* ---- what it reports ------------------------------------------------------------- */
 
 #define SECOND 1000000000ull
 #define LISTED 10 /* lines and findings, unless the output is JSON */
@@ -98,7 +98,7 @@ static struct {
 	uint64_t start, next;   /* ns: begun, time of the next line */
 	uint64_t before;        /* records of interrupted runs */
 	bool begun;             /* before is known */
-	uint64_t bad, findings; /* so many were listed, or would have been */
+	uint64_t bad, findings; /* how many were listed, or would have been */
 } report;
 
 static uint64_t
@@ -109,8 +109,8 @@ total_of(const struct lc__stage2_counts *counts)
 
 /* ---- the line of progress ---------------------------------------------------------- */
 
-/* Signals are deferred until end_work(). @p what is the work that progress counts in bytes,
- * "verify"; NULL for migrating, which counts records. */
+/* Signals are deferred until end_work(). @p what is the work whose progress is counted in
+ * bytes, "verify"; NULL for a migration, which counts records. */
 static void
 begin_work(const struct lc__stage2 *how, const char *what)
 {
@@ -138,7 +138,7 @@ end_work(void)
 	interrupt_defer(false);
 }
 
-/* Is a line due? */
+/* Is it time to print a line? */
 static bool
 is_due(void)
 {
@@ -210,7 +210,7 @@ on_filling(void *ctx, enum lc__stage2_pass pass, const struct lc__filled *so_far
 	return interrupt_pending();
 }
 
-/* ---- lines and records that something is wrong with --------------------------------- */
+/* ---- bad lines and records ------------------------------------------------------- */
 
 static void
 on_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
@@ -235,7 +235,7 @@ on_bad(void *ctx, uint64_t number, uint64_t column, const char *why)
 	jw_end_line(&json);
 }
 
-/* How many a list of ten leaves out. */
+/* How many more than the ten that are listed. */
 static void
 show_more(uint64_t listed, const char *noun)
 {
@@ -525,8 +525,8 @@ take_modules(struct lc__stage2 *how)
 	return true;
 }
 
-/* The encoders, and the passes that are asked for, else all that can be done; a verification,
- * which --repair ends with, chooses itself. */
+/* Find the encoders, and the passes that are requested, or else all that are possible; a
+ * verification, with which --repair ends, chooses for itself. */
 static bool
 take_passes(struct lc__stage2 *how)
 {

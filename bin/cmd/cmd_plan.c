@@ -23,7 +23,7 @@ struct plan_order {
 	const struct plan_cost *cost;
 };
 
-/* More examples are not examined unless --over asks for them. */
+/* More examples are examined only if --over says so. */
 #define MOST_EXAMPLES (1u << 22)
 
 static struct stream_order order = STREAM_ORDER_DEFAULT(256);
@@ -102,7 +102,7 @@ static struct {
 
 /* ---- what orders cost, as text or JSON --------------------------------------------- */
 
-/* Seconds to read an epoch, one place after the other; negative if not known. */
+/* Seconds to read an epoch, one place after another; negative if not known. */
 static double
 predict(const struct plan_cost *cost)
 {
@@ -120,7 +120,7 @@ order_name(const struct plan_order *named, char out[SIZE_TEXT])
 	return out;
 }
 
-/* The reader that has most against the mean of all. */
+/* The most that one reader reads, relative to the mean of all. */
 static double
 imbalance(const struct plan *plan, const struct plan_cost *cost)
 {
@@ -215,7 +215,7 @@ plan_table_one(const struct plan *plan, const struct plan_order *named)
 		    plan_seconds(seconds, text), disk.mbps, disk.seek * 1e3);
 }
 
-/* A line of several; the first with the heading. */
+/* A line of the table of several orders; the first is preceded by the heading. */
 static void
 plan_table_row(const struct plan *plan, const struct plan_order *named, bool first)
 {
@@ -322,7 +322,7 @@ show_batches(const struct plan *plan)
 	return status;
 }
 
-/* Batches of a time over the data, also of an order that never ends. */
+/* The batches of an epoch, also of an order without an end. */
 static double
 epoch_batches(const struct plan *plan, const struct stream_order *opts)
 {
@@ -349,7 +349,7 @@ find_cost(const struct plan *plan, const struct stream_order *opts, struct plan_
 		return opened;
 	progress_begin("plan");
 	status = lc_stream_info_get(stream, &info);
-	/* Of an order that never ends, one epoch at most. */
+	/* At most one epoch of an order without an end. */
 	if (info.batches == UINT64_MAX && epoch < (double)plan->over)
 		bounded.over = (uint64_t)epoch;
 	if (status == LC_OK)
@@ -426,7 +426,7 @@ show_nodes(const struct plan *plan)
 
 /* ---- several orders ------------------------------------------------------------------------ */
 
-/* All shuffles, and R* with the number given, or that of the readers, or 16. */
+/* All shuffles, and R* with the given number, or that of the readers, or 16. */
 static int
 compare_orders(const struct plan *plan)
 {

@@ -47,7 +47,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* A path: of a module of any root, or of a directory of shards. */
+/* A path: of a module in any root, or of a directory of shards. */
 static int
 push_path(const struct push_job *job, const char *operand)
 {
@@ -57,7 +57,7 @@ push_path(const struct push_job *job, const char *operand)
 	if (data == NULL) {
 		status = report_no_memory();
 	} else if (access(data, F_OK) == 0) {
-		/* "m/", "." and the like have a name as well. */
+		/* "m/", "." and similar paths have a name too. */
 		path = realpath(operand, NULL);
 		if (path == NULL) {
 			status = report_errno(operand);

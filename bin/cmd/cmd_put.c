@@ -53,7 +53,7 @@ static struct opt options[] = {
 
 /* ---- --field: parts of a value on the command line --------------------------------- */
 
-/* One field, taken apart. */
+/* One field, split into its parts. */
 struct field {
 	char *path;       /* of the part */
 	const char *rest; /* the text after the sign */
@@ -94,7 +94,7 @@ read_json_field(const void *text, size_t size, struct lc__loaded *loaded, lc_val
 	struct lc__loaded part = { 0 };
 	lc_status status = lc__value_json_read(text, size, NULL, NULL, &part);
 
-	/* Its memory goes to the one that owns that of all fields. */
+	/* Its memory is added to that of all fields. */
 	for (size_t i = 0; i < part.count && status == LC_OK; i++) {
 		void *block = part.blocks[i];
 
@@ -183,7 +183,7 @@ read_fields(int raw_dtype, struct lc__loaded *out)
 
 /* ---- the command ------------------------------------------------------------------- */
 
-/* Nothing larger can become one record. */
+/* A larger file cannot become one record. */
 #define LIMIT ((uint64_t)64 << 30)
 
 /* The value to put: a tensor of one file, or a value of several. */
@@ -192,7 +192,7 @@ struct input {
 	struct lc__loaded loaded; /* the value, also that of a tensor */
 };
 
-/* The message names the option, variable or key that has the bad value. */
+/* Prefix the error with the option, variable or key that has the bad value. */
 static int
 bad_value(const void *target, const char *remedy)
 {

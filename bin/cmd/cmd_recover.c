@@ -158,7 +158,7 @@ show_salvage_text(const char *module, const lc_salvage_result *result)
 		printf("  a part of the index or of the last commits is missing\n");
 }
 
-/* Is everything known that the newest commit had, and is it there? */
+/* Is all of the newest commit known and still there? */
 static bool
 is_everything(const lc_salvage_result *result)
 {
@@ -168,7 +168,7 @@ is_everything(const lc_salvage_result *result)
 	    !result->settings_lost && !result->uncertain;
 }
 
-/* A name with a slash is a file or a directory, any other one a module. */
+/* A name with a slash is a file or a directory; any other is a module. */
 static char *
 source_path(const char *name)
 {

@@ -25,7 +25,7 @@ ratio_of(const lc_schema_stats *stats)
 	    : 1;
 }
 
-/* "lz4", "u8pack 10, none 2": how many tensors, where it is not all of them. */
+/* "lz4", "u8pack 10, none 2": with numbers of tensors if there are several. */
 static void
 codecs_text(const lc_schema_stats *stats, char *out, size_t room)
 {
@@ -86,7 +86,7 @@ show_text(void *ctx, const lc_schema_stats *stats)
 	return report_output_failed();
 }
 
-/* The walk may end early because the reader of standard output has gone: no failure. */
+/* The walk may end early because the reader of standard output is gone: not a failure. */
 static lc_status
 walk(lc_cache *cache, int (*fn)(void *ctx, const lc_schema_stats *stats), void *ctx)
 {

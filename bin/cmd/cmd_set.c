@@ -36,7 +36,7 @@ show(const char *module, const struct module_settings *is)
 		    module_setting_value(is, i, text, sizeof(text)));
 }
 
-/* All of them are read before any is changed. */
+/* Parse all of them before any is changed. */
 static int
 change(const char *module, lc_cache *cache, struct module_settings *is, int argc,
     char **argv)
@@ -68,7 +68,7 @@ set(lc_cache *cache, int argc, char **argv)
 	return status;
 }
 
-/* A mistake in the words makes no module. */
+/* Do not create a module if a word is invalid. */
 static int
 check_words(int argc, char **argv)
 {

@@ -26,7 +26,7 @@
 #include "value/tensor.h"
 #include "warehouse/tool.h"
 
-/* Call @p look for each file; a failure does not keep the others out. */
+/* Call @p look for each file; continue after a failure. */
 static int
 each_file(int argc, char **argv, int (*look)(const char *path))
 {
@@ -54,8 +54,8 @@ struct shard {
 	uint64_t first;
 };
 
-/* A sample that is compared with its checksums, if @p verify says so; that of a store always
- * is. To be released. */
+/* Read a sample, and compare it with its checksums if @p verify is set; a sample of a
+ * store is always compared. To be released. */
 static lc_status
 shard_sample(const struct shard *shard, uint64_t i, bool verify, lc_sample *out)
 {
@@ -96,7 +96,7 @@ each_of_store(struct store_look *store, const char *only,
 		char *path = NULL;
 		lc_status opened = lc__warehouse_shard(store->warehouse, i, &said);
 
-		/* Without its part the shards after it are unknown. */
+		/* Without this manifest of parts, the shards after it are not known. */
 		if (opened != LC_OK)
 			return report_worse(status, report_status(opened));
 		if (only == NULL || strcmp(said.relative_path, only) == 0) {
@@ -436,7 +436,7 @@ show_verdict(const char *path, bool good, const char *note)
 	return good ? EXIT_DONE : EXIT_DATA;
 }
 
-/* What the store has is compared, and not copies of it. */
+/* Compare the objects of the store itself, not copies in a cache. */
 static int
 verify_store(const char *operand)
 {

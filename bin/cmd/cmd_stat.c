@@ -57,7 +57,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* What a row of the table is, and so how it prints. */
+/* The kind of a row, which decides how it is printed. */
 enum unit { NUMBER, BYTES, AT_MOST };
 
 struct row {
@@ -134,7 +134,7 @@ show_counters(const lc_counters *counters, struct json *json)
 	show_rows(rows, sizeof(rows) / sizeof(rows[0]), json);
 }
 
-/* Nothing of a module of plain puts. */
+/* Omitted for a module of plain puts. */
 static void
 show_fill(const lc_fill *fill, struct json *json)
 {
@@ -247,7 +247,7 @@ show_module(const char *module)
 
 #define SECOND UINT64_C(1000000000)
 
-/* A block of lines that is drawn in place. */
+/* Lines that are redrawn in place. */
 static void
 draw_watched(const char *module, const struct watch_sample *now,
     const struct watch_change *change)
@@ -327,7 +327,7 @@ show_watched(const char *module, const struct watch_sample *before,
 	}
 }
 
-/* Until the next look; an exit status that ends it, or -1. */
+/* Wait for the next look; an exit status that ends the watch, or -1. */
 static int
 wait_watched(const char *module, const struct watch_sample *before,
     const struct watch_sample *now)
@@ -392,7 +392,7 @@ watch_module(const char *module)
 
 enum outcome { COUNTED, SKIPPED, DAMAGED, GONE };
 
-/* A record of a round, and what came of it. */
+/* A record of a round, and its result. */
 struct record {
 	void *id; /* of a module's record */
 	size_t id_size;
@@ -565,7 +565,7 @@ read_record(struct work *w, struct record *r)
 	return status;
 }
 
-/* A record that is damaged, or not of the right form, does not stop the others. */
+/* A damaged record, or one of another form, does not stop the others. */
 static lc_status
 job(struct lc__team *team, unsigned thread, uint64_t i)
 {
@@ -656,7 +656,7 @@ do_round(struct work *w, size_t n)
 	return status;
 }
 
-/* So many records that their moments fit the memory for them. */
+/* The number of records whose moments fit into the memory for them. */
 static size_t
 round_size(const struct work *w)
 {
@@ -740,7 +740,7 @@ number_text(struct lc__double2 x, bool integer, char *out, size_t room)
 			: x.high > 0 ? "inf"
 				     : "-inf");
 	} else if (integer && x.high >= 0x1p63) {
-		/* Up to 2^64 - 1, as 2^64 and less than nothing. */
+		/* Up to 2^64 - 1, which is a pair of 2^64 and a negative number. */
 		const uint64_t high = (uint64_t)(x.high - 0x1p63) + (UINT64_C(1) << 63);
 		snprintf(out, room, "%" PRIu64, high + (uint64_t)(int64_t)x.low);
 	} else if (integer) {

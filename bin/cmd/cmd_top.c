@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex top: all modules with what happens in them. */
+/* cachex top: all modules and their activity. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
-/* A module, at two looks. */
+/* A module at two looks. */
 struct row {
 	char *name;
 	bool known;  /* before is set */
@@ -108,7 +108,7 @@ look_at(struct row *row)
 	/* Dropped since it was listed. */
 	row->error = strdup(lc_last_error()->text);
 	row->there = status != LC_NO_FILE && row->error != NULL;
-	/* A script may not look at the table. */
+	/* A script may not read the table, so report the error. */
 	if (status != LC_NO_FILE && !screen_is_terminal())
 		worst = report_worse(worst, report_status(status));
 	memset(&row->now, 0, sizeof(row->now));

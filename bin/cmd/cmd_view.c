@@ -188,7 +188,7 @@ select_ids(const struct select *how, const struct samples *set, struct selected 
 	for (uint64_t i = 0; i < set->count; i++) {
 		if (samples_get(set, i, &sample) != LC_OK)
 			continue;
-		/* Each name gets the first sample that it names. */
+		/* Find the first sample for each name. */
 		for (size_t k = 0; k < how->ids->count; k++)
 			if (out->items[k] == SELECT_NONE &&
 			    is_named(sample.id, how->ids->items[k]))
@@ -263,8 +263,8 @@ begins_as_npy(const char *path)
 	return found;
 }
 
-/* A module has this file; a warehouse or a directory of shards has not. A file that cannot be
- * looked at counts: opening the module says why. */
+/* A module has this file; a warehouse or a directory of shards does not. If the file
+ * cannot be examined, assume a module: opening it reports the reason. */
 static bool
 is_module(const char *name)
 {
@@ -487,7 +487,7 @@ is_terminal(void)
 	    output_name(output));
 }
 
-/* Before anything is drawn. Devices are written to as they are. */
+/* Check before anything is drawn. Devices are written to directly. */
 static int
 check_output(void)
 {
@@ -583,7 +583,7 @@ draw_and_write(enum subject subject, char **argv, FILE *text,
 		return report_status(made);
 	jw_open(&json, NULL, '{');
 	status = draw(subject, argv, picture, &json);
-	/* A picture of what is left, where something is missing or damaged. */
+	/* Draw a picture of the rest if something is missing or damaged. */
 	if (picture != NULL && lc__picture_width(picture) > 0 &&
 	    (status == EXIT_DONE || status == EXIT_NO || status == EXIT_DATA)) {
 		int written = write_picture(picture);

@@ -70,7 +70,7 @@ warehouse_look_end(struct warehouse_look *look)
 
 /* ---- the versions of a warehouse --------------------------------------------------- */
 
-/* Add the file's size where the manifest does not say it. Reports; an exit status. */
+/* Add the size of the file if the manifest lacks it. Reports; an exit status. */
 static int
 add_size(const struct lc_warehouse *w, const struct lc__manifest_shard *shard,
     uint64_t *bytes)
@@ -123,12 +123,12 @@ read_version(const char *warehouse, struct version *v)
 	lc_warehouse *w;
 	int status = EXIT_DONE;
 
-	/* What the system refuses to tell may be one: reading it says why. */
+	/* If stat() fails, assume a version: reading it reports the reason. */
 	if (manifest == NULL) {
 		status = report_no_memory();
 	} else if (access(manifest, F_OK) == -1 &&
 	    (errno == ENOENT || errno == ENOTDIR)) {
-		/* What a removal that was stopped has left. */
+		/* What a stopped removal has left. */
 	} else if (lc__warehouse_read(dir, &w) == LC_OK) {
 		status = take_facts(w, v);
 		lc_warehouse_close(w);
@@ -149,7 +149,7 @@ read_current(const char *warehouse, char *out, size_t room)
 	const ssize_t n = link == NULL ? -1 : readlink(link, out, room - 1);
 	int status = EXIT_DONE;
 
-	/* Without it prune would take the current version for an old one. */
+	/* Fail: without this name prune would remove the current version. */
 	if (link == NULL)
 		status = report_no_memory();
 	else if (n == -1 && errno != ENOENT && errno != EINVAL && errno != ENOTDIR)
@@ -205,7 +205,7 @@ versions_read(const char *warehouse, struct versions *out)
 	for (; out->n < list.n; out->n++) {
 		struct version *v = &out->all[out->n];
 
-		/* The name is the version's now. */
+		/* The version now owns the name. */
 		v->name = list.entries[out->n].name;
 		list.entries[out->n].name = NULL;
 		v->current = strcmp(v->name, current) == 0;
@@ -237,7 +237,7 @@ begins(const struct version *v, const char *text)
 }
 
 /*
- * The version of this name, or the only finished one whose hash or key begins so.
+ * The version with this name, or the only finished one whose hash or key begins with it.
  * Reports and returns NULL if there is none.
  */
 static const struct version *
@@ -414,8 +414,8 @@ use_version(const char *warehouse, const struct version *version)
 
 	if (dir == NULL)
 		return report_no_memory();
-	/* Would a reader open it? Its sources may have changed: they often have where one
-	 * goes back. */
+	/* Would a reader open it? Changed sources do not matter: they often have changed
+	 * since an older version. */
 	lc_warehouse_options_init(&how);
 	how.verify_files = full;
 	how.sources = LC_SOURCES_IGNORE;
@@ -446,7 +446,7 @@ run_warehouse_use(int argc, char **argv)
 	if (status != EXIT_DONE)
 		return status;
 	status = versions_read(argv[0], &versions);
-	/* Another one that is damaged does not matter. */
+	/* Damage of another version does not matter. */
 	if (status <= EXIT_DATA) {
 		version = versions_find(&versions, argv[1]);
 		status = version ? use_version(argv[0], version) : EXIT_NO;

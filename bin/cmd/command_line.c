@@ -9,7 +9,7 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 
-/* A command line on its way: operands are gathered at the front of argv. */
+/* A command line being read: operands are moved to the front of argv. */
 struct line {
 	const struct command *command; /* NULL until it is found */
 	char **operands;
@@ -77,8 +77,8 @@ read_line(int argc, char **argv, struct line *line)
 	return EXIT_DONE;
 }
 
-/* A shell runs other commands in copies of its process, which read the file themselves: texts
- * of lists must not be in their rows already. */
+/* A shell runs commands in forks, each of which reads the file itself. So the values of
+ * lists must not be in their rows yet. */
 static int
 read_surroundings(const struct command *command)
 {
@@ -143,7 +143,7 @@ run_line(struct line *line)
 	return status;
 }
 
-/* Does the line ask for JSON? Errors of the line itself are to be written so too. */
+/* Does the line ask for JSON? Then errors in the line itself are JSON too. */
 static bool
 asks_for_json(int argc, char **argv)
 {

@@ -57,7 +57,7 @@ command_in(const struct command *const *list, const char *word)
 	return NULL;
 }
 
-/* Words of other programs for what a command here does. */
+/* Words that other programs use for a command of ours. */
 static const struct {
 	const char *word;
 	const char *command;
@@ -97,7 +97,7 @@ static const struct {
 	{ "watch", "follow" },
 };
 
-/* The command that another program calls so, where this list has it. */
+/* The command that another program calls by this word, if it is in this list. */
 static const char *
 synonym(const struct command *const *list, const char *word)
 {
@@ -108,7 +108,7 @@ synonym(const struct command *const *list, const char *word)
 	return NULL;
 }
 
-/* What a word of a list was meant, in a suggest of the caller's. */
+/* The word of a list that is most like this one; in @p suggest of the caller. */
 static const char *
 nearest(struct suggest *suggest, const struct command *const *list, const char *word)
 {

@@ -26,7 +26,7 @@ void export_join_free(struct export_join *join);
 /** What is exported, and how. */
 struct export_choice {
 	const struct lc__outgoing_format *format;
-	struct lc__outgoing_how how; /* its group is set by whoever exports */
+	struct lc__outgoing_how how; /* its group is set by the code that exports */
 	unsigned order;              /* LC_BY_ORDER, LC_BY_COMMIT or LC_BY_KEY */
 	const char *field;           /* the part of each record; NULL for all of it */
 	struct export_join *join;    /* records of several modules; NULL: of one */

@@ -67,10 +67,11 @@ export_join_free(struct export_join *join)
 	free(join);
 }
 
-/* Dummy data of listed tensors, which is never read: a value needs some. */
+/* Data for tensors of which only the type is known; it is never read, but a value needs a
+ * pointer. */
 static unsigned char untouched[64];
 
-/* A value of a tensor, also of a listed one, which has no data; NULL without memory. */
+/* A value of a tensor, also of one without data; NULL without memory. */
 static lc_value *
 tensor_value(const lc_tensor *given)
 {
@@ -81,8 +82,8 @@ tensor_value(const lc_tensor *given)
 	return lc_value_tensor(&tensor);
 }
 
-/* A copy of the nodes, as a node has one parent; tensors are not copied. NULL without
- * memory; lc_value_check() reports failures further down. */
+/* Copy the nodes, because a node has only one parent; tensors are not copied. NULL
+ * without memory; lc_value_check() reports failures further down. */
 static lc_value *
 reference(const lc_value *value)
 {
@@ -236,7 +237,7 @@ name_nearest(struct bucket_of_record *bucket, lc_id id, uint64_t width, uint64_t
 	return LC_OK;
 }
 
-/* WIDTHxHEIGHT and nothing else, as it becomes the name of a directory. */
+/* WIDTHxHEIGHT and nothing else, because it becomes the name of a directory. */
 static bool
 is_size(const char *text, size_t size)
 {
@@ -292,7 +293,7 @@ find_pixels(const lc_value *map, uint64_t *width, uint64_t *height)
 	    lc_value_as_unsigned(h, height) == LC_OK;
 }
 
-/* What a record says of itself, or of a join one of its modules does. */
+/* The size that a record itself states, or in a join the record of one of the modules. */
 static lc_status
 name_by_record(struct bucket_of_record *bucket, lc_id id, bool *named)
 {
@@ -351,7 +352,7 @@ name_bucket(void *bucket_, lc_id id, const lc_value *value, const char **out)
 
 /* ---- the export -------------------------------------------------------------------- */
 
-/* The records that a walk went by. */
+/* The records that a walk visited. */
 struct walked {
 	uint64_t records;
 	uint64_t hash; /* of their cache_ids, in order */
@@ -454,8 +455,8 @@ walk(struct exporting *exporting, unsigned flags, put_fn put, struct walked *wal
 	return status == LC_END ? LC_OK : status;
 }
 
-/* A format that plans sees all records first. Each walk has its own snapshot; if the two
- * differ the file would be wrong. */
+/* Formats with a plan read all records twice, each time in a snapshot. If these differ,
+ * the file would be wrong. */
 static lc_status
 write_records(struct exporting *exporting)
 {
@@ -484,7 +485,7 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 	struct json json = { stdout, false };
 	char records[SIZE_TEXT], size[SIZE_TEXT];
 
-	/* Standard output has the export itself. */
+	/* The export itself is on standard output. */
 	if (lc__out_is_stdout(target) && !dry_run) {
 		count_human(exporting->last.records, "record", records, sizeof(records));
 		report_note("%s on standard output, %s", records,
@@ -512,7 +513,8 @@ show(const struct exporting *exporting, const char *target, uint64_t bytes,
 	putchar('\n');
 }
 
-/* LC_CORRUPT is damage in the module; what a format cannot hold is bad data. */
+/* LC_CORRUPT means damage in the module; a record that the format cannot hold is bad
+ * data. */
 static int
 export_all(struct exporting *exporting, const char *target)
 {
@@ -555,7 +557,8 @@ export_records(lc_cache *cache, const char *target, const struct export_choice *
 		how.group = name_bucket;
 		how.group_ctx = &exporting.bucket;
 	}
-	/* Signals are only noted from here on: there will be a file to remove. */
+	/* From here on signals are only recorded, because a file may have to be
+	 * removed. */
 	progress_begin("export");
 	status = choice->format->begin(target, &how, &exporting.file);
 	if (status == LC_OK)

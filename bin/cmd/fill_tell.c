@@ -16,7 +16,7 @@
 
 static struct fill_telling how;
 
-/* ---- what it tells meanwhile -------------------------------------------------------- */
+/* ---- what it reports while it runs ----------------------------------------------- */
 
 /* Failed items that are named on standard error; all are in the file. */
 #define NAMED 10
@@ -57,7 +57,7 @@ fill_tell_begin(const char *module)
 	trace_event_end(&json);
 }
 
-/* With -v what producers write to their standard error. */
+/* Print what producers write to their standard error, if -v is given. */
 void
 fill_tell_line(void *ctx, unsigned child, const char *line)
 {
@@ -167,7 +167,7 @@ put_produced(struct json *json, const struct lc__produced *produced)
 	jw_count(json, "received_bytes", produced->received_bytes);
 }
 
-/* Also how many producers there are, which a result does not tell. */
+/* Also the number of producers, which the result does not contain. */
 static void
 put_producers(struct json *json, const struct lc__produced *produced)
 {
@@ -353,7 +353,7 @@ report_unnamed(void)
 		report_note("and %llu more", (unsigned long long)report.unnamed);
 }
 
-/* What stopped it all. A shard that is another one by now is bad input. */
+/* The failure that stopped the fill. A shard that has changed meanwhile is bad input. */
 static int
 report_failure(lc_status status)
 {

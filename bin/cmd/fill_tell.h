@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a fill tells: progress, trace and messages while it runs, and its result. */
+/* What a fill reports: progress, trace and messages while it runs, and its result. */
 #ifndef CACHEX_CMD_FILL_TELL_H
 #define CACHEX_CMD_FILL_TELL_H
 
@@ -21,7 +21,7 @@ struct fill_telling {
 	const struct opt *options;
 };
 
-/** Before all others; what it points to stays. */
+/** Call before the other functions; what @p telling points to must stay. */
 void fill_tell_how(const struct fill_telling *telling);
 void fill_tell_begin(const char *module);
 /** How many items there are, if that is known. */
