@@ -280,7 +280,7 @@ write_visits(FILE *out, const struct drawing *d)
 	const struct plan_counting *c = d->counting;
 	const double epoch = (double)c->batches / (double)c->how->epochs;
 	double lines[64];
-	char note[200];
+	char shown[80], note[200];
 	struct lc__spans spans = {
 		.title = "Chunks over time",
 		.note = note,
@@ -299,10 +299,14 @@ write_visits(FILE *out, const struct drawing *d)
 		lines[spans.n_lines] = epoch * (double)(spans.n_lines + 1);
 		spans.n_lines++;
 	}
+	if (d->n_spans < d->visits)
+		snprintf(shown, sizeof(shown), "the first %zu of %llu visits", d->n_spans,
+		    (unsigned long long)d->visits);
+	else
+		snprintf(shown, sizeof(shown), "all %zu visits", d->n_spans);
 	snprintf(note, sizeof(note),
-	    "reader 0: the batches in which each chunk is in use, a row for each; the first "
-	    "%zu of %llu visits; dotted lines between epochs",
-	    d->n_spans, (unsigned long long)d->visits);
+	    "reader 0: the batches in which each chunk is in use, a row for each; %s%s",
+	    shown, spans.n_lines > 0 ? "; dotted lines between epochs" : "");
 	lc__page_section(out, "Access");
 	lc__spans_draw(out, &spans);
 	lc__page_section_end(out);

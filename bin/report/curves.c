@@ -6,7 +6,7 @@
 /* The picture and, in it, the plane of the curves, in units of SVG. */
 #define WIDTH 720.0
 #define HEIGHT 300.0
-#define LEFT 70.0
+#define LEFT 78.0
 #define RIGHT 704.0
 #define TOP 20.0
 #define BOTTOM 254.0

@@ -181,6 +181,7 @@ if command -v jq >/dev/null 2>&1; then
 		"$(jq '.readers[0].stalled_seconds' "$out")"
 fi
 is "a span for each visit" "$(grep -c '<rect class="span' plan.html)" 20
+also "of all" grep -q 'a row for each; all 20 visits; dotted lines between epochs' plan.html
 is "those that are fetched" "$(grep -c '<rect class="span s2"' plan.html)" 11
 ! command -v python3 >/dev/null 2>&1 || is "well-formed" "$(python3 -c 'import sys, xml.dom.minidom
 xml.dom.minidom.parse(sys.argv[1])' plan.html 2>&1 || echo no)" ""
