@@ -119,13 +119,6 @@ int view_cells(lc_cache *cache, const char *module, const struct view_cells *cel
 int view_embedding(const char *module, const struct vectors_choice *choice,
     const struct view_page *page);
 
-/**
- * The image that a contact sheet shows of a record, reduced to sides of @p side pixels.
- * @param out  free with lc__pixels_free(); its width is 0 for a record without an image
- */
-LC_CHECKED lc_status view_image(lc_cache *cache, lc_id id, uint32_t side,
-    struct lc__pixels *out);
-
 /** A map of a module's chunks. */
 int view_chunks(const char *module, const struct view_page *page);
 

@@ -10,6 +10,7 @@
 #include "report/embedding_map.h"
 #include "draw/ticks.h"
 #include "report/pca.h"
+#include "report/preview.h"
 #include "ui/columns.h"
 #include "ui/module.h"
 #include "ui/progress.h"
@@ -66,7 +67,7 @@ find_points(struct mapping *m)
 	for (size_t k = 0; k < m->regions.n && status == LC_OK; k++) {
 		struct lc__region *region = &m->regions.all[k];
 		region->id = v->ids[region->example];
-		status = view_image(m->cache, region->id, IMAGE, &region->image);
+		status = lc__preview_image(m->cache, region->id, IMAGE, &region->image);
 		/* Gone or damaged: its name is enough. */
 		if (status == LC_NOT_FOUND || status == LC_CORRUPT)
 			status = LC_OK;

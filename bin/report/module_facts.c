@@ -14,13 +14,21 @@
 #include "base/fileio.h"
 #include "base/lines.h"
 #include "draw/picture.h"
+#include "report/embedding_map.h"
+#include "report/pca.h"
 #include "report/preview.h"
 #include "report/store_map.h"
 #include "report/survey.h"
+#include "value/dtype.h"
+#include "value/tensor.h"
 
 #define STEP 1024 /* records from one call of the progress to the next */
 #define STEPS 16  /* that a power of two has among the sizes of records */
 #define POWERS 40
+#define VECTOR_LEAST 8                    /* elements of a vector that is mapped */
+#define VECTORS_LEAST 50                  /* of them */
+#define VECTOR_ELEMENTS ((size_t)1 << 24) /* of all */
+#define VECTOR_IMAGE 112                  /* pixels of an example */
 #define MAP_WIDTH 1100
 #define KEYS 256      /* bytes of a key with a bin of its own at first */
 #define TEXT_MOST 600 /* bytes of an example's text */
@@ -32,7 +40,19 @@ struct picked {
 	uint64_t stored;
 };
 
+/* The vectors of one field, in the records whose values are read. */
+struct directions {
+	struct lc__buf path; /* of the field, with a NUL; empty while none was found */
+	char type[LC__TENSOR_TEXT];
+	size_t d;    /* elements of each */
+	float *rows; /* one after another */
+	size_t rows_room;
+	lc_id *ids; /* borrowed */
+	size_t n, ids_room;
+};
+
 struct reading {
+	struct directions vectors;
 	lc_cache *cache;
 	const struct lc__module_look *look;
 	struct lc__module_facts *facts;
@@ -295,6 +315,175 @@ make_key_sizes(const struct reading *r, struct lc__histogram *out)
 	out->sum = (double)facts->key_bytes;
 }
 
+/* ---- a map of vectors ---------------------------------------------------------------------- */
+
+/* Is it a vector of floats? Tokens and other integers have no directions. */
+static bool
+is_vector(const lc_tensor *tensor)
+{
+	const char *type = lc_dtype_name(tensor->dtype);
+
+	return tensor->ndim == 1 && tensor->shape[0] >= VECTOR_LEAST &&
+	    lc__dtype_is_number(tensor->dtype) && (type[0] == 'f' || type[0] == 'b') &&
+	    tensor->dtype != LC_BOOL;
+}
+
+/* The path of the first one in the maps of a value. */
+static bool
+find_vector(const lc_value *value, struct lc__buf *path)
+{
+	const size_t size = path->size;
+	lc_tensor tensor;
+
+	if (lc_value_as_tensor(value, &tensor) == LC_OK)
+		return is_vector(&tensor);
+	for (size_t i = 0; lc_value_kind(value) == LC_MAP && i < lc_value_count(value);
+	     i++) {
+		lc__buf_printf(path, "%s%s", size > 0 ? "." : "",
+		    lc_value_name(value, i));
+		if (find_vector(lc_value_at(value, i), path))
+			return true;
+		path->size = size;
+	}
+	return false;
+}
+
+static lc_status
+add_vector(struct directions *v, lc_id id, const lc_tensor *tensor)
+{
+	const size_t size = lc_dtype_size(tensor->dtype);
+	float *row;
+
+	if (v->d == 0) {
+		v->d = (size_t)tensor->shape[0];
+		lc__tensor_describe(tensor, v->type, sizeof(v->type));
+	}
+	if (!is_vector(tensor) || tensor->shape[0] != v->d ||
+	    v->d > VECTOR_ELEMENTS / (v->n + 1))
+		return LC_OK;
+	return_if_error(
+	    lc__array_reserve(&v->rows, &v->rows_room, (v->n + 1) * v->d, NULL));
+	return_if_error(lc__array_reserve(&v->ids, &v->ids_room, v->n + 1, NULL));
+	row = v->rows + v->n * v->d;
+	for (size_t i = 0; i < v->d; i++) {
+		row[i] = (float)lc__element_real(tensor->dtype,
+		    (const char *)tensor->data + i * size);
+		if (!isfinite(row[i]))
+			return LC_OK;
+	}
+	v->ids[v->n++] = id;
+	return LC_OK;
+}
+
+/* One more record, a value or a tensor, if it has the field. */
+static lc_status
+take_vector(struct directions *v, lc_id id, const lc_value *value,
+    const lc_tensor *record)
+{
+	lc_tensor tensor;
+
+	if (value == NULL) {
+		if (v->path.size == 0 && is_vector(record))
+			lc__buf_append(&v->path, "", 1);
+		return v->path.size == 1 ? add_vector(v, id, record) : LC_OK;
+	}
+	if (v->path.size == 0) {
+		const bool found = find_vector(value, &v->path);
+		if (found)
+			lc__buf_append(&v->path, "", 1);
+		else
+			v->path.size = 0;
+		if (v->path.failed)
+			return lc__no_memory(NULL);
+	}
+	if (v->path.size > 1) {
+		value = lc_value_find(value, (const char *)v->path.data);
+		if (value != NULL && lc_value_as_tensor(value, &tensor) == LC_OK)
+			return add_vector(v, id, &tensor);
+	}
+	return LC_OK;
+}
+
+static lc_status
+draw_embedding(const struct lc__embedding_map *map, double width, struct lc__buf *out)
+{
+	struct lc__picture *picture;
+	lc_status status = lc__picture_new(LC__PICTURE_SVG, &picture);
+
+	if (status == LC_UNSUPPORTED)
+		return LC_OK;
+	return_if_error(status);
+	status = lc__embedding_map_draw(picture, map, width);
+	if (status == LC_OK)
+		status = lc__picture_finish(picture, out);
+	lc__picture_free(picture);
+	return status;
+}
+
+static lc_status
+map_vectors(struct reading *r, const struct lc__pca *pca, double *points,
+    struct lc__regions *regions)
+{
+	const struct directions *v = &r->vectors;
+	char axes[2][80], note[LC__TENSOR_TEXT + 300];
+	const struct lc__embedding_map map = {
+		.title = v->path.size > 1 ? (const char *)v->path.data : r->facts->module,
+		.note = note,
+		.axes = { axes[0], axes[1] },
+		.points = points,
+		.n = v->n,
+		.regions = regions,
+	};
+	lc_status status;
+
+	snprintf(note, sizeof(note), "%zu vectors %s", v->n, v->type);
+	for (int k = 0; k < 2; k++)
+		snprintf(axes[k], sizeof(axes[k]),
+		    "%s principal component, %.3g %% of the variance",
+		    k == 0 ? "first" : "second", 100 * pca->variance[k] / pca->total);
+	for (size_t i = 0; i < v->n; i++)
+		lc__pca_project(pca, v->rows + i * v->d, points + 2 * i);
+	return_if_error(lc__regions_find(points, v->n, regions));
+	for (size_t k = 0; k < regions->n; k++) {
+		struct lc__region *region = &regions->all[k];
+		region->id = v->ids[region->example];
+		status = lc__preview_image(r->cache, region->id, VECTOR_IMAGE,
+		    &region->image);
+		/* Gone or damaged: its name is enough. */
+		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_CORRUPT)
+			return status;
+	}
+	return_if_error(draw_embedding(&map, MAP_WIDTH, &r->facts->vectors));
+	return draw_embedding(&map, LC__STORE_MAP_LEAST, &r->facts->narrow_vectors);
+}
+
+/* The vectors in the plane of their principal components, if there are enough. */
+static lc_status
+show_vectors(struct reading *r)
+{
+	const struct directions *v = &r->vectors;
+	const lc_progress progress = { .step = r->look->bytes.step };
+	struct lc__regions regions = { .n = 0 };
+	struct lc__pca pca = { 0 };
+	double *points;
+	lc_status status;
+
+	if (v->n < VECTORS_LEAST)
+		return LC_OK;
+	points = malloc(2 * v->n * sizeof(*points));
+	if (points == NULL)
+		return lc__no_memory(NULL);
+	begin_phase(r, "components");
+	status = lc__pca_find(v->rows, v->n, v->d, 2, 0, &progress, &pca);
+	if (status == LC_OK && pca.total > 0)
+		status = map_vectors(r, &pca, points, &regions);
+	for (size_t k = 0; k < regions.n; k++)
+		lc__pixels_free(&regions.all[k].image);
+	lc__pca_free(&pca);
+	free(points);
+	return status;
+}
+
 /* ---- some records: values and examples ---------------------------------------------------- */
 
 /* A picture if one can be drawn, else its text. */
@@ -362,6 +551,9 @@ look_into(struct reading *r, const struct picked *picked,
 			status = value != NULL
 			    ? lc__record_fields_add(&facts->fields, value)
 			    : lc__record_fields_add_tensor(&facts->fields, &view.tensor);
+		if (status == LC_OK)
+			status = take_vector(&r->vectors, picked->id, value,
+			    &view.tensor);
 		if (status == LC_OK && example != NULL) {
 			status = value != NULL
 			    ? lc__preview_of_value(value, false, &preview)
@@ -509,12 +701,17 @@ lc__module_facts_read(lc_cache *cache, const char *module,
 		status = look_into_some(r);
 	}
 	if (status == LC_OK)
+		status = show_vectors(r);
+	if (status == LC_OK)
 		status = verify(r);
 	if (status == LC_OK)
 		status = read_failures(r);
 	for (size_t i = 0; i < r->n_picked; i++)
 		free((void *)r->picked[i].id.data);
 	free(r->picked);
+	lc__buf_free(&r->vectors.path);
+	free(r->vectors.rows);
+	free(r->vectors.ids);
 	free(r);
 	return status;
 }
@@ -528,6 +725,8 @@ lc__module_facts_free(struct lc__module_facts *facts)
 	free(facts->chunks);
 	lc__buf_free(&facts->map);
 	lc__buf_free(&facts->narrow_map);
+	lc__buf_free(&facts->vectors);
+	lc__buf_free(&facts->narrow_vectors);
 	for (size_t i = 0; i < facts->n_inputs; i++)
 		free(facts->inputs[i].name);
 	for (size_t i = 0; i < facts->n_keys; i++)

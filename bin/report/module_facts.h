@@ -53,6 +53,7 @@ struct lc__module_facts {
 	struct lc__chunk_facts *chunks; /* of the newest commit */
 	size_t n_chunks;
 	struct lc__buf map, narrow_map; /* of the chunks, as SVG; empty without cairo */
+	struct lc__buf vectors, narrow_vectors; /* a map of vectors, the same */
 	struct lc__module_input inputs[LC__MODULE_INPUTS];
 	size_t n_inputs; /* of those shown */
 

@@ -426,6 +426,17 @@ write_fields(FILE *out, const struct lc__module_facts *facts)
 	lc__page_section_end(out);
 }
 
+static void
+write_vectors(FILE *out, const struct lc__module_facts *facts)
+{
+	if (facts->vectors.size == 0 || facts->narrow_vectors.size == 0)
+		return;
+	lc__page_section(out, "Vectors");
+	lc__page_svg(out, &facts->vectors, &facts->narrow_vectors,
+	    "a map of vectors by their principal components");
+	lc__page_section_end(out);
+}
+
 /* ---- structures --------------------------------------------------------------------------- */
 
 static void
@@ -968,6 +979,7 @@ lc__module_html_write(FILE *out, const struct lc__module_facts *facts,
 	write_state(out, facts);
 	write_examples(out, facts);
 	write_fields(out, facts);
+	write_vectors(out, facts);
 	write_schemas(out, facts);
 	write_records(out, facts);
 	write_map(out, facts);

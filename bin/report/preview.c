@@ -170,6 +170,51 @@ lc__preview_draw(const struct lc__preview *preview, uint32_t side,
 	return LC_OK;
 }
 
+/* Sides of at most @p side pixels. */
+static lc_status
+shrink(struct lc__pixels *image, uint32_t side)
+{
+	const double longer = image->width > image->height ? image->width : image->height;
+	struct lc__pixels small;
+
+	if (longer <= side)
+		return LC_OK;
+	return_if_error(lc__pixels_resize(image,
+	    (uint32_t)fmax(round(image->width * side / longer), 1),
+	    (uint32_t)fmax(round(image->height * side / longer), 1), &small));
+	lc__pixels_free(image);
+	*image = small;
+	return LC_OK;
+}
+
+lc_status
+lc__preview_image(lc_cache *cache, lc_id id, uint32_t side, struct lc__pixels *out)
+{
+	struct lc__preview preview = { .kind = LC__PREVIEW_TEXT };
+	struct lc__pixels image = { 0 };
+	struct lc__value_range range;
+	const lc_value *value;
+	lc_view view;
+	lc_status status;
+
+	*out = image;
+	return_if_error(lc_get(cache, id.data, id.size, &view));
+	status = lc_view_value(&view, NULL, &value);
+	if (status == LC_OK)
+		status = lc__preview_of_value(value, false, &preview);
+	if (status == LC_OK && preview.kind == LC__PREVIEW_IMAGE)
+		status = lc__image_pixels(&preview.tensor, &preview.form, &image, &range);
+	if (status == LC_OK && image.width > 0)
+		status = shrink(&image, side);
+	lc__preview_free(&preview);
+	lc_view_release(&view);
+	if (status == LC_OK)
+		*out = image;
+	else
+		lc__pixels_free(&image);
+	return status;
+}
+
 void
 lc__preview_free(struct lc__preview *preview)
 {

@@ -43,6 +43,13 @@ LC_CHECKED lc_status lc__preview_of_value(const lc_value *value, bool heat,
  */
 LC_CHECKED lc_status lc__preview_draw(const struct lc__preview *preview, uint32_t side,
     struct lc__picture *picture);
+/**
+ * The image that a contact sheet shows of a record, reduced to sides of @p side pixels.
+ * @param out  free with lc__pixels_free(); its width is 0 for a record without an image
+ */
+LC_CHECKED lc_status lc__preview_image(lc_cache *cache, lc_id id, uint32_t side,
+    struct lc__pixels *out);
+
 void lc__preview_free(struct lc__preview *preview);
 
 #endif

@@ -83,6 +83,26 @@ also "is verified" grep -q '<b class="good">Verified</b>: 1 records in 1 chunks'
 check "no records" 0 sh -c "echo 'a' >one; '$CACHEX' put empty k one --dtype u8 --shape 2 && '$CACHEX' rm -f empty k && '$CACHEX' report empty -o empty.html"
 also "says so" grep -q '<li><b>0</b><span>records<' empty.html
 
+# Maps: of the chunks, and of vectors of at least eight floats, if there are 50
+cachex view many --chunks -n >/dev/null 2>unable
+if grep -qE 'without cairo|no font' unable; then
+	skip "maps" "$(cat unable)"
+else
+	awk 'BEGIN { for (i = 0; i < 60; i++) { printf "{\"id\": \"v%d\", \"in\": {\"v\": [", i
+		for (k = 0; k < 8; k++) printf "%s%d.5", k ? ", " : "", (i % 2) * 9 + (i * k) % 5
+		print "]}}" } }' >vectors.jsonl
+	check "vectors" 0 cachex load vectors vectors.jsonl --id-field id -q
+	check "their page" 0 report vectors -o vectors.html
+	is "has both maps" "$(grep -o 'alt="[^"]*" src="data:image/svg' vectors.html | cut -d'"' -f 2 | tr '\n' ,)" \
+		"a map of vectors by their principal components,the chunks of the module,"
+	sed -n 's/.*alt="a map of vectors[^"]*" src="data:image\/svg+xml;base64,\([^"]*\)".*/\1/p' vectors.html |
+		base64 -d >vectors.svg
+	also "of all vectors" grep -qF '>60 vectors f64[8]</text>' vectors.svg
+	is "no vectors, no map" "$(grep -c 'a map of vectors' page.html)" 0
+	check "few vectors" 0 report vectors -o few.html --samples 20
+	is "have none" "$(grep -c 'a map of vectors' few.html)" 0
+fi
+
 # The trace of a fill
 cat >fill.jsonl <<'END'
 {"event":"begin","seconds":0,"cachex":"0.1.0","time_ms":1700000000000,"module":"many","options":{}}
