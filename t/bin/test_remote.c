@@ -623,12 +623,13 @@ START_TEST(closed_while_retrying)
 
 	source = open_served(&proxy, &objects, _i == 1);
 	stream = open_stream(source, 1, 7);
-	reader = open_reader(stream, 2);
-	/* The first windows have 4 shards and 10 batches; 8 are read ahead. Of ranges all are
-	 * asked for that other batches need. */
+	/* The first windows have 4 shards and 10 batches: after them a worker needs another
+	 * shard, however many batches are read ahead. Of ranges all are asked for that other
+	 * batches need. */
 	if (_i == 0)
 		serving_does(&proxy, "--fault '503 key=obj/ skip=4 times=0'");
-	for (int i = 0; i < 4; i++) {
+	reader = open_reader(stream, 2);
+	for (int i = 0; i < (_i == 0 ? 10 : 4); i++) {
 		assert_ok(lc_reader_next(reader, &batch));
 		lc_batch_release(batch);
 	}
