@@ -25,8 +25,9 @@
 #define STEP 1024 /* records from one call of the progress to the next */
 #define STEPS 16  /* that a power of two has among the sizes of records */
 #define POWERS 40
-#define VECTOR_LEAST 8                    /* elements of a vector that is mapped */
-#define VECTORS_LEAST 50                  /* of them */
+#define VECTOR_LEAST 8     /* elements of a vector that is mapped */
+#define VECTORS_MOST 20000 /* of them; their components take the longest of a report */
+#define VECTORS_LEAST 50   /* of them */
 #define VECTOR_ELEMENTS ((size_t)1 << 24) /* of all */
 #define VECTOR_IMAGE 112                  /* pixels of an example */
 #define MAP_WIDTH 1100
@@ -532,9 +533,9 @@ show_bad(struct lc__module_example *out)
 }
 
 static lc_status
-look_into(struct reading *r, const struct picked *picked,
-    struct lc__module_example *example)
+look_into(struct reading *r, size_t i, struct lc__module_example *example)
 {
+	const struct picked *picked = &r->picked[i];
 	struct lc__module_facts *facts = r->facts;
 	struct lc__preview preview = { .kind = LC__PREVIEW_TEXT };
 	const lc_value *value = NULL;
@@ -551,7 +552,7 @@ look_into(struct reading *r, const struct picked *picked,
 			status = value != NULL
 			    ? lc__record_fields_add(&facts->fields, value)
 			    : lc__record_fields_add_tensor(&facts->fields, &view.tensor);
-		if (status == LC_OK)
+		if (status == LC_OK && lc__spread(i, r->n_picked, VECTORS_MOST))
 			status = take_vector(&r->vectors, picked->id, value,
 			    &view.tensor);
 		if (status == LC_OK && example != NULL) {
@@ -593,7 +594,7 @@ look_into_some(struct reading *r)
 			example->stored = r->picked[i].stored;
 			facts->n_examples++;
 		}
-		return_if_error(look_into(r, &r->picked[i], example));
+		return_if_error(look_into(r, i, example));
 		return_if_error(
 		    go_on(r, (uint64_t)i * STEP, (uint64_t)r->n_picked * STEP));
 	}
