@@ -3,6 +3,7 @@
 #include "cmd/view.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,19 +269,16 @@ begins_as_npy(const char *path)
 static bool
 is_module(const char *name)
 {
-	char *path;
+	char path[PATH_MAX];
 	struct stat st;
-	bool found;
 
 	if (strchr(name, '/') != NULL ||
-	    asprintf(&path, "%s/%s/data.mdb", settings.root, name) < 0)
+	    (size_t)snprintf(path, sizeof(path), "%s/%s/data.mdb", settings.root, name) >=
+		sizeof(path))
 		return false;
 	if (stat(path, &st) == 0)
-		found = S_ISREG(st.st_mode);
-	else
-		found = errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
-	free(path);
-	return found;
+		return S_ISREG(st.st_mode);
+	return errno != ENOENT && errno != ENOTDIR && errno != ENAMETOOLONG;
 }
 
 /* The pages about whole modules, and the options that apply to them. */
