@@ -160,8 +160,8 @@ draw(const struct mapping *m, const struct view_page *page)
 		    "; %" PRIu64 " with NaN, infinities or damage left out", v->infinite);
 	for (int k = 0; k < 2; k++)
 		snprintf(axes[k], sizeof(axes[k]),
-		    "%s principal component, %.3g %% of the variance",
-		    k == 0 ? "first" : "second", 100 * share(m, (size_t)k));
+		    "%s component, %.3g %% of the variance", k == 0 ? "first" : "second",
+		    100 * share(m, (size_t)k));
 	return lc__embedding_map_draw(page->picture, &map, page->width);
 }
 

@@ -53,6 +53,13 @@ find_range(const double *points, size_t n, int axis, double *low, double *high)
 	return LC_OK;
 }
 
+/* The width of the bell as a share of the longer side: less for more points. */
+static double
+smoothing(size_t n)
+{
+	return fmin(fmax(0.11 / pow((double)n, 0.25), 0.007), 0.035);
+}
+
 static lc_status
 find_plane(const double *points, size_t n, struct lc__plane *out)
 {
@@ -67,10 +74,12 @@ find_plane(const double *points, size_t n, struct lc__plane *out)
 	if (!(longer > 0))
 		longer = 1;
 	for (int axis = 0; axis < 2; axis++) {
-		/* A twentieth around it; never thinner than half of the other side. */
+		/* Room around it for what is smoothed; never thinner than half of the other
+		 * side. */
 		const double more = fmax(side[axis], longer * 0.5) - side[axis];
-		out->low[axis] -= more / 2 + longer * 0.05;
-		out->high[axis] += more / 2 + longer * 0.05;
+		const double margin = longer * fmax(3 * smoothing(n), 0.05);
+		out->low[axis] -= more / 2 + margin;
+		out->high[axis] += more / 2 + margin;
 	}
 	out->outside = 0;
 	for (size_t i = 0; i < n; i++)
@@ -110,13 +119,6 @@ blur(float *cells, size_t lines, size_t n, size_t line_step, size_t step,
 		for (size_t i = 0; i < n; i++)
 			at[i * step] = room[i];
 	}
-}
-
-/* The width of the bell as a share of the longer side: less for more points. */
-static double
-smoothing(size_t n)
-{
-	return fmin(fmax(0.11 / pow((double)n, 0.25), 0.007), 0.035);
 }
 
 static lc_status
@@ -434,8 +436,9 @@ draw_region(struct lc__picture *picture, const struct lc__embedding_map *map, si
 	}
 	lc__picture_text(picture, left, middle - 2, &name, region->id,
 	    area.x + area.width - left);
-	snprintf(text, sizeof(text), "%s vectors, %.3g %%",
+	snprintf(text, sizeof(text), "%s vector%s, %.3g %%",
 	    lc__ticks_text((double)region->points, n, sizeof(n)),
+	    region->points == 1 ? "" : "s",
 	    100 * (double)region->points / (double)map->n);
 	lc__picture_text(picture, left, middle + 12, &note, lc_id_of(text),
 	    area.x + area.width - left);

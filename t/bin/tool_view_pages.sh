@@ -80,7 +80,7 @@ check "with a picture" 0 cachex view --embedding line -o line.svg --json
 is "in JSON" "$(sed 's/,"regions".*//' "$out")" \
 	'{"kind":"embedding","module":"line","type":"f32[2]","vectors":3,"found":3,"lacking":0,"not_finite":0,"variance":[1,0]'
 also "is drawn" is_svg line.svg
-for text in line '3 vectors f32[2]' 'first principal component, 100 % of the variance'; do
+for text in line '3 vectors f32[2]' 'first component, 100 % of the variance'; do
 	also "with the text $text" grep -qF ">$text</text>" line.svg
 done
 for format in png pdf; do
