@@ -169,6 +169,32 @@ def uploads(args, data, server, shards):
     }
 
 
+def training(args, bench, shards, data):
+    """Epochs of the set: its shards, and the store through a cache that has all of it, or 0.7
+    of it."""
+    order = ["--shuffle", "block", "--shares", "1", "--spread", "4", "--batch", "8", "--sum",
+             "--epochs", "2" if args.quick else "4"]
+    epochs = int(order[-1])
+
+    def read(source, *how):
+        return lambda: run(args.cachex, "read", source, *order, *how)
+
+    def cache(name, part):
+        return ["--cache", os.path.join(data, name), "--cache-size",
+                str(int(part * shards.bytes) + (1 << 20))]
+
+    ways = {"shards": read(shards.directory),
+            "store, warm": read("s3://bucket/set", *cache("warm", 1)),
+            "store, 0.7": read("s3://bucket/set", *cache("part", 0.7))}
+    case = "training read, epochs"
+    bench.measure(case, ways, "MB", "1/s", epochs * shards.bytes / 1e6,
+                  2 if args.quick else args.rounds)
+    bench.print(case)
+    for metric in "MB", "MB, CPU time":
+        bench.ratio(bench.over(case, metric, "store, warm", "shards"), ">=", 0.8,
+                    f"training read: a warm cache over the shards, {metric}")
+
+
 def main():
     args = arguments()
     args.cachex = os.path.abspath(args.cachex)
@@ -207,6 +233,13 @@ def main():
             for other in aims if kind == "download" else ["curl -Z"]:
                 bench.ratio(bench.over(case, "MB", "cachex", other), ">=", aims[other],
                             f"{case}: cachex over {other}")
+            ours, theirs = (bench.median(case, name, "MB, CPU time")
+                            for name in ("cachex", "curl -Z"))
+            if kind == "download" and theirs is not None:
+                bench.ratio(600 / ours - 600 / theirs, "<=", 1,
+                            f"{case}: processors beyond those of curl at 600 MB/s")
+    if args.case in "training read":
+        training(args, bench, shards, data)
     bench.finish()
 
 
