@@ -96,6 +96,7 @@ START_TEST(fields_are_counted)
 	box = field_of(&fields, "boxes.*", LC_TENSOR);
 	ck_assert_uint_eq(box->records, 8);
 	ck_assert_uint_eq(box->values, 12);
+	ck_assert_uint_eq(lc__record_fields_missing(&fields, (size_t)(box - fields.all)), 4);
 	ck_assert_double_eq(box->numbers.max.high, 110);
 	n = field_of(&fields, "n", LC_INTEGER);
 	ck_assert(n->integers);
