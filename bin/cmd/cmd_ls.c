@@ -90,7 +90,7 @@ show_module(const char *module)
 struct row {
 	const lc_item *item;
 	char *type;     /* "f32[512]", "{features: f32[512], label: plain}" */
-	uint64_t bytes; /* of all tensors, decoded */
+	uint64_t bytes; /* of all tensors, decoded, strings and bytes */
 };
 
 static void

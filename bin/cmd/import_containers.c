@@ -28,25 +28,6 @@ import_passes(const struct import *import, lc_id id)
 	    lc_contains(import->there, id.data, id.size) == LC_OK;
 }
 
-/* Bytes of a value's tensors, strings and bytes. */
-static uint64_t
-weight(const lc_value *value)
-{
-	const void *data;
-	const char *text;
-	uint64_t sum = 0;
-	size_t size;
-
-	if (lc_value_kind(value) == LC_TENSOR)
-		return describe_bytes(value);
-	if (lc_value_as_bytes(value, &data, &size) == LC_OK ||
-	    lc_value_as_str(value, &text, &size) == LC_OK)
-		return size;
-	for (size_t i = 0; i < lc_value_count(value); i++)
-		sum += weight(lc_value_at(value, i));
-	return sum;
-}
-
 int
 import_store(struct import *import, const char *path, lc_id id, const lc_value *value)
 {
@@ -67,7 +48,7 @@ import_store(struct import *import, const char *path, lc_id id, const lc_value *
 	if (status != EXIT_DONE)
 		return status;
 	import->stored++;
-	import->bytes += weight(value);
+	import->bytes += describe_bytes(value);
 	if (settings.verbose) {
 		text = describe_value(value);
 		report_note("%s: %s as %s", path, text ? text : "?",

@@ -144,11 +144,17 @@ describe_cut(char *text, size_t columns)
 uint64_t
 describe_bytes(const lc_value *value)
 {
+	const void *data;
+	const char *text;
 	lc_tensor tensor;
 	uint64_t sum = 0;
+	size_t size;
 
-	if (lc_value_kind(value) == LC_TENSOR)
-		return lc_value_as_tensor(value, &tensor) == LC_OK ? tensor.nbytes : 0;
+	if (lc_value_as_tensor(value, &tensor) == LC_OK)
+		return tensor.nbytes;
+	if (lc_value_as_bytes(value, &data, &size) == LC_OK ||
+	    lc_value_as_str(value, &text, &size) == LC_OK)
+		return size;
 	for (size_t i = 0; i < lc_value_count(value); i++)
 		sum += describe_bytes(lc_value_at(value, i));
 	return sum;

@@ -29,7 +29,7 @@ char *describe_value(const lc_value *value);
 /** Cut to about @p columns columns and append "…"; returns @p text. */
 char *describe_cut(char *text, size_t columns);
 
-/** Bytes of all its tensors. */
+/** Bytes of all its tensors, strings and bytes. */
 uint64_t describe_bytes(const lc_value *value);
 
 #define COLUMNS_MOST 6 /* columns of a row */

@@ -115,7 +115,7 @@ check "dots" 2 cachex shell -q dots.cachex
 is "print" "$(cat "$out")" "[1,2]
 other
 3
-k  {a: {b: integer}, c: string}  0 B"
+k  {a: {b: integer}, c: string}  1 B"
 is "say" "$(cat "$err")" "dots.cachex:14: cachex: no module is in use; .use MODULE says what @ means"
 is "write" "$(cat results)" 'get @ k
 {"a":{"b":3},"c":"x"}

@@ -269,12 +269,15 @@ else
 fi
 
 # What the lists say
+echo '{"$bytes":"AAEC"}' >three.json
+check "put bytes" 0 cachex put kinds three three.json
+is "bytes count" "$(cachex ls kinds three)" "three  bytes  3 B"
 check "ls" 0 cachex ls m k
 is "structure and size" "$(cat "$out")" \
-	"k  {features: f32[2], boxes: [i16[1,2], u8[3]], label: string,…  15 B"
+	"k  {features: f32[2], boxes: [i16[1,2], u8[3]], label: string,…  18 B"
 check "ls --json" 0 cachex ls m k --json
 is "as JSON" "$(sed 's/"stored_bytes.*//' "$out")" \
-	'{"id":"k","kind":"map","structure":"{features: f32[2], boxes: [i16[1,2], u8[3]], label: string, score: float}","bytes":15,'
+	'{"id":"k","kind":"map","structure":"{features: f32[2], boxes: [i16[1,2], u8[3]], label: string, score: float}","bytes":18,'
 
 # Codecs
 i=0; while [ $i -lt 4096 ]; do printf abcdefgh; i=$((i + 1)); done >text
