@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
 #include <string.h>
 
 #include "cmd/read.h"
@@ -97,6 +98,7 @@ read_batches(struct read_job *out)
 static int
 run_read(int argc, char **argv)
 {
+	static char frame_buffer[1 << 16]; /* standard output keeps it */
 	struct read_job job = {
 		.opts = &opts,
 		.order = &order,
@@ -119,6 +121,9 @@ run_read(int argc, char **argv)
 		interrupt_resume("run the same command with -f to start again");
 	if (status == EXIT_DONE && batches != NULL)
 		status = read_batches(&job);
+	/* Most frames without tensors fit: one write, and one wakeup of their reader. */
+	if (opts.frames)
+		(void)setvbuf(stdout, frame_buffer, _IOFBF, sizeof(frame_buffer));
 	if (status == EXIT_DONE && opts.frames && opts.shared != OPT_UNSET)
 		status = read_shared_open(opts.shared, &job.shared);
 	if (status == EXIT_DONE)

@@ -253,7 +253,7 @@ END
 	# Tensors in shared memory: the same frames, in order, also where little may be held.
 	# What the tool holds stays as it is, and what was given back is used again.
 	cat >shared.py <<'END'
-import os, signal, subprocess, sys
+import os, signal, socket, subprocess, sys
 from frames import frames, ids, read_shared
 args = ["m", "--shuffle", "full", "--seed", "3"]
 whole = subprocess.Popen(["cachex", "read", *args, "--frames", "--batch", "3", "--epochs", "3"],
@@ -299,6 +299,19 @@ os.write(write_end, b"x" * 100)
 fd, tool = start("--batch", "4", stdin=read_end)
 tool.stdout.read()
 print(tool.wait(), tool.stderr.read().decode(), end="")
+
+# A frame without its tensors is one write, also where it is longer than a page: this socket
+# keeps writes apart.
+fd = os.memfd_create("batches", os.MFD_ALLOW_SEALING)
+ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+tool = subprocess.Popen(["cachex", "read", *args, "--frames", "--shared", str(fd), "--batch", "200"],
+                        stdin=subprocess.PIPE, stdout=theirs, pass_fds=[fd])
+theirs.close()
+got = ours.recv(1 << 16)
+assert len(got) == 16 + int.from_bytes(got[4:8], "little") + int.from_bytes(got[8:16], "little")
+assert len(got) > 4096, len(got)
+tool.stdin.close()
+assert tool.wait() == 0
 
 # A signal while it waits.
 fd, tool = start("--batch", "4", "--ahead", "1")
