@@ -197,7 +197,6 @@ take_or_write(struct lc__team *team, uint64_t i, const char *path)
 	const struct lc__shard_job job = job_of(team, i, path);
 	struct lc__digest_text text = { "", "" };
 	bool taken;
-	lc_status status = LC_OK;
 
 	return_if_error(take_older(team, i, path, &text, &taken));
 	if (!taken)
@@ -207,11 +206,9 @@ take_or_write(struct lc__team *team, uint64_t i, const char *path)
 	pthread_mutex_lock(&b->lock);
 	set_digest(b, i, &text);
 	b->reused += taken;
-	/* Recording a shard can cost more than taking it over again. */
-	if (!taken)
-		status = lc__state_write(b);
 	pthread_mutex_unlock(&b->lock);
-	return status;
+	/* Recording a shard can cost more than taking it over again. */
+	return taken ? LC_OK : lc__state_add(b, i);
 }
 
 static lc_status

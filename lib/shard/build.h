@@ -2,7 +2,7 @@
 /*
  * A directory of shards with its manifest, from any source of samples. The order of steps
  * makes it safe to kill: first the old manifest is removed, then shards appear whole by
- * rename and are recorded in the state file, and the new manifest comes last. So a
+ * rename and are added to the state file, and the new manifest comes last. So a
  * manifest never names an incomplete shard, and a later run of the same build continues
  * from the state file.
  */

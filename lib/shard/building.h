@@ -112,8 +112,8 @@ bool lc__shard_done(const struct lc__building *b, size_t i);
  */
 LC_CHECKED lc_status lc__build_prepare(struct lc__building *b);
 
-/** Record in the state file which shards are done. The caller holds the lock, or there
- *  are no other threads. */
-LC_CHECKED lc_status lc__state_write(const struct lc__building *b);
+/** Record in the state file that shard @p i is done, in a time that does not depend on the
+ *  number of shards. Called by the thread that has written it. */
+LC_CHECKED lc_status lc__state_add(const struct lc__building *b, uint64_t i);
 
 #endif

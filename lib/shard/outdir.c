@@ -220,6 +220,27 @@ lc__outdir_write(const struct lc__outdir *dir, const char *name,
 	return status;
 }
 
+lc_status
+lc__outdir_append(const struct lc__outdir *dir, const char *name, const void *bytes,
+    size_t size)
+{
+	char *path = lc__path_join(dir->path, name);
+	lc_status status;
+	int fd;
+
+	if (path == NULL)
+		return lc__no_memory(dir->path);
+	fd = lc__openat(dir->fd, name, O_WRONLY | O_APPEND | O_NOFOLLOW);
+	status = fd == -1 ? lc__error_sys(errno, "%s: open", path)
+			  : lc__write_full(fd, bytes, size, path);
+	if (status == LC_OK && fdatasync(fd) == -1)
+		status = lc__error_sys(errno, "%s: sync", path);
+	if (fd != -1)
+		close(fd);
+	free(path);
+	return status;
+}
+
 void
 lc__outdir_close(struct lc__outdir *dir)
 {

@@ -68,6 +68,9 @@ LC_CHECKED lc_status lc__outdir_read(const struct lc__outdir *dir, const char *n
 /** Replace a file of the directory atomically. */
 LC_CHECKED lc_status lc__outdir_write(const struct lc__outdir *dir, const char *name,
     const struct lc__buf *bytes);
+/** Append to a file of the directory, and sync it. LC_NO_FILE if it is missing. */
+LC_CHECKED lc_status lc__outdir_append(const struct lc__outdir *dir, const char *name,
+    const void *bytes, size_t size);
 /** Unlock and free. */
 void lc__outdir_close(struct lc__outdir *dir);
 

@@ -7,6 +7,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,8 +28,9 @@ lc__shard_done(const struct lc__building *b, size_t i)
 	return (b->build->no_sha256 ? shard->xxh3 : shard->sha256)[0] != '\0';
 }
 
-lc_status
-lc__state_write(const struct lc__building *b)
+/* What earlier runs have done; shards of this one are added to it. */
+static lc_status
+write_state(const struct lc__building *b)
 {
 	struct lc__manifest state = b->manifest;
 	struct lc__buf text = { 0 };
@@ -39,6 +42,46 @@ lc__state_write(const struct lc__building *b)
 		status = lc__outdir_write(&b->dir, LC__STATE_NAME, &text);
 	lc__buf_free(&text);
 	return status;
+}
+
+lc_status
+lc__state_add(const struct lc__building *b, uint64_t i)
+{
+	const struct lc__manifest_shard *shard = &b->manifest.shards[i];
+	char line[100];
+	const int size = snprintf(line, sizeof(line), "%" PRIu64 " %s\n", i,
+	    b->build->no_sha256 ? shard->xxh3 : shard->sha256);
+
+	return lc__outdir_append(&b->dir, LC__STATE_NAME, line, (size_t)size);
+}
+
+/* Read the lines after the manifest. A kill, or a full disk, may have cut the last one:
+ * nothing after a bad line counts. A checksum that is wrong is found when the shard is
+ * compared with it. */
+static void
+read_added(const char *text, const char *end, struct lc__manifest *state)
+{
+	const char *next;
+
+	for (; (next = memchr(text, '\n', (size_t)(end - text))) != NULL;
+	     text = next + 1) {
+		struct lc__manifest_shard *shard;
+		char *checksum;
+		uint64_t i;
+		size_t size;
+
+		if (*text < '0' || *text > '9')
+			return;
+		i = strtoull(text, &checksum, 10);
+		if (i >= state->n || *checksum++ != ' ')
+			return;
+		size = strspn(checksum, "0123456789abcdef");
+		if (checksum + size != next || (size != 64 && size != 32))
+			return;
+		shard = &state->shards[i];
+		sprintf(size == 64 ? shard->sha256 : shard->xxh3, "%.*s", (int)size,
+		    checksum);
+	}
 }
 
 /* ---- the directory ------------------------------------------------------------------- */
@@ -76,11 +119,19 @@ read_old_manifest(const struct lc__building *b, struct found *found)
 static void
 read_state(const struct lc__building *b, struct found *found)
 {
+	static const char last[] =
+	    "\n}\n"; /* of the manifest: other lines are indented */
 	struct lc__buf text = { 0 };
 
-	if (lc__outdir_read(&b->dir, LC__STATE_NAME, &text) == LC_OK)
-		(void)!lc__manifest_parse(text.data, text.size, LC__STATE_NAME,
-		    &found->state);
+	if (lc__outdir_read(&b->dir, LC__STATE_NAME, &text) == LC_OK) {
+		const char *begin = (const char *)text.data, *end = begin + text.size;
+		const char *added = memmem(begin, text.size, last, strlen(last));
+
+		added = added != NULL ? added + strlen(last) : end;
+		if (lc__manifest_parse(begin, (size_t)(added - begin), LC__STATE_NAME,
+			&found->state) == LC_OK)
+			read_added(added, end, &found->state);
+	}
 	lc__buf_free(&text);
 }
 
@@ -275,7 +326,7 @@ prepare(struct lc__building *b, struct found *found)
 	find_kept(b);
 	return_if_error(check_space(b));
 	return_if_error(clear_way(b, found));
-	return_if_error(lc__state_write(b));
+	return_if_error(write_state(b));
 	return make_subs(b);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -160,6 +161,92 @@ START_TEST(damaged_state_starts_afresh)
 	outdir_put_file(dir, ".export-state.json", states[_i]);
 	ck_assert_int_eq(fake_build(dir, &v, &result), LC_OK);
 	ck_assert_uint_eq(result.reused, 0);
+	outdir_assert_same_dirs(fake_reference(0), dir);
+}
+END_TEST
+
+/* A step that watches the state file: it is written once, and then grows. */
+struct watch {
+	const char *dir;
+	ino_t file;
+	off_t size;
+	int grown; /* how often */
+};
+
+static int
+watch_state(void *ctx, uint64_t done, uint64_t total)
+{
+	struct watch *watch = ctx;
+	char *path = outdir_join(watch->dir, ".export-state.json");
+	struct stat st;
+
+	(void)done;
+	(void)total;
+	ck_assert_int_eq(stat(path, &st), 0);
+	free(path);
+	if (watch->size != 0) {
+		ck_assert_uint_eq(st.st_ino, watch->file);
+		/* "9 SHA-256" and a newline, and from then on "10 SHA-256" */
+		if (st.st_size != watch->size)
+			ck_assert_int_eq(st.st_size - watch->size,
+			    watch->grown++ < 10 ? 67 : 68);
+	}
+	watch->file = st.st_ino;
+	watch->size = st.st_size;
+	return 0;
+}
+
+START_TEST(state_grows_by_a_line_a_shard)
+{
+	const char *dir = run_scratch();
+	struct watch watch = { .dir = dir };
+	const struct fake_variant v = { .samples = 400,
+		.progress = { .step = watch_state, .ctx = &watch } };
+	lc_export_result result;
+
+	ck_assert_int_eq(fake_build(dir, &v, &result), LC_OK);
+	ck_assert_uint_gt(result.shards, 10);
+	/* No step comes after the last shard. */
+	ck_assert_int_eq(watch.grown, (int)result.shards - 1);
+	ck_assert(!outdir_exists(dir, ".export-state.json"));
+}
+END_TEST
+
+#define SHA "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+/* What an end of the state file costs: shards that are written again. */
+static const struct {
+	const char *name, *end;
+	int lost;
+} end_rows[] = {
+	{ "cut", "4 0123", 0 },
+	{ "cut and continued", "4 01235 " SHA "\n", 0 },
+	{ "another checksum", "0 " SHA "\n", 1 },
+	{ "another kind", "0 0123456789abcdef0123456789abcdef\n", 1 },
+	{ "no such shard", "5 " SHA "\n", 0 },
+	{ "a number of 2^64", "18446744073709551616 " SHA "\n", 0 },
+	{ "an empty line", "\n", 0 },
+	{ "after a bad line", "x\n0 " SHA "\n", 0 },
+	{ "not there", "4 " SHA "\n", 0 },
+};
+
+START_TEST(ends_of_states)
+{
+	const char *dir = run_scratch();
+	const struct fake_variant v = { 0 };
+	lc_export_result result;
+	struct lc__buf text;
+	int shards;
+
+	interrupt(dir, 0);
+	shards = outdir_count_files(dir, ".twh1");
+	text = outdir_get_file(dir, ".export-state.json");
+	lc__buf_append(&text, end_rows[_i].end, strlen(end_rows[_i].end) + 1);
+	outdir_put_file(dir, ".export-state.json", (char *)text.data);
+	lc__buf_free(&text);
+	ck_assert_int_eq(fake_build(dir, &v, &result), LC_OK);
+	ck_assert_msg(result.reused == (uint64_t)(shards - end_rows[_i].lost),
+	    "%s: %d of %d", end_rows[_i].name, (int)result.reused, shards);
 	outdir_assert_same_dirs(fake_reference(0), dir);
 }
 END_TEST
@@ -381,6 +468,8 @@ main(void)
 	tcase_add_test(tc, another_build_starts_afresh);
 	tcase_add_test(tc, damage_between_runs_is_found);
 	tcase_add_loop_test(tc, damaged_state_starts_afresh, 0, 4);
+	tcase_add_test(tc, state_grows_by_a_line_a_shard);
+	tcase_add_loop_test(tc, ends_of_states, 0, COUNT(end_rows));
 	tcase_add_test(tc, stale_shards_go);
 	tcase_add_loop_test(tc, strangers_are_kept, 0, COUNT(stranger_rows));
 	tcase_add_test(tc, one_export_at_a_time);
