@@ -82,9 +82,15 @@ make_programs() {
 		mkdir -p "$scratch/package"
 		cp -r "$srcdir/python/lmdbcache" "$scratch/package"
 		cp "$builddir/python/lmdbcache/_core.abi3.so" "$scratch/package/lmdbcache"
+		# An extension that the address sanitizer watches needs it from the start.
+		preload=
+		if ldd "$scratch/package/lmdbcache/_core.abi3.so" | grep -q libasan; then
+			preload="LD_PRELOAD='$(${CC:-gcc} -print-file-name=libasan.so) $(${CC:-gcc} \
+				-print-file-name=libstdc++.so.6)' ASAN_OPTIONS='detect_leaks=0'"
+		fi
 		cat >"$1/python3" <<-END
 		#!/bin/sh
-		PATH='$PATH' PYTHONPATH='$scratch/package' exec ${PYTHON:-python3} "\$@"
+		PATH='$PATH' PYTHONPATH='$scratch/package' $preload exec ${PYTHON:-python3} "\$@"
 		END
 	fi
 	chmod +x "$1"/*
