@@ -68,6 +68,7 @@ struct lc__txn {
 	bool write;        /* holds write_lock */
 	const void *base;  /* address of page 0; for a write transaction */
 	size_t map_size;   /* and the size from there */
+	size_t put_bytes;  /* of the values that it has put */
 	bool active;       /* a read transaction counted in env->active */
 	uint32_t attached; /* env->attached when mdb was begun; if that changed, mdb is
 	                    * invalid */

@@ -271,7 +271,10 @@ put_row(struct lc__txn *txn, enum lc__table table, MDB_val *key, const void *dat
 	if (get_row(txn, table, key, &old) == LC_OK)
 		return_if_error(check_before_free(txn, &old));
 	rc = mdb_put(txn->mdb, txn->env->tables[table], key, &value, 0);
-	return rc == 0 ? LC_OK : lc__env_error(txn->env, rc, "write");
+	if (rc != 0)
+		return lc__env_error(txn->env, rc, "write");
+	txn->put_bytes += size;
+	return LC_OK;
 }
 
 lc_status
@@ -308,6 +311,7 @@ reserve_row(struct lc__txn *txn, enum lc__table table, uint64_t key, size_t size
 		    txn->env->dir, (int)table, (unsigned long long)key);
 	if (rc != 0)
 		return lc__env_error(txn->env, rc, "write");
+	txn->put_bytes += size;
 	*out = value.mv_data;
 	return LC_OK;
 }

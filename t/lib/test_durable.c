@@ -2,13 +2,17 @@
 /* Puts that are durable when they return: lc_put_durable(), lc_put_value_durable(). */
 #include "run.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -68,6 +72,40 @@ writev(int fd, const struct iovec *parts, int n)
 	for (int i = 0; i < n; i++)
 		size += parts[i].iov_len;
 	return may_write(size) ? syscall(SYS_writev, fd, parts, n) : -1;
+}
+
+/* Requests to begin writing a file, the file of the last one, and whether threads can be
+ * started. */
+static pthread_mutex_t early_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t early_changed = PTHREAD_COND_INITIALIZER;
+static unsigned early_calls;
+static ino_t early_file;
+static atomic_bool no_threads;
+
+__attribute__((visibility("default"))) int
+sync_file_range(int fd, off64_t offset, off64_t size, unsigned flags)
+{
+	struct stat st;
+
+	need(fstat(fd, &st) == 0);
+	pthread_mutex_lock(&early_lock);
+	early_calls++;
+	early_file = st.st_ino;
+	pthread_cond_broadcast(&early_changed);
+	pthread_mutex_unlock(&early_lock);
+	return (int)syscall(SYS_sync_file_range, fd, offset, size, flags);
+}
+
+__attribute__((visibility("default"))) int
+pthread_create(pthread_t *thread, const pthread_attr_t *attr, void *(*fn)(void *), void *ctx)
+{
+	static __typeof__(&pthread_create) next;
+
+	if (atomic_load(&no_threads))
+		return EAGAIN;
+	if (next == NULL)
+		next = (__typeof__(&pthread_create))dlsym(RTLD_NEXT, "pthread_create");
+	return next(thread, attr, fn, ctx);
 }
 
 #define THREADS 4
@@ -263,6 +301,74 @@ START_TEST(failure_leaves_it_pending)
 	atomic_store(&fail_with, 0);
 	cache = open_module(root, "m");
 	seeded_expect(cache, "key", 300000, 7);
+	seeded_intact(cache, 2);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* From this size on the pages of a commit are sent to the disk while LMDB writes them. */
+#define LARGE ((size_t)8 << 20)
+
+/* The write waits for this: it returns when another thread has asked for the pages. */
+static void
+wait_for_early(void)
+{
+	pthread_mutex_lock(&early_lock);
+	while (early_calls == 0)
+		pthread_cond_wait(&early_changed, &early_lock);
+	pthread_mutex_unlock(&early_lock);
+}
+
+START_TEST(large_commit_is_written_early)
+{
+	const char *root = run_scratch();
+	lc_options options = sample_options();
+	void (*fn)(void) = wait_for_early;
+	char path[PATH_MAX];
+	struct stat st;
+	void *function;
+	lc_cache *cache;
+
+	memcpy(&function, &fn, sizeof(function));
+	options.chunk_bytes = 2 * LARGE;
+	cache = sample_open(root, "m", &options);
+	assert_ok(put(cache, "small", LARGE - 100000, 1));
+	ck_assert_uint_eq(early_calls, 0);
+	atomic_store(&while_written, function);
+	assert_ok(put(cache, "large", LARGE, 2));
+	ck_assert_ptr_null(atomic_load(&while_written));
+	snprintf(path, sizeof(path), "%s/m/data.mdb", root);
+	ck_assert_int_eq(stat(path, &st), 0);
+	ck_assert_uint_eq(early_file, st.st_ino);
+
+	seeded_expect(cache, "large", LARGE, 2);
+	seeded_intact(cache, 2);
+	assert_ok(lc_close(cache));
+}
+END_TEST
+
+/* It is a help only: without the thread, and when the commit fails, all is as usual. */
+START_TEST(large_commit_without_a_thread)
+{
+	const char *root = run_scratch();
+	lc_cache *cache = open_module(root, "m");
+
+	assert_ok(put(cache, "small", 100, 1));
+	atomic_store(&no_threads, true);
+	assert_ok(put(cache, "key", LARGE + 1, 2));
+	atomic_store(&no_threads, false);
+	ck_assert_uint_eq(early_calls, 0);
+	seeded_expect(cache, "key", LARGE + 1, 2);
+	for (int i = 0; i < 2; i++) {
+		atomic_store(&fail_with, i == 0 ? ENOSPC : EIO);
+		assert_status(put(cache, "key", LARGE + 2, 3), i == 0 ? LC_NO_SPACE : LC_IO);
+		seeded_expect(cache, "key", LARGE + 2, 3);
+		atomic_store(&fail_with, 0);
+		assert_ok(lc_flush(cache));
+	}
+	assert_ok(lc_close(cache));
+	cache = open_module(root, "m");
+	seeded_expect(cache, "key", LARGE + 2, 3);
 	seeded_intact(cache, 2);
 	assert_ok(lc_close(cache));
 }
@@ -483,6 +589,8 @@ main(void)
 	tcase_add_test(tcase, values_and_codecs);
 	tcase_add_test(tcase, others_read_it_while_it_is_written);
 	tcase_add_test(tcase, failure_leaves_it_pending);
+	tcase_add_test(tcase, large_commit_is_written_early);
+	tcase_add_test(tcase, large_commit_without_a_thread);
 	tcase_add_test(tcase, threads_put_while_commits_fail);
 	tcase_add_test(tcase, others_commit_during_a_warning);
 	tcase_add_test(tcase, limit_copies_first);
