@@ -2989,11 +2989,14 @@ LC_API void lc_fetch_options_init(lc_fetch_options *options);
 LC_API LC_CHECKED lc_status lc_source_open_store(lc_store *store,
     const lc_fetch_options *fetch, const lc_source_options *options, lc_source **out);
 
-/** Costs of fetching since the source was opened. */
+/** Costs of fetching since the source was opened; of a list, the sums over its stores. */
 typedef struct lc_fetch_stats {
 	size_t struct_size;   /**< set by the caller to sizeof(lc_fetch_stats) */
-	uint64_t generation;  /**< the one that is read */
-	uint64_t least_bytes; /**< the least cache of the last reader; 0: not known */
+	uint64_t generation;  /**< the one that is read; of a list, that of its first
+	                           store */
+	uint64_t least_bytes; /**< the least cache of the last reader, for all sources
+	                           of its stream that share the directory; 0: not
+	                           known */
 	int ranges;           /**< 1 if rows are read by ranges because the cache is
 	                           smaller */
 	uint64_t hits;        /**< times that a shard was opened with its copy

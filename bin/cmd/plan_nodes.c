@@ -45,12 +45,14 @@ run_visits(const struct plan_counting *c, struct lc__visits *visits,
 	double idle = 0, now, there;
 	struct lc__visit visit;
 	lc_status status;
+	uint64_t at = 0; /* shares are of one source */
 	bool fetched;
 
-	for (uint64_t k = 0; (status = lc__visits_get(visits, k, &visit)) == LC_OK; k++) {
+	for (uint64_t k = 0; (status = lc__visits_next(visits, &at, &visit)) == LC_OK;
+	     k++) {
 		if (progress_step(NULL, k, 0))
 			return lc__error(LC_CANCELLED, 0, "interrupted");
-		lc__visits_forget(visits, k);
+		lc__visits_forget(visits, 0, k);
 		return_if_error(lc__cache_model_visit(lru, k, &visit, &fetched));
 		return_if_error(lc__cache_model_visit(belady, k, &visit, &fetched));
 		if (seen != NULL)
@@ -85,7 +87,8 @@ plan_count(const struct plan_counting *c, uint32_t reader,
 	struct lc__visits *visits = NULL;
 	lc_status status;
 
-	status = lc__visits_of_stream(c->stream, reader, c->plan->readers, 0, &visits);
+	status = lc__visits_of_stream(c->stream,
+	    (struct lc__ranks){ reader, 1, c->plan->readers }, 0, NULL, 0, &visits);
 	if (status == LC_OK)
 		status = lc__cache_model_new(LC__EVICT_OLDEST, cache, c->sizes, &lru);
 	if (status == LC_OK)

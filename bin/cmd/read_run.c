@@ -282,20 +282,19 @@ show_text(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seco
 	    size_human((double)stats->bytes / seconds, text, sizeof(text)));
 }
 
-/* Add what fetching for a source has cost, and for its members. False if none is of a store. */
+/* Add what fetching for a source has cost. False if it is not of a store. */
 static bool
 add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
 {
 	lc_fetch_stats one = { .struct_size = sizeof(one) };
-	bool any = false;
 
-	for (size_t i = 0; i < s->n_members; i++)
-		any |= add_fetched(&s->members[i], sum);
 	if (s->source == NULL || lc_source_fetch_stats(s->source, &one) != LC_OK)
-		return any;
+		return false;
 	if (sum->generation == 0)
 		sum->generation = one.generation;
-	sum->least_bytes += one.least_bytes;
+	/* All share one directory of copies. */
+	if (sum->least_bytes < one.least_bytes)
+		sum->least_bytes = one.least_bytes;
 	sum->ranges |= one.ranges;
 	sum->hits += one.hits;
 	sum->misses += one.misses;

@@ -131,6 +131,12 @@ first_slot(const struct lc__mixture *mixture, uint32_t source)
 }
 
 uint64_t
+lc__mixture_block(const struct lc__mixture *mixture)
+{
+	return mixture->block;
+}
+
+uint64_t
 lc__mixture_count(const struct lc__mixture *mixture, uint32_t source)
 {
 	return mixture->ends[source] - first_slot(mixture, source);

@@ -19,6 +19,9 @@ LC_CHECKED lc_status lc__mixture_new(const uint64_t *weights, uint32_t sources,
 /** NULL is allowed. */
 void lc__mixture_free(struct lc__mixture *mixture);
 
+/** Examples in a block, of all sources. */
+uint64_t lc__mixture_block(const struct lc__mixture *mixture);
+
 /** Examples of source @p source in each block. */
 uint64_t lc__mixture_count(const struct lc__mixture *mixture, uint32_t source);
 

@@ -36,6 +36,9 @@ struct lc__ahead {
 	struct lc__ahead_stats stats;
 	pthread_mutex_t names; /* guards what follows; taken while the roster is locked */
 	struct lc__idset known; /* objects by their names */
+	struct lc__idset twins; /* by an object: another one with the same name */
+	pthread_rwlock_t alive; /* guards `ended`; held while `copies` is told */
+	bool ended;
 };
 
 static void
@@ -52,6 +55,26 @@ id_of(const char *name)
 	return (lc_id){ name, strlen(name) };
 }
 
+static lc_id
+id_of_object(const uint32_t *object)
+{
+	return (lc_id){ object, sizeof(*object) };
+}
+
+/* Several sources may have one object. */
+static void
+add_twin(struct lc__ahead *a, uint32_t known, uint32_t object)
+{
+	uint32_t next;
+	bool added;
+
+	while (known != object && lc__idset_find(&a->twins, id_of_object(&known), &next))
+		known = next;
+	if (known != object &&
+	    lc__idset_add(&a->twins, id_of_object(&known), object, &added, NULL) != LC_OK)
+		return;
+}
+
 /* Register the shard of this name. Without memory its next use is not published, which
  * costs at most one fetch. */
 static void
@@ -64,9 +87,13 @@ learn(struct lc__ahead *a, const char *name, uint64_t object)
 	if (object >= OTHERS)
 		return;
 	pthread_mutex_lock(&a->names);
-	if (lc__idset_add(&a->known, id_of(name), (uint32_t)object, &added, &number) ==
-		LC_OK &&
-	    !added && number == OTHERS) {
+	if (lc__idset_add(&a->known, id_of(name), (uint32_t)object, &added, &number) !=
+		LC_OK ||
+	    added) {
+		/* Nothing more to do. */
+	} else if (number != OTHERS) {
+		add_twin(a, number, (uint32_t)object);
+	} else {
 		lc__idset_remove(&a->known, id_of(name));
 		if (lc__idset_add(&a->known, id_of(name), (uint32_t)object, &added,
 			NULL) != LC_OK)
@@ -81,7 +108,8 @@ when(void *ctx, const char *name, uint64_t now)
 {
 	struct lc__ahead *a = ctx;
 	uint32_t number = OTHERS;
-	bool added = false;
+	uint64_t least = LC__NEVER;
+	bool added = false, more;
 	lc_status status;
 
 	/* A child has no forecast, and threads that it does not have may hold locks. */
@@ -89,10 +117,16 @@ when(void *ctx, const char *name, uint64_t now)
 		return LC__NEVER;
 	pthread_mutex_lock(&a->names);
 	status = lc__idset_add(&a->known, id_of(name), OTHERS, &added, &number);
+	more = status == LC_OK && !added && number != OTHERS;
+	while (more) {
+		const uint64_t use = a->future.when(a->future.ctx, number, now);
+
+		if (use < least)
+			least = use;
+		more = lc__idset_find(&a->twins, id_of_object(&number), &number);
+	}
 	pthread_mutex_unlock(&a->names);
-	return status != LC_OK || added || number == OTHERS
-	    ? LC__NEVER
-	    : a->future.when(a->future.ctx, number, now);
+	return least;
 }
 
 static uint64_t
@@ -116,7 +150,8 @@ is_coming(const struct lc__ahead *a, uint64_t object)
  * within reach, LC_BUSY if there may be. Called with the lock held, which is released in
  * between. */
 static lc_status
-choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
+choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted,
+    struct lc__copies **copies)
 {
 	const uint64_t now = atomic_load(&a->now);
 	uint64_t wake = LC__NEVER, object, position;
@@ -137,14 +172,16 @@ choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
 		/* So that other threads do not choose it. */
 		a->coming[thread] = object;
 		pthread_mutex_unlock(&a->lock);
-		status = a->future.find(a->future.ctx, object, wanted);
+		*copies = a->copies;
+		status = a->future.find(a->future.ctx, object, wanted, copies);
 		if (status == LC_OK) {
 			learn(a, wanted->name, object);
-			status = lc__copies_look(a->copies, wanted->name, &state);
+			status = lc__copies_look(*copies, wanted->name, &state);
 		}
 		pthread_mutex_lock(&a->lock);
 		if (status == LC_OK && state == LC__ROW_FREE) {
 			wanted->when = position;
+			wanted->now = now;
 			return LC_OK;
 		}
 		a->coming[thread] = LC__NEVER;
@@ -164,11 +201,12 @@ choose(struct lc__ahead *a, unsigned thread, struct lc__wanted *wanted)
 static lc_status
 fetch(struct lc__ahead *a, unsigned thread)
 {
+	struct lc__copies *copies;
 	struct lc__wanted wanted;
 	struct lc__copy copy;
 	lc_status status;
 
-	return_if_error(choose(a, thread, &wanted));
+	return_if_error(choose(a, thread, &wanted, &copies));
 	/* There may be work for another thread. If there is none, one has looked in vain,
 	 * not all of them: each look locks the roster. */
 	pthread_cond_signal(&a->moved);
@@ -176,9 +214,12 @@ fetch(struct lc__ahead *a, unsigned thread)
 	/* What the reader needed before is useless now. */
 	status = wanted.when < atomic_load(&a->now)
 	    ? LC_BUSY
-	    : lc__copies_take(a->copies, &wanted, &copy);
+	    : lc__copies_take(copies, &wanted, &copy);
 	if (status == LC_OK) {
-		lc__copies_give(a->copies, &copy);
+		/* Others learn when it is needed before it may be evicted. */
+		if (copies != a->copies)
+			status = lc__copies_tell(a->copies);
+		lc__copies_give(copies, &copy);
 		count(&a->stats.prefetched, 1);
 	}
 	pthread_mutex_lock(&a->lock);
@@ -236,26 +277,43 @@ lc__ahead_move(struct lc__ahead *a, uint64_t now)
 	pthread_mutex_unlock(&a->lock);
 }
 
+/* The handle that publishes does so, so that what another one evicts for an object is what is
+ * needed last. */
+static lc_status
+tell(struct lc__ahead *a)
+{
+	lc_status status = LC_OK;
+
+	pthread_rwlock_rdlock(&a->alive);
+	if (!a->ended)
+		status = lc__copies_tell(a->copies);
+	pthread_rwlock_unlock(&a->alive);
+	return status;
+}
+
 lc_status
 lc__ahead_take(struct lc__ahead *a, uint64_t object, struct lc__copy *out)
 {
+	struct lc__copies *copies = a->copies;
 	enum lc__row_state state;
 	struct lc__wanted wanted;
 	uint64_t start;
 	lc_status status;
 
 	count(&a->stats.taken, 1);
-	return_if_error(a->future.find(a->future.ctx, object, &wanted));
-	wanted.when = atomic_load(&a->now);
+	return_if_error(a->future.find(a->future.ctx, object, &wanted, &copies));
+	wanted.when = wanted.now = atomic_load(&a->now);
 	/* Locks may be held by threads that a child does not have. */
 	if (a->pid != getpid())
-		return lc__copies_take(a->copies, &wanted, out);
+		return lc__copies_take(copies, &wanted, out);
 	learn(a, wanted.name, object);
-	return_if_error(lc__copies_look(a->copies, wanted.name, &state));
+	return_if_error(lc__copies_look(copies, wanted.name, &state));
 	if (state == LC__ROW_THERE)
-		return lc__copies_take(a->copies, &wanted, out);
+		return lc__copies_take(copies, &wanted, out);
+	if (copies != a->copies)
+		return_if_error(tell(a));
 	start = lc__clock_ns();
-	status = lc__copies_take(a->copies, &wanted, out);
+	status = lc__copies_take(copies, &wanted, out);
 	count(&a->stats.stalls, 1);
 	count(&a->stats.stall_ns, lc__clock_ns() - start);
 	return status;
@@ -302,6 +360,7 @@ learn_first(struct lc__ahead *a)
 {
 	const uint64_t now = atomic_load(&a->now);
 	uint64_t rows, object, position, first = 0;
+	struct lc__copies *copies = a->copies;
 	struct lc__wanted wanted;
 
 	return_if_error(count_rows(a, &rows));
@@ -312,7 +371,7 @@ learn_first(struct lc__ahead *a)
 			first = object;
 		else if (object == first)
 			break;
-		return_if_error(a->future.find(a->future.ctx, object, &wanted));
+		return_if_error(a->future.find(a->future.ctx, object, &wanted, &copies));
 		learn(a, wanted.name, object);
 	}
 	return LC_OK;
@@ -363,6 +422,7 @@ lc__ahead_open(struct lc__copies *copies, const struct lc__future *future, uint6
 	a->settled = LC__NEVER;
 	pthread_mutex_init(&a->lock, NULL);
 	pthread_mutex_init(&a->names, NULL);
+	pthread_rwlock_init(&a->alive, NULL);
 	lc__cond_init(&a->moved);
 	lc__cond_init(&a->idle);
 	lc__copies_rank(copies,
@@ -378,20 +438,36 @@ lc__ahead_open(struct lc__copies *copies, const struct lc__future *future, uint6
 }
 
 void
-lc__ahead_close(struct lc__ahead *a)
+lc__ahead_end(struct lc__ahead *a)
 {
-	if (a == NULL || a->pid != getpid())
+	bool ended;
+
+	if (a->pid != getpid())
 		return;
-	lc__copies_stop(a->copies, true);
+	pthread_rwlock_wrlock(&a->alive);
+	ended = a->ended;
+	a->ended = true;
+	pthread_rwlock_unlock(&a->alive);
+	if (ended)
+		return;
 	pthread_mutex_lock(&a->lock);
 	a->stop = true;
 	pthread_cond_broadcast(&a->moved);
 	pthread_mutex_unlock(&a->lock);
 	for (unsigned i = 0; i < a->threads; i++)
 		pthread_join(a->thread[i], NULL);
-	lc__copies_stop(a->copies, false);
-	lc__copies_rank(a->copies, NULL);
+	lc__copies_unrank(a->copies, a);
+}
+
+void
+lc__ahead_close(struct lc__ahead *a)
+{
+	if (a == NULL || a->pid != getpid())
+		return;
+	lc__ahead_end(a);
 	lc__idset_free(&a->known);
+	lc__idset_free(&a->twins);
+	pthread_rwlock_destroy(&a->alive);
 	pthread_mutex_destroy(&a->lock);
 	pthread_mutex_destroy(&a->names);
 	pthread_cond_destroy(&a->moved);

@@ -10,6 +10,9 @@
  *	                  the latest first. Copies of which no rank knows a use go before.
  *	when              as soon as there is room by that rule
  *
+ * The objects may be of several stores, each with a handle of its own on the directory: the
+ * room is that of all of them, and one handle publishes what all will need.
+ *
  * Without room for what is needed now, lc__ahead_take() fails with LC_NO_SPACE: read it by
  * ranges, lc__copies_read().
  */
@@ -34,8 +37,10 @@ struct lc__future {
 	/** The position at which an object is needed first, at or after @p now;
 	 *  LC__NEVER. */
 	uint64_t (*when)(void *ctx, uint64_t object, uint64_t now);
-	/** Identify it in the store; `when` is ignored. */
-	lc_status (*find)(void *ctx, uint64_t object, struct lc__wanted *out);
+	/** Identify it in its store; `when` and `now` are ignored. *copies is that of
+	 *  lc__ahead_open() before, and becomes the handle that fetches it. */
+	lc_status (*find)(void *ctx, uint64_t object, struct lc__wanted *out,
+	    struct lc__copies **copies);
 	void *ctx;
 };
 
@@ -52,7 +57,7 @@ struct lc__ahead;
 
 /**
  * Start the threads.
- * @param copies   must stay valid, with no other forecast
+ * @param copies   must stay valid until lc__ahead_end(), with no other forecast
  * @param ahead    most objects that are fetched before they are needed; 0: none
  * @param threads  number of fetching threads
  * @return LC_OK; LC_NO_MEMORY, also if no thread can be started; as lc__copies_tell().
@@ -60,8 +65,11 @@ struct lc__ahead;
 LC_CHECKED lc_status lc__ahead_open(struct lc__copies *copies,
     const struct lc__future *future, uint64_t now, uint64_t ahead, unsigned threads,
     struct lc__ahead **out);
-/** Stop. Fetches in progress are interrupted; their partial files stay. NULL is
- *  allowed. */
+/** Fetch nothing more ahead, and publish nothing. The threads' fetches in progress are
+ *  interrupted; their partial files stay. From now on objects are taken without a forecast.
+ *  Any thread; a second call does nothing. */
+void lc__ahead_end(struct lc__ahead *ahead);
+/** End it and free it. NULL is allowed. */
 void lc__ahead_close(struct lc__ahead *ahead);
 
 /** The reader has reached this position; positions never decrease. Costs almost

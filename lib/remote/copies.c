@@ -37,7 +37,6 @@ struct lc__copies {
 	bool shared;
 	struct lc__objects *objects;
 	struct lc__copies_rank rank; /* now is NULL without one */
-	_Atomic bool stop;
 	struct lc__copies_stats stats;
 	_Atomic(struct inner *) inner;
 };
@@ -46,13 +45,6 @@ static void
 count(_Atomic uint64_t *counter, uint64_t n)
 {
 	atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
-}
-
-/* Do fetches of this handle end, or all waits of this thread? */
-static bool
-is_stopped(const struct lc__copies *c)
-{
-	return atomic_load(&c->stop) || lc__thread_stopped();
 }
 
 /* ---- the handle of this process ---------------------------------------------------- */
@@ -343,7 +335,8 @@ evict(struct lc__copies *c, struct inner *in, uint64_t bytes, uint64_t far)
 static uint64_t
 far_of(const struct lc__roster *roster, const struct lc__wanted *wanted)
 {
-	const uint64_t now = roster->rank == -1 ? 0 : roster->head->now[roster->rank];
+	const uint64_t now = roster->rank == -1 ? wanted->now
+						: roster->head->now[roster->rank];
 
 	return wanted->when > now ? wanted->when - now : 0;
 }
@@ -491,7 +484,7 @@ check_stop(void *ctx)
 {
 	const struct fetching *f = ctx;
 
-	if (is_stopped(f->c))
+	if (lc__thread_stopped())
 		return lc__error(LC_CANCELLED, 0, "%s: fetch: stopped", f->path);
 	return LC_OK;
 }
@@ -699,7 +692,7 @@ wait_for_others(struct lc__copies *c, struct inner *in, const struct lc__wanted 
 		w->deadline = lc__clock_deadline(PATIENCE_MS);
 		w->done = done;
 	}
-	if (is_stopped(c)) {
+	if (lc__thread_stopped()) {
 		end(in);
 		return lc__error(LC_CANCELLED, 0, "%s: is being closed", c->path);
 	}
@@ -763,7 +756,7 @@ lc__copies_take(struct lc__copies *c, const struct lc__wanted *wanted,
 			continue;
 		}
 		if (r == NULL) {
-			status = is_stopped(c)
+			status = lc__thread_stopped()
 			    ? lc__error(LC_CANCELLED, 0, "%s: is being closed", c->path)
 			    : reserve(c, in, wanted, &row);
 			if (room == 0)
@@ -925,30 +918,37 @@ lc__copies_read(struct lc__copies *c, const struct lc__wanted *wanted, uint64_t 
 	return LC_OK;
 }
 
-void
-lc__copies_stop(struct lc__copies *c, bool stop)
+/* Without the roster: publish it later, or never if there is nothing. */
+static void
+set_rank(struct lc__copies *c, const struct lc__copies_rank *rank, const void *instead)
 {
-	atomic_store(&c->stop, stop);
+	const lc_error before = *lc_last_error();
+	struct inner *in;
+	const bool locked = begin(c, &in) == LC_OK;
+
+	if (!locked) {
+		in = atomic_load(&c->inner);
+		pthread_mutex_lock(&in->lock);
+	}
+	if (instead == NULL || c->rank.ctx == instead)
+		c->rank = *rank;
+	if (locked)
+		end(in);
+	else
+		pthread_mutex_unlock(&in->lock);
+	(void)lc__error_raise(&before);
 }
 
 void
 lc__copies_rank(struct lc__copies *c, const struct lc__copies_rank *rank)
 {
-	const struct lc__copies_rank none = { .now = NULL };
-	const lc_error before = *lc_last_error();
-	struct inner *in;
+	set_rank(c, rank, NULL);
+}
 
-	if (begin(c, &in) == LC_OK) {
-		c->rank = rank != NULL ? *rank : none;
-		end(in);
-		return;
-	}
-	/* Without the roster: publish it later, or never if there is nothing. */
-	in = atomic_load(&c->inner);
-	pthread_mutex_lock(&in->lock);
-	c->rank = rank != NULL ? *rank : none;
-	pthread_mutex_unlock(&in->lock);
-	(void)lc__error_raise(&before);
+void
+lc__copies_unrank(struct lc__copies *c, const void *ctx)
+{
+	set_rank(c, &(struct lc__copies_rank){ .now = NULL }, ctx);
 }
 
 lc_status

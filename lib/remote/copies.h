@@ -66,6 +66,7 @@ struct lc__wanted {
 	uint64_t size;             /* bytes */
 	const char *part; /* that it belongs to, for messages; or NULL. Borrowed */
 	uint64_t when;    /* position of its next use, if it is fetched ahead; 0: now */
+	uint64_t now;     /* the reader's, if another handle is its rank */
 };
 
 /** A copy that is pinned. */
@@ -94,7 +95,7 @@ void lc__copies_close(struct lc__copies *copies);
  * @return LC_OK; LC_NO_SPACE if it does not fit within the limit or on the disk without
  * removing what is pinned or needed earlier; LC_CORRUPT, naming object and part, if it is
  * missing in the store or has wrong bytes; LC_TIMEOUT if another process fetches it
- * without progress for two minutes; LC_CANCELLED after lc__copies_stop(); as get_range().
+ * without progress for two minutes; LC_CANCELLED once lc__thread_stopped(); as get_range().
  */
 LC_CHECKED lc_status lc__copies_take(struct lc__copies *copies,
     const struct lc__wanted *wanted, struct lc__copy *out);
@@ -120,10 +121,6 @@ LC_CHECKED lc_status lc__copies_mend(struct lc__copies *copies,
 LC_CHECKED lc_status lc__copies_read(struct lc__copies *copies,
     const struct lc__wanted *wanted, uint64_t from, size_t size, void *out);
 
-/** Fetches end as soon as possible, and no new one begins: LC_CANCELLED. Or allow them
- *  again. */
-void lc__copies_stop(struct lc__copies *copies, bool stop);
-
 /** The forecast of a handle, for itself and for the others. Both functions are called
  *  while the roster is locked. */
 struct lc__copies_rank {
@@ -136,11 +133,14 @@ struct lc__copies_rank {
 };
 
 /**
- * Make the handle a rank, which it stays until this is called with NULL: before copies are
- * evicted, its needs are published. Beyond LC__ROSTER_RANKS handles nothing is published. The functions
- * are not called any more when this has returned with other ones, or with NULL.
+ * Make the handle a rank: before copies are evicted, its needs are published. Beyond
+ * LC__ROSTER_RANKS handles nothing is published. The functions are not called any more when
+ * this has returned with other ones.
  */
 void lc__copies_rank(struct lc__copies *copies, const struct lc__copies_rank *rank);
+/** It is none any more, unless it has become one with another @p ctx: the functions are not
+ *  called any more with this one. */
+void lc__copies_unrank(struct lc__copies *copies, const void *ctx);
 
 /** Publish changes to the others. */
 LC_CHECKED lc_status lc__copies_tell(struct lc__copies *copies);

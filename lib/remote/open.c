@@ -55,13 +55,8 @@ lc_source_open_store(lc_store *store, const lc_fetch_options *fetch,
 lc_status
 lc_source_fetch_stats(const lc_source *source, lc_fetch_stats *out)
 {
-	struct lc__remote *remote = lc__remote_of(source);
-
 	if (out->struct_size != sizeof(*out))
 		return lc__error(LC_INVALID, 0,
 		    "store: struct_size of the statistics is not set");
-	if (remote == NULL)
-		return lc__error(LC_UNSUPPORTED, 0, "the source is not of a store");
-	lc__remote_stats(remote, out);
-	return LC_OK;
+	return lc__remote_stats(source, out);
 }

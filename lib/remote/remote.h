@@ -46,11 +46,8 @@ LC_CHECKED lc_status lc__remote_source(struct lc__objects *objects,
     const struct lc__remote_options *how, const lc_source_options *options,
     lc_source **out);
 
-/** The remote state of a source in a store, valid as long as the source; NULL for other
- *  sources. */
-struct lc__remote *lc__remote_of(const lc_source *source);
-
-/** Statistics so far; struct_size is set. */
-void lc__remote_stats(struct lc__remote *remote, lc_fetch_stats *out);
+/** Statistics so far, of all stores that a source reads. LC_UNSUPPORTED without any;
+ *  LC_NO_MEMORY. */
+LC_CHECKED lc_status lc__remote_stats(const lc_source *source, lc_fetch_stats *out);
 
 #endif

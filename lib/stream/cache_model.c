@@ -125,7 +125,7 @@ lc__cache_model_visit(struct lc__cache_model *model, uint64_t k,
 	}
 	if (visit->end > kept->end)
 		kept->end = visit->end;
-	kept->rank = model->evict == LC__EVICT_FARTHEST ? UINT64_MAX - visit->next : k;
+	kept->rank = model->evict == LC__EVICT_FARTHEST ? UINT64_MAX - visit->again : k;
 	kept->in_use = true;
 	return lc__heap_push(&model->busy, kept->end, visit->place);
 }

@@ -3,48 +3,35 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
-#include "stream/layout.h"
-
-#define NO_CHUNK UINT64_MAX
 
 struct lc__forecast {
 	pthread_mutex_t lock; /* guards the visits, and what follows */
 	struct lc__visits *visits;
-	uint64_t shards, chunks;
-	uint64_t *shard_of; /* by chunk */
-	uint64_t *chunk_of; /* by shard; NO_CHUNK for one without examples */
+	uint64_t chunks;
 	uint64_t *current; /* of each chunk: its first visit that has not ended, as far as
 	                         was looked; LC__NO_VISIT: none */
-	uint64_t begin;    /* all visits before it have ended */
+	uint32_t sources;
+	uint64_t *begin; /* of each source: all visits before it have ended */
+	uint64_t *at;    /* of each source, for a walk over all */
 };
 
 /* Its first visits are known once those of two epochs are. */
 static lc_status
-number_all(struct lc__forecast *f, struct lc__layout *layout)
+find_first(struct lc__forecast *f)
 {
-	struct lc__chunk_row row;
-
-	for (uint64_t i = 0; i < f->shards; i++)
-		f->chunk_of[i] = NO_CHUNK;
-	for (uint64_t i = 0; i < f->chunks; i++) {
-		return_if_error(lc__layout_row(layout, i, &row));
-		if (row.id >= f->shards)
-			return lc__error(LC_INVALID, 0, "there is no shard %llu",
-			    (unsigned long long)row.id);
-		f->shard_of[i] = row.id;
-		f->chunk_of[row.id] = i;
+	for (uint64_t i = 0; i < f->chunks; i++)
 		return_if_error(lc__visits_first(f->visits, i, &f->current[i]));
-	}
 	return LC_OK;
 }
 
 lc_status
-lc__forecast_new(struct lc__visits *visits, uint64_t shards, struct lc__forecast **out)
+lc__forecast_new(struct lc__visits *visits, struct lc__forecast **out)
 {
-	struct lc__layout *layout = lc__visits_layout(visits);
-	const uint64_t chunks = lc__layout_info(layout)->chunks;
+	const uint64_t chunks = lc__visits_chunks(visits);
+	const uint32_t sources = lc__visits_sources(visits);
 	struct lc__forecast *f = calloc(1, sizeof(*f));
 	lc_status status = LC_OK;
 
@@ -54,17 +41,17 @@ lc__forecast_new(struct lc__visits *visits, uint64_t shards, struct lc__forecast
 	}
 	*f = (struct lc__forecast){
 		.visits = visits,
-		.shards = shards,
 		.chunks = chunks,
-		.shard_of = calloc(chunks + 1, sizeof(*f->shard_of)),
-		.chunk_of = calloc(shards + 1, sizeof(*f->chunk_of)),
 		.current = calloc(chunks + 1, sizeof(*f->current)),
+		.sources = sources,
+		.begin = calloc(sources, sizeof(*f->begin)),
+		.at = calloc(sources, sizeof(*f->at)),
 	};
 	pthread_mutex_init(&f->lock, NULL);
-	if (f->shard_of == NULL || f->chunk_of == NULL || f->current == NULL)
+	if (f->current == NULL || f->begin == NULL || f->at == NULL)
 		status = lc__no_memory("forecast");
 	if (status == LC_OK)
-		status = number_all(f, layout);
+		status = find_first(f);
 	if (status == LC_OK)
 		*out = f;
 	else
@@ -79,19 +66,19 @@ lc__forecast_free(struct lc__forecast *f)
 		return;
 	pthread_mutex_destroy(&f->lock);
 	lc__visits_free(f->visits);
-	free(f->shard_of);
-	free(f->chunk_of);
 	free(f->current);
+	free(f->begin);
+	free(f->at);
 	free(f);
 }
 
-/* The first visit of a chunk that has not ended by a batch. */
+/* The first visit of a chunk of a source that has not ended by a batch. */
 static bool
-current_locked(struct lc__forecast *f, uint64_t chunk, uint64_t now,
+current_locked(struct lc__forecast *f, uint32_t source, uint64_t chunk, uint64_t now,
     struct lc__visit *visit)
 {
 	while (f->current[chunk] != LC__NO_VISIT) {
-		if (lc__visits_get(f->visits, f->current[chunk], visit) != LC_OK)
+		if (lc__visits_get(f->visits, source, f->current[chunk], visit) != LC_OK)
 			return false;
 		if (visit->end > now)
 			return true;
@@ -104,31 +91,36 @@ current_locked(struct lc__forecast *f, uint64_t chunk, uint64_t now,
 static void
 move_locked(struct lc__forecast *f, uint64_t now)
 {
-	struct lc__visit visit;
+	for (uint32_t s = 0; s < f->sources; s++) {
+		struct lc__visit visit;
 
-	while (lc__visits_get(f->visits, f->begin, &visit) == LC_OK && visit.end <= now) {
-		if (f->current[visit.chunk] == f->begin)
-			f->current[visit.chunk] = visit.next;
-		f->begin++;
+		while (lc__visits_get(f->visits, s, f->begin[s], &visit) == LC_OK &&
+		    visit.end <= now) {
+			if (f->current[visit.chunk] == f->begin[s])
+				f->current[visit.chunk] = visit.next;
+			f->begin[s]++;
+		}
+		lc__visits_forget(f->visits, s, f->begin[s]);
 	}
-	lc__visits_forget(f->visits, f->begin);
+	memcpy(f->at, f->begin, f->sources * sizeof(*f->at));
 }
 
 static bool
-next_locked(struct lc__forecast *f, uint64_t now, uint64_t k, uint64_t *shard,
+next_locked(struct lc__forecast *f, uint64_t now, uint64_t k, uint64_t *chunk,
     uint64_t *batch)
 {
 	struct lc__visit visit, own;
 
 	move_locked(f, now);
-	for (uint64_t i = f->begin; lc__visits_get(f->visits, i, &visit) == LC_OK; i++) {
+	while (lc__visits_next(f->visits, f->at, &visit) == LC_OK) {
 		/* One that has ended, or whose chunk comes before. */
-		if (visit.end <= now || !current_locked(f, visit.chunk, now, &own) ||
-		    f->current[visit.chunk] != i)
+		if (visit.end <= now ||
+		    !current_locked(f, visit.source, visit.chunk, now, &own) ||
+		    f->current[visit.chunk] != f->at[visit.source] - 1)
 			continue;
 		if (k-- > 0)
 			continue;
-		*shard = f->shard_of[visit.chunk];
+		*chunk = visit.chunk;
 		*batch = visit.first > now ? visit.first : now;
 		return true;
 	}
@@ -136,27 +128,28 @@ next_locked(struct lc__forecast *f, uint64_t now, uint64_t k, uint64_t *shard,
 }
 
 bool
-lc__forecast_next(struct lc__forecast *f, uint64_t now, uint64_t k, uint64_t *shard,
+lc__forecast_next(struct lc__forecast *f, uint64_t now, uint64_t k, uint64_t *chunk,
     uint64_t *batch)
 {
 	bool found;
 
 	pthread_mutex_lock(&f->lock);
-	found = next_locked(f, now, k, shard, batch);
+	found = next_locked(f, now, k, chunk, batch);
 	pthread_mutex_unlock(&f->lock);
 	return found;
 }
 
 uint64_t
-lc__forecast_when(struct lc__forecast *f, uint64_t shard, uint64_t now)
+lc__forecast_when(struct lc__forecast *f, uint64_t chunk, uint64_t now)
 {
 	struct lc__visit visit;
 	bool found = false;
 
-	if (shard >= f->shards || f->chunk_of[shard] == NO_CHUNK)
+	if (chunk >= f->chunks)
 		return LC__NO_BATCH;
 	pthread_mutex_lock(&f->lock);
-	found = current_locked(f, f->chunk_of[shard], now, &visit);
+	found = current_locked(f, lc__visits_source(f->visits, chunk), chunk, now,
+	    &visit);
 	pthread_mutex_unlock(&f->lock);
 	if (!found)
 		return LC__NO_BATCH;
@@ -171,7 +164,7 @@ lc__forecast_turn(struct lc__forecast *f, uint64_t now)
 
 	pthread_mutex_lock(&f->lock);
 	move_locked(f, now);
-	for (uint64_t i = f->begin; lc__visits_get(f->visits, i, &visit) == LC_OK; i++) {
+	while (lc__visits_next(f->visits, f->at, &visit) == LC_OK) {
 		/* Those that follow end later. */
 		if (visit.first >= turn)
 			break;

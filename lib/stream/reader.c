@@ -16,7 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "stream/job.h"
-#include "stream/source.h"
+#include "stream/source_shards.h"
 #include "stream/visits.h"
 
 /* How often next() checks whether the source grew, while that may give the workers more
@@ -51,6 +51,7 @@ struct lc_reader {
 	uint64_t timeout_ms;
 	struct worker *workers;
 	unsigned started; /* of them */
+	struct lc__fetched_list fetched;
 
 	pthread_mutex_t lock;    /* guards the members below */
 	pthread_cond_t work;     /* signalled if a worker may have work */
@@ -374,34 +375,53 @@ forget_locked(lc_reader *reader)
 
 /* ---- foresight ------------------------------------------------------------------- */
 
-/* The source, if it has to fetch what is read; else NULL. */
-static lc_source *
-fetching(const lc_reader *reader)
+/* Find what of the stream's sources is fetched. */
+static lc_status
+find_fetched(lc_reader *reader)
 {
-	const lc_stream *stream = reader->rule.stream;
+	struct lc__stream_state *state = lc__stream_state_now(reader->rule.stream);
+	lc_status status = LC_OK;
+	uint64_t first = 0;
 
-	return stream->n == 1 && stream->sources[0]->kind->foresee != NULL
-	    ? stream->sources[0]
-	    : NULL;
+	for (uint32_t i = 0; i < state->n && status == LC_OK; i++) {
+		struct lc__layout *layout = state->sequences[i]->layout;
+
+		status = lc__source_fetched(reader->rule.stream->sources[i], layout,
+		    first, &reader->fetched);
+		first += lc__layout_info(layout)->chunks;
+	}
+	lc__stream_state_drop(state);
+	return status;
 }
 
-/* Tell the source what will be read from a batch on. If the order cannot tell, the source
- * fetches on request. */
+/* Tell the sources what will be read from a batch on. If the order cannot tell, they fetch on
+ * request. */
 static lc_status
 foresee(const lc_reader *reader, uint64_t from)
 {
 	const struct lc__share *share = &reader->rule.share;
-	lc_source *source = fetching(reader);
-	struct lc__visits *visits;
+	const struct lc__fetched_list *fetched = &reader->fetched;
+	const struct lc__ranks rank = { share->reader, 1, share->readers };
 	lc_status status;
 
-	if (source == NULL)
+	if (fetched->n == 0)
 		return LC_OK;
-	status = lc__visits_of_stream(reader->rule.stream, share->reader, share->readers,
-	    from, &visits);
-	if (status == LC_OK)
-		status = source->kind->foresee(source, visits, from);
+	status = lc__shards_source_of(fetched->all[0].source)
+		     ->fetch->foresee(reader->rule.stream, rank, from, fetched->all,
+			 fetched->n);
 	return status == LC_UNSUPPORTED ? LC_OK : status;
+}
+
+/* All batches before this one have been read. */
+static void
+reach(const lc_reader *reader, uint64_t batch)
+{
+	for (size_t i = 0; i < reader->fetched.n; i++) {
+		const struct lc__shards_source *s = lc__shards_source_of(
+		    reader->fetched.all[i].source);
+
+		s->fetch->reach(s->ctx, batch);
+	}
 }
 
 /* ---- opening and closing ----------------------------------------------------------- */
@@ -434,6 +454,8 @@ lc_reader_open(lc_stream *stream, const lc_reader_options *options, lc_reader **
 			status = lc__no_memory("reader");
 	}
 	if (status == LC_OK)
+		status = find_fetched(reader);
+	if (status == LC_OK)
 		status = foresee(reader, reader->next);
 	if (status == LC_OK)
 		*out = reader;
@@ -460,6 +482,7 @@ lc_reader_close(lc_reader *reader)
 	}
 	free(reader->workers);
 	free(reader->slots);
+	free(reader->fetched.all);
 	lc__reader_rule_end(&reader->rule);
 	pthread_cond_destroy(&reader->done);
 	pthread_cond_destroy(&reader->work);
@@ -657,7 +680,6 @@ look_for_more_locked(lc_reader *reader)
 lc_status
 lc_reader_next(lc_reader *reader, const lc_batch **out)
 {
-	lc_source *source = fetching(reader);
 	bool taken = false;
 	uint64_t next;
 	lc_status status;
@@ -671,8 +693,8 @@ lc_reader_next(lc_reader *reader, const lc_batch **out)
 		look_for_more_locked(reader);
 	next = reader->next;
 	unlock(reader);
-	if (taken && source != NULL)
-		source->kind->reach(source, next);
+	if (taken)
+		reach(reader, next);
 	return status;
 }
 

@@ -196,6 +196,15 @@ lc_source_info_get(const lc_source *source, lc_source_info *out)
 	return LC_OK;
 }
 
+lc_status
+lc__source_fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
+    struct lc__fetched_list *out)
+{
+	return source->kind->fetched == NULL
+	    ? LC_OK
+	    : source->kind->fetched(source, layout, first, out);
+}
+
 /* ---- refreshing ------------------------------------------------------------- */
 
 /* The newest layout; LC_CHANGED if it does not begin with what is known. */

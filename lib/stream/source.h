@@ -12,7 +12,19 @@
 #include "stream/layout.h"
 
 struct lc__cursor;
-struct lc__visits;
+
+/** Shards that are fetched from a store, of a source of a stream or within one. */
+struct lc__fetched {
+	lc_source *source; /* that has the shards; borrowed */
+	uint64_t
+	    first; /* the number of its first chunk, over all sources of the stream */
+	uint64_t chunks;
+};
+
+struct lc__fetched_list {
+	struct lc__fetched *all; /* malloc'ed */
+	size_t n, room;
+};
 
 /** The layout of the source now; the caller drops it. */
 struct lc__layout *lc__source_layout(lc_source *source);
@@ -73,16 +85,15 @@ struct lc__source_kind {
 	lc_status (*has_inputs)(lc_source *source, bool *out);
 	lc_status (*cursor_new)(lc_source *source, struct lc__cursor **out);
 	void (*free)(lc_source *source);
-	/**
-	 * NULL: nothing has to be fetched. A reader begins at batch @p from: fetch the
-	 * chunks of these visits before it needs them. A reader that begins later
-	 * replaces it.
-	 * @param visits  ownership passes, also on failure
-	 */
-	lc_status (*foresee)(lc_source *source, struct lc__visits *visits, uint64_t from);
-	/** All batches before this one have been read. Costs almost nothing. */
-	void (*reach)(lc_source *source, uint64_t batch);
+	/** Append what is fetched of this source, whose chunk 0 has the number @p first, in
+	 *  the order of chunks. NULL: nothing. LC_NO_MEMORY. */
+	lc_status (*fetched)(lc_source *source, struct lc__layout *layout, uint64_t first,
+	    struct lc__fetched_list *out);
 };
+
+/** fetched() of a source of any kind. */
+LC_CHECKED lc_status lc__source_fetched(lc_source *source, struct lc__layout *layout,
+    uint64_t first, struct lc__fetched_list *out);
 
 /** commit() for kinds that never grow, and false for is_abandoned() and has_inputs(). */
 LC_CHECKED lc_status lc__final_commit(lc_source *source, uint64_t *out);

@@ -310,6 +310,17 @@ free_source(lc_source *source)
 	free(join);
 }
 
+/* A part of a split has the chunks of its source; partners are modules of this machine. */
+static lc_status
+fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
+    struct lc__fetched_list *out)
+{
+	struct lc__join_source *join = lc__join_source_of(source);
+
+	(void)layout;
+	return lc__source_fetched(join->first, join->all, first, out);
+}
+
 static const struct lc__source_kind join_kind = {
 	.newest = newest,
 	.chunks_at = chunks_at,
@@ -318,6 +329,7 @@ static const struct lc__source_kind join_kind = {
 	.has_inputs = lc__final_never,
 	.cursor_new = lc__join_cursor_new,
 	.free = free_source,
+	.fetched = fetched,
 };
 
 /* ---- opening ----------------------------------------------------------------------- */

@@ -296,6 +296,19 @@ free_source(lc_source *source)
 	free(list);
 }
 
+static lc_status
+fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
+    struct lc__fetched_list *out)
+{
+	const struct lc__list_source *list = lc__list_source_of(source);
+	const struct lc__list_member *members = lc__list_members(layout);
+
+	for (size_t i = 0; i < list->n; i++)
+		return_if_error(lc__source_fetched(list->members[i], members[i].layout,
+		    first + members[i].first[LC__LIST_CHUNKS], out));
+	return LC_OK;
+}
+
 static const struct lc__source_kind list_kind = {
 	.newest = newest,
 	.chunks_at = chunks_at,
@@ -304,6 +317,7 @@ static const struct lc__source_kind list_kind = {
 	.has_inputs = has_inputs,
 	.cursor_new = lc__list_cursor_new,
 	.free = free_source,
+	.fetched = fetched,
 };
 
 /* ---- opening ------------------------------------------------------------------------- */

@@ -12,8 +12,6 @@
  *    their chunks, records, units and hashes.
  * 5. A cursor has one of each member that it has been at. At a chunk all work is done by
  *    that of the member, lc__cursor.at: the list costs no more than to go there.
- * 6. It does not tell members what will be read: one that fetches its shards does so when
- *    they are asked for.
  */
 #ifndef LC_STREAM_SOURCE_LIST_H
 #define LC_STREAM_SOURCE_LIST_H

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/array.h"
 #include "base/buf.h"
 #include "base/bytes.h"
 #include "base/checksum.h"
@@ -380,19 +381,16 @@ free_source(lc_source *source)
 }
 
 static lc_status
-foresee(lc_source *source, struct lc__visits *visits, uint64_t from)
+fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
+    struct lc__fetched_list *out)
 {
-	struct lc__shards_source *s = lc__shards_source_of(source);
-
-	return s->fetch->foresee(s->ctx, visits, from);
-}
-
-static void
-reach(lc_source *source, uint64_t batch)
-{
-	struct lc__shards_source *s = lc__shards_source_of(source);
-
-	s->fetch->reach(s->ctx, batch);
+	return_if_error(lc__array_reserve(&out->all, &out->room, out->n + 1, "source"));
+	out->all[out->n++] = (struct lc__fetched){
+		.source = source,
+		.first = first,
+		.chunks = lc__layout_info(layout)->chunks,
+	};
+	return LC_OK;
 }
 
 static const struct lc__source_kind shards_kind = {
@@ -414,8 +412,7 @@ static const struct lc__source_kind fetched_kind = {
 	.has_inputs = lc__final_never,
 	.cursor_new = lc__shards_cursor_new,
 	.free = free_source,
-	.foresee = foresee,
-	.reach = reach,
+	.fetched = fetched,
 };
 
 /* ---- opening -------------------------------------------------------------------- */
@@ -535,14 +532,6 @@ lc__source_open_text(const struct lc__warehouse_text *text,
 	shards->fetch = fetch;
 	shards->ctx = ctx;
 	return LC_OK;
-}
-
-void *
-lc__shards_fetched_by(const lc_source *source, const struct lc__shards_fetch *fetch)
-{
-	const struct lc__shards_source *s = (const struct lc__shards_source *)source;
-
-	return source->kind == &fetched_kind && s->fetch == fetch ? s->ctx : NULL;
 }
 
 lc_warehouse *

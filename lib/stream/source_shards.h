@@ -6,10 +6,16 @@
 #include "stream/source.h"
 #include "warehouse/warehouse.h"
 
+struct lc__ranks;
+
 /** What has the shards of a store fetched. */
 struct lc__shards_fetch {
-	/* As in struct lc__source_kind. */
-	lc_status (*foresee)(void *ctx, struct lc__visits *visits, uint64_t from);
+	/** A reader of the stream begins at batch @p from: fetch the shards of all these
+	 *  sources before it needs them. A reader that begins later on one of them replaces
+	 *  it. LC_UNSUPPORTED if the order does not say what is next. */
+	lc_status (*foresee)(lc_stream *stream, struct lc__ranks ranks, uint64_t from,
+	    const struct lc__fetched *all, size_t n);
+	/** All batches before this one have been read. Costs almost nothing. */
 	void (*reach)(void *ctx, uint64_t batch);
 	/** The source is closed and no longer used: whatever requests data from the set
 	 *  stops. Then the set is closed, and end() called. */
@@ -47,10 +53,6 @@ lc__shards_mixed(const struct lc__shards_source *s)
 LC_CHECKED lc_status lc__source_open_text(const struct lc__warehouse_text *text,
     const lc_source_options *options, const struct lc__shards_fetch *fetch, void *ctx,
     lc_source **out);
-
-/** The ctx of a source whose shards @p fetch has fetched; NULL of others. */
-void *lc__shards_fetched_by(const lc_source *source,
-    const struct lc__shards_fetch *fetch);
 
 LC_CHECKED lc_status lc__shards_cursor_new(lc_source *source, struct lc__cursor **out);
 

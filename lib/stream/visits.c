@@ -14,47 +14,115 @@ struct ends {
 	uint64_t first, last;
 };
 
-struct lc__visits {
+/* The visits of one source. */
+struct part {
+	struct lc__visits *visits;
 	const struct lc__sequence *sequence; /* borrowed */
-	struct lc__stream_state *state;      /* held, if it is of a stream; or NULL */
-	uint64_t batch, from;
-	uint32_t reader, readers;
-	uint64_t epoch;      /* the next one to be added */
-	uint64_t forgotten;  /* visits before visit[0] */
-	uint64_t last_epoch; /* number of the first visit of the epoch added last */
+	uint32_t source;
+	uint64_t first_chunk; /* number of its chunk 0 */
+	uint64_t block, own;  /* of a mixture: examples, and those of this source */
+	uint64_t epoch;       /* the next one to be added */
+	uint64_t forgotten;   /* visits before visit[0] */
+	uint64_t last_epoch;  /* number of the first visit of the epoch added last */
+	unsigned epochs;      /* added, up to 2 */
+	bool none;            /* an epoch that is whole has no visit, so none has */
 	struct lc__visit *visit;
 	size_t n, room;
-	/* A reader of many visits few of the chunks: nothing here is as large as all. */
-	struct lc__idset places; /* of the chunks visited so far, by their positions */
-	struct ends *ends;       /* of each place */
-	size_t ends_room;
 };
 
-lc_status
-lc__visits_new(const struct lc__sequence *sequence, uint64_t batch, uint32_t reader,
-    uint32_t readers, uint64_t from, struct lc__visits **out)
+struct lc__visits {
+	struct lc__stream_state *state; /* held, if it is of a stream; or NULL */
+	uint64_t batch, from, total;    /* total: of the stream's examples */
+	struct lc__ranks ranks;
+	struct lc__chunk_range *only; /* NULL: all chunks */
+	size_t n_only;
+	/* A reader of many visits few of the chunks: nothing here is as large as all. */
+	struct lc__idset places; /* of the chunks visited so far, by their numbers */
+	struct ends *ends;       /* of each place */
+	size_t ends_room;
+	uint32_t n;
+	struct part parts[];
+};
+
+/* The first number of the stream that an example of the source may have, and the first after
+ * those that it may have; UINT64_MAX: beyond all. */
+static uint64_t
+first_number(const struct part *part, uint64_t index)
+{
+	if (part->block == 0)
+		return index;
+	return index / part->own > UINT64_MAX / part->block - 1
+	    ? UINT64_MAX
+	    : index / part->own * part->block;
+}
+
+static uint64_t
+end_number(const struct part *part, uint64_t end)
+{
+	uint64_t number;
+
+	if (part->block == 0)
+		return end;
+	number = first_number(part, end - 1);
+	return number > UINT64_MAX - part->block ? UINT64_MAX : number + part->block;
+}
+
+/* A part of a mixture has block > 0. */
+static void
+begin_part(struct part *part)
+{
+	const struct lc__visits *visits = part->visits;
+	uint64_t index = visits->from > UINT64_MAX / visits->batch
+	    ? UINT64_MAX
+	    : visits->from * visits->batch;
+
+	if (part->block > 0)
+		index = index / part->block * part->own;
+	/* Shares number their examples in rounds. */
+	if (part->sequence->n > 0)
+		part->epoch = index / part->sequence->n;
+}
+
+static lc_status
+make_visits(const struct lc__sequence *const *sequences, uint32_t n, uint64_t batch,
+    struct lc__ranks ranks, uint64_t from, struct lc__visits **out)
 {
 	struct lc__visits *visits;
+	uint64_t chunks = 0;
 
-	if (sequence->rstar != NULL || !sequence->complete)
-		return lc__error(LC_UNSUPPORTED, 0,
-		    "the chunks that a reader needs next are known of complete sources, "
-		    "and not of the R* order");
-	visits = calloc(1, sizeof(*visits));
+	for (uint32_t i = 0; i < n; i++)
+		if (sequences[i]->rstar != NULL || !sequences[i]->complete)
+			return lc__error(LC_UNSUPPORTED, 0,
+			    "the chunks that a reader needs next are known of complete "
+			    "sources, and not of the R* order");
+	visits = calloc(1, sizeof(*visits) + n * sizeof(visits->parts[0]));
 	if (visits == NULL)
 		return lc__no_memory("visits");
-	*visits = (struct lc__visits){
-		.sequence = sequence,
-		.batch = batch,
-		.from = from,
-		.reader = reader,
-		.readers = readers,
-	};
-	/* Batch b has examples b * batch and on; shares number them in rounds. */
-	if (sequence->n > 0)
-		visits->epoch = from > UINT64_MAX / batch ? UINT64_MAX
-							  : from * batch / sequence->n;
+	visits->batch = batch;
+	visits->ranks = ranks;
+	visits->from = from;
+	visits->total = UINT64_MAX;
+	visits->n = n;
+	for (uint32_t i = 0; i < n; i++) {
+		visits->parts[i] = (struct part){
+			.visits = visits,
+			.sequence = sequences[i],
+			.source = i,
+			.first_chunk = chunks,
+		};
+		chunks += lc__layout_info(sequences[i]->layout)->chunks;
+	}
 	*out = visits;
+	return LC_OK;
+}
+
+lc_status
+lc__visits_new(const struct lc__sequence *sequence, uint64_t batch,
+    struct lc__ranks ranks, uint64_t from, struct lc__visits **out)
+{
+	return_if_error(make_visits(&sequence, 1, batch, ranks, from, out));
+	(*out)->total = sequence->total;
+	begin_part(&(*out)->parts[0]);
 	return LC_OK;
 }
 
@@ -64,75 +132,144 @@ lc__visits_free(struct lc__visits *visits)
 	if (visits == NULL)
 		return;
 	lc__stream_state_drop(visits->state);
-	free(visits->visit);
+	for (uint32_t i = 0; i < visits->n; i++)
+		free(visits->parts[i].visit);
 	lc__idset_free(&visits->places);
 	free(visits->ends);
+	free(visits->only);
 	free(visits);
 }
 
 lc_status
-lc__visits_of_stream(lc_stream *stream, uint32_t reader, uint32_t readers, uint64_t from,
-    struct lc__visits **out)
+lc__visits_of_stream(lc_stream *stream, struct lc__ranks ranks, uint64_t from,
+    const struct lc__chunk_range *only, size_t n, struct lc__visits **out)
 {
 	struct lc__stream_state *state = lc__stream_state_now(stream);
+	struct lc__visits *visits = NULL;
 	lc_status status;
 
-	if (state->n > 1 || state->series != NULL)
+	if (state->series != NULL)
 		status = lc__error(LC_UNSUPPORTED, 0,
-		    "the chunks that a reader needs next are not known of a mixture, nor "
-		    "of images of several sizes");
+		    "the chunks that a reader needs next are not known of images of "
+		    "several sizes");
 	else
-		status = lc__visits_new(state->sequences[0], stream->options.batch,
-		    reader, readers, from, out);
-	if (status == LC_OK)
-		(*out)->state = state;
-	else
+		status = make_visits((const struct lc__sequence *const *)state->sequences,
+		    state->n, stream->options.batch, ranks, from, &visits);
+	if (status != LC_OK) {
 		lc__stream_state_drop(state);
-	return status;
+		return status;
+	}
+	visits->state = state;
+	visits->total = state->total;
+	for (uint32_t i = 0; i < state->n; i++) {
+		struct part *part = &visits->parts[i];
+
+		if (state->mixture != NULL) {
+			part->block = lc__mixture_block(state->mixture);
+			part->own = lc__mixture_count(state->mixture, i);
+		}
+		begin_part(part);
+	}
+	if (only != NULL) {
+		visits->only = calloc(n + 1, sizeof(*only));
+		visits->n_only = n;
+		if (visits->only == NULL) {
+			lc__visits_free(visits);
+			return lc__no_memory("visits");
+		}
+		memcpy(visits->only, only, n * sizeof(*only));
+	}
+	*out = visits;
+	return LC_OK;
 }
 
-struct lc__layout *
-lc__visits_layout(const struct lc__visits *visits)
+uint32_t
+lc__visits_sources(const struct lc__visits *visits)
 {
-	return visits->sequence->layout;
+	return visits->n;
+}
+
+uint32_t
+lc__visits_source(const struct lc__visits *visits, uint64_t chunk)
+{
+	uint32_t source = visits->n - 1;
+
+	while (visits->parts[source].first_chunk > chunk)
+		source--;
+	return source;
+}
+
+uint64_t
+lc__visits_chunks(const struct lc__visits *visits)
+{
+	const struct part *last = &visits->parts[visits->n - 1];
+
+	return last->first_chunk + lc__layout_info(last->sequence->layout)->chunks;
 }
 
 /* ---- one epoch ----------------------------------------------------------------------- */
 
-/* Add a visit for the examples numbered [first, end), over all epochs. */
-static lc_status
-add(struct lc__visits *visits, uint64_t chunk, uint64_t first, uint64_t end)
+static bool
+is_asked_for(const struct lc__visits *visits, uint64_t chunk)
 {
-	const uint64_t total = visits->sequence->total;
+	size_t low = 0, high = visits->n_only;
 
-	if (end > total)
-		end = total;
+	if (visits->only == NULL)
+		return true;
+	while (low < high) {
+		const size_t middle = low + (high - low) / 2;
+
+		if (visits->only[middle].end <= chunk)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < visits->n_only && visits->only[low].first <= chunk;
+}
+
+/* Add a visit for the examples [first, end) of the source, over all epochs. */
+static lc_status
+add(struct part *part, uint64_t chunk, uint64_t first, uint64_t end)
+{
+	const struct lc__visits *visits = part->visits;
+
+	chunk += part->first_chunk;
+	if (end > part->sequence->total)
+		end = part->sequence->total;
+	if (first >= end || !is_asked_for(visits, chunk))
+		return LC_OK;
+	first = first_number(part, first);
+	end = end_number(part, end);
+	if (end > visits->total)
+		end = visits->total;
 	if (first >= end || (end - 1) / visits->batch < visits->from)
 		return LC_OK;
 	return_if_error(
-	    lc__array_reserve(&visits->visit, &visits->room, visits->n + 1, "visits"));
-	visits->visit[visits->n++] = (struct lc__visit){
+	    lc__array_reserve(&part->visit, &part->room, part->n + 1, "visits"));
+	part->visit[part->n++] = (struct lc__visit){
 		.chunk = chunk,
+		.source = part->source,
 		.first = first / visits->batch,
 		.end = (end - 1) / visits->batch + 1,
 		.next = LC__NO_VISIT,
+		.again = LC__NO_VISIT,
 	};
 	return LC_OK;
 }
 
 static lc_status
-add_share(struct lc__visits *visits, uint32_t share)
+add_share(struct part *part, uint32_t share)
 {
-	const struct lc__sequence *s = visits->sequence;
+	const struct lc__sequence *s = part->sequence;
 	const uint64_t shares = s->rule.shares;
-	const uint64_t before = visits->epoch * lc__shares_rounds(s->shares);
+	const uint64_t before = part->epoch * lc__shares_rounds(s->shares);
 	struct lc__shares_visit *list;
 	lc_status status = LC_OK;
 	uint64_t n;
 
-	return_if_error(lc__shares_visits(s->shares, share, visits->epoch, &list, &n));
+	return_if_error(lc__shares_visits(s->shares, share, part->epoch, &list, &n));
 	for (uint64_t i = 0; i < n && status == LC_OK; i++)
-		status = add(visits, list[i].chunk,
+		status = add(part, list[i].chunk,
 		    (before + list[i].first) * shares + share,
 		    (before + list[i].end - 1) * shares + share + 1);
 	free(list);
@@ -161,10 +298,10 @@ examples_of(const struct lc__sequence *s, const struct lc__chunk_row *row,
 }
 
 static lc_status
-add_in_order(struct lc__visits *visits)
+add_in_order(struct part *part)
 {
-	const struct lc__sequence *s = visits->sequence;
-	const uint64_t before = visits->epoch * s->n;
+	const struct lc__sequence *s = part->sequence;
+	const uint64_t before = part->epoch * s->n;
 	const uint64_t chunks = lc__layout_info(s->layout)->chunks;
 	struct lc__chunk_row row;
 	uint64_t first, end;
@@ -173,7 +310,7 @@ add_in_order(struct lc__visits *visits)
 		return_if_error(lc__layout_row(s->layout, i, &row));
 		examples_of(s, &row, &first, &end);
 		if (first < end)
-			return_if_error(add(visits, i, before + first, before + end));
+			return_if_error(add(part, i, before + first, before + end));
 	}
 	return LC_OK;
 }
@@ -198,10 +335,9 @@ units_of(const struct lc__sequence *s, uint64_t first, uint64_t end, uint64_t *f
 
 /* The chunks of a run of examples, which are read among the numbers [begin, end). */
 static lc_status
-add_run(struct lc__visits *visits, uint64_t first, uint64_t last, uint64_t begin,
-    uint64_t end)
+add_run(struct part *part, uint64_t first, uint64_t last, uint64_t begin, uint64_t end)
 {
-	const struct lc__sequence *s = visits->sequence;
+	const struct lc__sequence *s = part->sequence;
 	const bool units = s->rule.windows.size > 0;
 	struct lc__chunk_row row;
 	uint64_t chunk;
@@ -210,7 +346,7 @@ add_run(struct lc__visits *visits, uint64_t first, uint64_t last, uint64_t begin
 			      : lc__layout_find_record(s->layout, first, &chunk, &row));
 	for (;;) {
 		if (lc__row_end(&row, units) > lc__row_first(&row, units))
-			return_if_error(add(visits, chunk, begin, end));
+			return_if_error(add(part, chunk, begin, end));
 		if (lc__row_end(&row, units) > last)
 			return LC_OK;
 		return_if_error(lc__layout_row(s->layout, ++chunk, &row));
@@ -227,40 +363,40 @@ by_chunk(const void *a, const void *b)
 
 /* Of a window only one visit a chunk; those from @p at on are of one window. */
 static void
-drop_twins(struct lc__visits *visits, size_t at)
+drop_twins(struct part *part, size_t at)
 {
 	size_t n = at;
 
-	if (visits->n == at)
+	if (part->n == at)
 		return;
-	qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit), by_chunk);
-	for (size_t i = at; i < visits->n; i++)
-		if (n == at || visits->visit[n - 1].chunk != visits->visit[i].chunk)
-			visits->visit[n++] = visits->visit[i];
-	visits->n = n;
+	qsort(part->visit + at, part->n - at, sizeof(*part->visit), by_chunk);
+	for (size_t i = at; i < part->n; i++)
+		if (n == at || part->visit[n - 1].chunk != part->visit[i].chunk)
+			part->visit[n++] = part->visit[i];
+	part->n = n;
 }
 
 static lc_status
-add_windows(struct lc__visits *visits)
+add_windows(struct part *part)
 {
-	const struct lc__sequence *s = visits->sequence;
-	const uint64_t before = visits->epoch * s->n;
+	const struct lc__sequence *s = part->sequence;
+	const uint64_t before = part->epoch * s->n;
 	struct lc__shuffle_window near = { 0 };
 	struct lc__shuffle shuffle;
 	uint64_t runs, first, end, from, last;
 
-	lc__shuffle_init(&shuffle, &s->rule.shuffle, s->n, visits->epoch);
+	lc__shuffle_init(&shuffle, &s->rule.shuffle, s->n, part->epoch);
 	for (uint64_t i = 0; i < s->n; i = near.end) {
-		const size_t at = visits->n;
+		const size_t at = part->n;
 
 		runs = lc__shuffle_runs(&shuffle, &near, i);
 		for (uint64_t k = 0; k < runs; k++) {
 			lc__shuffle_run(&shuffle, &near, k, &first, &end);
 			units_of(s, first, end, &from, &last);
-			return_if_error(add_run(visits, from, last, before + near.first,
+			return_if_error(add_run(part, from, last, before + near.first,
 			    before + near.end));
 		}
-		drop_twins(visits, at);
+		drop_twins(part, at);
 	}
 	return LC_OK;
 }
@@ -285,10 +421,12 @@ id_of(const uint64_t *chunk)
 
 /* Give the chunk of each visit its place. */
 static lc_status
-place_visits(struct lc__visits *visits, size_t at)
+place_visits(struct part *part, size_t at)
 {
-	for (size_t i = at; i < visits->n; i++) {
-		struct lc__visit *visit = &visits->visit[i];
+	struct lc__visits *visits = part->visits;
+
+	for (size_t i = at; i < part->n; i++) {
+		struct lc__visit *visit = &part->visit[i];
 		bool added;
 
 		visit->place = (uint32_t)visits->places.count;
@@ -305,47 +443,64 @@ place_visits(struct lc__visits *visits, size_t at)
 
 /* Tell the visit before of a chunk which one is its next. */
 static void
-link_visits(struct lc__visits *visits, size_t at)
+link_visits(struct part *part, size_t at)
 {
-	for (size_t i = at; i < visits->n; i++) {
-		const uint64_t number = visits->forgotten + i;
-		struct ends *ends = &visits->ends[visits->visit[i].place];
+	for (size_t i = at; i < part->n; i++) {
+		const uint64_t number = part->forgotten + i;
+		struct ends *ends = &part->visits->ends[part->visit[i].place];
 
-		if (ends->last != LC__NO_VISIT && ends->last >= visits->forgotten)
-			visits->visit[ends->last - visits->forgotten].next = number;
+		if (ends->last != LC__NO_VISIT && ends->last >= part->forgotten) {
+			struct lc__visit *before =
+			    &part->visit[ends->last - part->forgotten];
+
+			before->next = number;
+			before->again = part->visits->n == 1 ? number
+							     : part->visit[i].first;
+		}
 		ends->last = number;
 		if (ends->first == LC__NO_VISIT)
 			ends->first = number;
 	}
 }
 
-static lc_status
-add_epoch(struct lc__visits *visits)
+/* Is share @p c of one of the readers? */
+static bool
+is_theirs(const struct lc__ranks *ranks, uint32_t c)
 {
-	const struct lc__sequence *s = visits->sequence;
-	const size_t at = visits->n;
+	return c % ranks->of >= ranks->first && c % ranks->of < ranks->first + ranks->n;
+}
+
+static lc_status
+add_epoch(struct part *part)
+{
+	const struct lc__sequence *s = part->sequence;
+	const size_t at = part->n;
 	lc_status status = LC_OK;
 
-	if (s->shares != NULL)
-		for (uint32_t c = visits->reader; c < s->rule.shares && status == LC_OK;
-		     c += visits->readers)
-			status = add_share(visits, c);
-	else if (s->rule.shuffle.kind == LC_SHUFFLE_NONE)
-		status = add_in_order(visits);
-	else
-		status = add_windows(visits);
-	if (visits->n > at)
-		qsort(visits->visit + at, visits->n - at, sizeof(*visits->visit),
-		    by_first);
+	if (s->shares != NULL) {
+		for (uint32_t c = 0; c < s->rule.shares && status == LC_OK; c++)
+			if (is_theirs(&part->visits->ranks, c))
+				status = add_share(part, c);
+	} else if (s->rule.shuffle.kind == LC_SHUFFLE_NONE) {
+		status = add_in_order(part);
+	} else {
+		status = add_windows(part);
+	}
+	if (part->n > at)
+		qsort(part->visit + at, part->n - at, sizeof(*part->visit), by_first);
 	if (status == LC_OK)
-		status = place_visits(visits, at);
+		status = place_visits(part, at);
 	if (status != LC_OK) {
-		visits->n = at;
+		part->n = at;
 		return status;
 	}
-	link_visits(visits, at);
-	visits->last_epoch = visits->forgotten + at;
-	visits->epoch++;
+	link_visits(part, at);
+	/* The first one may have been cut by the batch to begin with. */
+	part->none = part->n == at && part->epochs > 0;
+	if (part->epochs < 2)
+		part->epochs++;
+	part->last_epoch = part->forgotten + at;
+	part->epoch++;
 	return LC_OK;
 }
 
@@ -353,23 +508,50 @@ add_epoch(struct lc__visits *visits)
 
 /* Has the epoch that is next any examples? */
 static bool
-has_more(const struct lc__visits *visits)
+has_more(const struct part *part)
 {
-	const struct lc__sequence *s = visits->sequence;
+	const struct lc__sequence *s = part->sequence;
 
-	return s->n > 0 && visits->epoch <= (s->total - 1) / s->n &&
-	    visits->epoch < UINT64_MAX / s->n - 1;
+	return s->n > 0 && !part->none && part->epoch <= (s->total - 1) / s->n &&
+	    part->epoch < UINT64_MAX / s->n - 1 &&
+	    first_number(part, part->epoch * s->n) < part->visits->total;
 }
 
 /* The next visit of a chunk is known once an epoch after it is there. */
 lc_status
-lc__visits_get(struct lc__visits *visits, uint64_t k, struct lc__visit *out)
+lc__visits_get(struct lc__visits *visits, uint32_t source, uint64_t k,
+    struct lc__visit *out)
 {
-	while (has_more(visits) && (k >= visits->last_epoch || visits->n == 0))
-		return_if_error(add_epoch(visits));
-	if (k < visits->forgotten || k - visits->forgotten >= visits->n)
+	struct part *part = &visits->parts[source];
+
+	while (has_more(part) && (k >= part->last_epoch || part->n == 0))
+		return_if_error(add_epoch(part));
+	if (k < part->forgotten || k - part->forgotten >= part->n)
 		return LC_END;
-	*out = visits->visit[k - visits->forgotten];
+	*out = part->visit[k - part->forgotten];
+	return LC_OK;
+}
+
+lc_status
+lc__visits_next(struct lc__visits *visits, uint64_t *at, struct lc__visit *out)
+{
+	uint32_t least = UINT32_MAX;
+
+	for (uint32_t i = 0; i < visits->n; i++) {
+		struct lc__visit visit;
+		const lc_status status = lc__visits_get(visits, i, at[i], &visit);
+
+		if (status == LC_END)
+			continue;
+		return_if_error(status);
+		if (least == UINT32_MAX || by_first(&visit, out) < 0) {
+			least = i;
+			*out = visit;
+		}
+	}
+	if (least == UINT32_MAX)
+		return LC_END;
+	at[least]++;
 	return LC_OK;
 }
 
@@ -377,12 +559,13 @@ lc__visits_get(struct lc__visits *visits, uint64_t k, struct lc__visit *out)
 lc_status
 lc__visits_first(struct lc__visits *visits, uint64_t chunk, uint64_t *k)
 {
-	struct lc__visit visit;
+	const uint32_t source = lc__visits_source(visits, chunk);
 	lc_status status = LC_OK;
+	struct lc__visit visit;
 	uint32_t place;
 
-	if (visits->last_epoch == 0)
-		status = lc__visits_get(visits, 0, &visit);
+	if (visits->parts[source].last_epoch == 0)
+		status = lc__visits_get(visits, source, 0, &visit);
 	*k = lc__idset_find(&visits->places, id_of(&chunk), &place)
 	    ? visits->ends[place].first
 	    : LC__NO_VISIT;
@@ -390,15 +573,15 @@ lc__visits_first(struct lc__visits *visits, uint64_t chunk, uint64_t *k)
 }
 
 void
-lc__visits_forget(struct lc__visits *visits, uint64_t k)
+lc__visits_forget(struct lc__visits *visits, uint32_t source, uint64_t k)
 {
-	const uint64_t n = k - visits->forgotten;
+	struct part *part = &visits->parts[source];
+	const uint64_t n = k - part->forgotten;
 
 	/* Moving what stays costs less than once a visit. */
-	if (k <= visits->forgotten || n > visits->n || n < visits->n / 2)
+	if (k <= part->forgotten || n > part->n || n < part->n / 2)
 		return;
-	memmove(visits->visit, visits->visit + n,
-	    (visits->n - n) * sizeof(*visits->visit));
-	visits->n -= n;
-	visits->forgotten = k;
+	memmove(part->visit, part->visit + n, (part->n - n) * sizeof(*part->visit));
+	part->n -= n;
+	part->forgotten = k;
 }

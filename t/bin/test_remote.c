@@ -34,8 +34,10 @@
 #define KIB ((uint64_t)1 << 10)
 
 static const char *scratch;
-static char store_dir[4000], pulled[4000], cache[4000];
-static struct odd_store store;
+static char cache[4000];
+static char pulled[2][4000]; /* what is in the stores, by cachex pull */
+static struct odd_store store, second;
+static lc_cache *joined[2]; /* modules; or NULL */
 static uint64_t shard_size; /* of each, in blocks */
 static uint64_t part_size;  /* of the manifest of the part */
 
@@ -52,12 +54,15 @@ note_size(void *ctx, const struct lc__object *object)
 	return LC_OK;
 }
 
-/* A store with one generation, and what cachex pull makes of it. */
+/* A store with one generation of samples from a number on, and what cachex pull makes of
+ * it. */
 static void
-make_generation(const char *below)
+make_generation(struct odd_store *out, const char *below, uint64_t first, char copy[4000])
 {
-	const struct fake_variant v = { .samples = SHARDS * PER_SHARD };
-	char *built = outdir_join(scratch, "built");
+	static uint64_t numbers[SHARDS * PER_SHARD];
+	const struct fake_variant v = { .samples = SHARDS * PER_SHARD,
+		.numbers = numbers };
+	char dir[4000], built[4000];
 	struct lc__push_source source;
 	struct lc__push push = {
 		.source = &source,
@@ -70,28 +75,31 @@ make_generation(const char *below)
 	struct lc__pulled result;
 	lc_export_result exported;
 
-	snprintf(store_dir, sizeof(store_dir), "%s/%s", scratch, below);
-	snprintf(pulled, sizeof(pulled), "%s/pulled", scratch);
+	for (uint64_t i = 0; i < SHARDS * PER_SHARD; i++)
+		numbers[i] = first + i;
+	snprintf(dir, sizeof(dir), "%s/%s", scratch, below);
+	snprintf(built, sizeof(built), "%s/built%llu", scratch,
+	    (unsigned long long)first);
+	snprintf(copy, 4000, "%s/pulled%llu", scratch, (unsigned long long)first);
 	snprintf(cache, sizeof(cache), "%s/cache", scratch);
 	assert_ok(fake_build(built, &v, &exported));
-	odd_store_make(&store, store_dir, 0, 0, 0, 1);
-	push.store = store.real;
+	odd_store_make(out, dir, 0, 0, 0, 1);
+	push.store = out->real;
 	assert_ok(lc__push_shards(built, &source));
 	assert_ok(lc__push_run(&push, &pushed));
 	lc__push_source_close(&source);
-	assert_ok(lc__publish_run(store.real, pushed.run, &published));
+	assert_ok(lc__publish_run(out->real, pushed.run, &published));
 	lc__published_free(&published);
-	assert_ok(lc__pull(store.real, 0, pulled, 1, NULL, &result));
-	assert_ok(store.real->list(store.real, "obj/", note_size, &shard_size));
-	assert_ok(store.real->list(store.real, "part/", note_size, &part_size));
-	free(built);
+	assert_ok(lc__pull(out->real, 0, copy, 1, NULL, &result));
+	assert_ok(out->real->list(out->real, "obj/", note_size, &shard_size));
+	assert_ok(out->real->list(out->real, "part/", note_size, &part_size));
 }
 
 static void
 setup(void)
 {
 	scratch = run_scratch();
-	make_generation("store");
+	make_generation(&store, "store", 0, pulled[0]);
 }
 
 /* Where the server keeps s3://bucket/store. */
@@ -103,7 +111,24 @@ setup_served(void)
 	scratch = run_scratch();
 	snprintf(path, sizeof(path), "%s/s3/bucket", scratch);
 	need_ok(lc__make_dirs(path));
-	make_generation("s3/bucket/store");
+	make_generation(&store, "s3/bucket/store", 0, pulled[0]);
+}
+
+/* With a second one. */
+static void
+setup_two(void)
+{
+	setup();
+	make_generation(&second, "second", 5000, pulled[1]);
+}
+
+static void
+teardown_two(void)
+{
+	for (int i = 0; i < 2; i++)
+		need_ok(lc_close(joined[i]));
+	odd_store_free(&store);
+	odd_store_free(&second);
 }
 
 static void
@@ -136,7 +161,7 @@ open_local(void)
 	lc_source *source;
 
 	lc_source_options_init(&options);
-	need_ok(lc_source_open_shards(pulled, &options, &source));
+	need_ok(lc_source_open_shards(pulled[0], &options, &source));
 	return source;
 }
 
@@ -264,14 +289,15 @@ model(uint64_t epochs, uint64_t room, enum lc__evict evict)
 	struct lc__cache_model *m;
 	struct lc__visits *visits;
 	struct lc__visit visit;
-	uint64_t fetches;
+	uint64_t fetches, at = 0;
 	bool fetched;
 
 	for (size_t i = 0; i < SHARDS; i++)
 		sizes[i] = 1;
-	assert_ok(lc__visits_of_stream(stream, 0, 1, 0, &visits));
+	assert_ok(lc__visits_of_stream(stream, (struct lc__ranks){ 0, 1, 1 }, 0, NULL, 0,
+	    &visits));
 	assert_ok(lc__cache_model_new(evict, room, sizes, &m));
-	for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++)
+	for (uint64_t k = 0; lc__visits_next(visits, &at, &visit) == LC_OK; k++)
 		assert_ok(lc__cache_model_visit(m, k, &visit, &fetched));
 	fetches = lc__cache_model_counts(m)->fetches;
 	lc__cache_model_free(m);
@@ -623,22 +649,16 @@ START_TEST(closed_while_retrying)
 
 	source = open_served(&proxy, &objects, _i == 1);
 	stream = open_stream(source, 1, 7);
-	/* The first windows have 4 shards and 10 batches: after them a worker needs another
-	 * shard, however many batches are read ahead. Of ranges all are asked for that other
-	 * batches need. */
-	if (_i == 0)
-		serving_does(&proxy, "--fault '503 key=obj/ skip=4 times=0'");
 	reader = open_reader(stream, 2);
-	for (int i = 0; i < (_i == 0 ? 10 : 4); i++) {
-		assert_ok(lc_reader_next(reader, &batch));
-		lc_batch_release(batch);
-	}
-	if (_i == 1) {
-		serving_does(&proxy, "--fault '503 key=obj/ times=0'");
-		assert_ok(lc_reader_seek(reader, 50));
-	}
-	while (objects->traffic.retries < 4)
+	/* The server has answered. */
+	assert_ok(lc_reader_next(reader, &batch));
+	lc_batch_release(batch);
+	serving_does(&proxy, "--fault '503 key=obj/ times=0'");
+	/* Windows have 10 batches, and shards of their own. A seek does not wait for workers. */
+	for (uint64_t n = 0; objects->traffic.retries < 4; n++) {
+		assert_ok(lc_reader_seek(reader, 20 + n / 16 * 10 % 80));
 		usleep(1000);
+	}
 	waited = objects->traffic.waited_ns;
 	lc_reader_close(reader);
 	/* Each worker ends the slice of its wait that it is in. */
@@ -649,11 +669,291 @@ START_TEST(closed_while_retrying)
 }
 END_TEST
 
+/* ---- several sources in one stream ------------------------------------------------------------- */
+
+/* What a stream is of; of stores, and of the same as directories. */
+enum composed { LIST, LIST_OF_LOCAL, LIST_OF_JOIN, LIST_TWICE, PART, LIST_OF_PART, MIXTURE,
+	COMPOSED };
+
+static const struct {
+	const char *name;
+	uint64_t manifests; /* of parts, fetched by the reader */
+} composed[] = {
+	{ "a list", 2 },
+	{ "a list with a directory", 1 },
+	{ "a list with a join", 1 },
+	{ "a list of one store twice", 1 },
+	{ "a part of a split", 0 },
+	{ "a list with a part", 1 },
+	{ "a mixture", 2 },
+};
+
+struct sources {
+	lc_source *all[2], *member[2];
+	size_t n;
+};
+
+static lc_source *
+open_one(int which, bool remote, const char *part, uint64_t limit, uint32_t ahead)
+{
+	const struct lc__remote_options how = {
+		.cache = cache,
+		.limit = limit,
+		.ahead = ahead,
+		.threads = 2,
+	};
+	lc_source_options options;
+	lc_source *source;
+
+	lc_source_options_init(&options);
+	options.split = part != NULL ? "a=0.6,b=0.4" : NULL;
+	options.part = part;
+	need_ok(remote ? lc__remote_source(which == 0 ? &store.objects : &second.objects, &how,
+			     &options, &source)
+		       : lc_source_open_shards(pulled[which], &options, &source));
+	return source;
+}
+
+/* Two modules with the same keys. */
+static lc_source *
+open_join(void)
+{
+	lc_join modules[2] = { { .name = "a" }, { .name = "b" } };
+	const uint64_t shape = 4;
+	unsigned char bytes[4] = "abc";
+	lc_tensor tensor;
+	lc_source *source;
+
+	need_ok(lc_tensor_init(&tensor, LC_U8, 1, &shape, bytes));
+	for (int m = 0; m < 2; m++) {
+		if (joined[m] == NULL) {
+			need_ok(lc_open(scratch, modules[m].name, NULL, &joined[m]));
+			for (int i = 0; i < 100; i++) {
+				char id[20];
+
+				snprintf(id, sizeof(id), "r%d", i);
+				need_ok(lc_put(joined[m], id, strlen(id), &tensor));
+				if (i % 30 == 29)
+					need_ok(lc_flush(joined[m]));
+			}
+			need_ok(lc_flush(joined[m]));
+		}
+		modules[m].cache = joined[m];
+	}
+	need_ok(lc_source_open_join(modules, 2, LC_MISSING_REFUSE, NULL, &source));
+	return source;
+}
+
+static struct sources
+open_composed(enum composed kind, bool remote, uint64_t limit, uint32_t ahead)
+{
+	const char *part = kind == PART || kind == LIST_OF_PART ? "a" : NULL;
+	struct sources s = { .n = 1 };
+
+	s.member[0] = kind == LIST_OF_JOIN
+	    ? open_join()
+	    : open_one(0, remote && kind != LIST_OF_LOCAL, part, limit, ahead);
+	if (kind == LIST_TWICE)
+		s.member[1] = open_one(0, remote, NULL, limit, ahead);
+	else if (kind != PART)
+		s.member[1] = open_one(1, remote, NULL, limit, ahead);
+	if (kind == MIXTURE) {
+		s.n = 2;
+		s.all[0] = s.member[0];
+		s.all[1] = s.member[1];
+		return s;
+	}
+	need_ok(lc_source_open_list(s.member, kind == PART ? 1 : 2, &s.all[0]));
+	lc_source_close(s.member[0]);
+	lc_source_close(s.member[1]);
+	return s;
+}
+
+static lc_stream *
+stream_of(const struct sources *s, enum composed kind)
+{
+	static const uint64_t weights[] = { 3, 2 };
+	lc_stream_options options;
+	lc_stream *stream;
+
+	lc_stream_options_init(&options);
+	options.shuffle = LC_SHUFFLE_BLOCK;
+	options.shares = 2;
+	options.spread = 3;
+	options.batch = 8;
+	options.epochs = 4;
+	options.seed = run_seed();
+	if (kind == MIXTURE) {
+		options.shuffle = LC_SHUFFLE_NONE;
+		options.shares = 0;
+		options.epochs = 0;
+		options.limit = 4 * 2 * SHARDS * PER_SHARD;
+		options.mixture_block = 40;
+		options.weights = weights;
+	}
+	need_ok(lc_stream_open(s->all, s->n, &options, &stream));
+	return stream;
+}
+
+static void
+close_composed(struct sources *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		lc_source_close(s->all[i]);
+}
+
+/* Fetches of a model over the visits to the shards that are in stores. */
+static uint64_t
+model_of(enum composed kind, uint64_t room, enum lc__evict evict)
+{
+	struct lc__chunk_range range = { kind == LIST_OF_LOCAL ? SHARDS : 0, 0 };
+	lc_source_info info = { .struct_size = sizeof(info) };
+	static uint64_t sizes[2 * SHARDS];
+	struct sources local = open_composed(kind, false, 0, 0);
+	lc_stream *stream = stream_of(&local, kind);
+	uint64_t at[2] = { 0, 0 }, fetches;
+	struct lc__cache_model *m;
+	struct lc__visits *visits;
+	struct lc__visit visit;
+	bool fetched;
+
+	for (size_t i = 0; i < 2 * SHARDS; i++)
+		sizes[i] = 1;
+	for (size_t i = 0; i < local.n; i++) {
+		assert_ok(lc_source_info_get(local.all[i], &info));
+		range.end += info.chunks;
+	}
+	if (kind == LIST_OF_JOIN)
+		range.first = info.chunks - SHARDS;
+	assert_ok(lc__visits_of_stream(stream, (struct lc__ranks){ 0, 1, 1 }, 0, &range, 1,
+	    &visits));
+	assert_ok(lc__cache_model_new(evict, room, sizes, &m));
+	for (uint64_t k = 0; lc__visits_next(visits, at, &visit) == LC_OK; k++)
+		assert_ok(lc__cache_model_visit(m, k, &visit, &fetched));
+	ck_assert_uint_eq(lc__cache_model_counts(m)->too_large, 0);
+	fetches = lc__cache_model_counts(m)->fetches;
+	lc__cache_model_free(m);
+	lc__visits_free(visits);
+	lc_stream_close(stream);
+	close_composed(&local);
+	return fetches;
+}
+
+static lc_fetch_stats
+stats_of_all(const struct sources *s)
+{
+	lc_fetch_stats sum = stats_of(s->all[0]), one;
+
+	for (size_t i = 1; i < s->n; i++) {
+		one = stats_of(s->all[i]);
+		sum.fetched += one.fetched;
+		sum.fetched_bytes += one.fetched_bytes;
+		sum.range_requests += one.range_requests;
+		sum.ranges |= one.ranges;
+	}
+	return sum;
+}
+
+/* Records of a join and of shards have no fields in common. */
+static lc_reader *
+open_composed_reader(lc_stream *stream, enum composed kind)
+{
+	static const char *const none[] = { NULL };
+	lc_reader_options options;
+	lc_reader *reader;
+
+	lc_reader_options_init(&options);
+	options.threads = 0;
+	options.fields = kind == LIST_OF_JOIN ? none : NULL;
+	need_ok(lc_reader_open(stream, &options, &reader));
+	return reader;
+}
+
+/* The batches of stores are those of the directories; returns what was fetched. */
+static lc_fetch_stats
+read_composed(enum composed kind, uint64_t limit, uint32_t ahead)
+{
+	struct sources ours = open_composed(kind, true, limit, ahead);
+	struct sources theirs = open_composed(kind, false, 0, 0);
+	lc_stream *x = stream_of(&ours, kind), *y = stream_of(&theirs, kind);
+	lc_reader *a, *b = open_composed_reader(y, kind);
+	lc_fetch_stats before = stats_of_all(&ours), stats;
+	const lc_batch *p, *q;
+	lc_status status;
+
+	a = open_composed_reader(x, kind);
+	do {
+		status = lc_reader_next(b, &q);
+		need_status(lc_reader_next(a, &p), status);
+		if (status == LC_OK) {
+			need(same_batch(p, q));
+			lc_batch_release(p);
+			lc_batch_release(q);
+		}
+	} while (status == LC_OK);
+	need(status == LC_END);
+	stats = stats_of_all(&ours);
+	/* A part of a split has read the names of its samples when it was opened. */
+	stats.fetched_bytes -= before.fetched_bytes;
+	stats.fetched -= before.fetched;
+	stats.range_requests -= before.range_requests;
+	need(odd_disk(cache) <= limit);
+	lc_reader_close(a);
+	lc_reader_close(b);
+	lc_stream_close(x);
+	lc_stream_close(y);
+	close_composed(&ours);
+	close_composed(&theirs);
+	return stats;
+}
+
+/* Sources that share a directory share its room, as one source would. */
+START_TEST(as_one_source)
+{
+	const enum composed kind = (enum composed)_i;
+
+	for (uint64_t room = 24; room <= 36; room += 12) {
+		const uint64_t best = model_of(kind, room, LC__EVICT_FARTHEST);
+		const uint64_t oldest = model_of(kind, room, LC__EVICT_OLDEST);
+		char command[5000];
+
+		ck_assert_uint_gt(oldest, best);
+		for (uint32_t ahead = 0; ahead < 4; ahead += 3) {
+			const lc_fetch_stats stats = read_composed(kind,
+			    room * shard_size + 2 * part_size, ahead);
+
+			printf("# %s, room for %llu, %u ahead: %llu and %llu bytes "
+			       "fetched; Belady %llu, LRU %llu; %llu ranges\n",
+			    composed[kind].name, (unsigned long long)room, ahead,
+			    (unsigned long long)stats.fetched,
+			    (unsigned long long)stats.fetched_bytes,
+			    (unsigned long long)best, (unsigned long long)oldest,
+			    (unsigned long long)stats.range_requests);
+			ck_assert(!stats.ranges);
+			ck_assert_uint_eq(stats.range_requests, 0);
+			/* Objects that two chunks are need to be there once. */
+			if (kind == LIST_TWICE)
+				ck_assert_uint_lt(stats.fetched, best);
+			else if (ahead == 0)
+				ck_assert_uint_eq(stats.fetched,
+				    best + composed[kind].manifests);
+			else
+				ck_assert_uint_le(
+				    100 * (stats.fetched - composed[kind].manifests),
+				    103 * best);
+			snprintf(command, sizeof(command), "rm -rf '%s'", cache);
+			ck_assert_int_eq(system(command), 0);
+		}
+	}
+}
+END_TEST
+
 static Suite *
 suite(void)
 {
 	Suite *s = suite_create("remote");
 	TCase *one = tcase_create("one");
+	TCase *two = tcase_create("two");
 	TCase *served = tcase_create("served");
 
 	tcase_add_checked_fixture(one, setup, teardown);
@@ -670,6 +970,10 @@ suite(void)
 	tcase_add_test(one, seek);
 	tcase_add_test(one, ranks);
 	suite_add_tcase(s, one);
+	tcase_add_checked_fixture(two, setup_two, teardown_two);
+	tcase_set_timeout(two, 240);
+	tcase_add_loop_test(two, as_one_source, 0, COMPOSED);
+	suite_add_tcase(s, two);
 	tcase_add_checked_fixture(served, setup_served, teardown);
 	tcase_set_timeout(served, 60);
 #ifdef HAVE_S3

@@ -68,9 +68,11 @@ when(void *ctx, uint64_t object, uint64_t now)
 }
 
 static lc_status
-find(void *ctx, uint64_t object, struct lc__wanted *out)
+find(void *ctx, uint64_t object, struct lc__wanted *out, struct lc__copies **copies)
 {
 	struct epochs *e = ctx;
+
+	(void)copies;
 
 	atomic_fetch_add(&e->asked, 1);
 	*out = odd_wanted(&store, (size_t)object);

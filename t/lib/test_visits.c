@@ -143,9 +143,9 @@ check_visits(const struct made *m, const unsigned char *used, uint64_t from)
 
 	for (size_t i = 0; i < MOST_CHUNKS; i++)
 		due[i] = LC__NO_VISIT - 1; /* any */
-	assert_ok(lc__visits_new(m->sequence, m->batch, m->reader, m->readers, from,
+	assert_ok(lc__visits_new(m->sequence, m->batch, (struct lc__ranks){ m->reader, 1, m->readers }, from,
 	    &visits));
-	while ((status = lc__visits_get(visits, k, &visit)) == LC_OK) {
+	while ((status = lc__visits_get(visits, 0, k, &visit)) == LC_OK) {
 		bool needed = false;
 
 		ck_assert_uint_lt(visit.chunk, m->chunks);
@@ -171,7 +171,7 @@ check_visits(const struct made *m, const unsigned char *used, uint64_t from)
 			ck_assert_uint_gt(visit.next, k);
 		k++;
 		if (k % 7 == 0)
-			lc__visits_forget(visits, k);
+			lc__visits_forget(visits, 0, k);
 	}
 	ck_assert_int_eq(status, LC_END);
 	for (size_t i = 0; i < m->chunks; i++) {
@@ -228,8 +228,8 @@ START_TEST(exact_in_order)
 				lc__sequence_free(m.sequence);
 		} while (m.rule.shuffle.kind != LC_SHUFFLE_NONE);
 		used = mark(&m);
-		assert_ok(lc__visits_new(m.sequence, m.batch, 0, 1, 0, &visits));
-		for (uint64_t i = 0; lc__visits_get(visits, i, &visit) == LC_OK; i++)
+		assert_ok(lc__visits_new(m.sequence, m.batch, (struct lc__ranks){ 0, 1, 1 }, 0, &visits));
+		for (uint64_t i = 0; lc__visits_get(visits, 0, i, &visit) == LC_OK; i++)
 			for (uint64_t b = visit.first; b < visit.end; b++)
 				ck_assert(used[b * MOST_CHUNKS + visit.chunk] ||
 				    m.rule.windows.stride > m.rule.windows.size);
@@ -249,7 +249,7 @@ START_TEST(not_of_rstar)
 	struct lc__visits *visits;
 
 	assert_ok(lc__sequence_new(&rule, layout, true, "any", &sequence));
-	ck_assert_int_eq(lc__visits_new(sequence, 4, 0, 1, 0, &visits), LC_UNSUPPORTED);
+	ck_assert_int_eq(lc__visits_new(sequence, 4, (struct lc__ranks){ 0, 1, 1 }, 0, &visits), LC_UNSUPPORTED);
 	lc__sequence_free(sequence);
 	lc__layout_drop(layout);
 }
@@ -334,9 +334,9 @@ START_TEST(as_a_slow_cache)
 		}
 		room = below(&seed, all + 2);
 		assert_ok(lc__cache_model_new(evict, room, sizes, &model));
-		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, 0,
+		assert_ok(lc__visits_new(m.sequence, m.batch, (struct lc__ranks){ m.reader, 1, m.readers }, 0,
 		    &visits));
-		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
+		for (uint64_t k = 0; lc__visits_get(visits, 0, k, &visit) == LC_OK; k++) {
 			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
 			ck_assert_int_eq(fetched, slow_visit(chunk, evict, room,
 			    sizes[visit.chunk], k, &visit, &want));
@@ -417,16 +417,16 @@ START_TEST(next_and_when)
 
 		make_any(&m, &seed);
 		from = below(&seed, m.batches);
-		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, from,
+		assert_ok(lc__visits_new(m.sequence, m.batch, (struct lc__ranks){ m.reader, 1, m.readers }, from,
 		    &visits));
-		for (; lc__visits_get(visits, n, &visit) == LC_OK; n++) {
+		for (; lc__visits_get(visits, 0, n, &visit) == LC_OK; n++) {
 			list = realloc(list, (n + 1) * sizeof(*list));
 			list[n] = visit;
 		}
 		lc__visits_free(visits);
-		assert_ok(lc__visits_new(m.sequence, m.batch, m.reader, m.readers, from,
+		assert_ok(lc__visits_new(m.sequence, m.batch, (struct lc__ranks){ m.reader, 1, m.readers }, from,
 		    &visits));
-		assert_ok(lc__forecast_new(visits, MOST_CHUNKS, &forecast));
+		assert_ok(lc__forecast_new(visits, &forecast));
 		for (uint64_t now = from; now <= m.batches; now += 1 + below(&seed, 9))
 			check_forecast(forecast, list, n, now, &seed);
 		lc__forecast_free(forecast);
@@ -461,10 +461,10 @@ fetched_times(struct lc__sequence *sequence, const uint64_t *sizes, uint64_t chu
 		struct lc__visit visit;
 		bool fetched;
 
-		assert_ok(lc__visits_new(sequence, 1024 * 256, r * 128, 1024, 0, &visits));
+		assert_ok(lc__visits_new(sequence, 1024 * 256, (struct lc__ranks){ r * 128, 1, 1024 }, 0, &visits));
 		assert_ok(lc__cache_model_new(evict, room, sizes, &model));
-		for (uint64_t k = 0; lc__visits_get(visits, k, &visit) == LC_OK; k++) {
-			lc__visits_forget(visits, k);
+		for (uint64_t k = 0; lc__visits_get(visits, 0, k, &visit) == LC_OK; k++) {
+			lc__visits_forget(visits, 0, k);
 			assert_ok(lc__cache_model_visit(model, k, &visit, &fetched));
 		}
 		bytes += lc__cache_model_counts(model)->bytes;
