@@ -329,14 +329,15 @@ measure(struct group *g, uint64_t from, uint64_t *least)
 	lc_status status = LC_OK;
 
 	/* It makes no difference how far it is below. */
-	for (uint64_t k = 0; more < ahead && sum <= limit; k++) {
+	for (uint64_t k = 0; sum <= limit; k++) {
 		struct lc__copies *copies;
 		struct lc__wanted wanted;
 		bool added = false;
 
 		if (!lc__forecast_next(g->forecast, from, k, &chunk, &batch))
 			break;
-		more += batch > from;
+		if (batch > from && more++ == ahead)
+			break;
 		status = find_chunk(g, chunk, &wanted, &copies);
 		if (status == LC_OK)
 			status = lc__idset_add(&seen,
