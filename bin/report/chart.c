@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define NOTES 24 /* pixels of the line below the axes */
-#define APART 4  /* pixels of a bar that has a gap after it */
+#define NOTES 24 /* pixels of the line of text below the axes */
+#define APART 4  /* least width in pixels of a bar that gets a gap after it */
 
 struct lc__axes
 lc__chart_axes(const struct lc__chart *chart, struct lc__picture *picture,

@@ -8,12 +8,13 @@
 #include "draw/axes.h"
 #include "report/histogram.h"
 
-/** What to draw, and how the values along its axis read. */
+/** What to draw, and the unit and title of its axis. */
 struct lc__chart {
 	const struct lc__histogram *histogram;
-	enum lc__unit unit; /* of the values; of LC__UNIT_COUNT a bin's middle is one */
-	bool used;          /* only the bins of lc__histogram_used() */
-	const char *axis;   /* the title of the values' axis, or NULL */
+	/* Unit of the values; with LC__UNIT_COUNT the middle of a bin is a value. */
+	enum lc__unit unit;
+	bool used;        /* draw only the bins of lc__histogram_used() */
+	const char *axis; /* title of the axis, or NULL */
 };
 
 /** The axes of a chart in @p area; the counts end at a round number. */
@@ -26,8 +27,8 @@ struct lc__axes lc__chart_axes(const struct lc__chart *chart, struct lc__picture
 struct lc__rect lc__chart_bar(const struct lc__chart *chart, const struct lc__axes *axes,
     uint32_t i);
 
-#define LC__CHART_MEAN LC__ACCENT  /* colour of the mean's line */
-#define LC__CHART_MEDIAN 0x1e6b34u /* of the median's */
+#define LC__CHART_MEAN LC__ACCENT  /* colour of the line at the mean */
+#define LC__CHART_MEDIAN 0x1e6b34u /* colour of the line at the median */
 
 /**
  * Draw title, axes, bars, and lines at the mean and the median; below them how many

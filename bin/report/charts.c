@@ -12,7 +12,7 @@
 #define HEIGHT 250
 #define GAP 20
 #define HEAD 46
-#define TITLE 26 /* of the classes */
+#define TITLE 26 /* pixels above the bars of the classes, for their title */
 
 static const char *
 class_name(const void *facts, int64_t class_id)
@@ -40,7 +40,7 @@ draw_head(struct lc__picture *picture, const struct lc__facts *facts)
 	    width);
 }
 
-/* In as many columns as charts, first down. */
+/* One column of classes below each column of charts, each filled from top to bottom. */
 static void
 draw_classes(struct lc__picture *picture, const struct lc__class_bars *bars, double y)
 {

@@ -11,9 +11,10 @@
 
 struct lc__class_bars {
 	struct lc__named_bar bars[LC__CLASS_BARS];
-	char texts[LC__CLASS_BARS][48]; /* names of bars whose class has none */
+	/* Storage for the names of classes that have none. */
+	char texts[LC__CLASS_BARS][48];
 	size_t n;
-	double most; /* the largest value */
+	double most; /* the largest number of boxes */
 };
 
 /**

@@ -9,16 +9,16 @@
 #include "base/error.h"
 #include "draw/axes.h"
 
-#define HEAD 34      /* pixels of the title */
-#define BAR 26       /* of the bar of all keys */
-#define KEYS 118     /* of that bar, its title, numbers and legend */
-#define LINE 18      /* of a group */
-#define PAIR_LINE 26 /* of a class or type, with two bars */
-#define TITLE 26     /* above a part */
+#define HEAD 34      /* height of the title, in pixels */
+#define BAR 26       /* height of the bar of all keys */
+#define KEYS 118     /* height of that bar with its title, numbers and legend */
+#define LINE 18      /* height of the row of a group */
+#define PAIR_LINE 26 /* height of the row of a class or type: two bars */
+#define TITLE 26     /* height of the title above a part */
 #define GAP 28
 #define CHART 230
-#define FOOT 20         /* of the note below a chart */
-#define TWO_COLUMNS 700 /* width from which on parts are beside each other */
+#define FOOT 20         /* height of the note below a chart */
+#define TWO_COLUMNS 700 /* from this width on the parts are side by side */
 
 static const uint32_t colours[3] = { LC__COVERAGE_FIRST, LC__COVERAGE_BOTH,
 	LC__COVERAGE_SECOND };
@@ -114,7 +114,8 @@ lc__histogram_distance(const struct lc__histogram *a, const struct lc__histogram
 
 /* ---- bars of three parts -------------------------------------------------------------- */
 
-/* The parts of a bar, proportional; a part with keys has a pixel at least. */
+/* The parts of a bar have widths in proportion to their keys, but at least one pixel if
+ * they have any. */
 static void
 split(const struct lc__overlap *keys, struct lc__rect bar, struct lc__rect parts[3])
 {
@@ -196,7 +197,7 @@ draw_keys(struct lc__picture *picture, const struct lc__coverage *c)
 
 /* ---- lists ------------------------------------------------------------------------ */
 
-/* How wide names are, a third at most. */
+/* The width of the names, at most a third of the row. */
 static double
 name_width(struct lc__picture *picture, const lc_id *name, size_t step, size_t n,
     double width)
@@ -232,7 +233,7 @@ draw_number(struct lc__picture *picture, double x, double y, uint64_t n)
 	lc__picture_text(picture, x, y, &font, lc_id_of(text), 0);
 }
 
-#define NUMBERS 46 /* pixels of a number after a bar */
+#define NUMBERS 46 /* pixels for a number after a bar */
 
 static void
 draw_groups(struct lc__picture *picture, const struct lc__coverage *c,
@@ -298,7 +299,7 @@ share_of(const struct lc__histogram *h, uint32_t bin)
 	return h->n > 0 ? (double)h->counts[bin] / (double)h->n : 0;
 }
 
-/* The outline of the second one, over the bars of the first. */
+/* The outline of the second histogram, over the bars of the first. */
 static void
 draw_steps(struct lc__picture *picture, const struct lc__axes *axes,
     const struct lc__histogram *h, uint32_t first, uint32_t end)
@@ -382,7 +383,8 @@ draw_lists(struct lc__picture *picture, const struct lc__coverage *c, double top
 	const double at = beside || !groups ? top : top + high + GAP;
 	const double x = beside ? LC__MARGIN + each + GAP : LC__MARGIN;
 
-	/* Measured first, before the picture has its size. */
+	/* The caller first measures, with picture NULL: a picture needs its size before
+	 * it is drawn on. */
 	if (picture != NULL && groups)
 		draw_groups(picture, c, (struct lc__rect){ LC__MARGIN, top, each, high });
 	if (picture != NULL && counts)

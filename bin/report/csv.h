@@ -9,11 +9,11 @@
 #include "format/summary.h"
 
 /**
- * A header, a row for each run and one for the total, lines ended by CR LF:
+ * Write a header, a row for each run and one for the total; lines end with CR LF:
  * row,run_id,total,non_empty,empty,missing_image,missing_file,invalid,written.
- * Look at @p out's own state for failed writes.
- * @param spreadsheet  put an apostrophe in front of a run_id that a spreadsheet would
- *                     take for a formula
+ * The caller checks ferror(@p out) for failed writes.
+ * @param spreadsheet  put an apostrophe before a run_id that a spreadsheet would take
+ *                     for a formula
  */
 void lc__csv_write(FILE *out, const struct lc__summary *summary, bool spreadsheet);
 

@@ -10,14 +10,14 @@
 #define RIGHT 704.0
 #define TOP 20.0
 #define BOTTOM 254.0
-#define MANY 50   /* points of a curve that are small */
-#define LEAST 0.6 /* of the width and height of a span */
+#define MANY 50   /* a curve with more points draws them small */
+#define LEAST 0.6 /* least width and height of a drawn span, in units of SVG */
 
-/* From values to places. */
+/* Maps values to places. */
 struct plane {
 	double x_low, x_high, y_most;
-	double y_top, y_bottom; /* places of y_most and of y_least */
-	double y_least;         /* 0, or below */
+	double y_top, y_bottom; /* places of y_most and y_least */
+	double y_least;         /* 0, or the least value if that is negative */
 };
 
 static double
@@ -46,7 +46,7 @@ begin(FILE *out, const char *class, const char *title, const char *note)
 	fputs("</span>", out);
 }
 
-/* A patch of a colour, and what has it. */
+/* An entry of the legend: a patch of a colour, and a name. */
 static void
 key(FILE *out, unsigned class, const char *name)
 {
@@ -142,7 +142,7 @@ highest(const struct lc__curves *c)
 	return most > 0 ? 1.05 * most : lowest(c) < 0 ? 0 : 1;
 }
 
-/* Its points can be pointed at. */
+/* Each point has a tooltip with its values. */
 static void
 draw_curve(FILE *out, const struct plane *p, const struct lc__curves *c, size_t k)
 {

@@ -9,34 +9,35 @@
 
 #include "draw/ticks.h"
 
-#define LC__CURVES 3 /* that a figure may have */
+#define LC__CURVES 3 /* the most curves in a figure */
 
 struct lc__curve {
 	const char *name;
 	const double *y; /* a value for each x */
 };
 
-/** A figure of curves, over 0, or the least value below it. Title, note and the names of
- *  curves are escaped. */
+/** A figure of curves. Its vertical axis begins at 0, or at the least value if that is
+ *  negative. Title, note and names of curves are escaped. */
 struct lc__curves {
 	const char *title, *note;
 	const char *x_title;
-	enum lc__unit x_unit, y_unit; /* LC__UNIT_POWER: @p x are logarithms to base 10 */
-	const double *x;              /* ascending */
-	size_t n;                     /* of them, 1 at least */
+	/* LC__UNIT_POWER: `x` holds logarithms to base 10. */
+	enum lc__unit x_unit, y_unit;
+	const double *x; /* ascending */
+	size_t n;        /* the number of x, at least 1 */
 	struct lc__curve curves[LC__CURVES];
 	size_t n_curves;
-	bool marked; /* a line at this x */
+	bool marked; /* draw a line at x = mark */
 	double mark;
 	const char *mark_name;
 };
 
 void lc__curves_draw(FILE *out, const struct lc__curves *curves);
 
-/** From one time to another in a row. */
+/** A bar in a row, from one time to another. */
 struct lc__span {
 	double from, to;
-	double row; /* from 0, at the top */
+	double row; /* 0 is the top row */
 	bool strong;
 };
 
@@ -46,8 +47,8 @@ struct lc__spans {
 	const char *x_title, *y_title;
 	const struct lc__span *all;
 	size_t n;
-	double end, rows;    /* of the axes, which begin at 0 */
-	const double *lines; /* lines at these times */
+	double end, rows;    /* where the axes end; they begin at 0 */
+	const double *lines; /* times at which a vertical line is drawn */
 	size_t n_lines;
 	const char *weak_name, *strong_name;
 };

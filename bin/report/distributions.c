@@ -11,7 +11,7 @@
 
 /* ---- classes ----------------------------------------------------------------- */
 
-/* The first row that is not below @p id. */
+/* The first row whose id is at least @p id. */
 static size_t
 place_of(const struct lc__classes *classes, int64_t id)
 {
@@ -55,7 +55,7 @@ lc__classes_add(struct lc__classes *classes, int64_t id)
 	if (row->sample != classes->samples)
 		row->now = 0;
 	row->sample = classes->samples;
-	/* From c squared to c + 1 squared. */
+	/* (c + 1) squared less c squared. */
 	row->squares += 2 * (double)row->now++ + 1;
 	row->products += classes->in_sample;
 	row->boxes++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How the samples of a warehouse are distributed, in bins that are the same for
- * every warehouse, so that two can be compared.
+ * How the samples of a warehouse are distributed. The bins are the same for every
+ * warehouse, so that two can be compared.
  */
 #ifndef CACHEX_REPORT_DISTRIBUTIONS_H
 #define CACHEX_REPORT_DISTRIBUTIONS_H
@@ -14,34 +14,39 @@
 #include "report/histogram.h"
 #include "report/survey.h"
 
-/* How many boxes there are of each class. */
+/* The number of boxes of each class. */
 
-/** The most classes with counts of their own; all further ones are counted together. */
+/** The most classes with counts of their own; boxes of all others are counted
+ *  together. */
 #define LC__CLASSES_MOST 4096
 
 struct lc__class_count {
-	int64_t id; /* -1: boxes without a class */
+	int64_t id; /* -1 for boxes without a class */
 	uint64_t boxes;
-	double squares;       /* sum over the samples of how many each has, squared */
-	double products;      /* the same times how many boxes each has in all */
-	uint64_t sample, now; /* the sample met last, and its boxes of this class */
+	/* Sum over the samples of c * c, c the boxes of this class in a sample. */
+	double squares;
+	/* Sum over the samples of c * n, n all boxes of the sample. */
+	double products;
+	/* The last sample with a box of this class, and their number there. */
+	uint64_t sample, now;
 };
 
 struct lc__classes {
-	struct lc__class_count *rows; /* malloc'ed, by id */
+	struct lc__class_count *rows; /* malloc'ed, sorted by id */
 	size_t n, room;
-	struct lc__class_count
-	    others;     /* of all classes after the first LC__CLASSES_MOST */
-	uint64_t boxes; /* all */
+	/* The classes after the first LC__CLASSES_MOST. */
+	struct lc__class_count others;
+	uint64_t boxes; /* of all classes */
 	uint64_t samples;
-	double in_sample, n_squares; /* boxes of this sample; sum of squares of that */
+	/* Boxes of the current sample; sum of n * n over the samples. */
+	double in_sample, n_squares;
 };
 
-/** Begin another sample, of @p boxes boxes. */
+/** Begin the next sample, which has @p boxes boxes. */
 void lc__classes_begin(struct lc__classes *classes, uint64_t boxes);
-/** Count one of them. */
+/** Count one box of the current sample. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__classes_add(struct lc__classes *classes, int64_t id);
-/** Boxes of a class. */
+/** The number of boxes of a class. */
 uint64_t lc__classes_count(const struct lc__classes *classes, int64_t id);
 void lc__classes_free(struct lc__classes *classes);
 
@@ -61,17 +66,17 @@ enum lc__metric {
 	LC__METRICS
 };
 
-/** What a histogram counts. */
+/** The objects that a histogram counts. */
 enum lc__subject { LC__OF_SAMPLES, LC__OF_BOXES, LC__OF_RUNS };
 
 /** The bins of one histogram. */
 struct lc__metric_row {
-	const char *name;  /* in files and options: "box_side" */
-	const char *title; /* "Side of a box" */
-	const char *axis;  /* what the axis shows, with its unit */
+	const char *name;  /* the name in files and options: "box_side" */
+	const char *title; /* for readers: "Side of a box" */
+	const char *axis;  /* title of the axis, with its unit */
 	enum lc__subject subject;
-	bool log2;        /* values are logarithms to base 2 of the numbers shown */
-	double low, high; /* of all bins, as in lc__histogram */
+	bool log2;        /* the bins hold base-2 logarithms of the numbers shown */
+	double low, high; /* the range of all bins, as in lc__histogram */
 	uint32_t bins;
 };
 
@@ -81,21 +86,22 @@ extern const struct lc__metric_row lc__metrics[LC__METRICS];
 const char *lc__subject_name(enum lc__subject subject);
 
 /**
- * How alike the values of one sample are: sums over the samples, for each category
- * of a histogram (below, the bins, above).
+ * How alike the values within one sample are. Each category of a histogram (below, the
+ * bins, above) has sums over the samples; c is how many values of a sample are in the
+ * category, n how many values the sample has.
  */
 struct lc__likeness {
-	double squares[LC__HISTOGRAM_BINS + 2];  /* of how many values it has there */
-	double products[LC__HISTOGRAM_BINS + 2]; /* that times how many it has in all */
-	double n_squares;                        /* of how many it has in all */
+	double squares[LC__HISTOGRAM_BINS + 2];  /* sums of c * c */
+	double products[LC__HISTOGRAM_BINS + 2]; /* sums of c * n */
+	double n_squares;                        /* sum of n * n */
 };
 
 struct lc__distributions {
 	struct lc__histogram histograms[LC__METRICS];
-	struct lc__likeness likeness[LC__METRICS]; /* of the metrics of boxes only */
+	struct lc__likeness likeness[LC__METRICS]; /* only for metrics of boxes */
 	struct lc__classes classes;
 	uint64_t samples;
-	uint64_t boxes; /* of all samples */
+	uint64_t boxes; /* in all samples */
 };
 
 void lc__distributions_init(struct lc__distributions *seen);

@@ -41,20 +41,21 @@ lc__drift_find(const char *name)
 	return metric;
 }
 
-/* A category of one side: how many values, and how they lie in the samples, as in
- * lc__likeness. */
+/* A category on one side: the number of its values, and the sums of struct lc__likeness
+ * for it. */
 struct category {
 	double n, squares, products;
 };
 
-/* Distance and noise of two distributions, a category at a time. */
+/* Distance and noise of two distributions, summed category by category. */
 struct sums {
-	double n, m;      /* values of both sides */
-	double n_squares; /* of both together, over the samples */
+	double n, m; /* number of values on each side */
+	/* Sum of n * n over the samples of both sides. */
+	double n_squares;
 	double distance, noise;
 };
 
-/* Values that have nothing to do with each other. */
+/* A category whose values are independent: each is the only one of its sample. */
 static struct category
 plain(uint64_t n)
 {
@@ -79,8 +80,9 @@ add_category(struct sums *sums, struct category a, struct category b)
 {
 	const double all = sums->n + sums->m;
 	const double share = (a.n + b.n) / all;
-	/* Mean over the values of (c - share * n) squared, of samples with c of n
-	 * values here: share * (1 - share) where every sample has one. */
+	/* The mean over the values of (c - share * n) squared, where a sample with n
+	 * values has c in this category. If each sample has one value, this is share *
+	 * (1 - share). */
 	const double variance = (a.squares + b.squares -
 				    2 * share * (a.products + b.products) +
 				    share * share * sums->n_squares) /
@@ -88,8 +90,8 @@ add_category(struct sums *sums, struct category a, struct category b)
 	const double sigma = sqrt(fmax(variance, 0) * (1 / sums->n + 1 / sums->m));
 
 	sums->distance += fabs(a.n / sums->n - b.n / sums->m) / 2;
-	/* The normal's mean deviation; no two shares with this mean differ by more
-	 * than 2 s (1 - s) on average. */
+	/* The mean absolute deviation of the normal distribution. The bound is the
+	 * largest mean of |p - q| that two shares with this mean can have. */
 	sums->noise += fmin(sigma * M_2_SQRTPI * M_SQRT1_2, 2 * share * (1 - share)) / 2;
 }
 
@@ -104,7 +106,7 @@ end(const struct sums *sums, struct lc__drift_row *row)
 	}
 }
 
-/* What another program counted may not add up. */
+/* Counts come from files that other programs may have written: they may not add up. */
 static uint64_t
 at_most(uint64_t a, uint64_t n)
 {
@@ -139,7 +141,7 @@ outcomes_of(const struct lc__summary *summary)
 	return sum;
 }
 
-/* Both lists are sorted by name. */
+/* Both lists are sorted by name, so one pass merges them. */
 static void
 compare_outcomes(const struct lc__summary *old, const struct lc__summary *new,
     struct lc__drift_row *row)

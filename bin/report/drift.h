@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How far a warehouse has moved away from an earlier one. */
+/* How much a warehouse differs from an earlier one. */
 #ifndef CACHEX_REPORT_DRIFT_H
 #define CACHEX_REPORT_DRIFT_H
 
@@ -10,22 +10,24 @@
 #include "format/summary.h"
 #include "report/distributions.h"
 
-/** The metrics that are compared; a histogram is LC__DRIFT_HISTOGRAMS + its lc__metric. */
+/** The metrics that are compared. A histogram's metric is LC__DRIFT_HISTOGRAMS + its
+ *  lc__metric. */
 enum lc__drift_metric {
-	LC__DRIFT_INVALID,  /* share of frames that are invalid */
-	LC__DRIFT_MISSING,  /* without an image or its file */
-	LC__DRIFT_EMPTY,    /* without a box */
-	LC__DRIFT_OUTCOMES, /* of the frames: samples and each reason of rejection */
-	LC__DRIFT_CLASSES,  /* of the boxes */
+	LC__DRIFT_INVALID, /* share of the frames that are invalid */
+	LC__DRIFT_MISSING, /* share of the frames without an image or its file */
+	LC__DRIFT_EMPTY,   /* share of the frames without a box */
+	/* Distribution of the frames: samples, and each reason of rejection. */
+	LC__DRIFT_OUTCOMES,
+	LC__DRIFT_CLASSES, /* distribution of the boxes over the classes */
 	LC__DRIFT_HISTOGRAMS,
 	LC__DRIFT_METRICS = LC__DRIFT_HISTOGRAMS + LC__METRICS
 };
 
-/** "invalid", "classes", "box_side". */
+/** The name in files and options: "invalid", "classes", "box_side". */
 const char *lc__drift_name(size_t metric);
-/** The same in words. */
+/** The title for readers: "Invalid frames". */
 const char *lc__drift_title(size_t metric);
-/** The metric of this name, LC__DRIFT_METRICS if there is none. */
+/** The metric with this name, or LC__DRIFT_METRICS. */
 size_t lc__drift_find(const char *name);
 
 /** One of the two warehouses. */
@@ -37,33 +39,38 @@ struct lc__drift_side {
 struct lc__drift_row {
 	size_t metric;
 	/**
-	 * 0 same, 1 nothing in common: total variation of the two distributions, for
-	 * a share the difference. 1 if only one side has any values.
+	 * The distance of the two sides, from 0 (equal) to 1 (nothing in common): the
+	 * total variation distance of two distributions, or the difference of two
+	 * shares. It is 1 if only one side has values.
 	 */
 	double distance;
 	/**
-	 * The distance to be expected if both sides were drawn at random from the
-	 * same source: E of half the sum of |p - q| over the categories, each
-	 * difference taken as normal with variance v (1/n + 1/m). v is s (1 - s), s the
-	 * share of both together; or where a sample has several values, boxes, which
-	 * may be like each other, as many times more as the samples show that.
+	 * The distance to expect if both sides were random samples of one source: the
+	 * mean of half the sum of |p - q| over the categories, where each p - q is
+	 * taken as normal with variance v (1/n + 1/m). If values are independent, v is
+	 * s (1 - s), s being the share of the category in both sides together. The
+	 * boxes of one sample may be alike; then v is larger, as estimated from the
+	 * sums of struct lc__likeness.
 	 */
 	double noise;
-	double limit; /* above it there is drift */
+	double limit; /* a larger distance is drift */
 	bool exceeded;
-	bool chance;   /* not more than noise */
-	bool is_share; /* old_value and new_value count */
+	bool chance;   /* the distance is not larger than the noise */
+	bool is_share; /* the metric is a share: old_value and new_value are set */
 	double old_value, new_value;
-	uint64_t old_n, new_n; /* frames, samples, boxes or runs */
+	/* Number of frames, samples, boxes or runs of each side. */
+	uint64_t old_n, new_n;
 };
 
 struct lc__drift {
-	struct lc__drift_row rows[LC__DRIFT_METRICS]; /* largest distance first */
-	size_t exceeded;                              /* how many */
-	size_t chance; /* of them, how many may be chance alone */
+	/* Sorted by distance, largest first. */
+	struct lc__drift_row rows[LC__DRIFT_METRICS];
+	/* Number of rows above their limit. */
+	size_t exceeded;
+	size_t chance; /* number of those whose distance chance can explain */
 };
 
-/** Compare; @p limits has one for each metric. */
+/** Compare two warehouses; @p limits has an element for each metric. */
 void lc__drift_compare(const struct lc__drift_side *old, const struct lc__drift_side *new,
     const double limits[LC__DRIFT_METRICS], struct lc__drift *out);
 

@@ -9,19 +9,19 @@
 #include "base/error.h"
 #include "draw/axes.h"
 
-#define HEAD 46         /* pixels of title and notes */
-#define TWO_COLUMNS 700 /* width from which on the regions are beside the map */
-#define LIST 250        /* width of the regions there */
+#define HEAD 46         /* height of title and notes, in pixels */
+#define TWO_COLUMNS 700 /* from this width on the regions are beside the map */
+#define LIST 250        /* width of the list of regions there */
 #define GAP 24
-#define ROW 66      /* of a region with an image */
-#define TEXT_ROW 38 /* of one without */
+#define ROW 66      /* height of a region that has an image */
+#define TEXT_ROW 38 /* height of a region that has none */
 #define IMAGE 56
-#define BADGE 9           /* radius of a region's number */
-#define FOOT 24           /* of the scale below the plane */
-#define DOTS_MOST 1500    /* points that are drawn as dots, too */
-#define CELLS 160         /* of the longer side of the plane, to find peaks */
-#define APART 0.09        /* of it: the least distance of two peaks */
-#define LOWEST (1.0 / 12) /* of the highest peak */
+#define BADGE 9           /* radius of the disc with a region's number */
+#define FOOT 24           /* height of the scale below the plane */
+#define DOTS_MOST 1500    /* up to so many points are drawn as dots, too */
+#define CELLS 160         /* cells along the longer side, when peaks are searched */
+#define APART 0.09        /* least distance of two peaks, as a share of that side */
+#define LOWEST (1.0 / 12) /* least height of a peak, as a share of the highest */
 
 /* ---- the plane -------------------------------------------------------------------- */
 
@@ -33,7 +33,7 @@ by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The middle of the values, with the outliers that are far away cut off. */
+/* The range of the values, without the outliers that are far from all others. */
 static lc_status
 find_range(const double *points, size_t n, int axis, double *low, double *high)
 {
@@ -53,7 +53,8 @@ find_range(const double *points, size_t n, int axis, double *low, double *high)
 	return LC_OK;
 }
 
-/* The width of the bell as a share of the longer side: less for more points. */
+/* Standard deviation of the Gaussian that smooths the density, as a share of the longer
+ * side. Many points need less smoothing. */
 static double
 smoothing(size_t n)
 {
@@ -74,8 +75,8 @@ find_plane(const double *points, size_t n, struct lc__plane *out)
 	if (!(longer > 0))
 		longer = 1;
 	for (int axis = 0; axis < 2; axis++) {
-		/* Room around it for what is smoothed; never thinner than half of the other
-		 * side. */
+		/* The margin has room for the tails of the Gaussian. No side is shorter
+		 * than half of the other. */
 		const double more = fmax(side[axis], longer * 0.5) - side[axis];
 		const double margin = longer * fmax(3 * smoothing(n), 0.05);
 		out->low[axis] -= more / 2 + margin;
@@ -94,14 +95,14 @@ find_plane(const double *points, size_t n, struct lc__plane *out)
 
 /* ---- the density ------------------------------------------------------------------ */
 
-/* Cells of a plane; row 0 is at its low end. */
+/* The density in the cells of a plane; row 0 has the smallest y. */
 struct density {
 	float *cells; /* malloc'ed */
 	size_t width, height;
 	float most;
 };
 
-/* Blur along one direction: each cell is the sum of those around it, times their weights. */
+/* Blur along one axis: replace each cell by the weighted sum of its neighbours. */
 static void
 blur(float *cells, size_t lines, size_t n, size_t line_step, size_t step,
     const float *weights, size_t reach, float *room)
@@ -186,7 +187,8 @@ is_peak(const struct density *density, size_t x, size_t y)
 	for (int dy = -1; dy <= 1; dy++)
 		for (int dx = -1; dx <= 1; dx++) {
 			const size_t i = x + (size_t)dx, j = y + (size_t)dy;
-			/* Below 0 is far above the size. */
+			/* x - 1 and y - 1 wrap around below 0, and then are not less
+			 * than the size. */
 			if (i < density->width && j < density->height &&
 			    density->cells[j * density->width + i] > here)
 				return false;
@@ -194,7 +196,7 @@ is_peak(const struct density *density, size_t x, size_t y)
 	return true;
 }
 
-/* The highest peaks that are apart. */
+/* Take the highest peaks that are far enough from each other. */
 static lc_status
 find_peaks(const struct density *density, struct lc__regions *out)
 {
@@ -301,7 +303,8 @@ draw_density(struct lc__picture *picture, const struct lc__embedding_map *map,
 		for (size_t y = 0; y < density.height; y++)
 			for (size_t x = 0; x < density.width; x++) {
 				const float cell = density.cells[y * density.width + x];
-				/* The root shows thin regions, too. */
+				/* The square root makes regions of low density visible,
+				 * too. */
 				lc__pixels_set(&pixels, (uint32_t)x,
 				    (uint32_t)(density.height - 1 - y),
 				    lc__colour_at(LC__COLOURS_DENSITY,
@@ -330,7 +333,8 @@ draw_badge(struct lc__picture *picture, double x, double y, size_t number)
 	lc__picture_text(picture, x, y + 4, &font, lc_id_of(text), 0);
 }
 
-/* "few [colours] many vectors" and how many are not shown. */
+/* Draw the legend, "few [colours] many vectors", and the number of vectors outside of
+ * the map. */
 static void
 draw_scale(struct lc__picture *picture, const struct lc__embedding_map *map, double x,
     double y, double width)
@@ -357,7 +361,7 @@ draw_scale(struct lc__picture *picture, const struct lc__embedding_map *map, dou
 	    from + width - x - 16);
 }
 
-/* Lay the axes out with one scale: widen the range that has room. */
+/* Give both axes one scale: widen the range of the axis that has room. */
 static void
 lay(struct lc__picture *picture, struct lc__axes *axes)
 {
@@ -483,7 +487,8 @@ lc__embedding_map_draw(struct lc__picture *picture, const struct lc__embedding_m
 	const bool beside = width >= TWO_COLUMNS;
 	const double across = beside ? room - LIST - GAP : room;
 	const double row = row_height(map->regions);
-	/* One scale for both axes; numbers and titles take about this much. */
+	/* Both axes have one scale, so the width determines the height; numbers and
+	 * titles take about this much. */
 	const double plot = across - 70;
 	const double high = fmin(round(plot * (plane->high[1] - plane->low[1]) /
 				     (plane->high[0] - plane->low[0])),

@@ -158,7 +158,7 @@ lc__rejects_close(struct lc__rejects *rejects)
 
 /* ---- thumbnails -------------------------------------------------------------- */
 
-#define LINE 1 /* pixels of a box's frame */
+#define LINE 1 /* width of a box's outline, in pixels */
 
 static const char *
 class_name(const void *facts, int64_t class_id)
@@ -166,7 +166,7 @@ class_name(const void *facts, int64_t class_id)
 	return lc__facts_class(facts, class_id);
 }
 
-/* Shrunk so that no side is longer than the thumbnail's. */
+/* Shrink the image so that its longer side fits. */
 static lc_status
 draw_small(const struct lc__facts *facts, const struct lc__pixels *image,
     const struct lc__observation *observation, struct lc__picture *picture,
@@ -201,11 +201,12 @@ lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observa
 	if (!lc__image_form_of(&sample->image, &form))
 		return LC_OK;
 	status = lc__picture_new(LC__PICTURE_PNG, &picture);
-	/* A page of a build without cairo has no thumbnails. */
+	/* A build without cairo makes pages without thumbnails. */
 	if (status == LC_UNSUPPORTED)
 		return LC_OK;
 	return_if_error(status);
-	/* Counted first, so that an unfinished one is freed as well. */
+	/* Count the thumbnail before it is complete, so that lc__facts_free() frees it
+	 * after a failure. */
 	facts->n_thumbnails++;
 	out->sample = observation->sample;
 	out->boxes = observation->n;
@@ -229,7 +230,8 @@ lc__thumbnail_add(struct lc__facts *facts, const struct lc__observation *observa
 
 /* ---- all facts --------------------------------------------------------------- */
 
-/* Those of parts are in the manifests of the parts. */
+/* The shards of parts are listed in the manifests of the parts, so the warehouse is
+ * asked for each. */
 static lc_status
 read_shards(const lc_warehouse *warehouse, struct lc__facts *out)
 {
@@ -260,8 +262,8 @@ read_rejects(struct lc__facts *out)
 	struct lc__rejects rejects;
 	lc_status status = lc__rejects_open(out->info->path, &rejects);
 
-	/* Shards that were exported from a module have no such list; a build's always do,
-	 * and the manifest has its checksum. */
+	/* Shards exported from a module have no list of rejected frames. A build always
+	 * writes one, and the manifest has its checksum. */
 	if (status == LC_NO_FILE && built)
 		return lc__error(LC_CORRUPT, 0,
 		    "%s/" LC__WAREHOUSE_REJECTED " is missing, and the manifest names it",
@@ -286,7 +288,7 @@ lc__facts_read(const lc_warehouse *warehouse, struct lc__facts *out)
 	return_if_error(read_shards(warehouse, out));
 	return_if_error(
 	    lc__summary_parse(out->info->summary, out->info->path, &out->summary));
-	/* Another program's summary may lack it. */
+	/* A summary that another program wrote may lack this member. */
 	if (out->summary.written == 0)
 		out->summary.written = out->info->samples;
 	return_if_error(lc__thresholds_parse(out->info->thresholds, out->info->path,
@@ -327,7 +329,7 @@ lc__facts_free(struct lc__facts *facts)
 uint64_t
 lc__summary_written(const struct lc__summary *summary, const struct lc__counts *counts)
 {
-	/* Either all empty frames are written or none is. */
+	/* A build writes either all empty frames or none. */
 	return summary->written == summary->totals.non_empty
 	    ? counts->non_empty
 	    : counts->non_empty + counts->empty;

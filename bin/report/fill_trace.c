@@ -17,7 +17,7 @@
 
 #define LINE_MOST (1u << 20)
 
-/* A line. Numbers that it lacks are 0. */
+/* A line of the trace. Numbers that the line lacks are 0. */
 struct event {
 	char name[16];
 	struct lc__fill_point point;
@@ -102,7 +102,7 @@ take_text(struct lc__json_slice string, char **out)
 
 	if (string.size == 0 || *out != NULL)
 		return LC_OK;
-	/* A text with half of a surrogate pair is left out. */
+	/* Ignore a text with half of a surrogate pair. */
 	if (lc__json_unescape(string, &text) != LC_OK) {
 		lc__buf_free(&text);
 		return LC_OK;
@@ -178,7 +178,7 @@ take_event(struct lc__fill_trace *trace, const struct event *event)
 	return_if_error(take_metrics(trace, event));
 	if ((!ends && strcmp(event->name, "progress") != 0) || !event->has_bytes)
 		return LC_OK;
-	/* Times of a file that several programs wrote may go back. */
+	/* If several programs wrote the file, times may go back. */
 	if (trace->n > 0 && event->point.seconds < trace->points[trace->n - 1].seconds)
 		return LC_OK;
 	return_if_error(

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The trace of a fill, as `cachex fill --trace` writes it, as counts over time. */
+/* Reads the trace of a fill, which `cachex fill --trace` writes, as counts over
+ * time. */
 #ifndef CACHEX_REPORT_FILL_TRACE_H
 #define CACHEX_REPORT_FILL_TRACE_H
 
@@ -10,16 +11,17 @@
 #include "lmdbcache.h"
 
 #define LC__FILL_METRICS \
-	8 /* names of numbers that producers report; others are left out */
+	8 /* the most names of numbers from producers; others are ignored */
 
-/** All counts at one time. */
+/** The counts at one time. */
 struct lc__fill_point {
-	double seconds;               /* since the begin */
-	double stored, failed, bytes; /* records; items and bad lines; of tensors */
-	double retried,
-	    lost; /* batches given to another producer; producers that died, were
-	                           too slow, or gave an invalid answer */
-	double running, busy; /* producers now */
+	double seconds; /* since the fill began */
+	/* Records stored; items and bad lines; bytes of tensors. */
+	double stored, failed, bytes;
+	/* Batches given to another producer; producers that died, were too slow, or
+	 * gave an invalid answer. */
+	double retried, lost;
+	double running, busy; /* producers at this time */
 };
 
 /** A number that producers report. */
@@ -27,26 +29,27 @@ struct lc__fill_metric {
 	char *name; /* malloc'ed */
 	struct {
 		double seconds, value;
-	} * points; /* finite ones; malloc'ed */
+	} * points; /* finite values; malloc'ed */
 	size_t n, room;
-	uint64_t others; /* NaN and infinity */
+	uint64_t others; /* number of values that are NaN or infinite */
 };
 
 struct lc__fill_trace {
 	const char *path;  /* borrowed */
 	char *module;      /* malloc'ed; NULL if the trace does not say */
-	char *status;      /* of the end, the same; NULL if it has not ended */
-	uint64_t began_ms; /* since 1970, 0 if not known */
-	struct lc__fill_point *points; /* in the order of time */
+	char *status;      /* of the end of the fill, malloc'ed; NULL before the end */
+	uint64_t began_ms; /* ms since 1970, 0 if unknown */
+	struct lc__fill_point *points; /* by time */
 	size_t n, room;
-	bool producers; /* it says how many run */
+	bool producers; /* the trace has the numbers of producers */
 	struct lc__fill_metric metrics[LC__FILL_METRICS];
 	size_t n_metrics;
-	uint64_t bad; /* lines that are not of a trace; the last may be incomplete */
+	/* Lines that do not belong to a trace; the last line may be incomplete. */
+	uint64_t bad;
 };
 
-/** Read a trace, also one that is still written. Free it also after a failure. LC_IO;
- *  LC_NO_MEMORY; LC_CORRUPT if no line is of a trace of a fill. */
+/** Read a trace; the fill may still be running. Free it also after a failure. LC_IO;
+ *  LC_NO_MEMORY; LC_CORRUPT if the file has no line of the trace of a fill. */
 LC_CHECKED lc_status lc__fill_trace_read(const char *path, struct lc__fill_trace *out);
 void lc__fill_trace_free(struct lc__fill_trace *trace);
 

@@ -27,7 +27,7 @@ lc__histogram_edge(const struct lc__histogram *histogram, uint32_t i)
 	return histogram->low + i * (histogram->high - histogram->low) / histogram->bins;
 }
 
-/* The division may round across an edge; the edge decides. */
+/* The division may round across an edge of a bin; the edge decides. */
 static uint32_t
 find_bin(const struct lc__histogram *histogram, double value)
 {
@@ -69,7 +69,7 @@ lc__category(const struct lc__histogram *histogram, uint32_t i)
 	return i <= histogram->bins ? histogram->counts[i - 1] : histogram->above;
 }
 
-/* Where category @p i begins. */
+/* The lower edge of category @p i. */
 static double
 start_of(const struct lc__histogram *histogram, uint32_t i)
 {

@@ -73,7 +73,7 @@ write_boxes(FILE *out, const struct lc__summary *summary)
 	lc__page_table_end(out);
 }
 
-/* The verdict on one limit is the library's own: all others are left out. */
+/* The library judges the limit; @p alone has this limit and no other. */
 static void
 write_limit(FILE *out, const char *name, const struct lc__limit *limit,
     const struct lc__thresholds *alone, const struct lc__counts *counts, uint64_t n)
@@ -356,7 +356,7 @@ write_classes(FILE *out, const struct lc__facts *facts)
 	return LC_OK;
 }
 
-/* A cache_id without the key in front that all samples have, "0123456789ab/". */
+/* The cache_id without the prefix that all samples share, "0123456789ab/". */
 static lc_id
 short_id(const struct lc__thumbnail *thumbnail)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Reports as one HTML page each: no script, nothing from elsewhere. */
+/* Reports as HTML pages, each in one file: without scripts, and without references to
+ * other files. */
 #ifndef CACHEX_REPORT_HTML_H
 #define CACHEX_REPORT_HTML_H
 
@@ -8,22 +9,22 @@
 #include "report/drift.h"
 #include "report/facts.h"
 
-/** Rows of runs, and of shards, that a page shows at most. */
+/** The most rows of runs, and of shards, on a page. */
 #define LC__HTML_ROWS 300
-/** Classes that a page shows at most. */
+/** The most classes on a page. */
 #define LC__HTML_CLASSES 100
 
 /**
- * The page of a warehouse. The same warehouse gives the same bytes. Look at
- * @p out's own state for failed writes.
+ * Write the page of a warehouse. The same warehouse gives the same bytes. The caller
+ * checks ferror(@p out) for failed writes.
  */
 LC_CHECKED lc_status lc__html_write(FILE *out, const struct lc__facts *facts);
 
-/** The page of the changes between two warehouses. */
+/** Write the page of the changes between two warehouses. */
 LC_CHECKED lc_status lc__html_drift(FILE *out, const struct lc__facts *old,
     const struct lc__facts *new, const struct lc__drift *drift);
 
-/** The last part of a version's path, its name. */
+/** The last component of a version's path: its name. */
 const char *lc__html_name(const char *path);
 
 #endif

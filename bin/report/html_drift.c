@@ -147,7 +147,7 @@ write_plots(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
 	lc__page_section_end(out);
 }
 
-/* A class of either side, and how the share of its boxes has changed. */
+/* The row of a class of either side, and the change of its share of the boxes. */
 struct change {
 	int64_t id;
 	uint64_t old, new;
@@ -192,7 +192,8 @@ gather(const struct lc__classes *old, const struct lc__classes *new, struct chan
 	return n;
 }
 
-/* The name in the new version, after that in the old one if they differ. */
+/* The class's name in the new version; after it that in the old version, if it
+ * differs. */
 static void
 write_class_name(FILE *out, const struct lc__facts *old, const struct lc__facts *new,
     int64_t id)
@@ -248,7 +249,7 @@ write_classes(FILE *out, const struct lc__facts *old_facts,
 	return LC_OK;
 }
 
-/* Every field that one recipe has; those that differ are marked. */
+/* Write each field that either recipe has, and mark those that differ. */
 static void
 write_recipes(FILE *out, const struct lc__fields *old, const struct lc__fields *new)
 {

@@ -22,33 +22,34 @@
 #include "value/dtype.h"
 #include "value/tensor.h"
 
-#define STEP 1024 /* records from one call of the progress to the next */
-#define STEPS 16  /* that a power of two has among the sizes of records */
+#define STEP 1024 /* records between two calls of the progress callback */
+#define STEPS 16  /* bins per power of two, while sizes of records are counted */
 #define POWERS 40
-#define VECTOR_LEAST 8     /* elements of a vector that is mapped */
-#define VECTORS_MOST 20000 /* of them; their components take the longest of a report */
-#define VECTORS_LEAST 50   /* of them */
-#define VECTOR_ELEMENTS ((size_t)1 << 24) /* of all */
+#define VECTOR_LEAST 8     /* least elements of a vector that is mapped */
+#define VECTORS_MOST 20000 /* more take too long to find their components */
+#define VECTORS_LEAST 50   /* least vectors that make a map */
+#define VECTOR_ELEMENTS ((size_t)1 << 24) /* most elements of all vectors together */
 #define VECTOR_IMAGE 112                  /* pixels of an example */
 #define MAP_WIDTH 1100
-#define KEYS 256      /* bytes of a key with a bin of its own at first */
-#define TEXT_MOST 600 /* bytes of an example's text */
+#define KEYS 256      /* longer keys share the last count */
+#define TEXT_MOST 600 /* most bytes of an example's text */
 #define FAILURE_LINE 65536
 
-/* A record whose value is read. */
+/* A record whose value will be read. */
 struct picked {
 	lc_id id; /* malloc'ed */
 	uint64_t stored;
 };
 
-/* The vectors of one field, in the records whose values are read. */
+/* The vectors found in one field of the records that are read. */
 struct directions {
-	struct lc__buf path; /* of the field, with a NUL; empty while none was found */
+	/* Path of the field, ended by a NUL; empty before the first vector. */
+	struct lc__buf path;
 	char type[LC__TENSOR_TEXT];
-	size_t d;    /* elements of each */
-	float *rows; /* one after another */
+	size_t d;    /* elements per vector */
+	float *rows; /* the vectors, one after another; malloc'ed */
 	size_t rows_room;
-	lc_id *ids; /* borrowed */
+	lc_id *ids; /* key of each vector; borrowed */
 	size_t n, ids_room;
 };
 
@@ -59,7 +60,8 @@ struct reading {
 	struct lc__module_facts *facts;
 	struct picked *picked;
 	size_t n_picked, room;
-	uint64_t sizes[POWERS * STEPS]; /* of records, by the logarithm */
+	/* Number of records by the logarithm of their size. */
+	uint64_t sizes[POWERS * STEPS];
 	uint64_t key_sizes[KEYS];
 };
 
@@ -142,8 +144,8 @@ take_input(void *ctx, const lc_input_info *info)
 	return 0;
 }
 
-/* A page of a build without cairo has no map, nor has that of a module with too many chunks to
- * be drawn. */
+/* There is no map if the build has no cairo, or if the module has too many chunks to
+ * draw. */
 static lc_status
 draw_map(struct lc__module_facts *facts, double width, struct lc__buf *out)
 {
@@ -192,8 +194,8 @@ read_module(struct reading *r)
 
 /* ---- all records: keys and sizes --------------------------------------------------------- */
 
-/* "train/" of "train/cat/000.jpg", "img" of "img00012": up to the first separator, or else to
- * the first digit. */
+/* The prefix of a key: "train/" of "train/cat/000.jpg", "img" of "img00012". It ends
+ * with the first separator or, if there is none, before the first digit. */
 static lc_id
 prefix_of(lc_id id)
 {
@@ -269,7 +271,7 @@ list_records(struct reading *r)
 	return status == LC_END ? LC_OK : status;
 }
 
-/* As many bins to a power of two as there is room for. */
+/* Use as many bins per power of two as the histogram has room for. */
 static void
 make_sizes(const struct reading *r, struct lc__histogram *out)
 {
@@ -318,7 +320,8 @@ make_key_sizes(const struct reading *r, struct lc__histogram *out)
 
 /* ---- a map of vectors ---------------------------------------------------------------------- */
 
-/* Is it a vector of floats? Tokens and other integers have no directions. */
+/* Whether the tensor is a vector of floats. Integers, such as tokens, have no
+ * direction. */
 static bool
 is_vector(const lc_tensor *tensor)
 {
@@ -329,7 +332,7 @@ is_vector(const lc_tensor *tensor)
 	    tensor->dtype != LC_BOOL;
 }
 
-/* The path of the first one in the maps of a value. */
+/* Find the path of the first such vector in a value and its nested maps. */
 static bool
 find_vector(const lc_value *value, struct lc__buf *path)
 {
@@ -376,7 +379,7 @@ add_vector(struct directions *v, lc_id id, const lc_tensor *tensor)
 	return LC_OK;
 }
 
-/* One more record, a value or a tensor, if it has the field. */
+/* Add the vector of one more record, a value or a tensor, if it has the field. */
 static lc_status
 take_vector(struct directions *v, lc_id id, const lc_value *value,
     const lc_tensor *record)
@@ -450,7 +453,7 @@ map_vectors(struct reading *r, const struct lc__pca *pca, double *points,
 		region->id = v->ids[region->example];
 		status = lc__preview_image(r->cache, region->id, VECTOR_IMAGE,
 		    &region->image);
-		/* Gone or damaged: its name is enough. */
+		/* The record is gone or damaged: show its name only. */
 		if (status != LC_OK && status != LC_NOT_FOUND && status != LC_CORRUPT)
 			return status;
 	}
@@ -458,7 +461,8 @@ map_vectors(struct reading *r, const struct lc__pca *pca, double *points,
 	return draw_embedding(&map, LC__STORE_MAP_LEAST, &r->facts->narrow_vectors);
 }
 
-/* The vectors in the plane of their principal components, if there are enough. */
+/* If there are enough vectors, map them to the plane of their first two principal
+ * components. */
 static lc_status
 show_vectors(struct reading *r)
 {
@@ -487,7 +491,7 @@ show_vectors(struct reading *r)
 
 /* ---- some records: values and examples ---------------------------------------------------- */
 
-/* A picture if one can be drawn, else its text. */
+/* Show a picture if one can be drawn, else a text. */
 static lc_status
 show_preview(struct lc__preview *preview, struct lc__module_example *out)
 {
@@ -505,7 +509,7 @@ show_preview(struct lc__preview *preview, struct lc__module_example *out)
 			lc__buf_append(&out->text, "\xe2\x80\xa6", 3);
 		return out->text.failed ? lc__no_memory(NULL) : LC_OK;
 	}
-	/* A page of a build without cairo has no pictures. */
+	/* A build without cairo makes pages without pictures. */
 	status = lc__picture_new(LC__PICTURE_PNG, &picture);
 	if (status == LC_UNSUPPORTED)
 		return LC_OK;
@@ -542,7 +546,7 @@ look_into(struct reading *r, size_t i, struct lc__module_example *example)
 	lc_view view;
 	lc_status status = lc_get(r->cache, picked->id.data, picked->id.size, &view);
 
-	/* Another process may have removed it meanwhile. */
+	/* Another process may have deleted the record since it was listed. */
 	if (status == LC_NOT_FOUND)
 		return LC_OK;
 	if (status == LC_OK) {
@@ -559,7 +563,7 @@ look_into(struct reading *r, size_t i, struct lc__module_example *example)
 			status = value != NULL
 			    ? lc__preview_of_value(value, false, &preview)
 			    : lc__preview_of_tensor(&view.tensor, "", false, &preview);
-			/* An image that is too large does not end the report. */
+			/* An image too large to draw must not end the report. */
 			if (status == LC_OK && show_preview(&preview, example) != LC_OK)
 				status = lc_last_error()->status == LC_NO_MEMORY
 				    ? LC_NO_MEMORY
@@ -608,7 +612,7 @@ look_into_some(struct reading *r)
 static void
 take_damage(void *ctx, const char *line)
 {
-	/* Without memory the count of the damage is all that is shown. */
+	/* Without memory for the message, only the damage is counted. */
 	(void)(note_damage(ctx, line) == LC_OK);
 }
 
@@ -649,7 +653,7 @@ take_failure(struct lc__module_facts *facts, const char *line)
 	    0);
 }
 
-/* failures.jsonl of the module's directory, if a fill has left one. */
+/* Read failures.jsonl in the module's directory, if a fill has written one. */
 static lc_status
 read_failures(struct reading *r)
 {

@@ -12,8 +12,8 @@
 #include "report/rates.h"
 #include "value/dtype.h"
 
-#define TEXTS 12    /* of a field or a list of reasons that are shown */
-#define PREFIXES 20 /* of keys */
+#define TEXTS 12    /* most texts shown of a field or of a list of reasons */
+#define PREFIXES 20 /* most prefixes of keys shown */
 #define SCHEMAS 100
 #define TYPE_TEXT 600
 #define NUMBER_TEXT 40
@@ -93,7 +93,7 @@ write_damage(FILE *out, const struct lc__module_facts *facts)
 	fputs("</ul>\n", out);
 }
 
-/* "Good: all 12 chunks ..." or what is damaged. */
+/* The verdict: "Good: all 12 chunks ...", or what is damaged. */
 static void
 write_verdict(FILE *out, const struct lc__module_facts *facts)
 {
@@ -242,7 +242,7 @@ write_examples(FILE *out, const struct lc__module_facts *facts)
 
 /* ---- fields ------------------------------------------------------------------------------ */
 
-/* The path of a field; of a record that is not a map it is empty. */
+/* The path of a field; it is empty if the records are not maps. */
 static void
 put_path(FILE *out, const struct lc__record_field *field)
 {
@@ -252,7 +252,7 @@ put_path(FILE *out, const struct lc__record_field *field)
 		lc__page_id(out, field->path, strlen(field->path));
 }
 
-/* Few digits, but integers that have not too many as they are. */
+/* A number in 5 digits; an integer in up to 15, so that most are written in full. */
 static void
 cell_number(FILE *out, double x, bool integer)
 {
@@ -316,7 +316,7 @@ write_field(FILE *out, const struct lc__record_fields *fields, size_t i)
 	fputs("</tr>\n", out);
 }
 
-/* The most frequent of some texts, with bars. */
+/* A list of the most frequent texts, with bars. */
 static void
 write_texts(FILE *out, const struct lc__texts *texts, size_t most)
 {
@@ -346,7 +346,7 @@ write_texts(FILE *out, const struct lc__texts *texts, size_t most)
 	fputs("</tbody>\n</table>\n", out);
 }
 
-/* Texts are worth a figure where some come more than once. */
+/* Texts get a figure only if some of them occur more than once. */
 static void
 plot_texts(FILE *out, const struct lc__record_field *field)
 {
@@ -691,7 +691,7 @@ by_time(const void *a, const void *b)
 	return (x->time_ms > y->time_ms) - (x->time_ms < y->time_ms);
 }
 
-/* When the chunks that the module has were committed. */
+/* When the chunks of the module were committed. */
 static void
 write_commits(FILE *out, const struct lc__module_facts *facts)
 {
@@ -737,7 +737,8 @@ out:
 
 /* ---- the trace of a fill -------------------------------------------------------------------- */
 
-/* Counts that grow: what came between two points came evenly. */
+/* The rate of a count that grows: its increase between two points is spread evenly over
+ * the time between them. */
 static void
 add_count(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
     size_t at)
@@ -747,7 +748,7 @@ add_count(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
 	for (size_t i = 0; i < trace->n; i++) {
 		const double value = *(
 		    const double *)((const char *)&trace->points[i] + at);
-		/* A count that goes back is of another run in the same file. */
+		/* If a count decreases, another run has begun in the same file. */
 		if (value > before)
 			lc__rates_add(rates, k, time, trace->points[i].seconds,
 			    value - before);
@@ -756,7 +757,7 @@ add_count(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
 	}
 }
 
-/* A number that holds until the next point. */
+/* The mean of a number that keeps its value until the next point. */
 static void
 add_level(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
     size_t at)
@@ -770,7 +771,8 @@ add_level(struct lc__rates *rates, size_t k, const struct lc__fill_trace *trace,
 	}
 }
 
-/* The mean of the points in each span; without any that of the span before. */
+/* The mean of the points in each span; a span without points takes the mean of the one
+ * before. */
 static void
 add_means(struct lc__rates *rates, const struct lc__fill_metric *metric)
 {

@@ -8,17 +8,17 @@
 #include "report/fill_trace.h"
 #include "report/module_facts.h"
 
-/** What the page shows besides the facts. */
+/** What the page shows besides the facts of the module. */
 struct lc__module_extras {
-	const struct lc__field *settings; /* names and values */
+	const struct lc__field *settings; /* settings of the module: names and values */
 	size_t n_settings;
 	const struct lc__fill_trace *traces;
 	size_t n_traces;
 };
 
 /**
- * The page of a module. The same module gives the same bytes. Look at @p out's own state for
- * failed writes.
+ * Write the page of a module. The same module gives the same bytes. The caller checks
+ * ferror(@p out) for failed writes.
  */
 void lc__module_html_write(FILE *out, const struct lc__module_facts *facts,
     const struct lc__module_extras *extras);

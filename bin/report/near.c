@@ -12,7 +12,7 @@
 
 /* ---- pairs ---------------------------------------------------------------------- */
 
-#define PAIRS_MOST ((size_t)1 << 21) /* besides a forest, before they are reduced */
+#define PAIRS_MOST ((size_t)1 << 21) /* pairs kept beyond a forest */
 
 static int
 by_distance(const void *x, const void *y)
@@ -26,7 +26,8 @@ by_distance(const void *x, const void *y)
 	return (p->b > q->b) - (p->b < q->b);
 }
 
-/* The first item of a group, with the way to it made short. */
+/* The item that represents the group of item i. Halves the path to it for later
+ * calls. */
 static size_t
 find_group(size_t *groups, size_t i)
 {
@@ -37,7 +38,7 @@ find_group(size_t *groups, size_t i)
 	return i;
 }
 
-/* Kruskal's algorithm. */
+/* Kruskal's algorithm: the shortest pairs first, without those inside one group. */
 lc_status
 lc__pairs_end(struct lc__pairs *pairs)
 {
@@ -66,7 +67,8 @@ lc__pairs_end(struct lc__pairs *pairs)
 lc_status
 lc__pairs_add(struct lc__pairs *pairs, size_t a, size_t b, double distance)
 {
-	/* The forest of all is the forest of a part's forest and the rest. */
+	/* Reducing early loses nothing: a pair that is not in the forest of some pairs
+	 * is not in the forest of more pairs either. */
 	if (pairs->n >= PAIRS_MOST + pairs->items)
 		return_if_error(lc__pairs_end(pairs));
 	return_if_error(
@@ -94,9 +96,9 @@ step(const lc_progress *progress, size_t done, size_t all)
 
 /* ---- images --------------------------------------------------------------------- */
 
-#define COLOUR_LIMIT 26 /* a tenth of 255 */
+#define COLOUR_LIMIT 26 /* a tenth of the range of a channel */
 
-/* The grey values of the image on a small grid, in thousandths. */
+/* The grey values, times 1,000, of the image reduced to a small grid. */
 static lc_status
 find_grid(const struct lc__pixels *image, uint32_t width, uint32_t height, int *out)
 {
@@ -143,7 +145,9 @@ lc__print_distance(const struct lc__print *a, const struct lc__print *b)
 	    LC__PRINT_BITS;
 }
 
-/* A part of a print's bits: bands - 1 differences leave one of the bands equal. */
+/* One of the `bands` parts of a print's bits. Two prints that differ in fewer than
+ * `bands` bits have at least one band in common, so only prints with a common band are
+ * compared. */
 static uint64_t
 band_of(const struct lc__print *print, unsigned band, unsigned bands)
 {
@@ -156,7 +160,7 @@ band_of(const struct lc__print *print, unsigned band, unsigned bands)
 	return bits;
 }
 
-/* A print, by one of its bands. */
+/* A print and the value of one of its bands. */
 struct banded {
 	uint64_t band;
 	size_t print;
@@ -181,7 +185,7 @@ by_bits(const void *x, const void *y)
 	return order != 0 ? order : (a->item > b->item) - (a->item < b->item);
 }
 
-/* All pairs of a run of prints with one band in common. */
+/* Compare all pairs of prints in a run of equal bands. */
 static lc_status
 compare_run(const struct lc__print *prints, const struct banded *run, size_t n,
     double limit, struct lc__pairs *out)
@@ -202,7 +206,8 @@ lc_status
 lc__near_prints(struct lc__print *prints, size_t n, double limit,
     const lc_progress *progress, struct lc__pairs *out)
 {
-	/* With as many bits of difference as are allowed, one band more is equal. */
+	/* One band more than the bits that may differ: see band_of(). If that is too
+	 * many bands to help, all prints are compared. */
 	const unsigned differ = (unsigned)(limit * LC__PRINT_BITS + 1e-9);
 	const unsigned bands = differ < 32 ? differ + 1 : 1;
 	struct banded *banded = malloc((n + 1) * sizeof(*banded));
@@ -234,13 +239,13 @@ lc__near_prints(struct lc__print *prints, size_t n, double limit,
 
 /* ---- vectors ---------------------------------------------------------------------- */
 
-#define COORDINATES 12 /* that may tell two vectors apart */
-#define SAMPLE 2048    /* vectors that the directions are found from */
-#define ROUNDS 6       /* the directions need not be exact */
-#define SLACK 1e-5     /* for the rounding of floats */
+#define COORDINATES 12 /* coordinates compared before whole vectors are */
+#define SAMPLE 2048    /* vectors from which the directions are computed */
+#define ROUNDS 6       /* few, as the directions need not be exact */
+#define SLACK 1e-5     /* allowance for the rounding of floats */
 
-/* A vector by its first coordinates along orthogonal directions: their distance is at most
- * that of the vectors. */
+/* The first coordinates of a vector along orthogonal directions. Two vectors are at
+ * least as far apart as their coordinates. */
 struct located {
 	float at[COORDINATES];
 	size_t row;
@@ -256,7 +261,7 @@ by_first(const void *x, const void *y)
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-/* False for a vector of length 0, which has no direction. */
+/* Scale a vector to length 1. False if its length is 0: it has no direction. */
 static bool
 normalise(float *row, size_t d)
 {
@@ -290,7 +295,8 @@ find_directions(const float *rows, size_t n, size_t d, const lc_progress *progre
 	return status;
 }
 
-/* Squared distance by the coordinates, no further than to @p limit. */
+/* False if the coordinates prove that the squared distance of the vectors is above
+ * @p limit. */
 static bool
 may_be_near(const struct located *a, const struct located *b, float limit)
 {
@@ -308,7 +314,8 @@ distance_of(const float *a, const float *b, size_t d)
 {
 	double sum = 0;
 
-	/* Half the squared distance is exact where the cosine is close to 1. */
+	/* For vectors of length 1, half the squared distance is 1 minus the cosine;
+	 * computed this way it stays exact where the cosine is close to 1. */
 	for (size_t e = 0; e < d; e++) {
 		const double c = (double)a[e] - b[e];
 		sum += c * c;
@@ -351,7 +358,7 @@ lc__near_vectors(float *rows, const size_t *items, size_t n, size_t d, double li
 	lc_status status = all == NULL ? lc__no_memory("view") : LC_OK;
 
 	if (status == LC_OK && n > 0) {
-		/* Those of length 0 are like none. */
+		/* Vectors of length 0 have no direction and are in no pair. */
 		for (size_t i = 0; i < n; i++)
 			if (normalise(rows + i * d, d))
 				all[used++].row = i;

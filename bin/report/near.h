@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Images and vectors that are nearly equal, as pairs. */
+/* Finds pairs of images, and of vectors, that are nearly equal. */
 #ifndef CACHEX_REPORT_NEAR_H
 #define CACHEX_REPORT_NEAR_H
 
@@ -9,26 +9,26 @@
 #include "draw/pixels.h"
 #include "lmdbcache.h"
 
-/** Two items and their distance, 0 to 2. */
+/** Two items and their distance, from 0 to 2. */
 struct lc__pair {
 	size_t a, b; /* a < b */
 	double distance;
 };
 
 /**
- * Pairs of items 0 to items - 1. Of the pairs that were added only those of a forest are
- * kept: the items of a group, in which each is near another one, have one pair fewer than
- * the group has items, with the smallest distances.
+ * Pairs of the items 0 to items - 1. Items that pairs connect, directly or through
+ * others, are a group. Of the pairs added, only a minimum spanning forest is kept: a
+ * group of k items keeps the k - 1 pairs with the smallest distances that connect it.
  */
 struct lc__pairs {
-	size_t items;         /* set by the caller; the rest is zeroed */
+	size_t items;         /* set by the caller; all other members begin as zero */
 	struct lc__pair *all; /* malloc'ed */
 	size_t n, room;
 };
 
 LC_CHECKED lc_status lc__pairs_add(struct lc__pairs *pairs, size_t a, size_t b,
     double distance);
-/** Reduce to the forest, sorted by distance, then by a and b. */
+/** Reduce the pairs to the forest, sorted by distance, then by a and b. */
 LC_CHECKED lc_status lc__pairs_end(struct lc__pairs *pairs);
 void lc__pairs_free(struct lc__pairs *pairs);
 
@@ -36,16 +36,17 @@ void lc__pairs_free(struct lc__pairs *pairs);
 
 #define LC__PRINT_BITS 128
 
-/** What an image looks like, without its details. */
+/** An image without its details, for comparisons. */
 struct lc__print {
-	uint64_t bits[2]; /* is a field of an 8 x 8 grid darker than the one to its right,
-	                      and than the one below it? */
+	/* Bit i is set if field i of an 8 x 8 grid is darker than its right neighbour
+	 * (bits[0]), or than the field below it (bits[1]). */
+	uint64_t bits[2];
 	uint8_t colour[3]; /* mean of each channel */
-	size_t item;       /* the caller's number */
+	size_t item;       /* the caller's number of the image */
 };
 
-/** The print of an image: the grid is one of 9 x 8 means of its grey values, and one of
- *  8 x 9. LC_NO_MEMORY. */
+/** Compute the print of an image: from a grid of 9 x 8 means of its grey values, and
+ *  one of 8 x 9. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__print_of(const struct lc__pixels *image, struct lc__print *out);
 
 /** The distance of two prints: the share of bits that differ; 1 if a mean colour differs by
@@ -60,14 +61,14 @@ double lc__print_distance(const struct lc__print *a, const struct lc__print *b);
 LC_CHECKED lc_status lc__near_prints(struct lc__print *prints, size_t n, double limit,
     const lc_progress *progress, struct lc__pairs *out);
 
-/* ---- vectors ---------------------------------------------------------------------- */
+/* ---- vectors --------------------------------------------------------------------- */
 
 /**
- * Add the pairs of vectors whose distance, 1 less the cosine of the angle between them,
- * is at most @p limit. All such pairs are found: vectors are compared only if some of
- * their coordinates do not already tell them apart.
- * @param rows   @p n vectors of @p d elements, finite; they are scaled to length 1
- * @param items  the caller's number of each, ascending
+ * Add the pairs of vectors whose distance, 1 minus the cosine of the angle between
+ * them, is at most @p limit. No pair is missed: a pair is skipped only if a few
+ * coordinates prove that its distance is larger.
+ * @param rows   @p n vectors of @p d finite elements; they are scaled to length 1
+ * @param items  the caller's number of each vector, ascending
  * @return LC_OK; LC_CANCELLED; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__near_vectors(float *rows, const size_t *items, size_t n,

@@ -128,7 +128,7 @@ lc__page_end(FILE *out)
 	fputs("</body>\n</html>\n", out);
 }
 
-/* Bytes of the character that begins the text; 1 where there is none. */
+/* Size in bytes of the character at the beginning of the text; 1 if there is none. */
 static size_t
 length_of(const unsigned char *text, size_t size)
 {
@@ -137,7 +137,7 @@ length_of(const unsigned char *text, size_t size)
 	return n ? n : 1;
 }
 
-/* No control, and what XML takes for a character; @p size is its length. */
+/* Whether a character of @p size bytes is allowed in XML and is not a control. */
 static bool
 is_shown(const unsigned char *text, size_t size)
 {
@@ -185,7 +185,7 @@ lc__page_str(FILE *out, const char *text)
 	lc__page_text(out, text, strlen(text));
 }
 
-/* The offset after @p n characters. */
+/* The offset of character @p n. */
 static size_t
 skip(const unsigned char *text, size_t size, size_t n)
 {

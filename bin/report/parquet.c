@@ -34,21 +34,22 @@
 #define MOST_TEXT ((size_t)1 << 28)
 
 struct cells {
-	struct lc__buf values; /* PLAIN; a byte each of booleans until they are written */
-	struct lc__buf levels; /* a byte a row, if the column is nullable */
-	uint64_t present;      /* rows that are not null */
+	/* PLAIN, but booleans are a byte each until they are written. */
+	struct lc__buf values;
+	struct lc__buf levels; /* one byte per row, if the column is nullable */
+	uint64_t present;      /* number of values that are not null */
 };
 
 struct lc__parquet {
 	struct lc__newfile file;
 	const struct lc__parquet_column *columns;
-	size_t n, at;            /* columns; the one that gets the next cell */
-	uint64_t group_rows;     /* at most */
-	uint64_t rows, all_rows; /* of this group, of those before it */
-	uint64_t size;           /* of the file until now */
+	size_t n, at;            /* number of columns; the column of the next cell */
+	uint64_t group_rows;     /* most rows of a group */
+	uint64_t rows, all_rows; /* rows in this group; rows in the groups before it */
+	uint64_t size;           /* bytes of the file so far */
 	uint64_t groups;
-	struct lc__buf metadata; /* of the groups that are written */
-	bool too_long;           /* a text was */
+	struct lc__buf metadata; /* metadata of the groups written so far */
+	bool too_long;           /* a text of this row has 2^28 bytes or more */
 	struct cells cells[];
 };
 
@@ -56,7 +57,7 @@ struct lc__parquet {
 
 enum { T_TRUE = 1, T_FALSE, T_I8, T_I32 = 5, T_I64, T_BINARY = 8, T_LIST, T_STRUCT = 12 };
 
-/* A struct being written: the field before. */
+/* A Thrift struct that is being written; field numbers are stored as differences. */
 struct thrift {
 	struct lc__buf *out;
 	int last;
@@ -168,7 +169,7 @@ put_column_schema(struct lc__buf *out, const struct lc__parquet_column *column)
 		kind = put_struct(&logical, LOGICAL_INTEGER);
 		put_field(&kind, 1, T_I8);
 		put_byte(out, 64);
-		put_field(&kind, 2, T_FALSE); /* not signed */
+		put_field(&kind, 2, T_FALSE); /* isSigned = false */
 		end_struct(&kind);
 		end_struct(&logical);
 	}
@@ -191,7 +192,7 @@ put_chunk(struct lc__parquet *table, size_t i, uint64_t offset, uint64_t size)
 	put_list(&data, 3, 1, T_BINARY);
 	put_varint(data.out, strlen(column->name));
 	lc__buf_append(data.out, column->name, strlen(column->name));
-	put_number(&data, 4, T_I32, 0); /* not compressed */
+	put_number(&data, 4, T_I32, 0); /* codec = UNCOMPRESSED */
 	put_number(&data, 5, T_I64, table->rows);
 	put_number(&data, 6, T_I64, size);
 	put_number(&data, 7, T_I64, size);
@@ -200,7 +201,7 @@ put_chunk(struct lc__parquet *table, size_t i, uint64_t offset, uint64_t size)
 	end_struct(&t);
 }
 
-/* FileMetaData, its size and the magic number */
+/* FileMetaData, followed by its size and the magic number */
 static void
 put_metadata(const struct lc__parquet *table, struct lc__buf *out)
 {
@@ -235,7 +236,7 @@ write_bytes(struct lc__parquet *table, const struct lc__buf *bytes)
 	return lc__write_full(table->file.fd, bytes->data, bytes->size, table->file.path);
 }
 
-/* A byte each to a bit each, from the lowest. */
+/* Pack booleans, a byte each, into bits, the lowest bit first. */
 static void
 put_bits(struct lc__buf *out, const struct lc__buf *bytes)
 {
@@ -273,7 +274,7 @@ put_page_header(struct lc__buf *out, uint64_t rows, uint64_t size)
 {
 	struct thrift t = { out, 0 }, data;
 
-	put_number(&t, 1, T_I32, 0); /* a data page */
+	put_number(&t, 1, T_I32, 0); /* type = DATA_PAGE */
 	put_number(&t, 2, T_I32, size);
 	put_number(&t, 3, T_I32, size);
 	data = put_struct(&t, 5);
@@ -285,7 +286,7 @@ put_page_header(struct lc__buf *out, uint64_t rows, uint64_t size)
 	end_struct(&t);
 }
 
-/* A column of the group is one page. */
+/* Write a column of the group, as one page. */
 static lc_status
 write_column(struct lc__parquet *table, size_t i)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A table as a Parquet file: columns of plain values, some of which may be null, in row
- * groups, without compression. parquet.c says which part of the format that is.
+ * Writes a table as a Parquet file: columns of plain values, optionally with nulls, in
+ * row groups, uncompressed. parquet.c describes the part of the format that it uses.
  */
 #ifndef CACHEX_REPORT_PARQUET_H
 #define CACHEX_REPORT_PARQUET_H
@@ -26,13 +26,13 @@ struct lc__parquet_column {
 	bool nullable;
 };
 
-/** A table being written. */
+/** A table that is being written. */
 struct lc__parquet;
 
 /**
- * Begin a file that appears whole at the end.
- * @param columns  borrowed until the end; @p n of them, 1 at least
- * @param rows     of a row group, at most; 0: 65,536. One also ends at 64 MiB.
+ * Begin a file, which appears under its name only when it is complete.
+ * @param columns  @p n of them, at least 1; borrowed until the end
+ * @param rows  most rows of a row group; 0: 65,536. A group also ends at 64 MiB.
  * @return LC_OK; LC_IO, LC_PERMISSION, LC_NO_SPACE, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__parquet_begin(const char *path,
@@ -40,9 +40,9 @@ LC_CHECKED lc_status lc__parquet_begin(const char *path,
     struct lc__parquet **out);
 
 /**
- * Cells of a row, from the first column to the last; each must be of its column's type.
- * What cannot be kept (no memory, a text of 2^28 bytes) fails at the end of the row.
- * Bytes of a text that are not UTF-8 become U+FFFD.
+ * Add the next cell of a row, from the first column to the last; its type must be that
+ * of its column. A cell that cannot be kept (no memory, a text of 2^28 bytes or more)
+ * makes the end of the row fail. Bytes of a text that are not UTF-8 become U+FFFD.
  */
 void lc__parquet_null(struct lc__parquet *table);
 void lc__parquet_integer(struct lc__parquet *table, int64_t value);
@@ -50,16 +50,16 @@ void lc__parquet_unsigned(struct lc__parquet *table, uint64_t value);
 void lc__parquet_real(struct lc__parquet *table, double value);
 void lc__parquet_flag(struct lc__parquet *table, bool value);
 void lc__parquet_text(struct lc__parquet *table, const void *text, size_t size);
-/** End the row. LC_INVALID, LC_NO_MEMORY, or as writing fails. */
+/** End the row. LC_INVALID, LC_NO_MEMORY, or an error of writing. */
 LC_CHECKED lc_status lc__parquet_row(struct lc__parquet *table);
 
 /**
- * Write what is left and put the file in its place, with @p replace that of another.
- * Frees the table, also after a failure, which leaves nothing.
- * @return LC_OK; LC_EXISTS; as writing fails.
+ * Write the rest and rename the file into place; @p replace allows it to replace
+ * another. Frees the table also after a failure, which leaves no file.
+ * @return LC_OK; LC_EXISTS; an error of writing.
  */
 LC_CHECKED lc_status lc__parquet_end(struct lc__parquet *table, bool replace);
-/** Give up. NULL is harmless. */
+/** Abandon the file. NULL is harmless. */
 void lc__parquet_discard(struct lc__parquet *table);
 
 #endif

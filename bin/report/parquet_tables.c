@@ -22,7 +22,7 @@
 enum table { RUNS, SAMPLES, BOXES, REJECTED, TABLES };
 
 struct lc__parquet_tables {
-	const lc_warehouse *warehouse; /* has the names of classes */
+	const lc_warehouse *warehouse; /* has the names of classes; borrowed */
 	bool replace;
 	char *dir;
 	struct lc__parquet *tables[TABLES];
@@ -85,7 +85,7 @@ static const struct {
 
 /* ---- cells ---------------------------------------------------------------------- */
 
-/* NULL is null. */
+/* A text; NULL becomes null. */
 static void
 put_str(struct lc__parquet *table, const char *text)
 {
@@ -104,7 +104,7 @@ put_number(struct lc__parquet *table, bool known, uint64_t number)
 		lc__parquet_null(table);
 }
 
-/* What is not finite is null, as in the database. */
+/* Values that are not finite become null, as in the database. */
 static void
 put_real(struct lc__parquet *table, bool known, double value)
 {
@@ -114,7 +114,7 @@ put_real(struct lc__parquet *table, bool known, double value)
 		lc__parquet_null(table);
 }
 
-/* As text, or as base64 of other bytes. */
+/* A text if the bytes are one; else their base64. */
 static lc_status
 put_id(struct lc__parquet *table, lc_id id)
 {
@@ -238,7 +238,7 @@ put_all_rejected(struct lc__parquet *table, const char *version_dir)
 
 /* ---- files ---------------------------------------------------------------------- */
 
-/* What is there must be a Parquet file, and may go. */
+/* An existing file may be replaced only if it is a Parquet file. */
 static lc_status
 check_place(const char *path, bool replace)
 {
@@ -328,7 +328,8 @@ lc__parquet_tables_end(struct lc__parquet_tables *tables, const struct lc__facts
 		status = lc__parquet_end(tables->tables[i], tables->replace);
 		tables->tables[i] = NULL;
 	}
-	/* What came there meanwhile: the error names the file only. */
+	/* Another process created a file of that name meanwhile; the error names only
+	 * the file. */
 	if (status == LC_EXISTS) {
 		const lc_error found = *lc_last_error();
 		(void)lc__error(LC_EXISTS, 0, "%s: exists; -f replaces it", found.text);

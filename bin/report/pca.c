@@ -10,23 +10,24 @@
 #include "base/team.h"
 #include "order/shuffle.h"
 
-#define MORE 6 /* directions iterated besides those that are wanted */
+#define MORE 6 /* more directions than are wanted, so that these converge faster */
 #define BLOCK (LC__PCA_MOST + MORE)
 #define ROUNDS 100
-#define SETTLED 1e-11 /* relative change of the variances */
-#define PARTS 16      /* sums that are added in order */
+#define SETTLED 1e-11 /* share of the total that a variance may still change */
+#define PARTS 16      /* parts of the vectors; their sums are added in a fixed order */
 #define THREADS 8
 
-/* One round: the covariance times the directions. */
+/* One round of the iteration: the covariance matrix times b directions. */
 struct round {
 	const float *vectors;
 	size_t n, d, b;
 	const double *mean;
-	const double *from; /* b directions: the b values of an element together */
-	double *sums;       /* of each part, d * b */
+	const double *from; /* d rows of b: element e of all directions together */
+	double *sums;       /* the sum of each part: PARTS matrices like `from` */
 };
 
-/* y += c z over the vectors of a part, z = c' from; c is a vector less the mean. */
+/* Add (from' c) c for each vector of the part; c is the vector minus the mean, from' c
+ * its b products with the directions. */
 static lc_status
 multiply_part(struct lc__team *team, unsigned thread, uint64_t part)
 {
@@ -75,8 +76,8 @@ multiply(struct round *r, double *out)
 	return LC_OK;
 }
 
-/* Make the columns orthogonal and of length 1 (Gram and Schmidt, twice); one that depends
- * on those before it becomes 0. */
+/* Make the columns orthogonal and of length 1 by Gram-Schmidt, twice against rounding.
+ * A column that depends on those before it becomes 0. */
 static void
 orthogonalise(double *m, size_t d, size_t b)
 {
@@ -102,8 +103,8 @@ orthogonalise(double *m, size_t d, size_t b)
 	}
 }
 
-/* Eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns, by
- * Jacobi's rotations. */
+/* Compute the eigenvalues of a symmetric matrix, and its eigenvectors as columns, by
+ * Jacobi rotations. */
 static void
 eigen(double s[BLOCK][BLOCK], size_t b, double values[BLOCK], double v[BLOCK][BLOCK])
 {
@@ -144,7 +145,7 @@ eigen(double s[BLOCK][BLOCK], size_t b, double values[BLOCK], double v[BLOCK][BL
 	}
 	for (size_t i = 0; i < b; i++)
 		values[i] = s[i][i];
-	/* Largest first. */
+	/* Sort by eigenvalue, largest first. */
 	for (size_t i = 0; i < b; i++) {
 		size_t most = i;
 		for (size_t j = i + 1; j < b; j++)
@@ -177,7 +178,7 @@ find_mean(const float *vectors, size_t n, struct lc__pca *out)
 	out->total /= (double)n;
 }
 
-/* The axes: the directions turned by the eigenvectors. */
+/* Compute the axes: the directions, rotated by the eigenvectors. */
 static void
 take_axes(const double *q, size_t b, double v[BLOCK][BLOCK], struct lc__pca *out)
 {
@@ -187,7 +188,8 @@ take_axes(const double *q, size_t b, double v[BLOCK][BLOCK], struct lc__pca *out
 		for (size_t e = 0; e < out->d; e++) {
 			for (size_t i = 0; i < b; i++)
 				axis[e] += q[e * b + i] * v[i][j];
-			/* A tie goes to the first, in spite of rounding. */
+			/* Of elements that are equal but for rounding, the first
+			 * decides the sign. */
 			if (fabs(axis[e]) > fabs(axis[largest]) * (1 + 1e-9))
 				largest = e;
 		}
@@ -204,7 +206,8 @@ iterate(struct round *r, double *q, double *y, unsigned rounds,
 {
 	double s[BLOCK][BLOCK], v[BLOCK][BLOCK], values[BLOCK];
 
-	/* Any start does that has a part along each component; this is from -1 to 1. */
+	/* The start must have a part along each component; pseudorandom numbers from -1
+	 * to 1 do. */
 	for (size_t i = 0; i < r->d * r->b; i++)
 		q[i] = (double)(lc__mix(i * LC__GOLDEN) >> 11) * 0x1p-52 - 1;
 	orthogonalise(q, r->d, r->b);

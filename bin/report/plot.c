@@ -23,13 +23,13 @@ lc__plotted_of(const struct lc__metric_row *row)
 		.log2 = row->log2 };
 }
 
-/* The bins that are drawn, and the highest value upwards. */
+/* The bins that are drawn, and the range of the vertical axis. */
 struct plane {
 	const struct lc__plotted *what;
 	uint32_t first, end; /* bins [first, end) */
-	double low, high;    /* their edges */
-	double most;         /* upper end of the vertical axis, a tick */
-	struct lc__ticks y;  /* of it */
+	double low, high;    /* edges of the first and the last bin */
+	double most;         /* upper end of the vertical axis, at a tick */
+	struct lc__ticks y;  /* ticks of the vertical axis */
 };
 
 static void
@@ -138,7 +138,7 @@ draw_y_axis(FILE *out, const struct plane *plane, const char *unit)
 	}
 }
 
-/* "0.1 to 0.12: 34 boxes (2.1 %)", shown when a bar is pointed at. */
+/* The tooltip of a bar: "0.1 to 0.12: 34 boxes (2.1 %)". */
 static void
 put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of, uint32_t i)
 {
@@ -154,7 +154,7 @@ put_bin(FILE *out, const struct plane *plane, const struct lc__histogram *of, ui
 	fputs(")", out);
 }
 
-/* Bars of counts times @p scale. */
+/* Draw bars as high as the counts times @p scale. */
 static void
 draw_bars(FILE *out, const struct plane *plane, const struct lc__histogram *of,
     double scale, const char *class)
@@ -174,7 +174,7 @@ draw_bars(FILE *out, const struct plane *plane, const struct lc__histogram *of,
 	}
 }
 
-/* The outline of the bars. */
+/* Draw the outline of the bars. */
 static void
 draw_steps(FILE *out, const struct plane *plane, const struct lc__histogram *of,
     double scale)
@@ -231,7 +231,7 @@ put_outside(FILE *out, uint64_t n, const char *where)
 	fprintf(out, " %s the range", where);
 }
 
-/* If a bin is one whole number, so is the median. */
+/* If each bin is one integer, the median is an integer, too. */
 static double
 median_of(const struct lc__plotted *what, const struct lc__histogram *histogram)
 {
@@ -242,7 +242,7 @@ median_of(const struct lc__plotted *what, const struct lc__histogram *histogram)
 	    : median;
 }
 
-/* Three digits, but whole numbers as they are. */
+/* Three digits; numbers from 100 to 1e9 without a fraction. */
 static void
 put_short(FILE *out, const struct lc__plotted *what, double value)
 {

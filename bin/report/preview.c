@@ -12,16 +12,16 @@
 #include "value/dtype.h"
 #include "value/tensor.h"
 
-#define FEW 4 /* elements of a tensor that is shown as numbers */
+#define FEW 4 /* a tensor with at most so many elements is shown as numbers */
 
-/* The tensor that tells most: the first image, or else the first one. */
+/* The tensor that is shown: the first image, else the first tensor. */
 struct choice {
 	lc_tensor tensor;
 	struct lc__buf path; /* "" if the record is a tensor itself */
 	bool found, image;
 };
 
-/* Looks at all tensors in a value, with their paths. */
+/* Choose among all tensors in a value; @p path is the path of the value. */
 static void
 choose(const lc_value *value, struct lc__buf *path, struct choice *out)
 {
@@ -170,7 +170,7 @@ lc__preview_draw(const struct lc__preview *preview, uint32_t side,
 	return LC_OK;
 }
 
-/* Sides of at most @p side pixels. */
+/* Reduce the size so that both sides have at most @p side pixels. */
 static lc_status
 shrink(struct lc__pixels *image, uint32_t side)
 {

@@ -12,34 +12,36 @@
 
 enum lc__preview_kind { LC__PREVIEW_IMAGE, LC__PREVIEW_HEAT, LC__PREVIEW_TEXT };
 
-/** Of a map, a list or a tuple the first image is shown, or else the first tensor, or else
- *  the value as text. */
+/** What to show: of a map, a list or a tuple its first image, else its first tensor,
+ *  else the value as text. */
 struct lc__preview {
 	enum lc__preview_kind kind;
-	bool of_tensor;             /* tensor and path are set */
+	bool of_tensor;             /* `tensor` and `path` are set */
 	lc_tensor tensor;           /* borrowed from the value */
-	struct lc__image_form form; /* of an image */
-	struct lc__buf
-	    path; /* of the tensor, with a NUL: "" if the record is one itself */
-	struct lc__buf text; /* bytes of a text: UTF-8 if the record's are */
-	char note[800];      /* the type, and the path after two blanks */
+	struct lc__image_form form; /* if `kind` is LC__PREVIEW_IMAGE */
+	/* Path of the tensor, ended by a NUL; "" if the record itself is the tensor. */
+	struct lc__buf path;
+	struct lc__buf text; /* the text; UTF-8 if the record's bytes are */
+	char note[800];      /* the type; after two blanks the path, if there is one */
 };
 
 /**
- * What to show of a tensor: few numbers, and elements that are not numbers, as text.
- * @param heat  a heat map also of an image
- * @param out   borrows the tensor's data; lc__preview_free(), also after a failure
+ * Choose what to show of a tensor. Few numbers, and elements that are not numbers, are
+ * shown as text.
+ * @param heat  show an image as a heat map, too
+ * @param out  borrows the tensor's data; free with lc__preview_free(), also after a
+ *             failure
  * @return LC_OK; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__preview_of_tensor(const lc_tensor *tensor, const char *path,
     bool heat, struct lc__preview *out);
-/** What to show of a value, which stays while @p out is used. */
+/** Choose what to show of a value, which must outlive the use of @p out. */
 LC_CHECKED lc_status lc__preview_of_value(const lc_value *value, bool heat,
     struct lc__preview *out);
 /**
- * Draw an image or a heat map on a picture without a size yet, which gets that of the
- * drawing.
- * @param side  pixels of the longer side at most
+ * Draw an image or a heat map; the picture gets the size of the drawing.
+ * @param picture  a picture without a size
+ * @param side  most pixels of the longer side
  */
 LC_CHECKED lc_status lc__preview_draw(const struct lc__preview *preview, uint32_t side,
     struct lc__picture *picture);

@@ -13,8 +13,8 @@
 #include "draw/ticks.h"
 #include "value/dtype.h"
 
-#define BINS 63     /* at most, of numbers that are not whole */
-#define FAR_AWAY 20 /* widths of the middle 99 % at which a number counts as far away */
+#define BINS 63     /* most bins, for numbers that are not integers */
+#define FAR_AWAY 20 /* the range of the middle 99 % must be exceeded so many times */
 
 void
 lc__record_fields_init(struct lc__record_fields *fields, uint64_t records)
@@ -37,7 +37,7 @@ is_integer(const struct lc__record_field *field)
 	return name[0] == 'u' || name[0] == 'i' || strcmp(name, "bool") == 0;
 }
 
-/* The field, which is made if there is room for one more; else NULL. */
+/* Find the field, or create it if there is room; else *out is NULL. */
 static lc_status
 find(struct lc__record_fields *fields, const char *path, lc_kind kind, lc_dtype dtype,
     uint32_t ndim, struct lc__record_field **out)
@@ -81,7 +81,7 @@ note_size(struct lc__record_field *field, uint32_t d, uint64_t size)
 		field->most[d] = size;
 }
 
-/* One more value of the field, in the record that is looked at. */
+/* Count a value of the field in the current record. */
 static void
 count(struct lc__record_fields *fields, struct lc__record_field *field)
 {
@@ -126,8 +126,9 @@ common_divisor(uint64_t a, uint64_t b)
 	return a;
 }
 
-/* From one element to the next, so that about @p most of all are met. A step that shares no
- * divisor with a dimension meets all channels, rows and columns alike. */
+/* The step between elements that are read, so that there are about @p most. A step that
+ * has no common divisor with a dimension reaches all channels, rows and columns
+ * alike. */
 static uint64_t
 step_of(const lc_tensor *tensor, uint64_t all, uint64_t most)
 {
@@ -189,7 +190,7 @@ add_tensor(struct lc__record_fields *fields, const char *path, const lc_tensor *
 
 /* ---- values ---------------------------------------------------------------------------- */
 
-/* What is neither a tensor nor has children. */
+/* Count a value that is neither a tensor nor has children. */
 static lc_status
 add_plain(struct lc__record_fields *fields, struct lc__record_field *field,
     const lc_value *value)
@@ -297,7 +298,7 @@ by_path(const void *a, const void *b)
 	const struct lc__record_field *x = a, *y = b;
 	const int order = strcmp(x->path, y->path);
 
-	/* A kind that more records have comes first. */
+	/* Of the kinds at one path, the one in more records comes first. */
 	if (order != 0)
 		return order;
 	return x->records != y->records ? (x->records < y->records ? 1 : -1)
@@ -321,7 +322,8 @@ lc__record_fields_missing(const struct lc__record_fields *fields, size_t i)
 	for (size_t k = 0; k < fields->n; k++)
 		if (strcmp(fields->all[k].path, fields->all[i].path) == 0)
 			have += fields->all[k].records;
-	/* A list may have children of several kinds. */
+	/* The children of a list may have several kinds, so a record may count more
+	 * than once. */
 	return have < fields->records ? fields->records - have : 0;
 }
 
@@ -364,7 +366,7 @@ lc__record_field_histogram(const struct lc__record_field *field,
 		const struct lc__ticks ticks = lc__ticks_of(low, high, BINS, 0);
 		step = ticks.step;
 		low = floor(low / step) * step;
-		/* The greatest number is below the upper edge. */
+		/* Puts the greatest number below the upper edge of the last bin. */
 		bins = fmin(floor((high - low) / step) + 1, LC__HISTOGRAM_BINS);
 	}
 	if (!(step > 0) || !isfinite(low + bins * step) || !(low < low + bins * step))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The fields of many records: their types, shapes and values. */
+/* Counts the fields of many records: their types, shapes and values. */
 #ifndef CACHEX_REPORT_RECORD_FIELDS_H
 #define CACHEX_REPORT_RECORD_FIELDS_H
 
@@ -12,68 +12,76 @@
 #include "report/texts.h"
 #include "value/moments.h"
 
-/** Fields that are looked at; those met later are only counted. */
+/** The most fields that are counted; later ones only add to `others`. */
 #define LC__RECORD_FIELDS 64
-/** The children of a list that are looked at. */
+/** The most children of a list that are read. */
 #define LC__FIELD_CHILDREN 1000
-/** The elements of a tensor that are looked at, spread evenly. */
+/** About the most elements of a tensor that are read, spread evenly. */
 #define LC__FIELD_ELEMENTS (1u << 18)
-/** The numbers of a field that are kept for its histogram. */
+/** The most numbers of a field that are kept for its histogram. */
 #define LC__FIELD_NUMBERS (1u << 16)
 
 /**
- * A part of the records of one path, kind, dtype and rank. The path has the names of maps, and
- * "*" for the children of lists, joined by dots: "boxes.*.score"; "" is the record.
+ * The values at one path in the records that have one kind, dtype and rank. A path
+ * joins the names of maps by dots, with "*" for the children of lists: "boxes.*.score".
+ * The path of a record itself is "".
  */
 struct lc__record_field {
 	char *path;
 	lc_kind kind;
-	lc_dtype dtype;           /* of tensors, */
-	uint32_t ndim;            /* and their rank */
-	uint64_t records, values; /* that have it, and how many there are in them */
-	uint64_t last;            /* the record that had it last */
+	lc_dtype dtype; /* of tensors */
+	uint32_t ndim;  /* rank, of tensors */
+	/* Records with the field; its values in all of them. */
+	uint64_t records, values;
+	uint64_t last; /* number of the last record that had the field */
 
-	uint64_t least[LC_MAX_NDIM],
-	    most[LC_MAX_NDIM];      /* of each dimension of a tensor; the
-	                                                   first of bytes or children */
-	uint64_t elements;          /* of tensors, */
-	bool some;                  /* of which not all were looked at */
-	bool integers;              /* the numbers are integers */
-	struct lc__moments numbers; /* looked at; of complex ones their absolute values */
-	double *kept;               /* of the finite ones, spread evenly */
+	/* Least and greatest size of each dimension of tensors; for bytes and lists,
+	 * the first element has the number of bytes or children. */
+	uint64_t least[LC_MAX_NDIM], most[LC_MAX_NDIM];
+	uint64_t elements; /* elements of all tensors */
+	bool some;         /* not all elements of some tensor were read */
+	bool integers;     /* all numbers are integers */
+	/* Of the numbers read; of the absolute values of complex ones. */
+	struct lc__moments numbers;
+	/* Finite numbers for the histogram, some of each record. */
+	double *kept;
 	size_t n_kept, kept_room;
-	size_t kept_before;     /* n_kept when this record began */
-	struct lc__texts texts; /* of strings */
+	size_t kept_before;     /* n_kept before the current record */
+	struct lc__texts texts; /* the strings */
 };
 
 struct lc__record_fields {
-	struct lc__record_field *all; /* by path, of one in the order of their first */
+	/* In the order met; by path after lc__record_fields_end(). */
+	struct lc__record_field *all;
 	size_t n, room;
-	uint64_t records; /* looked at */
-	size_t share;     /* numbers of a field kept of a record */
-	uint64_t others;  /* parts that were met when there were too many fields */
+	uint64_t records; /* number of records read */
+	size_t share;     /* most numbers kept from one field of one record */
+	/* Values whose field was not counted, as there were too many. */
+	uint64_t others;
 };
 
-/** For about @p records records. */
+/** Begin; about @p records records will follow. */
 void lc__record_fields_init(struct lc__record_fields *fields, uint64_t records);
-/** Look at the next record. LC_NO_MEMORY. */
+/** Count the fields of the next record. LC_NO_MEMORY. */
 LC_CHECKED lc_status lc__record_fields_add(struct lc__record_fields *fields,
     const lc_value *value);
-/** The same for a record that is a tensor. */
+/** Count the next record, which is a tensor. */
 LC_CHECKED lc_status lc__record_fields_add_tensor(struct lc__record_fields *fields,
     const lc_tensor *tensor);
-/** After the last record: order the fields by path, and their texts. */
+/** Call after the last record: sorts the fields by path, and the texts of each. */
 void lc__record_fields_end(struct lc__record_fields *fields);
-/** How many of the records have nothing at the path of field @p i. */
+/** How many records have no value at the path of field @p i. */
 uint64_t lc__record_fields_missing(const struct lc__record_fields *fields, size_t i);
 /**
- * The histogram of the numbers of a field: bins of whole numbers for integers. Where few
- * numbers are far away from all others, these are outside of the bins.
- * @return false if there are not two different numbers. LC_NO_MEMORY counts as that.
+ * The histogram of the numbers of a field. The edges of its bins are integers if the
+ * numbers are. If few numbers are far away from all others, they are outside of the
+ * bins.
+ * @return false if there are not two different numbers, or no memory.
  */
 bool lc__record_field_histogram(const struct lc__record_field *field,
     struct lc__histogram *out);
-/** Its type, "f32[3,64..512,*]": sizes that differ as the least and the most of them. */
+/** Write the type of a field, "f32[3,64..512,*]"; a size that varies is written as its
+ *  least and greatest value. */
 void lc__record_field_type(const struct lc__record_field *field, char *out, size_t room);
 void lc__record_fields_free(struct lc__record_fields *fields);
 

@@ -22,7 +22,8 @@
 
 /* ---- the tables and the statements that fill them ---------------------------- */
 
-/* No journal: the file is temporary, and has no reader before the end. */
+/* The file needs no journal: it is temporary, and nobody reads it before it is
+ * complete. */
 static const char schema[] =
     "PRAGMA page_size=4096; PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;"
     "PRAGMA cache_size=-16384; PRAGMA application_id=1129862984;"
@@ -53,7 +54,7 @@ static const char schema[] =
     " box INTEGER NOT NULL, class_id INTEGER, x0 REAL, y0 REAL, x1 REAL,"
     " y1 REAL, PRIMARY KEY(sample, box)) WITHOUT ROWID;";
 
-/* The statements, in the order of their tables. */
+/* The statements that insert, in the order of their tables. */
 enum insert {
 	INSERT_WAREHOUSE,
 	INSERT_RUNS,
@@ -111,7 +112,7 @@ failure(const struct lc__sqlite *db)
 	return lc__error(status, 0, "%s: %s", db->path, lib.sqlite3_errmsg(db->db));
 }
 
-/* A binding that failed for lack of memory fails here too. */
+/* A binding that failed for lack of memory is reported here, too. */
 static lc_status
 put_row(struct lc__sqlite *db, enum insert which)
 {
@@ -124,8 +125,9 @@ put_row(struct lc__sqlite *db, enum insert which)
 	return status;
 }
 
-/* SQLite's integers have a sign: a number from 2^63 on is stored less 2^64. As text it would
- * become a REAL in a column of integers and lose its last digits. */
+/* SQLite's integers are signed: a number n from 2^63 on is stored as n - 2^64. As a
+ * text, SQLite would convert it to REAL in an INTEGER column, and it would lose its
+ * last digits. */
 static int
 bind_count(sqlite3_stmt *insert, int at, uint64_t n)
 {
@@ -146,7 +148,7 @@ bind_real(sqlite3_stmt *insert, int at, double value)
 			       : lib.sqlite3_bind_null(insert, at);
 }
 
-/* As text if it is UTF-8 without a NUL, otherwise as a blob. */
+/* Bind a key: as text if it is UTF-8 without a NUL, otherwise as a blob. */
 static int
 bind_id(sqlite3_stmt *insert, int at, lc_id id)
 {
@@ -322,7 +324,7 @@ put_parts(struct lc__sqlite *db, const struct lc__facts *facts)
 	return LC_OK;
 }
 
-/* Bin -1 counts the values below all bins, and the one after the last those above. */
+/* Bin -1 holds the values below all bins; the bin after the last holds those above. */
 static lc_status
 put_bin(struct lc__sqlite *db, const struct lc__histogram *histogram, int64_t bin,
     uint64_t count)
@@ -368,7 +370,7 @@ put_class(struct lc__sqlite *db, int64_t id, uint64_t boxes, const char *name)
 	return put_row(db, INSERT_CLASSES);
 }
 
-/* Those that have boxes, and those that have a name. */
+/* Insert the classes that have boxes, and those that have a name. */
 static lc_status
 put_classes(struct lc__sqlite *db, const struct lc__facts *facts)
 {
@@ -479,12 +481,12 @@ lc__sqlite_discard(struct lc__sqlite *db)
 
 /* ---- a file to replace ----------------------------------------------------------- */
 
-/* The header of an old file is read without SQLite. */
+/* The header of an old file is read without SQLite, which might change the file. */
 
-#define HEADER 100 /* bytes of a database's header */
+#define HEADER 100 /* bytes of the header of an SQLite database */
 
-/* SQLite would play the old file's journal back into the new one. It lies beside the file
- * itself, not beside a link to it. */
+/* SQLite would apply the old file's journal to the new file. The journal lies beside
+ * the file itself, not beside a link to it. */
 static lc_status
 check_journals(const char *path)
 {

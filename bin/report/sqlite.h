@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A report as an SQLite database; cachex-warehouse(1) describes its tables.
- * Nothing but sqlite.c includes sqlite3.h.
+ * Writes a report as an SQLite database, whose tables cachex-warehouse(1) describes.
+ * Only sqlite.c includes sqlite3.h.
  */
 #ifndef CACHEX_REPORT_SQLITE_H
 #define CACHEX_REPORT_SQLITE_H
@@ -12,25 +12,26 @@
 #include "report/facts.h"
 #include "report/survey.h"
 
-/** A database being written. */
+/** A database that is being written. */
 struct lc__sqlite;
 
 /**
- * Whether a new database may take the place of @p path, which is not opened.
- * @return LC_OK if the file is a database of this kind, or empty;
- * LC_NO_FILE if there is nothing; LC_INVALID for anything else; LC_BUSY if
- * there is a journal beside it: a program writes the file, or died while it did; LC_IO.
+ * Check whether a new database may replace @p path, without opening it in SQLite.
+ * @return LC_OK if the file is empty or a report's database; LC_NO_FILE if there is
+ * none; LC_INVALID for any other file; LC_BUSY if a journal lies beside it: a program
+ * writes the file, or died while it wrote; LC_IO.
  */
 LC_CHECKED lc_status lc__sqlite_may_replace(const char *path);
 
-/** Begin, in an empty file without other users: the schema and a transaction. */
+/** Create the tables in an empty file that nobody else uses, and begin a
+ *  transaction. */
 LC_CHECKED lc_status lc__sqlite_begin(const char *path, struct lc__sqlite **out);
 /** Add a sample and its boxes. */
 LC_CHECKED lc_status lc__sqlite_sample(struct lc__sqlite *db,
     const struct lc__observation *observation);
-/** Add everything else, commit and close. Frees @p db, also after a failure. */
+/** Add the other tables, commit and close. Frees @p db, also after a failure. */
 LC_CHECKED lc_status lc__sqlite_end(struct lc__sqlite *db, const struct lc__facts *facts);
-/** Close without a commit; the file is left as it is. NULL is harmless. */
+/** Close without a commit; does not remove the file. NULL is harmless. */
 void lc__sqlite_discard(struct lc__sqlite *db);
 
 #endif

@@ -10,22 +10,22 @@
 #include "base/error.h"
 #include "draw/axes.h"
 
-#define HEAD 50      /* pixels of title and line */
-#define MAP_HEAD 24  /* of the title above the rows */
-#define MAP_FOOT 34  /* of the legend below them */
-#define AGE 50       /* of the ages before the rows */
-#define ROW 12       /* of a row */
-#define ROW_APART 15 /* from one row to the next */
+#define HEAD 50      /* height of title and line, in pixels */
+#define MAP_HEAD 24  /* height of the title above the rows */
+#define MAP_FOOT 34  /* height of the legend below the rows */
+#define AGE 50       /* width of the ages to the left of the rows */
+#define ROW 12       /* height of a row */
+#define ROW_APART 15 /* from the top of a row to the top of the next */
 #define ROWS_MOST 20
-#define ROW_CHUNKS 12 /* chunks of a row, while there are few of them */
-#define SEEN 5        /* pixels of a chunk that has a line after it */
-#define GAP 28        /* between charts */
+#define ROW_CHUNKS 12 /* chunks per row, while there are few */
+#define SEEN 5        /* least width of a chunk that gets a line after it */
+#define GAP 28        /* pixels between two charts */
 #define CHART_HEIGHT 230
-#define CHART_FOOT 22   /* of the legend below a chart */
-#define TWO_COLUMNS 700 /* width from which on charts are beside each other */
+#define CHART_FOOT 22   /* height of the legend below a chart */
+#define TWO_COLUMNS 700 /* from this width on charts are side by side */
 #define BINS 40
 
-/* Live and dead in the charts: the ends of lc__store_colour(). */
+/* Colours of live and dead bytes in charts: the ends of lc__store_colour(). */
 #define ALL_LIVE lc__store_colour(0)
 #define ALL_DEAD lc__store_colour(1)
 
@@ -60,7 +60,8 @@ uint32_t
 lc__store_colour(double dead)
 {
 	const double t = fmin(fmax(dead, 0), 1);
-	/* Over a sand colour, not over grey. */
+	/* A straight line from blue to red would pass through grey; this one passes
+	 * through sand. */
 	static const struct lc__oklab by[] = { { 0.83, -0.025, -0.06 },
 		{ 0.68, 0.055, 0.075 }, { 0.46, 0.145, 0.085 } };
 	const int i = t < 0.5 ? 0 : 1;
@@ -79,7 +80,7 @@ dead_share(const struct lc__chunk_facts *chunk)
 	    : 0;
 }
 
-/* Seconds before the newest commit or read. */
+/* Age in seconds, at the time of the newest commit or read. */
 static double
 age(const struct lc__store_sums *sums, uint64_t ms)
 {
@@ -138,10 +139,11 @@ lc__store_rows_of(size_t n, double width)
 	};
 }
 
-/* The pixels of all rows in one line: bytes of them, and dead ones. */
+/* All rows as one line of pixels: the bytes in each, and those of them that are
+ * dead. */
 struct line {
 	float *bytes, *dead;
-	bool *end; /* a chunk that is wide enough ends here */
+	bool *end; /* a chunk that is wide enough for a line after it ends here */
 	size_t n;
 };
 
@@ -185,7 +187,7 @@ draw_line(struct lc__picture *picture, const struct lc__store_rows *rows,
 	return LC_OK;
 }
 
-/* "2.1 d" */
+/* Write an age as "2.1 d". */
 static void
 draw_age(struct lc__picture *picture, const struct lc__store_rows *rows, unsigned row,
     double seconds)
@@ -210,7 +212,7 @@ draw_age(struct lc__picture *picture, const struct lc__store_rows *rows, unsigne
 	    &font, lc_id_of(text), AGE - 6);
 }
 
-/* "dead share  0 % [colours] 100 %" */
+/* Draw the legend, "dead share 0 % [colours] 100 %". */
 static void
 draw_scale(struct lc__picture *picture, double x, double y)
 {
@@ -245,7 +247,7 @@ draw_chunks(struct lc__picture *picture, const struct lc__store_map *map,
 		.n = pixels,
 	};
 	const double scale = sums->bytes > 0 ? (double)pixels / (double)sums->bytes : 0;
-	unsigned aged = 0; /* rows with an age */
+	unsigned aged = 0; /* rows whose age is drawn */
 	double at = 0;
 	lc_status status = LC_OK;
 
@@ -274,7 +276,7 @@ draw_chunks(struct lc__picture *picture, const struct lc__store_map *map,
 
 /* ---- charts --------------------------------------------------------------------- */
 
-/* Bars of two parts, the second on the first. */
+/* A chart of stacked bars: each has a first part, and a second part on top of it. */
 struct bars {
 	double first[BINS], second[BINS];
 	unsigned n;
@@ -326,7 +328,7 @@ draw_legends(struct lc__picture *picture, const struct lc__axes *axes, const cha
 	    second);
 }
 
-/* Draw axes and bars; the axes' titles and x are set. */
+/* Draw axes and bars. The caller has set the axes' titles and the range of x. */
 static void
 draw_chart(struct lc__picture *picture, struct lc__axes *axes, const struct bars *bars,
     const char *first, const char *second)
@@ -381,7 +383,7 @@ draw_sizes(struct lc__picture *picture, const struct lc__store_map *map,
 		axes.x.low = fmin(axes.x.low, floor(size));
 		axes.x.high = fmax(axes.x.high, floor(size) + 1);
 	}
-	/* Two bars to a power of two while there is room. */
+	/* Two bars per power of two, if there is room. */
 	bars.n = (unsigned)(axes.x.high - axes.x.low);
 	bars.n *= bars.n <= BINS / 2 ? 2 : 1;
 	bars.n = bars.n > BINS ? BINS : bars.n;
@@ -415,7 +417,7 @@ draw_dead(struct lc__picture *picture, const struct lc__store_map *map,
 	draw_chart(picture, &axes, &bars, "live", "dead");
 }
 
-/* Why nothing is known of reads. */
+/* Tell the reader why no reads are drawn. */
 static void
 draw_no_reads(struct lc__picture *picture, struct lc__rect area)
 {

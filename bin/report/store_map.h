@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The chunks of a module on one picture: by age, size, dead share and last read. */
+/* A picture of the chunks of a module: their ages, sizes, dead shares and last
+ * reads. */
 #ifndef CACHEX_REPORT_STORE_MAP_H
 #define CACHEX_REPORT_STORE_MAP_H
 
@@ -8,49 +9,54 @@
 #include "draw/picture.h"
 #include "store/tool.h"
 
-/** A map; all is borrowed. */
+/** What to draw. All pointers are borrowed. */
 struct lc__store_map {
 	const char *module;
-	const struct lc__chunk_facts *chunks; /* in the order of commits, 1 at least */
+	/* In the order of their commits; at least 1. */
+	const struct lc__chunk_facts *chunks;
 	size_t n;
-	uint64_t file_bytes, free_bytes; /* of data.mdb, and what commits can reuse */
+	/* Size of data.mdb; bytes of it that commits can reuse. */
+	uint64_t file_bytes, free_bytes;
 };
 
-/** What is known of all chunks together. */
+/** Sums over all chunks. */
 struct lc__store_sums {
-	uint64_t records, live;     /* in them, and those not replaced or deleted */
-	uint64_t bytes, live_bytes; /* of both */
-	uint64_t newest_ms;         /* time of the newest commit or recorded read */
-	uint64_t oldest_ms;         /* of the oldest commit */
-	size_t damaged;             /* chunks whose row of the ledger is damaged */
-	bool reads;                 /* the last read of a chunk is recorded */
+	/* All records; those neither replaced nor deleted. */
+	uint64_t records, live;
+	uint64_t bytes, live_bytes; /* bytes of all records; of live ones */
+	/* Time of the newest commit or recorded read, ms since 1970. */
+	uint64_t newest_ms;
+	uint64_t oldest_ms; /* time of the oldest commit, ms since 1970 */
+	/* Number of chunks whose row of the ledger is damaged. */
+	size_t damaged;
+	bool reads; /* the module records when chunks were last read */
 };
 
 struct lc__store_sums lc__store_sums_of(const struct lc__chunk_facts *chunks, size_t n);
 
-/** The colour of a dead share from 0 to 1: from a light blue to a dark red, which print as
- *  light and dark. */
+/** The colour of a dead share from 0 to 1: from light blue to dark red, which are also
+ *  light and dark when printed without colours. */
 uint32_t lc__store_colour(double dead);
 
 /** The smallest width of a map. */
 #define LC__STORE_MAP_LEAST 360
 
 /**
- * Draw a map @p width pixels wide; its height follows from that.
- * @param picture  without a size yet
+ * Draw a map that is @p width pixels wide; the function chooses the height.
+ * @param picture  a picture without a size
  * @return errors as lc__picture_begin(); LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__store_map_draw(struct lc__picture *picture,
     const struct lc__store_map *map, double width);
 
-/** The places of the rows in which the chunks lie one after another. */
+/** The places of the rows that show the chunks one after another. */
 struct lc__store_rows {
-	struct lc__rect area; /* of the first row */
-	double apart;         /* from one row to the next */
+	struct lc__rect area; /* place of the first row */
+	double apart;         /* pixels from the top of a row to the top of the next */
 	unsigned n;
 };
 
-/** The rows of a map of @p n chunks that is @p width wide. */
+/** The places of the rows in a map of @p n chunks that is @p width pixels wide. */
 struct lc__store_rows lc__store_rows_of(size_t n, double width);
 
 #endif

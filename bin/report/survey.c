@@ -53,7 +53,7 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 {
 	const size_t channels = (size_t)image->shape[0];
 	const size_t pixels = (size_t)(image->shape[1] * image->shape[2]);
-	/* Odd, so that the columns differ from row to row. */
+	/* An odd step, so that successive rows are read at different columns. */
 	const size_t step = pixels > LIGHT_PIXELS ? pixels / LIGHT_PIXELS | 1 : 1;
 	const size_t size = lc_dtype_size(image->dtype);
 	const double scale = image->dtype == LC_U8 ? 255
@@ -79,7 +79,7 @@ lc__observe_light(const lc_tensor *image, struct lc__observation *out)
 
 /* ---- all samples ------------------------------------------------------------- */
 
-/* Samples from one call of the progress callback to the next. */
+/* Samples between two calls of the progress callback. */
 #define STEP 256
 
 bool
