@@ -2,6 +2,7 @@
 /* cachex push: the parts of a module, or a directory of shards, into a store. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -47,6 +48,26 @@ static struct opt options[] = {
 	{ .kind = OPT_END },
 };
 
+/* A name without a slash is a module of the root. */
+static int
+push_name(const struct push_job *job, const char *name)
+{
+	char *path = lc__path_join(settings.root, name);
+	struct stat st;
+	int status;
+
+	if (path == NULL)
+		status = report_no_memory();
+	else if (access(path, F_OK) == -1 && stat(name, &st) == 0 && S_ISDIR(st.st_mode))
+		status = report_error(EXIT_NO,
+		    "no module %s in %s; to push the directory, write ./%s", name,
+		    settings.root, name);
+	else
+		status = push_job_module(job, settings.root, name);
+	free(path);
+	return status;
+}
+
 /* A path: of a module in any root, or of a directory of shards. */
 static int
 push_path(const struct push_job *job, const char *operand)
@@ -91,9 +112,8 @@ run_push(int argc, char **argv)
 	job.staging = staging;
 	job.check = check;
 	job.first_wins = first_wins;
-	status = strchr(argv[0], '/') != NULL
-	    ? push_path(&job, argv[0])
-	    : push_job_module(&job, settings.root, argv[0]);
+	status = strchr(argv[0], '/') != NULL ? push_path(&job, argv[0])
+					      : push_name(&job, argv[0]);
 	push_job_close(&job);
 	return status;
 }

@@ -422,6 +422,11 @@ is "with slashes at its end" "$(tail -n 1 "$out" | jq .put)" 6
 check "from inside of it" 0 sh -c 'cd one/feats && exec "$1" push --json ./ ../../dots' - "$CACHEX"
 is "has a name as well" "$(tail -n 1 "$out" | jq .put)" 6
 wrong "no module" 1 "cachex: push: no module nope in $HOME/xdg-cache/cachex" cachex push nope st
+mkdir nope
+wrong "a directory without a slash" 1 \
+	"cachex: push: no module nope in $HOME/xdg-cache/cachex; to push the directory, write ./nope" \
+	cachex push nope st
+rmdir nope
 check "no set" 4 cachex push ./st st
 wrong "no generation" 2 "cachex: ls: x: is not the number of a generation" cachex ls file:st x
 mkdir empty
