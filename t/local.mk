@@ -93,7 +93,7 @@ test_scripts = \
 	t/bin/tool_mds.sh t/bin/tool_merge.sh t/bin/tool_migrate.sh t/bin/tool_moments.sh \
 	t/bin/tool_numbers.sh t/bin/tool_opaque.sh t/bin/tool_options.sh t/bin/tool_pack.sh \
 	t/bin/tool_plan.sh t/bin/tool_put_get.sh t/bin/tool_read.sh t/bin/tool_read_s3.sh t/bin/tool_read_store.sh t/bin/tool_refused.sh \
-	t/bin/tool_s3_faults.sh \
+	t/bin/tool_s3_faults.sh t/bin/tool_s3_killed.sh \
 	t/bin/tool_module_report.sh t/bin/tool_report.sh t/bin/tool_s3.sh t/bin/tool_safetensors.sh t/bin/tool_salvage.sh \
 	t/bin/tool_share.sh t/bin/tool_shell.sh t/bin/tool_signals.sh t/bin/tool_special.sh \
 	t/bin/tool_split.sh t/bin/tool_status.sh t/bin/tool_store.sh t/bin/tool_stopped.sh \

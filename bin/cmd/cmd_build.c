@@ -532,6 +532,8 @@ run_build(int argc, char **argv)
 		    "--push: a task writes no version that could be pushed");
 	if (status == EXIT_DONE && push_url != NULL)
 		status = push_job_open(&job, push_url, producer);
+	if (status == EXIT_DONE && push_url != NULL && !dry_run)
+		status = push_job_probe(&job);
 	if (status == EXIT_DONE && classes != NULL) {
 		const lc_status read = lc__class_map_read(classes, &class_map);
 		recipe.class_map = &class_map;

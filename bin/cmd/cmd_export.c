@@ -514,6 +514,8 @@ run_export(int argc, char **argv)
 	if (chosen == FORMAT_TWH1) {
 		if (push_url != NULL)
 			status = push_job_open(&job, push_url, producer);
+		if (status == EXIT_DONE && push_url != NULL && !dry_run)
+			status = push_job_probe(&job);
 		if (status == EXIT_DONE)
 			status = export_shards(cache, argv[0], argv[1]);
 		push_job_close(&job);

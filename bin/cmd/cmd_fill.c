@@ -578,6 +578,9 @@ fill_and_push(const char *module, const struct lc__expect *expect,
 		return fill_module(module, expect, shards, n);
 	if (skip_pushed(shards, n) != LC_OK)
 		return report_status(lc_last_error()->status);
+	status = dry_run ? EXIT_DONE : push_job_probe(&job);
+	if (status != EXIT_DONE)
+		return status;
 	status = fill_module(module, expect, shards, n);
 	/* Push the finished inputs, also if others failed. */
 	if (dry_run || status >= 128)

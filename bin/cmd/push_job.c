@@ -46,6 +46,14 @@ push_job_open(struct push_job *job, const char *url, const char *producer)
 	return status;
 }
 
+int
+push_job_probe(const struct push_job *job)
+{
+	const lc_status status = lc__objects_probe(job->store);
+
+	return status == LC_OK ? EXIT_DONE : report_status(status);
+}
+
 void
 push_job_close(struct push_job *job)
 {

@@ -28,6 +28,8 @@ struct push_job {
 /** Open the store, with everything else as cachex push has it by default.
  *  @param producer  the text, or @FILE */
 int push_job_open(struct push_job *job, const char *url, const char *producer);
+/** Before long work whose result is to be pushed: check that the store accepts puts. */
+int push_job_probe(const struct push_job *job);
 /** One that is not open is harmless, if it is zero. */
 void push_job_close(struct push_job *job);
 
