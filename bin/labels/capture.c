@@ -38,7 +38,7 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 	}
 	return_if_error(status);
 
-	/* Images of RUN/images without a label. */
+	/* Add the images of RUN/images that have no label. */
 	labelled.images = images = lc__name_join(run, "images");
 	status = images != NULL ? lc__dataset_add_pictures(dataset, &labelled)
 				: lc__no_memory(run);
@@ -56,7 +56,7 @@ list(struct lc__dataset *dataset, const char *labels)
 
 /* ---- metadata ----------------------------------------------------------------- */
 
-/* The member whose number is the class of a label, or NULL. */
+/* The member that holds the number of a label's class, or NULL. */
 static const struct lc__json *
 class_of(const struct lc__json *object)
 {
@@ -73,7 +73,7 @@ class_of(const struct lc__json *object)
 	return NULL;
 }
 
-/* lc__is_metadata of a label, whose class_of() is ctx. */
+/* lc__is_metadata for a label; ctx is the result of class_of(). */
 static bool
 is_label_metadata(const void *ctx, const struct lc__json *member)
 {
@@ -94,8 +94,8 @@ is_frame_metadata(const void *ctx, const struct lc__json *member)
 	    strcmp(member->name, "labels") != 0;
 }
 
-/* The frame's other members, and `labels` in its place if any of them has others. False
- * if they are nested too deep. */
+/* Append the frame's other members; among them, at its place, `labels`, if any label
+ * has other members. False if they are nested too deep. */
 static bool
 pack_metadata(const struct lc__json *frame, struct lc__buf *out)
 {
@@ -141,7 +141,7 @@ pack_metadata(const struct lc__json *frame, struct lc__buf *out)
 #define TOLERANCE 1e-6
 #define TOLERANCE_PX 0.5
 
-/* False, with a rejection, if the member is present and is not a box. */
+/* False, after rejecting the label, if the member is present and is not a box. */
 static bool
 read_box(struct lc__label *out, const char *file, const struct lc__json *object,
     const char *name, bool *has, double box[4])
@@ -186,7 +186,7 @@ read_boxes(struct lc__label *out, const char *file, const struct lc__json *label
 	return LC_OK;
 }
 
-/* @p run is the directory that paths of images start from. */
+/* Paths of images are relative to @p run. */
 static lc_status
 read_object(struct lc__label *out, const char *file, const char *run,
     const struct lc__json *frame)
@@ -235,7 +235,7 @@ read_capture(const struct lc__dataset *dataset, const struct lc__frame *frame,
     const void *bytes, size_t size, struct lc__label *out)
 {
 	const char *const file = frame->label_path;
-	char *labels, *run = NULL; /* "a/labels" and "a" */
+	char *labels, *run = NULL; /* for example "a/labels" and "a" */
 	struct lc__json_tree tree = { 0 };
 	const struct lc__json *json = NULL;
 	char why[256];

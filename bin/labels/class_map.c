@@ -12,14 +12,14 @@
 #include "format/manifest.h"
 #include "labels/label.h"
 
-/* More is not a plausible list of classes. */
+/* A longer file is not a plausible list of classes. */
 #define MAX_BYTES ((uint64_t)16 << 20)
 
-/* A file being read. */
+/* A class map that is being read. */
 struct reader {
 	struct lc__class_map *map;
-	size_t line;          /* from 1 */
-	const char *at, *end; /* what is left of the line */
+	size_t line;          /* number of the line, from 1 */
+	const char *at, *end; /* the rest of the line */
 };
 
 static lc_status
@@ -61,7 +61,7 @@ read_quoted(struct reader *r, struct lc__buf *word)
 	return LC_OK;
 }
 
-/* The word up to one of @p stops or the end of the line, malloc'ed. */
+/* The word before one of @p stops or the end of the line, malloc'ed. */
 static lc_status
 read_word(struct reader *r, const char *stops, char **out, bool *quoted)
 {
@@ -103,7 +103,7 @@ twice(const struct reader *r, const char *name, size_t line)
 	    r->map->path, r->line, name, line);
 }
 
-/* All other classes: only one line may have them. */
+/* Note that the line takes all other classes; only one line may. */
 static lc_status
 take_rest(struct reader *r)
 {
@@ -113,7 +113,7 @@ take_rest(struct reader *r)
 	return LC_OK;
 }
 
-/* A class of the dataset, which becomes one class. */
+/* Add a class of the dataset that this line maps to its new class. */
 static lc_status
 add_old(struct reader *r, struct lc__class_line *line, const char *name, bool quoted)
 {
@@ -129,8 +129,8 @@ add_old(struct reader *r, struct lc__class_line *line, const char *name, bool qu
 	return lc__strings_add(&line->from, name);
 }
 
-/* A new class, and after a colon the classes that become it. Takes ownership of @p
- * name. */
+/* Add a new class and, after a colon, the classes mapped to it. Takes ownership of
+ * @p name. */
 static lc_status
 add_line(struct reader *r, char *name)
 {
@@ -294,7 +294,7 @@ parse_id(const char *text, int64_t *out)
 	return *text != '\0';
 }
 
-/* A name, which several ids may share; else an id. */
+/* Find classes by a name, which several ids may share, or by an id. */
 static lc_status
 take_old(struct applying *a, const struct lc__class_line *line, const char *text,
     int64_t to)
@@ -333,7 +333,7 @@ compare_pairs(const void *a, const void *b)
 				  : (x->to > y->to) - (x->to < y->to);
 }
 
-/* "7" and the name of class 7 are one class. */
+/* Remove duplicates: "7" and the name of class 7 mean the same class. */
 static lc_status
 sort_pairs(struct applying *a)
 {
@@ -358,7 +358,7 @@ sort_pairs(struct applying *a)
 	return LC_OK;
 }
 
-/* `*`: each of the others keeps its name, in the order of the dataset. */
+/* For `*`, each of the other classes keeps its name, in the order of the dataset. */
 static lc_status
 keep_others(struct applying *a)
 {

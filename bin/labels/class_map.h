@@ -19,32 +19,33 @@
 #include "labels/strings.h"
 #include "lmdbcache.h"
 
-/** A new class. */
+/** A line of the file: a new class. */
 struct lc__class_line {
 	char *name;              /* malloc'ed */
-	struct lc__strings from; /* names or ids of the dataset, as written */
-	size_t line;             /* its number in the file, from 1 */
-	bool rest;               /* all classes in no other line become it, too */
+	struct lc__strings from; /* names or ids of the dataset's classes, as written */
+	size_t line;             /* number of the line, from 1 */
+	/* Classes that are in no other line become this one, too. */
+	bool rest;
 };
 
 struct lc__class_map {
-	char *path; /* of the file, for messages; malloc'ed */
+	char *path; /* path of the file, for messages; malloc'ed */
 	struct lc__class_line *lines;
 	size_t n, room;
-	size_t rest;    /* number of the line that is `*` or ends with it; else 0 */
-	bool keep_rest; /* the line is just `*`: each class keeps its name */
+	size_t rest;    /* number of the line with `*`; 0 if none has it */
+	bool keep_rest; /* that line is only `*`: each class keeps its name */
 };
 
 /**
- * Read the file. @p out is to be freed in any case.
- * @return LC_OK; LC_INVALID, naming the file and the line, for an invalid list, and
- * for a duplicate class; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
+ * Read the file. Free @p out also after a failure.
+ * @return LC_OK; LC_INVALID, naming the file and the line, for an invalid list or a
+ * duplicate class; LC_NO_FILE, LC_PERMISSION, LC_IO, LC_NO_MEMORY
  */
 LC_CHECKED lc_status lc__class_map_read(const char *path, struct lc__class_map *out);
 void lc__class_map_free(struct lc__class_map *map);
 
-/** Append it as JSON: [["NEW","OLD",...],...], null for `*`; without comments and
- *  blanks, so that the same map is the same text. */
+/** Append the map as JSON: [["NEW","OLD",...],...], null for `*`. Comments and blanks
+ *  are left out, so equal maps give equal texts. */
 LC_CHECKED lc_status lc__class_map_format(const struct lc__class_map *map,
     struct lc__buf *out);
 
@@ -53,14 +54,16 @@ struct lc__class_pair {
 	int64_t from, to;
 };
 
-/** A map applied to one dataset. All zeros: none. */
+/** A map applied to one dataset. All zero: no map. */
 struct lc__mapping {
 	bool on;
-	struct lc__class_pair *pairs; /* sorted by `from`, each once; malloc'ed */
+	/* Sorted by `from`, without duplicates; malloc'ed. */
+	struct lc__class_pair *pairs;
 	size_t n, room;
-	bool rest;       /* boxes without a class are kept */
-	int64_t rest_to; /* the new class of classes that are in no pair; -1: dropped */
-	struct lc__strings names; /* of the new classes, by id */
+	bool rest; /* keep boxes without a class */
+	/* New class of classes that are in no pair; -1 drops their boxes. */
+	int64_t rest_to;
+	struct lc__strings names; /* names of the new classes, by id */
 };
 
 /**
@@ -75,7 +78,7 @@ struct lc__mapping {
 LC_CHECKED lc_status lc__mapping_make(const struct lc__class_map *map, char *const *names,
     size_t n, bool (*has)(const void *ctx, int64_t id), const void *ctx,
     struct lc__mapping *out);
-/** The new class of a box, -1 for none; false if the box is dropped. */
+/** The new class of a box, -1 for none. False if the map drops the box. */
 bool lc__mapping_find(const struct lc__mapping *mapping, int64_t id, int64_t *out);
 void lc__mapping_free(struct lc__mapping *mapping);
 

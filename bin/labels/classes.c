@@ -15,10 +15,10 @@
 #include "base/utf8.h"
 #include "labels/label.h"
 
-/* More is not a plausible list of classes. */
+/* A larger file is not a plausible list of classes. */
 #define MAX_BYTES ((uint64_t)16 << 20)
 
-/* One name on each line. An empty line counts, unless it is at the end. */
+/* Read a name from each line. Empty lines count, except at the end. */
 static lc_status
 add_lines(const char *text, struct lc__strings *out)
 {
@@ -110,7 +110,7 @@ LC__LAZY(lib, "libyaml", LIBYAML_FILE, CALLS)
 
 /* ---- YAML --------------------------------------------------------------------- */
 
-/* The text of a scalar, NULL of anything else and of text with a NUL in it. */
+/* The text of a scalar; NULL for other nodes and for text with a NUL in it. */
 static const char *
 text_of(const yaml_node_t *node)
 {
@@ -122,7 +122,7 @@ text_of(const yaml_node_t *node)
 	return strlen(text) == node->data.scalar.length ? text : NULL;
 }
 
-/* *good: the name is valid, and the first with this id. */
+/* *good becomes whether the name is valid and its id has no name yet. */
 static lc_status
 set_name(struct lc__strings *out, size_t id, const char *name, bool *good)
 {
@@ -136,7 +136,7 @@ set_name(struct lc__strings *out, size_t id, const char *name, bool *good)
 	return out->items[id] != NULL ? LC_OK : lc__no_memory(NULL);
 }
 
-/* The member `names` of the outermost map. */
+/* Find the member `names` of the outermost map. */
 static yaml_node_t *
 find_names(yaml_document_t *document)
 {
@@ -155,7 +155,8 @@ find_names(yaml_document_t *document)
 	return NULL;
 }
 
-/* A list of names, or a map from ids to names; *good if it is nothing else. */
+/* Add a list of names, or a map from ids to names. *good becomes false for anything
+ * else. */
 static lc_status
 read_names(yaml_document_t *document, struct lc__strings *out, bool *good)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a COCO file. It is read once, an element at a time, of which little more
- * is kept than its place: a label is read again from there (coco_label.c).
+ * The frames of a COCO file. The file is read once, element by element. Little more
+ * than the place of each element is kept: a label is read again from there
+ * (coco_label.c).
  */
 #include "labels/coco.h"
 
@@ -19,44 +20,46 @@
 #include "labels/label_json.h"
 #include "labels/names.h"
 
-/* Names of larger ids are not kept, because classes are a list by id. */
+/* Names of classes with larger ids are not kept, because they are an array by id. */
 #define CLASS_MAX 65535
 
-/* Rows that are searched by id begin with it: compare_ids(). */
+/* Rows that are searched by id begin with the id: see compare_ids(). */
 struct image {
 	int64_t id;
 	struct lc__coco_place place;
-	uint64_t name; /* offset of its file name in names, 0 without one */
-	uint64_t hash; /* of its text, then of its annotations' too */
+	uint64_t name; /* offset of the file name in `names`, or 0 */
+	uint64_t hash; /* hash of its text, later of its annotations, too */
 };
 
 struct category {
 	int64_t id;
-	uint64_t hash; /* of its name */
+	uint64_t hash; /* hash of the name */
 };
 
 struct annotation {
-	int64_t image; /* id, then its number among the images */
+	int64_t image; /* id of the image, later its index */
 	int64_t category, id;
 	bool has_id, has_image;
 	struct lc__coco_place place;
 	uint64_t hash;
 };
 
-/* A file that is read. */
+/* A COCO file that is being read. */
 struct scan {
 	struct lc__dataset *dataset;
 	struct lc__coco *coco;
-	struct image *images; /* by id */
+	struct image *images; /* sorted by id */
 	size_t n_images, image_room;
-	struct category *categories; /* by id */
+	struct category *categories; /* sorted by id */
 	size_t n_categories, category_room;
 	struct annotation *annotations; /* in the order of the file */
 	size_t n_annotations, annotation_room;
-	struct lc__buf names;      /* of files, each with a NUL; begins with one */
-	struct lc__json_tree tree; /* of an element */
-	struct lc__buf compact;    /* an element without blanks, for hashing */
-	size_t asked;              /* images whose names were passed to lc__coco_base() */
+	/* Names of files, each ended by a NUL, after a first NUL. */
+	struct lc__buf names;
+	struct lc__json_tree tree; /* memory for the element that is parsed */
+	struct lc__buf compact;    /* an element without blanks, to be hashed */
+	/* Number of images whose names lc__coco_base() got. */
+	size_t asked;
 };
 
 static int
@@ -111,7 +114,7 @@ add_image(struct scan *s, const struct lc__json_element *element,
 	return s->names.failed ? lc__no_memory(s->coco->path) : LC_OK;
 }
 
-/* The image of an annotation that is not JSON, such as one with a NaN: as its text has it
+/* Find the image of an annotation that is not JSON, such as one with a NaN, in its text
  * without blanks. */
 static bool
 find_image_id(struct scan *s, int64_t *out)
@@ -145,7 +148,8 @@ add_annotation(struct scan *s, const struct lc__json_element *element,
 		.place = { .offset = element->offset, .length = element->size },
 		.hash = lc__hash64(s->compact.data, s->compact.size),
 	};
-	/* Without an image it is a stray, which becomes a frame. */
+	/* Add an annotation. If the file lacks its image it is a stray, which becomes a
+	 * frame. */
 	row->has_image = get_id(json, "image_id", &row->image);
 	row->has_id = get_id(json, "id", &row->id);
 	(void)get_id(json, "category_id", &row->category);
@@ -181,8 +185,8 @@ add_category(struct scan *s, const struct lc__json_element *element,
 	return classes->items[row->id] != NULL ? LC_OK : lc__no_memory(s->coco->path);
 }
 
-/* lc__json_found. Of an annotation no list and no object but its box is read: outlines
- * are most of many files. */
+/* lc__json_found. Lists and objects in an annotation are not parsed, except its box:
+ * outlines make up most of many files. */
 static lc_status
 add_element(void *ctx, const struct lc__json_element *element)
 {
@@ -248,7 +252,7 @@ read_elements(struct scan *s)
 
 /* ---- annotations to their images ----------------------------------------------- */
 
-/* Why an annotation has no image. */
+/* Write why an annotation has no image. */
 static lc_status
 add_stray(struct scan *s, const struct annotation *row)
 {
@@ -292,7 +296,7 @@ add_stray(struct scan *s, const struct annotation *row)
 	return lc__dataset_add(s->dataset, &frame);
 }
 
-/* NULL if there is none. */
+/* The image with this id, or NULL. */
 static const struct image *
 find_image(const struct scan *s, const struct annotation *row)
 {
@@ -302,8 +306,8 @@ find_image(const struct scan *s, const struct annotation *row)
 	    : NULL;
 }
 
-/* Replace every annotation's image by its index among the images, and count them there.
- * Strays are removed. */
+/* Replace the image id of each annotation by the index of the image, and count the
+ * annotations of each image. Strays are removed. */
 static lc_status
 find_images(struct scan *s)
 {
@@ -331,8 +335,8 @@ find_images(struct scan *s)
 	return LC_OK;
 }
 
-/* Ids of annotations have no meaning here, but repeated ones are a sign of merged files,
- * and other programs keep only one annotation for each id. */
+/* The ids of annotations are not used, but duplicates suggest that files were merged,
+ * and other programs keep only one annotation per id. */
 static lc_status
 note_repeated_ids(struct scan *s)
 {
@@ -368,8 +372,9 @@ lc__coco_has_category(const struct lc__coco *coco, int64_t id)
 	    NULL;
 }
 
-/* Keep what labels are read by: the places, image by image, and the categories. What is
- * in an image's annotations, and the names of their categories, goes into its hash. */
+/* Keep what the reader of labels needs: the places of annotations, grouped by image,
+ * and the categories. Hash the annotations of each image with the names of their
+ * categories. */
 static lc_status
 join(struct scan *s)
 {
@@ -403,7 +408,8 @@ join(struct scan *s)
 		if (s->n_categories > 0)
 			category = bsearch(&row->category, s->categories, s->n_categories,
 			    sizeof(*category), compare_ids);
-		/* 1 if the file has other categories, 0 if it has none. */
+		/* Without the category's hash: 1 if the file has other categories, 0 if
+		 * it has none. */
 		parts[2] = category != NULL ? category->hash : s->n_categories > 0;
 		coco->annotations[image->first + image->n++] = row->place;
 		s->images[row->image].hash = lc__hash64(parts, sizeof(parts));
@@ -427,8 +433,8 @@ next_name(void *ctx)
 	return NULL;
 }
 
-/* A frame whose image has no file, or one outside of the dataset, is named by its id; its
- * label reports that. */
+/* A frame without an image file in the dataset is named by the image's id. Reading its
+ * label reports the reason. */
 static lc_status
 add_frame(struct scan *s, const char *base, size_t number)
 {

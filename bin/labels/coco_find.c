@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Finding COCO's file and its images. */
+/* Finds COCO's file and the directory of its images. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ skip_blanks(const char *p)
 	return p + strspn(p, " \t\r\n");
 }
 
-/* Is it an object whose first member is one of COCO's? */
+/* Whether the file is an object whose first member is one of COCO's. */
 static bool
 begins_as_coco(const char *text)
 {
@@ -41,8 +41,9 @@ begins_as_coco(const char *text)
 	return false;
 }
 
-/* Only a regular file can be COCO's, not a dangling link. A file that cannot be read
- * could be one: ignoring it, the dataset might be taken for another layout. */
+/* COCO's file must be a regular file; a dangling link is none. A file that cannot be
+ * read might be one: if it were ignored, the dataset might be taken for another
+ * layout. */
 static lc_status
 looks_like_coco(const char *path, bool *out)
 {
@@ -156,7 +157,7 @@ lc__coco_find(struct lc__dataset *dataset, const char *labels, struct lc__coco *
 
 /* ---- the images ---------------------------------------------------------------- */
 
-/* The subdirectories of a directory. */
+/* List the subdirectories of a directory. */
 static lc_status
 add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 {
@@ -175,7 +176,7 @@ add_dirs(struct lc__dataset *dataset, const char *dir, struct lc__strings *out)
 	return status;
 }
 
-/* The first of @p dirs with the file, or NULL. */
+/* The first of @p dirs that contains the file, or NULL. */
 static lc_status
 base_of(const char *root, const struct lc__strings *dirs, const char *name,
     const char **out)
@@ -196,11 +197,12 @@ base_of(const char *root, const struct lc__strings *dirs, const char *name,
 	return status;
 }
 
-/* The directories to which file names may be relative. */
+/* List the directories to which file names may be relative. */
 static lc_status
 bases(struct lc__dataset *dataset, const struct lc__coco *coco, struct lc__strings *out)
 {
-	/* "train2017" of "annotations/instances_train2017.json", and the directory. */
+	/* SPLIT of "annotations/instances_SPLIT.json", such as "train2017", and the
+	 * directory. */
 	char *stem = lc__name_stem(coco->name), *dir = lc__name_dir(coco->name);
 	const char *split = stem != NULL ? strrchr(stem, '_') : NULL;
 	char *below = stem != NULL && dir != NULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* One image of a COCO file and its annotations. */
+/* Reads one image of a COCO file and its annotations. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 #include "labels/names.h"
 
 #define TOLERANCE_PX 1.0
-/* Longer text is not kept as metadata of a box. */
+/* Longer texts are not kept as metadata of a box. */
 #define TEXT_MAX 256
 
 lc_status
@@ -42,21 +42,22 @@ lc__coco_part(const struct lc__coco *coco, const struct lc__coco_place *place,
 	return LC_OK;
 }
 
-/* An element of the file. */
+/* An element of the file, parsed. */
 struct element {
 	struct lc__buf text;
-	struct lc__json_tree tree; /* of it */
+	struct lc__json_tree tree; /* memory of the parsed element */
 };
 
-/* The state of reading. */
+/* The state while a label is read. */
 struct reader {
 	const struct lc__coco *coco;
 	struct lc__label *label;
-	int64_t image;                        /* id */
+	int64_t image;                        /* id of the image */
 	struct element image_row, annotation; /* the elements that are read */
-	struct lc__buf objects;               /* metadata of the boxes: a map for each */
-	bool any_object;                      /* one of them is not empty */
-	uint32_t crowds;                      /* annotations of many objects */
+	/* Metadata of the boxes, a map for each. */
+	struct lc__buf objects;
+	bool any_object; /* one of the maps is not empty */
+	uint32_t crowds; /* number of annotations with iscrowd */
 };
 
 static bool
@@ -77,8 +78,9 @@ reject(const struct reader *r, enum lc__reject reason, const char *format, ...)
 	return lc__label_reject(r->label, reason, r->coco->name, "%s", text);
 }
 
-/* An element of the file as it is now; NULL with a rejection if it is another. Of an
- * annotation no list and no object but its box is read. */
+/* Read an element of the file as it is now. NULL, after rejecting the label, if the
+ * element there is another one. Lists and objects in an annotation are not parsed,
+ * except its box. */
 static lc_status
 load(struct reader *r, const struct lc__coco_place *place,
     const struct lc__json_rules *rules, struct element *into, const struct lc__json **out)
@@ -112,7 +114,7 @@ load(struct reader *r, const struct lc__coco_place *place,
 
 /* ---- metadata ------------------------------------------------------------------ */
 
-/* Is it one of the members in this NULL-terminated list? */
+/* Whether the member is in a NULL-terminated list. */
 static bool
 is_one_of(const struct lc__json *member, const char *const *names)
 {
@@ -121,7 +123,8 @@ is_one_of(const struct lc__json *member, const char *const *names)
 	return *names != NULL;
 }
 
-/* `labels` and `crowds` are added to them. */
+/* The reader adds `labels` and `crowds` to the metadata itself, so members of these
+ * names are not kept. */
 static bool
 is_image_metadata(const void *ctx, const struct lc__json *member)
 {
@@ -132,7 +135,7 @@ is_image_metadata(const void *ctx, const struct lc__json *member)
 	return !is_one_of(member, read);
 }
 
-/* Outlines and the like are not metadata, and are not kept. */
+/* Outlines and similar members are not kept as metadata. */
 static bool
 is_object_metadata(const void *ctx, const struct lc__json *member)
 {
@@ -217,7 +220,7 @@ read_object(struct reader *r, const struct lc__json *object)
 	box->tolerance_px = TOLERANCE_PX;
 	r->any_object |= n > 0;
 	lc__mpack_map(&r->objects, n);
-	/* Only scalars, which cannot be nested too deep. */
+	/* Keep only scalars: they cannot be nested too deep. */
 	(void)lc__metadata_pack(object, is_object_metadata, NULL, &r->objects);
 	return LC_OK;
 }
@@ -245,8 +248,8 @@ read_annotation(struct reader *r, const struct lc__coco_place *place)
 	return LC_OK;
 }
 
-/* Read all of them: the first bad one is the frame's reason, and the others are
- * counted. */
+/* Read all annotations. The first bad one gives the reason of the rejection; the others
+ * are counted. */
 static lc_status
 read_annotations(struct reader *r, const struct lc__coco_image *image)
 {

@@ -53,7 +53,7 @@ lc__dataset_add(struct lc__dataset *dataset, const struct lc__frame *frame)
 	return_if_error(lc__array_reserve(&dataset->rows, &dataset->room, dataset->n + 1,
 	    dataset->root));
 	row = &dataset->rows[dataset->n];
-	/* Frames of one run are consecutive: its name is kept once. */
+	/* Frames of one run are consecutive, so the name of the run is stored once. */
 	start = text->size;
 	row->run = keep_printable(dataset, frame->run);
 	if (dataset->n > 0 && !text->failed &&
@@ -120,7 +120,7 @@ lc__dataset_list(struct lc__dataset *dataset, const char *dir, struct lc__listin
 	return lc__strings_add(&dataset->dirs, dir);
 }
 
-/* The listing of the directory @p name of a run. */
+/* List the directory @p name of a run. */
 static lc_status
 look_into(struct lc__dataset *dataset, const char *run, const struct lc__listing *listing,
     const char *name, lc__run_found found)
@@ -153,7 +153,8 @@ lc__dataset_runs(struct lc__dataset *dataset, const char *name, lc__run_found fo
 		const char *run = root.entries[i].name;
 		if (!root.entries[i].dir || lc__order_names(run, name) == 0)
 			continue;
-		/* Each is listed, because a directory of labels may appear later. */
+		/* List each subdirectory, so that a directory of labels that appears
+		 * later is noticed. */
 		status = lc__dataset_list(dataset, run, &listing);
 		if (status == LC_OK)
 			status = look_into(dataset, run, &listing, name, found);
@@ -189,8 +190,8 @@ is_same(struct lc__dataset *dataset, size_t i, size_t k)
 	return compare_rows(&dataset->rows[i], &dataset->rows[k], dataset) == 0;
 }
 
-/* "a.jpg" and "a.png" are both "a": such keep their extension. A label whose image is not
- * known keeps its name. */
+/* Both "a.jpg" and "a.png" have the name "a"; such frames keep their extension. A label
+ * whose image is not known keeps its name. */
 static bool
 name_apart(struct lc__dataset *dataset)
 {
@@ -207,7 +208,7 @@ name_apart(struct lc__dataset *dataset)
 			if (row->image == 0)
 				continue;
 			changed = true;
-			/* A copy, because the text grows. */
+			/* Copy the name, because the buffer moves when it grows. */
 			base = strdup(
 			    lc__name_base((char *)dataset->text.data + row->image));
 			if (base == NULL)
@@ -246,8 +247,7 @@ order_frames(struct lc__dataset *dataset)
 
 /* ---- opening ---------------------------------------------------------------- */
 
-/* List the frames with the layout that is found, order them, and free the unused part of the
- * array. */
+/* List the frames with the layout, sort them, and shrink the array to their number. */
 static lc_status
 fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labels)
 {
@@ -282,8 +282,9 @@ fill(struct lc__dataset *dataset, enum lc__label_layout layout, const char *labe
 	lc__strings_sort(&dataset->dirs);
 	return_if_error(order_frames(dataset));
 
-	/* The set of ids with names is part of the meaning of labels: with another list
-	 * other labels may be rejected. For VOC and COCO it is in their hashes. */
+	/* The list of names is part of the meaning of labels: with another list other
+	 * labels may be rejected. For VOC and COCO it is in the hashes of the
+	 * frames. */
 	hash = dataset->classes.n;
 	for (size_t i = 0; i < dataset->classes.n; i++)
 		if (dataset->classes.items[i] == NULL)
@@ -369,7 +370,7 @@ lc__dataset_map_classes(struct lc__dataset *dataset, const struct lc__class_map 
 	return_if_error(lc__mapping_make(map, dataset->classes.items, dataset->classes.n,
 	    coco ? has_category : NULL, dataset, &dataset->mapping));
 	status = lc__class_map_format(map, &text);
-	/* Add it to the hash of each frame whose label may have boxes. */
+	/* Add the map to the hash of each frame whose label may have boxes. */
 	for (size_t i = 0; i < dataset->n && status == LC_OK; i++) {
 		struct lc__frame_row *row = &dataset->rows[i];
 		if (row->label != 0 || coco)
@@ -472,8 +473,8 @@ lc__label_read(const struct lc__dataset *dataset, const struct lc__frame *frame,
 	    mark > 0 ? (const char *)bytes + mark : bytes, size - mark, out));
 
 	/* If names of classes are known, an id without a name is a mistake in the names
-	 * or in the label. COCO's own reader compares with all ids, including those too
-	 * large for the list. */
+	 * or in the label. COCO's reader compares with all ids itself, including those
+	 * too large for the list. */
 	for (size_t i = 0;
 	     i < out->n && listed->n > 0 && dataset->layout->layout != LC__LAYOUT_COCO;
 	     i++) {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The frames of a labelled dataset, whatever layout it has.
- *
- * Opening lists the frames, in order, from directories (and COCO's one file);
- * reading a frame's label is a call of its own, which any thread may make. A
- * frame costs its names and some 64 bytes while the dataset is open.
+ * The frames of a labelled dataset, whatever its layout. Opening a dataset lists its
+ * frames, in order, from directories (and from COCO's file). Labels are read later, one
+ * per call, by any thread. An open dataset takes the names of each frame and some 64
+ * bytes.
  */
 #ifndef CACHEX_LABELS_DATASET_H
 #define CACHEX_LABELS_DATASET_H
@@ -30,31 +29,33 @@ enum lc__label_layout {
 /** "auto", "capture", "yolo", "coco", "voc", "unlabelled". */
 const char *lc__layout_name(enum lc__label_layout layout);
 
-/** A frame before its label is read. Borrowed from the dataset. */
+/** A frame whose label has not been read. Its strings belong to the dataset. */
 struct lc__frame {
-	const char *run;        /* name of its run, "" where a dataset has no runs */
-	const char *name;       /* unique in its run: the label's or image's name
-	                           without its extension. Both are UTF-8 without
-	                           control characters: such bytes are \xNN */
-	const char *label_path; /* relative to the root, as in the file system; NULL if it
-	                         * has no label file of its own */
-	const char *image_path; /* the same; NULL if only the label knows it */
-	uint64_t label_hash;    /* of what its label says that is not in label_path:
-	                           its part of a shared file, where classes get their
-	                           numbers from; else 0 */
-	uint64_t number;        /* for the dataset: the position of its label */
+	const char *run; /* name of the run; "" in datasets without runs */
+	/* Name of the label or image without its extension; unique in the run. Run and
+	 * name are UTF-8 without control characters: other bytes are written \xNN. */
+	const char *name;
+	/* Path of the label file from the root, as in the file system; NULL if the
+	 * frame has no label file of its own. */
+	const char *label_path;
+	/* Path of the image from the root, as in the file system; NULL if only the
+	 * label has it. */
+	const char *image_path;
+	/* Hash of the part of the label that is not in label_path: its part of a shared
+	 * file, and the list from which classes get their ids. 0 if there is none. */
+	uint64_t label_hash;
+	uint64_t number; /* for the dataset's use: the position of the label */
 };
 
 struct lc__dataset;
 
 /**
- * List the frames below @p root, ordered by (run, name): digits in names compare
- * as numbers ("f2" before "f10"), then bytes.
- * @param labels  COCO: its file, from the root or absolute; NULL looks for annotations/
- *                *.json or *.json, of which there must be one. Other layouts have none:
- *                NULL
- * @return LC_OK; LC_INVALID for an invalid dataset, or one without frames;
- * LC_NO_FILE, LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
+ * List the frames below @p root, ordered by (run, name): digits in names compare as
+ * numbers ("f2" before "f10"), other characters as bytes.
+ * @param labels  COCO's file, from the root or absolute; NULL looks for annotations/
+ *                *.json and *.json, of which there must be one. Other layouts: NULL
+ * @return LC_OK; LC_INVALID for an invalid dataset, or one without frames; LC_NO_FILE,
+ * LC_PERMISSION, LC_CORRUPT (COCO's file), LC_IO, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__dataset_open(const char *root, enum lc__label_layout layout,
     const char *labels, struct lc__dataset **out);
@@ -62,16 +63,16 @@ enum lc__label_layout lc__dataset_layout(const struct lc__dataset *dataset);
 uint64_t lc__dataset_frames(const struct lc__dataset *dataset);
 void lc__dataset_frame(const struct lc__dataset *dataset, uint64_t i,
     struct lc__frame *out);
-/** Directories that were listed, relative to the root ("" is the root itself), sorted;
- *  they are compared later to find files that appear or disappear. */
+/** The directories that were listed, relative to the root ("" is the root), sorted.
+ *  Listing them again later shows files that appeared or disappeared. */
 size_t lc__dataset_dirs(const struct lc__dataset *dataset, const char *const **out);
-/** Label files shared by frames (COCO's, lists of classes), relative to the root or
- *  absolute. */
+/** Label files that frames share (COCO's file, lists of classes), relative to the root
+ *  or absolute. */
 size_t lc__dataset_shared(const struct lc__dataset *dataset, const char *const **out);
 
 /**
- * Let labels that are read from now on have the classes of a map: see class_map.h. It
- * becomes a part of what label_hash says. Call it once, before any label is read.
+ * Apply a class map (class_map.h) to all labels read from now on. The map becomes part
+ * of label_hash. Call this once, before any label is read.
  * @return as lc__mapping_make(); LC_INVALID for a layout without classes
  */
 LC_CHECKED lc_status lc__dataset_map_classes(struct lc__dataset *dataset,

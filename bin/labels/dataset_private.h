@@ -38,16 +38,17 @@ struct lc__frame_row {
 struct lc__dataset {
 	const struct lc__label_layout_row *layout;
 	char *root;
-	struct lc__buf text; /* of all frames; begins with a NUL */
+	struct lc__buf text; /* strings of all frames; begins with a NUL */
 	struct lc__frame_row *rows;
 	size_t n, room;
 	struct lc__strings dirs, shared;
-	struct lc__strings classes; /* by class id; NULL where an id has no name */
+	struct lc__strings classes; /* names by class id; NULL if an id has none */
 	bool learned; /* they are learned from the labels, not read from a list */
 	struct lc__mapping mapping; /* the new classes, as returned by lc__label_read() */
 	struct lc__images_ignored ignored; /* images of kinds that are not read */
-	struct lc__strings notes;          /* lines for lc__dataset_notes() */
-	void *own;                         /* the layout's */
+	/* The lines that lc__dataset_notes() returns. */
+	struct lc__strings notes;
+	void *own; /* the layout's */
 };
 
 /**

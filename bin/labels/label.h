@@ -13,7 +13,7 @@
 
 /** The numbers index counts, and reports contain the names: neither may change. */
 enum lc__reject {
-	LC__REJECT_NONE = 0,    /* it is a sample */
+	LC__REJECT_NONE = 0,    /* the frame is a sample */
 	LC__REJECT_BLANK_IMAGE, /* the label names no image, or says that there is none */
 	LC__REJECT_NO_FILE,     /* the image file is missing */
 	LC__REJECT_UNREADABLE,  /* the label file cannot be read */
@@ -23,8 +23,7 @@ enum lc__reject {
 	LC__REJECT_NOT_FINITE,  /* a coordinate is NaN, infinite or too large */
 	LC__REJECT_OUT_OF_RANGE,  /* a box reaches outside of the image */
 	LC__REJECT_MIN_MAX,       /* a box whose minimum is not below its maximum */
-	LC__REJECT_UNDECODABLE,   /* the image is damaged, too large or of an unknown kind
-	                          * */
+	LC__REJECT_UNDECODABLE,   /* the image is damaged, too large or unknown */
 	LC__REJECT_SIZE_MISMATCH, /* the label is of an image of another size */
 	LC__REJECT_UNKNOWN_CLASS, /* a class that is not among those of the dataset */
 	LC__REJECTS
@@ -44,11 +43,12 @@ uint64_t *lc__reject_counter(struct lc__counts *counts, enum lc__reject reason);
 /** One box, as its label has it. */
 struct lc__label_box {
 	bool has_norm, has_px;
-	double norm[4];      /* x0, y0, x1, y1, of the image's width and height */
-	double px[4];        /* the same in pixels of the source image, 0-based, x1 and
-	                     y1 after the last pixel */
+	double norm[4]; /* x0, y0, x1, y1, of the image's width and height */
+	/* The same in pixels of the source image, from 0; x1 and y1 are after the last
+	 * pixel. */
+	double px[4];
 	double tolerance;    /* how far norm may reach outside; it is then clamped */
-	double tolerance_px; /* the same for px */
+	double tolerance_px; /* how far px may reach outside */
 	int64_t class_id;    /* -1 if it has none */
 	bool filtered;       /* a class map drops it; it is checked all the same */
 };
@@ -57,15 +57,17 @@ struct lc__label_box {
 struct lc__label {
 	enum lc__reject reason; /* NONE, or why the other members are empty */
 	char detail[512];       /* one line that names the file and what is wrong */
-	char *image_path;       /* from the root, inside of it, normalised */
+	/* Relative to the root, below it, without "." and "..". */
+	char *image_path;
 	bool has_frame_id;
 	uint64_t frame_id;
-	uint32_t width, height; /* of the image, according to the label; 0 if it does not
-	                         * say */
+	/* Size of the image according to the label; 0 if the label does not have it. */
+	uint32_t width, height;
 	struct lc__label_box *boxes;
 	size_t n, room;
-	char **classes; /* names by class_id where the layout has them (NULL
-	                           for an id without), or NULL; the dataset's */
+	/* Names by class id (NULL if an id has none), or NULL if the layout has none.
+	 * Borrowed from the dataset. */
+	char **classes;
 	size_t n_classes;
 	struct lc__buf extra; /* a MessagePack map of its other members, in the order of
 	                       * the file; empty if there are none. Its member `labels`,

@@ -15,7 +15,7 @@
 #include "base/json_tree.h"
 #include "lmdbcache.h"
 
-/** How deep metadata may be nested. */
+/** The depth to which metadata may be nested. */
 #define LC__METADATA_DEPTH 32
 
 /**
@@ -51,9 +51,9 @@ bool lc__metadata_pack_value(const struct lc__json *json, struct lc__buf *out);
 #define LC__JSON_ELEMENT_MAX (64u << 20)
 
 struct lc__json_element {
-	size_t member;    /* index among the requested names */
-	uint64_t offset;  /* where it is in the file */
-	const char *text; /* borrowed */
+	size_t member;    /* index in the list of requested names */
+	uint64_t offset;  /* offset of the element in the file */
+	const char *text; /* text of the element; borrowed */
 	uint32_t size;
 };
 

@@ -39,13 +39,14 @@ lc__layout_name(enum lc__label_layout layout)
 
 /* ---- by its labels --------------------------------------------------------------- */
 
-/* A label of each layout, or NULL; malloc'ed. */
+/* The first label found of each layout, malloc'ed; NULL if there is none. */
 struct survey {
 	const char *root;
-	bool images; /* the run being examined has a directory images */
+	bool images; /* the current run has a directory `images` */
 	char *capture, *yolo, *coco, *voc;
-	char *image;                       /* of a dataset without any */
-	struct lc__images_ignored ignored; /* the same */
+	char *image; /* if there are no labels: the first image */
+	/* If there are no labels: images of kinds that are not read. */
+	struct lc__images_ignored ignored;
 };
 
 static lc_status
@@ -56,7 +57,7 @@ note(char **place, const char *dir, const char *name)
 	return *place != NULL ? LC_OK : lc__no_memory(dir);
 }
 
-/* The files of a directory of labels, and those @p below it. */
+/* Note the files in a directory of labels and, if @p below, in its subdirectories. */
 static lc_status
 look_at_labels(struct survey *s, const char *dir, bool below)
 {
@@ -87,7 +88,8 @@ look_at_labels(struct survey *s, const char *dir, bool below)
 	return status;
 }
 
-/* The directories of labels in a run, or in the root and all of its subdirectories. */
+/* Look at the directories of labels in a run, or in the root and all of its
+ * subdirectories. */
 static lc_status
 look_at_run(struct survey *s, const char *run)
 {

@@ -72,8 +72,8 @@ lc__name_dir(const char *path)
 	return strndup(path, slash != NULL ? (size_t)(slash - path) : 0);
 }
 
-/* Append the parts of @p from to a path of *size bytes, without "."; ".." takes one off.
- * False if there is none to take off. */
+/* Append the components of @p from to a path of *size bytes. "." is skipped, ".."
+ * removes a component. False if there is none to remove. */
 static bool
 walk(char *path, size_t *size, const char *from)
 {
@@ -116,7 +116,7 @@ is_digit(char c)
 	return c >= '0' && c <= '9';
 }
 
-/* Skip a number; returns its digits without leading zeros. */
+/* Skip a number. Returns its digits without leading zeros. */
 static size_t
 take_number(const char **p, const char **digits)
 {

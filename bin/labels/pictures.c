@@ -72,7 +72,7 @@ lc__pictures_find(const struct lc__pictures *pictures, const char *stem, size_t 
 
 /* ---- images without a label ---------------------------------------------------- */
 
-/* Mark the image at @p path, if it is one of them. */
+/* Mark the image at @p path as taken, if it is one of these images. */
 static lc_status
 take_path(const struct lc__labelled_dir *dir, struct lc__pictures *pictures,
     const char *path)
@@ -94,8 +94,8 @@ take_path(const struct lc__labelled_dir *dir, struct lc__pictures *pictures,
 	return status;
 }
 
-/* Mark the image that the label at @p path names, as far as the label can be read: what
- * is wrong with it is found when its frame's turn comes. */
+/* Mark the image that a label names. Errors in the label are ignored here; they are
+ * reported when its frame is read. */
 static lc_status
 take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
     struct lc__pictures *pictures, const char *path)
@@ -124,8 +124,8 @@ take_named(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
 	return status == LC_NO_MEMORY ? status : LC_OK;
 }
 
-/* Mark the only image among those of a label's stem: of the kinds that are read, or of
- * the others where there is none of those. False if it is not clear which that is. */
+/* Mark the image of a label if only one has its stem. Images of kinds that are not read
+ * count only if there is no other. False if it is not clear which image it is. */
 static bool
 take_only(struct lc__image_file *found, size_t n)
 {
@@ -138,7 +138,7 @@ take_only(struct lc__image_file *found, size_t n)
 	return n > 0 && is_read < 2;
 }
 
-/* Mark the images with labels. */
+/* Mark all images that have labels. */
 static lc_status
 take_pictures(struct lc__dataset *dataset, const struct lc__labelled_dir *dir,
     struct lc__pictures *pictures)

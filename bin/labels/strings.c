@@ -84,7 +84,7 @@ lc__number_parse(const char *text, double *out)
 {
 	char *end;
 
-	/* strtod() reads hexadecimal and "nan(...)" too. */
+	/* strtod() also reads hexadecimal numbers and "nan(...)". */
 	if (strpbrk(text, "xXpP(") != NULL)
 		return false;
 	*out = strtod(text, &end);

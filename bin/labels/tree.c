@@ -24,7 +24,7 @@ compare_entries(const void *a, const void *b)
 	return lc__order_names(x->name, y->name);
 }
 
-/* Is it the name of a file that a dataset may use? */
+/* Whether a dataset may use a file with this name. */
 static bool
 is_known_file(const char *name)
 {
@@ -32,8 +32,8 @@ is_known_file(const char *name)
 	    lc__name_has(name, ".txt") || lc__name_has(name, ".xml");
 }
 
-/* Report why an entry cannot be examined. LC_NO_FILE would mean that the directory is
- * missing. */
+/* Report why an entry cannot be examined. The status is never LC_NO_FILE, which would
+ * mean that the directory is missing. */
 static lc_status
 lost(const char *dir, const char *name, int sys)
 {
@@ -49,9 +49,9 @@ lost(const char *dir, const char *name, int sys)
 	return status == LC_NO_FILE ? lc__error_as(LC_IO) : status;
 }
 
-/* An entry that cannot be examined counts as a file if it has a file's name: its frame
- * then lacks the file. With any other name it may be a directory with a whole run. A FIFO
- * is refused when it is read. */
+/* An entry that cannot be examined counts as a file if its name is that of one: then
+ * its frame lacks the file. With any other name it might be the directory of a whole
+ * run. A FIFO is refused when it is read. */
 static lc_status
 read_entries(struct lc__dir *entries, struct lc__listing *out)
 {
@@ -120,7 +120,8 @@ lc__listing_find(const struct lc__listing *listing, const char *name)
 	    compare_entries);
 }
 
-/* 0 if it does not exist. An entry that may not be examined does exist. */
+/* The type is 0 if the entry does not exist. An entry that may not be examined does
+ * exist. */
 static lc_status
 type_of(const char *root, const char *name, mode_t *out)
 {
@@ -161,7 +162,7 @@ lc__tree_is_file(const char *root, const char *path, bool *out)
 
 /* ---- walking ---------------------------------------------------------------- */
 
-/* A directory being walked, and its parents. */
+/* A directory on the way down, and its parents. */
 struct level {
 	const struct level *parent;
 	dev_t dev;
@@ -175,7 +176,7 @@ struct walk {
 	void *ctx;
 };
 
-/* Identify the directory; LC_INVALID if it is too deep. */
+/* Identify the directory. LC_INVALID if it is nested too deep. */
 static lc_status
 identify(const char *root, const char *dir, struct level *level)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* <root>/[<run>/]Annotations/ *.xml: finding and reading them. */
+/* <root>/[<run>/]Annotations/ *.xml: finds and reads them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,16 +16,16 @@
 #include "labels/pictures.h"
 #include "base/xml.h"
 
-/* Some writers count pixels from 0. */
+/* Some writers number pixels from 0, others from 1. */
 #define TOLERANCE_PX 1.0
 
-/* A frame's number describes its run. */
+/* The number of a frame tells where its run has the images. */
 enum {
-	IMAGES, /* it has a directory JPEGImages */
-	FOLDER, /* it does not: the annotation's folder, or the run itself */
+	IMAGES, /* in the run's directory JPEGImages */
+	FOLDER, /* there is none: in the annotation's folder, or in the run itself */
 };
 
-/* The state of reading. */
+/* The state while an annotation is read. */
 struct reader {
 	const struct lc__dataset *dataset;
 	const struct lc__frame *frame;
@@ -41,8 +41,8 @@ is_rejected(const struct reader *r)
 
 /* ---- metadata ----------------------------------------------------------------- */
 
-/* Elements that are read, by the element that they are in; `part` has boxes of
- * parts, which are not objects. */
+/* Elements that the reader uses, by their parent. `part` contains boxes of parts, which
+ * are not objects. */
 static bool
 is_extra(const char *in, const char *name)
 {
@@ -130,7 +130,7 @@ read_object(const struct reader *r, size_t object)
 	return LC_OK;
 }
 
-/* The directory of the images of a run, malloc'ed. */
+/* The directory of a run's images, malloc'ed. */
 static lc_status
 images_dir(const struct reader *r, const char *run, char **out)
 {
@@ -230,8 +230,8 @@ read_voc(const struct lc__dataset *dataset, const struct lc__frame *frame,
 }
 
 /*
- * Add the names of the objects in an annotation to @p names, each object's its own, and
- * count those without one. Nothing is added from a text that is no annotation.
+ * Add the names of the objects in an annotation to @p names, and count the objects
+ * without a name. A text that is not an annotation adds nothing.
  */
 static lc_status
 add_names(const struct lc__buf *text, struct lc__strings *names, size_t *nameless)
@@ -257,7 +257,7 @@ add_names(const struct lc__buf *text, struct lc__strings *names, size_t *nameles
 
 /* ---- finding them ---------------------------------------------------------------- */
 
-/* Hash text, or the names of all classes: data on which labels depend besides their
+/* Hash a text or the names of all classes: data that labels depend on besides their
  * files. */
 static void
 mix(uint64_t *hash, const char *text)
@@ -273,9 +273,9 @@ mix_classes(const struct lc__dataset *dataset, uint64_t *hash)
 		    dataset->classes.items[i] != NULL ? dataset->classes.items[i] : "");
 }
 
-/* The labels of a run, and images that no label has: those of JPEGImages, else of the
- * directory itself. A directory without annotations may be anything, unless it has
- * JPEGImages. */
+/* Add the labels of a run, and the images without a label: those in JPEGImages, or else
+ * in the run's own directory. A directory without annotations may be anything, unless
+ * it has JPEGImages. */
 static lc_status
 add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
     const struct lc__listing *listing)
@@ -293,8 +293,9 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 	char *images;
 	lc_status status = lc__listing_read(dataset->root, run, &beside);
 
-	/* A label says the same as long as ids of classes, which come from their list,
-	 * and, without JPEGImages, the directories that it may name are the same. */
+	/* A label keeps its meaning while the ids of classes, which come from their
+	 * list, are the same and, without JPEGImages, the directories that it may
+	 * name. */
 	if (status == LC_OK) {
 		found = lc__listing_find(&beside, "JPEGImages");
 		if (found != NULL && found->dir)
@@ -338,17 +339,17 @@ add_labels(struct lc__dataset *dataset, const char *run, const char *dir,
 
 /* ---- names of classes that no list has -------------------------------------------- */
 
-/* Names are sorted and made unique whenever this many have been added. */
+/* After this many additions names are sorted and duplicates are removed. */
 #define UNSORTED_MAX ((size_t)1 << 16)
 
-/* Counted on the way. */
+/* Counts for the notes. */
 struct learned {
-	size_t nameless;   /* objects without a name */
-	size_t unreadable; /* annotations that the system refuses to read */
+	size_t nameless;   /* number of objects without a name */
+	size_t unreadable; /* number of annotations that could not be read from disk */
 };
 
-/* Add the names of an annotation's objects. What is wrong with the file is found when its
- * frame's turn comes. */
+/* Add the names of an annotation's objects. Errors in the file are ignored here; they
+ * are reported when its frame is read. */
 static lc_status
 learn_from(struct lc__dataset *dataset, const char *label, struct learned *learned)
 {
@@ -370,8 +371,8 @@ learn_from(struct lc__dataset *dataset, const char *label, struct learned *learn
 	return status;
 }
 
-/* Ids are the places of the names in their order by bytes: the same annotations give the
- * same ids, and another name may move all of them. */
+/* The id of a name is its place in the order of the bytes: the same annotations give
+ * the same ids, but a new name may change all of them. */
 static lc_status
 learn_classes(struct lc__dataset *dataset)
 {
@@ -396,7 +397,7 @@ learn_classes(struct lc__dataset *dataset)
 		if (dataset->rows[i].label != 0)
 			mix_classes(dataset, &dataset->rows[i].hash);
 
-	/* Notes that a build prints before it begins. */
+	/* Add the notes that a build prints before it begins. */
 	if (learned.nameless > 0)
 		return_if_error(
 		    lc__dataset_note(dataset, "%zu object%s no name: %s box%s no class",

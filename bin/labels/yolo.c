@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* images/ and labels/ *.txt: finding and reading them. */
+/* images/ and labels/ *.txt: finds and reads them. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,19 +17,22 @@
 #include "labels/strings.h"
 #include "labels/pictures.h"
 
-/* A frame's number describes its image. */
+/* The number of a frame tells what is known of its image. */
 enum yolo_image {
-	IMAGE,      /* it exists */
-	NO_IMAGE,   /* no image has the stem of the label */
-	OTHER_KIND, /* one has, of a kind that is not read */
+	IMAGE,      /* the image exists */
+	NO_IMAGE,   /* no image has the label's stem */
+	OTHER_KIND, /* the image with its stem is of a kind that is not read */
 };
 
-/* A directory of images or labels, and its counterpart, whose path has the other word. */
+/* A directory of images or labels, and its counterpart: the path with the other
+ * word. */
 struct place {
-	const char *dir;            /* being visited, relative to the root */
-	char *beside;               /* its labels or its images, malloc'ed */
+	/* The directory that is visited, relative to the root. */
+	const char *dir;
+	/* Its counterpart, relative to the root; malloc'ed. */
+	char *beside;
 	char *run;                  /* the path without the word, malloc'ed */
-	struct lc__listing listing; /* of beside; empty if there is no such directory */
+	struct lc__listing listing; /* files of `beside`; empty if it does not exist */
 };
 
 /* The last component of a path that is `images` or `labels`, or NULL. */
@@ -50,7 +53,7 @@ find_word(const char *dir)
 	return last;
 }
 
-/* "BEFORE/AFTER" for @p dir with what is put for its word. */
+/* Replace the word in @p dir by another, or remove it: "BEFORE/AFTER". */
 static char *
 replace(const char *dir, const char *word, const char *with)
 {
@@ -59,7 +62,7 @@ replace(const char *dir, const char *word, const char *with)
 
 	lc__buf_append(&out, dir, (size_t)(word - dir));
 	lc__buf_append(&out, with, strlen(with));
-	/* Without a word in between, one of two slashes is removed. */
+	/* If there is no word in between, remove one of the two slashes. */
 	if (*with == '\0' && *after == '/')
 		after++;
 	else if (*with == '\0' && out.size > 0)
@@ -119,7 +122,7 @@ add_labels(struct lc__dataset *dataset, const struct place *place,
 		bool has_image = false;
 		char *label, *stem;
 		size_t n = 0;
-		/* classes.txt has the names of classes. */
+		/* Skip classes.txt, which has names of classes. */
 		if (listing->entries[i].dir || !lc__name_has(name, ".txt") ||
 		    strcasecmp(name, "classes.txt") == 0)
 			continue;
@@ -155,7 +158,8 @@ list_beside(struct lc__dataset *dataset, struct place *place)
 		return lc__strings_add(&dataset->dirs, place->beside);
 	if (status != LC_NO_FILE)
 		return status;
-	/* Images without any labels: the parent directory is remembered. */
+	/* There is no such directory. Its parent has been listed, so a later listing
+	 * shows it. */
 	lc__listing_free(&place->listing);
 	path = lc__path_join(dataset->root, place->beside);
 	status = path != NULL ? lc__no_lost_link(path) : lc__no_memory(place->beside);
@@ -200,15 +204,15 @@ list(struct lc__dataset *dataset, const char *labels)
 /* ---- a label: lines "class cx cy w h", or "class x1 y1 x2 y2 ..." of a polygon ------ */
 
 #define TOLERANCE 0.01
-/* The longest text of a number. */
+/* Most bytes of a number. */
 #define WORD 63
 
-/* The state of reading. */
+/* The state while a label is read. */
 struct reader {
 	const char *file;
 	struct lc__label *label;
-	size_t line;          /* from 1 */
-	const char *at, *end; /* what is left of the line */
+	size_t line;          /* number of the line, from 1 */
+	const char *at, *end; /* the rest of the line */
 };
 
 static lc_status __attribute__((format(printf, 2, 3)))
@@ -224,7 +228,7 @@ unparsable(const struct reader *r, const char *format, ...)
 	    r->line, text);
 }
 
-/* Copy the next word of the line; false at the end of the line. */
+/* Copy the next word of the line. False at the end of the line. */
 static bool
 next_word(struct reader *r, char word[WORD + 1])
 {
@@ -234,7 +238,7 @@ next_word(struct reader *r, char word[WORD + 1])
 	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) != NULL)
 		r->at++;
 	while (r->at < r->end && memchr(blanks, *r->at, sizeof(blanks)) == NULL) {
-		/* A longer word is not a number, and must not be cut into one. */
+		/* A longer word is not a number; it must not be cut into one. */
 		word[n] = *r->at != '\0' ? *r->at : '?';
 		n += n < WORD;
 		r->at++;
@@ -246,8 +250,8 @@ next_word(struct reader *r, char word[WORD + 1])
 }
 
 /*
- * The numbers after the class. The first four are kept until it is known whether
- * there are more, and everything goes into the bounds of a polygon.
+ * Read the numbers after the class. The first four are kept until it is known whether
+ * more follow. All are included in the bounds of a polygon.
  */
 static lc_status
 read_numbers(struct reader *r, struct lc__label_box *box)
@@ -263,7 +267,7 @@ read_numbers(struct reader *r, struct lc__label_box *box)
 			    lc__quote_id(word, strlen(word)));
 		if (n < 4)
 			first[n] = v;
-		/* A NaN is kept: it is found when the box is checked. */
+		/* A NaN stays in the bounds: the check of the box finds it. */
 		if (isnan(norm[axis]))
 			continue;
 		if (n < 2 || !(v >= norm[axis]))
