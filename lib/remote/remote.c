@@ -319,9 +319,11 @@ limit_of(const struct group *g)
 	return most;
 }
 
-/* What is needed at once, and fetched ahead; an object that several chunks are counts once. */
+/* The bytes of what is needed from batch @p from to @p until, and fetched ahead then; an object
+ * that several chunks are counts once.
+ * @param lacking  only of objects that the directory does not have */
 static lc_status
-measure(struct group *g, uint64_t from, uint64_t *least)
+measure(struct group *g, uint64_t from, uint64_t until, bool lacking, uint64_t *out)
 {
 	const uint64_t limit = limit_of(g), ahead = g->members[0].remote->how.ahead;
 	uint64_t chunk, batch, more = 0, sum = 0;
@@ -330,16 +332,19 @@ measure(struct group *g, uint64_t from, uint64_t *least)
 
 	/* It makes no difference how far it is below. */
 	for (uint64_t k = 0; sum <= limit; k++) {
+		enum lc__row_state state = LC__ROW_FREE;
 		struct lc__copies *copies;
 		struct lc__wanted wanted;
 		bool added = false;
 
 		if (!lc__forecast_next(g->forecast, from, k, &chunk, &batch))
 			break;
-		if (batch > from && more++ == ahead)
+		if (batch > until && more++ == ahead)
 			break;
 		status = find_chunk(g, chunk, &wanted, &copies);
-		if (status == LC_OK)
+		if (status == LC_OK && lacking)
+			status = lc__copies_look(copies, wanted.name, &state);
+		if (status == LC_OK && state != LC__ROW_THERE)
 			status = lc__idset_add(&seen,
 			    (lc_id){ wanted.name, strlen(wanted.name) }, 0, &added, NULL);
 		if (status != LC_OK)
@@ -348,7 +353,7 @@ measure(struct group *g, uint64_t from, uint64_t *least)
 			sum += lc__roster_blocks(wanted.size);
 	}
 	lc__idset_free(&seen);
-	*least = sum;
+	*out = sum;
 	return status;
 }
 
@@ -402,7 +407,7 @@ start_group(struct group *g, uint64_t from)
 	bool ranged = true;
 	uint64_t least;
 
-	return_if_error(measure(g, from, &least));
+	return_if_error(measure(g, from, from, false, &least));
 	for (size_t i = 0; i < g->n; i++) {
 		struct lc__remote *r = g->members[i].remote;
 
@@ -500,16 +505,18 @@ is_wanted(void *ctx, size_t shard)
 	return false;
 }
 
-/* Is there room for all that is needed at once and fetched ahead? Then shards that are not
- * needed soon stay open, and pinned: one that is opened again is mapped and verified again. */
+/* Is there room for all that will be fetched until batch @p turn? Then no copy has to go before
+ * it, and shards that are not needed soon stay open, and pinned: one that is opened again is
+ * mapped and verified again. */
 static bool
-has_room(struct lc__remote *r)
+has_room(struct lc__remote *r, struct group *g, uint64_t batch, uint64_t turn)
 {
 	const lc_error before = *lc_last_error();
-	uint64_t room;
+	uint64_t room, more;
 
-	if (lc__copies_room(r->copies, &room) == LC_OK)
-		return room >= atomic_load(&r->least);
+	if (measure(g, batch, turn, true, &more) == LC_OK &&
+	    lc__copies_room(r->copies, &room) == LC_OK)
+		return more <= room;
 	(void)lc__error_raise(&before);
 	return false;
 }
@@ -524,9 +531,13 @@ reach(void *ctx, uint64_t batch)
 	if (g != NULL && g->ahead != NULL && batch > atomic_load(&r->reached)) {
 		atomic_store(&r->reached, batch);
 		lc__ahead_move(g->ahead, batch);
-		if (batch >= atomic_load(&r->turn) &&
-		    (has_room(r) || lc__shardset_shut(r->supplier.set, is_wanted, &at)))
-			atomic_store(&r->turn, lc__forecast_turn(g->forecast, batch));
+		if (batch >= atomic_load(&r->turn)) {
+			const uint64_t turn = lc__forecast_turn(g->forecast, batch);
+
+			if (has_room(r, g, batch, turn) ||
+			    lc__shardset_shut(r->supplier.set, is_wanted, &at))
+				atomic_store(&r->turn, turn);
+		}
 	}
 	group_drop(g);
 }
