@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What reading in an order asks of the chunks, found without reading them. */
+/* Computes what reading in an order costs, without reading the chunks. */
 #ifndef CACHEX_CMD_PLAN_H
 #define CACHEX_CMD_PLAN_H
 
@@ -8,73 +8,81 @@
 #include "stream/visits.h"
 #include "ui/size.h"
 
-/** Every chunk of all sources, numbered on from one source to the next. */
+/** The chunks of all sources, numbered from one source to the next. */
 struct plan_chunks {
-	uint64_t n;                  /* how many */
-	uint64_t *first;             /* of each source, the number of its first chunk */
-	double *bytes;               /* of each chunk's records */
-	size_t room;                 /* of bytes */
-	double units;                /* of all chunks of all sources */
-	double records;              /* likewise */
-	bool has_lengths;            /* a unit is one of the first axis, not a record */
-	struct lc__cursor **cursors; /* of each source: where records are in its chunks */
+	uint64_t n;      /* number of chunks */
+	uint64_t *first; /* number of the first chunk of each source */
+	double *bytes;   /* bytes of the records in each chunk */
+	size_t room;     /* elements allocated for `bytes` */
+	double units;    /* units in all chunks */
+	double records;  /* records in all chunks */
+	/* Units are elements of the first axis, not records. */
+	bool has_lengths;
+	struct lc__cursor **cursors; /* of each source: finds the chunk of a record */
 	size_t n_sources;
 };
 
-/** Learn them from the ledgers; a shard's are alike. They stay as they were until
- *  plan_chunks_free(): a snapshot of each module is held.
- *  @param files  a shard has the bytes of its file, where its manifest says them, and not
- *                those of its records alone; that of a store always has */
+/**
+ * Read the sizes of chunks from the ledgers; all chunks of a shard are taken as equal.
+ * A snapshot of each module is held until plan_chunks_free(), so the sizes stay valid.
+ * @param files  the size of a shard is that of its file, if its manifest has it, not
+ *               that of its records; shards of a store always use the file
+ */
 LC_CHECKED lc_status plan_chunks_load(const struct stream_sources *sources, bool files,
     struct plan_chunks *out);
 void plan_chunks_free(struct plan_chunks *chunks);
 
-/** The readers, and the questions. */
+/** The readers, and what is asked about them. */
 struct plan {
 	const struct stream_sources *sources;
 	const struct plan_chunks *chunks;
 	uint32_t readers;
 	lc_split split;
-	bool windows;              /* examples are windows, not records */
-	const char *const *fields; /* that are read, n_fields of them; NULL: as */
-	size_t n_fields;           /* lc_reader_options says */
-	uint64_t batch;            /* examples, over all readers */
-	uint64_t over;             /* batches that are looked at, at most */
-	uint64_t within;           /* K: batches in which a chunk comes again */
-	uint64_t kept;             /* M: chunks in memory */
+	bool windows; /* examples are windows, not records */
+	/* The n_fields fields that are read; NULL: the default of lc_reader_options. */
+	const char *const *fields;
+	size_t n_fields;
+	uint64_t batch; /* examples per batch, of all readers together */
+	uint64_t over;  /* the most batches to examine */
+	/* K: a chunk is read again if it comes within so many batches. */
+	uint64_t within;
+	uint64_t kept; /* M: chunks that a cache holds */
 };
 
-/** What one reader reads a batch, on average. */
+/** What one reader reads per batch, on average. */
 struct plan_reader {
 	double chunks, bytes;
 };
 
-/** What an order costs. Means are of a batch. */
+/** What an order costs. Means are per batch. */
 struct plan_cost {
-	uint64_t batches;        /* looked at */
-	uint64_t examples;       /* in them */
-	double chunks;           /* touched by a batch, over all readers */
-	uint64_t p50, p99, most; /* of the same */
-	double runs;             /* places gone to */
-	double bytes;            /* of records, that are read for its examples */
-	double all_bytes;        /* the same of all batches looked at */
-	double visit;            /* examples a chunk that a batch touches */
-	double again;  /* share of the chunks that were touched within K batches */
-	double whole;  /* bytes read for each byte needed, if whole chunks are read */
-	double cached; /* the same if the last M chunks are still there */
-	double epoch_batches; /* batches an epoch; 0 for a mixture, which has none */
-	struct plan_reader *readers; /* plan.readers of them */
+	uint64_t batches;        /* batches examined */
+	uint64_t examples;       /* examples in these batches */
+	double chunks;           /* chunks that a batch touches, over all readers */
+	uint64_t p50, p99, most; /* percentiles and maximum of `chunks` */
+	double runs;             /* contiguous runs of units that are read */
+	double bytes;            /* bytes of the records that its examples need */
+	double all_bytes;        /* `bytes` of all examined batches together */
+	/* Examples that a batch takes from a chunk it touches. */
+	double visit;
+	/* Share of the chunks that were touched within the last K batches. */
+	double again;
+	double whole;  /* bytes read per byte needed, if whole chunks are read */
+	double cached; /* `whole`, if the last M chunks are cached */
+	/* Batches per epoch; 0 for a mixture, which has no epochs. */
+	double epoch_batches;
+	struct plan_reader *readers; /* plan.readers elements */
 };
 
 /**
- * Look at a stream of @p batches, UINT64_MAX without an end.
- * @return LC_OK; LC_CANCELLED; what the stream returns.
+ * Examine a stream of @p batches; UINT64_MAX: it has no end.
+ * @return LC_OK; LC_CANCELLED; an error of the stream.
  */
 LC_CHECKED lc_status plan_cost(const struct plan *plan, lc_stream *stream,
     uint64_t batches, struct plan_cost *out);
 void plan_cost_free(struct plan_cost *cost);
 
-/** Where an example is; *pieces grows as needed, and the caller frees it. */
+/** The pieces of an example. `items` grows as needed; the caller frees it. */
 struct plan_pieces {
 	lc_piece *items;
 	size_t count, room;
@@ -82,79 +90,81 @@ struct plan_pieces {
 LC_CHECKED lc_status plan_locate(lc_stream *stream, uint64_t example,
     struct plan_pieces *pieces);
 
-/** How readers of shares read. */
+/** How readers of an order of shares read. */
 struct plan_nodes {
 	uint64_t shares, spread; /* C, W */
 	uint64_t ahead;          /* chunks fetched before they are needed */
-	uint64_t cache;          /* bytes of a reader's cache; 0: not known */
-	uint64_t epochs;         /* 0: for ever */
-	double rate;             /* examples a second of a reader; 0: not known */
-	double mbps, latency;    /* of the store, 10^6 bytes a second for a reader and
-	                            seconds a request; 0 mbps: not known */
+	uint64_t cache;          /* bytes of a reader's cache; 0: unknown */
+	uint64_t epochs;         /* 0: without end */
+	double rate;             /* examples per second of one reader; 0: unknown */
+	/* The store: 10^6 bytes per second for each reader (0: unknown), and seconds
+	 * per request. */
+	double mbps, latency;
 };
 
-/** What readers fetch in all epochs. */
+/** What readers fetch in all epochs together. */
 struct plan_fetched {
-	double lru, belady; /* bytes */
-	double best;        /* bytes that no cache of this size can do without */
-	uint64_t requests;  /* by Belady */
-	double seconds;     /* that the reading takes without stalls; 0 if not known */
-	double stalled;     /* seconds that the reader waits for the store */
+	double lru, belady; /* bytes fetched with each policy of eviction */
+	double best;        /* least bytes that any policy fetches with this cache */
+	uint64_t requests;  /* requests with Belady's policy */
+	double seconds;     /* seconds of reading without stalls; 0 if unknown */
+	double stalled;     /* seconds that readers wait for the store */
 };
 
-/** A reader, or the sum of all. */
+/** The counts of one reader, or the sum over all readers. */
 struct plan_node {
 	uint64_t chunks;
 	double bytes, least;
-	bool enough; /* the cache has the least */
+	bool enough; /* the cache has at least `least` bytes */
 	struct plan_fetched fetched;
 };
 
-/** What all readers are counted with. */
+/** What the counts of all readers are computed from. */
 struct plan_counting {
 	const struct plan *plan;
 	const struct plan_nodes *how;
 	lc_stream *stream;
-	uint64_t batches; /* of all epochs */
+	uint64_t batches; /* batches in all epochs */
 	uint64_t *sizes;  /* bytes of each chunk */
 	uint64_t largest;
-	double batch; /* seconds that a reader takes for a batch; 0 if not known */
-	double
-	    *came; /* a ring: when the reader came to the last visits, one more than are
-	                 ahead */
+	double batch; /* seconds that a reader takes for a batch; 0 if unknown */
+	/* Ring buffer: when the reader came to the last ahead + 1 visits. */
+	double *came;
 };
 
 /**
- * Print what each reader of a stream of shares has, needs and fetches.
- * @param all  gets them, plan->readers of them, if it is not NULL
+ * Print what each reader of an order of shares has, needs and fetches.
+ * @param all  receives the counts of plan->readers readers; may be NULL
  */
 LC_CHECKED lc_status plan_nodes(struct plan_counting *counting, struct plan_node *all,
     struct plan_node *sum);
 
-/** Have all that is counted with, to be freed in any case. */
+/** Prepare to count. Close @p out also after a failure. */
 LC_CHECKED lc_status plan_counting_open(const struct plan *plan,
     const struct plan_nodes *how, lc_stream *stream, struct plan_counting *out);
 void plan_counting_close(struct plan_counting *counting);
 
 /**
  * Count what a reader fetches.
- * @param seen  called for each visit, if it is not NULL; @p fetched by Belady
+ * @param seen  called for each visit; @p fetched tells whether Belady's policy fetches
+ *              the chunk; may be NULL
  */
 LC_CHECKED lc_status plan_count(const struct plan_counting *counting, uint32_t reader,
     lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
     void *ctx, struct plan_fetched *out);
 
-/** MB a second that a reader needs; 0 if not known. */
+/** The MB per second that a reader needs; 0 if unknown. */
 double plan_needed_mbps(const struct plan_fetched *fetched);
 
-/** Write a page that draws what plan_nodes() has printed. */
+/** Write a page with charts of the counts that plan_nodes() prints. */
 LC_CHECKED lc_status plan_report(const struct plan_counting *counting,
     const struct plan_node *nodes, const struct plan_node *sum, FILE *out);
 
-/** Seconds in words; hundredths count only where there are few. */
+/** Write a duration in words; hundredths of a second only for short ones. */
 const char *plan_seconds(double seconds, char out[SIZE_TEXT]);
 
-/** Print what batches @p first to @p last ask of each reader; an exit status. */
+/** Print the chunks that each reader reads for batches @p first to @p last. Returns an
+ *  exit status. */
 int plan_show(const struct plan *plan, lc_stream *stream, uint64_t first, uint64_t last);
 
 #endif

@@ -28,7 +28,7 @@ compare_chunks(const void *a, const void *b)
 
 /* ---- how many bytes a sample has --------------------------------------------------------- */
 
-/* The mean of a directory's samples, or of a shard's. */
+/* The mean size of a record in a directory of samples, or in a shard. */
 static lc_status
 sample_bytes(const char *path, double *out)
 {

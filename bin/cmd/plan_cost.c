@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The cost of an order: batches are located, not read, and what they touch is counted. */
+/* Computes the cost of an order: examples are located without being read, and the
+ * chunks that they touch are counted. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,21 +13,21 @@
 #include "stream/source.h"
 #include "ui/progress.h"
 
-/* A stream that is longer than what is looked at is looked at in so many places. */
+/* A stream longer than the batches to examine is examined in this many parts. */
 #define PLACES 4
 
-/* A piece of an example, as far as it counts. */
+/* The part of a lc_piece that counts here. */
 struct touch {
-	uint64_t chunk; /* its number among all */
+	uint64_t chunk; /* number of the chunk among all chunks */
 	uint64_t first, units;
 	uint32_t source, reader;
-	uint64_t start_chunk, start_first; /* of the whole example */
+	uint64_t start_chunk, start_first; /* bytes of the whole example */
 	size_t order;                      /* in which they were located */
 };
 
-/* Chunks in memory, the one that was used last in front. */
+/* A cache of chunks, the most recently used first. */
 struct kept {
-	uint64_t n, room;          /* in it, and at most */
+	uint64_t n, room;          /* chunks in it; the most that it holds */
 	uint64_t *before, *behind; /* of each chunk; NONE */
 	bool *there;               /* of each chunk */
 	uint64_t front, back;
@@ -40,15 +41,16 @@ struct work {
 	struct plan_pieces pieces;
 	struct touch *touches;
 	size_t n, room;
-	uint64_t *seen;   /* of each chunk: 1 + the batch that touched it last */
-	uint64_t *counts; /* chunks of each batch that was looked at */
+	uint64_t *seen;   /* of each chunk: 1 + the last batch that touched it */
+	uint64_t *counts; /* number of chunks that each examined batch touched */
 	struct kept kept;
-	char **names; /* of the fields that are read; malloc'ed, and each too */
+	char **names; /* fields that are read; malloc'ed, and each name, too */
 	size_t n_names;
 	struct lc__requests requests; /* of a reader's share */
 	struct lc__extents extents;   /* of a request */
-	double visits, again;         /* chunks touched, and those within K batches */
-	double used, whole, cached;   /* bytes */
+	/* Chunks touched; those touched within the last K batches. */
+	double visits, again;
+	double used, whole, cached; /* bytes */
 	double runs;
 };
 
@@ -76,7 +78,7 @@ put_in_front(struct kept *kept, uint64_t chunk)
 	kept->n++;
 }
 
-/* Use a chunk; true if it was there. */
+/* Use a chunk. True if the cache had it. */
 static bool
 use(struct kept *kept, uint64_t chunk)
 {
@@ -153,7 +155,7 @@ compare(uint64_t x, uint64_t y)
 	return (x > y) - (x < y);
 }
 
-/* The order in which a reader reads them. */
+/* Sort pieces in the order in which a reader reads them. */
 static int
 by_reader(const void *a, const void *b)
 {
@@ -268,7 +270,7 @@ count_readers(struct work *w)
 	return LC_OK;
 }
 
-/* A chunk that the batch touches, once each. */
+/* Count a chunk once per batch that touches it. */
 static void
 visit(struct work *w, uint64_t batch, uint64_t chunk)
 {
@@ -328,7 +330,7 @@ take_names(struct work *w, const char *const *names, size_t n)
 	return lc__field_names_copy(names, n, &w->names, &w->n_names);
 }
 
-/* All fields of the first record, which a reader takes by default. */
+/* All fields of the first record: the default of readers. */
 static lc_status
 first_names(struct work *w)
 {
@@ -358,7 +360,8 @@ find_names(struct work *w)
 
 /* ---- all of them ------------------------------------------------------------------------------ */
 
-/* The batches of a stream, evenly spread; of one without an end the first ones. */
+/* Examine batches that are spread evenly over the stream; in one without an end, the
+ * first batches. */
 static lc_status
 look_over(struct work *w, uint64_t batches)
 {
@@ -372,7 +375,7 @@ look_over(struct work *w, uint64_t batches)
 		return LC_OK;
 	}
 	for (uint64_t i = 0; i < over; i++) {
-		/* Where so few batches follow, parts would overlap: one part. */
+		/* The parts of such a short stream would overlap: examine one part. */
 		const uint64_t b = last < over
 		    ? i
 		    : (uint64_t)((double)last * (double)(i / part) / (PLACES - 1)) +

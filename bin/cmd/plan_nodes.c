@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What each reader of an order of shares has, and what a cache of it needs and fetches,
- * counted over all of its visits to chunks. */
+/* Counts what each reader of an order of shares has, and what its cache needs and
+ * fetches, over all visits to chunks. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #include "ui/settings.h"
 #include "ui/size.h"
 
-/* Does the cache, over so many epochs, have numbers to print? */
+/* Whether there are numbers to print for this cache and these epochs. */
 static bool
 is_counted(const struct plan_nodes *how)
 {
@@ -22,7 +22,7 @@ is_counted(const struct plan_nodes *how)
 
 /* ---- counting ------------------------------------------------------------------------ */
 
-/* When a chunk is there that is asked for at @p asked, from a store that is busy until
+/* When a chunk that is requested at @p asked arrives, from a store that is busy until
  * *idle. */
 static double
 arrives(const struct plan_nodes *how, double asked, double bytes, double *idle)
@@ -33,7 +33,8 @@ arrives(const struct plan_nodes *how, double asked, double bytes, double *idle)
 	return *idle;
 }
 
-/* Visit k is asked for when the reader comes to the visit that is so many before it. */
+/* The chunk of visit k is requested when the reader comes to the visit `ahead` before
+ * it. */
 static lc_status
 run_visits(const struct plan_counting *c, struct lc__visits *visits,
     struct lc__cache_model *lru, struct lc__cache_model *belady,
@@ -102,7 +103,7 @@ plan_count(const struct plan_counting *c, uint32_t reader,
 	return status;
 }
 
-/* @p list has the chunks of the reader. */
+/* @p list receives the chunks of the reader. */
 static lc_status
 find_node(const struct plan_counting *c, uint32_t reader, const uint64_t *list,
     struct plan_node *node)
@@ -120,8 +121,9 @@ find_node(const struct plan_counting *c, uint32_t reader, const uint64_t *list,
 	if (!node->enough || !is_counted(how))
 		return LC_OK;
 	return_if_error(plan_count(c, reader, NULL, NULL, &node->fetched));
-	/* At the beginning of an epoch the cache has no more than its size of what the epoch
-	 * needs. With --limit there may be less than an epoch. */
+	/* When an epoch begins, the cache holds at most its size of the chunks that the
+	 * epoch needs; the rest is fetched. With --limit, less than an epoch may be
+	 * read. */
 	node->fetched.best = node->bytes;
 	if ((double)how->cache < node->bytes)
 		node->fetched.best += (double)(how->epochs - 1) *
@@ -204,7 +206,7 @@ plan_needed_mbps(const struct plan_fetched *fetched)
 	return fetched->seconds > 0 ? fetched->belady / fetched->seconds / 1e6 : 0;
 }
 
-/* Numbers, or dashes for those that are not known. */
+/* Print numbers, or dashes if they are unknown. */
 static void
 show_fetched(const struct plan_nodes *how, const struct plan_node *node)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex plan --report: a page that draws what a cache of each reader fetches. */
+/* cachex plan --report: a page with charts of what the cache of a reader fetches. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,13 +11,13 @@
 #include "report/page.h"
 #include "ui/progress.h"
 
-#define SIZES 24        /* of caches that are compared */
-#define BANDWIDTHS 14   /* of stores */
-#define MOST_SPANS 6000 /* that are drawn */
-#define MOST_ROWS 300   /* of the table of readers */
-#define DRAWN 0         /* the reader that is drawn */
+#define SIZES 24        /* sizes of caches that are compared */
+#define BANDWIDTHS 14   /* speeds of stores that are compared */
+#define MOST_SPANS 6000 /* most visits that are drawn */
+#define MOST_ROWS 300   /* most rows in the table of readers */
+#define DRAWN 0         /* number of the reader that is drawn */
 
-/* All that is drawn of the reader. */
+/* The data of the charts, all of one reader. */
 struct drawing {
 	const struct plan_counting *counting;
 	const struct plan_node *node; /* the reader */
@@ -43,7 +43,7 @@ by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Without those that come twice. */
+/* Remove duplicates from sorted sizes. */
 static size_t
 sort_numbers(double *numbers, size_t n)
 {
@@ -56,7 +56,8 @@ sort_numbers(double *numbers, size_t n)
 	return kept;
 }
 
-/* From the least cache to all that the reader has, and the size that was asked for. */
+/* Choose sizes from the least cache up to all chunks of the reader, with the size that
+ * the user gave. */
 static lc_status
 count_sizes(struct drawing *d)
 {
@@ -88,7 +89,7 @@ count_sizes(struct drawing *d)
 	return LC_OK;
 }
 
-/* Around what the reader needs, and that of the store that was asked for. */
+/* Choose speeds around what the reader needs, with the speed that the user gave. */
 static lc_status
 count_stalls(struct drawing *d)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Parts that a command pushes: what cachex push and the option --push of
- * others share. */
+/* Pushing parts to a store: shared by cachex push and the option --push of other
+ * commands. */
 #ifndef CACHEX_CMD_PUSH_JOB_H
 #define CACHEX_CMD_PUSH_JOB_H
 
@@ -14,30 +14,31 @@
 #define PUSH_SHARD_SIZE ((uint64_t)192 << 20)
 #define PUSH_THREADS 8
 
-/** Where parts go, and how they are made. */
+/** Where parts go and how they are made. */
 struct push_job {
 	struct lc__objects *store;
-	char *producer; /* the text of --producer; malloc'ed */
+	char *producer; /* what --producer gave; malloc'ed */
 	lc_export_options how;
-	const char *staging;    /* where shards are made; NULL for ROOT/.MODULE.push */
-	bool check, first_wins; /* as of struct lc__push */
+	/* Directory where shards are made; NULL: ROOT/.MODULE.push. */
+	const char *staging;
+	bool check, first_wins; /* as in struct lc__push */
 };
 
-/* These report, and return an exit status. */
+/* These functions report errors and return an exit status. */
 
-/** Open the store, with everything else as cachex push has it by default.
- *  @param producer  the text, or @FILE */
+/** Open the store; all other members get the defaults of cachex push.
+ *  @param producer the text, or @FILE with it */
 int push_job_open(struct push_job *job, const char *url, const char *producer);
 /** Before long work whose result is to be pushed: check that the store accepts puts. */
 int push_job_probe(const struct push_job *job);
-/** One that is not open is harmless, if it is zero. */
+/** Close the store. A job that is all zero is harmless. */
 void push_job_close(struct push_job *job);
 
-/** Push the parts of a source, and say what became of them. */
+/** Push the parts of a source, and print the result. */
 int push_job_source(const struct push_job *job, const struct lc__push_source *source);
-/** Push the series of a directory of shards. */
+/** Push a directory of shards as a series. */
 int push_job_shards(const struct push_job *job, const char *dir);
-/** Push the inputs of a module that are finished. */
+/** Push the completed inputs of a module. */
 int push_job_module(const struct push_job *job, const char *root, const char *module);
 
 #endif

@@ -21,16 +21,17 @@ struct array {
 	uint32_t ndim;
 	const void *data;
 	uint64_t nbytes;
-	bool shared; /* data is in the shared memory, not in the payload */
+	bool shared; /* the data is in the shared memory, not in the payload */
 };
 
-/* A frame on its way: what the map says, and the payload so far. */
+/* A frame while it is built: the arrays of its map, and its payload so far. */
 struct frame {
 	struct lc__buf map;
-	struct lc__buf id_bytes;    /* of all rows, one after another */
-	struct lc__buf id_ends;     /* a u64 for each row: where its own end in them */
-	uint64_t at;                /* bytes of the payload that the map describes */
-	struct read_shared *memory; /* of shared arrays */
+	struct lc__buf id_bytes; /* strings of all rows, one after another */
+	/* For each row, a u64: where its string ends in `bytes`. */
+	struct lc__buf id_ends;
+	uint64_t at;                /* size of the payload that the map describes */
+	struct read_shared *memory; /* bytes of the arrays in shared memory */
 };
 
 /* ---- the map ---------------------------------------------------------------------- */
@@ -82,7 +83,7 @@ count_row_arrays(const lc_batch *batch)
 	return batch->documents != NULL ? 9 : 7;
 }
 
-/* The arrays that say something of each row of the batch. */
+/* Add the arrays with data about each row of the batch. */
 static void
 each_row_array(struct frame *frame, const lc_batch *batch, uint64_t window,
     void (*use)(struct frame *frame, const struct array *array))
@@ -118,7 +119,7 @@ each_field(struct frame *frame, const lc_batch *batch,
 	}
 }
 
-/* Where the rows of ragged fields begin, by the field's name. */
+/* Add where the rows of ragged fields begin, by the name of the field. */
 static void
 each_offsets(struct frame *frame, const lc_batch *batch,
     void (*use)(struct frame *frame, const struct array *array))
@@ -146,7 +147,8 @@ count_ragged(const lc_batch *batch)
 
 /* ---- frames ------------------------------------------------------------------------- */
 
-/* As two arrays: a list of byte strings would have to be taken apart one by one. */
+/* Two arrays are faster to read than a list of byte strings, which must be taken apart
+ * one by one. */
 static void
 gather_ids(struct frame *frame, const lc_batch *batch)
 {
@@ -191,7 +193,7 @@ tell_batch(struct frame *frame, const lc_batch *batch, const void *token, uint64
 	each_offsets(frame, batch, tell);
 }
 
-/* The prefix and the map; the payload follows. */
+/* Write the prefix and the map; the payload follows. */
 static int
 put_map(const struct frame *frame)
 {

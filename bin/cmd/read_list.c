@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Batches as text: a line an example, or a line with a hash of each batch. */
+/* Batches as text: a line for each example, or a line with a hash for each batch. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ digits(uint64_t n)
 	return snprintf(NULL, 0, "%llu", (unsigned long long)n);
 }
 
-/* Columns as wide as the last batch and the last example, where those are known. */
+/* The columns are as wide as the last batch and example need, if these are known. */
 void
 read_list_begin(struct read_output *out)
 {
@@ -30,7 +30,7 @@ read_list_begin(struct read_output *out)
 		out->widths[3] = digits(out->window);
 }
 
-/* Other columns are as wide as their widest so far. */
+/* The other columns are as wide as their widest value so far. */
 static void
 number(struct read_output *out, int column, uint64_t n)
 {
@@ -101,7 +101,7 @@ read_ids(struct read_output *out, const lc_batch *batch)
 
 /* ---- hashes ------------------------------------------------------------------------ */
 
-/* The bytes of a row; a ragged field says where they begin. */
+/* The bytes of a row; a ragged field has an array of where rows begin. */
 static const void *
 row_of(const lc_batch *batch, const lc_batch_field *field, size_t row, uint64_t *size)
 {
@@ -124,8 +124,8 @@ add_numbers(const uint64_t *numbers, size_t n, uint64_t hash)
 	return lc__hash64_seed(bytes, 8 * n, hash);
 }
 
-/* Name, dtype and the record's own shape, which does not depend on whether others in
- * the batch differ from it, then the bytes. */
+/* Hash the field's name, dtype and bytes, and the record's own shape, which does not
+ * depend on the other records of the batch. */
 static uint64_t
 add_field(const lc_batch *batch, const lc_batch_field *field, size_t row, uint64_t hash)
 {

@@ -20,11 +20,11 @@
 #include "ui/report.h"
 #include "ui/settings.h"
 
-#define LONGEST 240 /* of a file's name; a temporary file has some more */
+#define LONGEST 240 /* most bytes of a file name; a temporary file's is longer */
 
 /* ---- names -------------------------------------------------------------------------- */
 
-/* A field's path as a file's name: %XX for what has a meaning there. */
+/* Write a field's path as a file name: characters with a meaning there become %XX. */
 static void
 name_field(const char *path, size_t number, struct lc__buf *out)
 {
@@ -79,7 +79,7 @@ write_array(const struct read_output *out, struct lc__buf *name, lc_dtype dtype,
 
 /* ---- a batch ------------------------------------------------------------------------- */
 
-/* DIR/batch-00000000.mask.npy and its like. */
+/* Write a file such as DIR/batch-00000000.mask.npy. */
 static int
 write_beside(const struct read_output *out, const lc_batch *batch, const char *what,
     lc_dtype dtype, uint32_t ndim, const uint64_t *shape, const void *data)
@@ -91,7 +91,8 @@ write_beside(const struct read_output *out, const lc_batch *batch, const char *w
 	return write_array(out, &name, dtype, ndim, shape, data);
 }
 
-/* The mask where there is padding, and of windows what a trainer asks for. */
+/* Write the mask if there is padding and, for windows, the arrays that training
+ * needs. */
 static int
 write_rows(const struct read_output *out, const lc_batch *batch)
 {
@@ -182,7 +183,7 @@ show(const struct read_output *out, const lc_batch *batch)
 	return EXIT_DONE;
 }
 
-/* Before anything is written. */
+/* Check this before anything is written. */
 static int
 check_dtypes(const struct read_output *out, const lc_batch *batch)
 {
@@ -207,7 +208,7 @@ check_dtypes(const struct read_output *out, const lc_batch *batch)
 	return status;
 }
 
-/* The fields last: where they are, the rest is. */
+/* Write the fields last: if they exist, so does the rest. */
 int
 read_npy_files(struct read_output *out, const lc_batch *batch)
 {

@@ -25,10 +25,10 @@
 #include "ui/size.h"
 
 struct tokenfile {
-	const char *path; /* NULL: none is kept */
-	uint64_t every;   /* batches from one save to the next */
-	uint64_t since;   /* batches delivered and not saved */
-	bool loaded;      /* bytes are those of the file */
+	const char *path; /* path of the token file; NULL: none is kept */
+	uint64_t every;   /* batches between two saves */
+	uint64_t since;   /* batches delivered since the last save */
+	bool loaded;      /* `bytes` are those in the file */
 	unsigned char bytes[LC_TOKEN_SIZE];
 };
 
@@ -36,7 +36,7 @@ struct tokenfile {
 
 #define REMEDY "; --restart starts again"
 
-/* Is it a token at all? Whose it is the stream finds out. */
+/* Whether the text is a token. Opening the stream finds out whether it is its own. */
 static int
 check_token(struct tokenfile *file, const struct lc__buf *bytes)
 {
@@ -56,7 +56,7 @@ check_token(struct tokenfile *file, const struct lc__buf *bytes)
 	return EXIT_DONE;
 }
 
-/* It is replaced by a new file: that takes a directory to write to. */
+/* Saving replaces the file by a new one, so its directory must be writable. */
 static int
 tokenfile_check(const struct tokenfile *file)
 {
@@ -71,7 +71,7 @@ tokenfile_check(const struct tokenfile *file)
 	return status;
 }
 
-/* Read it, if there is one; reports a damaged one; an exit status. */
+/* Read the token file if it exists. Reports a damaged one; returns an exit status. */
 static int
 tokenfile_load(struct tokenfile *file)
 {
@@ -118,7 +118,7 @@ tokenfile_refused(const struct tokenfile *file, lc_status status, const char *so
 	}
 }
 
-/* What went to a file must be on disk before the token says so. */
+/* Before a token is saved, the data that it counts as delivered must be on disk. */
 static int
 sync_output(void)
 {
@@ -157,7 +157,7 @@ tokenfile_step(struct tokenfile *file, lc_stream *stream, uint64_t next)
 	return save_token(file, stream, next);
 }
 
-/* Save what was delivered since; reports; an exit status. */
+/* Save a token if batches were delivered since the last save. */
 static int
 tokenfile_finish(struct tokenfile *file, lc_stream *stream, uint64_t next)
 {
@@ -192,7 +192,7 @@ show_fetch_json(const lc_fetch_stats *fetch, struct json *json)
 	jw_close(json, '}');
 }
 
-/* With what fetching cost, or NULL. */
+/* @p fetch is what fetching cost, or NULL. */
 static void
 show_json(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seconds)
 {
@@ -257,7 +257,7 @@ show_fetch_text(const lc_fetch_stats *fetch)
 	fprintf(stderr, "  %-18s %.3f s\n", "stalled", (double)fetch->stall_ns / 1e9);
 }
 
-/* With what fetching cost, or NULL. */
+/* @p fetch is what fetching cost, or NULL. */
 static void
 show_text(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seconds)
 {
@@ -282,7 +282,7 @@ show_text(const lc_reader_stats *stats, const lc_fetch_stats *fetch, double seco
 	    size_human((double)stats->bytes / seconds, text, sizeof(text)));
 }
 
-/* Add what fetching for a source has cost. False if it is not of a store. */
+/* Add what fetching for a source has cost. False if it is not in a store. */
 static bool
 add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
 {
@@ -292,7 +292,7 @@ add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
 		return false;
 	if (sum->generation == 0)
 		sum->generation = one.generation;
-	/* All share one directory of copies. */
+	/* All stores share one directory of copies, so the largest minimum counts. */
 	if (sum->least_bytes < one.least_bytes)
 		sum->least_bytes = one.least_bytes;
 	sum->ranges |= one.ranges;
@@ -313,7 +313,7 @@ add_fetched(const struct stream_source *s, lc_fetch_stats *sum)
 	return true;
 }
 
-/* The sum over all stores that are read, with the first generation; false without any. */
+/* Sum the costs of all stores that are read. False if there is none. */
 static bool
 sum_fetched(const struct stream_sources *sources, lc_fetch_stats *sum)
 {
@@ -325,7 +325,7 @@ sum_fetched(const struct stream_sources *sources, lc_fetch_stats *sum)
 	return any;
 }
 
-/* Say it, of @p ns nanoseconds; reports; an exit status. */
+/* Report the costs after @p ns nanoseconds. Returns an exit status. */
 static int
 stream_stats_show(const lc_reader *reader, const struct stream_sources *sources,
     uint64_t ns)
@@ -348,10 +348,11 @@ stream_stats_show(const lc_reader *reader, const struct stream_sources *sources,
 
 /* ---- the read ---------------------------------------------------------------------- */
 
-/* So often a wait looks up: for signals, and to tell how far the source is. */
+/* The interval at which a wait is interrupted, to notice signals and to report how far
+ * the source is. */
 #define SLICE_MS 100
 
-/* A run on its way. */
+/* The state of a run. */
 struct read_run {
 	const struct read_job *job;
 	struct stream_sources *sources;
@@ -360,11 +361,12 @@ struct read_run {
 	struct tokenfile token;
 	struct read_output out;
 	read_output_fn *write;
-	uint64_t next, end;       /* batches: the one to come, the first not to be read */
-	uint64_t begin;           /* the first one */
-	uint64_t examples, bytes; /* delivered */
+	uint64_t next, end;       /* the next batch; the batch to stop before */
+	uint64_t begin;           /* the batch that was the first */
+	uint64_t examples, bytes; /* batches delivered */
 	bool ended;               /* all batches are out */
-	bool on_terminal;         /* what is written shares it with the progress line */
+	/* Standard output and the progress line use the same terminal. */
+	bool on_terminal;
 	struct metrics metrics;
 };
 
@@ -458,7 +460,7 @@ write_metrics(struct read_run *r, bool ended, bool success)
 
 /* ---- waiting ---------------------------------------------------------------------- */
 
-/* Shall the reader wait on? Reports how far the source is. */
+/* Whether the reader should wait on. Reports how far the source is. */
 static bool
 may_wait(const struct read_run *r, lc_status status, uint64_t since)
 {
@@ -471,7 +473,7 @@ may_wait(const struct read_run *r, lc_status status, uint64_t since)
 	return seconds == OPT_UNSET || (lc__clock_ns() - since) / 1000000000 < seconds;
 }
 
-/* The next batch, waiting in slices so that a signal is noticed. */
+/* Get the next batch. Waits in slices, so that a signal is noticed. */
 static lc_status
 next_batch(struct read_run *r, const lc_batch **out)
 {
@@ -486,7 +488,8 @@ next_batch(struct read_run *r, const lc_batch **out)
 			return status;
 		if (status == LC_ABANDONED)
 			nanosleep(&slice, NULL);
-		/* A failure is reported at the end, if writing still fails then. */
+		/* Ignore a failure: if writing still fails at the end, that reports
+		 * it. */
 		if (metrics_due(&r->metrics))
 			(void)write_metrics(r, false, false);
 	}
@@ -524,8 +527,7 @@ deliver(struct read_run *r, const lc_batch *batch)
 	return tokenfile_step(&r->token, r->stream, r->next);
 }
 
-/* With --keep-going a damaged batch is left out: its status goes into *worst, and reading
- * continues. */
+/* With --keep-going, skip a damaged batch: note its status in *worst and continue. */
 static int
 leave_out(struct read_run *r, lc_status failed, int *worst)
 {
@@ -544,7 +546,7 @@ leave_out(struct read_run *r, lc_status failed, int *worst)
 	return tokenfile_step(&r->token, r->stream, r->next);
 }
 
-/* Nothing more comes, for this reason. */
+/* This reader gets no more batches. */
 static int
 conclude(struct read_run *r, lc_status status)
 {
@@ -639,7 +641,7 @@ open_reader(struct read_run *r, enum read_form form)
 	return opened == LC_OK ? EXIT_DONE : report_argument(opened);
 }
 
-/* Which batches: from the token or from --batches. */
+/* Choose the range of batches, from the token or --batches. */
 static int
 find_range(struct read_run *r)
 {
@@ -663,7 +665,7 @@ find_range(struct read_run *r)
 	return EXIT_DONE;
 }
 
-/* What the token says, in words. */
+/* Describe the position of the token in words. */
 static bool
 tell_of_token(const struct read_run *r)
 {
@@ -711,7 +713,8 @@ set_up(struct read_run *r)
 	return open_reader(r, form);
 }
 
-/* A cache that is smaller than the least is read around, which costs a request a row. */
+/* Rows that do not fit into a cache below the least size are fetched by requests of
+ * their own. */
 static void
 tell_ranges(const struct read_run *r)
 {

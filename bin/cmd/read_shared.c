@@ -24,27 +24,28 @@
 #include "ui/interrupt.h"
 #include "ui/report.h"
 
-/* How long a wait lasts until it looks for a signal. */
+/* The longest that a wait lasts before it checks for signals, in ms. */
 #define SLICE_MS 100
 
 struct block {
 	unsigned char *memory;
-	uint64_t offset; /* in the file */
+	uint64_t offset; /* offset in the file */
 	size_t size;
 	bool used;
 };
 
 struct read_shared {
 	int fd;
-	pthread_mutex_t lock; /* guards what follows, to `error` */
+	pthread_mutex_t lock; /* guards the members from here to `error` */
 	struct block *blocks;
 	size_t n_blocks, blocks_room;
-	uint64_t end; /* of the last block in the file */
-	int error;    /* of the first block that could not be made, an errno */
+	uint64_t end; /* end of the last block in the file */
+	int error;    /* errno of the first block that could not be allocated */
 
-	const lc_batch **held; /* frames that the other side still reads, oldest first */
+	/* Frames that the other side has not given back, oldest first. */
+	const lc_batch **held;
 	size_t n_held, held_room;
-	bool ended; /* standard input has */
+	bool ended; /* standard input has ended */
 };
 
 /* ---- blocks ------------------------------------------------------------------------- */
@@ -64,7 +65,8 @@ find_free_locked(const struct read_shared *s, size_t size)
 	return best;
 }
 
-/* Free blocks are all too small: give the memory of the largest one back to the system. */
+/* If all free blocks are too small, give the memory of the largest back to the
+ * system. */
 static void
 drop_free_locked(struct read_shared *s)
 {
@@ -84,8 +86,8 @@ drop_free_locked(struct read_shared *s)
 	*largest = s->blocks[--s->n_blocks];
 }
 
-/* A new block at the end of the file. Its memory is allocated at once, as a file system
- * that is full would otherwise end the process at the first touch. NULL with s->error. */
+/* Add a block at the end of the file. Its memory is allocated at once: if the file
+ * system were full, the first access would end the process. NULL with s->error set. */
 static struct block *
 new_block_locked(struct read_shared *s, size_t size)
 {
@@ -160,7 +162,7 @@ read_shared_offset(struct read_shared *s, const void *memory)
 
 /* ---- frames that the other side reads ----------------------------------------------- */
 
-/* Wait until standard input has something to read, or until @p ms have passed. */
+/* Wait until standard input is readable, or for @p ms milliseconds. */
 static bool
 may_read(int ms)
 {
@@ -169,7 +171,7 @@ may_read(int ms)
 	return poll(&input, 1, ms) == 1;
 }
 
-/* Read the bytes that are there, and release a batch for each. */
+/* Read the bytes that are available, and release one batch for each. */
 static int
 take_back(struct read_shared *s)
 {
@@ -202,7 +204,7 @@ read_shared_hold(struct read_shared *s, const lc_batch *batch)
 	return !s->ended && may_read(0) ? take_back(s) : EXIT_DONE;
 }
 
-/* Wait until something is given back or standard input ends. */
+/* Wait until a batch is given back, or standard input ends. */
 static int
 wait_for_input(struct read_shared *s)
 {
@@ -274,8 +276,8 @@ read_shared_open(uint64_t fd, struct read_shared **out)
 		return report_no_memory();
 	s->fd = (int)fd;
 	pthread_mutex_init(&s->lock, NULL);
-	/* The other side must not take memory away that is mapped here. A file that has no
-	 * seals is trusted to keep its size. */
+	/* The other side must not shrink the file while it is mapped here. If the file
+	 * has no seals, it is trusted to keep its size. */
 	(void)fcntl(s->fd, F_ADD_SEALS, F_SEAL_SHRINK);
 	*out = s;
 	return EXIT_DONE;

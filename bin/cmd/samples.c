@@ -15,7 +15,8 @@
 #include "ui/report.h"
 #include "warehouse/place.h"
 
-/* *is: there is such a directory. Fails only where the system refuses to say. */
+/* Whether there is such a directory, in *is. Fails only if the system refuses to
+ * tell. */
 static lc_status
 find_directory(const char *path, bool *is)
 {
@@ -30,7 +31,7 @@ find_directory(const char *path, bool *is)
 
 /* ---- shards --------------------------------------------------------------------- */
 
-/* Takes @p path over, also when it fails. */
+/* Takes ownership of @p path, also after a failure. */
 static int
 add_shard(struct samples *samples, char *path)
 {
@@ -61,7 +62,7 @@ add_shard(struct samples *samples, char *path)
 	return EXIT_DONE;
 }
 
-/* The shards in a directory and, of a warehouse with buckets, one level below. */
+/* List the shards in a directory and, for a warehouse with buckets, one level below. */
 static int
 add_directory(struct samples *samples, const char *dir, bool below)
 {
@@ -131,7 +132,8 @@ open_directory(const char *path, struct samples *samples)
 	opened = warehouse_open_to_look(path,
 	    samples->verify ? LC_VERIFY_ONCE : LC_VERIFY_NEVER, &samples->warehouse);
 	if (opened == LC_CORRUPT || opened == LC_NO_FILE || opened == LC_NOT_MODULE) {
-		/* The shards of a version that does not open as a warehouse, one by one. */
+		/* Open the shards of a version that does not open as a warehouse, one
+		 * by one. */
 		report_library(EXIT_DATA);
 		samples->damaged = true;
 		status = open_shards(version, samples);
@@ -176,7 +178,7 @@ samples_get(const struct samples *samples, uint64_t i, lc_sample *out)
 
 	if (samples->warehouse != NULL)
 		return lc_warehouse_sample(samples->warehouse, i, out);
-	/* The last shard that begins at the sample or before it. */
+	/* Find the last shard whose first sample is not after the given one. */
 	while (high - low > 1) {
 		const size_t middle = low + (high - low) / 2;
 

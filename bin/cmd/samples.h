@@ -8,29 +8,31 @@
 
 #include "lmdbcache.h"
 
-/** A shard among them; one that cannot be opened counts as one sample. */
+/** One of the shards. A shard that cannot be opened counts as one sample. */
 struct samples_shard {
 	char *path;
-	lc_shard *shard; /* NULL if it cannot be opened, */
-	lc_error error;  /* for this reason */
+	lc_shard *shard; /* NULL if the shard cannot be opened */
+	lc_error error;  /* the reason why it cannot be opened */
 	uint64_t first;  /* number of its first sample */
-	uint64_t count;  /* how many */
+	uint64_t count;  /* number of its samples */
 };
 
 struct samples {
-	lc_warehouse *warehouse;      /* or */
-	struct samples_shard *shards; /* in the order of their names */
+	lc_warehouse *warehouse;      /* NULL if `shards` are used */
+	struct samples_shard *shards; /* sorted by name */
 	size_t n_shards, room;
-	uint64_t count;     /* all samples */
-	uint32_t max_boxes; /* the most rows of boxes of any */
+	uint64_t count;     /* number of samples in all */
+	uint32_t max_boxes; /* the most rows of boxes in any sample */
 	bool verify;        /* compare checksums before a sample is given */
-	bool damaged;       /* a warehouse that does not open, which has been
-	                                 reported: what shards there are */
+	/* The path is a warehouse that does not open, which has been reported; `shards`
+	 * are those that exist. */
+	bool damaged;
 };
 
 /**
- * Open what @p path names. A warehouse is opened also if it is stale or its
- * validation failed: it is only looked at. Reports; an exit status.
+ * Open the samples of @p path. A warehouse is opened even if it is stale or its
+ * validation failed, because the caller only looks at it. Reports errors; returns an
+ * exit status.
  */
 int samples_open(const char *path, bool verify, struct samples *out);
 /**

@@ -26,7 +26,7 @@
 /* ---- reading ----------------------------------------------------------------------- */
 
 #define INDEX "value.json"
-#define MAX_FILE ((uint64_t)64 << 30) /* bytes of a file: nothing larger is a record */
+#define MAX_FILE ((uint64_t)64 << 30) /* a larger file is not a record */
 
 bool
 setdir_is(const char *path)
@@ -43,7 +43,7 @@ struct setdir {
 	const char *path;
 	struct lc__dir_list list;
 	size_t count;
-	bool *used; /* of each entry: it belongs to the value */
+	bool *used; /* for each entry: it belongs to the value */
 };
 
 static lc_status
@@ -74,7 +74,8 @@ load_npy(const struct setdir *set, const char *name, int raw_dtype,
 	return status == LC_OK ? LC_OK : lc__error_prefix("%s/%s", set->path, name);
 }
 
-/* Place of an entry by its name, which so cannot lead out of the directory. */
+/* Find an entry by its name. As names are only compared, none can lead out of the
+ * directory. */
 static bool
 find_entry(const struct setdir *set, const char *name, size_t *out)
 {
@@ -125,7 +126,7 @@ read_index(struct setdir *set, struct lc__loaded *out)
 	return status;
 }
 
-/* One file as the part that its name says. */
+/* Read a file as the part that its name says. */
 static lc_status
 read_part(const struct setdir *set, const char *name, int raw_dtype,
     struct lc__parts *parts, struct lc__loaded *out)
@@ -192,17 +193,18 @@ setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out)
 
 /* ---- writing ----------------------------------------------------------------------- */
 
-#define LONGEST 240 /* of a file's name, with ".npy" */
+#define LONGEST 240 /* most bytes of a file name, with ".npy" */
 
-/* A directory that is being written under another name. */
+/* A directory that is being written under a temporary name. */
 struct writing {
-	const char *dir; /* the temporary one */
-	size_t files;    /* tensors written */
+	const char *dir; /* path with the temporary name */
+	size_t files;    /* number of tensors written */
 };
 
 /*
- * A path as a file's name: %XX for what has a meaning there, and for dots that do
- * not part steps. Where that gets too long, a name that no path has.
+ * Write a path as a file name. Characters with a meaning there become %XX, and so do
+ * dots that do not separate steps. If that is too long, the name is one that no path
+ * gives.
  */
 static void
 name_file(const char *path, size_t number, struct lc__buf *name)
@@ -236,7 +238,7 @@ close_synced(FILE *out, const char *path)
 	return bad ? lc__error_sys(sys ? sys : EIO, "%s", path) : LC_OK;
 }
 
-/* As a file of its own; value.json says what raw bits are. */
+/* Write a tensor to a file of its own. value.json tells the dtype of raw bits. */
 static lc_status
 write_tensor(void *ctx, const char *path, const lc_tensor *tensor, struct lc__buf *name)
 {
@@ -291,7 +293,7 @@ write_all(const char *dir, const lc_value *value)
 	return status == LC_OK ? lc__sync_dir(dir) : status;
 }
 
-/* What has been written goes again. */
+/* Remove what has been written. */
 static void
 remove_all(const char *dir)
 {
@@ -309,8 +311,8 @@ remove_all(const char *dir)
 	rmdir(dir);
 }
 
-/* An empty directory is replaced, and with @p force one of an earlier get, which the
- * temporary name then has. */
+/* Move the directory to its name. An empty directory is replaced and, with @p force,
+ * one that get has written, which then gets the temporary name. */
 static lc_status
 put_in_place(char *temporary, const char *plain, const char *dir, bool force)
 {
@@ -350,7 +352,8 @@ setdir_write(const char *dir, const lc_value *value, bool force)
 		temporary = NULL;
 
 	interrupt_defer(true);
-	/* A struct lc__newfile is a file: of a directory the names are taken here. */
+	/* struct lc__newfile writes a file; for a directory the same names are reserved
+	 * here. */
 	for (int i = 0; temporary != NULL && i < 100 && made == -1; i++) {
 		lc__random_name(temporary);
 		made = mkdir(temporary, 0777);

@@ -11,7 +11,7 @@
 #include "formats/loaded.h"
 #include "lmdbcache.h"
 
-/** The words of --format, of get and of put. */
+/** The words for --format of get and put. */
 #define VALUE_FORMATS "auto|npy|raw|json|npz|set"
 enum value_format {
 	FORMAT_AUTO,
@@ -22,21 +22,23 @@ enum value_format {
 	FORMAT_SET
 };
 
-/** True if the path is a directory, or is written as one. */
+/** Whether the path is a directory, or ends as a directory's does. */
 bool setdir_is(const char *path);
 
 /**
- * Read a directory; without value.json the names of its .npy files are the paths
- * of the parts. Every file in it must belong to the value.
- * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not describe
- * @param out        all zero; to be freed with lc__loaded_free(), also on failure
+ * Read a value from a directory. Without value.json the names of .npy files are the
+ * paths of the parts. Every file in the directory must belong to the value.
+ * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not
+ *                   describe
+ * @param out  all zero; free with lc__loaded_free(), also after a failure
  */
 LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out);
 
 /**
- * Write a value into a directory. The directory must not exist or be empty; with
- * @p force it may also be one that get has written, which is replaced. It appears when
- * all of it is written. Reports; an exit status, EXIT_USAGE for what exists.
+ * Write a value into a directory, which must not exist or be empty; @p force also
+ * allows a directory that get has written, and replaces it. The directory appears when
+ * it is complete. Reports errors; returns an exit status, EXIT_USAGE if the directory
+ * exists.
  */
 int setdir_write(const char *dir, const lc_value *value, bool force);
 

@@ -10,12 +10,13 @@
 #include "objects/objects.h"
 #include "remote/generations.h"
 
-/** What the options below set. */
+/** The values that the options below set. */
 extern lc_store_options store_options;
 extern int store_path_style, store_single_publisher;
 extern uint64_t store_retry_s;
 
-/** The rows of options of commands that open a store; the second for those that publish. */
+/** Rows of options for commands that open a store; the second for those that
+ *  publish. */
 /* clang-format off */
 #define STORE_OPTIONS \
 	{ "", "endpoint", OPT_TEXT, &store_options.endpoint, .value = "URL", \
@@ -36,10 +37,11 @@ extern uint64_t store_retry_s;
 	    .help = "use an S3 store without conditional puts; only one process at a " \
 		    "time may push and publish" }
 
-/** How the shards of a generation are fetched, for commands that read one. */
+/** Options for fetching the shards of a generation, of commands that read one. */
 extern struct store_fetch {
-	const char *cache;         /* NULL: ROOT/.copies */
-	uint64_t cache_size, generation, ahead; /* 0: 16 GiB, the newest, the default */
+	const char *cache;         /* directory; NULL: ROOT/.copies */
+	/* 0 means 16 GiB; the newest; the default. */
+	uint64_t cache_size, generation, ahead;
 } store_fetch;
 
 #define STORE_GENERATION_OPTIONS \
@@ -55,59 +57,61 @@ extern struct store_fetch {
 #define STORE_CACHE_SIZE \
 	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE", .least = 1, \
 	    .help = "for a store: maximum size of the copies on disk; default 16G" }
-/** Of commands that look at a generation. */
+/** Options of commands that examine a generation. */
 #define STORE_LOOK_OPTIONS STORE_GENERATION_OPTIONS, STORE_CACHE_SIZE, STORE_OPTIONS
 /* clang-format on */
 
-/** "URL@7" names generation 7: the URL without it, malloc'ed; *generation stays as it is
- *  without one. NULL without memory. */
+/** Split "URL@7", which names generation 7. Returns the URL without it, malloc'ed, or
+ *  NULL without memory. If there is no number, *generation does not change. */
 char *store_generation_of(const char *text, uint64_t *generation);
 
-/** Is it the directory of a store, named by its path? Then a URL reads it. */
+/** Whether a path is the directory of a store, which is then to be read by its URL. */
 bool store_is_directory(const char *path);
 
-/** Open a generation of a store as a source. Reports; an exit status. */
+/** Open a generation of a store as a source. Reports errors; returns an exit status. */
 int store_source(const char *url, const lc_source_options *how, lc_source **out);
 
-/** A generation that is examined. All zeros: none. */
+/** A generation that is examined. All zero: none. */
 struct store_look {
 	lc_source *source;
-	lc_warehouse *warehouse; /* of the source; closed with it */
+	lc_warehouse *warehouse; /* belongs to the source, and is closed with it */
 };
 
 /**
- * Open a generation of a store as a warehouse, of which few shards are open at a time.
- * @param ranges  read rows by ranges, and keep no shard
+ * Open a generation of a store as a warehouse that keeps few shards open at a time.
+ * @param ranges  read rows by ranges of objects, and keep no shard on disk
  * @return as lc_source_open_store().
  */
 LC_CHECKED lc_status store_look(const char *url, bool ranges, struct store_look *out);
 void store_look_end(struct store_look *look);
 
-/** Open a store with these options: lc__objects_open(). */
+/** Open a store with these options, as lc__objects_open(). */
 LC_CHECKED lc_status store_open(const char *url, bool there, struct lc__objects **out);
 
-/** List generations and runs or, with the text of a number, the parts of that generation.
- *  An exit status. */
+/** List generations and runs or, if a number is given as text, the parts of that
+ *  generation. Returns an exit status. */
 int store_ls(const char *url, const char *generation);
 
-/** Call @p fn for each generation, the oldest first. */
+/** Call @p fn for each generation, oldest first. */
 LC_CHECKED lc_status store_generations(const char *url,
     lc_status (*fn)(void *ctx, const struct lc__generation *generation,
 	const struct lc__manifest *manifest, bool newest),
     void *ctx);
 
-/** Look at all that generations and receipts name; with @p deep read it. An exit status. */
+/** Check that all objects named by generations and receipts exist; with @p deep also
+ *  read them. Returns an exit status. */
 int store_verify(const char *url, bool deep);
 
 /**
- * Read all that a generation names, and compare it with its SHA-256.
- * @param damage  called with each damage as the last error
- * @return LC_OK, also with damage; LC_NO_FILE if there is no such generation.
+ * Read all objects that a generation names and compare their SHA-256.
+ * @param damage  called for each damage, which is the last error then
+ * @return LC_OK, also if there is damage; LC_NO_FILE if the generation does not exist.
  */
 LC_CHECKED lc_status store_verify_generation(const char *url, void (*damage)(void *ctx),
     void *ctx);
 
-/** The same of the shard with this name and SHA-256. LC_CORRUPT if it is damaged. */
+/** Check the shard with this name and SHA-256 in the same way. LC_CORRUPT if it is
+ *  damaged. */
 LC_CHECKED lc_status store_verify_shard(const char *url, const char *object,
     const char *sha256);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What a command line says is streamed: the sources, their order, and what is written. */
+/* The part of a command line that says what to stream: sources, their order, output. */
 #include "cmd/stream_sources.h"
 
 #include <errno.h>
@@ -24,7 +24,7 @@
 
 /* ---- the options of the order ------------------------------------------------------ */
 
-/* A mixture, and an order of idealised readers, have no epochs to count. */
+/* Mixtures, and orders for idealised readers, have no epochs to count. */
 static int
 read_epochs(const struct stream_order *opts, uint64_t *out)
 {
@@ -121,7 +121,7 @@ stream_name_is_path(const char *name)
 	    strcmp(name, "..") == 0;
 }
 
-/* What the name means: a module that is there, or else a path; reports. */
+/* Open what the name means: a module if it exists, else a path. Reports errors. */
 static int
 look_up(struct stream_source *s)
 {
@@ -143,7 +143,7 @@ look_up(struct stream_source *s)
 	    settings.root);
 }
 
-/* A warehouse that is refused may be read all the same: say how. */
+/* The warehouse was refused: tell the user how it can be read all the same. */
 static int
 open_shards(struct stream_source *s, const lc_source_options *how)
 {
@@ -176,7 +176,7 @@ stream_name_is_join(const char *name)
 	    strchr(name, '+') != NULL && access(name, F_OK) != 0;
 }
 
-/* Open the modules of "a+b+c": the first one is the source's own. */
+/* Open the modules of "a+b+c"; the first one is s->cache. */
 static int
 open_modules(struct stream_source *s, char *names, lc_join *modules, size_t n)
 {
@@ -196,7 +196,7 @@ open_modules(struct stream_source *s, char *names, lc_join *modules, size_t n)
 	return EXIT_DONE;
 }
 
-/* Say once, before the first batch, how many records are left out. */
+/* Print once, before the first batch, how many records are left out. */
 static int
 tell_dropped(const struct stream_source *s, const lc_join *modules)
 {
@@ -266,7 +266,7 @@ stream_name_is_list(const char *name)
 	return strchr(name, ',') != NULL && access(name, F_OK) != 0;
 }
 
-/* Make it a list of sources with these names. */
+/* Make the source a list of sources with these names. */
 static int
 set_members(struct stream_source *s, char *const *names, size_t n)
 {
@@ -286,7 +286,7 @@ set_members(struct stream_source *s, char *const *names, size_t n)
 	return EXIT_DONE;
 }
 
-/* The names of "a,b,c". */
+/* Split "a,b,c" into its names. */
 static int
 split_list(struct stream_source *s)
 {
@@ -363,7 +363,7 @@ open_source(struct stream_source *s, const lc_source_options *how, lc_missing mi
 
 /* ---- all of them ---------------------------------------------------------------- */
 
-/* "faces=3": a number after the last = is a weight. */
+/* Take the weight off "faces=3": a number after the last "=". */
 static int
 read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 {
@@ -380,7 +380,8 @@ read_mix(const char *text, struct stream_source *s, uint64_t *weight)
 	return s->name != NULL ? EXIT_DONE : report_errno(text);
 }
 
-/* The source of the operands: one, or a list of several, which is named as --mix would. */
+/* Open the source that the operands name: one, or a list of several with the name that
+ * --mix would use for it. */
 static int
 read_operands(struct stream_source *s, char *const *names, size_t n)
 {

@@ -10,29 +10,33 @@
 #include "ui/opt.h"
 
 struct stream_order {
-	uint64_t batch;              /* examples a batch, over all readers */
-	uint64_t window, stride;     /* units; 0 window: records; 0 stride: the window */
+	uint64_t batch; /* examples per batch, over all readers */
+	/* Units; window 0: examples are records; stride 0: as `window`. */
+	uint64_t window, stride;
 	int drop_short;              /* leave out a last window that is not full */
-	uint64_t idealised;          /* R*, 0 for the flat order */
+	uint64_t idealised;          /* R*; 0 for the flat order */
 	int shuffle;                 /* lc_shuffle */
-	uint64_t block, spread;      /* of block and era */
-	uint64_t shares;             /* C, 0 for none; with block */
-	uint64_t era_first, era_max; /* of era */
+	uint64_t block, spread;      /* parameters of the orders block and era */
+	uint64_t shares;             /* C of the order block; 0: none */
+	uint64_t era_first, era_max; /* parameter of the order era */
 	uint64_t seed;
-	const char *epochs;       /* a number or "inf"; NULL: what the order has */
-	uint64_t limit;           /* examples in all, 0 for no limit */
-	const char *length;       /* path of the length field; NULL: the module's own */
-	int missing;              /* lc_missing, of joins */
-	const char *split, *part; /* a split, and the part of it that is read; or NULL */
-	int split_by;             /* 1: by run */
+	/* A number or "inf"; NULL: the default of the order. */
+	const char *epochs;
+	uint64_t limit; /* the most examples in all; 0: no limit */
+	/* Path of the length field; NULL: the one that the module names. */
+	const char *length;
+	int missing;              /* lc_missing, for joins */
+	const char *split, *part; /* a split and the part that is read, or NULL */
+	int split_by;             /* 1: split by run */
 	uint64_t split_seed;
-	struct opt_list mix;    /* "SOURCE[=WEIGHT]", after the first source */
-	uint64_t weight;        /* of the first source */
-	uint64_t mixture_block; /* examples in which the shares are exact */
-	int sources; /* lc_warehouse_sources: how to compare a warehouse's sources */
-	const char *dataset;   /* where the sources are now; NULL: where they were */
-	int ignore_thresholds; /* read a warehouse that exceeds its limits */
-	uint64_t open_shards;  /* shards that are open at a time */
+	struct opt_list mix;    /* sources after the first, as "SOURCE[=WEIGHT]" */
+	uint64_t weight;        /* weight of the first source */
+	uint64_t mixture_block; /* number of examples in which the shares are exact */
+	/* Lc_warehouse_sources: how to compare a warehouse with its sources. */
+	int sources;
+	const char *dataset;   /* new root of the sources; NULL: the old one */
+	int ignore_thresholds; /* read a warehouse even if it exceeds its limits */
+	uint64_t open_shards;  /* most shards that are open at a time */
 };
 
 /** The defaults, with @p b examples a batch. */
@@ -41,7 +45,7 @@ struct stream_order {
 	.era_first = 65536, .era_max = 1048576, .weight = 1, .mixture_block = 1024, \
 	.open_shards = 1024 }
 
-/** The order of one source, rows of a table whose values go to @p o. */
+/** Rows of options for the order of one source; they set members of @p o. */
 #define STREAM_ORDER_OPTIONS(o) \
 	{ "b", "batch", OPT_COUNT, &(o).batch, .value = "N", .least = 1, \
 	    .help = "examples in a batch, over all readers" }, \
@@ -75,19 +79,19 @@ struct stream_order {
 	{ "", "limit", OPT_COUNT, &(o).limit, .value = "N", \
 	    .help = "total number of examples; 0 for no limit" }
 
-/** Shares, which stay with their readers. */
+/** Options for orders of shares, each of which stays with its reader. */
 #define STREAM_SHARES_OPTIONS(o) \
 	{ "", "shares", OPT_COUNT, &(o).shares, .value = "C", .most = 65536, \
 	    .help = "with --shuffle block: deal the chunks into C shares that stay with their " \
 	    "readers; a block is then a chunk; 0: no shares" }
 
-/** Several modules as one. */
+/** Options for joins: several modules as one source. */
 #define STREAM_JOIN_OPTIONS(o) \
 	{ "", "missing", OPT_CHOICE, &(o).missing, .value = "refuse|drop", \
 	    .help = "records of a join without a partner: refuse them as an error, or " \
 	    "drop and count them" }
 
-/** One part of a split. */
+/** Options for one part of a split. */
 #define STREAM_PART_OPTIONS(o) \
 	{ "", "part", OPT_TEXT, &(o).part, .value = "NAME", \
 	    .help = "read only this part of the split" }, \
@@ -99,7 +103,7 @@ struct stream_order {
 	{ "", "split-seed", OPT_COUNT, &(o).split_seed, .value = "N", \
 	    .help = "seed of the hash" }
 
-/** Mixtures of several sources. */
+/** Options for mixtures of several sources. */
 #define STREAM_MIX_OPTIONS(o) \
 	{ "", "mix", OPT_LIST, &(o).mix, .value = "SOURCE[=WEIGHT]", \
 	    .help = "mix in this source, by weight; a,b is a list; may be repeated" }, \
@@ -108,7 +112,7 @@ struct stream_order {
 	{ "", "mixture-block", OPT_COUNT, &(o).mixture_block, .value = "N", \
 	    .least = 1, .help = "examples in which the shares of a mixture are exact" }
 
-/** Which warehouses are read. */
+/** Options for which warehouses may be read. */
 #define STREAM_WAREHOUSE_OPTIONS(o) \
 	{ "", "sources", OPT_CHOICE, &(o).sources, .value = WAREHOUSE_SOURCES, \
 	    .help = "source files of a warehouse: compare sizes and times, compare the " \
@@ -124,39 +128,39 @@ struct stream_order {
 /* clang-format on */
 
 /**
- * Fill @p out with this order; the caller sets weights and follow.
- * Reports; an exit status.
+ * Fill @p out with this order; the caller sets weights and follow. Reports errors;
+ * returns an exit status.
  */
 int stream_order_fill(const struct stream_order *opts, lc_stream_options *out);
 
-/** The output of a batch. */
+/** The form in which batches are written. */
 enum read_form {
-	READ_LIST,   /* a line an example, or JSON */
+	READ_LIST,   /* a line for each example, or JSON */
 	READ_IDS,    /* cache_ids only */
-	READ_SUM,    /* a line a batch with a hash */
-	READ_FRAMES, /* the tensors, to a pipe */
-	READ_NPY     /* the tensors, to files */
+	READ_SUM,    /* a line with a hash for each batch */
+	READ_FRAMES, /* tensors as frames, to a pipe */
+	READ_NPY     /* tensors as .npy files */
 };
 
 struct read_options {
-	int ids, null; /* cache_ids only: a line each, NUL-ended */
+	int ids, null; /* only cache_ids, each ended by a newline or a NUL */
 	int sum, frames;
-	uint64_t shared;        /* descriptor of memory for frames, or OPT_UNSET */
-	const char *npy;        /* directory, or NULL */
-	int bits;               /* dtypes that .npy cannot name as raw bits */
-	int force;              /* replace files; frames to a terminal */
-	struct opt_list fields; /* tensors to read */
+	uint64_t shared;        /* descriptor of the memory for frames, or OPT_UNSET */
+	const char *npy;        /* directory for .npy files, or NULL */
+	int bits;               /* write dtypes that .npy lacks as raw bits */
+	int force;              /* replace files; write frames to a terminal */
+	struct opt_list fields; /* names of the tensors to read */
 	int documents;          /* number the documents in windows */
 	uint64_t threads, ahead, memory;
 	int verify;
-	uint64_t timeout; /* seconds without new data; OPT_UNSET: no limit */
-	int wait;         /* for a source that grows, even if it has no writer */
+	uint64_t timeout; /* seconds to wait for new data; OPT_UNSET: no limit */
+	int wait;         /* wait for a source that grows even if it has no writer */
 	const char *token_file;
-	uint64_t token_every; /* batches */
+	uint64_t token_every; /* most batches to read */
 	int restart;          /* ignore the position in the token file */
 	int keep_going;       /* skip damaged batches */
 	int stats;            /* print the cost at the end */
-	const char *metrics;  /* file of counts for Prometheus, or NULL */
+	const char *metrics;  /* file of metrics for Prometheus, or NULL */
 };
 
 /** The defaults, with @p j threads. */
@@ -164,7 +168,7 @@ struct read_options {
 #define READ_OPTIONS_DEFAULT(j) { .threads = (j), .ahead = 8, .memory = 256ull << 20, \
 	.shared = OPT_UNSET, .verify = LC_VERIFY_ONCE, .timeout = OPT_UNSET, .token_every = 1 }
 
-/** The output, rows of a table whose values go to @p o. */
+/** Rows of options for the output; they set members of @p o. */
 #define READ_FORM_OPTIONS(o) \
 	{ "1", "ids", OPT_FLAG, &(o).ids, \
 	    .help = "print only cache_ids, one per line" }, \
@@ -176,7 +180,7 @@ struct read_options {
 	{ "", "frames", OPT_FLAG, &(o).frames, \
 	    .help = "write the tensors as a stream of frames, not to a terminal" }
 
-/** How to read, and where to resume. */
+/** Rows of options for how to read and where to resume. */
 #define READ_READER_OPTIONS(o) \
 	{ "", "field", OPT_LIST, &(o).fields, .value = "PATH", \
 	    .help = "read this tensor; may be repeated; default all of the first record, " \
@@ -211,22 +215,22 @@ struct read_options {
 	    .help = "replace files of batches; write frames even to a terminal" }
 /* clang-format on */
 
-/** The form that the options name; reports options that exclude one another; an exit
- *  status. */
+/** The form that the options ask for. Reports options that exclude each other; returns
+ *  an exit status. */
 int read_options_form(const struct read_options *opts, enum read_form *out);
 
-/** Fill @p out but for reader and readers. Cache_ids are listed without reading a
- *  tensor. */
+/** Fill @p out, except reader and readers. To list cache_ids no tensor is read. */
 void read_options_fill(const struct read_options *opts, enum read_form form,
     lc_reader_options *out);
 
-/** One source. */
+/** A source and what it was opened from. */
 struct stream_source {
-	char *name;          /* as it was given */
-	lc_cache *cache;     /* NULL for shards; of a join, the first module's */
-	lc_cache **partners; /* of a join: the handles of the others */
+	char *name; /* name, as it was given */
+	/* Module of the source, of a join the first; NULL for shards. */
+	lc_cache *cache;
+	lc_cache **partners; /* handles of a join's other modules */
 	size_t n_partners;
-	struct stream_source *members; /* of a list; otherwise NULL */
+	struct stream_source *members; /* members of a list; else NULL */
 	size_t n_members;
 	lc_source *source;
 };
@@ -234,24 +238,25 @@ struct stream_source {
 struct stream_sources {
 	size_t n;
 	struct stream_source *all;
-	uint64_t *weights; /* of them */
+	uint64_t *weights; /* weight of each source */
 };
 
-/** Is it a path outright, and no name of a module? */
+/** Whether the name can only be a path, not a module. */
 bool stream_name_is_path(const char *name);
 
-/** Is it several modules, "a+b", and no file of that name? */
+/** Whether the name is a join, "a+b", and not a file's. */
 bool stream_name_is_join(const char *name);
 
-/** Is it a list, "a,b", and no file of that name? */
+/** Whether the name is a list, "a,b", and not a file's. */
 bool stream_name_is_list(const char *name);
 
-/** Open the modules of a join, s->name, as s->source. Says how many records are left
- *  out; reports; an exit status. To be closed also if it fails. */
+/** Open the modules of the join s->name as s->source. Prints how many records are left
+ *  out. Reports errors; returns an exit status. Close it also after a failure. */
 int stream_source_open_join(struct stream_source *s, const lc_source_options *how,
     lc_missing missing);
 
-/** Close it, its modules and members, and free its name; the worse exit status. */
+/** Close the source, its modules and members, and free its name. Returns the worse exit
+ *  status. */
 int stream_source_close(struct stream_source *s, int status);
 
 /**
@@ -263,11 +268,11 @@ int stream_source_close(struct stream_source *s, int status);
 int stream_sources_open(struct stream_sources *out, char *const *names, size_t n,
     const struct stream_order *opts, lc_verify_mode verify);
 
-/** A stream over them. */
+/** Open a stream over the sources. */
 LC_CHECKED lc_status stream_sources_start(const struct stream_sources *sources,
     lc_stream_options *how, lc_stream **out);
 
-/** Close; the worse exit status. */
+/** Close all sources. Returns the worse exit status. */
 int stream_sources_close(struct stream_sources *sources, int status);
 
 #endif

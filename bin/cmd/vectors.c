@@ -29,8 +29,8 @@ elements(const lc_tensor *tensor)
 	return tensor->nbytes / lc_dtype_size(tensor->dtype);
 }
 
-/* The path of the first tensor with one dimension and two elements at least; false if there
- * is none. */
+/* Find the path of the first tensor that has one dimension and at least two
+ * elements. */
 static bool
 find_vector(const lc_value *value, struct lc__buf *path)
 {
@@ -61,9 +61,9 @@ struct walk {
 	lc_cache *cache;
 	const struct vectors_choice *choice;
 	struct vectors *out;
-	size_t ids_room; /* of out->ids */
-	lc_id first;     /* the record of out->type; a copy */
-	uint64_t state;  /* of the random choice */
+	size_t ids_room; /* elements allocated for out->ids */
+	lc_id first;     /* key of the record that gave out->type; a copy */
+	uint64_t state;  /* state of the random choice */
 };
 
 /* Set out->field from the first record. */
@@ -98,7 +98,7 @@ quoted_field(const struct vectors *out)
 	return *out->field != '\0' ? out->field : "the record";
 }
 
-/* Is this part a vector like the others? */
+/* Whether this part is a vector like the others. */
 static int
 check_type(struct walk *walk, lc_id id, const lc_value *value)
 {
@@ -139,8 +139,9 @@ check_type(struct walk *walk, lc_id id, const lc_value *value)
 
 /* ---- reservoir ------------------------------------------------------------------- */
 
-/* The place of the next record that has the part: of the first records each one, then a random
- * one with probability most / found (Vitter's algorithm R); SIZE_MAX for none. */
+/* The slot for the next record that has the part. The first records take one each;
+ * later ones replace a random slot with probability most / found (Vitter's algorithm
+ * R). SIZE_MAX: none. */
 static size_t
 next_place(struct walk *walk, uint64_t most)
 {
@@ -153,7 +154,7 @@ next_place(struct walk *walk, uint64_t most)
 	return place < most ? (size_t)place : SIZE_MAX;
 }
 
-/* Keep the key in its place; its data is read after the walk. */
+/* Store the key in its slot; the vector is read after the walk. */
 static lc_status
 keep_id(struct walk *walk, lc_id id, size_t place)
 {
@@ -265,7 +266,7 @@ read_vector(struct walk *walk, lc_id id, float *out, bool *finite)
 	status = lc_view_value(&view, *field != '\0' ? field : NULL, &value);
 	if (status == LC_OK)
 		status = lc_value_as_tensor(value, &tensor);
-	/* Another process may have replaced it. */
+	/* Another process may have replaced the record. */
 	if (status == LC_OK && vectors_real(tensor.dtype) &&
 	    elements(&tensor) == walk->out->d)
 		*finite = vectors_copy(&tensor, out);
