@@ -39,7 +39,7 @@ struct lc__ingest_state {
 	                               * upper 8 bits were used */
 	uint64_t rejected[LC__REJECTS]; /* by reason */
 	uint64_t bytes_read, bytes_stored, bytes_exported, bytes_to_export;
-	uint64_t ns[LC__PHASES]; /* of all threads together */
+	uint64_t ns[LC__PHASES]; /* sums over all threads */
 	uint64_t wall_ns;
 	enum lc__phase phase; /* SCAN, STORE (frames) or EXPORT */
 };

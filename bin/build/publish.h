@@ -18,9 +18,9 @@
 
 /** The identity of a version. */
 struct lc__edition {
-	char version[65], fingerprint[65]; /* its keys */
-	char rejected_sha256[65];          /* of the frames that are not in it */
-	char name[LC__VERSION_NAME];       /* of its directory */
+	char version[65], fingerprint[65]; /* keys of the version */
+	char rejected_sha256[65];          /* SHA-256 of rejected.jsonl */
+	char name[LC__VERSION_NAME];       /* name of the version's directory */
 	const struct lc__sources *sources; /* sorted; borrowed, as the next */
 	const struct lc__summary *summary;
 };

@@ -54,9 +54,9 @@ struct lc__sample {
 	                         * used */
 	uint32_t target_width, target_height;
 	double scale[2], offset[2]; /* target = source * scale + offset, x and y */
-	uint64_t boxes_total;       /* in the label */
-	uint64_t dropped;           /* of them: too little was inside the frame */
-	uint64_t filtered;          /* of them: of classes that the class map drops */
+	uint64_t boxes_total;       /* boxes in the label */
+	uint64_t dropped;           /* boxes with too little inside the frame */
+	uint64_t filtered;          /* boxes of classes that the class map drops */
 	uint64_t n;                 /* boxes that are left */
 	lc_id clipped;       /* n bytes, 1 for a box that was cut at the edge of the
 	                      * frame; empty if none was */

@@ -22,8 +22,8 @@ static struct fill_telling how;
 #define NAMED 10
 
 static struct {
-	uint64_t total;          /* items, 0: not known */
-	uint64_t over;           /* of them */
+	uint64_t total;          /* number of items; 0: not known */
+	uint64_t over;           /* number of items that are done */
 	uint64_t named, unnamed; /* failed items */
 } report;
 

@@ -46,7 +46,7 @@ struct entry {
 struct entries {
 	struct entry *all;
 	uint64_t n;
-	struct lc__buf names; /* of all, one after another */
+	struct lc__buf names; /* names of all samples, one after another */
 	uint64_t done, total; /* bytes of both warehouses, for the progress */
 };
 

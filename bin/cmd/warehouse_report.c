@@ -29,7 +29,7 @@
 
 struct warehouse_facts {
 	struct warehouse_look opened;
-	lc_warehouse *warehouse; /* of it */
+	lc_warehouse *warehouse; /* the warehouse that `opened` holds */
 	struct lc__facts facts;
 	uint64_t thumbnails;   /* how many to draw */
 	struct lc__sqlite *db; /* that gets every sample, or NULL; not owned */

@@ -30,7 +30,7 @@ struct lc__axis {
  *     lc__axes_draw(picture, &axes);
  */
 struct lc__axes {
-	struct lc__rect area; /* of all, with titles and numbers */
+	struct lc__rect area; /* area of the whole chart, with titles and numbers */
 	const char *title;    /* above; or NULL */
 	struct lc__axis x, y;
 	struct lc__rect

@@ -22,7 +22,7 @@ struct lc__child {
 
 	struct lc__subbatches work; /* requests not answered yet, the oldest first */
 	struct lc__buf requests;    /* bytes to be sent */
-	size_t sent;                /* of them, already sent */
+	size_t sent;                /* bytes of `requests` that have been sent */
 	unsigned char head[LC__FRAME_HEAD]; /* of the answer being received */
 	size_t head_size;                   /* bytes of it received */
 	struct lc__buf frame;               /* the answer so far */

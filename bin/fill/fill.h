@@ -25,7 +25,7 @@ struct lc__demands {
 /** The result. */
 struct lc__filled {
 	uint64_t items;  /* items examined */
-	uint64_t there;  /* of them, stored already, or a repeated id */
+	uint64_t there;  /* items that were stored already, or had a repeated id */
 	uint64_t wrong;  /* stored, but not as required, or damaged: computed again */
 	uint64_t stored; /* new, or computed again */
 	uint64_t failed;

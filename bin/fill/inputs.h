@@ -48,13 +48,14 @@ struct lc__inputs_filled {
 	uint64_t chunks;   /* committed */
 	uint64_t declared; /* inputs; the members below are for those filled here
 	                            * */
-	uint64_t shard_bytes;      /* of all shards */
-	uint64_t shard_before;     /* of them, those that were done before */
-	uint64_t shard_done;       /* of them, those that are done now */
+	uint64_t shard_bytes;      /* bytes of all shards */
+	uint64_t shard_before;     /* bytes of shards that were done before */
+	uint64_t shard_done;       /* bytes of shards that are done now */
 	uint64_t inputs, finished; /* finished now, including by others or before */
 	uint64_t stopped;          /* inputs that stopped before their end */
-	uint64_t unread;           /* of them, because of a bad line or file */
-	uint64_t left;             /* inputs held by others */
+	/* Inputs that stopped because of a bad line or file. */
+	uint64_t unread;
+	uint64_t left; /* inputs held by others */
 	struct lc__produced produced;
 };
 

@@ -80,7 +80,7 @@ LC_CHECKED lc_status lc__items_stderr(struct lc__items *batch, const char *text,
 struct lc__subbatch {
 	struct lc__subbatch *next; /* in its queue */
 	struct lc__items *batch;
-	uint64_t number;           /* of its last request */
+	uint64_t number;           /* number of the last request for it */
 	size_t bytes;              /* that this request has */
 	unsigned failures;         /* producers that were lost because of it */
 	bool fresh;                /* only for a producer that has had no other work */

@@ -35,7 +35,7 @@ struct lc__producers {
 	 *  NULL. */
 	void (*reported)(void *ctx, unsigned child, const struct lc__reported *all,
 	    size_t n);
-	void *line_ctx; /* of both */
+	void *line_ctx; /* context of both functions */
 };
 
 /** The source of the work. All functions are called in the thread that called
@@ -60,7 +60,7 @@ struct lc__work {
 struct lc__produced {
 	uint64_t batches;   /* taken back */
 	uint64_t started;   /* producers */
-	uint64_t died;      /* of them, ended by themselves while they had work */
+	uint64_t died;      /* producers that ended by themselves while they had work */
 	uint64_t timed_out; /* killed for not answering in time */
 	uint64_t garbage;   /* killed for an invalid answer */
 	uint64_t retried;   /* batches given to another producer */

@@ -283,7 +283,7 @@ struct lc__stash {
 	                   * first lines */
 	size_t count, room;
 	size_t before;            /* how many were found at the start */
-	size_t next;              /* of them, the first that is not for earlier lines */
+	size_t next;              /* the first record that is not for earlier lines */
 	struct lc__buf bytes;     /* memory for writing */
 	struct lc__answer answer; /* memory for reading */
 };

@@ -29,7 +29,7 @@
 struct shard_file {
 	int fd;              /* of its bytes as they are; -1 if it is closed */
 	char *path;          /* for messages */
-	uint32_t samples;    /* in it */
+	uint32_t samples;    /* number of samples in the shard */
 	unsigned char *head; /* where they are */
 };
 

@@ -32,8 +32,8 @@ struct mds_set {
 	    index; /* the entries of shards that are written, one after another */
 	size_t shards;
 	struct lc__spill spill; /* samples of the next shard */
-	struct lc__buf sizes;   /* of each, 32 bits */
-	uint32_t samples;       /* how many */
+	struct lc__buf sizes;   /* sizes of the samples, 32 bits each */
+	uint32_t samples;       /* number of samples */
 	uint64_t size;          /* of the shard as it would be now */
 	const lc_value **parts; /* of the record that is written */
 	struct lc__buf *heads;  /* of each column: what comes before a tensor's data,

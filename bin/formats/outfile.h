@@ -21,7 +21,7 @@ struct lc__out_file {
 	unsigned char *buffer; /* small writes wait here */
 	size_t used;           /* bytes that wait */
 	uint64_t size;         /* bytes in all */
-	uint64_t started;      /* of them, those whose writing to disk has begun */
+	uint64_t started;      /* bytes whose writing to disk has begun */
 };
 
 #define LC__OUT_FILE_NONE \

@@ -15,7 +15,7 @@
 
 /* A tensor, in little memory: a header may have two million. */
 struct lc__safetensors_row {
-	uint64_t begin, end; /* of its data */
+	uint64_t begin, end; /* range of the tensor's data */
 	size_t name;         /* where it begins in table->names */
 	size_t dims;         /* and its shape in table->dims, in elements */
 	uint32_t name_size;

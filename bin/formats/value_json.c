@@ -25,7 +25,7 @@ struct reader {
 	void *ctx;                 /* of open() */
 	struct lc__loaded *loaded; /* memory of tensors */
 	struct lc__buf path;       /* of the part being read */
-	size_t depth;              /* of it */
+	size_t depth;              /* depth of that part */
 };
 
 /* Each reads one kind, and returns a value that the caller owns, or sets the error. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Where the pixels of a picture go, and with them its boxes. Numbers only. */
+/* Computes where the pixels of an image go in the target, and moves its boxes in the
+ * same way. Uses numbers only, no pixels. */
 #ifndef CACHEX_IMAGE_GEOMETRY_H
 #define CACHEX_IMAGE_GEOMETRY_H
 
@@ -16,13 +17,13 @@ enum lc__fit {
 /** "Letterbox", "Stretch", "Cover". */
 const char *lc__fit_recipe_name(enum lc__fit fit);
 
-/** A rectangle of the source that fills a rectangle of the target. Both in
- *  pixels; the upright picture, as EXIF's orientation wants it shown. */
+/** A rectangle of the source that is scaled to a rectangle of the target, in pixels.
+ *  The source is upright, that is after EXIF's orientation was applied. */
 struct lc__geometry {
 	uint32_t source_width, source_height;
 	uint32_t target_width, target_height;
-	double from_x, from_y, from_width, from_height; /* in the source */
-	uint32_t to_x, to_y, to_width, to_height;       /* in the target */
+	double from_x, from_y, from_width, from_height; /* rectangle of the source */
+	uint32_t to_x, to_y, to_width, to_height;       /* rectangle of the target */
 };
 
 /**

@@ -25,7 +25,7 @@
 struct lc__heat_map {
 	const lc_tensor *tensor;
 	uint64_t rows, columns;    /* elements of a slice */
-	uint64_t slices;           /* all of them */
+	uint64_t slices;           /* number of all slices */
 	uint32_t shown;            /* those drawn, from the first on */
 	uint32_t across;           /* slices beside each other */
 	uint32_t label;            /* pixels above a slice: LC__HEAT_LABEL or 0 */

@@ -53,8 +53,8 @@ struct lc__resize_plan {
 
 /** A row of the result that waits for more source rows. */
 struct lc__resize_row {
-	uint32_t first, count; /* its source rows */
-	uint32_t used;         /* of them, already in its sums */
+	uint32_t first, count; /* source rows that it needs */
+	uint32_t used;         /* source rows already in its sums */
 	int16_t *weights;      /* count of them */
 	int32_t *sums;         /* so far, if used > 0 */
 };
@@ -71,7 +71,7 @@ struct lc__resize {
 	struct lc__resize_row open[LC__RESIZE_OPEN]; /* row i at i % LC__RESIZE_OPEN */
 	uint8_t *kept;  /* the last source row of the band before, where it is needed */
 	int16_t *mixed; /* one row of all channels, resampled along columns */
-	int16_t *split[3]; /* the same by channel */
+	int16_t *split[3]; /* `mixed`, separated by channel */
 };
 
 /** Set up. @p memory can be used again for the next image. */

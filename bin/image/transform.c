@@ -54,7 +54,7 @@ lc__blend16(const uint16_t *pixels, size_t count, unsigned channels,
 
 struct lc__workspace {
 	struct lc__scratch band;    /* rows as the decoder makes them */
-	struct lc__scratch blended; /* the same without alpha */
+	struct lc__scratch blended; /* rows of the band without alpha */
 	struct lc__scratch resize;
 	struct lc__scratch turned; /* the result, to be turned */
 };

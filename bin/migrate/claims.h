@@ -32,7 +32,7 @@ struct lc__claimant {
 /** The result of a claim. */
 struct lc__claimed {
 	bool first;  /* the id was never used */
-	bool sure;   /* the same line had it before */
+	bool sure;   /* the id was used by the same line before */
 	bool second; /* other records have simpler ids */
 };
 

@@ -13,7 +13,7 @@
 struct lc__collected {
 	uint64_t generations, runs, parts, shards; /* how many */
 	uint64_t unfinished;                       /* left over from puts */
-	uint64_t bytes;                            /* of all */
+	uint64_t bytes;                            /* bytes of all that was collected */
 };
 
 /**

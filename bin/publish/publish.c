@@ -182,7 +182,7 @@ describe(struct publishing *p, const char *name, const char *sha256,
  * them, because the store may be far away. */
 struct looking {
 	struct publishing *p;
-	struct lc__receipt *receipts; /* of all parts; malloc'ed */
+	struct lc__receipt *receipts; /* receipts of all parts; malloc'ed */
 	bool *missing;                /* by part; malloc'ed */
 	struct {
 		const struct lc__receipt *receipt;

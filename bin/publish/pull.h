@@ -10,7 +10,8 @@
 
 struct lc__pulled {
 	uint64_t generation;
-	uint64_t samples, shards, bytes; /* of all */
+	/* Samples, shards and bytes of the generation. */
+	uint64_t samples, shards, bytes;
 	uint64_t kept;                   /* shards that were there and correct */
 	uint64_t fetched, fetched_bytes; /* shards fetched */
 	uint64_t removed;                /* shards of another generation */

@@ -59,7 +59,7 @@ struct lc__receipt {
 	bool has_lines;                  /* lines is valid: */
 	uint64_t lines;                  /* of the input, including those without a record
 	                                  * */
-	uint64_t samples, shards, bytes; /* of all its shards */
+	uint64_t samples, shards, bytes; /* samples, shards and bytes of the part */
 	struct lc__receipt_file *files;
 	size_t n, room;
 };

@@ -60,7 +60,7 @@ read_array(uint64_t *number, uint64_t *of, char *why, size_t room)
 /* Programs that start tasks, in order of precedence: a task of an array may run others by
  * MPI. The first variable is the number of the task, or the base for it. */
 static const struct scheduler {
-	const char *names[5]; /* of its variables */
+	const char *names[5]; /* names of its environment variables */
 	bool counts;          /* the second one is the number of tasks */
 } schedulers[] = {
 	{ { "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_MAX",

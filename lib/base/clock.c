@@ -77,7 +77,7 @@ lc__cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex, uint64_t deadline_ns
 
 /* ---- waits that are given up --------------------------------------------------------- */
 
-static _Thread_local const _Atomic bool *stop_by; /* or NULL */
+static _Thread_local const _Atomic bool *stop_by; /* may be NULL */
 
 void
 lc__thread_stop_by(const _Atomic bool *stop)

@@ -43,8 +43,8 @@ struct lc__json_tree {
 	size_t count, room;
 	char *strings; /* what names and strings point to */
 	size_t strings_room;
-	char wrong[160];     /* after LC_CORRUPT: what is wrong, */
-	size_t line, column; /* and where: line and column, in bytes, both from 1 */
+	char wrong[160];     /* after LC_CORRUPT: what is wrong */
+	size_t line, column; /* after LC_CORRUPT: where, in bytes, both from 1 */
 };
 
 /** What is accepted beyond JSON in which no object repeats a name and no string holds

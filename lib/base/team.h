@@ -33,7 +33,7 @@ struct lc__team {
 	uint64_t budget;  /* bytes that jobs may hold together: lc__team_hold() */
 	uint64_t total;   /* bytes in all jobs, for the progress; the lock guards
 	                              * it while they run */
-	const lc_progress *progress; /* or NULL; never called twice at once */
+	const lc_progress *progress; /* may be NULL; never called twice at once */
 
 	pthread_mutex_t lock;  /* guards what follows */
 	pthread_cond_t room;   /* a slot has become free, or the team stops */

@@ -46,11 +46,12 @@ struct lc__env {
 	pthread_mutex_t lock;           /* guards the members below */
 	pthread_cond_t changed;         /* signals changes of active, pinned or moving */
 	unsigned active;                /* read transactions that hold a snapshot */
-	unsigned pinned;                /* of them, those held by views or iterators */
-	unsigned held;                  /* lc__env_hold() not yet matched by
+	/* Read transactions held by views or iterators. */
+	unsigned pinned;
+	unsigned held;        /* lc__env_hold() not yet matched by
 	                                 * lc__env_let_go() */
-	bool lingers;                   /* pins and holds count as one of refs */
-	bool moving;                    /* the map is about to move: no transaction may
+	bool lingers;         /* pins and holds count as one of refs */
+	bool moving;          /* the map is about to move: no transaction may
 	                                 * begin */
 	bool stale;           /* reopen before the next use: after a fork, or a failure */
 	bool forked;          /* mdb belongs to the parent: never close it */
@@ -67,7 +68,7 @@ struct lc__txn {
 	MDB_txn *mdb;
 	bool write;        /* holds write_lock */
 	const void *base;  /* address of page 0; for a write transaction */
-	size_t map_size;   /* and the size from there */
+	size_t map_size;   /* size of the map from `base` on */
 	size_t put_bytes;  /* of the values that it has put */
 	bool active;       /* a read transaction counted in env->active */
 	uint32_t attached; /* env->attached when mdb was begun; if that changed, mdb is

@@ -384,7 +384,7 @@ struct lc__foreign_writer {
 	uint64_t page;  /* its size */
 	uint64_t map;   /* bytes mapped */
 	uint64_t room;  /* in the map that the transaction may use */
-	uint64_t used;  /* of it, at most */
+	uint64_t used;  /* upper bound of the bytes of `room` in use */
 	uint64_t batch; /* bytes of values in the transaction */
 };
 

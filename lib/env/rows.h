@@ -60,8 +60,8 @@ struct lc__state {
 	uint64_t generation;      /* commits so far */
 	uint64_t live;            /* live records */
 	uint64_t records;         /* records in chunks, dead ones included */
-	uint64_t live_bytes;      /* of live records */
-	uint64_t bytes;           /* of all records in chunks */
+	uint64_t live_bytes;      /* bytes of live records */
+	uint64_t bytes;           /* bytes of all records in chunks */
 	uint64_t next_chunk;      /* id of the next chunk */
 	uint64_t next_run;        /* id of the next run */
 	uint32_t next_schema;     /* id of the next schema */
@@ -85,9 +85,9 @@ void lc__state_free(struct lc__state *state);
 
 /** The ledger row of a chunk. */
 struct lc__ledger_row {
-	uint64_t records;    /* in the chunk */
-	uint64_t live;       /* of them not replaced or deleted since */
-	uint64_t bytes;      /* of all records */
+	uint64_t records;    /* records in the chunk */
+	uint64_t live;       /* records neither replaced nor deleted since */
+	uint64_t bytes;      /* bytes of all records */
 	uint64_t live_bytes; /* of the live ones */
 	uint64_t source;     /* source shard */
 	uint64_t ordinal;    /* position in the source; for plain puts a hash of which

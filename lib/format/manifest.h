@@ -51,12 +51,12 @@ struct lc__manifest_layout {
  *  relative to the directory of the manifest that names the part. Strings are
  *  malloc'ed. */
 struct lc__manifest_part {
-	char *relative_path; /* of its file; may begin with ../ */
+	char *relative_path; /* path of the manifest; may begin with ../ */
 	char *base;          /* of the directory to which its shards' paths are relative;
 	                      * may begin with ../, or "." for that of the manifest; ""
 	                      * for that of the part's file */
-	char sha256[65];     /* of its file */
-	uint64_t samples;    /* of all its shards */
+	char sha256[65];     /* SHA-256 of the manifest */
+	uint64_t samples;    /* samples in all its shards */
 	uint64_t bytes;      /* of their files, as far as they are known */
 	uint64_t shards;     /* how many */
 	char *counts;        /* samples of each, see lc__manifest_counts_next() */

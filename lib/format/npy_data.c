@@ -43,9 +43,9 @@ swap_numbers(unsigned char *to, const unsigned char *from, size_t nbytes, size_t
 struct reorder {
 	uint32_t ndim;
 	size_t unit;                 /* bytes of an element */
-	uint64_t count[LC_MAX_NDIM]; /* of the part being copied */
-	size_t from[LC_MAX_NDIM];    /* bytes from one index to the next, source */
-	size_t to[LC_MAX_NDIM];      /* and destination */
+	uint64_t count[LC_MAX_NDIM]; /* shape of the part that is copied */
+	size_t from[LC_MAX_NDIM];    /* source: bytes from one index to the next */
+	size_t to[LC_MAX_NDIM];      /* destination: bytes from one index to the next */
 };
 
 static inline __attribute__((always_inline)) void

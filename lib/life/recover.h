@@ -49,7 +49,7 @@ struct lc__recovery_chunk {
 	uint64_t id;
 	uint64_t first, count; /* its intact records */
 	bool rewrite;          /* some of it is damaged */
-	uint64_t digest;       /* of them, in a module with inputs */
+	uint64_t digest;       /* digest of these records, in a module with inputs */
 };
 
 /** The origin of a chunk according to the order. */

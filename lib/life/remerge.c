@@ -14,8 +14,8 @@
 
 /* The entries of one step. */
 struct step {
-	uint64_t entries;  /* live ones */
-	uint64_t id_bytes; /* of them */
+	uint64_t entries;  /* number of live entries */
+	uint64_t id_bytes; /* bytes of their cache_ids */
 };
 
 /* Count the entries of the step; @p next gets the first entry after it. */

@@ -88,7 +88,7 @@ struct work {
 	struct lc__change *change;
 	struct lc__rewrite *rewrite;
 	struct lc__chunk_group found; /* the chunks of the group that still exist */
-	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* of them */
+	struct lc__ledger_row rows[LC__GROUP_CHUNKS]; /* ledger rows of these chunks */
 	struct lc__packing packing;                   /* of their live records */
 	unsigned char *
 	    *recoded; /* by record: its new bytes, NULL if the old ones stay; malloc'ed,

@@ -14,8 +14,8 @@ struct lc__chunk_group {
 	uint64_t ids[LC__GROUP_CHUNKS];
 	unsigned count;
 	bool sparse;            /* one of them has too many dead records */
-	uint64_t source;        /* of all */
-	uint64_t records, live; /* in all */
+	uint64_t source;        /* the one source of all its chunks */
+	uint64_t records, live; /* in all its chunks: records, live ones */
 	uint64_t bytes, live_bytes;
 };
 

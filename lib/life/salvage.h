@@ -121,9 +121,10 @@ struct lc__salvage {
 	uint64_t wasted;               /* bytes hashed in vain, which are limited too */
 	unsigned char *free, *reached; /* a bit for each page: it is in the free list; a
 	                                * walk reached it; malloc'ed */
-	unsigned char *disputed;       /* the same: both of these */
-	unsigned char *tree_pages;     /* the same: a walk found a tree page there */
-	unsigned char *inside;         /* the same: it begins inside an intact record */
+	unsigned char *disputed;       /* bit per page: free, and reached by a walk */
+	unsigned char *tree_pages;     /* bit per page: a walk found a tree page */
+	/* Bit per page: begins inside an intact record. */
+	unsigned char *inside;
 	bool trees_whole;    /* the walk met no damage: pages that it did not reach are
 	                      * old */
 	uint64_t last_page;  /* pages above belong to no commit */

@@ -36,12 +36,13 @@ struct tally {
 	uint64_t chunk;              /* id */
 	struct lc__slice value;      /* its bytes */
 	uint64_t live;               /* records that the index names */
-	uint64_t bytes;              /* of them */
-	uint64_t length;             /* of them, by the length field */
+	uint64_t bytes;              /* bytes of these records */
+	uint64_t length;             /* sum of these records' lengths */
 	struct lc__ledger_row found; /* the sums that the ledger should have for its
 	                              * records */
-	uint64_t digest;             /* of them, in a module with inputs */
-	size_t lines;                /* end of its damage messages among those of its job
+	/* Digest of the records, in a module with inputs. */
+	uint64_t digest;
+	size_t lines; /* end of its damage messages among those of its job
 	                              * */
 };
 

@@ -30,7 +30,7 @@ struct lc__rstar {
 struct cycle {
 	uint64_t first;       /* chunk at its position 0, below the number of cycles */
 	uint64_t length;      /* number of chunks; 0 for a reader without chunks */
-	const uint64_t *sums; /* of them */
+	const uint64_t *sums; /* units up to each of its chunks, included */
 	uint64_t start;       /* position of the reader's first chunk */
 };
 

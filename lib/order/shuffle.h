@@ -99,7 +99,7 @@ struct lc__shuffle_window {
 	uint64_t first, end;           /* positions */
 	uint64_t era;                  /* first position of the era; 0 without eras */
 	uint64_t blocks;               /* full blocks in the era */
-	struct lc__permutation order;  /* of these blocks */
+	struct lc__permutation order;  /* order of these blocks */
 	struct lc__permutation inside; /* of the positions */
 };
 

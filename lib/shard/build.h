@@ -35,7 +35,7 @@ struct lc__shard_source {
 
 /** Samples of one form, which get shards of their own. */
 struct lc__shard_series {
-	const char *path; /* of its directory in dir, one name; "" is dir itself */
+	const char *path; /* name of the series' directory in dir; "" is dir itself */
 	const lc_shard_info *form; /* version, dtype and dimensions */
 	const struct lc__shard_source *source;
 	uint64_t samples; /* of the source, at least 1 */

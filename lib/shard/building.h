@@ -33,7 +33,7 @@ struct lc__plan_shard {
 struct lc__plan {
 	struct lc__plan_shard *shards; /* malloc'ed */
 	size_t n, room;                /* how many; allocated */
-	uint64_t bytes;                /* of all files */
+	uint64_t bytes;                /* bytes of all files */
 	uint64_t samples;              /* in all of them */
 };
 
@@ -53,7 +53,7 @@ void lc__plan_free(struct lc__plan *plan);
 /** The older build. All zero: it has no shards. */
 struct lc__reuse {
 	const char *dir;                          /* borrowed */
-	struct lc__manifest manifest;             /* of it */
+	struct lc__manifest manifest;             /* manifest of the older build */
 	const struct lc__manifest_shard **sorted; /* those with a samples_hash, by it */
 	size_t n;                                 /* how many */
 };
@@ -96,7 +96,7 @@ struct lc__building {
 	                               * the same build */
 	bool resumed;                 /* the state file belongs to this build */
 	struct lc__reuse older;       /* the build whose shards may be taken over */
-	struct lc__packed packed;     /* and the packed ones */
+	struct lc__packed packed;     /* packed shards that may be taken over */
 	uint32_t task, tasks;         /* for lc__build_pack() */
 	pthread_mutex_t lock;         /* guards manifest and reused */
 	uint64_t reused;              /* shards not written by this run */

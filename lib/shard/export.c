@@ -36,8 +36,8 @@ struct ref {
 /* Records that go into one series of shards: all, or those of one input. */
 struct part {
 	const struct listing *list;
-	uint64_t first, n; /* of its refs */
-	char *path;        /* of its directory; malloc'ed */
+	uint64_t first, n; /* range of the list's refs */
+	char *path;        /* path of the part's directory; malloc'ed */
 };
 
 /* The records to export, of one snapshot. */
@@ -51,7 +51,7 @@ struct listing {
 	size_t n_parts, parts_room;
 	uint32_t input;                  /* of the last part */
 	lc_tensor type;                  /* dtype and shape of all; no data */
-	const struct lc__schema *schema; /* of all */
+	const struct lc__schema *schema; /* the schema of all records */
 	uint64_t hash;   /* hash of the cache_ids in order and of the records' positions
 	                  * */
 	uint64_t group;  /* records requested from the disk at a time */

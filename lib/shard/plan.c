@@ -14,8 +14,9 @@
 struct planning {
 	const struct lc__build *build;
 	const struct lc__shard_series *series; /* the one being filled */
-	uint64_t number;                       /* of its next shard */
-	struct lc__buf row;                    /* scratch */
+	/* Number of the next shard in the series. */
+	uint64_t number;
+	struct lc__buf row; /* scratch */
 	struct lc__plan plan;
 };
 

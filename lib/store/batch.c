@@ -43,9 +43,9 @@ struct batch {
 	lc_status (
 	    *committed)(struct batch *batch, size_t i, const struct lc__lookup *lookup);
 	void *out;       /* the caller's views */
-	bool reads_data; /* the data of records found is read */
-	bool copies;     /* all of it, whether it is verified or not */
-	bool counts;     /* hits and misses are counted */
+	bool reads_data; /* read the data of the records that are found */
+	bool copies;     /* copy all of the data, whether it is verified or not */
+	bool counts;     /* count hits and misses */
 	struct gather *gather;
 	bool helps; /* this is not the caller's thread */
 };

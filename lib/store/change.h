@@ -119,7 +119,7 @@ struct lc__new_entry {
 	uint64_t prefix;   /* first 8 bytes of the cache_id, big-endian: for sorting */
 	lc_id id;          /* borrowed */
 	uint64_t hash;     /* lc__run_hash() of the id */
-	uint64_t location; /* of its record, or LC__TOMBSTONE */
+	uint64_t location; /* location of the record, or LC__TOMBSTONE */
 };
 
 /** The sort prefix of a cache_id. */

@@ -42,9 +42,9 @@ struct lc__placed_chunk {
 	uint64_t chunk;   /* id */
 	uint32_t input;   /* index */
 	uint64_t ordinal; /* number of the chunk in its input */
-	uint64_t records; /* in it */
-	uint64_t length;  /* sum of their lengths */
-	uint64_t digest;  /* of them */
+	uint64_t records; /* number of records in the chunk */
+	uint64_t length;  /* sum of the records' lengths */
+	uint64_t digest;  /* digest of the records */
 };
 
 /**

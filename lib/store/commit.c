@@ -36,7 +36,7 @@ struct commit {
 	struct lc__input_step *step;   /* NULL for a handle's own writes */
 	struct item *items;            /* in put order */
 	struct lc__new_entry *entries; /* of the items; finally sorted by cache_id */
-	uint32_t count;                /* of items and entries */
+	uint32_t count;                /* number of items, and of entries */
 	struct lc__dead *dead;         /* the records that the items replace */
 	uint32_t ndead;
 	uint32_t *schema_ids;       /* ids in the module of pending->schemas */

@@ -30,9 +30,9 @@ struct question {
 struct asking {
 	struct lc_cache *cache;
 	struct lc__snapshot *snapshot;
-	const lc_id *ids;       /* of the caller */
-	size_t n;               /* of them */
-	unsigned char *answers; /* for each of them, enum answer */
+	const lc_id *ids;       /* the caller's cache_ids */
+	size_t n;               /* number of ids */
+	unsigned char *answers; /* enum answer for each id */
 	struct question *questions, *room;
 	size_t group;   /* index of the group's first cache_id */
 	size_t asked;   /* questions */

@@ -14,8 +14,8 @@
 struct lc__decoded_value {
 	struct lc__decoded_value *next;
 	lc_value *value;
-	uint32_t count;             /* of its tensors */
-	struct lc__block *blocks[]; /* of each tensor; NULL if it is in place */
+	uint32_t count;             /* number of the record's tensors */
+	struct lc__block *blocks[]; /* one per tensor; NULL if the tensor is in place */
 };
 
 /* LC_CORRUPT, naming the module and the key. */

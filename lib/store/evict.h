@@ -8,8 +8,8 @@
 /** What was evicted. */
 struct lc__evicted {
 	uint64_t chunks;
-	uint64_t records; /* live ones */
-	uint64_t bytes;   /* of those records */
+	uint64_t records; /* number of live records */
+	uint64_t bytes;   /* bytes of the live records */
 };
 
 /**

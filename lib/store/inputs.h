@@ -14,7 +14,7 @@ struct lc__change;
 struct lc__input_row {
 	uint64_t chunks;  /* number of committed chunks */
 	uint64_t records; /* in those chunks */
-	uint64_t length;  /* of those records */
+	uint64_t length;  /* sum of the records' lengths */
 	bool finished;
 	bool merging; /* a merge has stored some of its chunks, and only a merge may
 	              * continue: the cursor for them is not known */
@@ -45,7 +45,7 @@ struct lc__fill_row {
 	uint64_t committed;   /* number of chunks */
 	uint64_t published;   /* chunks with a position in the order */
 	uint64_t records;     /* in published chunks */
-	uint64_t length;      /* of those records */
+	uint64_t length;      /* sum of these records' lengths */
 	uint64_t prefix_hash; /* of the last published chunk, else 0 */
 	struct lc__round_robin
 	    rounds; /* position in the order after the last published chunk */

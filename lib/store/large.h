@@ -30,7 +30,7 @@ struct lc__large {
 
 struct lc__large_pool {
 	struct lc__large *first; /* the one returned last */
-	size_t bytes;            /* of all in the pool */
+	size_t bytes;            /* bytes of all buffers in the pool */
 };
 
 /** Take memory for @p size bytes from the pool; NULL if none fits. */

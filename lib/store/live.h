@@ -18,7 +18,7 @@ struct lc__live_list {
 	struct lc__live_record *records; /* malloc'ed; chunk by chunk, in order */
 	uint32_t count;
 	size_t room;    /* allocated */
-	uint64_t bytes; /* of all records */
+	uint64_t bytes; /* bytes of all records */
 };
 
 /**

@@ -24,9 +24,10 @@ struct lc__module {
 	struct lc__known_settings settings; /* as last seen */
 	atomic_bool filled; /* as last seen: filled by inputs, so that puts are refused */
 	/* guarded by the lock of env: */
-	struct lc__counters counts;   /* not saved by a commit yet */
-	struct lc__counters saving;   /* those of them that a running commit is saving */
-	struct lc__reads reads;       /* likewise; only for LC_EVICT_UNREAD */
+	struct lc__counters counts; /* not saved by a commit yet */
+	struct lc__counters saving; /* those of them that a running commit is saving */
+	/* Reads of chunks, not saved yet; only for LC_EVICT_UNREAD. */
+	struct lc__reads reads;
 	struct lc__input_locks locks; /* of inputs that writers hold */
 	uint64_t filled_txn;          /* the commit from which filled was learned */
 };

@@ -10,8 +10,8 @@
 struct lc__packing {
 	struct lc__change *change;
 	struct lc__live_list live;            /* the records; added by the caller */
-	struct lc__ledger_row row;            /* of the new chunk */
-	struct lc__directory_build directory; /* of it */
+	struct lc__ledger_row row;            /* ledger row of the new chunk */
+	struct lc__directory_build directory; /* directory of the new chunk */
 };
 
 /**

@@ -47,7 +47,7 @@ struct lc__pending {
 	uint64_t last_seq;        /* number of the last put in it */
 	uint64_t due_ns;          /* when to commit it; UINT64_MAX for never */
 	uint64_t interval_ms;     /* the shortest interval that counts for due_ns */
-	lc_durability durability; /* of its commit */
+	lc_durability durability; /* durability of the commit */
 };
 
 /**

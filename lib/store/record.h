@@ -179,7 +179,7 @@ bool lc__is_length_field(const char *field);
 struct lc__measure {
 	const char *field;               /* the length field; "" or NULL for none */
 	const struct lc__schema *schema; /* of the record measured last */
-	uint32_t dim;   /* in it, the dim that is the length; or LC__NO_AXIS */
+	uint32_t dim;   /* the dim of `schema` that is the length; or LC__NO_AXIS */
 	uint64_t fixed; /* the length if there is no such dim */
 };
 #define LC__NO_AXIS UINT32_MAX

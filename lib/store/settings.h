@@ -11,7 +11,8 @@
 struct lc__known_settings {
 	atomic_int codec, level, policy, evict;
 	atomic_uint_fast64_t max_bytes;
-	uint64_t txn; /* of that commit; guarded by the lock of the environment */
+	/* Transaction of that commit; guarded by the environment's lock. */
+	uint64_t txn;
 };
 
 /** Set the settings of a new module. */

@@ -60,7 +60,7 @@ struct lc__snapshot {
 	size_t runs_room;            /* of runs */
 	struct lc__run_known *known; /* malloc'ed; for the runs to which it was last lent
 	                              * */
-	uint32_t nknown;             /* of them */
+	uint32_t nknown;             /* number of these runs */
 	bool lent;                   /* the runs have theirs */
 	struct lc__known **schemas;  /* by id; NULL: not read yet */
 	size_t schemas_room;

@@ -21,12 +21,13 @@ uint64_t lc__cache_uncommitted(const lc_cache *cache);
 
 /** What the ledger knows about a chunk. */
 struct lc__chunk_facts {
-	uint64_t chunk;             /* its number */
-	uint64_t records, live;     /* in it, and of them not replaced or deleted */
-	uint64_t bytes, live_bytes; /* of both */
+	uint64_t chunk; /* number of the chunk */
+	/* All its records; those neither replaced nor deleted. */
+	uint64_t records, live;
+	uint64_t bytes, live_bytes; /* bytes of all its records; of live ones */
 	uint64_t input;             /* 0, or 1 plus the index of its input */
-	uint64_t time_ms;           /* of its commit, since 1970 */
-	uint64_t read_ms;           /* of the last read that was recorded, or 0 */
+	uint64_t time_ms;           /* time of its commit, ms since 1970 */
+	uint64_t read_ms;           /* time of the last recorded read, or 0 */
 	bool damaged;               /* the row is damaged: all else but chunk is 0 */
 };
 

@@ -28,7 +28,7 @@ struct lc_writer {
 	unsigned char fingerprint[LC_INPUT_FINGERPRINT_MAX];
 	unsigned char cursor[LC_INPUT_CURSOR_MAX];
 	struct lc__pending pending; /* the records of the next chunk */
-	uint64_t digest;            /* of those records */
+	uint64_t digest;            /* digest of the records in `pending` */
 };
 
 /* ---- opening -------------------------------------------------------------- */

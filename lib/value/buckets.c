@@ -33,7 +33,8 @@ lc_buckets_default(size_t *n)
 
 /* ---- the nearest ------------------------------------------------------------------ */
 
-/* |width / height - ratio of the bucket| is away / (height * height of the bucket). */
+/* Compare ratios without division: the ratios of an image and a bucket differ by the
+ * result divided by (height * bucket->height). */
 static uint64_t
 away(const lc_bucket *bucket, uint32_t width, uint32_t height)
 {
@@ -43,7 +44,8 @@ away(const lc_bucket *bucket, uint32_t width, uint32_t height)
 	return a > b ? a - b : b - a;
 }
 
-/* a * b < c * d, exactly: products of 96 bits, in two parts. */
+/* Whether a * b < c * d. The products have up to 96 bits, so each is computed in two
+ * parts. */
 static bool
 product_less(uint64_t a, uint32_t b, uint64_t c, uint32_t d)
 {

@@ -37,14 +37,14 @@ enum lc__flaw {
 };
 
 /* lc_value.flags */
-#define LC__HAS_TENSOR 0x01 /* it is a tensor or contains one */
+#define LC__HAS_TENSOR 0x01 /* the value is a tensor or contains one */
 #define LC__NEGATIVE 0x02   /* an integer below 0 */
-#define LC__ARENA_ROOT 0x04 /* first in an arena, which is freed with it */
-#define LC__IN_ARENA 0x08   /* after the first in an arena */
-#define LC__CHANGED 0x10    /* it or something in it holds memory outside of the arena */
+#define LC__ARENA_ROOT 0x04 /* first node of an arena; freeing it frees the arena */
+#define LC__IN_ARENA 0x08   /* another node of an arena */
+#define LC__CHANGED 0x10    /* it or a node in it has memory outside of the arena */
 #define LC__OWN_NAME 0x20   /* the name is an allocation of its own */
-#define LC__OWN_CHILD 0x40  /* so is the array of children */
-#define LC__OWN_INDEX 0x80  /* so is the index of their names */
+#define LC__OWN_CHILD 0x40  /* the array of children is an allocation of its own */
+#define LC__OWN_INDEX 0x80  /* the index of the children's names is one, too */
 #define LC__KEY 0x100       /* a key of pairs: must not contain a tensor */
 
 struct lc_value {

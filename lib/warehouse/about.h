@@ -13,7 +13,7 @@
 
 /** Shards of one image size; a warehouse without buckets has one series. */
 struct lc__series_about {
-	char *path; /* of its directory, "" or "832x1216" */
+	char *path; /* directory of the series: "" or "832x1216" */
 	uint32_t width, height;
 	uint64_t samples; /* number of its shards, which are consecutive in the manifest
 	                   * */

@@ -15,7 +15,7 @@
 struct packed {
 	uint64_t bytes;           /* of the file */
 	uint32_t path;            /* its offset in the paths, or NAMED */
-	uint8_t version;          /* of its header, 1 or 2 */
+	uint8_t version;          /* version of the shard's header, 1 or 2 */
 	bool has_bytes : 1;       /* bytes is valid */
 	bool has_sha256 : 1;      /* digest is the SHA-256 */
 	bool has_xxh3 : 1;        /* it begins with the XXH3 instead */
@@ -37,7 +37,7 @@ struct packed_part {
 struct lc__setpart {
 	size_t first;                         /* its first shard in the set */
 	_Atomic(struct packed_part *) shards; /* NULL until it is read */
-	char *path;                           /* of its file */
+	char *path;                           /* path of the part's manifest */
 	char *dir;                            /* to which its shards' paths are relative
 	                                       * */
 };

@@ -19,7 +19,7 @@ struct lc__setpart;
 /** All zero is empty. */
 struct lc__setparts {
 	const struct lc__manifest *manifest; /* borrowed */
-	char *dir;                           /* of its file */
+	char *dir;                           /* directory of the manifest's file */
 	size_t n;                            /* shards */
 	uint64_t *first;           /* n + 1: samples before each shard, and all of them */
 	struct lc__setpart *parts; /* of a manifest of parts */

@@ -48,12 +48,13 @@ lc__cost_sum(const struct lc__cost *cost, enum lc__cost_kind kind)
 
 /* ---- opening ------------------------------------------------------------------------- */
 
-/* An opening in progress. */
+/* A set that is being opened. */
 struct opening {
 	struct lc__shardset *set;
-	const lc_progress *progress; /* or NULL */
-	uint64_t first_damaged;      /* of a large set; guarded by the team's lock */
-	lc_error error;              /* of that shard */
+	const lc_progress *progress; /* may be NULL */
+	/* First damaged shard of a large set; guarded by the team's lock. */
+	uint64_t first_damaged;
+	lc_error error; /* why that shard is damaged */
 };
 
 static lc_status
@@ -494,7 +495,7 @@ open_small(struct lc__shardset *set, const char *dir, const lc_progress *progres
  * Only the holder of the lock closes a shard, and only without users. */
 struct lc__wplace {
 	_Atomic uint32_t users;
-	_Atomic size_t number;  /* of its shard */
+	_Atomic size_t number;  /* number of the shard */
 	_Atomic uint64_t taken; /* when, by the set's clock */
 	struct lc__wshard *shard;
 	char line[64 - 2 * sizeof(uint64_t) - sizeof(size_t) - sizeof(void *)];

@@ -65,7 +65,7 @@ uint64_t lc__cost_sum(const struct lc__cost *cost, enum lc__cost_kind kind);
 struct lc__wshard {
 	size_t number;         /* in the set */
 	uint32_t place;        /* its slot, from 1; 0: it belongs to one taker only */
-	char *path;            /* of its file */
+	char *path;            /* path of the file */
 	struct lc__twh1 twh1;  /* its regions; twh1.file is the map, the memory, or, in
 	                        * mode STREAM, memory with only the sections */
 	lc_sample form;        /* a sample without addresses, id and row: the same for all
@@ -73,7 +73,7 @@ struct lc__wshard {
 	lc_shard *mapped;      /* mode MAP */
 	unsigned char *memory; /* the other modes: what to free */
 	uint64_t memory_size;  /* its bytes */
-	struct lc__supplier *supplier; /* or NULL */
+	struct lc__supplier *supplier; /* may be NULL */
 	void *taken;                   /* its file, from the supplier, or NULL */
 	struct lc__trylock putting;    /* reads blocks into the memory */
 	bool ranged; /* the memory has only the sections, and blocks that are good */
@@ -96,7 +96,7 @@ struct lc__shardset {
 	struct lc__setparts said;  /* from the manifest */
 	struct lc__wshard *shards; /* all of them, malloc'ed; NULL in a large set */
 	size_t n;
-	uint64_t samples; /* of all */
+	uint64_t samples; /* samples in all shards */
 	lc_warehouse_mode mode;
 	lc_verify_mode verify;
 	bool verify_files; /* as in lc_warehouse_options */

@@ -25,8 +25,8 @@ enum { IMAGE, BOXES, MASK, ROW, PARTS };
 
 struct part {
 	struct lc__sample_range range; /* in the file */
-	struct lc__sample_range
-	    read;          /* the same, or extended to the blocks needed to verify it */
+	/* The same range, or a larger one of whole blocks if checksums are verified. */
+	struct lc__sample_range read;
 	unsigned char *at; /* of the byte at range.from */
 };
 

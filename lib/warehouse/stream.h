@@ -14,7 +14,7 @@ struct lc__stream_buf;
 struct lc__stream {
 	struct lc__trylock lock;     /* guards free and kept */
 	struct lc__stream_buf *free; /* a list */
-	unsigned kept;               /* in it */
+	unsigned kept;               /* number of buffers in `free` */
 	_Atomic uint64_t next;       /* the sample after the last one */
 	_Atomic uint64_t asked;      /* samples before this one were prefetched */
 };

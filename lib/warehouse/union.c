@@ -20,7 +20,7 @@ struct joining {
 	struct lc__outdir out;
 	char *dir; /* the real path of out */
 	struct lc__manifest manifest;
-	size_t room;              /* of its parts */
+	size_t room;              /* elements allocated for the manifest's parts */
 	char *layout_of;          /* the set that defines the layout; NULL: none yet */
 	struct lc__checksum *sha; /* of the parts' digests */
 };
