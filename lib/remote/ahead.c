@@ -30,7 +30,7 @@ struct lc__ahead {
 	_Atomic bool stop;
 	uint64_t *coming; /* objects that threads fetch, of each thread; LC__NEVER */
 	unsigned threads, started;
-	unsigned busy; /* of them, those that are searching or fetching */
+	unsigned busy; /* threads that are searching or fetching */
 	pthread_t *thread;
 	uint64_t settled; /* position without work; LC__NEVER */
 	struct lc__ahead_stats stats;

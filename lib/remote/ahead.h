@@ -45,12 +45,12 @@ struct lc__future {
 };
 
 struct lc__ahead_stats {
-	_Atomic uint64_t taken;    /* lc__ahead_take() */
-	_Atomic uint64_t stalls;   /* of them, those that had to wait */
-	_Atomic uint64_t stall_ns; /* in all */
+	_Atomic uint64_t taken;    /* calls of lc__ahead_take() */
+	_Atomic uint64_t stalls;   /* calls that had to wait */
+	_Atomic uint64_t stall_ns; /* time that they waited, in all */
 	_Atomic uint64_t prefetched;
 	_Atomic uint64_t
-	    failed; /* fetches ahead; the reader sees the error if it lasts */
+	    failed; /* failed fetches ahead; the reader sees the error if it lasts */
 };
 
 struct lc__ahead;

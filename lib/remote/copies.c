@@ -18,9 +18,9 @@
 #include "base/fileio.h"
 
 #define PIECE ((size_t)1 << 20) /* of a partial file, read at once */
-#define PATIENCE_MS 120000u     /* with a fetcher that does not get on */
+#define PATIENCE_MS 120000u     /* with a fetcher that makes no progress */
 #define ROOM_MS 10000u          /* for what is being fetched to make room */
-#define LOOK_NS 5000000u        /* how often others are looked after */
+#define LOOK_NS 5000000u        /* how often the state of others is checked */
 
 /* What a process has of the directory. */
 struct inner {
@@ -133,7 +133,8 @@ end(struct inner *in)
 	pthread_mutex_unlock(&in->lock);
 }
 
-/* Let others do something for a moment; the roster is locked before and after. */
+/* Unlock the roster for a moment, so that others can work. It is locked before and
+ * after. */
 static lc_status
 pause_for_others(struct inner *in)
 {
@@ -149,8 +150,8 @@ pause_for_others(struct inner *in)
 
 /* ---- files ------------------------------------------------------------------------- */
 
-/* The directory below @p top that the file is in, without following links; -1 with errno.
- * With @p mode it is made. */
+/* Open the directory below @p top that contains the file, without following links. -1
+ * with errno. With @p mode it is created if it is missing. */
 static int
 open_above(int top, const char *name, mode_t mode)
 {
@@ -183,7 +184,7 @@ last_of(const char *name)
 	return strrchr(name, '/') + 1;
 }
 
-/* Is the copy's file there, as long as it must be? */
+/* Whether the copy's file exists and has its full size. */
 static bool
 is_file(const struct lc__roster *roster, const char *name, uint64_t size)
 {
@@ -225,7 +226,7 @@ remove_file(const struct lc__roster *roster, const struct lc__roster_row *row)
 
 /* ---- room -------------------------------------------------------------------------- */
 
-/* Positions and uses of this handle, for all to see. */
+/* Publish the positions and next uses of this handle. */
 static void
 tell(const struct lc__copies *c, struct lc__roster *roster)
 {
@@ -261,7 +262,8 @@ compare_victims(const void *a, const void *b)
 	return x->used != y->used ? (x->used < y->used ? -1 : 1) : x->row - y->row;
 }
 
-/* All that might go: needed later than @p far, and not of this handle. */
+/* List the copies that may be evicted: needed later than @p far, and neither pinned nor
+ * fetched by this handle. */
 static size_t
 list_victims(const struct inner *in, uint64_t far, struct victim *out, bool *coming)
 {
@@ -397,7 +399,8 @@ about_object(const struct fetching *f)
 		  f->wanted->part);
 }
 
-/* The file is this fetcher's while it holds its lock, whatever became of the roster. */
+/* A fetcher owns the file while it holds the file's lock, even if the roster has been
+ * lost. */
 static lc_status
 open_partial(struct fetching *f)
 {
@@ -440,7 +443,7 @@ start_hash(struct fetching *f)
 	return lc__checksum_new("sha256", &f->sha);
 }
 
-/* Hash what is in the file. */
+/* Hash what the file contains so far. */
 static lc_status
 take_up(struct fetching *f)
 {

@@ -42,12 +42,13 @@
 #include "objects/objects.h"
 #include "remote/roster.h"
 
-/** Counts since it was opened. */
+/** Counts since the directory was opened. */
 struct lc__copies_stats {
-	_Atomic uint64_t hits;    /* copies that were there when they were taken */
-	_Atomic uint64_t fetched; /* objects, whole */
-	_Atomic uint64_t bytes;   /* that the store sent, ranges and failed tries too */
-	_Atomic uint64_t ranges;  /* lc__copies_read() */
+	_Atomic uint64_t hits;    /* copies that existed when they were taken */
+	_Atomic uint64_t fetched; /* objects fetched whole */
+	/* Bytes from the store, with ranges and failed tries. */
+	_Atomic uint64_t bytes;
+	_Atomic uint64_t ranges;  /* calls of lc__copies_read() */
 	_Atomic uint64_t evicted; /* copies that were removed to make room */
 	_Atomic uint64_t again;   /* objects that arrived damaged and were requested again
 	                           * */
@@ -59,21 +60,23 @@ struct lc__copies_stats {
 
 struct lc__copies;
 
-/** An object to get. */
+/** An object to fetch. */
 struct lc__wanted {
-	char
-	    name[LC__ROSTER_NAME]; /* of the object, "obj/4f/4f….twh1" with its SHA-256 */
-	uint64_t size;             /* bytes */
-	const char *part; /* that it belongs to, for messages; or NULL. Borrowed */
-	uint64_t when;    /* position of its next use, if it is fetched ahead; 0: now */
-	uint64_t now;     /* the reader's, if another handle is its rank */
+	/* Name of the object, "obj/4f/4f….twh1" with its SHA-256. */
+	char name[LC__ROSTER_NAME];
+	uint64_t size; /* size of the object, bytes */
+	/* The part that it belongs to, for messages; may be NULL. Borrowed. */
+	const char *part;
+	uint64_t when; /* position of its next use, if it is fetched ahead; 0: now */
+	uint64_t now;  /* the reader's, if another handle is its rank */
 };
 
-/** A copy that is pinned. */
+/** A copy that this process has pinned. */
 struct lc__copy {
-	char *path;           /* of the file, malloc'ed; lc__copies_give() frees it */
-	int row;              /* in the roster */
-	uint64_t incarnation; /* of the roster */
+	/* Path of the file, malloc'ed; lc__copies_give() frees it. */
+	char *path;
+	int row;              /* its row in the roster */
+	uint64_t incarnation; /* incarnation of that roster */
 };
 
 /**
@@ -101,7 +104,7 @@ LC_CHECKED lc_status lc__copies_take(struct lc__copies *copies,
     const struct lc__wanted *wanted, struct lc__copy *out);
 void lc__copies_give(struct lc__copies *copies, struct lc__copy *copy);
 
-/** What is known of a copy; LC__ROW_COMING without a fetcher is LC__ROW_FREE. */
+/** The row of a copy. LC__ROW_COMING without a fetcher is reported as LC__ROW_FREE. */
 LC_CHECKED lc_status lc__copies_look(struct lc__copies *copies, const char *name,
     enum lc__row_state *out);
 /** Bytes that are free below the limit. */

@@ -26,12 +26,12 @@ struct lc__remote;
 #define LC__REMOTE_THREADS 4u
 
 struct lc__remote_options {
-	const char *cache;   /* directory */
-	uint64_t limit;      /* its bytes */
-	bool shared;         /* other users may write to it, on purpose */
-	uint64_t generation; /* 0: the newest */
+	const char *cache;   /* directory of copies */
+	uint64_t limit;      /* most bytes of that directory */
+	bool shared;         /* other users may write to the directory, on purpose */
+	uint64_t generation; /* number of the generation; 0: the newest */
 	uint32_t ahead;      /* shards fetched before they are needed */
-	uint32_t threads;    /* that fetch */
+	uint32_t threads;    /* number of threads that fetch */
 	bool ranges;         /* read rows by ranges, whatever the limit */
 };
 

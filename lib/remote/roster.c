@@ -48,7 +48,7 @@ set_lock(int fd, short type, uint64_t byte)
 	return rc == 0;
 }
 
-/* Has another handle a lock there? */
+/* Whether another handle holds a lock on the byte. */
 static bool
 is_locked(int fd, uint64_t byte)
 {
@@ -62,7 +62,7 @@ is_locked(int fd, uint64_t byte)
 	return fcntl(fd, F_OFD_GETLK, &lock) == -1 || lock.l_type != F_UNLCK;
 }
 
-/* No call waits for such a lock until a given time. */
+/* Poll, because no system call waits for such a lock with a time limit. */
 static lc_status
 lock_all(const struct lc__roster *roster)
 {
@@ -186,7 +186,8 @@ fill(struct lc__roster *roster)
 {
 	if (ftruncate(roster->fd, (off_t)SIZE) == -1)
 		return lc__error_sys(errno, "%s/%s: make", roster->path, NAME);
-	/* Room for the head now: a full disk is to be an error, and not a signal. */
+	/* Allocate the head's disk space now: on a full disk this is an error, while a
+	 * write to the map would be a signal. */
 	if (fallocate(roster->fd, 0, 0, HEAD) == -1 && errno != EOPNOTSUPP)
 		return lc__error_sys(errno, "%s/%s: make", roster->path, NAME);
 	return LC_OK;
@@ -298,7 +299,7 @@ open_directory(struct lc__roster *roster)
 	return check_directory(roster);
 }
 
-/* Does the path still lead to this roster? */
+/* Whether the path still leads to this roster. */
 static bool
 is_current(const struct lc__roster *roster)
 {

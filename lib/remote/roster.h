@@ -25,10 +25,10 @@
 #include "base/idset.h"
 #include "lmdbcache.h"
 
-#define LC__ROSTER_ROWS 65536u /* copies in a directory, at most */
-#define LC__ROSTER_RANKS 32u   /* handles that tell what they will need */
-#define LC__ROSTER_NAME 96u    /* of an object, with its terminator */
-#define LC__ROSTER_TMP "tmp"   /* directory of what is being fetched */
+#define LC__ROSTER_ROWS 65536u /* most copies in a directory */
+#define LC__ROSTER_RANKS 32u   /* most handles that publish what they will need */
+#define LC__ROSTER_NAME 96u    /* most bytes of an object's name, with its terminator */
+#define LC__ROSTER_TMP "tmp"   /* directory of partial files */
 
 /** The position of a next use that is not known, or does not come. */
 #define LC__NEVER UINT64_MAX
@@ -42,8 +42,8 @@ enum lc__row_state {
 
 struct lc__roster_row {
 	char name[LC__ROSTER_NAME];
-	uint64_t size;  /* of the object, bytes */
-	uint64_t done;  /* COMING: fetched so far */
+	uint64_t size;  /* size of the object, bytes */
+	uint64_t done;  /* COMING: bytes fetched so far */
 	uint64_t used;  /* when it was last taken, by the roster's own clock */
 	uint32_t state; /* enum lc__row_state */
 	uint32_t unused;
@@ -53,26 +53,26 @@ struct lc__roster_row {
 /** The first page of the file. */
 struct lc__roster_head {
 	char magic[16];
-	char boot[48];  /* of the system that made it */
-	uint64_t clock; /* of row.used */
-	uint32_t n;     /* rows that may be in use: the first ones */
-	uint32_t added; /* counts the rows that were ever added, by all handles */
+	char boot[48];                  /* boot id of the system that made the file */
+	uint64_t clock;                 /* clock that row.used is set from */
+	uint32_t n;                     /* rows that may be in use: the first ones */
+	uint32_t added;                 /* number of rows ever added, by all handles */
 	uint64_t now[LC__ROSTER_RANKS]; /* positions of the ranks */
 };
 
 struct lc__roster {
 	const char *path;             /* of the directory; the caller's */
-	bool shared;                  /* with other users, on purpose */
-	int dir;                      /* the directory, -1 */
-	int fd;                       /* the roster, -1 */
+	bool shared;                  /* the directory has other users, on purpose */
+	int dir;                      /* descriptor of the directory, or -1 */
+	int fd;                       /* descriptor of the roster, or -1 */
 	struct lc__roster_head *head; /* these two: valid while it is locked */
 	struct lc__roster_row *rows;
-	uint32_t *pins;       /* by this handle, of each row */
+	uint32_t *pins;       /* number of pins of each row by this handle */
 	bool *mine;           /* rows that this handle fetches */
-	int rank;             /* column of this handle, -1 */
-	bool wants_rank;      /* it is to have one */
-	uint64_t incarnation; /* counts the rosters that this handle has seen */
-	char boot[48];        /* of the system; "" where it does not tell */
+	int rank;             /* column of this handle, or -1 */
+	bool wants_rank;      /* this handle is to have a column */
+	uint64_t incarnation; /* number of rosters that this handle has seen */
+	char boot[48];        /* boot id of the system; "" if it is unknown */
 	/* Where names are, as far as this handle has seen. A row is compared with the name
 	 * that is looked up, so names of rows that others have reused do no harm. */
 	struct lc__idset places;
@@ -106,28 +106,28 @@ void lc__roster_unlock(struct lc__roster *roster);
 
 /** Is this the name of an object that can be kept, "obj/AA/SHA256.twh1"? */
 bool lc__roster_name_ok(const char *name);
-/** The row of a copy that is there or coming, -1. A hash finds it; the rows are scanned only
- *  when another handle has added some since the last call. */
+/** The row of a copy that exists or is being fetched, or -1. A hash table finds it;
+ *  rows are scanned only if another handle has added some since the last call. */
 int lc__roster_find(struct lc__roster *roster, const char *name);
-/** A new row in state COMING; -1 if the table is full. */
+/** Add a row in state COMING. -1 if the table is full. */
 int lc__roster_add(struct lc__roster *roster, const char *name, uint64_t size);
-/** Bytes of all copies, in whole blocks of 4 KiB. */
+/** Bytes of all copies, each rounded up to blocks of 4 KiB. */
 uint64_t lc__roster_bytes(const struct lc__roster *roster);
 uint64_t lc__roster_blocks(uint64_t size);
 
 void lc__roster_pin(struct lc__roster *roster, int row);
 void lc__roster_unpin(struct lc__roster *roster, int row);
-/** Take a row that is not pinned and not being fetched, for this handle alone. */
+/** Take a row that is neither pinned nor being fetched, for this handle alone. */
 bool lc__roster_claim(struct lc__roster *roster, int row);
-/** Give it back. */
+/** Give such a row back. */
 void lc__roster_release(struct lc__roster *roster, int row);
-/** Is anybody at it, this handle or another? */
+/** Whether any handle, this one included, has pinned the row or fetches it. */
 bool lc__roster_in_use(const struct lc__roster *roster, int row);
 
 /** Positions to go until the first of the ranks that live needs the copy; LC__NEVER.
  *  @param live  of lc__roster_live() */
 uint64_t lc__roster_distance(const struct lc__roster *roster, int row, uint32_t live);
-/** A bit for each rank whose process lives. */
+/** A bit for each rank whose process is alive. */
 uint32_t lc__roster_live(const struct lc__roster *roster);
 
 #endif
