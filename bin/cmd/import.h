@@ -16,26 +16,27 @@
 /* ---- The files of an import: found, named, and free of duplicates ------------------ */
 
 struct source {
-	char *path;   /* to open */
-	size_t below; /* where in it the part below the given directory begins */
-	char *id;     /* its cache_id */
+	char *path;   /* path to open */
+	size_t below; /* offset in it of the part below the given directory */
+	char *id;     /* cache_id of the file */
 	size_t id_size;
-	size_t order; /* position in the import */
-	bool named;   /* by the user: it may be a pipe or a device, unlike what a
-	                  directory has */
+	size_t order; /* number in the import */
+	/* The user named the file: it may be a pipe or a device, which in a directory
+	 * it may not. */
+	bool named;
 };
 
 struct sources {
 	struct source *items;
 	size_t count, room;
-	const struct job_task *task; /* only its files are taken */
-	uint64_t found;      /* files, and containers: their numbers in the import */
-	bool keep_going;     /* continue after directories that cannot be read */
-	uint64_t unreadable; /* such directories, and names that may be one */
-	struct lc__images_ignored ignored; /* in directories */
+	const struct job_task *task; /* only files of this task are taken */
+	uint64_t found;              /* number of files and containers so far */
+	bool keep_going;             /* continue after directories that cannot be read */
+	uint64_t unreadable; /* number of these, and of names that may be directories */
+	struct lc__images_ignored ignored; /* images of other kinds in directories */
 };
 
-/** Count one more file or container; is it for the task? */
+/** Count one more file or container. Returns whether it is for the task. */
 bool sources_count(struct sources *sources);
 /**
  * Append a file, or all .npy files and images of kinds that are read below a directory in
@@ -44,8 +45,8 @@ bool sources_count(struct sources *sources);
  */
 int sources_add(struct sources *sources, const char *path);
 /**
- * Give every source its cache_id. Reports ids that are empty or too long, and
- * every two sources of one id; an exit status.
+ * Give each source its cache_id. Reports ids that are empty, too long or duplicate;
+ * returns an exit status.
  */
 int sources_name(struct sources *sources, const char *pattern);
 void sources_free(struct sources *sources);
@@ -57,23 +58,24 @@ struct import {
 	struct lc__incoming_how how;
 	bool strict;                      /* stop at the first bad file or record */
 	bool keep_going;                  /* continue after files that cannot be read */
-	bool dry_run;                     /* store nothing */
+	bool dry_run;                     /* store nothing: a dry run */
 	const struct opt_list *skip_keys; /* records of containers that are left out */
 	lc_cache *cache;                  /* NULL until the first good record comes */
 	lc_cache *there;          /* the module as it was, for --skip-existing; NULL if it
 	                             does not exist or nothing is skipped */
-	uint64_t stored, skipped; /* records */
-	uint64_t bad;             /* bad records and files */
-	uint64_t unreadable;      /* files without permission to read */
-	uint64_t ignored;         /* images of kinds that are not read */
-	uint64_t found, taken;    /* files and containers; those of this task */
+	uint64_t stored, skipped; /* number of records */
+	uint64_t bad;             /* number of bad records and files */
+	uint64_t unreadable;      /* number of files without permission to read */
+	uint64_t ignored;         /* number of images of kinds that are not read */
+	/* Number of files and containers; those of this task. */
+	uint64_t found, taken;
 	struct lc__buf
 	    metadata;       /* of containers: "PATH":{...}, and so on, without brackets */
 	uint64_t bytes;     /* of tensors and bytes stored */
 	uint64_t done, all; /* records seen, and all of them; 0: not known */
 };
 
-/** Is it stored already, and to be skipped? */
+/** Whether the record is stored already and is to be skipped. */
 bool import_passes(const struct import *import, lc_id id);
 
 /**
@@ -90,10 +92,10 @@ int import_store(struct import *import, const char *path, lc_id id,
  */
 int import_bad(struct import *import, lc_status status);
 
-/** True if the import may continue after this exit status. */
+/** Whether the import may continue after this exit status. */
 bool import_goes_on(const struct import *import, int status);
 
-/** Count a record; an exit status, of an interrupt if not EXIT_DONE. */
+/** Count a record. Returns an exit status: EXIT_DONE, or that of an interrupt. */
 int import_step(struct import *import);
 
 struct container {
