@@ -30,7 +30,7 @@ bool setdir_is(const char *path);
  * paths of the parts. Every file in the directory must belong to the value.
  * @param raw_dtype  as for lc__loaded_npy(), for files that value.json does not
  *                   describe
- * @param out  all zero; free with lc__loaded_free(), also after a failure
+ * @param out        all zero; free with lc__loaded_free(), also after a failure
  */
 LC_CHECKED lc_status setdir_read(const char *dir, int raw_dtype, struct lc__loaded *out);
 

@@ -82,7 +82,7 @@ struct view_page {
 /**
  * Draw what two modules, or two warehouses, have in common.
  * @param modules  both names are names of modules
- * @param field  path of plain data in the records whose values are counted, or NULL
+ * @param field    path of plain data in the records whose values are counted, or NULL
  */
 int view_coverage(const char *const names[2], bool modules, const char *field,
     const struct view_page *page);

@@ -32,7 +32,7 @@ struct lc__parquet;
 /**
  * Begin a file, which appears under its name only when it is complete.
  * @param columns  @p n of them, at least 1; borrowed until the end
- * @param rows  most rows of a row group; 0: 65,536. A group also ends at 64 MiB.
+ * @param rows     most rows of a row group; 0: 65,536. A group also ends at 64 MiB.
  * @return LC_OK; LC_IO, LC_PERMISSION, LC_NO_SPACE, LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__parquet_begin(const char *path,

@@ -17,7 +17,7 @@ struct lc__parquet_tables;
  * Begin runs.parquet, samples.parquet, boxes.parquet and rejected.parquet in a
  * directory, which is created if it is missing.
  * @param warehouse  has the names of classes; borrowed until the end
- * @param replace  at the end, replace files of these names if they are Parquet files
+ * @param replace    at the end, replace files of these names if they are Parquet files
  * @return LC_OK; LC_EXISTS if there is such a file; with @p replace, LC_INVALID if it
  * is not a Parquet file; LC_IO, LC_PERMISSION, LC_NO_MEMORY.
  */

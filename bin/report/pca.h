@@ -29,11 +29,11 @@ struct lc__pca {
 /**
  * Compute the first @p k components of @p n vectors of @p d finite elements, which lie
  * one after another in memory. A variance is a sum of squares divided by n.
- * @param k  1 to LC__PCA_MOST; if it is more than d, d are computed
- * @param rounds  most rounds of the iteration; 0: until the variances settle. The axes
- *                are orthogonal after any number of rounds.
+ * @param k         1 to LC__PCA_MOST; if it is more than d, d are computed
+ * @param rounds    most rounds of the iteration; 0: until the variances settle. The
+ *                  axes are orthogonal after any number of rounds.
  * @param progress  may be NULL; a non-zero result of step() ends the call
- * @param out  free with lc__pca_free(), also after a failure
+ * @param out       free with lc__pca_free(), also after a failure
  * @return LC_OK; LC_CANCELLED; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__pca_find(const float *vectors, size_t n, size_t d, size_t k,

@@ -29,8 +29,8 @@ struct lc__preview {
  * Choose what to show of a tensor. Few numbers, and elements that are not numbers, are
  * shown as text.
  * @param heat  show an image as a heat map, too
- * @param out  borrows the tensor's data; free with lc__preview_free(), also after a
- *             failure
+ * @param out   borrows the tensor's data; free with lc__preview_free(), also after a
+ *              failure
  * @return LC_OK; LC_NO_MEMORY.
  */
 LC_CHECKED lc_status lc__preview_of_tensor(const lc_tensor *tensor, const char *path,
@@ -41,7 +41,7 @@ LC_CHECKED lc_status lc__preview_of_value(const lc_value *value, bool heat,
 /**
  * Draw an image or a heat map; the picture gets the size of the drawing.
  * @param picture  a picture without a size
- * @param side  most pixels of the longer side
+ * @param side     most pixels of the longer side
  */
 LC_CHECKED lc_status lc__preview_draw(const struct lc__preview *preview, uint32_t side,
     struct lc__picture *picture);
