@@ -34,7 +34,7 @@ import_store(struct import *import, const char *path, lc_id id, const lc_value *
 	int status = EXIT_DONE;
 	char *text;
 
-	/* The module is made when the first good record comes, not before. */
+	/* Create the module when the first good record comes, not before. */
 	if (!import->dry_run && import->cache == NULL)
 		status = module_create(import->module, &import->cache);
 	if (!import->dry_run && status == EXIT_DONE) {
@@ -69,7 +69,7 @@ import_bad(struct import *import, lc_status status)
 		import->bad++;
 		return EXIT_DATA;
 	}
-	/* Without memory, space or descriptors the next file would be no better. */
+	/* Without memory, space or descriptors the next file would fail, too. */
 	if (status != LC_PERMISSION &&
 	    (status != LC_IO || sys == EMFILE || sys == ENFILE))
 		return EXIT_SYSTEM;
@@ -228,7 +228,7 @@ take_container(struct import *import, struct taken *taken, size_t number)
 	if (step != LC_OK)
 		return import_bad(import, step);
 
-	/* The metadata do not go into the module, whose records may come from many files. */
+	/* Metadata are not stored: the records of a module may come from many files. */
 	if (format->metadata != NULL)
 		id = format->metadata(file);
 	if (id.size > 0 && settings.json)

@@ -23,7 +23,7 @@ sources_count(struct sources *sources)
 	return task_has(sources->task, sources->found++);
 }
 
-/* Takes @p path over, also when it fails or is for another task. */
+/* Takes ownership of @p path, also after a failure and if another task has the file. */
 static int
 append(struct sources *sources, char *path, size_t below, bool named)
 {
@@ -231,7 +231,7 @@ sources_free(struct sources *sources)
 #define MAX_THREADS 64
 #define MAX_FILE ((uint64_t)64 << 30)
 
-/* Files that threads read and decode ahead. */
+/* Files that threads read and decode ahead of their turn. */
 struct ahead {
 	const struct sources *sources;
 	const struct lc__incoming_how *how;

@@ -67,7 +67,7 @@ coverage_free(struct coverage *c)
 
 /* ---- keys ------------------------------------------------------------------------- */
 
-/* The bytes may move: where each key is is known when all are there. */
+/* The buffer may move while it grows, so the keys are located when it is complete. */
 static lc_status
 add_key(struct side *side, lc_id key)
 {
@@ -248,7 +248,7 @@ print_key(lc_id key, const char *where)
 	jw_end_line(&json);
 }
 
-/* All before the last slash, "." without one. */
+/* The part before the last slash, or "." if there is none. */
 static lc_id
 directory_of(lc_id key)
 {

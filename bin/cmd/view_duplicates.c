@@ -186,7 +186,7 @@ by_hash(const void *a, const void *b)
 	return order != 0 ? order : (x->item > y->item) - (x->item < y->item);
 }
 
-/* Each copy with the first of its group. */
+/* Add each copy, paired with the first record of its group. */
 static lc_status
 find_equal(struct search *s)
 {
@@ -212,7 +212,7 @@ find_equal(struct search *s)
 	return status == LC_OK ? lc__pairs_end(&s->equal) : status;
 }
 
-/* Copies are not compared again. */
+/* Copies are left out: they were compared already. */
 static void
 drop_copies(struct search *s)
 {

@@ -144,7 +144,7 @@ read_sample(struct counting *counting, uint64_t i, count_fn *fn)
 	return status;
 }
 
-/* Damaged samples are reported in the first pass alone. */
+/* Damaged samples are reported only in the first pass. */
 static int
 read_all(struct counting *counting, count_fn *fn, bool first)
 {

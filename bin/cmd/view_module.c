@@ -235,7 +235,7 @@ find_keys(lc_cache *cache, const struct selected *selected, struct keys *out)
 	lc_iter_close(iter);
 	if (out->ids == NULL || out->records == NULL)
 		return report_no_memory();
-	/* Another process may have removed some meanwhile. */
+	/* Another process may have removed some of the records meanwhile. */
 	return status == LC_OK || status == LC_END || status == LC_CORRUPT
 	    ? EXIT_DONE
 	    : report_status(status);
@@ -259,7 +259,7 @@ choose_keys(lc_cache *cache, const struct select *select, uint64_t count,
 
 /* ---- the sheet ------------------------------------------------------------------- */
 
-/* A frame around every two cells and their captions. */
+/* Draw a frame around each two cells and their captions. */
 static void
 draw_frames(const struct lc__sheet *sheet, size_t n)
 {

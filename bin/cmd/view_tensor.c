@@ -86,7 +86,7 @@ find_tensor(lc_id id, lc_view *view, const char *field, lc_tensor *out)
 	return status == LC_OK ? EXIT_DONE : report_argument(status);
 }
 
-/* The title is the cache_id and the field. */
+/* The title consists of the cache_id and the field. */
 static int
 draw_part(lc_id id, lc_view *view, const struct view_tensor *how,
     struct lc__picture *picture, struct json *json)

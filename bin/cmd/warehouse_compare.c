@@ -50,7 +50,7 @@ struct entries {
 	uint64_t done, total; /* bytes of both warehouses, for the progress */
 };
 
-/* "run/frame" of "0123456789ab/run/frame". */
+/* The name of a sample: "run/frame" of "0123456789ab/run/frame". */
 static lc_id
 without_key(lc_id id)
 {
@@ -79,7 +79,7 @@ digest_tensor(const lc_tensor *tensor, struct digest *out)
 	lc__hash128(tensor->data, tensor->nbytes, out->hash);
 }
 
-/* Its name lies in the shard. */
+/* The name of the entry points into the shard. */
 static void
 make_entry(const lc_sample *sample, uint64_t i, struct entry *out)
 {
@@ -109,7 +109,7 @@ by_name(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* A shard is closed when its samples are not in use any more: names are copied. */
+/* The shard is closed when its samples are no longer in use, so names are copied. */
 static lc_status
 read_entries(lc_warehouse *w, const lc_progress *progress, struct entries *out)
 {

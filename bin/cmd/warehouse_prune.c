@@ -31,7 +31,8 @@ static struct opt options[] = {
 
 /* ---- removing ----------------------------------------------------------------- */
 
-/* The manifest goes first: without it the rest of a stopped removal is not a version. */
+/* Remove the manifest first: if the removal is stopped, the rest is then not a
+ * version. */
 static lc_status
 remove_manifest(const char *warehouse, const char *name)
 {
@@ -121,7 +122,7 @@ choose(const struct versions *versions, const struct version **out)
 	return n;
 }
 
-/* A build may be about to take shards of an old version over: it has the lock. */
+/* A build may be about to reuse shards of an old version; it holds the lock then. */
 static int
 remove_locked(const char *warehouse, const struct version **chosen, size_t n)
 {

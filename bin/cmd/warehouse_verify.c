@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex warehouse verify: everything is read, and what is wrong is reported. */
+/* cachex warehouse verify: reads everything, and reports what is wrong. */
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ element_at(const lc_tensor *tensor, uint64_t i)
 	    (const char *)tensor->data + i * lc_dtype_size(tensor->dtype));
 }
 
-/* Ones, then zeros: how many ones, or -1. */
+/* The number of ones at the beginning of a mask; -1 if anything but zeros follows. */
 static int64_t
 count_mask(const lc_tensor *mask)
 {
@@ -75,7 +75,7 @@ check_sample(const lc_sample *sample, uint64_t *box, uint64_t *ones)
 		const double x1 = element_at(boxes, 4 * *box + 2);
 		const double y1 = element_at(boxes, 4 * *box + 3);
 
-		/* NaN fails each of the comparisons. */
+		/* Written so that a NaN fails each comparison. */
 		if (*box >= (uint64_t)n && !(x0 == 0 && y0 == 0 && x1 == 0 && y1 == 0))
 			return "is not 0 where the mask is";
 		if (*box >= (uint64_t)n)
@@ -129,7 +129,7 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 		if (interrupt_pending())
 			return LC_CANCELLED;
 		if (lc_shard_sample(shard, i, &sample) != LC_OK)
-			continue; /* reported with the rows */
+			continue; /* the check of rows reports it */
 		findings += !check_sample_boxes(&sample, i, path, progress, boxes);
 	}
 	return LC_OK;
@@ -137,7 +137,7 @@ check_boxes(const lc_shard *shard, const char *path, const lc_progress *progress
 
 /* ---- the check --------------------------------------------------------------------- */
 
-/* A verification on its way. */
+/* The state of a verification. */
 struct check {
 	lc_warehouse *warehouse; /* its manifest only, unless that is of parts */
 	uint64_t number;         /* of the shard that is checked, of one of parts */
@@ -412,7 +412,7 @@ check_all(struct check *c)
 		lc_status status = lc__warehouse_shard(c->warehouse, c->number, &said);
 		char *path;
 
-		/* Of a part that cannot be read no shard is known. */
+		/* The shards of a part are not known if its manifest cannot be read. */
 		if (status != LC_OK)
 			return find(c, status);
 		path = lc__is_store_url(c->dir)

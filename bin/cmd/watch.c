@@ -20,7 +20,7 @@ watch_take(const char *module, struct watch_sample *out)
 	lc_options_init(&options);
 	options.flags = LC_RDONLY | (settings.force_fs ? LC_FORCE_FS : 0);
 	options.lru_bytes = 0;
-	/* Opened each time: another process may have replaced the module. */
+	/* Open it each time, because another process may have replaced the module. */
 	status = lc_open(settings.root, module, &options, &cache);
 	if (status != LC_OK)
 		return status;
@@ -30,7 +30,7 @@ watch_take(const char *module, struct watch_sample *out)
 		status = lc_counters_get(cache, &out->counters);
 	if (status == LC_OK)
 		status = lc_fill_get(cache, &out->fill);
-	/* Not the one that looks. */
+	/* Do not count this handle as a reader. */
 	if (out->stats.readers > 0)
 		out->stats.readers--;
 	if (status != LC_OK) {
