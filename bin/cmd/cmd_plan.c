@@ -88,6 +88,7 @@ static struct opt options[] = {
 		    "once" },
 	STREAM_ORDER_OPTIONS(order),
 	STREAM_SHARES_OPTIONS(order),
+	STREAM_PART_OPTIONS(order),
 	STREAM_MIX_OPTIONS(order),
 	STREAM_WAREHOUSE_OPTIONS(order),
 	STORE_OPTIONS,
@@ -478,7 +479,8 @@ plan_sources(const struct stream_sources *sources)
 		    : most < 1000         ? most
 					  : 1000,
 	};
-	const lc_status loaded = plan_chunks_load(sources, order.shares > 0, &chunks);
+	const lc_status loaded = plan_chunks_load(sources,
+	    order.shares > 0 || order.part != NULL, &chunks);
 	struct plan_cost cost;
 	int status;
 

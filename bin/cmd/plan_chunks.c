@@ -28,9 +28,9 @@ compare_chunks(const void *a, const void *b)
 
 /* ---- how many bytes a sample has --------------------------------------------------------- */
 
-/* The mean size of a record in a directory of samples, or in a shard. */
+/* The bytes of all records in a directory of samples, or in a shard, and the mean of one. */
 static lc_status
-sample_bytes(const char *path, double *out)
+sample_bytes(const char *path, double *all, double *mean)
 {
 	const lc_warehouse_info *info;
 	const lc_shard_info *shard_info;
@@ -41,15 +41,15 @@ sample_bytes(const char *path, double *out)
 	if (stat(path, &st) == -1 || !S_ISDIR(st.st_mode)) {
 		return_if_error(lc_shard_open(path, &shard));
 		shard_info = lc_shard_info_of(shard);
-		*out = shard_info->samples > 0
-		    ? (double)shard_info->file_size / (double)shard_info->samples
-		    : 0;
+		*all = (double)shard_info->file_size;
+		*mean = shard_info->samples > 0 ? *all / (double)shard_info->samples : 0;
 		lc_shard_close(shard);
 		return LC_OK;
 	}
 	return_if_error(warehouse_open_to_look(path, LC_VERIFY_NEVER, &w));
 	info = lc_warehouse_info_of(w);
-	*out = info->samples > 0 ? (double)info->bytes / (double)info->samples : 0;
+	*all = (double)info->bytes;
+	*mean = info->samples > 0 ? *all / (double)info->samples : 0;
 	lc_warehouse_close(w);
 	return LC_OK;
 }
@@ -76,15 +76,17 @@ take_shards(struct plan_chunks *out, const struct stream_source *s,
 	const bool store = lc__is_store_url(s->name);
 	struct lc__chunk_row row;
 	uint64_t bytes = 0;
-	double sample = 0;
+	double all = 0, sample = 0;
 
 	if (!store)
-		return_if_error(sample_bytes(s->name, &sample));
+		return_if_error(sample_bytes(s->name, &all, &sample));
 	for (uint64_t i = 0; i < n; i++) {
 		return_if_error(lc__layout_row(layout, i, &row));
 		if (files || store)
 			return_if_error(lc__source_file_bytes(s->source, row.id, &bytes));
+		/* The only shard may be one of a part of a split, with fewer records. */
 		out->bytes[out->n++] = bytes > 0 ? (double)bytes
+		    : n == 1                     ? all
 						 : sample * (double)row.records;
 		out->units += (double)row.units;
 		out->records += (double)row.records;

@@ -205,6 +205,15 @@ lc__source_fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
 	    : source->kind->fetched(source, layout, first, out);
 }
 
+lc_status
+lc__source_file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
+{
+	*bytes = 0;
+	return source->kind->file_bytes == NULL
+	    ? LC_OK
+	    : source->kind->file_bytes(source, shard, bytes);
+}
+
 /* ---- refreshing ------------------------------------------------------------- */
 
 /* The newest layout; LC_CHANGED if it does not begin with what is known. */

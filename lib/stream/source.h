@@ -51,7 +51,7 @@ bool lc__source_wants_end(const lc_source *source);
 
 /**
  * The size of a shard's file, by the id of its row; 0 if only the file knows, and for
- * other sources. Reads the manifest of its part.
+ * other sources. That of a part of a split is the whole file. Reads the manifest of its part.
  */
 LC_CHECKED lc_status lc__source_file_bytes(lc_source *source, uint64_t shard,
     uint64_t *bytes);
@@ -89,6 +89,8 @@ struct lc__source_kind {
 	 *  the order of chunks. NULL: nothing. LC_NO_MEMORY. */
 	lc_status (*fetched)(lc_source *source, struct lc__layout *layout, uint64_t first,
 	    struct lc__fetched_list *out);
+	/* lc__source_file_bytes(); NULL for 0. *bytes is 0 before. */
+	lc_status (*file_bytes)(lc_source *source, uint64_t shard, uint64_t *bytes);
 };
 
 /** fetched() of a source of any kind. */

@@ -321,6 +321,13 @@ fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
 	return lc__source_fetched(join->first, join->all, first, out);
 }
 
+/* Its rows have the ids of those of the first source. */
+static lc_status
+file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
+{
+	return lc__source_file_bytes(lc__join_source_of(source)->first, shard, bytes);
+}
+
 static const struct lc__source_kind join_kind = {
 	.newest = newest,
 	.chunks_at = chunks_at,
@@ -330,6 +337,7 @@ static const struct lc__source_kind join_kind = {
 	.cursor_new = lc__join_cursor_new,
 	.free = free_source,
 	.fetched = fetched,
+	.file_bytes = file_bytes,
 };
 
 /* ---- opening ----------------------------------------------------------------------- */

@@ -393,6 +393,17 @@ fetched(lc_source *source, struct lc__layout *layout, uint64_t first,
 	return LC_OK;
 }
 
+static lc_status
+file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
+{
+	const struct lc__shards_source *s = lc__shards_source_of(source);
+	struct lc__said said;
+
+	return_if_error(lc__setparts_said(&s->set->said, (size_t)shard, &said));
+	*bytes = said.shard.has_bytes ? said.shard.bytes : 0;
+	return LC_OK;
+}
+
 static const struct lc__source_kind shards_kind = {
 	.newest = newest,
 	.chunks_at = chunks_at,
@@ -401,6 +412,7 @@ static const struct lc__source_kind shards_kind = {
 	.has_inputs = lc__final_never,
 	.cursor_new = lc__shards_cursor_new,
 	.free = free_source,
+	.file_bytes = file_bytes,
 };
 
 /* Of a store. */
@@ -413,6 +425,7 @@ static const struct lc__source_kind fetched_kind = {
 	.cursor_new = lc__shards_cursor_new,
 	.free = free_source,
 	.fetched = fetched,
+	.file_bytes = file_bytes,
 };
 
 /* ---- opening -------------------------------------------------------------------- */
@@ -540,18 +553,4 @@ lc__source_warehouse(lc_source *source)
 	return source->kind == &shards_kind || source->kind == &fetched_kind
 	    ? lc__shards_source_of(source)->warehouse
 	    : NULL;
-}
-
-lc_status
-lc__source_file_bytes(lc_source *source, uint64_t shard, uint64_t *bytes)
-{
-	const struct lc__shards_source *s = lc__shards_source_of(source);
-	struct lc__said said;
-
-	*bytes = 0;
-	if (source->kind != &shards_kind && source->kind != &fetched_kind)
-		return LC_OK;
-	return_if_error(lc__setparts_said(&s->set->said, (size_t)shard, &said));
-	*bytes = said.shard.has_bytes ? said.shard.bytes : 0;
-	return LC_OK;
 }

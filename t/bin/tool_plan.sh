@@ -300,6 +300,7 @@ for round in $(seq 30); do
 	*--mix*plain* | *--mix*long*) test -n "$window" && options="$options --length ." ;;
 	esac
 	random 2; test $number = 0 && options="$options --share contiguous"
+	random 3; test $number = 0 && options="$options --part a --split a=2,b=1 --split-seed $round"
 	random 3; test $number = 0 && options="$options --verify never"
 	# Windows of tensors of many shapes are no arrays.
 	form=--sum what=

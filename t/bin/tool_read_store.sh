@@ -45,6 +45,34 @@ for size in 160K 200K; do
 		awk '{ s += $1 } END { print s }')" -le "${size%K}"
 done
 
+# Lists, and parts of splits: with room for as many shards the plan needs no more, and reading
+# little more, as it fetches ahead. The least cache is the same, in blocks.
+sed 's/"id":"r/"id":"s/' records.jsonl | cachex load -q others -
+cachex export -q others shards3 --shard-size 8K --push st3
+cachex publish -q st3
+shard=$(stat -c %s shards/shard-000000.twh1)
+compare() { # compare WHAT MANIFESTS OPERAND...: through caches of 40 shards
+	what=$1 manifests=$2
+	shift 2
+	rm -rf c
+	check "$what: plan" 0 cachex plan "$@" $order --cache c2 --cache-size $((40 * shard)) --json
+	planned=$(jq '.readers[0].requests' "$out")
+	least=$(jq '.readers[0].least_cache' "$out")
+	blocks=$(((shard + 4095) / 4096 * 4096))
+	check "$what: read" 0 cachex read "$@" $order --cache c --cache-size $((40 * blocks)) --sum \
+		--stats --json
+	fetched=$(($(count fetched "$err") - manifests))
+	also "$what: fetched $fetched, planned $planned" test $fetched -ge "$planned" -a \
+		$fetched -le $((planned + planned / 20))
+	also "$what: shards were fetched again" test $fetched -gt \
+		"$(cachex plan "$@" $order --cache c2 --json | jq '.readers[0].chunks')"
+	is "$what: the least cache" "$(count least_cache "$err")" $((least / shard * blocks))
+}
+part="--part train --split train=0.5,val=0.5"
+compare "a list" 2 file:st file:st3
+compare "a part" 1 file:st $part
+compare "a list with a part" 2 file:st file:st3 $part
+
 # Less than the least: rows by ranges, each block verified.
 rm -r c
 check "too small a cache" 0 cachex read file:st $order --cache c --cache-size 48K --sum --stats --json
