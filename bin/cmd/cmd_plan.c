@@ -35,6 +35,7 @@ static uint64_t within = 16;
 static uint64_t kept = 16;
 static int compare;
 static uint64_t ahead = 4;
+static uint64_t together = 1;
 static uint64_t rate, store_mbps, store_ms;
 static const char *report;
 static int force;
@@ -63,13 +64,16 @@ static struct opt options[] = {
 	{ "", "cache-size", OPT_SIZE, &store_fetch.cache_size, .value = "SIZE",
 	    .least = 1,
 	    .help = "with --shares: print what a reader with this cache fetches" },
-	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q",
+	{ "", "cache-readers", OPT_COUNT, &together, .value = "N", .least = 1,
+	    .most = 65536,
+	    .help = "with --shares: number of readers that share a cache; default 1" },
+	{ "", "ahead", OPT_COUNT, &ahead, .value = "Q", .most = 1u << 24,
 	    .help = "with --shares: chunks to fetch before they are needed" },
 	STORE_FETCH_OPTIONS,
 	{ "", "rate", OPT_COUNT, &rate, .value = "N", .least = 1,
 	    .help = "with --cache-size: examples per second of a reader" },
 	{ "", "store-mbps", OPT_COUNT, &store_mbps, .value = "N", .least = 1,
-	    .help = "with --rate: MB per second that a reader gets from the store" },
+	    .help = "with --rate: MB per second that a cache gets from the store" },
 	{ "", "store-ms", OPT_COUNT, &store_ms, .value = "MS",
 	    .help = "latency of the store; default 0" },
 	{ "", "report", OPT_FILE, &report, .value = "FILE",
@@ -379,6 +383,7 @@ show_nodes(const struct plan *plan)
 	struct plan_nodes nodes = {
 		.shares = order.shares,
 		.spread = order.spread,
+		.together = (uint32_t)together,
 		.ahead = ahead,
 		.cache = store_fetch.cache_size,
 		.rate = (double)rate,
@@ -407,7 +412,7 @@ show_nodes(const struct plan *plan)
 		return status;
 	}
 	if (report != NULL)
-		all = calloc(plan->readers, sizeof(*all));
+		all = calloc(plan->readers / together, sizeof(*all));
 	shown = report != NULL && all == NULL
 	    ? lc__no_memory(NULL)
 	    : plan_counting_open(plan, &nodes, stream, &counting);
@@ -526,6 +531,12 @@ run_plan(int argc, char **argv)
 		    "--share: with --shares a reader has every R'th share");
 	if (store_fetch.cache_size > 0 && order.shares == 0)
 		return report_usage("--cache-size needs --shares");
+	if (together > 1 && order.shares == 0)
+		return report_usage("--cache-readers needs --shares");
+	if (readers % together != 0)
+		return report_usage("--cache-readers: %llu readers are not a multiple of "
+				    "%llu",
+		    (unsigned long long)readers, (unsigned long long)together);
 	if (report != NULL && store_fetch.cache_size == 0)
 		return report_usage("--report needs --cache-size");
 	if (report != NULL && strcmp(report, "-") == 0)

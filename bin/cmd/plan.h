@@ -93,16 +93,17 @@ LC_CHECKED lc_status plan_locate(lc_stream *stream, uint64_t example,
 /** How readers of an order of shares read. */
 struct plan_nodes {
 	uint64_t shares, spread; /* C, W */
-	uint64_t ahead;          /* chunks fetched before they are needed */
-	uint64_t cache;          /* bytes of a reader's cache; 0: unknown */
+	uint32_t together;       /* readers that share a cache */
+	uint64_t ahead;          /* chunks that a reader fetches before it needs them */
+	uint64_t cache;          /* bytes of each cache; 0: unknown */
 	uint64_t epochs;         /* 0: without end */
 	double rate;             /* examples per second of one reader; 0: unknown */
-	/* The store: 10^6 bytes per second for each reader (0: unknown), and seconds
-	 * per request. */
+	/* The store: 10^6 bytes per second for each cache (0: unknown), and seconds per
+	 * request. */
 	double mbps, latency;
 };
 
-/** What readers fetch in all epochs together. */
+/** What a cache fetches in all epochs together. */
 struct plan_fetched {
 	double lru, belady; /* bytes fetched with each policy of eviction */
 	double best;        /* least bytes that any policy fetches with this cache */
@@ -111,7 +112,8 @@ struct plan_fetched {
 	double stalled;     /* seconds that readers wait for the store */
 };
 
-/** The counts of one reader, or the sum over all readers. */
+/** The counts of the readers of one cache, or the sum over all caches. A chunk that several
+ *  readers of a cache have counts once. */
 struct plan_node {
 	uint64_t chunks;
 	double bytes, least;
@@ -128,13 +130,21 @@ struct plan_counting {
 	uint64_t *sizes;  /* bytes of each chunk */
 	uint64_t largest;
 	double batch; /* seconds that a reader takes for a batch; 0 if unknown */
-	/* Ring buffer: when the reader came to the last ahead + 1 visits. */
+	/* Ring buffer: when the readers came to the last visits, 1 more than the chunks
+	 * that they fetch ahead. */
 	double *came;
 };
 
+/** The number of caches. */
+uint32_t plan_caches(const struct plan_counting *counting);
+
+/** The readers of a cache: "3", or "4-7". */
+const char *plan_readers_name(const struct plan_counting *counting, uint32_t cache,
+    char out[SIZE_TEXT]);
+
 /**
- * Print what each reader of an order of shares has, needs and fetches.
- * @param all  receives the counts of plan->readers readers; may be NULL
+ * Print what the readers of each cache have, need and fetch, for an order of shares.
+ * @param all  receives the counts of plan_caches() caches; may be NULL
  */
 LC_CHECKED lc_status plan_nodes(struct plan_counting *counting, struct plan_node *all,
     struct plan_node *sum);
@@ -145,15 +155,15 @@ LC_CHECKED lc_status plan_counting_open(const struct plan *plan,
 void plan_counting_close(struct plan_counting *counting);
 
 /**
- * Count what a reader fetches.
+ * Count what a cache fetches for its readers.
  * @param seen  called for each visit; @p fetched tells whether Belady's policy fetches
  *              the chunk; may be NULL
  */
-LC_CHECKED lc_status plan_count(const struct plan_counting *counting, uint32_t reader,
+LC_CHECKED lc_status plan_count(const struct plan_counting *counting, uint32_t cache,
     lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
     void *ctx, struct plan_fetched *out);
 
-/** The MB per second that a reader needs; 0 if unknown. */
+/** The MB per second that the readers of a cache need; 0 if unknown. */
 double plan_needed_mbps(const struct plan_fetched *fetched);
 
 /** Write a page with charts of the counts that plan_nodes() prints. */

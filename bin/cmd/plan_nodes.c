@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Counts what each reader of an order of shares has, and what its cache needs and
- * fetches, over all visits to chunks. */
+/* Counts what the readers of an order of shares have, and what their caches need and fetch,
+ * over all visits to chunks. Readers that share a cache count as one with all their shares. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "cmd/plan.h"
@@ -20,6 +21,31 @@ is_counted(const struct plan_nodes *how)
 	return how->cache > 0 && how->epochs > 0;
 }
 
+/* The chunks that the readers of a cache fetch before they need them. */
+static uint64_t
+ahead_of_all(const struct plan_nodes *how)
+{
+	return how->ahead * how->together;
+}
+
+uint32_t
+plan_caches(const struct plan_counting *c)
+{
+	return c->plan->readers / c->how->together;
+}
+
+const char *
+plan_readers_name(const struct plan_counting *c, uint32_t cache, char out[SIZE_TEXT])
+{
+	const uint32_t first = cache * c->how->together;
+
+	if (c->how->together == 1)
+		snprintf(out, SIZE_TEXT, "%u", first);
+	else
+		snprintf(out, SIZE_TEXT, "%u-%u", first, first + c->how->together - 1);
+	return out;
+}
+
 /* ---- counting ------------------------------------------------------------------------ */
 
 /* When a chunk that is requested at @p asked arrives, from a store that is busy until
@@ -33,7 +59,7 @@ arrives(const struct plan_nodes *how, double asked, double bytes, double *idle)
 	return *idle;
 }
 
-/* The chunk of visit k is requested when the reader comes to the visit `ahead` before
+/* The chunk of visit k is requested when the readers come to the visit `ahead` before
  * it. */
 static lc_status
 run_visits(const struct plan_counting *c, struct lc__visits *visits,
@@ -42,7 +68,7 @@ run_visits(const struct plan_counting *c, struct lc__visits *visits,
     void *ctx, struct plan_fetched *out)
 {
 	const struct plan_nodes *how = c->how;
-	const uint64_t ring = how->ahead + 1;
+	const uint64_t ahead = ahead_of_all(how), ring = ahead + 1;
 	double idle = 0, now, there;
 	struct lc__visit visit;
 	lc_status status;
@@ -62,7 +88,7 @@ run_visits(const struct plan_counting *c, struct lc__visits *visits,
 		c->came[k % ring] = now;
 		if (!fetched || how->mbps <= 0)
 			continue;
-		there = arrives(how, k < how->ahead ? 0 : c->came[(k + 1) % ring],
+		there = arrives(how, k < ahead ? 0 : c->came[(k + 1) % ring],
 		    (double)c->sizes[visit.chunk], &idle);
 		if (there > now) {
 			out->stalled += there - now;
@@ -79,22 +105,23 @@ run_visits(const struct plan_counting *c, struct lc__visits *visits,
 }
 
 lc_status
-plan_count(const struct plan_counting *c, uint32_t reader,
+plan_count(const struct plan_counting *c, uint32_t cache,
     lc_status (*seen)(void *ctx, uint64_t k, const struct lc__visit *visit, bool fetched),
     void *ctx, struct plan_fetched *out)
 {
-	const uint64_t cache = c->how->cache;
+	const uint32_t together = c->how->together;
+	const uint64_t room = c->how->cache;
 	struct lc__cache_model *lru = NULL, *belady = NULL;
 	struct lc__visits *visits = NULL;
 	lc_status status;
 
 	status = lc__visits_of_stream(c->stream,
-	    (struct lc__ranks){ reader, 1, c->plan->readers }, 0, NULL, 0, &visits);
+	    (struct lc__ranks){ cache * together, together, c->plan->readers }, 0, NULL,
+	    0, &visits);
 	if (status == LC_OK)
-		status = lc__cache_model_new(LC__EVICT_OLDEST, cache, c->sizes, &lru);
+		status = lc__cache_model_new(LC__EVICT_OLDEST, room, c->sizes, &lru);
 	if (status == LC_OK)
-		status = lc__cache_model_new(LC__EVICT_FARTHEST, cache, c->sizes,
-		    &belady);
+		status = lc__cache_model_new(LC__EVICT_FARTHEST, room, c->sizes, &belady);
 	if (status == LC_OK)
 		status = run_visits(c, visits, lru, belady, seen, ctx, out);
 	lc__cache_model_free(lru);
@@ -103,24 +130,53 @@ plan_count(const struct plan_counting *c, uint32_t reader,
 	return status;
 }
 
-/* @p list receives the chunks of the reader. */
+/* The chunks that the readers of a cache have. */
+struct chunk_set {
+	uint64_t *list; /* room for the chunks of one reader */
+	bool *has;      /* of each chunk: one of the readers has it */
+	uint64_t n;     /* chunks of all sources */
+};
+
+/* Add the chunks of the readers of a cache to the counts, each once. */
 static lc_status
-find_node(const struct plan_counting *c, uint32_t reader, const uint64_t *list,
+add_chunks(const struct plan_counting *c, uint32_t cache, struct chunk_set *set,
+    struct plan_node *node)
+{
+	const uint32_t together = c->how->together;
+
+	memset(set->has, 0, set->n * sizeof(*set->has));
+	for (uint32_t r = cache * together; r < (cache + 1) * together; r++) {
+		size_t chunks = 0;
+
+		return_if_error(lc_stream_share_chunks(c->stream, r, c->plan->readers,
+		    set->list, set->n, &chunks));
+		for (size_t i = 0; i < chunks; i++) {
+			if (set->has[set->list[i]])
+				continue;
+			set->has[set->list[i]] = true;
+			node->chunks++;
+			node->bytes += (double)c->sizes[set->list[i]];
+		}
+	}
+	return LC_OK;
+}
+
+static lc_status
+find_node(const struct plan_counting *c, uint32_t cache, struct chunk_set *set,
     struct plan_node *node)
 {
 	const struct plan_nodes *how = c->how;
-	const double shares = (double)how->shares / c->plan->readers;
+	const double shares = (double)how->shares / plan_caches(c);
 
-	for (uint64_t i = 0; i < node->chunks; i++)
-		node->bytes += (double)c->sizes[list[i]];
-	node->least = (shares * (double)how->spread + (double)how->ahead) *
+	return_if_error(add_chunks(c, cache, set, node));
+	node->least = (shares * (double)how->spread + (double)ahead_of_all(how)) *
 	    (double)c->largest;
 	if (node->least > node->bytes)
 		node->least = node->bytes;
 	node->enough = how->cache > 0 && (double)how->cache >= node->least;
 	if (!node->enough || !is_counted(how))
 		return LC_OK;
-	return_if_error(plan_count(c, reader, NULL, NULL, &node->fetched));
+	return_if_error(plan_count(c, cache, NULL, NULL, &node->fetched));
 	/* When an epoch begins, the cache holds at most its size of the chunks that the
 	 * epoch needs; the rest is fetched. With --limit, less than an epoch may be
 	 * read. */
@@ -173,6 +229,7 @@ begin(const struct plan_counting *c, struct json *json)
 		jw_count(json, "shares", how->shares);
 		jw_count(json, "spread", how->spread);
 		jw_count(json, "ahead", how->ahead);
+		jw_count(json, "cache_readers", how->together);
 		jw_count(json, "chunks", c->plan->chunks->n);
 		jw_count(json, "largest_chunk", c->largest);
 		jw_count(json, "epochs", how->epochs);
@@ -188,13 +245,17 @@ begin(const struct plan_counting *c, struct json *json)
 	printf("  chunks       %llu, the largest %s\n",
 	    (unsigned long long)c->plan->chunks->n,
 	    size_human((double)c->largest, size, sizeof(size)));
+	if (how->together > 1)
+		printf("  caches       %u, each of %u readers\n", plan_caches(c),
+		    how->together);
 	printf("  least cache  for %llu times %llu chunks, and %llu ahead\n",
-	    (unsigned long long)each, (unsigned long long)how->spread,
-	    (unsigned long long)how->ahead);
+	    (unsigned long long)each * how->together, (unsigned long long)how->spread,
+	    (unsigned long long)ahead_of_all(how));
 	if (is_counted(how))
-		printf("  fetched      in %llu epoch%s, with %s of cache a reader\n",
+		printf("  fetched      in %llu epoch%s, with %s of cache %s\n",
 		    (unsigned long long)how->epochs, how->epochs == 1 ? "" : "s",
-		    size_human((double)how->cache, size, sizeof(size)));
+		    size_human((double)how->cache, size, sizeof(size)),
+		    how->together == 1 ? "a reader" : "each");
 	printf("reader  chunks       bytes  least cache         LRU      Belady     "
 	       "at best  requests%s%s\n",
 	    how->rate > 0 ? "    MB/s" : "", how->mbps > 0 ? "   stalled" : "");
@@ -248,20 +309,22 @@ show_node_json(const struct plan_nodes *how, const struct plan_node *node,
 }
 
 static void
-show_node(const struct plan_nodes *how, uint32_t reader, const struct plan_node *node,
+show_node(const struct plan_counting *c, uint32_t cache, const struct plan_node *node,
     struct json *json)
 {
-	char bytes[SIZE_TEXT], least[SIZE_TEXT];
+	const struct plan_nodes *how = c->how;
+	char bytes[SIZE_TEXT], least[SIZE_TEXT], name[SIZE_TEXT];
 
 	if (!settings.json) {
-		printf("%6u %7llu %11s  %11s", reader, (unsigned long long)node->chunks,
+		printf("%6s %7llu %11s  %11s", plan_readers_name(c, cache, name),
+		    (unsigned long long)node->chunks,
 		    size_human(node->bytes, bytes, sizeof(bytes)),
 		    size_human(node->least, least, sizeof(least)));
 		show_fetched(how, node);
 		return;
 	}
 	jw_open(json, NULL, '{');
-	jw_count(json, "reader", reader);
+	jw_count(json, "reader", cache * how->together);
 	jw_count(json, "chunks", node->chunks);
 	jw_count(json, "bytes", (uint64_t)node->bytes);
 	jw_count(json, "least_cache", (uint64_t)node->least);
@@ -298,34 +361,35 @@ lc_status
 plan_nodes(struct plan_counting *c, struct plan_node *all, struct plan_node *sum)
 {
 	const uint64_t n = c->plan->chunks->n;
-	uint64_t *list = malloc((n + 1) * sizeof(*list));
+	struct chunk_set set = {
+		.list = calloc(n + 1, sizeof(*set.list)),
+		.has = calloc(n + 1, sizeof(*set.has)),
+		.n = n,
+	};
 	struct json json = { stdout, false };
-	lc_status status = list != NULL ? LC_OK : lc__no_memory(NULL);
+	lc_status status = set.list != NULL && set.has != NULL ? LC_OK
+							       : lc__no_memory(NULL);
 
 	*sum = (struct plan_node){ .enough = c->how->cache > 0 };
 	progress_begin("plan");
-	for (uint32_t r = 0; r < c->plan->readers && status == LC_OK; r++) {
+	for (uint32_t i = 0; i < plan_caches(c) && status == LC_OK; i++) {
 		struct plan_node node = { 0 };
-		size_t chunks = 0;
 
-		status = lc_stream_share_chunks(c->stream, r, c->plan->readers, list, n,
-		    &chunks);
-		node.chunks = chunks;
-		if (status == LC_OK)
-			status = find_node(c, r, list, &node);
+		status = find_node(c, i, &set, &node);
 		if (status != LC_OK)
 			break;
-		if (r == 0)
+		if (i == 0)
 			begin(c, &json);
-		show_node(c->how, r, &node, &json);
+		show_node(c, i, &node, &json);
 		add_node(sum, &node);
 		if (all != NULL)
-			all[r] = node;
+			all[i] = node;
 	}
 	if (status == LC_OK)
 		end(c->how, sum, &json);
 	progress_end();
-	free(list);
+	free(set.list);
+	free(set.has);
 	return status;
 }
 
@@ -340,7 +404,7 @@ plan_counting_open(const struct plan *plan, const struct plan_nodes *how,
 		.how = how,
 		.stream = stream,
 		.sizes = calloc(plan->chunks->n + 1, sizeof(*out->sizes)),
-		.came = calloc(how->ahead + 1, sizeof(*out->came)),
+		.came = calloc(ahead_of_all(how) + 1, sizeof(*out->came)),
 	};
 	if (out->sizes == NULL || out->came == NULL)
 		return lc__no_memory(NULL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* cachex plan --report: a page with charts of what the cache of a reader fetches. */
+/* cachex plan --report: a page with charts of what the caches of readers fetch. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +15,13 @@
 #define BANDWIDTHS 14   /* speeds of stores that are compared */
 #define MOST_SPANS 6000 /* most visits that are drawn */
 #define MOST_ROWS 300   /* most rows in the table of readers */
-#define DRAWN 0         /* number of the reader that is drawn */
+#define DRAWN 0         /* number of the cache that is drawn */
 
-/* The data of the charts, all of one reader. */
+/* The data of the charts, all of the readers of one cache. */
 struct drawing {
 	const struct plan_counting *counting;
-	const struct plan_node *node; /* the reader */
+	const struct plan_node *node; /* its readers */
+	char who[SIZE_TEXT + 16];     /* "reader 0" */
 	double sizes[SIZES + 1], lru[SIZES + 1], belady[SIZES + 1], best[SIZES + 1];
 	size_t n_sizes;
 	double bandwidths[BANDWIDTHS + 1], stalled[BANDWIDTHS + 1]; /* MB/s, seconds */
@@ -56,7 +57,7 @@ sort_numbers(double *numbers, size_t n)
 	return kept;
 }
 
-/* Choose sizes from the least cache up to all chunks of the reader, with the size that
+/* Choose sizes from the least cache up to all chunks of its readers, with the size that
  * the user gave. */
 static lc_status
 count_sizes(struct drawing *d)
@@ -89,7 +90,7 @@ count_sizes(struct drawing *d)
 	return LC_OK;
 }
 
-/* Choose speeds around what the reader needs, with the speed that the user gave. */
+/* Choose speeds around what the readers need, with the speed that the user gave. */
 static lc_status
 count_stalls(struct drawing *d)
 {
@@ -151,7 +152,7 @@ write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
 {
 	const struct plan_nodes *how = d->counting->how;
 	const struct plan *plan = d->counting->plan;
-	char text[SIZE_TEXT];
+	char text[SIZE_TEXT], needed[sizeof(d->who) + 16];
 
 	lc__page_begin(out, plan->sources->all[0].name);
 	fputs("<h1>", out);
@@ -167,7 +168,10 @@ write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
 	lc__page_tile_count(out, plan->readers, "readers");
 	lc__page_tile_count(out, plan->chunks->n, "chunks");
 	lc__page_tile_bytes(out, (uint64_t)sum->bytes, "of all readers");
-	lc__page_tile_bytes(out, how->cache, "cache of a reader");
+	if (how->together > 1)
+		lc__page_tile_count(out, how->together, "readers of a cache");
+	lc__page_tile_bytes(out, how->cache,
+	    how->together > 1 ? "each cache" : "cache of a reader");
 	if (sum->enough) {
 		lc__page_tile_bytes(out, (uint64_t)sum->fetched.lru, "fetched by LRU");
 		lc__page_tile_bytes(out, (uint64_t)sum->fetched.belady,
@@ -177,27 +181,29 @@ write_head(FILE *out, const struct drawing *d, const struct plan_node *sum)
 	if (sum->enough && d->n_bandwidths > 0) {
 		snprintf(text, sizeof(text), "%.1f MB/s",
 		    plan_needed_mbps(&d->node->fetched));
-		lc__page_tile(out, text, "needed by reader 0");
+		snprintf(needed, sizeof(needed), "needed by %s", d->who);
+		lc__page_tile(out, text, needed);
 	}
 	if (sum->enough && how->mbps > 0) {
 		plan_seconds(sum->fetched.stalled, text);
-		lc__page_tile(out, text, "stalled, the slowest reader");
+		lc__page_tile(out, text,
+		    how->together > 1 ? "stalled, the slowest"
+				      : "stalled, the slowest reader");
 	}
 	lc__page_strip_end(out);
 	if (!sum->enough)
-		fputs(
-		    "<p class=\"warn\">The cache is smaller than the least that a reader "
-		    "needs: chunks are fetched again within an epoch.</p>\n",
+		fputs("<p class=\"warn\">The cache is smaller than the least that its "
+		      "readers need: chunks are fetched again within an epoch.</p>\n",
 		    out);
 }
 
 static void
 write_sizes(FILE *out, const struct drawing *d)
 {
+	char note[256];
 	const struct lc__curves curves = {
 		.title = "Bytes fetched by the size of the cache",
-		.note = "reader 0, from its least cache to all that it has; counted for "
-			"each point",
+		.note = note,
 		.x_title = "size of the cache",
 		.x_unit = LC__UNIT_BYTES,
 		.y_unit = LC__UNIT_BYTES,
@@ -211,11 +217,14 @@ write_sizes(FILE *out, const struct drawing *d)
 		.mark_name = "this size",
 	};
 
+	snprintf(note, sizeof(note),
+	    "%s, from the least cache to the bytes of all chunks; counted for each point",
+	    d->who);
 	lc__page_section(out, "Cache");
 	lc__curves_draw(out, &curves);
 	fputs(
 	    "<p class=\"dim\">LRU evicts the chunk that was used longest ago, this cache "
-	    "the one that is needed again last. At best: what the reader has, once, and "
+	    "the one that is needed again last. At best: what the readers have, once, and "
 	    "in each later epoch what the cache has no room for.</p>\n",
 	    out);
 	fputs("<details><summary>Numbers</summary>\n", out);
@@ -241,11 +250,11 @@ write_stalls(FILE *out, const struct drawing *d)
 {
 	const struct plan_nodes *how = d->counting->how;
 	double logs[BANDWIDTHS + 1];
-	char note[200];
+	char note[256];
 	const struct lc__curves curves = {
-		.title = "Time that the reader waits, by the bandwidth of the store",
+		.title = "Time that readers wait, by the bandwidth of the store",
 		.note = note,
-		.x_title = "MB/s that the reader gets",
+		.x_title = "MB/s that the store sends",
 		.x_unit = LC__UNIT_POWER,
 		.y_unit = LC__UNIT_SECONDS,
 		.x = logs,
@@ -260,8 +269,8 @@ write_stalls(FILE *out, const struct drawing *d)
 	for (size_t i = 0; i < d->n_bandwidths; i++)
 		logs[i] = log10(d->bandwidths[i]);
 	snprintf(note, sizeof(note),
-	    "reader 0, at %g examples a second, and %g ms until the store answers",
-	    how->rate, how->latency * 1e3);
+	    "%s, at %g examples a second%s, and %g ms until the store answers", d->who,
+	    how->rate, how->together > 1 ? " each" : "", how->latency * 1e3);
 	lc__page_section(out, "Store");
 	lc__curves_draw(out, &curves);
 	fputs("<details><summary>Numbers</summary>\n", out);
@@ -281,7 +290,7 @@ write_visits(FILE *out, const struct drawing *d)
 	const struct plan_counting *c = d->counting;
 	const double epoch = (double)c->batches / (double)c->how->epochs;
 	double lines[64];
-	char shown[80], note[200];
+	char shown[80], note[256];
 	struct lc__spans spans = {
 		.title = "Chunks over time",
 		.note = note,
@@ -306,7 +315,7 @@ write_visits(FILE *out, const struct drawing *d)
 	else
 		snprintf(shown, sizeof(shown), "all %zu visits", d->n_spans);
 	snprintf(note, sizeof(note),
-	    "reader 0: the batches in which each chunk is in use, a row for each; %s%s",
+	    "%s: the batches in which each chunk is in use, a row for each; %s%s", d->who,
 	    shown, spans.n_lines > 0 ? "; dotted lines between epochs" : "");
 	lc__page_section(out, "Access");
 	lc__spans_draw(out, &spans);
@@ -317,8 +326,9 @@ static void
 write_readers(FILE *out, const struct drawing *d, const struct plan_node *nodes)
 {
 	const struct plan_nodes *how = d->counting->how;
-	const uint32_t n = d->counting->plan->readers;
+	const uint32_t n = plan_caches(d->counting);
 	const uint32_t rows = n < MOST_ROWS ? n : MOST_ROWS;
+	char name[SIZE_TEXT];
 
 	lc__page_section(out, "Readers");
 	lc__page_table(out,
@@ -329,7 +339,8 @@ write_readers(FILE *out, const struct drawing *d, const struct plan_node *nodes)
 		const struct plan_fetched *f = &node->fetched;
 
 		fputs("<tr>", out);
-		lc__page_cell_count(out, r);
+		fprintf(out, "<td class=\"n\">%s</td>",
+		    plan_readers_name(d->counting, r, name));
 		lc__page_cell_count(out, node->chunks);
 		lc__page_cell_count(out, (uint64_t)node->bytes);
 		lc__page_cell_count(out, (uint64_t)node->least);
@@ -352,7 +363,7 @@ write_readers(FILE *out, const struct drawing *d, const struct plan_node *nodes)
 		fputs("</tr>\n", out);
 	}
 	lc__page_table_end(out);
-	lc__page_more(out, rows, n, "readers");
+	lc__page_more(out, rows, n, how->together > 1 ? "caches" : "readers");
 	lc__page_section_end(out);
 }
 
@@ -361,8 +372,12 @@ plan_report(const struct plan_counting *counting, const struct plan_node *nodes,
     const struct plan_node *sum, FILE *out)
 {
 	struct drawing d = { .counting = counting, .node = &nodes[DRAWN] };
+	char name[SIZE_TEXT];
 	lc_status status;
 
+	snprintf(d.who, sizeof(d.who), "reader%s %s",
+	    counting->how->together > 1 ? "s" : "",
+	    plan_readers_name(counting, DRAWN, name));
 	progress_begin("report");
 	status = count_sizes(&d);
 	if (status == LC_OK && d.node->enough)

@@ -145,7 +145,44 @@ reader  chunks       bytes  least cache         LRU      Belady     at best  req
 check "as JSON" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 --batch 8 \
 	--ahead 1 --cache-size 2K --epochs 5 --json
 is "the same" "$(cat "$out")" \
-'{"order":"shares","shares":4,"spread":1,"ahead":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":8320,"fetched_belady":7040,"fetched_best":4608,"requests":11},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7680,"fetched_belady":7040,"fetched_best":4608,"requests":11}],"bytes":5120,"fetched_lru":16000,"fetched_belady":14080,"fetched_best":9216,"requests":22}'
+'{"order":"shares","shares":4,"spread":1,"ahead":1,"cache_readers":1,"chunks":8,"largest_chunk":640,"epochs":5,"cache_size":2048,"readers":[{"reader":0,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":8320,"fetched_belady":7040,"fetched_best":4608,"requests":11},{"reader":1,"chunks":4,"bytes":2560,"least_cache":1920,"enough":true,"fetched_lru":7680,"fetched_belady":7040,"fetched_best":4608,"requests":11}],"bytes":5120,"fetched_lru":16000,"fetched_belady":14080,"fetched_best":9216,"requests":22}'
+# Readers that share a cache are like one reader with all of their shares.
+together="nodes --shuffle block --shares 8 --spread 1 --batch 8 --epochs 5 --seed 3"
+check "readers that share a cache" 0 cachex plan $together --readers 8 --cache-readers 4 --ahead 0 --cache-size 2560
+is "what they fetch together" "$(cat "$out")" \
+"nodes: 8 shares, 1 a reader, in windows of 1 chunk
+  chunks       8, the largest 640 B
+  caches       2, each of 4 readers
+  least cache  for 4 times 1 chunks, and 0 ahead
+  fetched      in 5 epochs, with 2.50 KiB of cache each
+reader  chunks       bytes  least cache         LRU      Belady     at best  requests
+   0-3       4    2.50 KiB     2.50 KiB    2.50 KiB    2.50 KiB    2.50 KiB         4
+   4-7       4    2.50 KiB     2.50 KiB    2.50 KiB    2.50 KiB    2.50 KiB         4
+   all       8    5.00 KiB                 5.00 KiB    5.00 KiB    5.00 KiB         8"
+together="nodes --shuffle block --shares 4 --spread 1 --batch 8 --epochs 5 --seed 3 --cache-size 4K --rate 8
+	--store-mbps 1 --store-ms 100"
+check "one reader" 0 cachex plan $together --ahead 0 --json
+one=$(sed 's/.*"readers":\[\([^]]*\)\].*/\1/; s/"mbps.*//' "$out")
+also "that evicts" grep -q '"chunks":8,.*"fetched_lru":[0-9]*,"fetched_belady":\([0-9]*\),"fetched_best":[0-9]*,"requests":[1-9][0-9]' "$out"
+check "four that share its cache" 0 cachex plan $together --ahead 0 --readers 4 --cache-readers 4 --json
+is "fetch as much" "$(sed 's/.*"readers":\[\([^]]*\)\].*/\1/; s/"mbps.*//' "$out")" "$one"
+also "which is said" grep -q '"cache_readers":4,' "$out"
+check "two and two" 0 cachex plan $together --ahead 0 --readers 4 --cache-readers 2 --json --report pairs.html
+is "by their first readers" "$(grep -o '"reader":[0-9]*' "$out" | tr '\n' ' ')" '"reader":0 "reader":2 '
+is "and in the page" "$(grep -o '<td class="n">[0-9]*-[0-9]*</td>' pairs.html | tr -d '\n')" \
+	'<td class="n">0-1</td><td class="n">2-3</td>'
+also "which draws the first ones" grep -q 'readers 0-1: the batches in which each chunk is in use' pairs.html
+# Shares of 4 records: chunks of 5 are divided, and count once for readers that share a cache.
+for i in 0 1; do
+	cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 40 --show 0 |
+		awk -v i=$i 'NR > 1 && int($2 / 5) == i { print $5 }' | sort -u | wc -l | tr -d ' '
+done >chunks
+check "divided chunks" 0 cachex plan nodes --shuffle block --shares 10 --readers 10 --batch 40 --cache-readers 5 --json
+is "count once" "$(grep -o '"chunks":[0-9]*' "$out" | cut -d: -f2 | sed 1d)" "$(cat chunks)"
+wrong "a cache for a part of the readers" 2 "cachex: plan: --cache-readers: 4 readers are not a multiple of 3" \
+	cachex plan nodes --shuffle block --shares 4 --readers 4 --cache-readers 3
+wrong "readers of no cache" 2 "cachex: plan: --cache-readers needs --shares" \
+	cachex plan nodes --readers 2 --cache-readers 2
 check "less than the least" 0 cachex plan nodes --shuffle block --shares 4 --spread 1 --readers 2 \
 	--batch 8 --ahead 1 --cache-size 1K --epochs 5
 is "is said" "$(tail -n 1 "$out")" \

@@ -73,6 +73,20 @@ compare "a list" 2 file:st file:st3
 compare "a part" 1 file:st $part
 compare "a list with a part" 2 file:st file:st3 $part
 
+# Two readers that share a cache fetch a shard once, also one that is divided between them.
+rm -r c
+fetched=-1 shares="--shuffle block --shares 4 --batch 4 --epochs 3 --seed 4"
+for r in 0 1; do
+	check "reader $r of a cache" 0 cachex read file:st $shares --cache c --cache-size 1M \
+		--reader $r/4 --sum --stats --json
+	fetched=$((fetched + $(count fetched "$err")))
+done
+check "their plan" 0 cachex plan file:st $shares --cache c2 --cache-size 1M --readers 4 \
+	--cache-readers 2 --json
+is "has each shard once" "$(jq -c '.readers[0] | [.chunks, .requests]' "$out")" "[$fetched,$fetched]"
+also "some were both readers'" test "$fetched" -lt "$(cachex plan file:st $shares --cache c2 \
+	--readers 4 --json | jq '.readers[0].chunks + .readers[1].chunks')"
+
 # Less than the least: rows by ranges, each block verified.
 rm -r c
 check "too small a cache" 0 cachex read file:st $order --cache c --cache-size 48K --sum --stats --json
