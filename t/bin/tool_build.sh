@@ -261,10 +261,10 @@ refuse "a size" 2 "cachex: build: --size: '0x5' is not a size, such as 640x480" 
 	cachex build set wh --size 0x5
 refuse "a colour" 2 "cachex: build: --pad: 'red' is not a colour, such as 727272" \
 	cachex build set wh --pad red
-refuse "buckets" 2 "cachex: build: --buckets: not a list of sizes: '64x64,x'" \
+refuse "buckets" 2 "cachex: build: --buckets: '64x64,x' is not a list of sizes" \
 	cachex build set wh --buckets 64x64,x
 refuse "too many buckets" 2 \
-	"cachex: build: --buckets: not a number of buckets from 1 to 64: '65'" \
+	"cachex: build: --buckets: '65' is not a number of buckets from 1 to 64" \
 	cachex build set wh --buckets 65
 refuse "a limit" 2 "cachex: build: --max-empty: '5x' is not a limit, such as 12, 5% or 12,5%" \
 	cachex build set wh --max-empty 5x
