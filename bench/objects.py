@@ -6,6 +6,7 @@ t/support/s3_server.py on loopback; contenders that are not installed are left o
 """
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -49,11 +50,12 @@ class Server:
 
     def __init__(self, program, data):
         self.data, self.control = os.path.join(data, "s3"), os.path.join(data, "control")
+        self.log = os.path.join(data, "log")
         ready = os.path.join(data, "port")
         self.delay(0)
         self.process = subprocess.Popen(
             [sys.executable, program, "--data", self.data, "--ready", ready, "--control",
-             self.control, "--anonymous"], stdout=subprocess.DEVNULL)
+             self.control, "--log", self.log, "--anonymous"], stdout=subprocess.DEVNULL)
         while not os.path.exists(ready):
             if self.process.poll() is not None:
                 sys.exit("bench: objects: the server does not start")
@@ -169,6 +171,37 @@ def uploads(args, data, server, shards):
     }
 
 
+def ranges(args, bench, server, shards, data):
+    """Rows by ranges, because the cache is smaller than the least cache; curl asks for the same
+    ranges."""
+    read = [args.cachex, "read", "s3://bucket/set", "--shuffle", "full", "--batch", "8", "--sum",
+            "-j", str(AT_ONCE), "--cache", os.path.join(data, "none"), "--cache-size", "1M"]
+    open(server.log, "w").close()
+    run(*read)
+    config, total, urls = os.path.join(data, "ranges.curl"), 0, []
+    with open(server.log) as log:
+        for line in log:
+            asked = re.match(r"GET (bucket/set/obj/\S+) bytes=(\d+)-(\d+) ", line)
+            if asked is not None:
+                key, first, last = asked.groups()
+                total += int(last) - int(first) + 1
+                urls.append(f'url = "{server.url}/{key}"\nrange = "{first}-{last}"\n'
+                            f'output = "{os.devnull}"\n')
+    with open(config, "w") as file:
+        file.write("next\n".join(urls))
+    print(f"{len(urls)} ranges, {total / 1e6:.0f} MB")
+    ways = {"cachex": lambda: run(*read)}
+    if shutil.which("curl"):
+        ways["curl -Z"] = lambda: run("curl", "-sSf", "-Z", "--parallel-max", str(AT_ONCE), "-K",
+                                      config)
+    for delay in (0, 30):
+        case = f"rows by range, {delay} ms before each answer"
+        server.delay(delay)
+        bench.measure(case, ways, "MB", "1/s", total / 1e6, 2 if args.quick else args.rounds)
+        bench.print(case)
+    server.delay(0)
+
+
 def training(args, bench, shards, data):
     """Epochs of the set: its shards, and the store through a cache that has all of it, or 0.7
     of it."""
@@ -238,6 +271,8 @@ def main():
             if kind == "download" and theirs is not None:
                 bench.ratio(600 / ours - 600 / theirs, "<=", 1,
                             f"{case}: processors beyond those of curl at 600 MB/s")
+    if args.case in "rows by range":
+        ranges(args, bench, server, shards, data)
     if args.case in "training read":
         training(args, bench, shards, data)
     bench.finish()
