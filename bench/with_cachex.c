@@ -51,7 +51,9 @@ cachex_open(const struct load *load, const char *dir, enum check check)
 	if (store == NULL || (store->copy = malloc(BATCH_SIZE * load->size)) == NULL)
 		err(1, NULL);
 	store->load = load;
-	store->cache = open_module(dir, check, load->commit);
+	/* Threads share commits only where one may have more puts than one of them makes. */
+	store->cache = open_module(dir, check,
+	    load->threads > 1 ? load->threads * load->commit : load->commit);
 	return store;
 }
 
@@ -94,11 +96,15 @@ static void
 cachex_fill_waiting(void *handle, uint64_t from, uint64_t to)
 {
 	struct store *store = handle;
-	put_fn *const put = store->load->commit == 1 ? lc_put_durable : lc_put;
 
+	if (store->load->commit == 1) {
+		for (; from < to; from++)
+			put_one(store->cache, lc_put_durable, store->load, from);
+		return;
+	}
 	while (from < to) {
 		for (uint64_t n = 0; n < store->load->commit && from < to; n++)
-			put_one(store->cache, put, store->load, from++);
+			put_one(store->cache, lc_put, store->load, from++);
 		must(lc_flush(store->cache));
 	}
 }
