@@ -484,6 +484,7 @@ struct reaching {
 	const struct lc__remote *remote;
 	const struct group *group;
 	uint64_t batch;
+	bool all; /* shards are wanted, as there is room */
 };
 
 static bool
@@ -491,6 +492,8 @@ is_wanted(void *ctx, size_t shard)
 {
 	const struct reaching *at = ctx;
 
+	if (at->all)
+		return true;
 	for (size_t i = 0; i < at->group->n; i++) {
 		const struct member *m = &at->group->members[i];
 		uint64_t batch;
@@ -526,7 +529,7 @@ reach(void *ctx, uint64_t batch)
 {
 	struct lc__remote *r = ctx;
 	struct group *g = group_of(r);
-	struct reaching at = { r, g, batch };
+	struct reaching at = { r, g, batch, false };
 
 	if (g != NULL && g->ahead != NULL && batch > atomic_load(&r->reached)) {
 		atomic_store(&r->reached, batch);
@@ -534,8 +537,8 @@ reach(void *ctx, uint64_t batch)
 		if (batch >= atomic_load(&r->turn)) {
 			const uint64_t turn = lc__forecast_turn(g->forecast, batch);
 
-			if (has_room(r, g, batch, turn) ||
-			    lc__shardset_shut(r->supplier.set, is_wanted, &at))
+			at.all = has_room(r, g, batch, turn);
+			if (lc__shardset_shut(r->supplier.set, is_wanted, &at))
 				atomic_store(&r->turn, turn);
 		}
 	}

@@ -716,7 +716,7 @@ lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
 		struct lc__wshard *shard = place->shard;
 		uint32_t users = 0;
 
-		if (shard == NULL || wanted(ctx, shard->number))
+		if (shard == NULL || (!shard->ranged && wanted(ctx, shard->number)))
 			continue;
 		if (!atomic_compare_exchange_strong_explicit(&place->users, &users,
 			CLOSING, memory_order_acq_rel, memory_order_relaxed)) {

@@ -128,7 +128,8 @@ LC_CHECKED lc_status lc__shardset_open(struct lc__shardset *set, const char *dir
     const struct lc__manifest *manifest, const lc_progress *progress);
 void lc__shardset_close(struct lc__shardset *set);
 
-/** Of a large set: close the shards that are not wanted. False if one of them is in use, or
+/** Of a large set: close the shards that are not wanted, and those that are read by ranges,
+ *  since there may be copies when they are opened again. False if one of them is in use, or
  *  another thread opens one: then call it again. */
 bool lc__shardset_shut(struct lc__shardset *set, bool (*wanted)(void *ctx, size_t i),
     void *ctx);

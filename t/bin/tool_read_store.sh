@@ -45,6 +45,22 @@ for size in 160K 200K; do
 		awk '{ s += $1 } END { print s }')" -le "${size%K}"
 done
 
+# A batch with the end of one window and the beginning of the next needs the shards of both, more
+# than fit. Only such a batch reads by ranges: 100 rows, and what three shards say of themselves
+# in three requests each. There are at most three windows in each of two epochs.
+data=$(printf '%04096d' 0 | base64 -w 0)
+seq 10000 14095 | sed "s/.*/{\"id\":\"r&\",\"dtype\":\"u8\",\"shape\":[4096],\"data\":\"$(
+	echo "$data" | sed 's,/,\\/,g')\"}/" | cachex load -q large -
+cachex export -q large shards4 --shard-size 2M --push st4
+cachex publish -q st4
+windows="--shuffle block --shares 1 --spread 3 --batch 100 --epochs 2"
+cachex read ./shards4 $windows --seed 4 --sum --json >want4
+check "windows that end within batches" 0 cachex read file:st4 $windows --seed 4 -j 0 \
+	--fetch-ahead 1 --cache c4 --cache-size 9M --sum --stats --json
+is "the same batches" "$(cat "$out")" "$(cat want4)"
+also "some rows are read by ranges" test "$(count range_requests "$err")" -gt 0
+also "and no more than in those batches" test "$(count range_requests "$err")" -le $((2 * 3 * (100 + 3 * 3)))
+
 # Lists, and parts of splits: with room for as many shards the plan needs no more, and reading
 # little more, as it fetches ahead. The least cache is the same, in blocks.
 sed 's/"id":"r/"id":"s/' records.jsonl | cachex load -q others -
