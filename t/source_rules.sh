@@ -20,4 +20,5 @@ is "what opens files by itself is held off the standard descriptors" \
 	"$(calls 'mdb_env_open|mkostemp|nftw|lib.curl_easy_init|lib.curl_easy_perform' lib/base/fd.c | while IFS=: read -r file line rest; do
 		sed -n "$((line - 1))p" "$srcdir/$file" | grep -q 'lc__fds_hold();' || echo "$file:$line:$rest"
 	done)" ""
+is "scripts can be run" "$(find "$srcdir/t" -name '*.sh' ! -path '*/support/*' ! -perm -u+x)" ""
 finish

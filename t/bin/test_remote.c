@@ -195,19 +195,27 @@ open_reader(lc_stream *stream, unsigned threads)
 	return reader;
 }
 
+/* Without bytes there need not be an address. */
+static bool
+same_bytes(const void *a, const void *b, size_t size)
+{
+	return size == 0 || memcmp(a, b, size) == 0;
+}
+
 static bool
 same_batch(const lc_batch *a, const lc_batch *b)
 {
 	bool same = a->number == b->number && a->rows == b->rows &&
 	    a->n_fields == b->n_fields &&
-	    memcmp(a->examples, b->examples, a->rows * sizeof(*a->examples)) == 0;
+	    same_bytes(a->examples, b->examples, a->rows * sizeof(*a->examples));
 
 	for (size_t i = 0; same && i < a->rows; i++)
 		same = a->ids[i].size == b->ids[i].size &&
-		    memcmp(a->ids[i].data, b->ids[i].data, a->ids[i].size) == 0;
+		    same_bytes(a->ids[i].data, b->ids[i].data, a->ids[i].size);
 	for (size_t i = 0; same && i < a->n_fields; i++)
 		same = a->fields[i].nbytes == b->fields[i].nbytes &&
-		    memcmp(a->fields[i].data, b->fields[i].data, a->fields[i].nbytes) == 0;
+		    same_bytes(a->fields[i].data, b->fields[i].data,
+			a->fields[i].nbytes);
 	return same;
 }
 
