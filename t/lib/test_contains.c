@@ -36,7 +36,8 @@ put(lc_cache *cache, size_t i)
 }
 
 /* Compare the answers to the first @p n with those to each: one that fails is neither there
- * nor missing, and the first of them is the failure of the batch. */
+ * nor missing, and the first of them is the failure of the batch. Where not even the newest
+ * commit can be read, the batch fails as each does, for no item. */
 static void
 check_answers(lc_cache *cache, size_t n)
 {
@@ -59,6 +60,11 @@ check_answers(lc_cache *cache, size_t n)
 			ck_assert_int_eq(one, status);
 			snprintf(text, sizeof(text), "item %zu: %s", i,
 			    lc_last_error()->text);
+			if (strstr(error.text, ": state row: ") != NULL &&
+			    strcmp(error.text, lc_last_error()->text) == 0) {
+				ck_assert_uint_eq(error.item, SIZE_MAX);
+				return;
+			}
 			ck_assert_str_eq(error.text, text);
 		}
 	}
