@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "order/shuffle.h"
+#include "report/preview.h"
 #include "ui/progress.h"
 #include "ui/report.h"
 #include "value/dtype.h"
@@ -41,13 +42,7 @@ find_vector(const lc_value *value, struct lc__buf *path)
 		return tensor.ndim == 1 && vectors_real(tensor.dtype) &&
 		    elements(&tensor) > 1;
 	for (size_t i = 0; i < lc_value_count(value); i++) {
-		const char *name = lc_value_kind(value) == LC_MAP
-		    ? lc_value_name(value, i)
-		    : NULL;
-		if (name != NULL)
-			lc__buf_printf(path, "%s%s", size > 0 ? "." : "", name);
-		else
-			lc__buf_printf(path, "%s%zu", size > 0 ? "." : "", i);
+		lc__preview_path_add(path, value, i);
 		if (find_vector(lc_value_at(value, i), path))
 			return true;
 		path->size = size;

@@ -21,6 +21,19 @@ struct choice {
 	bool found, image;
 };
 
+void
+lc__preview_path_add(struct lc__buf *path, const lc_value *value, size_t i)
+{
+	const char *dot = path->size > 0 ? "." : "";
+	const char *name = lc_value_kind(value) == LC_MAP ? lc_value_name(value, i)
+							  : NULL;
+
+	if (name != NULL)
+		lc__buf_printf(path, "%s%s", dot, name);
+	else
+		lc__buf_printf(path, "%s%zu", dot, i);
+}
+
 /* Choose among all tensors in a value; @p path is the path of the value. */
 static void
 choose(const lc_value *value, struct lc__buf *path, struct choice *out)
@@ -43,13 +56,7 @@ choose(const lc_value *value, struct lc__buf *path, struct choice *out)
 		return;
 	}
 	for (size_t i = 0; i < lc_value_count(value); i++) {
-		const char *name = lc_value_kind(value) == LC_MAP
-		    ? lc_value_name(value, i)
-		    : NULL;
-		if (name != NULL)
-			lc__buf_printf(path, "%s%s", size > 0 ? "." : "", name);
-		else
-			lc__buf_printf(path, "%s%zu", size > 0 ? "." : "", i);
+		lc__preview_path_add(path, value, i);
 		choose(lc_value_at(value, i), path, out);
 		path->size = size;
 	}

@@ -25,6 +25,8 @@ struct lc__preview {
 	char note[800];      /* the type; after two blanks the path, if there is one */
 };
 
+/** Extend the path of a value by its child @p i: the name in a map, else the number. */
+void lc__preview_path_add(struct lc__buf *path, const lc_value *value, size_t i);
 /**
  * Choose what to show of a tensor. Few numbers, and elements that are not numbers, are
  * shown as text.
